@@ -1,0 +1,72 @@
+package model
+
+import "time"
+
+// Outcome is what became of one message of a plan.
+type Outcome string
+
+// The outcomes. Only moved and dropped take a message out of its queue: in every other case the original is still there.
+const (
+	Moved    Outcome = "moved"    // the broker confirmed the publish, and the original was acknowledged
+	Dropped  Outcome = "dropped"  // acknowledged
+	Refused  Outcome = "refused"  // the broker nacked it or closed the channel for it, or the plan does not allow its target
+	Returned Outcome = "returned" // no queue took it (basic.return)
+	Unsure   Outcome = "unknown"  // the connection went while it was in flight: it may be in both queues, never in none
+)
+
+// Account is the true account of an execution. Moved + Dropped + Refused + Returned + Unknown + Gone = Planned, unless the
+// execution was stopped: then the rest was not touched.
+type Account struct {
+	Operation Operation
+	From      QueueRef
+	Planned   int
+	Moved     int
+	Dropped   int
+	Refused   int
+	Returned  int
+	Unknown   int
+	Gone      int       // chosen messages that were no longer in the queue
+	Problems  []Problem // the first of the messages that were not moved or dropped, at most MaxProblems
+	Stopped   string    // why the execution ended early, "" when it did not
+	Elapsed   time.Duration
+}
+
+// MaxProblems bounds Account.Problems: the counts are exact, the examples need not be all.
+const MaxProblems = 100
+
+// Problem tells why one message was not moved or dropped.
+type Problem struct {
+	MessageID   string
+	Fingerprint Fingerprint
+	Outcome     Outcome
+	Reason      string // one sentence, with the broker's own words
+}
+
+// Add counts one outcome. A problem's reason is kept for the first MaxProblems that have one.
+func (a *Account) Add(o Outcome, m *Message, reason string) {
+	switch o {
+	case Moved:
+		a.Moved++
+	case Dropped:
+		a.Dropped++
+	case Refused:
+		a.Refused++
+	case Returned:
+		a.Returned++
+	case Unsure:
+		a.Unknown++
+	}
+	if reason != "" && len(a.Problems) < MaxProblems {
+		a.Problems = append(a.Problems, Problem{m.Properties.MessageID, m.Fingerprint, o, reason})
+	}
+}
+
+// Done is the number of messages whose outcome is known or will never be: the progress of the execution.
+func (a *Account) Done() int {
+	return a.Moved + a.Dropped + a.Refused + a.Returned + a.Unknown + a.Gone
+}
+
+// Complete reports whether everything that was planned was moved or dropped.
+func (a *Account) Complete() bool {
+	return a.Stopped == "" && a.Moved+a.Dropped == a.Planned
+}

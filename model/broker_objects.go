@@ -1,0 +1,127 @@
+package model
+
+import "time"
+
+// QueueType is RabbitMQ's kind of queue.
+type QueueType string
+
+// The kinds of queue that dlxtop knows. Another string is a kind it does not know.
+const (
+	Classic QueueType = "classic"
+	Quorum  QueueType = "quorum"
+	Stream  QueueType = "stream"
+)
+
+// QueueRef names one queue of a cluster.
+type QueueRef struct {
+	VHost string
+	Name  string
+}
+
+// String is the queue's name, with its vhost in front when that is not the default one.
+func (r QueueRef) String() string {
+	if r.VHost == "" || r.VHost == "/" {
+		return r.Name
+	}
+	return r.VHost + "/" + r.Name
+}
+
+// Queue is one queue as the management API told it.
+type Queue struct {
+	QueueRef
+	Type       QueueType
+	Durable    bool
+	AutoDelete bool
+	Exclusive  bool
+	Arguments  Table // the declared arguments, x-… keys
+
+	Policy           string // name of the policy that applies, "" when none does
+	OperatorPolicy   string
+	PolicyDefinition Table // effective_policy_definition: policy and operator policy merged by the broker, without arguments
+
+	State          string // running, idle, flow, down, …; "" when unknown
+	Ready          Opt[int64]
+	Unacked        Opt[int64]
+	Consumers      Opt[int64]
+	ReadyBytes     Opt[int64] // message_bytes_ready: bodies only
+	DeadLettering  Opt[int64] // messages_dlx: held by an at-least-once quorum queue
+	Delayed        Opt[int64] // messages_delayed: waiting for a delayed retry, 4.3 and later
+	HeadTimestamp  Opt[time.Time]
+	SingleActive   bool         // a single active consumer was asked for by argument
+	ExclusiveHeld  bool         // a consumer with exclusive access is attached
+	PublishRate    Opt[float64] // messages that entered, per second
+	DeliverRate    Opt[float64] // messages handed out (deliver and get), per second
+	AckRate        Opt[float64] // per second
+	RedeliverRate  Opt[float64] // per second
+	CountedAt      time.Time    // when these counts were read, by this machine's clock
+	OwnedByAnother bool         // exclusive to a connection: nobody else can touch it (405)
+
+}
+
+// ExchangeRef names one exchange of a cluster.
+type ExchangeRef struct {
+	VHost string
+	Name  string
+}
+
+// Exchange is one exchange as the management API told it. The default exchange has the name "".
+type Exchange struct {
+	ExchangeRef
+	Type             string // direct, fanout, topic, headers, or a plugin's
+	Durable          bool
+	AutoDelete       bool
+	Internal         bool
+	Arguments        Table
+	Policy           string
+	PolicyDefinition Table        // definition of the policy that applies (alternate-exchange)
+	Delayed          Opt[int64]   // messages_delayed of an x-delayed-message exchange
+	PublishInRate    Opt[float64] // per second
+}
+
+// Binding binds a queue or an exchange to an exchange.
+type Binding struct {
+	VHost         string
+	Source        string // exchange; "" is the default exchange
+	Destination   string
+	ToExchange    bool // the destination is an exchange, else a queue
+	RoutingKey    string
+	Arguments     Table
+	PropertiesKey string // the management API's identity of the binding
+}
+
+// Policy is a policy or an operator policy.
+type Policy struct {
+	VHost      string
+	Name       string
+	Pattern    string
+	ApplyTo    string // queues, exchanges, all, classic_queues, quorum_queues, streams
+	Priority   int64
+	Definition Table
+	Operator   bool
+}
+
+// Overview is what the broker says of itself.
+type Overview struct {
+	Node        string
+	ClusterName string
+	Version     Version
+	Erlang      string
+	User        string
+	UserTags    []string
+	RatesMode   string             // basic, detailed, none; "" when unknown
+	StatsOff    bool               // management statistics are disabled on the broker: counts come without rates
+	ClockSkew   Opt[time.Duration] // the broker's clock minus this machine's, from the HTTP Date header, to the second
+}
+
+// Snapshot is one poll of a broker. A part that could not be read is nil and named in Missing.
+type Snapshot struct {
+	TakenAt   time.Time
+	Took      time.Duration
+	Overview  Overview
+	VHosts    []string // the vhosts that this snapshot covers
+	Queues    []Queue
+	Exchanges []Exchange
+	Bindings  []Binding
+	Policies  []Policy // policies and operator policies; nil when the user may not read them
+	Missing   []string // in words: what could not be read and why
+}

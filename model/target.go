@@ -1,0 +1,158 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// TargetMode is how the address of a replayed message is chosen.
+type TargetMode string
+
+// The modes, as --to names them.
+const (
+	// ToAuto is the narrowest address that keeps the routing key which the worker expects: the message's own origin when that
+	// reaches only the worker; else the flow's own way back; else the worker by name through the default exchange.
+	ToAuto     TargetMode = "auto"
+	ToOrigin   TargetMode = "origin"   // where the message was first published
+	ToQueue    TargetMode = "queue"    // one queue, through the default exchange
+	ToExchange TargetMode = "exchange" // a fixed exchange and key
+)
+
+// Target says where a replay goes. It is made by Topology.Target, which knows the routing.
+type Target struct {
+	Mode     TargetMode
+	VHost    string
+	Worker   string    // the flow's worker; "" when the queue belongs to no flow
+	Fixed    Address   // of ToQueue and ToExchange
+	WaysBack []Address // the flow's own ways from a buffer back to the worker, narrowest first
+	topology *Topology
+}
+
+// Way is where one message goes and whom it reaches there.
+type Way struct {
+	Address
+	Reaches []QueueRef // the queues that receive it, sorted
+	Exact   bool       // false: an exchange type on the way makes Reaches the possible set only
+	Why     string     // "its origin", "the flow's way back", …
+	Problem string     // why it cannot be replayed there, "" when it can
+}
+
+// ParseTarget reads --to: auto, origin, queue:NAME or exchange:NAME/KEY (the key may hold further slashes).
+func ParseTarget(to string) (TargetMode, Address, error) {
+	kind, rest, _ := strings.Cut(to, ":")
+	switch {
+	case to == "" || to == string(ToAuto):
+		return ToAuto, Address{}, nil
+	case to == string(ToOrigin):
+		return ToOrigin, Address{}, nil
+	case kind == string(ToQueue) && rest != "":
+		return ToQueue, Address{RoutingKey: rest}, nil
+	case kind == string(ToExchange) && rest != "":
+		name, key, _ := strings.Cut(rest, "/")
+		return ToExchange, Address{Exchange: name, RoutingKey: key}, nil
+	}
+	return "", Address{}, fmt.Errorf("%q is no target: use auto, origin, queue:NAME or exchange:NAME/KEY", to)
+}
+
+// Target prepares where a replay from a queue goes. The mode and fixed address are those of ParseTarget.
+func (t *Topology) Target(from QueueRef, mode TargetMode, fixed Address) Target {
+	target := Target{Mode: mode, VHost: from.VHost, Fixed: fixed, topology: t}
+	if flow, ok := t.FlowOf(from); ok {
+		target.Worker = flow.Worker.Queue.Name
+		target.WaysBack = t.waysBack(flow)
+	}
+	return target
+}
+
+// waysBack are the addresses at which the flow's buffers hand their messages to the worker: retry buffers first, and of
+// those the ones that reach nobody else.
+func (t *Topology) waysBack(flow *Flow) []Address {
+	type candidate struct {
+		Address
+		reaches int
+	}
+	var found []candidate
+	for _, b := range flow.Buffers {
+		for _, hop := range t.Hops(b.Queue) {
+			if hop.Reason != Expired || hop.Exchange == "" || len(hop.Keys) != 1 {
+				continue
+			}
+			if slices.Contains(hop.Route.Queues, flow.Worker.Queue) && hop.Route.Exact {
+				found = append(found, candidate{Address{hop.Exchange, hop.Keys[0]}, len(hop.Route.Queues)})
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return a.reaches - b.reaches })
+	var ways []Address
+	for _, c := range found {
+		if !slices.Contains(ways, c.Address) {
+			ways = append(ways, c.Address)
+		}
+	}
+	return ways
+}
+
+// Way decides where one message goes.
+func (t Target) Way(m *Message) Way {
+	switch t.Mode {
+	case ToQueue, ToExchange:
+		return t.way(t.Fixed, "chosen", m)
+	case ToOrigin:
+		return t.way(m.Origin(), "its origin", m)
+	}
+	if t.Worker == "" {
+		return Way{Problem: "this queue belongs to no flow, so its worker is not known: name a target, for example queue:NAME"}
+	}
+	only := []QueueRef{{t.VHost, t.Worker}}
+	origin := m.Origin()
+	if w := t.way(origin, "its origin", m); w.Problem == "" && w.Exact && slices.Equal(w.Reaches, only) {
+		return w
+	}
+	for _, address := range t.WaysBack {
+		if w := t.way(address, "the flow's own way back", m); w.Problem == "" && w.Exact && slices.Equal(w.Reaches, only) {
+			return w
+		}
+	}
+	return t.way(Address{RoutingKey: t.Worker}, "the worker by name", m)
+}
+
+func (t Target) way(a Address, why string, m *Message) Way {
+	route := t.topology.Route(t.VHost, a.Exchange, []string{a.RoutingKey}, m.replayHeaders())
+	w := Way{Address: a, Reaches: route.Queues, Exact: route.Exact, Why: why}
+	switch {
+	case route.MissingExchange != "":
+		w.Problem = fmt.Sprintf("the exchange %s does not exist", route.MissingExchange)
+	case route.Internal:
+		w.Problem = fmt.Sprintf("the exchange %s is internal: nobody can publish to it", a.Exchange)
+	case len(route.Queues) == 0:
+		w.Problem = fmt.Sprintf("no queue is bound for key %s on %s", quoted(a.RoutingKey), ExchangeName(a.Exchange))
+	}
+	return w
+}
+
+// replayHeaders are the headers that a replay of m keeps: a headers exchange on the way looks at them.
+func (m *Message) replayHeaders() Table {
+	kept := make(Table, len(m.Headers))
+	for key, v := range m.Headers {
+		if !isBrokerHeader(key) {
+			kept[key] = v
+		}
+	}
+	return kept
+}
+
+// ExchangeName is an exchange's name for people: the default exchange has none.
+func ExchangeName(name string) string {
+	if name == "" {
+		return "(default)"
+	}
+	return name
+}
+
+func quoted(s string) string {
+	if s == "" {
+		return `""`
+	}
+	return s
+}

@@ -1,0 +1,90 @@
+package model
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Version is a RabbitMQ version. The zero Version is unknown.
+type Version struct {
+	Major, Minor, Patch int
+}
+
+// ParseVersion reads "4.0.5", "3.10.8", "4.1.0-rc.1" or "3.13". A text that is no version is the unknown Version.
+func ParseVersion(s string) Version {
+	s, _, _ = strings.Cut(s, "-")
+	s, _, _ = strings.Cut(s, "+")
+	var n [3]int
+	for i, part := range strings.SplitN(s, ".", 3) {
+		v, err := strconv.Atoi(part)
+		if err != nil && i < 2 {
+			return Version{}
+		}
+		n[i] = v
+	}
+	return Version{n[0], n[1], n[2]}
+}
+
+// Known reports whether the version is known.
+func (v Version) Known() bool { return v != Version{} }
+
+// AtLeast reports whether v is major.minor or later. An unknown version is at least nothing.
+func (v Version) AtLeast(major, minor int) bool {
+	return v.Major > major || v.Major == major && v.Minor >= minor
+}
+
+// String is "4.0.5", or "unknown version".
+func (v Version) String() string {
+	if !v.Known() {
+		return "unknown version"
+	}
+	return fmt.Sprintf("%d.%d.%d", v.Major, v.Minor, v.Patch)
+}
+
+// Behaviour is what differs between versions of RabbitMQ, named by what differs. It is the only place that compares
+// versions. Measured on 3.10.8, 4.0.5 and 4.3.6 unless a field says otherwise.
+type Behaviour struct {
+	// NackScramblesQuorum: a nack sends a quorum queue's messages to its tail or scrambles them (before 4.0): close the channel.
+	NackScramblesQuorum bool
+	// ReturnCountsAsDelivery: each message that a quorum queue gets back counts against its delivery limit (before 4.3).
+	// From 4.3 one nack(multiple, requeue) does not count.
+	ReturnCountsAsDelivery bool
+	// CloseCountsAsFailure: a channel that closes with messages of a quorum queue counts as a failed delivery (4.3 and later).
+	CloseCountsAsFailure bool
+	// DefaultDeliveryLimit is the delivery limit of a quorum queue that has none set: 20 from 4.0, 0 (none) before.
+	DefaultDeliveryLimit int64
+	// CountsRepublishedDeaths: the broker goes on counting in an x-death that a client published (before 4.0, by source also
+	// not in 3.13.0 to 3.13.2). From 4.0 it ignores what clients send.
+	CountsRepublishedDeaths bool
+	// CyclesDropOnReplayedDeaths: a replay that keeps x-death can be dropped as a cycle at its next expiry (3.x).
+	CyclesDropOnReplayedDeaths bool
+	// NegativeDeliveryLimitDrops: x-delivery-limit -1 drops a message at its first return (3.x); unlimited from 4.0.
+	NegativeDeliveryLimitDrops bool
+	// DelayedRetry: quorum queues know delayed-retry-type (4.3 and later).
+	DelayedRetry bool
+}
+
+// BehaviourOf tells how a version behaves. Of an unknown version it says the most careful of everything.
+func BehaviourOf(v Version) Behaviour {
+	if !v.Known() {
+		return Behaviour{
+			NackScramblesQuorum: true, ReturnCountsAsDelivery: true, DefaultDeliveryLimit: 20,
+			CyclesDropOnReplayedDeaths: true, NegativeDeliveryLimitDrops: true,
+		}
+	}
+	four, fourThree := v.AtLeast(4, 0), v.AtLeast(4, 3)
+	b := Behaviour{
+		NackScramblesQuorum:        !four,
+		ReturnCountsAsDelivery:     !fourThree,
+		CloseCountsAsFailure:       fourThree,
+		CountsRepublishedDeaths:    !four && (v.Major != 3 || v.Minor != 13 || v.Patch >= 3),
+		CyclesDropOnReplayedDeaths: !four,
+		NegativeDeliveryLimitDrops: !four,
+		DelayedRetry:               fourThree,
+	}
+	if four {
+		b.DefaultDeliveryLimit = 20
+	}
+	return b
+}
