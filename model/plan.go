@@ -37,3 +37,20 @@ type Recipient struct {
 	Consumers Opt[int64]
 	Messages  int // of the messages looked at when the plan was made
 }
+
+// ActionWant is what a person or a script wants done.
+type ActionWant struct {
+	Operation Operation
+	From      QueueRef
+	Selection Selection
+	Planned   int       // how many messages that is, as far as known
+	Sample    []Message // messages that were looked at and are chosen: the plan names their recipients and strips
+	Mode      TargetMode
+	Fixed     Address // of ToQueue and ToExchange
+	User      string  // the connected user
+	Rate      float64 // messages per second at most; 0 is as fast as the broker confirms
+	Insist    bool    // go on in spite of a refusal that can be overridden
+}
+
+// Plan makes the plan for an action.
+func (t *Topology) Plan(want ActionWant) Plan { return Plan{} }

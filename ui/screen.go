@@ -1,0 +1,50 @@
+package ui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/charmbracelet/bubbles/key"
+
+	"dlxtop/model"
+)
+
+// screen is one page of the program. Screens are values: Update returns the next one. The root keeps a stack of them, gives
+// each the size it may use, and sends it what concerns it: keys while it is on top, topologyMsg at each poll, and the answers
+// to its own commands (which carry the request they answer, so that late ones are dropped).
+type screen interface {
+	// Init is called once, when the screen is pushed.
+	Init() tea.Cmd
+	Update(msg tea.Msg) (screen, tea.Cmd)
+	// View draws exactly the given size: neither wider nor taller.
+	View(width, height int) string
+	// Title is the screen's place in the path above it, already printable: "ucenter@user".
+	Title() string
+	// Keys are the bindings that do something right now, most useful first: the footer and the help are made of them.
+	Keys() []key.Binding
+	// Typing reports whether the screen takes every key as text (a filter, a dialog's field).
+	Typing() bool
+}
+
+// topologyMsg brings a new poll to every screen on the stack.
+type topologyMsg struct {
+	topology *model.Topology
+	moves    model.Moves
+}
+
+// pushMsg opens a screen on top of the one that asked for it; popMsg closes the top one.
+type (
+	pushMsg struct{ screen screen }
+	popMsg  struct{}
+)
+
+// noticeMsg shows one line above the footer until the next key: what just happened, or why not.
+type noticeMsg struct {
+	text string
+	bad  bool
+}
+
+func push(s screen) tea.Cmd { return func() tea.Msg { return pushMsg{s} } }
+func pop() tea.Msg          { return popMsg{} }
+
+// request numbers the commands of a screen: an answer that carries an older number is dropped.
+type request int
