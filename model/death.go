@@ -25,5 +25,12 @@ type Death struct {
 	OriginalExpiration string    // milliseconds, as text: the message's own TTL, when it had one
 }
 
+// ParseDeaths reads the header x-death: newest death first, as the broker writes it. What is readable of a malformed
+// x-death is kept, and problem says in one sentence what could not be read. Without the header both are zero.
+func ParseDeaths(headers Table) (deaths []Death, problem string) { return nil, "" }
+
 // Origin is where a message was first published.
 func (m *Message) Origin() Address { return Address{m.Exchange, m.RoutingKey} }
+
+// OriginReason says where Origin knows it from.
+func (m *Message) OriginReason() string { return "" }
