@@ -1,0 +1,99 @@
+package demo
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// layout is where one node lives: its name, its ports on 127.0.0.1, its directory.
+type layout struct {
+	name                   string // the part of the node's name before @localhost
+	dir                    string
+	amqp, api, dist, epmdP int
+}
+
+func (l layout) nodeName() string   { return l.name + "@localhost" }
+func (l layout) logFile() string    { return filepath.Join(l.dir, "node.log") }
+func (l layout) configFile() string { return filepath.Join(l.dir, "rabbitmq.conf") }
+
+// config is the node's rabbitmq.conf. Statistics are collected every second, not every five as by default, so that rates feel
+// alive and tests need not wait; the limits of memory and disk are set so that a small machine raises no alarm.
+func (l layout) config() string {
+	return fmt.Sprintf(`listeners.tcp.1 = 127.0.0.1:%d
+management.tcp.ip = 127.0.0.1
+management.tcp.port = %d
+collect_statistics_interval = 1000
+vm_memory_high_watermark.absolute = 2GB
+disk_free_limit.absolute = 1MB
+log.file = false
+log.console = true
+log.console.level = warning
+`, l.amqp, l.api)
+}
+
+// write creates the files that the node reads. The directory exists and is the node's own.
+func (l layout) write() error {
+	cookie := make([]byte, 16)
+	if _, err := rand.Read(cookie); err != nil {
+		return fmt.Errorf("make an Erlang cookie: %w", err)
+	}
+	files := []struct {
+		name, text string
+		mode       os.FileMode
+	}{
+		{".erlang.cookie", hex.EncodeToString(cookie), 0o400},
+		{"rabbitmq.conf", l.config(), 0o600},
+		// Empty ones of our own, so that nothing in /etc/rabbitmq reaches this node.
+		{"advanced.config", "[].\n", 0o600},
+		{"rabbitmq-env.conf", "", 0o600},
+		{"enabled_plugins", "[rabbitmq_management].\n", 0o600},
+	}
+	for _, file := range files {
+		if err := os.WriteFile(filepath.Join(l.dir, file.name), []byte(file.text), file.mode); err != nil {
+			return fmt.Errorf("write the node's files: %w", err)
+		}
+	}
+	for _, dir := range []string{"conf.d", "data"} {
+		if err := os.Mkdir(filepath.Join(l.dir, dir), 0o700); err != nil {
+			return fmt.Errorf("make the node's directories: %w", err)
+		}
+	}
+	return nil
+}
+
+// environment is what the server script runs with: that of this process without anything that would configure another broker
+// or Erlang system, and the node's own settings.
+func (l layout) environment(inherited []string) []string {
+	var env []string
+	for _, entry := range inherited {
+		name, _, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, "RABBITMQ_") || strings.HasPrefix(name, "ERL_") || name == "HOME" || name == "NOTIFY_SOCKET" {
+			continue
+		}
+		env = append(env, entry)
+	}
+	in := func(name string) string { return filepath.Join(l.dir, name) }
+	return append(env,
+		"HOME="+l.dir, // the Erlang cookie is read there
+		fmt.Sprintf("ERL_EPMD_PORT=%d", l.epmdP),
+		"ERL_EPMD_ADDRESS=127.0.0.1",
+		"RABBITMQ_NODENAME="+l.nodeName(),
+		fmt.Sprintf("RABBITMQ_NODE_PORT=%d", l.amqp),
+		fmt.Sprintf("RABBITMQ_DIST_PORT=%d", l.dist),
+		"RABBITMQ_MNESIA_BASE="+in("data"),
+		"RABBITMQ_LOG_BASE="+in("data"),
+		"RABBITMQ_LOGS=-",
+		"RABBITMQ_PID_FILE="+in("pid"),
+		"RABBITMQ_ENABLED_PLUGINS_FILE="+in("enabled_plugins"),
+		"RABBITMQ_CONFIG_FILE="+l.configFile(),
+		"RABBITMQ_CONFIG_FILES="+in("conf.d"),
+		"RABBITMQ_ADVANCED_CONFIG_FILE="+in("advanced.config"),
+		"RABBITMQ_CONF_ENV_FILE="+in("rabbitmq-env.conf"),
+		// Two schedulers that do not spin are enough for a demo, and leave the machine to the person who watches it.
+		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=-kernel inet_dist_use_interface {127,0,0,1} +S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none",
+	)
+}

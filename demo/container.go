@@ -1,0 +1,95 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// image is what Docker runs when this machine has no RabbitMQ of its own.
+const image = "rabbitmq:4-management"
+
+// dockerPatience is how long a question to the Docker engine may take.
+const dockerPatience = 10 * time.Second
+
+// container runs a node by Docker. There was no Docker engine where this was written: the command lines are tested, the running
+// of them is not.
+type container struct {
+	layout layout
+	dog    *watchdog
+	made   bool
+}
+
+func newContainer(l layout) (*container, error) {
+	dog, err := startWatchdog("")
+	if err != nil {
+		return nil, err
+	}
+	// Docker runs it, not this process: the watchdog may remove a container that was never made, but none must be made unknown to it.
+	if err := dog.guard("container", l.name); err != nil {
+		_ = dog.end()
+		return nil, err
+	}
+	return &container{layout: l, dog: dog}, nil
+}
+
+func (c *container) String() string { return "Docker, " + image }
+
+// dockerRun is the command line that makes and starts the node's container. The image lets guest in from other addresses than
+// its own, which the published ports need, and they are published on 127.0.0.1 only.
+func dockerRun(l layout) []string {
+	return []string{
+		"docker", "run", "--rm", "--detach",
+		"--name", l.name,
+		"--hostname", "localhost",
+		"--publish", fmt.Sprintf("127.0.0.1:%d:5672", l.amqp),
+		"--publish", fmt.Sprintf("127.0.0.1:%d:15672", l.api),
+		"--env", "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=-rabbit collect_statistics_interval 1000 disk_free_limit 1000000 +S 2:2 +sbwt none",
+		image,
+	}
+}
+
+// dockerControl is the command line of a rabbitmqctl command inside the container.
+func dockerControl(l layout, command string) []string {
+	return []string{"docker", "exec", l.name, "rabbitmqctl", command}
+}
+
+func (c *container) start(ctx context.Context) error {
+	if c.made {
+		return runCommand(ctx, dockerControl(c.layout, "start_app"))
+	}
+	if err := runCommand(ctx, dockerRun(c.layout)); err != nil {
+		return err
+	}
+	c.made = true
+	return nil
+}
+
+// halt stops the broker inside: the container itself would be gone with its data, being made with --rm.
+func (c *container) halt(ctx context.Context) error {
+	return runCommand(ctx, dockerControl(c.layout, "stop_app"))
+}
+
+func (c *container) ended() error {
+	ctx, cancel := context.WithTimeout(context.Background(), dockerPatience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "docker", "inspect", "--format", "{{.State.Running}}", c.layout.name).CombinedOutput()
+	if err != nil || strings.TrimSpace(string(out)) != "true" {
+		return fmt.Errorf("the container %s ended: %s", c.layout.name, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+func (c *container) remove() error { return c.dog.end() }
+
+// runCommand runs a command and gives what it printed in its error.
+func runCommand(ctx context.Context, line []string) error {
+	out, err := exec.CommandContext(ctx, line[0], line[1:]...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(line, " "), err, bytes.TrimSpace(out))
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+// Package demo starts throwaway RabbitMQ nodes and runs scenarios with live traffic on them: for `dlxtop demo`, and for every
+// test that needs a real broker.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// bootLimit is how long a node may take from its start to its first answers. Ordinary is 3 to 6 s; a busy machine takes longer.
+const bootLimit = 90 * time.Second
+
+// Options say how Start starts a node. The zero value is fine.
+type Options struct {
+	Server string    // path of a rabbitmq-server script; empty: $DLXTOP_RABBITMQ_SERVER, then the installed one, then Docker
+	Log    io.Writer // progress lines for a person; nil: silent
+}
+
+// Node is a throwaway RabbitMQ node on 127.0.0.1, with the management plugin and the user guest. It survives nothing: it ends with
+// Stop, and when the process that started it ends in whatever way. It is safe for concurrent use.
+type Node struct {
+	layout  layout
+	backend backend
+	log     io.Writer
+	version string
+
+	mu      sync.Mutex // held by Stop, Halt, Resume
+	stopped bool
+	halted  bool
+}
+
+// backend is what runs a node's broker: a server script on this machine, or Docker.
+type backend interface {
+	start(ctx context.Context) error // runs it, for the first time or again, on the same ports and data; does not wait until it is ready
+	halt(ctx context.Context) error  // shuts it down and keeps ports and data
+	ended() error                    // nil while it runs, else why it does not
+	remove() error                   // ends it for good, with everything that it left
+}
+
+var nodes atomic.Int64 // counts this process's nodes, for their names
+
+// Start starts a node and returns when it accepts AMQP connections and answers on its management API. ctx bounds the starting
+// only (as does a limit of 90 s): the node runs until Stop. Without a RabbitMQ or Docker on this machine the error is ErrNoServer; a
+// server that ends while booting gives the last lines of its log in the error.
+func Start(ctx context.Context, o Options) (*Node, error) {
+	server, err := findServer(o.Server)
+	if err != nil && (!errors.Is(err, ErrNoServer) || !dockerWorks(ctx)) {
+		return nil, err
+	}
+	// Between finding the ports free and the boot somebody may take one: then others will do.
+	for attempt := 1; ; attempt++ {
+		node, err := start(ctx, server, o.Log)
+		if err == nil || attempt == 3 || !errors.Is(err, errPortTaken) {
+			return node, err
+		}
+	}
+}
+
+// start makes one attempt; server is "" for Docker.
+func start(ctx context.Context, server string, log io.Writer) (node *Node, err error) {
+	ports, err := freePorts(4)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{log: log, layout: layout{
+		name: fmt.Sprintf("dlxtop-%d-%d", os.Getpid(), nodes.Add(1)),
+		amqp: ports[0], api: ports[1], dist: ports[2], epmdP: ports[3],
+	}}
+	if server == "" {
+		n.backend, err = newContainer(n.layout)
+	} else {
+		n.layout.dir, err = os.MkdirTemp("", n.layout.name+"-")
+		if err == nil {
+			n.backend, err = newInstalled(server, n.layout)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.backend.remove())
+			node = nil
+		}
+	}()
+	n.say("starting a throwaway RabbitMQ (%s)", n.backend)
+	begin := time.Now()
+	if err := n.boot(ctx); err != nil {
+		return nil, err
+	}
+	n.say("RabbitMQ %s is up after %.1f s: %s", n.version, time.Since(begin).Seconds(), n.AMQP())
+	return n, nil
+}
+
+// boot runs the broker and waits until it answers on both ports.
+func (n *Node) boot(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, bootLimit, fmt.Errorf("it was not ready after %s", bootLimit))
+	defer cancel()
+	if err := n.backend.start(ctx); err != nil {
+		return fmt.Errorf("start a RabbitMQ node: %w", err)
+	}
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	err := until(ctx, 100*time.Millisecond, func(ctx context.Context) error {
+		if err := n.backend.ended(); err != nil {
+			return giveUp{err}
+		}
+		// The management listener comes last: before it, a handshake would only add lines to the log.
+		version, err := overview(ctx, client, n.API())
+		if err != nil {
+			return err
+		}
+		n.version = version
+		return handshake(ctx, n.AMQP())
+	})
+	if err != nil {
+		return fmt.Errorf("start a RabbitMQ node: %w", err)
+	}
+	return nil
+}
+
+// AMQP returns the URL of the node's AMQP port with the credentials in it and the vhost "/":
+// amqp://guest:guest@127.0.0.1:PORT/
+func (n *Node) AMQP() string {
+	return fmt.Sprintf("amqp://guest:guest@127.0.0.1:%d/", n.layout.amqp)
+}
+
+// API returns the base URL of the node's management API with the credentials in it and no slash at its end:
+// http://guest:guest@127.0.0.1:PORT
+func (n *Node) API() string {
+	return fmt.Sprintf("http://guest:guest@127.0.0.1:%d", n.layout.api)
+}
+
+// Version returns the broker's version in its own words, for example "3.10.8".
+func (n *Node) Version() string { return n.version }
+
+// Stop ends the node at once and removes everything that it left: processes, port mapper, data. It may be called again; the later calls
+// wait for the first and return nil.
+func (n *Node) Stop() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.stopped {
+		return nil
+	}
+	n.stopped = true
+	if err := n.backend.remove(); err != nil {
+		return fmt.Errorf("stop the RabbitMQ node %s: %w", n.layout.name, err)
+	}
+	return nil
+}
+
+// Halt shuts the broker down as an administrator would. Its ports, its data and the Node stay: Resume starts it again.
+func (n *Node) Halt() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.stopped || n.halted {
+		return fmt.Errorf("halt the RabbitMQ node %s: it does not run", n.layout.name)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := n.backend.halt(ctx); err != nil {
+		return fmt.Errorf("halt the RabbitMQ node %s: %w", n.layout.name, err)
+	}
+	n.halted = true
+	return nil
+}
+
+// Resume starts a halted broker again on the same ports and data, and returns when it is ready. ctx and a limit of 90 s bound it.
+func (n *Node) Resume(ctx context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.stopped || !n.halted {
+		return fmt.Errorf("resume the RabbitMQ node %s: it is not halted", n.layout.name)
+	}
+	if err := n.boot(ctx); err != nil {
+		return err
+	}
+	n.halted = false
+	return nil
+}
+
+// say writes one progress line.
+func (n *Node) say(format string, values ...any) {
+	if n.log != nil {
+		fmt.Fprintf(n.log, format+"\n", values...)
+	}
+}

@@ -1,0 +1,164 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// gate is run in front of the server: it lets the server start only when told so, which happens after the watchdog knows its
+// process group. A parent that dies in between closes the pipe, and the server is never started.
+const gate = `read -r go || exit 1; exec "$@" </dev/null`
+
+// process is one run of a node: the server and its port mapper, in one process group.
+type process struct {
+	group  int
+	exited chan struct{} // closed when the server has ended and was waited for
+	epmd   chan struct{} // closed when the port mapper has; nil when the server starts its own
+}
+
+// startProcess runs the server script in a process group of its own. It returns as soon as it runs, not when it is ready.
+func startProcess(ctx context.Context, server string, l layout, dog *watchdog) (*process, error) {
+	log, err := os.OpenFile(l.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the node's log: %w", err)
+	}
+	defer log.Close() // the processes have their own
+
+	command := exec.Command("/bin/sh", "-c", gate, "dlxtop-node", server)
+	command.Dir = l.dir
+	command.Env = l.environment(os.Environ())
+	command.Stdout, command.Stderr = log, log
+	command.SysProcAttr = ownGroup()
+	open, err := command.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", server, err)
+	}
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", server, err)
+	}
+	p := &process{group: command.Process.Pid, exited: make(chan struct{})}
+	go func() {
+		defer close(p.exited)
+		_ = command.Wait() // how it ended is in the log
+	}()
+	fail := func(err error) (*process, error) {
+		_ = open.Close()
+		p.kill()
+		return nil, fmt.Errorf("start %s: %w", server, err)
+	}
+	if err := dog.guard("group", p.group); err != nil {
+		return fail(err)
+	}
+	if err := p.startEpmd(ctx, l, command.Env, log); err != nil {
+		return fail(err)
+	}
+	if _, err := open.Write([]byte("go\n")); err != nil {
+		return fail(err)
+	}
+	_ = open.Close()
+	return p, nil
+}
+
+// startEpmd runs the port mapper in the foreground and in the node's group: one that a node starts by itself is a daemon that
+// stays behind. When none is found the node does just that, and stopEpmd ends it.
+func (p *process) startEpmd(ctx context.Context, l layout, env []string, log *os.File) error {
+	path := findEpmd()
+	if path == "" {
+		return nil
+	}
+	command := exec.Command(path, "-address", "127.0.0.1", "-port", strconv.Itoa(l.epmdP))
+	command.Dir, command.Env = l.dir, env
+	command.Stdout, command.Stderr = log, log
+	command.SysProcAttr = joinGroup(p.group)
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", path, err)
+	}
+	p.epmd = make(chan struct{})
+	go func() {
+		defer close(p.epmd)
+		_ = command.Wait()
+	}()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	return until(ctx, 10*time.Millisecond, func(ctx context.Context) error {
+		select {
+		case <-p.epmd:
+			return giveUp{fmt.Errorf("%s ended at once: %s", path, tail(l.logFile()))}
+		default:
+		}
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", l.epmdP))
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
+}
+
+// stopEpmd ends a port mapper that the node started by itself. It obeys only while no node is registered, that is after the
+// node's end.
+func stopEpmd(port int) {
+	conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(time.Second))
+	_, _ = conn.Write([]byte{0, 1, 'k'}) // KILL_REQ of the port mapper's protocol: two bytes of length, then the request
+	_, _ = conn.Read(make([]byte, 2))
+}
+
+// kill ends the group and waits for it.
+func (p *process) kill() {
+	_ = killGroup(p.group)
+	p.wait()
+}
+
+// shutDown asks the broker to end, so that it writes what it holds, and kills it when it has not done so in time.
+func (p *process) shutDown(patience time.Duration) {
+	// Its script hands this on to Erlang. The port mapper is left alone until then: a node without one takes longer to end.
+	_ = terminate(p.group)
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+	case <-timer.C:
+	}
+	p.kill()
+}
+
+func (p *process) wait() {
+	<-p.exited
+	if p.epmd != nil {
+		<-p.epmd
+	}
+}
+
+// running tells whether the server has not ended yet.
+func (p *process) running() bool {
+	select {
+	case <-p.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// tail returns the last lines of a log, for an error.
+func tail(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "(no log: " + err.Error() + ")"
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(lines) > 15 {
+		lines = lines[len(lines)-15:]
+	}
+	return strings.Join(lines, "\n")
+}
