@@ -1,0 +1,227 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+const (
+	retryTTL = 30 * time.Second
+	// retries is how many times a worker sends a message to the retry queue before it gives up.
+	retries = 3
+	// backlogLimit bounds what piles up for a person: beyond it, workers stop failing.
+	backlogLimit = 60
+)
+
+// service is one subscriber of pubsub: a worker's queue, its retry queue and its failed queue.
+type service struct {
+	name     string   // also the name of the worker's queue
+	pattern  string   // of the events that it subscribes to
+	poisoned int      // of a hundred messages, those that never succeed
+	shaky    int      // of a hundred messages, those that fail once
+	errors   []string // what its worker says when it fails
+	seeds    int      // messages that Declare leads into the failed queue
+	event    string   // the key of the seeds
+	body     func() object
+}
+
+var services = []service{
+	{
+		name: "ucenter@user", pattern: "user.*", poisoned: 2, shaky: 8, seeds: 12, event: "user.created", body: userBody,
+		errors: []string{
+			"TimeoutError: smtp gateway did not answer in 5 s",
+			"TimeoutError: smtp gateway did not answer in 5 s",
+			"ValueError: the user has no valid e-mail address",
+			`IntegrityError: duplicate key value violates unique constraint "users_email_key"`,
+		},
+	},
+	{
+		name: "ucenter@enterprise", pattern: "enterprise.*", poisoned: 2, shaky: 6, seeds: 3, event: "enterprise.created", body: enterpriseBody,
+		errors: []string{"ConnectionError: vat.example.com:443 refused the connection"},
+	},
+	{
+		name: "user-monitor", pattern: "user.*", shaky: 3,
+		errors: []string{"KeyError: 'plan'"},
+	},
+}
+
+func (s service) retryQueue() string  { return s.name + "@retry" }
+func (s service) failedQueue() string { return s.name + "@failed" }
+
+// pubsub is publish and subscribe with a retry queue and a failed queue for each service. The retry queue leads back to its own service only,
+// not to the others that subscribe to the same event.
+func pubsub() Scenario {
+	scenario := Scenario{
+		Name:    "pubsub",
+		Summary: "three services on topic exchanges, each with a retry queue of 30 s and a failed queue",
+		topology: topology{exchanges: []exchange{
+			{"master", amqp.ExchangeTopic}, {"master.retry", amqp.ExchangeTopic}, {"master.failed", amqp.ExchangeTopic},
+		}},
+		seed: func(ctx context.Context, conn *amqp.Connection) error {
+			for _, service := range services {
+				if err := service.seedFailed(ctx, conn); err != nil {
+					return fmt.Errorf("seed %s: %w", service.failedQueue(), err)
+				}
+			}
+			return nil
+		},
+		actors: []actor{
+			repeatedly(900*time.Millisecond, func(ctx context.Context, p *publisher) error {
+				event := pick([]string{"user.created", "user.updated", "user.updated", "user.login"})
+				return p.publish(ctx, "master", event, message("ucenter", event, userBody()))
+			}),
+			repeatedly(2500*time.Millisecond, func(ctx context.Context, p *publisher) error {
+				event := pick([]string{"enterprise.created", "enterprise.updated"})
+				return p.publish(ctx, "master", event, message("ucenter", event, enterpriseBody()))
+			}),
+		},
+	}
+	for _, s := range services {
+		scenario.topology = scenario.topology.and(topology{
+			queues: []queue{
+				{name: s.name},
+				{name: s.retryQueue(), arguments: amqp.Table{
+					"x-dead-letter-exchange": "master", "x-dead-letter-routing-key": s.name, "x-message-ttl": retryTTL.Milliseconds(),
+				}},
+				{name: s.failedQueue()},
+			},
+			bindings: []binding{
+				{"master", s.pattern, s.name}, {"master", s.name, s.name},
+				{"master.retry", s.retryQueue(), s.retryQueue()}, {"master.failed", s.failedQueue(), s.failedQueue()},
+			},
+		})
+		scenario.actors = append(scenario.actors, s.work)
+	}
+	return scenario
+}
+
+// work is the service's worker.
+func (s service) work(ctx context.Context, conn *amqp.Connection) error {
+	return worker(s.name, 150*time.Millisecond, func(ctx context.Context, p *publisher, d amqp.Delivery) error {
+		tries := deathCount(d.Headers)
+		luck := fate(s.name, d.MessageId)
+		fails := luck < s.poisoned || luck < s.poisoned+s.shaky && tries == 0
+		if fails {
+			full, err := s.backlogFull(conn)
+			if err != nil {
+				return err
+			}
+			fails = !full
+		}
+		if !fails {
+			return d.Ack(false)
+		}
+		return s.fail(ctx, p, d, tries, "")
+	})(ctx, conn)
+}
+
+// backlogFull tells whether enough has failed. From 4.0 it is the retry queue that fills: there the count of tries never rises.
+func (s service) backlogFull(conn *amqp.Connection) (bool, error) {
+	for _, name := range []string{s.failedQueue(), s.retryQueue()} {
+		if ready, err := depth(conn, name); err != nil || ready >= backlogLimit {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// fail is what a worker does with a message that it cannot handle: publish it to where it waits for the next try, or for a person, and
+// only then acknowledge the original.
+func (s service) fail(ctx context.Context, p *publisher, d amqp.Delivery, tries int64, expiration string) error {
+	headers := copyTable(d.Headers)
+	if _, ok := headers["x-orig-routing-key"]; !ok {
+		headers["x-orig-routing-key"] = d.RoutingKey
+	}
+	headers["x-error"] = s.errorOf(d.MessageId)
+	exchange, key := "master.retry", s.retryQueue()
+	if tries >= retries {
+		exchange, key, expiration = "master.failed", s.failedQueue(), ""
+	}
+	failed := again(d, headers)
+	failed.Expiration = expiration
+	if err := p.publish(ctx, exchange, key, failed); err != nil {
+		return err
+	}
+	return d.Ack(false)
+}
+
+// errorOf returns what the worker says about a message, always the same.
+func (s service) errorOf(messageID string) string {
+	return s.errors[fate("error", messageID)%len(s.errors)]
+}
+
+// seedFailed leads messages through the same story that a worker gives them, with real deaths in the retry queue, only faster: each
+// waits there 50 ms instead of 30 s. It does nothing when messages failed already, or when one waits that the seeds would have to wait behind.
+func (s service) seedFailed(ctx context.Context, conn *amqp.Connection) error {
+	if s.seeds == 0 {
+		return nil
+	}
+	for _, name := range []string{s.failedQueue(), s.retryQueue(), s.name} {
+		if ready, err := depth(conn, name); err != nil || ready > 0 {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, 20*time.Second, fmt.Errorf("%s did not die in time", s.event))
+	defer cancel()
+	p, err := newPublisher(conn)
+	if err != nil {
+		return err
+	}
+	defer p.channel.Close()
+	channel, err := conn.Channel()
+	if err != nil {
+		return fmt.Errorf("open a channel: %w", err)
+	}
+	defer channel.Close()
+	deliveries, err := channel.ConsumeWithContext(ctx, s.name, "", false, false, false, false, nil)
+	if err != nil {
+		return fmt.Errorf("consume %s: %w", s.name, err)
+	}
+	const briefly = "50"
+	for range s.seeds {
+		seed := message("ucenter", s.event, s.body())
+		// Whoever replays one of these shall see it succeed: what broke it then is mended now.
+		for fate(s.name, seed.MessageId) < s.poisoned+s.shaky {
+			seed.MessageId = newID()
+		}
+		seed.Headers = amqp.Table{"x-orig-routing-key": s.event, "x-error": s.errorOf(seed.MessageId)}
+		seed.Expiration = briefly
+		if err := p.publish(ctx, "master.retry", s.retryQueue(), seed); err != nil {
+			return err
+		}
+	}
+	// Deaths are counted here: from 4.0 the broker starts from one again for a message that was published anew.
+	deaths := map[string]int64{}
+	for gone := 0; gone < s.seeds; {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case d, ok := <-deliveries:
+			if !ok {
+				return errEnded
+			}
+			deaths[d.MessageId]++
+			if err := s.fail(ctx, p, d, deaths[d.MessageId], briefly); err != nil {
+				return err
+			}
+			if deaths[d.MessageId] >= retries {
+				gone++
+			}
+		}
+	}
+	return nil
+}
+
+// deathCount reads the count of the newest death, as workers do that trust it.
+func deathCount(headers amqp.Table) int64 {
+	deaths, _ := headers["x-death"].([]any)
+	if len(deaths) == 0 {
+		return 0
+	}
+	newest, _ := deaths[0].(amqp.Table)
+	count, _ := newest["count"].(int64)
+	return count
+}
