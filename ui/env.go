@@ -1,0 +1,81 @@
+package ui
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// env is what every screen needs and none changes: who to ask, how things look, which keys there are, what time it is. The
+// root makes one and hands it to each screen's constructor. What changes with time (the topology, the history) comes in messages
+// instead: the root sends a screen the latest topologyMsg when it is pushed, before Init, and again after each poll.
+type env struct {
+	broker     Broker
+	styles     *Styles
+	keys       *keyMap
+	now        func() time.Time
+	title      string // the context's name or the broker's address
+	readOnly   bool
+	production bool
+
+	work     *work
+	requests *atomic.Int64
+}
+
+// newRequest numbers a command: no two requests of the program are equal, so a screen knows its own answers among those that
+// every screen is sent.
+func (e *env) newRequest() request { return request(e.requests.Add(1)) }
+
+// command runs f outside Update. Its context ends at the timeout (0: none) and when the program ends; the program
+// waits for f before it returns.
+func (e *env) command(timeout time.Duration, f func(ctx context.Context) tea.Msg) tea.Cmd {
+	return func() tea.Msg {
+		ctx, done, ok := e.work.begin(timeout)
+		if !ok {
+			return nil
+		}
+		defer done()
+		return f(ctx)
+	}
+}
+
+// work owns what runs outside Update.
+type work struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	ended   bool
+	running sync.WaitGroup
+}
+
+func newWork(ctx context.Context) *work {
+	ctx, cancel := context.WithCancel(ctx)
+	return &work{ctx: ctx, cancel: cancel}
+}
+
+func (w *work) begin(timeout time.Duration) (ctx context.Context, done func(), ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return nil, nil, false
+	}
+	w.running.Add(1)
+	ctx, cancel := w.ctx, context.CancelFunc(func() {})
+	if timeout > 0 {
+		ctx, cancel = context.WithTimeout(w.ctx, timeout)
+	}
+	return ctx, func() { cancel(); w.running.Done() }, true
+}
+
+// end cancels everything that runs, lets nothing start any more, and waits until all has returned.
+func (w *work) end() {
+	w.mu.Lock()
+	w.ended = true
+	w.mu.Unlock()
+	w.cancel()
+	w.running.Wait()
+}

@@ -1,0 +1,102 @@
+package ui
+
+import (
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// keyMap holds every key of the program. It is the one place where keys have names: handlers match against these bindings, and
+// the footer and the help are written from them.
+type keyMap struct {
+	// Moving in a list.
+	Up, Down, Top, Bottom, HalfUp, HalfDown, PageUp, PageDown key.Binding
+
+	// On a list.
+	Open, Filter, Sort, Reverse, Choose, Range, ChooseAll key.Binding
+
+	// In a text field.
+	Accept, Complete, Abandon key.Binding
+
+	// On messages.
+	Replay, ReplayAll, Drop, DropAll, Copy, Group, Failed, NextPane, PrevPane, Peek key.Binding
+
+	// In a dialog.
+	Confirm, Canary, Target, Cancel key.Binding
+
+	// Everywhere.
+	Screens                     [4]key.Binding
+	NextScreen, PrevScreen      key.Binding
+	Back, Quit, ForceQuit, Help key.Binding
+	Palette, Pause, ReadNow     key.Binding
+}
+
+func newKeyMap() *keyMap {
+	bind := func(help, what string, keys ...string) key.Binding {
+		return key.NewBinding(key.WithKeys(keys...), key.WithHelp(help, what))
+	}
+	return &keyMap{
+		Up:       bind("↑ k", "up", "up", "k"),
+		Down:     bind("↓ j", "down", "down", "j"),
+		Top:      bind("g", "first", "g", "home"),
+		Bottom:   bind("G", "last", "G", "end"),
+		HalfUp:   bind("ctrl-u", "half a page up", "ctrl+u"),
+		HalfDown: bind("ctrl-d", "half a page down", "ctrl+d"),
+		PageUp:   bind("pgup", "page up", "pgup", "ctrl+b"),
+		PageDown: bind("pgdn", "page down", "pgdown", "ctrl+f"),
+
+		Open:      bind("enter", "open", "enter"),
+		Filter:    bind("/", "filter", "/"),
+		Sort:      bind("s", "sort by next column", "s"),
+		Reverse:   bind("S", "reverse the order", "S"),
+		Choose:    bind("space", "select", " "),
+		Range:     bind("v", "select a range", "v"),
+		ChooseAll: bind("*", "select all shown", "*"),
+
+		Accept:   bind("enter", "keep", "enter"),
+		Complete: bind("tab", "complete", "tab"),
+		Abandon:  bind("esc", "clear", "esc"),
+
+		Replay:    bind("r", "replay", "r"),
+		ReplayAll: bind("R", "replay all shown", "R"),
+		Drop:      bind("d", "drop", "d"),
+		DropAll:   bind("D", "drop all shown", "D"),
+		Copy:      bind("y", "copy", "y"),
+		Group:     bind("b", "group by failure", "b"),
+		Failed:    bind("f", "failed messages", "f"),
+		NextPane:  bind("tab", "next pane", "tab"),
+		PrevPane:  bind("shift-tab", "previous pane", "shift+tab"),
+		Peek:      bind("ctrl-r", "read again", "ctrl+r"),
+
+		Confirm: bind("enter", "do it", "enter"),
+		Canary:  bind("c", "one first, then the rest", "c"),
+		Target:  bind("tab", "other target", "tab"),
+		Cancel:  bind("esc", "back", "esc"),
+
+		Screens: [4]key.Binding{
+			bind("1", "flows", "1"), bind("2", "queues", "2"), bind("3", "failed", "3"), bind("4", "findings", "4"),
+		},
+		NextScreen: bind("tab", "next screen", "tab"),
+		PrevScreen: bind("shift-tab", "previous screen", "shift+tab"),
+		Back:       bind("esc", "back", "esc"),
+		Quit:       bind("q", "back, or quit at the top", "q"),
+		ForceQuit:  bind("ctrl-c", "quit", "ctrl+c"),
+		Help:       bind("?", "help", "?"),
+		Palette:    bind(":", "command", ":"),
+		Pause:      bind("p", "pause", "p"),
+		ReadNow:    bind("ctrl-r", "read again now", "ctrl+r"),
+	}
+}
+
+// describe is a binding with other words for the same key, for a screen where it does something particular.
+func describe(b key.Binding, what string) key.Binding {
+	b.SetHelp(b.Help().Key, what)
+	return b
+}
+
+// is reports whether a key press is one of a binding's keys.
+func is(msg tea.KeyMsg, b key.Binding) bool { return key.Matches(msg, b) }
+
+// motions are the keys that every list understands.
+func (k *keyMap) motions() []key.Binding {
+	return []key.Binding{k.Up, k.Down, k.Top, k.Bottom, k.HalfUp, k.HalfDown, k.PageUp, k.PageDown}
+}
