@@ -26,7 +26,7 @@ for name in $containers; do docker rm -f -v "$name" >/dev/null 2>&1; done
 tries=0
 while [ "$tries" -lt 50 ]; do
 	alive=
-	for group in $groups; do kill -9 -- "-$group" 2>/dev/null && alive=1; done
+	for group in $groups; do kill -9 "-$group" 2>/dev/null && alive=1; done
 	[ -z "$1" ] || rm -rf -- "$1"
 	[ -n "$alive" ] || [ -n "$1" -a -e "$1" ] || exit 0
 	tries=$((tries + 1))

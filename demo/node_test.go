@@ -1,0 +1,342 @@
+package demo
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// shared is the node of all tests that do not end it.
+var shared *Node
+
+// parentVariable makes the test binary play the parent of a node that is then killed.
+const parentVariable = "DLXTOP_DEMO_TEST_PARENT"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(parentVariable) != "" {
+		beParent()
+		return
+	}
+	var err error
+	if shared, err = Start(context.Background(), Options{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if err := shared.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// remains is where a node could leave something.
+type remains struct {
+	Directory   string
+	Group, Epmd int
+	AMQP, API   int
+}
+
+func remainsOf(n *Node) remains {
+	r := remains{Directory: n.layout.dir, Epmd: n.layout.epmdP, AMQP: n.layout.amqp, API: n.layout.api}
+	if backend, ok := n.backend.(*installed); ok {
+		r.Group = backend.process.group
+	}
+	return r
+}
+
+// beParent starts a node, tells what it could leave, and waits to be killed.
+func beParent() {
+	node, err := Start(context.Background(), Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	_ = json.NewEncoder(os.Stdout).Encode(remainsOf(node))
+	select {}
+}
+
+// check names the first thing that is left.
+func (r remains) check(ctx context.Context) error {
+	if _, err := os.Stat(r.Directory); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("the directory %s is left (%v)", r.Directory, err)
+	}
+	for _, port := range []int{r.AMQP, r.API, r.Epmd} {
+		if conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second); err == nil {
+			conn.Close()
+			return fmt.Errorf("something listens on port %d", port)
+		}
+	}
+	out, err := exec.CommandContext(ctx, "ps", "-A", "-o", "pgid=,stat=,args=").Output()
+	if err != nil {
+		return giveUp{fmt.Errorf("ps: %w", err)}
+	}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		// The dead who wait for the first process of a container to notice them are gone all the same.
+		if len(fields) > 1 && fields[0] == strconv.Itoa(r.Group) && !strings.HasPrefix(fields[1], "Z") {
+			return fmt.Errorf("a process of the group is left: %s", line)
+		}
+		if strings.Contains(line, r.Directory) {
+			return fmt.Errorf("a process of the node is left: %s", line)
+		}
+	}
+	return nil
+}
+
+// await tries until there is no error, and fails the test when that takes longer than limit.
+func await(t *testing.T, limit time.Duration, try func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	if err := until(ctx, 50*time.Millisecond, try); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNodeAnswers(t *testing.T) {
+	version, err := overview(t.Context(), http.DefaultClient, shared.API())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version == "" || version != shared.Version() {
+		t.Errorf("the API says version %q, the node says %q", version, shared.Version())
+	}
+	conn, err := amqp.Dial(shared.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if got := conn.Properties["version"]; got != shared.Version() {
+		t.Errorf("the broker says version %v, the node says %q", got, shared.Version())
+	}
+}
+
+// A halted broker keeps its ports and its durable messages, and a stopped one leaves nothing.
+func TestHaltResumeStop(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	node, err := Start(t.Context(), Options{Log: &log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = node.Stop() })
+	if !strings.Contains(log.String(), node.AMQP()) {
+		t.Errorf("the log does not name the URL: %s", &log)
+	}
+	url := node.AMQP()
+	fill := topology{queues: []queue{{name: "kept"}}}
+	conn, err := dial(t.Context(), url, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fill.declare(conn); err != nil {
+		t.Fatal(err)
+	}
+	p, err := newPublisher(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := p.publish(t.Context(), "", "kept", message("test", "test", userBody())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lost := conn.NotifyClose(make(chan *amqp.Error, 1))
+
+	if err := node.Resume(t.Context()); err == nil {
+		t.Error("a running node was resumed")
+	}
+	begin := time.Now()
+	if err := node.Halt(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("halted in %s", time.Since(begin))
+	if <-lost == nil {
+		t.Error("the connection was not lost")
+	}
+	if err := handshake(t.Context(), url); err == nil {
+		t.Error("a halted node accepts connections")
+	}
+	if err := node.Halt(); err == nil {
+		t.Error("a halted node was halted")
+	}
+	begin = time.Now()
+	if err := node.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("resumed in %s", time.Since(begin))
+	if node.AMQP() != url {
+		t.Errorf("the URL changed from %s to %s", url, node.AMQP())
+	}
+	conn, err = dial(t.Context(), url, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ready, err := depth(conn, "kept"); err != nil || ready != 3 {
+		t.Errorf("after a halt the durable queue has %d messages, %v; want 3", ready, err)
+	}
+
+	left := remainsOf(node)
+	begin = time.Now()
+	if err := node.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("stopped in %s", time.Since(begin))
+	if _, err := os.Stat(left.Directory); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("after Stop the directory %s is there: %v", left.Directory, err)
+	}
+	await(t, 10*time.Second, left.check)
+	if err := node.Stop(); err != nil {
+		t.Errorf("the second Stop: %v", err)
+	}
+	if err := node.Resume(t.Context()); err == nil {
+		t.Error("a stopped node was resumed")
+	}
+}
+
+// Nothing is left of a node whose parent is killed with no chance to clean up.
+func TestParentKilled(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := exec.Command(self)
+	parent.Env = append(os.Environ(), parentVariable+"=1")
+	parent.Stderr = os.Stderr
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = parent.Process.Kill(); _ = parent.Wait() })
+	var left remains
+	if err := json.NewDecoder(bufio.NewReader(out)).Decode(&left); err != nil {
+		t.Fatal(err)
+	}
+	if left.check(t.Context()) == nil {
+		t.Fatal("the node does not run")
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	await(t, 20*time.Second, left.check)
+	t.Logf("nothing left after %s", time.Since(begin))
+}
+
+func TestServerThatEnds(t *testing.T) {
+	t.Parallel()
+	server := filepath.Join(t.TempDir(), "rabbitmq-server")
+	if err := os.WriteFile(server, []byte("#!/bin/sh\necho 'no such cookie' >&2\nexit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	_, err := Start(t.Context(), Options{Server: server})
+	if err == nil || !strings.Contains(err.Error(), "no such cookie") {
+		t.Errorf("the error does not show the server's log: %v", err)
+	}
+	if time.Since(begin) > 30*time.Second {
+		t.Errorf("it took %s to notice", time.Since(begin))
+	}
+}
+
+func TestServerThatIsNone(t *testing.T) {
+	t.Parallel()
+	_, err := Start(t.Context(), Options{Server: filepath.Join(t.TempDir(), "none")})
+	if err == nil || !strings.Contains(err.Error(), serverVariable) {
+		t.Errorf("the error does not say where the name comes from: %v", err)
+	}
+}
+
+func TestNoServerSaysWhatToInstall(t *testing.T) {
+	for _, advice := range []string{"apt-get install rabbitmq-server", "brew install rabbitmq", "Docker"} {
+		if !strings.Contains(ErrNoServer.Error(), advice) {
+			t.Errorf("the error does not say %q: %v", advice, ErrNoServer)
+		}
+	}
+}
+
+// A start that is given up leaves nothing.
+func TestStartGivenUp(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	server := filepath.Join(dir, "rabbitmq-server")
+	script := "#!/bin/sh\necho \"$HOME\" >" + filepath.Join(dir, "home") + "\nexec sleep 1000\n"
+	if err := os.WriteFile(server, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cause := errors.New("the user went away")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan error, 1) // room for the one result
+	go func() {
+		_, err := Start(ctx, Options{Server: server})
+		done <- err
+	}()
+	var home string
+	await(t, 20*time.Second, func(context.Context) error {
+		text, err := os.ReadFile(filepath.Join(dir, "home"))
+		if home = strings.TrimSpace(string(text)); home == "" && err == nil {
+			err = errors.New("no home yet")
+		}
+		return err
+	})
+	cancel(cause)
+	if err := <-done; !errors.Is(err, cause) {
+		t.Errorf("the error is %v, want %v", err, cause)
+	}
+	if _, err := os.Stat(home); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the directory %s is left: %v", home, err)
+	}
+}
+
+func TestEnvironmentOfOthersStaysOut(t *testing.T) {
+	l := layout{name: "dlxtop-1-1", dir: "/nowhere", amqp: 1, api: 2, dist: 3, epmdP: 4}
+	env := l.environment([]string{"PATH=/bin", "HOME=/root", "RABBITMQ_NODENAME=prod@db1", "RABBITMQ_USE_LONGNAME=true", "ERL_FLAGS=-x", "NOTIFY_SOCKET=/run/x"})
+	text := strings.Join(env, "\n")
+	for _, foreign := range []string{"prod", "LONGNAME", "ERL_FLAGS", "NOTIFY_SOCKET", "HOME=/root"} {
+		if strings.Contains(text, foreign) {
+			t.Errorf("%s got through:\n%s", foreign, text)
+		}
+	}
+	for _, wanted := range []string{"PATH=/bin", "HOME=/nowhere", "RABBITMQ_NODENAME=dlxtop-1-1@localhost", "ERL_EPMD_PORT=4"} {
+		if !strings.Contains(text, wanted) {
+			t.Errorf("%s is missing:\n%s", wanted, text)
+		}
+	}
+}
+
+func TestDockerCommands(t *testing.T) {
+	l := layout{name: "dlxtop-1-1", amqp: 20001, api: 20002}
+	run := strings.Join(dockerRun(l), " ")
+	for _, wanted := range []string{
+		"docker run --rm --detach --name dlxtop-1-1 ", " --publish 127.0.0.1:20001:5672 ", " --publish 127.0.0.1:20002:15672 ",
+	} {
+		if !strings.Contains(run, wanted) {
+			t.Errorf("%q is missing in: %s", wanted, run)
+		}
+	}
+	if !strings.HasSuffix(run, " rabbitmq:4-management") {
+		t.Errorf("it ends with another image: %s", run)
+	}
+	if got, want := strings.Join(dockerControl(l, "stop_app"), " "), "docker exec dlxtop-1-1 rabbitmqctl stop_app"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,361 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// vhost makes a vhost for one test on the shared node.
+func vhost(t *testing.T) (name, amqpURL string) {
+	t.Helper()
+	name = strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-"))
+	call(t, http.MethodPut, "/api/vhosts/"+name, nil, nil)
+	t.Cleanup(func() { call(t, http.MethodDelete, "/api/vhosts/"+name, nil, nil) })
+	return name, shared.AMQP() + name
+}
+
+// call asks the shared node's management API.
+func call(t *testing.T, method, path string, question, answer any) {
+	t.Helper()
+	var body io.Reader
+	if question != nil {
+		text, err := json.Marshal(question)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body = bytes.NewReader(text)
+	}
+	request, err := http.NewRequestWithContext(context.Background(), method, shared.API()+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode >= 300 {
+		text, _ := io.ReadAll(response.Body)
+		t.Fatalf("%s %s: %s: %s", method, path, response.Status, text)
+	}
+	if answer == nil {
+		return
+	}
+	if err := json.NewDecoder(response.Body).Decode(answer); err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+}
+
+// counts reads how many messages are ready in each queue, current and not as of the last statistics.
+func counts(t *testing.T, vhost string) map[string]int {
+	t.Helper()
+	var queues []struct {
+		Name  string
+		Ready int `json:"messages_ready"`
+	}
+	call(t, http.MethodGet, "/api/queues/"+vhost+"?disable_stats=true&enable_queue_totals=true", nil, &queues)
+	ready := map[string]int{}
+	for _, q := range queues {
+		ready[q.Name] = q.Ready
+	}
+	return ready
+}
+
+// wantedTopology is what TestDeclare expects, written out: "queue name {arguments}", "exchange name type", "exchange key queue".
+var wantedTopology = map[string][]string{
+	"retry-queue": {
+		`queue RetryQueue {}`,
+		`queue default-delay {"x-dead-letter-exchange":"RetryExchange","x-message-ttl":60000}`,
+		`queue test-delay {"x-dead-letter-exchange":"RetryExchange","x-message-ttl":10000}`,
+		`exchange RetryExchange fanout`,
+		`binding RetryExchange "" RetryQueue`,
+	},
+	"delayed": {
+		`queue buffer-queue {"x-dead-letter-exchange":"dlx.exchange","x-dead-letter-routing-key":"dlx.routing.key"}`,
+		`queue worker-queue {}`,
+		`exchange out.exchange direct`,
+		`exchange dlx.exchange direct`,
+		`binding out.exchange "out.routing.key" buffer-queue`,
+		`binding dlx.exchange "dlx.routing.key" worker-queue`,
+		`queue buffer-queue-5s {"x-dead-letter-exchange":"dlx.exchange-5s","x-dead-letter-routing-key":"dlx.routing.key-5s","x-message-ttl":5000}`,
+		`queue worker-queue-5s {}`,
+		`exchange out.exchange-5s direct`,
+		`exchange dlx.exchange-5s direct`,
+		`binding out.exchange-5s "out.routing.key-5s" buffer-queue-5s`,
+		`binding dlx.exchange-5s "dlx.routing.key-5s" worker-queue-5s`,
+	},
+	"delayed-retry": {
+		`queue retry.buffer-queue {"x-dead-letter-exchange":"retry.dlx.exchange","x-dead-letter-routing-key":"retry.dlx.routing.key","x-message-ttl":10000}`,
+		`queue retry.worker-queue {}`,
+		`exchange retry.out.exchange direct`,
+		`exchange retry.dlx.exchange direct`,
+		`binding retry.out.exchange "retry.out.routing.key" retry.buffer-queue`,
+		`binding retry.dlx.exchange "retry.dlx.routing.key" retry.worker-queue`,
+	},
+	"pubsub": append(append(append([]string{
+		`exchange master topic`, `exchange master.retry topic`, `exchange master.failed topic`,
+	}, wantedService("ucenter@user", "user.*")...), wantedService("ucenter@enterprise", "enterprise.*")...),
+		wantedService("user-monitor", "user.*")...),
+	"lifecycle": {
+		`queue example.delay.life {"x-dead-letter-exchange":"example.dlx.exchange"}`,
+		`queue example.delay.heaven {}`,
+		`exchange example.dlx.exchange fanout`,
+		`binding amq.fanout "" example.delay.life`,
+		`binding example.dlx.exchange "" example.delay.heaven`,
+	},
+}
+
+func wantedService(name, pattern string) []string {
+	return []string{
+		"queue " + name + " {}",
+		"queue " + name + `@retry {"x-dead-letter-exchange":"master","x-dead-letter-routing-key":"` + name + `","x-message-ttl":30000}`,
+		"queue " + name + "@failed {}",
+		`binding master "` + pattern + `" ` + name,
+		`binding master "` + name + `" ` + name,
+		`binding master.retry "` + name + `@retry" ` + name + "@retry",
+		`binding master.failed "` + name + `@failed" ` + name + "@failed",
+	}
+}
+
+// declaredIn lists what a vhost has beyond what every vhost has.
+func declaredIn(t *testing.T, vhost string) []string {
+	t.Helper()
+	var list []string
+	var queues []struct {
+		Name      string
+		Arguments map[string]any
+	}
+	call(t, http.MethodGet, "/api/queues/"+vhost+"?disable_stats=true&enable_queue_totals=true", nil, &queues)
+	for _, q := range queues {
+		delete(q.Arguments, "x-queue-type") // 4.x writes the default in
+		arguments, _ := json.Marshal(q.Arguments)
+		list = append(list, fmt.Sprintf("queue %s %s", q.Name, arguments))
+	}
+	var exchanges []struct{ Name, Type string }
+	call(t, http.MethodGet, "/api/exchanges/"+vhost, nil, &exchanges)
+	for _, e := range exchanges {
+		if e.Name != "" && !strings.HasPrefix(e.Name, "amq.") {
+			list = append(list, fmt.Sprintf("exchange %s %s", e.Name, e.Type))
+		}
+	}
+	var bindings []struct {
+		Source, Destination string
+		Key                 string `json:"routing_key"`
+	}
+	call(t, http.MethodGet, "/api/bindings/"+vhost, nil, &bindings)
+	for _, b := range bindings {
+		if b.Source != "" {
+			list = append(list, fmt.Sprintf("binding %s %q %s", b.Source, b.Key, b.Destination))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func TestDeclare(t *testing.T) {
+	for _, scenario := range Scenarios() {
+		t.Run(scenario.Name, func(t *testing.T) {
+			t.Parallel()
+			name, url := vhost(t)
+			begin := time.Now()
+			if err := scenario.Declare(t.Context(), url); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("declared in %s", time.Since(begin))
+			want := slices.Sorted(slices.Values(wantedTopology[scenario.Name]))
+			if got := declaredIn(t, name); !slices.Equal(got, want) {
+				t.Errorf("declared:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			if scenario.topology.exclusive() {
+				return // a second one would not be let in
+			}
+			before := counts(t, name)
+			if err := scenario.Declare(t.Context(), url); err != nil {
+				t.Errorf("the second time: %v", err)
+			}
+			if after := counts(t, name); total(after) != total(before) {
+				t.Errorf("the second Declare changed the messages from %v to %v", before, after)
+			}
+		})
+	}
+}
+
+func total(counts map[string]int) (sum int) {
+	for _, ready := range counts {
+		sum += ready
+	}
+	return sum
+}
+
+// Each scenario's traffic is seen within some seconds: messages pass into the queues that show them waiting, and out of their buffers.
+func TestRunMoves(t *testing.T) {
+	moves := map[string]struct{ buffer, delivered string }{
+		"retry-queue":   {"test-delay", "RetryQueue"},
+		"delayed":       {"buffer-queue", "worker-queue"},
+		"delayed-retry": {"retry.buffer-queue", "retry.worker-queue"},
+		"pubsub":        {"", "ucenter@user"},
+		"lifecycle":     {"example.delay.life", "example.delay.heaven"},
+	}
+	for _, scenario := range Scenarios() {
+		t.Run(scenario.Name, func(t *testing.T) {
+			t.Parallel()
+			name, url := vhost(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1) // room for the one result
+			go func() { ended <- scenario.Run(ctx, url) }()
+			move := moves[scenario.Name]
+			if move.buffer != "" {
+				await(t, 20*time.Second, func(context.Context) error {
+					if counts(t, name)[move.buffer] == 0 {
+						return fmt.Errorf("nothing waits in %s", move.buffer)
+					}
+					return nil
+				})
+			}
+			await(t, 30*time.Second, func(context.Context) error {
+				var queue struct {
+					Ready int                          `json:"messages_ready"`
+					Stats struct{ Deliver, Ack int64 } `json:"message_stats"`
+				}
+				if _, there := counts(t, name)[move.delivered]; !there {
+					return fmt.Errorf("no queue %s yet", move.delivered)
+				}
+				call(t, http.MethodGet, "/api/queues/"+name+"/"+pathSegment(move.delivered), nil, &queue)
+				if queue.Ready == 0 && queue.Stats.Ack == 0 {
+					return fmt.Errorf("nothing came to %s", move.delivered)
+				}
+				return nil
+			})
+			cancel()
+			if err := <-ended; err != nil {
+				t.Errorf("Run ended with %v", err)
+			}
+		})
+	}
+}
+
+func pathSegment(segment string) string { return url.PathEscape(segment) }
+
+// The backlog of pubsub died for real, as often as its worker would have let it.
+func TestPubsubSeeds(t *testing.T) {
+	t.Parallel()
+	name, url := vhost(t)
+	scenario, err := ScenarioNamed("pubsub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := scenario.Declare(t.Context(), url); err != nil {
+		t.Fatal(err)
+	}
+	ready := counts(t, name)
+	if total(ready) != 15 || ready["ucenter@user@failed"] != 12 || ready["ucenter@enterprise@failed"] != 3 {
+		t.Errorf("the queues hold %v", ready)
+	}
+	conn, err := dial(t.Context(), url, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	channel, err := conn.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, ok, err := channel.Get("ucenter@user@failed", false)
+	if err != nil || !ok {
+		t.Fatalf("get: %v, %v", ok, err)
+	}
+	deaths, _ := d.Headers["x-death"].([]any)
+	if len(deaths) != 1 {
+		t.Fatalf("x-death is %v", d.Headers["x-death"])
+	}
+	death := deaths[0].(amqp.Table)
+	// From 4.0 the broker does not go on counting for a message that was published again.
+	want := int64(3)
+	if strings.HasPrefix(shared.Version(), "4.") {
+		want = 1
+	}
+	if death["queue"] != "ucenter@user@retry" || death["reason"] != "expired" || death["count"] != want {
+		t.Errorf("the death is %v, want %d", death, want)
+	}
+	if d.Headers["x-orig-routing-key"] != "user.created" || d.Headers["x-error"] == nil || d.MessageId == "" || d.Timestamp.IsZero() ||
+		d.ContentType != "application/json" || d.Expiration != "" || !json.Valid(d.Body) {
+		t.Errorf("the message is %+v", d)
+	}
+}
+
+// Traffic comes back by itself when the broker does.
+func TestRunSurvivesLostConnections(t *testing.T) {
+	t.Parallel()
+	name, url := vhost(t)
+	scenario, err := ScenarioNamed("delayed-retry")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1) // room for the one result
+	go func() { ended <- scenario.Run(ctx, url) }()
+	var before string
+	connection := func(context.Context) error {
+		var connections []struct{ Name, Vhost string }
+		call(t, http.MethodGet, "/api/connections", nil, &connections)
+		for _, c := range connections {
+			if c.Vhost == name && c.Name != before {
+				before = c.Name
+				return nil
+			}
+		}
+		return fmt.Errorf("no new connection")
+	}
+	await(t, 20*time.Second, connection)
+	call(t, http.MethodDelete, "/api/connections/"+pathSegment(before), nil, nil)
+	await(t, 20*time.Second, connection)
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("Run ended with %v", err)
+	}
+}
+
+func TestRunAllReportsWhatCannotBeDeclared(t *testing.T) {
+	conn, err := dial(t.Context(), shared.AMQP(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := topology{queues: []queue{{name: "test-delay"}}}
+	if err := other.declare(conn); err != nil {
+		t.Fatal(err)
+	}
+	closeConnection(conn)
+	scenario, err := ScenarioNamed("retry-queue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = RunAll(t.Context(), shared, scenario)
+	if err == nil || !strings.Contains(err.Error(), "test-delay") || !strings.Contains(err.Error(), "retry-queue") {
+		t.Errorf("the error names neither queue nor scenario: %v", err)
+	}
+}
+
+func TestScenarioNamed(t *testing.T) {
+	for _, scenario := range Scenarios() {
+		if got, err := ScenarioNamed(scenario.Name); err != nil || got.Name != scenario.Name || got.Summary == "" {
+			t.Errorf("%s: got %q, %v", scenario.Name, got.Name, err)
+		}
+	}
+	_, err := ScenarioNamed("nonsense")
+	want := `there is no scenario "nonsense"; there are retry-queue, delayed, delayed-retry, pubsub, lifecycle`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
