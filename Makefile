@@ -1,0 +1,43 @@
+# Two commands are enough on a fresh Debian or Ubuntu with Go, git, make and a C compiler: make demo, make test.
+# `make help` lists all.
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+TOOL := go tool -modfile=tools/go.mod
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test lint bench screenshots clean compiler
+
+help: ## what there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install rabbitmq-server when no RabbitMQ is found (Debian, Ubuntu; elsewhere: say what to install)
+	@sh scripts/setup.sh
+
+build: ## bin/dlxtop
+	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/dlxtop .
+
+demo: setup build ## the dashboard on a throwaway RabbitMQ with live traffic
+	bin/dlxtop demo
+
+test: setup compiler ## all tests, on real brokers, with the race detector
+	go test -race -timeout 10m ./...
+
+lint: ## formatting (gofumpt), go vet, staticcheck
+	@unformatted=$$($(TOOL) gofumpt -l .) || exit 1; \
+	if [ -n "$$unformatted" ]; then echo "not formatted as gofumpt does (go tool -modfile=tools/go.mod gofumpt -w FILE):" >&2; echo "$$unformatted" >&2; exit 1; fi
+	go vet ./...
+	$(TOOL) staticcheck ./...
+
+bench: setup ## measured figures: peek, replay, rendering, start
+	go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./...
+
+screenshots: setup build ## pictures of the real program on real queues
+	go run ./screenshots
+
+clean: ## remove what was built
+	rm -rf bin
+
+# The race detector needs cgo, and that a C compiler.
+compiler:
+	@set -- $$(go env CC); command -v "$$1" >/dev/null || { \
+		echo "make test: no C compiler ($$1) found, which Go's race detector needs: install one (Debian, Ubuntu: apt-get install gcc libc6-dev; macOS: xcode-select --install)" >&2; exit 1; }
