@@ -25,10 +25,14 @@ type screen interface {
 	Typing() bool
 }
 
-// topologyMsg brings a new poll to every screen on the stack.
+// topologyMsg brings a new poll to every screen. A screen that is pushed gets the latest one before its Init, when there is one.
+// All of it is worked out outside Update, and none of it changes afterwards but the history, which grows by one sample a poll.
 type topologyMsg struct {
 	topology *model.Topology
 	moves    model.Moves
+	flows    []model.Flow
+	findings []model.Finding
+	history  *history
 }
 
 // pushMsg opens a screen on top of the one that asked for it; popMsg closes the top one.

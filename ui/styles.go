@@ -72,8 +72,8 @@ func newStyles(colour bool) *Styles {
 	}
 }
 
-// Level is the look of a finding's level.
-func (s *Styles) level(mark string) Style {
+// mark is the look of a mark.
+func (s *Styles) mark(mark string) Style {
 	switch mark {
 	case markError:
 		return s.Danger

@@ -7,8 +7,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 )
 
-// cell is one field of a table: plain printable text and its look. It is cut by what it shows, never by bytes.
-type cell struct {
+// field is one cell of a table: plain printable text and its look. It is cut by what it shows, never by bytes.
+type field struct {
 	text  string
 	style Style
 }
@@ -16,15 +16,15 @@ type cell struct {
 // column says what a table shows of each item, how wide, and how it sorts.
 type column[T any] struct {
 	title   string
-	width   int               // cells; the least, when flex is set
-	max     int               // the most that flex may give; 0: no limit
-	flex    int               // share of the width that is left over; 0: width is fixed
-	drop    int               // on a narrow terminal columns go, the highest drop first; 0 never goes
-	right   bool              // numbers stand to the right
-	middle  bool              // long texts lose their middle, not their end: names of queues differ at both ends
-	cell    func(item T) cell // what is shown
-	compare func(a, b T) int  // how it sorts; nil: it does not
-	most    bool              // the first press sorts the highest to the top
+	width   int                // cells; the least, when flex is set
+	max     int                // the most that flex may give; 0: no limit
+	flex    int                // share of the width that is left over; 0: width is fixed
+	drop    int                // on a narrow terminal columns go, the highest drop first; 0 never goes
+	right   bool               // numbers stand to the right
+	middle  bool               // long texts lose their middle, not their end: names of queues differ at both ends
+	cell    func(item T) field // what is shown
+	compare func(a, b T) int   // how it sorts; nil: it does not
+	most    bool               // the first press sorts the highest to the top
 }
 
 // table is a windowed list with a cursor and a selection that follow the identity of items: whatever a refresh reorders, the

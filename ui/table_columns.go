@@ -155,8 +155,8 @@ func (t *table[K, T]) cells(b *strings.Builder, item T, widths []int, render fun
 			b.WriteString("  ")
 		}
 		first = false
-		field := c.cell(item)
-		b.WriteString(render(fit(field.text, widths[i], c.right, c.middle), field.style))
+		f := c.cell(item)
+		b.WriteString(render(fit(f.text, widths[i], c.right, c.middle), f.style))
 	}
 }
 

@@ -1,0 +1,254 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/model"
+)
+
+const (
+	minWidth, minHeight = 80, 24
+	aboveScreen         = 3 // header, tabs, rule
+	belowScreen         = 2 // notice, footer
+)
+
+func (a app) tooSmall() bool { return a.width < minWidth || a.height < minHeight }
+
+// View draws the whole terminal.
+func (a app) View() string {
+	if a.width == 0 {
+		return "" // the terminal has not told its size yet
+	}
+	if a.tooSmall() {
+		words := fmt.Sprintf("dlxtop needs %d x %d, this is %d x %d.", minWidth, minHeight, a.width, a.height)
+		return block(wrap(words+" q quits.", a.width), a.width, a.height)
+	}
+	lines := []string{
+		pad(a.header(), a.width),
+		pad(a.tabLine(), a.width),
+		a.rule(),
+		a.body(a.width, a.height-aboveScreen-belowScreen),
+	}
+	if a.palette.open {
+		lines = append(lines, a.palette.view(a.width))
+	} else {
+		lines = append(lines, pad(a.noticeLine(), a.width), pad(a.footer(), a.width))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (a app) body(width, height int) string {
+	if a.latest.topology != nil {
+		return a.top().View(width, height)
+	}
+	s := a.env.styles
+	cause, next := a.poller.trouble()
+	if cause == "" {
+		return block([]string{"", "   " + s.Muted.Render("reading the broker …")}, width, height)
+	}
+	lines := []string{""}
+	for _, line := range wrap(model.Printable(cause), width-6) {
+		lines = append(lines, "   "+s.Danger.Render(line))
+	}
+	for _, line := range wrap(model.Printable(next), width-6) {
+		lines = append(lines, "   "+line)
+	}
+	return block(lines, width, height)
+}
+
+// header says what is looked at, how bad it is, and how old the picture is.
+func (a app) header() string {
+	s := a.env.styles
+	left := []string{s.Title.Render(" dlxtop")}
+	if title := model.Printable(a.env.title); title != "" {
+		if a.env.production {
+			left = append(left, s.Danger.Render(title+" production"))
+		} else {
+			left = append(left, s.Strong.Render(title))
+		}
+	}
+	if a.env.readOnly {
+		left = append(left, s.Warning.Render("read only"))
+	}
+	if t := a.latest.topology; t != nil {
+		o := t.Snapshot.Overview
+		left = append(left, model.Printable(o.Node)+" "+o.Version.String(), s.Muted.Render("vhost ")+a.vhostName())
+	}
+	var right []string
+	if a.latest.topology != nil {
+		right = append(right, a.findingsCount())
+	}
+	right = append(right, a.freshness(), a.env.now().Format("15:04:05")+" ")
+	return spread(strings.Join(left, "   "), "  "+strings.Join(right, "   "), a.width)
+}
+
+func (a app) vhostName() string {
+	if a.vhost != "" {
+		return model.Printable(a.vhost)
+	}
+	switch vhosts := a.latest.topology.Snapshot.VHosts; len(vhosts) {
+	case 0:
+		return "?"
+	case 1:
+		return model.Printable(vhosts[0])
+	default:
+		return fmt.Sprintf("all %d", len(vhosts))
+	}
+}
+
+func (a app) findingsCount() string {
+	worst, n := "", 0
+	for _, f := range a.latest.findings {
+		switch f.Level {
+		case model.LevelError:
+			worst = markError
+		case model.LevelWarning:
+			if worst == "" {
+				worst = markWarning
+			}
+		default:
+			continue
+		}
+		n++
+	}
+	if n == 0 {
+		return a.env.styles.Muted.Render("no findings")
+	}
+	return a.env.styles.mark(worst).Render(worst + " " + plural(n, "finding"))
+}
+
+// freshness says how old the picture is and what is being done about it.
+func (a app) freshness() string {
+	p, s, now := &a.poller, a.env.styles, a.env.now()
+	switch {
+	case p.err != nil && p.inFlight != 0:
+		return s.Danger.Render("! lost " + age(now.Sub(p.lostAt)) + "  trying …")
+	case p.err != nil && p.paused:
+		return s.Danger.Render("! lost " + age(now.Sub(p.lostAt)) + "  paused")
+	case p.err != nil:
+		return s.Danger.Render("! lost " + age(now.Sub(p.lostAt)) + "  retry in " + age(max(0, p.next.Sub(now))))
+	case p.last == nil:
+		return s.Muted.Render("connecting …")
+	case p.paused:
+		return s.Warning.Render("paused, " + age(now.Sub(p.readAt)) + " old")
+	case now.Sub(p.readAt) > 2*p.interval+time.Second:
+		return s.Warning.Render("slow, " + age(now.Sub(p.readAt)) + " old")
+	}
+	return s.Good.Render("live " + age(p.interval))
+}
+
+// tabLine names the screens and, at the right, the way to the one that is seen.
+func (a app) tabLine() string {
+	s := a.env.styles
+	var b strings.Builder
+	for i, t := range a.tabs {
+		label := a.env.keys.Screens[i].Help().Key + " " + t.name
+		if i == a.tab {
+			b.WriteString(" " + s.Selected.Render(" "+label+" "))
+		} else {
+			b.WriteString("  " + label + " ")
+		}
+	}
+	stack := a.tabs[a.tab].stack
+	var path []string
+	for _, screen := range stack[1:] {
+		path = append(path, screen.Title())
+	}
+	if len(path) == 0 {
+		return b.String()
+	}
+	room := a.width - ansi.StringWidth(b.String()) - 4
+	way := strings.Join(path, " › ")
+	if n := ansi.StringWidth(way); n > room {
+		way = "…" + ansi.TruncateLeft(way, n-room+1, "")
+	}
+	return spread(b.String(), s.Strong.Render(way)+" ", a.width)
+}
+
+// rule divides; it says so when what is below it is old.
+func (a app) rule() string {
+	s := a.env.styles
+	if a.poller.err == nil || a.poller.last == nil {
+		return s.Border.Render(strings.Repeat("─", a.width))
+	}
+	words := fmt.Sprintf(" stale: this is how it was at %s, %s ago ",
+		a.poller.readAt.Format("15:04:05"), age(a.env.now().Sub(a.poller.readAt)))
+	rest := max(0, a.width-ansi.StringWidth(words)-3)
+	return s.Danger.Render("───" + words + strings.Repeat("─", rest))
+}
+
+func (a app) noticeLine() string {
+	s := a.env.styles
+	switch cause, next := a.poller.trouble(); {
+	case a.notice.text != "" && a.notice.bad:
+		return " " + s.Danger.Render("! "+model.Printable(a.notice.text))
+	case a.notice.text != "":
+		return " " + s.Strong.Render(model.Printable(a.notice.text))
+	case cause != "" && a.latest.topology != nil:
+		return " " + s.Danger.Render("! "+model.Printable(cause)) + s.Text.Render(": "+model.Printable(next))
+	}
+	if t := a.latest.topology; t != nil && len(t.Snapshot.Missing) > 0 {
+		return " " + s.Warning.Render("! not read: "+model.Printable(strings.Join(t.Snapshot.Missing, "; ")))
+	}
+	return ""
+}
+
+// footer names the keys that do something now, most useful first, as many as fit.
+func (a app) footer() string {
+	k := a.env.keys
+	last := describe(k.Quit, "quit")
+	if len(a.tabs[a.tab].stack) > 1 {
+		last = describe(k.Quit, "back")
+	}
+	always := []key.Binding{last, k.Help, k.Palette}
+	top := a.top()
+	if top.Typing() {
+		always = nil
+	}
+	right := " " + keyHints(a.env.styles, always, a.width)
+	return spread(" "+keyHints(a.env.styles, top.Keys(), a.width-ansi.StringWidth(right)-2), right, a.width)
+}
+
+// keyHints writes bindings as "key does" until the width is used up. Bindings of the same key are named once.
+func keyHints(s *Styles, bindings []key.Binding, width int) string {
+	var b strings.Builder
+	used := 0
+	for _, binding := range bindings {
+		if !binding.Enabled() {
+			continue
+		}
+		h := binding.Help()
+		n := ansi.StringWidth(h.Key) + 1 + ansi.StringWidth(h.Desc) + 2
+		if used+n > width {
+			break
+		}
+		used += n
+		b.WriteString(s.Accent.Render(h.Key) + " " + h.Desc + "  ")
+	}
+	return b.String()
+}
+
+// age is a span of time for the header: whole seconds, then minutes, hours and days.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm %02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return count(int64(n)) + " " + word + "s"
+}

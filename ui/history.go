@@ -1,0 +1,124 @@
+package ui
+
+import (
+	"strings"
+	"time"
+
+	"dlxtop/model"
+)
+
+const (
+	historySpan    = 5 * time.Minute
+	historySamples = 300 // at most: with the shortest interval in use, 1 s, that is the span
+)
+
+// history remembers how deep the queues of flows were, and what left them, for the last five minutes. Only the root adds to it.
+type history struct {
+	times  []time.Time
+	queues map[model.QueueRef][]sample // as long as times; the newest last
+}
+
+// sample is what one poll told of one queue.
+type sample struct {
+	ready float32 // messages; negative: unknown
+	out   float32 // messages per second; negative: unknown
+}
+
+func newHistory() *history { return &history{queues: map[model.QueueRef][]sample{}} }
+
+// record adds one poll. Queues that are in no flow any more are forgotten.
+func (h *history) record(at time.Time, t *model.Topology, flows []model.Flow, moves model.Moves) {
+	old := 0
+	for old < len(h.times) && (at.Sub(h.times[old]) > historySpan || len(h.times)-old >= historySamples) {
+		old++
+	}
+	h.times = append(h.times[old:], at)
+	kept := make(map[model.QueueRef][]sample, len(h.queues))
+	for i := range flows {
+		for _, ref := range flows[i].Queues() {
+			if _, done := kept[ref]; done {
+				continue
+			}
+			s := sample{-1, -1}
+			if q, ok := t.Queue(ref); ok {
+				s.ready = float32(q.Ready.Or(-1))
+				s.out = float32(moves[ref].Out.Or(-1))
+			}
+			samples := h.queues[ref]
+			if samples == nil {
+				samples = make([]sample, len(h.times)-1, len(h.times)+32)
+				for j := range samples {
+					samples[j] = sample{-1, -1}
+				}
+			} else {
+				samples = samples[old:]
+			}
+			kept[ref] = append(samples, s)
+		}
+	}
+	h.queues = kept
+}
+
+// ready is the sum of what waited in queues over the span that ends now, in as many steps as asked for: the mean of each
+// step, negative where nothing is known.
+func (h *history) ready(now time.Time, steps int, queues ...model.QueueRef) []float64 {
+	return h.sum(now, steps, queues, func(s sample) float32 { return s.ready })
+}
+
+// out is the sum of what left queues, per second, like ready.
+func (h *history) out(now time.Time, steps int, queues ...model.QueueRef) []float64 {
+	return h.sum(now, steps, queues, func(s sample) float32 { return s.out })
+}
+
+func (h *history) sum(now time.Time, steps int, queues []model.QueueRef, value func(sample) float32) []float64 {
+	sums, counts := make([]float64, steps), make([]int, steps)
+	start := now.Add(-historySpan)
+	for i, at := range h.times {
+		step := min(int(at.Sub(start)*time.Duration(steps)/historySpan), steps-1)
+		if step < 0 {
+			continue
+		}
+		var sum float64
+		known := false
+		for _, ref := range queues {
+			if samples := h.queues[ref]; i < len(samples) && value(samples[i]) >= 0 {
+				sum += float64(value(samples[i]))
+				known = true
+			}
+		}
+		if known {
+			sums[step] += sum
+			counts[step]++
+		}
+	}
+	for i := range sums {
+		if counts[i] == 0 {
+			sums[i] = -1
+		} else {
+			sums[i] /= float64(counts[i])
+		}
+	}
+	return sums
+}
+
+// sparkline draws values from 0 to their highest, a blank where one is unknown.
+func sparkline(values []float64) string {
+	const bars = "▁▂▃▄▅▆▇█"
+	highest := 0.0
+	for _, v := range values {
+		highest = max(highest, v)
+	}
+	var b strings.Builder
+	for _, v := range values {
+		switch {
+		case v < 0:
+			b.WriteByte(' ')
+		case highest == 0:
+			b.WriteString("▁")
+		default:
+			i := min(int(v/highest*8), 7)
+			b.WriteString(string([]rune(bars)[i]))
+		}
+	}
+	return b.String()
+}
