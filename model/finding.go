@@ -1,9 +1,14 @@
 package model
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Level is how bad a finding is.
 type Level string
 
-// The levels. Error: messages are being lost, or will be as soon as one takes this way.
+// The levels. Error: messages are lost or stuck, now or as soon as one takes this way.
 const (
 	LevelError   Level = "error"
 	LevelWarning Level = "warning"
@@ -20,4 +25,36 @@ type Finding struct {
 	Message  string // one sentence: what is wrong and what follows from it
 	Evidence string // the settings and counts that show it
 	Remedy   string // what to do
+}
+
+// checks find what is wrong, one kind each. To add a finding, write a check beside its kin (findings_losses.go,
+// findings_workers.go), list it here, and test it on a broker that misbehaves as it says.
+var checks = []func(*Topology, func(Finding)){
+	findMissingDLX,
+	findUnroutableDeadLetters,
+	findTTLWithoutDLX,
+	findLimitWithoutDLX,
+	findDeliveryLimitWithoutDLX,
+	findWorkersWithoutConsumers,
+	findRejectsLost,
+	findBuffersWithConsumers,
+	findUncountedRetries,
+}
+
+func findFindings(t *Topology) []Finding {
+	var findings []Finding
+	for _, check := range checks {
+		check(t, func(f Finding) { findings = append(findings, f) })
+	}
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Or(
+			cmp.Compare(a.Level.rank(), b.Level.rank()), cmp.Compare(a.Code, b.Code),
+			cmp.Compare(a.VHost, b.VHost), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Exchange, b.Exchange),
+		)
+	})
+	return findings
+}
+
+func (l Level) rank() int {
+	return slices.Index([]Level{LevelError, LevelWarning, LevelInfo}, l)
 }

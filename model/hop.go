@@ -1,5 +1,7 @@
 package model
 
+import "slices"
+
 // Hop is one way out of a queue: messages that leave it for a reason go to an exchange with a key and reach queues.
 type Hop struct {
 	From     QueueRef
@@ -15,6 +17,107 @@ type Route struct {
 	Exact           bool          // false: the possible set only (unknown key, or an exchange type whose choice is its own)
 	MissingExchange string        // an exchange that does not exist; "" when all do. The default exchange always exists
 	Internal        bool          // the first exchange is internal: the broker refuses a client's publish
+	Delays          bool          // an x-delayed-message exchange is on the way: nothing is routed at the moment of the publish
 	Through         []ExchangeRef // the exchanges passed, in order of discovery
 	Why             string        // why the route is not exact, "" when it is
+}
+
+// findHops works out the ways out of every queue that has a dead-letter exchange. Queues of one vhost with the same exchange
+// and key share the work.
+func (t *Topology) findHops() map[QueueRef][]Hop {
+	type way struct {
+		vhost, exchange, key string
+		keyed                bool
+	}
+	routes := map[way]Route{}
+	hops := map[QueueRef][]Hop{}
+	entries := t.entryKeys()
+	for i := range t.Snapshot.Queues {
+		ref := t.Snapshot.Queues[i].QueueRef
+		s := t.settings[ref]
+		if !s.DLX.Set {
+			continue
+		}
+		var keys []string
+		var route Route
+		if s.Key.Set {
+			keys = []string{s.Key.Value}
+			w := way{ref.VHost, s.DLX.Value, s.Key.Value, true}
+			var ok bool
+			if route, ok = routes[w]; !ok {
+				route = t.deadLetterRoute(ref.VHost, s.DLX.Value, routed{keys: keys, keysKnown: true})
+				routes[w] = route
+			}
+		} else {
+			route = t.ownKeysRoute(ref, s.DLX.Value, entries[ref])
+		}
+		for _, reason := range t.reasons(ref) {
+			hops[ref] = append(hops[ref], Hop{ref, reason, s.DLX.Value, keys, route})
+		}
+	}
+	return hops
+}
+
+// deadLetterRoute routes a dead letter: it has headers that nobody knows beforehand, and an internal exchange takes it.
+func (t *Topology) deadLetterRoute(vhost, exchange string, m routed) Route {
+	route := t.routings[vhost].route(exchange, m)
+	route.Internal = false
+	return route
+}
+
+// ownKeysRoute routes the dead letters of a queue without a dead-letter key: each keeps the keys it was published with. The
+// keys by which messages get into the queue narrow down where they can go; a message with another key makes it no longer so,
+// therefore the route is exact only where the key does not matter.
+func (t *Topology) ownKeysRoute(ref QueueRef, exchange string, entry entryKeys) Route {
+	any := t.deadLetterRoute(ref.VHost, exchange, routed{})
+	if any.Exact || entry.open {
+		return any
+	}
+	route := t.deadLetterRoute(ref.VHost, exchange, routed{keys: append(slices.Clone(entry.keys), ref.Name), keysKnown: true})
+	route.Exact = false
+	route.Why = "each message keeps its own routing key; these are for the keys that are bound"
+	return route
+}
+
+// entryKeys are the routing keys with which messages get into a queue, as far as its bindings tell.
+type entryKeys struct {
+	keys []string
+	open bool // a binding takes other keys too (fanout, headers, a topic pattern, or through another exchange)
+}
+
+func (t *Topology) entryKeys() map[QueueRef]entryKeys {
+	entries := map[QueueRef]entryKeys{}
+	for i := range t.Snapshot.Bindings {
+		b := &t.Snapshot.Bindings[i]
+		if b.ToExchange || b.Source == "" {
+			continue
+		}
+		ref := QueueRef{b.VHost, b.Destination}
+		e := entries[ref]
+		kind := ""
+		if x := t.routings[b.VHost].exchanges[b.Source]; x != nil {
+			kind = x.kind
+		}
+		if kind == "direct" || kind == "topic" && !isTopicPattern(topicWords(b.RoutingKey)) {
+			e.keys = append(e.keys, b.RoutingKey)
+		} else {
+			e.open = true
+		}
+		entries[ref] = e
+	}
+	return entries
+}
+
+// reasons are why messages can leave a queue that has a dead-letter exchange. A message with an expiration of its own can
+// expire in any queue.
+func (t *Topology) reasons(ref QueueRef) []Reason {
+	s, q := t.settings[ref], t.queues[ref]
+	reasons := []Reason{Expired, Rejected}
+	if s.Bounded() && s.Overflow.Value != "reject-publish" {
+		reasons = append(reasons, MaxLen)
+	}
+	if q.Type == Quorum && s.DeliveryLimit.Set && s.DeliveryLimit.Value >= 0 {
+		reasons = append(reasons, DeliveryLimit)
+	}
+	return reasons
 }

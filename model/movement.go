@@ -1,15 +1,84 @@
 package model
 
-// Movement is what moves at one queue, per second, worked out from two polls. The broker keeps no statistic of
-// dead-letter hops: what leaves a buffer is what entered it minus what its depth grew.
+import "time"
+
+// Movement is what moved at one queue between two polls. The broker keeps no statistic of dead-letter hops, so it is
+// worked out: what left a buffer is what publishers sent to it minus what its depth grew; what arrived in a worker is what
+// its depth grew plus what consumers took.
 type Movement struct {
-	In    Opt[float64] // messages that arrived
-	Out   Opt[float64] // messages that left: expired, taken by a consumer, or dropped
+	In    Opt[float64] // messages that arrived, per second
+	Out   Opt[float64] // messages that left, per second: expired, taken, or dropped
+	Came  Opt[int64]   // messages that arrived between the polls
+	Went  Opt[int64]   // messages that left between the polls
 	Depth int64        // change of ready + unacknowledged messages between the polls
 }
 
 // Moves are the movements of all queues between two polls.
 type Moves map[QueueRef]Movement
 
-// MovesBetween works out what moved between two polls of the same broker. The first poll (before is nil) has no movements.
-func MovesBetween(before, after *Snapshot) Moves { return nil }
+// MovesBetween works out what moved between two polls of the same broker. Without an earlier poll there are no movements. A
+// queue that was deleted and declared anew between the polls (its totals fell) has none either.
+func MovesBetween(before, after *Snapshot) Moves {
+	if before == nil || after == nil {
+		return nil
+	}
+	earlier := make(map[QueueRef]*Queue, len(before.Queues))
+	for i := range before.Queues {
+		earlier[before.Queues[i].QueueRef] = &before.Queues[i]
+	}
+	moves := Moves{}
+	for i := range after.Queues {
+		q := &after.Queues[i]
+		if b, ok := earlier[q.QueueRef]; ok {
+			if m, ok := movement(b, q, after.TakenAt.Sub(before.TakenAt)); ok {
+				moves[q.QueueRef] = m
+			}
+		}
+	}
+	return moves
+}
+
+func movement(before, after *Queue, took time.Duration) (Movement, bool) {
+	depthBefore, ok := before.depth()
+	if !ok || took <= 0 {
+		return Movement{}, false
+	}
+	depthAfter, ok := after.depth()
+	if !ok {
+		return Movement{}, false
+	}
+	published, restarted := grown(before.Published, after.Published)
+	removed, restarted2 := grown(before.removed(), after.removed())
+	if restarted || restarted2 {
+		return Movement{}, false
+	}
+	m := Movement{Depth: depthAfter - depthBefore}
+	// Two equations, came - went = depth. Publishers' messages and consumers' acknowledgements are both only a part: the rest
+	// came or went through a dead-letter exchange. The smaller of the two explanations is what must have happened.
+	came := max(published, m.Depth+removed, 0)
+	went := came - m.Depth
+	m.Came, m.Went = Some(came), Some(went)
+	m.In, m.Out = Some(float64(came)/took.Seconds()), Some(float64(went)/took.Seconds())
+	return m, true
+}
+
+// depth is the number of messages in the queue: ready and unacknowledged.
+func (q *Queue) depth() (int64, bool) {
+	ready, ok := q.Ready.Get()
+	return ready + q.Unacked.Or(0), ok
+}
+
+// removed is how many messages consumers took for good since the broker counts.
+func (q *Queue) removed() Opt[int64] {
+	acked, ok := q.Acked.Get()
+	if !ok {
+		return q.DeliveredNoAck
+	}
+	return Some(acked + q.DeliveredNoAck.Or(0))
+}
+
+// grown is by how much a total grew. A total that appears started at nothing; one that fell belongs to another queue.
+func grown(before, after Opt[int64]) (by int64, restarted bool) {
+	n := after.Or(0) - before.Or(0)
+	return max(n, 0), n < 0 && after.Known()
+}

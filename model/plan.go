@@ -1,5 +1,13 @@
 package model
 
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
 // Operation is what a plan does.
 type Operation string
 
@@ -19,16 +27,23 @@ type Address struct {
 type Plan struct {
 	Operation  Operation
 	From       QueueRef
-	Acquire    PeekPlan  // how the messages are taken out of From
-	Selection  Selection // which of them
-	Target     Target    // where a replay goes
-	Planned    int       // how many messages are chosen
-	Recipients []Recipient
-	Strips     []string // headers and properties that are removed, as they occur in the chosen messages
-	Warnings   []string // what could go wrong, in words
-	Refusal    string   // why it must not run, "" when it may
-	User       string   // the connected user: another user_id than this one is stripped, because the broker refuses it (406)
-	Rate       float64  // messages per second at most; 0 is as fast as the broker confirms
+	Acquire    PeekPlan     // how the messages are taken out of From
+	Selection  Selection    // which of them
+	Target     Target       // where a replay goes
+	Planned    int          // how many messages are chosen
+	Ways       []PlannedWay // the addresses of a replay, as the sample needs them
+	Recipients []Recipient  // every queue that may receive a message of this plan: others are refused while it runs
+	Strips     []string     // headers and properties that are removed, as they occur in the chosen messages
+	Warnings   []string     // what could go wrong, in words
+	Refusal    string       // why it must not run, "" when it may
+	User       string       // the connected user: another user_id than this one is stripped, because the broker refuses it (406)
+	Rate       float64      // messages per second at most; 0 is as fast as the broker confirms
+}
+
+// PlannedWay is one address of a replay, and how many messages of the sample go there.
+type PlannedWay struct {
+	Way
+	Messages int
 }
 
 // Recipient is a queue that would receive messages of a plan.
@@ -53,4 +68,137 @@ type ActionWant struct {
 }
 
 // Plan makes the plan for an action.
-func (t *Topology) Plan(want ActionWant) Plan { return Plan{} }
+func (t *Topology) Plan(want ActionWant) Plan {
+	p := Plan{
+		Operation: want.Operation,
+		From:      want.From,
+		Acquire:   t.PlanPeek(want.From, PeekWant{Limit: want.depth(t), Insist: want.Insist, ForAction: true}),
+		Selection: want.Selection,
+		Planned:   want.Planned,
+		User:      want.User,
+		Rate:      want.Rate,
+		Refusal:   "",
+	}
+	p.Refusal = p.Acquire.Refusal
+	if want.Operation == Drop {
+		p.warn("dropped messages are gone: there is no undo")
+		return p
+	}
+	p.Target = t.Target(want.From, want.Mode, want.Fixed)
+	p.address(t, want.Sample)
+	p.warnOfRecipients(t)
+	return p
+}
+
+// depth is how far an action may have to read: to the end of the queue, unless the first messages are asked for.
+func (w ActionWant) depth(t *Topology) int {
+	s := w.Selection
+	if s.Limit > 0 && s.Fingerprints == nil && s.MessageID == "" && s.Filter == nil {
+		return s.Limit
+	}
+	if q, ok := t.queues[w.From]; ok {
+		return max(int(q.Ready.Or(0)), w.Planned)
+	}
+	return w.Planned
+}
+
+func (p *Plan) warn(text string) {
+	if !slices.Contains(p.Warnings, text) {
+		p.Warnings = append(p.Warnings, text)
+	}
+}
+
+// address works out where the sample goes, whom it reaches and what it loses.
+func (p *Plan) address(t *Topology, sample []Message) {
+	if len(sample) == 0 && (p.Target.Mode == ToQueue || p.Target.Mode == ToExchange) {
+		sample = []Message{{}}
+	}
+	recipients := map[QueueRef]int{}
+	strips := map[string]bool{}
+	var problems []string
+	var failing int
+	for i := range sample {
+		m := &sample[i]
+		way := p.Target.Way(m)
+		if way.Problem != "" {
+			failing++
+			if !slices.Contains(problems, way.Problem) {
+				problems = append(problems, way.Problem)
+			}
+			continue
+		}
+		p.countWay(way)
+		for _, ref := range way.Reaches {
+			recipients[ref]++
+		}
+		for _, name := range m.Strips(p.User) {
+			strips[name] = true
+		}
+		if origin := m.Origin(); way.Exchange == "" && way.RoutingKey != origin.RoutingKey && origin.RoutingKey != "" && p.Target.Mode == ToAuto {
+			p.warn(fmt.Sprintf("the worker sees the routing key %s instead of %s", Printable(way.RoutingKey), Printable(origin.RoutingKey)))
+		}
+	}
+	for ref, n := range recipients {
+		q := t.queues[ref]
+		p.Recipients = append(p.Recipients, Recipient{ref, q.Consumers, n})
+	}
+	slices.SortFunc(p.Recipients, func(a, b Recipient) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) })
+	p.Strips = slices.Sorted(maps.Keys(strips))
+	switch {
+	case failing == 0:
+	case failing == len(sample):
+		if p.Refusal == "" {
+			p.Refusal = problems[0]
+		}
+	default:
+		p.warn(fmt.Sprintf("%d of them stay: %s", failing, strings.Join(problems, "; ")))
+	}
+}
+
+func (p *Plan) countWay(way Way) {
+	for i := range p.Ways {
+		if p.Ways[i].Address == way.Address {
+			p.Ways[i].Messages++
+			return
+		}
+	}
+	p.Ways = append(p.Ways, PlannedWay{way, 1})
+}
+
+// warnOfRecipients tells what the receiving queues will do that a person might not expect.
+func (p *Plan) warnOfRecipients(t *Topology) {
+	for _, r := range p.Recipients {
+		q, s, name := t.queues[r.Queue], t.settings[r.Queue], Printable(r.Queue.String())
+		if r.Queue == p.From {
+			p.warn(fmt.Sprintf("%s is the queue they come from: they go back to its end", name))
+		}
+		if n, known := r.Consumers.Get(); known && n == 0 && r.Queue != p.From {
+			p.warn(fmt.Sprintf("nothing consumes %s: they will wait there", name))
+		}
+		if len(p.Target.Workers) > 0 && r.Queue != p.From && !slices.Contains(p.Target.Workers, r.Queue) {
+			p.warn(fmt.Sprintf("%s would receive them too, and is not the worker of this flow", name))
+		}
+		if s.Bounded() {
+			switch s.Overflow.Value {
+			case dropHead:
+				if limit, full := nearLimit(q, s, int64(p.Planned)); full {
+					p.warn(fmt.Sprintf("%s holds at most %s: it may push its oldest messages out", name, limit))
+				}
+			default:
+				p.warn(fmt.Sprintf("%s refuses messages when it is full (%s): those stay where they are", name, s.Overflow.Value))
+			}
+		}
+	}
+}
+
+// nearLimit reports whether so many more messages may not fit. What is unknown may not fit.
+func nearLimit(q *Queue, s Settings, more int64) (limit string, full bool) {
+	depth, known := q.depth()
+	if s.MaxLength.Set && (!known || depth+more > s.MaxLength.Value) {
+		return fmt.Sprintf("%d messages", s.MaxLength.Value), true
+	}
+	if s.MaxBytes.Set {
+		return Size(s.MaxBytes.Value) + "B", true
+	}
+	return "", false
+}

@@ -22,10 +22,10 @@ const (
 // Target says where a replay goes. It is made by Topology.Target, which knows the routing.
 type Target struct {
 	Mode     TargetMode
-	VHost    string
-	Worker   string    // the flow's worker; "" when the queue belongs to no flow
-	Fixed    Address   // of ToQueue and ToExchange
-	WaysBack []Address // the flow's own ways from a buffer back to the worker, narrowest first
+	From     QueueRef
+	Workers  []QueueRef             // the workers of the flows that From belongs to
+	Fixed    Address                // of ToQueue and ToExchange
+	WaysBack map[QueueRef][]Address // for each worker: the flow's own ways from a buffer back to it, narrowest first
 	topology *Topology
 }
 
@@ -57,10 +57,11 @@ func ParseTarget(to string) (TargetMode, Address, error) {
 
 // Target prepares where a replay from a queue goes. The mode and fixed address are those of ParseTarget.
 func (t *Topology) Target(from QueueRef, mode TargetMode, fixed Address) Target {
-	target := Target{Mode: mode, VHost: from.VHost, Fixed: fixed, topology: t}
-	if flow, ok := t.FlowOf(from); ok {
-		target.Worker = flow.Worker.Queue.Name
-		target.WaysBack = t.waysBack(flow)
+	target := Target{Mode: mode, From: from, Fixed: fixed, WaysBack: map[QueueRef][]Address{}, topology: t}
+	for _, flow := range t.FlowsOf(from) {
+		worker := flow.Worker.Queue
+		target.Workers = append(target.Workers, worker)
+		target.WaysBack[worker] = t.waysBack(flow)
 	}
 	return target
 }
@@ -101,30 +102,52 @@ func (t Target) Way(m *Message) Way {
 	case ToOrigin:
 		return t.way(m.Origin(), "its origin", m)
 	}
-	if t.Worker == "" {
+	if len(t.Workers) == 0 {
 		return Way{Problem: "this queue belongs to no flow, so its worker is not known: name a target, for example queue:NAME"}
 	}
-	only := []QueueRef{{t.VHost, t.Worker}}
-	origin := m.Origin()
-	if w := t.way(origin, "its origin", m); w.Problem == "" && w.Exact && slices.Equal(w.Reaches, only) {
+	if w := t.way(m.Origin(), "its origin", m); w.reachesOnly(t.Workers...) {
 		return w
 	}
-	for _, address := range t.WaysBack {
-		if w := t.way(address, "the flow's own way back", m); w.Problem == "" && w.Exact && slices.Equal(w.Reaches, only) {
+	worker, ok := t.workerOf(m)
+	if !ok {
+		return Way{Problem: fmt.Sprintf("this queue belongs to %d flows (%s), and nothing tells which worker the message is for: name a target, for example queue:NAME", len(t.Workers), list(t.Workers))}
+	}
+	for _, address := range t.WaysBack[worker] {
+		if w := t.way(address, "the flow's own way back", m); w.reachesOnly(worker) {
 			return w
 		}
 	}
-	return t.way(Address{RoutingKey: t.Worker}, "the worker by name", m)
+	return t.way(Address{RoutingKey: worker.Name}, "the worker by name", m)
+}
+
+// workerOf finds the worker that a message is for: the only one there is, or the one in which it died last.
+func (t Target) workerOf(m *Message) (QueueRef, bool) {
+	if len(t.Workers) == 1 {
+		return t.Workers[0], true
+	}
+	for _, death := range m.Deaths {
+		if ref := (QueueRef{t.From.VHost, death.Queue}); slices.Contains(t.Workers, ref) {
+			return ref, true
+		}
+	}
+	return QueueRef{}, false
+}
+
+// reachesOnly reports whether a message goes to exactly one queue, and that is one of these.
+func (w Way) reachesOnly(workers ...QueueRef) bool {
+	return w.Problem == "" && w.Exact && len(w.Reaches) == 1 && slices.Contains(workers, w.Reaches[0])
 }
 
 func (t Target) way(a Address, why string, m *Message) Way {
-	route := t.topology.Route(t.VHost, a.Exchange, []string{a.RoutingKey}, m.replayHeaders())
+	route := t.topology.Route(t.From.VHost, a.Exchange, []string{a.RoutingKey}, m.replayHeaders())
 	w := Way{Address: a, Reaches: route.Queues, Exact: route.Exact, Why: why}
 	switch {
 	case route.MissingExchange != "":
 		w.Problem = fmt.Sprintf("the exchange %s does not exist", route.MissingExchange)
 	case route.Internal:
 		w.Problem = fmt.Sprintf("the exchange %s is internal: nobody can publish to it", a.Exchange)
+	case route.Delays:
+		w.Problem = fmt.Sprintf("the exchange %s delays (x-delayed-message): it says at once that no queue took the message and delivers it later, so nobody could tell whether it arrived", a.Exchange)
 	case len(route.Queues) == 0:
 		w.Problem = fmt.Sprintf("no queue is bound for key %s on %s", quoted(a.RoutingKey), ExchangeName(a.Exchange))
 	}

@@ -1,15 +1,44 @@
 package model
 
+import (
+	"slices"
+)
+
 // Topology is a snapshot with its settings, routing, flows and findings worked out. It is immutable and safe for
 // concurrent use.
 type Topology struct {
-	Snapshot *Snapshot
+	Snapshot  *Snapshot
+	Behaviour Behaviour
+
 	queues   map[QueueRef]*Queue
+	settings map[QueueRef]Settings
+	routings map[string]*routing
+	hops     map[QueueRef][]Hop
+	flows    []Flow
+	flowsOf  map[QueueRef][]*Flow
+	findings []Finding
 }
 
-// NewTopology indexes a snapshot. The snapshot must not change afterwards.
+// NewTopology works a snapshot out. The snapshot must not change afterwards.
 func NewTopology(s *Snapshot) *Topology {
-	return &Topology{Snapshot: s}
+	t := &Topology{
+		Snapshot:  s,
+		Behaviour: BehaviourOf(s.Overview.Version),
+		queues:    make(map[QueueRef]*Queue, len(s.Queues)),
+		settings:  make(map[QueueRef]Settings, len(s.Queues)),
+		routings:  newRoutings(s),
+	}
+	policies := indexPolicies(s.Policies)
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		t.queues[q.QueueRef] = q
+		t.settings[q.QueueRef] = settingsOf(q, policies, t.Behaviour)
+	}
+	t.hops = t.findHops()
+	t.flows = findFlows(t)
+	t.flowsOf = indexFlows(t.flows)
+	t.findings = findFindings(t)
+	return t
 }
 
 // Queue finds a queue.
@@ -18,20 +47,55 @@ func (t *Topology) Queue(ref QueueRef) (*Queue, bool) {
 	return q, ok
 }
 
-// Settings are the effective settings of a queue.
-func (t *Topology) Settings(ref QueueRef) Settings { return Settings{} }
+// Settings are the effective settings of a queue; nothing is set for a queue that is not there.
+func (t *Topology) Settings(ref QueueRef) Settings { return t.settings[ref] }
 
-// Route tells which queues a publish to an exchange reaches.
-func (t *Topology) Route(vhost, exchange string, keys []string, headers Table) Route { return Route{} }
+// Route tells which queues a message reaches that is published to an exchange ("" is the default exchange) with these keys
+// (the routing key first, then CC and BCC) and headers. A client's publish to an internal exchange is refused: Route.Internal.
+func (t *Topology) Route(vhost, exchange string, keys []string, headers Table) Route {
+	r := t.routings[vhost]
+	if r == nil {
+		r = &routing{vhost: vhost}
+	}
+	return r.route(exchange, routed{keys: keys, keysKnown: true, headers: headers, headersKnown: true})
+}
 
-// Hops are the ways out of a queue.
-func (t *Topology) Hops(ref QueueRef) []Hop { return nil }
+// Hops are the ways out of a queue: none when it has no dead-letter exchange.
+func (t *Topology) Hops(ref QueueRef) []Hop { return t.hops[ref] }
 
 // Flows are all flows, sorted by vhost and name.
-func (t *Topology) Flows() []Flow { return nil }
+func (t *Topology) Flows() []Flow { return t.flows }
 
-// FlowOf finds the flow that a queue belongs to.
-func (t *Topology) FlowOf(ref QueueRef) (*Flow, bool) { return nil, false }
+// FlowsOf are the flows that a queue belongs to: those whose worker it is first, then as a buffer, then as a failed queue.
+func (t *Topology) FlowsOf(ref QueueRef) []*Flow { return t.flowsOf[ref] }
+
+// FlowOf is the first of the flows that a queue belongs to.
+func (t *Topology) FlowOf(ref QueueRef) (*Flow, bool) {
+	if flows := t.flowsOf[ref]; len(flows) > 0 {
+		return flows[0], true
+	}
+	return nil, false
+}
 
 // Findings are sorted by level, then code, then queue.
-func (t *Topology) Findings() []Finding { return nil }
+func (t *Topology) Findings() []Finding { return t.findings }
+
+// FindingsAbout are the findings of some queues, in the order of Findings.
+func (t *Topology) FindingsAbout(refs ...QueueRef) []Finding {
+	var about []Finding
+	for _, f := range t.findings {
+		if f.Queue != "" && slices.Contains(refs, QueueRef{f.VHost, f.Queue}) {
+			about = append(about, f)
+		}
+	}
+	return about
+}
+
+// PlanPeek plans a look at a queue.
+func (t *Topology) PlanPeek(ref QueueRef, want PeekWant) PeekPlan {
+	q, ok := t.queues[ref]
+	if !ok {
+		return PeekPlan{Queue: ref, Refusal: "there is no queue " + Printable(ref.String()) + " (any more)"}
+	}
+	return PlanPeek(q, t.settings[ref], t.Behaviour, want)
+}

@@ -1,0 +1,93 @@
+package model
+
+import (
+	"strings"
+	"unicode"
+)
+
+// What names say, when structure leaves a question open. Names never overrule structure.
+
+var (
+	delayWords  = wordSet("delay delayed delays wait waiting buffer hold holding schedule scheduled defer deferred later dq")
+	retryWords  = wordSet("retry retries retrying backoff requeue redeliver again")
+	failedWords = wordSet("failed failure failures fail error errors dlq dead deadletter deadletters parking parked parkinglot poison " +
+		"poisoned skipped rejected undeliverable unprocessable xq dlx morgue")
+	// fillerWords belong to a failed queue's name without meaning anything by themselves: dead.letter.queue.
+	fillerWords = wordSet("letter letters lot queue q")
+)
+
+func wordSet(list string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		set[w] = true
+	}
+	return set
+}
+
+// nameWords splits a name at everything that is no letter or digit and where lower case turns to upper, in lower case.
+func nameWords(name string) []string {
+	var words []string
+	var word []rune
+	flush := func() {
+		if len(word) > 0 {
+			words = append(words, strings.ToLower(string(word)))
+			word = word[:0]
+		}
+	}
+	lower := false
+	for _, r := range name {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			flush()
+			lower = false
+			continue
+		}
+		if unicode.IsUpper(r) && lower {
+			flush()
+		}
+		lower = unicode.IsLower(r)
+		word = append(word, r)
+	}
+	flush()
+	return words
+}
+
+// spoken is what a queue's name says of its role.
+type spoken struct {
+	delay, retry, failed string // the word that says it, "" when none does
+	base                 string // the name without the words that tell a role, to find the queues that belong together
+}
+
+func listen(name string) spoken {
+	var s spoken
+	var base []string
+	for _, w := range nameWords(name) {
+		switch {
+		case retryWords[w]:
+			s.retry = w
+		case failedWords[w]:
+			s.failed = w
+		case delayWords[w]:
+			s.delay = w
+		default:
+			base = append(base, w)
+		}
+	}
+	if s.failed != "" {
+		kept := base[:0]
+		for _, w := range base {
+			if !fillerWords[w] {
+				kept = append(kept, w)
+			}
+		}
+		base = kept
+	}
+	s.base = strings.Join(base, " ")
+	return s
+}
+
+func (s spoken) buffer() string {
+	if s.retry != "" {
+		return s.retry
+	}
+	return s.delay
+}

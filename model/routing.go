@@ -1,0 +1,253 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+)
+
+// routing answers where a publish goes, for one vhost. It follows RabbitMQ's own order: the exchange's bindings; its
+// alternate exchange when, and only when, none of them matched; the same for each exchange that was reached; each queue once.
+type routing struct {
+	vhost     string
+	queues    map[string]bool
+	exchanges map[string]*exchangeRouting
+}
+
+// exchangeRouting holds the bindings of one exchange, so that a key finds its own without a look at all of them.
+type exchangeRouting struct {
+	kind      string // the type whose rule applies: an x-delayed-message exchange has the rule of its x-delayed-type
+	chooses   bool   // the exchange picks some of its bindings by a rule of its own: they are the possible set
+	delays    bool   // x-delayed-message: nothing is routed at the moment of the publish
+	internal  bool
+	alternate string                   // alternate exchange, "" for none
+	all       []destination            // every binding, each destination once
+	literal   map[string][]destination // direct, and topic patterns without wildcards: by key
+	patterns  []patternBinding         // topic patterns with wildcards
+	headers   []headersBinding
+}
+
+type destination struct {
+	name       string
+	toExchange bool
+}
+
+type patternBinding struct {
+	words []string
+	destination
+}
+
+type headersBinding struct {
+	arguments Table
+	destination
+}
+
+func newRoutings(s *Snapshot) map[string]*routing {
+	byVHost := map[string]*routing{}
+	of := func(vhost string) *routing {
+		r := byVHost[vhost]
+		if r == nil {
+			r = &routing{vhost: vhost, queues: map[string]bool{}, exchanges: map[string]*exchangeRouting{}}
+			byVHost[vhost] = r
+		}
+		return r
+	}
+	for i := range s.Queues {
+		of(s.Queues[i].VHost).queues[s.Queues[i].Name] = true
+	}
+	for i := range s.Exchanges {
+		if x := &s.Exchanges[i]; x.Name != "" {
+			of(x.VHost).exchanges[x.Name] = newExchangeRouting(x)
+		}
+	}
+	for i := range s.Bindings {
+		b := &s.Bindings[i]
+		if x := of(b.VHost).exchanges[b.Source]; x != nil {
+			x.bind(b)
+		}
+	}
+	for _, r := range byVHost {
+		for _, x := range r.exchanges {
+			x.all = unique(x.all)
+		}
+	}
+	return byVHost
+}
+
+func newExchangeRouting(x *Exchange) *exchangeRouting {
+	r := &exchangeRouting{kind: x.Type, internal: x.Internal, literal: map[string][]destination{}}
+	if x.Type == "x-delayed-message" {
+		r.kind, _ = x.Arguments.Text("x-delayed-type")
+		r.delays = true
+	}
+	switch r.kind {
+	case "direct", "fanout", "topic", "headers":
+	default:
+		r.chooses = true // consistent hash, random, modulus, local random, and types that dlxtop does not know
+	}
+	var ok bool
+	if r.alternate, ok = x.Arguments.Text("alternate-exchange"); !ok { // the argument beats the policy
+		r.alternate, _ = x.PolicyDefinition.Text("alternate-exchange")
+	}
+	return r
+}
+
+func (x *exchangeRouting) bind(b *Binding) {
+	d := destination{b.Destination, b.ToExchange}
+	x.all = append(x.all, d)
+	switch x.kind {
+	case "direct":
+		x.literal[b.RoutingKey] = append(x.literal[b.RoutingKey], d)
+	case "topic":
+		if words := topicWords(b.RoutingKey); isTopicPattern(words) {
+			x.patterns = append(x.patterns, patternBinding{words, d})
+		} else {
+			x.literal[b.RoutingKey] = append(x.literal[b.RoutingKey], d)
+		}
+	case "headers":
+		x.headers = append(x.headers, headersBinding{b.Arguments, d})
+	}
+}
+
+func unique(ds []destination) []destination {
+	slices.SortFunc(ds, func(a, b destination) int {
+		if c := cmp.Compare(a.name, b.name); c != 0 {
+			return c
+		}
+		if a.toExchange == b.toExchange {
+			return 0
+		}
+		if a.toExchange {
+			return 1
+		}
+		return -1
+	})
+	return slices.Compact(ds)
+}
+
+// matches are the destinations of a message. keysKnown false: any key is possible.
+func (x *exchangeRouting) matches(m *routed) []destination {
+	if x.chooses || x.kind == "fanout" {
+		return x.all
+	}
+	if x.kind == "headers" {
+		if !m.headersKnown {
+			return x.all
+		}
+		var found []destination
+		for _, b := range x.headers {
+			if headersMatch(b.arguments, m.headers) {
+				found = append(found, b.destination)
+			}
+		}
+		return found
+	}
+	if !m.keysKnown {
+		return x.all
+	}
+	if len(m.keys) == 1 && len(x.patterns) == 0 {
+		return x.literal[m.keys[0]]
+	}
+	var found []destination
+	for _, key := range m.keys {
+		found = append(found, x.literal[key]...)
+		if len(x.patterns) > 0 {
+			words := topicWords(key)
+			for _, b := range x.patterns {
+				if topicMatches(b.words, words) {
+					found = append(found, b.destination)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// inexact says why the matches of this exchange are only the possible set, "" when they are exact.
+func (x *exchangeRouting) inexact(m *routed) string {
+	switch {
+	case x.chooses:
+		return "an exchange of type " + quoted(x.kind) + " chooses among its bindings by a rule of its own"
+	case x.delays:
+		return "an x-delayed-message exchange routes later, by the bindings of then"
+	case x.kind == "headers" && !m.headersKnown:
+		return "each message's own headers decide"
+	case !m.keysKnown && (x.kind == "direct" || x.kind == "topic"):
+		return "each message keeps its own routing key"
+	}
+	return ""
+}
+
+// routed is what a route depends on: the keys (the routing key, and CC and BCC), and the headers.
+type routed struct {
+	keys         []string
+	keysKnown    bool
+	headers      Table
+	headersKnown bool
+}
+
+func (r *routing) route(exchange string, m routed) Route {
+	route := Route{Exact: true}
+	var queues []string
+	if exchange == "" {
+		if !m.keysKnown {
+			return Route{Why: "each message keeps its own routing key"}
+		}
+		for _, key := range m.keys {
+			if r.queues[key] {
+				queues = append(queues, key)
+			}
+		}
+		route.Through = []ExchangeRef{{r.vhost, ""}}
+		route.Queues = r.refs(queues)
+		return route
+	}
+	first, ok := r.exchanges[exchange]
+	if !ok {
+		return Route{Exact: true, MissingExchange: exchange}
+	}
+	route.Internal = first.internal
+	todo := []string{exchange}
+	seen := map[string]bool{exchange: true}
+	enter := func(name string) {
+		if !seen[name] && r.exchanges[name] != nil {
+			seen[name] = true
+			todo = append(todo, name)
+		}
+	}
+	for len(todo) > 0 {
+		name := todo[0]
+		todo = todo[1:]
+		x := r.exchanges[name]
+		route.Through = append(route.Through, ExchangeRef{r.vhost, name})
+		route.Delays = route.Delays || x.delays
+		if why := x.inexact(&m); why != "" && route.Exact {
+			route.Exact, route.Why = false, why
+		}
+		found := x.matches(&m)
+		if x.alternate != "" && (len(found) == 0 || x.inexact(&m) != "") {
+			enter(x.alternate)
+		}
+		for _, d := range found {
+			if d.toExchange {
+				enter(d.name)
+			} else if r.queues[d.name] {
+				queues = append(queues, d.name)
+			}
+		}
+	}
+	route.Queues = r.refs(queues)
+	return route
+}
+
+func (r *routing) refs(names []string) []QueueRef {
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	refs := make([]QueueRef, len(names))
+	for i, name := range names {
+		refs[i] = QueueRef{r.vhost, name}
+	}
+	return refs
+}
