@@ -1,0 +1,95 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/model"
+)
+
+func ref(name string) model.QueueRef { return model.QueueRef{VHost: "/", Name: name} }
+
+func queueStation(name string, facts ...string) station {
+	s := station{queue: ref(name), name: name, tone: toneStrong}
+	for _, f := range facts {
+		s.facts = append(s.facts, spans{{f, toneText}})
+		s.short = append(s.short, span{f, toneText})
+	}
+	return s
+}
+
+func exchangeStation(name, kind string) station {
+	return station{name: name, facts: []spans{{{kind, toneMuted}}}, short: spans{{kind, toneMuted}}, tone: toneText}
+}
+
+func delayedPicture() *picture {
+	return &picture{
+		lanes: []lane{{
+			entrance: exchangeStation("out.exchange", "direct"),
+			buffers: group{
+				stations: []station{queueStation("buffer-queue", "delayed, TTL per message", "5 ready  ▁▃▅▇▅▃", "head due in 3.2s")},
+				in:       arrow{id: "in", rate: model.Some(1.0)}, out: arrow{id: "out", label: "expired", rate: model.Some(2.1)},
+			},
+			exchange: exchangeStation("dlx.exchange", "direct"),
+			out:      arrow{id: "on", rate: model.Some(2.1)},
+		}},
+		worker: queueStation("worker-queue", "0 ready", "1 consumer", "12.0/s acked"),
+		failed: group{stations: []station{queueStation("worker-queue.failed", "47 ready", "no consumers")}, in: arrow{id: "failed", label: "rejected", rate: model.Some(0.2)}},
+	}
+}
+
+func pubsubPicture() *picture {
+	return &picture{
+		lanes: []lane{{
+			exchange: exchangeStation("master", "topic"),
+			enters:   arrow{id: "enters", rate: model.Some(38.2)},
+			out:      arrow{id: "on", label: "user.*", rate: model.Some(38.2)},
+		}},
+		worker:  queueStation("ucenter@user", "12 ready, 3 unacked", "3 consumers", "38.2/s acked"),
+		retries: []group{{stations: []station{queueStation("ucenter@user@retry", "retry 30s (argument)", "1,204 ready", "head due in ≤ 2s")}, in: arrow{id: "r", label: "via master.retry", rate: model.Some(0.4)}, out: arrow{id: "b", label: "expired", rate: model.Some(0.4)}}},
+		failed:  group{stations: []station{queueStation("ucenter@user@failed", "47 ready", "no consumers")}, in: arrow{id: "failed", label: "via master.failed"}},
+	}
+}
+
+func manyPicture() *picture {
+	p := pubsubPicture()
+	l := lane{
+		buffers:  group{heading: "8 delayed buffers", in: arrow{id: "in2"}, out: arrow{id: "out2", label: "expired", rate: model.Some(12.0)}},
+		exchange: exchangeStation("RetryExchange", "fanout"), out: arrow{id: "on2", rate: model.Some(12.0)},
+	}
+	for _, d := range []string{"1s", "2s", "5s", "10s", "30s", "1m", "5m", "1h"} {
+		l.buffers.stations = append(l.buffers.stations, queueStation("mail.delay."+d, d, "12 ready"))
+	}
+	dead := lane{
+		buffers:  group{stations: []station{queueStation("lost.buffer", "delayed 5s", "3 ready")}, out: arrow{id: "out3", label: "expired"}},
+		exchange: exchangeStation("gone.exchange", ""), dead: "the exchange gone.exchange does not exist: what expires is lost", deadAt: true,
+	}
+	p.lanes = []lane{dead, l, p.lanes[0]}
+	p.retries[0].lane = 2
+	p.failed.stations = append(p.failed.stations, queueStation("ucenter@user@parked", "3 ready"))
+	p.failed.heading = "2 failed queues"
+	return p
+}
+
+func loopPicture() *picture {
+	p := delayedPicture()
+	p.lanes[0].loop = true
+	return p
+}
+
+func TestPictureLayouts(t *testing.T) {
+	for name, p := range map[string]*picture{"delayed": delayedPicture(), "pubsub": pubsubPicture(), "many": manyPicture(), "loop": loopPicture()} {
+		t.Run(name, func(t *testing.T) {
+			for _, width := range []int{120, 80} {
+				s, ok := wideLayout(p, width, p.stations()[0].queue)
+				if ok {
+					t.Logf("wide %d\n%s", width, ansi.Strip(strings.Join(s.canvas.render(newStyles(false), 0, s.canvas.height), "\n")))
+				}
+				s = railLayout(p, width, p.stations()[0].queue)
+				t.Logf("rail %d\n%s", width, ansi.Strip(strings.Join(s.canvas.render(newStyles(false), 0, s.canvas.height), "\n")))
+			}
+		})
+	}
+}

@@ -1,0 +1,134 @@
+package ui
+
+import (
+	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/model"
+)
+
+// picture is what a flow's diagram shows: exchanges and queues with their facts, and the arrows between them with what moves
+// along each. It says nothing of where things are drawn: the wide layout draws boxes, the narrow one a rail.
+type picture struct {
+	lanes   []lane // ways into the worker: those that lead nowhere first, the one that retry buffers go back to last
+	worker  station
+	dead    string  // what becomes of what the worker rejects, when it is lost; "" otherwise
+	retries []group // retry buffers that are drawn below the worker, one group for each way back
+	failed  group
+}
+
+// station is an exchange or a queue.
+type station struct {
+	queue model.QueueRef // the zero ref is an exchange
+	name  string         // printable
+	facts []spans        // one line each, inside the box
+	short spans          // all of it on one line, for lists and the narrow layout: columns, the first to the right
+	tone  tone           // of the name
+}
+
+// aligned are the short facts of stations, their columns below each other.
+func aligned(stations []station) []spans {
+	var widths []int
+	for _, s := range stations {
+		for i, piece := range s.short {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], ansi.StringWidth(piece.text))
+		}
+	}
+	lines := make([]spans, len(stations))
+	for n, s := range stations {
+		for i, piece := range s.short {
+			text := fit(piece.text, widths[i], i == 0, false)
+			if i > 0 && widths[i] > 0 {
+				text = "  " + text
+			}
+			lines[n] = append(lines[n], span{text, piece.tone})
+		}
+	}
+	return lines
+}
+
+func (s station) isQueue() bool { return s.queue.Name != "" }
+
+// group is queues with the same part in the flow: one is drawn as a box of its own, several as a list.
+type group struct {
+	stations []station
+	heading  string // of a list: "3 delayed buffers"
+	in, out  arrow
+	lane     int // of retry buffers: the lane whose exchange they go back to
+}
+
+func (g group) empty() bool { return len(g.stations) == 0 }
+
+// lane is one way into the worker: entrance -> buffers -> exchange -> worker. Without buffers publishers reach the exchange
+// themselves.
+type lane struct {
+	entrance station // zero when publishers name the buffers through the default exchange
+	buffers  group
+	exchange station
+	out      arrow  // from the exchange to the worker
+	enters   arrow  // of a lane without buffers: what publishers send to the exchange
+	dead     string // why nothing arrives at the worker; "" when it does
+	deadAt   bool   // it ends at the buffers already: there is no such exchange
+	loop     bool   // the worker sends its failures back to the entrance
+}
+
+// arrow is one way from a station to the next.
+type arrow struct {
+	id    string             // names it from one picture to the next: dots stay on their arrow
+	label string             // "expired"
+	rate  model.Opt[float64] // messages per second
+}
+
+// moving reports whether something moves along the arrow.
+func (a arrow) moving() bool { return a.rate.Or(0) > 0 }
+
+// words are the arrow's label and its rate, each short.
+func (a arrow) words() spans {
+	var words spans
+	if a.label != "" {
+		words = append(words, span{a.label, toneMuted})
+	}
+	if a.moving() {
+		words = append(words, span{perSecond(a.rate.Or(0)), toneGood})
+	}
+	return words
+}
+
+// loopWords stand beside a loop that no statistic tells apart from what publishers send.
+const loopWords = "failures are sent again by the worker"
+
+// rateWidth is the room for a rate, kept also while nothing moves: a picture whose arrows change their length is hard to look at.
+const rateWidth = 7
+
+// room is the width that the words need one below the other, and side by side.
+func (a arrow) room() (stacked, abreast int) {
+	label := ansi.StringWidth(a.label)
+	return max(label, rateWidth), label + 1 + rateWidth
+}
+
+// stations are all queues of the picture in reading order: the order in which the cursor passes them.
+func (p *picture) stations() []station {
+	var all []station
+	for _, l := range p.lanes {
+		all = append(all, l.buffers.stations...)
+	}
+	all = append(all, p.worker)
+	for _, g := range p.retries {
+		all = append(all, g.stations...)
+	}
+	return append(all, p.failed.stations...)
+}
+
+// arrows are all arrows of the picture.
+func (p *picture) arrows() []arrow {
+	var all []arrow
+	for _, l := range p.lanes {
+		all = append(all, l.enters, l.buffers.in, l.buffers.out, l.out)
+	}
+	for _, g := range p.retries {
+		all = append(all, g.in, g.out)
+	}
+	return append(all, p.failed.in)
+}
