@@ -81,6 +81,9 @@ func (l layout) environment(inherited []string) []string {
 		"HOME="+l.dir, // the Erlang cookie is read there
 		fmt.Sprintf("ERL_EPMD_PORT=%d", l.epmdP),
 		"ERL_EPMD_ADDRESS=127.0.0.1",
+		// So the script becomes Erlang instead of waiting for it: then Erlang is this process's child, gets its signals, and is
+		// gone when it was waited for. (The script looks at this variable; Erlang at NOTIFY_SOCKET, which is not set.)
+		"RUNNING_UNDER_SYSTEMD=true",
 		"RABBITMQ_NODENAME="+l.nodeName(),
 		fmt.Sprintf("RABBITMQ_NODE_PORT=%d", l.amqp),
 		fmt.Sprintf("RABBITMQ_DIST_PORT=%d", l.dist),

@@ -122,7 +122,7 @@ func (p *process) kill() {
 
 // shutDown asks the broker to end, so that it writes what it holds, and kills it when it has not done so in time.
 func (p *process) shutDown(patience time.Duration) {
-	// Its script hands this on to Erlang. The port mapper is left alone until then: a node without one takes longer to end.
+	// Only the server: the port mapper has nothing to write.
 	_ = terminate(p.group)
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
