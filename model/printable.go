@@ -1,7 +1,126 @@
 package model
 
-// Printable is s on one line with everything escaped that could move a cursor, hide text or change a terminal.
-func Printable(s string) string { return s }
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
-// PrintableLines is s line by line, each made printable; tabs become spaces.
-func PrintableLines(s string) []string { return []string{s} }
+// Printable is s on one line with everything escaped that could move a cursor, hide text or change a terminal: control
+// characters (\n, \x1b, \u009b), what has no shape or changes the direction or the shape of others (\u{202e}), what is not
+// assigned, bytes that are no UTF-8 (\xff), and accents beyond the fourth on one letter or without a letter.
+//
+// Everything that comes from a message or a name goes through it before it is drawn. A backslash stays one: it is a display,
+// not an encoding to be read back.
+func Printable(s string) string {
+	clean := true
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c > '~' {
+			clean = false
+			break
+		}
+	}
+	if clean {
+		return s
+	}
+	return escape(s)
+}
+
+// maxMarks is how many combining marks one letter keeps: living languages use up to four.
+const maxMarks = 4
+
+// escape makes s printable. It returns s itself when nothing has to be escaped.
+func escape(s string) string {
+	var b strings.Builder
+	kept := 0     // s[:kept] is written
+	base := false // there is a letter with which a mark combines: an escape or the cell before s is none
+	marks := 0    // on that letter
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		invalid := r == utf8.RuneError && size == 1
+		visible := !invalid && unicode.IsPrint(r) && !isHidden(r)
+		mark := unicode.IsMark(r)
+		switch {
+		case visible && mark && base && marks < maxMarks:
+			marks++
+		case visible && !mark:
+			base, marks = true, 0
+		default:
+			base = false
+			if kept == 0 {
+				b.Grow(len(s) + 16)
+			}
+			b.WriteString(s[kept:i])
+			kept = i + size
+			if invalid {
+				fmt.Fprintf(&b, `\x%02x`, s[i])
+			} else {
+				b.WriteString(escaped(r))
+			}
+		}
+		i += size
+	}
+	if kept == 0 {
+		return s
+	}
+	b.WriteString(s[kept:])
+	return b.String()
+}
+
+// isHidden reports whether Unicode counts a rune as printable although it draws nothing: fillers, joiners and selectors.
+func isHidden(r rune) bool {
+	return r > unicode.MaxLatin1 && unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+func escaped(r rune) string {
+	switch r {
+	case '\n':
+		return `\n`
+	case '\r':
+		return `\r`
+	case '\t':
+		return `\t`
+	}
+	switch {
+	case r < 0x80:
+		return fmt.Sprintf(`\x%02x`, r)
+	case r < 0xa0:
+		return fmt.Sprintf(`\u%04x`, r)
+	}
+	return fmt.Sprintf(`\u{%x}`, r)
+}
+
+// tabWidth is the distance of tab stops in a body.
+const tabWidth = 4
+
+// PrintableLines is s line by line, each made printable. Lines end with \n or \r\n; tabs become spaces up to the next of
+// their stops. A last line without text is left out.
+func PrintableLines(s string) []string {
+	if s == "" {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = Printable(expandTabs(strings.TrimSuffix(line, "\r")))
+	}
+	return lines
+}
+
+func expandTabs(line string) string {
+	if !strings.Contains(line, "\t") {
+		return line
+	}
+	var b strings.Builder
+	column := 0
+	for i, part := range strings.Split(line, "\t") {
+		if i > 0 {
+			n := tabWidth - column%tabWidth
+			b.WriteString(strings.Repeat(" ", n))
+			column += n
+		}
+		b.WriteString(part)
+		column += utf8.RuneCountInString(part)
+	}
+	return b.String()
+}

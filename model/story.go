@@ -1,29 +1,165 @@
 package model
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
 
 // StoryKind is what a StoryEvent tells.
 type StoryKind string
 
 // The kinds of events.
 const (
-	StoryPublished StoryKind = "published"
-	StoryDied      StoryKind = "died"
-	StoryNow       StoryKind = "now"
+	StoryPublished   StoryKind = "published"
+	StoryRepublished StoryKind = "republished" // by a worker: the broker's x-death begins here
+	StoryDied        StoryKind = "died"
+	StoryFailed      StoryKind = "failed" // as a worker wrote it into the message
+	StoryNow         StoryKind = "now"
 )
 
-// StoryEvent is one line of a message's story, ready to be drawn as Time, What, Where, Detail.
+// StoryEvent is one line of a message's story, ready to be drawn as Time, What, Where, Detail. Its texts hold names as they
+// are: draw them through Printable.
 type StoryEvent struct {
 	Kind      StoryKind
 	Time      time.Time // zero: nobody told
 	TimeExact bool      // false: the event was at Time at the latest, or Time is zero
 	What      string    // "published", "expired ×3", "now in"
-	Where     string    // the exchange or the queue
-	Detail    string    // "user.create", "after 30s"
-	Note      string    // what the broker does not tell, "" when there is nothing to say
+	Where     string    // the exchange or the queue; "" when it is not told
+	Detail    string    // the routing key; "after 30s"; the failure
+	Note      string    // what is not told, or where it is known from; "" when there is nothing to say
 	Reason    Reason    // of StoryDied
 	Count     int64     // of StoryDied; 0 unknown
 }
 
-// Story tells what is known of a message's way, oldest first: published, each group of deaths, and the queue it is in now.
-func (m *Message) Story(in QueueRef) []StoryEvent { return nil }
+// Story tells what is known of a message's way, oldest first: published, each group of deaths by the time of its first,
+// the failure that a worker wrote down, and the queue it is in now.
+func (m *Message) Story(in QueueRef) []StoryEvent {
+	deaths := m.deathsByTime()
+	events := m.beginning(deaths)
+	for i, d := range deaths {
+		e := StoryEvent{
+			Kind: StoryDied, Time: d.Time, TimeExact: !d.Time.IsZero(),
+			What: died(d.Reason, d.Count), Where: d.Queue, Reason: d.Reason, Count: d.Count,
+		}
+		if waited, ok := waited(d, events[len(events)-1]); ok {
+			e.Detail = "after " + ShortDuration(waited)
+		}
+		if d.Count > 1 {
+			e.Note = fmt.Sprintf("the first of %d: the broker does not tell when the others were", d.Count)
+		}
+		if i > 0 && d.Time.IsZero() {
+			e.Note = "when is not told"
+		}
+		events = append(events, e)
+	}
+	if f, ok := m.Failure(); ok && f.Source != fromDeaths {
+		events = append(events, StoryEvent{Kind: StoryFailed, What: "failed", Detail: f.String(), Note: "as " + f.Source + " wrote it"})
+	}
+	now := StoryEvent{Kind: StoryNow, What: "now in", Where: in.Name}
+	if len(events) > 1 {
+		now.Detail = fmt.Sprintf("through %s, key %s", ExchangeName(m.Exchange), quoted(m.RoutingKey))
+	}
+	return append(events, now)
+}
+
+// beginning is the first publish, and the republish with which x-death begins when a header betrays one.
+func (m *Message) beginning(deaths []*Death) []StoryEvent {
+	origin, _ := m.origin()
+	e := StoryEvent{Kind: StoryPublished, What: "published", Where: ExchangeName(origin.Exchange), Detail: quoted(origin.RoutingKey)}
+	var firstDeath time.Time
+	if len(deaths) > 0 {
+		firstDeath = deaths[0].Time
+	}
+	published, claimed := m.publishedAt()
+	switch {
+	case claimed && (firstDeath.IsZero() || !published.After(firstDeath.Add(clockSkew))):
+		e.Time, e.TimeExact = published, true
+	case !firstDeath.IsZero():
+		e.Time = firstDeath
+		if ttl, ok := parseExpiration(deaths[0].OriginalExpiration); ok && deaths[0].Reason == Expired {
+			e.Time = firstDeath.Add(-ttl)
+		}
+		e.Note = "at the latest: the message has no time of its own"
+		if claimed {
+			e.Note = "at the latest: its timestamp is later than its first death"
+		}
+	}
+	key, header, told := m.firstKey()
+	if !told || key == origin.RoutingKey {
+		return []StoryEvent{e}
+	}
+	again := StoryEvent{
+		Kind: StoryRepublished, What: "republished", Where: e.Where, Detail: e.Detail,
+		Note: "by an application: x-death begins here",
+	}
+	e.Where, e.Detail = "", quoted(key)
+	e.Note = fmt.Sprintf("the header %s tells the key, nothing tells the exchange", header)
+	return []StoryEvent{e, again}
+}
+
+// deathsByTime are the deaths by the time of the first of each group, oldest first. One without a time keeps its place in
+// x-death, where the newest is first.
+func (m *Message) deathsByTime() []*Death {
+	deaths := make([]*Death, 0, len(m.Deaths))
+	for i := range slices.Backward(m.Deaths) {
+		deaths = append(deaths, &m.Deaths[i])
+	}
+	if slices.ContainsFunc(deaths, func(d *Death) bool { return d.Time.IsZero() }) {
+		return deaths
+	}
+	first := m.firstDeath()
+	slices.SortStableFunc(deaths, func(a, b *Death) int {
+		if c := a.Time.Compare(b.Time); c != 0 || a == b {
+			return c
+		}
+		switch first {
+		case a:
+			return -1
+		case b:
+			return 1
+		}
+		return 0
+	})
+	return deaths
+}
+
+// waited is how long the message had waited when it died: its own TTL, else what passed since the event before, when both
+// times are known and nothing untold lies between them.
+func waited(d *Death, before StoryEvent) (time.Duration, bool) {
+	if ttl, ok := parseExpiration(d.OriginalExpiration); ok && d.Reason == Expired {
+		return ttl, true
+	}
+	if d.Time.IsZero() || !before.TimeExact || before.Count > 1 || d.Time.Before(before.Time) {
+		return 0, false
+	}
+	return d.Time.Sub(before.Time).Round(time.Second), true // x-death tells times to the second
+}
+
+// clockSkew is how far the clocks of a publisher and a broker may differ.
+const clockSkew = time.Minute
+
+// publishedAt is when the message was published, by the clock of the broker where it wrote the time into the message, else
+// by the publisher's. Times that cannot be are not told.
+func (m *Message) publishedAt() (time.Time, bool) {
+	if ms, ok := m.Headers.Integer("timestamp_in_ms"); ok && ms > earliest.UnixMilli() && ms < latest.UnixMilli() {
+		return time.UnixMilli(ms), true
+	}
+	if t := m.Properties.Timestamp; t.After(earliest) && t.Before(latest) {
+		return t, true
+	}
+	return time.Time{}, false
+}
+
+// No message is older than RabbitMQ, and no timestamp beyond the latest is one in seconds.
+var (
+	earliest = time.Date(2007, 1, 1, 0, 0, 0, 0, time.UTC)
+	latest   = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// parseExpiration reads the expiration of a message. RabbitMQ takes whole milliseconds below 2^32 and refuses all else.
+func parseExpiration(s string) (time.Duration, bool) {
+	ms, err := strconv.ParseUint(s, 10, 32)
+	return time.Duration(ms) * time.Millisecond, err == nil
+}
