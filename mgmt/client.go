@@ -1,0 +1,197 @@
+// Package mgmt reads a broker through its management API and hands it on as package model's values.
+//
+// Typed lists that rabbit-hole reads well come from it; the queue list, the exchange list and the overview have tolerant
+// decoders of their own, because rabbit-hole loses a whole list over one odd element and does not know all fields. Every
+// request goes through one transport, which adds what rabbit-hole lacks: a context, a timeout, connections that are kept,
+// and an answer's own words in the error.
+package mgmt
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
+
+	"dlxtop/model"
+)
+
+// defaultTimeout bounds one request: the full list of 10,000 queues takes about 2 s on 4.3.6.
+const defaultTimeout = 10 * time.Second
+
+// Options name a broker's management API.
+type Options struct {
+	URL            string        // http(s)://[user:pass@]host:port, a path prefix is allowed
+	User, Password string        // used when the URL carries none
+	VHost          string        // only this vhost; "" is all that the user may see
+	TLS            *tls.Config   // nil: the system's defaults
+	Timeout        time.Duration // of one request; 0 is 10 s
+}
+
+// Client polls one broker. It is safe for concurrent use.
+type Client struct {
+	endpoint  string // scheme, host, port and prefix: no credentials, no slash at its end
+	address   string // host:port, as errors name it
+	user      string
+	password  string
+	vhost     string
+	timeout   time.Duration
+	transport *http.Transport
+}
+
+// New prepares a client; it does not connect. The error says in one sentence what is wrong with the URL, and never repeats a
+// password.
+func New(o Options) (*Client, error) {
+	u, err := parseURL(o.URL)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		address: addressOf(u), user: o.User, password: o.Password, vhost: o.VHost, timeout: o.Timeout,
+		transport: newTransport(o.TLS),
+	}
+	if u.User != nil {
+		c.user = u.User.Username()
+		if password, ok := u.User.Password(); ok {
+			c.password = password
+		}
+	}
+	u.User = nil
+	c.endpoint = u.String()
+	if c.timeout <= 0 {
+		c.timeout = defaultTimeout
+	}
+	return c, nil
+}
+
+// Close drops the connections that are kept for the next poll. Requests in flight go on until their context ends.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
+
+// Check asks the broker who it is and whether the user may look at it: the cheapest way to know that a poll would work. Its
+// errors are *model.ConnectError, or ctx's when ctx was cancelled.
+func (c *Client) Check(ctx context.Context) (model.Overview, error) {
+	overview, err := c.overview(ctx)
+	if err == nil {
+		overview.User, overview.UserTags, err = c.whoAmI(ctx)
+	}
+	if err == nil {
+		err = c.seesSomething(ctx)
+	}
+	if err != nil {
+		return model.Overview{}, c.connectError(ctx, err)
+	}
+	return overview, nil
+}
+
+// seesSomething finds out whether the user sees the chosen vhost, or any vhost at all: every vhost has exchanges.
+func (c *Client) seesSomething(ctx context.Context) error {
+	var page struct {
+		Total field[int64] `json:"total_count"`
+	}
+	query := url.Values{"page": {"1"}, "page_size": {"1"}, "columns": {"name"}}
+	if err := c.getObject(ctx, c.inVHost("exchanges"), query, &page); err != nil {
+		return err
+	}
+	if page.Total.known && page.Total.value == 0 {
+		return errNoVHost
+	}
+	return nil
+}
+
+// whoAmI is the name and the tags of the user that the broker took us for.
+func (c *Client) whoAmI(ctx context.Context) (name string, tags []string, err error) {
+	err = c.request(ctx, func(ctx context.Context) error {
+		me, err := c.rabbit(ctx).Whoami()
+		if err != nil {
+			return err
+		}
+		name, tags = me.Name, me.Tags
+		return nil
+	})
+	return name, tags, err
+}
+
+// inVHost is the path of a list: of the chosen vhost only, or of all that the user may see.
+func (c *Client) inVHost(list string) string {
+	if c.vhost == "" {
+		return list
+	}
+	return list + "/" + url.PathEscape(c.vhost)
+}
+
+// request runs one request under the client's timeout.
+func (c *Client) request(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, slowError{c.timeout})
+	defer cancel()
+	err := do(ctx)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// rabbit is a rabbit-hole client whose requests end with ctx.
+func (c *Client) rabbit(ctx context.Context) *rabbithole.Client {
+	client, err := rabbithole.NewTLSClient(c.endpoint, c.user, c.password, bound{ctx, c.transport})
+	if err != nil {
+		panic(err) // only for a URL that does not parse: New has parsed it
+	}
+	return client
+}
+
+// get sends one request of our own. ctx must live until the body is closed.
+func (c *Client) get(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+	target := c.endpoint + "/api/" + path
+	if len(query) > 0 {
+		target += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.SetBasicAuth(c.user, c.password)
+	return (&http.Client{Transport: bound{ctx, c.transport}}).Do(req)
+}
+
+// parseURL accepts what people write for the API: also with a slash, "/api" or the web UI's "/#/" at its end.
+func parseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		// url.Parse repeats the text, and with it a password.
+		var parse *url.Error
+		if errors.As(err, &parse) {
+			err = parse.Err
+		}
+		return nil, fmt.Errorf("the URL of the management API cannot be read (%w): write http://host:15672", err)
+	}
+	switch u.Scheme {
+	case "http", "https":
+	case "amqp", "amqps":
+		return nil, fmt.Errorf("%s is an AMQP URL: the management API has one of its own, usually http://%s", u.Redacted(), net.JoinHostPort(u.Hostname(), "15672"))
+	default:
+		return nil, fmt.Errorf("the URL of the management API must begin with http:// or https://, for example http://localhost:15672")
+	}
+	if u.Hostname() == "" {
+		return nil, fmt.Errorf("the URL of the management API names no host: write %s://host:15672", u.Scheme)
+	}
+	u.RawQuery, u.Fragment, u.RawFragment = "", "", ""
+	u.ForceQuery = false
+	path := strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/api")
+	u.Path, u.RawPath = strings.TrimRight(path, "/"), ""
+	return u, nil
+}
+
+// addressOf is host:port, with the port that the scheme implies when the URL has none.
+func addressOf(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}

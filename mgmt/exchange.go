@@ -1,0 +1,85 @@
+package mgmt
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"dlxtop/model"
+)
+
+// exchangeElement is one exchange of the list; rabbit-hole's lacks policy and messages_delayed.
+type exchangeElement struct {
+	Name       field[string]      `json:"name"`
+	VHost      field[string]      `json:"vhost"`
+	Type       field[string]      `json:"type"`
+	Durable    field[bool]        `json:"durable"`
+	AutoDelete field[bool]        `json:"auto_delete"`
+	Internal   field[bool]        `json:"internal"`
+	Arguments  field[model.Table] `json:"arguments"`
+	Policy     field[string]      `json:"policy"`
+	Delayed    field[int64]       `json:"messages_delayed"` // of an x-delayed-message exchange
+	Stats      field[struct {
+		PublishIn field[rate] `json:"publish_in_details"`
+	}] `json:"message_stats"`
+}
+
+const exchangeColumns = "name,vhost,type,durable,auto_delete,internal,arguments,policy,messages_delayed," +
+	"message_stats.publish_in_details.rate"
+
+// exchanges reads the exchange list. missing tells, in words, what of it could not be read.
+func (c *Client) exchanges(ctx context.Context) (exchanges []model.Exchange, missing []string, err error) {
+	exchanges = []model.Exchange{}
+	query := url.Values{"columns": {exchangeColumns}}
+	odd, err := getList(ctx, c, c.inVHost("exchanges"), query, func(e *exchangeElement) {
+		exchange, odd := e.exchange(c.vhost)
+		missing = append(missing, odd...)
+		if exchange != nil {
+			exchanges = append(exchanges, *exchange)
+		}
+	})
+	for _, words := range odd {
+		missing = append(missing, "an exchange: "+words)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return exchanges, missing, nil
+}
+
+// exchange is the element as the model has it, or nil when it cannot be told which exchange it is.
+func (e *exchangeElement) exchange(vhost string) (x *model.Exchange, odd []string) {
+	if !e.VHost.known && vhost != "" {
+		e.VHost.value, e.VHost.known = vhost, true
+	}
+	switch {
+	case !e.Name.known: // the default exchange's name is known: it is empty
+		return nil, []string{"an exchange of the list: it has no readable name"}
+	case !e.VHost.known:
+		return nil, []string{fmt.Sprintf("exchange %s: its vhost cannot be read", model.ExchangeName(e.Name.value))}
+	}
+	var unread []string
+	if !e.Type.known {
+		unread = append(unread, "type")
+	}
+	if e.Arguments.odd {
+		unread = append(unread, "arguments")
+	}
+	if e.Policy.odd {
+		unread = append(unread, "policy")
+	}
+	if len(unread) > 0 {
+		odd = append(odd, fmt.Sprintf("exchange %s: its %s cannot be read", model.ExchangeName(e.Name.value), words(unread)))
+	}
+	return &model.Exchange{
+		ExchangeRef:   model.ExchangeRef{VHost: e.VHost.value, Name: e.Name.value},
+		Type:          e.Type.value,
+		Durable:       e.Durable.value,
+		AutoDelete:    e.AutoDelete.value,
+		Internal:      e.Internal.value,
+		Arguments:     e.Arguments.value,
+		Policy:        e.Policy.value,
+		Delayed:       e.Delayed.opt(),
+		PublishInRate: e.Stats.value.PublishIn.value.Rate.opt(),
+	}, odd
+}

@@ -1,0 +1,185 @@
+package mgmt
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+)
+
+// rate is the part of a statistic that is used: {"rate": 1.5}.
+type rate struct {
+	Rate field[float64] `json:"rate"`
+}
+
+// queueElement is one queue of the list. What the broker has not computed yet is absent.
+type queueElement struct {
+	Name           field[string]         `json:"name"`
+	VHost          field[string]         `json:"vhost"`
+	Type           field[string]         `json:"type"`
+	Durable        field[bool]           `json:"durable"`
+	AutoDelete     field[bool]           `json:"auto_delete"`
+	Exclusive      field[bool]           `json:"exclusive"` // null for quorum queues in totals mode
+	Owner          field[map[string]any] `json:"owner_pid_details"`
+	Arguments      field[model.Table]    `json:"arguments"`
+	Policy         field[string]         `json:"policy"`
+	OperatorPolicy field[string]         `json:"operator_policy"`
+	Definition     field[model.Table]    `json:"effective_policy_definition"`
+	State          field[string]         `json:"state"`
+	Ready          field[int64]          `json:"messages_ready"`
+	Unacked        field[int64]          `json:"messages_unacknowledged"`
+	Consumers      field[int64]          `json:"consumers"`
+	ReadyBytes     field[int64]          `json:"message_bytes_ready"`
+	DeadLettering  field[int64]          `json:"messages_dlx"`
+	Delayed        field[int64]          `json:"messages_delayed"`
+	HeadTimestamp  field[int64]          `json:"head_message_timestamp"` // unix seconds
+	ExclusiveTag   field[string]         `json:"exclusive_consumer_tag"`
+	Stats          field[queueStats]     `json:"message_stats"`
+}
+
+// queueStats are the totals since the broker counts, and what they grew by a second.
+type queueStats struct {
+	Publish       field[int64] `json:"publish"`
+	Deliver       field[int64] `json:"deliver_get"` // all of deliver, deliver_no_ack, get and get_no_ack
+	DeliverNoAck  field[int64] `json:"deliver_no_ack"`
+	GetNoAck      field[int64] `json:"get_no_ack"`
+	Ack           field[int64] `json:"ack"`
+	PublishRate   field[rate]  `json:"publish_details"`
+	DeliverRate   field[rate]  `json:"deliver_get_details"`
+	AckRate       field[rate]  `json:"ack_details"`
+	RedeliverRate field[rate]  `json:"redeliver_details"`
+}
+
+// deliveredNoAck is what consumers and gets took without an acknowledgement.
+func (s *queueStats) deliveredNoAck() model.Opt[int64] {
+	if !s.DeliverNoAck.known && !s.GetNoAck.known {
+		return model.Unknown[int64]()
+	}
+	return model.Some(s.DeliverNoAck.value + s.GetNoAck.value)
+}
+
+// queueColumns names the fields of queueElement: the broker then leaves the other two thirds of the list out.
+const queueColumns = "name,vhost,type,durable,auto_delete,exclusive,owner_pid_details,arguments," +
+	"policy,operator_policy,effective_policy_definition,state," +
+	"messages_ready,messages_unacknowledged,consumers,message_bytes_ready,messages_dlx,messages_delayed," +
+	"head_message_timestamp,exclusive_consumer_tag," +
+	"message_stats.publish,message_stats.deliver_get,message_stats.deliver_no_ack,message_stats.get_no_ack,message_stats.ack," +
+	"message_stats.publish_details.rate,message_stats.deliver_get_details.rate," +
+	"message_stats.ack_details.rate,message_stats.redeliver_details.rate"
+
+// totalsOnly asks for lists without statistics, with counts that the queues themselves keep: it works when statistics are
+// switched off, and is current where statistics lag.
+func totalsOnly() url.Values {
+	return url.Values{"disable_stats": {"true"}, "enable_queue_totals": {"true"}}
+}
+
+// queues reads the queue list. missing tells, in words, what of it could not be read.
+func (c *Client) queues(ctx context.Context, statsOff bool) (queues []model.Queue, missing []string, err error) {
+	query := url.Values{}
+	if statsOff {
+		query = totalsOnly()
+	}
+	query.Set("columns", queueColumns)
+	queues = []model.Queue{}
+	now := time.Now()
+	odd, err := getList(ctx, c, c.inVHost("queues"), query, func(e *queueElement) {
+		queue, odd := e.queue(c.vhost, now)
+		missing = append(missing, odd...)
+		if queue != nil {
+			queues = append(queues, *queue)
+		}
+	})
+	for _, words := range odd {
+		missing = append(missing, "a queue: "+words)
+	}
+	return queues, missing, err
+}
+
+// queue is the element as the model has it, or nil when it cannot be told which queue it is. odd names what could not be read
+// and would change how the queue is understood; an odd number is just unknown.
+func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd []string) {
+	if !e.VHost.known && vhost != "" {
+		e.VHost.value, e.VHost.known = vhost, true
+	}
+	switch {
+	case !e.Name.known:
+		return nil, []string{"a queue of the list: it has no readable name"}
+	case !e.VHost.known:
+		return nil, []string{fmt.Sprintf("queue %s: its vhost cannot be read", e.Name.value)}
+	}
+	ref := model.QueueRef{VHost: e.VHost.value, Name: e.Name.value}
+	var unread []string
+	for name, isOdd := range map[string]bool{
+		"arguments": e.Arguments.odd, "type": e.Type.odd, "policy": e.Policy.odd, "operator policy": e.OperatorPolicy.odd,
+		"policy definition": e.Definition.odd, "exclusive flag": e.Exclusive.odd, "auto-delete flag": e.AutoDelete.odd,
+	} {
+		if isOdd {
+			unread = append(unread, name)
+		}
+	}
+	if len(unread) > 0 {
+		odd = append(odd, fmt.Sprintf("queue %s: its %s cannot be read", ref, words(unread)))
+	}
+	stats := &e.Stats.value
+	_, owned := e.Owner.value["name"]
+	singleActive, _ := e.Arguments.value["x-single-active-consumer"].(bool)
+	q = &model.Queue{
+		QueueRef:         ref,
+		Type:             e.kind(),
+		Durable:          e.Durable.value,
+		AutoDelete:       e.AutoDelete.value,
+		Exclusive:        e.Exclusive.value || owned,
+		Arguments:        e.Arguments.value,
+		Policy:           e.Policy.value,
+		OperatorPolicy:   e.OperatorPolicy.value,
+		PolicyDefinition: e.Definition.value,
+		State:            e.State.value,
+		Ready:            e.Ready.opt(),
+		Unacked:          e.Unacked.opt(),
+		Consumers:        e.Consumers.opt(),
+		ReadyBytes:       e.ReadyBytes.opt(),
+		DeadLettering:    e.DeadLettering.opt(),
+		Delayed:          e.Delayed.opt(),
+		SingleActive:     singleActive,
+		ExclusiveHeld:    e.ExclusiveTag.value != "",
+		PublishRate:      stats.PublishRate.value.Rate.opt(),
+		DeliverRate:      stats.DeliverRate.value.Rate.opt(),
+		AckRate:          stats.AckRate.value.Rate.opt(),
+		RedeliverRate:    stats.RedeliverRate.value.Rate.opt(),
+		Published:        stats.Publish.opt(),
+		Delivered:        stats.Deliver.opt(),
+		DeliveredNoAck:   stats.deliveredNoAck(),
+		Acked:            stats.Ack.opt(),
+		CountedAt:        now,
+		OwnedByAnother:   e.Exclusive.value || owned, // our connections declare no queues: an owner is always somebody else
+	}
+	if seconds, ok := e.HeadTimestamp.opt().Get(); ok {
+		q.HeadTimestamp = model.Some(time.Unix(seconds, 0))
+	}
+	return q, odd
+}
+
+// kind is the queue's type: as told, else as asked for by argument, else classic.
+func (e *queueElement) kind() model.QueueType {
+	if e.Type.value != "" {
+		return model.QueueType(e.Type.value)
+	}
+	if kind, ok := e.Arguments.value.Text("x-queue-type"); ok && kind != "" {
+		return model.QueueType(kind)
+	}
+	return model.Classic
+}
+
+// words is "a", "a and b", "a, b and c", in alphabetical order.
+func words(list []string) string {
+	sorted := slices.Sorted(slices.Values(list))
+	last := len(sorted) - 1
+	if last < 1 {
+		return strings.Join(sorted, "")
+	}
+	return strings.Join(sorted[:last], ", ") + " and " + sorted[last]
+}

@@ -1,0 +1,117 @@
+package mgmt
+
+import (
+	"context"
+
+	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
+
+	"dlxtop/model"
+)
+
+// bindings reads the bindings of the chosen vhost, or of all that the user may see. A binding may name what has vanished
+// since: it is left as the broker told it.
+func (c *Client) bindings(ctx context.Context) ([]model.Binding, error) {
+	var told []rabbithole.BindingInfo
+	err := c.request(ctx, func(ctx context.Context) (err error) {
+		if c.vhost != "" {
+			told, err = c.rabbit(ctx).ListBindingsIn(c.vhost)
+		} else {
+			told, err = c.rabbit(ctx).ListBindings()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	bindings := make([]model.Binding, len(told))
+	for i := range told {
+		b := &told[i]
+		bindings[i] = model.Binding{
+			VHost:         b.Vhost,
+			Source:        b.Source,
+			Destination:   b.Destination,
+			ToExchange:    b.DestinationType == "exchange",
+			RoutingKey:    b.RoutingKey,
+			Arguments:     tableOf(b.Arguments),
+			PropertiesKey: b.PropertiesKey,
+		}
+	}
+	return bindings, nil
+}
+
+// policies reads the users' policies.
+func (c *Client) policies(ctx context.Context) ([]model.Policy, error) {
+	var told []rabbithole.Policy
+	err := c.request(ctx, func(ctx context.Context) (err error) {
+		if c.vhost != "" {
+			told, err = c.rabbit(ctx).ListPoliciesIn(c.vhost)
+		} else {
+			told, err = c.rabbit(ctx).ListPolicies()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	policies := make([]model.Policy, len(told))
+	for i := range told {
+		policies[i] = policyOf(told[i], false)
+	}
+	return policies, nil
+}
+
+// operatorPolicies reads the policies that operators put above those of users.
+func (c *Client) operatorPolicies(ctx context.Context) ([]model.Policy, error) {
+	var told []rabbithole.OperatorPolicy
+	err := c.request(ctx, func(ctx context.Context) (err error) {
+		if c.vhost != "" {
+			told, err = c.rabbit(ctx).ListOperatorPoliciesIn(c.vhost)
+		} else {
+			told, err = c.rabbit(ctx).ListOperatorPolicies()
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	policies := make([]model.Policy, len(told))
+	for i := range told {
+		policies[i] = policyOf(rabbithole.Policy(told[i]), true)
+	}
+	return policies, nil
+}
+
+func policyOf(p rabbithole.Policy, operator bool) model.Policy {
+	return model.Policy{
+		VHost:      p.Vhost,
+		Name:       p.Name,
+		Pattern:    p.Pattern,
+		ApplyTo:    p.ApplyTo,
+		Priority:   int64(p.Priority),
+		Definition: tableOf(p.Definition),
+		Operator:   operator,
+	}
+}
+
+// applyDefinitions fills in the definitions of the policies that exchanges and queues name. The broker tells queues'
+// effective definition itself, but not of fresh queues, nor with its statistics off: then the named policy is the best that
+// is known, unless an operator policy is named beside it, whose merge only the broker knows.
+func applyDefinitions(s *model.Snapshot) {
+	type key struct{ vhost, name string }
+	definitions := map[key]model.Table{}
+	for i := range s.Policies {
+		if p := &s.Policies[i]; !p.Operator {
+			definitions[key{p.VHost, p.Name}] = p.Definition
+		}
+	}
+	for i := range s.Exchanges {
+		if x := &s.Exchanges[i]; x.Policy != "" {
+			x.PolicyDefinition = definitions[key{x.VHost, x.Policy}]
+		}
+	}
+	for i := range s.Queues {
+		if q := &s.Queues[i]; q.Policy != "" && q.PolicyDefinition == nil && q.OperatorPolicy == "" {
+			q.PolicyDefinition = definitions[key{q.VHost, q.Policy}]
+		}
+	}
+}

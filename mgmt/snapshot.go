@@ -1,0 +1,117 @@
+package mgmt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"dlxtop/model"
+)
+
+// Snapshot is one poll. The overview and the queue list are needed; what else cannot be read is nil and named in Missing. Its
+// errors are *model.ConnectError, or ctx's when ctx was cancelled.
+func (c *Client) Snapshot(ctx context.Context) (*model.Snapshot, error) {
+	s := &model.Snapshot{TakenAt: time.Now()}
+	var err error
+	if s.Overview, err = c.overview(ctx); err != nil {
+		return nil, c.connectError(ctx, err)
+	}
+
+	// Each part has a place of its own for what it misses: they run at the same time, and the order stays the same.
+	var missingOf struct{ user, queues, exchanges, bindings, policies, operator []string }
+	var operator []model.Policy
+	group, polling := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	group.Go(func() (err error) {
+		s.Queues, missingOf.queues, err = c.queues(polling, s.Overview.StatsOff)
+		return err
+	})
+	optional := func(part string, missing *[]string, read func() error) {
+		group.Go(func() error {
+			if err := read(); err != nil && polling.Err() == nil {
+				*missing = append(*missing, part+": "+c.whyMissing(polling, err))
+			}
+			return nil
+		})
+	}
+	optional("exchanges", &missingOf.exchanges, func() (err error) {
+		s.Exchanges, missingOf.exchanges, err = c.exchanges(polling)
+		return err
+	})
+	optional("bindings", &missingOf.bindings, func() (err error) {
+		s.Bindings, err = c.bindings(polling)
+		return err
+	})
+	optional("policies", &missingOf.policies, func() (err error) {
+		s.Policies, err = c.policies(polling)
+		return err
+	})
+	optional("operator policies", &missingOf.operator, func() (err error) {
+		operator, err = c.operatorPolicies(polling)
+		return err
+	})
+	var user string
+	optional("the user's tags", &missingOf.user, func() (err error) {
+		user, s.Overview.UserTags, err = c.whoAmI(polling)
+		return err
+	})
+	err = group.Wait()
+	if err == nil {
+		err = ctx.Err() // the optional parts do not report that they were cut short
+	}
+	if err == nil && s.Exchanges != nil && len(s.Exchanges) == 0 && len(missingOf.exchanges) == 0 {
+		err = errNoVHost // every vhost has exchanges
+	}
+	if err != nil {
+		return nil, c.connectError(ctx, err)
+	}
+
+	if user != "" {
+		s.Overview.User = user
+	}
+	s.Policies = append(s.Policies, operator...)
+	s.VHosts = c.vhostsOf(s)
+	applyDefinitions(s)
+	if s.Overview.StatsOff {
+		s.Missing = append(s.Missing, "rates, consumers and bytes of queues: statistics are switched off on this broker")
+	}
+	s.Missing = slices.Concat(s.Missing, missingOf.user, missingOf.queues, missingOf.exchanges, missingOf.bindings,
+		missingOf.policies, missingOf.operator)
+	s.Took = time.Since(s.TakenAt)
+	return s, nil
+}
+
+// vhostsOf are the vhosts that a snapshot covers. A user with the monitoring tag may list all vhosts and yet read the queues of
+// none: those that count are the ones whose exchanges were told.
+func (c *Client) vhostsOf(s *model.Snapshot) []string {
+	if c.vhost != "" {
+		return []string{c.vhost}
+	}
+	seen := map[string]bool{}
+	for i := range s.Exchanges {
+		seen[s.Exchanges[i].VHost] = true
+	}
+	for i := range s.Queues {
+		seen[s.Queues[i].VHost] = true
+	}
+	vhosts := make([]string, 0, len(seen))
+	for vhost := range seen {
+		vhosts = append(vhosts, vhost)
+	}
+	slices.Sort(vhosts)
+	return vhosts
+}
+
+// whyMissing says in a sentence why a part of the poll is not there.
+func (c *Client) whyMissing(ctx context.Context, err error) string {
+	if answer, ok := asAnswer(err); ok && (answer.Status == 401 || answer.Status == 403) {
+		return fmt.Sprintf("user %s may not read them (%s)", c.user, answer)
+	}
+	if connect, ok := asConnectError(c.connectError(ctx, err)); ok {
+		return connect.Cause
+	}
+	return err.Error()
+}
