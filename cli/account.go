@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"dlxtop/model"
+)
+
+// The JSON of `dlxtop replay` and `dlxtop drop`. The last three are of a dry run.
+type (
+	accountJSON struct {
+		Operation  model.Operation `json:"operation"`
+		From       string          `json:"from"`
+		To         string          `json:"to,omitempty"`
+		Planned    int             `json:"planned"`
+		Moved      int             `json:"moved"`
+		Dropped    int             `json:"dropped"`
+		Refused    int             `json:"refused"`
+		Returned   int             `json:"returned"`
+		Unknown    int             `json:"unknown"`
+		Elapsed    int64           `json:"elapsed_ms"`
+		Problems   []problemJSON   `json:"problems,omitempty"`
+		Recipients *[]string       `json:"recipients,omitempty"`
+		Strips     *[]string       `json:"strips,omitempty"`
+		Warnings   *[]string       `json:"warnings,omitempty"`
+	}
+	problemJSON struct {
+		MessageID   string        `json:"message_id,omitempty"`
+		Fingerprint string        `json:"fingerprint"`
+		Outcome     model.Outcome `json:"outcome"`
+		Reason      string        `json:"reason"`
+	}
+)
+
+// announce tells the person what is about to happen.
+func (p *Program) announce(a plannedAction) {
+	plan := a.plan
+	if !a.looked.complete {
+		of := ""
+		if depth, ok := a.looked.depth.Get(); ok {
+			of = fmt.Sprintf(" of %d", depth)
+		}
+		p.say("looked at the first %d%s messages: a message beyond them that would reach another queue than named here stays where it is", a.looked.messages, of)
+	}
+	if plan.Operation == model.Replay {
+		p.say("to %s, which reaches %s", model.Printable(a.to()), reaches(plan))
+		if len(plan.Strips) > 0 {
+			p.say("removes %s", model.Printable(strings.Join(plan.Strips, ", ")))
+		}
+	}
+	for _, warning := range plan.Warnings {
+		p.say("warning: %s", model.Printable(warning))
+	}
+}
+
+func reaches(plan model.Plan) string {
+	var names []string
+	for _, r := range plan.Recipients {
+		name := model.Printable(r.Queue.String())
+		if consumers, ok := r.Consumers.Get(); ok {
+			name += fmt.Sprintf(" (%s)", plural(int(consumers), "consumer"))
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return "no queue"
+	}
+	return strings.Join(names, ", ")
+}
+
+// showPlan gives a plan that does not run.
+func (p *Program) showPlan(a plannedAction) error {
+	plan := a.plan
+	if a.output.json(p.Out) {
+		out := accountOf(a, model.Account{Operation: plan.Operation, From: plan.From, Planned: plan.Planned})
+		recipients := []string{}
+		for _, r := range plan.Recipients {
+			recipients = append(recipients, r.Queue.Name)
+		}
+		out.Recipients, out.Strips, out.Warnings = &recipients, list(plan.Strips), list(plan.Warnings)
+		if err := writeJSON(p.Out, out); err != nil {
+			return err
+		}
+	} else {
+		p.announce(a)
+		if _, err := fmt.Fprintf(p.Out, "would %s %s of %s\n", plan.Operation, plural(plan.Planned, "message"), model.Printable(plan.From.String())); err != nil {
+			return err
+		}
+	}
+	if plan.Refusal != "" {
+		return refused("it would be refused: %s", model.Printable(plan.Refusal))
+	}
+	return nil
+}
+
+func list(texts []string) *[]string {
+	if texts == nil {
+		texts = []string{}
+	}
+	return &texts
+}
+
+// showAccount gives what became of the messages. Its error carries the exit status only: all is said.
+func (p *Program) showAccount(a plannedAction, account model.Account) error {
+	var err error
+	if a.output.json(p.Out) {
+		err = writeJSON(p.Out, accountOf(a, account))
+	} else {
+		_, err = fmt.Fprintln(p.Out, sentence(a, account))
+	}
+	if err != nil {
+		return err
+	}
+	p.showProblems(a, account)
+	if account.Stopped != "" {
+		p.say("it ended early: %s; the rest was not touched", model.Printable(account.Stopped))
+	}
+	if !account.Complete() {
+		return &exit{status: ExitRefused}
+	}
+	return nil
+}
+
+func accountOf(a plannedAction, account model.Account) accountJSON {
+	out := accountJSON{
+		Operation: account.Operation, From: account.From.Name, To: a.to(), Planned: account.Planned,
+		Moved: account.Moved, Dropped: account.Dropped, Refused: account.Refused, Returned: account.Returned, Unknown: account.Unknown,
+		Elapsed: account.Elapsed.Milliseconds(),
+	}
+	for _, problem := range account.Problems {
+		out.Problems = append(out.Problems, problemJSON{problem.MessageID, problem.Fingerprint.String(), problem.Outcome, problem.Reason})
+	}
+	return out
+}
+
+// sentence is "replay ucenter@user@failed: 47 planned, 46 moved, 1 returned in 0.1 s".
+func sentence(a plannedAction, account model.Account) string {
+	parts := []string{fmt.Sprintf("%d planned", account.Planned)}
+	for _, count := range []struct {
+		n    int
+		what string
+	}{
+		{account.Moved, "moved to " + model.Printable(a.to())}, {account.Dropped, "dropped"}, {account.Refused, "refused"},
+		{account.Returned, "returned"}, {account.Unknown, "unknown"}, {account.Gone, "gone before it was their turn"},
+	} {
+		if count.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count.n, count.what))
+		}
+	}
+	return fmt.Sprintf("%s %s: %s in %.1f s", account.Operation, model.Printable(account.From.String()), strings.Join(parts, ", "), account.Elapsed.Seconds())
+}
+
+// showProblems tells each reason once, and what to do when the sample was too small.
+func (p *Program) showProblems(a plannedAction, account model.Account) {
+	var reasons []string
+	for _, problem := range account.Problems {
+		reason := model.Printable(fmt.Sprintf("%s: %s", problem.Outcome, problem.Reason))
+		if !slices.Contains(reasons, reason) && len(reasons) < 10 {
+			reasons = append(reasons, reason)
+		}
+	}
+	for _, reason := range reasons {
+		p.say("%s", reason)
+	}
+	if account.Gone > 0 {
+		p.say("%s gone before it was their turn: somebody else took or removed them, or they expired", plural(account.Gone, "message"))
+	}
+	if account.Refused > 0 && !a.looked.complete && a.plan.Operation == model.Replay {
+		p.say("only the first %d messages were looked at: choose the others with --filter or --id, or name where they go with --to", a.looked.messages)
+	}
+}

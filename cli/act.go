@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"dlxtop/model"
+)
+
+// sampleSize is how many messages are looked at before everything in a queue is acted on: enough to name who would receive
+// them. What the sample did not foresee is refused message by message, never sent.
+const sampleSize = 1000
+
+// action is replay or drop, as the command line asks for it.
+type action struct {
+	operation              model.Operation
+	queue                  string
+	filter, id, to, rate   string
+	limit                  int
+	limited                bool // --limit is given
+	dryRun, agreed, insist bool
+	output                 format
+}
+
+func (p *Program) actCommand(operation model.Operation, flags *connectionFlags) *cobra.Command {
+	a := &action{operation: operation}
+	cmd := &cobra.Command{
+		Use:               string(operation) + " QUEUE",
+		Args:              arguments("a queue"),
+		ValidArgsFunction: p.completeQueue(flags),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.queue = args[0]
+			a.limited = cmd.Flags().Changed("limit")
+			return p.act(cmd.Context(), flags, a)
+		},
+	}
+	const statuses = `Without a selection it is everything that is in the queue at the start. Exit status 1 when a message was refused, returned or
+gone, or when its outcome is unknown: it is then still in the queue; 3 on a read-only connection.`
+	cmd.Flags().StringVar(&a.filter, "filter", "", "only messages that match this expression")
+	cmd.Flags().IntVar(&a.limit, "limit", 0, "this many messages at most, from the head of the queue on")
+	cmd.Flags().StringVar(&a.id, "id", "", "only messages with this message_id")
+	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "say what would happen, and change nothing")
+	cmd.Flags().BoolVar(&a.agreed, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&a.insist, "insist", false, "go on in spite of a refusal that can be overridden")
+	a.output.register(cmd)
+	if operation == model.Drop {
+		cmd.Short = "Take messages out of a queue for good"
+		cmd.Long = "Take messages out of a queue for good.\n\n" + statuses
+		return cmd
+	}
+	cmd.Short = "Publish messages again, and take them out of the queue when the broker has confirmed it"
+	cmd.Long = `Publish messages again; each is taken out of the queue only after the broker has confirmed that a queue has it. By default the
+narrowest target is taken that keeps the routing key which the worker expects.
+
+` + statuses
+	cmd.Flags().StringVar(&a.to, "to", string(model.ToAuto), "auto, origin, queue:NAME or exchange:NAME/KEY")
+	cmd.Flags().StringVar(&a.rate, "rate", "", "at most so many per second: 20/s (default: as fast as the broker confirms)")
+	return cmd
+}
+
+// act does all that can be refused without a broker first, then plans, asks and executes.
+func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) error {
+	want, err := a.want()
+	if err != nil {
+		return err
+	}
+	connection, err := flags.resolve(p.Env)
+	if err != nil {
+		return err
+	}
+	if !a.dryRun && connection.ReadOnly {
+		return notAllowed("this connection is read-only: %s changes the broker (--dry-run shows what it would do)", a.operation)
+	}
+	if !a.dryRun && !a.agreed && !isTerminal(p.In) {
+		return usage("%s changes the broker, and there is no terminal to ask on: add --yes, or look first with --dry-run", a.operation)
+	}
+	s, err := p.openConnection(connection)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	t, err := s.topology(ctx)
+	if err != nil {
+		return err
+	}
+	if want.From, err = findQueue(t, a.queue); err != nil {
+		return err
+	}
+	looked, err := s.sample(ctx, t, &want)
+	if err != nil {
+		return err
+	}
+	want.User = s.broker.User()
+	planned := plannedAction{t.Plan(want), looked, &a.output}
+	if a.dryRun {
+		return p.showPlan(planned)
+	}
+	if planned.plan.Refusal != "" {
+		return refused("%s", model.Printable(planned.plan.Refusal))
+	}
+	if want.Planned == 0 && looked.complete {
+		p.say("no message is chosen: nothing was changed")
+		return p.showAccount(planned, model.Account{Operation: a.operation, From: want.From})
+	}
+	p.announce(planned)
+	if !a.agreed {
+		if err := p.ask(ctx, planned.plan, connection.Production); err != nil {
+			return err
+		}
+	}
+	return p.execute(ctx, s, planned)
+}
+
+// want checks everything that the flags say.
+func (a *action) want() (model.ActionWant, error) {
+	want := model.ActionWant{Operation: a.operation, Insist: a.insist}
+	want.Selection = model.Selection{MessageID: a.id, Limit: a.limit}
+	if a.limited && a.limit < 1 {
+		return want, usage("--limit %d: a limit is at least 1", a.limit)
+	}
+	if a.filter != "" {
+		filter, err := model.ParseExpression(a.filter)
+		if err != nil {
+			return want, usage("--filter: %s", oneLine(err))
+		}
+		want.Selection.Filter = filter
+	}
+	var err error
+	if want.Mode, want.Fixed, err = model.ParseTarget(a.to); err != nil {
+		return want, usage("--to: %s", oneLine(err))
+	}
+	if a.rate != "" {
+		rate, err := strconv.ParseFloat(strings.TrimSuffix(a.rate, "/s"), 64)
+		if err != nil || !(rate > 0) || rate > 1e9 {
+			return want, usage("--rate %s: a rate is a number of messages per second, like 20/s", model.Printable(a.rate))
+		}
+		want.Rate = rate
+	}
+	return want, nil
+}
+
+// oneLine is an error without the picture that a parser may have drawn.
+func oneLine(err error) string {
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	return model.Printable(first)
+}
+
+// look is what was looked at before an action.
+type look struct {
+	messages int
+	depth    model.Opt[int64]
+	complete bool // that was all there is
+}
+
+// sample looks at messages in order to say who would receive the chosen ones, and completes want with them. Messages that
+// are chosen one by one are looked for in as much of the queue as one page holds.
+func (s *session) sample(ctx context.Context, t *model.Topology, want *model.ActionWant) (look, error) {
+	selection := want.Selection
+	oneByOne := selection.Filter != nil || selection.MessageID != ""
+	peek := model.PeekWant{Limit: sampleSize, Insist: want.Insist}
+	switch {
+	case oneByOne:
+		peek.Limit = model.MaxPage
+	case selection.Limit > 0:
+		peek.Limit = min(selection.Limit, sampleSize)
+	}
+	peeked, err := s.peek(ctx, t, want.From, peek)
+	if err != nil {
+		return look{}, err
+	}
+	looked := look{messages: len(peeked.Messages), depth: peeked.Depth}
+	depth := int(peeked.Depth.Or(int64(looked.messages)))
+	looked.complete = peeked.Stopped == "" && looked.messages >= depth && looked.messages < peek.Limit
+
+	picker := selection.Picker()
+	for i := range peeked.Messages {
+		if m := peeked.Messages[i]; picker.Pick(&m) {
+			want.Sample = append(want.Sample, m)
+		}
+	}
+	looked.complete = looked.complete || picker.Done()
+	want.Planned = len(want.Sample)
+	if !oneByOne {
+		want.Planned = depth
+		if selection.Limit > 0 {
+			want.Planned = min(selection.Limit, depth)
+		}
+		looked.complete = looked.complete || looked.messages >= want.Planned
+	}
+	return looked, nil
+}
+
+// plannedAction is a plan with what it stands on.
+type plannedAction struct {
+	plan   model.Plan
+	looked look
+	output *format
+}
+
+// to is where a replay goes, as --to would name it; "auto" when it differs from message to message.
+func (a plannedAction) to() string {
+	target, ways := a.plan.Target, a.plan.Ways
+	switch {
+	case a.plan.Operation != model.Replay:
+		return ""
+	case target.Mode != model.ToAuto || len(ways) != 1:
+		return targetName(target.Mode, target.Fixed)
+	case ways[0].Exchange == "":
+		return targetName(model.ToQueue, ways[0].Address)
+	}
+	return targetName(model.ToExchange, ways[0].Address)
+}
+
+func targetName(mode model.TargetMode, at model.Address) string {
+	switch mode {
+	case model.ToQueue:
+		return fmt.Sprintf("%s:%s", mode, at.RoutingKey)
+	case model.ToExchange:
+		return fmt.Sprintf("%s:%s/%s", mode, at.Exchange, at.RoutingKey)
+	}
+	return string(mode)
+}
+
+// execute runs the plan and gives the account, whatever ended it.
+func (p *Program) execute(ctx context.Context, s *session, planned plannedAction) error {
+	progress := p.progress()
+	account, err := s.broker.Execute(ctx, planned.plan, progress.show)
+	progress.end()
+	shown := p.showAccount(planned, account)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%s %s: %w", planned.plan.Operation, model.Printable(planned.plan.From.String()), err)
+	}
+	return shown
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dlxtop/model"
+)
+
+func (p *Program) completionCommand() *cobra.Command {
+	shells := []string{"bash", "zsh", "fish", "powershell"}
+	return &cobra.Command{
+		Use:       "completion SHELL",
+		Short:     "The completion script of a shell: bash, zsh, fish or powershell",
+		Long:      "Print the completion script of a shell. For bash: source <(dlxtop completion bash)",
+		Args:      arguments("a shell (bash, zsh, fish or powershell)"),
+		ValidArgs: shells,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root := cmd.Root()
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(p.Out, true)
+			case "zsh":
+				return root.GenZshCompletion(p.Out)
+			case "fish":
+				return root.GenFishCompletion(p.Out, true)
+			case "powershell":
+				return root.GenPowerShellCompletionWithDesc(p.Out)
+			}
+			return usage("there is no completion for %s: there is one for bash, zsh, fish and powershell", model.Printable(args[0]))
+		},
+	}
+}
+
+// completeQueue completes the argument QUEUE with the names of the queues, when the broker answers soon.
+func (p *Program) completeQueue(flags *connectionFlags) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		quiet := *p
+		quiet.Err = io.Discard
+		s, err := quiet.open(flags)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer s.close()
+		ctx, cancel := context.WithTimeout(cmd.Context(), 3*time.Second)
+		defer cancel()
+		snapshot, err := s.source.Snapshot(ctx)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []string
+		for i := range snapshot.Queues {
+			names = append(names, snapshot.Queues[i].Name)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

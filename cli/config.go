@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"dlxtop/model"
+)
+
+// config is the configuration file:
+//
+//	[contexts.production]
+//	url = "amqps://user:password@host/vhost"
+//	api = "https://host:15671"   # when it is not beside the broker
+//	vhost = "orders"             # when the URL does not name it
+//	production = true            # asks for more before it changes something
+//	read_only = true
+type config struct {
+	Contexts map[string]struct {
+		URL        string  `toml:"url"`
+		API        string  `toml:"api"`
+		VHost      *string `toml:"vhost"`
+		Production bool    `toml:"production"`
+		ReadOnly   bool    `toml:"read_only"`
+	} `toml:"contexts"`
+}
+
+// configPath is $XDG_CONFIG_HOME/dlxtop/config.toml, in ~/.config when that is not set.
+func configPath(env func(string) string) string {
+	dir := env("XDG_CONFIG_HOME")
+	if dir == "" {
+		dir = filepath.Join(env("HOME"), ".config")
+	}
+	return filepath.Join(dir, "dlxtop", "config.toml")
+}
+
+// loadContext reads one context of the configuration file.
+func loadContext(env func(string) string, name string) (settings, error) {
+	path := configPath(env)
+	var file config
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return settings{}, usage("there is no context %s, because there is no configuration file %s", model.Printable(name), path)
+	}
+	if err != nil {
+		return settings{}, usage("the configuration file cannot be read: %w", err)
+	}
+	meta, err := toml.Decode(string(text), &file)
+	var syntax toml.ParseError
+	switch {
+	case errors.As(err, &syntax):
+		// The parser's own words may quote a part of a password.
+		return settings{}, usage("%s, line %d: this is not valid TOML", path, syntax.Position.Line)
+	case err != nil:
+		return settings{}, usage("%s: a value has the wrong type: url, api and vhost are texts, production and read_only are true or false", path)
+	}
+	if odd := meta.Undecoded(); len(odd) > 0 {
+		return settings{}, usage("%s: unknown key %s: a context has url, api, vhost, production, read_only", path, model.Printable(odd[0].String()))
+	}
+	found, ok := file.Contexts[name]
+	if !ok {
+		return settings{}, usage("there is no context %s in %s: %s", model.Printable(name), path, contextNames(file))
+	}
+	s := settings{
+		name: name, url: found.URL, api: found.API, production: found.Production, readOnly: found.ReadOnly,
+		urlFrom: "url of context " + model.Printable(name), apiFrom: "api of context " + model.Printable(name),
+	}
+	if s.url == "" && s.api == "" {
+		return settings{}, usage("the context %s in %s has neither url nor api", model.Printable(name), path)
+	}
+	if found.VHost != nil {
+		s.vhost, s.vhostSet = *found.VHost, true
+	}
+	return s, nil
+}
+
+func contextNames(file config) string {
+	names := slices.Sorted(maps.Keys(file.Contexts))
+	if len(names) == 0 {
+		return "it has none"
+	}
+	for i := range names {
+		names[i] = model.Printable(names[i])
+	}
+	return "it has " + strings.Join(names, ", ")
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"cmp"
+
+	"github.com/spf13/pflag"
+)
+
+// Connection says which broker, as whom, and what may be done there.
+type Connection struct {
+	Name       string // for people: the context's name, else host:port
+	AMQP       string // amqp(s)://user:password@host:port
+	API        string // http(s)://host:port, without credentials
+	User       string // of the management API
+	Password   string
+	VHost      string // the only vhost to look at; "" is every one that the user sees
+	ReadOnly   bool
+	Production bool
+	Guessed    bool // nothing was configured: it is the broker on this machine, if there is one
+}
+
+// String is the connection's name: a connection holds a password, and is printed without it.
+func (c Connection) String() string { return c.Name }
+
+// GoString is String too.
+func (c Connection) GoString() string { return c.Name }
+
+// connectionFlags are the flags that every command takes.
+type connectionFlags struct {
+	url, api, context, vhost string
+	readOnly                 bool
+	set                      *pflag.FlagSet
+}
+
+func (f *connectionFlags) register(set *pflag.FlagSet) {
+	f.set = set
+	set.StringVar(&f.url, "url", "", "the broker: amqp(s)://user:password@host:port/vhost")
+	set.StringVar(&f.api, "api", "", "its management API: http(s)://host:port (default: port 15672 or 15671 beside --url)")
+	set.StringVar(&f.context, "context", "", "a context of the configuration file")
+	set.StringVar(&f.vhost, "vhost", "", "look at this vhost only (default: that of the URL, else all)")
+	set.BoolVar(&f.readOnly, "read-only", false, "refuse to replay and to drop")
+}
+
+// resolve finds the connection. The first of these that says something wins: --url or --api (with --context: that
+// context's broker, seen through this --api), --context, the DLXTOP_ variables, AMQP_URL, RABBITMQ_URL, this machine.
+// What is named together belongs together: --api alone never borrows the broker of an environment variable, for then
+// one broker would be looked at and another one acted on.
+func (f *connectionFlags) resolve(env func(string) string) (Connection, error) {
+	settings := settings{url: f.url, api: f.api, urlFrom: "--url", apiFrom: "--api"}
+	switch {
+	case f.context != "":
+		context, err := loadContext(env, f.context)
+		if err != nil {
+			return Connection{}, err
+		}
+		settings = settings.over(context)
+	case f.url == "" && f.api == "":
+		var err error
+		if settings, err = environment(env); err != nil {
+			return Connection{}, err
+		}
+	}
+	settings.readOnly = settings.readOnly || f.readOnly
+	if f.set != nil && f.set.Changed("vhost") {
+		settings.vhost, settings.vhostSet = f.vhost, true
+	}
+	return settings.connection()
+}
+
+// environment reads what the environment says; the zero settings when it says nothing.
+func environment(env func(string) string) (settings, error) {
+	own := settings{url: env("DLXTOP_URL"), api: env("DLXTOP_API"), urlFrom: "DLXTOP_URL", apiFrom: "DLXTOP_API"}
+	if name := env("DLXTOP_CONTEXT"); name != "" && own.url == "" {
+		context, err := loadContext(env, name)
+		if err != nil {
+			return settings{}, err
+		}
+		return own.over(context), nil
+	}
+	if own.url != "" || own.api != "" {
+		return own, nil
+	}
+	for _, name := range []string{"AMQP_URL", "RABBITMQ_URL"} {
+		if value := env(name); value != "" {
+			return settings{url: value, urlFrom: name}, nil
+		}
+	}
+	return settings{}, nil
+}
+
+// settings are a connection as it was written down.
+type settings struct {
+	name                 string
+	url, api             string
+	urlFrom, apiFrom     string // where they were written, for errors
+	vhost                string
+	vhostSet             bool // else the URL's
+	readOnly, production bool
+}
+
+// over lays settings over those of a context. Another broker than the context's takes nothing from it but its caution.
+func (s settings) over(context settings) settings {
+	if s.url != "" {
+		s.readOnly, s.production = context.readOnly, context.production
+		return s
+	}
+	if s.api != "" {
+		context.api, context.apiFrom = s.api, s.apiFrom
+	}
+	return context
+}
+
+// connection works out the halves that were not written down.
+func (s settings) connection() (Connection, error) {
+	var broker, api endpoint
+	var err error
+	guessed := s.url == "" && s.api == ""
+	if s.url != "" || guessed {
+		if broker, err = parseAMQP(s.urlFrom, cmp.Or(s.url, "amqp://localhost")); err != nil {
+			return Connection{}, err
+		}
+		api = broker.apiBeside()
+	}
+	if s.api != "" {
+		if api, err = parseAPI(s.apiFrom, s.api); err != nil {
+			return Connection{}, err
+		}
+		if s.url == "" {
+			broker = api.amqpBeside()
+		}
+	}
+	share(&broker, &api)
+	share(&api, &broker)
+	if !s.vhostSet {
+		s.vhost = broker.vhost
+	}
+	return Connection{
+		Name: cmp.Or(s.name, broker.address()),
+		AMQP: broker.amqpURL(), API: api.apiURL(), User: api.user, Password: api.password,
+		VHost: s.vhost, ReadOnly: s.readOnly, Production: s.production, Guessed: guessed,
+	}, nil
+}
+
+// share gives one endpoint the other's credentials when it has none; RabbitMQ's own when neither has.
+func share(to, from *endpoint) {
+	if to.named {
+		return
+	}
+	to.user, to.password, to.named = "guest", "guest", false
+	if from.named {
+		to.user, to.password, to.named = from.user, from.password, true
+	}
+}

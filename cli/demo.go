@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"dlxtop/model"
+)
+
+// demoJSON is the JSON of `dlxtop demo --no-ui`.
+type demoJSON struct {
+	AMQP string `json:"amqp"`
+	API  string `json:"api"`
+}
+
+func (p *Program) demoCommand(flags *connectionFlags) *cobra.Command {
+	var scenario string
+	var noUI bool
+	var output format
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "A throwaway RabbitMQ with live traffic, and the dashboard on it",
+		Long: `Start a RabbitMQ of its own on free ports of this machine, let applications work on it, and open the dashboard. With --no-ui it
+prints the URLs of the broker and of its management API instead, and runs until it is interrupted, which is its normal end
+(exit status 0). Nothing of it is left afterwards.
+
+Scenarios:
+` + p.scenarioLines(),
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := p.checkScenario(scenario); err != nil {
+				return err
+			}
+			if flags.url != "" || flags.api != "" || flags.context != "" {
+				return usage("the demo starts a RabbitMQ of its own: --url, --api and --context do not go with it")
+			}
+			if !noUI {
+				if err := p.needTerminal(); err != nil {
+					return err
+				}
+			}
+			return p.runDemo(cmd.Context(), scenario, func(ctx context.Context, node Node) error {
+				if !noUI {
+					return p.dashboardOn(ctx, flags, node)
+				}
+				return p.serve(ctx, node, output.chosen == asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&scenario, "scenario", "", "play this one only (default: all)")
+	cmd.Flags().BoolVar(&noUI, "no-ui", false, "no dashboard: print the URLs and run until interrupted")
+	output.register(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("scenario", cobra.FixedCompletions(p.scenarioNames(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (p *Program) scenarioNames() []string {
+	var names []string
+	for _, s := range p.Scenarios {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func (p *Program) scenarioLines() string {
+	var lines strings.Builder
+	for _, s := range p.Scenarios {
+		fmt.Fprintf(&lines, "  %-14s %s\n", s.Name, s.About)
+	}
+	return strings.TrimRight(lines.String(), "\n")
+}
+
+func (p *Program) checkScenario(name string) error {
+	if name == "" {
+		return nil
+	}
+	for _, s := range p.Scenarios {
+		if s.Name == name {
+			return nil
+		}
+	}
+	return usage("there is no scenario %s: there are %s", model.Printable(name), strings.Join(p.scenarioNames(), ", "))
+}
+
+// errOver ends the traffic when the person has seen enough, with or without an interrupt.
+var errOver = &exit{status: ExitDone}
+
+// runDemo runs something beside a node and its traffic, and cleans up whatever ends it.
+func (p *Program) runDemo(ctx context.Context, scenario string, beside func(context.Context, Node) error) error {
+	node, err := p.Demo(ctx, p.Err)
+	if err != nil {
+		return &exit{ExitConnect, err}
+	}
+	defer func() {
+		if err := node.Stop(); err != nil {
+			p.say("%s", model.Printable(err.Error()))
+		}
+	}()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return node.Play(ctx, scenario) })
+	group.Go(func() error {
+		if err := beside(ctx, node); err != nil {
+			return err
+		}
+		return errOver
+	})
+	return group.Wait()
+}
+
+// dashboardOn opens the dashboard on the node.
+func (p *Program) dashboardOn(ctx context.Context, flags *connectionFlags, node Node) error {
+	connection, err := settings{
+		name: "demo", url: node.AMQP(), api: node.API(), urlFrom: "the demo's URL", apiFrom: "the demo's API",
+		vhost: flags.vhost, vhostSet: flags.vhost != "", readOnly: flags.readOnly,
+	}.connection()
+	if err != nil {
+		return err
+	}
+	s, err := p.openConnection(connection)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	return p.Dashboard(ctx, Dashboard{s.connection, s.source, s.broker})
+}
+
+// serve prints where the node is, and waits for the end. The lines are for a script as much as for a person, so there is no
+// other format unless it is asked for.
+func (p *Program) serve(ctx context.Context, node Node, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = writeJSON(p.Out, demoJSON{node.AMQP(), node.API()})
+	} else {
+		_, err = fmt.Fprintf(p.Out, "AMQP %s\nAPI  %s\n", node.AMQP(), node.API())
+	}
+	if err != nil {
+		return err
+	}
+	p.say("it runs until it is interrupted (ctrl-c)")
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"dlxtop/model"
+)
+
+// typed is a header value that plain JSON would change: `{"$type":"int32","value":5}`.
+type typed struct {
+	Type  string `json:"$type"`
+	Value any    `json:"value"`
+}
+
+// headersJSON is a table as JSON has it. Texts, booleans, nothing, 64-bit integers, floats with a fraction, arrays and
+// tables are plain: read again, they have the AMQP type that they had. Every other value is typed, because AMQP
+// distinguishes what JSON does not.
+func headersJSON(t model.Table) map[string]any {
+	out := make(map[string]any, len(t))
+	for key, v := range t {
+		out[key] = headerJSON(v)
+	}
+	return out
+}
+
+func headerJSON(v any) any {
+	switch v := v.(type) {
+	case nil, bool, int64:
+		return v
+	case string:
+		if utf8.ValidString(v) {
+			return v
+		}
+		return typed{"string", base64.StdEncoding.EncodeToString([]byte(v))}
+	case []byte:
+		return typed{"bytes", base64.StdEncoding.EncodeToString(v)}
+	case time.Time:
+		return typed{"timestamp", milliseconds(v)}
+	case model.Decimal:
+		return typed{"decimal", map[string]any{"scale": v.Scale, "value": v.Value}}
+	case float64:
+		return float64JSON(v)
+	case float32:
+		return typed{"float32", finite(float64(v), 32)}
+	case int8:
+		return typed{"int8", v}
+	case uint8:
+		return typed{"uint8", v}
+	case int16:
+		return typed{"int16", v}
+	case uint16:
+		return typed{"uint16", v}
+	case int32:
+		return typed{"int32", v}
+	case uint32:
+		return typed{"uint32", v}
+	case uint64:
+		return typed{"uint64", v}
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = headerJSON(v[i])
+		}
+		return list
+	case model.Table:
+		if _, odd := v["$type"]; odd { // else it would be read as a typed value
+			return typed{"table", headersJSON(v)}
+		}
+		return headersJSON(v)
+	}
+	return nil
+}
+
+// float64JSON keeps a float plain when its JSON shows that it is one.
+func float64JSON(v float64) any {
+	if v == math.Trunc(v) || math.IsNaN(v) { // infinities are whole numbers too
+		return typed{"float64", finite(v, 64)}
+	}
+	return v
+}
+
+// finite is a number, or the text "NaN", "+Inf" or "-Inf", which JSON has no numbers for.
+func finite(v float64, bits int) any {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return strconv.FormatFloat(v, 'g', -1, bits)
+	}
+	if bits == 32 {
+		return float32(v)
+	}
+	return v
+}

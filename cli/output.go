@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+)
+
+// The formats of -o.
+const (
+	asTable = "table"
+	asJSON  = "json"
+)
+
+// format is the flag -o.
+type format struct{ chosen string }
+
+func (f *format) String() string { return f.chosen }
+
+// Type is what the help calls the flag's value.
+func (f *format) Type() string { return "table|json" }
+
+// Set refuses what is no format.
+func (f *format) Set(text string) error {
+	if text != asTable && text != asJSON {
+		return fmt.Errorf("the formats are table and json")
+	}
+	f.chosen = text
+	return nil
+}
+
+// register adds -o to a command.
+func (f *format) register(cmd *cobra.Command) {
+	cmd.Flags().VarP(f, "output", "o", "table (default on a terminal) or json")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{asTable, asJSON}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// json reports whether the output is JSON: when asked for, and when no person reads it.
+func (f *format) json(out io.Writer) bool {
+	return f.chosen == asJSON || f.chosen == "" && !isTerminal(out)
+}
+
+// isTerminal reports whether a reader or writer is a terminal.
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && isatty.IsTerminal(file.Fd())
+}
+
+// say writes one line for the person: progress, a warning, an error.
+func (p *Program) say(format string, values ...any) {
+	fmt.Fprintln(p.Err, withoutPasswords(fmt.Sprintf(format, values...)))
+}
+
+// writeJSON writes one indented object. What a terminal would act on or hide is escaped, so that a message cannot do
+// anything to the terminal of a person who looks at it; to a JSON reader it is the same.
+func writeJSON(out io.Writer, v any) error {
+	var plain bytes.Buffer
+	encoder := json.NewEncoder(&plain)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	_, err := out.Write(escapeUnprintable(plain.Bytes()))
+	return err
+}
+
+// escapeUnprintable writes every character that is not printable as \u escapes. Outside of strings JSON has only ASCII.
+func escapeUnprintable(text []byte) []byte {
+	if !bytes.ContainsFunc(text, hidden) {
+		return text
+	}
+	safe := make([]byte, 0, len(text)+64)
+	for _, r := range string(text) {
+		switch {
+		case !hidden(r):
+			safe = utf8.AppendRune(safe, r)
+		case r > 0xffff:
+			high, low := (r-0x10000)>>10+0xd800, (r-0x10000)&0x3ff+0xdc00
+			safe = fmt.Appendf(safe, `\u%04x\u%04x`, high, low)
+		default:
+			safe = fmt.Appendf(safe, `\u%04x`, r)
+		}
+	}
+	return safe
+}
+
+func hidden(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
+
+// milliseconds is a time as JSON has it; "" when unknown.
+func milliseconds(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}
+
+// grid is a table for people. Its cells are printable already.
+type grid struct {
+	rows  [][]string
+	right []bool // columns of numbers
+}
+
+func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
+
+// write pads the columns by what a terminal shows of them.
+func (g *grid) write(out io.Writer) error {
+	var widths []int
+	for _, row := range g.rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], ansi.StringWidth(cell))
+		}
+	}
+	var text strings.Builder
+	for _, row := range g.rows {
+		var line strings.Builder
+		for i, cell := range row {
+			padding := strings.Repeat(" ", widths[i]-ansi.StringWidth(cell))
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			if i < len(g.right) && g.right[i] {
+				line.WriteString(padding + cell)
+			} else {
+				line.WriteString(cell + padding)
+			}
+		}
+		text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+// shortened is at most width columns of a printable text.
+func shortened(text string, width int) string { return ansi.Truncate(text, width, "…") }
+
+// plural is "1 message", "2 messages".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"dlxtop/model"
+)
+
+// Run runs one command line and returns the exit status. ctx ends when the program is interrupted.
+func (p *Program) Run(ctx context.Context, args []string) int {
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(p.In)
+	root.SetOut(p.Out)
+	root.SetErr(p.Err)
+	status, words := statusOf(ctx, root.ExecuteContext(ctx))
+	if words != "" {
+		p.say("dlxtop: %s", words)
+	}
+	return status
+}
+
+// root is the dashboard, with the other commands below it.
+func (p *Program) root() *cobra.Command {
+	var flags connectionFlags
+	root := &cobra.Command{
+		Use:   "dlxtop",
+		Short: "A dashboard for the delayed, retry and failed queues of RabbitMQ",
+		Long: `dlxtop shows every flow of RabbitMQ from its buffers through the dead letter exchange to its worker: what waits, when it
+moves, what failed and why. Without a command it opens the dashboard; the commands do the same for scripts.
+
+Where the broker is, the first of these that is there: --url or --api, --context, DLXTOP_URL or DLXTOP_API, DLXTOP_CONTEXT,
+AMQP_URL, RABBITMQ_URL, this machine. A URL without a vhost means every vhost that the user sees; the vhost / is written %2f.
+
+Exit status: 0 done; 1 done, but something was refused, returned or unknown, or there is an error-level finding;
+2 bad usage or configuration; 3 cannot connect or not allowed; 130 interrupted.`,
+		Args:          p.noSuchCommand,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.dashboard(cmd.Context(), &flags)
+		},
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%s: `%s --help` lists the flags", model.Printable(err.Error()), cmd.CommandPath())
+	})
+	flags.register(root.PersistentFlags())
+	root.AddCommand(
+		p.flowsCommand(&flags), p.peekCommand(&flags), p.actCommand(model.Replay, &flags), p.actCommand(model.Drop, &flags),
+		p.findingsCommand(&flags), p.demoCommand(&flags), p.versionCommand(), p.completionCommand(),
+	)
+	return root
+}
+
+// noSuchCommand is what a word in the place of a command means, when there is no such command.
+func (p *Program) noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath())
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usage("there is no command %s: %s", model.Printable(args[0]), hint)
+}
+
+// arguments is cobra's check of the number of arguments, in words.
+func arguments(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usage("%s needs %s: `%s --help` tells more", cmd.CommandPath(), names[len(args)], cmd.CommandPath())
+		case len(args) > len(names):
+			return usage("%s does not take %s: `%s --help` tells more", cmd.CommandPath(), model.Printable(args[len(names)]), cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// dashboard checks the connection while errors can still be read, then hands the terminal over.
+func (p *Program) dashboard(ctx context.Context, flags *connectionFlags) error {
+	if err := p.needTerminal(); err != nil {
+		return err
+	}
+	s, err := p.open(flags)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if err := s.check(ctx); err != nil {
+		return err
+	}
+	return p.Dashboard(ctx, Dashboard{s.connection, s.source, s.broker})
+}
+
+// needTerminal refuses the dashboard where nobody could see it or press a key.
+func (p *Program) needTerminal() error {
+	if isTerminal(p.In) && isTerminal(p.Out) {
+		return nil
+	}
+	return usage("the dashboard needs a terminal: for scripts there are flows, peek, replay, drop and findings (see `dlxtop --help`)")
+}
