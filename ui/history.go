@@ -122,3 +122,17 @@ func sparkline(values []float64) string {
 	}
 	return b.String()
 }
+
+// unmoved is for how long nothing has left a queue that was not empty: as long as that, the message at its head is the same. A
+// poll that does not know what left ends it.
+func (h *history) unmoved(now time.Time, ref model.QueueRef) time.Duration {
+	samples := h.queues[ref]
+	since := now
+	for i := len(samples) - 1; i >= 0 && samples[i].ready > 0; i-- {
+		since = h.times[i]
+		if samples[i].out != 0 {
+			break // something may have left just before this sample; what is at the head since then has been since then
+		}
+	}
+	return now.Sub(since)
+}

@@ -19,10 +19,5 @@ func (p placeholder) Title() string       { return p.title }
 func (p placeholder) Keys() []key.Binding { return nil }
 func (p placeholder) Typing() bool        { return false }
 
-func newFlowsScreen(*env) screen    { return placeholder{"flows"} }
-func newQueuesScreen(*env) screen   { return placeholder{"queues"} }
-func newFailedScreen(*env) screen   { return placeholder{"failed"} }
-func newFindingsScreen(*env) screen { return placeholder{"findings"} }
-
 func newFlowScreen(_ *env, worker model.QueueRef) screen    { return placeholder{worker.String()} }
 func newMessagesScreen(_ *env, queue model.QueueRef) screen { return placeholder{queue.String()} }

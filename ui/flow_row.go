@@ -1,0 +1,216 @@
+package ui
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+)
+
+// flowRow is a flow with what is told of it in one line, summed over its queues.
+type flowRow struct {
+	flow      *model.Flow
+	name      string // printable, with the vhost when that is not the default one
+	findings  []model.Finding
+	mark      string // of the worst finding
+	waiting   model.Opt[int64]
+	buffers   string
+	due       string
+	overdue   bool
+	moved     model.Opt[float64] // per second, out of the buffers
+	consumers model.Opt[int64]
+	ready     model.Opt[int64]
+	failed    model.Opt[int64]
+	trend     []float64 // what waited, over the span of the history
+	rank      int       // 0 is in trouble, 1 has failed messages, 2 is well
+}
+
+const trendSteps = 12
+
+func newFlowRow(flow *model.Flow, msg topologyMsg, now time.Time) flowRow {
+	t := msg.topology
+	r := flowRow{flow: flow, name: model.Printable(flow.Worker.Queue.String()), buffers: bufferWords(flow.Buffers)}
+	r.findings = findingsOf(flow, msg.findings)
+	for _, f := range r.findings {
+		if mark := levelMark(f.Level); r.mark == "" || mark == markError || mark == markWarning && r.mark == markInfo {
+			r.mark = mark
+		}
+	}
+	buffers := make([]model.QueueRef, len(flow.Buffers))
+	for i, b := range flow.Buffers {
+		buffers[i] = b.Queue
+	}
+	r.waiting = sumOf(buffers, func(ref model.QueueRef) model.Opt[int64] { return readyOf(t, ref) })
+	r.moved = sumOf(buffers, func(ref model.QueueRef) model.Opt[float64] { return msg.moves[ref].Out })
+	r.due, r.overdue = nextDue(flow.Buffers, msg, now)
+	if q, ok := t.Queue(flow.Worker.Queue); ok {
+		r.consumers, r.ready = q.Consumers, q.Ready
+	}
+	failed := make([]model.QueueRef, len(flow.Failed))
+	for i, m := range flow.Failed {
+		failed[i] = m.Queue
+	}
+	r.failed = sumOf(failed, func(ref model.QueueRef) model.Opt[int64] { return readyOf(t, ref) })
+	if msg.history != nil {
+		r.trend = msg.history.ready(now, trendSteps, buffers...)
+	}
+	consumers, known := r.consumers.Get()
+	switch {
+	case r.mark == markError, known && consumers == 0:
+		r.rank = 0
+	case r.failed.Or(0) > 0:
+		r.rank = 1
+	default:
+		r.rank = 2
+	}
+	return r
+}
+
+// worst puts what needs a person first. Counts do not decide among equals, or rows would change places all the time.
+func worst(a, b flowRow) int {
+	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name))
+}
+
+func readyOf(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
+	if q, ok := t.Queue(ref); ok {
+		return q.Ready
+	}
+	return model.Unknown[int64]()
+}
+
+// sumOf adds up what is known; nothing known is unknown, and no queues at all is 0.
+func sumOf[N int64 | float64](refs []model.QueueRef, value func(model.QueueRef) model.Opt[N]) model.Opt[N] {
+	var sum N
+	known := len(refs) == 0
+	for _, ref := range refs {
+		if v, ok := value(ref).Get(); ok {
+			sum, known = sum+v, true
+		}
+	}
+	if !known {
+		return model.Unknown[N]()
+	}
+	return model.Some(sum)
+}
+
+// findingsOf are the findings about the flow's queues and the exchanges that its buffers expire into.
+func findingsOf(flow *model.Flow, all []model.Finding) []model.Finding {
+	var own []model.Finding
+	queues := flow.Queues()
+	for _, f := range all {
+		if f.VHost != flow.VHost {
+			continue
+		}
+		about := f.Queue != "" && slices.Contains(queues, model.QueueRef{VHost: f.VHost, Name: f.Queue})
+		if f.Queue == "" && f.Exchange != "" {
+			about = slices.ContainsFunc(flow.Buffers, func(b model.Buffer) bool { return b.DLX == f.Exchange })
+		}
+		if about {
+			own = append(own, f)
+		}
+	}
+	return own
+}
+
+// bufferWords tells how long the buffers hold messages, by role: "retry 30s", "delayed 10s 60s", "delayed per message".
+func bufferWords(buffers []model.Buffer) string {
+	var words []string
+	for _, role := range []model.Role{model.DelayedBuffer, model.RetryBuffer} {
+		var ttls []time.Duration
+		n, perMessage := 0, false
+		for _, b := range buffers {
+			if b.Role != role {
+				continue
+			}
+			n++
+			if ttl, ok := b.TTL.Get(); ok {
+				ttls = append(ttls, ttl)
+			} else {
+				perMessage = true
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		slices.Sort(ttls)
+		ttls = slices.Compact(ttls)
+		word := string(role)
+		if len(ttls) > 4 {
+			word += " " + model.ShortDuration(ttls[0]) + "…" + model.ShortDuration(ttls[len(ttls)-1])
+		} else {
+			for _, ttl := range ttls {
+				word += " " + model.ShortDuration(ttl)
+			}
+		}
+		if perMessage {
+			word += " per message"
+		}
+		words = append(words, word)
+	}
+	if len(words) == 0 {
+		return "-"
+	}
+	return strings.Join(words, ", ")
+}
+
+// nextDue is the most that it can take until something leaves a buffer: the queue's TTL, less the time for which nothing has
+// left it while the same message stood at its head. What each message brings along is not known without a look at it.
+func nextDue(buffers []model.Buffer, msg topologyMsg, now time.Time) (words string, overdue bool) {
+	var soonest time.Duration
+	known, waits := false, false
+	for _, b := range buffers {
+		q, ok := msg.topology.Queue(b.Queue)
+		if !ok || q.Ready.Or(0) == 0 {
+			continue
+		}
+		waits = true
+		ttl, ok := b.TTL.Get()
+		if !ok || q.Consumers.Or(0) > 0 {
+			continue
+		}
+		left := ttl
+		if msg.history != nil {
+			left -= msg.history.unmoved(now, b.Queue)
+		}
+		if !known || left < soonest {
+			soonest, known = left, true
+		}
+	}
+	switch {
+	case !waits:
+		return "-", false
+	case !known:
+		return "?", false
+	case soonest < -overdueSlack:
+		return "overdue", true
+	}
+	return "≤ " + model.ShortDuration(roundUp(max(soonest, time.Second))), false
+}
+
+// overdueSlack is how late a message may be before it is called overdue: counts on the management API lag behind the queue by
+// its collection interval, 5 s.
+const overdueSlack = 10 * time.Second
+
+// roundUp drops what nobody reads: seconds of minutes, minutes of hours. An upper bound is only ever rounded up.
+func roundUp(d time.Duration) time.Duration {
+	unit := time.Second
+	switch {
+	case d > 48*time.Hour:
+		unit = time.Hour
+	case d > 10*time.Minute:
+		unit = time.Minute
+	}
+	return (d + unit - 1) / unit * unit
+}
+
+func levelMark(l model.Level) string {
+	switch l {
+	case model.LevelError:
+		return markError
+	case model.LevelWarning:
+		return markWarning
+	}
+	return markInfo
+}

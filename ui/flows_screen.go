@@ -1,0 +1,325 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+)
+
+// flowsScreen is the home: one row for each flow, and why the one at the cursor is as it is.
+type flowsScreen struct {
+	env    *env
+	list   list[model.QueueRef, flowRow]
+	latest topologyMsg
+}
+
+func newFlowsScreen(e *env) screen {
+	rows := newTable(e, func(r flowRow) model.QueueRef { return r.flow.Worker.Queue }, worst, flowColumns(e.styles)...)
+	return flowsScreen{env: e, list: newList(e, rows, func(r flowRow) []string {
+		texts := []string{r.name}
+		for _, ref := range r.flow.Queues() {
+			texts = append(texts, ref.Name)
+		}
+		return texts
+	})}
+}
+
+func flowColumns(s *Styles) []column[flowRow] {
+	return []column[flowRow]{
+		{title: "", width: 1, cell: func(r flowRow) field { return field{r.mark, s.mark(r.mark)} }},
+		{
+			title: "FLOW", width: 14, flex: 3, max: 44, middle: true,
+			cell:    func(r flowRow) field { return field{r.name, s.Strong} },
+			compare: func(a, b flowRow) int { return cmp.Compare(a.name, b.name) },
+		},
+		{
+			title: "WAITING", width: 8, right: true, most: true,
+			cell:    func(r flowRow) field { return number(s, r.waiting, s.Waiting) },
+			compare: func(a, b flowRow) int { return compareOpt(a.waiting, b.waiting) },
+		},
+		{
+			title: "IN BUFFER", width: 12, flex: 2, max: 30,
+			cell:    func(r flowRow) field { return field{r.buffers, s.Text} },
+			compare: func(a, b flowRow) int { return cmp.Compare(a.buffers, b.buffers) },
+		},
+		{title: "NEXT DUE", width: 8, drop: 2, cell: func(r flowRow) field {
+			switch {
+			case r.overdue:
+				return field{r.due + "!", s.Warning}
+			case r.due == "?" || r.due == "-":
+				return field{r.due, s.Muted}
+			}
+			return field{r.due, s.Text}
+		}},
+		{
+			title: "MOVED/s", width: 8, right: true, drop: 1, most: true,
+			cell:    func(r flowRow) field { return rate(s, r.moved) },
+			compare: func(a, b flowRow) int { return compareOpt(a.moved, b.moved) },
+		},
+		{
+			title: "WORKER", width: 11, most: false,
+			cell:    func(r flowRow) field { return consumersField(s, r.consumers) },
+			compare: func(a, b flowRow) int { return compareOpt(a.consumers, b.consumers) },
+		},
+		{
+			title: "READY", width: 7, right: true, most: true,
+			cell:    func(r flowRow) field { return number(s, r.ready, s.Text) },
+			compare: func(a, b flowRow) int { return compareOpt(a.ready, b.ready) },
+		},
+		{
+			title: "FAILED", width: 7, right: true, most: true,
+			cell: func(r flowRow) field {
+				if len(r.flow.Failed) == 0 {
+					return field{"-", s.Muted}
+				}
+				return number(s, r.failed, s.Danger)
+			},
+			compare: func(a, b flowRow) int { return compareOpt(a.failed, b.failed) },
+		},
+		{title: "LAST 5 MIN", width: trendSteps, drop: 3, cell: func(r flowRow) field {
+			return field{sparkline(r.trend), s.Waiting}
+		}},
+	}
+}
+
+func (f flowsScreen) Init() tea.Cmd { return nil }
+
+func (f flowsScreen) Title() string { return "flows" }
+
+func (f flowsScreen) Typing() bool { return f.list.filter.typing }
+
+// Keys depend on the flow at the cursor: without a failed queue there is nothing for "failed messages" to open.
+func (f flowsScreen) Keys() []key.Binding {
+	k := f.env.keys
+	var own []key.Binding
+	if r, ok := f.list.table.current(); ok {
+		own = append(own, describe(k.Open, "open the flow"))
+		if len(r.flow.Failed) > 0 {
+			own = append(own, k.Failed)
+		}
+	}
+	return f.list.bindings(own...)
+}
+
+func (f flowsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
+	switch msg := msg.(type) {
+	case topologyMsg:
+		f.latest = msg
+		now := f.env.now()
+		rows := make([]flowRow, len(msg.flows))
+		for i := range msg.flows {
+			rows[i] = newFlowRow(&msg.flows[i], msg, now)
+		}
+		f.list.table.set(rows)
+	case tea.KeyMsg:
+		return f.handleKey(msg)
+	}
+	return f, nil
+}
+
+func (f flowsScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
+	k := f.env.keys
+	if f.list.handle(msg) {
+		return f, nil
+	}
+	r, ok := f.list.table.current()
+	if !ok {
+		return f, nil
+	}
+	switch {
+	case is(msg, k.Open):
+		return f, push(newFlowScreen(f.env, r.flow.Worker.Queue))
+	case is(msg, k.Failed):
+		if ref, ok := deepestFailed(f.latest.topology, r.flow); ok {
+			return f, push(newMessagesScreen(f.env, ref))
+		}
+		return f, notice("this flow has no failed queue")
+	}
+	return f, nil
+}
+
+// deepestFailed is the failed queue of a flow that holds most.
+func deepestFailed(t *model.Topology, flow *model.Flow) (ref model.QueueRef, ok bool) {
+	most := int64(-1)
+	for _, m := range flow.Failed {
+		if n := readyOf(t, m.Queue).Or(0); n > most {
+			ref, most, ok = m.Queue, n, true
+		}
+	}
+	return ref, ok
+}
+
+func (f flowsScreen) View(width, height int) string {
+	detail := min(height/2, 13)
+	if len(f.list.table.all) == 0 {
+		return f.list.view(width, height, f.empty(width))
+	}
+	picture := f.list.view(width, height-detail, nil)
+	return picture + "\n" + block(f.detail(width), width, detail)
+}
+
+// detail says why the flow at the cursor is as it is: its findings, and its queues with the reasons for their parts.
+func (f flowsScreen) detail(width int) []string {
+	s := f.env.styles
+	r, ok := f.list.table.current()
+	if !ok {
+		return []string{partition(s, "", width), "   " + s.Muted.Render("no flow at the cursor: move it")}
+	}
+	lines := []string{partition(s, r.name, width)}
+	for _, finding := range r.findings {
+		mark := levelMark(finding.Level)
+		for i, line := range wrap(model.Printable(finding.Message), width-6) {
+			lead := "     "
+			if i == 0 {
+				lead = "   " + s.mark(mark).Render(mark) + " "
+			}
+			lines = append(lines, lead+line)
+		}
+		if finding.Level != model.LevelInfo {
+			for _, line := range wrap(model.Printable(finding.Remedy), width-6) {
+				lines = append(lines, "     "+s.Muted.Render(line))
+			}
+		}
+	}
+	return append(lines, f.parts(r.flow, width)...)
+}
+
+// parts are the flow's queues in the order in which a message passes them.
+func (f flowsScreen) parts(flow *model.Flow, width int) []string {
+	var parts []part
+	for _, b := range flow.Buffers {
+		how := "TTL of each message"
+		if ttl, ok := b.TTL.Get(); ok {
+			how = fmt.Sprintf("TTL %s (%s)", model.ShortDuration(ttl), b.TTLSource)
+		}
+		parts = append(parts, part{string(b.Role), b.Member, how + " → " + model.ExchangeName(b.DLX)})
+	}
+	worker := part{"worker", flow.Worker, "?"}
+	if q, ok := f.latest.topology.Queue(flow.Worker.Queue); ok {
+		worker.how = consumersField(f.env.styles, q.Consumers).text
+	}
+	parts = append(parts, worker)
+	for _, m := range flow.Failed {
+		parts = append(parts, part{"failed", m, ""})
+	}
+	return partLines(f.env.styles, f.latest.topology, parts, width)
+}
+
+// part is one queue of a flow with how it plays its part.
+type part struct {
+	role string
+	model.Member
+	how string
+}
+
+func partLines(s *Styles, t *model.Topology, parts []part, width int) []string {
+	names, hows := 0, 0
+	for i := range parts {
+		names = max(names, printedWidth(parts[i].Queue.Name))
+		hows = max(hows, printedWidth(parts[i].how))
+	}
+	names, hows = min(names, width/3), min(hows, width/3)
+	var lines []string
+	for _, p := range parts {
+		ready := number(s, readyOf(t, p.Queue), s.Text)
+		line := "   " + s.Muted.Render(fit(p.role, 7, false, false)) + "  " + fit(model.Printable(p.Queue.Name), names, false, true) +
+			"  " + fit(ready.text+" ready", 13, true, false) + "  " + fit(model.Printable(p.how), hows, false, false)
+		lines = append(lines, line+"  "+s.Muted.Render(model.Printable(p.Reason)))
+	}
+	return lines
+}
+
+// empty says what was looked at, what a flow is, and where to see some.
+func (f flowsScreen) empty(width int) []string {
+	s := f.env.styles
+	var queues, exchanges int
+	where := "every vhost that this user may see"
+	if t := f.latest.topology; t != nil {
+		queues, exchanges = len(t.Snapshot.Queues), len(t.Snapshot.Exchanges)
+		if len(t.Snapshot.VHosts) == 1 {
+			where = "vhost " + model.Printable(t.Snapshot.VHosts[0])
+		}
+	}
+	lines := []string{"", "   " + s.Strong.Render("No flows here."), ""}
+	for _, text := range []string{
+		fmt.Sprintf("Looked at %s and %s in %s.", plural(queues, "queue"), plural(exchanges, "exchange"), where),
+		"",
+		"A flow is a worker's queue with the buffers whose messages expire into it through a dead-letter exchange, and the queues " +
+			"where its failures end.",
+		"",
+		"2 shows all queues. To see flows without a broker of your own, run: dlxtop demo",
+	} {
+		if text == "" {
+			lines = append(lines, "")
+		}
+		for _, line := range wrap(text, width-6) {
+			lines = append(lines, "   "+line)
+		}
+	}
+	return lines
+}
+
+// partition is a rule with words in it: the head of a pane.
+func partition(s *Styles, words string, width int) string {
+	if words == "" {
+		return s.Border.Render(strings.Repeat("─", width))
+	}
+	words = fit(words, min(printedWidth(words), width-8), false, true)
+	return s.Border.Render("── ") + s.Strong.Render(words) + s.Border.Render(" "+strings.Repeat("─", max(0, width-4-printedWidth(words))))
+}
+
+func notice(text string) tea.Cmd { return func() tea.Msg { return noticeMsg{text: text} } }
+
+// number is a count: nothing of it is muted, some is in the given look, unknown is "?".
+func number(s *Styles, n model.Opt[int64], some Style) field {
+	v, ok := n.Get()
+	switch {
+	case !ok:
+		return field{"?", s.Muted}
+	case v == 0:
+		return field{"0", s.Muted}
+	}
+	return field{count(v), some}
+}
+
+func rate(s *Styles, r model.Opt[float64]) field {
+	v, ok := r.Get()
+	switch {
+	case !ok:
+		return field{"?", s.Muted}
+	case v < 0.05:
+		return field{"0.0", s.Muted}
+	case v >= 1000:
+		return field{count(int64(v + 0.5)), s.Good}
+	}
+	return field{strconv.FormatFloat(v, 'f', 1, 64), s.Good}
+}
+
+func consumersField(s *Styles, n model.Opt[int64]) field {
+	v, ok := n.Get()
+	switch {
+	case !ok:
+		return field{"?", s.Muted}
+	case v == 0:
+		return field{"none !", s.Danger}
+	}
+	return field{plural(int(v), "consumer"), s.Text}
+}
+
+// compareOpt puts the unknown below everything known.
+func compareOpt[N cmp.Ordered](a, b model.Opt[N]) int {
+	if a.Known() != b.Known() {
+		if a.Known() {
+			return 1
+		}
+		return -1
+	}
+	var zero N
+	return cmp.Compare(a.Or(zero), b.Or(zero))
+}
