@@ -66,14 +66,23 @@ install_debian() {
 		chmod 755 "$policy"
 	fi
 	export DEBIAN_FRONTEND=noninteractive
+	erlang=$(command -v erl || true) # one that was there before keeps its settings
 	say "reading the package lists (apt-get update)"
 	quietly apt-get -o DPkg::Lock::Timeout=300 update -qq
 	say "installing the package rabbitmq-server and what it depends on (Erlang); a minute or so"
 	quietly apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends rabbitmq-server
 	if command -v systemctl >/dev/null 2>&1; then
 		systemctl disable rabbitmq-server.service >/dev/null 2>&1 || true
+		[ -n "$erlang" ] || systemctl disable epmd.service epmd.socket >/dev/null 2>&1 || true
 		say "its system-wide service stays off; to use it: systemctl enable --now rabbitmq-server"
 	fi
+}
+
+# ask_sudo lets a person give a password; without a terminal there is nobody to ask.
+ask_sudo() {
+	[ -t 0 ] || return 1
+	say "no RabbitMQ found; installing the package rabbitmq-server needs root, so sudo may ask for your password"
+	sudo -v
 }
 
 refuse() {
@@ -88,7 +97,7 @@ END
 	exit 1
 }
 
-if [ "${1:-}" = --install-debian ]; then # how this script calls itself through sudo
+if [ "${1:-}" = --install-debian ]; then # how this script calls itself as root
 	install_debian
 	exit 0
 fi
@@ -105,8 +114,8 @@ if [ "${1:-}" = --check ]; then
 fi
 if is_debian; then
 	if [ "$(id -u)" = 0 ]; then
-		(install_debian)
-	elif command -v sudo >/dev/null 2>&1 && { sudo -n true 2>/dev/null || { [ -t 0 ] && sudo -v; }; }; then
+		sh "$0" --install-debian
+	elif command -v sudo >/dev/null 2>&1 && { sudo -n true 2>/dev/null || ask_sudo; }; then
 		sudo -- sh "$0" --install-debian
 	else
 		docker_works && exit 0
