@@ -63,6 +63,19 @@ func (t *Topology) Route(vhost, exchange string, keys []string, headers Table) R
 // Hops are the ways out of a queue: none when it has no dead-letter exchange.
 func (t *Topology) Hops(ref QueueRef) []Hop { return t.hops[ref] }
 
+// DeadLetter tells which queues a message reaches that leaves a queue as a dead letter, with these keys of its own (the routing
+// key first, then CC and BCC) and headers. Without a dead-letter exchange it reaches none.
+func (t *Topology) DeadLetter(ref QueueRef, keys []string, headers Table) Route {
+	s := t.settings[ref]
+	if !s.DLX.Set {
+		return Route{Exact: true}
+	}
+	if s.Key.Set {
+		keys = []string{s.Key.Value}
+	}
+	return t.deadLetterRoute(ref.VHost, s.DLX.Value, routed{keys: keys, keysKnown: true, headers: headers, headersKnown: true})
+}
+
 // Flows are all flows, sorted by vhost and name.
 func (t *Topology) Flows() []Flow { return t.flows }
 

@@ -1,0 +1,337 @@
+package mgmt_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/mgmt"
+	"dlxtop/model"
+)
+
+// TestRoutingIsWhatTheBrokerDoes builds random topologies on a real broker, reads them through the management API, publishes and
+// dead-letters messages, and compares the queues that receive them with what the model says. DLXTOP_TRUTH is the number of
+// topologies (make truth: 2,000), DLXTOP_TRUTH_SEED repeats a run.
+func TestRoutingIsWhatTheBrokerDoes(t *testing.T) {
+	topologies, err := strconv.Atoi(cmpOr(os.Getenv("DLXTOP_TRUTH"), "25"))
+	if err != nil {
+		t.Fatalf("DLXTOP_TRUTH: %v", err)
+	}
+	seed, err := strconv.ParseUint(cmpOr(os.Getenv("DLXTOP_TRUTH_SEED"), strconv.FormatInt(time.Now().UnixNano(), 10)), 10, 64)
+	if err != nil {
+		t.Fatalf("DLXTOP_TRUTH_SEED: %v", err)
+	}
+	t.Logf("DLXTOP_TRUTH_SEED=%d", seed)
+	connection, err := amqp.Dial(node.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	client, err := mgmt.New(mgmt.Options{URL: node.API()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	cases, wrong := 0, 0
+	for i := range topologies {
+		w := &world{t: t, random: rand.New(rand.NewPCG(seed, uint64(i)))}
+		n, disagreements := w.compare(connection, client)
+		cases += n
+		wrong += len(disagreements)
+		for _, d := range disagreements {
+			t.Errorf("topology %d: %s", i, d)
+		}
+		if wrong > 20 {
+			t.Fatal("more than 20 disagreements: the rest is not looked at")
+		}
+	}
+	if cases == 0 {
+		t.Fatal("nothing was compared")
+	}
+	t.Logf("%d topologies, %d cases, %d disagreements", topologies, cases, wrong)
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// world is one random topology.
+type world struct {
+	t         *testing.T
+	random    *rand.Rand
+	channel   *amqp.Channel
+	exchanges []string
+	kinds     map[string]string
+	queues    []string
+	words     []string
+}
+
+// trial is one message: where it was published, and, when it is a dead letter, the queue it left.
+type trial struct {
+	id       string
+	exchange string
+	keys     []string
+	headers  amqp.Table
+	leaves   string
+}
+
+func (w *world) pick(list []string) string { return list[w.random.IntN(len(list))] }
+
+func (w *world) key() string {
+	n := w.random.IntN(4)
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = w.pick([]string{"a", "b", "c", ""})
+	}
+	return strings.Join(parts, ".")
+}
+
+func (w *world) pattern() string {
+	n := w.random.IntN(4)
+	parts := make([]string, n)
+	for i := range parts {
+		parts[i] = w.pick([]string{"a", "b", "c", "", "*", "#"})
+	}
+	return strings.Join(parts, ".")
+}
+
+// keyTo is a key that has a chance to hit something: a queue's name for the default exchange.
+func (w *world) keyTo() string {
+	if w.random.IntN(4) == 0 {
+		return w.pick(w.queues)
+	}
+	return w.key()
+}
+
+func (w *world) headers() amqp.Table {
+	h := amqp.Table{}
+	for _, k := range []string{"h", "i", "x-h"} {
+		switch w.random.IntN(5) {
+		case 0:
+			h[k] = "1"
+		case 1:
+			h[k] = int32(1)
+		case 2:
+			h[k] = int64(2)
+		case 3:
+			h[k] = w.random.IntN(2) == 0
+		}
+	}
+	return h
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) declare() {
+	for i := range 2 + w.random.IntN(11) {
+		w.exchanges = append(w.exchanges, fmt.Sprintf("x%d", i))
+	}
+	for i := range 3 + w.random.IntN(18) {
+		w.queues = append(w.queues, fmt.Sprintf("q%d", i))
+	}
+	w.kinds = map[string]string{}
+	for _, x := range w.exchanges {
+		kind := w.pick([]string{"direct", "fanout", "topic", "topic", "headers"})
+		args := amqp.Table{}
+		if w.random.IntN(3) == 0 {
+			args["alternate-exchange"] = w.pick(append(slices.Clone(w.exchanges), "nope", ""))
+			if args["alternate-exchange"] == "" {
+				args["alternate-exchange"] = x
+			}
+		}
+		w.kinds[x] = kind
+		w.must(w.channel.ExchangeDeclare(x, kind, true, false, false, false, args))
+	}
+	for _, q := range w.queues {
+		args := amqp.Table{}
+		if w.random.IntN(3) > 0 {
+			args["x-dead-letter-exchange"] = w.pick(append(slices.Clone(w.exchanges), "", "nope"))
+			if w.random.IntN(2) == 0 {
+				args["x-dead-letter-routing-key"] = w.keyTo()
+			}
+		}
+		if w.random.IntN(6) == 0 {
+			args["x-queue-type"] = "quorum"
+		}
+		_, err := w.channel.QueueDeclare(q, true, false, false, false, args)
+		w.must(err)
+		w.must(w.channel.ExchangeDeclare("into."+q, "fanout", true, false, false, false, nil))
+		w.must(w.channel.QueueBind(q, "", "into."+q, false, nil))
+	}
+	for range w.random.IntN(61) {
+		x := w.pick(w.exchanges)
+		key, args := w.key(), amqp.Table(nil)
+		switch w.kinds[x] {
+		case "topic":
+			key = w.pattern()
+		case "headers":
+			args = w.headers()
+			if m := w.pick([]string{"", "all", "any", "all-with-x", "any-with-x"}); m != "" {
+				args["x-match"] = m
+			}
+		}
+		if w.random.IntN(4) == 0 {
+			w.must(w.channel.ExchangeBind(w.pick(w.exchanges), key, x, false, args))
+		} else {
+			w.must(w.channel.QueueBind(w.pick(w.queues), key, x, false, args))
+		}
+	}
+}
+
+func (w *world) remove() {
+	for _, q := range w.queues {
+		_, err := w.channel.QueueDelete(q, false, false, false)
+		w.must(err)
+		w.must(w.channel.ExchangeDelete("into."+q, false, false))
+	}
+	for _, x := range w.exchanges {
+		w.must(w.channel.ExchangeDelete(x, false, false))
+	}
+}
+
+// compare declares the topology, sends messages, and returns how many were compared and what differs.
+func (w *world) compare(connection *amqp.Connection, client *mgmt.Client) (cases int, disagreements []string) {
+	channel, err := connection.Channel()
+	w.must(err)
+	defer channel.Close()
+	w.channel = channel
+	w.must(channel.Confirm(false))
+	w.declare()
+	defer w.remove()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	snapshot, err := client.Snapshot(ctx)
+	w.must(err)
+	topology := model.NewTopology(snapshot)
+
+	trials := map[string]trial{}
+	for i := range 20 {
+		tr := trial{id: fmt.Sprintf("p%d", i), exchange: w.pick(append(slices.Clone(w.exchanges), "")), keys: []string{w.keyTo()}, headers: w.headers()}
+		if w.random.IntN(4) == 0 {
+			tr.headers["CC"] = []any{w.keyTo()}
+			tr.keys = append(tr.keys, tr.headers["CC"].([]any)[0].(string))
+		}
+		if w.random.IntN(6) == 0 {
+			tr.headers["BCC"] = []any{w.keyTo()}
+			tr.keys = append(tr.keys, tr.headers["BCC"].([]any)[0].(string))
+		}
+		trials[tr.id] = tr
+		w.publish(ctx, tr)
+	}
+	got := w.drain()
+	for id, tr := range trials {
+		want := topology.Route("/", tr.exchange, tr.keys, model.Table(tr.headers))
+		cases++
+		if names := namesOf(want.Queues); !want.Exact || !slices.Equal(names, got[id]) {
+			disagreements = append(disagreements, fmt.Sprintf("published to %q with %q and %v: the broker gave it to %v, the model says %v", tr.exchange, tr.keys, tr.headers, got[id], names))
+		}
+	}
+	return cases + w.compareDeadLetters(ctx, topology, &disagreements), disagreements
+}
+
+// compareDeadLetters puts one message into each queue that has a dead-letter exchange, by an exchange that leads only there so
+// that its key can be any, and rejects it.
+func (w *world) compareDeadLetters(ctx context.Context, topology *model.Topology, disagreements *[]string) int {
+	letters, want, arrivals := map[string]trial{}, map[string][]string{}, 0
+	var held []amqp.Delivery // all are taken out before the first is rejected, so that none is taken for another
+	for _, q := range w.queues {
+		ref := model.QueueRef{VHost: "/", Name: q}
+		if !topology.Settings(ref).DLX.Set {
+			continue
+		}
+		tr := trial{id: "d-" + q, exchange: "into." + q, keys: []string{w.keyTo()}, headers: w.headers(), leaves: q}
+		if w.random.IntN(4) == 0 {
+			tr.headers["CC"] = []any{w.keyTo()}
+			tr.keys = append(tr.keys, tr.headers["CC"].([]any)[0].(string))
+		}
+		letters[tr.id] = tr
+		w.publish(ctx, tr)
+		d, ok, err := w.channel.Get(q, false)
+		w.must(err)
+		if !ok {
+			w.t.Fatalf("the message that was put into %s is not there", q)
+		}
+		held = append(held, d)
+		want[tr.id] = namesOf(topology.DeadLetter(ref, tr.keys, model.Table(tr.headers)).Queues)
+		arrivals += len(want[tr.id])
+	}
+	for _, d := range held {
+		w.must(d.Nack(false, false))
+	}
+	got := map[string][]string{}
+	deadline := time.Now().Add(3 * time.Second)
+	for {
+		// A queue answers after it has sent on what was rejected: what is not in the others then was not sent.
+		for _, q := range w.queues {
+			_, err := w.channel.QueueDeclarePassive(q, true, false, false, false, nil)
+			w.must(err)
+		}
+		for id, queues := range w.drain() {
+			arrivals -= len(queues)
+			got[id] = append(got[id], queues...)
+		}
+		if arrivals <= 0 || time.Now().After(deadline) {
+			break
+		}
+	}
+	for id, tr := range letters {
+		slices.Sort(got[id])
+		if !slices.Equal(want[id], got[id]) {
+			*disagreements = append(*disagreements, fmt.Sprintf("rejected in %s (%v) with %q and %v: the broker gave it to %v, the model says %v",
+				tr.leaves, topology.Settings(model.QueueRef{VHost: "/", Name: tr.leaves}), tr.keys, tr.headers, got[id], want[id]))
+		}
+	}
+	return len(letters)
+}
+
+func (w *world) publish(ctx context.Context, tr trial) {
+	c, err := w.channel.PublishWithDeferredConfirmWithContext(ctx, tr.exchange, tr.keys[0], false, false, amqp.Publishing{MessageId: tr.id, Headers: maps.Clone(tr.headers)})
+	w.must(err)
+	_, err = c.WaitContext(ctx)
+	w.must(err)
+}
+
+// drain empties all queues, and tells for each message which queues had it, sorted; a queue that had two copies is there twice.
+func (w *world) drain() map[string][]string {
+	got := map[string][]string{}
+	for _, q := range w.queues {
+		for {
+			d, ok, err := w.channel.Get(q, true)
+			w.must(err)
+			if !ok {
+				break
+			}
+			got[d.MessageId] = append(got[d.MessageId], q)
+		}
+	}
+	for _, queues := range got {
+		slices.Sort(queues)
+	}
+	return got
+}
+
+func namesOf(refs []model.QueueRef) []string {
+	var names []string
+	for _, r := range refs {
+		names = append(names, r.Name)
+	}
+	slices.Sort(names)
+	return names
+}
