@@ -61,9 +61,14 @@ func (a app) body(width, height int) string {
 	return block(lines, width, height)
 }
 
-// header says what is looked at, how bad it is, and how old the picture is.
+// header says what is looked at, how bad it is, and how old the picture is. The node's name gives way first when there is little
+// room: what the operator chose, and how fresh it is, must stay.
 func (a app) header() string {
 	s := a.env.styles
+	between := "   "
+	if a.width < 100 {
+		between = "  "
+	}
 	left := []string{s.Title.Render(" dlxtop")}
 	if title := model.Printable(a.env.title); title != "" {
 		if a.env.production {
@@ -75,16 +80,19 @@ func (a app) header() string {
 	if a.env.readOnly {
 		left = append(left, s.Warning.Render("read only"))
 	}
+	right := a.freshness() + between + a.env.now().Format("15:04:05") + " "
 	if t := a.latest.topology; t != nil {
 		o := t.Snapshot.Overview
-		left = append(left, model.Printable(o.Node)+" "+o.Version.String(), s.Muted.Render("vhost ")+a.vhostName())
+		vhost := s.Muted.Render("vhost ") + a.vhostName()
+		right = a.findingsCount() + between + right
+		taken := ansi.StringWidth(strings.Join(left, between) + between + between + vhost + between + right)
+		node := model.Printable(o.Node) + " " + o.Version.String()
+		if room := a.width - taken; room < ansi.StringWidth(node) {
+			node = o.Version.String()
+		}
+		left = append(left, node, vhost)
 	}
-	var right []string
-	if a.latest.topology != nil {
-		right = append(right, a.findingsCount())
-	}
-	right = append(right, a.freshness(), a.env.now().Format("15:04:05")+" ")
-	return spread(strings.Join(left, "   "), "  "+strings.Join(right, "   "), a.width)
+	return spread(strings.Join(left, between), between+right, a.width)
 }
 
 func (a app) vhostName() string {
@@ -101,25 +109,29 @@ func (a app) vhostName() string {
 	}
 }
 
+// findingsCount counts what is wrong and what is risky.
 func (a app) findingsCount() string {
-	worst, n := "", 0
+	s := a.env.styles
+	errors, warnings := 0, 0
 	for _, f := range a.latest.findings {
 		switch f.Level {
 		case model.LevelError:
-			worst = markError
+			errors++
 		case model.LevelWarning:
-			if worst == "" {
-				worst = markWarning
-			}
-		default:
-			continue
+			warnings++
 		}
-		n++
 	}
-	if n == 0 {
-		return a.env.styles.Muted.Render("no findings")
+	var words []string
+	if errors > 0 {
+		words = append(words, s.Danger.Render(markError+" "+plural(errors, "error")))
 	}
-	return a.env.styles.mark(worst).Render(worst + " " + plural(n, "finding"))
+	if warnings > 0 {
+		words = append(words, s.Warning.Render(markWarning+" "+plural(warnings, "warning")))
+	}
+	if words == nil {
+		return s.Muted.Render("no findings")
+	}
+	return strings.Join(words, "  ")
 }
 
 // freshness says how old the picture is and what is being done about it.

@@ -47,7 +47,7 @@ func failedColumns(s *Styles) []column[failedRow] {
 	return []column[failedRow]{
 		{
 			title: "FAILED QUEUE", width: 24, flex: 3, max: 52, middle: true,
-			cell:    func(r failedRow) field { return field{r.name, s.Strong} },
+			cell:    func(r failedRow) field { return field{r.name, s.Text} },
 			compare: func(a, b failedRow) int { return cmp.Compare(a.name, b.name) },
 		},
 		{

@@ -45,7 +45,7 @@ func findingColumns(s *Styles) []column[findingRow] {
 		},
 		{
 			title: "WHERE", width: 18, flex: 2, max: 40, middle: true,
-			cell:    func(r findingRow) field { return field{r.where(), s.Strong} },
+			cell:    func(r findingRow) field { return field{r.where(), s.Text} },
 			compare: func(a, b findingRow) int { return cmp.Compare(a.where(), b.where()) },
 		},
 		{

@@ -114,7 +114,8 @@ func findingsOf(flow *model.Flow, all []model.Finding) []model.Finding {
 	return own
 }
 
-// bufferWords tells how long the buffers hold messages, by role: "retry 30s", "delayed 10s 60s", "delayed per message".
+// bufferWords tells how long the buffers hold messages, by role: "retry 30s", "delayed 10s 60s", "per message" (which only those
+// do that publishers fill on purpose).
 func bufferWords(buffers []model.Buffer) string {
 	var words []string
 	for _, role := range []model.Role{model.DelayedBuffer, model.RetryBuffer} {
@@ -137,6 +138,10 @@ func bufferWords(buffers []model.Buffer) string {
 		slices.Sort(ttls)
 		ttls = slices.Compact(ttls)
 		word := string(role)
+		if perMessage && len(ttls) == 0 && role == model.DelayedBuffer {
+			words = append(words, "per message")
+			continue
+		}
 		if len(ttls) > 4 {
 			word += " " + model.ShortDuration(ttls[0]) + "…" + model.ShortDuration(ttls[len(ttls)-1])
 		} else {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
 )
@@ -35,7 +36,7 @@ func flowColumns(s *Styles) []column[flowRow] {
 		{title: "", width: 1, cell: func(r flowRow) field { return field{r.mark, s.mark(r.mark)} }},
 		{
 			title: "FLOW", width: 14, flex: 3, max: 44, middle: true,
-			cell:    func(r flowRow) field { return field{r.name, s.Strong} },
+			cell:    func(r flowRow) field { return field{r.name, s.Text} },
 			compare: func(a, b flowRow) int { return cmp.Compare(a.name, b.name) },
 		},
 		{
@@ -139,7 +140,7 @@ func (f flowsScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		if ref, ok := deepestFailed(f.latest.topology, r.flow); ok {
 			return f, push(newMessagesScreen(f.env, ref))
 		}
-		return f, notice("this flow has no failed queue")
+		return f, func() tea.Msg { return noticeMsg{text: "this flow has no failed queue"} }
 	}
 	return f, nil
 }
@@ -156,81 +157,115 @@ func deepestFailed(t *model.Topology, flow *model.Flow) (ref model.QueueRef, ok 
 }
 
 func (f flowsScreen) View(width, height int) string {
-	detail := min(height/2, 13)
 	if len(f.list.table.all) == 0 {
 		return f.list.view(width, height, f.empty(width))
 	}
-	picture := f.list.view(width, height-detail, nil)
-	return picture + "\n" + block(f.detail(width), width, detail)
+	// Few flows leave more room for the reasons. What the filter hides does not change the picture's parts.
+	rows := min(len(f.list.table.all)+2, height-min(height/2, 13))
+	return f.list.view(width, rows, nil) + "\n" + block(f.detail(width, height-rows), width, height-rows)
 }
 
 // detail says why the flow at the cursor is as it is: its findings, and its queues with the reasons for their parts.
-func (f flowsScreen) detail(width int) []string {
+func (f flowsScreen) detail(width, height int) []string {
 	s := f.env.styles
 	r, ok := f.list.table.current()
 	if !ok {
 		return []string{partition(s, "", width), "   " + s.Muted.Render("no flow at the cursor: move it")}
 	}
-	lines := []string{partition(s, r.name, width)}
-	for _, finding := range r.findings {
-		mark := levelMark(finding.Level)
-		for i, line := range wrap(model.Printable(finding.Message), width-6) {
+	lines := append([]string{partition(s, r.name, width)}, findingLines(s, r.findings, width)...)
+	if len(lines) > 1 {
+		lines = append(lines, "")
+	}
+	parts := flowParts(s, f.latest.topology, r.flow)
+	if full := partLines(s, parts, width, true); len(lines)+len(full) <= height {
+		return append(lines, full...)
+	}
+	lines = append(lines, partLines(s, parts, width, false)...)
+	if len(lines) > height {
+		lines = append(lines[:height-1], "   "+s.Muted.Render("… more: enter opens the flow, 4 has all findings"))
+	}
+	return lines
+}
+
+// findingLines are findings in words, each with what to do about it.
+func findingLines(s *Styles, findings []model.Finding, width int) []string {
+	var lines []string
+	for _, f := range findings {
+		mark := levelMark(f.Level)
+		for i, line := range wrap(model.Printable(f.Message), width-6) {
 			lead := "     "
 			if i == 0 {
 				lead = "   " + s.mark(mark).Render(mark) + " "
 			}
 			lines = append(lines, lead+line)
 		}
-		if finding.Level != model.LevelInfo {
-			for _, line := range wrap(model.Printable(finding.Remedy), width-6) {
-				lines = append(lines, "     "+s.Muted.Render(line))
-			}
+		if f.Level == model.LevelInfo {
+			continue
+		}
+		for _, line := range wrap(model.Printable(f.Remedy), width-6) {
+			lines = append(lines, "     "+s.Muted.Render(line))
 		}
 	}
-	return append(lines, f.parts(r.flow, width)...)
-}
-
-// parts are the flow's queues in the order in which a message passes them.
-func (f flowsScreen) parts(flow *model.Flow, width int) []string {
-	var parts []part
-	for _, b := range flow.Buffers {
-		how := "TTL of each message"
-		if ttl, ok := b.TTL.Get(); ok {
-			how = fmt.Sprintf("TTL %s (%s)", model.ShortDuration(ttl), b.TTLSource)
-		}
-		parts = append(parts, part{string(b.Role), b.Member, how + " → " + model.ExchangeName(b.DLX)})
-	}
-	worker := part{"worker", flow.Worker, "?"}
-	if q, ok := f.latest.topology.Queue(flow.Worker.Queue); ok {
-		worker.how = consumersField(f.env.styles, q.Consumers).text
-	}
-	parts = append(parts, worker)
-	for _, m := range flow.Failed {
-		parts = append(parts, part{"failed", m, ""})
-	}
-	return partLines(f.env.styles, f.latest.topology, parts, width)
+	return lines
 }
 
 // part is one queue of a flow with how it plays its part.
 type part struct {
-	role string
-	model.Member
-	how string
+	role  string
+	name  string // printable
+	ready field
+	how   field
+	why   string // printable
 }
 
-func partLines(s *Styles, t *model.Topology, parts []part, width int) []string {
-	names, hows := 0, 0
-	for i := range parts {
-		names = max(names, printedWidth(parts[i].Queue.Name))
-		hows = max(hows, printedWidth(parts[i].how))
+// flowParts are the flow's queues in the order in which a message passes them.
+func flowParts(s *Styles, t *model.Topology, flow *model.Flow) []part {
+	make := func(role string, m model.Member, some Style, how field) part {
+		ready := number(s, readyOf(t, m.Queue), some)
+		ready.text += " ready"
+		return part{role, model.Printable(m.Queue.Name), ready, how, model.Printable(m.Reason)}
 	}
-	names, hows = min(names, width/3), min(hows, width/3)
+	var parts []part
+	for _, b := range flow.Buffers {
+		how := "each message's own TTL"
+		if ttl, ok := b.TTL.Get(); ok {
+			how = fmt.Sprintf("TTL %s (%s)", model.ShortDuration(ttl), b.TTLSource)
+		}
+		how += " → " + model.ExchangeName(b.DLX)
+		parts = append(parts, make(string(b.Role), b.Member, s.Waiting, field{model.Printable(how), s.Text}))
+	}
+	consumers := field{"?", s.Muted}
+	if q, ok := t.Queue(flow.Worker.Queue); ok {
+		if consumers = consumersField(s, q.Consumers); q.Consumers.Or(1) == 0 {
+			consumers.text = "no consumers !"
+		}
+	}
+	parts = append(parts, make("worker", flow.Worker, s.Text, consumers))
+	for _, m := range flow.Failed {
+		parts = append(parts, make("failed", m, s.Danger, field{}))
+	}
+	return parts
+}
+
+// partLines align the parts. In full each has its reason on a line of its own, else as much of it as fits at the end.
+func partLines(s *Styles, parts []part, width int, full bool) []string {
+	names, readies, hows := 0, 0, 0
+	for _, p := range parts {
+		names, readies, hows = max(names, ansi.StringWidth(p.name)), max(readies, len(p.ready.text)), max(hows, ansi.StringWidth(p.how.text))
+	}
+	names, hows = min(names, width*2/5), min(hows, width*2/5)
 	var lines []string
 	for _, p := range parts {
-		ready := number(s, readyOf(t, p.Queue), s.Text)
-		line := "   " + s.Muted.Render(fit(p.role, 7, false, false)) + "  " + fit(model.Printable(p.Queue.Name), names, false, true) +
-			"  " + fit(ready.text+" ready", 13, true, false) + "  " + fit(model.Printable(p.how), hows, false, false)
-		lines = append(lines, line+"  "+s.Muted.Render(model.Printable(p.Reason)))
+		line := "   " + s.Muted.Render(fit(p.role, 7, false, false)) + "  " + fit(p.name, names, false, true) + "  " +
+			p.ready.style.Render(fit(p.ready.text, readies, true, false)) + "  " + p.how.style.Render(fit(p.how.text, hows, false, true))
+		if !full {
+			lines = append(lines, line+"  "+s.Muted.Render(p.why))
+			continue
+		}
+		lines = append(lines, line)
+		for _, why := range wrap(p.why, width-14) {
+			lines = append(lines, "            "+s.Muted.Render(why))
+		}
 	}
 	return lines
 }
@@ -273,8 +308,6 @@ func partition(s *Styles, words string, width int) string {
 	words = fit(words, min(printedWidth(words), width-8), false, true)
 	return s.Border.Render("── ") + s.Strong.Render(words) + s.Border.Render(" "+strings.Repeat("─", max(0, width-4-printedWidth(words))))
 }
-
-func notice(text string) tea.Cmd { return func() tea.Msg { return noticeMsg{text: text} } }
 
 // number is a count: nothing of it is muted, some is in the given look, unknown is "?".
 func number(s *Styles, n model.Opt[int64], some Style) field {

@@ -101,9 +101,11 @@ func (h *history) sum(now time.Time, steps int, queues []model.QueueRef, value f
 	return sums
 }
 
+// bars are a sparkline's heights. The full block is not among them: in a table it would grow together with the row above.
+var bars = [...]string{"▁", "▂", "▃", "▄", "▅", "▆", "▇"}
+
 // sparkline draws values from 0 to their highest, a blank where one is unknown.
 func sparkline(values []float64) string {
-	const bars = "▁▂▃▄▅▆▇█"
 	highest := 0.0
 	for _, v := range values {
 		highest = max(highest, v)
@@ -114,10 +116,9 @@ func sparkline(values []float64) string {
 		case v < 0:
 			b.WriteByte(' ')
 		case highest == 0:
-			b.WriteString("▁")
+			b.WriteString(bars[0])
 		default:
-			i := min(int(v/highest*8), 7)
-			b.WriteString(string([]rune(bars)[i]))
+			b.WriteString(bars[int(v/highest*float64(len(bars)-1)+0.5)])
 		}
 	}
 	return b.String()

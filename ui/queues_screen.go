@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -52,7 +53,7 @@ func queueColumns(s *Styles) []column[queueRow] {
 		},
 		{
 			title: "READY", width: 9, right: true, most: true,
-			cell:    func(r queueRow) field { return number(s, r.Ready, s.Strong) },
+			cell:    func(r queueRow) field { return number(s, r.Ready, s.Text) },
 			compare: func(a, b queueRow) int { return compareOpt(a.Ready, b.Ready) },
 		},
 		{
@@ -75,7 +76,11 @@ func queueColumns(s *Styles) []column[queueRow] {
 			cell:    func(r queueRow) field { return rate(s, r.moves.Out) },
 			compare: func(a, b queueRow) int { return compareOpt(a.moves.Out, b.moves.Out) },
 		},
-		{title: "TTL", width: 6, drop: 1, cell: func(r queueRow) field { return r.ttlField(s) }},
+		{
+			title: "TTL", width: 6, drop: 1,
+			cell:    func(r queueRow) field { return r.ttlField(s) },
+			compare: func(a, b queueRow) int { return cmp.Compare(a.ttl(), b.ttl()) },
+		},
 		{title: "DEAD-LETTERS TO", width: 16, flex: 3, max: 40, drop: 2, cell: func(r queueRow) field { return r.wayOut(s) }},
 	}
 }
@@ -103,12 +108,19 @@ func (r queueRow) roleField(s *Styles) field {
 	return field{string(r.role), s.Text}
 }
 
-func (r queueRow) ttlField(s *Styles) field {
-	ttl := r.topo.Settings(r.QueueRef).TTL
-	if !ttl.Set {
-		return field{"-", s.Muted}
+// ttl is the queue's message TTL, -1 when it has none.
+func (r queueRow) ttl() time.Duration {
+	if ttl := r.topo.Settings(r.QueueRef).TTL; ttl.Set {
+		return ttl.Value
 	}
-	return field{model.ShortDuration(ttl.Value), s.Waiting}
+	return -1
+}
+
+func (r queueRow) ttlField(s *Styles) field {
+	if ttl := r.ttl(); ttl >= 0 {
+		return field{model.ShortDuration(ttl), s.Waiting}
+	}
+	return field{"-", s.Muted}
 }
 
 // wayOut is the dead-letter exchange and the queues behind it.
