@@ -244,6 +244,9 @@ func (a app) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 	a.notice = noticeMsg{}
 	switch {
 	case is(msg, k.ForceQuit):
+		if busy, ok := a.top().(interface{ Busy() bool }); ok && busy.Busy() {
+			return a.toScreen(msg) // it stops what runs; pressed again, the program ends
+		}
 		return a, tea.Quit
 	case a.tooSmall():
 		if is(msg, k.Quit) {

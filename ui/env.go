@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ type env struct {
 	title      string // the context's name or the broker's address
 	readOnly   bool
 	production bool
+	clipboard  io.Writer // takes OSC 52 sequences; nil: standard output
 
 	work     *work
 	requests *atomic.Int64

@@ -19,6 +19,10 @@ type keyMap struct {
 
 	// On messages.
 	Replay, ReplayAll, Drop, DropAll, Copy, Group, Failed, NextPane, PrevPane, Peek key.Binding
+	More, Insist, Earlier, Later                                                    key.Binding
+
+	// What to copy of a message.
+	CopyBody, CopyHeaders, CopyID, CopyJSON key.Binding
 
 	// In a dialog.
 	Confirm, Canary, Target, Cancel key.Binding
@@ -66,6 +70,15 @@ func newKeyMap() *keyMap {
 		NextPane:  bind("tab", "next pane", "tab"),
 		PrevPane:  bind("shift-tab", "previous pane", "shift+tab"),
 		Peek:      bind("ctrl-r", "read again", "ctrl+r"),
+		More:      bind("n", "read more", "n"),
+		Insist:    bind("i", "insist", "i"),
+		Earlier:   bind("←", "message before", "left", "h"),
+		Later:     bind("→", "message after", "right", "l"),
+
+		CopyBody:    bind("b", "body", "b"),
+		CopyHeaders: bind("h", "headers", "h"),
+		CopyID:      bind("i", "message id", "i"),
+		CopyJSON:    bind("j", "JSON", "j"),
 
 		Confirm: bind("enter", "do it", "enter"),
 		Canary:  bind("c", "one first, then the rest", "c"),

@@ -20,4 +20,3 @@ func (p placeholder) Keys() []key.Binding { return nil }
 func (p placeholder) Typing() bool        { return false }
 
 func newFlowScreen(_ *env, worker model.QueueRef) screen    { return placeholder{worker.String()} }
-func newMessagesScreen(_ *env, queue model.QueueRef) screen { return placeholder{queue.String()} }

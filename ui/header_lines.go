@@ -1,0 +1,183 @@
+package ui
+
+import (
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"dlxtop/model"
+)
+
+const (
+	valueLimit = 2000 // characters of one header's value that are shown
+	valueDepth = 6    // tables in tables that are shown
+)
+
+// named is one line of a list of names and values.
+type named struct{ name, value string }
+
+// propertyLines are the properties that a message has, named as AMQP names them.
+func propertyLines(m *model.Message) []named {
+	p := &m.Properties
+	lines := []named{{"exchange", model.ExchangeName(m.Exchange)}, {"routing_key", m.RoutingKey}}
+	add := func(name, value string) {
+		if value != "" {
+			lines = append(lines, named{name, value})
+		}
+	}
+	add("message_id", p.MessageID)
+	add("content_type", p.ContentType)
+	add("content_encoding", p.ContentEncoding)
+	switch p.DeliveryMode {
+	case 0:
+	case 2:
+		add("delivery_mode", "2 persistent")
+	default:
+		add("delivery_mode", strconv.Itoa(int(p.DeliveryMode))+" transient")
+	}
+	if p.Priority > 0 {
+		add("priority", strconv.Itoa(int(p.Priority)))
+	}
+	add("correlation_id", p.CorrelationID)
+	add("reply_to", p.ReplyTo)
+	add("expiration", p.Expiration)
+	if !p.Timestamp.IsZero() {
+		add("timestamp", p.Timestamp.Local().Format(time.DateTime))
+	}
+	add("type", p.Type)
+	add("user_id", p.UserID)
+	add("app_id", p.AppID)
+	if m.Redelivered {
+		add("redelivered", "true")
+	}
+	for i := range lines {
+		lines[i].value = model.Printable(lines[i].value)
+	}
+	return lines
+}
+
+// tableLines are the entries of a table, sorted by name. x-death comes last: it is long, and the story tells it.
+func tableLines(t model.Table) []named {
+	names := make([]string, 0, len(t))
+	for name := range t {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if (a == "x-death") != (b == "x-death") {
+			if a == "x-death" {
+				return 1
+			}
+			return -1
+		}
+		return strings.Compare(a, b)
+	})
+	lines := make([]named, 0, len(names))
+	for _, name := range names {
+		lines = append(lines, named{model.Printable(name), valueText(t[name])})
+	}
+	return lines
+}
+
+// valueText is one header's value on one line, printable and bounded.
+func valueText(v any) string {
+	w := valueWriter{left: valueLimit}
+	w.value(v, 0)
+	if w.left <= 0 {
+		w.b.WriteString("…")
+	}
+	return w.b.String()
+}
+
+// valueWriter writes until its room is used up: a hostile header can be as large as a frame allows.
+type valueWriter struct {
+	b    strings.Builder
+	left int
+}
+
+func (w *valueWriter) text(s string) {
+	if len(s) > w.left {
+		end := w.left
+		for end > 0 && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		s, w.left = s[:end], 0
+	}
+	w.left -= len(s)
+	w.b.WriteString(model.Printable(s))
+}
+
+func (w *valueWriter) value(v any, depth int) {
+	if w.left <= 0 {
+		return
+	}
+	switch v := v.(type) {
+	case nil:
+		w.text("null")
+	case string:
+		w.text(v)
+	case []byte:
+		if utf8.Valid(v) {
+			w.text(string(v))
+		} else {
+			w.text("0x" + hex.EncodeToString(v[:min(len(v), w.left/2+1)]))
+		}
+	case time.Time:
+		w.text(v.Local().Format(time.DateTime))
+	case model.Decimal:
+		w.text(fmt.Sprintf("%de-%d", v.Value, v.Scale))
+	case []any:
+		w.list(v, depth)
+	case model.Table:
+		w.table(v, depth)
+	case map[string]any:
+		w.table(v, depth)
+	default:
+		w.text(fmt.Sprint(v))
+	}
+}
+
+func (w *valueWriter) list(v []any, depth int) {
+	if depth >= valueDepth {
+		w.text("[…]")
+		return
+	}
+	w.text("[")
+	for i, e := range v {
+		if w.left <= 0 {
+			return
+		}
+		if i > 0 {
+			w.text(", ")
+		}
+		w.value(e, depth+1)
+	}
+	w.text("]")
+}
+
+func (w *valueWriter) table(v map[string]any, depth int) {
+	if depth >= valueDepth {
+		w.text("{…}")
+		return
+	}
+	w.text("{")
+	names := make([]string, 0, len(v))
+	for name := range v {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		if w.left <= 0 {
+			return
+		}
+		if i > 0 {
+			w.text(", ")
+		}
+		w.text(name + ": ")
+		w.value(v[name], depth+1)
+	}
+	w.text("}")
+}

@@ -1,0 +1,258 @@
+package ui
+
+import (
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/model"
+)
+
+// pane is one part of what is told of a message.
+type pane int
+
+// The panes. paneNone is the table beside them.
+const (
+	paneNone pane = iota
+	paneStory
+	paneHeaders
+	paneBody
+	paneCount
+)
+
+var paneNames = [paneCount]string{"", "Story", "Headers", "Body"}
+
+const paneSeparator = " │ "
+
+// messageDetail shows one message in three panes: side by side when there is room, else one at a time. Each scrolls on its own.
+type messageDetail struct {
+	focus  pane
+	scroll [paneCount]int
+	of     messageID
+	drawn  *detailLines
+}
+
+// detailLines is what the last view made of a message: only a new message, another width or another second makes it anew.
+type detailLines struct {
+	message *model.Message
+	widths  [paneCount]int
+	lines   [paneCount][]string
+	height  int
+}
+
+func newMessageDetail() messageDetail { return messageDetail{drawn: &detailLines{}} }
+
+// show turns to a message: another one starts at its top.
+func (d *messageDetail) show(id messageID) {
+	if d.of != id {
+		d.of, d.scroll = id, [paneCount]int{}
+	}
+}
+
+// next goes to the next pane; from the last one to the table when there is one beside it.
+func (d *messageDetail) next(step int, table bool) {
+	first := paneStory
+	if table {
+		first = paneNone
+	}
+	n := int(paneCount - first)
+	d.focus = first + pane(((int(d.focus-first)+step)%n+n)%n)
+}
+
+// move scrolls the pane in focus.
+func (d *messageDetail) move(lines int) {
+	most := max(len(d.drawn.lines[d.focus])-d.drawn.height, 0)
+	d.scroll[d.focus] = min(max(d.scroll[d.focus]+lines, 0), most)
+}
+
+// view draws the panes of a message into width x height: a head with their names, and their lines.
+func (d *messageDetail) view(s *Styles, r *messageRow, queue model.QueueRef, width, height int) []string {
+	panes := []pane{paneStory, paneHeaders, paneBody}
+	inner := width - 2
+	widths := [paneCount]int{}
+	if width >= 100 {
+		each := inner - 2*len(paneSeparator)
+		widths[paneStory], widths[paneHeaders] = each*36/100, each*30/100
+		widths[paneBody] = each - widths[paneStory] - widths[paneHeaders]
+	} else {
+		panes = []pane{max(d.focus, paneStory)}
+		widths[panes[0]] = inner
+	}
+	d.prepare(s, r, queue, panes, widths)
+	d.drawn.height = height - 1
+	head := d.heads(s, r, panes, widths)
+	lines := []string{" " + head}
+	for y := range height - 1 {
+		parts := make([]string, len(panes))
+		for i, p := range panes {
+			text := ""
+			top := min(d.scroll[p], max(len(d.drawn.lines[p])-(height-1), 0))
+			if at := top + y; at < len(d.drawn.lines[p]) {
+				text = d.drawn.lines[p][at]
+			}
+			parts[i] = pad(text, widths[p])
+		}
+		lines = append(lines, " "+strings.Join(parts, s.Border.Render(paneSeparator)))
+	}
+	return lines
+}
+
+// heads are the panes' names: the one in focus is marked, and how much of it is below.
+func (d *messageDetail) heads(s *Styles, r *messageRow, panes []pane, widths [paneCount]int) string {
+	if len(panes) == 1 {
+		var names []string
+		for p := paneStory; p < paneCount; p++ {
+			names = append(names, d.head(s, r, p, p == panes[0], widths[panes[0]]/3-2))
+		}
+		return strings.Join(names, "  ")
+	}
+	heads := make([]string, len(panes))
+	for i, p := range panes {
+		heads[i] = pad(d.head(s, r, p, p == d.focus, widths[p]), widths[p])
+	}
+	return strings.Join(heads, s.Border.Render(paneSeparator))
+}
+
+func (d *messageDetail) head(s *Styles, r *messageRow, p pane, focus bool, width int) string {
+	name := paneNames[p]
+	if focus {
+		name = s.Accent.Render(markCursor + " " + name)
+	} else {
+		name = s.Strong.Render(name)
+	}
+	about := ""
+	if p == paneBody {
+		about = strings.TrimSpace(model.Printable(r.message.Properties.ContentType) + "  " + model.Size(int64(r.message.BodyBytes)))
+	}
+	if lines := d.drawn.lines[p]; focus && len(lines) > d.drawn.height && d.drawn.height > 0 {
+		about = strings.TrimSpace(about + "  " + count(int64(min(d.scroll[p]+d.drawn.height, len(lines)))) + "/" + count(int64(len(lines))))
+	}
+	if about == "" {
+		return name
+	}
+	return ansi.Truncate(name+"  "+s.Muted.Render(about), max(width, 1), "…")
+}
+
+func (d *messageDetail) prepare(s *Styles, r *messageRow, queue model.QueueRef, panes []pane, widths [paneCount]int) {
+	if d.drawn.message != r.message {
+		*d.drawn = detailLines{message: r.message}
+	}
+	for _, p := range panes {
+		if d.drawn.widths[p] == widths[p] {
+			continue
+		}
+		d.drawn.widths[p] = widths[p]
+		switch p {
+		case paneStory:
+			d.drawn.lines[p] = storyLines(s, r.message, queue, widths[p])
+		case paneHeaders:
+			d.drawn.lines[p] = headerLines(s, r.message, widths[p])
+		case paneBody:
+			d.drawn.lines[p] = bodyLines(s, r.message, widths[p])
+		}
+	}
+}
+
+// storyLines tell a message's way, oldest first.
+func storyLines(s *Styles, m *model.Message, queue model.QueueRef, width int) []string {
+	const timeWidth = 10
+	var lines []string
+	day := ""
+	for _, e := range m.Story(queue) {
+		if d := e.Time.Local().Format(time.DateOnly); !e.Time.IsZero() && d != day {
+			lines = append(lines, s.Muted.Render(d))
+			day = d
+		}
+		at := ""
+		switch {
+		case e.Time.IsZero():
+		case e.TimeExact:
+			at = e.Time.Local().Format(time.TimeOnly)
+		default:
+			at = "≤" + e.Time.Local().Format(time.TimeOnly)
+		}
+		what := e.What
+		for _, part := range []string{e.Where, e.Detail} {
+			if part != "" {
+				what += "  " + part
+			}
+		}
+		look := s.Text
+		switch {
+		case e.Kind == model.StoryFailed:
+			look = s.Danger
+		case e.Kind == model.StoryNow:
+			look = s.Strong
+		case e.Kind == model.StoryDied && e.Reason != model.Expired:
+			look = s.Warning
+		}
+		for i, l := range wrap(model.Printable(what), width-timeWidth) {
+			if i > 0 {
+				at = ""
+			}
+			lines = append(lines, s.Muted.Render(fit(at, timeWidth, false, false))+look.Render(l))
+		}
+		for _, l := range wrap(model.Printable(e.Note), width-timeWidth) {
+			lines = append(lines, strings.Repeat(" ", timeWidth)+s.Muted.Render(l))
+		}
+	}
+	if m.DeathsError != "" {
+		for _, l := range wrap(markWarning+" x-death: "+model.Printable(m.DeathsError), width) {
+			lines = append(lines, s.Warning.Render(l))
+		}
+	}
+	return lines
+}
+
+// headerLines are a message's properties and headers.
+func headerLines(s *Styles, m *model.Message, width int) []string {
+	var lines []string
+	add := func(all []named) {
+		for _, n := range all {
+			one := n.name + "  " + n.value
+			if ansi.StringWidth(one) <= width {
+				lines = append(lines, s.Accent.Render(n.name)+"  "+n.value)
+				continue
+			}
+			for _, l := range hardWrap(n.name, width) {
+				lines = append(lines, s.Accent.Render(l))
+			}
+			for _, l := range hardWrap(n.value, width-2) {
+				lines = append(lines, "  "+l)
+			}
+		}
+	}
+	add(propertyLines(m))
+	if len(m.Headers) > 0 {
+		lines = append(lines, "")
+		add(tableLines(m.Headers))
+	} else {
+		lines = append(lines, "", s.Muted.Render("no headers"))
+	}
+	return lines
+}
+
+// bodyLines are a message's body, as far as it was kept.
+func bodyLines(s *Styles, m *model.Message, width int) []string {
+	view := m.BodyView()
+	var lines []string
+	for _, l := range view.Lines {
+		lines = append(lines, hardWrap(l, width)...)
+	}
+	if view.Kind == model.BodyEmpty {
+		lines = append(lines, s.Muted.Render("the body is empty"))
+	}
+	for _, l := range wrap(view.Note, width) {
+		lines = append(lines, s.Muted.Render(l))
+	}
+	return lines
+}
+
+// hardWrap breaks printable text at the width, wherever that is.
+func hardWrap(text string, width int) []string {
+	if ansi.StringWidth(text) <= width {
+		return []string{text}
+	}
+	return strings.Split(ansi.Hardwrap(text, max(width, 1), true), "\n")
+}

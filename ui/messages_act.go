@@ -1,0 +1,66 @@
+package ui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+)
+
+// updateDialog gives a message to the dialog. When an action ends, what it took out of the queue leaves the table.
+func (s messagesScreen) updateDialog(msg tea.Msg) (screen, tea.Cmd) {
+	before := s.dialog.state
+	var cmd tea.Cmd
+	s.dialog, cmd = s.dialog.update(msg)
+	switch {
+	case s.dialog.state == dialogEnded && before != dialogEnded:
+		s.settle()
+	case s.dialog.state == dialogClosed && before == dialogEnded:
+		return s, notice(s.dialog.summary(), !s.dialog.account.Complete())
+	}
+	return s, cmd
+}
+
+// Busy reports whether ctrl-c concerns an action that runs.
+func (s messagesScreen) Busy() bool { return s.dialog.busy() }
+
+// settle takes out of the table what is no longer in the queue: what the account says, and nothing that it leaves open.
+func (s *messagesScreen) settle() {
+	a := &s.dialog.account
+	stayed := map[model.Fingerprint]int{}
+	told := 0
+	for _, p := range a.Problems {
+		if p.Outcome != model.Unsure {
+			stayed[p.Fingerprint]++
+			told++
+		}
+	}
+	left := a.Moved + a.Dropped + a.Gone
+	if left == 0 && a.Unknown == 0 {
+		return
+	}
+	if a.Unknown > 0 || a.Done() < len(s.dialog.rows) || told < a.Refused+a.Returned {
+		s.unclear = "it is not told of every message whether it is still here: " + s.env.keys.Peek.Help().Key + " reads the queue again"
+		return
+	}
+	acted := make(map[messageID]bool, len(s.dialog.rows))
+	for _, r := range s.dialog.rows {
+		if stayed[r.id.fingerprint] > 0 {
+			stayed[r.id.fingerprint]--
+			continue
+		}
+		acted[r.id] = true
+	}
+	kept := make([]*messageRow, 0, len(s.rows))
+	for _, r := range s.rows {
+		if !acted[r.id] {
+			kept = append(kept, r)
+		}
+	}
+	s.rows = kept
+	index := s.table.index
+	s.table.set(kept)
+	if _, ok := s.table.current(); !ok {
+		// It went by the operator's own doing, so the cursor may go on.
+		s.table.moveTo(index)
+	}
+}

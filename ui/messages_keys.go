@@ -1,0 +1,165 @@
+package ui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+)
+
+// handleKey keeps the order: dialog, text, the panes, the table.
+func (s messagesScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
+	k := s.env.keys
+	switch {
+	case s.dialog.open():
+		return s.updateDialog(msg)
+	case s.copying:
+		return s.copyKey(msg)
+	case s.filter.field.typing:
+		s.filter.field.handle(msg)
+		return s.filtered()
+	case is(msg, k.Insist) && s.refused.Override != "":
+		return s.look(true)
+	case is(msg, k.Peek):
+		return s.look(false)
+	case is(msg, k.More) && s.more():
+		s.limit = min(s.limit*peekFactor, model.MaxPage)
+		return s.look(false)
+	case is(msg, k.Replay):
+		return s.act(model.Replay, s.aimed)
+	case is(msg, k.Drop):
+		return s.act(model.Drop, s.aimed)
+	case is(msg, k.Copy):
+		_, s.copying = s.table.current()
+		return s, nil
+	}
+	if s.zoomed || s.detail.focus != paneNone {
+		return s.paneKey(msg)
+	}
+	switch {
+	case is(msg, k.ReplayAll):
+		return s.act(model.Replay, s.allShown)
+	case is(msg, k.DropAll):
+		return s.act(model.Drop, s.allShown)
+	case is(msg, k.Filter):
+		s.filter.field.open()
+	case is(msg, k.Back) && s.filter.field.text() != "":
+		s.filter.field.clear()
+		return s.filtered()
+	case is(msg, k.Back):
+		s.table.unchoose()
+	case is(msg, k.Open):
+		if _, ok := s.table.current(); ok {
+			s.zoomed, s.detail.focus = true, paneStory
+			if *s.split {
+				s.detail.focus = paneBody
+			}
+		}
+	case is(msg, k.NextPane):
+		s.detail.next(1, true)
+	case is(msg, k.PrevPane):
+		s.detail.next(-1, true)
+	default:
+		_ = s.table.motion(msg) || s.table.choosing(msg)
+	}
+	return s, nil
+}
+
+// paneKey moves in the detail.
+func (s messagesScreen) paneKey(msg tea.KeyMsg) (screen, tea.Cmd) {
+	k := s.env.keys
+	page := max(s.detail.drawn.height, 1)
+	switch {
+	case is(msg, k.NextPane):
+		s.detail.next(1, !s.zoomed)
+	case is(msg, k.PrevPane):
+		s.detail.next(-1, !s.zoomed)
+	case is(msg, k.Back), is(msg, k.Quit):
+		s.zoomed, s.detail.focus = false, paneNone
+	case is(msg, k.Open):
+		s.zoomed = true
+	case is(msg, k.Earlier):
+		s.table.moveTo(s.table.index - 1)
+	case is(msg, k.Later):
+		s.table.moveTo(s.table.index + 1)
+	case is(msg, k.Up):
+		s.detail.move(-1)
+	case is(msg, k.Down):
+		s.detail.move(1)
+	case is(msg, k.HalfUp):
+		s.detail.move(-page / 2)
+	case is(msg, k.HalfDown):
+		s.detail.move(page / 2)
+	case is(msg, k.PageUp):
+		s.detail.move(-page)
+	case is(msg, k.PageDown):
+		s.detail.move(page)
+	case is(msg, k.Top):
+		s.detail.move(-1 << 30)
+	case is(msg, k.Bottom):
+		s.detail.move(1 << 30)
+	}
+	return s, nil
+}
+
+// filtered applies the filter as it stands.
+func (s messagesScreen) filtered() (screen, tea.Cmd) {
+	var cmd tea.Cmd
+	s.filter, cmd = s.filter.apply(s.env, s.rows)
+	if !s.filter.pending() {
+		s.table.narrow(s.filter.match())
+	}
+	return s, cmd
+}
+
+// aimed are the messages that a key acts on: the selection, else the one under the cursor.
+func (s messagesScreen) aimed() ([]*messageRow, string) {
+	if chosen := s.table.selection(); len(chosen) > 0 {
+		return chosen, "the selection"
+	}
+	if row, ok := s.table.current(); ok {
+		return []*messageRow{row}, "the message under the cursor"
+	}
+	return nil, ""
+}
+
+// allShown are all messages that the filter lets through.
+func (s messagesScreen) allShown() ([]*messageRow, string) {
+	if s.filter.field.text() != "" {
+		return s.table.shown, "all that the filter shows"
+	}
+	return s.table.shown, "all that were read"
+}
+
+// act opens the dialog for an action on messages.
+func (s messagesScreen) act(operation model.Operation, choose func() ([]*messageRow, string)) (screen, tea.Cmd) {
+	switch {
+	case s.filter.pending():
+		return s, notice("the filter is still being applied: try again in a moment", true)
+	case s.filter.err != nil:
+		return s, notice("the filter is not complete: finish it, or clear it with esc", true)
+	case s.peek != 0:
+		return s, notice("the queue is being read again: try again in a moment", true)
+	case s.topology == nil:
+		return s, nil
+	}
+	rows, words := choose()
+	if len(rows) == 0 {
+		return s, notice("no message is under the cursor: move it onto one first", true)
+	}
+	var cmd tea.Cmd
+	s.dialog, cmd = newPlanDialog(s.env, s.topology, operation, s.queue, rows, words, s.leftBehind())
+	return s, cmd
+}
+
+// leftBehind is how many messages of the queue were not read, as far as is known.
+func (s messagesScreen) leftBehind() int64 {
+	ready := s.peeked.Depth.Or(0)
+	if q, ok := s.topology.Queue(s.queue); ok {
+		ready = q.Ready.Or(ready)
+	}
+	return max(ready-int64(len(s.rows)), 0)
+}
+
+func notice(text string, bad bool) tea.Cmd {
+	return func() tea.Msg { return noticeMsg{text: text, bad: bad} }
+}

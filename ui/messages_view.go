@@ -1,0 +1,228 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"dlxtop/model"
+)
+
+const (
+	splitHeight  = 26 // from this height on the detail stands below the table
+	leastDetail  = 9
+	detailOfEach = 2 // of so many parts of the height the detail gets one
+)
+
+func (s messagesScreen) View(width, height int) string {
+	*s.split = height >= splitHeight
+	var picture string
+	if s.dialog.open() {
+		picture = s.page(width, height)
+		return overlay(picture, s.dialog.view(width, height), width, height)
+	}
+	return s.page(width, height)
+}
+
+// page is the screen without a dialog.
+func (s messagesScreen) page(width, height int) string {
+	lines := []string{s.headLine(width)}
+	if !s.zoomed {
+		lines = append(lines, s.costLine(width))
+	}
+	for _, l := range s.troubles() {
+		for _, part := range wrap(l.text, width-3) {
+			lines = append(lines, " "+s.env.styles.tone(l.tone).Render(part))
+		}
+	}
+	if room := height / 2; len(lines) > room {
+		lines = lines[:room]
+	}
+	rest := height - len(lines)
+	row, current := s.table.current()
+	switch {
+	case s.zoomed && current:
+		s.detail.show(row.id)
+		lines = append(lines, s.place(row, width))
+		lines = append(lines, s.detail.view(s.env.styles, row, s.queue, width, rest-1)...)
+		return block(lines, width, height)
+	case *s.split && len(s.rows) > 0:
+		detail := max(rest/detailOfEach, leastDetail)
+		lines = append(lines, strings.Split(s.list(width, rest-detail-1), "\n")...)
+		lines = append(lines, s.env.styles.Border.Render(strings.Repeat("─", width)))
+		if !current {
+			lines = append(lines, s.env.styles.Muted.Render("   no message is under the cursor"))
+			return block(lines, width, height)
+		}
+		s.detail.show(row.id)
+		lines = append(lines, s.detail.view(s.env.styles, row, s.queue, width, detail)...)
+		return block(lines, width, height)
+	}
+	lines = append(lines, strings.Split(s.list(width, rest), "\n")...)
+	return block(lines, width, height)
+}
+
+// place says which message is seen in the zoomed detail.
+func (s messagesScreen) place(r *messageRow, width int) string {
+	words := fmt.Sprintf(" message %s of %s", count(int64(s.table.index+1)), count(int64(len(s.table.shown))))
+	if id := r.message.Properties.MessageID; id != "" {
+		words += "   " + model.Printable(id)
+	}
+	if s.table.isChosen(r.id) {
+		words += "   " + markChosen + " selected"
+	}
+	return pad(s.env.styles.Muted.Render(words), width)
+}
+
+// list draws the table, or why there is none, and the filter.
+func (s messagesScreen) list(width, height int) string {
+	rows := height
+	if s.filter.field.visible() {
+		rows--
+	}
+	styles := s.env.styles
+	var picture string
+	switch {
+	case len(s.rows) == 0:
+		picture = block([]string{"", "   " + styles.Muted.Render(s.emptiness())}, width, rows)
+	case len(s.table.shown) == 0 && !s.filter.pending():
+		picture = block([]string{"", "   " + styles.Muted.Render("nothing matches")}, width, rows)
+	default:
+		picture = s.table.view(width, rows)
+	}
+	if s.filter.field.visible() {
+		found := count(int64(len(s.table.shown))) + " of " + count(int64(len(s.rows)))
+		if s.filter.pending() {
+			found = "looking …"
+		}
+		picture += "\n" + s.filter.field.view(styles, width, found)
+	}
+	return picture
+}
+
+// emptiness is why the table is empty.
+func (s messagesScreen) emptiness() string {
+	switch {
+	case s.peek != 0:
+		return "reading the queue …"
+	case !s.refused.Allowed() || s.failed != nil || !s.goneAt.IsZero():
+		return "no messages were read"
+	case s.peeked.TakenAt.IsZero():
+		return "not read yet"
+	}
+	return "the queue is empty"
+}
+
+// headLine is the queue with how much of it is seen, and how old that is.
+func (s messagesScreen) headLine(width int) string {
+	styles := s.env.styles
+	left := []string{" " + styles.Title.Render(model.Printable(s.queue.String()))}
+	if !s.peeked.TakenAt.IsZero() {
+		n := int64(len(s.rows))
+		depth := s.peeked.Depth.Or(n)
+		switch {
+		case s.more():
+			left = append(left, fmt.Sprintf("%s read of %s", count(n), plural(int(max(depth, n)), "message")))
+		default:
+			left = append(left, plural(int(n), "message"))
+		}
+		if shown := len(s.table.shown); int64(shown) != n {
+			left = append(left, "showing "+count(int64(shown)))
+		}
+		if chosen := len(s.table.chosen); chosen > 0 {
+			left = append(left, styles.Chosen.Render(markChosen+" "+count(int64(chosen))+" selected"))
+		}
+		seen := "read " + age(max(s.env.now().Sub(s.peeked.TakenAt), 0)) + " ago"
+		if now, changed := s.readyNow(); changed {
+			left = append(left, styles.Warning.Render(seen+", now "+count(now)))
+		} else {
+			left = append(left, styles.Muted.Render(seen))
+		}
+	}
+	right := ""
+	if s.peek != 0 {
+		right = styles.Accent.Render("reading … ")
+	} else if s.table.sorted >= 0 {
+		right = styles.Muted.Render("by " + strings.ToLower(s.table.columns[s.table.sorted].title) + " ")
+	}
+	return spread(strings.Join(left, "   "), right, width)
+}
+
+// readyNow is what the queue holds by the newest poll, and whether that differs from what is shown.
+func (s messagesScreen) readyNow() (int64, bool) {
+	if s.topology == nil {
+		return 0, false
+	}
+	q, ok := s.topology.Queue(s.queue)
+	if !ok {
+		return 0, false
+	}
+	now, known := q.Ready.Get()
+	if !known || q.CountedAt.Before(s.peeked.TakenAt) {
+		return 0, false
+	}
+	if s.more() {
+		return now, now != s.peeked.Depth.Or(now)
+	}
+	return now, now != int64(len(s.rows))
+}
+
+// costLine says what looking costs, before and after.
+func (s messagesScreen) costLine(width int) string {
+	plan := s.peeked.Plan
+	if plan.Method == "" {
+		return strings.Repeat(" ", width)
+	}
+	words := " read with " + string(plan.Method)
+	if plan.Cost != "" {
+		words += ", which costs: " + model.Printable(plan.Cost)
+	}
+	return pad(s.env.styles.Muted.Render(words), width)
+}
+
+// troubles are what stands between the operator and the messages, each in a sentence.
+func (s messagesScreen) troubles() []span {
+	var all []span
+	say := func(t tone, format string, values ...any) {
+		all = append(all, span{fmt.Sprintf(format, values...), t})
+	}
+	kept := ""
+	if len(s.rows) > 0 {
+		kept = "; below is what was read at " + s.peeked.TakenAt.Local().Format("15:04:05")
+	}
+	switch {
+	case !s.refused.Allowed():
+		say(toneWarning, "%s not read: %s%s", markWarning, model.Printable(s.refused.Refusal), kept)
+		if s.refused.Override != "" {
+			say(toneText, "  %s looks anyway: %s", s.env.keys.Insist.Help().Key, model.Printable(s.refused.Override))
+		}
+	case s.failed != nil:
+		say(toneDanger, "%s %s%s", markError, readTrouble(s.failed), kept)
+	case !s.goneAt.IsZero():
+		say(toneDanger, "%s the queue does not exist any more%s", markError, kept)
+	}
+	if s.unclear != "" {
+		say(toneWarning, "%s %s", markWarning, s.unclear)
+	}
+	if s.peeked.Stopped != "" {
+		say(toneText, "%s not all was read: %s", markInfo, model.Printable(s.peeked.Stopped))
+	}
+	if s.filter.err != nil {
+		say(toneWarning, "%s %s", markWarning, model.Printable(s.filter.err.Error()))
+	}
+	return all
+}
+
+// readTrouble is why a queue could not be read, with the next step where there is one.
+func readTrouble(err error) string {
+	var connect *model.ConnectError
+	if errors.As(err, &connect) {
+		return "not read: " + model.Printable(connect.Cause) + ": " + model.Printable(connect.Next)
+	}
+	for _, known := range []error{model.ErrQueueGone, model.ErrQueueExclusive, model.ErrConsumeRefused} {
+		if errors.Is(err, known) {
+			return "not read: " + known.Error()
+		}
+	}
+	return "not read: " + model.Printable(err.Error())
+}

@@ -1,0 +1,217 @@
+package ui
+
+import (
+	"context"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+)
+
+// typedAbove is the number of messages above which the queue's name has to be typed.
+const typedAbove = 100
+
+// dialogState is how far an action is.
+type dialogState int
+
+// The states. An action runs once: only asking leads to running, and only one key press leads there.
+const (
+	dialogClosed   dialogState = iota
+	dialogPlanning             // the plan is being worked out
+	dialogAsking               // the plan is shown, and nothing has happened
+	dialogRunning
+	dialogStopping // it was asked to stop
+	dialogEnded    // the account is shown
+)
+
+// planDialog shows an action before it happens, while it happens, and what happened.
+type planDialog struct {
+	env       *env
+	topology  *model.Topology
+	state     dialogState
+	operation model.Operation
+	queue     model.QueueRef
+	rows      []*messageRow // what it acts on
+	words     string        // how they were chosen
+	left      int64         // messages of the queue that were not read and stay
+
+	modes  []replayTarget
+	mode   int
+	insist bool
+	plan   model.Plan
+	name   textField // what is typed, when the name is asked for
+
+	request request // the plan or the run that is awaited
+	stop    context.CancelFunc
+	feed    *progressFeed
+	account model.Account
+	err     error
+}
+
+// replayTarget is one of the targets that tab goes through.
+type replayTarget struct {
+	mode  model.TargetMode
+	fixed model.Address
+	name  string
+}
+
+// plannedMsg brings a plan.
+type plannedMsg struct {
+	request request
+	plan    model.Plan
+}
+
+func newPlanDialog(e *env, t *model.Topology, operation model.Operation, queue model.QueueRef, rows []*messageRow, words string, left int64) (planDialog, tea.Cmd) {
+	d := planDialog{
+		env: e, topology: t, operation: operation, queue: queue, rows: rows, words: words, left: left,
+		name: newTextField(""),
+	}
+	if operation == model.Replay {
+		d.modes = []replayTarget{
+			{model.ToAuto, model.Address{}, "auto: the narrowest way to the worker"},
+			{model.ToOrigin, model.Address{}, "origin: where each was first published"},
+		}
+		for _, flow := range t.FlowsOf(queue) {
+			worker := flow.Worker.Queue
+			d.modes = append(d.modes, replayTarget{
+				model.ToQueue, model.Address{RoutingKey: worker.Name}, "queue: " + model.Printable(worker.Name) + " by name",
+			})
+		}
+	}
+	cmd := d.work()
+	return d, cmd
+}
+
+func (d *planDialog) open() bool { return d.state != dialogClosed }
+
+// work makes the plan. A plan looks at every chosen message, so it is made outside Update.
+func (d *planDialog) work() tea.Cmd {
+	d.state = dialogPlanning
+	d.request = d.env.newRequest()
+	id, t, rows, user := d.request, d.topology, d.rows, d.env.broker.User()
+	want := model.ActionWant{Operation: d.operation, From: d.queue, Planned: len(rows), User: user, Insist: d.insist}
+	if len(d.modes) > 0 {
+		want.Mode, want.Fixed = d.modes[d.mode].mode, d.modes[d.mode].fixed
+	}
+	return d.env.command(0, func(context.Context) tea.Msg {
+		want.Sample = make([]model.Message, len(rows))
+		for i, r := range rows {
+			want.Sample[i] = *r.message
+		}
+		want.Selection = model.Chosen(want.Sample)
+		return plannedMsg{id, t.Plan(want)}
+	})
+}
+
+// forbidden is why nothing may be changed here, whatever the plan says; "" when it may.
+func (d *planDialog) forbidden() string {
+	if d.env.readOnly {
+		return "this is read-only: nothing is changed here. Start dlxtop without --read-only to act"
+	}
+	return d.plan.Refusal
+}
+
+// typed reports whether the queue's name has to be typed.
+func (d *planDialog) typed() bool {
+	n := len(d.rows)
+	return n > typedAbove || n > 1 && d.env.production
+}
+
+// ready reports whether enter runs the plan.
+func (d *planDialog) ready() bool {
+	return d.state == dialogAsking && d.forbidden() == "" && (!d.typed() || d.name.text() == d.queue.Name)
+}
+
+func (d *planDialog) keys() []key.Binding {
+	k := d.env.keys
+	var keys []key.Binding
+	switch d.state {
+	case dialogAsking:
+		if d.forbidden() == "" {
+			keys = append(keys, describe(k.Confirm, string(d.operation)))
+		}
+		if len(d.modes) > 1 {
+			keys = append(keys, k.Target)
+		}
+		if d.canInsist() {
+			keys = append(keys, k.Insist)
+		}
+	case dialogRunning:
+		return []key.Binding{describe(k.Cancel, "stop"), describe(k.ForceQuit, "stop")}
+	case dialogStopping:
+		return []key.Binding{describe(k.ForceQuit, "quit")}
+	case dialogEnded:
+		return []key.Binding{describe(k.Confirm, "close"), describe(k.Cancel, "close")}
+	}
+	return append(keys, k.Cancel)
+}
+
+func (d *planDialog) canInsist() bool {
+	return !d.env.readOnly && d.plan.Acquire.Refusal != "" && d.plan.Acquire.Override != ""
+}
+
+// update takes what concerns the dialog: keys and the answers to its commands.
+func (d planDialog) update(msg tea.Msg) (planDialog, tea.Cmd) {
+	switch msg := msg.(type) {
+	case plannedMsg:
+		if msg.request == d.request && d.state == dialogPlanning {
+			d.plan, d.state = msg.plan, dialogAsking
+		}
+	case progressMsg:
+		if msg.request == d.request && (d.state == dialogRunning || d.state == dialogStopping) {
+			d.account = msg.account
+			return d, d.feed.next(d.request)
+		}
+	case executedMsg:
+		if msg.request == d.request && (d.state == dialogRunning || d.state == dialogStopping) {
+			d.stop()
+			d.account, d.err, d.state = msg.account, msg.err, dialogEnded
+		}
+	case tea.KeyMsg:
+		return d.handleKey(msg)
+	}
+	return d, nil
+}
+
+func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
+	k := d.env.keys
+	switch d.state {
+	case dialogPlanning:
+		if is(msg, k.Cancel) {
+			d.state = dialogClosed
+		}
+	case dialogAsking:
+		switch {
+		case is(msg, k.Cancel):
+			d.state = dialogClosed
+		case is(msg, k.Confirm):
+			if d.ready() {
+				return d.run()
+			}
+		case is(msg, k.Target) && len(d.modes) > 1:
+			d.mode = (d.mode + 1) % len(d.modes)
+			cmd := d.work()
+			return d, cmd
+		case is(msg, k.Insist) && d.canInsist():
+			d.insist = true
+			cmd := d.work()
+			return d, cmd
+		case d.typed() && d.forbidden() == "":
+			d.name.update(msg)
+		}
+	case dialogRunning:
+		if is(msg, k.Cancel) || is(msg, k.ForceQuit) {
+			d.state = dialogStopping
+			d.stop()
+		}
+	case dialogEnded:
+		if is(msg, k.Confirm) || is(msg, k.Cancel) || is(msg, k.Quit) {
+			d.state = dialogClosed
+		}
+	}
+	return d, nil
+}
+
+// busy reports whether ctrl-c stops an action instead of the program.
+func (d *planDialog) busy() bool { return d.state == dialogRunning }
