@@ -1,0 +1,167 @@
+package mgmt
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"dlxtop/model"
+)
+
+// answering is a port that says the same bytes to everybody.
+func answering(t *testing.T, bytes string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				buffer := make([]byte, 512)
+				_, _ = conn.Read(buffer)
+				_, _ = io.WriteString(conn, bytes)
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
+	b := realBroker(t)
+	shop := b.vhost("shop")
+	closed := b.vhost("closed")
+	b.user("untagged", "", shop)
+	b.user("clerk", "management", shop)
+	b.user("watcher", "monitoring")
+	api := strings.TrimPrefix(b.as("guest", "guest"), "http://guest:guest@")
+	amqpPort := strings.TrimSuffix(strings.TrimPrefix(b.AMQP(), "amqp://guest:guest@"), "/")
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := free.Addr().String()
+	free.Close()
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, "<!doctype html><title>Welcome</title>")
+	}))
+	defer page.Close()
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"service":"something else"}`)
+	}))
+	defer other.Close()
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no\x1b[31m backend\nmore", http.StatusBadGateway)
+	}))
+	defer broken.Close()
+	secured := httptest.NewTLSServer(b.proxy(nil))
+	defer secured.Close()
+	secured.Config.ErrorLog = nil
+	_, port, _ := net.SplitHostPort(secured.Listener.Addr().String())
+	trust := &tls.Config{RootCAs: x509.NewCertPool()}
+	trust.RootCAs.AddCert(secured.Certificate())
+
+	tests := []struct {
+		name    string
+		options Options
+		kind    model.ConnectKind
+		cause   string
+		next    string
+	}{
+		{"nobody listens", Options{URL: "http://guest:guest@" + nobody}, model.Unreachable, "nothing listens on " + nobody, "rabbitmq-plugins enable rabbitmq_management"},
+		{"nobody listens, demo", Options{URL: "http://guest:guest@" + nobody}, model.Unreachable, "", "dlxtop demo"},
+		{"no such host", Options{URL: "http://guest:guest@nohost.invalid:15672"}, model.Unreachable, "nohost.invalid", "check"},
+		{"wrong password", Options{URL: b.as("guest", "wrongpass")}, model.BadCredentials, api + " does not accept user guest with this password", "authenticate_user guest"},
+		{"unknown user", Options{URL: b.as("stranger", "wrongpass")}, model.BadCredentials, "does not accept user stranger", "check"},
+		{"no credentials", Options{URL: "http://" + api}, model.BadCredentials, "asks for a user", "--api http://user:password@" + api},
+		{"no tag", Options{URL: b.as("untagged", "secret")}, model.NotAllowed, "user untagged may not use the management API", "rabbitmqctl set_user_tags untagged management"},
+		{"no vhost at all", Options{URL: b.as("watcher", "secret")}, model.NotAllowed, "user watcher has no permission on any vhost", "set_permissions"},
+		{"vhost that does not exist", Options{URL: b.API(), VHost: "nope"}, model.NoSuchVHost, "vhost nope does not exist", "--vhost"},
+		{"AMQP port", Options{URL: "http://guest:guest@" + amqpPort}, model.NoManagement, amqpPort + " looks like the AMQP port", "15672"},
+		{"TLS to the AMQP port", Options{URL: "https://guest:guest@" + amqpPort}, model.NoManagement, "looks like the AMQP port", "15672"},
+		{"TLS to a plain port", Options{URL: "https://guest:guest@" + api}, model.TLSMismatch, "does not speak TLS", "http://"},
+		{"plain to a proxy's TLS port", Options{URL: "http://guest:guest@127.0.0.1:" + port}, model.TLSMismatch, "expects TLS", "https://"},
+		// What a RabbitMQ 3.10.8 with TLS answers to plain HTTP: an alert.
+		{"plain to RabbitMQ's TLS port", Options{URL: "http://guest:guest@" + answering(t, "\x15\x03\x03\x00\x02\x02\x0a")}, model.TLSMismatch, "expects TLS", "https://"},
+		{"unknown authority", Options{URL: "https://guest:guest@127.0.0.1:" + port}, model.TLSMismatch, "authority that this machine does not trust", "SSL_CERT_FILE"},
+		{"certificate of another name", Options{URL: "https://guest:guest@localhost:" + port, TLS: trust}, model.TLSMismatch, "for another name", "--api"},
+		{"another protocol", Options{URL: "http://guest:guest@" + answering(t, "SSH-2.0-x\r\n")}, model.NoManagement, "does not speak HTTP", "15672"},
+		{"a silent close", Options{URL: "http://guest:guest@" + answering(t, "")}, model.Unreachable, "closed the connection without an answer", "https://"},
+		{"a web page", Options{URL: through(page.URL)}, model.NoManagement, "not as RabbitMQ's management API", "15672"},
+		{"other JSON", Options{URL: through(other.URL)}, model.NoManagement, "not as RabbitMQ's management API", "15672"},
+		{"a wrong path", Options{URL: b.API() + "/rabbit"}, model.NoManagement, "no RabbitMQ management API", "--api"},
+		{"a proxy without its broker", Options{URL: through(broken.URL)}, model.NoManagement, "502 Bad Gateway: no?[31m backend", "log"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := client(t, test.options)
+			_, checkErr := c.Check(t.Context())
+			_, snapshotErr := c.Snapshot(t.Context())
+			for _, err := range []error{checkErr, snapshotErr} {
+				var connect *model.ConnectError
+				if !errors.As(err, &connect) {
+					t.Fatalf("%v is no ConnectError", err)
+				}
+				if connect.Kind != test.kind || !strings.Contains(connect.Cause, test.cause) || !strings.Contains(connect.Next, test.next) {
+					t.Errorf("%s: %v", connect.Kind, connect)
+				}
+				for _, secret := range []string{"wrongpass", "secret", "guest:guest"} {
+					if strings.Contains(connect.Error(), secret) {
+						t.Errorf("the error tells a password: %v", connect)
+					}
+				}
+			}
+		})
+	}
+	t.Run("vhost without a permission", func(t *testing.T) {
+		_, err := client(t, Options{URL: b.as("clerk", "secret"), VHost: closed}).Check(t.Context())
+		var connect *model.ConnectError
+		// 3.10 and 4.0 say that it is not allowed, 4.3 hides that it exists.
+		if !errors.As(err, &connect) || connect.Kind != model.NotAllowed && connect.Kind != model.NoSuchVHost || !strings.Contains(connect.Cause, "closed") {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("TLS with the authority", func(t *testing.T) {
+		s := poll(t, client(t, Options{URL: "https://guest:guest@127.0.0.1:" + port, TLS: trust}))
+		if !s.Overview.Version.Known() {
+			t.Errorf("overview over TLS: %+v", s.Overview)
+		}
+	})
+}
+
+// What needs another machine, another version or a library of certificates than a test has.
+func TestAnswersInOtherWords(t *testing.T) {
+	c := client(t, Options{URL: "http://u:secret@h:15672", VHost: "v"})
+	for _, test := range []struct {
+		answer answerError
+		kind   model.ConnectKind
+		cause  string
+	}{
+		{answerError{401, "not_authorized", "Not_Authorized"}, model.BadCredentials, "does not accept user u"}, // 4.0.5, 4.3.6
+		{answerError{401, "not_authorized", "Login failed"}, model.BadCredentials, "does not accept user u"},   // 3.10.8
+		{answerError{401, "", ""}, model.BadCredentials, "does not accept user u"},
+		{answerError{401, "not_authorised", "User can only log in via localhost"}, model.NotAllowed, "only from its own machine"},
+		{answerError{401, "not_authorised", "User not authorised to access virtual host"}, model.NotAllowed, "no permission on vhost v"}, // 3.10.8, 4.0.5
+		{answerError{403, "", "denied"}, model.NotAllowed, "no permission on vhost v"},
+		{answerError{404, "not_found", "Not Found"}, model.NoSuchVHost, "or user u may not see it"},         // 4.3.6
+		{answerError{404, "Object Not Found", "Not Found"}, model.NoSuchVHost, "vhost v does not exist"},    // all
+		{answerError{404, "", ""}, model.NoManagement, "no RabbitMQ management API"},                        // a proxy
+		{answerError{503, "", "starting"}, model.NoManagement, "answers 503 Service Unavailable: starting"}, // a proxy
+	} {
+		if got := c.answered(&test.answer); got.Kind != test.kind || !strings.Contains(got.Cause, test.cause) {
+			t.Errorf("%v: %s: %v", test.answer, got.Kind, got)
+		}
+	}
+}

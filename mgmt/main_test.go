@@ -1,0 +1,205 @@
+package mgmt
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dlxtop/demo"
+)
+
+// patience bounds every wait for what the broker does on its own: it collects statistics once a second.
+const patience = 20 * time.Second
+
+// startNode starts the one node of this package's tests when the first test asks for it.
+var startNode = sync.OnceValues(func() (*demo.Node, error) {
+	return demo.Start(context.Background(), demo.Options{})
+})
+
+var started bool
+
+// SharedNode is the node for tests outside the package: a folder has only one TestMain.
+func SharedNode() *demo.Node {
+	started = true
+	node, err := startNode()
+	if err != nil {
+		panic(err)
+	}
+	return node
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if started {
+		if node, err := startNode(); err == nil {
+			if err := node.Stop(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				code = 1
+			}
+		}
+	}
+	os.Exit(code)
+}
+
+// broker is the real node as a test sees it.
+type broker struct {
+	*demo.Node
+	t *testing.T
+}
+
+func realBroker(t *testing.T) broker {
+	t.Helper()
+	started = true
+	node, err := startNode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return broker{node, t}
+}
+
+// put creates an object through the management API; the path begins after /api/.
+func (b broker) put(path, body string) { b.t.Helper(); b.send(http.MethodPut, path, body) }
+
+// post posts to the management API; the path begins after /api/.
+func (b broker) post(path, body string) { b.t.Helper(); b.send(http.MethodPost, path, body) }
+
+func (b broker) send(method, path, body string) {
+	b.t.Helper()
+	req, err := http.NewRequest(method, b.API()+"/api/"+path, strings.NewReader(body))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if answer, _ := io.ReadAll(resp.Body); resp.StatusCode >= 300 {
+		b.t.Fatalf("%s %s: %s: %s", method, path, resp.Status, answer)
+	}
+}
+
+// vhost creates a vhost that lives as long as the test.
+func (b broker) vhost(name string) string {
+	b.t.Helper()
+	b.put("vhosts/"+name, "{}")
+	b.t.Cleanup(func() { b.send(http.MethodDelete, "vhosts/"+name, "") })
+	return name
+}
+
+// user creates a user with permissions on some vhosts; its password is "secret".
+func (b broker) user(name, tags string, vhosts ...string) {
+	b.t.Helper()
+	b.put("users/"+name, fmt.Sprintf(`{"password":"secret","tags":%q}`, tags))
+	b.t.Cleanup(func() { b.send(http.MethodDelete, "users/"+name, "") })
+	for _, vhost := range vhosts {
+		b.put("permissions/"+vhost+"/"+name, `{"configure":".*","write":".*","read":".*"}`)
+	}
+}
+
+// as is the API's URL with another user in it.
+func (b broker) as(user, password string) string {
+	u, err := url.Parse(b.API())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	u.User = url.UserPassword(user, password)
+	return u.String()
+}
+
+// client makes a client that is closed with the test.
+func client(t *testing.T, o Options) *Client {
+	t.Helper()
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// before puts a proxy before the real node that may change its answers to some paths: for what no RabbitMQ can be made to say.
+func (b broker) before(change func(path string, body []byte) []byte) *httptest.Server {
+	b.t.Helper()
+	server := httptest.NewServer(b.proxy(change))
+	b.t.Cleanup(server.Close)
+	return server
+}
+
+func (b broker) proxy(change func(path string, body []byte) []byte) *httputil.ReverseProxy {
+	target, err := url.Parse(b.API())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return &httputil.ReverseProxy{
+		Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true},
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Header.Del("Accept-Encoding")
+		},
+		ModifyResponse: func(resp *http.Response) error {
+			body, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err != nil {
+				return err
+			}
+			if change != nil {
+				body = change(resp.Request.URL.Path, body)
+			}
+			resp.Body = io.NopCloser(strings.NewReader(string(body)))
+			resp.ContentLength = int64(len(body))
+			resp.Header.Set("Content-Length", fmt.Sprint(len(body)))
+			return nil
+		},
+	}
+}
+
+// through is the URL of a proxy with the node's credentials.
+func through(address string) string {
+	return strings.Replace(address, "://", "://guest:guest@", 1)
+}
+
+// damage replaces the element of a list that has the name; replace gets its object.
+func damage(t *testing.T, list []byte, name string, replace func(map[string]any) any) []byte {
+	t.Helper()
+	var elements []any
+	if err := json.Unmarshal(list, &elements); err != nil {
+		t.Error(err)
+		return list
+	}
+	for i, element := range elements {
+		if object := element.(map[string]any); object["name"] == name {
+			elements[i] = replace(object)
+		}
+	}
+	damaged, err := json.Marshal(elements)
+	if err != nil {
+		t.Error(err)
+	}
+	return damaged
+}
+
+// await polls until the condition holds.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		if holds() {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after %s still not: %s", patience, what)
+		}
+	}
+}

@@ -1,0 +1,396 @@
+package mgmt
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/demo"
+	"dlxtop/model"
+)
+
+// poll takes a snapshot that must succeed.
+func poll(t *testing.T, c *Client) *model.Snapshot {
+	t.Helper()
+	s, err := c.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// pollUntil polls until the snapshot is as wanted: statistics come late.
+func pollUntil(t *testing.T, c *Client, what string, wanted func(*model.Snapshot) bool) *model.Snapshot {
+	t.Helper()
+	var s *model.Snapshot
+	await(t, what, func() bool {
+		s = poll(t, c)
+		return wanted(s)
+	})
+	return s
+}
+
+func find(t *testing.T, s *model.Snapshot, name string) *model.Queue {
+	t.Helper()
+	for i := range s.Queues {
+		if s.Queues[i].Name == name {
+			return &s.Queues[i]
+		}
+	}
+	t.Fatalf("queue %s is not in the snapshot", name)
+	return nil
+}
+
+func declare(t *testing.T, b broker, name, vhost string) demo.Scenario {
+	t.Helper()
+	scenario, err := demo.ScenarioNamed(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := scenario.Declare(t.Context(), b.AMQP()+vhost); err != nil {
+		t.Fatal(err)
+	}
+	return scenario
+}
+
+func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
+	b := realBroker(t)
+	vhost := b.vhost("declared")
+	scenario := declare(t, b, "pubsub", vhost)
+	c := client(t, Options{URL: b.API(), VHost: vhost})
+	s := pollUntil(t, c, "the failed queue's messages are counted", func(s *model.Snapshot) bool {
+		return find(t, s, "ucenter@user@failed").Ready.Or(0) == 12
+	})
+
+	var queues []string
+	for _, q := range s.Queues {
+		queues = append(queues, q.Name)
+		if q.VHost != vhost || q.Type != model.Classic || !q.Durable || q.AutoDelete || q.Exclusive || q.OwnedByAnother || q.SingleActive {
+			t.Errorf("queue %+v is not a plain durable classic queue of its vhost", q)
+		}
+	}
+	wanted := scenario.Queues()
+	slices.Sort(queues)
+	slices.Sort(wanted)
+	if diff := cmp.Diff(wanted, queues); diff != "" {
+		t.Errorf("queues (-declared +told):\n%s", diff)
+	}
+	retry := find(t, s, "ucenter@user@retry")
+	delete(retry.Arguments, "x-queue-type") // 4.x adds it
+	if diff := cmp.Diff(model.Table{
+		"x-dead-letter-exchange": "master", "x-dead-letter-routing-key": "ucenter@user", "x-message-ttl": int64(30000),
+	}, retry.Arguments); diff != "" {
+		t.Errorf("arguments (-declared +told):\n%s", diff)
+	}
+	if failed := find(t, s, "ucenter@user@failed"); failed.ReadyBytes.Or(0) <= 0 || failed.Unacked.Or(-1) != 0 || failed.Consumers.Or(-1) != 0 {
+		t.Errorf("bytes %s, unacked %s, consumers %s of the failed queue", failed.ReadyBytes, failed.Unacked, failed.Consumers)
+	}
+
+	var bindings []string
+	for _, binding := range s.Bindings {
+		if binding.Source != "" {
+			bindings = append(bindings, binding.Source+" "+binding.RoutingKey+" "+binding.Destination)
+		}
+		if binding.VHost != vhost || binding.ToExchange || binding.PropertiesKey == "" {
+			t.Errorf("binding %+v", binding)
+		}
+	}
+	slices.Sort(bindings)
+	var declared []string
+	for service, pattern := range map[string]string{"ucenter@user": "user.*", "ucenter@enterprise": "enterprise.*", "user-monitor": "user.*"} {
+		retry, failed := service+"@retry", service+"@failed"
+		declared = append(declared, "master "+pattern+" "+service, "master "+service+" "+service,
+			"master.retry "+retry+" "+retry, "master.failed "+failed+" "+failed)
+	}
+	slices.Sort(declared)
+	if diff := cmp.Diff(declared, bindings); diff != "" {
+		t.Errorf("bindings (-declared +told):\n%s", diff)
+	}
+
+	for _, name := range scenario.Exchanges() {
+		if !slices.ContainsFunc(s.Exchanges, func(x model.Exchange) bool { return x.Name == name && x.Type == "topic" && x.Durable }) {
+			t.Errorf("exchange %s is not a durable topic exchange in the snapshot", name)
+		}
+	}
+	if !slices.ContainsFunc(s.Exchanges, func(x model.Exchange) bool { return x.Name == "" && x.Type == "direct" }) {
+		t.Error("the default exchange is missing")
+	}
+	if diff := cmp.Diff([]string{vhost}, s.VHosts); diff != "" || len(s.Missing) > 0 || s.Policies == nil || len(s.Policies) > 0 {
+		t.Errorf("vhosts %s, missing %q, policies %v", s.VHosts, s.Missing, s.Policies)
+	}
+	o := s.Overview
+	if o.Version.String() != b.Version() || o.User != "guest" || !slices.Contains(o.UserTags, "administrator") || o.Node == "" ||
+		o.ClusterName == "" || o.Erlang == "" || o.RatesMode != "basic" || o.StatsOff || o.ClockSkew.Or(time.Hour) != 0 {
+		t.Errorf("overview %+v", o)
+	}
+	if checked, err := c.Check(t.Context()); err != nil || !cmp.Equal(checked, o, cmp.AllowUnexported(model.Opt[time.Duration]{})) {
+		t.Errorf("Check says %+v, %v; the snapshot %+v", checked, err, o)
+	}
+}
+
+func TestPoliciesAreJoined(t *testing.T) {
+	b := realBroker(t)
+	vhost := b.vhost("policies")
+	b.put("policies/"+vhost+"/ttl", `{"pattern":"^a$","definition":{"message-ttl":60000,"dead-letter-exchange":"x"},"apply-to":"queues","priority":7}`)
+	b.put("operator-policies/"+vhost+"/cap", `{"pattern":"^a$","definition":{"message-ttl":30000},"apply-to":"queues"}`)
+	b.put("policies/"+vhost+"/alternate", `{"pattern":"^x$","definition":{"alternate-exchange":"amq.fanout"},"apply-to":"exchanges"}`)
+	b.put("queues/"+vhost+"/a", `{"durable":true}`)
+	b.put("queues/"+vhost+"/q", `{"durable":true,"arguments":{"x-queue-type":"quorum","x-delivery-limit":5,"x-single-active-consumer":true}}`)
+	b.put("exchanges/"+vhost+"/x", `{"type":"topic","durable":true,"internal":true,"arguments":{"x-note":{"n":1.5,"list":[1,"two"]}}}`)
+	b.put("exchanges/"+vhost+"/y", `{"type":"headers","durable":true}`)
+	b.post("bindings/"+vhost+"/e/x/e/y", `{"routing_key":"k.*","arguments":{"x-match":"all","count":3,"share":0.5}}`)
+	c := client(t, Options{URL: b.API(), VHost: vhost})
+	s := pollUntil(t, c, "policies are told of both queues", func(s *model.Snapshot) bool {
+		return find(t, s, "a").PolicyDefinition != nil && find(t, s, "q").PolicyDefinition != nil
+	})
+
+	a := find(t, s, "a")
+	if a.Policy != "ttl" || a.OperatorPolicy != "cap" {
+		t.Errorf("policy %q, operator policy %q", a.Policy, a.OperatorPolicy)
+	}
+	if diff := cmp.Diff(model.Table{"message-ttl": int64(30000), "dead-letter-exchange": "x"}, a.PolicyDefinition); diff != "" {
+		t.Errorf("effective definition (-wanted +told):\n%s", diff)
+	}
+	q := find(t, s, "q")
+	if q.Type != model.Quorum || !q.SingleActive || q.Policy != "" || len(q.PolicyDefinition) > 0 || q.DeadLettering.Or(-1) != 0 {
+		t.Errorf("quorum queue %+v", q)
+	}
+	if limit, ok := q.Arguments.Integer("x-delivery-limit"); !ok || limit != 5 {
+		t.Errorf("arguments of the quorum queue: %v", q.Arguments)
+	}
+	for _, x := range s.Exchanges {
+		if x.Name != "x" {
+			continue
+		}
+		if x.Policy != "alternate" || !x.Internal || !cmp.Equal(x.PolicyDefinition, model.Table{"alternate-exchange": "amq.fanout"}) {
+			t.Errorf("exchange %+v", x)
+		}
+		if diff := cmp.Diff(model.Table{"x-note": model.Table{"n": 1.5, "list": []any{int64(1), "two"}}}, x.Arguments); diff != "" {
+			t.Errorf("arguments of the exchange (-wanted +told):\n%s", diff)
+		}
+	}
+	slices.SortFunc(s.Policies, func(x, y model.Policy) int { return strings.Compare(x.Name, y.Name) })
+	if diff := cmp.Diff([]model.Policy{
+		{VHost: vhost, Name: "alternate", Pattern: "^x$", ApplyTo: "exchanges", Definition: model.Table{"alternate-exchange": "amq.fanout"}},
+		{VHost: vhost, Name: "cap", Pattern: "^a$", ApplyTo: "queues", Definition: model.Table{"message-ttl": int64(30000)}, Operator: true},
+		{VHost: vhost, Name: "ttl", Pattern: "^a$", ApplyTo: "queues", Priority: 7, Definition: model.Table{"message-ttl": int64(60000), "dead-letter-exchange": "x"}},
+	}, s.Policies); diff != "" {
+		t.Errorf("policies (-wanted +told):\n%s", diff)
+	}
+	i := slices.IndexFunc(s.Bindings, func(b model.Binding) bool { return b.ToExchange })
+	if i < 0 {
+		t.Fatal("the binding between exchanges is missing")
+	}
+	if diff := cmp.Diff(model.Binding{
+		VHost: vhost, Source: "x", Destination: "y", ToExchange: true, RoutingKey: "k.*", PropertiesKey: s.Bindings[i].PropertiesKey,
+		Arguments: model.Table{"x-match": "all", "count": int64(3), "share": 0.5},
+	}, s.Bindings[i]); diff != "" {
+		t.Errorf("binding (-wanted +told):\n%s", diff)
+	}
+}
+
+func TestAFreshQueueHasNoStatistics(t *testing.T) {
+	b := realBroker(t)
+	vhost := b.vhost("fresh")
+	c := client(t, Options{URL: b.API(), VHost: vhost})
+	b.put("queues/"+vhost+"/fresh", `{"durable":true}`)
+	// The statistics may overtake the poll on a slow machine: what must never be is a rate of nothing.
+	q := find(t, poll(t, c), "fresh")
+	if q.PublishRate.Known() || q.DeliverRate.Known() || q.Published.Known() || q.HeadTimestamp.Known() || q.Delayed.Known() && !poll(t, c).Overview.Version.AtLeast(4, 3) {
+		t.Errorf("a fresh queue knows %+v", q)
+	}
+	pollUntil(t, c, "the queue's counts are known", func(s *model.Snapshot) bool {
+		q := find(t, s, "fresh")
+		return q.Ready.Known() && q.Consumers.Known()
+	})
+}
+
+func TestCountsAreCurrent(t *testing.T) {
+	b := realBroker(t)
+	vhost := b.vhost("counts")
+	b.put("queues/"+vhost+"/c", `{"durable":true}`)
+	b.put("queues/"+vhost+"/q", `{"durable":true,"arguments":{"x-queue-type":"quorum"}}`)
+	c := client(t, Options{URL: b.API(), VHost: vhost})
+	for range 3 {
+		b.post("exchanges/"+vhost+"/amq.default/publish", `{"properties":{},"routing_key":"c","payload":"x","payload_encoding":"string"}`)
+	}
+	counts, err := c.Counts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := counts[model.QueueRef{VHost: vhost, Name: "c"}]; len(counts) != 2 || got.Ready.Or(-1) != 3 || got.Unacked.Or(-1) != 0 {
+		t.Errorf("counts %v: they should have the three messages at once", counts)
+	}
+	s := pollUntil(t, c, "the statistics have the messages", func(s *model.Snapshot) bool { return find(t, s, "c").Published.Or(0) == 3 })
+	q := find(t, s, "c")
+	if !q.PublishRate.Known() || q.Delivered.Known() || q.AckRate.Known() {
+		t.Errorf("publish rate %s, delivered %s, ack rate %s after publishes only", q.PublishRate, q.Delivered, q.AckRate)
+	}
+}
+
+func TestExclusive(t *testing.T) {
+	b := realBroker(t)
+	vhost := b.vhost("exclusive")
+	declare(t, b, "lifecycle", vhost)
+	connection, err := amqp.Dial(b.AMQP() + vhost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	channel, err := connection.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := channel.QueueDeclare("held", true, true, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := channel.Consume("held", "mine", false, true, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	head := time.Now().Add(-time.Hour).Truncate(time.Second)
+	if err := channel.Publish("amq.fanout", "", false, false, amqp.Publishing{Timestamp: head}); err != nil {
+		t.Fatal(err)
+	}
+	c := client(t, Options{URL: b.API(), VHost: vhost})
+	s := pollUntil(t, c, "the consumer is known", func(s *model.Snapshot) bool { return find(t, s, "held").Consumers.Or(0) == 1 })
+	if q := find(t, s, "held"); !q.ExclusiveHeld || q.OwnedByAnother || q.Exclusive || !q.AutoDelete {
+		t.Errorf("a queue with an exclusive consumer: %+v", q)
+	}
+	s = pollUntil(t, c, "the message is counted", func(s *model.Snapshot) bool { return find(t, s, "example.delay.life").Ready.Or(0) == 1 })
+	if q := find(t, s, "example.delay.life"); !q.OwnedByAnother || !q.Exclusive || q.ExclusiveHeld {
+		t.Errorf("an exclusive queue: %+v", q)
+	}
+	if !s.Overview.Version.AtLeast(4, 0) { // 4.x does not look into the queue for it
+		s = pollUntil(t, c, "the head's timestamp is known", func(s *model.Snapshot) bool { return find(t, s, "example.delay.life").HeadTimestamp.Known() })
+		if got := find(t, s, "example.delay.life").HeadTimestamp.Or(time.Time{}); !got.Equal(head) {
+			t.Errorf("the head's timestamp is %s, not %s", got, head)
+		}
+	}
+}
+
+func TestAUserSeesOnlyItsVHosts(t *testing.T) {
+	b := realBroker(t)
+	mine, other := b.vhost("mine"), b.vhost("other")
+	b.put("queues/"+mine+"/q", `{"durable":true}`)
+	b.put("queues/"+other+"/q", `{"durable":true}`)
+	b.user("narrow", "management", mine)
+	s := poll(t, client(t, Options{URL: b.as("narrow", "secret")}))
+	if !slices.Equal(s.VHosts, []string{mine}) || len(s.Queues) != 1 || len(s.Missing) > 0 {
+		t.Errorf("vhosts %s, queues %v, missing %q", s.VHosts, s.Queues, s.Missing)
+	}
+	if o := s.Overview; o.User != "narrow" || !slices.Equal(o.UserTags, []string{"management"}) || !o.Version.Known() {
+		t.Errorf("overview %+v", o)
+	}
+	all := poll(t, client(t, Options{URL: b.API()}))
+	if !slices.Contains(all.VHosts, mine) || !slices.Contains(all.VHosts, other) || !slices.IsSorted(all.VHosts) {
+		t.Errorf("an administrator's vhosts are %s", all.VHosts)
+	}
+	one := poll(t, client(t, Options{URL: b.API(), VHost: other}))
+	if len(one.Queues) != 1 || one.Queues[0].VHost != other || slices.ContainsFunc(one.Exchanges, func(x model.Exchange) bool { return x.VHost != other }) {
+		t.Errorf("restricted to one vhost: %+v", one)
+	}
+}
+
+func TestOneOddElementLosesOnlyItself(t *testing.T) {
+	b := realBroker(t)
+	vhost := b.vhost("odd")
+	for _, name := range []string{"a", "b", "c"} {
+		b.put("queues/"+vhost+"/"+name, `{"durable":true,"arguments":{"x-message-ttl":1000}}`)
+	}
+	tests := []struct {
+		name    string
+		path    string
+		element string
+		replace func(map[string]any) any
+		queues  int
+		missing []string
+	}{
+		{"queue is a string", "queues", "b", func(map[string]any) any { return "undefined" }, 2, []string{"a queue: element 2 of the list is no object but a JSON string"}},
+		{"queue is null", "queues", "b", func(map[string]any) any { return nil }, 2, []string{"a queue of the list: it has no readable name"}},
+		{"odd arguments", "queues", "b", func(q map[string]any) any { q["arguments"] = "none"; return q }, 3, []string{"queue odd/b: its arguments cannot be read"}},
+		{"odd numbers", "queues", "b", func(q map[string]any) any {
+			q["messages_ready"], q["message_stats"], q["consumers"] = "NaN", []any{}, map[string]any{}
+			q["effective_policy_definition"] = []any{}
+			return q
+		}, 3, nil},
+		{"exchange is a list", "exchanges", "amq.topic", func(map[string]any) any { return []any{} }, 3, []string{"an exchange: element 7 of the list is no object but a JSON array"}},
+		{"exchange without type", "exchanges", "amq.topic", func(x map[string]any) any { delete(x, "type"); return x }, 3, []string{"exchange amq.topic: its type cannot be read"}},
+		{"bindings are none", "bindings", "", nil, 3, []string{"bindings: "}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			server := b.before(func(path string, body []byte) []byte {
+				switch {
+				case !strings.Contains(path, "/api/"+test.path):
+					return body
+				case test.replace == nil:
+					return []byte("<html>")
+				}
+				return damage(t, body, test.element, test.replace)
+			})
+			s := poll(t, client(t, Options{URL: through(server.URL), VHost: vhost}))
+			if len(s.Queues) != test.queues || len(s.Missing) != len(test.missing) {
+				t.Fatalf("%d queues, missing %q", len(s.Queues), s.Missing)
+			}
+			for i, words := range test.missing {
+				if !strings.HasPrefix(s.Missing[i], words) {
+					t.Errorf("missing %q, want %q", s.Missing[i], words)
+				}
+			}
+			if test.replace == nil && s.Bindings != nil {
+				t.Error("bindings that could not be read are not nil")
+			}
+		})
+	}
+}
+
+// The demo's node keeps statistics, so only its overview is changed; the lists come from the real node, asked as one asks a
+// node without statistics.
+func TestCountsWithoutStatistics(t *testing.T) {
+	b := realBroker(t)
+	vhost := b.vhost("nostats")
+	b.put("policies/"+vhost+"/ttl", `{"pattern":"^c$","definition":{"message-ttl":60000},"apply-to":"queues"}`)
+	b.put("queues/"+vhost+"/c", `{"durable":true}`)
+	b.post("exchanges/"+vhost+"/amq.default/publish", `{"properties":{},"routing_key":"c","payload":"x","payload_encoding":"string"}`)
+	server := b.before(func(path string, body []byte) []byte {
+		if strings.HasSuffix(path, "/api/overview") {
+			return []byte(strings.Replace(string(body), `"disable_stats":false`, `"disable_stats":true`, 1))
+		}
+		return body
+	})
+	s := poll(t, client(t, Options{URL: through(server.URL), VHost: vhost}))
+	q := find(t, s, "c")
+	if !s.Overview.StatsOff || q.Ready.Or(-1) != 1 || q.Consumers.Known() || len(s.Missing) != 1 || !strings.Contains(s.Missing[0], "switched off") {
+		t.Errorf("stats off %t, missing %q, queue %+v", s.Overview.StatsOff, s.Missing, q)
+	}
+	if q.Policy != "ttl" || !cmp.Equal(q.PolicyDefinition, model.Table{"message-ttl": int64(60000)}) {
+		t.Errorf("policy %q %v: the policy list should tell its definition", q.Policy, q.PolicyDefinition)
+	}
+}
+
+func TestALostBrokerComesBack(t *testing.T) {
+	b := realBroker(t)
+	c := client(t, Options{URL: b.API()})
+	poll(t, c)
+	if err := b.Halt(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Snapshot(t.Context())
+	var connect *model.ConnectError
+	if !errors.As(err, &connect) || connect.Kind != model.Unreachable {
+		t.Errorf("a halted broker: %v (%v)", err, errors.Is(err, syscall.ECONNREFUSED))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	if err := b.Resume(ctx); err != nil {
+		t.Fatal(err)
+	}
+	poll(t, c)
+}

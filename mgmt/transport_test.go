@@ -1,0 +1,197 @@
+package mgmt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"dlxtop/model"
+)
+
+// wire counts a client's connections and the bytes that came over them.
+type wire struct {
+	connections, received atomic.Int64
+}
+
+func (w *wire) under(c *Client) {
+	dial := c.transport.DialContext
+	c.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		w.connections.Add(1)
+		return countedConn{conn, &w.received}, nil
+	}
+}
+
+type countedConn struct {
+	net.Conn
+	received *atomic.Int64
+}
+
+func (c countedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.received.Add(int64(n))
+	return n, err
+}
+
+func TestConnectionsAreKept(t *testing.T) {
+	b := realBroker(t)
+	c := client(t, Options{URL: b.API()})
+	var w wire
+	w.under(c)
+	for range 5 {
+		poll(t, c)
+		if _, err := c.Counts(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := w.connections.Load(); n > atOnce {
+		t.Errorf("5 polls took %d connections, not %d at most", n, atOnce)
+	}
+}
+
+func TestRefusalsKeepTheConnection(t *testing.T) {
+	b := realBroker(t)
+	c := client(t, Options{URL: b.API(), VHost: "nope"})
+	var w wire
+	w.under(c)
+	for range 5 {
+		if _, err := c.Counts(t.Context()); err == nil {
+			t.Fatal("a vhost that does not exist has counts")
+		}
+	}
+	if n := w.connections.Load(); n != 1 {
+		t.Errorf("5 refused requests took %d connections", n)
+	}
+}
+
+func TestListsAreCompressed(t *testing.T) {
+	b := realBroker(t)
+	vhost := b.vhost("many")
+	for i := range 60 {
+		b.put(fmt.Sprintf("queues/%s/orders.%03d", vhost, i), `{"durable":true,"arguments":{"x-message-ttl":30000,"x-dead-letter-exchange":"amq.topic"}}`)
+	}
+	c := client(t, Options{URL: b.API(), VHost: vhost})
+	var w wire
+	w.under(c)
+	var plain int64
+	err := c.request(t.Context(), func(ctx context.Context) error {
+		resp, err := c.get(ctx, c.inVHost("queues"), url.Values{"columns": {queueColumns}})
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		plain, err = io.Copy(io.Discard, resp.Body)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.received.Load(); plain < 5000 || got > plain/3 {
+		t.Errorf("a list of %d bytes came as %d bytes", plain, got)
+	}
+}
+
+// mute accepts connections and never answers.
+func mute(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	return "http://" + listener.Addr().String()
+}
+
+func TestCancelReturnsPromptly(t *testing.T) {
+	b := realBroker(t)
+	stalled := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.Contains(r.URL.Path, "/queues") {
+			b.proxy(nil).ServeHTTP(w, r)
+			return
+		}
+		io.WriteString(w, `[{"name":"half","vho`)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer stalled.Close()
+	for name, address := range map[string]string{"before the answer": mute(t), "within the list": through(stalled.URL)} {
+		t.Run(name, func(t *testing.T) {
+			c := client(t, Options{URL: address})
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(300*time.Millisecond, cancel)
+			began := time.Now()
+			_, err := c.Snapshot(ctx)
+			if took := time.Since(began); took > 2*time.Second || !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled after 300 ms: %v after %s", err, took)
+			}
+		})
+	}
+}
+
+func TestTimeouts(t *testing.T) {
+	address := mute(t)
+	deadline, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	for _, test := range []struct {
+		name  string
+		ctx   context.Context
+		limit time.Duration
+		cause string
+	}{
+		{"the client's", t.Context(), 200 * time.Millisecond, "gave no answer within 200ms"},
+		{"the caller's", deadline, time.Minute, "gave no answer in time"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := client(t, Options{URL: address, Timeout: test.limit})
+			began := time.Now()
+			_, err := c.Check(test.ctx)
+			var connect *model.ConnectError
+			if !errors.As(err, &connect) || connect.Kind != model.Unreachable || !strings.Contains(connect.Cause, test.cause) || time.Since(began) > 2*time.Second {
+				t.Errorf("%v after %s", err, time.Since(began))
+			}
+		})
+	}
+}
+
+func TestNothingIsLeftBehind(t *testing.T) {
+	b := realBroker(t)
+	http.DefaultClient.CloseIdleConnections()
+	before := runtime.NumGoroutine()
+	c := client(t, Options{URL: b.API()})
+	poll(t, c)
+	for i := range 10 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*500*time.Microsecond)
+		_, _ = c.Snapshot(ctx)
+		cancel()
+	}
+	c.Close()
+	await(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+func TestAnAnswerThatBreaksOff(t *testing.T) {
+	b := realBroker(t)
+	server := b.before(func(path string, body []byte) []byte {
+		if strings.Contains(path, "/api/queues") {
+			return []byte(`[{"name":"whole","vhost":"/"},{"name":`)
+		}
+		return body
+	})
+	_, err := client(t, Options{URL: through(server.URL)}).Snapshot(t.Context())
+	var connect *model.ConnectError
+	if !errors.As(err, &connect) || !strings.Contains(connect.Cause, "broke off") {
+		t.Errorf("half a list: %v", err)
+	}
+}
