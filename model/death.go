@@ -242,7 +242,7 @@ func (m *Message) DeathSummary() string {
 		d := &m.Deaths[i]
 		reason := d.Reason
 		if _, seen := counts[reason]; !seen {
-			if len(reasons) == shown {
+			if len(reasons) >= shown {
 				reason = "other"
 			}
 			if _, seen := counts[reason]; !seen {

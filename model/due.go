@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -92,7 +93,7 @@ func roundedUp(d time.Duration) time.Duration {
 	case d >= time.Hour:
 		unit = time.Minute
 	}
-	if t := d.Truncate(unit); t < d {
+	if t := d.Truncate(unit); t < d && t <= math.MaxInt64-unit {
 		return t + unit
 	}
 	return d

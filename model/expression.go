@@ -91,7 +91,7 @@ func ParseExpression(expression string) (f *Filter, err error) {
 	if err != nil {
 		return nil, expressionError(err)
 	}
-	return &Filter{Text: expression, program: program, uses: visitor.uses}, nil
+	return &Filter{Text: expression, program: program, uses: visitor.uses, steps: maxSteps}, nil
 }
 
 // expressionError makes one sentence of what the compiler says over several lines.
@@ -156,7 +156,7 @@ func (f *Filter) evaluate(m *Message) bool {
 	env := f.env(m)
 	steps, joined := 0, 0
 	env.Step = func() bool {
-		if steps++; steps > maxSteps {
+		if steps++; steps > f.steps {
 			panic("too many steps")
 		}
 		return true

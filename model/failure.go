@@ -91,6 +91,9 @@ func newFailure(source, kind, message, trace string) (Failure, bool) {
 	return f, f.Kind != "" || f.Message != ""
 }
 
+// maxKind bounds what is taken for the name of a type, in bytes.
+const maxKind = 300
+
 // typed matches "java.lang.IllegalStateException: text", "Net::OpenTimeout: text", `App\MailException: text`.
 var typed = regexp.MustCompile(`^([A-Za-z_][\w.$+:\\` + "`" + `]*\w): *(.*)$`)
 
@@ -102,9 +105,12 @@ var namedLikeError = regexp.MustCompile(`(Error|Exception|Fault|Failure|Timeout|
 func splitError(s string) (kind, message string) {
 	s = strings.TrimSpace(s)
 	line, rest, _ := strings.Cut(cut(s, 4*maxFailureText), "\n")
-	match := typed.FindStringSubmatch(strings.TrimRight(line, "\r"))
+	var match []string
+	if strings.Contains(line[:min(len(line), maxKind)], ":") {
+		match = typed.FindStringSubmatch(strings.TrimRight(line, "\r"))
+	}
 	if match == nil {
-		if namedLikeError.MatchString(s) && !strings.ContainsFunc(s, unicode.IsSpace) {
+		if len(s) <= maxKind && namedLikeError.MatchString(s) && !strings.ContainsFunc(s, unicode.IsSpace) {
 			return s, ""
 		}
 		return "", s

@@ -15,6 +15,7 @@ type Filter struct {
 	plain   string          // what is looked for, in lower case
 	program *vm.Program     // nil: plain text
 	uses    map[string]bool // names of the expression: what nobody asks for is not worked out
+	steps   int             // at most so many iterations on one message
 }
 
 // ParseFilter reads a filter as it is typed on a screen: plain text is looked for in body, headers, ids, exchange, routing

@@ -54,7 +54,7 @@ func escape(s string) string {
 			b.WriteString(s[kept:i])
 			kept = i + size
 			if invalid {
-				fmt.Fprintf(&b, `\x%02x`, s[i])
+				b.WriteString(fmt.Sprintf(`\x%02x`, s[i])) // Fprintf would put every builder on the heap
 			} else {
 				b.WriteString(escaped(r))
 			}

@@ -1,0 +1,125 @@
+package model
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+func TestDue(t *testing.T) {
+	ttl := func(d time.Duration) Opt[time.Duration] { return Some(d) }
+	none := Unknown[time.Duration]()
+	ago := func(d time.Duration) Properties { return Properties{Timestamp: noon.Add(-d)} }
+	own := func(p Properties, expiration string) Properties {
+		p.Expiration = expiration
+		return p
+	}
+	for _, c := range []struct {
+		name string
+		m    Message
+		ttl  Opt[time.Duration]
+		kind DueKind
+		left time.Duration // after it was taken
+	}{
+		{"no TTL", Message{}, none, DueUnknown, 0},
+		{"no TTL, a timestamp", Message{Properties: ago(time.Second)}, none, DueUnknown, 0},
+		{"queue TTL", Message{}, ttl(30 * time.Second), DueAtMost, 30 * time.Second},
+		{"own TTL", Message{Properties: own(Properties{}, "5000")}, none, DueAtMost, 5 * time.Second},
+		{"the lower wins: own", Message{Properties: own(Properties{}, "5000")}, ttl(30 * time.Second), DueAtMost, 5 * time.Second},
+		{"the lower wins: queue", Message{Properties: own(Properties{}, "50000")}, ttl(30 * time.Second), DueAtMost, 30 * time.Second},
+		{"TTL 0", Message{}, ttl(0), DueAtMost, 0},
+		{"timestamp", Message{Properties: ago(10 * time.Second)}, ttl(30 * time.Second), DueExact, 20 * time.Second},
+		{"own TTL and timestamp", Message{Properties: own(ago(time.Second), "5000")}, none, DueExact, 4 * time.Second},
+		{
+			"timestamp of the broker goes first", Message{Headers: Table{"timestamp_in_ms": noon.UnixMilli() - 1500}, Properties: ago(20 * time.Second)},
+			ttl(30 * time.Second), DueExact, 28500 * time.Millisecond,
+		},
+		{"dead-lettered before: the timestamp is of the first publish", Message{Properties: ago(time.Second), Deaths: []Death{{}}}, ttl(time.Minute), DueAtMost, time.Minute},
+		{"x-death could not be read", Message{Properties: ago(time.Second), DeathsError: "x"}, ttl(time.Minute), DueAtMost, time.Minute},
+		{"republished", Message{Properties: ago(time.Second), Headers: Table{"x-orig-routing-key": "k"}}, ttl(time.Minute), DueAtMost, time.Minute},
+		{"the stale headers of 4.x", Message{Properties: ago(time.Second), Headers: Table{"x-first-death-queue": "q"}}, ttl(time.Minute), DueAtMost, time.Minute},
+		{"behind a longer one: overdue", Message{Position: 3, Properties: own(ago(5*time.Minute), "5000")}, none, DueExact, 5*time.Second - 5*time.Minute},
+		{"the head cannot be: the timestamp is another", Message{Position: 1, Properties: own(ago(5*time.Minute), "5000")}, none, DueAtMost, 5 * time.Second},
+		{"nor in a queue with a TTL", Message{Position: 3, Properties: ago(time.Hour)}, ttl(30 * time.Second), DueAtMost, 30 * time.Second},
+		{"a publisher's clock runs ahead", Message{Properties: ago(-10 * time.Second)}, ttl(30 * time.Second), DueAtMost, 30 * time.Second},
+		{"timestamp of 1970", Message{Properties: Properties{Timestamp: time.Unix(0, 0)}}, ttl(time.Minute), DueAtMost, time.Minute},
+		{"timestamp in the far future", Message{Properties: Properties{Timestamp: time.Unix(1<<40, 0)}}, ttl(time.Minute), DueAtMost, time.Minute},
+		{"timestamp in ms absurd", Message{Headers: Table{"timestamp_in_ms": int64(math.MinInt64)}}, ttl(time.Minute), DueAtMost, time.Minute},
+		{"expiration beyond what the broker takes", Message{Properties: own(Properties{}, "1099511627776")}, none, DueUnknown, 0},
+		{"expiration no number", Message{Properties: own(Properties{}, "soon")}, ttl(time.Minute), DueAtMost, time.Minute},
+		{"expiration negative", Message{Properties: own(Properties{}, "-5")}, none, DueUnknown, 0},
+		{"queue TTL negative", Message{}, ttl(-1), DueUnknown, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Due(&c.m, c.ttl, noon)
+			if got.Kind != c.kind {
+				t.Fatalf("%v, want %s", got, c.kind)
+			}
+			if c.kind == DueUnknown {
+				if !got.Time.IsZero() {
+					t.Errorf("unknown, and %v", got.Time)
+				}
+				return
+			}
+			if left := got.Time.Sub(noon); left != c.left {
+				t.Errorf("due after %v, want %v", left, c.left)
+			}
+		})
+	}
+}
+
+func TestDueIn(t *testing.T) {
+	for _, c := range []struct {
+		kind DueKind
+		left time.Duration
+		want string
+	}{
+		{DueUnknown, 0, "unknown"},
+		{DueExact, 3240 * time.Millisecond, "3.2s"},
+		{DueExact, 0, "0.0s"},
+		{DueExact, 9999 * time.Millisecond, "9.9s"},
+		{DueExact, 12500 * time.Millisecond, "13s"},
+		{DueExact, 14*time.Minute + 3*time.Second, "14m3s"},
+		{DueExact, 90*time.Minute + time.Second, "1h31m"},
+		{DueExact, 50 * time.Hour, "2d2h"},
+		{DueExact, -time.Millisecond, "overdue"},
+		{DueAtMost, 1200 * time.Millisecond, "≤ 2s"},
+		{DueAtMost, 30 * time.Second, "≤ 30s"},
+		{DueAtMost, -1, "overdue"},
+		{DueAtMost, math.MaxInt64, "≤ 106751d23h47m16.854s"},
+	} {
+		d := DueTime{c.kind, noon.Add(c.left)}
+		if got := d.In(noon); got != c.want {
+			t.Errorf("%s %v: %q, want %q", c.kind, c.left, got, c.want)
+		}
+	}
+}
+
+func TestShortDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0:                                "0s",
+		250 * time.Microsecond:           "250µs",
+		time.Millisecond:                 "1ms",
+		1500 * time.Microsecond:          "1.5ms",
+		500 * time.Millisecond:           "500ms",
+		1500 * time.Millisecond:          "1.5s",
+		1001 * time.Millisecond:          "1.001s",
+		30 * time.Second:                 "30s",
+		time.Minute:                      "1m",
+		90 * time.Second:                 "1m30s",
+		90 * time.Minute:                 "1h30m",
+		time.Hour:                        "1h",
+		7 * 24 * time.Hour:               "7d",
+		36 * time.Hour:                   "1d12h",
+		time.Hour + time.Millisecond:     "1h0.001s",
+		4294967295 * time.Millisecond:    "49d17h2m47.295s",
+		-30 * time.Second:                "-30s",
+		time.Duration(math.MaxInt64):     "106751d23h47m16.854s",
+		time.Duration(math.MinInt64):     "-106751d23h47m16.854s",
+		time.Minute + time.Microsecond/2: "1m",
+	} {
+		if got := ShortDuration(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestStory(t *testing.T) {
+	at := func(s int) time.Time { return noon.Add(time.Duration(s) * time.Second) }
+	published := Properties{Timestamp: at(1)}
+	for _, c := range []struct {
+		name string
+		m    Message
+		want []string
+	}{
+		{
+			"just published", Message{Exchange: "master", RoutingKey: "user.create", Properties: published},
+			[]string{"12:00:01 | published | master | user.create |", "? | now in | here | |"},
+		},
+		{
+			"through a delayed buffer", Message{
+				Exchange: "dlx", RoutingKey: "dlx.key", Properties: published,
+				Deaths: []Death{{Queue: "buffer", Reason: Expired, Count: 1, Exchange: "out", RoutingKeys: []string{"out.key"}, Time: at(6)}},
+			},
+			[]string{
+				"12:00:01 | published | out | out.key |",
+				"12:00:06 | expired | buffer | after 5s |",
+				"? | now in | here | through dlx, key dlx.key |",
+			},
+		},
+		{
+			"a TTL of its own, no timestamp", Message{
+				Deaths: []Death{{Queue: "buffer", Reason: Expired, Count: 1, RoutingKeys: []string{"buffer"}, Time: at(6), OriginalExpiration: "3000"}},
+			},
+			[]string{
+				"≤ 12:00:03 | published | (default) | buffer | at the latest: the message has no time of its own",
+				"12:00:06 | expired | buffer | after 3s |",
+				`? | now in | here | through (default), key "" |`,
+			},
+		},
+		{
+			"the retry loop, republished by its worker", Message{
+				Exchange: "master.failed", RoutingKey: "user@failed", Properties: published,
+				Headers: Table{"x-orig-routing-key": "user.create", "x-error": "TimeoutError: smtp gateway"},
+				Deaths:  []Death{{Queue: "user@retry", Reason: Expired, Count: 3, Exchange: "master.retry", RoutingKeys: []string{"user"}, Time: at(31)}},
+			},
+			[]string{
+				"12:00:01 | published |  | user.create | the header x-orig-routing-key tells the key, nothing tells the exchange",
+				"? | republished | master.retry | user | by an application: x-death begins here",
+				"12:00:31 | expired ×3 | user@retry | | the first of 3: the broker does not tell when the others were",
+				"? | failed |  | TimeoutError: smtp gateway | as an error header wrote it",
+				"? | now in | here | through master.failed, key user@failed |",
+			},
+		},
+		{
+			"rejected, waited, rejected", Message{
+				Properties: published,
+				Deaths: []Death{
+					{Queue: "work", Reason: Rejected, Count: 2, RoutingKeys: []string{"work"}, Time: at(2)},
+					{Queue: "retry", Reason: Expired, Count: 1, RoutingKeys: []string{"work"}, Time: at(32)},
+				},
+			},
+			[]string{
+				"12:00:01 | published | (default) | work |",
+				"12:00:02 | rejected ×2 | work | after 1s | the first of 2: the broker does not tell when the others were",
+				"12:00:32 | expired | retry | |",
+				`? | now in | here | through (default), key "" |`,
+			},
+		},
+		{
+			"a timestamp after the first death is not believed", Message{
+				Properties: Properties{Timestamp: at(3600)},
+				Deaths:     []Death{{Queue: "work", Reason: Rejected, Count: 1, RoutingKeys: []string{"work"}, Time: at(2)}},
+			},
+			[]string{
+				"≤ 12:00:02 | published | (default) | work | at the latest: its timestamp is later than its first death",
+				"12:00:02 | rejected | work | |",
+				`? | now in | here | through (default), key "" |`,
+			},
+		},
+		{
+			"deaths without times keep the order of x-death", Message{Deaths: []Death{{Queue: "b"}, {Queue: "a", RoutingKeys: []string{"k"}}}},
+			[]string{
+				"? | published | (default) | k |",
+				"? | died | a | |",
+				"? | died | b | | when is not told",
+				`? | now in | here | through (default), key "" |`,
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for _, e := range c.m.Story(QueueRef{"/", "here"}) {
+				when := "?"
+				if !e.Time.IsZero() {
+					when = e.Time.Format(time.TimeOnly)
+					if !e.TimeExact {
+						when = "≤ " + when
+					}
+				}
+				got = append(got, strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf("%s | %s | %s | %s | %s", when, e.What, e.Where, e.Detail, e.Note)), "|  |", "| |"))
+			}
+			for i := range c.want {
+				c.want[i] = strings.ReplaceAll(c.want[i], "|  |", "| |")
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
