@@ -31,7 +31,8 @@ func TestDue(t *testing.T) {
 		{"timestamp", Message{Properties: ago(10 * time.Second)}, ttl(30 * time.Second), DueExact, 20 * time.Second},
 		{"own TTL and timestamp", Message{Properties: own(ago(time.Second), "5000")}, none, DueExact, 4 * time.Second},
 		{
-			"timestamp of the broker goes first", Message{Headers: Table{"timestamp_in_ms": noon.UnixMilli() - 1500}, Properties: ago(20 * time.Second)},
+			"timestamp of the broker goes first",
+			Message{Headers: Table{"timestamp_in_ms": noon.UnixMilli() - 1500}, Properties: ago(20 * time.Second)},
 			ttl(30 * time.Second), DueExact, 28500 * time.Millisecond,
 		},
 		{"dead-lettered before: the timestamp is of the first publish", Message{Properties: ago(time.Second), Deaths: []Death{{}}}, ttl(time.Minute), DueAtMost, time.Minute},

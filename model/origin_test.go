@@ -15,77 +15,103 @@ func TestOrigin(t *testing.T) {
 		reason string // part of it
 	}{
 		{
-			"never dead-lettered", Message{Exchange: "master", RoutingKey: "user.create"},
-			Address{"master", "user.create"}, "published last",
+			"never dead-lettered",
+			Message{Exchange: "master", RoutingKey: "user.create"},
+			Address{"master", "user.create"},
+			"published last",
 		},
 		{
-			"one death", Message{
+			"one death",
+			Message{
 				Exchange: "dlx", RoutingKey: "dlx.key",
 				Deaths: []Death{{Queue: "buffer", Exchange: "out", RoutingKeys: []string{"out.key", "cc"}, Time: at(0)}},
 			},
-			Address{"out", "out.key"}, "first death, in buffer",
+			Address{"out", "out.key"},
+			"first death, in buffer",
 		},
 		{
-			"the earliest first death, not the last entry", Message{Deaths: []Death{
+			"the earliest first death, not the last entry",
+			Message{Deaths: []Death{
 				{Queue: "work", Exchange: "master", RoutingKeys: []string{"a"}, Time: at(0)},
 				{Queue: "retry", Exchange: "retry", RoutingKeys: []string{"b"}, Time: at(30)},
 			}},
-			Address{"master", "a"}, "in work",
+			Address{"master", "a"},
+			"in work",
 		},
 		{
-			"the last entry of equals", Message{Deaths: []Death{
+			"the last entry of equals",
+			Message{Deaths: []Death{
 				{Queue: "retry", Exchange: "retry", RoutingKeys: []string{"b"}, Time: at(0)},
 				{Queue: "work", Exchange: "master", RoutingKeys: []string{"a"}, Time: at(0)},
 			}},
-			Address{"master", "a"}, "in work",
+			Address{"master", "a"},
+			"in work",
 		},
 		{
-			"x-first-death of equals", Message{
+			"x-first-death of equals",
+			Message{
 				Headers: Table{"x-first-death-queue": "work", "x-first-death-reason": "rejected", "x-first-death-exchange": "master"},
 				Deaths: []Death{
 					{Queue: "work", Reason: Rejected, Exchange: "master", RoutingKeys: []string{"a"}, Time: at(0)},
 					{Queue: "retry", Reason: Expired, Exchange: "retry", RoutingKeys: []string{"b"}, Time: at(0)},
 				},
 			},
-			Address{"master", "a"}, "in work",
+			Address{"master", "a"},
+			"in work",
 		},
 		{
-			"no times", Message{Deaths: []Death{
+			"no times",
+			Message{Deaths: []Death{
 				{Queue: "retry", Exchange: "retry", RoutingKeys: []string{"b"}},
 				{Queue: "work", Exchange: "", RoutingKeys: []string{"work"}},
 			}},
-			Address{"", "work"}, "in work",
+			Address{"", "work"},
+			"in work",
 		},
 		{
-			"a death without keys", Message{RoutingKey: "k", Deaths: []Death{{Queue: "work", Exchange: "master", Time: at(0)}}},
-			Address{"master", "k"}, "does not tell the key",
+			"a death without keys",
+			Message{RoutingKey: "k", Deaths: []Death{{Queue: "work", Exchange: "master", Time: at(0)}}},
+			Address{"master", "k"},
+			"does not tell the key",
 		},
 		{
-			"republished by a worker: x-death begins there", Message{
+			"republished by a worker: x-death begins there",
+			Message{
 				Exchange: "master.failed", RoutingKey: "ucenter@user@failed", Headers: Table{"x-orig-routing-key": "user.create"},
 				Deaths: []Death{{Queue: "ucenter@user@retry", Exchange: "master.retry", RoutingKeys: []string{"ucenter@user"}, Time: at(30)}},
 			},
-			Address{"master.retry", "ucenter@user"}, "x-orig-routing-key has the key user.create",
+			Address{"master.retry", "ucenter@user"},
+			"x-orig-routing-key has the key user.create",
 		},
 		{
-			"a key without an exchange is no address", Message{Exchange: "master.failed", RoutingKey: "failed", Headers: Table{"x-orig-routing-key": "user.create"}},
-			Address{"master.failed", "failed"}, "its first exchange is not told",
+			"a key without an exchange is no address",
+			Message{Exchange: "master.failed", RoutingKey: "failed", Headers: Table{"x-orig-routing-key": "user.create"}},
+			Address{"master.failed", "failed"},
+			"its first exchange is not told",
 		},
 		{
-			"Spring", Message{Exchange: "DLX", RoutingKey: "orders", Headers: Table{"x-original-exchange": "orders", "x-original-routingKey": "new"}},
-			Address{"orders", "new"}, "Spring AMQP wrote it",
+			"Spring",
+			Message{Exchange: "DLX", RoutingKey: "orders", Headers: Table{"x-original-exchange": "orders", "x-original-routingKey": "new"}},
+			Address{"orders", "new"},
+			"Spring AMQP wrote it",
 		},
 		{
-			"Rascal", Message{Headers: Table{"rascal": Table{"originalExchange": "e", "originalRoutingKey": "k"}}},
-			Address{"e", "k"}, "Rascal wrote it",
+			"Rascal",
+			Message{Headers: Table{"rascal": Table{"originalExchange": "e", "originalRoutingKey": "k"}}},
+			Address{"e", "k"},
+			"Rascal wrote it",
 		},
 		{
-			"EasyNetQ", Message{Body: []byte(`{"RoutingKey":"k","Exchange":"e","Queue":"q","Exception":"x","Message":"{}"}`)},
-			Address{"e", "k"}, "EasyNetQ wrote it",
+			"EasyNetQ",
+			Message{Body: []byte(`{"RoutingKey":"k","Exchange":"e","Queue":"q","Exception":"x","Message":"{}"}`)},
+			Address{"e", "k"},
+			"EasyNetQ wrote it",
 		},
 		{
-			"a body that only looks like it", Message{Exchange: "x", Body: []byte(`{"RoutingKey":"k","Exchange":"e"}`)},
-			Address{"x", ""}, "published last",
+			"a body that only looks like it",
+			Message{Exchange: "x", Body: []byte(`{"RoutingKey":"k","Exchange":"e"}`)},
+			Address{"x", ""},
+			"published last",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

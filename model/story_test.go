@@ -18,11 +18,13 @@ func TestStory(t *testing.T) {
 		want []string
 	}{
 		{
-			"just published", Message{Exchange: "master", RoutingKey: "user.create", Properties: published},
+			"just published",
+			Message{Exchange: "master", RoutingKey: "user.create", Properties: published},
 			[]string{"12:00:01 | published | master | user.create |", "? | now in | here | |"},
 		},
 		{
-			"through a delayed buffer", Message{
+			"through a delayed buffer",
+			Message{
 				Exchange: "dlx", RoutingKey: "dlx.key", Properties: published,
 				Deaths: []Death{{Queue: "buffer", Reason: Expired, Count: 1, Exchange: "out", RoutingKeys: []string{"out.key"}, Time: at(6)}},
 			},
@@ -33,7 +35,8 @@ func TestStory(t *testing.T) {
 			},
 		},
 		{
-			"a TTL of its own, no timestamp", Message{
+			"a TTL of its own, no timestamp",
+			Message{
 				Deaths: []Death{{Queue: "buffer", Reason: Expired, Count: 1, RoutingKeys: []string{"buffer"}, Time: at(6), OriginalExpiration: "3000"}},
 			},
 			[]string{
@@ -43,7 +46,8 @@ func TestStory(t *testing.T) {
 			},
 		},
 		{
-			"the retry loop, republished by its worker", Message{
+			"the retry loop, republished by its worker",
+			Message{
 				Exchange: "master.failed", RoutingKey: "user@failed", Properties: published,
 				Headers: Table{"x-orig-routing-key": "user.create", "x-error": "TimeoutError: smtp gateway"},
 				Deaths:  []Death{{Queue: "user@retry", Reason: Expired, Count: 3, Exchange: "master.retry", RoutingKeys: []string{"user"}, Time: at(31)}},
@@ -57,7 +61,8 @@ func TestStory(t *testing.T) {
 			},
 		},
 		{
-			"rejected, waited, rejected", Message{
+			"rejected, waited, rejected",
+			Message{
 				Properties: published,
 				Deaths: []Death{
 					{Queue: "work", Reason: Rejected, Count: 2, RoutingKeys: []string{"work"}, Time: at(2)},
@@ -72,7 +77,8 @@ func TestStory(t *testing.T) {
 			},
 		},
 		{
-			"a timestamp after the first death is not believed", Message{
+			"a timestamp after the first death is not believed",
+			Message{
 				Properties: Properties{Timestamp: at(3600)},
 				Deaths:     []Death{{Queue: "work", Reason: Rejected, Count: 1, RoutingKeys: []string{"work"}, Time: at(2)}},
 			},
@@ -83,7 +89,8 @@ func TestStory(t *testing.T) {
 			},
 		},
 		{
-			"deaths without times keep the order of x-death", Message{Deaths: []Death{{Queue: "b"}, {Queue: "a", RoutingKeys: []string{"k"}}}},
+			"deaths without times keep the order of x-death",
+			Message{Deaths: []Death{{Queue: "b"}, {Queue: "a", RoutingKeys: []string{"k"}}}},
 			[]string{
 				"? | published | (default) | k |",
 				"? | died | a | |",
