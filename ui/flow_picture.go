@@ -1,0 +1,299 @@
+package ui
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+)
+
+// flowPicture is the picture of a flow by the newest poll.
+func flowPicture(flow *model.Flow, msg topologyMsg, now time.Time) *picture {
+	b := pictureBuilder{flow: flow, topologyMsg: msg, now: now, p: &picture{}}
+	b.p.worker = b.workerStation()
+	b.addBuffers()
+	b.addDirect()
+	b.addRetries()
+	b.addFailed()
+	b.orderLanes()
+	b.rateLanes()
+	return b.p
+}
+
+// pictureBuilder puts a picture together.
+type pictureBuilder struct {
+	topologyMsg
+	flow *model.Flow
+	now  time.Time
+	p    *picture
+}
+
+// addBuffers makes a lane for each exchange that delayed buffers expire into, and one for each way that leads nowhere.
+func (b *pictureBuilder) addBuffers() {
+	var delayed []model.Buffer
+	for _, buffer := range b.flow.Buffers {
+		if buffer.Role != model.RetryBuffer || b.fedByPublishers() {
+			delayed = append(delayed, buffer)
+		}
+	}
+	for _, members := range groupBuffers(delayed, func(x model.Buffer) string { return x.DLX + "\x00" + b.deadEnd(x) }) {
+		first := members[0]
+		id := "delayed " + first.DLX
+		l := lane{buffers: b.bufferGroup(id, members), exchange: b.exchangeStation(first.DLX)}
+		l.entrance = b.entrance(members)
+		l.out = arrow{id: id + " on", rate: l.buffers.out.rate}
+		l.dead = b.deadEnd(first)
+		_, l.deadAt = b.exchange(first.DLX)
+		l.deadAt = l.dead != "" && !l.deadAt
+		l.loop = first.Role == model.RetryBuffer
+		b.p.lanes = append(b.p.lanes, l)
+	}
+}
+
+// fedByPublishers reports whether the flow has retry buffers that publishers must use too, because there is no other way in.
+func (b *pictureBuilder) fedByPublishers() bool {
+	return len(b.directBindings()) == 0 && !slices.ContainsFunc(b.flow.Buffers, func(x model.Buffer) bool { return x.Role == model.DelayedBuffer })
+}
+
+// addDirect makes a lane for each exchange that publishers reach the worker through without waiting.
+func (b *pictureBuilder) addDirect() {
+	var order []string
+	keys := map[string][]string{}
+	for _, binding := range b.directBindings() {
+		if _, seen := keys[binding.Source]; !seen {
+			order = append(order, binding.Source)
+		}
+		keys[binding.Source] = append(keys[binding.Source], binding.RoutingKey)
+	}
+	for _, name := range order {
+		l := lane{exchange: b.exchangeStation(name), out: arrow{id: "direct " + name, label: keyWords(keys[name])}}
+		if x, ok := b.exchange(name); ok {
+			l.enters = arrow{id: "enters " + name, rate: x.PublishInRate}
+		}
+		b.p.lanes = append(b.p.lanes, l)
+	}
+}
+
+// directBindings bind the worker to exchanges, but for those by which the flow's buffers reach it.
+func (b *pictureBuilder) directBindings() []model.Binding {
+	var direct []model.Binding
+	for _, binding := range b.topology.Snapshot.Bindings {
+		if binding.VHost != b.flow.VHost || binding.ToExchange || binding.Source == "" || binding.Destination != b.flow.Worker.Queue.Name {
+			continue
+		}
+		explained := slices.ContainsFunc(b.flow.Buffers, func(x model.Buffer) bool {
+			key, known := x.Key.Get()
+			exchange, _ := b.exchange(binding.Source)
+			return x.DLX == binding.Source && (!known || key == binding.RoutingKey || exchange.Type == "fanout" || exchange.Type == "headers")
+		})
+		if !explained {
+			direct = append(direct, binding)
+		}
+	}
+	slices.SortFunc(direct, func(x, y model.Binding) int {
+		return cmp.Or(cmp.Compare(x.Source, y.Source), cmp.Compare(x.RoutingKey, y.RoutingKey))
+	})
+	return direct
+}
+
+// addRetries adds the retry buffers below the worker, each group with the lane that it goes back to.
+func (b *pictureBuilder) addRetries() {
+	if b.fedByPublishers() {
+		return
+	}
+	var retries []model.Buffer
+	for _, buffer := range b.flow.Buffers {
+		if buffer.Role == model.RetryBuffer {
+			retries = append(retries, buffer)
+		}
+	}
+	for _, members := range groupBuffers(retries, func(x model.Buffer) string { return x.DLX }) {
+		dlx := members[0].DLX
+		g := b.bufferGroup("retry "+dlx, members)
+		g.in.label = b.howInto(members[0].Queue, "sent again")
+		g.lane = slices.IndexFunc(b.p.lanes, func(l lane) bool { return l.dead == "" && l.exchange.name == model.Printable(model.ExchangeName(dlx)) })
+		if g.lane < 0 {
+			back := lane{exchange: b.exchangeStation(dlx), out: arrow{id: "back " + dlx, rate: g.out.rate}}
+			back.dead = b.deadEnd(members[0])
+			g.lane = len(b.p.lanes)
+			b.p.lanes = append(b.p.lanes, back)
+		}
+		b.p.retries = append(b.p.retries, g)
+	}
+}
+
+func (b *pictureBuilder) addFailed() {
+	g := group{heading: plural(len(b.flow.Failed), "failed queue"), in: arrow{id: "failed"}}
+	rate := 0.0
+	known := false
+	for i, m := range b.flow.Failed {
+		g.stations = append(g.stations, b.failedStation(m.Queue))
+		if i == 0 {
+			g.in.label = b.howInto(m.Queue, "given up")
+		}
+		if in, ok := b.moves[m.Queue].In.Get(); ok {
+			rate, known = rate+in, true
+		}
+	}
+	if known {
+		g.in.rate = model.Some(rate)
+	}
+	b.p.failed = g
+	for _, f := range b.findings {
+		if f.Code == "rejects-lost" && (model.QueueRef{VHost: f.VHost, Name: f.Queue}) == b.flow.Worker.Queue {
+			b.p.dead = "lost, no dead-letter exchange"
+		}
+	}
+}
+
+// orderLanes puts ways that lead nowhere first, and the one that a loop goes back to last: then no line crosses another.
+func (b *pictureBuilder) orderLanes() {
+	back := -1
+	if len(b.p.retries) > 0 {
+		back = b.p.retries[0].lane
+	}
+	type ordered struct {
+		lane
+		was int
+	}
+	lanes := make([]ordered, len(b.p.lanes))
+	for i, l := range b.p.lanes {
+		lanes[i] = ordered{l, i}
+	}
+	rank := func(o ordered) int {
+		switch {
+		case o.dead != "":
+			return 0
+		case o.was == back || o.loop:
+			return 2
+		}
+		return 1
+	}
+	slices.SortStableFunc(lanes, func(x, y ordered) int { return rank(x) - rank(y) })
+	moved := make([]int, len(lanes))
+	for i, o := range lanes {
+		b.p.lanes[i] = o.lane
+		moved[o.was] = i
+	}
+	for i := range b.p.retries {
+		b.p.retries[i].lane = moved[b.p.retries[i].lane]
+	}
+}
+
+// rateLanes gives the way of publishers the rate that is left of what arrives in the worker. With several such ways nobody can
+// tell which it took.
+func (b *pictureBuilder) rateLanes() {
+	in, known := b.moves[b.flow.Worker.Queue].In.Get()
+	if !known {
+		return
+	}
+	var direct []int
+	for i, l := range b.p.lanes {
+		switch {
+		case l.dead != "":
+		case l.buffers.empty():
+			direct = append(direct, i)
+		default:
+			in -= l.out.rate.Or(0)
+		}
+	}
+	if len(direct) == 1 {
+		b.p.lanes[direct[0]].out.rate = model.Some(max(in, 0))
+	}
+}
+
+// deadEnd is why nothing that expires in a buffer arrives anywhere, in the finding's words; "" when it does.
+func (b *pictureBuilder) deadEnd(buffer model.Buffer) string {
+	if len(buffer.Targets) > 0 {
+		return ""
+	}
+	for _, f := range b.findings {
+		if f.Level == model.LevelError && f.VHost == buffer.Queue.VHost && f.Queue == buffer.Queue.Name {
+			return model.Printable(f.Message)
+		}
+	}
+	return "what expires here reaches no queue"
+}
+
+// howInto is how the worker's messages come into a queue: rejected by the broker, or published by the application.
+func (b *pictureBuilder) howInto(ref model.QueueRef, otherwise string) string {
+	for _, hop := range b.topology.Hops(b.flow.Worker.Queue) {
+		if hop.Reason == model.Rejected && slices.Contains(hop.Route.Queues, ref) {
+			return "rejected"
+		}
+	}
+	for _, binding := range b.topology.Snapshot.Bindings {
+		if binding.VHost == ref.VHost && binding.Destination == ref.Name && !binding.ToExchange && binding.Source != "" {
+			return "via " + model.Printable(binding.Source)
+		}
+	}
+	return otherwise
+}
+
+// entrance are the exchanges that publishers reach buffers through.
+func (b *pictureBuilder) entrance(members []model.Buffer) station {
+	var names []string
+	for _, binding := range b.topology.Snapshot.Bindings {
+		into := slices.ContainsFunc(members, func(x model.Buffer) bool {
+			return x.Queue == model.QueueRef{VHost: binding.VHost, Name: binding.Destination}
+		})
+		if into && !binding.ToExchange && binding.Source != "" && !slices.Contains(names, binding.Source) {
+			names = append(names, binding.Source)
+		}
+	}
+	slices.Sort(names)
+	switch len(names) {
+	case 0:
+		return station{}
+	case 1:
+		return b.exchangeStation(names[0])
+	}
+	s := station{name: plural(len(names), "exchange")}
+	for i, name := range names {
+		if i == 3 {
+			s.facts = append(s.facts, spans{{"+" + strconv.Itoa(len(names)-i) + " more", toneMuted}})
+			break
+		}
+		s.facts = append(s.facts, spans{{model.Printable(name), toneText}})
+	}
+	s.short = spans{{model.Printable(strings.Join(names[:min(len(names), 3)], ", ")), toneText}}
+	return s
+}
+
+func (b *pictureBuilder) exchange(name string) (*model.Exchange, bool) {
+	for i := range b.topology.Snapshot.Exchanges {
+		if x := &b.topology.Snapshot.Exchanges[i]; x.VHost == b.flow.VHost && x.Name == name {
+			return x, true
+		}
+	}
+	return &model.Exchange{}, name == ""
+}
+
+// groupBuffers puts buffers with the same key together, in their order.
+func groupBuffers(buffers []model.Buffer, of func(model.Buffer) string) [][]model.Buffer {
+	var groups [][]model.Buffer
+	at := map[string]int{}
+	for _, buffer := range buffers {
+		key := of(buffer)
+		i, ok := at[key]
+		if !ok {
+			i = len(groups)
+			at[key] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], buffer)
+	}
+	return groups
+}
+
+// keyWords are binding keys short enough for an arrow.
+func keyWords(keys []string) string {
+	words := model.Printable(strings.Join(keys, " "))
+	if len(words) > 16 && len(keys) > 1 {
+		return strconv.Itoa(len(keys)) + " keys"
+	}
+	return fit(words, min(len([]rune(words)), 18), false, true)
+}

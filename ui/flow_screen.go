@@ -1,0 +1,310 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+)
+
+const (
+	logLimit      = 200 // lines that are remembered
+	leastLog      = 3
+	findingsShare = 3 // findings get one of so many parts of the room below the picture, at least
+)
+
+// flowScreen shows one flow as a picture that moves, with what is wrong with it and what moved lately. The cursor is on a queue.
+type flowScreen struct {
+	env    *env
+	worker model.QueueRef
+	latest topologyMsg
+	flow   *model.Flow // of the newest poll that had it
+	gone   bool        // the newest poll does not have it
+	own    []model.Finding
+	cursor model.QueueRef
+	log    []string // the newest last
+
+	picture *picture
+	dots    dots
+	ticking request // the step that is awaited; 0: nothing moves
+	drawn   *flowDrawing
+}
+
+// flowDrawing is what the last view made. frames counts views: a screen that is not seen moves nothing.
+type flowDrawing struct {
+	frames  int
+	stepped int // frames at the last step
+	picture *picture
+	width   int
+	cursor  model.QueueRef
+	scene   *scene
+}
+
+// dotStepMsg moves the dots one cell on.
+type dotStepMsg struct{ request request }
+
+func newFlowScreen(e *env, worker model.QueueRef) screen {
+	return flowScreen{env: e, worker: worker, cursor: worker, dots: dots{}, drawn: &flowDrawing{stepped: -1}}
+}
+
+func (s flowScreen) Init() tea.Cmd { return nil }
+func (s flowScreen) Title() string { return model.Printable(s.worker.String()) }
+func (s flowScreen) Typing() bool  { return false }
+
+func (s flowScreen) Keys() []key.Binding {
+	k := s.env.keys
+	if s.flow == nil {
+		return nil
+	}
+	keys := []key.Binding{describe(k.Open, "messages")}
+	if len(s.flow.Failed) > 0 {
+		keys = append(keys, k.Failed)
+	}
+	return append(keys, describe(k.NextPane, "next queue"), describe(k.PrevPane, "previous queue"))
+}
+
+func (s flowScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
+	switch msg := msg.(type) {
+	case topologyMsg:
+		return s.polled(msg)
+	case dotStepMsg:
+		if msg.request != s.ticking {
+			return s, nil
+		}
+		return s.step()
+	case tea.KeyMsg:
+		return s.handleKey(msg)
+	}
+	return s, nil
+}
+
+func (s flowScreen) polled(msg topologyMsg) (screen, tea.Cmd) {
+	s.latest = msg
+	i := slices.IndexFunc(msg.flows, func(f model.Flow) bool { return f.Worker.Queue == s.worker })
+	if s.gone = i < 0; s.gone {
+		return s, nil
+	}
+	s.flow = &msg.flows[i]
+	s.own = findingsOf(s.flow, msg.findings)
+	s.picture = flowPicture(s.flow, msg, s.env.now())
+	if !slices.ContainsFunc(s.picture.stations(), func(x station) bool { return x.queue == s.cursor }) {
+		s.cursor = s.worker
+	}
+	if line := movementLine(s.flow, msg.moves, msg.topology.Snapshot.TakenAt); line != "" {
+		s.log = append(s.log[max(0, len(s.log)-logLimit+1):len(s.log):len(s.log)], line)
+	}
+	if s.ticking == 0 && (len(s.dots) > 0 || slices.ContainsFunc(s.picture.arrows(), arrow.moving)) {
+		return s.tick()
+	}
+	return s, nil
+}
+
+// tick awaits the next step of the dots.
+func (s flowScreen) tick() (screen, tea.Cmd) {
+	s.ticking = s.env.newRequest()
+	id := s.ticking
+	return s, tea.Tick(dotStep, func(time.Time) tea.Msg { return dotStepMsg{id} })
+}
+
+// step moves the dots, as long as something moves and somebody looks.
+func (s flowScreen) step() (screen, tea.Cmd) {
+	s.ticking = 0
+	d := s.drawn
+	if d.frames == d.stepped || d.scene == nil {
+		return s, nil // not seen since the last step: the next poll starts it again
+	}
+	d.stepped = d.frames
+	s.dots = s.dots.step(d.scene.paths)
+	if !s.dots.moving(d.scene.paths) {
+		return s, nil
+	}
+	return s.tick()
+}
+
+func (s flowScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
+	k := s.env.keys
+	if s.flow == nil {
+		return s, nil
+	}
+	switch {
+	case is(msg, k.Open):
+		return s, push(newMessagesScreen(s.env, s.cursor))
+	case is(msg, k.Failed):
+		return s, s.openFailed()
+	case is(msg, k.NextPane), is(msg, k.Down), is(msg, k.Later):
+		s.move(1, is(msg, k.NextPane))
+	case is(msg, k.PrevPane), is(msg, k.Up), is(msg, k.Earlier):
+		s.move(-1, is(msg, k.PrevPane))
+	case is(msg, k.Top):
+		s.move(-1<<20, false)
+	case is(msg, k.Bottom):
+		s.move(1<<20, false)
+	case is(msg, k.HalfDown), is(msg, k.PageDown):
+		s.move(listRows, false)
+	case is(msg, k.HalfUp), is(msg, k.PageUp):
+		s.move(-listRows, false)
+	}
+	return s, nil
+}
+
+// openFailed opens the failed queue under the cursor, else the first one that holds messages.
+func (s flowScreen) openFailed() tea.Cmd {
+	if len(s.flow.Failed) == 0 {
+		return notice("this flow has no failed queue", true)
+	}
+	open := s.flow.Failed[0].Queue
+	for _, m := range slices.Backward(s.flow.Failed) {
+		if readyOf(s.latest.topology, m.Queue).Or(0) > 0 {
+			open = m.Queue
+		}
+	}
+	if s.flow.Role(s.cursor) == model.FailedRole {
+		open = s.cursor
+	}
+	return push(newMessagesScreen(s.env, open))
+}
+
+// move goes to another queue of the picture; round goes from the last to the first.
+func (s *flowScreen) move(by int, round bool) {
+	stations := s.picture.stations()
+	at := slices.IndexFunc(stations, func(x station) bool { return x.queue == s.cursor }) + by
+	if round {
+		at = (at%len(stations) + len(stations)) % len(stations)
+	}
+	s.cursor = stations[min(max(at, 0), len(stations)-1)].queue
+}
+
+func (s flowScreen) View(width, height int) string {
+	s.drawn.frames++
+	styles := s.env.styles
+	if s.picture == nil {
+		words := "reading …"
+		if s.gone {
+			words = "there is no flow with the worker " + s.Title() + " any more"
+		}
+		return block([]string{"", "   " + styles.Muted.Render(words)}, width, height)
+	}
+	sc := s.scene(width, height)
+	below := s.captionLines(width)
+	if s.gone {
+		below = append([]string{" " + styles.Danger.Render(markError+" this flow is no more: this is how it was last")}, below...)
+	}
+	least := min(len(below)+2+leastLog+len(s.own), height/2)
+	rows := min(sc.canvas.height, max(height-least-2, height/3))
+	from := 0
+	if hidden := sc.canvas.height - rows; hidden > 0 {
+		from = min(max(sc.rows[s.cursor]-rows/2, 0), hidden)
+	}
+	lines := []string{""}
+	lines = append(lines, s.dots.draw(sc).render(styles, from, from+rows)...)
+	if rows < sc.canvas.height {
+		lines[0] = pad(styles.Muted.Render("  "+count(int64(len(s.picture.stations())))+" queues: ↑ ↓ move through them"), width)
+	}
+	lines = append(lines, "")
+	lines = append(lines, below...)
+	room := height - len(lines) - 1
+	findings := s.findingLines(width, max(room-leastLog-1, room/findingsShare))
+	lines = append(lines, findings...)
+	if len(findings) > 0 {
+		lines = append(lines, "")
+	}
+	lines = append(lines, s.logLines(width, height-len(lines))...)
+	return block(lines, width, height)
+}
+
+// scene is the picture laid out: as boxes where they fit, else as a rail.
+func (s flowScreen) scene(width, height int) *scene {
+	d := s.drawn
+	if d.scene != nil && d.picture == s.picture && d.width == width && d.cursor == s.cursor {
+		return d.scene
+	}
+	d.picture, d.width, d.cursor = s.picture, width, s.cursor
+	wide, ok := wideLayout(s.picture, width, s.cursor)
+	if ok && wide.canvas.height+len(s.own)+leastLog+4 <= height {
+		d.scene = wide
+	} else {
+		d.scene = railLayout(s.picture, width, s.cursor)
+	}
+	return d.scene
+}
+
+// captionLines tell what the queue under the cursor is, and why dlxtop thinks so.
+func (s flowScreen) captionLines(width int) []string {
+	styles := s.env.styles
+	var reason string
+	for _, b := range s.flow.Buffers {
+		if b.Queue == s.cursor {
+			reason = string(b.Role) + " buffer: " + b.Reason
+		}
+	}
+	if s.flow.Worker.Queue == s.cursor {
+		reason = "worker: " + s.flow.Worker.Reason
+	}
+	for _, m := range s.flow.Failed {
+		if m.Queue == s.cursor {
+			reason = "failed queue: " + m.Reason
+		}
+	}
+	var lines []string
+	for i, l := range wrap(model.Printable(s.cursor.Name)+"  "+model.Printable(reason), width-4) {
+		mark := "   "
+		if i == 0 {
+			mark = " " + styles.Accent.Render(markCursor) + " "
+		}
+		if i == 2 {
+			break
+		}
+		lines = append(lines, mark+styles.Muted.Render(l))
+	}
+	return lines
+}
+
+// findingLines are the flow's findings, the worst first, with the remedy of the first.
+func (s flowScreen) findingLines(width, room int) []string {
+	styles := s.env.styles
+	var lines []string
+	for i, f := range s.own {
+		mark := levelMark(f.Level)
+		for j, l := range wrap(model.Printable(f.Message), width-4) {
+			head := "   "
+			if j == 0 {
+				head = " " + styles.mark(mark).Render(mark) + " "
+			}
+			lines = append(lines, head+styles.mark(mark).Render(l))
+		}
+		if i == 0 && f.Remedy != "" {
+			for _, l := range wrap("do: "+model.Printable(f.Remedy), width-4) {
+				lines = append(lines, "   "+l)
+			}
+		}
+		if len(lines) > room && i > 0 || len(lines) >= room && i < len(s.own)-1 {
+			if room < 1 {
+				return nil
+			}
+			lines = lines[:min(len(lines), room-1)]
+			return append(lines, "   "+styles.Muted.Render("all "+plural(len(s.own), "finding")+": "+s.env.keys.Screens[3].Help().Key+" Findings"))
+		}
+	}
+	return lines[:min(len(lines), max(room, 0))]
+}
+
+// logLines are the newest movements.
+func (s flowScreen) logLines(width, room int) []string {
+	styles := s.env.styles
+	if room < 2 {
+		return nil
+	}
+	lines := []string{" " + styles.Heading.Render("MOVED BETWEEN POLLS")}
+	if len(s.log) == 0 {
+		return append(lines, "   "+styles.Muted.Render("nothing moved while this is open"))
+	}
+	for _, l := range s.log[max(0, len(s.log)-(room-1)):] {
+		at, what, _ := strings.Cut(l, "  ")
+		lines = append(lines, pad(" "+styles.Muted.Render(at)+"  "+what, width))
+	}
+	return lines
+}

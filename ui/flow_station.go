@@ -1,0 +1,239 @@
+package ui
+
+import (
+	"time"
+
+	"dlxtop/model"
+)
+
+// trendCells is the width of the little charts in a picture.
+const trendCells = 10
+
+// trend is how deep a queue was over the last five minutes; "" when nothing is known or nothing was there.
+func (b *pictureBuilder) trend(ref model.QueueRef) span {
+	if b.history == nil {
+		return span{}
+	}
+	values := b.history.ready(b.now, trendCells, ref)
+	some := false
+	for _, v := range values {
+		some = some || v > 0
+	}
+	if !some {
+		return span{}
+	}
+	return span{sparkline(values), toneMuted}
+}
+
+// ready is how many messages are in a queue.
+func readyWords(q *model.Queue, some tone) span {
+	n, known := q.Ready.Get()
+	switch {
+	case !known:
+		return span{"? ready", toneMuted}
+	case n == 0:
+		return span{"0 ready", toneMuted}
+	}
+	return span{count(n) + " ready", some}
+}
+
+// facts are the lines of a queue's box and the columns of its one line, of the same pieces.
+func facts(lines ...spans) []spans {
+	var out []spans
+	for _, l := range lines {
+		var kept spans
+		for _, piece := range l {
+			if piece.text == "" {
+				continue
+			}
+			if len(kept) > 0 {
+				piece.text = "  " + piece.text
+			}
+			kept = append(kept, piece)
+		}
+		if len(kept) > 0 {
+			out = append(out, kept)
+		}
+	}
+	return out
+}
+
+func (b *pictureBuilder) queueStation(ref model.QueueRef) (station, *model.Queue) {
+	s := station{queue: ref, name: model.Printable(ref.Name), tone: toneStrong}
+	q, ok := b.topology.Queue(ref)
+	if !ok {
+		s.facts = []spans{{{"gone", toneDanger}}}
+		s.short = spans{{"gone", toneDanger}}
+	}
+	return s, q
+}
+
+func (b *pictureBuilder) bufferGroup(id string, members []model.Buffer) group {
+	g := group{in: arrow{id: id + " in"}, out: arrow{id: id + " out", label: string(model.Expired)}}
+	in, out := 0.0, 0.0
+	inKnown, outKnown := false, false
+	for _, m := range members {
+		g.stations = append(g.stations, b.bufferStation(m))
+		moves := b.moves[m.Queue]
+		if rate, ok := moves.In.Get(); ok {
+			in, inKnown = in+rate, true
+		}
+		if rate, ok := moves.Out.Get(); ok {
+			out, outKnown = out+rate, true
+		}
+	}
+	if inKnown {
+		g.in.rate = model.Some(in)
+	}
+	if outKnown {
+		g.out.rate = model.Some(out)
+	}
+	g.heading = plural(len(members), string(members[0].Role)+" buffer")
+	return g
+}
+
+func (b *pictureBuilder) bufferStation(buffer model.Buffer) station {
+	s, q := b.queueStation(buffer.Queue)
+	if q == nil {
+		return s
+	}
+	s.tone = toneWaiting
+	wait, source := string(buffer.Role)+", TTL per message", ""
+	if ttl, ok := buffer.TTL.Get(); ok {
+		wait = string(buffer.Role) + " " + model.ShortDuration(ttl)
+		source = "(" + model.Printable(buffer.TTLSource.String()) + ")"
+	}
+	ready, due, trend := readyWords(q, toneStrong), b.headDue(buffer, q), b.trend(buffer.Queue)
+	s.facts = facts(spans{{wait, toneText}, {source, toneMuted}}, spans{ready, trend}, spans{due}, b.extras(q))
+	if due.text == "" {
+		due.text = "empty"
+		due.tone = toneMuted
+	}
+	s.short = append(spans{ready, due, {wait, toneText}, trend}, b.extras(q)...)
+	return s
+}
+
+// headDue is when the head of a buffer leaves it: exactly when its publisher dated it, else at most.
+func (b *pictureBuilder) headDue(buffer model.Buffer, q *model.Queue) span {
+	if q.Ready.Or(0) == 0 {
+		return span{}
+	}
+	if at, ok := q.HeadTimestamp.Get(); ok && q.Consumers.Or(0) == 0 {
+		head := model.Message{Position: 1, Properties: model.Properties{Timestamp: at}}
+		if due := model.Due(&head, buffer.TTL, q.CountedAt); due.Kind == model.DueExact && !due.Time.Before(b.now) {
+			return span{"head due in " + due.In(b.now), toneText}
+		}
+	}
+	words, overdue := nextDue([]model.Buffer{buffer}, b.topologyMsg, b.now)
+	switch {
+	case overdue:
+		return span{markWarning + " head overdue", toneWarning}
+	case words == "?":
+		return span{"head due: not told", toneMuted}
+	case words == "-":
+		return span{}
+	}
+	return span{"head due in " + words, toneText}
+}
+
+// extras are what a queue holds besides ready messages, when it does.
+func (b *pictureBuilder) extras(q *model.Queue) spans {
+	var out spans
+	if n := q.DeadLettering.Or(0); n > 0 {
+		out = append(out, span{markWarning + " " + count(n) + " held for dead-lettering", toneWarning})
+	}
+	if n := q.Delayed.Or(0); n > 0 {
+		out = append(out, span{count(n) + " delayed", toneText})
+	}
+	return out
+}
+
+func (b *pictureBuilder) workerStation() station {
+	s, q := b.queueStation(b.flow.Worker.Queue)
+	if q == nil {
+		return s
+	}
+	consumers := span{consumerWords(q.Consumers), toneText}
+	if n, known := q.Consumers.Get(); known && n == 0 {
+		consumers = span{markWarning + " no consumers", toneWarning}
+	}
+	ready := readyWords(q, toneText)
+	unacked := span{}
+	if n := q.Unacked.Or(0); n > 0 {
+		unacked = span{count(n) + " unacked", toneText}
+	}
+	rate := span{}
+	if out, ok := b.moves[q.QueueRef].Out.Get(); ok && out > 0 {
+		rate = span{perSecond(out) + " out", toneGood}
+	}
+	trend := b.trend(q.QueueRef)
+	s.facts = facts(spans{ready, unacked}, spans{consumers}, spans{rate, trend})
+	for len(s.facts) < 3 {
+		s.facts = append(s.facts, spans{})
+	}
+	s.short = spans{ready, consumers, rate, trend}
+	return s
+}
+
+func (b *pictureBuilder) failedStation(ref model.QueueRef) station {
+	s, q := b.queueStation(ref)
+	if q == nil {
+		return s
+	}
+	if q.Ready.Or(0) > 0 {
+		s.tone = toneDanger
+	}
+	ready, trend := readyWords(q, toneDanger), b.trend(ref)
+	consumers := span{consumerWords(q.Consumers), toneMuted}
+	s.facts = facts(spans{ready, trend}, spans{consumers})
+	s.short = spans{ready, consumers, {}, trend}
+	return s
+}
+
+func (b *pictureBuilder) exchangeStation(name string) station {
+	s := station{name: model.Printable(model.ExchangeName(name)), tone: toneText}
+	x, ok := b.exchange(name)
+	kind := x.Type
+	switch {
+	case !ok:
+		kind = "does not exist"
+	case name == "":
+		kind = "direct"
+	}
+	s.facts = []spans{{{model.Printable(kind), toneMuted}}}
+	s.short = spans{{model.Printable(kind), toneMuted}}
+	if n := x.Delayed.Or(0); n > 0 {
+		s.facts = append(s.facts, spans{{count(n) + " delayed", toneText}})
+	}
+	return s
+}
+
+// movementLine tells what moved in a flow between two polls, in one line; "" when nothing did.
+func movementLine(flow *model.Flow, moves model.Moves, at time.Time) string {
+	var parts []string
+	say := func(n model.Opt[int64], words string, ref model.QueueRef) {
+		if n.Or(0) > 0 {
+			parts = append(parts, count(n.Or(0))+" "+words+" "+model.Printable(ref.Name))
+		}
+	}
+	for _, buffer := range flow.Buffers {
+		say(moves[buffer.Queue].Came, "arrived in", buffer.Queue)
+	}
+	for _, buffer := range flow.Buffers {
+		say(moves[buffer.Queue].Went, "left", buffer.Queue)
+	}
+	say(moves[flow.Worker.Queue].Came, "arrived in", flow.Worker.Queue)
+	say(moves[flow.Worker.Queue].Went, "left", flow.Worker.Queue)
+	for _, m := range flow.Failed {
+		say(moves[m.Queue].Came, "arrived in", m.Queue)
+		say(moves[m.Queue].Went, "left", m.Queue)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	line := at.Local().Format("15:04:05") + "  " + parts[0]
+	for _, part := range parts[1:] {
+		line += ", " + part
+	}
+	return line
+}
