@@ -9,6 +9,7 @@ type part func(*Snapshot)
 func broker(version string, parts ...part) *Snapshot {
 	s := &Snapshot{TakenAt: time.Unix(1_800_000_000, 0), Overview: Overview{Version: ParseVersion(version)}, VHosts: []string{"/"}}
 	s.Exchanges = append(s.Exchanges, Exchange{ExchangeRef: ExchangeRef{"/", ""}, Type: "direct"})
+	s.Bindings = []Binding{}
 	for _, p := range parts {
 		p(s)
 	}

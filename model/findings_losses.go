@@ -26,7 +26,7 @@ func findUnroutableDeadLetters(t *Topology, found func(Finding)) {
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		hops := t.hops[q.QueueRef]
-		if len(hops) == 0 || len(hops[0].Route.Queues) > 0 || hops[0].Route.MissingExchange != "" {
+		if len(hops) == 0 || len(hops[0].Route.Queues) > 0 || hops[0].Route.MissingExchange != "" || hops[0].Route.Unread {
 			continue
 		}
 		s := t.settings[q.QueueRef]

@@ -16,6 +16,7 @@ type Route struct {
 	Queues          []QueueRef    // sorted, each once
 	Exact           bool          // false: the possible set only (unknown key, or an exchange type whose choice is its own)
 	MissingExchange string        // an exchange that does not exist; "" when all do. The default exchange always exists
+	Unread          bool          // the exchanges or bindings could not be read: nothing is known
 	Internal        bool          // the first exchange is internal: the broker refuses a client's publish
 	Delays          bool          // an x-delayed-message exchange is on the way: nothing is routed at the moment of the publish
 	Through         []ExchangeRef // the exchanges passed, in order of discovery

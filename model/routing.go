@@ -9,6 +9,7 @@ import (
 // alternate exchange when, and only when, none of them matched; the same for each exchange that was reached; each queue once.
 type routing struct {
 	vhost     string
+	unknown   string // why nothing can be said of named exchanges: "the bindings could not be read"; "" when they were
 	queues    map[string]bool
 	exchanges map[string]*exchangeRouting
 }
@@ -46,7 +47,7 @@ func newRoutings(s *Snapshot) map[string]*routing {
 	of := func(vhost string) *routing {
 		r := byVHost[vhost]
 		if r == nil {
-			r = &routing{vhost: vhost, queues: map[string]bool{}, exchanges: map[string]*exchangeRouting{}}
+			r = &routing{vhost: vhost, unknown: unread(s), queues: map[string]bool{}, exchanges: map[string]*exchangeRouting{}}
 			byVHost[vhost] = r
 		}
 		return r
@@ -71,6 +72,17 @@ func newRoutings(s *Snapshot) map[string]*routing {
 		}
 	}
 	return byVHost
+}
+
+// unread names what of the routing a snapshot lacks: nil is unknown, and unknown is not "none".
+func unread(s *Snapshot) string {
+	switch {
+	case s.Exchanges == nil:
+		return "the exchanges could not be read"
+	case s.Bindings == nil:
+		return "the bindings could not be read"
+	}
+	return ""
 }
 
 func newExchangeRouting(x *Exchange) *exchangeRouting {
@@ -200,6 +212,9 @@ func (r *routing) route(exchange string, m routed) Route {
 		route.Through = []ExchangeRef{{r.vhost, ""}}
 		route.Queues = r.refs(queues)
 		return route
+	}
+	if r.unknown != "" {
+		return Route{Unread: true, Why: r.unknown}
 	}
 	first, ok := r.exchanges[exchange]
 	if !ok {

@@ -58,6 +58,25 @@ func TestRoute(t *testing.T) {
 	}
 }
 
+func TestWhatCouldNotBeReadIsUnknown(t *testing.T) {
+	s := broker("3.10.8", exchange("direct", "x"), queue("a", dlx("x"), deadKey("k"), ttl(1000)), queue("b", dlx("nope"), ttl(1000)))
+	s.Bindings = nil
+	topology := NewTopology(s)
+	if r := topology.Route("/", "x", []string{"k"}, nil); !r.Unread || r.Exact || r.Why == "" {
+		t.Errorf("%+v", r)
+	}
+	if f := topology.Findings(); len(f) != 0 {
+		t.Errorf("findings about routing that nobody read: %+v", f)
+	}
+	if r := topology.Route("/", "", []string{"a"}, nil); len(r.Queues) != 1 || !r.Exact {
+		t.Errorf("the default exchange needs no bindings: %+v", r)
+	}
+	plan := topology.Plan(ActionWant{Operation: Replay, From: ref("a"), Planned: 1, Mode: ToExchange, Fixed: Address{"x", "k"}})
+	if !strings.Contains(plan.Refusal, "could not be read") {
+		t.Errorf("refusal %q", plan.Refusal)
+	}
+}
+
 func TestTopicMatches(t *testing.T) {
 	tests := []struct {
 		pattern, key string

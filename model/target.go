@@ -148,6 +148,8 @@ func (t Target) way(a Address, why string, m *Message) Way {
 		w.Problem = fmt.Sprintf("the exchange %s is internal: nobody can publish to it", a.Exchange)
 	case route.Delays:
 		w.Problem = fmt.Sprintf("the exchange %s delays (x-delayed-message): it says at once that no queue took the message and delivers it later, so nobody could tell whether it arrived", a.Exchange)
+	case len(route.Queues) == 0 && !route.Exact:
+		w.Problem = fmt.Sprintf("nobody can tell whom it would reach: %s", route.Why)
 	case len(route.Queues) == 0:
 		w.Problem = fmt.Sprintf("no queue is bound for key %s on %s", quoted(a.RoutingKey), ExchangeName(a.Exchange))
 	}
