@@ -130,19 +130,23 @@ func failedRows(msg topologyMsg) []failedRow {
 }
 
 func (f failedScreen) View(width, height int) string {
-	const detail = 3
 	s := f.env.styles
 	if len(f.list.table.all) == 0 {
 		return f.list.view(width, height, f.empty(width))
 	}
-	lines := []string{partition(s, f.list.table.position(), width)}
+	lines := []string{partition(s, "", f.list.table.position(), width)}
 	if r, ok := f.list.table.current(); ok {
-		lines = []string{
-			partition(s, r.name, width),
-			"   " + s.Muted.Render("why here  ") + model.Printable(r.Reason),
+		lines = []string{partition(s, r.name, f.list.table.position(), width)}
+		for i, line := range wrap(model.Printable(r.Reason), width-16) {
+			name := ""
+			if i == 0 {
+				name = "why here"
+			}
+			lines = append(lines, "   "+s.Muted.Render(fit(name, 10, false, false))+line)
 		}
 	}
-	return f.list.view(width, height-detail, nil) + "\n" + block(lines, width, detail)
+	rows := f.list.rows(height, 3)
+	return f.list.view(width, rows, nil) + "\n" + block(lines, width, height-rows)
 }
 
 func (f failedScreen) empty(width int) []string {

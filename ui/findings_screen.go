@@ -117,8 +117,8 @@ func (f findingsScreen) View(width, height int) string {
 			"   Nothing in the topology loses messages or is likely to.",
 		})
 	}
-	detail := min(height/2, 12)
-	return f.list.view(width, height-detail, nil) + "\n" + block(f.detail(width), width, detail)
+	rows := f.list.rows(height, min(height/2, 12))
+	return f.list.view(width, rows, nil) + "\n" + block(f.detail(width), width, height-rows)
 }
 
 // detail has the finding in full.
@@ -126,10 +126,10 @@ func (f findingsScreen) detail(width int) []string {
 	s := f.env.styles
 	r, ok := f.list.table.current()
 	if !ok {
-		return []string{partition(s, "", width), "   " + s.Muted.Render("no finding at the cursor: move it")}
+		return []string{partition(s, "", f.list.table.position(), width), "   " + s.Muted.Render("no finding at the cursor: move it")}
 	}
-	lines := []string{partition(s, model.Printable(r.Code)+"  "+r.where(), width)}
-	for _, p := range []struct{ name, text string }{{"", r.Message}, {"evidence", r.Evidence}, {"remedy", r.Remedy}} {
+	lines := []string{partition(s, model.Printable(r.Code)+"  "+r.where(), f.list.table.position(), width)}
+	for _, p := range []struct{ name, text string }{{"what", r.Message}, {"evidence", r.Evidence}, {"remedy", r.Remedy}} {
 		for i, line := range wrap(model.Printable(p.text), width-16) {
 			name := ""
 			if i == 0 {

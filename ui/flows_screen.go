@@ -35,21 +35,21 @@ func flowColumns(s *Styles) []column[flowRow] {
 	return []column[flowRow]{
 		{title: "", width: 1, cell: func(r flowRow) field { return field{r.mark, s.mark(r.mark)} }},
 		{
-			title: "FLOW", width: 14, flex: 3, max: 44, middle: true,
+			title: "FLOW", width: 14, flex: 4, max: 44, middle: true,
 			cell:    func(r flowRow) field { return field{r.name, s.Text} },
 			compare: func(a, b flowRow) int { return cmp.Compare(a.name, b.name) },
 		},
 		{
-			title: "WAITING", width: 8, right: true, most: true,
+			title: "WAITING", width: 7, right: true, most: true,
 			cell:    func(r flowRow) field { return number(s, r.waiting, s.Waiting) },
 			compare: func(a, b flowRow) int { return compareOpt(a.waiting, b.waiting) },
 		},
 		{
-			title: "IN BUFFER", width: 12, flex: 2, max: 30,
+			title: "BUFFERS", width: 11, flex: 3, max: 30,
 			cell:    func(r flowRow) field { return field{r.buffers, s.Text} },
 			compare: func(a, b flowRow) int { return cmp.Compare(a.buffers, b.buffers) },
 		},
-		{title: "NEXT DUE", width: 8, drop: 2, cell: func(r flowRow) field {
+		{title: "NEXT DUE", width: 8, drop: 3, cell: func(r flowRow) field {
 			switch {
 			case r.overdue:
 				return field{r.due + "!", s.Warning}
@@ -59,22 +59,27 @@ func flowColumns(s *Styles) []column[flowRow] {
 			return field{r.due, s.Text}
 		}},
 		{
-			title: "MOVED/s", width: 8, right: true, drop: 1, most: true,
+			title: "MOVED/s", width: 7, right: true, drop: 1, most: true,
 			cell:    func(r flowRow) field { return rate(s, r.moved) },
 			compare: func(a, b flowRow) int { return compareOpt(a.moved, b.moved) },
 		},
 		{
-			title: "WORKER", width: 11, most: false,
-			cell:    func(r flowRow) field { return consumersField(s, r.consumers) },
+			title: "CONSUMERS", width: 9, right: true,
+			cell: func(r flowRow) field {
+				if r.consumers.Or(1) == 0 {
+					return field{"none !", s.Danger}
+				}
+				return number(s, r.consumers, s.Text)
+			},
 			compare: func(a, b flowRow) int { return compareOpt(a.consumers, b.consumers) },
 		},
 		{
-			title: "READY", width: 7, right: true, most: true,
+			title: "IN WORKER", width: 9, right: true, drop: 2, most: true,
 			cell:    func(r flowRow) field { return number(s, r.ready, s.Text) },
 			compare: func(a, b flowRow) int { return compareOpt(a.ready, b.ready) },
 		},
 		{
-			title: "FAILED", width: 7, right: true, most: true,
+			title: "FAILED", width: 6, right: true, most: true,
 			cell: func(r flowRow) field {
 				if len(r.flow.Failed) == 0 {
 					return field{"-", s.Muted}
@@ -83,7 +88,7 @@ func flowColumns(s *Styles) []column[flowRow] {
 			},
 			compare: func(a, b flowRow) int { return compareOpt(a.failed, b.failed) },
 		},
-		{title: "LAST 5 MIN", width: trendSteps, drop: 3, cell: func(r flowRow) field {
+		{title: "LAST 5 MIN", width: trendSteps, drop: 4, cell: func(r flowRow) field {
 			return field{sparkline(r.trend), s.Waiting}
 		}},
 	}
@@ -160,8 +165,7 @@ func (f flowsScreen) View(width, height int) string {
 	if len(f.list.table.all) == 0 {
 		return f.list.view(width, height, f.empty(width))
 	}
-	// Few flows leave more room for the reasons. What the filter hides does not change the picture's parts.
-	rows := min(len(f.list.table.all)+2, height-min(height/2, 13))
+	rows := f.list.rows(height, min(height/2, 13))
 	return f.list.view(width, rows, nil) + "\n" + block(f.detail(width, height-rows), width, height-rows)
 }
 
@@ -170,9 +174,9 @@ func (f flowsScreen) detail(width, height int) []string {
 	s := f.env.styles
 	r, ok := f.list.table.current()
 	if !ok {
-		return []string{partition(s, "", width), "   " + s.Muted.Render("no flow at the cursor: move it")}
+		return []string{partition(s, "", f.list.table.position(), width), "   " + s.Muted.Render("no flow at the cursor: move it")}
 	}
-	lines := append([]string{partition(s, r.name, width)}, findingLines(s, r.findings, width)...)
+	lines := append([]string{partition(s, r.name, f.list.table.position(), width)}, findingLines(s, r.findings, width)...)
 	if len(lines) > 1 {
 		lines = append(lines, "")
 	}
@@ -300,13 +304,20 @@ func (f flowsScreen) empty(width int) []string {
 	return lines
 }
 
-// partition is a rule with words in it: the head of a pane.
-func partition(s *Styles, words string, width int) string {
-	if words == "" {
-		return s.Border.Render(strings.Repeat("─", width))
+// partition is a rule with words in it, and some at its end: the head of a pane.
+func partition(s *Styles, words, end string, width int) string {
+	line := s.Border.Render("──")
+	used := 2
+	if words != "" {
+		words = cutMiddle(words, width-12-ansi.StringWidth(end))
+		line += " " + s.Strong.Render(words) + " "
+		used += ansi.StringWidth(words) + 2
 	}
-	words = fit(words, min(printedWidth(words), width-8), false, true)
-	return s.Border.Render("── ") + s.Strong.Render(words) + s.Border.Render(" "+strings.Repeat("─", max(0, width-4-printedWidth(words))))
+	if end != "" {
+		end = " " + end + " "
+	}
+	rest := max(0, width-used-ansi.StringWidth(end)-2)
+	return line + s.Border.Render(strings.Repeat("─", rest)) + s.Muted.Render(end) + s.Border.Render("──")
 }
 
 // number is a count: nothing of it is muted, some is in the given look, unknown is "?".

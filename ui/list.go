@@ -59,6 +59,10 @@ func (l *list[K, T]) bindings(own ...key.Binding) []key.Binding {
 	return append(own, k.Filter, describe(k.Sort, "sort"), describe(k.Reverse, "reverse"))
 }
 
+// rows are the lines that the list takes of a height when a pane below it needs at least so many. A short list leaves the pane
+// more; what the filter hides does not change that, or the picture would jump while one types.
+func (l *list[K, T]) rows(height, pane int) int { return min(len(l.table.all)+2, height-pane) }
+
 // view draws the table, and below it the filter when there is one. empty is shown instead of no rows.
 func (l *list[K, T]) view(width, height int, empty []string) string {
 	rows := height

@@ -202,12 +202,12 @@ func queueRows(msg topologyMsg) []queueRow {
 }
 
 func (q queuesScreen) View(width, height int) string {
-	const detail = 5
 	empty := []string{"", "   " + q.env.styles.Strong.Render("No queues here.")}
 	if len(q.list.table.all) == 0 {
 		return q.list.view(width, height, empty)
 	}
-	return q.list.view(width, height-detail, empty) + "\n" + block(q.detail(width), width, detail)
+	rows := q.list.rows(height, 5)
+	return q.list.view(width, rows, empty) + "\n" + block(q.detail(width), width, height-rows)
 }
 
 // detail tells of the queue at the cursor what has no room in a row: where its settings come from.
@@ -215,9 +215,8 @@ func (q queuesScreen) detail(width int) []string {
 	s := q.env.styles
 	r, ok := q.list.table.current()
 	if !ok {
-		return []string{partition(s, q.list.table.position(), width), "   " + s.Muted.Render("no queue at the cursor: move it")}
+		return []string{partition(s, "", q.list.table.position(), width), "   " + s.Muted.Render("no queue at the cursor: move it")}
 	}
-	head := r.name + "   " + q.list.table.position()
 	settings := r.topo.Settings(r.QueueRef)
 	ttl := "no TTL of the queue"
 	if settings.TTL.Set {
@@ -232,7 +231,7 @@ func (q queuesScreen) detail(width int) []string {
 			dlx += " with each message's own key"
 		}
 	}
-	lines := []string{partition(s, head, width), "   " + model.Printable(r.traits()), "   " + model.Printable(ttl+", "+dlx)}
+	lines := []string{partition(s, r.name, q.list.table.position(), width), "   " + model.Printable(r.traits()), "   " + model.Printable(ttl+", "+dlx)}
 	if targets := deadLetterTargets(r.topo, r.QueueRef); len(targets) > 0 {
 		names := make([]string, len(targets))
 		for i, ref := range targets {

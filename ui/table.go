@@ -328,14 +328,14 @@ func (t *table[K, T]) choosing(msg tea.KeyMsg) bool {
 	return true
 }
 
-// view draws the head and as many rows as fit into width x height, every line filled to width.
+// view draws the head and as many rows as fit into width x height, every line filled to width; the last cell of it stays blank.
 func (t *table[K, T]) view(width, height int) string {
 	if height < 1 {
 		return ""
 	}
 	rows := height - 1
 	t.scroll(rows)
-	widths := columnWidths(t.columns, width-gutter)
+	widths := columnWidths(t.columns, width-gutter-1)
 	lines := make([]string, 0, height)
 	lines = append(lines, t.head(widths, width))
 	for i := t.drawn.top; i < len(t.shown) && len(lines) < height; i++ {
