@@ -3,8 +3,10 @@ package mgmt
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"strconv"
+	"unicode/utf8"
 
 	"dlxtop/model"
 )
@@ -24,13 +26,17 @@ func (f *field[T]) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	var err error
-	switch v := any(&f.value).(type) { // numbers and flags are most of a list: they need no decoder
+	switch v := any(&f.value).(type) { // these are most of a list, and need no decoder
+	case *string:
+		*v, err = decodeText(b)
 	case *int64:
 		*v, err = strconv.ParseInt(string(b), 10, 64)
 	case *float64:
 		*v, err = strconv.ParseFloat(string(b), 64)
 	case *bool:
-		*v, err = string(b) == "true", notBool(b)
+		if *v = string(b) == "true"; !*v && string(b) != "false" {
+			err = errors.New("neither true nor false")
+		}
 	case *model.Table:
 		*v, err = decodeTable(b)
 	default:
@@ -52,15 +58,13 @@ func (f field[T]) opt() model.Opt[T] {
 	return model.Some(f.value)
 }
 
-type notABool struct{}
-
-func (notABool) Error() string { return "neither true nor false" }
-
-func notBool(b []byte) error {
-	if s := string(b); s == "true" || s == "false" {
-		return nil
+// decodeText reads a string; one without escapes is most often there as it is.
+func decodeText(b []byte) (text string, err error) {
+	if len(b) >= 2 && b[0] == '"' && bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) {
+		return string(b[1 : len(b)-1]), nil
 	}
-	return notABool{}
+	err = json.Unmarshal(b, &text)
+	return text, err
 }
 
 // decodeTable reads an object whose whole numbers stay whole. Erlang's empty list is an empty object.
@@ -69,16 +73,57 @@ func decodeTable(b []byte) (model.Table, error) {
 	case "{}", "[]":
 		return model.Table{}, nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(b))
-	decoder.UseNumber()
-	var object map[string]any
-	if err := decoder.Decode(&object); err != nil {
+	var entries map[string]entry
+	if err := json.Unmarshal(b, &entries); err != nil {
 		return nil, err
 	}
-	return tableOf(object), nil
+	table := make(model.Table, len(entries))
+	for key, e := range entries {
+		table[key] = e.value
+	}
+	return table, nil
 }
 
-// tableOf turns decoded JSON into a table: objects become tables, whole numbers int64.
+// entry is one value of a table.
+type entry struct{ value any }
+
+// UnmarshalJSON implements json.Unmarshaler. The decoder calls it with one well-formed value.
+func (e *entry) UnmarshalJSON(b []byte) (err error) {
+	switch b[0] {
+	case '"':
+		e.value, err = decodeText(b)
+	case '{':
+		e.value, err = decodeTable(b)
+	case '[':
+		var list []entry
+		err = json.Unmarshal(b, &list)
+		values := make([]any, len(list))
+		for i := range list {
+			values[i] = list[i].value
+		}
+		e.value = values
+	case 't', 'f':
+		e.value = b[0] == 't'
+	case 'n':
+		e.value = nil
+	default:
+		e.value = decodeNumber(string(b))
+	}
+	return err
+}
+
+// decodeNumber keeps a whole number whole when it fits; what no float64 can hold keeps its text.
+func decodeNumber(text string) any {
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return i
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		return f
+	}
+	return text
+}
+
+// tableOf is a table that rabbit-hole decoded, where all numbers are float64.
 func tableOf(object map[string]any) model.Table {
 	table := make(model.Table, len(object))
 	for key, v := range object {
@@ -97,20 +142,10 @@ func tableValue(v any) any {
 			list[i] = tableValue(v[i])
 		}
 		return list
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i
-		}
-		f, err := v.Float64()
-		if err != nil {
-			return v.String() // beyond a float64: only its text is exact
-		}
-		return f
-	case float64: // of a decoder without UseNumber: 30000 came as 3e4
+	case float64:
 		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
 			return int64(v)
 		}
-		return v
 	}
 	return v
 }
