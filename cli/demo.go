@@ -86,9 +86,6 @@ func (p *Program) checkScenario(name string) error {
 	return usage("there is no scenario %s: there are %s", model.Printable(name), strings.Join(p.scenarioNames(), ", "))
 }
 
-// errOver ends the traffic when the person has seen enough, with or without an interrupt.
-var errOver = &exit{status: ExitDone}
-
 // runDemo runs something beside a node and its traffic, and cleans up whatever ends it.
 func (p *Program) runDemo(ctx context.Context, scenario string, beside func(context.Context, Node) error) error {
 	node, err := p.Demo(ctx, p.Err)
@@ -100,13 +97,13 @@ func (p *Program) runDemo(ctx context.Context, scenario string, beside func(cont
 			p.say("%s", model.Printable(err.Error()))
 		}
 	}()
+	ctx, over := context.WithCancel(ctx)
+	defer over()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return node.Play(ctx, scenario) })
 	group.Go(func() error {
-		if err := beside(ctx, node); err != nil {
-			return err
-		}
-		return errOver
+		defer over() // ends the traffic
+		return beside(ctx, node)
 	})
 	return group.Wait()
 }
@@ -145,5 +142,5 @@ func (p *Program) serve(ctx context.Context, node Node, asJSON bool) error {
 	}
 	p.say("it runs until it is interrupted (ctrl-c)")
 	<-ctx.Done()
-	return nil
+	return &exit{status: ExitDone} // an interrupt is its normal end
 }

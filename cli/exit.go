@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"dlxtop/model"
 )
@@ -76,7 +77,13 @@ func statusOf(ctx context.Context, err error) (int, string) {
 // credentials finds the password in a URL.
 var credentials = regexp.MustCompile(`(://[^:/@\s]*):\S*@`)
 
-// withoutPasswords makes a text that may hold a URL fit to be shown: an argument in the wrong place is often one.
+// withoutPasswords makes a text that may hold a URL fit to be shown: an argument in the wrong place is often one. The
+// password "password" is dlxtop's own example.
 func withoutPasswords(text string) string {
-	return credentials.ReplaceAllString(text, "$1:***@")
+	return credentials.ReplaceAllStringFunc(text, func(found string) string {
+		if strings.HasSuffix(found, ":password@") {
+			return found
+		}
+		return credentials.ReplaceAllString(found, "$1:***@")
+	})
 }
