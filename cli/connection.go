@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"crypto/tls"
 
 	"github.com/spf13/pflag"
 )
@@ -16,7 +17,8 @@ type Connection struct {
 	VHost      string // the only vhost to look at; "" is every one that the user sees
 	ReadOnly   bool
 	Production bool
-	Guessed    bool // nothing was configured: it is the broker on this machine, if there is one
+	TLS        *tls.Config // of both ways; nil: the system's defaults
+	Guessed    bool        // nothing was configured: it is the broker on this machine, if there is one
 }
 
 // String is the connection's name: a connection holds a password, and is printed without it.
@@ -129,6 +131,10 @@ func (s settings) connection() (Connection, error) {
 			broker = api.amqpBeside()
 		}
 	}
+	secured, err := tlsOf(s.urlFrom, broker)
+	if err != nil {
+		return Connection{}, err
+	}
 	share(&broker, &api)
 	share(&api, &broker)
 	if !s.vhostSet {
@@ -137,7 +143,7 @@ func (s settings) connection() (Connection, error) {
 	return Connection{
 		Name: cmp.Or(s.name, broker.address()),
 		AMQP: broker.amqpURL(), API: api.apiURL(), User: api.user, Password: api.password,
-		VHost: s.vhost, ReadOnly: s.readOnly, Production: s.production, Guessed: guessed,
+		VHost: s.vhost, ReadOnly: s.readOnly, Production: s.production, TLS: secured, Guessed: guessed,
 	}, nil
 }
 

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/url"
+	"os"
+
+	"dlxtop/model"
+)
+
+// tlsOf reads RabbitMQ's query parameters of an amqps URL: cacertfile, certfile and keyfile name PEM files, and
+// server_name_indication a host. They hold for the management API too, which is usually served under the same certificate.
+// Without any of them it is nil: the system's defaults.
+func tlsOf(from string, e endpoint) (*tls.Config, error) {
+	query, err := url.ParseQuery(e.query)
+	if err != nil {
+		return nil, usage("the parameters behind the ? in %s cannot be read", from)
+	}
+	authority, certificate, key, host := query.Get("cacertfile"), query.Get("certfile"), query.Get("keyfile"), query.Get("server_name_indication")
+	if !e.tls || authority == "" && certificate == "" && key == "" && host == "" {
+		return nil, nil
+	}
+	config := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	if authority != "" {
+		text, err := os.ReadFile(authority)
+		if err != nil {
+			return nil, usage("cacertfile in %s cannot be read: %s", from, model.Printable(err.Error()))
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, usage("cacertfile in %s: %s holds no certificate in PEM", from, model.Printable(authority))
+		}
+	}
+	if certificate != "" || key != "" {
+		pair, err := tls.LoadX509KeyPair(certificate, key)
+		if err != nil {
+			return nil, usage("certfile and keyfile in %s cannot be used: %s", from, model.Printable(err.Error()))
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}

@@ -1,0 +1,124 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"dlxtop/cli"
+)
+
+func sprintf(format string, values ...any) string { return fmt.Sprintf(format, values...) }
+
+// checkSentence checks that an error is one line, holds these words, and nothing that must not be seen.
+func checkSentence(t *testing.T, stderr string, words ...string) {
+	t.Helper()
+	if !strings.HasPrefix(stderr, "dlxtop: ") || strings.Count(stderr, "\n") != 1 || !strings.HasSuffix(stderr, "\n") {
+		t.Errorf("this is not one sentence: %q", stderr)
+	}
+	for _, word := range words {
+		if !strings.Contains(stderr, word) {
+			t.Errorf("%q is not in %q", word, stderr)
+		}
+	}
+	if strings.Contains(stderr, "s3cr3t") {
+		t.Errorf("the password is in %q", stderr)
+	}
+	if strings.ContainsFunc(strings.TrimSuffix(stderr, "\n"), func(r rune) bool { return r < ' ' }) {
+		t.Errorf("a control character is in %q", stderr)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"flow"}, []string{"no command flow", "did you mean flows?"}},
+		{[]string{"amqp://u:s3cr3t@h/"}, []string{"no command amqp://u:***@h/"}},
+		{[]string{"x\x1b[2J"}, []string{"no command x"}},
+		{[]string{"journal"}, []string{"no command journal"}},
+		{[]string{"export", "q", "f"}, []string{"no command export"}},
+		{[]string{"flows", "--what"}, []string{"--what", "dlxtop flows --help"}},
+		{[]string{"flows", "x"}, []string{"does not take x"}},
+		{[]string{"flows", "-o", "yaml"}, []string{"table and json"}},
+		{[]string{"peek"}, []string{"needs a queue"}},
+		{[]string{"peek", "q", "r"}, []string{"does not take r"}},
+		{[]string{"peek", "q", "-n", "0"}, []string{"-n 0"}},
+		{[]string{"peek", "q", "-n", "70000"}, []string{"65535"}},
+		{[]string{"peek", "q", "-n", "x"}, []string{"-n"}},
+		{[]string{"replay", "q", "--yes", "--to", "nowhere"}, []string{"--to", "nowhere", "queue:NAME"}},
+		{[]string{"replay", "q", "--yes", "--rate", "fast"}, []string{"--rate fast", "20/s"}},
+		{[]string{"replay", "q", "--yes", "--rate", "0/s"}, []string{"--rate"}},
+		{[]string{"replay", "q", "--yes", "--rate", "-1"}, []string{"--rate"}},
+		{[]string{"replay", "q", "--yes", "--rate", "NaN"}, []string{"--rate"}},
+		{[]string{"replay", "q", "--yes", "--limit", "0"}, []string{"--limit 0"}},
+		{[]string{"replay", "q", "--yes", "--filter", "body contains ("}, []string{"--filter"}},
+		{[]string{"replay", "q"}, []string{"--yes", "--dry-run"}},
+		{[]string{"drop", "q"}, []string{"--yes", "--dry-run"}},
+		{[]string{"drop", "q", "--to", "auto"}, []string{"--to"}},
+		{[]string{"demo", "--scenario", "nothing"}, []string{"no scenario nothing", "pubsub"}},
+		{[]string{"demo", "--no-ui", "--url", "amqp://u:s3cr3t@h"}, []string{"of its own"}},
+		{[]string{"demo"}, []string{"terminal"}},
+		{nil, []string{"terminal", "flows"}},
+		{[]string{"completion"}, []string{"shell"}},
+		{[]string{"completion", "csh"}, []string{"csh", "bash"}},
+	} {
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			var out, errs bytes.Buffer
+			program := cli.Program{
+				In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(string) string { return "" },
+				Scenarios: []cli.Scenario{{Name: "pubsub"}},
+			}
+			status := program.Run(context.Background(), test.args)
+			if status != cli.ExitUsage {
+				t.Errorf("exit status %d", status)
+			}
+			if out.Len() > 0 {
+				t.Errorf("standard output has %q", out.String())
+			}
+			checkSentence(t, errs.String(), test.want...)
+		})
+	}
+}
+
+func TestReadOnlyRefuses(t *testing.T) {
+	for _, operation := range []string{"replay", "drop"} {
+		var out, errs bytes.Buffer
+		program := cli.Program{In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(string) string { return "" }}
+		if status := program.Run(context.Background(), []string{operation, "q", "--yes", "--read-only"}); status != cli.ExitConnect {
+			t.Errorf("%s: exit status %d", operation, status)
+		}
+		checkSentence(t, errs.String(), "read-only", "--dry-run")
+	}
+}
+
+func TestVersionAndCompletion(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"version"}, "dlxtop v9.8.7\ncommit abc\ngo"},
+		{[]string{"version", "-o", "json"}, `"version": "v9.8.7"`},
+		{[]string{"completion", "bash"}, "__start_dlxtop"},
+		{[]string{"completion", "zsh"}, "#compdef dlxtop"},
+		{[]string{"completion", "fish"}, "fish completion for dlxtop"},
+		{[]string{"completion", "powershell"}, "Register-ArgumentCompleter"},
+		{[]string{"--help"}, "Exit status"},
+		{[]string{"demo", "--help"}, "pubsub"},
+	} {
+		var out, errs bytes.Buffer
+		program := cli.Program{
+			Version: "v9.8.7", Commit: "abc", In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(string) string { return "" },
+			Scenarios: []cli.Scenario{{Name: "pubsub"}},
+		}
+		if status := program.Run(context.Background(), test.args); status != cli.ExitDone {
+			t.Errorf("%v: exit status %d", test.args, status)
+		}
+		if !strings.Contains(out.String(), test.want) || errs.Len() > 0 {
+			t.Errorf("%v: %q is not in %q, or there is an error: %q", test.args, test.want, out.String(), errs.String())
+		}
+	}
+}
