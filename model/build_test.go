@@ -81,3 +81,14 @@ func bindHeaders(source, queue string, arguments Table) part {
 		s.Bindings = append(s.Bindings, Binding{VHost: "/", Source: source, Destination: queue, Arguments: arguments})
 	}
 }
+
+// userPolicy is a policy of the broker's list; which queue it applies to is the queue's own setting. applyTo: queues, when not given.
+func userPolicy(name, pattern string, priority int64, definition Table, applyTo ...string) part {
+	return func(s *Snapshot) {
+		p := Policy{VHost: "/", Name: name, Pattern: pattern, Priority: priority, Definition: definition, ApplyTo: "queues"}
+		for _, to := range applyTo {
+			p.ApplyTo = to
+		}
+		s.Policies = append(s.Policies, p)
+	}
+}

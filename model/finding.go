@@ -27,8 +27,7 @@ type Finding struct {
 	Remedy   string // what to do
 }
 
-// checks find what is wrong, one kind each. To add a finding, write a check beside its kin (findings_losses.go,
-// findings_workers.go), list it here, and test it on a broker that misbehaves as it says.
+// checks find what is wrong, one kind each. To add a finding, write a check beside its kin (findings_*.go), list it here, and test it on a broker that misbehaves as it says.
 var checks = []func(*Topology, func(Finding)){
 	findMissingDLX,
 	findUnroutableDeadLetters,
@@ -39,6 +38,17 @@ var checks = []func(*Topology, func(Finding)){
 	findRejectsLost,
 	findBuffersWithConsumers,
 	findUncountedRetries,
+	findSkippedPolicies,
+	findShadowedPolicies,
+	findKeysWithoutDLX,
+	findAtLeastOnceFallback,
+	findNegativeDeliveryLimits,
+	findLeasedBuffers,
+	findDropHeadTargets,
+	findStuckDeadLetters,
+	findForgetfulFailedQueues,
+	findCutCycles,
+	findUncappedLoops,
 }
 
 func findFindings(t *Topology) []Finding {

@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -134,53 +133,6 @@ func TestTheFiveSystemsSideBySide(t *testing.T) {
 	want := []string{"RetryQueue", "example.delay.heaven", "ucenter@user", "worker-queue"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func codes(findings []Finding) []string {
-	var cs []string
-	for _, f := range findings {
-		cs = append(cs, fmt.Sprintf("%s %s %s", f.Level, f.Code, f.Queue))
-	}
-	return cs
-}
-
-func TestFindings(t *testing.T) {
-	tests := []struct {
-		name    string
-		version string
-		parts   []part
-		want    []string
-	}{
-		{"a missing DLX", "3.10.8", []part{queue("a", dlx("nope"), ttl(1000))}, []string{"error dlx-missing a"}},
-		{"an unroutable key", "3.10.8", []part{exchange("direct", "x"), queue("a", dlx("x"), deadKey("k"), ttl(1000))}, []string{"error dead-letter-unroutable a"}},
-		{"a default exchange with a wrong name", "3.10.8", []part{queue("a", dlx(""), deadKey("b"), ttl(1000), consumers(1))}, []string{"error dead-letter-unroutable a"}},
-		{"an alternate exchange saves it", "3.10.8", []part{exchange("direct", "x", "alternate-exchange", "y"), exchange("fanout", "y"), queue("b", consumers(1)), bind("y", "", "b"), queue("a", dlx("x"), deadKey("k"), ttl(1000)), queue("b.failed")}, nil},
-		{"TTL without DLX", "3.10.8", []part{queue("a", ttl(1000))}, []string{"warning ttl-without-dlx a"}},
-		{"a limit without DLX", "3.10.8", []part{queue("a", argument("x-max-length", int64(10)))}, []string{"warning limit-without-dlx a"}},
-		{"a limit that refuses", "3.10.8", []part{queue("a", argument("x-max-length", int64(10)), argument("x-overflow", "reject-publish"))}, nil},
-		{"a delivery limit without DLX", "3.10.8", []part{queue("a", ofType(Quorum), argument("x-delivery-limit", int64(3)))}, []string{"warning delivery-limit-without-dlx a"}},
-		{"the default delivery limit", "4.0.5", []part{queue("a", ofType(Quorum))}, []string{"info delivery-limit-without-dlx a"}},
-		{"a worker that is down", "3.10.8", append([]part{queue("w.failed")}, queue("w"), queue("w.delay", dlx(""), deadKey("w"), ttl(1000))), []string{"warning worker-without-consumers w"}},
-		{"a worker that is down, with messages", "3.10.8", append([]part{queue("w.failed")}, queue("w", ready(3)), queue("w.delay", dlx(""), deadKey("w"), ttl(1000))), []string{"error worker-without-consumers w"}},
-		{"rejects are lost", "3.10.8", scenarioParts["retry-queue"], []string{"warning rejects-lost RetryQueue"}},
-		{"retries that nobody counts", "4.0.5", scenarioParts["pubsub"], []string{"warning republished-deaths-uncounted ucenter@user@retry"}},
-		{"retries that the broker counts", "3.10.8", scenarioParts["pubsub"], nil},
-		{"a buffer with consumers", "3.10.8", []part{queue("w", consumers(1)), queue("w.failed"), queue("w.delay", dlx(""), deadKey("w"), ttl(1000), consumers(1))}, []string{"warning buffer-with-consumers w.delay"}},
-		{"nothing wrong", "4.3.6", []part{queue("a", consumers(1)), queue("b")}, nil},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			findings := topologyOf(test.version, test.parts...).Findings()
-			if diff := cmp.Diff(test.want, codes(findings)); diff != "" {
-				t.Error(diff)
-			}
-			for _, f := range findings {
-				if f.Message == "" || f.Evidence == "" || f.Remedy == "" || strings.Contains(f.Message, "%!") {
-					t.Errorf("incomplete: %+v", f)
-				}
-			}
-		})
 	}
 }
 
