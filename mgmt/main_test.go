@@ -18,8 +18,8 @@ import (
 	"dlxtop/demo"
 )
 
-// patience bounds every wait for what the broker does on its own: it collects statistics once a second.
-const patience = 20 * time.Second
+// patience bounds every wait for what the broker does on its own: statistics come after 5 s, those of quorum queues after 10 s.
+const patience = 30 * time.Second
 
 // startNode starts the one node of this package's tests when the first test asks for it.
 var startNode = sync.OnceValues(func() (*demo.Node, error) {

@@ -99,6 +99,28 @@ func (c *Client) queues(ctx context.Context, statsOff bool) (queues []model.Queu
 	return queues, missing, err
 }
 
+// fillFresh gives queues that have no statistics yet (some seconds after their declaration) what the broker tells without
+// statistics: counts, and the policy's name. Without the policy a fresh buffer would look as if it had no TTL and no DLX.
+func (c *Client) fillFresh(ctx context.Context, queues []model.Queue) error {
+	fresh := map[model.QueueRef]*model.Queue{}
+	for i := range queues {
+		if q := &queues[i]; q.PolicyDefinition == nil && !q.Ready.Known() {
+			fresh[q.QueueRef] = q
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	query := totalsOnly()
+	query.Set("columns", "name,vhost,policy,messages_ready,messages_unacknowledged")
+	_, err := getList(ctx, c, c.inVHost("queues"), query, func(e *queueElement) {
+		if q := fresh[model.QueueRef{VHost: e.VHost.value, Name: e.Name.value}]; q != nil {
+			q.Policy, q.Ready, q.Unacked = e.Policy.value, e.Ready.opt(), e.Unacked.opt()
+		}
+	})
+	return err
+}
+
 // queue is the element as the model has it, or nil when it cannot be told which queue it is. odd names what could not be read
 // and would change how the queue is understood; an odd number is just unknown.
 func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd []string) {

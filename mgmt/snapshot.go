@@ -26,7 +26,9 @@ func (c *Client) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 	group, polling := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	group.Go(func() (err error) {
-		s.Queues, missingOf.queues, err = c.queues(polling, s.Overview.StatsOff)
+		if s.Queues, missingOf.queues, err = c.queues(polling, s.Overview.StatsOff); err == nil && !s.Overview.StatsOff {
+			err = c.fillFresh(polling, s.Queues)
+		}
 		return err
 	})
 	optional := func(part string, missing *[]string, read func() error) {
