@@ -89,8 +89,10 @@ func pubsub() Scenario {
 				{name: s.failedQueue()},
 			},
 			bindings: []binding{
-				{"master", s.pattern, s.name}, {"master", s.name, s.name},
-				{"master.retry", s.retryQueue(), s.retryQueue()}, {"master.failed", s.failedQueue(), s.failedQueue()},
+				{"master", s.pattern, s.name},
+				{"master", s.name, s.name},
+				{"master.retry", s.retryQueue(), s.retryQueue()},
+				{"master.failed", s.failedQueue(), s.failedQueue()},
 			},
 		})
 		scenario.actors = append(scenario.actors, s.work)
