@@ -28,6 +28,7 @@ type Account struct {
 	Gone      int       // chosen messages that were no longer in the queue
 	Problems  []Problem // the first of the messages that were not moved or dropped, at most MaxProblems
 	Stopped   string    // why the execution ended early, "" when it did not
+	Waiting   string    // why nothing moves at the moment (the broker blocks publishers), "" otherwise; only while it runs
 	Elapsed   time.Duration
 }
 

@@ -24,14 +24,35 @@ const (
 // MaxPage is the largest prefetch of AMQP 0-9-1.
 const MaxPage = 65535
 
+// What a PeekWant says that says nothing.
+const (
+	defaultLimit    = 50
+	defaultMaxBytes = 64 << 20
+	defaultTimeout  = 10 * time.Second
+)
+
 // PeekWant is what a person or a script asks for.
 type PeekWant struct {
-	Limit     int           // messages at most; 0 is 50
+	Limit     int           // messages at most; 0 is 50, and all there are when ForAction
 	MaxBytes  int64         // body bytes held at most; 0 is 64 MiB
 	Timeout   time.Duration // 0 is 10 s
 	KeepBody  int           // bytes of each body that are kept; 0 is all of it. BodyBytes and the fingerprint are of the whole
 	Insist    bool          // go on in spite of a refusal that can be overridden
 	ForAction bool          // acquiring in order to acknowledge some of it: the whole depth is wanted
+}
+
+// withDefaults fills in what was left out.
+func (w PeekWant) withDefaults() PeekWant {
+	if w.Limit <= 0 && !w.ForAction {
+		w.Limit = defaultLimit
+	}
+	if w.MaxBytes <= 0 {
+		w.MaxBytes = defaultMaxBytes
+	}
+	if w.Timeout <= 0 {
+		w.Timeout = defaultTimeout
+	}
+	return w
 }
 
 // PeekPlan says how to look at a queue, what that costs, and whether it is refused.
@@ -40,9 +61,10 @@ type PeekPlan struct {
 	Type     QueueType
 	Method   PeekMethod
 	Release  Release
-	Limit    int
-	MaxBytes int64
-	Timeout  time.Duration
+	Limit    int           // messages at most; of an action: as many as there are expected, 0 is unknown
+	Page     int           // messages that one consumer takes at most: its prefetch
+	MaxBytes int64         // body bytes held at most
+	Timeout  time.Duration // of the whole peek; of an action: without a message although some are ready
 	KeepBody int
 	Priority int    // x-priority of the consumer: below the application's
 	Cost     string // in words, for the person who looks
@@ -57,7 +79,7 @@ func (p PeekPlan) Allowed() bool { return p.Refusal == "" }
 type Peeked struct {
 	Plan     PeekPlan
 	Messages []Message
-	Depth    Opt[int64] // ready messages just before the peek
+	Depth    Opt[int64] // ready messages just before the peek; unknown of a stream
 	Stopped  string     // why fewer than asked for and present were read ("64 MiB are held"), "" otherwise
 	TakenAt  time.Time
 }

@@ -23,6 +23,11 @@ func (s Selection) All() bool {
 	return s.Fingerprints == nil && s.MessageID == "" && s.Filter == nil && s.Limit == 0
 }
 
+// OneByOne reports whether each message is looked at to decide whether it is chosen: else it is the first of the queue, up to Limit.
+func (s Selection) OneByOne() bool {
+	return s.Fingerprints != nil || s.MessageID != "" || s.Filter != nil
+}
+
 // Picker decides message by message, from the head of the queue on, whether a plan acts on it.
 type Picker struct {
 	selection Selection
@@ -69,6 +74,9 @@ func (p *Picker) Pick(m *Message) bool {
 	p.picked++
 	return true
 }
+
+// Picked is how many messages were picked so far.
+func (p *Picker) Picked() int { return p.picked }
 
 // Done reports whether nothing further can be picked.
 func (p *Picker) Done() bool {

@@ -1,0 +1,168 @@
+package broker
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"dlxtop/model"
+)
+
+const (
+	ackBatch = 500                   // acknowledged at once
+	ackDelay = 10 * time.Millisecond // how long an acknowledgement waits for others
+)
+
+// acknowledger takes settled messages out of the queue, many with one acknowledgement, and counts them when the broker has got it.
+type acknowledger struct {
+	source  *source
+	ledger  *ledger
+	outcome model.Outcome // moved or dropped
+	failed  func(error)   // called when the queue's channel is gone
+
+	mu      sync.Mutex
+	pending []settled
+	wake    chan struct{} // full when a batch is there
+	ending  chan struct{}
+	over    chan struct{}
+
+	floor uint64     // every message up to this tag was acknowledged
+	sent  []sentAcks // to a quorum queue: what it may not have taken in yet
+}
+
+// settled is a message that is to be acknowledged.
+type settled struct {
+	tag     uint64
+	message *model.Message
+}
+
+// sentAcks are messages that were acknowledged up to the source's so-manieth command.
+type sentAcks struct {
+	command  int64
+	messages int
+}
+
+func startAcknowledger(s *source, l *ledger, outcome model.Outcome, failed func(error)) *acknowledger {
+	a := &acknowledger{
+		source: s, ledger: l, outcome: outcome, failed: failed,
+		wake: make(chan struct{}, 1), ending: make(chan struct{}), over: make(chan struct{}),
+	}
+	go a.run()
+	return a
+}
+
+// add hands a message over. Tags must rise.
+func (a *acknowledger) add(tag uint64, m *model.Message) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pending = append(a.pending, settled{tag, m})
+	if len(a.pending) >= ackBatch {
+		select {
+		case a.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// finish acknowledges the rest and returns when the broker has got everything.
+func (a *acknowledger) finish() {
+	close(a.ending)
+	<-a.over
+}
+
+func (a *acknowledger) run() {
+	defer close(a.over)
+	ticker := time.NewTicker(ackDelay)
+	defer ticker.Stop()
+	for last := false; !last; {
+		select {
+		case <-a.wake:
+		case <-ticker.C:
+		case <-a.ending:
+			last = true
+		}
+		a.mu.Lock()
+		batch := a.pending
+		a.pending = nil
+		a.mu.Unlock()
+		if err := a.batch(batch); err != nil {
+			a.failed(err)
+			a.lose(batch, err)
+			a.drain(err)
+			return
+		}
+	}
+	if err := a.source.flush(); err != nil {
+		a.failed(err)
+		a.lose(nil, err)
+	}
+}
+
+// batch acknowledges messages, waits until the broker has got it, and counts them.
+func (a *acknowledger) batch(batch []settled) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	// All from the head of the queue on go with one acknowledgement; behind a message that is kept, each needs its own.
+	n := 0
+	for n < len(batch) && batch[n].tag == a.floor+1 {
+		a.floor++
+		n++
+	}
+	if n > 0 {
+		if err := a.source.acknowledge(a.floor, true); err != nil {
+			return err
+		}
+	}
+	for _, s := range batch[n:] {
+		if err := a.source.acknowledge(s.tag, false); err != nil {
+			return err
+		}
+	}
+	if err := a.source.sync(); err != nil {
+		return err
+	}
+	for _, s := range batch {
+		a.ledger.record(a.outcome, s.message, "")
+	}
+	a.sent = append(a.sent, sentAcks{a.source.commands.Load(), len(batch)})
+	a.forget()
+	return nil
+}
+
+// forget lets go of what a quorum queue has certainly taken in.
+func (a *acknowledger) forget() {
+	applied, waiting := a.source.stashed()
+	if !waiting {
+		a.sent = a.sent[:0]
+		return
+	}
+	for len(a.sent) > 0 && a.sent[0].command <= applied {
+		a.sent = a.sent[1:]
+	}
+}
+
+// lose counts what became uncertain when the queue's channel went.
+func (a *acknowledger) lose(batch []settled, err error) {
+	reason := fmt.Sprintf("it was published and confirmed, but its original could not be acknowledged (%s): it may be in both queues", words(err))
+	if a.outcome == model.Dropped {
+		reason = fmt.Sprintf("its acknowledgement may not have reached the broker (%s): it may still be there", words(err))
+	}
+	for _, s := range batch {
+		a.ledger.record(model.Unsure, s.message, reason)
+	}
+	for _, s := range a.sent {
+		a.ledger.doubt(s.messages)
+	}
+	a.sent = nil
+}
+
+// drain takes what still comes, until the end.
+func (a *acknowledger) drain(err error) {
+	<-a.ending
+	a.mu.Lock()
+	rest := a.pending
+	a.pending = nil
+	a.mu.Unlock()
+	a.lose(rest, err)
+}

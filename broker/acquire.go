@@ -1,0 +1,297 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+)
+
+const (
+	// tick is how long nothing must arrive before the broker is asked whether there is anything left.
+	tick = 25 * time.Millisecond
+	// settling bounds how long a page that is ended early waits for what is under way to it.
+	settling = 5 * time.Second
+	// streamStart is how long a stream may take to deliver its first message, and streamPause a further one.
+	streamStart, streamPause = 2 * time.Second, 250 * time.Millisecond
+	// stashLimit is how many acknowledgements may be under way to a quorum queue so that none is put aside: from 32 on a
+	// channel keeps them, and forgets them when it is closed (3.10.8 to 4.3.6; rabbitmq-server issue 10327).
+	stashLimit = 16
+)
+
+// errNothingComes is why a page ends although messages are ready: others are served first.
+var errNothingComes = errors.New("messages are ready, but none came: consumers of the queue are served first")
+
+// source takes messages from the head of one queue, page by page, and holds them until they are acknowledged or given back.
+//
+// Each page has a consumer of its own, with the page's size as its prefetch, that is cancelled when it is full or the queue is empty;
+// only then may its messages be acknowledged. This keeps the order on quorum queues: a consumer that is cancelled while messages
+// are under way to it lets them return at once, before those that are held, and an acknowledgement makes room for more (3.10.8,
+// 4.0.5, 4.3.6). Up to 32 such consumers on a channel give their messages back in order, further ones do not.
+//
+// Pages are taken by one goroutine; acknowledge and sync may be called by another.
+type source struct {
+	plan    model.PeekPlan
+	holding *amqp.Channel
+	probe   *amqp.Channel // counts: an error on it must not void what is held
+	closed  chan *amqp.Error
+	why     atomic.Pointer[amqp.Error] // that closed holding; nil while it is open
+	depth   int64                      // ready when it was opened
+
+	calls    sync.Mutex // one synchronous call at a time on holding
+	prefetch int
+	pages    int // consumers so far
+
+	commands atomic.Int64 // acknowledgements sent
+	applied  atomic.Int64 // of these, how many a quorum queue has certainly taken in
+}
+
+// openSource opens the queue and counts it. Nothing is taken yet.
+func openSource(connection *amqp.Connection, plan model.PeekPlan) (*source, error) {
+	s := &source{plan: plan, closed: make(chan *amqp.Error, 1)}
+	var err error
+	if s.probe, err = open(connection); err != nil {
+		return nil, err
+	}
+	if s.depth, err = s.ready(); err == nil {
+		s.holding, err = open(connection)
+	}
+	if err != nil {
+		_ = s.probe.Close()
+		return nil, err
+	}
+	s.holding.NotifyClose(s.closed)
+	return s, nil
+}
+
+// ready counts the messages that are ready. A stream has no such count: it says 0 (all versions).
+func (s *source) ready() (int64, error) {
+	q, err := s.probe.QueueDeclarePassive(s.plan.Queue.Name, false, false, false, false, nil)
+	if err != nil {
+		return 0, queueError("count", s.plan.Queue, err)
+	}
+	return int64(q.Messages), nil
+}
+
+// page takes the next n messages, 1 to 65,535, or fewer when the queue has no more, ctx ends or an error occurs. each gets them in their
+// order, and always all that were taken.
+func (s *source) page(ctx context.Context, n int, each func(*amqp.Delivery)) (taken int, err error) {
+	if s.plan.Method == model.PeekGet {
+		return s.get(ctx, n, each)
+	}
+	before := s.commands.Load()
+	tag := fmt.Sprintf("dlxtop-%04d", s.pages) // quorum queues give back in the order of the tags
+	s.pages++
+	deliveries, err := s.consume(tag, n)
+	if err != nil {
+		return 0, queueError("consume", s.plan.Queue, err)
+	}
+	receive := func(d *amqp.Delivery) {
+		taken++
+		each(d)
+	}
+	ended, err := s.receive(ctx, deliveries, n, &taken, receive)
+	if ended {
+		return taken, err
+	}
+	// What is still under way is taken too: a message that nobody receives would stay unacknowledged.
+	cancelled := make(chan error, 1)
+	go func() {
+		s.calls.Lock()
+		defer s.calls.Unlock()
+		err := s.holding.Cancel(tag, false)
+		if err != nil {
+			_ = s.holding.Close() // so that the deliveries end
+		}
+		cancelled <- err
+	}()
+	for d := range deliveries {
+		receive(&d)
+	}
+	if e := <-cancelled; e != nil {
+		return taken, queueError("cancel the consumer of", s.plan.Queue, s.reason(e))
+	}
+	s.applied.Store(before) // consume and cancel went through the queue's log, behind what was sent before
+	return taken, err
+}
+
+func (s *source) consume(tag string, n int) (<-chan amqp.Delivery, error) {
+	arguments := amqp.Table{}
+	if s.plan.Priority != 0 {
+		arguments["x-priority"] = int32(s.plan.Priority)
+	}
+	if s.plan.Method == model.PeekStream {
+		arguments = amqp.Table{"x-stream-offset": "first"} // a stream refuses a priority (406)
+	}
+	s.calls.Lock()
+	defer s.calls.Unlock()
+	s.prefetch = n
+	if err := s.holding.Qos(n, 0, false); err != nil {
+		return nil, s.reason(err)
+	}
+	deliveries, err := s.holding.Consume(s.plan.Queue.Name, tag, false, false, false, false, arguments)
+	if err != nil {
+		return nil, s.reason(err)
+	}
+	return deliveries, nil
+}
+
+// receive takes deliveries until there are n, the queue has no more, or ctx ends. ended tells that the broker ended the consumer.
+func (s *source) receive(ctx context.Context, deliveries <-chan amqp.Delivery, n int, taken *int, each func(*amqp.Delivery)) (ended bool, err error) {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	latest, at, empty := -1, time.Now(), 0
+	done, ending := ctx.Done(), time.Time{}
+	for *taken < n {
+		select {
+		case d, ok := <-deliveries:
+			if !ok {
+				return true, s.gone()
+			}
+			each(&d)
+		case <-done:
+			done, ending = nil, time.Now()
+			if s.plan.Type == model.Classic {
+				return false, nil // its order survives a cancel at any moment
+			}
+		case now := <-ticker.C:
+			if *taken != latest {
+				latest, at, empty = *taken, now, 0
+				if ending.IsZero() || now.Sub(ending) < settling {
+					continue
+				}
+			}
+			idle := now.Sub(at)
+			if !ending.IsZero() {
+				return false, nil
+			}
+			if s.plan.Method == model.PeekStream {
+				if latest > 0 && idle > streamPause || idle > streamStart {
+					return false, nil
+				}
+				continue
+			}
+			ready, err := s.ready()
+			switch {
+			case err != nil:
+				return false, err
+			case ready > 0:
+				empty = 0
+				if idle > s.plan.Timeout {
+					return false, errNothingComes
+				}
+			default:
+				if empty++; empty > 1 { // it was empty for a tick, and nothing was under way to us
+					return false, nil
+				}
+			}
+		}
+	}
+	return false, nil
+}
+
+// get takes messages one by one, without being a consumer.
+func (s *source) get(ctx context.Context, n int, each func(*amqp.Delivery)) (taken int, err error) {
+	for taken < n && ctx.Err() == nil {
+		s.calls.Lock()
+		d, ok, err := s.holding.Get(s.plan.Queue.Name, false)
+		s.calls.Unlock()
+		if err != nil {
+			return taken, queueError("read", s.plan.Queue, s.reason(err))
+		}
+		if !ok {
+			break
+		}
+		taken++
+		each(&d)
+	}
+	return taken, nil
+}
+
+// acknowledge takes a message out of the queue for good, and with multiple all that are held before it. The tag must be held. It does
+// not wait: sync does.
+func (s *source) acknowledge(tag uint64, multiple bool) error {
+	s.commands.Add(1)
+	return s.holding.Ack(tag, multiple)
+}
+
+// sync returns when everything that was sent before has reached the broker.
+func (s *source) sync() error {
+	s.calls.Lock()
+	defer s.calls.Unlock()
+	if err := s.holding.Qos(max(s.prefetch, 1), 0, false); err != nil {
+		return s.reason(err)
+	}
+	return nil
+}
+
+// stashed reports whether acknowledgements may wait in a channel of a quorum queue; behind tells which are certainly beyond that.
+func (s *source) stashed() (behind int64, waiting bool) {
+	applied := s.applied.Load()
+	return applied, s.plan.Type == model.Quorum && s.commands.Load()-applied > stashLimit
+}
+
+// flush makes sure that a quorum queue has taken in all acknowledgements: one more consumer goes through the queue's log behind them.
+// It holds one message more.
+func (s *source) flush() error {
+	if _, waiting := s.stashed(); !waiting {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), settling)
+	defer cancel()
+	if _, err := s.page(ctx, 1, func(*amqp.Delivery) {}); err != nil && !errors.Is(err, errNothingComes) {
+		return err
+	}
+	return s.sync()
+}
+
+// release gives back everything that is held, as the plan says, and closes. It depends on no context: whatever ended the work, the
+// messages go back.
+func (s *source) release() error {
+	defer s.probe.Close()
+	s.calls.Lock()
+	defer s.calls.Unlock()
+	if s.holding.IsClosed() {
+		return s.reason(amqp.ErrClosed)
+	}
+	if s.plan.Release == model.ReleaseNack && s.plan.Method != model.PeekStream {
+		if err := s.holding.Nack(0, true, true); err != nil { // 0 is all
+			return s.reason(err)
+		}
+	}
+	return s.holding.Close()
+}
+
+// reason is why the holding channel was closed, when amqp091-go only says that it is.
+func (s *source) reason(err error) error {
+	if s.holding.IsClosed() && s.why.Load() == nil {
+		select {
+		case why := <-s.closed: // comes, or is closed, a moment after the channel counts as closed
+			if why != nil {
+				s.why.Store(why)
+			}
+		case <-time.After(time.Second):
+		}
+	}
+	if why := s.why.Load(); why != nil {
+		return why
+	}
+	return err
+}
+
+// gone tells why the broker ended a consumer.
+func (s *source) gone() error {
+	if s.holding.IsClosed() {
+		return queueError("read", s.plan.Queue, s.reason(amqp.ErrClosed))
+	}
+	if _, err := s.ready(); err != nil {
+		return err
+	}
+	return fmt.Errorf("read %s: the broker ended the consumer: the queue's node went down, or its leader moved", model.Printable(s.plan.Queue.String()))
+}

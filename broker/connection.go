@@ -1,0 +1,211 @@
+package broker
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+)
+
+const (
+	defaultTimeout = 5 * time.Second
+	heartbeat      = 10 * time.Second // a dead peer is noticed after 15 s
+	closeLimit     = 2 * time.Second  // for the last words on a connection
+)
+
+// Options say where the broker is.
+type Options struct {
+	URL     string        // amqp(s)://user:pass@host:port[/vhost]
+	TLS     *tls.Config   // nil: what the URL's parameters say, else the system's defaults
+	Timeout time.Duration // to connect; 0 is 5 s
+}
+
+// Client talks to one broker. It keeps one connection for each vhost, made when it is first needed and again after it was lost. It is
+// safe for concurrent use.
+type Client struct {
+	url     string
+	uri     amqp.URI
+	tls     *tls.Config
+	timeout time.Duration
+
+	mu     sync.Mutex
+	links  map[string]*link // by vhost
+	closed bool
+}
+
+// link is the connection to one vhost.
+type link struct {
+	mu         sync.Mutex // held while it is made, so that two calls do not make two
+	connection *amqp.Connection
+}
+
+// New reads the options. It does not connect. The error is one sentence without the password.
+func New(o Options) (*Client, error) {
+	// What ParseURI says of a bad URL can quote a part of the password.
+	bad := errors.New("the AMQP URL cannot be read: it looks like amqp://user:password@host:5672/vhost (amqps:// for TLS), " +
+		"with special characters in user, password and vhost percent-encoded (@ is %40, / is %2F)")
+	if !strings.HasPrefix(o.URL, "amqp://") && !strings.HasPrefix(o.URL, "amqps://") {
+		return nil, bad
+	}
+	uri, err := amqp.ParseURI(o.URL)
+	if err != nil || uri.Port < 1 || uri.Port > 65535 {
+		return nil, bad
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	return &Client{url: o.URL, uri: uri, tls: o.TLS, timeout: o.Timeout, links: map[string]*link{}}, nil
+}
+
+// User is the user that the client connects as.
+func (c *Client) User() string { return c.uri.Username }
+
+// VHost is the vhost that the URL names.
+func (c *Client) VHost() string { return c.uri.Vhost }
+
+// Check proves that the broker lets the user into a vhost; "" is the one that the URL names. What a person can act on is a
+// *model.ConnectError.
+func (c *Client) Check(ctx context.Context, vhost string) error {
+	_, err := c.connection(ctx, vhost)
+	return err
+}
+
+// Close closes all connections. What a running call holds goes back to its queue.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	links := c.links
+	c.links = map[string]*link{}
+	c.mu.Unlock()
+	for _, l := range links {
+		l.mu.Lock()
+		if l.connection != nil {
+			_ = l.connection.CloseDeadline(time.Now().Add(closeLimit)) // it is gone in any case
+		}
+		l.mu.Unlock()
+	}
+	return nil
+}
+
+// connection returns the vhost's connection, and makes it when there is none that works.
+func (c *Client) connection(ctx context.Context, vhost string) (*amqp.Connection, error) {
+	if vhost == "" {
+		vhost = c.uri.Vhost
+	}
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, errors.New("the connection to the broker was closed")
+	}
+	l := c.links[vhost]
+	if l == nil {
+		l = &link{}
+		c.links[vhost] = l
+	}
+	c.mu.Unlock()
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.connection != nil && !l.connection.IsClosed() {
+		return l.connection, nil
+	}
+	connection, _, err := c.dial(ctx, vhost, "dlxtop")
+	if err != nil {
+		return nil, err
+	}
+	l.connection = connection
+	return connection, nil
+}
+
+// dial makes a connection. Its wire ends it at once when closed, whatever the connection waits for.
+func (c *Client) dial(ctx context.Context, vhost, name string) (*amqp.Connection, *wire, error) {
+	if vhost == "" {
+		vhost = c.uri.Vhost
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	var made atomic.Pointer[wire] // nil while there is no TCP connection
+	config := amqp.Config{
+		Vhost:     vhost,
+		Heartbeat: heartbeat,
+		Properties: amqp.Table{
+			"product": "dlxtop", "platform": "Go " + runtime.Version(), "connection_name": name,
+			"information": "terminal dashboard for delayed, retry and failed queues",
+		},
+		Dial: func(network, address string) (net.Conn, error) {
+			var dialer net.Dialer
+			conn, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			w := newWire(conn)
+			made.Store(w)
+			deadline, _ := ctx.Deadline()
+			return w, w.SetDeadline(deadline) // of the handshake: amqp091-go takes it away when the connection is open
+		},
+	}
+	if c.tls != nil {
+		config.TLSClientConfig = c.tls.Clone() // DialConfig writes into it
+	}
+	// The handshake knows no context.
+	stop := context.AfterFunc(ctx, func() {
+		if w := made.Load(); w != nil {
+			_ = w.Close()
+		}
+	})
+	connection, err := amqp.DialConfig(c.url, config)
+	w := made.Load()
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		if w != nil {
+			_ = w.Close()
+		}
+		return nil, nil, c.connectError(ctx, err, vhost, w)
+	}
+	return connection, w, nil
+}
+
+// address is host and port, for people.
+func (c *Client) address() string {
+	return net.JoinHostPort(c.uri.Host, strconv.Itoa(c.uri.Port))
+}
+
+// open opens a channel.
+func open(connection *amqp.Connection) (*amqp.Channel, error) {
+	channel, err := connection.Channel()
+	if err != nil {
+		return nil, fmt.Errorf("open a channel: %w", lost(err))
+	}
+	return channel, nil
+}
+
+// lost puts amqp091-go's words for a connection that went away into a sentence.
+func lost(err error) error {
+	var e *amqp.Error
+	if errors.Is(err, amqp.ErrClosed) || errors.As(err, &e) && (!e.Server || e.Code == amqp.ConnectionForced) {
+		return fmt.Errorf("the connection to the broker was lost: %s", words(err))
+	}
+	return err
+}
+
+// words are the broker's own words of an error, without amqp091-go's around them.
+func words(err error) string {
+	var e *amqp.Error
+	if errors.As(err, &e) {
+		return model.Printable(e.Reason)
+	}
+	return model.Printable(err.Error())
+}

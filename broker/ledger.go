@@ -1,0 +1,61 @@
+package broker
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"dlxtop/model"
+)
+
+// ledger keeps the account of an execution while several goroutines work on it.
+type ledger struct {
+	mu      sync.Mutex
+	account model.Account
+	began   time.Time
+}
+
+// record notes the outcome of one message.
+func (l *ledger) record(outcome model.Outcome, m *model.Message, reason string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.account.Add(outcome, m, reason)
+}
+
+// doubt takes n outcomes back: it is not known any more whether these messages are still in the queue.
+func (l *ledger) doubt(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.account.Operation == model.Drop {
+		l.account.Dropped -= n
+	} else {
+		l.account.Moved -= n
+	}
+	l.account.Unknown += n
+}
+
+// stop notes why the execution ends early. The first reason counts.
+func (l *ledger) stop(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.account.Stopped == "" {
+		l.account.Stopped = why
+	}
+}
+
+// wait notes why nothing moves, "" when it does again.
+func (l *ledger) wait(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.account.Waiting = why
+}
+
+// copy is the account as it stands.
+func (l *ledger) copy() model.Account {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	account := l.account
+	account.Problems = slices.Clip(account.Problems) // only ever appended to
+	account.Elapsed = time.Since(l.began)
+	return account
+}

@@ -1,0 +1,34 @@
+package broker
+
+import (
+	"context"
+	"time"
+)
+
+// pace holds a rate.
+type pace struct {
+	rate float64 // a second; 0 is no limit
+	next time.Time
+}
+
+// wait returns when the next may go, or the context's error.
+func (p *pace) wait(ctx context.Context) error {
+	if err := ctx.Err(); err != nil || p.rate <= 0 {
+		return err
+	}
+	now := time.Now()
+	if p.next.Before(now) {
+		p.next = now
+	}
+	if d := p.next.Sub(now); d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	p.next = p.next.Add(time.Duration(float64(time.Second) / p.rate))
+	return nil
+}

@@ -1,0 +1,115 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+)
+
+// firstPage is the size of a first page: the sizes of its messages tell how large the next may be.
+const firstPage = 1000
+
+// Peek looks at the messages at the head of a queue, exactly as the plan says, and gives them back before it returns. Positions count
+// from 1. A cancelled context ends it early, with what was read and the context's error; the plan's timeout ends it early without
+// one. An error about the queue wraps model.ErrQueueGone, ErrQueueExclusive, ErrConsumeRefused or ErrQueueBusy.
+func (c *Client) Peek(ctx context.Context, plan model.PeekPlan) (model.Peeked, error) {
+	peeked := model.Peeked{Plan: plan, TakenAt: time.Now()}
+	name := model.Printable(plan.Queue.String())
+	if !plan.Allowed() {
+		return peeked, fmt.Errorf("peek %s: %s", name, plan.Refusal)
+	}
+	connection, err := c.connection(ctx, plan.Queue.VHost)
+	if err != nil {
+		return peeked, err
+	}
+	src, err := openSource(connection, plan)
+	if err != nil {
+		return peeked, fmt.Errorf("peek: %w", err)
+	}
+	want := plan.Limit
+	if plan.Method != model.PeekStream {
+		peeked.Depth = model.Some(src.depth)
+		want = int(min(int64(want), src.depth))
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, plan.Timeout, errTimeout)
+	defer cancel()
+	look := look{source: src, plan: plan}
+	err = look.take(limited, want)
+	if e := src.release(); e != nil && err == nil {
+		err = queueError("give the messages back to", plan.Queue, e)
+	}
+	peeked.Stopped = look.stopped
+	// Only now, when nothing is held any more, is there time to look closer.
+	peeked.Messages = make([]model.Message, 0, len(look.taken))
+	for i := range look.taken {
+		m := messageOf(&look.taken[i])
+		m.Position = i + 1
+		cut(&m, plan.KeepBody)
+		look.taken[i] = amqp.Delivery{}
+		peeked.Messages = append(peeked.Messages, m)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return peeked, fmt.Errorf("peek %s: %w", name, ctx.Err())
+	case errors.Is(err, errNothingComes):
+		peeked.Stopped = err.Error()
+	case err != nil:
+		return peeked, fmt.Errorf("peek: %w", err)
+	case errors.Is(context.Cause(limited), errTimeout) && len(peeked.Messages) < want && peeked.Stopped == "":
+		peeked.Stopped = fmt.Sprintf("reading stopped after %s", model.ShortDuration(plan.Timeout))
+	}
+	return peeked, nil
+}
+
+var errTimeout = errors.New("the time for the peek is over")
+
+// look is one peek under way.
+type look struct {
+	source  *source
+	plan    model.PeekPlan
+	taken   []amqp.Delivery
+	bytes   int64 // of their bodies
+	stopped string
+}
+
+// take reads up to want messages, and keeps as many of them as MaxBytes allows.
+func (l *look) take(ctx context.Context, want int) error {
+	for total := 0; total < want && l.stopped == "" && ctx.Err() == nil; {
+		n := min(want-total, max(l.plan.Page, 1), model.MaxPage, firstPage)
+		if total > 0 {
+			mean := max(l.bytes/int64(len(l.taken)), 1)
+			n = min(want-total, max(l.plan.Page, 1), model.MaxPage, int(max((l.plan.MaxBytes-l.bytes)/mean, 1)))
+		}
+		if l.plan.Method == model.PeekStream {
+			n = min(want, max(l.plan.Page, 1), model.MaxPage) // a second consumer would begin at the first message again
+		}
+		taken, err := l.source.page(ctx, n, l.keep)
+		total += taken
+		if err != nil || taken < n || l.plan.Method == model.PeekStream {
+			return err
+		}
+		if l.bytes >= l.plan.MaxBytes && total < want {
+			l.full()
+		}
+	}
+	return nil
+}
+
+// keep takes a message in. Beyond MaxBytes it is only held until the end, like the others.
+func (l *look) keep(d *amqp.Delivery) {
+	if l.bytes >= l.plan.MaxBytes && len(l.taken) > 0 {
+		l.full()
+		return
+	}
+	l.bytes += int64(len(d.Body))
+	l.taken = append(l.taken, *d)
+}
+
+func (l *look) full() {
+	l.stopped = fmt.Sprintf("%sB are held", model.Size(l.plan.MaxBytes))
+}

@@ -1,0 +1,348 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+)
+
+const (
+	windowSize   = 1000             // publishes under way: what keeps a broker busy, and what is uncertain after a lost connection
+	confirmLimit = 30 * time.Second // without any confirm, although some are due
+	blockedLimit = 60 * time.Second // for an alarm of the broker to pass
+	cancelLimit  = 10 * time.Second // for the confirms under way, after the user cancelled
+)
+
+// window publishes messages on a connection of its own, as a broker in alarm stops reading from connections that publish, and
+// settles each when the broker has confirmed, refused or returned it.
+type window struct {
+	connection *amqp.Connection
+	wire       *wire
+	channel    *amqp.Channel
+	ledger     *ledger
+	moved      func(*flight) // gets what was confirmed and not returned; called in the order of publishing
+
+	slots   chan struct{} // one for each publish under way
+	sent    chan *flight  // in the order of publishing; as large as slots, so it never blocks
+	returns chan amqp.Return
+	closed  chan *amqp.Error
+	blocked chan amqp.Blocking
+	dead    chan struct{} // closed when nothing more can be published
+	over    chan struct{} // closed when everything is settled
+	known   map[string]bool
+
+	mu       sync.Mutex
+	idle     *sync.Cond
+	flying   []*flight   // from the oldest that is not settled on
+	failure  error       // why it is dead, in words
+	refusal  *amqp.Error // the broker's words when it closed the channel because of a publish
+	activity atomic.Int64
+}
+
+// flight is one message from its publish until it is settled.
+type flight struct {
+	tag        uint64 // of the original
+	message    *model.Message
+	publishing *model.Publishing
+	confirm    *amqp.DeferredConfirmation
+	sent       model.Fingerprint // of the message as it was published; worked out when something is returned
+	worked     bool
+	returned   string // the broker's words
+}
+
+// openWindow connects for publishing to a vhost.
+func openWindow(ctx context.Context, c *Client, vhost string, l *ledger, moved func(*flight)) (*window, error) {
+	connection, wire, err := c.dial(ctx, vhost, "dlxtop replay")
+	if err != nil {
+		return nil, err
+	}
+	w := &window{
+		connection: connection, wire: wire, ledger: l, moved: moved,
+		slots: make(chan struct{}, windowSize), sent: make(chan *flight, windowSize),
+		returns: make(chan amqp.Return, windowSize), // amqp091-go drops what nobody takes for 5 s
+		closed:  make(chan *amqp.Error, 1),
+		blocked: make(chan amqp.Blocking, 8),
+		dead:    make(chan struct{}), over: make(chan struct{}), known: map[string]bool{},
+	}
+	w.idle = sync.NewCond(&w.mu)
+	if w.channel, err = open(connection); err == nil {
+		if err = w.channel.Confirm(false); err != nil {
+			err = fmt.Errorf("ask for publisher confirms: %w", lost(err))
+		}
+	}
+	if err != nil {
+		_ = wire.Close()
+		return nil, err
+	}
+	w.channel.NotifyReturn(w.returns)
+	w.channel.NotifyClose(w.closed)
+	connection.NotifyBlocked(w.blocked)
+	w.touch()
+	go w.settle()
+	return w, nil
+}
+
+// publish publishes one message, or waits for room to do so. After an error nothing more can be published, and this one was not.
+func (w *window) publish(ctx context.Context, f *flight) error {
+	if err := w.take(ctx); err != nil {
+		return err
+	}
+	// The first message to an exchange goes alone: when the broker closes the channel for it, it is clear for which.
+	alone := !w.known[f.publishing.Exchange]
+	if alone {
+		w.quiet()
+	}
+	if err := w.send(f); err != nil {
+		<-w.slots
+		return err
+	}
+	if alone {
+		w.quiet()
+		w.known[f.publishing.Exchange] = true
+	}
+	return nil
+}
+
+func (w *window) take(ctx context.Context) error {
+	select {
+	case <-w.dead:
+		return w.why()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	default:
+	}
+	select {
+	case w.slots <- struct{}{}:
+		return nil
+	case <-w.dead:
+		return w.why()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (w *window) send(f *flight) error {
+	w.mu.Lock()
+	if len(w.flying) == 0 {
+		w.touch()
+	}
+	w.flying = append(w.flying, f) // before the publish: its return may come before the publish call returns
+	w.mu.Unlock()
+	p := f.publishing
+	var err error
+	if f.confirm, err = w.channel.PublishWithDeferredConfirm(p.Exchange, p.RoutingKey, true, false, publishingOf(p)); err == nil {
+		w.sent <- f
+		return nil
+	}
+	w.mu.Lock()
+	w.flying = w.flying[:len(w.flying)-1]
+	w.idle.Broadcast()
+	w.mu.Unlock()
+	w.die(nil)
+	return w.why()
+}
+
+// quiet waits until nothing is under way. The watch sees to it that this ends.
+func (w *window) quiet() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.flying) > 0 {
+		w.idle.Wait()
+	}
+}
+
+// settle waits for the oldest publish under way, again and again.
+func (w *window) settle() {
+	defer close(w.over)
+	for f := range w.sent {
+		<-f.confirm.Done() // a closed channel is the end of it, too
+		w.takeReturns()
+		w.touch()
+		switch {
+		case f.returned != "":
+			w.ledger.record(model.Returned, f.message, f.returned)
+		case f.confirm.Acked():
+			w.moved(f)
+		case !w.channel.IsClosed():
+			w.ledger.record(model.Refused, f.message, "the broker refused it (basic.nack): a queue that it reaches is full and rejects publishes, or cannot store it")
+		default:
+			w.settleClosed(f)
+		}
+		w.mu.Lock()
+		w.flying = w.flying[1:]
+		w.idle.Broadcast()
+		w.mu.Unlock()
+		<-w.slots
+	}
+}
+
+// settleClosed settles a message whose confirm did not come before the channel was closed. When the broker closed the channel
+// because of a publish, and only one was under way, that one is refused; else any of them may have gone through.
+func (w *window) settleClosed(f *flight) {
+	w.die(nil)
+	w.mu.Lock()
+	only, refusal := len(w.flying) == 1, w.refusal
+	w.mu.Unlock()
+	if only && refusal != nil {
+		w.ledger.record(model.Refused, f.message, "the broker refused it: "+words(refusal))
+		return
+	}
+	w.ledger.record(model.Unsure, f.message, "its publish was not confirmed before the channel was closed: it may be in both queues")
+}
+
+// takeReturns marks the messages whose returns have arrived. A return always arrives before the confirm of its message.
+func (w *window) takeReturns() {
+	for {
+		select {
+		case r, ok := <-w.returns:
+			if !ok {
+				w.returns = nil
+				return
+			}
+			w.match(&r)
+		default:
+			return
+		}
+	}
+}
+
+// match finds the message that was returned. Twins are interchangeable: they went to the same address.
+func (w *window) match(r *amqp.Return) {
+	reason := fmt.Sprintf("no queue took it: %s", model.Printable(r.ReplyText))
+	back := returnedAs(r)
+	fingerprint := model.FingerprintOf(&back)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var similar *flight
+	for _, f := range w.flying {
+		if f.returned != "" {
+			continue
+		}
+		p := f.publishing
+		if !f.worked {
+			f.sent = model.FingerprintOf(&model.Message{Exchange: p.Exchange, RoutingKey: p.RoutingKey, Properties: p.Properties, Headers: p.Headers, Body: p.Body})
+			f.worked = true
+		}
+		if f.sent == fingerprint {
+			f.returned = reason
+			return
+		}
+		// A broker may add headers and a timestamp to what comes in (message interceptors). Returns come in the order of publishing.
+		if similar == nil && p.Exchange == back.Exchange && p.RoutingKey == back.RoutingKey &&
+			p.Properties.MessageID == back.Properties.MessageID && string(p.Body) == string(back.Body) {
+			similar = f
+		}
+	}
+	if similar != nil {
+		similar.returned = reason
+		return
+	}
+	// Never seen, and to be sure that nothing is lost by it: none of those under way counts as moved.
+	for _, f := range w.flying {
+		if f.returned == "" {
+			f.returned = "the broker returned a message that could not be told from this one"
+		}
+	}
+}
+
+// watch ends what would hang: publishing without confirms, a broker in alarm, a cancelled execution. It runs until the window is
+// over.
+func (w *window) watch(ctx context.Context) {
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	var blockedAt, cancelledAt time.Time
+	var alarm string
+	blocked := w.blocked
+	for {
+		select {
+		case <-w.over:
+			return
+		case b, ok := <-blocked:
+			switch {
+			case !ok:
+				blocked = nil
+			case b.Active:
+				alarm, blockedAt = model.Printable(b.Reason), time.Now()
+				w.ledger.wait("the broker blocks publishers: " + alarm)
+			default:
+				alarm, blockedAt = "", time.Time{}
+				w.touch()
+				w.ledger.wait("")
+			}
+		case now := <-ticker.C:
+			if ctx.Err() != nil && cancelledAt.IsZero() {
+				cancelledAt = now
+			}
+			w.mu.Lock()
+			waiting := len(w.flying) > 0
+			w.mu.Unlock()
+			since := now.Sub(time.Unix(0, w.activity.Load()))
+			switch {
+			case !waiting:
+			case !cancelledAt.IsZero() && now.Sub(cancelledAt) > cancelLimit:
+				w.abort(fmt.Errorf("the broker did not confirm within %s after the end was asked for", model.ShortDuration(cancelLimit)))
+			case alarm != "" && now.Sub(blockedAt) > blockedLimit:
+				w.abort(fmt.Errorf("the broker blocks publishers (%s) for more than %s", alarm, model.ShortDuration(blockedLimit)))
+			case alarm == "" && since > confirmLimit:
+				w.abort(fmt.Errorf("the broker confirmed nothing for %s", model.ShortDuration(confirmLimit)))
+			}
+		}
+	}
+}
+
+func (w *window) touch() { w.activity.Store(time.Now().UnixNano()) }
+
+// abort ends the connection at once, whatever it waits for; what is under way becomes uncertain.
+func (w *window) abort(why error) {
+	w.die(why)
+	_ = w.wire.Close()
+}
+
+// die notes that nothing more can be published, and why: nil is what the broker said when it closed the channel. The first reason counts.
+func (w *window) die(why error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failure != nil {
+		return
+	}
+	if why == nil {
+		why = lost(amqp.ErrClosed)
+		select {
+		case e := <-w.closed: // nil when it was closed already
+			switch {
+			case e == nil:
+			case w.connection.IsClosed() || !e.Server:
+				why = lost(e)
+			default:
+				w.refusal = e
+				why = fmt.Errorf("the broker closed the channel for publishing: %s", words(e))
+			}
+		case <-time.After(time.Second):
+		}
+	}
+	w.failure = why
+	close(w.dead)
+}
+
+func (w *window) why() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failure
+}
+
+// finish waits until everything that was published is settled, and disconnects. The error is why it ended early, if it did.
+func (w *window) finish() error {
+	close(w.sent)
+	<-w.over
+	if !w.connection.IsClosed() {
+		_ = w.connection.CloseDeadline(time.Now().Add(closeLimit))
+	}
+	_ = w.wire.Close()
+	return w.why()
+}
