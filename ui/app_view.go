@@ -151,7 +151,7 @@ func (a app) freshness() string {
 	case now.Sub(p.readAt) > 2*p.interval+time.Second:
 		return s.Warning.Render("slow, " + age(now.Sub(p.readAt)) + " old")
 	}
-	return s.Good.Render("live " + age(p.interval))
+	return s.Good.Render("live " + model.ShortDuration(p.interval))
 }
 
 // tabLine names the screens and, at the right, the way to the one that is seen.

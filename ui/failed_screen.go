@@ -130,23 +130,29 @@ func failedRows(msg topologyMsg) []failedRow {
 }
 
 func (f failedScreen) View(width, height int) string {
-	s := f.env.styles
 	if len(f.list.table.all) == 0 {
 		return f.list.view(width, height, f.empty(width))
 	}
-	lines := []string{partition(s, "", f.list.table.position(), width)}
-	if r, ok := f.list.table.current(); ok {
-		lines = []string{partition(s, r.name, f.list.table.position(), width)}
-		for i, line := range wrap(model.Printable(r.Reason), width-16) {
-			name := ""
-			if i == 0 {
-				name = "why here"
-			}
-			lines = append(lines, "   "+s.Muted.Render(fit(name, 10, false, false))+line)
-		}
-	}
 	rows := f.list.rows(height, 3)
-	return f.list.view(width, rows, nil) + "\n" + block(lines, width, height-rows)
+	return f.list.view(width, rows, nil) + "\n" + block(f.detail(width), width, height-rows)
+}
+
+// detail tells why the queue at the cursor is a failed queue.
+func (f failedScreen) detail(width int) []string {
+	s := f.env.styles
+	r, ok := f.list.table.current()
+	if !ok {
+		return []string{partition(s, "", f.list.table.position(), width), "   " + s.Muted.Render("no queue at the cursor: move it")}
+	}
+	lines := []string{partition(s, r.name, f.list.table.position(), width)}
+	for i, line := range wrap(model.Printable(r.Reason), width-16) {
+		name := ""
+		if i == 0 {
+			name = "why here"
+		}
+		lines = append(lines, "   "+s.Muted.Render(fit(name, 10, false, false))+line)
+	}
+	return lines
 }
 
 func (f failedScreen) empty(width int) []string {

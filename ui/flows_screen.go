@@ -263,7 +263,10 @@ func partLines(s *Styles, parts []part, width int, full bool) []string {
 		line := "   " + s.Muted.Render(fit(p.role, 7, false, false)) + "  " + fit(p.name, names, false, true) + "  " +
 			p.ready.style.Render(fit(p.ready.text, readies, true, false)) + "  " + p.how.style.Render(fit(p.how.text, hows, false, true))
 		if !full {
-			lines = append(lines, line+"  "+s.Muted.Render(p.why))
+			if width-ansi.StringWidth(line) > 24 { // less than that says nothing
+				line += "  " + s.Muted.Render(p.why)
+			}
+			lines = append(lines, line)
 			continue
 		}
 		lines = append(lines, line)
@@ -292,7 +295,8 @@ func (f flowsScreen) empty(width int) []string {
 		"A flow is a worker's queue with the buffers whose messages expire into it through a dead-letter exchange, and the queues " +
 			"where its failures end.",
 		"",
-		"2 shows all queues. To see flows without a broker of your own, run: dlxtop demo",
+		"2 shows all queues.",
+		"To see flows without a broker of your own, run: dlxtop demo",
 	} {
 		if text == "" {
 			lines = append(lines, "")

@@ -20,12 +20,12 @@ const patience = 10 * time.Second
 
 // terminal is the real program in a terminal emulator.
 type terminal struct {
-	t        *testing.T
-	emulator *vt.SafeEmulator
-	program  *tea.Program
-	keys     *io.PipeWriter
-	ended    chan struct{}
-	err      error // of the program, once ended
+	t       *testing.T
+	glass   *glass
+	program *tea.Program
+	keys    *io.PipeWriter
+	ended   chan struct{}
+	err     error // of the program, once ended
 }
 
 // newTerminal runs the program in a terminal of this size, without colours unless adjust changes that.
@@ -37,15 +37,19 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 		f(&a)
 	}
 	keyboard, keys := io.Pipe()
-	term := &terminal{t: t, emulator: vt.NewSafeEmulator(width, height), keys: keys, ended: make(chan struct{})}
-	term.program = tea.NewProgram(a, tea.WithInput(keyboard), tea.WithOutput(term.emulator), tea.WithAltScreen(),
+	term := &terminal{t: t, glass: &glass{emulator: vt.NewEmulator(width, height)}, keys: keys, ended: make(chan struct{})}
+	term.program = tea.NewProgram(a, tea.WithInput(keyboard), tea.WithOutput(term.glass), tea.WithAltScreen(),
 		tea.WithoutSignals(), tea.WithFPS(120))
 	go func() {
 		defer close(term.ended)
 		_, term.err = term.program.Run()
 		a.env.work.end()
 	}()
-	go io.Copy(io.Discard, term.emulator) // a terminal's answers to questions: nobody reads them
+	drained := make(chan struct{})
+	go func() { // a terminal's answers to questions: nobody reads them, but they must go somewhere
+		defer close(drained)
+		_, _ = io.Copy(io.Discard, term.glass.emulator)
+	}()
 	term.program.Send(tea.WindowSizeMsg{Width: width, Height: height})
 	t.Cleanup(func() {
 		term.program.Quit()
@@ -55,7 +59,9 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 			t.Error("the program did not end")
 		}
 		keys.Close()
-		term.emulator.Close()
+		// Not emulator.Close, which races with its own Read.
+		_ = term.glass.emulator.InputPipe().(io.Closer).Close()
+		<-drained
 	})
 	return term
 }
@@ -81,12 +87,34 @@ const (
 )
 
 // screen is what stands on the screen, without the blanks at the ends of lines.
-func (term *terminal) screen() string {
-	lines := make([]string, term.emulator.Height())
+func (term *terminal) screen() string { return term.glass.text() }
+
+// glass is the emulator behind a lock of its own: vt.SafeEmulator hands out its cells unlocked.
+type glass struct {
+	mu       sync.Mutex
+	emulator *vt.Emulator
+}
+
+func (g *glass) Write(p []byte) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.emulator.Write(p)
+}
+
+func (g *glass) resize(width, height int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.emulator.Resize(width, height)
+}
+
+func (g *glass) text() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	lines := make([]string, g.emulator.Height())
 	for y := range lines {
 		var b strings.Builder
-		for x := 0; x < term.emulator.Width(); {
-			c := term.emulator.CellAt(x, y)
+		for x := 0; x < g.emulator.Width(); {
+			c := g.emulator.CellAt(x, y)
 			if c == nil || c.Width == 0 || c.Content == "" {
 				b.WriteByte(' ')
 				x++
@@ -150,7 +178,7 @@ func (term *terminal) cursorRow() string {
 }
 
 func (term *terminal) resize(width, height int) {
-	term.emulator.Resize(width, height)
+	term.glass.resize(width, height)
 	term.program.Send(tea.WindowSizeMsg{Width: width, Height: height})
 }
 
@@ -221,4 +249,16 @@ func (r *recorded) times() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.asked
+}
+
+// settle waits until everything that was pressed so far has been handled and drawn: the screen does not change for a while.
+func (term *terminal) settle() {
+	term.t.Helper()
+	last, since := "", time.Now()
+	term.awaitThat("stillness", func(screen string) bool {
+		if screen != last {
+			last, since = screen, time.Now()
+		}
+		return time.Since(since) > 150*time.Millisecond
+	})
 }

@@ -11,8 +11,7 @@ import (
 // helpScreen lists the keys that do something on the screen it was opened from.
 type helpScreen struct {
 	env    *env
-	about  string
-	groups []helpGroup
+	groups [3]helpGroup
 }
 
 type helpGroup struct {
@@ -25,8 +24,8 @@ func newHelpScreen(e *env, of screen) screen {
 		return h
 	}
 	k := e.keys
-	return helpScreen{env: e, about: of.Title(), groups: []helpGroup{
-		{"here", of.Keys()},
+	return helpScreen{env: e, groups: [3]helpGroup{
+		{"on " + of.Title(), of.Keys()},
 		{"moving", k.motions()},
 		{"everywhere", append(k.Screens[:len(k.Screens):len(k.Screens)],
 			k.NextScreen, k.PrevScreen, k.Palette, k.Pause, k.ReadNow, k.Help, k.Back, k.Quit, k.ForceQuit)},
@@ -52,37 +51,51 @@ func (h helpScreen) Keys() []key.Binding { return []key.Binding{describe(h.env.k
 func (h helpScreen) View(width, height int) string {
 	s := h.env.styles
 	columns := make([][]string, len(h.groups))
+	widths := make([]int, len(h.groups))
 	for i, g := range h.groups {
-		name := g.name
-		if i == 0 {
-			name = "on " + h.about
-		}
-		columns[i] = []string{s.Title.Render(name), ""}
-		for _, b := range g.bindings {
-			if b.Enabled() {
-				columns[i] = append(columns[i], s.Accent.Render(fit(b.Help().Key, 10, false, false))+" "+b.Help().Desc)
-			}
+		columns[i] = g.lines(s)
+		for _, line := range columns[i] {
+			widths[i] = max(widths[i], ansi.StringWidth(line))
 		}
 	}
-	each := (width - 3) / len(columns)
+	between := 8
+	if width < 100 {
+		between = 2
+	}
+	// The first group is the screen's own and has the longest words: it takes what the others leave.
+	widths[0] = min(max(widths[0], 30), width-4-widths[1]-widths[2]-2*between)
 	lines := []string{""}
-	for y := 0; ; y++ {
+	for y := range max(len(columns[0]), len(columns[1]), len(columns[2])) {
 		var b strings.Builder
-		some := false
-		for _, c := range columns {
+		b.WriteString("   ")
+		for i, c := range columns {
 			text := ""
 			if y < len(c) {
-				text, some = c[y], true
+				text = c[y]
 			}
-			b.WriteString(pad(ansi.Truncate(text, each-2, "…"), each))
+			b.WriteString(pad(text, widths[i]))
+			if i < len(columns)-1 {
+				b.WriteString(strings.Repeat(" ", between))
+			}
 		}
-		if !some {
-			break
-		}
-		lines = append(lines, "   "+b.String())
+		lines = append(lines, b.String())
 	}
-	lines = append(lines, "", "   "+s.Muted.Render("marks   ")+
-		s.Danger.Render(markError)+" messages are or will be lost   "+s.Warning.Render(markWarning)+" risky   "+
-		s.Accent.Render(markCursor)+" cursor   "+s.Chosen.Render(markChosen)+" selected   ? not known")
+	lines = append(lines, "", "   "+s.Danger.Render(markError)+" lost or will be   "+s.Warning.Render(markWarning)+" risky   "+
+		s.Accent.Render(markCursor)+" cursor   "+s.Chosen.Render(markChosen)+" selected   "+s.Muted.Render("?")+" not known")
 	return block(lines, width, height)
+}
+
+// lines are the group's name and its keys, aligned.
+func (g helpGroup) lines(s *Styles) []string {
+	keys := 0
+	for _, b := range g.bindings {
+		keys = max(keys, ansi.StringWidth(b.Help().Key))
+	}
+	lines := []string{s.Title.Render(g.name), ""}
+	for _, b := range g.bindings {
+		if b.Enabled() {
+			lines = append(lines, s.Accent.Render(fit(b.Help().Key, keys, false, false))+"  "+b.Help().Desc)
+		}
+	}
+	return lines
 }

@@ -111,10 +111,11 @@ func (t *table[K, T]) sortReverse() {
 	t.resort()
 }
 
+// resort shows the new order from its top: who sorts wants to see what is first now.
 func (t *table[K, T]) resort() {
 	t.order()
 	t.filter()
-	t.follow()
+	t.moveTo(0)
 }
 
 // order sorts all items by the chosen column, equals in the natural order.
