@@ -1,0 +1,53 @@
+package ui
+
+import (
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+)
+
+// BenchmarkFrame10kQueues draws the whole terminal with 10,000 queues, the cursor moved down by one each time: what a person
+// who holds a key down waits for.
+func BenchmarkFrame10kQueues(b *testing.B) {
+	for _, screen := range []string{"flows", "queues"} {
+		b.Run(screen, func(b *testing.B) {
+			a := frameOf(b, manyQueues(10_000), map[string]string{"flows": "1", "queues": "2"}[screen])
+			down := tea.KeyMsg{Type: tea.KeyDown}
+			for b.Loop() {
+				a, _ = a.Update(down)
+				_ = a.View()
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "ms/frame")
+		})
+	}
+}
+
+// BenchmarkPoll10kQueues takes over a poll with 10,000 queues: what keys wait for meanwhile.
+func BenchmarkPoll10kQueues(b *testing.B) {
+	snapshot := manyQueues(10_000)
+	a := frameOf(b, snapshot, "2")
+	t := a.(app).latest
+	for i := 0; b.Loop(); i++ {
+		b.StopTimer()
+		t.topology = model.NewTopology(later(snapshot, time.Duration(i)*time.Second, map[string]int64{"plain.00001.events": int64(i)}))
+		b.StartTimer()
+		a.(app).tabs[1].stack[0].Update(t)
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "ms/poll")
+}
+
+// frameOf is the program at 120 x 36 on a tab, after one poll.
+func frameOf(b *testing.B, snapshot *model.Snapshot, tab string) tea.Model {
+	b.Helper()
+	source := &recorded{snapshot: snapshot}
+	var a tea.Model = newApp(b.Context(), frozen(source))
+	a, _ = a.Update(tea.WindowSizeMsg{Width: 120, Height: 36})
+	a, cmd := a.Update(startMsg{})
+	a, _ = a.Update(cmd())
+	a, _ = a.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(tab)})
+	_ = a.View()
+	return a
+}
