@@ -82,25 +82,12 @@ func (s spans) fit(width int) spans {
 	return out
 }
 
-func (s spans) plain() string {
-	var b strings.Builder
-	for _, piece := range s {
-		b.WriteString(piece.text)
+// whole leaves out the last pieces when not all fit, rather than cutting one, and blank ones at the end. The first ones stay.
+func (s spans) whole(width, first int) spans {
+	for len(s) > first && (s.width() > width || strings.TrimSpace(s[len(s)-1].text) == "") {
+		s = s[:len(s)-1]
 	}
-	return b.String()
-}
-
-// render dresses a line and pads it to a width.
-func (s spans) render(styles *Styles, width int) string {
-	s = s.fit(width)
-	var b strings.Builder
-	for _, piece := range s {
-		b.WriteString(styles.tone(piece.tone).Render(piece.text))
-	}
-	if pad := width - s.width(); pad > 0 {
-		b.WriteString(strings.Repeat(" ", pad))
-	}
-	return b.String()
+	return s.fit(width)
 }
 
 // cell is one column of one row. A wide character has its text in its first cell; the others are covered.

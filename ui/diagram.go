@@ -27,6 +27,7 @@ const (
 	leastGap       = 6  // between two columns
 	longestGap     = 14 // what is left over makes gaps longer, but not longer than this
 	leastBox       = 24 // of a queue
+	listColumns    = 3  // of the short facts of a list's queues
 	listRows       = 5  // queues of a list that are shown at once
 	publishersWord = "publishers"
 )
@@ -91,7 +92,7 @@ func groupBlock(g group, cursor model.QueueRef) boxed {
 			b.border = toneAccent
 		}
 	}
-	facts := aligned(g.stations)
+	facts := aligned(g.stations, listColumns)
 	from := min(max(at-listRows/2, 0), max(len(g.stations)-listRows, 0))
 	to := min(from+listRows, len(g.stations))
 	for i := from; i < to; i++ {

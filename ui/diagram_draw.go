@@ -28,6 +28,9 @@ func (s *scene) draw(b placed) {
 	}
 	s.canvas.box(b.x, b.y, b.width, b.height(), b.title, b.border)
 	for i, l := range b.lines {
+		if b.list {
+			l = l.whole(b.width-4, 3)
+		}
 		s.canvas.line(b.x+2, b.y+1+i, l.fit(b.width-4))
 	}
 	for i, q := range b.queues {

@@ -26,7 +26,7 @@ func (d dots) step(paths []path) dots {
 		if p.arrow.id == "" || len(p.cells) == 0 {
 			continue
 		}
-		old := d[p.arrow.id]
+		old, running := d[p.arrow.id]
 		t := train{owed: old.owed}
 		for _, at := range old.at {
 			if at+1 < len(p.cells) {
@@ -34,7 +34,11 @@ func (d dots) step(paths []path) dots {
 			}
 		}
 		if rate := p.arrow.rate.Or(0); rate > 0 {
-			t.owed += min(rate/dotsPerSecond, 1)
+			step := min(rate/dotsPerSecond, 1)
+			if !running {
+				t.owed = 1 - step // the first one starts at once
+			}
+			t.owed += step
 			if t.owed >= 1 {
 				t.at = append(t.at, 0)
 				t.owed--

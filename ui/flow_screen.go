@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
 )
@@ -189,7 +190,7 @@ func (s flowScreen) View(width, height int) string {
 		return block([]string{"", "   " + styles.Muted.Render(words)}, width, height)
 	}
 	sc := s.scene(width, height)
-	below := s.captionLines(width)
+	below := s.captionLines(width, height)
 	if s.gone {
 		below = append([]string{" " + styles.Danger.Render(markError+" this flow is no more: this is how it was last")}, below...)
 	}
@@ -206,12 +207,11 @@ func (s flowScreen) View(width, height int) string {
 	}
 	lines = append(lines, "")
 	lines = append(lines, below...)
-	room := height - len(lines) - 1
-	findings := s.findingLines(width, max(room-leastLog-1, room/findingsShare))
+	room := height - len(lines)
+	log := min(len(s.log)+2, leastLog+1)
+	findings := s.findingLines(width, max(room-log-1, room/findingsShare))
 	lines = append(lines, findings...)
-	if len(findings) > 0 {
-		lines = append(lines, "")
-	}
+	lines = append(lines, "")
 	lines = append(lines, s.logLines(width, height-len(lines))...)
 	return block(lines, width, height)
 }
@@ -233,7 +233,7 @@ func (s flowScreen) scene(width, height int) *scene {
 }
 
 // captionLines tell what the queue under the cursor is, and why dlxtop thinks so.
-func (s flowScreen) captionLines(width int) []string {
+func (s flowScreen) captionLines(width, height int) []string {
 	styles := s.env.styles
 	var reason string
 	for _, b := range s.flow.Buffers {
@@ -250,17 +250,25 @@ func (s flowScreen) captionLines(width int) []string {
 		}
 	}
 	var lines []string
-	for i, l := range wrap(model.Printable(s.cursor.Name)+"  "+model.Printable(reason), width-4) {
+	words := wrap(model.Printable(s.cursor.Name)+"  "+model.Printable(reason), width-4)
+	if most := captionRows(height); len(words) > most {
+		words = append(words[:most-1:most-1], ansi.Truncate(words[most-1], width-6, "")+" …")
+	}
+	for i, l := range words {
 		mark := "   "
 		if i == 0 {
 			mark = " " + styles.Accent.Render(markCursor) + " "
 		}
-		if i == 2 {
-			break
-		}
 		lines = append(lines, mark+styles.Muted.Render(l))
 	}
 	return lines
+}
+
+func captionRows(height int) int {
+	if height < splitHeight {
+		return 1
+	}
+	return 2
 }
 
 // findingLines are the flow's findings, the worst first, with the remedy of the first.
@@ -281,15 +289,14 @@ func (s flowScreen) findingLines(width, room int) []string {
 				lines = append(lines, "   "+l)
 			}
 		}
-		if len(lines) > room && i > 0 || len(lines) >= room && i < len(s.own)-1 {
-			if room < 1 {
-				return nil
-			}
-			lines = lines[:min(len(lines), room-1)]
-			return append(lines, "   "+styles.Muted.Render("all "+plural(len(s.own), "finding")+": "+s.env.keys.Screens[3].Help().Key+" Findings"))
-		}
 	}
-	return lines[:min(len(lines), max(room, 0))]
+	if len(lines) <= room {
+		return lines
+	}
+	if room < 2 {
+		return nil
+	}
+	return append(lines[:room-1], "   "+styles.Muted.Render("… "+s.env.keys.Screens[3].Help().Key+" Findings tells the rest"))
 }
 
 // logLines are the newest movements.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"strings"
 	"time"
 
 	"dlxtop/model"
@@ -15,11 +16,15 @@ func (b *pictureBuilder) trend(ref model.QueueRef) span {
 		return span{}
 	}
 	values := b.history.ready(b.now, trendCells, ref)
-	some := false
+	const least = 3 // known values: fewer are no trend
+	known, some := 0, false
 	for _, v := range values {
+		if v >= 0 {
+			known++
+		}
 		some = some || v > 0
 	}
-	if !some {
+	if !some || known < least {
 		return span{}
 	}
 	return span{sparkline(values), toneMuted}
@@ -105,10 +110,7 @@ func (b *pictureBuilder) bufferStation(buffer model.Buffer) station {
 	}
 	ready, due, trend := readyWords(q, toneStrong), b.headDue(buffer, q), b.trend(buffer.Queue)
 	s.facts = facts(spans{{wait, toneText}, {source, toneMuted}}, spans{ready, trend}, spans{due}, b.extras(q))
-	if due.text == "" {
-		due.text = "empty"
-		due.tone = toneMuted
-	}
+	due.text = strings.Replace(due.text, "head due in ", "due ", 1)
 	s.short = append(spans{ready, due, {wait, toneText}, trend}, b.extras(q)...)
 	return s
 }

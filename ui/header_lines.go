@@ -15,6 +15,7 @@ import (
 const (
 	valueLimit = 2000 // characters of one header's value that are shown
 	valueDepth = 6    // tables in tables that are shown
+	treeLimit  = 500  // lines of headers that are shown
 )
 
 // named is one line of a list of names and values.
@@ -60,8 +61,8 @@ func propertyLines(m *model.Message) []named {
 	return lines
 }
 
-// tableLines are the entries of a table, sorted by name. x-death comes last: it is long, and the story tells it.
-func tableLines(t model.Table) []named {
+// tableNames are the names of a table in order. x-death comes last: it is long, and the story tells it.
+func tableNames(t model.Table) []string {
 	names := make([]string, 0, len(t))
 	for name := range t {
 		names = append(names, name)
@@ -75,9 +76,53 @@ func tableLines(t model.Table) []named {
 		}
 		return strings.Compare(a, b)
 	})
+	return names
+}
+
+// tableLines are the entries of a table, each on one line.
+func tableLines(t model.Table) []named {
+	names := tableNames(t)
 	lines := make([]named, 0, len(names))
 	for _, name := range names {
 		lines = append(lines, named{model.Printable(name), valueText(t[name])})
+	}
+	return lines
+}
+
+// treeLines are the entries of a table with tables in it opened up, indented: "x-death" and below it "1  count 3".
+func treeLines(t model.Table) []named {
+	var lines []named
+	var add func(name string, v any, depth int)
+	add = func(name string, v any, depth int) {
+		if len(lines) >= treeLimit {
+			return
+		}
+		indent := strings.Repeat("  ", depth)
+		switch v := v.(type) {
+		case model.Table:
+			if depth < valueDepth && len(v) > 0 {
+				lines = append(lines, named{indent + name, ""})
+				for _, inner := range tableNames(v) {
+					add(model.Printable(inner), v[inner], depth+1)
+				}
+				return
+			}
+		case []any:
+			if depth < valueDepth && slices.ContainsFunc(v, func(e any) bool { _, ok := e.(model.Table); return ok }) {
+				lines = append(lines, named{indent + name, ""})
+				for i, e := range v {
+					add(strconv.Itoa(i+1), e, depth+1)
+				}
+				return
+			}
+		}
+		lines = append(lines, named{indent + name, valueText(v)})
+	}
+	for _, name := range tableNames(t) {
+		add(model.Printable(name), t[name], 0)
+	}
+	if len(lines) >= treeLimit {
+		lines = append(lines, named{"…", "not all headers are shown"})
 	}
 	return lines
 }

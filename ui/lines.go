@@ -62,7 +62,7 @@ func framed(s *Styles, title string, lines []string, width int) string {
 	title = ansi.Truncate(title, inner-2, "…")
 	out := make([]string, 0, len(lines)+2)
 	out = append(out, s.Border.Render("╭ ")+s.Title.Render(title)+
-		s.Border.Render(" "+strings.Repeat("─", max(0, inner-1-ansi.StringWidth(title)))+"╮"))
+		s.Border.Render(" "+strings.Repeat("─", max(0, inner-ansi.StringWidth(title)))+"╮"))
 	for _, line := range lines {
 		out = append(out, s.Border.Render("│ ")+pad(line, inner)+s.Border.Render(" │"))
 	}

@@ -43,11 +43,12 @@ type detailLines struct {
 
 func newMessageDetail() messageDetail { return messageDetail{drawn: &detailLines{}} }
 
-// show turns to a message: another one starts at its top.
-func (d *messageDetail) show(id messageID) {
+// top is the first line of a pane that is seen: another message than the one that was scrolled starts at its top.
+func (d *messageDetail) top(id messageID, p pane) int {
 	if d.of != id {
-		d.of, d.scroll = id, [paneCount]int{}
+		return 0
 	}
+	return min(d.scroll[p], max(len(d.drawn.lines[p])-d.drawn.height, 0))
 }
 
 // next goes to the next pane; from the last one to the table when there is one beside it.
@@ -60,10 +61,13 @@ func (d *messageDetail) next(step int, table bool) {
 	d.focus = first + pane(((int(d.focus-first)+step)%n+n)%n)
 }
 
-// move scrolls the pane in focus.
-func (d *messageDetail) move(lines int) {
+// move scrolls the pane in focus, which shows this message.
+func (d *messageDetail) move(id messageID, lines int) {
+	if d.of != id {
+		d.of, d.scroll = id, [paneCount]int{}
+	}
 	most := max(len(d.drawn.lines[d.focus])-d.drawn.height, 0)
-	d.scroll[d.focus] = min(max(d.scroll[d.focus]+lines, 0), most)
+	d.scroll[d.focus] = min(max(d.top(id, d.focus)+lines, 0), most)
 }
 
 // view draws the panes of a message into width x height: a head with their names, and their lines.
@@ -87,8 +91,7 @@ func (d *messageDetail) view(s *Styles, r *messageRow, queue model.QueueRef, wid
 		parts := make([]string, len(panes))
 		for i, p := range panes {
 			text := ""
-			top := min(d.scroll[p], max(len(d.drawn.lines[p])-(height-1), 0))
-			if at := top + y; at < len(d.drawn.lines[p]) {
+			if at := d.top(r.id, p) + y; at < len(d.drawn.lines[p]) {
 				text = d.drawn.lines[p][at]
 			}
 			parts[i] = pad(text, widths[p])
@@ -123,10 +126,10 @@ func (d *messageDetail) head(s *Styles, r *messageRow, p pane, focus bool, width
 	}
 	about := ""
 	if p == paneBody {
-		about = strings.TrimSpace(model.Printable(r.message.Properties.ContentType) + "  " + model.Size(int64(r.message.BodyBytes)))
+		about = strings.TrimSpace(model.Printable(r.message.Properties.ContentType) + "  " + model.Size(int64(r.message.BodyBytes)) + "B")
 	}
 	if lines := d.drawn.lines[p]; focus && len(lines) > d.drawn.height && d.drawn.height > 0 {
-		about = strings.TrimSpace(about + "  " + count(int64(min(d.scroll[p]+d.drawn.height, len(lines)))) + "/" + count(int64(len(lines))))
+		about = strings.TrimSpace(about + "  " + count(int64(min(d.top(r.id, p)+d.drawn.height, len(lines)))) + "/" + count(int64(len(lines))))
 	}
 	if about == "" {
 		return name
@@ -215,18 +218,19 @@ func headerLines(s *Styles, m *model.Message, width int) []string {
 				lines = append(lines, s.Accent.Render(n.name)+"  "+n.value)
 				continue
 			}
+			indent := strings.Repeat(" ", min(len(n.name)-len(strings.TrimLeft(n.name, " "))+2, width/2))
 			for _, l := range hardWrap(n.name, width) {
 				lines = append(lines, s.Accent.Render(l))
 			}
-			for _, l := range hardWrap(n.value, width-2) {
-				lines = append(lines, "  "+l)
+			for _, l := range hardWrap(n.value, width-len(indent)) {
+				lines = append(lines, indent+l)
 			}
 		}
 	}
 	add(propertyLines(m))
 	if len(m.Headers) > 0 {
 		lines = append(lines, "")
-		add(tableLines(m.Headers))
+		add(treeLines(m.Headers))
 	} else {
 		lines = append(lines, "", s.Muted.Render("no headers"))
 	}

@@ -17,6 +17,7 @@ type messageID struct {
 type messageRow struct {
 	id      messageID
 	message *model.Message
+	key     string // the first routing key that it tells of
 	failure string
 	deaths  string
 	since   time.Time // when it was published, as far as it tells; zero: it does not
@@ -45,6 +46,7 @@ func messageRows(messages []model.Message, queue model.QueueRef) []*messageRow {
 		}
 		if story := m.Story(queue); len(story) > 0 {
 			row.since, row.exact = story[0].Time, story[0].TimeExact
+			row.key = model.Printable(story[0].Detail)
 		}
 		rows[i] = row
 	}
@@ -95,12 +97,12 @@ func newMessageTable(e *env) table[messageID, *messageRow] {
 			},
 		},
 		column[*messageRow]{
-			title: "ROUTING KEY", width: 12, max: 34, flex: 2, middle: true,
-			cell:    func(r *messageRow) field { return field{model.Printable(r.message.RoutingKey), s.Text} },
-			compare: func(a, b *messageRow) int { return cmp.Compare(a.message.RoutingKey, b.message.RoutingKey) },
+			title: "ROUTING KEY", width: 12, max: 24, flex: 1, middle: true,
+			cell:    func(r *messageRow) field { return field{r.key, s.Text} },
+			compare: func(a, b *messageRow) int { return cmp.Compare(a.key, b.key) },
 		},
 		column[*messageRow]{
-			title: "DEATHS", width: 11, max: 24, flex: 1,
+			title: "DEATHS", width: 11, max: 18, flex: 1,
 			cell: func(r *messageRow) field {
 				if r.message.DeathsError != "" {
 					return field{markWarning + " " + r.deaths, s.Warning}
@@ -110,17 +112,17 @@ func newMessageTable(e *env) table[messageID, *messageRow] {
 			compare: func(a, b *messageRow) int { return cmp.Compare(a.message.DeathCount(), b.message.DeathCount()) }, most: true,
 		},
 		column[*messageRow]{
-			title: "FAILURE", width: 16, max: 60, flex: 4,
+			title: "FAILURE", width: 16, max: 70, flex: 6,
 			cell:    func(r *messageRow) field { return field{r.failure, s.Text} },
 			compare: func(a, b *messageRow) int { return cmp.Compare(a.failure, b.failure) },
 		},
 		column[*messageRow]{
-			title: "SIZE", width: 5, right: true, drop: 2,
+			title: "SIZE", width: 5, right: true, drop: 1,
 			cell:    func(r *messageRow) field { return field{model.Size(int64(r.message.BodyBytes)), s.Muted} },
 			compare: func(a, b *messageRow) int { return cmp.Compare(a.message.BodyBytes, b.message.BodyBytes) }, most: true,
 		},
 		column[*messageRow]{
-			title: "BODY", width: 12, flex: 4, drop: 1,
+			title: "BODY", width: 20, flex: 3, drop: 2,
 			cell: func(r *messageRow) field { return field{r.body(), s.Muted} },
 		},
 	)

@@ -26,6 +26,8 @@ func (s messagesScreen) Busy() bool { return s.dialog.busy() }
 // settle takes out of the table what is no longer in the queue: what the account says, and nothing that it leaves open.
 func (s *messagesScreen) settle() {
 	a := &s.dialog.account
+	s.settled = s.env.now()
+	s.taken += a.Moved + a.Dropped
 	stayed := map[model.Fingerprint]int{}
 	told := 0
 	for _, p := range a.Problems {

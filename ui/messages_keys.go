@@ -68,6 +68,10 @@ func (s messagesScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 func (s messagesScreen) paneKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	k := s.env.keys
 	page := max(s.detail.drawn.height, 1)
+	var id messageID
+	if row, ok := s.table.current(); ok {
+		id = row.id
+	}
 	switch {
 	case is(msg, k.NextPane):
 		s.detail.next(1, !s.zoomed)
@@ -82,21 +86,21 @@ func (s messagesScreen) paneKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	case is(msg, k.Later):
 		s.table.moveTo(s.table.index + 1)
 	case is(msg, k.Up):
-		s.detail.move(-1)
+		s.detail.move(id, -1)
 	case is(msg, k.Down):
-		s.detail.move(1)
+		s.detail.move(id, 1)
 	case is(msg, k.HalfUp):
-		s.detail.move(-page / 2)
+		s.detail.move(id, -page/2)
 	case is(msg, k.HalfDown):
-		s.detail.move(page / 2)
+		s.detail.move(id, page/2)
 	case is(msg, k.PageUp):
-		s.detail.move(-page)
+		s.detail.move(id, -page)
 	case is(msg, k.PageDown):
-		s.detail.move(page)
+		s.detail.move(id, page)
 	case is(msg, k.Top):
-		s.detail.move(-1 << 30)
+		s.detail.move(id, -1<<30)
 	case is(msg, k.Bottom):
-		s.detail.move(1 << 30)
+		s.detail.move(id, 1<<30)
 	}
 	return s, nil
 }
@@ -153,9 +157,9 @@ func (s messagesScreen) act(operation model.Operation, choose func() ([]*message
 
 // leftBehind is how many messages of the queue were not read, as far as is known.
 func (s messagesScreen) leftBehind() int64 {
-	ready := s.peeked.Depth.Or(0)
-	if q, ok := s.topology.Queue(s.queue); ok {
-		ready = q.Ready.Or(ready)
+	ready := s.peeked.Depth.Or(0) - int64(s.taken)
+	if now, newer := s.newerCount(); newer {
+		ready = now
 	}
 	return max(ready-int64(len(s.rows)), 0)
 }

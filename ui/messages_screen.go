@@ -33,7 +33,9 @@ type messagesScreen struct {
 	failed  error          // of the last look
 	peeked  model.Peeked   // of the last look that worked
 	rows    []*messageRow
-	unclear string // why the table may show messages that are gone; "" when it does not
+	taken   int       // messages that actions took out of the queue since
+	settled time.Time // when the last action ended
+	unclear string    // why the table may show messages that are gone; "" when it does not
 
 	table   table[messageID, *messageRow]
 	filter  messageFilter
@@ -132,7 +134,7 @@ func (s messagesScreen) looked(msg peekedMsg) (screen, tea.Cmd) {
 	if msg.err != nil {
 		return s, nil
 	}
-	s.peeked, s.rows, s.unclear = msg.peeked, msg.rows, ""
+	s.peeked, s.rows, s.unclear, s.taken = msg.peeked, msg.rows, "", 0
 	var cmd tea.Cmd
 	s.filter, cmd = s.filter.apply(s.env, s.rows)
 	s.table.match = s.filter.match()

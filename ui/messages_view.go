@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
 )
@@ -11,7 +14,8 @@ import (
 const (
 	splitHeight  = 26 // from this height on the detail stands below the table
 	leastDetail  = 9
-	detailOfEach = 2 // of so many parts of the height the detail gets one
+	countsLag    = 5 * time.Second // counts of the management API may be this old
+	detailOfEach = 2               // of so many parts of the height the detail gets one
 )
 
 func (s messagesScreen) View(width, height int) string {
@@ -42,7 +46,6 @@ func (s messagesScreen) page(width, height int) string {
 	row, current := s.table.current()
 	switch {
 	case s.zoomed && current:
-		s.detail.show(row.id)
 		lines = append(lines, s.place(row, width))
 		lines = append(lines, s.detail.view(s.env.styles, row, s.queue, width, rest-1)...)
 		return block(lines, width, height)
@@ -54,7 +57,6 @@ func (s messagesScreen) page(width, height int) string {
 			lines = append(lines, s.env.styles.Muted.Render("   no message is under the cursor"))
 			return block(lines, width, height)
 		}
-		s.detail.show(row.id)
 		lines = append(lines, s.detail.view(s.env.styles, row, s.queue, width, detail)...)
 		return block(lines, width, height)
 	}
@@ -132,6 +134,9 @@ func (s messagesScreen) headLine(width int) string {
 		if chosen := len(s.table.chosen); chosen > 0 {
 			left = append(left, styles.Chosen.Render(markChosen+" "+count(int64(chosen))+" selected"))
 		}
+		if s.taken > 0 {
+			left = append(left, count(int64(s.taken))+" gone since")
+		}
 		seen := "read " + age(max(s.env.now().Sub(s.peeked.TakenAt), 0)) + " ago"
 		if now, changed := s.readyNow(); changed {
 			left = append(left, styles.Warning.Render(seen+", now "+count(now)))
@@ -148,21 +153,26 @@ func (s messagesScreen) headLine(width int) string {
 	return spread(strings.Join(left, "   "), right, width)
 }
 
-// readyNow is what the queue holds by the newest poll, and whether that differs from what is shown.
-func (s messagesScreen) readyNow() (int64, bool) {
+// newerCount is what the queue holds by the newest poll, when that is newer than what is shown.
+func (s messagesScreen) newerCount() (int64, bool) {
 	if s.topology == nil {
 		return 0, false
 	}
 	q, ok := s.topology.Queue(s.queue)
-	if !ok {
+	if !ok || q.CountedAt.Before(s.peeked.TakenAt) || q.CountedAt.Before(s.settled.Add(countsLag)) {
 		return 0, false
 	}
-	now, known := q.Ready.Get()
-	if !known || q.CountedAt.Before(s.peeked.TakenAt) {
+	return q.Ready.Get()
+}
+
+// readyNow is what the queue holds now, and whether that differs from what is shown.
+func (s messagesScreen) readyNow() (int64, bool) {
+	now, newer := s.newerCount()
+	if !newer {
 		return 0, false
 	}
 	if s.more() {
-		return now, now != s.peeked.Depth.Or(now)
+		return now, now != s.peeked.Depth.Or(now)-int64(s.taken)
 	}
 	return now, now != int64(len(s.rows))
 }
@@ -173,9 +183,12 @@ func (s messagesScreen) costLine(width int) string {
 	if plan.Method == "" {
 		return strings.Repeat(" ", width)
 	}
-	words := " read with " + string(plan.Method)
+	words := " cost of looking: none"
 	if plan.Cost != "" {
-		words += ", which costs: " + model.Printable(plan.Cost)
+		words = " cost of looking: " + model.Printable(plan.Cost)
+	}
+	if words += "  (" + string(plan.Method) + ")"; ansi.StringWidth(words) > width {
+		words = strings.TrimSuffix(words, "  ("+string(plan.Method)+")")
 	}
 	return pad(s.env.styles.Muted.Render(words), width)
 }

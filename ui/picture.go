@@ -25,11 +25,11 @@ type station struct {
 	tone  tone           // of the name
 }
 
-// aligned are the short facts of stations, their columns below each other.
-func aligned(stations []station) []spans {
+// aligned are the first columns of the short facts of stations, each below the same of the others.
+func aligned(stations []station, columns int) []spans {
 	var widths []int
 	for _, s := range stations {
-		for i, piece := range s.short {
+		for i, piece := range s.short[:min(len(s.short), columns)] {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
@@ -38,7 +38,7 @@ func aligned(stations []station) []spans {
 	}
 	lines := make([]spans, len(stations))
 	for n, s := range stations {
-		for i, piece := range s.short {
+		for i, piece := range s.short[:min(len(s.short), columns)] {
 			text := fit(piece.text, widths[i], i == 0, false)
 			if i > 0 && widths[i] > 0 {
 				text = "  " + text

@@ -128,7 +128,7 @@ func (d *planDialog) keys() []key.Binding {
 	var keys []key.Binding
 	switch d.state {
 	case dialogAsking:
-		if d.forbidden() == "" {
+		if d.ready() {
 			keys = append(keys, describe(k.Confirm, string(d.operation)))
 		}
 		if len(d.modes) > 1 {

@@ -30,6 +30,9 @@ type railLoop struct {
 	depth int // 0 is nearest to the rail
 }
 
+// railColumns are the columns of the short facts that a rail shows, where they fit.
+const railColumns = 5
+
 // sideStep is how far a station beside the rail is from it.
 const sideStep = 3
 
@@ -107,14 +110,14 @@ func (s *scene) railRow(r railRow, y, rail, facts int, cursor model.QueueRef) {
 	if r.queue.Name != "" && r.queue == cursor {
 		c.put(x, y, markCursor, toneAccent)
 	}
-	c.line(facts, y, r.facts.fit(max(c.width-facts, 1)))
+	c.line(facts, y, r.facts.whole(max(c.width-facts, 1), 1))
 }
 
 // railRows puts the stations of a picture in order.
 func railRows(p *picture) []railRow {
 	b := railBuilder{facts: map[model.QueueRef]spans{}}
 	stations := p.stations()
-	for i, facts := range aligned(stations) {
+	for i, facts := range aligned(stations, railColumns) {
 		b.facts[stations[i].queue] = facts
 	}
 	loopTo := -1

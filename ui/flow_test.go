@@ -1,0 +1,136 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"dlxtop/model"
+)
+
+func onFlow(t *testing.T, o Options, name string, width, height int) *terminal {
+	t.Helper()
+	return newTerminal(t, o, width, height, func(a *app) {
+		a.tabs[0].stack = append(a.tabs[0].stack, newFlowScreen(a.env, ref(name)))
+	})
+}
+
+func TestFlowGolden(t *testing.T) {
+	for _, worker := range []string{"ucenter@user", "worker-queue", "RetryQueue"} {
+		t.Run(worker, func(t *testing.T) {
+			atSizes(t, func(t *testing.T, width, height int) {
+				o, _, _ := failedOptions(47)
+				term := onFlow(t, o, worker, width, height)
+				term.await("MOVED BETWEEN POLLS")
+				term.golden()
+			})
+		})
+	}
+}
+
+// movedBroker is a broker and the same one two seconds later, when messages had passed.
+func movedBroker() (before, after *model.Snapshot) {
+	before = recording(
+		exchange("direct", "out.exchange"), exchange("direct", "dlx.exchange"),
+		queue("buffer-queue", ttl(5000), dlx("dlx.exchange"), deadKey("k"), ready(25)), bind("out.exchange", "o", "buffer-queue"),
+		queue("worker-queue", consumers(1)), bind("dlx.exchange", "k", "worker-queue"),
+	)
+	after = later(before, 2*time.Second, map[string]int64{"buffer-queue": 20})
+	for i := range after.Queues {
+		if q := &after.Queues[i]; q.Name == "worker-queue" {
+			q.Acked = model.Some[int64](5)
+		}
+	}
+	return before, after
+}
+
+func TestFlowMoves(t *testing.T) {
+	before, after := movedBroker()
+	source := &recorded{snapshot: before}
+	c := newClock()
+	o := Options{Source: source, Broker: newRecordedBroker(c), Now: c.now, Interval: time.Hour}
+	term := onFlow(t, o, "worker-queue", 120, 36)
+	term.await("25 ready", "nothing moved while this is open")
+	if strings.Contains(term.screen(), markDot) {
+		t.Errorf("dots move though nothing does:\n%s", term.screen())
+	}
+	source.tell(after)
+	term.press(keyCtrlR)
+	term.await("5 left buffer-queue, 5 arrived in worker-queue, 5 left worker-queue", "2.5/s", markDot)
+}
+
+func TestFlowLeadsNowhere(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		s := recording(
+			queue("wait", ttl(30_000), dlx("gone.exchange"), deadKey("k"), ready(3)),
+			exchange("direct", "x"), queue("wait.retry", ttl(10_000), dlx("x"), deadKey("w"), ready(1)),
+			queue("work", consumers(1)), bind("x", "w", "work"),
+		)
+		c := newClock()
+		msg := topologyMsg{topology: model.NewTopology(s)}
+		msg.findings = msg.topology.Findings()
+		flow := model.Flow{Name: "work", VHost: "/", Worker: model.Member{Queue: ref("work")}, Buffers: []model.Buffer{
+			{Member: model.Member{Queue: ref("wait")}, Role: model.DelayedBuffer, DLX: "gone.exchange", TTL: model.Some(30 * time.Second)},
+			{Member: model.Member{Queue: ref("wait.retry")}, Role: model.RetryBuffer, DLX: "x", Targets: []model.QueueRef{ref("work")}},
+		}}
+		p := flowPicture(&flow, msg, c.now())
+		sc, ok := wideLayout(p, width, ref("work"))
+		if !ok {
+			sc = railLayout(p, width, ref("work"))
+		}
+		text := strings.Join(sc.canvas.render(newStyles(false), 0, sc.canvas.height), "\n")
+		if !strings.Contains(text, markError) || !strings.Contains(text, "gone.exchange") {
+			t.Errorf("the dead end is not told:\n%s", text)
+		}
+	})
+}
+
+func TestFlowCursor(t *testing.T) {
+	o, _, _ := failedOptions(4)
+	term := onFlow(t, o, "ucenter@user", 120, 36)
+	term.await("▸ ucenter@user ")
+	term.press(keyTab)
+	term.await("▸ ucenter@user@retry ")
+	term.press("j")
+	term.await("▸ ucenter@user@failed ")
+	term.press(keyTab)
+	term.await("▸ ucenter@user ")
+	term.press("f")
+	term.await("4 messages", "ucenter@user › ucenter@user@failed")
+	term.press("q")
+	term.await("MOVED BETWEEN POLLS")
+	term.press(keyTab, keyEnter)
+	term.await("ucenter@user › ucenter@user@retry")
+}
+
+func TestFlowVanishes(t *testing.T) {
+	o, _, _ := failedOptions(4)
+	o.Interval = 10 * time.Millisecond
+	term := onFlow(t, o, "ucenter@user", 80, 24)
+	term.await("ucenter@user@retry")
+	o.Source.(*recorded).tell(recording(queue("another")))
+	term.await("this flow is no more", "ucenter@user@retry")
+}
+
+func TestFlowWithManyBuffers(t *testing.T) {
+	parts := []told{exchange("direct", "back"), queue("work", consumers(1)), bind("back", "work", "work"), queue("work.failed", ready(3)), queue("work.dead", ready(1))}
+	for i := range 30 {
+		parts = append(parts, queue(fmt.Sprintf("work.delay.%02d", i), ttl(int64(i+1)*1000), dlx("back"), deadKey("work"), ready(int64(i))))
+	}
+	atSizes(t, func(t *testing.T, width, height int) {
+		c := newClock()
+		o := Options{Source: &recorded{snapshot: recording(parts...)}, Broker: newRecordedBroker(c), Now: c.now}
+		term := onFlow(t, o, "work", width, height)
+		term.await("MOVED BETWEEN POLLS")
+		term.press("g")
+		term.await("▸ work.delay.00")
+		for range 29 {
+			term.press("j")
+		}
+		term.await("▸ work.delay.29")
+		term.press("G")
+		term.await("▸ work.failed  failed queue")
+		term.golden()
+	})
+}

@@ -1,0 +1,386 @@
+package ui
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"dlxtop/model"
+)
+
+// onQueue runs the program with a queue's messages open.
+func onQueue(t *testing.T, o Options, name string, width, height int, adjust ...func(*app)) *terminal {
+	t.Helper()
+	open := func(a *app) { a.tabs[0].stack = append(a.tabs[0].stack, newMessagesScreen(a.env, ref(name))) }
+	return newTerminal(t, o, width, height, append([]func(*app){open}, adjust...)...)
+}
+
+const failedQueue = "ucenter@user@failed"
+
+func failedOptions(n int) (Options, *recordedBroker, *clock) {
+	c := newClock()
+	b := failing(c, n)
+	s := later(busyBroker(), 0, map[string]int64{failedQueue: int64(n)})
+	return Options{Source: &recorded{snapshot: s}, Broker: b, Title: "prod", Now: c.now}, b, c
+}
+
+// atSizes runs a test at the sizes that everything must fit.
+func atSizes(t *testing.T, test func(t *testing.T, width, height int)) {
+	for _, size := range []struct{ width, height int }{{120, 36}, {80, 24}} {
+		t.Run(fmt.Sprintf("%dx%d", size.width, size.height), func(t *testing.T) { test(t, size.width, size.height) })
+	}
+}
+
+func TestMessagesGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		o, _, _ := failedOptions(47)
+		term := onQueue(t, o, failedQueue, width, height)
+		term.await("47 messages")
+		term.golden()
+	})
+}
+
+func TestMessageDetailGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		o, _, _ := failedOptions(47)
+		term := onQueue(t, o, failedQueue, width, height)
+		term.await("47 messages")
+		term.press(keyDown, keyEnter)
+		term.await("message 2 of 47")
+		term.golden()
+	})
+}
+
+func TestMessageDetailPanes(t *testing.T) {
+	o, _, _ := failedOptions(3)
+	term := onQueue(t, o, failedQueue, 80, 24)
+	term.await("3 messages")
+	term.press(keyEnter)
+	term.await("▸ Story", "published  user.created")
+	term.press(keyTab)
+	term.await("▸ Headers", "x-orig-routing-key", "message_id")
+	term.press(keyTab)
+	term.await("▸ Body", `"email": "user0@example.com"`)
+	term.press("l")
+	term.await("message 2 of 3", `"email": "user1@example.com"`)
+	term.press(keyTab, "q")
+	term.await("FAILURE")
+	if row := term.cursorRow(); !strings.Contains(row, " 2 ") {
+		t.Errorf("the cursor did not follow to message 2: %q", row)
+	}
+}
+
+func TestLongBodyScrolls(t *testing.T) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	var body strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&body, "line %d\n", i)
+	}
+	b.put(failedQueue, model.Message{RoutingKey: "k", Body: []byte(body.String()), Properties: model.Properties{ContentType: "text/plain"}})
+	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
+	term := onQueue(t, o, failedQueue, 80, 24)
+	term.await("1 message")
+	term.press(keyEnter, keyTab, keyTab)
+	term.await("▸ Body", "line 0")
+	term.press("G")
+	term.await("line 199")
+	term.press("g")
+	term.await("line 0")
+}
+
+func TestRereadKeepsCursorAndSelection(t *testing.T) {
+	o, b, c := failedOptions(30)
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("30 messages")
+	term.press(keyDown, keyDown, " ", keyDown) // chooses #3, and goes on to #5
+	term.awaitThat("the cursor is on #5", func(string) bool { return strings.Contains(term.cursorRow(), " 5  4m 56s") })
+	term.await("1 selected")
+	aimed := term.cursorRow()
+
+	// Two messages leave the head, one arrives at the end.
+	b.mu.Lock()
+	kept := append([]model.Message(nil), b.messages[ref(failedQueue)][2:]...)
+	b.messages[ref(failedQueue)] = nil
+	b.mu.Unlock()
+	b.put(failedQueue, append(kept, failedMessage(99))...)
+	c.advance(12 * time.Second)
+	term.press(keyCtrlR)
+	term.await("29 messages", "1 selected")
+	now := term.cursorRow()
+	body := func(row string) string { return row[strings.Index(row, `{"id"`):] }
+	if !strings.Contains(now, " 3 ") || body(now) != body(aimed) {
+		t.Errorf("the cursor is on another message:\nbefore %q\nafter  %q", aimed, now)
+	}
+	term.press("r")
+	term.await("Replay 1 message", "the selection: #1, id 0f3c9a02-user")
+}
+
+func TestNoReadWithoutAsking(t *testing.T) {
+	o, b, c := failedOptions(47)
+	source := o.Source.(*recorded)
+	o.Interval = 10 * time.Millisecond
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("47 messages", "read 0s ago")
+	c.advance(12 * time.Second)
+	next := later(busyBroker(), 12*time.Second, map[string]int64{failedQueue: 49})
+	for i := range next.Queues {
+		next.Queues[i].CountedAt = c.now()
+	}
+	source.tell(next)
+	term.await("47 messages", "read 12s ago, now 49")
+	if n := b.peeked(); n != 1 {
+		t.Errorf("the queue was read %d times, want once", n)
+	}
+}
+
+func TestMoreMessages(t *testing.T) {
+	o, b, _ := failedOptions(700)
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("500 read of 700 messages")
+	term.press("R")
+	term.await("Replay 500 messages", "the other 200 that the queue holds")
+	term.press(keyEsc)
+	term.awaitGone("Replay 500")
+	term.press("n")
+	term.awaitGone("read of")
+	term.await("700 messages")
+	if got := b.peeks[1].Limit; got != 2000 {
+		t.Errorf("more asked for %d messages, want 2000", got)
+	}
+}
+
+func TestFilter(t *testing.T) {
+	o, b, _ := failedOptions(40)
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("40 messages")
+	term.press("/", "valueerror")
+	term.await("20 of 40", "showing 20")
+	term.press(keyEnter, "R")
+	term.await("Replay 20 messages", "all that the filter shows")
+	term.press(keyEnter)
+	term.await("20 messages moved to ucenter@user")
+	term.press(keyEnter, keyEsc)
+	term.await("20 messages", "20 gone since")
+	if plans := b.executed(); len(plans) != 1 || plans[0].Planned != 20 || len(plans[0].Selection.Fingerprints) != 20 {
+		t.Errorf("executed %d plans: %+v", len(plans), plans)
+	}
+	term.press("/", "= body_bytes +")
+	term.awaitThat("the expression is complained about", func(screen string) bool {
+		return strings.Contains(screen, markWarning+" ") && strings.Contains(screen, "cannot be read")
+	})
+	term.press(keyEnter, "D")
+	term.await("the filter is not complete")
+}
+
+func TestSort(t *testing.T) {
+	o, _, _ := failedOptions(5)
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("5 messages")
+	term.press("S")
+	term.awaitThat("the last message stands first", func(screen string) bool {
+		return strings.Index(screen, `{"id":124`) < strings.Index(screen, `{"id":120`)
+	})
+}
+
+func TestEmptyQueue(t *testing.T) {
+	c := newClock()
+	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: newRecordedBroker(c), Now: c.now}
+	term := onQueue(t, o, "ucenter@enterprise@failed", 80, 24)
+	term.await("the queue is empty", "0 messages")
+	term.press("r", "d", "R", "D", keyEnter, "y", "*", " ", "v", "s")
+	term.await("the queue is empty")
+}
+
+func TestReadTroubles(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"gone":      {fmt.Errorf("peek: %w", model.ErrQueueGone), "the queue does not exist any more"},
+		"exclusive": {fmt.Errorf("peek: %w", model.ErrQueueExclusive), "only that connection can read it"},
+		"not allowed": {&model.ConnectError{Kind: model.NotAllowed, Cause: "guest may not read this queue", Next: "ask for read permission"},
+			"guest may not read this queue: ask for read permission"},
+		"other": {errors.New("channel closed \x1b[2J"), `channel closed \x1b[2J`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, b, _ := failedOptions(4)
+			term := onQueue(t, o, failedQueue, 120, 36)
+			term.await("4 messages")
+			b.fail(test.err)
+			term.press(keyCtrlR)
+			term.await(test.want, "below is what was read at", `{"id":120`)
+		})
+	}
+}
+
+func TestQueueVanishes(t *testing.T) {
+	o, _, _ := failedOptions(4)
+	o.Interval = 10 * time.Millisecond
+	source := o.Source.(*recorded)
+	term := onQueue(t, o, failedQueue, 80, 24)
+	term.await("4 messages")
+	source.tell(recording(queue("another")))
+	term.await("the queue does not exist any more", "5m 00s")
+	term.press("r")
+	term.await("not possible: there is no queue ucenter@user@failed")
+}
+
+func TestExclusiveQueueIsRefused(t *testing.T) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
+	term := onQueue(t, o, "example.delay.life", 80, 24)
+	term.await("not read", "exclusive")
+	if b.peeked() != 0 {
+		t.Error("a refused plan was run")
+	}
+}
+
+// hostile has everything in it that could move a cursor or change a terminal.
+const hostile = "\x1b[2J\x1b]0;owned\x07\u202eevil\r\n\x00\u200b\x9b31m"
+
+func TestHostileMessage(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		c := newClock()
+		b := newRecordedBroker(c)
+		b.put(failedQueue,
+			model.Message{
+				Exchange: hostile, RoutingKey: hostile, Body: []byte(hostile + strings.Repeat("\xff\xfe", 50)),
+				Properties: model.Properties{MessageID: hostile, ContentType: hostile, Type: hostile},
+				Headers: model.Table{
+					hostile: hostile, "nested": model.Table{hostile: []any{model.Table{"a": []byte(hostile)}, hostile}},
+					"x-error": hostile, "x-death": "not a list",
+				},
+			},
+			model.Message{RoutingKey: "plain", Body: []byte("after it")},
+		)
+		o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Title: "prod", Now: c.now}
+		term := onQueue(t, o, failedQueue, width, height)
+		term.await("2 messages", "malformed")
+		term.press(keyEnter)
+		term.await("message 1 of 2")
+		if width < 100 {
+			term.await("x-death:")
+			term.press(keyTab, keyTab)
+		}
+		term.await("▸ Body")
+		term.press(keyEsc)
+		term.await("malformed")
+		term.press("r")
+		term.await("Replay 1 message")
+		lines := strings.Split(term.screen(), "\n")
+		if !strings.HasPrefix(lines[0], " dlxtop") {
+			t.Errorf("the message moved the screen:\n%s", term.screen())
+		}
+		if strings.ContainsAny(term.screen(), "\u202e\u200b\x00") {
+			t.Error("hidden characters reached the screen")
+		}
+	})
+}
+
+func TestHugeBody(t *testing.T) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	body := []byte(`{"items":["` + strings.Repeat("x", 250_000) + `"]`)
+	b.put(failedQueue, model.Message{RoutingKey: "big", Body: body[:peekKeepBody/2], BodyBytes: 10 << 20, Properties: model.Properties{ContentType: "application/json"}})
+	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("1 message", "10M")
+	term.press(keyEnter, "G")
+	term.await("▸ Body")
+	if got := b.peeks[0].KeepBody; got != peekKeepBody {
+		t.Errorf("the look keeps %d bytes of each body", got)
+	}
+}
+
+func TestCopy(t *testing.T) {
+	var copied lockedBuilder
+	o, _, _ := failedOptions(3)
+	term := onQueue(t, o, failedQueue, 120, 36, func(a *app) { a.env.clipboard = &copied })
+	term.await("3 messages")
+	for _, test := range []struct{ key, want string }{
+		{"b", `{"id":120,"name":"guan yu","email":"user0@example.com","roles":["admin","mail"],"active":true}`},
+		{"i", "0f3c9a00-user"},
+		{"h", "x-orig-routing-key: user.created"},
+		{"j", `"routing_key": "ucenter@user@failed"`},
+	} {
+		copied.take()
+		term.press("y")
+		term.await("b body  h headers  i message id  j JSON")
+		term.press(test.key)
+		term.await("copied")
+		sequence := copied.take()
+		payload := strings.TrimSuffix(strings.TrimPrefix(sequence, "\x1b]52;c;"), "\x07")
+		text, err := base64.StdEncoding.DecodeString(payload)
+		if err != nil || !strings.Contains(string(text), test.want) {
+			t.Errorf("y %s copied %q (%v), want %q", test.key, text, err, test.want)
+		}
+	}
+	term.press("y", keyEsc, "j")
+	term.awaitThat("j moves again", func(string) bool { return strings.Contains(term.cursorRow(), " 2 ") })
+}
+
+func TestManyMessagesScrollQuickly(t *testing.T) {
+	messages := make([]model.Message, 20_000)
+	for i := range messages {
+		m := failedMessage(i % 100)
+		m.Properties.MessageID = fmt.Sprint(i)
+		messages[i] = m
+	}
+	c := newClock()
+	b := newRecordedBroker(c)
+	b.put(failedQueue, messages...)
+	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
+	term := onQueue(t, o, failedQueue, 120, 36, func(a *app) {
+		top := a.tabs[0].stack[1].(messagesScreen)
+		top.limit = 20_000
+		a.tabs[0].stack[1] = top
+	})
+	term.await("20,000 messages")
+	start := time.Now()
+	for range 100 {
+		term.press(keyDown)
+	}
+	term.awaitThat("the cursor is on message 101", func(string) bool { return strings.Contains(term.cursorRow(), " 101 ") })
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("a hundred steps took %v", took)
+	}
+	term.press("/", "valueerror")
+	term.await("10,000 of 20,000")
+}
+
+func TestResizeWithDialog(t *testing.T) {
+	o, _, _ := failedOptions(47)
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("47 messages")
+	term.press("r")
+	term.await("Replay 1 message")
+	for _, size := range [][2]int{{80, 24}, {200, 60}, {40, 10}, {1, 1}, {120, 36}} {
+		term.resize(size[0], size[1])
+	}
+	term.await("Replay 1 message", "ucenter@user, 3 consumers")
+}
+
+// runs is an executor that a test leads: it waits for its word after each message.
+func runs(step chan struct{}) func(context.Context, model.Plan, func(model.Account)) (model.Account, error) {
+	return func(ctx context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error) {
+		a := model.Account{Operation: plan.Operation, From: plan.From, Planned: plan.Planned}
+		for a.Done() < a.Planned {
+			select {
+			case <-ctx.Done():
+				a.Stopped = "you stopped it"
+				progress(a)
+				return a, ctx.Err()
+			case <-step:
+				a.Moved++
+				progress(a)
+			}
+		}
+		return a, nil
+	}
+}

@@ -1,0 +1,271 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dlxtop/model"
+)
+
+// lockedBuilder is a writer that a test may read while it is written to.
+type lockedBuilder struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedBuilder) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuilder) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.b.String()
+	l.b.Reset()
+	return s
+}
+
+func TestReplayDialogGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		o, _, _ := failedOptions(47)
+		term := onQueue(t, o, failedQueue, width, height)
+		term.await("47 messages")
+		term.press("r")
+		term.await("ucenter@user, 3 consumers")
+		term.golden()
+	})
+}
+
+func TestDropDialogGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		o, _, _ := failedOptions(47)
+		term := onQueue(t, o, failedQueue, width, height)
+		term.await("47 messages")
+		term.press("*", "d")
+		term.await("drop 47 messages for good")
+		term.golden()
+	})
+}
+
+func TestAccountGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		o, b, _ := failedOptions(47)
+		b.execute = func(_ context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error) {
+			a := model.Account{
+				Operation: plan.Operation, From: plan.From, Planned: 47, Moved: 40, Returned: 3, Refused: 1, Gone: 2,
+				Stopped: "the connection was lost", Elapsed: 1234 * time.Millisecond,
+			}
+			for i := range 4 {
+				a.Problems = append(a.Problems, model.Problem{MessageID: fmt.Sprintf("0f3c9a%02d-user", i), Outcome: model.Returned, Reason: "no queue is bound for this key"})
+			}
+			progress(a)
+			return a, nil
+		}
+		term := onQueue(t, o, failedQueue, width, height)
+		term.await("47 messages")
+		term.press("R")
+		term.await("enter replay")
+		term.press(keyEnter)
+		term.await("What happened", "40 of 47 messages moved")
+		term.golden()
+	})
+}
+
+func TestReplayTargets(t *testing.T) {
+	o, b, _ := failedOptions(5)
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("5 messages")
+	term.press("r")
+	term.await("auto: the narrowest way", "through master, key ucenter@user")
+	term.press(keyTab)
+	term.await("origin: where each was first published")
+	term.press(keyTab)
+	term.await("queue: ucenter@user by name", "through (default), key ucenter@user")
+	term.press(keyEnter)
+	term.await("1 message moved to ucenter@user")
+	term.press(keyEnter)
+	term.await("4 messages", "1 gone since")
+	plans := b.executed()
+	if len(plans) != 1 || plans[0].Target.Mode != model.ToQueue {
+		t.Errorf("executed %+v", plans)
+	}
+}
+
+func TestKeysNeverRunTwice(t *testing.T) {
+	o, b, _ := failedOptions(5)
+	step := make(chan struct{})
+	b.execute = runs(step)
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("5 messages")
+	term.press("rrr")
+	term.await("enter replay")
+	term.press(keyEnter, keyEnter, keyEnter, "r", "d", keyEnter)
+	term.await("Replaying 1 message")
+	step <- struct{}{}
+	term.await("1 message moved")
+	term.press(keyEnter)
+	term.await("4 messages")
+	if plans := b.executed(); len(plans) != 1 {
+		t.Errorf("%d plans ran, want one", len(plans))
+	}
+}
+
+func TestStopARun(t *testing.T) {
+	for name, stop := range map[string]string{"esc": keyEsc, "ctrl-c": keyCtrlC} {
+		t.Run(name, func(t *testing.T) {
+			o, b, _ := failedOptions(47)
+			step := make(chan struct{})
+			b.execute = runs(step)
+			term := onQueue(t, o, failedQueue, 120, 36)
+			term.await("47 messages")
+			term.press("R")
+			term.await("enter replay")
+			term.press(keyEnter)
+			term.await("Replaying 47 messages")
+			for range 10 {
+				step <- struct{}{}
+			}
+			term.await("10 of 47")
+			term.press(stop)
+			term.await("What happened", "10 of 47 messages moved", "37  still in the queue", "you stopped it")
+			term.press(keyEnter)
+			term.await("ctrl-r reads the queue again")
+		})
+	}
+}
+
+func TestQuitWhileARunIsStopping(t *testing.T) {
+	o, b, _ := failedOptions(3)
+	ended := make(chan struct{})
+	b.execute = func(ctx context.Context, plan model.Plan, _ func(model.Account)) (model.Account, error) {
+		defer close(ended)
+		<-ctx.Done()
+		time.Sleep(50 * time.Millisecond) // what is in flight is waited for
+		return model.Account{Operation: plan.Operation, Planned: plan.Planned}, ctx.Err()
+	}
+	term := onQueue(t, o, failedQueue, 80, 24)
+	term.await("3 messages")
+	term.press("R")
+	term.await("enter replay")
+	term.press(keyEnter)
+	term.await("Replaying 3 messages")
+	term.press(keyCtrlC, keyCtrlC)
+	term.awaitEnd()
+	select {
+	case <-ended:
+	default:
+		t.Error("the program ended before what it ran")
+	}
+}
+
+func TestNameIsTyped(t *testing.T) {
+	for name, test := range map[string]struct {
+		messages   int
+		production bool
+		typed      bool
+	}{
+		"many":            {101, false, true},
+		"a hundred":       {100, false, false},
+		"production":      {2, true, true},
+		"production, one": {1, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, b, _ := failedOptions(test.messages)
+			o.Production = test.production
+			term := onQueue(t, o, failedQueue, 120, 36)
+			term.await(fmt.Sprintf("%d message", test.messages))
+			term.press("D")
+			term.await(fmt.Sprintf("Drop %d message", test.messages), "dropped messages are gone")
+			if !test.typed {
+				term.press(keyEnter)
+				term.await("dropped", "What happened")
+				return
+			}
+			term.await("type the queue's name")
+			term.press(keyEnter, "ucenter@user", keyEnter)
+			term.await("> ucenter@user")
+			if plans := b.executed(); len(plans) != 0 {
+				t.Fatal("it ran without the whole name")
+			}
+			term.press("@failed")
+			term.await("enter drop")
+			term.press(keyEnter)
+			term.await("What happened", fmt.Sprintf("%d messages dropped", test.messages))
+		})
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	o, b, _ := failedOptions(5)
+	o.ReadOnly = true
+	term := onQueue(t, o, failedQueue, 80, 24)
+	term.await("5 messages")
+	for _, k := range []string{"r", "d", "R", "D"} {
+		term.press(k)
+		term.await("not possible: this is read-only")
+		term.press(keyEnter, keyEsc)
+		term.awaitGone("not possible")
+	}
+	if plans := b.executed(); len(plans) != 0 {
+		t.Errorf("%d plans ran", len(plans))
+	}
+}
+
+func TestReplayWithoutFlow(t *testing.T) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	b.put("orphans", model.Message{RoutingKey: "gone", Exchange: "nowhere", Body: []byte("x")})
+	o := Options{Source: &recorded{snapshot: recording(queue("orphans", ready(1)), exchange("direct", "x"), bind("x", "k", "orphans"))}, Broker: b, Now: c.now}
+	term := onQueue(t, o, "orphans", 80, 24)
+	term.await("1 message")
+	term.press("r")
+	term.await("not possible: this queue belongs to no flow")
+	term.press(keyTab)
+	term.await("the exchange nowhere does not exist")
+	term.press(keyEnter, keyEsc)
+	term.awaitGone("not possible")
+	if len(b.executed()) != 0 {
+		t.Error("a refused plan ran")
+	}
+}
+
+func TestOnlyWhatStayedStays(t *testing.T) {
+	o, b, _ := failedOptions(3)
+	b.execute = func(_ context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error) {
+		m := failedMessage(1)
+		a := model.Account{Operation: plan.Operation, From: plan.From, Planned: 3, Moved: 2}
+		a.Add(model.Returned, &model.Message{Fingerprint: model.FingerprintOf(&m)}, "no queue took it")
+		return a, nil
+	}
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("3 messages")
+	term.press("R")
+	term.await("enter replay")
+	term.press(keyEnter)
+	term.await("2 of 3 messages moved")
+	term.press(keyEnter)
+	term.await("1 message ", `{"id":121`)
+	term.awaitGone(`{"id":120`)
+}
+
+func TestProgressFeedNeverBlocks(t *testing.T) {
+	f := newProgressFeed()
+	for i := range 1000 {
+		f.put(model.Account{Moved: i})
+	}
+	if got := f.next(1)().(progressMsg).account.Moved; got != 999 {
+		t.Errorf("the screen got account %d, want the newest", got)
+	}
+	f.close()
+	f.put(model.Account{})
+	f.close()
+	if msg := f.next(1)(); msg != nil {
+		t.Errorf("a closed feed gave %v", msg)
+	}
+}

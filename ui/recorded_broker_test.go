@@ -1,0 +1,128 @@
+package ui
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"dlxtop/model"
+)
+
+// recordedBroker tells what it was given: messages by queue, and what becomes of a plan.
+type recordedBroker struct {
+	mu       sync.Mutex
+	messages map[model.QueueRef][]model.Message
+	err      error
+	clock    *clock
+	peeks    []model.PeekPlan
+	plans    []model.Plan
+	execute  func(ctx context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error) // nil: all succeeds
+}
+
+func newRecordedBroker(c *clock) *recordedBroker {
+	return &recordedBroker{messages: map[model.QueueRef][]model.Message{}, clock: c}
+}
+
+func (b *recordedBroker) User() string { return "guest" }
+
+func (b *recordedBroker) put(queue string, messages ...model.Message) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := append(b.messages[ref(queue)], messages...)
+	for i := range all {
+		all[i].Position = i + 1
+		all[i].BodyBytes = max(len(all[i].Body), all[i].BodyBytes)
+		if all[i].Fingerprint == (model.Fingerprint{}) {
+			all[i].Fingerprint = model.FingerprintOf(&all[i])
+		}
+		all[i].Deaths, all[i].DeathsError = model.ParseDeaths(all[i].Headers)
+	}
+	b.messages[ref(queue)] = all
+}
+
+func (b *recordedBroker) Peek(_ context.Context, plan model.PeekPlan) (model.Peeked, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.peeks = append(b.peeks, plan)
+	if b.err != nil {
+		return model.Peeked{Plan: plan}, b.err
+	}
+	all := b.messages[plan.Queue]
+	return model.Peeked{
+		Plan: plan, Messages: append([]model.Message(nil), all[:min(len(all), plan.Limit)]...),
+		Depth: model.Some(int64(len(all))), TakenAt: b.clock.now(),
+	}, nil
+}
+
+func (b *recordedBroker) Execute(ctx context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error) {
+	b.mu.Lock()
+	b.plans = append(b.plans, plan)
+	execute := b.execute
+	b.mu.Unlock()
+	if execute != nil {
+		return execute(ctx, plan, progress)
+	}
+	a := model.Account{Operation: plan.Operation, From: plan.From, Planned: plan.Planned, Elapsed: 12 * time.Millisecond}
+	for range plan.Planned {
+		if plan.Operation == model.Drop {
+			a.Dropped++
+		} else {
+			a.Moved++
+		}
+	}
+	progress(a)
+	return a, nil
+}
+
+func (b *recordedBroker) fail(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = err
+}
+
+func (b *recordedBroker) peeked() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.peeks)
+}
+
+func (b *recordedBroker) executed() []model.Plan {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]model.Plan(nil), b.plans...)
+}
+
+// failedMessage is the i-th message of ucenter@user@failed: published, tried three times, given up.
+func failedMessage(i int) model.Message {
+	published := newClock().now().Add(-time.Duration(300-i) * time.Second)
+	reasons := []string{"TimeoutError: smtp gateway did not answer in 5 s", "ValueError: the user has no valid e-mail address"}
+	return model.Message{
+		Exchange: "master.failed", RoutingKey: "ucenter@user@failed",
+		Properties: model.Properties{
+			ContentType: "application/json", DeliveryMode: 2, MessageID: fmt.Sprintf("0f3c9a%02d-user", i), Timestamp: published, AppID: "ucenter",
+		},
+		Headers: model.Table{
+			"x-orig-routing-key": "user.created", "x-error": reasons[i%len(reasons)],
+			"x-death": []any{model.Table{
+				"count": int64(3), "reason": "expired", "queue": "ucenter@user@retry", "exchange": "master.retry",
+				"routing-keys": []any{"ucenter@user@retry"}, "time": published.Add(30 * time.Second),
+			}},
+			"x-first-death-queue": "ucenter@user@retry", "x-first-death-reason": "expired", "x-first-death-exchange": "master.retry",
+		},
+		Body: []byte(fmt.Sprintf(`{"id":%d,"name":"guan yu","email":"user%d@example.com","roles":["admin","mail"],"active":true}`, 120+i, i)),
+	}
+}
+
+// failing is a broker with n messages in ucenter@user@failed.
+func failing(c *clock, n int) *recordedBroker {
+	b := newRecordedBroker(c)
+	messages := make([]model.Message, n)
+	for i := range messages {
+		messages[i] = failedMessage(i)
+	}
+	b.put("ucenter@user@failed", messages...)
+	return b
+}
+
+func init() { time.Local = time.UTC } // what is written on a screen must not depend on where a test runs
