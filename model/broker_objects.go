@@ -37,7 +37,7 @@ type Queue struct {
 
 	Policy           string // name of the policy that applies, "" when none does
 	OperatorPolicy   string
-	PolicyDefinition Table // effective_policy_definition: policy and operator policy merged by the broker, without arguments
+	PolicyDefinition Table // effective_policy_definition: policy and operator policy merged by the broker, without arguments; nil when it did not say
 
 	State          string // running, idle, flow, down, …; "" when unknown
 	Ready          Opt[int64]
@@ -129,3 +129,7 @@ type Snapshot struct {
 	Policies  []Policy // policies and operator policies; nil when the user may not read them
 	Missing   []string // in words: what could not be read and why
 }
+
+// noDLX reports whether it is certain that a queue with these settings has no dead-letter exchange: a fresh queue's policy is
+// unknown for some seconds.
+func (q *Queue) noDLX(s Settings) bool { return !s.DLX.Set && q.PolicyDefinition != nil }

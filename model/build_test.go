@@ -34,7 +34,7 @@ type setting func(*Queue)
 
 func queue(name string, settings ...setting) part {
 	return func(s *Snapshot) {
-		q := Queue{QueueRef: ref(name), Type: Classic, Durable: true, Arguments: Table{}, Ready: Some[int64](0), Unacked: Some[int64](0), Consumers: Some[int64](0)}
+		q := Queue{QueueRef: ref(name), Type: Classic, Durable: true, Arguments: Table{}, PolicyDefinition: Table{}, Ready: Some[int64](0), Unacked: Some[int64](0), Consumers: Some[int64](0)}
 		for _, set := range settings {
 			set(&q)
 		}

@@ -28,6 +28,7 @@ func TestFindings(t *testing.T) {
 		{"a default exchange with a wrong name", "3.10.8", []part{queue("a", dlx(""), deadKey("b"), ttl(1000), consumers(1))}, []string{"error dead-letter-unroutable a"}},
 		{"an alternate exchange saves it", "3.10.8", []part{exchange("direct", "x", "alternate-exchange", "y"), exchange("fanout", "y"), queue("b", consumers(1)), bind("y", "", "b"), queue("a", dlx("x"), deadKey("k"), ttl(1000)), queue("b.failed")}, nil},
 		{"TTL without DLX", "3.10.8", []part{queue("a", ttl(1000))}, []string{"warning ttl-without-dlx a"}},
+		{"TTL without DLX, as far as known", "3.10.8", []part{queue("a", ttl(1000), func(q *Queue) { q.PolicyDefinition = nil })}, nil},
 		{"a limit without DLX", "3.10.8", []part{queue("a", argument("x-max-length", int64(10)))}, []string{"warning limit-without-dlx a"}},
 		{"a limit that refuses", "3.10.8", []part{queue("a", argument("x-max-length", int64(10)), argument("x-overflow", "reject-publish"))}, nil},
 		{"a delivery limit without DLX", "3.10.8", []part{queue("a", ofType(Quorum), argument("x-delivery-limit", int64(3)))}, []string{"warning delivery-limit-without-dlx a"}},

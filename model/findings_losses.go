@@ -51,7 +51,7 @@ func findTTLWithoutDLX(t *Topology, found func(Finding)) {
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		s := t.settings[q.QueueRef]
-		if !s.TTL.Set || s.DLX.Set || t.isFailedQueue(q.QueueRef) {
+		if !s.TTL.Set || !q.noDLX(s) || t.isFailedQueue(q.QueueRef) {
 			continue
 		}
 		level := LevelWarning
@@ -71,7 +71,7 @@ func findLimitWithoutDLX(t *Topology, found func(Finding)) {
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		s := t.settings[q.QueueRef]
-		if !s.Bounded() || s.DLX.Set || s.Overflow.Value != dropHead || t.isFailedQueue(q.QueueRef) {
+		if !s.Bounded() || !q.noDLX(s) || s.Overflow.Value != dropHead || t.isFailedQueue(q.QueueRef) {
 			continue
 		}
 		limit := "max-length " + s.MaxLength.String()
@@ -95,7 +95,7 @@ func findDeliveryLimitWithoutDLX(t *Topology, found func(Finding)) {
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		s := t.settings[q.QueueRef]
-		if !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 || s.DLX.Set || t.isFailedQueue(q.QueueRef) {
+		if !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 || !q.noDLX(s) || t.isFailedQueue(q.QueueRef) {
 			continue
 		}
 		level := LevelWarning

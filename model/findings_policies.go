@@ -68,7 +68,7 @@ func findShadowedPolicies(t *Topology, found func(Finding)) {
 func findKeysWithoutDLX(t *Topology, found func(Finding)) {
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
-		if t.settings[q.QueueRef].DLX.Set || q.Type == Stream {
+		if !q.noDLX(t.settings[q.QueueRef]) || q.Type == Stream {
 			continue
 		}
 		key, ok := q.Arguments.Text("x-dead-letter-routing-key")
@@ -91,7 +91,7 @@ func findAtLeastOnceFallback(t *Topology, found func(Finding)) {
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		s := t.settings[q.QueueRef]
-		if s.Strategy.Value != "at-least-once" || s.DLX.Set && s.Overflow.Value == "reject-publish" {
+		if q.PolicyDefinition == nil || s.Strategy.Value != "at-least-once" || s.DLX.Set && s.Overflow.Value == "reject-publish" {
 			continue
 		}
 		missing := "overflow is " + s.Overflow.String() + ", and must be reject-publish"

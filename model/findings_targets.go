@@ -10,7 +10,7 @@ func findDropHeadTargets(t *Topology, found func(Finding)) {
 		from := t.Snapshot.Queues[i].QueueRef
 		for _, ref := range t.expiredTargets(from) {
 			s := t.settings[ref]
-			if seen[ref] || ref == from || !s.Bounded() || s.Overflow.Value != dropHead || s.DLX.Set {
+			if seen[ref] || ref == from || !s.Bounded() || s.Overflow.Value != dropHead || !t.queues[ref].noDLX(s) {
 				continue
 			}
 			seen[ref] = true
@@ -44,7 +44,7 @@ func findForgetfulFailedQueues(t *Topology, found func(Finding)) {
 	for i := range t.flows {
 		for _, m := range t.flows[i].Failed {
 			q, s := t.queues[m.Queue], t.settings[m.Queue]
-			if seen[m.Queue] || s.DLX.Set || q.Type == Stream {
+			if seen[m.Queue] || !q.noDLX(s) || q.Type == Stream {
 				continue
 			}
 			seen[m.Queue] = true

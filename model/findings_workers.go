@@ -43,7 +43,7 @@ func findRejectsLost(t *Topology, found func(Finding)) {
 	for i := range t.flows {
 		flow := &t.flows[i]
 		q := t.queues[flow.Worker.Queue]
-		if t.settings[q.QueueRef].DLX.Set || len(flow.Failed) > 0 || t.hasRetryBuffer(flow) || q.Type == Stream {
+		if !q.noDLX(t.settings[q.QueueRef]) || len(flow.Failed) > 0 || t.hasRetryBuffer(flow) || q.Type == Stream {
 			continue
 		}
 		found(Finding{
