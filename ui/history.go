@@ -42,7 +42,9 @@ func (h *history) record(at time.Time, t *model.Topology, flows []model.Flow, mo
 			s := sample{-1, -1}
 			if q, ok := t.Queue(ref); ok {
 				s.ready = float32(q.Ready.Or(-1))
-				s.out = float32(moves[ref].Out.Or(-1))
+				if went, ok := moves[ref].Went.Get(); ok && len(h.times) > 1 {
+					s.out = float32(float64(went) / max(at.Sub(h.times[len(h.times)-2]).Seconds(), 0.001))
+				}
 			}
 			samples := h.queues[ref]
 			if samples == nil {

@@ -29,16 +29,18 @@ type poller struct {
 	paused   bool
 
 	last     *model.Snapshot // of the last success
-	readAt   time.Time       // when that arrived
-	err      error           // of the last poll
-	lostAt   time.Time       // when the first of the errors in a row happened
-	failures int             // in a row
+	recent   recent
+	readAt   time.Time // when that arrived
+	err      error     // of the last poll
+	lostAt   time.Time // when the first of the errors in a row happened
+	failures int       // in a row
 }
 
 // polledMsg is the answer to a poll, with everything worked out.
 type polledMsg struct {
 	request  request
 	snapshot *model.Snapshot
+	recent   recent
 	topology topologyMsg
 	err      error
 }
@@ -52,16 +54,19 @@ func (p *poller) read(e *env) tea.Cmd {
 		return nil
 	}
 	p.inFlight, p.timer = e.newRequest(), 0
-	source, id, before := p.source, p.inFlight, p.last
+	source, id, before, recent := p.source, p.inFlight, p.last, p.recent
 	return e.command(pollTimeout, func(ctx context.Context) tea.Msg {
 		snapshot, err := source.Snapshot(ctx)
 		if err != nil {
 			return polledMsg{request: id, err: err}
 		}
 		topology := model.NewTopology(snapshot)
-		return polledMsg{request: id, snapshot: snapshot, topology: topologyMsg{
+		if before != nil {
+			recent = recent.after(model.MovesBetween(before, snapshot), snapshot.TakenAt.Sub(before.TakenAt))
+		}
+		return polledMsg{request: id, snapshot: snapshot, recent: recent, topology: topologyMsg{
 			topology: topology,
-			moves:    model.MovesBetween(before, snapshot),
+			moves:    recent.steady(),
 			flows:    topology.Flows(),
 			findings: topology.Findings(),
 		}}
@@ -85,7 +90,7 @@ func (p *poller) answered(msg polledMsg, e *env) (ok bool, wait tea.Cmd) {
 		pause = min(retryFirst<<min(p.failures-1, 4), retryMost)
 	} else {
 		p.err, p.failures = nil, 0
-		p.last, p.readAt = msg.snapshot, now
+		p.last, p.recent, p.readAt = msg.snapshot, msg.recent, now
 	}
 	return msg.err == nil, p.wait(pause, e)
 }

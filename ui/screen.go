@@ -29,7 +29,7 @@ type screen interface {
 // All of it is worked out outside Update, and none of it changes afterwards but the history, which grows by one sample a poll.
 type topologyMsg struct {
 	topology *model.Topology
-	moves    model.Moves
+	moves    model.Moves // In and Out are averages over the last polls, Came, Went and Depth are since the last one
 	flows    []model.Flow
 	findings []model.Finding
 	history  *history
