@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -226,14 +225,13 @@ func targetName(mode model.TargetMode, at model.Address) string {
 	return string(mode)
 }
 
-// execute runs the plan and gives the account, whatever ended it.
+// execute runs the plan and gives the account, also of one that was interrupted. An error means that nothing was done.
 func (p *Program) execute(ctx context.Context, s *session, planned plannedAction) error {
 	progress := p.progress()
 	account, err := s.broker.Execute(ctx, planned.plan, progress.show)
 	progress.end()
-	shown := p.showAccount(planned, account)
-	if err != nil && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%s %s: %w", planned.plan.Operation, model.Printable(planned.plan.From.String()), err)
+	if err != nil {
+		return err
 	}
-	return shown
+	return p.showAccount(planned, account)
 }

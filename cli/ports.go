@@ -21,7 +21,7 @@ type Broker interface {
 	Check(ctx context.Context, vhost string) error
 	Peek(ctx context.Context, plan model.PeekPlan) (model.Peeked, error)
 	// Execute runs a plan. progress is called from another goroutine, about ten times a second and once at the end. A
-	// cancelled context ends it early: the account then tells how far it came.
+	// cancelled context ends it early: the account then tells how far it came. An error means that nothing was done.
 	Execute(ctx context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error)
 	User() string
 	Close() error

@@ -1,0 +1,333 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/creack/pty"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/cli"
+)
+
+// accountContract is the contract's JSON of replay and drop.
+type accountContract struct {
+	Operation string `json:"operation"`
+	From      string `json:"from"`
+	To        string `json:"to"`
+	Planned   *int   `json:"planned"`
+	Moved     *int   `json:"moved"`
+	Dropped   *int   `json:"dropped"`
+	Refused   *int   `json:"refused"`
+	Returned  *int   `json:"returned"`
+	Unknown   *int   `json:"unknown"`
+	ElapsedMS *int   `json:"elapsed_ms"`
+	Problems  []struct {
+		MessageID   string `json:"message_id"`
+		Fingerprint string `json:"fingerprint"`
+		Outcome     string `json:"outcome"`
+		Reason      string `json:"reason"`
+	} `json:"problems"`
+	Recipients []string `json:"recipients"`
+	Strips     []string `json:"strips"`
+	Warnings   []string `json:"warnings"`
+}
+
+// counts is planned, moved, dropped, refused, returned, unknown.
+func (a accountContract) counts() string {
+	return fmt.Sprint(*a.Planned, *a.Moved, *a.Dropped, *a.Refused, *a.Returned, *a.Unknown)
+}
+
+var pubsubQueues = []string{
+	"ucenter@user", "ucenter@user@retry", "ucenter@user@failed", "ucenter@enterprise", "ucenter@enterprise@retry",
+	"ucenter@enterprise@failed", "user-monitor", "user-monitor@retry", "user-monitor@failed",
+}
+
+func TestDryRunChangesNothing(t *testing.T) {
+	v := newVHost(t)
+	v.declarePubsub()
+	before := v.counts(pubsubQueues...)
+	const from = "ucenter@user@failed"
+	r := v.run("replay", from, "--dry-run")
+	if r.status != cli.ExitDone {
+		t.Fatalf("exit status %d: %s", r.status, r.stderr)
+	}
+	plan := decode[accountContract](t, r)
+	if plan.Operation != "replay" || plan.From != from || plan.To != "exchange:master/ucenter@user" ||
+		plan.counts() != fmt.Sprint(before[from], 0, 0, 0, 0, 0) || strings.Join(plan.Recipients, " ") != "ucenter@user" {
+		t.Errorf("the plan is %s", r.out)
+	}
+	if !strings.Contains(strings.Join(plan.Strips, " "), "x-death") || plan.Warnings == nil {
+		t.Errorf("the plan strips %v and warns %v", plan.Strips, plan.Warnings)
+	}
+	for _, args := range [][]string{
+		{"drop", from, "--dry-run"}, {"replay", from, "--dry-run", "--to", "origin"}, {"replay", from, "--dry-run", "--limit", "1", "-o", "table"},
+		{"drop", from, "--dry-run", "--read-only"},
+	} {
+		if r := v.run(args...); r.status != cli.ExitDone {
+			t.Errorf("%v: exit status %d: %s", args, r.status, r.stderr)
+		}
+	}
+	if wide := decode[accountContract](t, v.run("replay", from, "--dry-run", "--to", "exchange:master/user.created")); strings.Join(wide.Recipients, " ") != "ucenter@user user-monitor" {
+		t.Errorf("as first published it would reach %v", wide.Recipients)
+	}
+	if after := v.counts(pubsubQueues...); !maps.Equal(before, after) {
+		t.Errorf("the queues changed from %v to %v", before, after)
+	}
+	for _, m := range v.take(from) {
+		if m.Headers["x-death"] == nil {
+			t.Errorf("message %s lost its headers", m.MessageId)
+		}
+	}
+}
+
+func TestReplayOne(t *testing.T) {
+	v := newVHost(t)
+	v.declarePubsub()
+	const from = "ucenter@user@failed"
+	third := decode[peekContract](t, v.run("peek", from, "-n", "3")).Messages[2]
+	want := v.counts(pubsubQueues...)
+	r := v.run("replay", from, "--id", *third.MessageID, "--yes")
+	if r.status != cli.ExitDone {
+		t.Fatalf("exit status %d: %s", r.status, r.stderr)
+	}
+	account := decode[accountContract](t, r)
+	if account.counts() != "1 1 0 0 0 0" || account.To != "exchange:master/ucenter@user" || account.ElapsedMS == nil || account.Problems != nil {
+		t.Errorf("the account is %s", r.out)
+	}
+	want[from]--
+	want["ucenter@user"]++
+	if got := v.counts(pubsubQueues...); !maps.Equal(got, want) {
+		t.Errorf("the queues have %v instead of %v", got, want)
+	}
+	moved := v.take("ucenter@user")[0]
+	if moved.MessageId != *third.MessageID || string(moved.Body) != *third.Body || moved.Exchange != "master" || moved.RoutingKey != "ucenter@user" {
+		t.Errorf("moved was %+v", moved)
+	}
+	for key := range moved.Headers {
+		if strings.HasPrefix(key, "x-death") || strings.HasPrefix(key, "x-first-death") || strings.HasPrefix(key, "x-last-death") {
+			t.Errorf("the header %s is still there", key)
+		}
+	}
+	if moved.Headers["x-orig-routing-key"] != third.Headers["x-orig-routing-key"] {
+		t.Errorf("a header of the application changed: %v", moved.Headers)
+	}
+}
+
+func TestReplayAndDropMany(t *testing.T) {
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.declare("worker", nil)
+	v.fill("failed", 10)
+	for _, test := range []struct {
+		args         []string
+		counts       string
+		failed, work string
+	}{
+		{[]string{"drop", "failed", "--filter", "body contains '\"n\":7'"}, "1 0 1 0 0 0", "m-1 m-2 m-3 m-4 m-5 m-6 m-8 m-9 m-10", ""},
+		{[]string{"replay", "failed", "--to", "queue:worker", "--limit", "2"}, "2 2 0 0 0 0", "m-3 m-4 m-5 m-6 m-8 m-9 m-10", "m-1 m-2"},
+		{[]string{"replay", "failed", "--to", "queue:worker", "--id", "m-9", "--rate", "50/s"}, "1 1 0 0 0 0", "m-3 m-4 m-5 m-6 m-8 m-10", "m-9"},
+		{[]string{"drop", "failed", "--id", "nobody"}, "0 0 0 0 0 0", "m-3 m-4 m-5 m-6 m-8 m-10", ""},
+		{[]string{"drop", "failed", "--filter", "message_id in ['m-3','m-4','m-5']", "--limit", "2"}, "2 0 2 0 0 0", "m-5 m-6 m-8 m-10", ""},
+		{[]string{"replay", "failed", "--to", "exchange:/worker"}, "4 4 0 0 0 0", "", "m-5 m-6 m-8 m-10"},
+		{[]string{"drop", "failed"}, "0 0 0 0 0 0", "", ""},
+	} {
+		r := v.run(append(test.args, "--yes")...)
+		if account := decode[accountContract](t, r); r.status != cli.ExitDone || account.counts() != test.counts {
+			t.Errorf("%v: exit status %d, %s%s", test.args, r.status, r.out, r.stderr)
+		}
+		if got := decodeIDs(t, v.run("peek", "failed")); got != test.failed {
+			t.Errorf("%v leaves %s", test.args, got)
+		}
+		if got := ids(v.take("worker")); got != test.work {
+			t.Errorf("%v moves %s", test.args, got)
+		}
+	}
+}
+
+func decodeIDs(t *testing.T, r result) string {
+	t.Helper()
+	var names []string
+	for _, m := range decode[peekContract](t, r).Messages {
+		names = append(names, *m.MessageID)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestTableOfAnAction(t *testing.T) {
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.declare("worker", nil)
+	v.fill("failed", 3)
+	r := v.run("replay", "failed", "--to", "queue:worker", "--yes", "-o", "table")
+	if r.status != cli.ExitDone || !strings.Contains(r.out, "replay "+v.name+"/failed: 3 planned, 3 moved to queue:worker") {
+		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
+	}
+	if !strings.Contains(r.stderr, "reaches "+v.name+"/worker") {
+		t.Errorf("the recipients are not told: %s", r.stderr)
+	}
+}
+
+func TestWhatCannotBeReplayed(t *testing.T) {
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.declare("full", amqp.Table{"x-max-length": 1, "x-overflow": "reject-publish"})
+	v.fill("failed", 3)
+	for _, to := range []string{"queue:missing", "exchange:missing/key"} {
+		r := v.run("replay", "failed", "--to", to, "--yes")
+		if r.status != cli.ExitRefused || r.out != "" {
+			t.Errorf("%s: exit status %d: %s", to, r.status, r.out)
+		}
+		checkSentence(t, r.stderr, "missing")
+	}
+	if n := v.count("failed"); n != 3 {
+		t.Fatalf("%d are left", n)
+	}
+	r := v.run("replay", "failed", "--to", "queue:full", "--yes")
+	account := decode[accountContract](t, r)
+	if r.status != cli.ExitRefused || *account.Moved == 0 || *account.Moved+*account.Refused != 3 || len(account.Problems) == 0 || account.Problems[0].Outcome != "refused" {
+		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
+	}
+	if failed, full := v.count("failed"), v.count("full"); failed != *account.Refused || full != *account.Moved {
+		t.Errorf("%d are in failed and %d in full, by the account %s", failed, full, r.out)
+	}
+}
+
+// TestInterrupted stops a slow replay: its account is printed, and no message is lost.
+func TestInterrupted(t *testing.T) {
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.declare("worker", nil)
+	v.fill("failed", 60)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var out, errs bytes.Buffer
+	var status int
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		status = program(strings.NewReader(""), &out, &errs).Run(ctx, []string{
+			"replay", "failed", "--to", "queue:worker", "--rate", "5/s", "--yes", "--url", v.url(), "--api", node.API(),
+		})
+	})
+	await(t, "a message is moved", func() bool { return v.count("worker") > 0 })
+	interrupt()
+	wait.Wait()
+	if status != cli.ExitInterrupted {
+		t.Errorf("exit status %d: %s", status, errs.String())
+	}
+	account := decode[accountContract](t, result{status, out.String(), errs.String()})
+	moved := *account.Moved
+	if moved == 0 || moved >= 60 {
+		t.Errorf("the account is %s", out.String())
+	}
+	await(t, "all that was not moved is back", func() bool { return v.count("failed")+v.count("worker") >= 60 })
+	if failed, worker := v.count("failed"), v.count("worker"); worker < moved || worker > moved+*account.Unknown || failed+worker > 60+*account.Unknown {
+		t.Errorf("%d are in failed and %d in worker, by the account %s", failed, worker, out.String())
+	}
+}
+
+// terminal runs a command line on a terminal and types an answer when the question is there.
+func terminal(t *testing.T, question, answer string, args ...string) (status int, screen string) {
+	t.Helper()
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tty.Close()
+	defer master.Close()
+	var shown lockedBuffer
+	go func() { // ends when both ends are closed
+		buffer := make([]byte, 4096)
+		for {
+			n, err := master.Read(buffer)
+			shown.Write(buffer[:n])
+			if err != nil {
+				return
+			}
+		}
+	}()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	done := make(chan int, 1) // one status
+	go func() { done <- program(tty, tty, tty).Run(ctx, args) }()
+	await(t, question, func() bool { return strings.Contains(shown.String(), question) })
+	if answer == "interrupt" {
+		interrupt()
+	} else if _, err := master.Write([]byte(answer + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	status = <-done
+	return status, shown.String()
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.String()
+}
+
+func TestAsking(t *testing.T) {
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.fill("failed", 3)
+	on := func(args ...string) []string { return append(args, "--url", v.url(), "--api", node.API()) }
+	for _, test := range []struct {
+		name, question, answer string
+		args                   []string
+		status, left           int
+	}{
+		{"no", "drop 1 message of", "n", on("drop", "failed", "--limit", "1"), cli.ExitRefused, 3},
+		{"nothing", "[y/N]", "", on("drop", "failed", "--limit", "1"), cli.ExitRefused, 3},
+		{"interrupt", "[y/N]", "interrupt", on("drop", "failed", "--limit", "1"), cli.ExitInterrupted, 3},
+		{"yes", "[y/N]", "y", on("drop", "failed", "--limit", "1"), cli.ExitDone, 2},
+	} {
+		status, screen := terminal(t, test.question, test.answer, test.args...)
+		if status != test.status {
+			t.Errorf("%s: exit status %d: %s", test.name, status, screen)
+		}
+		if n := v.count("failed"); n != test.left {
+			t.Errorf("%s: %d messages are left", test.name, n)
+		}
+	}
+	v.fill("failed", 110)
+	for _, test := range []struct {
+		answer       string
+		status, left int
+	}{{"y", cli.ExitRefused, 112}, {"failed", cli.ExitDone, 0}} {
+		status, screen := terminal(t, "type the queue's name", test.answer, on("drop", "failed")...)
+		if n := v.count("failed"); status != test.status || n != test.left {
+			t.Errorf("%s: exit status %d and %d messages left: %s", test.answer, status, n, screen)
+		}
+	}
+}
+
+// TestFormatOnATerminal: a person gets a table, a script JSON.
+func TestFormatOnATerminal(t *testing.T) {
+	v := newVHost(t)
+	v.declare("q", nil)
+	v.fill("q", 1)
+	status, screen := terminal(t, "MESSAGE ID", "", "peek", "q", "--url", v.url(), "--api", node.API())
+	if status != cli.ExitDone || !strings.Contains(screen, "m-1") {
+		t.Errorf("exit status %d: %s", status, screen)
+	}
+	if r := v.run("peek", "q"); !json.Valid([]byte(r.out)) {
+		t.Errorf("a script gets %s", r.out)
+	}
+}

@@ -1,0 +1,307 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/cli"
+	"dlxtop/demo"
+)
+
+// The contract's JSON, written down once more: a field that is renamed, added or left out fails a test.
+type (
+	flowsContract struct {
+		Flows []flowContract `json:"flows"`
+	}
+	flowContract struct {
+		Name   string `json:"name"`
+		VHost  string `json:"vhost"`
+		Worker struct {
+			Queue     string `json:"queue"`
+			Ready     *int   `json:"ready"`
+			Consumers *int   `json:"consumers"`
+		} `json:"worker"`
+		Buffers []struct {
+			Queue      string   `json:"queue"`
+			Role       string   `json:"role"`
+			Ready      *int     `json:"ready"`
+			TTL        *int     `json:"ttl_ms"`
+			TTLSource  string   `json:"ttl_source"`
+			DLX        *string  `json:"dlx"`
+			DLXSource  string   `json:"dlx_source"`
+			RoutingKey *string  `json:"routing_key"`
+			Targets    []string `json:"targets"`
+			Reason     string   `json:"reason"`
+		} `json:"buffers"`
+		Failed []struct {
+			Queue  string `json:"queue"`
+			Ready  *int   `json:"ready"`
+			Reason string `json:"reason"`
+		} `json:"failed"`
+	}
+	peekContract struct {
+		Queue    string            `json:"queue"`
+		Method   string            `json:"method"`
+		Cost     string            `json:"cost"`
+		Messages []messageContract `json:"messages"`
+	}
+	messageContract struct {
+		Position     int            `json:"position"`
+		MessageID    *string        `json:"message_id"`
+		Exchange     *string        `json:"exchange"`
+		RoutingKey   *string        `json:"routing_key"`
+		Redelivered  *bool          `json:"redelivered"`
+		Properties   map[string]any `json:"properties"`
+		Headers      map[string]any `json:"headers"`
+		Body         *string        `json:"body"`
+		BodyEncoding string         `json:"body_encoding"`
+		BodyBytes    *int           `json:"body_bytes"`
+		Deaths       []struct {
+			Queue              string   `json:"queue"`
+			Reason             string   `json:"reason"`
+			Count              int      `json:"count"`
+			Exchange           *string  `json:"exchange"`
+			RoutingKeys        []string `json:"routing_keys"`
+			Time               string   `json:"time"`
+			OriginalExpiration string   `json:"original_expiration"`
+		} `json:"deaths"`
+		Failure *struct {
+			Kind    string `json:"kind"`
+			Message string `json:"message"`
+		} `json:"failure"`
+	}
+	findingsContract struct {
+		Findings []struct {
+			Code     string  `json:"code"`
+			Level    string  `json:"level"`
+			Queue    string  `json:"queue"`
+			Exchange string  `json:"exchange"`
+			Message  string  `json:"message"`
+			Evidence *string `json:"evidence"`
+			Remedy   string  `json:"remedy"`
+		} `json:"findings"`
+	}
+)
+
+// declarePubsub makes the pubsub scenario on the vhost, without its applications.
+func (v *vhost) declarePubsub() {
+	v.t.Helper()
+	scenario, err := demo.ScenarioNamed("pubsub")
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	if err := scenario.Declare(v.t.Context(), v.url()); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+func TestFlows(t *testing.T) {
+	v := newVHost(t)
+	v.declarePubsub()
+	r := v.run("flows")
+	if r.status != cli.ExitDone || r.stderr != "" {
+		t.Fatalf("exit status %d: %s", r.status, r.stderr)
+	}
+	for _, flow := range decode[flowsContract](t, r).Flows {
+		if flow.Name != "ucenter@user" {
+			continue
+		}
+		if flow.VHost != v.name || flow.Worker.Queue != "ucenter@user" || len(flow.Buffers) != 1 || len(flow.Failed) != 1 {
+			t.Fatalf("this is not the flow: %+v", flow)
+		}
+		b := flow.Buffers[0]
+		if b.Queue != "ucenter@user@retry" || b.Role != "retry" || *b.TTL != 30_000 || b.TTLSource != "argument" || *b.DLX != "master" ||
+			b.DLXSource != "argument" || *b.RoutingKey != "ucenter@user" || strings.Join(b.Targets, " ") != "ucenter@user" || b.Reason == "" {
+			t.Errorf("this is not the buffer: %+v", b)
+		}
+		if f := flow.Failed[0]; f.Queue != "ucenter@user@failed" || f.Reason == "" {
+			t.Errorf("this is not the failed queue: %+v", f)
+		}
+		table := v.run("flows", "-o", "table")
+		for _, want := range []string{"ucenter@user@retry", "30s (argument)", "ucenter@user through master"} {
+			if !strings.Contains(table.out, want) {
+				t.Errorf("%q is not in\n%s", want, table.out)
+			}
+		}
+		return
+	}
+	t.Fatalf("there is no flow ucenter@user in %s", r.out)
+}
+
+func TestPeek(t *testing.T) {
+	v := newVHost(t)
+	v.declarePubsub()
+	const queue = "ucenter@user@failed"
+	before := v.count(queue)
+	r := v.run("peek", queue, "-n", "3")
+	if r.status != cli.ExitDone {
+		t.Fatalf("exit status %d: %s", r.status, r.stderr)
+	}
+	peeked := decode[peekContract](t, r)
+	if peeked.Queue != queue || peeked.Method != "basic.consume" || peeked.Cost == "" || len(peeked.Messages) != 3 {
+		t.Fatalf("peeked %+v", peeked)
+	}
+	for i, m := range peeked.Messages {
+		if m.Position != i+1 || *m.MessageID == "" || *m.Exchange != "master.failed" || *m.RoutingKey != queue || len(m.Deaths) == 0 ||
+			m.BodyEncoding != "utf-8" || *m.BodyBytes != len(*m.Body) || m.Properties["message_id"] != *m.MessageID || m.Failure == nil {
+			t.Errorf("message %d: %+v", i+1, m)
+		}
+		d := m.Deaths[0]
+		if d.Queue != "ucenter@user@retry" || d.Reason != "expired" || d.Count == 0 || d.Exchange == nil || len(d.RoutingKeys) == 0 {
+			t.Errorf("death of message %d: %+v", i+1, d)
+		}
+		if when, err := time.Parse("2006-01-02T15:04:05.000Z07:00", d.Time); err != nil || time.Since(when) > 24*time.Hour {
+			t.Errorf("the time of its death is %q", d.Time)
+		}
+	}
+	if !strings.Contains(r.stderr, "the first 3 of") {
+		t.Errorf("nothing is said of the others: %q", r.stderr)
+	}
+	again := decode[peekContract](t, v.run("peek", queue, "-n", "3"))
+	for i, m := range again.Messages {
+		if *m.MessageID != *peeked.Messages[i].MessageID || !*m.Redelivered {
+			t.Errorf("a second look sees %s at %d instead of %s", *m.MessageID, i+1, *peeked.Messages[i].MessageID)
+		}
+	}
+	if after := v.count(queue); after != before {
+		t.Errorf("%d messages are left of %d", after, before)
+	}
+	table := v.run("peek", queue, "-o", "table")
+	if !strings.Contains(table.out, "expired ×") || !strings.Contains(table.stderr, "cost of looking") {
+		t.Errorf("the table is\n%s%s", table.out, table.stderr)
+	}
+}
+
+const hostile = "evil\x1b]0;title\a\x1b[2J\r\u202e\u0085\u2066end\x00"
+
+func TestHostileText(t *testing.T) {
+	v := newVHost(t)
+	queue := "q\x1b[31m\u202e"
+	v.declare(queue, nil)
+	v.publish("", queue, amqp.Publishing{
+		MessageId: hostile, ContentType: "text/plain", Headers: amqp.Table{"k\x1b[5m": hostile, "x-death": hostile, "x-exception-message": hostile}, Body: []byte(hostile),
+	})
+	v.publish("", queue, amqp.Publishing{Body: []byte{0xff, 0x00, 0x1b, '['}})
+	for _, format := range []string{"json", "table"} {
+		for _, args := range [][]string{{"peek", queue}, {"flows"}, {"findings"}, {"drop", queue, "--dry-run"}, {"replay", queue, "--dry-run", "--to", "queue:" + queue}} {
+			r := v.run(append(args, "-o", format)...)
+			if r.status != cli.ExitDone && args[0] != "findings" {
+				t.Errorf("%v: exit status %d: %q", args, r.status, r.stderr)
+			}
+			for _, text := range []string{r.out, r.stderr} {
+				if strings.ContainsAny(strings.ReplaceAll(text, "\n", ""), "\x1b\a\r\x00\u202e\u0085\u2066") {
+					t.Errorf("%v -o %s lets something through: %q", args, format, text)
+				}
+			}
+		}
+	}
+	peeked := decode[peekContract](t, v.run("peek", queue))
+	if m := peeked.Messages[0]; *m.MessageID != hostile || *m.Body != hostile || m.Headers["k\x1b[5m"] != hostile || peeked.Queue != queue {
+		t.Errorf("JSON changed the message: %q %q %q", *m.MessageID, *m.Body, m.Headers)
+	}
+	if m := peeked.Messages[1]; m.BodyEncoding != "base64" || *m.Body != "/wAbWw==" || *m.BodyBytes != 4 || m.MessageID != nil {
+		t.Errorf("the binary body became %+v", m)
+	}
+	if r := v.run("peek", "no\x1b[2J"); r.status != cli.ExitUsage {
+		t.Errorf("exit status %d", r.status)
+	} else {
+		checkSentence(t, r.stderr, "no queue no")
+	}
+}
+
+func TestHeaderValues(t *testing.T) {
+	v := newVHost(t)
+	v.declare("q", nil)
+	when := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
+	v.publish("", "q", amqp.Publishing{Headers: amqp.Table{
+		"text": "t", "long": int64(1) << 60, "true": true, "nothing": nil, "half": 0.5, "list": []any{int64(1), int32(2)},
+		"table": amqp.Table{"inner": "x"}, "int": int32(5), "short": int16(5), "byte": int8(-5), "whole": float64(3), "single": float32(0.25),
+		"when": when, "bytes": []byte{0xff}, "money": amqp.Decimal{Scale: 2, Value: 1250}, "broken": "\xff",
+		"lookalike": amqp.Table{"$type": "int8", "value": int64(1)},
+	}})
+	got := decode[peekContract](t, v.run("peek", "q")).Messages[0].Headers
+	typed := func(kind string, value any) map[string]any { return map[string]any{"$type": kind, "value": value} }
+	for key, want := range map[string]any{
+		"text": "t", "long": float64(1 << 60), "true": true, "nothing": nil, "half": 0.5, "list": []any{1.0, typed("int32", 2.0)},
+		"table": map[string]any{"inner": "x"}, "int": typed("int32", 5.0), "short": typed("int16", 5.0), "byte": typed("int8", -5.0),
+		"whole": typed("float64", 3.0), "single": typed("float32", 0.25), "when": typed("timestamp", "2026-05-06T07:08:09.000Z"),
+		"bytes": typed("bytes", "/w=="), "money": typed("decimal", map[string]any{"scale": 2.0, "value": 1250.0}), "broken": typed("string", "/w=="),
+		"lookalike": typed("table", map[string]any{"$type": "int8", "value": 1.0}),
+	} {
+		g, _ := json.Marshal(got[key])
+		w, _ := json.Marshal(want)
+		if _, there := got[key]; !there || string(g) != string(w) {
+			t.Errorf("%s is %s instead of %s", key, g, w)
+		}
+	}
+}
+
+func TestPeekRefused(t *testing.T) {
+	v := newVHost(t)
+	if _, err := v.channel.QueueDeclare("mine", false, false, true, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"peek", "mine"}, {"drop", "mine", "--yes"}, {"replay", "mine", "--yes", "--to", "queue:mine"}} {
+		r := v.run(args...)
+		if r.status != cli.ExitRefused || r.out != "" {
+			t.Errorf("%v: exit status %d, %s", args, r.status, r.out)
+		}
+		checkSentence(t, r.stderr, "exclusive")
+	}
+}
+
+func TestQueueNames(t *testing.T) {
+	v, other := newVHost(t), newNamedVHost(t, "another")
+	for _, v := range []*vhost{v, other} {
+		v.declare("orders.failed", nil)
+	}
+	other.declare("only.here", nil)
+	everywhere := []string{"--url", node.AMQP(), "--api", node.API()}
+	for _, test := range []struct {
+		queue string
+		want  []string
+	}{
+		{"orders.failed", []string{"in each of the vhosts", v.name, other.name, "--vhost"}},
+		{"order.faild", []string{"no queue order.faild", "did you mean orders.failed?"}},
+		{"failed", []string{"did you mean orders.failed?"}},
+		{"something else entirely", []string{"`dlxtop flows`"}},
+	} {
+		r := run(t, append([]string{"peek", test.queue}, everywhere...)...)
+		if r.status != cli.ExitUsage || r.out != "" {
+			t.Errorf("%s: exit status %d, %s", test.queue, r.status, r.out)
+		}
+		checkSentence(t, r.stderr, test.want...)
+	}
+	for _, args := range [][]string{
+		{"peek", "only.here"}, {"peek", other.name + "/orders.failed"}, {"peek", "orders.failed", "--vhost", other.name},
+	} {
+		if r := run(t, append(args, everywhere...)...); r.status != cli.ExitDone {
+			t.Errorf("%v: exit status %d: %s", args, r.status, r.stderr)
+		}
+	}
+}
+
+func TestFindings(t *testing.T) {
+	v := newVHost(t)
+	v.declare("fine", nil)
+	r := v.run("findings")
+	if found := decode[findingsContract](t, r); r.status != cli.ExitDone || len(found.Findings) != 0 {
+		t.Errorf("exit status %d: %s", r.status, r.out)
+	}
+	v.declare("buffer", amqp.Table{"x-message-ttl": 3_600_000, "x-dead-letter-exchange": "nowhere"})
+	r = v.run("findings")
+	if r.status != cli.ExitRefused || r.stderr != "" {
+		t.Errorf("exit status %d: %s", r.status, r.stderr)
+	}
+	found := decode[findingsContract](t, r).Findings
+	if len(found) == 0 || found[0].Level != "error" || found[0].Queue != "buffer" || found[0].Code == "" || found[0].Message == "" || found[0].Remedy == "" {
+		t.Errorf("found %s", r.out)
+	}
+	if table := v.run("findings", "-o", "table"); !strings.Contains(table.out, "buffer") || !strings.Contains(table.out, "remedy") || table.status != cli.ExitRefused {
+		t.Errorf("found %s", table.out)
+	}
+}

@@ -1,0 +1,242 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/broker"
+	"dlxtop/cli"
+	"dlxtop/demo"
+	"dlxtop/mgmt"
+)
+
+// node is the broker of all tests in this package; each test has a vhost of its own on it.
+var node *demo.Node
+
+func TestMain(m *testing.M) {
+	os.Exit(testMain(m))
+}
+
+func testMain(m *testing.M) int {
+	var err error
+	if node, err = demo.Start(context.Background(), demo.Options{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer node.Stop()
+	return m.Run()
+}
+
+// patience bounds every wait of a test.
+const patience = 30 * time.Second
+
+// program is dlxtop as main.go wires it, on streams of the test.
+func program(in io.Reader, out, errs io.Writer) *cli.Program {
+	p := &cli.Program{
+		In: in, Out: out, Err: errs, Env: func(string) string { return "" },
+		Source: func(c cli.Connection) (cli.Source, error) {
+			return mgmt.New(mgmt.Options{URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, TLS: c.TLS, Timeout: 10 * time.Second})
+		},
+		Broker: func(c cli.Connection) (cli.Broker, error) {
+			return broker.New(broker.Options{URL: c.AMQP, TLS: c.TLS, Timeout: 10 * time.Second})
+		},
+	}
+	return p
+}
+
+// result is what a run left behind.
+type result struct {
+	status      int
+	out, stderr string
+}
+
+// run runs a command line that names its broker itself.
+func run(t *testing.T, args ...string) result {
+	t.Helper()
+	var out, errs bytes.Buffer
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	status := program(strings.NewReader(""), &out, &errs).Run(ctx, args)
+	if ctx.Err() != nil {
+		t.Fatalf("%v took too long: %s", args, errs.String())
+	}
+	return result{status, out.String(), errs.String()}
+}
+
+// decode reads a run's output as the contract has it: nothing missing in the type, nothing after the object.
+func decode[T any](t *testing.T, r result) T {
+	t.Helper()
+	var v T
+	decoder := json.NewDecoder(strings.NewReader(r.out))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&v); err != nil {
+		t.Fatalf("%v in %s (%s)", err, r.out, r.stderr)
+	}
+	if rest, _ := io.ReadAll(decoder.Buffered()); len(bytes.TrimSpace(rest)) > 0 {
+		t.Fatalf("after the object there is %q", rest)
+	}
+	return v
+}
+
+// vhost is a virtual host of one test, with a connection to it that goes past dlxtop.
+type vhost struct {
+	t       *testing.T
+	name    string
+	channel *amqp.Channel
+}
+
+func newVHost(t *testing.T) *vhost {
+	t.Helper()
+	return newNamedVHost(t, strings.ReplaceAll(t.Name(), "/", "-"))
+}
+
+func newNamedVHost(t *testing.T, name string) *vhost {
+	t.Helper()
+	manage(t, http.MethodPut, "vhosts/"+url.PathEscape(name), "{}")
+	t.Cleanup(func() { manage(t, http.MethodDelete, "vhosts/"+url.PathEscape(name), "") })
+	manage(t, http.MethodPut, "permissions/"+url.PathEscape(name)+"/guest", `{"configure":".*","write":".*","read":".*"}`)
+	v := &vhost{t: t, name: name}
+	connection, err := amqp.Dial(v.url())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { connection.Close() })
+	if v.channel, err = connection.Channel(); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.channel.Confirm(false); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// manage sends one request to the management API.
+func manage(t *testing.T, method, path, body string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, node.API()+"/api/"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode >= 300 {
+		text, _ := io.ReadAll(response.Body)
+		t.Fatalf("%s %s: %s %s", method, path, response.Status, text)
+	}
+}
+
+// url is the AMQP URL of the vhost.
+func (v *vhost) url() string { return node.AMQP() + url.PathEscape(v.name) }
+
+// run runs a command on the vhost.
+func (v *vhost) run(args ...string) result {
+	v.t.Helper()
+	return run(v.t, append(args, "--url", v.url(), "--api", node.API())...)
+}
+
+// declare makes a durable queue.
+func (v *vhost) declare(name string, arguments amqp.Table) {
+	v.t.Helper()
+	if _, err := v.channel.QueueDeclare(name, true, false, false, false, arguments); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// publish sends one message and waits until the broker has it.
+func (v *vhost) publish(exchange, key string, message amqp.Publishing) {
+	v.t.Helper()
+	ctx, cancel := context.WithTimeout(v.t.Context(), patience)
+	defer cancel()
+	confirm, err := v.channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, true, false, message)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	if acked, err := confirm.WaitContext(ctx); err != nil || !acked {
+		v.t.Fatalf("publish: %v %v", acked, err)
+	}
+}
+
+// fill publishes messages with the ids m-1, m-2, …
+func (v *vhost) fill(queue string, n int) {
+	v.t.Helper()
+	for i := range n {
+		v.publish("", queue, amqp.Publishing{MessageId: fmt.Sprintf("m-%d", i+1), Body: fmt.Appendf(nil, `{"n":%d}`, i+1)})
+	}
+}
+
+// count is how many messages are ready in a queue, by the broker's own word.
+func (v *vhost) count(queue string) int {
+	v.t.Helper()
+	q, err := v.channel.QueueDeclarePassive(queue, true, false, false, false, nil)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return q.Messages
+}
+
+// counts are those of several queues.
+func (v *vhost) counts(queues ...string) map[string]int {
+	v.t.Helper()
+	counts := map[string]int{}
+	for _, q := range queues {
+		counts[q] = v.count(q)
+	}
+	return counts
+}
+
+// take takes everything out of a queue.
+func (v *vhost) take(queue string) []amqp.Delivery {
+	v.t.Helper()
+	var all []amqp.Delivery
+	for {
+		d, ok, err := v.channel.Get(queue, true)
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		if !ok {
+			return all
+		}
+		all = append(all, d)
+	}
+}
+
+// ids are the message ids of deliveries.
+func ids(deliveries []amqp.Delivery) string {
+	var names []string
+	for _, d := range deliveries {
+		names = append(names, d.MessageId)
+	}
+	return strings.Join(names, " ")
+}
+
+// await waits until something holds.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("after %s still not: %s", patience, what)
+		case <-tick.C:
+		}
+	}
+}

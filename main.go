@@ -1,0 +1,100 @@
+// Dlxtop is a terminal dashboard for the delayed, retry and failed queues of RabbitMQ.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"dlxtop/broker"
+	"dlxtop/cli"
+	"dlxtop/demo"
+	"dlxtop/mgmt"
+	"dlxtop/ui"
+)
+
+// version is set by the linker: -X main.version=v1.2.3.
+var version string
+
+const (
+	timeout  = 10 * time.Second // of one request to a broker
+	interval = 2 * time.Second  // between two polls of the dashboard
+)
+
+func main() {
+	os.Exit(run())
+}
+
+// run is main with deferred calls that happen.
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	// A second signal ends the program at once.
+	defer context.AfterFunc(ctx, stop)()
+	program := cli.Program{
+		Version: version, Commit: commit(),
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv,
+		Source: newSource, Broker: newBroker, Dashboard: dashboard, Demo: startDemo,
+	}
+	for _, s := range demo.Scenarios() {
+		program.Scenarios = append(program.Scenarios, cli.Scenario{Name: s.Name, About: s.Summary})
+	}
+	return program.Run(ctx, os.Args[1:])
+}
+
+// commit is the revision that the program was built from, "" when Go did not note it.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return setting.Value
+		}
+	}
+	return ""
+}
+
+func newSource(c cli.Connection) (cli.Source, error) {
+	return mgmt.New(mgmt.Options{URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, TLS: c.TLS, Timeout: timeout})
+}
+
+func newBroker(c cli.Connection) (cli.Broker, error) {
+	return broker.New(broker.Options{URL: c.AMQP, TLS: c.TLS, Timeout: timeout})
+}
+
+func dashboard(ctx context.Context, d cli.Dashboard) error {
+	return ui.Run(ctx, ui.Options{
+		Source: d.Source, Broker: d.Broker, Title: d.Connection.Name, VHost: d.Connection.VHost, Interval: interval,
+		ReadOnly: d.Connection.ReadOnly, Production: d.Connection.Production,
+	})
+}
+
+func startDemo(ctx context.Context, log io.Writer) (cli.Node, error) {
+	node, err := demo.Start(ctx, demo.Options{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return demoNode{node}, nil
+}
+
+// demoNode is a node as the command line sees it.
+type demoNode struct{ *demo.Node }
+
+// Play runs one scenario, or all of them, until ctx ends.
+func (n demoNode) Play(ctx context.Context, name string) error {
+	if name == "" {
+		return demo.RunAll(ctx, n.Node)
+	}
+	scenario, err := demo.ScenarioNamed(name)
+	if err != nil {
+		return fmt.Errorf("play: %w", err)
+	}
+	return demo.RunAll(ctx, n.Node, scenario)
+}
