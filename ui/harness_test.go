@@ -20,12 +20,13 @@ const patience = 10 * time.Second
 
 // terminal is the real program in a terminal emulator.
 type terminal struct {
-	t       *testing.T
-	glass   *glass
-	program *tea.Program
-	keys    *io.PipeWriter
-	ended   chan struct{}
-	err     error // of the program, once ended
+	t        *testing.T
+	glass    *glass
+	program  *tea.Program
+	keys     *io.PipeWriter
+	ended    chan struct{}
+	err      error         // of the program, once ended
+	patience time.Duration // of a wait; a test may change it
 }
 
 // newTerminal runs the program in a terminal of this size, without colours unless adjust changes that.
@@ -37,7 +38,7 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 		f(&a)
 	}
 	keyboard, keys := io.Pipe()
-	term := &terminal{t: t, glass: &glass{emulator: vt.NewEmulator(width, height)}, keys: keys, ended: make(chan struct{})}
+	term := &terminal{t: t, glass: &glass{emulator: vt.NewEmulator(width, height)}, keys: keys, ended: make(chan struct{}), patience: patience}
 	term.program = tea.NewProgram(a, tea.WithInput(keyboard), tea.WithOutput(term.glass), tea.WithAltScreen(),
 		tea.WithoutSignals(), tea.WithFPS(120))
 	go func() {
@@ -150,14 +151,14 @@ func (term *terminal) awaitGone(text string) {
 // awaitThat waits until the screen is as it is wanted.
 func (term *terminal) awaitThat(what string, wanted func(screen string) bool) {
 	term.t.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(term.patience)
 	for {
 		screen := term.screen()
 		if wanted(screen) {
 			return
 		}
 		if time.Now().After(deadline) {
-			term.t.Fatalf("not on the screen within %v: %s\n%s", patience, what, screen)
+			term.t.Fatalf("not on the screen within %v: %s\n%s", term.patience, what, screen)
 		}
 		select {
 		case <-term.ended:
