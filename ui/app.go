@@ -29,8 +29,10 @@ func New(o Options) tea.Model { return newApp(context.Background(), o) }
 
 // Run shows the dashboard on this terminal until the user quits or ctx ends, and restores the terminal. It returns when
 // everything that it started has returned.
+//
+// Signals are the caller's, who ends ctx: Bubble Tea 1.3.10's own handler waits for ever for a program that ctx has just ended.
 func Run(ctx context.Context, o Options) error {
-	return run(newApp(ctx, o), tea.WithContext(ctx), tea.WithAltScreen())
+	return run(newApp(ctx, o), tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler())
 }
 
 func run(a app, options ...tea.ProgramOption) error {
