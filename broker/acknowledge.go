@@ -110,12 +110,12 @@ func (a *acknowledger) batch(batch []settled) error {
 		n++
 	}
 	if n > 0 {
-		if err := a.source.acknowledge(a.floor, true); err != nil {
+		if err := a.source.acknowledge(a.floor, true, n); err != nil {
 			return err
 		}
 	}
 	for _, s := range batch[n:] {
-		if err := a.source.acknowledge(s.tag, false); err != nil {
+		if err := a.source.acknowledge(s.tag, false, 1); err != nil {
 			return err
 		}
 	}

@@ -23,6 +23,15 @@ const (
 	// stashLimit is how many acknowledgements may be under way to a quorum queue so that none is put aside: from 32 on a
 	// channel keeps them, and forgets them when it is closed (3.10.8 to 4.3.6; rabbitmq-server issue 10327).
 	stashLimit = 16
+	// comeback bounds the wait until what was given back to a quorum queue is there again.
+	comeback = 500 * time.Millisecond
+)
+
+// From 33 consumers on, a quorum queue gets their messages back in no order (3.10.8, 4.0.5). An execution uses maxPages of them; some are
+// left for what extend takes.
+const (
+	maxPages     = 20
+	maxConsumers = 31
 )
 
 // errNothingComes is why a page ends although messages are ready: others are served first.
@@ -47,9 +56,13 @@ type source struct {
 	calls    sync.Mutex // one synchronous call at a time on holding
 	prefetch int
 	pages    int // consumers so far
+	taken    int // messages so far
+	// again tells that the last message had been given back before: there may be more of these behind it.
+	again bool
 
-	commands atomic.Int64 // acknowledgements sent
-	applied  atomic.Int64 // of these, how many a quorum queue has certainly taken in
+	acknowledged atomic.Int64 // messages
+	commands     atomic.Int64 // acknowledgements sent
+	applied      atomic.Int64 // of these, how many a quorum queue has certainly taken in
 }
 
 // openSource opens the queue and counts it. Nothing is taken yet.
@@ -94,6 +107,8 @@ func (s *source) page(ctx context.Context, n int, each func(*amqp.Delivery)) (ta
 	}
 	receive := func(d *amqp.Delivery) {
 		taken++
+		s.taken++
+		s.again = d.Redelivered
 		each(d)
 	}
 	ended, err := s.receive(ctx, deliveries, n, &taken, receive)
@@ -209,15 +224,35 @@ func (s *source) get(ctx context.Context, n int, each func(*amqp.Delivery)) (tak
 			break
 		}
 		taken++
+		s.taken++
 		each(&d)
 	}
 	return taken, nil
 }
 
-// acknowledge takes a message out of the queue for good, and with multiple all that are held before it. The tag must be held. It does
-// not wait: sync does.
-func (s *source) acknowledge(tag uint64, multiple bool) error {
+// extend takes what a quorum queue got back before and holds in front of its other messages. It puts what it gets back behind the
+// earlier ones (3.10.8, 4.0.5, 4.3.6): taking only a part of these would change the order. expected is how many they probably are,
+// 0 when that is not known.
+func (s *source) extend(ctx context.Context, expected int) error {
+	for n := 1; s.again && s.taken != expected && s.pages < maxConsumers && ctx.Err() == nil; n = min(2*n, model.MaxPage) {
+		if expected > s.taken {
+			n = min(expected-s.taken, model.MaxPage)
+		}
+		if taken, err := s.page(ctx, n, func(*amqp.Delivery) {}); err != nil || taken < n {
+			return err
+		}
+	}
+	return nil
+}
+
+// held is how many messages are neither acknowledged nor given back.
+func (s *source) held() int { return s.taken - int(s.acknowledged.Load()) }
+
+// acknowledge takes a message out of the queue for good, and with multiple all that are held before it: n together. The tag must be
+// held. It does not wait: sync does.
+func (s *source) acknowledge(tag uint64, multiple bool, n int) error {
 	s.commands.Add(1)
+	s.acknowledged.Add(int64(n))
 	return s.holding.Ack(tag, multiple)
 }
 
@@ -265,7 +300,24 @@ func (s *source) release() error {
 			return s.reason(err)
 		}
 	}
-	return s.holding.Close()
+	if err := s.holding.Close(); err != nil {
+		return err
+	}
+	s.awaitReturn()
+	return nil
+}
+
+// awaitReturn waits until a quorum queue shows what it got back: it takes a moment, and a look at once would find nothing. Consumers
+// may take the messages meanwhile, so it does not wait long.
+func (s *source) awaitReturn() {
+	if s.plan.Type != model.Quorum {
+		return
+	}
+	for held, began := int64(s.held()), time.Now(); time.Since(began) < comeback; time.Sleep(2 * time.Millisecond) {
+		if ready, err := s.ready(); err != nil || ready >= held {
+			return
+		}
+	}
 }
 
 // reason is why the holding channel was closed, when amqp091-go only says that it is.

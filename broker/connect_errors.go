@@ -15,12 +15,8 @@ import (
 	"dlxtop/model"
 )
 
-// connectError says in an operator's words why no connection could be made: *model.ConnectError, or the context's error when the
-// caller gave up.
+// connectError says in an operator's words why no connection could be made: a *model.ConnectError.
 func (c *Client) connectError(ctx context.Context, err error, vhost string, w *wire) error {
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return fmt.Errorf("connect to %s: %w", c.address(), context.Canceled)
-	}
 	first, readErr := w.began()
 	if w == nil {
 		return c.unreachable(err)

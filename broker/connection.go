@@ -39,9 +39,10 @@ type Client struct {
 	tls     *tls.Config
 	timeout time.Duration
 
-	mu     sync.Mutex
-	links  map[string]*link // by vhost
-	closed bool
+	mu       sync.Mutex
+	links    map[string]*link       // by vhost
+	returned map[model.QueueRef]int // how many messages were last given back to a quorum queue: see source.extend
+	closed   bool
 }
 
 // link is the connection to one vhost.
@@ -65,7 +66,7 @@ func New(o Options) (*Client, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
 	}
-	return &Client{url: o.URL, uri: uri, tls: o.TLS, timeout: o.Timeout, links: map[string]*link{}}, nil
+	return &Client{url: o.URL, uri: uri, tls: o.TLS, timeout: o.Timeout, links: map[string]*link{}, returned: map[model.QueueRef]int{}}, nil
 }
 
 // User is the user that the client connects as.
@@ -133,6 +134,7 @@ func (c *Client) dial(ctx context.Context, vhost, name string) (*amqp.Connection
 	if vhost == "" {
 		vhost = c.uri.Vhost
 	}
+	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	var made atomic.Pointer[wire] // nil while there is no TCP connection
@@ -172,6 +174,13 @@ func (c *Client) dial(ctx context.Context, vhost, name string) (*amqp.Connection
 	if err != nil {
 		if w != nil {
 			_ = w.Close()
+		}
+		e := caller.Err()
+		if deadline, ok := caller.Deadline(); ok && !time.Now().Before(deadline) {
+			e = context.DeadlineExceeded // the wire's deadline is the same, and may come first
+		}
+		if e != nil {
+			return nil, nil, fmt.Errorf("connect to %s: %w", c.address(), e)
 		}
 		return nil, nil, c.connectError(ctx, err, vhost, w)
 	}

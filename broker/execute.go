@@ -13,10 +13,9 @@ import (
 )
 
 const (
-	actionFirstPage = 250                    // a chosen message is mostly near the head
-	actionPage      = 4000                   // what is taken ahead of the publishing
-	maxPages        = 24                     // of messages that are kept: see source
-	progressEvery   = 100 * time.Millisecond //
+	actionFirstPage = 250  // a chosen message is mostly near the head
+	actionPage      = 4000 // what is taken ahead of the publishing
+	progressEvery   = 100 * time.Millisecond
 )
 
 // errCancelled is why an execution ends when its context was cancelled.
@@ -109,8 +108,8 @@ func (x *execution) run(ctx context.Context, progress func(model.Account)) error
 		}
 	}
 	x.acks.finish()
-	if err := x.source.release(); err != nil {
-		x.end(fmt.Errorf("give the rest back: %w", lost(err)))
+	if err := x.client.giveBack(x.source); err != nil {
+		x.end(err)
 	}
 	close(done)
 	others.Wait()

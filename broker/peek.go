@@ -38,10 +38,10 @@ func (c *Client) Peek(ctx context.Context, plan model.PeekPlan) (model.Peeked, e
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, plan.Timeout, errTimeout)
 	defer cancel()
-	look := look{source: src, plan: plan}
-	err = look.take(limited, want)
-	if e := src.release(); e != nil && err == nil {
-		err = queueError("give the messages back to", plan.Queue, e)
+	look := look{source: src, plan: plan, want: want}
+	err = look.take(limited)
+	if e := c.giveBack(src); err == nil {
+		err = e
 	}
 	peeked.Stopped = look.stopped
 	// Only now, when nothing is held any more, is there time to look closer.
@@ -72,13 +72,15 @@ var errTimeout = errors.New("the time for the peek is over")
 type look struct {
 	source  *source
 	plan    model.PeekPlan
+	want    int
 	taken   []amqp.Delivery
 	bytes   int64 // of their bodies
 	stopped string
 }
 
 // take reads up to want messages, and keeps as many of them as MaxBytes allows.
-func (l *look) take(ctx context.Context, want int) error {
+func (l *look) take(ctx context.Context) error {
+	want := l.want
 	for total := 0; total < want && l.stopped == "" && ctx.Err() == nil; {
 		n := min(want-total, max(l.plan.Page, 1), model.MaxPage, firstPage)
 		if total > 0 {
@@ -102,6 +104,9 @@ func (l *look) take(ctx context.Context, want int) error {
 
 // keep takes a message in. Beyond MaxBytes it is only held until the end, like the others.
 func (l *look) keep(d *amqp.Delivery) {
+	if len(l.taken) == l.want {
+		return // a stream delivers whole chunks, beyond the prefetch (3.10.8)
+	}
 	if l.bytes >= l.plan.MaxBytes && len(l.taken) > 0 {
 		l.full()
 		return
@@ -112,4 +117,27 @@ func (l *look) keep(d *amqp.Delivery) {
 
 func (l *look) full() {
 	l.stopped = fmt.Sprintf("%sB are held", model.Size(l.plan.MaxBytes))
+}
+
+// giveBack gives back what a source holds, in its order, whatever ended the work with it.
+func (c *Client) giveBack(s *source) error {
+	quorum := s.plan.Type == model.Quorum
+	var err error
+	if quorum && s.held() > 0 && !s.holding.IsClosed() {
+		c.mu.Lock()
+		expected := c.returned[s.plan.Queue]
+		c.mu.Unlock()
+		ctx, cancel := context.WithTimeout(context.Background(), s.plan.Timeout)
+		err = s.extend(ctx, expected)
+		cancel()
+	}
+	if quorum {
+		c.mu.Lock()
+		c.returned[s.plan.Queue] = s.held()
+		c.mu.Unlock()
+	}
+	if e := s.release(); e != nil && err == nil {
+		err = queueError("give the messages back to", s.plan.Queue, e)
+	}
+	return err
 }

@@ -1,0 +1,296 @@
+package broker_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/broker"
+	"dlxtop/demo"
+	"dlxtop/model"
+)
+
+// node is the broker of all tests in this package; each test has queues of its own on it.
+var node *demo.Node
+
+func TestMain(m *testing.M) {
+	os.Exit(testMain(m))
+}
+
+func testMain(m *testing.M) int {
+	var err error
+	if node, err = demo.Start(context.Background(), demo.Options{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer node.Stop()
+	fmt.Fprintln(os.Stderr, "RabbitMQ", node.Version())
+	return m.Run()
+}
+
+// patience bounds every wait of a test.
+const patience = 30 * time.Second
+
+func behaviour() model.Behaviour { return model.BehaviourOf(model.ParseVersion(node.Version())) }
+
+func client(t testing.TB) *broker.Client {
+	t.Helper()
+	return clientOf(t, node)
+}
+
+func clientOf(t testing.TB, n *demo.Node) *broker.Client {
+	t.Helper()
+	c, err := broker.New(broker.Options{URL: n.AMQP()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// app is an application on the broker that plays publisher and reader, and looks at what is there, without the code under test.
+type app struct {
+	testing.TB
+	connection *amqp.Connection
+	channel    *amqp.Channel // in confirm mode
+}
+
+func newApp(t testing.TB) *app {
+	t.Helper()
+	return newAppOn(t, node)
+}
+
+func newAppOn(t testing.TB, n *demo.Node) *app {
+	t.Helper()
+	connection, err := amqp.Dial(n.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { connection.Close() })
+	a := &app{TB: t, connection: connection}
+	a.channel = a.open()
+	if err := a.channel.Confirm(false); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (a *app) open() *amqp.Channel {
+	a.Helper()
+	channel, err := a.connection.Channel()
+	if err != nil {
+		a.Fatal(err)
+	}
+	return channel
+}
+
+// queue declares a durable queue of a type, named after the test, and deletes it afterwards.
+func (a *app) queue(suffix string, kind model.QueueType, arguments ...any) model.QueueRef {
+	a.Helper()
+	name := strings.ReplaceAll(a.Name(), "/", ".") + "." + suffix
+	table := amqp.Table{"x-queue-type": string(kind)}
+	for i := 0; i+1 < len(arguments); i += 2 {
+		table[arguments[i].(string)] = arguments[i+1]
+	}
+	if _, err := a.channel.QueueDeclare(name, true, false, false, false, table); err != nil {
+		a.Fatal(err)
+	}
+	a.Cleanup(func() { a.deleteQueue(name) })
+	return model.QueueRef{VHost: "/", Name: name}
+}
+
+func (a *app) deleteQueue(name string) {
+	channel, err := a.connection.Channel()
+	if err != nil {
+		return // the broker was taken away
+	}
+	defer channel.Close()
+	if _, err := channel.QueueDelete(name, false, false, false); err != nil {
+		a.Logf("delete %s: %v", name, err)
+	}
+}
+
+// publish publishes messages to a queue and waits for their confirms and until they are ready.
+func (a *app) publish(queue model.QueueRef, messages ...amqp.Publishing) {
+	a.Helper()
+	before := a.ready(queue)
+	a.send("", queue.Name, messages...)
+	a.await(queue, before+len(messages))
+}
+
+func (a *app) send(exchange, key string, messages ...amqp.Publishing) {
+	a.Helper()
+	confirms := make([]*amqp.DeferredConfirmation, len(messages))
+	var err error
+	for i, m := range messages {
+		if i >= 500 {
+			a.confirmed(confirms[i-500])
+		}
+		if confirms[i], err = a.channel.PublishWithDeferredConfirm(exchange, key, false, false, m); err != nil {
+			a.Fatal(err)
+		}
+	}
+	for _, c := range confirms[max(0, len(confirms)-500):] {
+		a.confirmed(c)
+	}
+}
+
+func (a *app) confirmed(c *amqp.DeferredConfirmation) {
+	a.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if ok, err := c.WaitContext(ctx); err != nil || !ok {
+		a.Fatalf("not confirmed: %v", err)
+	}
+}
+
+func (a *app) ready(queue model.QueueRef) int {
+	a.Helper()
+	channel := a.open()
+	defer channel.Close()
+	q, err := channel.QueueDeclarePassive(queue.Name, false, false, false, false, nil)
+	if err != nil {
+		a.Fatal(err)
+	}
+	return q.Messages
+}
+
+// await waits until so many messages are ready.
+func (a *app) await(queue model.QueueRef, n int) {
+	a.Helper()
+	a.until(func() error {
+		if ready := a.ready(queue); ready != n {
+			return fmt.Errorf("%s: %d ready, want %d", queue, ready, n)
+		}
+		return nil
+	})
+}
+
+// until waits until try finds nothing wrong.
+func (a *app) until(try func() error) {
+	a.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			a.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// drain takes n messages out of a queue, and proves that there are no more.
+func (a *app) drain(queue model.QueueRef, n int) []amqp.Delivery {
+	a.Helper()
+	a.await(queue, n)
+	channel := a.open()
+	defer channel.Close()
+	if err := channel.Qos(n+1, 0, false); err != nil {
+		a.Fatal(err)
+	}
+	deliveries, err := channel.Consume(queue.Name, "drain", false, false, false, false, nil)
+	if err != nil {
+		a.Fatal(err)
+	}
+	var got []amqp.Delivery
+	timeout := time.After(patience)
+	for len(got) < n {
+		select {
+		case d := <-deliveries:
+			got = append(got, d)
+		case <-timeout:
+			a.Fatalf("%s: %d of %d messages came", queue, len(got), n)
+		}
+	}
+	if n > 0 {
+		if err := channel.Ack(got[n-1].DeliveryTag, true); err != nil {
+			a.Fatal(err)
+		}
+	}
+	if err := channel.Cancel("drain", false); err != nil {
+		a.Fatal(err)
+	}
+	for d := range deliveries {
+		a.Errorf("%s: one more message: %s", queue, d.MessageId)
+	}
+	return got
+}
+
+// numbered are n messages with the ids 1 to n.
+func numbered(n int) []amqp.Publishing {
+	messages := make([]amqp.Publishing, n)
+	for i := range messages {
+		messages[i] = amqp.Publishing{
+			MessageId: strconv.Itoa(i + 1), DeliveryMode: amqp.Persistent, ContentType: "text/plain",
+			Headers: amqp.Table{"number": int64(i + 1)}, Body: fmt.Appendf(nil, "body of %d", i+1),
+		}
+	}
+	return messages
+}
+
+func ids(deliveries []amqp.Delivery) []string {
+	all := make([]string, len(deliveries))
+	for i, d := range deliveries {
+		all[i] = d.MessageId
+	}
+	return all
+}
+
+func messageIDs(messages []model.Message) []string {
+	all := make([]string, len(messages))
+	for i, m := range messages {
+		all[i] = m.Properties.MessageID
+	}
+	return all
+}
+
+// count is "1" to "n", without some.
+func count(n int, without ...int) []string {
+	var all []string
+	for i := 1; i <= n; i++ {
+		skip := false
+		for _, w := range without {
+			skip = skip || w == i
+		}
+		if !skip {
+			all = append(all, strconv.Itoa(i))
+		}
+	}
+	return all
+}
+
+// described is a queue as the management API would tell it.
+func described(ref model.QueueRef, kind model.QueueType) *model.Queue {
+	return &model.Queue{QueueRef: ref, Type: kind, Durable: true, Consumers: model.Some[int64](0)}
+}
+
+func planPeek(q *model.Queue, want model.PeekWant) model.PeekPlan {
+	return model.PlanPeek(q, model.Settings{}, behaviour(), want)
+}
+
+func peek(t testing.TB, c *broker.Client, plan model.PeekPlan) model.Peeked {
+	t.Helper()
+	peeked, err := c.Peek(t.Context(), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return peeked
+}
+
+// kinds are the types of queue that messages can be taken out of.
+var kinds = []model.QueueType{model.Classic, model.Quorum}
+
+func forEachKind(t *testing.T, test func(t *testing.T, kind model.QueueType)) {
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) { test(t, kind) })
+	}
+}

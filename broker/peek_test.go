@@ -1,0 +1,419 @@
+package broker_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+)
+
+func TestPeekKeepsOrderContentAndCounts(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		for _, n := range []int{1, 100, 5000} {
+			t.Run(fmt.Sprint(n), func(t *testing.T) {
+				a, c := newApp(t), client(t)
+				q := a.queue("q", kind)
+				a.publish(q, numbered(n)...)
+				plan := planPeek(described(q, kind), model.PeekWant{Limit: 6000})
+				for look := range 2 {
+					peeked := peek(t, c, plan)
+					if diff := cmp.Diff(count(n), messageIDs(peeked.Messages)); diff != "" {
+						t.Fatalf("look %d: %s", look+1, diff)
+					}
+					if depth, _ := peeked.Depth.Get(); depth != int64(n) || peeked.Stopped != "" {
+						t.Errorf("depth %d, stopped %q", depth, peeked.Stopped)
+					}
+					for i, m := range peeked.Messages {
+						if m.Position != i+1 || string(m.Body) != fmt.Sprintf("body of %d", i+1) || m.Redelivered != (look > 0) {
+							t.Fatalf("look %d, message %d: %+v", look+1, i+1, m)
+						}
+					}
+					a.await(q, n)
+				}
+				got := a.drain(q, n)
+				if diff := cmp.Diff(count(n), ids(got)); diff != "" {
+					t.Error(diff)
+				}
+				for i, d := range got {
+					if string(d.Body) != fmt.Sprintf("body of %d", i+1) || d.Headers["number"] != int64(i+1) {
+						t.Fatalf("message %d: %s %v", i+1, d.Body, d.Headers)
+					}
+					wantCounts(t, kind, d, 2)
+				}
+			})
+		}
+	})
+}
+
+// wantCounts checks the counters of a message that was looked at so many times, and is now delivered again.
+func wantCounts(t *testing.T, kind model.QueueType, d amqp.Delivery, looks int64) {
+	t.Helper()
+	deliveries, _ := model.Table(d.Headers).Integer("x-delivery-count")
+	acquired, _ := model.Table(d.Headers).Integer("x-acquired-count")
+	switch b := behaviour(); {
+	case kind != model.Quorum && deliveries+acquired == 0:
+	case kind == model.Quorum && b.ReturnCountsAsDelivery && deliveries == looks:
+	case kind == model.Quorum && !b.ReturnCountsAsDelivery && deliveries == 0 && acquired == looks:
+	default:
+		t.Fatalf("message %s: x-delivery-count %d, x-acquired-count %d after %d looks", d.MessageId, deliveries, acquired, looks)
+	}
+}
+
+func TestPeekReadsTheFirstOnly(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		q := a.queue("q", kind)
+		a.publish(q, numbered(100)...)
+		peeked := peek(t, c, planPeek(described(q, kind), model.PeekWant{Limit: 7}))
+		if diff := cmp.Diff(count(7), messageIDs(peeked.Messages)); diff != "" {
+			t.Error(diff)
+		}
+		for i, d := range a.drain(q, 100) {
+			if d.MessageId != fmt.Sprint(i+1) || d.Redelivered != (i < 7) {
+				t.Errorf("message %d is %s, redelivered %v", i+1, d.MessageId, d.Redelivered)
+			}
+		}
+	})
+}
+
+func TestPeekOfAnEmptyQueue(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		q := a.queue("q", kind)
+		peeked := peek(t, c, planPeek(described(q, kind), model.PeekWant{}))
+		if depth, known := peeked.Depth.Get(); len(peeked.Messages) != 0 || !known || depth != 0 || peeked.Stopped != "" {
+			t.Errorf("%+v", peeked)
+		}
+	})
+}
+
+func TestPeekBesideAConsumer(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		q := a.queue("q", kind)
+		a.publish(q, numbered(100)...)
+		channel := a.open()
+		if err := channel.Qos(10, 0, false); err != nil {
+			t.Fatal(err)
+		}
+		deliveries, err := channel.Consume(q.Name, "worker", false, false, false, false, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.await(q, 90)
+		described := described(q, kind)
+		described.Consumers = model.Some[int64](1)
+		peeked := peek(t, c, planPeek(described, model.PeekWant{Limit: 1000}))
+		if diff := cmp.Diff(count(100)[10:], messageIDs(peeked.Messages)); diff != "" {
+			t.Error(diff)
+		}
+		a.await(q, 90)
+		var worked []string
+		for len(worked) < 100 {
+			d := <-deliveries
+			worked = append(worked, d.MessageId)
+			if err := d.Ack(false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(count(100), worked); diff != "" {
+			t.Error(diff)
+		}
+		if err := channel.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestPeekLeavesAnAutoDeleteQueueInPlace(t *testing.T) {
+	a, c := newApp(t), client(t)
+	name := t.Name()
+	if _, err := a.channel.QueueDeclare(name, true, true, false, false, amqp.Table{"x-queue-type": "classic"}); err != nil {
+		t.Fatal(err)
+	}
+	q := model.QueueRef{VHost: "/", Name: name}
+	a.publish(q, numbered(20)...)
+	described := described(q, model.Classic)
+	described.AutoDelete = true
+	for range 2 {
+		peeked := peek(t, c, planPeek(described, model.PeekWant{}))
+		if diff := cmp.Diff(count(20), messageIDs(peeked.Messages)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if diff := cmp.Diff(count(20), ids(a.drain(q, 20))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPeekPastAnExclusiveConsumer(t *testing.T) {
+	a, c := newApp(t), client(t)
+	q := a.queue("q", model.Classic)
+	a.publish(q, numbered(20)...)
+	channel := a.open()
+	if err := channel.Qos(5, 0, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := channel.Consume(q.Name, "alone", false, true, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	a.await(q, 15)
+	unaware := planPeek(described(q, model.Classic), model.PeekWant{})
+	if _, err := c.Peek(t.Context(), unaware); !errors.Is(err, model.ErrConsumeRefused) {
+		t.Errorf("consume: %v", err)
+	}
+	described := described(q, model.Classic)
+	described.ExclusiveHeld = true
+	peeked := peek(t, c, planPeek(described, model.PeekWant{}))
+	if diff := cmp.Diff(count(20)[5:], messageIDs(peeked.Messages)); diff != "" {
+		t.Error(diff)
+	}
+	a.await(q, 15)
+}
+
+func TestPeekOfASingleActiveConsumerQueue(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		q := a.queue("q", kind, "x-single-active-consumer", true)
+		a.publish(q, numbered(20)...)
+		described := described(q, kind)
+		described.SingleActive = true
+		peeked := peek(t, c, planPeek(described, model.PeekWant{}))
+		if diff := cmp.Diff(count(20), messageIDs(peeked.Messages)); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(count(20), ids(a.drain(q, 20))); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestPeekOfAStream(t *testing.T) {
+	a, c := newApp(t), client(t)
+	q := a.queue("q", model.Stream)
+	a.send("", q.Name, numbered(50)...)
+	plan := planPeek(described(q, model.Stream), model.PeekWant{Limit: 30})
+	for range 2 {
+		peeked := peek(t, c, plan)
+		if diff := cmp.Diff(count(30), messageIDs(peeked.Messages)); diff != "" {
+			t.Error(diff)
+		}
+		if peeked.Depth.Known() {
+			t.Error("nobody counts the messages of a stream")
+		}
+	}
+	if peeked := peek(t, c, planPeek(described(q, model.Stream), model.PeekWant{Limit: 100})); len(peeked.Messages) != 50 {
+		t.Errorf("%d messages, want all 50", len(peeked.Messages))
+	}
+}
+
+func TestPeekErrors(t *testing.T) {
+	a, c := newApp(t), client(t)
+	missing := model.QueueRef{VHost: "/", Name: "no such queue"}
+	if _, err := c.Peek(t.Context(), planPeek(described(missing, model.Classic), model.PeekWant{})); !errors.Is(err, model.ErrQueueGone) {
+		t.Errorf("missing queue: %v", err)
+	}
+	owned, err := a.channel.QueueDeclare("", false, false, true, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exclusive := model.QueueRef{VHost: "/", Name: owned.Name}
+	if _, err := c.Peek(t.Context(), planPeek(described(exclusive, model.Classic), model.PeekWant{})); !errors.Is(err, model.ErrQueueExclusive) {
+		t.Errorf("exclusive queue: %v", err)
+	}
+	if _, err := c.Peek(t.Context(), model.PeekPlan{Queue: missing, Refusal: "not this one"}); err == nil {
+		t.Error("a refused plan ran")
+	}
+	// The client goes on after each of these.
+	q := a.queue("q", model.Classic)
+	a.publish(q, numbered(1)...)
+	if peeked := peek(t, c, planPeek(described(q, model.Classic), model.PeekWant{})); len(peeked.Messages) != 1 {
+		t.Errorf("%d messages", len(peeked.Messages))
+	}
+}
+
+// everyType is a value of each type that AMQP knows, nested ones too.
+func everyType() amqp.Table {
+	return amqp.Table{
+		"bool": true, "int8": int8(-8), "uint8": byte(8), "int16": int16(-16), "uint16": uint16(16), "int32": int32(-32), "uint32": uint32(32),
+		"int64": int64(-1 << 60), "float32": float32(1.5), "float64": 2.25, "decimal": amqp.Decimal{Scale: 2, Value: 12345},
+		"string": "ünï\x00cödé", "bytes": []byte{0, 1, 255}, "time": time.Unix(1_700_000_000, 0), "nil": nil,
+		"array": []any{"a", int32(1), nil, []any{true}, amqp.Table{"deep": int64(1)}},
+		"table": amqp.Table{"inner": amqp.Table{"innermost": []byte("x")}, "empty": amqp.Table{}},
+	}
+}
+
+func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		q := a.queue("q", kind)
+		a.publish(q, amqp.Publishing{
+			Headers: everyType(), ContentType: "application/json", ContentEncoding: "gzip", DeliveryMode: 2, CorrelationId: "c", ReplyTo: "r",
+			Expiration: "600000", MessageId: "m", Timestamp: time.Unix(1_700_000_001, 0), Type: "t", UserId: "guest", AppId: "a", Body: []byte{0xff, 0},
+		})
+		m := peek(t, c, planPeek(described(q, kind), model.PeekWant{})).Messages[0]
+		want := model.Table{
+			"bool": true, "int8": int8(-8), "uint8": byte(8), "int16": int16(-16), "uint16": uint16(16), "int32": int32(-32), "uint32": uint32(32),
+			"int64": int64(-1 << 60), "float32": float32(1.5), "float64": 2.25, "decimal": model.Decimal{Scale: 2, Value: 12345},
+			"string": "ünï\x00cödé", "bytes": []byte{0, 1, 255}, "time": time.Unix(1_700_000_000, 0), "nil": nil,
+			"array": []any{"a", int32(1), nil, []any{true}, model.Table{"deep": int64(1)}},
+			"table": model.Table{"inner": model.Table{"innermost": []byte("x")}, "empty": model.Table{}},
+		}
+		if diff := cmp.Diff(want, m.Headers); diff != "" {
+			t.Error(diff)
+		}
+		properties := model.Properties{
+			ContentType: "application/json", ContentEncoding: "gzip", DeliveryMode: 2, CorrelationID: "c", ReplyTo: "r", Expiration: "600000",
+			MessageID: "m", Timestamp: time.Unix(1_700_000_001, 0), Type: "t", UserID: "guest", AppID: "a",
+		}
+		if diff := cmp.Diff(properties, m.Properties); diff != "" {
+			t.Error(diff)
+		}
+		if !bytes.Equal(m.Body, []byte{0xff, 0}) || m.Exchange != "" || m.RoutingKey != q.Name {
+			t.Errorf("%+v", m)
+		}
+		again := peek(t, c, planPeek(described(q, kind), model.PeekWant{})).Messages[0]
+		if again.Fingerprint != m.Fingerprint {
+			t.Error("a look changes the fingerprint")
+		}
+	})
+}
+
+func TestPeekOfALargeBody(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		q := a.queue("q", kind)
+		body := bytes.Repeat([]byte("0123456789abcdef"), 10<<20/16)
+		a.publish(q, amqp.Publishing{Body: body, DeliveryMode: 2})
+		whole := peek(t, c, planPeek(described(q, kind), model.PeekWant{})).Messages[0]
+		if !bytes.Equal(whole.Body, body) || whole.BodyBytes != len(body) {
+			t.Errorf("%d bytes", len(whole.Body))
+		}
+		start := peek(t, c, planPeek(described(q, kind), model.PeekWant{KeepBody: 100})).Messages[0]
+		if !bytes.Equal(start.Body, body[:100]) || start.BodyBytes != len(body) || start.Fingerprint != whole.Fingerprint {
+			t.Errorf("%d of %d bytes", len(start.Body), start.BodyBytes)
+		}
+	})
+}
+
+func TestPeekHoldsNoMoreThanMaxBytes(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		q := a.queue("q", kind)
+		messages := numbered(50)
+		for i := range messages {
+			messages[i].Body = make([]byte, 10_000)
+		}
+		a.publish(q, messages...)
+		peeked := peek(t, c, planPeek(described(q, kind), model.PeekWant{MaxBytes: 100_000}))
+		if len(peeked.Messages) != 10 || peeked.Stopped == "" {
+			t.Errorf("%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
+		}
+		described := described(q, kind)
+		described.Ready, described.ReadyBytes = model.Some[int64](50), model.Some[int64](500_000)
+		peeked = peek(t, c, planPeek(described, model.PeekWant{MaxBytes: 100_000}))
+		if len(peeked.Messages) != 10 || peeked.Stopped != "" {
+			t.Errorf("known size: %d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
+		}
+		if diff := cmp.Diff(count(50), ids(a.drain(q, 50))); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestPeekOfAMalformedDeath(t *testing.T) {
+	a, c := newApp(t), client(t)
+	q := a.queue("q", model.Classic)
+	a.publish(q,
+		amqp.Publishing{Headers: amqp.Table{"x-death": "not an array"}},
+		amqp.Publishing{Headers: amqp.Table{"x-death": []any{int32(1), amqp.Table{"queue": int32(3), "count": "many"}}}})
+	for _, m := range peek(t, c, planPeek(described(q, model.Classic), model.PeekWant{})).Messages {
+		if m.DeathsError == "" {
+			t.Errorf("%v: nothing said", m.Headers)
+		}
+	}
+}
+
+func TestPeekOfRealDeaths(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		dead := a.queue("dead", kind)
+		q := a.queue("q", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", dead.Name, "x-message-ttl", int32(1))
+		a.send("", q.Name, numbered(1)...)
+		a.await(dead, 1)
+		m := peek(t, c, planPeek(described(dead, kind), model.PeekWant{})).Messages[0]
+		if len(m.Deaths) != 1 || m.DeathsError != "" {
+			t.Fatalf("%+v", m)
+		}
+		if d := m.Deaths[0]; d.Queue != q.Name || d.Reason != model.Expired || d.Count != 1 {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
+func TestCancelledPeekGivesEverythingBack(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		q := a.queue("q", kind)
+		const n = 5000
+		a.publish(q, numbered(n)...)
+		plan := planPeek(described(q, kind), model.PeekWant{Limit: n})
+		for _, after := range []time.Duration{0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond} {
+			ctx, cancel := context.WithTimeout(t.Context(), after)
+			peeked, err := c.Peek(ctx, plan)
+			cancel()
+			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("after %s: %v", after, err)
+			}
+			if err == nil && len(peeked.Messages) != n {
+				t.Errorf("after %s: %d messages and no error", after, len(peeked.Messages))
+			}
+			a.await(q, n)
+		}
+		if got := ids(a.drain(q, n)); !slices.Equal(count(n), got) {
+			t.Error("the order has changed")
+		}
+	})
+}
+
+func TestPeekEndsWhenNothingComes(t *testing.T) {
+	a, c := newApp(t), client(t)
+	q := a.queue("q", model.Quorum, "x-single-active-consumer", true)
+	a.publish(q, numbered(20)...)
+	channel := a.open()
+	if err := channel.Qos(5, 0, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := channel.Consume(q.Name, "active", false, false, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	a.await(q, 15)
+	// Planned without knowing that it has a single active consumer: another one gets nothing.
+	peeked := peek(t, c, planPeek(described(q, model.Quorum), model.PeekWant{Timeout: 200 * time.Millisecond}))
+	if len(peeked.Messages) != 0 || peeked.Stopped == "" {
+		t.Errorf("%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
+	}
+}
+
+func TestCount(t *testing.T) {
+	a, c := newApp(t), client(t)
+	classic, quorum := a.queue("classic", model.Classic), a.queue("quorum", model.Quorum)
+	a.publish(classic, numbered(3)...)
+	a.publish(quorum, numbered(4)...)
+	missing := model.QueueRef{VHost: "/", Name: "no such queue"}
+	counts, err := c.Count(t.Context(), []model.QueueRef{classic, missing, quorum})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(counts) != 2 || counts[classic].Ready.Or(-1) != 3 || counts[quorum].Ready.Or(-1) != 4 || counts[quorum].Consumers.Or(-1) != 0 {
+		t.Errorf("%+v", counts)
+	}
+}
