@@ -14,7 +14,7 @@ import (
 const (
 	minWidth, minHeight = 80, 24
 	aboveScreen         = 3 // header, tabs, rule
-	belowScreen         = 2 // notice, footer
+	mostNotice          = 3 // lines of a notice; there is always one, so that an ordinary notice moves nothing
 )
 
 func (a app) tooSmall() bool { return a.width < minWidth || a.height < minHeight }
@@ -28,18 +28,17 @@ func (a app) View() string {
 		words := fmt.Sprintf("dlxtop needs %d x %d, this is %d x %d.", minWidth, minHeight, a.width, a.height)
 		return block(wrap(words+" q quits.", a.width), a.width, a.height)
 	}
-	lines := []string{
+	below := append(a.noticeLines(), a.footer())
+	if a.palette.open {
+		below = a.palette.view(a.width)
+	}
+	return strings.Join([]string{
 		pad(a.header(), a.width),
 		pad(a.tabLine(), a.width),
 		a.rule(),
-		a.body(a.width, a.height-aboveScreen-belowScreen),
-	}
-	if a.palette.open {
-		lines = append(lines, a.palette.view(a.width))
-	} else {
-		lines = append(lines, pad(a.noticeLine(), a.width), pad(a.footer(), a.width))
-	}
-	return strings.Join(lines, "\n")
+		a.body(a.width, a.height-aboveScreen-len(below)),
+		block(below, a.width, len(below)),
+	}, "\n")
 }
 
 func (a app) body(width, height int) string {
@@ -122,11 +121,15 @@ func (a app) findingsCount() string {
 		}
 	}
 	var words []string
+	name := plural
+	if a.width < 100 { // the words are on the screen of the findings
+		name = func(n int, _ string) string { return count(int64(n)) }
+	}
 	if errors > 0 {
-		words = append(words, s.Danger.Render(markError+" "+plural(errors, "error")))
+		words = append(words, s.Danger.Render(markError+" "+name(errors, "error")))
 	}
 	if warnings > 0 {
-		words = append(words, s.Warning.Render(markWarning+" "+plural(warnings, "warning")))
+		words = append(words, s.Warning.Render(markWarning+" "+name(warnings, "warning")))
 	}
 	if words == nil {
 		return s.Muted.Render("no findings")
@@ -194,20 +197,29 @@ func (a app) rule() string {
 	return s.Danger.Render("───" + words + strings.Repeat("─", rest))
 }
 
-func (a app) noticeLine() string {
+// noticeLines tell what just happened, else what is wrong with the connection: in full, for the next step is at its end.
+func (a app) noticeLines() []string {
 	s := a.env.styles
+	text, style := "", s.Strong
 	switch cause, next := a.poller.trouble(); {
 	case a.notice.text != "" && a.notice.bad:
-		return " " + s.Danger.Render("! "+model.Printable(a.notice.text))
+		text, style = "! "+a.notice.text, s.Danger
 	case a.notice.text != "":
-		return " " + s.Strong.Render(model.Printable(a.notice.text))
+		text = a.notice.text
 	case cause != "" && a.latest.topology != nil:
-		return " " + s.Danger.Render("! "+model.Printable(cause)) + s.Text.Render(": "+model.Printable(next))
+		text, style = "! "+cause+": "+next, s.Danger
+	case a.latest.topology != nil && len(a.latest.topology.Snapshot.Missing) > 0:
+		text, style = "! not read: "+strings.Join(a.latest.topology.Snapshot.Missing, "; "), s.Warning
 	}
-	if t := a.latest.topology; t != nil && len(t.Snapshot.Missing) > 0 {
-		return " " + s.Warning.Render("! not read: "+model.Printable(strings.Join(t.Snapshot.Missing, "; ")))
+	lines := wrap(model.Printable(text), a.width-2)
+	lines = lines[:min(len(lines), mostNotice)]
+	for i := range lines {
+		lines[i] = " " + style.Render(lines[i])
 	}
-	return ""
+	if lines == nil {
+		return []string{""}
+	}
+	return lines
 }
 
 // footer names the keys that do something now, most useful first, as many as fit.
@@ -217,10 +229,13 @@ func (a app) footer() string {
 	if len(a.tabs[a.tab].stack) > 1 {
 		last = describe(k.Quit, "back")
 	}
-	always := []key.Binding{last, k.Help, k.Palette}
 	top := a.top()
-	if top.Typing() {
-		always = nil
+	var always []key.Binding
+	switch _, help := top.(helpScreen); {
+	case help:
+		always = []key.Binding{last}
+	case !top.Typing():
+		always = []key.Binding{last, k.Help, k.Palette}
 	}
 	right := " " + keyHints(a.env.styles, always, a.width)
 	return spread(" "+keyHints(a.env.styles, top.Keys(), a.width-ansi.StringWidth(right)-2), right, a.width)

@@ -99,7 +99,7 @@ func (p palette) handle(msg tea.KeyMsg) (palette, command) {
 }
 
 // view is two lines: what is typed, and what it can become.
-func (p palette) view(width int) string {
+func (p palette) view(width int) []string {
 	s := p.env.styles
 	line := s.Accent.Render(" : ") + p.field.view(s, width-4)
 	var b strings.Builder
@@ -114,5 +114,5 @@ func (p palette) view(width int) string {
 	if len(found) == 0 {
 		b.WriteString("   " + s.Danger.Render("! no such command") + "  esc closes")
 	}
-	return pad(line, width) + "\n" + pad(ansi.Truncate(b.String(), width, "…"), width)
+	return []string{line, ansi.Truncate(b.String(), width, "…")}
 }

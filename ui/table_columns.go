@@ -160,14 +160,14 @@ func (t *table[K, T]) cells(b *strings.Builder, item T, widths []int, render fun
 	}
 }
 
-// position says which rows are seen: "1–18 of 47". It is of the last view.
+// position says which rows are seen: "1–18 of 47", "all 8". It is of the last view.
 func (t *table[K, T]) position() string {
 	if len(t.shown) == 0 {
-		return "0"
+		return "none"
 	}
 	first, last := t.drawn.top+1, min(t.drawn.top+t.drawn.height, len(t.shown))
 	if first == 1 && last == len(t.shown) {
-		return count(int64(len(t.shown)))
+		return "all " + count(int64(len(t.shown)))
 	}
 	return count(int64(first)) + "–" + count(int64(last)) + " of " + count(int64(len(t.shown)))
 }
