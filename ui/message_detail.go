@@ -38,6 +38,7 @@ type detailLines struct {
 	message *model.Message
 	widths  [paneCount]int
 	lines   [paneCount][]string
+	brief   bool
 	height  int
 }
 
@@ -70,8 +71,9 @@ func (d *messageDetail) move(id messageID, lines int) {
 	d.scroll[d.focus] = min(max(d.top(id, d.focus)+lines, 0), most)
 }
 
-// view draws the panes of a message into width x height: a head with their names, and their lines.
-func (d *messageDetail) view(s *Styles, r *messageRow, queue model.QueueRef, width, height int) []string {
+// view draws the panes of a message into width x height: a head with their names, and their lines. Brief leaves out of the story what
+// is not told, unless the story is in focus.
+func (d *messageDetail) view(s *Styles, r *messageRow, queue model.QueueRef, width, height int, brief bool) []string {
 	panes := []pane{paneStory, paneHeaders, paneBody}
 	inner := width - 2
 	widths := [paneCount]int{}
@@ -83,7 +85,7 @@ func (d *messageDetail) view(s *Styles, r *messageRow, queue model.QueueRef, wid
 		panes = []pane{max(d.focus, paneStory)}
 		widths[panes[0]] = inner
 	}
-	d.prepare(s, r, queue, panes, widths)
+	d.prepare(s, r, queue, panes, widths, brief && d.focus != paneStory)
 	d.drawn.height = height - 1
 	head := d.heads(s, r, panes, widths)
 	lines := []string{" " + head}
@@ -137,9 +139,9 @@ func (d *messageDetail) head(s *Styles, r *messageRow, p pane, focus bool, width
 	return ansi.Truncate(name+"  "+s.Muted.Render(about), max(width, 1), "…")
 }
 
-func (d *messageDetail) prepare(s *Styles, r *messageRow, queue model.QueueRef, panes []pane, widths [paneCount]int) {
-	if d.drawn.message != r.message {
-		*d.drawn = detailLines{message: r.message}
+func (d *messageDetail) prepare(s *Styles, r *messageRow, queue model.QueueRef, panes []pane, widths [paneCount]int, brief bool) {
+	if d.drawn.message != r.message || d.drawn.brief != brief {
+		*d.drawn = detailLines{message: r.message, brief: brief}
 	}
 	for _, p := range panes {
 		if d.drawn.widths[p] == widths[p] {
@@ -148,7 +150,7 @@ func (d *messageDetail) prepare(s *Styles, r *messageRow, queue model.QueueRef, 
 		d.drawn.widths[p] = widths[p]
 		switch p {
 		case paneStory:
-			d.drawn.lines[p] = storyLines(s, r.message, queue, widths[p])
+			d.drawn.lines[p] = storyLines(s, r.message, queue, widths[p], brief)
 		case paneHeaders:
 			d.drawn.lines[p] = headerLines(s, r.message, widths[p])
 		case paneBody:
@@ -157,8 +159,8 @@ func (d *messageDetail) prepare(s *Styles, r *messageRow, queue model.QueueRef, 
 	}
 }
 
-// storyLines tell a message's way, oldest first.
-func storyLines(s *Styles, m *model.Message, queue model.QueueRef, width int) []string {
+// storyLines tell a message's way, oldest first; briefly without notes.
+func storyLines(s *Styles, m *model.Message, queue model.QueueRef, width int, brief bool) []string {
 	const timeWidth = 10
 	var lines []string
 	day := ""
@@ -195,6 +197,9 @@ func storyLines(s *Styles, m *model.Message, queue model.QueueRef, width int) []
 				at = ""
 			}
 			lines = append(lines, s.Muted.Render(fit(at, timeWidth, false, false))+look.Render(l))
+		}
+		if brief {
+			continue
 		}
 		for _, l := range wrap(model.Printable(e.Note), width-timeWidth) {
 			lines = append(lines, strings.Repeat(" ", timeWidth)+s.Muted.Render(l))

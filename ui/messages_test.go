@@ -165,7 +165,7 @@ func TestFilter(t *testing.T) {
 	term.press(keyEnter)
 	term.await("20 messages moved to ucenter@user")
 	term.press(keyEnter, keyEsc)
-	term.await("20 messages", "20 gone since")
+	term.await("20 messages", "20 taken out")
 	if plans := b.executed(); len(plans) != 1 || plans[0].Planned != 20 || len(plans[0].Selection.Fingerprints) != 20 {
 		t.Errorf("executed %d plans: %+v", len(plans), plans)
 	}

@@ -47,7 +47,7 @@ func (s messagesScreen) page(width, height int) string {
 	switch {
 	case s.zoomed && current:
 		lines = append(lines, s.place(row, width))
-		lines = append(lines, s.detail.view(s.env.styles, row, s.queue, width, rest-1)...)
+		lines = append(lines, s.detail.view(s.env.styles, row, s.queue, width, rest-1, false)...)
 		return block(lines, width, height)
 	case *s.split && len(s.rows) > 0:
 		detail := max(rest/detailOfEach, leastDetail)
@@ -57,7 +57,7 @@ func (s messagesScreen) page(width, height int) string {
 			lines = append(lines, s.env.styles.Muted.Render("   no message is under the cursor"))
 			return block(lines, width, height)
 		}
-		lines = append(lines, s.detail.view(s.env.styles, row, s.queue, width, detail)...)
+		lines = append(lines, s.detail.view(s.env.styles, row, s.queue, width, detail, true)...)
 		return block(lines, width, height)
 	}
 	lines = append(lines, strings.Split(s.list(width, rest), "\n")...)
@@ -135,7 +135,7 @@ func (s messagesScreen) headLine(width int) string {
 			left = append(left, styles.Chosen.Render(markChosen+" "+count(int64(chosen))+" selected"))
 		}
 		if s.taken > 0 {
-			left = append(left, count(int64(s.taken))+" gone since")
+			left = append(left, count(int64(s.taken))+" taken out")
 		}
 		seen := "read " + age(max(s.env.now().Sub(s.peeked.TakenAt), 0)) + " ago"
 		if now, changed := s.readyNow(); changed {

@@ -90,7 +90,7 @@ func TestReplayTargets(t *testing.T) {
 	term.press(keyEnter)
 	term.await("1 message moved to ucenter@user")
 	term.press(keyEnter)
-	term.await("4 messages", "1 gone since")
+	term.await("4 messages", "1 taken out")
 	plans := b.executed()
 	if len(plans) != 1 || plans[0].Target.Mode != model.ToQueue {
 		t.Errorf("executed %+v", plans)

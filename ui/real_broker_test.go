@@ -2,25 +2,108 @@ package ui
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/broker"
 	"dlxtop/demo"
 	"dlxtop/mgmt"
 )
 
-// A real broker goes away while the dashboard shows it, and comes back.
-func TestRealBrokerIsShownLostAndShownAgain(t *testing.T) {
-	node, err := demo.Start(t.Context(), demo.Options{})
+// theNode is a real broker, started by the first test that needs it. Each test has queues of its own on it.
+var theNode = sync.OnceValues(func() (*demo.Node, error) { return demo.Start(context.Background(), demo.Options{}) })
+
+var nodeStarted bool
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if nodeStarted {
+		if node, err := theNode(); err == nil {
+			node.Stop()
+		}
+	}
+	os.Exit(code)
+}
+
+// real is the program's options on the real broker, and a connection of the test's own to see what is there.
+func real(t *testing.T) (Options, *demo.Node, *amqp.Channel) {
+	t.Helper()
+	nodeStarted = true
+	node, err := theNode()
 	if err != nil {
 		t.Fatal(err)
 	}
+	source, err := mgmt.New(mgmt.Options{URL: node.API()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := broker.New(broker.Options{URL: node.AMQP()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := amqp.Dial(node.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	channel, err := conn.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{Source: source, Broker: client, Title: "test", Interval: 200 * time.Millisecond}, node, channel
+}
+
+// ready is the exact number of messages in a queue.
+func readyIn(t *testing.T, channel *amqp.Channel, name string) int {
+	t.Helper()
+	q, err := channel.QueueDeclarePassive(name, false, false, false, false, nil)
+	if err != nil {
+		t.Fatalf("count %s: %v", name, err)
+	}
+	return q.Messages
+}
+
+// declare makes a durable queue that is deleted after the test.
+func declare(t *testing.T, channel *amqp.Channel, name string, arguments amqp.Table) {
+	t.Helper()
+	if _, err := channel.QueueDeclare(name, true, false, false, false, arguments); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
-		if err := node.Stop(); err != nil {
-			t.Error(err)
+		if _, err := channel.QueueDelete(name, false, false, false); err != nil {
+			t.Log(err)
 		}
 	})
+}
+
+func publish(t *testing.T, channel *amqp.Channel, queue string, messages ...amqp.Publishing) {
+	t.Helper()
+	if err := channel.Confirm(false); err != nil {
+		t.Fatal(err)
+	}
+	confirms := make([]*amqp.DeferredConfirmation, len(messages))
+	for i, m := range messages {
+		var err error
+		if confirms[i], err = channel.PublishWithDeferredConfirm("", queue, true, false, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range confirms {
+		if ok, err := c.WaitContext(t.Context()); err != nil || !ok {
+			t.Fatalf("not confirmed: %v", err)
+		}
+	}
+}
+
+// The main story of the program: see the failed messages of one service, press r, and that service gets exactly this message.
+func TestReplayOnARealBroker(t *testing.T) {
+	o, node, channel := real(t)
 	scenario, err := demo.ScenarioNamed("pubsub")
 	if err != nil {
 		t.Fatal(err)
@@ -28,28 +111,158 @@ func TestRealBrokerIsShownLostAndShownAgain(t *testing.T) {
 	if err := scenario.Declare(t.Context(), node.AMQP()); err != nil {
 		t.Fatal(err)
 	}
-	source, err := mgmt.New(mgmt.Options{URL: node.API(), User: "guest", Password: "guest", Timeout: 5 * time.Second})
-	if err != nil {
-		t.Fatal(err)
+	failed := readyIn(t, channel, failedQueue)
+	if failed < 3 {
+		t.Fatalf("the scenario seeds %d failed messages", failed)
 	}
-	defer source.Close()
-	term := newTerminal(t, Options{Source: source, Title: "real", Interval: 200 * time.Millisecond}, 120, 36)
-	term.await(node.Version(), "live 200ms", "ucenter@enterprise", "ucenter@user", "user-monitor", "retry 30s", "none !")
-	term.press("/", "ucenter@user", keyEnter)
-	term.await("ucenter@user@failed", "TTL 30s (argument) → master")
+	term := onFlow(t, o, "ucenter@user", 120, 36)
+	term.await("ucenter@user@retry", fmt.Sprintf("%d ready", failed))
+	term.press("f")
+	term.await(fmt.Sprintf("%d messages", failed), "expired ×3", "user.created")
+	term.press(keyDown)
+	term.awaitThat("the second message is aimed at", func(string) bool { return strings.Contains(term.cursorRow(), " 2 ") })
+	term.press("r")
+	term.await("through master, key ucenter@user", "reaches   ucenter@user", "strips", "#2, id ")
+	dialog := term.screen()
+	id, _, _ := strings.Cut(dialog[strings.Index(dialog, "#2, id ")+len("#2, id "):], " ")
+	term.press(keyEnter)
+	term.await("1 message moved to ucenter@user")
+	term.press(keyEnter)
+	term.await(fmt.Sprintf("%d messages", failed-1))
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := node.Halt(); err != nil {
-		t.Fatal(err)
+	for name, want := range map[string]int{
+		failedQueue: failed - 1, "ucenter@user": 1, "ucenter@user@retry": 0, "ucenter@enterprise": 0, "user-monitor": 0,
+	} {
+		if got := readyIn(t, channel, name); got != want {
+			t.Errorf("%s holds %d messages, want %d", name, got, want)
+		}
 	}
-	term.await("! lost", "stale: this is how it was at", "ucenter@user@failed")
-	if err := node.Resume(ctx); err != nil {
-		t.Fatal(err)
+	d, ok, err := channel.Get("ucenter@user", true)
+	if err != nil || !ok {
+		t.Fatalf("get the replayed message: %v, %v", ok, err)
 	}
-	term.patience = 30 * time.Second
-	term.await("live 200ms", "ucenter@user@failed")
-	if screen := term.screen(); strings.Contains(screen, "stale") {
-		t.Errorf("the broker is back and the screen still says stale:\n%s", screen)
+	if d.MessageId != id || d.Exchange != "master" || d.RoutingKey != "ucenter@user" || d.DeliveryMode != amqp.Persistent || d.Expiration != "" {
+		t.Errorf("replayed %q, want %q: %+v", d.MessageId, id, d)
 	}
+	for name := range d.Headers {
+		if strings.HasPrefix(name, "x-death") || strings.HasPrefix(name, "x-first-death") || strings.HasPrefix(name, "x-last-death") {
+			t.Errorf("the header %s was not taken off", name)
+		}
+	}
+	if d.Headers["x-orig-routing-key"] != "user.created" || len(d.Body) == 0 || d.ContentType != "application/json" {
+		t.Errorf("something else changed: %+v", d)
+	}
+}
+
+func TestDropOnARealBroker(t *testing.T) {
+	o, _, channel := real(t)
+	declare(t, channel, "ui.drop", nil)
+	var messages []amqp.Publishing
+	for i := range 6 {
+		messages = append(messages, amqp.Publishing{MessageId: fmt.Sprintf("drop-%d", i), Body: []byte("a body")})
+	}
+	publish(t, channel, "ui.drop", messages...)
+	term := onQueue(t, o, "ui.drop", 80, 24)
+	term.await("6 messages")
+	term.press(" ", keyDown, " ")
+	term.await("2 selected")
+	term.press("d")
+	term.await("Drop 2 messages", "there is no undo")
+	term.press(keyEnter)
+	term.await("2 messages dropped")
+	term.press(keyEnter)
+	term.await("4 messages")
+	var left []string
+	for {
+		d, ok, err := channel.Get("ui.drop", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			break
+		}
+		left = append(left, d.MessageId)
+	}
+	if got := strings.Join(left, " "); got != "drop-1 drop-3 drop-4 drop-5" {
+		t.Errorf("left in the queue: %s", got)
+	}
+}
+
+func TestStopOnARealBrokerLosesNothing(t *testing.T) {
+	o, _, channel := real(t)
+	const n = 3000
+	declare(t, channel, "ui.stop", nil)
+	declare(t, channel, "ui.stop.retry", amqp.Table{"x-message-ttl": 600_000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "ui.stop"})
+	declare(t, channel, "ui.stop.failed", nil)
+	messages := make([]amqp.Publishing, n)
+	for i := range messages {
+		messages[i] = amqp.Publishing{MessageId: fmt.Sprint(i), Body: []byte(strings.Repeat("x", 1000))}
+	}
+	publish(t, channel, "ui.stop.failed", messages...)
+	term := onQueue(t, o, "ui.stop.failed", 120, 36)
+	term.await("500 read of 3,000 messages")
+	term.press("n")
+	term.await("2,000 read of 3,000 messages")
+	term.press("R")
+	term.await("Replay 2,000 messages", "reaches   ui.stop")
+	term.press("ui.stop.failed")
+	term.await("enter replay")
+	term.press(keyEnter, keyEsc)
+	term.await("What happened")
+	time.Sleep(300 * time.Millisecond) // what was released is back
+	here, there := readyIn(t, channel, "ui.stop.failed"), readyIn(t, channel, "ui.stop")
+	if here+there < n {
+		t.Errorf("%d and %d messages: %d are lost\n%s", here, there, n-here-there, term.screen())
+	}
+	if !strings.Contains(term.screen(), "unknown") && here+there != n {
+		t.Errorf("%d and %d messages, though nothing is said to be unknown\n%s", here, there, term.screen())
+	}
+	if there > 0 && !strings.Contains(term.screen(), count(int64(there))) {
+		t.Errorf("%d messages arrived, and the account does not say so\n%s", there, term.screen())
+	}
+}
+
+func TestHostileMessagesOnARealBroker(t *testing.T) {
+	o, _, channel := real(t)
+	declare(t, channel, "ui.hostile", nil)
+	publish(t, channel, "ui.hostile",
+		amqp.Publishing{MessageId: "huge", ContentType: "application/json", Body: []byte(`["` + strings.Repeat("x", 10<<20) + `"]`)},
+		amqp.Publishing{MessageId: hostile, Body: []byte(hostile), Headers: amqp.Table{"x-death": "none", "x-error": hostile, "h": amqp.Table{"n": []any{int64(1), hostile}}}},
+		amqp.Publishing{MessageId: "binary", Body: []byte{0, 1, 2, 0xff, 0xfe, 0x1b, '[', '2', 'J'}},
+	)
+	term := onQueue(t, o, "ui.hostile", 120, 36)
+	term.await("3 messages", "10M")
+	term.press(keyDown)
+	term.await("malformed", "x-death")
+	term.press(keyDown, keyEnter)
+	term.await("message 3 of 3", "1b 5b 32")
+	if lines := strings.Split(term.screen(), "\n"); !strings.HasPrefix(lines[0], " dlxtop") {
+		t.Errorf("a message moved the screen:\n%s", term.screen())
+	}
+	if got := readyIn(t, channel, "ui.hostile"); got != 3 {
+		t.Errorf("%d messages are there after the look, want 3", got)
+	}
+}
+
+func TestFlowMovesOnARealBroker(t *testing.T) {
+	o, _, channel := real(t)
+	declare(t, channel, "ui.moves", nil)
+	declare(t, channel, "ui.moves.delay", amqp.Table{"x-message-ttl": 1500, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "ui.moves"})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			if err := channel.PublishWithContext(ctx, "", "ui.moves.delay", false, false, amqp.Publishing{Body: []byte("x")}); err != nil {
+				return
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}()
+	defer func() { cancel(); <-done }()
+	term := onFlow(t, o, "ui.moves", 120, 36)
+	term.await("ui.moves.delay", "delayed 1.5s", "left ui.moves.delay", "arrived in ui.moves", "/s", markDot)
 }
