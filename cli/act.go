@@ -21,7 +21,7 @@ type action struct {
 	queue                  string
 	filter, id, to, rate   string
 	limit                  int
-	limited                bool // --limit is given
+	given                  func(flag string) bool
 	dryRun, agreed, insist bool
 	output                 format
 }
@@ -34,11 +34,17 @@ func (p *Program) actCommand(operation model.Operation, flags *connectionFlags) 
 		ValidArgsFunction: p.completeQueue(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.queue = args[0]
-			a.limited = cmd.Flags().Changed("limit")
+			a.given = cmd.Flags().Changed
 			return p.act(cmd.Context(), flags, a)
 		},
 	}
-	const statuses = `Without a selection it is everything that is in the queue at the start. Exit status 1 when a message was refused, returned or
+	const statuses = `--filter takes an expression, for example
+  failure contains "smtp" and deaths >= 3
+  json.user.id == 121 or headers["x-tenant"] == "acme"
+over body, json, headers, exchange, routing_key, message_id, correlation_id, content_type, type, app_id, priority, expiration,
+size (bytes), deaths, reason, failure, failure_kind, failure_message, redelivered, age (seconds) and position.
+
+Without a selection it is everything that is in the queue at the start. Exit status 1 when a message was refused, returned or
 gone, or when its outcome is unknown: it is then still in the queue; 3 on a read-only connection.`
 	cmd.Flags().StringVar(&a.filter, "filter", "", "only messages that match this expression")
 	cmd.Flags().IntVar(&a.limit, "limit", 0, "this many messages at most, from the head of the queue on")
@@ -119,10 +125,14 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 func (a *action) want() (model.ActionWant, error) {
 	want := model.ActionWant{Operation: a.operation, Insist: a.insist}
 	want.Selection = model.Selection{MessageID: a.id, Limit: a.limit}
-	if a.limited && a.limit < 1 {
+	// A variable that a script forgot to set must not select everything.
+	if a.given("id") && a.id == "" {
+		return want, usage("--id is empty: give a message_id, or leave the flag out for all messages")
+	}
+	if a.given("limit") && a.limit < 1 {
 		return want, usage("--limit %d: a limit is at least 1", a.limit)
 	}
-	if a.filter != "" {
+	if a.given("filter") {
 		filter, err := model.ParseExpression(a.filter)
 		if err != nil {
 			return want, usage("--filter: %s", oneLine(err))

@@ -48,6 +48,12 @@ func (f *connectionFlags) register(set *pflag.FlagSet) {
 // What is named together belongs together: --api alone never borrows the broker of an environment variable, for then
 // one broker would be looked at and another one acted on.
 func (f *connectionFlags) resolve(env func(string) string) (Connection, error) {
+	// A variable that a script forgot to set must not lead to another broker.
+	for _, flag := range []string{"url", "api", "context"} {
+		if f.set.Changed(flag) && f.set.Lookup(flag).Value.String() == "" {
+			return Connection{}, usage("--%s is empty: give it a value, or leave it out", flag)
+		}
+	}
 	settings := settings{url: f.url, api: f.api, urlFrom: "--url", apiFrom: "--api"}
 	switch {
 	case f.context != "":
@@ -63,7 +69,7 @@ func (f *connectionFlags) resolve(env func(string) string) (Connection, error) {
 		}
 	}
 	settings.readOnly = settings.readOnly || f.readOnly
-	if f.set != nil && f.set.Changed("vhost") {
+	if f.set.Changed("vhost") {
 		settings.vhost, settings.vhostSet = f.vhost, true
 	}
 	return settings.connection()

@@ -158,6 +158,8 @@ func TestConnectionMistakes(t *testing.T) {
 		args []string
 		want []string
 	}{
+		{"a variable that is not set", map[string]string{"AMQP_URL": "amqp://other"}, []string{"--url", ""}, []string{"--url is empty"}},
+		{"a context that is not set", nil, []string{"--context="}, []string{"--context is empty"}},
 		{"another scheme", nil, []string{"--url", "http://u:s3cr3t@h"}, []string{"--url", "amqp://user:password@host:port/vhost"}},
 		{"a slash in the password", nil, []string{"--url", "amqp://u:s3cr3t/x@h"}, []string{"--url", "%XX"}},
 		{"no host", nil, []string{"--url", "amqp://"}, []string{"--url"}},

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -116,7 +115,7 @@ func messagesTable(messages []model.Message) *grid {
 		if f, ok := m.Failure(); ok {
 			failure = f.String()
 		}
-		g.add(strconv.Itoa(m.Position), cell(m.Properties.MessageID, 36), cell(m.RoutingKey, 32), cell(deaths(m), 24),
+		g.add(strconv.Itoa(m.Position), cell(m.Properties.MessageID, 36), cell(m.RoutingKey, 32), cell(m.DeathSummary(), 24),
 			cell(failure, 40), model.Size(int64(m.BodyBytes)), shortened(m.BodyPreview(60), 60))
 	}
 	return g
@@ -124,16 +123,3 @@ func messagesTable(messages []model.Message) *grid {
 
 // cell makes any text fit into a table.
 func cell(text string, width int) string { return shortened(model.Printable(text), width) }
-
-// deaths is "expired ×3, rejected ×1", newest first.
-func deaths(m *model.Message) string {
-	var parts []string
-	for _, d := range m.Deaths {
-		part := string(d.Reason)
-		if d.Count > 0 {
-			part += " ×" + strconv.FormatInt(d.Count, 10)
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, ", ")
-}

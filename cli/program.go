@@ -54,6 +54,20 @@ Exit status: 0 done; 1 done, but something was refused, returned or unknown, or 
 		p.flowsCommand(&flags), p.peekCommand(&flags), p.actCommand(model.Replay, &flags), p.actCommand(model.Drop, &flags),
 		p.findingsCommand(&flags), p.demoCommand(&flags), p.versionCommand(), p.completionCommand(),
 	)
+	root.SetHelpCommand(&cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "What a command does",
+		RunE: func(_ *cobra.Command, args []string) error {
+			found, rest, err := root.Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return p.noSuchCommand(root, rest)
+			}
+			return found.Help()
+		},
+	})
 	return root
 }
 

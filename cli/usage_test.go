@@ -56,6 +56,9 @@ func TestUsage(t *testing.T) {
 		{[]string{"replay", "q", "--yes", "--rate", "NaN"}, []string{"--rate"}},
 		{[]string{"replay", "q", "--yes", "--limit", "0"}, []string{"--limit 0"}},
 		{[]string{"replay", "q", "--yes", "--filter", "body contains ("}, []string{"--filter"}},
+		{[]string{"drop", "q", "--yes", "--filter", ""}, []string{"--filter", "empty"}},
+		{[]string{"drop", "q", "--yes", "--id", ""}, []string{"--id is empty"}},
+		{[]string{"help", "nope"}, []string{"no command nope"}},
 		{[]string{"replay", "q"}, []string{"--yes", "--dry-run"}},
 		{[]string{"drop", "q"}, []string{"--yes", "--dry-run"}},
 		{[]string{"drop", "q", "--to", "auto"}, []string{"--to"}},
@@ -108,6 +111,7 @@ func TestVersionAndCompletion(t *testing.T) {
 		{[]string{"completion", "powershell"}, "Register-ArgumentCompleter"},
 		{[]string{"--help"}, "Exit status"},
 		{[]string{"demo", "--help"}, "pubsub"},
+		{[]string{"help", "peek"}, "dlxtop peek QUEUE"},
 	} {
 		var out, errs bytes.Buffer
 		program := cli.Program{
