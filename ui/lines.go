@@ -72,3 +72,19 @@ func framed(s *Styles, title string, lines []string, width int) string {
 
 // printedWidth is how many cells a name takes when it is drawn.
 func printedWidth(name string) int { return ansi.StringWidth(model.Printable(name)) }
+
+// partition is a rule with words in it, and some at its end: the head of a pane.
+func partition(s *Styles, words, end string, width int) string {
+	line := s.Border.Render("──")
+	used := 2
+	if words != "" {
+		words = cutMiddle(words, width-12-ansi.StringWidth(end))
+		line += " " + s.Strong.Render(words) + " "
+		used += ansi.StringWidth(words) + 2
+	}
+	if end != "" {
+		end = " " + end + " "
+	}
+	rest := max(0, width-used-ansi.StringWidth(end)-2)
+	return line + s.Border.Render(strings.Repeat("─", rest)) + s.Muted.Render(end) + s.Border.Render("──")
+}

@@ -138,8 +138,8 @@ func (t *table[K, T]) row(i int, widths []int, width int) string {
 		// One look for the whole row: the cells' own colours on top of it would be hard to read on some themes.
 		var row strings.Builder
 		t.cells(&row, item, widths, func(text string, _ Style) string { return text })
-		b.WriteString(t.styles.Selected.Render(pad(row.String(), width-gutter)))
-		return b.String()
+		b.WriteString(t.styles.Selected.Render(pad(row.String(), max(0, width-gutter))))
+		return pad(b.String(), width)
 	}
 	t.cells(&b, item, widths, func(text string, style Style) string { return style.Render(text) })
 	return pad(b.String(), width)

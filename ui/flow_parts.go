@@ -1,0 +1,95 @@
+package ui
+
+import (
+	"fmt"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/model"
+)
+
+// findingLines are findings in words, each with what to do about it.
+func findingLines(s *Styles, findings []model.Finding, width int) []string {
+	var lines []string
+	for _, f := range findings {
+		mark := levelMark(f.Level)
+		for i, line := range wrap(model.Printable(f.Message), width-6) {
+			lead := "     "
+			if i == 0 {
+				lead = "   " + s.mark(mark).Render(mark) + " "
+			}
+			lines = append(lines, lead+line)
+		}
+		if f.Level == model.LevelInfo {
+			continue
+		}
+		for _, line := range wrap(model.Printable(f.Remedy), width-6) {
+			lines = append(lines, "     "+s.Muted.Render(line))
+		}
+	}
+	return lines
+}
+
+// part is one queue of a flow with how it plays its part.
+type part struct {
+	role  string
+	name  string // printable
+	ready field
+	how   field
+	why   string // printable
+}
+
+// flowParts are the flow's queues in the order in which a message passes them.
+func flowParts(s *Styles, t *model.Topology, flow *model.Flow) []part {
+	make := func(role string, m model.Member, some Style, how field) part {
+		ready := number(s, readyOf(t, m.Queue), some)
+		ready.text += " ready"
+		return part{role, model.Printable(m.Queue.Name), ready, how, model.Printable(m.Reason)}
+	}
+	var parts []part
+	for _, b := range flow.Buffers {
+		how := "each message's own TTL"
+		if ttl, ok := b.TTL.Get(); ok {
+			how = fmt.Sprintf("TTL %s (%s)", model.ShortDuration(ttl), b.TTLSource)
+		}
+		how += " → " + model.ExchangeName(b.DLX)
+		parts = append(parts, make(string(b.Role), b.Member, s.Waiting, field{model.Printable(how), s.Text}))
+	}
+	consumers := field{"?", s.Muted}
+	if q, ok := t.Queue(flow.Worker.Queue); ok {
+		if consumers = consumersField(s, q.Consumers); q.Consumers.Or(1) == 0 {
+			consumers.text = "no consumers !"
+		}
+	}
+	parts = append(parts, make("worker", flow.Worker, s.Text, consumers))
+	for _, m := range flow.Failed {
+		parts = append(parts, make("failed", m, s.Danger, field{}))
+	}
+	return parts
+}
+
+// partLines align the parts. In full each has its reason on a line of its own, else as much of it as fits at the end.
+func partLines(s *Styles, parts []part, width int, full bool) []string {
+	names, readies, hows := 0, 0, 0
+	for _, p := range parts {
+		names, readies, hows = max(names, ansi.StringWidth(p.name)), max(readies, len(p.ready.text)), max(hows, ansi.StringWidth(p.how.text))
+	}
+	names, hows = min(names, width*2/5), min(hows, width*2/5)
+	var lines []string
+	for _, p := range parts {
+		line := "   " + s.Muted.Render(fit(p.role, 7, false, false)) + "  " + fit(p.name, names, false, true) + "  " +
+			p.ready.style.Render(fit(p.ready.text, readies, true, false)) + "  " + p.how.style.Render(fit(p.how.text, hows, false, true))
+		if !full {
+			if width-ansi.StringWidth(line) > 24 { // less than that says nothing
+				line += "  " + s.Muted.Render(p.why)
+			}
+			lines = append(lines, line)
+			continue
+		}
+		lines = append(lines, line)
+		for _, why := range wrap(p.why, width-14) {
+			lines = append(lines, "            "+s.Muted.Render(why))
+		}
+	}
+	return lines
+}
