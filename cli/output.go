@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -96,14 +95,6 @@ func escapeUnprintable(text []byte) []byte {
 }
 
 func hidden(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
-
-// milliseconds is a time as JSON has it; "" when unknown.
-func milliseconds(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
-}
 
 // grid is a table for people. Its cells are printable already.
 type grid struct {

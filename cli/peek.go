@@ -11,10 +11,10 @@ import (
 
 // peekJSON is the JSON of `dlxtop peek`.
 type peekJSON struct {
-	Queue    string           `json:"queue"`
-	Method   model.PeekMethod `json:"method"`
-	Cost     string           `json:"cost"`
-	Messages []messageJSON    `json:"messages"`
+	Queue    string              `json:"queue"`
+	Method   model.PeekMethod    `json:"method"`
+	Cost     string              `json:"cost"`
+	Messages []model.MessageJSON `json:"messages"`
 }
 
 func (p *Program) peekCommand(flags *connectionFlags) *cobra.Command {
@@ -92,9 +92,9 @@ func (p *Program) showPeeked(peeked model.Peeked, output *format) error {
 		p.say("the first %d of %s", len(messages), plural(int(depth), "message"))
 	}
 	if output.json(p.Out) {
-		out := peekJSON{peeked.Plan.Queue.Name, peeked.Plan.Method, peeked.Plan.Cost, []messageJSON{}}
+		out := peekJSON{peeked.Plan.Queue.Name, peeked.Plan.Method, peeked.Plan.Cost, []model.MessageJSON{}}
 		for i := range messages {
-			out.Messages = append(out.Messages, messageOf(&messages[i]))
+			out.Messages = append(out.Messages, messages[i].JSON())
 		}
 		return writeJSON(p.Out, out)
 	}

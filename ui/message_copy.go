@@ -2,13 +2,11 @@ package ui
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	osc52 "github.com/aymanbagabas/go-osc52/v2"
@@ -74,54 +72,11 @@ func (s messagesScreen) copyText(what, text string) tea.Cmd {
 	})
 }
 
-// messageJSON is a message as one JSON object, like those of `peek -o json`.
+// messageJSON is a message as one JSON object, as `peek -o json` has it.
 func messageJSON(m *model.Message) string {
-	body, encoding := string(m.Body), "utf-8"
-	if !utf8.Valid(m.Body) {
-		body, encoding = base64.StdEncoding.EncodeToString(m.Body), "base64"
-	}
-	properties := map[string]any{}
-	for _, n := range propertyLines(m)[2:] {
-		properties[n.name] = n.value
-	}
-	object := map[string]any{
-		"position": m.Position, "message_id": m.Properties.MessageID, "exchange": m.Exchange, "routing_key": m.RoutingKey,
-		"redelivered": m.Redelivered, "properties": properties, "headers": jsonValue(m.Headers),
-		"body": body, "body_encoding": encoding, "body_bytes": m.BodyBytes,
-	}
-	text, err := json.MarshalIndent(object, "", "  ")
+	text, err := json.MarshalIndent(m.JSON(), "", "  ")
 	if err != nil {
 		return fmt.Sprintf("%q", err.Error())
 	}
 	return string(text)
-}
-
-// jsonValue makes a header's value one that JSON can hold.
-func jsonValue(v any) any {
-	switch v := v.(type) {
-	case model.Table:
-		out := make(map[string]any, len(v))
-		for name, e := range v {
-			out[name] = jsonValue(e)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, e := range v {
-			out[i] = jsonValue(e)
-		}
-		return out
-	case []byte:
-		if utf8.Valid(v) {
-			return string(v)
-		}
-		return base64.StdEncoding.EncodeToString(v)
-	case time.Time:
-		return v.UTC().Format("2006-01-02T15:04:05.000Z07:00")
-	case model.Decimal:
-		return fmt.Sprintf("%de-%d", v.Value, v.Scale)
-	case float32, float64:
-		return fmt.Sprint(v) // NaN and infinities have no JSON
-	}
-	return v
 }

@@ -1,4 +1,4 @@
-package cli
+package model
 
 import (
 	"encoding/base64"
@@ -6,12 +6,10 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
-
-	"dlxtop/model"
 )
 
-// typed is a header value that plain JSON would change: `{"$type":"int32","value":5}`.
-type typed struct {
+// typedJSON is a header value that plain JSON would change: `{"$type":"int32","value":5}`.
+type typedJSON struct {
 	Type  string `json:"$type"`
 	Value any    `json:"value"`
 }
@@ -19,7 +17,7 @@ type typed struct {
 // headersJSON is a table as JSON has it. Texts, booleans, nothing, 64-bit integers, floats with a fraction, arrays and
 // tables are plain: read again, they have the AMQP type that they had. Every other value is typed, because AMQP
 // distinguishes what JSON does not.
-func headersJSON(t model.Table) map[string]any {
+func headersJSON(t Table) map[string]any {
 	out := make(map[string]any, len(t))
 	for key, v := range t {
 		out[key] = headerJSON(v)
@@ -35,40 +33,40 @@ func headerJSON(v any) any {
 		if utf8.ValidString(v) {
 			return v
 		}
-		return typed{"string", base64.StdEncoding.EncodeToString([]byte(v))}
+		return typedJSON{"string", base64.StdEncoding.EncodeToString([]byte(v))}
 	case []byte:
-		return typed{"bytes", base64.StdEncoding.EncodeToString(v)}
+		return typedJSON{"bytes", base64.StdEncoding.EncodeToString(v)}
 	case time.Time:
-		return typed{"timestamp", milliseconds(v)}
-	case model.Decimal:
-		return typed{"decimal", map[string]any{"scale": v.Scale, "value": v.Value}}
+		return typedJSON{"timestamp", jsonTime(v)}
+	case Decimal:
+		return typedJSON{"decimal", map[string]any{"scale": v.Scale, "value": v.Value}}
 	case float64:
 		return float64JSON(v)
 	case float32:
-		return typed{"float32", finite(float64(v), 32)}
+		return typedJSON{"float32", finite(float64(v), 32)}
 	case int8:
-		return typed{"int8", v}
+		return typedJSON{"int8", v}
 	case uint8:
-		return typed{"uint8", v}
+		return typedJSON{"uint8", v}
 	case int16:
-		return typed{"int16", v}
+		return typedJSON{"int16", v}
 	case uint16:
-		return typed{"uint16", v}
+		return typedJSON{"uint16", v}
 	case int32:
-		return typed{"int32", v}
+		return typedJSON{"int32", v}
 	case uint32:
-		return typed{"uint32", v}
+		return typedJSON{"uint32", v}
 	case uint64:
-		return typed{"uint64", v}
+		return typedJSON{"uint64", v}
 	case []any:
 		list := make([]any, len(v))
 		for i := range v {
 			list[i] = headerJSON(v[i])
 		}
 		return list
-	case model.Table:
+	case Table:
 		if _, odd := v["$type"]; odd { // else it would be read as a typed value
-			return typed{"table", headersJSON(v)}
+			return typedJSON{"table", headersJSON(v)}
 		}
 		return headersJSON(v)
 	}
@@ -78,7 +76,7 @@ func headerJSON(v any) any {
 // float64JSON keeps a float plain when its JSON shows that it is one.
 func float64JSON(v float64) any {
 	if v == math.Trunc(v) || math.IsNaN(v) { // infinities are whole numbers too
-		return typed{"float64", finite(v, 64)}
+		return typedJSON{"float64", finite(v, 64)}
 	}
 	return v
 }

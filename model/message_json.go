@@ -1,0 +1,89 @@
+package model
+
+import (
+	"encoding/base64"
+	"time"
+)
+
+// MessageJSON is a message as JSON has it, for scripts and for the clipboard. What is unknown is left out. Header values that
+// plain JSON would change are written as {"$type": …, "value": …}.
+type MessageJSON struct {
+	Position     int            `json:"position"`
+	MessageID    string         `json:"message_id,omitempty"`
+	Exchange     string         `json:"exchange"`
+	RoutingKey   string         `json:"routing_key"`
+	Redelivered  bool           `json:"redelivered"`
+	Properties   propertiesJSON `json:"properties"`
+	Headers      map[string]any `json:"headers"`
+	Body         string         `json:"body"`
+	BodyEncoding string         `json:"body_encoding"` // utf-8 or base64
+	BodyBytes    int            `json:"body_bytes"`
+	Deaths       []deathJSON    `json:"deaths"` // newest first
+	Failure      *failureJSON   `json:"failure,omitempty"`
+}
+
+type propertiesJSON struct {
+	ContentType     string `json:"content_type,omitempty"`
+	ContentEncoding string `json:"content_encoding,omitempty"`
+	DeliveryMode    uint8  `json:"delivery_mode,omitempty"`
+	Priority        uint8  `json:"priority,omitempty"`
+	CorrelationID   string `json:"correlation_id,omitempty"`
+	ReplyTo         string `json:"reply_to,omitempty"`
+	Expiration      string `json:"expiration,omitempty"`
+	MessageID       string `json:"message_id,omitempty"`
+	Timestamp       string `json:"timestamp,omitempty"`
+	Type            string `json:"type,omitempty"`
+	UserID          string `json:"user_id,omitempty"`
+	AppID           string `json:"app_id,omitempty"`
+}
+
+type deathJSON struct {
+	Queue              string   `json:"queue"`
+	Reason             Reason   `json:"reason"`
+	Count              int64    `json:"count,omitempty"`
+	Exchange           string   `json:"exchange"`
+	RoutingKeys        []string `json:"routing_keys"`
+	Time               string   `json:"time,omitempty"`
+	OriginalExpiration string   `json:"original_expiration,omitempty"`
+}
+
+type failureJSON struct {
+	Kind    string `json:"kind,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// JSON is the message as JSON has it.
+func (m *Message) JSON() MessageJSON {
+	p := m.Properties
+	out := MessageJSON{
+		Position: m.Position, MessageID: p.MessageID, Exchange: m.Exchange, RoutingKey: m.RoutingKey, Redelivered: m.Redelivered,
+		Properties: propertiesJSON{
+			p.ContentType, p.ContentEncoding, p.DeliveryMode, p.Priority, p.CorrelationID, p.ReplyTo, p.Expiration,
+			p.MessageID, jsonTime(p.Timestamp), p.Type, p.UserID, p.AppID,
+		},
+		Headers: headersJSON(m.Headers), BodyBytes: m.BodyBytes, Deaths: []deathJSON{},
+	}
+	out.Body, out.BodyEncoding = string(m.Body), BodyEncoding(m.Body)
+	if out.BodyEncoding == "base64" {
+		out.Body = base64.StdEncoding.EncodeToString(m.Body)
+	}
+	for _, d := range m.Deaths {
+		keys := d.RoutingKeys
+		if keys == nil {
+			keys = []string{}
+		}
+		out.Deaths = append(out.Deaths, deathJSON{d.Queue, d.Reason, d.Count, d.Exchange, keys, jsonTime(d.Time), d.OriginalExpiration})
+	}
+	if f, ok := m.Failure(); ok {
+		out.Failure = &failureJSON{f.Kind, f.Message}
+	}
+	return out
+}
+
+// jsonTime is a time in RFC 3339 with milliseconds; "" when unknown.
+func jsonTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}
