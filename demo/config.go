@@ -14,6 +14,7 @@ type layout struct {
 	name                   string // the part of the node's name before @localhost
 	dir                    string
 	amqp, api, dist, epmdP int
+	plugins                []string
 }
 
 func (l layout) nodeName() string   { return l.name + "@localhost" }
@@ -55,7 +56,7 @@ func (l layout) write() error {
 		// Empty ones of our own, so that nothing in /etc/rabbitmq reaches this node.
 		{"advanced.config", "[].\n", 0o600},
 		{"rabbitmq-env.conf", "", 0o600},
-		{"enabled_plugins", "[rabbitmq_management].\n", 0o600},
+		{"enabled_plugins", "[" + strings.Join(l.plugins, ",") + "].\n", 0o600},
 	}
 	for _, file := range files {
 		if err := os.WriteFile(filepath.Join(l.dir, file.name), []byte(file.text), file.mode); err != nil {

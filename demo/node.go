@@ -21,6 +21,8 @@ const bootLimit = 90 * time.Second
 type Options struct {
 	Server string    // path of a rabbitmq-server script; empty: $DLXTOP_RABBITMQ_SERVER, then the installed one, then Docker
 	Log    io.Writer // progress lines for a person; nil: silent
+
+	Plugins []string // enabled beside rabbitmq_management; not with Docker
 }
 
 // Node is a throwaway RabbitMQ node on 127.0.0.1, with the management plugin and the user guest. It survives nothing: it ends with
@@ -56,7 +58,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	}
 	// Between finding the ports free and the boot somebody may take one: then others will do.
 	for attempt := 1; ; attempt++ {
-		node, err := start(ctx, server, o.Log)
+		node, err := start(ctx, server, o)
 		if err == nil || attempt == 3 || !errors.Is(err, errPortTaken) {
 			return node, err
 		}
@@ -64,14 +66,15 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 }
 
 // start makes one attempt; server is "" for Docker.
-func start(ctx context.Context, server string, log io.Writer) (node *Node, err error) {
+func start(ctx context.Context, server string, o Options) (node *Node, err error) {
 	ports, err := freePorts(4)
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{log: log, layout: layout{
-		name: fmt.Sprintf("dlxtop-%d-%d", os.Getpid(), nodes.Add(1)),
-		amqp: ports[0], api: ports[1], dist: ports[2], epmdP: ports[3],
+	n := &Node{log: o.Log, layout: layout{
+		plugins: append([]string{"rabbitmq_management"}, o.Plugins...),
+		name:    fmt.Sprintf("dlxtop-%d-%d", os.Getpid(), nodes.Add(1)),
+		amqp:    ports[0], api: ports[1], dist: ports[2], epmdP: ports[3],
 	}}
 	if server == "" {
 		n.backend, err = newContainer(n.layout)
