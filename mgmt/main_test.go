@@ -21,9 +21,12 @@ import (
 // patience bounds every wait for what the broker does on its own: statistics come after 5 s, those of quorum queues after 10 s.
 const patience = 30 * time.Second
 
+// choosingExchanges are the plugins whose exchanges choose among their bindings by a rule of their own; they come with the server.
+var choosingExchanges = []string{"rabbitmq_consistent_hash_exchange", "rabbitmq_random_exchange", "rabbitmq_sharding"}
+
 // startNode starts the one node of this package's tests when the first test asks for it.
 var startNode = sync.OnceValues(func() (*demo.Node, error) {
-	return demo.Start(context.Background(), demo.Options{})
+	return demo.Start(context.Background(), demo.Options{Plugins: choosingExchanges})
 })
 
 var started bool
