@@ -225,7 +225,7 @@ func TestHostileNames(t *testing.T) {
 		if !strings.Contains(screen, "dlxtop") || !strings.Contains(screen, "1 Flows") || !strings.Contains(screen, "q quit") {
 			t.Fatalf("after %q a name has drawn over the screen:\n%s", keys, screen)
 		}
-		if strings.ContainsAny(screen, "\x1b\x07\u202e\x9b") {
+		if strings.ContainsAny(screen, "\x1b\x07\u202e\u009b") {
 			t.Fatalf("after %q something unprintable is on the screen:\n%q", keys, screen)
 		}
 	}

@@ -64,15 +64,6 @@ func (h *history) record(at time.Time, t *model.Topology, flows []model.Flow, mo
 // ready is the sum of what waited in queues over the span that ends now, in as many steps as asked for: the mean of each
 // step, negative where nothing is known.
 func (h *history) ready(now time.Time, steps int, queues ...model.QueueRef) []float64 {
-	return h.sum(now, steps, queues, func(s sample) float32 { return s.ready })
-}
-
-// out is the sum of what left queues, per second, like ready.
-func (h *history) out(now time.Time, steps int, queues ...model.QueueRef) []float64 {
-	return h.sum(now, steps, queues, func(s sample) float32 { return s.out })
-}
-
-func (h *history) sum(now time.Time, steps int, queues []model.QueueRef, value func(sample) float32) []float64 {
 	sums, counts := make([]float64, steps), make([]int, steps)
 	start := now.Add(-historySpan)
 	for i, at := range h.times {
@@ -83,8 +74,8 @@ func (h *history) sum(now time.Time, steps int, queues []model.QueueRef, value f
 		var sum float64
 		known := false
 		for _, ref := range queues {
-			if samples := h.queues[ref]; i < len(samples) && value(samples[i]) >= 0 {
-				sum += float64(value(samples[i]))
+			if samples := h.queues[ref]; i < len(samples) && samples[i].ready >= 0 {
+				sum += float64(samples[i].ready)
 				known = true
 			}
 		}

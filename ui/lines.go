@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
-
-	"dlxtop/model"
 )
 
 // block makes lines exactly width x height: long lines are cut, missing ones are blank.
@@ -69,9 +67,6 @@ func framed(s *Styles, title string, lines []string, width int) string {
 	out = append(out, s.Border.Render("╰"+strings.Repeat("─", inner+2)+"╯"))
 	return strings.Join(out, "\n")
 }
-
-// printedWidth is how many cells a name takes when it is drawn.
-func printedWidth(name string) int { return ansi.StringWidth(model.Printable(name)) }
 
 // partition is a rule with words in it, and some at its end: the head of a pane.
 func partition(s *Styles, words, end string, width int) string {

@@ -58,9 +58,11 @@ func ttl(ms int64) trait      { return func(q *model.Queue) { q.Arguments["x-mes
 func dlx(name string) trait {
 	return func(q *model.Queue) { q.Arguments["x-dead-letter-exchange"] = name }
 }
+
 func deadKey(key string) trait {
 	return func(q *model.Queue) { q.Arguments["x-dead-letter-routing-key"] = key }
 }
+
 func exclusive() trait { return func(q *model.Queue) { q.Exclusive, q.OwnedByAnother = true, true } }
 
 func exchange(kind, name string) told {

@@ -54,8 +54,14 @@ func TestUnmoved(t *testing.T) {
 		ready, went int64
 		want        time.Duration
 	}{
-		{0, 3, 0, 0}, {2, 3, 0, 2 * time.Second}, {4, 5, 0, 4 * time.Second}, {6, 4, 1, 0}, {8, 4, 0, 2 * time.Second},
-		{10, 0, 4, 0}, {12, 1, 0, 0}, {14, 1, 0, 2 * time.Second},
+		{0, 3, 0, 0},
+		{2, 3, 0, 2 * time.Second},
+		{4, 5, 0, 4 * time.Second},
+		{6, 4, 1, 0},
+		{8, 4, 0, 2 * time.Second},
+		{10, 0, 4, 0},
+		{12, 1, 0, 0},
+		{14, 1, 0, 2 * time.Second},
 	} {
 		at(step.second, step.ready, step.went)
 		if got := h.unmoved(start.Add(time.Duration(step.second)*time.Second), ref("q")); got != step.want {

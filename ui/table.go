@@ -182,15 +182,6 @@ func (t *table[K, T]) moveTo(i int) {
 	}
 }
 
-// aim puts the cursor on an item, when it is shown.
-func (t *table[K, T]) aim(k K) bool {
-	i := slices.IndexFunc(t.shown, func(item T) bool { return t.key(item) == k })
-	if i >= 0 {
-		t.moveTo(i)
-	}
-	return i >= 0
-}
-
 // current is the item under the cursor.
 func (t *table[K, T]) current() (item T, ok bool) {
 	if !t.aimed || t.index >= len(t.shown) {
