@@ -41,15 +41,20 @@ type boxed struct {
 	border tone
 	queues []model.QueueRef // of a list: the queue of each line; of a box: one
 	list   bool
+	marked bool // the cursor's mark is in the title
 }
 
 func (b boxed) height() int { return len(b.lines) + 2 }
 func (b boxed) empty() bool { return b.title == nil }
 
-// measured gives a box its width. Boxes of queues grow in steps, so that they do not change with every digit.
+// measured gives a box its width. Boxes of queues grow in steps, so that they do not change with every digit, and have room for
+// the cursor's mark, so that they do not change with the cursor.
 func (b boxed) measured() boxed {
 	const step = 6
-	b.least = b.title.width() + 6
+	b.least = b.title.width() + 4
+	if len(b.queues) > 0 && !b.marked && !b.list {
+		b.least += ansi.StringWidth(markCursor) + 1
+	}
 	b.width = b.least
 	for _, l := range b.lines {
 		b.width = max(b.width, l.width()+4)
@@ -69,7 +74,7 @@ func stationBlock(s station, cursor model.QueueRef) boxed {
 		b.queues = []model.QueueRef{s.queue}
 		if s.queue == cursor {
 			b.title = append(spans{{markCursor + " ", toneAccent}}, b.title...)
-			b.border = toneAccent
+			b.border, b.marked = toneAccent, true
 		}
 	}
 	return b.measured()
@@ -194,7 +199,7 @@ func (w *wide) measure() (columns, bool) {
 	least := columns{retry: w.retry.least, worker: max(w.worker.least, w.failed.least)}
 	widen := func(gap *int, a arrow) {
 		stacked, _ := a.room()
-		*gap = max(*gap, stacked+3)
+		*gap = max(*gap, stacked+2)
 	}
 	for _, l := range w.lanes {
 		c.entrances, least.entrances = max(c.entrances, l.entrance.width), max(least.entrances, l.entrance.least)

@@ -28,10 +28,11 @@ func (s *scene) draw(b placed) {
 	}
 	s.canvas.box(b.x, b.y, b.width, b.height(), b.title, b.border)
 	for i, l := range b.lines {
+		first := 1 // pieces that are cut rather than left out
 		if b.list {
-			l = l.whole(b.width-4, 3)
+			first = 3
 		}
-		s.canvas.line(b.x+2, b.y+1+i, l.fit(b.width-4))
+		s.canvas.line(b.x+2, b.y+1+i, l.whole(b.width-4, first))
 	}
 	for i, q := range b.queues {
 		row := b.y
@@ -137,7 +138,11 @@ func (s *scene) sentence(x, y int, words string) {
 func (s *scene) across(a arrow, fromBox, toBox, row int) {
 	s.leave(fromBox, row, "├")
 	s.arrow(a, "▶", point{fromBox + 1, row}, point{toBox - 1, row})
-	s.label(fromBox+2, row+1, a)
+	at := fromBox + 1
+	if stacked, _ := a.room(); toBox-at > stacked+1 {
+		at++ // not so close to the box
+	}
+	s.label(at, row+1, a)
 }
 
 func (w *wide) drawLane(s *scene, l *wideLane) {
@@ -157,7 +162,7 @@ func (w *wide) drawLane(s *scene, l *wideLane) {
 		from := l.buffers.right()
 		s.leave(from, l.row, "├")
 		s.arrow(l.lane.buffers.out, markError, point{from + 1, l.row}, point{l.deadFrom() - 2, l.row})
-		s.label(from+2, l.row+1, arrow{label: l.lane.buffers.out.label})
+		s.label(from+1, l.row+1, arrow{label: l.lane.buffers.out.label})
 		s.sentence(l.deadFrom(), l.row, l.dead)
 		return
 	case !l.buffers.empty():

@@ -27,12 +27,18 @@ type flowScreen struct {
 	gone   bool        // the newest poll does not have it
 	own    []model.Finding
 	cursor model.QueueRef
-	log    []string // the newest last
+	log    []movement // the newest last
 
 	picture *picture
 	dots    dots
 	ticking request // the step that is awaited; 0: nothing moves
 	drawn   *flowDrawing
+}
+
+// movement is one line of the log.
+type movement struct {
+	at    time.Time // of the poll that saw it
+	words string
 }
 
 // flowDrawing is what the last view made. frames counts views: a screen that is not seen moves nothing.
@@ -95,8 +101,8 @@ func (s flowScreen) polled(msg topologyMsg) (screen, tea.Cmd) {
 	if !slices.ContainsFunc(s.picture.stations(), func(x station) bool { return x.queue == s.cursor }) {
 		s.cursor = s.worker
 	}
-	if line := movementLine(s.flow, msg.moves, msg.topology.Snapshot.TakenAt); line != "" {
-		s.log = append(s.log[max(0, len(s.log)-logLimit+1):len(s.log):len(s.log)], line)
+	if words := movementLine(s.flow, msg.moves); words != "" {
+		s.log = append(s.log[max(0, len(s.log)-logLimit+1):len(s.log):len(s.log)], movement{msg.topology.Snapshot.TakenAt, words})
 	}
 	if s.ticking == 0 && (len(s.dots) > 0 || slices.ContainsFunc(s.picture.arrows(), arrow.moving)) {
 		return s.tick()
@@ -309,9 +315,18 @@ func (s flowScreen) logLines(width, room int) []string {
 	if len(s.log) == 0 {
 		return append(lines, "   "+styles.Muted.Render("nothing moved while this is open"))
 	}
-	for _, l := range s.log[max(0, len(s.log)-(room-1)):] {
-		at, what, _ := strings.Cut(l, "  ")
-		lines = append(lines, pad(" "+styles.Muted.Render(at)+"  "+what, width))
+	var newest []string // the newest first
+	for _, m := range slices.Backward(s.log) {
+		at := styles.Muted.Render(m.at.Local().Format(time.TimeOnly))
+		for i, words := range wrap(m.words, width-12) {
+			if i > 0 {
+				at = strings.Repeat(" ", len(time.TimeOnly))
+			}
+			newest = append(newest, " "+at+"  "+words)
+		}
+		if len(newest) >= room-1 {
+			break
+		}
 	}
-	return lines
+	return append(lines, newest[:min(len(newest), room-1)]...)
 }

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"strings"
-	"time"
 
 	"dlxtop/model"
 )
@@ -211,31 +210,19 @@ func (b *pictureBuilder) exchangeStation(name string) station {
 }
 
 // movementLine tells what moved in a flow between two polls, in one line; "" when nothing did.
-func movementLine(flow *model.Flow, moves model.Moves, at time.Time) string {
+func movementLine(flow *model.Flow, moves model.Moves) string {
 	var parts []string
-	say := func(n model.Opt[int64], words string, ref model.QueueRef) {
-		if n.Or(0) > 0 {
-			parts = append(parts, count(n.Or(0))+" "+words+" "+model.Printable(ref.Name))
+	for _, ref := range flow.Queues() {
+		var words []string
+		if n := moves[ref].Came.Or(0); n > 0 {
+			words = append(words, count(n)+" in")
+		}
+		if n := moves[ref].Went.Or(0); n > 0 {
+			words = append(words, count(n)+" out")
+		}
+		if len(words) > 0 {
+			parts = append(parts, model.Printable(ref.Name)+" "+strings.Join(words, " "))
 		}
 	}
-	for _, buffer := range flow.Buffers {
-		say(moves[buffer.Queue].Came, "arrived in", buffer.Queue)
-	}
-	for _, buffer := range flow.Buffers {
-		say(moves[buffer.Queue].Went, "left", buffer.Queue)
-	}
-	say(moves[flow.Worker.Queue].Came, "arrived in", flow.Worker.Queue)
-	say(moves[flow.Worker.Queue].Went, "left", flow.Worker.Queue)
-	for _, m := range flow.Failed {
-		say(moves[m.Queue].Came, "arrived in", m.Queue)
-		say(moves[m.Queue].Went, "left", m.Queue)
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	line := at.Local().Format("15:04:05") + "  " + parts[0]
-	for _, part := range parts[1:] {
-		line += ", " + part
-	}
-	return line
+	return strings.Join(parts, "   ")
 }

@@ -57,7 +57,7 @@ func TestFlowMoves(t *testing.T) {
 	}
 	source.tell(after)
 	term.press(keyCtrlR)
-	term.await("5 left buffer-queue, 5 arrived in worker-queue, 5 left worker-queue", "2.5/s", markDot)
+	term.await("buffer-queue 5 out   worker-queue 5 in 5 out", "2.5/s", markDot)
 }
 
 func TestFlowLeadsNowhere(t *testing.T) {

@@ -100,7 +100,7 @@ func (a arrow) words() spans {
 const loopWords = "failures are sent again by the worker"
 
 // rateWidth is the room for a rate, kept also while nothing moves: a picture whose arrows change their length is hard to look at.
-const rateWidth = 7
+const rateWidth = 6
 
 // room is the width that the words need one below the other, and side by side.
 func (a arrow) room() (stacked, abreast int) {

@@ -264,5 +264,5 @@ func TestFlowMovesOnARealBroker(t *testing.T) {
 	}()
 	defer func() { cancel(); <-done }()
 	term := onFlow(t, o, "ui.moves", 120, 36)
-	term.await("ui.moves.delay", "delayed 1.5s", "left ui.moves.delay", "arrived in ui.moves", "/s", markDot)
+	term.await("ui.moves.delay", "delayed 1.5s", "ui.moves.delay ", "/s", markDot)
 }
