@@ -233,7 +233,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 // terminal runs a command line on a terminal and types an answer when the question is there.
-func terminal(t *testing.T, question, answer string, args ...string) (status int, screen string) {
+func terminal(t *testing.T, env map[string]string, question, answer string, args ...string) (status int, screen string) {
 	t.Helper()
 	master, tty, err := pty.Open()
 	if err != nil {
@@ -254,8 +254,10 @@ func terminal(t *testing.T, question, answer string, args ...string) (status int
 	}()
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
+	p := program(tty, tty, tty)
+	p.Env = func(name string) string { return env[name] }
 	done := make(chan int, 1) // one status
-	go func() { done <- program(tty, tty, tty).Run(ctx, args) }()
+	go func() { done <- p.Run(ctx, args) }()
 	await(t, question, func() bool { return strings.Contains(shown.String(), question) })
 	if answer == "interrupt" {
 		interrupt()
@@ -298,7 +300,7 @@ func TestAsking(t *testing.T) {
 		{"interrupt", "[y/N]", "interrupt", on("drop", "failed", "--limit", "1"), cli.ExitInterrupted, 3},
 		{"yes", "[y/N]", "y", on("drop", "failed", "--limit", "1"), cli.ExitDone, 2},
 	} {
-		status, screen := terminal(t, test.question, test.answer, test.args...)
+		status, screen := terminal(t, nil, test.question, test.answer, test.args...)
 		if status != test.status {
 			t.Errorf("%s: exit status %d: %s", test.name, status, screen)
 		}
@@ -311,10 +313,28 @@ func TestAsking(t *testing.T) {
 		answer       string
 		status, left int
 	}{{"y", cli.ExitRefused, 112}, {"failed", cli.ExitDone, 0}} {
-		status, screen := terminal(t, "type the queue's name", test.answer, on("drop", "failed")...)
+		status, screen := terminal(t, nil, "type the queue's name", test.answer, on("drop", "failed")...)
 		if n := v.count("failed"); status != test.status || n != test.left {
 			t.Errorf("%s: exit status %d and %d messages left: %s", test.answer, status, n, screen)
 		}
+	}
+}
+
+// TestProduction: on a production system one message is enough to be asked for the queue's name, and read-only means it.
+func TestProduction(t *testing.T) {
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.fill("failed", 1)
+	env := configured(t, fmt.Sprintf("[contexts.prod]\nurl = %q\napi = %q\nproduction = true\n[contexts.look]\nurl = %q\napi = %q\nread_only = true\n",
+		v.url(), node.API(), v.url(), node.API()))
+	if status, screen := terminal(t, env, "type the queue's name", "yes", "drop", "failed", "--context", "prod"); status != cli.ExitRefused || v.count("failed") != 1 {
+		t.Errorf("exit status %d: %s", status, screen)
+	}
+	if status, screen := terminal(t, env, "read-only", "", "drop", "failed", "--context", "look"); status != cli.ExitConnect || v.count("failed") != 1 {
+		t.Errorf("exit status %d: %s", status, screen)
+	}
+	if status, screen := terminal(t, env, "type the queue's name", "failed", "drop", "failed", "--context", "prod"); status != cli.ExitDone || v.count("failed") != 0 {
+		t.Errorf("exit status %d: %s", status, screen)
 	}
 }
 
@@ -323,7 +343,7 @@ func TestFormatOnATerminal(t *testing.T) {
 	v := newVHost(t)
 	v.declare("q", nil)
 	v.fill("q", 1)
-	status, screen := terminal(t, "MESSAGE ID", "", "peek", "q", "--url", v.url(), "--api", node.API())
+	status, screen := terminal(t, nil, "MESSAGE ID", "", "peek", "q", "--url", v.url(), "--api", node.API())
 	if status != cli.ExitDone || !strings.Contains(screen, "m-1") {
 		t.Errorf("exit status %d: %s", status, screen)
 	}
