@@ -103,7 +103,8 @@ func (s messagesScreen) polled(msg topologyMsg) (screen, tea.Cmd) {
 		s.goneAt = s.env.now()
 	}
 	if s.asked {
-		return s, nil
+		cmd := s.dialog.polled(s.topology)
+		return s, cmd
 	}
 	return s.look(false)
 }

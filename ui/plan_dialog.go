@@ -2,6 +2,8 @@ package ui
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -9,8 +11,11 @@ import (
 	"dlxtop/model"
 )
 
-// typedAbove is the number of messages above which the queue's name has to be typed.
-const typedAbove = 100
+const (
+	typedAbove  = 100         // messages: above that the queue's name has to be typed
+	replanMost  = 5000        // messages: above that a plan is not made anew with each poll
+	changeGuard = time.Second // enter does nothing for so long after a shown plan has changed
+)
 
 // dialogState is how far an action is.
 type dialogState int
@@ -40,7 +45,9 @@ type planDialog struct {
 	mode   int
 	insist bool
 	plan   model.Plan
-	name   textField // what is typed, when the name is asked for
+
+	changedAt time.Time // when a poll changed where it goes; zero: none did
+	name      textField // what is typed, when the name is asked for
 
 	request request // the plan or the run that is awaited
 	stop    context.CancelFunc
@@ -85,9 +92,23 @@ func newPlanDialog(e *env, t *model.Topology, operation model.Operation, queue m
 
 func (d *planDialog) open() bool { return d.state != dialogClosed }
 
-// work makes the plan. A plan looks at every chosen message, so it is made outside Update.
+// work makes the plan.
 func (d *planDialog) work() tea.Cmd {
 	d.state = dialogPlanning
+	return d.replan()
+}
+
+// polled makes the plan anew from a newer poll while it is shown: what enter does must be what is read.
+func (d *planDialog) polled(t *model.Topology) tea.Cmd {
+	if d.state != dialogAsking || len(d.rows) > replanMost {
+		return nil
+	}
+	d.topology = t
+	return d.replan()
+}
+
+// replan starts making the plan. It looks at every chosen message, so it is made outside Update.
+func (d *planDialog) replan() tea.Cmd {
 	d.request = d.env.newRequest()
 	id, t, rows, user := d.request, d.topology, d.rows, d.env.broker.User()
 	want := model.ActionWant{Operation: d.operation, From: d.queue, Planned: len(rows), User: user, Insist: d.insist}
@@ -120,7 +141,17 @@ func (d *planDialog) typed() bool {
 
 // ready reports whether enter runs the plan.
 func (d *planDialog) ready() bool {
+	if !d.changedAt.IsZero() && d.env.now().Sub(d.changedAt) < changeGuard {
+		return false
+	}
 	return d.state == dialogAsking && d.forbidden() == "" && (!d.typed() || d.name.text() == d.queue.Name)
+}
+
+// sameWay reports whether two plans do the same, whatever has changed about the consumers.
+func sameWay(a, b *model.Plan) bool {
+	sameQueue := func(x, y model.Recipient) bool { return x.Queue == y.Queue }
+	sameAddress := func(x, y model.PlannedWay) bool { return x.Address == y.Address }
+	return a.Refusal == b.Refusal && slices.EqualFunc(a.Recipients, b.Recipients, sameQueue) && slices.EqualFunc(a.Ways, b.Ways, sameAddress)
 }
 
 func (d *planDialog) keys() []key.Binding {
@@ -155,8 +186,15 @@ func (d *planDialog) canInsist() bool {
 func (d planDialog) update(msg tea.Msg) (planDialog, tea.Cmd) {
 	switch msg := msg.(type) {
 	case plannedMsg:
-		if msg.request == d.request && d.state == dialogPlanning {
-			d.plan, d.state = msg.plan, dialogAsking
+		switch {
+		case msg.request != d.request:
+		case d.state == dialogPlanning:
+			d.plan, d.state, d.changedAt = msg.plan, dialogAsking, time.Time{}
+		case d.state == dialogAsking:
+			if !sameWay(&d.plan, &msg.plan) {
+				d.changedAt = d.env.now()
+			}
+			d.plan = msg.plan
 		}
 	case progressMsg:
 		if msg.request == d.request && (d.state == dialogRunning || d.state == dialogStopping) {

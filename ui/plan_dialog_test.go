@@ -269,3 +269,25 @@ func TestProgressFeedNeverBlocks(t *testing.T) {
 		t.Errorf("a closed feed gave %v", msg)
 	}
 }
+
+func TestPlanFollowsTheBroker(t *testing.T) {
+	o, b, c := failedOptions(5)
+	o.Interval = 10 * time.Millisecond
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("5 messages")
+	term.press("r")
+	term.await("reaches   ucenter@user, 3 consumers")
+	changed := *busyBroker()
+	bind("master", "ucenter@user", "user-monitor")(&changed)
+	changed.TakenAt = c.now().Add(time.Second)
+	o.Source.(*recorded).tell(&changed)
+	term.await("this has changed while you looked at it", "through (default), key ucenter@user")
+	term.press(keyEnter)
+	time.Sleep(50 * time.Millisecond)
+	if len(b.executed()) != 0 {
+		t.Fatal("a plan ran that nobody can have read")
+	}
+	c.advance(2 * time.Second)
+	term.press(keyEnter)
+	term.await("1 message moved")
+}

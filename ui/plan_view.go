@@ -87,6 +87,9 @@ func (d *planDialog) ask(l *dialogLines) {
 	for _, w := range p.Warnings {
 		l.say("", markWarning+" "+model.Printable(w), s.Warning)
 	}
+	if !d.changedAt.IsZero() {
+		l.say("", markWarning+" this has changed while you looked at it: read it again", s.Danger)
+	}
 	if p.Acquire.Cost != "" && p.Refusal == "" {
 		l.say("costs", model.Printable(p.Acquire.Cost), s.Muted)
 	}
