@@ -52,7 +52,7 @@ func queueColumns(s *Styles) []column[queueRow] {
 			compare: func(a, b queueRow) int { return cmp.Compare(a.role, b.role) },
 		},
 		{
-			title: "READY", width: 9, right: true, most: true,
+			title: "READY", width: 8, right: true, most: true,
 			cell:    func(r queueRow) field { return number(s, r.Ready, s.Text) },
 			compare: func(a, b queueRow) int { return compareOpt(a.Ready, b.Ready) },
 		},
@@ -67,17 +67,17 @@ func queueColumns(s *Styles) []column[queueRow] {
 			compare: func(a, b queueRow) int { return compareOpt(a.Consumers, b.Consumers) },
 		},
 		{
-			title: "IN/s", width: 7, right: true, drop: 2, most: true,
+			title: "IN/s", width: 6, right: true, drop: 2, most: true,
 			cell:    func(r queueRow) field { return rate(s, r.moves.In) },
 			compare: func(a, b queueRow) int { return compareOpt(a.moves.In, b.moves.In) },
 		},
 		{
-			title: "OUT/s", width: 7, right: true, drop: 2, most: true,
+			title: "OUT/s", width: 6, right: true, drop: 2, most: true,
 			cell:    func(r queueRow) field { return rate(s, r.moves.Out) },
 			compare: func(a, b queueRow) int { return compareOpt(a.moves.Out, b.moves.Out) },
 		},
 		{
-			title: "TTL", width: 6, drop: 1,
+			title: "TTL", width: 5, drop: 1,
 			cell:    func(r queueRow) field { return r.ttlField(s) },
 			compare: func(a, b queueRow) int { return cmp.Compare(a.ttl(), b.ttl()) },
 		},

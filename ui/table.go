@@ -49,6 +49,7 @@ type table[K comparable, T any] struct {
 	at     K    // the cursor's item
 	index  int  // where it is, or where it was
 	aimed  bool // whether the cursor is on an item
+	moved  bool // whether the cursor has ever been on one
 	chosen map[K]struct{}
 	anchor *K // where the range starts that v is choosing; nil: none
 
@@ -71,11 +72,10 @@ func newTable[K comparable, T any](e *env, key func(T) K, natural func(a, b T) i
 // set replaces the items. Cursor, selection and the cursor's line stay.
 func (t *table[K, T]) set(items []T) {
 	t.all = slices.Clone(items)
-	first := t.shown == nil
 	t.order()
 	t.filter()
 	t.prune()
-	if !t.follow() && first && len(t.shown) > 0 {
+	if !t.follow() && !t.moved {
 		t.moveTo(0)
 	}
 }
@@ -157,14 +157,15 @@ func (t *table[K, T]) filter() {
 	}
 }
 
-// follow finds the cursor's item again and keeps it on its line of the screen. It reports whether the item is there.
+// follow finds the cursor's item again, one that had vanished too, and keeps it on its line of the screen. It reports whether the
+// item is there.
 func (t *table[K, T]) follow() bool {
-	if !t.aimed {
+	if !t.moved {
 		return false
 	}
 	if i := slices.IndexFunc(t.shown, func(item T) bool { return t.key(item) == t.at }); i >= 0 {
 		t.drawn.top += i - t.index
-		t.index = i
+		t.index, t.aimed = i, true
 		return true
 	}
 	t.aimed = false
@@ -176,7 +177,7 @@ func (t *table[K, T]) moveTo(i int) {
 		return
 	}
 	t.index = max(0, min(i, len(t.shown)-1))
-	t.at, t.aimed = t.key(t.shown[t.index]), true
+	t.at, t.aimed, t.moved = t.key(t.shown[t.index]), true, true
 	if t.anchor != nil {
 		t.chooseRange()
 	}

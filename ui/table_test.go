@@ -88,6 +88,7 @@ func TestCutMiddleKeepsBothEnds(t *testing.T) {
 
 func TestCursorFollowsItsItem(t *testing.T) {
 	table := fruitTable()
+	table.set(nil) // nothing yet: the first that comes gets the cursor
 	var fruits []fruit
 	for i := range 50 {
 		fruits = append(fruits, fruit{fmt.Sprintf("f%02d", i), i})
@@ -111,6 +112,12 @@ func TestCursorFollowsItsItem(t *testing.T) {
 	if at, ok := table.current(); ok {
 		t.Errorf("the cursor's item is gone, and the cursor is on %v", at)
 	}
+	table.set(fruits)
+	if at, ok := table.current(); !ok || at.name != "f20" {
+		t.Errorf("the cursor's item is back, and the cursor is on %v, %v", at, ok)
+	}
+	table.set(append([]fruit{{"a", 0}, {"b", 0}, {"c", 0}}, fruits...))
+	table.set(slices.DeleteFunc(slices.Clone(fruits), func(f fruit) bool { return f.name == "f20" }))
 	table.motion(tea.KeyMsg{Type: tea.KeyDown})
 	if at, _ := table.current(); at.name != "f24" { // the row where the cursor was: three rows further down than f20 then
 		t.Errorf("after a key the cursor is on %v", at)
