@@ -1,10 +1,12 @@
 package ui
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
 
 	"dlxtop/model"
 )
@@ -81,15 +83,57 @@ func loopPicture() *picture {
 
 func TestPictureLayouts(t *testing.T) {
 	for name, p := range map[string]*picture{"delayed": delayedPicture(), "pubsub": pubsubPicture(), "many": manyPicture(), "loop": loopPicture()} {
-		t.Run(name, func(t *testing.T) {
-			for _, width := range []int{120, 80} {
-				s, ok := wideLayout(p, width, p.stations()[0].queue)
-				if ok {
-					t.Logf("wide %d\n%s", width, ansi.Strip(strings.Join(s.canvas.render(newStyles(false), 0, s.canvas.height), "\n")))
+		for _, width := range []int{120, 100, 80} {
+			t.Run(fmt.Sprintf("%s-%d", name, width), func(t *testing.T) {
+				cursor := p.stations()[0].queue
+				s := railLayout(p, width, cursor)
+				checkScene(t, s, p, width)
+				text := ansi.Strip(strings.Join(s.canvas.render(newStyles(true), 0, s.canvas.height), "\n"))
+				if wide, ok := wideLayout(p, width, cursor); ok {
+					checkScene(t, wide, p, width)
+					text += "\n\n" + ansi.Strip(strings.Join(wide.canvas.render(newStyles(true), 0, wide.canvas.height), "\n"))
 				}
-				s = railLayout(p, width, p.stations()[0].queue)
-				t.Logf("rail %d\n%s", width, ansi.Strip(strings.Join(s.canvas.render(newStyles(false), 0, s.canvas.height), "\n")))
+				golden.RequireEqual(t, text+"\n")
+			})
+		}
+	}
+}
+
+// checkScene checks what holds for every picture: lines are as wide as the canvas, queues stand on it, and dots have somewhere to run.
+func checkScene(t *testing.T, s *scene, p *picture, width int) {
+	t.Helper()
+	for y, line := range s.canvas.render(newStyles(true), 0, s.canvas.height) {
+		if got := ansi.StringWidth(line); got != width {
+			t.Errorf("row %d is %d cells wide, want %d", y, got, width)
+		}
+	}
+	for queue, y := range s.rows {
+		if y < 0 || y >= s.canvas.height {
+			t.Errorf("%s is on row %d of %d", queue, y, s.canvas.height)
+		}
+	}
+	drawn := map[string]bool{}
+	for _, path := range s.paths {
+		drawn[path.arrow.id] = true
+		for _, c := range path.cells {
+			if !s.canvas.inside(c.x, c.y) {
+				t.Errorf("arrow %q runs out of the picture at %v", path.arrow.id, c)
 			}
-		})
+		}
+	}
+	for _, a := range p.arrows() {
+		if a.moving() && a.id != "enters" && !drawn[a.id] {
+			t.Errorf("something moves along %q, and it is not drawn", a.id)
+		}
+	}
+}
+
+func BenchmarkFlowFrame(b *testing.B) {
+	p := manyPicture()
+	s, _ := wideLayout(p, 120, ref("work"))
+	d, styles := dots{}, newStyles(true)
+	for b.Loop() {
+		d = d.step(s.paths)
+		d.draw(s).render(styles, 0, s.canvas.height)
 	}
 }

@@ -97,6 +97,12 @@ func (b *pictureBuilder) bufferGroup(id string, members []model.Buffer) group {
 }
 
 func (b *pictureBuilder) bufferStation(buffer model.Buffer) station {
+	if buffer.Queue.Name == "" {
+		// The messages wait in an exchange: there is no queue to look into.
+		s := b.exchangeStation(buffer.DLX)
+		s.tone = toneWaiting
+		return s
+	}
 	s, q := b.queueStation(buffer.Queue)
 	if q == nil {
 		return s

@@ -86,6 +86,27 @@ func TestFlowLeadsNowhere(t *testing.T) {
 	})
 }
 
+func TestBufferThatIsAnExchange(t *testing.T) {
+	s := recording(exchange("x-delayed-message", "later"), queue("work", consumers(1)), bind("later", "w", "work"))
+	msg := topologyMsg{topology: model.NewTopology(s)}
+	flow := model.Flow{Name: "work", VHost: "/", Worker: model.Member{Queue: ref("work")}, Buffers: []model.Buffer{
+		{Role: model.DelayedBuffer, DLX: "later", Targets: []model.QueueRef{ref("work")}},
+	}}
+	p := flowPicture(&flow, msg, newClock().now())
+	if got := p.stations(); len(got) != 1 || got[0].queue != ref("work") {
+		t.Errorf("the cursor passes %v", got)
+	}
+	for _, width := range []int{120, 80} {
+		sc, ok := wideLayout(p, width, ref("work"))
+		if !ok {
+			sc = railLayout(p, width, ref("work"))
+		}
+		if text := strings.Join(sc.canvas.render(newStyles(false), 0, sc.canvas.height), "\n"); !strings.Contains(text, "later") {
+			t.Errorf("the exchange is not drawn:\n%s", text)
+		}
+	}
+}
+
 func TestFlowCursor(t *testing.T) {
 	o, _, _ := failedOptions(4)
 	term := onFlow(t, o, "ucenter@user", 120, 36)

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"slices"
+
 	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
@@ -108,6 +110,11 @@ func (a arrow) room() (stacked, abreast int) {
 	return max(label, rateWidth), label + 1 + rateWidth
 }
 
+// queues leaves out stations that are exchanges.
+func queues(stations []station) []station {
+	return slices.DeleteFunc(stations, func(s station) bool { return !s.isQueue() })
+}
+
 // stations are all queues of the picture in reading order: the order in which the cursor passes them.
 func (p *picture) stations() []station {
 	var all []station
@@ -118,7 +125,7 @@ func (p *picture) stations() []station {
 	for _, g := range p.retries {
 		all = append(all, g.stations...)
 	}
-	return append(all, p.failed.stations...)
+	return queues(append(all, p.failed.stations...))
 }
 
 // arrows are all arrows of the picture.
