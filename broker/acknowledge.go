@@ -86,14 +86,14 @@ func (a *acknowledger) run() {
 		a.pending = nil
 		a.mu.Unlock()
 		if err := a.batch(batch); err != nil {
-			a.failed(err)
+			a.failed(fmt.Errorf("acknowledge: %w", lost(err)))
 			a.lose(batch, err)
 			a.drain(err)
 			return
 		}
 	}
 	if err := a.source.flush(); err != nil {
-		a.failed(err)
+		a.failed(fmt.Errorf("acknowledge: %w", lost(err)))
 		a.lose(nil, err)
 	}
 }

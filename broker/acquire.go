@@ -342,8 +342,8 @@ func (s *source) gone() error {
 	if s.holding.IsClosed() {
 		return queueError("read", s.plan.Queue, s.reason(amqp.ErrClosed))
 	}
-	if _, err := s.ready(); err != nil {
-		return err
+	if _, err := s.ready(); errors.Is(err, model.ErrQueueGone) {
+		return fmt.Errorf("read %s: %w", model.Printable(s.plan.Queue.String()), model.ErrQueueGone)
 	}
 	return fmt.Errorf("read %s: the broker ended the consumer: the queue's node went down, or its leader moved", model.Printable(s.plan.Queue.String()))
 }

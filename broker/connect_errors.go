@@ -5,10 +5,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -25,7 +27,7 @@ func (c *Client) connectError(ctx context.Context, err error, vhost string, w *w
 		return e
 	}
 	switch {
-	case strings.HasPrefix(first, "HTTP"):
+	case strings.HasPrefix(first, "HTTP"), first == "" && c.uri.Scheme == "amqp" && c.speaksHTTP():
 		return failure(model.Unreachable, "%s speaks HTTP, not AMQP", "give the AMQP port (5672 by default) in --url, and the management port in --api", c.address())
 	case first != "" && first[0] != frameMethod:
 		return failure(model.Unreachable, "%s does not speak AMQP 0-9-1", "give RabbitMQ's AMQP port (5672 by default) in --url", c.address())
@@ -40,6 +42,22 @@ func (c *Client) connectError(ctx context.Context, err error, vhost string, w *w
 		return failure(model.Unreachable, "%s closed the connection without a word", "check that it is RabbitMQ's AMQP port (5672 by default; amqps:// for 5671)", c.address())
 	}
 	return failure(model.Unreachable, "%s ended the connection while it was made: %s", "try again, and look into the broker's log", c.address(), words(err))
+}
+
+// speaksHTTP asks the port in HTTP: RabbitMQ's management port says nothing to an AMQP client.
+func (c *Client) speaksHTTP() bool {
+	conn, err := net.DialTimeout("tcp", c.address(), time.Second)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(time.Second))
+	if _, err := io.WriteString(conn, "HEAD / HTTP/1.0\r\n\r\n"); err != nil {
+		return false
+	}
+	answer := make([]byte, 5)
+	_, err = io.ReadFull(conn, answer)
+	return err == nil && string(answer) == "HTTP/"
 }
 
 // frameMethod is the first byte of what a broker says first: a method frame.

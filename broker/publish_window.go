@@ -42,6 +42,7 @@ type window struct {
 	flying   []*flight   // from the oldest that is not settled on
 	failure  error       // why it is dead, in words
 	refusal  *amqp.Error // the broker's words when it closed the channel because of a publish
+	several  bool        // more than one was under way when the channel was closed
 	activity atomic.Int64
 }
 
@@ -187,7 +188,8 @@ func (w *window) settle() {
 func (w *window) settleClosed(f *flight) {
 	w.die(nil)
 	w.mu.Lock()
-	only, refusal := len(w.flying) == 1, w.refusal
+	only, refusal := len(w.flying) == 1 && !w.several, w.refusal
+	w.several = true
 	w.mu.Unlock()
 	if only && refusal != nil {
 		w.ledger.record(model.Refused, f.message, "the broker refused it: "+words(refusal))

@@ -1,0 +1,337 @@
+package broker_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"dlxtop/broker"
+	"dlxtop/demo"
+	"dlxtop/model"
+)
+
+// wantNothingLost drains both queues and checks that each of n messages is in one of them, and that the account is not contradicted:
+// no more than its unknown ones are in both.
+func wantNothingLost(t *testing.T, a *app, from, to model.QueueRef, n int, account model.Account) {
+	t.Helper()
+	a.until(func() error { // what the broken connections held is back
+		if there := a.ready(from) + a.ready(to); there < n {
+			return errors.New("messages are missing")
+		}
+		return nil
+	})
+	moved, kept := ids(a.drain(to, a.ready(to))), ids(a.drain(from, a.ready(from)))
+	seen := map[string]int{}
+	for _, id := range append(slices.Clone(moved), kept...) {
+		seen[id]++
+	}
+	twice := 0
+	for _, times := range seen {
+		if times > 1 {
+			twice++
+		}
+	}
+	if len(seen) != n {
+		t.Errorf("%d of %d messages are left", len(seen), n)
+	}
+	if twice > account.Unknown {
+		t.Errorf("%d messages are in both queues, the account knows of %d: %+v", twice, account.Unknown, account)
+	}
+	if len(moved) < account.Moved || len(moved) > account.Moved+account.Unknown {
+		t.Errorf("%d messages arrived: %+v", len(moved), account)
+	}
+	if len(kept) > n-account.Moved || len(kept) < n-account.Moved-account.Unknown {
+		t.Errorf("%d messages are kept: %+v", len(kept), account)
+	}
+}
+
+func TestBrokerHaltedWhileReplaying(t *testing.T) {
+	n, err := demo.Start(t.Context(), demo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Stop()
+	before := runtime.NumGoroutine()
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a := newAppOn(t, n)
+		c := clientOf(t, n)
+		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+		const total = 20000
+		a.publish(from.QueueRef, numbered(total)...)
+		plan := replayTo(t, from, to, model.Selection{})
+		plan.Planned = total
+		var once sync.Once
+		halted := make(chan error, 1)
+		account, err := c.Execute(t.Context(), plan, func(account model.Account) {
+			if account.Moved > 0 {
+				once.Do(func() { go func() { halted <- n.Halt() }() })
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := <-halted; err != nil {
+			t.Fatal(err)
+		}
+		if account.Moved < total && account.Stopped == "" {
+			t.Errorf("it does not say that it was stopped: %+v", account)
+		}
+		t.Logf("moved %d, unknown %d: %s", account.Moved, account.Unknown, account.Stopped)
+		if err := n.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		wantNothingLost(t, newAppOn(t, n), from.QueueRef, to.QueueRef, total, account)
+		// The client comes back by itself.
+		newAppOn(t, n).publish(from.QueueRef, numbered(3)...)
+		if got := peek(t, c, planPeek(from, model.PeekWant{})); len(got.Messages) != 3 {
+			t.Errorf("%d messages after the restart", len(got.Messages))
+		}
+	})
+	awaitGoroutines(t, before)
+}
+
+// awaitGoroutines waits until no more goroutines run than before.
+func awaitGoroutines(t *testing.T, before int) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for runtime.NumGoroutine() > before {
+		if time.Now().After(deadline) {
+			stacks := make([]byte, 1<<20)
+			t.Fatalf("%d goroutines, before %d:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// cable is a TCP proxy to the node that can be cut.
+type cable struct {
+	listener net.Listener
+	mu       sync.Mutex
+	conns    []net.Conn
+	bytes    atomic.Int64 // that went to the node
+	limit    int64        // cuts itself when so many have; 0 is never
+}
+
+func newCable(t *testing.T, limit int64) (*cable, string) {
+	t.Helper()
+	u, err := url.Parse(node.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, host := &cable{listener: listener, limit: limit}, u.Host
+	t.Cleanup(func() { listener.Close(); c.cut() })
+	go func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", host)
+			if err != nil {
+				near.Close()
+				return
+			}
+			c.mu.Lock()
+			c.conns = append(c.conns, near, far)
+			c.mu.Unlock()
+			go func() { _, _ = io.Copy(near, far); near.Close() }()
+			go func() { _, _ = io.Copy(far, &counted{near, c}); far.Close() }()
+		}
+	}()
+	u.Host = listener.Addr().String()
+	return c, u.String()
+}
+
+// counted counts what it reads, and cuts the cable at its limit.
+type counted struct {
+	net.Conn
+	cable *cable
+}
+
+func (r *counted) Read(p []byte) (int, error) {
+	n, err := r.Conn.Read(p)
+	if total := r.cable.bytes.Add(int64(n)); r.cable.limit > 0 && total > r.cable.limit {
+		r.cable.cut()
+	}
+	return n, err
+}
+
+func (c *cable) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.conns {
+		conn.Close()
+	}
+	c.conns = nil
+}
+
+func TestCableCutWhileReplaying(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		for _, limit := range []int64{3_000, 20_000, 100_000, 300_000, 330_000} {
+			a := newApp(t)
+			from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+			const n = 3000
+			a.publish(from.QueueRef, numbered(n)...)
+			before := runtime.NumGoroutine()
+			_, address := newCable(t, limit)
+			c, err := broker.New(broker.Options{URL: address})
+			if err != nil {
+				t.Fatal(err)
+			}
+			account, err := c.Execute(t.Context(), replayTo(t, from, to, model.Selection{}), nil)
+			if err != nil {
+				t.Errorf("limit %d: %v", limit, err)
+			}
+			t.Logf("limit %d: moved %d, unknown %d: %s", limit, account.Moved, account.Unknown, account.Stopped)
+			if account.Moved < n && account.Stopped == "" {
+				t.Errorf("it does not say that it was stopped: %+v", account)
+			}
+			wantNothingLost(t, a, from.QueueRef, to.QueueRef, n, account)
+			c.Close()
+			awaitGoroutines(t, before+1) // the cable's own
+		}
+	})
+}
+
+func TestCableCutWhilePeeking(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a := newApp(t)
+		q := described(a.queue("q", kind), kind)
+		const n = 20000
+		a.publish(q.QueueRef, numbered(n)...)
+		cable, address := newCable(t, 0)
+		c, err := broker.New(broker.Options{URL: address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		go func() {
+			for a.ready(q.QueueRef) == n && t.Context().Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			cable.cut()
+		}()
+		peeked, err := c.Peek(t.Context(), planPeek(q, model.PeekWant{Limit: n}))
+		if err == nil && len(peeked.Messages) != n {
+			t.Error("a cut peek is no error")
+		}
+		t.Log(err)
+		a.await(q.QueueRef, n)
+		if got := peek(t, c, planPeek(q, model.PeekWant{Limit: 10})); len(got.Messages) != 10 {
+			t.Errorf("%d messages after the cut", len(got.Messages))
+		}
+	})
+}
+
+func TestQueueDeletedWhileReplaying(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+		const n = 20000
+		a.publish(from.QueueRef, numbered(n)...)
+		plan := replayTo(t, from, to, model.Selection{})
+		plan.Planned = n
+		var once sync.Once
+		account, err := c.Execute(t.Context(), plan, func(account model.Account) {
+			if account.Moved > 0 {
+				once.Do(func() { a.deleteQueue(from.Name) })
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%+v", account)
+		if account.Moved < n && account.Stopped == "" {
+			t.Errorf("it does not say that it was stopped: %+v", account)
+		}
+		if moved := a.ready(to.QueueRef); moved < account.Moved || moved > account.Moved+account.Unknown {
+			t.Errorf("%d arrived: %+v", moved, account)
+		}
+	})
+}
+
+func TestTargetExchangeDeletedWhileReplaying(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+		exchange := strings.ReplaceAll(t.Name(), "/", ".")
+		if err := a.channel.ExchangeDeclare(exchange, "direct", false, false, false, false, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.channel.QueueBind(to.Name, "k", exchange, false, nil); err != nil {
+			t.Fatal(err)
+		}
+		const n = 20000
+		a.publish(from.QueueRef, numbered(n)...)
+		plan := planned(t, topology([]*model.Queue{from, to}, exchange), model.ActionWant{
+			Operation: model.Replay, From: from.QueueRef, Planned: n, Mode: model.ToExchange, Fixed: model.Address{Exchange: exchange, RoutingKey: "k"}, User: "guest", Insist: true,
+		})
+		var once sync.Once
+		account, err := c.Execute(t.Context(), plan, func(account model.Account) {
+			if account.Moved > 0 {
+				once.Do(func() {
+					if err := a.open().ExchangeDelete(exchange, false, false); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("moved %d, refused %d, unknown %d: %s", account.Moved, account.Refused, account.Unknown, account.Stopped)
+		if account.Moved < n && !strings.Contains(account.Stopped, exchange) {
+			t.Errorf("it does not say why it was stopped: %+v", account)
+		}
+		if account.Refused > 0 && account.Unknown > 0 {
+			t.Error("it cannot know which one was refused")
+		}
+		wantNothingLost(t, a, from.QueueRef, to.QueueRef, n, account)
+	})
+}
+
+func TestTwoReplaysAtOnce(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a := newApp(t)
+		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+		const n = 5000
+		a.publish(from.QueueRef, numbered(n)...)
+		plan := replayTo(t, from, to, model.Selection{})
+		var moved atomic.Int64
+		var both sync.WaitGroup
+		for range 2 {
+			c := client(t)
+			both.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				account, err := c.Execute(ctx, plan, nil)
+				if err != nil || account.Stopped != "" {
+					t.Errorf("%v %+v", err, account)
+				}
+				moved.Add(int64(account.Moved))
+			})
+		}
+		both.Wait()
+		if moved.Load() != n {
+			t.Errorf("%d moved", moved.Load())
+		}
+		got := ids(a.drain(to.QueueRef, n))
+		slices.SortFunc(got, byNumber)
+		if !slices.Equal(got, count(n)) {
+			t.Error("not every message once")
+		}
+	})
+}

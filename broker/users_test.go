@@ -1,0 +1,46 @@
+package broker_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// api sends a request to the management API.
+func api(t testing.TB, method, path, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, node.API()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode >= 300 {
+		t.Fatalf("%s %s: %s", method, path, response.Status)
+	}
+}
+
+// otherUser makes the user "other" with every right on "/", and returns the URL to connect as it.
+func otherUser(t testing.TB) string {
+	t.Helper()
+	return user(t, "other", `{"configure":".*","write":".*","read":".*"}`)
+}
+
+// user makes a user with rights on "/", none if rights is empty, and returns the URL to connect as it.
+func user(t testing.TB, name, rights string) string {
+	t.Helper()
+	api(t, http.MethodPut, "/api/users/"+name, `{"password":"secret","tags":""}`)
+	if rights != "" {
+		api(t, http.MethodPut, "/api/permissions/%2F/"+name, rights)
+	}
+	u, err := url.Parse(node.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword(name, "secret")
+	return u.String()
+}
