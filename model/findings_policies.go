@@ -128,20 +128,24 @@ func findNegativeDeliveryLimits(t *Topology, found func(Finding)) {
 
 func findLeasedBuffers(t *Topology, found func(Finding)) {
 	for i := range t.flows {
-		for _, b := range t.flows[i].Buffers {
-			s := t.settings[b.Queue]
-			if !s.Expires.Set || t.flowsOf[b.Queue][0] != &t.flows[i] {
+		var waits []QueueRef
+		for j := range t.flows[i].Buffers {
+			waits = append(waits, t.flows[i].Buffers[j].Queues()...)
+		}
+		for _, ref := range waits {
+			s := t.settings[ref]
+			if !s.Expires.Set || t.flowsOf[ref][0] != &t.flows[i] {
 				continue
 			}
 			f := Finding{
-				Code: "buffer-expires", Level: LevelInfo, VHost: b.Queue.VHost, Queue: b.Queue.Name,
-				Message:  fmt.Sprintf("%s is deleted with all that waits in it when it is not used for %s, and publishing is no use", Printable(b.Queue.Name), ShortDuration(s.Expires.Value)),
+				Code: "buffer-expires", Level: LevelInfo, VHost: ref.VHost, Queue: ref.Name,
+				Message:  fmt.Sprintf("%s is deleted with all that waits in it when it is not used for %s, and publishing is no use", Printable(ref.Name), ShortDuration(s.Expires.Value)),
 				Evidence: "expires " + s.Expires.String() + ", message-ttl " + s.TTL.String() + "; an expiring queue dead-letters nothing",
 				Remedy:   "declare the queue again with each publish, and let expires be longer than the TTL by far",
 			}
 			if s.TTL.Set && s.Expires.Value <= s.TTL.Value+time.Second {
 				f.Level = LevelWarning
-				f.Message = fmt.Sprintf("%s can be deleted before what waits in it is due: messages are then lost", Printable(b.Queue.Name))
+				f.Message = fmt.Sprintf("%s can be deleted before what waits in it is due: messages are then lost", Printable(ref.Name))
 			}
 			found(f)
 		}

@@ -14,8 +14,8 @@ func findWorkersWithoutConsumers(t *Topology, found func(Finding)) {
 		}
 		waiting := q.Ready.Or(0)
 		coming := int64(0)
-		for _, b := range flow.Buffers {
-			coming += t.queues[b.Queue].Ready.Or(0)
+		for i := range flow.Buffers {
+			coming += t.Waiting(&flow.Buffers[i]).Or(0)
 		}
 		f := Finding{
 			Code: "worker-without-consumers", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
@@ -33,8 +33,8 @@ func findWorkersWithoutConsumers(t *Topology, found func(Finding)) {
 
 func listBuffers(flow *Flow) string {
 	refs := make([]QueueRef, len(flow.Buffers))
-	for i, b := range flow.Buffers {
-		refs[i] = b.Queue
+	for i := range flow.Buffers {
+		refs[i].Name = flow.Buffers[i].Name()
 	}
 	return list(refs)
 }
@@ -68,6 +68,9 @@ func findBuffersWithConsumers(t *Topology, found func(Finding)) {
 	for i := range t.flows {
 		for _, b := range t.flows[i].Buffers {
 			q := t.queues[b.Queue]
+			if q == nil || b.Held {
+				continue
+			}
 			if n := q.Consumers.Or(0); n > 0 && t.flowsOf[b.Queue][0] == &t.flows[i] {
 				found(Finding{
 					Code: "buffer-with-consumers", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // Role is the part that a queue plays in a flow.
@@ -20,11 +19,12 @@ const (
 
 // Flow is one worker with its buffers, its failed queues and the exchanges between them. It is named after the worker.
 type Flow struct {
-	Name    string
-	VHost   string
-	Worker  Member
-	Buffers []Buffer
-	Failed  []Member
+	Name         string
+	VHost        string
+	Worker       Member
+	Buffers      []Buffer
+	Failed       []Member
+	DelayedRetry Setting[string] // what the worker itself holds back for a while (all, failed, returned; quorum queues from 4.3); not set: nothing
 }
 
 // Member is a queue's membership in a flow, with the reason for it.
@@ -33,23 +33,11 @@ type Member struct {
 	Reason string
 }
 
-// Buffer is a queue of a flow whose messages wait.
-type Buffer struct {
-	Member
-	Role      Role
-	TTL       Opt[time.Duration] // the queue's effective message TTL; unknown when each message brings its own
-	TTLSource Source             // of the TTL; FromMessage when each message brings its own
-	DLX       string
-	DLXSource Source
-	Key       Opt[string] // dead-letter routing key; unknown when the messages' own keys are used
-	Targets   []QueueRef  // the queues that receive what expires
-}
-
-// Queues are all queues of the flow: buffers, worker, failed.
+// Queues are all queues of the flow: buffers with their levels, worker, failed.
 func (f *Flow) Queues() []QueueRef {
 	refs := make([]QueueRef, 0, len(f.Buffers)+1+len(f.Failed))
-	for _, b := range f.Buffers {
-		refs = append(refs, b.Queue)
+	for i := range f.Buffers {
+		refs = append(refs, f.Buffers[i].Queues()...)
 	}
 	refs = append(refs, f.Worker.Queue)
 	for _, m := range f.Failed {
@@ -63,9 +51,9 @@ func (f *Flow) Role(ref QueueRef) Role {
 	if f.Worker.Queue == ref {
 		return WorkerRole
 	}
-	for _, b := range f.Buffers {
-		if b.Queue == ref {
-			return b.Role
+	for i := range f.Buffers {
+		if f.Buffers[i].Has(ref) {
+			return f.Buffers[i].Role
 		}
 	}
 	for _, m := range f.Failed {
@@ -76,62 +64,47 @@ func (f *Flow) Role(ref QueueRef) Role {
 	return ""
 }
 
-// findFlows finds every worker that has buffers or failed queues.
-func findFlows(t *Topology) []Flow {
-	r := findRoles(t)
-	building := map[QueueRef]*Flow{}
-	of := func(worker QueueRef, reason string) *Flow {
-		f := building[worker]
-		if f == nil {
-			f = &Flow{Name: worker.Name, VHost: worker.VHost, Worker: Member{worker, reason}}
-			building[worker] = f
-		}
-		return f
-	}
-	for i := range t.Snapshot.Queues {
-		ref := t.Snapshot.Queues[i].QueueRef
-		why, isBuffer := r.buffer[ref]
-		if !isBuffer {
-			continue
-		}
-		for _, worker := range r.workersBehind(ref) {
-			f := of(worker, fmt.Sprintf("receives what expires in %s%s", Printable(ref.Name), consumersWords(t, worker)))
-			f.Buffers = append(f.Buffers, r.member(ref, worker, why))
-		}
-	}
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		if _, isBuffer := r.buffer[q.QueueRef]; isBuffer || building[q.QueueRef] == nil && q.Consumers.Or(0) == 0 && !r.leadsToFailed(t.rejectedTargets(q.QueueRef)) {
-			continue
-		}
-		for _, failed := range r.failedBehind(q.QueueRef) {
-			f := of(q.QueueRef, "dead-letters what it rejects to "+Printable(failed.Queue.Name)+consumersWords(t, q.QueueRef))
-			f.Failed = append(f.Failed, failed)
-		}
-	}
-	r.addFailedByName(building, of)
-	flows := make([]Flow, 0, len(building))
-	for _, f := range building {
-		slices.SortFunc(f.Buffers, func(a, b Buffer) int {
-			if c := cmp.Compare(a.TTL.Or(0), b.TTL.Or(0)); c != 0 {
-				return c
-			}
-			return cmp.Compare(a.Queue.Name, b.Queue.Name)
-		})
-		slices.SortFunc(f.Failed, func(a, b Member) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) })
+// findFlows finds every worker that has buffers or failed queues or retries by itself, and the failed queues that belong to none.
+func findFlows(t *Topology) (flows []Flow, alone []Member) {
+	b := flowBuilder{roles: findRoles(t), flows: map[QueueRef]*Flow{}}
+	b.addBuffers()
+	b.addDelayingExchanges()
+	b.addHeldBuffers()
+	b.addFailed()
+	b.addDelayedRetries()
+	alone = b.addFailedByName()
+	flows = make([]Flow, 0, len(b.flows))
+	for _, f := range b.flows {
+		slices.SortFunc(f.Buffers, byTTL)
+		slices.SortFunc(f.Failed, byName)
 		flows = append(flows, *f)
 	}
 	slices.SortFunc(flows, func(a, b Flow) int {
-		if c := cmp.Compare(a.VHost, b.VHost); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(a.VHost, b.VHost), cmp.Compare(a.Name, b.Name))
 	})
-	return flows
+	return flows, alone
 }
 
-func consumersWords(t *Topology, ref QueueRef) string {
-	switch n, known := t.queues[ref].Consumers.Get(); {
+func byName(a, b Member) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) }
+
+// flowBuilder puts flows together, each under its worker.
+type flowBuilder struct {
+	*roles
+	flows map[QueueRef]*Flow
+}
+
+// of is the flow of a worker; reason is why it is one, as long as nothing has said so before.
+func (b *flowBuilder) of(worker QueueRef, reason string) *Flow {
+	f := b.flows[worker]
+	if f == nil {
+		f = &Flow{Name: worker.Name, VHost: worker.VHost, Worker: Member{worker, reason + b.consumersWords(worker)}}
+		b.flows[worker] = f
+	}
+	return f
+}
+
+func (r *roles) consumersWords(ref QueueRef) string {
+	switch n, known := r.t.queues[ref].Consumers.Get(); {
 	case !known:
 		return ""
 	case n == 0:
@@ -143,118 +116,113 @@ func consumersWords(t *Topology, ref QueueRef) string {
 	}
 }
 
-// workersBehind follows what expires in a buffer, through further buffers, to the queues that are none.
-func (r *roles) workersBehind(buffer QueueRef) []QueueRef {
-	var workers []QueueRef
-	seen := map[QueueRef]bool{buffer: true}
-	todo := []QueueRef{buffer}
-	for len(todo) > 0 {
-		at := todo[0]
-		todo = todo[1:]
-		for _, next := range r.t.expiredTargets(at) {
-			if seen[next] {
-				continue
-			}
-			seen[next] = true
-			if _, isBuffer := r.buffer[next]; isBuffer {
-				todo = append(todo, next)
-			} else {
-				workers = append(workers, next)
-			}
-		}
-	}
-	return workers
-}
-
-func (r *roles) member(buffer, worker QueueRef, why string) Buffer {
-	s := r.t.settings[buffer]
-	role, roleReason := r.bufferRole(buffer, worker)
-	b := Buffer{
-		Member:    Member{buffer, why + "; " + string(role) + ": " + roleReason},
-		Role:      role,
-		TTLSource: Source{Kind: FromMessage},
-		DLX:       s.DLX.Value,
-		DLXSource: s.DLX.Source,
-		Targets:   r.t.expiredTargets(buffer),
-	}
-	if s.TTL.Set {
-		b.TTL, b.TTLSource = Some(s.TTL.Value), s.TTL.Source
-	}
-	if s.Key.Set {
-		b.Key = Some(s.Key.Value)
-	}
-	return b
-}
-
-func (t *Topology) rejectedTargets(ref QueueRef) []QueueRef {
-	for _, hop := range t.hops[ref] {
-		if hop.Reason == Rejected {
-			return hop.Route.Queues
-		}
-	}
-	return nil
-}
-
-// failedBehind are the queues that a worker's own dead letters reach and that are no buffers.
-func (r *roles) failedBehind(worker QueueRef) []Member {
-	var failed []Member
-	for _, ref := range r.t.rejectedTargets(worker) {
-		if _, isBuffer := r.buffer[ref]; !isBuffer && ref != worker {
-			failed = append(failed, Member{ref, "what " + Printable(worker.Name) + " rejects ends here"})
-		}
-	}
-	return failed
-}
-
-// addFailedByName finds failed queues that an application fills by itself: structure does not tie them to a worker, but they
-// are consumed by nobody, lead nowhere, and are named like the worker or one of its buffers.
-func (r *roles) addFailedByName(building map[QueueRef]*Flow, of func(QueueRef, string) *Flow) {
-	type place struct{ vhost, base string }
-	workers := map[place][]QueueRef{}
-	inFlow := map[QueueRef]bool{}
-	for _, f := range building {
-		for _, ref := range f.Queues() {
-			inFlow[ref] = true
-		}
-	}
-	for i := range r.t.Snapshot.Queues {
-		q := &r.t.Snapshot.Queues[i]
-		says := r.heard[q.QueueRef]
-		_, isBuffer := r.buffer[q.QueueRef]
-		if building[q.QueueRef] != nil || !isBuffer && q.Consumers.Or(0) > 0 && says.failed == "" {
-			at := place{q.VHost, says.base}
-			workers[at] = append(workers[at], q.QueueRef)
-		}
-	}
-	for i := range r.t.Snapshot.Queues {
-		q := &r.t.Snapshot.Queues[i]
-		says := r.heard[q.QueueRef]
-		if says.failed == "" || inFlow[q.QueueRef] || q.Consumers.Or(0) > 0 || r.t.settings[q.QueueRef].DLX.Set || q.Type == Stream {
+// addBuffers ties every buffer to the workers that it leads to: levels that delay as one together.
+func (b *flowBuilder) addBuffers() {
+	for i := range b.t.Snapshot.Queues {
+		ref := b.t.Snapshot.Queues[i].QueueRef
+		why, isBuffer := b.buffer[ref]
+		if !isBuffer {
 			continue
 		}
-		for _, worker := range workers[place{q.VHost, says.base}] {
-			f := of(worker, "has a failed queue of the same name"+consumersWords(r.t, worker))
-			f.Failed = append(f.Failed, Member{
-				q.QueueRef,
-				fmt.Sprintf("nothing consumes it, it leads nowhere, its name says %q and is else that of %s", says.failed, Printable(worker.Name)),
-			})
+		as := b.levels[ref]
+		if as != nil && ref != as.highest() {
+			continue // the highest leads to all the others
 		}
+		buffer := b.bufferOf(ref, as)
+		workers := b.workersBehind([]QueueRef{ref})
+		if as != nil {
+			why = as.reason(b.roles)
+		}
+		if len(workers) > 1 {
+			why += fmt.Sprintf("; %d workers share it", len(workers))
+		}
+		receives := "receives what expires in "
+		if hop, ok := b.t.hop(buffer.Queue, Expired); ok && !hop.Route.Exact {
+			receives = "can receive what expires in "
+		}
+		for _, worker := range workers {
+			own := buffer
+			var roleReason string
+			own.Role, roleReason = b.bufferRole(&own, worker)
+			own.Reason = why + "; " + string(own.Role) + ": " + roleReason
+			f := b.of(worker, receives+Printable(own.Name()))
+			f.Buffers = append(f.Buffers, own)
+		}
+	}
+}
+
+// bufferOf is what a buffer is for every flow that it belongs to.
+func (b *flowBuilder) bufferOf(ref QueueRef, as *levels) Buffer {
+	buffer := Buffer{TTLSource: Source{Kind: FromMessage}}
+	if as != nil {
+		ref = as.lowest()
+		buffer.Levels, buffer.MaxTTL = as.queues, Some(as.most)
+	}
+	s := b.t.settings[ref]
+	buffer.Queue, buffer.DLX, buffer.DLXSource, buffer.Targets = ref, s.DLX.Value, s.DLX.Source, b.t.expiredTargets(ref)
+	if s.TTL.Set {
+		buffer.TTL, buffer.TTLSource = Some(s.TTL.Value), s.TTL.Source
+	}
+	if s.Key.Set {
+		buffer.Key = Some(s.Key.Value)
+	}
+	return buffer
+}
+
+// addDelayingExchanges makes a buffer of every exchange that delays (x-delayed-message plugin): messages wait in it, each for
+// its own x-delay, and then go where a message without delay would go.
+func (b *flowBuilder) addDelayingExchanges() {
+	for i := range b.t.Snapshot.Exchanges {
+		x := &b.t.Snapshot.Exchanges[i]
+		routing := b.t.routings[x.VHost]
+		if x.Name == "" || routing == nil || routing.exchanges[x.Name] == nil || !routing.exchanges[x.Name].delays {
+			continue
+		}
+		buffer := Buffer{InExchange: x.Name, DLX: x.Name, TTLSource: Source{Kind: FromMessage}, Targets: routing.route(x.Name, routed{}).Queues}
+		workers := b.workersOf(buffer.Targets)
+		why := fmt.Sprintf("an exchange of type x-delayed-message: a message waits in it for its own x-delay, then goes to %s", listOr(buffer.Targets, "no queue"))
+		if len(workers) > 1 {
+			why += fmt.Sprintf("; %d workers share it", len(workers))
+		}
+		for _, worker := range workers {
+			own := buffer
+			var roleReason string
+			own.Role, roleReason = b.exchangeRole(x.Name, worker)
+			own.Reason = why + "; " + string(own.Role) + ": " + roleReason
+			f := b.of(worker, "receives what has waited in the exchange "+Printable(x.Name))
+			f.Buffers = append(f.Buffers, own)
+		}
+	}
+}
+
+// addDelayedRetries marks the workers that hold their own failures back (quorum queues from 4.3): such a queue is a flow by itself.
+func (b *flowBuilder) addDelayedRetries() {
+	for i := range b.t.Snapshot.Queues {
+		ref := b.t.Snapshot.Queues[i].QueueRef
+		retry := b.t.settings[ref].DelayedRetry
+		if !retry.Set || retry.Value == "disabled" || b.isBuffer(ref) {
+			continue
+		}
+		f := b.of(ref, fmt.Sprintf("holds back what comes back to it before the next try (delayed retry of %s)", retry))
+		f.DelayedRetry = retry
 	}
 }
 
 func indexFlows(flows []Flow) map[QueueRef][]*Flow {
 	index := map[QueueRef][]*Flow{}
 	add := func(ref QueueRef, f *Flow) {
-		if !slices.Contains(index[ref], f) {
-			index[ref] = append(index[ref], f)
+		if has := index[ref]; len(has) == 0 || has[len(has)-1] != f { // a flow's entries follow each other
+			index[ref] = append(has, f)
 		}
 	}
 	for i := range flows {
 		add(flows[i].Worker.Queue, &flows[i])
 	}
 	for i := range flows {
-		for _, b := range flows[i].Buffers {
-			add(b.Queue, &flows[i])
+		for j := range flows[i].Buffers {
+			for _, ref := range flows[i].Buffers[j].Queues() {
+				add(ref, &flows[i])
+			}
 		}
 	}
 	for i := range flows {

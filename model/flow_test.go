@@ -18,10 +18,16 @@ func told(flows []Flow) []string {
 			if d, ok := b.TTL.Get(); ok {
 				ttl = ShortDuration(d)
 			}
-			line += fmt.Sprintf(" %s=%s(%s, %s)", b.Queue.Name, b.Role, ttl, b.TTLSource)
+			if most, ok := b.MaxTTL.Get(); ok {
+				ttl += "…" + LongDuration(most)
+			}
+			line += fmt.Sprintf(" %s=%s(%s, %s)", b.Name(), b.Role, ttl, b.TTLSource)
 		}
 		for _, m := range f.Failed {
 			line += fmt.Sprintf(" %s=failed", m.Queue.Name)
+		}
+		if f.DelayedRetry.Set {
+			line += fmt.Sprintf(" retries by itself: %s", f.DelayedRetry)
 		}
 		lines = append(lines, line)
 	}

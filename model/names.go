@@ -91,3 +91,14 @@ func (s spoken) buffer() string {
 	}
 	return s.delay
 }
+
+// sharedFailed are the failed queues that a framework's defaults give to all workers together.
+var sharedFailed = map[string]string{
+	"error":                        "NServiceBus and Rebus",
+	"EasyNetQ_Default_Error_Queue": "EasyNetQ",
+	"wolverine-dead-letter-queue":  "Wolverine",
+}
+
+// heldSuffix ends the name of the queue in which Dramatiq keeps what a worker is to do later. Its workers consume it, and hold
+// what they take from it until it is due; deadSuffix ends the name of the queue into which the worker and it dead-letter.
+const heldSuffix, deadSuffix = ".DQ", ".XQ"

@@ -52,7 +52,7 @@ func TestReplayToItsOriginWhenThatIsNarrow(t *testing.T) {
 }
 
 func TestReplayIsRefused(t *testing.T) {
-	parts := append([]part{queue("alone"), exchange("direct", "x"), exchange("x-delayed-message", "later", "x-delayed-type", "fanout"), bind("later", "", "alone")}, scenarioParts["pubsub"]...)
+	parts := append([]part{queue("nobody's"), queue("alone"), exchange("direct", "x"), exchange("x-delayed-message", "later", "x-delayed-type", "fanout"), bind("later", "", "alone")}, scenarioParts["pubsub"]...)
 	topology := topologyOf("3.10.8", parts...)
 	tests := []struct {
 		name string
@@ -60,7 +60,7 @@ func TestReplayIsRefused(t *testing.T) {
 		to   string
 		want string
 	}{
-		{"no flow, no target", "alone", "auto", "belongs to no flow"},
+		{"no flow, no target", "nobody's", "auto", "belongs to no flow"},
 		{"a missing exchange", "alone", "exchange:nope/k", "does not exist"},
 		{"nothing is bound", "alone", "exchange:x/k", "no queue is bound"},
 		{"a missing queue", "alone", "queue:nope", "no queue is bound"},

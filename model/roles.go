@@ -1,40 +1,70 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // roles are the parts that queues play, worked out in this order: structure (arguments, policies, bindings, consumers), then
 // names. Every role comes with the reason for it.
 type roles struct {
-	t      *Topology
-	heard  map[QueueRef]spoken
-	buffer map[QueueRef]string // reason
+	t        *Topology
+	heard    map[QueueRef]spoken
+	named    map[namesake][]QueueRef
+	buffer   map[QueueRef]string            // reason
+	levels   map[QueueRef]*levels           // buffers that delay as one
+	held     map[QueueRef]QueueRef          // queues whose consumers hold messages until they are due, with the worker of each
+	sentBack map[QueueRef]map[QueueRef]bool // of a worker: the buffers that what it rejects passes
+	entrance map[QueueRef]string            // of a buffer: an exchange that is bound to it and named for retries
 }
 
+// namesake finds the queues of a vhost whose names differ only in the words that tell a role.
+type namesake struct{ vhost, base string }
+
 func findRoles(t *Topology) *roles {
-	r := &roles{t: t, heard: map[QueueRef]spoken{}, buffer: map[QueueRef]string{}}
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		r.heard[q.QueueRef] = listen(q.Name)
+	r := &roles{
+		t:        t,
+		heard:    make(map[QueueRef]spoken, len(t.Snapshot.Queues)),
+		named:    make(map[namesake][]QueueRef, len(t.Snapshot.Queues)),
+		buffer:   map[QueueRef]string{},
+		sentBack: map[QueueRef]map[QueueRef]bool{},
 	}
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
+		says := listen(q.Name)
+		r.heard[q.QueueRef] = says
+		r.named[namesake{q.VHost, says.base}] = append(r.named[namesake{q.VHost, says.base}], q.QueueRef)
+	}
+	r.held = r.findHeld()
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		if _, held := r.held[q.QueueRef]; held {
+			continue
+		}
 		if reason := r.bufferReason(q); reason != "" {
 			r.buffer[q.QueueRef] = reason
 		}
 	}
+	r.freeWorkers()
+	r.levels = r.findLevels()
+	r.entrance = r.retryEntrances()
 	return r
+}
+
+func (r *roles) isBuffer(ref QueueRef) bool {
+	_, ok := r.buffer[ref]
+	return ok
 }
 
 // bufferReason tells why a queue is a buffer, "" when it is none.
 func (r *roles) bufferReason(q *Queue) string {
 	s := r.t.settings[q.QueueRef]
-	targets := r.t.expiredTargets(q.QueueRef)
 	if !s.DLX.Set {
 		return ""
 	}
+	targets := r.narrowed(q.QueueRef, Expired)
 	says := r.heard[q.QueueRef]
 	consumed := q.Consumers.Or(0) > 0
 	waits := "messages wait for their own TTL"
@@ -83,44 +113,232 @@ func (r *roles) anyConsumed(targets []QueueRef) bool {
 // worker of a retry loop, and the target its buffer.
 func (r *roles) returnsTo(targets []QueueRef, ref QueueRef) bool {
 	for _, target := range targets {
-		if !r.t.settings[target].TTL.Set {
-			continue
-		}
-		for _, back := range r.t.expiredTargets(target) {
-			if back == ref {
-				return true
-			}
+		if r.t.settings[target].TTL.Set && slices.Contains(r.t.expiredTargets(target), ref) {
+			return true
 		}
 	}
 	return false
 }
 
-// bufferRole tells a retry buffer from a delayed one: failures of the worker get into it by the worker's own dead-letter
-// exchange, or its name says so.
-func (r *roles) bufferRole(buffer, worker QueueRef) (Role, string) {
-	for _, hop := range r.t.hops[worker] {
-		if hop.Reason != Rejected {
+// freeWorkers finds the workers among queues that look like buffers because nobody consumes any of them: in a circle of
+// buffers that leads out nowhere, the only one whose name tells of no waiting is the worker.
+func (r *roles) freeWorkers() {
+	for i := range r.t.Snapshot.Queues {
+		ref := r.t.Snapshot.Queues[i].QueueRef
+		if !r.isBuffer(ref) {
 			continue
 		}
-		for _, ref := range hop.Route.Queues {
-			if ref == buffer {
-				return RetryBuffer, "what " + Printable(worker.Name) + " rejects goes here"
+		workers, passed := r.follow([]QueueRef{ref})
+		if len(workers) > 0 || len(passed) < 2 {
+			continue
+		}
+		var plain []QueueRef
+		for _, p := range passed {
+			if says := r.heard[p]; says.buffer() == "" && says.failed == "" && len(r.t.expiredTargets(p)) > 0 {
+				plain = append(plain, p)
+			}
+		}
+		if len(plain) == 1 {
+			delete(r.buffer, plain[0])
+		}
+	}
+}
+
+// follow goes with what expires from buffer to buffer, beginning with some of them, to the queues that are none.
+func (r *roles) follow(buffers []QueueRef) (workers, passed []QueueRef) {
+	seen := make(map[QueueRef]bool, len(buffers))
+	for _, ref := range buffers {
+		seen[ref] = true
+	}
+	passed = slices.Clone(buffers)
+	for i := 0; i < len(passed); i++ {
+		for _, next := range r.narrowed(passed[i], Expired) {
+			if seen[next] {
+				continue
+			}
+			seen[next] = true
+			if r.isBuffer(next) {
+				passed = append(passed, next)
+			} else {
+				workers = append(workers, next)
 			}
 		}
 	}
-	if word := r.heard[buffer].retry; word != "" {
+	return workers, passed
+}
+
+// workersBehind are the queues that what expires in a buffer comes to in the end.
+func (r *roles) workersBehind(buffers []QueueRef) []QueueRef {
+	workers, _ := r.follow(buffers)
+	return r.withoutFailed(workers)
+}
+
+// workersOf are the workers among some queues, and behind the buffers among them.
+func (r *roles) workersOf(targets []QueueRef) []QueueRef {
+	var workers, buffers []QueueRef
+	for _, ref := range targets {
+		if r.isBuffer(ref) {
+			buffers = append(buffers, ref)
+		} else {
+			workers = append(workers, ref)
+		}
+	}
+	if len(buffers) > 0 {
+		behind, _ := r.follow(buffers)
+		workers = append(workers, behind...)
+		slices.SortFunc(workers, compareRefs)
+		workers = slices.Compact(workers)
+	}
+	return r.withoutFailed(workers)
+}
+
+// withoutFailed leaves failed queues out that nobody consumes, when there are others: NServiceBus binds its error queue where it
+// binds all endpoints.
+func (r *roles) withoutFailed(workers []QueueRef) []QueueRef {
+	kept := make([]QueueRef, 0, len(workers))
+	for _, ref := range workers {
+		if r.heard[ref].failed == "" || r.t.queues[ref].Consumers.Or(0) > 0 {
+			kept = append(kept, ref)
+		}
+	}
+	if len(kept) == 0 {
+		return workers
+	}
+	return kept
+}
+
+// crowd is from how many possible queues on, where each message's own key decides, names are asked which of them are meant.
+const crowd = 12
+
+// narrowed are the queues that messages reach which leave a queue for this reason. Where that is only the possible set, and a large
+// one, those with the name of the queue stand for it, if there are any.
+func (r *roles) narrowed(ref QueueRef, reason Reason) []QueueRef {
+	hop, ok := r.t.hop(ref, reason)
+	if !ok {
+		return nil
+	}
+	possible := hop.Route.Queues
+	base := r.heard[ref].base
+	if hop.Route.Exact || len(possible) <= crowd || base == "" {
+		return possible
+	}
+	var same []QueueRef
+	for _, other := range r.named[namesake{ref.VHost, base}] {
+		if _, reached := slices.BinarySearchFunc(possible, other, compareRefs); reached && other != ref {
+			same = append(same, other)
+		}
+	}
+	if len(same) > 0 {
+		return same
+	}
+	return possible
+}
+
+// bufferRole tells a retry buffer from a delayed one: failures of the worker get into it by the worker's own dead-letter
+// exchange, directly or through other buffers, or names say so.
+func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
+	sent := r.sentBackBy(worker)
+	for _, ref := range b.Queues() {
+		if !sent[ref] {
+			continue
+		}
+		if slices.Contains(r.t.rejectedTargets(worker), ref) {
+			return RetryBuffer, "what " + Printable(worker.Name) + " rejects goes here"
+		}
+		return RetryBuffer, "what " + Printable(worker.Name) + " rejects comes here through other buffers"
+	}
+	if word := r.heard[b.Queue].retry; word != "" {
+		return RetryBuffer, fmt.Sprintf("its name says %q", word)
+	}
+	if exchange := r.entrance[b.Queue]; exchange != "" {
+		return RetryBuffer, fmt.Sprintf("the exchange %s fills it, and is named for retries", Printable(exchange))
+	}
+	if word := r.heard[b.Queue].failed; word != "" {
 		return RetryBuffer, fmt.Sprintf("its name says %q", word)
 	}
 	return DelayedBuffer, "publishers fill it"
 }
 
-func (t *Topology) expiredTargets(ref QueueRef) []QueueRef {
-	for _, hop := range t.hops[ref] {
-		if hop.Reason == Expired {
-			return hop.Route.Queues
+// exchangeRole is bufferRole for an exchange that delays.
+func (r *roles) exchangeRole(exchange string, worker QueueRef) (Role, string) {
+	if hop, ok := r.t.hop(worker, Rejected); ok && slices.Contains(hop.Route.Through, ExchangeRef{worker.VHost, exchange}) {
+		return RetryBuffer, "what " + Printable(worker.Name) + " rejects goes here"
+	}
+	if word := listen(exchange).retry; word != "" {
+		return RetryBuffer, fmt.Sprintf("its name says %q", word)
+	}
+	return DelayedBuffer, "publishers fill it"
+}
+
+// sentBackBy are the buffers that what a worker rejects passes.
+func (r *roles) sentBackBy(worker QueueRef) map[QueueRef]bool {
+	sent, ok := r.sentBack[worker]
+	if ok {
+		return sent
+	}
+	var first []QueueRef
+	for _, ref := range r.t.rejectedTargets(worker) {
+		if r.isBuffer(ref) {
+			first = append(first, ref)
 		}
 	}
+	if len(first) > 0 {
+		_, passed := r.follow(first)
+		sent = make(map[QueueRef]bool, len(passed))
+		for _, ref := range passed {
+			sent[ref] = true
+		}
+	}
+	r.sentBack[worker] = sent
+	return sent
+}
+
+// retryEntrances finds exchanges that are bound to buffers and named for retries: an application fills them by itself.
+func (r *roles) retryEntrances() map[QueueRef]string {
+	entrances := map[QueueRef]string{}
+	heard := map[string]bool{}
+	for i := range r.t.Snapshot.Bindings {
+		b := &r.t.Snapshot.Bindings[i]
+		ref := QueueRef{b.VHost, b.Destination}
+		if b.ToExchange || b.Source == "" || entrances[ref] != "" || !r.isBuffer(ref) {
+			continue
+		}
+		retries, known := heard[b.Source]
+		if !known {
+			retries = listen(b.Source).retry != ""
+			heard[b.Source] = retries
+		}
+		if retries {
+			entrances[ref] = b.Source
+		}
+	}
+	return entrances
+}
+
+// hop is the way out of a queue for a reason.
+func (t *Topology) hop(ref QueueRef, reason Reason) (*Hop, bool) {
+	hops := t.hops[ref]
+	for i := range hops {
+		if hops[i].Reason == reason {
+			return &hops[i], true
+		}
+	}
+	return nil, false
+}
+
+func (t *Topology) expiredTargets(ref QueueRef) []QueueRef { return t.targets(ref, Expired) }
+
+func (t *Topology) rejectedTargets(ref QueueRef) []QueueRef { return t.targets(ref, Rejected) }
+
+func (t *Topology) targets(ref QueueRef, reason Reason) []QueueRef {
+	if hop, ok := t.hop(ref, reason); ok {
+		return hop.Route.Queues
+	}
 	return nil
+}
+
+func compareRefs(a, b QueueRef) int {
+	return cmp.Or(cmp.Compare(a.VHost, b.VHost), cmp.Compare(a.Name, b.Name))
 }
 
 // list names queues for a sentence, at most three of them.

@@ -10,13 +10,15 @@ type Topology struct {
 	Snapshot  *Snapshot
 	Behaviour Behaviour
 
-	queues   map[QueueRef]*Queue
-	settings map[QueueRef]Settings
-	routings map[string]*routing
-	hops     map[QueueRef][]Hop
-	flows    []Flow
-	flowsOf  map[QueueRef][]*Flow
-	findings []Finding
+	queues      map[QueueRef]*Queue
+	settings    map[QueueRef]Settings
+	exchanges   map[ExchangeRef]*Exchange
+	routings    map[string]*routing
+	hops        map[QueueRef][]Hop
+	flows       []Flow
+	failedAlone []Member
+	flowsOf     map[QueueRef][]*Flow
+	findings    []Finding
 }
 
 // NewTopology works a snapshot out. The snapshot must not change afterwards.
@@ -28,6 +30,10 @@ func NewTopology(s *Snapshot) *Topology {
 		settings:  make(map[QueueRef]Settings, len(s.Queues)),
 		routings:  newRoutings(s),
 	}
+	t.exchanges = make(map[ExchangeRef]*Exchange, len(s.Exchanges))
+	for i := range s.Exchanges {
+		t.exchanges[s.Exchanges[i].ExchangeRef] = &s.Exchanges[i]
+	}
 	policies := indexPolicies(s.Policies)
 	for i := range s.Queues {
 		q := &s.Queues[i]
@@ -35,7 +41,7 @@ func NewTopology(s *Snapshot) *Topology {
 		t.settings[q.QueueRef] = settingsOf(q, policies, t.Behaviour)
 	}
 	t.hops = t.findHops()
-	t.flows = findFlows(t)
+	t.flows, t.failedAlone = findFlows(t)
 	t.flowsOf = indexFlows(t.flows)
 	t.findings = findFindings(t)
 	return t
@@ -45,6 +51,12 @@ func NewTopology(s *Snapshot) *Topology {
 func (t *Topology) Queue(ref QueueRef) (*Queue, bool) {
 	q, ok := t.queues[ref]
 	return q, ok
+}
+
+// Exchange finds an exchange.
+func (t *Topology) Exchange(ref ExchangeRef) (*Exchange, bool) {
+	x, ok := t.exchanges[ref]
+	return x, ok
 }
 
 // Settings are the effective settings of a queue; nothing is set for a queue that is not there.

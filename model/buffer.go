@@ -1,0 +1,87 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Buffer is a part of a flow whose messages wait: one queue, several that delay as one (Levels), or an exchange that delays
+// (InExchange; then there is no queue to look into).
+type Buffer struct {
+	Member     // the queue; of levels the lowest: what leaves the buffer expires there. Zero when the messages wait in an exchange
+	Role       Role
+	TTL        Opt[time.Duration] // the queue's effective message TTL; unknown when each message brings its own
+	TTLSource  Source             // of the TTL; FromMessage when each message brings its own
+	MaxTTL     Opt[time.Duration] // of levels: the longest that a message can wait in all of them; else unknown
+	Levels     []QueueRef         // the queues that delay as one, the shortest TTL first; nil when it is one queue
+	InExchange string             // the x-delayed-message exchange in which the messages wait; "" when they wait in queues
+	Held       bool               // its consumers hold the messages, unacknowledged, until they are due (Dramatiq)
+	DLX        string             // the exchange that hands on what was waiting
+	DLXSource  Source
+	Key        Opt[string] // dead-letter routing key; unknown when the messages' own keys are used
+	Targets    []QueueRef  // the queues that receive what has waited
+}
+
+// Queues are the queues in which the messages of a buffer wait: its levels, its one queue, or none when they wait in an exchange.
+func (b *Buffer) Queues() []QueueRef {
+	switch {
+	case b.InExchange != "":
+		return nil
+	case len(b.Levels) > 0:
+		return b.Levels
+	}
+	return []QueueRef{b.Queue}
+}
+
+// Has reports whether a queue is the buffer, or one of its levels.
+func (b *Buffer) Has(ref QueueRef) bool {
+	if b.InExchange != "" {
+		return false
+	}
+	return b.Queue == ref || slices.Contains(b.Levels, ref)
+}
+
+// Name is what to call the buffer: its queue, its exchange, or the first and the last of its levels.
+func (b *Buffer) Name() string {
+	switch {
+	case b.InExchange != "":
+		return b.InExchange
+	case len(b.Levels) > 0:
+		return b.Levels[0].Name + " … " + b.Levels[len(b.Levels)-1].Name
+	}
+	return b.Queue.Name
+}
+
+// Waiting is how many messages wait in a buffer, as far as the broker told: ready ones; those that its consumers hold for it; in an
+// exchange what it delays.
+func (t *Topology) Waiting(b *Buffer) Opt[int64] {
+	if b.InExchange != "" && len(b.Targets) > 0 {
+		if x, ok := t.Exchange(ExchangeRef{b.Targets[0].VHost, b.InExchange}); ok {
+			return x.Delayed
+		}
+	}
+	var sum int64
+	known := false
+	for _, ref := range b.Queues() {
+		q, ok := t.queues[ref]
+		if !ok {
+			continue
+		}
+		if n, ok := q.Ready.Get(); ok {
+			sum, known = sum+n, true
+		}
+		if b.Held {
+			sum += q.Unacked.Or(0)
+		}
+	}
+	if !known {
+		return Unknown[int64]()
+	}
+	return Some(sum)
+}
+
+// byTTL orders the buffers of a flow.
+func byTTL(a, b Buffer) int {
+	return cmp.Or(cmp.Compare(a.TTL.Or(0), b.TTL.Or(0)), cmp.Compare(a.Queue.Name, b.Queue.Name), cmp.Compare(a.InExchange, b.InExchange))
+}

@@ -1,0 +1,92 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+)
+
+// addFailed ties the queues that a worker's own dead letters reach, and that are no buffers.
+func (b *flowBuilder) addFailed() {
+	sharing := map[QueueRef]int{}
+	for i := range b.t.Snapshot.Queues {
+		q := &b.t.Snapshot.Queues[i]
+		targets := b.t.rejectedTargets(q.QueueRef)
+		if _, held := b.held[q.QueueRef]; held || len(targets) == 0 || b.isBuffer(q.QueueRef) {
+			continue
+		}
+		if b.flows[q.QueueRef] == nil && q.Consumers.Or(0) == 0 && !b.leadsToFailed(targets) {
+			continue
+		}
+		for _, ref := range b.narrowed(q.QueueRef, Rejected) {
+			if b.isBuffer(ref) || ref == q.QueueRef {
+				continue
+			}
+			f := b.of(q.QueueRef, "dead-letters what it rejects to "+Printable(ref.Name))
+			f.Failed = append(f.Failed, Member{ref, "what " + Printable(q.Name) + " rejects ends here"})
+			sharing[ref]++
+		}
+	}
+	for _, f := range b.flows {
+		for i := range f.Failed {
+			if n := sharing[f.Failed[i].Queue]; n > 1 {
+				f.Failed[i].Reason += fmt.Sprintf("; %d workers share it", n)
+			}
+		}
+	}
+}
+
+// addFailedByName finds failed queues that an application fills by itself: structure does not tie them to a worker, but they
+// are consumed by nobody, lead nowhere, and are named like the worker or one of its buffers; or they are the one for all
+// workers (NServiceBus's error, EasyNetQ's), and there is but one. The others are returned: they belong to no flow.
+func (b *flowBuilder) addFailedByName() (alone []Member) {
+	workers := map[namesake][]QueueRef{}
+	inFlow := map[QueueRef]bool{}
+	all := map[string][]QueueRef{} // by vhost
+	for _, f := range b.flows {
+		for _, m := range f.Failed {
+			inFlow[m.Queue] = true
+		}
+	}
+	for i := range b.t.Snapshot.Queues {
+		q := &b.t.Snapshot.Queues[i]
+		says := b.heard[q.QueueRef]
+		consumed := !b.isBuffer(q.QueueRef) && q.Consumers.Or(0) > 0 && says.failed == ""
+		if b.flows[q.QueueRef] != nil || consumed {
+			workers[namesake{q.VHost, says.base}] = append(workers[namesake{q.VHost, says.base}], q.QueueRef)
+			all[q.VHost] = append(all[q.VHost], q.QueueRef)
+		}
+	}
+	for i := range b.t.Snapshot.Queues {
+		q := &b.t.Snapshot.Queues[i]
+		says := b.heard[q.QueueRef]
+		if says.failed == "" || inFlow[q.QueueRef] || b.flows[q.QueueRef] != nil || b.isBuffer(q.QueueRef) ||
+			q.Consumers.Or(0) > 0 || b.t.settings[q.QueueRef].DLX.Set || q.Type == Stream {
+			continue
+		}
+		why := fmt.Sprintf("nothing consumes it, it leads nowhere, its name says %q", says.failed)
+		tied := workers[namesake{q.VHost, says.base}]
+		framework, shared := sharedFailed[q.Name]
+		shared = shared || says.base == ""
+		switch {
+		case len(tied) > 0 && !shared:
+			for _, worker := range tied {
+				f := b.of(worker, "has a failed queue of the same name")
+				f.Failed = append(f.Failed, Member{q.QueueRef, fmt.Sprintf("%s and is else that of %s", why, Printable(worker.Name))})
+			}
+		case shared && len(all[q.VHost]) == 1:
+			worker := all[q.VHost][0]
+			f := b.of(worker, "is the only worker beside the failed queue "+Printable(q.Name))
+			f.Failed = append(f.Failed, Member{q.QueueRef, fmt.Sprintf("%s and no worker's, and %s is the only worker here", why, Printable(worker.Name))})
+		case framework != "":
+			alone = append(alone, Member{q.QueueRef, fmt.Sprintf("%s: the one for all workers by the defaults of %s; each message tells its own", why, framework)})
+		default:
+			alone = append(alone, Member{q.QueueRef, why + ", and nothing but its messages tells whose it is"})
+		}
+	}
+	slices.SortFunc(alone, func(a, b Member) int { return compareRefs(a.Queue, b.Queue) })
+	return alone
+}
+
+// FailedWithoutFlow are the failed queues that structure and names tie to no worker, sorted by vhost and name: their messages
+// may tell (Message.Worker).
+func (t *Topology) FailedWithoutFlow() []Member { return t.failedAlone }

@@ -1,0 +1,49 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+)
+
+// addHeldBuffers finds queues whose consumers hold the messages until they are due, instead of the broker (Dramatiq): q.DQ beside
+// q, both dead-lettering into q.XQ.
+func (b *flowBuilder) addHeldBuffers() {
+	for ref, held := range b.held {
+		s := b.t.settings[ref]
+		buffer := Buffer{
+			Member: Member{ref, fmt.Sprintf("the workers of %s take its messages and hold them until they are due (Dramatiq: the name ends in %s, and both dead-letter to %s); delayed: workers and publishers fill it",
+				Printable(held.Name), heldSuffix, Printable(s.Key.Value))},
+			Role: DelayedBuffer, TTLSource: Source{Kind: FromMessage}, Held: true,
+			Key: Some(held.Name), Targets: []QueueRef{held}, // through the default exchange
+		}
+		f := b.of(held, "receives what is due in "+Printable(ref.Name))
+		f.Buffers = append(f.Buffers, buffer)
+	}
+}
+
+// findHeld finds Dramatiq's delay queues, each with its worker.
+func (r *roles) findHeld() map[QueueRef]QueueRef {
+	held := map[QueueRef]QueueRef{}
+	for i := range r.t.Snapshot.Queues {
+		ref := r.t.Snapshot.Queues[i].QueueRef
+		name, ok := strings.CutSuffix(ref.Name, heldSuffix)
+		if !ok {
+			continue
+		}
+		worker := QueueRef{ref.VHost, name}
+		if _, exists := r.t.queues[worker]; !exists || r.t.settings[ref].TTL.Set {
+			continue
+		}
+		dead := Address{"", name + deadSuffix}
+		if r.t.deadLetterAddress(ref) == dead && r.t.deadLetterAddress(worker) == dead {
+			held[ref] = worker
+		}
+	}
+	return held
+}
+
+// deadLetterAddress is where a queue's dead letters are published, as far as its settings tell.
+func (t *Topology) deadLetterAddress(ref QueueRef) Address {
+	s := t.settings[ref]
+	return Address{s.DLX.Value, s.Key.Value}
+}

@@ -1,0 +1,99 @@
+package model
+
+import (
+	"fmt"
+	"time"
+)
+
+// leastLevels is how many buffers must be in a chain of doubling TTLs to be taken for the levels of one delay: three can be a
+// ladder that somebody chose so.
+const leastLevels = 4
+
+// levels are the buffers that make up one delay, the shortest TTL first: each holds messages twice as long as the one before
+// it, and expires into it. A message takes the levels that are bits of its delay, and skips the others through bindings
+// between exchanges: so NServiceBus (28 levels from 1 s on) and Celery delay. Structure decides, not names.
+type levels struct {
+	queues []QueueRef
+	most   time.Duration // the sum of their TTLs: the longest that a message can wait
+}
+
+// findLevels finds the chains among the buffers, and returns each under all of its levels.
+func (r *roles) findLevels() map[QueueRef]*levels {
+	type half struct {
+		of  QueueRef
+		ttl time.Duration
+	}
+	below := map[QueueRef]QueueRef{} // the level that each one expires into
+	above := map[QueueRef]QueueRef{}
+	var buffers []half
+	for i := range r.t.Snapshot.Queues {
+		ref := r.t.Snapshot.Queues[i].QueueRef
+		if ttl := r.t.settings[ref].TTL; ttl.Set && ttl.Value > 0 && r.buffer[ref] != "" {
+			buffers = append(buffers, half{ref, ttl.Value})
+		}
+	}
+	for _, b := range buffers {
+		for _, next := range r.t.expiredTargets(b.of) {
+			ttl := r.t.settings[next].TTL
+			_, taken := above[next]
+			if ttl.Set && 2*ttl.Value == b.ttl && r.buffer[next] != "" && !taken {
+				below[b.of], above[next] = next, b.of
+				break
+			}
+		}
+	}
+	found := map[QueueRef]*levels{}
+	for _, b := range buffers {
+		if _, isInner := below[b.of]; isInner {
+			continue
+		}
+		l := &levels{}
+		for at, ok := b.of, true; ok; at, ok = above[at] {
+			l.queues = append(l.queues, at)
+			l.most += r.t.settings[at].TTL.Value
+		}
+		if len(l.queues) < leastLevels {
+			continue
+		}
+		for _, ref := range l.queues {
+			found[ref] = l
+		}
+	}
+	return found
+}
+
+func (l *levels) lowest() QueueRef  { return l.queues[0] }
+func (l *levels) highest() QueueRef { return l.queues[len(l.queues)-1] }
+
+// reason tells why so many queues are one buffer.
+func (l *levels) reason(r *roles) string {
+	return fmt.Sprintf("%d queues are one delay: nothing consumes them, their TTLs double from %s to %s, and each expires into the next shorter one (%s to %s): a message waits in those that make up its delay, at most %s",
+		len(l.queues), LongDuration(r.t.settings[l.lowest()].TTL.Value), LongDuration(r.t.settings[l.highest()].TTL.Value),
+		Printable(l.highest().Name), Printable(l.lowest().Name), LongDuration(l.most))
+}
+
+// LongDuration is a duration in its two largest units, rounded down: "8y186d", "12d3h", "90s" as "1m30s". For ranges of TTLs, where
+// ShortDuration's precision hides the size.
+func LongDuration(d time.Duration) string {
+	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
+	units := []struct {
+		unit time.Duration
+		name string
+	}{{year, "y"}, {day, "d"}, {time.Hour, "h"}, {time.Minute, "m"}}
+	for i, u := range units {
+		n := d / u.unit
+		if n == 0 {
+			continue
+		}
+		words := fmt.Sprintf("%d%s", n, u.name)
+		rest, name := time.Second, "s"
+		if i+1 < len(units) {
+			rest, name = units[i+1].unit, units[i+1].name
+		}
+		if more := (d - n*u.unit) / rest; more > 0 {
+			words += fmt.Sprintf("%d%s", more, name)
+		}
+		return words
+	}
+	return ShortDuration(d)
+}
