@@ -142,7 +142,7 @@ func (f failedScreen) detail(width int) []string {
 	s := f.env.styles
 	r, ok := f.list.table.current()
 	if !ok {
-		return []string{partition(s, "", f.list.table.position(), width), "   " + s.Muted.Render("no queue at the cursor: move it")}
+		return f.list.aimless("queue", width)
 	}
 	lines := []string{partition(s, r.name, f.list.table.position(), width)}
 	for i, line := range wrap(model.Printable(r.Reason), width-16) {

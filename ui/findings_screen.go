@@ -126,7 +126,7 @@ func (f findingsScreen) detail(width int) []string {
 	s := f.env.styles
 	r, ok := f.list.table.current()
 	if !ok {
-		return []string{partition(s, "", f.list.table.position(), width), "   " + s.Muted.Render("no finding at the cursor: move it")}
+		return f.list.aimless("finding", width)
 	}
 	lines := []string{partition(s, model.Printable(r.Code)+"  "+r.where(), f.list.table.position(), width)}
 	for _, p := range []struct{ name, text string }{{"what", r.Message}, {"evidence", r.Evidence}, {"remedy", r.Remedy}} {

@@ -171,7 +171,7 @@ func (f flowsScreen) detail(width, height int) []string {
 	s := f.env.styles
 	r, ok := f.list.table.current()
 	if !ok {
-		return []string{partition(s, "", f.list.table.position(), width), "   " + s.Muted.Render("no flow at the cursor: move it")}
+		return f.list.aimless("flow", width)
 	}
 	lines := append([]string{partition(s, r.name, f.list.table.position(), width)}, findingLines(s, r.findings, width)...)
 	if len(lines) > 1 {

@@ -85,3 +85,13 @@ func (l *list[K, T]) view(width, height int, empty []string) string {
 	}
 	return picture
 }
+
+// aimless is the pane below the list when there is nothing at the cursor to tell about.
+func (l *list[K, T]) aimless(what string, width int) []string {
+	s := l.env.styles
+	lines := []string{partition(s, "", l.table.position(), width)}
+	if len(l.table.shown) > 0 {
+		lines = append(lines, "   "+s.Muted.Render("no "+what+" at the cursor: move it"))
+	}
+	return lines
+}

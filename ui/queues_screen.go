@@ -215,7 +215,7 @@ func (q queuesScreen) detail(width int) []string {
 	s := q.env.styles
 	r, ok := q.list.table.current()
 	if !ok {
-		return []string{partition(s, "", q.list.table.position(), width), "   " + s.Muted.Render("no queue at the cursor: move it")}
+		return q.list.aimless("queue", width)
 	}
 	settings := r.topo.Settings(r.QueueRef)
 	ttl := "no TTL of the queue"
@@ -241,8 +241,7 @@ func (q queuesScreen) detail(width int) []string {
 	}
 	for _, f := range q.latest.findings {
 		if f.Level != model.LevelInfo && f.VHost == r.VHost && f.Queue == r.Name {
-			mark := levelMark(f.Level)
-			lines = append(lines, "   "+s.mark(mark).Render(mark)+" "+model.Printable(f.Message))
+			lines = append(lines, findingLines(s, []model.Finding{f}, width)...)
 		}
 	}
 	return lines
