@@ -19,8 +19,7 @@ type failedScreen struct {
 type failedRow struct {
 	model.Member
 	name      string // printable
-	flow      model.QueueRef
-	flowName  string // printable
+	flowName  string // printable; "-" when it belongs to none
 	ready     model.Opt[int64]
 	consumers model.Opt[int64]
 	kind      string
@@ -100,7 +99,8 @@ func (f failedScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	return f, nil
 }
 
-// failedRows are the failed queues, each once: one that several flows share is named with the first of them and how many more.
+// failedRows are the failed queues, each once: one that several flows share is named with the first of them and how many more,
+// one that all share by its framework's custom belongs to none.
 func failedRows(msg topologyMsg) []failedRow {
 	at := map[model.QueueRef]int{}
 	more := map[model.QueueRef]int{}
@@ -112,21 +112,25 @@ func failedRows(msg topologyMsg) []failedRow {
 				more[m.Queue]++
 				continue
 			}
-			r := failedRow{
-				Member: m, name: model.Printable(m.Queue.String()), kind: "?",
-				flow: flow.Worker.Queue, flowName: model.Printable(flow.Worker.Queue.String()), in: msg.moves[m.Queue].In,
-			}
-			if q, ok := msg.topology.Queue(m.Queue); ok {
-				r.ready, r.consumers, r.kind = q.Ready, q.Consumers, queueRow{Queue: q}.kind()
-			}
 			at[m.Queue] = len(rows)
-			rows = append(rows, r)
+			rows = append(rows, newFailedRow(m, model.Printable(flow.Worker.Queue.String()), msg))
 		}
 	}
 	for ref, n := range more {
 		rows[at[ref]].flowName += " and " + count(int64(n)) + " more"
 	}
+	for _, m := range msg.topology.FailedWithoutFlow() {
+		rows = append(rows, newFailedRow(m, "-", msg))
+	}
 	return rows
+}
+
+func newFailedRow(m model.Member, flowName string, msg topologyMsg) failedRow {
+	r := failedRow{Member: m, name: model.Printable(m.Queue.String()), flowName: flowName, kind: "?", in: msg.moves[m.Queue].In}
+	if q, ok := msg.topology.Queue(m.Queue); ok {
+		r.ready, r.consumers, r.kind = q.Ready, q.Consumers, queueRow{Queue: q}.kind()
+	}
+	return r
 }
 
 func (f failedScreen) View(width, height int) string {

@@ -41,19 +41,18 @@ type part struct {
 
 // flowParts are the flow's queues in the order in which a message passes them.
 func flowParts(s *Styles, t *model.Topology, flow *model.Flow) []part {
-	make := func(role string, m model.Member, some Style, how field) part {
+	queuePart := func(role string, m model.Member, some Style, how field) part {
 		ready := number(s, readyOf(t, m.Queue), some)
 		ready.text += " ready"
 		return part{role, model.Printable(m.Queue.Name), ready, how, model.Printable(m.Reason)}
 	}
 	var parts []part
-	for _, b := range flow.Buffers {
-		how := "each message's own TTL"
-		if ttl, ok := b.TTL.Get(); ok {
-			how = fmt.Sprintf("TTL %s (%s)", model.ShortDuration(ttl), b.TTLSource)
-		}
-		how += " → " + model.ExchangeName(b.DLX)
-		parts = append(parts, make(string(b.Role), b.Member, s.Waiting, field{model.Printable(how), s.Text}))
+	for i := range flow.Buffers {
+		b := &flow.Buffers[i]
+		waiting := number(s, t.Waiting(b), s.Waiting)
+		waiting.text += " waiting"
+		how := field{model.Printable(bufferHow(b)), s.Text}
+		parts = append(parts, part{string(b.Role), model.Printable(b.Name()), waiting, how, model.Printable(b.Reason)})
 	}
 	consumers := field{"?", s.Muted}
 	if q, ok := t.Queue(flow.Worker.Queue); ok {
@@ -61,11 +60,29 @@ func flowParts(s *Styles, t *model.Topology, flow *model.Flow) []part {
 			consumers.text = "no consumers !"
 		}
 	}
-	parts = append(parts, make("worker", flow.Worker, s.Text, consumers))
+	parts = append(parts, queuePart("worker", flow.Worker, s.Text, consumers))
 	for _, m := range flow.Failed {
-		parts = append(parts, make("failed", m, s.Danger, field{}))
+		parts = append(parts, queuePart("failed", m, s.Danger, field{}))
 	}
 	return parts
+}
+
+// bufferHow tells how long a buffer holds messages, who says so, and where they go then.
+func bufferHow(b *model.Buffer) string {
+	how := "each message's own TTL"
+	ttl, hasTTL := b.TTL.Get()
+	longest, hasLongest := b.MaxTTL.Get()
+	switch {
+	case b.InExchange != "":
+		return "waiting in the exchange itself"
+	case b.Held:
+		return "held by its consumers until due"
+	case hasLongest && len(b.Levels) > 0:
+		how = fmt.Sprintf("%d levels, up to %s", len(b.Levels), model.ShortDuration(roundUp(longest)))
+	case hasTTL:
+		how = fmt.Sprintf("TTL %s (%s)", model.ShortDuration(ttl), b.TTLSource)
+	}
+	return how + " → " + model.ExchangeName(b.DLX)
 }
 
 // partLines align the parts. In full each has its reason on a line of its own, else as much of it as fits at the end.

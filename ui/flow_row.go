@@ -31,19 +31,14 @@ const trendSteps = 12
 
 func newFlowRow(flow *model.Flow, msg topologyMsg, now time.Time) flowRow {
 	t := msg.topology
-	r := flowRow{flow: flow, name: model.Printable(flow.Worker.Queue.String()), buffers: bufferWords(flow.Buffers)}
+	r := flowRow{flow: flow, name: model.Printable(flow.Worker.Queue.String()), buffers: bufferWords(flow)}
 	r.findings = findingsOf(flow, msg.findings)
 	for _, f := range r.findings {
 		if mark := levelMark(f.Level); r.mark == "" || mark == markError || mark == markWarning && r.mark == markInfo {
 			r.mark = mark
 		}
 	}
-	buffers := make([]model.QueueRef, len(flow.Buffers))
-	for i, b := range flow.Buffers {
-		buffers[i] = b.Queue
-	}
-	r.waiting = sumOf(buffers, func(ref model.QueueRef) model.Opt[int64] { return readyOf(t, ref) })
-	r.moved = sumOf(buffers, func(ref model.QueueRef) model.Opt[float64] { return msg.moves[ref].Out })
+	waits := r.sumBuffers(msg)
 	r.due, r.overdue = nextDue(flow.Buffers, msg, now)
 	if q, ok := t.Queue(flow.Worker.Queue); ok {
 		r.consumers, r.ready = q.Consumers, q.Ready
@@ -54,7 +49,7 @@ func newFlowRow(flow *model.Flow, msg topologyMsg, now time.Time) flowRow {
 	}
 	r.failed = sumOf(failed, func(ref model.QueueRef) model.Opt[int64] { return readyOf(t, ref) })
 	if msg.history != nil {
-		r.trend = msg.history.ready(now, trendSteps, buffers...)
+		r.trend = msg.history.ready(now, trendSteps, waits...)
 	}
 	consumers, known := r.consumers.Get()
 	switch {
@@ -68,9 +63,43 @@ func newFlowRow(flow *model.Flow, msg topologyMsg, now time.Time) flowRow {
 	return r
 }
 
+// sumBuffers adds up what waits in the buffers and what leaves them. It returns the queues whose messages wait.
+func (r *flowRow) sumBuffers(msg topologyMsg) (waits []model.QueueRef) {
+	t := msg.topology
+	var exits []model.QueueRef // the queues that messages leave the buffers from: what goes from level to level stays inside
+	uncounted := false         // the broker does not count what leaves an exchange that delays
+	for i := range r.flow.Buffers {
+		b := &r.flow.Buffers[i]
+		r.waiting = plus(r.waiting, t.Waiting(b))
+		waits = append(waits, b.Queues()...)
+		if b.InExchange == "" {
+			exits = append(exits, b.Queue)
+		}
+		uncounted = uncounted || b.InExchange != ""
+	}
+	if q, ok := t.Queue(r.flow.Worker.Queue); ok && r.flow.DelayedRetry.Set {
+		r.waiting = plus(r.waiting, q.Delayed)
+		uncounted = true
+	} else if len(r.flow.Buffers) == 0 {
+		r.waiting = model.Some[int64](0)
+	}
+	if !uncounted {
+		r.moved = sumOf(exits, func(ref model.QueueRef) model.Opt[float64] { return msg.moves[ref].Out })
+	}
+	return waits
+}
+
 // worst puts what needs a person first. Counts do not decide among equals, or rows would change places all the time.
 func worst(a, b flowRow) int {
 	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name))
+}
+
+// plus adds what is known.
+func plus(sum, n model.Opt[int64]) model.Opt[int64] {
+	if !sum.Known() {
+		return n
+	}
+	return model.Some(sum.Or(0) + n.Or(0))
 }
 
 func readyOf(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
@@ -105,7 +134,7 @@ func findingsOf(flow *model.Flow, all []model.Finding) []model.Finding {
 		}
 		about := f.Queue != "" && slices.Contains(queues, model.QueueRef{VHost: f.VHost, Name: f.Queue})
 		if f.Queue == "" && f.Exchange != "" {
-			about = slices.ContainsFunc(flow.Buffers, func(b model.Buffer) bool { return b.DLX == f.Exchange })
+			about = slices.ContainsFunc(flow.Buffers, func(b model.Buffer) bool { return b.DLX == f.Exchange || b.InExchange == f.Exchange })
 		}
 		if about {
 			own = append(own, f)
@@ -116,17 +145,20 @@ func findingsOf(flow *model.Flow, all []model.Finding) []model.Finding {
 
 // bufferWords tells how long the buffers hold messages, by role: "retry 30s", "delayed 10s 60s", "per message" (which only those
 // do that publishers fill on purpose).
-func bufferWords(buffers []model.Buffer) string {
+func bufferWords(flow *model.Flow) string {
 	var words []string
 	for _, role := range []model.Role{model.DelayedBuffer, model.RetryBuffer} {
 		var ttls []time.Duration
 		n, perMessage := 0, false
-		for _, b := range buffers {
+		for _, b := range flow.Buffers {
 			if b.Role != role {
 				continue
 			}
 			n++
-			if ttl, ok := b.TTL.Get(); ok {
+			if longest, ok := b.MaxTTL.Get(); ok && len(b.Levels) > 0 {
+				words = append(words, string(role)+" to "+model.ShortDuration(roundUp(longest)))
+				n--
+			} else if ttl, ok := b.TTL.Get(); ok {
 				ttls = append(ttls, ttl)
 			} else {
 				perMessage = true
@@ -154,6 +186,9 @@ func bufferWords(buffers []model.Buffer) string {
 		}
 		words = append(words, word)
 	}
+	if flow.DelayedRetry.Set {
+		words = append(words, "retry in itself")
+	}
 	if len(words) == 0 {
 		return "-"
 	}
@@ -165,14 +200,15 @@ func bufferWords(buffers []model.Buffer) string {
 func nextDue(buffers []model.Buffer, msg topologyMsg, now time.Time) (words string, overdue bool) {
 	var soonest time.Duration
 	known, waits := false, false
-	for _, b := range buffers {
-		q, ok := msg.topology.Queue(b.Queue)
-		if !ok || q.Ready.Or(0) == 0 {
+	for i := range buffers {
+		b := &buffers[i]
+		if msg.topology.Waiting(b).Or(0) == 0 {
 			continue
 		}
 		waits = true
-		ttl, ok := b.TTL.Get()
-		if !ok || q.Consumers.Or(0) > 0 {
+		q, ok := msg.topology.Queue(b.Queue)
+		ttl, hasTTL := b.TTL.Get()
+		if !ok || !hasTTL || q.Ready.Or(0) == 0 || q.Consumers.Or(0) > 0 || len(b.Levels) > 0 || b.InExchange != "" {
 			continue
 		}
 		left := ttl

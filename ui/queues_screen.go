@@ -184,13 +184,15 @@ func queueRows(msg topologyMsg) []queueRow {
 	roles := map[model.QueueRef]model.Role{}
 	for i := range msg.flows {
 		f := &msg.flows[i]
-		for _, b := range f.Buffers {
-			roles[b.Queue] = b.Role
-		}
-		for _, m := range f.Failed {
-			roles[m.Queue] = model.FailedRole
+		for _, ref := range f.Queues() {
+			if _, known := roles[ref]; !known { // of a queue with several parts the one in its first flow, and that it is a worker
+				roles[ref] = f.Role(ref)
+			}
 		}
 		roles[f.Worker.Queue] = model.WorkerRole
+	}
+	for _, m := range msg.topology.FailedWithoutFlow() {
+		roles[m.Queue] = model.FailedRole
 	}
 	queues := msg.topology.Snapshot.Queues
 	rows := make([]queueRow, len(queues))
