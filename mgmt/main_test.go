@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,11 +30,11 @@ var startNode = sync.OnceValues(func() (*demo.Node, error) {
 	return demo.Start(context.Background(), demo.Options{Plugins: choosingExchanges})
 })
 
-var started bool
+var started atomic.Bool
 
 // SharedNode is the node for tests outside the package: a folder has only one TestMain.
 func SharedNode() *demo.Node {
-	started = true
+	started.Store(true)
 	node, err := startNode()
 	if err != nil {
 		panic(err)
@@ -43,7 +44,7 @@ func SharedNode() *demo.Node {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if started {
+	if started.Load() {
 		if node, err := startNode(); err == nil {
 			if err := node.Stop(); err != nil {
 				fmt.Fprintln(os.Stderr, err)
@@ -62,7 +63,7 @@ type broker struct {
 
 func realBroker(t *testing.T) broker {
 	t.Helper()
-	started = true
+	started.Store(true)
 	node, err := startNode()
 	if err != nil {
 		t.Fatal(err)
