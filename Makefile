@@ -20,7 +20,7 @@ demo: setup build ## the dashboard on a throwaway RabbitMQ with live traffic
 	bin/dlxtop demo
 
 test: setup compiler ## all tests, on real brokers, with the race detector
-	go test -race -timeout 10m ./...
+	go test -race -parallel 8 -timeout 10m ./...
 
 lint: ## formatting (gofumpt), go vet, staticcheck
 	@unformatted=$$($(TOOL) gofumpt -l .) || exit 1; \
