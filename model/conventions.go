@@ -133,7 +133,7 @@ var originConventions = []originConvention{
 	{name: "Spring AMQP", in: inHeaders, exchange: path{"x-original-exchange"}, key: path{"x-original-routingKey"}},
 	{name: "Rascal", in: inHeaders, exchange: path{"rascal", "originalExchange"}, key: path{"rascal", "originalRoutingKey"}},
 	{
-		name: "EasyNetQ", in: inBody, exchange: path{"Exchange"}, key: path{"RoutingKey"},
+		name: "EasyNetQ", in: inBody, exchange: path{"Exchange"}, key: path{"RoutingKey"}, // an envelope that cannot be opened
 		needs: []path{{"Exception"}, {"Message"}, {"Queue"}},
 	},
 	{name: "the application", in: inHeaders, exchange: path{"x-original-exchange"}, key: path{"x-original-routing-key"}},

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Origin is where a message was first published, as far as it tells: the exchange and the first routing key of its
-// earliest death; without deaths what a framework wrote down; else where it was published last.
+// Origin is where a message was first published, as far as it tells: what the envelope that it is in tells; the exchange and
+// the first routing key of its earliest death; without deaths what a framework wrote down; else where it was published last.
 //
 // A worker that republishes a failed message starts a new life: the broker's x-death then begins with the republish, and
 // so does Origin. OriginReason says so where a header betrays it.
@@ -26,6 +26,14 @@ func (m *Message) OriginReason() string {
 }
 
 func (m *Message) origin() (Address, string) {
+	return m.originBy(opening(m).envelope)
+}
+
+// originBy is origin for a message whose envelope, if there is one, is open.
+func (m *Message) originBy(e *Envelope) (Address, string) {
+	if e != nil {
+		return Address{e.Original.Exchange, e.Original.RoutingKey}, fmt.Sprintf("%s wrote it into the message", e.Framework)
+	}
 	if d := m.firstDeath(); d != nil {
 		a := Address{Exchange: d.Exchange, RoutingKey: m.RoutingKey}
 		if len(d.RoutingKeys) > 0 {

@@ -134,6 +134,7 @@ func (p *Plan) address(t *Topology, sample []Message) {
 		for _, name := range m.Strips(p.User) {
 			strips[name] = true
 		}
+		p.warnOfEnvelope(m)
 		if origin := m.Origin(); way.Exchange == "" && way.RoutingKey != origin.RoutingKey && origin.RoutingKey != "" && p.Target.Mode == ToAuto {
 			p.warn(fmt.Sprintf("the worker sees the routing key %s instead of %s", Printable(way.RoutingKey), Printable(origin.RoutingKey)))
 		}
@@ -163,6 +164,21 @@ func (p *Plan) countWay(way Way) {
 		}
 	}
 	p.Ways = append(p.Ways, PlannedWay{way, 1})
+}
+
+// warnOfEnvelope tells that a replay publishes something else than what lies in the queue, or that it cannot.
+func (p *Plan) warnOfEnvelope(m *Message) {
+	e, ok := m.Envelope()
+	switch {
+	case !ok:
+	case e.Problem != "":
+		p.warn(e.Problem + ": it is published as it is")
+	default:
+		p.warn(e.Does)
+		for _, doubt := range e.Doubts {
+			p.warn(doubt)
+		}
+	}
 }
 
 // warnOfRecipients tells what the receiving queues will do that a person might not expect.

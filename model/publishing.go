@@ -26,8 +26,9 @@ func isBrokerHeader(key string) bool {
 }
 
 // Strips lists what a replay by this user removes from a message: header names, and "expiration" and "user_id" for the
-// properties. Everything else is kept byte for byte.
+// properties. Everything else is kept byte for byte. Of a message in an envelope it is what the original loses.
 func (m *Message) Strips(user string) []string {
+	m = opening(m).Message
 	var strips []string
 	for key := range m.Headers {
 		if isBrokerHeader(key) {
@@ -47,7 +48,8 @@ func (m *Message) Strips(user string) []string {
 // Publishing is what a replay of m publishes, or an error in one sentence when the plan does not allow it: the message
 // then stays where it is.
 func (p *Plan) Publishing(m *Message) (Publishing, error) {
-	way := p.Target.Way(m)
+	o := opening(m)
+	way := p.Target.wayOf(m, o)
 	if way.Problem != "" {
 		return Publishing{}, fmt.Errorf("%s", way.Problem)
 	}
@@ -56,6 +58,7 @@ func (p *Plan) Publishing(m *Message) (Publishing, error) {
 			return Publishing{}, fmt.Errorf("it would also reach %s, which the plan does not name", q)
 		}
 	}
+	m = o.Message
 	out := Publishing{Address: way.Address, Properties: m.Properties, Body: m.Body}
 	out.Properties.Expiration = ""
 	if m.Properties.UserID != p.User {

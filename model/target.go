@@ -76,10 +76,10 @@ func (t *Topology) waysBack(flow *Flow) []Address {
 	var found []candidate
 	for _, b := range flow.Buffers {
 		for _, hop := range t.Hops(b.Queue) {
-			if hop.Reason != Expired || hop.Exchange == "" || len(hop.Keys) != 1 {
+			if hop.Reason != Expired || hop.Exchange == "" || len(hop.Keys) != 1 || !hop.Route.Exact {
 				continue
 			}
-			if slices.Contains(hop.Route.Queues, flow.Worker.Queue) && hop.Route.Exact {
+			if slices.Contains(hop.Route.Queues, flow.Worker.Queue) {
 				found = append(found, candidate{Address{hop.Exchange, hop.Keys[0]}, len(hop.Route.Queues)})
 			}
 		}
@@ -96,28 +96,52 @@ func (t *Topology) waysBack(flow *Flow) []Address {
 
 // Way decides where one message goes.
 func (t Target) Way(m *Message) Way {
+	return t.wayOf(m, opening(m))
+}
+
+// wayOf is Way for a message whose envelope, if there is one, is open.
+func (t Target) wayOf(m *Message, o opened) Way {
+	origin, _ := m.originBy(o.envelope)
 	switch t.Mode {
 	case ToQueue, ToExchange:
-		return t.way(t.Fixed, "chosen", m)
+		return t.way(t.Fixed, "chosen", o.Message)
 	case ToOrigin:
-		return t.way(m.Origin(), "its origin", m)
+		return t.way(origin, "its origin", o.Message)
 	}
-	if len(t.Workers) == 0 {
-		return Way{Problem: "this queue belongs to no flow, so its worker is not known: name a target, for example queue:NAME"}
+	worker, why, ok := t.evidence(m, o.envelope)
+	if !ok && len(t.Workers) == 0 {
+		return Way{Problem: "this queue belongs to no flow, and the message does not tell its worker: name a target, for example queue:NAME"}
 	}
-	if w := t.way(m.Origin(), "its origin", m); w.reachesOnly(t.Workers...) {
+	workers := t.Workers
+	if ok {
+		workers = []QueueRef{worker}
+	}
+	if w := t.way(origin, "its origin", o.Message); w.reachesOnly(workers...) {
 		return w
 	}
-	worker, ok := t.workerOf(m)
+	if !ok {
+		worker, ok = t.workerOf(m)
+		why = "the worker by name"
+	}
 	if !ok {
 		return Way{Problem: fmt.Sprintf("this queue belongs to %d flows (%s), and nothing tells which worker the message is for: name a target, for example queue:NAME", len(t.Workers), list(t.Workers))}
 	}
 	for _, address := range t.WaysBack[worker] {
-		if w := t.way(address, "the flow's own way back", m); w.reachesOnly(worker) {
+		if w := t.way(address, "the flow's own way back", o.Message); w.reachesOnly(worker) {
 			return w
 		}
 	}
-	return t.way(Address{RoutingKey: worker.Name}, "the worker by name", m)
+	return t.way(Address{RoutingKey: worker.Name}, why, o.Message)
+}
+
+// evidence is the worker in which the message itself says that it failed, when there is such a queue.
+func (t Target) evidence(m *Message, e *Envelope) (worker QueueRef, why string, ok bool) {
+	name, framework, ok := m.workerBy(e)
+	worker = QueueRef{t.From.VHost, name}
+	if _, exists := t.topology.Queue(worker); !ok || !exists || worker == t.From {
+		return QueueRef{}, "", false
+	}
+	return worker, "the worker that it failed in, as " + framework + " wrote it", true
 }
 
 // workerOf finds the worker that a message is for: the only one there is, or the one in which it died last.
