@@ -60,7 +60,7 @@ func reaches(plan model.Plan) string {
 	for _, r := range plan.Recipients {
 		name := model.Printable(r.Queue.String())
 		if consumers, ok := r.Consumers.Get(); ok {
-			name += fmt.Sprintf(" (%s)", plural(int(consumers), "consumer"))
+			name += fmt.Sprintf(" (%s)", model.Plural(int(consumers), "consumer"))
 		}
 		names = append(names, name)
 	}
@@ -85,7 +85,7 @@ func (p *Program) showPlan(a plannedAction) error {
 		}
 	} else {
 		p.announce(a)
-		if _, err := fmt.Fprintf(p.Out, "would %s %s of %s\n", plan.Operation, plural(plan.Planned, "message"), model.Printable(plan.From.String())); err != nil {
+		if _, err := fmt.Fprintf(p.Out, "would %s %s of %s\n", plan.Operation, model.Plural(plan.Planned, "message"), model.Printable(plan.From.String())); err != nil {
 			return err
 		}
 	}
@@ -142,8 +142,12 @@ func sentence(a plannedAction, account model.Account) string {
 		n    int
 		what string
 	}{
-		{account.Moved, "moved to " + model.Printable(a.to())}, {account.Dropped, "dropped"}, {account.Refused, "refused"},
-		{account.Returned, "returned"}, {account.Unknown, "unknown"}, {account.Gone, "gone before it was their turn"},
+		{account.Moved, "moved to " + model.Printable(a.to())},
+		{account.Dropped, "dropped"},
+		{account.Refused, "refused"},
+		{account.Returned, "returned"},
+		{account.Unknown, "unknown"},
+		{account.Gone, "gone before it was their turn"},
 	} {
 		if count.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count.n, count.what))
@@ -165,7 +169,7 @@ func (p *Program) showProblems(a plannedAction, account model.Account) {
 		p.say("%s", reason)
 	}
 	if account.Gone > 0 {
-		p.say("%s gone before it was their turn: somebody else took or removed them, or they expired", plural(account.Gone, "message"))
+		p.say("%s gone before it was their turn: somebody else took or removed them, or they expired", model.Plural(account.Gone, "message"))
 	}
 	if account.Refused > 0 && !a.looked.complete && a.plan.Operation == model.Replay {
 		p.say("only the first %d messages were looked at: choose the others with --filter or --id, or name where they go with --to", a.looked.messages)

@@ -67,7 +67,9 @@ func TestDryRunChangesNothing(t *testing.T) {
 		t.Errorf("the plan strips %v and warns %v", plan.Strips, plan.Warnings)
 	}
 	for _, args := range [][]string{
-		{"drop", from, "--dry-run"}, {"replay", from, "--dry-run", "--to", "origin"}, {"replay", from, "--dry-run", "--limit", "1", "-o", "table"},
+		{"drop", from, "--dry-run"},
+		{"replay", from, "--dry-run", "--to", "origin"},
+		{"replay", from, "--dry-run", "--limit", "1", "-o", "table"},
 		{"drop", from, "--dry-run", "--read-only"},
 	} {
 		if r := v.run(args...); r.status != cli.ExitDone {

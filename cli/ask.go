@@ -19,7 +19,7 @@ const manyMessages = 100
 // ask lets the person agree: with a yes, or with the queue's name when many messages or a production system are concerned.
 func (p *Program) ask(ctx context.Context, plan model.Plan, production bool) error {
 	queue := model.Printable(plan.From.Name)
-	fmt.Fprintf(p.Err, "%s %s of %s", plan.Operation, plural(plan.Planned, "message"), model.Printable(plan.From.String()))
+	fmt.Fprintf(p.Err, "%s %s of %s", plan.Operation, model.Plural(plan.Planned, "message"), model.Printable(plan.From.String()))
 	careful := production || plan.Planned > manyMessages
 	if careful {
 		fmt.Fprint(p.Err, ": to go on, type the queue's name: ")

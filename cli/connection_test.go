@@ -96,15 +96,20 @@ func TestConnection(t *testing.T) {
 		{"--vhost before the URL's", nil, []string{"--url", "amqp://h/a", "--vhost", "b"}, on("h", vhost("b"))},
 		{"--vhost of nothing is all", nil, []string{"--url", "amqp://h/a", "--vhost", ""}, on("h")},
 		{"IPv6", nil, []string{"--url", "amqp://[::1]:7000"}, cli.Connection{
-			Name: "[::1]:7000", AMQP: "amqp://guest:guest@[::1]:7000", API: "http://[::1]:15672", User: "guest", Password: "guest"}},
+			Name: "[::1]:7000", AMQP: "amqp://guest:guest@[::1]:7000", API: "http://[::1]:15672", User: "guest", Password: "guest",
+		}},
 		{"TLS is TLS on both ways", nil, []string{"--url", "amqps://u:p@h"}, cli.Connection{
-			Name: "h:5671", AMQP: "amqps://u:p@h:5671", API: "https://h:15671", User: "u", Password: "p"}},
+			Name: "h:5671", AMQP: "amqps://u:p@h:5671", API: "https://h:15671", User: "u", Password: "p",
+		}},
 		{"the API's credentials are its own", nil, []string{"--url", "amqp://u:p@h", "--api", "http://x:y@a:1"}, cli.Connection{
-			Name: "h:5672", AMQP: "amqp://u:p@h:5672", API: "http://a:1", User: "x", Password: "y"}},
+			Name: "h:5672", AMQP: "amqp://u:p@h:5672", API: "http://a:1", User: "x", Password: "y",
+		}},
 		{"the API alone", nil, []string{"--api", "http://x:y@a:15672/api/"}, cli.Connection{
-			Name: "a:5672", AMQP: "amqp://x:y@a:5672", API: "http://a:15672", User: "x", Password: "y"}},
+			Name: "a:5672", AMQP: "amqp://x:y@a:5672", API: "http://a:15672", User: "x", Password: "y",
+		}},
 		{"the API alone, TLS", nil, []string{"--api", "https://x:y@a"}, cli.Connection{
-			Name: "a:5671", AMQP: "amqps://x:y@a:5671", API: "https://a:443", User: "x", Password: "y"}},
+			Name: "a:5671", AMQP: "amqps://x:y@a:5671", API: "https://a:443", User: "x", Password: "y",
+		}},
 		{"the API alone does not borrow a broker", map[string]string{"DLXTOP_URL": "amqp://other"}, []string{"--api", "http://a:15672"}, on("a")},
 		{"read-only", nil, []string{"--url", "amqp://h", "--read-only"}, on("h", func(c *cli.Connection) { c.ReadOnly = true })},
 		{"AMQP_URL before RABBITMQ_URL", map[string]string{"AMQP_URL": "amqp://a", "RABBITMQ_URL": "amqp://r"}, nil, on("a")},
@@ -115,14 +120,17 @@ func TestConnection(t *testing.T) {
 		{"DLXTOP_URL before DLXTOP_CONTEXT", with(map[string]string{"DLXTOP_CONTEXT": "prod", "DLXTOP_URL": "amqp://d"}), nil, on("d")},
 		{"--context before the environment", with(map[string]string{"DLXTOP_URL": "amqp://d"}), []string{"--context", "prod"}, prod},
 		{"a context's vhost", config, []string{"--context", "local"}, cli.Connection{
-			Name: "local", AMQP: "amqp://dev:dev@127.0.0.1:5673", API: "http://127.0.0.1:15672", User: "dev", Password: "dev", VHost: "/"}},
+			Name: "local", AMQP: "amqp://dev:dev@127.0.0.1:5673", API: "http://127.0.0.1:15672", User: "dev", Password: "dev", VHost: "/",
+		}},
 		{"--url before --context, which stays careful", config, []string{"--context", "prod", "--url", "amqp://h"}, on("h", func(c *cli.Connection) {
 			c.ReadOnly, c.Production = true, true
 		})},
 		{"--api of a context", config, []string{"--context", "local", "--api", "http://127.0.0.1:8080"}, cli.Connection{
-			Name: "local", AMQP: "amqp://dev:dev@127.0.0.1:5673", API: "http://127.0.0.1:8080", User: "dev", Password: "dev", VHost: "/"}},
+			Name: "local", AMQP: "amqp://dev:dev@127.0.0.1:5673", API: "http://127.0.0.1:8080", User: "dev", Password: "dev", VHost: "/",
+		}},
 		{"a password with everything", nil, []string{"--url", "amqp://u:%40%3A%2F%23@h"}, cli.Connection{
-			Name: "h:5672", AMQP: "amqp://u:%40%3A%2F%23@h:5672", API: "http://h:15672", User: "u", Password: "@:/#"}},
+			Name: "h:5672", AMQP: "amqp://u:%40%3A%2F%23@h:5672", API: "http://h:15672", User: "u", Password: "@:/#",
+		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, status, stderr := connectionOf(t, test.env, test.args...)

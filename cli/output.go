@@ -137,11 +137,3 @@ func (g *grid) write(out io.Writer) error {
 
 // shortened is at most width columns of a printable text.
 func shortened(text string, width int) string { return ansi.Truncate(text, width, "…") }
-
-// plural is "1 message", "2 messages".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

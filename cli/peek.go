@@ -68,7 +68,7 @@ func (s *session) peek(ctx context.Context, t *model.Topology, ref model.QueueRe
 		return model.Peeked{}, err
 	}
 	if peeked.Stopped != "" {
-		s.program.say("only %s could be read: %s", plural(len(peeked.Messages), "message"), model.Printable(peeked.Stopped))
+		s.program.say("only %s could be read: %s", model.Plural(len(peeked.Messages), "message"), model.Printable(peeked.Stopped))
 	}
 	for i := range peeked.Messages {
 		if m := &peeked.Messages[i]; m.DeathsError != "" {
@@ -89,7 +89,7 @@ func refusal(why, override string) string {
 func (p *Program) showPeeked(peeked model.Peeked, output *format) error {
 	messages := peeked.Messages
 	if depth, ok := peeked.Depth.Get(); ok && depth > int64(len(messages)) {
-		p.say("the first %d of %s", len(messages), plural(int(depth), "message"))
+		p.say("the first %d of %s", len(messages), model.Plural(int(depth), "message"))
 	}
 	if output.json(p.Out) {
 		out := peekJSON{peeked.Plan.Queue.Name, peeked.Plan.Method, peeked.Plan.Cost, []model.MessageJSON{}}

@@ -59,7 +59,6 @@ type Queue struct {
 	Acked          Opt[int64]   // acknowledged since the broker counts
 	CountedAt      time.Time    // when these counts were read, by this machine's clock
 	OwnedByAnother bool         // exclusive to a connection: nobody else can touch it (405)
-
 }
 
 // ExchangeRef names one exchange of a cluster.

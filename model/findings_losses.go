@@ -104,7 +104,7 @@ func findDeliveryLimitWithoutDLX(t *Topology, found func(Finding)) {
 		}
 		found(Finding{
 			Code: "delivery-limit-without-dlx", Level: level, VHost: q.VHost, Queue: q.Name,
-			Message:  fmt.Sprintf("messages of %s are lost when they came back %d times: it has no dead-letter exchange", Printable(q.Name), s.DeliveryLimit.Value),
+			Message:  fmt.Sprintf("messages of %s are lost when they came back %s: it has no dead-letter exchange", Printable(q.Name), Plural(s.DeliveryLimit.Value, "time")),
 			Evidence: "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange",
 			Remedy:   "set a dead-letter-exchange, so that such messages end in a failed queue",
 		})

@@ -31,7 +31,7 @@ func findStuckDeadLetters(t *Topology, found func(Finding)) {
 		if n := q.DeadLettering.Or(0); n > 0 {
 			found(Finding{
 				Code: "dead-letters-held", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-				Message:  fmt.Sprintf("%s holds %d dead letters that no queue has taken yet", Printable(q.Name), n),
+				Message:  fmt.Sprintf("%s holds %s that no queue has taken yet", Printable(q.Name), Plural(n, "dead letter")),
 				Evidence: fmt.Sprintf("messages_dlx %d, dead-letter-exchange %s, key %s, reaches %s", n, t.settings[q.QueueRef].DLX, t.settings[q.QueueRef].Key, listOr(t.rejectedTargets(q.QueueRef), "no queue")),
 				Remedy:   "bind a queue that takes them, or make room in the one that refuses them; the broker goes on trying",
 			})
@@ -60,14 +60,14 @@ func findForgetfulFailedQueues(t *Topology, found func(Finding)) {
 				f.Evidence = fmt.Sprintf("max-length %s, max-length-bytes %s, overflow %s", s.MaxLength, s.MaxBytes, s.Overflow)
 				f.Remedy = "take the limit away, or set overflow to reject-publish"
 			case s.DeliveryLimit.Set && s.DeliveryLimit.Value >= 0:
-				f.Message = fmt.Sprintf("failed messages in %s are lost when they were looked at %d times", name, s.DeliveryLimit.Value)
+				f.Message = fmt.Sprintf("failed messages in %s are lost when they were looked at %s", name, Plural(s.DeliveryLimit.Value, "time"))
 				f.Evidence = "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange; each look that is returned counts"
 				f.Remedy = "set delivery-limit -1 by policy (from 4.0), or use a classic queue for failed messages"
 				if s.DeliveryLimit.Source.Kind == FromDefault {
 					f.Level = LevelInfo
 				}
 				if !t.Behaviour.ReturnCountsAsDelivery {
-					f.Message = fmt.Sprintf("failed messages in %s are lost when a consumer failed on them %d times", name, s.DeliveryLimit.Value)
+					f.Message = fmt.Sprintf("failed messages in %s are lost when a consumer failed on them %s", name, Plural(s.DeliveryLimit.Value, "time"))
 					f.Evidence = "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange"
 				}
 			default:

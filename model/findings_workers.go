@@ -20,12 +20,12 @@ func findWorkersWithoutConsumers(t *Topology, found func(Finding)) {
 		f := Finding{
 			Code: "worker-without-consumers", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
 			Message:  fmt.Sprintf("nothing consumes %s, though buffers feed it", Printable(q.Name)),
-			Evidence: fmt.Sprintf("0 consumers, %d messages ready, %d waiting in %s", waiting, coming, listBuffers(flow)),
+			Evidence: fmt.Sprintf("0 consumers, %s ready, %d waiting in %s", Plural(waiting, "message"), coming, listBuffers(flow)),
 			Remedy:   "start the application that consumes it; what comes out of the buffers waits here meanwhile",
 		}
 		if waiting > 0 {
 			f.Level = LevelError
-			f.Message = fmt.Sprintf("nothing consumes %s: %d messages are stuck in it", Printable(q.Name), waiting)
+			f.Message = fmt.Sprintf("nothing consumes %s: %s stuck in it", Printable(q.Name), are(waiting, "message"))
 		}
 		found(f)
 	}
@@ -75,7 +75,7 @@ func findBuffersWithConsumers(t *Topology, found func(Finding)) {
 				found(Finding{
 					Code: "buffer-with-consumers", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
 					Message:  fmt.Sprintf("the delay of %s is bypassed: consumers take its messages before they expire", Printable(q.Name)),
-					Evidence: fmt.Sprintf("%d consumers, message-ttl %s", n, t.settings[b.Queue].TTL),
+					Evidence: fmt.Sprintf("%s, message-ttl %s", Plural(n, "consumer"), t.settings[b.Queue].TTL),
 					Remedy:   "stop the consumers of the buffer: the application should consume " + list(b.Targets),
 				})
 			}

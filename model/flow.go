@@ -109,10 +109,8 @@ func (r *roles) consumersWords(ref QueueRef) string {
 		return ""
 	case n == 0:
 		return ", and has no consumers"
-	case n == 1:
-		return ", and has 1 consumer"
 	default:
-		return fmt.Sprintf(", and has %d consumers", n)
+		return ", and has " + Plural(n, "consumer")
 	}
 }
 
@@ -129,7 +127,7 @@ func (b *flowBuilder) addBuffers() {
 			continue // the highest leads to all the others
 		}
 		buffer := b.bufferOf(ref, as)
-		workers := b.workersBehind([]QueueRef{ref})
+		workers := b.workersBehind(ref)
 		if as != nil {
 			why = as.reason(b.roles)
 		}

@@ -211,7 +211,7 @@ func (p *Plan) warnOfRecipients(t *Topology) {
 func nearLimit(q *Queue, s Settings, more int64) (limit string, full bool) {
 	depth, known := q.depth()
 	if s.MaxLength.Set && (!known || depth+more > s.MaxLength.Value) {
-		return fmt.Sprintf("%d messages", s.MaxLength.Value), true
+		return Plural(s.MaxLength.Value, "message"), true
 	}
 	if s.MaxBytes.Set {
 		return Size(s.MaxBytes.Value) + "B", true

@@ -121,9 +121,9 @@ func (a app) findingsCount() string {
 		}
 	}
 	var words []string
-	name := plural
+	name := model.Plural[int]
 	if a.width < 100 { // the words are on the screen of the findings
-		name = func(n int, _ string) string { return count(int64(n)) }
+		name = func(n int, _ string) string { return model.Count(int64(n)) }
 	}
 	if errors > 0 {
 		words = append(words, s.Danger.Render(markError+" "+name(errors, "error")))
@@ -271,11 +271,4 @@ func age(d time.Duration) string {
 		return fmt.Sprintf("%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
 	}
 	return fmt.Sprintf("%dd", int(d.Hours())/24)
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return count(int64(n)) + " " + word + "s"
 }

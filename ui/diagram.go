@@ -110,7 +110,7 @@ func groupBlock(g group, cursor model.QueueRef) boxed {
 		b.queues = append(b.queues, s.queue)
 	}
 	if hidden := len(g.stations) - (to - from); hidden > 0 {
-		b.lines = append(b.lines, spans{{"  +" + count(int64(hidden)) + " more", toneMuted}})
+		b.lines = append(b.lines, spans{{"  +" + model.Count(int64(hidden)) + " more", toneMuted}})
 	}
 	b = b.measured()
 	b.least = min(b.width, names+18)
@@ -226,8 +226,11 @@ func (w *wide) measure() (columns, bool) {
 	for c.total() > w.width {
 		var widest *int
 		for _, column := range []struct{ width, least *int }{
-			{&c.worker, &least.worker}, {&c.buffers, &least.buffers}, {&c.retry, &least.retry},
-			{&c.exchanges, &least.exchanges}, {&c.entrances, &least.entrances},
+			{&c.worker, &least.worker},
+			{&c.buffers, &least.buffers},
+			{&c.retry, &least.retry},
+			{&c.exchanges, &least.exchanges},
+			{&c.entrances, &least.entrances},
 		} {
 			if *column.width > *column.least && (widest == nil || *column.width > *widest) {
 				widest = column.width

@@ -117,7 +117,7 @@ func failedRows(msg topologyMsg) []failedRow {
 		}
 	}
 	for ref, n := range more {
-		rows[at[ref]].flowName += " and " + count(int64(n)) + " more"
+		rows[at[ref]].flowName += " and " + model.Count(int64(n)) + " more"
 	}
 	for _, m := range msg.topology.FailedWithoutFlow() {
 		rows = append(rows, newFailedRow(m, "-", msg))

@@ -16,7 +16,7 @@ func number(s *Styles, n model.Opt[int64], some Style) field {
 	case v == 0:
 		return field{"0", s.Muted}
 	}
-	return field{count(v), some}
+	return field{model.Count(v), some}
 }
 
 func rate(s *Styles, r model.Opt[float64]) field {
@@ -27,7 +27,7 @@ func rate(s *Styles, r model.Opt[float64]) field {
 	case v < 0.05:
 		return field{"0.0", s.Muted}
 	case v >= 1000:
-		return field{count(int64(v + 0.5)), s.Good}
+		return field{model.Count(int64(v + 0.5)), s.Good}
 	}
 	return field{strconv.FormatFloat(v, 'f', 1, 64), s.Good}
 }
@@ -40,7 +40,7 @@ func consumersField(s *Styles, n model.Opt[int64]) field {
 	case v == 0:
 		return field{"none !", s.Danger}
 	}
-	return field{plural(int(v), "consumer"), s.Text}
+	return field{model.Plural(int(v), "consumer"), s.Text}
 }
 
 // compareOpt puts the unknown below everything known.

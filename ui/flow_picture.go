@@ -126,7 +126,7 @@ func (b *pictureBuilder) addRetries() {
 }
 
 func (b *pictureBuilder) addFailed() {
-	g := group{heading: plural(len(b.flow.Failed), "failed queue"), in: arrow{id: "failed"}}
+	g := group{heading: model.Plural(len(b.flow.Failed), "failed queue"), in: arrow{id: "failed"}}
 	rate := 0.0
 	known := false
 	for i, m := range b.flow.Failed {
@@ -251,7 +251,7 @@ func (b *pictureBuilder) entrance(members []model.Buffer) station {
 	case 1:
 		return b.exchangeStation(names[0])
 	}
-	s := station{name: plural(len(names), "exchange")}
+	s := station{name: model.Plural(len(names), "exchange")}
 	for i, name := range names {
 		if i == 3 {
 			s.facts = append(s.facts, spans{{"+" + strconv.Itoa(len(names)-i) + " more", toneMuted}})

@@ -209,7 +209,7 @@ func (s flowScreen) View(width, height int) string {
 	lines := []string{""}
 	lines = append(lines, s.dots.draw(sc).render(styles, from, from+rows)...)
 	if rows < sc.canvas.height {
-		lines[0] = pad(styles.Muted.Render("  "+count(int64(len(s.picture.stations())))+" queues: ↑ ↓ move through them"), width)
+		lines[0] = pad(styles.Muted.Render("  "+model.Count(int64(len(s.picture.stations())))+" queues: ↑ ↓ move through them"), width)
 	}
 	lines = append(lines, "")
 	lines = append(lines, below...)

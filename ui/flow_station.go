@@ -38,7 +38,7 @@ func readyWords(q *model.Queue, some tone) span {
 	case n == 0:
 		return span{"0 ready", toneMuted}
 	}
-	return span{count(n) + " ready", some}
+	return span{model.Count(n) + " ready", some}
 }
 
 // facts are the lines of a queue's box and the columns of its one line, of the same pieces.
@@ -92,7 +92,7 @@ func (b *pictureBuilder) bufferGroup(id string, members []model.Buffer) group {
 	if outKnown {
 		g.out.rate = model.Some(out)
 	}
-	g.heading = plural(len(members), string(members[0].Role)+" buffer")
+	g.heading = model.Plural(len(members), string(members[0].Role)+" buffer")
 	return g
 }
 
@@ -147,10 +147,10 @@ func (b *pictureBuilder) headDue(buffer model.Buffer, q *model.Queue) span {
 func (b *pictureBuilder) extras(q *model.Queue) spans {
 	var out spans
 	if n := q.DeadLettering.Or(0); n > 0 {
-		out = append(out, span{markWarning + " " + count(n) + " held for dead-lettering", toneWarning})
+		out = append(out, span{markWarning + " " + model.Count(n) + " held for dead-lettering", toneWarning})
 	}
 	if n := q.Delayed.Or(0); n > 0 {
-		out = append(out, span{count(n) + " delayed", toneText})
+		out = append(out, span{model.Count(n) + " delayed", toneText})
 	}
 	return out
 }
@@ -167,7 +167,7 @@ func (b *pictureBuilder) workerStation() station {
 	ready := readyWords(q, toneText)
 	unacked := span{}
 	if n := q.Unacked.Or(0); n > 0 {
-		unacked = span{count(n) + " unacked", toneText}
+		unacked = span{model.Count(n) + " unacked", toneText}
 	}
 	rate := span{}
 	if out, ok := b.moves[q.QueueRef].Out.Get(); ok && out > 0 {
@@ -210,7 +210,7 @@ func (b *pictureBuilder) exchangeStation(name string) station {
 	s.facts = []spans{{{model.Printable(kind), toneMuted}}}
 	s.short = spans{{model.Printable(kind), toneMuted}}
 	if n := x.Delayed.Or(0); n > 0 {
-		s.facts = append(s.facts, spans{{count(n) + " delayed", toneText}})
+		s.facts = append(s.facts, spans{{model.Count(n) + " delayed", toneText}})
 	}
 	return s
 }
@@ -221,10 +221,10 @@ func movementLine(flow *model.Flow, moves model.Moves) string {
 	for _, ref := range flow.Queues() {
 		var words []string
 		if n := moves[ref].Came.Or(0); n > 0 {
-			words = append(words, count(n)+" in")
+			words = append(words, model.Count(n)+" in")
 		}
 		if n := moves[ref].Went.Or(0); n > 0 {
-			words = append(words, count(n)+" out")
+			words = append(words, model.Count(n)+" out")
 		}
 		if len(words) > 0 {
 			parts = append(parts, model.Printable(ref.Name)+" "+strings.Join(words, " "))

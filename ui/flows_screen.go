@@ -201,7 +201,7 @@ func (f flowsScreen) empty(width int) []string {
 	}
 	lines := []string{"", "   " + s.Strong.Render("No flows here."), ""}
 	for _, text := range []string{
-		fmt.Sprintf("Looked at %s and %s in %s.", plural(queues, "queue"), plural(exchanges, "exchange"), where),
+		fmt.Sprintf("Looked at %s and %s in %s.", model.Plural(queues, "queue"), model.Plural(exchanges, "exchange"), where),
 		"",
 		"A flow is a worker's queue with the buffers whose messages expire into it through a dead-letter exchange, and the queues " +
 			"where its failures end.",

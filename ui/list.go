@@ -5,6 +5,8 @@ import (
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
 )
 
 // list is a table with a filter over plain text: what the screens of names have in common.
@@ -80,7 +82,7 @@ func (l *list[K, T]) view(width, height int, empty []string) string {
 		picture = l.table.view(width, rows)
 	}
 	if l.filter.visible() {
-		found := count(int64(len(l.table.shown))) + " of " + count(int64(len(l.table.all)))
+		found := model.Count(int64(len(l.table.shown))) + " of " + model.Count(int64(len(l.table.all)))
 		picture += "\n" + l.filter.view(s, width, found)
 	}
 	return picture

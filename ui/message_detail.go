@@ -131,7 +131,7 @@ func (d *messageDetail) head(s *Styles, r *messageRow, p pane, focus bool, width
 		about = strings.TrimSpace(model.Printable(r.message.Properties.ContentType) + "  " + model.Size(int64(r.message.BodyBytes)) + "B")
 	}
 	if lines := d.drawn.lines[p]; focus && len(lines) > d.drawn.height && d.drawn.height > 0 {
-		about = strings.TrimSpace(about + "  " + count(int64(min(d.top(r.id, p)+d.drawn.height, len(lines)))) + "/" + count(int64(len(lines))))
+		about = strings.TrimSpace(about + "  " + model.Count(int64(min(d.top(r.id, p)+d.drawn.height, len(lines)))) + "/" + model.Count(int64(len(lines))))
 	}
 	if about == "" {
 		return name

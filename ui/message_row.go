@@ -86,7 +86,7 @@ func newMessageTable(e *env) table[messageID, *messageRow] {
 		e, rowID, byPosition,
 		column[*messageRow]{
 			title: "#", width: 5, right: true,
-			cell:    func(r *messageRow) field { return field{count(int64(r.message.Position)), s.Muted} },
+			cell:    func(r *messageRow) field { return field{model.Count(int64(r.message.Position)), s.Muted} },
 			compare: byPosition,
 		},
 		column[*messageRow]{

@@ -203,8 +203,10 @@ func TestReadTroubles(t *testing.T) {
 	}{
 		"gone":      {fmt.Errorf("peek: %w", model.ErrQueueGone), "the queue does not exist any more"},
 		"exclusive": {fmt.Errorf("peek: %w", model.ErrQueueExclusive), "only that connection can read it"},
-		"not allowed": {&model.ConnectError{Kind: model.NotAllowed, Cause: "guest may not read this queue", Next: "ask for read permission"},
-			"guest may not read this queue: ask for read permission"},
+		"not allowed": {
+			&model.ConnectError{Kind: model.NotAllowed, Cause: "guest may not read this queue", Next: "ask for read permission"},
+			"guest may not read this queue: ask for read permission",
+		},
 		"other": {errors.New("channel closed \x1b[2J"), `channel closed \x1b[2J`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -66,7 +66,7 @@ func (s messagesScreen) page(width, height int) string {
 
 // place says which message is seen in the zoomed detail.
 func (s messagesScreen) place(r *messageRow, width int) string {
-	words := fmt.Sprintf(" message %s of %s", count(int64(s.table.index+1)), count(int64(len(s.table.shown))))
+	words := fmt.Sprintf(" message %s of %s", model.Count(int64(s.table.index+1)), model.Count(int64(len(s.table.shown))))
 	if id := r.message.Properties.MessageID; id != "" {
 		words += "   " + model.Printable(id)
 	}
@@ -93,7 +93,7 @@ func (s messagesScreen) list(width, height int) string {
 		picture = s.table.view(width, rows)
 	}
 	if s.filter.field.visible() {
-		found := count(int64(len(s.table.shown))) + " of " + count(int64(len(s.rows)))
+		found := model.Count(int64(len(s.table.shown))) + " of " + model.Count(int64(len(s.rows)))
 		if s.filter.pending() {
 			found = "looking …"
 		}
@@ -124,22 +124,22 @@ func (s messagesScreen) headLine(width int) string {
 		depth := s.peeked.Depth.Or(n)
 		switch {
 		case s.more():
-			left = append(left, fmt.Sprintf("%s read of %s", count(n), plural(int(max(depth, n)), "message")))
+			left = append(left, fmt.Sprintf("%s read of %s", model.Count(n), model.Plural(int(max(depth, n)), "message")))
 		default:
-			left = append(left, plural(int(n), "message"))
+			left = append(left, model.Plural(int(n), "message"))
 		}
 		if shown := len(s.table.shown); int64(shown) != n {
-			left = append(left, "showing "+count(int64(shown)))
+			left = append(left, "showing "+model.Count(int64(shown)))
 		}
 		if chosen := len(s.table.chosen); chosen > 0 {
-			left = append(left, styles.Chosen.Render(markChosen+" "+count(int64(chosen))+" selected"))
+			left = append(left, styles.Chosen.Render(markChosen+" "+model.Count(int64(chosen))+" selected"))
 		}
 		if s.taken > 0 {
-			left = append(left, count(int64(s.taken))+" taken out")
+			left = append(left, model.Count(int64(s.taken))+" taken out")
 		}
 		seen := "read " + age(max(s.env.now().Sub(s.peeked.TakenAt), 0)) + " ago"
 		if now, changed := s.readyNow(); changed {
-			left = append(left, styles.Warning.Render(seen+", now "+count(now)))
+			left = append(left, styles.Warning.Render(seen+", now "+model.Count(now)))
 		} else {
 			left = append(left, styles.Muted.Render(seen))
 		}

@@ -59,7 +59,7 @@ func (d *planDialog) view(width, height int) string {
 }
 
 func (d *planDialog) title() string {
-	n := plural(len(d.rows), "message")
+	n := model.Plural(len(d.rows), "message")
 	switch {
 	case d.state == dialogRunning && d.operation == model.Replay:
 		return "Replaying " + n
@@ -110,7 +110,7 @@ func (d *planDialog) ask(l *dialogLines) {
 		if d.env.production {
 			why = "production"
 		}
-		l.say("", fmt.Sprintf("To %s %s (%s), type the queue's name:", d.operation, plural(len(d.rows), "message"), why), s.Text)
+		l.say("", fmt.Sprintf("To %s %s (%s), type the queue's name:", d.operation, model.Plural(len(d.rows), "message"), why), s.Text)
 		l.lines = append(l.lines, strings.Repeat(" ", labelWidth)+s.Accent.Render("> ")+d.name.view(s, l.width-labelWidth-2))
 		l.blank()
 		if d.ready() {
@@ -122,7 +122,7 @@ func (d *planDialog) ask(l *dialogLines) {
 	}
 	what := string(d.operation)
 	if d.operation == model.Drop {
-		what = "drop " + plural(len(d.rows), "message") + " for good"
+		what = "drop " + model.Plural(len(d.rows), "message") + " for good"
 	}
 	l.hints(hint(s, "enter", what) + d.other() + hint(s, "esc", "back"))
 }
@@ -145,15 +145,15 @@ func (d *planDialog) chosen() string {
 	words := d.words
 	if len(d.rows) == 1 {
 		m := d.rows[0].message
-		words += fmt.Sprintf(": #%s", count(int64(m.Position)))
+		words += fmt.Sprintf(": #%s", model.Count(int64(m.Position)))
 		if m.Properties.MessageID != "" {
 			words += ", id " + model.Printable(m.Properties.MessageID)
 		}
 	} else {
-		words += ": " + plural(len(d.rows), "message")
+		words += ": " + model.Plural(len(d.rows), "message")
 	}
 	if d.left > 0 {
-		words += fmt.Sprintf("; the other %s that the queue holds were not read, and stay", count(d.left))
+		words += fmt.Sprintf("; the other %s that the queue holds were not read, and stay", model.Count(d.left))
 	}
 	return words
 }
@@ -172,7 +172,7 @@ func (d *planDialog) askWhere(l *dialogLines) {
 			words += "  (" + model.Printable(w.Why) + ")"
 		}
 		if len(p.Ways) > 1 {
-			words += "  " + plural(w.Messages, "message")
+			words += "  " + model.Plural(w.Messages, "message")
 		}
 		l.say(label, words, s.Text)
 		label = ""
@@ -182,7 +182,7 @@ func (d *planDialog) askWhere(l *dialogLines) {
 	}
 	label = "reaches"
 	if len(p.Recipients) > 1 {
-		l.say(label, plural(len(p.Recipients), "queue")+":", s.Warning)
+		l.say(label, model.Plural(len(p.Recipients), "queue")+":", s.Warning)
 		label = ""
 	}
 	for i, r := range p.Recipients {
@@ -192,7 +192,7 @@ func (d *planDialog) askWhere(l *dialogLines) {
 		}
 		words := model.Printable(r.Queue.String()) + ", " + consumerWords(r.Consumers)
 		if len(p.Recipients) > 1 {
-			words += ", " + plural(r.Messages, "message")
+			words += ", " + model.Plural(r.Messages, "message")
 		}
 		look := s.Strong
 		if c, known := r.Consumers.Get(); known && c == 0 {
@@ -221,7 +221,7 @@ func consumerWords(consumers model.Opt[int64]) string {
 	case n == 0:
 		return "no consumers"
 	default:
-		return plural(int(n), "consumer")
+		return model.Plural(int(n), "consumer")
 	}
 }
 
@@ -234,7 +234,7 @@ func (d *planDialog) progress(l *dialogLines) {
 		share = min(a.Done()*width/a.Planned, width)
 	}
 	l.lines = append(l.lines, strings.Repeat(" ", labelWidth)+s.Good.Render(strings.Repeat("█", share))+s.Muted.Render(strings.Repeat("░", width-share)))
-	l.say("done", fmt.Sprintf("%s of %s", count(int64(a.Done())), count(int64(a.Planned))), s.Strong)
+	l.say("done", fmt.Sprintf("%s of %s", model.Count(int64(a.Done())), model.Count(int64(a.Planned))), s.Strong)
 	d.counts(l)
 	l.blank()
 	if d.state == dialogStopping {
@@ -249,7 +249,7 @@ func (d *planDialog) counts(l *dialogLines) {
 	s, a := l.styles, &d.account
 	say := func(label string, n int, words string, look Style) {
 		if n > 0 {
-			text := count(int64(n))
+			text := model.Count(int64(n))
 			if words != "" {
 				text += "  " + words
 			}
@@ -275,7 +275,7 @@ func (d *planDialog) tell(l *dialogLines) {
 	l.blank()
 	d.counts(l)
 	if rest := a.Planned - a.Done(); rest > 0 {
-		l.say("untouched", count(int64(rest))+"  still in the queue", s.Text)
+		l.say("untouched", model.Count(int64(rest))+"  still in the queue", s.Text)
 	}
 	if a.Stopped != "" {
 		l.say("stopped", model.Printable(a.Stopped), s.Warning)
@@ -316,9 +316,9 @@ func (d *planDialog) summary() string {
 	if d.operation == model.Drop {
 		done, what = a.Dropped, "dropped"
 	}
-	words := fmt.Sprintf("%s %s", plural(done, "message"), what)
+	words := fmt.Sprintf("%s %s", model.Plural(done, "message"), what)
 	if done < a.Planned {
-		words = fmt.Sprintf("%s of %s %s", count(int64(done)), plural(a.Planned, "message"), what)
+		words = fmt.Sprintf("%s of %s %s", model.Count(int64(done)), model.Plural(a.Planned, "message"), what)
 	}
 	if d.operation == model.Replay && done > 0 && len(d.plan.Recipients) == 1 {
 		words += " to " + model.Printable(d.plan.Recipients[0].Queue.String())

@@ -14,6 +14,7 @@ import (
 	"dlxtop/broker"
 	"dlxtop/demo"
 	"dlxtop/mgmt"
+	"dlxtop/model"
 )
 
 // theNode is a real broker, started by the first test that needs it. Each test has queues of its own on it.
@@ -217,7 +218,7 @@ func TestStopOnARealBrokerLosesNothing(t *testing.T) {
 	if !strings.Contains(term.screen(), "unknown") && here+there != n {
 		t.Errorf("%d and %d messages, though nothing is said to be unknown\n%s", here, there, term.screen())
 	}
-	if there > 0 && !strings.Contains(term.screen(), count(int64(there))) {
+	if there > 0 && !strings.Contains(term.screen(), model.Count(int64(there))) {
 		t.Errorf("%d messages arrived, and the account does not say so\n%s", there, term.screen())
 	}
 }

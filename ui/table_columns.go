@@ -1,10 +1,11 @@
 package ui
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/model"
 )
 
 const (
@@ -167,9 +168,9 @@ func (t *table[K, T]) position() string {
 	}
 	first, last := t.drawn.top+1, min(t.drawn.top+t.drawn.height, len(t.shown))
 	if first == 1 && last == len(t.shown) {
-		return "all " + count(int64(len(t.shown)))
+		return "all " + model.Count(int64(len(t.shown)))
 	}
-	return count(int64(first)) + "–" + count(int64(last)) + " of " + count(int64(len(t.shown)))
+	return model.Count(int64(first)) + "–" + model.Count(int64(last)) + " of " + model.Count(int64(len(t.shown)))
 }
 
 // fit makes text exactly width cells wide: cut with "…" or filled with spaces.
@@ -210,17 +211,4 @@ func pad(line string, width int) string {
 		return ansi.Truncate(line, max(0, width), "…")
 	}
 	return line + strings.Repeat(" ", width-n)
-}
-
-// count writes a number with separators: 88,310.
-func count(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	start := 0
-	if n < 0 {
-		start = 1
-	}
-	for i := len(s) - 3; i > start; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

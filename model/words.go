@@ -1,0 +1,32 @@
+package model
+
+import "strconv"
+
+// Count writes a number for people: 88,310.
+func Count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	start := 0
+	if n < 0 {
+		start = 1
+	}
+	for i := len(s) - 3; i > start; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Plural is "1 message", "2 messages".
+func Plural[N int | int64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Count(int64(n)) + " " + noun + "s"
+}
+
+// are is "1 message is", "2 messages are".
+func are(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return Plural(n, noun) + " are"
+}
