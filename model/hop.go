@@ -31,6 +31,7 @@ func (t *Topology) findHops() map[QueueRef][]Hop {
 		keyed                bool
 	}
 	routes := map[way]Route{}
+	anyKey := map[ExchangeRef]Route{}
 	hops := map[QueueRef][]Hop{}
 	entries := t.entryKeys()
 	for i := range t.Snapshot.Queues {
@@ -50,7 +51,13 @@ func (t *Topology) findHops() map[QueueRef][]Hop {
 				routes[w] = route
 			}
 		} else {
-			route = t.ownKeysRoute(ref, s.DLX.Value, entries[ref])
+			x := ExchangeRef{ref.VHost, s.DLX.Value}
+			any, ok := anyKey[x]
+			if !ok {
+				any = t.deadLetterRoute(x.VHost, x.Name, routed{})
+				anyKey[x] = any
+			}
+			route = t.ownKeysRoute(ref, any, s.DLX.Value, entries[ref])
 		}
 		for _, reason := range t.reasons(ref) {
 			hops[ref] = append(hops[ref], Hop{ref, reason, s.DLX.Value, keys, route})
@@ -68,9 +75,8 @@ func (t *Topology) deadLetterRoute(vhost, exchange string, m routed) Route {
 
 // ownKeysRoute routes the dead letters of a queue without a dead-letter key: each keeps the keys it was published with. The
 // keys by which messages get into the queue narrow down where they can go; a message with another key makes it no longer so,
-// therefore the route is exact only where the key does not matter.
-func (t *Topology) ownKeysRoute(ref QueueRef, exchange string, entry entryKeys) Route {
-	any := t.deadLetterRoute(ref.VHost, exchange, routed{})
+// therefore the route is exact only where the key does not matter. any is the route of a message of which no key is known.
+func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry entryKeys) Route {
 	if any.Exact || entry.open {
 		return any
 	}

@@ -33,7 +33,7 @@ func (r *roles) findLevels() map[QueueRef]*levels {
 		}
 	}
 	for _, b := range buffers {
-		for _, next := range r.t.expiredTargets(b.of) {
+		for _, next := range r.narrowed(b.of, Expired) {
 			ttl := r.t.settings[next].TTL
 			_, taken := above[next]
 			if ttl.Set && 2*ttl.Value == b.ttl && r.buffer[next] != "" && !taken {

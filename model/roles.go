@@ -13,7 +13,8 @@ type roles struct {
 	t        *Topology
 	heard    map[QueueRef]spoken
 	named    map[namesake][]QueueRef
-	buffer   map[QueueRef]string            // reason
+	buffer   map[QueueRef]string // reason
+	leads    *leads
 	levels   map[QueueRef]*levels           // buffers that delay as one
 	held     map[QueueRef]QueueRef          // queues whose consumers hold messages until they are due, with the worker of each
 	sentBack map[QueueRef]map[QueueRef]bool // of a worker: the buffers that what it rejects passes
@@ -47,6 +48,7 @@ func findRoles(t *Topology) *roles {
 			r.buffer[q.QueueRef] = reason
 		}
 	}
+	r.leads = newLeads(r)
 	r.freeWorkers()
 	r.levels = r.findLevels()
 	r.entrance = r.retryEntrances()
@@ -123,73 +125,61 @@ func (r *roles) returnsTo(targets []QueueRef, ref QueueRef) bool {
 // freeWorkers finds the workers among queues that look like buffers because nobody consumes any of them: in a circle of
 // buffers that leads out nowhere, the only one whose name tells of no waiting is the worker.
 func (r *roles) freeWorkers() {
-	for i := range r.t.Snapshot.Queues {
-		ref := r.t.Snapshot.Queues[i].QueueRef
-		if !r.isBuffer(ref) {
-			continue
-		}
-		workers, passed := r.follow([]QueueRef{ref})
-		if len(workers) > 0 || len(passed) < 2 {
-			continue
-		}
+	freed := false
+	for _, circle := range r.leads.circles {
 		var plain []QueueRef
-		for _, p := range passed {
-			if says := r.heard[p]; says.buffer() == "" && says.failed == "" && len(r.t.expiredTargets(p)) > 0 {
-				plain = append(plain, p)
+		for _, ref := range circle {
+			if says := r.heard[ref]; says.buffer() == "" && says.failed == "" {
+				plain = append(plain, ref)
 			}
 		}
 		if len(plain) == 1 {
 			delete(r.buffer, plain[0])
+			freed = true
 		}
+	}
+	if freed {
+		r.leads = newLeads(r)
 	}
 }
 
-// follow goes with what expires from buffer to buffer, beginning with some of them, to the queues that are none.
-func (r *roles) follow(buffers []QueueRef) (workers, passed []QueueRef) {
+// passes are the buffers that messages go through which begin in some of them.
+func (r *roles) passes(buffers []QueueRef) map[QueueRef]bool {
 	seen := make(map[QueueRef]bool, len(buffers))
-	for _, ref := range buffers {
-		seen[ref] = true
-	}
-	passed = slices.Clone(buffers)
-	for i := 0; i < len(passed); i++ {
-		for _, next := range r.narrowed(passed[i], Expired) {
-			if seen[next] {
-				continue
-			}
-			seen[next] = true
-			if r.isBuffer(next) {
-				passed = append(passed, next)
-			} else {
-				workers = append(workers, next)
+	todo := slices.Clone(buffers)
+	for len(todo) > 0 {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		for _, next := range r.narrowed(at, Expired) {
+			if r.isBuffer(next) && !seen[next] {
+				todo = append(todo, next)
 			}
 		}
 	}
-	return workers, passed
+	return seen
 }
 
 // workersBehind are the queues that what expires in a buffer comes to in the end.
-func (r *roles) workersBehind(buffers []QueueRef) []QueueRef {
-	workers, _ := r.follow(buffers)
-	return r.withoutFailed(workers)
+func (r *roles) workersBehind(buffer QueueRef) []QueueRef {
+	return r.withoutFailed(r.leads.workers[buffer])
 }
 
 // workersOf are the workers among some queues, and behind the buffers among them.
 func (r *roles) workersOf(targets []QueueRef) []QueueRef {
-	var workers, buffers []QueueRef
+	var workers []QueueRef
 	for _, ref := range targets {
 		if r.isBuffer(ref) {
-			buffers = append(buffers, ref)
+			workers = append(workers, r.leads.workers[ref]...)
 		} else {
 			workers = append(workers, ref)
 		}
 	}
-	if len(buffers) > 0 {
-		behind, _ := r.follow(buffers)
-		workers = append(workers, behind...)
-		slices.SortFunc(workers, compareRefs)
-		workers = slices.Compact(workers)
-	}
-	return r.withoutFailed(workers)
+	slices.SortFunc(workers, compareRefs)
+	return r.withoutFailed(slices.Compact(workers))
 }
 
 // withoutFailed leaves failed queues out that nobody consumes, when there are others: NServiceBus binds its error queue where it
@@ -229,6 +219,7 @@ func (r *roles) narrowed(ref QueueRef, reason Reason) []QueueRef {
 		}
 	}
 	if len(same) > 0 {
+		slices.SortFunc(same, compareRefs)
 		return same
 	}
 	return possible
@@ -277,17 +268,13 @@ func (r *roles) sentBackBy(worker QueueRef) map[QueueRef]bool {
 		return sent
 	}
 	var first []QueueRef
-	for _, ref := range r.t.rejectedTargets(worker) {
+	for _, ref := range r.narrowed(worker, Rejected) {
 		if r.isBuffer(ref) {
 			first = append(first, ref)
 		}
 	}
 	if len(first) > 0 {
-		_, passed := r.follow(first)
-		sent = make(map[QueueRef]bool, len(passed))
-		for _, ref := range passed {
-			sent[ref] = true
-		}
+		sent = r.passes(first)
 	}
 	r.sentBack[worker] = sent
 	return sent

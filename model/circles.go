@@ -1,0 +1,110 @@
+package model
+
+import "slices"
+
+// leads works out for every buffer which queues that are none its messages come to in the end, and finds the circles of buffers:
+// each buffer is looked at once (Tarjan's strongly connected components), however long a chain is.
+type leads struct {
+	r       *roles
+	workers map[QueueRef][]QueueRef
+	circles [][]QueueRef // of two buffers and more, out of which nothing leads
+
+	index, low map[QueueRef]int
+	open       []QueueRef
+	isOpen     map[QueueRef]bool
+}
+
+func newLeads(r *roles) *leads {
+	l := &leads{
+		r: r, workers: make(map[QueueRef][]QueueRef, len(r.buffer)),
+		index: make(map[QueueRef]int, len(r.buffer)), low: make(map[QueueRef]int, len(r.buffer)), isOpen: map[QueueRef]bool{},
+	}
+	for i := range r.t.Snapshot.Queues {
+		if ref := r.t.Snapshot.Queues[i].QueueRef; r.isBuffer(ref) && l.index[ref] == 0 {
+			l.visit(ref)
+		}
+	}
+	return l
+}
+
+func (l *leads) visit(ref QueueRef) {
+	l.index[ref] = len(l.index) + 1
+	l.low[ref] = l.index[ref]
+	l.open = append(l.open, ref)
+	l.isOpen[ref] = true
+	for _, next := range l.r.narrowed(ref, Expired) {
+		if !l.r.isBuffer(next) {
+			continue
+		}
+		if l.index[next] == 0 {
+			l.visit(next)
+			l.low[ref] = min(l.low[ref], l.low[next])
+		} else if l.isOpen[next] {
+			l.low[ref] = min(l.low[ref], l.index[next])
+		}
+	}
+	if l.low[ref] != l.index[ref] {
+		return
+	}
+	at := slices.Index(l.open, ref)
+	members := slices.Clone(l.open[at:])
+	l.open = l.open[:at]
+	for _, m := range members {
+		l.isOpen[m] = false
+	}
+	l.close(members)
+}
+
+// close collects the workers of buffers that lead to each other. Those that they lead to are known already.
+func (l *leads) close(members []QueueRef) {
+	var found []QueueRef
+	merged := map[*QueueRef]bool{} // lists are shared: by where they begin
+	add := func(refs []QueueRef) {
+		if len(refs) > 0 && !merged[&refs[0]] {
+			merged[&refs[0]] = true
+			found = union(found, refs)
+		}
+	}
+	for _, m := range members {
+		var direct []QueueRef
+		for _, next := range l.r.narrowed(m, Expired) {
+			if l.r.isBuffer(next) {
+				add(l.workers[next])
+			} else {
+				direct = append(direct, next)
+			}
+		}
+		add(direct)
+	}
+	for _, m := range members {
+		l.workers[m] = found
+	}
+	if len(found) == 0 && len(members) > 1 {
+		l.circles = append(l.circles, members)
+	}
+}
+
+// union is what is in one of two sorted lists or in both: one of the two lists itself when it has all of the other.
+func union(a, b []QueueRef) []QueueRef {
+	switch {
+	case len(a) < len(b):
+		a, b = b, a
+	case len(a) == 0:
+		return nil
+	}
+	missing := 0
+	for i, j := 0, 0; j < len(b); j++ {
+		for i < len(a) && compareRefs(a[i], b[j]) < 0 {
+			i++
+		}
+		if i == len(a) || a[i] != b[j] {
+			missing++
+		}
+	}
+	if missing == 0 {
+		return a
+	}
+	both := append(slices.Clip(a), b...)
+	slices.SortFunc(both, compareRefs)
+	return slices.Compact(both)
+}
