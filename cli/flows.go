@@ -13,7 +13,8 @@ import (
 // The JSON of `dlxtop flows`.
 type (
 	flowsJSON struct {
-		Flows []flowJSON `json:"flows"`
+		Flows []flowJSON        `json:"flows"`
+		Alone []failedAloneJSON `json:"failed_without_flow,omitempty"`
 	}
 	flowJSON struct {
 		Name    string       `json:"name"`
@@ -26,6 +27,9 @@ type (
 		Queue     string           `json:"queue"`
 		Ready     model.Opt[int64] `json:"ready,omitzero"`
 		Consumers model.Opt[int64] `json:"consumers,omitzero"`
+
+		DelayedRetry string           `json:"delayed_retry,omitempty"` // all, failed, returned: it holds its own failures back
+		Delayed      model.Opt[int64] `json:"delayed,omitzero"`        // these
 	}
 	bufferJSON struct {
 		Queue      string            `json:"queue"`
@@ -38,6 +42,14 @@ type (
 		RoutingKey model.Opt[string] `json:"routing_key,omitzero"`
 		Targets    []string          `json:"targets"`
 		Reason     string            `json:"reason"`
+
+		Levels   []string         `json:"levels,omitempty"`    // all the queues, when several delay as one; queue is the first of them
+		TTLMax   model.Opt[int64] `json:"ttl_max_ms,omitzero"` // and how long they hold a message at most
+		Exchange string           `json:"exchange,omitempty"`  // messages wait in this exchange, and queue is empty
+	}
+	failedAloneJSON struct {
+		VHost string `json:"vhost"`
+		failedJSON
 	}
 	failedJSON struct {
 		Queue  string           `json:"queue"`
@@ -78,14 +90,23 @@ func flowsOf(t *model.Topology) flowsJSON {
 		worker := queueOf(t, f.Worker.Queue)
 		flow := flowJSON{
 			Name: f.Name, VHost: f.VHost,
-			Worker:  workerJSON{f.Worker.Queue.Name, worker.Ready, worker.Consumers},
+			Worker:  workerJSON{Queue: f.Worker.Queue.Name, Ready: worker.Ready, Consumers: worker.Consumers},
 			Buffers: []bufferJSON{}, Failed: []failedJSON{},
+		}
+		if f.DelayedRetry.Set {
+			flow.Worker.DelayedRetry, flow.Worker.Delayed = f.DelayedRetry.Value, worker.Delayed
 		}
 		for _, b := range f.Buffers {
 			buffer := bufferJSON{
-				Queue: b.Queue.Name, Role: b.Role, Ready: queueOf(t, b.Queue).Ready,
+				Queue: b.Queue.Name, Role: b.Role, Ready: t.Waiting(&b),
 				TTLSource: string(b.TTLSource.Kind), DLX: b.DLX, DLXSource: string(b.DLXSource.Kind), RoutingKey: b.Key,
-				Targets: []string{}, Reason: b.Reason,
+				Targets: []string{}, Reason: b.Reason, Exchange: b.InExchange,
+			}
+			for _, level := range b.Levels {
+				buffer.Levels = append(buffer.Levels, level.Name)
+			}
+			if most, ok := b.MaxTTL.Get(); ok {
+				buffer.TTLMax = model.Some(most.Milliseconds())
 			}
 			if ttl, ok := b.TTL.Get(); ok {
 				buffer.TTL = model.Some(ttl.Milliseconds())
@@ -99,6 +120,9 @@ func flowsOf(t *model.Topology) flowsJSON {
 			flow.Failed = append(flow.Failed, failedJSON{m.Queue.Name, queueOf(t, m.Queue).Ready, m.Reason})
 		}
 		out.Flows = append(out.Flows, flow)
+	}
+	for _, m := range t.FailedWithoutFlow() {
+		out.Alone = append(out.Alone, failedAloneJSON{m.Queue.VHost, failedJSON{m.Queue.Name, queueOf(t, m.Queue).Ready, m.Reason}})
 	}
 	return out
 }
@@ -116,18 +140,23 @@ func flowsTable(t *model.Topology) *grid {
 	g.add("FLOW", "ROLE", "QUEUE", "READY", "CONSUMERS", "AFTER", "LEADS TO")
 	for _, f := range t.Flows() {
 		name := model.Printable(f.Worker.Queue.String())
-		row := func(role string, ref model.QueueRef, after, target string) {
-			q := queueOf(t, ref)
-			g.add(name, role, model.Printable(ref.Name), q.Ready.String(), q.Consumers.String(), after, target)
+		row := func(role, queue string, ready, consumers model.Opt[int64], after, target string) {
+			g.add(name, role, model.Printable(queue), ready.String(), consumers.String(), after, target)
 			name = "" // once
 		}
-		row(string(model.WorkerRole), f.Worker.Queue, "", "")
+		worker := queueOf(t, f.Worker.Queue)
+		row(string(model.WorkerRole), worker.Name, worker.Ready, worker.Consumers, itself(f.DelayedRetry), "")
 		for _, b := range f.Buffers {
-			row(string(b.Role), b.Queue, after(b), leadsTo(b))
+			row(string(b.Role), b.Name(), t.Waiting(&b), queueOf(t, b.Queue).Consumers, after(b), leadsTo(b))
 		}
 		for _, m := range f.Failed {
-			row(string(model.FailedRole), m.Queue, "", "")
+			q := queueOf(t, m.Queue)
+			row(string(model.FailedRole), q.Name, q.Ready, q.Consumers, "", "")
 		}
+	}
+	for _, m := range t.FailedWithoutFlow() {
+		q := queueOf(t, m.Queue)
+		g.add("-", string(model.FailedRole), model.Printable(m.Queue.String()), q.Ready.String(), q.Consumers.String(), "", "")
 	}
 	return g
 }
@@ -135,13 +164,24 @@ func flowsTable(t *model.Topology) *grid {
 // after is how long messages wait in a buffer, and who says so.
 func after(b model.Buffer) string {
 	ttl, ok := b.TTL.Get()
+	most, ranges := b.MaxTTL.Get()
 	switch {
+	case ranges:
+		return fmt.Sprintf("%s…%s (%s)", model.LongDuration(ttl), model.LongDuration(most), model.Printable(b.TTLSource.String()))
 	case ok && b.TTLSource.Kind != "":
 		return fmt.Sprintf("%s (%s)", model.ShortDuration(ttl), model.Printable(b.TTLSource.String()))
 	case ok:
 		return model.ShortDuration(ttl)
 	}
 	return "per message"
+}
+
+// itself tells that a worker holds its own failures back, and who says so.
+func itself(retry model.Setting[string]) string {
+	if !retry.Set {
+		return ""
+	}
+	return "delayed retry of " + model.Printable(retry.String())
 }
 
 func leadsTo(b model.Buffer) string {
