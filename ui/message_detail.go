@@ -1,6 +1,9 @@
 package ui
 
 import (
+	"cmp"
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -213,8 +216,31 @@ func storyLines(s *Styles, m *model.Message, queue model.QueueRef, width int, br
 	return lines
 }
 
-// headerLines are a message's properties and headers.
+// headerLines are a message's properties and headers. When it is in an envelope that holds others, these come first.
 func headerLines(s *Styles, m *model.Message, width int) []string {
+	e, ok := m.Envelope()
+	if !ok || e.Problem != "" || e.Original.Properties == m.Properties && len(e.Original.Headers) == len(m.Headers) {
+		return ownHeaderLines(s, m, width)
+	}
+	lines := envelopeHead(s, &e, width)
+	where := fmt.Sprintf("exchange %s, key %s, failed in %s", model.ExchangeName(e.Original.Exchange), strconv.Quote(e.Original.RoutingKey), cmp.Or(e.Worker, "?"))
+	lines = append(lines, hardWrap(model.Printable(where), width)...)
+	lines = append(lines, ownHeaderLines(s, &e.Original, width)...)
+	return append(append(lines, rawHead(s)...), ownHeaderLines(s, m, width)...)
+}
+
+// envelopeHead stands above what was in an envelope, rawHead above what lies in the queue.
+func envelopeHead(s *Styles, e *model.Envelope, width int) []string {
+	var lines []string
+	for _, l := range wrap("The original: a replay "+model.Printable(e.Does)+".", width) {
+		lines = append(lines, s.Muted.Render(l))
+	}
+	return lines
+}
+
+func rawHead(s *Styles) []string { return []string{"", s.Muted.Render("As it lies in the queue:")} }
+
+func ownHeaderLines(s *Styles, m *model.Message, width int) []string {
 	var lines []string
 	add := func(all []named) {
 		for _, n := range all {
@@ -242,8 +268,24 @@ func headerLines(s *Styles, m *model.Message, width int) []string {
 	return lines
 }
 
-// bodyLines are a message's body, as far as it was kept.
+// bodyLines are a message's body, as far as it was kept. When it is in an envelope, the original body comes first.
 func bodyLines(s *Styles, m *model.Message, width int) []string {
+	e, ok := m.Envelope()
+	switch {
+	case !ok:
+		return ownBodyLines(s, m, width)
+	case e.Problem != "":
+		var lines []string
+		for _, l := range wrap(markWarning+" "+model.Printable(e.Problem), width) {
+			lines = append(lines, s.Warning.Render(l))
+		}
+		return append(lines, ownBodyLines(s, m, width)...)
+	}
+	lines := append(envelopeHead(s, &e, width), ownBodyLines(s, &e.Original, width)...)
+	return append(append(lines, rawHead(s)...), ownBodyLines(s, m, width)...)
+}
+
+func ownBodyLines(s *Styles, m *model.Message, width int) []string {
 	view := m.BodyView()
 	var lines []string
 	for _, l := range view.Lines {
