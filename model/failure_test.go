@@ -160,6 +160,36 @@ func TestFailureOfEachConvention(t *testing.T) {
 			"rejected in mail",
 		},
 		{
+			"none: a dead letter of a plain exchange",
+			Message{
+				Headers: Table{"x-death": []any{}, "x-first-death-reason": "rejected", "x-first-death-queue": "mail", "x-first-death-exchange": ""},
+				Deaths:  []Death{{Queue: "mail", Reason: Rejected, Count: 1, RoutingKeys: []string{"mail"}}},
+			},
+			Failure{"rejected", "in mail", "x-death"},
+			"rejected in mail",
+		},
+		{
+			"quorum delayed retry: given up by the delivery limit",
+			Message{Headers: Table{"x-delivery-count": int64(20)}, Deaths: []Death{{Queue: "mail", Reason: DeliveryLimit, Count: 1}}},
+			Failure{"delivery_limit", "in mail", "x-death"},
+			"delivery_limit in mail",
+		},
+		{
+			"NServiceBus, with inner exceptions in the stack trace",
+			Message{Headers: Table{
+				"NServiceBus.ExceptionInfo.ExceptionType": "System.InvalidOperationException", "NServiceBus.ExceptionInfo.Message": "no gateway\nfor tenant blue",
+				"NServiceBus.ExceptionInfo.StackTrace": "System.InvalidOperationException: no gateway\n ---> System.TimeoutException: smtp\n   at Mail.Send()", "NServiceBus.FailedQ": "mail",
+			}},
+			Failure{"System.InvalidOperationException", "no gateway\nfor tenant blue", "NServiceBus"},
+			"InvalidOperationException: no gateway\nfor tenant blue",
+		},
+		{
+			"EasyNetQ version 6",
+			Message{Body: []byte(easyNetQ6)},
+			Failure{"System.Exception", "no", "EasyNetQ"},
+			"Exception: no",
+		},
+		{
 			"x-death unreadable",
 			Message{Headers: Table{"x-last-death-reason": "delivery_limit", "x-last-death-queue": "mail"}},
 			Failure{"delivery_limit", "in mail", "x-death"},
@@ -188,6 +218,7 @@ func TestNoFailure(t *testing.T) {
 	for _, m := range []Message{
 		{},
 		{Body: []byte(`{"Exception":"none","note":"no envelope"}`)},
+		{Headers: Table{"x-delay": int32(-5000)}}, // as the x-delayed-message plugin hands it on
 		{Body: []byte(`{"actor_name":"send","queue_name":"mail","options":{}}`)},
 		{Headers: Table{"x-error": "", "error": Table{}, "retry_info": "no JSON", "rascal": "text"}},
 	} {
