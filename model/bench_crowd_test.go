@@ -3,18 +3,17 @@ package model
 import (
 	"fmt"
 	"testing"
-	"time"
 )
 
 // crowded are topologies in which each queue can reach a crowd of others: what goes over all of them for each would be slow.
-func crowded() map[string]*Snapshot {
+func crowded(endpoints, services, chained int) map[string]*Snapshot {
 	levels := delayLevels("nsb.v2.delay-level-%02d", "nsb.v2.delay-delivery", 28)
-	for i := range 1000 {
+	for i := range endpoints {
 		levels = append(levels, endpoint(fmt.Sprintf("endpoint-%04d", i)))
 	}
 	topic := []part{exchange("topic", "master"), exchange("topic", "dead")}
 	failed := []part{exchange("fanout", "dead"), queue("graveyard"), bind("dead", "", "graveyard")}
-	for i := range 2500 {
+	for i := range services {
 		name := fmt.Sprintf("service-%04d", i)
 		topic = append(topic,
 			queue(name, consumers(1), dlx("dead")), bind("master", fmt.Sprintf("event.%d.*", i), name),
@@ -23,18 +22,18 @@ func crowded() map[string]*Snapshot {
 		failed = append(failed, queue(name, consumers(1), dlx("dead")))
 	}
 	chain := []part{queue("w", consumers(1))}
-	for i := range 1000 {
+	for i := range chained {
 		chain = append(chain, queue(fmt.Sprintf("chain-%d", i), dlx(""), deadKey(fmt.Sprintf("chain-%d", i+1)), ttl(int64(1000+i))))
 	}
-	chain = append(chain, queue("chain-1000", dlx(""), deadKey("w"), ttl(1)))
+	chain = append(chain, queue(fmt.Sprintf("chain-%d", chained), dlx(""), deadKey("w"), ttl(1)))
 	return map[string]*Snapshot{
-		"1,000 endpoints with 28 delay levels": broker("4.0.5", levels...), "2,500 services whose keys nobody knows": broker("4.0.5", topic...),
-		"2,500 workers with one failed queue": broker("4.0.5", failed...), "1,001 buffers in a chain": broker("4.0.5", chain...),
+		"endpoints with 28 delay levels": broker("4.0.5", levels...), "services whose keys nobody knows": broker("4.0.5", topic...),
+		"workers with one failed queue": broker("4.0.5", failed...), "buffers in a chain": broker("4.0.5", chain...),
 	}
 }
 
 func BenchmarkCrowds(b *testing.B) {
-	for name, s := range crowded() {
+	for name, s := range crowded(1000, 2500, 1000) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -45,11 +44,9 @@ func BenchmarkCrowds(b *testing.B) {
 }
 
 func TestCrowdsAreBounded(t *testing.T) {
-	for name, s := range crowded() {
+	for name, s := range crowded(100, 250, 100) {
 		t.Run(name, func(t *testing.T) {
-			began := time.Now()
 			topology := NewTopology(s)
-			took := time.Since(began)
 			members := 0
 			for i := range topology.Flows() {
 				f := &topology.Flows()[i]
@@ -57,9 +54,6 @@ func TestCrowdsAreBounded(t *testing.T) {
 			}
 			if members > 3*len(s.Queues) {
 				t.Errorf("%d memberships of %d queues", members, len(s.Queues))
-			}
-			if most := 5 * time.Second; took > most { // far above what it takes, far below what the square of it would
-				t.Errorf("took %v", took)
 			}
 		})
 	}
