@@ -54,11 +54,11 @@ func testMain(m *testing.M) int {
 
 // system is the pubsub scenario without its applications: what moves, dlxtop has moved. It is looked at past dlxtop's own code.
 type system struct {
-	t      *testing.T
+	t      testing.TB
 	queues []string
 }
 
-func newSystem(t *testing.T) *system {
+func newSystem(t testing.TB) *system {
 	t.Helper()
 	scenario, err := demo.ScenarioNamed("pubsub")
 	if err != nil {

@@ -21,7 +21,7 @@ const patience = 45 * time.Second
 
 // terminal is the real binary in a real pseudo-terminal, seen through an emulator.
 type terminal struct {
-	t       *testing.T
+	t       testing.TB
 	command *exec.Cmd
 	pty     *os.File
 	streams sync.WaitGroup
@@ -36,7 +36,13 @@ type terminal struct {
 }
 
 // open starts the binary with arguments on a terminal of 120 x 36.
-func open(t *testing.T, args ...string) *terminal {
+func open(t testing.TB, args ...string) *terminal {
+	t.Helper()
+	return openProgram(t, binary, args...)
+}
+
+// openProgram does the same with another build of it.
+func openProgram(t testing.TB, program string, args ...string) *terminal {
 	t.Helper()
 	const width, height = 120, 36
 	screen := &terminal{t: t, emulator: vt.NewEmulator(width, height), cursor: true, ended: make(chan struct{})}
@@ -45,7 +51,7 @@ func open(t *testing.T, args ...string) *terminal {
 		AltScreen:        func(on bool) { screen.alt, screen.entered = on, screen.entered || on },
 		CursorVisibility: func(visible bool) { screen.cursor = visible },
 	})
-	screen.command = exec.Command(binary, args...)
+	screen.command = exec.Command(program, args...)
 	screen.command.Env = append(cleanEnvironment(), "TERM=xterm-256color", "HOME="+t.TempDir())
 	var err error
 	screen.pty, err = pty.StartWithSize(screen.command, &pty.Winsize{Cols: width, Rows: height})
@@ -132,7 +138,7 @@ func (s *terminal) waitUntil(what string, holds func() bool) {
 	s.t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
-	tick := time.NewTicker(30 * time.Millisecond)
+	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !holds() {
 		select {
