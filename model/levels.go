@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -50,7 +51,8 @@ func (r *roles) findLevels() map[QueueRef]*levels {
 		l := &levels{}
 		for at, ok := b.of, true; ok; at, ok = above[at] {
 			l.queues = append(l.queues, at)
-			l.most += r.t.settings[at].TTL.Value
+			ttl := r.t.settings[at].TTL.Value
+			l.most += min(ttl, math.MaxInt64-l.most)
 		}
 		if len(l.queues) < leastLevels {
 			continue

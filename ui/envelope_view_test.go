@@ -22,11 +22,13 @@ func TestEnvelopesAreShownOpened(t *testing.T) {
 		},
 		{
 			"damaged", strings.Replace(envelope, `"BasicProperties":{`, `"BasicProperties":{"Priority":"high",`, 1),
-			[]string{"outer"}, []string{"its body looks like an EasyNetQ envelope", `"Exception": "E: x"`},
+			[]string{"outer"},
+			[]string{"its body looks like an EasyNetQ envelope", `"Exception": "E: x"`},
 		},
 		{
 			"Dramatiq", `{"queue_name":"q","actor_name":"a","args":[],"kwargs":{},"options":{"retries":3},"message_id":"1"}`,
-			[]string{"outer"}, []string{"takes retries out of Dramatiq's options", `"options": {}`, "As it lies in the queue:", `"retries": 3`},
+			[]string{"outer"},
+			[]string{"takes retries out of Dramatiq's options", `"options": {}`, "As it lies in the queue:", `"retries": 3`},
 		},
 		{"none", `{"id":7}`, []string{"outer"}, []string{`"id": 7`}},
 	} {
