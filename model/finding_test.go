@@ -57,6 +57,7 @@ func TestFindings(t *testing.T) {
 		{"a failed queue with a TTL", "3.10.8", []part{queue("w", consumers(1), dlx(""), deadKey("w.failed")), queue("w.failed", ttl(1000))}, []string{"warning failed-queue-forgets w.failed"}},
 		{"a failed queue with the default delivery limit", "4.0.5", []part{queue("w", consumers(1), dlx(""), deadKey("w.failed")), queue("w.failed", ofType(Quorum))}, []string{"info failed-queue-forgets w.failed"}},
 		{"a circle of expiries", "3.10.8", []part{queue("a", dlx(""), deadKey("b"), ttl(1000)), queue("b", dlx(""), deadKey("a"), ttl(1000))}, []string{"error cycle-cut a"}},
+		{"a way into a circle of expiries", "3.10.8", []part{queue("a", dlx(""), deadKey("b"), ttl(1000)), queue("b", dlx(""), deadKey("c"), ttl(1000)), queue("c", dlx(""), deadKey("b"), ttl(1000))}, []string{"error cycle-cut b"}},
 		{"a circle past a worker", "3.10.8", []part{queue("a", dlx(""), deadKey("b"), consumers(1)), queue("b", dlx(""), deadKey("a"), ttl(1000))}, []string{"info rejected-loop a"}},
 		{"nothing wrong", "4.3.6", []part{queue("a", consumers(1)), queue("b")}, nil},
 	}

@@ -1,14 +1,23 @@
 package model
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Findings about the queues that dead letters reach, and about ways that lead in circles.
 
 func findDropHeadTargets(t *Topology, found func(Finding)) {
 	seen := map[QueueRef]bool{}
+	looked := map[*QueueRef]bool{} // queues with the same way out share one list of targets
 	for i := range t.Snapshot.Queues {
 		from := t.Snapshot.Queues[i].QueueRef
-		for _, ref := range t.expiredTargets(from) {
+		targets := t.expiredTargets(from)
+		if len(targets) == 0 || looked[&targets[0]] {
+			continue
+		}
+		looked[&targets[0]] = true
+		for _, ref := range targets {
 			s := t.settings[ref]
 			if seen[ref] || ref == from || !s.Bounded() || s.Overflow.Value != dropHead || !t.queues[ref].noDLX(s) {
 				continue
@@ -91,47 +100,42 @@ func (t *Topology) isFailedQueue(ref QueueRef) bool {
 // findCutCycles finds circles that a message can go round without being rejected: the broker drops it when it would come into a
 // queue for the second time (all versions).
 func findCutCycles(t *Topology, found func(Finding)) {
-	reported := map[QueueRef]bool{}
+	walked := map[QueueRef]int{} // the walk that came by first
 	for i := range t.Snapshot.Queues {
 		start := t.Snapshot.Queues[i].QueueRef
-		if reported[start] || !t.settings[start].TTL.Set {
-			continue
-		}
-		circle := t.expiryCircle(start)
+		circle := t.expiryCircle(start, walked, i+1)
 		if circle == nil {
 			continue
 		}
-		for _, ref := range circle {
-			reported[ref] = true
-		}
+		at := circle[0]
 		found(Finding{
-			Code: "cycle-cut", Level: LevelError, VHost: start.VHost, Queue: start.Name,
-			Message:  fmt.Sprintf("messages that expire in %s are lost after one round: they come back to it by expiry alone, and the broker drops them then", Printable(start.Name)),
+			Code: "cycle-cut", Level: LevelError, VHost: at.VHost, Queue: at.Name,
+			Message:  fmt.Sprintf("messages that expire in %s are lost after one round: they come back to it by expiry alone, and the broker drops them then", Printable(at.Name)),
 			Evidence: "expires through " + list(circle) + " and back, each with a message-ttl, with no rejection in between",
 			Remedy:   "let the circle pass a worker that rejects, or lead it out into a failed queue",
 		})
 	}
 }
 
-// expiryCircle follows what expires in a queue as long as there is only one way and nobody consumes; nil when it does not come
-// back.
-func (t *Topology) expiryCircle(start QueueRef) []QueueRef {
-	circle := []QueueRef{start}
-	seen := map[QueueRef]bool{start: true}
+// expiryCircle follows what expires, from queue to queue, as long as there is only one way and nobody consumes. It returns the
+// circle that this walk closed, if any: each queue is passed by one walk only.
+func (t *Topology) expiryCircle(start QueueRef, walked map[QueueRef]int, walk int) []QueueRef {
+	var path []QueueRef
 	for at := start; ; {
+		if walked[at] == walk {
+			return path[slices.Index(path, at):]
+		}
+		q := t.queues[at]
+		if walked[at] != 0 || !t.settings[at].TTL.Set || q.Consumers.Or(1) > 0 {
+			return nil
+		}
+		walked[at] = walk
+		path = append(path, at)
 		targets := t.expiredTargets(at)
 		if len(targets) != 1 || !t.hops[at][0].Route.Exact {
 			return nil
 		}
 		at = targets[0]
-		if at == start {
-			return circle
-		}
-		if seen[at] || !t.settings[at].TTL.Set || t.queues[at].Consumers.Or(1) > 0 {
-			return nil
-		}
-		seen[at] = true
-		circle = append(circle, at)
 	}
 }
 

@@ -20,10 +20,10 @@ type exchangeRouting struct {
 	chooses   bool   // the exchange picks some of its bindings by a rule of its own: they are the possible set
 	delays    bool   // x-delayed-message: nothing is routed at the moment of the publish
 	internal  bool
-	alternate string                   // alternate exchange, "" for none
-	all       []destination            // every binding, each destination once
-	literal   map[string][]destination // direct, and topic patterns without wildcards: by key
-	patterns  []patternBinding         // topic patterns with wildcards
+	alternate string                      // alternate exchange, "" for none
+	all       []destination               // every binding, each destination once
+	literal   map[string][]destination    // direct, and topic patterns without wildcards: by key
+	patterns  map[string][]patternBinding // topic patterns with wildcards, by their first word; "*" and "#" among them
 	headers   []headersBinding
 }
 
@@ -86,7 +86,7 @@ func unread(s *Snapshot) string {
 }
 
 func newExchangeRouting(x *Exchange) *exchangeRouting {
-	r := &exchangeRouting{kind: x.Type, internal: x.Internal, literal: map[string][]destination{}}
+	r := &exchangeRouting{kind: x.Type, internal: x.Internal, literal: map[string][]destination{}, patterns: map[string][]patternBinding{}}
 	if x.Type == "x-delayed-message" {
 		r.kind, _ = x.Arguments.Text("x-delayed-type")
 		r.delays = true
@@ -111,7 +111,7 @@ func (x *exchangeRouting) bind(b *Binding) {
 		x.literal[b.RoutingKey] = append(x.literal[b.RoutingKey], d)
 	case "topic":
 		if words := topicWords(b.RoutingKey); isTopicPattern(words) {
-			x.patterns = append(x.patterns, patternBinding{words, d})
+			x.patterns[words[0]] = append(x.patterns[words[0]], patternBinding{words, d})
 		} else {
 			x.literal[b.RoutingKey] = append(x.literal[b.RoutingKey], d)
 		}
@@ -164,9 +164,15 @@ func (x *exchangeRouting) matches(m *routed) []destination {
 		found = append(found, x.literal[key]...)
 		if len(x.patterns) > 0 {
 			words := topicWords(key)
-			for _, b := range x.patterns {
-				if topicMatches(b.words, words) {
-					found = append(found, b.destination)
+			first := []string{"#", "*"}
+			if len(words) > 0 {
+				first = append(first, words[0])
+			}
+			for _, word := range first {
+				for _, b := range x.patterns[word] {
+					if topicMatches(b.words, words) {
+						found = append(found, b.destination)
+					}
 				}
 			}
 		}
