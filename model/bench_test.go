@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -33,4 +34,18 @@ func BenchmarkTopologyOf10kQueues(b *testing.B) {
 	}
 	b.ReportMetric(float64(len(s.Queues)), "queues")
 	b.ReportMetric(float64(len(s.Bindings)), "bindings")
+}
+
+// The next poll of the same broker: only counts changed.
+func BenchmarkNextPollOf10kQueues(b *testing.B) {
+	t := NewTopology(large())
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		s := *t.Snapshot
+		s.Queues = slices.Clone(s.Queues)
+		s.Queues[0].Ready = Some(s.Queues[0].Ready.Or(0) + 1)
+		b.StartTimer()
+		t = t.Next(&s)
+	}
 }

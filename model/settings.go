@@ -55,6 +55,15 @@ type Settings struct {
 // drop-head is what a queue without an overflow setting does (all versions).
 const dropHead = "drop-head"
 
+func findSettings(s *Snapshot, b Behaviour) map[QueueRef]Settings {
+	policies := indexPolicies(s.Policies)
+	settings := make(map[QueueRef]Settings, len(s.Queues))
+	for i := range s.Queues {
+		settings[s.Queues[i].QueueRef] = settingsOf(&s.Queues[i], policies, b)
+	}
+	return settings
+}
+
 // settingsOf merges the arguments of a queue with its policies. The rules (measured on 3.10.8, 4.0.5 and 4.3.6):
 // dead-letter exchange, key and strategy: the argument wins; TTL, expiry and lengths: the lower wins; delivery limit: the
 // lower wins, from 4.0 the higher when one is negative; overflow: the argument wins on classic, the policy on quorum queues.

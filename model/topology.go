@@ -22,29 +22,39 @@ type Topology struct {
 }
 
 // NewTopology works a snapshot out. The snapshot must not change afterwards.
-func NewTopology(s *Snapshot) *Topology {
-	t := &Topology{
+func NewTopology(s *Snapshot) *Topology { return (*Topology)(nil).Next(s) }
+
+// Next works the next poll of the same broker out. What depends on parts that did not change is taken over: most polls change
+// counts only. The snapshot must not change afterwards; t may be nil.
+func (t *Topology) Next(s *Snapshot) *Topology {
+	next := &Topology{
 		Snapshot:  s,
 		Behaviour: BehaviourOf(s.Overview.Version),
 		queues:    make(map[QueueRef]*Queue, len(s.Queues)),
-		settings:  make(map[QueueRef]Settings, len(s.Queues)),
-		routings:  newRoutings(s),
+		exchanges: make(map[ExchangeRef]*Exchange, len(s.Exchanges)),
 	}
-	t.exchanges = make(map[ExchangeRef]*Exchange, len(s.Exchanges))
-	for i := range s.Exchanges {
-		t.exchanges[s.Exchanges[i].ExchangeRef] = &s.Exchanges[i]
-	}
-	policies := indexPolicies(s.Policies)
 	for i := range s.Queues {
-		q := &s.Queues[i]
-		t.queues[q.QueueRef] = q
-		t.settings[q.QueueRef] = settingsOf(q, policies, t.Behaviour)
+		next.queues[s.Queues[i].QueueRef] = &s.Queues[i]
 	}
-	t.hops = t.findHops()
-	t.flows, t.failedAlone = findFlows(t)
-	t.flowsOf = indexFlows(t.flows)
-	t.findings = findFindings(t)
-	return t
+	for i := range s.Exchanges {
+		next.exchanges[s.Exchanges[i].ExchangeRef] = &s.Exchanges[i]
+	}
+	same := t != nil && sameStructure(t.Snapshot, s)
+	if same {
+		next.settings, next.routings, next.hops = t.settings, t.routings, t.hops
+	} else {
+		next.settings = findSettings(s, next.Behaviour)
+		next.routings = newRoutings(s)
+		next.hops = next.findHops()
+	}
+	if same && sameConsumers(t.Snapshot, s) {
+		next.flows, next.failedAlone, next.flowsOf = t.flows, t.failedAlone, t.flowsOf
+	} else {
+		next.flows, next.failedAlone = findFlows(next)
+		next.flowsOf = indexFlows(next.flows)
+	}
+	next.findings = findFindings(next)
+	return next
 }
 
 // Queue finds a queue.

@@ -28,7 +28,7 @@ type poller struct {
 	next     time.Time
 	paused   bool
 
-	last     *model.Snapshot // of the last success
+	last     *model.Topology // of the last success
 	recent   recent
 	readAt   time.Time // when that arrived
 	err      error     // of the last poll
@@ -39,7 +39,6 @@ type poller struct {
 // polledMsg is the answer to a poll, with everything worked out.
 type polledMsg struct {
 	request  request
-	snapshot *model.Snapshot
 	recent   recent
 	topology topologyMsg
 	err      error
@@ -60,11 +59,11 @@ func (p *poller) read(e *env) tea.Cmd {
 		if err != nil {
 			return polledMsg{request: id, err: err}
 		}
-		topology := model.NewTopology(snapshot)
+		topology := before.Next(snapshot)
 		if before != nil {
-			recent = recent.after(model.MovesBetween(before, snapshot), snapshot.TakenAt.Sub(before.TakenAt))
+			recent = recent.after(model.MovesBetween(before.Snapshot, snapshot), snapshot.TakenAt.Sub(before.Snapshot.TakenAt))
 		}
-		return polledMsg{request: id, snapshot: snapshot, recent: recent, topology: topologyMsg{
+		return polledMsg{request: id, recent: recent, topology: topologyMsg{
 			topology: topology,
 			moves:    recent.steady(),
 			flows:    topology.Flows(),
@@ -90,7 +89,7 @@ func (p *poller) answered(msg polledMsg, e *env) (ok bool, wait tea.Cmd) {
 		pause = min(retryFirst<<min(p.failures-1, 4), retryMost)
 	} else {
 		p.err, p.failures = nil, 0
-		p.last, p.recent, p.readAt = msg.snapshot, msg.recent, now
+		p.last, p.recent, p.readAt = msg.topology.topology, msg.recent, now
 	}
 	return msg.err == nil, p.wait(pause, e)
 }

@@ -1,0 +1,60 @@
+package model
+
+import (
+	"maps"
+	"slices"
+)
+
+// sameStructure reports whether two polls saw the same queues, exchanges, bindings and policies, whatever is in the queues: then
+// settings, routing and hops are the same too. A broker that lists the same in another order counts as changed.
+func sameStructure(a, b *Snapshot) bool {
+	return a.Overview.Version == b.Overview.Version &&
+		(a.Exchanges == nil) == (b.Exchanges == nil) && (a.Bindings == nil) == (b.Bindings == nil) &&
+		slices.EqualFunc(a.Queues, b.Queues, func(x, y Queue) bool {
+			return x.QueueRef == y.QueueRef && x.Type == y.Type && x.Durable == y.Durable && x.AutoDelete == y.AutoDelete &&
+				x.Exclusive == y.Exclusive && x.Policy == y.Policy && x.OperatorPolicy == y.OperatorPolicy &&
+				sameTable(x.Arguments, y.Arguments) && sameTable(x.PolicyDefinition, y.PolicyDefinition)
+		}) &&
+		slices.EqualFunc(a.Exchanges, b.Exchanges, func(x, y Exchange) bool {
+			return x.ExchangeRef == y.ExchangeRef && x.Type == y.Type && x.Internal == y.Internal && x.Policy == y.Policy &&
+				sameTable(x.Arguments, y.Arguments) && sameTable(x.PolicyDefinition, y.PolicyDefinition)
+		}) &&
+		slices.EqualFunc(a.Bindings, b.Bindings, func(x, y Binding) bool {
+			return x.VHost == y.VHost && x.Source == y.Source && x.Destination == y.Destination && x.ToExchange == y.ToExchange &&
+				x.RoutingKey == y.RoutingKey && sameTable(x.Arguments, y.Arguments)
+		}) &&
+		slices.EqualFunc(a.Policies, b.Policies, func(x, y Policy) bool {
+			return x.VHost == y.VHost && x.Name == y.Name && x.Operator == y.Operator && x.Pattern == y.Pattern && x.ApplyTo == y.ApplyTo &&
+				x.Priority == y.Priority && sameTable(x.Definition, y.Definition)
+		})
+}
+
+// sameConsumers reports whether the queues of two polls with the same structure have as many consumers as before: roles and
+// their reasons depend on them.
+func sameConsumers(a, b *Snapshot) bool {
+	return slices.EqualFunc(a.Queues, b.Queues, func(x, y Queue) bool { return x.Consumers == y.Consumers })
+}
+
+// sameTable compares tables as the management API writes them. An unknown one (nil) is not an empty one.
+func sameTable(a, b Table) bool {
+	return (a == nil) == (b == nil) && maps.EqualFunc(a, b, sameJSON)
+}
+
+func sameJSON(a, b any) bool {
+	switch a := a.(type) {
+	case Table:
+		b, ok := b.(Table)
+		return ok && sameTable(a, b)
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, sameJSON)
+	case []byte:
+		b, ok := b.([]byte)
+		return ok && slices.Equal(a, b)
+	}
+	switch b.(type) {
+	case Table, []any, []byte:
+		return false
+	}
+	return a == b
+}
