@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"time"
@@ -40,7 +39,7 @@ var scenes = []scene{
 	{"flow", 120, 36, []step{{"ucenter@user", "/worker-queue" + enter + enter}, {"buffer-queue", ""}}},
 	{"messages", 120, 36, []step{{"ucenter@user", "/ucenter@user" + enter + "f"}, {"TimeoutError", enter}, {"published", ""}}},
 	{"replay", 120, 36, []step{{"ucenter@user", "/ucenter@user" + enter + "f"}, {"TimeoutError", "r"}, {"reaches", ""}}},
-	{"findings", 120, 36, []step{{"ucenter@user", "4"}, {"rejects-lost", ""}}},
+	{"findings", 120, 36, []step{{"ucenter@user", "4"}, {"set a dead-letter-exchange", ""}}},
 	{"queues", 120, 36, []step{{"ucenter@user", "2"}, {"ucenter@user@retry", ""}}},
 	{"flows-80x24", 80, 24, []step{{"ucenter@user", ""}}},
 	{"messages-80x24", 80, 24, []step{{"ucenter@user", "/ucenter@user" + enter + "f"}, {"TimeoutError", ""}}},
@@ -112,18 +111,4 @@ func (s scene) play(ctx context.Context, node *demo.Node) (string, error) {
 	case <-ctx.Done():
 	}
 	return t.screen(), ctx.Err()
-}
-
-func picture(ctx context.Context, screen, file string) error {
-	source := filepath.Join(os.TempDir(), fmt.Sprintf("dlxtop-picture-%d.ansi", os.Getpid()))
-	if err := os.WriteFile(source, []byte(screen), 0o600); err != nil {
-		return err
-	}
-	defer os.Remove(source)
-	freeze := exec.CommandContext(ctx, "go", "tool", "-modfile=tools/go.mod", "freeze", source,
-		"--language", "ansi", "--font.size", "14", "--padding", "16", "--window=false", "--output", file)
-	if out, err := freeze.CombinedOutput(); err != nil {
-		return fmt.Errorf("freeze: %w: %s", err, out)
-	}
-	return nil
 }
