@@ -16,11 +16,13 @@ type (
 	findingJSON struct {
 		Code     string      `json:"code"`
 		Level    model.Level `json:"level"`
+		VHost    string      `json:"vhost"`
 		Queue    string      `json:"queue,omitempty"`
 		Exchange string      `json:"exchange,omitempty"`
 		Message  string      `json:"message"`
 		Evidence string      `json:"evidence"`
 		Remedy   string      `json:"remedy"`
+		Page     string      `json:"page"`
 	}
 )
 
@@ -64,7 +66,7 @@ func (p *Program) findingsCommand(flags *connectionFlags) *cobra.Command {
 func findingsOf(findings []model.Finding) findingsJSON {
 	out := findingsJSON{Findings: []findingJSON{}}
 	for _, f := range findings {
-		out.Findings = append(out.Findings, findingJSON{f.Code, f.Level, f.Queue, f.Exchange, f.Message, f.Evidence, f.Remedy})
+		out.Findings = append(out.Findings, findingJSON{f.Code, f.Level, f.VHost, f.Queue, f.Exchange, f.Message, f.Evidence, f.Remedy, f.Page()})
 	}
 	return out
 }
@@ -79,8 +81,8 @@ func (p *Program) listFindings(findings []model.Finding) error {
 		if f.Queue == "" {
 			place = "exchange " + model.QueueRef{VHost: f.VHost, Name: model.ExchangeName(f.Exchange)}.String()
 		}
-		_, err := fmt.Fprintf(p.Out, "%-7s  %s  (%s)\n         %s\n         evidence: %s\n         remedy:   %s\n", f.Level,
-			model.Printable(place), f.Code, model.Printable(f.Message), model.Printable(f.Evidence), model.Printable(f.Remedy))
+		_, err := fmt.Fprintf(p.Out, "%-7s  %s  (%s)\n         %s\n         evidence: %s\n         remedy:   %s\n         more:     %s\n", f.Level,
+			model.Printable(place), f.Code, model.Printable(f.Message), model.Printable(f.Evidence), model.Printable(f.Remedy), f.Page())
 		if err != nil {
 			return err
 		}

@@ -78,11 +78,13 @@ type (
 		Findings []struct {
 			Code     string  `json:"code"`
 			Level    string  `json:"level"`
+			VHost    string  `json:"vhost"`
 			Queue    string  `json:"queue"`
 			Exchange string  `json:"exchange"`
 			Message  string  `json:"message"`
 			Evidence *string `json:"evidence"`
 			Remedy   string  `json:"remedy"`
+			Page     string  `json:"page"`
 		} `json:"findings"`
 	}
 )

@@ -75,6 +75,9 @@ func (s *session) peek(ctx context.Context, t *model.Topology, ref model.QueueRe
 			s.program.say("message %d: its x-death cannot be read in full: %s", m.Position, model.Printable(m.DeathsError))
 		}
 	}
+	for _, f := range t.FindingsIn(ref, peeked.Messages, peeked.TakenAt) {
+		s.program.say("%s: %s; %s", f.Level, f.Message, f.Remedy)
+	}
 	return peeked, nil
 }
 

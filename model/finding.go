@@ -27,7 +27,11 @@ type Finding struct {
 	Remedy   string // what to do
 }
 
-// checks find what is wrong, one kind each. To add a finding, write a check beside its kin (findings_*.go), list it here, and test it on a broker that misbehaves as it says.
+// Page is where the finding is described, in the project's folder.
+func (f Finding) Page() string { return "docs/findings/" + f.Code + ".md" }
+
+// checks find what is wrong, one kind each. To add a finding, write a check beside its kin (findings_*.go), list it here, test it on a broker that misbehaves as it says, and give
+// it a page (Finding.Page).
 var checks = []func(*Topology, func(Finding)){
 	findMissingDLX,
 	findUnroutableDeadLetters,
@@ -56,6 +60,11 @@ func findFindings(t *Topology) []Finding {
 	for _, check := range checks {
 		check(t, func(f Finding) { findings = append(findings, f) })
 	}
+	return SortFindings(findings)
+}
+
+// SortFindings sorts findings by level, then code, then place.
+func SortFindings(findings []Finding) []Finding {
 	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(a.Level.rank(), b.Level.rank()), cmp.Compare(a.Code, b.Code),

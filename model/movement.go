@@ -8,8 +8,10 @@ import "time"
 type Movement struct {
 	In    Opt[float64] // messages that arrived, per second
 	Out   Opt[float64] // messages that left, per second: expired, taken, or dropped
+	Dead  Opt[float64] // messages that left without a consumer having taken them, per second: expired or dropped
 	Came  Opt[int64]   // messages that arrived between the polls
 	Went  Opt[int64]   // messages that left between the polls
+	Gone  Opt[int64]   // of those that left, how many no consumer has taken
 	Depth int64        // change of ready + unacknowledged messages between the polls
 }
 
@@ -57,7 +59,9 @@ func movement(before, after *Queue, took time.Duration) (Movement, bool) {
 	// came or went through a dead-letter exchange. The smaller of the two explanations is what must have happened.
 	came := max(published, m.Depth+removed, 0)
 	went := came - m.Depth
-	m.Came, m.Went = Some(came), Some(went)
+	gone := max(went-removed, 0)
+	m.Came, m.Went, m.Gone = Some(came), Some(went), Some(gone)
+	m.Dead = Some(float64(gone) / took.Seconds())
 	m.In, m.Out = Some(float64(came)/took.Seconds()), Some(float64(went)/took.Seconds())
 	return m, true
 }

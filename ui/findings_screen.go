@@ -129,7 +129,7 @@ func (f findingsScreen) detail(width int) []string {
 		return f.list.aimless("finding", width)
 	}
 	lines := []string{partition(s, model.Printable(r.Code)+"  "+r.where(), f.list.table.position(), width)}
-	for _, p := range []struct{ name, text string }{{"what", r.Message}, {"evidence", r.Evidence}, {"remedy", r.Remedy}} {
+	for _, p := range []struct{ name, text string }{{"what", r.Message}, {"evidence", r.Evidence}, {"remedy", r.Remedy}, {"more", r.Page()}} {
 		for i, line := range wrap(model.Printable(p.text), width-16) {
 			name := ""
 			if i == 0 {

@@ -28,10 +28,11 @@ type messagesScreen struct {
 
 	limit   int
 	asked   bool
-	peek    request        // the look in flight; 0: none
-	refused model.PeekPlan // the plan that was refused, when the last one was
-	failed  error          // of the last look
-	peeked  model.Peeked   // of the last look that worked
+	peek    request         // the look in flight; 0: none
+	refused model.PeekPlan  // the plan that was refused, when the last one was
+	failed  error           // of the last look
+	peeked  model.Peeked    // of the last look that worked
+	found   []model.Finding // what only these messages tell
 	rows    []*messageRow
 	taken   int       // messages that actions took out of the queue since
 	settled time.Time // when the last action ended
@@ -51,6 +52,7 @@ type messagesScreen struct {
 type peekedMsg struct {
 	request request
 	peeked  model.Peeked
+	found   []model.Finding
 	rows    []*messageRow
 	err     error
 }
@@ -122,10 +124,11 @@ func (s messagesScreen) look(insist bool) (screen, tea.Cmd) {
 		return s, nil
 	}
 	s.peek = s.env.newRequest()
-	id, broker, queue := s.peek, s.env.broker, s.queue
+	id, broker, queue, topology := s.peek, s.env.broker, s.queue, s.topology
 	return s, s.env.command(plan.Timeout+peekGrace, func(ctx context.Context) tea.Msg {
 		peeked, err := broker.Peek(ctx, plan)
-		return peekedMsg{request: id, peeked: peeked, rows: messageRows(peeked.Messages, queue), err: err}
+		found := topology.FindingsIn(queue, peeked.Messages, peeked.TakenAt)
+		return peekedMsg{request: id, peeked: peeked, found: found, rows: messageRows(peeked.Messages, queue), err: err}
 	})
 }
 
@@ -135,7 +138,7 @@ func (s messagesScreen) looked(msg peekedMsg) (screen, tea.Cmd) {
 	if msg.err != nil {
 		return s, nil
 	}
-	s.peeked, s.rows, s.unclear, s.taken = msg.peeked, msg.rows, "", 0
+	s.peeked, s.found, s.rows, s.unclear, s.taken = msg.peeked, msg.found, msg.rows, "", 0
 	var cmd tea.Cmd
 	s.filter, cmd = s.filter.apply(s.env, s.rows)
 	s.table.match = s.filter.match()

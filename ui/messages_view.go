@@ -220,6 +220,10 @@ func (s messagesScreen) troubles() []span {
 	if s.peeked.Stopped != "" {
 		say(toneText, "%s not all was read: %s", markInfo, model.Printable(s.peeked.Stopped))
 	}
+	for _, f := range s.found {
+		mark := levelMark(f.Level)
+		say(map[string]tone{markError: toneDanger, markWarning: toneWarning}[mark], "%s %s", mark, f.Message)
+	}
 	if s.filter.err != nil {
 		say(toneWarning, "%s %s", markWarning, model.Printable(s.filter.err.Error()))
 	}

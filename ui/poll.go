@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -63,11 +64,12 @@ func (p *poller) read(e *env) tea.Cmd {
 		if before != nil {
 			recent = recent.after(model.MovesBetween(before.Snapshot, snapshot), snapshot.TakenAt.Sub(before.Snapshot.TakenAt))
 		}
+		moves := recent.steady()
 		return polledMsg{request: id, recent: recent, topology: topologyMsg{
 			topology: topology,
-			moves:    recent.steady(),
+			moves:    moves,
 			flows:    topology.Flows(),
-			findings: topology.Findings(),
+			findings: model.SortFindings(slices.Concat(topology.Findings(), topology.LosingNow(moves, recent.span()))),
 		}}
 	})
 }

@@ -1,8 +1,10 @@
 package ui
 
-import "dlxtop/model"
+import (
+	"strconv"
 
-import "strconv"
+	"dlxtop/model"
+)
 
 // perSecond writes a rate: "38.2/s", "1,204/s".
 func perSecond(rate float64) string {

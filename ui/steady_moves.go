@@ -40,20 +40,30 @@ func (r recent) steady() model.Moves {
 	last := r[len(r)-1].moves
 	moves := make(model.Moves, len(last))
 	for ref, m := range last {
-		var came, went int64
+		var came, went, gone int64
 		var took time.Duration
 		for i := range r {
 			past, ok := r[i].moves[ref]
 			if !ok {
 				continue
 			}
-			came, went = came+past.Came.Or(0), went+past.Went.Or(0)
+			came, went, gone = came+past.Came.Or(0), went+past.Went.Or(0), gone+past.Gone.Or(0)
 			took += r[i].took
 		}
 		if m.Came.Known() && took > 0 {
 			m.In, m.Out = model.Some(float64(came)/took.Seconds()), model.Some(float64(went)/took.Seconds())
+			m.Dead = model.Some(float64(gone) / took.Seconds())
 		}
 		moves[ref] = m
 	}
 	return moves
+}
+
+// span is over how long the movements are remembered.
+func (r recent) span() time.Duration {
+	var span time.Duration
+	for i := range r {
+		span += r[i].took
+	}
+	return span
 }
