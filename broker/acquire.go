@@ -295,6 +295,14 @@ func (s *source) release() error {
 	if s.holding.IsClosed() {
 		return s.reason(amqp.ErrClosed)
 	}
+	wait := s.plan.Type == model.Quorum && s.held() > 0
+	var others int64
+	if wait {
+		var err error
+		if others, err = s.ready(); err != nil {
+			wait = false // the queue is gone
+		}
+	}
 	if s.plan.Release == model.ReleaseNack && s.plan.Method != model.PeekStream {
 		if err := s.holding.Nack(0, true, true); err != nil { // 0 is all
 			return s.reason(err)
@@ -303,18 +311,21 @@ func (s *source) release() error {
 	if err := s.holding.Close(); err != nil {
 		return err
 	}
-	s.awaitReturn()
+	if wait {
+		s.awaitReturn(others + int64(s.held()))
+	}
 	return nil
 }
 
-// awaitReturn waits until a quorum queue shows what it got back: it takes a moment, and a look at once would find nothing. Consumers
-// may take the messages meanwhile, so it does not wait long.
-func (s *source) awaitReturn() {
-	if s.plan.Type != model.Quorum {
-		return
+// awaitReturn waits until a quorum queue shows what it got back: it takes a moment, and a look at once would find nothing. It does not
+// wait long, because consumers may take the messages meanwhile.
+func (s *source) awaitReturn(want int64) {
+	limit := comeback
+	if s.plan.Priority != 0 {
+		limit /= 5
 	}
-	for held, began := int64(s.held()), time.Now(); time.Since(began) < comeback; time.Sleep(2 * time.Millisecond) {
-		if ready, err := s.ready(); err != nil || ready >= held {
+	for began := time.Now(); time.Since(began) < limit; time.Sleep(2 * time.Millisecond) {
+		if ready, err := s.ready(); err != nil || ready >= want {
 			return
 		}
 	}

@@ -166,7 +166,7 @@ func (c *Client) dial(ctx context.Context, vhost, name string) (*amqp.Connection
 	// The handshake knows no context.
 	stop := context.AfterFunc(ctx, func() {
 		if w := made.Load(); w != nil {
-			_ = w.Close()
+			w.cut()
 		}
 	})
 	connection, err := amqp.DialConfig(c.url, config)
@@ -176,7 +176,7 @@ func (c *Client) dial(ctx context.Context, vhost, name string) (*amqp.Connection
 	}
 	if err != nil {
 		if w != nil {
-			_ = w.Close()
+			w.cut()
 		}
 		e := caller.Err()
 		if deadline, ok := caller.Deadline(); ok && !time.Now().Before(deadline) {

@@ -23,9 +23,16 @@ import (
 // no more than its unknown ones are in both.
 func wantNothingLost(t *testing.T, a *app, from, to model.QueueRef, n int, account model.Account) {
 	t.Helper()
-	a.until(func() error { // what the broken connections held is back
-		if there := a.ready(from) + a.ready(to); there < n {
+	before := -1
+	a.until(func() error { // what the broken connections held is back, and what they had sent is in
+		there := a.ready(from) + a.ready(to)
+		if there < n {
 			return errors.New("messages are missing")
+		}
+		if there != before {
+			before = there
+			time.Sleep(300 * time.Millisecond)
+			return errors.New("messages still come")
 		}
 		return nil
 	})

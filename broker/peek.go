@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -45,14 +48,7 @@ func (c *Client) Peek(ctx context.Context, plan model.PeekPlan) (model.Peeked, e
 	}
 	peeked.Stopped = look.stopped
 	// Only now, when nothing is held any more, is there time to look closer.
-	peeked.Messages = make([]model.Message, 0, len(look.taken))
-	for i := range look.taken {
-		m := messageOf(&look.taken[i])
-		m.Position = i + 1
-		cut(&m, plan.KeepBody)
-		look.taken[i] = amqp.Delivery{}
-		peeked.Messages = append(peeked.Messages, m)
-	}
+	peeked.Messages = look.messages()
 	switch {
 	case ctx.Err() != nil:
 		return peeked, fmt.Errorf("peek %s: %w", name, ctx.Err())
@@ -113,6 +109,32 @@ func (l *look) keep(d *amqp.Delivery) {
 	}
 	l.bytes += int64(len(d.Body))
 	l.taken = append(l.taken, *d)
+}
+
+// messages are what was taken, as the model knows it. All processors work on it, now that the broker does not need them.
+func (l *look) messages() []model.Message {
+	messages := make([]model.Message, len(l.taken))
+	const share = 256 // at a time
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), (len(l.taken)+share-1)/share) {
+		workers.Go(func() {
+			for {
+				end := int(next.Add(share))
+				for i := end - share; i < min(end, len(messages)); i++ {
+					messages[i] = messageOf(&l.taken[i])
+					messages[i].Position = i + 1
+					cut(&messages[i], l.plan.KeepBody)
+				}
+				if end >= len(messages) {
+					return
+				}
+			}
+		})
+	}
+	workers.Wait()
+	l.taken = nil
+	return messages
 }
 
 func (l *look) full() {

@@ -78,7 +78,7 @@ func openWindow(ctx context.Context, c *Client, vhost string, l *ledger, moved f
 		}
 	}
 	if err != nil {
-		_ = wire.Close()
+		wire.cut()
 		return nil, err
 	}
 	w.channel.NotifyReturn(w.returns)
@@ -303,7 +303,7 @@ func (w *window) touch() { w.activity.Store(time.Now().UnixNano()) }
 // abort ends the connection at once, whatever it waits for; what is under way becomes uncertain.
 func (w *window) abort(why error) {
 	w.die(why)
-	_ = w.wire.Close()
+	w.wire.cut()
 }
 
 // die notes that nothing more can be published, and why: nil is what the broker said when it closed the channel. The first reason counts.
@@ -345,6 +345,6 @@ func (w *window) finish() error {
 	if !w.connection.IsClosed() {
 		_ = w.connection.CloseDeadline(time.Now().Add(closeLimit))
 	}
-	_ = w.wire.Close()
+	w.wire.cut()
 	return w.why()
 }

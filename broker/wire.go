@@ -1,23 +1,44 @@
 package broker
 
 import (
+	"bufio"
 	"net"
 	"sync"
+	"time"
 )
 
-// wire is a network connection that remembers how the other side began, which tells what it is when it is no RabbitMQ.
+const (
+	readAhead   = 64 << 10  // bytes that are read at once
+	writeBehind = 256 << 10 // bytes that may wait to be written
+)
+
+// wire is a network connection that reads and writes many frames at once: amqp091-go writes each message by itself and reads 4 KiB at a
+// time, which keeps both sides busy with packets. What is written goes out at once when the line is free, else together with what
+// comes meanwhile. It remembers how the other side began, which tells what it is when it is no RabbitMQ.
 type wire struct {
 	net.Conn
+	reader *bufio.Reader
 
-	mu    sync.Mutex
+	mu      sync.Mutex
+	changed *sync.Cond // of what follows
+	waiting []byte     // to be written
+	closing bool
+	failed  error // of a write
+	written chan struct{}
+
 	first []byte // the first bytes that were read, at most 8
 	err   error  // of the last read
 }
 
-func newWire(conn net.Conn) *wire { return &wire{Conn: conn} }
+func newWire(conn net.Conn) *wire {
+	w := &wire{Conn: conn, reader: bufio.NewReaderSize(conn, readAhead), written: make(chan struct{})}
+	w.changed = sync.NewCond(&w.mu)
+	go w.write()
+	return w
+}
 
 func (w *wire) Read(p []byte) (int, error) {
-	n, err := w.Conn.Read(p)
+	n, err := w.reader.Read(p)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if missing := 8 - len(w.first); missing > 0 {
@@ -25,6 +46,73 @@ func (w *wire) Read(p []byte) (int, error) {
 	}
 	w.err = err
 	return n, err
+}
+
+// Write takes bytes to be written. An error is that of an earlier write.
+func (w *wire) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.waiting) > writeBehind && w.failed == nil && !w.closing {
+		w.changed.Wait()
+	}
+	switch {
+	case w.failed != nil:
+		return 0, w.failed
+	case w.closing:
+		return 0, net.ErrClosed
+	}
+	w.waiting = append(w.waiting, p...)
+	w.changed.Broadcast()
+	return len(p), nil
+}
+
+// write writes what waits, until the wire is closed.
+func (w *wire) write() {
+	defer close(w.written)
+	var spare []byte
+	for {
+		w.mu.Lock()
+		for len(w.waiting) == 0 && !w.closing {
+			w.changed.Wait()
+		}
+		batch := w.waiting
+		w.waiting = spare[:0]
+		w.changed.Broadcast()
+		w.mu.Unlock()
+		if len(batch) == 0 {
+			return
+		}
+		_, err := w.Conn.Write(batch)
+		if err != nil {
+			w.mu.Lock()
+			w.failed = err
+			w.changed.Broadcast()
+			w.mu.Unlock()
+			return
+		}
+		spare = batch
+	}
+}
+
+// Close writes what still waits, briefly, and closes.
+func (w *wire) Close() error {
+	w.end()
+	_ = w.SetWriteDeadline(time.Now().Add(closeLimit))
+	<-w.written
+	return w.Conn.Close()
+}
+
+// cut closes at once.
+func (w *wire) cut() {
+	w.end()
+	_ = w.Conn.Close()
+}
+
+func (w *wire) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closing = true
+	w.changed.Broadcast()
 }
 
 // began returns the first bytes that came, and the error of the last read.

@@ -1,0 +1,196 @@
+package broker_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/demo"
+	"dlxtop/model"
+)
+
+// The benchmarks compare, side by side on the same queues in the same run, with what people use otherwise. Run them with
+//
+//	go test -bench . -benchtime 1x -run '^$' ./broker
+
+const benchMessages = 20_000
+
+// fill makes a queue with 20,000 messages of 1 KiB.
+func fill(a *app, suffix string, kind model.QueueType) *model.Queue {
+	a.Helper()
+	ref := a.queue(suffix, kind)
+	messages := numbered(benchMessages)
+	for i := range messages {
+		messages[i].Body = make([]byte, 1024)
+		copy(messages[i].Body, messages[i].MessageId)
+	}
+	a.publish(ref, messages...)
+	q := described(ref, kind)
+	q.Ready, q.ReadyBytes = model.Some[int64](benchMessages), model.Some[int64](benchMessages*1024)
+	return q
+}
+
+// speed runs something that handles all messages and tells how many a second.
+func speed(what func()) float64 {
+	began := time.Now()
+	what()
+	return benchMessages / time.Since(began).Seconds()
+}
+
+func BenchmarkPeek(b *testing.B) {
+	for _, kind := range kinds {
+		b.Run(string(kind), func(b *testing.B) {
+			for range b.N {
+				a, c := newApp(b), client(b)
+				q := fill(a, "q", kind)
+				plan := planPeek(q, model.PeekWant{Limit: benchMessages})
+				peek(b, c, planPeek(q, model.PeekWant{Limit: 1})) // connects
+				ours := speed(func() {
+					if n := len(peek(b, c, plan).Messages); n != benchMessages {
+						b.Fatalf("%d messages", n)
+					}
+				})
+				a.await(q.QueueRef, benchMessages)
+				gets := speed(func() { getLoop(a, q.QueueRef) })
+				a.await(q.QueueRef, benchMessages)
+				web := speed(func() { getByAPI(b, node, q.QueueRef) })
+				b.ReportMetric(ours, "peek-msg/s")
+				b.ReportMetric(gets, "get-msg/s")
+				b.ReportMetric(web, "http-msg/s")
+				b.ReportMetric(ours/gets, "x-get")
+				b.ReportMetric(ours/web, "x-http")
+				b.ReportMetric(0, "ns/op")
+				a.deleteQueue(q.Name)
+			}
+		})
+	}
+}
+
+// getLoop looks at all messages one by one, as many tools do.
+func getLoop(a *app, ref model.QueueRef) {
+	a.Helper()
+	channel := a.open()
+	for n := 0; ; n++ {
+		_, ok, err := channel.Get(ref.Name, false)
+		if err != nil {
+			a.Fatal(err)
+		}
+		if !ok {
+			if n != benchMessages {
+				a.Fatalf("%d messages", n)
+			}
+			break
+		}
+	}
+	if err := channel.Close(); err != nil {
+		a.Fatal(err)
+	}
+}
+
+// getByAPI looks at all messages with the management API, as the web UI does.
+func getByAPI(t testing.TB, n *demo.Node, ref model.QueueRef) {
+	t.Helper()
+	body := fmt.Sprintf(`{"count":%d,"ackmode":"ack_requeue_true","encoding":"auto"}`, benchMessages)
+	response, err := http.Post(n.API()+"/api/queues/%2F/"+url.PathEscape(ref.Name)+"/get", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var messages []struct{ Payload string }
+	if err := json.NewDecoder(response.Body).Decode(&messages); err != nil || len(messages) != benchMessages {
+		t.Fatalf("%d messages: %v", len(messages), err)
+	}
+}
+
+func BenchmarkReplay(b *testing.B) {
+	n, err := demo.Start(b.Context(), demo.Options{Plugins: []string{"rabbitmq_shovel", "rabbitmq_shovel_management"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer n.Stop()
+	for _, kind := range kinds {
+		b.Run(string(kind), func(b *testing.B) {
+			for range b.N {
+				a, c := newAppOn(b, n), clientOf(b, n)
+				from, to := fill(a, "failed", kind), described(a.queue("worker", kind), kind)
+				plan := replayTo(b, from, to, model.Selection{})
+				plan.Planned = benchMessages
+				ours := speed(func() {
+					if account := execute(b, c, plan); account.Moved != benchMessages {
+						b.Fatalf("%+v", account)
+					}
+				})
+				a.await(to.QueueRef, benchMessages)
+				back := speed(func() { shovel(a, n, to.QueueRef, from.QueueRef) })
+				b.ReportMetric(ours, "replay-msg/s")
+				b.ReportMetric(back, "shovel-msg/s")
+				b.ReportMetric(ours/back, "x-shovel")
+				b.ReportMetric(0, "ns/op")
+				a.deleteQueue(from.Name)
+				a.deleteQueue(to.Name)
+			}
+		})
+	}
+}
+
+// shovel moves everything with a dynamic shovel that waits for confirms, as the web UI's "move messages" does.
+func shovel(a *app, n *demo.Node, from, to model.QueueRef) {
+	a.Helper()
+	address := fmt.Sprintf("%s?heartbeat=30", strings.TrimSuffix(n.AMQP(), "/"))
+	value := map[string]any{"value": map[string]any{
+		"src-protocol": "amqp091", "src-uri": address, "src-queue": from.Name, "src-delete-after": "queue-length", "src-prefetch-count": 1000,
+		"dest-protocol": "amqp091", "dest-uri": address, "dest-queue": to.Name, "ack-mode": "on-confirm", "dest-add-forward-headers": false,
+	}}
+	body, err := json.Marshal(value)
+	if err != nil {
+		a.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(a.Context(), http.MethodPut, n.API()+"/api/parameters/shovel/%2F/bench", strings.NewReader(string(body)))
+	if err != nil {
+		a.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		a.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode >= 300 {
+		a.Fatal(response.Status)
+	}
+	a.await(to, benchMessages)
+}
+
+// BenchmarkActAtDepth acts on one message behind 90,000 others.
+func BenchmarkActAtDepth(b *testing.B) {
+	for _, kind := range kinds {
+		b.Run(string(kind), func(b *testing.B) {
+			for range b.N {
+				a, c := newApp(b), client(b)
+				from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+				const depth = 90_000
+				messages := make([]amqp.Publishing, depth+1)
+				for i := range messages {
+					messages[i] = amqp.Publishing{MessageId: fmt.Sprint(i), DeliveryMode: 2, Body: make([]byte, 1024)}
+				}
+				a.publish(from.QueueRef, messages...)
+				plan := replayTo(b, from, to, model.Selection{MessageID: fmt.Sprint(depth)})
+				plan.Planned = 1
+				account := execute(b, c, plan)
+				if account.Moved != 1 {
+					b.Fatalf("%+v", account)
+				}
+				a.await(from.QueueRef, depth)
+				b.ReportMetric(account.Elapsed.Seconds(), "s")
+				b.ReportMetric(0, "ns/op")
+				a.deleteQueue(from.Name)
+				a.deleteQueue(to.Name)
+			}
+		})
+	}
+}
