@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
 )
@@ -234,12 +235,8 @@ func (q queuesScreen) detail(width int) []string {
 		}
 	}
 	lines := []string{partition(s, r.name, q.list.table.position(), width), "   " + model.Printable(r.traits()), "   " + model.Printable(ttl+", "+dlx)}
-	if targets := deadLetterTargets(r.topo, r.QueueRef); len(targets) > 0 {
-		names := make([]string, len(targets))
-		for i, ref := range targets {
-			names[i] = model.Printable(ref.Name)
-		}
-		lines = append(lines, "   "+s.Muted.Render("reaches ")+strings.Join(names, ", "))
+	for _, way := range exitLines(s, r.topo.Exits(r.QueueRef)) {
+		lines = append(lines, ansi.Truncate(way, width, "…"))
 	}
 	for _, f := range q.latest.findings {
 		if f.Level != model.LevelInfo && f.VHost == r.VHost && f.Queue == r.Name {

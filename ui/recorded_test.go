@@ -41,7 +41,7 @@ type trait func(*model.Queue)
 func queue(name string, traits ...trait) told {
 	return func(s *model.Snapshot) {
 		q := model.Queue{
-			QueueRef: ref(name), Type: model.Classic, Durable: true, Arguments: model.Table{}, State: "running",
+			QueueRef: ref(name), Type: model.Classic, Durable: true, Arguments: model.Table{}, PolicyDefinition: model.Table{}, State: "running",
 			Ready: model.Some[int64](0), Unacked: model.Some[int64](0), Consumers: model.Some[int64](0),
 			Published: model.Some[int64](0), Acked: model.Some[int64](0), CountedAt: s.TakenAt,
 		}

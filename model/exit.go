@@ -1,0 +1,99 @@
+package model
+
+import "fmt"
+
+// Exit is a way out of a queue with what becomes of the messages that take it: every reason for which messages can leave, also
+// those that lead nowhere.
+type Exit struct {
+	Hop
+	Fate Fate
+	Why  string // in words: how they arrive, or why they do not
+}
+
+// Fate is what becomes of messages on a way out of a queue.
+type Fate string
+
+// The fates.
+const (
+	Arrives Fate = "arrives" // in every queue of the route, or, when that is not exact, in some of them
+	Lost    Fate = "lost"    // dropped without a word
+	Held    Fate = "held"    // a quorum queue keeps it until a queue takes it (at-least-once)
+	Cut     Fate = "cut"     // it comes back by expiry alone, and the broker drops it then (all versions)
+	Endless Fate = "endless" // it comes back after a rejection, as often as it is rejected: no broker ends that
+	Retried Fate = "retried" // it waits in its own queue and is delivered again (delayed retry, 4.3 and later)
+	Unclear Fate = "unclear" // the exchanges or bindings could not be read
+)
+
+// DelayedRetry is the reason for which a quorum queue holds back a returned message (4.3 and later). Such a message does not
+// leave its queue, and gets no death.
+const DelayedRetry Reason = "delayed_retry"
+
+// Exits are all ways out of a queue, in the order expired, rejected, maxlen, delivery_limit, delayed_retry.
+func (t *Topology) Exits(ref QueueRef) []Exit {
+	q, ok := t.queues[ref]
+	if !ok || q.Type == Stream {
+		return nil
+	}
+	s := t.settings[ref]
+	var exits []Exit
+	for _, hop := range t.hops[ref] {
+		fate, why := t.fate(q, s, hop)
+		exits = append(exits, Exit{hop, fate, why})
+	}
+	if len(exits) == 0 {
+		for _, reason := range t.reasons(ref) {
+			exit := Exit{Hop{From: ref, Reason: reason, Route: Route{Exact: true}}, Lost, "there is no dead-letter exchange"}
+			if !q.noDLX(s) {
+				exit.Fate, exit.Why, exit.Route = Unclear, "the queue's policy is not known yet", Route{Unread: true}
+			}
+			exits = append(exits, exit)
+		}
+	}
+	if s.DelayedRetry.Set && s.DelayedRetry.Value != "disabled" {
+		exits = append(exits, Exit{
+			Hop{From: ref, Reason: DelayedRetry, Route: Route{Queues: []QueueRef{ref}, Exact: true}},
+			Retried, "delayed-retry-type " + s.DelayedRetry.String() + ": it waits here and is delivered again",
+		})
+	}
+	return exits
+}
+
+func (t *Topology) fate(q *Queue, s Settings, hop Hop) (Fate, string) {
+	held := q.Type == Quorum && s.Strategy.Value == "at-least-once" && s.Overflow.Value == "reject-publish"
+	switch route := hop.Route; {
+	case route.Unread:
+		return Unclear, route.Why
+	case route.MissingExchange != "" && held, len(route.Queues) == 0 && held:
+		return Held, "no queue takes it, and dead-letter-strategy at-least-once keeps it until one does"
+	case route.MissingExchange != "":
+		return Lost, fmt.Sprintf("the exchange %s does not exist", route.MissingExchange)
+	case len(route.Queues) == 0:
+		return Lost, fmt.Sprintf("%s leads to no queue for it", ExchangeName(hop.Exchange))
+	case t.comesBack(hop) && hop.Reason == Rejected:
+		return Endless, "it comes back when it expires behind, as often as it is rejected"
+	case t.comesBack(hop):
+		return Cut, "it would come back by expiry alone, and is dropped then"
+	case !route.Exact:
+		return Arrives, route.Why
+	}
+	return Arrives, ""
+}
+
+// comesBack reports whether all that takes a hop comes back to its queue: there is one way only, and each queue on it lets its
+// messages expire, with no consumer in between.
+func (t *Topology) comesBack(hop Hop) bool {
+	seen := map[QueueRef]bool{}
+	for at := hop.Route; at.Exact && len(at.Queues) == 1; {
+		ref := at.Queues[0]
+		if ref == hop.From {
+			return true
+		}
+		next, ok := t.hop(ref, Expired)
+		if !ok || seen[ref] || !t.settings[ref].TTL.Set || t.queues[ref].Consumers.Or(1) > 0 {
+			return false
+		}
+		seen[ref] = true
+		at = next.Route
+	}
+	return false
+}
