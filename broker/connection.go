@@ -39,6 +39,8 @@ type Client struct {
 	tls     *tls.Config
 	timeout time.Duration
 
+	patience patience // of replays
+
 	mu       sync.Mutex
 	links    map[string]*link       // by vhost
 	returned map[model.QueueRef]int // how many messages were last given back to a quorum queue: see source.extend
@@ -66,7 +68,7 @@ func New(o Options) (*Client, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
 	}
-	return &Client{url: o.URL, uri: uri, tls: o.TLS, timeout: o.Timeout, links: map[string]*link{}, returned: map[model.QueueRef]int{}}, nil
+	return &Client{url: o.URL, uri: uri, tls: o.TLS, timeout: o.Timeout, patience: defaultPatience, links: map[string]*link{}, returned: map[model.QueueRef]int{}}, nil
 }
 
 // User is the user that the client connects as.

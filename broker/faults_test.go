@@ -124,8 +124,9 @@ type cable struct {
 	listener net.Listener
 	mu       sync.Mutex
 	conns    []net.Conn
-	bytes    atomic.Int64 // that went to the node
-	limit    int64        // cuts itself when so many have; 0 is never
+	bytes    atomic.Int64  // that went to the node
+	limit    int64         // cuts itself when so many have; 0 is never
+	stall    chan struct{} // when not nil: it is not cut, but a connection that sent so much carries no more until this is closed
 }
 
 func newCable(t *testing.T, limit int64) (*cable, string) {
@@ -155,23 +156,30 @@ func newCable(t *testing.T, limit int64) (*cable, string) {
 			c.conns = append(c.conns, near, far)
 			c.mu.Unlock()
 			go func() { _, _ = io.Copy(near, far); near.Close() }()
-			go func() { _, _ = io.Copy(far, &counted{near, c}); far.Close() }()
+			go func() { _, _ = io.Copy(far, &counted{Conn: near, cable: c}); far.Close() }()
 		}
 	}()
 	u.Host = listener.Addr().String()
 	return c, u.String()
 }
 
-// counted counts what it reads, and cuts the cable at its limit.
+// counted counts what it reads, and cuts the cable at its limit, or stalls when it has read so much itself.
 type counted struct {
 	net.Conn
 	cable *cable
+	bytes int64
 }
 
 func (r *counted) Read(p []byte) (int, error) {
 	n, err := r.Conn.Read(p)
-	if total := r.cable.bytes.Add(int64(n)); r.cable.limit > 0 && total > r.cable.limit {
-		r.cable.cut()
+	r.bytes += int64(n)
+	total := r.cable.bytes.Add(int64(n))
+	switch c := r.cable; {
+	case c.limit == 0:
+	case c.stall == nil && total > c.limit:
+		c.cut()
+	case c.stall != nil && r.bytes > c.limit:
+		<-c.stall
 	}
 	return n, err
 }
@@ -209,6 +217,49 @@ func TestCableCutWhileReplaying(t *testing.T) {
 			wantNothingLost(t, a, from.QueueRef, to.QueueRef, n, account)
 			c.Close()
 			awaitGoroutines(t, before+1) // the cable's own
+		}
+	})
+}
+
+// A broker that stops reading from the publishing connection, as it does in an alarm, must not hang a replay for ever.
+func TestStalledReplayEnds(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		for _, cancelled := range []bool{false, true} {
+			a := newApp(t)
+			from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+			const n = 3000
+			messages := numbered(n)
+			for i := range messages {
+				messages[i].Body = append(messages[i].Body, make([]byte, 20_000)...) // beyond what the sockets hold
+			}
+			a.publish(from.QueueRef, messages...)
+			cable, address := newCable(t, 10_000_000)
+			cable.stall = make(chan struct{})
+			c, err := broker.New(broker.Options{URL: address})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			if cancelled {
+				c.SetPatience(time.Minute, time.Minute, 300*time.Millisecond)
+				time.AfterFunc(time.Second, cancel)
+			} else {
+				c.SetPatience(300*time.Millisecond, time.Minute, time.Minute)
+			}
+			account, err := c.Execute(ctx, replayTo(t, from, to, model.Selection{}), nil)
+			cancel()
+			if err != nil {
+				t.Error(err)
+			}
+			t.Logf("moved %d, unknown %d: %s", account.Moved, account.Unknown, account.Stopped)
+			if account.Stopped == "" {
+				t.Errorf("it does not say that it was stopped: %+v", account)
+			}
+			close(cable.stall)
+			wantNothingLost(t, a, from.QueueRef, to.QueueRef, n, account)
+			a.deleteQueue(from.Name)
+			a.deleteQueue(to.Name)
+			c.Close()
 		}
 	})
 }

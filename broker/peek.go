@@ -149,9 +149,12 @@ func (c *Client) giveBack(s *source) error {
 		c.mu.Lock()
 		expected := c.returned[s.plan.Queue]
 		c.mu.Unlock()
-		ctx, cancel := context.WithTimeout(context.Background(), s.plan.Timeout)
+		ctx, cancel := context.WithTimeout(context.Background(), settling)
 		err = s.extend(ctx, expected)
 		cancel()
+		if errors.Is(err, errNothingComes) {
+			err = nil
+		}
 	}
 	if quorum {
 		c.mu.Lock()

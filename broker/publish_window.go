@@ -12,12 +12,17 @@ import (
 	"dlxtop/model"
 )
 
-const (
-	windowSize   = 1000             // publishes under way: what keeps a broker busy, and what is uncertain after a lost connection
-	confirmLimit = 30 * time.Second // without any confirm, although some are due
-	blockedLimit = 60 * time.Second // for an alarm of the broker to pass
-	cancelLimit  = 10 * time.Second // for the confirms under way, after the user cancelled
-)
+// windowSize is how many publishes are under way: what keeps a broker busy, and what is uncertain after a lost connection.
+const windowSize = 1000
+
+// patience is how long a window waits.
+type patience struct {
+	confirm time.Duration // for any confirm, while some are due
+	alarm   time.Duration // for an alarm of the broker to pass
+	cancel  time.Duration // for the confirms under way, after the user cancelled
+}
+
+var defaultPatience = patience{confirm: 30 * time.Second, alarm: time.Minute, cancel: 10 * time.Second}
 
 // window publishes messages on a connection of its own, as a broker in alarm stops reading from connections that publish, and
 // settles each when the broker has confirmed, refused or returned it.
@@ -25,6 +30,7 @@ type window struct {
 	connection *amqp.Connection
 	wire       *wire
 	channel    *amqp.Channel
+	patience   patience
 	ledger     *ledger
 	moved      func(*flight) // gets what was confirmed and not returned; called in the order of publishing
 
@@ -64,7 +70,7 @@ func openWindow(ctx context.Context, c *Client, vhost string, l *ledger, moved f
 		return nil, err
 	}
 	w := &window{
-		connection: connection, wire: wire, ledger: l, moved: moved,
+		connection: connection, wire: wire, patience: c.patience, ledger: l, moved: moved,
 		slots: make(chan struct{}, windowSize), sent: make(chan *flight, windowSize),
 		returns: make(chan amqp.Return, windowSize), // amqp091-go drops what nobody takes for 5 s
 		closed:  make(chan *amqp.Error, 1),
@@ -284,15 +290,19 @@ func (w *window) watch(ctx context.Context) {
 			w.mu.Lock()
 			waiting := len(w.flying) > 0
 			w.mu.Unlock()
+			grace := w.patience.cancel
+			if alarm != "" {
+				grace /= 5 // what the broker does not read, it does not confirm
+			}
 			since := now.Sub(time.Unix(0, w.activity.Load()))
 			switch {
 			case !waiting:
-			case !cancelledAt.IsZero() && now.Sub(cancelledAt) > cancelLimit:
-				w.abort(fmt.Errorf("the broker did not confirm within %s after the end was asked for", model.ShortDuration(cancelLimit)))
-			case alarm != "" && now.Sub(blockedAt) > blockedLimit:
-				w.abort(fmt.Errorf("the broker blocks publishers (%s) for more than %s", alarm, model.ShortDuration(blockedLimit)))
-			case alarm == "" && since > confirmLimit:
-				w.abort(fmt.Errorf("the broker confirmed nothing for %s", model.ShortDuration(confirmLimit)))
+			case !cancelledAt.IsZero() && now.Sub(cancelledAt) > grace:
+				w.abort(fmt.Errorf("the broker did not confirm within %s after the end was asked for", model.ShortDuration(grace)))
+			case alarm != "" && now.Sub(blockedAt) > w.patience.alarm:
+				w.abort(fmt.Errorf("the broker blocks publishers (%s) for more than %s", alarm, model.ShortDuration(w.patience.alarm)))
+			case alarm == "" && since > w.patience.confirm:
+				w.abort(fmt.Errorf("the broker confirmed nothing for %s", model.ShortDuration(w.patience.confirm)))
 			}
 		}
 	}

@@ -1,0 +1,8 @@
+package broker
+
+import "time"
+
+// SetPatience shortens how long replays wait for confirms, alarms, and the end after a cancel.
+func (c *Client) SetPatience(confirm, alarm, cancel time.Duration) {
+	c.patience = patience{confirm, alarm, cancel}
+}
