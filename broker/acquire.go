@@ -230,21 +230,6 @@ func (s *source) get(ctx context.Context, n int, each func(*amqp.Delivery)) (tak
 	return taken, nil
 }
 
-// extend takes what a quorum queue got back before and holds in front of its other messages. It puts what it gets back behind the
-// earlier ones (3.10.8, 4.0.5, 4.3.6): taking only a part of these would change the order. expected is how many they probably are,
-// 0 when that is not known.
-func (s *source) extend(ctx context.Context, expected int) error {
-	for n := 1; s.again && s.taken != expected && s.pages < maxConsumers && ctx.Err() == nil; n = min(2*n, model.MaxPage) {
-		if expected > s.taken {
-			n = min(expected-s.taken, model.MaxPage)
-		}
-		if taken, err := s.page(ctx, n, func(*amqp.Delivery) {}); err != nil || taken < n {
-			return err
-		}
-	}
-	return nil
-}
-
 // held is how many messages are neither acknowledged nor given back.
 func (s *source) held() int { return s.taken - int(s.acknowledged.Load()) }
 
@@ -284,51 +269,6 @@ func (s *source) flush() error {
 		return err
 	}
 	return s.sync()
-}
-
-// release gives back everything that is held, as the plan says, and closes. It depends on no context: whatever ended the work, the
-// messages go back.
-func (s *source) release() error {
-	defer s.probe.Close()
-	s.calls.Lock()
-	defer s.calls.Unlock()
-	if s.holding.IsClosed() {
-		return s.reason(amqp.ErrClosed)
-	}
-	wait := s.plan.Type == model.Quorum && s.held() > 0
-	var others int64
-	if wait {
-		var err error
-		if others, err = s.ready(); err != nil {
-			wait = false // the queue is gone
-		}
-	}
-	if s.plan.Release == model.ReleaseNack && s.plan.Method != model.PeekStream {
-		if err := s.holding.Nack(0, true, true); err != nil { // 0 is all
-			return s.reason(err)
-		}
-	}
-	if err := s.holding.Close(); err != nil {
-		return err
-	}
-	if wait {
-		s.awaitReturn(others + int64(s.held()))
-	}
-	return nil
-}
-
-// awaitReturn waits until a quorum queue shows what it got back: it takes a moment, and a look at once would find nothing. It does not
-// wait long, because consumers may take the messages meanwhile.
-func (s *source) awaitReturn(want int64) {
-	limit := comeback
-	if s.plan.Priority != 0 {
-		limit /= 5
-	}
-	for began := time.Now(); time.Since(began) < limit; time.Sleep(2 * time.Millisecond) {
-		if ready, err := s.ready(); err != nil || ready >= want {
-			return
-		}
-	}
 }
 
 // reason is why the holding channel was closed, when amqp091-go only says that it is.

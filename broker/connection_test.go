@@ -38,6 +38,7 @@ func TestNewRefusesABadURLWithoutThePassword(t *testing.T) {
 }
 
 func TestConnectErrors(t *testing.T) {
+	t.Parallel()
 	amqp, err := url.Parse(node.AMQP())
 	if err != nil {
 		t.Fatal(err)

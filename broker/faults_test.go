@@ -62,48 +62,66 @@ func wantNothingLost(t *testing.T, a *app, from, to model.QueueRef, n int, accou
 }
 
 func TestBrokerHaltedWhileReplaying(t *testing.T) {
+	t.Parallel()
 	n, err := demo.Start(t.Context(), demo.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer n.Stop()
-	before := runtime.NumGoroutine()
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a := newAppOn(t, n)
-		c := clientOf(t, n)
-		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
-		const total = 20000
-		a.publish(from.QueueRef, numbered(total)...)
-		plan := replayTo(t, from, to, model.Selection{})
+	a, c := newAppOn(t, n), clientOf(t, n)
+	const total = 20000
+	type replay struct {
+		from, to *model.Queue
+		moving   chan struct{} // closed when the first messages are moved
+		account  model.Account
+		err      error
+	}
+	var replays []*replay
+	for _, kind := range kinds {
+		r := &replay{described(a.queue("failed."+string(kind), kind), kind), described(a.queue("worker."+string(kind), kind), kind), make(chan struct{}), model.Account{}, nil}
+		a.publish(r.from.QueueRef, numbered(total)...)
+		replays = append(replays, r)
+	}
+	var running sync.WaitGroup
+	for _, r := range replays {
+		plan := replayTo(t, r.from, r.to, model.Selection{})
 		plan.Planned = total
+		plan.Rate = 10_000 // so that neither is done before the other has begun
 		var once sync.Once
-		halted := make(chan error, 1)
-		account, err := c.Execute(t.Context(), plan, func(account model.Account) {
-			if account.Moved > 0 {
-				once.Do(func() { go func() { halted <- n.Halt() }() })
-			}
+		running.Go(func() {
+			r.account, r.err = c.Execute(t.Context(), plan, func(account model.Account) {
+				if account.Moved > 0 {
+					once.Do(func() { close(r.moving) })
+				}
+			})
 		})
-		if err != nil {
-			t.Fatal(err)
+	}
+	for _, r := range replays {
+		<-r.moving
+	}
+	if err := n.Halt(); err != nil {
+		t.Fatal(err)
+	}
+	running.Wait()
+	if err := n.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a = newAppOn(t, n)
+	for _, r := range replays {
+		if r.err != nil {
+			t.Error(r.err)
 		}
-		if err := <-halted; err != nil {
-			t.Fatal(err)
+		if r.account.Moved < total && r.account.Stopped == "" {
+			t.Errorf("it does not say that it was stopped: %+v", r.account)
 		}
-		if account.Moved < total && account.Stopped == "" {
-			t.Errorf("it does not say that it was stopped: %+v", account)
-		}
-		t.Logf("moved %d, unknown %d: %s", account.Moved, account.Unknown, account.Stopped)
-		if err := n.Resume(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		wantNothingLost(t, newAppOn(t, n), from.QueueRef, to.QueueRef, total, account)
+		t.Logf("moved %d, unknown %d: %s", r.account.Moved, r.account.Unknown, r.account.Stopped)
+		wantNothingLost(t, a, r.from.QueueRef, r.to.QueueRef, total, r.account)
 		// The client comes back by itself.
-		newAppOn(t, n).publish(from.QueueRef, numbered(3)...)
-		if got := peek(t, c, planPeek(from, model.PeekWant{})); len(got.Messages) != 3 {
+		a.publish(r.from.QueueRef, numbered(3)...)
+		if got := peek(t, c, planPeek(r.from, model.PeekWant{})); len(got.Messages) != 3 {
 			t.Errorf("%d messages after the restart", len(got.Messages))
 		}
-	})
-	awaitGoroutines(t, before)
+	}
 }
 
 // awaitGoroutines waits until no more goroutines run than before.
@@ -223,6 +241,7 @@ func TestCableCutWhileReplaying(t *testing.T) {
 
 // A broker that stops reading from the publishing connection, as it does in an alarm, must not hang a replay for ever.
 func TestStalledReplayEnds(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		for _, cancelled := range []bool{false, true} {
 			a := newApp(t)

@@ -140,29 +140,3 @@ func (l *look) messages() []model.Message {
 func (l *look) full() {
 	l.stopped = fmt.Sprintf("%sB are held", model.Size(l.plan.MaxBytes))
 }
-
-// giveBack gives back what a source holds, in its order, whatever ended the work with it.
-func (c *Client) giveBack(s *source) error {
-	quorum := s.plan.Type == model.Quorum
-	var err error
-	if quorum && s.held() > 0 && !s.holding.IsClosed() {
-		c.mu.Lock()
-		expected := c.returned[s.plan.Queue]
-		c.mu.Unlock()
-		ctx, cancel := context.WithTimeout(context.Background(), settling)
-		err = s.extend(ctx, expected)
-		cancel()
-		if errors.Is(err, errNothingComes) {
-			err = nil
-		}
-	}
-	if quorum {
-		c.mu.Lock()
-		c.returned[s.plan.Queue] = s.held()
-		c.mu.Unlock()
-	}
-	if e := s.release(); e != nil && err == nil {
-		err = queueError("give the messages back to", s.plan.Queue, e)
-	}
-	return err
-}

@@ -15,15 +15,6 @@ import (
 // windowSize is how many publishes are under way: what keeps a broker busy, and what is uncertain after a lost connection.
 const windowSize = 1000
 
-// patience is how long a window waits.
-type patience struct {
-	confirm time.Duration // for any confirm, while some are due
-	alarm   time.Duration // for an alarm of the broker to pass
-	cancel  time.Duration // for the confirms under way, after the user cancelled
-}
-
-var defaultPatience = patience{confirm: 30 * time.Second, alarm: time.Minute, cancel: 10 * time.Second}
-
 // window publishes messages on a connection of its own, as a broker in alarm stops reading from connections that publish, and
 // settles each when the broker has confirmed, refused or returned it.
 type window struct {
@@ -255,55 +246,6 @@ func (w *window) match(r *amqp.Return) {
 	for _, f := range w.flying {
 		if f.returned == "" {
 			f.returned = "the broker returned a message that could not be told from this one"
-		}
-	}
-}
-
-// watch ends what would hang: publishing without confirms, a broker in alarm, a cancelled execution. It runs until the window is
-// over.
-func (w *window) watch(ctx context.Context) {
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	var blockedAt, cancelledAt time.Time
-	var alarm string
-	blocked := w.blocked
-	for {
-		select {
-		case <-w.over:
-			return
-		case b, ok := <-blocked:
-			switch {
-			case !ok:
-				blocked = nil
-			case b.Active:
-				alarm, blockedAt = model.Printable(b.Reason), time.Now()
-				w.ledger.wait("the broker blocks publishers: " + alarm)
-			default:
-				alarm, blockedAt = "", time.Time{}
-				w.touch()
-				w.ledger.wait("")
-			}
-		case now := <-ticker.C:
-			if ctx.Err() != nil && cancelledAt.IsZero() {
-				cancelledAt = now
-			}
-			w.mu.Lock()
-			waiting := len(w.flying) > 0
-			w.mu.Unlock()
-			grace := w.patience.cancel
-			if alarm != "" {
-				grace /= 5 // what the broker does not read, it does not confirm
-			}
-			since := now.Sub(time.Unix(0, w.activity.Load()))
-			switch {
-			case !waiting:
-			case !cancelledAt.IsZero() && now.Sub(cancelledAt) > grace:
-				w.abort(fmt.Errorf("the broker did not confirm within %s after the end was asked for", model.ShortDuration(grace)))
-			case alarm != "" && now.Sub(blockedAt) > w.patience.alarm:
-				w.abort(fmt.Errorf("the broker blocks publishers (%s) for more than %s", alarm, model.ShortDuration(w.patience.alarm)))
-			case alarm == "" && since > w.patience.confirm:
-				w.abort(fmt.Errorf("the broker confirmed nothing for %s", model.ShortDuration(w.patience.confirm)))
-			}
 		}
 	}
 }
