@@ -85,7 +85,7 @@ func newMessageTable(e *env) table[messageID, *messageRow] {
 	return newTable(
 		e, rowID, byPosition,
 		column[*messageRow]{
-			title: "#", width: 5, right: true,
+			title: "#", width: 6, right: true,
 			cell:    func(r *messageRow) field { return field{model.Count(int64(r.message.Position)), s.Muted} },
 			compare: byPosition,
 		},
