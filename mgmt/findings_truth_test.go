@@ -538,3 +538,46 @@ func TestFindingBlockedHead(t *testing.T) {
 		t.Errorf("nothing is before the last one: %+v", found)
 	}
 }
+
+// received is a message as a look would have it, as far as these findings go.
+func received(d amqp.Delivery) model.Message {
+	headers := model.Table{}
+	for key, v := range d.Headers {
+		headers[key] = v
+	}
+	return model.Message{Position: 1, Headers: headers}
+}
+
+func TestFindingNearDeliveryLimit(t *testing.T) {
+	s := newStage(t)
+	s.queue("a", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int64(3)})
+	s.publish("a", nil)
+	ref := model.QueueRef{VHost: s.vhost, Name: "a"}
+	topology := model.NewTopology(pollUntil(t, s.poll, "the queue is known", func(snapshot *model.Snapshot) bool { return find(t, snapshot, "a").Consumers.Known() }))
+	for round := range 4 {
+		d := s.take("a")
+		found := topology.FindingsIn(ref, []model.Message{received(d)}, time.Now())
+		if near := round >= 1; near != (len(found) == 1) {
+			t.Errorf("after %d returns of 3: %+v", round, found)
+		}
+		s.must(d.Reject(true))
+	}
+	s.awaitDepth("a", 0) // one more, and it was lost
+}
+
+func TestFindingCopies(t *testing.T) {
+	s := newStage(t)
+	s.queue("a", nil)
+	s.queue("b", nil)
+	s.publish("a", amqp.Table{"CC": []any{"b"}})
+	s.publish("a", nil)
+	s.awaitDepth("b", 1) // the copy
+	ref := model.QueueRef{VHost: s.vhost, Name: "a"}
+	topology := model.NewTopology(poll(t, s.poll))
+	if found := topology.FindingsIn(ref, []model.Message{received(s.take("a"))}, time.Now()); len(found) != 1 || found[0].Code != "copies" {
+		t.Errorf("a message with CC: %+v", found)
+	}
+	if found := topology.FindingsIn(ref, []model.Message{received(s.take("a"))}, time.Now()); len(found) != 0 {
+		t.Errorf("a message without: %+v", found)
+	}
+}

@@ -73,6 +73,7 @@ type world struct {
 	random    *rand.Rand
 	channel   *amqp.Channel
 	exchanges []string
+	open      []string // those that a client may publish to
 	kinds     map[string]string
 	queues    []string
 }
@@ -159,7 +160,11 @@ func (w *world) declare() {
 			}
 		}
 		w.kinds[x] = kind
-		w.must(w.channel.ExchangeDeclare(x, kind, true, false, false, false, args))
+		internal := w.random.IntN(8) == 0 // it takes dead letters, and what other exchanges send on
+		if !internal {
+			w.open = append(w.open, x)
+		}
+		w.must(w.channel.ExchangeDeclare(x, kind, true, false, internal, false, args))
 	}
 	for _, q := range w.queues {
 		args := amqp.Table{}
@@ -227,7 +232,7 @@ func (w *world) compare(connection *amqp.Connection, client *mgmt.Client) (cases
 
 	trials := map[string]trial{}
 	for i := range 20 {
-		tr := trial{id: fmt.Sprintf("p%d", i), exchange: w.pick(append(slices.Clone(w.exchanges), "")), keys: []string{w.keyTo()}, headers: w.headers()}
+		tr := trial{id: fmt.Sprintf("p%d", i), exchange: w.pick(append(slices.Clone(w.open), "")), keys: []string{w.keyTo()}, headers: w.headers()}
 		if w.random.IntN(4) == 0 {
 			tr.headers["CC"] = []any{w.keyTo()}
 			tr.keys = append(tr.keys, tr.headers["CC"].([]any)[0].(string))
