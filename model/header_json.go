@@ -16,11 +16,11 @@ type typedJSON struct {
 
 // headersJSON is a table as JSON has it. Texts, booleans, nothing, 64-bit integers, floats with a fraction, arrays and
 // tables are plain: read again, they have the AMQP type that they had. Every other value is typed, because AMQP
-// distinguishes what JSON does not.
+// distinguishes what JSON does not. Names are texts as textJSON writes them.
 func headersJSON(t Table) map[string]any {
 	out := make(map[string]any, len(t))
 	for key, v := range t {
-		out[key] = headerJSON(v)
+		out[textJSON(key)] = headerJSON(v)
 	}
 	return out
 }
@@ -43,7 +43,7 @@ func headerJSON(v any) any {
 	case float64:
 		return float64JSON(v)
 	case float32:
-		return typedJSON{"float32", finite(float64(v), 32)}
+		return typedJSON{"float32", float32JSON(v)}
 	case int8:
 		return typedJSON{"int8", v}
 	case uint8:
@@ -58,6 +58,8 @@ func headerJSON(v any) any {
 		return typedJSON{"uint32", v}
 	case uint64:
 		return typedJSON{"uint64", v}
+	case int:
+		return int64(v) // as it would be published
 	case []any:
 		list := make([]any, len(v))
 		for i := range v {
@@ -75,19 +77,33 @@ func headerJSON(v any) any {
 
 // float64JSON keeps a float plain when its JSON shows that it is one.
 func float64JSON(v float64) any {
-	if v == math.Trunc(v) || math.IsNaN(v) { // infinities are whole numbers too
-		return typedJSON{"float64", finite(v, 64)}
+	switch {
+	case math.IsNaN(v) && math.Float64bits(v) != math.Float64bits(math.NaN()):
+		return typedJSON{"float64", nanPrefix + strconv.FormatUint(math.Float64bits(v), 16)}
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return typedJSON{"float64", strconv.FormatFloat(v, 'g', -1, 64)}
+	case v == 0 && math.Signbit(v):
+		return typedJSON{"float64", "-0"}
+	case v == math.Trunc(v):
+		return typedJSON{"float64", v}
 	}
 	return v
 }
 
-// finite is a number, or the text "NaN", "+Inf" or "-Inf", which JSON has no numbers for.
-func finite(v float64, bits int) any {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return strconv.FormatFloat(v, 'g', -1, bits)
-	}
-	if bits == 32 {
-		return float32(v)
+// float32JSON is a number, or a text for what JSON has no number for: "NaN", "+Inf", "-Inf", "-0", and "NaN:" with the bits of a
+// NaN that is not the usual one.
+func float32JSON(v float32) any {
+	wide := float64(v)
+	switch {
+	case v != v && math.Float32bits(v) != math.Float32bits(float32(math.NaN())):
+		return nanPrefix + strconv.FormatUint(uint64(math.Float32bits(v)), 16)
+	case v != v || math.IsInf(wide, 0):
+		return strconv.FormatFloat(wide, 'g', -1, 32)
+	case v == 0 && math.Signbit(wide):
+		return "-0"
 	}
 	return v
 }
+
+// nanPrefix marks a NaN that is written by its bits.
+const nanPrefix = "NaN:"

@@ -2,7 +2,10 @@ package model
 
 import (
 	"encoding/base64"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // MessageJSON is a message as JSON has it, for scripts and for the clipboard. What is unknown is left out. Header values that
@@ -56,17 +59,11 @@ type failureJSON struct {
 func (m *Message) JSON() MessageJSON {
 	p := m.Properties
 	out := MessageJSON{
-		Position: m.Position, MessageID: p.MessageID, Exchange: m.Exchange, RoutingKey: m.RoutingKey, Redelivered: m.Redelivered,
-		Properties: propertiesJSON{
-			p.ContentType, p.ContentEncoding, p.DeliveryMode, p.Priority, p.CorrelationID, p.ReplyTo, p.Expiration,
-			p.MessageID, jsonTime(p.Timestamp), p.Type, p.UserID, p.AppID,
-		},
+		Position: m.Position, MessageID: textJSON(p.MessageID), Exchange: textJSON(m.Exchange), RoutingKey: textJSON(m.RoutingKey),
+		Redelivered: m.Redelivered, Properties: p.json(),
 		Headers: headersJSON(m.Headers), BodyBytes: m.BodyBytes, Deaths: []deathJSON{},
 	}
-	out.Body, out.BodyEncoding = string(m.Body), BodyEncoding(m.Body)
-	if out.BodyEncoding == "base64" {
-		out.Body = base64.StdEncoding.EncodeToString(m.Body)
-	}
+	out.Body, out.BodyEncoding = bodyJSON(m.Body)
 	for _, d := range m.Deaths {
 		keys := d.RoutingKeys
 		if keys == nil {
@@ -80,10 +77,41 @@ func (m *Message) JSON() MessageJSON {
 	return out
 }
 
-// jsonTime is a time in RFC 3339 with milliseconds; "" when unknown.
+func (p *Properties) json() propertiesJSON {
+	return propertiesJSON{
+		textJSON(p.ContentType), textJSON(p.ContentEncoding), p.DeliveryMode, p.Priority, textJSON(p.CorrelationID),
+		textJSON(p.ReplyTo), textJSON(p.Expiration), textJSON(p.MessageID), jsonTime(p.Timestamp), textJSON(p.Type),
+		textJSON(p.UserID), textJSON(p.AppID),
+	}
+}
+
+func bodyJSON(body []byte) (text, encoding string) {
+	encoding = BodyEncoding(body)
+	if encoding == "base64" {
+		return base64.StdEncoding.EncodeToString(body), encoding
+	}
+	return string(body), encoding
+}
+
+// base64Prefix marks a text that is written in base64.
+const base64Prefix = "$base64:"
+
+// textJSON is a text as JSON can carry it: AMQP's names and short texts may hold any bytes, JSON's only UTF-8.
+func textJSON(s string) string {
+	if utf8.ValidString(s) && !strings.HasPrefix(s, base64Prefix) {
+		return s
+	}
+	return base64Prefix + base64.StdEncoding.EncodeToString([]byte(s))
+}
+
+// jsonTime is a time in RFC 3339 with milliseconds; "" when unknown, and "@" with seconds since 1970 in a year that RFC 3339
+// cannot write.
 func jsonTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	if t = t.UTC(); t.Year() < 0 || t.Year() > 9999 {
+		return "@" + strconv.FormatInt(t.Unix(), 10)
+	}
+	return t.Format("2006-01-02T15:04:05.000Z07:00")
 }
