@@ -38,8 +38,8 @@ type settled struct {
 
 // sentAcks are messages that were acknowledged up to the source's so-manieth command.
 type sentAcks struct {
-	command  int64
-	messages int
+	command   int64
+	positions []int // of the messages
 }
 
 func startAcknowledger(s *source, l *ledger, outcome model.Outcome, failed func(error)) *acknowledger {
@@ -122,10 +122,12 @@ func (a *acknowledger) batch(batch []settled) error {
 	if err := a.source.sync(); err != nil {
 		return err
 	}
-	for _, s := range batch {
+	positions := make([]int, len(batch))
+	for i, s := range batch {
 		a.ledger.record(a.outcome, s.message, "")
+		positions[i] = s.message.Position
 	}
-	a.sent = append(a.sent, sentAcks{a.source.commands.Load(), len(batch)})
+	a.sent = append(a.sent, sentAcks{a.source.commands.Load(), positions})
 	a.forget()
 	return nil
 }
@@ -152,7 +154,7 @@ func (a *acknowledger) lose(batch []settled, err error) {
 		a.ledger.record(model.Unsure, s.message, reason)
 	}
 	for _, s := range a.sent {
-		a.ledger.doubt(s.messages)
+		a.ledger.doubt(s.positions)
 	}
 	a.sent = nil
 }

@@ -29,6 +29,8 @@ type Options struct {
 	URL     string        // amqp(s)://user:pass@host:port[/vhost]
 	TLS     *tls.Config   // nil: what the URL's parameters say, else the system's defaults
 	Timeout time.Duration // to connect; 0 is 5 s
+	Journal Journal       // nil: what is done is not kept, and there is no undo
+	Full    bool          // the journal keeps replayed messages completely, not only what was changed in them
 }
 
 // Client talks to one broker. It keeps one connection for each vhost, made when it is first needed and again after it was lost. It is
@@ -38,6 +40,8 @@ type Client struct {
 	uri     amqp.URI
 	tls     *tls.Config
 	timeout time.Duration
+	journal Journal
+	full    bool
 
 	patience patience // of replays
 
@@ -68,11 +72,17 @@ func New(o Options) (*Client, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
 	}
-	return &Client{url: o.URL, uri: uri, tls: o.TLS, timeout: o.Timeout, patience: defaultPatience, links: map[string]*link{}, returned: map[model.QueueRef]int{}}, nil
+	return &Client{
+		url: o.URL, uri: uri, tls: o.TLS, timeout: o.Timeout, patience: defaultPatience, journal: o.Journal, full: o.Full,
+		links: map[string]*link{}, returned: map[model.QueueRef]int{},
+	}, nil
 }
 
 // User is the user that the client connects as.
 func (c *Client) User() string { return c.uri.Username }
+
+// Address is the broker's host and port, as the journal names it.
+func (c *Client) Address() string { return c.address() }
 
 // VHost is the vhost that the URL names.
 func (c *Client) VHost() string { return c.uri.Vhost }

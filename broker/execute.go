@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,6 +18,9 @@ const (
 	actionPage      = 4000 // what is taken ahead of the publishing
 	progressEvery   = 100 * time.Millisecond
 )
+
+// operations are what Execute does.
+var operations = []model.Operation{model.Replay, model.Drop, model.Undo}
 
 // errCancelled is why an execution ends when its context was cancelled.
 var errCancelled = errors.New("cancelled")
@@ -35,8 +39,11 @@ func (c *Client) Execute(ctx context.Context, plan model.Plan, progress func(mod
 		return l.copy(), fmt.Errorf("%s: %s", attempt, plan.Refusal)
 	case !plan.Acquire.Allowed():
 		return l.copy(), fmt.Errorf("%s: %s", attempt, plan.Acquire.Refusal)
-	case plan.Operation != model.Replay && plan.Operation != model.Drop, plan.Acquire.Method == model.PeekStream, plan.Acquire.Queue != plan.From:
+	case plan.Operation == model.Undo && (plan.Undoing == nil || c.journal == nil), !slices.Contains(operations, plan.Operation), plan.Acquire.Method == model.PeekStream, plan.Acquire.Queue != plan.From:
 		return l.copy(), fmt.Errorf("%s: this plan cannot be executed", attempt)
+	}
+	if plan.Undoing != nil {
+		plan.Undoing = plan.Undoing.Copy() // it is used up
 	}
 	connection, err := c.connection(ctx, plan.From.VHost)
 	if err != nil {
@@ -58,8 +65,10 @@ func (c *Client) Execute(ctx context.Context, plan model.Plan, progress func(mod
 	return account, nil
 }
 
-// execution is a plan while it runs. One goroutine takes messages, page by page; another publishes the chosen ones; the window
-// settles them when their confirms come; the acknowledger takes the settled ones out of the queue.
+// execution is a plan while it runs. One goroutine takes messages, page by page; another writes what is intended with the chosen ones
+// into the journal; a third publishes them; the window settles them when their confirms come; the acknowledger takes the settled ones
+// out of the queue. So nothing is published or acknowledged that is not on disk, and nobody waits for the disk but the journal's
+// goroutine, which is ahead of the publishing.
 type execution struct {
 	client *Client
 	plan   *model.Plan
@@ -70,6 +79,7 @@ type execution struct {
 	acks   *acknowledger
 	stop   context.CancelCauseFunc // ends taking and publishing
 	kept   int64                   // bytes of the bodies that were chosen so far
+	taken  int                     // messages so far: the position of the last one
 }
 
 // run does the work. An error means that it did not begin.
@@ -79,7 +89,7 @@ func (x *execution) run(ctx context.Context, progress func(model.Account)) error
 	x.stop = stop
 	var others sync.WaitGroup
 	outcome := model.Dropped
-	if x.plan.Operation == model.Replay {
+	if x.plan.Operation != model.Drop {
 		outcome = model.Moved
 		var err error
 		if x.window, err = openWindow(ctx, x.client, x.plan.From.VHost, x.ledger, func(f *flight) { x.acks.add(f.tag, f.message) }); err != nil {
@@ -87,20 +97,34 @@ func (x *execution) run(ctx context.Context, progress func(model.Account)) error
 		}
 		others.Go(func() { x.window.watch(ctx) })
 	}
+	var err error
+	if x.ledger.journal, err = x.client.begin(ctx, recordOf(x.plan)); err != nil {
+		if x.window != nil {
+			_ = x.window.finish()
+			others.Wait()
+		}
+		return err
+	}
+	x.ledger.account.JournalID = x.ledger.journal.number()
 	x.acks = startAcknowledger(x.source, x.ledger, outcome, x.end)
 	done := make(chan struct{})
 	if progress != nil {
-		others.Go(func() { x.report(progress, done) })
+		others.Go(func() { report(x.ledger, progress, done) })
 	}
 
-	pages := make(chan []chosen, 1) // one page ahead of the publishing
+	pages := make(chan []chosen, 1)   // one page ahead of the journal
+	written := make(chan []chosen, 1) // one batch ahead of the publishing
 	complete := false
 	var taker sync.WaitGroup
 	taker.Go(func() {
 		defer close(pages)
 		complete = x.take(work, pages)
 	})
-	x.act(work, pages)
+	taker.Go(func() {
+		defer close(written)
+		x.write(work, pages, written)
+	})
+	x.act(work, written)
 	taker.Wait()
 	if x.window != nil {
 		if err := x.window.finish(); err != nil {
@@ -118,13 +142,17 @@ func (x *execution) run(ctx context.Context, progress func(model.Account)) error
 		x.end(errCancelled)
 	}
 	x.close(complete)
+	if err := x.ledger.journal.finish(x.ledger.copy()); err != nil {
+		x.end(err)
+	}
 	return nil
 }
 
 // chosen is a message that the plan acts on.
 type chosen struct {
-	tag     uint64
-	message *model.Message
+	tag        uint64
+	message    *model.Message
+	publishing *model.Publishing // nil: it is dropped
 }
 
 // take takes messages until all that were there at the start were seen, or all that were chosen are found, and hands the chosen ones
@@ -135,9 +163,11 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 		var page []chosen
 		taken, err := x.source.page(ctx, n, func(d *amqp.Delivery) {
 			m := messageOf(d)
+			x.taken++
+			m.Position = x.taken
 			if x.picker.Pick(&m) {
 				x.kept += int64(m.BodyBytes)
-				page = append(page, chosen{d.DeliveryTag, &m})
+				page = append(page, chosen{tag: d.DeliveryTag, message: &m})
 			}
 		})
 		left -= int64(taken)
@@ -183,57 +213,30 @@ func (x *execution) nextPage(left int64, number int) int {
 }
 
 // act publishes the chosen messages, or hands them to be acknowledged, in their order.
-func (x *execution) act(ctx context.Context, pages <-chan []chosen) {
+func (x *execution) act(ctx context.Context, batches <-chan []chosen) {
 	defer func() {
-		for range pages { // the taker must not wait for us
+		for range batches { // nobody must wait for us
 		}
 	}()
 	pace := pace{rate: x.plan.Rate}
-	for page := range pages {
-		for i := range page {
+	for batch := range batches {
+		for i := range batch {
 			if pace.wait(ctx) != nil {
 				return
 			}
-			c := page[i]
-			page[i] = chosen{} // lets go of the body as soon as it is settled
-			if x.plan.Operation == model.Drop {
+			c := batch[i]
+			batch[i] = chosen{} // lets go of the body as soon as it is settled
+			if c.publishing == nil {
 				c.message.Body = nil
 				x.acks.add(c.tag, c.message)
 				continue
 			}
-			if err := x.replay(ctx, c); err != nil {
+			if err := x.window.publish(ctx, &flight{tag: c.tag, message: c.message, publishing: c.publishing}); err != nil {
 				x.end(err)
 				return
 			}
 		}
 	}
-}
-
-// replay publishes one message. An error means that no further one can be.
-func (x *execution) replay(ctx context.Context, c chosen) error {
-	p, err := x.plan.Publishing(c.message)
-	if err == nil {
-		err = publishable(&p, x.client.User())
-	}
-	if err != nil {
-		x.ledger.record(model.Refused, c.message, err.Error())
-		return nil
-	}
-	return x.window.publish(ctx, &flight{tag: c.tag, message: c.message, publishing: &p})
-}
-
-// publishable refuses what would end the channel or the connection, and with it all that is under way.
-func publishable(p *model.Publishing, user string) error {
-	switch q := &p.Properties; {
-	case len(p.Exchange) > 255 || len(p.RoutingKey) > 255:
-		return errors.New("the name of an exchange and a routing key have 255 bytes at most")
-	case q.UserID != "" && q.UserID != user:
-		return fmt.Errorf("its user_id is %s, and the broker takes none but that of the connected user %s", model.Printable(q.UserID), model.Printable(user))
-	}
-	if err := wireTable(p.Headers).Validate(); err != nil {
-		return fmt.Errorf("AMQP cannot carry its headers: %s", model.Printable(err.Error()))
-	}
-	return nil
 }
 
 // end stops taking and publishing, and notes why.
@@ -261,7 +264,7 @@ func (x *execution) close(complete bool) {
 }
 
 // report tells the progress until done.
-func (x *execution) report(progress func(model.Account), done <-chan struct{}) {
+func report(l *ledger, progress func(model.Account), done <-chan struct{}) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
 	for {
@@ -269,7 +272,7 @@ func (x *execution) report(progress func(model.Account), done <-chan struct{}) {
 		case <-done:
 			return
 		case <-ticker.C:
-			progress(x.ledger.copy())
+			progress(l.copy())
 		}
 	}
 }

@@ -13,6 +13,7 @@ type ledger struct {
 	mu      sync.Mutex
 	account model.Account
 	began   time.Time
+	journal *writer // nil: there is none
 }
 
 // record notes the outcome of one message.
@@ -20,18 +21,37 @@ func (l *ledger) record(outcome model.Outcome, m *model.Message, reason string) 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.account.Add(outcome, m, reason)
+	l.journal.settle(model.Settled{Position: m.Position, Outcome: outcome, Reason: reason})
 }
 
-// doubt takes n outcomes back: it is not known any more whether these messages are still in the queue.
-func (l *ledger) doubt(n int) {
+// refuse notes a message that was refused before anything was written down about it.
+func (l *ledger) refuse(m *model.Message, reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.account.Add(model.Refused, m, reason)
+}
+
+// doubt takes the outcomes at these positions back: it is not known any more whether these messages are still in the queue.
+func (l *ledger) doubt(positions []int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(positions)
+	for _, p := range positions {
+		l.journal.settle(model.Settled{Position: p, Outcome: model.Unsure})
+	}
 	if l.account.Operation == model.Drop {
 		l.account.Dropped -= n
 	} else {
 		l.account.Moved -= n
 	}
 	l.account.Unknown += n
+}
+
+// plan notes how many messages there are, as far as known.
+func (l *ledger) plan(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.account.Planned = n
 }
 
 // stop notes why the execution ends early. The first reason counts.

@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M) int {
+	if os.Getenv(victimVariable) != "" {
+		return victim()
+	}
 	var err error
 	if node, err = demo.Start(context.Background(), demo.Options{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -45,7 +45,7 @@ func (p *Program) announce(a plannedAction) {
 		p.say("looked at the first %d%s messages: a message beyond them that would reach another queue than named here stays where it is", a.looked.messages, of)
 	}
 	if plan.Operation == model.Replay {
-		p.say("to %s, which reaches %s", model.Printable(a.to()), reaches(plan))
+		p.say("to %s, which reaches %s", model.Printable(a.plan.To()), reaches(plan))
 		if len(plan.Strips) > 0 {
 			p.say("removes %s", model.Printable(strings.Join(plan.Strips, ", ")))
 		}
@@ -125,7 +125,7 @@ func (p *Program) showAccount(a plannedAction, account model.Account) error {
 
 func accountOf(a plannedAction, account model.Account) accountJSON {
 	out := accountJSON{
-		Operation: account.Operation, From: account.From.Name, To: a.to(), Planned: account.Planned,
+		Operation: account.Operation, From: account.From.Name, To: a.plan.To(), Planned: account.Planned,
 		Moved: account.Moved, Dropped: account.Dropped, Refused: account.Refused, Returned: account.Returned, Unknown: account.Unknown,
 		Elapsed: account.Elapsed.Milliseconds(),
 	}
@@ -142,7 +142,7 @@ func sentence(a plannedAction, account model.Account) string {
 		n    int
 		what string
 	}{
-		{account.Moved, "moved to " + model.Printable(a.to())},
+		{account.Moved, "moved to " + model.Printable(a.plan.To())},
 		{account.Dropped, "dropped"},
 		{account.Refused, "refused"},
 		{account.Returned, "returned"},

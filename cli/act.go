@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -209,30 +208,6 @@ type plannedAction struct {
 	plan   model.Plan
 	looked look
 	output *format
-}
-
-// to is where a replay goes, as --to would name it; "auto" when it differs from message to message.
-func (a plannedAction) to() string {
-	target, ways := a.plan.Target, a.plan.Ways
-	switch {
-	case a.plan.Operation != model.Replay:
-		return ""
-	case target.Mode != model.ToAuto || len(ways) != 1:
-		return targetName(target.Mode, target.Fixed)
-	case ways[0].Exchange == "":
-		return targetName(model.ToQueue, ways[0].Address)
-	}
-	return targetName(model.ToExchange, ways[0].Address)
-}
-
-func targetName(mode model.TargetMode, at model.Address) string {
-	switch mode {
-	case model.ToQueue:
-		return fmt.Sprintf("%s:%s", mode, at.RoutingKey)
-	case model.ToExchange:
-		return fmt.Sprintf("%s:%s/%s", mode, at.Exchange, at.RoutingKey)
-	}
-	return string(mode)
 }
 
 // execute runs the plan and gives the account, also of one that was interrupted. An error means that nothing was done.

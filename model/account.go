@@ -1,6 +1,10 @@
 package model
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // Outcome is what became of one message of a plan.
 type Outcome string
@@ -18,6 +22,7 @@ const (
 // execution was stopped: then the rest was not touched.
 type Account struct {
 	Operation Operation
+	JournalID int64 // the record in the journal; 0: there is none
 	From      QueueRef
 	Planned   int
 	Moved     int
@@ -60,6 +65,19 @@ func (a *Account) Add(o Outcome, m *Message, reason string) {
 	if reason != "" && len(a.Problems) < MaxProblems {
 		a.Problems = append(a.Problems, Problem{m.Properties.MessageID, m.Fingerprint, o, reason})
 	}
+}
+
+// With is the account of two executions that belong together.
+func (a Account) With(b Account) Account {
+	a.JournalID = max(a.JournalID, b.JournalID)
+	a.Moved, a.Dropped, a.Refused = a.Moved+b.Moved, a.Dropped+b.Dropped, a.Refused+b.Refused
+	a.Returned, a.Unknown, a.Gone = a.Returned+b.Returned, a.Unknown+b.Unknown, a.Gone+b.Gone
+	a.Problems = slices.Concat(a.Problems, b.Problems)
+	a.Problems = a.Problems[:min(len(a.Problems), MaxProblems)]
+	a.Stopped = cmp.Or(a.Stopped, b.Stopped)
+	a.Waiting = b.Waiting
+	a.Elapsed += b.Elapsed
+	return a
 }
 
 // Done is the number of messages whose outcome is known or will never be: the progress of the execution.

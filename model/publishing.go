@@ -12,6 +12,7 @@ type Publishing struct {
 	Properties Properties
 	Headers    Table
 	Body       []byte
+	Reaches    []QueueRef // the queues that receive it
 }
 
 // isBrokerHeader reports whether a header tells the past of a message, or sends it to more queues than the plan says.
@@ -48,6 +49,9 @@ func (m *Message) Strips(user string) []string {
 // Publishing is what a replay of m publishes, or an error in one sentence when the plan does not allow it: the message
 // then stays where it is.
 func (p *Plan) Publishing(m *Message) (Publishing, error) {
+	if p.Undoing != nil {
+		return p.Undoing.publishing(m)
+	}
 	o := opening(m)
 	way := p.Target.wayOf(m, o)
 	if way.Problem != "" {
@@ -59,7 +63,7 @@ func (p *Plan) Publishing(m *Message) (Publishing, error) {
 		}
 	}
 	m = o.Message
-	out := Publishing{Address: way.Address, Properties: m.Properties, Body: m.Body}
+	out := Publishing{Address: way.Address, Properties: m.Properties, Body: m.Body, Reaches: way.Reaches}
 	out.Properties.Expiration = ""
 	if m.Properties.UserID != p.User {
 		out.Properties.UserID = ""
@@ -72,6 +76,9 @@ func (p *Plan) Publishing(m *Message) (Publishing, error) {
 			out.Headers = make(Table, len(m.Headers))
 		}
 		out.Headers[key] = v
+	}
+	if p.Mark {
+		out.mark(m)
 	}
 	return out, nil
 }

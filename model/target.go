@@ -55,6 +55,29 @@ func ParseTarget(to string) (TargetMode, Address, error) {
 	return "", Address{}, fmt.Errorf("%q is no target: use auto, origin, queue:NAME or exchange:NAME/KEY", to)
 }
 
+// To is where a replay goes, as --to would name it; "auto" when that differs from message to message, "" when it is no replay.
+func (p *Plan) To() string {
+	switch {
+	case p.Operation != Replay:
+		return ""
+	case p.Target.Mode != ToAuto || len(p.Ways) != 1:
+		return p.Target.Fixed.named(p.Target.Mode)
+	case p.Ways[0].Exchange == "":
+		return p.Ways[0].named(ToQueue)
+	}
+	return p.Ways[0].named(ToExchange)
+}
+
+func (a Address) named(mode TargetMode) string {
+	switch mode {
+	case ToQueue:
+		return fmt.Sprintf("%s:%s", mode, a.RoutingKey)
+	case ToExchange:
+		return fmt.Sprintf("%s:%s/%s", mode, a.Exchange, a.RoutingKey)
+	}
+	return string(mode)
+}
+
 // Target prepares where a replay from a queue goes. The mode and fixed address are those of ParseTarget.
 func (t *Topology) Target(from QueueRef, mode TargetMode, fixed Address) Target {
 	target := Target{Mode: mode, From: from, Fixed: fixed, WaysBack: map[QueueRef][]Address{}, topology: t}

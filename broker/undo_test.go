@@ -1,0 +1,304 @@
+package broker_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/broker"
+	"dlxtop/journal"
+	"dlxtop/model"
+)
+
+// journaled is a client with a journal of its own.
+func journaled(t testing.TB, full bool) (*broker.Client, *journal.Journal) {
+	t.Helper()
+	j := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
+	t.Cleanup(func() { j.Close() })
+	return journaledBy(t, j, full), j
+}
+
+func journaledBy(t testing.TB, j broker.Journal, full bool) *broker.Client {
+	t.Helper()
+	c, err := broker.New(broker.Options{URL: node.AMQP(), Journal: j, Full: full})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// undo plans the undo of a record and runs it.
+func undo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues ...*model.Queue) model.Account {
+	t.Helper()
+	plan := planUndo(t, c, j, id, queues...)
+	if plan.Refusal != "" {
+		t.Fatal(plan.Refusal)
+	}
+	account, err := c.Undo(t.Context(), plan, func(each func(*model.Entry) error) error { return j.Entries(t.Context(), id, each) }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return account
+}
+
+// planUndo looks at the queue when the outcome of some messages is not known, as the program does.
+func planUndo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues ...*model.Queue) model.UndoPlan {
+	t.Helper()
+	record, err := j.Record(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := model.UndoWant{
+		Record: record, User: c.User(), Broker: c.Address(),
+		Entries: func(each func(*model.Entry) error) error { return j.Entries(t.Context(), id, each) },
+	}
+	plan, err := topology(queues).PlanUndo(want)
+	if err == nil && plan.Uncertain > 0 {
+		want.There = map[model.Fingerprint]int{}
+		for _, m := range peek(t, c, planPeek(queues[0], model.PeekWant{Limit: model.MaxPage})).Messages {
+			want.There[m.Fingerprint]++
+		}
+		plan, err = topology(queues).PlanUndo(want)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// random is a message with random properties, a random body, and headers of every type, nested, with a history in x-death.
+func random(r *rand.Rand, id int) amqp.Publishing {
+	short := func() string {
+		b := make([]byte, r.IntN(12))
+		for i := range b {
+			b[i] = byte(r.Uint32())
+		}
+		return string(b)
+	}
+	m := amqp.Publishing{
+		MessageId: fmt.Sprint(id), Headers: randomTable(r, 3), ContentType: short(), ContentEncoding: short(), DeliveryMode: uint8(r.IntN(3)),
+		Priority: uint8(r.IntN(10)), CorrelationId: short(), ReplyTo: short(), Type: short(), AppId: short(), Body: []byte(strings.Repeat(short(), r.IntN(40))),
+	}
+	if r.IntN(2) == 0 {
+		m.UserId, m.Expiration, m.Timestamp = "guest", "600000", time.Unix(r.Int64N(1<<33), 0)
+	}
+	m.Headers["x-death"] = []any{amqp.Table{
+		"queue": "elsewhere", "reason": "expired", "count": int64(r.IntN(9)), "exchange": "e", "routing-keys": []any{"k"},
+		"time": time.Unix(r.Int64N(1<<33), 0), "original-expiration": "500",
+	}}
+	m.Headers["x-first-death-queue"] = "elsewhere"
+	return m
+}
+
+func randomTable(r *rand.Rand, depth int) amqp.Table {
+	t := amqp.Table{}
+	for i := range r.IntN(6) {
+		t[fmt.Sprintf("h%d-%c", i, rune(r.IntN(0x2000)+0x20))] = randomValue(r, depth)
+	}
+	return t
+}
+
+func randomValue(r *rand.Rand, depth int) any {
+	n := r.Uint64()
+	switch r.IntN(18) {
+	case 0:
+		return nil
+	case 1:
+		return n%2 == 0
+	case 2:
+		return int8(n)
+	case 3:
+		return byte(n)
+	case 4:
+		return int16(n)
+	case 5:
+		return uint16(n)
+	case 6:
+		return int32(n)
+	case 7:
+		return uint32(n)
+	case 8:
+		return int64(n)
+	case 9:
+		return math.Float32frombits(uint32(n) &^ 0x7f800000) // NaN is not equal to itself
+	case 10:
+		return math.Float64frombits(n &^ 0x7ff0000000000000)
+	case 11:
+		return amqp.Decimal{Scale: uint8(n), Value: int32(n >> 8)}
+	case 12:
+		return fmt.Appendf(nil, "%c%x", rune(n%256), n)
+	case 13:
+		return time.Unix(int64(n>>30), 0)
+	case 14, 15:
+		if depth > 0 {
+			return randomTable(r, depth-1)
+		}
+	case 16:
+		list := []any{}
+		for range r.IntN(4) * min(depth, 1) {
+			list = append(list, randomValue(r, depth-1))
+		}
+		return list
+	}
+	return fmt.Sprintf("%x\xff\x00", n)
+}
+
+// wantSame compares messages with those of a queue where nothing happened, everything that a publisher can set.
+func wantSame(t testing.TB, want, got []amqp.Delivery) {
+	t.Helper()
+	if len(want) != len(got) {
+		t.Fatalf("%d messages instead of %d", len(got), len(want))
+	}
+	differing := 0
+	for i := range got {
+		if diff := cmp.Diff(asPublished(want[i]), asPublished(got[i]), cmpopts.EquateEmpty()); diff != "" {
+			if differing++; differing < 3 {
+				t.Errorf("message %d: %s", i, diff)
+			}
+		}
+	}
+	if differing > 0 {
+		t.Errorf("%d messages differ", differing)
+	}
+}
+
+func asPublished(d amqp.Delivery) amqp.Publishing {
+	headers := amqp.Table{}
+	for key, v := range d.Headers {
+		if key != "x-delivery-count" && key != "x-acquired-count" {
+			headers[key] = v
+		}
+	}
+	return amqp.Publishing{
+		Headers: headers, ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, DeliveryMode: d.DeliveryMode, Priority: d.Priority,
+		CorrelationId: d.CorrelationId, ReplyTo: d.ReplyTo, Expiration: d.Expiration, MessageId: d.MessageId, Timestamp: d.Timestamp,
+		Type: d.Type, UserId: d.UserId, AppId: d.AppId, Body: d.Body,
+	}
+}
+
+func randomMessages(t testing.TB, n int) []amqp.Publishing {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	messages := make([]amqp.Publishing, n)
+	for i := range messages {
+		messages[i] = random(r, i)
+	}
+	return messages
+}
+
+func TestUndoOfADrop(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		const n = 1000
+		a := newApp(t)
+		c, j := journaled(t, false)
+		from, untouched := described(a.queue("failed", kind), kind), a.queue("untouched", kind)
+		messages := randomMessages(t, n)
+		a.publish(from.QueueRef, messages...)
+		a.publish(untouched, messages...)
+		account := execute(t, c, dropPlan(t, from, model.Selection{}, n))
+		wantOutcome(t, account, outcome{Planned: n, Dropped: n})
+		a.await(from.QueueRef, 0)
+
+		wantOutcome(t, undo(t, c, j, account.JournalID, from), outcome{Planned: n, Moved: n})
+		a.await(from.QueueRef, n)
+		if again := planUndo(t, c, j, account.JournalID, from); !strings.Contains(again.Refusal, "nothing to undo") {
+			t.Errorf("a second undo: %+v", again)
+		}
+		wantSame(t, a.drain(untouched, n), a.drain(from.QueueRef, n))
+		records, err := j.Records(t.Context(), 0)
+		if err != nil || len(records) != 2 || records[0].Undoes != account.JournalID || records[0].Told() != "1000 brought back" || records[1].Undone != n {
+			t.Errorf("%+v %v", records, err)
+		}
+	})
+}
+
+func TestUndoOfAReplay(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		for _, full := range []bool{false, true} {
+			t.Run(fmt.Sprint("full ", full), func(t *testing.T) {
+				const n, taken = 600, 50
+				a := newApp(t)
+				c, j := journaled(t, full)
+				from, to, untouched := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind), a.queue("untouched", kind)
+				messages := randomMessages(t, n)
+				a.publish(from.QueueRef, messages...)
+				a.publish(untouched, messages...)
+				a.publish(to.QueueRef, numbered(200)...) // what was sent lies behind others
+				plan := replayTo(t, from, to, model.Selection{})
+				plan.Mark = true
+				account := execute(t, c, plan)
+				wantOutcome(t, account, outcome{Planned: n, Moved: n})
+				a.publish(to.QueueRef, numbered(3)...)
+
+				channel := a.open() // a consumer takes the first of them, and all that was there before
+				for range 200 + taken {
+					if _, ok, err := channel.Get(to.Name, true); !ok || err != nil {
+						t.Fatal(ok, err)
+					}
+				}
+				account = undo(t, c, j, account.JournalID, from, to)
+				wantOutcome(t, account, outcome{Planned: n, Moved: n - taken, Gone: taken})
+				wantSame(t, a.drain(untouched, n)[taken:], a.drain(from.QueueRef, n-taken))
+				wantIDs(t, "of others", a.drain(to.QueueRef, 3), count(3))
+			})
+		}
+	})
+}
+
+// failing is a journal that fails from some write on.
+type failing struct {
+	broker.Journal
+	begin error
+	left  int
+}
+
+func (f *failing) Write(id int64, entries []model.Entry, settled []model.Settled) error {
+	if len(entries) > 0 {
+		if f.left--; f.left < 0 {
+			return errors.New("the journal cannot be written: the disk is full")
+		}
+	}
+	return f.Journal.Write(id, entries, settled)
+}
+
+// TestWithoutJournalNothingIsDone: what could not be written down stays where it is.
+func TestWithoutJournalNothingIsDone(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		const n = 3000
+		a := newApp(t)
+		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+		a.publish(from.QueueRef, numbered(n)...)
+		unusable := journaledBy(t, journal.New(journal.Options{Path: "/dev/null/journal.db"}), false)
+		for _, plan := range []model.Plan{dropPlan(t, from, model.Selection{}, n), replayTo(t, from, to, model.Selection{})} {
+			if _, err := unusable.Execute(t.Context(), plan, nil); !errors.Is(err, model.ErrJournal) {
+				t.Errorf("%s: %v", plan.Operation, err)
+			}
+			a.await(from.QueueRef, n)
+		}
+		_, j := journaled(t, false)
+		left := n
+		for _, plan := range []model.Plan{dropPlan(t, from, model.Selection{}, n), replayTo(t, from, to, model.Selection{})} {
+			account := execute(t, journaledBy(t, &failing{Journal: j, left: 2}, false), plan)
+			done := account.Moved + account.Dropped
+			if done == 0 || done > 2*500 || !strings.Contains(account.Stopped, "disk is full") || account.Refused+account.Returned+account.Unknown > 0 {
+				t.Errorf("%s: %+v", plan.Operation, account)
+			}
+			left -= done
+			a.await(from.QueueRef, left)
+		}
+		if records, err := j.Records(t.Context(), 0); err != nil || len(records) != 2 || records[0].Unfinished() {
+			t.Errorf("%+v %v", records, err)
+		}
+	})
+}

@@ -1,0 +1,115 @@
+package journal_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dlxtop/journal"
+	"dlxtop/model"
+)
+
+// wantError wants one sentence that names the file and what to do.
+func wantError(t *testing.T, err error, path string, words ...string) {
+	t.Helper()
+	if !errors.Is(err, model.ErrJournal) {
+		t.Fatalf("%v", err)
+	}
+	for _, want := range append(words, path) {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "\n") || len(err.Error()) > 400 {
+		t.Errorf("that is no sentence: %v", err)
+	}
+}
+
+// made is a journal with one record in it, closed.
+func made(t *testing.T) string {
+	t.Helper()
+	path := at(t)
+	j := journal.New(journal.Options{Path: path})
+	id := begin(t, j, record(model.Drop))
+	check(t, j.Write(id, dropped(1, 2, 3), nil), j.Finish(id, nil, model.Account{}), j.Close())
+	return path
+}
+
+func TestUnusableFiles(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		damage func(t *testing.T, path string)
+		words  []string
+	}{
+		{"no database", func(t *testing.T, path string) {
+			check(t, os.WriteFile(path, []byte(strings.Repeat("this is a shopping list\n", 100)), 0o600))
+		}, []string{"damaged", "move it away"}},
+		{"damaged in the middle", func(t *testing.T, path string) {
+			content, err := os.ReadFile(path)
+			check(t, err)
+			for i := 4096 / 2; i < len(content); i++ {
+				content[i] = 0xa5
+			}
+			check(t, os.WriteFile(path, content, 0o600))
+		}, []string{"damaged", "move it away"}},
+		{"newer", func(t *testing.T, path string) {
+			j := journal.New(journal.Options{Path: path})
+			check(t, j.Pragma(t.Context(), "user_version = 2"), j.Close())
+		}, []string{"newer version of dlxtop"}},
+		{"of another program", func(t *testing.T, path string) {
+			j := journal.New(journal.Options{Path: path})
+			check(t, j.Pragma(t.Context(), "application_id = 7"), j.Close())
+		}, []string{"no journal of dlxtop", "move the file away"}},
+		{"a directory", func(t *testing.T, path string) {
+			check(t, os.Remove(path), os.Mkdir(path, 0o700))
+		}, []string{"in its way"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := made(t)
+			test.damage(t, path)
+			j := open(t, journal.Options{Path: path})
+			_, err := j.Begin(t.Context(), record(model.Drop))
+			wantError(t, err, path, test.words...)
+			wantError(t, j.Check(t.Context()), path, test.words...)
+		})
+	}
+}
+
+func TestUnusableDirectory(t *testing.T) {
+	dir := t.TempDir()
+	check(t, os.WriteFile(filepath.Join(dir, "state"), nil, 0o600))
+	path := filepath.Join(dir, "state", "dlxtop", "journal.db")
+	wantError(t, open(t, journal.Options{Path: path}).Check(t.Context()), path, "in its way", "XDG_STATE_HOME")
+
+	path = "/proc/dlxtop/journal.db" // read-only for root, too
+	if err := open(t, journal.Options{Path: path}).Check(t.Context()); !errors.Is(err, model.ErrJournal) {
+		t.Error(err)
+	}
+	if os.Geteuid() == 0 {
+		return // root may write everywhere
+	}
+	locked := filepath.Join(dir, "locked")
+	check(t, os.Mkdir(locked, 0o500))
+	path = filepath.Join(locked, "journal.db")
+	wantError(t, open(t, journal.Options{Path: path}).Check(t.Context()), path, "writable", "XDG_STATE_HOME")
+}
+
+// TestFull: what does not fit is not there at all, and what was there before is.
+func TestFull(t *testing.T) {
+	path := made(t)
+	j := open(t, journal.Options{Path: path})
+	id := begin(t, j, record(model.Drop))
+	check(t, j.Pragma(t.Context(), "max_page_count = 40"))
+	large := dropped(1, 2)
+	large[1].Message.Body = make([]byte, 500_000)
+	wantError(t, j.Write(id, large, nil), path, "the disk is full", "make room")
+	check(t, j.Pragma(t.Context(), "max_page_count = 1000000"), j.Write(id, dropped(7), nil))
+	if got := read(t, j, id); len(got) != 1 || got[0].Position != 7 {
+		t.Errorf("%+v", got)
+	}
+	if got := read(t, j, 1); len(got) != 3 {
+		t.Errorf("%d entries are left of what was there before", len(got))
+	}
+}

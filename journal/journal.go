@@ -1,0 +1,154 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// What Options say that say nothing.
+const (
+	DefaultAge  = 90 * 24 * time.Hour
+	DefaultSize = 2 << 30
+)
+
+// Options say where the journal is, and how much of it is kept.
+type Options struct {
+	Path  string        // of the file; its directory is made when it is not there
+	Age   time.Duration // finished records that are older are forgotten; 0 is 90 days
+	Bytes int64         // of the file: above that the oldest finished records are forgotten; 0 is 2 GiB
+	Now   func() time.Time
+}
+
+// Path is where the journal is: dlxtop/journal.db in $XDG_STATE_HOME, or in ~/.local/state when that is not set.
+func Path(env func(string) string) string {
+	dir := env("XDG_STATE_HOME")
+	if !filepath.IsAbs(dir) { // the specification: a relative path is ignored
+		dir = filepath.Join(env("HOME"), ".local", "state")
+	}
+	return filepath.Join(dir, "dlxtop", "journal.db")
+}
+
+// Journal is what was done. It opens its file when that is first needed, and tries again after an error. It is safe for
+// concurrent use, by several processes too.
+type Journal struct {
+	options Options
+
+	mu    sync.Mutex
+	db    *sql.DB
+	locks map[int64]*os.File // of the records that this process works on
+}
+
+// New does not touch the disk.
+func New(o Options) *Journal {
+	if o.Age <= 0 {
+		o.Age = DefaultAge
+	}
+	if o.Bytes <= 0 {
+		o.Bytes = DefaultSize
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Journal{options: o, locks: map[int64]*os.File{}}
+}
+
+// Check proves that the journal can be written.
+func (j *Journal) Check(ctx context.Context) error {
+	db, err := j.open(ctx)
+	if err == nil {
+		// A transaction that changes nothing would not touch the disk.
+		_, err = db.ExecContext(ctx, `INSERT INTO checks(at) VALUES(?)`, j.options.Now().UnixMilli())
+	}
+	if err == nil {
+		_, err = db.ExecContext(ctx, `DELETE FROM checks`)
+	}
+	return j.explain("write", err)
+}
+
+// Close closes the file.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for id := range j.locks {
+		j.unlock(id)
+	}
+	if j.db == nil {
+		return nil
+	}
+	err := j.db.Close()
+	j.db = nil
+	return j.explain("close", err)
+}
+
+// exists reports whether there is a journal already: looking at it need not make one.
+func (j *Journal) exists() bool {
+	_, err := os.Stat(j.options.Path)
+	return !os.IsNotExist(err)
+}
+
+// open opens the file, and makes it when there is none.
+func (j *Journal) open(ctx context.Context) (*sql.DB, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.db != nil {
+		return j.db, nil
+	}
+	path := j.options.Path
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	// SQLite gives the files beside this one the same mode.
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Close(); err != nil {
+		return nil, err
+	}
+	source := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": {
+			"busy_timeout(10000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)", "foreign_keys(on)",
+			"wal_autocheckpoint(4000)", "journal_size_limit(67108864)",
+		},
+	}.Encode()}
+	db, err := sql.Open("sqlite", source.String())
+	if err != nil {
+		return nil, err
+	}
+	if err := prepare(ctx, db); err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	j.db = db
+	return db, nil
+}
+
+// within runs work in one transaction, which is durable when it returns.
+func (j *Journal) within(ctx context.Context, attempt string, work func(*sql.Tx) error) error {
+	db, err := j.open(ctx)
+	if err != nil {
+		return j.explain(attempt, err)
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return j.explain(attempt, err)
+	}
+	if err := work(tx); err != nil {
+		_ = tx.Rollback()
+		return j.explain(attempt, err)
+	}
+	return j.explain(attempt, tx.Commit())
+}
+
+func (j *Journal) lockPath(id int64) string {
+	return filepath.Join(filepath.Dir(j.options.Path), fmt.Sprintf("running-%d.lock", id))
+}

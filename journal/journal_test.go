@@ -1,0 +1,294 @@
+package journal_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/journal"
+	"dlxtop/model"
+)
+
+func at(t *testing.T) string { return filepath.Join(t.TempDir(), "state", "dlxtop", "journal.db") }
+
+func open(t *testing.T, o journal.Options) *journal.Journal {
+	t.Helper()
+	j := journal.New(o)
+	t.Cleanup(func() { j.Close() })
+	return j
+}
+
+func record(operation model.Operation) model.Record {
+	return model.Record{
+		Operation: operation, From: model.QueueRef{VHost: "/", Name: "failed"}, User: "guest", Broker: "localhost:5672", Planned: 3,
+	}
+}
+
+func begin(t *testing.T, j *journal.Journal, r model.Record) int64 {
+	t.Helper()
+	id, err := j.Begin(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// dropped are entries of dropped messages at these positions.
+func dropped(positions ...int) []model.Entry {
+	var entries []model.Entry
+	for _, p := range positions {
+		m := model.Message{
+			Position: p, Exchange: "dlx", RoutingKey: "k", Headers: model.Table{"n": int32(p), "x-death": []any{model.Table{"count": int64(3)}}},
+			Properties: model.Properties{MessageID: fmt.Sprint("m-", p)}, Body: []byte{0xff, byte(p)}, BodyBytes: 2,
+		}
+		m.Fingerprint = model.FingerprintOf(&m)
+		entries = append(entries, model.NewEntry(&m, nil, false))
+	}
+	return entries
+}
+
+func settled(outcome model.Outcome, positions ...int) []model.Settled {
+	var all []model.Settled
+	for _, p := range positions {
+		all = append(all, model.Settled{Position: p, Outcome: outcome})
+	}
+	return all
+}
+
+func read(t *testing.T, j *journal.Journal, id int64) (entries []model.Entry) {
+	t.Helper()
+	if err := j.Entries(t.Context(), id, func(e *model.Entry) error {
+		entries = append(entries, *e)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+func check(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatWasDone(t *testing.T) {
+	path := at(t)
+	j := open(t, journal.Options{Path: path})
+	id := begin(t, j, record(model.Drop))
+	check(t,
+		j.Write(id, dropped(1, 2), nil),
+		j.Write(id, dropped(5, 9), append(settled(model.Dropped, 1), settled(model.Unsure, 2)...)),
+	)
+	running, err := j.Record(t.Context(), id)
+	check(t, err)
+	if !running.Running || running.Unfinished() || running.Entries != 4 || running.Account.Dropped != 1 {
+		t.Errorf("while it runs: %+v", running)
+	}
+	check(t, j.Finish(id, settled(model.Dropped, 5, 2), model.Account{Planned: 4, Dropped: 3, Stopped: "you stopped it"}), j.Close())
+
+	j = open(t, journal.Options{Path: path})
+	entries := read(t, j, id)
+	var outcomes []model.Outcome
+	for _, e := range entries {
+		outcomes = append(outcomes, e.Outcome)
+		if model.FingerprintOf(e.Message) != e.Fingerprint {
+			t.Errorf("%d is another message: %+v", e.Position, e.Message)
+		}
+	}
+	if diff := cmp.Diff([]model.Outcome{model.Dropped, model.Dropped, model.Dropped, ""}, outcomes); diff != "" {
+		t.Error(diff)
+	}
+	records, err := j.Records(t.Context(), 10)
+	check(t, err)
+	if len(records) != 1 || records[0].Who() != "guest@localhost:5672" || records[0].Running || records[0].Ended.IsZero() ||
+		records[0].Told() != "3 dropped; it ended early" || time.Since(records[0].Began) > time.Minute || records[0].Planned != 4 {
+		t.Errorf("%+v", records)
+	}
+	for name, want := range map[string]os.FileMode{"": 0o700 | os.ModeDir, "journal.db": 0o600} {
+		if info, err := os.Stat(filepath.Join(filepath.Dir(path), name)); err != nil || info.Mode() != want {
+			t.Errorf("%s: %v %v", name, info.Mode(), err)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.lock")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestUndone(t *testing.T) {
+	j := open(t, journal.Options{Path: at(t)})
+	id := begin(t, j, record(model.Drop))
+	check(t, j.Write(id, dropped(1, 2, 3), settled(model.Dropped, 1, 2, 3)), j.Finish(id, nil, model.Account{Planned: 3, Dropped: 3}))
+	undo := record(model.Undo)
+	undo.Undoes = id
+	second := begin(t, j, undo)
+	var intended []model.Entry
+	for _, e := range dropped(1, 2) {
+		e.Message, e.Undoes, e.Sent = nil, e.Position, &model.Sent{Fingerprint: model.Fingerprint{byte(e.Position)}}
+		intended = append(intended, e)
+	}
+	check(t, j.Write(second, intended, settled(model.Moved, 1)))
+	got := read(t, j, id)
+	if !got[0].Undone || got[1].Undone || got[2].Undone || len(got[1].Undoing) != 1 || got[1].Undoing[0][0] != 2 || len(got[2].Undoing) > 0 {
+		t.Errorf("while it runs: %+v", got)
+	}
+	check(t, j.Finish(second, nil, model.Account{Planned: 2, Moved: 1}))
+	if got = read(t, j, id); !got[0].Undone || got[1].Undone || len(got[1].Undoing) > 0 {
+		t.Errorf("when it has ended: %+v", got)
+	}
+	if r, err := j.Record(t.Context(), id); err != nil || r.Undone != 1 {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// TestKilled: what Write returned from is there after a kill, and the record is found unfinished; while the program lives it is not.
+func TestKilled(t *testing.T) {
+	if path := os.Getenv("JOURNAL_VICTIM"); path != "" {
+		j := journal.New(journal.Options{Path: path})
+		id, err := j.Begin(context.Background(), record(model.Drop))
+		for p := 1; err == nil; p += 2 {
+			if err = j.Write(id, dropped(p, p+1), settled(model.Dropped, p)); err == nil {
+				fmt.Println(p + 1)
+			}
+		}
+		fmt.Println(err)
+		return
+	}
+	path := at(t)
+	victim := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+	victim.Env = append(os.Environ(), "JOURNAL_VICTIM="+path)
+	out, err := victim.StdoutPipe()
+	check(t, err, victim.Start())
+	lines := bufio.NewScanner(out)
+	j := open(t, journal.Options{Path: path})
+	said := 0
+	for said < 40 && lines.Scan() {
+		if _, err := fmt.Sscan(lines.Text(), &said); err != nil {
+			t.Fatal(lines.Text())
+		}
+	}
+	if unfinished, err := j.Unfinished(t.Context()); err != nil || len(unfinished) > 0 {
+		t.Errorf("while it lives: %+v %v", unfinished, err)
+	}
+	check(t, victim.Process.Kill())
+	for lines.Scan() {
+		fmt.Sscan(lines.Text(), &said)
+	}
+	_ = victim.Wait()
+	unfinished, err := j.Unfinished(t.Context())
+	check(t, err)
+	if len(unfinished) != 1 {
+		t.Fatalf("%+v", unfinished)
+	}
+	r := unfinished[0]
+	if n := len(read(t, j, r.ID)); n < said || n > said+2 || r.Entries != n || r.Account.Dropped != n/2 || r.Uncertain() != n/2 {
+		t.Errorf("%d entries after %d were said to be durable: %+v", n, said, r)
+	}
+	explained := strings.Join(r.Explain(), "\n")
+	for _, want := range []string{"in the middle of the drop 1 of failed", fmt.Sprintf("certain: %d dropped", r.Account.Dropped), "not certain", "journal undo 1"} {
+		if !strings.Contains(explained, want) {
+			t.Errorf("%q is not in %s", want, explained)
+		}
+	}
+}
+
+func TestRetention(t *testing.T) {
+	now := time.Now()
+	path := at(t)
+	j := open(t, journal.Options{Path: path, Age: time.Hour, Bytes: 1 << 20, Now: func() time.Time { return now }})
+	fill := func() int64 {
+		id := begin(t, j, record(model.Drop))
+		large := dropped(1)
+		large[0].Message.Body = make([]byte, 300_000)
+		large[0].Message.BodyBytes = 300_000
+		check(t, j.Write(id, large, nil), j.Finish(id, nil, model.Account{}))
+		return id
+	}
+	ids := func() (all []int64) {
+		records, err := j.Records(t.Context(), 0)
+		check(t, err)
+		for _, r := range records {
+			all = append(all, r.ID)
+		}
+		return all
+	}
+	fill()
+	now = now.Add(2 * time.Hour)
+	fill()
+	if got := ids(); !cmp.Equal(got, []int64{2}) {
+		t.Errorf("too old are not forgotten: %v", got)
+	}
+	unfinished := begin(t, j, record(model.Drop))
+	for range 6 {
+		fill()
+	}
+	got := ids()
+	if len(got) > 6 || got[0] != 9 || got[len(got)-1] != unfinished {
+		t.Errorf("too much is not forgotten, or what has not ended is: %v", got)
+	}
+	check(t, j.Close())
+	if info, err := os.Stat(path); err != nil || info.Size() > 3<<20 {
+		t.Errorf("the file has %d bytes: %v", info.Size(), err)
+	}
+}
+
+// TestNothingIsMadeByLooking: who only looks leaves no file behind.
+func TestNothingIsMadeByLooking(t *testing.T) {
+	path := at(t)
+	j := open(t, journal.Options{Path: path})
+	records, err := j.Records(t.Context(), 0)
+	if err != nil || len(records) > 0 {
+		t.Errorf("%v %v", records, err)
+	}
+	if _, err := j.Record(t.Context(), 7); !errors.Is(err, model.ErrNoRecord) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Error("there is a file")
+	}
+}
+
+func TestTwoProcessesAtOnce(t *testing.T) {
+	path := at(t)
+	const writers, writes = 4, 50
+	done := make(chan error, writers)
+	for range writers {
+		j := open(t, journal.Options{Path: path})
+		go func() {
+			id, err := j.Begin(t.Context(), record(model.Drop))
+			for i := 0; i < writes && err == nil; i++ {
+				err = j.Write(id, dropped(i+1), nil)
+			}
+			done <- err
+		}()
+	}
+	for range writers {
+		check(t, <-done)
+	}
+	records, err := open(t, journal.Options{Path: path}).Records(t.Context(), 0)
+	check(t, err)
+	if len(records) != writers || records[0].Entries != writes {
+		t.Errorf("%+v", records)
+	}
+}
+
+func TestPath(t *testing.T) {
+	for _, test := range []struct{ state, want string }{
+		{"/state", "/state/dlxtop/journal.db"}, {"", "/home/me/.local/state/dlxtop/journal.db"}, {"relative", "/home/me/.local/state/dlxtop/journal.db"},
+	} {
+		env := map[string]string{"XDG_STATE_HOME": test.state, "HOME": "/home/me"}
+		if got := journal.Path(func(name string) string { return env[name] }); got != test.want {
+			t.Errorf("%s: %s", test.state, got)
+		}
+	}
+}

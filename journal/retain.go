@@ -1,0 +1,94 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+)
+
+// retain forgets what is too old, and the oldest of what is too much. What has not ended is only ever forgotten for its age.
+func (j *Journal) retain(ctx context.Context) error {
+	db, err := j.open(ctx)
+	if err != nil {
+		return j.explain("open", err)
+	}
+	oldest := j.options.Now().Add(-j.options.Age).UnixMilli()
+	forgotten, err := j.forget(ctx, db, `SELECT id FROM records WHERE began < ?`, oldest)
+	for err == nil {
+		var used int64
+		if used, err = size(ctx, db); err != nil || used <= j.options.Bytes {
+			break
+		}
+		var n int
+		n, err = j.forget(ctx, db, `SELECT id FROM records WHERE ended IS NOT NULL ORDER BY id LIMIT 1`)
+		if forgotten += n; n == 0 {
+			break
+		}
+	}
+	if err == nil && forgotten > 0 {
+		_, err = db.ExecContext(ctx, `PRAGMA incremental_vacuum`)
+	}
+	return j.explain("forget old records of", err)
+}
+
+// forget forgets the records that a query finds.
+func (j *Journal) forget(ctx context.Context, db *sql.DB, query string, values ...any) (n int, err error) {
+	rows, err := db.QueryContext(ctx, query, values...)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return 0, err
+		}
+		ids = append(ids, id)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		if j.running(id) {
+			continue
+		}
+		if _, err := db.ExecContext(ctx, `DELETE FROM records WHERE id = ?`, id); err != nil {
+			return n, err
+		}
+		_ = os.Remove(j.lockPath(id)) // of a program that was killed
+		n++
+	}
+	return n, nil
+}
+
+// size is how many bytes of the file are in use.
+func size(ctx context.Context, db *sql.DB) (int64, error) {
+	var pages, free, bytes int64
+	for pragma, to := range map[string]*int64{"page_count": &pages, "freelist_count": &free, "page_size": &bytes} {
+		if err := db.QueryRowContext(ctx, "PRAGMA "+pragma).Scan(to); err != nil {
+			return 0, err
+		}
+	}
+	return (pages - free) * bytes, nil
+}
+
+// running reports whether a process works on a record.
+func (j *Journal) running(id int64) bool {
+	j.mu.Lock()
+	ours := j.locks[id] != nil
+	j.mu.Unlock()
+	if ours {
+		return true
+	}
+	if _, err := os.Stat(j.lockPath(id)); err != nil {
+		return false
+	}
+	file, ok, err := lock(j.lockPath(id))
+	if err != nil || !ok {
+		return err == nil
+	}
+	_ = file.Close()
+	return false
+}

@@ -1,0 +1,145 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+
+	"dlxtop/model"
+)
+
+// version is that of the schema, in SQLite's user_version.
+const version = 1
+
+// application marks the file as dlxtop's, in SQLite's application_id: "dlxt".
+const application = 0x646c7874
+
+// The position of an entry within its record identifies it. Times are milliseconds since 1970. An outcome's
+// positions are ranges: "1-500 502". An entry's content are JSON lines.
+const schema = `
+CREATE TABLE records (
+	id        INTEGER PRIMARY KEY AUTOINCREMENT,
+	operation TEXT    NOT NULL,
+	vhost     TEXT    NOT NULL,
+	queue     TEXT    NOT NULL,
+	target    TEXT    NOT NULL,
+	user      TEXT    NOT NULL,
+	broker    TEXT    NOT NULL,
+	began     INTEGER NOT NULL,
+	ended     INTEGER,
+	planned   INTEGER NOT NULL,
+	undoes    INTEGER NOT NULL,
+	account   TEXT
+);
+CREATE INDEX undone ON records(undoes) WHERE undoes > 0;
+CREATE TABLE entries (
+	record  INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
+	count   INTEGER NOT NULL,
+	content TEXT    NOT NULL
+);
+CREATE INDEX entries_of ON entries(record);
+CREATE TABLE outcomes (
+	record    INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
+	outcome   TEXT    NOT NULL,
+	reason    TEXT    NOT NULL,
+	count     INTEGER NOT NULL,
+	positions TEXT    NOT NULL
+);
+CREATE INDEX outcomes_of ON outcomes(record);
+CREATE TABLE checks (at INTEGER NOT NULL);
+`
+
+// errNewer and errForeign are files that this program must not touch.
+var (
+	errNewer   = errors.New("newer")
+	errForeign = errors.New("foreign")
+)
+
+// prepare makes the tables of a new file, and refuses a file that is not ours.
+func prepare(ctx context.Context, db *sql.DB) error {
+	found, mark, err := markOf(ctx, db)
+	if err != nil || found == version && mark == application {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	// Another process may have been faster.
+	if found, mark, err = markOf(ctx, tx); err != nil {
+		return err
+	}
+	var tables int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&tables); err != nil {
+		return err
+	}
+	switch {
+	case found == version && mark == application:
+		return nil
+	case mark == application && found > version:
+		return errNewer
+	case tables > 0 || found != 0 || mark != 0:
+		return errForeign
+	}
+	if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf(`PRAGMA user_version = %d; PRAGMA application_id = %d`, version, application)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func markOf(ctx context.Context, q interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+},
+) (found, mark int, err error) {
+	if err = q.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&found); err == nil {
+		err = q.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&mark)
+	}
+	return found, mark, err
+}
+
+// explain puts an error into one sentence that names the next step. All of them are model.ErrJournal.
+func (j *Journal) explain(attempt string, err error) error {
+	if err == nil || errors.Is(err, model.ErrJournal) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	say := func(format string, values ...any) error {
+		return fmt.Errorf("%w %s %s", model.ErrJournal, model.Printable(j.options.Path), fmt.Sprintf(format, values...))
+	}
+	dir := model.Printable(filepath.Dir(j.options.Path))
+	var database *sqlite.Error
+	switch {
+	case errors.Is(err, errNewer):
+		return say("was written by a newer version of dlxtop: use that one, or move the file away to begin a new journal")
+	case errors.Is(err, errForeign):
+		return say("is a database, but no journal of dlxtop: move the file away")
+	case errors.Is(err, syscall.ENOSPC):
+		return say("cannot be written: the disk is full: make room there")
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return say("cannot be written: make %s writable, or name another directory with XDG_STATE_HOME", dir)
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, fs.ErrExist):
+		return say("cannot be there, as a file or directory is in its way: move that, or name another directory with XDG_STATE_HOME")
+	case !errors.As(err, &database):
+		return say("cannot %s: %s", attempt, model.Printable(err.Error()))
+	}
+	switch database.Code() & 0xff {
+	case lib.SQLITE_NOTADB, lib.SQLITE_CORRUPT:
+		return say("is damaged: move it away with the files beside it that begin with its name, so that a new one begins; `sqlite3 FILE .recover` may read the old one")
+	case lib.SQLITE_FULL:
+		return say("cannot be written: the disk is full: make room there")
+	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
+		return say("cannot be written: make it and %s writable, or name another directory with XDG_STATE_HOME", dir)
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		return say("is locked by another program for more than 10 s: end that, and try again")
+	case lib.SQLITE_IOERR:
+		return say("cannot be written: the disk has an error, or is full (%s)", model.Printable(database.Error()))
+	}
+	return say("cannot %s: %s", attempt, model.Printable(database.Error()))
+}

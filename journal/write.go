@@ -1,0 +1,192 @@
+package journal
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dlxtop/model"
+)
+
+// accountJSON is what is kept of an account when an action ends.
+type accountJSON struct {
+	Moved    int    `json:"moved"`
+	Dropped  int    `json:"dropped"`
+	Refused  int    `json:"refused"`
+	Returned int    `json:"returned"`
+	Unknown  int    `json:"unknown"`
+	Gone     int    `json:"gone"`
+	Stopped  string `json:"stopped,omitempty"`
+}
+
+// Begin writes down that an action begins, and returns its number. Old records are forgotten first.
+func (j *Journal) Begin(ctx context.Context, r model.Record) (int64, error) {
+	if err := j.retain(ctx); err != nil {
+		return 0, err
+	}
+	var id int64
+	err := j.within(ctx, "begin", func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			r.Operation, r.From.VHost, r.From.Name, r.To, r.User, r.Broker, j.options.Now().UnixMilli(), r.Planned, r.Undoes)
+		if err == nil {
+			id, err = result.LastInsertId()
+		}
+		if err != nil {
+			return err
+		}
+		file, ok, err := lock(j.lockPath(id))
+		if err == nil && !ok {
+			err = fmt.Errorf("another program holds %s", j.lockPath(id))
+		}
+		if err == nil {
+			j.mu.Lock()
+			j.locks[id] = file
+			j.mu.Unlock()
+		}
+		return err
+	})
+	if err != nil {
+		j.mu.Lock()
+		j.unlock(id)
+		j.mu.Unlock()
+		return 0, err
+	}
+	return id, nil
+}
+
+// Write writes intentions and outcomes down: they are durable when it returns nil, and none of them is there otherwise. Of two
+// outcomes of an entry the later one counts.
+func (j *Journal) Write(id int64, entries []model.Entry, settled []model.Settled) error {
+	if len(entries)+len(settled) == 0 {
+		return nil
+	}
+	content, err := encode(entries)
+	if err != nil {
+		return j.explain("write", err)
+	}
+	ctx := context.Background() // what was begun is written, or it fails
+	return j.within(ctx, "write", func(tx *sql.Tx) error {
+		if len(entries) > 0 {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO entries(record, count, content) VALUES(?, ?, ?)`, id, len(entries), content); err != nil {
+				return err
+			}
+		}
+		return writeOutcomes(ctx, tx, id, settled)
+	})
+}
+
+// Finish writes down how an action ended.
+func (j *Journal) Finish(id int64, settled []model.Settled, a model.Account) error {
+	account, err := json.Marshal(accountJSON{a.Moved, a.Dropped, a.Refused, a.Returned, a.Unknown, a.Gone, a.Stopped})
+	if err != nil {
+		return j.explain("write", err)
+	}
+	ctx := context.Background()
+	err = j.within(ctx, "write", func(tx *sql.Tx) error {
+		if err := writeOutcomes(ctx, tx, id, settled); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE records SET ended = ?, planned = ?, account = ? WHERE id = ?`, j.options.Now().UnixMilli(), a.Planned, string(account), id)
+		return err
+	})
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.unlock(id)
+	return err
+}
+
+// unlock lets others see that this process does not work on a record any more. j.mu must be held.
+func (j *Journal) unlock(id int64) {
+	if file := j.locks[id]; file != nil {
+		delete(j.locks, id)
+		_ = os.Remove(file.Name())
+		_ = file.Close()
+	}
+}
+
+// encode writes entries as JSON lines.
+func encode(entries []model.Entry) (string, error) {
+	var lines bytes.Buffer
+	encoder := json.NewEncoder(&lines)
+	encoder.SetEscapeHTML(false)
+	for i := range entries {
+		if err := encoder.Encode(entries[i].JSON()); err != nil {
+			return "", err
+		}
+	}
+	return lines.String(), nil
+}
+
+// writeOutcomes writes a row for each outcome and reason, with the positions that have it.
+func writeOutcomes(ctx context.Context, tx *sql.Tx, id int64, settled []model.Settled) error {
+	type kind struct {
+		outcome model.Outcome
+		reason  string
+	}
+	positions := map[kind][]int{}
+	for _, s := range settled {
+		k := kind{s.Outcome, s.Reason}
+		positions[k] = append(positions[k], s.Position)
+	}
+	kinds := make([]kind, 0, len(positions))
+	for k := range positions {
+		kinds = append(kinds, k)
+	}
+	slices.SortFunc(kinds, func(a, b kind) int {
+		return cmp.Or(cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.reason, b.reason))
+	})
+	for _, k := range kinds {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO outcomes(record, outcome, reason, count, positions) VALUES(?, ?, ?, ?, ?)`,
+			id, k.outcome, k.reason, len(positions[k]), ranges(positions[k])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ranges is "1-500 502": positions in short.
+func ranges(positions []int) string {
+	slices.Sort(positions)
+	var b strings.Builder
+	for i := 0; i < len(positions); {
+		first, last := positions[i], positions[i]
+		for i++; i < len(positions) && positions[i] <= last+1; i++ {
+			last = positions[i]
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(strconv.Itoa(first))
+		if last > first {
+			b.WriteByte('-')
+			b.WriteString(strconv.Itoa(last))
+		}
+	}
+	return b.String()
+}
+
+// eachIn calls f with every position of what ranges wrote.
+func eachIn(text string, f func(position int)) error {
+	for part := range strings.FieldsSeq(text) {
+		from, to, isRange := strings.Cut(part, "-")
+		first, err := strconv.Atoi(from)
+		last := first
+		if isRange && err == nil {
+			last, err = strconv.Atoi(to)
+		}
+		if err != nil {
+			return fmt.Errorf("%q is no range of positions", part)
+		}
+		for p := first; p <= last; p++ {
+			f(p)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package model
+
+import (
+	"bytes"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Former is what a publish changed in a message, as it was before.
+type Former struct {
+	Expiration string
+	UserID     string
+	Headers    Table    // those that were removed or changed, with their values
+	Added      []string // headers that it did not have
+}
+
+// NewEntry is what the journal keeps of a message that a plan acts on. p is what is published of it, nil for a drop. full
+// keeps the complete message of a replay too.
+func NewEntry(m *Message, p *Publishing, full bool) Entry {
+	e := Entry{
+		Position: m.Position, MessageID: m.Properties.MessageID, Fingerprint: m.Fingerprint, Address: Address{m.Exchange, m.RoutingKey},
+	}
+	if p == nil {
+		e.Message = m
+		return e
+	}
+	former, told := formerOf(m, p)
+	e.Sent = &Sent{Fingerprint: p.fingerprint(), To: p.Address, Former: former}
+	for _, q := range p.Reaches {
+		e.Sent.Reached = append(e.Sent.Reached, q.Name)
+	}
+	if full || !told {
+		e.Message = m
+	}
+	return e
+}
+
+// formerOf compares a message with what is published of it. told is false when the difference is more than Former can tell: the
+// body, or a property that a replay keeps.
+func formerOf(m *Message, p *Publishing) (f Former, told bool) {
+	f = Former{Expiration: m.Properties.Expiration, UserID: m.Properties.UserID}
+	for key, v := range m.Headers {
+		if now, there := p.Headers[key]; !there || key == ReplayHeader || !reflect.DeepEqual(now, v) {
+			if f.Headers == nil {
+				f.Headers = Table{}
+			}
+			f.Headers[key] = v
+		}
+	}
+	for key := range p.Headers {
+		if _, there := m.Headers[key]; !there {
+			f.Added = append(f.Added, key)
+		}
+	}
+	same := p.Properties
+	same.Expiration, same.UserID = m.Properties.Expiration, m.Properties.UserID
+	return f, same == m.Properties && bytes.Equal(p.Body, m.Body)
+}
+
+// restore gives a message that was published the parts that it had before.
+func (f *Former) restore(m *Message) {
+	m.Properties.Expiration, m.Properties.UserID = f.Expiration, f.UserID
+	headers := maps.Clone(m.Headers)
+	if headers == nil {
+		headers = Table{}
+	}
+	for _, key := range f.Added {
+		delete(headers, key)
+	}
+	maps.Copy(headers, f.Headers)
+	m.Headers = headers
+}
+
+// fingerprint is that of the message which a queue gets.
+func (p *Publishing) fingerprint() Fingerprint {
+	return FingerprintOf(&Message{Exchange: p.Exchange, RoutingKey: p.RoutingKey, Properties: p.Properties, Headers: p.Headers, Body: p.Body})
+}
+
+// Restoring is what brings a message back to its queue: through the default exchange, with everything as it was. left are the parts
+// that the broker does not let anybody set again without harm: CC and BCC would send it to further queues, a foreign user_id is
+// refused (406), and a quorum queue's delivery counters count anew.
+func (m *Message) Restoring(queue, user string) (p Publishing, left []string) {
+	p = Publishing{Address: Address{RoutingKey: queue}, Properties: m.Properties, Body: m.Body}
+	if id := m.Properties.UserID; id != "" && id != user {
+		p.Properties.UserID = ""
+		left = append(left, "user_id")
+	}
+	for key, v := range m.Headers {
+		if key == "CC" || key == "BCC" || slices.Contains(deliveryCounters, key) {
+			left = append(left, key)
+			continue
+		}
+		if p.Headers == nil {
+			p.Headers = make(Table, len(m.Headers))
+		}
+		p.Headers[key] = v
+	}
+	slices.Sort(left)
+	return p, left
+}

@@ -1,0 +1,141 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Record is one action in the journal: who did what, when, to how many messages, with what outcome.
+type Record struct {
+	ID        int64 // counts up from 1 and is never used again
+	Operation Operation
+	From      QueueRef  // the queue that the messages were taken out of; of an undo: that they went back to
+	To        string    // where a replay went, as --to names it; "" otherwise
+	User      string    // the user of the broker
+	Broker    string    // its host:port
+	Began     time.Time // to the millisecond
+	Ended     time.Time // zero: it did not end, or has not yet
+	Planned   int
+	Entries   int     // messages whose intention was written down
+	Running   bool    // it has not ended, and the program that does it is alive
+	Undoes    int64   // of an undo: the record that it takes back; 0 otherwise
+	Undone    int     // messages that undos brought back
+	Account   Account // of what ended; of what did not: the outcomes that were written down
+}
+
+// Who is the user and the broker, for people.
+func (r *Record) Who() string { return r.User + "@" + r.Broker }
+
+// Unfinished reports whether the program ended in the middle of the action, so that it is not certain how far it came.
+func (r *Record) Unfinished() bool { return r.Ended.IsZero() && !r.Running }
+
+// Uncertain is how many messages have an intention but no outcome.
+func (r *Record) Uncertain() int {
+	if r.Unfinished() {
+		return max(r.Entries-r.Account.Done(), 0) + r.Account.Unknown
+	}
+	return r.Account.Unknown
+}
+
+// Told is the outcome in words.
+func (r *Record) Told() string {
+	a := &r.Account
+	words := ""
+	for _, count := range []struct {
+		n    int
+		what string
+	}{
+		{a.Moved, r.moved()}, {a.Dropped, "dropped"}, {a.Refused, "refused"}, {a.Returned, "returned"}, {r.Uncertain(), "unknown"}, {a.Gone, "gone"},
+	} {
+		if count.n > 0 {
+			if words != "" {
+				words += ", "
+			}
+			words += fmt.Sprintf("%d %s", count.n, count.what)
+		}
+	}
+	switch {
+	case words == "":
+		words = "nothing was changed"
+	case a.Stopped != "":
+		words += "; it ended early"
+	}
+	switch {
+	case r.Running:
+		return words + "; it is running"
+	case r.Unfinished():
+		return words + "; unfinished"
+	}
+	return words
+}
+
+func (r *Record) moved() string {
+	if r.Operation == Undo {
+		return "brought back"
+	}
+	return "moved"
+}
+
+// Explain tells of an unfinished action what is certain and what is not, and what to do: one sentence each.
+func (r *Record) Explain() []string {
+	if !r.Unfinished() {
+		return nil
+	}
+	a, queue := &r.Account, Printable(r.From.String())
+	said := []string{fmt.Sprintf("dlxtop ended in the middle of the %s %d of %s, on %s", r.Operation, r.ID, queue, r.Began.Format("2006-01-02 15:04:05"))}
+	if n := a.Moved + a.Dropped; n > 0 {
+		said = append(said, fmt.Sprintf("certain: %d %s, %d stayed where they were", n, doneWord[r.Operation], a.Refused+a.Returned))
+	}
+	if n := r.Uncertain(); n > 0 {
+		where := map[Operation]string{
+			Drop:   "they are still in the queue, or only in the journal",
+			Replay: "each is still in the queue, or with whom it was sent to, or in both",
+			Undo:   "each is back in the queue, or not, or in two places",
+		}[r.Operation]
+		said = append(said, fmt.Sprintf("not certain: %d messages: %s", n, where))
+	}
+	return append(said, fmt.Sprintf("none is lost: `dlxtop journal show %d` lists them, `dlxtop journal undo %d` takes back what was done", r.ID, r.ID))
+}
+
+var doneWord = map[Operation]string{Drop: "dropped", Replay: "moved", Undo: "brought back"}
+
+// Entry is one message in the journal: what was to be done with it, everything that is needed to take that back, and what became of it.
+type Entry struct {
+	// Position is the place in the queue at the time of the action, 1 is its head. It identifies the entry within its record.
+	Position    int
+	MessageID   string
+	Fingerprint Fingerprint // of the message as it was
+	Address     Address     // where it was published last: a restored message gets the queue's name instead
+
+	Message *Message // complete: of a drop, and of a replay when the journal keeps everything; else nil
+	Sent    *Sent    // of what was published, else nil
+
+	Undoes  int // of an undo: the position of the entry that it takes back
+	Outcome Outcome
+	Reason  string // of the outcome, "" when there is nothing to say
+	Undone  bool   // an undo has brought it back
+	// Undoing are what undos of it intended and did not tell the outcome of: it may have been brought back as one of these.
+	Undoing []Fingerprint
+}
+
+// Sent is a message as it was published, and what was changed in it.
+type Sent struct {
+	Fingerprint Fingerprint
+	To          Address
+	Reached     []string // queues of the same vhost
+	Former      Former
+}
+
+// Settled is the outcome of one entry.
+type Settled struct {
+	Position int
+	Outcome  Outcome
+	Reason   string
+}
+
+// ErrNoRecord is that there is no record with a number.
+var ErrNoRecord = errors.New("the journal has no record")
+
+// ErrJournal is that the journal cannot be used. Errors that wrap it are one sentence with the next step.
+var ErrJournal = errors.New("the journal")
