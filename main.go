@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"dlxtop/broker"
 	"dlxtop/cli"
 	"dlxtop/demo"
+	"dlxtop/journal"
 	"dlxtop/mgmt"
 	"dlxtop/ui"
 )
@@ -39,7 +41,7 @@ func run() int {
 	program := cli.Program{
 		Version: version, Commit: commit(),
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv,
-		Source: newSource, Broker: newBroker, Dashboard: dashboard, Demo: startDemo,
+		Source: newSource, Broker: newBroker, Journal: newJournal, Dashboard: dashboard, Demo: startDemo,
 	}
 	for _, s := range demo.Scenarios() {
 		program.Scenarios = append(program.Scenarios, cli.Scenario{Name: s.Name, About: s.Summary})
@@ -65,8 +67,20 @@ func newSource(c cli.Connection) (cli.Source, error) {
 	return mgmt.New(mgmt.Options{URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, TLS: c.TLS, Timeout: timeout})
 }
 
-func newBroker(c cli.Connection) (cli.Broker, error) {
-	return broker.New(broker.Options{URL: c.AMQP, TLS: c.TLS, Timeout: timeout})
+func newBroker(c cli.Connection, j cli.Journal) (cli.Broker, error) {
+	o := broker.Options{URL: c.AMQP, TLS: c.TLS, Timeout: timeout, Full: c.FullJournal}
+	if j != nil {
+		o.Journal = j
+	}
+	return broker.New(o)
+}
+
+func newJournal(dir string) cli.Journal {
+	path := journal.Path(os.Getenv)
+	if dir != "" {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	return journal.New(journal.Options{Path: path})
 }
 
 func dashboard(ctx context.Context, d cli.Dashboard) error {

@@ -186,7 +186,7 @@ func cleanEnvironment() []string {
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
 		switch {
-		case name == "AMQP_URL", name == "RABBITMQ_URL", name == "NO_COLOR", name == "HOME", name == "TERM", name == "XDG_CONFIG_HOME":
+		case name == "AMQP_URL", name == "RABBITMQ_URL", name == "NO_COLOR", name == "HOME", name == "TERM", name == "XDG_CONFIG_HOME", name == "XDG_STATE_HOME":
 		case strings.HasPrefix(name, "DLXTOP_") && name != "DLXTOP_RABBITMQ_SERVER":
 		default:
 			env = append(env, entry)

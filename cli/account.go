@@ -20,6 +20,7 @@ type (
 		Refused    int             `json:"refused"`
 		Returned   int             `json:"returned"`
 		Unknown    int             `json:"unknown"`
+		JournalID  int64           `json:"journal_id,omitempty"` // the record that keeps it
 		Elapsed    int64           `json:"elapsed_ms"`
 		Problems   []problemJSON   `json:"problems,omitempty"`
 		Recipients *[]string       `json:"recipients,omitempty"`
@@ -114,6 +115,9 @@ func (p *Program) showAccount(a plannedAction, account model.Account) error {
 		return err
 	}
 	p.showProblems(a, account)
+	if account.JournalID > 0 && account.Moved+account.Dropped+account.Unknown > 0 && account.Operation != model.Undo {
+		p.say("journal %d: `dlxtop journal undo %d` takes it back", account.JournalID, account.JournalID)
+	}
 	if account.Stopped != "" {
 		p.say("it ended early: %s; the rest was not touched", model.Printable(account.Stopped))
 	}
@@ -127,7 +131,7 @@ func accountOf(a plannedAction, account model.Account) accountJSON {
 	out := accountJSON{
 		Operation: account.Operation, From: account.From.Name, To: a.plan.To(), Planned: account.Planned,
 		Moved: account.Moved, Dropped: account.Dropped, Refused: account.Refused, Returned: account.Returned, Unknown: account.Unknown,
-		Elapsed: account.Elapsed.Milliseconds(),
+		JournalID: account.JournalID, Elapsed: account.Elapsed.Milliseconds(),
 	}
 	for _, problem := range account.Problems {
 		out.Problems = append(out.Problems, problemJSON{problem.MessageID, problem.Fingerprint.String(), problem.Outcome, problem.Reason})
@@ -142,7 +146,7 @@ func sentence(a plannedAction, account model.Account) string {
 		n    int
 		what string
 	}{
-		{account.Moved, "moved to " + model.Printable(a.plan.To())},
+		{account.Moved, movedWords(&a.plan)},
 		{account.Dropped, "dropped"},
 		{account.Refused, "refused"},
 		{account.Returned, "returned"},
@@ -154,6 +158,16 @@ func sentence(a plannedAction, account model.Account) string {
 		}
 	}
 	return fmt.Sprintf("%s %s: %s in %.1f s", account.Operation, model.Printable(account.From.String()), strings.Join(parts, ", "), account.Elapsed.Seconds())
+}
+
+func movedWords(p *model.Plan) string {
+	switch p.Operation {
+	case model.Undo:
+		return "brought back"
+	case model.Import:
+		return "imported"
+	}
+	return "moved to " + model.Printable(p.To())
 }
 
 // showProblems tells each reason once, and what to do when the sample was too small.
@@ -169,6 +183,10 @@ func (p *Program) showProblems(a plannedAction, account model.Account) {
 		p.say("%s", reason)
 	}
 	if account.Gone > 0 {
+		if a.plan.Operation == model.Undo {
+			p.say("%s not where it was sent to any more: a consumer has taken it, or it expired; that cannot be undone", model.Plural(account.Gone, "message"))
+			return
+		}
 		p.say("%s gone before it was their turn: somebody else took or removed them, or they expired", model.Plural(account.Gone, "message"))
 	}
 	if account.Refused > 0 && !a.looked.complete && a.plan.Operation == model.Replay {

@@ -22,6 +22,7 @@ type action struct {
 	limit                  int
 	given                  func(flag string) bool
 	dryRun, agreed, insist bool
+	unmarked               bool
 	output                 format
 }
 
@@ -52,9 +53,10 @@ gone, or when its outcome is unknown: it is then still in the queue; 3 on a read
 	cmd.Flags().BoolVar(&a.agreed, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&a.insist, "insist", false, "go on in spite of a refusal that can be overridden")
 	a.output.register(cmd)
+	flags.registerNoJournal(cmd)
 	if operation == model.Drop {
-		cmd.Short = "Take messages out of a queue for good"
-		cmd.Long = "Take messages out of a queue for good.\n\n" + statuses
+		cmd.Short = "Take messages out of a queue, and keep them in the journal"
+		cmd.Long = "Take messages out of a queue. The journal has them on disk before: `dlxtop journal undo` brings them back.\n\n" + statuses
 		return cmd
 	}
 	cmd.Short = "Publish messages again, and take them out of the queue when the broker has confirmed it"
@@ -63,6 +65,7 @@ narrowest target is taken that keeps the routing key which the worker expects.
 
 ` + statuses
 	cmd.Flags().StringVar(&a.to, "to", string(model.ToAuto), "auto, origin, queue:NAME or exchange:NAME/KEY")
+	cmd.Flags().BoolVar(&a.unmarked, "no-mark", false, "do not add the header "+model.ReplayHeader+" (count and time), by which a message that comes back is recognised")
 	cmd.Flags().StringVar(&a.rate, "rate", "", "at most so many per second: 20/s (default: as fast as the broker confirms)")
 	return cmd
 }
@@ -88,10 +91,16 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 		return err
 	}
 	defer s.close()
+	if !a.dryRun {
+		if err := s.checkJournal(ctx); err != nil {
+			return err
+		}
+	}
 	t, err := s.topology(ctx)
 	if err != nil {
 		return err
 	}
+	want.Journaled = s.journal != nil
 	if want.From, err = findQueue(t, a.queue); err != nil {
 		return err
 	}
@@ -113,7 +122,7 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 	}
 	p.announce(planned)
 	if !a.agreed {
-		if err := p.ask(ctx, planned.plan, connection.Production); err != nil {
+		if err := p.ask(ctx, question{string(a.operation), planned.plan.Planned, "of", want.From, connection.Production}); err != nil {
 			return err
 		}
 	}
@@ -122,7 +131,7 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 
 // want checks everything that the flags say.
 func (a *action) want() (model.ActionWant, error) {
-	want := model.ActionWant{Operation: a.operation, Insist: a.insist}
+	want := model.ActionWant{Operation: a.operation, Insist: a.insist, Mark: !a.unmarked}
 	want.Selection = model.Selection{MessageID: a.id, Limit: a.limit}
 	// A variable that a script forgot to set must not select everything.
 	if a.given("id") && a.id == "" {

@@ -27,6 +27,7 @@ type accountContract struct {
 	Refused   *int   `json:"refused"`
 	Returned  *int   `json:"returned"`
 	Unknown   *int   `json:"unknown"`
+	JournalID int64  `json:"journal_id"`
 	ElapsedMS *int   `json:"elapsed_ms"`
 	Problems  []struct {
 		MessageID   string `json:"message_id"`

@@ -16,11 +16,20 @@ import (
 // manyMessages is the number from which on a plain yes is too easy.
 const manyMessages = 100
 
+// question is what a person is asked to agree to: "drop 3 messages of orders.failed".
+type question struct {
+	does       string
+	messages   int
+	where      string // "of", "into"
+	queue      model.QueueRef
+	production bool
+}
+
 // ask lets the person agree: with a yes, or with the queue's name when many messages or a production system are concerned.
-func (p *Program) ask(ctx context.Context, plan model.Plan, production bool) error {
-	queue := model.Printable(plan.From.Name)
-	fmt.Fprintf(p.Err, "%s %s of %s", plan.Operation, model.Plural(plan.Planned, "message"), model.Printable(plan.From.String()))
-	careful := production || plan.Planned > manyMessages
+func (p *Program) ask(ctx context.Context, q question) error {
+	queue := model.Printable(q.queue.Name)
+	fmt.Fprintf(p.Err, "%s %s %s %s", q.does, model.Plural(q.messages, "message"), q.where, model.Printable(q.queue.String()))
+	careful := q.production || q.messages > manyMessages
 	if careful {
 		fmt.Fprint(p.Err, ": to go on, type the queue's name: ")
 	} else {

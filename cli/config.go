@@ -22,6 +22,7 @@ import (
 //	vhost = "orders"             # when the URL does not name it
 //	production = true            # asks for more before it changes something
 //	read_only = true
+//	journal = "full"             # keep replayed messages completely, not only what was changed in them ("changes")
 type config struct {
 	Contexts map[string]struct {
 		URL        string  `toml:"url"`
@@ -29,6 +30,7 @@ type config struct {
 		VHost      *string `toml:"vhost"`
 		Production bool    `toml:"production"`
 		ReadOnly   bool    `toml:"read_only"`
+		Journal    string  `toml:"journal"`
 	} `toml:"contexts"`
 }
 
@@ -59,16 +61,20 @@ func loadContext(env func(string) string, name string) (settings, error) {
 		// The parser's own words may quote a part of a password.
 		return settings{}, usage("%s, line %d: this is not valid TOML", path, syntax.Position.Line)
 	case err != nil:
-		return settings{}, usage("%s: a value has the wrong type: url, api and vhost are texts, production and read_only are true or false", path)
+		return settings{}, usage("%s: a value has the wrong type: url, api, vhost and journal are texts, production and read_only are true or false", path)
 	}
 	if odd := meta.Undecoded(); len(odd) > 0 {
-		return settings{}, usage("%s: unknown key %s: a context has url, api, vhost, production, read_only", path, model.Printable(odd[0].String()))
+		return settings{}, usage("%s: unknown key %s: a context has url, api, vhost, production, read_only, journal", path, model.Printable(odd[0].String()))
 	}
 	found, ok := file.Contexts[name]
 	if !ok {
 		return settings{}, usage("there is no context %s in %s: %s", model.Printable(name), path, contextNames(file))
 	}
+	if found.Journal != "" && found.Journal != "changes" && found.Journal != "full" {
+		return settings{}, usage("the context %s in %s has journal = %q: it is \"changes\" or \"full\"", model.Printable(name), path, model.Printable(found.Journal))
+	}
 	s := settings{
+		full: found.Journal == "full",
 		name: name, url: found.URL, api: found.API, production: found.Production, readOnly: found.ReadOnly,
 		urlFrom: "url of context " + model.Printable(name), apiFrom: "api of context " + model.Printable(name),
 	}

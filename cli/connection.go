@@ -4,21 +4,25 @@ import (
 	"cmp"
 	"crypto/tls"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // Connection says which broker, as whom, and what may be done there.
 type Connection struct {
-	Name       string // for people: the context's name, else host:port
-	AMQP       string // amqp(s)://user:password@host:port
-	API        string // http(s)://host:port, without credentials
-	User       string // of the management API
-	Password   string
-	VHost      string // the only vhost to look at; "" is every one that the user sees
-	ReadOnly   bool
-	Production bool
-	TLS        *tls.Config // of both ways; nil: the system's defaults
-	Guessed    bool        // nothing was configured: it is the broker on this machine, if there is one
+	Name        string // for people: the context's name, else host:port
+	AMQP        string // amqp(s)://user:password@host:port
+	API         string // http(s)://host:port, without credentials
+	User        string // of the management API
+	Password    string
+	VHost       string // the only vhost to look at; "" is every one that the user sees
+	ReadOnly    bool
+	Production  bool
+	TLS         *tls.Config // of both ways; nil: the system's defaults
+	NoJournal   bool        // what is done is not kept
+	FullJournal bool        // replayed messages are kept completely
+	JournalDir  string      // "" is the user's own
+	Guessed     bool        // nothing was configured: it is the broker on this machine, if there is one
 }
 
 // String is the connection's name: a connection holds a password, and is printed without it.
@@ -30,7 +34,7 @@ func (c Connection) GoString() string { return c.Name }
 // connectionFlags are the flags that every command takes.
 type connectionFlags struct {
 	url, api, context, vhost string
-	readOnly                 bool
+	readOnly, noJournal      bool
 	set                      *pflag.FlagSet
 }
 
@@ -41,6 +45,11 @@ func (f *connectionFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.context, "context", "", "a context of the configuration file")
 	set.StringVar(&f.vhost, "vhost", "", "look at this vhost only (default: that of the URL, else all)")
 	set.BoolVar(&f.readOnly, "read-only", false, "refuse to replay and to drop")
+}
+
+// registerNoJournal adds --no-journal to a command that acts.
+func (f *connectionFlags) registerNoJournal(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.noJournal, "no-journal", false, "do not keep what is done: there is no undo, and nobody sees afterwards what was done")
 }
 
 // resolve finds the connection. The first of these that says something wins: --url or --api (with --context: that
@@ -69,6 +78,7 @@ func (f *connectionFlags) resolve(env func(string) string) (Connection, error) {
 		}
 	}
 	settings.readOnly = settings.readOnly || f.readOnly
+	settings.noJournal = f.noJournal
 	if f.set.Changed("vhost") {
 		settings.vhost, settings.vhostSet = f.vhost, true
 	}
@@ -104,12 +114,14 @@ type settings struct {
 	vhost                string
 	vhostSet             bool // else the URL's
 	readOnly, production bool
+	noJournal, full      bool   // of the journal
+	journalDir           string // "" is the user's own
 }
 
 // over lays settings over those of a context. Another broker than the context's takes nothing from it but its caution.
 func (s settings) over(context settings) settings {
 	if s.url != "" {
-		s.readOnly, s.production = context.readOnly, context.production
+		s.readOnly, s.production, s.full = context.readOnly, context.production, context.full
 		return s
 	}
 	if s.api != "" {
@@ -150,6 +162,7 @@ func (s settings) connection() (Connection, error) {
 		Name: cmp.Or(s.name, broker.address()),
 		AMQP: broker.amqpURL(), API: api.apiURL(), User: api.user, Password: api.password,
 		VHost: s.vhost, ReadOnly: s.readOnly, Production: s.production, TLS: secured, Guessed: guessed,
+		NoJournal: s.noJournal, FullJournal: s.full, JournalDir: s.journalDir,
 	}, nil
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -110,8 +111,14 @@ func (p *Program) runDemo(ctx context.Context, scenario string, beside func(cont
 
 // dashboardOn opens the dashboard on the node.
 func (p *Program) dashboardOn(ctx context.Context, flags *connectionFlags, node Node) error {
+	dir, err := os.MkdirTemp("", "dlxtop-demo-journal-")
+	if err != nil {
+		return fmt.Errorf("make a directory for the demo's journal: %w", err)
+	}
+	defer os.RemoveAll(dir)
 	connection, err := settings{
-		name: "demo", url: node.AMQP(), api: node.API(), urlFrom: "the demo's URL", apiFrom: "the demo's API",
+		journalDir: dir,
+		name:       "demo", url: node.AMQP(), api: node.API(), urlFrom: "the demo's URL", apiFrom: "the demo's API",
 		vhost: flags.vhost, vhostSet: flags.vhost != "", readOnly: flags.readOnly,
 	}.connection()
 	if err != nil {
@@ -125,7 +132,7 @@ func (p *Program) dashboardOn(ctx context.Context, flags *connectionFlags, node 
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	return p.Dashboard(ctx, Dashboard{s.connection, s.source, s.broker})
+	return p.Dashboard(ctx, Dashboard{s.connection, s.source, s.broker, s.journal})
 }
 
 // serve prints where the node is, and waits for the end. The lines are for a script as much as for a person, so there is no

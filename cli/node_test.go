@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +19,12 @@ import (
 	"dlxtop/broker"
 	"dlxtop/cli"
 	"dlxtop/demo"
+	"dlxtop/journal"
 	"dlxtop/mgmt"
 )
+
+// journalPath is the journal of all tests in this package.
+var journalPath string
 
 // node is the broker of all tests in this package; each test has a vhost of its own on it.
 var node *demo.Node
@@ -29,7 +34,13 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M) int {
-	var err error
+	dir, err := os.MkdirTemp("", "dlxtop-cli-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	journalPath = filepath.Join(dir, "journal.db")
 	if node, err = demo.Start(context.Background(), demo.Options{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -48,9 +59,14 @@ func program(in io.Reader, out, errs io.Writer) *cli.Program {
 		Source: func(c cli.Connection) (cli.Source, error) {
 			return mgmt.New(mgmt.Options{URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, TLS: c.TLS, Timeout: 10 * time.Second})
 		},
-		Broker: func(c cli.Connection) (cli.Broker, error) {
-			return broker.New(broker.Options{URL: c.AMQP, TLS: c.TLS, Timeout: 10 * time.Second})
+		Broker: func(c cli.Connection, j cli.Journal) (cli.Broker, error) {
+			o := broker.Options{URL: c.AMQP, TLS: c.TLS, Timeout: 10 * time.Second, Full: c.FullJournal}
+			if j != nil {
+				o.Journal = j
+			}
+			return broker.New(o)
 		},
+		Journal: func(string) cli.Journal { return journal.New(journal.Options{Path: journalPath}) },
 	}
 	return p
 }

@@ -23,8 +23,32 @@ type Broker interface {
 	// Execute runs a plan. progress is called from another goroutine, about ten times a second and once at the end. A
 	// cancelled context ends it early: the account then tells how far it came. An error means that nothing was done.
 	Execute(ctx context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error)
+	// Undo takes a record back. entries calls with each entry of it.
+	Undo(ctx context.Context, plan model.UndoPlan, entries func(func(*model.Entry) error) error, progress func(model.Account)) (model.Account, error)
+	// Read looks at every message that is in a queue at the start, one at a time.
+	Read(ctx context.Context, plan model.PeekPlan, each func(*model.Message) error) (stopped string, err error)
+	// Import publishes messages into a queue. messages calls with each of them.
+	Import(ctx context.Context, queue model.QueueRef, messages func(func(*model.Message) error) error, progress func(model.Account)) (model.Account, error)
 	User() string
+	// Address is the broker's host:port, as the journal names it.
+	Address() string
 	Close() error
+}
+
+// Journal is what was done. Errors that a person can act on wrap model.ErrJournal or model.ErrNoRecord.
+type Journal interface {
+	// Check proves that it can be written.
+	Check(ctx context.Context) error
+	Records(ctx context.Context, limit int) ([]model.Record, error)
+	Record(ctx context.Context, id int64) (model.Record, error)
+	Unfinished(ctx context.Context) ([]model.Record, error)
+	Entries(ctx context.Context, id int64, each func(*model.Entry) error) error
+	Close() error
+
+	// What the broker writes.
+	Begin(ctx context.Context, record model.Record) (int64, error)
+	Write(id int64, entries []model.Entry, settled []model.Settled) error
+	Finish(id int64, settled []model.Settled, account model.Account) error
 }
 
 // Node is a throwaway RabbitMQ with nothing in it but what the demo puts there.
@@ -47,6 +71,7 @@ type Dashboard struct {
 	Connection Connection
 	Source     Source
 	Broker     Broker
+	Journal    Journal // nil: nothing is kept
 }
 
 // Program is the command line with everything that it reaches: main.go fills it in.
@@ -59,7 +84,8 @@ type Program struct {
 	Env      func(name string) string
 
 	Source    func(Connection) (Source, error)
-	Broker    func(Connection) (Broker, error)
+	Broker    func(Connection, Journal) (Broker, error) // without a journal (nil) nothing is kept
+	Journal   func(dir string) Journal                  // in this directory; "" is the user's own
 	Dashboard func(ctx context.Context, d Dashboard) error
 	Demo      func(ctx context.Context, log io.Writer) (Node, error)
 	Scenarios []Scenario

@@ -50,9 +50,10 @@ Exit status: 0 done; 1 done, but something was refused, returned or unknown, or 
 		return usage("%s: `%s --help` lists the flags", model.Printable(err.Error()), cmd.CommandPath())
 	})
 	flags.register(root.PersistentFlags())
+	flags.registerNoJournal(root)
 	root.AddCommand(
 		p.flowsCommand(&flags), p.peekCommand(&flags), p.actCommand(model.Replay, &flags), p.actCommand(model.Drop, &flags),
-		p.findingsCommand(&flags), p.demoCommand(&flags), p.versionCommand(), p.completionCommand(),
+		p.findingsCommand(&flags), p.journalCommand(&flags), p.exportCommand(&flags), p.importCommand(&flags), p.demoCommand(&flags), p.versionCommand(), p.completionCommand(),
 	)
 	root.SetHelpCommand(&cobra.Command{
 		Use:   "help [COMMAND]",
@@ -109,7 +110,7 @@ func (p *Program) dashboard(ctx context.Context, flags *connectionFlags) error {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	return p.Dashboard(ctx, Dashboard{s.connection, s.source, s.broker})
+	return p.Dashboard(ctx, Dashboard{s.connection, s.source, s.broker, s.journal})
 }
 
 // needTerminal refuses the dashboard where nobody could see it or press a key.
@@ -117,5 +118,5 @@ func (p *Program) needTerminal() error {
 	if isTerminal(p.In) && isTerminal(p.Out) {
 		return nil
 	}
-	return usage("the dashboard needs a terminal: for scripts there are flows, peek, replay, drop and findings (see `dlxtop --help`)")
+	return usage("the dashboard needs a terminal: for scripts there are flows, peek, replay, drop, findings, journal, export and import (see `dlxtop --help`)")
 }

@@ -19,6 +19,7 @@ type session struct {
 	connection Connection
 	source     Source
 	broker     Broker
+	journal    Journal // nil: nothing is kept
 }
 
 // open resolves the connection and prepares both ways to the broker, without contacting it.
@@ -35,18 +36,25 @@ func (p *Program) openConnection(connection Connection) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	broker, err := p.Broker(connection)
+	var journal Journal
+	if p.Journal != nil && !connection.NoJournal {
+		journal = p.Journal(connection.JournalDir)
+	}
+	broker, err := p.Broker(connection, journal)
 	if err != nil {
 		source.Close()
 		return nil, err
 	}
-	return &session{p, connection, source, broker}, nil
+	return &session{p, connection, source, broker, journal}, nil
 }
 
 // close ends the session. What it could not end properly changes nothing for anybody.
 func (s *session) close() {
 	_ = s.broker.Close()
 	s.source.Close()
+	if s.journal != nil {
+		_ = s.journal.Close()
+	}
 }
 
 // topology reads the broker once.

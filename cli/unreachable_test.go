@@ -141,9 +141,9 @@ func TestNothingConfigured(t *testing.T) {
 		c.API = "http://" + apiAddress
 		return newSource(c)
 	}
-	p.Broker = func(c cli.Connection) (cli.Broker, error) {
+	p.Broker = func(c cli.Connection, j cli.Journal) (cli.Broker, error) {
 		c.AMQP = "amqp://guest:guest@" + amqpAddress
-		return newBroker(c)
+		return newBroker(c, j)
 	}
 	if status := p.Run(t.Context(), []string{"flows"}); status != cli.ExitConnect || out.Len() > 0 {
 		t.Errorf("exit status %d: %s", status, out.String())

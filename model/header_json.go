@@ -37,7 +37,7 @@ func headerJSON(v any) any {
 	case []byte:
 		return typedJSON{"bytes", base64.StdEncoding.EncodeToString(v)}
 	case time.Time:
-		return typedJSON{"timestamp", jsonTime(v)}
+		return typedJSON{"timestamp", JSONTime(v)}
 	case Decimal:
 		return typedJSON{"decimal", map[string]any{"scale": v.Scale, "value": v.Value}}
 	case float64:

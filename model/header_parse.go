@@ -179,7 +179,7 @@ func parseText(s string) (string, error) {
 	return string(b), nil
 }
 
-// parseTime reads what jsonTime wrote, and every other time in RFC 3339.
+// parseTime reads what JSONTime wrote, and every other time in RFC 3339.
 func parseTime(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

@@ -69,7 +69,7 @@ func (m *Message) JSON() MessageJSON {
 		if keys == nil {
 			keys = []string{}
 		}
-		out.Deaths = append(out.Deaths, deathJSON{d.Queue, d.Reason, d.Count, d.Exchange, keys, jsonTime(d.Time), d.OriginalExpiration})
+		out.Deaths = append(out.Deaths, deathJSON{d.Queue, d.Reason, d.Count, d.Exchange, keys, JSONTime(d.Time), d.OriginalExpiration})
 	}
 	if f, ok := m.Failure(); ok {
 		out.Failure = &failureJSON{f.Kind, f.Message}
@@ -80,7 +80,7 @@ func (m *Message) JSON() MessageJSON {
 func (p *Properties) json() propertiesJSON {
 	return propertiesJSON{
 		textJSON(p.ContentType), textJSON(p.ContentEncoding), p.DeliveryMode, p.Priority, textJSON(p.CorrelationID),
-		textJSON(p.ReplyTo), textJSON(p.Expiration), textJSON(p.MessageID), jsonTime(p.Timestamp), textJSON(p.Type),
+		textJSON(p.ReplyTo), textJSON(p.Expiration), textJSON(p.MessageID), JSONTime(p.Timestamp), textJSON(p.Type),
 		textJSON(p.UserID), textJSON(p.AppID),
 	}
 }
@@ -104,9 +104,9 @@ func textJSON(s string) string {
 	return base64Prefix + base64.StdEncoding.EncodeToString([]byte(s))
 }
 
-// jsonTime is a time in RFC 3339 with milliseconds; "" when unknown, and "@" with seconds since 1970 in a year that RFC 3339
+// JSONTime is a time in RFC 3339 with milliseconds; "" when unknown, and "@" with seconds since 1970 in a year that RFC 3339
 // cannot write.
-func jsonTime(t time.Time) string {
+func JSONTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

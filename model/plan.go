@@ -190,6 +190,16 @@ func (p *Plan) warnOfEnvelope(m *Message) {
 	}
 }
 
+// IntakeWarnings tell what a queue will do with so many messages that a person might not expect.
+func (t *Topology) IntakeWarnings(ref QueueRef, messages int) []string {
+	p := Plan{Planned: messages, Recipients: []Recipient{{Queue: ref, Consumers: t.queues[ref].Consumers, Messages: messages}}}
+	p.warnOfRecipients(t)
+	if s := t.settings[ref]; s.TTL.Set {
+		p.warn(fmt.Sprintf("%s expires its messages after %s (%s)", Printable(ref.String()), ShortDuration(s.TTL.Value), s.TTL.Source))
+	}
+	return p.Warnings
+}
+
 // warnOfRecipients tells what the receiving queues will do that a person might not expect.
 func (p *Plan) warnOfRecipients(t *Topology) {
 	for _, r := range p.Recipients {

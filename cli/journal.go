@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"dlxtop/model"
+)
+
+// recordsJSON is the JSON of `dlxtop journal`.
+type recordsJSON struct {
+	Records []recordJSON `json:"records"`
+}
+
+type recordJSON struct {
+	ID        int64           `json:"id"`
+	State     string          `json:"state"` // ended, running or unfinished
+	Operation model.Operation `json:"operation"`
+	Undoes    int64           `json:"undoes,omitempty"`
+	VHost     string          `json:"vhost"`
+	From      string          `json:"from"`
+	To        string          `json:"to,omitempty"`
+	User      string          `json:"user"`
+	Broker    string          `json:"broker"`
+	Began     string          `json:"began"`
+	Ended     string          `json:"ended,omitempty"`
+	Planned   int             `json:"planned"`
+	Moved     int             `json:"moved"`
+	Dropped   int             `json:"dropped"`
+	Refused   int             `json:"refused"`
+	Returned  int             `json:"returned"`
+	Unknown   int             `json:"unknown"`
+	Gone      int             `json:"gone"`
+	Undone    int             `json:"undone"`
+	Stopped   string          `json:"stopped,omitempty"`
+}
+
+func recordOf(r *model.Record) recordJSON {
+	a := &r.Account
+	out := recordJSON{
+		ID: r.ID, State: "ended", Operation: r.Operation, Undoes: r.Undoes, VHost: r.From.VHost, From: r.From.Name, To: r.To,
+		User: r.User, Broker: r.Broker, Began: model.JSONTime(r.Began), Ended: model.JSONTime(r.Ended), Planned: r.Planned,
+		Moved: a.Moved, Dropped: a.Dropped, Refused: a.Refused, Returned: a.Returned, Unknown: r.Uncertain(), Gone: a.Gone, Undone: r.Undone,
+		Stopped: a.Stopped,
+	}
+	switch {
+	case r.Running:
+		out.State = "running"
+	case r.Unfinished():
+		out.State = "unfinished"
+	}
+	return out
+}
+
+func (p *Program) journalCommand(flags *connectionFlags) *cobra.Command {
+	var output format
+	limit := 50
+	cmd := &cobra.Command{
+		Use:   "journal",
+		Short: "What was done: who replayed and dropped what, when, to where, with what outcome",
+		Long: `What was done on this machine, the newest first. Every replay and drop is written down before it is done, on all brokers, in
+$XDG_STATE_HOME/dlxtop/journal.db (~/.local/state without that), for 90 days or 2 GiB.`,
+		Args: p.noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 1 {
+				return usage("-n %d: at least 1 record", limit)
+			}
+			return p.withJournal(func(j Journal) error {
+				records, err := j.Records(cmd.Context(), limit)
+				if err != nil {
+					return err
+				}
+				return p.showRecords(records, &output)
+			})
+		},
+	}
+	cmd.Flags().IntVarP(&limit, "number", "n", limit, "records at most")
+	output.register(cmd)
+	cmd.AddCommand(p.journalShowCommand(), p.journalUndoCommand(flags))
+	return cmd
+}
+
+// withJournal opens the user's journal for a command that needs no broker.
+func (p *Program) withJournal(use func(Journal) error) error {
+	if p.Journal == nil {
+		return usage("there is no journal here")
+	}
+	j := p.Journal("")
+	defer func() { _ = j.Close() }()
+	return use(j)
+}
+
+// checkJournal proves that what is done can be written down, before anybody is asked to agree, and tells what did not end.
+func (s *session) checkJournal(ctx context.Context) error {
+	if s.journal == nil {
+		s.program.say("without the journal: this cannot be undone")
+		return nil
+	}
+	if err := s.journal.Check(ctx); err != nil {
+		return refused("%w; nothing was done (--no-journal acts without it, and without undo)", err)
+	}
+	unfinished, err := s.journal.Unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range unfinished {
+		s.program.say("%s: `dlxtop journal show %d` tells more", unfinished[i].Explain()[0], unfinished[i].ID)
+	}
+	return nil
+}
+
+func (p *Program) showRecords(records []model.Record, output *format) error {
+	for i := range records {
+		for _, line := range records[i].Explain() {
+			p.say("%s", line)
+		}
+	}
+	if output.json(p.Out) {
+		out := recordsJSON{[]recordJSON{}}
+		for i := range records {
+			out.Records = append(out.Records, recordOf(&records[i]))
+		}
+		return writeJSON(p.Out, out)
+	}
+	if len(records) == 0 {
+		p.say("nothing was done yet")
+		return nil
+	}
+	g := &grid{right: []bool{true}}
+	g.add("ID", "WHEN", "WHO", "WHAT", "QUEUE", "TO", "OUTCOME")
+	for i := range records {
+		r := &records[i]
+		outcome := r.Told()
+		if r.Undone > 0 {
+			outcome += fmt.Sprintf("; %d undone", r.Undone)
+		}
+		g.add(strconv.FormatInt(r.ID, 10), r.Began.Format("2006-01-02 15:04:05"), cell(r.Who(), 40), cell(recordWhat(r), 16), cell(r.From.String(), 40), cell(r.To, 40), outcome)
+	}
+	return g.write(p.Out)
+}
+
+func recordWhat(r *model.Record) string {
+	if r.Undoes > 0 {
+		return fmt.Sprintf("%s of %d", r.Operation, r.Undoes)
+	}
+	return string(r.Operation)
+}
+
+// recordID reads the argument ID.
+func recordID(text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, usage("%s is no number of a record: `dlxtop journal` lists them", model.Printable(text))
+	}
+	return id, nil
+}
+
+func (p *Program) journalShowCommand() *cobra.Command {
+	var output format
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "The messages of one record, with what became of each",
+		Args:  arguments("the ID of a record"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := recordID(args[0])
+			if err != nil {
+				return err
+			}
+			return p.withJournal(func(j Journal) error { return p.showRecord(cmd.Context(), j, id, &output) })
+		},
+	}
+	output.register(cmd)
+	return cmd
+}
+
+func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *format) error {
+	r, err := j.Record(ctx, id)
+	if err != nil {
+		return err
+	}
+	if output.json(p.Out) {
+		return p.writeRecord(ctx, j, &r)
+	}
+	if err := p.showRecords([]model.Record{r}, output); err != nil {
+		return err
+	}
+	g := &grid{right: []bool{true, false, false, true}}
+	g.add("#", "MESSAGE ID", "ROUTING KEY", "SIZE", "SENT TO", "OUTCOME")
+	if err := j.Entries(ctx, id, func(e *model.Entry) error {
+		size, to := "", ""
+		if e.Message != nil {
+			size = model.Size(int64(e.Message.BodyBytes))
+		}
+		if e.Sent != nil {
+			to = model.ExchangeName(e.Sent.To.Exchange) + " " + e.Sent.To.RoutingKey
+		}
+		g.add(strconv.Itoa(e.Position), cell(e.MessageID, 36), cell(e.Address.RoutingKey, 32), size, cell(to, 40), cell(entryOutcome(&r, e), 60))
+		return nil
+	}); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(p.Out); err != nil {
+		return err
+	}
+	return g.write(p.Out)
+}
+
+// entryOutcome is what became of one message, in words.
+func entryOutcome(r *model.Record, e *model.Entry) string {
+	words := string(e.Outcome)
+	switch {
+	case e.Undone:
+		words += ", brought back"
+	case e.Outcome == "" && r.Unfinished():
+		words = "not certain"
+	case e.Outcome == "" && r.Running:
+		words = "under way"
+	case e.Outcome == "":
+		words = "untouched"
+	}
+	if e.Reason != "" {
+		words += ": " + e.Reason
+	}
+	return words
+}
+
+// writeRecord writes a record with its entries as one JSON object, entry by entry: there may be more than memory holds.
+func (p *Program) writeRecord(ctx context.Context, j Journal, r *model.Record) error {
+	head, err := lineJSON(recordOf(r))
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(p.Out, "{\"record\":%s,\n\"entries\":[", head); err != nil {
+		return err
+	}
+	separator := "\n"
+	if err := j.Entries(ctx, r.ID, func(e *model.Entry) error {
+		line, err := lineJSON(e.JSON())
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(p.Out, "%s%s", separator, line)
+		separator = ",\n"
+		return err
+	}); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(p.Out, "\n]}")
+	return err
+}

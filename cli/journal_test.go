@@ -1,0 +1,210 @@
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/cli"
+	"dlxtop/journal"
+)
+
+type recordWire struct {
+	ID        int64  `json:"id"`
+	State     string `json:"state"`
+	Operation string `json:"operation"`
+	Undoes    int64  `json:"undoes"`
+	VHost     string `json:"vhost"`
+	From      string `json:"from"`
+	To        string `json:"to"`
+	User      string `json:"user"`
+	Broker    string `json:"broker"`
+	Began     string `json:"began"`
+	Ended     string `json:"ended"`
+	Planned   int    `json:"planned"`
+	Moved     int    `json:"moved"`
+	Dropped   int    `json:"dropped"`
+	Refused   int    `json:"refused"`
+	Returned  int    `json:"returned"`
+	Unknown   int    `json:"unknown"`
+	Gone      int    `json:"gone"`
+	Undone    int    `json:"undone"`
+	Stopped   string `json:"stopped"`
+}
+
+// rich are messages with what is easily lost.
+func rich(n int) []amqp.Publishing {
+	var messages []amqp.Publishing
+	for i := range n {
+		messages = append(messages, amqp.Publishing{
+			MessageId: fmt.Sprint("r-", i), DeliveryMode: 2, Priority: 3, ContentType: "application/octet-stream", Body: []byte{0, 0xff, byte(i)},
+			Headers: amqp.Table{
+				"small": int8(-1), "large": uint32(1 << 31), "text": "a\xffb", "nested": amqp.Table{"$type": "x", "list": []any{int32(1), nil, amqp.Table{}}},
+				"x-death": []any{amqp.Table{"queue": "q", "reason": "rejected", "count": int64(2)}},
+			},
+		})
+	}
+	return messages
+}
+
+func (v *vhost) send(queue string, messages []amqp.Publishing) {
+	v.t.Helper()
+	for _, m := range messages {
+		confirm, err := v.channel.PublishWithDeferredConfirm("", queue, false, false, m)
+		if err != nil || !confirm.Wait() {
+			v.t.Fatal(err)
+		}
+	}
+}
+
+// published are the messages of a queue as their publisher wrote them. They are taken out of it.
+func (v *vhost) published(queue string) (taken []amqp.Publishing) {
+	v.t.Helper()
+	for _, d := range v.take(queue) {
+		taken = append(taken, amqp.Publishing{
+			MessageId: d.MessageId, DeliveryMode: d.DeliveryMode, Priority: d.Priority, ContentType: d.ContentType, Body: d.Body, Headers: d.Headers,
+		})
+	}
+	return taken
+}
+
+func TestJournal(t *testing.T) {
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.declare("worker", nil)
+	messages := rich(5)
+	v.send("failed", messages)
+
+	dropped := decode[accountContract](t, v.run("drop", "failed", "--limit", "2", "--yes"))
+	replayed := decode[accountContract](t, v.run("replay", "failed", "--to", "queue:worker", "--yes"))
+	if dropped.JournalID == 0 || replayed.JournalID != dropped.JournalID+1 || v.count("failed") != 0 {
+		t.Fatalf("%+v %+v", dropped, replayed)
+	}
+	if moved := v.published("worker"); len(moved) != 3 || moved[0].Headers["dlxtop-replay"].(amqp.Table)["count"] != int64(1) || moved[0].Headers["x-death"] != nil {
+		t.Errorf("the worker got %+v", moved)
+	} else {
+		v.send("worker", moved[1:])
+	}
+	records := decode[struct {
+		Records []recordWire `json:"records"`
+	}](t, v.run("journal", "-n", "2")).Records
+	if len(records) != 2 || records[0].Operation != "replay" || records[0].To != "queue:worker" || records[0].From != "failed" || records[0].User != "guest" ||
+		records[0].Moved != 3 || records[1].Dropped != 2 || records[1].State != "ended" || records[1].VHost != v.name {
+		t.Fatalf("%+v", records)
+	}
+	shown := decode[struct {
+		Record  recordWire       `json:"record"`
+		Entries []map[string]any `json:"entries"`
+	}](t, v.run("journal", "show", fmt.Sprint(dropped.JournalID)))
+	if len(shown.Entries) != 2 || shown.Entries[1]["message_id"] != "r-1" || shown.Entries[1]["outcome"] != "dropped" {
+		t.Errorf("%+v", shown)
+	}
+	table := v.run("journal", "-o", "table", "-n", "2")
+	for _, want := range []string{"WHO", "guest@", "replay", "queue:worker", "3 moved", "2 dropped"} {
+		if !strings.Contains(table.out, want) {
+			t.Errorf("%q is not in %s", want, table.out)
+		}
+	}
+
+	undo := []string{"journal", "undo", fmt.Sprint(replayed.JournalID)}
+	dry := decode[accountContract](t, v.run(append(undo, "--dry-run")...))
+	if *dry.Planned != 3 || v.count("failed") != 0 || v.count("worker") != 2 {
+		t.Errorf("a dry run: %+v", dry)
+	}
+	if r := v.run(append(undo, "--yes")...); r.status != cli.ExitRefused || *decode[accountContract](t, r).Moved != 2 || !strings.Contains(r.stderr, "a consumer has taken it") {
+		t.Errorf("%+v", r)
+	}
+	if r := v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes"); r.status != cli.ExitDone || *decode[accountContract](t, r).Moved != 2 {
+		t.Errorf("%+v", r)
+	}
+	if diff := cmp.Diff([]amqp.Publishing{messages[3], messages[4], messages[0], messages[1]}, v.published("failed")); diff != "" {
+		t.Error(diff)
+	}
+	if r := v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes"); r.status != cli.ExitRefused || !strings.Contains(r.stderr, "nothing to undo; 2 brought back before") {
+		t.Errorf("%+v", r)
+	}
+	if r := v.run("journal", "show", "999999"); r.status != cli.ExitRefused || !strings.Contains(r.stderr, "no record 999999") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestUnusableJournal: nothing is done without it, unless it is said so.
+func TestUnusableJournal(t *testing.T) {
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.fill("failed", 2)
+	path := filepath.Join(t.TempDir(), "journal.db")
+	act := func(args ...string) result {
+		var out, errs bytes.Buffer
+		p := program(strings.NewReader(""), &out, &errs)
+		p.Journal = func(string) cli.Journal { return journal.New(journal.Options{Path: path}) }
+		status := p.Run(t.Context(), append(args, "--url", v.url(), "--api", node.API()))
+		return result{status, out.String(), errs.String()}
+	}
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, operation := range [][]string{{"drop", "failed", "--yes"}, {"replay", "failed", "--to", "queue:failed", "--yes"}} {
+		if r := act(operation...); r.status != cli.ExitRefused || !strings.Contains(r.stderr, "is damaged") || !strings.Contains(r.stderr, "--no-journal") || v.count("failed") != 2 {
+			t.Errorf("%v: %+v", operation, r)
+		}
+	}
+	r := act("drop", "failed", "--yes", "--no-journal", "--limit", "1")
+	if r.status != cli.ExitDone || decode[accountContract](t, r).JournalID != 0 || !strings.Contains(r.stderr, "no undo") || v.count("failed") != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestExportAndImport(t *testing.T) {
+	v := newVHost(t)
+	v.declare("from", nil)
+	v.declare("to", nil)
+	messages := rich(20)
+	v.send("from", messages)
+	path := filepath.Join(t.TempDir(), "messages.jsonl")
+	if r := v.run("export", "from", path); r.status != cli.ExitDone || r.out != "" || v.count("from") != 20 {
+		t.Fatalf("%+v", r)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil || bytes.Count(content, []byte("\n")) != 20 {
+		t.Fatalf("%v %s", err, content)
+	}
+	if r := v.run("export", "from", path); r.status != cli.ExitUsage || !strings.Contains(r.stderr, "is there already") {
+		t.Errorf("%+v", r)
+	}
+	if r := v.run("export", "from", "-"); r.out != string(content) && !strings.Contains(r.out, `"redelivered":true`) {
+		t.Errorf("to standard output: %s", r.out)
+	}
+	if r := v.run("import", path, "--to", "queue:to", "--dry-run"); *decode[accountContract](t, r).Planned != 20 || v.count("to") != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r := v.run("import", path, "--to", "queue:to", "--yes"); r.status != cli.ExitDone || *decode[accountContract](t, r).Moved != 20 {
+		t.Errorf("%+v", r)
+	}
+	if diff := cmp.Diff(messages, v.published("to")); diff != "" {
+		t.Error(diff)
+	}
+	for name, test := range map[string]struct {
+		content []byte
+		words   string
+	}{
+		"cut":      {content[:len(content)-40], "line 20: it ends in the middle"},
+		"bad line": {bytes.Replace(content, []byte(`"int8","value":-1`), []byte(`"int8","value":-999`), 1), "line 1: header small: -999 is no int8"},
+		"no JSON":  {append([]byte("hello\n"), content...), "line 1: it is no JSON"},
+	} {
+		broken := filepath.Join(t.TempDir(), "broken.jsonl")
+		if err := os.WriteFile(broken, test.content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := v.run("import", broken, "--to", "queue:to", "--yes")
+		if r.status != cli.ExitUsage || !strings.Contains(r.stderr, test.words) || !strings.Contains(r.stderr, "nothing was imported") || v.count("to") != 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
