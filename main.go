@@ -85,9 +85,17 @@ func newJournal(dir string) cli.Journal {
 
 func dashboard(ctx context.Context, d cli.Dashboard) error {
 	return ui.Run(ctx, ui.Options{
-		Source: d.Source, Broker: d.Broker, Title: d.Connection.Name, VHost: d.Connection.VHost, Interval: interval,
+		Source: d.Source, Broker: d.Broker, Journal: journalOf(d), Title: d.Connection.Name, VHost: d.Connection.VHost, Interval: interval,
 		ReadOnly: d.Connection.ReadOnly, Production: d.Connection.Production,
 	})
+}
+
+// journalOf is nil when there is none: an interface that holds a nil is not.
+func journalOf(d cli.Dashboard) ui.Journal {
+	if d.Journal == nil {
+		return nil
+	}
+	return d.Journal
 }
 
 func startDemo(ctx context.Context, log io.Writer) (cli.Node, error) {

@@ -197,7 +197,7 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 		if e.Sent != nil {
 			to = model.ExchangeName(e.Sent.To.Exchange) + " " + e.Sent.To.RoutingKey
 		}
-		g.add(strconv.Itoa(e.Position), cell(e.MessageID, 36), cell(e.Address.RoutingKey, 32), size, cell(to, 40), cell(entryOutcome(&r, e), 60))
+		g.add(strconv.Itoa(e.Position), cell(e.MessageID, 36), cell(e.Address.RoutingKey, 32), size, cell(to, 40), cell(r.State(e), 60))
 		return nil
 	}); err != nil {
 		return err
@@ -206,25 +206,6 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 		return err
 	}
 	return g.write(p.Out)
-}
-
-// entryOutcome is what became of one message, in words.
-func entryOutcome(r *model.Record, e *model.Entry) string {
-	words := string(e.Outcome)
-	switch {
-	case e.Undone:
-		words += ", brought back"
-	case e.Outcome == "" && r.Unfinished():
-		words = "not certain"
-	case e.Outcome == "" && r.Running:
-		words = "under way"
-	case e.Outcome == "":
-		words = "untouched"
-	}
-	if e.Reason != "" {
-		words += ": " + e.Reason
-	}
-	return words
 }
 
 // writeRecord writes a record with its entries as one JSON object, entry by entry: there may be more than memory holds.

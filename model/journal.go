@@ -70,6 +70,25 @@ func (r *Record) Told() string {
 	return words
 }
 
+// State is what became of one message, in words.
+func (r *Record) State(e *Entry) string {
+	words := string(e.Outcome)
+	switch {
+	case e.Undone:
+		words += ", brought back"
+	case e.Outcome == "" && r.Unfinished():
+		words = "not certain"
+	case e.Outcome == "" && r.Running:
+		words = "under way"
+	case e.Outcome == "":
+		words = "untouched"
+	}
+	if e.Reason != "" {
+		words += ": " + e.Reason
+	}
+	return words
+}
+
 func (r *Record) moved() string {
 	if r.Operation == Undo {
 		return "brought back"

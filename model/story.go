@@ -14,6 +14,7 @@ type StoryKind string
 const (
 	StoryPublished   StoryKind = "published"
 	StoryRepublished StoryKind = "republished" // by a worker: the broker's x-death begins here
+	StoryReplayed    StoryKind = "replayed"    // by dlxtop, as its header tells
 	StoryDied        StoryKind = "died"
 	StoryFailed      StoryKind = "failed" // as a worker wrote it into the message
 	StoryNow         StoryKind = "now"
@@ -38,6 +39,10 @@ type StoryEvent struct {
 func (m *Message) Story(in QueueRef) []StoryEvent {
 	deaths := m.deathsByTime()
 	events := m.beginning(deaths)
+	if words := m.ReplayedWords(); words != "" {
+		_, last, _ := m.Replays() // which took the deaths before it off
+		events = append(events, StoryEvent{Kind: StoryReplayed, Time: last, TimeExact: !last.IsZero(), What: words, Note: "by dlxtop, for the last time then"})
+	}
 	for i, d := range deaths {
 		e := StoryEvent{
 			Kind: StoryDied, Time: d.Time, TimeExact: !d.Time.IsZero(),

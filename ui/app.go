@@ -16,6 +16,7 @@ import (
 type Options struct {
 	Source     Source
 	Broker     Broker
+	Journal    Journal       // nil: what is done is not kept, and there is no undo
 	Title      string        // the context's name or the broker's host:port, for the header; never a password
 	VHost      string        // "" is all of them
 	Interval   time.Duration // between the end of a poll and the next one; 0 is 2 s
@@ -54,7 +55,7 @@ type app struct {
 	history *history
 	latest  topologyMsg // zero before the first answer
 
-	tabs    [4]tab
+	tabs    [5]tab
 	tab     int
 	palette palette
 	notice  noticeMsg
@@ -69,7 +70,7 @@ type tab struct {
 
 func newApp(ctx context.Context, o Options) app {
 	e := &env{
-		broker: o.Broker, styles: newStyles(colourWanted()), keys: newKeyMap(), now: o.Now,
+		broker: o.Broker, journal: o.Journal, styles: newStyles(colourWanted()), keys: newKeyMap(), now: o.Now,
 		title: o.Title, readOnly: o.ReadOnly, production: o.Production,
 		work: newWork(ctx), requests: &atomic.Int64{},
 	}
@@ -84,11 +85,12 @@ func newApp(ctx context.Context, o Options) app {
 		poller:  poller{source: o.Source, interval: o.Interval},
 		history: newHistory(),
 		palette: newPalette(e),
-		tabs: [4]tab{
+		tabs: [5]tab{
 			{name: "Flows", stack: []screen{newFlowsScreen(e)}},
 			{name: "Queues", stack: []screen{newQueuesScreen(e)}},
 			{name: "Failed", stack: []screen{newFailedScreen(e)}},
 			{name: "Findings", stack: []screen{newFindingsScreen(e)}},
+			{name: "Journal", stack: []screen{newJournalScreen(e)}},
 		},
 	}
 }
@@ -103,7 +105,7 @@ type startMsg struct{}
 
 // Init is the first command of the program.
 func (a app) Init() tea.Cmd {
-	cmds := []tea.Cmd{tick(), func() tea.Msg { return startMsg{} }}
+	cmds := []tea.Cmd{tick(), func() tea.Msg { return startMsg{} }, tellUnfinished(a.env)}
 	for _, t := range a.tabs {
 		cmds = append(cmds, t.stack[0].Init())
 	}
@@ -284,6 +286,8 @@ func (a app) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 		return a.back(), nil
 	case is(msg, k.Back):
 		return a.back(), nil
+	case is(msg, k.Undo):
+		return a.undo()
 	case is(msg, k.Help):
 		return a.push(newHelpScreen(a.env, a.top()))
 	case is(msg, k.Palette):

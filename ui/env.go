@@ -15,6 +15,7 @@ import (
 // instead: the root sends a screen the latest topologyMsg when it is pushed, before Init, and again after each poll.
 type env struct {
 	broker     Broker
+	journal    Journal // nil: nothing is kept
 	styles     *Styles
 	keys       *keyMap
 	now        func() time.Time

@@ -28,7 +28,7 @@ func newHelpScreen(e *env, of screen) screen {
 		{"on " + of.Title(), of.Keys()},
 		{"moving", k.motions()},
 		{"everywhere", append(k.Screens[:len(k.Screens):len(k.Screens)],
-			k.NextScreen, k.PrevScreen, k.Palette, k.Pause, k.ReadNow, k.Help, k.Back, k.Quit, k.ForceQuit)},
+			k.NextScreen, k.PrevScreen, k.Palette, k.Undo, k.Pause, k.ReadNow, k.Help, k.Back, k.Quit, k.ForceQuit)},
 	}}
 }
 

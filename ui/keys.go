@@ -28,10 +28,11 @@ type keyMap struct {
 	Confirm, Canary, Target, Cancel key.Binding
 
 	// Everywhere.
-	Screens                     [4]key.Binding
+	Screens                     [5]key.Binding
 	NextScreen, PrevScreen      key.Binding
 	Back, Quit, ForceQuit, Help key.Binding
 	Palette, Pause, ReadNow     key.Binding
+	Undo                        key.Binding
 }
 
 func newKeyMap() *keyMap {
@@ -85,8 +86,9 @@ func newKeyMap() *keyMap {
 		Target:  bind("tab", "other target", "tab"),
 		Cancel:  bind("esc", "back", "esc"),
 
-		Screens: [4]key.Binding{
+		Screens: [5]key.Binding{
 			bind("1", "flows", "1"), bind("2", "queues", "2"), bind("3", "failed", "3"), bind("4", "findings", "4"),
+			bind("5", "journal", "5"),
 		},
 		NextScreen: bind("tab", "next screen", "tab"),
 		PrevScreen: bind("shift-tab", "previous screen", "shift+tab"),
@@ -95,6 +97,7 @@ func newKeyMap() *keyMap {
 		ForceQuit:  bind("ctrl-c", "quit", "ctrl+c"),
 		Help:       bind("?", "help", "?"),
 		Palette:    bind(":", "command", ":"),
+		Undo:       bind("u", "undo", "u"),
 		Pause:      bind("p", "pause", "p"),
 		ReadNow:    bind("ctrl-r", "read again now", "ctrl+r"),
 	}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"dlxtop/model"
@@ -39,6 +40,9 @@ func messageRows(messages []model.Message, queue model.QueueRef) []*messageRow {
 		twins[m.Fingerprint]++
 		if f, ok := m.Failure(); ok {
 			row.failure = model.Printable(f.String())
+		}
+		if words := m.ReplayedWords(); words != "" {
+			row.failure = strings.TrimSuffix(words+"; "+row.failure, "; ")
 		}
 		row.deaths = model.Printable(m.DeathSummary())
 		if m.DeathsError != "" {

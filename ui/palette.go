@@ -39,6 +39,8 @@ func commands() []command {
 		{"queues", "all queues", show(1)},
 		{"failed", "failed queues", show(2)},
 		{"findings", "what is wrong or risky", show(3)},
+		{"journal", "what was done", show(4)},
+		{"undo", "the last action", func(a app) (tea.Model, tea.Cmd) { return a.undo() }},
 		{"help", "the keys", func(a app) (tea.Model, tea.Cmd) { return a.push(newHelpScreen(a.env, a.top())) }},
 		{"pause", "stop or go on reading the broker", func(a app) (tea.Model, tea.Cmd) {
 			cmd := a.poller.pause(a.env)

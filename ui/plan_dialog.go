@@ -111,7 +111,7 @@ func (d *planDialog) polled(t *model.Topology) tea.Cmd {
 func (d *planDialog) replan() tea.Cmd {
 	d.request = d.env.newRequest()
 	id, t, rows, user := d.request, d.topology, d.rows, d.env.broker.User()
-	want := model.ActionWant{Operation: d.operation, From: d.queue, Planned: len(rows), User: user, Insist: d.insist}
+	want := model.ActionWant{Operation: d.operation, From: d.queue, Planned: len(rows), User: user, Insist: d.insist, Mark: true, Journaled: d.env.journal != nil}
 	if len(d.modes) > 0 {
 		want.Mode, want.Fixed = d.modes[d.mode].mode, d.modes[d.mode].fixed
 	}

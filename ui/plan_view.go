@@ -84,6 +84,11 @@ func (d *planDialog) ask(l *dialogLines) {
 	if d.operation == model.Replay {
 		d.askWhere(l)
 	}
+	if d.env.journal != nil {
+		l.say("journal", "yes, "+d.env.keys.Undo.Help().Key+" undoes it", s.Text)
+	} else {
+		l.say("journal", "no: it was switched off, and there is no undo", s.Warning)
+	}
 	for _, w := range p.Warnings {
 		l.say("", markWarning+" "+model.Printable(w), s.Warning)
 	}
@@ -122,7 +127,10 @@ func (d *planDialog) ask(l *dialogLines) {
 	}
 	what := string(d.operation)
 	if d.operation == model.Drop {
-		what = "drop " + model.Plural(len(d.rows), "message") + " for good"
+		what = "drop " + model.Plural(len(d.rows), "message")
+		if d.env.journal == nil {
+			what += " for good"
+		}
 	}
 	l.hints(hint(s, "enter", what) + d.other() + hint(s, "esc", "back"))
 }
@@ -204,7 +212,6 @@ func (d *planDialog) askWhere(l *dialogLines) {
 	if len(p.Strips) > 0 {
 		l.say("strips", model.Printable(strings.Join(p.Strips, ", ")), s.Text)
 	}
-	l.say("undo", "there is none yet: what is replayed is with its consumers", s.Muted)
 }
 
 func printableKey(routingKey string) string {
@@ -282,6 +289,9 @@ func (d *planDialog) tell(l *dialogLines) {
 	}
 	if d.err != nil && d.err.Error() != a.Stopped {
 		l.say("error", readableError(d.err), s.Danger)
+	}
+	if a.JournalID > 0 {
+		l.say("journal", fmt.Sprintf("%d  %s undoes it", a.JournalID, d.env.keys.Undo.Help().Key), s.Muted)
 	}
 	if a.Elapsed > 0 {
 		l.say("took", model.ShortDuration(a.Elapsed.Round(1e6)), s.Muted)

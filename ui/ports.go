@@ -16,6 +16,20 @@ type Broker interface {
 	Peek(ctx context.Context, plan model.PeekPlan) (model.Peeked, error)
 	// Execute runs a plan. progress is called from another goroutine, about ten times a second and once at the end.
 	Execute(ctx context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error)
+	// Undo takes a record back. entries calls with each entry of it.
+	Undo(ctx context.Context, plan model.UndoPlan, entries func(func(*model.Entry) error) error, progress func(model.Account)) (model.Account, error)
+	// Read looks at every message that is in a queue at the start, one at a time.
+	Read(ctx context.Context, plan model.PeekPlan, each func(*model.Message) error) (stopped string, err error)
 	// User is the connected user.
 	User() string
+	// Address is the broker's host:port, as the journal names it.
+	Address() string
+}
+
+// Journal is what was done.
+type Journal interface {
+	Records(ctx context.Context, limit int) ([]model.Record, error)
+	Record(ctx context.Context, id int64) (model.Record, error)
+	Unfinished(ctx context.Context) ([]model.Record, error)
+	Entries(ctx context.Context, id int64, each func(*model.Entry) error) error
 }

@@ -26,6 +26,32 @@ func newRecordedBroker(c *clock) *recordedBroker {
 
 func (b *recordedBroker) User() string { return "guest" }
 
+func (b *recordedBroker) Address() string { return "mq1:5672" }
+
+func (b *recordedBroker) Read(_ context.Context, plan model.PeekPlan, each func(*model.Message) error) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range b.messages[plan.Queue] {
+		if err := each(&m); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+func (b *recordedBroker) Undo(_ context.Context, plan model.UndoPlan, entries func(func(*model.Entry) error) error, progress func(model.Account)) (model.Account, error) {
+	a := model.Account{Operation: model.Undo, From: plan.Back, Planned: plan.Planned()}
+	err := entries(func(e *model.Entry) error {
+		if plan.Restored(e) {
+			a.Moved++
+		}
+		return nil
+	})
+	a.Gone = a.Planned - a.Moved
+	progress(a)
+	return a, err
+}
+
 func (b *recordedBroker) put(queue string, messages ...model.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

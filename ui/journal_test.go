@@ -1,0 +1,175 @@
+package ui
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"dlxtop/journal"
+	"dlxtop/model"
+)
+
+// withJournal gives the program a real journal, in which n messages of ucenter@user@failed were dropped.
+func withJournal(t *testing.T, o *Options, c *clock, n int) *journal.Journal {
+	t.Helper()
+	j := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db"), Now: c.now})
+	t.Cleanup(func() { j.Close() })
+	o.Journal = j
+	writeDrop(t, j, n, true)
+	return j
+}
+
+// writeDrop writes a drop of n messages down; one that is not finished ends after the intentions.
+func writeDrop(t *testing.T, j *journal.Journal, n int, finished bool) int64 {
+	t.Helper()
+	id, err := j.Begin(t.Context(), model.Record{Operation: model.Drop, From: ref(failedQueue), User: "guest", Broker: "mq1:5672", Planned: n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []model.Entry
+	var settled []model.Settled
+	for i := range n {
+		m := failedMessage(i)
+		m.Position, m.BodyBytes, m.Fingerprint = i+1, len(m.Body), model.FingerprintOf(&m)
+		entries = append(entries, model.NewEntry(&m, nil, false))
+		settled = append(settled, model.Settled{Position: i + 1, Outcome: model.Dropped})
+	}
+	if err = j.Write(id, entries, settled); err == nil && finished {
+		err = j.Finish(id, nil, model.Account{Planned: n, Dropped: n})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestJournalGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		o, _, c := failedOptions(5)
+		withJournal(t, &o, c, 3)
+		term := newTerminal(t, o, width, height)
+		term.press("5")
+		term.await("3 dropped", "guest@mq1:5672")
+		term.golden()
+	})
+}
+
+func TestUndoGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		o, _, c := failedOptions(5)
+		withJournal(t, &o, c, 3)
+		term := newTerminal(t, o, width, height)
+		term.await("ucenter@user")
+		term.press("u")
+		term.await("Undo 1: bring back 3 messages", "byte for byte")
+		term.golden()
+	})
+}
+
+func TestUndoFromAnyScreen(t *testing.T) {
+	for _, keys := range [][]string{{"u"}, {"3", "u"}, {"5", "u"}, {"5", keyEnter, "u"}, {"?", "u"}, {":", "undo", keyEnter}} {
+		t.Run(fmt.Sprint(keys), func(t *testing.T) {
+			o, _, c := failedOptions(5)
+			withJournal(t, &o, c, 3)
+			term := newTerminal(t, o, 120, 36)
+			term.await("ucenter@user")
+			for _, k := range keys {
+				term.press(k)
+				switch k {
+				case "5":
+					term.await("3 dropped")
+				case keyEnter:
+					term.settle()
+				}
+			}
+			term.await("Undo 1: bring back 3 messages")
+			term.press(keyEnter)
+			term.await("3 of 3 messages brought back to ucenter@user@failed")
+			term.press(keyEnter)
+			term.awaitThat("the box is closed", func(screen string) bool { return !strings.Contains(screen, "What happened") })
+		})
+	}
+}
+
+func TestUndoIsRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(o *Options, j *journal.Journal)
+		words  string
+	}{
+		"read-only":  {func(o *Options, _ *journal.Journal) { o.ReadOnly = true }, "read-only: nothing is changed here"},
+		"no journal": {func(o *Options, _ *journal.Journal) { o.Journal = nil }, "started with --no-journal"},
+		"nothing":    {func(o *Options, _ *journal.Journal) { o.Journal = journal.New(journal.Options{Path: "/nowhere/there"}) }, "nothing was done on this broker"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, _, c := failedOptions(5)
+			test.change(&o, withJournal(t, &o, c, 3))
+			term := newTerminal(t, o, 120, 36)
+			term.await("ucenter@user")
+			term.press("u")
+			term.await(test.words)
+			term.press(keyEnter)
+			term.settle()
+		})
+	}
+}
+
+// TestManyAreTyped: what asks for the queue's name when it is dropped does so when it comes back.
+func TestManyAreTyped(t *testing.T) {
+	o, _, c := failedOptions(5)
+	withJournal(t, &o, c, 150)
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user")
+	term.press("u")
+	term.await("type the queue's name")
+	term.press(keyEnter)
+	term.press(failedQueue)
+	term.await("enter bring back")
+	term.press(keyEnter)
+	term.await("150 of 150 messages brought back")
+}
+
+func TestUnfinishedIsTold(t *testing.T) {
+	o, b, c := failedOptions(5)
+	j := withJournal(t, &o, c, 1)
+	id := writeDrop(t, j, 4, false)
+	if err := j.Close(); err != nil { // as the end of its program would
+		t.Fatal(err)
+	}
+	term := newTerminal(t, o, 120, 36)
+	term.await(fmt.Sprintf("in the middle of the drop %d of ucenter@user@failed", id), "5 Journal tells")
+	term.press("5")
+	term.await("4 dropped; unfinish", "none is lost")
+	if len(b.executed()) > 0 {
+		t.Error("something was done")
+	}
+}
+
+func TestDialogsSayThatThereIsAnUndo(t *testing.T) {
+	o, b, c := failedOptions(5)
+	withJournal(t, &o, c, 1)
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("5 messages")
+	term.press("d")
+	term.await("journal   yes, u undoes it", "enter drop 1 message ")
+	term.press(keyEsc)
+	term.press("r")
+	term.await("journal   yes, u undoes it")
+	term.press(keyEnter)
+	term.await("What happened")
+	if plans := b.executed(); len(plans) != 1 || !plans[0].Mark {
+		t.Errorf("%+v", plans)
+	}
+}
+
+func TestReplayedIsTold(t *testing.T) {
+	o, b, c := failedOptions(0)
+	m := failedMessage(1)
+	m.Headers[model.ReplayHeader] = model.Table{"count": int64(2), "time": c.now().Add(-time.Minute)}
+	b.put(failedQueue, m)
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("replayed 2 times; ValueError")
+	term.press(keyEnter)
+	term.await("replayed 2 times", "Story")
+}
