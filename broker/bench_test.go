@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/broker"
 	"dlxtop/demo"
+	"dlxtop/journal"
 	"dlxtop/model"
 )
 
@@ -117,7 +120,12 @@ func BenchmarkReplay(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(string(kind), func(b *testing.B) {
 			for range b.N {
-				a, c := newAppOn(b, n), clientOf(b, n)
+				a, without := newAppOn(b, n), clientOf(b, n)
+				j := journal.New(journal.Options{Path: filepath.Join(b.TempDir(), "journal.db")})
+				c, err := broker.New(broker.Options{URL: n.AMQP(), Journal: j})
+				if err != nil {
+					b.Fatal(err)
+				}
 				from, to := fill(a, "failed", kind), described(a.queue("worker", kind), kind)
 				plan := replayTo(b, from, to, model.Selection{})
 				plan.Planned = benchMessages
@@ -128,6 +136,18 @@ func BenchmarkReplay(b *testing.B) {
 				})
 				a.await(to.QueueRef, benchMessages)
 				back := speed(func() { shovel(a, n, to.QueueRef, from.QueueRef) })
+				a.await(from.QueueRef, benchMessages)
+				unkept := speed(func() { execute(b, without, plan) })
+				a.await(to.QueueRef, benchMessages)
+				dropped := speed(func() {
+					if account := execute(b, c, dropPlan(b, to, model.Selection{}, benchMessages)); account.Dropped != benchMessages {
+						b.Fatalf("%+v", account)
+					}
+				})
+				c.Close()
+				j.Close()
+				b.ReportMetric(unkept, "no-journal-msg/s")
+				b.ReportMetric(dropped, "drop-msg/s")
 				b.ReportMetric(ours, "replay-msg/s")
 				b.ReportMetric(back, "shovel-msg/s")
 				b.ReportMetric(ours/back, "x-shovel")

@@ -1,0 +1,32 @@
+package journal_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"dlxtop/journal"
+	"dlxtop/model"
+)
+
+// BenchmarkWrite writes down replays of messages of 1 KiB, 500 at once, as an execution does.
+func BenchmarkWrite(b *testing.B) {
+	j := journal.New(journal.Options{Path: filepath.Join(b.TempDir(), "journal.db")})
+	defer j.Close()
+	id, err := j.Begin(b.Context(), record(model.Replay))
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := model.Message{Exchange: "dlx", RoutingKey: "k", Headers: model.Table{"n": int64(7), "x-death": []any{model.Table{"count": int64(3)}}}, Body: make([]byte, 1024), BodyBytes: 1024}
+	p := model.Publishing{Headers: model.Table{"n": int64(7)}, Body: m.Body, Reaches: []model.QueueRef{{VHost: "/", Name: "worker"}}}
+	for b.Loop() {
+		entries := make([]model.Entry, 500)
+		for i := range entries {
+			m.Position++
+			entries[i] = model.NewEntry(&m, &p, false)
+		}
+		if err := j.Write(id, entries, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/500, "µs/message")
+}
