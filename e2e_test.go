@@ -168,6 +168,10 @@ func TestReplayInTheDashboard(t *testing.T) {
 	if moved.MessageId != chosen.MessageId || !bytes.Equal(moved.Body, chosen.Body) || moved.Exchange != "master" || moved.RoutingKey != worker {
 		t.Errorf("moved was %+v instead of %+v", moved, chosen)
 	}
+	if mark, ok := moved.Headers["dlxtop-replay"].(amqp.Table); !ok || mark["count"] != int64(1) {
+		t.Errorf("it is not marked as replayed: %v", moved.Headers)
+	}
+	delete(moved.Headers, "dlxtop-replay")
 	clean := chosen
 	clean.Headers = amqp.Table{}
 	for key, value := range chosen.Headers {
@@ -193,6 +197,23 @@ func TestReplayInTheDashboard(t *testing.T) {
 			t.Errorf("%s changed: it has %d messages instead of %d, or others", queue, len(after[queue]), len(want))
 		}
 	}
+
+	// And back again: the message is what it was, at the end of its queue.
+	screen.press("u")
+	screen.waitFor("bring back 1 message", "the replay of "+failed)
+	screen.press("\r")
+	screen.waitFor("1 of 1 message brought back to " + failed)
+	screen.press("\r")
+	screen.waitUntil("the message is back", func() bool {
+		after = s.look()
+		return len(after[failed]) == len(before[failed])
+	})
+	back := after[failed][len(after[failed])-1]
+	if got, want := written(back), written(chosen); got != want || len(after[worker]) > 0 {
+		t.Errorf("the message came back as\n%s\ninstead of\n%s", got, want)
+	}
+	screen.press("5")
+	screen.waitFor("1 moved; 1 undone", "undo of 1")
 	screen.press("\x03")
 	screen.waitForEnd(cli.ExitDone)
 }

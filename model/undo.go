@@ -112,7 +112,7 @@ func (t *Topology) PlanUndo(want UndoWant) (UndoPlan, error) {
 	case r.Broker != want.Broker && !want.Insist:
 		p.Refusal = fmt.Sprintf("it was done on %s, and this is %s: connect to that broker, or insist when it is the same one by another name", Printable(r.Broker), Printable(want.Broker))
 	case !exists:
-		p.Refusal = fmt.Sprintf("the queue %s does not exist any more: declare it again, then undo", Printable(r.From.String()))
+		p.Refusal = fmt.Sprintf("there is no queue %s here any more: declare it again, or look at its vhost, then undo", Printable(r.From.String()))
 	}
 	if p.Refusal != "" {
 		return p, nil

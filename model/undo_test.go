@@ -120,7 +120,7 @@ func TestPlanUndo(t *testing.T) {
 		{name: "a drop", record: finished, entries: []Entry{drop(1, Dropped), drop(2, ""), undone}, restores: 1, words: "1 brought back before; 1 never taken out"},
 		{name: "nothing left", record: finished, entries: []Entry{undone}, words: "there is nothing to undo; 1 brought back before"},
 		{name: "another broker", record: with(func(r *Record) { r.Broker = "other" }), words: "it was done on other"},
-		{name: "no queue", record: with(func(r *Record) { r.From.Name = "gone" }), words: "does not exist"},
+		{name: "no queue", record: with(func(r *Record) { r.From.Name = "gone" }), words: "there is no queue gone"},
 		{name: "running", record: with(func(r *Record) { r.Running = true }), words: "still running"},
 		{name: "an undo", record: with(func(r *Record) { r.Operation = Undo }), words: "an undo itself"},
 		{name: "unknown, not looked", record: finished, entries: []Entry{drop(1, Unsure)}, restores: 1, words: "of 1 message it is not known"},
