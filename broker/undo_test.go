@@ -259,8 +259,7 @@ func TestUndoOfAReplay(t *testing.T) {
 // failing is a journal that fails from some write on.
 type failing struct {
 	broker.Journal
-	begin error
-	left  int
+	left int
 }
 
 func (f *failing) Write(id int64, entries []model.Entry, settled []model.Settled) error {

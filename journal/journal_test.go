@@ -242,6 +242,39 @@ func TestRetention(t *testing.T) {
 	}
 }
 
+// TestUnfinishedIsNotToldForEver: an undo settles it, and so does a week.
+func TestUnfinishedIsNotToldForEver(t *testing.T) {
+	now := time.Now()
+	j := open(t, journal.Options{Path: at(t), Now: func() time.Time { return now }})
+	id := begin(t, j, record(model.Drop))
+	later := begin(t, j, record(model.Drop))
+	check(t, j.Close()) // as the end of the program would
+	want := func(ids ...int64) {
+		t.Helper()
+		unfinished, err := j.Unfinished(t.Context())
+		check(t, err)
+		var got []int64
+		for _, r := range unfinished {
+			got = append(got, r.ID)
+		}
+		if !cmp.Equal(got, ids) {
+			t.Errorf("unfinished are %v instead of %v", got, ids)
+		}
+	}
+	want(later, id)
+	undo := record(model.Undo)
+	undo.Undoes = id
+	second := begin(t, j, undo)
+	want(later, id)
+	check(t, j.Finish(second, nil, model.Account{}))
+	want(later)
+	now = now.Add(8 * 24 * time.Hour)
+	want()
+	if r, err := j.Record(t.Context(), later); err != nil || !r.Unfinished() {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
 // TestNothingIsMadeByLooking: who only looks leaves no file behind.
 func TestNothingIsMadeByLooking(t *testing.T) {
 	path := at(t)

@@ -35,9 +35,15 @@ func (j *Journal) Record(ctx context.Context, id int64) (model.Record, error) {
 	return records[0], nil
 }
 
-// Unfinished are the records of programs that ended in the middle of them, newest first.
+// tellFor is how long an action that did not end is told of at each start. Records has it for longer.
+const tellFor = 7 * 24 * time.Hour
+
+// Unfinished are the records of the last week of programs that ended in the middle of them, newest first, unless somebody has undone
+// them.
 func (j *Journal) Unfinished(ctx context.Context) ([]model.Record, error) {
-	open, err := j.query(ctx, `SELECT `+recordColumns+` FROM records r WHERE r.ended IS NULL ORDER BY r.id DESC`)
+	open, err := j.query(ctx, `SELECT `+recordColumns+` FROM records r WHERE r.ended IS NULL AND r.began > ?
+		AND NOT EXISTS (SELECT 1 FROM records u WHERE u.undoes = r.id AND u.ended IS NOT NULL) ORDER BY r.id DESC`,
+		j.options.Now().Add(-tellFor).UnixMilli())
 	if err != nil {
 		return nil, err
 	}

@@ -108,11 +108,11 @@ func (r *Record) Explain() []string {
 	}
 	if n := r.Uncertain(); n > 0 {
 		where := map[Operation]string{
-			Drop:   "they are still in the queue, or only in the journal",
+			Drop:   "each is still in the queue, or only in the journal",
 			Replay: "each is still in the queue, or with whom it was sent to, or in both",
 			Undo:   "each is back in the queue, or not, or in two places",
 		}[r.Operation]
-		said = append(said, fmt.Sprintf("not certain: %d messages: %s", n, where))
+		said = append(said, fmt.Sprintf("not certain: %s: %s", Plural(n, "message"), where))
 	}
 	return append(said, fmt.Sprintf("none is lost: `dlxtop journal show %d` lists them, `dlxtop journal undo %d` takes back what was done", r.ID, r.ID))
 }
