@@ -46,6 +46,15 @@ func speed(what func()) float64 {
 	return benchMessages / time.Since(began).Seconds()
 }
 
+// best is the best speed of three runs, or of one when that is slow: a short run says more of the machine's other work than of itself.
+func best(what func()) float64 {
+	fastest := speed(what)
+	for n := 1; n < 3 && fastest > benchMessages/5; n++ {
+		fastest = max(fastest, speed(what))
+	}
+	return fastest
+}
+
 func BenchmarkPeek(b *testing.B) {
 	for _, kind := range kinds {
 		b.Run(string(kind), func(b *testing.B) {
@@ -54,15 +63,17 @@ func BenchmarkPeek(b *testing.B) {
 				q := fill(a, "q", kind)
 				plan := planPeek(q, model.PeekWant{Limit: benchMessages})
 				peek(b, c, planPeek(q, model.PeekWant{Limit: 1})) // connects
-				ours := speed(func() {
+				ours := best(func() {
 					if n := len(peek(b, c, plan).Messages); n != benchMessages {
 						b.Fatalf("%d messages", n)
 					}
 				})
 				a.await(q.QueueRef, benchMessages)
-				gets := speed(func() { getLoop(a, q.QueueRef) })
-				a.await(q.QueueRef, benchMessages)
-				web := speed(func() { getByAPI(b, node, q.QueueRef) })
+				gets := best(func() {
+					getLoop(a, q.QueueRef)
+					a.await(q.QueueRef, benchMessages)
+				})
+				web := best(func() { getByAPI(b, node, q.QueueRef) })
 				b.ReportMetric(ours, "peek-msg/s")
 				b.ReportMetric(gets, "get-msg/s")
 				b.ReportMetric(web, "http-msg/s")
