@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint bench truth screenshots clean compiler
+.PHONY: help setup build demo test lint bench truth matrix screenshots clean compiler
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ bench: setup ## measured figures: peek, replay, rendering, start
 
 truth: setup ## 2,000 random topologies and settings on a real broker, compared with what the model says
 	DLXTOP_TRUTH=2000 go test -run 'WhatTheBrokerDoes' -v -timeout 60m ./mgmt
+
+matrix: setup compiler ## the tests on RabbitMQ 3.10, 4.0 and 4.3, and a table of them
+	@bash scripts/matrix.sh
 
 screenshots: setup build ## pictures of the real program on real queues
 	go run ./screenshots

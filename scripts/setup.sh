@@ -3,6 +3,7 @@
 #
 #   scripts/setup.sh          installs rabbitmq-server on Debian and Ubuntu when none is found
 #   scripts/setup.sh --check  only says whether one is found
+#   scripts/setup.sh --find   prints the path of its server script
 #
 # Exit status: 0 there is one; 1 there is none and this script cannot install it: what to do is on standard error.
 set -eu
@@ -104,6 +105,10 @@ fi
 if [ -n "${DLXTOP_RABBITMQ_SERVER:-}" ] && [ ! -x "$DLXTOP_RABBITMQ_SERVER" ]; then
 	say "DLXTOP_RABBITMQ_SERVER names $DLXTOP_RABBITMQ_SERVER, which is not a program"
 	exit 1
+fi
+if [ "${1:-}" = --find ]; then
+	find_server
+	exit
 fi
 if find_server >/dev/null; then
 	exit 0

@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# matrix.sh runs the tests on real RabbitMQ nodes of three versions and prints a table, test group x version.
+#
+#   the installed one (3.10 on Debian 12)   as `make test` finds it: DLXTOP_RABBITMQ_SERVER names another
+#   4.0 and 4.3                             RABBITMQ_4_0 and RABBITMQ_4_3 name their rabbitmq-server scripts; else, as root on
+#                                           Debian and Ubuntu, they are set up in the user's cache directory, once
+#
+# DEBIAN_MIRROR names the mirror for that; by default it is the one in the machine's own apt sources.
+# Exit status: 0 everything ran and passed; 1 a test failed, or a version could not be had.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+groups=(
+	'broker                       ./broker'
+	'routing, settings, findings  ./mgmt'
+	'end to end                   .'
+	'scenarios                    ./demo'
+	'screens on a broker          ./ui'
+	'commands                     ./cli'
+)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/dlxtop/matrix
+
+say() { echo "matrix: $*" >&2; }
+
+# mirror prints where this Debian's apt gets its main component from.
+mirror() {
+	[ -z "${DEBIAN_MIRROR:-}" ] || { echo "$DEBIAN_MIRROR"; return; }
+	(
+		. /etc/os-release
+		[ "$ID" != debian ] || apt-get indextargets --format '$(REPO_URI) $(COMPONENT) $(RELEASE) $(CODENAME)' |
+			awk -v own="${VERSION_CODENAME:-}" '$2 == "main" && ($3 == own || $4 == own) && !seen++ { print $1 }'
+	)
+}
+
+install_debootstrap() {
+	say "installing the package debootstrap"
+	apt-get -o DPkg::Lock::Timeout=300 update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends debootstrap debian-archive-keyring
+}
+
+# programs writes what enters the root beside it. The mounts are in a namespace of the program's own and end with it.
+programs() {
+	mkdir "$1/bin" && cat >"$1/bin/rabbitmq-server" <<-'END' && chmod 755 "$1/bin/rabbitmq-server" && ln -s rabbitmq-server "$1/bin/rabbitmqctl"
+		#!/bin/sh
+		# Runs the program of this name inside the root.
+		exec unshare -m sh -c 'mount --rbind /tmp "$0/tmp" && mount --rbind /proc "$0/proc" && exec chroot "$0" "$@"' "${0%/*}/../root" "/usr/lib/rabbitmq/bin/${0##*/}" "$@"
+	END
+}
+
+# make_root makes a minimal Debian with RabbitMQ. Its own mount namespace leaves nothing mounted, interrupted or not; the new
+# name tells that it is whole.
+make_root() {
+	local version=$1 suite=$2 mirror=$3 half=$cache/$1.half
+	say "setting up RabbitMQ $version (Debian's $suite, 400 MB) in $cache/$version, once; a minute or so"
+	rm -rf --one-file-system "$half" && mkdir -p "$half" || return 1
+	if ! unshare -m debootstrap --variant=minbase --include=rabbitmq-server "$suite" "$half/root" "$mirror" sid >"$half/log" 2>&1 </dev/null; then
+		tail -n 20 "$half/log" >&2
+		say "debootstrap failed; its whole log is $half/log"
+		return 1
+	fi
+	rm -f "$half"/root/var/cache/apt/archives/*.deb
+	# Without this the node waits long for its own name; not every suite writes it.
+	grep -qs localhost "$half/root/etc/hosts" || echo '127.0.0.1 localhost' >>"$half/root/etc/hosts" || return 1
+	programs "$half" && mv "$half" "$cache/$version"
+}
+
+set_up() (
+	version=$1 suite=$2 variable=$3
+	mkdir -p "$cache" && exec 9>"$cache/lock" && flock 9 || exit 1 # two at once would make the same root
+	[ ! -d "$cache/$version" ] || exit 0
+	from=$(mirror) || from=
+	if [ -z "$from" ]; then
+		say "this machine's apt sources name no mirror of Debian: give one, DEBIAN_MIRROR=URL, or the script of a RabbitMQ $version, $variable=/path/to/sbin/rabbitmq-server"
+		exit 1
+	fi
+	command -v debootstrap >/dev/null || install_debootstrap >&2 || {
+		say "debootstrap is missing and could not be installed: give the script of a RabbitMQ $version instead, $variable=/path/to/sbin/rabbitmq-server"
+		exit 1
+	}
+	make_root "$version" "$suite" "$from"
+)
+
+# server prints the rabbitmq-server script of a version, which it sets up when it is neither given nor there.
+server() {
+	local version=$1 suite=$2 variable=RABBITMQ_${1/./_}
+	if [ -n "${!variable:-}" ]; then
+		[ -x "${!variable}" ] && { realpath "${!variable}"; return; }
+		say "$variable names ${!variable}, which is not a program"
+		return 1
+	fi
+	if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || ! unshare -m true 2>/dev/null; then
+		say "RabbitMQ $version can be set up only by root, on Debian or Ubuntu, where mounting is allowed: give the script of one instead, $variable=/path/to/sbin/rabbitmq-server"
+		return 1
+	fi
+	[ -d "$cache/$version" ] || set_up "$version" "$suite" "$variable" || return 1
+	echo "$cache/$version/bin/rabbitmq-server"
+}
+
+# version_of asks the rabbitmqctl beside a server script; the name given is what is printed when there is no answer.
+version_of() {
+	"$(dirname "$1")/rabbitmqctl" version 2>/dev/null | grep -m 1 -Ex '[0-9]+\.[0-9.]+.*' || echo "$2"
+}
+
+servers=() versions=() failed=0
+add() {
+	servers+=("$1")
+	if [ -n "$1" ]; then versions+=("$(version_of "$1" "$2")"); else versions+=("$2") failed=1; fi
+}
+add "$(sh scripts/setup.sh --find || true)" installed
+add "$(server 4.0 trixie || true)" 4.0
+add "$(server 4.3 forky || true)" 4.3
+
+row() { printf '%-30s' "$1" && shift && printf '%-12s' "$@" && echo; }
+cells=() # of version i and group g at 100 i + g
+table() {
+	echo
+	row '' "${versions[@]}"
+	for g in "${!groups[@]}"; do
+		row "${groups[g]%%  *}" "${cells[g]:-not run}" "${cells[100 + g]:-not run}" "${cells[200 + g]:-not run}"
+	done
+}
+
+export TMPDIR=/tmp # the directory that the roots share with this machine: the nodes' files are there
+log=$(mktemp)
+trap 'rm -f "$log"; table' EXIT # of an interrupted run, too, what it saw
+trap 'exit 130' INT TERM HUP
+
+for i in 2 1 0; do # the installed one last: `make test` runs on it
+	[ -n "${servers[i]}" ] || continue
+	for g in "${!groups[@]}"; do
+		began=$SECONDS result=ok
+		DLXTOP_RABBITMQ_SERVER=${servers[i]} go test -count=1 -race -parallel 8 -timeout 10m "${groups[g]##* }" >"$log" 2>&1 || result=FAIL
+		cells[100 * i + g]="$result $((SECONDS - began)) s"
+		say "${versions[i]}, ${groups[g]%%  *}: ${cells[100 * i + g]}"
+		[ "$result" = ok ] || { failed=1 && cat "$log"; }
+	done
+done
+exit "$failed"
