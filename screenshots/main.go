@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -21,6 +22,7 @@ type scene struct {
 	name          string
 	width, height int
 	steps         []step
+	watch         time.Duration // before the picture is taken; 0 is 5 s, two polls
 }
 
 // step waits until a text is on the screen, then presses keys.
@@ -34,15 +36,20 @@ const (
 	down  = "\x1b[B"
 )
 
+// failed opens the failed messages of the pubsub scenario.
+var failed = step{"ucenter@user", "/ucenter@user" + enter + "f"}
+
 var scenes = []scene{
-	{"flows", 120, 36, []step{{"ucenter@user", ""}}},
-	{"flow", 120, 36, []step{{"ucenter@user", "/worker-queue" + enter + enter}, {"buffer-queue", ""}}},
-	{"messages", 120, 36, []step{{"ucenter@user", "/ucenter@user" + enter + "f"}, {"TimeoutError", enter}, {"published", ""}}},
-	{"replay", 120, 36, []step{{"ucenter@user", "/ucenter@user" + enter + "f"}, {"TimeoutError", "r"}, {"reaches", ""}}},
-	{"findings", 120, 36, []step{{"ucenter@user", "4"}, {"set a dead-letter-exchange", ""}}},
-	{"queues", 120, 36, []step{{"ucenter@user", "2"}, {"ucenter@user@retry", ""}}},
-	{"flows-80x24", 80, 24, []step{{"ucenter@user", ""}}},
-	{"messages-80x24", 80, 24, []step{{"ucenter@user", "/ucenter@user" + enter + "f"}, {"TimeoutError", ""}}},
+	{name: "flows", width: 120, height: 36, steps: []step{{"ucenter@user", "j"}}, watch: 150 * time.Second},
+	{name: "flow", width: 120, height: 36, steps: []step{{"worker-queue-5s", "/worker-queue-5s" + enter + enter}, {"MOVED", ""}}, watch: 30 * time.Second},
+	{name: "flow-retry", width: 120, height: 36, steps: []step{{"ucenter@user", "/ucenter@user" + enter + enter}, {"MOVED", ""}}, watch: 30 * time.Second},
+	{name: "messages", width: 120, height: 36, steps: []step{failed, {"TimeoutError", ""}}},
+	{name: "replay", width: 120, height: 36, steps: []step{failed, {"TimeoutError", "r"}, {"reaches", ""}}},
+	{name: "findings", width: 120, height: 36, steps: []step{{"ucenter@user", "4"}, {"set a dead-letter-exchange", ""}}},
+	{name: "queues", width: 120, height: 36, steps: []step{{"ucenter@user", "2"}, {"ucenter@user@retry", ""}}},
+	{name: "journal", width: 120, height: 36, steps: []step{failed, {"TimeoutError", "r"}, {"reaches", enter}, {"moved", enter}, {"taken out", "5"}, {"replay", ""}}},
+	{name: "flows-80x24", width: 80, height: 24, steps: []step{{"ucenter@user", ""}}},
+	{name: "messages-80x24", width: 80, height: 24, steps: []step{failed, {"TimeoutError", ""}}},
 }
 
 func main() {
@@ -56,7 +63,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	node, err := demo.Start(ctx, demo.Options{Log: os.Stderr})
 	if err != nil {
@@ -70,12 +77,12 @@ func run(ctx context.Context) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	warmUp := time.NewTimer(40 * time.Second) // so that rates and sparklines have something to show
-	select {
-	case <-warmUp.C:
-	case <-ctx.Done():
-		return ctx.Err()
+	state, err := os.MkdirTemp("", "dlxtop-pictures-") // a journal of its own
+	if err != nil {
+		return err
 	}
+	defer os.RemoveAll(state)
+	os.Setenv("XDG_STATE_HOME", state)
 	for _, s := range scenes {
 		screen, err := s.play(ctx, node)
 		if err != nil {
@@ -104,7 +111,7 @@ func (s scene) play(ctx context.Context, node *demo.Node) (string, error) {
 			t.press(string(key))
 		}
 	}
-	settle := time.NewTimer(5 * time.Second) // two polls, so that movements are on the picture
+	settle := time.NewTimer(cmp.Or(s.watch, 5*time.Second))
 	defer settle.Stop()
 	select {
 	case <-settle.C:
