@@ -94,6 +94,16 @@ func (c *Client) Check(ctx context.Context, vhost string) error {
 	return err
 }
 
+// Cluster is the name of the cluster that a vhost's connection leads to, "" when its greeting does not tell.
+func (c *Client) Cluster(ctx context.Context, vhost string) (string, error) {
+	connection, err := c.connection(ctx, vhost)
+	if err != nil {
+		return "", err
+	}
+	name, _ := connection.Properties["cluster_name"].(string)
+	return name, nil
+}
+
 // Close closes all connections. What a running call holds goes back to its queue.
 func (c *Client) Close() error {
 	c.mu.Lock()

@@ -101,7 +101,7 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 		return err
 	}
 	want.Journaled = s.journal != nil
-	if want.From, err = findQueue(t, a.queue); err != nil {
+	if want.From, err = s.findQueue(ctx, t, a.queue); err != nil {
 		return err
 	}
 	looked, err := s.sample(ctx, t, &want)

@@ -40,7 +40,7 @@ standard error and in the JSON. Exit status 1 when a peek would do harm, and is 
 			if err != nil {
 				return err
 			}
-			ref, err := findQueue(t, args[0])
+			ref, err := s.findQueue(cmd.Context(), t, args[0])
 			if err != nil {
 				return err
 			}

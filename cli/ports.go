@@ -19,6 +19,8 @@ type Source interface {
 type Broker interface {
 	// Check proves that the broker lets the user into a vhost.
 	Check(ctx context.Context, vhost string) error
+	// Cluster is the name of the cluster that a vhost's connection leads to, "" when it is not told.
+	Cluster(ctx context.Context, vhost string) (string, error)
 	Peek(ctx context.Context, plan model.PeekPlan) (model.Peeked, error)
 	// Execute runs a plan. progress is called from another goroutine, about ten times a second and once at the end. A
 	// cancelled context ends it early: the account then tells how far it came. An error means that nothing was done.

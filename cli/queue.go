@@ -2,11 +2,21 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
 	"dlxtop/model"
 )
+
+// findQueue finds the queue that a person named, for something that is done over AMQP.
+func (s *session) findQueue(ctx context.Context, t *model.Topology, named string) (model.QueueRef, error) {
+	ref, err := findQueue(t, named)
+	if err == nil {
+		err = s.checkCluster(ctx, ref.VHost, t.Snapshot.Overview)
+	}
+	return ref, err
+}
 
 // findQueue finds the queue that a person named, by its name or as VHOST/NAME, in the vhosts that the snapshot covers.
 func findQueue(t *model.Topology, named string) (model.QueueRef, error) {

@@ -73,13 +73,14 @@ func (s *session) topology(ctx context.Context) (*model.Topology, error) {
 func (s *session) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if _, err := s.source.Check(ctx); err != nil {
+	overview, err := s.source.Check(ctx)
+	if err != nil {
 		return s.explain(ctx, err)
 	}
 	if s.connection.VHost != "" {
-		return s.broker.Check(ctx, s.connection.VHost)
+		return s.checkCluster(ctx, s.connection.VHost, overview)
 	}
-	err := s.broker.Check(ctx, "/")
+	err = s.checkCluster(ctx, "/", overview)
 	if !isKind(err, model.NotAllowed, model.NoSuchVHost) {
 		return err
 	}
@@ -93,11 +94,26 @@ func (s *session) check(ctx context.Context) error {
 		if vhost == "/" {
 			continue
 		}
-		if err = s.broker.Check(ctx, vhost); !isKind(err, model.NotAllowed, model.NoSuchVHost) {
+		if err = s.checkCluster(ctx, vhost, overview); !isKind(err, model.NotAllowed, model.NoSuchVHost) {
 			return err
 		}
 	}
 	return err
+}
+
+// checkCluster proves that the broker lets the user into a vhost, and that it is the one which the management API tells of: a plan made from
+// one broker must not run on another.
+func (s *session) checkCluster(ctx context.Context, vhost string, told model.Overview) error {
+	name, err := s.broker.Cluster(ctx, vhost)
+	if err != nil || name == "" || told.ClusterName == "" || name == told.ClusterName {
+		return err
+	}
+	return &model.ConnectError{
+		Kind: model.TwoBrokers,
+		Cause: fmt.Sprintf("%s belongs to the cluster %s, but the management API at %s to the cluster %s",
+			s.address(), model.Printable(name), s.connection.API, model.Printable(told.ClusterName)),
+		Next: "name both of one cluster, with --url and --api",
+	}
 }
 
 // explain makes the most of a management API that does not answer: whether RabbitMQ itself does decides what to do next.

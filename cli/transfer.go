@@ -54,7 +54,7 @@ func (s *session) export(ctx context.Context, queue, path string, insist bool) (
 	if err != nil {
 		return err
 	}
-	ref, err := findQueue(t, queue)
+	ref, err := s.findQueue(ctx, t, queue)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	if err != nil {
 		return err
 	}
-	ref, err := findQueue(t, fixed.RoutingKey)
+	ref, err := s.findQueue(ctx, t, fixed.RoutingKey)
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,9 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) 
 	if err != nil {
 		return err
 	}
+	if err := s.checkCluster(ctx, record.From.VHost, t.Snapshot.Overview); err != nil {
+		return err
+	}
 	plan, err := s.planUndo(ctx, t, record, u.insist)
 	if err != nil {
 		return err

@@ -3,9 +3,13 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -68,6 +72,57 @@ func TestCannotConnect(t *testing.T) {
 		})
 	}
 }
+
+// TestTwoBrokers: what one broker tells is never done on another. What AMQP is not needed for says nothing of it.
+func TestTwoBrokers(t *testing.T) {
+	v := newVHost(t)
+	v.declare("q", nil)
+	v.fill("q", 1)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request, err := http.NewRequestWithContext(r.Context(), r.Method, node.API()+r.URL.RequestURI(), nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", response.Header.Get("Content-Type"))
+		w.WriteHeader(response.StatusCode)
+		_, _ = w.Write(clusterName.ReplaceAll(body, []byte(`"cluster_name":"another@one"`)))
+	}))
+	defer other.Close()
+	file := filepath.Join(t.TempDir(), "messages")
+	for _, command := range [][]string{
+		{"peek", "q"}, {"drop", "q", "--yes"}, {"drop", "q", "--dry-run"}, {"replay", "q", "--to", "queue:q", "--yes"}, {"export", "q", file},
+	} {
+		r := run(t, append(command, "--url", v.url(), "--api", other.URL)...)
+		if r.status != cli.ExitConnect || r.out != "" {
+			t.Errorf("%v: exit status %d, %q", command, r.status, r.out)
+		}
+		checkSentence(t, r.stderr, "another@one", "--api")
+	}
+	status, shown := dashboardAt(t, v.url(), other.URL)
+	if status != cli.ExitConnect {
+		t.Errorf("the dashboard: exit status %d", status)
+	}
+	checkSentence(t, strings.ReplaceAll(shown, "\r\n", "\n"), "another@one", "--api")
+	if r := run(t, "flows", "--url", v.url(), "--api", other.URL); r.status != cli.ExitDone || r.stderr != "" {
+		t.Errorf("flows: %d %s", r.status, r.stderr)
+	}
+	if v.count("q") != 1 {
+		t.Error("the message is gone")
+	}
+}
+
+var clusterName = regexp.MustCompile(`"cluster_name":"[^"]*"`)
 
 // newUser makes a user with a password that no output may show.
 func newUser(t *testing.T, name, tags string, vhosts ...string) string {

@@ -12,7 +12,8 @@ const (
 	NoManagement   ConnectKind = "no management"   // the management plugin does not answer
 	NotAllowed     ConnectKind = "not allowed"     // the user lacks a tag or a permission
 	NoSuchVHost    ConnectKind = "no such vhost"
-	TLSMismatch    ConnectKind = "tls" // TLS to a plain port, plain to a TLS port, or a certificate that is not trusted
+	TwoBrokers     ConnectKind = "two brokers" // AMQP and the management API lead to different ones
+	TLSMismatch    ConnectKind = "tls"         // TLS to a plain port, plain to a TLS port, or a certificate that is not trusted
 )
 
 // ConnectError says in one sentence what is wrong and what to do next. It never carries a password.
