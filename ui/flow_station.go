@@ -125,7 +125,8 @@ func (b *pictureBuilder) headDue(buffer model.Buffer, q *model.Queue) span {
 	if q.Ready.Or(0) == 0 {
 		return span{}
 	}
-	if at, ok := q.HeadTimestamp.Get(); ok && q.Consumers.Or(0) == 0 {
+	// In a retry buffer the publisher's timestamp is not when the message came in: it was somewhere else before.
+	if at, ok := q.HeadTimestamp.Get(); ok && q.Consumers.Or(0) == 0 && buffer.Role == model.DelayedBuffer {
 		head := model.Message{Position: 1, Properties: model.Properties{Timestamp: at}}
 		if due := model.Due(&head, buffer.TTL, q.CountedAt); due.Kind == model.DueExact && !due.Time.Before(b.now) {
 			return span{"head due in " + due.In(b.now), toneText}

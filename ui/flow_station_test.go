@@ -1,0 +1,25 @@
+package ui
+
+import (
+	"testing"
+	"time"
+
+	"dlxtop/model"
+)
+
+// A publisher's timestamp dates the entry of a message into a delayed buffer, but not into a retry buffer: it was elsewhere before.
+func TestTheHeadsTimestampDatesOnlyDelayedBuffers(t *testing.T) {
+	now := time.Date(2026, 3, 1, 3, 4, 5, 0, time.UTC)
+	q := &model.Queue{
+		QueueRef: ref("b"), Ready: model.Some[int64](1), Consumers: model.Some[int64](0), CountedAt: now,
+		HeadTimestamp: model.Some(now.Add(-10 * time.Second)),
+	}
+	topology := model.NewTopology(recording(queue("b", func(to *model.Queue) { to.Ready = q.Ready })))
+	b := pictureBuilder{topologyMsg: topologyMsg{topology: topology}, now: now}
+	for role, want := range map[model.Role]string{model.DelayedBuffer: "head due in 20s", model.RetryBuffer: "head due in ≤ 30s"} {
+		buffer := model.Buffer{Member: model.Member{Queue: q.QueueRef}, Role: role, TTL: model.Some(30 * time.Second)}
+		if got := b.headDue(buffer, q).text; got != want {
+			t.Errorf("%s: %q, want %q", role, got, want)
+		}
+	}
+}
