@@ -53,6 +53,32 @@ func TestPeekKeepsOrderContentAndCounts(t *testing.T) {
 	})
 }
 
+// TestPeekKeepsTheOrderOfPriorities: from 4.0 quorum queues serve higher priorities earlier; what was looked at comes again as it came.
+func TestPeekKeepsTheOrderOfPriorities(t *testing.T) {
+	const n = 300
+	a, c := newApp(t), client(t)
+	q := a.queue("q", model.Quorum)
+	messages := numbered(n)
+	for i := range messages {
+		messages[i].Priority = uint8(i % 10)
+	}
+	a.publish(q, messages...)
+	var order []string
+	for look, limit := range []int{n, 10, n, 40, n} {
+		peeked := messageIDs(peek(t, c, planPeek(described(q, model.Quorum), model.PeekWant{Limit: limit})).Messages)
+		if look == 0 {
+			order = peeked
+		}
+		if diff := cmp.Diff(order[:limit], peeked); diff != "" {
+			t.Fatalf("look %d: %s", look+1, diff)
+		}
+		a.await(q, n)
+	}
+	if diff := cmp.Diff(order, ids(a.drain(q, n))); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // wantCounts checks the counters of a message that was looked at so many times, and is now delivered again.
 func wantCounts(t *testing.T, kind model.QueueType, d amqp.Delivery, looks int64) {
 	t.Helper()
