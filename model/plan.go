@@ -194,7 +194,7 @@ func (p *Plan) warnOfEnvelope(m *Message) {
 func (t *Topology) IntakeWarnings(ref QueueRef, messages int) []string {
 	p := Plan{Planned: messages, Recipients: []Recipient{{Queue: ref, Consumers: t.queues[ref].Consumers, Messages: messages}}}
 	p.warnOfRecipients(t)
-	if s := t.settings[ref]; s.TTL.Set {
+	if s := t.settings[ref]; s.TTL.Set && p.Recipients[0].Consumers.Or(1) != 0 {
 		p.warn(fmt.Sprintf("%s expires its messages after %s (%s)", Printable(ref.String()), ShortDuration(s.TTL.Value), s.TTL.Source))
 	}
 	return p.Warnings
@@ -208,10 +208,18 @@ func (p *Plan) warnOfRecipients(t *Topology) {
 			p.warn(fmt.Sprintf("%s is the queue they come from: they go back to its end", name))
 		}
 		if n, known := r.Consumers.Get(); known && n == 0 && r.Queue != p.From {
-			p.warn(fmt.Sprintf("nothing consumes %s: they will wait there", name))
+			wait := "they will wait there"
+			if s.TTL.Set {
+				wait = fmt.Sprintf("they will wait there until they expire, after %s (%s)", ShortDuration(s.TTL.Value), s.TTL.Source)
+			}
+			p.warn(fmt.Sprintf("nothing consumes %s: %s", name, wait))
 		}
 		if len(p.Target.Workers) > 0 && r.Queue != p.From && !slices.Contains(p.Target.Workers, r.Queue) {
-			p.warn(fmt.Sprintf("%s would receive them too, and is not the worker of this flow", name))
+			too := ""
+			if len(p.Recipients) > 1 {
+				too = " too"
+			}
+			p.warn(fmt.Sprintf("%s would receive them%s, and is not the worker of this flow", name, too))
 		}
 		if s.Bounded() {
 			switch s.Overflow.Value {

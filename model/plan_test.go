@@ -101,6 +101,8 @@ func TestReplayWarns(t *testing.T) {
 		{"a full drop-head target", bounded, "f", "queue:w", "push its oldest messages out"},
 		{"nobody consumes", bounded, "f", "queue:w", "nothing consumes w"},
 		{"the queue they come from", bounded, "f", "queue:f", "they go back to its end"},
+		{"a buffer receives it", topologyOf("3.10.8", scenarioParts["pubsub"]...), "ucenter@user@failed", "queue:ucenter@user@retry", "wait there until they expire, after 30s (argument)"},
+		{"only somebody else receives it", topologyOf("3.10.8", scenarioParts["pubsub"]...), "ucenter@user@failed", "queue:ucenter@user@retry", "ucenter@user@retry would receive them, and is not"},
 		{"somebody else receives it", topologyOf("3.10.8", scenarioParts["pubsub"]...), "ucenter@user@failed", "exchange:master/user.create", "user-monitor would receive them too"},
 	}
 	for _, test := range tests {
