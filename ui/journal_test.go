@@ -155,7 +155,7 @@ func TestDialogsSayThatThereIsAnUndo(t *testing.T) {
 	term.await("journal   yes, u undoes it", "enter drop 1 message ")
 	term.press(keyEsc)
 	term.press("r")
-	term.await("journal   yes, u undoes it")
+	term.await("enter replay", "journal   yes, u undoes it")
 	term.press(keyEnter)
 	term.await("What happened")
 	if plans := b.executed(); len(plans) != 1 || !plans[0].Mark {

@@ -18,14 +18,14 @@ type keyMap struct {
 	Accept, Complete, Abandon key.Binding
 
 	// On messages.
-	Replay, ReplayAll, Drop, DropAll, Copy, Group, Failed, NextPane, PrevPane, Peek key.Binding
-	More, Insist, Earlier, Later                                                    key.Binding
+	Replay, ReplayAll, Drop, DropAll, Copy, Failed, NextPane, PrevPane, Peek key.Binding
+	More, Insist, Earlier, Later                                             key.Binding
 
 	// What to copy of a message.
 	CopyBody, CopyHeaders, CopyID, CopyJSON key.Binding
 
 	// In a dialog.
-	Confirm, Canary, Target, Cancel key.Binding
+	Confirm, Target, Cancel key.Binding
 
 	// Everywhere.
 	Screens                     [5]key.Binding
@@ -66,7 +66,6 @@ func newKeyMap() *keyMap {
 		Drop:      bind("d", "drop", "d"),
 		DropAll:   bind("D", "drop all shown", "D"),
 		Copy:      bind("y", "copy", "y"),
-		Group:     bind("b", "group by failure", "b"),
 		Failed:    bind("f", "failed messages", "f"),
 		NextPane:  bind("tab", "next pane", "tab"),
 		PrevPane:  bind("shift-tab", "previous pane", "shift+tab"),
@@ -82,7 +81,6 @@ func newKeyMap() *keyMap {
 		CopyJSON:    bind("j", "JSON", "j"),
 
 		Confirm: bind("enter", "do it", "enter"),
-		Canary:  bind("c", "one first, then the rest", "c"),
 		Target:  bind("tab", "other target", "tab"),
 		Cancel:  bind("esc", "back", "esc"),
 

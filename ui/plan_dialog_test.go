@@ -77,6 +77,38 @@ func TestAccountGolden(t *testing.T) {
 	})
 }
 
+func TestStripWords(t *testing.T) {
+	for _, test := range []struct{ names, want string }{
+		{"", ""},
+		{"x-death x-first-death-exchange x-first-death-queue x-first-death-reason expiration", "x-death x-first-death-* expiration"},
+		{"x-first-death-exchange x-first-death-queue x-first-death-reason x-last-death-exchange x-last-death-queue x-last-death-reason", "x-first-death-* x-last-death-*"},
+		{"x-first-death-exchange x-first-death-queue", "x-first-death-exchange x-first-death-queue"}, // no more than what there is
+	} {
+		names := strings.Fields(test.names)
+		if got := strings.Join(stripWords(names), " "); got != test.want || strings.Join(names, " ") != test.names {
+			t.Errorf("%s: %q", test.names, got)
+		}
+	}
+}
+
+// TestNothingToUndo: an action that moved nothing does not offer its undo, which would take back an older one.
+func TestNothingToUndo(t *testing.T) {
+	o, b, c := failedOptions(5)
+	withJournal(t, &o, c, 1)
+	b.execute = func(_ context.Context, plan model.Plan, _ func(model.Account)) (model.Account, error) {
+		return model.Account{Operation: plan.Operation, From: plan.From, Planned: 1, Gone: 1, JournalID: 2}, nil
+	}
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("5 messages")
+	term.press("d")
+	term.await("enter drop 1 message ")
+	term.press(keyEnter)
+	term.await("0 of 1 message dropped", "journal   2")
+	if strings.Contains(term.screen(), "undoes it") {
+		t.Errorf("it offers an undo:\n%s", term.screen())
+	}
+}
+
 func TestReplayTargets(t *testing.T) {
 	o, b, _ := failedOptions(5)
 	term := onQueue(t, o, failedQueue, 120, 36)

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -210,8 +211,20 @@ func (d *planDialog) askWhere(l *dialogLines) {
 		label = ""
 	}
 	if len(p.Strips) > 0 {
-		l.say("strips", model.Printable(strings.Join(p.Strips, ", ")), s.Text)
+		l.say("strips", model.Printable(strings.Join(stripWords(p.Strips), ", ")), s.Text)
 	}
+}
+
+// stripWords shortens names: x-first-death-exchange, -queue and -reason together are x-first-death-*, and so are those of the last.
+func stripWords(names []string) []string {
+	for _, common := range []string{"x-first-death-", "x-last-death-"} {
+		three := []string{common + "exchange", common + "queue", common + "reason"}
+		at := slices.Index(names, three[0])
+		if at >= 0 && at+len(three) <= len(names) && slices.Equal(names[at:at+len(three)], three) {
+			names = slices.Concat(names[:at], []string{common + "*"}, names[at+len(three):])
+		}
+	}
+	return names
 }
 
 func printableKey(routingKey string) string {
@@ -291,7 +304,11 @@ func (d *planDialog) tell(l *dialogLines) {
 		l.say("error", readableError(d.err), s.Danger)
 	}
 	if a.JournalID > 0 {
-		l.say("journal", fmt.Sprintf("%d  %s undoes it", a.JournalID, d.env.keys.Undo.Help().Key), s.Muted)
+		words := fmt.Sprint(a.JournalID)
+		if a.Moved+a.Dropped+a.Unknown > 0 {
+			words += "  " + d.env.keys.Undo.Help().Key + " undoes it"
+		}
+		l.say("journal", words, s.Muted)
 	}
 	if a.Elapsed > 0 {
 		l.say("took", model.ShortDuration(a.Elapsed.Round(1e6)), s.Muted)

@@ -97,7 +97,9 @@ func (u *undoScreen) tell(l *dialogLines) {
 		look = s.Warning
 	}
 	l.say("", fmt.Sprintf("%s of %s brought back to %s", model.Count(int64(a.Moved)), model.Plural(a.Planned, "message"), model.Printable(u.plan.Back.String())), look)
-	l.blank()
+	if !a.Complete() || u.err != nil {
+		l.blank()
+	}
 	for _, c := range []struct {
 		n     int
 		label string
