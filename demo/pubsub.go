@@ -178,7 +178,8 @@ func (s service) seedFailed(ctx context.Context, conn *amqp.Connection) error {
 		return fmt.Errorf("open a channel: %w", err)
 	}
 	defer channel.Close()
-	deliveries, err := channel.ConsumeWithContext(ctx, s.name, "", false, false, false, false, nil)
+	// Not by ConsumeWithContext: when ctx ends, its cancel and the close above would take each other's answers, and wait for ever.
+	deliveries, err := channel.Consume(s.name, "", false, false, false, false, nil)
 	if err != nil {
 		return fmt.Errorf("consume %s: %w", s.name, err)
 	}
