@@ -119,7 +119,11 @@ func TestReplayOnARealBroker(t *testing.T) {
 	term := onFlow(t, o, "ucenter@user", 120, 36)
 	term.await("ucenter@user@retry", fmt.Sprintf("%d ready", failed))
 	term.press("f")
-	term.await(fmt.Sprintf("%d messages", failed), "expired ×3", "user.created")
+	deaths := "expired" // once, as far as the broker tells
+	if model.BehaviourOf(model.ParseVersion(node.Version())).CountsRepublishedDeaths {
+		deaths = "expired ×3"
+	}
+	term.await(fmt.Sprintf("%d messages", failed), deaths, "user.created")
 	term.press(keyDown)
 	term.awaitThat("the second message is aimed at", func(string) bool { return strings.Contains(term.cursorRow(), " 2 ") })
 	term.press("r")
