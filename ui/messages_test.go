@@ -196,6 +196,23 @@ func TestEmptyQueue(t *testing.T) {
 	term.await("the queue is empty")
 }
 
+// TestNoLongerEmpty: a queue is called empty only while nothing newer says otherwise.
+func TestNoLongerEmpty(t *testing.T) {
+	c := newClock()
+	source := &recorded{snapshot: busyBroker()}
+	b := newRecordedBroker(c)
+	term := onQueue(t, Options{Source: source, Broker: b, Now: c.now, Interval: 10 * time.Millisecond}, "ucenter@enterprise@failed", 80, 24)
+	term.await("the queue is empty", "0 messages")
+	next := later(busyBroker(), 12*time.Second, map[string]int64{"ucenter@enterprise@failed": 3})
+	for i := range next.Queues {
+		next.Queues[i].CountedAt = next.TakenAt
+	}
+	c.advance(12 * time.Second)
+	source.tell(next)
+	term.await("now 3", "3 messages in the queue now: ctrl-r reads it again")
+	term.awaitGone("the queue is empty")
+}
+
 func TestReadTroubles(t *testing.T) {
 	for name, test := range map[string]struct {
 		err  error

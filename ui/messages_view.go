@@ -112,6 +112,9 @@ func (s messagesScreen) emptiness() string {
 	case s.peeked.TakenAt.IsZero():
 		return "not read yet"
 	}
+	if now, changed := s.readyNow(); changed {
+		return fmt.Sprintf("%s in the queue now: %s reads it again", model.Plural(now, "message"), s.env.keys.Peek.Help().Key)
+	}
 	return "the queue is empty"
 }
 
