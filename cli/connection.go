@@ -44,7 +44,7 @@ func (f *connectionFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.api, "api", "", "its management API: http(s)://host:port (default: port 15672 or 15671 beside --url)")
 	set.StringVar(&f.context, "context", "", "a context of the configuration file")
 	set.StringVar(&f.vhost, "vhost", "", "look at this vhost only (default: that of the URL, else all)")
-	set.BoolVar(&f.readOnly, "read-only", false, "refuse to replay and to drop")
+	set.BoolVar(&f.readOnly, "read-only", false, "refuse everything that changes the broker")
 }
 
 // registerNoJournal adds --no-journal to a command that acts.

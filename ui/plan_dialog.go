@@ -15,6 +15,8 @@ const (
 	typedAbove  = 100         // messages: above that the queue's name has to be typed
 	replanMost  = 5000        // messages: above that a plan is not made anew with each poll
 	changeGuard = time.Second // enter does nothing for so long after a shown plan has changed
+
+	readOnlyWords = "this is read-only: nothing is changed here. It is so by --read-only, or by read_only of the context"
 )
 
 // dialogState is how far an action is.
@@ -128,7 +130,7 @@ func (d *planDialog) replan() tea.Cmd {
 // forbidden is why nothing may be changed here, whatever the plan says; "" when it may.
 func (d *planDialog) forbidden() string {
 	if d.env.readOnly {
-		return "this is read-only: nothing is changed here. Start dlxtop without --read-only to act"
+		return readOnlyWords
 	}
 	return d.plan.Refusal
 }

@@ -74,7 +74,7 @@ func (u *undoScreen) forbidden() string {
 	case u.err != nil:
 		return u.err.Error()
 	case u.env.readOnly:
-		return "this is read-only: nothing is changed here. Start dlxtop without --read-only to act"
+		return readOnlyWords
 	}
 	return u.plan.Refusal
 }
