@@ -38,12 +38,12 @@ install_debootstrap() {
 	DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends debootstrap debian-archive-keyring
 }
 
-# programs writes what enters the root beside it. The mounts are in a namespace of the program's own and end with it.
-programs() {
-	mkdir "$1/bin" && cat >"$1/bin/rabbitmq-server" <<-'END' && chmod 755 "$1/bin/rabbitmq-server" && ln -s rabbitmq-server "$1/bin/rabbitmqctl"
+# wrapper writes the script that enters the root beside it. The mounts are in a namespace of the program's own and end with it.
+wrapper() {
+	mkdir "$1/bin" && cat >"$1/bin/rabbitmq-server" <<-'END' && chmod 755 "$1/bin/rabbitmq-server"
 		#!/bin/sh
-		# Runs the program of this name inside the root.
-		exec unshare -m sh -c 'mount --rbind /tmp "$0/tmp" && mount --rbind /proc "$0/proc" && exec chroot "$0" "$@"' "${0%/*}/../root" "/usr/lib/rabbitmq/bin/${0##*/}" "$@"
+		# Runs the server of the root beside it.
+		exec unshare -m sh -c 'mount --rbind /tmp "$0/tmp" && mount --rbind /proc "$0/proc" && exec chroot "$0" "$@"' "${0%/*}/../root" /usr/lib/rabbitmq/bin/rabbitmq-server "$@"
 	END
 }
 
@@ -61,7 +61,7 @@ make_root() {
 	rm -f "$half"/root/var/cache/apt/archives/*.deb
 	# Without this the node waits long for its own name; not every suite writes it.
 	grep -qs localhost "$half/root/etc/hosts" || echo '127.0.0.1 localhost' >>"$half/root/etc/hosts" || return 1
-	programs "$half" && mv "$half" "$cache/$version"
+	wrapper "$half" && mv "$half" "$cache/$version"
 }
 
 set_up() (
@@ -96,9 +96,12 @@ server() {
 	echo "$cache/$version/bin/rabbitmq-server"
 }
 
-# version_of asks the rabbitmqctl beside a server script; the name given is what is printed when there is no answer.
+# version_of prints the version in a server script's real path, and the name given when there is none. (rabbitmqctl version would tell,
+# and leave an epmd running.)
 version_of() {
-	"$(dirname "$1")/rabbitmqctl" version 2>/dev/null | grep -m 1 -Ex '[0-9]+\.[0-9.]+.*' || echo "$2"
+	local script=$1 inside=${1%/*}/../root/usr/lib/rabbitmq/bin/rabbitmq-server
+	[ ! -e "$inside" ] || script=$inside
+	realpath "$script" | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | tail -n 1 | grep . || echo "$2"
 }
 
 servers=() versions=() failed=0
