@@ -96,8 +96,13 @@ func (t *table[K, T]) head(widths []int, width int) string {
 		if widths[i] == 0 {
 			continue
 		}
+		wide := widths[i]
 		if !first {
-			b.WriteString(strings.Repeat(" ", gap))
+			space := gap
+			if i == t.sorted && c.right && ansi.StringWidth(c.title) == wide {
+				space, wide = space-1, wide+1 // the mark stands in the gap
+			}
+			b.WriteString(strings.Repeat(" ", space))
 		}
 		first = false
 		title, style := c.title, t.styles.Heading
@@ -108,7 +113,7 @@ func (t *table[K, T]) head(widths []int, width int) string {
 				title = c.title + sortMark(t.reverse)
 			}
 		}
-		b.WriteString(style.Render(fit(title, widths[i], c.right, false)))
+		b.WriteString(style.Render(fit(title, wide, c.right, false)))
 	}
 	return pad(b.String(), width)
 }

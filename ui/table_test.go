@@ -72,6 +72,17 @@ func TestColumnsGiveWay(t *testing.T) {
 	}
 }
 
+// TestSortMarkCutsNoTitle: the mark of a title that fills its column stands in the gap before it, and nothing is moved.
+func TestSortMarkCutsNoTitle(t *testing.T) {
+	source := &recorded{snapshot: busyBroker()}
+	term := newTerminal(t, frozen(source), 120, 36)
+	term.await("  WAITING  ")
+	term.press("ss")
+	term.awaitThat("the mark is there", func(screen string) bool {
+		return strings.Contains(screen, " ▼WAITING  ") || strings.Contains(screen, " ▲WAITING  ")
+	})
+}
+
 func TestCutMiddleKeepsBothEnds(t *testing.T) {
 	for _, tc := range []struct {
 		text  string
