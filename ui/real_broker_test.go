@@ -214,11 +214,11 @@ func TestStopOnARealBrokerLosesNothing(t *testing.T) {
 	term.await("enter replay")
 	term.press(keyEnter, keyEsc)
 	term.await("What happened")
-	time.Sleep(300 * time.Millisecond) // what was released is back
-	here, there := readyIn(t, channel, "ui.stop.failed"), readyIn(t, channel, "ui.stop")
-	if here+there < n {
-		t.Errorf("%d and %d messages: %d are lost\n%s", here, there, n-here-there, term.screen())
-	}
+	var here, there int
+	term.awaitThat("what was released is back, and none is lost", func(string) bool {
+		here, there = readyIn(t, channel, "ui.stop.failed"), readyIn(t, channel, "ui.stop")
+		return here+there >= n
+	})
 	if !strings.Contains(term.screen(), "unknown") && here+there != n {
 		t.Errorf("%d and %d messages, though nothing is said to be unknown\n%s", here, there, term.screen())
 	}
