@@ -50,6 +50,9 @@ func (p *Program) announce(a plannedAction) {
 		if len(plan.Strips) > 0 {
 			p.say("removes %s", model.Printable(strings.Join(plan.Strips, ", ")))
 		}
+		if plan.Mark {
+			p.say("adds %s: how often it was replayed, and when (--no-mark leaves it out)", model.ReplayHeader)
+		}
 	}
 	for _, warning := range plan.Warnings {
 		p.say("warning: %s", model.Printable(warning))

@@ -213,6 +213,9 @@ func (d *planDialog) askWhere(l *dialogLines) {
 	if len(p.Strips) > 0 {
 		l.say("strips", model.Printable(strings.Join(stripWords(p.Strips), ", ")), s.Text)
 	}
+	if p.Mark {
+		l.say("adds", model.ReplayHeader+": how often it was replayed, and when", s.Text)
+	}
 }
 
 // stripWords shortens names: x-first-death-exchange, -queue and -reason together are x-first-death-*, and so are those of the last.
