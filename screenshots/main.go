@@ -1,6 +1,6 @@
 // Command screenshots makes the pictures of the documentation: it runs the real program in a terminal of its own, on a
 // throwaway RabbitMQ with the demo's live traffic, presses keys as a person would, and turns what stands on the screen into
-// PNG files with freeze. Run it from the project's root, after a build: make screenshots.
+// PNG files with freeze. Run it from the project's root, after a build: make screenshots, or go run ./screenshots NAME for some.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"dlxtop/demo"
@@ -84,6 +85,9 @@ func run(ctx context.Context) error {
 	defer os.RemoveAll(state)
 	os.Setenv("XDG_STATE_HOME", state)
 	for _, s := range scenes {
+		if only := os.Args[1:]; len(only) > 0 && !slices.Contains(only, s.name) {
+			continue
+		}
 		screen, err := s.play(ctx, node)
 		if err != nil {
 			return fmt.Errorf("picture %s: %w", s.name, err)
