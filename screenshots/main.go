@@ -84,6 +84,13 @@ func run(ctx context.Context) error {
 	}
 	defer os.RemoveAll(state)
 	os.Setenv("XDG_STATE_HOME", state)
+	warmUp := time.NewTimer(15 * time.Second) // so that every scenario has declared its queues, and something moves
+	defer warmUp.Stop()
+	select {
+	case <-warmUp.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	for _, s := range scenes {
 		if only := os.Args[1:]; len(only) > 0 && !slices.Contains(only, s.name) {
 			continue
