@@ -314,11 +314,15 @@ func TestPlanFollowsTheBroker(t *testing.T) {
 	changed.TakenAt = c.now().Add(time.Second)
 	o.Source.(*recorded).tell(&changed)
 	term.await("this has changed while you looked at it", "through (default), key ucenter@user")
-	term.press(keyEnter)
-	time.Sleep(50 * time.Millisecond)
+	term.press(keyEnter, keyTab) // keys are handled in their order: when the target is another one, enter did nothing
+	term.await("target    origin")
 	if len(b.executed()) != 0 {
 		t.Fatal("a plan ran that nobody can have read")
 	}
+	term.press(keyTab) // one at a time: while a plan is being made, keys do nothing
+	term.await("target    queue")
+	term.press(keyTab)
+	term.await("target    auto")
 	c.advance(2 * time.Second)
 	term.press(keyEnter)
 	term.await("1 message moved")
