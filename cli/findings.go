@@ -33,12 +33,7 @@ func (p *Program) findingsCommand(flags *connectionFlags) *cobra.Command {
 		Short: "What is wrong or risky; exit status 1 when messages are lost or about to be",
 		Args:  arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := p.open(flags)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			t, err := s.topology(cmd.Context())
+			t, err := p.poll(cmd.Context(), flags)
 			if err != nil {
 				return err
 			}

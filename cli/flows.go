@@ -65,12 +65,7 @@ func (p *Program) flowsCommand(flags *connectionFlags) *cobra.Command {
 		Short: "The flows: each worker with its buffers and failed queues",
 		Args:  arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := p.open(flags)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			t, err := s.topology(cmd.Context())
+			t, err := p.poll(cmd.Context(), flags)
 			if err != nil {
 				return err
 			}

@@ -158,3 +158,13 @@ func isKind(err error, kinds ...model.ConnectKind) bool {
 	var connect *model.ConnectError
 	return errors.As(err, &connect) && slices.Contains(kinds, connect.Kind)
 }
+
+// poll reads the broker once, for a command that only tells what is there.
+func (p *Program) poll(ctx context.Context, flags *connectionFlags) (*model.Topology, error) {
+	s, err := p.open(flags)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	return s.topology(ctx)
+}
