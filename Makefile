@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint bench truth matrix screenshots clean compiler
+.PHONY: help setup build demo test lint bench truth matrix soak screenshots clean compiler
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,14 +25,17 @@ test: setup compiler ## all tests, on real brokers, with the race detector
 lint: ## formatting (gofumpt), go vet, staticcheck
 	@unformatted=$$($(TOOL) gofumpt -l .) || exit 1; \
 	if [ -n "$$unformatted" ]; then echo "not formatted as gofumpt does (go tool -modfile=tools/go.mod gofumpt -w FILE):" >&2; echo "$$unformatted" >&2; exit 1; fi
-	go vet ./...
-	$(TOOL) staticcheck ./...
+	go vet -tags soak ./...
+	$(TOOL) staticcheck -tags soak ./...
 
 bench: setup ## measured figures: peek, replay, rendering, start
 	go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./...
 
 truth: setup ## 2,000 random topologies and settings on a real broker, compared with what the model says
 	DLXTOP_TRUTH=2000 go test -run 'WhatTheBrokerDoes' -v -timeout 60m ./mgmt
+
+soak: setup ## an hour of the dashboard on the demo: processor, memory, goroutines (DLXTOP_SOAK=10m: shorter)
+	DLXTOP_SOAK=$${DLXTOP_SOAK:-1h} go test -tags soak -run 'TestSoak$$' -v -timeout 90m .
 
 matrix: setup compiler ## the tests on RabbitMQ 3.10, 4.0 and 4.3, and a table of them
 	@bash scripts/matrix.sh

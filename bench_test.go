@@ -8,12 +8,18 @@ import (
 	"time"
 )
 
+// build builds the program as its users have it.
+func build(t testing.TB, program string) {
+	t.Helper()
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build dlxtop: %v\n%s", err, out)
+	}
+}
+
 // BenchmarkStart measures from the start of the program until the first flow stands on the screen, on a broker on this machine.
 func BenchmarkStart(b *testing.B) {
 	program := filepath.Join(b.TempDir(), "dlxtop")
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", program, ".").CombinedOutput(); err != nil {
-		b.Fatalf("build dlxtop: %v\n%s", err, out)
-	}
+	build(b, program)
 	s := newSystem(b)
 	var took time.Duration
 	rounds := 0

@@ -44,6 +44,12 @@ func open(t testing.TB, args ...string) *terminal {
 // openProgram does the same with another build of it.
 func openProgram(t testing.TB, program string, args ...string) *terminal {
 	t.Helper()
+	return start(t, exec.Command(program, args...))
+}
+
+// start runs a command that is not started on a terminal, or on what its standard streams are already.
+func start(t testing.TB, command *exec.Cmd) *terminal {
+	t.Helper()
 	const width, height = 120, 36
 	screen := &terminal{t: t, emulator: vt.NewEmulator(width, height), cursor: true, ended: make(chan struct{})}
 	screen.emulator.SetCallbacks(vt.Callbacks{
@@ -51,7 +57,7 @@ func openProgram(t testing.TB, program string, args ...string) *terminal {
 		AltScreen:        func(on bool) { screen.alt, screen.entered = on, screen.entered || on },
 		CursorVisibility: func(visible bool) { screen.cursor = visible },
 	})
-	screen.command = exec.Command(program, args...)
+	screen.command = command
 	screen.command.Env = append(cleanEnvironment(), "TERM=xterm-256color", "HOME="+t.TempDir())
 	var err error
 	screen.pty, err = pty.StartWithSize(screen.command, &pty.Winsize{Cols: width, Rows: height})

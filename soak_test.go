@@ -1,0 +1,196 @@
+//go:build soak && linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"dlxtop/demo"
+)
+
+// The shares of the whole time: the broker with nobody connected, before and after, and the two screens between.
+const (
+	shareAlone  = 0.08
+	shareScreen = 0.42
+)
+
+// TestSoak lets the dashboard watch all scenarios for DLXTOP_SOAK (an hour by `make soak`), and tells what that costs. What it costs
+// is told and not asserted, because machines differ; what must not grow with time is asserted.
+func TestSoak(t *testing.T) {
+	whole, err := time.ParseDuration(os.Getenv("DLXTOP_SOAK"))
+	if err != nil {
+		t.Fatalf("DLXTOP_SOAK has to be a duration, for example 1h: %v", err)
+	}
+	program := filepath.Join(t.TempDir(), "dlxtop")
+	build(t, program)
+	playing, stop := context.WithCancel(t.Context())
+	played := make(chan error, 1)
+	go func() { played <- demo.RunAll(playing, node) }()
+	defer func() {
+		stop()
+		if err := <-played; err != nil {
+			t.Errorf("the scenarios: %v", err)
+		}
+	}()
+	broker := brokerProcess(t)
+	part := func(share float64) time.Duration { return time.Duration(share * float64(whole)) }
+
+	early := goroutines(t, openSoaked(t, program)) // also lets the scenarios begin
+	alone := watch(t, broker, part(shareAlone))
+
+	screen := openSoaked(t, program)
+	dashboard := screen.command.Process.Pid
+	atFirst := memory(t, dashboard)
+	var rows []string
+	tell := func(what string, cost, brokers float64) {
+		rows = append(rows, fmt.Sprintf("%-28s %9.2f %% %9.2f %%", what, 100*cost, 100*brokers))
+	}
+	onFlows := watchTwo(t, dashboard, broker, part(shareScreen))
+	between := memory(t, dashboard)
+	screen.press("/ucenter@user\r\r")
+	screen.waitFor("ucenter@user@retry", "master.retry")
+	onFlow := watchTwo(t, dashboard, broker, part(shareScreen))
+	atLast := memory(t, dashboard)
+	late := goroutines(t, screen)
+	after := watch(t, broker, part(shareAlone))
+
+	none := (alone + after) / 2
+	tell("nobody connected", 0, none)
+	tell("Flows", onFlows[0], onFlows[1])
+	tell("one flow", onFlow[0], onFlow[1])
+	t.Logf("%s on RabbitMQ %s, all scenarios; of one core\n%-28s %11s %11s\n%s\nthe broker more than alone: Flows %+.2f %%, one flow %+.2f %% (alone before and after: %.2f %%, %.2f %%)\nresident memory: at first %d MiB, after Flows %d MiB, after the flow %d MiB\ngoroutines: %d after the start, %d at the end",
+		whole, node.Version(), "", "dlxtop", "broker", strings.Join(rows, "\n"), 100*(onFlows[1]-none), 100*(onFlow[1]-none), 100*alone, 100*after,
+		atFirst>>20, between>>20, atLast>>20, early, late)
+	if late > early+10 {
+		t.Errorf("%d goroutines after the start, and %d at the end", early, late)
+	}
+	if atLast > 2*max(atFirst, between) {
+		t.Errorf("memory grew from %d and %d bytes to %d", atFirst, between, atLast)
+	}
+}
+
+// openSoaked opens the dashboard on everything and waits for the flows.
+func openSoaked(t *testing.T, program string) *terminal {
+	t.Helper()
+	command := exec.Command(program, "--url", node.AMQP()+"%2f", "--api", node.API(), "--no-journal")
+	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = said.Close() })
+	command.Stderr = said
+	screen := start(t, command)
+	screen.waitFor("ucenter@user", "worker-queue")
+	return screen
+}
+
+// ticksPerSecond is USER_HZ, in which /proc counts: 100 on every Linux that Go runs on.
+const ticksPerSecond = 100
+
+// spent is the processor time that a process has used.
+func spent(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name before may hold spaces
+	var ticks int
+	for _, field := range fields[11:13] { // utime, stime
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / ticksPerSecond
+}
+
+// watch is what a process uses over a while, of one core.
+func watch(t *testing.T, pid int, d time.Duration) float64 {
+	t.Helper()
+	return watchTwo(t, pid, pid, d)[0]
+}
+
+// watchTwo does so with two processes.
+func watchTwo(t *testing.T, a, b int, d time.Duration) [2]float64 {
+	t.Helper()
+	began, ofA, ofB := time.Now(), spent(t, a), spent(t, b)
+	select {
+	case <-time.After(d):
+	case <-t.Context().Done():
+	}
+	took := time.Since(began).Seconds()
+	return [2]float64{(spent(t, a) - ofA).Seconds() / took, (spent(t, b) - ofB).Seconds() / took}
+}
+
+// memory is what a process has in memory, in bytes.
+func memory(t *testing.T, pid int) int64 {
+	t.Helper()
+	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(statm))[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+var oneGoroutine = regexp.MustCompile(`(?m)^goroutine \d+ `)
+
+// goroutines ends the program, as a person who wants to know its goroutines does, and counts them.
+func goroutines(t *testing.T, screen *terminal) int {
+	t.Helper()
+	screen.signal(syscall.SIGQUIT)
+	<-screen.ended
+	said, err := os.ReadFile(screen.command.Stderr.(*os.File).Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(oneGoroutine.FindAll(said, -1))
+	if n == 0 {
+		t.Fatal("the program told no goroutines")
+	}
+	return n
+}
+
+// brokerProcess is the process of the node.
+func brokerProcess(t *testing.T) int {
+	t.Helper()
+	_, port, _ := strings.Cut(strings.TrimSuffix(node.AMQP(), "/"), "@127.0.0.1:")
+	want := []byte("RABBITMQ_NODE_PORT=" + port + "\x00")
+	paths, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		environ, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(environ, want) {
+			continue
+		}
+		name, err := os.ReadFile(filepath.Join(filepath.Dir(path), "comm"))
+		if err != nil || strings.TrimSpace(string(name)) != "beam.smp" {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pid
+	}
+	t.Fatal("the broker's process is not found: `make soak` needs a RabbitMQ that is installed")
+	return 0
+}
