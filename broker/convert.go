@@ -10,6 +10,13 @@ import (
 
 // messageOf is a delivery as the model knows it, without a position. It shares the delivery's body.
 func messageOf(d *amqp.Delivery) model.Message {
+	m := withoutFingerprint(d)
+	m.Fingerprint = model.FingerprintOf(&m)
+	return m
+}
+
+// withoutFingerprint is messageOf for who does not need the fingerprint, which takes its time with large bodies.
+func withoutFingerprint(d *amqp.Delivery) model.Message {
 	m := model.Message{
 		Exchange:    d.Exchange,
 		RoutingKey:  d.RoutingKey,
@@ -24,7 +31,6 @@ func messageOf(d *amqp.Delivery) model.Message {
 		BodyBytes: len(d.Body),
 	}
 	m.Deaths, m.DeathsError = model.ParseDeaths(m.Headers)
-	m.Fingerprint = model.FingerprintOf(&m)
 	return m
 }
 

@@ -27,6 +27,7 @@ func NewTopology(s *Snapshot) *Topology { return (*Topology)(nil).Next(s) }
 // Next works the next poll of the same broker out. What depends on parts that did not change is taken over: most polls change
 // counts only. The snapshot must not change afterwards; t may be nil.
 func (t *Topology) Next(s *Snapshot) *Topology {
+	s = withoutTaps(s)
 	next := &Topology{
 		Snapshot:  s,
 		Behaviour: BehaviourOf(s.Overview.Version),

@@ -1,0 +1,360 @@
+package broker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+)
+
+const (
+	tapPrefetch = 500                    // messages on their way to a tap at most; more wait in its queue, where they are counted
+	tapEvery    = 250 * time.Millisecond // between two looks at what was missed
+	tapRebinds  = 10                     // bindings that are made again in turn: an exchange that was declared anew has lost them
+	tapRebindIn = 8                      // looks until then
+	tapCatchUp  = 500 * time.Millisecond // at the end, for what is in its queue still
+
+	missedMessages, missedBytes = 100_000, 64 << 20 // what the queue of the missed holds between two looks
+)
+
+// Tap shows each message that passes the exchanges of a plan, until ctx ends. see is called with each, in their order, with the time at which
+// it came; it owns the message, whose body is whole. tell is called from another goroutine when the tap works, and then with each change of its
+// counts. What comes over follow replaces the bindings that the plan has; nil is fine.
+//
+// The tap is a queue of its own on a connection of its own: exclusive, so that it goes with the connection, however that ends. It is
+// bounded, and a full one drops its oldest messages, without a word to anybody (drop-head; reject-publish would refuse the publishers'
+// messages). So it dead-letters them into a second queue, whose length tells how many they were; no statistics would: a broker has none of
+// dead letters (all versions).
+//
+// The error says why it ended early: one sentence, a *model.ConnectError where a right is missing.
+func (c *Client) Tap(ctx context.Context, plan model.TapPlan, follow <-chan model.TapPlan, see func(m *model.Message, at time.Time), tell func(model.TapCounts)) error {
+	if plan.Refusal != "" {
+		return errors.New(plan.Refusal)
+	}
+	connection, wire, err := c.dial(ctx, plan.VHost, "dlxtop tap")
+	if err != nil {
+		return err
+	}
+	defer wire.cut()
+	t := &tap{connection: connection, user: c.User(), plan: plan, see: see, tell: tell}
+	if err := t.start(); err != nil {
+		return err
+	}
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var watcher sync.WaitGroup
+	watcher.Go(func() { stop(t.watch(running, follow)) })
+	t.receive(running)
+	watcher.Wait()
+	err = context.Cause(running)
+	if ctx.Err() != nil {
+		t.catchUp()
+		err = nil
+	}
+	if !connection.IsClosed() {
+		_ = connection.CloseDeadline(time.Now().Add(closeLimit))
+	}
+	return err
+}
+
+// tap is one tap while it runs.
+type tap struct {
+	connection *amqp.Connection
+	user       string
+	plan       model.TapPlan
+	see        func(m *model.Message, at time.Time)
+	tell       func(model.TapCounts)
+
+	queue      string
+	counting   bool          // what is dropped goes into the queue of the missed
+	channel    *amqp.Channel // of the consumer
+	deliveries <-chan amqp.Delivery
+	control    *amqp.Channel
+	lost       chan *amqp.Error // of the control channel
+	looks      int
+	rebound    int // the binding that was made again last
+
+	mu     sync.Mutex
+	counts model.TapCounts
+}
+
+// start makes the queues and the consumer, and binds them last: so nothing waits that nobody takes.
+func (t *tap) start() error {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	t.queue = model.TapPrefix + hex.EncodeToString(random[:])
+	t.counts.Queue = t.queue
+	var err error
+	if t.channel, err = open(t.connection); err != nil {
+		return err
+	}
+	if err := t.declare(); err != nil {
+		return err
+	}
+	if err := t.channel.Qos(tapPrefetch, 0, false); err != nil {
+		return t.error("limit what is delivered to", t.queue, err)
+	}
+	if t.deliveries, err = t.channel.Consume(t.queue, "", false, true, false, false, nil); err != nil {
+		return t.error("read", t.queue, err)
+	}
+	if err := t.openControl(); err != nil {
+		return err
+	}
+	for _, b := range t.plan.Bindings {
+		if err := t.bind(b); err != nil {
+			return err
+		}
+	}
+	t.told()
+	return nil
+}
+
+func (t *tap) openControl() (err error) {
+	if t.control, err = open(t.connection); err == nil {
+		t.lost = t.control.NotifyClose(make(chan *amqp.Error, 1))
+	}
+	return err
+}
+
+func (t *tap) missed() string { return t.queue + ".missed" }
+
+// declare makes the queue of the tap and, if the user has the right to publish to the default exchange, the queue of the missed. A dead
+// letter exchange is named in any case, one that does not exist if need be: a policy for all queues could name another, and the copies
+// that are dropped would go there.
+func (t *tap) declare() error {
+	own := amqp.Table{
+		"x-queue-type": "classic", "x-max-length": t.plan.MaxMessages, "x-max-length-bytes": t.plan.MaxBytes, "x-overflow": "drop-head",
+		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": t.missed(),
+	}
+	_, err := t.channel.QueueDeclare(t.queue, false, true, true, false, own)
+	if t.counting = err == nil; !t.counting {
+		if t.channel, err = t.again(err); err != nil {
+			return t.error("declare", t.queue, err)
+		}
+		own["x-dead-letter-exchange"] = t.queue + ".none"
+		if _, err := t.channel.QueueDeclare(t.queue, false, true, true, false, own); err != nil {
+			return t.error("declare", t.queue, err)
+		}
+		return nil
+	}
+	missed := amqp.Table{
+		"x-queue-type": "classic", "x-max-length": int64(missedMessages), "x-max-length-bytes": int64(missedBytes), "x-overflow": "drop-head",
+		"x-dead-letter-exchange": t.queue + ".none",
+	}
+	if _, err := t.channel.QueueDeclare(t.missed(), false, false, true, false, missed); err != nil {
+		return t.error("declare", t.missed(), err)
+	}
+	return nil
+}
+
+// again opens another channel for the one that a refusal has closed. Another error than a refusal is returned.
+func (t *tap) again(err error) (*amqp.Channel, error) {
+	var e *amqp.Error
+	if !errors.As(err, &e) || e.Code != amqp.AccessRefused || t.connection.IsClosed() {
+		return nil, err
+	}
+	return open(t.connection)
+}
+
+func (t *tap) bind(b model.TapBinding) error {
+	if err := t.control.QueueBind(t.queue, b.Key, b.Exchange, false, wireTable(b.Arguments)); err != nil {
+		return t.error("bind to", b.Exchange, err)
+	}
+	return nil
+}
+
+// receive takes what comes, and acknowledges it in batches: so no more of it is on its way than the prefetch, and what is too much waits
+// in the queue, where it is counted.
+func (t *tap) receive(ctx context.Context) {
+	var last uint64 // not acknowledged yet
+	since := 0
+	acknowledge := time.NewTicker(20 * time.Millisecond)
+	defer acknowledge.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case d, open := <-t.deliveries:
+			if !open {
+				t.deliveries = nil // the watch notices why
+				continue
+			}
+			t.take(&d)
+			if last, since = d.DeliveryTag, since+1; since < tapPrefetch/5 {
+				continue
+			}
+		case <-acknowledge.C:
+		}
+		if last > 0 {
+			_ = t.channel.Ack(last, true) // a channel that is closed is noticed by the watch
+			last, since = 0, 0
+		}
+	}
+}
+
+func (t *tap) take(d *amqp.Delivery) {
+	at := time.Now()
+	m := withoutFingerprint(d)
+	t.mu.Lock()
+	t.counts.Seen++
+	t.mu.Unlock()
+	t.see(&m, at)
+}
+
+// watch looks at what was missed, keeps the bindings, and returns why the tap cannot go on.
+func (t *tap) watch(ctx context.Context, follow <-chan model.TapPlan) error {
+	lost := t.channel.NotifyClose(make(chan *amqp.Error, 1))
+	ticker := time.NewTicker(tapEvery)
+	defer ticker.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-lost:
+			err = t.ended(e)
+		case e := <-t.lost:
+			err = t.ended(e)
+		case plan := <-follow:
+			err = t.follow(plan)
+		case <-ticker.C:
+			err = t.look()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (t *tap) ended(e *amqp.Error) error {
+	if e == nil || t.connection.IsClosed() {
+		return lost(amqp.ErrClosed)
+	}
+	return fmt.Errorf("the broker ended the tap: %s", words(e))
+}
+
+// look counts what was missed, and makes some of the bindings again, which does nothing where they are there.
+func (t *tap) look() error {
+	if err := t.count(); err != nil {
+		return err
+	}
+	t.looks++
+	for range min(tapRebinds, len(t.plan.Bindings)) {
+		if t.looks%tapRebindIn > 0 {
+			break
+		}
+		t.rebound = (t.rebound + 1) % len(t.plan.Bindings)
+		if err := t.bind(t.plan.Bindings[t.rebound]); err != nil {
+			return err
+		}
+	}
+	t.told()
+	return nil
+}
+
+// count empties the queue of the missed, which says how many they were.
+func (t *tap) count() error {
+	if !t.counting {
+		q, err := t.control.QueueDeclarePassive(t.queue, false, true, true, false, nil)
+		if err != nil {
+			return t.error("count", t.queue, err)
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.counts.Unsure = t.counts.Unsure || int64(q.Messages) >= t.plan.MaxMessages/2
+		return nil
+	}
+	n, err := t.control.QueuePurge(t.missed(), false)
+	if err != nil {
+		return t.error("count", t.missed(), err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counts.Missed += int64(n)
+	t.counts.AtLeast = t.counts.AtLeast || n >= missedMessages
+	return nil
+}
+
+// follow makes the bindings of another plan of the same exchanges, and removes those that it does not have.
+func (t *tap) follow(plan model.TapPlan) error {
+	if plan.Refusal != "" || !slices.Equal(plan.Exchanges, t.plan.Exchanges) {
+		return nil // what is there is kept; a bind says when an exchange is gone
+	}
+	for _, b := range plan.Bindings {
+		if !slices.ContainsFunc(t.plan.Bindings, b.Same) {
+			if err := t.bind(b); err != nil {
+				return err
+			}
+		}
+	}
+	for _, b := range t.plan.Bindings {
+		if !slices.ContainsFunc(plan.Bindings, b.Same) {
+			if err := t.control.QueueUnbind(t.queue, b.Key, b.Exchange, wireTable(b.Arguments)); err != nil {
+				return t.error("unbind from", b.Exchange, err)
+			}
+		}
+	}
+	t.plan.Bindings, t.rebound = plan.Bindings, 0
+	return nil
+}
+
+func (t *tap) told() {
+	t.mu.Lock()
+	counts := t.counts
+	t.mu.Unlock()
+	if t.tell != nil {
+		t.tell(counts)
+	}
+}
+
+// catchUp takes what has passed and is in the queue still, for a moment; what is left then counts as missed.
+func (t *tap) catchUp() {
+	if t.connection.IsClosed() {
+		return
+	}
+	end := time.Now().Add(tapCatchUp)
+	for {
+		q, err := t.control.QueueDeclarePassive(t.queue, false, true, true, false, nil)
+		if err != nil {
+			break
+		}
+		late := !time.Now().Before(end)
+		if late {
+			t.mu.Lock()
+			t.counts.Missed += int64(q.Messages)
+			t.mu.Unlock()
+		}
+		brief, stop := context.WithTimeout(context.Background(), 25*time.Millisecond)
+		t.receive(brief)
+		stop()
+		if late || q.Messages == 0 {
+			break
+		}
+	}
+	_ = t.count()
+	t.told()
+}
+
+// error puts the broker's refusal of an attempt into a sentence.
+func (t *tap) error(attempt, name string, err error) error {
+	var e *amqp.Error
+	switch {
+	case !errors.As(err, &e) || !e.Server || e.Code == amqp.ConnectionForced:
+		return fmt.Errorf("tap: %w", lost(err))
+	case e.Code == amqp.AccessRefused:
+		return failure(model.NotAllowed, "the user %s may not tap: it may not %s %s (%s)",
+			`grant it configure, write and read on ^dlxtop\.tap-, and read on the exchange (rabbitmqctl set_permissions), or use another user`,
+			model.Printable(t.user), attempt, model.Printable(name), words(err))
+	case e.Code == amqp.NotFound && attempt == "bind to":
+		return fmt.Errorf("the tap has ended: there is no exchange %s any more", model.Printable(name))
+	}
+	return fmt.Errorf("tap: %s %s: %s", attempt, model.Printable(name), words(err))
+}

@@ -1,0 +1,223 @@
+package broker_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/demo"
+	"dlxtop/model"
+)
+
+// With the exchange in front of the buffers tapped too, dlxtop knows when each message is to leave: of 1,000 messages with random TTLs, 95 of a
+// hundred leave within 100 ms of it. In one buffer they wait for each other; in the others the buffer's TTL is lower than some of theirs.
+func TestTapKnowsWhenMessagesAreDue(t *testing.T) {
+	const n = 1000
+	a := newApp(t)
+	front, dlx, worker := a.exchange("front", "direct", false, nil), a.exchange("dlx", "fanout", false, nil), a.queue("worker", model.Classic)
+	a.bind(worker, dlx, "", nil)
+	keys := []string{"mixed", "500", "1000", "quorum"}
+	for _, key := range keys {
+		kind, arguments := model.Classic, []any{"x-dead-letter-exchange", dlx}
+		if ttl, err := strconv.ParseInt(key, 10, 64); err == nil {
+			arguments = append(arguments, "x-message-ttl", ttl)
+		}
+		if key == "quorum" {
+			kind = model.Quorum
+		}
+		a.bind(a.queue(key, kind, arguments...), front, key, nil)
+	}
+	topology := topologyNow(t)
+	tap := startTap(a, client(t), topology, topology.PlanTap(model.TapWant{VHost: "/", Exchanges: []string{dlx, front}}), nil)
+	pace := time.NewTicker(2 * time.Millisecond)
+	defer pace.Stop()
+	for i := range n {
+		<-pace.C
+		m := amqp.Publishing{MessageId: strconv.Itoa(i), Expiration: strconv.Itoa(1 + rand.IntN(1500)), Body: make([]byte, 100)}
+		if err := a.channel.PublishWithContext(t.Context(), front, keys[rand.IntN(len(keys))], false, false, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var errs []time.Duration
+	behind := 0
+	for _, row := range tap.awaitRows(2 * n) {
+		if row.From == "" {
+			continue
+		}
+		due, ok := row.Due.Get()
+		if !ok || row.Known != model.WaitTapped {
+			t.Fatalf("nobody knows when it was due: %+v", row)
+		}
+		if row.Behind.Or(0) > 0 {
+			behind++
+		}
+		errs = append(errs, row.Time.Sub(due).Abs())
+	}
+	counts := tap.end()
+	slices.Sort(errs)
+	t.Logf("off by %v at the median, %v at the 95th percentile, %v at most; %d waited for others in front of them", errs[n/2], errs[n*95/100], errs[n-1], behind)
+	if len(errs) != n || errs[n*95/100] > 100*time.Millisecond || behind < n/10 || counts.MissedWords() != "" {
+		t.Errorf("%d messages, off by %v at the 95th percentile, %d behind others: %+v", len(errs), errs[n*95/100], behind, counts)
+	}
+	a.await(worker, n)
+}
+
+// A tap changes nothing on the flow that it watches: every message arrives once, in its order, and none is missing that the tap does not
+// report. DLXTOP_TAP_FOR=1m takes a minute for it.
+func TestTapChangesNothing(t *testing.T) {
+	const rate = 2000
+	length := 3 * time.Second
+	if text := os.Getenv("DLXTOP_TAP_FOR"); text != "" {
+		var err error
+		if length, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := int(rate * length.Seconds())
+	a := newApp(t)
+	front, dlx := a.exchange("front", "direct", false, nil), a.exchange("dlx", "direct", false, nil)
+	buffer := a.queue("buffer", model.Classic, "x-dead-letter-exchange", dlx, "x-dead-letter-routing-key", "work", "x-message-ttl", int64(200))
+	worker := a.queue("worker", model.Classic)
+	a.bind(buffer, front, "in", nil)
+	a.bind(worker, dlx, "work", nil)
+	consumer := a.open()
+	if err := consumer.Qos(1000, 0, false); err != nil {
+		t.Fatal(err)
+	}
+	deliveries, err := consumer.Consume(worker.Name, "", false, false, false, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	topology := topologyNow(t)
+	tap := startTap(a, client(t), topology, topology.PlanTap(model.TapWant{VHost: "/", Exchanges: []string{dlx, front}}), nil)
+
+	published := make(chan error, 1)
+	go func() {
+		began := time.Now()
+		for i := range n {
+			if wait := time.Until(began.Add(time.Duration(i) * time.Second / rate)); wait > 2*time.Millisecond {
+				time.Sleep(wait) // the rate is the test's subject
+			}
+			m := amqp.Publishing{MessageId: strconv.Itoa(i), Body: make([]byte, 1024)}
+			if err := a.channel.PublishWithContext(context.Background(), front, "in", true, false, m); err != nil {
+				published <- err
+				return
+			}
+		}
+		t.Logf("published %d messages in %v", n, time.Since(began).Round(time.Millisecond))
+		published <- nil
+	}()
+	var latest time.Duration
+	for i := range n {
+		select {
+		case d := <-deliveries:
+			if d.MessageId != strconv.Itoa(i) {
+				t.Fatalf("message %s came in the place of %d", d.MessageId, i)
+			}
+			if i%500 == 499 || i == n-1 {
+				if err := d.Ack(true); err != nil {
+					t.Fatal(err)
+				}
+			}
+		case <-time.After(patience):
+			t.Fatalf("only %d of %d messages came", i, n)
+		}
+	}
+	if err := <-published; err != nil {
+		t.Fatal(err)
+	}
+	a.until(func() error {
+		tap.mu.Lock()
+		defer tap.mu.Unlock()
+		if sum := tap.counts.Seen + tap.counts.Missed; sum != int64(2*n) {
+			return fmt.Errorf("%d of %d are accounted for: %+v", sum, 2*n, tap.counts)
+		}
+		return nil
+	})
+	counts := tap.end()
+	next := map[bool]int{}
+	for _, row := range tap.seen() {
+		died := row.From != ""
+		if i, _ := strconv.Atoi(row.Message.Properties.MessageID); counts.Missed == 0 && i != next[died] {
+			t.Fatalf("saw message %d in the place of %d", i, next[died])
+		}
+		next[died]++
+		latest = max(latest, row.Late.Or(0))
+	}
+	t.Logf("saw %d, missed %d; late by %v at most", counts.Seen, counts.Missed, latest)
+	select {
+	case d := <-deliveries:
+		t.Errorf("one more message came: %s", d.MessageId)
+	default:
+	}
+}
+
+// A broker that goes away ends a tap with a sentence, and has nothing of it when it is back.
+func TestTapOfABrokerThatGoesAway(t *testing.T) {
+	own, err := demo.Start(t.Context(), demo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { own.Stop() })
+	a := newAppOn(t, own)
+	plan := model.TapPlan{VHost: "/", Exchanges: []string{"amq.fanout"}, Bindings: []model.TapBinding{{Exchange: "amq.fanout"}}, MaxMessages: 10, MaxBytes: 1000}
+	c := clientOf(t, own)
+	empty := model.NewTopology(&model.Snapshot{})
+	tap := startTap(a, c, empty, plan, nil)
+	a.send("amq.fanout", "", numbered(1)...)
+	tap.awaitRows(1)
+	if err := own.Halt(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-tap.ended:
+		if err == nil || !strings.Contains(err.Error(), "lost") {
+			t.Errorf("it ended with %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the broker is gone, and the tap does not end")
+	}
+	if err := own.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again := startTap(newAppOn(t, own), c, empty, plan, nil)
+	again.end()
+}
+
+// Whatever a message has in it, the tap shows it, and goes on.
+func TestTapOfBadMessages(t *testing.T) {
+	a := newApp(t)
+	x, worker := a.exchange("x\x1b[2J\u202e", "fanout", false, nil), a.queue("worker", model.Classic)
+	a.bind(worker, x, "", nil)
+	topology := topologyNow(t)
+	tap := startTap(a, client(t), topology, topology.PlanTap(model.TapWant{VHost: "/", Exchanges: []string{x}}), nil)
+	bad := []amqp.Publishing{
+		{MessageId: "large", Body: make([]byte, 16<<20)},
+		{MessageId: "future", Timestamp: time.Now().Add(10 * time.Minute)},
+		{MessageId: "absurd", Timestamp: time.Unix(1<<40, 0)},
+		{MessageId: "text", Headers: amqp.Table{"x-death": "none"}},
+		{MessageId: "forged", Headers: amqp.Table{"x-death": []any{amqp.Table{"queue": "q", "reason": "expired", "count": int64(1), "original-expiration": "1099511627776", "time": time.Unix(-5, 0)}}}},
+		{MessageId: "\x1b]0;owned\x07\x00", Type: strings.Repeat("é", 100), Headers: amqp.Table{"\x1b": []any{amqp.Table{"a": nil}}}},
+	}
+	a.send(x, "\x1b[31m", bad...)
+	for i, row := range tap.awaitRows(len(bad)) {
+		if row.Message.Properties.MessageID != bad[i].MessageId || row.Message.BodyBytes != len(bad[i].Body) {
+			t.Errorf("%d: %+v", i, row)
+		}
+		if waited, known := row.Waited.Get(); known {
+			t.Errorf("%q waited %v", bad[i].MessageId, waited)
+		}
+		if row.Message.Properties.MessageID == "text" && row.Unclear == "" {
+			t.Error("an unreadable x-death is not told")
+		}
+	}
+	tap.end()
+}

@@ -1,0 +1,394 @@
+package broker_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/broker"
+	"dlxtop/mgmt"
+	"dlxtop/model"
+)
+
+// topologyNow is what the broker has now.
+func topologyNow(t testing.TB) *model.Topology {
+	t.Helper()
+	source, err := mgmt.New(mgmt.Options{URL: node.API()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	s, err := source.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return model.NewTopology(s)
+}
+
+// tapping is a tap under way, and what it has shown.
+type tapping struct {
+	*app
+	stop   context.CancelFunc
+	follow chan model.TapPlan
+	ended  chan error
+
+	mu     sync.Mutex
+	rows   []model.Passed
+	counts model.TapCounts
+}
+
+// startTap starts a tap and waits until it works. Each row goes through slow first, if that is not nil.
+func startTap(a *app, c *broker.Client, topology *model.Topology, plan model.TapPlan, slow func()) *tapping {
+	a.Helper()
+	if plan.Refusal != "" {
+		a.Fatal(plan.Refusal)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	tap := &tapping{app: a, stop: stop, follow: make(chan model.TapPlan), ended: make(chan error, 1)}
+	works := make(chan struct{})
+	var once sync.Once
+	passing := model.NewPassing(plan.VHost, topology)
+	go func() {
+		tap.ended <- c.Tap(ctx, plan, tap.follow, func(m *model.Message, at time.Time) {
+			if slow != nil {
+				slow()
+			}
+			row := passing.See(m, at)
+			tap.mu.Lock()
+			defer tap.mu.Unlock()
+			tap.rows = append(tap.rows, row)
+		}, func(counts model.TapCounts) {
+			tap.mu.Lock()
+			tap.counts = counts
+			tap.mu.Unlock()
+			once.Do(func() { close(works) })
+		})
+	}()
+	a.Cleanup(stop)
+	select {
+	case <-works:
+	case err := <-tap.ended:
+		a.Fatalf("the tap did not start: %v", err)
+	case <-time.After(patience):
+		a.Fatal("the tap did not start")
+	}
+	return tap
+}
+
+func (tap *tapping) seen() []model.Passed {
+	tap.mu.Lock()
+	defer tap.mu.Unlock()
+	return append([]model.Passed(nil), tap.rows...)
+}
+
+// awaitRows waits until so many messages were seen.
+func (tap *tapping) awaitRows(n int) []model.Passed {
+	tap.Helper()
+	tap.until(func() error {
+		if got := len(tap.seen()); got < n {
+			return fmt.Errorf("%d messages were seen, want %d", got, n)
+		}
+		return nil
+	})
+	return tap.seen()
+}
+
+// end stops the tap and returns its last counts.
+func (tap *tapping) end() model.TapCounts {
+	tap.Helper()
+	tap.stop()
+	select {
+	case err := <-tap.ended:
+		if err != nil {
+			tap.Error(err)
+		}
+	case <-time.After(patience):
+		tap.Fatal("the tap does not end")
+	}
+	tap.mu.Lock()
+	defer tap.mu.Unlock()
+	return tap.counts
+}
+
+// exchange declares an exchange, named after the test, and deletes it afterwards.
+func (a *app) exchange(suffix, kind string, internal bool, arguments amqp.Table) string {
+	a.Helper()
+	name := strings.ReplaceAll(a.Name(), "/", ".") + "." + suffix
+	if err := a.channel.ExchangeDeclare(name, kind, true, false, internal, false, arguments); err != nil {
+		a.Fatal(err)
+	}
+	a.Cleanup(func() {
+		if channel, err := a.connection.Channel(); err == nil {
+			_ = channel.ExchangeDelete(name, false, false)
+			channel.Close()
+		}
+	})
+	return name
+}
+
+func (a *app) bind(queue model.QueueRef, exchange, key string, arguments amqp.Table) {
+	a.Helper()
+	if err := a.channel.QueueBind(queue.Name, key, exchange, false, arguments); err != nil {
+		a.Fatal(err)
+	}
+}
+
+// A tap sees what its exchange hands on, each message once, whatever the type; what reached nobody still reaches nobody: it goes to the
+// alternate exchange, and a publisher who asked is told.
+func TestTapSeesWhatIsHandedOn(t *testing.T) {
+	for _, kind := range []string{"direct", "fanout", "topic", "headers", "internal"} {
+		t.Run(kind, func(t *testing.T) {
+			a := newApp(t)
+			typ, internal := kind, kind == "internal"
+			if internal {
+				typ = "direct"
+			}
+			other := a.queue("alternate", model.Classic)
+			alternate := a.exchange("alternate", "fanout", false, nil)
+			a.bind(other, alternate, "", nil)
+			x := a.exchange("x", typ, internal, amqp.Table{"alternate-exchange": alternate})
+			worker, too := a.queue("worker", model.Classic), a.queue("too", model.Classic)
+			a.bind(worker, x, "a.#", amqp.Table{"x-match": "all", "number": int64(1)})
+			a.bind(too, x, "a.b", amqp.Table{"x-match": "any", "number": int64(1), "text": "y"})
+			tap := startTap(a, client(t), topologyNow(t), topologyNow(t).PlanTap(model.TapWant{VHost: "/", Exchanges: []string{x}}), nil)
+			if internal { // only dead letters and other exchanges reach it
+				front := a.exchange("front", "fanout", false, nil)
+				if err := a.channel.ExchangeBind(x, "", front, false, nil); err != nil {
+					t.Fatal(err)
+				}
+				x = front
+			}
+			for _, key := range []string{"a.b", "a.c", "z"} {
+				number := int64(1)
+				if key == "z" {
+					number = 3
+				}
+				a.send(x, key, amqp.Publishing{MessageId: key, Headers: amqp.Table{"number": number}})
+			}
+			want := map[string][]string{
+				"direct": {"a.b"}, "internal": {"a.b"}, "fanout": {"a.b", "a.c", "z"}, "topic": {"a.b", "a.c"}, "headers": {"a.b", "a.c"},
+			}[kind]
+			a.await(other, 3-len(want))
+			tap.awaitRows(len(want))
+			counts := tap.end()
+			var got []string
+			for _, row := range tap.seen() {
+				got = append(got, row.Message.Properties.MessageID)
+				if row.From != "" || row.Waited.Known() || row.Exchange != x {
+					t.Errorf("%s was published: %+v", row.Message.Properties.MessageID, row)
+				}
+			}
+			if fmt.Sprint(got) != fmt.Sprint(want) || counts.Seen != int64(len(want)) || counts.MissedWords() != "" {
+				t.Errorf("saw %v, want %v: %+v", got, want, counts)
+			}
+			awaitNoTap(t)
+		})
+	}
+}
+
+// awaitNoTap waits until the broker has no queue and no binding of a tap.
+func awaitNoTap(t testing.TB) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		source, err := mgmt.New(mgmt.Options{URL: node.API()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := source.Snapshot(t.Context())
+		source.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := ""
+		for _, q := range s.Queues {
+			if strings.HasPrefix(q.Name, model.TapPrefix) {
+				left = "the queue " + q.Name
+			}
+		}
+		for _, b := range s.Bindings {
+			if strings.HasPrefix(b.Destination, model.TapPrefix) {
+				left = "a binding of " + b.Destination
+			}
+		}
+		if left == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("there is still %s", left)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// A tap may also see what no queue takes: the dead letters that are lost.
+func TestTapSeesWhatNoQueueTakes(t *testing.T) {
+	for _, kind := range []string{"direct", "fanout", "topic", "headers"} {
+		t.Run(kind, func(t *testing.T) {
+			a := newApp(t)
+			dlx := a.exchange("dlx", kind, false, nil)
+			buffer := a.queue("buffer", model.Classic, "x-dead-letter-exchange", dlx, "x-dead-letter-routing-key", "nobody", "x-message-ttl", int64(50))
+			topology := topologyNow(t)
+			if p := topology.PlanTap(model.TapWant{VHost: "/", Exchanges: []string{dlx}}); !strings.Contains(p.Refusal, "nothing is bound") {
+				t.Errorf("nothing is bound to it, and the tap says %q", p.Refusal)
+			}
+			tap := startTap(a, client(t), topology, topology.PlanTap(model.TapWant{VHost: "/", Exchanges: []string{dlx}, Unrouted: true}), nil)
+			a.send("", buffer.Name, numbered(3)...)
+			for _, row := range tap.awaitRows(3) {
+				if should, ok := row.Should.Get(); row.From != buffer.Name || row.Reason != model.Expired || !ok || should != 50*time.Millisecond {
+					t.Errorf("%+v", row)
+				}
+			}
+			tap.end()
+		})
+	}
+}
+
+// A tap that cannot keep up says exactly how many messages it did not see.
+func TestTapCountsWhatItMisses(t *testing.T) {
+	a := newApp(t)
+	x, worker := a.exchange("x", "fanout", false, nil), a.queue("worker", model.Classic)
+	a.bind(worker, x, "", nil)
+	topology := topologyNow(t)
+	plan := topology.PlanTap(model.TapWant{VHost: "/", Exchanges: []string{x}})
+	plan.MaxMessages = 100
+	const n = 5000
+	busy := make(chan struct{})
+	tap := startTap(a, client(t), topology, plan, func() { <-busy })
+	a.send(x, "", numbered(n)...)
+	a.await(worker, n)
+	a.until(func() error {
+		tap.mu.Lock()
+		defer tap.mu.Unlock()
+		if tap.counts.Missed == 0 {
+			return fmt.Errorf("it says nothing of what it misses: %+v", tap.counts)
+		}
+		return nil
+	})
+	close(busy)
+	a.until(func() error {
+		tap.mu.Lock()
+		defer tap.mu.Unlock()
+		if sum := tap.counts.Seen + tap.counts.Missed; sum != n {
+			return fmt.Errorf("%d of %d messages are accounted for: %+v", sum, n, tap.counts)
+		}
+		return nil
+	})
+	counts := tap.end()
+	if int(counts.Seen) != len(tap.seen()) || counts.Seen+counts.Missed != n || counts.AtLeast || counts.Missed < n-100-2*500 {
+		t.Errorf("%d rows, %+v", len(tap.seen()), counts)
+	}
+	t.Log(counts.MissedWords())
+	a.await(worker, n)
+}
+
+// The first message that cannot be unrouted any more …: what changes is followed, an exchange that is declared anew is found again, and one
+// that is gone ends the tap.
+func TestTapFollowsWhatChanges(t *testing.T) {
+	a := newApp(t)
+	x, worker := a.exchange("x", "direct", false, nil), a.queue("worker", model.Classic)
+	a.bind(worker, x, "first", nil)
+	want := model.TapWant{VHost: "/", Exchanges: []string{x}}
+	topology := topologyNow(t)
+	tap := startTap(a, client(t), topology, topology.PlanTap(want), nil)
+	a.bind(worker, x, "second", nil)
+	if err := a.channel.QueueUnbind(worker.Name, "first", x, nil); err != nil {
+		t.Fatal(err)
+	}
+	tap.follow <- topologyNow(t).PlanTap(want)
+	a.until(func() error {
+		a.send(x, "second", numbered(1)...)
+		if len(tap.seen()) == 0 {
+			return fmt.Errorf("the new key is not seen")
+		}
+		return nil
+	})
+	back := a.channel.NotifyReturn(make(chan amqp.Return, 1))
+	a.until(func() error {
+		if err := a.channel.PublishWithContext(t.Context(), x, "first", true, false, amqp.Publishing{}); err != nil {
+			return err
+		}
+		select {
+		case <-back:
+			return nil
+		case <-time.After(time.Second):
+			return fmt.Errorf("the key that nobody has any more is not given back")
+		}
+	})
+
+	seen := len(tap.seen())
+	if err := a.channel.ExchangeDelete(x, false, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.channel.ExchangeDeclare(x, "direct", true, false, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	a.bind(worker, x, "second", nil)
+	a.until(func() error {
+		a.send(x, "second", numbered(1)...)
+		if len(tap.seen()) == seen {
+			return fmt.Errorf("the exchange that was declared anew is not seen")
+		}
+		return nil
+	})
+
+	if err := a.channel.ExchangeDelete(x, false, false); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-tap.ended:
+		if err == nil || !strings.Contains(err.Error(), "there is no exchange "+x) {
+			t.Errorf("it ended with %v", err)
+		}
+	case <-time.After(patience):
+		t.Error("the exchange is gone, and the tap says nothing")
+	}
+	awaitNoTap(t)
+}
+
+func TestTapWithoutRights(t *testing.T) {
+	a := newApp(t)
+	x, worker := a.exchange("x", "fanout", false, nil), a.queue("worker", model.Classic)
+	a.bind(worker, x, "", nil)
+	topology := topologyNow(t)
+	plan := topology.PlanTap(model.TapWant{VHost: "/", Exchanges: []string{x}})
+	of := func(name, rights string) *broker.Client {
+		c, err := broker.New(broker.Options{URL: user(t, name, rights)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	for name, test := range map[string]struct{ rights, says string }{
+		"configure": {`{"configure":"","write":".*","read":".*"}`, "declare"},
+		"exchange":  {`{"configure":".*","write":".*","read":"^dlxtop"}`, "bind to"},
+	} {
+		err := of("tap-no-"+name, test.rights).Tap(t.Context(), plan, nil, func(*model.Message, time.Time) {}, nil)
+		if err == nil || !strings.Contains(err.Error(), "may not "+test.says) || !strings.Contains(err.Error(), "set_permissions") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("without %s it says %v", name, err)
+		}
+	}
+	// Nothing more than what it says that it needs; without a right on the default exchange it cannot count what it misses.
+	least := `{"configure":"^dlxtop\\.tap-","write":"^dlxtop\\.tap-","read":"^(dlxtop\\.tap-.*|` + x + `)$"}`
+	busy := make(chan struct{})
+	plan.MaxMessages = 10
+	tap := startTap(a, of("tap-least", least), topology, plan, func() { <-busy })
+	a.send(x, "", numbered(1000)...)
+	a.until(func() error {
+		tap.mu.Lock()
+		defer tap.mu.Unlock()
+		if tap.counts.MissedWords() == "" {
+			return fmt.Errorf("it says nothing of what it misses")
+		}
+		return nil
+	})
+	close(busy)
+	tap.end()
+	awaitNoTap(t)
+}

@@ -1,0 +1,197 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPlanTap(t *testing.T) {
+	topology := topologyOf("4.0.5",
+		exchange("direct", "dlx"), exchange("topic", "events"), exchange("headers", "by.header"), exchange("fanout", "empty"),
+		exchange("x-consistent-hash", "shared"), exchange("fanout", "front", "alternate-exchange", "dlx"), exchange("fanout", "nowhere"),
+		exchange("x-delayed-message", "later", "x-delayed-type", "direct"),
+		queue("worker"), queue("buffer", dlx("dlx"), deadKey("lost")), queue("own", dlx("dlx")),
+		bind("dlx", "a", "worker"), bind("dlx", "a", "buffer"), bind("dlx", "b", "worker"), bind("dlx", "gone", "deleted"), bindExchange("dlx", "c", "nowhere"),
+		bind("events", "order.#", "worker"), bindExchange("events", "x.*", "dlx"),
+		bindHeaders("by.header", "worker", Table{"x-match": "any", "n": int64(1)}),
+		bind("front", "in", "buffer"), bind("front", "own.key", "own"), bind("later", "k", "worker"), bind("shared", "1", "worker"),
+		bind("dlx", "other tap", TapPrefix+"1"), queue(TapPrefix+"1"),
+	)
+	for _, c := range []struct {
+		exchange string
+		unrouted bool
+		keys     string
+		refusal  string
+	}{
+		{"dlx", false, "a b", ""},
+		{"dlx", true, "a b lost own", ""},
+		{"events", false, "order.# x.*", ""},
+		{"events", true, "#", ""},
+		{"by.header", false, " n=1", ""},
+		{"by.header", true, "", ""},
+		{"front", false, "", ""},
+		{"later", false, "k", ""},
+		{"front", true, "", "alternate exchange dlx"},
+		{"empty", false, "", "nothing is bound to empty"},
+		{"empty", true, "", ""},
+		{"", false, "", "default exchange cannot be tapped"},
+		{"missing", false, "", "there is no exchange missing"},
+		{"shared", false, "", "shares messages out"},
+	} {
+		t.Run(fmt.Sprint(c.exchange, c.unrouted), func(t *testing.T) {
+			p := topology.PlanTap(TapWant{VHost: "/", Exchanges: []string{c.exchange}, Unrouted: c.unrouted})
+			if c.refusal == "" != (p.Refusal == "") || !strings.Contains(p.Refusal, c.refusal) {
+				t.Fatalf("refusal %q", p.Refusal)
+			}
+			if p.Refusal != "" {
+				return
+			}
+			var keys []string
+			for _, b := range p.Bindings {
+				key := b.Key
+				if n, ok := b.Arguments.Integer("n"); ok {
+					key += fmt.Sprint(" n=", n)
+				}
+				keys = append(keys, key)
+			}
+			if got := strings.Join(keys, " "); got != c.keys {
+				t.Errorf("binds %q, want %q", got, c.keys)
+			}
+		})
+	}
+	for _, q := range topology.Snapshot.Queues {
+		if isTap(q.Name) {
+			t.Error("the queue of a tap is a part of the topology")
+		}
+	}
+	unread := *topology.Snapshot
+	unread.Bindings = nil
+	if p := NewTopology(&unread).PlanTap(TapWant{VHost: "/", Exchanges: []string{"dlx"}}); !strings.Contains(p.Refusal, "could not be read") {
+		t.Errorf("the bindings could not be read, and it says %q", p.Refusal)
+	}
+}
+
+// tapTopology is a flow whose buffers lead to dlx.
+func tapTopology(skew Opt[time.Duration]) *Topology {
+	s := broker("4.0.5", exchange("fanout", "dlx"), queue("fixed", dlx("dlx"), ttl(5000)), queue("own", dlx("dlx")), queue("second", dlx("dlx2"), ttl(1000)), exchange("fanout", "dlx2"),
+		queue("worker", dlx("retry"), deadKey("r")), exchange("direct", "retry"), bind("retry", "r", "fixed"), bind("dlx", "", "worker"))
+	s.Overview.ClockSkew = skew
+	return NewTopology(s)
+}
+
+func expiredIn(queue, expiration string, count int64) Death {
+	return Death{Queue: queue, Reason: Expired, Count: count, OriginalExpiration: expiration}
+}
+
+// What a message tells of how long it has waited, when nobody saw it enter.
+func TestPassedAsItTells(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	stamped := func(ago time.Duration) Properties { return Properties{Timestamp: now.Add(-ago)} }
+	none := Unknown[time.Duration]()
+	for _, c := range []struct {
+		name           string
+		m              Message
+		skew           Opt[time.Duration]
+		waited, should Opt[time.Duration]
+		known          WaitKnown
+	}{
+		{"nothing told", Message{Deaths: []Death{expiredIn("own", "700", 1)}}, none, none, Some(700 * time.Millisecond), ""},
+		{"timestamp", Message{Properties: stamped(5 * time.Second), Deaths: []Death{expiredIn("fixed", "", 1)}}, none, Some(5 * time.Second), Some(5 * time.Second), WaitPublisher},
+		{"the publisher's clock is ahead", Message{Properties: stamped(-3 * time.Minute), Deaths: []Death{expiredIn("fixed", "", 1)}}, none, none, Some(5 * time.Second), ""},
+		{"ahead by less than the TTL", Message{Properties: stamped(2 * time.Second), Deaths: []Death{expiredIn("fixed", "", 1)}}, none, none, Some(5 * time.Second), ""},
+		{"far behind", Message{Properties: stamped(10 * time.Minute), Deaths: []Death{expiredIn("fixed", "", 1)}}, none, none, Some(5 * time.Second), ""},
+		{"held behind another", Message{Properties: stamped(10 * time.Minute), Deaths: []Death{expiredIn("own", "700", 1)}}, none, Some(10 * time.Minute), Some(700 * time.Millisecond), WaitPublisher},
+		{"years", Message{Properties: stamped(24 * 365 * 10 * time.Hour), Deaths: []Death{expiredIn("own", "700", 1)}}, none, none, Some(700 * time.Millisecond), ""},
+		{"the broker's clock differs", Message{Headers: Table{"timestamp_in_ms": now.Add(3*time.Minute - 5*time.Second).UnixMilli()}, Deaths: []Death{expiredIn("fixed", "", 1)}}, Some(3 * time.Minute), Some(5 * time.Second), Some(5 * time.Second), WaitBroker},
+		{"an expiration of 2^40 ms", Message{Deaths: []Death{expiredIn("own", "1099511627776", 1)}}, none, none, none, ""},
+		{"died again in the same queue", Message{Properties: stamped(time.Minute), Deaths: []Death{expiredIn("own", "700", 2)}}, none, none, none, ""},
+		{"replayed", Message{Properties: stamped(5 * time.Second), Headers: Table{ReplayHeader: Table{"count": int64(1)}}, Deaths: []Death{expiredIn("fixed", "", 1)}}, none, none, Some(5 * time.Second), ""},
+		{
+			"rejected by the worker before", Message{Properties: stamped(time.Hour), Deaths: []Death{expiredIn("fixed", "", 1), {Queue: "worker", Reason: Rejected, Count: 1, Time: now.Add(-5 * time.Second)}}},
+			none, Some(5 * time.Second), Some(5 * time.Second), WaitDied,
+		},
+		{"the queue is gone", Message{Properties: stamped(time.Second), Deaths: []Death{expiredIn("deleted", "700", 1)}}, none, Some(time.Second), Some(700 * time.Millisecond), WaitPublisher},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.m.Exchange = "dlx"
+			row := NewPassing("/", tapTopology(c.skew)).See(&c.m, now)
+			if row.From != c.m.Deaths[0].Queue || row.Waited != c.waited || row.Should != c.should || row.Known != c.known {
+				t.Errorf("from %q waited %v (%s), should %v", row.From, row.Waited, row.Known, row.Should)
+			}
+			if late, ok := row.Late.Get(); ok != (c.waited.Known() && c.should.Known()) || late != 0 && c.name != "held behind another" && c.name != "the queue is gone" {
+				t.Errorf("late %v", row.Late)
+			}
+		})
+	}
+}
+
+// What was seen to enter is exact: also for twins, for a message that dies twice, and for one that others hold up.
+func TestPassedTwice(t *testing.T) {
+	p := NewPassing("/", tapTopology(Unknown[time.Duration]()))
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	ms := func(n int) time.Time { return at.Add(time.Duration(n) * time.Millisecond) }
+	entered := func(id, expiration string, n int) {
+		if row := p.See(&Message{Exchange: "front", Properties: Properties{MessageID: id, Expiration: expiration}}, ms(n)); row.From != "" {
+			t.Fatalf("it was published, not from %s", row.From)
+		}
+	}
+	left := func(exchange, id string, n int, deaths ...Death) Passed {
+		return p.See(&Message{Exchange: exchange, Properties: Properties{MessageID: id}, Deaths: deaths}, ms(n))
+	}
+	is := func(row Passed, waited, late, behind int) {
+		t.Helper()
+		if row.Known != WaitTapped || row.Waited.Or(0) != ms(waited).Sub(at) || row.Late.Or(-1) != ms(late).Sub(at) || row.Behind.Or(0) != ms(behind).Sub(at) {
+			t.Errorf("waited %v, late %v, behind %v", row.Waited, row.Late, row.Behind)
+		}
+	}
+	entered("long", "3000", 0)
+	entered("short", "100", 10)
+	entered("twin", "100", 20)
+	entered("twin", "100", 30)
+	is(left("dlx", "long", 3001, expiredIn("own", "3000", 1)), 3001, 1, 0)
+	is(left("dlx", "short", 3002, expiredIn("own", "100", 1)), 2992, 2892, 2890)
+	is(left("dlx", "twin", 3003, expiredIn("own", "100", 1)), 2983, 2883, 2880)
+	is(left("dlx", "twin", 3004, expiredIn("own", "100", 1)), 2974, 2874, 2870)
+	// From the first exchange it went on into the next buffer.
+	is(left("dlx2", "short", 4002, expiredIn("second", "", 1), expiredIn("own", "100", 1)), 1000, 0, 0)
+	// An application publishes it again with its old x-death, which the broker does not count on.
+	again := left("front", "short", 5000, expiredIn("second", "", 1), expiredIn("own", "100", 1))
+	if again.From != "" || again.Tries.Or(0) != 2 {
+		t.Errorf("published again: %+v", again)
+	}
+	is(left("dlx2", "short", 6001, expiredIn("second", "", 1)), 1001, 1, 0)
+}
+
+func TestPassedForgets(t *testing.T) {
+	p := NewPassing("/", tapTopology(Unknown[time.Duration]()))
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for i := range tapRemembers + 10 {
+		p.See(&Message{Exchange: "front", Properties: Properties{MessageID: fmt.Sprint(i % 1000)}}, at)
+	}
+	sum := 0
+	for _, twins := range p.entered {
+		sum += len(twins.seen)
+	}
+	if sum != tapRemembers || len(p.order) != tapRemembers {
+		t.Errorf("%d are remembered", sum)
+	}
+	if row := p.See(&Message{Exchange: "dlx", Properties: Properties{MessageID: "5"}, Deaths: []Death{expiredIn("own", "1", 1)}}, at); row.Known != WaitTapped {
+		t.Errorf("%+v", row)
+	}
+}
+
+func TestTries(t *testing.T) {
+	rejected := Death{Queue: "worker", Reason: Rejected, Count: 2}
+	for want, m := range map[int64]Message{
+		0: {}, 2: {Deaths: []Death{expiredIn("retry", "", 3), rejected}}, 3: {Deaths: []Death{expiredIn("retry", "", 3)}}, 7: {Headers: Table{"x-retry-count": int32(7)}, Deaths: []Death{expiredIn("retry", "", 3)}},
+	} {
+		if got, ok := m.tries().Get(); !ok || got != want {
+			t.Errorf("%+v: %d tries, want %d", m, got, want)
+		}
+	}
+	if (&Message{DeathsError: "x"}).tries().Known() {
+		t.Error("nobody can read it, and it is counted")
+	}
+}
