@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -345,4 +346,89 @@ func TestDemoWithoutDashboard(t *testing.T) {
 		connection.Close()
 		t.Errorf("the broker at %s is still there", amqpURL)
 	}
+}
+
+// TestKilledTap kills the program in the middle of a tap: the broker has nothing of it afterwards.
+func TestKilledTap(t *testing.T) {
+	connection, err := amqp.Dial(node.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	channel, err := connection.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, err := channel.QueueDeclare("", false, false, true, false, nil)
+	if err == nil {
+		err = channel.QueueBind(worker.Name, "", "amq.fanout", false, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	taps := func() (queues, bindings, consumers int) {
+		for path, count := range map[string]*int{"queues": &queues, "bindings": &bindings, "consumers": &consumers} {
+			response, err := http.Get(node.API() + "/api/" + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(response.Body)
+			response.Body.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if path == "queues" {
+				*count = bytes.Count(body, []byte(`"name":"dlxtop.tap-`))
+			} else {
+				*count = bytes.Count(body, []byte(`dlxtop.tap-`))
+			}
+		}
+		return queues, bindings, consumers
+	}
+	command := exec.Command(binary, "tap", "amq.fanout", "--url", node.AMQP(), "--api", node.API())
+	command.Env = cleanEnvironment()
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stuck := time.AfterFunc(2*patience, func() { _ = command.Process.Kill() })
+	defer stuck.Stop()
+	seen := make(chan bool)
+	go func() { seen <- bufio.NewScanner(out).Scan() }()
+	for waiting := true; waiting; {
+		if err := channel.Publish("amq.fanout", "", false, false, amqp.Publishing{Body: []byte("passes")}); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case ok := <-seen:
+			if waiting = false; !ok {
+				t.Fatal("the tap ended")
+			}
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	await := func(what string, holds func() bool) {
+		t.Helper()
+		for end := time.Now().Add(patience); !holds(); {
+			if time.Now().After(end) {
+				t.Fatalf("not within %v: %s", patience, what)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	await("the broker shows the tap", func() bool {
+		queues, bindings, consumers := taps()
+		return queues == 2 && bindings > 0 && consumers > 0
+	})
+	if err := command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Wait()
+	await("nothing of it is left", func() bool {
+		queues, bindings, consumers := taps()
+		return queues+bindings+consumers == 0
+	})
 }

@@ -66,6 +66,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"replay", "q", "--yes", "--filter", "body contains ("}, []string{"--filter"}},
 		{[]string{"drop", "q", "--yes", "--filter", ""}, []string{"--filter", "empty"}},
 		{[]string{"drop", "q", "--yes", "--id", ""}, []string{"--id is empty"}},
+		{[]string{"tap"}, []string{"needs an exchange"}},
 		{[]string{"help", "nope"}, []string{"no command nope"}},
 		{[]string{"replay", "q"}, []string{"--yes", "--dry-run"}},
 		{[]string{"drop", "q"}, []string{"--yes", "--dry-run"}},

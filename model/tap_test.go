@@ -109,7 +109,8 @@ func TestPassedAsItTells(t *testing.T) {
 		{"died again in the same queue", Message{Properties: stamped(time.Minute), Deaths: []Death{expiredIn("own", "700", 2)}}, none, none, none, ""},
 		{"replayed", Message{Properties: stamped(5 * time.Second), Headers: Table{ReplayHeader: Table{"count": int64(1)}}, Deaths: []Death{expiredIn("fixed", "", 1)}}, none, none, Some(5 * time.Second), ""},
 		{
-			"rejected by the worker before", Message{Properties: stamped(time.Hour), Deaths: []Death{expiredIn("fixed", "", 1), {Queue: "worker", Reason: Rejected, Count: 1, Time: now.Add(-5 * time.Second)}}},
+			"rejected by the worker before",
+			Message{Properties: stamped(time.Hour), Deaths: []Death{expiredIn("fixed", "", 1), {Queue: "worker", Reason: Rejected, Count: 1, Time: now.Add(-5 * time.Second)}}},
 			none, Some(5 * time.Second), Some(5 * time.Second), WaitDied,
 		},
 		{"the queue is gone", Message{Properties: stamped(time.Second), Deaths: []Death{expiredIn("deleted", "700", 1)}}, none, Some(time.Second), Some(700 * time.Millisecond), WaitPublisher},

@@ -1,0 +1,341 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"dlxtop/model"
+)
+
+// tapFollows is how often the bindings of a tapped exchange are read again.
+const tapFollows = 5 * time.Second
+
+// tapping is what the command line asks for.
+type tapping struct {
+	exchange string
+	fronts   []string
+	number   int
+	length   time.Duration
+	unrouted bool
+	given    func(flag string) bool
+	output   format
+}
+
+func (p *Program) tapCommand(flags *connectionFlags) *cobra.Command {
+	a := &tapping{}
+	cmd := &cobra.Command{
+		Use:   "tap EXCHANGE",
+		Short: "Watch messages pass an exchange: from where, why, and how long they waited",
+		Long: `Show each message that passes an exchange, mostly a dead letter exchange: from which queue it comes and why, how long it waited there
+and how long it should have, until it is interrupted. With --front the exchange in front of the buffers is tapped too: how long a
+message waited between the two is then exact; else it is as the message tells, or unknown.
+
+A tap is a queue of its own, bound as the other queues of the exchange are, so that it gets copies of what they get. It is exclusive: the
+broker deletes it when the command ends, however it ends. It holds 10,000 messages and 64 MiB; what is too much is dropped from it, and
+counted. It needs the rights configure, write and read on ^dlxtop\.tap-, read on the exchange, and write on amq.default to count exactly.
+The default exchange cannot be tapped.
+
+-o json writes one line a message: {"time","exchange","routing_key","from","reason","waited_ms","waited_by","should_ms","late_ms",
+"behind_ms","tries","message_id","body_bytes"}; what is absent is unknown, without "from" it was published. How many messages were seen
+and missed is said at the end on standard error.`,
+		Args:              arguments("an exchange"),
+		ValidArgsFunction: p.completeExchange(flags),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.exchange, a.given = args[0], cmd.Flags().Changed
+			return p.tap(cmd.Context(), flags, a)
+		},
+	}
+	cmd.Flags().StringArrayVar(&a.fronts, "front", nil, "an exchange in front of the buffers, tapped too (can be given several times)")
+	cmd.Flags().IntVarP(&a.number, "number", "n", 0, "end after so many messages (default: no end)")
+	cmd.Flags().DurationVar(&a.length, "for", 0, "end after so long: 30s, 5m (default: no end)")
+	cmd.Flags().BoolVar(&a.unrouted, "unrouted", false, "see also what no queue takes; mandatory publishers are then not told of it")
+	a.output.register(cmd)
+	return cmd
+}
+
+func (p *Program) tap(ctx context.Context, flags *connectionFlags, a *tapping) error {
+	switch {
+	case a.given("number") && a.number < 1:
+		return usage("-n %d: at least 1 message can be waited for", a.number)
+	case a.given("for") && a.length <= 0:
+		return usage("--for %s: a tap takes some time, like 30s", a.length)
+	}
+	connection, err := flags.resolve(p.Env)
+	if err != nil {
+		return err
+	}
+	if connection.ReadOnly {
+		return notAllowed("this connection is read-only: a tap declares a queue of its own and binds it")
+	}
+	s, err := p.openConnection(connection)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	t, err := s.topology(ctx)
+	if err != nil {
+		return err
+	}
+	ref, err := findExchange(t, a.exchange)
+	if err != nil {
+		return err
+	}
+	if err := s.checkCluster(ctx, ref.VHost, t.Snapshot.Overview); err != nil {
+		return err
+	}
+	want := model.TapWant{VHost: ref.VHost, Exchanges: []string{ref.Name}, Unrouted: a.unrouted}
+	for _, front := range a.fronts {
+		if !slices.Contains(want.Exchanges, front) {
+			want.Exchanges = append(want.Exchanges, front)
+		}
+	}
+	plan := t.PlanTap(want)
+	if plan.Refusal != "" {
+		return refused("%s", plan.Refusal)
+	}
+	for _, words := range slices.Concat(plan.Costs, plan.Notes) {
+		p.say("%s", words)
+	}
+	run := &tapRun{program: p, session: s, tapping: a, want: want, passing: model.NewPassing(ref.VHost, t)}
+	return run.run(ctx, plan)
+}
+
+// tapRun is a tap while it runs.
+type tapRun struct {
+	program *Program
+	session *session
+	*tapping
+	want model.TapWant
+
+	stop context.CancelFunc
+	mu   sync.Mutex // of what follows: rows come from another goroutine than polls
+	last model.TapCounts
+
+	passing *model.Passing
+	rows    int
+	failed  error // of the output
+}
+
+func (r *tapRun) run(ctx context.Context, plan model.TapPlan) error {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	r.stop = stop
+	if !r.output.json(r.program.Out) {
+		r.write([]byte(tapCells("TIME", "FROM", "REASON", "WAITED", "SHOULD", "LATE", "TRIES", "ROUTING KEY", "MESSAGE ID", "SIZE")))
+	}
+	follow := make(chan model.TapPlan)
+	var others sync.WaitGroup
+	others.Go(func() { r.follow(running, plan, follow) })
+	var once sync.Once
+	err := r.session.broker.Tap(running, plan, follow, r.see, func(counts model.TapCounts) {
+		once.Do(func() {
+			r.program.say("tapping, in the queue %s", counts.Queue)
+			if r.length > 0 {
+				others.Go(func() {
+					select {
+					case <-time.After(r.length):
+						stop()
+					case <-running.Done():
+					}
+				})
+			}
+		})
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if before := r.last.MissedWords(); counts.MissedWords() != before {
+			r.program.say("%s until now", counts.MissedWords())
+		}
+		r.last = counts
+	})
+	stop()
+	others.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	missed := r.last.MissedWords()
+	if missed == "" {
+		missed = "none missed"
+	}
+	if r.last.Queue != "" {
+		r.program.say("%s seen, %s", model.Plural(r.rows, "message"), missed)
+	}
+	switch {
+	case r.failed != nil:
+		return r.failed
+	case err != nil:
+		return err
+	}
+	return ctx.Err()
+}
+
+// see writes one message. While nobody takes what is written, the tap's queue fills, and counts what it loses.
+func (r *tapRun) see(m *model.Message, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	row := r.passing.See(m, at)
+	m.Body, m.Headers = nil, nil // seen
+	if r.failed != nil || r.number > 0 && r.rows >= r.number {
+		return
+	}
+	r.rows++
+	if r.output.json(r.program.Out) {
+		r.write(jsonLine(row.JSON()))
+	} else {
+		r.write([]byte(tapLine(&row)))
+	}
+	if r.failed != nil || r.rows == r.number {
+		r.stop()
+	}
+}
+
+func (r *tapRun) write(line []byte) {
+	if _, err := r.program.Out.Write(line); err != nil {
+		r.failed = fmt.Errorf("write the messages: %w", err)
+	}
+}
+
+// follow reads the broker again and again: a binding that is new is tapped too.
+func (r *tapRun) follow(ctx context.Context, plan model.TapPlan, follow chan<- model.TapPlan) {
+	ticker := time.NewTicker(tapFollows)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		snapshot, err := r.session.source.Snapshot(ctx)
+		if err != nil {
+			continue // the tap itself says when the broker is gone
+		}
+		t := model.NewTopology(snapshot)
+		r.mu.Lock()
+		r.passing.Follow(t)
+		r.mu.Unlock()
+		next := t.PlanTap(r.want)
+		if next.Refusal != "" || slices.EqualFunc(next.Bindings, plan.Bindings, model.TapBinding.Same) {
+			continue
+		}
+		plan = next
+		select {
+		case follow <- plan:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// jsonLine is a value on one line, with what a terminal would act on escaped.
+func jsonLine(v any) []byte {
+	var plain bytes.Buffer
+	encoder := json.NewEncoder(&plain)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil // texts and numbers only
+	}
+	return escapeUnprintable(plain.Bytes())
+}
+
+// tapWidths are the columns of a table that has no end, and so is not measured: negative ones stand to the right.
+var tapWidths = []int{12, 24, 14, -9, -9, -16, -5, 24, 20, -6}
+
+// tapLine is a message on a line of a table that has no end.
+func tapLine(row *model.Passed) string {
+	from := cell(row.From, 24)
+	switch {
+	case row.Unclear != "":
+		from = "unknown"
+	case row.From == "":
+		from = "published"
+	}
+	return tapCells(row.Time.Local().Format("15:04:05.000"), from, cell(string(row.Reason), 14), row.WaitedWords(), row.ShouldWords(), row.LateWords(), row.Tries.String(),
+		cell(row.RoutingKey, 24), cell(row.Message.Properties.MessageID, 20), model.Size(int64(row.Message.BodyBytes)))
+}
+
+func tapCells(cells ...string) string {
+	var line strings.Builder
+	for i, text := range cells {
+		if i > 0 {
+			line.WriteString("  ")
+		}
+		padding := strings.Repeat(" ", max(max(tapWidths[i], -tapWidths[i])-ansi.StringWidth(text), 0))
+		if tapWidths[i] < 0 {
+			line.WriteString(padding + text)
+		} else {
+			line.WriteString(text + padding)
+		}
+	}
+	return strings.TrimRight(line.String(), " ") + "\n"
+}
+
+// findExchange finds the exchange that a person named, by its name or as VHOST/NAME, in the vhosts that the snapshot covers.
+func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
+	var found []model.ExchangeRef
+	for i := range t.Snapshot.Exchanges {
+		if ref := t.Snapshot.Exchanges[i].ExchangeRef; ref.Name == named || ref.VHost+"/"+ref.Name == named && ref.VHost != "/" {
+			found = append(found, ref)
+		}
+	}
+	switch {
+	case len(found) == 1, len(found) > 1 && named == "": // each vhost has a default exchange, and it cannot be tapped
+		return found[0], nil
+	case len(found) == 0:
+		var near []string
+		for i := range t.Snapshot.Exchanges {
+			if name := t.Snapshot.Exchanges[i].Name; name != "" && distance(strings.ToLower(named), strings.ToLower(name)) <= 2+len(named)/4 && len(near) < 3 {
+				near = append(near, model.Printable(name))
+			}
+		}
+		hint := ""
+		if len(near) > 0 {
+			hint = ": did you mean " + strings.Join(near, " or ") + "?"
+		} else if _, isQueue := t.Queue(model.QueueRef{VHost: "/", Name: named}); isQueue {
+			hint = ": that is a queue, and its dead letter exchange is what can be tapped (`dlxtop flows` names it)"
+		}
+		return model.ExchangeRef{}, usage("there is no exchange %s%s", model.Printable(named), hint)
+	}
+	vhosts := make([]string, len(found))
+	for i := range found {
+		vhosts[i] = model.Printable(found[i].VHost)
+	}
+	slices.Sort(vhosts)
+	return model.ExchangeRef{}, usage("there is an exchange %s in each of the vhosts %s: name one with --vhost", model.Printable(named), strings.Join(vhosts, ", "))
+}
+
+// completeExchange completes the argument EXCHANGE, when the broker answers soon.
+func (p *Program) completeExchange(flags *connectionFlags) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		quiet := *p
+		quiet.Err = io.Discard
+		s, err := quiet.open(flags)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer s.close()
+		ctx, cancel := context.WithTimeout(cmd.Context(), 3*time.Second)
+		defer cancel()
+		snapshot, err := s.source.Snapshot(ctx)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []string
+		for i := range snapshot.Exchanges {
+			if name := snapshot.Exchanges[i].Name; name != "" {
+				names = append(names, name)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,192 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/cli"
+	"dlxtop/model"
+)
+
+// delaying declares front -> buffer (100 ms) -> dlx -> worker.
+func (v *vhost) delaying() {
+	v.t.Helper()
+	for name, kind := range map[string]string{"front": "direct", "dlx": "fanout"} {
+		if err := v.channel.ExchangeDeclare(name, kind, true, false, false, false, nil); err != nil {
+			v.t.Fatal(err)
+		}
+	}
+	v.declare("buffer", amqp.Table{"x-dead-letter-exchange": "dlx", "x-message-ttl": int64(100)})
+	v.declare("worker", nil)
+	for _, b := range [][3]string{{"buffer", "in", "front"}, {"worker", "", "dlx"}} {
+		if err := v.channel.QueueBind(b[0], b[1], b[2], false, nil); err != nil {
+			v.t.Fatal(err)
+		}
+	}
+}
+
+// tap runs a tap in the background; the result comes when it has ended.
+func (v *vhost) tap(ctx context.Context, out io.Writer, args ...string) (errs *lockedBuffer, status func() int) {
+	v.t.Helper()
+	errs = &lockedBuffer{}
+	var code int
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		code = program(strings.NewReader(""), out, errs).Run(ctx, append([]string{"tap", "--url", v.url(), "--api", node.API()}, args...))
+	})
+	await(v.t, "the tap works", func() bool { return strings.Contains(errs.String(), "tapping, in the queue") })
+	return errs, func() int { wait.Wait(); return code }
+}
+
+func lines[T any](t *testing.T, text string) []T {
+	t.Helper()
+	var all []T
+	for line := range strings.Lines(text) {
+		decoder := json.NewDecoder(strings.NewReader(line))
+		decoder.DisallowUnknownFields()
+		var v T
+		if err := decoder.Decode(&v); err != nil {
+			t.Fatalf("%v in %q", err, line)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// passedContract is a line of the stream as scripts rely on it.
+type passedContract struct {
+	Time       time.Time `json:"time"`
+	Exchange   string    `json:"exchange"`
+	RoutingKey string    `json:"routing_key"`
+	From       string    `json:"from"`
+	Reason     string    `json:"reason"`
+	Waited     *int64    `json:"waited_ms"`
+	WaitedBy   string    `json:"waited_by"`
+	Should     *int64    `json:"should_ms"`
+	Late       *int64    `json:"late_ms"`
+	Behind     *int64    `json:"behind_ms"`
+	Tries      *int64    `json:"tries"`
+	MessageID  string    `json:"message_id"`
+	Problem    string    `json:"problem"`
+	BodyBytes  int       `json:"body_bytes"`
+}
+
+// The stream is one JSON object a line, the end is told on standard error, and nothing stays on the broker.
+func TestTap(t *testing.T) {
+	v := newVHost(t)
+	v.delaying()
+	var out lockedBuffer
+	errs, status := v.tap(t.Context(), &out, "dlx", "--front", "front", "-o", "json", "-n", "6")
+	for i := range 3 {
+		v.publish("front", "in", amqp.Publishing{MessageId: fmt.Sprintf("m-%d\x1b[2J", i), Body: []byte("{}")})
+	}
+	if code := status(); code != cli.ExitDone {
+		t.Errorf("exit status %d: %s", code, errs.String())
+	}
+	died := 0
+	for _, row := range lines[passedContract](t, out.String()) {
+		if row.From == "" {
+			if row.Exchange != "front" || row.RoutingKey != "in" || row.BodyBytes != 2 || row.Waited != nil || *row.Tries != 0 {
+				t.Errorf("published: %+v", row)
+			}
+			continue
+		}
+		died++
+		if row.Waited == nil || row.Should == nil || row.Late == nil || row.Tries == nil {
+			t.Fatalf("died: %+v", row)
+		}
+		if row.From != "buffer" || row.Reason != "expired" || *row.Waited < 90 || row.WaitedBy != "tapped" || *row.Should != 100 || *row.Late != *row.Waited-100 || *row.Tries != 1 {
+			t.Errorf("died: %+v, waited %d", row, *row.Waited)
+		}
+	}
+	if died != 3 || strings.Contains(out.String(), "\x1b") {
+		t.Errorf("%d dead letters in %s", died, out.String())
+	}
+	if !strings.Contains(errs.String(), "exclusive queue") || !strings.HasSuffix(errs.String(), "6 messages seen, none missed\n") {
+		t.Errorf("it says %s", errs.String())
+	}
+	v.noTap()
+	if n := v.count("worker"); n != 3 {
+		t.Errorf("the worker has %d messages", n)
+	}
+}
+
+// noTap waits until there is no queue of a tap.
+func (v *vhost) noTap() {
+	v.t.Helper()
+	await(v.t, "no queue of a tap is left", func() bool {
+		r := v.run("flows", "-o", "json")
+		return r.status == cli.ExitDone && !strings.Contains(r.out, model.TapPrefix)
+	})
+}
+
+func TestTapEnds(t *testing.T) {
+	v := newVHost(t)
+	v.delaying()
+	var out lockedBuffer
+	errs, status := v.tap(t.Context(), &out, "dlx", "--for", "200ms", "-o", "table")
+	if code := status(); code != cli.ExitDone || !strings.Contains(errs.String(), "0 messages seen, none missed") || !strings.HasPrefix(out.String(), "TIME") {
+		t.Errorf("--for: exit status %d: %s%s", code, out.String(), errs.String())
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	errs, status = v.tap(ctx, io.Discard, "dlx")
+	interrupt()
+	if code := status(); code != cli.ExitInterrupted || !strings.Contains(errs.String(), "0 messages seen, none missed") {
+		t.Errorf("interrupted: exit status %d: %s", code, errs.String())
+	}
+	errs, status = v.tap(t.Context(), io.Discard, "dlx")
+	if err := v.channel.ExchangeDelete("dlx", false, false); err != nil {
+		t.Fatal(err)
+	}
+	if code := status(); code != cli.ExitRefused || !strings.Contains(errs.String(), "dlxtop: the tap has ended: there is no exchange dlx any more") {
+		t.Errorf("deleted: exit status %d: %s", code, errs.String())
+	}
+}
+
+func TestTapRefused(t *testing.T) {
+	v := newVHost(t)
+	v.delaying()
+	for _, test := range []struct {
+		args   []string
+		status int
+		words  []string
+	}{
+		{[]string{"tap", ""}, cli.ExitRefused, []string{"default exchange", "tap the exchange in front"}},
+		{[]string{"tap", "dlxx"}, cli.ExitUsage, []string{"no exchange dlxx", "did you mean dlx?"}},
+		{[]string{"tap", "dlx", "--front", "none"}, cli.ExitRefused, []string{"no exchange none"}},
+		{[]string{"tap", "amq.topic"}, cli.ExitRefused, []string{"nothing is bound"}},
+		{[]string{"tap", "dlx", "--read-only"}, cli.ExitConnect, []string{"read-only"}},
+		{[]string{"tap", "dlx", "-n", "0"}, cli.ExitUsage, []string{"-n 0"}},
+		{[]string{"tap", "dlx", "--for", "-1s"}, cli.ExitUsage, []string{"--for"}},
+	} {
+		r := v.run(test.args...)
+		if r.status != test.status || r.out != "" {
+			t.Errorf("%v: exit status %d, output %q", test.args, r.status, r.out)
+		}
+		checkSentence(t, r.stderr, test.words...)
+	}
+}
+
+// A table is cut to its columns, whatever is in it.
+func TestTapTable(t *testing.T) {
+	v := newVHost(t)
+	v.delaying()
+	var out bytes.Buffer
+	_, status := v.tap(t.Context(), &out, "dlx", "--front", "front", "-o", "table", "-n", "2")
+	v.publish("front", "in", amqp.Publishing{MessageId: strings.Repeat("é", 60), Timestamp: time.Now().Add(time.Hour), Headers: amqp.Table{"x-death": "damaged"}})
+	if code := status(); code != cli.ExitDone {
+		t.Fatal(code)
+	}
+	if text := out.String(); !strings.Contains(text, "unknown") || !strings.Contains(text, "buffer") || !strings.Contains(text, "é…") || strings.Contains(text, "-1") {
+		t.Error(text)
+	}
+}
