@@ -43,6 +43,7 @@ type Client struct {
 	vhost     string
 	timeout   time.Duration
 	transport *http.Transport
+	clock     clock // the broker's
 }
 
 // New prepares a client; it does not connect. The error says in one sentence what is wrong with the URL, and never repeats a
@@ -138,7 +139,7 @@ func (c *Client) request(ctx context.Context, do func(context.Context) error) er
 
 // rabbit is a rabbit-hole client whose requests end with ctx.
 func (c *Client) rabbit(ctx context.Context) *rabbithole.Client {
-	client, err := rabbithole.NewTLSClient(c.endpoint, c.user, c.password, bound{ctx, c.transport})
+	client, err := rabbithole.NewTLSClient(c.endpoint, c.user, c.password, bound{ctx, c.transport, &c.clock})
 	if err != nil {
 		panic(err) // only for a URL that does not parse: New has parsed it
 	}
@@ -156,7 +157,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) (*http.
 		return nil, err
 	}
 	req.SetBasicAuth(c.user, c.password)
-	return (&http.Client{Transport: bound{ctx, c.transport}}).Do(req)
+	return (&http.Client{Transport: bound{ctx, c.transport, &c.clock}}).Do(req)
 }
 
 // parseURL accepts what people write for the API: also with a slash, "/api" or the web UI's "/#/" at its end.

@@ -153,27 +153,6 @@ func TestNumbersOfTablesStayWhole(t *testing.T) {
 	}
 }
 
-func TestClockSkew(t *testing.T) {
-	const header = "Fri, 20 Nov 2026 08:52:38 GMT"
-	at := time.Date(2026, 11, 20, 8, 52, 38, 0, time.UTC)
-	for _, test := range []struct {
-		header string
-		now    time.Time
-		want   model.Opt[time.Duration]
-	}{
-		{header, at.Add(900 * time.Millisecond), model.Some(time.Duration(0))},
-		{header, at.Add(1900 * time.Millisecond), model.Some(time.Duration(0))}, // the server's date is up to a second old
-		{header, at.Add(-5 * time.Second), model.Some(6 * time.Second)},
-		{header, at.Add(time.Hour + 500*time.Millisecond), model.Some(-time.Hour)},
-		{"", at, model.Unknown[time.Duration]()},
-		{"yesterday", at, model.Unknown[time.Duration]()},
-	} {
-		if got := clockSkew(test.header, test.now, test.now); got != test.want {
-			t.Errorf("%q at %s: %s, want %s", test.header, test.now, got, test.want)
-		}
-	}
-}
-
 func TestWords(t *testing.T) {
 	for want, list := range map[string][]string{"": nil, "a": {"a"}, "a and b": {"b", "a"}, "a, b and c": {"c", "a", "b"}} {
 		if got := words(list); got != want {

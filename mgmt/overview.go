@@ -3,9 +3,7 @@ package mgmt
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"net/url"
-	"time"
 
 	"dlxtop/model"
 )
@@ -25,15 +23,12 @@ const overviewColumns = "rabbitmq_version,erlang_version,node,cluster_name,rates
 // overview asks the broker what it is. User and tags are another request: whoAmI.
 func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 	var e overviewElement
-	var skew model.Opt[time.Duration]
 	err := c.request(ctx, func(ctx context.Context) error {
-		sent := time.Now()
 		resp, err := c.get(ctx, "overview", url.Values{"columns": {overviewColumns}})
 		if err != nil {
 			return err
 		}
 		defer resp.Body.Close()
-		skew = clockSkew(resp.Header.Get("Date"), sent, time.Now())
 		var object field[overviewElement]
 		if err := json.NewDecoder(resp.Body).Decode(&object); err != nil {
 			return err
@@ -46,6 +41,7 @@ func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 	if err != nil {
 		return model.Overview{}, err
 	}
+	skew, within := c.clock.ahead()
 	return model.Overview{
 		Node:        e.Node.value,
 		ClusterName: e.Cluster.value,
@@ -55,21 +51,6 @@ func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 		RatesMode:   e.RatesMode.value,
 		StatsOff:    e.StatsOff.value,
 		ClockSkew:   skew,
+		ClockWithin: within,
 	}, nil
-}
-
-// clockSkew is the broker's clock minus this machine's. The header has whole seconds, cut off, and the server renews it once
-// a second: what is not beyond that is no skew.
-func clockSkew(header string, sent, received time.Time) model.Opt[time.Duration] {
-	date, err := http.ParseTime(header)
-	if err != nil {
-		return model.Unknown[time.Duration]()
-	}
-	const half = 500 * time.Millisecond // the middle of the header's second
-	between := sent.Add(received.Sub(sent) / 2)
-	skew := date.Add(half).Sub(between).Round(time.Second)
-	if skew.Abs() <= time.Second {
-		skew = 0
-	}
-	return model.Some(skew)
 }

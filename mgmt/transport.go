@@ -36,18 +36,21 @@ func newTransport(config *tls.Config) *http.Transport {
 // bound sends the requests of one call: they end with its context, keep the connection (rabbit-hole asks to close it after
 // every request), and a refusal becomes an *answerError with the broker's words in it.
 type bound struct {
-	ctx  context.Context
-	base http.RoundTripper
+	ctx   context.Context
+	base  http.RoundTripper
+	clock *clock // learns from each answer
 }
 
 // RoundTrip implements http.RoundTripper.
 func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(b.ctx)
 	req.Close = false
+	sent := time.Now()
 	resp, err := b.base.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
+	b.clock.measure(resp.Header.Get("Date"), sent, time.Now())
 	resp.Body = drained{resp.Body}
 	if resp.StatusCode >= http.StatusBadRequest {
 		defer resp.Body.Close()

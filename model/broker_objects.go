@@ -113,7 +113,8 @@ type Overview struct {
 	UserTags    []string
 	RatesMode   string             // basic, detailed, none; "" when unknown
 	StatsOff    bool               // management statistics are disabled on the broker: counts come without rates
-	ClockSkew   Opt[time.Duration] // the broker's clock minus this machine's, from the HTTP Date header, to the second
+	ClockSkew   Opt[time.Duration] // the broker's clock minus this machine's, from the HTTP Date header; 0 when they may be the same
+	ClockWithin time.Duration      // how far ClockSkew may be off, either way
 }
 
 // Snapshot is one poll of a broker. A part that could not be read is nil and named in Missing.

@@ -1,0 +1,71 @@
+package mgmt
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"dlxtop/model"
+)
+
+const (
+	// dateAge is how old a Date may be that is written into an answer: it has whole seconds, cut off, and the server renews it by a
+	// timer of a second that keeps no step with the clock.
+	dateAge = 2 * time.Second
+	// measurements are how many answers are looked at together: some minutes of polls, in which no clock drifts by much.
+	measurements = 256
+)
+
+// clock estimates how far the broker's clock is ahead of this machine's. Each answer bounds it from both sides, and the bounds of many
+// together are narrower. It is safe for concurrent use.
+type clock struct {
+	mu      sync.Mutex
+	answers [measurements]bounds
+	next    int
+	known   int
+}
+
+// bounds are the least and the most that the broker's clock can be ahead.
+type bounds struct{ least, most time.Duration }
+
+// measure takes the Date of an answer in. sent and received are by this machine's clock.
+func (c *clock) measure(header string, sent, received time.Time) {
+	date, err := http.ParseTime(header)
+	if err != nil {
+		return
+	}
+	// Wall clock times: what is looked for is how far the clocks differ, not how long anything took.
+	b := bounds{date.Sub(received.Round(0)), date.Add(dateAge).Sub(sent.Round(0))}
+	if b.most < b.least {
+		return // this machine's clock was set back in between
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answers[c.next] = b
+	c.next = (c.next + 1) % measurements
+	c.known = min(c.known+1, measurements)
+}
+
+// ahead is the broker's clock minus this machine's, and how far that may be off: 0 when the clocks may be the same, unknown before
+// the first answer. Answers that contradict the newer ones are left out: a clock was set in between.
+func (c *clock) ahead() (skew model.Opt[time.Duration], within time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == 0 {
+		return model.Unknown[time.Duration](), 0
+	}
+	newest := (c.next + measurements - 1) % measurements
+	all := c.answers[newest]
+	for i := 1; i < c.known; i++ {
+		b := c.answers[(newest-i+measurements)%measurements]
+		if b.least > all.most || b.most < all.least {
+			break
+		}
+		all.least, all.most = max(all.least, b.least), min(all.most, b.most)
+	}
+	if all.least <= 0 && all.most >= 0 {
+		return model.Some(time.Duration(0)), 0
+	}
+	half := (all.most - all.least) / 2
+	return model.Some(all.least + half), half
+}
