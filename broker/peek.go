@@ -34,6 +34,7 @@ func (c *Client) Peek(ctx context.Context, plan model.PeekPlan) (model.Peeked, e
 	if err != nil {
 		return peeked, fmt.Errorf("peek: %w", err)
 	}
+	peeked.TakenAt = time.Now() // what is read was there by now: it is of the depth that was just counted
 	want := plan.Limit
 	if plan.Method != model.PeekStream {
 		peeked.Depth = model.Some(src.depth)

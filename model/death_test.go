@@ -170,7 +170,7 @@ func anyMessageCanBeRead(t testing.TB) func(*rapid.T) {
 			f.Match(m)
 		}
 		ttl := Some(time.Duration(rapid.Int64().Draw(t, "ttl")))
-		if d := Due(m, ttl, noon); d.Kind != DueUnknown && d.Kind != DueExact && d.Kind != DueAtMost {
+		if d := Due(m, ttl, Sight{At: noon}); d.Kind != DueUnknown && d.Kind != DueExact && d.Kind != DueAtMost {
 			t.Errorf("due %v", d)
 		} else if s := d.In(noon); strings.Contains(s, "-") {
 			t.Errorf("due %v in %q", d, s)

@@ -14,61 +14,122 @@ type DueKind string
 // The kinds.
 const (
 	DueUnknown DueKind = "unknown"
-	DueExact   DueKind = "exact"
-	DueAtMost  DueKind = "at most"
+	DueExact   DueKind = "exact"   // to exactWithin
+	DueAtMost  DueKind = "at most" // at Time at the latest
 )
 
-// DueTime is when the TTL of a waiting message runs out. A message with a TTL of its own leaves its buffer later than
-// that while a longer one is before it: only the head expires.
+// exactWithin is how far apart the earliest and the latest time may be that are still called exact: publishers' timestamps have
+// whole seconds.
+const exactWithin = time.Second
+
+// DueTime is when the TTL of a waiting message runs out, by this machine's clock. A message with a TTL of its own leaves its
+// buffer later than that while a longer one is before it: only the head expires (Waits).
 type DueTime struct {
-	Kind DueKind
-	Time time.Time // zero when unknown
+	Kind     DueKind
+	Time     time.Time // the latest; zero when unknown
+	Earliest time.Time // zero when nothing tells
 }
 
-// Due tells when a message that waits in a buffer expires. ttl is the queue's effective message TTL, unknown when it has
-// none; takenAt is when the message was seen in the buffer.
+// Sight is what is known of a message by having seen it in its queue. Its times are by this machine's clock.
+type Sight struct {
+	At    time.Time // it was there
+	Since time.Time // it was there already; zero: nothing tells but At
+	After time.Time // it came after that; zero: nothing tells
+	Clock Clock     // the broker's
+}
+
+// arrival is between when and when the message came; from is zero when nothing tells.
+func (s Sight) arrival() (from, to time.Time) {
+	to = s.At
+	if !s.Since.IsZero() && s.Since.Before(to) {
+		to = s.Since
+	}
+	if s.After.Before(to) {
+		from = s.After
+	}
+	return from, to
+}
+
+// Due tells when a message that waits in a buffer expires. ttl is the queue's effective message TTL, unknown when it has none.
 //
 // The broker keeps no time of enqueueing. It is the publisher's timestamp, or the broker's timestamp_in_ms, of a message
-// that nobody dead-lettered or republished since; then the due time is exact. Else the message expires a whole TTL after
-// it was seen, at most.
-func Due(m *Message, ttl Opt[time.Duration], takenAt time.Time) DueTime {
-	wait, known := ttl.Get()
-	known = known && wait >= 0
-	ofQueue := known
-	if own, ok := parseExpiration(m.Properties.Expiration); ok && (!known || own < wait) {
-		wait, known, ofQueue = own, true, false
-	}
-	if !known {
+// that nobody dead-lettered or republished since; or the message was seen to arrive. A timestamp that contradicts what was seen is
+// not believed. Where nothing tells, the message expires a whole TTL after it was seen, at most.
+func Due(m *Message, ttl Opt[time.Duration], seen Sight) DueTime {
+	wait, ofQueue, ok := m.ttlIn(ttl)
+	if !ok {
 		return DueTime{Kind: DueUnknown}
 	}
-	atMost := DueTime{DueAtMost, takenAt.Add(wait)}
-	enqueued, ok := m.enqueuedAt()
-	if !ok || enqueued.After(takenAt.Add(clockSkew)) {
-		return atMost
+	from, to := seen.arrival()
+	if toldFrom, toldTo, ok := m.enqueuedAt(seen.Clock); ok {
+		heldBack := !ofQueue && m.Position > 1
+		late := !heldBack && toldTo.Add(wait+clockTolerance).Before(seen.At) // nothing held it back, and still it is there
+		if !late && !toldFrom.After(to.Add(clockTolerance)) && !toldTo.Before(from.Add(-clockTolerance)) {
+			from, to = latest(from, earliest(toldFrom, to)), latest(from, earliest(toldTo, to))
+			if !heldBack {
+				// It is still there, so it is not due before that.
+				from, to = latest(from, seen.At.Add(-wait)), latest(to, seen.At.Add(-wait))
+			}
+		}
 	}
-	due := enqueued.Add(wait)
-	if due.Add(clockSkew).Before(takenAt) && (ofQueue || m.Position <= 1) {
-		return atMost // nothing held it back, and still it was there: the timestamp is not the time of its enqueueing
+	if from.IsZero() {
+		return dueWithin(from, to.Add(wait))
 	}
-	if due.After(atMost.Time) {
-		return atMost // a clock that runs ahead
-	}
-	return DueTime{DueExact, due}
+	return dueWithin(from.Add(wait), to.Add(wait))
 }
 
-// enqueuedAt is when the message came into the queue that it is in, when it has been in no other.
-func (m *Message) enqueuedAt() (time.Time, bool) {
+// dueWithin is exact when the two times are near enough to each other; from is zero when nothing tells.
+func dueWithin(from, to time.Time) DueTime {
+	due := DueTime{Kind: DueAtMost, Time: to, Earliest: earliest(from, to)}
+	if !from.IsZero() && to.Sub(from) <= exactWithin {
+		due.Kind = DueExact
+	}
+	return due
+}
+
+// ttlIn is the TTL of a message in a queue: the lower one of its own and the queue's.
+func (m *Message) ttlIn(queue Opt[time.Duration]) (ttl time.Duration, ofQueue, ok bool) {
+	ttl, ok = queue.Get()
+	ok = ok && ttl >= 0
+	ofQueue = ok
+	if own, has := parseExpiration(m.Properties.Expiration); has && (!ok || own < ttl) {
+		return own, false, true
+	}
+	return ttl, ofQueue, ok
+}
+
+// enqueuedAt is between when and when the message came into the queue that it is in, by this machine's clock, when it tells and
+// has been in no other.
+func (m *Message) enqueuedAt(broker Clock) (from, to time.Time, ok bool) {
 	_, _, republished := m.firstKey()
 	if len(m.Deaths) > 0 || m.DeathsError != "" || republished {
-		return time.Time{}, false
+		return from, to, false
 	}
 	if _, ok := m.Headers["x-first-death-queue"]; ok {
-		return time.Time{}, false
+		return from, to, false
 	}
-	return m.publishedAt()
+	from, to, ok = m.publishedWithin()
+	if !ok {
+		return from, to, false
+	}
+	return broker.Local(from).Add(-broker.Within), broker.Local(to).Add(broker.Within), true
 }
 
-// In is the time left for people: "3.2s", "≤ 2s", "overdue", "unknown".
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// In is the time left for people: "3.2s", "≤ 2s", "overdue", "unknown". Tenths of seconds are told of what is known to them.
 func (d DueTime) In(now time.Time) string {
 	left := d.Time.Sub(now)
 	switch {
@@ -78,7 +139,7 @@ func (d DueTime) In(now time.Time) string {
 		return "overdue"
 	case d.Kind == DueAtMost:
 		return "≤ " + ShortDuration(roundedUp(left))
-	case left < 10*time.Second:
+	case left < 10*time.Second && d.Time.Sub(d.Earliest) <= 200*time.Millisecond:
 		return fmt.Sprintf("%.1fs", left.Truncate(100*time.Millisecond).Seconds())
 	}
 	return ShortDuration(roundedUp(left))

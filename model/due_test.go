@@ -28,18 +28,18 @@ func TestDue(t *testing.T) {
 		{"the lower wins: own", Message{Properties: own(Properties{}, "5000")}, ttl(30 * time.Second), DueAtMost, 5 * time.Second},
 		{"the lower wins: queue", Message{Properties: own(Properties{}, "50000")}, ttl(30 * time.Second), DueAtMost, 30 * time.Second},
 		{"TTL 0", Message{}, ttl(0), DueAtMost, 0},
-		{"timestamp", Message{Properties: ago(10 * time.Second)}, ttl(30 * time.Second), DueExact, 20 * time.Second},
-		{"own TTL and timestamp", Message{Properties: own(ago(time.Second), "5000")}, none, DueExact, 4 * time.Second},
+		{"timestamp", Message{Properties: ago(10 * time.Second)}, ttl(30 * time.Second), DueExact, 21 * time.Second},
+		{"own TTL and timestamp", Message{Properties: own(ago(time.Second), "5000")}, none, DueExact, 5 * time.Second},
 		{
 			"timestamp of the broker goes first",
 			Message{Headers: Table{"timestamp_in_ms": noon.UnixMilli() - 1500}, Properties: ago(20 * time.Second)},
-			ttl(30 * time.Second), DueExact, 28500 * time.Millisecond,
+			ttl(30 * time.Second), DueExact, 28501 * time.Millisecond,
 		},
 		{"dead-lettered before: the timestamp is of the first publish", Message{Properties: ago(time.Second), Deaths: []Death{{}}}, ttl(time.Minute), DueAtMost, time.Minute},
 		{"x-death could not be read", Message{Properties: ago(time.Second), DeathsError: "x"}, ttl(time.Minute), DueAtMost, time.Minute},
 		{"republished", Message{Properties: ago(time.Second), Headers: Table{"x-orig-routing-key": "k"}}, ttl(time.Minute), DueAtMost, time.Minute},
 		{"the stale headers of 4.x", Message{Properties: ago(time.Second), Headers: Table{"x-first-death-queue": "q"}}, ttl(time.Minute), DueAtMost, time.Minute},
-		{"behind a longer one: overdue", Message{Position: 3, Properties: own(ago(5*time.Minute), "5000")}, none, DueExact, 5*time.Second - 5*time.Minute},
+		{"behind a longer one: overdue", Message{Position: 3, Properties: own(ago(5*time.Minute), "5000")}, none, DueExact, 6*time.Second - 5*time.Minute},
 		{"the head cannot be: the timestamp is another", Message{Position: 1, Properties: own(ago(5*time.Minute), "5000")}, none, DueAtMost, 5 * time.Second},
 		{"nor in a queue with a TTL", Message{Position: 3, Properties: ago(time.Hour)}, ttl(30 * time.Second), DueAtMost, 30 * time.Second},
 		{"a publisher's clock runs ahead", Message{Properties: ago(-10 * time.Second)}, ttl(30 * time.Second), DueAtMost, 30 * time.Second},
@@ -52,7 +52,7 @@ func TestDue(t *testing.T) {
 		{"queue TTL negative", Message{}, ttl(-1), DueUnknown, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Due(&c.m, c.ttl, noon)
+			got := Due(&c.m, c.ttl, Sight{At: noon})
 			if got.Kind != c.kind {
 				t.Fatalf("%v, want %s", got, c.kind)
 			}
@@ -89,7 +89,7 @@ func TestDueIn(t *testing.T) {
 		{DueAtMost, -1, "overdue"},
 		{DueAtMost, math.MaxInt64, "≤ 106751d23h47m16.854s"},
 	} {
-		d := DueTime{c.kind, noon.Add(c.left)}
+		d := DueTime{Kind: c.kind, Time: noon.Add(c.left), Earliest: noon.Add(c.left)}
 		if got := d.In(noon); got != c.want {
 			t.Errorf("%s %v: %q, want %q", c.kind, c.left, got, c.want)
 		}
@@ -122,5 +122,42 @@ func TestShortDuration(t *testing.T) {
 		if got := ShortDuration(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
+	}
+}
+
+// What was seen of a message bounds when it came, and a timestamp that contradicts it is not believed.
+func TestDueOfWhatWasSeen(t *testing.T) {
+	const wait = 30 * time.Second
+	at := func(s float64) time.Time { return noon.Add(time.Duration(s * float64(time.Second))) }
+	stamped := func(s float64) Message { return Message{Headers: Table{"timestamp_in_ms": at(s).UnixMilli()}} }
+	for _, c := range []struct {
+		name     string
+		m        Message
+		seen     Sight
+		kind     DueKind
+		from, to float64 // of the due time, in seconds after noon; from is not compared when the kind is at most and it is 0
+	}{
+		{"seen to arrive within a quarter of a second", Message{}, Sight{At: at(0), After: at(-10.25), Since: at(-10)}, DueExact, 19.75, 20},
+		{"seen to arrive within three seconds", Message{}, Sight{At: at(0), After: at(-13), Since: at(-10)}, DueAtMost, 17, 20},
+		{"there since, at the latest", Message{}, Sight{At: at(0), Since: at(-12)}, DueAtMost, 0, 18},
+		{"a since in the future is none", Message{}, Sight{At: at(0), Since: at(5)}, DueAtMost, 0, 30},
+		{"a timestamp within what was seen", stamped(-11), Sight{At: at(0), After: at(-13), Since: at(-10)}, DueExact, 19, 19.001},
+		{"a publisher five minutes ahead", stamped(300), Sight{At: at(0), After: at(-13), Since: at(-10)}, DueAtMost, 17, 20},
+		{"a publisher five minutes behind", stamped(-300), Sight{At: at(0), After: at(-13), Since: at(-10)}, DueAtMost, 17, 20},
+		{"a timestamp a second after it was seen is rounded", stamped(1), Sight{At: at(0)}, DueExact, 30, 30},
+		{"the broker's clock 3 minutes behind", stamped(-180 - 10), Sight{At: at(0), Clock: Clock{Ahead: -180 * time.Second, Within: 400 * time.Millisecond}}, DueExact, 19.6, 20.401},
+		{"the broker's clock 3 minutes ahead", stamped(180 - 10), Sight{At: at(0), Clock: Clock{Ahead: 180 * time.Second, Within: time.Second}}, DueAtMost, 19, 21.001},
+		{"still there, so not due before", stamped(-31), Sight{At: at(0)}, DueExact, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.m.Position = 1
+			got := Due(&c.m, Some(wait), c.seen)
+			if got.Kind != c.kind || got.Time.Sub(at(c.to)).Abs() > time.Microsecond {
+				t.Errorf("%s at %v, want %s at %v", got.Kind, got.Time.Sub(noon), c.kind, c.to)
+			}
+			if (c.kind == DueExact || c.from != 0) && got.Earliest.Sub(at(c.from)).Abs() > time.Microsecond {
+				t.Errorf("not before %v, want %v", got.Earliest.Sub(noon), c.from)
+			}
+		})
 	}
 }

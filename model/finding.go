@@ -53,6 +53,7 @@ var checks = []func(*Topology, func(Finding)){
 	findForgetfulFailedQueues,
 	findCutCycles,
 	findUncappedLoops,
+	findClockSkew,
 }
 
 func findFindings(t *Topology) []Finding {

@@ -14,7 +14,7 @@ func (t *Topology) FindingsIn(ref QueueRef, messages []Message, takenAt time.Tim
 	}
 	var findings []Finding
 	for _, check := range []func(*Topology, *Queue, []Message, time.Time) (Finding, bool){
-		findBlockingHead, findNearDeliveryLimit, findCopies,
+		findBlockingHead, findNearDeliveryLimit, findCopies, findPublishersAhead, findPoison,
 	} {
 		if f, ok := check(t, q, messages, takenAt); ok {
 			f.VHost, f.Queue = q.VHost, q.Name
@@ -27,46 +27,24 @@ func (t *Topology) FindingsIn(ref QueueRef, messages []Message, takenAt time.Tim
 // Only the head of a queue expires: a message whose own TTL ends before that of one ahead of it waits for that one (all versions).
 // The TTL of the queue is the same for all of them, and blocks nothing.
 func findBlockingHead(t *Topology, q *Queue, messages []Message, takenAt time.Time) (Finding, bool) {
-	if q.Consumers.Or(0) > 0 || !t.settings[q.QueueRef].DLX.Set {
+	if !t.settings[q.QueueRef].DLX.Set {
 		return Finding{}, false
 	}
-	ttl := Unknown[time.Duration]()
-	if s := t.settings[q.QueueRef].TTL; s.Set {
-		ttl = Some(s.Value)
+	waits := t.WaitsIn(q.QueueRef, Peeked{Messages: messages, TakenAt: takenAt}, Sight{})
+	if waits == nil {
+		return Finding{}, false
 	}
-	var blocker *Message
-	var until DueTime
-	late, overdue := 0, 0
-	for i := range messages {
-		m := &messages[i]
-		due := Due(m, ttl, takenAt)
-		if due.Kind == DueUnknown {
-			if blocker == nil || until.Kind != DueUnknown {
-				blocker, until = m, due // it never expires: everything behind it waits for ever
-			}
-			continue
-		}
-		switch {
-		case blocker == nil || until.Kind != DueUnknown && !due.Time.Before(until.Time):
-			blocker, until = m, due
-		default:
-			late++
-			if due.Kind == DueExact && due.Time.Before(takenAt) {
-				overdue++
-			}
-		}
-	}
-	if late == 0 {
+	blocked, ok := waits.Blocked(takenAt)
+	if !ok {
 		return Finding{}, false
 	}
 	f := Finding{
 		Code: "head-of-line-blocked", Level: LevelWarning,
-		Message: fmt.Sprintf("%s waiting longer than %s own TTL: message %d is before them and leaves %s",
-			are(int64(late), "message"), its(late), blocker.Position, leaves(until, takenAt)),
-		Evidence: fmt.Sprintf("%d of them past their due time now; message %d has expiration %s", overdue, blocker.Position, orNone(Printable(blocker.Properties.Expiration))),
+		Message:  blocked.Words(takenAt),
+		Evidence: fmt.Sprintf("%d of %d that were looked at are past their time; message %d has %s", blocked.Past, blocked.Seen, blocked.By.Position, blocked.By.TTLWords()),
 		Remedy:   "one buffer for each TTL, with the TTL on the queue: then nothing waits for another",
 	}
-	if until.Kind == DueUnknown {
+	if blocked.By.Due.Kind == DueUnknown {
 		f.Level = LevelError
 	}
 	return f, true
@@ -77,19 +55,6 @@ func its(n int) string {
 		return "its"
 	}
 	return "their"
-}
-
-func leaves(d DueTime, now time.Time) string {
-	switch d.Kind {
-	case DueUnknown:
-		return "never, because it has no TTL"
-	case DueAtMost:
-		return "within " + ShortDuration(roundedUp(d.Time.Sub(now)))
-	}
-	if d.Time.Before(now) {
-		return "now"
-	}
-	return "in " + d.In(now)
 }
 
 // A quorum queue drops or dead-letters a message when its delivery count passes the limit.

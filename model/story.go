@@ -18,6 +18,9 @@ const (
 	StoryDied        StoryKind = "died"
 	StoryFailed      StoryKind = "failed" // as a worker wrote it into the message
 	StoryNow         StoryKind = "now"
+	StoryTries       StoryKind = "tries"  // how often the worker has had it
+	StoryLadder      StoryKind = "ladder" // the retry buffers in the order of their TTLs, with those that it has passed
+	StoryNext        StoryKind = "next"   // what becomes of it without anybody doing something
 )
 
 // StoryEvent is one line of a message's story, ready to be drawn as Time, What, Where, Detail. Its texts hold names as they
@@ -26,7 +29,7 @@ type StoryEvent struct {
 	Kind      StoryKind
 	Time      time.Time // zero: nobody told
 	TimeExact bool      // false: the event was at Time at the latest, or Time is zero
-	What      string    // "published", "expired ×3", "now in"
+	What      string    // "published", "expired ×3"; "" when Kind says it already
 	Where     string    // the exchange or the queue; "" when it is not told
 	Detail    string    // the routing key; "after 30s"; the failure
 	Note      string    // what is not told, or where it is known from; "" when there is nothing to say
@@ -41,7 +44,7 @@ func (m *Message) Story(in QueueRef) []StoryEvent {
 	events := m.beginning(deaths)
 	if words := m.ReplayedWords(); words != "" {
 		_, last, _ := m.Replays() // which took the deaths before it off
-		events = append(events, StoryEvent{Kind: StoryReplayed, Time: last, TimeExact: !last.IsZero(), What: words, Note: "by dlxtop, for the last time then"})
+		events = append(events, StoryEvent{Kind: StoryReplayed, Time: last, TimeExact: !last.IsZero(), What: words, Note: "by dlxtop; the time is of the last"})
 	}
 	for i, d := range deaths {
 		e := StoryEvent{
@@ -52,7 +55,10 @@ func (m *Message) Story(in QueueRef) []StoryEvent {
 			e.Detail = "after " + ShortDuration(waited)
 		}
 		if d.Count > 1 {
-			e.Note = fmt.Sprintf("the first of %d: the broker does not tell when the others were", d.Count)
+			e.Note = fmt.Sprintf("the first; the other %s are not told", Plural(d.Count-1, "time"))
+			if d.Count == 2 {
+				e.Note = "the first; the other time is not told"
+			}
 		}
 		if i > 0 && d.Time.IsZero() {
 			e.Note = "when is not told"
@@ -60,11 +66,11 @@ func (m *Message) Story(in QueueRef) []StoryEvent {
 		events = append(events, e)
 	}
 	if f, ok := m.Failure(); ok && f.Source != fromDeaths {
-		events = append(events, StoryEvent{Kind: StoryFailed, What: "failed", Detail: f.String(), Note: "as " + f.Source + " wrote it"})
+		events = append(events, StoryEvent{Kind: StoryFailed, What: "failed", Detail: f.String(), Note: "by " + f.Source})
 	}
-	now := StoryEvent{Kind: StoryNow, What: "now in", Where: in.Name}
-	if len(events) > 1 {
-		now.Detail = fmt.Sprintf("through %s, key %s", ExchangeName(m.Exchange), quoted(m.RoutingKey))
+	now := StoryEvent{Kind: StoryNow, Where: in.Name}
+	if len(events) > 1 && (m.Exchange != "" || m.RoutingKey != in.Name) {
+		now.Note = fmt.Sprintf("through %s, key %s", ExchangeName(m.Exchange), quoted(m.RoutingKey))
 	}
 	return append(events, now)
 }
@@ -79,16 +85,16 @@ func (m *Message) beginning(deaths []*Death) []StoryEvent {
 	}
 	published, claimed := m.publishedAt()
 	switch {
-	case claimed && (firstDeath.IsZero() || !published.After(firstDeath.Add(clockSkew))):
+	case claimed && (firstDeath.IsZero() || !published.After(firstDeath.Add(clockTolerance))):
 		e.Time, e.TimeExact = published, true
 	case !firstDeath.IsZero():
 		e.Time = firstDeath
 		if ttl, ok := parseExpiration(deaths[0].OriginalExpiration); ok && deaths[0].Reason == Expired {
 			e.Time = firstDeath.Add(-ttl)
 		}
-		e.Note = "at the latest: the message has no time of its own"
+		e.Note = "at the latest: it has no time of its own"
 		if claimed {
-			e.Note = "at the latest: its timestamp is later than its first death"
+			e.Note = "at the latest: its timestamp is after its first death"
 		}
 	}
 	key, header, told := m.firstKey()
@@ -97,10 +103,10 @@ func (m *Message) beginning(deaths []*Death) []StoryEvent {
 	}
 	again := StoryEvent{
 		Kind: StoryRepublished, What: "republished", Where: e.Where, Detail: e.Detail,
-		Note: "by an application: x-death begins here",
+		Note: "by an application; deaths before are not told",
 	}
 	e.Where, e.Detail = "", quoted(key)
-	e.Note = fmt.Sprintf("the header %s tells the key, nothing tells the exchange", header)
+	e.Note = fmt.Sprintf("the key by %s; the exchange is not told", header)
 	return []StoryEvent{e, again}
 }
 
@@ -141,27 +147,6 @@ func waited(d *Death, before StoryEvent) (time.Duration, bool) {
 	}
 	return d.Time.Sub(before.Time).Round(time.Second), true // x-death tells times to the second
 }
-
-// clockSkew is how far the clocks of a publisher and a broker may differ.
-const clockSkew = time.Minute
-
-// publishedAt is when the message was published, by the clock of the broker where it wrote the time into the message, else
-// by the publisher's. Times that cannot be are not told.
-func (m *Message) publishedAt() (time.Time, bool) {
-	if ms, ok := m.Headers.Integer("timestamp_in_ms"); ok && ms > earliest.UnixMilli() && ms < latest.UnixMilli() {
-		return time.UnixMilli(ms), true
-	}
-	if t := m.Properties.Timestamp; t.After(earliest) && t.Before(latest) {
-		return t, true
-	}
-	return time.Time{}, false
-}
-
-// No message is older than RabbitMQ, and no timestamp beyond the latest is one in seconds.
-var (
-	earliest = time.Date(2007, 1, 1, 0, 0, 0, 0, time.UTC)
-	latest   = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
-)
 
 // parseExpiration reads the expiration of a message. RabbitMQ takes whole milliseconds below 2^32 and refuses all else.
 func parseExpiration(s string) (time.Duration, bool) {

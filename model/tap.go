@@ -203,7 +203,7 @@ func (p *Passing) diedBefore(m *Message, skew time.Duration) (at time.Time, how 
 // believable reports whether a message can have waited so long: what a clock that differs makes of it is not told. Nothing expires before its
 // TTL, and nothing but the messages in front of it holds a message beyond it, of which there are none longer in a queue with one TTL for all.
 func believable(waited time.Duration, should Opt[time.Duration], ofQueue bool) bool {
-	const rounding, longest = 2 * time.Second, 24 * time.Hour
+	const rounding, clocks, longest = 2 * time.Second, time.Minute, 24 * time.Hour
 	ttl, known := should.Get()
 	switch {
 	case waited < -rounding:
@@ -213,7 +213,7 @@ func believable(waited time.Duration, should Opt[time.Duration], ofQueue bool) b
 	case waited < ttl-rounding:
 		return false
 	case ofQueue:
-		return waited <= ttl+clockSkew
+		return waited <= ttl+clocks
 	}
 	return waited <= ttl+longest
 }
@@ -288,9 +288,6 @@ func (m *Message) tapIdentity() Fingerprint {
 	copy(f[:], w.Sum(nil))
 	return f
 }
-
-// triesHeaders are headers in which workers count.
-var triesHeaders = []string{"x-retry-count", "x-retries", "x-attempts", "retry-count", "retries", "attempts"}
 
 // tries is how often a worker has failed with a message: as often as it rejected it; else as it expired in a buffer, or as the worker wrote
 // into it, whichever is more.

@@ -53,6 +53,7 @@ type app struct {
 
 	poller  poller
 	history *history
+	looks   *looks
 	latest  topologyMsg // zero before the first answer
 
 	tabs    [5]tab
@@ -83,7 +84,7 @@ func newApp(ctx context.Context, o Options) app {
 	return app{
 		env: e, vhost: o.VHost,
 		poller:  poller{source: o.Source, interval: o.Interval},
-		history: newHistory(),
+		history: newHistory(), looks: newLooks(),
 		palette: newPalette(e),
 		tabs: [5]tab{
 			{name: "Flows", stack: []screen{newFlowsScreen(e)}},
@@ -130,6 +131,11 @@ func (a app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return a, cmd
 	case polledMsg:
 		return a.polled(msg)
+	case peekedMsg:
+		if msg.err == nil {
+			a.looks.remember(msg.queue, msg.waits)
+		}
+		return a.broadcast(msg)
 	case pushMsg:
 		return a.push(msg.screen)
 	case popMsg:
@@ -151,7 +157,7 @@ func (a app) polled(msg polledMsg) (tea.Model, tea.Cmd) {
 	}
 	a.history.record(a.env.now(), msg.topology.topology, msg.topology.flows, msg.topology.moves)
 	a.latest = msg.topology
-	a.latest.history = a.history
+	a.latest.history, a.latest.looks = a.history, a.looks
 	cmd := a.refresh()
 	return a, tea.Batch(wait, cmd)
 }

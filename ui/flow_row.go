@@ -12,13 +12,12 @@ import (
 // flowRow is a flow with what is told of it in one line, summed over its queues.
 type flowRow struct {
 	flow      *model.Flow
-	name      string // printable, with the vhost when that is not the default one
+	poll      *topologyMsg // what is due is worked out when it is drawn
+	name      string       // printable, with the vhost when that is not the default one
 	findings  []model.Finding
 	mark      string // of the worst finding
 	waiting   model.Opt[int64]
 	buffers   string
-	due       string
-	overdue   bool
 	moved     model.Opt[float64] // per second, out of the buffers
 	consumers model.Opt[int64]
 	ready     model.Opt[int64]
@@ -31,7 +30,7 @@ const trendSteps = 12
 
 func newFlowRow(flow *model.Flow, msg topologyMsg, now time.Time) flowRow {
 	t := msg.topology
-	r := flowRow{flow: flow, name: model.Printable(flow.Worker.Queue.String()), buffers: bufferWords(flow)}
+	r := flowRow{flow: flow, poll: &msg, name: model.Printable(flow.Worker.Queue.String()), buffers: bufferWords(flow)}
 	r.findings = findingsOf(flow, msg.findings)
 	for _, f := range r.findings {
 		if mark := levelMark(f.Level); r.mark == "" || mark == markError || mark == markWarning && r.mark == markInfo {
@@ -39,7 +38,6 @@ func newFlowRow(flow *model.Flow, msg topologyMsg, now time.Time) flowRow {
 		}
 	}
 	waits := r.sumBuffers(msg)
-	r.due, r.overdue = nextDue(flow.Buffers, msg, now)
 	if q, ok := t.Queue(flow.Worker.Queue); ok {
 		r.consumers, r.ready = q.Consumers, q.Ready
 	}
@@ -194,45 +192,6 @@ func bufferWords(flow *model.Flow) string {
 	}
 	return strings.Join(words, ", ")
 }
-
-// nextDue is the most that it can take until something leaves a buffer: the queue's TTL, less the time for which nothing has
-// left it while the same message stood at its head. What each message brings along is not known without a look at it.
-func nextDue(buffers []model.Buffer, msg topologyMsg, now time.Time) (words string, overdue bool) {
-	var soonest time.Duration
-	known, waits := false, false
-	for i := range buffers {
-		b := &buffers[i]
-		if msg.topology.Waiting(b).Or(0) == 0 {
-			continue
-		}
-		waits = true
-		q, ok := msg.topology.Queue(b.Queue)
-		ttl, hasTTL := b.TTL.Get()
-		if !ok || !hasTTL || q.Ready.Or(0) == 0 || q.Consumers.Or(0) > 0 || len(b.Levels) > 0 || b.InExchange != "" {
-			continue
-		}
-		left := ttl
-		if msg.history != nil {
-			left -= msg.history.unmoved(now, b.Queue)
-		}
-		if !known || left < soonest {
-			soonest, known = left, true
-		}
-	}
-	switch {
-	case !waits:
-		return "-", false
-	case !known:
-		return "?", false
-	case soonest < -overdueSlack:
-		return "overdue", true
-	}
-	return "≤ " + model.ShortDuration(roundUp(max(soonest, time.Second))), false
-}
-
-// overdueSlack is how late a message may be before it is called overdue: counts on the management API lag behind the queue by
-// its collection interval, 5 s.
-const overdueSlack = 10 * time.Second
 
 // roundUp drops what nobody reads: seconds of minutes, minutes of hours. An upper bound is only ever rounded up.
 func roundUp(d time.Duration) time.Duration {

@@ -41,6 +41,18 @@ type movement struct {
 	words string
 }
 
+// now is the picture as it is this second: what is due counts down between two polls.
+func (d *flowDrawing) now(s flowScreen) *picture {
+	second := s.env.now().Truncate(time.Second)
+	if d.of != s.picture || !d.second.Equal(second) {
+		d.of, d.second, d.fresh = s.picture, second, s.picture
+		if !s.gone {
+			d.fresh = flowPicture(s.flow, s.latest, s.env.now())
+		}
+	}
+	return d.fresh
+}
+
 // flowDrawing is what the last view made. frames counts views: a screen that is not seen moves nothing.
 type flowDrawing struct {
 	frames  int
@@ -49,6 +61,10 @@ type flowDrawing struct {
 	width   int
 	cursor  model.QueueRef
 	scene   *scene
+
+	of     *picture  // the poll's picture, of which
+	fresh  *picture  // is this one,
+	second time.Time // in this second
 }
 
 // dotStepMsg moves the dots one cell on.
@@ -195,6 +211,7 @@ func (s flowScreen) View(width, height int) string {
 		}
 		return block([]string{"", "   " + styles.Muted.Render(words)}, width, height)
 	}
+	s.picture = s.drawn.now(s)
 	sc := s.scene(width, height)
 	below := s.captionLines(width, height)
 	if s.gone {
@@ -242,9 +259,11 @@ func (s flowScreen) scene(width, height int) *scene {
 func (s flowScreen) captionLines(width, height int) []string {
 	styles := s.env.styles
 	var reason string
-	for _, b := range s.flow.Buffers {
-		if b.Queue == s.cursor {
+	var due []span
+	for i := range s.flow.Buffers {
+		if b := &s.flow.Buffers[i]; b.Queue == s.cursor {
 			reason = string(b.Role) + " buffer: " + b.Reason
+			due = s.latest.bufferLines(b, s.env.keys.Open.Help().Key, s.env.now())
 		}
 	}
 	if s.flow.Worker.Queue == s.cursor {
@@ -266,6 +285,11 @@ func (s flowScreen) captionLines(width, height int) []string {
 			mark = " " + styles.Accent.Render(markCursor) + " "
 		}
 		lines = append(lines, mark+styles.Muted.Render(l))
+	}
+	for _, l := range due {
+		for _, words := range wrap(l.text, width-4) {
+			lines = append(lines, "   "+styles.tone(l.tone).Render(words))
+		}
 	}
 	return lines
 }

@@ -115,31 +115,30 @@ func (b *pictureBuilder) bufferStation(buffer model.Buffer) station {
 	}
 	ready, due, trend := readyWords(q, toneStrong), b.headDue(buffer, q), b.trend(buffer.Queue)
 	s.facts = facts(spans{{wait, toneText}, {source, toneMuted}}, spans{ready, trend}, spans{due}, b.extras(q))
-	due.text = strings.Replace(due.text, "head due in ", "due ", 1)
+	due.text = strings.Replace(strings.Replace(due.text, "head due ", "due ", 1), "due in ", "due ", 1)
 	s.short = append(spans{ready, due, {wait, toneText}, trend}, b.extras(q)...)
 	return s
 }
 
-// headDue is when the head of a buffer leaves it: exactly when its publisher dated it, else at most.
+// headDue is when the head of a buffer leaves it, as exactly as that is known.
 func (b *pictureBuilder) headDue(buffer model.Buffer, q *model.Queue) span {
-	if q.Ready.Or(0) == 0 {
-		return span{}
-	}
-	// In a retry buffer the publisher's timestamp is not when the message came in: it was somewhere else before.
-	if at, ok := q.HeadTimestamp.Get(); ok && q.Consumers.Or(0) == 0 && buffer.Role == model.DelayedBuffer {
-		head := model.Message{Position: 1, Properties: model.Properties{Timestamp: at}}
-		if due := model.Due(&head, buffer.TTL, q.CountedAt); due.Kind == model.DueExact && !due.Time.Before(b.now) {
-			return span{"head due in " + due.In(b.now), toneText}
-		}
-	}
-	words, overdue := nextDue([]model.Buffer{buffer}, b.topologyMsg, b.now)
+	h := b.head(&buffer, b.now)
+	words := h.words(b.now)
 	switch {
-	case overdue:
+	case q.Ready.Or(0) == 0:
+		return span{}
+	case words == "overdue":
 		return span{markWarning + " head overdue", toneWarning}
+	case words == "never":
+		return span{markWarning + " head due never", toneDanger}
+	case h.blocked.Past > 0:
+		return span{markWarning + " head due in " + words + ", blocks " + model.Count(int64(h.blocked.Past)), toneWarning}
 	case words == "?":
 		return span{"head due: not told", toneMuted}
 	case words == "-":
 		return span{}
+	case words == "now":
+		return span{"head due now", toneText}
 	}
 	return span{"head due in " + words, toneText}
 }

@@ -14,9 +14,10 @@ func TestTheHeadsTimestampDatesOnlyDelayedBuffers(t *testing.T) {
 		QueueRef: ref("b"), Ready: model.Some[int64](1), Consumers: model.Some[int64](0), CountedAt: now,
 		HeadTimestamp: model.Some(now.Add(-10 * time.Second)),
 	}
-	topology := model.NewTopology(recording(queue("b", func(to *model.Queue) { to.Ready = q.Ready })))
+	topology := model.NewTopology(recording(queue("b", func(to *model.Queue) { *to = *q })))
 	b := pictureBuilder{topologyMsg: topologyMsg{topology: topology}, now: now}
-	for role, want := range map[model.Role]string{model.DelayedBuffer: "head due in 20s", model.RetryBuffer: "head due in ≤ 30s"} {
+	for role, want := range map[model.Role]string{model.DelayedBuffer: "head due in 21s", model.RetryBuffer: "head due in ≤ 30s"} {
+		// A timestamp is cut off to whole seconds: it is 20 to 21 s.
 		buffer := model.Buffer{Member: model.Member{Queue: q.QueueRef}, Role: role, TTL: model.Some(30 * time.Second)}
 		if got := b.headDue(buffer, q).text; got != want {
 			t.Errorf("%s: %q, want %q", role, got, want)

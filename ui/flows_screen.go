@@ -18,7 +18,7 @@ type flowsScreen struct {
 }
 
 func newFlowsScreen(e *env) screen {
-	rows := newTable(e, func(r flowRow) model.QueueRef { return r.flow.Worker.Queue }, worst, flowColumns(e.styles)...)
+	rows := newTable(e, func(r flowRow) model.QueueRef { return r.flow.Worker.Queue }, worst, flowColumns(e)...)
 	return flowsScreen{env: e, list: newList(e, rows, func(r flowRow) []string {
 		texts := []string{r.name}
 		for _, ref := range r.flow.Queues() {
@@ -28,7 +28,8 @@ func newFlowsScreen(e *env) screen {
 	})}
 }
 
-func flowColumns(s *Styles) []column[flowRow] {
+func flowColumns(e *env) []column[flowRow] {
+	s := e.styles
 	return []column[flowRow]{
 		{title: "", width: 1, cell: func(r flowRow) field { return field{r.mark, s.mark(r.mark)} }},
 		{
@@ -46,15 +47,7 @@ func flowColumns(s *Styles) []column[flowRow] {
 			cell:    func(r flowRow) field { return field{r.buffers, s.Text} },
 			compare: func(a, b flowRow) int { return cmp.Compare(a.buffers, b.buffers) },
 		},
-		{title: "NEXT DUE", width: 8, drop: 3, cell: func(r flowRow) field {
-			switch {
-			case r.overdue:
-				return field{r.due + "!", s.Warning}
-			case r.due == "?" || r.due == "-":
-				return field{r.due, s.Muted}
-			}
-			return field{r.due, s.Text}
-		}},
+		{title: "NEXT DUE", width: 10, drop: 3, cell: func(r flowRow) field { return dueField(s, r.poll.soonest(r.flow, e.now()), e.now()) }},
 		{
 			title: "MOVED/s", width: 7, right: true, drop: 1, most: true,
 			cell:    func(r flowRow) field { return rate(s, r.moved) },

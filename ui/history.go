@@ -117,16 +117,21 @@ func sparkline(values []float64) string {
 	return b.String()
 }
 
-// unmoved is for how long nothing has left a queue that was not empty: as long as that, the message at its head is the same. A
-// poll that does not know what left ends it.
-func (h *history) unmoved(now time.Time, ref model.QueueRef) time.Duration {
+// headArrived is between when and when the message at the head of a queue came, as far as counts tell: for as long as nothing has left
+// a queue that was not empty, its head is the same, and when it was empty just before, the head has come since. after is zero when it
+// was not seen to come. A poll that does not know what left ends it.
+func (h *history) headArrived(now time.Time, ref model.QueueRef) (after, since time.Time) {
 	samples := h.queues[ref]
-	since := now
-	for i := len(samples) - 1; i >= 0 && samples[i].ready > 0; i-- {
+	since = now
+	i := len(samples) - 1
+	for ; i >= 0 && samples[i].ready > 0; i-- {
 		since = h.times[i]
 		if samples[i].out != 0 {
-			break // something may have left just before this sample; what is at the head since then has been since then
+			return after, since // something may have left just before this sample; what is at the head since then has been since then
 		}
 	}
-	return now.Sub(since)
+	if i >= 0 && samples[i].ready == 0 && i < len(samples)-1 {
+		after = h.times[i].Add(-statisticsLag) // as old as that the count of nothing may be
+	}
+	return after, since
 }

@@ -43,6 +43,7 @@ type detailLines struct {
 	lines   [paneCount][]string
 	brief   bool
 	height  int
+	second  time.Time
 }
 
 func newMessageDetail() messageDetail { return messageDetail{drawn: &detailLines{}} }
@@ -76,7 +77,7 @@ func (d *messageDetail) move(id messageID, lines int) {
 
 // view draws the panes of a message into width x height: a head with their names, and their lines. Brief leaves out of the story what
 // is not told, unless the story is in focus.
-func (d *messageDetail) view(s *Styles, r *messageRow, queue model.QueueRef, width, height int, brief bool) []string {
+func (d *messageDetail) view(s *Styles, r *messageRow, story func() []model.StoryEvent, now time.Time, width, height int, brief bool) []string {
 	panes := []pane{paneStory, paneHeaders, paneBody}
 	inner := width - 2
 	widths := [paneCount]int{}
@@ -88,7 +89,7 @@ func (d *messageDetail) view(s *Styles, r *messageRow, queue model.QueueRef, wid
 		panes = []pane{max(d.focus, paneStory)}
 		widths[panes[0]] = inner
 	}
-	d.prepare(s, r, queue, panes, widths, brief && d.focus != paneStory)
+	d.prepare(s, r, story, now.Truncate(time.Second), panes, widths, brief && d.focus != paneStory)
 	d.drawn.height = height - 1
 	head := d.heads(s, r, panes, widths)
 	lines := []string{" " + head}
@@ -142,9 +143,12 @@ func (d *messageDetail) head(s *Styles, r *messageRow, p pane, focus bool, width
 	return ansi.Truncate(name+"  "+s.Muted.Render(about), max(width, 1), "…")
 }
 
-func (d *messageDetail) prepare(s *Styles, r *messageRow, queue model.QueueRef, panes []pane, widths [paneCount]int, brief bool) {
+func (d *messageDetail) prepare(s *Styles, r *messageRow, story func() []model.StoryEvent, second time.Time, panes []pane, widths [paneCount]int, brief bool) {
 	if d.drawn.message != r.message || d.drawn.brief != brief {
 		*d.drawn = detailLines{message: r.message, brief: brief}
+	}
+	if !d.drawn.second.Equal(second) {
+		d.drawn.second, d.drawn.widths[paneStory] = second, 0 // what is due counts down
 	}
 	for _, p := range panes {
 		if d.drawn.widths[p] == widths[p] {
@@ -153,67 +157,13 @@ func (d *messageDetail) prepare(s *Styles, r *messageRow, queue model.QueueRef, 
 		d.drawn.widths[p] = widths[p]
 		switch p {
 		case paneStory:
-			d.drawn.lines[p] = storyLines(s, r.message, queue, widths[p], brief)
+			d.drawn.lines[p] = storyLines(s, r.message, story(), widths[p], brief)
 		case paneHeaders:
 			d.drawn.lines[p] = headerLines(s, r.message, widths[p])
 		case paneBody:
 			d.drawn.lines[p] = bodyLines(s, r.message, widths[p])
 		}
 	}
-}
-
-// storyLines tell a message's way, oldest first; briefly without notes.
-func storyLines(s *Styles, m *model.Message, queue model.QueueRef, width int, brief bool) []string {
-	const timeWidth = 10
-	var lines []string
-	day := ""
-	for _, e := range m.Story(queue) {
-		if d := e.Time.Local().Format(time.DateOnly); !e.Time.IsZero() && d != day {
-			lines = append(lines, s.Muted.Render(d))
-			day = d
-		}
-		at := ""
-		switch {
-		case e.Time.IsZero():
-		case e.TimeExact:
-			at = e.Time.Local().Format(time.TimeOnly)
-		default:
-			at = "≤" + e.Time.Local().Format(time.TimeOnly)
-		}
-		what := e.What
-		for _, part := range []string{e.Where, e.Detail} {
-			if part != "" {
-				what += "  " + part
-			}
-		}
-		look := s.Text
-		switch {
-		case e.Kind == model.StoryFailed:
-			look = s.Danger
-		case e.Kind == model.StoryNow:
-			look = s.Strong
-		case e.Kind == model.StoryDied && e.Reason != model.Expired:
-			look = s.Warning
-		}
-		for i, l := range wrap(model.Printable(what), width-timeWidth) {
-			if i > 0 {
-				at = ""
-			}
-			lines = append(lines, s.Muted.Render(fit(at, timeWidth, false, false))+look.Render(l))
-		}
-		if brief {
-			continue
-		}
-		for _, l := range wrap(model.Printable(e.Note), width-timeWidth) {
-			lines = append(lines, strings.Repeat(" ", timeWidth)+s.Muted.Render(l))
-		}
-	}
-	if m.DeathsError != "" {
-		for _, l := range wrap(markWarning+" x-death: "+model.Printable(m.DeathsError), width) {
-			lines = append(lines, s.Warning.Render(l))
-		}
-	}
-	return lines
 }
 
 // headerLines are a message's properties and headers. When it is in an envelope that holds others, these come first.

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,27 +86,31 @@ func byPosition(a, b *messageRow) int { return cmp.Compare(a.message.Position, b
 
 // newMessageTable is the table of a queue's messages.
 func newMessageTable(e *env) table[messageID, *messageRow] {
+	return newTable(e, rowID, byPosition, messageColumns(e, nil)...)
+}
+
+// messageColumns are the columns of a queue's messages; when they leave is one of them when they wait.
+func messageColumns(e *env, waits *model.Waits) []column[*messageRow] {
 	s := e.styles
-	return newTable(
-		e, rowID, byPosition,
-		column[*messageRow]{
+	columns := []column[*messageRow]{
+		{
 			title: "#", width: 6, right: true,
 			cell:    func(r *messageRow) field { return field{model.Count(int64(r.message.Position)), s.Muted} },
 			compare: byPosition,
 		},
-		column[*messageRow]{
+		{
 			title: "AGE", width: 9,
 			cell: func(r *messageRow) field { return field{r.age(e.now()), s.Text} },
 			compare: func(a, b *messageRow) int {
 				return b.since.Compare(a.since)
 			},
 		},
-		column[*messageRow]{
+		{
 			title: "ROUTING KEY", width: 12, max: 24, flex: 1, middle: true,
 			cell:    func(r *messageRow) field { return field{r.key, s.Text} },
 			compare: func(a, b *messageRow) int { return cmp.Compare(a.key, b.key) },
 		},
-		column[*messageRow]{
+		{
 			title: "DEATHS", width: 11, max: 18, flex: 1,
 			cell: func(r *messageRow) field {
 				if r.message.DeathsError != "" {
@@ -115,19 +120,24 @@ func newMessageTable(e *env) table[messageID, *messageRow] {
 			},
 			compare: func(a, b *messageRow) int { return cmp.Compare(a.message.DeathCount(), b.message.DeathCount()) }, most: true,
 		},
-		column[*messageRow]{
+		{
 			title: "FAILURE", width: 16, max: 70, flex: 6,
 			cell:    func(r *messageRow) field { return field{r.failure, s.Text} },
 			compare: func(a, b *messageRow) int { return cmp.Compare(a.failure, b.failure) },
 		},
-		column[*messageRow]{
+		{
 			title: "SIZE", width: 5, right: true, drop: 1,
 			cell:    func(r *messageRow) field { return field{model.Size(int64(r.message.BodyBytes)), s.Muted} },
 			compare: func(a, b *messageRow) int { return cmp.Compare(a.message.BodyBytes, b.message.BodyBytes) }, most: true,
 		},
-		column[*messageRow]{
+		{
 			title: "BODY", width: 20, flex: 3, drop: 2,
 			cell: func(r *messageRow) field { return field{r.body(), s.Muted} },
 		},
-	)
+	}
+	if waits != nil {
+		const behindAge = 2
+		columns = slices.Insert(columns, behindAge, waitColumn(e, waits))
+	}
+	return columns
 }

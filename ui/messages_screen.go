@@ -24,7 +24,8 @@ type messagesScreen struct {
 	env      *env
 	queue    model.QueueRef
 	topology *model.Topology
-	goneAt   time.Time // when a poll no longer found the queue; zero: it is there
+	head     model.Sight // what the polls saw of the message at the head
+	goneAt   time.Time   // when a poll no longer found the queue; zero: it is there
 
 	limit   int
 	asked   bool
@@ -33,6 +34,7 @@ type messagesScreen struct {
 	failed  error           // of the last look
 	peeked  model.Peeked    // of the last look that worked
 	found   []model.Finding // what only these messages tell
+	waits   *model.Waits    // when they leave; nil: not by expiry
 	rows    []*messageRow
 	taken   int       // messages that actions took out of the queue since
 	settled time.Time // when the last action ended
@@ -51,7 +53,9 @@ type messagesScreen struct {
 // peekedMsg is the answer to a look.
 type peekedMsg struct {
 	request request
+	queue   model.QueueRef
 	peeked  model.Peeked
+	waits   *model.Waits
 	found   []model.Finding
 	rows    []*messageRow
 	err     error
@@ -99,8 +103,8 @@ func (s messagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 // polled takes a poll: it says what the queue holds now. The first one is what a look can be planned with.
 func (s messagesScreen) polled(msg topologyMsg) (screen, tea.Cmd) {
 	s.topology = msg.topology
-	if _, ok := s.topology.Queue(s.queue); ok {
-		s.goneAt = time.Time{}
+	if q, ok := s.topology.Queue(s.queue); ok {
+		s.goneAt, s.head = time.Time{}, msg.sight(s.queue, q, s.env.now())
 	} else if s.goneAt.IsZero() {
 		s.goneAt = s.env.now()
 	}
@@ -125,10 +129,12 @@ func (s messagesScreen) look(insist bool) (screen, tea.Cmd) {
 	}
 	s.peek = s.env.newRequest()
 	id, broker, queue, topology := s.peek, s.env.broker, s.queue, s.topology
+	head := s.head
 	return s, s.env.command(plan.Timeout+peekGrace, func(ctx context.Context) tea.Msg {
 		peeked, err := broker.Peek(ctx, plan)
 		found := topology.FindingsIn(queue, peeked.Messages, peeked.TakenAt)
-		return peekedMsg{request: id, peeked: peeked, found: found, rows: messageRows(peeked.Messages, queue), err: err}
+		waits := topology.WaitsIn(queue, peeked, head)
+		return peekedMsg{request: id, queue: queue, peeked: peeked, waits: waits, found: found, rows: messageRows(peeked.Messages, queue), err: err}
 	})
 }
 
@@ -138,7 +144,8 @@ func (s messagesScreen) looked(msg peekedMsg) (screen, tea.Cmd) {
 	if msg.err != nil {
 		return s, nil
 	}
-	s.peeked, s.found, s.rows, s.unclear, s.taken = msg.peeked, msg.found, msg.rows, "", 0
+	s.peeked, s.found, s.waits, s.rows, s.unclear, s.taken = msg.peeked, msg.found, msg.waits, msg.rows, "", 0
+	s.table.setColumns(messageColumns(s.env, s.waits))
 	var cmd tea.Cmd
 	s.filter, cmd = s.filter.apply(s.env, s.rows)
 	s.table.match = s.filter.match()

@@ -34,7 +34,7 @@ func (s messagesScreen) page(width, height int) string {
 	if !s.zoomed {
 		lines = append(lines, s.costLine(width))
 	}
-	for _, l := range s.troubles() {
+	for _, l := range append(s.dueLines(), s.troubles()...) {
 		for _, part := range wrap(l.text, width-3) {
 			lines = append(lines, " "+s.env.styles.tone(l.tone).Render(part))
 		}
@@ -47,7 +47,7 @@ func (s messagesScreen) page(width, height int) string {
 	switch {
 	case s.zoomed && current:
 		lines = append(lines, s.place(row, width))
-		lines = append(lines, s.detail.view(s.env.styles, row, s.queue, width, rest-1, false)...)
+		lines = append(lines, s.detail.view(s.env.styles, row, s.story(row), s.env.now(), width, rest-1, false)...)
 		return block(lines, width, height)
 	case *s.split && len(s.rows) > 0:
 		detail := max(rest/detailOfEach, leastDetail)
@@ -57,7 +57,7 @@ func (s messagesScreen) page(width, height int) string {
 			lines = append(lines, s.env.styles.Muted.Render("   no message is under the cursor"))
 			return block(lines, width, height)
 		}
-		lines = append(lines, s.detail.view(s.env.styles, row, s.queue, width, detail, true)...)
+		lines = append(lines, s.detail.view(s.env.styles, row, s.story(row), s.env.now(), width, detail, true)...)
 		return block(lines, width, height)
 	}
 	lines = append(lines, strings.Split(s.list(width, rest), "\n")...)
@@ -224,6 +224,9 @@ func (s messagesScreen) troubles() []span {
 		say(toneText, "%s not all was read: %s", markInfo, model.Printable(s.peeked.Stopped))
 	}
 	for _, f := range s.found {
+		if f.Code == "head-of-line-blocked" {
+			continue // dueLines tells how it is by now
+		}
 		mark := levelMark(f.Level)
 		say(map[string]tone{markError: toneDanger, markWarning: toneWarning}[mark], "%s %s", mark, f.Message)
 	}

@@ -33,6 +33,7 @@ type topologyMsg struct {
 	flows    []model.Flow
 	findings []model.Finding
 	history  *history
+	looks    *looks
 }
 
 // pushMsg opens a screen on top of the one that asked for it; popMsg closes the top one.

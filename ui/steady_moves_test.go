@@ -41,7 +41,7 @@ func TestRatesOfNothingAreUnknown(t *testing.T) {
 }
 
 // The bound on what is due next shrinks while nothing leaves, and starts anew when something may have left.
-func TestUnmoved(t *testing.T) {
+func TestHeadArrived(t *testing.T) {
 	h := newHistory()
 	start := newClock().now()
 	flows := []model.Flow{{Worker: model.Member{Queue: ref("q")}}}
@@ -64,7 +64,9 @@ func TestUnmoved(t *testing.T) {
 		{14, 1, 0, 2 * time.Second},
 	} {
 		at(step.second, step.ready, step.went)
-		if got := h.unmoved(start.Add(time.Duration(step.second)*time.Second), ref("q")); got != step.want {
+		now := start.Add(time.Duration(step.second) * time.Second)
+		if _, since := h.headArrived(now, ref("q")); now.Sub(since) != step.want {
+			got := now.Sub(since)
 			t.Errorf("after %d s: %v, want %v", step.second, got, step.want)
 		}
 	}

@@ -69,6 +69,15 @@ func newTable[K comparable, T any](e *env, key func(T) K, natural func(a, b T) i
 	}
 }
 
+// setColumns replaces the columns. The order stays by the column of the same title.
+func (t *table[K, T]) setColumns(columns []column[T]) {
+	if t.sorted >= 0 {
+		title := t.columns[t.sorted].title
+		t.sorted = slices.IndexFunc(columns, func(c column[T]) bool { return c.title == title })
+	}
+	t.columns = columns
+}
+
 // set replaces the items. Cursor, selection and the cursor's line stay.
 func (t *table[K, T]) set(items []T) {
 	t.all = slices.Clone(items)

@@ -1,0 +1,69 @@
+package model
+
+import (
+	"fmt"
+	"time"
+)
+
+// findClockSkew tells when the broker's clock is another than this machine's.
+func findClockSkew(t *Topology, found func(Finding)) {
+	clock := t.Snapshot.Overview.Clock()
+	if clock.Ahead.Abs() <= notableSkew {
+		return
+	}
+	by, way := clock.Ahead.Abs().Round(time.Second), "behind"
+	if clock.Ahead < 0 {
+		way = "ahead of"
+	}
+	found(Finding{
+		Code: "clock-skew", Level: LevelInfo,
+		Message:  fmt.Sprintf("this machine's clock is %s %s the broker's: times that the broker wrote are shown by this machine's clock", ShortDuration(by), way),
+		Evidence: fmt.Sprintf("the Date of the management API's answers, give or take %s", ShortDuration(clock.Within)),
+		Remedy:   "let both keep their time by NTP",
+	})
+}
+
+// A message cannot have been published after it was seen, nor after it died: where its timestamp says so, its publisher's clock is
+// ahead of the broker's.
+func findPublishersAhead(t *Topology, _ *Queue, messages []Message, takenAt time.Time) (Finding, bool) {
+	clock := t.Snapshot.Overview.Clock()
+	n, most := 0, time.Duration(0)
+	for i := range messages {
+		m := &messages[i]
+		stamp := m.Properties.Timestamp
+		if stamp.Before(firstTime) || stamp.After(lastTime) {
+			continue
+		}
+		by := clock.Local(stamp).Sub(takenAt) - clock.Within
+		if d := m.firstDeath(); d != nil && !d.Time.IsZero() {
+			by = max(by, stamp.Sub(d.Time))
+		}
+		if by > clockTolerance {
+			n++
+			most = max(most, by)
+		}
+	}
+	if n == 0 {
+		return Finding{}, false
+	}
+	return Finding{
+		Code: "clock-skew", Level: LevelInfo,
+		Message:  fmt.Sprintf("%s a timestamp later than what happened to %s: the publisher's clock is at least %s ahead", haveOrHas(n), itOrThem(n), ShortDuration(most.Truncate(time.Second))),
+		Evidence: "the property timestamp, against the time of the look and of the first death",
+		Remedy:   "let the publishers keep their time by NTP; due times are worked out without these timestamps meanwhile",
+	}, true
+}
+
+func haveOrHas(n int) string {
+	if n == 1 {
+		return "1 message has"
+	}
+	return Plural(n, "message") + " have"
+}
+
+func itOrThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}

@@ -1,0 +1,161 @@
+package ui
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/mgmt"
+	"dlxtop/model"
+)
+
+// delayLine declares a buffer in which each message waits for its own TTL, and the worker behind it.
+func delayLine(t *testing.T, channel *amqp.Channel, name string, arguments amqp.Table) (buffer string) {
+	t.Helper()
+	declare(t, channel, name, nil)
+	all := amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": name}
+	for k, v := range arguments {
+		all[k] = v
+	}
+	declare(t, channel, name+".delay", all)
+	return name + ".delay"
+}
+
+// delayed is a message with a TTL of its own that tells when it was published, as the broker's own interceptor writes it.
+func delayed(id int, ttl time.Duration) amqp.Publishing {
+	return amqp.Publishing{
+		MessageId: strconv.Itoa(id), Expiration: strconv.FormatInt(ttl.Milliseconds(), 10),
+		Headers: amqp.Table{"timestamp_in_ms": time.Now().UnixMilli()},
+	}
+}
+
+// Five messages of 5, 4, 3, 2, 1 s: that the first blocks the others is on the screen while it lasts, with who is overdue by then, and
+// gone when they are. Of 1, 2, 3, 4, 5 s nothing is said to block.
+func TestBlockedOnARealBroker(t *testing.T) {
+	o, _, channel := real(t)
+	buffer := delayLine(t, channel, "ui.blocked", nil)
+	for i := range 5 {
+		publish(t, channel, buffer, delayed(i, time.Duration(5-i)*time.Second))
+	}
+	term := onQueue(t, o, buffer, 120, 36)
+	term.await("message 1 (TTL 5s) blocks 4 messages; it leaves in ")
+	term.await("1 is overdue", "overdue 1, behind another")
+	term.await("4 are overdue", "overdue 4, behind another")
+	if got := readyIn(t, channel, buffer); got != 5 {
+		t.Errorf("%d messages wait while 4 are said to be overdue", got)
+	}
+	term.awaitGone("blocks")
+	term.await("left")
+	term.awaitThat("all arrived", func(string) bool { return readyIn(t, channel, "ui.blocked") == 5 })
+
+	buffer = delayLine(t, channel, "ui.unblocked", nil)
+	for i := range 5 {
+		publish(t, channel, buffer, delayed(i, time.Duration(i+1)*time.Second))
+	}
+	term = onQueue(t, o, buffer, 120, 36)
+	term.await("5 messages", "DUE")
+	term.awaitThat("the last has left", func(screen string) bool {
+		if strings.Contains(screen, "blocks") || strings.Contains(screen, "behind") {
+			t.Fatalf("something is said to block:\n%s", screen)
+		}
+		return strings.Count(screen, "left") >= 5
+	})
+}
+
+// The flow and the list of flows tell what a look told, without another one, while it lasts.
+func TestBlockedFlowOnARealBroker(t *testing.T) {
+	o, _, channel := real(t)
+	buffer := delayLine(t, channel, "ui.blockedflow", nil)
+	for i := range 5 {
+		publish(t, channel, buffer, delayed(i, time.Duration(8-i)*time.Second))
+	}
+	term := onFlow(t, o, "ui.blockedflow", 120, 36)
+	term.await("head due: not told")
+	term.press("k")
+	term.await("enter looks at them")
+	term.press(keyEnter)
+	term.await("blocks 4 messages")
+	term.press("q")
+	term.await("blocks 4", "4 are overdue")
+	term.press("q", "/", "ui.blockedflow", keyEnter)
+	term.await("blocked 4")
+	term.awaitGone("blocked 4")
+	if got := readyIn(t, channel, "ui.blockedflow"); got < 5 {
+		// They were to leave together; the last of them may be on its way.
+		term.awaitThat("all arrived", func(string) bool { return readyIn(t, channel, "ui.blockedflow") == 5 })
+	}
+}
+
+// When messages leave by what is known of their publishing, against when a consumer behind the buffer has them: within 100 ms, in order
+// and out of order, by their own TTLs and by the queue's.
+func TestDueOnARealBroker(t *testing.T) {
+	o, node, channel := real(t)
+	source, err := mgmt.New(mgmt.Options{URL: node.API()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name      string
+		arguments amqp.Table
+		ttl       func(i int) time.Duration
+	}{
+		{"own", nil, func(i int) time.Duration { return time.Duration(2000+20*i) * time.Millisecond }},
+		{"mixed", nil, func(i int) time.Duration { return time.Duration(2000+(i*7919)%1500) * time.Millisecond }},
+		{"queue", amqp.Table{"x-message-ttl": 2500}, func(int) time.Duration { return time.Hour }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const n = 100
+			worker := "ui.due." + c.name
+			buffer := delayLine(t, channel, worker, c.arguments)
+			arrivals, err := channel.Consume(worker, worker, true, false, false, false, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				publish(t, channel, buffer, delayed(i, c.ttl(i)))
+			}
+			snapshot, err := source.Snapshot(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			topology := model.NewTopology(snapshot)
+			ref := model.QueueRef{VHost: "/", Name: buffer}
+			peeked, err := o.Broker.Peek(t.Context(), topology.PlanPeek(ref, model.PeekWant{Limit: n}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			waits := topology.WaitsIn(ref, peeked, model.Sight{})
+			if waits == nil || len(waits.Messages) != n {
+				t.Fatalf("looked at %d messages", len(peeked.Messages))
+			}
+			var errs []time.Duration
+			for range n {
+				select {
+				case d := <-arrivals:
+					i, err := strconv.Atoi(d.MessageId)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if kind := waits.Messages[i].Leaves.Kind; kind != model.DueExact {
+						t.Fatalf("message %d: %s", i, kind)
+					}
+					errs = append(errs, time.Since(waits.Messages[i].Leaves.Time).Abs())
+				case <-time.After(patience):
+					t.Fatal("a message did not arrive")
+				}
+			}
+			if err := channel.Cancel(worker, false); err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(errs)
+			t.Logf("off by %v in the middle, %v at the 95th percentile, %v at most", errs[n/2], errs[n*95/100], errs[n-1])
+			if errs[n*95/100] > 100*time.Millisecond {
+				t.Errorf("off by %v at the 95th percentile", errs[n*95/100])
+			}
+		})
+	}
+}

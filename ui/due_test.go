@@ -1,0 +1,174 @@
+package ui
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"dlxtop/model"
+)
+
+// waiting fills buffer-queue with messages of these TTLs, in seconds, published now by the broker's clock.
+func waiting(c *clock, seconds ...int) (Options, *recorded, *recordedBroker) {
+	b := newRecordedBroker(c)
+	for i, s := range seconds {
+		m := model.Message{
+			Exchange: "out.exchange", RoutingKey: "out.routing.key", Body: []byte(`{"order_id":"A-00000` + strconv.Itoa(i) + `"}`),
+			Properties: model.Properties{MessageID: "order-" + strconv.Itoa(i+1), Expiration: strconv.Itoa(1000 * s)},
+			Headers:    model.Table{"timestamp_in_ms": c.now().UnixMilli()},
+		}
+		b.put("buffer-queue", m)
+	}
+	source := &recorded{snapshot: countedAt(c, later(busyBroker(), 0, map[string]int64{"buffer-queue": int64(len(seconds))}))}
+	return Options{Source: source, Broker: b, Title: "prod", Now: c.now, Interval: time.Hour}, source, b
+}
+
+func countedAt(c *clock, s *model.Snapshot) *model.Snapshot {
+	for i := range s.Queues {
+		s.Queues[i].CountedAt = c.now()
+	}
+	return s
+}
+
+// What blocks is on the screen while it lasts, counts down without another look, and is gone with its cause.
+func TestBlockedWhileItLasts(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		c := newClock()
+		o, _, b := waiting(c, 5, 4, 3, 2, 1)
+		term := onQueue(t, o, "buffer-queue", width, height)
+		term.await("message 1 (TTL 5s) blocks 4 messages; it leaves in 5.0s")
+		c.advance(2500 * time.Millisecond)
+		term.press(keyDown)
+		term.await("2.5s !", "overdue 2, behind another", "it leaves in 2.5s; 2 are overdue")
+		term.golden()
+		c.advance(2 * time.Second)
+		term.press(keyDown)
+		term.await("overdue 4")
+		c.advance(time.Second)
+		term.press(keyDown)
+		term.await("left")
+		term.awaitGone("blocks")
+		if n := b.peeked(); n != 1 {
+			t.Errorf("it was looked %d times", n)
+		}
+	})
+}
+
+func TestNothingBlocked(t *testing.T) {
+	c := newClock()
+	o, _, _ := waiting(c, 1, 2, 3, 4, 5)
+	term := onQueue(t, o, "buffer-queue", 120, 36)
+	term.await("1.0s", "5.0s")
+	for range 6 {
+		if screen := term.screen(); strings.Contains(screen, "blocks") || strings.Contains(screen, "behind") {
+			t.Fatal(screen)
+		}
+		c.advance(900 * time.Millisecond)
+		term.press(keyDown)
+		term.settle()
+	}
+}
+
+// What a look told stays known: the picture of the flow and the list of flows tell it too, as it is by then, until a newer count
+// contradicts it.
+func TestALookIsRemembered(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		c := newClock()
+		o, source, b := waiting(c, 50, 4, 3, 2, 1)
+		term := onFlow(t, o, "worker-queue", width, height)
+		term.await("head due: not told")
+		term.press("k")
+		term.await("each message has a TTL of its own, enter looks at them")
+		term.press(keyEnter)
+		term.await("50s", "blocks 4 messages")
+		term.press("q")
+		c.advance(3500 * time.Millisecond)
+		term.press("k")
+		term.await("47s, blocks 3", "message 1 (TTL 50s) blocks 4 messages; it leaves in 47s; 3 are overdue")
+		term.golden()
+		term.press("q", keyDown)
+		if width >= 120 {
+			term.await("blocked 3")
+		}
+		c.advance(20 * time.Second)
+		source.tell(countedAt(c, later(busyBroker(), 24*time.Second, map[string]int64{"buffer-queue": 2}))) // somebody took three
+		term.press(keyCtrlR)
+		term.awaitThat("the new count", func(string) bool { return source.times() == 2 })
+		term.settle()
+		term.awaitGone("blocked")
+		if n := b.peeked(); n != 1 {
+			t.Errorf("it was looked %d times", n)
+		}
+	})
+}
+
+// A retry ladder, a message of an absurd age, and one that goes round for ever.
+func TestStoryOfARetry(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		c := newClock()
+		s := recording(
+			queue("mail", consumers(2)), queue("mail.failed", ready(1)),
+			queue("mail.retry.10s", ttl(10_000), dlx(""), deadKey("mail")), queue("mail.retry.60s", ttl(60_000), dlx(""), deadKey("mail"), ready(1)),
+			queue("mail.retry.300s", ttl(300_000), dlx(""), deadKey("mail")),
+		)
+		death := func(queue string, count int64, ago time.Duration) model.Table {
+			return model.Table{
+				"count": count, "reason": "expired", "queue": queue, "exchange": "", "routing-keys": []any{queue}, "time": c.now().Add(-ago),
+			}
+		}
+		b := newRecordedBroker(c)
+		b.put("mail.retry.60s", model.Message{
+			RoutingKey: "mail.retry.60s", Body: []byte(`{"to":"guan@example.com"}`),
+			Properties: model.Properties{MessageID: "mail-7", Timestamp: c.now().Add(-2 * time.Minute)},
+			Headers: model.Table{
+				"x-error": "TimeoutError: smtp gateway",
+				"x-death": []any{death("mail.retry.60s", 1, 40*time.Second), death("mail.retry.10s", 1, 110*time.Second)},
+			},
+		})
+		o := Options{Source: &recorded{snapshot: s}, Broker: b, Title: "prod", Now: c.now}
+		term := onQueue(t, o, "mail.retry.60s", width, height)
+		term.await("≤ 1m")
+		term.press(keyEnter)
+		term.await("message 1 of 1", "10s ✓ › ▸1m ✓ › 5m", "next      mail  in ≤ 1m")
+		term.golden()
+		c.advance(21 * time.Second)
+		term.press(keyDown)
+		term.await("in ≤ 39s")
+	})
+}
+
+// Times that no clock tells, and clocks that differ, are never shown as negative times.
+func TestHostileTimes(t *testing.T) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	stamped := func(at time.Time, expiration string, headers model.Table) model.Message {
+		return model.Message{RoutingKey: "k", Body: []byte("x"), Headers: headers, Properties: model.Properties{Timestamp: at, Expiration: expiration}}
+	}
+	b.put(
+		"buffer-queue",
+		stamped(time.Unix(0, 0), "5000", nil),
+		stamped(time.Unix(1<<62, 0), "1099511627776", nil),
+		stamped(c.now().Add(5*time.Minute), "4000", nil),
+		stamped(time.Unix(c.now().UnixMilli(), 0), "-5", nil),
+		stamped(time.Time{}, "soon", model.Table{"timestamp_in_ms": int64(-1 << 63)}),
+		stamped(time.Time{}, "4294967295", model.Table{"timestamp_in_ms": uint64(1<<64 - 1)}),
+	)
+	s := countedAt(c, later(busyBroker(), 0, map[string]int64{"buffer-queue": 6}))
+	s.Overview.ClockSkew, s.Overview.ClockWithin = model.Some(-192*time.Second), 500*time.Millisecond
+	term := onQueue(t, Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}, "buffer-queue", 120, 36)
+	term.await("6 messages", "≤ 5s", "never", "the publisher's clock is at least")
+	for range 6 {
+		term.press(keyDown)
+		term.settle()
+		for _, bad := range []string{"-1", "-2", "-3", "-5m", "292"} {
+			for _, line := range strings.Split(term.screen(), "\n") {
+				if strings.Contains(line, "in "+bad) || strings.Contains(line, "≤ "+bad) || strings.HasPrefix(strings.TrimSpace(line), bad) {
+					t.Errorf("a negative time: %q", line)
+				}
+			}
+		}
+	}
+	term.press("q", "4", "/", "clock", keyEnter)
+	term.await("this machine's clock is 3m12s ahead of the broker's")
+}
