@@ -182,7 +182,7 @@ func (r *tapRun) see(m *model.Message, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	row := r.passing.See(m, at)
-	m.Body, m.Headers = nil, nil // seen
+	m.Body, m.Headers, m.Deaths = nil, nil, nil // seen
 	if r.failed != nil || r.number > 0 && r.rows >= r.number {
 		return
 	}

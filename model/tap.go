@@ -342,7 +342,7 @@ func (p *Passed) ShouldWords() string {
 	return ShortDuration(should)
 }
 
-// LateWords is how much longer a message waited than it should have, for people: "+3ms", "+2.9s behind others"; "" when that is not known.
+// LateWords is how much longer a message waited than it should have, for people: "+3ms", "+2.9s held" when others in front of it held it up; "" when that is not known.
 func (p *Passed) LateWords() string {
 	late, known := p.Late.Get()
 	if !known {
@@ -352,13 +352,10 @@ func (p *Passed) LateWords() string {
 	if p.Known == WaitPublisher || p.Known == WaitDied {
 		unit, about = time.Second, "≈ "
 	}
-	late = late.Round(unit)
+	late = max(late.Round(unit), 0) // earlier is how long its copies took
 	words := about + "+" + ShortDuration(late)
-	if late < 0 {
-		words = about + ShortDuration(late)
-	}
 	if behind := p.Behind.Or(0); behind > lateWorthTelling {
-		words += " behind"
+		words += " held"
 	}
 	return words
 }

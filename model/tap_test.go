@@ -196,3 +196,28 @@ func TestTries(t *testing.T) {
 		t.Error("nobody can read it, and it is counted")
 	}
 }
+
+func TestTapChoices(t *testing.T) {
+	topology := topologyOf("4.0.5",
+		exchange("direct", "front"), exchange("direct", "dlx"), exchange("x-random", "random"), exchange("direct", "retry"),
+		queue("buffer", dlx("dlx"), deadKey("w"), ttl(5000)), bind("front", "in", "buffer"), bind("random", "", "buffer"),
+		queue("worker", consumers(1), dlx("retry"), deadKey("r")), bind("dlx", "w", "worker"),
+		queue("worker.retry", dlx("dlx"), deadKey("w"), ttl(1000)), bind("retry", "r", "worker.retry"),
+	)
+	flow, ok := topology.FlowOf(ref("worker"))
+	if !ok {
+		t.Fatal("there is no flow")
+	}
+	for cursor, want := range map[string]string{
+		"buffer":       "[dlx front] [dlx] [dlx retry] [retry]",
+		"worker.retry": "[dlx retry] [dlx] [dlx front] [retry]",
+	} {
+		var got []string
+		for _, w := range topology.TapChoices(flow, ref(cursor)) {
+			got = append(got, fmt.Sprint(w.Exchanges))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("at %s: %v, want %s", cursor, got, want)
+		}
+	}
+}

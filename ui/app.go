@@ -213,15 +213,25 @@ func (a app) push(s screen) (tea.Model, tea.Cmd) {
 func (a app) back() app {
 	t := &a.tabs[a.tab]
 	if len(t.stack) > 1 {
-		t.stack = t.stack[:len(t.stack)-1]
+		t.drop(len(t.stack) - 1)
 	}
 	return a
+}
+
+// drop closes the screens above the first n. What one of them has under way on the broker ends with it.
+func (t *tab) drop(n int) {
+	for _, s := range t.stack[n:] {
+		if s, ok := s.(interface{ Close() }); ok {
+			s.Close()
+		}
+	}
+	t.stack = t.stack[:n]
 }
 
 // show goes to a tab. Going to the one that is shown closes what was opened from it.
 func (a app) show(i int) (app, tea.Cmd) {
 	if i == a.tab {
-		a.tabs[i].stack = a.tabs[i].stack[:1]
+		a.tabs[i].drop(1)
 		return a, nil
 	}
 	a.tab = i

@@ -87,7 +87,7 @@ func (s flowScreen) Keys() []key.Binding {
 	if len(s.flow.Failed) > 0 {
 		keys = append(keys, k.Failed)
 	}
-	return append(keys, describe(k.NextPane, "next queue"), describe(k.PrevPane, "previous queue"))
+	return append(keys, k.Tap, describe(k.NextPane, "next queue"), describe(k.PrevPane, "previous queue"))
 }
 
 func (s flowScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
@@ -158,6 +158,8 @@ func (s flowScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		return s, push(newMessagesScreen(s.env, s.cursor))
 	case is(msg, k.Failed):
 		return s, s.openFailed()
+	case is(msg, k.Tap):
+		return s, s.tap()
 	case is(msg, k.NextPane), is(msg, k.Down), is(msg, k.Later):
 		s.move(1, is(msg, k.NextPane))
 	case is(msg, k.PrevPane), is(msg, k.Up), is(msg, k.Earlier):

@@ -19,7 +19,7 @@ type keyMap struct {
 
 	// On messages.
 	Replay, ReplayAll, Drop, DropAll, Copy, Failed, NextPane, PrevPane, Peek key.Binding
-	More, Insist, Earlier, Later                                             key.Binding
+	More, Insist, Earlier, Later, Tap                                        key.Binding
 
 	// What to copy of a message.
 	CopyBody, CopyHeaders, CopyID, CopyJSON key.Binding
@@ -72,6 +72,7 @@ func newKeyMap() *keyMap {
 		Peek:      bind("ctrl-r", "read again", "ctrl+r"),
 		More:      bind("n", "read more", "n"),
 		Insist:    bind("i", "insist", "i"),
+		Tap:       bind("t", "tap", "t"),
 		Earlier:   bind("←", "message before", "left", "h"),
 		Later:     bind("→", "message after", "right", "l"),
 

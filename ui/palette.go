@@ -19,6 +19,7 @@ type palette struct {
 type command struct {
 	name, does string
 	run        func(a app) (tea.Model, tea.Cmd)
+	takes      func(a app, argument string) (tea.Model, tea.Cmd) // instead of run, with what stands behind the name
 }
 
 func newPalette(e *env) palette { return palette{env: e, field: newTextField("")} }
@@ -35,22 +36,23 @@ func commands() []command {
 		}
 	}
 	return []command{
-		{"flows", "what waits, moves, is stuck, failed", show(0)},
-		{"queues", "all queues", show(1)},
-		{"failed", "failed queues", show(2)},
-		{"findings", "what is wrong or risky", show(3)},
-		{"journal", "what was done", show(4)},
-		{"undo", "the last action", func(a app) (tea.Model, tea.Cmd) { return a.undo() }},
-		{"help", "the keys", func(a app) (tea.Model, tea.Cmd) { return a.push(newHelpScreen(a.env, a.top())) }},
-		{"pause", "stop or go on reading the broker", func(a app) (tea.Model, tea.Cmd) {
+		{name: "flows", does: "what waits, moves, is stuck, failed", run: show(0)},
+		{name: "queues", does: "all queues", run: show(1)},
+		{name: "failed", does: "failed queues", run: show(2)},
+		{name: "findings", does: "what is wrong or risky", run: show(3)},
+		{name: "journal", does: "what was done", run: show(4)},
+		{name: "undo", does: "the last action", run: func(a app) (tea.Model, tea.Cmd) { return a.undo() }},
+		{name: "tap", does: "EXCHANGE: watch messages pass it", takes: func(a app, exchange string) (tea.Model, tea.Cmd) { return a.tapNamed(exchange) }},
+		{name: "help", does: "the keys", run: func(a app) (tea.Model, tea.Cmd) { return a.push(newHelpScreen(a.env, a.top())) }},
+		{name: "pause", does: "stop or go on reading the broker", run: func(a app) (tea.Model, tea.Cmd) {
 			cmd := a.poller.pause(a.env)
 			return a, cmd
 		}},
-		{"read", "read the broker again now", func(a app) (tea.Model, tea.Cmd) {
+		{name: "read", does: "read the broker again now", run: func(a app) (tea.Model, tea.Cmd) {
 			cmd := a.poller.read(a.env)
 			return a, cmd
 		}},
-		{"quit", "leave dlxtop", func(a app) (tea.Model, tea.Cmd) { return a, tea.Quit }},
+		{name: "quit", does: "leave dlxtop", run: func(a app) (tea.Model, tea.Cmd) { return a, tea.Quit }},
 	}
 }
 
@@ -62,9 +64,15 @@ func (p palette) opened() palette {
 
 // matching are the commands that begin with what is typed.
 func (p palette) matching() []command {
+	name, argument, more := strings.Cut(strings.TrimLeft(p.field.text(), " "), " ")
 	var found []command
 	for _, c := range commands() {
-		if strings.HasPrefix(c.name, strings.TrimSpace(p.field.text())) {
+		switch {
+		case more && strings.TrimSpace(argument) != "" && (c.takes == nil || c.name != name):
+		case strings.HasPrefix(c.name, name):
+			if c.takes != nil {
+				c.run = func(a app) (tea.Model, tea.Cmd) { return c.takes(a, strings.TrimSpace(argument)) }
+			}
 			found = append(found, c)
 		}
 	}
@@ -79,8 +87,11 @@ func (p palette) handle(msg tea.KeyMsg) (palette, command) {
 	case is(msg, k.Abandon):
 		p.open = false
 	case is(msg, k.Complete):
-		if len(found) > 0 {
+		if len(found) > 0 && !strings.Contains(strings.TrimSpace(p.field.text()), " ") {
 			p.field.set(found[0].name)
+			if found[0].takes != nil {
+				p.field.set(found[0].name + " ")
+			}
 		}
 	case is(msg, k.Accept):
 		if strings.TrimSpace(p.field.text()) == "" {

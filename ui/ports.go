@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"time"
 
 	"dlxtop/model"
 )
@@ -20,6 +21,10 @@ type Broker interface {
 	Undo(ctx context.Context, plan model.UndoPlan, entries func(func(*model.Entry) error) error, progress func(model.Account)) (model.Account, error)
 	// Read looks at every message that is in a queue at the start, one at a time.
 	Read(ctx context.Context, plan model.PeekPlan, each func(*model.Message) error) (stopped string, err error)
+	// Tap shows each message that passes the exchanges of a plan, until ctx ends. see gets each, in their order, with the time at which it
+	// came; tell is called from another goroutine when the tap works, and then about four times a second. A plan that comes over follow
+	// replaces the bindings. The error says why it ended early.
+	Tap(ctx context.Context, plan model.TapPlan, follow <-chan model.TapPlan, see func(m *model.Message, at time.Time), tell func(model.TapCounts)) error
 	// User is the connected user.
 	User() string
 	// Address is the broker's host:port, as the journal names it.

@@ -17,6 +17,7 @@ type recordedBroker struct {
 	clock    *clock
 	peeks    []model.PeekPlan
 	plans    []model.Plan
+	tap      func(ctx context.Context, plan model.TapPlan, see func(*model.Message, time.Time), tell func(model.TapCounts)) error
 	execute  func(ctx context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error) // nil: all succeeds
 }
 
@@ -152,3 +153,13 @@ func failing(c *clock, n int) *recordedBroker {
 }
 
 func init() { time.Local = time.UTC } // what is written on a screen must not depend on where a test runs
+
+// Tap sees what the test gives it, or nothing.
+func (b *recordedBroker) Tap(ctx context.Context, plan model.TapPlan, follow <-chan model.TapPlan, see func(*model.Message, time.Time), tell func(model.TapCounts)) error {
+	if b.tap != nil {
+		return b.tap(ctx, plan, see, tell)
+	}
+	tell(model.TapCounts{})
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,51 @@
+package model
+
+import "slices"
+
+// TapChoices are the taps that make sense on a flow: the exchange behind each buffer, that of the queue ref first, together with those in
+// front of it, which make the waits exact, and alone; then the exchanges through which the worker's failures leave it.
+func (t *Topology) TapChoices(f *Flow, ref QueueRef) []TapWant {
+	var wants []TapWant
+	add := func(exchanges ...string) {
+		if !slices.ContainsFunc(wants, func(w TapWant) bool { return slices.Equal(w.Exchanges, exchanges) }) {
+			wants = append(wants, TapWant{VHost: f.VHost, Exchanges: exchanges})
+		}
+	}
+	buffers := slices.Clone(f.Buffers)
+	slices.SortStableFunc(buffers, func(a, b Buffer) int {
+		switch {
+		case a.Has(ref) == b.Has(ref):
+			return 0
+		case a.Has(ref):
+			return -1
+		}
+		return 1
+	})
+	for i := range buffers {
+		b := &buffers[i]
+		if fronts := t.frontsOf(b); len(fronts) > 0 {
+			add(append([]string{b.DLX}, fronts...)...)
+		}
+		add(b.DLX)
+	}
+	for _, hop := range t.Hops(f.Worker.Queue) {
+		add(hop.Exchange)
+	}
+	return wants
+}
+
+// frontsOf are the exchanges that are bound to a buffer and can be tapped, but for its own DLX.
+func (t *Topology) frontsOf(b *Buffer) []string {
+	var fronts []string
+	for i := range t.Snapshot.Bindings {
+		binding := &t.Snapshot.Bindings[i]
+		if binding.ToExchange || binding.Source == "" || binding.Source == b.DLX || !b.Has(QueueRef{binding.VHost, binding.Destination}) {
+			continue
+		}
+		if x := t.routings[binding.VHost].exchanges[binding.Source]; x != nil && !x.chooses && !slices.Contains(fronts, binding.Source) {
+			fronts = append(fronts, binding.Source)
+		}
+	}
+	slices.Sort(fronts)
+	return fronts
+}

@@ -1,0 +1,106 @@
+package ui
+
+import (
+	"sync"
+	"time"
+
+	"dlxtop/model"
+)
+
+const (
+	tapShows   = 10_000 // messages that are kept for the screen, the newest
+	tapPreview = 160    // characters of a body
+)
+
+// tapRow is one message that passed, as the table shows it. It is made outside Update.
+type tapRow struct {
+	number int64
+	passed model.Passed // without body and headers
+	from   string       // printable
+	key    string
+	id     string
+	deaths string
+	body   string
+}
+
+// tapFeed carries what passes from the tap's goroutine to Update. It holds what the screen has not fetched yet, the newest of it.
+type tapFeed struct {
+	plans chan model.TapPlan // at most one, the newest
+
+	mu      sync.Mutex
+	passing *model.Passing
+	waiting []*tapRow
+	number  int64
+	counts  model.TapCounts
+	works   bool
+	ended   bool
+	err     error
+}
+
+func newTapFeed(vhost string, t *model.Topology) *tapFeed {
+	return &tapFeed{plans: make(chan model.TapPlan, 1), passing: model.NewPassing(vhost, t)}
+}
+
+// see takes a message in.
+func (f *tapFeed) see(m *model.Message, at time.Time) {
+	row := &tapRow{
+		key: model.Printable(m.RoutingKey), id: model.Printable(m.Properties.MessageID), deaths: model.Printable(m.DeathSummary()), body: m.BodyPreview(tapPreview),
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.number++
+	row.number, row.passed = f.number, f.passing.See(m, at)
+	m.Body, m.Headers, m.Deaths = nil, nil, nil // a screen of messages must not hold their bodies
+	switch p := &row.passed; {
+	case p.Unclear != "":
+		row.from = "unknown"
+	case p.From == "":
+		row.from = "published"
+	default:
+		row.from = model.Printable(p.From)
+	}
+	if len(f.waiting) >= tapShows {
+		f.waiting = append(f.waiting[:0], f.waiting[tapShows/10:]...)
+	}
+	f.waiting = append(f.waiting, row)
+}
+
+func (f *tapFeed) tell(counts model.TapCounts) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counts, f.works = counts, true
+}
+
+func (f *tapFeed) end(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended, f.err = true, err
+}
+
+// follow takes a newer poll: its settings, and its bindings when they are others.
+func (f *tapFeed) follow(t *model.Topology, plan model.TapPlan, changed bool) {
+	f.mu.Lock()
+	f.passing.Follow(t)
+	f.mu.Unlock()
+	if !changed {
+		return
+	}
+	select {
+	case <-f.plans:
+	default:
+	}
+	select {
+	case f.plans <- plan:
+	default: // another poll's plan came between, which is as good
+	}
+}
+
+// fetch takes what has come since the last time; keep leaves the messages for later.
+func (f *tapFeed) fetch(keep bool) (rows []*tapRow, counts model.TapCounts, works, ended bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !keep {
+		rows, f.waiting = f.waiting, nil
+	}
+	return rows, f.counts, f.works, f.ended, f.err
+}

@@ -1,0 +1,202 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+)
+
+// tapped is a flow whose DLX hands on what the test says, and the options to look at it.
+func tapped(tap func(ctx context.Context, see func(*model.Message, time.Time), tell func(model.TapCounts)) error) Options {
+	before, _ := movedBroker()
+	c := newClock()
+	b := newRecordedBroker(c)
+	b.tap = func(ctx context.Context, _ model.TapPlan, see func(*model.Message, time.Time), tell func(model.TapCounts)) error {
+		return tap(ctx, see, tell)
+	}
+	return Options{Source: &recorded{snapshot: before}, Broker: b, Now: c.now, Interval: time.Hour}
+}
+
+// passing are messages that enter by out.exchange and leave by dlx.exchange, the first one with a TTL that holds the others up.
+func passing(see func(*model.Message, time.Time)) {
+	at := time.Date(2026, 3, 1, 3, 4, 5, 0, time.Local)
+	for i, expiration := range []string{"3000", "1000", "2000"} {
+		see(&model.Message{
+			Exchange: "out.exchange", RoutingKey: "o", Body: []byte(`{"order":1}`), BodyBytes: 11,
+			Properties: model.Properties{MessageID: fmt.Sprintf("order-%d", i+1), Expiration: expiration},
+		}, at.Add(time.Duration(i)*time.Second/10))
+	}
+	for i, expiration := range []string{"3000", "1000", "2000"} {
+		see(&model.Message{
+			Exchange: "dlx.exchange", RoutingKey: "k", Body: []byte(`{"order":1}`), BodyBytes: 11,
+			Properties: model.Properties{MessageID: fmt.Sprintf("order-%d", i+1)},
+			Deaths:     []model.Death{{Queue: "buffer-queue", Reason: model.Expired, Count: 1, OriginalExpiration: expiration}},
+		}, at.Add(3003*time.Millisecond))
+	}
+	see(&model.Message{
+		Exchange: "dlx.exchange", RoutingKey: "k\x1b[2J", Properties: model.Properties{MessageID: "\x1b]0;x\x07"}, DeathsError: "x-death is a text, not an array of tables",
+	}, at.Add(4*time.Second))
+}
+
+func TestTapGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		works := tapped(func(ctx context.Context, see func(*model.Message, time.Time), tell func(model.TapCounts)) error {
+			passing(see)
+			tell(model.TapCounts{Seen: 7, Missed: 2})
+			<-ctx.Done()
+			return nil
+		})
+		t.Run("asks", func(t *testing.T) {
+			term := onFlow(t, works, "worker-queue", width, height)
+			term.await("25 ready")
+			term.press("t")
+			term.await("Tap dlx.exchange", "what enters by out.exchange", "enter")
+			term.golden()
+		})
+		t.Run("shows", func(t *testing.T) {
+			term := onFlow(t, works, "worker-queue", width, height)
+			term.await("25 ready")
+			term.press("t")
+			term.await("Tap dlx.exchange")
+			term.press(keyEnter)
+			term.await("7 seen", "2 messages missed", "published")
+			term.press(keyDown)
+			term.await("800ms of it")
+			term.golden()
+		})
+	})
+}
+
+func TestTapKeys(t *testing.T) {
+	ended := make(chan struct{})
+	more := make(chan struct{})
+	o := tapped(func(ctx context.Context, see func(*model.Message, time.Time), tell func(model.TapCounts)) error {
+		defer close(ended)
+		passing(see)
+		tell(model.TapCounts{Seen: 7})
+		<-more
+		see(&model.Message{Exchange: "dlx.exchange", Properties: model.Properties{MessageID: "the newest"}}, time.Now())
+		tell(model.TapCounts{Seen: 8})
+		<-ctx.Done()
+		return nil
+	})
+	term := onFlow(t, o, "worker-queue", 120, 36)
+	term.await("25 ready")
+	term.press("t")
+	term.await("1 of 2", "what enters by out.exchange")
+	term.press(keyTab)
+	term.await("2 of 2")
+	term.awaitGone("what enters by")
+	term.press("*")
+	term.await("mandatory", "only what queues take")
+	term.press("*", keyTab, keyEnter)
+	term.await("buffer-queue", "7 seen", "none missed")
+	term.press("/", "order-2", keyEnter)
+	term.await("2 of 7")
+	term.press(keyEsc)
+	term.await("all 7")
+	term.press("p")
+	term.await("list paused")
+	close(more)
+	term.await("8 seen")
+	if !strings.Contains(term.screen(), "all 7") {
+		t.Error("the list goes on while it is paused")
+	}
+	term.press("p")
+	term.await("all 8")
+	select {
+	case <-ended:
+		t.Error("the tap has ended")
+	default:
+	}
+	term.press(keyEsc)
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Error("the screen is gone, and the tap goes on")
+	}
+	term.await("MOVED BETWEEN POLLS")
+}
+
+func TestTapThatEnds(t *testing.T) {
+	o := tapped(func(context.Context, func(*model.Message, time.Time), func(model.TapCounts)) error {
+		return errors.New("the connection to the broker was lost: \x1bEOF")
+	})
+	term := onFlow(t, o, "worker-queue", 80, 24)
+	term.await("25 ready")
+	term.press("t")
+	term.await("Tap dlx.exchange")
+	term.press(keyEnter)
+	term.await("ended", "✗ the connection to the broker was lost", "enter tap again")
+	term.press(":", "tap amq.none", keyEnter)
+	term.await("there is no exchange amq.none")
+	term.press(":", "tap out.exchange", keyEnter)
+	term.await("Tap out.exchange")
+
+	o.ReadOnly = true
+	term = onFlow(t, o, "worker-queue", 80, 24)
+	term.await("25 ready")
+	term.press("t")
+	term.await("not possible: this is read-only")
+	term.press(keyEnter)
+	term.await("Tap dlx.exchange")
+}
+
+// On a real broker: what passes is on the screen, and when the screen goes nothing is left.
+func TestTapOnARealBroker(t *testing.T) {
+	o, _, channel := real(t)
+	for _, x := range []string{"tap.front", "tap.dlx"} {
+		if err := channel.ExchangeDeclare(x, "direct", true, false, false, false, nil); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = channel.ExchangeDelete(x, false, false) })
+	}
+	declare(t, channel, "tap.buffer", amqp.Table{"x-dead-letter-exchange": "tap.dlx", "x-dead-letter-routing-key": "w", "x-message-ttl": int64(100)})
+	declare(t, channel, "tap.worker", nil)
+	for queue, x := range map[string]string{"tap.buffer": "tap.front", "tap.worker": "tap.dlx"} {
+		if err := channel.QueueBind(queue, "w", x, false, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	term := onFlow(t, o, "tap.worker", 120, 36)
+	term.await("tap.buffer", "ready")
+	term.press("t")
+	term.await("Tap tap.dlx")
+	term.press(keyEnter)
+	term.await("nothing has passed yet")
+	if err := channel.Publish("tap.front", "w", false, false, amqp.Publishing{MessageId: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	term.await("published", "expired", "2 seen", "none missed")
+	source := o.Source
+	taps := func() bool {
+		s, err := source.Snapshot(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range s.Queues {
+			if strings.HasPrefix(q.Name, model.TapPrefix) {
+				return true
+			}
+		}
+		return false
+	}
+	if !taps() {
+		t.Error("there is no queue of the tap")
+	}
+	term.press("1") // which closes what was opened on this tab
+	deadline := time.Now().Add(patience)
+	for taps() {
+		if time.Now().After(deadline) {
+			t.Fatal("the queue of the tap is still there")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
