@@ -3,7 +3,6 @@ package broker
 import (
 	"context"
 	"sync"
-	"time"
 
 	"dlxtop/model"
 )
@@ -14,14 +13,19 @@ type Journal interface {
 	Begin(ctx context.Context, record model.Record) (int64, error)
 	// Write writes intentions and outcomes down. They are durable when it returns nil.
 	Write(id int64, entries []model.Entry, settled []model.Settled) error
+	// Settle writes outcomes down, fast: they survive a kill of this program when it returns nil, and a loss of power from the next
+	// Write on.
+	Settle(id int64, settled []model.Settled) error
 	// Finish writes down how the action ended.
 	Finish(id int64, settled []model.Settled, account model.Account) error
 }
 
 const (
-	writeBatch   = 500                    // messages written down at once: one fsync for all of them
-	writeBytes   = 4 << 20                // of bodies in one batch
-	outcomeDelay = 200 * time.Millisecond // how long outcomes wait to be written: what is uncertain after a kill
+	writeBatch = 250     // messages written down at once: one fsync for all of them
+	writeBytes = 4 << 20 // of bodies in one batch
+	// runAhead is how many messages may have an intention without an outcome: what is uncertain after a kill, and may be twice there. It is
+	// what a broker needs to be busy all the time.
+	runAhead = 1000
 )
 
 // writer writes the journal of one execution. A nil one writes nothing.
@@ -32,6 +36,9 @@ type writer struct {
 	writing sync.Mutex // one write at a time, so that outcomes are written in their order
 	mu      sync.Mutex
 	settled []model.Settled
+	open    int           // messages with an intention whose outcome is not written down: what is uncertain after a kill
+	news    chan struct{} // full when there are outcomes to be written
+	room    chan struct{} // full when open has become less
 
 	ending chan struct{}
 	over   chan struct{}
@@ -56,7 +63,9 @@ func (c *Client) begin(ctx context.Context, r model.Record) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{journal: c.journal, id: id, ending: make(chan struct{}), over: make(chan struct{})}
+	w := &writer{
+		journal: c.journal, id: id, news: make(chan struct{}, 1), room: make(chan struct{}, 1), ending: make(chan struct{}), over: make(chan struct{}),
+	}
 	go w.run()
 	return w, nil
 }
@@ -68,22 +77,20 @@ func (w *writer) number() int64 {
 	return w.id
 }
 
-// run writes outcomes down that no intention takes along. An error shows again at the next intention, or at the end.
+// run writes outcomes down as they come. An error shows again at the next intention, or at the end.
 func (w *writer) run() {
 	defer close(w.over)
-	ticker := time.NewTicker(outcomeDelay)
-	defer ticker.Stop()
 	for {
 		select {
 		case <-w.ending:
 			return
-		case <-ticker.C:
-			_ = w.intend(nil)
+		case <-w.news:
+			_ = w.write(nil)
 		}
 	}
 }
 
-// settle notes an outcome. It is written down later.
+// settle notes an outcome. It is written down soon.
 func (w *writer) settle(s model.Settled) {
 	if w == nil {
 		return
@@ -91,23 +98,51 @@ func (w *writer) settle(s model.Settled) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.settled = append(w.settled, s)
+	signal(w.news)
 }
 
-// intend writes intentions down, and returns when they are durable. After an error nothing may be done with these messages.
-func (w *writer) intend(entries []model.Entry) error {
+// intend writes intentions down, and returns when they are durable. It waits while too much is uncertain already, but not beyond ctx.
+// After an error nothing may be done with these messages.
+func (w *writer) intend(ctx context.Context, entries []model.Entry) error {
 	if w == nil {
 		return nil
 	}
+	for !w.fits(len(entries)) {
+		select {
+		case <-w.room:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return w.write(entries)
+}
+
+// fits reports whether so many more intentions leave no more than runAhead messages uncertain.
+func (w *writer) fits(n int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.open == 0 || w.open+n <= runAhead
+}
+
+func (w *writer) write(entries []model.Entry) error {
 	w.writing.Lock()
 	defer w.writing.Unlock()
 	settled := w.outcomes()
-	err := w.journal.Write(w.id, entries, settled)
-	if err != nil {
-		w.mu.Lock()
-		w.settled = append(settled, w.settled...)
-		w.mu.Unlock()
+	var err error
+	if len(entries) > 0 {
+		err = w.journal.Write(w.id, entries, settled)
+	} else {
+		err = w.journal.Settle(w.id, settled)
 	}
-	return err
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		w.settled = append(settled, w.settled...)
+		return err
+	}
+	w.open = max(w.open+len(entries)-len(settled), 0)
+	signal(w.room)
+	return nil
 }
 
 func (w *writer) outcomes() []model.Settled {
@@ -116,6 +151,14 @@ func (w *writer) outcomes() []model.Settled {
 	settled := w.settled
 	w.settled = nil
 	return settled
+}
+
+// signal fills a channel that holds one.
+func signal(full chan struct{}) {
+	select {
+	case full <- struct{}{}:
+	default:
+	}
 }
 
 // finish writes down how it ended.
@@ -150,7 +193,7 @@ func (x *execution) write(ctx context.Context, pages <-chan []chosen, written ch
 			if len(batch) == 0 {
 				continue
 			}
-			if err := x.ledger.journal.intend(entries); err != nil {
+			if err := x.ledger.journal.intend(ctx, entries); err != nil {
 				x.end(err)
 				return
 			}

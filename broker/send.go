@@ -175,7 +175,7 @@ func (s *sending) flush(ctx context.Context) error {
 		for i := range batch {
 			entries[i] = batch[i].entry
 		}
-		if err := s.ledger.journal.intend(entries); err != nil {
+		if err := s.ledger.journal.intend(ctx, entries); err != nil {
 			return err
 		}
 	}

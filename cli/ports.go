@@ -55,6 +55,7 @@ type Journal interface {
 	// What the broker writes.
 	Begin(ctx context.Context, record model.Record) (int64, error)
 	Write(id int64, entries []model.Entry, settled []model.Settled) error
+	Settle(id int64, settled []model.Settled) error
 	Finish(id int64, settled []model.Settled, account model.Account) error
 }
 

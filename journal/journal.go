@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -43,6 +44,7 @@ type Journal struct {
 
 	mu    sync.Mutex
 	db    *sql.DB
+	quick *sql.DB            // does not wait for the disk; nil before it is needed
 	locks map[int64]*os.File // of the records that this process works on
 }
 
@@ -83,8 +85,12 @@ func (j *Journal) Close() error {
 	if j.db == nil {
 		return nil
 	}
-	err := j.db.Close()
-	j.db = nil
+	var err error
+	if j.quick != nil {
+		err = j.quick.Close()
+	}
+	err = errors.Join(err, j.db.Close())
+	j.db, j.quick = nil, nil
 	return j.explain("close", err)
 }
 
@@ -113,14 +119,7 @@ func (j *Journal) open(ctx context.Context) (*sql.DB, error) {
 	if err := file.Close(); err != nil {
 		return nil, err
 	}
-	source := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
-		"_txlock": {"immediate"},
-		"_pragma": {
-			"busy_timeout(10000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(full)", "foreign_keys(on)",
-			"wal_autocheckpoint(4000)", "journal_size_limit(67108864)",
-		},
-	}.Encode()}
-	db, err := sql.Open("sqlite", source.String())
+	db, err := sql.Open("sqlite", source(path, "full"))
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +131,38 @@ func (j *Journal) open(ctx context.Context) (*sql.DB, error) {
 	return db, nil
 }
 
-// within runs work in one transaction, which is durable when it returns.
-func (j *Journal) within(ctx context.Context, attempt string, work func(*sql.Tx) error) error {
-	db, err := j.open(ctx)
+// source is how SQLite opens the file. synchronous is how far a commit waits for the disk.
+func source(path, synchronous string) string {
+	file := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": {
+			"busy_timeout(10000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(" + synchronous + ")", "foreign_keys(on)",
+			"wal_autocheckpoint(4000)", "journal_size_limit(67108864)",
+		},
+	}.Encode()}
+	return file.String()
+}
+
+// quickly opens the file for what need not be on the disk when it is committed.
+func (j *Journal) quickly(ctx context.Context) (*sql.DB, error) {
+	if _, err := j.open(ctx); err != nil {
+		return nil, err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.quick != nil {
+		return j.quick, nil
+	}
+	quick, err := sql.Open("sqlite", source(j.options.Path, "normal"))
+	if err == nil {
+		j.quick = quick
+	}
+	return quick, err
+}
+
+// within runs work in one transaction of what open opens.
+func (j *Journal) within(ctx context.Context, open func(context.Context) (*sql.DB, error), attempt string, work func(*sql.Tx) error) error {
+	db, err := open(ctx)
 	if err != nil {
 		return j.explain(attempt, err)
 	}

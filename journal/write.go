@@ -32,7 +32,7 @@ func (j *Journal) Begin(ctx context.Context, r model.Record) (int64, error) {
 		return 0, err
 	}
 	var id int64
-	err := j.within(ctx, "begin", func(tx *sql.Tx) error {
+	err := j.within(ctx, j.open, "begin", func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, `INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			r.Operation, r.From.VHost, r.From.Name, r.To, r.User, r.Broker, j.options.Now().UnixMilli(), r.Planned, r.Undoes)
 		if err == nil {
@@ -72,7 +72,7 @@ func (j *Journal) Write(id int64, entries []model.Entry, settled []model.Settled
 		return j.explain("write", err)
 	}
 	ctx := context.Background() // what was begun is written, or it fails
-	return j.within(ctx, "write", func(tx *sql.Tx) error {
+	return j.within(ctx, j.open, "write", func(tx *sql.Tx) error {
 		if len(entries) > 0 {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO entries(record, count, content) VALUES(?, ?, ?)`, id, len(entries), content); err != nil {
 				return err
@@ -82,6 +82,16 @@ func (j *Journal) Write(id int64, entries []model.Entry, settled []model.Settled
 	})
 }
 
+// Settle writes outcomes down without waiting for the disk: they survive a kill of the program when it returns nil, and a loss of power
+// when a later Write or Finish has returned.
+func (j *Journal) Settle(id int64, settled []model.Settled) error {
+	if len(settled) == 0 {
+		return nil
+	}
+	ctx := context.Background()
+	return j.within(ctx, j.quickly, "write", func(tx *sql.Tx) error { return writeOutcomes(ctx, tx, id, settled) })
+}
+
 // Finish writes down how an action ended.
 func (j *Journal) Finish(id int64, settled []model.Settled, a model.Account) error {
 	account, err := json.Marshal(accountJSON{a.Moved, a.Dropped, a.Refused, a.Returned, a.Unknown, a.Gone, a.Stopped})
@@ -89,7 +99,7 @@ func (j *Journal) Finish(id int64, settled []model.Settled, a model.Account) err
 		return j.explain("write", err)
 	}
 	ctx := context.Background()
-	err = j.within(ctx, "write", func(tx *sql.Tx) error {
+	err = j.within(ctx, j.open, "write", func(tx *sql.Tx) error {
 		if err := writeOutcomes(ctx, tx, id, settled); err != nil {
 			return err
 		}
