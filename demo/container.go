@@ -53,8 +53,13 @@ func dockerRun(l layout) []string {
 }
 
 // dockerControl is the command line of a rabbitmqctl command inside the container.
-func dockerControl(l layout, command string) []string {
-	return []string{"docker", "exec", l.name, "rabbitmqctl", command}
+func dockerControl(l layout, command ...string) []string {
+	return append([]string{"docker", "exec", l.name, "rabbitmqctl"}, command...)
+}
+
+func (c *container) control(ctx context.Context, command []string) *exec.Cmd {
+	line := dockerControl(c.layout, command...)
+	return exec.CommandContext(ctx, line[0], line[1:]...)
 }
 
 func (c *container) start(ctx context.Context) error {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -61,6 +63,13 @@ func (i *installed) halt(context.Context) error {
 	i.process.shutDown(20 * time.Second)
 	i.stopOwnEpmd()
 	return nil
+}
+
+// control runs the rabbitmqctl beside the server script.
+func (i *installed) control(ctx context.Context, command []string) *exec.Cmd {
+	c := exec.CommandContext(ctx, filepath.Join(filepath.Dir(i.server), "rabbitmqctl"), command...)
+	c.Dir, c.Env = i.layout.dir, i.layout.environment(os.Environ())
+	return c
 }
 
 func (i *installed) remove() error {

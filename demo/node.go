@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,10 +42,11 @@ type Node struct {
 
 // backend is what runs a node's broker: a server script on this machine, or Docker.
 type backend interface {
-	start(ctx context.Context) error // runs it, for the first time or again, on the same ports and data; does not wait until it is ready
-	halt(ctx context.Context) error  // shuts it down and keeps ports and data
-	ended() error                    // nil while it runs, else why it does not
-	remove() error                   // ends it for good, with everything that it left
+	start(ctx context.Context) error                         // runs it, for the first time or again, on the same ports and data; does not wait until it is ready
+	halt(ctx context.Context) error                          // shuts it down and keeps ports and data
+	ended() error                                            // nil while it runs, else why it does not
+	control(ctx context.Context, command []string) *exec.Cmd // rabbitmqctl with a command, not yet run
+	remove() error                                           // ends it for good, with everything that it left
 }
 
 var nodes atomic.Int64 // counts this process's nodes, for their names
@@ -186,6 +189,17 @@ func (n *Node) Resume(ctx context.Context) error {
 	}
 	n.halted = false
 	return nil
+}
+
+// Control runs rabbitmqctl with a command for this node, "eval" and an Erlang expression for example, and returns what it printed, without
+// the spaces around it. It takes a second or two: rabbitmqctl is an Erlang system of its own.
+func (n *Node) Control(ctx context.Context, command ...string) (string, error) {
+	out, err := n.backend.control(ctx, append([]string{"--quiet"}, command...)).CombinedOutput()
+	text := strings.TrimSpace(string(out))
+	if err != nil {
+		return "", fmt.Errorf("rabbitmqctl %s on %s: %w: %s", strings.Join(command, " "), n.layout.name, err, text)
+	}
+	return text, nil
 }
 
 // say writes one progress line.

@@ -340,3 +340,12 @@ func TestDockerCommands(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+func TestControl(t *testing.T) {
+	if out, err := shared.Control(t.Context(), "eval", "1 + 1."); err != nil || out != "2" {
+		t.Errorf("%q %v", out, err)
+	}
+	if _, err := shared.Control(t.Context(), "no_such_command"); err == nil || !strings.Contains(err.Error(), "no_such_command") {
+		t.Errorf("%v", err)
+	}
+}

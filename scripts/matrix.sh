@@ -43,12 +43,12 @@ install_debootstrap() {
 private='unshare -m'
 $private true 2>/dev/null || private='unshare -m --propagation unchanged'
 
-# wrapper writes the script that enters the root beside it. The mounts are in a namespace of the program's own and end with it.
+# wrapper writes the scripts that enter the root beside them. The mounts are in a namespace of the program's own and end with it.
 wrapper() {
-	mkdir "$1/bin" && cat >"$1/bin/rabbitmq-server" <<-END && chmod 755 "$1/bin/rabbitmq-server"
+	mkdir -p "$1/bin" && cat >"$1/bin/rabbitmq-server" <<-END && chmod 755 "$1/bin/rabbitmq-server" && cp "$1/bin/rabbitmq-server" "$1/bin/rabbitmqctl"
 		#!/bin/sh
-		# Runs the server of the root beside it.
-		exec $private sh -c 'mount --rbind /tmp "\$0/tmp" && mount --rbind /proc "\$0/proc" && exec chroot "\$0" "\$@"' "\${0%/*}/../root" /usr/lib/rabbitmq/bin/rabbitmq-server "\$@"
+		# Runs the program of its own name in the root beside it.
+		exec $private sh -c 'mount --rbind /tmp "\$0/tmp" && mount --rbind /proc "\$0/proc" && exec chroot "\$0" "\$@"' "\${0%/*}/../root" "/usr/lib/rabbitmq/bin/\${0##*/}" "\$@"
 	END
 }
 
@@ -98,6 +98,7 @@ server() {
 		return 1
 	fi
 	[ -d "$cache/$version" ] || set_up "$version" "$suite" "$variable" || return 1
+	[ -x "$cache/$version/bin/rabbitmqctl" ] || wrapper "$cache/$version" || return 1 # set up before there was need of it
 	echo "$cache/$version/bin/rabbitmq-server"
 }
 
