@@ -15,44 +15,6 @@ import (
 	"dlxtop/model"
 )
 
-func TestPeekKeepsOrderContentAndCounts(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		for _, n := range []int{1, 100, 5000} {
-			t.Run(fmt.Sprint(n), func(t *testing.T) {
-				a, c := newApp(t), client(t)
-				q := a.queue("q", kind)
-				a.publish(q, numbered(n)...)
-				plan := planPeek(described(q, kind), model.PeekWant{Limit: 6000})
-				for look := range 2 {
-					peeked := peek(t, c, plan)
-					if diff := cmp.Diff(count(n), messageIDs(peeked.Messages)); diff != "" {
-						t.Fatalf("look %d: %s", look+1, diff)
-					}
-					if depth, _ := peeked.Depth.Get(); depth != int64(n) || peeked.Stopped != "" {
-						t.Errorf("depth %d, stopped %q", depth, peeked.Stopped)
-					}
-					for i, m := range peeked.Messages {
-						if m.Position != i+1 || string(m.Body) != fmt.Sprintf("body of %d", i+1) || m.Redelivered != (look > 0) {
-							t.Fatalf("look %d, message %d: %+v", look+1, i+1, m)
-						}
-					}
-					a.await(q, n)
-				}
-				got := a.drain(q, n)
-				if diff := cmp.Diff(count(n), ids(got)); diff != "" {
-					t.Error(diff)
-				}
-				for i, d := range got {
-					if string(d.Body) != fmt.Sprintf("body of %d", i+1) || d.Headers["number"] != int64(i+1) {
-						t.Fatalf("message %d: %s %v", i+1, d.Body, d.Headers)
-					}
-					wantCounts(t, kind, d, 2)
-				}
-			})
-		}
-	})
-}
-
 // TestPeekKeepsTheOrderOfPriorities: from 4.0 quorum queues serve higher priorities earlier; what was looked at comes again as it came.
 func TestPeekKeepsTheOrderOfPriorities(t *testing.T) {
 	const n = 300
@@ -76,20 +38,6 @@ func TestPeekKeepsTheOrderOfPriorities(t *testing.T) {
 	}
 	if diff := cmp.Diff(order, ids(a.drain(q, n))); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// wantCounts checks the counters of a message that was looked at so many times, and is now delivered again.
-func wantCounts(t *testing.T, kind model.QueueType, d amqp.Delivery, looks int64) {
-	t.Helper()
-	deliveries, _ := model.Table(d.Headers).Integer("x-delivery-count")
-	acquired, _ := model.Table(d.Headers).Integer("x-acquired-count")
-	switch b := behaviour(); {
-	case kind != model.Quorum && deliveries+acquired == 0:
-	case kind == model.Quorum && b.ReturnCountsAsDelivery && deliveries == looks:
-	case kind == model.Quorum && !b.ReturnCountsAsDelivery && deliveries == 0 && acquired == looks:
-	default:
-		t.Fatalf("message %s: x-delivery-count %d, x-acquired-count %d after %d looks", d.MessageId, deliveries, acquired, looks)
 	}
 }
 
@@ -117,44 +65,6 @@ func TestPeekOfAnEmptyQueue(t *testing.T) {
 		peeked := peek(t, c, planPeek(described(q, kind), model.PeekWant{}))
 		if depth, known := peeked.Depth.Get(); len(peeked.Messages) != 0 || !known || depth != 0 || peeked.Stopped != "" {
 			t.Errorf("%+v", peeked)
-		}
-	})
-}
-
-func TestPeekBesideAConsumer(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
-		q := a.queue("q", kind)
-		a.publish(q, numbered(100)...)
-		channel := a.open()
-		if err := channel.Qos(10, 0, false); err != nil {
-			t.Fatal(err)
-		}
-		deliveries, err := channel.Consume(q.Name, "worker", false, false, false, false, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.await(q, 90)
-		described := described(q, kind)
-		described.Consumers = model.Some[int64](1)
-		peeked := peek(t, c, planPeek(described, model.PeekWant{Limit: 1000}))
-		if diff := cmp.Diff(count(100)[10:], messageIDs(peeked.Messages)); diff != "" {
-			t.Error(diff)
-		}
-		a.await(q, 90)
-		var worked []string
-		for len(worked) < 100 {
-			d := <-deliveries
-			worked = append(worked, d.MessageId)
-			if err := d.Ack(false); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if diff := cmp.Diff(count(100), worked); diff != "" {
-			t.Error(diff)
-		}
-		if err := channel.Close(); err != nil {
-			t.Error(err)
 		}
 	})
 }

@@ -200,7 +200,7 @@ func randomMessages(t testing.TB, n int) []amqp.Publishing {
 
 func TestUndoOfADrop(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		const n = 1000
+		n := sized(1000, always(10_000))
 		a := newApp(t)
 		c, j := journaled(t, false)
 		from, untouched := described(a.queue("failed", kind), kind), a.queue("untouched", kind)
@@ -218,7 +218,7 @@ func TestUndoOfADrop(t *testing.T) {
 		}
 		wantSame(t, a.drain(untouched, n), a.drain(from.QueueRef, n))
 		records, err := j.Records(t.Context(), 0)
-		if err != nil || len(records) != 2 || records[0].Undoes != account.JournalID || records[0].Told() != "1000 brought back" || records[1].Undone != n {
+		if err != nil || len(records) != 2 || records[0].Undoes != account.JournalID || records[0].Told() != fmt.Sprintf("%d brought back", n) || records[1].Undone != n {
 			t.Errorf("%+v %v", records, err)
 		}
 	})
@@ -228,7 +228,7 @@ func TestUndoOfAReplay(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		for _, full := range []bool{false, true} {
 			t.Run(fmt.Sprint("full ", full), func(t *testing.T) {
-				const n, taken = 600, 50
+				n, taken := sized(600, always(10_000)), 50
 				a := newApp(t)
 				c, j := journaled(t, full)
 				from, to, untouched := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind), a.queue("untouched", kind)

@@ -1,0 +1,197 @@
+package broker_test
+
+import (
+	"encoding/binary"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"dlxtop/demo"
+)
+
+// cable is a TCP proxy to a node that can be cut, delays, stalls, and says something wrong in its client's name.
+type cable struct {
+	listener net.Listener
+	mu       sync.Mutex
+	conns    []net.Conn
+	bytes    atomic.Int64  // that went to the node
+	limit    int64         // cuts itself when so many have; 0 is never
+	stall    chan struct{} // when not nil: it is not cut, but a connection that sent so much carries no more until this is closed
+
+	latency, jitter time.Duration // of each way; what was sent first arrives first
+	pausedUntil     atomic.Int64  // nothing arrives before: nanoseconds since 1970
+	poison          atomic.Int64  // the method before which a wrong acknowledgement goes to the node, once; 0 is none
+}
+
+// The methods of AMQP's class basic that poison may name.
+const (
+	basicPublish = 40
+	basicAck     = 80
+)
+
+func newCable(t *testing.T, limit int64) (*cable, string) {
+	t.Helper()
+	c := &cable{limit: limit}
+	return c, c.lay(t, node)
+}
+
+// lay lets the cable lead to a node, and returns the URL of its near end.
+func (c *cable) lay(t *testing.T, n *demo.Node) string {
+	t.Helper()
+	u, err := url.Parse(n.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	host := u.Host
+	t.Cleanup(func() { c.listener.Close(); c.cut() })
+	go func() {
+		for {
+			near, err := c.listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", host)
+			if err != nil {
+				near.Close()
+				continue
+			}
+			c.mu.Lock()
+			c.conns = append(c.conns, near, far)
+			c.mu.Unlock()
+			go c.carry(near, far)
+			go c.carry(far, &frames{from: &counted{Conn: near, cable: c}, cable: c})
+		}
+	}()
+	u.Host = c.listener.Addr().String()
+	return u.String()
+}
+
+// carry carries one way of a connection, until it ends.
+func (c *cable) carry(to net.Conn, from io.Reader) {
+	defer to.Close()
+	if c.latency == 0 {
+		_, _ = io.Copy(to, from)
+		return
+	}
+	type packet struct {
+		due   time.Time
+		bytes []byte
+	}
+	under := make(chan packet, 1000) // under way
+	go func() {
+		defer close(under)
+		buffer := make([]byte, 64<<10)
+		for {
+			n, err := from.Read(buffer)
+			if n > 0 {
+				due := time.Now().Add(c.latency + rand.N(2*c.jitter) - c.jitter)
+				under <- packet{due, append([]byte(nil), buffer[:n]...)}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	for p := range under {
+		due := p.due
+		if paused := time.Unix(0, c.pausedUntil.Load()); paused.After(due) {
+			due = paused
+		}
+		time.Sleep(time.Until(due))
+		if _, err := to.Write(p.bytes); err != nil {
+			to.Close()
+			for range under {
+			}
+		}
+	}
+}
+
+func (c *cable) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.conns {
+		conn.Close()
+	}
+	c.conns = nil
+}
+
+// counted counts what it reads, and cuts the cable at its limit, or stalls when it has read so much itself.
+type counted struct {
+	net.Conn
+	cable *cable
+	bytes int64
+}
+
+func (r *counted) Read(p []byte) (int, error) {
+	n, err := r.Conn.Read(p)
+	r.bytes += int64(n)
+	total := r.cable.bytes.Add(int64(n))
+	switch c := r.cable; {
+	case c.limit == 0:
+	case c.stall == nil && total > c.limit:
+		c.cut()
+	case c.stall != nil && r.bytes > c.limit:
+		<-c.stall
+	}
+	return n, err
+}
+
+// frames reads a client's AMQP frames whole, and puts a wrong acknowledgement between them when the cable says so.
+type frames struct {
+	from    io.Reader
+	cable   *cable
+	started bool
+	whole   []byte // to be read before the next frame
+}
+
+func (f *frames) Read(p []byte) (int, error) {
+	if len(f.whole) == 0 {
+		if err := f.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, f.whole)
+	f.whole = f.whole[n:]
+	return n, nil
+}
+
+func (f *frames) next() error {
+	if !f.started { // the protocol header
+		f.started = true
+		f.whole = make([]byte, 8)
+		_, err := io.ReadFull(f.from, f.whole)
+		return err
+	}
+	head := make([]byte, 7)
+	if _, err := io.ReadFull(f.from, head); err != nil {
+		return err
+	}
+	frame := append(head, make([]byte, int(binary.BigEndian.Uint32(head[3:]))+1)...)
+	if _, err := io.ReadFull(f.from, frame[7:]); err != nil {
+		return err
+	}
+	const method, basic = 1, 60
+	if frame[0] == method && binary.BigEndian.Uint16(frame[7:]) == basic {
+		if m := int64(binary.BigEndian.Uint16(frame[9:])); f.cable.poison.CompareAndSwap(m, 0) {
+			f.whole = append(f.whole[:0], wrongAck(binary.BigEndian.Uint16(frame[1:]))...)
+		}
+	}
+	f.whole = append(f.whole, frame...)
+	return nil
+}
+
+// wrongAck is the frame of an acknowledgement of a delivery that there never was: the broker closes the channel for it (406).
+func wrongAck(channel uint16) []byte {
+	frame := []byte{1, 0, 0, 0, 0, 0, 13, 0, 60, 0, basicAck}
+	binary.BigEndian.PutUint16(frame[1:], channel)
+	frame = binary.BigEndian.AppendUint64(frame, 1<<40)
+	return append(frame, 0, 0xce) // not multiple; the end of a frame
+}

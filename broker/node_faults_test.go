@@ -1,0 +1,104 @@
+package broker_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dlxtop/demo"
+	"dlxtop/model"
+)
+
+// TestFaultsOfTheNode strikes a whole node, which is its own: a stop and start, and an alarm.
+func TestFaultsOfTheNode(t *testing.T) {
+	t.Parallel()
+	n, err := demo.Start(t.Context(), demo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Stop()
+	rounds := sized(1, func(faults int) int { return faults })
+	for _, f := range []struct {
+		name       string
+		operations []model.Operation
+		messages   int
+		rate       float64 // so that what strikes is there in time; 0: as fast as it goes
+		strike     func(t *testing.T, n *demo.Node, latest time.Duration)
+		check      func(*stage)
+	}{
+		{"broker stopped and started", both, 6000, 0, restart, func(*stage) {}},
+		{"memory alarm", []model.Operation{model.Replay}, 3000, 1000, alarm, wentOn},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			var total verdict
+			for round := range rounds {
+				t.Run(fmt.Sprint(round), func(t *testing.T) {
+					var stages []*stage
+					for _, operation := range f.operations {
+						for _, kind := range kinds {
+							s := newStage(t, n, operation, kind, f.messages)
+							s.rate = f.rate
+							stages = append(stages, s)
+						}
+					}
+					strikeAll(t, n, stages, f.strike)
+					for _, s := range stages {
+						s.app = newAppOn(t, n) // the old one may have lost its connection
+						f.check(s)
+						total.add(s.judge())
+						s.deleteQueue(s.from.Name)
+						s.deleteQueue(s.to.Name)
+					}
+				})
+			}
+			t.Log(f.name + ": " + total.String())
+		})
+	}
+}
+
+// strikeAll runs all at once, and strikes them at a random moment.
+func strikeAll(t *testing.T, n *demo.Node, stages []*stage, strike func(*testing.T, *demo.Node, time.Duration)) {
+	t.Helper()
+	var running sync.WaitGroup
+	for _, s := range stages {
+		running.Go(func() { s.run(t) })
+	}
+	strike(t, n, time.Second)
+	running.Wait()
+}
+
+// restart stops the broker as an administrator would, and starts it again.
+func restart(t *testing.T, n *demo.Node, latest time.Duration) {
+	time.Sleep(rand.N(latest))
+	if err := n.Halt(); err != nil {
+		t.Error(err)
+	}
+	if err := n.Resume(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// alarm lets the broker believe for a while that it uses too much memory: it then blocks those who publish.
+func alarm(t *testing.T, n *demo.Node, latest time.Duration) {
+	if _, err := n.Control(t.Context(), "eval", fmt.Sprintf(`
+		timer:sleep(%d),
+		vm_memory_monitor:set_vm_memory_high_watermark(0.000001),
+		timer:sleep(%d),
+		vm_memory_monitor:set_vm_memory_high_watermark({absolute, "2GB"}).`,
+		rand.N(latest).Milliseconds(), (300*time.Millisecond+rand.N(time.Second)).Milliseconds())); err != nil {
+		t.Error(err)
+	}
+}
+
+// wentOn checks that what was blocked was told as waiting, and went on.
+func wentOn(s *stage) {
+	if !s.account.Complete() || s.account.Waiting != "" {
+		s.Errorf("it did not go on: %+v", s.account)
+	}
+	if s.waited != "" && !strings.Contains(s.waited, "blocks publishers") {
+		s.Error(s.waited)
+	}
+}

@@ -1,0 +1,168 @@
+package broker_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+)
+
+// forEachSize runs a test with queues of each type and with few and many messages.
+func forEachSize(t *testing.T, test func(t *testing.T, kind model.QueueType, n int)) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		for _, n := range []int{1, 100, sized(2000, always(20_000))} {
+			t.Run(fmt.Sprint(n), func(t *testing.T) { test(t, kind, n) })
+		}
+	})
+}
+
+func TestPeekKeepsOrderContentAndCounts(t *testing.T) {
+	forEachSize(t, func(t *testing.T, kind model.QueueType, n int) {
+		a, c := newApp(t), client(t)
+		q := a.queue("q", kind)
+		a.publish(q, numbered(n)...)
+		plan := planPeek(described(q, kind), model.PeekWant{Limit: n + 1000})
+		for look := range 2 {
+			wantAllSeen(t, peek(t, c, plan), n, 0, look > 0)
+			a.await(q, n)
+		}
+		got := a.drain(q, n)
+		wantIDs(t, "afterwards", got, count(n))
+		for i, d := range got {
+			if string(d.Body) != fmt.Sprintf("body of %d", i+1) || d.Headers["number"] != int64(i+1) {
+				t.Fatalf("message %d: %s %v", i+1, d.Body, d.Headers)
+			}
+			wantCounts(t, kind, d, 2)
+		}
+	})
+}
+
+// wantAllSeen wants a look to have seen all of n messages but the first of them, which somebody else holds.
+func wantAllSeen(t *testing.T, peeked model.Peeked, n, held int, redelivered bool) {
+	t.Helper()
+	if depth, _ := peeked.Depth.Get(); len(peeked.Messages) != n-held || depth != int64(n-held) || peeked.Stopped != "" {
+		t.Fatalf("%d messages, depth %d, stopped %q", len(peeked.Messages), depth, peeked.Stopped)
+	}
+	for i, m := range peeked.Messages {
+		id := fmt.Sprint(held + i + 1)
+		if m.Properties.MessageID != id || m.Position != i+1 || string(m.Body) != "body of "+id || m.Redelivered != redelivered {
+			t.Fatalf("message %d: %+v", i+1, m)
+		}
+	}
+}
+
+// wantCounts checks the counters of a message that was looked at so many times, and is now delivered again.
+func wantCounts(t *testing.T, kind model.QueueType, d amqp.Delivery, looks int64) {
+	t.Helper()
+	deliveries, _ := model.Table(d.Headers).Integer("x-delivery-count")
+	acquired, _ := model.Table(d.Headers).Integer("x-acquired-count")
+	switch b := behaviour(); {
+	case kind != model.Quorum && deliveries+acquired == 0:
+	case kind == model.Quorum && b.ReturnCountsAsDelivery && deliveries == looks:
+	case kind == model.Quorum && !b.ReturnCountsAsDelivery && deliveries == 0 && acquired == looks:
+	default:
+		t.Fatalf("message %s: x-delivery-count %d, x-acquired-count %d after %d looks", d.MessageId, deliveries, acquired, looks)
+	}
+}
+
+// TestPeekBesideAConsumer: what a consumer holds stays with it, and it gets the rest in its order.
+func TestPeekBesideAConsumer(t *testing.T) {
+	forEachSize(t, func(t *testing.T, kind model.QueueType, n int) {
+		a, c := newApp(t), client(t)
+		q := a.queue("q", kind)
+		a.publish(q, numbered(n)...)
+		channel := a.open()
+		if err := channel.Qos(10, 0, false); err != nil {
+			t.Fatal(err)
+		}
+		deliveries, err := channel.Consume(q.Name, "worker", false, false, false, false, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held := min(n, 10)
+		a.await(q, n-held)
+		described := described(q, kind)
+		described.Consumers = model.Some[int64](1)
+		for look := range 2 {
+			wantAllSeen(t, peek(t, c, planPeek(described, model.PeekWant{Limit: n + 1000})), n, held, look > 0)
+			a.await(q, n-held)
+		}
+		var worked []string
+		for len(worked) < n {
+			d := <-deliveries
+			worked = append(worked, d.MessageId)
+			if looks := int64(2); len(worked) > held {
+				wantCounts(t, kind, d, looks)
+			}
+			if err := d.Ack(false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(count(n), worked) {
+			t.Error(cmp.Diff(count(n), worked))
+		}
+		if err := channel.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestPeekBesideABusyConsumer: a consumer that works all the time gets every message, while others look.
+func TestPeekBesideABusyConsumer(t *testing.T) {
+	forEachSize(t, func(t *testing.T, kind model.QueueType, n int) {
+		a, c := newApp(t), client(t)
+		q := a.queue("q", kind)
+		a.publish(q, numbered(n)...)
+		channel := a.open()
+		if err := channel.Qos(20, 0, false); err != nil {
+			t.Fatal(err)
+		}
+		deliveries, err := channel.Consume(q.Name, "worker", false, false, false, false, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		worked := make(chan map[string]int)
+		go func() {
+			seen := map[string]int{}
+			for len(seen) < n {
+				select {
+				case d := <-deliveries:
+					if string(d.Body) == "body of "+d.MessageId && d.Ack(false) == nil {
+						seen[d.MessageId]++
+					}
+				case <-time.After(patience):
+					worked <- seen
+					return
+				}
+			}
+			worked <- seen
+		}()
+		described := described(q, kind)
+		described.Consumers = model.Some[int64](1)
+		var seen map[string]int
+		for looks := 0; seen == nil; looks++ {
+			peek(t, c, planPeek(described, model.PeekWant{Limit: n, Timeout: time.Second}))
+			select {
+			case seen = <-worked:
+			default:
+			}
+		}
+		if len(seen) != n {
+			t.Fatalf("%d of %d messages were worked on", len(seen), n)
+		}
+		for id, times := range seen {
+			if times != 1 {
+				t.Errorf("%s was worked on %d times", id, times)
+			}
+		}
+		if err := channel.Close(); err != nil {
+			t.Error(err)
+		}
+		a.await(q, 0)
+	})
+}
