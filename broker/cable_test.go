@@ -16,12 +16,11 @@ import (
 
 // cable is a TCP proxy to a node that can be cut, delays, stalls, and says something wrong in its client's name.
 type cable struct {
-	listener net.Listener
-	mu       sync.Mutex
-	conns    []net.Conn
-	bytes    atomic.Int64  // that went to the node
-	limit    int64         // cuts itself when so many have; 0 is never
-	stall    chan struct{} // when not nil: it is not cut, but a connection that sent so much carries no more until this is closed
+	mu    sync.Mutex
+	conns []net.Conn
+	bytes atomic.Int64  // that went to the node
+	limit int64         // cuts itself when so many have; 0 is never
+	stall chan struct{} // when not nil: it is not cut, but a connection that sent so much carries no more until this is closed
 
 	latency, jitter time.Duration // of each way; what was sent first arrives first
 	pausedUntil     atomic.Int64  // nothing arrives before: nanoseconds since 1970
@@ -40,21 +39,22 @@ func newCable(t *testing.T, limit int64) (*cable, string) {
 	return c, c.lay(t, node)
 }
 
-// lay lets the cable lead to a node, and returns the URL of its near end.
+// lay lets a cable lead to a node, and returns the URL of its near end.
 func (c *cable) lay(t *testing.T, n *demo.Node) string {
 	t.Helper()
 	u, err := url.Parse(n.AMQP())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
 		t.Fatal(err)
 	}
 	host := u.Host
-	t.Cleanup(func() { c.listener.Close(); c.cut() })
+	t.Cleanup(func() { listener.Close(); c.cut() })
 	go func() {
 		for {
-			near, err := c.listener.Accept()
+			near, err := listener.Accept()
 			if err != nil {
 				return
 			}
@@ -70,7 +70,7 @@ func (c *cable) lay(t *testing.T, n *demo.Node) string {
 			go c.carry(far, &frames{from: &counted{Conn: near, cable: c}, cable: c})
 		}
 	}()
-	u.Host = c.listener.Addr().String()
+	u.Host = listener.Addr().String()
 	return u.String()
 }
 

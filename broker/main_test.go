@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,8 +34,33 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	defer node.Stop()
+	defer func() {
+		if rough.Node != nil {
+			rough.Stop()
+		}
+	}()
 	fmt.Fprintln(os.Stderr, "RabbitMQ", node.Version())
 	return m.Run()
+}
+
+// rough is a node for what would disturb other tests: it is stopped, alarmed, or configured anew.
+var rough struct {
+	sync.Mutex
+	*demo.Node
+}
+
+// roughNode is the rough node, for one test at a time. It leaves it as it was.
+func roughNode(t *testing.T) *demo.Node {
+	t.Helper()
+	rough.Lock()
+	t.Cleanup(rough.Unlock)
+	if rough.Node == nil {
+		var err error
+		if rough.Node, err = demo.Start(t.Context(), demo.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return rough.Node
 }
 
 // patience bounds every wait of a test.

@@ -12,14 +12,10 @@ import (
 	"dlxtop/model"
 )
 
-// TestFaultsOfTheNode strikes a whole node, which is its own: a stop and start, and an alarm.
+// TestFaultsOfTheNode strikes a whole node, which nobody else uses meanwhile: a stop and start, and an alarm.
 func TestFaultsOfTheNode(t *testing.T) {
 	t.Parallel()
-	n, err := demo.Start(t.Context(), demo.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer n.Stop()
+	n := roughNode(t)
 	rounds := sized(1, func(faults int) int { return faults })
 	for _, f := range []struct {
 		name       string
@@ -29,8 +25,8 @@ func TestFaultsOfTheNode(t *testing.T) {
 		strike     func(t *testing.T, n *demo.Node, latest time.Duration)
 		check      func(*stage)
 	}{
-		{"broker stopped and started", both, 6000, 0, restart, func(*stage) {}},
-		{"memory alarm", []model.Operation{model.Replay}, 3000, 1000, alarm, wentOn},
+		{"broker stopped and started", both, sized(3000, always(6000)), 0, restart, func(*stage) {}},
+		{"memory alarm", []model.Operation{model.Replay}, sized(2000, always(3000)), 1000, alarm, wentOn},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			var total verdict

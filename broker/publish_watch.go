@@ -15,6 +15,10 @@ type patience struct {
 	cancel  time.Duration // for the confirms under way, after the user cancelled
 }
 
+// silence is how long nothing is confirmed before that is told. A quorum queue that was deleted, for one, leaves what is under way to
+// it unconfirmed (3.10.8).
+const silence = 2 * time.Second
+
 var defaultPatience = patience{confirm: 30 * time.Second, alarm: time.Minute, cancel: 10 * time.Second}
 
 // watch ends what would hang: publishing without confirms, a broker in alarm, a cancelled execution. It runs until the window is
@@ -24,6 +28,7 @@ func (w *window) watch(ctx context.Context) {
 	defer ticker.Stop()
 	var blockedAt, cancelledAt time.Time
 	var alarm string
+	silent := false
 	blocked := w.blocked
 	for {
 		select {
@@ -53,6 +58,14 @@ func (w *window) watch(ctx context.Context) {
 				grace /= 5 // what the broker does not read, it does not confirm
 			}
 			since := now.Sub(time.Unix(0, w.activity.Load()))
+			if was := silent; was != (waiting && alarm == "" && since > silence) {
+				silent = !was
+				words := ""
+				if silent {
+					words = fmt.Sprintf("the broker confirms nothing; this ends after %s of that", model.ShortDuration(w.patience.confirm))
+				}
+				w.ledger.wait(words)
+			}
 			switch {
 			case !waiting:
 			case !cancelledAt.IsZero() && now.Sub(cancelledAt) > grace:

@@ -12,6 +12,10 @@ import (
 	"dlxtop/model"
 )
 
+// largeBody is how many bytes a body may have to be published beside others: what a broker takes at most (max_message_size) it does not
+// tell before it closes the channel.
+const largeBody = 1 << 20
+
 // windowSize is how many publishes are under way: what keeps a broker busy, and what is uncertain after a lost connection.
 const windowSize = 1000
 
@@ -91,8 +95,8 @@ func (w *window) publish(ctx context.Context, f *flight) error {
 	if err := w.take(ctx); err != nil {
 		return err
 	}
-	// The first message to an exchange goes alone: when the broker closes the channel for it, it is clear for which.
-	alone := !w.known[f.publishing.Exchange]
+	// The first message to an exchange goes alone, and so does a large one: when the broker closes the channel for it, it is clear for which.
+	alone := !w.known[f.publishing.Exchange] || len(f.publishing.Body) > largeBody
 	if alone {
 		w.quiet()
 	}

@@ -3,6 +3,7 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"dlxtop/model"
 )
@@ -14,6 +15,11 @@ func publishable(p *model.Publishing, user string) error {
 		return errors.New("the name of an exchange and a routing key have 255 bytes at most")
 	case q.UserID != "" && q.UserID != user:
 		return fmt.Errorf("its user_id is %s, and the broker takes none but that of the connected user %s", model.Printable(q.UserID), model.Printable(user))
+	}
+	if e := p.Properties.Expiration; e != "" {
+		if ms, err := strconv.ParseInt(e, 10, 64); err != nil || ms < 0 {
+			return fmt.Errorf("its expiration is %s, and the broker takes whole milliseconds only", model.Printable(e))
+		}
 	}
 	if err := wireTable(p.Headers).Validate(); err != nil {
 		return fmt.Errorf("AMQP cannot carry its headers: %s", model.Printable(err.Error()))

@@ -21,7 +21,7 @@ type fault struct {
 	set        func(*stage)      // before it begins; nil: nothing
 	strike     func(*stage)      // at a random moment; nil: nothing
 	latency    time.Duration     // of the cable, each way, more or less half of it
-	messages   int               // 0: 3000
+	messages   int               // 0: 3000, in the sample 1000
 	patience   time.Duration     // with a broker that confirms nothing; 0: 15 s
 	complete   bool              // all of it is done nevertheless
 }
@@ -30,12 +30,11 @@ var both = []model.Operation{model.Replay, model.Drop}
 
 var faults = []fault{
 	{name: "connection cut", operations: both, strike: func(s *stage) { s.cable.cut() }},
-	{name: "connection delayed", operations: both, complete: true, latency: 20 * time.Millisecond, messages: 1500, strike: func(s *stage) {
+	{name: "connection delayed", operations: both, complete: true, latency: 20 * time.Millisecond, messages: sized(500, always(1500)), strike: func(s *stage) {
 		s.cable.pausedUntil.Store(time.Now().Add(rand.N(time.Second)).UnixNano())
 	}},
 	{name: "channel error, publishing", strike: func(s *stage) { s.cable.poison.Store(basicPublish) }},
 	{name: "channel error, source", operations: both, strike: func(s *stage) { s.cable.poison.Store(basicAck) }},
-	// A quorum queue that is deleted leaves what is under way to it unconfirmed (3.10.8).
 	{name: "target queue deleted", patience: 3 * time.Second, strike: func(s *stage) {
 		s.destroyed = true
 		s.deleteQueue(s.to.Name)
@@ -110,7 +109,7 @@ func TestFaults(t *testing.T) {
 }
 
 func (f *fault) once(t *testing.T, operation model.Operation, kind model.QueueType) verdict {
-	s := newStage(t, node, operation, kind, cmp.Or(f.messages, 3000))
+	s := newStage(t, node, operation, kind, cmp.Or(f.messages, sized(1000, always(3000))))
 	s.patience = cmp.Or(f.patience, s.patience)
 	if f.latency > 0 {
 		s.cable.latency, s.cable.jitter = f.latency, f.latency/2

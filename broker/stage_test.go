@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -157,6 +158,9 @@ func (s *stage) judge() verdict {
 	if a := &s.account; s.err != nil || a.Stopped != "" || a.Moved+a.Dropped < s.n || s.waited != "" {
 		v.struck = 1
 	}
+	if a := &s.account; a.Waiting != "" || strings.Contains(a.Stopped, "confirmed nothing") && !strings.Contains(s.waited, "confirms nothing") {
+		s.Errorf("it was said to wait for %q, and at the end for %q", s.waited, a.Waiting)
+	}
 	told := model.Account{}
 	complaints := 0
 	complain := func(format string, values ...any) {
@@ -199,8 +203,11 @@ func (s *stage) judge() verdict {
 		what          string
 		account, kept int
 	}{
-		{"moved", a.Moved, told.Moved}, {"dropped", a.Dropped, told.Dropped}, {"refused", a.Refused, told.Refused},
-		{"returned", a.Returned, told.Returned}, {"unknown", a.Unknown, told.Unknown},
+		{"moved", a.Moved, told.Moved},
+		{"dropped", a.Dropped, told.Dropped},
+		{"refused", a.Refused, told.Refused},
+		{"returned", a.Returned, told.Returned},
+		{"unknown", a.Unknown, told.Unknown},
 	} {
 		if count.account != count.kept {
 			s.Errorf("%d %s, the journal says %d", count.account, count.what, count.kept)
@@ -210,6 +217,7 @@ func (s *stage) judge() verdict {
 		s.Errorf("it was not stopped, and did not do all: %+v", a)
 	}
 	if s.Failed() {
+		a.Problems = a.Problems[:min(len(a.Problems), 2)]
 		s.Logf("%d in the source, %d in the target, %d aside; %v; %+v", len(source), len(target), len(aside), s.err, a)
 	}
 	return v

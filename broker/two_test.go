@@ -14,7 +14,7 @@ import (
 // TestTwoAtOnce lets two clients with one journal act on the same queue, the second from a random moment on. Each message is moved or
 // dropped by one of them.
 func TestTwoAtOnce(t *testing.T) {
-	rounds := sized(2, func(faults int) int { return faults })
+	rounds := sized(1, func(faults int) int { return faults })
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		for _, second := range both {
 			t.Run("replay and "+string(second), func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestTwoAtOnce(t *testing.T) {
 }
 
 func twoAtOnce(t *testing.T, kind model.QueueType, second model.Operation) {
-	const n = 5000
+	n := sized(2000, always(5000))
 	one := newStage(t, node, model.Replay, kind, n)
 	moment := one.moment(t) / 8 // while there is something left for the second
 	two := *one

@@ -228,7 +228,7 @@ func TestUndoOfAReplay(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		for _, full := range []bool{false, true} {
 			t.Run(fmt.Sprint("full ", full), func(t *testing.T) {
-				n, taken := sized(600, always(10_000)), 50
+				n, taken := sized(300, always(10_000)), 50
 				a := newApp(t)
 				c, j := journaled(t, full)
 				from, to, untouched := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind), a.queue("untouched", kind)

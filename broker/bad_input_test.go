@@ -1,0 +1,153 @@
+package broker_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+)
+
+// TestReplayToAnInternalExchange: whether it is known that the exchange is internal or not, nothing is taken out of the queue.
+func TestReplayToAnInternalExchange(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+		exchange := to.Name + ".internal"
+		if err := a.channel.ExchangeDeclare(exchange, "direct", false, true, true, false, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.channel.QueueBind(to.Name, "k", exchange, false, nil); err != nil {
+			t.Fatal(err)
+		}
+		a.publish(from.QueueRef, numbered(50)...)
+		told := topology([]*model.Queue{from, to}, exchange)
+		want := model.ActionWant{
+			Operation: model.Replay, From: from.QueueRef, Planned: 50, Mode: model.ToExchange, Fixed: model.Address{Exchange: exchange, RoutingKey: "k"}, User: "guest", Insist: true,
+		}
+		account := execute(t, c, planned(t, told, want))
+		wantOutcome(t, account, outcome{Planned: 50, Refused: 1, Stopped: true})
+		if !strings.Contains(account.Stopped, "internal") {
+			t.Error(account.Stopped)
+		}
+		snapshot := *told.Snapshot
+		for i := range snapshot.Exchanges {
+			snapshot.Exchanges[i].Internal = snapshot.Exchanges[i].Name == exchange
+		}
+		if plan := model.NewTopology(&snapshot).Plan(want); !strings.Contains(plan.Refusal, "internal") {
+			t.Errorf("the plan says %q", plan.Refusal)
+		}
+		wantIDs(t, "kept", a.drain(from.QueueRef, 50), count(50))
+	})
+}
+
+// TestMessageThatIsTooLarge: a broker that takes smaller messages than it has closes the channel for the large one. It is known which
+// one that was, whatever was under way with it, and the rest stays where it is.
+func TestMessageThatIsTooLarge(t *testing.T) {
+	t.Parallel()
+	n := roughNode(t)
+	const total, large = 2000, 1500
+	type queues struct{ from, to *model.Queue }
+	var all []queues
+	a := newAppOn(t, n)
+	for _, kind := range kinds {
+		q := queues{described(a.queue("failed."+string(kind), kind), kind), described(a.queue("worker."+string(kind), kind), kind)}
+		messages := numbered(total)
+		messages[large-1].Body = make([]byte, 15<<20) // 4.x takes up to 16 MiB by default, 3.10 up to 128 MiB
+		a.publish(q.from.QueueRef, messages...)
+		all = append(all, q)
+	}
+	limit := func(bytes int) {
+		t.Helper()
+		if _, err := n.Control(context.Background(), "eval", fmt.Sprintf("application:set_env(rabbit, max_message_size, %[1]d), persistent_term:put(max_message_size, %[1]d).", bytes)); err != nil {
+			t.Error(err)
+		}
+	}
+	limit(8_000_000)
+	defer limit(16 << 20)
+	for _, q := range all {
+		c := clientOf(t, n)
+		plan := replayTo(t, q.from, q.to, model.Selection{})
+		plan.Planned = total
+		account := execute(t, c, plan)
+		wantOutcome(t, account, outcome{Planned: total, Moved: large - 1, Refused: 1, Stopped: true})
+		if len(account.Problems) != 1 || account.Problems[0].MessageID != fmt.Sprint(large) || !strings.Contains(account.Problems[0].Reason, "size") || !strings.Contains(account.Stopped, "size") {
+			t.Errorf("%+v", account)
+		}
+		wantIDs(t, "moved", a.drain(q.to.QueueRef, large-1), count(large-1))
+		wantIDs(t, "kept", a.drain(q.from.QueueRef, total-large+1), count(total)[large-1:])
+	}
+}
+
+// TestWhatTheBrokerDoesNotTakeAgain drops messages with a foreign user_id, an expiration, CC and BCC, and takes that back: each is in its
+// queue once, nowhere else, and without what the broker would refuse or send further.
+func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a := newApp(t)
+		from, others := described(a.queue("failed", kind), kind), a.queue("others", kind)
+		foreign, err := amqp.Dial(otherUser(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer foreign.Close()
+		channel, err := foreign.Channel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := channel.Confirm(false); err != nil {
+			t.Fatal(err)
+		}
+		for i, m := range []amqp.Publishing{
+			{UserId: "other"}, {Expiration: "600000"}, {Headers: amqp.Table{"CC": []any{others.Name}, "keep": "me"}}, {Headers: amqp.Table{"BCC": []any{others.Name}}},
+		} {
+			m.MessageId, m.Body = fmt.Sprint(i+1), []byte("body")
+			confirm, err := channel.PublishWithDeferredConfirm("", from.Name, true, false, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.confirmed(confirm)
+		}
+		a.await(from.QueueRef, 4)
+		wantIDs(t, "by CC and BCC", a.drain(others, 2), []string{"3", "4"})
+		c, j := journaled(t, false)
+		account := execute(t, c, dropPlan(t, from, model.Selection{}, 4))
+		wantOutcome(t, account, outcome{Planned: 4, Dropped: 4})
+		wantOutcome(t, undo(t, c, j, account.JournalID, from), outcome{Planned: 4, Moved: 4})
+		back := a.drain(from.QueueRef, 4)
+		wantIDs(t, "brought back", back, count(4))
+		if back[0].UserId != "" || back[1].Expiration != "600000" || back[2].Headers["keep"] != "me" || back[2].Headers["CC"] != nil {
+			t.Errorf("%+v", back)
+		}
+		a.drain(others, 0)
+	})
+}
+
+// TestImportOfABadMessage: what would end the channel is refused before, and the others are imported.
+func TestImportOfABadMessage(t *testing.T) {
+	a, c := newApp(t), client(t)
+	q := a.queue("q", model.Classic)
+	account, err := c.Import(t.Context(), q, func(add func(*model.Message) error) error {
+		for _, m := range []model.Message{
+			{Properties: model.Properties{MessageID: "1", UserID: "somebody else"}},
+			{Properties: model.Properties{MessageID: "2", Expiration: "tomorrow"}},
+			{Properties: model.Properties{MessageID: "3"}, Headers: model.Table{"CC": "no list", "BCC": []any{"elsewhere"}}},
+			{Properties: model.Properties{MessageID: "4"}},
+		} {
+			if err := add(&m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantOutcome(t, account, outcome{Planned: 4, Moved: 3, Refused: 1})
+	if len(account.Problems) != 1 || !strings.Contains(account.Problems[0].Reason, "expiration") {
+		t.Errorf("%+v", account.Problems)
+	}
+	wantIDs(t, "imported", a.drain(q, 3), []string{"1", "3", "4"})
+}
