@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint bench truth matrix soak screenshots clean compiler
+.PHONY: help setup build demo test lint bench truth faults matrix soak screenshots clean compiler
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ truth: setup ## 2,000 random topologies and settings on a real broker, compared 
 
 soak: setup ## an hour of the dashboard on the demo: processor, memory, goroutines (DLXTOP_SOAK=10m: shorter)
 	DLXTOP_SOAK=$${DLXTOP_SOAK:-1h} go test -tags soak -run 'TestSoak$$' -v -timeout 90m .
+
+faults: setup ## 200 kills, 50 of each fault at random moments, 10,000 undone messages, peeks of 20,000 (DLXTOP_FAULTS=50; half an hour)
+	DLXTOP_FAULTS=$${DLXTOP_FAULTS:-50} go test -run 'TestKilled|TestFaults|TestTwoAtOnce|TestUndoOf|TestPeekKeepsOrder|TestPeekBeside' -v -timeout 120m ./broker
 
 matrix: setup compiler ## the tests on RabbitMQ 3.10, 4.0 and 4.3, and a table of them
 	@bash scripts/matrix.sh
