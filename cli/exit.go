@@ -70,6 +70,8 @@ func statusOf(ctx context.Context, err error) (int, string) {
 		return own.status, err.Error()
 	case errors.As(err, &connect):
 		return ExitConnect, err.Error()
+	case errors.Is(err, model.ErrNoRecord):
+		return ExitUsage, err.Error() // as a queue that is not there
 	}
 	return ExitRefused, err.Error()
 }

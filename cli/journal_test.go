@@ -129,8 +129,10 @@ func TestJournal(t *testing.T) {
 	if r := v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes"); r.status != cli.ExitRefused || !strings.Contains(r.stderr, "nothing to undo; 2 brought back before") {
 		t.Errorf("%+v", r)
 	}
-	if r := v.run("journal", "show", "999999"); r.status != cli.ExitRefused || !strings.Contains(r.stderr, "no record 999999") {
-		t.Errorf("%+v", r)
+	for _, missing := range [][]string{{"journal", "show", "999999"}, {"journal", "undo", "999999", "--yes"}} {
+		if r := v.run(missing...); r.status != cli.ExitUsage || !strings.Contains(r.stderr, "no record 999999") {
+			t.Errorf("%+v", r)
+		}
 	}
 }
 
