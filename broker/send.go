@@ -26,19 +26,24 @@ type sending struct {
 }
 
 // Import publishes messages into a queue, byte for byte, through the default exchange; messages calls with each of them, which then
-// is this call's. An error of messages ends it early, and is in Account.Stopped. An error means that nothing was done.
+// is this call's. The journal keeps which they are, not what is in them. An error of messages ends it early, and is in Account.Stopped. An
+// error means that nothing was done.
 func (c *Client) Import(ctx context.Context, queue model.QueueRef, messages func(func(*model.Message) error) error, progress func(model.Account)) (model.Account, error) {
 	l := &ledger{began: time.Now(), account: model.Account{Operation: model.Import, From: queue}}
 	user, n := c.User(), 0
+	record := model.Record{Operation: model.Import, From: queue}
 	return c.send(ctx, queue.VHost, l, func(add func(parcel) error) error {
 		return messages(func(m *model.Message) error {
 			n++
 			m.Position = n
 			l.plan(n)
 			p, _ := m.Restoring(queue.Name, user)
-			return add(parcel{message: m, publishing: &p})
+			p.Reaches = []model.QueueRef{queue}
+			entry := model.NewEntry(m, &p, false)
+			entry.Message = nil // the file has it
+			return add(parcel{m, &p, entry})
 		})
-	}, nil, progress)
+	}, record, progress)
 }
 
 // Undo takes a record back: it publishes what the journal holds into the queue that it came from, and takes back what is still where
@@ -103,11 +108,11 @@ func (c *Client) restore(ctx context.Context, plan *model.UndoPlan, entries func
 			entry.Message, entry.Undoes = nil, e.Position
 			return add(parcel{m, &p, entry})
 		})
-	}, &record, progress)
+	}, record, progress)
 }
 
-// send publishes parcels and settles them. With a record everything is in the journal first. An error means that nothing was done.
-func (c *Client) send(ctx context.Context, vhost string, l *ledger, parcels func(func(parcel) error) error, record *model.Record, progress func(model.Account)) (model.Account, error) {
+// send publishes parcels and settles them. With a journal everything is in it first. An error means that nothing was done.
+func (c *Client) send(ctx context.Context, vhost string, l *ledger, parcels func(func(parcel) error) error, record model.Record, progress func(model.Account)) (model.Account, error) {
 	s := &sending{client: c, ledger: l}
 	var err error
 	if s.window, err = openWindow(ctx, c, vhost, l, func(f *flight) { l.record(model.Moved, f.message, "") }); err != nil {
@@ -115,14 +120,12 @@ func (c *Client) send(ctx context.Context, vhost string, l *ledger, parcels func
 	}
 	var others sync.WaitGroup
 	others.Go(func() { s.window.watch(ctx) })
-	if record != nil {
-		if l.journal, err = c.begin(ctx, *record); err != nil {
-			_ = s.window.finish()
-			others.Wait()
-			return l.copy(), err
-		}
-		l.account.JournalID = l.journal.number()
+	if l.journal, err = c.begin(ctx, record); err != nil {
+		_ = s.window.finish()
+		others.Wait()
+		return l.copy(), err
 	}
+	l.account.JournalID = l.journal.number()
 	done := make(chan struct{})
 	if progress != nil {
 		others.Go(func() { report(l, progress, done) })

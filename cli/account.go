@@ -118,8 +118,14 @@ func (p *Program) showAccount(a plannedAction, account model.Account) error {
 		return err
 	}
 	p.showProblems(a, account)
-	if account.JournalID > 0 && account.Moved+account.Dropped+account.Unknown > 0 && account.Operation != model.Undo {
-		p.say("journal %d: `dlxtop journal undo %d` takes it back", account.JournalID, account.JournalID)
+	if account.JournalID > 0 && account.Moved+account.Dropped+account.Unknown > 0 {
+		switch account.Operation {
+		case model.Undo:
+		case model.Import:
+			p.say("journal %d: `dlxtop journal show %d` lists what came into the queue", account.JournalID, account.JournalID)
+		default:
+			p.say("journal %d: `dlxtop journal undo %d` takes it back", account.JournalID, account.JournalID)
+		}
 	}
 	if account.Stopped != "" {
 		p.say("it ended early: %s; the rest was not touched", model.Printable(account.Stopped))

@@ -60,8 +60,8 @@ func (p *Program) journalCommand(flags *connectionFlags) *cobra.Command {
 	limit := 50
 	cmd := &cobra.Command{
 		Use:   "journal",
-		Short: "What was done: who replayed and dropped what, when, to where, with what outcome",
-		Long: `What was done on this machine, the newest first. Every replay and drop is written down before it is done, on all brokers, in
+		Short: "What was done: who replayed, dropped and imported what, when, to where, with what outcome",
+		Long: `What was done on this machine, the newest first. Every replay, drop and import is written down before it is done, on all brokers, in
 $XDG_STATE_HOME/dlxtop/journal.db (~/.local/state without that), for 90 days or 2 GiB.`,
 		Args: p.noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -192,6 +192,7 @@ func TestExportAndImport(t *testing.T) {
 	if diff := cmp.Diff(messages, v.published("to")); diff != "" {
 		t.Error(diff)
 	}
+	wantImportKept(t, v)
 	for name, test := range map[string]struct {
 		content []byte
 		words   string
@@ -208,5 +209,22 @@ func TestExportAndImport(t *testing.T) {
 		if r.status != cli.ExitUsage || !strings.Contains(r.stderr, test.words) || !strings.Contains(r.stderr, "nothing was imported") || v.count("to") != 0 {
 			t.Errorf("%s: %+v", name, r)
 		}
+	}
+}
+
+// wantImportKept: the journal tells who put the messages there, and that an undo is a drop.
+func wantImportKept(t *testing.T, v *vhost) {
+	t.Helper()
+	record := decode[struct {
+		Records []recordWire `json:"records"`
+	}](t, v.run("journal", "-n", "1")).Records[0]
+	if record.Operation != "import" || record.From != "to" || record.Moved != 20 || record.User != "guest" || record.State != "ended" {
+		t.Errorf("%+v", record)
+	}
+	if shown := v.run("journal", "show", fmt.Sprint(record.ID), "-o", "table"); !strings.Contains(shown.out, "20 imported") || !strings.Contains(shown.out, "r-19") {
+		t.Errorf("%+v", shown)
+	}
+	if r := v.run("journal", "undo", fmt.Sprint(record.ID), "--yes"); r.status != cli.ExitRefused || !strings.Contains(r.stderr, "is an import: drop its messages from") {
+		t.Errorf("%+v", r)
 	}
 }

@@ -166,6 +166,11 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	if err != nil {
 		return err
 	}
+	if !i.dryRun {
+		if err := s.checkJournal(ctx); err != nil {
+			return err
+		}
+	}
 	planned := plannedAction{
 		plan: model.Plan{
 			Operation: model.Import, From: ref, Planned: n, Recipients: []model.Recipient{{Queue: ref}},
@@ -207,8 +212,11 @@ func readMessages(ctx context.Context, path string, each func(*model.Message) er
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		line, err := lines.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
+		line, err := messageLine(lines)
+		switch {
+		case errors.Is(err, errLongLine):
+			return usage("%s, line %d: %w", model.Printable(path), number, err)
+		case err != nil && !errors.Is(err, io.EOF):
 			return usage("the file cannot be read: %w", err)
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
@@ -222,6 +230,29 @@ func readMessages(ctx context.Context, path string, each func(*model.Message) er
 		}
 		if err != nil {
 			return nil
+		}
+	}
+}
+
+// maxLine bounds what is in memory of a file that is none of messages. RabbitMQ takes bodies of up to 512 MiB; as base64 they are shorter.
+const maxLine = 1 << 30
+
+var errLongLine = errors.New("it is longer than any message")
+
+// messageLine reads to the end of a line, but no further than its first part when that does not begin as a message does.
+func messageLine(lines *bufio.Reader) (line []byte, err error) {
+	for {
+		part, err := lines.ReadSlice('\n')
+		line = append(line, part...)
+		start := bytes.TrimSpace(line)
+		switch {
+		case !errors.Is(err, bufio.ErrBufferFull), len(start) > 0 && start[0] != '{':
+			if errors.Is(err, bufio.ErrBufferFull) {
+				err = nil
+			}
+			return line, err
+		case len(line) > maxLine:
+			return nil, errLongLine
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 type Record struct {
 	ID        int64 // counts up from 1 and is never used again
 	Operation Operation
-	From      QueueRef  // the queue that the messages were taken out of; of an undo: that they went back to
+	From      QueueRef  // the queue that the messages were taken out of; of an undo and an import: that they went to
 	To        string    // where a replay went, as --to names it; "" otherwise
 	User      string    // the user of the broker
 	Broker    string    // its host:port
@@ -90,10 +90,10 @@ func (r *Record) State(e *Entry) string {
 }
 
 func (r *Record) moved() string {
-	if r.Operation == Undo {
-		return "brought back"
+	if r.Operation == Drop {
+		return "moved" // none ever is
 	}
-	return "moved"
+	return doneWord[r.Operation]
 }
 
 // Explain tells of an unfinished action what is certain and what is not, and what to do: one sentence each.
@@ -103,7 +103,9 @@ func (r *Record) Explain() []string {
 	}
 	a, queue := &r.Account, Printable(r.From.String())
 	said := []string{fmt.Sprintf("dlxtop ended in the middle of the %s %d of %s, on %s", r.Operation, r.ID, queue, r.Began.Format("2006-01-02 15:04:05"))}
-	if n := a.Moved + a.Dropped; n > 0 {
+	if n := a.Moved + a.Dropped; n > 0 && r.Operation == Import {
+		said = append(said, fmt.Sprintf("certain: %d %s", n, doneWord[r.Operation]))
+	} else if n > 0 {
 		said = append(said, fmt.Sprintf("certain: %d %s, %d stayed where they were", n, doneWord[r.Operation], a.Refused+a.Returned))
 	}
 	if n := r.Uncertain(); n > 0 {
@@ -111,13 +113,17 @@ func (r *Record) Explain() []string {
 			Drop:   "each is still in the queue, or only in the journal",
 			Replay: "each is still in the queue, or with whom it was sent to, or in both",
 			Undo:   "each is back in the queue, or not, or in two places",
+			Import: "each is in the queue, or not; the file has them all",
 		}[r.Operation]
 		said = append(said, fmt.Sprintf("not certain: %s: %s", Plural(n, "message"), where))
+	}
+	if r.Operation == Import {
+		return append(said, fmt.Sprintf("`dlxtop journal show %d` lists them: import only what is missing", r.ID))
 	}
 	return append(said, fmt.Sprintf("none is lost: `dlxtop journal show %d` lists them, `dlxtop journal undo %d` takes back what was done", r.ID, r.ID))
 }
 
-var doneWord = map[Operation]string{Drop: "dropped", Replay: "moved", Undo: "brought back"}
+var doneWord = map[Operation]string{Drop: "dropped", Replay: "moved", Undo: "brought back", Import: "imported"}
 
 // Entry is one message in the journal: what was to be done with it, everything that is needed to take that back, and what became of it.
 type Entry struct {

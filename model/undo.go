@@ -107,6 +107,8 @@ func (t *Topology) PlanUndo(want UndoWant) (UndoPlan, error) {
 	switch _, exists := t.queues[r.From]; {
 	case r.Operation == Undo:
 		p.Refusal = fmt.Sprintf("%d is an undo itself: replay or drop what it brought back", r.ID)
+	case r.Operation == Import:
+		p.Refusal = fmt.Sprintf("%d is an import: drop its messages from %s, if they are to go", r.ID, Printable(r.From.String()))
 	case r.Running:
 		p.Refusal = fmt.Sprintf("the %s %d is still running: wait for its end, or stop it", r.Operation, r.ID)
 	case r.Broker != want.Broker && !want.Insist:

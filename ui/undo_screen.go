@@ -201,7 +201,7 @@ func recordToUndo(ctx context.Context, e *env, id int64) (model.Record, error) {
 	}
 	for _, r := range records {
 		done := r.Account.Moved + r.Account.Dropped + r.Uncertain()
-		if r.Operation != model.Undo && r.Broker == e.broker.Address() && done > r.Undone {
+		if r.Operation != model.Undo && r.Operation != model.Import && r.Broker == e.broker.Address() && done > r.Undone {
 			return r, nil
 		}
 	}

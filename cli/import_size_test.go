@@ -1,0 +1,95 @@
+package cli_test
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"dlxtop/cli"
+)
+
+// TestImportOfTenGigabytesOfNothing: a file that holds no messages is refused at its beginning, not when all of it was read.
+func TestImportOfTenGigabytesOfNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sparse")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Truncate(10 << 30); err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	began := time.Now()
+	var r result
+	peak := heapDuring(func() { r = run(t, "import", path, "--to", "queue:q", "--yes") })
+	if r.status != cli.ExitUsage || !strings.Contains(r.stderr, "line 1: it is no JSON") || !strings.Contains(r.stderr, "nothing was imported") {
+		t.Errorf("%+v", r)
+	}
+	if took := time.Since(began); peak > 64<<20 || took > 10*time.Second {
+		t.Errorf("%d MB in %s", peak>>20, took)
+	}
+}
+
+// TestImportOfALargeFile: the memory that reading a file takes does not grow with it.
+func TestImportOfALargeFile(t *testing.T) {
+	v := newVHost(t)
+	v.declare("to", nil)
+	path := filepath.Join(t.TempDir(), "large.jsonl")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewWriter(file)
+	line := `{"properties":{"message_id":"m"},"body_bytes":100000,"headers":{"n":1},"body_encoding":"utf-8","body":"` + strings.Repeat("x", 100_000) + "\"}\n"
+	const n = 600 // 60 MB
+	for range n {
+		if _, err := lines.WriteString(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := lines.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	var r result
+	if peak := heapDuring(func() { r = v.run("import", path, "--to", "queue:to", "--dry-run") }); peak > 32<<20 {
+		t.Errorf("%d MB", peak>>20)
+	}
+	if *decode[accountContract](t, r).Planned != n {
+		t.Errorf("%+v", r)
+	}
+}
+
+// heapDuring is how many bytes of heap were in use at most beyond what was before.
+func heapDuring(what func()) uint64 {
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapInuse
+	}
+	runtime.GC()
+	before, peak := heap(), uint64(0)
+	done := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		ticker := time.NewTicker(5 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				peak = max(peak, heap())
+			}
+		}
+	})
+	what()
+	close(done)
+	watching.Wait()
+	return max(peak, before) - before
+}
