@@ -1,8 +1,11 @@
 package broker_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -22,7 +25,7 @@ func TestFaultsOfTheNode(t *testing.T) {
 		operations []model.Operation
 		messages   int
 		rate       float64 // so that what strikes is there in time; 0: as fast as it goes
-		strike     func(t *testing.T, n *demo.Node, latest time.Duration)
+		strike     func(t *testing.T, n *demo.Node, begin func())
 		check      func(*stage)
 	}{
 		{"broker stopped and started", both, sized(3000, always(6000)), 0, restart, func(*stage) {}},
@@ -55,20 +58,22 @@ func TestFaultsOfTheNode(t *testing.T) {
 	}
 }
 
-// strikeAll runs all at once, and strikes them at a random moment.
-func strikeAll(t *testing.T, n *demo.Node, stages []*stage, strike func(*testing.T, *demo.Node, time.Duration)) {
+// strikeAll runs all at once, and strikes them: strike says when they begin.
+func strikeAll(t *testing.T, n *demo.Node, stages []*stage, strike func(*testing.T, *demo.Node, func())) {
 	t.Helper()
 	var running sync.WaitGroup
-	for _, s := range stages {
-		running.Go(func() { s.run(t) })
-	}
-	strike(t, n, time.Second)
+	strike(t, n, func() {
+		for _, s := range stages {
+			running.Go(func() { s.run(t) })
+		}
+	})
 	running.Wait()
 }
 
 // restart stops the broker as an administrator would, and starts it again.
-func restart(t *testing.T, n *demo.Node, latest time.Duration) {
-	time.Sleep(rand.N(latest))
+func restart(t *testing.T, n *demo.Node, begin func()) {
+	begin()
+	time.Sleep(rand.N(time.Second))
 	if err := n.Halt(); err != nil {
 		t.Error(err)
 	}
@@ -77,14 +82,35 @@ func restart(t *testing.T, n *demo.Node, latest time.Duration) {
 	}
 }
 
-// alarm lets the broker believe for a while that it uses too much memory: it then blocks those who publish.
-func alarm(t *testing.T, n *demo.Node, latest time.Duration) {
-	if _, err := n.Control(t.Context(), "eval", fmt.Sprintf(`
-		timer:sleep(%d),
-		vm_memory_monitor:set_vm_memory_high_watermark(0.000001),
-		timer:sleep(%d),
-		vm_memory_monitor:set_vm_memory_high_watermark({absolute, "2GB"}).`,
-		rand.N(latest).Milliseconds(), (300*time.Millisecond+rand.N(time.Second)).Milliseconds())); err != nil {
+// alarm lets the broker believe for a while that it uses too much memory: it then blocks those who publish. rabbitmqctl takes its time, so
+// they begin when the broker says that it has begun.
+func alarm(t *testing.T, n *demo.Node, begin func()) {
+	begun := filepath.Join(t.TempDir(), "begun")
+	if err := os.Chmod(filepath.Dir(begun), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := n.Control(context.Background(), "eval", fmt.Sprintf(`
+			ok = file:write_file("%s", ""),
+			timer:sleep(%d),
+			vm_memory_monitor:set_vm_memory_high_watermark(0.000001),
+			timer:sleep(%d),
+			vm_memory_monitor:set_vm_memory_high_watermark({absolute, "2GB"}).`,
+			begun, rand.N(time.Second).Milliseconds(), (300*time.Millisecond+rand.N(time.Second)).Milliseconds()))
+		ended <- err
+	}()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(begun); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Error("rabbitmqctl did nothing")
+			break
+		}
+	}
+	begin()
+	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 }
@@ -94,7 +120,7 @@ func wentOn(s *stage) {
 	if !s.account.Complete() || s.account.Waiting != "" {
 		s.Errorf("it did not go on: %+v", s.account)
 	}
-	if s.waited != "" && !strings.Contains(s.waited, "blocks publishers") {
-		s.Error(s.waited)
+	if !strings.Contains(s.waited, "blocks publishers") {
+		s.Errorf("it was told to wait for %q", s.waited)
 	}
 }
