@@ -7,8 +7,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,9 +42,10 @@ func victim() int {
 	plan := model.NewTopology(s).Plan(model.ActionWant{
 		Operation: model.Operation(operation), From: s.Queues[0].QueueRef, Mode: model.ToQueue, Fixed: model.Address{RoutingKey: to}, User: "guest", Insist: true,
 	})
+	signal.Ignore(syscall.Signal(25)) // SIGXFSZ: a file that may not become larger shall be an error, as on a full disk
 	fmt.Println("begins")
-	_, err = c.Execute(context.Background(), plan, nil)
-	fmt.Println("ends", err)
+	account, err := c.Execute(context.Background(), plan, nil)
+	fmt.Println("ends", account.Stopped, err)
 	return 0
 }
 
@@ -71,7 +74,8 @@ func killOnce(t *testing.T, operation model.Operation, kind model.QueueType, n i
 	from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 	path := filepath.Join(t.TempDir(), "journal.db")
 	a.publish(from.QueueRef, numbered(n)...)
-	ran, ended := runVictim(t, moment, operation, kind, from.Name, to.Name, path)
+	ran, said := runVictim(t, moment, victimOf(operation, kind, from.Name, to.Name, path))
+	ended := strings.HasPrefix(said, "ends")
 
 	// What it held goes back when the broker has noticed.
 	c, j := journaledBy(t, journal.New(journal.Options{Path: path}), false), journal.New(journal.Options{Path: path})
@@ -131,14 +135,18 @@ func killOnce(t *testing.T, operation model.Operation, kind model.QueueType, n i
 	return ran
 }
 
-// runVictim runs a process that acts on a queue, and kills it so long after it began. ended tells that it was faster.
-func runVictim(t *testing.T, moment time.Duration, operation model.Operation, kind model.QueueType, from, to, path string) (ran time.Duration, ended bool) {
-	t.Helper()
-	// The names hold no space: they are part of a list.
+// victimOf is a process that acts on a queue. The names hold no space: they are part of a list.
+func victimOf(operation model.Operation, kind model.QueueType, from, to, path string) *exec.Cmd {
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s %s %s %s", victimVariable, operation, kind, node.AMQP(), from, to, path),
 		victimVariable+"_VERSION="+node.Version())
 	command.Stderr = os.Stderr
+	return command
+}
+
+// runVictim runs a victim, and kills it so long after it began. said is what it said at its end, "" when it was killed before.
+func runVictim(t *testing.T, moment time.Duration, command *exec.Cmd) (ran time.Duration, said string) {
+	t.Helper()
 	out, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -152,11 +160,48 @@ func runVictim(t *testing.T, moment time.Duration, operation model.Operation, ki
 	}
 	began := time.Now()
 	killer := time.AfterFunc(moment, func() { _ = command.Process.Kill() })
-	ended = lines.Scan() && strings.HasPrefix(lines.Text(), "ends")
+	if lines.Scan() {
+		said = lines.Text()
+	}
 	ran = time.Since(began)
 	killer.Stop()
 	_ = command.Wait()
-	return ran, ended
+	return ran, said
+}
+
+// TestFullDisk: an execution that meets a full disk in its middle stops there, and what it had not written down is in its queue.
+func TestFullDisk(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		const n = 3000
+		a := newApp(t)
+		from := described(a.queue("failed", kind), kind)
+		path := filepath.Join(t.TempDir(), "journal.db")
+		a.publish(from.QueueRef, numbered(n)...)
+		command := victimOf(model.Drop, kind, from.Name, from.Name, path)
+		command.Args = []string{"sh", "-c", `ulimit -f 800 && exec "$0"`, command.Path} // blocks of 512 or 1,024 bytes
+		command.Path = "/bin/sh"
+		_, said := runVictim(t, time.Minute, command)
+		if !strings.Contains(said, "cannot be written: the disk") {
+			t.Errorf("it said %q", said)
+		}
+		a.until(func() error { return a.noneHeld(from.Name) })
+		j := journal.New(journal.Options{Path: path})
+		defer j.Close()
+		there, kept := a.look(from.QueueRef), 0
+		if err := j.Entries(t.Context(), 1, func(e *model.Entry) error {
+			kept++
+			if e.Outcome == model.Dropped && there[e.MessageID] > 0 {
+				t.Errorf("%s was dropped, and is in its queue", e.MessageID)
+			}
+			there[e.MessageID]++
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if len(there) != n || kept == 0 || kept == n {
+			t.Errorf("%d of %d are left, %d in the journal", len(there), n, kept)
+		}
+	})
 }
 
 // wantTold wants the next start to tell of what is uncertain. It returns how many records did not end.

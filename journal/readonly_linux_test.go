@@ -1,0 +1,46 @@
+package journal_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"dlxtop/journal"
+	"dlxtop/model"
+)
+
+// TestReadOnly: a journal's directory, or its file, may only be read. Nothing is done then.
+func TestReadOnly(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "no", "such", "journal.db")
+	check(t, os.Chmod(dir, 0o555))
+	asNobody(t)
+	j := open(t, journal.Options{Path: path})
+	_, err := j.Begin(t.Context(), record(model.Drop))
+	wantError(t, err, path, "cannot be written", "XDG_STATE_HOME")
+	wantError(t, j.Check(t.Context()), path, "cannot be written", "XDG_STATE_HOME")
+}
+
+func TestReadOnlyFile(t *testing.T) {
+	path := made(t)
+	check(t, os.Chmod(path, 0o444), os.Chmod(filepath.Dir(path), 0o555), os.Chmod(filepath.Dir(filepath.Dir(path)), 0o755))
+	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(path), 0o755) }) // so that it can be removed
+	asNobody(t)
+	_, err := open(t, journal.Options{Path: path}).Begin(t.Context(), record(model.Drop))
+	wantError(t, err, path, "cannot be written", "XDG_STATE_HOME")
+}
+
+// asNobody takes root's right to write everywhere away, in this test's thread.
+func asNobody(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return
+	}
+	runtime.LockOSThread() // for the rest of the test, and the thread ends with it
+	if err := syscall.Setfsuid(65534); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Setfsuid(0) })
+}
