@@ -2,12 +2,14 @@ package broker_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/broker"
 	"dlxtop/model"
 )
 
@@ -150,4 +152,36 @@ func TestImportOfABadMessage(t *testing.T) {
 		t.Errorf("%+v", account.Problems)
 	}
 	wantIDs(t, "imported", a.drain(q, 3), []string{"1", "3", "4"})
+}
+
+// TestAnotherBrokerAtTheSameAddress: what was planned on one broker is not done on another one that answers at its address later.
+func TestAnotherBrokerAtTheSameAddress(t *testing.T) {
+	t.Parallel()
+	other := roughNode(t)
+	cable, address := newCable(t, 0)
+	c, err := broker.New(broker.Options{URL: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Check(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	cable.lead(t, other)
+	cable.cut()
+	var connect *model.ConnectError
+	app := newApp(t)
+	app.until(func() error { // until the client has noticed the cut
+		if err := c.Check(t.Context(), ""); !errors.As(err, &connect) {
+			return fmt.Errorf("it said: %w", err)
+		}
+		return nil
+	})
+	if connect.Kind != model.TwoBrokers || !strings.Contains(connect.Cause, "belonged to") {
+		t.Errorf("%+v", connect)
+	}
+	cable.lead(t, node)
+	if err := c.Check(t.Context(), ""); err != nil {
+		t.Error(err)
+	}
 }

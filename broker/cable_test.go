@@ -22,9 +22,10 @@ type cable struct {
 	limit int64         // cuts itself when so many have; 0 is never
 	stall chan struct{} // when not nil: it is not cut, but a connection that sent so much carries no more until this is closed
 
-	latency, jitter time.Duration // of each way; what was sent first arrives first
-	pausedUntil     atomic.Int64  // nothing arrives before: nanoseconds since 1970
-	poison          atomic.Int64  // the method before which a wrong acknowledgement goes to the node, once; 0 is none
+	far             atomic.Pointer[string] // host:port
+	latency, jitter time.Duration          // of each way; what was sent first arrives first
+	pausedUntil     atomic.Int64           // nothing arrives before: nanoseconds since 1970
+	poison          atomic.Int64           // the method before which a wrong acknowledgement goes to the node, once; 0 is none
 }
 
 // The methods of AMQP's class basic that poison may name.
@@ -50,7 +51,7 @@ func (c *cable) lay(t *testing.T, n *demo.Node) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := u.Host
+	c.lead(t, n)
 	t.Cleanup(func() { listener.Close(); c.cut() })
 	go func() {
 		for {
@@ -58,7 +59,7 @@ func (c *cable) lay(t *testing.T, n *demo.Node) string {
 			if err != nil {
 				return
 			}
-			far, err := net.Dial("tcp", host)
+			far, err := net.Dial("tcp", *c.far.Load())
 			if err != nil {
 				near.Close()
 				continue
@@ -72,6 +73,16 @@ func (c *cable) lay(t *testing.T, n *demo.Node) string {
 	}()
 	u.Host = listener.Addr().String()
 	return u.String()
+}
+
+// lead lets new connections end at another node.
+func (c *cable) lead(t *testing.T, n *demo.Node) {
+	t.Helper()
+	u, err := url.Parse(n.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.far.Store(&u.Host)
 }
 
 // carry carries one way of a connection, until it ends.

@@ -47,6 +47,7 @@ type Client struct {
 
 	mu       sync.Mutex
 	links    map[string]*link       // by vhost
+	cluster  string                 // that the first connection led to, "" when none told
 	returned map[model.QueueRef]int // how many messages were last given back to a quorum queue: see source.extend
 	closed   bool
 }
@@ -100,8 +101,7 @@ func (c *Client) Cluster(ctx context.Context, vhost string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	name, _ := connection.Properties["cluster_name"].(string)
-	return name, nil
+	return clusterOf(connection), nil
 }
 
 // Close closes all connections. What a running call holds goes back to its queue.
@@ -209,7 +209,31 @@ func (c *Client) dial(ctx context.Context, vhost, name string) (*amqp.Connection
 		}
 		return nil, nil, c.connectError(ctx, err, vhost, w)
 	}
+	if err := c.sameCluster(connection); err != nil {
+		w.cut()
+		return nil, nil, err
+	}
 	return connection, w, nil
+}
+
+// sameCluster wants each connection to lead to the cluster of the first one: an address may belong to another broker after a while, and
+// what was planned on one must not be done on another.
+func (c *Client) sameCluster(connection *amqp.Connection) error {
+	name := clusterOf(connection)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cluster == "" {
+		c.cluster = name
+	}
+	if name == "" || name == c.cluster {
+		return nil
+	}
+	return model.OtherCluster(c.address(), name, c.cluster)
+}
+
+func clusterOf(connection *amqp.Connection) string {
+	name, _ := connection.Properties["cluster_name"].(string)
+	return name
 }
 
 // login is a login by password that asks to be told when it is refused. Without that RabbitMQ waits 3 s and hangs up; amqp091-go 1.16

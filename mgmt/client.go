@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
@@ -43,7 +44,8 @@ type Client struct {
 	vhost     string
 	timeout   time.Duration
 	transport *http.Transport
-	clock     clock // the broker's
+	clock     clock                  // the broker's
+	cluster   atomic.Pointer[string] // that the first answer named; nil before
 }
 
 // New prepares a client; it does not connect. The error says in one sentence what is wrong with the URL, and never repeats a

@@ -38,6 +38,9 @@ func (c *Client) connectError(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("poll %s: %w", c.address, ctx.Err())
 	}
+	if e, ok := asConnectError(err); ok {
+		return e
+	}
 	if answer, ok := asAnswer(err); ok {
 		return c.answered(answer)
 	}

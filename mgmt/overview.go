@@ -41,6 +41,9 @@ func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 	if err != nil {
 		return model.Overview{}, err
 	}
+	if err := c.sameCluster(e.Cluster.value); err != nil {
+		return model.Overview{}, err
+	}
 	skew, within := c.clock.ahead()
 	return model.Overview{
 		Node:        e.Node.value,
@@ -53,4 +56,12 @@ func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 		ClockSkew:   skew,
 		ClockWithin: within,
 	}, nil
+}
+
+// sameCluster wants all answers to be of the cluster of the first one: an address may belong to another broker after a while.
+func (c *Client) sameCluster(name string) error {
+	if name == "" || c.cluster.CompareAndSwap(nil, &name) || *c.cluster.Load() == name {
+		return nil
+	}
+	return model.OtherCluster(c.address, name, *c.cluster.Load())
 }

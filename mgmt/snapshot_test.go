@@ -1,8 +1,11 @@
 package mgmt
 
 import (
+	"errors"
+	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -299,4 +302,25 @@ func TestAUserSeesOnlyItsVHosts(t *testing.T) {
 	if len(one.Queues) != 1 || one.Queues[0].VHost != other || slices.ContainsFunc(one.Exchanges, func(x model.Exchange) bool { return x.VHost != other }) {
 		t.Errorf("restricted to one vhost: %+v", one)
 	}
+}
+
+// TestAnotherClusterAtTheSameAddress: what one broker tells is not taken for what another one told before.
+func TestAnotherClusterAtTheSameAddress(t *testing.T) {
+	b := realBroker(t)
+	var moved atomic.Bool
+	server := b.before(func(path string, body []byte) []byte {
+		if moved.Load() {
+			return regexp.MustCompile(`"cluster_name":"[^"]*"`).ReplaceAll(body, []byte(`"cluster_name":"another@one"`))
+		}
+		return body
+	})
+	c := client(t, Options{URL: through(server.URL)})
+	poll(t, c)
+	moved.Store(true)
+	var connect *model.ConnectError
+	if _, err := c.Snapshot(t.Context()); !errors.As(err, &connect) || connect.Kind != model.TwoBrokers || !strings.Contains(connect.Cause, "another@one now") {
+		t.Errorf("%v", err)
+	}
+	moved.Store(false)
+	poll(t, c)
 }

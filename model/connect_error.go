@@ -1,6 +1,9 @@
 package model
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // ConnectKind is why a broker could not be reached or did not let us in.
 type ConnectKind string
@@ -25,6 +28,15 @@ type ConnectError struct {
 
 // Error is "cause: next step".
 func (e *ConnectError) Error() string { return e.Cause + ": " + e.Next }
+
+// OtherCluster is that an address leads to another cluster than it did before.
+func OtherCluster(address, now, before string) *ConnectError {
+	return &ConnectError{
+		Kind:  TwoBrokers,
+		Cause: fmt.Sprintf("%s belongs to the cluster %s now, and belonged to %s when dlxtop began", address, Printable(now), Printable(before)),
+		Next:  "start dlxtop again, if it is to work on that one",
+	}
+}
 
 // Errors about one queue, to be found with errors.Is.
 var (
