@@ -25,6 +25,8 @@ type Broker interface {
 	// came; tell is called from another goroutine when the tap works, and then about four times a second. A plan that comes over follow
 	// replaces the bindings. The error says why it ended early.
 	Tap(ctx context.Context, plan model.TapPlan, follow <-chan model.TapPlan, see func(m *model.Message, at time.Time), tell func(model.TapCounts)) error
+	// Probe sends a marked message through a flow and follows it; tell gets each step as it happens. An error means that nothing was sent.
+	Probe(ctx context.Context, plan model.ProbePlan, tell func(model.ProbeStep)) (model.ProbeResult, error)
 	// User is the connected user.
 	User() string
 	// Address is the broker's host:port, as the journal names it.

@@ -17,6 +17,7 @@ type recordedBroker struct {
 	clock    *clock
 	peeks    []model.PeekPlan
 	plans    []model.Plan
+	probe    func(plan model.ProbePlan, tell func(model.ProbeStep)) (model.ProbeResult, error)
 	tap      func(ctx context.Context, plan model.TapPlan, see func(*model.Message, time.Time), tell func(model.TapCounts)) error
 	execute  func(ctx context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error) // nil: all succeeds
 }
@@ -162,4 +163,12 @@ func (b *recordedBroker) Tap(ctx context.Context, plan model.TapPlan, follow <-c
 	tell(model.TapCounts{})
 	<-ctx.Done()
 	return nil
+}
+
+// Probe tells the steps that the test gives it.
+func (b *recordedBroker) Probe(_ context.Context, plan model.ProbePlan, tell func(model.ProbeStep)) (model.ProbeResult, error) {
+	if b.probe == nil {
+		return model.ProbeResult{}, nil
+	}
+	return b.probe(plan, tell)
 }

@@ -1,0 +1,320 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"dlxtop/model"
+)
+
+const (
+	probeLooks = 100 * time.Millisecond // between two looks for a probe in a queue
+	probeFound = 5 * time.Second        // within which a probe that has passed its DLX is in the queues behind it
+)
+
+// Probe sends the probe of a plan, follows it, and takes it out again where nobody consumes it. tell gets each step as it happens. An error
+// means that nothing was sent. A cancelled context ends the waiting: the probe is taken out of the buffer, and the result says so.
+func (c *Client) Probe(ctx context.Context, plan model.ProbePlan, tell func(model.ProbeStep)) (model.ProbeResult, error) {
+	p := &probe{client: c, plan: &plan, tell: tell, passed: make(chan passing, 16)}
+	p.result.Should = plan.TTL
+	if plan.Refusal != "" {
+		return p.result, errors.New(plan.Refusal)
+	}
+	if err := p.nobodyElse(ctx); err != nil {
+		return p.result, err
+	}
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	ended, err := p.follow(following)
+	if err != nil {
+		return p.result, err
+	}
+	if err := p.send(ctx); err != nil {
+		stop()
+		<-ended
+		return p.result, err
+	}
+	p.await(ctx, ended)
+	stop()
+	<-ended
+	return p.result, nil
+}
+
+// probe is one probe under way.
+type probe struct {
+	client  *Client
+	plan    *model.ProbePlan
+	tell    func(model.ProbeStep)
+	passed  chan passing // at most once at each tapped exchange for each death: far fewer than it holds
+	sent    time.Time
+	entered time.Time // as well as it is known
+	result  model.ProbeResult
+}
+
+// passing is the probe at a tapped exchange.
+type passing struct {
+	at   time.Time
+	died bool
+}
+
+func (p *probe) step(stage model.ProbeStage, where string, at time.Time, note string) {
+	s := model.ProbeStep{Stage: stage, Where: where, After: at.Sub(p.sent), Note: note}
+	p.result.Steps = append(p.result.Steps, s)
+	if p.tell != nil {
+		p.tell(s)
+	}
+}
+
+// nobodyElse makes sure that no application has begun to consume a queue since the plan was made.
+func (p *probe) nobodyElse(ctx context.Context) error {
+	if p.plan.ToConsumers {
+		return nil
+	}
+	for _, r := range p.plan.Removals[1:] { // the first is of the buffer
+		counts, err := p.client.Count(ctx, []model.QueueRef{r.From})
+		if err != nil {
+			return err
+		}
+		if n := counts[r.From].Consumers.Or(0); n > 0 {
+			return fmt.Errorf("%s has %s now: nothing was sent", model.Printable(r.From.String()), model.Plural(n, "consumer"))
+		}
+	}
+	return nil
+}
+
+// follow taps the exchanges that the probe passes, and returns when the tap works. ended is closed when nothing is tapped any more.
+func (p *probe) follow(ctx context.Context) (ended <-chan struct{}, err error) {
+	done := make(chan struct{})
+	if len(p.plan.Tap.Bindings) == 0 {
+		close(done)
+		return done, nil
+	}
+	works := make(chan struct{}, 1)
+	failed := make(chan error, 1)
+	go func() {
+		defer close(done)
+		failed <- p.client.Tap(ctx, p.plan.Tap, nil, func(m *model.Message, at time.Time) {
+			if p.plan.IsProbe(m) {
+				select {
+				case p.passed <- passing{at, len(m.Deaths) > 0}:
+				default:
+				}
+			}
+		}, func(model.TapCounts) {
+			select {
+			case works <- struct{}{}:
+			default:
+			}
+		})
+	}()
+	select {
+	case <-works:
+		return done, nil
+	case err := <-failed:
+		<-done
+		if err == nil {
+			err = ctx.Err()
+		}
+		return nil, err
+	}
+}
+
+// send publishes the probe. An error means that no queue has it.
+func (p *probe) send(ctx context.Context) error {
+	publishing := p.plan.Publishing()
+	m := &model.Message{
+		Position: 1, Exchange: publishing.Exchange, RoutingKey: publishing.RoutingKey, Properties: publishing.Properties, Headers: publishing.Headers,
+		Body: publishing.Body, BodyBytes: len(publishing.Body),
+	}
+	l := &ledger{began: time.Now(), account: model.Account{Operation: model.Import, From: p.plan.Buffer, Planned: 1}}
+	w, err := openWindow(ctx, p.client, p.plan.VHost, l, func(f *flight) { l.record(model.Moved, f.message, "") })
+	if err != nil {
+		return err
+	}
+	var watcher sync.WaitGroup
+	watcher.Go(func() { w.watch(ctx) })
+	p.sent = time.Now()
+	err = w.publish(ctx, &flight{message: m, publishing: &publishing}) // which waits for the confirm of a first message
+	at := time.Now()
+	if e := w.finish(); e != nil && err == nil {
+		err = e
+	}
+	watcher.Wait()
+	account := l.copy()
+	switch {
+	case account.Moved == 1:
+		p.entered = p.sent
+		p.step(model.ProbeEntered, p.plan.Buffer.Name, at, "")
+		return nil
+	case account.Unknown == 1:
+		p.entered = p.sent
+		p.result.Left = p.plan.Buffer.Name
+		return nil // it may be on its way
+	case len(account.Problems) > 0:
+		return fmt.Errorf("the probe was not taken: %s", account.Problems[0].Reason)
+	}
+	return fmt.Errorf("the probe was not sent: %w", err)
+}
+
+// await follows the probe until it is where it should be, or the time is over.
+func (p *probe) await(ctx context.Context, tapEnded <-chan struct{}) {
+	over := time.NewTimer(time.Until(p.sent.Add(p.plan.Timeout)))
+	defer over.Stop()
+	looks := time.NewTicker(probeLooks)
+	defer looks.Stop()
+	taps := p.plan.Taps(p.plan.DLX)
+	for {
+		select {
+		case seen := <-p.passed:
+			if !seen.died {
+				p.entered = seen.at
+				continue
+			}
+			p.result.Waited = model.Some(seen.at.Sub(p.entered))
+			p.step(model.ProbeExpired, p.plan.DLX, seen.at, "")
+			p.arrive(ctx)
+			return
+		case <-looks.C:
+			if !taps && time.Since(p.sent) >= p.plan.TTL.Or(0) && p.collect(ctx, p.plan.Removals[1:]) > 0 {
+				p.result.Arrived = true
+				p.verdict("the probe arrived")
+				return
+			}
+		case <-tapEnded:
+			tapEnded = nil
+			if ctx.Err() == nil && taps {
+				p.giveUp("the tap ended")
+				return
+			}
+		case <-over.C:
+			p.giveUp("")
+			return
+		case <-ctx.Done():
+			p.giveUp("it was stopped")
+			return
+		}
+	}
+}
+
+// arrive looks for the probe behind its DLX: where nobody consumes, it is found and taken out.
+func (p *probe) arrive(ctx context.Context) {
+	for _, r := range p.plan.Reaches {
+		if n, known := r.Consumers.Get(); !known || n > 0 {
+			p.step(model.ProbeReached, r.Queue.Name, p.sent.Add(p.last()), "handed to its consumers, as the bindings say")
+		}
+	}
+	wanted := len(p.plan.Removals) - 1
+	found := 0
+	for end := time.Now().Add(probeFound); found < wanted && time.Now().Before(end) && ctx.Err() == nil; {
+		if found += p.collect(ctx, p.plan.Removals[1:]); found < wanted {
+			time.Sleep(probeLooks / 10)
+		}
+	}
+	p.result.Arrived = found == wanted && len(p.plan.Reaches) > 0
+	switch {
+	case p.result.Arrived:
+		p.verdict("the probe arrived")
+	case len(p.plan.Reaches) == 0:
+		p.verdict("it expired, and no queue took it: what passes here is lost")
+	default:
+		p.result.Left = p.missing()
+		p.verdict("it expired, and is not where it should be: somebody has taken it out of " + model.Printable(p.result.Left) + ", or nobody could look there")
+	}
+}
+
+// last is when the last step was, since the probe was sent.
+func (p *probe) last() time.Duration {
+	if n := len(p.result.Steps); n > 0 {
+		return p.result.Steps[n-1].After
+	}
+	return 0
+}
+
+// missing is the first queue in which the probe was not found.
+func (p *probe) missing() string {
+	for _, r := range p.plan.Removals[1:] {
+		if !p.was(r.From.Name) {
+			return r.From.Name
+		}
+	}
+	return ""
+}
+
+func (p *probe) was(where string) bool {
+	for _, s := range p.result.Steps {
+		if s.Stage == model.ProbeReached && s.Where == where {
+			return true
+		}
+	}
+	return false
+}
+
+// collect takes the probe out of queues where it was not found yet, and returns in how many it was now.
+func (p *probe) collect(ctx context.Context, removals []model.Plan) int {
+	found := 0
+	for _, r := range removals {
+		if p.was(r.From.Name) {
+			continue
+		}
+		account, err := p.client.Execute(ctx, r, nil)
+		if err == nil && account.Dropped > 0 {
+			found++
+			now := time.Now()
+			p.step(model.ProbeReached, r.From.Name, now, "")
+			p.step(model.ProbeRemoved, r.From.Name, now, "")
+		}
+	}
+	return found
+}
+
+// giveUp says where the probe was seen last and what that means, and takes it out if it can be found and that harms nobody: while the messages
+// in front of it are held, those behind whose TTL has run out would expire at once, and pass them.
+func (p *probe) giveUp(why string) {
+	ctx, stop := context.WithTimeout(context.Background(), probeFound)
+	defer stop()
+	if why != "" {
+		why += ": "
+	}
+	buffer := p.plan.Removals[0]
+	name, waited := model.Printable(buffer.From.Name), time.Since(p.sent).Round(time.Millisecond)
+	counts, err := p.client.Count(ctx, []model.QueueRef{buffer.From})
+	depth := counts[buffer.From].Ready.Or(0)
+	overdue := waited > p.plan.TTL.Or(0)
+	if err == nil && depth > 1 && (overdue || p.plan.Expiration != "") {
+		if p.collect(ctx, p.plan.Removals[1:]) > 0 {
+			p.verdict(why + "it was found behind the DLX, but nobody saw it pass")
+			return
+		}
+		p.result.Left = buffer.From.Name
+		p.verdict(fmt.Sprintf("%sit was not seen to leave %s within %s, where %s: most likely it waits behind others, and it is left there, as taking it out would let others pass",
+			why, name, model.ShortDuration(waited), model.Plural(depth, "message")+" wait"))
+		return
+	}
+	var account model.Account
+	if err == nil {
+		account, err = p.client.Execute(ctx, buffer, nil)
+	}
+	switch {
+	case err == nil && account.Dropped > 0:
+		p.step(model.ProbeRemoved, buffer.From.Name, time.Now(), "")
+		words := "its TTL has not run out"
+		if overdue {
+			words = "its TTL has run out and nothing is in front of it, but the queue does not expire it"
+		}
+		p.verdict(fmt.Sprintf("%sit was still in %s after %s: %s", why, name, model.ShortDuration(waited), words))
+	case err != nil:
+		p.result.Left = buffer.From.Name
+		p.verdict(fmt.Sprintf("%sit was last seen when it entered %s, and nobody could look for it: %s", why, name, err))
+	case p.collect(ctx, p.plan.Removals[1:]) > 0:
+		p.verdict(why + "it was found behind the DLX, but nobody saw it pass")
+	default:
+		p.result.Left = p.missing()
+		p.verdict(fmt.Sprintf("%sit was last seen when it entered %s, and is not there any more: something consumed it there, or it was lost at %s",
+			why, name, model.Printable(model.ExchangeName(p.plan.DLX))))
+	}
+}
+
+func (p *probe) verdict(words string) { p.result.Verdict = words }
