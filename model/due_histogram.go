@@ -23,6 +23,7 @@ type DueHistogram struct {
 	Unknown int64                // nobody has looked at them, and each brings its own TTL
 	Bounds  int64                // of those in Within, how many leave then at the latest, perhaps sooner
 	Longest time.Duration        // what is in Within leaves within that
+	Soonest Opt[time.Duration]   // and one of it within that
 }
 
 // Total is how many messages it counts.
@@ -43,7 +44,7 @@ func (h *DueHistogram) add(n int64, due DueTime, now time.Time) {
 		return
 	}
 	left := max(due.Time.Sub(now), 0)
-	h.Longest = max(h.Longest, left)
+	h.Longest, h.Soonest = max(h.Longest, left), Some(min(left, h.Soonest.Or(left)))
 	if due.Kind != DueExact {
 		h.Bounds += n
 	}
@@ -117,6 +118,9 @@ func (h *DueHistogram) Add(other DueHistogram) {
 	h.Unknown += other.Unknown
 	h.Bounds += other.Bounds
 	h.Longest = max(h.Longest, other.Longest)
+	if soonest, ok := other.Soonest.Get(); ok {
+		h.Soonest = Some(min(soonest, h.Soonest.Or(soonest)))
+	}
 }
 
 // Words are the histogram in one line: "≤ 1m 12   ≤ 10m 3   overdue 4, behind another   not looked at 88,000". When everything

@@ -133,5 +133,21 @@ func (t *Topology) PlanPeek(ref QueueRef, want PeekWant) PeekPlan {
 	if !ok {
 		return PeekPlan{Queue: ref, Refusal: "there is no queue " + Printable(ref.String()) + " (any more)"}
 	}
-	return PlanPeek(q, t.settings[ref], t.Behaviour, want)
+	plan := PlanPeek(q, t.settings[ref], t.Behaviour, want)
+	if t.waitsByMessage(ref) {
+		plan.Cost = "what is overdue expires by it; " + plan.Cost
+	}
+	return plan
+}
+
+// waitsByMessage reports whether a queue is a buffer in which each message has a TTL of its own.
+func (t *Topology) waitsByMessage(ref QueueRef) bool {
+	for _, f := range t.flowsOf[ref] {
+		for i := range f.Buffers {
+			if b := &f.Buffers[i]; b.Queue == ref && !b.TTL.Known() && !b.Held {
+				return true
+			}
+		}
+	}
+	return false
 }

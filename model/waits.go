@@ -25,7 +25,8 @@ type Waits struct {
 	Queue    QueueRef
 	TakenAt  time.Time
 	Messages []Wait     // from the head on
-	Depth    Opt[int64] // messages that were in the queue then
+	Depth    Opt[int64] // messages that were in the queue then, without Expired
+	Expired  int64      // messages that expired while those before them were held: overdue ones behind a head that was not due
 	TTL      Opt[time.Duration]
 }
 
@@ -40,6 +41,11 @@ func (t *Topology) WaitsIn(ref QueueRef, peeked Peeked, head Sight) *Waits {
 	w := &Waits{Queue: ref, TakenAt: peeked.TakenAt, Depth: peeked.Depth, Messages: make([]Wait, len(peeked.Messages))}
 	if s := t.settings[ref].TTL; s.Set {
 		w.TTL = Some(s.Value)
+	}
+	// Held messages do not count: the next one is at the head then, and expires when it is overdue (3.10.8, 4.0.5 and 4.3.6, classic and quorum).
+	if depth, known := peeked.Depth.Get(); known && peeked.Stopped == "" {
+		w.Expired = max(min(depth, int64(peeked.Plan.Limit))-int64(len(peeked.Messages)), 0)
+		w.Depth = Some(depth - w.Expired)
 	}
 	w.find(peeked.Messages, t.refilled(ref), fifo(q, peeked.Messages), head, Sight{At: peeked.TakenAt, Clock: t.Snapshot.Overview.Clock()})
 	if !slices.ContainsFunc(w.Messages, func(x Wait) bool { return x.TTL.Known() }) {

@@ -200,6 +200,9 @@ func TestDueHistogram(t *testing.T) {
 			t.Fatalf("%+v", f.Buffers)
 		}
 		// 1, 3, 7, 15, 31 and 63 s at most.
+		if h := topology.DueHistogram(&f.Buffers[0], nothing, noon); h.Soonest != Some(time.Second) {
+			t.Errorf("the first leaves within %s", h.Soonest)
+		}
 		if got, want := all(topology, f, nothing, noon), "all 6 within 1m3s   ≤ 1m 5   ≤ 10m 1"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}

@@ -23,8 +23,16 @@ type headState struct {
 func (m *topologyMsg) head(b *model.Buffer, now time.Time) headState {
 	var h headState
 	h.waits = m.topology.Waiting(b).Or(0) > 0
+	if h.waits && len(b.Levels) > 0 {
+		// In a level a message waits at most for the TTLs of this level and of all below it.
+		histogram := m.topology.DueHistogram(b, m.looks.in(m.topology), now)
+		if soonest, ok := histogram.Soonest.Get(); ok {
+			h.due = model.DueTime{Kind: model.DueAtMost, Time: now.Add(soonest)}
+		}
+		return h
+	}
 	q, ok := m.topology.Queue(b.Queue)
-	if !h.waits || !ok || q.Ready.Or(0) == 0 || q.Consumers.Or(0) > 0 || len(b.Levels) > 0 || b.InExchange != "" {
+	if !h.waits || !ok || q.Ready.Or(0) == 0 || q.Consumers.Or(0) > 0 || b.InExchange != "" {
 		return h
 	}
 	if w := m.looks.in(m.topology)(b.Queue); w != nil {
@@ -116,14 +124,13 @@ func dueField(s *Styles, h headState, now time.Time) field {
 func (m *topologyMsg) bufferLines(b *model.Buffer, messagesKey string, now time.Time) []span {
 	histogram := m.topology.DueHistogram(b, m.looks.in(m.topology), now)
 	total := histogram.Total()
-	if total == 0 {
+	switch {
+	case total == 0:
 		return nil
-	}
-	if histogram.Unknown == total {
-		if b.Queue.Name == "" {
-			return nil
-		}
-		return []span{{"when they leave: each message has a TTL of its own, " + messagesKey + " looks at them", toneMuted}}
+	case histogram.Unknown == total && b.Queue.Name == "":
+		return nil
+	case histogram.Unknown == total:
+		return []span{{"when they leave: each message has a TTL of its own, " + messagesKey + " looks at them; what is overdue expires by it", toneMuted}}
 	}
 	lines := []span{{"when they leave: " + histogram.Words(), toneText}}
 	if h := m.head(b, now); h.blocked.By != nil {
@@ -134,4 +141,16 @@ func (m *topologyMsg) bufferLines(b *model.Buffer, messagesKey string, now time.
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// comingLines tell in a line when what waits in all buffers of a flow comes to its worker; a ladder of retries is one delay for it.
+func (m *topologyMsg) comingLines(f *model.Flow, now time.Time) []span {
+	var all model.DueHistogram
+	for i := range f.Buffers {
+		all.Add(m.topology.DueHistogram(&f.Buffers[i], m.looks.in(m.topology), now))
+	}
+	if words := all.Words(); words != "" && all.Unknown < all.Total() {
+		return []span{{"when it comes: " + words, toneText}}
+	}
+	return nil
 }

@@ -173,3 +173,27 @@ func dueErrors(t *testing.T, o Options, source Source, channel *amqp.Channel, bu
 	slices.Sort(off)
 	return off
 }
+
+// While a look holds the head of a blocked buffer, what is overdue behind it is at the head, and expires: a look takes it out, to where it was
+// to go. The screen says so.
+func TestALookLetsTheOverdueGo(t *testing.T) {
+	o, _, channel := real(t)
+	for _, kind := range []string{"classic", "quorum"} {
+		t.Run(kind, func(t *testing.T) {
+			worker := "ui.overdue." + kind
+			buffer := delayLine(t, channel, worker, amqp.Table{"x-queue-type": kind})
+			publish(t, channel, buffer, delayed(0, time.Minute), delayed(1, 500*time.Millisecond), delayed(2, 400*time.Millisecond))
+			due := time.Now().Add(600 * time.Millisecond)
+			term := newTerminal(t, o, 120, 36)
+			term.awaitThat("both are overdue, and still there", func(string) bool {
+				return time.Now().After(due) && readyIn(t, channel, buffer) == 3 && readyIn(t, channel, worker) == 0
+			})
+			term = onQueue(t, o, buffer, 120, 36)
+			term.await("2 more were overdue behind these: they expired meanwhile", "1 message ")
+			term.awaitThat("they have arrived", func(string) bool { return readyIn(t, channel, worker) == 2 && readyIn(t, channel, buffer) == 1 })
+			if screen := term.screen(); strings.Contains(screen, "blocks") {
+				t.Errorf("something is said to block still:\n%s", screen)
+			}
+		})
+	}
+}

@@ -270,6 +270,7 @@ func (s flowScreen) captionLines(width, height int) []string {
 	}
 	if s.flow.Worker.Queue == s.cursor {
 		reason = "worker: " + s.flow.Worker.Reason
+		due = s.latest.comingLines(s.flow, s.env.now())
 	}
 	for _, m := range s.flow.Failed {
 		if m.Queue == s.cursor {

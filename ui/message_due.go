@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"time"
 
 	"dlxtop/model"
@@ -71,6 +72,12 @@ func (s messagesScreen) dueLines() []span {
 	}
 	if s.waits == nil {
 		return lines
+	}
+	switch n := s.waits.Expired; {
+	case n == 1:
+		lines = append(lines, span{markInfo + " 1 more was overdue behind these: it expired meanwhile", toneText})
+	case n > 1:
+		lines = append(lines, span{fmt.Sprintf("%s %s more were overdue behind these: they expired meanwhile", markInfo, model.Count(n)), toneText})
 	}
 	if blocked, ok := s.waits.Blocked(now); ok {
 		tone := toneWarning

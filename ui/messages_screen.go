@@ -145,6 +145,9 @@ func (s messagesScreen) looked(msg peekedMsg) (screen, tea.Cmd) {
 		return s, nil
 	}
 	s.peeked, s.found, s.waits, s.rows, s.unclear, s.taken = msg.peeked, msg.found, msg.waits, msg.rows, "", 0
+	if s.waits != nil {
+		s.peeked.Depth = s.waits.Depth
+	}
 	s.table.setColumns(messageColumns(s.env, s.waits))
 	var cmd tea.Cmd
 	s.filter, cmd = s.filter.apply(s.env, s.rows)
