@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"hash"
 	"math"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -24,11 +24,11 @@ var deliveryCounters = []string{"x-delivery-count", "x-acquired-count"}
 
 // FingerprintOf computes the fingerprint of a message whose body is present.
 func FingerprintOf(m *Message) Fingerprint {
-	w := fingerprinter{sha256.New()}
+	w := newFingerprinter()
 	w.text(m.Exchange)
 	w.text(m.RoutingKey)
 	p := &m.Properties
-	for _, s := range []string{
+	for _, s := range [...]string{
 		p.ContentType, p.ContentEncoding, p.CorrelationID, p.ReplyTo, p.Expiration, p.MessageID, p.Type, p.UserID, p.AppID,
 	} {
 		w.text(s)
@@ -36,45 +36,77 @@ func FingerprintOf(m *Message) Fingerprint {
 	w.number('p', uint64(p.DeliveryMode)<<8|uint64(p.Priority))
 	w.value(p.Timestamp)
 	w.table(m.Headers, deliveryCounters)
-	w.bytes('b', m.Body)
-	var f Fingerprint
-	copy(f[:], w.Sum(nil))
-	return f
+	return w.sum(m.Body)
 }
 
-// fingerprinter writes each value with its type and length in front, so that no two different messages write the same.
-type fingerprinter struct{ hash.Hash }
-
-func (w fingerprinter) number(kind byte, n uint64) {
-	var b [9]byte
-	b[0] = kind
-	binary.BigEndian.PutUint64(b[1:], n)
-	w.Write(b[:])
+// fingerprinter writes each value with its type and length in front, so that no two different messages write the same. It writes into
+// memory first: a hash takes one long text much faster than many short ones.
+type fingerprinter struct {
+	written []byte
+	keys    []string
 }
 
-func (w fingerprinter) bytes(kind byte, b []byte) {
+// smallBody is a body that is copied, in bytes.
+const smallBody = 16 << 10
+
+var fingerprints = sync.Pool{New: func() any { return &fingerprinter{} }}
+
+func newFingerprinter() *fingerprinter {
+	w := fingerprints.Get().(*fingerprinter)
+	w.written = w.written[:0]
+	return w
+}
+
+// sum is the fingerprint of all that was written, and of a body behind it. Nothing more can be written.
+func (w *fingerprinter) sum(body []byte) Fingerprint {
+	defer fingerprints.Put(w)
+	w.number('b', uint64(len(body)))
+	var sum [sha256.Size]byte
+	if len(body) <= smallBody {
+		w.written = append(w.written, body...)
+		sum = sha256.Sum256(w.written)
+	} else {
+		h := sha256.New()
+		h.Write(w.written)
+		h.Write(body)
+		h.Sum(sum[:0])
+	}
+	return Fingerprint(sum[:len(Fingerprint{})])
+}
+
+func (w *fingerprinter) number(kind byte, n uint64) {
+	w.written = binary.BigEndian.AppendUint64(append(w.written, kind), n)
+}
+
+func (w *fingerprinter) bytes(kind byte, b []byte) {
 	w.number(kind, uint64(len(b)))
-	w.Write(b)
+	w.written = append(w.written, b...)
 }
 
-func (w fingerprinter) text(s string) { w.bytes('s', []byte(s)) }
+func (w *fingerprinter) text(s string) {
+	w.number('s', uint64(len(s)))
+	w.written = append(w.written, s...)
+}
 
-func (w fingerprinter) table(t Table, without []string) {
-	keys := make([]string, 0, len(t))
+func (w *fingerprinter) table(t Table, without []string) {
+	first := len(w.keys) // those before are of the table around this one
 	for k := range t {
 		if !slices.Contains(without, k) {
-			keys = append(keys, k)
+			w.keys = append(w.keys, k)
 		}
 	}
+	keys := w.keys[first:]
 	slices.Sort(keys)
 	w.number('F', uint64(len(keys)))
 	for _, k := range keys {
 		w.text(k)
 		w.value(t[k])
 	}
+	clear(keys)
+	w.keys = w.keys[:first]
 }
 
-func (w fingerprinter) value(v any) {
+func (w *fingerprinter) value(v any) {
 	switch v := v.(type) {
 	case nil:
 		w.number('V', 0)

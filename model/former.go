@@ -41,7 +41,7 @@ func NewEntry(m *Message, p *Publishing, full bool) Entry {
 func formerOf(m *Message, p *Publishing) (f Former, told bool) {
 	f = Former{Expiration: m.Properties.Expiration, UserID: m.Properties.UserID}
 	for key, v := range m.Headers {
-		if now, there := p.Headers[key]; !there || key == ReplayHeader || !reflect.DeepEqual(now, v) {
+		if now, there := p.Headers[key]; !there || key == ReplayHeader || !equalValue(now, v) {
 			if f.Headers == nil {
 				f.Headers = Table{}
 			}
@@ -56,6 +56,15 @@ func formerOf(m *Message, p *Publishing) (f Former, told bool) {
 	same := p.Properties
 	same.Expiration, same.UserID = m.Properties.Expiration, m.Properties.UserID
 	return f, same == m.Properties && bytes.Equal(p.Body, m.Body)
+}
+
+// equalValue compares values of headers.
+func equalValue(a, b any) bool {
+	switch a.(type) {
+	case string, int64, int32, bool:
+		return a == b
+	}
+	return reflect.DeepEqual(a, b)
 }
 
 // restore gives a message that was published the parts that it had before.

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"crypto/sha256"
 	"time"
 )
 
@@ -269,7 +268,7 @@ func (p *Passing) remember(id Fingerprint, e entrance) {
 
 // tapIdentity tells messages apart by what their publishers set and no dead letter exchange changes.
 func (m *Message) tapIdentity() Fingerprint {
-	w := fingerprinter{sha256.New()}
+	w := newFingerprinter()
 	q := &m.Properties
 	for _, s := range []string{q.ContentType, q.ContentEncoding, q.CorrelationID, q.ReplyTo, q.MessageID, q.Type, q.UserID, q.AppID} {
 		w.text(s)
@@ -283,10 +282,7 @@ func (m *Message) tapIdentity() Fingerprint {
 	}
 	w.table(m.Headers, without)
 	w.number('b', uint64(m.BodyBytes))
-	w.bytes('b', m.Body[:min(len(m.Body), tapHashes)])
-	var f Fingerprint
-	copy(f[:], w.Sum(nil))
-	return f
+	return w.sum(m.Body[:min(len(m.Body), tapHashes)])
 }
 
 // tries is how often a worker has failed with a message: as often as it rejected it; else as it expired in a buffer, or as the worker wrote

@@ -124,11 +124,11 @@ func (t Target) Way(m *Message) Way {
 
 // wayOf is Way for a message whose envelope, if there is one, is open.
 func (t Target) wayOf(m *Message, o opened) Way {
-	origin, _ := m.originBy(o.envelope)
-	switch t.Mode {
-	case ToQueue, ToExchange:
+	if t.Mode == ToQueue || t.Mode == ToExchange {
 		return t.way(t.Fixed, "chosen", o.Message)
-	case ToOrigin:
+	}
+	origin, _ := m.originBy(o.envelope)
+	if t.Mode == ToOrigin {
 		return t.way(origin, "its origin", o.Message)
 	}
 	worker, why, ok := t.evidence(m, o.envelope)
@@ -205,6 +205,13 @@ func (t Target) way(a Address, why string, m *Message) Way {
 
 // replayHeaders are the headers that a replay of m keeps: a headers exchange on the way looks at them.
 func (m *Message) replayHeaders() Table {
+	whole := true
+	for key := range m.Headers {
+		whole = whole && !isBrokerHeader(key)
+	}
+	if whole {
+		return m.Headers
+	}
 	kept := make(Table, len(m.Headers))
 	for key, v := range m.Headers {
 		if !isBrokerHeader(key) {
