@@ -43,7 +43,8 @@ type Client struct {
 	journal Journal
 	full    bool
 
-	patience patience // of replays
+	patience    patience // of replays
+	spoolMemory int      // bytes of a peek that are kept in memory: a test wants none
 
 	mu       sync.Mutex
 	links    map[string]*link       // by vhost
@@ -74,7 +75,7 @@ func New(o Options) (*Client, error) {
 		o.Timeout = defaultTimeout
 	}
 	return &Client{
-		url: o.URL, uri: uri, tls: o.TLS, timeout: o.Timeout, patience: defaultPatience, journal: o.Journal, full: o.Full,
+		url: o.URL, uri: uri, tls: o.TLS, timeout: o.Timeout, patience: defaultPatience, spoolMemory: spoolMemory, journal: o.Journal, full: o.Full,
 		links: map[string]*link{}, returned: map[model.QueueRef]int{},
 	}, nil
 }

@@ -1,8 +1,6 @@
 package broker
 
 import (
-	"bytes"
-
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
@@ -34,23 +32,18 @@ func withoutFingerprint(d *amqp.Delivery) model.Message {
 	return m
 }
 
-// cut keeps the first bytes of a body, and lets go of the rest. 0 keeps all.
-func cut(m *model.Message, keep int) {
-	if keep > 0 && len(m.Body) > keep {
-		m.Body = bytes.Clone(m.Body[:keep])
-	}
-}
-
-// tableOf is a table as the model knows it; nil when there is nothing in it.
+// tableOf is a table as the model knows it; nil when there is nothing in it. It is the same table, which amqp091-go made for us alone.
 func tableOf(t amqp.Table) model.Table {
 	if len(t) == 0 {
 		return nil
 	}
-	out := make(model.Table, len(t))
 	for key, v := range t {
-		out[key] = valueOf(v)
+		switch v.(type) {
+		case amqp.Table, amqp.Decimal, []any:
+			t[key] = valueOf(v)
+		}
 	}
-	return out
+	return model.Table(t)
 }
 
 func valueOf(v any) any {
@@ -63,11 +56,9 @@ func valueOf(v any) any {
 	case amqp.Decimal:
 		return model.Decimal(v)
 	case []any:
-		out := make([]any, len(v))
 		for i := range v {
-			out[i] = valueOf(v[i])
+			v[i] = valueOf(v[i])
 		}
-		return out
 	}
 	return v
 }
@@ -84,9 +75,17 @@ func publishingOf(p *model.Publishing) amqp.Publishing {
 	}
 }
 
+// wireTable is a table as amqp091-go takes it: the same one, unless there are values in it that only the model knows.
 func wireTable(t model.Table) amqp.Table {
-	if t == nil {
-		return nil
+	plain := true
+	for _, v := range t {
+		switch v.(type) {
+		case model.Table, model.Decimal, int, []any:
+			plain = false
+		}
+	}
+	if plain {
+		return amqp.Table(t)
 	}
 	out := make(amqp.Table, len(t))
 	for key, v := range t {

@@ -34,7 +34,7 @@ func topology(queues []*model.Queue, exchanges ...string) *model.Topology {
 func replayTo(t testing.TB, from, to *model.Queue, selection model.Selection, sample ...model.Message) model.Plan {
 	t.Helper()
 	return planned(t, topology([]*model.Queue{from, to}), model.ActionWant{
-		Operation: model.Replay, From: from.QueueRef, Selection: selection, Sample: sample, Planned: len(sample), Mode: model.ToQueue,
+		Operation: model.Replay, From: from.QueueRef, Selection: selection, Sample: model.MessageList(sample), Planned: len(sample), Mode: model.ToQueue,
 		Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true,
 	})
 }

@@ -6,3 +6,6 @@ import "time"
 func (c *Client) SetPatience(confirm, alarm, cancel time.Duration) {
 	c.patience = patience{confirm, alarm, cancel}
 }
+
+// SpoolAll lets peeks keep nothing in memory, so that a few messages use the file.
+func (c *Client) SpoolAll() { c.spoolMemory = 0 }

@@ -306,13 +306,26 @@ func planPeek(q *model.Queue, want model.PeekWant) model.PeekPlan {
 	return model.PlanPeek(q, model.Settings{}, behaviour(), want)
 }
 
-func peek(t testing.TB, c *broker.Client, plan model.PeekPlan) model.Peeked {
+// looked is a peek with its messages in memory.
+type looked struct {
+	model.Peeked
+	Messages []model.Message
+}
+
+func peek(t testing.TB, c *broker.Client, plan model.PeekPlan) looked {
 	t.Helper()
 	peeked, err := c.Peek(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return peeked
+	defer peeked.Messages.Close()
+	all := make([]model.Message, peeked.Messages.Len())
+	for i := range all {
+		if all[i], err = peeked.Messages.At(i, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return looked{peeked, all}
 }
 
 // kinds are the types of queue that messages can be taken out of.

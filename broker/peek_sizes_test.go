@@ -43,7 +43,7 @@ func TestPeekKeepsOrderContentAndCounts(t *testing.T) {
 }
 
 // wantAllSeen wants a look to have seen all of n messages but the first of them, which somebody else holds.
-func wantAllSeen(t *testing.T, peeked model.Peeked, n, held int, redelivered bool) {
+func wantAllSeen(t *testing.T, peeked looked, n, held int, redelivered bool) {
 	t.Helper()
 	if depth, _ := peeked.Depth.Get(); len(peeked.Messages) != n-held || depth != int64(n-held) || peeked.Stopped != "" {
 		t.Fatalf("%d messages, depth %d, stopped %q", len(peeked.Messages), depth, peeked.Stopped)

@@ -233,9 +233,14 @@ func TestPeekOfALargeBody(t *testing.T) {
 		if !bytes.Equal(whole.Body, body) || whole.BodyBytes != len(body) {
 			t.Errorf("%d bytes", len(whole.Body))
 		}
-		start := peek(t, c, planPeek(described(q, kind), model.PeekWant{KeepBody: 100})).Messages[0]
-		if !bytes.Equal(start.Body, body[:100]) || start.BodyBytes != len(body) || start.Fingerprint != whole.Fingerprint {
-			t.Errorf("%d of %d bytes", len(start.Body), start.BodyBytes)
+		peeked, err := c.Peek(t.Context(), planPeek(described(q, kind), model.PeekWant{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer peeked.Messages.Close()
+		start, err := peeked.Messages.At(0, 100)
+		if err != nil || !bytes.Equal(start.Body, body[:100]) || start.BodyBytes != len(body) || start.Fingerprint != whole.Fingerprint {
+			t.Errorf("%d of %d bytes: %v", len(start.Body), start.BodyBytes, err)
 		}
 	})
 }
@@ -309,8 +314,8 @@ func TestCancelledPeekGivesEverythingBack(t *testing.T) {
 			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("after %s: %v", after, err)
 			}
-			if err == nil && len(peeked.Messages) != n {
-				t.Errorf("after %s: %d messages and no error", after, len(peeked.Messages))
+			if err == nil && peeked.Messages.Len() != n {
+				t.Errorf("after %s: %d messages and no error", after, peeked.Messages.Len())
 			}
 			a.await(q, n)
 		}

@@ -190,18 +190,24 @@ func (s *session) sample(ctx context.Context, t *model.Topology, want *model.Act
 	if err != nil {
 		return look{}, err
 	}
-	looked := look{messages: len(peeked.Messages), depth: peeked.Depth}
+	looked := look{messages: peeked.Messages.Len(), depth: peeked.Depth}
 	depth := int(peeked.Depth.Or(int64(looked.messages)))
 	looked.complete = peeked.Stopped == "" && looked.messages >= depth && looked.messages < peek.Limit
 
 	picker := selection.Picker()
-	for i := range peeked.Messages {
-		if m := peeked.Messages[i]; picker.Pick(&m) {
-			want.Sample = append(want.Sample, m)
+	picked := model.Part{Messages: peeked.Messages}
+	for i := range peeked.Messages.Len() {
+		m, err := peeked.Messages.At(i, 0)
+		if err != nil {
+			return look{}, err
+		}
+		if picker.Pick(&m) {
+			picked.Indexes = append(picked.Indexes, i)
 		}
 	}
+	want.Sample = picked
 	looked.complete = looked.complete || picker.Done()
-	want.Planned = len(want.Sample)
+	want.Planned = picked.Len()
 	if !oneByOne {
 		want.Planned = depth
 		if selection.Limit > 0 {

@@ -98,41 +98,50 @@ func hidden(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
 
 // grid is a table for people. Its cells are printable already.
 type grid struct {
-	rows  [][]string
-	right []bool // columns of numbers
+	rows   [][]string
+	right  []bool // columns of numbers
+	widths []int
 }
 
-func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
+func (g *grid) add(cells ...string) {
+	g.rows = append(g.rows, cells)
+	g.measure(cells)
+}
+
+// measure makes room for a row.
+func (g *grid) measure(cells []string) {
+	for i, cell := range cells {
+		if i == len(g.widths) {
+			g.widths = append(g.widths, 0)
+		}
+		g.widths[i] = max(g.widths[i], ansi.StringWidth(cell))
+	}
+}
 
 // write pads the columns by what a terminal shows of them.
 func (g *grid) write(out io.Writer) error {
-	var widths []int
-	for _, row := range g.rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], ansi.StringWidth(cell))
-		}
-	}
 	var text strings.Builder
 	for _, row := range g.rows {
-		var line strings.Builder
-		for i, cell := range row {
-			padding := strings.Repeat(" ", widths[i]-ansi.StringWidth(cell))
-			if i > 0 {
-				line.WriteString("  ")
-			}
-			if i < len(g.right) && g.right[i] {
-				line.WriteString(padding + cell)
-			} else {
-				line.WriteString(cell + padding)
-			}
-		}
-		text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+		text.WriteString(g.line(row))
 	}
 	_, err := io.WriteString(out, text.String())
 	return err
+}
+
+func (g *grid) line(cells []string) string {
+	var line strings.Builder
+	for i, cell := range cells {
+		padding := strings.Repeat(" ", g.widths[i]-ansi.StringWidth(cell))
+		if i > 0 {
+			line.WriteString("  ")
+		}
+		if i < len(g.right) && g.right[i] {
+			line.WriteString(padding + cell)
+		} else {
+			line.WriteString(cell + padding)
+		}
+	}
+	return strings.TrimRight(line.String(), " ") + "\n"
 }
 
 // shortened is at most width columns of a printable text.

@@ -55,7 +55,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"peek"}, []string{"needs a queue"}},
 		{[]string{"peek", "q", "r"}, []string{"does not take r"}},
 		{[]string{"peek", "q", "-n", "0"}, []string{"-n 0"}},
-		{[]string{"peek", "q", "-n", "70000"}, []string{"65535"}},
+		{[]string{"peek", "q", "-n", "1000001"}, []string{"1000000"}},
 		{[]string{"peek", "q", "-n", "x"}, []string{"-n"}},
 		{[]string{"replay", "q", "--yes", "--to", "nowhere"}, []string{"--to", "nowhere", "queue:NAME"}},
 		{[]string{"replay", "q", "--yes", "--rate", "fast"}, []string{"--rate fast", "20/s"}},

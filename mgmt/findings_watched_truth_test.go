@@ -69,11 +69,11 @@ func TestFindingBlockedHead(t *testing.T) {
 	topology := model.NewTopology(pollUntil(t, s.poll, "the buffers are known", func(snapshot *model.Snapshot) bool { return find(t, snapshot, "falling").Consumers.Known() }))
 	falling := model.QueueRef{VHost: s.vhost, Name: "falling"}
 	now := time.Now().Add(time.Second) // timestamps are whole seconds
-	found := topology.FindingsIn(falling, messages, now)
+	found := topology.FindingsIn(falling, model.MessageList(messages), now)
 	if len(found) != 1 || found[0].Code != "head-of-line-blocked" || !strings.Contains(found[0].Message, "2 messages") {
 		t.Errorf("two messages wait for the first: %+v", found)
 	}
-	if found := topology.FindingsIn(falling, messages[2:], now); len(found) != 0 {
+	if found := topology.FindingsIn(falling, model.MessageList(messages[2:]), now); len(found) != 0 {
 		t.Errorf("nothing is before the last one: %+v", found)
 	}
 }
@@ -95,7 +95,7 @@ func TestFindingNearDeliveryLimit(t *testing.T) {
 	topology := model.NewTopology(pollUntil(t, s.poll, "the queue is known", func(snapshot *model.Snapshot) bool { return find(t, snapshot, "a").Consumers.Known() }))
 	for round := range 4 {
 		d := s.take("a")
-		found := topology.FindingsIn(ref, []model.Message{received(d)}, time.Now())
+		found := topology.FindingsIn(ref, model.MessageList{received(d)}, time.Now())
 		if near := round >= 1; near != (len(found) == 1) {
 			t.Errorf("after %d returns of 3: %+v", round, found)
 		}
@@ -113,10 +113,10 @@ func TestFindingCopies(t *testing.T) {
 	s.awaitDepth("b", 1) // the copy
 	ref := model.QueueRef{VHost: s.vhost, Name: "a"}
 	topology := model.NewTopology(poll(t, s.poll))
-	if found := topology.FindingsIn(ref, []model.Message{received(s.take("a"))}, time.Now()); len(found) != 1 || found[0].Code != "copies" {
+	if found := topology.FindingsIn(ref, model.MessageList{received(s.take("a"))}, time.Now()); len(found) != 1 || found[0].Code != "copies" {
 		t.Errorf("a message with CC: %+v", found)
 	}
-	if found := topology.FindingsIn(ref, []model.Message{received(s.take("a"))}, time.Now()); len(found) != 0 {
+	if found := topology.FindingsIn(ref, model.MessageList{received(s.take("a"))}, time.Now()); len(found) != 0 {
 		t.Errorf("a message without: %+v", found)
 	}
 }

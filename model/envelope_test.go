@@ -72,7 +72,7 @@ func TestDamagedEnvelopesStayAsTheyAre(t *testing.T) {
 				t.Fatalf("%v %q, want a problem with %q", ok, e.Problem, test.problem)
 			}
 			topology := topologyOf("4.0.5", queue("errors"), queue("w", consumers(1)))
-			plan := topology.Plan(ActionWant{Operation: Replay, From: ref("errors"), Sample: []Message{m}, Planned: 1, Mode: ToQueue, Fixed: Address{"", "w"}})
+			plan := topology.Plan(ActionWant{Operation: Replay, From: ref("errors"), Sample: MessageList{m}, Planned: 1, Mode: ToQueue, Fixed: Address{"", "w"}})
 			if !strings.Contains(strings.Join(plan.Warnings, "\n"), "it is published as it is") {
 				t.Errorf("warnings %q", plan.Warnings)
 			}
@@ -145,7 +145,7 @@ func TestDramatiqIsRestored(t *testing.T) {
 				t.Error(diff)
 			}
 			topology := topologyOf("4.0.5", dramatiqParts...)
-			plan := topology.Plan(ActionWant{Operation: Replay, From: ref("mail.XQ"), Sample: []Message{m}, Planned: 1})
+			plan := topology.Plan(ActionWant{Operation: Replay, From: ref("mail.XQ"), Sample: MessageList{m}, Planned: 1})
 			if plan.Refusal != "" || !strings.Contains(strings.Join(plan.Warnings, "\n"), test.does) {
 				t.Fatalf("refusal %q, warnings %q", plan.Refusal, plan.Warnings)
 			}
@@ -172,7 +172,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 	m := Message{Exchange: "ErrorExchange_orders.new", RoutingKey: "orders.new", Body: []byte(easyNetQ3), Properties: Properties{DeliveryMode: 2, Type: "EasyNetQ.SystemMessages.Error:EasyNetQ"}}
 	from := ref("EasyNetQ_Default_Error_Queue")
 	// Its exchange would reach stock too, which had no trouble: only the queue in which it failed gets it again.
-	plan := topology.Plan(ActionWant{Operation: Replay, From: from, Sample: []Message{m}, Planned: 1, User: "guest"})
+	plan := topology.Plan(ActionWant{Operation: Replay, From: from, Sample: MessageList{m}, Planned: 1, User: "guest"})
 	if plan.Refusal != "" || len(plan.Ways) != 1 || plan.Ways[0].Address != (Address{"", "Orders:Shop_billing"}) || plan.Ways[0].Why != "the worker that it failed in, as EasyNetQ wrote it" {
 		t.Fatalf("refusal %q, ways %+v", plan.Refusal, plan.Ways)
 	}
@@ -196,7 +196,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Error(diff)
 	}
-	origin := topology.Plan(ActionWant{Operation: Replay, From: from, Sample: []Message{m}, Planned: 1, Mode: ToOrigin})
+	origin := topology.Plan(ActionWant{Operation: Replay, From: from, Sample: MessageList{m}, Planned: 1, Mode: ToOrigin})
 	if origin.Ways[0].Address != (Address{"Orders:Shop", "orders.new"}) || len(origin.Recipients) != 2 {
 		t.Errorf("its origin %+v", origin.Ways)
 	}
@@ -228,7 +228,7 @@ func TestReplayToTheWorkerThatTheMessageTells(t *testing.T) {
 	topology := topologyOf("4.0.5", queue("mail", consumers(1)), queue("stock", consumers(1)), queue("error"))
 	for worker, want := range map[string]string{"mail": "", "gone": "does not tell its worker", "error": "does not tell its worker"} {
 		m := Message{RoutingKey: "error", Headers: Table{"NServiceBus.FailedQ": worker}}
-		plan := topology.Plan(ActionWant{Operation: Replay, From: ref("error"), Sample: []Message{m}, Planned: 1})
+		plan := topology.Plan(ActionWant{Operation: Replay, From: ref("error"), Sample: MessageList{m}, Planned: 1})
 		if want != "" {
 			if !strings.Contains(plan.Refusal, want) {
 				t.Errorf("%s: refusal %q", worker, plan.Refusal)

@@ -23,26 +23,33 @@ func findClockSkew(t *Topology, found func(Finding)) {
 	})
 }
 
-// A message cannot have been published after it was seen, nor after it died: where its timestamp says so, its publisher's clock is
-// ahead of the broker's.
-func findPublishersAhead(t *Topology, _ *Queue, messages []Message, takenAt time.Time) (Finding, bool) {
-	clock := t.Snapshot.Overview.Clock()
-	n, most := 0, time.Duration(0)
-	for i := range messages {
-		m := &messages[i]
-		stamp := m.Properties.Timestamp
-		if stamp.Before(firstTime) || stamp.After(lastTime) {
-			continue
-		}
-		by := clock.Local(stamp).Sub(takenAt) - clock.Within
-		if d := m.firstDeath(); d != nil && !d.Time.IsZero() {
-			by = max(by, stamp.Sub(d.Time))
-		}
-		if by > clockTolerance {
-			n++
-			most = max(most, by)
-		}
+// publishersAhead: a message cannot have been published after it was seen, nor after it died. Where its timestamp says so, its
+// publisher's clock is ahead of the broker's.
+type publishersAhead struct {
+	clock   Clock
+	takenAt time.Time
+
+	n    int
+	most time.Duration
+}
+
+func (p *publishersAhead) see(m *Message) {
+	stamp := m.Properties.Timestamp
+	if stamp.Before(firstTime) || stamp.After(lastTime) {
+		return
 	}
+	by := p.clock.Local(stamp).Sub(p.takenAt) - p.clock.Within
+	if d := m.firstDeath(); d != nil && !d.Time.IsZero() {
+		by = max(by, stamp.Sub(d.Time))
+	}
+	if by > clockTolerance {
+		p.n++
+		p.most = max(p.most, by)
+	}
+}
+
+func (p *publishersAhead) finding() (Finding, bool) {
+	n, most := p.n, p.most
 	if n == 0 {
 		return Finding{}, false
 	}

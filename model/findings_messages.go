@@ -6,27 +6,45 @@ import (
 )
 
 // FindingsIn finds what only the messages of a queue tell, once they were peeked: heads that block what is due before them,
-// delivery counts near the limit, copies that a replay cannot bring back. takenAt is the time of the peek.
-func (t *Topology) FindingsIn(ref QueueRef, messages []Message, takenAt time.Time) []Finding {
+// delivery counts near the limit, copies that a replay cannot bring back. takenAt is the time of the peek. Messages that cannot be
+// read are left out.
+func (t *Topology) FindingsIn(ref QueueRef, messages Messages, takenAt time.Time) []Finding {
 	q, ok := t.queues[ref]
-	if !ok || len(messages) == 0 {
+	if !ok || messages.Len() == 0 {
 		return nil
 	}
+	checks := []messageCheck{
+		&nearDeliveryLimit{queue: q, settings: t.settings[ref]}, &copies{}, &publishersAhead{clock: t.Snapshot.Overview.Clock(), takenAt: takenAt},
+		newPoison(t, q, takenAt),
+	}
+	_ = each(messages, 0, func(m *Message) {
+		for _, check := range checks {
+			check.see(m)
+		}
+	})
 	var findings []Finding
-	for _, check := range []func(*Topology, *Queue, []Message, time.Time) (Finding, bool){
-		findBlockingHead, findNearDeliveryLimit, findCopies, findPublishersAhead, findPoison,
-	} {
-		if f, ok := check(t, q, messages, takenAt); ok {
+	found := func(f Finding, ok bool) {
+		if ok {
 			f.VHost, f.Queue = q.VHost, q.Name
 			findings = append(findings, f)
 		}
 	}
+	found(t.findBlockingHead(q, messages, takenAt))
+	for _, check := range checks {
+		found(check.finding())
+	}
 	return findings
+}
+
+// messageCheck sees the messages of a queue one by one, and then says what is wrong with them.
+type messageCheck interface {
+	see(m *Message)
+	finding() (Finding, bool)
 }
 
 // Only the head of a queue expires: a message whose own TTL ends before that of one ahead of it waits for that one (all versions).
 // The TTL of the queue is the same for all of them, and blocks nothing.
-func findBlockingHead(t *Topology, q *Queue, messages []Message, takenAt time.Time) (Finding, bool) {
+func (t *Topology) findBlockingHead(q *Queue, messages Messages, takenAt time.Time) (Finding, bool) {
 	if !t.settings[q.QueueRef].DLX.Set {
 		return Finding{}, false
 	}
@@ -57,51 +75,60 @@ func its(n int) string {
 	return "their"
 }
 
-// A quorum queue drops or dead-letters a message when its delivery count passes the limit.
-func findNearDeliveryLimit(t *Topology, q *Queue, messages []Message, _ time.Time) (Finding, bool) {
-	limit := t.settings[q.QueueRef].DeliveryLimit
-	if q.Type != Quorum || !limit.Set || limit.Value < 0 {
-		return Finding{}, false
+// nearDeliveryLimit: a quorum queue drops or dead-letters a message when its delivery count passes the limit.
+type nearDeliveryLimit struct {
+	queue    *Queue
+	settings Settings
+
+	near int
+	most int64
+}
+
+func (l *nearDeliveryLimit) see(m *Message) {
+	limit := l.settings.DeliveryLimit
+	if l.queue.Type != Quorum || !limit.Set || limit.Value < 0 {
+		return
 	}
-	near, most := 0, int64(0)
-	for i := range messages {
-		if n, ok := messages[i].Headers.Integer("x-delivery-count"); ok {
-			most = max(most, n)
-			if n >= limit.Value-2 {
-				near++
-			}
+	if n, ok := m.Headers.Integer("x-delivery-count"); ok {
+		l.most = max(l.most, n)
+		if n >= limit.Value-2 {
+			l.near++
 		}
 	}
-	if near == 0 || most == 0 {
+}
+
+func (l *nearDeliveryLimit) finding() (Finding, bool) {
+	if l.near == 0 || l.most == 0 {
 		return Finding{}, false
 	}
 	becomes := "lost"
-	if t.settings[q.QueueRef].DLX.Set {
+	if l.settings.DLX.Set {
 		becomes = "dead-lettered"
 	}
 	return Finding{
 		Code: "delivery-count-near-limit", Level: LevelWarning,
-		Message:  fmt.Sprintf("%s near the delivery limit: what comes back once or twice more is %s", are(int64(near), "message"), becomes),
-		Evidence: fmt.Sprintf("x-delivery-count up to %d, delivery-limit %s", most, limit),
+		Message:  fmt.Sprintf("%s near the delivery limit: what comes back once or twice more is %s", are(int64(l.near), "message"), becomes),
+		Evidence: fmt.Sprintf("x-delivery-count up to %d, delivery-limit %s", l.most, l.settings.DeliveryLimit),
 		Remedy:   "do not look at it again on a broker before 4.3; replay or drop, or raise the limit by policy",
 	}, true
 }
 
-// CC and BCC sent copies to further queues: a replay leaves them away, so that queues which had their copy do not get another.
-func findCopies(_ *Topology, _ *Queue, messages []Message, _ time.Time) (Finding, bool) {
-	n := 0
-	for i := range messages {
-		h := messages[i].Headers
-		if h["CC"] != nil || h["BCC"] != nil {
-			n++
-		}
+// copies: CC and BCC sent copies to further queues. A replay leaves them away, so that queues which had their copy do not get another.
+type copies struct{ n int }
+
+func (c *copies) see(m *Message) {
+	if m.Headers["CC"] != nil || m.Headers["BCC"] != nil {
+		c.n++
 	}
-	if n == 0 {
+}
+
+func (c *copies) finding() (Finding, bool) {
+	if c.n == 0 {
 		return Finding{}, false
 	}
 	return Finding{
 		Code: "copies", Level: LevelInfo,
-		Message:  fmt.Sprintf("%s copied to further queues by CC: replayed with it, %s copies would come again, so a replay leaves CC away", has(n, "message"), its(n)),
+		Message:  fmt.Sprintf("%s copied to further queues by CC: replayed with it, %s copies would come again, so a replay leaves CC away", has(c.n, "message"), its(c.n)),
 		Evidence: "header CC or BCC",
 		Remedy:   "replay to an exchange and key of your choice if the other queues should have it too",
 	}, true

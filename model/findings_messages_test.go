@@ -57,7 +57,7 @@ func TestFindingsInMessages(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			findings := topologyOf("4.0.5", test.parts...).FindingsIn(ref("q"), test.messages, at)
+			findings := topologyOf("4.0.5", test.parts...).FindingsIn(ref("q"), MessageList(test.messages), at)
 			if diff := cmp.Diff(test.want, codes(findings)); diff != "" {
 				t.Error(diff)
 			}

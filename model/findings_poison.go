@@ -12,34 +12,49 @@ const (
 	manyTriesByBound = 50
 )
 
-// A message that comes back again and again is in the way of others, and nothing ends it.
-func findPoison(t *Topology, q *Queue, messages []Message, takenAt time.Time) (Finding, bool) {
-	if f := t.retryFlow(q.QueueRef); f == nil || f.Role(q.QueueRef) == FailedRole {
-		return Finding{}, false // there it has come to rest
+// poison: a message that comes back again and again is in the way of others, and nothing ends it.
+type poison struct {
+	topology *Topology
+	queue    QueueRef
+	takenAt  time.Time
+	applies  bool
+
+	n        int
+	worst    Tries
+	position int    // of the worst
+	id       string // of it
+}
+
+func newPoison(t *Topology, q *Queue, takenAt time.Time) *poison {
+	f := t.retryFlow(q.QueueRef)
+	return &poison{topology: t, queue: q.QueueRef, takenAt: takenAt, applies: f != nil && f.Role(q.QueueRef) != FailedRole} // there it has come to rest
+}
+
+func (p *poison) see(m *Message) {
+	if !p.applies {
+		return
 	}
-	n := 0
-	var worst Tries
-	var which *Message
-	for i := range messages {
-		tries := t.Tries(&messages[i], q.QueueRef, takenAt)
-		if tries.Least < manyTries && tries.Most < manyTriesByBound {
-			continue
-		}
-		n++
-		if which == nil || tries.Least > worst.Least || tries.Least == worst.Least && tries.Most > worst.Most {
-			worst, which = tries, &messages[i]
-		}
+	tries := p.topology.Tries(m, p.queue, p.takenAt)
+	if tries.Least < manyTries && tries.Most < manyTriesByBound {
+		return
 	}
+	if p.n++; p.n == 1 || tries.Least > p.worst.Least || tries.Least == p.worst.Least && tries.Most > p.worst.Most {
+		p.worst, p.position, p.id = tries, m.Position, m.Properties.MessageID
+	}
+}
+
+func (p *poison) finding() (Finding, bool) {
+	n, worst := p.n, p.worst
 	if n == 0 {
 		return Finding{}, false
 	}
 	id := "without a message id"
-	if which.Properties.MessageID != "" {
-		id = "id " + Printable(which.Properties.MessageID)
+	if p.id != "" {
+		id = "id " + Printable(p.id)
 	}
-	words := fmt.Sprintf("message %d (%s) comes back again and again: %s tries", which.Position, id, worst.Words())
+	words := fmt.Sprintf("message %d (%s) comes back again and again: %s tries", p.position, id, worst.Words())
 	if n > 1 {
-		words = fmt.Sprintf("%s come back again and again: message %d (%s) has had %s tries", Plural(n, "message"), which.Position, id, worst.Words())
+		words = fmt.Sprintf("%s come back again and again: message %d (%s) has had %s tries", Plural(n, "message"), p.position, id, worst.Words())
 	}
 	evidence := "its deaths, and what its worker counts in its headers"
 	if worst.Note != "" {

@@ -62,8 +62,8 @@ type ActionWant struct {
 	Operation Operation
 	From      QueueRef
 	Selection Selection
-	Planned   int       // how many messages that is, as far as known
-	Sample    []Message // messages that were looked at and are chosen: the plan names their recipients and strips
+	Planned   int      // how many messages that is, as far as known
+	Sample    Messages // messages that were looked at and are chosen: the plan names their recipients and strips; nil: none were
 	Mode      TargetMode
 	Fixed     Address // of ToQueue and ToExchange
 	User      string  // the connected user
@@ -118,23 +118,25 @@ func (p *Plan) warn(text string) {
 }
 
 // address works out where the sample goes, whom it reaches and what it loses.
-func (p *Plan) address(t *Topology, sample []Message) {
-	if len(sample) == 0 && (p.Target.Mode == ToQueue || p.Target.Mode == ToExchange) {
-		sample = []Message{{}}
+func (p *Plan) address(t *Topology, sample Messages) {
+	if sample == nil || sample.Len() == 0 {
+		sample = MessageList{}
+		if p.Target.Mode == ToQueue || p.Target.Mode == ToExchange {
+			sample = MessageList{{}}
+		}
 	}
 	recipients := map[QueueRef]int{}
 	strips := map[string]bool{}
 	var problems []string
 	var failing int
-	for i := range sample {
-		m := &sample[i]
+	err := each(sample, 0, func(m *Message) {
 		way := p.Target.Way(m)
 		if way.Problem != "" {
 			failing++
 			if !slices.Contains(problems, way.Problem) {
 				problems = append(problems, way.Problem)
 			}
-			continue
+			return
 		}
 		p.countWay(way)
 		for _, ref := range way.Reaches {
@@ -147,6 +149,9 @@ func (p *Plan) address(t *Topology, sample []Message) {
 		if origin := m.Origin(); way.Exchange == "" && way.RoutingKey != origin.RoutingKey && origin.RoutingKey != "" && p.Target.Mode == ToAuto {
 			p.warn(fmt.Sprintf("the worker sees the routing key %s instead of %s", Printable(way.RoutingKey), Printable(origin.RoutingKey)))
 		}
+	})
+	if err != nil && p.Refusal == "" {
+		p.Refusal = Printable(err.Error()) + ": read the queue again"
 	}
 	for ref, n := range recipients {
 		q := t.queues[ref]
@@ -156,7 +161,7 @@ func (p *Plan) address(t *Topology, sample []Message) {
 	p.Strips = slices.Sorted(maps.Keys(strips))
 	switch {
 	case failing == 0:
-	case failing == len(sample):
+	case failing == sample.Len():
 		if p.Refusal == "" {
 			p.Refusal = problems[0]
 		}

@@ -8,7 +8,8 @@ import (
 // belowOthers is the x-priority of a peek's consumer: applications have 0 or more, and are served first.
 const belowOthers = -10
 
-// scarceDeliveries is the delivery limit up to which a look at a quorum queue is refused: one look or two would use it up.
+// scarceDeliveries is how much may be left of a delivery limit so that a look at a quorum queue is refused: one look or two would use
+// it up.
 const scarceDeliveries = 2
 
 // PlanPeek decides how to take messages out of a queue so that they go back in their order and nothing happens to them, what
@@ -26,7 +27,7 @@ func PlanPeek(q *Queue, s Settings, b Behaviour, want PeekWant) PeekPlan {
 	want = want.withDefaults()
 	p := peekPlanner{queue: q, settings: s, behaviour: b, want: want, plan: PeekPlan{
 		Queue: q.QueueRef, Type: q.Type, Method: PeekConsume, Release: ReleaseNack,
-		Limit: want.Limit, MaxBytes: want.MaxBytes, Timeout: want.Timeout, KeepBody: want.KeepBody,
+		Limit: want.Limit, MaxBytes: want.MaxBytes, Timeout: want.Timeout,
 	}}
 	switch {
 	case q.OwnedByAnother:
@@ -158,9 +159,24 @@ func (p *peekPlanner) deliveryLimit() {
 			"every message that is looked at is dropped or dead-lettered")
 	case limit.Value < 0:
 		p.cost("each look adds 1 to x-delivery-count")
-	case limit.Value <= scarceDeliveries:
+	default:
+		p.budget(limit)
+	}
+}
+
+// budget weighs what is left of a delivery limit. How much that is, the first look tells.
+func (p *peekPlanner) budget(limit Setting[int64]) {
+	p.plan.Budget = limit.Value
+	left := max(limit.Value-p.want.Delivered.Or(0), 0)
+	switch known := p.want.Delivered.Or(0) > 0; {
+	case left <= scarceDeliveries && known:
+		p.refuseUnless(fmt.Sprintf("%d of the delivery limit %d (%s) are left to a message of it, and each look uses 1", left, limit.Value, limit.Source),
+			"messages that have used up their limit are dropped or dead-lettered by the look")
+	case left <= scarceDeliveries:
 		p.refuseUnless(fmt.Sprintf("its delivery limit is %d (%s), and each look uses 1 of it", limit.Value, limit.Source),
 			"messages that have used up their limit are dropped or dead-lettered by the look")
+	case known:
+		p.cost("each look adds 1 to the count that is compared with the limit %d (%s): the next one leaves %d", limit.Value, limit.Source, left-1)
 	default:
 		p.cost("each look adds 1 to the count that is compared with the limit %d (%s)", limit.Value, limit.Source)
 	}
@@ -229,5 +245,5 @@ func (p *peekPlanner) bound() {
 		return
 	}
 	plan.Limit = fits
-	p.cost("only %d at a time: they have %sB on average, and at most %sB are held", fits, Size(mean), Size(plan.MaxBytes))
+	p.cost("only %d at a time: they have %sB on average, and at most %sB are read", fits, Size(mean), Size(plan.MaxBytes))
 }

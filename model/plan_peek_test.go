@@ -89,15 +89,15 @@ func TestPlanPeek(t *testing.T) {
 		},
 		{
 			name: "large messages", version: old, queue: Queue{Type: Classic, Consumers: Some[int64](0), Ready: Some[int64](100), ReadyBytes: Some[int64](1000 << 20)},
-			limit: 6, page: 6, cost: "only 6 at a time: they have 10MB on average, and at most 64MB are held",
+			want: PeekWant{Limit: 100}, limit: 51, page: 51, cost: "only 51 at a time: they have 10MB on average, and at most 512MB are read",
 		},
 		{
-			name: "giant messages", version: old, queue: Queue{Type: Classic, Consumers: Some[int64](0), Ready: Some[int64](3), ReadyBytes: Some[int64](300 << 20)},
+			name: "giant messages", version: old, queue: Queue{Type: Classic, Consumers: Some[int64](0), Ready: Some[int64](3), ReadyBytes: Some[int64](3000 << 20)},
 			limit: 1, page: 1, cost: "only 1 at a time",
 		},
 		{
-			name: "few large messages", version: old, queue: Queue{Type: Classic, Consumers: Some[int64](0), Ready: Some[int64](3), ReadyBytes: Some[int64](30 << 20)},
-			page: 6, without: "at a time",
+			name: "few large messages", version: old, queue: Queue{Type: Classic, Consumers: Some[int64](0), Ready: Some[int64](3), ReadyBytes: Some[int64](300 << 20)},
+			page: 5, without: "at a time",
 		},
 		{
 			name: "action on large messages", version: old, queue: Queue{Type: Classic, Consumers: Some[int64](0), Ready: Some[int64](100), ReadyBytes: Some[int64](1000 << 20)},
@@ -109,6 +109,10 @@ func TestPlanPeek(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			test.queue.QueueRef = ref("q")
 			p := PlanPeek(&test.queue, test.settings, BehaviourOf(ParseVersion(test.version)), test.want)
+			bytes := int64(512 << 20)
+			if test.want.ForAction {
+				bytes = 64 << 20
+			}
 			or := func(n, otherwise int) int {
 				if n == 0 {
 					return otherwise
@@ -137,7 +141,7 @@ func TestPlanPeek(t *testing.T) {
 			if (p.Override == "") != (test.override == "") || !strings.Contains(p.Override, test.override) {
 				t.Errorf("override: %s", p.Override)
 			}
-			if p.Queue != ref("q") || p.Type != test.queue.Type || p.MaxBytes != 64<<20 || p.Timeout != 10*time.Second {
+			if p.Queue != ref("q") || p.Type != test.queue.Type || p.MaxBytes != bytes || p.Timeout != 10*time.Second {
 				t.Errorf("%+v", p)
 			}
 		})
@@ -145,9 +149,9 @@ func TestPlanPeek(t *testing.T) {
 }
 
 func TestPlanPeekTakesWhatIsAsked(t *testing.T) {
-	want := PeekWant{Limit: 70_000, MaxBytes: 1 << 20, Timeout: time.Second, KeepBody: 100}
+	want := PeekWant{Limit: 70_000, MaxBytes: 1 << 20, Timeout: time.Second}
 	p := PlanPeek(&Queue{QueueRef: ref("q"), Type: Classic}, Settings{}, BehaviourOf(Version{}), want)
-	if p.Limit != 70_000 || p.Page != MaxPage || p.MaxBytes != 1<<20 || p.Timeout != time.Second || p.KeepBody != 100 {
+	if p.Limit != 70_000 || p.Page != MaxPage || p.MaxBytes != 1<<20 || p.Timeout != time.Second {
 		t.Errorf("%+v", p)
 	}
 }

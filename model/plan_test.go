@@ -15,7 +15,7 @@ func TestReplayGoesTheNarrowestWay(t *testing.T) {
 		Deaths:     []Death{{Queue: "ucenter@user@retry", Reason: Expired, Count: 3, Exchange: "master.retry", RoutingKeys: []string{"ucenter@user"}}},
 	}
 	plan := topologyOf("3.10.8", scenarioParts["pubsub"]...).Plan(ActionWant{
-		Operation: Replay, From: ref("ucenter@user@failed"), Sample: []Message{failed}, Planned: 1, Mode: ToAuto, User: "guest",
+		Operation: Replay, From: ref("ucenter@user@failed"), Sample: MessageList{failed}, Planned: 1, Mode: ToAuto, User: "guest",
 	})
 	if plan.Refusal != "" {
 		t.Fatal(plan.Refusal)
@@ -45,7 +45,7 @@ func TestReplayToItsOriginWhenThatIsNarrow(t *testing.T) {
 		exchange("direct", "orders"), queue("orders", consumers(1), dlx("dead")), bind("orders", "created", "orders"),
 		exchange("fanout", "dead"), queue("orders.dlq"), bind("dead", "", "orders.dlq"))
 	m := Message{Exchange: "dead", RoutingKey: "created", Deaths: []Death{{Queue: "orders", Reason: Rejected, Count: 1, Exchange: "orders", RoutingKeys: []string{"created"}}}}
-	plan := topology.Plan(ActionWant{Operation: Replay, From: ref("orders.dlq"), Sample: []Message{m}, Planned: 1})
+	plan := topology.Plan(ActionWant{Operation: Replay, From: ref("orders.dlq"), Sample: MessageList{m}, Planned: 1})
 	if want := (Address{"orders", "created"}); len(plan.Ways) != 1 || plan.Ways[0].Address != want {
 		t.Fatalf("goes to %+v, want %v", plan.Ways, want)
 	}
@@ -73,7 +73,7 @@ func TestReplayIsRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan := topology.Plan(ActionWant{Operation: Replay, From: ref(test.from), Sample: []Message{{}}, Planned: 1, Mode: mode, Fixed: fixed})
+			plan := topology.Plan(ActionWant{Operation: Replay, From: ref(test.from), Sample: MessageList{{}}, Planned: 1, Mode: mode, Fixed: fixed})
 			if !strings.Contains(plan.Refusal, test.want) {
 				t.Errorf("refusal %q, want something with %q", plan.Refusal, test.want)
 			}
@@ -83,7 +83,7 @@ func TestReplayIsRefused(t *testing.T) {
 
 func TestPublishingRefusesWhomThePlanDoesNotName(t *testing.T) {
 	topology := topologyOf("3.10.8", scenarioParts["pubsub"]...)
-	plan := topology.Plan(ActionWant{Operation: Replay, From: ref("ucenter@user@failed"), Sample: []Message{{Exchange: "master.failed", RoutingKey: "ucenter@user"}}, Planned: 1})
+	plan := topology.Plan(ActionWant{Operation: Replay, From: ref("ucenter@user@failed"), Sample: MessageList{{Exchange: "master.failed", RoutingKey: "ucenter@user"}}, Planned: 1})
 	plan.Recipients = nil
 	if _, err := plan.Publishing(&Message{}); err == nil || !strings.Contains(err.Error(), "ucenter@user") {
 		t.Errorf("%v", err)

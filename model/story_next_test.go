@@ -70,14 +70,14 @@ func TestStoryAhead(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			topology := topologyOf("3.12.0", c.parts...)
-			peeked := Peeked{Messages: []Message{c.m}, TakenAt: noon}
-			peeked.Messages[0].Position = 1
+			c.m.Position = 1
+			peeked := Peeked{Messages: MessageList{c.m}, TakenAt: noon}
 			var wait *Wait
 			if w := topology.WaitsIn(ref(c.in), peeked, Sight{}); w != nil {
 				wait = &w.Messages[0]
 			}
 			var got []string
-			for _, e := range topology.StoryAhead(&peeked.Messages[0], ref(c.in), wait, noon) {
+			for _, e := range topology.StoryAhead(&c.m, ref(c.in), wait, noon) {
 				got = append(got, strings.TrimSpace(fmt.Sprintf("%s | %s | %s", e.Kind, strings.TrimSpace(e.What+e.Where+" "+e.Detail), e.Note)))
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {

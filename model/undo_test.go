@@ -39,7 +39,7 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 			Exchanges: []Exchange{{ExchangeRef: ExchangeRef{VHost: "/"}, Type: "direct"}},
 		})
 		plan := topology.Plan(ActionWant{
-			Operation: Replay, From: QueueRef{"/", "failed"}, Sample: []Message{m}, Planned: 1, Mode: ToQueue, Fixed: Address{RoutingKey: "worker"},
+			Operation: Replay, From: QueueRef{"/", "failed"}, Sample: MessageList{m}, Planned: 1, Mode: ToQueue, Fixed: Address{RoutingKey: "worker"},
 			User: "guest", Mark: rapid.Bool().Draw(t, "mark"),
 		})
 		p, err := plan.Publishing(&m)

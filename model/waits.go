@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -35,64 +36,79 @@ type Waits struct {
 // the first one.
 func (t *Topology) WaitsIn(ref QueueRef, peeked Peeked, head Sight) *Waits {
 	q, ok := t.queues[ref]
-	if !ok || q.Type == Stream || q.Consumers.Or(0) > 0 || len(peeked.Messages) == 0 {
+	if !ok || q.Type == Stream || q.Consumers.Or(0) > 0 || peeked.Messages.Len() == 0 {
 		return nil
 	}
-	w := &Waits{Queue: ref, TakenAt: peeked.TakenAt, Depth: peeked.Depth, Messages: make([]Wait, len(peeked.Messages))}
+	w := &Waits{Queue: ref, TakenAt: peeked.TakenAt, Depth: peeked.Depth}
 	if s := t.settings[ref].TTL; s.Set {
 		w.TTL = Some(s.Value)
 	}
 	// Held messages do not count: the next one is at the head then, and expires when it is overdue (3.10.8, 4.0.5 and 4.3.6, classic and quorum).
 	if depth, known := peeked.Depth.Get(); known && peeked.Stopped == "" {
-		w.Expired = max(min(depth, int64(peeked.Plan.Limit))-int64(len(peeked.Messages)), 0)
+		w.Expired = max(min(depth, int64(peeked.Plan.Limit))-int64(peeked.Messages.Len()), 0)
 		w.Depth = Some(depth - w.Expired)
 	}
-	w.find(peeked.Messages, t.refilled(ref), fifo(q, peeked.Messages), head, Sight{At: peeked.TakenAt, Clock: t.Snapshot.Overview.Clock()})
-	if !slices.ContainsFunc(w.Messages, func(x Wait) bool { return x.TTL.Known() }) {
+	// Most queues have no TTL anywhere: a first pass tells, and then nothing more is worked out.
+	_, byPriority := q.Arguments.Integer("x-max-priority")
+	fifo, expires := !byPriority, w.TTL.Known()
+	err := each(peeked.Messages, headOnly, func(m *Message) {
+		fifo = fifo && m.Properties.Priority == 0 // by priorities they do not stand in the order in which they came
+		_, _, own := m.ttlIn(w.TTL)
+		expires = expires || own
+	})
+	if err != nil || !expires {
+		return nil
+	}
+	w.Messages = make([]Wait, peeked.Messages.Len())
+	if w.find(peeked.Messages, t.refilled(ref), fifo, head, Sight{At: peeked.TakenAt, Clock: t.Snapshot.Overview.Clock()}) != nil ||
+		!slices.ContainsFunc(w.Messages, func(x Wait) bool { return x.TTL.Known() }) {
 		return nil
 	}
 	return w
 }
 
-// fifo reports whether messages stand in a queue in the order in which they came: not so by priorities.
-func fifo(q *Queue, messages []Message) bool {
-	_, byPriority := q.Arguments.Integer("x-max-priority")
-	return !byPriority && !slices.ContainsFunc(messages, func(m Message) bool { return m.Properties.Priority > 0 })
-}
+// headOnly reads next to nothing of bodies.
+const headOnly = 1
 
-func (w *Waits) find(messages []Message, refilled, fifo bool, head, seen Sight) {
+func (w *Waits) find(messages Messages, refilled, fifo bool, head, seen Sight) error {
 	var after time.Time // no message from here on came before that
-	for i := range messages {
+	i := 0
+	err := each(messages, headOnly, func(m *Message) {
 		this := &w.Messages[i]
-		*this = Wait{Position: i + 1, ID: messages[i].Properties.MessageID, Behind: i + 1}
+		*this = Wait{Position: i + 1, ID: strings.Clone(m.Properties.MessageID), Behind: i + 1}
 		sight := seen
 		if i == 0 {
 			sight.Since, sight.After = head.Since, head.After
 		}
+		i++
 		sight.After = latest(sight.After, after)
-		this.Due = Due(messages[i].withoutTime(refilled), w.TTL, sight)
-		if ttl, _, ok := messages[i].ttlIn(w.TTL); ok {
+		this.Due = Due(m.withoutTime(refilled), w.TTL, sight)
+		if ttl, _, ok := m.ttlIn(w.TTL); ok {
 			this.TTL = Some(ttl)
 			if fifo && !this.Due.Earliest.IsZero() {
 				after = latest(after, this.Due.Earliest.Add(-ttl))
 			}
 		}
+	})
+	if err != nil {
+		return err
 	}
 	since := seen.At // no message up to here came after that
-	for i := len(messages) - 1; i >= 0 && fifo; i-- {
+	for i := len(w.Messages) - 1; i >= 0 && fifo; i-- {
 		this := &w.Messages[i]
 		if ttl, ok := this.TTL.Get(); ok {
 			since = earliest(since, this.Due.Time.Add(-ttl))
 			this.Due = dueWithin(this.Due.Earliest, since.Add(ttl))
 		}
 	}
-	for i := range messages {
+	for i := range w.Messages {
 		this := &w.Messages[i]
 		this.Leaves = this.Due
 		if i > 0 {
 			w.hold(i)
 		}
 	}
+	return nil
 }
 
 // hold lets a message leave no earlier than the one before it.

@@ -13,7 +13,7 @@ import (
 // buffered is what a look at a buffer saw at noon: TTLs in seconds (negative: none), each published, by the broker's clock, some
 // seconds before (negative: it does not tell).
 func buffered(ages []float64, ttls ...float64) Peeked {
-	p := Peeked{TakenAt: noon, Depth: Some(int64(len(ttls)))}
+	var messages MessageList
 	for i, s := range ttls {
 		m := Message{Position: i + 1}
 		if s >= 0 {
@@ -22,9 +22,9 @@ func buffered(ages []float64, ttls ...float64) Peeked {
 		if i < len(ages) && ages[i] >= 0 {
 			m.Headers = Table{"timestamp_in_ms": noon.Add(-time.Duration(ages[i] * float64(time.Second))).UnixMilli()}
 		}
-		p.Messages = append(p.Messages, m)
+		messages = append(messages, m)
 	}
-	return p
+	return Peeked{TakenAt: noon, Depth: Some(int64(len(ttls))), Messages: messages}
 }
 
 func same(age float64, n int) []float64 {

@@ -149,7 +149,7 @@ func dueErrors(t *testing.T, o Options, source Source, channel *amqp.Channel, bu
 	}
 	waits := topology.WaitsIn(ref, peeked, model.Sight{})
 	if waits == nil || len(waits.Messages) != n {
-		t.Fatalf("looked at %d messages", len(peeked.Messages))
+		t.Fatalf("looked at %d messages", peeked.Messages.Len())
 	}
 	var off []time.Duration
 	for range n {

@@ -25,7 +25,7 @@ func (s messagesScreen) copyKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	if !ok {
 		return s, nil
 	}
-	k, m := s.env.keys, row.message
+	k, m := s.env.keys, row.message()
 	switch {
 	case is(msg, k.CopyBody):
 		what := "the body"

@@ -132,7 +132,7 @@ func (d *messageDetail) head(s *Styles, r *messageRow, p pane, focus bool, width
 	}
 	about := ""
 	if p == paneBody {
-		about = strings.TrimSpace(model.Printable(r.message.Properties.ContentType) + "  " + model.Size(int64(r.message.BodyBytes)) + "B")
+		about = strings.TrimSpace(model.Printable(r.message().Properties.ContentType) + "  " + model.Size(int64(r.message().BodyBytes)) + "B")
 	}
 	if lines := d.drawn.lines[p]; focus && len(lines) > d.drawn.height && d.drawn.height > 0 {
 		about = strings.TrimSpace(about + "  " + model.Count(int64(min(d.top(r.id, p)+d.drawn.height, len(lines)))) + "/" + model.Count(int64(len(lines))))
@@ -144,8 +144,8 @@ func (d *messageDetail) head(s *Styles, r *messageRow, p pane, focus bool, width
 }
 
 func (d *messageDetail) prepare(s *Styles, r *messageRow, story func() []model.StoryEvent, second time.Time, panes []pane, widths [paneCount]int, brief bool) {
-	if d.drawn.message != r.message || d.drawn.brief != brief {
-		*d.drawn = detailLines{message: r.message, brief: brief}
+	if d.drawn.message != r.message() || d.drawn.brief != brief {
+		*d.drawn = detailLines{message: r.message(), brief: brief}
 	}
 	if !d.drawn.second.Equal(second) {
 		d.drawn.second, d.drawn.widths[paneStory] = second, 0 // what is due counts down
@@ -157,11 +157,11 @@ func (d *messageDetail) prepare(s *Styles, r *messageRow, story func() []model.S
 		d.drawn.widths[p] = widths[p]
 		switch p {
 		case paneStory:
-			d.drawn.lines[p] = storyLines(s, r.message, story(), widths[p], brief)
+			d.drawn.lines[p] = storyLines(s, r.message(), story(), widths[p], brief)
 		case paneHeaders:
-			d.drawn.lines[p] = headerLines(s, r.message, widths[p])
+			d.drawn.lines[p] = headerLines(s, r.message(), widths[p])
 		case paneBody:
-			d.drawn.lines[p] = bodyLines(s, r.message, widths[p])
+			d.drawn.lines[p] = bodyLines(s, r.message(), widths[p])
 		}
 	}
 }

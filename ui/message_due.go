@@ -9,7 +9,7 @@ import (
 
 // waitOf is what a look told of when a message leaves; nil when it tells nothing of it.
 func waitOf(waits *model.Waits, r *messageRow) *model.Wait {
-	if i := r.message.Position - 1; waits != nil && i >= 0 && i < len(waits.Messages) {
+	if i := int(r.position) - 1; waits != nil && i >= 0 && i < len(waits.Messages) {
 		return &waits.Messages[i]
 	}
 	return nil
@@ -103,7 +103,7 @@ func (s messagesScreen) isBuffer() bool {
 // story tells a message's way so far, by this machine's clock, and what comes next.
 func (s messagesScreen) story(r *messageRow) func() []model.StoryEvent {
 	return func() []model.StoryEvent {
-		events := r.message.Story(s.queue)
+		events := r.message().Story(s.queue)
 		if s.topology == nil {
 			return events
 		}
@@ -113,6 +113,6 @@ func (s messagesScreen) story(r *messageRow) func() []model.StoryEvent {
 				e.Time = clock.Local(e.Time)
 			}
 		}
-		return append(events, s.topology.StoryAhead(r.message, s.queue, waitOf(s.waits, r), s.env.now())...)
+		return append(events, s.topology.StoryAhead(r.message(), s.queue, waitOf(s.waits, r), s.env.now())...)
 	}
 }

@@ -2,9 +2,12 @@ package ui
 
 import (
 	"context"
+	"runtime"
 	"strings"
+	"sync/atomic"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"golang.org/x/sync/errgroup"
 
 	"dlxtop/model"
 )
@@ -22,12 +25,14 @@ type messageFilter struct {
 	parsed  *model.Filter // the filter that applies: the last text that could be read; nil: none
 	err     error         // why the text cannot be read
 	request request       // the search in flight; 0: none
+	cancel  func()        // ends it
 }
 
 // filteredMsg is the answer to a search: for each row whether it matches.
 type filteredMsg struct {
 	request request
 	matched []bool
+	err     error // why not all could be looked at
 }
 
 func newMessageFilter(e *env) messageFilter { return messageFilter{field: newFilterField(e)} }
@@ -48,6 +53,10 @@ func (f messageFilter) match() func(*messageRow) bool {
 func (f messageFilter) apply(e *env, rows []*messageRow) (messageFilter, tea.Cmd) {
 	text := f.field.text()
 	f.request, f.err = 0, nil
+	if f.cancel != nil {
+		f.cancel()
+		f.cancel = nil
+	}
 	if strings.TrimSpace(text) == "" {
 		f.parsed = nil
 		return f, nil
@@ -63,27 +72,53 @@ func (f messageFilter) apply(e *env, rows []*messageRow) (messageFilter, tea.Cmd
 	}
 	bytes := 0
 	for _, r := range rows {
-		bytes += len(r.message.Body)
+		bytes += r.size
 	}
-	filter := f.parsed
 	if bytes <= filterAtOnce && len(rows) <= filterAtOnceRows {
-		for _, r := range rows {
-			r.matched = filter.Match(r.message)
-		}
+		matched, err := search(context.Background(), f.parsed, rows)
+		f.take(matched, err, rows)
 		return f, nil
 	}
 	f.request = e.newRequest()
-	id := f.request
+	stopped, cancel := context.WithCancel(context.Background())
+	id, filter := f.request, f.parsed
+	f.cancel = cancel
 	return f, e.command(0, func(ctx context.Context) tea.Msg {
-		matched := make([]bool, len(rows))
-		for i, r := range rows {
-			if ctx.Err() != nil {
-				return nil
-			}
-			matched[i] = filter.Match(r.message)
+		defer cancel()
+		defer context.AfterFunc(ctx, cancel)()
+		matched, err := search(stopped, filter, rows)
+		if stopped.Err() != nil {
+			return nil
 		}
-		return filteredMsg{id, matched}
+		return filteredMsg{id, matched, err}
 	})
+}
+
+// search looks into every message, on all processors, until ctx ends.
+func search(ctx context.Context, filter *model.Filter, rows []*messageRow) ([]bool, error) {
+	matched := make([]bool, len(rows))
+	var work errgroup.Group
+	var next atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), len(rows)/rowsAtOnce+1) {
+		work.Go(func() error {
+			for ctx.Err() == nil {
+				end := int(next.Add(rowsAtOnce))
+				for i := end - rowsAtOnce; i < min(end, len(rows)); i++ {
+					m, err := rows[i].peeked.At(int(rows[i].index), 0)
+					if err != nil {
+						return err
+					}
+					matched[i] = filter.Match(&m)
+				}
+				if end >= len(rows) {
+					break
+				}
+			}
+			return nil
+		})
+	}
+	err := work.Wait()
+	return matched, err
 }
 
 // answered takes the answer to the search in flight and reports whether the rows changed.
@@ -92,8 +127,13 @@ func (f *messageFilter) answered(msg filteredMsg, rows []*messageRow) bool {
 		return false
 	}
 	f.request = 0
-	for i, r := range rows {
-		r.matched = msg.matched[i]
-	}
+	f.take(msg.matched, msg.err, rows)
 	return true
+}
+
+func (f *messageFilter) take(matched []bool, err error, rows []*messageRow) {
+	f.err = err
+	for i, r := range rows {
+		r.matched = matched[i]
+	}
 }

@@ -22,7 +22,7 @@ func (s messagesScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	case is(msg, k.Peek):
 		return s.look(false)
 	case is(msg, k.More) && s.more():
-		s.limit = min(s.limit*peekFactor, model.MaxPage)
+		s.limit = s.nextLimit()
 		return s.look(false)
 	case is(msg, k.Replay):
 		return s.act(model.Replay, s.aimed)

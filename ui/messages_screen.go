@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -12,10 +13,10 @@ import (
 
 // What a look at a queue asks for.
 const (
-	peekFirst    = 500     // messages, until more are asked for
-	peekFactor   = 4       // times as many with each "more"
-	peekKeepBody = 256_000 // bytes of each body that are kept: enough to read, however large it is
-	peekGrace    = 5 * time.Second
+	peekFirst  = 500     // messages, until more are asked for
+	peekFactor = 10      // times as many with each "more"
+	peekMost   = 200_000 // messages: their rows are in memory, all else of them is on disk
+	peekGrace  = 5 * time.Second
 )
 
 // messagesScreen shows the messages of one queue. It looks once when it is opened and then only when asked to: looking costs.
@@ -30,15 +31,17 @@ type messagesScreen struct {
 	limit   int
 	asked   bool
 	peek    request         // the look in flight; 0: none
+	planned model.PeekPlan  // of the look in flight
 	refused model.PeekPlan  // the plan that was refused, when the last one was
 	failed  error           // of the last look
 	peeked  model.Peeked    // of the last look that worked
 	found   []model.Finding // what only these messages tell
 	waits   *model.Waits    // when they leave; nil: not by expiry
 	rows    []*messageRow
-	taken   int       // messages that actions took out of the queue since
-	settled time.Time // when the last action ended
-	unclear string    // why the table may show messages that are gone; "" when it does not
+	used    model.Opt[int64] // the highest delivery count among them, with this look
+	taken   int              // messages that actions took out of the queue since
+	settled time.Time        // when the last action ended
+	unclear string           // why the table may show messages that are gone; "" when it does not
 
 	table   table[messageID, *messageRow]
 	filter  messageFilter
@@ -58,6 +61,7 @@ type peekedMsg struct {
 	waits   *model.Waits
 	found   []model.Finding
 	rows    []*messageRow
+	most    int64 // the highest delivery count among them
 	err     error
 }
 
@@ -121,8 +125,8 @@ func (s messagesScreen) look(insist bool) (screen, tea.Cmd) {
 		return s, nil
 	}
 	s.asked = true
-	plan := s.topology.PlanPeek(s.queue, model.PeekWant{Limit: s.limit, KeepBody: peekKeepBody, Insist: insist})
-	s.refused = model.PeekPlan{}
+	plan := s.topology.PlanPeek(s.queue, model.PeekWant{Limit: s.limit, Insist: insist, Delivered: s.used})
+	s.refused, s.planned = model.PeekPlan{}, plan
 	if !plan.Allowed() {
 		s.refused = plan
 		return s, nil
@@ -131,10 +135,16 @@ func (s messagesScreen) look(insist bool) (screen, tea.Cmd) {
 	id, broker, queue, topology := s.peek, s.env.broker, s.queue, s.topology
 	head := s.head
 	return s, s.env.command(plan.Timeout+peekGrace, func(ctx context.Context) tea.Msg {
-		peeked, err := broker.Peek(ctx, plan)
-		found := topology.FindingsIn(queue, peeked.Messages, peeked.TakenAt)
-		waits := topology.WaitsIn(queue, peeked, head)
-		return peekedMsg{request: id, queue: queue, peeked: peeked, waits: waits, found: found, rows: messageRows(peeked.Messages, queue), err: err}
+		msg := peekedMsg{request: id, queue: queue}
+		if msg.peeked, msg.err = broker.Peek(ctx, plan); msg.err == nil {
+			msg.found = topology.FindingsIn(queue, msg.peeked.Messages, msg.peeked.TakenAt)
+			msg.waits = topology.WaitsIn(queue, msg.peeked, head)
+			msg.rows, msg.most, msg.err = messageRows(msg.peeked.Messages, queue)
+		}
+		if msg.err != nil && msg.peeked.Messages != nil {
+			_ = msg.peeked.Messages.Close()
+		}
+		return msg
 	})
 }
 
@@ -144,21 +154,53 @@ func (s messagesScreen) looked(msg peekedMsg) (screen, tea.Cmd) {
 	if msg.err != nil {
 		return s, nil
 	}
+	old := closing(s.peeked.Messages)
 	s.peeked, s.found, s.waits, s.rows, s.unclear, s.taken = msg.peeked, msg.found, msg.waits, msg.rows, "", 0
 	if s.waits != nil {
 		s.peeked.Depth = s.waits.Depth
 	}
+	s.used = model.Some(msg.most + 1)
 	s.table.setColumns(messageColumns(s.env, s.waits))
 	var cmd tea.Cmd
 	s.filter, cmd = s.filter.apply(s.env, s.rows)
 	s.table.match = s.filter.match()
 	s.table.set(s.rows)
-	return s, cmd
+	return s, tea.Batch(cmd, old)
 }
 
 // more reports whether the queue held more messages than were read.
 func (s messagesScreen) more() bool {
-	return len(s.rows) > 0 && (int64(len(s.peeked.Messages)) < s.peeked.Depth.Or(0) || s.peeked.Stopped != "") && s.limit < model.MaxPage
+	return len(s.rows) > 0 && (int64(s.peeked.Messages.Len()) < s.peeked.Depth.Or(0) || s.peeked.Stopped != "") && s.limit < peekMost
+}
+
+// nextLimit is how many messages "more" asks for.
+func (s messagesScreen) nextLimit() int { return min(s.limit*peekFactor, peekMost) }
+
+// moreWords are how many messages that are, as far as is known.
+func (s messagesScreen) moreWords() string {
+	if limit := int64(s.nextLimit()); limit < s.peeked.Depth.Or(limit+1) {
+		return model.Count(limit)
+	}
+	return "all " + model.Count(s.peeked.Depth.Or(0))
+}
+
+// Close lets go of what was read.
+func (s messagesScreen) Close() {
+	if s.peeked.Messages != nil {
+		_ = s.peeked.Messages.Close()
+	}
+}
+
+// closing lets go of what was read before.
+func closing(messages model.Messages) tea.Cmd {
+	if messages == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		_ = messages.Close()
+		debug.FreeOSMemory()
+		return nil
+	}
 }
 
 func (s messagesScreen) Keys() []key.Binding {
@@ -195,7 +237,7 @@ func (s messagesScreen) Keys() []key.Binding {
 		}
 		keys = append(keys, describe(k.Sort, "sort"), describe(k.Reverse, "reverse"))
 		if s.more() {
-			keys = append(keys, k.More)
+			keys = append(keys, describe(k.More, "read "+s.moreWords()))
 		}
 	}
 	return append(keys, k.Peek)

@@ -16,6 +16,8 @@ const (
 	leastDetail  = 9
 	countsLag    = 5 * time.Second // counts of the management API may be this old
 	detailOfEach = 2               // of so many parts of the height the detail gets one
+
+	fewDeliveries = 5 // left of a delivery limit: a warning
 )
 
 func (s messagesScreen) View(width, height int) string {
@@ -67,7 +69,7 @@ func (s messagesScreen) page(width, height int) string {
 // place says which message is seen in the zoomed detail.
 func (s messagesScreen) place(r *messageRow, width int) string {
 	words := fmt.Sprintf(" message %s of %s", model.Count(int64(s.table.index+1)), model.Count(int64(len(s.table.shown))))
-	if id := r.message.Properties.MessageID; id != "" {
+	if id := r.message().Properties.MessageID; id != "" {
 		words += "   " + model.Printable(id)
 	}
 	if s.table.isChosen(r.id) {
@@ -149,11 +151,20 @@ func (s messagesScreen) headLine(width int) string {
 	}
 	right := ""
 	if s.peek != 0 {
-		right = styles.Accent.Render("reading … ")
+		right = styles.Accent.Render("reading " + s.readingWords() + " … ")
 	} else if s.table.sorted >= 0 {
 		right = styles.Muted.Render("by " + strings.ToLower(s.table.columns[s.table.sorted].title) + " ")
 	}
 	return spread(strings.Join(left, "   "), right, width)
+}
+
+// readingWords are how many messages a look in flight asks for.
+func (s messagesScreen) readingWords() string {
+	n := int64(s.planned.Limit)
+	if now, ok := s.newerCount(); ok && now <= n {
+		return "all"
+	}
+	return model.Count(n)
 }
 
 // newerCount is what the queue holds by the newest poll, when that is newer than what is shown.
@@ -180,11 +191,22 @@ func (s messagesScreen) readyNow() (int64, bool) {
 	return now, now != int64(len(s.rows))
 }
 
-// costLine says what looking costs, before and after.
+// costLine says what looking costs, before and after, and what it left of a delivery limit.
 func (s messagesScreen) costLine(width int) string {
 	plan := s.peeked.Plan
+	if s.peek != 0 {
+		plan = s.planned
+	}
 	if plan.Method == "" {
 		return strings.Repeat(" ", width)
+	}
+	if left, counts := plan.DeliveriesLeft(s.used.Or(0)); counts && s.used.Known() && len(s.rows) > 0 {
+		style := s.env.styles.Muted
+		if left <= fewDeliveries {
+			style = s.env.styles.Warning
+		}
+		words := fmt.Sprintf(" %s of the delivery limit %d left to the message that came back most; a look uses 1 of it, and marks all redelivered", model.Count(left), plan.Budget)
+		return pad(style.Render(ansi.Truncate(words, width, "…")), width)
 	}
 	words := " cost of looking: none"
 	if plan.Cost != "" {

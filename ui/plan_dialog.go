@@ -118,11 +118,7 @@ func (d *planDialog) replan() tea.Cmd {
 		want.Mode, want.Fixed = d.modes[d.mode].mode, d.modes[d.mode].fixed
 	}
 	return d.env.command(0, func(context.Context) tea.Msg {
-		want.Sample = make([]model.Message, len(rows))
-		for i, r := range rows {
-			want.Sample[i] = *r.message
-		}
-		want.Selection = model.Chosen(want.Sample)
+		want.Sample, want.Selection = sampleOf(rows)
 		return plannedMsg{id, t.Plan(want)}
 	})
 }

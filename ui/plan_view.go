@@ -153,7 +153,7 @@ func (d *planDialog) other() string {
 func (d *planDialog) chosen() string {
 	words := d.words
 	if len(d.rows) == 1 {
-		m := d.rows[0].message
+		m := d.rows[0].message()
 		words += fmt.Sprintf(": #%s", model.Count(int64(m.Position)))
 		if m.Properties.MessageID != "" {
 			words += ", id " + model.Printable(m.Properties.MessageID)

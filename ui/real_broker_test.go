@@ -195,7 +195,7 @@ func TestDropOnARealBroker(t *testing.T) {
 
 func TestStopOnARealBrokerLosesNothing(t *testing.T) {
 	o, _, channel := real(t)
-	const n = 3000
+	const n = 7000
 	declare(t, channel, "ui.stop", nil)
 	declare(t, channel, "ui.stop.retry", amqp.Table{"x-message-ttl": 600_000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "ui.stop"})
 	declare(t, channel, "ui.stop.failed", nil)
@@ -205,11 +205,11 @@ func TestStopOnARealBrokerLosesNothing(t *testing.T) {
 	}
 	publish(t, channel, "ui.stop.failed", messages...)
 	term := onQueue(t, o, "ui.stop.failed", 120, 36)
-	term.await("500 read of 3,000 messages")
+	term.await("500 read of 7,000 messages")
 	term.press("n")
-	term.await("2,000 read of 3,000 messages")
+	term.await("5,000 read of 7,000 messages")
 	term.press("R")
-	term.await("Replay 2,000 messages", "reaches   ui.stop")
+	term.await("Replay 5,000 messages", "reaches   ui.stop")
 	term.press("ui.stop.failed")
 	term.await("enter replay")
 	term.press(keyEnter, keyEsc)

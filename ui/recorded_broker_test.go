@@ -78,7 +78,7 @@ func (b *recordedBroker) Peek(_ context.Context, plan model.PeekPlan) (model.Pee
 	}
 	all := b.messages[plan.Queue]
 	return model.Peeked{
-		Plan: plan, Messages: append([]model.Message(nil), all[:min(len(all), plan.Limit)]...),
+		Plan: plan, Messages: append(model.MessageList(nil), all[:min(len(all), plan.Limit)]...),
 		Depth: model.Some(int64(len(all))), TakenAt: b.clock.now(),
 	}, nil
 }

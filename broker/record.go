@@ -1,0 +1,221 @@
+package broker
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"dlxtop/model"
+)
+
+// A record is a message as a spool keeps it: everything but its position and fingerprint, header values with their AMQP types.
+// Numbers are varints, texts and tables have their length in front. The body is last and has none: the record's end is its own.
+
+// appendHead writes all of a record but the body.
+func appendHead(b []byte, m *model.Message) []byte {
+	p := &m.Properties
+	flags := byte(0)
+	if m.Redelivered {
+		flags |= 1
+	}
+	if !p.Timestamp.IsZero() {
+		flags |= 2
+	}
+	b = append(b, flags, p.DeliveryMode, p.Priority)
+	if !p.Timestamp.IsZero() {
+		b = binary.AppendVarint(b, p.Timestamp.Unix())
+	}
+	for _, s := range texts(m) {
+		b = appendText(b, *s)
+	}
+	return appendTable(b, m.Headers)
+}
+
+// texts are the texts of a message outside of its headers, in the order in which a record has them.
+func texts(m *model.Message) [11]*string {
+	p := &m.Properties
+	return [...]*string{
+		&m.Exchange, &m.RoutingKey, &p.ContentType, &p.ContentEncoding, &p.CorrelationID, &p.ReplyTo, &p.Expiration, &p.MessageID, &p.Type,
+		&p.UserID, &p.AppID,
+	}
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func appendTable(b []byte, t model.Table) []byte {
+	b = binary.AppendUvarint(b, uint64(len(t)))
+	for key, v := range t {
+		b = appendValue(appendText(b, key), v)
+	}
+	return b
+}
+
+// appendValue writes a header's value behind the letter that AMQP has for its type.
+func appendValue(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(b, 'V')
+	case bool:
+		if v {
+			return append(b, 't', 1)
+		}
+		return append(b, 't', 0)
+	case int8:
+		return append(b, 'b', byte(v))
+	case uint8:
+		return append(b, 'B', v)
+	case int16:
+		return binary.AppendVarint(append(b, 's'), int64(v))
+	case uint16:
+		return binary.AppendUvarint(append(b, 'u'), uint64(v))
+	case int32:
+		return binary.AppendVarint(append(b, 'I'), int64(v))
+	case uint32:
+		return binary.AppendUvarint(append(b, 'i'), uint64(v))
+	case int64:
+		return binary.AppendVarint(append(b, 'l'), v)
+	case uint64:
+		return binary.AppendUvarint(append(b, 'L'), v)
+	case float32:
+		return binary.AppendUvarint(append(b, 'f'), uint64(math.Float32bits(v)))
+	case float64:
+		return binary.AppendUvarint(append(b, 'd'), math.Float64bits(v))
+	case model.Decimal:
+		return binary.AppendVarint(append(b, 'D', v.Scale), int64(v.Value))
+	case string:
+		return appendText(append(b, 'S'), v)
+	case []byte:
+		return appendText(append(b, 'x'), string(v))
+	case time.Time:
+		return binary.AppendVarint(append(b, 'T'), v.Unix())
+	case model.Table:
+		return appendTable(append(b, 'F'), v)
+	case []any:
+		b = binary.AppendUvarint(append(b, 'A'), uint64(len(v)))
+		for _, e := range v {
+			b = appendValue(b, e)
+		}
+		return b
+	}
+	panic(fmt.Sprintf("AMQP delivered a header of type %T", v)) // amqp091-go reads no other types
+}
+
+// errRecord is a record that is not as it was written.
+var errRecord = errors.New("what was kept of it is damaged")
+
+// parseHead reads what appendHead wrote, which must be all of text.
+func parseHead(text string) (m model.Message, err error) {
+	defer func() {
+		if recover() != nil { // an index out of range: nobody else can write to a spool, so this is the disk
+			m, err = model.Message{}, errRecord
+		}
+	}()
+	r := recordReader{text}
+	flags := r.byte()
+	p := &m.Properties
+	m.Redelivered, p.DeliveryMode, p.Priority = flags&1 != 0, r.byte(), r.byte()
+	if flags&2 != 0 {
+		p.Timestamp = time.Unix(r.signed(), 0)
+	}
+	for _, s := range texts(&m) {
+		*s = r.text()
+	}
+	if m.Headers = r.table(); len(m.Headers) == 0 {
+		m.Headers = nil
+	}
+	if r.rest != "" {
+		return model.Message{}, errRecord
+	}
+	return m, nil
+}
+
+// recordReader reads a record from its start on. It panics where that is not possible.
+type recordReader struct{ rest string }
+
+func (r *recordReader) bytes(n uint64) string {
+	s := r.rest[:n]
+	r.rest = r.rest[n:]
+	return s
+}
+
+func (r *recordReader) byte() byte { return r.bytes(1)[0] }
+
+func (r *recordReader) unsigned() (n uint64) {
+	for shift := 0; ; shift += 7 {
+		b := r.byte()
+		n |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return n
+		}
+	}
+}
+
+func (r *recordReader) signed() int64 {
+	n := r.unsigned()
+	return int64(n>>1) ^ -int64(n&1) // as binary.AppendVarint folds it
+}
+
+func (r *recordReader) text() string { return r.bytes(r.unsigned()) }
+
+func (r *recordReader) table() model.Table {
+	n := r.unsigned()
+	t := make(model.Table, min(n, uint64(len(r.rest))))
+	for range n {
+		key := r.text()
+		t[key] = r.value()
+	}
+	return t
+}
+
+func (r *recordReader) value() any {
+	switch kind := r.byte(); kind {
+	case 'V':
+		return nil
+	case 't':
+		return r.byte() != 0
+	case 'b':
+		return int8(r.byte())
+	case 'B':
+		return r.byte()
+	case 's':
+		return int16(r.signed())
+	case 'u':
+		return uint16(r.unsigned())
+	case 'I':
+		return int32(r.signed())
+	case 'i':
+		return uint32(r.unsigned())
+	case 'l':
+		return r.signed()
+	case 'L':
+		return r.unsigned()
+	case 'f':
+		return math.Float32frombits(uint32(r.unsigned()))
+	case 'd':
+		return math.Float64frombits(r.unsigned())
+	case 'D':
+		scale := r.byte()
+		return model.Decimal{Scale: scale, Value: int32(r.signed())}
+	case 'S':
+		return r.text()
+	case 'x':
+		return []byte(r.text())
+	case 'T':
+		return time.Unix(r.signed(), 0)
+	case 'F':
+		return r.table()
+	case 'A':
+		n := r.unsigned()
+		var list []any // nil when there is nothing in it, as amqp091-go has it
+		for range n {
+			list = append(list, r.value())
+		}
+		return list
+	default:
+		panic(kind)
+	}
+}
