@@ -11,7 +11,8 @@ import (
 	"sync"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // and the driver "sqlite"
+	lib "modernc.org/sqlite/lib"
 )
 
 // What Options say that say nothing.
@@ -123,7 +124,7 @@ func (j *Journal) open(ctx context.Context) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := prepare(ctx, db); err != nil {
+	if err := patiently(ctx, func() error { return prepare(ctx, db) }); err != nil {
 		_ = db.Close()
 		return nil, err
 	}
@@ -131,12 +132,31 @@ func (j *Journal) open(ctx context.Context) (*sql.DB, error) {
 	return db, nil
 }
 
+// busyLimit is how long one program waits for another that writes.
+const busyLimit = 10 * time.Second
+
+// patiently tries again while another program makes the same journal: SQLite does not wait by itself for what changes a file to WAL.
+func patiently(ctx context.Context, try func() error) error {
+	for began := time.Now(); ; {
+		err := try()
+		var database *sqlite.Error
+		if !errors.As(err, &database) || database.Code()&0xff != lib.SQLITE_BUSY || time.Since(began) > busyLimit {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
 // source is how SQLite opens the file. synchronous is how far a commit waits for the disk.
 func source(path, synchronous string) string {
 	file := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
 		"_txlock": {"immediate"},
 		"_pragma": {
-			"busy_timeout(10000)", "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(" + synchronous + ")", "foreign_keys(on)",
+			fmt.Sprintf("busy_timeout(%d)", busyLimit.Milliseconds()), "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(" + synchronous + ")", "foreign_keys(on)",
 			"wal_autocheckpoint(4000)", "journal_size_limit(67108864)",
 		},
 	}.Encode()}

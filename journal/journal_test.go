@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -325,6 +326,31 @@ func TestPath(t *testing.T) {
 		env := map[string]string{"XDG_STATE_HOME": test.state, "HOME": "/home/me"}
 		if got := journal.Path(func(name string) string { return env[name] }); got != test.want {
 			t.Errorf("%s: %s", test.state, got)
+		}
+	}
+}
+
+// TestBegunByManyAtOnce: programs that make a new journal at the same time wait for each other.
+func TestBegunByManyAtOnce(t *testing.T) {
+	for range 10 {
+		path := at(t)
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				j := journal.New(journal.Options{Path: path})
+				defer j.Close()
+				id, err := j.Begin(t.Context(), record(model.Drop))
+				if err == nil {
+					err = errors.Join(j.Write(id, dropped(1), nil), j.Settle(id, settled(model.Dropped, 1)), j.Finish(id, nil, model.Account{}))
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if records, err := open(t, journal.Options{Path: path}).Records(t.Context(), 0); err != nil || len(records) != 4 {
+			t.Errorf("%d records: %v", len(records), err)
 		}
 	}
 }
