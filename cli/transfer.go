@@ -234,10 +234,10 @@ func readMessages(ctx context.Context, path string, each func(*model.Message) er
 	}
 }
 
-// maxLine bounds what is in memory of a file that is none of messages. RabbitMQ takes bodies of up to 512 MiB; as base64 they are shorter.
-const maxLine = 1 << 30
+// maxLine bounds what is in memory of a file that is none of messages. By default brokers take bodies of 128 MiB (3.x) and 16 MiB (4.x).
+const maxLine = 256 << 20
 
-var errLongLine = errors.New("it is longer than any message")
+var errLongLine = errors.New("it is longer than 256 MiB, which no broker takes as one message unless it is configured to")
 
 // messageLine reads to the end of a line, but no further than its first part when that does not begin as a message does.
 func messageLine(lines *bufio.Reader) (line []byte, err error) {
