@@ -38,7 +38,8 @@ type writer struct {
 	settled []model.Settled
 	open    int           // messages with an intention whose outcome is not written down: what is uncertain after a kill
 	news    chan struct{} // full when there are outcomes to be written
-	room    chan struct{} // full when open has become less
+	failed  error         // of the last write
+	room    chan struct{} // full when open has become less, or a write has failed
 
 	ending chan struct{}
 	over   chan struct{}
@@ -107,21 +108,29 @@ func (w *writer) intend(ctx context.Context, entries []model.Entry) error {
 	if w == nil {
 		return nil
 	}
-	for !w.fits(len(entries)) {
+	for {
+		switch fits, err := w.fits(len(entries)); {
+		case err != nil:
+			return err
+		case fits:
+			return w.write(entries)
+		}
 		select {
 		case <-w.room:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	return w.write(entries)
 }
 
-// fits reports whether so many more intentions leave no more than runAhead messages uncertain.
-func (w *writer) fits(n int) bool {
+// fits reports whether so many more intentions leave no more than runAhead messages uncertain. The error is why that cannot become so.
+func (w *writer) fits(n int) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.open == 0 || w.open+n <= runAhead
+	if w.open == 0 || w.open+n <= runAhead {
+		return true, nil
+	}
+	return false, w.failed
 }
 
 func (w *writer) write(entries []model.Entry) error {
@@ -136,12 +145,13 @@ func (w *writer) write(entries []model.Entry) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	defer signal(w.room)
+	w.failed = err
 	if err != nil {
 		w.settled = append(settled, w.settled...)
 		return err
 	}
 	w.open = max(w.open+len(entries)-len(settled), 0)
-	signal(w.room)
 	return nil
 }
 

@@ -257,10 +257,18 @@ func TestUndoOfAReplay(t *testing.T) {
 	})
 }
 
-// failing is a journal that fails from some write on.
+// failing is a journal that fails from some intention on, or with all outcomes.
 type failing struct {
 	broker.Journal
-	left int
+	left     int
+	outcomes bool
+}
+
+func (f *failing) Settle(id int64, settled []model.Settled) error {
+	if f.outcomes {
+		return errors.New("the journal cannot be written: the disk is full")
+	}
+	return f.Journal.Settle(id, settled)
 }
 
 func (f *failing) Write(id int64, entries []model.Entry, settled []model.Settled) error {
@@ -300,5 +308,22 @@ func TestWithoutJournalNothingIsDone(t *testing.T) {
 		if records, err := j.Records(t.Context(), 0); err != nil || len(records) != 2 || records[0].Unfinished() {
 			t.Errorf("%+v %v", records, err)
 		}
+	})
+}
+
+// TestOutcomesThatCannotBeWritten: an execution whose outcomes are not written down does not go on for long, and does not wait for ever.
+func TestOutcomesThatCannotBeWritten(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		const n = 5000
+		a := newApp(t)
+		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+		a.publish(from.QueueRef, numbered(n)...)
+		_, j := journaled(t, false)
+		c := journaledBy(t, &failing{Journal: j, left: n, outcomes: true}, false)
+		account := execute(t, c, replayTo(t, from, to, model.Selection{}))
+		if account.Moved == n || !strings.Contains(account.Stopped, "disk is full") {
+			t.Errorf("%+v", account)
+		}
+		a.await(from.QueueRef, n-account.Moved)
 	})
 }
