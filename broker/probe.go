@@ -203,7 +203,7 @@ func (p *probe) await(ctx context.Context, tapEnded <-chan struct{}) {
 func (p *probe) arrive(ctx context.Context) {
 	for _, r := range p.plan.Reaches {
 		if n, known := r.Consumers.Get(); !known || n > 0 {
-			p.step(model.ProbeReached, r.Queue.Name, p.sent.Add(p.last()), "handed to its consumers, as the bindings say")
+			p.step(model.ProbeReached, r.Queue.Name, p.sent.Add(p.last()), "handed to its consumers")
 		}
 	}
 	wanted := len(p.plan.Removals) - 1

@@ -43,6 +43,7 @@ func commands() []command {
 		{name: "journal", does: "what was done", run: show(4)},
 		{name: "undo", does: "the last action", run: func(a app) (tea.Model, tea.Cmd) { return a.undo() }},
 		{name: "tap", does: "EXCHANGE: watch messages pass it", takes: func(a app, exchange string) (tea.Model, tea.Cmd) { return a.tapNamed(exchange) }},
+		{name: "probe", does: "FLOW: send a marked message through it", takes: func(a app, flow string) (tea.Model, tea.Cmd) { return a.probeNamed(flow) }},
 		{name: "help", does: "the keys", run: func(a app) (tea.Model, tea.Cmd) { return a.push(newHelpScreen(a.env, a.top())) }},
 		{name: "pause", does: "stop or go on reading the broker", run: func(a app) (tea.Model, tea.Cmd) {
 			cmd := a.poller.pause(a.env)

@@ -1,0 +1,126 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+)
+
+// probing are options to look at a flow whose probe does what the test says.
+func probing(probe func(plan model.ProbePlan, tell func(model.ProbeStep)) (model.ProbeResult, error)) Options {
+	before, _ := movedBroker()
+	c := newClock()
+	b := newRecordedBroker(c)
+	b.probe = probe
+	return Options{Source: &recorded{snapshot: before}, Broker: b, Now: c.now, Interval: time.Hour}
+}
+
+func arrives(plan model.ProbePlan, tell func(model.ProbeStep)) (model.ProbeResult, error) {
+	steps := []model.ProbeStep{
+		{Stage: model.ProbeEntered, Where: plan.Buffer.Name, After: 12 * time.Millisecond},
+		{Stage: model.ProbeExpired, Where: plan.DLX, After: 5005 * time.Millisecond},
+		{Stage: model.ProbeReached, Where: plan.Reaches[0].Queue.Name, After: 5005 * time.Millisecond, Note: "handed to its consumers"},
+	}
+	for _, s := range steps {
+		tell(s)
+	}
+	return model.ProbeResult{Steps: steps, Waited: model.Some(5003 * time.Millisecond), Should: plan.TTL, Arrived: true, Verdict: "the probe arrived"}, nil
+}
+
+func openProbe(t *testing.T, o Options, worker string, width, height int) *terminal {
+	t.Helper()
+	term := onFlow(t, o, worker, width, height)
+	term.await("MOVED BETWEEN POLLS")
+	term.press(":")
+	term.await("what waits, moves")
+	term.press("probe", keyEnter)
+	term.await("Send a probe through " + worker)
+	return term
+}
+
+func TestProbeGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		var sent int
+		term := openProbe(t, probing(func(plan model.ProbePlan, tell func(model.ProbeStep)) (model.ProbeResult, error) {
+			sent++
+			return arrives(plan, tell)
+		}), "worker-queue", width, height)
+		term.await("not sent: applications", "i sends it to them")
+		t.Run("asks", func(t *testing.T) { term.t = t; term.golden() })
+		term.t = t
+		term.press(keyEnter)
+		term.settle()
+		if sent > 0 {
+			t.Fatal("the consumers got a probe that nobody wanted them to get")
+		}
+		term.press("i")
+		term.await("they will get it", "enter send the probe")
+		term.press(keyEnter)
+		term.await("the probe arrived", "after 5.003s against 5s", "once more")
+	})
+}
+
+func TestProbeAsksForTheName(t *testing.T) {
+	o := probing(arrives)
+	o.Production = true
+	term := openProbe(t, o, "worker-queue", 120, 36)
+	term.press("i")
+	term.await("type the buffer's name")
+	term.press(keyEnter)
+	term.press("buffer-queu")
+	term.await("buffer-queu")
+	term.press(keyEnter)
+	term.settle()
+	if strings.Contains(term.screen(), "arrived") {
+		t.Fatal("it was sent without the name")
+	}
+	term.press("e")
+	term.await("enter send the probe")
+	term.press(keyEnter)
+	term.await("the probe arrived")
+	term.press(keyEsc)
+	term.await("MOVED BETWEEN POLLS")
+
+	o = probing(func(model.ProbePlan, func(model.ProbeStep)) (model.ProbeResult, error) {
+		return model.ProbeResult{}, fmt.Errorf("the probe was not taken: \x1bno queue took it")
+	})
+	term = openProbe(t, o, "worker-queue", 80, 24)
+	term.press("i")
+	term.await("they will get it")
+	term.press(keyEnter)
+	term.await("✗ nothing was sent: the probe was not taken")
+
+	o.ReadOnly = true
+	term = openProbe(t, o, "worker-queue", 80, 24)
+	term.await("this is read-only")
+	term.press(":")
+	term.press("probe nobody", keyEnter)
+	term.await("there is no flow nobody")
+}
+
+// On a real broker: the probe goes its way, and nothing is left of it.
+func TestProbeOnARealBroker(t *testing.T) {
+	o, _, channel := real(t)
+	if err := channel.ExchangeDeclare("probe.dlx", "direct", true, false, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = channel.ExchangeDelete("probe.dlx", false, false) })
+	declare(t, channel, "probe.buffer", amqp.Table{"x-dead-letter-exchange": "probe.dlx", "x-dead-letter-routing-key": "w", "x-message-ttl": int64(300)})
+	declare(t, channel, "probe.worker", nil)
+	if err := channel.QueueBind("probe.worker", "w", "probe.dlx", false, nil); err != nil {
+		t.Fatal(err)
+	}
+	term := openProbe(t, o, "probe.worker", 120, 36)
+	term.patience = 30 * time.Second // a fresh queue has no statistics for some seconds: nobody knows whether it has consumers
+	term.await("through (default), key probe.buffer", "probe.worker, no consumers: it is taken out again", "enter send the probe")
+	term.press(keyEnter)
+	term.await("the probe arrived", "against 300ms", "and taken out again")
+	if n := readyIn(t, channel, "probe.worker") + readyIn(t, channel, "probe.buffer"); n != 0 {
+		t.Errorf("%d messages are left", n)
+	}
+}
