@@ -172,3 +172,45 @@ func TestHostileTimes(t *testing.T) {
 	term.press("q", "4", "/", "clock", keyEnter)
 	term.await("this machine's clock is 3m12s ahead of the broker's")
 }
+
+// A message that is in its retry buffer again after it was to have left it has come back, also where no broker counts that.
+func TestComeBack(t *testing.T) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	for i := range 3 {
+		b.put("ucenter@user@retry", model.Message{RoutingKey: "k", Properties: model.Properties{MessageID: "user-" + strconv.Itoa(i)}})
+	}
+	s := countedAt(c, later(busyBroker(), 0, map[string]int64{"ucenter@user@retry": 3}))
+	term := onQueue(t, Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}, "ucenter@user@retry", 120, 36)
+	look := func(n int) {
+		term.press(keyCtrlR)
+		term.awaitThat("another look", func(screen string) bool { return b.peeked() == n && strings.Contains(screen, "read 0s ago") })
+	}
+	term.await("3 messages", "≤ 30s")
+	c.advance(20 * time.Second)
+	look(2)
+	term.awaitGone("come back")
+	c.advance(32 * time.Second)
+	b.mu.Lock()
+	b.messages[ref("ucenter@user@retry")] = b.messages[ref("ucenter@user@retry")][1:2]
+	b.mu.Unlock()
+	look(3)
+	term.await("a message has come back since it was seen here: id user-1")
+	c.advance(32 * time.Second)
+	look(4)
+	term.await("id user-1, 2 times")
+}
+
+// The broker's clock is 192 s behind: ages and due times are by this machine's.
+func TestTimesOfABrokerWithAnotherClock(t *testing.T) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	b.put("buffer-queue", model.Message{
+		RoutingKey: "k", Properties: model.Properties{Expiration: "60000"},
+		Headers: model.Table{"timestamp_in_ms": c.now().Add(-192*time.Second - 20*time.Second).UnixMilli()},
+	})
+	s := countedAt(c, later(busyBroker(), 0, map[string]int64{"buffer-queue": 1}))
+	s.Overview.ClockSkew, s.Overview.ClockWithin = model.Some(-192*time.Second), 500*time.Millisecond
+	term := onQueue(t, Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}, "buffer-queue", 120, 36)
+	term.await("20s", "41s", "03:03:45  published", "next      worker-queue  in ≤ 41s")
+}

@@ -1,23 +1,81 @@
 package ui
 
-import "dlxtop/model"
+import (
+	"time"
 
-// looks remembers, of each buffer that somebody looked at, when its messages leave. Only the root adds to it.
+	"dlxtop/model"
+)
+
+// looks remembers, of each buffer that somebody looked at, when its messages leave, and which came back. Only the root adds to it.
 type looks struct {
 	waits map[model.QueueRef]*model.Waits
+	met   map[model.QueueRef]map[string]meeting // by message id
 }
+
+// meeting is that a message was seen in a buffer.
+type meeting struct {
+	leaves time.Time // at the latest: seen there later, it has come back; zero: it does not leave
+	back   int       // how often it has come back
+}
+
+// expiryLag is how late a busy broker may expire a message.
+const expiryLag = time.Second
 
 // mostRemembered bounds how many messages are remembered of one look: about 200 bytes each.
 const mostRemembered = 20_000
 
-func newLooks() *looks { return &looks{waits: map[model.QueueRef]*model.Waits{}} }
+func newLooks() *looks {
+	return &looks{waits: map[model.QueueRef]*model.Waits{}, met: map[model.QueueRef]map[string]meeting{}}
+}
 
 // remember takes a new look at a queue in; nil when there is nothing to tell of it.
 func (l *looks) remember(ref model.QueueRef, w *model.Waits) {
 	delete(l.waits, ref)
 	if w != nil && len(w.Messages) <= mostRemembered {
 		l.waits[ref] = w
+		l.meet(ref, w)
 	}
+}
+
+// meet compares a look with earlier ones. A message that was to have left and is there has come back, whatever the broker counts.
+func (l *looks) meet(ref model.QueueRef, w *model.Waits) {
+	before, now := l.met[ref], make(map[string]meeting, len(w.Messages))
+	for i := range w.Messages {
+		m := &w.Messages[i]
+		if m.ID == "" {
+			continue
+		}
+		this := meeting{leaves: m.Leaves.Time, back: before[m.ID].back}
+		if left := before[m.ID].leaves; !left.IsZero() && left.Add(expiryLag).Before(w.TakenAt) {
+			this.back++
+		}
+		now[m.ID] = this
+	}
+	for id, m := range before {
+		if _, again := now[id]; !again && len(now) < mostRemembered {
+			now[id] = m
+		}
+	}
+	l.met[ref] = now
+}
+
+// back is how many of the messages of a look have come back since an earlier one, and which did so most often.
+func (l *looks) back(w *model.Waits) (n int, id string, times int) {
+	if l == nil || w == nil {
+		return 0, "", 0
+	}
+	met := l.met[w.Queue]
+	for i := range w.Messages {
+		m := met[w.Messages[i].ID]
+		if m.back == 0 {
+			continue
+		}
+		n++
+		if m.back > times {
+			id, times = w.Messages[i].ID, m.back
+		}
+	}
+	return n, id, times
 }
 
 // in finds the looks that a topology's counts do not contradict.

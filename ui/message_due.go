@@ -79,6 +79,16 @@ func (s messagesScreen) dueLines() []span {
 	case n > 1:
 		lines = append(lines, span{fmt.Sprintf("%s %s more were overdue behind these: they expired meanwhile", markInfo, model.Count(n)), toneText})
 	}
+	if n, id, times := s.looks.back(s.waits); n > 0 {
+		words := fmt.Sprintf("%s a message has come back since it was seen here: id %s", markWarning, model.Printable(id))
+		if n > 1 {
+			words = fmt.Sprintf("%s %s messages have come back since they were seen here, most often id %s", markWarning, model.Count(int64(n)), model.Printable(id))
+		}
+		if times > 1 {
+			words += fmt.Sprintf(", %d times", times)
+		}
+		lines = append(lines, span{words, toneWarning})
+	}
 	if blocked, ok := s.waits.Blocked(now); ok {
 		tone := toneWarning
 		mark := markWarning
@@ -114,5 +124,14 @@ func (s messagesScreen) story(r *messageRow) func() []model.StoryEvent {
 			}
 		}
 		return append(events, s.topology.StoryAhead(r.message(), s.queue, waitOf(s.waits, r), s.env.now())...)
+	}
+}
+
+// byThisClock turns the broker's times of rows into this machine's.
+func byThisClock(rows []*messageRow, broker model.Clock) {
+	for _, r := range rows {
+		if !r.since.IsZero() {
+			r.since = broker.Local(r.since)
+		}
 	}
 }

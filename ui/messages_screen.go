@@ -25,6 +25,7 @@ type messagesScreen struct {
 	env      *env
 	queue    model.QueueRef
 	topology *model.Topology
+	looks    *looks
 	head     model.Sight // what the polls saw of the message at the head
 	goneAt   time.Time   // when a poll no longer found the queue; zero: it is there
 
@@ -106,7 +107,7 @@ func (s messagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 
 // polled takes a poll: it says what the queue holds now. The first one is what a look can be planned with.
 func (s messagesScreen) polled(msg topologyMsg) (screen, tea.Cmd) {
-	s.topology = msg.topology
+	s.topology, s.looks = msg.topology, msg.looks
 	if q, ok := s.topology.Queue(s.queue); ok {
 		s.goneAt, s.head = time.Time{}, msg.sight(s.queue, q, s.env.now())
 	} else if s.goneAt.IsZero() {
@@ -140,6 +141,7 @@ func (s messagesScreen) look(insist bool) (screen, tea.Cmd) {
 			msg.found = topology.FindingsIn(queue, msg.peeked.Messages, msg.peeked.TakenAt)
 			msg.waits = topology.WaitsIn(queue, msg.peeked, head)
 			msg.rows, msg.most, msg.err = messageRows(msg.peeked.Messages, queue)
+			byThisClock(msg.rows, topology.Snapshot.Overview.Clock())
 		}
 		if msg.err != nil && msg.peeked.Messages != nil {
 			_ = msg.peeked.Messages.Close()
