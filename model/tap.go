@@ -6,6 +6,7 @@ import (
 
 const (
 	tapRemembers = 100_000  // messages that were seen to enter a buffer: older ones are forgotten
+	tapQueues    = 1000     // that the twins of one message are seen to leave
 	tapHashes    = 64 << 10 // bytes of a body that tell two messages apart
 )
 
@@ -237,7 +238,7 @@ func (t *twins) find(queue string, deaths int64) *entrance {
 	if at < from {
 		return nil
 	}
-	if t.left == nil {
+	if t.left == nil || len(t.left) >= tapQueues { // names of queues come from messages
 		t.left = map[string]int{}
 	}
 	t.left[queue] = t.forgotten + at + 1
