@@ -34,6 +34,29 @@ func (t *Topology) TapChoices(f *Flow, ref QueueRef) []TapWant {
 	return wants
 }
 
+// TapsOf are the taps that make sense for one exchange: together with those in front of the buffers that lead to it, and alone.
+func (t *Topology) TapsOf(x ExchangeRef) []TapWant {
+	exchanges := []string{x.Name}
+	for i := range t.flows {
+		for j := range t.flows[i].Buffers {
+			b := &t.flows[i].Buffers[j]
+			if t.flows[i].VHost != x.VHost || b.DLX != x.Name {
+				continue
+			}
+			for _, front := range t.frontsOf(b) {
+				if !slices.Contains(exchanges, front) {
+					exchanges = append(exchanges, front)
+				}
+			}
+		}
+	}
+	alone := TapWant{VHost: x.VHost, Exchanges: exchanges[:1:1]}
+	if len(exchanges) == 1 {
+		return []TapWant{alone}
+	}
+	return []TapWant{{VHost: x.VHost, Exchanges: exchanges}, alone}
+}
+
 // frontsOf are the exchanges that are bound to a buffer and can be tapped, but for its own DLX.
 func (t *Topology) frontsOf(b *Buffer) []string {
 	var fronts []string

@@ -208,6 +208,15 @@ func TestTapChoices(t *testing.T) {
 	if !ok {
 		t.Fatal("there is no flow")
 	}
+	for name, want := range map[string]string{"dlx": "[dlx retry front] [dlx]", "front": "[front]"} {
+		var got []string
+		for _, w := range topology.TapsOf(ExchangeRef{"/", name}) {
+			got = append(got, fmt.Sprint(w.Exchanges))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("of %s: %v, want %s", name, got, want)
+		}
+	}
 	for cursor, want := range map[string]string{
 		"buffer":       "[dlx front] [dlx] [dlx retry] [retry]",
 		"worker.retry": "[dlx retry] [dlx] [dlx front] [retry]",

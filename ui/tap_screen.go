@@ -278,7 +278,7 @@ func (a app) tapNamed(name string) (tea.Model, tea.Cmd) {
 	for i := range exchanges {
 		x := exchanges[i].ExchangeRef
 		if x.Name == name || x.VHost+"/"+x.Name == name {
-			wants = append(wants, model.TapWant{VHost: x.VHost, Exchanges: []string{x.Name}})
+			wants = append(wants, a.latest.topology.TapsOf(x)...)
 		}
 	}
 	if len(wants) == 0 {
