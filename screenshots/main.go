@@ -50,6 +50,7 @@ var scenes = []scene{
 	{name: "queues", width: 120, height: 36, steps: []step{{"ucenter@user", "2"}, {"ucenter@user@retry", ""}}},
 	{name: "journal", width: 120, height: 36, steps: []step{failed, {"TimeoutError", "r"}, {"reaches", enter}, {"moved", enter}, {"taken out", "5"}, {"replay", ""}}},
 	{name: "tap", width: 120, height: 36, steps: []step{{"worker-queue", "/worker-queue" + enter + "j" + enter}, {"MOVED BETWEEN", "t"}, {"costs", enter}, {"held", down + down}}, watch: 15 * time.Second},
+	{name: "probe", width: 120, height: 36, steps: []step{{"worker-queue-5s", ":probe worker-queue-5s" + enter}, {"not sent", "i"}, {"will get it", enter}, {"arrived", ""}}},
 	{name: "flows-80x24", width: 80, height: 24, steps: []step{{"ucenter@user", ""}}},
 	{name: "messages-80x24", width: 80, height: 24, steps: []step{failed, {"TimeoutError", ""}}},
 }
