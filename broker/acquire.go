@@ -53,6 +53,8 @@ type source struct {
 	why     atomic.Pointer[amqp.Error] // that closed holding; nil while it is open
 	depth   int64                      // ready when it was opened
 
+	released func() // tells that nothing is held any more
+
 	calls    sync.Mutex // one synchronous call at a time on holding
 	prefetch int
 	pages    int // consumers so far
@@ -65,8 +67,8 @@ type source struct {
 	applied      atomic.Int64 // of these, how many a quorum queue has certainly taken in
 }
 
-// openSource opens the queue and counts it. Nothing is taken yet.
-func openSource(connection *amqp.Connection, plan model.PeekPlan) (*source, error) {
+// openSource opens the queue and counts it. Nothing is taken yet. From now on until its release the queue counts as held by dlxtop.
+func (c *Client) openSource(connection *amqp.Connection, plan model.PeekPlan) (*source, error) {
 	s := &source{plan: plan, closed: make(chan *amqp.Error, 1)}
 	var err error
 	if s.probe, err = open(connection); err != nil {
@@ -80,6 +82,7 @@ func openSource(connection *amqp.Connection, plan model.PeekPlan) (*source, erro
 		return nil, err
 	}
 	s.holding.NotifyClose(s.closed)
+	s.released = c.holds.begin(plan.Queue)
 	return s, nil
 }
 

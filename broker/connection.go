@@ -51,6 +51,9 @@ type Client struct {
 	cluster  string                 // that the first connection led to, "" when none told
 	returned map[model.QueueRef]int // how many messages were last given back to a quorum queue: see source.extend
 	closed   bool
+
+	holds   holds
+	counter counter
 }
 
 // link is the connection to one vhost.
@@ -77,6 +80,7 @@ func New(o Options) (*Client, error) {
 	return &Client{
 		url: o.URL, uri: uri, tls: o.TLS, timeout: o.Timeout, patience: defaultPatience, spoolMemory: spoolMemory, journal: o.Journal, full: o.Full,
 		links: map[string]*link{}, returned: map[model.QueueRef]int{},
+		holds: newHolds(), counter: newCounter(),
 	}, nil
 }
 
@@ -119,6 +123,7 @@ func (c *Client) Close() error {
 		}
 		l.mu.Unlock()
 	}
+	c.counter.running.Wait() // its channels are closed with their connections
 	return nil
 }
 

@@ -4,46 +4,140 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
 )
 
-// Count counts queues exactly and at once. A queue that does not exist, or is exclusive to another connection, is left out. Do not ask
-// for streams, of which a broker says 0 (all versions), nor for classic queues with x-expires, whose lease it renews.
+const (
+	// countLanes is how many queues are counted at the same time: the library waits for each answer on its channel.
+	countLanes = 8
+	// refusedFor is for how long a queue is not asked that is gone or exclusive to another connection: each such answer closes a channel,
+	// and the broker writes it into its log.
+	refusedFor = 30 * time.Second
+	// settledAfter is for how long after dlxtop gave messages back a count may still miss some of them.
+	settledAfter = comeback + 100*time.Millisecond
+)
+
+// counter keeps the channels on which queues are counted. One count runs at a time.
+type counter struct {
+	turn    chan struct{} // holds one token while nobody counts
+	running *sync.WaitGroup
+	lanes   map[string]*[countLanes]*amqp.Channel // by vhost; belongs to who has the turn
+	refused map[model.QueueRef]time.Time          // until when; belongs to who has the turn
+}
+
+func newCounter() counter {
+	c := counter{
+		turn: make(chan struct{}, 1), running: &sync.WaitGroup{}, // one token
+		lanes: map[string]*[countLanes]*amqp.Channel{}, refused: map[model.QueueRef]time.Time{},
+	}
+	c.turn <- struct{}{}
+	return c
+}
+
+// Count counts queues exactly and at once: their ready messages and their consumers. It keeps its channels, so that up to eight queues
+// take one round trip. A queue that does not exist, or is exclusive to another connection, is left out, and is not asked again for some
+// time. Do not ask for streams, of which a broker says 0 (all versions), nor for classic queues with x-expires, whose lease it renews.
+//
+// Where dlxtop itself held messages of a queue meanwhile, its count says so (Held): ready is then less than what is there.
 func (c *Client) Count(ctx context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
-	counts := make(map[model.QueueRef]model.QueueCounts, len(refs))
-	channels := map[string]*amqp.Channel{} // by vhost
-	defer func() {
-		for _, channel := range channels {
-			_ = channel.Close()
-		}
-	}()
+	select {
+	case <-c.counter.turn:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("count queues: the last count was not answered yet: %w", ctx.Err())
+	}
+	type result struct {
+		counts map[model.QueueRef]model.QueueCounts
+		err    error
+	}
+	done := make(chan result, 1) // nobody may wait for it any more
+	c.counter.running.Go(func() {
+		counts, err := c.count(ctx, refs)
+		c.counter.turn <- struct{}{}
+		done <- result{counts, err}
+	})
+	select {
+	case r := <-done:
+		return r.counts, r.err
+	case <-ctx.Done(): // a channel's call knows no context: it ends with the answer, or with the connection
+		return nil, fmt.Errorf("count queues: %w", ctx.Err())
+	}
+}
+
+// count is Count for who has the turn.
+func (c *Client) count(ctx context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+	began := time.Now()
+	byVHost := map[string][]model.QueueRef{}
 	for _, ref := range refs {
-		if err := ctx.Err(); err != nil {
-			return counts, fmt.Errorf("count queues: %w", err)
-		}
-		channel := channels[ref.VHost]
-		if channel == nil || channel.IsClosed() {
-			connection, err := c.connection(ctx, ref.VHost)
-			if err != nil {
-				return counts, err
-			}
-			if channel, err = open(connection); err != nil {
-				return counts, err
-			}
-			channels[ref.VHost] = channel
-		}
-		q, err := channel.QueueDeclarePassive(ref.Name, false, false, false, false, nil)
-		if err == nil {
-			counts[ref] = model.QueueCounts{Ready: model.Some(int64(q.Messages)), Consumers: model.Some(int64(q.Consumers))}
-			continue
-		}
-		err = queueError("count", ref, err)
-		if !errors.Is(err, model.ErrQueueGone) && !errors.Is(err, model.ErrQueueExclusive) {
-			return counts, err
+		if until, ok := c.counter.refused[ref]; !ok || began.After(until) {
+			delete(c.counter.refused, ref)
+			byVHost[ref.VHost] = append(byVHost[ref.VHost], ref)
 		}
 	}
-	return counts, nil
+	counts := make(map[model.QueueRef]model.QueueCounts, len(refs))
+	var mu sync.Mutex // of counts, refused and failed
+	var failed error
+	var lanes sync.WaitGroup
+	for vhost, own := range byVHost {
+		connection, err := c.connection(ctx, vhost)
+		if err != nil {
+			lanes.Wait()
+			return counts, err
+		}
+		kept := c.counter.lanes[vhost]
+		if kept == nil {
+			kept = &[countLanes]*amqp.Channel{}
+			c.counter.lanes[vhost] = kept
+		}
+		for lane := range min(countLanes, len(own)) {
+			lanes.Go(func() {
+				for i := lane; i < len(own) && ctx.Err() == nil; i += countLanes {
+					q, err := countOne(connection, &kept[lane], own[i])
+					mu.Lock()
+					switch {
+					case err == nil:
+						counts[own[i]] = q
+					case errors.Is(err, model.ErrQueueGone), errors.Is(err, model.ErrQueueExclusive):
+						c.counter.refused[own[i]] = time.Now().Add(refusedFor)
+					default:
+						failed = err
+					}
+					stop := failed != nil
+					mu.Unlock()
+					if stop {
+						return
+					}
+				}
+			})
+		}
+	}
+	lanes.Wait()
+	if err := ctx.Err(); err != nil && failed == nil {
+		failed = fmt.Errorf("count queues: %w", err)
+	}
+	for ref, q := range counts {
+		q.Held = c.holds.since(ref, began.Add(-settledAfter))
+		counts[ref] = q
+	}
+	return counts, failed
+}
+
+// countOne counts a queue on a kept channel, which is opened when there is none.
+func countOne(connection *amqp.Connection, channel **amqp.Channel, ref model.QueueRef) (model.QueueCounts, error) {
+	if *channel == nil || (*channel).IsClosed() {
+		opened, err := open(connection)
+		if err != nil {
+			return model.QueueCounts{}, err
+		}
+		*channel = opened
+	}
+	q, err := (*channel).QueueDeclarePassive(ref.Name, false, false, false, false, nil)
+	if err != nil {
+		return model.QueueCounts{}, queueError("count", ref, err)
+	}
+	return model.QueueCounts{Ready: model.Some(int64(q.Messages)), Consumers: model.Some(int64(q.Consumers))}, nil
 }

@@ -49,7 +49,7 @@ func (c *Client) Execute(ctx context.Context, plan model.Plan, progress func(mod
 	if err != nil {
 		return l.copy(), err
 	}
-	source, err := openSource(connection, plan.Acquire)
+	source, err := c.openSource(connection, plan.Acquire)
 	if err != nil {
 		return l.copy(), fmt.Errorf("%s: %w", attempt, err)
 	}

@@ -25,7 +25,7 @@ func (c *Client) Peek(ctx context.Context, plan model.PeekPlan) (model.Peeked, e
 	if err != nil {
 		return peeked, err
 	}
-	src, err := openSource(connection, plan)
+	src, err := c.openSource(connection, plan)
 	if err != nil {
 		return peeked, fmt.Errorf("peek: %w", err)
 	}

@@ -343,18 +343,3 @@ func TestPeekEndsWhenNothingComes(t *testing.T) {
 		t.Errorf("%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
 	}
 }
-
-func TestCount(t *testing.T) {
-	a, c := newApp(t), client(t)
-	classic, quorum := a.queue("classic", model.Classic), a.queue("quorum", model.Quorum)
-	a.publish(classic, numbered(3)...)
-	a.publish(quorum, numbered(4)...)
-	missing := model.QueueRef{VHost: "/", Name: "no such queue"}
-	counts, err := c.Count(t.Context(), []model.QueueRef{classic, missing, quorum})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(counts) != 2 || counts[classic].Ready.Or(-1) != 3 || counts[quorum].Ready.Or(-1) != 4 || counts[quorum].Consumers.Or(-1) != 0 {
-		t.Errorf("%+v", counts)
-	}
-}

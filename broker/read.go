@@ -25,7 +25,7 @@ func (c *Client) Read(ctx context.Context, plan model.PeekPlan, each func(*model
 	if err != nil {
 		return "", err
 	}
-	src, err := openSource(connection, plan)
+	src, err := c.openSource(connection, plan)
 	if err != nil {
 		return "", fmt.Errorf("read: %w", err)
 	}

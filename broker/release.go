@@ -54,6 +54,7 @@ func (s *source) extend(ctx context.Context, expected int) error {
 // release gives back everything that is held, as the plan says, and closes. It depends on no context: whatever ended the work, the
 // messages go back.
 func (s *source) release() error {
+	defer s.released()
 	defer s.probe.Close()
 	s.calls.Lock()
 	defer s.calls.Unlock()

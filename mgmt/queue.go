@@ -48,6 +48,7 @@ type queueStats struct {
 	DeliverNoAck  field[int64] `json:"deliver_no_ack"`
 	GetNoAck      field[int64] `json:"get_no_ack"`
 	Ack           field[int64] `json:"ack"`
+	Redeliver     field[int64] `json:"redeliver"`
 	PublishRate   field[rate]  `json:"publish_details"`
 	DeliverRate   field[rate]  `json:"deliver_get_details"`
 	AckRate       field[rate]  `json:"ack_details"`
@@ -67,7 +68,7 @@ const queueColumns = "name,vhost,type,durable,auto_delete,exclusive,owner_pid_de
 	"policy,operator_policy,effective_policy_definition,state," +
 	"messages_ready,messages_unacknowledged,consumers,message_bytes_ready,messages_dlx,messages_delayed," +
 	"head_message_timestamp,exclusive_consumer_tag," +
-	"message_stats.publish,message_stats.deliver_get,message_stats.deliver_no_ack,message_stats.get_no_ack,message_stats.ack," +
+	"message_stats.publish,message_stats.deliver_get,message_stats.deliver_no_ack,message_stats.get_no_ack,message_stats.ack,message_stats.redeliver," +
 	"message_stats.publish_details.rate,message_stats.deliver_get_details.rate," +
 	"message_stats.ack_details.rate,message_stats.redeliver_details.rate"
 
@@ -174,6 +175,7 @@ func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd [
 		RedeliverRate:    stats.RedeliverRate.value.Rate.opt(),
 		Published:        stats.Publish.opt(),
 		Delivered:        stats.Deliver.opt(),
+		Redelivered:      stats.Redeliver.opt(),
 		DeliveredNoAck:   stats.deliveredNoAck(),
 		Acked:            stats.Ack.opt(),
 		CountedAt:        now,

@@ -55,7 +55,8 @@ type Queue struct {
 	RedeliverRate  Opt[float64] // per second
 	Published      Opt[int64]   // messages that publishers sent here since the broker counts; dead-lettered arrivals are not in it
 	Delivered      Opt[int64]   // handed out since the broker counts: deliver, deliver_no_ack, get, get_no_ack
-	DeliveredNoAck Opt[int64]   // of these, without waiting for an acknowledgement
+	Redelivered    Opt[int64]   // of these, given again after they had come back
+	DeliveredNoAck Opt[int64]   // of those handed out, without waiting for an acknowledgement
 	Acked          Opt[int64]   // acknowledged since the broker counts
 	CountedAt      time.Time    // when these counts were read, by this machine's clock
 	OwnedByAnother bool         // exclusive to a connection: nobody else can touch it (405)

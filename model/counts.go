@@ -1,8 +1,32 @@
 package model
 
-// QueueCounts are the counts of one queue as a cheap poll between two snapshots tells them.
+import "time"
+
+// QueueCounts are the counts of one queue as a cheap look between two polls tells them.
 type QueueCounts struct {
 	Ready     Opt[int64]
-	Unacked   Opt[int64]
-	Consumers Opt[int64] // mostly unknown: brokers tell it only with their statistics
+	Unacked   Opt[int64] // a passive declare does not tell them
+	Consumers Opt[int64] // totals of the management API do not tell them
+	Held      bool       // dlxtop itself held messages of the queue meanwhile: Ready may miss them
+}
+
+// Counts are the counts of some queues at one moment.
+type Counts struct {
+	At     time.Time     // when the broker was asked
+	Took   time.Duration // until it had answered: a count is as old as that, at most
+	Queues map[QueueRef]QueueCounts
+}
+
+// Countable tells how a queue may be counted between two polls. A passive declare is exact and costs one round trip, but it renews the
+// lease of a classic queue with x-expires, is refused where a queue is exclusive to another connection, and says 0 of a stream (all
+// versions). The management API's totals tell no counts of streams either: those are known from polls only.
+func (t *Topology) Countable(ref QueueRef) (declare, totals bool) {
+	q, ok := t.queues[ref]
+	switch {
+	case !ok || q.Type == Stream:
+		return false, false
+	case q.OwnedByAnother || q.Exclusive, q.Type == Classic && t.settings[ref].Expires.Set, q.Type != Classic && q.Type != Quorum:
+		return false, true
+	}
+	return true, false
 }

@@ -188,6 +188,10 @@ func TestMovesBetween(t *testing.T) {
 		if len(moves) != 0 {
 			t.Errorf("%v", moves)
 		}
+		moves = MovesBetween(at(0, func(q *Queue) { q.Published, q.Ready = Some[int64](50), Some[int64](5) }), at(2, func(q *Queue) { q.Published, q.Ready = Unknown[int64](), Some[int64](0) }))
+		if len(moves) != 0 {
+			t.Errorf("its totals are gone, and still there are %v", moves)
+		}
 	})
 	t.Run("the first poll has none", func(t *testing.T) {
 		if moves := MovesBetween(nil, at(2, func(*Queue) {})); moves != nil {

@@ -19,7 +19,7 @@ type Movement struct {
 type Moves map[QueueRef]Movement
 
 // MovesBetween works out what moved between two polls of the same broker. Without an earlier poll there are no movements. A
-// queue that was deleted and declared anew between the polls (its totals fell) has none either.
+// queue that was deleted and declared anew between the polls (its totals fell, or are gone) has none either.
 func MovesBetween(before, after *Snapshot) Moves {
 	if before == nil || after == nil {
 		return nil
@@ -81,8 +81,8 @@ func (q *Queue) removed() Opt[int64] {
 	return Some(acked + q.DeliveredNoAck.Or(0))
 }
 
-// grown is by how much a total grew. A total that appears started at nothing; one that fell belongs to another queue.
+// grown is by how much a total grew. A total that appears started at nothing; one that fell, or is gone, belongs to another queue.
 func grown(before, after Opt[int64]) (by int64, restarted bool) {
 	n := after.Or(0) - before.Or(0)
-	return max(n, 0), n < 0 && after.Known()
+	return max(n, 0), n < 0 || before.Known() && !after.Known()
 }

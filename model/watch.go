@@ -1,0 +1,467 @@
+package model
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	joinedWithin = time.Second             // movements at one place within so long are told as one
+	matchedAfter = 1250 * time.Millisecond // an arrival may be seen so long before its departure
+	matchedUntil = 3 * time.Second         // and so long after it
+	ttlSlack     = 250 * time.Millisecond  // a message whose TTL ran out so long ago has left
+	vagueWait    = 900 * time.Millisecond  // a waiting time is told when it is known at least so well
+	counting     = 3 * time.Second         // a queue that was not counted for so long is followed by polls
+	lookedAt     = time.Minute             // another tool gives back within so long what it looks at
+	rateSpan     = 10 * time.Second
+	nowSpan      = time.Second
+	loggedMoves  = 300
+)
+
+// Watch follows what moves along a flow: from counts of its queues, several a second, and from the polls, which know late what counts
+// cannot see. The broker keeps no statistic of dead-letter hops, so all of it is derived:
+//
+// In a queue without consumers, what its count grew by has arrived, and what it fell by has left. Messages that come and leave between
+// the same two counts hide each other; those that waited out the TTL of the queue have certainly left, and the publishers' total
+// tells later that more came. What left a buffer is matched with what arrives in the queues behind it. A queue with consumers hands
+// out what arrives at once: only the totals of deliveries tell, some seconds later, that it came.
+//
+// A watch belongs to one goroutine.
+type Watch struct {
+	topology *Topology
+	places   map[QueueRef]*watched
+	order    []QueueRef
+	log      []*LoggedMove // the newest last
+	began    time.Time
+}
+
+// watched is one queue of the flow, or one behind its buffers.
+type watched struct {
+	ref     QueueRef
+	role    Role
+	buffer  bool
+	targets []QueueRef // of a buffer: what expires goes there
+	exact   bool       // to all of them, and to no others
+	ttl     Opt[time.Duration]
+	bounded bool
+
+	at       time.Time // of the last count that can be compared with
+	ready    int64
+	fast     bool // it was no poll's
+	consumed bool
+	own      bool // dlxtop held messages since
+	heldAt   time.Time
+	fastAt   time.Time
+	line     waitingLine
+	came     int64
+	went     int64
+	steps    []step // of the last rateSpan
+
+	stats stats
+}
+
+// step is what one count saw.
+type step struct {
+	at         time.Time
+	came, went int64
+}
+
+// change is what happened to a queue between two counts.
+type change struct {
+	watched  *watched
+	from, to time.Time
+	came     int64
+	seen     int64 // of came, by which the count grew: the rest hid behind what left
+	left     []arrivals
+	waited   span
+	taken    int64 // by consumers
+	own      bool
+}
+
+// NewWatch begins to follow a flow. t is the last poll.
+func NewWatch(t *Topology, flow *Flow) *Watch {
+	w := &Watch{places: map[QueueRef]*watched{}}
+	w.follow(t, flow)
+	return w
+}
+
+// follow takes over how the flow is made now.
+func (w *Watch) follow(t *Topology, flow *Flow) {
+	w.topology = t
+	w.order = w.order[:0]
+	for _, ref := range flow.Queues() {
+		w.add(ref)
+	}
+	for i := range flow.Buffers {
+		for _, ref := range flow.Buffers[i].Queues() {
+			p := w.places[ref]
+			p.buffer, p.targets, p.exact = true, nil, false
+			if hop, ok := t.hop(ref, Expired); ok {
+				p.targets, p.exact = hop.Route.Queues, hop.Route.Exact && !hop.Route.Unread && !hop.Route.Delays
+			}
+			for _, target := range p.targets {
+				w.add(target)
+			}
+		}
+	}
+	for _, ref := range w.order {
+		p := w.places[ref]
+		p.role = flow.Role(ref)
+		s := t.Settings(ref)
+		ttl := Unknown[time.Duration]()
+		if s.TTL.Set && s.TTL.Value > 0 {
+			ttl = Some(s.TTL.Value)
+		}
+		if ttl != p.ttl {
+			p.ttl, p.line = ttl, lineOf(p.ready) // what waits may still have the old one
+		}
+		p.bounded = s.Bounded()
+	}
+}
+
+func (w *Watch) add(ref QueueRef) {
+	if w.places[ref] == nil {
+		w.places[ref] = &watched{ref: ref}
+	}
+	if !slices.Contains(w.order, ref) {
+		w.order = append(w.order, ref)
+	}
+}
+
+// Queues are the queues to count: those of the flow, and those behind its buffers.
+func (w *Watch) Queues() []QueueRef { return w.order }
+
+// Log is what moved, the newest last. It changes with the next count.
+func (w *Watch) Log() []*LoggedMove { return w.log }
+
+// Total is how many messages came into and went from a queue since the watch began, as far as they were seen. What consumers
+// take is not in it.
+func (w *Watch) Total(ref QueueRef) (came, went int64) {
+	if p := w.places[ref]; p != nil {
+		return p.came, p.went
+	}
+	return 0, 0
+}
+
+// Count takes in counts of some of the queues. A queue that is not among them is unknown at that moment.
+func (w *Watch) Count(c Counts) {
+	var changes []change
+	for _, ref := range w.order {
+		q, ok := c.Queues[ref]
+		if !ok {
+			continue
+		}
+		p := w.places[ref]
+		p.fastAt = c.At
+		if ch, ok := p.read(c.At, c.Took, q, true); ok {
+			changes = append(changes, ch)
+		}
+	}
+	if w.began.IsZero() {
+		w.began = c.At
+	}
+	w.move(changes, c.At)
+}
+
+// read compares a count with the last one.
+func (p *watched) read(at time.Time, took time.Duration, q QueueCounts, fast bool) (change, bool) {
+	if q.Held {
+		p.own, p.heldAt = true, at
+		return change{}, false // dlxtop's own look is no movement: the next count is compared with the one before it
+	}
+	n, known := q.Ready.Get()
+	if !known || !at.After(p.at) {
+		return change{}, false
+	}
+	was, before, first := p.consumed, p.ready, p.at.IsZero() || p.fast != fast
+	ch := change{watched: p, from: p.at, to: at, own: p.own}
+	p.at, p.ready, p.fast, p.own = at, n, fast, false
+	if consumers, known := q.Consumers.Get(); known {
+		p.consumed = consumers > 0
+	} else {
+		p.consumed = p.stats.consumers > 0
+	}
+	if first || was || p.consumed {
+		p.line = lineOf(n)
+	}
+	if first {
+		return change{}, false
+	}
+	grown := n - before
+	if was || p.consumed {
+		ch.came, ch.taken = max(grown, 0), max(-grown, 0)
+		return ch, grown != 0
+	}
+	if ttl, ok := p.ttl.Get(); ok && fast {
+		// The count before this one did not have those whose TTL had run out then: others hid them, and came before it.
+		for _, a := range p.line.overdue(ttl, ch.from) {
+			ch.leave(span{Some(ttl), Some(ttl)}, a)
+			ch.came += a.n
+			p.line.add(arrivals{a.n, a.from.Add(ttl), ch.from})
+		}
+	}
+	if grown < 0 {
+		left := p.line.take(-grown)
+		ch.leave(waitedFor(left, ch.from, ch.to), left...)
+	}
+	if grown > 0 {
+		p.line.add(arrivals{grown, ch.from, at.Add(took)})
+		ch.came, ch.seen = ch.came+grown, grown
+	}
+	return ch, ch.came > 0 || len(ch.left) > 0
+}
+
+// leave adds messages that left after some time.
+func (ch *change) leave(after span, left ...arrivals) {
+	if ch.left == nil {
+		ch.waited = after
+	} else {
+		ch.waited = ch.waited.and(after)
+	}
+	ch.left = append(ch.left, left...)
+}
+
+func (ch *change) gone() (n int64) {
+	for _, a := range ch.left {
+		n += a.n
+	}
+	return n
+}
+
+// move works out what changes mean together: departures first, which arrivals are then matched with.
+func (w *Watch) move(changes []change, at time.Time) {
+	var hops []*LoggedMove
+	for i := range changes {
+		ch := &changes[i]
+		p, gone := ch.watched, ch.gone()
+		p.came, p.went = p.came+ch.came, p.went+gone
+		p.steps = append(p.steps, step{at, ch.came, gone})
+		switch {
+		case gone > 0 && p.buffer:
+			hops = append(hops, w.hop(ch, gone))
+		case gone > 0:
+			m := w.note(MoveLeft, p.ref, gone, at)
+			m.Own, m.taken = m.Own || ch.own, append(m.taken, ch.left...)
+		}
+		if ch.taken > 0 {
+			w.note(MoveTaken, p.ref, ch.taken, at)
+		}
+	}
+	for i := range changes {
+		p, n := changes[i].watched, changes[i].came
+		n -= w.givenBack(p, changes[i].seen, at)
+		n -= w.match(p.ref, n, at, matchedUntil)
+		if n > 0 {
+			w.note(p.arrival(), p.ref, n, at)
+		}
+	}
+	for _, m := range hops {
+		w.reclaim(m, at)
+	}
+	for _, p := range w.places {
+		old := 0
+		for old < len(p.steps) && at.Sub(p.steps[old].at) >= rateSpan {
+			old++
+		}
+		p.steps = p.steps[old:]
+	}
+}
+
+// arrival is what an arrival means in a queue.
+func (p *watched) arrival() MoveKind {
+	switch p.role {
+	case RetryBuffer:
+		return MoveReturn
+	case FailedRole:
+		return MoveGivenUp
+	}
+	return MoveArrival
+}
+
+// note adds to the movement of the same kind at the same queue, or begins one.
+func (w *Watch) note(kind MoveKind, ref QueueRef, n int64, at time.Time) *LoggedMove {
+	for _, m := range slices.Backward(w.log) {
+		if at.Sub(m.At) >= joinedWithin {
+			break
+		}
+		if m.Kind == kind && m.Queue == ref && !m.Late {
+			m.N += n
+			m.Until = at
+			return m
+		}
+	}
+	m := &LoggedMove{At: at, Until: at, Kind: kind, Queue: ref, N: n}
+	w.keep(m)
+	return m
+}
+
+func (w *Watch) keep(m *LoggedMove) {
+	w.log = append(w.log, m)
+	if extra := len(w.log) - loggedMoves; extra > 0 {
+		w.log = append([]*LoggedMove(nil), w.log[extra:]...)
+	}
+}
+
+// hop notes what left a buffer.
+func (w *Watch) hop(ch *change, gone int64) *LoggedMove {
+	p := ch.watched
+	logged := len(w.log)
+	m := w.note(MoveHop, p.ref, gone, ch.to)
+	if len(w.log) > logged || m.N == gone { // a new one
+		m.waited, m.exact = ch.waited, p.exact
+		m.early = true
+		for _, target := range p.targets {
+			r := Reached{Queue: target}
+			if t := w.places[target]; t != nil {
+				r.start, r.went = t.stats.told(), t.went
+			}
+			m.To = append(m.To, r)
+		}
+	} else {
+		m.waited = m.waited.and(ch.waited)
+	}
+	m.Own = m.Own || ch.own
+	m.early = m.early && p.notDue(ch)
+	m.taken = append(m.taken, ch.left...)
+	return m
+}
+
+// notDue reports whether none of what left can have waited out the queue's TTL.
+func (p *watched) notDue(ch *change) bool {
+	ttl, ok := p.ttl.Get()
+	if !ok {
+		return false
+	}
+	for _, a := range ch.left {
+		if !a.dated() || ch.to.Sub(a.from) >= ttl-ttlSlack {
+			return false
+		}
+	}
+	return true
+}
+
+// open are the hops that something may still arrive of in a queue, the oldest first.
+func (w *Watch) open(queue QueueRef, at time.Time, within time.Duration, each func(*LoggedMove, *Reached)) {
+	for _, m := range w.log {
+		if m.Kind != MoveHop || m.Late || m.Anew || at.Sub(m.Until) > within {
+			continue
+		}
+		for i := range m.To {
+			if r := &m.To[i]; r.Queue == queue && r.N < m.N {
+				each(m, r)
+			}
+		}
+	}
+}
+
+// match gives arrivals in a queue to the hops that lead there, the oldest first, and returns how many it gave.
+func (w *Watch) match(queue QueueRef, n int64, at time.Time, within time.Duration) (given int64) {
+	if p := w.places[queue]; !p.fast {
+		within = max(within, lateStatistics) // polls tell each queue at a time of its own
+	}
+	w.open(queue, at, within, func(m *LoggedMove, r *Reached) {
+		part := min(m.N-r.N, n-given)
+		r.N += part
+		r.Missing = min(r.Missing, m.N-r.N)
+		given += part
+	})
+	if given > 0 {
+		w.places[queue].stats.allotted += given
+	}
+	return given
+}
+
+// reclaim gives a hop the arrivals behind it that were seen just before it.
+func (w *Watch) reclaim(m *LoggedMove, at time.Time) {
+	for i := range m.To {
+		r := &m.To[i]
+		for j := len(w.log) - 1; j >= 0 && r.N < m.N; j-- {
+			a := w.log[j]
+			if at.Sub(a.At) > matchedAfter+joinedWithin {
+				break
+			}
+			if a.Queue != r.Queue || a.Late || at.Sub(a.Until) > matchedAfter || a.Kind != MoveArrival && a.Kind != MoveReturn && a.Kind != MoveGivenUp {
+				continue
+			}
+			part := min(m.N-r.N, a.N)
+			r.N += part
+			if p := w.places[r.Queue]; p != nil {
+				p.stats.allotted += part
+			}
+			if a.N -= part; a.N == 0 {
+				w.log = slices.Delete(w.log, j, j+1)
+			}
+		}
+	}
+}
+
+// givenBack recognises that another tool looked: as many as left and arrived nowhere are there again. It returns how many of n
+// these are.
+func (w *Watch) givenBack(p *watched, n int64, at time.Time) int64 {
+	if n == 0 || p.consumed {
+		return 0
+	}
+	for _, m := range slices.Backward(w.log) {
+		if at.Sub(m.Until) > lookedAt {
+			break
+		}
+		if !m.Until.Before(at) || m.Queue != p.ref || m.N != n || m.Kind != MoveHop && m.Kind != MoveLeft || m.Late || m.Own || m.Anew {
+			continue
+		}
+		if slices.ContainsFunc(m.To, func(r Reached) bool { return r.N > 0 }) {
+			continue
+		}
+		if p.ttl.Known() && m.waited.least.Known() && !m.early {
+			continue // they had waited for as long as they should
+		}
+		if m.Kind == MoveHop && !m.early && slices.ContainsFunc(m.To, func(r Reached) bool { return w.places[r.Queue].consumed }) {
+			m.vague = true // it may have been that, or an expiry and new arrivals: nobody can tell
+			continue
+		}
+		if last := len(p.line) - 1; last >= 0 {
+			if p.line[last].n -= n; p.line[last].n <= 0 {
+				p.line = p.line[:last]
+			}
+		}
+		p.line.giveBack(m.taken)
+		p.came, p.went = p.came-n, p.went-n
+		p.forget(m, at, n)
+		m.Kind, m.To, m.taken = MoveLook, nil, nil
+		m.waited = span{Some(at.Sub(m.Until)), Some(at.Sub(m.Until))}
+		return n
+	}
+	return 0
+}
+
+// forget takes back out of the rates what was no movement.
+func (p *watched) forget(m *LoggedMove, at time.Time, n int64) {
+	for i := range p.steps {
+		s := &p.steps[i]
+		if s.at.Equal(at) {
+			s.came -= min(n, s.came)
+		}
+		if !s.at.Before(m.At) && !s.at.After(m.Until) {
+			s.went = 0
+		}
+	}
+}
+
+// Rates are the messages per second that came into and went from a queue: over the last ten seconds, and over the last one. They are unknown
+// for queues that are not counted, or have consumers: see the polls' movements.
+func (w *Watch) Rates(ref QueueRef, now time.Time) (steady, latest Movement, ok bool) {
+	p := w.places[ref]
+	if p == nil || p.consumed || !p.fast || now.Sub(p.fastAt) > counting || w.began.IsZero() {
+		return steady, latest, false
+	}
+	span := min(rateSpan, max(now.Sub(w.began), nowSpan))
+	rate := func(over time.Duration) Movement {
+		var came, went int64
+		for _, s := range p.steps {
+			if now.Sub(s.at) < over {
+				came, went = came+s.came, went+s.went
+			}
+		}
+		return Movement{In: Some(float64(came) / over.Seconds()), Out: Some(float64(went) / over.Seconds())}
+	}
+	return rate(span), rate(nowSpan), true
+}

@@ -1,0 +1,209 @@
+package model
+
+import "time"
+
+const (
+	// lateStatistics is how late statistics may tell what happened: the broker's collection interval, twice because a message passes
+	// two queues (3.10.8 to 4.3.6). Those of quorum queues come 5 s later.
+	lateStatistics = 12 * time.Second
+	laterQuorum    = 6 * time.Second
+	// countedFirst is for how long a queue is counted before its publishers' total is compared: what the total tells after that came while it was counted.
+	countedFirst = 7 * time.Second
+)
+
+// stats is what polls told of a queue.
+type stats struct {
+	seen      bool
+	on        bool // the broker has statistics
+	consumers int64
+	unacked   Opt[int64]
+	published Opt[int64]
+	acked     Opt[int64]
+	noAck     Opt[int64]
+	delivered Opt[int64] // first deliveries: without those of messages that came back
+	depth     int64      // ready and unacknowledged
+
+	base     Opt[int64] // the publishers' total from which on arrivals are compared
+	entered  Opt[int64] // dead letters that came in since the broker counts, as far as that can be told
+	first    int64      // of entered, what there was when the watch began
+	allotted int64      // dead letters that were matched with hops
+}
+
+// told is how many messages the statistics know to have come in or to have been handed out.
+func (s *stats) told() Opt[int64] { return s.entered }
+
+// Poll takes in what a poll told. Queues that are not counted are followed by it, each two seconds or slower.
+func (w *Watch) Poll(t *Topology, flow *Flow, held map[QueueRef]bool) {
+	w.follow(t, flow)
+	at := t.Snapshot.TakenAt
+	on := !t.Snapshot.Overview.StatsOff && t.Snapshot.Overview.RatesMode != "none"
+	var changes []change
+	for _, ref := range w.order {
+		q, ok := t.Queue(ref)
+		if !ok {
+			continue
+		}
+		p := w.places[ref]
+		if held[ref] {
+			p.heldAt = at
+		}
+		if p.stats.restarted(q) {
+			w.anew(p, at)
+		}
+		fresh := p.stats.take(q, on)
+		if at.Sub(p.fastAt) > counting {
+			if ch, ok := p.read(at, t.Snapshot.Took, QueueCounts{Ready: q.Ready, Consumers: q.Consumers, Held: held[ref]}, false); ok {
+				changes = append(changes, ch)
+			}
+		}
+		if n := fresh.delivered; n > 0 && p.role == WorkerRole && at.Sub(p.heldAt) > lateStatistics {
+			m := w.note(MoveDelivery, ref, n, at)
+			m.Acked += fresh.acked
+		}
+		w.unseen(p, at)
+	}
+	if w.began.IsZero() {
+		w.began = at
+	}
+	w.move(changes, at)
+	for _, ref := range w.order {
+		w.tell(w.places[ref], at)
+	}
+	w.miss(at)
+}
+
+// restarted reports whether a queue's totals belong to another queue of the same name: they fell, or are gone.
+func (s *stats) restarted(q *Queue) bool {
+	fell := func(before, after Opt[int64]) bool { return before.Known() && after.Or(-1) < before.Or(0) }
+	return s.seen && s.on && (fell(s.published, q.Published) || fell(s.acked, q.Acked) || fell(s.noAck, q.DeliveredNoAck))
+}
+
+// anew forgets a queue that was deleted and declared anew: what was in it did not move.
+func (w *Watch) anew(p *watched, at time.Time) {
+	for _, m := range w.log {
+		if m.Queue == p.ref && (m.Kind == MoveHop || m.Kind == MoveLeft) && at.Sub(m.Until) < lateStatistics && m.arrived() == 0 {
+			m.Anew = true
+			p.went -= m.N
+		}
+	}
+	*p = watched{ref: p.ref, role: p.role, buffer: p.buffer, targets: p.targets, exact: p.exact, ttl: p.ttl, bounded: p.bounded, came: p.came, went: p.went}
+	p.line = nil
+}
+
+func (m *LoggedMove) arrived() (n int64) {
+	for _, r := range m.To {
+		n = max(n, r.N)
+	}
+	return n
+}
+
+// handed is what consumers were given since the last poll.
+type handed struct{ delivered, acked int64 }
+
+// take takes over a queue's totals.
+func (s *stats) take(q *Queue, on bool) (fresh handed) {
+	before := *s
+	s.seen, s.on, s.consumers = true, on, q.Consumers.Or(0)
+	s.unacked, s.published, s.acked, s.noAck = q.Unacked, q.Published, q.Acked, q.DeliveredNoAck
+	s.depth, _ = q.depth()
+	s.delivered = Unknown[int64]()
+	if n, ok := q.Delivered.Get(); ok {
+		s.delivered = Some(n - q.Redelivered.Or(0))
+	}
+	if before.seen && on {
+		fresh.delivered = max(s.delivered.Or(0)-before.delivered.Or(0), 0)
+		fresh.acked = max(s.acked.Or(0)-before.acked.Or(0), 0)
+	}
+	s.entered = Unknown[int64]()
+	if ready, ok := q.Ready.Get(); ok && on {
+		// What came in is in the queue, or was given to somebody; what of it publishers did not send are dead letters. Ready and
+		// totals are told at different moments: the sum is right when nothing moves.
+		came := max(ready+s.delivered.Or(0), s.depth+q.removed().Or(0))
+		s.entered = Some(came - s.published.Or(0))
+		if !before.entered.Known() {
+			s.first = came - s.published.Or(0)
+		}
+	}
+	return fresh
+}
+
+// unseen adds what came and left between the same two counts: publishers have sent more than was seen to arrive.
+func (w *Watch) unseen(p *watched, at time.Time) {
+	published, ok := p.stats.published.Get()
+	if !ok || !p.fast || p.consumed || p.bounded || at.Sub(p.fastAt) > counting || w.began.IsZero() {
+		return
+	}
+	settled := countedFirst
+	if q, ok := w.topology.Queue(p.ref); ok && q.Type == Quorum {
+		settled += laterQuorum
+	}
+	if at.Sub(w.began) < settled {
+		return
+	}
+	if !p.stats.base.Known() {
+		p.stats.base = Some(published)
+	}
+	n := published - p.stats.base.Or(0) - p.came
+	if n <= 0 || at.Sub(p.heldAt) < settled {
+		return
+	}
+	p.came, p.went = p.came+n, p.went+n
+	p.steps = append(p.steps, step{at, n, n})
+	p.line.replace(n)
+	kind := MoveLeft
+	if p.buffer {
+		kind = MoveHop
+	}
+	m := &LoggedMove{At: at, Until: at, Kind: kind, Queue: p.ref, N: n, Late: true}
+	w.keep(m)
+}
+
+// tell gives what statistics know to have arrived in a queue with consumers to the hops that lead there.
+func (w *Watch) tell(p *watched, at time.Time) {
+	entered, ok := p.stats.entered.Get()
+	if !ok || !p.consumed {
+		return
+	}
+	if n := entered - p.stats.first - p.stats.allotted; n > 0 {
+		w.match(p.ref, n, at, 5*lateStatistics)
+	}
+}
+
+// miss finds what left a buffer and certainly arrived nowhere. It says so only where nothing else can explain it: the buffer holds nothing
+// unacknowledged, the queue behind takes everything, nobody took anything out of it, and the statistics of all that are newer.
+func (w *Watch) miss(at time.Time) {
+	for _, m := range w.log {
+		p := w.places[m.Queue]
+		if m.Kind != MoveHop || m.Late || m.Own || m.Anew || m.vague || !m.exact || p == nil || !p.stats.on || at.Sub(m.Until) > lookedAt {
+			continue
+		}
+		if !p.fast || p.stats.unacked.Or(1) > 0 || !p.heldAt.Before(m.At.Add(-lateStatistics)) {
+			continue
+		}
+		for i := range m.To {
+			r := &m.To[i]
+			t := w.places[r.Queue]
+			if t == nil || !t.fast || t.bounded || t.buffer || !t.stats.on || t.heldAt.After(m.At.Add(-lateStatistics)) || t.went != r.went || at.Sub(m.Until) < w.settled(p, t) {
+				continue
+			}
+			if q, ok := w.topology.Queue(r.Queue); !ok || q.Type == Stream {
+				continue
+			}
+			start, known := r.start.Get()
+			if !known || t.stats.entered.Or(-1) > start+r.N {
+				continue // more was handed out than was counted: some of it may be what is missed
+			}
+			r.Missing = m.N - r.N
+		}
+	}
+}
+
+// settled is how long after a hop the statistics of both queues tell of it.
+func (w *Watch) settled(queues ...*watched) time.Duration {
+	for _, p := range queues {
+		if q, ok := w.topology.Queue(p.ref); ok && q.Type == Quorum {
+			return lateStatistics + laterQuorum
+		}
+	}
+	return lateStatistics
+}

@@ -1,0 +1,322 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// played is a flow that a test plays: what is in its queues, and a clock that counts them four times a second and polls them every two.
+type played struct {
+	watch    *Watch
+	snapshot *Snapshot
+	start    time.Time
+	at       time.Duration
+	ready    map[string]int64
+	held     map[string]bool
+	unseen   map[string]bool // not counted, only polled
+	queues   map[string]*Queue
+}
+
+const everyCount = 250 * time.Millisecond
+
+func play(parts ...part) *played {
+	s := broker("3.10.8", parts...)
+	p := &played{snapshot: s, start: s.TakenAt, ready: map[string]int64{}, held: map[string]bool{}, unseen: map[string]bool{}, queues: map[string]*Queue{}}
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		p.queues[q.Name] = q
+		p.ready[q.Name] = q.Ready.Or(0)
+		q.Published, q.Acked = Some[int64](0), Some[int64](0)
+	}
+	t := NewTopology(s)
+	p.watch = NewWatch(t, &t.Flows()[0])
+	p.count()
+	p.poll()
+	return p
+}
+
+func (p *played) count() {
+	c := Counts{At: p.start.Add(p.at), Queues: map[QueueRef]QueueCounts{}}
+	for name, n := range p.ready {
+		if !p.unseen[name] {
+			c.Queues[ref(name)] = QueueCounts{Ready: Some(n), Consumers: p.queues[name].Consumers, Held: p.held[name]}
+		}
+	}
+	p.watch.Count(c)
+}
+
+func (p *played) poll() {
+	s := *p.snapshot
+	s.TakenAt = p.start.Add(p.at)
+	s.Queues = slices.Clone(s.Queues)
+	for i := range s.Queues {
+		s.Queues[i].Ready = Some(p.ready[s.Queues[i].Name])
+	}
+	t := NewTopology(&s)
+	p.watch.Poll(t, &t.Flows()[0], nil)
+}
+
+// pass lets time pass; each moment has what happens then.
+func (p *played) pass(d time.Duration, moments ...func(at time.Duration)) *played {
+	for end := p.at + d; p.at < end; {
+		p.at += everyCount
+		for _, m := range moments {
+			m(p.at)
+		}
+		p.count()
+		if p.at%(2*time.Second) == 0 {
+			p.poll()
+		}
+	}
+	return p
+}
+
+// put changes what is in a queue, as its publishers do.
+func (p *played) put(name string, n int64) *played {
+	p.ready[name] += n
+	p.queues[name].Published = Some(p.queues[name].Published.Or(0) + n)
+	return p
+}
+
+func (p *played) move(from, to string, n int64) *played {
+	p.ready[from] -= n
+	if to != "" {
+		p.ready[to] += n
+	}
+	return p
+}
+
+func (p *played) log() []string {
+	lines := []string{}
+	for _, m := range p.watch.Log() {
+		lines = append(lines, fmt.Sprintf("%.1f %s", m.At.Sub(p.start).Seconds(), m))
+	}
+	return lines
+}
+
+func line(settings ...setting) []part {
+	return []part{queue("w"), queue("delay", append([]setting{dlx(""), deadKey("w")}, settings...)...)}
+}
+
+func TestWatch(t *testing.T) {
+	s := time.Second
+	tests := []struct {
+		name string
+		play func() *played
+		want []string
+	}{
+		{"nothing moves", func() *played { return play(line(ttl(5000), ready(3))...).pass(4 * s) }, []string{}},
+		{"five wait and arrive", func() *played {
+			return play(line(ttl(5000))...).put("delay", 5).pass(5*s).move("delay", "w", 5).pass(2 * s)
+		}, []string{"0.2 5 arrived in delay", "5.2 5 left delay, 5 arrived in w after 5.0s"}},
+		{"how long those waited is not known that were there before", func() *played {
+			return play(line(ttl(5000), ready(5))...).pass(2*s).move("delay", "w", 5).pass(2 * s)
+		}, []string{"2.2 5 left delay, 5 arrived in w"}},
+		{"one by one", func() *played {
+			p := play(line()...).put("delay", 3)
+			for range 3 {
+				p.pass(1500*time.Millisecond).move("delay", "w", 1)
+			}
+			return p.pass(s)
+		}, []string{
+			"0.2 3 arrived in delay", "1.8 1 left delay, 1 arrived in w after 1.5s", "3.2 1 left delay, 1 arrived in w after 3.0s", "4.8 1 left delay, 1 arrived in w after 4.5s",
+		}},
+		{"a second's movements are one line", func() *played {
+			p := play(line()...).put("delay", 8).pass(s)
+			for range 4 {
+				p.move("delay", "w", 2).pass(everyCount)
+			}
+			return p
+		}, []string{"0.2 8 arrived in delay", "1.2 8 left delay, 8 arrived in w after 1.0s to 1.8s"}},
+		{"the arrival is counted before the departure", func() *played {
+			p := play(line()...).put("delay", 2).pass(2 * s)
+			p.ready["w"] += 2
+			p.pass(everyCount)
+			p.ready["delay"] -= 2
+			return p.pass(s)
+		}, []string{"0.2 2 arrived in delay", "2.5 2 left delay, 2 arrived in w after 2.2s"}},
+		{"and long after it", func() *played {
+			p := play(line()...).put("delay", 2).pass(2*s).move("delay", "", 2).pass(2 * s)
+			p.ready["w"] += 2
+			return p.pass(s)
+		}, []string{"0.2 2 arrived in delay", "2.2 2 left delay, 2 arrived in w after 2.0s"}},
+		{"publishers reach the worker too", func() *played {
+			return play(line()...).put("delay", 2).pass(2*s).move("delay", "w", 2).put("w", 3).pass(2 * s)
+		}, []string{"0.2 2 arrived in delay", "2.2 2 left delay, 2 arrived in w after 2.0s", "2.2 3 arrived in w"}},
+		{"what arrives and leaves between two counts is told by the TTL", func() *played {
+			p := play(line(ttl(3000))...).put("delay", 1).pass(3 * s)
+			p.move("delay", "w", 1).put("delay", 1).pass(3*s).move("delay", "w", 1)
+			return p.pass(2 * s)
+		}, []string{
+			"0.2 1 arrived in delay", "4.0 1 left delay, 1 arrived in w after 3.0s", "4.0 1 arrived in delay", "6.2 1 left delay, 1 arrived in w",
+		}},
+		{"and by the publishers' total", func() *played {
+			p := play(line()...).pass(8 * s)
+			for range 3 {
+				p.put("delay", 1).move("delay", "w", 1).pass(2 * s)
+			}
+			return p
+		}, []string{
+			"8.2 1 arrived in w", "10.0 1 left delay between two counts",
+			"10.2 1 arrived in w", "12.0 1 left delay between two counts",
+			"12.2 1 arrived in w", "14.0 1 left delay between two counts",
+		}},
+		{"nothing arrives", func() *played {
+			return play(line(ttl(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5).pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay after 2.0s, 5 not seen to arrive in w: lost, or taken out by hand"}},
+		{"only some arrive", func() *played {
+			p := play(line(ttl(2000))...).put("delay", 5).pass(2*s).move("delay", "w", 2).move("delay", "", 3)
+			return p.pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay, 2 arrived in w after 2.0s, 3 not seen to arrive in w: lost, or taken out by hand"}},
+		{"no loss is told before that is certain", func() *played {
+			return play(line(ttl(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5).pass(8 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
+		{"nor when they are unacknowledged", func() *played {
+			p := play(line(ttl(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5)
+			p.queues["delay"].Unacked = Some[int64](5)
+			return p.pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
+		{"nor when somebody gets them from the worker's queue", func() *played {
+			p := play(line(ttl(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5)
+			p.queues["w"].Delivered = Some[int64](5)
+			return p.pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s", "4.0 5 delivered from w"}},
+		{"nor when the queue behind drops its head", func() *played {
+			return play(queue("w", argument("x-max-length", int64(1))), queue("delay", dlx(""), deadKey("w"), ttl(2000))).put("delay", 5).pass(2*s).move("delay", "", 5).pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
+		{"a purge is no loss", func() *played {
+			return play(line(ttl(20_000))...).put("delay", 5).pass(2*s).move("delay", "", 5).pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay after 2.0s, 5 not seen to arrive in w: taken out by hand, they were not due yet"}},
+		{"another tool looks", func() *played {
+			p := play(line(ttl(20_000))...).put("delay", 5).pass(2*s).move("delay", "", 3).pass(s)
+			p.ready["delay"] += 3
+			return p.pass(17*s).move("delay", "w", 5).pass(s)
+		}, []string{"0.2 5 arrived in delay", "2.2 3 of delay were held by another tool for 1.0s and given back", "20.2 5 left delay, 5 arrived in w after 20.0s"}},
+		{"dlxtop itself looks", func() *played {
+			p := play(line(ttl(20_000))...).put("delay", 5).pass(2 * s)
+			p.held["delay"] = true
+			p.move("delay", "", 5).pass(s)
+			p.held["delay"] = false
+			p.ready["delay"] = 5
+			return p.pass(s)
+		}, []string{"0.2 5 arrived in delay"}},
+		{"a queue is declared anew", func() *played {
+			p := play(line(ttl(20_000))...).put("delay", 5).pass(3500 * time.Millisecond)
+			p.ready["delay"], p.queues["delay"].Published = 0, Unknown[int64]()
+			return p.pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "3.8 5 left delay, which was deleted and declared anew"}},
+		{"consumers take at once, and the statistics tell it later", func() *played {
+			p := play(queue("w", consumers(1)), queue("delay", dlx(""), deadKey("w"), ttl(2000))).put("delay", 5).pass(2*s).move("delay", "", 5).pass(4 * s)
+			p.queues["w"].Delivered, p.queues["w"].Acked = Some[int64](5), Some[int64](4)
+			return p.pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay, 5 arrived in w after 2.0s", "8.0 5 delivered from w, 4 acknowledged"}},
+		{"with consumers a loss is told when nothing came", func() *played {
+			p := play(queue("w", consumers(1)), queue("delay", dlx(""), deadKey("w"), ttl(2000))).put("delay", 5).pass(2*s).move("delay", "", 5)
+			return p.pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay after 2.0s, 5 not seen to arrive in w: lost, or taken out by hand"}},
+		{"never without statistics", func() *played {
+			p := play(queue("w", consumers(1)), queue("delay", dlx(""), deadKey("w"), ttl(2000)))
+			p.snapshot.Overview.StatsOff = true
+			return p.put("delay", 5).pass(2*s).move("delay", "", 5).pass(30 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
+		{"a backlog is taken", func() *played {
+			p := play(queue("w", consumers(1), ready(9)), queue("delay", dlx(""), deadKey("w"), ttl(2000)))
+			return p.pass(s).move("w", "", 4).pass(s)
+		}, []string{"1.2 4 taken by consumers of w"}},
+		{"polls alone are followed too", func() *played {
+			p := play(line(ttl(5000))...)
+			p.unseen["delay"], p.unseen["w"] = true, true
+			p.pass(6*s).put("delay", 5).pass(5*s).move("delay", "w", 5)
+			return p.pass(4 * s)
+		}, []string{"8.0 5 arrived in delay", "12.0 5 left delay, 5 arrived in w"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, test.play().log()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWatchTellsLoops(t *testing.T) {
+	p := play(exchange("direct", "work"), queue("w", consumers(1)), bind("work", "w", "w"), queue("w.retry", dlx(""), deadKey("w"), ttl(3000)),
+		queue("w.failed"))
+	flow := p.watch
+	if flow.places[ref("w.retry")].role != RetryBuffer || flow.places[ref("w.failed")].role != FailedRole {
+		t.Fatalf("the roles are %s and %s", flow.places[ref("w.retry")].role, flow.places[ref("w.failed")].role)
+	}
+	p.pass(time.Second).put("w.retry", 3).put("w.failed", 1).pass(time.Second)
+	want := []string{"1.2 3 returned to w.retry", "1.2 1 given up to w.failed"}
+	if diff := cmp.Diff(want, p.log()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Whatever the moments at which messages come: when all have passed, as many came and went as there were.
+func TestWatchCountsAll(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		wait := time.Duration(rapid.IntRange(1000, 4000).Draw(t, "ttl")) * time.Millisecond
+		moments := rapid.SliceOfN(rapid.IntRange(1, 10_000), 1, 200).Draw(t, "arrivals")
+		p := play(line(ttl(wait.Milliseconds()))...).pass(10 * time.Second)
+		begin := p.at
+		var last time.Duration
+		p.pass(10*time.Second+wait+8*time.Second, func(now time.Duration) {
+			now -= begin
+			for _, ms := range moments {
+				at := time.Duration(ms) * time.Millisecond
+				if at > last && at <= now {
+					p.put("delay", 1)
+				}
+				if due := at + wait; due > last && due <= now {
+					p.move("delay", "w", 1)
+				}
+			}
+			last = now
+		})
+		n := int64(len(moments))
+		came, went := p.watch.Total(ref("delay"))
+		arrived, _ := p.watch.Total(ref("w"))
+		var left, reached int64
+		for _, m := range p.watch.Log() {
+			if m.Kind == MoveHop {
+				left += m.N
+			}
+			if m.Missing() > 0 {
+				t.Errorf("a false alarm: %s", m)
+			}
+			for _, r := range m.To {
+				reached += r.N
+			}
+		}
+		if came != n || went != n || arrived != n || left != n || reached > n {
+			t.Errorf("of %d messages %d came, %d went, %d arrived; the log has %d left and %d arrived:\n%s", n, came, went, arrived, left, reached, strings.Join(p.log(), "\n"))
+		}
+	})
+}
+
+func TestWatchRates(t *testing.T) {
+	p := play(line(ttl(2000))...).pass(8 * time.Second)
+	p.pass(14*time.Second, func(at time.Duration) {
+		p.put("delay", 25)
+		if at > 10*time.Second {
+			p.move("delay", "w", 25)
+		}
+	})
+	steady, latest, ok := p.watch.Rates(ref("delay"), p.start.Add(p.at))
+	if in := steady.In.Or(0); !ok || in < 90 || in > 110 {
+		t.Errorf("%.1f/s came in ten seconds, want about 100", in)
+	}
+	if out := latest.Out.Or(0); out < 50 || out > 150 {
+		t.Errorf("%.1f/s left in the last second, want about 100", out)
+	}
+	if _, _, ok := p.watch.Rates(ref("delay"), p.start.Add(p.at+time.Minute)); ok {
+		t.Error("a rate is known a minute after the last count")
+	}
+}
