@@ -60,10 +60,11 @@ type watched struct {
 	stats stats
 }
 
-// step is what one count saw.
+// step is what one count saw, or what a poll told that no count had seen.
 type step struct {
 	at         time.Time
 	came, went int64
+	late       bool
 }
 
 // change is what happened to a queue between two counts.
@@ -235,7 +236,7 @@ func (w *Watch) move(changes []change, at time.Time) {
 		ch := &changes[i]
 		p, gone := ch.watched, ch.gone()
 		p.came, p.went = p.came+ch.came, p.went+gone
-		p.steps = append(p.steps, step{at, ch.came, gone})
+		p.steps = append(p.steps, step{at, ch.came, gone, false})
 		switch {
 		case gone > 0 && p.buffer:
 			hops = append(hops, w.hop(ch, gone))
@@ -453,15 +454,26 @@ func (w *Watch) Rates(ref QueueRef, now time.Time) (steady, latest Movement, ok 
 	if p == nil || p.consumed || !p.fast || now.Sub(p.fastAt) > counting || w.began.IsZero() {
 		return steady, latest, false
 	}
-	span := min(rateSpan, max(now.Sub(w.began), nowSpan))
-	rate := func(over time.Duration) Movement {
-		var came, went int64
-		for _, s := range p.steps {
-			if now.Sub(s.at) < over {
-				came, went = came+s.came, went+s.went
-			}
+	over := min(rateSpan, max(now.Sub(w.began), nowSpan))
+	for _, s := range p.steps {
+		if now.Sub(s.at) >= over {
+			continue
 		}
-		return Movement{In: Some(float64(came) / over.Seconds()), Out: Some(float64(went) / over.Seconds())}
+		add(&steady, s, over)
+		switch {
+		case s.late:
+			add(&latest, s, over) // nobody knows when
+		case now.Sub(s.at) < nowSpan:
+			add(&latest, s, nowSpan)
+		}
 	}
-	return rate(span), rate(nowSpan), true
+	add(&steady, step{}, over)
+	add(&latest, step{}, nowSpan)
+	return steady, latest, true
+}
+
+// add adds what a step saw to rates over some time.
+func add(m *Movement, s step, over time.Duration) {
+	m.In = Some(m.In.Or(0) + float64(s.came)/over.Seconds())
+	m.Out = Some(m.Out.Or(0) + float64(s.went)/over.Seconds())
 }

@@ -148,7 +148,7 @@ func (w *Watch) unseen(p *watched, at time.Time) {
 		return
 	}
 	p.came, p.went = p.came+n, p.went+n
-	p.steps = append(p.steps, step{at, n, n})
+	p.steps = append(p.steps, step{at, n, n, true})
 	p.line.replace(n)
 	kind := MoveLeft
 	if p.buffer {

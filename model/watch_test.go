@@ -313,7 +313,7 @@ func TestWatchRates(t *testing.T) {
 	if in := steady.In.Or(0); !ok || in < 90 || in > 110 {
 		t.Errorf("%.1f/s came in ten seconds, want about 100", in)
 	}
-	if out := latest.Out.Or(0); out < 50 || out > 150 {
+	if out := latest.Out.Or(0); out < 75 || out > 125 {
 		t.Errorf("%.1f/s left in the last second, want about 100", out)
 	}
 	if _, _, ok := p.watch.Rates(ref("delay"), p.start.Add(p.at+time.Minute)); ok {
