@@ -13,6 +13,8 @@ type Source interface {
 	// Check proves that the management API answers and lets the user in.
 	Check(ctx context.Context) (model.Overview, error)
 	Snapshot(ctx context.Context) (*model.Snapshot, error)
+	// Counts are the current counts of all queues, in one request.
+	Counts(ctx context.Context) (map[model.QueueRef]model.QueueCounts, error)
 	Close()
 }
 
@@ -40,6 +42,10 @@ type Broker interface {
 	Tap(ctx context.Context, plan model.TapPlan, follow <-chan model.TapPlan, see func(m *model.Message, at time.Time), tell func(model.TapCounts)) error
 	// Probe sends a marked message through a flow and follows it; tell gets each step as it happens. An error means that nothing was sent.
 	Probe(ctx context.Context, plan model.ProbePlan, tell func(model.ProbeStep)) (model.ProbeResult, error)
+	// Count counts queues exactly and at once; those that are gone or exclusive to others are left out.
+	Count(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
+	// Held are the queues of which this client held messages at any time since then.
+	Held(since time.Time) map[model.QueueRef]bool
 	User() string
 	// Address is the broker's host:port, as the journal names it.
 	Address() string

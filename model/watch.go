@@ -132,6 +132,14 @@ func (w *Watch) add(ref QueueRef) {
 // Queues are the queues to count: those of the flow, and those behind its buffers.
 func (w *Watch) Queues() []QueueRef { return w.order }
 
+// Age is for how long the watch has seen counts or polls.
+func (w *Watch) Age(now time.Time) time.Duration {
+	if w.began.IsZero() {
+		return 0
+	}
+	return now.Sub(w.began)
+}
+
 // Log is what moved, the newest last. It changes with the next count.
 func (w *Watch) Log() []*LoggedMove { return w.log }
 

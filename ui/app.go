@@ -51,10 +51,11 @@ type app struct {
 	vhost         string
 	width, height int
 
-	poller  poller
-	history *history
-	looks   *looks
-	latest  topologyMsg // zero before the first answer
+	poller   poller
+	counters [2]counter
+	history  *history
+	looks    *looks
+	latest   topologyMsg // zero before the first answer
 
 	tabs    [5]tab
 	tab     int
@@ -83,8 +84,9 @@ func newApp(ctx context.Context, o Options) app {
 	}
 	return app{
 		env: e, vhost: o.VHost,
-		poller:  poller{source: o.Source, interval: o.Interval},
-		history: newHistory(), looks: newLooks(),
+		poller:   newPoller(o),
+		counters: newCounters(o),
+		history:  newHistory(), looks: newLooks(),
 		palette: newPalette(e),
 		tabs: [5]tab{
 			{name: "Flows", stack: []screen{newFlowsScreen(e)}},
@@ -113,8 +115,17 @@ func (a app) Init() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// Update is the program's one place where messages arrive.
+// Update is the program's one place where messages arrive. Whatever came: what is seen then is counted.
 func (a app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	m, cmd := a.update(msg)
+	next := m.(app)
+	if count := next.count(); count != nil {
+		cmd = tea.Batch(cmd, count)
+	}
+	return next, cmd
+}
+
+func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		a.width, a.height = msg.Width, msg.Height
@@ -136,6 +147,10 @@ func (a app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			a.looks.remember(msg.queue, msg.waits)
 		}
 		return a.broadcast(msg)
+	case countDueMsg:
+		return a.countDue(msg), nil
+	case countedMsg:
+		return a.counted(msg)
 	case pushMsg:
 		return a.push(msg.screen)
 	case popMsg:
@@ -310,7 +325,7 @@ func (a app) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 		a.palette = a.palette.opened()
 		return a, nil
 	case is(msg, k.Pause):
-		cmd := a.poller.pause(a.env)
+		cmd := a.poller.toggle(a.env)
 		return a, cmd
 	case is(msg, k.ReadNow):
 		cmd := a.poller.read(a.env)

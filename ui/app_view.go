@@ -151,8 +151,11 @@ func (a app) freshness() string {
 		return s.Muted.Render("connecting …")
 	case p.paused:
 		return s.Warning.Render("paused, " + age(now.Sub(p.readAt)) + " old")
-	case now.Sub(p.readAt) > 2*p.interval+time.Second:
+	case now.Sub(p.readAt) > 2*p.pause+time.Second:
 		return s.Warning.Render("slow, " + age(now.Sub(p.readAt)) + " old")
+	}
+	if p.pause > p.interval { // the broker takes its time
+		return s.Good.Render("live " + model.ShortDuration(roundUp(p.pause)))
 	}
 	return s.Good.Render("live " + model.ShortDuration(p.interval))
 }

@@ -33,7 +33,7 @@ func (d dots) step(paths []path) dots {
 				t.at = append(t.at, at+1)
 			}
 		}
-		if rate := p.arrow.rate.Or(0); rate > 0 {
+		if rate := p.arrow.now(); rate > 0 {
 			step := min(rate/dotsPerSecond, 1)
 			if !running {
 				t.owed = 1 - step // the first one starts at once
@@ -59,7 +59,7 @@ func (d dots) moving(paths []path) bool {
 		return true
 	}
 	for _, p := range paths {
-		if p.arrow.moving() {
+		if p.arrow.now() > 0 {
 			return true
 		}
 	}

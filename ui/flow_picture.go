@@ -44,7 +44,7 @@ func (b *pictureBuilder) addBuffers() {
 		id := "delayed " + first.DLX
 		l := lane{buffers: b.bufferGroup(id, members), exchange: b.exchangeStation(first.DLX)}
 		l.entrance = b.entrance(members)
-		l.out = arrow{id: id + " on", rate: l.buffers.out.rate}
+		l.out = arrow{id: id + " on", rate: l.buffers.out.rate, latest: l.buffers.out.latest}
 		l.dead = b.deadEnd(first)
 		_, l.deadAt = b.exchange(first.DLX)
 		l.deadAt = l.dead != "" && !l.deadAt
@@ -116,7 +116,7 @@ func (b *pictureBuilder) addRetries() {
 		g.in.label = b.howInto(members[0].Queue, "sent again")
 		g.lane = slices.IndexFunc(b.p.lanes, func(l lane) bool { return l.dead == "" && l.exchange.name == model.Printable(model.ExchangeName(dlx)) })
 		if g.lane < 0 {
-			back := lane{exchange: b.exchangeStation(dlx), out: arrow{id: "back " + dlx, rate: g.out.rate}}
+			back := lane{exchange: b.exchangeStation(dlx), out: arrow{id: "back " + dlx, rate: g.out.rate, latest: g.out.latest}}
 			back.dead = b.deadEnd(members[0])
 			g.lane = len(b.p.lanes)
 			b.p.lanes = append(b.p.lanes, back)
@@ -127,19 +127,15 @@ func (b *pictureBuilder) addRetries() {
 
 func (b *pictureBuilder) addFailed() {
 	g := group{heading: model.Plural(len(b.flow.Failed), "failed queue"), in: arrow{id: "failed"}}
-	rate := 0.0
-	known := false
 	for i, m := range b.flow.Failed {
 		g.stations = append(g.stations, b.failedStation(m.Queue))
 		if i == 0 {
 			g.in.label = b.howInto(m.Queue, "given up")
 		}
-		if in, ok := b.moves[m.Queue].In.Get(); ok {
-			rate, known = rate+in, true
+		g.in.rate = plusRate(g.in.rate, b.moves[m.Queue].In)
+		if r, ok := b.rates[m.Queue]; ok {
+			g.in.latest = plusRate(g.in.latest, r.latest.In)
 		}
-	}
-	if known {
-		g.in.rate = model.Some(rate)
 	}
 	b.p.failed = g
 	for _, f := range b.findings {

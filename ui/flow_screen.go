@@ -2,7 +2,6 @@ package ui
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -13,7 +12,6 @@ import (
 )
 
 const (
-	logLimit      = 200 // lines that are remembered
 	leastLog      = 3
 	findingsShare = 3 // findings get one of so many parts of the room below the picture, at least
 )
@@ -27,18 +25,12 @@ type flowScreen struct {
 	gone   bool        // the newest poll does not have it
 	own    []model.Finding
 	cursor model.QueueRef
-	log    []movement // the newest last
+	live   *liveFlow
 
 	picture *picture
 	dots    dots
 	ticking request // the step that is awaited; 0: nothing moves
 	drawn   *flowDrawing
-}
-
-// movement is one line of the log.
-type movement struct {
-	at    time.Time // of the poll that saw it
-	words string
 }
 
 // now is the picture as it is this second: what is due counts down between two polls.
@@ -47,7 +39,7 @@ func (d *flowDrawing) now(s flowScreen) *picture {
 	if d.of != s.picture || !d.second.Equal(second) {
 		d.of, d.second, d.fresh = s.picture, second, s.picture
 		if !s.gone {
-			d.fresh = flowPicture(s.flow, s.latest, s.env.now())
+			d.fresh = flowPicture(s.flow, s.live.into(s.latest, s.env.now()), s.env.now())
 		}
 	}
 	return d.fresh
@@ -71,7 +63,7 @@ type flowDrawing struct {
 type dotStepMsg struct{ request request }
 
 func newFlowScreen(e *env, worker model.QueueRef) screen {
-	return flowScreen{env: e, worker: worker, cursor: worker, dots: dots{}, drawn: &flowDrawing{stepped: -1}}
+	return flowScreen{env: e, worker: worker, cursor: worker, dots: dots{}, live: newLiveFlow(), drawn: &flowDrawing{stepped: -1}}
 }
 
 func (s flowScreen) Init() tea.Cmd { return nil }
@@ -94,6 +86,8 @@ func (s flowScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	switch msg := msg.(type) {
 	case topologyMsg:
 		return s.polled(msg)
+	case countedMsg:
+		return s.counted(msg)
 	case dotStepMsg:
 		if msg.request != s.ticking {
 			return s, nil
@@ -113,14 +107,42 @@ func (s flowScreen) polled(msg topologyMsg) (screen, tea.Cmd) {
 	}
 	s.flow = &msg.flows[i]
 	s.own = findingsOf(s.flow, msg.findings)
-	s.picture = flowPicture(s.flow, msg, s.env.now())
+	s.live.polled(msg, s.flow)
+	return s.drawnAnew()
+}
+
+// counted takes in counts between two polls.
+func (s flowScreen) counted(msg countedMsg) (screen, tea.Cmd) {
+	if s.flow == nil || s.gone || !s.live.counted(msg) {
+		return s, nil
+	}
+	return s.drawnAnew()
+}
+
+// watched are the queues of the flow, as each may be counted.
+func (s flowScreen) watched() (declare, totals []model.QueueRef) {
+	if s.live.watch == nil || s.gone {
+		return nil, nil
+	}
+	for _, ref := range s.live.watch.Queues() {
+		switch byDeclare, byTotals := s.latest.topology.Countable(ref); {
+		case byDeclare:
+			declare = append(declare, ref)
+		case byTotals:
+			totals = append(totals, ref)
+		}
+	}
+	return declare, totals
+}
+
+// drawnAnew makes the picture of what is known now.
+func (s flowScreen) drawnAnew() (screen, tea.Cmd) {
+	now := s.env.now()
+	s.picture = flowPicture(s.flow, s.live.into(s.latest, now), now)
 	if !slices.ContainsFunc(s.picture.stations(), func(x station) bool { return x.queue == s.cursor }) {
 		s.cursor = s.worker
 	}
-	if words := movementLine(s.flow, msg.moves); words != "" {
-		s.log = append(s.log[max(0, len(s.log)-logLimit+1):len(s.log):len(s.log)], movement{msg.topology.Snapshot.TakenAt, words})
-	}
-	if s.ticking == 0 && (len(s.dots) > 0 || slices.ContainsFunc(s.picture.arrows(), arrow.moving)) {
+	if s.ticking == 0 && (len(s.dots) > 0 || slices.ContainsFunc(s.picture.arrows(), func(a arrow) bool { return a.now() > 0 })) {
 		return s.tick()
 	}
 	return s, nil
@@ -233,7 +255,7 @@ func (s flowScreen) View(width, height int) string {
 	lines = append(lines, "")
 	lines = append(lines, below...)
 	room := height - len(lines)
-	log := min(len(s.log)+2, leastLog+1)
+	log := min(len(s.live.watch.Log())+2, leastLog+1)
 	findings := s.findingLines(width, max(room-log-1, room/findingsShare))
 	lines = append(lines, findings...)
 	lines = append(lines, "")
@@ -330,30 +352,4 @@ func (s flowScreen) findingLines(width, room int) []string {
 		return nil
 	}
 	return append(lines[:room-1], "   "+styles.Muted.Render("… "+s.env.keys.Screens[3].Help().Key+" Findings tells the rest"))
-}
-
-// logLines are the newest movements.
-func (s flowScreen) logLines(width, room int) []string {
-	styles := s.env.styles
-	if room < 2 {
-		return nil
-	}
-	lines := []string{" " + styles.Heading.Render("MOVED BETWEEN POLLS")}
-	if len(s.log) == 0 {
-		return append(lines, "   "+styles.Muted.Render("nothing moved while this is open"))
-	}
-	var newest []string // the newest first
-	for _, m := range slices.Backward(s.log) {
-		at := styles.Muted.Render(m.at.Local().Format(time.TimeOnly))
-		for i, words := range wrap(m.words, width-12) {
-			if i > 0 {
-				at = strings.Repeat(" ", len(time.TimeOnly))
-			}
-			newest = append(newest, " "+at+"  "+words)
-		}
-		if len(newest) >= room-1 {
-			break
-		}
-	}
-	return append(lines, newest[:min(len(newest), room-1)]...)
 }

@@ -64,7 +64,7 @@ func facts(lines ...spans) []spans {
 
 func (b *pictureBuilder) queueStation(ref model.QueueRef) (station, *model.Queue) {
 	s := station{queue: ref, name: model.Printable(ref.Name), tone: toneStrong}
-	q, ok := b.topology.Queue(ref)
+	q, ok := b.queue(ref)
 	if !ok {
 		s.facts = []spans{{{"gone", toneDanger}}}
 		s.short = spans{{"gone", toneDanger}}
@@ -72,28 +72,44 @@ func (b *pictureBuilder) queueStation(ref model.QueueRef) (station, *model.Queue
 	return s, q
 }
 
+// queue is a queue with the newest counts.
+func (b *pictureBuilder) queue(ref model.QueueRef) (*model.Queue, bool) {
+	q, ok := b.topology.Queue(ref)
+	c, counted := b.counts[ref]
+	if !ok || !counted {
+		return q, ok
+	}
+	live := *q
+	live.Ready = c.Ready
+	if c.Consumers.Known() {
+		live.Consumers = c.Consumers
+	}
+	if c.Unacked.Known() {
+		live.Unacked = c.Unacked
+	}
+	return &live, true
+}
+
 func (b *pictureBuilder) bufferGroup(id string, members []model.Buffer) group {
 	g := group{in: arrow{id: id + " in"}, out: arrow{id: id + " out", label: string(model.Expired)}}
-	in, out := 0.0, 0.0
-	inKnown, outKnown := false, false
 	for _, m := range members {
 		g.stations = append(g.stations, b.bufferStation(m))
 		moves := b.moves[m.Queue]
-		if rate, ok := moves.In.Get(); ok {
-			in, inKnown = in+rate, true
+		g.in.rate, g.out.rate = plusRate(g.in.rate, moves.In), plusRate(g.out.rate, moves.Out)
+		if r, ok := b.rates[m.Queue]; ok {
+			g.in.latest, g.out.latest = plusRate(g.in.latest, r.latest.In), plusRate(g.out.latest, r.latest.Out)
 		}
-		if rate, ok := moves.Out.Get(); ok {
-			out, outKnown = out+rate, true
-		}
-	}
-	if inKnown {
-		g.in.rate = model.Some(in)
-	}
-	if outKnown {
-		g.out.rate = model.Some(out)
 	}
 	g.heading = model.Plural(len(members), string(members[0].Role)+" buffer")
 	return g
+}
+
+// plusRate adds what is known.
+func plusRate(sum, rate model.Opt[float64]) model.Opt[float64] {
+	if !rate.Known() {
+		return sum
+	}
+	return model.Some(sum.Or(0) + rate.Or(0))
 }
 
 func (b *pictureBuilder) bufferStation(buffer model.Buffer) station {
@@ -213,22 +229,4 @@ func (b *pictureBuilder) exchangeStation(name string) station {
 		s.facts = append(s.facts, spans{{model.Count(n) + " delayed", toneText}})
 	}
 	return s
-}
-
-// movementLine tells what moved in a flow between two polls, in one line; "" when nothing did.
-func movementLine(flow *model.Flow, moves model.Moves) string {
-	var parts []string
-	for _, ref := range flow.Queues() {
-		var words []string
-		if n := moves[ref].Came.Or(0); n > 0 {
-			words = append(words, model.Count(n)+" in")
-		}
-		if n := moves[ref].Went.Or(0); n > 0 {
-			words = append(words, model.Count(n)+" out")
-		}
-		if len(words) > 0 {
-			parts = append(parts, model.Printable(ref.Name)+" "+strings.Join(words, " "))
-		}
-	}
-	return strings.Join(parts, "   ")
 }

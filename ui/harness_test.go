@@ -225,6 +225,7 @@ type recorded struct {
 	snapshot *model.Snapshot
 	err      error
 	asked    int
+	counted  int
 }
 
 func (r *recorded) Snapshot(context.Context) (*model.Snapshot, error) {
@@ -232,6 +233,20 @@ func (r *recorded) Snapshot(context.Context) (*model.Snapshot, error) {
 	defer r.mu.Unlock()
 	r.asked++
 	return r.snapshot, r.err
+}
+
+// Counts are those of the snapshot.
+func (r *recorded) Counts(context.Context) (map[model.QueueRef]model.QueueCounts, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counted++
+	counts := map[model.QueueRef]model.QueueCounts{}
+	if r.snapshot != nil {
+		for _, q := range r.snapshot.Queues {
+			counts[q.QueueRef] = model.QueueCounts{Ready: q.Ready, Unacked: q.Unacked}
+		}
+	}
+	return counts, r.err
 }
 
 func (r *recorded) tell(s *model.Snapshot) {

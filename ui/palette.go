@@ -46,7 +46,7 @@ func commands() []command {
 		{name: "probe", does: "FLOW: send a marked message through it", takes: func(a app, flow string) (tea.Model, tea.Cmd) { return a.probeNamed(flow) }},
 		{name: "help", does: "the keys", run: func(a app) (tea.Model, tea.Cmd) { return a.push(newHelpScreen(a.env, a.top())) }},
 		{name: "pause", does: "stop or go on reading the broker", run: func(a app) (tea.Model, tea.Cmd) {
-			cmd := a.poller.pause(a.env)
+			cmd := a.poller.toggle(a.env)
 			return a, cmd
 		}},
 		{name: "read", does: "read the broker again now", run: func(a app) (tea.Model, tea.Cmd) {

@@ -80,11 +80,16 @@ type lane struct {
 type arrow struct {
 	id    string             // names it from one picture to the next: dots stay on their arrow
 	label string             // "expired"
-	rate  model.Opt[float64] // messages per second
+	rate  model.Opt[float64] // messages per second, over some seconds
+
+	latest model.Opt[float64] // over the last second, where counts tell it: so many dots there are
 }
 
 // moving reports whether something moves along the arrow.
 func (a arrow) moving() bool { return a.rate.Or(0) > 0 }
+
+// now is the rate at which dots start.
+func (a arrow) now() float64 { return a.latest.Or(a.rate.Or(0)) }
 
 // words are the arrow's label and its rate, each short.
 func (a arrow) words() spans {

@@ -13,6 +13,8 @@ import (
 
 const (
 	defaultInterval = 2 * time.Second
+	slowestPoll     = 30 * time.Second // the pause that a slow broker is given, at most
+	pollShare       = 5                // a poll takes at most one part in so many of the time
 	pollTimeout     = 15 * time.Second
 	retryFirst      = time.Second
 	retryMost       = 10 * time.Second
@@ -22,7 +24,9 @@ const (
 // broker is not asked faster than it answers. An error is a state of it, kept until the next success.
 type poller struct {
 	source   Source
-	interval time.Duration
+	held     func(since time.Time) map[model.QueueRef]bool // nil: nothing is ever held
+	interval time.Duration                                 // between the end of a poll and the next one, at least
+	pause    time.Duration                                 // that is made now: longer when the broker takes long
 
 	inFlight request // the poll that is running; 0: none
 	timer    request // the wait for the next one; 0: none
@@ -37,9 +41,18 @@ type poller struct {
 	failures int       // in a row
 }
 
+func newPoller(o Options) poller {
+	p := poller{source: o.Source, interval: o.Interval, pause: o.Interval}
+	if o.Broker != nil {
+		p.held = o.Broker.Held
+	}
+	return p
+}
+
 // polledMsg is the answer to a poll, with everything worked out.
 type polledMsg struct {
 	request  request
+	took     time.Duration
 	recent   recent
 	topology topologyMsg
 	err      error
@@ -54,18 +67,27 @@ func (p *poller) read(e *env) tea.Cmd {
 		return nil
 	}
 	p.inFlight, p.timer = e.newRequest(), 0
-	source, id, before, recent := p.source, p.inFlight, p.last, p.recent
+	source, held, id, before, recent := p.source, p.held, p.inFlight, p.last, p.recent
+	began := e.now()
 	return e.command(pollTimeout, func(ctx context.Context) tea.Msg {
 		snapshot, err := source.Snapshot(ctx)
 		if err != nil {
 			return polledMsg{request: id, err: err}
+		}
+		var own map[model.QueueRef]bool
+		if before != nil {
+			if held != nil {
+				own = held(snapshot.TakenAt.Add(-lateStatistics))
+			}
+			snapshot.LeaveOut(own, before.Snapshot)
 		}
 		topology := before.Next(snapshot)
 		if before != nil {
 			recent = recent.after(model.MovesBetween(before.Snapshot, snapshot), snapshot.TakenAt.Sub(before.Snapshot.TakenAt))
 		}
 		moves := recent.steady()
-		return polledMsg{request: id, recent: recent, topology: topologyMsg{
+		return polledMsg{request: id, recent: recent, took: e.now().Sub(began), topology: topologyMsg{
+			held:     own,
 			topology: topology,
 			moves:    moves,
 			flows:    topology.Flows(),
@@ -81,7 +103,8 @@ func (p *poller) answered(msg polledMsg, e *env) (ok bool, wait tea.Cmd) {
 	}
 	p.inFlight = 0
 	now := e.now()
-	pause := p.interval
+	p.pause = pace{p.interval, slowestPoll, pollShare - 1}.every(msg.took) // the pause itself, so that it is never shorter than the interval
+	pause := p.pause
 	if msg.err != nil {
 		if p.err == nil {
 			p.lostAt = now
@@ -114,8 +137,8 @@ func (p *poller) due(msg pollDueMsg, e *env) tea.Cmd {
 	return p.read(e)
 }
 
-// pause stops the polling after the one in flight, or goes on with it at once.
-func (p *poller) pause(e *env) tea.Cmd {
+// toggle stops the polling after the one in flight, or goes on with it at once.
+func (p *poller) toggle(e *env) tea.Cmd {
 	p.paused = !p.paused
 	p.timer = 0
 	if p.paused {

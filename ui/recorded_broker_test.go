@@ -19,6 +19,8 @@ type recordedBroker struct {
 	plans    []model.Plan
 	probe    func(plan model.ProbePlan, tell func(model.ProbeStep)) (model.ProbeResult, error)
 	tap      func(ctx context.Context, plan model.TapPlan, see func(*model.Message, time.Time), tell func(model.TapCounts)) error
+	count    func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) // nil: nothing is counted
+	held     map[model.QueueRef]bool
 	execute  func(ctx context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error) // nil: all succeeds
 }
 
@@ -27,6 +29,21 @@ func newRecordedBroker(c *clock) *recordedBroker {
 }
 
 func (b *recordedBroker) User() string { return "guest" }
+
+func (b *recordedBroker) Count(_ context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.count == nil {
+		return nil, nil
+	}
+	return b.count(refs)
+}
+
+func (b *recordedBroker) Held(time.Time) map[model.QueueRef]bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held
+}
 
 func (b *recordedBroker) Address() string { return "mq1:5672" }
 

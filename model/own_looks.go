@@ -1,0 +1,29 @@
+package model
+
+// LeaveOut takes out of a poll what dlxtop itself did to queues: while it holds messages they count as unacknowledged, and it counts as a
+// consumer. held are the queues of which it held messages when their counts may have been taken, before is the poll before, nil when
+// there was none. The poll must not be in use yet.
+func (s *Snapshot) LeaveOut(held map[QueueRef]bool, before *Snapshot) {
+	if len(held) == 0 || before == nil {
+		return
+	}
+	earlier := map[QueueRef]*Queue{}
+	for i := range before.Queues {
+		if q := &before.Queues[i]; held[q.QueueRef] {
+			earlier[q.QueueRef] = q
+		}
+	}
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		b := earlier[q.QueueRef]
+		if b == nil {
+			continue
+		}
+		q.Consumers, q.ExclusiveHeld = b.Consumers, b.ExclusiveHeld
+		depth, known := q.depth()
+		if known && q.Unacked.Known() {
+			unacked := min(b.Unacked.Or(0), depth)
+			q.Unacked, q.Ready = Some(unacked), Some(depth-unacked)
+		}
+	}
+}

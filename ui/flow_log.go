@@ -1,0 +1,51 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+
+	"dlxtop/model"
+)
+
+// logTime is the clock of the log: tenths of seconds, for counts are a quarter of a second apart.
+const logTime = "15:04:05.0"
+
+// logLines are the newest movements below how well they are known.
+func (s flowScreen) logLines(width, room int) []string {
+	styles := s.env.styles
+	if room < 2 {
+		return nil
+	}
+	heading := " " + styles.Heading.Render("MOVED") + "  "
+	words, bad := s.live.words(s.env.now(), s.latest.topology)
+	style := styles.Muted
+	if bad {
+		style = styles.Warning
+	}
+	lines := []string{heading + style.Render(fit(model.Printable(words), max(width-9, 1), false, false))}
+	log := s.live.watch.Log()
+	if len(log) == 0 {
+		return append(lines, "   "+styles.Muted.Render("nothing moved while this is open"))
+	}
+	var newest []string // the newest first
+	for _, m := range slices.Backward(log) {
+		at := styles.Muted.Render(m.At.Local().Format(logTime))
+		style := styles.Text
+		switch {
+		case m.Missing() > 0:
+			style = styles.Danger
+		case m.Kind == model.MoveLook, m.Late:
+			style = styles.Muted
+		}
+		for i, words := range wrap(m.String(), width-14) {
+			if i > 0 {
+				at = strings.Repeat(" ", len(logTime))
+			}
+			newest = append(newest, " "+at+"  "+style.Render(words))
+		}
+		if len(newest) >= room-1 {
+			break
+		}
+	}
+	return append(lines, newest[:min(len(newest), room-1)]...)
+}

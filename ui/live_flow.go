@@ -1,0 +1,143 @@
+package ui
+
+import (
+	"maps"
+	"time"
+
+	"dlxtop/model"
+)
+
+// countedFor is for how long a count is shown when no newer one comes.
+const countedFor = 5 * time.Second
+
+// liveFlow is what a flow screen knows between two polls. The screen's Update is the only one that changes it.
+type liveFlow struct {
+	watch  *model.Watch // nil before the first poll
+	counts map[model.QueueRef]liveCount
+	rates  map[model.QueueRef]liveRates
+	every  time.Duration // between two counts; 0 before the first
+	lanes  [2]error      // of the last count of each kind
+	held   map[model.QueueRef]bool
+}
+
+// liveCount is the newest count of a queue.
+type liveCount struct {
+	model.QueueCounts
+	at time.Time
+}
+
+// liveRates are what moves at a queue as the counts tell: over the last ten seconds, and over the last one.
+type liveRates struct{ steady, latest model.Movement }
+
+func newLiveFlow() *liveFlow {
+	return &liveFlow{counts: map[model.QueueRef]liveCount{}, rates: map[model.QueueRef]liveRates{}}
+}
+
+// polled takes in a poll.
+func (l *liveFlow) polled(msg topologyMsg, flow *model.Flow) {
+	if l.watch == nil {
+		l.watch = model.NewWatch(msg.topology, flow)
+	}
+	l.watch.Poll(msg.topology, flow, msg.held)
+	l.rate(msg.topology.Snapshot.TakenAt)
+}
+
+// counted takes in counts, and reports whether anything changed that is seen.
+func (l *liveFlow) counted(msg countedMsg) (changed bool) {
+	changed = (l.lanes[msg.lane] == nil) != (msg.err == nil)
+	l.lanes[msg.lane] = msg.err
+	if msg.err != nil || l.watch == nil {
+		return changed
+	}
+	l.every = msg.every
+	for ref, q := range msg.counts.Queues {
+		if q.Held {
+			continue // what dlxtop holds is still there
+		}
+		if old := l.counts[ref]; q.Ready != old.Ready || q.Consumers != old.Consumers {
+			changed = true
+		}
+		l.counts[ref] = liveCount{q, msg.counts.At}
+	}
+	l.watch.Count(msg.counts)
+	return l.rate(msg.counts.At) || changed
+}
+
+// rate works the rates out anew, and reports whether one changed.
+func (l *liveFlow) rate(now time.Time) bool {
+	rates := make(map[model.QueueRef]liveRates, len(l.rates))
+	for _, ref := range l.watch.Queues() {
+		if steady, latest, ok := l.watch.Rates(ref, now); ok {
+			rates[ref] = liveRates{steady, latest}
+		}
+	}
+	changed := !maps.Equal(rates, l.rates)
+	l.rates = rates
+	return changed
+}
+
+// into is a poll with what is known since.
+func (l *liveFlow) into(msg topologyMsg, now time.Time) topologyMsg {
+	msg.counts = make(map[model.QueueRef]liveCount, len(l.counts))
+	for ref, c := range l.counts {
+		if now.Sub(c.at) < countedFor {
+			msg.counts[ref] = c
+		}
+	}
+	msg.rates = l.rates
+	if len(l.rates) > 0 {
+		moves := maps.Clone(msg.moves)
+		if moves == nil {
+			moves = model.Moves{}
+		}
+		for ref, r := range l.rates {
+			m := moves[ref]
+			if l.watch.Age(now) < steadySpan { // the counts have not seen enough yet
+				m.In, m.Out = most(m.In, r.steady.In), most(m.Out, r.steady.Out)
+			} else {
+				m.In, m.Out = r.steady.In, r.steady.Out
+			}
+			moves[ref] = m
+		}
+		msg.moves = moves
+	}
+	return msg
+}
+
+func most(a, b model.Opt[float64]) model.Opt[float64] {
+	if !a.Known() || b.Or(0) > a.Or(0) {
+		return b
+	}
+	return a
+}
+
+// words tell how well it is known what moves; bad when it is known badly.
+func (l *liveFlow) words(now time.Time, t *model.Topology) (words string, bad bool) {
+	for _, err := range l.lanes {
+		if err != nil {
+			return "followed by polls only: " + err.Error(), true
+		}
+	}
+	fresh := false
+	for _, c := range l.counts {
+		fresh = fresh || now.Sub(c.at) < countedFor
+	}
+	switch {
+	case !fresh:
+		words = "as the polls tell, up to 5s late"
+	case l.every <= declarePace.least:
+		words = "counted 4 times a second"
+	default:
+		words = "counted every " + model.ShortDuration(l.every.Round(100*time.Millisecond))
+	}
+	o := t.Snapshot.Overview
+	switch {
+	case o.StatsOff || o.RatesMode == "none":
+		words += "; statistics are off: what consumers take is not known"
+	case fresh:
+		old := max(now.Sub(t.Snapshot.TakenAt), 0)
+		words += "; what consumers take " + age(old) + " to " + age(old+statisticsLag) + " late"
+	}
+	return words, false
+}
+

@@ -1,0 +1,18 @@
+package ui
+
+import "time"
+
+// pace is how often a broker is asked: not more often than least, and less often when it takes long, so that answering takes it
+// at most one part in share of the time; but not less often than most.
+type pace struct {
+	least, most time.Duration // from the start of one question to the start of the next
+	share       int
+}
+
+// every is the time from the start of a question that took so long to the start of the next.
+func (p pace) every(took time.Duration) time.Duration {
+	return min(max(p.least, time.Duration(p.share)*took), max(p.most, p.least))
+}
+
+// pause is what is left of that when the answer is there.
+func (p pace) pause(took time.Duration) time.Duration { return max(p.every(took)-took, 0) }
