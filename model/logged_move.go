@@ -39,10 +39,10 @@ type LoggedMove struct {
 	Acked int64
 	// Waited is, of a hop, how long the messages had waited, and of a look how long they were held: unknown when they were not seen to arrive.
 	waited span
-	exact  bool       // of a hop: all that leaves goes to every queue of To
-	taken  []arrivals // of a hop: what left, until it is known what became of it
-	early  bool       // of a hop: none of them was due
-	vague  bool       // of a hop: it may have been a look by another tool
+	exact  bool        // of a hop: all that leaves goes to every queue of To
+	taken  waitingLine // what left: another tool may give it back
+	early  bool        // of a hop: none of them was due
+	vague  bool        // of a hop: it may have been a look by another tool
 }
 
 // Reached is what arrived of a hop in one queue.

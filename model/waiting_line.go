@@ -1,94 +1,153 @@
 package model
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // waitingLine is what waits in a queue without consumers: messages come at its end and leave at its head, so that what leaves now came
-// first.
-type waitingLine []arrivals
-
-// arrivals are messages that came between two counts.
-type arrivals struct {
-	n        int64
-	from, to time.Time // when they came; zero when that is not known
+// first. When each came is known between two moments: when one was counted only later, nobody knows which of the others it was before.
+// So the earliest and the latest moments are kept apart, each in order: the n-th message came between the n-th of both.
+type waitingLine struct {
+	earliest, latest []moment // with the same number of messages
 }
 
-func (a arrivals) dated() bool { return !a.from.IsZero() }
-
-// lineOf is a line of messages that were there before anybody looked.
-func lineOf(n int64) waitingLine {
-	var l waitingLine
-	l.add(arrivals{n: n})
-	return l
+// moment is when some messages came. The zero time is before everything.
+type moment struct {
+	at time.Time
+	n  int64
 }
 
-func (l *waitingLine) add(a arrivals) {
-	if a.n <= 0 {
+// momentsKept bounds a line: beyond it, neighbours are put together.
+const momentsKept = 4096
+
+// add adds n messages that came between two moments.
+func (l *waitingLine) add(n int64, from, to time.Time) {
+	if n <= 0 {
 		return
 	}
-	if last := len(*l) - 1; last >= 0 && (*l)[last].from.Equal(a.from) && (*l)[last].to.Equal(a.to) {
-		(*l)[last].n += a.n
-		return
+	l.earliest, l.latest = insert(l.earliest, moment{from, n}), insert(l.latest, moment{to, n})
+	if len(l.earliest) > momentsKept {
+		l.earliest = halved(l.earliest, 0)
 	}
-	*l = append(*l, a)
+	if len(l.latest) > momentsKept {
+		l.latest = halved(l.latest, 1)
+	}
 }
 
-// take takes n messages from the head. More than are there came and left unseen.
-func (l *waitingLine) take(n int64) (taken []arrivals) {
-	for n > 0 && len(*l) > 0 {
-		head := &(*l)[0]
-		part := *head
-		part.n = min(n, head.n)
-		taken = append(taken, part)
-		n -= part.n
-		if head.n -= part.n; head.n == 0 {
-			*l = (*l)[1:]
+func insert(moments []moment, m moment) []moment {
+	i := len(moments)
+	for i > 0 && moments[i-1].at.After(m.at) {
+		i--
+	}
+	if i > 0 && moments[i-1].at.Equal(m.at) {
+		moments[i-1].n += m.n
+		return moments
+	}
+	return slices.Insert(moments, i, m)
+}
+
+// halved puts pairs of moments together, at the first or the second of each.
+func halved(moments []moment, which int) []moment {
+	var half []moment
+	for i := 0; i < len(moments); i += 2 {
+		m := moments[min(i+which, len(moments)-1)]
+		m.n = moments[i].n
+		if i+1 < len(moments) {
+			m.n += moments[i+1].n
 		}
+		half = append(half, m)
 	}
-	if n > 0 {
-		taken = append(taken, arrivals{n: n})
+	return half
+}
+
+// size is how many messages wait.
+func (l *waitingLine) size() (n int64) {
+	for _, m := range l.earliest {
+		n += m.n
 	}
+	return n
+}
+
+// take takes up to n messages from the head.
+func (l *waitingLine) take(n int64) (taken waitingLine) {
+	taken.earliest, l.earliest = cutMoments(l.earliest, n)
+	taken.latest, l.latest = cutMoments(l.latest, n)
 	return taken
 }
 
-// replace puts others at the end for up to n messages at the head, which have left unseen. Nobody knows when the others came.
-func (l *waitingLine) replace(n int64) {
-	var there int64
-	for _, a := range *l {
-		there += a.n
+func cutMoments(moments []moment, n int64) (head, rest []moment) {
+	i := 0
+	for i < len(moments) && n >= moments[i].n {
+		n -= moments[i].n
+		i++
 	}
-	n = min(n, there)
-	l.take(n)
-	l.add(arrivals{n: n})
-}
-
-// giveBack puts what was taken in front again.
-func (l *waitingLine) giveBack(taken []arrivals) {
-	*l = append(append(waitingLine{}, taken...), *l...)
-}
-
-// overdue takes the messages that must have left: a queue with a TTL keeps none for longer. They were replaced by as many that came in
-// the same moment.
-func (l *waitingLine) overdue(ttl time.Duration, now time.Time) (taken []arrivals) {
-	for len(*l) > 0 && (*l)[0].dated() && (*l)[0].to.Add(ttl+ttlSlack).Before(now) {
-		taken = append(taken, (*l)[0])
-		*l = (*l)[1:]
+	head = slices.Clone(moments[:i])
+	rest = moments[i:]
+	if n > 0 && len(rest) > 0 {
+		head = append(head, moment{rest[0].at, n})
+		rest = slices.Clone(rest)
+		rest[0].n -= n
 	}
-	return taken
+	return head, rest
 }
 
-// span is how long messages waited: the shortest and the longest time. It is known when all are dated well enough.
+// takeLast takes up to n messages from the end.
+func (l *waitingLine) takeLast(n int64) {
+	keep := max(l.size()-n, 0)
+	*l = l.take(keep)
+}
+
+// join puts messages back, or what left together with others.
+func (l *waitingLine) join(others waitingLine) {
+	for _, m := range others.earliest {
+		l.earliest = insert(l.earliest, m)
+	}
+	for _, m := range others.latest {
+		l.latest = insert(l.latest, m)
+	}
+}
+
+// overdue is how many messages came before a moment for certain.
+func (l *waitingLine) overdue(before time.Time) (n int64) {
+	for _, m := range l.latest {
+		if !m.at.Before(before) {
+			break
+		}
+		n += m.n
+	}
+	return n
+}
+
+// span is how long messages waited: the shortest and the longest time, each known as well as vagueWait.
 type span struct{ least, most Opt[time.Duration] }
 
-// waitedFor is how long messages had waited that left between two moments.
-func waitedFor(taken []arrivals, from, to time.Time) span {
+// waitedFor is how long messages had waited that left between two moments, and came not before another one. It is not known when
+// nobody knows well enough when one of them came.
+func (l *waitingLine) waitedFor(from, to, notBefore time.Time) span {
 	var s span
-	for _, a := range taken {
-		if !a.dated() || a.to.Sub(a.from)+to.Sub(from) > vagueWait {
-			return span{}
+	late, left := 0, int64(0)
+	for _, early := range l.earliest {
+		for n := early.n; n > 0; {
+			if left == 0 {
+				if late == len(l.latest) {
+					return span{}
+				}
+				left = l.latest[late].n
+				late++
+			}
+			came, before := early.at, l.latest[late-1].at
+			if came.Before(notBefore) {
+				came = notBefore
+			}
+			if came.IsZero() || before.Sub(came)+to.Sub(from) > vagueWait {
+				return span{}
+			}
+			wait := (to.Sub(before) + from.Sub(came)) / 2 // in the middle of when they can have come and left
+			s.least, s.most = leastOf(s.least, Some(wait)), mostOf(s.most, Some(wait))
+			step := min(n, left)
+			n, left = n-step, left-step
 		}
-		// In the middle of when they can have come and left.
-		wait := (to.Sub(a.to) + from.Sub(a.from)) / 2
-		s.least, s.most = leastOf(s.least, Some(wait)), mostOf(s.most, Some(wait))
 	}
 	return s
 }

@@ -43,6 +43,7 @@ type watched struct {
 	targets []QueueRef // of a buffer: what expires goes there
 	exact   bool       // to all of them, and to no others
 	ttl     Opt[time.Duration]
+	ttlFrom SourceKind
 	bounded bool
 
 	at       time.Time // of the last count that can be compared with
@@ -53,6 +54,7 @@ type watched struct {
 	heldAt   time.Time
 	fastAt   time.Time
 	line     waitingLine
+	lawless  int64 // of line: so many may have another TTL than the queue has now
 	came     int64
 	went     int64
 	steps    []step // of the last rateSpan
@@ -73,7 +75,8 @@ type change struct {
 	from, to time.Time
 	came     int64
 	seen     int64 // of came, by which the count grew: the rest hid behind what left
-	left     []arrivals
+	gone     int64
+	left     waitingLine
 	waited   span
 	taken    int64 // by consumers
 	own      bool
@@ -113,8 +116,9 @@ func (w *Watch) follow(t *Topology, flow *Flow) {
 		if s.TTL.Set && s.TTL.Value > 0 {
 			ttl = Some(s.TTL.Value)
 		}
-		if ttl != p.ttl {
-			p.ttl, p.line = ttl, lineOf(p.ready) // what waits may still have the old one
+		if ttl != p.ttl || s.TTL.Source.Kind != p.ttlFrom {
+			p.ttl, p.ttlFrom = ttl, s.TTL.Source.Kind
+			p.start(p.ready, p.at) // what waits may still have the old one
 		}
 		p.bounded = s.Bounded()
 	}
@@ -191,7 +195,7 @@ func (p *watched) read(at time.Time, took time.Duration, q QueueCounts, fast boo
 		p.consumed = p.stats.consumers > 0
 	}
 	if first || was || p.consumed {
-		p.line = lineOf(n)
+		p.start(n, at)
 	}
 	if first {
 		return change{}, false
@@ -201,40 +205,47 @@ func (p *watched) read(at time.Time, took time.Duration, q QueueCounts, fast boo
 		ch.came, ch.taken = max(grown, 0), max(-grown, 0)
 		return ch, grown != 0
 	}
-	if ttl, ok := p.ttl.Get(); ok && fast {
-		// The count before this one did not have those whose TTL had run out then: others hid them, and came before it.
-		for _, a := range p.line.overdue(ttl, ch.from) {
-			ch.leave(span{Some(ttl), Some(ttl)}, a)
-			ch.came += a.n
-			p.line.add(arrivals{a.n, a.from.Add(ttl), ch.from})
+	ttl, limited := p.ttl.Get()
+	var notBefore time.Time // what was there at the last count came after this moment
+	if limited && fast && p.lawless == 0 {
+		notBefore = ch.from.Add(-ttl - ttlSlack)
+		// Those whose TTL had run out then have left, and others that hid this came before.
+		if n := p.line.overdue(notBefore); n > 0 {
+			ch.leave(span{Some(ttl), Some(ttl)}, p.line.take(n), n)
+			ch.came += n
+			p.line.add(n, notBefore, ch.from)
 		}
 	}
 	if grown < 0 {
 		left := p.line.take(-grown)
-		ch.leave(waitedFor(left, ch.from, ch.to), left...)
+		p.lawless = max(p.lawless+grown, 0)
+		ch.leave(left.waitedFor(ch.from, ch.to, notBefore), left, -grown)
 	}
 	if grown > 0 {
-		p.line.add(arrivals{grown, ch.from, at.Add(took)})
+		p.line.add(grown, ch.from, at.Add(took))
 		ch.came, ch.seen = ch.came+grown, grown
 	}
-	return ch, ch.came > 0 || len(ch.left) > 0
+	return ch, ch.came > 0 || ch.gone > 0
+}
+
+// start begins a line with what is there, of which only is known that it came before.
+func (p *watched) start(n int64, at time.Time) {
+	p.line, p.lawless = waitingLine{}, 0
+	p.line.add(n, time.Time{}, at)
+	if p.ttlFrom != FromArgument {
+		p.lawless = n // a policy's TTL does not hold for what was in a classic queue before
+	}
 }
 
 // leave adds messages that left after some time.
-func (ch *change) leave(after span, left ...arrivals) {
-	if ch.left == nil {
+func (ch *change) leave(after span, left waitingLine, n int64) {
+	if ch.gone == 0 {
 		ch.waited = after
 	} else {
 		ch.waited = ch.waited.and(after)
 	}
-	ch.left = append(ch.left, left...)
-}
-
-func (ch *change) gone() (n int64) {
-	for _, a := range ch.left {
-		n += a.n
-	}
-	return n
+	ch.left.join(left)
+	ch.gone += n
 }
 
 // move works out what changes mean together: departures first, which arrivals are then matched with.
@@ -242,7 +253,7 @@ func (w *Watch) move(changes []change, at time.Time) {
 	var hops []*LoggedMove
 	for i := range changes {
 		ch := &changes[i]
-		p, gone := ch.watched, ch.gone()
+		p, gone := ch.watched, ch.gone
 		p.came, p.went = p.came+ch.came, p.went+gone
 		p.steps = append(p.steps, step{at, ch.came, gone, false})
 		switch {
@@ -250,7 +261,8 @@ func (w *Watch) move(changes []change, at time.Time) {
 			hops = append(hops, w.hop(ch, gone))
 		case gone > 0:
 			m := w.note(MoveLeft, p.ref, gone, at)
-			m.Own, m.taken = m.Own || ch.own, append(m.taken, ch.left...)
+			m.Own = m.Own || ch.own
+			m.taken.join(ch.left)
 		}
 		if ch.taken > 0 {
 			w.note(MoveTaken, p.ref, ch.taken, at)
@@ -331,7 +343,7 @@ func (w *Watch) hop(ch *change, gone int64) *LoggedMove {
 	}
 	m.Own = m.Own || ch.own
 	m.early = m.early && p.notDue(ch)
-	m.taken = append(m.taken, ch.left...)
+	m.taken.join(ch.left)
 	return m
 }
 
@@ -341,8 +353,8 @@ func (p *watched) notDue(ch *change) bool {
 	if !ok {
 		return false
 	}
-	for _, a := range ch.left {
-		if !a.dated() || ch.to.Sub(a.from) >= ttl-ttlSlack {
+	for _, m := range ch.left.earliest {
+		if m.at.IsZero() || ch.to.Sub(m.at) >= ttl-ttlSlack {
 			return false
 		}
 	}
@@ -427,15 +439,11 @@ func (w *Watch) givenBack(p *watched, n int64, at time.Time) int64 {
 			m.vague = true // it may have been that, or an expiry and new arrivals: nobody can tell
 			continue
 		}
-		if last := len(p.line) - 1; last >= 0 {
-			if p.line[last].n -= n; p.line[last].n <= 0 {
-				p.line = p.line[:last]
-			}
-		}
-		p.line.giveBack(m.taken)
+		p.line.takeLast(n)
+		p.line.join(m.taken)
 		p.came, p.went = p.came-n, p.went-n
 		p.forget(m, at, n)
-		m.Kind, m.To, m.taken = MoveLook, nil, nil
+		m.Kind, m.To, m.taken = MoveLook, nil, waitingLine{}
 		m.waited = span{Some(at.Sub(m.Until)), Some(at.Sub(m.Until))}
 		return n
 	}

@@ -86,8 +86,7 @@ func (w *Watch) anew(p *watched, at time.Time) {
 			p.went -= m.N
 		}
 	}
-	*p = watched{ref: p.ref, role: p.role, buffer: p.buffer, targets: p.targets, exact: p.exact, ttl: p.ttl, bounded: p.bounded, came: p.came, went: p.went}
-	p.line = nil
+	*p = watched{ref: p.ref, role: p.role, buffer: p.buffer, targets: p.targets, exact: p.exact, ttl: p.ttl, ttlFrom: p.ttlFrom, bounded: p.bounded, came: p.came, went: p.went}
 }
 
 func (m *LoggedMove) arrived() (n int64) {
@@ -149,7 +148,11 @@ func (w *Watch) unseen(p *watched, at time.Time) {
 	}
 	p.came, p.went = p.came+n, p.went+n
 	p.steps = append(p.steps, step{at, n, n, true})
-	p.line.replace(n)
+	if there := min(n, p.line.size()); there > 0 {
+		p.line.take(there)
+		p.lawless = max(p.lawless-there, 0)
+		p.line.add(there, time.Time{}, at)
+	}
 	kind := MoveLeft
 	if p.buffer {
 		kind = MoveHop

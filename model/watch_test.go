@@ -264,9 +264,19 @@ func TestWatchCountsAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wait := time.Duration(rapid.IntRange(1000, 4000).Draw(t, "ttl")) * time.Millisecond
 		moments := rapid.SliceOfN(rapid.IntRange(1, 10_000), 1, 200).Draw(t, "arrivals")
-		p := play(line(ttl(wait.Milliseconds()))...).pass(10 * time.Second)
-		begin := p.at
+		waiting := rapid.SliceOfN(rapid.IntRange(1, int(wait.Milliseconds())), 0, 20).Draw(t, "there before")
+		p := play(line(ttl(wait.Milliseconds()), ready(int64(len(waiting))))...)
 		var last time.Duration
+		p.pass(10*time.Second, func(now time.Duration) {
+			for _, ms := range waiting {
+				if due := time.Duration(ms) * time.Millisecond; due > last && due <= now {
+					p.move("delay", "w", 1)
+				}
+			}
+			last = now
+		})
+		begin := p.at
+		last = 0
 		p.pass(10*time.Second+wait+8*time.Second, func(now time.Duration) {
 			now -= begin
 			for _, ms := range moments {
@@ -280,7 +290,7 @@ func TestWatchCountsAll(t *testing.T) {
 			}
 			last = now
 		})
-		n := int64(len(moments))
+		n, old := int64(len(moments)), int64(len(waiting))
 		came, went := p.watch.Total(ref("delay"))
 		arrived, _ := p.watch.Total(ref("w"))
 		var left, reached int64
@@ -291,11 +301,15 @@ func TestWatchCountsAll(t *testing.T) {
 			if m.Missing() > 0 {
 				t.Errorf("a false alarm: %s", m)
 			}
+			least, most := m.Waited()
+			if m.Kind == MoveLook || least.Known() && (least.Or(0) < wait-vagueWait/2 || most.Or(0) > wait+vagueWait/2) {
+				t.Errorf("with a TTL of %s: %s", wait, m)
+			}
 			for _, r := range m.To {
 				reached += r.N
 			}
 		}
-		if came != n || went != n || arrived != n || left != n || reached > n {
+		if came != n || went != n+old || arrived != n+old || left != n+old || reached > n+old {
 			t.Errorf("of %d messages %d came, %d went, %d arrived; the log has %d left and %d arrived:\n%s", n, came, went, arrived, left, reached, strings.Join(p.log(), "\n"))
 		}
 	})

@@ -18,7 +18,7 @@ const (
 // The two ways to count between polls. A passive declare costs the broker next to nothing; totals are told of all queues at once.
 var (
 	declarePace = pace{least: 250 * time.Millisecond, most: 10 * time.Second, share: 4}
-	totalsPace  = pace{least: 250 * time.Millisecond, most: 30 * time.Second, share: 10}
+	totalsPace  = pace{least: 250 * time.Millisecond, most: 30 * time.Second, share: 5}
 )
 
 // counter counts the queues that a screen shows, again and again, for as long as the screen is seen. An error makes it slower, and is told

@@ -17,7 +17,6 @@ type liveFlow struct {
 	rates  map[model.QueueRef]liveRates
 	every  time.Duration // between two counts; 0 before the first
 	lanes  [2]error      // of the last count of each kind
-	held   map[model.QueueRef]bool
 }
 
 // liveCount is the newest count of a queue.

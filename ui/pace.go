@@ -13,6 +13,3 @@ type pace struct {
 func (p pace) every(took time.Duration) time.Duration {
 	return min(max(p.least, time.Duration(p.share)*took), max(p.most, p.least))
 }
-
-// pause is what is left of that when the answer is there.
-func (p pace) pause(took time.Duration) time.Duration { return max(p.every(took)-took, 0) }
