@@ -58,6 +58,7 @@ type watched struct {
 	came     int64
 	went     int64
 	steps    []step // of the last rateSpan
+	trace    trace
 
 	stats stats
 }
@@ -76,6 +77,7 @@ type change struct {
 	came     int64
 	seen     int64 // of came, by which the count grew: the rest hid behind what left
 	gone     int64
+	forced   int64 // of gone, by the TTL alone
 	left     waitingLine
 	waited   span
 	taken    int64 // by consumers
@@ -183,7 +185,7 @@ func (p *watched) read(at time.Time, took time.Duration, q QueueCounts, fast boo
 		return change{}, false // dlxtop's own look is no movement: the next count is compared with the one before it
 	}
 	n, known := q.Ready.Get()
-	if !known || !at.After(p.at) {
+	if !known || p.fast == fast && !at.After(p.at) {
 		return change{}, false
 	}
 	was, before, first := p.consumed, p.ready, p.at.IsZero() || p.fast != fast
@@ -197,9 +199,12 @@ func (p *watched) read(at time.Time, took time.Duration, q QueueCounts, fast boo
 	if first || was || p.consumed {
 		p.start(n, at)
 	}
+	second := p.trace.at(at)
+	second.depth = n
 	if first {
 		return change{}, false
 	}
+	second.moves = second.moves || !p.consumed
 	grown := n - before
 	if was || p.consumed {
 		ch.came, ch.taken = max(grown, 0), max(-grown, 0)
@@ -212,7 +217,7 @@ func (p *watched) read(at time.Time, took time.Duration, q QueueCounts, fast boo
 		// Those whose TTL had run out then have left, and others that hid this came before.
 		if n := p.line.overdue(notBefore); n > 0 {
 			ch.leave(span{Some(ttl), Some(ttl)}, p.line.take(n), n)
-			ch.came += n
+			ch.came, ch.forced = ch.came+n, n
 			p.line.add(n, notBefore, ch.from)
 		}
 	}
@@ -256,9 +261,15 @@ func (w *Watch) move(changes []change, at time.Time) {
 		p, gone := ch.watched, ch.gone
 		p.came, p.went = p.came+ch.came, p.went+gone
 		p.steps = append(p.steps, step{at, ch.came, gone, false})
+		if !p.consumed {
+			second := p.trace.at(at)
+			second.came, second.went = second.came+ch.came, second.went+gone
+		}
 		switch {
 		case gone > 0 && p.buffer:
-			hops = append(hops, w.hop(ch, gone))
+			m := w.hop(ch, gone)
+			m.vague = m.vague || ch.forced > 0
+			hops = append(hops, m)
 		case gone > 0:
 			m := w.note(MoveLeft, p.ref, gone, at)
 			m.Own = m.Own || ch.own
@@ -279,6 +290,11 @@ func (w *Watch) move(changes []change, at time.Time) {
 	for _, m := range hops {
 		w.reclaim(m, at)
 	}
+	for i := range changes {
+		if ch := &changes[i]; ch.forced > 0 && w.unlikely(ch.watched, at) {
+			ch.watched.lawless = ch.watched.line.size() // something keeps them longer than their TTL: it tells nothing here
+		}
+	}
 	for _, p := range w.places {
 		old := 0
 		for old < len(p.steps) && at.Sub(p.steps[old].at) >= rateSpan {
@@ -286,6 +302,21 @@ func (w *Watch) move(changes []change, at time.Time) {
 		}
 		p.steps = p.steps[old:]
 	}
+}
+
+// unlikely reports whether what is said to have left a buffer would have been seen to arrive, and was not.
+func (w *Watch) unlikely(p *watched, at time.Time) bool {
+	if !p.exact {
+		return false
+	}
+	missing := false
+	for _, target := range p.targets {
+		if t := w.places[target]; t.consumed || !t.fast || t.bounded || t.buffer || at.Sub(t.fastAt) > counting {
+			return false
+		}
+		w.open(target, at, 0, func(m *LoggedMove, _ *Reached) { missing = missing || m.Queue == p.ref })
+	}
+	return missing
 }
 
 // arrival is what an arrival means in a queue.

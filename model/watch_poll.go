@@ -25,6 +25,7 @@ type stats struct {
 
 	base     Opt[int64] // the publishers' total from which on arrivals are compared
 	entered  Opt[int64] // dead letters that came in since the broker counts, as far as that can be told
+	total    int64      // that came in, of which entered are dead letters
 	first    int64      // of entered, what there was when the watch began
 	allotted int64      // dead letters that were matched with hops
 }
@@ -56,6 +57,11 @@ func (w *Watch) Poll(t *Topology, flow *Flow, held map[QueueRef]bool) {
 				changes = append(changes, ch)
 			}
 		}
+		if p.consumed && on {
+			second := p.trace.at(at)
+			second.depth, second.moves = p.ready, true
+			second.came, second.went = second.came+fresh.came, second.went+fresh.delivered
+		}
 		if n := fresh.delivered; n > 0 && p.role == WorkerRole && at.Sub(p.heldAt) > lateStatistics {
 			m := w.note(MoveDelivery, ref, n, at)
 			m.Acked += fresh.acked
@@ -86,7 +92,7 @@ func (w *Watch) anew(p *watched, at time.Time) {
 			p.went -= m.N
 		}
 	}
-	*p = watched{ref: p.ref, role: p.role, buffer: p.buffer, targets: p.targets, exact: p.exact, ttl: p.ttl, ttlFrom: p.ttlFrom, bounded: p.bounded, came: p.came, went: p.went}
+	*p = watched{ref: p.ref, role: p.role, buffer: p.buffer, targets: p.targets, exact: p.exact, ttl: p.ttl, ttlFrom: p.ttlFrom, bounded: p.bounded, came: p.came, went: p.went, trace: p.trace}
 }
 
 func (m *LoggedMove) arrived() (n int64) {
@@ -96,8 +102,8 @@ func (m *LoggedMove) arrived() (n int64) {
 	return n
 }
 
-// handed is what consumers were given since the last poll.
-type handed struct{ delivered, acked int64 }
+// handed is what came and what consumers were given since the last poll.
+type handed struct{ came, delivered, acked int64 }
 
 // take takes over a queue's totals.
 func (s *stats) take(q *Queue, on bool) (fresh handed) {
@@ -118,6 +124,10 @@ func (s *stats) take(q *Queue, on bool) (fresh handed) {
 		// What came in is in the queue, or was given to somebody; what of it publishers did not send are dead letters. Ready and
 		// totals are told at different moments: the sum is right when nothing moves.
 		came := max(ready+s.delivered.Or(0), s.depth+q.removed().Or(0))
+		if before.entered.Known() {
+			fresh.came = max(came-before.total, 0)
+		}
+		s.total = came
 		s.entered = Some(came - s.published.Or(0))
 		if !before.entered.Known() {
 			s.first = came - s.published.Or(0)

@@ -225,6 +225,9 @@ func TestWatch(t *testing.T) {
 			p.snapshot.Overview.StatsOff = true
 			return p.put("delay", 5).pass(2*s).move("delay", "", 5).pass(30 * s)
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
+		{"a TTL that does not hold is not believed", func() *played {
+			return play(line(ttl(1000))...).put("delay", 2).pass(9 * s)
+		}, []string{"0.2 2 arrived in delay", "2.0 2 left delay for w after 1.0s", "2.0 2 arrived in delay"}},
 		{"a backlog is taken", func() *played {
 			p := play(queue("w", consumers(1), ready(9)), queue("delay", dlx(""), deadKey("w"), ttl(2000)))
 			return p.pass(s).move("w", "", 4).pass(s)

@@ -26,6 +26,7 @@ type flowScreen struct {
 	own    []model.Finding
 	cursor model.QueueRef
 	live   *liveFlow
+	chart  bool // the queue under the cursor is charted
 
 	picture *picture
 	dots    dots
@@ -79,7 +80,11 @@ func (s flowScreen) Keys() []key.Binding {
 	if len(s.flow.Failed) > 0 {
 		keys = append(keys, k.Failed)
 	}
-	return append(keys, k.Tap, describe(k.NextPane, "next queue"), describe(k.PrevPane, "previous queue"))
+	chart := k.Chart
+	if s.chart {
+		chart = describe(k.Chart, "close the chart")
+	}
+	return append(keys, k.Tap, chart, describe(k.NextPane, "next queue"), describe(k.PrevPane, "previous queue"))
 }
 
 func (s flowScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
@@ -182,6 +187,8 @@ func (s flowScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		return s, s.openFailed()
 	case is(msg, k.Tap):
 		return s, s.tap()
+	case is(msg, k.Chart):
+		s.chart = !s.chart
 	case is(msg, k.NextPane), is(msg, k.Down), is(msg, k.Later):
 		s.move(1, is(msg, k.NextPane))
 	case is(msg, k.PrevPane), is(msg, k.Up), is(msg, k.Earlier):
@@ -243,6 +250,9 @@ func (s flowScreen) View(width, height int) string {
 	}
 	least := min(len(below)+2+leastLog+len(s.own), height/2)
 	rows := min(sc.canvas.height, max(height-least-2, height/3))
+	if s.chart {
+		rows = min(sc.canvas.height, max(height-len(below)-leastChart-chartLog-3, leastLog+1))
+	}
 	from := 0
 	if hidden := sc.canvas.height - rows; hidden > 0 {
 		from = min(max(sc.rows[s.cursor]-rows/2, 0), hidden)
@@ -254,6 +264,12 @@ func (s flowScreen) View(width, height int) string {
 	}
 	lines = append(lines, "")
 	lines = append(lines, below...)
+	if s.chart {
+		lines = append(lines, s.chartLines(width, height-len(lines)-chartLog-1)...)
+		lines = append(lines, "")
+		lines = append(lines, s.logLines(width, height-len(lines))...)
+		return block(lines, width, height)
+	}
 	room := height - len(lines)
 	log := min(len(s.live.watch.Log())+2, leastLog+1)
 	findings := s.findingLines(width, max(room-log-1, room/findingsShare))

@@ -24,6 +24,9 @@ type keyMap struct {
 	// What to copy of a message.
 	CopyBody, CopyHeaders, CopyID, CopyJSON key.Binding
 
+	// On a flow.
+	Chart key.Binding
+
 	// In a dialog.
 	Confirm, Target, Cancel key.Binding
 
@@ -80,6 +83,8 @@ func newKeyMap() *keyMap {
 		CopyHeaders: bind("h", "headers", "h"),
 		CopyID:      bind("i", "message id", "i"),
 		CopyJSON:    bind("j", "JSON", "j"),
+
+		Chart: bind("c", "chart of five minutes", "c"),
 
 		Confirm: bind("enter", "do it", "enter"),
 		Target:  bind("tab", "other target", "tab"),
