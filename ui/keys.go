@@ -84,7 +84,7 @@ func newKeyMap() *keyMap {
 		CopyID:      bind("i", "message id", "i"),
 		CopyJSON:    bind("j", "JSON", "j"),
 
-		Chart: bind("c", "chart of five minutes", "c"),
+		Chart: bind("c", "chart", "c"),
 
 		Confirm: bind("enter", "do it", "enter"),
 		Target:  bind("tab", "other target", "tab"),
