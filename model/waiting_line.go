@@ -69,6 +69,12 @@ func (l *waitingLine) size() (n int64) {
 	return n
 }
 
+// burst reports whether all that waits came within about a second.
+func (l *waitingLine) burst() bool {
+	n := len(l.earliest)
+	return n > 0 && !l.earliest[0].at.IsZero() && l.latest[len(l.latest)-1].at.Sub(l.earliest[0].at) < 2*vagueWait
+}
+
 // take takes up to n messages from the head.
 func (l *waitingLine) take(n int64) (taken waitingLine) {
 	taken.earliest, l.earliest = cutMoments(l.earliest, n)
@@ -150,6 +156,11 @@ func (l *waitingLine) waitedFor(from, to, notBefore time.Time) span {
 		}
 	}
 	return s
+}
+
+// near reports whether a span is as long as a TTL, as well as counts can tell.
+func (s span) near(ttl time.Duration) bool {
+	return s.least.Known() && s.least.Or(0) > ttl-vagueWait/2 && s.most.Or(0) < ttl+vagueWait/2
 }
 
 // and is the span over both; unknown when one is.

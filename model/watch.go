@@ -13,6 +13,7 @@ const (
 	vagueWait    = 900 * time.Millisecond  // a waiting time is told when it is known at least so well
 	counting     = 3 * time.Second         // a queue that was not counted for so long is followed by polls
 	lookedAt     = time.Minute             // another tool gives back within so long what it looks at
+	heldLeast    = 500 * time.Millisecond  // less may be an arrival that is counted after its departure
 	rateSpan     = 10 * time.Second
 	nowSpan      = time.Second
 	loggedMoves  = 300
@@ -222,9 +223,14 @@ func (p *watched) read(at time.Time, took time.Duration, q QueueCounts, fast boo
 		}
 	}
 	if grown < 0 {
+		burst := p.line.burst()
 		left := p.line.take(-grown)
 		p.lawless = max(p.lawless+grown, 0)
-		ch.leave(left.waitedFor(ch.from, ch.to, notBefore), left, -grown)
+		wait := left.waitedFor(ch.from, ch.to, notBefore)
+		if !burst && !(limited && wait.near(ttl)) {
+			wait = span{} // others may have left unseen while more came: then these came later than it seems
+		}
+		ch.leave(wait, left, -grown)
 	}
 	if grown > 0 {
 		p.line.add(grown, ch.from, at.Add(took))
@@ -280,9 +286,11 @@ func (w *Watch) move(changes []change, at time.Time) {
 		}
 	}
 	for i := range changes {
+		changes[i].came -= w.match(changes[i].watched.ref, changes[i].came, at, matchedUntil)
+	}
+	for i := range changes {
 		p, n := changes[i].watched, changes[i].came
-		n -= w.givenBack(p, changes[i].seen, at)
-		n -= w.match(p.ref, n, at, matchedUntil)
+		n -= w.givenBack(p, min(changes[i].seen, n), at)
 		if n > 0 {
 			w.note(p.arrival(), p.ref, n, at)
 		}
@@ -365,7 +373,7 @@ func (w *Watch) hop(ch *change, gone int64) *LoggedMove {
 		for _, target := range p.targets {
 			r := Reached{Queue: target}
 			if t := w.places[target]; t != nil {
-				r.start, r.went = t.stats.told(), t.went
+				r.start, r.went = t.stats.entered, t.went
 			}
 			m.To = append(m.To, r)
 		}
@@ -457,7 +465,7 @@ func (w *Watch) givenBack(p *watched, n int64, at time.Time) int64 {
 		if at.Sub(m.Until) > lookedAt {
 			break
 		}
-		if !m.Until.Before(at) || m.Queue != p.ref || m.N != n || m.Kind != MoveHop && m.Kind != MoveLeft || m.Late || m.Own || m.Anew {
+		if at.Sub(m.Until) < heldLeast || m.Queue != p.ref || m.N != n || m.Kind != MoveHop && m.Kind != MoveLeft || m.Late || m.Own || m.Anew {
 			continue
 		}
 		if slices.ContainsFunc(m.To, func(r Reached) bool { return r.N > 0 }) {
@@ -466,7 +474,7 @@ func (w *Watch) givenBack(p *watched, n int64, at time.Time) int64 {
 		if p.ttl.Known() && m.waited.least.Known() && !m.early {
 			continue // they had waited for as long as they should
 		}
-		if m.Kind == MoveHop && !m.early && slices.ContainsFunc(m.To, func(r Reached) bool { return w.places[r.Queue].consumed }) {
+		if m.Kind == MoveHop && slices.ContainsFunc(m.To, func(r Reached) bool { return w.places[r.Queue].consumed }) {
 			m.vague = true // it may have been that, or an expiry and new arrivals: nobody can tell
 			continue
 		}

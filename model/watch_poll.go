@@ -15,6 +15,7 @@ const (
 type stats struct {
 	seen      bool
 	on        bool // the broker has statistics
+	told      bool // it has told some of this queue
 	consumers int64
 	unacked   Opt[int64]
 	published Opt[int64]
@@ -29,9 +30,6 @@ type stats struct {
 	first    int64      // of entered, what there was when the watch began
 	allotted int64      // dead letters that were matched with hops
 }
-
-// told is how many messages the statistics know to have come in or to have been handed out.
-func (s *stats) told() Opt[int64] { return s.entered }
 
 // Poll takes in what a poll told. Queues that are not counted are followed by it, each two seconds or slower.
 func (w *Watch) Poll(t *Topology, flow *Flow, held map[QueueRef]bool) {
@@ -52,6 +50,9 @@ func (w *Watch) Poll(t *Topology, flow *Flow, held map[QueueRef]bool) {
 			w.anew(p, at)
 		}
 		fresh := p.stats.take(q, on)
+		if w.began.IsZero() || at.Sub(w.began) < countedFirst {
+			fresh = handed{} // what statistics tell now may have been before
+		}
 		if at.Sub(p.fastAt) > counting {
 			if ch, ok := p.read(at, t.Snapshot.Took, QueueCounts{Ready: q.Ready, Consumers: q.Consumers, Held: held[ref]}, false); ok {
 				changes = append(changes, ch)
@@ -108,7 +109,7 @@ type handed struct{ came, delivered, acked int64 }
 // take takes over a queue's totals.
 func (s *stats) take(q *Queue, on bool) (fresh handed) {
 	before := *s
-	s.seen, s.on, s.consumers = true, on, q.Consumers.Or(0)
+	s.seen, s.on, s.told, s.consumers = true, on, on && q.Consumers.Known(), q.Consumers.Or(0)
 	s.unacked, s.published, s.acked, s.noAck = q.Unacked, q.Published, q.Acked, q.DeliveredNoAck
 	s.depth, _ = q.depth()
 	s.delivered = Unknown[int64]()
@@ -138,8 +139,8 @@ func (s *stats) take(q *Queue, on bool) (fresh handed) {
 
 // unseen adds what came and left between the same two counts: publishers have sent more than was seen to arrive.
 func (w *Watch) unseen(p *watched, at time.Time) {
-	published, ok := p.stats.published.Get()
-	if !ok || !p.fast || p.consumed || p.bounded || at.Sub(p.fastAt) > counting || w.began.IsZero() {
+	published := p.stats.published.Or(0) // it is told from the first one on
+	if !p.stats.told || !p.fast || p.consumed || p.bounded || at.Sub(p.fastAt) > counting || w.began.IsZero() {
 		return
 	}
 	settled := countedFirst
