@@ -139,4 +139,3 @@ func (l *liveFlow) words(now time.Time, t *model.Topology) (words string, bad bo
 	}
 	return words, false
 }
-

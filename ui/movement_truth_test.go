@@ -300,7 +300,9 @@ func (s *stage) check(waited ...time.Duration) {
 	}
 }
 
-func (s *stage) ref(name string) model.QueueRef { return model.QueueRef{VHost: s.worker.VHost, Name: name} }
+func (s *stage) ref(name string) model.QueueRef {
+	return model.QueueRef{VHost: s.worker.VHost, Name: name}
+}
 
 // The movements that are derived equal what applications count, in the topologies of the five scenarios. Where a queue has no consumers the
 // numbers are exact; what consumers took is known from statistics, so the test waits for these before it compares.
