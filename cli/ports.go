@@ -34,8 +34,6 @@ type Broker interface {
 	Read(ctx context.Context, plan model.PeekPlan, each func(*model.Message) error) (stopped string, err error)
 	// Import publishes messages into a queue. messages calls with each of them.
 	Import(ctx context.Context, queue model.QueueRef, messages func(func(*model.Message) error) error, progress func(model.Account)) (model.Account, error)
-	// Count counts queues exactly and at once.
-	Count(ctx context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
 	// Tap shows each message that passes the exchanges of a plan, until ctx ends. see gets each, in their order, with the time at which it
 	// came; tell is called from another goroutine when the tap works, and then about four times a second. A plan that comes over follow
 	// replaces the bindings. The error says why it ended early.
