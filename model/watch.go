@@ -6,14 +6,14 @@ import (
 )
 
 const (
-	joinedWithin = time.Second             // movements at one place within so long are told as one
-	matchedAfter = 1250 * time.Millisecond // an arrival may be seen so long before its departure
-	matchedUntil = 3 * time.Second         // and so long after it
-	ttlSlack     = 250 * time.Millisecond  // a message whose TTL ran out so long ago has left
-	vagueWait    = 900 * time.Millisecond  // a waiting time is told when it is known at least so well
-	counting     = 3 * time.Second         // a queue that was not counted for so long is followed by polls
-	lookedAt     = time.Minute             // another tool gives back within so long what it looks at
-	heldLeast    = 500 * time.Millisecond  // less may be an arrival that is counted after its departure
+	joinedWithin = time.Second            // movements at one place within so long are told as one
+	matchedAfter = 2 * time.Second        // an arrival may be seen so long before its departure
+	matchedUntil = 3 * time.Second        // and so long after it
+	ttlSlack     = time.Second            // a message whose TTL ran out so long ago has left
+	vagueWait    = 900 * time.Millisecond // a waiting time is told when it is known at least so well
+	counting     = 3 * time.Second        // a queue that was not counted for so long is followed by polls
+	lookedAt     = time.Minute            // another tool gives back within so long what it looks at
+	heldLeast    = 500 * time.Millisecond // less may be an arrival that is counted after its departure
 	rateSpan     = 10 * time.Second
 	nowSpan      = time.Second
 	loggedMoves  = 300
@@ -227,7 +227,7 @@ func (p *watched) read(at time.Time, took time.Duration, q QueueCounts, fast boo
 		left := p.line.take(-grown)
 		p.lawless = max(p.lawless+grown, 0)
 		wait := left.waitedFor(ch.from, ch.to, notBefore)
-		if !burst && !(limited && wait.near(ttl)) {
+		if !burst && !(limited && wait.near(ttl)) || limited && wait.most.Or(0) > ttl+vagueWait/2 {
 			wait = span{} // others may have left unseen while more came: then these came later than it seems
 		}
 		ch.leave(wait, left, -grown)

@@ -8,7 +8,7 @@ const (
 	lateStatistics = 12 * time.Second
 	laterQuorum    = 6 * time.Second
 	// countedFirst is for how long a queue is counted before its publishers' total is compared: what the total tells after that came while it was counted.
-	countedFirst = 7 * time.Second
+	countedFirst = 12 * time.Second
 )
 
 // stats is what polls told of a queue.

@@ -154,18 +154,18 @@ func TestWatch(t *testing.T) {
 			p.move("delay", "w", 1).put("delay", 1).pass(3*s).move("delay", "w", 1)
 			return p.pass(2 * s)
 		}, []string{
-			"0.2 1 arrived in delay", "4.0 1 left delay, 1 arrived in w after 3.0s", "4.0 1 arrived in delay", "6.2 1 left delay, 1 arrived in w",
+			"0.2 1 arrived in delay", "4.8 1 left delay, 1 arrived in w after 3.0s", "4.8 1 arrived in delay", "6.2 1 left delay, 1 arrived in w",
 		}},
 		{"and by the publishers' total", func() *played {
-			p := play(line()...).pass(8 * s)
+			p := play(line()...).pass(14 * s)
 			for range 3 {
 				p.put("delay", 1).move("delay", "w", 1).pass(2 * s)
 			}
 			return p
 		}, []string{
-			"8.2 1 arrived in w", "10.0 1 left delay between two counts",
-			"10.2 1 arrived in w", "12.0 1 left delay between two counts",
-			"12.2 1 arrived in w", "14.0 1 left delay between two counts",
+			"14.2 1 arrived in w", "16.0 1 left delay between two counts",
+			"16.2 1 arrived in w", "18.0 1 left delay between two counts",
+			"18.2 1 arrived in w", "20.0 1 left delay between two counts",
 		}},
 		{"nothing arrives", func() *played {
 			return play(line(ttl(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5).pass(16 * s)
@@ -212,10 +212,10 @@ func TestWatch(t *testing.T) {
 			return p.pass(16 * s)
 		}, []string{"0.2 5 arrived in delay", "3.8 5 left delay, which was deleted and declared anew"}},
 		{"consumers take at once, and the statistics tell it later", func() *played {
-			p := play(queue("w", consumers(1)), queue("delay", dlx(""), deadKey("w"), ttl(2000))).put("delay", 5).pass(2*s).move("delay", "", 5).pass(4 * s)
+			p := play(queue("w", consumers(1)), queue("delay", dlx(""), deadKey("w"), ttl(2000))).pass(13*s).put("delay", 5).pass(2*s).move("delay", "", 5).pass(4 * s)
 			p.queues["w"].Delivered, p.queues["w"].Acked = Some[int64](5), Some[int64](4)
 			return p.pass(16 * s)
-		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay, 5 arrived in w after 2.0s", "8.0 5 delivered from w, 4 acknowledged"}},
+		}, []string{"13.2 5 arrived in delay", "15.2 5 left delay, 5 arrived in w after 2.0s", "20.0 5 delivered from w, 4 acknowledged"}},
 		{"with consumers a loss is told when nothing came", func() *played {
 			p := play(queue("w", consumers(1)), queue("delay", dlx(""), deadKey("w"), ttl(2000))).put("delay", 5).pass(2*s).move("delay", "", 5)
 			return p.pass(16 * s)
@@ -227,7 +227,7 @@ func TestWatch(t *testing.T) {
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
 		{"a TTL that does not hold is not believed", func() *played {
 			return play(line(ttl(1000))...).put("delay", 2).pass(9 * s)
-		}, []string{"0.2 2 arrived in delay", "2.0 2 left delay for w after 1.0s", "2.0 2 arrived in delay"}},
+		}, []string{"0.2 2 arrived in delay", "2.8 2 left delay for w after 1.0s", "2.8 2 arrived in delay"}},
 		{"a backlog is taken", func() *played {
 			p := play(queue("w", consumers(1), ready(9)), queue("delay", dlx(""), deadKey("w"), ttl(2000)))
 			return p.pass(s).move("w", "", 4).pass(s)
@@ -265,12 +265,12 @@ func TestWatchTellsLoops(t *testing.T) {
 // Whatever the moments at which messages come: when all have passed, as many came and went as there were.
 func TestWatchCountsAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		wait := time.Duration(rapid.IntRange(1000, 4000).Draw(t, "ttl")) * time.Millisecond
+		wait := time.Duration(rapid.IntRange(2500, 6000).Draw(t, "ttl")) * time.Millisecond
 		moments := rapid.SliceOfN(rapid.IntRange(1, 10_000), 1, 200).Draw(t, "arrivals")
 		waiting := rapid.SliceOfN(rapid.IntRange(1, int(wait.Milliseconds())), 0, 20).Draw(t, "there before")
 		p := play(line(ttl(wait.Milliseconds()), ready(int64(len(waiting))))...)
 		var last time.Duration
-		p.pass(10*time.Second, func(now time.Duration) {
+		p.pass(14*time.Second, func(now time.Duration) {
 			for _, ms := range waiting {
 				if due := time.Duration(ms) * time.Millisecond; due > last && due <= now {
 					p.move("delay", "w", 1)
@@ -319,10 +319,10 @@ func TestWatchCountsAll(t *testing.T) {
 }
 
 func TestWatchRates(t *testing.T) {
-	p := play(line(ttl(2000))...).pass(8 * time.Second)
+	p := play(line(ttl(2000))...).pass(14 * time.Second)
 	p.pass(14*time.Second, func(at time.Duration) {
 		p.put("delay", 25)
-		if at > 10*time.Second {
+		if at > 16*time.Second {
 			p.move("delay", "w", 25)
 		}
 	})

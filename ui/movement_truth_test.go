@@ -128,7 +128,7 @@ func (s *stage) follow(buffer string) {
 				}
 				s.watch.Poll(topology, flow, client.Held(topology.Snapshot.TakenAt.Add(-lateStatistics)))
 				// The first publisher's total tells nothing of a queue to which nobody has published: one message does.
-				if q, ok := topology.Queue(model.QueueRef{VHost: s.worker.VHost, Name: buffer}); ok && q.Consumers.Known() && time.Since(began) > 9*time.Second && ready != nil {
+				if q, ok := topology.Queue(model.QueueRef{VHost: s.worker.VHost, Name: buffer}); ok && q.Consumers.Known() && time.Since(began) > 14*time.Second && ready != nil {
 					close(ready)
 					ready = nil
 				}
