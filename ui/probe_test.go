@@ -35,7 +35,7 @@ func arrives(plan model.ProbePlan, tell func(model.ProbeStep)) (model.ProbeResul
 func openProbe(t *testing.T, o Options, worker string, width, height int) *terminal {
 	t.Helper()
 	term := onFlow(t, o, worker, width, height)
-	term.await("MOVED BETWEEN POLLS")
+	term.await("MOVED  ")
 	term.press(":")
 	term.await("what waits, moves")
 	term.press("probe", keyEnter)
@@ -84,7 +84,7 @@ func TestProbeAsksForTheName(t *testing.T) {
 	term.press(keyEnter)
 	term.await("the probe arrived")
 	term.press(keyEsc)
-	term.await("MOVED BETWEEN POLLS")
+	term.await("MOVED  ")
 
 	o = probing(func(model.ProbePlan, func(model.ProbeStep)) (model.ProbeResult, error) {
 		return model.ProbeResult{}, fmt.Errorf("the probe was not taken: \x1bno queue took it")
