@@ -22,28 +22,33 @@ import (
 //
 //	go test -bench . -benchtime 1x -run '^$' ./broker
 
-const benchMessages = 20_000
+const (
+	benchMessages  = 20_000
+	replayMessages = 50_000
+)
 
-// fill makes a queue with 20,000 messages of 1 KiB.
-func fill(a *app, suffix string, kind model.QueueType) *model.Queue {
+// fill makes a queue with messages of 1 KiB.
+func fill(a *app, suffix string, kind model.QueueType, n int) *model.Queue {
 	a.Helper()
 	ref := a.queue(suffix, kind)
-	messages := numbered(benchMessages)
+	messages := numbered(n)
 	for i := range messages {
 		messages[i].Body = make([]byte, 1024)
 		copy(messages[i].Body, messages[i].MessageId)
 	}
 	a.publish(ref, messages...)
 	q := described(ref, kind)
-	q.Ready, q.ReadyBytes = model.Some[int64](benchMessages), model.Some[int64](benchMessages*1024)
+	q.Ready, q.ReadyBytes = model.Some(int64(n)), model.Some(int64(n)*1024)
 	return q
 }
 
 // speed runs something that handles all messages and tells how many a second.
-func speed(what func()) float64 {
+func speed(what func()) float64 { return speedOf(benchMessages, what) }
+
+func speedOf(n int, what func()) float64 {
 	began := time.Now()
 	what()
-	return benchMessages / time.Since(began).Seconds()
+	return float64(n) / time.Since(began).Seconds()
 }
 
 // best is the best speed of three runs, or of one when that is slow: a short run says more of the machine's other work than of itself.
@@ -60,7 +65,7 @@ func BenchmarkPeek(b *testing.B) {
 		b.Run(string(kind), func(b *testing.B) {
 			for range b.N {
 				a, c := newApp(b), client(b)
-				q := fill(a, "q", kind)
+				q := fill(a, "q", kind, benchMessages)
 				plan := planPeek(q, model.PeekWant{Limit: benchMessages})
 				peek(b, c, planPeek(q, model.PeekWant{Limit: 1})) // connects
 				ours := best(func() {
@@ -137,21 +142,21 @@ func BenchmarkReplay(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				from, to := fill(a, "failed", kind), described(a.queue("worker", kind), kind)
+				from, to := fill(a, "failed", kind, replayMessages), described(a.queue("worker", kind), kind)
 				plan := replayTo(b, from, to, model.Selection{})
-				plan.Planned = benchMessages
-				ours := speed(func() {
-					if account := execute(b, c, plan); account.Moved != benchMessages {
+				plan.Planned = replayMessages
+				ours := speedOf(replayMessages, func() {
+					if account := execute(b, c, plan); account.Moved != replayMessages {
 						b.Fatalf("%+v", account)
 					}
 				})
-				a.await(to.QueueRef, benchMessages)
-				back := speed(func() { shovel(a, n, to.QueueRef, from.QueueRef) })
-				a.await(from.QueueRef, benchMessages)
-				unkept := speed(func() { execute(b, without, plan) })
-				a.await(to.QueueRef, benchMessages)
-				dropped := speed(func() {
-					if account := execute(b, c, dropPlan(b, to, model.Selection{}, benchMessages)); account.Dropped != benchMessages {
+				a.await(to.QueueRef, replayMessages)
+				back := speedOf(replayMessages, func() { shovel(a, n, to.QueueRef, from.QueueRef, replayMessages) })
+				a.await(from.QueueRef, replayMessages)
+				unkept := speedOf(replayMessages, func() { execute(b, without, plan) })
+				a.await(to.QueueRef, replayMessages)
+				dropped := speedOf(replayMessages, func() {
+					if account := execute(b, c, dropPlan(b, to, model.Selection{}, replayMessages)); account.Dropped != replayMessages {
 						b.Fatalf("%+v", account)
 					}
 				})
@@ -170,8 +175,37 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
+// BenchmarkReplayOverALongWay replays through a proxy that delivers everything 10 ms later in each direction.
+func BenchmarkReplayOverALongWay(b *testing.B) {
+	for _, kind := range kinds {
+		b.Run(string(kind), func(b *testing.B) {
+			for range b.N {
+				a := newApp(b)
+				j := journal.New(journal.Options{Path: filepath.Join(b.TempDir(), "journal.db")})
+				c, err := broker.New(broker.Options{URL: longWay(b, node.AMQP(), 10*time.Millisecond), Journal: j})
+				if err != nil {
+					b.Fatal(err)
+				}
+				from, to := fill(a, "failed", kind, replayMessages), described(a.queue("worker", kind), kind)
+				plan := replayTo(b, from, to, model.Selection{})
+				plan.Planned = replayMessages
+				b.ReportMetric(speedOf(replayMessages, func() {
+					if account := execute(b, c, plan); account.Moved != replayMessages {
+						b.Fatalf("%+v", account)
+					}
+				}), "replay-msg/s")
+				b.ReportMetric(0, "ns/op")
+				c.Close()
+				j.Close()
+				a.deleteQueue(from.Name)
+				a.deleteQueue(to.Name)
+			}
+		})
+	}
+}
+
 // shovel moves everything with a dynamic shovel that waits for confirms, as the web UI's "move messages" does.
-func shovel(a *app, n *demo.Node, from, to model.QueueRef) {
+func shovel(a *app, n *demo.Node, from, to model.QueueRef, messages int) {
 	a.Helper()
 	address := fmt.Sprintf("%s?heartbeat=30", strings.TrimSuffix(n.AMQP(), "/"))
 	value := map[string]any{"value": map[string]any{
@@ -194,7 +228,7 @@ func shovel(a *app, n *demo.Node, from, to model.QueueRef) {
 	if response.StatusCode >= 300 {
 		a.Fatal(response.Status)
 	}
-	a.await(to, benchMessages)
+	a.await(to, messages)
 }
 
 // BenchmarkActAtDepth acts on one message behind 90,000 others.

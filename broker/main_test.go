@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M) int {
+	if os.Getenv(peekerVariable) != "" {
+		return peeker()
+	}
 	if os.Getenv(victimVariable) != "" {
 		return victim()
 	}

@@ -103,6 +103,18 @@ func TestPlanPeek(t *testing.T) {
 			name: "action on large messages", version: old, queue: Queue{Type: Classic, Consumers: Some[int64](0), Ready: Some[int64](100), ReadyBytes: Some[int64](1000 << 20)},
 			want: PeekWant{ForAction: true, Limit: 100}, limit: 100, page: 6, cost: "what is not chosen goes back", without: "at a time",
 		},
+		{
+			name: "quorum, some of the limit is used", version: four, queue: Queue{Type: Quorum, Consumers: Some[int64](0)}, want: PeekWant{Delivered: Some[int64](17)},
+			cost: "compared with the limit 20 (default): the next one leaves 2",
+		},
+		{
+			name: "quorum, the limit is nearly used up", version: four, queue: Queue{Type: Quorum, Consumers: Some[int64](0)}, want: PeekWant{Delivered: Some[int64](18)},
+			refusal: "2 of the delivery limit 20 (default) are left to a message of it", override: "dropped or dead-lettered by the look",
+		},
+		{
+			name: "quorum, whatever was delivered counts nothing", version: "4.3.6", queue: Queue{Type: Quorum, Consumers: Some[int64](0)}, want: PeekWant{Delivered: Some[int64](19)},
+			without: "limit 20",
+		},
 		{name: "action", version: four, queue: Queue{Type: Quorum, Consumers: Some[int64](0)}, want: PeekWant{ForAction: true, Limit: 100_000}, limit: 100_000, page: MaxPage, cost: lookUsesLimit},
 	}
 	for _, test := range cases {

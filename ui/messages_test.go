@@ -400,3 +400,32 @@ func runs(step chan struct{}) func(context.Context, model.Plan, func(model.Accou
 		return a, nil
 	}
 }
+
+// TestDeliveryBudget: what is left of a quorum queue's delivery limit stands on the screen after a look, and a look that would use up the
+// rest is refused.
+func TestDeliveryBudget(t *testing.T) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	s := recording(queue("orders.failed"))
+	s.Overview.Version = model.ParseVersion("4.0.5")
+	s.Queues[0].Type, s.Queues[0].Consumers = model.Quorum, model.Some[int64](0)
+	put := func(count int64) {
+		b.mu.Lock()
+		b.messages[ref("orders.failed")] = nil
+		b.mu.Unlock()
+		b.put("orders.failed", model.Message{RoutingKey: "k", Headers: model.Table{"x-delivery-count": count}}, model.Message{RoutingKey: "k"})
+	}
+	put(3)
+	term := onQueue(t, Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}, "orders.failed", 120, 36)
+	term.await("2 messages", "16 of the delivery limit 20 left to the message that came back most")
+	put(17)
+	term.press(keyCtrlR)
+	term.await("2 of the delivery limit 20 left")
+	term.press(keyCtrlR)
+	term.await("not read: 2 of the delivery limit 20 (default) are left to a message of it", "i looks anyway")
+	if n := b.peeked(); n != 2 {
+		t.Errorf("the queue was read %d times, want twice", n)
+	}
+	term.press("i")
+	term.awaitThat("insisting reads it", func(string) bool { return b.peeked() == 3 })
+}

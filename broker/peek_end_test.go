@@ -1,0 +1,115 @@
+package broker_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/broker"
+	"dlxtop/model"
+)
+
+// peekerVariable makes the test's program a process that looks at a queue until it is killed: "type url queue".
+const peekerVariable = "DLXTOP_TEST_PEEKER"
+
+func peeker() int {
+	var kind, url, queue string
+	fmt.Sscan(os.Getenv(peekerVariable), &kind, &url, &queue)
+	c, err := broker.New(broker.Options{URL: url})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	q := described(model.QueueRef{VHost: "/", Name: queue}, model.QueueType(kind))
+	plan := model.PlanPeek(q, model.Settings{}, model.BehaviourOf(model.ParseVersion(os.Getenv(peekerVariable+"_VERSION"))), model.PeekWant{Limit: 100_000})
+	fmt.Println("begins")
+	_, err = c.Peek(context.Background(), plan)
+	fmt.Println("ends", err)
+	return 0
+}
+
+// TestKilledPeek kills a process that holds messages. All of them come back as they were; nothing of what it kept on disk has a name.
+func TestKilledPeek(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		const n = 8_000 // more than a look keeps in memory
+		a := newApp(t)
+		q := a.queue("q", kind)
+		messages := numbered(n)
+		for i := range messages {
+			messages[i].Body = fmt.Appendf(make([]byte, 0, 1024), "%01000d", i+1)
+		}
+		a.publish(q, messages...)
+		command := exec.Command(os.Args[0])
+		command.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s", peekerVariable, kind, node.AMQP(), q.Name), peekerVariable+"_VERSION="+node.Version())
+		command.Stderr = os.Stderr
+		out, err := command.StdoutPipe()
+		if err == nil {
+			err = command.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := bufio.NewScanner(out); !lines.Scan() || lines.Text() != "begins" {
+			t.Fatal(lines.Text())
+		}
+		a.until(func() error {
+			if a.ready(q) > n/2 {
+				return errors.New("it does not hold half of them yet")
+			}
+			return nil
+		})
+		_ = command.Process.Kill()
+		_ = command.Wait()
+		a.await(q, n)
+		a.until(func() error { return a.noneHeld(q.Name) })
+		if _, named := spools(t); len(named) > 0 {
+			t.Errorf("a file is left: %v", named)
+		}
+		got := a.drain(q, n)
+		for i, id := range ids(got) {
+			if string(got[i].Body) != fmt.Sprintf("%01000s", id) {
+				t.Fatalf("message %s: %s", id, got[i].Body)
+			}
+		}
+		switch order := ids(got); {
+		case slices.Equal(order, count(n)):
+		case kind == model.Classic:
+			t.Error("the order has changed")
+		default:
+			t.Log("the order has changed, as it does when the consumer of a quorum queue dies while deliveries are under way")
+		}
+		slices.SortFunc(got, func(x, y amqp.Delivery) int { return strings.Compare(string(x.Body), string(y.Body)) })
+		if sorted := ids(got); !slices.Equal(sorted, count(n)) {
+			t.Error("not every message is there once")
+		}
+	})
+}
+
+// TestPeekEndsInTime stops at the time that the plan allows, says so, and leaves order, content and counts as they were.
+func TestPeekEndsInTime(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		const n = 20_000
+		a, c := newApp(t), client(t)
+		q := a.queue("q", kind)
+		a.publish(q, numbered(n)...)
+		plan := planPeek(described(q, kind), model.PeekWant{Limit: n, Timeout: 20 * time.Millisecond})
+		peeked := peek(t, c, plan)
+		if got := len(peeked.Messages); got < n && peeked.Stopped == "" || !slices.Equal(messageIDs(peeked.Messages), count(got)) {
+			t.Errorf("%d messages, stopped %q", got, peeked.Stopped)
+		} else {
+			t.Logf("%d messages: %s", got, peeked.Stopped)
+		}
+		a.await(q, n)
+		wantIDs(t, "the queue", a.drain(q, n), count(n))
+	})
+}
