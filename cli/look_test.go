@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -45,10 +46,12 @@ type (
 		} `json:"failed"`
 	}
 	peekContract struct {
-		Queue    string            `json:"queue"`
-		Method   string            `json:"method"`
-		Cost     string            `json:"cost"`
-		Messages []messageContract `json:"messages"`
+		Queue          string            `json:"queue"`
+		Method         string            `json:"method"`
+		Cost           string            `json:"cost"`
+		DeliveryLimit  *int64            `json:"delivery_limit"`
+		DeliveriesLeft *int64            `json:"deliveries_left"`
+		Messages       []messageContract `json:"messages"`
 	}
 	messageContract struct {
 		Position     int            `json:"position"`
@@ -217,6 +220,25 @@ func TestHostileText(t *testing.T) {
 		t.Errorf("exit status %d", r.status)
 	} else {
 		checkSentence(t, r.stderr, "no queue no")
+	}
+}
+
+// TestPeekTellsTheDeliveriesLeft: where a look counts against the delivery limit of a quorum queue, it says what it leaves.
+func TestPeekTellsTheDeliveriesLeft(t *testing.T) {
+	v := newVHost(t)
+	v.declare("q", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int32(10)})
+	v.fill("q", 3)
+	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
+	for look := range int64(2) {
+		r := v.run("peek", "q")
+		peeked := decode[peekContract](t, r)
+		switch {
+		case !counts && peeked.DeliveryLimit == nil && peeked.DeliveriesLeft == nil:
+		case counts && peeked.DeliveryLimit != nil && *peeked.DeliveryLimit == 10 && peeked.DeliveriesLeft != nil && *peeked.DeliveriesLeft == 9-look &&
+			strings.Contains(r.stderr, fmt.Sprintf("at least %d are left", 9-look)) && strings.Contains(peeked.Cost, "limit 10"):
+		default:
+			t.Errorf("look %d: %s\n%s", look+1, r.out, r.stderr)
+		}
 	}
 }
 
