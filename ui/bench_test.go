@@ -51,3 +51,22 @@ func frameOf(b *testing.B, snapshot *model.Snapshot, tab string) tea.Model {
 	_ = a.View()
 	return a
 }
+
+// BenchmarkFrameFlow takes in counts in which something moved, and draws the flow anew: what happens four times a second.
+func BenchmarkFrameFlow(b *testing.B) {
+	a := frameOf(b, busyBroker(), "1")
+	a, _ = a.Update(pushMsg{newFlowScreen(a.(app).env, ref("ucenter@user"))})
+	refs := []model.QueueRef{ref("ucenter@user"), ref("ucenter@user@retry"), ref("ucenter@user@failed")}
+	start := newClock().now()
+	for i := 0; b.Loop(); i++ {
+		counts := model.Counts{At: start.Add(time.Duration(i+1) * 250 * time.Millisecond), Queues: map[model.QueueRef]model.QueueCounts{}}
+		for j, r := range refs {
+			counts.Queues[r] = model.QueueCounts{Ready: model.Some(int64(100 + (i*(j+3))%40)), Consumers: model.Some[int64](0)}
+		}
+		p := a.(app)
+		p.tabs[0].send(countedMsg{counts: counts})
+		_ = p.View()
+		a = p
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "ms/frame")
+}
