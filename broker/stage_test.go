@@ -273,7 +273,7 @@ func (s *stage) settled() {
 		}
 		if there != before {
 			before = there
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond)
 			return errors.New("messages still come")
 		}
 		return nil
