@@ -23,6 +23,10 @@ type headState struct {
 func (m *topologyMsg) head(b *model.Buffer, now time.Time) headState {
 	var h headState
 	h.waits = m.topology.Waiting(b).Or(0) > 0
+	count, counted := m.counts[b.Queue]
+	if counted && !b.Held && len(b.Levels) == 0 {
+		h.waits = count.Ready.Or(0) > 0
+	}
 	if h.waits && len(b.Levels) > 0 {
 		// In a level a message waits at most for the TTLs of this level and of all below it.
 		histogram := m.topology.DueHistogram(b, m.looks.in(m.topology), now)
@@ -32,7 +36,7 @@ func (m *topologyMsg) head(b *model.Buffer, now time.Time) headState {
 		return h
 	}
 	q, ok := m.topology.Queue(b.Queue)
-	if !h.waits || !ok || q.Ready.Or(0) == 0 || q.Consumers.Or(0) > 0 || b.InExchange != "" {
+	if !h.waits || !ok || q.Ready.Or(0) == 0 && !counted || q.Consumers.Or(0) > 0 || b.InExchange != "" {
 		return h
 	}
 	if w := m.looks.in(m.topology)(b.Queue); w != nil {
@@ -57,6 +61,13 @@ func (m *topologyMsg) sight(ref model.QueueRef, q *model.Queue, now time.Time) m
 	seen := model.Sight{At: now, Clock: m.topology.Snapshot.Overview.Clock()}
 	if !q.CountedAt.IsZero() && q.CountedAt.Before(now) {
 		seen.At = q.CountedAt
+	}
+	if m.watch != nil {
+		if after, by, ok := m.watch.HeadArrived(ref); ok {
+			seen.At = now // its count is newer than the poll
+			seen.After, seen.Since = after, by
+			return seen
+		}
 	}
 	if m.history != nil {
 		seen.After, seen.Since = m.history.headArrived(now, ref)

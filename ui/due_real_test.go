@@ -197,3 +197,24 @@ func TestALookLetsTheOverdueGo(t *testing.T) {
 		})
 	}
 }
+
+// A message without any time of its own, into an empty buffer: seen to arrive by counts a quarter of a second apart, it is known when it
+// leaves, and no "≤" stands before it.
+func TestSeenToArriveOnARealBroker(t *testing.T) {
+	o, _, channel := real(t)
+	buffer := delayLine(t, channel, "ui.seen", amqp.Table{"x-message-ttl": 8000})
+	term := onFlow(t, o, "ui.seen", 120, 36)
+	term.await("delayed 8s", "counted")
+	publish(t, channel, buffer, amqp.Publishing{Body: []byte("x")})
+	published := time.Now()
+	term.await("head due in 5s")
+	left := 5 * time.Second
+	if off := time.Since(published) + left - 8*time.Second; off < -300*time.Millisecond || off > 1500*time.Millisecond {
+		t.Errorf("%v after it was published, it is said to be due in %v", time.Since(published), left)
+	}
+	term.await("head due in 2s")
+	term.awaitThat("it has arrived", func(string) bool { return readyIn(t, channel, "ui.seen") == 1 })
+	if waited := time.Since(published); waited < 7900*time.Millisecond {
+		t.Errorf("it arrived after %v", waited)
+	}
+}

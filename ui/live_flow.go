@@ -83,7 +83,7 @@ func (l *liveFlow) into(msg topologyMsg, now time.Time) topologyMsg {
 			msg.counts[ref] = c
 		}
 	}
-	msg.rates = l.rates
+	msg.rates, msg.watch = l.rates, l.watch
 	if len(l.rates) > 0 {
 		moves := maps.Clone(msg.moves)
 		if moves == nil {

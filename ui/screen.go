@@ -34,6 +34,7 @@ type topologyMsg struct {
 	findings []model.Finding
 	history  *history
 	looks    *looks
+	watch    *model.Watch                 // of one flow; nil: nobody counts it
 	counts   map[model.QueueRef]liveCount // newer than the topology; nil: none
 	rates    map[model.QueueRef]liveRates // as the counts tell; moves has them too
 	held     map[model.QueueRef]bool      // the queues that dlxtop itself looked at while these counts may have been taken
