@@ -15,12 +15,17 @@ const (
 	MoveHop      MoveKind = "hop"      // left a buffer for the queues behind it
 	MoveArrival  MoveKind = "arrival"  // came into a queue, from publishers or by an unseen way
 	MoveReturn   MoveKind = "return"   // came back to a retry buffer from the worker
+	MoveEither   MoveKind = "either"   // came into a retry buffer that publishers use too: nobody tells whether it is new
 	MoveGivenUp  MoveKind = "given up" // came into a failed queue
 	MoveTaken    MoveKind = "taken"    // consumers took what was ready
 	MoveDelivery MoveKind = "delivery" // consumers were given messages, as the statistics tell
 	MoveLeft     MoveKind = "left"     // left a queue that is no buffer, by nobody's hand that is known
 	MoveLook     MoveKind = "look"     // another tool held messages and gave them back
 )
+
+func (k MoveKind) arrives() bool {
+	return k == MoveArrival || k == MoveReturn || k == MoveEither || k == MoveGivenUp
+}
 
 // LoggedMove is a movement of messages: what counts within about a second have seen at one place. It grows for that long, and learns later
 // what became of the messages.
@@ -80,6 +85,8 @@ func (m *LoggedMove) String() string {
 		return n + " arrived in " + name + late
 	case MoveReturn:
 		return n + " returned to " + name + late
+	case MoveEither:
+		return n + " came into " + name + ", new or sent again" + late
 	case MoveGivenUp:
 		return n + " given up to " + name + late
 	case MoveTaken:

@@ -40,6 +40,7 @@ type Watch struct {
 type watched struct {
 	ref     QueueRef
 	role    Role
+	mixed   bool // a retry buffer that publishers use too
 	buffer  bool
 	targets []QueueRef // of a buffer: what expires goes there
 	exact   bool       // to all of them, and to no others
@@ -111,9 +112,11 @@ func (w *Watch) follow(t *Topology, flow *Flow) {
 			}
 		}
 	}
+	fed := t.FedThroughRetries(flow)
 	for _, ref := range w.order {
 		p := w.places[ref]
 		p.role = flow.Role(ref)
+		p.mixed = fed && p.role == RetryBuffer
 		s := t.Settings(ref)
 		ttl := Unknown[time.Duration]()
 		if s.TTL.Set && s.TTL.Value > 0 {
@@ -329,10 +332,12 @@ func (w *Watch) unlikely(p *watched, at time.Time) bool {
 
 // arrival is what an arrival means in a queue.
 func (p *watched) arrival() MoveKind {
-	switch p.role {
-	case RetryBuffer:
+	switch {
+	case p.mixed:
+		return MoveEither
+	case p.role == RetryBuffer:
 		return MoveReturn
-	case FailedRole:
+	case p.role == FailedRole:
 		return MoveGivenUp
 	}
 	return MoveArrival
@@ -440,7 +445,7 @@ func (w *Watch) reclaim(m *LoggedMove, at time.Time) {
 			if at.Sub(a.At) > matchedAfter+joinedWithin {
 				break
 			}
-			if a.Queue != r.Queue || a.Late || at.Sub(a.Until) > matchedAfter || a.Kind != MoveArrival && a.Kind != MoveReturn && a.Kind != MoveGivenUp {
+			if a.Queue != r.Queue || a.Late || at.Sub(a.Until) > matchedAfter || !a.Kind.arrives() {
 				continue
 			}
 			part := min(m.N-r.N, a.N)

@@ -262,6 +262,18 @@ func TestWatchTellsLoops(t *testing.T) {
 	}
 }
 
+// Where publishers use the worker's own retry buffer, nobody tells what is new.
+func TestWatchTellsNoLoopWhereAllComesTheSameWay(t *testing.T) {
+	p := play(queue("w", consumers(1)), queue("w.retry", dlx(""), deadKey("w"), ttl(3000)))
+	if role := p.watch.places[ref("w.retry")].role; role != RetryBuffer {
+		t.Fatalf("the role is %s", role)
+	}
+	p.pass(time.Second).put("w.retry", 3).pass(time.Second)
+	if diff := cmp.Diff([]string{"1.2 3 came into w.retry, new or sent again"}, p.log()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Whatever the moments at which messages come: when all have passed, as many came and went as there were.
 func TestWatchCountsAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

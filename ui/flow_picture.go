@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +34,7 @@ type pictureBuilder struct {
 func (b *pictureBuilder) addBuffers() {
 	var delayed []model.Buffer
 	for _, buffer := range b.flow.Buffers {
-		if buffer.Role != model.RetryBuffer || b.fedByPublishers() {
+		if buffer.Role != model.RetryBuffer || b.topology.FedThroughRetries(b.flow) {
 			delayed = append(delayed, buffer)
 		}
 	}
@@ -53,16 +52,11 @@ func (b *pictureBuilder) addBuffers() {
 	}
 }
 
-// fedByPublishers reports whether the flow has retry buffers that publishers must use too, because there is no other way in.
-func (b *pictureBuilder) fedByPublishers() bool {
-	return len(b.directBindings()) == 0 && !slices.ContainsFunc(b.flow.Buffers, func(x model.Buffer) bool { return x.Role == model.DelayedBuffer })
-}
-
 // addDirect makes a lane for each exchange that publishers reach the worker through without waiting.
 func (b *pictureBuilder) addDirect() {
 	var order []string
 	keys := map[string][]string{}
-	for _, binding := range b.directBindings() {
+	for _, binding := range b.topology.DirectBindings(b.flow) {
 		if _, seen := keys[binding.Source]; !seen {
 			order = append(order, binding.Source)
 		}
@@ -77,31 +71,9 @@ func (b *pictureBuilder) addDirect() {
 	}
 }
 
-// directBindings bind the worker to exchanges, but for those by which the flow's buffers reach it.
-func (b *pictureBuilder) directBindings() []model.Binding {
-	var direct []model.Binding
-	for _, binding := range b.topology.Snapshot.Bindings {
-		if binding.VHost != b.flow.VHost || binding.ToExchange || binding.Source == "" || binding.Destination != b.flow.Worker.Queue.Name {
-			continue
-		}
-		explained := slices.ContainsFunc(b.flow.Buffers, func(x model.Buffer) bool {
-			key, known := x.Key.Get()
-			exchange, _ := b.exchange(binding.Source)
-			return x.DLX == binding.Source && (!known || key == binding.RoutingKey || exchange.Type == "fanout" || exchange.Type == "headers")
-		})
-		if !explained {
-			direct = append(direct, binding)
-		}
-	}
-	slices.SortFunc(direct, func(x, y model.Binding) int {
-		return cmp.Or(cmp.Compare(x.Source, y.Source), cmp.Compare(x.RoutingKey, y.RoutingKey))
-	})
-	return direct
-}
-
 // addRetries adds the retry buffers below the worker, each group with the lane that it goes back to.
 func (b *pictureBuilder) addRetries() {
-	if b.fedByPublishers() {
+	if b.topology.FedThroughRetries(b.flow) {
 		return
 	}
 	var retries []model.Buffer
