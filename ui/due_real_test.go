@@ -70,10 +70,13 @@ func TestBlockedOnARealBroker(t *testing.T) {
 func TestBlockedFlowOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	buffer := delayLine(t, channel, "ui.blockedflow", nil)
-	for i := range 5 {
-		publish(t, channel, buffer, delayed(i, time.Duration(8-i)*time.Second))
+	// Long enough for a busy machine to look before one is overdue, and to see that all are.
+	publish(t, channel, buffer, delayed(0, 14*time.Second))
+	for i := range 4 {
+		publish(t, channel, buffer, delayed(i+1, time.Duration(9-i)*time.Second))
 	}
 	term := onFlow(t, o, "ui.blockedflow", 120, 36)
+	term.patience = 20 * time.Second
 	term.await("head due: not told")
 	term.press("k")
 	term.await("enter looks at them")
