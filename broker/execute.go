@@ -20,7 +20,7 @@ const (
 )
 
 // operations are what Execute does.
-var operations = []model.Operation{model.Replay, model.Drop, model.Undo}
+var operations = []model.Operation{model.Replay, model.Move, model.Drop, model.Undo}
 
 // errCancelled is why an execution ends when its context was cancelled.
 var errCancelled = errors.New("cancelled")
@@ -89,7 +89,7 @@ func (x *execution) run(ctx context.Context, progress func(model.Account)) error
 	x.stop = stop
 	var others sync.WaitGroup
 	outcome := model.Dropped
-	if x.plan.Operation != model.Drop {
+	if x.plan.Operation.Publishes() {
 		outcome = model.Moved
 		var err error
 		if x.window, err = openWindow(ctx, x.client, x.plan.From.VHost, x.ledger, func(f *flight) { x.acks.add(f.tag, f.message) }); err != nil {

@@ -227,7 +227,7 @@ func (x *execution) prepare(page []chosen) (batch []chosen, entries []model.Entr
 		c := page[i]
 		page[i] = chosen{} // lets go of the body as soon as it is settled
 		undoes := x.plan.Undoes(c.message)
-		if x.plan.Operation != model.Drop {
+		if x.plan.Operation.Publishes() {
 			p, err := x.plan.Publishing(c.message)
 			if err == nil {
 				err = publishable(&p, x.client.User())

@@ -8,7 +8,7 @@ import (
 	"dlxtop/model"
 )
 
-// The JSON of `dlxtop replay` and `dlxtop drop`. The last three are of a dry run.
+// The JSON of `dlxtop replay`, `move` and `drop`. What follows the problems is of a dry run.
 type (
 	accountJSON struct {
 		Operation  model.Operation `json:"operation"`
@@ -24,8 +24,17 @@ type (
 		Elapsed    int64           `json:"elapsed_ms"`
 		Problems   []problemJSON   `json:"problems,omitempty"`
 		Recipients *[]string       `json:"recipients,omitempty"`
+		Ways       *[]wayJSON      `json:"ways,omitempty"` // where they are published
 		Strips     *[]string       `json:"strips,omitempty"`
+		Keeps      *[]string       `json:"keeps,omitempty"` // of the death history, by a move
+		Adds       *[]string       `json:"adds,omitempty"`
 		Warnings   *[]string       `json:"warnings,omitempty"`
+	}
+	wayJSON struct {
+		Exchange   string `json:"exchange"` // "" is the default exchange
+		RoutingKey string `json:"routing_key"`
+		Messages   int    `json:"messages"` // of those that were looked at
+		Why        string `json:"why,omitempty"`
 	}
 	problemJSON struct {
 		MessageID   string        `json:"message_id,omitempty"`
@@ -45,10 +54,13 @@ func (p *Program) announce(a plannedAction) {
 		}
 		p.say("looked at the first %d%s messages: a message beyond them that would reach another queue than named here stays where it is", a.looked.messages, of)
 	}
-	if plan.Operation == model.Replay {
+	if plan.Operation == model.Replay || plan.Operation == model.Move {
 		p.say("to %s, which reaches %s", model.Printable(a.plan.To()), reaches(plan))
 		if len(plan.Strips) > 0 {
 			p.say("removes %s", model.Printable(strings.Join(plan.Strips, ", ")))
+		}
+		if len(plan.Keeps) > 0 {
+			p.say("keeps %s: nothing there counts the deaths", model.Printable(strings.Join(plan.Keeps, ", ")))
 		}
 		if plan.Mark {
 			p.say("adds %s: how often it was replayed, and when (--no-mark leaves it out)", model.ReplayHeader)
@@ -84,6 +96,13 @@ func (p *Program) showPlan(a plannedAction) error {
 			recipients = append(recipients, r.Queue.Name)
 		}
 		out.Recipients, out.Strips, out.Warnings = &recipients, list(plan.Strips), list(plan.Warnings)
+		if plan.Operation == model.Replay || plan.Operation == model.Move {
+			ways := []wayJSON{}
+			for _, w := range plan.Ways {
+				ways = append(ways, wayJSON{w.Exchange, w.RoutingKey, w.Messages, w.Why})
+			}
+			out.Ways, out.Keeps, out.Adds = &ways, list(plan.Keeps), list(plan.Adds())
+		}
 		if err := writeJSON(p.Out, out); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 // them. What the sample did not foresee is refused message by message, never sent.
 const sampleSize = 1000
 
-// action is replay or drop, as the command line asks for it.
+// action is a replay, a move or a drop, as the command line asks for it.
 type action struct {
 	operation              model.Operation
 	queue                  string
@@ -54,9 +54,22 @@ gone, or when its outcome is unknown: it is then still in the queue; 3 on a read
 	cmd.Flags().BoolVar(&a.insist, "insist", false, "go on in spite of a refusal that can be overridden")
 	a.output.register(cmd)
 	flags.registerNoJournal(cmd)
-	if operation == model.Drop {
+	switch operation {
+	case model.Drop:
 		cmd.Short = "Take messages out of a queue, and keep them in the journal"
 		cmd.Long = "Take messages out of a queue. The journal has them on disk before: `dlxtop journal undo` brings them back.\n\n" + statuses
+		return cmd
+	case model.Move:
+		cmd.Use += " --to queue:NAME"
+		cmd.Short = "Move messages to a queue of choice"
+		cmd.Long = `Move messages to another queue of the same vhost: each is published there through the default exchange, as it is, and taken out of its
+queue only after the broker has confirmed that the other one has it. What is removed: CC and BCC, which would copy it elsewhere, a user_id
+that is not the connected user's, the counters of deliveries, and the expiration: a moved message does not vanish. The death history stays where
+the other queue has no dead-letter exchange of its own. The journal has all of it: ` + "`dlxtop journal undo`" + ` brings them back.
+
+` + statuses
+		cmd.Flags().StringVar(&a.to, "to", "", "queue:NAME")
+		a.registerRate(cmd)
 		return cmd
 	}
 	cmd.Short = "Publish messages again, and take them out of the queue when the broker has confirmed it"
@@ -66,8 +79,12 @@ narrowest target is taken that keeps the routing key which the worker expects.
 ` + statuses
 	cmd.Flags().StringVar(&a.to, "to", string(model.ToAuto), "auto, origin, queue:NAME or exchange:NAME/KEY")
 	cmd.Flags().BoolVar(&a.unmarked, "no-mark", false, "do not add the header "+model.ReplayHeader+" (count and time), by which a message that comes back is recognised")
-	cmd.Flags().StringVar(&a.rate, "rate", "", "at most so many per second: 20/s (default: as fast as the broker confirms)")
+	a.registerRate(cmd)
 	return cmd
+}
+
+func (a *action) registerRate(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.rate, "rate", "", "at most so many per second: 20/s (default: as fast as the broker confirms)")
 }
 
 // act does all that can be refused without a broker first, then plans, asks and executes.
@@ -150,6 +167,9 @@ func (a *action) want() (model.ActionWant, error) {
 	var err error
 	if want.Mode, want.Fixed, err = model.ParseTarget(a.to); err != nil {
 		return want, usage("--to: %s", oneLine(err))
+	}
+	if a.operation == model.Move && want.Mode != model.ToQueue {
+		return want, usage("move goes to one queue: name it with --to queue:NAME")
 	}
 	if a.rate != "" {
 		rate, err := strconv.ParseFloat(strings.TrimSuffix(a.rate, "/s"), 64)

@@ -36,8 +36,16 @@ type accountContract struct {
 		Reason      string `json:"reason"`
 	} `json:"problems"`
 	Recipients []string `json:"recipients"`
-	Strips     []string `json:"strips"`
-	Warnings   []string `json:"warnings"`
+	Ways       []struct {
+		Exchange   string `json:"exchange"`
+		RoutingKey string `json:"routing_key"`
+		Messages   int    `json:"messages"`
+		Why        string `json:"why"`
+	} `json:"ways"`
+	Strips   []string `json:"strips"`
+	Keeps    []string `json:"keeps"`
+	Adds     []string `json:"adds"`
+	Warnings []string `json:"warnings"`
 }
 
 // counts is planned, moved, dropped, refused, returned, unknown.
@@ -351,5 +359,55 @@ func TestFormatOnATerminal(t *testing.T) {
 	}
 	if r := v.run("peek", "q"); !json.Valid([]byte(r.out)) {
 		t.Errorf("a script gets %s", r.out)
+	}
+}
+
+func TestMove(t *testing.T) {
+	v := newVHost(t)
+	v.declarePubsub()
+	v.declare("parking", nil)
+	const from = "ucenter@user@failed"
+	n := v.count(from)
+	dry := v.run("move", from, "--to", "queue:parking", "--dry-run")
+	plan := decode[accountContract](t, dry)
+	if dry.status != cli.ExitDone || plan.Operation != "move" || plan.To != "queue:parking" || strings.Join(plan.Recipients, " ") != "parking" ||
+		!strings.Contains(strings.Join(plan.Keeps, " "), "x-death") || len(plan.Strips) > 0 || len(plan.Adds) > 0 || len(plan.Ways) != 1 || plan.Ways[0].RoutingKey != "parking" {
+		t.Errorf("the plan is %s", dry.out)
+	}
+	if counted := decode[accountContract](t, v.run("move", from, "--to", "queue:ucenter@user@retry", "--dry-run")); !strings.Contains(strings.Join(counted.Strips, " "), "x-death") || len(counted.Keeps) > 0 {
+		t.Errorf("into a buffer it strips %v and keeps %v", counted.Strips, counted.Keeps)
+	}
+	for _, test := range []struct{ to, want string }{
+		{"queue:nope", "there is no queue TestMove/nope"},
+		{"queue:" + from, "the queue they are in"},
+	} {
+		r := v.run("move", from, "--to", test.to, "--yes")
+		if r.status != cli.ExitRefused || v.count(from) != n {
+			t.Errorf("%s: exit status %d, %d messages are left", test.to, r.status, v.count(from))
+		}
+		if !strings.Contains(r.stderr, test.want) {
+			t.Errorf("%s: %s", test.to, r.stderr)
+		}
+	}
+	r := v.run("move", from, "--to", "queue:parking", "--limit", "2", "--yes")
+	account := decode[accountContract](t, r)
+	if r.status != cli.ExitDone || account.counts() != "2 2 0 0 0 0" || account.JournalID == 0 {
+		t.Fatalf("exit status %d: %s %s", r.status, r.out, r.stderr)
+	}
+	if v.count("parking") != 2 || v.count(from) != n-2 {
+		t.Errorf("the queues hold %d and %d", v.count("parking"), v.count(from))
+	}
+	shown := v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table")
+	if !strings.Contains(shown.out, "CHANGED") || !strings.Contains(shown.out, "routing key parking instead of") {
+		t.Errorf("the journal shows %s", shown.out)
+	}
+	if r := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes"); r.status != cli.ExitDone || v.count("parking") != 0 {
+		t.Errorf("the undo: exit status %d, %s", r.status, r.stderr)
+	}
+	await(t, "all are back", func() bool { return v.count(from) == n })
+	for _, m := range v.take(from) {
+		if m.Headers["x-death"] == nil {
+			t.Errorf("%s lost its history", m.MessageId)
+		}
 	}
 }

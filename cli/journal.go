@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -188,7 +189,7 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 		return err
 	}
 	g := &grid{right: []bool{true, false, false, true}}
-	g.add("#", "MESSAGE ID", "ROUTING KEY", "SIZE", "SENT TO", "OUTCOME")
+	g.add("#", "MESSAGE ID", "ROUTING KEY", "SIZE", "SENT TO", "OUTCOME", "CHANGED")
 	if err := j.Entries(ctx, id, func(e *model.Entry) error {
 		size, to := "", ""
 		if e.Message != nil {
@@ -197,7 +198,7 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 		if e.Sent != nil {
 			to = model.ExchangeName(e.Sent.To.Exchange) + " " + e.Sent.To.RoutingKey
 		}
-		g.add(strconv.Itoa(e.Position), cell(e.MessageID, 36), cell(e.Address.RoutingKey, 32), size, cell(to, 40), cell(r.State(e), 60))
+		g.add(strconv.Itoa(e.Position), cell(e.MessageID, 36), cell(e.Address.RoutingKey, 32), size, cell(to, 40), cell(r.State(e), 60), cell(strings.Join(r.Changes(e), "; "), 200))
 		return nil
 	}); err != nil {
 		return err

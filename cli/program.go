@@ -52,7 +52,7 @@ Exit status: 0 done; 1 done, but something was refused, returned or unknown, or 
 	flags.register(root.PersistentFlags())
 	flags.registerNoJournal(root)
 	root.AddCommand(
-		p.flowsCommand(&flags), p.peekCommand(&flags), p.actCommand(model.Replay, &flags), p.actCommand(model.Drop, &flags),
+		p.flowsCommand(&flags), p.peekCommand(&flags), p.actCommand(model.Replay, &flags), p.actCommand(model.Move, &flags), p.actCommand(model.Drop, &flags),
 		p.findingsCommand(&flags), p.journalCommand(&flags), p.exportCommand(&flags), p.importCommand(&flags), p.tapCommand(&flags), p.probeCommand(&flags), p.demoCommand(&flags), p.versionCommand(), p.completionCommand(),
 	)
 	root.SetHelpCommand(&cobra.Command{
@@ -118,5 +118,5 @@ func (p *Program) needTerminal() error {
 	if isTerminal(p.In) && isTerminal(p.Out) {
 		return nil
 	}
-	return usage("the dashboard needs a terminal: for scripts there are flows, peek, replay, drop, findings, journal, export, import, tap and probe (see `dlxtop --help`)")
+	return usage("the dashboard needs a terminal: for scripts there are flows, peek, replay, move, drop, findings, journal, export, import, tap and probe (see `dlxtop --help`)")
 }

@@ -74,6 +74,10 @@ func TestUsage(t *testing.T) {
 		{[]string{"replay", "q"}, []string{"--yes", "--dry-run"}},
 		{[]string{"drop", "q"}, []string{"--yes", "--dry-run"}},
 		{[]string{"drop", "q", "--to", "auto"}, []string{"--to"}},
+		{[]string{"move", "q", "--yes"}, []string{"--to queue:NAME"}},
+		{[]string{"move", "q", "--yes", "--to", "exchange:x/k"}, []string{"--to queue:NAME"}},
+		{[]string{"move", "q", "--to", "queue:p"}, []string{"--yes", "--dry-run"}},
+		{[]string{"move", "q", "--to", "queue:p", "--no-mark"}, []string{"--no-mark"}},
 		{[]string{"demo", "--scenario", "nothing"}, []string{"no scenario nothing", "pubsub"}},
 		{[]string{"demo", "--no-ui", "--url", "amqp://u:s3cr3t@h"}, []string{"of its own"}},
 		{[]string{"demo"}, []string{"terminal"}},
@@ -100,10 +104,10 @@ func TestUsage(t *testing.T) {
 }
 
 func TestReadOnlyRefuses(t *testing.T) {
-	for _, operation := range []string{"replay", "drop"} {
+	for _, operation := range []string{"replay", "drop", "move --to queue:p"} {
 		var out, errs bytes.Buffer
 		program := cli.Program{In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(string) string { return "" }}
-		if status := program.Run(context.Background(), []string{operation, "q", "--yes", "--read-only"}); status != cli.ExitConnect {
+		if status := program.Run(context.Background(), append(strings.Fields(operation), "q", "--yes", "--read-only")); status != cli.ExitConnect {
 			t.Errorf("%s: exit status %d", operation, status)
 		}
 		checkSentence(t, errs.String(), "read-only", "--dry-run")

@@ -31,6 +31,8 @@ type sentJSON struct {
 	UserID      string         `json:"former_user_id,omitempty"`
 	Headers     map[string]any `json:"former_headers,omitempty"`
 	Added       []string       `json:"added_headers,omitempty"`
+	Changed     []string       `json:"changed,omitempty"`
+	Removed     []string       `json:"removed_headers,omitempty"`
 }
 
 // JSON is the entry as JSON has it.
@@ -52,7 +54,7 @@ func (e *Entry) JSON() EntryJSON {
 	if s := e.Sent; s != nil {
 		out.Sent = &sentJSON{
 			s.Fingerprint.String(), textJSON(s.To.Exchange), textJSON(s.To.RoutingKey), textsJSON(s.Reached),
-			textJSON(s.Former.Expiration), textJSON(s.Former.UserID), headersJSON(s.Former.Headers), textsJSON(s.Former.Added),
+			textJSON(s.Former.Expiration), textJSON(s.Former.UserID), headersJSON(s.Former.Headers), textsJSON(s.Former.Added), s.Changed, textsJSON(s.Removed),
 		}
 	}
 	return out
@@ -85,7 +87,10 @@ func ParseEntry(text []byte) (Entry, error) {
 		e.Message = &m
 	}
 	if s := in.Sent; s != nil && err == nil {
-		e.Sent = &Sent{Reached: make([]string, len(s.Reached)), Former: Former{Added: make([]string, len(s.Added))}}
+		e.Sent = &Sent{Reached: make([]string, len(s.Reached)), Former: Former{Added: make([]string, len(s.Added))}, Changed: s.Changed}
+		if len(s.Removed) > 0 {
+			e.Sent.Removed = make([]string, len(s.Removed))
+		}
 		read(s.Exchange, &e.Sent.To.Exchange)
 		read(s.RoutingKey, &e.Sent.To.RoutingKey)
 		read(s.Expiration, &e.Sent.Former.Expiration)
@@ -95,6 +100,9 @@ func ParseEntry(text []byte) (Entry, error) {
 		}
 		for i := range s.Added {
 			read(s.Added[i], &e.Sent.Former.Added[i])
+		}
+		for i := range s.Removed {
+			read(s.Removed[i], &e.Sent.Removed[i])
 		}
 		if err == nil {
 			e.Sent.Fingerprint, err = parseFingerprint(s.Fingerprint)

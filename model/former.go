@@ -30,6 +30,15 @@ func NewEntry(m *Message, p *Publishing, full bool) Entry {
 	for _, q := range p.Reaches {
 		e.Sent.Reached = append(e.Sent.Reached, q.Name)
 	}
+	if !told {
+		e.Sent.Changed = beyondFormer(m, p)
+		for key := range former.Headers {
+			if _, there := p.Headers[key]; !there && !isBrokerHeader(key) {
+				e.Sent.Removed = append(e.Sent.Removed, key)
+			}
+		}
+		slices.Sort(e.Sent.Removed)
+	}
 	if full || !told {
 		e.Message = m
 	}
@@ -41,7 +50,7 @@ func NewEntry(m *Message, p *Publishing, full bool) Entry {
 func formerOf(m *Message, p *Publishing) (f Former, told bool) {
 	f = Former{Expiration: m.Properties.Expiration, UserID: m.Properties.UserID}
 	for key, v := range m.Headers {
-		if now, there := p.Headers[key]; !there || key == ReplayHeader || !equalValue(now, v) {
+		if now, there := p.Headers[key]; !there || !equalValue(now, v) {
 			if f.Headers == nil {
 				f.Headers = Table{}
 			}

@@ -112,6 +112,7 @@ func (r *Record) Explain() []string {
 		where := map[Operation]string{
 			Drop:   "each is still in the queue, or only in the journal",
 			Replay: "each is still in the queue, or with whom it was sent to, or in both",
+			Move:   "each is still in the queue, or where it was moved to, or in both",
 			Undo:   "each is back in the queue, or not, or in two places",
 			Import: "each is in the queue, or not; the file has them all",
 		}[r.Operation]
@@ -123,7 +124,7 @@ func (r *Record) Explain() []string {
 	return append(said, fmt.Sprintf("none is lost: `dlxtop journal show %d` lists them, `dlxtop journal undo %d` takes back what was done", r.ID, r.ID))
 }
 
-var doneWord = map[Operation]string{Drop: "dropped", Replay: "moved", Undo: "brought back", Import: "imported"}
+var doneWord = map[Operation]string{Drop: "dropped", Replay: "moved", Move: "moved", Undo: "brought back", Import: "imported"}
 
 // Entry is one message in the journal: what was to be done with it, everything that is needed to take that back, and what became of it.
 type Entry struct {
@@ -150,6 +151,9 @@ type Sent struct {
 	To          Address
 	Reached     []string // queues of the same vhost
 	Former      Former
+	// Of a message that was edited or taken out of an envelope; nil otherwise:
+	Changed []string // what was changed beyond Former, in words
+	Removed []string // headers of Former that are no longer there
 }
 
 // Settled is the outcome of one entry.

@@ -14,10 +14,14 @@ type Operation string
 // The operations.
 const (
 	Replay Operation = "replay" // publish again, wait for the confirm, then acknowledge
+	Move   Operation = "move"   // the same into a queue of choice, without a mark: the message is as it was
 	Drop   Operation = "drop"   // acknowledge
 	Undo   Operation = "undo"   // bring back what a replay or a drop took out of a queue
 	Import Operation = "import" // publish messages of a file
 )
+
+// Publishes reports whether an operation publishes what it takes out of a queue.
+func (o Operation) Publishes() bool { return o != Drop }
 
 // Address is where a message is published: an exchange ("" is the default exchange) and a routing key.
 type Address struct {
@@ -31,11 +35,13 @@ type Plan struct {
 	From       QueueRef
 	Acquire    PeekPlan     // how the messages are taken out of From
 	Selection  Selection    // which of them
-	Target     Target       // where a replay goes
+	Target     Target       // where a replay or a move goes
 	Planned    int          // how many messages are chosen
 	Ways       []PlannedWay // the addresses of a replay, as the sample needs them
 	Recipients []Recipient  // every queue that may receive a message of this plan: others are refused while it runs
 	Strips     []string     // headers and properties that are removed, as they occur in the chosen messages
+	KeepDeaths bool         // the death history stays: nothing at the target counts it
+	Keeps      []string     // headers of the death history that stay, as they occur in the chosen messages
 	Warnings   []string     // what could go wrong, in words
 	Refusal    string       // why it must not run, "" when it may
 	User       string       // the connected user: another user_id than this one is stripped, because the broker refuses it (406)
@@ -83,8 +89,7 @@ func (t *Topology) Plan(want ActionWant) Plan {
 		Planned:   want.Planned,
 		User:      want.User,
 		Rate:      want.Rate,
-		Mark:      want.Mark,
-		Refusal:   "",
+		Mark:      want.Mark && want.Operation == Replay,
 	}
 	p.Refusal = p.Acquire.Refusal
 	if want.Operation == Drop {
@@ -94,6 +99,9 @@ func (t *Topology) Plan(want ActionWant) Plan {
 		return p
 	}
 	p.Target = t.Target(want.From, want.Mode, want.Fixed)
+	if want.Operation == Move {
+		p.prepareMove(t)
+	}
 	p.address(t, want.Sample)
 	p.warnOfRecipients(t)
 	return p
@@ -126,11 +134,11 @@ func (p *Plan) address(t *Topology, sample Messages) {
 		}
 	}
 	recipients := map[QueueRef]int{}
-	strips := map[string]bool{}
+	strips, keeps := map[string]bool{}, map[string]bool{}
 	var problems []string
 	var failing int
 	err := each(sample, 0, func(m *Message) {
-		way := p.Target.Way(m)
+		way := p.Target.wayOf(m, p.opening(m))
 		if way.Problem != "" {
 			failing++
 			if !slices.Contains(problems, way.Problem) {
@@ -142,10 +150,10 @@ func (p *Plan) address(t *Topology, sample Messages) {
 		for _, ref := range way.Reaches {
 			recipients[ref]++
 		}
-		for _, name := range m.Strips(p.User) {
-			strips[name] = true
+		p.noteChanges(m, strips, keeps)
+		if p.Operation == Replay {
+			p.warnOfEnvelope(m)
 		}
-		p.warnOfEnvelope(m)
 		if origin := m.Origin(); way.Exchange == "" && way.RoutingKey != origin.RoutingKey && origin.RoutingKey != "" && p.Target.Mode == ToAuto {
 			p.warn(fmt.Sprintf("the worker sees the routing key %s instead of %s", Printable(way.RoutingKey), Printable(origin.RoutingKey)))
 		}
@@ -158,7 +166,7 @@ func (p *Plan) address(t *Topology, sample Messages) {
 		p.Recipients = append(p.Recipients, Recipient{ref, q.Consumers, n})
 	}
 	slices.SortFunc(p.Recipients, func(a, b Recipient) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) })
-	p.Strips = slices.Sorted(maps.Keys(strips))
+	p.Strips, p.Keeps = slices.Sorted(maps.Keys(strips)), slices.Sorted(maps.Keys(keeps))
 	switch {
 	case failing == 0:
 	case failing == sample.Len():
@@ -212,14 +220,14 @@ func (p *Plan) warnOfRecipients(t *Topology) {
 		if r.Queue == p.From {
 			p.warn(fmt.Sprintf("%s is the queue they come from: they go back to its end", name))
 		}
-		if n, known := r.Consumers.Get(); known && n == 0 && r.Queue != p.From {
+		if n, known := r.Consumers.Get(); known && n == 0 && r.Queue != p.From && (p.Operation != Move || s.TTL.Set) {
 			wait := "they will wait there"
 			if s.TTL.Set {
 				wait = fmt.Sprintf("they will wait there until they expire, after %s (%s)", ShortDuration(s.TTL.Value), s.TTL.Source)
 			}
 			p.warn(fmt.Sprintf("nothing consumes %s: %s", name, wait))
 		}
-		if len(p.Target.Workers) > 0 && r.Queue != p.From && !slices.Contains(p.Target.Workers, r.Queue) {
+		if p.Operation != Move && len(p.Target.Workers) > 0 && r.Queue != p.From && !slices.Contains(p.Target.Workers, r.Queue) {
 			too := ""
 			if len(p.Recipients) > 1 {
 				too = " too"

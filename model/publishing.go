@@ -19,40 +19,62 @@ type Publishing struct {
 // Kept, x-death can lose the message at its next expiry on 3.x (a cycle), and misleads a worker that counts its tries;
 // CC and BCC would deliver it a second time to queues that had it already.
 func isBrokerHeader(key string) bool {
-	switch key {
-	case "x-death", "x-delivery-count", "x-acquired-count", "CC", "BCC":
-		return true
-	}
-	return strings.HasPrefix(key, "x-first-death-") || strings.HasPrefix(key, "x-last-death-")
+	return key == "CC" || key == "BCC" || slices.Contains(deliveryCounters, key) || isDeathHeader(key)
 }
 
-// Strips lists what a replay by this user removes from a message: header names, and "expiration" and "user_id" for the
-// properties. Everything else is kept byte for byte. Of a message in an envelope it is what the original loses.
-func (m *Message) Strips(user string) []string {
-	m = opening(m).Message
-	var strips []string
+// isDeathHeader reports whether a header is part of the death history.
+func isDeathHeader(key string) bool {
+	return key == "x-death" || strings.HasPrefix(key, "x-first-death-") || strings.HasPrefix(key, "x-last-death-")
+}
+
+// strips reports whether a header is removed.
+func (p *Plan) strips(key string) bool {
+	return isBrokerHeader(key) && !(p.KeepDeaths && isDeathHeader(key))
+}
+
+// opening is what the plan publishes of m, before anything is stripped: a replay opens an envelope, a move does not.
+func (p *Plan) opening(m *Message) opened {
+	if p.Operation == Move {
+		return opened{m, nil}
+	}
+	return opening(m)
+}
+
+// noteChanges notes what is removed from a message, header names, and "expiration" and "user_id" for the properties, and what is kept of its
+// death history. Everything else is kept byte for byte. Of a message in an envelope it is what the original loses.
+func (p *Plan) noteChanges(m *Message, strips, keeps map[string]bool) {
+	m = p.opening(m).Message
 	for key := range m.Headers {
-		if isBrokerHeader(key) {
-			strips = append(strips, key)
+		switch {
+		case p.strips(key):
+			strips[key] = true
+		case isDeathHeader(key):
+			keeps[key] = true
 		}
 	}
-	slices.Sort(strips)
 	if m.Properties.Expiration != "" {
-		strips = append(strips, "expiration")
+		strips["expiration"] = true
 	}
-	if m.Properties.UserID != "" && m.Properties.UserID != user {
-		strips = append(strips, "user_id")
+	if m.Properties.UserID != "" && m.Properties.UserID != p.User {
+		strips["user_id"] = true
 	}
-	return strips
 }
 
-// Publishing is what a replay of m publishes, or an error in one sentence when the plan does not allow it: the message
+// Adds are the headers that the plan adds.
+func (p *Plan) Adds() []string {
+	if p.Mark {
+		return []string{ReplayHeader}
+	}
+	return nil
+}
+
+// Publishing is what acting on m publishes, or an error in one sentence when the plan does not allow it: the message
 // then stays where it is.
 func (p *Plan) Publishing(m *Message) (Publishing, error) {
 	if p.Undoing != nil {
 		return p.Undoing.publishing(m)
 	}
-	o := opening(m)
+	o := p.opening(m)
 	way := p.Target.wayOf(m, o)
 	if way.Problem != "" {
 		return Publishing{}, fmt.Errorf("%s", way.Problem)
@@ -69,7 +91,7 @@ func (p *Plan) Publishing(m *Message) (Publishing, error) {
 		out.Properties.UserID = ""
 	}
 	for key, v := range m.Headers {
-		if isBrokerHeader(key) {
+		if p.strips(key) {
 			continue
 		}
 		if out.Headers == nil {

@@ -55,10 +55,10 @@ func ParseTarget(to string) (TargetMode, Address, error) {
 	return "", Address{}, fmt.Errorf("%q is no target: use auto, origin, queue:NAME or exchange:NAME/KEY", to)
 }
 
-// To is where a replay goes, as --to would name it; "auto" when that differs from message to message, "" when it is no replay.
+// To is where a replay or a move goes, as --to would name it; "auto" when that differs from message to message, "" when it is neither.
 func (p *Plan) To() string {
 	switch {
-	case p.Operation != Replay:
+	case p.Operation != Replay && p.Operation != Move:
 		return ""
 	case p.Target.Mode != ToAuto || len(p.Ways) != 1:
 		return p.Target.Fixed.named(p.Target.Mode)

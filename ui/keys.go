@@ -20,6 +20,7 @@ type keyMap struct {
 	// On messages.
 	Replay, ReplayAll, Drop, DropAll, Copy, Failed, NextPane, PrevPane, Peek key.Binding
 	More, Insist, Earlier, Later, Tap                                        key.Binding
+	Move key.Binding
 
 	// What to copy of a message.
 	CopyBody, CopyHeaders, CopyID, CopyJSON key.Binding
@@ -28,7 +29,7 @@ type keyMap struct {
 	Chart key.Binding
 
 	// In a dialog.
-	Confirm, Target, Cancel key.Binding
+	Confirm, Target, Cancel, ChooseUp, ChooseDown key.Binding
 
 	// Everywhere.
 	Screens                     [5]key.Binding
@@ -68,6 +69,7 @@ func newKeyMap() *keyMap {
 		ReplayAll: bind("R", "replay all shown", "R"),
 		Drop:      bind("d", "drop", "d"),
 		DropAll:   bind("D", "drop all shown", "D"),
+		Move:      bind("m", "move to a queue", "m"),
 		Copy:      bind("y", "copy", "y"),
 		Failed:    bind("f", "failed messages", "f"),
 		NextPane:  bind("tab", "next pane", "tab"),
@@ -89,6 +91,9 @@ func newKeyMap() *keyMap {
 		Confirm: bind("enter", "do it", "enter"),
 		Target:  bind("tab", "other target", "tab"),
 		Cancel:  bind("esc", "back", "esc"),
+
+		ChooseUp:   bind("↑", "up", "up", "ctrl+p"),
+		ChooseDown: bind("↓", "down", "down", "ctrl+n"),
 
 		Screens: [5]key.Binding{
 			bind("1", "flows", "1"), bind("2", "queues", "2"), bind("3", "failed", "3"), bind("4", "findings", "4"),

@@ -28,6 +28,8 @@ func (s messagesScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		return s.act(model.Replay, s.aimed)
 	case is(msg, k.Drop):
 		return s.act(model.Drop, s.aimed)
+	case is(msg, k.Move):
+		return s.act(model.Move, s.aimed)
 	case is(msg, k.Copy):
 		_, s.copying = s.table.current()
 		return s, nil

@@ -220,7 +220,7 @@ func (s messagesScreen) Keys() []key.Binding {
 		keys = append(keys, describe(k.Insist, "look anyway"))
 	}
 	if len(s.rows) > 0 {
-		keys = append(keys, k.Replay, k.Drop)
+		keys = append(keys, k.Replay, k.Drop, k.Move)
 		if s.zoomed || s.detail.focus != paneNone {
 			keys = append(keys, k.NextPane, k.PrevPane, k.Earlier, k.Later, k.Copy, describe(k.Back, "messages"), describe(k.Quit, "messages"))
 			if !s.zoomed {

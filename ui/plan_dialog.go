@@ -25,6 +25,7 @@ type dialogState int
 // The states. An action runs once: only asking leads to running, and only one key press leads there.
 const (
 	dialogClosed   dialogState = iota
+	dialogChoosing             // the queue to move to is being chosen
 	dialogPlanning             // the plan is being worked out
 	dialogAsking               // the plan is shown, and nothing has happened
 	dialogRunning
@@ -42,6 +43,8 @@ type planDialog struct {
 	rows      []*messageRow // what it acts on
 	words     string        // how they were chosen
 	left      int64         // messages of the queue that were not read and stay
+
+	chooser queueChooser // of a move
 
 	modes  []replayTarget
 	mode   int
@@ -76,7 +79,11 @@ func newPlanDialog(e *env, t *model.Topology, operation model.Operation, queue m
 		env: e, topology: t, operation: operation, queue: queue, rows: rows, words: words, left: left,
 		name: newTextField(""),
 	}
-	if operation == model.Replay {
+	switch operation {
+	case model.Move:
+		d.chooser, d.state = newQueueChooser(e, t.MoveTargets(queue)), dialogChoosing
+		return d, nil
+	case model.Replay:
 		d.modes = []replayTarget{
 			{model.ToAuto, model.Address{}, "auto: the narrowest way to the worker"},
 			{model.ToOrigin, model.Address{}, "origin: where each was first published"},
@@ -102,6 +109,10 @@ func (d *planDialog) work() tea.Cmd {
 
 // polled makes the plan anew from a newer poll while it is shown: what enter does must be what is read.
 func (d *planDialog) polled(t *model.Topology) tea.Cmd {
+	if d.state == dialogChoosing {
+		d.topology = t
+		d.chooser.polled(t.MoveTargets(d.queue))
+	}
 	if d.state != dialogAsking || len(d.rows) > replanMost {
 		return nil
 	}
@@ -116,6 +127,9 @@ func (d *planDialog) replan() tea.Cmd {
 	want := model.ActionWant{Operation: d.operation, From: d.queue, Planned: len(rows), User: user, Insist: d.insist, Mark: true, Journaled: d.env.journal != nil}
 	if len(d.modes) > 0 {
 		want.Mode, want.Fixed = d.modes[d.mode].mode, d.modes[d.mode].fixed
+	}
+	if q, ok := d.chooser.current(); ok && d.operation == model.Move {
+		want.Mode, want.Fixed = model.ToQueue, model.Address{RoutingKey: q.Name}
 	}
 	return d.env.command(0, func(context.Context) tea.Msg {
 		want.Sample, want.Selection = sampleOf(rows)
@@ -156,12 +170,14 @@ func (d *planDialog) keys() []key.Binding {
 	k := d.env.keys
 	var keys []key.Binding
 	switch d.state {
+	case dialogChoosing:
+		return d.chooser.keys()
 	case dialogAsking:
 		if d.ready() {
 			keys = append(keys, describe(k.Confirm, string(d.operation)))
 		}
-		if len(d.modes) > 1 {
-			keys = append(keys, k.Target)
+		if d.other() != "" {
+			keys = append(keys, describe(k.Target, d.other()))
 		}
 		if d.canInsist() {
 			keys = append(keys, k.Insist)
@@ -213,6 +229,14 @@ func (d planDialog) update(msg tea.Msg) (planDialog, tea.Cmd) {
 func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 	k := d.env.keys
 	switch d.state {
+	case dialogChoosing:
+		switch {
+		case is(msg, k.Cancel):
+			d.state = dialogClosed
+		case d.chooser.handle(msg):
+			cmd := d.work()
+			return d, cmd
+		}
 	case dialogPlanning:
 		if is(msg, k.Cancel) {
 			d.state = dialogClosed
@@ -225,6 +249,8 @@ func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 			if d.ready() {
 				return d.run()
 			}
+		case is(msg, k.Target) && d.operation == model.Move:
+			d.state = dialogChoosing
 		case is(msg, k.Target) && len(d.modes) > 1:
 			d.mode = (d.mode + 1) % len(d.modes)
 			cmd := d.work()

@@ -41,6 +41,8 @@ func (d *planDialog) view(width, height int) string {
 	outer := min(dialogWidth, width-4)
 	l := &dialogLines{styles: d.env.styles, width: outer - 4}
 	switch d.state {
+	case dialogChoosing:
+		d.chooser.view(l, height-2)
 	case dialogPlanning:
 		l.say("", "working out whom this would reach …", l.styles.Muted)
 	case dialogAsking:
@@ -62,18 +64,14 @@ func (d *planDialog) view(width, height int) string {
 func (d *planDialog) title() string {
 	n := model.Plural(len(d.rows), "message")
 	switch {
-	case d.state == dialogRunning && d.operation == model.Replay:
-		return "Replaying " + n
 	case d.state == dialogRunning:
-		return "Dropping " + n
+		return map[model.Operation]string{model.Replay: "Replaying ", model.Move: "Moving ", model.Drop: "Dropping "}[d.operation] + n
 	case d.state == dialogStopping:
 		return "Stopping"
 	case d.state == dialogEnded:
 		return "What happened"
-	case d.operation == model.Replay:
-		return "Replay " + n
 	}
-	return "Drop " + n
+	return map[model.Operation]string{model.Replay: "Replay ", model.Move: "Move ", model.Drop: "Drop "}[d.operation] + n
 }
 
 // ask shows the plan and what the keys would do.
@@ -82,7 +80,7 @@ func (d *planDialog) ask(l *dialogLines) {
 	p := &d.plan
 	l.say("from", model.Printable(p.From.String()), s.Strong)
 	l.say("chosen", d.chosen(), s.Text)
-	if d.operation == model.Replay {
+	if d.operation.Publishes() {
 		d.askWhere(l)
 	}
 	if d.env.journal != nil {
@@ -107,7 +105,7 @@ func (d *planDialog) ask(l *dialogLines) {
 			l.say("", k.Insist.Help().Key+" insists: "+model.Printable(p.Acquire.Override), s.Text)
 		}
 		l.blank()
-		l.hints(d.other() + hint(s, "esc", "back"))
+		l.hints(d.otherHint() + hint(s, "esc", "back"))
 		return
 	}
 	l.blank()
@@ -120,9 +118,9 @@ func (d *planDialog) ask(l *dialogLines) {
 		l.lines = append(l.lines, strings.Repeat(" ", labelWidth)+s.Accent.Render("> ")+d.name.view(s, l.width-labelWidth-2))
 		l.blank()
 		if d.ready() {
-			l.hints(hint(s, "enter", string(d.operation)) + d.other() + hint(s, "esc", "back"))
+			l.hints(hint(s, "enter", string(d.operation)) + d.otherHint() + hint(s, "esc", "back"))
 		} else {
-			l.hints(d.other() + hint(s, "esc", "back"))
+			l.hints(d.otherHint() + hint(s, "esc", "back"))
 		}
 		return
 	}
@@ -133,7 +131,7 @@ func (d *planDialog) ask(l *dialogLines) {
 			what += " for good"
 		}
 	}
-	l.hints(hint(s, "enter", what) + d.other() + hint(s, "esc", "back"))
+	l.hints(hint(s, "enter", what) + d.otherHint() + hint(s, "esc", "back"))
 }
 
 func (l *dialogLines) hints(text string) {
@@ -142,11 +140,22 @@ func (l *dialogLines) hints(text string) {
 
 func hint(s *Styles, key, does string) string { return s.Accent.Render(key) + " " + does + "     " }
 
+// other is what tab does, "" when it does nothing.
 func (d *planDialog) other() string {
-	if len(d.modes) < 2 {
+	switch {
+	case d.operation == model.Move:
+		return "other queue"
+	case len(d.modes) > 1:
+		return "other target"
+	}
+	return ""
+}
+
+func (d *planDialog) otherHint() string {
+	if d.other() == "" {
 		return ""
 	}
-	return hint(d.env.styles, "tab", "other target")
+	return hint(d.env.styles, "tab", d.other())
 }
 
 // chosen says which messages it is about, and which stay.
@@ -212,6 +221,9 @@ func (d *planDialog) askWhere(l *dialogLines) {
 	}
 	if len(p.Strips) > 0 {
 		l.say("strips", model.Printable(strings.Join(stripWords(p.Strips), ", ")), s.Text)
+	}
+	if len(p.Keeps) > 0 {
+		l.say("keeps", model.Printable(strings.Join(stripWords(p.Keeps), ", "))+": nothing there counts the deaths, and the story stays readable", s.Text)
 	}
 	if p.Mark {
 		l.say("adds", model.ReplayHeader+": how often it was replayed, and when", s.Text)
@@ -350,7 +362,7 @@ func (d *planDialog) summary() string {
 	if done < a.Planned {
 		words = fmt.Sprintf("%s of %s %s", model.Count(int64(done)), model.Plural(a.Planned, "message"), what)
 	}
-	if d.operation == model.Replay && done > 0 && len(d.plan.Recipients) == 1 {
+	if d.operation.Publishes() && done > 0 && len(d.plan.Recipients) == 1 {
 		words += " to " + model.Printable(d.plan.Recipients[0].Queue.String())
 	}
 	return words

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -30,6 +31,7 @@ type recordScreen struct {
 type entryRow struct {
 	position           int
 	id, key, to, state string
+	changed            string // what was changed in it, in words
 	size               string
 }
 
@@ -59,9 +61,10 @@ func newRecordScreen(e *env, r model.Record) screen {
 		text("ROUTING KEY", 14, 2, func(r entryRow) string { return r.key }),
 		text("OUTCOME", 16, 4, func(r entryRow) string { return r.state }),
 		text("SENT TO", 14, 2, func(r entryRow) string { return r.to }),
+		text("CHANGED", 12, 4, func(r entryRow) string { return r.changed }),
 		text("KEPT", 5, 0, func(r entryRow) string { return r.size }),
 	)
-	return recordScreen{env: e, record: r, list: newList(e, rows, func(r entryRow) []string { return []string{r.id, r.key, r.to, r.state} })}
+	return recordScreen{env: e, record: r, list: newList(e, rows, func(r entryRow) []string { return []string{r.id, r.key, r.to, r.state, r.changed} })}
 }
 
 func (r recordScreen) Init() tea.Cmd { return nil }
@@ -112,7 +115,10 @@ func readEntries(e *env, id request, r model.Record) tea.Cmd {
 }
 
 func newEntryRow(r *model.Record, e *model.Entry) entryRow {
-	row := entryRow{position: e.Position, id: model.Printable(e.MessageID), key: model.Printable(e.Address.RoutingKey), state: model.Printable(r.State(e)), size: "-"}
+	row := entryRow{
+		position: e.Position, id: model.Printable(e.MessageID), key: model.Printable(e.Address.RoutingKey), state: model.Printable(r.State(e)), size: "-",
+		changed: model.Printable(strings.Join(r.Changes(e), "; ")),
+	}
 	if e.Message != nil {
 		row.size = model.Size(int64(e.Message.BodyBytes))
 	}
