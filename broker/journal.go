@@ -237,6 +237,7 @@ func (x *execution) prepare(page []chosen) (batch []chosen, entries []model.Entr
 				continue
 			}
 			c.publishing = &p
+			x.canary.release(&p)
 		}
 		if journaled {
 			e := model.NewEntry(c.message, c.publishing, x.client.full)

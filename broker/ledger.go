@@ -63,6 +63,27 @@ func (l *ledger) stop(why string) {
 	}
 }
 
+// watch notes what a canary is doing, or has shown, and whether it waits.
+func (l *ledger) watch(words string, waits bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.account.Canary, l.account.Watching = words, waits
+}
+
+// cameBack notes how many a canary has found in their queue again.
+func (l *ledger) cameBack(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.account.CameBack = n
+}
+
+// done is how many messages were taken out of their queue.
+func (l *ledger) done() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.account.Moved + l.account.Dropped
+}
+
 // wait notes why nothing moves, "" when it does again.
 func (l *ledger) wait(why string) {
 	l.mu.Lock()

@@ -20,6 +20,7 @@ type (
 		Refused    int             `json:"refused"`
 		Returned   int             `json:"returned"`
 		Unknown    int             `json:"unknown"`
+		CameBack   *int            `json:"came_back,omitempty"`  // of a canary
 		JournalID  int64           `json:"journal_id,omitempty"` // the record that keeps it
 		Elapsed    int64           `json:"elapsed_ms"`
 		Problems   []problemJSON   `json:"problems,omitempty"`
@@ -28,6 +29,7 @@ type (
 		Strips     *[]string       `json:"strips,omitempty"`
 		Keeps      *[]string       `json:"keeps,omitempty"` // of the death history, by a move
 		Adds       *[]string       `json:"adds,omitempty"`
+		Canary     string          `json:"canary,omitempty"` // also of one that ran: what it has shown
 		Warnings   *[]string       `json:"warnings,omitempty"`
 	}
 	wayJSON struct {
@@ -66,6 +68,9 @@ func (p *Program) announce(a plannedAction) {
 			p.say("adds %s: how often it was replayed, and when (--no-mark leaves it out)", model.ReplayHeader)
 		}
 	}
+	if plan.Canary != nil {
+		p.say("canary: %s", plan.Canary.Words())
+	}
 	for _, warning := range plan.Warnings {
 		p.say("warning: %s", model.Printable(warning))
 	}
@@ -102,6 +107,9 @@ func (p *Program) showPlan(a plannedAction) error {
 				ways = append(ways, wayJSON{w.Exchange, w.RoutingKey, w.Messages, w.Why})
 			}
 			out.Ways, out.Keeps, out.Adds = &ways, list(plan.Keeps), list(plan.Adds())
+			if plan.Canary != nil {
+				out.Canary = plan.Canary.Words()
+			}
 		}
 		if err := writeJSON(p.Out, out); err != nil {
 			return err
@@ -146,8 +154,15 @@ func (p *Program) showAccount(a plannedAction, account model.Account) error {
 			p.say("journal %d: `dlxtop journal undo %d` takes it back", account.JournalID, account.JournalID)
 		}
 	}
+	if account.Canary != "" && account.Stopped == "" {
+		p.say("%s", model.Printable(account.Canary))
+	}
 	if account.Stopped != "" {
-		p.say("it ended early: %s; the rest was not touched", model.Printable(account.Stopped))
+		rest := "the rest was not touched"
+		if n := account.Planned - account.Done(); a.plan.Canary != nil && n > 0 {
+			rest = fmt.Sprintf("%d were not touched", n)
+		}
+		p.say("it ended early: %s; %s", model.Printable(account.Stopped), rest)
 	}
 	if !account.Complete() {
 		return &exit{status: ExitRefused}
@@ -159,7 +174,10 @@ func accountOf(a plannedAction, account model.Account) accountJSON {
 	out := accountJSON{
 		Operation: account.Operation, From: account.From.Name, To: a.plan.To(), Planned: account.Planned,
 		Moved: account.Moved, Dropped: account.Dropped, Refused: account.Refused, Returned: account.Returned, Unknown: account.Unknown,
-		JournalID: account.JournalID, Elapsed: account.Elapsed.Milliseconds(),
+		JournalID: account.JournalID, Elapsed: account.Elapsed.Milliseconds(), Canary: account.Canary,
+	}
+	if a.plan.Canary != nil {
+		out.CameBack = &account.CameBack
 	}
 	for _, problem := range account.Problems {
 		out.Problems = append(out.Problems, problemJSON{problem.MessageID, problem.Fingerprint.String(), problem.Outcome, problem.Reason})

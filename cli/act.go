@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,8 @@ type action struct {
 	given                  func(flag string) bool
 	dryRun, agreed, insist bool
 	unmarked               bool
+	canary                 bool
+	canaryWait             time.Duration
 	output                 format
 }
 
@@ -69,7 +72,7 @@ the other queue has no dead-letter exchange of its own. The journal has all of i
 
 ` + statuses
 		cmd.Flags().StringVar(&a.to, "to", "", "queue:NAME")
-		a.registerRate(cmd)
+		a.registerPace(cmd)
 		return cmd
 	}
 	cmd.Short = "Publish messages again, and take them out of the queue when the broker has confirmed it"
@@ -79,11 +82,14 @@ narrowest target is taken that keeps the routing key which the worker expects.
 ` + statuses
 	cmd.Flags().StringVar(&a.to, "to", string(model.ToAuto), "auto, origin, queue:NAME or exchange:NAME/KEY")
 	cmd.Flags().BoolVar(&a.unmarked, "no-mark", false, "do not add the header "+model.ReplayHeader+" (count and time), by which a message that comes back is recognised")
-	a.registerRate(cmd)
+	a.registerPace(cmd)
 	return cmd
 }
 
-func (a *action) registerRate(cmd *cobra.Command) {
+// registerPace adds what says how fast, and how carefully, messages are published.
+func (a *action) registerPace(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.canary, "canary", false, "one message first; when it is taken and does not come back, ten; then the rest. It stops when one comes back")
+	cmd.Flags().DurationVar(&a.canaryWait, "canary-wait", model.DefaultCanaryWait, "how long a canary watches that what was taken does not come back")
 	cmd.Flags().StringVar(&a.rate, "rate", "", "at most so many per second: 20/s (default: as fast as the broker confirms)")
 }
 
@@ -170,6 +176,14 @@ func (a *action) want() (model.ActionWant, error) {
 	}
 	if a.operation == model.Move && want.Mode != model.ToQueue {
 		return want, usage("move goes to one queue: name it with --to queue:NAME")
+	}
+	switch {
+	case a.given("canary-wait") && !a.canary:
+		return want, usage("--canary-wait is how long a canary watches: add --canary")
+	case a.canary && (a.canaryWait < time.Second || a.canaryWait > time.Hour):
+		return want, usage("--canary-wait %s: between 1s and 1h", a.canaryWait)
+	case a.canary:
+		want.Canary = a.canaryWait
 	}
 	if a.rate != "" {
 		rate, err := strconv.ParseFloat(strings.TrimSuffix(a.rate, "/s"), 64)

@@ -45,6 +45,8 @@ type accountContract struct {
 	Strips   []string `json:"strips"`
 	Keeps    []string `json:"keeps"`
 	Adds     []string `json:"adds"`
+	Canary   string   `json:"canary"`
+	CameBack *int     `json:"came_back"`
 	Warnings []string `json:"warnings"`
 }
 

@@ -87,7 +87,11 @@ func (p *progress) show(account model.Account) {
 		return
 	}
 	p.shown = true
-	fmt.Fprintf(p.out, "\r\x1b[K%d of %d", account.Done(), account.Planned)
+	words := fmt.Sprintf("%d of %d", account.Done(), account.Planned)
+	if account.Canary != "" {
+		words += "   " + model.Printable(account.Canary)
+	}
+	fmt.Fprintf(p.out, "\r\x1b[K%s", shortened(words, 78))
 }
 
 // end takes the line away.

@@ -33,6 +33,9 @@ type Account struct {
 	Gone      int       // chosen messages that were no longer in the queue
 	Problems  []Problem // the first of the messages that were not moved or dropped, at most MaxProblems
 	Stopped   string    // why the execution ended early, "" when it did not
+	CameBack  int       // of a canary: those that are in their queue again
+	Canary    string    // of a canary: what it is doing, or has shown at the end
+	Watching  bool      // the canary waits: Canary.GoOn ends that
 	Waiting   string    // why nothing moves at the moment (the broker blocks publishers), "" otherwise; only while it runs
 	Elapsed   time.Duration
 }

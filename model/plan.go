@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Operation is what a plan does.
@@ -47,6 +48,8 @@ type Plan struct {
 	User       string       // the connected user: another user_id than this one is stripped, because the broker refuses it (406)
 	Rate       float64      // messages per second at most; 0 is as fast as the broker confirms
 	Mark       bool         // a replay adds ReplayHeader
+	MarkName   string       // names the replay in that header; it is given one when it runs
+	Canary     *Canary      // it begins with one message; nil: with all
 	Undoing    *Undoing     // of an undo that takes messages back from a queue; else nil
 }
 
@@ -71,12 +74,13 @@ type ActionWant struct {
 	Planned   int      // how many messages that is, as far as known
 	Sample    Messages // messages that were looked at and are chosen: the plan names their recipients and strips; nil: none were
 	Mode      TargetMode
-	Fixed     Address // of ToQueue and ToExchange
-	User      string  // the connected user
-	Rate      float64 // messages per second at most; 0 is as fast as the broker confirms
-	Insist    bool    // go on in spite of a refusal that can be overridden
-	Mark      bool    // a replay adds ReplayHeader, so that a message that comes back is recognised
-	Journaled bool    // the journal keeps what is done
+	Fixed     Address       // of ToQueue and ToExchange
+	User      string        // the connected user
+	Rate      float64       // messages per second at most; 0 is as fast as the broker confirms
+	Insist    bool          // go on in spite of a refusal that can be overridden
+	Mark      bool          // a replay adds ReplayHeader, so that a message that comes back is recognised
+	Journaled bool          // the journal keeps what is done
+	Canary    time.Duration // a replay or a move begins with a canary that is watched for so long; 0: without one
 }
 
 // Plan makes the plan for an action.
@@ -104,6 +108,9 @@ func (t *Topology) Plan(want ActionWant) Plan {
 	}
 	p.address(t, want.Sample)
 	p.warnOfRecipients(t)
+	if want.Canary > 0 {
+		p.prepareCanary(t, &want)
+	}
 	return p
 }
 

@@ -100,7 +100,7 @@ func (p *Plan) Publishing(m *Message) (Publishing, error) {
 		out.Headers[key] = v
 	}
 	if p.Mark {
-		out.mark(m)
+		out.mark(m, p.MarkName)
 	}
 	return out, nil
 }

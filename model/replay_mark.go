@@ -1,21 +1,43 @@
 package model
 
 import (
+	"crypto/rand"
 	"fmt"
 	"time"
 )
 
-// ReplayHeader is the header that a replay adds, a table {"count": int64, "time": timestamp}: a message that fails again is
-// recognised by it.
+// ReplayHeader is the header that a replay adds, a table {"count": int64, "time": timestamp, "replay": text}: a message that fails again is
+// recognised by it. The text names the replay that sent it last.
 const ReplayHeader = "dlxtop-replay"
 
-// mark notes in a publishing that m is replayed once more.
-func (p *Publishing) mark(m *Message) {
+// NewMark names a replay: no two have the same.
+func NewMark() string { return rand.Text() }
+
+// mark notes in a publishing that m is replayed once more, by the replay of this name ("" is none).
+func (p *Publishing) mark(m *Message, name string) {
 	if p.Headers == nil {
 		p.Headers = Table{}
 	}
 	n, _, _ := m.Replays()
-	p.Headers[ReplayHeader] = Table{"count": n + 1, "time": time.Now().Truncate(time.Second)}
+	mark := Table{"count": n + 1, "time": time.Now().Truncate(time.Second)}
+	if name != "" {
+		mark["replay"] = name
+	}
+	p.Headers[ReplayHeader] = mark
+}
+
+// replayMark is the name of the replay that sent a message last. marked is true for every message that dlxtop replayed, also when that one
+// had no name.
+func (m *Message) replayMark() (name string, marked bool) {
+	table, marked := m.Headers[ReplayHeader].(Table)
+	name, _ = table.Text("replay")
+	return name, marked
+}
+
+// MarkedBy reports whether a replay of this name sent the message.
+func (m *Message) MarkedBy(name string) bool {
+	mark, _ := m.replayMark()
+	return name != "" && mark == name
 }
 
 // Replays tells how often dlxtop has replayed a message, and when it did so last (zero when it does not tell).

@@ -9,7 +9,7 @@ func TestReplayMark(t *testing.T) {
 	m := Message{Headers: Table{"kept": "x"}}
 	for n := int64(1); n <= 3; n++ {
 		p := Publishing{Headers: Table{"kept": "x"}}
-		p.mark(&m)
+		p.mark(&m, "a")
 		m = Message{Headers: p.Headers}
 		got, last, ok := m.Replays()
 		if !ok || got != n || time.Since(last) > time.Minute || m.Headers["kept"] != "x" {

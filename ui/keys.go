@@ -29,7 +29,7 @@ type keyMap struct {
 	Chart key.Binding
 
 	// In a dialog.
-	Confirm, Target, Cancel, ChooseUp, ChooseDown key.Binding
+	Confirm, Target, Cancel, ChooseUp, ChooseDown, Canary, GoOn key.Binding
 
 	// Everywhere.
 	Screens                     [5]key.Binding
@@ -91,6 +91,9 @@ func newKeyMap() *keyMap {
 		Confirm: bind("enter", "do it", "enter"),
 		Target:  bind("tab", "other target", "tab"),
 		Cancel:  bind("esc", "back", "esc"),
+
+		Canary: bind("c", "canary", "c"),
+		GoOn:   bind("enter", "do not wait longer", "enter"),
 
 		ChooseUp:   bind("↑", "up", "up", "ctrl+p"),
 		ChooseDown: bind("↓", "down", "down", "ctrl+n"),

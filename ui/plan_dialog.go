@@ -49,6 +49,7 @@ type planDialog struct {
 	modes  []replayTarget
 	mode   int
 	insist bool
+	canary bool // it begins with one message
 	plan   model.Plan
 
 	changedAt time.Time // when a poll changed where it goes; zero: none did
@@ -56,6 +57,7 @@ type planDialog struct {
 
 	request request // the plan or the run that is awaited
 	stop    context.CancelFunc
+	goOn    chan struct{} // tells a canary not to wait any longer
 	feed    *progressFeed
 	account model.Account
 	err     error
@@ -125,6 +127,9 @@ func (d *planDialog) replan() tea.Cmd {
 	d.request = d.env.newRequest()
 	id, t, rows, user := d.request, d.topology, d.rows, d.env.broker.User()
 	want := model.ActionWant{Operation: d.operation, From: d.queue, Planned: len(rows), User: user, Insist: d.insist, Mark: true, Journaled: d.env.journal != nil}
+	if d.canary {
+		want.Canary = model.DefaultCanaryWait
+	}
 	if len(d.modes) > 0 {
 		want.Mode, want.Fixed = d.modes[d.mode].mode, d.modes[d.mode].fixed
 	}
@@ -176,6 +181,9 @@ func (d *planDialog) keys() []key.Binding {
 		if d.ready() {
 			keys = append(keys, describe(k.Confirm, string(d.operation)))
 		}
+		if d.canCanary() {
+			keys = append(keys, describe(k.Canary, d.canaryWords()))
+		}
 		if d.other() != "" {
 			keys = append(keys, describe(k.Target, d.other()))
 		}
@@ -183,7 +191,10 @@ func (d *planDialog) keys() []key.Binding {
 			keys = append(keys, k.Insist)
 		}
 	case dialogRunning:
-		return []key.Binding{describe(k.Cancel, "stop"), describe(k.ForceQuit, "stop")}
+		if d.waits() {
+			keys = append(keys, k.GoOn)
+		}
+		return append(keys, describe(k.Cancel, "stop"), describe(k.ForceQuit, "stop"))
 	case dialogStopping:
 		return []key.Binding{describe(k.ForceQuit, "quit")}
 	case dialogEnded:
@@ -255,6 +266,10 @@ func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 			d.mode = (d.mode + 1) % len(d.modes)
 			cmd := d.work()
 			return d, cmd
+		case is(msg, k.Canary) && d.canCanary():
+			d.canary = !d.canary
+			cmd := d.work()
+			return d, cmd
 		case is(msg, k.Insist) && d.canInsist():
 			d.insist = true
 			cmd := d.work()
@@ -263,9 +278,15 @@ func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 			d.name.update(msg)
 		}
 	case dialogRunning:
-		if is(msg, k.Cancel) || is(msg, k.ForceQuit) {
+		switch {
+		case is(msg, k.Cancel), is(msg, k.ForceQuit):
 			d.state = dialogStopping
 			d.stop()
+		case is(msg, k.GoOn) && d.waits():
+			select {
+			case d.goOn <- struct{}{}: // it holds one: the wait that is seen ends
+			default:
+			}
 		}
 	case dialogEnded:
 		if is(msg, k.Confirm) || is(msg, k.Cancel) || is(msg, k.Quit) {

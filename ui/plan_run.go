@@ -74,6 +74,12 @@ func (d planDialog) run() (planDialog, tea.Cmd) {
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	d.feed = newProgressFeed()
+	if c := d.plan.Canary; c != nil {
+		d.goOn = make(chan struct{}, 1)
+		watched := *c
+		watched.GoOn = d.goOn
+		d.plan.Canary = &watched
+	}
 	id, plan, broker, feed := d.request, d.plan, d.env.broker, d.feed
 	execute := d.env.command(0, func(program context.Context) tea.Msg {
 		defer context.AfterFunc(program, stop)()

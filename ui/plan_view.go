@@ -83,6 +83,9 @@ func (d *planDialog) ask(l *dialogLines) {
 	if d.operation.Publishes() {
 		d.askWhere(l)
 	}
+	if p.Canary != nil {
+		l.say("canary", p.Canary.Words(), s.Accent)
+	}
 	if d.env.journal != nil {
 		l.say("journal", "yes, "+d.env.keys.Undo.Help().Key+" undoes it", s.Text)
 	} else {
@@ -105,7 +108,7 @@ func (d *planDialog) ask(l *dialogLines) {
 			l.say("", k.Insist.Help().Key+" insists: "+model.Printable(p.Acquire.Override), s.Text)
 		}
 		l.blank()
-		l.hints(d.otherHint() + hint(s, "esc", "back"))
+		l.hints(d.otherHint() + d.canaryHint() + hint(s, "esc", "back"))
 		return
 	}
 	l.blank()
@@ -118,9 +121,9 @@ func (d *planDialog) ask(l *dialogLines) {
 		l.lines = append(l.lines, strings.Repeat(" ", labelWidth)+s.Accent.Render("> ")+d.name.view(s, l.width-labelWidth-2))
 		l.blank()
 		if d.ready() {
-			l.hints(hint(s, "enter", string(d.operation)) + d.otherHint() + hint(s, "esc", "back"))
+			l.hints(hint(s, "enter", string(d.operation)) + d.otherHint() + d.canaryHint() + hint(s, "esc", "back"))
 		} else {
-			l.hints(d.otherHint() + hint(s, "esc", "back"))
+			l.hints(d.otherHint() + d.canaryHint() + hint(s, "esc", "back"))
 		}
 		return
 	}
@@ -131,10 +134,13 @@ func (d *planDialog) ask(l *dialogLines) {
 			what += " for good"
 		}
 	}
-	l.hints(hint(s, "enter", what) + d.otherHint() + hint(s, "esc", "back"))
+	l.hints(hint(s, "enter", what) + d.otherHint() + d.canaryHint() + hint(s, "esc", "back"))
 }
 
 func (l *dialogLines) hints(text string) {
+	if text = strings.TrimRight(text, " "); ansi.StringWidth(text) > l.width-labelWidth {
+		text = strings.ReplaceAll(text, "     ", "   ")
+	}
 	l.lines = append(l.lines, strings.Repeat(" ", labelWidth)+text)
 }
 
@@ -271,12 +277,19 @@ func (d *planDialog) progress(l *dialogLines) {
 	l.lines = append(l.lines, strings.Repeat(" ", labelWidth)+s.Good.Render(strings.Repeat("█", share))+s.Muted.Render(strings.Repeat("░", width-share)))
 	l.say("done", fmt.Sprintf("%s of %s", model.Count(int64(a.Done())), model.Count(int64(a.Planned))), s.Strong)
 	d.counts(l)
+	if words, canary := strings.CutPrefix(a.Canary, "canary: "); canary {
+		l.say("canary", model.Printable(words), s.Accent)
+	}
 	l.blank()
 	if d.state == dialogStopping {
 		l.say("", "stopping: what is in flight is waited for …", s.Warning)
 		return
 	}
-	l.hints(hint(s, "esc", "stop: what is done stays done"))
+	hints := hint(s, "esc", "stop: what is done stays done")
+	if d.waits() {
+		hints = hint(s, "enter", "do not wait longer") + hints
+	}
+	l.hints(hints)
 }
 
 // counts are the outcomes that happened, each with what it means.
@@ -309,6 +322,9 @@ func (d *planDialog) tell(l *dialogLines) {
 	l.say("", d.summary(), look)
 	l.blank()
 	d.counts(l)
+	if words, canary := strings.CutPrefix(a.Canary, "canary: "); canary && a.CameBack == 0 {
+		l.say("canary", model.Printable(words), s.Text)
+	}
 	if rest := a.Planned - a.Done(); rest > 0 {
 		l.say("untouched", model.Count(int64(rest))+"  still in the queue", s.Text)
 	}

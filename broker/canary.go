@@ -1,0 +1,310 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+)
+
+const (
+	canaryTick  = 100 * time.Millisecond // between two counts
+	canaryQuiet = 500 * time.Millisecond // until what was given back to the queue is counted again
+	lookEvery   = time.Second            // between two looks at a queue into which others publish too
+)
+
+// canary watches what became of the messages of a stage: whether consumers took them, and whether some came back into the queue. Nothing
+// is held meanwhile, so what comes back is seen at the end of the queue.
+//
+// A queue that receives nothing grows by nothing: only when it has grown, or when that cannot be told from its count, is it looked
+// through. Its end cannot be reached but from its head.
+type canary struct {
+	execution *execution
+	plan      *model.Canary
+	released  model.Released
+	sent      int                      // messages of all stages so far
+	hurried   bool                     // a person did not want to wait any longer
+	targets   []*canaryTarget          // that the messages of this stage reached
+	before    map[model.QueueRef]int64 // ready in whom the plan reaches, before this stage
+	growth    growth
+}
+
+// canaryTarget is a queue that messages of the stage reached. They are taken when nothing is ready in it any more, or when as many went as
+// were before them and they themselves.
+type canaryTarget struct {
+	queue     model.QueueRef
+	behind    int64 // messages to go until the last of them is taken
+	ready     int64 // at the last count
+	taken     bool
+	consumers model.Opt[int64]
+}
+
+// growth is the count of the queue that the messages came from.
+type growth struct {
+	since    time.Time // the end of the stage
+	old      int64     // messages that were there before, at most
+	ready    int64     // that are accounted for
+	unseen   bool      // it has grown since the last look
+	consumed bool      // it has consumers, so that its count does not tell
+	looked   time.Time
+}
+
+func (g *growth) count(ready, consumers int64, held bool, now time.Time) {
+	g.consumed = g.consumed || consumers > 0
+	switch {
+	case ready > g.ready:
+		g.unseen, g.ready = true, ready
+	case ready < g.ready && !held && now.Sub(g.since) > canaryQuiet:
+		g.ready = ready
+		g.old = min(g.old, ready)
+	}
+}
+
+// release notes what a stage publishes.
+func (c *canary) release(p *model.Publishing) {
+	if c == nil {
+		return
+	}
+	c.sent++
+	c.released.Add(p)
+	for _, ref := range p.Reaches {
+		target := c.target(ref)
+		target.behind++
+	}
+}
+
+func (c *canary) target(ref model.QueueRef) *canaryTarget {
+	for _, t := range c.targets {
+		if t.queue == ref {
+			return t
+		}
+	}
+	t := &canaryTarget{queue: ref, behind: c.before[ref], ready: c.before[ref]}
+	c.targets = append(c.targets, t)
+	return t
+}
+
+// prepare counts whom the plan reaches before a stage publishes.
+func (c *canary) prepare(ctx context.Context) {
+	c.targets = nil
+	c.before = map[model.QueueRef]int64{}
+	var refs []model.QueueRef
+	for _, r := range c.execution.plan.Recipients {
+		refs = append(refs, r.Queue)
+	}
+	counts, err := c.execution.client.Count(ctx, refs)
+	if err != nil {
+		c.execution.end(err)
+		return
+	}
+	for ref, n := range counts {
+		c.before[ref] = n.Ready.Or(0)
+	}
+}
+
+// passes watches a stage, and reports whether the next one may follow. Why it may not is in the account.
+func (c *canary) passes(ctx context.Context) bool {
+	x := c.execution
+	if ctx.Err() != nil {
+		return false
+	}
+	if done := x.ledger.done(); done < c.sent || c.sent < x.picker.Picked() {
+		x.end(fmt.Errorf("the canary did not arrive: %d of %d went through", done, x.picker.Picked()))
+		return false
+	}
+	if len(c.targets) == 0 {
+		return true // nothing was chosen
+	}
+	c.growth = growth{since: time.Now(), old: x.left, ready: x.left}
+	if !c.await(ctx) || !c.watch(ctx) {
+		return false
+	}
+	if c.hurried {
+		x.ledger.watch(fmt.Sprintf("canary: after %d it went on without waiting to the end", c.sent), false)
+	} else {
+		x.ledger.watch("canary: "+c.plan.Passed(c.sent), false)
+	}
+	return true
+}
+
+// await waits until what was sent is taken, or comes back.
+func (c *canary) await(ctx context.Context) bool {
+	x := c.execution
+	say := func() { x.ledger.watch(fmt.Sprintf("canary: %d sent, %s", c.sent, c.waiting()), true) }
+	say()
+	c.forget()
+	deadline := time.NewTimer(c.plan.Patience)
+	defer deadline.Stop()
+	ticker := time.NewTicker(canaryTick)
+	defer ticker.Stop()
+	for !c.taken() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-c.plan.GoOn:
+			c.hurried = true
+			return true
+		case <-deadline.C:
+			if c.growth.unseen && !c.look(ctx) {
+				return false
+			}
+			x.end(fmt.Errorf("the canary was not taken within %s: %s", model.ShortDuration(c.plan.Patience), strings.TrimPrefix(c.waiting(), "waiting until it is taken: ")))
+			return false
+		case now := <-ticker.C:
+			if !c.count(ctx, now) || c.due(now) && !c.look(ctx) {
+				return false
+			}
+			say()
+		}
+	}
+	return true
+}
+
+// watch watches for a while that nothing comes back.
+func (c *canary) watch(ctx context.Context) bool {
+	c.execution.ledger.watch(fmt.Sprintf("canary: %d taken, watching for %s that none comes back", c.sent, model.ShortDuration(c.plan.Wait)), true)
+	c.forget()
+	over := time.NewTimer(c.plan.Wait)
+	defer over.Stop()
+	ticker := time.NewTicker(canaryTick)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-c.plan.GoOn:
+			c.hurried = true
+			return true
+		case now := <-ticker.C:
+			if !c.count(ctx, now) || c.due(now) && !c.look(ctx) {
+				return false
+			}
+		case now := <-over.C:
+			if !c.count(ctx, now) {
+				return false
+			}
+			return !c.growth.unseen && !c.growth.consumed && !c.plan.Leaves || c.look(ctx)
+		}
+	}
+}
+
+// over notes, when it ended while it was watched, that it shows nothing.
+func (c *canary) over() {
+	if c == nil {
+		return
+	}
+	if c.execution.ledger.copy().Watching {
+		c.execution.ledger.watch(fmt.Sprintf("canary: %d sent; it ended before anything was known of them", c.sent), false)
+	}
+}
+
+// forget lets go of a wish to go on that came too late for the wait before.
+func (c *canary) forget() {
+	select {
+	case <-c.plan.GoOn:
+	default:
+	}
+}
+
+// due reports whether a look helps now.
+func (c *canary) due(now time.Time) bool {
+	return c.growth.unseen && !c.plan.OneLook && now.Sub(c.growth.looked) > lookEvery
+}
+
+func (c *canary) taken() bool {
+	for _, t := range c.targets {
+		if !t.taken {
+			return false
+		}
+	}
+	return true
+}
+
+// waiting is for what it waits, in words.
+func (c *canary) waiting() string {
+	var idle []string
+	var ahead int64
+	for _, t := range c.targets {
+		if t.taken {
+			continue
+		}
+		if n, known := t.consumers.Get(); known && n == 0 {
+			idle = append(idle, model.Printable(t.queue.String()))
+		}
+		ahead = max(ahead, min(t.behind, t.ready))
+	}
+	words := "waiting until it is taken"
+	if c.sent > 1 {
+		words = "waiting until they are taken"
+	}
+	switch {
+	case len(idle) > 0:
+		words += ": nothing consumes " + strings.Join(idle, ", ")
+	case ahead > 0:
+		words += fmt.Sprintf(": %s to go in its queue", model.Plural(ahead, "message"))
+	}
+	return words
+}
+
+// count counts the queues. After an error nothing more can be told, and it ends.
+func (c *canary) count(ctx context.Context, now time.Time) bool {
+	x := c.execution
+	refs := []model.QueueRef{x.plan.From}
+	for _, t := range c.targets {
+		refs = append(refs, t.queue)
+	}
+	counts, err := x.client.Count(ctx, refs)
+	if err != nil {
+		x.end(err)
+		return false
+	}
+	for _, t := range c.targets {
+		n, there := counts[t.queue]
+		ready := n.Ready.Or(0)
+		if ready < t.ready {
+			t.behind -= t.ready - ready
+		}
+		t.ready, t.consumers = ready, n.Consumers
+		t.taken = t.taken || !there || ready == 0 || t.behind <= 0
+	}
+	n, there := counts[x.plan.From]
+	if !there {
+		x.end(fmt.Errorf("watch %s: %w", model.Printable(x.plan.From.String()), model.ErrQueueGone))
+		return false
+	}
+	c.growth.count(n.Ready.Or(0), n.Consumers.Or(0), n.Held, now)
+	return true
+}
+
+// look looks through the queue for what came back, and reports whether nothing did.
+func (c *canary) look(ctx context.Context) bool {
+	x, g := c.execution, &c.growth
+	g.unseen = false
+	pass, at := c.released.ComeBacks(), int64(0)
+	stopped, err := x.client.Read(ctx, x.plan.Acquire, func(m *model.Message) error {
+		at++
+		pass.Look(m, at > g.old)
+		return nil
+	})
+	g.looked = time.Now()
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case err == nil && stopped != "":
+		err = errors.New(stopped)
+	}
+	if pass.Count > 0 {
+		x.ledger.cameBack(pass.Count)
+		x.ledger.watch(fmt.Sprintf("canary: %d of %d came back", pass.Count, c.sent), false)
+		x.end(fmt.Errorf("%d of %d came back", pass.Count, c.sent))
+		return false
+	}
+	if err != nil {
+		x.end(fmt.Errorf("the queue could not be looked through for what came back: %w", err))
+		return false
+	}
+	return true
+}

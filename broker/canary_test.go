@@ -1,0 +1,347 @@
+package broker_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+)
+
+// worker is an application that consumes a queue. fails decides what it does with each message.
+type worker struct {
+	mu  sync.Mutex
+	got []string
+}
+
+// work consumes until the test ends. handle gets each message, and a channel to publish on; it acknowledges or rejects.
+func (a *app) work(queue model.QueueRef, handle func(channel *amqp.Channel, d amqp.Delivery)) *worker {
+	a.Helper()
+	connection, err := amqp.Dial(node.AMQP())
+	if err != nil {
+		a.Fatal(err)
+	}
+	channel, err := connection.Channel()
+	if err != nil {
+		a.Fatal(err)
+	}
+	if err := channel.Qos(1, 0, false); err != nil {
+		a.Fatal(err)
+	}
+	deliveries, err := channel.Consume(queue.Name, "", false, false, false, false, nil)
+	if err != nil {
+		a.Fatal(err)
+	}
+	w := &worker{}
+	var over sync.WaitGroup
+	over.Go(func() {
+		for d := range deliveries {
+			w.mu.Lock()
+			w.got = append(w.got, d.MessageId)
+			w.mu.Unlock()
+			handle(channel, d)
+		}
+	})
+	a.Cleanup(func() {
+		connection.Close()
+		over.Wait()
+	})
+	return w
+}
+
+func (w *worker) received() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.got)
+}
+
+func succeed(_ *amqp.Channel, d amqp.Delivery) { _ = d.Ack(false) }
+
+// canaryStage is a source, and a worker's queue whose rejected messages come back into the source.
+func canaryStage(t *testing.T, a *app, kind model.QueueType) (from, to *model.Queue) {
+	t.Helper()
+	source := a.queue("failed", kind)
+	target := a.queue("worker", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", source.Name)
+	from, to = described(source, kind), described(target, kind)
+	to.Consumers = model.Some[int64](1)
+	return from, to
+}
+
+const canaryWait = 700 * time.Millisecond
+
+// canaryPlan plans to replay everything, with a canary.
+func canaryPlan(t *testing.T, operation model.Operation, from, to *model.Queue, n int) model.Plan {
+	t.Helper()
+	return planned(t, topology([]*model.Queue{from, to}), model.ActionWant{
+		Operation: operation, From: from.QueueRef, Planned: n, Mode: model.ToQueue, Fixed: model.Address{RoutingKey: to.Name},
+		User: "guest", Insist: true, Mark: true, Journaled: true, Canary: canaryWait,
+	})
+}
+
+// stagesOf are the words of the canary, in their order, as the progress told them.
+func runCanary(t *testing.T, run func(progress func(model.Account)) (model.Account, error)) (model.Account, []string) {
+	t.Helper()
+	var mu sync.Mutex
+	var told []string
+	account, err := run(func(a model.Account) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(told) == 0 || told[len(told)-1] != a.Canary {
+			told = append(told, a.Canary)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	return account, told
+}
+
+// TestCanaryPasses: one, then ten, then the rest, in one record, each once and in order, while others publish into the source.
+func TestCanaryPasses(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a := newApp(t)
+		c, j := journaled(t, false)
+		from, to := canaryStage(t, a, kind)
+		a.publish(from.QueueRef, numbered(47)...)
+		w := a.work(to.QueueRef, succeed)
+		ctx, cancel := context.WithCancel(t.Context())
+		var others sync.WaitGroup
+		traffic := 0
+		others.Go(func() { // failures of somebody else, with other contents
+			for ctx.Err() == nil {
+				traffic++
+				a.send("", from.Name, amqp.Publishing{MessageId: fmt.Sprint("other-", traffic), Body: fmt.Appendf(nil, "other %d", traffic)})
+				select {
+				case <-ctx.Done():
+				case <-time.After(50 * time.Millisecond):
+				}
+			}
+		})
+		plan := canaryPlan(t, model.Replay, from, to, 47)
+		plan.Selection.Limit = 47
+		account, told := runCanary(t, func(progress func(model.Account)) (model.Account, error) {
+			return c.Execute(t.Context(), plan, progress)
+		})
+		cancel()
+		others.Wait()
+		wantOutcome(t, account, outcome{Planned: 47, Moved: 47})
+		if account.CameBack != 0 || !strings.Contains(account.Canary, "11 were taken, and none came back within 700ms") {
+			t.Errorf("%d came back: %s", account.CameBack, account.Canary)
+		}
+		words := strings.Join(told, "\n")
+		for _, want := range []string{"canary: 1 taken, watching for 700ms", "canary: 11 taken, watching"} {
+			if !strings.Contains(words, want) {
+				t.Errorf("%q is not among the stages:\n%s", want, words)
+			}
+		}
+		a.until(func() error {
+			if got := w.received(); !slices.Equal(got, count(47)) {
+				return fmt.Errorf("the worker got %v", got)
+			}
+			return nil
+		})
+		a.await(from.QueueRef, traffic)
+		records, err := j.Records(t.Context(), 10)
+		if err != nil || len(records) != 1 || records[0].Entries != 47 || records[0].Account.Moved != 47 {
+			t.Errorf("%v %+v", err, records)
+		}
+	})
+}
+
+// TestCanaryStops: failures come back, whatever the worker does with the headers.
+func TestCanaryStops(t *testing.T) {
+	fails := map[string]func(from model.QueueRef) func(*amqp.Channel, amqp.Delivery){
+		"rejects": func(model.QueueRef) func(*amqp.Channel, amqp.Delivery) {
+			return func(_ *amqp.Channel, d amqp.Delivery) { _ = d.Reject(false) }
+		},
+		"publishes with the same id": func(from model.QueueRef) func(*amqp.Channel, amqp.Delivery) {
+			return func(channel *amqp.Channel, d amqp.Delivery) {
+				_ = channel.PublishWithContext(context.Background(), "", from.Name, false, false, amqp.Publishing{MessageId: d.MessageId, Body: []byte("failed")})
+				_ = d.Ack(false)
+			}
+		},
+		"publishes the same body": func(from model.QueueRef) func(*amqp.Channel, amqp.Delivery) {
+			return func(channel *amqp.Channel, d amqp.Delivery) {
+				_ = channel.PublishWithContext(context.Background(), "", from.Name, false, false, amqp.Publishing{Body: d.Body})
+				_ = d.Ack(false)
+			}
+		},
+	}
+	for name, fail := range fails {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			forEachKind(t, func(t *testing.T, kind model.QueueType) {
+				a := newApp(t)
+				c, j := journaled(t, false)
+				from, to := canaryStage(t, a, kind)
+				a.publish(from.QueueRef, numbered(47)...)
+				w := a.work(to.QueueRef, fail(from.QueueRef))
+				began := time.Now()
+				account, _ := runCanary(t, func(progress func(model.Account)) (model.Account, error) {
+					return c.Execute(t.Context(), canaryPlan(t, model.Replay, from, to, 47), progress)
+				})
+				wantOutcome(t, account, outcome{Planned: 47, Moved: 1, Stopped: true})
+				if account.CameBack != 1 || account.Stopped != "1 of 1 came back" {
+					t.Errorf("%d came back: %s", account.CameBack, account.Stopped)
+				}
+				if took := time.Since(began); took > patience/2 {
+					t.Errorf("it took %v", took)
+				}
+				if got := w.received(); !slices.Equal(got, count(1)) {
+					t.Errorf("the worker got %v", got)
+				}
+				a.await(from.QueueRef, 47)
+				got := a.drain(from.QueueRef, 47)
+				wantIDs(t, "those that were not touched", got[:46], count(47, 1))
+				if string(got[46].Body) != "body of 1" && string(got[46].Body) != "failed" {
+					t.Errorf("behind them: %s", got[46].Body)
+				}
+				if records, err := j.Records(t.Context(), 10); err != nil || len(records) != 1 || records[0].Account.Stopped == "" {
+					t.Errorf("%v %+v", err, records)
+				}
+			})
+		})
+	}
+}
+
+// TestCanaryOfSomeFailures: the first is fine, of the ten some fail.
+func TestCanaryOfSomeFailures(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		from, to := canaryStage(t, a, kind)
+		messages := numbered(47)
+		twin := amqp.Publishing{MessageId: "twin", Body: []byte("body of 1")} // was there before: it did not come back
+		a.publish(from.QueueRef, append(messages, twin)...)
+		a.work(to.QueueRef, func(_ *amqp.Channel, d amqp.Delivery) {
+			if slices.Contains([]string{"3", "5", "11"}, d.MessageId) {
+				_ = d.Reject(false)
+				return
+			}
+			_ = d.Ack(false)
+		})
+		account, _ := runCanary(t, func(progress func(model.Account)) (model.Account, error) {
+			return c.Execute(t.Context(), canaryPlan(t, model.Replay, from, to, 48), progress)
+		})
+		wantOutcome(t, account, outcome{Planned: 48, Moved: 11, Stopped: true})
+		if account.CameBack < 1 || account.CameBack > 3 || !strings.HasSuffix(account.Stopped, "of 11 came back") {
+			t.Errorf("%d came back: %s", account.CameBack, account.Stopped)
+		}
+		a.await(from.QueueRef, 48-11+3)
+		wantIDs(t, "those that were not touched", a.drain(from.QueueRef, 48-11+3)[:37], append(count(47, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), "twin"))
+	})
+}
+
+// TestCanaryNobodyTakes: nothing consumes the target. It says so, ends when it is stopped, and goes on when it is told to.
+func TestCanaryNobodyTakes(t *testing.T) {
+	a, c := newApp(t), client(t)
+	from, to := canaryStage(t, a, model.Classic)
+	a.publish(from.QueueRef, numbered(20)...)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	account, told := runCanary(t, func(progress func(model.Account)) (model.Account, error) {
+		return c.Execute(ctx, canaryPlan(t, model.Move, from, to, 20), func(a model.Account) {
+			progress(a)
+			if strings.Contains(a.Canary, "nothing consumes") {
+				cancel()
+			}
+		})
+	})
+	wantOutcome(t, account, outcome{Planned: 20, Moved: 1, Stopped: true})
+	if words := strings.Join(told, "\n"); !strings.Contains(words, "canary: 1 sent, waiting until it is taken: nothing consumes "+to.Name) {
+		t.Error(words)
+	}
+	a.await(from.QueueRef, 19)
+
+	plan := canaryPlan(t, model.Move, from, to, 19)
+	plan.Canary.Patience = 300 * time.Millisecond
+	account = execute(t, c, plan)
+	wantOutcome(t, account, outcome{Planned: 19, Moved: 1, Stopped: true})
+	if !strings.Contains(account.Stopped, "not taken within 300ms: nothing consumes") {
+		t.Error(account.Stopped)
+	}
+
+	goOn := make(chan struct{})
+	plan = canaryPlan(t, model.Move, from, to, 18)
+	plan.Canary.GoOn = goOn
+	account, _ = runCanary(t, func(progress func(model.Account)) (model.Account, error) {
+		return c.Execute(t.Context(), plan, func(a model.Account) {
+			progress(a)
+			select {
+			case goOn <- struct{}{}:
+			default:
+			}
+		})
+	})
+	wantOutcome(t, account, outcome{Planned: 18, Moved: 18})
+	if strings.Contains(account.Canary, "taken") {
+		t.Errorf("it says more than it knows: %s", account.Canary)
+	}
+	wantIDs(t, "moved", a.drain(to.QueueRef, 20), count(20))
+}
+
+// TestCanaryOfAFilter: what is not chosen stays in its order, between the stages too.
+func TestCanaryOfAFilter(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a := newApp(t)
+		c, j := journaled(t, false)
+		from, to := canaryStage(t, a, kind)
+		const n = 900
+		a.publish(from.QueueRef, numbered(n)...)
+		w := a.work(to.QueueRef, succeed)
+		plan := canaryPlan(t, model.Replay, from, to, n/2)
+		filter, err := model.ParseExpression(`headers["number"] % 2 == 0`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan.Selection = model.Selection{Filter: filter}
+		account := execute(t, c, plan)
+		wantOutcome(t, account, outcome{Planned: n / 2, Moved: n / 2})
+		var even, odd []string
+		for i := 1; i <= n; i++ {
+			if i%2 == 0 {
+				even = append(even, fmt.Sprint(i))
+			} else {
+				odd = append(odd, fmt.Sprint(i))
+			}
+		}
+		a.until(func() error {
+			if got := w.received(); !slices.Equal(got, even) {
+				return fmt.Errorf("the worker got %d: %v", len(got), got)
+			}
+			return nil
+		})
+		wantIDs(t, "the others", a.drain(from.QueueRef, n/2), odd)
+		seen := map[int]bool{}
+		if err := j.Entries(t.Context(), account.JournalID, func(e *model.Entry) error {
+			if seen[e.Position] || e.Outcome != model.Moved {
+				return fmt.Errorf("position %d: %s", e.Position, e.Outcome)
+			}
+			seen[e.Position] = true
+			return nil
+		}); err != nil || len(seen) != n/2 {
+			t.Errorf("%d entries: %v", len(seen), err)
+		}
+	})
+}
+
+// TestCanaryThatDoesNotArrive: a target that takes nothing ends it after one.
+func TestCanaryThatDoesNotArrive(t *testing.T) {
+	a, c := newApp(t), client(t)
+	from, to := canaryStage(t, a, model.Classic)
+	a.publish(from.QueueRef, numbered(20)...)
+	plan := canaryPlan(t, model.Replay, from, to, 20)
+	a.deleteQueue(to.Name)
+	account := execute(t, c, plan)
+	wantOutcome(t, account, outcome{Planned: 20, Returned: 1, Stopped: true})
+	if !strings.Contains(account.Stopped, "the canary did not arrive") {
+		t.Error(account.Stopped)
+	}
+	wantIDs(t, "still there", a.drain(from.QueueRef, 20), count(20))
+}

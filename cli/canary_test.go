@@ -1,0 +1,79 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/cli"
+)
+
+// consume plays a worker until the test ends.
+func (v *vhost) consume(queue string, handle func(amqp.Delivery)) {
+	v.t.Helper()
+	connection, err := amqp.Dial(v.url())
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	channel, err := connection.Channel()
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	deliveries, err := channel.Consume(queue, "", false, false, false, false, nil)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for d := range deliveries {
+			handle(d)
+		}
+	}()
+	v.t.Cleanup(func() {
+		connection.Close()
+		<-over
+	})
+}
+
+func TestCanary(t *testing.T) {
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.declare("worker", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "failed"})
+	v.fill("failed", 14)
+	dry := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--dry-run")
+	plan := decode[accountContract](t, dry)
+	if !strings.Contains(plan.Canary, "1 message first") || len(plan.Adds) != 1 {
+		t.Errorf("the plan is %s", dry.out)
+	}
+	fails := make(chan bool, 1)
+	fails <- true
+	v.consume("worker", func(d amqp.Delivery) {
+		fail := <-fails
+		fails <- fail
+		if fail {
+			_ = d.Reject(false)
+		} else {
+			_ = d.Ack(false)
+		}
+	})
+	r := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
+	account := decode[accountContract](t, r)
+	if r.status != cli.ExitRefused || account.counts() != "14 1 0 0 0 0" || account.CameBack == nil || *account.CameBack != 1 {
+		t.Errorf("exit status %d: %s", r.status, r.out)
+	}
+	if want := "1 of 1 came back; 13 were not touched"; !strings.Contains(r.stderr, want) {
+		t.Errorf("%q is not in %s", want, r.stderr)
+	}
+	<-fails
+	fails <- false
+	r = v.run("move", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
+	account = decode[accountContract](t, r)
+	if r.status != cli.ExitDone || account.counts() != "14 14 0 0 0 0" || *account.CameBack != 0 || !strings.Contains(account.Canary, "none came back within 1s") {
+		t.Errorf("exit status %d: %s %s", r.status, r.out, r.stderr)
+	}
+	if got := v.count("failed"); got != 0 {
+		t.Errorf("%d messages are left", got)
+	}
+}

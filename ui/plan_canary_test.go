@@ -1,0 +1,149 @@
+package ui
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+)
+
+func TestCanaryDialogGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		o, _, _ := failedOptions(47)
+		term := onQueue(t, o, failedQueue, width, height)
+		term.await("47 messages")
+		term.press("R")
+		term.await("c canary")
+		term.press("c")
+		term.await("1 message first", "no canary")
+		term.golden()
+	})
+}
+
+// watched plays a canary of 47 that waits until it is told to go on, and of which some come back.
+func watched(ctx context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error) {
+	a := model.Account{Operation: plan.Operation, From: plan.From, Planned: plan.Planned, Moved: 1}
+	a.Canary, a.Watching = "canary: 1 sent, waiting until it is taken: nothing consumes ucenter@user", true
+	progress(a)
+	select {
+	case <-plan.Canary.GoOn:
+	case <-ctx.Done():
+		a.Stopped, a.Canary, a.Watching = "cancelled", "canary: 1 sent; it ended before anything was known of them", false
+		return a, nil
+	}
+	a.Moved, a.CameBack, a.Canary, a.Watching, a.Stopped = 11, 3, "canary: 3 of 11 came back", false, "3 of 11 came back"
+	return a, nil
+}
+
+func TestCanaryIsToldAndHurried(t *testing.T) {
+	o, b, _ := failedOptions(47)
+	b.execute = watched
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("47 messages")
+	term.press("R")
+	term.await("c canary")
+	term.press("c")
+	term.await("no canary", "canary    1 message first; when it is taken", "a canary of 10s does not see that")
+	term.press(keyEnter)
+	term.await("Replaying 47 messages", "1 of 47", "canary    1 sent, waiting until it is taken: nothing consumes ucenter@user", "enter do not wait longer", "esc stop")
+	term.press(keyEnter)
+	term.await("What happened", "11 of 47 messages moved", "stopped   3 of 11 came back", "untouched 36")
+	if plans := b.executed(); len(plans) != 1 || plans[0].Canary.Wait != model.DefaultCanaryWait {
+		t.Errorf("executed %+v", plans)
+	}
+	term.press(keyEnter)
+	term.await("reads the queue again")
+
+	term.press("R")
+	term.await("c canary")
+	term.press("c")
+	term.await("no canary")
+	term.press(keyEnter)
+	term.await("enter do not wait longer")
+	term.press(keyEsc)
+	term.await("1 of 47 messages moved", "it ended before anything was known of them", "stopped   cancelled")
+}
+
+// TestCanaryKey: a drop has none, and letters belong to a name that is typed.
+func TestCanaryKey(t *testing.T) {
+	o, b, _ := failedOptions(47)
+	o.Production = true
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("47 messages")
+	term.press("*", "d")
+	term.await("type the queue's name")
+	term.press(failedQueue)
+	term.await("enter drop")
+	if strings.Contains(term.screen(), "canary") {
+		t.Errorf("a drop offers a canary:\n%s", term.screen())
+	}
+	term.press(keyEsc)
+	term.awaitGone("type the queue's name")
+	term.press("r")
+	term.await("type the queue's name")
+	term.press("uc")
+	term.await("> uc")
+	term.press(failedQueue[2:])
+	term.await("enter replay", "c canary")
+	term.press("c")
+	term.await("no canary", "> "+failedQueue)
+	term.press("c")
+	term.awaitGone("1 message first")
+	term.press("c")
+	term.await("1 message first")
+	term.press(keyEnter)
+	term.await("What happened")
+	if plans := b.executed(); len(plans) != 1 || plans[0].Canary == nil {
+		t.Errorf("executed %+v", plans)
+	}
+}
+
+// TestCanaryOnARealBroker: the failures of a worker come back, and the dialog says so.
+func TestCanaryOnARealBroker(t *testing.T) {
+	o, node, channel := real(t)
+	declare(t, channel, "ui.canary.failed", nil)
+	declare(t, channel, "ui.canary", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "ui.canary.failed"})
+	var messages []amqp.Publishing
+	for range 20 {
+		messages = append(messages, amqp.Publishing{Body: []byte("fails"), DeliveryMode: 2})
+	}
+	publish(t, channel, "ui.canary.failed", messages...)
+	conn, err := amqp.Dial(node.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	worker, err := conn.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliveries, err := worker.Consume("ui.canary", "", false, false, false, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for d := range deliveries {
+			_ = d.Reject(false)
+		}
+	}()
+	term := onQueue(t, o, "ui.canary.failed", 120, 36)
+	term.patience = 30 * time.Second
+	term.await("20 messages")
+	term.press("R")
+	term.await("through", "c canary")
+	term.press("c")
+	term.await("no canary")
+	term.press(keyEnter)
+	term.await("What happened", "1 of 20 messages moved", "1 of 1 came back", "untouched 19")
+	if got := readyIn(t, channel, "ui.canary.failed"); got != 20 {
+		t.Errorf("%d messages are there, want 20", got)
+	}
+	conn.Close()
+	<-over
+}
