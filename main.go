@@ -15,6 +15,7 @@ import (
 	"dlxtop/broker"
 	"dlxtop/cli"
 	"dlxtop/demo"
+	"dlxtop/export"
 	"dlxtop/journal"
 	"dlxtop/mgmt"
 	"dlxtop/ui"
@@ -52,7 +53,7 @@ func run() int {
 	program := cli.Program{
 		Version: version, Commit: commit(),
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv,
-		Source: newSource, Broker: newBroker, Journal: newJournal, Dashboard: dashboard, Demo: startDemo,
+		Source: newSource, Broker: newBroker, Journal: newJournal, Files: export.Files{}, Dashboard: dashboard, Demo: startDemo,
 	}
 	for _, s := range demo.Scenarios() {
 		program.Scenarios = append(program.Scenarios, cli.Scenario{Name: s.Name, About: s.Summary})
@@ -96,7 +97,7 @@ func newJournal(dir string) cli.Journal {
 
 func dashboard(ctx context.Context, d cli.Dashboard) error {
 	return ui.Run(ctx, ui.Options{
-		Source: d.Source, Broker: d.Broker, Journal: journalOf(d), Title: d.Connection.Name, VHost: d.Connection.VHost, Interval: interval,
+		Source: d.Source, Broker: d.Broker, Journal: journalOf(d), Files: export.Files{}, Title: d.Connection.Name, VHost: d.Connection.VHost, Interval: interval,
 		ReadOnly: d.Connection.ReadOnly, Production: d.Connection.Production,
 	})
 }

@@ -21,6 +21,7 @@ var rooms = map[string]struct{ own, libraries []string }{
 	"dlxtop/mgmt":    {[]string{"dlxtop/model"}, []string{"github.com/michaelklishin/rabbit-hole"}},
 	"dlxtop/broker":  {[]string{"dlxtop/model"}, []string{"github.com/rabbitmq/amqp091-go"}},
 	"dlxtop/journal": {[]string{"dlxtop/model"}, []string{"modernc.org/sqlite"}},
+	"dlxtop/export":  {[]string{"dlxtop/model"}, nil},
 	"dlxtop/demo":    {[]string{"dlxtop/model"}, []string{"github.com/rabbitmq/amqp091-go", "golang.org/x/sync"}},
 	"dlxtop/cli":     {[]string{"dlxtop/model"}, nil},
 	"dlxtop/ui": {[]string{"dlxtop/model"}, []string{
@@ -29,7 +30,7 @@ var rooms = map[string]struct{ own, libraries []string }{
 }
 
 // closed are the packages that import no library but those which live in them.
-var closed = []string{"dlxtop/model", "dlxtop/demo"}
+var closed = []string{"dlxtop/model", "dlxtop/demo", "dlxtop/export"}
 
 // shared are libraries that may be used in more than one place.
 var shared = []string{"golang.org/x/sync"}

@@ -211,7 +211,7 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 
 // writeRecord writes a record with its entries as one JSON object, entry by entry: there may be more than memory holds.
 func (p *Program) writeRecord(ctx context.Context, j Journal, r *model.Record) error {
-	head, err := lineJSON(recordOf(r))
+	head, err := model.JSONLine(recordOf(r))
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (p *Program) writeRecord(ctx context.Context, j Journal, r *model.Record) e
 	}
 	separator := "\n"
 	if err := j.Entries(ctx, r.ID, func(e *model.Entry) error {
-		line, err := lineJSON(e.JSON())
+		line, err := model.JSONLine(e.JSON())
 		if err != nil {
 			return err
 		}

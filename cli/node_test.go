@@ -19,6 +19,7 @@ import (
 	"dlxtop/broker"
 	"dlxtop/cli"
 	"dlxtop/demo"
+	"dlxtop/export"
 	"dlxtop/journal"
 	"dlxtop/mgmt"
 )
@@ -66,6 +67,7 @@ func program(in io.Reader, out, errs io.Writer) *cli.Program {
 			}
 			return broker.New(o)
 		},
+		Files:   export.Files{},
 		Journal: func(string) cli.Journal { return journal.New(journal.Options{Path: journalPath}) },
 	}
 	return p

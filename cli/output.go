@@ -7,12 +7,12 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
+
+	"dlxtop/model"
 )
 
 // The formats of -o.
@@ -70,31 +70,9 @@ func writeJSON(out io.Writer, v any) error {
 	if err := encoder.Encode(v); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
-	_, err := out.Write(escapeUnprintable(plain.Bytes()))
+	_, err := out.Write(model.EscapeJSON(plain.Bytes()))
 	return err
 }
-
-// escapeUnprintable writes every character that is not printable as \u escapes. Outside of strings JSON has only ASCII.
-func escapeUnprintable(text []byte) []byte {
-	if !bytes.ContainsFunc(text, hidden) {
-		return text
-	}
-	safe := make([]byte, 0, len(text)+64)
-	for _, r := range string(text) {
-		switch {
-		case !hidden(r):
-			safe = utf8.AppendRune(safe, r)
-		case r > 0xffff:
-			high, low := (r-0x10000)>>10+0xd800, (r-0x10000)&0x3ff+0xdc00
-			safe = fmt.Appendf(safe, `\u%04x\u%04x`, high, low)
-		default:
-			safe = fmt.Appendf(safe, `\u%04x`, r)
-		}
-	}
-	return safe
-}
-
-func hidden(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
 
 // grid is a table for people. Its cells are printable already.
 type grid struct {

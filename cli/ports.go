@@ -67,6 +67,14 @@ type Journal interface {
 	Finish(id int64, settled []model.Settled, account model.Account) error
 }
 
+// Files are files of messages. Errors about a file wrap model.ErrFile.
+type Files interface {
+	// Create writes messages into a new file; Write writes them to a stream. n is how many. messages calls with each of them.
+	Create(path string, messages func(each func(*model.Message) error) error) (n int, err error)
+	Write(out io.Writer, messages func(each func(*model.Message) error) error) (n int, err error)
+	Read(ctx context.Context, path string, each func(*model.Message) error) error
+}
+
 // Node is a throwaway RabbitMQ with nothing in it but what the demo puts there.
 type Node interface {
 	AMQP() string // its URL with credentials
@@ -102,6 +110,7 @@ type Program struct {
 	Source    func(Connection) (Source, error)
 	Broker    func(Connection, Journal) (Broker, error) // without a journal (nil) nothing is kept
 	Journal   func(dir string) Journal                  // in this directory; "" is the user's own
+	Files     Files
 	Dashboard func(ctx context.Context, d Dashboard) error
 	Demo      func(ctx context.Context, log io.Writer) (Node, error)
 	Scenarios []Scenario

@@ -242,7 +242,7 @@ func jsonLine(v any) []byte {
 	if err := encoder.Encode(v); err != nil {
 		return nil // texts and numbers only
 	}
-	return escapeUnprintable(plain.Bytes())
+	return model.EscapeJSON(plain.Bytes())
 }
 
 // tapWidths are the columns of a table that has no end, and so is not measured: negative ones stand to the right.

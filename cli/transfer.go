@@ -1,31 +1,14 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"dlxtop/model"
 )
-
-// lineJSON is a value as one line of JSON, safe for a terminal.
-func lineJSON(v any) ([]byte, error) {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		return nil, fmt.Errorf("write JSON: %w", err)
-	}
-	return escapeUnprintable(bytes.TrimRight(line.Bytes(), "\n")), nil
-}
 
 func (p *Program) exportCommand(flags *connectionFlags) *cobra.Command {
 	var insist bool
@@ -49,7 +32,7 @@ The messages stay in the queue and in their order; what looking costs is said on
 	return cmd
 }
 
-func (s *session) export(ctx context.Context, queue, path string, insist bool) (err error) {
+func (s *session) export(ctx context.Context, queue, path string, insist bool) error {
 	t, err := s.topology(ctx)
 	if err != nil {
 		return err
@@ -62,41 +45,22 @@ func (s *session) export(ctx context.Context, queue, path string, insist bool) (
 	if !plan.Allowed() {
 		return refused("%s", refusal(plan.Refusal, plan.Override))
 	}
-	out, part := s.program.Out, path+".part"
-	if path != "-" {
-		if _, err := os.Lstat(path); err == nil {
-			return usage("%s is there already: name a new file", model.Printable(path))
-		}
-		file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // messages may hold secrets
-		if err != nil {
-			return usage("the file cannot be written: %w", err)
-		}
-		defer func() {
-			if e := file.Close(); err == nil && e != nil {
-				err = fmt.Errorf("write %s: %w", model.Printable(part), e)
-			}
-			if err != nil {
-				_ = os.Remove(part)
-				return
-			}
-			err = os.Rename(part, path)
-		}()
-		out = file
-	}
 	s.program.say("cost of looking: %s", model.Printable(plan.Cost))
-	buffered, n := bufio.NewWriterSize(out, 1<<20), 0
-	stopped, err := s.broker.Read(ctx, plan, func(m *model.Message) error {
-		line, err := lineJSON(m.JSON())
-		if err == nil {
-			n++
-			_, err = buffered.Write(append(line, '\n'))
-		}
+	stopped := ""
+	messages := func(each func(*model.Message) error) (err error) {
+		stopped, err = s.broker.Read(ctx, plan, each)
 		return err
-	})
-	if err == nil {
-		err = buffered.Flush()
 	}
-	if err != nil {
+	var n int
+	if path == "-" {
+		n, err = s.program.Files.Write(s.program.Out, messages)
+	} else {
+		n, err = s.program.Files.Create(path, messages)
+	}
+	switch {
+	case errors.Is(err, model.ErrFile):
+		return usage("%w", err)
+	case err != nil:
 		return fmt.Errorf("export %s: %w", model.Printable(ref.String()), err)
 	}
 	s.program.say("%s exported", model.Plural(n, "message"))
@@ -150,7 +114,7 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 		return usage("import changes the broker, and there is no terminal to ask on: add --yes, or look first with --dry-run")
 	}
 	n := 0
-	if err := readMessages(ctx, i.path, func(*model.Message) error { n++; return nil }); err != nil {
+	if err := p.readMessages(ctx, i.path, func(*model.Message) error { n++; return nil }); err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
 	s, err := p.openConnection(connection)
@@ -188,7 +152,7 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 		}
 	}
 	progress := p.progress()
-	account, err := s.broker.Import(ctx, ref, func(each func(*model.Message) error) error { return readMessages(ctx, i.path, each) }, progress.show)
+	account, err := s.broker.Import(ctx, ref, func(each func(*model.Message) error) error { return p.readMessages(ctx, i.path, each) }, progress.show)
 	progress.end()
 	if err != nil {
 		return err
@@ -197,62 +161,11 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	return p.showAccount(planned, account)
 }
 
-// readMessages reads a file of messages line by line. A bad line is an error that names it.
-func readMessages(ctx context.Context, path string, each func(*model.Message) error) error {
-	file, err := os.Open(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return usage("there is no file %s", model.Printable(path))
-	case err != nil:
-		return usage("the file cannot be read: %w", err)
+// readMessages reads a file of messages. What is wrong with the file is bad usage.
+func (p *Program) readMessages(ctx context.Context, path string, each func(*model.Message) error) error {
+	err := p.Files.Read(ctx, path, each)
+	if errors.Is(err, model.ErrFile) {
+		return usage("%w", err)
 	}
-	defer file.Close()
-	lines := bufio.NewReaderSize(file, 1<<20)
-	for number := 1; ; number++ {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		line, err := messageLine(lines)
-		switch {
-		case errors.Is(err, errLongLine):
-			return usage("%s, line %d: %w", model.Printable(path), number, err)
-		case err != nil && !errors.Is(err, io.EOF):
-			return usage("the file cannot be read: %w", err)
-		}
-		if len(bytes.TrimSpace(line)) > 0 {
-			m, bad := model.ParseMessage(line)
-			if bad != nil {
-				return usage("%s, line %d: %w", model.Printable(path), number, bad)
-			}
-			if bad := each(&m); bad != nil {
-				return bad
-			}
-		}
-		if err != nil {
-			return nil
-		}
-	}
-}
-
-// maxLine bounds what is in memory of a file that is none of messages. By default brokers take bodies of 128 MiB (3.x) and 16 MiB (4.x).
-const maxLine = 256 << 20
-
-var errLongLine = errors.New("it is longer than 256 MiB, which no broker takes as one message unless it is configured to")
-
-// messageLine reads to the end of a line, but no further than its first part when that does not begin as a message does.
-func messageLine(lines *bufio.Reader) (line []byte, err error) {
-	for {
-		part, err := lines.ReadSlice('\n')
-		line = append(line, part...)
-		start := bytes.TrimSpace(line)
-		switch {
-		case !errors.Is(err, bufio.ErrBufferFull), len(start) > 0 && start[0] != '{':
-			if errors.Is(err, bufio.ErrBufferFull) {
-				err = nil
-			}
-			return line, err
-		case len(line) > maxLine:
-			return nil, errLongLine
-		}
-	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"dlxtop/cli"
+	"dlxtop/export"
 )
 
 func sprintf(format string, values ...any) string { return fmt.Sprintf(format, values...) }
@@ -48,7 +49,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"export", "q"}, []string{"needs a file"}},
 		{[]string{"import", "f", "--yes"}, []string{"--to", "queue:NAME"}},
 		{[]string{"import", "f", "--to", "queue:q"}, []string{"--yes", "--dry-run"}},
-		{[]string{"import", "/there/is/no/file", "--to", "queue:q", "--yes"}, []string{"there is no file /there/is/no/file"}},
+		{[]string{"import", "/there/is/no/file", "--to", "queue:q", "--yes"}, []string{"the file /there/is/no/file is not there"}},
 		{[]string{"flows", "--what"}, []string{"--what", "dlxtop flows --help"}},
 		{[]string{"flows", "x"}, []string{"does not take x"}},
 		{[]string{"flows", "-o", "yaml"}, []string{"table and json"}},
@@ -92,7 +93,7 @@ func TestUsage(t *testing.T) {
 			var out, errs bytes.Buffer
 			program := cli.Program{
 				In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(string) string { return "" },
-				Scenarios: []cli.Scenario{{Name: "pubsub"}},
+				Scenarios: []cli.Scenario{{Name: "pubsub"}}, Files: export.Files{},
 			}
 			status := program.Run(context.Background(), test.args)
 			if status != cli.ExitUsage {

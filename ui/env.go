@@ -16,6 +16,7 @@ import (
 type env struct {
 	broker     Broker
 	journal    Journal // nil: nothing is kept
+	files      Files   // nil: nothing is exported
 	styles     *Styles
 	keys       *keyMap
 	now        func() time.Time

@@ -20,7 +20,7 @@ type keyMap struct {
 	// On messages.
 	Replay, ReplayAll, Drop, DropAll, Copy, Failed, NextPane, PrevPane, Peek key.Binding
 	More, Insist, Earlier, Later, Tap                                        key.Binding
-	Move key.Binding
+	Move, Export                                                             key.Binding
 
 	// What to copy of a message.
 	CopyBody, CopyHeaders, CopyID, CopyJSON key.Binding
@@ -70,6 +70,7 @@ func newKeyMap() *keyMap {
 		Drop:      bind("d", "drop", "d"),
 		DropAll:   bind("D", "drop all shown", "D"),
 		Move:      bind("m", "move to a queue", "m"),
+		Export:    bind("x", "export", "x"),
 		Copy:      bind("y", "copy", "y"),
 		Failed:    bind("f", "failed messages", "f"),
 		NextPane:  bind("tab", "next pane", "tab"),

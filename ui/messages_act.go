@@ -20,8 +20,18 @@ func (s messagesScreen) updateDialog(msg tea.Msg) (screen, tea.Cmd) {
 	return s, cmd
 }
 
+// updateSaving gives a message to the dialog of an export.
+func (s messagesScreen) updateSaving(msg tea.Msg) (screen, tea.Cmd) {
+	if s.saving.env == nil {
+		return s, nil
+	}
+	var cmd tea.Cmd
+	s.saving, cmd = s.saving.update(msg)
+	return s, cmd
+}
+
 // Busy reports whether ctrl-c concerns an action that runs.
-func (s messagesScreen) Busy() bool { return s.dialog.busy() }
+func (s messagesScreen) Busy() bool { return s.dialog.busy() || s.saving.request != 0 }
 
 // settle takes out of the table what is no longer in the queue: what the account says, and nothing that it leaves open.
 func (s *messagesScreen) settle() {

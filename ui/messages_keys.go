@@ -12,6 +12,8 @@ func (s messagesScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	switch {
 	case s.dialog.open():
 		return s.updateDialog(msg)
+	case s.saving.open:
+		return s.updateSaving(msg)
 	case s.copying:
 		return s.copyKey(msg)
 	case s.filter.field.typing:
@@ -42,6 +44,8 @@ func (s messagesScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		return s.act(model.Replay, s.allShown)
 	case is(msg, k.DropAll):
 		return s.act(model.Drop, s.allShown)
+	case is(msg, k.Export):
+		return s.export()
 	case is(msg, k.Filter):
 		s.filter.field.open()
 	case is(msg, k.Back) && s.filter.field.text() != "":

@@ -52,6 +52,7 @@ type messagesScreen struct {
 	copying bool // y was pressed: the next key says what
 
 	dialog planDialog
+	saving exportDialog
 }
 
 // peekedMsg is the answer to a look.
@@ -79,7 +80,7 @@ func (s messagesScreen) Init() tea.Cmd { return nil }
 func (s messagesScreen) Title() string { return model.Printable(s.queue.String()) }
 
 func (s messagesScreen) Typing() bool {
-	return s.filter.field.typing || s.copying || s.dialog.open()
+	return s.filter.field.typing || s.copying || s.dialog.open() || s.saving.open
 }
 
 func (s messagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
@@ -96,6 +97,8 @@ func (s messagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 			s.table.narrow(s.filter.match())
 		}
 		return s, nil
+	case exportedMsg:
+		return s.updateSaving(msg)
 	case tea.KeyMsg:
 		return s.handleKey(msg)
 	}
@@ -210,6 +213,8 @@ func (s messagesScreen) Keys() []key.Binding {
 	switch {
 	case s.dialog.open():
 		return s.dialog.keys()
+	case s.saving.open:
+		return s.saving.keys()
 	case s.copying:
 		return []key.Binding{k.CopyBody, k.CopyHeaders, k.CopyID, k.CopyJSON, k.Cancel}
 	case s.filter.field.typing:
@@ -229,6 +234,9 @@ func (s messagesScreen) Keys() []key.Binding {
 			return append(keys, k.Peek)
 		}
 		keys = append(keys, k.Open, k.ReplayAll, k.DropAll, k.Choose, k.Filter, k.Copy, k.Range, k.ChooseAll)
+		if s.env.files != nil {
+			keys = append(keys, k.Export)
+		}
 		if *s.split {
 			keys = append(keys, k.NextPane, k.PrevPane)
 		}

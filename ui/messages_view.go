@@ -27,6 +27,9 @@ func (s messagesScreen) View(width, height int) string {
 		picture = s.page(width, height)
 		return overlay(picture, s.dialog.view(width, height), width, height)
 	}
+	if s.saving.open {
+		return overlay(s.page(width, height), s.saving.view(width), width, height)
+	}
 	return s.page(width, height)
 }
 

@@ -39,6 +39,12 @@ type Broker interface {
 	Address() string
 }
 
+// Files are files of messages. Errors about a file wrap model.ErrFile.
+type Files interface {
+	// Create writes messages into a new file. n is how many. messages calls with each of them.
+	Create(path string, messages func(each func(*model.Message) error) error) (n int, err error)
+}
+
 // Journal is what was done.
 type Journal interface {
 	Records(ctx context.Context, limit int) ([]model.Record, error)

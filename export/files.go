@@ -1,0 +1,146 @@
+// Package export writes messages into files and reads them again: one line of JSON each, as model.MessageJSON has it.
+package export
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"dlxtop/model"
+)
+
+// Messages calls with each message, until there is an error.
+type Messages = func(each func(*model.Message) error) error
+
+// Files are the files of this machine.
+type Files struct{}
+
+// Create writes messages into a new file that only its owner can read: they may hold secrets. It is there under its name only when all
+// of it is. It refuses to overwrite. Errors about the file wrap model.ErrFile; those of messages come back as they are.
+func (f Files) Create(path string, messages Messages) (n int, err error) {
+	name := model.Printable(path)
+	if _, err := os.Lstat(path); err == nil {
+		return 0, fmt.Errorf("%w %s is there already: name a new one", model.ErrFile, name)
+	}
+	part := path + ".part"
+	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return 0, fmt.Errorf("%w %s is there: somebody writes it, or did not come to the end: remove it, or name another", model.ErrFile, model.Printable(part))
+	case err != nil:
+		return 0, fmt.Errorf("%w cannot be written: %w", model.ErrFile, err)
+	}
+	defer func() {
+		if e := file.Close(); err == nil && e != nil {
+			err = fmt.Errorf("%w cannot be written: %w", model.ErrFile, e)
+		}
+		// Link, unlike Rename, does not overwrite what somebody else has put there meanwhile.
+		if err == nil {
+			err = publish(part, path)
+		}
+		_ = os.Remove(part)
+	}()
+	return f.Write(file, messages)
+}
+
+// publish gives the complete file its name.
+func publish(part, path string) error {
+	err := os.Link(part, path)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return wrapped(err)
+	}
+	return wrapped(os.Rename(part, path)) // a file system without links
+}
+
+func wrapped(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w cannot be given its name: %w", model.ErrFile, err)
+}
+
+// Write writes messages to a stream.
+func (Files) Write(out io.Writer, messages Messages) (n int, err error) {
+	buffered := bufio.NewWriterSize(out, 1<<20)
+	err = messages(func(m *model.Message) error {
+		line, err := model.JSONLine(m.JSON())
+		if err != nil {
+			return err
+		}
+		if _, err := buffered.Write(append(line, '\n')); err != nil {
+			return fmt.Errorf("%w cannot be written: %w", model.ErrFile, err)
+		}
+		n++
+		return nil
+	})
+	if e := buffered.Flush(); err == nil && e != nil {
+		err = fmt.Errorf("%w cannot be written: %w", model.ErrFile, e)
+	}
+	return n, err
+}
+
+// Read reads a file line by line. A bad line is an error that names it.
+func (Files) Read(ctx context.Context, path string, each func(*model.Message) error) error {
+	name := model.Printable(path)
+	file, err := os.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w %s is not there", model.ErrFile, name)
+	case err != nil:
+		return fmt.Errorf("%w cannot be read: %w", model.ErrFile, err)
+	}
+	defer file.Close()
+	lines := bufio.NewReaderSize(file, 1<<20)
+	for number := 1; ; number++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		line, err := messageLine(lines)
+		switch {
+		case errors.Is(err, errLongLine):
+			return fmt.Errorf("%w %s, line %d: %w", model.ErrFile, name, number, err)
+		case err != nil && !errors.Is(err, io.EOF):
+			return fmt.Errorf("%w cannot be read: %w", model.ErrFile, err)
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			m, bad := model.ParseMessage(line)
+			if bad != nil {
+				return fmt.Errorf("%w %s, line %d: %w", model.ErrFile, name, number, bad)
+			}
+			if bad := each(&m); bad != nil {
+				return bad
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+// maxLine bounds what is in memory of a file that is none of messages. By default brokers take bodies of 128 MiB (3.x) and 16 MiB (4.x).
+const maxLine = 256 << 20
+
+var errLongLine = errors.New("it is longer than 256 MiB, which no broker takes as one message unless it is configured to")
+
+// messageLine reads to the end of a line, but no further than its first part when that does not begin as a message does.
+func messageLine(lines *bufio.Reader) (line []byte, err error) {
+	for {
+		part, err := lines.ReadSlice('\n')
+		line = append(line, part...)
+		start := bytes.TrimSpace(line)
+		switch {
+		case !errors.Is(err, bufio.ErrBufferFull), len(start) > 0 && start[0] != '{':
+			if errors.Is(err, bufio.ErrBufferFull) {
+				err = nil
+			}
+			return line, err
+		case len(line) > maxLine:
+			return nil, errLongLine
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package export_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/export"
+	"dlxtop/model"
+)
+
+func some(n int) export.Messages {
+	return func(each func(*model.Message) error) error {
+		for i := range n {
+			m := model.Message{Position: i + 1, RoutingKey: "k", Body: []byte{0xff, byte(i)}, BodyBytes: 2, Headers: model.Table{"n": int32(i)}}
+			m.Fingerprint = model.FingerprintOf(&m)
+			if err := each(&m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func TestCreateAndRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "messages.jsonl")
+	n, err := export.Files{}.Create(path, some(3))
+	if n != 3 || err != nil {
+		t.Fatalf("%d %v", n, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", err, info.Mode())
+	}
+	var want, got []model.Message
+	_ = some(3)(func(m *model.Message) error { want = append(want, *m); return nil })
+	if err := (export.Files{}).Read(t.Context(), path, func(m *model.Message) error { got = append(got, *m); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	var out bytes.Buffer
+	if _, err := (export.Files{}).Write(&out, some(3)); err != nil {
+		t.Fatal(err)
+	}
+	if written, _ := os.ReadFile(path); !bytes.Equal(written, out.Bytes()) {
+		t.Errorf("a stream has %s", out.Bytes())
+	}
+}
+
+func TestCreateDoesNoHarm(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "messages.jsonl")
+	kept := []byte("somebody's")
+	if err := os.WriteFile(path, kept, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(path, words string, messages export.Messages) {
+		t.Helper()
+		_, err := export.Files{}.Create(path, messages)
+		if !errors.Is(err, model.ErrFile) || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	refused(path, "is there already", some(1))
+	refused(filepath.Join(dir, "no", "folder"), "cannot be written", some(1))
+	late := filepath.Join(dir, "late.jsonl")
+	refused(late, "file exists", func(each func(*model.Message) error) error {
+		return errors.Join(some(1)(each), os.WriteFile(late, kept, 0o600)) // somebody else was faster
+	})
+	broken := errors.New("the connection was lost")
+	if _, err := (export.Files{}).Create(filepath.Join(dir, "half.jsonl"), func(each func(*model.Message) error) error {
+		return errors.Join(some(1)(each), broken)
+	}); !errors.Is(err, broken) || errors.Is(err, model.ErrFile) {
+		t.Error(err)
+	}
+	for _, name := range []string{path, late} {
+		if content, _ := os.ReadFile(name); !bytes.Equal(content, kept) {
+			t.Errorf("%s now holds %q", name, content)
+		}
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
+		t.Errorf("left behind: %v", entries)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "x.part"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(filepath.Join(dir, "x"), "remove it", some(1))
+}
