@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -97,7 +98,7 @@ func newJournal(dir string) cli.Journal {
 
 func dashboard(ctx context.Context, d cli.Dashboard) error {
 	return ui.Run(ctx, ui.Options{
-		Source: d.Source, Broker: d.Broker, Journal: journalOf(d), Files: export.Files{}, Title: d.Connection.Name, VHost: d.Connection.VHost, Interval: interval,
+		Source: d.Source, Broker: d.Broker, Journal: journalOf(d), Files: export.Files{}, Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Title: d.Connection.Name, VHost: d.Connection.VHost, Interval: interval,
 		ReadOnly: d.Connection.ReadOnly, Production: d.Connection.Production,
 	})
 }

@@ -240,7 +240,7 @@ func (x *execution) prepare(page []chosen) (batch []chosen, entries []model.Entr
 			x.canary.release(&p)
 		}
 		if journaled {
-			e := model.NewEntry(c.message, c.publishing, x.client.full)
+			e := model.NewEntry(c.message, c.publishing, x.client.full || x.plan.Edited != nil)
 			if e.Undoes = undoes; undoes > 0 {
 				e.Message = nil // what an undo does is not undone
 			}

@@ -11,7 +11,7 @@ import (
 // Changes tell what was changed in a message when it was published again, in words; none of a drop.
 func (r *Record) Changes(e *Entry) []string {
 	s := e.Sent
-	if s == nil || r.Operation == Undo {
+	if s == nil || r.Operation == Undo || r.Operation == Import {
 		return nil
 	}
 	var changes []string

@@ -32,13 +32,13 @@ func NewEntry(m *Message, p *Publishing, full bool) Entry {
 	}
 	if !told {
 		e.Sent.Changed = beyondFormer(m, p)
-		for key := range former.Headers {
-			if _, there := p.Headers[key]; !there && !isBrokerHeader(key) {
-				e.Sent.Removed = append(e.Sent.Removed, key)
-			}
-		}
-		slices.Sort(e.Sent.Removed)
 	}
+	for key := range former.Headers {
+		if _, there := p.Headers[key]; !there && !isBrokerHeader(key) {
+			e.Sent.Removed = append(e.Sent.Removed, key)
+		}
+	}
+	slices.Sort(e.Sent.Removed)
 	if full || !told {
 		e.Message = m
 	}

@@ -50,6 +50,7 @@ type Plan struct {
 	Mark       bool         // a replay adds ReplayHeader
 	MarkName   string       // names the replay in that header; it is given one when it runs
 	Canary     *Canary      // it begins with one message; nil: with all
+	Edited     *Draft       // what is published instead of the one chosen message; nil: it was not edited
 	Undoing    *Undoing     // of an undo that takes messages back from a queue; else nil
 }
 
@@ -80,6 +81,7 @@ type ActionWant struct {
 	Insist    bool          // go on in spite of a refusal that can be overridden
 	Mark      bool          // a replay adds ReplayHeader, so that a message that comes back is recognised
 	Journaled bool          // the journal keeps what is done
+	Edited    *Draft        // what is published instead of the one chosen message
 	Canary    time.Duration // a replay or a move begins with a canary that is watched for so long; 0: without one
 }
 
@@ -94,6 +96,7 @@ func (t *Topology) Plan(want ActionWant) Plan {
 		User:      want.User,
 		Rate:      want.Rate,
 		Mark:      want.Mark && want.Operation == Replay,
+		Edited:    want.Edited,
 	}
 	p.Refusal = p.Acquire.Refusal
 	if want.Operation == Drop {

@@ -37,13 +37,21 @@ func (p *Plan) opening(m *Message) opened {
 	if p.Operation == Move {
 		return opened{m, nil}
 	}
-	return opening(m)
+	o := opening(m)
+	if e := p.Edited; e != nil {
+		edited := *o.Message
+		edited.Properties, edited.Headers, edited.Body, edited.BodyBytes = e.Properties, e.Headers, e.Body, len(e.Body)
+		o.Message = &edited
+	}
+	return o
 }
 
 // noteChanges notes what is removed from a message, header names, and "expiration" and "user_id" for the properties, and what is kept of its
 // death history. Everything else is kept byte for byte. Of a message in an envelope it is what the original loses.
 func (p *Plan) noteChanges(m *Message, strips, keeps map[string]bool) {
-	m = p.opening(m).Message
+	if p.Operation != Move {
+		m = opening(m).Message
+	}
 	for key := range m.Headers {
 		switch {
 		case p.strips(key):
@@ -52,8 +60,11 @@ func (p *Plan) noteChanges(m *Message, strips, keeps map[string]bool) {
 			keeps[key] = true
 		}
 	}
-	if m.Properties.Expiration != "" {
+	if m.Properties.Expiration != "" && (p.Edited == nil || p.Edited.Properties.Expiration == "") {
 		strips["expiration"] = true
+	}
+	if e := p.Edited; e != nil && e.Properties.UserID != "" && e.Properties.UserID != p.User {
+		strips["user_id"] = true
 	}
 	if m.Properties.UserID != "" && m.Properties.UserID != p.User {
 		strips["user_id"] = true
@@ -84,9 +95,24 @@ func (p *Plan) Publishing(m *Message) (Publishing, error) {
 			return Publishing{}, fmt.Errorf("it would also reach %s, which the plan does not name", q)
 		}
 	}
-	m = o.Message
+	out := p.publishing(o.Message, way)
+	if p.Mark {
+		if p.Edited != nil {
+			m = opening(m).Message // an edit shows no mark, and takes none off
+		} else {
+			m = o.Message
+		}
+		out.mark(m, p.MarkName)
+	}
+	return out, nil
+}
+
+// publishing is what is published of a message that was opened, without a mark.
+func (p *Plan) publishing(m *Message, way Way) Publishing {
 	out := Publishing{Address: way.Address, Properties: m.Properties, Body: m.Body, Reaches: way.Reaches}
-	out.Properties.Expiration = ""
+	if p.Edited == nil { // else it was asked for
+		out.Properties.Expiration = ""
+	}
 	if m.Properties.UserID != p.User {
 		out.Properties.UserID = ""
 	}
@@ -99,8 +125,5 @@ func (p *Plan) Publishing(m *Message) (Publishing, error) {
 		}
 		out.Headers[key] = v
 	}
-	if p.Mark {
-		out.mark(m, p.MarkName)
-	}
-	return out, nil
+	return out
 }

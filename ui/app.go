@@ -18,6 +18,7 @@ type Options struct {
 	Broker     Broker
 	Journal    Journal       // nil: what is done is not kept, and there is no undo
 	Files      Files         // nil: nothing can be exported
+	Editor     string        // the command that edits a file, as VISUAL or EDITOR have it; "" is vi or nano
 	Title      string        // the context's name or the broker's host:port, for the header; never a password
 	VHost      string        // "" is all of them
 	Interval   time.Duration // between the end of a poll and the next one; 0 is 2 s
@@ -73,7 +74,7 @@ type tab struct {
 
 func newApp(ctx context.Context, o Options) app {
 	e := &env{
-		broker: o.Broker, journal: o.Journal, files: o.Files, styles: newStyles(colourWanted()), keys: newKeyMap(), now: o.Now,
+		broker: o.Broker, journal: o.Journal, files: o.Files, editor: o.Editor, styles: newStyles(colourWanted()), keys: newKeyMap(), now: o.Now,
 		title: o.Title, readOnly: o.ReadOnly, production: o.Production,
 		work: newWork(ctx), requests: &atomic.Int64{},
 	}

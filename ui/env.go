@@ -16,6 +16,7 @@ import (
 type env struct {
 	broker     Broker
 	journal    Journal // nil: nothing is kept
+	editor     string  // the command that edits a file; "" is one that is usually there
 	files      Files   // nil: nothing is exported
 	styles     *Styles
 	keys       *keyMap

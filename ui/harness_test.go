@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +24,7 @@ type terminal struct {
 	t        *testing.T
 	glass    *glass
 	program  *tea.Program
-	keys     *io.PipeWriter
+	keys     io.WriteCloser
 	ended    chan struct{}
 	err      error         // of the program, once ended
 	patience time.Duration // of a wait; a test may change it
@@ -37,7 +38,14 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 	for _, f := range adjust {
 		f(&a)
 	}
-	keyboard, keys := io.Pipe()
+	var keyboard io.ReadCloser
+	var keys io.WriteCloser
+	if keyboard, keys = io.Pipe(); o.Editor != "" {
+		var err error
+		if keyboard, keys, err = os.Pipe(); err != nil { // a file: the program can stop reading it while an editor has the terminal
+			t.Fatal(err)
+		}
+	}
 	term := &terminal{t: t, glass: &glass{emulator: vt.NewEmulator(width, height)}, keys: keys, ended: make(chan struct{}), patience: patience}
 	term.program = tea.NewProgram(a, tea.WithInput(keyboard), tea.WithOutput(term.glass), tea.WithAltScreen(),
 		tea.WithoutSignals(), tea.WithFPS(120))
@@ -60,6 +68,7 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 			t.Error("the program did not end")
 		}
 		keys.Close()
+		keyboard.Close()
 		// Not emulator.Close, which races with its own Read.
 		_ = term.glass.emulator.InputPipe().(io.Closer).Close()
 		<-drained

@@ -20,7 +20,7 @@ type keyMap struct {
 	// On messages.
 	Replay, ReplayAll, Drop, DropAll, Copy, Failed, NextPane, PrevPane, Peek key.Binding
 	More, Insist, Earlier, Later, Tap                                        key.Binding
-	Move, Export                                                             key.Binding
+	Move, Edit, Export                                                       key.Binding
 
 	// What to copy of a message.
 	CopyBody, CopyHeaders, CopyID, CopyJSON key.Binding
@@ -69,7 +69,8 @@ func newKeyMap() *keyMap {
 		ReplayAll: bind("R", "replay all shown", "R"),
 		Drop:      bind("d", "drop", "d"),
 		DropAll:   bind("D", "drop all shown", "D"),
-		Move:      bind("m", "move to a queue", "m"),
+		Move:      bind("m", "move", "m"),
+		Edit:      bind("e", "edit", "e"),
 		Export:    bind("x", "export", "x"),
 		Copy:      bind("y", "copy", "y"),
 		Failed:    bind("f", "failed messages", "f"),

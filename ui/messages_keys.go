@@ -10,10 +10,15 @@ import (
 func (s messagesScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	k := s.env.keys
 	switch {
+	case s.dialog.editsAgain(msg):
+		s.dialog.state = dialogClosed
+		return s.openEditor()
 	case s.dialog.open():
 		return s.updateDialog(msg)
 	case s.saving.open:
 		return s.updateSaving(msg)
+	case s.editing.open():
+		return s.editKey(msg)
 	case s.copying:
 		return s.copyKey(msg)
 	case s.filter.field.typing:
@@ -32,6 +37,8 @@ func (s messagesScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		return s.act(model.Drop, s.aimed)
 	case is(msg, k.Move):
 		return s.act(model.Move, s.aimed)
+	case is(msg, k.Edit):
+		return s.edit()
 	case is(msg, k.Copy):
 		_, s.copying = s.table.current()
 		return s, nil

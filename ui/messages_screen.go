@@ -51,8 +51,9 @@ type messagesScreen struct {
 	split   *bool
 	copying bool // y was pressed: the next key says what
 
-	dialog planDialog
-	saving exportDialog
+	dialog  planDialog
+	saving  exportDialog
+	editing messageEdit
 }
 
 // peekedMsg is the answer to a look.
@@ -80,7 +81,7 @@ func (s messagesScreen) Init() tea.Cmd { return nil }
 func (s messagesScreen) Title() string { return model.Printable(s.queue.String()) }
 
 func (s messagesScreen) Typing() bool {
-	return s.filter.field.typing || s.copying || s.dialog.open() || s.saving.open
+	return s.filter.field.typing || s.copying || s.dialog.open() || s.saving.open || s.editing.open()
 }
 
 func (s messagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
@@ -99,6 +100,8 @@ func (s messagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		return s, nil
 	case exportedMsg:
 		return s.updateSaving(msg)
+	case wholeMsg, writtenMsg, closedMsg, savedMsg:
+		return s.updateEdit(msg)
 	case tea.KeyMsg:
 		return s.handleKey(msg)
 	}
@@ -215,6 +218,8 @@ func (s messagesScreen) Keys() []key.Binding {
 		return s.dialog.keys()
 	case s.saving.open:
 		return s.saving.keys()
+	case s.editing.open():
+		return s.editing.keys()
 	case s.copying:
 		return []key.Binding{k.CopyBody, k.CopyHeaders, k.CopyID, k.CopyJSON, k.Cancel}
 	case s.filter.field.typing:
@@ -225,15 +230,15 @@ func (s messagesScreen) Keys() []key.Binding {
 		keys = append(keys, describe(k.Insist, "look anyway"))
 	}
 	if len(s.rows) > 0 {
-		keys = append(keys, k.Replay, k.Drop, k.Move)
+		keys = append(keys, k.Replay, k.Drop)
 		if s.zoomed || s.detail.focus != paneNone {
-			keys = append(keys, k.NextPane, k.PrevPane, k.Earlier, k.Later, k.Copy, describe(k.Back, "messages"), describe(k.Quit, "messages"))
+			keys = append(keys, k.Move, k.Edit, k.NextPane, k.PrevPane, k.Earlier, k.Later, k.Copy, describe(k.Back, "messages"), describe(k.Quit, "messages"))
 			if !s.zoomed {
 				keys = append(keys, k.Open)
 			}
 			return append(keys, k.Peek)
 		}
-		keys = append(keys, k.Open, k.ReplayAll, k.DropAll, k.Choose, k.Filter, k.Copy, k.Range, k.ChooseAll)
+		keys = append(keys, k.Open, k.Move, k.Edit, k.ReplayAll, k.DropAll, k.Choose, k.Filter, k.Copy, k.Range, k.ChooseAll)
 		if s.env.files != nil {
 			keys = append(keys, k.Export)
 		}

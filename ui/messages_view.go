@@ -30,6 +30,9 @@ func (s messagesScreen) View(width, height int) string {
 	if s.saving.open {
 		return overlay(s.page(width, height), s.saving.view(width), width, height)
 	}
+	if s.editing.open() {
+		return overlay(s.page(width, height), s.editing.view(width), width, height)
+	}
 	return s.page(width, height)
 }
 

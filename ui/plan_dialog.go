@@ -49,7 +49,8 @@ type planDialog struct {
 	modes  []replayTarget
 	mode   int
 	insist bool
-	canary bool // it begins with one message
+	canary bool         // it begins with one message
+	edit   *messageEdit // what was made of the one message; nil: it is as it was
 	plan   model.Plan
 
 	changedAt time.Time // when a poll changed where it goes; zero: none did
@@ -127,6 +128,10 @@ func (d *planDialog) replan() tea.Cmd {
 	d.request = d.env.newRequest()
 	id, t, rows, user := d.request, d.topology, d.rows, d.env.broker.User()
 	want := model.ActionWant{Operation: d.operation, From: d.queue, Planned: len(rows), User: user, Insist: d.insist, Mark: true, Journaled: d.env.journal != nil}
+	if d.edit != nil && !d.edit.was.Same(&d.edit.is) {
+		edited := d.edit.is
+		want.Edited = &edited
+	}
 	if d.canary {
 		want.Canary = model.DefaultCanaryWait
 	}
@@ -181,6 +186,9 @@ func (d *planDialog) keys() []key.Binding {
 		if d.ready() {
 			keys = append(keys, describe(k.Confirm, string(d.operation)))
 		}
+		if d.edit != nil {
+			keys = append(keys, describe(k.Edit, "edit again"))
+		}
 		if d.canCanary() {
 			keys = append(keys, describe(k.Canary, d.canaryWords()))
 		}
@@ -201,6 +209,11 @@ func (d *planDialog) keys() []key.Binding {
 		return []key.Binding{describe(k.Confirm, "close"), describe(k.Cancel, "close")}
 	}
 	return append(keys, k.Cancel)
+}
+
+// editsAgain reports whether a key opens the editor once more.
+func (d *planDialog) editsAgain(msg tea.KeyMsg) bool {
+	return d.state == dialogAsking && d.edit != nil && is(msg, d.env.keys.Edit)
 }
 
 func (d *planDialog) canInsist() bool {

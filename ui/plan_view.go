@@ -80,6 +80,7 @@ func (d *planDialog) ask(l *dialogLines) {
 	p := &d.plan
 	l.say("from", model.Printable(p.From.String()), s.Strong)
 	l.say("chosen", d.chosen(), s.Text)
+	d.askEdit(l)
 	if d.operation.Publishes() {
 		d.askWhere(l)
 	}
@@ -158,10 +159,14 @@ func (d *planDialog) other() string {
 }
 
 func (d *planDialog) otherHint() string {
-	if d.other() == "" {
-		return ""
+	hints := ""
+	if d.other() != "" {
+		hints = hint(d.env.styles, "tab", d.other())
 	}
-	return hint(d.env.styles, "tab", d.other())
+	if d.edit != nil {
+		hints += hint(d.env.styles, d.env.keys.Edit.Help().Key, "edit")
+	}
+	return hints
 }
 
 // chosen says which messages it is about, and which stay.
