@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// prepareMove looks at the queue of choice: what speaks against it, and whether the death history may stay. It may where the queue has no
-// dead-letter exchange of its own: nothing there counts in it or takes it for a cycle, and the story of the message stays readable.
+// prepareMove looks at the queue of choice: what speaks against it, and whether the death history may stay. It may where the queue has
+// neither a dead-letter exchange nor consumers: nothing there counts in it or takes it for a cycle, and the story of the message stays readable.
 func (p *Plan) prepareMove(t *Topology) {
 	to := QueueRef{p.From.VHost, p.Target.Fixed.RoutingKey}
 	if why := t.moveProblem(p.From, to); why != "" && p.Refusal == "" {
 		p.Refusal = why
 	}
 	s, known := t.settings[to]
-	p.KeepDeaths = known && !s.DLX.Set
-	if q, ok := t.queues[to]; ok && q.AutoDelete {
+	q := t.queues[to]
+	p.KeepDeaths = known && !s.DLX.Set && q.Consumers.Or(1) == 0
+	if known && q.AutoDelete {
 		p.warn(fmt.Sprintf("%s deletes itself, with all that is in it, when its last consumer goes", Printable(to.String())))
 	}
 	if s.Expires.Set {

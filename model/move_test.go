@@ -31,7 +31,7 @@ func moveWant(to string, sample ...Message) ActionWant {
 }
 
 func TestMoveKeepsTheDeathHistoryWhereNothingCountsIt(t *testing.T) {
-	topology := topologyOf("3.10.8", queue("f", ready(1)), queue("parking"), queue("worker", dlx("")), queue("ruled", policy("p", Table{"dead-letter-exchange": "x"})))
+	topology := topologyOf("3.10.8", queue("f", ready(1)), queue("parking", consumers(0)), queue("counter", consumers(1)), queue("worker", dlx("")), queue("ruled", policy("p", Table{"dead-letter-exchange": "x"})))
 	always := []string{"BCC", "CC", "expiration", "user_id", "x-acquired-count", "x-delivery-count"}
 	deaths := []string{"x-death", "x-first-death-queue", "x-last-death-queue"}
 	for _, test := range []struct {
@@ -39,6 +39,7 @@ func TestMoveKeepsTheDeathHistoryWhereNothingCountsIt(t *testing.T) {
 		strips, keeps []string
 	}{
 		{"parking", always, deaths},
+		{"counter", append(always[:5:5], "x-death", "x-delivery-count", "x-first-death-queue", "x-last-death-queue"), nil},
 		{"worker", append(always[:5:5], "x-death", "x-delivery-count", "x-first-death-queue", "x-last-death-queue"), nil},
 		{"ruled", append(always[:5:5], "x-death", "x-delivery-count", "x-first-death-queue", "x-last-death-queue"), nil},
 	} {
