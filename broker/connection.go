@@ -179,7 +179,7 @@ func (c *Client) dial(ctx context.Context, vhost, name string) (*amqp.Connection
 			if err != nil {
 				return nil, err
 			}
-			w := newWire(conn)
+			w := newWire(conn, stuck)
 			made.Store(w)
 			deadline, _ := ctx.Deadline()
 			return w, w.SetDeadline(deadline) // of the handshake: amqp091-go takes it away when the connection is open

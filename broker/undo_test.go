@@ -273,9 +273,10 @@ func (f *failing) Settle(id int64, settled []model.Settled) error {
 
 func (f *failing) Write(id int64, entries []model.Entry, settled []model.Settled) error {
 	if len(entries) > 0 {
-		if f.left--; f.left < 0 {
-			return errors.New("the journal cannot be written: the disk is full")
-		}
+		f.left--
+	}
+	if f.left < 0 || f.outcomes && len(settled) > 0 {
+		return errors.New("the journal cannot be written: the disk is full")
 	}
 	return f.Journal.Write(id, entries, settled)
 }

@@ -10,6 +10,10 @@ import (
 const (
 	readAhead   = 64 << 10  // bytes that are read at once
 	writeBehind = 256 << 10 // bytes that may wait to be written
+
+	// stuck is how long nothing must be read from a wire: amqp091-go 1.16.0 stops reading for ever at an answer that it does not expect,
+	// with heartbeats and all (seen when a quorum queue is deleted under its consumer, 3.10.8). It waits 5 s at most for a listener.
+	stuck = 10 * time.Second
 )
 
 // wire is a network connection that reads and writes many frames at once: amqp091-go writes each message by itself and reads 4 KiB at a
@@ -26,19 +30,27 @@ type wire struct {
 	failed  error // of a write
 	written chan struct{}
 
+	stuck time.Duration
+	away  *time.Timer // cuts a wire that nobody reads from any more
+
 	first []byte // the first bytes that were read, at most 8
 	err   error  // of the last read
 }
 
-func newWire(conn net.Conn) *wire {
-	w := &wire{Conn: conn, reader: bufio.NewReaderSize(conn, readAhead), written: make(chan struct{})}
+func newWire(conn net.Conn, stuck time.Duration) *wire {
+	w := &wire{Conn: conn, reader: bufio.NewReaderSize(conn, readAhead), written: make(chan struct{}), stuck: stuck}
 	w.changed = sync.NewCond(&w.mu)
+	w.away = time.AfterFunc(stuck, w.cut)
 	go w.write()
 	return w
 }
 
 func (w *wire) Read(p []byte) (int, error) {
+	w.away.Stop()
 	n, err := w.reader.Read(p)
+	if err == nil {
+		w.away.Reset(w.stuck)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if missing := 8 - len(w.first); missing > 0 {

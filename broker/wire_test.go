@@ -1,0 +1,50 @@
+package broker
+
+import (
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// A wire is cut when its reader is stuck, so that everything that waits for an answer ends.
+func TestWireThatNobodyReadsFromIsCut(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	w := newWire(near, 50*time.Millisecond)
+	go func() { _, _ = far.Write([]byte("an answer")) }()
+	if _, err := w.Read(make([]byte, 9)); err != nil {
+		t.Fatal(err)
+	}
+	// The reader does not come back.
+	_ = far.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if _, err := far.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the other side saw %v", err)
+	}
+	if _, err := w.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a write told %v", err)
+	}
+}
+
+// A wire on which nothing comes is read from, and stays.
+func TestWireThatIsReadFromStays(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	w := newWire(near, 20*time.Millisecond)
+	defer w.cut()
+	read := make(chan error, 1)
+	go func() {
+		_, err := w.Read(make([]byte, 1))
+		read <- err
+	}()
+	select {
+	case err := <-read:
+		t.Fatalf("it was cut: %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	go func() { _, _ = far.Write([]byte("x")) }()
+	if err := <-read; err != nil {
+		t.Error(err)
+	}
+}
