@@ -396,9 +396,15 @@ func (p *Passed) JSON() PassedJSON {
 	}
 }
 
+// inMilliseconds rounds down, below zero too: what was waited is what should have been and what came late.
 func inMilliseconds(d Opt[time.Duration]) Opt[int64] {
-	if v, ok := d.Get(); ok {
-		return Some(v.Milliseconds())
+	v, ok := d.Get()
+	if !ok {
+		return Unknown[int64]()
 	}
-	return Unknown[int64]()
+	ms := v.Milliseconds()
+	if v < 0 && v%time.Millisecond != 0 {
+		ms--
+	}
+	return Some(ms)
 }

@@ -230,3 +230,15 @@ func TestTapChoices(t *testing.T) {
 		}
 	}
 }
+
+// Whatever the fractions: what was waited is what should have been and what came late.
+func TestPassedJSONAddsUp(t *testing.T) {
+	for _, waited := range []time.Duration{98_600 * time.Microsecond, 98_500 * time.Microsecond, 100 * time.Millisecond, 100_400 * time.Microsecond, 101_600 * time.Microsecond} {
+		should := 100 * time.Millisecond
+		p := Passed{Message: &Message{}, Waited: Some(waited), Should: Some(should), Late: Some(waited - should)}
+		j := p.JSON()
+		if j.Waited.Or(0)-j.Should.Or(0) != j.Late.Or(0) {
+			t.Errorf("waited %d, should %d, late %d", j.Waited.Or(0), j.Should.Or(0), j.Late.Or(0))
+		}
+	}
+}
