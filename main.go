@@ -29,8 +29,8 @@ const (
 	timeout  = 10 * time.Second // of one request to a broker
 	interval = 2 * time.Second  // between two polls of the dashboard
 
-	collectAfter = 200       // percent of what is in use
-	memoryLimit  = 100 << 20 // bytes that the program stays below as far as it can
+	collectAfter = 200      // percent of what is in use
+	memoryLimit  = 80 << 20 // bytes that the program stays below as far as it can
 )
 
 func main() {

@@ -113,3 +113,30 @@ func TestPeekEndsInTime(t *testing.T) {
 		wantIDs(t, "the queue", a.drain(q, n), count(n))
 	})
 }
+
+// TestLooksInARow: what one look gives back is there for the next one, which comes at once.
+func TestLooksInARow(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		const n = 20_000
+		a, c := newApp(t), client(t)
+		q := a.queue("q", kind)
+		messages := numbered(n)
+		for i := range messages {
+			messages[i].Body = make([]byte, 1024)
+		}
+		a.publish(q, messages...)
+		for look := range 6 {
+			peeked, err := c.Peek(t.Context(), planPeek(described(q, kind), model.PeekWant{Limit: n / 2}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if depth := peeked.Depth.Or(0); depth != n || peeked.Messages.Len() != n/2 {
+				t.Errorf("look %d: %d of %d messages", look+1, peeked.Messages.Len(), depth)
+			}
+			if last, err := peeked.Messages.At(n/2-1, 0); err != nil || last.Properties.MessageID != fmt.Sprint(n/2) {
+				t.Errorf("look %d: the last one is %s: %v", look+1, last.Properties.MessageID, err)
+			}
+			peeked.Messages.Close()
+		}
+	})
+}

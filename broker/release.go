@@ -61,7 +61,7 @@ func (s *source) release() error {
 	if s.holding.IsClosed() {
 		return s.reason(amqp.ErrClosed)
 	}
-	wait := s.plan.Type == model.Quorum && s.held() > 0
+	wait := s.plan.Method != model.PeekStream && s.held() > 0
 	var others int64
 	if wait {
 		var err error
@@ -83,8 +83,8 @@ func (s *source) release() error {
 	return nil
 }
 
-// awaitReturn waits until a quorum queue shows what it got back: it takes a moment, and a look at once would find nothing. It does not
-// wait long, because consumers may take the messages meanwhile.
+// awaitReturn waits until a queue shows what it got back: that takes a moment (3.10.8, classic and quorum), and a look at once would not
+// find all. It does not wait long, because consumers may take the messages meanwhile.
 func (s *source) awaitReturn(want int64) {
 	limit := comeback
 	if s.plan.Priority != 0 {
