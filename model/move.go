@@ -8,7 +8,7 @@ import (
 )
 
 // prepareMove looks at the queue of choice: what speaks against it, and whether the death history may stay. It may where the queue has
-// neither a dead-letter exchange nor consumers: nothing there counts in it or takes it for a cycle, and the story of the message stays readable.
+// neither a dead-letter exchange nor consumers that are known of: nothing there counts in it or takes it for a cycle, and the story of the message stays readable.
 func (p *Plan) prepareMove(t *Topology) {
 	to := QueueRef{p.From.VHost, p.Target.Fixed.RoutingKey}
 	if why := t.moveProblem(p.From, to); why != "" && p.Refusal == "" {
@@ -16,7 +16,7 @@ func (p *Plan) prepareMove(t *Topology) {
 	}
 	s, known := t.settings[to]
 	q := t.queues[to]
-	p.KeepDeaths = known && !s.DLX.Set && q.Consumers.Or(1) == 0
+	p.KeepDeaths = known && !s.DLX.Set && q.Consumers.Or(0) == 0
 	if known && q.AutoDelete {
 		p.warn(fmt.Sprintf("%s deletes itself, with all that is in it, when its last consumer goes", Printable(to.String())))
 	}
