@@ -41,7 +41,7 @@ func TestMoveToAQueueOfChoice(t *testing.T) {
 	term.press(keyDown)
 	term.await(markCursor + " ucenter@user@retry")
 	term.press(keyUp, keyEnter)
-	term.await("through (default), key ucenter@user", "reaches   ucenter@user, 3 consumers", "keeps", "other queue", "enter move")
+	term.await("through (default), key ucenter@user", "reaches   ucenter@user, 3 consumers", "strips    x-death", "other queue", "enter move")
 	if strings.Contains(term.screen(), "adds") {
 		t.Errorf("a move adds no header:\n%s", term.screen())
 	}
