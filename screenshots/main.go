@@ -46,7 +46,6 @@ var scenes = []scene{
 	{name: "flow-retry", width: 120, height: 36, steps: []step{{"ucenter@user", "/ucenter@user" + enter + enter}, {"MOVED", ""}}, watch: 30 * time.Second},
 	{name: "messages", width: 120, height: 36, steps: []step{failed, {"TimeoutError", ""}}},
 	{name: "replay", width: 120, height: 36, steps: []step{failed, {"TimeoutError", "r"}, {"reaches", ""}}},
-	{name: "canary", width: 120, height: 36, steps: []step{failed, {"TimeoutError", "*r"}, {"reaches", "c"}, {"message first", enter}, {"watching", ""}}, watch: 2 * time.Second},
 	{name: "chart", width: 120, height: 36, steps: []step{{"worker-queue-5s", "/worker-queue-5s" + enter + enter}, {"MOVED", "kc"}}, watch: 90 * time.Second},
 	{name: "findings", width: 120, height: 36, steps: []step{{"ucenter@user", "4"}, {"set a dead-letter-exchange", ""}}},
 	{name: "queues", width: 120, height: 36, steps: []step{{"ucenter@user", "2"}, {"ucenter@user@retry", ""}}},

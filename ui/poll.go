@@ -68,8 +68,8 @@ func (p *poller) read(e *env) tea.Cmd {
 	}
 	p.inFlight, p.timer = e.newRequest(), 0
 	source, held, id, before, recent := p.source, p.held, p.inFlight, p.last, p.recent
-	began := e.now()
 	return e.command(pollTimeout, func(ctx context.Context) tea.Msg {
+		began := time.Now() // the real time: how long it takes is not a matter of the clock on the screen
 		snapshot, err := source.Snapshot(ctx)
 		if err != nil {
 			return polledMsg{request: id, err: err}
@@ -86,7 +86,7 @@ func (p *poller) read(e *env) tea.Cmd {
 			recent = recent.after(model.MovesBetween(before.Snapshot, snapshot), snapshot.TakenAt.Sub(before.Snapshot.TakenAt))
 		}
 		moves := recent.steady()
-		return polledMsg{request: id, recent: recent, took: e.now().Sub(began), topology: topologyMsg{
+		return polledMsg{request: id, recent: recent, took: time.Since(began), topology: topologyMsg{
 			held:     own,
 			topology: topology,
 			moves:    moves,
