@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,11 +43,16 @@ func TestBlockedOnARealBroker(t *testing.T) {
 		publish(t, channel, buffer, delayed(i, time.Duration(5-i)*time.Second))
 	}
 	term := onQueue(t, o, buffer, 120, 36)
-	term.await("message 1 (TTL 5s) blocks 4 messages; it leaves in ")
-	term.await("1 is overdue", "overdue 1, behind another")
-	term.await("4 are overdue", "overdue 4, behind another")
-	if got := readyIn(t, channel, buffer); got != 5 {
-		t.Errorf("%d messages wait while 4 are said to be overdue", got)
+	term.await("message 1 (TTL 5s) blocks ", "; it leaves in ")
+	// The look itself sets free what is overdue by then: on a busy machine the one of 1 s may be.
+	told := regexp.MustCompile(`blocks (\d) messages`).FindStringSubmatch(term.screen())
+	if told == nil {
+		t.Fatalf("it does not tell how many:\n%s", term.screen())
+	}
+	blocked, _ := strconv.Atoi(told[1])
+	term.await(told[1]+" are overdue", "overdue "+told[1]+", behind another")
+	if got := readyIn(t, channel, buffer); got != blocked+1 || blocked < 2 {
+		t.Errorf("%d messages wait while %d are said to be overdue", got, blocked)
 	}
 	term.awaitGone("blocks")
 	term.await("left")
