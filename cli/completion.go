@@ -37,6 +37,28 @@ func (p *Program) completionCommand() *cobra.Command {
 
 // completeQueue completes the argument QUEUE with the names of the queues, when the broker answers soon.
 func (p *Program) completeQueue(flags *connectionFlags) cobra.CompletionFunc {
+	return p.complete(flags, func(snapshot *model.Snapshot) (names []string) {
+		for i := range snapshot.Queues {
+			names = append(names, snapshot.Queues[i].Name)
+		}
+		return names
+	})
+}
+
+// completeExchange completes the argument EXCHANGE, when the broker answers soon.
+func (p *Program) completeExchange(flags *connectionFlags) cobra.CompletionFunc {
+	return p.complete(flags, func(snapshot *model.Snapshot) (names []string) {
+		for i := range snapshot.Exchanges {
+			if name := snapshot.Exchanges[i].Name; name != "" {
+				names = append(names, name)
+			}
+		}
+		return names
+	})
+}
+
+// complete completes the first argument with names of what is on the broker. Whatever goes wrong, it stays silent.
+func (p *Program) complete(flags *connectionFlags, names func(*model.Snapshot) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -54,10 +76,6 @@ func (p *Program) completeQueue(flags *connectionFlags) cobra.CompletionFunc {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		var names []string
-		for i := range snapshot.Queues {
-			names = append(names, snapshot.Queues[i].Name)
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return names(snapshot), cobra.ShellCompDirectiveNoFileComp
 	}
 }

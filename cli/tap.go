@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -309,33 +308,4 @@ func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
 	}
 	slices.Sort(vhosts)
 	return model.ExchangeRef{}, usage("there is an exchange %s in each of the vhosts %s: name one with --vhost", model.Printable(named), strings.Join(vhosts, ", "))
-}
-
-// completeExchange completes the argument EXCHANGE, when the broker answers soon.
-func (p *Program) completeExchange(flags *connectionFlags) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		quiet := *p
-		quiet.Err = io.Discard
-		s, err := quiet.open(flags)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		defer s.close()
-		ctx, cancel := context.WithTimeout(cmd.Context(), 3*time.Second)
-		defer cancel()
-		snapshot, err := s.source.Snapshot(ctx)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var names []string
-		for i := range snapshot.Exchanges {
-			if name := snapshot.Exchanges[i].Name; name != "" {
-				names = append(names, name)
-			}
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	}
 }

@@ -104,7 +104,7 @@ func TestTap(t *testing.T) {
 		if row.Waited == nil || row.Should == nil || row.Late == nil || row.Tries == nil {
 			t.Fatalf("died: %+v", row)
 		}
-		if row.From != "buffer" || row.Reason != "expired" || *row.Waited < 80 || row.WaitedBy != "tapped" || *row.Should != 100 || *row.Late != *row.Waited-100 || *row.Tries != 1 {
+		if row.From != "buffer" || row.Reason != "expired" || *row.Waited < 90 || row.WaitedBy != "tapped" || *row.Should != 100 || *row.Late != *row.Waited-100 || *row.Tries != 1 {
 			t.Errorf("died: %+v, waited %d", row, *row.Waited)
 		}
 	}

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,25 +37,28 @@ func delayed(id int, ttl time.Duration) amqp.Publishing {
 // gone when they are. Of 1, 2, 3, 4, 5 s nothing is said to block.
 func TestBlockedOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
-	buffer := delayLine(t, channel, "ui.blocked", nil)
-	for i := range 5 {
-		publish(t, channel, buffer, delayed(i, time.Duration(5-i)*time.Second))
+	name, buffer, term := "", "", (*terminal)(nil)
+	for round := range 4 { // a machine that looks later than after 1 s, when the look itself sets the first one free, gets another line
+		name = "ui.blocked" + strconv.Itoa(round)
+		buffer = delayLine(t, channel, name, nil)
+		for i := range 5 {
+			publish(t, channel, buffer, delayed(i, time.Duration(5-i)*time.Second))
+		}
+		term = onQueue(t, o, buffer, 120, 36)
+		term.await("message 1 (TTL 5s) blocks ", "; it leaves in ")
+		if strings.Contains(term.screen(), "blocks 4 messages") {
+			break
+		}
 	}
-	term := onQueue(t, o, buffer, 120, 36)
-	term.await("message 1 (TTL 5s) blocks ", "; it leaves in ")
-	// The look itself sets free what is overdue by then: on a busy machine the one of 1 s may be.
-	told := regexp.MustCompile(`blocks (\d) messages`).FindStringSubmatch(term.screen())
-	if told == nil {
-		t.Fatalf("it does not tell how many:\n%s", term.screen())
-	}
-	blocked, _ := strconv.Atoi(told[1])
-	term.await(told[1]+" are overdue", "overdue "+told[1]+", behind another")
-	if got := readyIn(t, channel, buffer); got != blocked+1 || blocked < 2 {
-		t.Errorf("%d messages wait while %d are said to be overdue", got, blocked)
+	term.await("message 1 (TTL 5s) blocks 4 messages; it leaves in ")
+	term.await("1 is overdue", "overdue 1, behind another")
+	term.await("4 are overdue", "overdue 4, behind another")
+	if got := readyIn(t, channel, buffer); got != 5 {
+		t.Errorf("%d messages wait while 4 are said to be overdue", got)
 	}
 	term.awaitGone("blocks")
 	term.await("left")
-	term.awaitThat("all arrived", func(string) bool { return readyIn(t, channel, "ui.blocked") == 5 })
+	term.awaitThat("all arrived", func(string) bool { return readyIn(t, channel, name) == 5 })
 
 	buffer = delayLine(t, channel, "ui.unblocked", nil)
 	for i := range 5 {
