@@ -63,6 +63,7 @@ type watched struct {
 	trace    trace
 
 	stats stats
+	total Opt[publishedBy] // not yet compared with a count
 }
 
 // step is what one count saw, or what a poll told that no count had seen.
@@ -172,9 +173,11 @@ func (w *Watch) Count(c Counts) {
 		}
 		p := w.places[ref]
 		p.fastAt = c.At
-		if ch, ok := p.read(c.At, c.Took, q, true); ok {
+		ch, ok := p.read(c.At, c.Took, q, true)
+		if ok {
 			changes = append(changes, ch)
 		}
+		w.unseen(p, ch.came)
 	}
 	if w.began.IsZero() {
 		w.began = c.At

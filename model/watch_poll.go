@@ -67,7 +67,7 @@ func (w *Watch) Poll(t *Topology, flow *Flow, held map[QueueRef]bool) {
 			m := w.note(MoveDelivery, ref, n, at)
 			m.Acked += fresh.acked
 		}
-		w.unseen(p, at)
+		w.compare(p, at, t.Snapshot.Took)
 	}
 	if w.began.IsZero() {
 		w.began = at
@@ -137,39 +137,60 @@ func (s *stats) take(q *Queue, on bool) (fresh handed) {
 	return fresh
 }
 
-// unseen adds what came and left between the same two counts: publishers have sent more than was seen to arrive.
-func (w *Watch) unseen(p *watched, at time.Time) {
+// publishedBy is how many messages publishers had sent to a queue at some moment, and no later than until.
+type publishedBy struct {
+	at, until time.Time
+	total     int64
+}
+
+// compare keeps the publishers' total of a poll until a count has come that is newer than all of it: statistics are mostly late, but not
+// always, and what they tell before the next count sees it has not hidden from the counts.
+func (w *Watch) compare(p *watched, at time.Time, took time.Duration) {
 	published := p.stats.published.Or(0) // it is told from the first one on
-	if !p.stats.told || !p.fast || p.consumed || p.bounded || at.Sub(p.fastAt) > counting || w.began.IsZero() {
-		return
-	}
-	settled := countedFirst
-	if q, ok := w.topology.Queue(p.ref); ok && q.Type == Quorum {
-		settled += laterQuorum
-	}
-	if at.Sub(w.began) < settled {
+	if !p.stats.told || !p.fast || p.consumed || p.bounded || at.Sub(p.fastAt) > counting || w.began.IsZero() || at.Sub(w.began) < w.settles(p) {
 		return
 	}
 	if !p.stats.base.Known() {
 		p.stats.base = Some(published)
 	}
-	n := published - p.stats.base.Or(0) - p.came
-	if n <= 0 || at.Sub(p.heldAt) < settled {
+	if !p.total.Known() { // else the older one is compared first
+		p.total = Some(publishedBy{at, at.Add(took), published})
+	}
+	w.unseen(p, 0)
+}
+
+// settles is how long statistics take to tell of what was in a queue when the watch began, or when dlxtop held its messages.
+func (w *Watch) settles(p *watched) time.Duration {
+	if q, ok := w.topology.Queue(p.ref); ok && q.Type == Quorum {
+		return countedFirst + laterQuorum
+	}
+	return countedFirst
+}
+
+// unseen adds what came and left between the same two counts: publishers have sent more than was seen to arrive. coming is what the last
+// count saw, and is not yet among what came.
+func (w *Watch) unseen(p *watched, coming int64) {
+	told, ok := p.total.Get()
+	if !ok || p.fastAt.Before(told.until) {
+		return
+	}
+	p.total = Unknown[publishedBy]()
+	n := told.total - p.stats.base.Or(0) - p.came - coming
+	if n <= 0 || p.consumed || p.fastAt.Sub(p.heldAt) < w.settles(p) {
 		return
 	}
 	p.came, p.went = p.came+n, p.went+n
-	p.steps = append(p.steps, step{at, n, n, true})
+	p.steps = append(p.steps, step{told.at, n, n, true})
 	if there := min(n, p.line.size()); there > 0 {
 		p.line.take(there)
 		p.lawless = max(p.lawless-there, 0)
-		p.line.add(there, time.Time{}, at)
+		p.line.add(there, time.Time{}, told.until)
 	}
 	kind := MoveLeft
 	if p.buffer {
 		kind = MoveHop
 	}
-	m := &LoggedMove{At: at, Until: at, Kind: kind, Queue: p.ref, N: n, Late: true}
-	w.keep(m)
+	w.keep(&LoggedMove{At: told.at, Until: told.at, Kind: kind, Queue: p.ref, N: n, Late: true})
 }
 
 // tell gives what statistics know to have arrived in a queue with consumers to the hops that lead there.

@@ -167,6 +167,13 @@ func TestWatch(t *testing.T) {
 			"16.2 1 arrived in w", "18.0 1 left delay between two counts",
 			"18.2 1 arrived in w", "20.0 1 left delay between two counts",
 		}},
+		{"but not before a count could see it", func() *played {
+			p := play(line()...).pass(14*s).put("delay", 9).pass(s)
+			p.put("delay", 1).at += everyCount / 2
+			p.poll() // tells of ten already
+			p.at -= everyCount / 2
+			return p.pass(4 * s)
+		}, []string{"14.2 9 arrived in delay", "15.2 1 arrived in delay"}},
 		{"nothing arrives", func() *played {
 			return play(line(ttl(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5).pass(16 * s)
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay after 2.0s, 5 not seen to arrive in w: lost, or taken out by hand"}},
