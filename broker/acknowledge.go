@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	ackBatch = 500                   // acknowledged at once
-	ackDelay = 10 * time.Millisecond // how long an acknowledgement waits for others
+	ackBatch = 250                  // acknowledged at once
+	ackDelay = 3 * time.Millisecond // how long an acknowledgement waits for others
 )
 
 // acknowledger takes settled messages out of the queue, many with one acknowledgement, and counts them when the broker has got it.

@@ -95,8 +95,9 @@ func (s *source) ready() (int64, error) {
 	return int64(q.Messages), nil
 }
 
-// page takes the next n messages, 1 to 65,535, or fewer when the queue has no more, ctx ends or an error occurs. each gets them in their
-// order, and always all that were taken.
+// page takes the next n messages, up to 65,535, or fewer when the queue has no more, ctx ends or an error occurs. each gets them in their
+// order, and always all that were taken; the delivery is its own only for the call. With 0 it only consumes and cancels, and takes what
+// comes meanwhile: one message at most.
 func (s *source) page(ctx context.Context, n int, each func(*amqp.Delivery)) (taken int, err error) {
 	if s.plan.Method == model.PeekGet {
 		return s.get(ctx, n, each)
@@ -149,8 +150,8 @@ func (s *source) consume(tag string, n int) (<-chan amqp.Delivery, error) {
 	}
 	s.calls.Lock()
 	defer s.calls.Unlock()
-	s.prefetch = n
-	if err := s.holding.Qos(n, 0, false); err != nil {
+	s.prefetch = max(n, 1) // 0 would be no limit
+	if err := s.holding.Qos(s.prefetch, 0, false); err != nil {
 		return nil, s.reason(err)
 	}
 	deliveries, err := s.holding.Consume(s.plan.Queue.Name, tag, false, false, false, false, arguments)
@@ -166,13 +167,15 @@ func (s *source) receive(ctx context.Context, deliveries <-chan amqp.Delivery, n
 	defer ticker.Stop()
 	latest, at, empty := -1, time.Now(), 0
 	done, ending := ctx.Done(), time.Time{}
+	var d amqp.Delivery
+	var ok bool
 	for *taken < n {
 		select {
-		case d, ok := <-deliveries:
+		case d, ok = <-deliveries:
 			if !ok {
 				return true, s.gone()
 			}
-			each(&d)
+			each(&d) // keeps nothing of it but what it points to
 		case <-done:
 			done, ending = nil, time.Now()
 			if s.plan.Type == model.Classic {
@@ -261,14 +264,14 @@ func (s *source) stashed() (behind int64, waiting bool) {
 }
 
 // flush makes sure that a quorum queue has taken in all acknowledgements: one more consumer goes through the queue's log behind them.
-// It holds one message more.
+// It holds one message more: where others are held, it waits for that one, as it would else come back in front of them.
 func (s *source) flush() error {
 	if _, waiting := s.stashed(); !waiting {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), settling)
 	defer cancel()
-	if _, err := s.page(ctx, 1, func(*amqp.Delivery) {}); err != nil && !errors.Is(err, errNothingComes) {
+	if _, err := s.page(ctx, min(s.held(), 1), func(*amqp.Delivery) {}); err != nil && !errors.Is(err, errNothingComes) {
 		return err
 	}
 	return s.sync()

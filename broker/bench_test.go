@@ -25,6 +25,7 @@ import (
 const (
 	benchMessages  = 20_000
 	replayMessages = 50_000
+	replayRounds   = 4
 )
 
 // fill makes a queue with messages of 1 KiB.
@@ -45,10 +46,12 @@ func fill(a *app, suffix string, kind model.QueueType, n int) *model.Queue {
 // speed runs something that handles all messages and tells how many a second.
 func speed(what func()) float64 { return speedOf(benchMessages, what) }
 
-func speedOf(n int, what func()) float64 {
+func speedOf(n int, what func()) float64 { return float64(n) / took(what).Seconds() }
+
+func took(what func()) time.Duration {
 	began := time.Now()
 	what()
-	return float64(n) / time.Since(began).Seconds()
+	return time.Since(began)
 }
 
 // best is the best speed of three runs, or of one when that is slow: a short run says more of the machine's other work than of itself.
@@ -145,14 +148,18 @@ func BenchmarkReplay(b *testing.B) {
 				from, to := fill(a, "failed", kind, replayMessages), described(a.queue("worker", kind), kind)
 				plan := replayTo(b, from, to, model.Selection{})
 				plan.Planned = replayMessages
-				ours := speedOf(replayMessages, func() {
-					if account := execute(b, c, plan); account.Moved != replayMessages {
-						b.Fatalf("%+v", account)
-					}
-				})
-				a.await(to.QueueRef, replayMessages)
-				back := speedOf(replayMessages, func() { shovel(a, n, to.QueueRef, from.QueueRef, replayMessages) })
-				a.await(from.QueueRef, replayMessages)
+				// Taken in turns: what the broker still does for the one before falls on each of them alike.
+				var ours, back time.Duration
+				for range replayRounds {
+					ours += took(func() {
+						if account := execute(b, c, plan); account.Moved != replayMessages {
+							b.Fatalf("%+v", account)
+						}
+					})
+					a.await(to.QueueRef, replayMessages)
+					back += took(func() { shovel(a, n, to.QueueRef, from.QueueRef, replayMessages) })
+					a.await(from.QueueRef, replayMessages)
+				}
 				unkept := speedOf(replayMessages, func() { execute(b, without, plan) })
 				a.await(to.QueueRef, replayMessages)
 				dropped := speedOf(replayMessages, func() {
@@ -164,9 +171,9 @@ func BenchmarkReplay(b *testing.B) {
 				j.Close()
 				b.ReportMetric(unkept, "no-journal-msg/s")
 				b.ReportMetric(dropped, "drop-msg/s")
-				b.ReportMetric(ours, "replay-msg/s")
-				b.ReportMetric(back, "shovel-msg/s")
-				b.ReportMetric(ours/back, "x-shovel")
+				b.ReportMetric(replayRounds*replayMessages/ours.Seconds(), "replay-msg/s")
+				b.ReportMetric(replayRounds*replayMessages/back.Seconds(), "shovel-msg/s")
+				b.ReportMetric(back.Seconds()/ours.Seconds(), "x-shovel")
 				b.ReportMetric(0, "ns/op")
 				a.deleteQueue(from.Name)
 				a.deleteQueue(to.Name)

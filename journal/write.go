@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -121,9 +120,13 @@ func (j *Journal) unlock(id int64) {
 	}
 }
 
+// entryBytes is about how long the line of an entry without a message is.
+const entryBytes = 400
+
 // encode writes entries as JSON lines.
 func encode(entries []model.Entry) (string, error) {
-	var lines bytes.Buffer
+	var lines strings.Builder
+	lines.Grow(len(entries) * entryBytes)
 	encoder := json.NewEncoder(&lines)
 	encoder.SetEscapeHTML(false)
 	for i := range entries {

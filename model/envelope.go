@@ -39,10 +39,12 @@ type opened struct {
 }
 
 func opening(m *Message) opened {
-	if e, ok := m.Envelope(); ok && e.Problem == "" {
-		return opened{&e.Original, &e}
+	e, ok := m.Envelope()
+	if !ok || e.Problem != "" {
+		return opened{m, nil}
 	}
-	return opened{m, nil}
+	envelope := e // most messages are in none, and need no memory for it
+	return opened{&envelope.Original, &envelope}
 }
 
 // easyNetQType is in the type property of what EasyNetQ publishes to its error queue.
