@@ -101,6 +101,7 @@ type execution struct {
 func (x *execution) run(ctx context.Context, progress func(model.Account)) error {
 	work, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	defer collectSeldom()()
 	x.stop = stop
 	var others sync.WaitGroup
 	if x.outcome == model.Moved {
@@ -232,6 +233,7 @@ type chosen struct {
 func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete bool) {
 	for left, number := min(x.source.depth, x.left), 0; left > 0 && !x.full(); number++ {
 		n := x.nextPage(left, number)
+		collectAsNeeded()
 		var page []chosen
 		taken, err := x.source.page(ctx, n, func(d *amqp.Delivery) {
 			m := messageOf(d)

@@ -1,0 +1,30 @@
+package broker
+
+import (
+	"runtime/debug"
+	"testing"
+)
+
+func TestHowMuchGarbageMayWait(t *testing.T) {
+	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 32 << 20: 200, 64 << 20: 100, 1 << 40: 100} {
+		if got := percentOf(live); got != want {
+			t.Errorf("%d bytes in use: %d percent, want %d", live, got, want)
+		}
+	}
+}
+
+// Two executions at once: the setting of before comes back when the last one is over.
+func TestGarbageIsCollectedAsBefore(t *testing.T) {
+	const before = 77
+	defer debug.SetGCPercent(debug.SetGCPercent(before))
+	first, second := collectSeldom(), collectSeldom()
+	first()
+	if now := debug.SetGCPercent(before); now < 100 {
+		t.Errorf("%d percent while one still runs", now)
+	}
+	second()
+	collectAsNeeded() // too late: nothing runs any more
+	if now := debug.SetGCPercent(before); now != before {
+		t.Errorf("%d percent afterwards, want %d", now, before)
+	}
+}
