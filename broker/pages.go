@@ -4,7 +4,7 @@ import "dlxtop/model"
 
 const (
 	firstPage = 250     // the sizes of its messages tell how large the next may be
-	pageBytes = 4 << 20 // of bodies in a page: so much, and as many headers, may be in memory when what takes them is slower than the broker
+	pageBytes = 8 << 20 // of bodies in a page: so much, and as many headers, may be in memory when what takes them is slower than the broker
 )
 
 // pages decides how many messages are asked for at once while a queue is read and everything is held.

@@ -16,17 +16,20 @@ const scarceDeliveries = 2
 // that costs, and when not to. q are the queue's counts and flags, s its effective settings, b the broker's behaviour.
 //
 //	queue                            method   release  costs
-//	classic                          consume  nack     redelivered
+//	classic                          consume  close    redelivered
 //	quorum before 4.0                consume  close    redelivered, delivery count +1
 //	quorum 4.0 to 4.2                consume  nack     redelivered, delivery count +1
 //	quorum 4.3 and later             consume  nack     redelivered; acquired count +1, which limits nothing
 //	stream                           stream   -        nothing
 //	classic: auto-delete, exclusive
-//	consumer, single active consumer get      nack     redelivered; a round trip for each message
+//	consumer, single active consumer get      close    redelivered; a round trip for each message
+//
+// A nack would do for classic queues too; it takes them longer (3.10.8: 20,000 messages of 1 KiB come back in 57 to 64 ms after a nack, in 39
+// to 48 ms after a close).
 func PlanPeek(q *Queue, s Settings, b Behaviour, want PeekWant) PeekPlan {
 	want = want.withDefaults()
 	p := peekPlanner{queue: q, settings: s, behaviour: b, want: want, plan: PeekPlan{
-		Queue: q.QueueRef, Type: q.Type, Method: PeekConsume, Release: ReleaseNack,
+		Queue: q.QueueRef, Type: q.Type, Method: PeekConsume, Release: ReleaseClose,
 		Limit: want.Limit, MaxBytes: want.MaxBytes, Timeout: want.Timeout,
 	}}
 	switch {
@@ -121,8 +124,8 @@ func (p *peekPlanner) classic() {
 
 func (p *peekPlanner) quorum() {
 	q, b := p.queue, p.behaviour
-	if b.NackScramblesQuorum {
-		p.plan.Release = ReleaseClose
+	if !b.NackScramblesQuorum {
+		p.plan.Release = ReleaseNack
 	}
 	p.consume()
 	if q.SingleActive {

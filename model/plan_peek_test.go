@@ -135,7 +135,10 @@ func TestPlanPeek(t *testing.T) {
 				test.method = PeekConsume
 			}
 			if test.release == "" {
-				test.release = ReleaseNack
+				test.release = ReleaseClose
+				if test.queue.Type == Quorum {
+					test.release = ReleaseNack
+				}
 			}
 			if p.Method != test.method || p.Release != test.release || p.Priority != test.priority {
 				t.Errorf("%s, %s, priority %d", p.Method, p.Release, p.Priority)
