@@ -264,14 +264,22 @@ func (s *source) stashed() (behind int64, waiting bool) {
 }
 
 // flush makes sure that a quorum queue has taken in all acknowledgements: one more consumer goes through the queue's log behind them.
-// It holds one message more: where others are held, it waits for that one, as it would else come back in front of them.
+// Where messages are left it takes and holds one of them, as a cancel while that is under way would change their order.
 func (s *source) flush() error {
 	if _, waiting := s.stashed(); !waiting {
 		return nil
 	}
+	n := 1
+	if s.held() == 0 {
+		left, err := s.ready()
+		if err != nil {
+			return err
+		}
+		n = int(min(left, 1))
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), settling)
 	defer cancel()
-	if _, err := s.page(ctx, min(s.held(), 1), func(*amqp.Delivery) {}); err != nil && !errors.Is(err, errNothingComes) {
+	if _, err := s.page(ctx, n, func(*amqp.Delivery) {}); err != nil && !errors.Is(err, errNothingComes) {
 		return err
 	}
 	return s.sync()

@@ -379,6 +379,21 @@ func TestReplayAtARate(t *testing.T) {
 	}
 }
 
+// Many small acknowledgements are brought to the queue before the end, and what was looked at before stays as it lies there.
+func TestActingAtARateKeepsTheOrder(t *testing.T) {
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		from := described(a.queue("failed", kind), kind)
+		const n, first = 100, 40
+		a.publish(from.QueueRef, numbered(n)...)
+		peek(t, c, planPeek(from, model.PeekWant{Limit: n}))
+		plan := dropPlan(t, from, model.Selection{Limit: first}, first)
+		plan.Rate = 400
+		wantOutcome(t, execute(t, c, plan), outcome{Planned: first, Dropped: first})
+		wantIDs(t, "kept", a.drain(from.QueueRef, n-first), count(n)[first:])
+	})
+}
+
 func TestCancelledReplayTellsTheTruth(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		for _, after := range []int{0, 1, 700, 2500} {
