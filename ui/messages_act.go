@@ -14,7 +14,7 @@ func (s messagesScreen) updateDialog(msg tea.Msg) (screen, tea.Cmd) {
 	switch {
 	case s.dialog.state == dialogEnded && before != dialogEnded:
 		s.settle()
-	case s.dialog.state == dialogClosed && before == dialogEnded:
+	case s.dialog.state == dialogClosed && before == dialogEnded && cmd == nil:
 		return s, notice(s.dialog.summary(), !s.dialog.account.Complete())
 	}
 	return s, cmd

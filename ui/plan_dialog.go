@@ -206,7 +206,10 @@ func (d *planDialog) keys() []key.Binding {
 	case dialogStopping:
 		return []key.Binding{describe(k.ForceQuit, "quit")}
 	case dialogEnded:
-		return []key.Binding{describe(k.Confirm, "close"), describe(k.Cancel, "close")}
+		if d.canUndo() {
+			keys = append(keys, k.Undo)
+		}
+		return append(keys, describe(k.Confirm, "close"), describe(k.Cancel, "close"))
 	}
 	return append(keys, k.Cancel)
 }
@@ -302,11 +305,21 @@ func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 			}
 		}
 	case dialogEnded:
+		if d.canUndo() && is(msg, k.Undo) {
+			d.state = dialogClosed
+			return d, push(newUndoScreen(d.env, d.account.JournalID))
+		}
 		if is(msg, k.Confirm) || is(msg, k.Cancel) || is(msg, k.Quit) {
 			d.state = dialogClosed
 		}
 	}
 	return d, nil
+}
+
+// canUndo reports whether there is something to take back of what happened.
+func (d *planDialog) canUndo() bool {
+	a := &d.account
+	return a.JournalID > 0 && d.env.journal != nil && a.Moved+a.Dropped+a.Unknown > 0
 }
 
 // busy reports whether ctrl-c stops an action instead of the program.

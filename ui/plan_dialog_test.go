@@ -109,6 +109,27 @@ func TestNothingToUndo(t *testing.T) {
 	}
 }
 
+// TestUndoOfWhatHappened: the box that says "u undoes it" takes that key.
+func TestUndoOfWhatHappened(t *testing.T) {
+	o, b, c := failedOptions(5)
+	withJournal(t, &o, c, 3)
+	b.execute = func(_ context.Context, plan model.Plan, _ func(model.Account)) (model.Account, error) {
+		return model.Account{Operation: plan.Operation, From: plan.From, Planned: 1, Dropped: 1, JournalID: 1}, nil
+	}
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("5 messages")
+	term.press("d")
+	term.await("enter drop 1 message ")
+	term.press(keyEnter)
+	term.await("What happened", "u undoes it", "u undo  enter close")
+	term.press("u")
+	term.await("Undo 1: bring back 3 messages")
+	term.press(keyEsc)
+	term.awaitThat("the messages are seen again, without a box", func(screen string) bool {
+		return strings.Contains(screen, "ucenter@user@failed") && !strings.Contains(screen, "What happened") && !strings.Contains(screen, "Undo 1")
+	})
+}
+
 func TestReplayTargets(t *testing.T) {
 	o, b, _ := failedOptions(5)
 	term := onQueue(t, o, failedQueue, 120, 36)

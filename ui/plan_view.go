@@ -341,7 +341,7 @@ func (d *planDialog) tell(l *dialogLines) {
 	}
 	if a.JournalID > 0 {
 		words := fmt.Sprint(a.JournalID)
-		if a.Moved+a.Dropped+a.Unknown > 0 {
+		if d.canUndo() {
 			words += "  " + d.env.keys.Undo.Help().Key + " undoes it"
 		}
 		l.say("journal", words, s.Muted)
