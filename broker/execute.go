@@ -203,6 +203,7 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 	x.acks.finish()
 	if err := x.client.giveBack(x.source); err != nil {
 		x.end(err)
+		x.acks.doubt(err)
 	}
 	x.left -= int64(x.ledger.done() - before)
 	return complete
