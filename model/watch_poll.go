@@ -147,7 +147,7 @@ type publishedBy struct {
 // always, and what they tell before the next count sees it has not hidden from the counts.
 func (w *Watch) compare(p *watched, at time.Time, took time.Duration) {
 	published := p.stats.published.Or(0) // it is told from the first one on
-	if !p.stats.told || !p.fast || p.consumed || p.bounded || at.Sub(p.fastAt) > counting || w.began.IsZero() || at.Sub(w.began) < w.settles(p) {
+	if !p.stats.told || !p.fast || p.consumed || p.bounded || at.Sub(p.fastAt) > counting || w.began.IsZero() || at.Sub(w.began) < w.settled(p) {
 		return
 	}
 	if !p.stats.base.Known() {
@@ -159,14 +159,6 @@ func (w *Watch) compare(p *watched, at time.Time, took time.Duration) {
 	w.unseen(p, 0)
 }
 
-// settles is how long statistics take to tell of what was in a queue when the watch began, or when dlxtop held its messages.
-func (w *Watch) settles(p *watched) time.Duration {
-	if q, ok := w.topology.Queue(p.ref); ok && q.Type == Quorum {
-		return countedFirst + laterQuorum
-	}
-	return countedFirst
-}
-
 // unseen adds what came and left between the same two counts: publishers have sent more than was seen to arrive. coming is what the last
 // count saw, and is not yet among what came.
 func (w *Watch) unseen(p *watched, coming int64) {
@@ -176,7 +168,7 @@ func (w *Watch) unseen(p *watched, coming int64) {
 	}
 	p.total = Unknown[publishedBy]()
 	n := told.total - p.stats.base.Or(0) - p.came - coming
-	if n <= 0 || p.consumed || p.fastAt.Sub(p.heldAt) < w.settles(p) {
+	if n <= 0 || p.consumed || p.fastAt.Sub(p.heldAt) < w.settled(p) {
 		return
 	}
 	p.came, p.went = p.came+n, p.went+n
@@ -233,7 +225,7 @@ func (w *Watch) miss(at time.Time) {
 	}
 }
 
-// settled is how long after a hop the statistics of both queues tell of it.
+// settled is how long statistics take to tell of what happened in these queues.
 func (w *Watch) settled(queues ...*watched) time.Duration {
 	for _, p := range queues {
 		if q, ok := w.topology.Queue(p.ref); ok && q.Type == Quorum {
