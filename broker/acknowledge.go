@@ -15,9 +15,9 @@ const (
 	ackBatch = 250                   // acknowledged at once
 	ackDelay = 10 * time.Millisecond // how long an acknowledgement waits for others
 
-	// A broker that is stopped closes its connections first and its queues then, and a queue that has much to do forgets the acknowledgements
-	// that its channels have handed to it and that it has not come to (classic, 3.10.8: 249 messages in one of 200 stops of a busy broker). So
-	// the latest are uncertain then: those of the last second, and no more than so many messages.
+	// A busy broker that was stopped had forgotten acknowledgements whose channel had answered behind them (classic, 3.10.8: 249 messages, once
+	// in 50 stops), probably those that the queue had not come to. So the latest are uncertain then: those of the last second, and no more than
+	// so many messages.
 	latest     = time.Second
 	latestMost = 1000
 )

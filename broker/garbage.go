@@ -7,10 +7,10 @@ import (
 )
 
 // garbage is how many bytes may wait to be collected while an execution runs, where that is more than what Go allows by itself: as many as
-// are in use. Each message is some forty small allocations, most of them amqp091-go's, and a broker on the same machine wants the processor.
+// are in use. Each message is dozens of small allocations, most of them amqp091-go's, and a broker on the same machine wants the processor.
 const garbage = 64 << 20
 
-// mostGarbage is the most that Go is told, in percent of what is in use. Beyond that little is gained.
+// mostGarbage is the most that Go is told, in percent of what is in use.
 const mostGarbage = 400
 
 // collector sets how often the garbage collector runs: one for the program, as that is a setting of the program.

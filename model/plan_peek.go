@@ -24,7 +24,7 @@ const scarceDeliveries = 2
 //	classic: auto-delete, exclusive
 //	consumer, single active consumer get      close    redelivered; a round trip for each message
 //
-// A nack would do for classic queues too; it takes them longer (3.10.8: 20,000 messages of 1 KiB come back in 57 to 64 ms after a nack, in 39
+// A nack would do for classic queues too; it takes them longer (3.10.8: 20,000 messages of 1 KiB come back in 48 to 64 ms after a nack, in 39
 // to 48 ms after a close).
 func PlanPeek(q *Queue, s Settings, b Behaviour, want PeekWant) PeekPlan {
 	want = want.withDefaults()
