@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint bench truth faults matrix soak screenshots clean compiler
+.PHONY: help setup build demo test steady lint bench truth faults fuzz matrix soak screenshots clean compiler
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,28 +19,35 @@ build: ## bin/dlxtop
 demo: setup build ## the dashboard on a throwaway RabbitMQ with live traffic
 	bin/dlxtop demo
 
-test: setup compiler ## all tests, on real brokers, with the race detector
-	go test -race -parallel 8 -timeout 10m ./...
+test: setup compiler ## all tests, on real brokers, with the race detector (a sample; DLXTOP_FULL=0: each of them; DLXTOP_FULL=2: in full size)
+	@bash scripts/test.sh ./...
 
-lint: ## formatting (gofumpt), go vet, staticcheck
+steady: setup compiler ## the same ten times in a row under a load of four, until one fails (STEADY=3: three times)
+	@bash scripts/steady.sh
+
+lint: ## formatting (gofumpt), go vet, staticcheck, and nothing too large to be read
 	@unformatted=$$($(TOOL) gofumpt -l .) || exit 1; \
 	if [ -n "$$unformatted" ]; then echo "not formatted as gofumpt does (go tool -modfile=tools/go.mod gofumpt -w FILE):" >&2; echo "$$unformatted" >&2; exit 1; fi
 	go vet -tags soak ./...
 	$(TOOL) staticcheck -tags soak ./...
+	go run ./internal/sizes
 
 bench: setup ## measured figures: peek, replay, rendering, start
 	go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./...
 
 truth: setup ## 2,000 random topologies and settings on a real broker, compared with what the model says
-	DLXTOP_TRUTH=2000 go test -run 'WhatTheBrokerDoes' -v -timeout 60m ./mgmt
+	DLXTOP_FULL=50 go test -run 'WhatTheBrokerDoes' -v -timeout 60m ./mgmt
 
 soak: setup ## an hour of the dashboard on the demo: processor, memory, goroutines (DLXTOP_SOAK=10m: shorter)
 	DLXTOP_SOAK=$${DLXTOP_SOAK:-1h} go test -tags soak -run 'TestSoak$$' -v -timeout 90m .
 
-faults: setup ## 200 kills, 50 of each fault at random moments, 10,000 undone messages, peeks of 20,000 (DLXTOP_FAULTS=50; half an hour)
-	DLXTOP_FAULTS=$${DLXTOP_FAULTS:-50} go test -run 'TestKilled|TestFaults|TestTwoAtOnce|TestUndoOf|TestPeekKeepsOrder|TestPeekBeside' -v -timeout 120m ./broker
+faults: setup ## 200 kills, 100 that are gone on with, 50 of each fault at random moments, 10,000 undone messages, 1,000 undos at once, peeks of 20,000, 10,000 looks at once, 200 topologies that change under plans (DLXTOP_FULL=50; 40 minutes)
+	DLXTOP_FULL=$${DLXTOP_FULL:-50} go test -run 'TestKilled|TestResumed|TestFaults|TestTwoAtOnce|TestUndoOf|TestUndoAtOnce|TestPeekKeepsOrder|TestPeekBeside|TestLooksAtOnce' -v -p 1 -timeout 120m ./broker ./cli
 
-matrix: setup compiler ## the tests on RabbitMQ 3.10, 4.0 and 4.3, and a table of them
+fuzz: ## what reads bytes of a broker, a file or a person, with random ones: each for 10 minutes (DLXTOP_FUZZ=30s: shorter)
+	@bash scripts/fuzz.sh
+
+matrix: setup compiler ## the tests in full size on RabbitMQ 3.10, 4.0 and 4.3, and a table of them
 	@bash scripts/matrix.sh
 
 screenshots: setup build ## pictures of the real program on real queues

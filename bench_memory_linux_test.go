@@ -20,8 +20,8 @@ const (
 	mostMemory   = 150 // MB of a process that has peeked so many of 1 KiB
 )
 
-// BenchmarkMemory measures what 100,000 peeked messages of 1 KiB take, which died twice and tell their failure: in the dashboard, with a
-// filter that looks into all of them, and in the commands that read them all.
+// BenchmarkMemory measures what 100,000 peeked messages of 1 KiB take, which died twice and tell their failure: in the
+// dashboard, with a filter that looks into all of them, and in the commands that read them all.
 func BenchmarkMemory(b *testing.B) {
 	program := filepath.Join(b.TempDir(), "dlxtop")
 	if out, err := exec.Command("go", "build", "-trimpath", "-o", program, ".").CombinedOutput(); err != nil {
@@ -57,7 +57,8 @@ func BenchmarkMemory(b *testing.B) {
 				peak, settled := memoryOf(b, screen.command.Process.Pid, "VmHWM"), memoryOf(b, screen.command.Process.Pid, "VmRSS")
 				screen.press("\x03")
 				screen.waitForEnd(0)
-				b.Logf("dashboard: %.0f MB at its start, %.0f at most, %.0f then; a look took %s, a filter %s", start, peak, settled, took, filtered)
+				b.Logf("dashboard: %.0f MB at its start, %.0f at most, %.0f then; a look took %s, a filter %s", start,
+					peak, settled, took, filtered)
 				b.ReportMetric(start, "MB/start")
 				b.ReportMetric(peak, "MB/dashboard-peak")
 				b.ReportMetric(settled, "MB/dashboard")
@@ -119,8 +120,14 @@ func fillDead(b *testing.B, queue, kind string) {
 				"x-first-death-queue": "orders", "x-first-death-reason": "rejected", "x-first-death-exchange": "shop",
 				"x-exception-message": fmt.Sprintf("TimeoutError: user %d did not answer", i),
 				"x-death": []any{
-					amqp.Table{"queue": "orders.retry", "reason": "expired", "count": int64(3), "exchange": "retry", "routing-keys": []any{"orders"}, "time": began.Add(time.Duration(i) * time.Second)},
-					amqp.Table{"queue": "orders", "reason": "rejected", "count": int64(3), "exchange": "shop", "routing-keys": []any{"order.created"}, "time": began.Add(time.Duration(i) * time.Second)},
+					amqp.Table{
+						"queue": "orders.retry", "reason": "expired", "count": int64(3), "exchange": "retry",
+						"routing-keys": []any{"orders"}, "time": began.Add(time.Duration(i) * time.Second),
+					},
+					amqp.Table{
+						"queue": "orders", "reason": "rejected", "count": int64(3), "exchange": "shop",
+						"routing-keys": []any{"order.created"}, "time": began.Add(time.Duration(i) * time.Second),
+					},
 				},
 			},
 			Body: append([]byte(body), strings.Repeat(" ", 1024-len(body))...),

@@ -16,7 +16,8 @@ func build(t testing.TB, program string) {
 	}
 }
 
-// BenchmarkStart measures from the start of the program until the first flow stands on the screen, on a broker on this machine.
+// BenchmarkStart measures from the start of the program until the first flow stands on the screen, on a broker on this
+// machine.
 func BenchmarkStart(b *testing.B) {
 	program := filepath.Join(b.TempDir(), "dlxtop")
 	build(b, program)

@@ -7,10 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
+	"os/user"
 	"path/filepath"
 	"runtime/debug"
-	"syscall"
 	"time"
 
 	"dlxtop/broker"
@@ -19,6 +18,8 @@ import (
 	"dlxtop/export"
 	"dlxtop/journal"
 	"dlxtop/mgmt"
+	"dlxtop/model/plan"
+	"dlxtop/model/ports"
 	"dlxtop/ui"
 )
 
@@ -39,22 +40,21 @@ func main() {
 
 // run is main with deferred calls that happen.
 func run() int {
-	// Most of the memory that is taken is garbage a moment later: it is collected seldom while there is little of it, and often when a
-	// hundred thousand messages are looked at. GOGC and GOMEMLIMIT say otherwise.
+	// Most of the memory that is taken is garbage a moment later: it is collected seldom while there is little of it,
+	// and often when a hundred thousand messages are looked at. GOGC and GOMEMLIMIT say otherwise.
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAfter)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := untilSignal()
 	defer stop()
-	// A second signal ends the program at once.
-	defer context.AfterFunc(ctx, stop)()
 	program := cli.Program{
 		Version: version, Commit: commit(),
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv,
-		Source: newSource, Broker: newBroker, Journal: newJournal, Files: export.Files{}, Dashboard: dashboard, Demo: startDemo,
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: environment,
+		Source: newSource, Broker: newBroker, Journal: newJournal, Files: export.Files{}, Dashboard: dashboard,
+		Demo: startDemo,
 	}
 	for _, s := range demo.Scenarios() {
 		program.Scenarios = append(program.Scenarios, cli.Scenario{Name: s.Name, About: s.Summary})
@@ -77,34 +77,60 @@ func commit() string {
 }
 
 func newSource(c cli.Connection) (cli.Source, error) {
-	return mgmt.New(mgmt.Options{URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, TLS: c.TLS, Timeout: timeout})
+	return mgmt.New(mgmt.Options{
+		URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, TLS: c.APITLS,
+		Timeout: timeout,
+	})
 }
 
-func newBroker(c cli.Connection, j cli.Journal) (cli.Broker, error) {
-	o := broker.Options{URL: c.AMQP, TLS: c.TLS, Timeout: timeout, Full: c.FullJournal}
+func newBroker(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+	o := broker.Options{
+		URL: c.AMQP, TLS: c.TLS, Timeout: timeout, Full: c.FullJournal,
+		Looks: journal.NewLooks(journalPath(c.JournalDir)), Reread: reread,
+	}
 	if j != nil {
 		o.Journal = j
 	}
 	return broker.New(o)
 }
 
-func newJournal(dir string) cli.Journal {
-	path := journal.Path(os.Getenv)
-	if dir != "" {
-		path = filepath.Join(dir, filepath.Base(path))
+// environment is a variable of the environment. Without a usable HOME (cron, systemd and containers may start programs
+// so) it is the one that the system's database has of this user, and "" when that has none.
+func environment(name string) string {
+	value := os.Getenv(name)
+	if name != "HOME" || filepath.IsAbs(value) {
+		return value
 	}
-	return journal.New(journal.Options{Path: path})
+	if me, err := user.Current(); err == nil && filepath.IsAbs(me.HomeDir) {
+		return me.HomeDir
+	}
+	return ""
+}
+
+func newJournal(dir string) cli.Journal {
+	return journal.New(journal.Options{Path: journalPath(dir)})
+}
+
+// journalPath is where the journal is: in this directory; "" is the user's own.
+func journalPath(dir string) string {
+	path := journal.Path(environment)
+	if dir != "" {
+		path = filepath.Join(dir, journal.File)
+	}
+	return path
 }
 
 func dashboard(ctx context.Context, d cli.Dashboard) error {
 	return ui.Run(ctx, ui.Options{
-		Source: d.Source, Broker: d.Broker, Journal: journalOf(d), Files: export.Files{}, Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Title: d.Connection.Name, VHost: d.Connection.VHost, Interval: interval,
+		Source: d.Source, Broker: d.Broker, Journal: journalOf(d), Files: export.Files{},
+		Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Title: d.Connection.Name, VHost: d.Connection.VHost,
+		Interval: interval,
 		ReadOnly: d.Connection.ReadOnly, Production: d.Connection.Production,
 	})
 }
 
 // journalOf is nil when there is none: an interface that holds a nil is not.
-func journalOf(d cli.Dashboard) ui.Journal {
+func journalOf(d cli.Dashboard) ports.Records {
 	if d.Journal == nil {
 		return nil
 	}

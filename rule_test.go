@@ -5,32 +5,78 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// rooms are the packages that have a rule, with what they may import of dlxtop, and with the libraries that live in them.
-// A library that is named here lives where it is named and nowhere else.
+// rooms are the packages that have a rule, with what they may import of dlxtop, and with the libraries that live in
+// them. A library that is named here lives where it is named and nowhere else.
 //
-// The demo speaks AMQP by itself: it plays the applications, and its traffic must not pass through the code that is tested
-// with it.
+// The demo speaks AMQP by itself: it plays the applications, and its traffic must not pass through the code that is
+// tested with it.
 var rooms = map[string]struct{ own, libraries []string }{
-	"dlxtop/model":   {nil, []string{"github.com/expr-lang/expr"}},
-	"dlxtop/mgmt":    {[]string{"dlxtop/model"}, []string{"github.com/michaelklishin/rabbit-hole"}},
-	"dlxtop/broker":  {[]string{"dlxtop/model"}, []string{"github.com/rabbitmq/amqp091-go"}},
-	"dlxtop/journal": {[]string{"dlxtop/model"}, []string{"modernc.org/sqlite"}},
-	"dlxtop/export":  {[]string{"dlxtop/model"}, nil},
-	"dlxtop/demo":    {[]string{"dlxtop/model"}, []string{"github.com/rabbitmq/amqp091-go", "golang.org/x/sync"}},
-	"dlxtop/cli":     {[]string{"dlxtop/model"}, nil},
-	"dlxtop/ui": {[]string{"dlxtop/model"}, []string{
-		"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/bubbles", "github.com/charmbracelet/lipgloss",
-	}},
+	"dlxtop/model":         {nil, nil},
+	"dlxtop/model/message": {of("model"), []string{"github.com/expr-lang/expr"}},
+	"dlxtop/model/peek":    {of("model", "model/message"), nil},
+	"dlxtop/model/story":   {of("model", "model/message", "model/peek"), nil},
+	"dlxtop/model/watch":   {of("model"), nil},
+	"dlxtop/model/plan":    {of("model", "model/message", "model/peek"), nil},
+	"dlxtop/model/resume":  {of("model", "model/message", "model/peek", "model/plan"), nil},
+	"dlxtop/model/trace":   {of("model", "model/message", "model/story", "model/plan"), nil},
+	"dlxtop/model/ports": {
+		of("model", "model/message", "model/peek", "model/plan", "model/resume", "model/trace"), nil,
+	},
+	"dlxtop/model/findings": {of("model", "model/message", "model/peek", "model/story"), nil},
+	"dlxtop/model/build":    {of("model"), []string{"pgregory.net/rapid"}}, // for tests only: no room may import it
+	"dlxtop/mgmt":           {of("model", "model/message"), []string{"github.com/michaelklishin/rabbit-hole"}},
+	"dlxtop/broker": {
+		of("model", "model/message", "model/peek", "model/plan", "model/resume", "model/trace", "model/ports"),
+		[]string{"github.com/rabbitmq/amqp091-go"},
+	},
+	"dlxtop/journal": {of("model", "model/message", "model/peek", "model/plan"), []string{"modernc.org/sqlite"}},
+	"dlxtop/export":  {of("model", "model/message"), nil},
+	"dlxtop/demo":    {nil, []string{"github.com/rabbitmq/amqp091-go", "golang.org/x/sync"}},
+	"dlxtop/cli": {
+		of("model", "model/message", "model/peek", "model/plan", "model/resume", "model/trace", "model/findings",
+			"model/ports"),
+		nil,
+	},
+	"dlxtop/ui/term":    {of("model"), charm},
+	"dlxtop/ui/picture": {of("ui/term", "model", "model/story", "model/watch", "model/findings"), nil},
+	"dlxtop/ui": {
+		of("ui/term", "ui/picture", "model", "model/message", "model/peek", "model/story", "model/watch", "model/plan",
+			"model/resume", "model/trace", "model/findings", "model/ports"),
+		charm,
+	},
+}
+
+// charm are the libraries that draw.
+var charm = []string{
+	"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/bubbles",
+	"github.com/charmbracelet/lipgloss",
+}
+
+// of are packages of dlxtop. What they import in turn may be reached, too.
+func of(names ...string) []string {
+	for i := range names {
+		names[i] = "dlxtop/" + names[i]
+	}
+	return names
 }
 
 // closed are the packages that import no library but those which live in them.
-var closed = []string{"dlxtop/model", "dlxtop/demo", "dlxtop/export"}
+var closed = []string{
+	"dlxtop/model", "dlxtop/model/message", "dlxtop/model/peek", "dlxtop/model/story", "dlxtop/model/watch",
+	"dlxtop/model/plan", "dlxtop/model/resume", "dlxtop/model/trace", "dlxtop/model/findings", "dlxtop/model/ports",
+	"dlxtop/model/build",
+	"dlxtop/demo", "dlxtop/export",
+}
 
 // shared are libraries that may be used in more than one place.
 var shared = []string{"golang.org/x/sync"}
@@ -45,7 +91,8 @@ type goPackage struct {
 
 func listed(t *testing.T) []goPackage {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps", "./...").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps",
+		"./...").Output()
 	if err != nil {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
@@ -87,7 +134,7 @@ func TestDependencyRule(t *testing.T) {
 			switch {
 			case standard[imported] || imported == "C":
 			case within(imported, "dlxtop"):
-				if ruled && !within(imported, room) && !slices.Contains(rooms[room].own, imported) {
+				if ruled && imported != room && !slices.Contains(rooms[room].own, imported) {
 					t.Errorf("%s imports %s", p.ImportPath, imported)
 				}
 			case slices.ContainsFunc(rooms[room].libraries, func(l string) bool { return within(imported, l) }):
@@ -112,21 +159,26 @@ func TestDependencyRuleIndirectly(t *testing.T) {
 		}
 		for _, reached := range p.Deps {
 			other, isRoom := roomOf(reached)
-			if isRoom && other != room && !slices.Contains(rooms[room].own, other) {
+			if isRoom && other != room && !reachable(room, other) {
 				t.Errorf("%s reaches %s", p.ImportPath, reached)
 			}
 		}
 	}
 }
 
+// reachable reports whether a room may reach another one, by its own imports or by theirs.
+func reachable(room, other string) bool {
+	return slices.ContainsFunc(rooms[room].own, func(own string) bool { return own == other || reachable(own, other) })
+}
+
 // roomOf is the room that a package belongs to.
 func roomOf(path string) (room string, ruled bool) {
-	for room := range rooms {
-		if within(path, room) {
-			return room, true
+	for r := range rooms {
+		if within(path, r) && len(r) > len(room) {
+			room, ruled = r, true
 		}
 	}
-	return "", false
+	return room, ruled
 }
 
 // livesSomewhere reports whether a library has a room of its own.
@@ -142,4 +194,30 @@ func livesSomewhere(library string) bool {
 // within reports whether a package is another one or below it, major versions included.
 func within(path, parent string) bool {
 	return path == parent || strings.HasPrefix(path, parent+"/")
+}
+
+// byClusters are the functions that count the cells of grapheme clusters, or cut by them: on a terminal that draws rune
+// by rune a text is wider than they say. In ui, cut takes the place of TruncateWc, and behind that of TruncateLeftWc.
+var byClusters = regexp.MustCompile(
+	`\b(ansi\.(StringWidth|Truncate|TruncateWc|TruncateLeft|Wrap|Wordwrap|Hardwrap|Cut)` +
+		`|lipgloss\.(Width|Size|Place\w*|Join\w+))\(`)
+
+func TestCellsAreCountedByRunes(t *testing.T) {
+	for _, room := range []string{"ui", "cli"} {
+		err := filepath.WalkDir(room, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for i, line := range strings.Split(string(text), "\n") {
+				if found := byClusters.FindString(line); found != "" && !strings.Contains(line, "Repeat(") {
+					t.Errorf("%s:%d: %s counts by clusters", path, i+1, found)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }

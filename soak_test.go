@@ -25,8 +25,8 @@ const (
 	shareScreen = 0.42
 )
 
-// TestSoak lets the dashboard watch all scenarios for DLXTOP_SOAK (an hour by `make soak`), and tells what that costs. What it costs
-// is told and not asserted, because machines differ; what must not grow with time is asserted.
+// TestSoak lets the dashboard watch all scenarios for DLXTOP_SOAK (an hour by `make soak`), and tells what that costs.
+// What it costs is told and not asserted, because machines differ; what must not grow with time is asserted.
 func TestSoak(t *testing.T) {
 	whole, err := time.ParseDuration(os.Getenv("DLXTOP_SOAK"))
 	if err != nil {
@@ -69,8 +69,11 @@ func TestSoak(t *testing.T) {
 	tell("nobody connected", 0, none)
 	tell("Flows", onFlows[0], onFlows[1])
 	tell("one flow", onFlow[0], onFlow[1])
-	t.Logf("%s on RabbitMQ %s, all scenarios; of one core\n%-28s %11s %11s\n%s\nthe broker more than alone: Flows %+.2f %%, one flow %+.2f %% (alone before and after: %.2f %%, %.2f %%)\nresident memory: at first %d MiB, after Flows %d MiB, after the flow %d MiB\ngoroutines: %d after the start, %d at the end",
-		whole, node.Version(), "", "dlxtop", "broker", strings.Join(rows, "\n"), 100*(onFlows[1]-none), 100*(onFlow[1]-none), 100*alone, 100*after,
+	t.Logf("%s on RabbitMQ %s, all scenarios; of one core\n%-28s %11s %11s\n%s\nthe broker more than alone: Flows "+
+		"%+.2f %%, one flow %+.2f %% (alone before and after: %.2f %%, %.2f %%)\nresident memory: at first %d MiB, "+
+		"after Flows %d MiB, after the flow %d MiB\ngoroutines: %d after the start, %d at the end",
+		whole, node.Version(), "", "dlxtop", "broker", strings.Join(rows, "\n"), 100*(onFlows[1]-none),
+		100*(onFlow[1]-none), 100*alone, 100*after,
 		atFirst>>20, between>>20, atLast>>20, early, late)
 	if late > early+10 {
 		t.Errorf("%d goroutines after the start, and %d at the end", early, late)

@@ -149,6 +149,7 @@ func (s *terminal) waitUntil(what string, holds func() bool) {
 	for !holds() {
 		select {
 		case <-s.ended:
+			s.streams.Wait() // everything that it wrote is drawn
 			if !holds() {
 				s.t.Fatalf("the program ended before %s", what)
 			}
@@ -186,13 +187,24 @@ func (s *terminal) signal(signal syscall.Signal) {
 	}
 }
 
+// await waits until something holds.
+func await(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}
+
 // cleanEnvironment is this process's without anything that names a broker.
 func cleanEnvironment() []string {
 	var env []string
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
 		switch {
-		case name == "AMQP_URL", name == "RABBITMQ_URL", name == "NO_COLOR", name == "HOME", name == "TERM", name == "XDG_CONFIG_HOME", name == "XDG_STATE_HOME":
+		case name == "AMQP_URL", name == "RABBITMQ_URL", name == "NO_COLOR", name == "HOME", name == "TERM",
+			name == "XDG_CONFIG_HOME", name == "XDG_STATE_HOME":
 		case strings.HasPrefix(name, "DLXTOP_") && name != "DLXTOP_RABBITMQ_SERVER":
 		default:
 			env = append(env, entry)

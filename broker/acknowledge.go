@@ -8,26 +8,28 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
 )
 
 const (
 	ackBatch = 250                   // acknowledged at once
 	ackDelay = 10 * time.Millisecond // how long an acknowledgement waits for others
 
-	// A busy broker that was stopped had forgotten acknowledgements whose channel had answered behind them (classic, 3.10.8: 249 messages, once
-	// in 50 stops), probably those that the queue had not come to. So the latest are uncertain then: those of the last second, and no more than
-	// so many messages.
+	// A busy broker that was stopped had forgotten acknowledgements whose channel had answered behind them (classic,
+	// 3.10.8: 249 messages, once in 50 stops), probably those that the queue had not come to. So the latest are
+	// uncertain then: those of the last second, up to a bound.
 	latest     = time.Second
 	latestMost = 1000
 )
 
-// acknowledger takes settled messages out of the queue, many with one acknowledgement, and counts them when the broker has got it.
+// acknowledger takes settled messages out of the queue, many with one acknowledgement, and counts them when the broker
+// has got it.
 type acknowledger struct {
 	source  *source
 	ledger  *ledger
-	outcome model.Outcome // moved or dropped
-	failed  func(error)   // called when the queue's channel is gone
+	outcome plan.Outcome // moved or dropped
+	failed  func(error)  // called when the queue's channel is gone
 
 	mu      sync.Mutex
 	pending []settled
@@ -42,17 +44,17 @@ type acknowledger struct {
 // settled is a message that is to be acknowledged.
 type settled struct {
 	tag     uint64
-	message *model.Message
+	message *message.Message
 }
 
-// sentAcks are messages that were acknowledged up to the source's so-manieth command.
+// sentAcks are messages that were acknowledged up to one of the source's commands, by its number.
 type sentAcks struct {
 	command   int64
 	at        time.Time
 	positions []int // of the messages
 }
 
-func startAcknowledger(s *source, l *ledger, outcome model.Outcome, failed func(error)) *acknowledger {
+func startAcknowledger(s *source, l *ledger, outcome plan.Outcome, failed func(error)) *acknowledger {
 	a := &acknowledger{
 		source: s, ledger: l, outcome: outcome, failed: failed,
 		wake: make(chan struct{}, 1), ending: make(chan struct{}), over: make(chan struct{}),
@@ -62,7 +64,7 @@ func startAcknowledger(s *source, l *ledger, outcome model.Outcome, failed func(
 }
 
 // add hands a message over. Tags must rise.
-func (a *acknowledger) add(tag uint64, m *model.Message) {
+func (a *acknowledger) add(tag uint64, m *message.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pending = append(a.pending, settled{tag, m})
@@ -159,18 +161,19 @@ func (a *acknowledger) forget() {
 
 // lose counts what became uncertain when the queue's channel went.
 func (a *acknowledger) lose(batch []settled, err error) {
-	reason := fmt.Sprintf("it was published and confirmed, but its original could not be acknowledged (%s): it may be in both queues", words(err))
-	if a.outcome == model.Dropped {
+	reason := fmt.Sprintf("it was published and confirmed, but its original could not be acknowledged (%s): it may "+
+		"be in both queues", words(err))
+	if a.outcome == plan.Dropped {
 		reason = fmt.Sprintf("its acknowledgement may not have reached the broker (%s): it may still be there", words(err))
 	}
 	for _, s := range batch {
-		a.ledger.record(model.Unsure, s.message, reason)
+		a.ledger.record(plan.Unsure, s.message, reason)
 	}
 	a.doubt(err)
 }
 
-// doubt counts what was acknowledged, and what the queue may not have taken in before its channel went: what waits in the channel, and
-// when the broker is being stopped, the latest.
+// doubt counts what was acknowledged, and what the queue may not have taken in before its channel went: what waits in
+// the channel, and when the broker is being stopped, the latest.
 func (a *acknowledger) doubt(err error) {
 	var e *amqp.Error
 	stopped := errors.As(a.source.reason(err), &e) && e.Code == amqp.ConnectionForced

@@ -7,12 +7,17 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
 )
 
-// What was acknowledged and counted is taken back when the queue may have forgotten it: when the broker is stopped, the latest; when the
-// connection is lost otherwise, only what a channel of a quorum queue may not have handed on.
+// What was acknowledged and counted is taken back when the queue may have forgotten it: when the broker is stopped, the
+// latest; when the connection is lost otherwise, only what a channel of a quorum queue may not have handed on.
 func TestWhatIsUncertainWhenTheChannelGoes(t *testing.T) {
-	stopped := &amqp.Error{Code: amqp.ConnectionForced, Reason: "broker forced connection closure with reason 'shutdown'", Server: true}
+	stopped := &amqp.Error{
+		Code:   amqp.ConnectionForced,
+		Reason: "broker forced connection closure with reason 'shutdown'", Server: true,
+	}
 	cut := &amqp.Error{Code: amqp.FrameError, Reason: "EOF"}
 	refused := &amqp.Error{Code: amqp.PreconditionFailed, Reason: "unknown delivery tag 7", Server: true}
 	for _, test := range []struct {
@@ -31,14 +36,15 @@ func TestWhatIsUncertainWhenTheChannelGoes(t *testing.T) {
 		{"classic, channel error", model.Classic, 10, 0, 0, refused, 0},
 		{"quorum, stopped", model.Quorum, 10, 0, 0, stopped, 1000},
 		{"quorum, cut, few commands", model.Quorum, 10, 0, 0, cut, 0},
-		{"quorum, cut, many commands", model.Quorum, 40, 0, 0, cut, 7000}, // all from the last that could not wait in the channel on
+		// all from the last that could not wait in the channel on
+		{"quorum, cut, many commands", model.Quorum, 40, 0, 0, cut, 7000},
 		{"quorum, cut, half of them applied", model.Quorum, 40, 0, 20, cut, 2000},
 		{"quorum, stopped, many commands", model.Quorum, 40, 0, 20, stopped, 2000},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			l := &ledger{account: model.Account{Operation: model.Replay, Moved: 250 * test.batches}}
-			s := &source{plan: model.PeekPlan{Type: test.kind}, holding: &amqp.Channel{}}
-			a := &acknowledger{source: s, ledger: l, outcome: model.Moved}
+			l := &ledger{account: plan.Account{Operation: plan.Replay, Moved: 250 * test.batches}}
+			s := &source{plan: peek.Plan{Type: test.kind}, holding: &amqp.Channel{}}
+			a := &acknowledger{source: s, ledger: l, outcome: plan.Moved}
 			began := time.Now().Add(-test.every * time.Duration(test.batches-1))
 			for i := range test.batches {
 				a.sent = append(a.sent, sentAcks{s.commands.Add(1), began.Add(time.Duration(i) * test.every), make([]int, 250)})

@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/peek"
 )
 
 const (
@@ -27,8 +28,8 @@ const (
 	comeback = 500 * time.Millisecond
 )
 
-// From 33 consumers on, a quorum queue gets their messages back in no order (3.10.8, 4.0.5). An execution uses maxPages of them; some are
-// left for what extend takes.
+// From 33 consumers on, a quorum queue gets their messages back in no order (3.10.8, 4.0.5). An execution uses maxPages
+// of them; some are left for what extend takes.
 const (
 	maxPages     = 20
 	maxConsumers = 31
@@ -37,23 +38,27 @@ const (
 // errNothingComes is why a page ends although messages are ready: others are served first.
 var errNothingComes = errors.New("messages are ready, but none came: consumers of the queue are served first")
 
-// source takes messages from the head of one queue, page by page, and holds them until they are acknowledged or given back.
+// source takes messages from the head of one queue, page by page, and holds them until they are acknowledged or given
+// back.
 //
-// Each page has a consumer of its own, with the page's size as its prefetch, that is cancelled when it is full or the queue is empty;
-// only then may its messages be acknowledged. This keeps the order on quorum queues: a consumer that is cancelled while messages
-// are under way to it lets them return at once, before those that are held, and an acknowledgement makes room for more (3.10.8,
-// 4.0.5, 4.3.6). Up to 32 such consumers on a channel give their messages back in order, further ones do not.
+// Each page has a consumer of its own, with the page's size as its prefetch, that is cancelled when it is full or the
+// queue is empty; only then may its messages be acknowledged. This keeps the order on quorum queues: a consumer that is
+// cancelled while messages are under way to it lets them return at once, before those that are held, and an
+// acknowledgement makes room for more (3.10.8, 4.0.5, 4.3.6). Up to 32 such consumers on a channel give their messages
+// back in order, further ones do not.
 //
 // Pages are taken by one goroutine; acknowledge and sync may be called by another.
 type source struct {
-	plan    model.PeekPlan
+	client  *Client
+	plan    peek.Plan
 	holding *amqp.Channel
 	probe   *amqp.Channel // counts: an error on it must not void what is held
 	closed  chan *amqp.Error
 	why     atomic.Pointer[amqp.Error] // that closed holding; nil while it is open
 	depth   int64                      // ready when it was opened
 
-	released func() // tells that nothing is held any more
+	disconnect func() // closes the channels
+	released   func() // tells that nothing is held any more
 
 	calls    sync.Mutex // one synchronous call at a time on holding
 	prefetch int
@@ -62,28 +67,72 @@ type source struct {
 	// again tells that the last message had been given back before: there may be more of these behind it.
 	again bool
 
+	brink   *brink
+	rescuer *rescuer // nil: nothing had to be rescued yet
+	noted   bool     // that this look counts
+	highest int64    // delivery count that a message of the queue may have, when all was given back
+
 	acknowledged atomic.Int64 // messages
 	commands     atomic.Int64 // acknowledgements sent
 	applied      atomic.Int64 // of these, how many a quorum queue has certainly taken in
 }
 
-// openSource opens the queue and counts it. Nothing is taken yet. From now on until its release the queue counts as held by dlxtop.
-func (c *Client) openSource(connection *amqp.Connection, plan model.PeekPlan) (*source, error) {
-	s := &source{plan: plan, closed: make(chan *amqp.Error, 1)}
-	var err error
-	if s.probe, err = open(connection); err != nil {
+// openSource opens the queue and counts it. Nothing is taken yet. From now on until its release the queue counts as
+// held by dlxtop. An error is a *model.LimitReached or a *model.RescueImpossible where messages could be lost by being
+// taken.
+func (c *Client) openSource(ctx context.Context, plan peek.Plan) (*source, error) {
+	s := &source{client: c, plan: plan, brink: &brink{plan: plan}}
+	unlock, err := c.lock(ctx, &plan)
+	if err != nil {
 		return nil, err
 	}
-	if s.depth, err = s.ready(); err == nil {
-		s.holding, err = open(connection)
+	if err := patiently(ctx, isChannelLimit, func() error { return s.connect(ctx) }); err != nil {
+		unlock()
+		return nil, err
+	}
+	if plan.Careful() { // with its own channels open: it has to be possible beside them
+		err = c.canRescue(ctx, plan)
+	}
+	if err == nil {
+		err = c.lookBegins(ctx, s)
 	}
 	if err != nil {
-		_ = s.probe.Close()
+		s.disconnect()
+		unlock()
 		return nil, err
 	}
-	s.holding.NotifyClose(s.closed)
-	s.released = c.holds.begin(plan.Queue)
+	ended := c.holds.begin(plan.Queue)
+	s.released = func() { s.disconnect(); ended(); unlock() }
 	return s, nil
+}
+
+// connect opens both channels, before anything is held on them, and counts.
+func (s *source) connect(ctx context.Context) error {
+	connection, release, err := s.client.toHold(ctx, s.plan.Queue.VHost)
+	if err != nil {
+		return err
+	}
+	var channels []*amqp.Channel
+	s.disconnect = func() {
+		for _, channel := range channels {
+			_ = channel.Close()
+		}
+		release()
+	}
+	if s.probe, err = s.client.open(connection); err == nil {
+		channels = append(channels, s.probe)
+		s.depth, err = s.ready()
+	}
+	if err == nil {
+		s.holding, err = s.client.open(connection)
+	}
+	if err != nil {
+		s.disconnect()
+		return err
+	}
+	channels = append(channels, s.holding)
+	s.closed = s.holding.NotifyClose(make(chan *amqp.Error, 1))
+	return nil
 }
 
 // ready counts the messages that are ready. A stream has no such count: it says 0 (all versions).
@@ -95,11 +144,10 @@ func (s *source) ready() (int64, error) {
 	return int64(q.Messages), nil
 }
 
-// page takes the next n messages, up to 65,535, or fewer when the queue has no more, ctx ends or an error occurs. each gets them in their
-// order, and always all that were taken; the delivery is its own only for the call. With 0 it only consumes and cancels, and takes what
-// comes meanwhile: one message at most.
-func (s *source) page(ctx context.Context, n int, each func(*amqp.Delivery)) (taken int, err error) {
-	if s.plan.Method == model.PeekGet {
+// take takes the next n messages, up to 65,535, with one consumer; with 0 it only consumes and cancels, and takes what
+// comes meanwhile: one message at most. Whatever a delivery limit says: page heeds that.
+func (s *source) take(ctx context.Context, n int, each func(*amqp.Delivery)) (taken int, err error) {
+	if s.plan.Method == peek.Get {
 		return s.get(ctx, n, each)
 	}
 	before := s.commands.Load()
@@ -113,6 +161,7 @@ func (s *source) page(ctx context.Context, n int, each func(*amqp.Delivery)) (ta
 		taken++
 		s.taken++
 		s.again = d.Redelivered
+		s.brink.note(d, s.taken)
 		each(d)
 	}
 	ended, err := s.receive(ctx, deliveries, n, &taken, receive)
@@ -145,7 +194,7 @@ func (s *source) consume(tag string, n int) (<-chan amqp.Delivery, error) {
 	if s.plan.Priority != 0 {
 		arguments["x-priority"] = int32(s.plan.Priority)
 	}
-	if s.plan.Method == model.PeekStream {
+	if s.plan.Method == peek.Stream {
 		arguments = amqp.Table{"x-stream-offset": "first"} // a stream refuses a priority (406)
 	}
 	s.calls.Lock()
@@ -161,8 +210,11 @@ func (s *source) consume(tag string, n int) (<-chan amqp.Delivery, error) {
 	return deliveries, nil
 }
 
-// receive takes deliveries until there are n, the queue has no more, or ctx ends. ended tells that the broker ended the consumer.
-func (s *source) receive(ctx context.Context, deliveries <-chan amqp.Delivery, n int, taken *int, each func(*amqp.Delivery)) (ended bool, err error) {
+// receive takes deliveries until there are n, the queue has no more, or ctx ends. ended tells that the broker ended the
+// consumer.
+func (s *source) receive(
+	ctx context.Context, deliveries <-chan amqp.Delivery, n int, taken *int, each func(*amqp.Delivery),
+) (ended bool, err error) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	latest, at, empty := -1, time.Now(), 0
@@ -192,7 +244,7 @@ func (s *source) receive(ctx context.Context, deliveries <-chan amqp.Delivery, n
 			if !ending.IsZero() {
 				return false, nil
 			}
-			if s.plan.Method == model.PeekStream {
+			if s.plan.Method == peek.Stream {
 				if latest > 0 && idle > streamPause || idle > streamStart {
 					return false, nil
 				}
@@ -231,6 +283,7 @@ func (s *source) get(ctx context.Context, n int, each func(*amqp.Delivery)) (tak
 		}
 		taken++
 		s.taken++
+		s.brink.note(&d, s.taken)
 		each(&d)
 	}
 	return taken, nil
@@ -239,12 +292,16 @@ func (s *source) get(ctx context.Context, n int, each func(*amqp.Delivery)) (tak
 // held is how many messages are neither acknowledged nor given back.
 func (s *source) held() int { return s.taken - int(s.acknowledged.Load()) }
 
-// acknowledge takes a message out of the queue for good, and with multiple all that are held before it: n together. The tag must be
-// held. It does not wait: sync does.
+// acknowledge takes a message out of the queue for good, and with multiple all that are held before it: n together. The
+// tag must be held. It does not wait: sync does.
 func (s *source) acknowledge(tag uint64, multiple bool, n int) error {
 	s.commands.Add(1)
 	s.acknowledged.Add(int64(n))
-	return s.holding.Ack(tag, multiple)
+	err := s.holding.Ack(tag, multiple)
+	if err == nil {
+		s.brink.acknowledged(tag, multiple)
+	}
+	return err
 }
 
 // sync returns when everything that was sent before has reached the broker.
@@ -257,14 +314,16 @@ func (s *source) sync() error {
 	return nil
 }
 
-// stashed reports whether acknowledgements may wait in a channel of a quorum queue; behind tells which are certainly beyond that.
+// stashed reports whether acknowledgements may wait in a channel of a quorum queue; behind tells which are certainly
+// beyond that.
 func (s *source) stashed() (behind int64, waiting bool) {
 	applied := s.applied.Load()
 	return applied, s.plan.Type == model.Quorum && s.commands.Load()-applied > stashLimit
 }
 
-// flush makes sure that a quorum queue has taken in all acknowledgements: one more consumer goes through the queue's log behind them.
-// Where messages are left it takes and holds one of them, as a cancel while that is under way would change their order.
+// flush makes sure that a quorum queue has taken in all acknowledgements: one more consumer goes through the queue's
+// log behind them. Where messages are left it takes and holds one of them, as a cancel while that is under way would
+// change their order.
 func (s *source) flush() error {
 	if _, waiting := s.stashed(); !waiting {
 		return nil
@@ -279,7 +338,7 @@ func (s *source) flush() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), settling)
 	defer cancel()
-	if _, err := s.page(ctx, n, func(*amqp.Delivery) {}); err != nil && !errors.Is(err, errNothingComes) {
+	if _, err := s.take(ctx, n, func(*amqp.Delivery) {}); err != nil && !errors.Is(err, errNothingComes) {
 		return err
 	}
 	return s.sync()
@@ -307,8 +366,12 @@ func (s *source) gone() error {
 	if s.holding.IsClosed() {
 		return queueError("read", s.plan.Queue, s.reason(amqp.ErrClosed))
 	}
-	if _, err := s.ready(); errors.Is(err, model.ErrQueueGone) {
-		return fmt.Errorf("read %s: %w", model.Printable(s.plan.Queue.String()), model.ErrQueueGone)
+	_, err := s.ready()
+	for _, known := range []error{model.ErrQueueGone, model.ErrQueueDown} {
+		if errors.Is(err, known) {
+			return fmt.Errorf("read %s: %w", model.Printable(s.plan.Queue.String()), known)
+		}
 	}
-	return fmt.Errorf("read %s: the broker ended the consumer: the queue's node went down, or its leader moved", model.Printable(s.plan.Queue.String()))
+	return fmt.Errorf("read %s: the broker ended the consumer: the queue's node went down, or its leader moved",
+		model.Printable(s.plan.Queue.String()))
 }

@@ -16,9 +16,12 @@ import (
 	"dlxtop/demo"
 	"dlxtop/journal"
 	"dlxtop/model"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
 )
 
-// The benchmarks compare, side by side on the same queues in the same run, with what people use otherwise. Run them with
+// The benchmarks compare, side by side on the same queues in the same run, with what people use otherwise. Run them
+// with
 //
 //	go test -bench . -benchtime 1x -run '^$' ./broker
 
@@ -54,7 +57,8 @@ func took(what func()) time.Duration {
 	return time.Since(began)
 }
 
-// best is the best speed of three runs, or of one when that is slow: a short run says more of the machine's other work than of itself.
+// best is the best speed of three runs, or of one when that is slow: a short run says more of the machine's other work
+// than of itself.
 func best(what func()) float64 {
 	fastest := speed(what)
 	for n := 1; n < 3 && fastest > benchMessages/5; n++ {
@@ -69,8 +73,8 @@ func BenchmarkPeek(b *testing.B) {
 			for range b.N {
 				a, c := newApp(b), client(b)
 				q := fill(a, "q", kind, benchMessages)
-				plan := planPeek(q, model.PeekWant{Limit: benchMessages})
-				peek(b, c, planPeek(q, model.PeekWant{Limit: 1})) // connects
+				plan := planPeek(q, peek.Want{Limit: benchMessages})
+				peekAt(b, c, planPeek(q, peek.Want{Limit: 1})) // connects
 				ours := best(func() {
 					peeked, err := c.Peek(b.Context(), plan)
 					if err != nil || peeked.Messages.Len() != benchMessages {
@@ -121,7 +125,8 @@ func getLoop(a *app, ref model.QueueRef) {
 func getByAPI(t testing.TB, n *demo.Node, ref model.QueueRef) {
 	t.Helper()
 	body := fmt.Sprintf(`{"count":%d,"ackmode":"ack_requeue_true","encoding":"auto"}`, benchMessages)
-	response, err := http.Post(n.API()+"/api/queues/%2F/"+url.PathEscape(ref.Name)+"/get", "application/json", strings.NewReader(body))
+	response, err := http.Post(n.API()+"/api/queues/%2F/"+url.PathEscape(ref.Name)+"/get", "application/json",
+		strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,13 +153,13 @@ func BenchmarkReplay(b *testing.B) {
 					b.Fatal(err)
 				}
 				from, to := fill(a, "failed", kind, replayMessages), described(a.queue("worker", kind), kind)
-				plan := replayTo(b, from, to, model.Selection{})
-				plan.Planned = replayMessages
+				p := replayTo(b, from, to, plan.Selection{})
+				p.Planned = replayMessages
 				// Taken in turns: what the broker still does for the one before falls on each of them alike.
 				var ours, back time.Duration
 				for range replayRounds {
 					ours += took(func() {
-						if account := execute(b, c, plan); account.Moved != replayMessages {
+						if account := execute(b, c, p); account.Moved != replayMessages {
 							b.Fatalf("%+v", account)
 						}
 					})
@@ -162,10 +167,10 @@ func BenchmarkReplay(b *testing.B) {
 					back += took(func() { shovel(a, n, to.QueueRef, from.QueueRef, replayMessages) })
 					a.await(from.QueueRef, replayMessages)
 				}
-				unkept := speedOf(replayMessages, func() { execute(b, without, plan) })
+				unkept := speedOf(replayMessages, func() { execute(b, without, p) })
 				a.await(to.QueueRef, replayMessages)
 				dropped := speedOf(replayMessages, func() {
-					if account := execute(b, c, dropPlan(b, to, model.Selection{}, replayMessages)); account.Dropped != replayMessages {
+					if account := execute(b, c, dropPlan(b, to, plan.Selection{}, replayMessages)); account.Dropped != replayMessages {
 						b.Fatalf("%+v", account)
 					}
 				})
@@ -196,7 +201,7 @@ func BenchmarkReplayOverALongWay(b *testing.B) {
 					b.Fatal(err)
 				}
 				from, to := fill(a, "failed", kind, replayMessages), described(a.queue("worker", kind), kind)
-				plan := replayTo(b, from, to, model.Selection{})
+				plan := replayTo(b, from, to, plan.Selection{})
 				plan.Planned = replayMessages
 				b.ReportMetric(speedOf(replayMessages, func() {
 					if account := execute(b, c, plan); account.Moved != replayMessages {
@@ -218,14 +223,17 @@ func shovel(a *app, n *demo.Node, from, to model.QueueRef, messages int) {
 	a.Helper()
 	address := fmt.Sprintf("%s?heartbeat=30", strings.TrimSuffix(n.AMQP(), "/"))
 	value := map[string]any{"value": map[string]any{
-		"src-protocol": "amqp091", "src-uri": address, "src-queue": from.Name, "src-delete-after": "queue-length", "src-prefetch-count": 1000,
-		"dest-protocol": "amqp091", "dest-uri": address, "dest-queue": to.Name, "ack-mode": "on-confirm", "dest-add-forward-headers": false,
+		"src-protocol": "amqp091", "src-uri": address, "src-queue": from.Name, "src-delete-after": "queue-length",
+		"src-prefetch-count": 1000,
+		"dest-protocol":      "amqp091", "dest-uri": address, "dest-queue": to.Name, "ack-mode": "on-confirm",
+		"dest-add-forward-headers": false,
 	}}
 	body, err := json.Marshal(value)
 	if err != nil {
 		a.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(a.Context(), http.MethodPut, n.API()+"/api/parameters/shovel/%2F/bench", strings.NewReader(string(body)))
+	request, err := http.NewRequestWithContext(a.Context(), http.MethodPut, n.API()+"/api/parameters/shovel/%2F/bench",
+		strings.NewReader(string(body)))
 	if err != nil {
 		a.Fatal(err)
 	}
@@ -253,7 +261,7 @@ func BenchmarkActAtDepth(b *testing.B) {
 					messages[i] = amqp.Publishing{MessageId: fmt.Sprint(i), DeliveryMode: 2, Body: make([]byte, 1024)}
 				}
 				a.publish(from.QueueRef, messages...)
-				plan := replayTo(b, from, to, model.Selection{MessageID: fmt.Sprint(depth)})
+				plan := replayTo(b, from, to, plan.Selection{MessageID: fmt.Sprint(depth)})
 				plan.Planned = 1
 				account := execute(b, c, plan)
 				if account.Moved != 1 {

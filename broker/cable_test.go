@@ -12,20 +12,33 @@ import (
 	"time"
 
 	"dlxtop/demo"
+	"dlxtop/internal/seed"
 )
 
 // cable is a TCP proxy to a node that can be cut, delays, stalls, and says something wrong in its client's name.
 type cable struct {
 	mu    sync.Mutex
 	conns []net.Conn
-	bytes atomic.Int64  // that went to the node
-	limit int64         // cuts itself when so many have; 0 is never
-	stall chan struct{} // when not nil: it is not cut, but a connection that sent so much carries no more until this is closed
+	ends  []string     // the addresses that the node sees
+	bytes atomic.Int64 // that went to the node
+	limit int64        // cuts itself when so many have; 0 is never
+	// when not nil: it is not cut, but a connection that sent so much carries no more until this is closed
+	stall chan struct{}
 
 	far             atomic.Pointer[string] // host:port
 	latency, jitter time.Duration          // of each way; what was sent first arrives first
+	random          *rand.Rand
 	pausedUntil     atomic.Int64           // nothing arrives before: nanoseconds since 1970
-	poison          atomic.Int64           // the method before which a wrong acknowledgement goes to the node, once; 0 is none
+	struck          atomic.Pointer[strike] // nil: nothing strikes
+	// the method before which a wrong acknowledgement goes to the node, once; 0 is none
+	poison atomic.Int64
+}
+
+// strike is done once, when so many bytes went to the node, and before the last of them arrive there.
+type strike struct {
+	at   int64
+	do   func()
+	once sync.Once
 }
 
 // The methods of AMQP's class basic that poison may name.
@@ -36,7 +49,7 @@ const (
 
 func newCable(t *testing.T, limit int64) (*cable, string) {
 	t.Helper()
-	c := &cable{limit: limit}
+	c := &cable{limit: limit, random: seed.Rand(t)}
 	return c, c.lay(t, node)
 }
 
@@ -66,12 +79,28 @@ func (c *cable) lay(t *testing.T, n *demo.Node) string {
 			}
 			c.mu.Lock()
 			c.conns = append(c.conns, near, far)
+			c.ends = append(c.ends, far.LocalAddr().String())
 			c.mu.Unlock()
 			go c.carry(near, far)
 			go c.carry(far, &frames{from: &counted{Conn: near, cable: c}, cable: c})
 		}
 	}()
 	u.Host = listener.Addr().String()
+	return u.String()
+}
+
+// throughAs is a URL of the node, with the user in it, that leads through the cable.
+func (c *cable) throughAs(t *testing.T, address string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, err := url.Parse(c.lay(t, node))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = near.Host
 	return u.String()
 }
 
@@ -103,7 +132,7 @@ func (c *cable) carry(to net.Conn, from io.Reader) {
 		for {
 			n, err := from.Read(buffer)
 			if n > 0 {
-				due := time.Now().Add(c.latency + rand.N(2*c.jitter) - c.jitter)
+				due := time.Now().Add(c.latency + seed.Within(c.random, 2*c.jitter) - c.jitter)
 				under <- packet{due, append([]byte(nil), buffer[:n]...)}
 			}
 			if err != nil {
@@ -145,6 +174,9 @@ func (r *counted) Read(p []byte) (int, error) {
 	n, err := r.Conn.Read(p)
 	r.bytes += int64(n)
 	total := r.cable.bytes.Add(int64(n))
+	if s := r.cable.struck.Load(); s != nil && total >= s.at {
+		s.once.Do(s.do)
+	}
 	switch c := r.cable; {
 	case c.limit == 0:
 	case c.stall == nil && total > c.limit:
@@ -199,7 +231,8 @@ func (f *frames) next() error {
 	return nil
 }
 
-// wrongAck is the frame of an acknowledgement of a delivery that there never was: the broker closes the channel for it (406).
+// wrongAck is the frame of an acknowledgement of a delivery that there never was: the broker closes the channel for it
+// (406).
 func wrongAck(channel uint16) []byte {
 	frame := []byte{1, 0, 0, 0, 0, 0, 13, 0, 60, 0, basicAck}
 	binary.BigEndian.PutUint16(frame[1:], channel)

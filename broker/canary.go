@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
 )
 
 const (
@@ -16,26 +17,31 @@ const (
 	lookEvery   = time.Second            // between two looks at a queue into which others publish too
 )
 
-// canary watches what became of the messages of a stage: whether consumers took them, and whether some came back into the queue. Nothing
-// is held meanwhile, so what comes back is seen at the end of the queue.
+// canary watches what became of the messages of a stage: whether consumers took them, and whether some came back into
+// the queue. Nothing is held meanwhile, so what comes back is seen at the end of the queue.
 //
-// A queue that receives nothing grows by nothing: only when it has grown, or when that cannot be told from its count, is it looked
-// through. Its end cannot be reached but from its head.
+// A queue that receives nothing grows by nothing: only when it has grown, or when that cannot be told from its count,
+// is it looked through. Its end cannot be reached but from its head.
 type canary struct {
 	execution *execution
-	plan      *model.Canary
-	released  model.Released
+	plan      *plan.Canary
+	goOn      <-chan struct{}
+	released  plan.Released
 	sent      int                      // messages of all stages so far
 	hurried   bool                     // a person did not want to wait any longer
 	targets   []*canaryTarget          // that the messages of this stage reached
 	before    map[model.QueueRef]int64 // ready in whom the plan reaches, before this stage
 	growth    growth
+	// what the management API told of them before this stage; empty: it tells nothing
+	acksBefore map[model.QueueRef]*model.Queue
+	judged     bool // what it has shown is in the account
 }
 
-// canaryTarget is a queue that messages of the stage reached. They are taken when nothing is ready in it any more, or when as many went as
-// were before them and they themselves.
+// canaryTarget is a queue that messages of the stage reached. They are taken when nothing is ready in it any more, or
+// when as many went as were before them and they themselves.
 type canaryTarget struct {
 	queue     model.QueueRef
+	sent      int64 // of this stage
 	behind    int64 // messages to go until the last of them is taken
 	ready     int64 // at the last count
 	taken     bool
@@ -64,7 +70,7 @@ func (g *growth) count(ready, consumers int64, held bool, now time.Time) {
 }
 
 // release notes what a stage publishes.
-func (c *canary) release(p *model.Publishing) {
+func (c *canary) release(p *message.Publishing) {
 	if c == nil {
 		return
 	}
@@ -73,6 +79,7 @@ func (c *canary) release(p *model.Publishing) {
 	for _, ref := range p.Reaches {
 		target := c.target(ref)
 		target.behind++
+		target.sent++
 	}
 }
 
@@ -103,6 +110,7 @@ func (c *canary) prepare(ctx context.Context) {
 	for ref, n := range counts {
 		c.before[ref] = n.Ready.Or(0)
 	}
+	c.countAcks(ctx)
 }
 
 // passes watches a stage, and reports whether the next one may follow. Why it may not is in the account.
@@ -119,13 +127,13 @@ func (c *canary) passes(ctx context.Context) bool {
 		return true // nothing was chosen
 	}
 	c.growth = growth{since: time.Now(), old: x.left, ready: x.left}
-	if !c.await(ctx) || !c.watch(ctx) {
+	if !c.await(ctx) || !c.watch(ctx) || !c.hurried && !c.acknowledged(ctx) {
 		return false
 	}
 	if c.hurried {
-		x.ledger.watch(fmt.Sprintf("canary: after %d it went on without waiting to the end", c.sent), false)
+		c.say(plan.CanaryHurried)
 	} else {
-		x.ledger.watch("canary: "+c.plan.Passed(c.sent), false)
+		c.say(plan.CanaryPassed)
 	}
 	return true
 }
@@ -133,8 +141,7 @@ func (c *canary) passes(ctx context.Context) bool {
 // await waits until what was sent is taken, or comes back.
 func (c *canary) await(ctx context.Context) bool {
 	x := c.execution
-	say := func() { x.ledger.watch(fmt.Sprintf("canary: %d sent, %s", c.sent, c.waiting()), true) }
-	say()
+	x.ledger.watch(c.waiting())
 	c.forget()
 	deadline := time.NewTimer(c.plan.Patience)
 	defer deadline.Stop()
@@ -144,20 +151,20 @@ func (c *canary) await(ctx context.Context) bool {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-c.plan.GoOn:
+		case <-c.goOn:
 			c.hurried = true
 			return true
 		case <-deadline.C:
 			if c.growth.unseen && !c.look(ctx) {
 				return false
 			}
-			x.end(fmt.Errorf("the canary was not taken within %s: %s", model.ShortDuration(c.plan.Patience), strings.TrimPrefix(c.waiting(), "waiting until it is taken: ")))
+			x.end(c.notTaken())
 			return false
 		case now := <-ticker.C:
 			if !c.count(ctx, now) || c.due(now) && !c.look(ctx) {
 				return false
 			}
-			say()
+			x.ledger.watch(c.waiting())
 		}
 	}
 	return true
@@ -165,7 +172,7 @@ func (c *canary) await(ctx context.Context) bool {
 
 // watch watches for a while that nothing comes back.
 func (c *canary) watch(ctx context.Context) bool {
-	c.execution.ledger.watch(fmt.Sprintf("canary: %d taken, watching for %s that none comes back", c.sent, model.ShortDuration(c.plan.Wait)), true)
+	c.say(plan.CanaryWatches)
 	c.forget()
 	over := time.NewTimer(c.plan.Wait)
 	defer over.Stop()
@@ -175,7 +182,7 @@ func (c *canary) watch(ctx context.Context) bool {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-c.plan.GoOn:
+		case <-c.goOn:
 			c.hurried = true
 			return true
 		case now := <-ticker.C:
@@ -196,15 +203,15 @@ func (c *canary) over() {
 	if c == nil {
 		return
 	}
-	if c.execution.ledger.copy().Watching {
-		c.execution.ledger.watch(fmt.Sprintf("canary: %d sent; it ended before anything was known of them", c.sent), false)
+	if account := c.execution.ledger.copy(); account.Canary.Waits() && !c.judged {
+		c.say(plan.CanaryCut)
 	}
 }
 
 // forget lets go of a wish to go on that came too late for the wait before.
 func (c *canary) forget() {
 	select {
-	case <-c.plan.GoOn:
+	case <-c.goOn:
 	default:
 	}
 }
@@ -223,30 +230,33 @@ func (c *canary) taken() bool {
 	return true
 }
 
-// waiting is for what it waits, in words.
-func (c *canary) waiting() string {
-	var idle []string
-	var ahead int64
+// say notes how far it is.
+func (c *canary) say(phase plan.CanaryPhase) {
+	c.execution.ledger.watch(plan.CanaryState{Phase: phase, Sent: c.sent, Wait: c.plan.Wait})
+}
+
+// waiting is for what it waits.
+func (c *canary) waiting() plan.CanaryState {
+	s := plan.CanaryState{Phase: plan.CanaryWaits, Sent: c.sent, Wait: c.plan.Wait}
 	for _, t := range c.targets {
 		if t.taken {
 			continue
 		}
 		if n, known := t.consumers.Get(); known && n == 0 {
-			idle = append(idle, model.Printable(t.queue.String()))
+			s.Idle = append(s.Idle, t.queue)
 		}
-		ahead = max(ahead, min(t.behind, t.ready))
+		s.Ahead = max(s.Ahead, min(t.behind, t.ready))
 	}
-	words := "waiting until it is taken"
-	if c.sent > 1 {
-		words = "waiting until they are taken"
+	return s
+}
+
+// notTaken is that the patience is over.
+func (c *canary) notTaken() error {
+	waits, patience := c.waiting(), model.ShortDuration(c.plan.Patience)
+	if why := waits.WaitsFor(); why != "" {
+		return fmt.Errorf("the canary was not taken within %s: %s", patience, why)
 	}
-	switch {
-	case len(idle) > 0:
-		words += ": nothing consumes " + strings.Join(idle, ", ")
-	case ahead > 0:
-		words += fmt.Sprintf(": %s to go in its queue", model.Plural(ahead, "message"))
-	}
-	return words
+	return fmt.Errorf("the canary was not taken within %s", patience)
 }
 
 // count counts the queues. After an error nothing more can be told, and it ends.
@@ -284,21 +294,24 @@ func (c *canary) look(ctx context.Context) bool {
 	x, g := c.execution, &c.growth
 	g.unseen = false
 	pass, at := c.released.ComeBacks(), int64(0)
-	stopped, err := x.client.Read(ctx, x.plan.Acquire, func(m *model.Message) error {
+	acquire := x.plan.Acquire
+	acquire.TakesAll = false // a look gives back all that it takes
+	read, err := x.client.Read(ctx, acquire, func(m *message.Message) error {
 		at++
 		pass.Look(m, at > g.old)
 		return nil
 	})
 	g.looked = time.Now()
+	x.ledger.rescued(read.Rescued)
 	switch {
 	case ctx.Err() != nil:
 		return false
-	case err == nil && stopped != "":
-		err = errors.New(stopped)
+	case err == nil && read.Stopped != "":
+		err = errors.New(read.Stopped)
 	}
 	if pass.Count > 0 {
 		x.ledger.cameBack(pass.Count)
-		x.ledger.watch(fmt.Sprintf("canary: %d of %d came back", pass.Count, c.sent), false)
+		x.ledger.watch(plan.CanaryState{Phase: plan.CanaryFailed, Sent: c.sent, Back: pass.Count})
 		x.end(fmt.Errorf("%d of %d came back", pass.Count, c.sent))
 		return false
 	}

@@ -12,6 +12,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
 )
 
 // worker is an application that consumes a queue. fails decides what it does with each message.
@@ -23,7 +25,7 @@ type worker struct {
 // work consumes until the test ends. handle gets each message, and a channel to publish on; it acknowledges or rejects.
 func (a *app) work(queue model.QueueRef, handle func(channel *amqp.Channel, d amqp.Delivery)) *worker {
 	a.Helper()
-	connection, err := amqp.Dial(node.AMQP())
+	connection, err := amqp.DialConfig(node.AMQP(), amqp.Config{Heartbeat: time.Minute})
 	if err != nil {
 		a.Fatal(err)
 	}
@@ -76,24 +78,24 @@ func canaryStage(t *testing.T, a *app, kind model.QueueType) (from, to *model.Qu
 const canaryWait = 700 * time.Millisecond
 
 // canaryPlan plans to replay everything, with a canary.
-func canaryPlan(t *testing.T, operation model.Operation, from, to *model.Queue, n int) model.Plan {
+func canaryPlan(t *testing.T, operation plan.Operation, from, to *model.Queue, n int) plan.Run {
 	t.Helper()
-	return planned(t, topology([]*model.Queue{from, to}), model.ActionWant{
-		Operation: operation, From: from.QueueRef, Planned: n, Mode: model.ToQueue, Fixed: model.Address{RoutingKey: to.Name},
+	return planned(t, topology([]*model.Queue{from, to}), plan.ActionWant{
+		Operation: operation, From: from.QueueRef, Planned: n, Mode: plan.ToQueue, Fixed: model.Address{RoutingKey: to.Name},
 		User: "guest", Insist: true, Mark: true, Journaled: true, Canary: canaryWait,
 	})
 }
 
 // stagesOf are the words of the canary, in their order, as the progress told them.
-func runCanary(t *testing.T, run func(progress func(model.Account)) (model.Account, error)) (model.Account, []string) {
+func runCanary(t *testing.T, run func(progress func(plan.Account)) (plan.Account, error)) (plan.Account, []string) {
 	t.Helper()
 	var mu sync.Mutex
 	var told []string
-	account, err := run(func(a model.Account) {
+	account, err := run(func(a plan.Account) {
 		mu.Lock()
 		defer mu.Unlock()
-		if len(told) == 0 || told[len(told)-1] != a.Canary {
-			told = append(told, a.Canary)
+		if len(told) == 0 || told[len(told)-1] != a.Canary.Words() {
+			told = append(told, a.Canary.Words())
 		}
 	})
 	if err != nil {
@@ -104,7 +106,8 @@ func runCanary(t *testing.T, run func(progress func(model.Account)) (model.Accou
 	return account, told
 }
 
-// TestCanaryPasses: one, then ten, then the rest, in one record, each once and in order, while others publish into the source.
+// TestCanaryPasses: one, then ten, then the rest, in one record, each once and in order, while others publish into the
+// source.
 func TestCanaryPasses(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
@@ -118,26 +121,30 @@ func TestCanaryPasses(t *testing.T) {
 		others.Go(func() { // failures of somebody else, with other contents
 			for ctx.Err() == nil {
 				traffic++
-				a.send("", from.Name, amqp.Publishing{MessageId: fmt.Sprint("other-", traffic), Body: fmt.Appendf(nil, "other %d", traffic)})
+				a.send("", from.Name, amqp.Publishing{
+					MessageId: fmt.Sprint("other-", traffic),
+					Body:      fmt.Appendf(nil, "other %d", traffic),
+				})
 				select {
 				case <-ctx.Done():
 				case <-time.After(50 * time.Millisecond):
 				}
 			}
 		})
-		plan := canaryPlan(t, model.Replay, from, to, 47)
-		plan.Selection.Limit = 47
-		account, told := runCanary(t, func(progress func(model.Account)) (model.Account, error) {
-			return c.Execute(t.Context(), plan, progress)
+		p := canaryPlan(t, plan.Replay, from, to, 47)
+		p.Selection.Limit = 47
+		account, told := runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
+			return c.Execute(t.Context(), p, progress)
 		})
 		cancel()
 		others.Wait()
 		wantOutcome(t, account, outcome{Planned: 47, Moved: 47})
-		if account.CameBack != 0 || !strings.Contains(account.Canary, "11 were taken, and none came back within 700ms") {
-			t.Errorf("%d came back: %s", account.CameBack, account.Canary)
+		if account.CameBack != 0 ||
+			!strings.Contains(account.Canary.Words(), "11 were taken, and none came back within 700ms") {
+			t.Errorf("%d came back: %s", account.CameBack, account.Canary.Words())
 		}
 		words := strings.Join(told, "\n")
-		for _, want := range []string{"canary: 1 taken, watching for 700ms", "canary: 11 taken, watching"} {
+		for _, want := range []string{"1 taken, watching for 700ms", "11 taken, watching"} {
 			if !strings.Contains(words, want) {
 				t.Errorf("%q is not among the stages:\n%s", want, words)
 			}
@@ -164,7 +171,8 @@ func TestCanaryStops(t *testing.T) {
 		},
 		"publishes with the same id": func(from model.QueueRef) func(*amqp.Channel, amqp.Delivery) {
 			return func(channel *amqp.Channel, d amqp.Delivery) {
-				_ = channel.PublishWithContext(context.Background(), "", from.Name, false, false, amqp.Publishing{MessageId: d.MessageId, Body: []byte("failed")})
+				_ = channel.PublishWithContext(context.Background(), "", from.Name, false, false,
+					amqp.Publishing{MessageId: d.MessageId, Body: []byte("failed")})
 				_ = d.Ack(false)
 			}
 		},
@@ -177,6 +185,7 @@ func TestCanaryStops(t *testing.T) {
 	}
 	for name, fail := range fails {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
 			forEachKind(t, func(t *testing.T, kind model.QueueType) {
 				a := newApp(t)
 				c, j := journaled(t, false)
@@ -184,8 +193,8 @@ func TestCanaryStops(t *testing.T) {
 				a.publish(from.QueueRef, numbered(47)...)
 				w := a.work(to.QueueRef, fail(from.QueueRef))
 				began := time.Now()
-				account, _ := runCanary(t, func(progress func(model.Account)) (model.Account, error) {
-					return c.Execute(t.Context(), canaryPlan(t, model.Replay, from, to, 47), progress)
+				account, _ := runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
+					return c.Execute(t.Context(), canaryPlan(t, plan.Replay, from, to, 47), progress)
 				})
 				wantOutcome(t, account, outcome{Planned: 47, Moved: 1, Stopped: true})
 				if account.CameBack != 1 || account.Stopped != "1 of 1 came back" {
@@ -226,52 +235,55 @@ func TestCanaryOfSomeFailures(t *testing.T) {
 			}
 			_ = d.Ack(false)
 		})
-		account, _ := runCanary(t, func(progress func(model.Account)) (model.Account, error) {
-			return c.Execute(t.Context(), canaryPlan(t, model.Replay, from, to, 48), progress)
+		account, _ := runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
+			return c.Execute(t.Context(), canaryPlan(t, plan.Replay, from, to, 48), progress)
 		})
 		wantOutcome(t, account, outcome{Planned: 48, Moved: 11, Stopped: true})
 		if account.CameBack < 1 || account.CameBack > 3 || !strings.HasSuffix(account.Stopped, "of 11 came back") {
 			t.Errorf("%d came back: %s", account.CameBack, account.Stopped)
 		}
 		a.await(from.QueueRef, 48-11+3)
-		wantIDs(t, "those that were not touched", a.drain(from.QueueRef, 48-11+3)[:37], append(count(47, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), "twin"))
+		wantIDs(t, "those that were not touched", a.drain(from.QueueRef, 48-11+3)[:37],
+			append(count(47, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), "twin"))
 	})
 }
 
-// TestCanaryNobodyTakes: nothing consumes the target. It says so, ends when it is stopped, and goes on when it is told to.
+// TestCanaryNobodyTakes: nothing consumes the target. It says so, ends when it is stopped, and goes on when it is told
+// to.
 func TestCanaryNobodyTakes(t *testing.T) {
 	a, c := newApp(t), client(t)
 	from, to := canaryStage(t, a, model.Classic)
 	a.publish(from.QueueRef, numbered(20)...)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	account, told := runCanary(t, func(progress func(model.Account)) (model.Account, error) {
-		return c.Execute(ctx, canaryPlan(t, model.Move, from, to, 20), func(a model.Account) {
+	account, told := runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
+		return c.Execute(ctx, canaryPlan(t, plan.Move, from, to, 20), func(a plan.Account) {
 			progress(a)
-			if strings.Contains(a.Canary, "nothing consumes") {
+			if strings.Contains(a.Canary.Words(), "nothing consumes") {
 				cancel()
 			}
 		})
 	})
 	wantOutcome(t, account, outcome{Planned: 20, Moved: 1, Stopped: true})
-	if words := strings.Join(told, "\n"); !strings.Contains(words, "canary: 1 sent, waiting until it is taken: nothing consumes "+to.Name) {
+	if words := strings.Join(told, "\n"); !strings.Contains(words,
+		"1 sent, waiting until it is taken: nothing consumes "+to.Name) {
 		t.Error(words)
 	}
 	a.await(from.QueueRef, 19)
 
-	plan := canaryPlan(t, model.Move, from, to, 19)
-	plan.Canary.Patience = 300 * time.Millisecond
-	account = execute(t, c, plan)
+	p := canaryPlan(t, plan.Move, from, to, 19)
+	p.Canary.Patience = 300 * time.Millisecond
+	account = execute(t, c, p)
 	wantOutcome(t, account, outcome{Planned: 19, Moved: 1, Stopped: true})
 	if !strings.Contains(account.Stopped, "not taken within 300ms: nothing consumes") {
 		t.Error(account.Stopped)
 	}
 
 	goOn := make(chan struct{})
-	plan = canaryPlan(t, model.Move, from, to, 18)
-	plan.Canary.GoOn = goOn
-	account, _ = runCanary(t, func(progress func(model.Account)) (model.Account, error) {
-		return c.Execute(t.Context(), plan, func(a model.Account) {
+	p = canaryPlan(t, plan.Move, from, to, 18)
+	p.GoOn = goOn
+	account, _ = runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
+		return c.Execute(t.Context(), p, func(a plan.Account) {
 			progress(a)
 			select {
 			case goOn <- struct{}{}:
@@ -280,8 +292,8 @@ func TestCanaryNobodyTakes(t *testing.T) {
 		})
 	})
 	wantOutcome(t, account, outcome{Planned: 18, Moved: 18})
-	if strings.Contains(account.Canary, "taken") {
-		t.Errorf("it says more than it knows: %s", account.Canary)
+	if strings.Contains(account.Canary.Words(), "taken") {
+		t.Errorf("it says more than it knows: %s", account.Canary.Words())
 	}
 	wantIDs(t, "moved", a.drain(to.QueueRef, 20), count(20))
 }
@@ -295,13 +307,13 @@ func TestCanaryOfAFilter(t *testing.T) {
 		const n = 900
 		a.publish(from.QueueRef, numbered(n)...)
 		w := a.work(to.QueueRef, succeed)
-		plan := canaryPlan(t, model.Replay, from, to, n/2)
-		filter, err := model.ParseExpression(`headers["number"] % 2 == 0`)
+		p := canaryPlan(t, plan.Replay, from, to, n/2)
+		filter, err := message.ParseExpression(`headers["number"] % 2 == 0`)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan.Selection = model.Selection{Filter: filter}
-		account := execute(t, c, plan)
+		p.Selection = plan.Selection{Filter: filter}
+		account := execute(t, c, p)
 		wantOutcome(t, account, outcome{Planned: n / 2, Moved: n / 2})
 		var even, odd []string
 		for i := 1; i <= n; i++ {
@@ -319,8 +331,8 @@ func TestCanaryOfAFilter(t *testing.T) {
 		})
 		wantIDs(t, "the others", a.drain(from.QueueRef, n/2), odd)
 		seen := map[int]bool{}
-		if err := j.Entries(t.Context(), account.JournalID, func(e *model.Entry) error {
-			if seen[e.Position] || e.Outcome != model.Moved {
+		if err := j.Entries(t.Context(), account.JournalID, func(e *plan.Entry) error {
+			if seen[e.Position] || e.Outcome != plan.Moved {
 				return fmt.Errorf("position %d: %s", e.Position, e.Outcome)
 			}
 			seen[e.Position] = true
@@ -336,7 +348,7 @@ func TestCanaryThatDoesNotArrive(t *testing.T) {
 	a, c := newApp(t), client(t)
 	from, to := canaryStage(t, a, model.Classic)
 	a.publish(from.QueueRef, numbered(20)...)
-	plan := canaryPlan(t, model.Replay, from, to, 20)
+	plan := canaryPlan(t, plan.Replay, from, to, 20)
 	a.deleteQueue(to.Name)
 	account := execute(t, c, plan)
 	wantOutcome(t, account, outcome{Planned: 20, Returned: 1, Stopped: true})

@@ -3,8 +3,8 @@ package broker
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -20,28 +20,33 @@ import (
 // connectError says in an operator's words why no connection could be made: a *model.ConnectError.
 func (c *Client) connectError(ctx context.Context, err error, vhost string, w *wire) error {
 	first, readErr := w.began()
-	if w == nil {
+	var unsafe *tlsFailure
+	secured := !errors.As(err, &unsafe)
+	if w == nil && secured {
 		return c.unreachable(err)
 	}
 	if e := c.tlsError(err, first); e != nil {
 		return e
 	}
-	switch {
-	case strings.HasPrefix(first, "HTTP"), first == "" && c.uri.Scheme == "amqp" && c.speaksHTTP():
-		return failure(model.Unreachable, "%s speaks HTTP, not AMQP", "give the AMQP port (5672 by default) in --url, and the management port in --api", c.address())
-	case first != "" && first[0] != frameMethod:
-		return failure(model.Unreachable, "%s does not speak AMQP 0-9-1", "give RabbitMQ's AMQP port (5672 by default) in --url", c.address())
-	case timedOut(readErr) || timedOut(err) || errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return failure(model.Unreachable, "%s accepted the connection and then said nothing for %s", "check that it is RabbitMQ's AMQP port, and whether the broker is overloaded",
-			c.address(), model.ShortDuration(c.timeout))
-	}
 	if e := c.loginError(err, vhost); e != nil {
 		return e
 	}
-	if first == "" {
-		return failure(model.Unreachable, "%s closed the connection without a word", "check that it is RabbitMQ's AMQP port (5672 by default; amqps:// for 5671)", c.address())
+	switch {
+	case strings.HasPrefix(first, "HTTP"), first == "" && c.uri.Scheme == "amqp" && c.speaksHTTP():
+		return c.failed(model.AMQPIsHTTP, "")
+	case first != "" && first[0] != frameMethod:
+		return c.failed(model.AMQPOther, "")
+	case timedOut(readErr) || timedOut(err) || errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return c.failed(model.AMQPSilent, model.ShortDuration(c.timeout))
+	case first == "":
+		return c.failed(model.AMQPHungUp, "")
 	}
-	return failure(model.Unreachable, "%s ended the connection while it was made: %s", "try again, and look into the broker's log", c.address(), words(err))
+	return c.failed(model.AMQPEnded, words(err))
+}
+
+// failed is a trouble with this broker, and what the other side says.
+func (c *Client) failed(trouble model.ConnectTrouble, detail string) *model.ConnectError {
+	return trouble.With(model.ConnectValues{At: c.address(), User: c.uri.Username, Detail: detail})
 }
 
 // speaksHTTP asks the port in HTTP: RabbitMQ's management port says nothing to an AMQP client.
@@ -60,13 +65,6 @@ func (c *Client) speaksHTTP() bool {
 	return err == nil && string(answer) == "HTTP/"
 }
 
-// frameMethod is the first byte of what a broker says first: a method frame.
-const frameMethod = 1
-
-func failure(kind model.ConnectKind, cause, next string, values ...any) *model.ConnectError {
-	return &model.ConnectError{Kind: kind, Cause: fmt.Sprintf(cause, values...), Next: next}
-}
-
 func timedOut(err error) bool {
 	var e net.Error
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &e) && e.Timeout()
@@ -77,23 +75,22 @@ func (c *Client) unreachable(err error) error {
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return failure(model.Unreachable, "there is no host named %s", "check the name in --url", model.Printable(c.uri.Host))
+		return model.AMQPNoHost.With(model.ConnectValues{Name: c.uri.Host})
 	case errors.As(err, &dns):
-		return failure(model.Unreachable, "the host name %s could not be looked up (%s)", "check the network and the name in --url", model.Printable(c.uri.Host), dns.Err)
+		return model.AMQPNoLookup.With(model.ConnectValues{Name: c.uri.Host, Detail: dns.Err})
 	case errors.Is(err, syscall.ECONNREFUSED):
-		next := "start RabbitMQ there, or name another broker with --url"
 		if c.uri.Port == 5672 && (c.uri.Host == "localhost" || c.uri.Host == "127.0.0.1" || c.uri.Host == "::1") {
-			next = "start RabbitMQ, or name a broker with --url; `dlxtop demo` shows dlxtop on a throwaway broker"
+			return c.failed(model.AMQPNothingHere, "")
 		}
-		return failure(model.Unreachable, "nothing listens on %s", next, c.address())
+		return c.failed(model.AMQPNothingListens, "")
 	case timedOut(err) || errors.Is(err, context.DeadlineExceeded):
-		return failure(model.Unreachable, "%s did not answer within %s", "check host, port and firewall", c.address(), model.ShortDuration(c.timeout))
+		return c.failed(model.AMQPSlow, model.ShortDuration(c.timeout))
 	}
 	var op *net.OpError
 	if errors.As(err, &op) {
 		err = op.Err
 	}
-	return failure(model.Unreachable, "%s cannot be reached (%s)", "check host, port and network", c.address(), model.Printable(err.Error()))
+	return c.failed(model.AMQPNotReached, err.Error())
 }
 
 // tlsError explains what is wrong with TLS, or its absence; nil when that is not it.
@@ -101,24 +98,45 @@ func (c *Client) tlsError(err error, first string) error {
 	if c.uri.Scheme != "amqps" {
 		// A TLS port answers a plain client with an alert record: type 21, version 3.x.
 		if strings.HasPrefix(first, "\x15\x03") {
-			return failure(model.TLSMismatch, "%s expects TLS", "use amqps:// in --url", c.address())
+			return c.failed(model.AMQPWantsTLS, "")
 		}
 		return nil
 	}
 	var record tls.RecordHeaderError
-	var certificate *tls.CertificateVerificationError
 	var alert tls.AlertError
+	if e := c.certificateError(err); e != nil {
+		return e
+	}
 	switch {
 	case errors.As(err, &record):
-		return failure(model.TLSMismatch, "%s does not speak TLS", "use amqp:// in --url, or the broker's TLS port (5671 by default)", c.address())
-	case errors.As(err, &certificate):
-		return failure(model.TLSMismatch, "the certificate of %s is not trusted (%s)", "name the right host, or give the authority's certificate (cacertfile=PATH in the URL)",
-			c.address(), model.Printable(certificate.Err.Error()))
+		return c.failed(model.AMQPWithoutTLS, "")
 	case errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
-		return failure(model.TLSMismatch, "%s ended the TLS handshake (%s)", "check whether it wants a client certificate (certfile=… and keyfile=… in the URL)",
-			c.address(), model.Printable(err.Error()))
+		return c.failed(model.AMQPHandshake, err.Error())
 	}
 	return nil
+}
+
+// certificateError explains why the broker's certificate does not do; nil when that is not it.
+func (c *Client) certificateError(err error) error {
+	var (
+		certificate *tls.CertificateVerificationError
+		authority   x509.UnknownAuthorityError
+		hostname    x509.HostnameError
+		invalid     x509.CertificateInvalidError
+	)
+	if !errors.As(err, &certificate) {
+		return nil
+	}
+	words := certificate.Err.Error()
+	switch {
+	case errors.As(err, &authority):
+		return c.failed(model.AMQPNoAuthority, "")
+	case errors.As(err, &hostname):
+		return c.failed(model.AMQPOtherName, words)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return c.failed(model.CertificateExpired, words)
+	}
+	return c.failed(model.CertificateUntrusted, words)
 }
 
 // loginError explains why the broker did not let the user in; nil when it did not come so far.
@@ -127,25 +145,27 @@ func (c *Client) loginError(err error, vhost string) error {
 	if !errors.As(err, &e) {
 		return nil
 	}
-	user, name := model.Printable(c.uri.Username), model.Printable(vhost)
-	reason := model.Printable(e.Reason)
+	if reached := limitReached(err, c.uri.Username, vhost, 0); reached != nil {
+		return reached
+	}
+	why, values := reasonOf(onLogin, err), model.ConnectValues{At: c.address(), User: c.uri.Username, VHost: vhost}
 	switch {
+	case e == amqp.ErrSASL && len(c.uri.AuthMechanism) > 0:
+		values.Name = strings.ToUpper(strings.Join(c.uri.AuthMechanism, ", "))
+		return model.AMQPNoMechanism.With(values)
 	case e == amqp.ErrSASL:
-		return failure(model.BadCredentials, "%s offers no way to log in with a password", "ask for auth_mechanism=external in the URL if it wants a client certificate", c.address())
-	case e == amqp.ErrCredentials, e.Server && e.Code == amqp.AccessRefused && !strings.Contains(e.Reason, "vhost"):
-		next := "check user and password in --url"
+		return model.AMQPNoPassword.With(values)
+	case e == amqp.ErrCredentials, why == badLogin:
 		if c.uri.Username == "guest" {
-			next += "; RabbitMQ lets guest in from its own machine only"
+			return model.AMQPRefusesGuest.With(values)
 		}
-		return failure(model.BadCredentials, "%s refused the user %s: wrong user or password", next, c.address(), user)
-	case e.Server && strings.Contains(e.Reason, "not found"):
-		return failure(model.NoSuchVHost, "there is no vhost %s on %s", "check the vhost in --url or --vhost (the default one is /)", name, c.address())
-	case e.Server && strings.Contains(e.Reason, "limit"):
-		return failure(model.NotAllowed, "%s takes no further connection (%s)", "raise the limit, or close connections", c.address(), reason)
-	case e.Server && (e.Code == amqp.NotAllowed || e.Code == amqp.AccessRefused):
-		return failure(model.NotAllowed, "the user %s may not enter the vhost %s", "grant it (rabbitmqctl set_permissions), or use another user or vhost", user, name)
+		return model.AMQPRefusesLogin.With(values)
+	case why == noVHost:
+		return model.AMQPNoVHost.With(values)
+	case why == noVHostRight:
+		return model.AMQPWithoutVHost.With(values)
 	case e == amqp.ErrVhost:
-		return failure(model.Unreachable, "%s closed the connection while the vhost %s was opened", "look into the broker's log", c.address(), name)
+		return model.AMQPVHostClosed.With(values)
 	}
 	return nil
 }

@@ -2,11 +2,13 @@ package broker
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +18,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/plan"
+	"dlxtop/model/ports"
 )
 
 const (
@@ -24,48 +28,57 @@ const (
 	closeLimit     = 2 * time.Second  // for the last words on a connection
 )
 
+// mechanisms are the ways to log in that a URL may ask for.
+var mechanisms = []string{"plain", "amqplain", "external"}
+
 // Options say where the broker is.
 type Options struct {
-	URL     string        // amqp(s)://user:pass@host:port[/vhost]
-	TLS     *tls.Config   // nil: what the URL's parameters say, else the system's defaults
-	Timeout time.Duration // to connect; 0 is 5 s
-	Journal Journal       // nil: what is done is not kept, and there is no undo
-	Full    bool          // the journal keeps replayed messages completely, not only what was changed in them
+	URL     string         // amqp(s)://user:pass@host:port[/vhost]
+	TLS     *tls.Config    // nil: what the URL's parameters say, else the system's defaults
+	Timeout time.Duration  // to connect; 0 is 5 s
+	Journal ports.Recorder // nil: what is done is not kept, and there is no undo
+	Reread  plan.Reread    // tells whether a replay reaches other queues than it did; nil: nobody looks
+	Full    bool           // the journal keeps replayed messages completely, not only what was changed in them
+	Looks   Looks          // nil: what looks cost is remembered while the client lives
 }
 
-// Client talks to one broker. It keeps one connection for each vhost, made when it is first needed and again after it was lost. It is
-// safe for concurrent use.
+// Client talks to one broker. It keeps one connection for each vhost, made when it is first needed and again after it
+// was lost, and has further ones while messages are held: see links. It is safe for concurrent use.
 type Client struct {
 	url     string
 	uri     amqp.URI
 	tls     *tls.Config
 	timeout time.Duration
-	journal Journal
+	journal ports.Recorder
+	reread  plan.Reread
 	full    bool
+	session string // in the names of all connections, so that others can see whether they are gone
 
 	patience    patience // of replays
 	spoolMemory int      // bytes of a peek that are kept in memory: a test wants none
 
 	mu       sync.Mutex
-	links    map[string]*link       // by vhost
+	links    map[string]*links      // by vhost
 	cluster  string                 // that the first connection led to, "" when none told
 	returned map[model.QueueRef]int // how many messages were last given back to a quorum queue: see source.extend
 	closed   bool
 
-	holds   holds
-	counter counter
-}
+	looks       Looks
+	looksFailed error // why they are not used any more; nil while they are
+	own         *ownLooks
+	rescues     map[string]bool // vhosts in which a rescue is possible
 
-// link is the connection to one vhost.
-type link struct {
-	mu         sync.Mutex // held while it is made, so that two calls do not make two
-	connection *amqp.Connection
+	holds    holds
+	counter  counter
+	losses   chan error // holds one: a loss that Lost has not told yet
+	watching sync.WaitGroup
 }
 
 // New reads the options. It does not connect. The error is one sentence without the password.
 func New(o Options) (*Client, error) {
 	// What ParseURI says of a bad URL can quote a part of the password.
-	bad := errors.New("the AMQP URL cannot be read: it looks like amqp://user:password@host:5672/vhost (amqps:// for TLS), " +
+	bad := errors.New("the AMQP URL cannot be read: it looks like amqp://user:password@host:5672/vhost (amqps:// " +
+		"for TLS), " +
 		"with special characters in user, password and vhost percent-encoded (@ is %40, / is %2F)")
 	if !strings.HasPrefix(o.URL, "amqp://") && !strings.HasPrefix(o.URL, "amqps://") {
 		return nil, bad
@@ -74,13 +87,26 @@ func New(o Options) (*Client, error) {
 	if err != nil || uri.Port < 1 || uri.Port > 65535 {
 		return nil, bad
 	}
+	secured, err := tlsConfig(o.TLS, &uri)
+	if err != nil {
+		return nil, err
+	}
+	for _, mechanism := range uri.AuthMechanism {
+		if !slices.Contains(mechanisms, strings.ToLower(mechanism)) {
+			return nil, fmt.Errorf("the AMQP URL asks for auth_mechanism=%s, which dlxtop does not know: it knows %s",
+				model.Printable(mechanism), strings.Join(mechanisms, ", "))
+		}
+	}
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
 	}
 	return &Client{
-		url: o.URL, uri: uri, tls: o.TLS, timeout: o.Timeout, patience: defaultPatience, spoolMemory: spoolMemory, journal: o.Journal, full: o.Full,
-		links: map[string]*link{}, returned: map[model.QueueRef]int{},
-		holds: newHolds(), counter: newCounter(),
+		url: o.URL, uri: uri, tls: secured, timeout: o.Timeout, patience: defaultPatience, spoolMemory: spoolMemory,
+		journal: o.Journal, reread: o.Reread, full: o.Full,
+		links: map[string]*links{}, losses: make(chan error, 1), returned: map[model.QueueRef]int{},
+		looks: o.Looks, own: newOwnLooks(), rescues: map[string]bool{},
+		session: rand.Text()[:sessionLength],
+		holds:   newHolds(), counter: newCounter(),
 	}, nil
 }
 
@@ -93,8 +119,8 @@ func (c *Client) Address() string { return c.address() }
 // VHost is the vhost that the URL names.
 func (c *Client) VHost() string { return c.uri.Vhost }
 
-// Check proves that the broker lets the user into a vhost; "" is the one that the URL names. What a person can act on is a
-// *model.ConnectError.
+// Check proves that the broker lets the user into a vhost; "" is the one that the URL names. What a person can act on
+// is a *model.ConnectError.
 func (c *Client) Check(ctx context.Context, vhost string) error {
 	_, err := c.connection(ctx, vhost)
 	return err
@@ -113,59 +139,57 @@ func (c *Client) Cluster(ctx context.Context, vhost string) (string, error) {
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
-	links := c.links
-	c.links = map[string]*link{}
+	all := c.links
+	c.links = map[string]*links{}
 	c.mu.Unlock()
-	for _, l := range links {
-		l.mu.Lock()
-		if l.connection != nil {
-			_ = l.connection.CloseDeadline(time.Now().Add(closeLimit)) // it is gone in any case
-		}
-		l.mu.Unlock()
+	for _, l := range all {
+		l.close()
 	}
+	c.watching.Wait()
 	c.counter.running.Wait() // its channels are closed with their connections
+	if c.looks != nil {
+		return c.looks.Close()
+	}
 	return nil
 }
 
-// connection returns the vhost's connection, and makes it when there is none that works.
-func (c *Client) connection(ctx context.Context, vhost string) (*amqp.Connection, error) {
-	if vhost == "" {
-		vhost = c.uri.Vhost
-	}
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		return nil, errors.New("the connection to the broker was closed")
-	}
-	l := c.links[vhost]
-	if l == nil {
-		l = &link{}
-		c.links[vhost] = l
-	}
-	c.mu.Unlock()
-
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.connection != nil && !l.connection.IsClosed() {
-		return l.connection, nil
-	}
-	connection, _, err := c.dial(ctx, vhost, "dlxtop")
-	if err != nil {
-		return nil, err
-	}
-	l.connection = connection
-	return connection, nil
+// dial makes a connection. Its wire ends it at once when closed, whatever the connection waits for.
+func (c *Client) dial(ctx context.Context, vhost, name string) (connection *amqp.Connection, w *wire, err error) {
+	err = patiently(ctx, isLimit, func() error {
+		connection, w, err = c.dialOnce(ctx, vhost, name)
+		return err
+	})
+	return connection, w, err
 }
 
-// dial makes a connection. Its wire ends it at once when closed, whatever the connection waits for.
-func (c *Client) dial(ctx context.Context, vhost, name string) (*amqp.Connection, *wire, error) {
+// dialChannels makes a connection and opens channels on it.
+func (c *Client) dialChannels(
+	ctx context.Context, vhost, name string, n int,
+) (connection *amqp.Connection, w *wire, channels []*amqp.Channel, err error) {
+	err = patiently(ctx, isLimit, func() error {
+		if connection, w, err = c.dialOnce(ctx, vhost, name); err != nil {
+			return err
+		}
+		channels = make([]*amqp.Channel, n)
+		for i := range channels {
+			if channels[i], err = c.open(connection); err != nil {
+				w.cut()
+				return err
+			}
+		}
+		return nil
+	})
+	return connection, w, channels, err
+}
+
+func (c *Client) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connection, *wire, error) {
 	if vhost == "" {
 		vhost = c.uri.Vhost
 	}
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	var made atomic.Pointer[wire] // nil while there is no TCP connection
+	var made atomic.Pointer[wire] // nil while there is no connection, or no TLS on it
 	config := amqp.Config{
 		Vhost:     vhost,
 		Heartbeat: heartbeat,
@@ -173,9 +197,12 @@ func (c *Client) dial(ctx context.Context, vhost, name string) (*amqp.Connection
 			"product": "dlxtop", "platform": "Go " + runtime.Version(), "connection_name": name,
 			"information": "terminal dashboard for delayed, retry and failed queues",
 		},
-		Dial: func(network, address string) (net.Conn, error) {
+		Dial: func(string, string) (net.Conn, error) {
 			var dialer net.Dialer
-			conn, err := dialer.DialContext(ctx, network, address)
+			conn, err := dialer.DialContext(ctx, "tcp", c.address())
+			if err == nil && c.uri.Scheme == "amqps" {
+				conn, err = c.secure(ctx, conn)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -184,9 +211,6 @@ func (c *Client) dial(ctx context.Context, vhost, name string) (*amqp.Connection
 			deadline, _ := ctx.Deadline()
 			return w, w.SetDeadline(deadline) // of the handshake: amqp091-go takes it away when the connection is open
 		},
-	}
-	if c.tls != nil {
-		config.TLSClientConfig = c.tls.Clone() // DialConfig writes into it
 	}
 	if c.uri.AuthMechanism == nil {
 		config.SASL = []amqp.Authentication{&login{c.uri.PlainAuth(), config.Properties}}
@@ -197,7 +221,7 @@ func (c *Client) dial(ctx context.Context, vhost, name string) (*amqp.Connection
 			w.cut()
 		}
 	})
-	connection, err := amqp.DialConfig(c.url, config)
+	connection, err := amqp.DialConfig(plainURL(c.uri, c.url), config)
 	w := made.Load()
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
@@ -219,11 +243,12 @@ func (c *Client) dial(ctx context.Context, vhost, name string) (*amqp.Connection
 		w.cut()
 		return nil, nil, err
 	}
+	w.in.frameMax.Store(int64(connection.Config.FrameSize))
 	return connection, w, nil
 }
 
-// sameCluster wants each connection to lead to the cluster of the first one: an address may belong to another broker after a while, and
-// what was planned on one must not be done on another.
+// sameCluster wants each connection to lead to the cluster of the first one: an address may belong to another broker
+// after a while, and what was planned on one must not be done on another.
 func (c *Client) sameCluster(connection *amqp.Connection) error {
 	name := clusterOf(connection)
 	c.mu.Lock()
@@ -234,7 +259,7 @@ func (c *Client) sameCluster(connection *amqp.Connection) error {
 	if name == "" || name == c.cluster {
 		return nil
 	}
-	return model.OtherCluster(c.address(), name, c.cluster)
+	return model.LeadsElsewhere.With(model.ConnectValues{At: c.address(), Name: name, Detail: c.cluster})
 }
 
 func clusterOf(connection *amqp.Connection) string {
@@ -242,13 +267,14 @@ func clusterOf(connection *amqp.Connection) string {
 	return name
 }
 
-// login is a login by password that asks to be told when it is refused. Without that RabbitMQ waits 3 s and hangs up; amqp091-go 1.16
-// offers no setting for it, and sets the capabilities just before it asks for the response.
+// login is a login by password that asks to be told when it is refused. Without that RabbitMQ waits 3 s and hangs up;
+// amqp091-go 1.16 offers no setting for it, and sets the capabilities just before it asks for the response.
 type login struct {
 	amqp.Authentication
 	properties amqp.Table
 }
 
+// Response implements amqp.Authentication.
 func (l *login) Response() string {
 	if capabilities, ok := l.properties["capabilities"].(amqp.Table); ok {
 		capabilities["authentication_failure_close"] = true
@@ -261,13 +287,16 @@ func (c *Client) address() string {
 	return net.JoinHostPort(c.uri.Host, strconv.Itoa(c.uri.Port))
 }
 
-// open opens a channel.
-func open(connection *amqp.Connection) (*amqp.Channel, error) {
+// open opens a channel. Where a limit is reached the error is a channelLimit.
+func (c *Client) open(connection *amqp.Connection) (*amqp.Channel, error) {
 	channel, err := connection.Channel()
-	if err != nil {
-		return nil, fmt.Errorf("open a channel: %w", lost(err))
+	if err == nil {
+		return channel, nil
 	}
-	return channel, nil
+	if reached := limitReached(err, c.uri.Username, "", int(connection.Config.ChannelMax)); reached != nil {
+		return nil, channelLimit{reached}
+	}
+	return nil, fmt.Errorf("open a channel: %w", lost(err))
 }
 
 // lost puts amqp091-go's words for a connection that went away into a sentence.

@@ -2,13 +2,7 @@ package broker_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"math/big"
 	"net"
 	"net/http"
 	"net/url"
@@ -18,11 +12,14 @@ import (
 
 	"dlxtop/broker"
 	"dlxtop/model"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
 )
 
 func TestNewRefusesABadURLWithoutThePassword(t *testing.T) {
 	for _, bad := range []string{
-		"", "localhost", "http://u:sesame@host", "amqp://u:sesame@host:port", "amqp://u:se/same@host", "amqp://u:sesame@ho st", "amqp://u:sesame%zz@host", "amqp://u:sesame@host:99999",
+		"", "localhost", "http://u:sesame@host", "amqp://u:sesame@host:port", "amqp://u:se/same@host",
+		"amqp://u:sesame@ho st", "amqp://u:sesame%zz@host", "amqp://u:sesame@host:99999",
 	} {
 		_, err := broker.New(broker.Options{URL: bad})
 		if err == nil {
@@ -54,7 +51,8 @@ func TestConnectErrors(t *testing.T) {
 	}
 	api(t, http.MethodPut, "/api/vhosts/closed", "")
 	defer api(t, http.MethodDelete, "/api/vhosts/closed", "")
-	secure := secureServer(t)
+	secure := secureServer(t, time.Hour)
+	expired := secureServer(t, -time.Hour)
 	silent := oddServer(t, nil)
 	rude := oddServer(t, []byte{})
 	// What Erlang's TLS, and so RabbitMQ's, answers to a client that speaks none: the alert "unexpected message".
@@ -65,23 +63,40 @@ func TestConnectErrors(t *testing.T) {
 		kind  model.ConnectKind
 		says  string
 	}{
-		"nothing listens":   {with(func(u *url.URL) { u.Host = "127.0.0.1:1" }), "/", model.Unreachable, "nothing listens on 127.0.0.1:1"},
-		"no such host":      {with(func(u *url.URL) { u.Host = "no-such-host.invalid" }), "/", model.Unreachable, "no-such-host.invalid"},
-		"wrong password":    {with(func(u *url.URL) { u.User = url.UserPassword("guest", "sesame") }), "/", model.BadCredentials, "user guest"},
-		"no such user":      {with(func(u *url.URL) { u.User = url.UserPassword("nobody", "sesame") }), "/", model.BadCredentials, "user nobody"},
-		"no such vhost":     {amqp.String(), "nowhere", model.NoSuchVHost, "no vhost nowhere"},
-		"closed vhost":      {user(t, "visitor", ""), "closed", model.NotAllowed, "visitor may not enter the vhost closed"},
-		"TLS to plain":      {with(func(u *url.URL) { u.Scheme = "amqps" }), "/", model.TLSMismatch, "does not speak TLS"},
-		"plain to TLS":      {"amqp://guest:sesame@" + alerting, "/", model.TLSMismatch, "expects TLS"},
-		"untrusted":         {"amqps://guest:sesame@" + secure, "/", model.TLSMismatch, "not trusted"},
+		"nothing listens": {
+			with(func(u *url.URL) { u.Host = "127.0.0.1:1" }), "/", model.Unreachable,
+			"nothing listens on 127.0.0.1:1",
+		},
+		"no such host": {
+			with(func(u *url.URL) { u.Host = "no-such-host.invalid" }), "/", model.Unreachable,
+			"no-such-host.invalid",
+		},
+		"wrong password": {
+			with(func(u *url.URL) { u.User = url.UserPassword("guest", "sesame") }), "/",
+			model.BadCredentials, "user guest",
+		},
+		"no such user": {
+			with(func(u *url.URL) { u.User = url.UserPassword("nobody", "sesame") }), "/",
+			model.BadCredentials, "user nobody",
+		},
+		"no such vhost": {amqp.String(), "nowhere", model.NoSuchVHost, "no vhost nowhere"},
+		"closed vhost":  {user(t, "visitor", ""), "closed", model.NotAllowed, "visitor may not enter the vhost closed"},
+		"TLS to plain":  {with(func(u *url.URL) { u.Scheme = "amqps" }), "/", model.TLSMismatch, "does not speak TLS"},
+		"plain to TLS":  {"amqp://guest:sesame@" + alerting, "/", model.TLSMismatch, "expects TLS"},
+		"untrusted":     {"amqps://guest:sesame@" + secure, "/", model.TLSMismatch, "does not trust"},
+		"no external": {
+			amqp.String() + "?auth_mechanism=external", "/", model.BadCredentials,
+			"does not offer the mechanism EXTERNAL",
+		},
 		"HTTP":              {with(func(u *url.URL) { u.Host = web.Host }), "/", model.Unreachable, "speaks HTTP"},
 		"silence":           {"amqp://guest:sesame@" + silent, "/", model.Unreachable, "said nothing"},
 		"closed at once":    {"amqp://guest:sesame@" + rude, "/", model.Unreachable, "without a word"},
+		"expired":           {"amqps://guest:sesame@" + expired, "/", model.TLSMismatch, "is not valid at this time"},
 		"TLS, then silence": {"amqps://guest:sesame@" + silent, "/", model.Unreachable, "said nothing"},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			timeout := 2 * time.Second
+			timeout := 10 * time.Second
 			if strings.Contains(test.says, "said nothing") {
 				timeout = 200 * time.Millisecond
 			}
@@ -96,43 +111,12 @@ func TestConnectErrors(t *testing.T) {
 				t.Fatalf("%v", err)
 			}
 			t.Log(e)
-			if e.Kind != test.kind || !strings.Contains(e.Cause, test.says) || e.Next == "" || strings.Contains(e.Error(), "sesame") || strings.Contains(e.Error(), "\n") {
+			if e.Kind != test.kind || !strings.Contains(e.Cause, test.says) || e.Next == "" ||
+				strings.Contains(e.Error(), "sesame") || strings.Contains(e.Error(), "\n") {
 				t.Errorf("%s: %v", e.Kind, e)
 			}
 		})
 	}
-}
-
-// secureServer listens for TLS, with a certificate that nobody trusts.
-func secureServer(t *testing.T) string {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				_, _ = conn.Read(make([]byte, 1)) // runs the handshake
-				conn.Close()
-			}()
-		}
-	}()
-	return listener.Addr().String()
 }
 
 // oddServer accepts connections, and answers with some bytes and the end; with nothing at all when answer is nil.
@@ -162,6 +146,7 @@ func oddServer(t *testing.T, answer []byte) string {
 }
 
 func TestConnectIsCancelled(t *testing.T) {
+	t.Parallel()
 	c, err := broker.New(broker.Options{URL: "amqp://guest:sesame@" + oddServer(t, nil), Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
@@ -175,8 +160,10 @@ func TestConnectIsCancelled(t *testing.T) {
 }
 
 func TestPermissions(t *testing.T) {
+	t.Parallel()
 	a := newApp(t)
-	from, to := described(a.queue("failed", model.Classic), model.Classic), described(a.queue("worker", model.Classic), model.Classic)
+	from, to := described(a.queue("failed", model.Classic), model.Classic),
+		described(a.queue("worker", model.Classic), model.Classic)
 	a.publish(from.QueueRef, numbered(10)...)
 	blind, err := broker.New(broker.Options{URL: user(t, "blind", `{"configure":"","write":".*","read":""}`)})
 	if err != nil {
@@ -184,7 +171,7 @@ func TestPermissions(t *testing.T) {
 	}
 	defer blind.Close()
 	var e *model.ConnectError
-	if _, err := blind.Peek(t.Context(), planPeek(from, model.PeekWant{})); !errors.As(err, &e) || e.Kind != model.NotAllowed {
+	if _, err := blind.Peek(t.Context(), planPeek(from, peek.Want{})); !errors.As(err, &e) || e.Kind != model.NotAllowed {
 		t.Errorf("peek without the right to read: %v", err)
 	} else {
 		t.Log(err)
@@ -194,13 +181,14 @@ func TestPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mute.Close()
-	account := execute(t, mute, replayTo(t, from, to, model.Selection{}))
+	account := execute(t, mute, replayTo(t, from, to, plan.Selection{}))
 	t.Log(account.Stopped, account.Problems)
 	wantOutcome(t, account, outcome{Planned: 10, Refused: 1, Stopped: true})
 	wantIDs(t, "kept", a.drain(from.QueueRef, 10), count(10))
 }
 
 func TestCloseEndsTheClient(t *testing.T) {
+	t.Parallel()
 	c := client(t)
 	if err := c.Check(t.Context(), ""); err != nil {
 		t.Fatal(err)

@@ -4,35 +4,38 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
 )
 
 // messageOf is a delivery as the model knows it, without a position. It shares the delivery's body.
-func messageOf(d *amqp.Delivery) model.Message {
+func messageOf(d *amqp.Delivery) message.Message {
 	m := withoutFingerprint(d)
-	m.Fingerprint = model.FingerprintOf(&m)
+	m.Fingerprint = message.FingerprintOf(&m)
 	return m
 }
 
 // withoutFingerprint is messageOf for who does not need the fingerprint, which takes its time with large bodies.
-func withoutFingerprint(d *amqp.Delivery) model.Message {
-	m := model.Message{
+func withoutFingerprint(d *amqp.Delivery) message.Message {
+	headers, body := received(d.Headers, d.Body)
+	m := message.Message{
 		Exchange:    d.Exchange,
 		RoutingKey:  d.RoutingKey,
 		Redelivered: d.Redelivered,
-		Properties: model.Properties{
+		Properties: message.Properties{
 			ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, DeliveryMode: d.DeliveryMode, Priority: d.Priority,
 			CorrelationID: d.CorrelationId, ReplyTo: d.ReplyTo, Expiration: d.Expiration, MessageID: d.MessageId,
 			Timestamp: d.Timestamp, Type: d.Type, UserID: d.UserId, AppID: d.AppId,
 		},
-		Headers:   tableOf(d.Headers),
-		Body:      d.Body,
-		BodyBytes: len(d.Body),
+		Headers:   headers,
+		Body:      body,
+		BodyBytes: len(body),
 	}
-	m.Deaths, m.DeathsError = model.ParseDeaths(m.Headers)
+	m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 	return m
 }
 
-// tableOf is a table as the model knows it; nil when there is nothing in it. It is the same table, which amqp091-go made for us alone.
+// tableOf is a table as the model knows it; nil when there is nothing in it. It is the same table, which amqp091-go
+// made for us alone.
 func tableOf(t amqp.Table) model.Table {
 	if len(t) == 0 {
 		return nil
@@ -63,11 +66,11 @@ func valueOf(v any) any {
 	return v
 }
 
-// publishingOf is what amqp091-go publishes. Header values of types that AMQP does not have stay as they are: it refuses them.
-func publishingOf(p *model.Publishing) amqp.Publishing {
+// publishingOf is what amqp091-go publishes.
+func publishingOf(p *message.Publishing) amqp.Publishing {
 	q := &p.Properties
 	return amqp.Publishing{
-		Headers:     wireTable(p.Headers),
+		Headers:     sendable(p.Headers),
 		ContentType: q.ContentType, ContentEncoding: q.ContentEncoding, DeliveryMode: q.DeliveryMode, Priority: q.Priority,
 		CorrelationId: q.CorrelationID, ReplyTo: q.ReplyTo, Expiration: q.Expiration, MessageId: q.MessageID,
 		Timestamp: q.Timestamp, Type: q.Type, UserId: q.UserID, AppId: q.AppID,
@@ -113,16 +116,17 @@ func wireValue(v any) any {
 }
 
 // returnedAs is a returned publishing as a message, to be compared with what was published.
-func returnedAs(r *amqp.Return) model.Message {
-	return model.Message{
+func returnedAs(r *amqp.Return) message.Message {
+	headers, body := received(r.Headers, r.Body)
+	return message.Message{
 		Exchange:   r.Exchange,
 		RoutingKey: r.RoutingKey,
-		Properties: model.Properties{
+		Properties: message.Properties{
 			ContentType: r.ContentType, ContentEncoding: r.ContentEncoding, DeliveryMode: r.DeliveryMode, Priority: r.Priority,
 			CorrelationID: r.CorrelationId, ReplyTo: r.ReplyTo, Expiration: r.Expiration, MessageID: r.MessageId,
 			Timestamp: r.Timestamp, Type: r.Type, UserID: r.UserId, AppID: r.AppId,
 		},
-		Headers: tableOf(r.Headers),
-		Body:    r.Body,
+		Headers: headers,
+		Body:    body,
 	}
 }

@@ -15,8 +15,8 @@ import (
 const (
 	// countLanes is how many queues are counted at the same time: the library waits for each answer on its channel.
 	countLanes = 8
-	// refusedFor is for how long a queue is not asked that is gone or exclusive to another connection: each such answer closes a channel,
-	// and the broker writes it into its log.
+	// refusedFor is for how long a queue is not asked that is gone or exclusive to another connection: each such answer
+	// closes a channel, and the broker writes it into its log.
 	refusedFor = 30 * time.Second
 	// settledAfter is for how long after dlxtop gave messages back a count may still miss some of them.
 	settledAfter = comeback + 100*time.Millisecond
@@ -27,23 +27,27 @@ type counter struct {
 	turn    chan struct{} // holds one token while nobody counts
 	running *sync.WaitGroup
 	lanes   map[string]*[countLanes]*amqp.Channel // by vhost; belongs to who has the turn
-	refused map[model.QueueRef]time.Time          // until when; belongs to who has the turn
+	// lanes at most, where a limit allows no more; belongs to who has the turn
+	most    map[string]int
+	refused map[model.QueueRef]time.Time // until when; belongs to who has the turn
 }
 
 func newCounter() counter {
 	c := counter{
 		turn: make(chan struct{}, 1), running: &sync.WaitGroup{}, // one token
-		lanes: map[string]*[countLanes]*amqp.Channel{}, refused: map[model.QueueRef]time.Time{},
+		lanes: map[string]*[countLanes]*amqp.Channel{}, most: map[string]int{}, refused: map[model.QueueRef]time.Time{},
 	}
 	c.turn <- struct{}{}
 	return c
 }
 
-// Count counts queues exactly and at once: their ready messages and their consumers. It keeps its channels, so that up to eight queues
-// take one round trip. A queue that does not exist, or is exclusive to another connection, is left out, and is not asked again for some
-// time. Do not ask for streams, of which a broker says 0 (all versions), nor for classic queues with x-expires, whose lease it renews.
+// Count counts queues exactly and at once: their ready messages and their consumers. It keeps its channels, so that up
+// to eight queues take one round trip. A queue that does not exist, or is exclusive to another connection, is left out,
+// and is not asked again for some time. Do not ask for streams, of which a broker says 0 (all versions), nor for
+// classic queues with x-expires, whose lease it renews.
 //
-// Where dlxtop itself held messages of a queue meanwhile, its count says so (Held): ready is then less than what is there.
+// Where dlxtop itself held messages of a queue meanwhile, its count says so (Held): ready is then less than what is
+// there.
 func (c *Client) Count(ctx context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
 	select {
 	case <-c.counter.turn:
@@ -79,43 +83,12 @@ func (c *Client) count(ctx context.Context, refs []model.QueueRef) (map[model.Qu
 		}
 	}
 	counts := make(map[model.QueueRef]model.QueueCounts, len(refs))
-	var mu sync.Mutex // of counts, refused and failed
 	var failed error
-	var lanes sync.WaitGroup
 	for vhost, own := range byVHost {
-		connection, err := c.connection(ctx, vhost)
-		if err != nil {
-			lanes.Wait()
-			return counts, err
-		}
-		kept := c.counter.lanes[vhost]
-		if kept == nil {
-			kept = &[countLanes]*amqp.Channel{}
-			c.counter.lanes[vhost] = kept
-		}
-		for lane := range min(countLanes, len(own)) {
-			lanes.Go(func() {
-				for i := lane; i < len(own) && ctx.Err() == nil; i += countLanes {
-					q, err := countOne(connection, &kept[lane], own[i])
-					mu.Lock()
-					switch {
-					case err == nil:
-						counts[own[i]] = q
-					case errors.Is(err, model.ErrQueueGone), errors.Is(err, model.ErrQueueExclusive):
-						c.counter.refused[own[i]] = time.Now().Add(refusedFor)
-					default:
-						failed = err
-					}
-					stop := failed != nil
-					mu.Unlock()
-					if stop {
-						return
-					}
-				}
-			})
+		if err := patiently(ctx, isChannelLimit, func() error { return c.countIn(ctx, vhost, own, counts) }); err != nil {
+			failed = err
 		}
 	}
-	lanes.Wait()
 	if err := ctx.Err(); err != nil && failed == nil {
 		failed = fmt.Errorf("count queues: %w", err)
 	}
@@ -126,10 +99,58 @@ func (c *Client) count(ctx context.Context, refs []model.QueueRef) (map[model.Qu
 	return counts, failed
 }
 
+// countIn counts the queues of a vhost. Where a limit allows fewer channels than that would take, it says so, and the
+// next one makes do with half as many, to the end of the client.
+func (c *Client) countIn(
+	ctx context.Context, vhost string, own []model.QueueRef, counts map[model.QueueRef]model.QueueCounts,
+) error {
+	connection, err := c.connection(ctx, vhost)
+	if err != nil {
+		return err
+	}
+	kept := c.counter.lanes[vhost]
+	if kept == nil {
+		kept = &[countLanes]*amqp.Channel{}
+		c.counter.lanes[vhost] = kept
+		c.counter.most[vhost] = min(countLanes, max(1, int(connection.Config.ChannelMax)-channelsNeeded+1))
+	}
+	var mu sync.Mutex // of counts, refused and failed
+	var failed error
+	var lanes sync.WaitGroup
+	most := min(c.counter.most[vhost], len(own))
+	for lane := range most {
+		lanes.Go(func() {
+			for i := lane; i < len(own) && ctx.Err() == nil; i += most {
+				q, err := c.countOne(ctx, &kept[lane], own[i])
+				mu.Lock()
+				switch {
+				case err == nil:
+					counts[own[i]] = q
+				case errors.Is(err, model.ErrQueueGone), errors.Is(err, model.ErrQueueDown),
+					errors.Is(err, model.ErrQueueExclusive):
+					c.counter.refused[own[i]] = time.Now().Add(refusedFor)
+				case !isLimit(failed): // the others then lost their connection
+					failed = err
+				}
+				stop := failed != nil
+				mu.Unlock()
+				if stop {
+					return
+				}
+			}
+		})
+	}
+	lanes.Wait()
+	if isChannelLimit(failed) {
+		c.counter.most[vhost] = max(1, most/2)
+	}
+	return failed
+}
+
 // countOne counts a queue on a kept channel, which is opened when there is none.
-func countOne(connection *amqp.Connection, channel **amqp.Channel, ref model.QueueRef) (model.QueueCounts, error) {
+func (c *Client) countOne(ctx context.Context, channel **amqp.Channel, ref model.QueueRef) (model.QueueCounts, error) {
 	if *channel == nil || (*channel).IsClosed() {
-		opened, err := open(connection)
+		opened, err := c.toOpen(ctx, ref.VHost)
 		if err != nil {
 			return model.QueueCounts{}, err
 		}

@@ -9,9 +9,12 @@ import (
 
 	"dlxtop/demo"
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
 )
 
 func TestCount(t *testing.T) {
+	t.Parallel()
 	a, c := newApp(t), client(t)
 	classic, quorum := a.queue("classic", model.Classic), a.queue("quorum", model.Quorum)
 	a.publish(classic, numbered(3)...)
@@ -25,7 +28,8 @@ func TestCount(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(counts) != 22 || counts[classic].Ready.Or(-1) != 3 || counts[quorum].Ready.Or(-1) != 4 || counts[quorum].Consumers.Or(-1) != 0 || counts[classic].Held {
+		if len(counts) != 22 || counts[classic].Ready.Or(-1) != 3 || counts[quorum].Ready.Or(-1) != 4 ||
+			counts[quorum].Consumers.Or(-1) != 0 || counts[classic].Held {
 			t.Errorf("%+v", counts)
 		}
 	}
@@ -33,6 +37,7 @@ func TestCount(t *testing.T) {
 
 // What dlxtop holds itself is missing from the count, and the count says so.
 func TestCountWhileMessagesAreHeld(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []model.QueueType{model.Classic, model.Quorum} {
 		t.Run(string(kind), func(t *testing.T) {
 			a, c := newApp(t), client(t)
@@ -51,7 +56,7 @@ func TestCountWhileMessagesAreHeld(t *testing.T) {
 				t.Error("it counts as held before anything was taken")
 			}
 			var meanwhile model.QueueCounts
-			_, err := c.Read(t.Context(), planPeek(described(queue, kind), model.PeekWant{}), func(*model.Message) error {
+			_, err := c.Read(t.Context(), planPeek(described(queue, kind), peek.Want{}), func(*message.Message) error {
 				meanwhile = count()
 				return nil
 			})
@@ -74,14 +79,8 @@ func TestCountWhileMessagesAreHeld(t *testing.T) {
 	}
 }
 
-// A broker that went away is an error each time, and is counted again when it is back.
-func TestCountSurvivesALostBroker(t *testing.T) {
-	t.Parallel()
-	n, err := demo.Start(t.Context(), demo.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer n.Stop()
+// countSurvivesALostBroker: a broker that went away is an error each time, and is counted again when it is back.
+func countSurvivesALostBroker(t *testing.T, n *demo.Node) {
 	a, c := newAppOn(t, n), clientOf(t, n)
 	queue := a.queue("q", model.Classic)
 	if _, err := c.Count(t.Context(), []model.QueueRef{queue}); err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// longWay is a TCP proxy to the node that delivers everything some time later, in both directions, and does not limit how much is under
-// way. It returns the URL that leads through it.
+// longWay is a TCP proxy to the node that delivers everything some time later, in both directions, and does not limit
+// how much is under way. It returns the URL that leads through it.
 func longWay(t testing.TB, address string, eachWay time.Duration) string {
 	t.Helper()
 	u, err := url.Parse(address)

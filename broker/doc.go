@@ -1,6 +1,9 @@
-// Package broker is dlxtop's AMQP 0-9-1 side: it looks at messages, replays and drops them, and counts. It is the adapter between
-// amqp091-go and the model, and knows no screens.
+// Package broker is dlxtop's AMQP 0-9-1 side: it looks at messages, replays and drops them, and counts. It is the
+// adapter between amqp091-go and the model, and knows no screens.
 //
-// Messages are only ever taken with a manual acknowledgement. Whatever ends a call, what was not acknowledged is given back as
-// the plan says, or by the broker when the connection is lost.
+// Messages are only ever taken with a manual acknowledgement. Whatever ends a call, what was not acknowledged is given
+// back as the plan says, or by the broker when the connection is lost.
+//
+// It has more than 4,000 lines: everything that holds messages shares one connection, one way to give back, and one
+// wire below the client library, and each of them alone would have to export it.
 package broker

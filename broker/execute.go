@@ -8,9 +8,10 @@ import (
 	"sync"
 	"time"
 
-	amqp "github.com/rabbitmq/amqp091-go"
-
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
 )
 
 const (
@@ -20,99 +21,117 @@ const (
 )
 
 // operations are what Execute does.
-var operations = []model.Operation{model.Replay, model.Move, model.Drop, model.Undo}
+var operations = []plan.Operation{plan.Replay, plan.Move, plan.Drop, plan.Undo}
 
 // errCancelled is why an execution ends when its context was cancelled.
 var errCancelled = errors.New("cancelled")
 
-// Execute runs a plan. It acts on messages that were ready when it started, each at most once: what comes in meanwhile, and what it
-// publishes into the queue itself, is not chased. An original is acknowledged only after its publish was confirmed and not returned;
-// what is not acknowledged goes back in its order. progress is called from another goroutine, about ten times a second and once at
-// the end; nil is fine.
+// Execute runs a plan. It acts on messages that were ready when it started, each at most once: what comes in meanwhile,
+// and what it publishes into the queue itself, is not chased. An original is acknowledged only after its publish was
+// confirmed and not returned; what is not acknowledged goes back in its order. progress is called from another
+// goroutine, about ten times a second and once at the end; nil is fine.
 //
-// An error means that nothing was done. What ends a running execution early, a cancelled context too, is in Account.Stopped.
-func (c *Client) Execute(ctx context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error) {
-	l := &ledger{began: time.Now(), account: model.Account{Operation: plan.Operation, From: plan.From, Planned: plan.Planned}}
-	attempt := fmt.Sprintf("%s %s", plan.Operation, model.Printable(plan.From.String()))
+// An error means that nothing was done. What ends a running execution early, a cancelled context too, is in
+// Account.Stopped.
+func (c *Client) Execute(ctx context.Context, run plan.Run, progress func(plan.Account)) (plan.Account, error) {
+	account, _, err := c.execute(ctx, run, progress)
+	return account, err
+}
+
+// execute is Execute. left is what an undo was given and did not find, nil of anything else.
+func (c *Client) execute(
+	ctx context.Context, r plan.Run, progress func(plan.Account),
+) (account plan.Account, left *plan.Undoing, err error) {
+	p := &r.Plan
+	l := &ledger{began: time.Now(), account: plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned}}
+	attempt := fmt.Sprintf("%s %s", p.Operation, model.Printable(p.From.String()))
 	switch {
-	case plan.Refusal != "":
-		return l.copy(), fmt.Errorf("%s: %s", attempt, plan.Refusal)
-	case !plan.Acquire.Allowed():
-		return l.copy(), fmt.Errorf("%s: %s", attempt, plan.Acquire.Refusal)
-	case plan.Operation == model.Undo && (plan.Undoing == nil || c.journal == nil), !slices.Contains(operations, plan.Operation), plan.Acquire.Method == model.PeekStream, plan.Acquire.Queue != plan.From:
-		return l.copy(), fmt.Errorf("%s: this plan cannot be executed", attempt)
+	case p.Refusal.Refused():
+		return l.copy(), nil, fmt.Errorf("%s: %s", attempt, p.Refusal.Words())
+	case !p.Acquire.Allowed():
+		return l.copy(), nil, fmt.Errorf("%s: %s", attempt, p.Acquire.Refusal.Words())
+	case p.Operation == plan.Undo && p.Undoing == nil && p.Resuming == nil, c.journal == nil &&
+		(p.Undoing != nil || p.Resuming != nil), !slices.Contains(operations, p.Operation), !r.Routable(),
+		p.Acquire.Method == peek.Stream, p.Acquire.Queue != p.From:
+		return l.copy(), nil, fmt.Errorf("%s: this plan cannot be executed", attempt)
 	}
-	if plan.Undoing != nil {
-		plan.Undoing = plan.Undoing.Copy() // it is used up
-	}
-	connection, err := c.connection(ctx, plan.From.VHost)
+	source, err := c.openSource(ctx, p.Acquire)
 	if err != nil {
-		return l.copy(), err
+		return l.copy(), nil, fmt.Errorf("%s: %w", attempt, err)
 	}
-	source, err := c.openSource(connection, plan.Acquire)
-	if err != nil {
-		return l.copy(), fmt.Errorf("%s: %w", attempt, err)
+	if p.Mark && p.MarkName == "" {
+		p.MarkName = message.NewMark()
 	}
-	if plan.Mark && plan.MarkName == "" {
-		plan.MarkName = model.NewMark()
+	x := &execution{client: c, run: &r, plan: p, source: source, ledger: l, left: source.depth, outcome: plan.Dropped}
+	if p.Operation.Publishes() {
+		x.outcome = plan.Moved
 	}
-	x := &execution{client: c, plan: &plan, source: source, ledger: l, picker: plan.Selection.Picker(), left: source.depth, outcome: model.Dropped}
-	if plan.Operation.Publishes() {
-		x.outcome = model.Moved
+	x.guard = c.guardOf(&r, l)
+	if p.Canary != nil {
+		x.canary = &canary{execution: x, plan: p.Canary, goOn: r.GoOn, released: plan.Released{Mark: p.MarkName}}
 	}
-	if plan.Canary != nil {
-		x.canary = &canary{execution: x, plan: plan.Canary, released: model.Released{Mark: plan.MarkName}}
-	}
-	if err := x.run(ctx, progress); err != nil {
+	if err := x.work(ctx, progress); err != nil {
 		_ = source.release()
-		return l.copy(), err
+		c.lookEnds(source)
+		return l.copy(), nil, err
 	}
-	account := l.copy()
+	account = l.copy()
 	if progress != nil {
 		progress(account)
 	}
-	return account, nil
+	if x.retrieval != nil {
+		rest := x.retrieval.Left()
+		left = &rest
+	}
+	return account, left, nil
 }
 
-// execution is a plan while it runs. One goroutine takes messages, page by page; another writes what is intended with the chosen ones
-// into the journal; a third publishes them; the window settles them when their confirms come; the acknowledger takes the settled ones
-// out of the queue. So nothing is published or acknowledged that is not on disk, and nobody waits for the disk but the journal's
-// goroutine, which is ahead of the publishing. With a canary all of this happens in stages, and nothing is held between them.
+// execution is a plan while it runs. One goroutine takes messages, page by page; another writes what is intended with
+// the chosen ones into the journal; a third publishes them; the window settles them when their confirms come; the
+// acknowledger takes the settled ones out of the queue. So nothing is published or acknowledged that is not on disk,
+// and nobody waits for the disk but the journal's goroutine, which is ahead of the publishing. With a canary all of
+// this happens in stages, and nothing is held between them.
 type execution struct {
-	client   *Client
-	plan     *model.Plan
-	source   *source
-	ledger   *ledger
-	picker   *model.Picker
-	window   *window // nil for a drop
-	acks     *acknowledger
-	canary   *canary // nil without one
-	outcome  model.Outcome
-	stop     context.CancelCauseFunc // ends taking and publishing
-	kept     int64                   // bytes of the bodies that were chosen so far
-	taken    int                     // messages of this stage so far, behind those that are gone: the position of the last one
-	last     int                     // the last position that was given to a chosen message
-	left     int64                   // messages that were ready at the start and have not been moved or dropped
-	finished bool                    // the window is
-	most     int                     // messages that may have been picked when this stage is over; 0: all
+	client *Client
+	run    *plan.Run
+	plan   *plan.Plan // of the run
+	source *source
+	ledger *ledger
+	picker *plan.Picker
+	window *window // nil for a drop
+	acks   *acknowledger
+	canary *canary // nil without one
+	guard  *guard  // nil when nothing can change that matters
+	// of an undo that takes messages back, after it was granted them; else nil
+	retrieval *plan.Retrieval
+	outcome   plan.Outcome
+	stop      context.CancelCauseFunc // ends taking and publishing
+	kept      int64                   // bytes of the bodies that were chosen so far
+	// messages of this stage so far, behind those that are gone: the position of the last one
+	taken    int
+	last     int   // the last position that was given to a chosen message
+	left     int64 // messages that were ready at the start and have not been moved or dropped
+	gone     int   // messages that were taken out from in front of them by a record that this one goes on with
+	finished bool  // the window is
+	most     int   // messages that may have been picked when this stage is over; 0: all
 }
 
-// run does the work. An error means that it did not begin.
-func (x *execution) run(ctx context.Context, progress func(model.Account)) error {
+// work does the work. An error means that it did not begin.
+func (x *execution) work(ctx context.Context, progress func(plan.Account)) error {
 	work, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer collectSeldom()()
 	x.stop = stop
 	var others sync.WaitGroup
-	if x.outcome == model.Moved {
+	if x.outcome == plan.Moved {
 		var err error
-		if x.window, err = openWindow(ctx, x.client, x.plan.From.VHost, x.ledger, func(f *flight) { x.acks.add(f.tag, f.message) }); err != nil {
+		if x.window, err = openWindow(ctx, x.client, x.plan.From.VHost, x.ledger,
+			func(f *flight) { x.acks.add(f.tag, f.message) }); err != nil {
 			return err
 		}
 		others.Go(func() { x.window.watch(ctx) })
 	}
-	var err error
-	if x.ledger.journal, err = x.client.begin(ctx, recordOf(x.plan)); err != nil {
+	if err := x.begin(ctx); err != nil {
 		if x.window != nil {
 			_ = x.window.finish()
 			others.Wait()
@@ -120,11 +139,15 @@ func (x *execution) run(ctx context.Context, progress func(model.Account)) error
 		return err
 	}
 	x.ledger.account.JournalID = x.ledger.journal.number()
+	x.picker = x.plan.Selection.Picker()
 	done := make(chan struct{})
 	if progress != nil {
 		others.Go(func() { report(x.ledger, progress, done) })
 	}
-	complete := x.stages(work)
+	if x.guard != nil {
+		others.Go(func() { x.guard.watch(work, done, x.end) })
+	}
+	complete := x.acknowledgeArrived(work) && x.stages(work)
 	x.canary.over()
 	if x.window != nil && !x.finished {
 		if err := x.window.finish(); err != nil {
@@ -137,6 +160,7 @@ func (x *execution) run(ctx context.Context, progress func(model.Account)) error
 	if ctx.Err() != nil {
 		x.end(errCancelled)
 	}
+	x.guard.close(ctx)
 	x.close(complete)
 	if err := x.ledger.journal.finish(x.ledger.copy()); err != nil {
 		x.end(err)
@@ -144,12 +168,39 @@ func (x *execution) run(ctx context.Context, progress func(model.Account)) error
 	return nil
 }
 
-// stages acts on everything, or, with a canary, stage by stage. It reports whether it has seen all that were there at the start.
+// begin begins the record. An undo is then left with what no other undo has claimed.
+func (x *execution) begin(ctx context.Context) (err error) {
+	record := recordOf(x.plan, x.source.depth)
+	switch g := x.plan.Resuming; {
+	case g != nil:
+		x.left, x.gone = min(x.left, g.Left), g.Gone
+		x.ledger.journal, err = x.client.resume(ctx, record, g.Found)
+		return err
+	case x.plan.Undoing == nil:
+		x.ledger.journal, err = x.client.begin(ctx, record)
+		return err
+	}
+	var granted []int
+	x.ledger.journal, granted, err = x.client.claim(ctx, record, x.plan.Undoing.Claim())
+	if err == nil {
+		*x.plan = x.plan.Granted(granted)
+		x.retrieval = x.plan.Undoing.Retrieval()
+		x.ledger.plan(len(granted))
+	}
+	return err
+}
+
+// stages acts on everything, or, with a canary, stage by stage. It reports whether it has seen all that were there at
+// the start.
 func (x *execution) stages(ctx context.Context) (complete bool) {
 	for number := 0; ; number++ {
 		n, watched := x.plan.Canary.Stage(number)
 		if number > 0 {
-			if err := x.reopen(ctx); err != nil {
+			err := x.guard.check(ctx)
+			if err == nil {
+				err = x.reopen(ctx)
+			}
+			if err != nil {
 				x.end(err)
 				return false
 			}
@@ -168,21 +219,17 @@ func (x *execution) stages(ctx context.Context) (complete bool) {
 	}
 }
 
-// reopen begins to take messages anew. Those that were ready at the start, and were not moved, are in front.
-func (x *execution) reopen(ctx context.Context) error {
-	connection, err := x.client.connection(ctx, x.plan.From.VHost)
-	if err != nil {
-		return err
-	}
-	x.source, err = x.client.openSource(connection, x.plan.Acquire)
+// reopen starts taking messages again. Those that were ready at the start, and were not moved, are in front.
+func (x *execution) reopen(ctx context.Context) (err error) {
+	x.source, err = x.client.openSource(ctx, x.plan.Acquire)
 	return err
 }
 
-// stage acts on messages until so many were picked in all, 0 is all that are left, and gives back what it holds.
+// stage acts until most messages were picked in all (0: all that are left), and gives back what it holds.
 func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 	x.most = most
 	before := x.ledger.done()
-	x.taken = before
+	x.taken = x.gone + before
 	x.acks = startAcknowledger(x.source, x.ledger, x.outcome, x.end)
 	pages := make(chan []chosen, 1)   // one page ahead of the journal
 	written := make(chan []chosen, 1) // one batch ahead of the publishing
@@ -201,7 +248,9 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 		x.end(err)
 	}
 	x.acks.finish()
-	if err := x.client.giveBack(x.source); err != nil {
+	rescued, err := x.client.giveBack(x.source)
+	x.ledger.rescued(rescued)
+	if err != nil {
 		x.end(err)
 		x.acks.doubt(err)
 	}
@@ -220,82 +269,6 @@ func (x *execution) settle(last bool) error {
 	}
 	x.window.quiet()
 	return x.window.why()
-}
-
-// chosen is a message that the plan acts on.
-type chosen struct {
-	tag        uint64
-	message    *model.Message
-	publishing *model.Publishing // nil: it is dropped
-}
-
-// take takes messages until all that were there at the start were seen, or all that were chosen are found, and hands the chosen ones
-// on. It reports whether it came so far.
-func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete bool) {
-	for left, number := min(x.source.depth, x.left), 0; left > 0 && !x.full(); number++ {
-		n := x.nextPage(left, number)
-		collectAsNeeded()
-		var page []chosen
-		taken, err := x.source.page(ctx, n, func(d *amqp.Delivery) {
-			m := messageOf(d)
-			x.taken++
-			m.Position = x.taken
-			// What came back is not sent again, although others may have gone from in front of it.
-			if !x.full() && !m.MarkedBy(x.plan.MarkName) && x.picker.Pick(&m) {
-				m.Position = max(m.Position, x.last+1) // names it in the journal: others may have gone between two stages
-				x.last = m.Position
-				x.kept += int64(m.BodyBytes)
-				page = append(page, chosen{tag: d.DeliveryTag, message: &m})
-			}
-		})
-		left -= int64(taken)
-		if len(page) > 0 {
-			select {
-			case pages <- page:
-			case <-ctx.Done():
-				return false
-			}
-		}
-		if err != nil {
-			x.end(err)
-			return false
-		}
-		if ctx.Err() != nil {
-			return false
-		}
-		if taken < n { // others took the rest
-			break
-		}
-	}
-	return true
-}
-
-// full reports whether nothing further is picked in this stage.
-func (x *execution) full() bool {
-	return x.picker.Done() || x.most > 0 && x.picker.Picked() >= x.most
-}
-
-// nextPage is the size of the next page: small first, because what is chosen is mostly near the head; then as large as is useful, but
-// so that the chosen bodies stay within MaxBytes and the messages that are kept in few pages.
-func (x *execution) nextPage(left int64, number int) int {
-	n := int64(min(actionFirstPage<<(2*min(number, 4)), actionPage))
-	if picked := x.picker.Picked(); picked > 0 {
-		mean := max(x.kept/int64(picked), 1)
-		n = min(n, max(x.plan.Acquire.MaxBytes/2/mean, 1))
-	}
-	selection := &x.plan.Selection
-	if !selection.OneByOne() {
-		n = min(n, int64(max(x.plan.Acquire.Page, 1)))
-		if selection.Limit > 0 {
-			n = min(n, int64(selection.Limit-x.picker.Picked()))
-		}
-		if x.most > 0 {
-			n = min(n, int64(x.most-x.picker.Picked()))
-		}
-	} else if rest := int64(maxPages - number); rest > 0 {
-		n = max(n, (left+rest-1)/rest)
-	}
-	return int(min(max(n, 1), left, model.MaxPage))
 }
 
 // act publishes the chosen messages, or hands them to be acknowledged, in their order.
@@ -317,6 +290,10 @@ func (x *execution) act(ctx context.Context, batches <-chan []chosen) {
 				x.acks.add(c.tag, c.message)
 				continue
 			}
+			if err := x.guard.publishes(c.publishing); err != nil {
+				x.end(err)
+				return
+			}
 			if err := x.window.publish(ctx, &flight{tag: c.tag, message: c.message, publishing: c.publishing}); err != nil {
 				x.end(err)
 				return
@@ -329,6 +306,10 @@ func (x *execution) act(ctx context.Context, batches <-chan []chosen) {
 func (x *execution) end(err error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = errCancelled
+	}
+	var changed *errChanged
+	if errors.As(err, &changed) {
+		x.ledger.change(changed.changes)
 	}
 	x.ledger.stop(err.Error())
 	x.stop(err)
@@ -350,7 +331,7 @@ func (x *execution) close(complete bool) {
 }
 
 // report tells the progress until done.
-func report(l *ledger, progress func(model.Account), done <-chan struct{}) {
+func report(l *ledger, progress func(plan.Account), done <-chan struct{}) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
 	for {

@@ -1,96 +1,29 @@
 package broker_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/broker"
+	"dlxtop/internal/size"
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
 )
 
-// topology is what a snapshot told of some queues, and of exchanges that are bound to the last of them with the key "k".
-func topology(queues []*model.Queue, exchanges ...string) *model.Topology {
-	s := &model.Snapshot{VHosts: []string{"/"}}
-	s.Overview.Version = model.ParseVersion(node.Version())
-	s.Exchanges = []model.Exchange{{ExchangeRef: model.ExchangeRef{VHost: "/"}, Type: "direct", Durable: true}}
-	for _, q := range queues {
-		s.Queues = append(s.Queues, *q)
-	}
-	for _, name := range exchanges {
-		s.Exchanges = append(s.Exchanges, model.Exchange{ExchangeRef: model.ExchangeRef{VHost: "/", Name: name}, Type: "direct"})
-		s.Bindings = append(s.Bindings, model.Binding{VHost: "/", Source: name, Destination: queues[len(queues)-1].Name, RoutingKey: "k"})
-	}
-	return model.NewTopology(s)
-}
-
-// replayTo plans a replay of a selection into a queue, through the default exchange.
-func replayTo(t testing.TB, from, to *model.Queue, selection model.Selection, sample ...model.Message) model.Plan {
-	t.Helper()
-	return planned(t, topology([]*model.Queue{from, to}), model.ActionWant{
-		Operation: model.Replay, From: from.QueueRef, Selection: selection, Sample: model.MessageList(sample), Planned: len(sample), Mode: model.ToQueue,
-		Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true,
-	})
-}
-
-func planned(t testing.TB, topology *model.Topology, want model.ActionWant) model.Plan {
-	t.Helper()
-	plan := topology.Plan(want)
-	if plan.Refusal != "" {
-		t.Fatal(plan.Refusal)
-	}
-	return plan
-}
-
-func dropPlan(t testing.TB, from *model.Queue, selection model.Selection, n int) model.Plan {
-	t.Helper()
-	return planned(t, topology([]*model.Queue{from}), model.ActionWant{Operation: model.Drop, From: from.QueueRef, Selection: selection, Planned: n, Insist: true})
-}
-
-// execute runs a plan; an error is fatal.
-func execute(t testing.TB, c *broker.Client, plan model.Plan) model.Account {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
-	defer cancel()
-	account, err := c.Execute(ctx, plan, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return account
-}
-
-// outcome is the part of an account that can be compared.
-type outcome struct {
-	Planned, Moved, Dropped, Refused, Returned, Unknown, Gone int
-	Stopped                                                   bool
-}
-
-func wantOutcome(t testing.TB, a model.Account, want outcome) {
-	t.Helper()
-	got := outcome{a.Planned, a.Moved, a.Dropped, a.Refused, a.Returned, a.Unknown, a.Gone, a.Stopped != ""}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s\nstopped: %s\nproblems: %v", diff, a.Stopped, a.Problems)
-	}
-}
-
-func wantIDs(t testing.TB, what string, got []amqp.Delivery, want []string) {
-	t.Helper()
-	if ids := ids(got); !slices.Equal(ids, want) {
-		t.Errorf("%s: %s", what, cmp.Diff(want, ids))
-	}
-}
-
 func TestReplayOfOneChosenMessage(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 700
 		for _, at := range []int{1, 350, 700} {
 			t.Run(fmt.Sprint(at), func(t *testing.T) {
+				t.Parallel()
 				a, c := newApp(t), client(t)
 				from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 				messages := numbered(n)
@@ -99,9 +32,9 @@ func TestReplayOfOneChosenMessage(t *testing.T) {
 				messages[at-1].Headers["x-first-death-queue"] = "elsewhere"
 				messages[at-1].AppId = "shop"
 				a.publish(from.QueueRef, messages...)
-				peeked := peek(t, c, planPeek(from, model.PeekWant{Limit: n}))
+				peeked := peekAt(t, c, planPeek(from, peek.Want{Limit: n}))
 				chosen := peeked.Messages[at-1]
-				account := execute(t, c, replayTo(t, from, to, model.Chosen([]model.Message{chosen}), chosen))
+				account := execute(t, c, replayTo(t, from, to, plan.Chosen([]message.Message{chosen}), chosen))
 				wantOutcome(t, account, outcome{Planned: 1, Moved: 1})
 
 				got := a.drain(to.QueueRef, 1)[0]
@@ -109,7 +42,8 @@ func TestReplayOfOneChosenMessage(t *testing.T) {
 				if diff := cmp.Diff(want, got.Headers); diff != "" {
 					t.Error(diff)
 				}
-				if got.MessageId != fmt.Sprint(at) || string(got.Body) != fmt.Sprintf("body of %d", at) || got.ContentType != "text/plain" || got.AppId != "shop" || got.DeliveryMode != 2 {
+				if got.MessageId != fmt.Sprint(at) || string(got.Body) != fmt.Sprintf("body of %d", at) ||
+					got.ContentType != "text/plain" || got.AppId != "shop" || got.DeliveryMode != 2 {
 					t.Errorf("%+v", got)
 				}
 				rest := a.drain(from.QueueRef, n-1)
@@ -125,14 +59,15 @@ func TestReplayOfOneChosenMessage(t *testing.T) {
 }
 
 func TestReplayOfTwins(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		twin := amqp.Publishing{MessageId: "twin", Body: []byte("the same")}
 		a.publish(from.QueueRef, twin, amqp.Publishing{MessageId: "other"}, twin, twin)
-		peeked := peek(t, c, planPeek(from, model.PeekWant{}))
-		chosen := []model.Message{peeked.Messages[2], peeked.Messages[3]}
-		account := execute(t, c, replayTo(t, from, to, model.Chosen(chosen), chosen...))
+		peeked := peekAt(t, c, planPeek(from, peek.Want{}))
+		chosen := []message.Message{peeked.Messages[2], peeked.Messages[3]}
+		account := execute(t, c, replayTo(t, from, to, plan.Chosen(chosen), chosen...))
 		wantOutcome(t, account, outcome{Planned: 2, Moved: 2})
 		wantIDs(t, "moved", a.drain(to.QueueRef, 2), []string{"twin", "twin"})
 		if got := ids(a.drain(from.QueueRef, 2)); !slices.Contains(got, "other") || !slices.Contains(got, "twin") {
@@ -142,13 +77,15 @@ func TestReplayOfTwins(t *testing.T) {
 }
 
 func TestReplayOfEverything(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
-		const n = 5000
+		n := size.Of(1500, 5000)
 		a.publish(from.QueueRef, numbered(n)...)
-		var reports []model.Account
-		account, err := c.Execute(t.Context(), replayTo(t, from, to, model.Selection{}), func(a model.Account) { reports = append(reports, a) })
+		var reports []plan.Account
+		account, err := c.Execute(t.Context(), replayTo(t, from, to, plan.Selection{}),
+			func(a plan.Account) { reports = append(reports, a) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,10 +100,11 @@ func TestReplayOfEverything(t *testing.T) {
 
 // Quorum queues forget acknowledgements of a channel that is closed too early, so every second message is a hard case.
 func TestReplayOfEverySecondMessage(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
-		const n = 6000
+		n := size.Of(1500, 6000)
 		messages := numbered(n)
 		var odd, even []string
 		for i := range messages {
@@ -178,11 +116,11 @@ func TestReplayOfEverySecondMessage(t *testing.T) {
 			}
 		}
 		a.publish(from.QueueRef, messages...)
-		filter, err := model.ParseExpression(`type == "odd"`)
+		filter, err := message.ParseExpression(`type == "odd"`)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := replayTo(t, from, to, model.Selection{Filter: filter})
+		plan := replayTo(t, from, to, plan.Selection{Filter: filter})
 		plan.Planned = len(odd)
 		wantOutcome(t, execute(t, c, plan), outcome{Planned: len(odd), Moved: len(odd)})
 		wantIDs(t, "moved", a.drain(to.QueueRef, len(odd)), odd)
@@ -191,11 +129,12 @@ func TestReplayOfEverySecondMessage(t *testing.T) {
 }
 
 func TestReplayOfTheFirst(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		a.publish(from.QueueRef, numbered(50)...)
-		plan := replayTo(t, from, to, model.Selection{Limit: 20})
+		plan := replayTo(t, from, to, plan.Selection{Limit: 20})
 		plan.Planned = 20
 		wantOutcome(t, execute(t, c, plan), outcome{Planned: 20, Moved: 20})
 		wantIDs(t, "moved", a.drain(to.QueueRef, 20), count(20))
@@ -210,33 +149,36 @@ func TestReplayOfTheFirst(t *testing.T) {
 }
 
 func TestDrop(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from := described(a.queue("failed", kind), kind)
 		a.publish(from.QueueRef, numbered(300)...)
-		peeked := peek(t, c, planPeek(from, model.PeekWant{Limit: 300}))
-		chosen := []model.Message{peeked.Messages[0], peeked.Messages[149], peeked.Messages[299]}
-		wantOutcome(t, execute(t, c, dropPlan(t, from, model.Chosen(chosen), 3)), outcome{Planned: 3, Dropped: 3})
+		peeked := peekAt(t, c, planPeek(from, peek.Want{Limit: 300}))
+		chosen := []message.Message{peeked.Messages[0], peeked.Messages[149], peeked.Messages[299]}
+		wantOutcome(t, execute(t, c, dropPlan(t, from, plan.Chosen(chosen), 3)), outcome{Planned: 3, Dropped: 3})
 		wantIDs(t, "kept", a.drain(from.QueueRef, 297), count(300, 1, 150, 300))
 
 		a.publish(from.QueueRef, numbered(300)...)
-		wantOutcome(t, execute(t, c, dropPlan(t, from, model.Selection{}, 300)), outcome{Planned: 300, Dropped: 300})
+		wantOutcome(t, execute(t, c, dropPlan(t, from, plan.Selection{}, 300)), outcome{Planned: 300, Dropped: 300})
 		a.drain(from.QueueRef, 0)
 
-		wantOutcome(t, execute(t, c, dropPlan(t, from, model.Chosen(chosen), 3)), outcome{Planned: 3, Gone: 3})
+		wantOutcome(t, execute(t, c, dropPlan(t, from, plan.Chosen(chosen), 3)), outcome{Planned: 3, Gone: 3})
 	})
 }
 
 func TestActionOnAnAutoDeleteQueue(t *testing.T) {
+	t.Parallel()
 	a, c := newApp(t), client(t)
-	if _, err := a.channel.QueueDeclare(t.Name(), true, true, false, false, amqp.Table{"x-queue-type": "classic"}); err != nil {
+	if _, err := a.channel.QueueDeclare(t.Name(), true, true, false, false,
+		amqp.Table{"x-queue-type": "classic"}); err != nil {
 		t.Fatal(err)
 	}
 	from := described(model.QueueRef{VHost: "/", Name: t.Name()}, model.Classic)
 	from.AutoDelete = true
 	to := described(a.queue("worker", model.Classic), model.Classic)
 	a.publish(from.QueueRef, numbered(30)...)
-	plan := replayTo(t, from, to, model.Selection{MessageID: "7"})
+	plan := replayTo(t, from, to, plan.Selection{MessageID: "7"})
 	plan.Planned = 1
 	wantOutcome(t, execute(t, c, plan), outcome{Planned: 1, Moved: 1})
 	wantIDs(t, "moved", a.drain(to.QueueRef, 1), []string{"7"})
@@ -244,6 +186,7 @@ func TestActionOnAnAutoDeleteQueue(t *testing.T) {
 }
 
 func TestUnroutableReplayIsReturned(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
@@ -267,12 +210,14 @@ func TestUnroutableReplayIsReturned(t *testing.T) {
 			}
 		}
 		a.publish(from.QueueRef, messages...)
-		plan := planned(t, topology([]*model.Queue{from, to}, exchange), model.ActionWant{
-			Operation: model.Replay, From: from.QueueRef, Planned: n, Mode: model.ToExchange, Fixed: model.Address{Exchange: exchange, RoutingKey: "k"}, User: "guest", Insist: true,
+		p := planned(t, topology([]*model.Queue{from, to}, exchange), plan.ActionWant{
+			Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: plan.ToExchange,
+			Fixed: model.Address{Exchange: exchange, RoutingKey: "k"}, User: "guest", Insist: true,
 		})
-		account := execute(t, c, plan)
+		account := execute(t, c, p)
 		wantOutcome(t, account, outcome{Planned: n, Moved: len(good), Returned: len(bad)})
-		if len(account.Problems) != model.MaxProblems || account.Problems[0].MessageID != "3" || account.Problems[0].Outcome != model.Returned {
+		if len(account.Problems) != plan.MaxProblems || account.Problems[0].MessageID != "3" ||
+			account.Problems[0].Outcome != plan.Returned {
 			t.Errorf("%d problems, first %+v", len(account.Problems), account.Problems[0])
 		}
 		wantIDs(t, "moved", a.drain(to.QueueRef, len(good)), good)
@@ -281,16 +226,19 @@ func TestUnroutableReplayIsReturned(t *testing.T) {
 }
 
 func TestReplayToAMissingExchange(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		a.publish(from.QueueRef, numbered(50)...)
-		plan := planned(t, topology([]*model.Queue{from, to}, "vanished"), model.ActionWant{
-			Operation: model.Replay, From: from.QueueRef, Planned: 50, Mode: model.ToExchange, Fixed: model.Address{Exchange: "vanished", RoutingKey: "k"}, User: "guest", Insist: true,
+		plan := planned(t, topology([]*model.Queue{from, to}, "vanished"), plan.ActionWant{
+			Operation: plan.Replay, From: from.QueueRef, Planned: 50, Mode: plan.ToExchange,
+			Fixed: model.Address{Exchange: "vanished", RoutingKey: "k"}, User: "guest", Insist: true,
 		})
 		account := execute(t, c, plan)
 		wantOutcome(t, account, outcome{Planned: 50, Refused: 1, Stopped: true})
-		if p := account.Problems[0]; p.MessageID != "1" || !strings.Contains(p.Reason, "vanished") || !strings.Contains(account.Stopped, "vanished") {
+		if p := account.Problems[0]; p.MessageID != "1" || !strings.Contains(p.Reason, "vanished") ||
+			!strings.Contains(account.Stopped, "vanished") {
 			t.Errorf("%+v", account)
 		}
 		wantIDs(t, "kept", a.drain(from.QueueRef, 50), count(50))
@@ -298,13 +246,14 @@ func TestReplayToAMissingExchange(t *testing.T) {
 }
 
 func TestReplayToAFullQueue(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from := described(a.queue("failed", kind), kind)
 		to := described(a.queue("worker", kind, "x-max-length", int32(20), "x-overflow", "reject-publish"), kind)
 		const n = 500
 		a.publish(from.QueueRef, numbered(n)...)
-		account := execute(t, c, replayTo(t, from, to, model.Selection{}))
+		account := execute(t, c, replayTo(t, from, to, plan.Selection{}))
 		if account.Moved < 20 || account.Moved+account.Refused != n || account.Stopped != "" {
 			t.Errorf("%+v", account)
 		}
@@ -329,13 +278,15 @@ func byNumber(a, b string) int {
 }
 
 func TestReplayIntoItsOwnQueueEnds(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		from := described(a.queue("q", kind), kind)
 		const n = 3000
 		a.publish(from.QueueRef, numbered(n)...)
-		plan := planned(t, topology([]*model.Queue{from}), model.ActionWant{
-			Operation: model.Replay, From: from.QueueRef, Planned: n, Mode: model.ToQueue, Fixed: model.Address{RoutingKey: from.Name}, User: "guest", Insist: true,
+		plan := planned(t, topology([]*model.Queue{from}), plan.ActionWant{
+			Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: plan.ToQueue,
+			Fixed: model.Address{RoutingKey: from.Name}, User: "guest", Insist: true,
 		})
 		wantOutcome(t, execute(t, c, plan), outcome{Planned: n, Moved: n})
 		wantIDs(t, "there", a.drain(from.QueueRef, n), count(n))
@@ -343,12 +294,17 @@ func TestReplayIntoItsOwnQueueEnds(t *testing.T) {
 }
 
 func TestReplayStrips(t *testing.T) {
+	t.Parallel()
 	a, c := newApp(t), client(t)
-	from, to := described(a.queue("failed", model.Classic), model.Classic), described(a.queue("worker", model.Classic), model.Classic)
-	a.publish(from.QueueRef, amqp.Publishing{MessageId: "1", Expiration: "600000", UserId: "guest", Headers: amqp.Table{"keep": "me", "CC": []any{"nowhere"}, "x-last-death-queue": "q"}})
-	plan := replayTo(t, from, to, model.Selection{})
-	plan.User = "somebody else" // so that guest is a foreign user
-	wantOutcome(t, execute(t, c, plan), outcome{Planned: 1, Moved: 1})
+	from, to := described(a.queue("failed", model.Classic), model.Classic),
+		described(a.queue("worker", model.Classic), model.Classic)
+	a.publish(from.QueueRef, amqp.Publishing{
+		MessageId: "1", Expiration: "600000", UserId: "guest",
+		Headers: amqp.Table{"keep": "me", "CC": []any{"nowhere"}, "x-last-death-queue": "q"},
+	})
+	p := replayTo(t, from, to, plan.Selection{})
+	p.User = "somebody else" // so that guest is a foreign user
+	wantOutcome(t, execute(t, c, p), outcome{Planned: 1, Moved: 1})
 	got := a.drain(to.QueueRef, 1)[0]
 	if diff := cmp.Diff(amqp.Table{"keep": "me"}, got.Headers); diff != "" || got.Expiration != "" || got.UserId != "" {
 		t.Errorf("%s %q %q", diff, got.Expiration, got.UserId)
@@ -360,93 +316,30 @@ func TestReplayStrips(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	plan = replayTo(t, from, to, model.Selection{}) // planned for guest
-	wantOutcome(t, execute(t, other, plan), outcome{Planned: 2, Moved: 1, Refused: 1})
+	p = replayTo(t, from, to, plan.Selection{}) // planned for guest
+	wantOutcome(t, execute(t, other, p), outcome{Planned: 2, Moved: 1, Refused: 1})
 	wantIDs(t, "moved", a.drain(to.QueueRef, 1), []string{"2"})
 	wantIDs(t, "kept", a.drain(from.QueueRef, 1), []string{"1"})
 }
 
-func TestReplayAtARate(t *testing.T) {
-	a, c := newApp(t), client(t)
-	from, to := described(a.queue("failed", model.Classic), model.Classic), described(a.queue("worker", model.Classic), model.Classic)
-	a.publish(from.QueueRef, numbered(10)...)
-	plan := replayTo(t, from, to, model.Selection{})
-	plan.Rate = 20
-	account := execute(t, c, plan)
-	wantOutcome(t, account, outcome{Planned: 10, Moved: 10})
-	if account.Elapsed < 400*time.Millisecond || account.Elapsed > 5*time.Second {
-		t.Errorf("10 messages at 20/s took %s", account.Elapsed)
-	}
-}
-
-// Many small acknowledgements are brought to the queue before the end, and what was looked at before stays as it lies there.
-func TestActingAtARateKeepsTheOrder(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		a, c := newApp(t), client(t)
-		from := described(a.queue("failed", kind), kind)
-		const n, first = 100, 40
-		a.publish(from.QueueRef, numbered(n)...)
-		peek(t, c, planPeek(from, model.PeekWant{Limit: n}))
-		plan := dropPlan(t, from, model.Selection{Limit: first}, first)
-		plan.Rate = 400
-		wantOutcome(t, execute(t, c, plan), outcome{Planned: first, Dropped: first})
-		wantIDs(t, "kept", a.drain(from.QueueRef, n-first), count(n)[first:])
-	})
-}
-
-func TestCancelledReplayTellsTheTruth(t *testing.T) {
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		for _, after := range []int{0, 1, 700, 2500} {
-			t.Run(fmt.Sprint(after), func(t *testing.T) {
-				a, c := newApp(t), client(t)
-				from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
-				const n = 5000
-				a.publish(from.QueueRef, numbered(n)...)
-				plan := replayTo(t, from, to, model.Selection{})
-				plan.Planned = n
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				go func() { // cancels when so many have arrived
-					for ctx.Err() == nil && a.ready(to.QueueRef) < after {
-						time.Sleep(time.Millisecond)
-					}
-					cancel()
-				}()
-				account, err := c.Execute(ctx, plan, nil)
-				<-ctx.Done()
-				if err != nil && ctx.Err() == nil {
-					t.Fatal(err)
-				}
-				if account.Moved == n {
-					t.Log("it was faster than the cancel")
-				} else if err == nil && account.Stopped == "" {
-					t.Error("it does not say that it was stopped")
-				}
-				if account.Unknown+account.Refused+account.Returned+account.Gone != 0 {
-					t.Errorf("%+v", account)
-				}
-				wantIDs(t, "moved", a.drain(to.QueueRef, account.Moved), count(n)[:account.Moved])
-				wantIDs(t, "kept", a.drain(from.QueueRef, n-account.Moved), count(n)[account.Moved:])
-			})
-		}
-	})
-}
-
 func TestExecuteErrors(t *testing.T) {
+	t.Parallel()
 	a, c := newApp(t), client(t)
 	missing := described(model.QueueRef{VHost: "/", Name: "no such queue"}, model.Classic)
-	if _, err := c.Execute(t.Context(), dropPlan(t, missing, model.Selection{}, 1), nil); err == nil || !strings.Contains(err.Error(), "does not exist") {
+	if _, err := c.Execute(t.Context(), dropPlan(t, missing, plan.Selection{}, 1), nil); err == nil ||
+		!strings.Contains(err.Error(), "does not exist") {
 		t.Errorf("missing queue: %v", err)
 	}
 	q := described(a.queue("q", model.Classic), model.Classic)
-	plan := dropPlan(t, q, model.Selection{}, 1)
-	plan.Refusal = "it must not be"
-	if _, err := c.Execute(t.Context(), plan, nil); err == nil || !strings.Contains(err.Error(), "must not be") {
+	p := dropPlan(t, q, plan.Selection{}, 1)
+	p.Refusal = plan.Refusal{{Kind: plan.CanaryBlind}}
+	if _, err := c.Execute(t.Context(), p, nil); err == nil || !strings.Contains(err.Error(), "without a canary only") {
 		t.Errorf("refused plan: %v", err)
 	}
 }
 
 func TestSmallerLooksKeepTheOrder(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		q := described(a.queue("q", kind), kind)
@@ -454,19 +347,19 @@ func TestSmallerLooksKeepTheOrder(t *testing.T) {
 		a.publish(q.QueueRef, numbered(n)...)
 		c := client(t)
 		for _, limit := range []int{400, 50, 50, 10, 300, 1} {
-			if got := messageIDs(peek(t, c, planPeek(q, model.PeekWant{Limit: limit})).Messages); !slices.Equal(got, count(limit)) {
+			if got := messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: limit})).Messages); !slices.Equal(got, count(limit)) {
 				t.Fatalf("look at %d: %s", limit, cmp.Diff(count(limit), got))
 			}
 		}
 		c = client(t) // that knows of no earlier look
 		for _, limit := range []int{20, 20} {
-			if got := messageIDs(peek(t, c, planPeek(q, model.PeekWant{Limit: limit})).Messages); !slices.Equal(got, count(limit)) {
+			if got := messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: limit})).Messages); !slices.Equal(got, count(limit)) {
 				t.Fatalf("look of another at %d: %s", limit, cmp.Diff(count(limit), got))
 			}
 		}
-		drop := execute(t, c, dropPlan(t, q, model.Selection{MessageID: "3"}, 1))
+		drop := execute(t, c, dropPlan(t, q, plan.Selection{MessageID: "3"}, 1))
 		wantOutcome(t, drop, outcome{Planned: 1, Dropped: 1})
-		if got := messageIDs(peek(t, c, planPeek(q, model.PeekWant{Limit: 5})).Messages); !slices.Equal(got, count(6, 3)) {
+		if got := messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: 5})).Messages); !slices.Equal(got, count(6, 3)) {
 			t.Error(got)
 		}
 		wantIDs(t, "afterwards", a.drain(q.QueueRef, n-1), count(n, 3))

@@ -4,14 +4,28 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+
+	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// garbage is how many bytes may wait to be collected while an execution runs, where that is more than what Go allows by itself: as many as
-// are in use. Each message is dozens of small allocations, most of them amqp091-go's, and a broker on the same machine wants the processor.
+// garbage is how many bytes may wait to be collected while an execution runs, where that is more than what Go allows by
+// itself: as many as are in use. Each message is dozens of small allocations, most of them amqp091-go's, and a broker
+// on the same machine wants the processor.
 const garbage = 64 << 20
 
 // mostGarbage is the most that Go is told, in percent of what is in use.
 const mostGarbage = 400
+
+// hugeBody is how many bytes are worth a collection of their own: the next body would come on top of them.
+const hugeBody = 32 << 20
+
+// letGo frees a body that is not needed any more.
+func letGo(d *amqp.Delivery) {
+	if len(d.Body) >= hugeBody {
+		d.Body = nil
+		debug.FreeOSMemory()
+	}
+}
 
 // collector sets how often the garbage collector runs: one for the program, as that is a setting of the program.
 var collector struct {
@@ -51,7 +65,7 @@ func garbagePercent() int {
 	return percentOf(live[0].Value.Uint64())
 }
 
-// percentOf is what Go is told when so many bytes are in use.
+// percentOf is the garbage collection percentage for a number of bytes in use.
 func percentOf(live uint64) int {
 	return int(min(max(garbage*100/max(live, 1), 100), mostGarbage))
 }

@@ -7,7 +7,8 @@ import (
 	"dlxtop/model"
 )
 
-// holds knows of which queues this client holds messages, or did so lately: counts that were taken meanwhile do not tell what is there.
+// holds knows of which queues this client holds messages, or did so lately: counts that were taken meanwhile do not
+// tell what is there.
 type holds struct {
 	mu    *sync.Mutex
 	now   map[model.QueueRef]int       // how many sources
@@ -40,8 +41,8 @@ func (h holds) since(queue model.QueueRef, then time.Time) bool {
 	return h.now[queue] > 0 || h.ended[queue].After(then)
 }
 
-// Held are the queues of which this client held messages at any time since then: a broker's counts of that time have them as
-// unacknowledged, and the client as a consumer.
+// Held are the queues of which this client held messages at any time since then: a broker's counts of that time have
+// them as unacknowledged, and the client as a consumer.
 func (c *Client) Held(since time.Time) map[model.QueueRef]bool {
 	c.holds.mu.Lock()
 	defer c.holds.mu.Unlock()

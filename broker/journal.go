@@ -4,38 +4,27 @@ import (
 	"context"
 	"sync"
 
-	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+	"dlxtop/model/ports"
 )
-
-// Journal keeps what an execution is about to do, on disk before it is done.
-type Journal interface {
-	// Begin writes down that an action begins, and returns its number.
-	Begin(ctx context.Context, record model.Record) (int64, error)
-	// Write writes intentions and outcomes down. They are durable when it returns nil.
-	Write(id int64, entries []model.Entry, settled []model.Settled) error
-	// Settle writes outcomes down, fast: they survive a kill of this program when it returns nil, and a loss of power from the next
-	// Write on.
-	Settle(id int64, settled []model.Settled) error
-	// Finish writes down how the action ended.
-	Finish(id int64, settled []model.Settled, account model.Account) error
-}
 
 const (
 	writeBatch = 250     // messages written down at once: one fsync for all of them
 	writeBytes = 4 << 20 // of bodies in one batch
-	// runAhead is how many messages may have an intention without an outcome: what is uncertain after a kill, and may be twice there. It is
-	// what a broker needs to be busy all the time.
+	// runAhead is how many messages may have an intention without an outcome: what is uncertain after a kill, and may
+	// be twice there. It is what a broker needs to be busy all the time.
 	runAhead = 1000
 )
 
 // writer writes the journal of one execution. A nil one writes nothing.
 type writer struct {
-	journal Journal
+	journal ports.Recorder
 	id      int64
 
 	writing sync.Mutex // one write at a time, so that outcomes are written in their order
 	mu      sync.Mutex
-	settled []model.Settled
+	settled []plan.Settled
 	open    int           // messages with an intention whose outcome is not written down: what is uncertain after a kill
 	news    chan struct{} // full when there are outcomes to be written
 	failed  error         // of the last write
@@ -45,30 +34,61 @@ type writer struct {
 	over   chan struct{}
 }
 
-// recordOf is what the journal says of a plan.
-func recordOf(p *model.Plan) model.Record {
-	r := model.Record{Operation: p.Operation, From: p.From, To: p.To(), Planned: p.Planned}
+// recordOf is what the journal says of a plan that begins when its queue has depth messages.
+func recordOf(p *plan.Plan, depth int64) plan.Record {
+	r := plan.Record{Operation: p.Operation, From: p.From, To: p.Went(), Planned: p.Planned, Intent: p.Intent(depth)}
 	if u := p.Undoing; u != nil {
 		r.From, r.Undoes = u.Back, u.Record
+		r.Intent.Selection = plan.Nobody() // the record that is undone has them
+	}
+	if g := p.Resuming; g != nil {
+		if r.Resumes = g.Record; p.Operation == plan.Undo {
+			r.From, r.Undoes = g.Back, g.Undoes
+		}
 	}
 	return r
 }
 
 // begin begins a record; nil when there is no journal.
-func (c *Client) begin(ctx context.Context, r model.Record) (*writer, error) {
+func (c *Client) begin(ctx context.Context, r plan.Record) (*writer, error) {
 	if c.journal == nil {
 		return nil, nil
 	}
-	r.User, r.Broker = c.User(), c.Address()
+	r.User, r.Broker, r.Session = c.User(), c.Address(), c.session
 	id, err := c.journal.Begin(ctx, r)
 	if err != nil {
 		return nil, err
 	}
+	return newWriter(c.journal, id), nil
+}
+
+// resume begins a record that goes on with another one.
+func (c *Client) resume(ctx context.Context, r plan.Record, found map[int64][]plan.Settled) (*writer, error) {
+	r.User, r.Broker, r.Session = c.User(), c.Address(), c.session
+	id, err := c.journal.Resume(ctx, r, found)
+	if err != nil {
+		return nil, err
+	}
+	return newWriter(c.journal, id), nil
+}
+
+// claim begins an undo. granted are the positions that it may bring back.
+func (c *Client) claim(ctx context.Context, r plan.Record, claim plan.Claim) (w *writer, granted []int, err error) {
+	r.User, r.Broker, r.Session = c.User(), c.Address(), c.session
+	id, granted, err := c.journal.Claim(ctx, r, claim)
+	if err != nil {
+		return nil, nil, err
+	}
+	return newWriter(c.journal, id), granted, nil
+}
+
+func newWriter(j ports.Recorder, id int64) *writer {
 	w := &writer{
-		journal: c.journal, id: id, news: make(chan struct{}, 1), room: make(chan struct{}, 1), ending: make(chan struct{}), over: make(chan struct{}),
+		journal: j, id: id, news: make(chan struct{}, 1), room: make(chan struct{}, 1), ending: make(chan struct{}),
+		over: make(chan struct{}),
 	}
 	go w.run()
-	return w, nil
+	return w
 }
 
 func (w *writer) number() int64 {
@@ -92,7 +112,7 @@ func (w *writer) run() {
 }
 
 // settle notes an outcome. It is written down soon.
-func (w *writer) settle(s model.Settled) {
+func (w *writer) settle(s plan.Settled) {
 	if w == nil {
 		return
 	}
@@ -102,9 +122,9 @@ func (w *writer) settle(s model.Settled) {
 	signal(w.news)
 }
 
-// intend writes intentions down, and returns when they are durable. It waits while too much is uncertain already, but not beyond ctx.
-// After an error nothing may be done with these messages.
-func (w *writer) intend(ctx context.Context, entries []model.Entry) error {
+// intend writes intentions down, and returns when they are durable. It waits while too much is uncertain already, but
+// not beyond ctx. After an error nothing may be done with these messages.
+func (w *writer) intend(ctx context.Context, entries []plan.Entry) error {
 	if w == nil {
 		return nil
 	}
@@ -123,7 +143,8 @@ func (w *writer) intend(ctx context.Context, entries []model.Entry) error {
 	}
 }
 
-// fits reports whether so many more intentions leave no more than runAhead messages uncertain. The error is why that cannot become so.
+// fits reports whether n more intentions leave at most runAhead messages uncertain. The error is why that
+// cannot become so.
 func (w *writer) fits(n int) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,7 +154,7 @@ func (w *writer) fits(n int) (bool, error) {
 	return false, w.failed
 }
 
-func (w *writer) write(entries []model.Entry) error {
+func (w *writer) write(entries []plan.Entry) error {
 	w.writing.Lock()
 	defer w.writing.Unlock()
 	settled := w.outcomes()
@@ -155,7 +176,7 @@ func (w *writer) write(entries []model.Entry) error {
 	return nil
 }
 
-func (w *writer) outcomes() []model.Settled {
+func (w *writer) outcomes() []plan.Settled {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	settled := w.settled
@@ -172,7 +193,7 @@ func signal(full chan struct{}) {
 }
 
 // finish writes down how it ended.
-func (w *writer) finish(a model.Account) error {
+func (w *writer) finish(a plan.Account) error {
 	if w == nil {
 		return nil
 	}
@@ -216,21 +237,32 @@ func (x *execution) write(ctx context.Context, pages <-chan []chosen, written ch
 	}
 }
 
+// publishing is what is published of a message. undoes is the position of the entry that this takes back, 0 of
+// anything but an undo.
+func (x *execution) publishing(m *message.Message) (p message.Publishing, undoes int, err error) {
+	if x.retrieval != nil {
+		return x.retrieval.Publishing(m)
+	}
+	p, err = x.run.Publishing(m)
+	return p, 0, err
+}
+
 // prepare sorts out what must not be published, and makes the journal's entries of the rest.
-func (x *execution) prepare(page []chosen) (batch []chosen, entries []model.Entry) {
+func (x *execution) prepare(page []chosen) (batch []chosen, entries []plan.Entry) {
 	batch = make([]chosen, 0, len(page))
 	journaled := x.ledger.journal != nil
 	if journaled {
-		entries = make([]model.Entry, 0, len(page))
+		entries = make([]plan.Entry, 0, len(page))
 	}
 	for i := range page {
 		c := page[i]
 		page[i] = chosen{} // lets go of the body as soon as it is settled
-		undoes := x.plan.Undoes(c.message)
+		undoes := 0
 		if x.plan.Operation.Publishes() {
-			p, err := x.plan.Publishing(c.message)
+			p, position, err := x.publishing(c.message)
+			undoes = position
 			if err == nil {
-				err = publishable(&p, x.client.User())
+				err = publishable(&p, x.client.User(), x.window.frameMax())
 			}
 			if err != nil {
 				x.ledger.refuse(c.message, err.Error())
@@ -240,7 +272,7 @@ func (x *execution) prepare(page []chosen) (batch []chosen, entries []model.Entr
 			x.canary.release(&p)
 		}
 		if journaled {
-			e := model.NewEntry(c.message, c.publishing, x.client.full || x.plan.Edited != nil)
+			e := plan.NewEntry(c.message, c.publishing, x.client.full || x.plan.Whole || x.plan.Edited != nil)
 			if e.Undoes = undoes; undoes > 0 {
 				e.Message = nil // what an undo does is not undone
 			}

@@ -17,17 +17,24 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/broker"
+	"dlxtop/internal/seed"
+	"dlxtop/internal/size"
 	"dlxtop/journal"
 	"dlxtop/model"
+	"dlxtop/model/plan"
 )
 
-// victimVariable makes the test's program a process that acts on a queue and is killed: "operation type url from to journal".
+// victimVariable makes the test's program a process that acts on a queue and is killed: "operation type url from to
+// journal".
 const victimVariable = "DLXTOP_TEST_VICTIM"
 
 // victim executes one plan, and says when it begins.
 func victim() int {
 	var operation, kind, url, from, to, path string
 	fmt.Sscan(os.Getenv(victimVariable), &operation, &kind, &url, &from, &to, &path)
+	if operation == "resume" {
+		return resumer(kind, url, from, to, path)
+	}
 	c, err := broker.New(broker.Options{URL: url, Journal: journal.New(journal.Options{Path: path})})
 	if err != nil {
 		fmt.Println(err)
@@ -39,28 +46,33 @@ func victim() int {
 	s := &model.Snapshot{VHosts: []string{"/"}, Queues: []model.Queue{queue(from), queue(to)}}
 	s.Exchanges = []model.Exchange{{ExchangeRef: model.ExchangeRef{VHost: "/"}, Type: "direct", Durable: true}}
 	s.Overview.Version = model.ParseVersion(os.Getenv(victimVariable + "_VERSION"))
-	plan := model.NewTopology(s).Plan(model.ActionWant{
-		Operation: model.Operation(operation), From: s.Queues[0].QueueRef, Mode: model.ToQueue, Fixed: model.Address{RoutingKey: to}, User: "guest", Insist: true,
+	topology := model.NewTopology(s)
+	plan := plan.New(topology, plan.ActionWant{
+		Operation: plan.Operation(operation), From: s.Queues[0].QueueRef, Mode: plan.ToQueue,
+		Fixed: model.Address{RoutingKey: to}, User: "guest", Insist: true, Mark: true,
 	})
 	signal.Ignore(syscall.Signal(25)) // SIGXFSZ: a file that may not become larger shall be an error, as on a full disk
 	fmt.Println("begins")
-	account, err := c.Execute(context.Background(), plan, nil)
+	account, err := c.Execute(context.Background(), plan.On(topology), nil)
 	fmt.Println("ends", account.Stopped, err)
 	return 0
 }
 
-// TestKilled kills a process at random moments of drops and replays. Every message is in the source, the target or the journal, what is in
-// two places is known to be uncertain and is told at the next start, and an undo brings everything back.
+// TestKilled kills a process at random moments of drops and replays. Every message is in the source, the target or the
+// journal, what is in two places is known to be uncertain and is told at the next start, and an undo brings everything
+// back.
 func TestKilled(t *testing.T) {
-	rounds := sized(3, func(faults int) int { return faults })
-	n := sized(2000, always(10_000))
+	t.Parallel()
+	rounds := size.Rounds(1)
+	n := size.Of(1500, 10_000)
 	for _, operation := range both {
 		forEachKind(t, func(t *testing.T, kind model.QueueType) {
 			t.Run(string(operation), func(t *testing.T) {
 				var total verdict
-				took := killOnce(t, operation, kind, n, time.Minute, &verdict{}) // not killed
+				sent := killOnce(t, operation, kind, n, 0, &verdict{}) // not killed
 				for round := range rounds {
-					t.Run(fmt.Sprint(round), func(t *testing.T) { killOnce(t, operation, kind, n, rand.N(took), &total) })
+					t.Run(fmt.Sprint(round),
+						func(t *testing.T) { killOnce(t, operation, kind, n, 1+seed.Rand(t).Int64N(sent*4/5), &total) })
 				}
 				t.Logf("killed in a %s, %s: %s", operation, kind, &total)
 			})
@@ -68,27 +80,31 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// killOnce kills a process so long after it began, and returns how long it ran.
-func killOnce(t *testing.T, operation model.Operation, kind model.QueueType, n int, moment time.Duration, total *verdict) (ran time.Duration) {
+// killOnce kills a process when it has sent so many bytes to the broker, 0 is never, and returns how many it sent.
+func killOnce(
+	t *testing.T, operation plan.Operation, kind model.QueueType, n int, moment int64, total *verdict,
+) (sent int64) {
 	a := newApp(t)
 	from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 	path := filepath.Join(t.TempDir(), "journal.db")
 	a.publish(from.QueueRef, numbered(n)...)
-	ran, said := runVictim(t, moment, victimOf(operation, kind, from.Name, to.Name, path))
-	ended := strings.HasPrefix(said, "ends")
+	person, url := person(t)
+	cable, url := newVictimCable(t, url)
+	ended := runVictimOn(t, cable, moment, victimOf(operation, kind, url, from.Name, to.Name, path))
 
 	// What it held goes back when the broker has noticed.
-	c, j := journaledBy(t, journal.New(journal.Options{Path: path}), false), journal.New(journal.Options{Path: path})
+	j := journal.New(journal.Options{Path: path})
 	defer j.Close()
-	before := -1
-	a.until(func() error { // it holds messages without a consumer, too
-		inQueues := a.ready(from.QueueRef) + a.ready(to.QueueRef)
-		if operation == model.Replay && inQueues < n || inQueues != before {
-			before = inQueues
-			time.Sleep(200 * time.Millisecond)
-			return fmt.Errorf("%d messages are ready, and may become more", inQueues)
+	c, err := broker.New(broker.Options{URL: url, Journal: j}) // at the same address, as the journal has it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	a.until(func() error {
+		if inQueues := a.ready(from.QueueRef) + a.ready(to.QueueRef); operation == plan.Replay && inQueues < n {
+			return fmt.Errorf("%d messages are ready", inQueues)
 		}
-		return a.noneHeld(from.Name)
+		return allGone(t, node, person)
 	})
 	source, target := a.look(from.QueueRef), a.look(to.QueueRef)
 	records, err := j.Records(t.Context(), 0)
@@ -102,9 +118,9 @@ func killOnce(t *testing.T, operation model.Operation, kind model.QueueType, n i
 		if ended && r.Unfinished() { // it may be killed between its end and saying so
 			t.Errorf("ended %t, but %+v", ended, r)
 		}
-		if err := j.Entries(t.Context(), r.ID, func(e *model.Entry) error {
+		if err := j.Entries(t.Context(), r.ID, func(e *plan.Entry) error {
 			kept[e.MessageID] = e.Message != nil && string(e.Message.Body) == "body of "+e.MessageID || e.Sent != nil
-			moved[e.MessageID] = e.Outcome == model.Moved || e.Outcome == model.Dropped
+			moved[e.MessageID] = e.Outcome == plan.Moved || e.Outcome == plan.Dropped
 			return nil
 		}); err != nil {
 			t.Fatal(err)
@@ -122,34 +138,67 @@ func killOnce(t *testing.T, operation model.Operation, kind model.QueueType, n i
 			if moved[id] {
 				t.Errorf("%s is in its queue, and the journal says that it is not", id)
 			}
-		case operation == model.Drop && !kept[id], operation == model.Replay && !inTarget:
+		case operation == plan.Drop && !kept[id], operation == plan.Replay && !inTarget:
 			v.lost++
 		}
 	}
-	t.Logf("killed after %s: %d in the source, %d in the target, %d in the journal, %d uncertain, %d twice", moment, len(source), len(target), len(kept), uncertain, v.twice)
+	t.Logf("killed after %d bytes: %d in the source, %d in the target, %d in the journal, %d uncertain, %d twice", moment,
+		len(source), len(target), len(kept), uncertain, v.twice)
 	const window = 1000
 	if v.lost > 0 || v.twice > uncertain || uncertain > window {
 		t.Errorf("%d lost, %d twice, %d uncertain", v.lost, v.twice, uncertain)
 	}
-	if v.struck = wantTold(t, j, uncertain); operation == model.Drop && v.struck > 0 {
+	if v.struck = wantTold(t, j, uncertain); operation == plan.Drop && v.struck > 0 {
 		wantAllBack(t, c, j, records[0].ID, from, n)
 	}
 	v.mostTwice, v.unknown, v.mostUnknown = v.twice, uncertain, uncertain
 	total.add(v)
-	return ran
+	return cable.bytes.Load()
+}
+
+// newVictimCable is a cable, and a URL with the same user that leads through it.
+func newVictimCable(t *testing.T, url string) (c *cable, through string) {
+	c = &cable{random: seed.Rand(t)}
+	return c, c.throughAs(t, url)
+}
+
+// runVictimOn runs a victim, kills it when it has sent so many bytes, 0 is never, and reports whether it ended by
+// itself.
+func runVictimOn(t *testing.T, c *cable, moment int64, command *exec.Cmd) (ended bool) {
+	t.Helper()
+	started := make(chan struct{})
+	if moment > 0 {
+		c.struck.Store(&strike{at: moment, do: func() { <-started; _ = command.Process.Kill() }})
+	}
+	_, said := runVictim(t, time.Minute, command, started)
+	if ended = strings.HasPrefix(said, "ends"); ended != (moment == 0) {
+		t.Errorf("to be killed after %d bytes, it said %q", moment, said)
+	}
+	return ended
+}
+
+// person is a user of a process, whose connections are known by it, and the URL to connect as it.
+func person(t *testing.T) (name, url string) {
+	t.Helper()
+	name = fmt.Sprintf("person-%d", rand.Uint64())
+	return name, user(t, name, `{"configure":".*","write":".*","read":".*"}`)
 }
 
 // victimOf is a process that acts on a queue. The names hold no space: they are part of a list.
-func victimOf(operation model.Operation, kind model.QueueType, from, to, path string) *exec.Cmd {
+func victimOf(operation plan.Operation, kind model.QueueType, url, from, to, path string) *exec.Cmd {
 	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s %s %s %s", victimVariable, operation, kind, node.AMQP(), from, to, path),
+	command.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s %s %s %s", victimVariable, operation, kind, url, from,
+		to, path),
 		victimVariable+"_VERSION="+node.Version())
 	command.Stderr = os.Stderr
 	return command
 }
 
-// runVictim runs a victim, and kills it so long after it began. said is what it said at its end, "" when it was killed before.
-func runVictim(t *testing.T, moment time.Duration, command *exec.Cmd) (ran time.Duration, said string) {
+// runVictim runs a victim, and kills it so long after it began. said is what it said at its end, "" when it was killed
+// before. started is closed when its process is known.
+func runVictim(
+	t *testing.T, moment time.Duration, command *exec.Cmd, started ...chan<- struct{},
+) (ran time.Duration, said string) {
 	t.Helper()
 	out, err := command.StdoutPipe()
 	if err != nil {
@@ -157,6 +206,9 @@ func runVictim(t *testing.T, moment time.Duration, command *exec.Cmd) (ran time.
 	}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
+	}
+	for _, c := range started {
+		close(c)
 	}
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() || lines.Text() != "begins" {
@@ -173,28 +225,31 @@ func runVictim(t *testing.T, moment time.Duration, command *exec.Cmd) (ran time.
 	return ran, said
 }
 
-// TestFullDisk: an execution that meets a full disk in its middle stops there, and what it had not written down is in its queue.
+// TestFullDisk: an execution that meets a full disk in its middle stops there, and what it had not written down is in
+// its queue.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 3000
 		a := newApp(t)
 		from := described(a.queue("failed", kind), kind)
 		path := filepath.Join(t.TempDir(), "journal.db")
 		a.publish(from.QueueRef, numbered(n)...)
-		command := victimOf(model.Drop, kind, from.Name, from.Name, path)
+		person, url := person(t)
+		command := victimOf(plan.Drop, kind, url, from.Name, from.Name, path)
 		command.Args = []string{"sh", "-c", `ulimit -f 800 && exec "$0"`, command.Path} // blocks of 512 or 1,024 bytes
 		command.Path = "/bin/sh"
 		_, said := runVictim(t, time.Minute, command)
 		if !strings.Contains(said, "cannot be written: the disk") {
 			t.Errorf("it said %q", said)
 		}
-		a.until(func() error { return a.noneHeld(from.Name) })
+		a.until(func() error { return allGone(t, node, person) })
 		j := journal.New(journal.Options{Path: path})
 		defer j.Close()
 		there, kept := a.look(from.QueueRef), 0
-		if err := j.Entries(t.Context(), 1, func(e *model.Entry) error {
+		if err := j.Entries(t.Context(), 1, func(e *plan.Entry) error {
 			kept++
-			if e.Outcome == model.Dropped && there[e.MessageID] > 0 {
+			if e.Outcome == plan.Dropped && there[e.MessageID] > 0 {
 				t.Errorf("%s was dropped, and is in its queue", e.MessageID)
 			}
 			there[e.MessageID]++
@@ -229,7 +284,7 @@ func wantTold(t *testing.T, j *journal.Journal, uncertain int) int {
 func wantAllBack(t *testing.T, c *broker.Client, j *journal.Journal, id int64, from *model.Queue, n int) {
 	t.Helper()
 	a := newApp(t)
-	if plan := planUndo(t, c, j, id, from); plan.Refusal == "" {
+	if plan := planUndo(t, c, j, id, from); !plan.Refusal.Refused() {
 		if account := undo(t, c, j, id, from); !account.Complete() {
 			t.Errorf("undo: %+v", account)
 		}
@@ -238,20 +293,6 @@ func wantAllBack(t *testing.T, c *broker.Client, j *journal.Journal, id int64, f
 	if ready := a.ready(from.QueueRef); len(back) != n || ready != n {
 		t.Errorf("%d messages came back, %d different ones", ready, len(back))
 	}
-}
-
-// noneHeld reports whether nobody holds messages of a queue: one more consumer gets them all.
-func (a *app) noneHeld(queue string) error {
-	channel := a.open()
-	defer channel.Close()
-	q, err := channel.QueueDeclarePassive(queue, false, false, false, false, nil)
-	if err != nil {
-		return err
-	}
-	if q.Consumers > 0 {
-		return fmt.Errorf("%s has %d consumers", queue, q.Consumers)
-	}
-	return nil
 }
 
 // look counts the messages of a queue by their ids, and leaves them there.
@@ -267,24 +308,11 @@ func (a *app) look(queue model.QueueRef) map[string]int {
 	if err != nil {
 		a.Fatal(err)
 	}
-	n := a.ready(queue)
-	if err := channel.Qos(n+1, 0, false); err != nil {
-		a.Fatal(err)
-	}
-	deliveries, err := channel.Consume(queue.Name, "", false, false, false, false, nil)
-	if err != nil {
-		a.Fatal(err)
-	}
-	timeout := time.After(patience)
-	for range n {
-		select {
-		case d := <-deliveries:
-			found[d.MessageId]++
-		case <-timeout:
-			a.Fatalf("%s: %d of %d came", queue, len(found), n)
-		}
+	got := a.hold(channel, queue)
+	for _, d := range got {
+		found[d.MessageId]++
 	}
 	_ = channel.Close()
-	a.await(queue, n)
+	a.await(queue, len(got))
 	return found
 }

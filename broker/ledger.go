@@ -5,41 +5,44 @@ import (
 	"sync"
 	"time"
 
-	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
 )
 
 // ledger keeps the account of an execution while several goroutines work on it.
 type ledger struct {
 	mu      sync.Mutex
-	account model.Account
+	account plan.Account
 	began   time.Time
 	journal *writer // nil: there is none
 }
 
 // record notes the outcome of one message.
-func (l *ledger) record(outcome model.Outcome, m *model.Message, reason string) {
+func (l *ledger) record(outcome plan.Outcome, m *message.Message, reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.account.Add(outcome, m, reason)
-	l.journal.settle(model.Settled{Position: m.Position, Outcome: outcome, Reason: reason})
+	l.journal.settle(plan.Settled{Position: m.Position, Outcome: outcome, Reason: reason})
 }
 
 // refuse notes a message that was refused before anything was written down about it.
-func (l *ledger) refuse(m *model.Message, reason string) {
+func (l *ledger) refuse(m *message.Message, reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.account.Add(model.Refused, m, reason)
+	l.account.Add(plan.Refused, m, reason)
 }
 
-// doubt takes the outcomes at these positions back: it is not known any more whether these messages are still in the queue.
+// doubt takes the outcomes at these positions back: it is not known any more whether these messages are still in the
+// queue.
 func (l *ledger) doubt(positions []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := len(positions)
 	for _, p := range positions {
-		l.journal.settle(model.Settled{Position: p, Outcome: model.Unsure})
+		l.journal.settle(plan.Settled{Position: p, Outcome: plan.Unsure})
 	}
-	if l.account.Operation == model.Drop {
+	if l.account.Operation == plan.Drop {
 		l.account.Dropped -= n
 	} else {
 		l.account.Moved -= n
@@ -54,6 +57,13 @@ func (l *ledger) plan(n int) {
 	l.account.Planned = n
 }
 
+// atLeast notes that there are n messages or more.
+func (l *ledger) atLeast(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.account.Planned = max(l.account.Planned, n)
+}
+
 // stop notes why the execution ends early. The first reason counts.
 func (l *ledger) stop(why string) {
 	l.mu.Lock()
@@ -63,11 +73,11 @@ func (l *ledger) stop(why string) {
 	}
 }
 
-// watch notes what a canary is doing, or has shown, and whether it waits.
-func (l *ledger) watch(words string, waits bool) {
+// watch notes what a canary is doing, or has shown.
+func (l *ledger) watch(s plan.CanaryState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.account.Canary, l.account.Watching = words, waits
+	l.account.Canary = s
 }
 
 // cameBack notes how many a canary has found in their queue again.
@@ -75,6 +85,36 @@ func (l *ledger) cameBack(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.account.CameBack = n
+}
+
+// rescued notes what became of messages at their delivery limit that were not acted on.
+func (l *ledger) rescued(r peek.Rescued) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.account.Rescued = l.account.Rescued.With(r)
+}
+
+// change notes that the topology was not as the plan had it any more.
+func (l *ledger) change(changes []plan.Change) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.account.Changes == nil {
+		l.account.Changes = changes
+	}
+}
+
+// stray notes whom messages may have reached beyond what the plan said.
+func (l *ledger) stray(strays []plan.Stray) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.account.Strayed = strays
+}
+
+// unguarded notes why nobody could tell whom the last messages reached.
+func (l *ledger) unguarded(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.account.Unguarded = why
 }
 
 // done is how many messages were taken out of their queue.
@@ -92,7 +132,7 @@ func (l *ledger) wait(why string) {
 }
 
 // copy is the account as it stands.
-func (l *ledger) copy() model.Account {
+func (l *ledger) copy() plan.Account {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	account := l.account

@@ -2,11 +2,11 @@ package broker_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +15,8 @@ import (
 	"dlxtop/broker"
 	"dlxtop/demo"
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
 )
 
 // node is the broker of all tests in this package; each test has queues of its own on it.
@@ -28,8 +30,17 @@ func testMain(m *testing.M) int {
 	if os.Getenv(peekerVariable) != "" {
 		return peeker()
 	}
+	if os.Getenv(lookerVariable) != "" {
+		return runLooker()
+	}
 	if os.Getenv(victimVariable) != "" {
 		return victim()
+	}
+	if os.Getenv(undoerVariable) != "" {
+		return undoer()
+	}
+	if withoutBroker() {
+		return m.Run()
 	}
 	var err error
 	if node, err = demo.Start(context.Background(), demo.Options{}); err != nil {
@@ -46,28 +57,15 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
-// rough is a node for what would disturb other tests: it is stopped, alarmed, or configured anew.
-var rough struct {
-	sync.Mutex
-	*demo.Node
+// withoutBroker reports whether tests are only listed, or fuzzed: parsers need no broker, and each process of a fuzz
+// run would start one of its own.
+func withoutBroker() bool {
+	flag.Parse()
+	return flag.Lookup("test.list").Value.String() != "" || flag.Lookup("test.fuzz").Value.String() != ""
 }
 
-// roughNode is the rough node, for one test at a time. It leaves it as it was.
-func roughNode(t *testing.T) *demo.Node {
-	t.Helper()
-	rough.Lock()
-	t.Cleanup(rough.Unlock)
-	if rough.Node == nil {
-		var err error
-		if rough.Node, err = demo.Start(t.Context(), demo.Options{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return rough.Node
-}
-
-// patience bounds every wait of a test.
-const patience = 30 * time.Second
+// patience bounds every wait of a test: on a machine that has four times too much to do, a flood takes a minute.
+const patience = 2 * time.Minute
 
 func behaviour() model.Behaviour { return model.BehaviourOf(model.ParseVersion(node.Version())) }
 
@@ -86,7 +84,8 @@ func clientOf(t testing.TB, n *demo.Node) *broker.Client {
 	return c
 }
 
-// app is an application on the broker that plays publisher and reader, and looks at what is there, without the code under test.
+// app is an application on the broker that plays publisher and reader, and looks at what is there, without the code
+// under test.
 type app struct {
 	testing.TB
 	connection *amqp.Connection
@@ -100,7 +99,8 @@ func newApp(t testing.TB) *app {
 
 func newAppOn(t testing.TB, n *demo.Node) *app {
 	t.Helper()
-	connection, err := amqp.Dial(n.AMQP())
+	// A machine that has too much to do lets heartbeats of 10 s, the default, come too late.
+	connection, err := amqp.DialConfig(n.AMQP(), amqp.Config{Heartbeat: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,6 +226,18 @@ func (a *app) drain(queue model.QueueRef, n int) []amqp.Delivery {
 	a.await(queue, n)
 	channel := a.open()
 	defer channel.Close()
+	got := a.consume(channel, queue, n)
+	if n > 0 {
+		if err := channel.Ack(got[n-1].DeliveryTag, true); err != nil {
+			a.Fatal(err)
+		}
+	}
+	return got
+}
+
+// consume takes n messages, leaves them with the channel, and wants no more to come.
+func (a *app) consume(channel *amqp.Channel, queue model.QueueRef, n int) (got []amqp.Delivery) {
+	a.Helper()
 	if err := channel.Qos(n+1, 0, false); err != nil {
 		a.Fatal(err)
 	}
@@ -233,7 +245,6 @@ func (a *app) drain(queue model.QueueRef, n int) []amqp.Delivery {
 	if err != nil {
 		a.Fatal(err)
 	}
-	var got []amqp.Delivery
 	timeout := time.After(patience)
 	for len(got) < n {
 		select {
@@ -241,11 +252,6 @@ func (a *app) drain(queue model.QueueRef, n int) []amqp.Delivery {
 			got = append(got, d)
 		case <-timeout:
 			a.Fatalf("%s: %d of %d messages came", queue, len(got), n)
-		}
-	}
-	if n > 0 {
-		if err := channel.Ack(got[n-1].DeliveryTag, true); err != nil {
-			a.Fatal(err)
 		}
 	}
 	if err := channel.Cancel("drain", false); err != nil {
@@ -277,7 +283,7 @@ func ids(deliveries []amqp.Delivery) []string {
 	return all
 }
 
-func messageIDs(messages []model.Message) []string {
+func messageIDs(messages []message.Message) []string {
 	all := make([]string, len(messages))
 	for i, m := range messages {
 		all[i] = m.Properties.MessageID
@@ -305,24 +311,24 @@ func described(ref model.QueueRef, kind model.QueueType) *model.Queue {
 	return &model.Queue{QueueRef: ref, Type: kind, Durable: true, Consumers: model.Some[int64](0)}
 }
 
-func planPeek(q *model.Queue, want model.PeekWant) model.PeekPlan {
-	return model.PlanPeek(q, model.Settings{}, behaviour(), want)
+func planPeek(q *model.Queue, want peek.Want) peek.Plan {
+	return peek.OfQueue(q, model.Settings{}, behaviour(), want)
 }
 
 // looked is a peek with its messages in memory.
 type looked struct {
-	model.Peeked
-	Messages []model.Message
+	peek.Peeked
+	Messages []message.Message
 }
 
-func peek(t testing.TB, c *broker.Client, plan model.PeekPlan) looked {
+func peekAt(t testing.TB, c *broker.Client, plan peek.Plan) looked {
 	t.Helper()
 	peeked, err := c.Peek(t.Context(), plan)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer peeked.Messages.Close()
-	all := make([]model.Message, peeked.Messages.Len())
+	all := make([]message.Message, peeked.Messages.Len())
 	for i := range all {
 		if all[i], err = peeked.Messages.At(i, 0); err != nil {
 			t.Fatal(err)
@@ -334,7 +340,18 @@ func peek(t testing.TB, c *broker.Client, plan model.PeekPlan) looked {
 // kinds are the types of queue that messages can be taken out of.
 var kinds = []model.QueueType{model.Classic, model.Quorum}
 
+// forEachKind runs a test with each of them, side by side.
 func forEachKind(t *testing.T, test func(t *testing.T, kind model.QueueType)) {
+	for _, kind := range kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			test(t, kind)
+		})
+	}
+}
+
+// forEachKindAlone is for what looks at all of this process: its goroutines, its files.
+func forEachKindAlone(t *testing.T, test func(t *testing.T, kind model.QueueType)) {
 	for _, kind := range kinds {
 		t.Run(string(kind), func(t *testing.T) { test(t, kind) })
 	}

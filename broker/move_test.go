@@ -8,31 +8,43 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
 )
 
 // movePlan plans to move all that was peeked.
-func movePlan(t *testing.T, sample []model.Message, from *model.Queue, queues ...*model.Queue) model.Plan {
+func movePlan(t *testing.T, sample []message.Message, from *model.Queue, queues ...*model.Queue) plan.Run {
 	t.Helper()
-	return planned(t, topology(append([]*model.Queue{from}, queues...)), model.ActionWant{
-		Operation: model.Move, From: from.QueueRef, Selection: model.Chosen(sample), Sample: model.MessageList(sample), Planned: len(sample), Mode: model.ToQueue,
+	return planned(t, topology(append([]*model.Queue{from}, queues...)), plan.ActionWant{
+		Operation: plan.Move, From: from.QueueRef, Selection: plan.Chosen(sample), Sample: message.MessageList(sample),
+		Planned: len(sample), Mode: plan.ToQueue,
 		Fixed: model.Address{RoutingKey: queues[0].Name}, User: "guest", Insist: true, Journaled: true, Mark: true,
 	})
 }
 
 // TestMoveAndUndo: what died is moved with its history, and an undo brings it back as it was, byte for byte.
 func TestMoveAndUndo(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		c, j := journaled(t, false)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("parking", kind), kind)
-		source := a.queue("source", model.Classic, "x-message-ttl", int64(1), "x-dead-letter-exchange", "", "x-dead-letter-routing-key", from.Name)
+		source := a.queue("source", model.Classic, "x-message-ttl", int64(1), "x-dead-letter-exchange", "",
+			"x-dead-letter-routing-key", from.Name)
 		headers := everyType()
 		headers["own"] = "kept"
-		a.send("", source.Name, amqp.Publishing{MessageId: "one", DeliveryMode: 2, UserId: "guest", Expiration: "60000", Headers: headers, Body: []byte("first")})
+		a.send("", source.Name, amqp.Publishing{
+			MessageId: "one", DeliveryMode: 2, UserId: "guest", Expiration: "60000",
+			Headers: headers, Body: []byte("first"),
+		})
 		a.await(from.QueueRef, 1)
-		a.publish(from.QueueRef, amqp.Publishing{MessageId: "two", Expiration: "600000", Headers: amqp.Table{"CC": []any{"nowhere"}}, Body: []byte("second")})
+		a.publish(from.QueueRef, amqp.Publishing{
+			MessageId: "two", Expiration: "600000",
+			Headers: amqp.Table{"CC": []any{"nowhere"}}, Body: []byte("second"),
+		})
 		a.await(from.QueueRef, 2)
-		before := peek(t, c, planPeek(from, model.PeekWant{})).Messages
+		before := peekAt(t, c, planPeek(from, peek.Want{})).Messages
 
 		plan := movePlan(t, before, from, to)
 		if got := strings.Join(plan.Keeps, " "); !strings.HasPrefix(got, "x-death x-first-death-exchange") {
@@ -41,9 +53,10 @@ func TestMoveAndUndo(t *testing.T) {
 		account := execute(t, c, plan)
 		wantOutcome(t, account, outcome{Planned: 2, Moved: 2})
 		a.await(to.QueueRef, 2)
-		moved := peek(t, c, planPeek(to, model.PeekWant{})).Messages
+		moved := peekAt(t, c, planPeek(to, peek.Want{})).Messages
 		for i, m := range moved {
-			if m.Exchange != "" || m.RoutingKey != to.Name || m.Properties.Expiration != "" || m.Headers["CC"] != nil || m.Headers[model.ReplayHeader] != nil || string(m.Body) != string(before[i].Body) {
+			if m.Exchange != "" || m.RoutingKey != to.Name || m.Properties.Expiration != "" || m.Headers["CC"] != nil ||
+				m.Headers[message.ReplayHeader] != nil || string(m.Body) != string(before[i].Body) {
 				t.Errorf("moved: %+v", m)
 			}
 		}
@@ -53,7 +66,7 @@ func TestMoveAndUndo(t *testing.T) {
 
 		wantOutcome(t, undo(t, c, j, account.JournalID, from, to), outcome{Planned: 2, Moved: 2})
 		a.await(from.QueueRef, 2)
-		after := peek(t, c, planPeek(from, model.PeekWant{})).Messages
+		after := peekAt(t, c, planPeek(from, peek.Want{})).Messages
 		delete(before[1].Headers, "CC") // nobody may set that again without harm
 		for i := range before {
 			want, got := before[i], after[i]
@@ -61,7 +74,8 @@ func TestMoveAndUndo(t *testing.T) {
 				want.Headers = nil
 			}
 			got.Headers = withoutCounters(got.Headers)
-			if diff := cmp.Diff(want.Headers, got.Headers); diff != "" || string(want.Body) != string(got.Body) || want.Properties != got.Properties {
+			if diff := cmp.Diff(want.Headers, got.Headers); diff != "" || string(want.Body) != string(got.Body) ||
+				want.Properties != got.Properties {
 				t.Errorf("brought back: %s %+v %+v", diff, want.Properties, got.Properties)
 			}
 		}
@@ -74,17 +88,23 @@ func withoutCounters(headers model.Table) model.Table {
 	return headers
 }
 
-// TestMoveWhereDeathsCount: a queue with a dead-letter exchange gets the message without its history, so that nothing there takes it for a cycle.
+// TestMoveWhereDeathsCount: a queue with a dead-letter exchange gets the message without its history, so that nothing
+// there takes it for a cycle.
 func TestMoveWhereDeathsCount(t *testing.T) {
+	t.Parallel()
 	a, c := newApp(t), client(t)
 	from, parking := described(a.queue("failed", model.Classic), model.Classic), a.queue("parking", model.Classic)
-	to := described(a.queue("buffer", model.Classic, "x-message-ttl", int64(50), "x-dead-letter-exchange", "", "x-dead-letter-routing-key", from.Name), model.Classic)
-	to.Arguments = model.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": from.Name, "x-message-ttl": int64(50)}
+	to := described(a.queue("buffer", model.Classic, "x-message-ttl", int64(50), "x-dead-letter-exchange", "",
+		"x-dead-letter-routing-key", from.Name), model.Classic)
+	to.Arguments = model.Table{
+		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": from.Name,
+		"x-message-ttl": int64(50),
+	}
 	a.send("", to.Name, amqp.Publishing{MessageId: "one", Body: []byte("first")})
 	a.await(from.QueueRef, 1)
 	// Thrice around: with its history a broker of 3.x would drop it as a cycle.
 	for range 3 {
-		sample := peek(t, c, planPeek(from, model.PeekWant{})).Messages
+		sample := peekAt(t, c, planPeek(from, peek.Want{})).Messages
 		plan := movePlan(t, sample, from, to)
 		if len(plan.Keeps) > 0 || plan.Strips[0] != "x-death" {
 			t.Fatalf("keeps %v, strips %v", plan.Keeps, plan.Strips)
@@ -100,10 +120,12 @@ func TestMoveWhereDeathsCount(t *testing.T) {
 
 // TestMoveWhereNothingIs: the queue went between the plan and its execution; nothing is acknowledged.
 func TestMoveWhereNothingIs(t *testing.T) {
+	t.Parallel()
 	a, c := newApp(t), client(t)
-	from, to := described(a.queue("failed", model.Classic), model.Classic), described(a.queue("parking", model.Classic), model.Classic)
+	from, to := described(a.queue("failed", model.Classic), model.Classic),
+		described(a.queue("parking", model.Classic), model.Classic)
 	a.publish(from.QueueRef, numbered(3)...)
-	plan := movePlan(t, peek(t, c, planPeek(from, model.PeekWant{})).Messages, from, to)
+	plan := movePlan(t, peekAt(t, c, planPeek(from, peek.Want{})).Messages, from, to)
 	if _, err := a.open().QueueDelete(to.Name, false, false, false); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package broker_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,24 +11,27 @@ import (
 	"time"
 
 	"dlxtop/demo"
-	"dlxtop/model"
+	"dlxtop/internal/seed"
+	"dlxtop/internal/size"
+	"dlxtop/model/plan"
 )
 
 // TestFaultsOfTheNode strikes a whole node, which nobody else uses meanwhile: a stop and start, and an alarm.
 func TestFaultsOfTheNode(t *testing.T) {
+	size.Long(t)
 	t.Parallel()
 	n := roughNode(t)
-	rounds := sized(1, func(faults int) int { return faults })
+	rounds := size.Rounds(1)
 	for _, f := range []struct {
 		name       string
-		operations []model.Operation
+		operations []plan.Operation
 		messages   int
-		rate       float64 // so that what strikes is there in time; 0: as fast as it goes
-		strike     func(t *testing.T, n *demo.Node, begin func())
+		rate       float64 // so that it is still under way when it is struck; 0: as fast as it goes
+		strike     func(t *testing.T, n *demo.Node, stages []*stage, begin func())
 		check      func(*stage)
 	}{
-		{"broker stopped and started", both, sized(3000, always(6000)), 0, restart, func(*stage) {}},
-		{"memory alarm", []model.Operation{model.Replay}, sized(2000, always(3000)), 1000, alarm, wentOn},
+		{"broker stopped and started", both, size.Of(1500, 6000), 500, restart, func(*stage) {}},
+		{"memory alarm", []plan.Operation{plan.Replay}, size.Of(1500, 3000), 1000, alarm, wentOn},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			var total verdict
@@ -44,12 +46,18 @@ func TestFaultsOfTheNode(t *testing.T) {
 						}
 					}
 					strikeAll(t, n, stages, f.strike)
+					struck := 0
 					for _, s := range stages {
 						s.app = newAppOn(t, n) // the old one may have lost its connection
 						f.check(s)
-						total.add(s.judge())
+						v := s.judge()
+						total.add(v)
+						struck += v.struck
 						s.deleteQueue(s.from.Name)
 						s.deleteQueue(s.to.Name)
+					}
+					if struck == 0 {
+						t.Error("all was over before it was struck")
 					}
 				})
 			}
@@ -59,10 +67,15 @@ func TestFaultsOfTheNode(t *testing.T) {
 }
 
 // strikeAll runs all at once, and strikes them: strike says when they begin.
-func strikeAll(t *testing.T, n *demo.Node, stages []*stage, strike func(*testing.T, *demo.Node, func())) {
+func strikeAll(
+	t *testing.T,
+	n *demo.Node,
+	stages []*stage,
+	strike func(*testing.T, *demo.Node, []*stage, func()),
+) {
 	t.Helper()
 	var running sync.WaitGroup
-	strike(t, n, func() {
+	strike(t, n, stages, func() {
 		for _, s := range stages {
 			running.Go(func() { s.run(t) })
 		}
@@ -70,10 +83,17 @@ func strikeAll(t *testing.T, n *demo.Node, stages []*stage, strike func(*testing
 	running.Wait()
 }
 
-// restart stops the broker as an administrator would, and starts it again.
-func restart(t *testing.T, n *demo.Node, begin func()) {
+// restart stops the broker as an administrator would, and starts it again. That begins when some messages of a stage
+// are moved.
+func restart(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 	begin()
-	time.Sleep(rand.N(time.Second))
+	some := 1 + seed.Rand(t).IntN(stages[0].n/2)
+	stages[0].until(func() error {
+		if moved, _, ended := stages[0].progress(); !ended && moved < some {
+			return fmt.Errorf("%d of %d were moved", moved, some)
+		}
+		return nil
+	})
 	if err := n.Halt(); err != nil {
 		t.Error(err)
 	}
@@ -82,34 +102,58 @@ func restart(t *testing.T, n *demo.Node, begin func()) {
 	}
 }
 
-// alarm lets the broker believe for a while that it uses too much memory: it then blocks those who publish. rabbitmqctl takes its time, so
-// they begin when the broker says that it has begun.
-func alarm(t *testing.T, n *demo.Node, begin func()) {
-	begun := filepath.Join(t.TempDir(), "begun")
-	if err := os.Chmod(filepath.Dir(begun), 0o777); err != nil {
+// alarm lets the broker believe for a while that it uses too much memory: it then blocks those who publish. That begins
+// when some messages of each stage are moved, and ends a moment after each was told to wait. rabbitmqctl takes its
+// time, so it is there before they begin, and does what it is told by files.
+func alarm(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
+	here, raise, lift := filepath.Join(dir, "here"), filepath.Join(dir, "raise"), filepath.Join(dir, "lift")
 	ended := make(chan error, 1)
 	go func() {
 		_, err := n.Control(context.Background(), "eval", fmt.Sprintf(`
-			ok = file:write_file("%s", ""),
-			timer:sleep(%d),
+			Await = fun Await(File, Left) ->
+				case filelib:is_file(File) orelse Left =:= 0 of true -> ok; false -> timer:sleep(5), Await(File, Left - 1) end
+			end,
+			ok = file:write_file(%q, ""),
+			Await(%q, %[4]d),
 			vm_memory_monitor:set_vm_memory_high_watermark(0.000001),
-			timer:sleep(%d),
+			Await(%[3]q, %[4]d),
 			vm_memory_monitor:set_vm_memory_high_watermark({absolute, "2GB"}).`,
-			begun, rand.N(time.Second).Milliseconds(), (300*time.Millisecond+rand.N(time.Second)).Milliseconds()))
+			here, raise, lift, patience/(5*time.Millisecond)))
 		ended <- err
 	}()
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(begun); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Error("rabbitmqctl did nothing")
-			break
+	r := seed.Rand(t)
+	some := r.IntN(stages[0].n / 2)
+	all := func(what string, holds func(moved int, waited string) bool) {
+		t.Helper()
+		stages[0].until(func() error {
+			for _, s := range stages {
+				if moved, waited, ended := s.progress(); !ended && !holds(moved, waited) {
+					return fmt.Errorf("%s: %s: %d moved, waiting for %q", what, s.from, moved, waited)
+				}
+			}
+			return nil
+		})
+	}
+	tell := func(file string) {
+		t.Helper()
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
+	stages[0].until(func() error {
+		_, err := os.Stat(here)
+		return err
+	})
 	begin()
+	all("before the alarm", func(moved int, _ string) bool { return moved >= some })
+	tell(raise)
+	all("in the alarm", func(_ int, waited string) bool { return waited != "" })
+	time.Sleep(seed.Within(r, time.Second))
+	tell(lift)
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
@@ -120,7 +164,7 @@ func wentOn(s *stage) {
 	if !s.account.Complete() || s.account.Waiting != "" {
 		s.Errorf("it did not go on: %+v", s.account)
 	}
-	if !strings.Contains(s.waited, "blocks publishers") {
-		s.Errorf("it was told to wait for %q", s.waited)
+	if !strings.Contains(s.under.waited, "blocks publishers") {
+		s.Errorf("it was told to wait for %q", s.under.waited)
 	}
 }

@@ -10,44 +10,49 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
 )
 
-// Peek looks at the messages at the head of a queue, exactly as the plan says, and gives them back before it returns. Positions count
-// from 1. A cancelled context ends it early, with what was read and the context's error; the plan's timeout ends it early without
-// one. An error about the queue wraps model.ErrQueueGone, ErrQueueExclusive, ErrConsumeRefused or ErrQueueBusy.
-func (c *Client) Peek(ctx context.Context, plan model.PeekPlan) (model.Peeked, error) {
-	peeked := model.Peeked{Plan: plan, TakenAt: time.Now()}
+// Peek looks at the messages at the head of a queue, exactly as the plan says, and gives them back before it returns.
+// Positions count from 1. A cancelled context ends it early, with what was read and the context's error; the plan's
+// timeout ends it early without one. An error about the queue wraps model.ErrQueueGone, ErrQueueDown,
+// ErrQueueExclusive, ErrConsumeRefused or ErrQueueBusy.
+func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) {
+	peeked := peek.Peeked{Plan: plan, TakenAt: time.Now()}
 	name := model.Printable(plan.Queue.String())
 	if !plan.Allowed() {
-		return peeked, fmt.Errorf("peek %s: %s", name, plan.Refusal)
+		return peeked, fmt.Errorf("peek %s: %s", name, plan.Refusal.Words())
 	}
-	connection, err := c.connection(ctx, plan.Queue.VHost)
-	if err != nil {
-		return peeked, err
-	}
-	src, err := c.openSource(connection, plan)
+	src, err := c.openSource(ctx, plan)
 	if err != nil {
 		return peeked, fmt.Errorf("peek: %w", err)
 	}
 	peeked.TakenAt = time.Now() // what is read was there by now: it is of the depth that was just counted
 	want := plan.Limit
-	if plan.Method != model.PeekStream {
+	if plan.Method != peek.Stream {
 		peeked.Depth = model.Some(src.depth)
 		want = int(min(int64(want), src.depth))
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, plan.Timeout, errTimeout)
 	defer cancel()
 	kept := &spool{limit: c.spoolMemory}
-	look := look{source: src, plan: plan, want: want, spool: kept}
+	look := look{source: src, plan: plan, want: want, spool: kept, pages: pages{told: plan.Mean}}
 	err = look.take(limited)
-	if e := c.giveBack(src); err == nil {
+	rescued, e := c.giveBack(src)
+	if err == nil {
 		err = e
 	}
-	peeked.Messages, peeked.Stopped = kept, look.stopped
+	peeked.Messages, peeked.Stopped, peeked.Rescued, peeked.Highest = kept, look.stopped, rescued, src.highest
 	if kept.file != nil {
 		debug.FreeOSMemory() // what the deliveries took
 	}
+	var reached *peek.LimitReached
 	switch {
+	case errors.As(err, &reached) && kept.Len() > 1:
+		peeked.Stopped = reached.Error()
+	case reached != nil:
+		return peeked, err
 	case ctx.Err() != nil:
 		return peeked, fmt.Errorf("peek %s: %w", name, ctx.Err())
 	case errors.Is(err, errNothingComes):
@@ -56,6 +61,11 @@ func (c *Client) Peek(ctx context.Context, plan model.PeekPlan) (model.Peeked, e
 		return peeked, fmt.Errorf("peek: %w", err)
 	case errors.Is(context.Cause(limited), errTimeout) && kept.Len() < want && peeked.Stopped == "":
 		peeked.Stopped = fmt.Sprintf("reading stopped after %s", model.ShortDuration(plan.Timeout))
+	case kept.Len() < want && peeked.Stopped == "":
+		peeked.Fewer = true
+		peeked.Stopped = fmt.Sprintf("no more are ready: of the %s that were counted before, consumers took some "+
+			"meanwhile, or they expired",
+			model.Plural(src.depth, "message"))
 	}
 	return peeked, nil
 }
@@ -65,7 +75,7 @@ var errTimeout = errors.New("the time for the peek is over")
 // look is one peek under way.
 type look struct {
 	source  *source
-	plan    model.PeekPlan
+	plan    peek.Plan
 	want    int
 	pages   pages
 	spool   *spool
@@ -76,14 +86,14 @@ type look struct {
 func (l *look) take(ctx context.Context) error {
 	for total := 0; total < l.want && l.stopped == "" && ctx.Err() == nil; {
 		n := min(l.pages.next(int64(l.want-total), l.plan.Type), max(l.plan.Page, 1))
-		if l.plan.Method == model.PeekStream {
-			n = min(l.want, max(l.plan.Page, 1), model.MaxPage) // a second consumer would begin at the first message again
+		if l.plan.Method == peek.Stream {
+			n = min(l.want, max(l.plan.Page, 1), peek.MaxPage) // a second consumer would begin at the first message again
 		} else if mean := l.pages.mean(); mean > 0 {
 			n = min(n, int(max((l.plan.MaxBytes-l.spool.bytes)/mean, 1)))
 		}
 		taken, err := l.source.page(ctx, n, l.keep)
 		total += taken
-		if err != nil || taken < n || l.plan.Method == model.PeekStream {
+		if err != nil || taken < n || l.plan.Method == peek.Stream {
 			return err
 		}
 		if l.spool.bytes >= l.plan.MaxBytes && total < l.want {
@@ -93,7 +103,8 @@ func (l *look) take(ctx context.Context) error {
 	return nil
 }
 
-// keep takes a message in. Beyond MaxBytes, or when there is no room on the disk, it is only held until the end, like the others.
+// keep takes a message in. Beyond MaxBytes, or when there is no room on the disk, it is only held until the end, like
+// the others.
 func (l *look) keep(d *amqp.Delivery) {
 	l.pages.took(len(d.Body))
 	switch {
@@ -106,8 +117,9 @@ func (l *look) keep(d *amqp.Delivery) {
 			l.stopped = err.Error()
 		}
 	}
+	letGo(d)
 }
 
 func (l *look) full() {
-	l.stopped = fmt.Sprintf("%sB were read", model.Size(l.plan.MaxBytes))
+	l.stopped = fmt.Sprintf("%sB were read", message.Size(l.plan.MaxBytes))
 }

@@ -15,7 +15,9 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/broker"
+	"dlxtop/internal/size"
 	"dlxtop/model"
+	"dlxtop/model/peek"
 )
 
 // peekerVariable makes the test's program a process that looks at a queue until it is killed: "type url queue".
@@ -30,17 +32,19 @@ func peeker() int {
 		return 1
 	}
 	q := described(model.QueueRef{VHost: "/", Name: queue}, model.QueueType(kind))
-	plan := model.PlanPeek(q, model.Settings{}, model.BehaviourOf(model.ParseVersion(os.Getenv(peekerVariable+"_VERSION"))), model.PeekWant{Limit: 100_000})
+	plan := peek.OfQueue(q, model.Settings{},
+		model.BehaviourOf(model.ParseVersion(os.Getenv(peekerVariable+"_VERSION"))), peek.Want{Limit: 100_000})
 	fmt.Println("begins")
 	_, err = c.Peek(context.Background(), plan)
 	fmt.Println("ends", err)
 	return 0
 }
 
-// TestKilledPeek kills a process that holds messages. All of them come back as they were; nothing of what it kept on disk has a name.
+// TestKilledPeek kills a process that holds messages. All of them come back as they were; nothing of what it kept on
+// disk has a name.
 func TestKilledPeek(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+	forEachKindAlone(t, func(t *testing.T, kind model.QueueType) {
 		const n = 8_000 // more than a look keeps in memory
 		a := newApp(t)
 		q := a.queue("q", kind)
@@ -49,8 +53,10 @@ func TestKilledPeek(t *testing.T) {
 			messages[i].Body = fmt.Appendf(make([]byte, 0, 1024), "%01000d", i+1)
 		}
 		a.publish(q, messages...)
+		person, url := person(t)
 		command := exec.Command(os.Args[0])
-		command.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s", peekerVariable, kind, node.AMQP(), q.Name), peekerVariable+"_VERSION="+node.Version())
+		command.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %s", peekerVariable, kind, url, q.Name),
+			peekerVariable+"_VERSION="+node.Version())
 		command.Stderr = os.Stderr
 		out, err := command.StdoutPipe()
 		if err == nil {
@@ -70,9 +76,9 @@ func TestKilledPeek(t *testing.T) {
 		})
 		_ = command.Process.Kill()
 		_ = command.Wait()
+		a.until(func() error { return allGone(t, node, person) })
 		a.await(q, n)
-		a.until(func() error { return a.noneHeld(q.Name) })
-		if _, named := spools(t); len(named) > 0 {
+		if named := namedSpools(t); len(named) > 0 {
 			t.Errorf("a file is left: %v", named)
 		}
 		got := a.drain(q, n)
@@ -95,16 +101,19 @@ func TestKilledPeek(t *testing.T) {
 	})
 }
 
-// TestPeekEndsInTime stops at the time that the plan allows, says so, and leaves order, content and counts as they were.
+// TestPeekEndsInTime stops at the time that the plan allows, says so, and leaves order, content and counts as they
+// were.
 func TestPeekEndsInTime(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		const n = 20_000
+		n := size.Of(3000, 20_000)
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
 		a.publish(q, numbered(n)...)
-		plan := planPeek(described(q, kind), model.PeekWant{Limit: n, Timeout: 20 * time.Millisecond})
-		peeked := peek(t, c, plan)
-		if got := len(peeked.Messages); got < n && peeked.Stopped == "" || !slices.Equal(messageIDs(peeked.Messages), count(got)) {
+		plan := planPeek(described(q, kind), peek.Want{Limit: n, Timeout: 20 * time.Millisecond})
+		peeked := peekAt(t, c, plan)
+		if got := len(peeked.Messages); got < n && peeked.Stopped == "" ||
+			!slices.Equal(messageIDs(peeked.Messages), count(got)) {
 			t.Errorf("%d messages, stopped %q", got, peeked.Stopped)
 		} else {
 			t.Logf("%d messages: %s", got, peeked.Stopped)
@@ -116,8 +125,9 @@ func TestPeekEndsInTime(t *testing.T) {
 
 // TestLooksInARow: what one look gives back is there for the next one, which comes at once.
 func TestLooksInARow(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		const n = 20_000
+		n := size.Of(2000, 20_000)
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
 		messages := numbered(n)
@@ -126,11 +136,11 @@ func TestLooksInARow(t *testing.T) {
 		}
 		a.publish(q, messages...)
 		for look := range 6 {
-			peeked, err := c.Peek(t.Context(), planPeek(described(q, kind), model.PeekWant{Limit: n / 2}))
+			peeked, err := c.Peek(t.Context(), planPeek(described(q, kind), peek.Want{Limit: n / 2}))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if depth := peeked.Depth.Or(0); depth != n || peeked.Messages.Len() != n/2 {
+			if depth := peeked.Depth.Or(0); depth != int64(n) || peeked.Messages.Len() != n/2 {
 				t.Errorf("look %d: %d of %d messages", look+1, peeked.Messages.Len(), depth)
 			}
 			if last, err := peeked.Messages.At(n/2-1, 0); err != nil || last.Properties.MessageID != fmt.Sprint(n/2) {

@@ -9,26 +9,32 @@ import (
 	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/internal/size"
 	"dlxtop/model"
+	"dlxtop/model/peek"
 )
 
 // forEachSize runs a test with queues of each type and with few and many messages.
 func forEachSize(t *testing.T, test func(t *testing.T, kind model.QueueType, n int)) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		for _, n := range []int{1, 100, sized(2000, always(20_000))} {
-			t.Run(fmt.Sprint(n), func(t *testing.T) { test(t, kind, n) })
+		for _, n := range []int{1, 100, size.Of(1200, 20_000)} {
+			t.Run(fmt.Sprint(n), func(t *testing.T) {
+				t.Parallel()
+				test(t, kind, n)
+			})
 		}
 	})
 }
 
 func TestPeekKeepsOrderContentAndCounts(t *testing.T) {
+	t.Parallel()
 	forEachSize(t, func(t *testing.T, kind model.QueueType, n int) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
 		a.publish(q, numbered(n)...)
-		plan := planPeek(described(q, kind), model.PeekWant{Limit: n + 1000})
+		plan := planPeek(described(q, kind), peek.Want{Limit: n + 1000})
 		for look := range 2 {
-			wantAllSeen(t, peek(t, c, plan), n, 0, look > 0)
+			wantAllSeen(t, peekAt(t, c, plan), n, 0, look > 0)
 			a.await(q, n)
 		}
 		got := a.drain(q, n)
@@ -50,7 +56,8 @@ func wantAllSeen(t *testing.T, peeked looked, n, held int, redelivered bool) {
 	}
 	for i, m := range peeked.Messages {
 		id := fmt.Sprint(held + i + 1)
-		if m.Properties.MessageID != id || m.Position != i+1 || string(m.Body) != "body of "+id || m.Redelivered != redelivered {
+		if m.Properties.MessageID != id || m.Position != i+1 || string(m.Body) != "body of "+id ||
+			m.Redelivered != redelivered {
 			t.Fatalf("message %d: %+v", i+1, m)
 		}
 	}
@@ -66,12 +73,14 @@ func wantCounts(t *testing.T, kind model.QueueType, d amqp.Delivery, looks int64
 	case kind == model.Quorum && b.ReturnCountsAsDelivery && deliveries == looks:
 	case kind == model.Quorum && !b.ReturnCountsAsDelivery && deliveries == 0 && acquired == looks:
 	default:
-		t.Fatalf("message %s: x-delivery-count %d, x-acquired-count %d after %d looks", d.MessageId, deliveries, acquired, looks)
+		t.Fatalf("message %s: x-delivery-count %d, x-acquired-count %d after %d looks", d.MessageId, deliveries,
+			acquired, looks)
 	}
 }
 
 // TestPeekBesideAConsumer: what a consumer holds stays with it, and it gets the rest in its order.
 func TestPeekBesideAConsumer(t *testing.T) {
+	t.Parallel()
 	forEachSize(t, func(t *testing.T, kind model.QueueType, n int) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
@@ -89,7 +98,7 @@ func TestPeekBesideAConsumer(t *testing.T) {
 		described := described(q, kind)
 		described.Consumers = model.Some[int64](1)
 		for look := range 2 {
-			wantAllSeen(t, peek(t, c, planPeek(described, model.PeekWant{Limit: n + 1000})), n, held, look > 0)
+			wantAllSeen(t, peekAt(t, c, planPeek(described, peek.Want{Limit: n + 1000})), n, held, look > 0)
 			a.await(q, n-held)
 		}
 		var worked []string
@@ -114,6 +123,7 @@ func TestPeekBesideAConsumer(t *testing.T) {
 
 // TestPeekBesideABusyConsumer: a consumer that works all the time gets every message, while others look.
 func TestPeekBesideABusyConsumer(t *testing.T) {
+	t.Parallel()
 	forEachSize(t, func(t *testing.T, kind model.QueueType, n int) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
@@ -146,7 +156,7 @@ func TestPeekBesideABusyConsumer(t *testing.T) {
 		described.Consumers = model.Some[int64](1)
 		var seen map[string]int
 		for looks := 0; seen == nil; looks++ {
-			peek(t, c, planPeek(described, model.PeekWant{Limit: n, Timeout: time.Second}))
+			peekAt(t, c, planPeek(described, peek.Want{Limit: n, Timeout: time.Second}))
 			select {
 			case seen = <-worked:
 			default:

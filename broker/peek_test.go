@@ -13,10 +13,14 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
 )
 
-// TestPeekKeepsTheOrderOfPriorities: from 4.0 quorum queues serve higher priorities earlier; what was looked at comes again as it came.
+// TestPeekKeepsTheOrderOfPriorities: from 4.0 quorum queues serve higher priorities earlier; what was looked at comes
+// again as it came.
 func TestPeekKeepsTheOrderOfPriorities(t *testing.T) {
+	t.Parallel()
 	const n = 300
 	a, c := newApp(t), client(t)
 	q := a.queue("q", model.Quorum)
@@ -27,7 +31,7 @@ func TestPeekKeepsTheOrderOfPriorities(t *testing.T) {
 	a.publish(q, messages...)
 	var order []string
 	for look, limit := range []int{n, 10, n, 40, n} {
-		peeked := messageIDs(peek(t, c, planPeek(described(q, model.Quorum), model.PeekWant{Limit: limit})).Messages)
+		peeked := messageIDs(peekAt(t, c, planPeek(described(q, model.Quorum), peek.Want{Limit: limit})).Messages)
 		if look == 0 {
 			order = peeked
 		}
@@ -42,11 +46,12 @@ func TestPeekKeepsTheOrderOfPriorities(t *testing.T) {
 }
 
 func TestPeekReadsTheFirstOnly(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
 		a.publish(q, numbered(100)...)
-		peeked := peek(t, c, planPeek(described(q, kind), model.PeekWant{Limit: 7}))
+		peeked := peekAt(t, c, planPeek(described(q, kind), peek.Want{Limit: 7}))
 		if diff := cmp.Diff(count(7), messageIDs(peeked.Messages)); diff != "" {
 			t.Error(diff)
 		}
@@ -59,10 +64,11 @@ func TestPeekReadsTheFirstOnly(t *testing.T) {
 }
 
 func TestPeekOfAnEmptyQueue(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
-		peeked := peek(t, c, planPeek(described(q, kind), model.PeekWant{}))
+		peeked := peekAt(t, c, planPeek(described(q, kind), peek.Want{}))
 		if depth, known := peeked.Depth.Get(); len(peeked.Messages) != 0 || !known || depth != 0 || peeked.Stopped != "" {
 			t.Errorf("%+v", peeked)
 		}
@@ -70,9 +76,11 @@ func TestPeekOfAnEmptyQueue(t *testing.T) {
 }
 
 func TestPeekLeavesAnAutoDeleteQueueInPlace(t *testing.T) {
+	t.Parallel()
 	a, c := newApp(t), client(t)
 	name := t.Name()
-	if _, err := a.channel.QueueDeclare(name, true, true, false, false, amqp.Table{"x-queue-type": "classic"}); err != nil {
+	if _, err := a.channel.QueueDeclare(name, true, true, false, false,
+		amqp.Table{"x-queue-type": "classic"}); err != nil {
 		t.Fatal(err)
 	}
 	q := model.QueueRef{VHost: "/", Name: name}
@@ -80,7 +88,7 @@ func TestPeekLeavesAnAutoDeleteQueueInPlace(t *testing.T) {
 	described := described(q, model.Classic)
 	described.AutoDelete = true
 	for range 2 {
-		peeked := peek(t, c, planPeek(described, model.PeekWant{}))
+		peeked := peekAt(t, c, planPeek(described, peek.Want{}))
 		if diff := cmp.Diff(count(20), messageIDs(peeked.Messages)); diff != "" {
 			t.Error(diff)
 		}
@@ -91,6 +99,7 @@ func TestPeekLeavesAnAutoDeleteQueueInPlace(t *testing.T) {
 }
 
 func TestPeekPastAnExclusiveConsumer(t *testing.T) {
+	t.Parallel()
 	a, c := newApp(t), client(t)
 	q := a.queue("q", model.Classic)
 	a.publish(q, numbered(20)...)
@@ -102,13 +111,13 @@ func TestPeekPastAnExclusiveConsumer(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.await(q, 15)
-	unaware := planPeek(described(q, model.Classic), model.PeekWant{})
+	unaware := planPeek(described(q, model.Classic), peek.Want{})
 	if _, err := c.Peek(t.Context(), unaware); !errors.Is(err, model.ErrConsumeRefused) {
 		t.Errorf("consume: %v", err)
 	}
 	described := described(q, model.Classic)
 	described.ExclusiveHeld = true
-	peeked := peek(t, c, planPeek(described, model.PeekWant{}))
+	peeked := peekAt(t, c, planPeek(described, peek.Want{}))
 	if diff := cmp.Diff(count(20)[5:], messageIDs(peeked.Messages)); diff != "" {
 		t.Error(diff)
 	}
@@ -116,13 +125,14 @@ func TestPeekPastAnExclusiveConsumer(t *testing.T) {
 }
 
 func TestPeekOfASingleActiveConsumerQueue(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind, "x-single-active-consumer", true)
 		a.publish(q, numbered(20)...)
 		described := described(q, kind)
 		described.SingleActive = true
-		peeked := peek(t, c, planPeek(described, model.PeekWant{}))
+		peeked := peekAt(t, c, planPeek(described, peek.Want{}))
 		if diff := cmp.Diff(count(20), messageIDs(peeked.Messages)); diff != "" {
 			t.Error(diff)
 		}
@@ -133,12 +143,13 @@ func TestPeekOfASingleActiveConsumerQueue(t *testing.T) {
 }
 
 func TestPeekOfAStream(t *testing.T) {
+	t.Parallel()
 	a, c := newApp(t), client(t)
 	q := a.queue("q", model.Stream)
 	a.send("", q.Name, numbered(50)...)
-	plan := planPeek(described(q, model.Stream), model.PeekWant{Limit: 30})
+	plan := planPeek(described(q, model.Stream), peek.Want{Limit: 30})
 	for range 2 {
-		peeked := peek(t, c, plan)
+		peeked := peekAt(t, c, plan)
 		if diff := cmp.Diff(count(30), messageIDs(peeked.Messages)); diff != "" {
 			t.Error(diff)
 		}
@@ -146,15 +157,17 @@ func TestPeekOfAStream(t *testing.T) {
 			t.Error("nobody counts the messages of a stream")
 		}
 	}
-	if peeked := peek(t, c, planPeek(described(q, model.Stream), model.PeekWant{Limit: 100})); len(peeked.Messages) != 50 {
+	if peeked := peekAt(t, c, planPeek(described(q, model.Stream), peek.Want{Limit: 100})); len(peeked.Messages) != 50 {
 		t.Errorf("%d messages, want all 50", len(peeked.Messages))
 	}
 }
 
 func TestPeekErrors(t *testing.T) {
+	t.Parallel()
 	a, c := newApp(t), client(t)
 	missing := model.QueueRef{VHost: "/", Name: "no such queue"}
-	if _, err := c.Peek(t.Context(), planPeek(described(missing, model.Classic), model.PeekWant{})); !errors.Is(err, model.ErrQueueGone) {
+	if _, err := c.Peek(t.Context(), planPeek(described(missing, model.Classic), peek.Want{})); !errors.Is(err,
+		model.ErrQueueGone) {
 		t.Errorf("missing queue: %v", err)
 	}
 	owned, err := a.channel.QueueDeclare("", false, false, true, false, nil)
@@ -162,16 +175,17 @@ func TestPeekErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	exclusive := model.QueueRef{VHost: "/", Name: owned.Name}
-	if _, err := c.Peek(t.Context(), planPeek(described(exclusive, model.Classic), model.PeekWant{})); !errors.Is(err, model.ErrQueueExclusive) {
+	if _, err := c.Peek(t.Context(), planPeek(described(exclusive, model.Classic), peek.Want{})); !errors.Is(err,
+		model.ErrQueueExclusive) {
 		t.Errorf("exclusive queue: %v", err)
 	}
-	if _, err := c.Peek(t.Context(), model.PeekPlan{Queue: missing, Refusal: "not this one"}); err == nil {
+	if _, err := c.Peek(t.Context(), peek.Plan{Queue: missing, Refusal: peek.Refusal{{Kind: peek.NoQueue}}}); err == nil {
 		t.Error("a refused plan ran")
 	}
 	// The client goes on after each of these.
 	q := a.queue("q", model.Classic)
 	a.publish(q, numbered(1)...)
-	if peeked := peek(t, c, planPeek(described(q, model.Classic), model.PeekWant{})); len(peeked.Messages) != 1 {
+	if peeked := peekAt(t, c, planPeek(described(q, model.Classic), peek.Want{})); len(peeked.Messages) != 1 {
 		t.Errorf("%d messages", len(peeked.Messages))
 	}
 }
@@ -179,7 +193,8 @@ func TestPeekErrors(t *testing.T) {
 // everyType is a value of each type that AMQP knows, nested ones too.
 func everyType() amqp.Table {
 	return amqp.Table{
-		"bool": true, "int8": int8(-8), "uint8": byte(8), "int16": int16(-16), "uint16": uint16(16), "int32": int32(-32), "uint32": uint32(32),
+		"bool": true, "int8": int8(-8), "uint8": byte(8), "int16": int16(-16), "uint16": uint16(16),
+		"int32": int32(-32), "uint32": uint32(32),
 		"int64": int64(-1 << 60), "float32": float32(1.5), "float64": 2.25, "decimal": amqp.Decimal{Scale: 2, Value: 12345},
 		"string": "ünï\x00cödé", "bytes": []byte{0, 1, 255}, "time": time.Unix(1_700_000_000, 0), "nil": nil,
 		"array": []any{"a", int32(1), nil, []any{true}, amqp.Table{"deep": int64(1)}},
@@ -188,16 +203,20 @@ func everyType() amqp.Table {
 }
 
 func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
 		a.publish(q, amqp.Publishing{
-			Headers: everyType(), ContentType: "application/json", ContentEncoding: "gzip", DeliveryMode: 2, CorrelationId: "c", ReplyTo: "r",
-			Expiration: "600000", MessageId: "m", Timestamp: time.Unix(1_700_000_001, 0), Type: "t", UserId: "guest", AppId: "a", Body: []byte{0xff, 0},
+			Headers: everyType(), ContentType: "application/json", ContentEncoding: "gzip", DeliveryMode: 2,
+			CorrelationId: "c", ReplyTo: "r",
+			Expiration: "600000", MessageId: "m", Timestamp: time.Unix(1_700_000_001, 0), Type: "t", UserId: "guest",
+			AppId: "a", Body: []byte{0xff, 0},
 		})
-		m := peek(t, c, planPeek(described(q, kind), model.PeekWant{})).Messages[0]
+		m := peekAt(t, c, planPeek(described(q, kind), peek.Want{})).Messages[0]
 		want := model.Table{
-			"bool": true, "int8": int8(-8), "uint8": byte(8), "int16": int16(-16), "uint16": uint16(16), "int32": int32(-32), "uint32": uint32(32),
+			"bool": true, "int8": int8(-8), "uint8": byte(8), "int16": int16(-16), "uint16": uint16(16),
+			"int32": int32(-32), "uint32": uint32(32),
 			"int64": int64(-1 << 60), "float32": float32(1.5), "float64": 2.25, "decimal": model.Decimal{Scale: 2, Value: 12345},
 			"string": "ünï\x00cödé", "bytes": []byte{0, 1, 255}, "time": time.Unix(1_700_000_000, 0), "nil": nil,
 			"array": []any{"a", int32(1), nil, []any{true}, model.Table{"deep": int64(1)}},
@@ -206,9 +225,10 @@ func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
 		if diff := cmp.Diff(want, m.Headers); diff != "" {
 			t.Error(diff)
 		}
-		properties := model.Properties{
-			ContentType: "application/json", ContentEncoding: "gzip", DeliveryMode: 2, CorrelationID: "c", ReplyTo: "r", Expiration: "600000",
-			MessageID: "m", Timestamp: time.Unix(1_700_000_001, 0), Type: "t", UserID: "guest", AppID: "a",
+		properties := message.Properties{
+			ContentType: "application/json", ContentEncoding: "gzip", DeliveryMode: 2, CorrelationID: "c", ReplyTo: "r",
+			Expiration: "600000",
+			MessageID:  "m", Timestamp: time.Unix(1_700_000_001, 0), Type: "t", UserID: "guest", AppID: "a",
 		}
 		if diff := cmp.Diff(properties, m.Properties); diff != "" {
 			t.Error(diff)
@@ -216,7 +236,7 @@ func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
 		if !bytes.Equal(m.Body, []byte{0xff, 0}) || m.Exchange != "" || m.RoutingKey != q.Name {
 			t.Errorf("%+v", m)
 		}
-		again := peek(t, c, planPeek(described(q, kind), model.PeekWant{})).Messages[0]
+		again := peekAt(t, c, planPeek(described(q, kind), peek.Want{})).Messages[0]
 		if again.Fingerprint != m.Fingerprint {
 			t.Error("a look changes the fingerprint")
 		}
@@ -224,28 +244,31 @@ func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
 }
 
 func TestPeekOfALargeBody(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
 		body := bytes.Repeat([]byte("0123456789abcdef"), 10<<20/16)
 		a.publish(q, amqp.Publishing{Body: body, DeliveryMode: 2})
-		whole := peek(t, c, planPeek(described(q, kind), model.PeekWant{})).Messages[0]
+		whole := peekAt(t, c, planPeek(described(q, kind), peek.Want{})).Messages[0]
 		if !bytes.Equal(whole.Body, body) || whole.BodyBytes != len(body) {
 			t.Errorf("%d bytes", len(whole.Body))
 		}
-		peeked, err := c.Peek(t.Context(), planPeek(described(q, kind), model.PeekWant{}))
+		peeked, err := c.Peek(t.Context(), planPeek(described(q, kind), peek.Want{}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer peeked.Messages.Close()
 		start, err := peeked.Messages.At(0, 100)
-		if err != nil || !bytes.Equal(start.Body, body[:100]) || start.BodyBytes != len(body) || start.Fingerprint != whole.Fingerprint {
+		if err != nil || !bytes.Equal(start.Body, body[:100]) || start.BodyBytes != len(body) ||
+			start.Fingerprint != whole.Fingerprint {
 			t.Errorf("%d of %d bytes: %v", len(start.Body), start.BodyBytes, err)
 		}
 	})
 }
 
 func TestPeekHoldsNoMoreThanMaxBytes(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
@@ -254,13 +277,13 @@ func TestPeekHoldsNoMoreThanMaxBytes(t *testing.T) {
 			messages[i].Body = make([]byte, 10_000)
 		}
 		a.publish(q, messages...)
-		peeked := peek(t, c, planPeek(described(q, kind), model.PeekWant{MaxBytes: 100_000}))
+		peeked := peekAt(t, c, planPeek(described(q, kind), peek.Want{MaxBytes: 100_000}))
 		if len(peeked.Messages) != 10 || peeked.Stopped == "" {
 			t.Errorf("%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
 		}
 		described := described(q, kind)
 		described.Ready, described.ReadyBytes = model.Some[int64](50), model.Some[int64](500_000)
-		peeked = peek(t, c, planPeek(described, model.PeekWant{MaxBytes: 100_000}))
+		peeked = peekAt(t, c, planPeek(described, peek.Want{MaxBytes: 100_000}))
 		if len(peeked.Messages) != 10 || peeked.Stopped != "" {
 			t.Errorf("known size: %d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
 		}
@@ -271,12 +294,13 @@ func TestPeekHoldsNoMoreThanMaxBytes(t *testing.T) {
 }
 
 func TestPeekOfAMalformedDeath(t *testing.T) {
+	t.Parallel()
 	a, c := newApp(t), client(t)
 	q := a.queue("q", model.Classic)
 	a.publish(q,
 		amqp.Publishing{Headers: amqp.Table{"x-death": "not an array"}},
 		amqp.Publishing{Headers: amqp.Table{"x-death": []any{int32(1), amqp.Table{"queue": int32(3), "count": "many"}}}})
-	for _, m := range peek(t, c, planPeek(described(q, model.Classic), model.PeekWant{})).Messages {
+	for _, m := range peekAt(t, c, planPeek(described(q, model.Classic), peek.Want{})).Messages {
 		if m.DeathsError == "" {
 			t.Errorf("%v: nothing said", m.Headers)
 		}
@@ -284,13 +308,15 @@ func TestPeekOfAMalformedDeath(t *testing.T) {
 }
 
 func TestPeekOfRealDeaths(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		dead := a.queue("dead", kind)
-		q := a.queue("q", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", dead.Name, "x-message-ttl", int32(1))
+		q := a.queue("q", kind, "x-dead-letter-exchange", "", "x-dead-letter-routing-key", dead.Name, "x-message-ttl",
+			int32(1))
 		a.send("", q.Name, numbered(1)...)
 		a.await(dead, 1)
-		m := peek(t, c, planPeek(described(dead, kind), model.PeekWant{})).Messages[0]
+		m := peekAt(t, c, planPeek(described(dead, kind), peek.Want{})).Messages[0]
 		if len(m.Deaths) != 1 || m.DeathsError != "" {
 			t.Fatalf("%+v", m)
 		}
@@ -301,13 +327,17 @@ func TestPeekOfRealDeaths(t *testing.T) {
 }
 
 func TestCancelledPeekGivesEverythingBack(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
 		q := a.queue("q", kind)
 		const n = 5000
 		a.publish(q, numbered(n)...)
-		plan := planPeek(described(q, kind), model.PeekWant{Limit: n})
-		for _, after := range []time.Duration{0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond} {
+		plan := planPeek(described(q, kind), peek.Want{Limit: n})
+		for _, after := range []time.Duration{
+			0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond,
+			50 * time.Millisecond,
+		} {
 			ctx, cancel := context.WithTimeout(t.Context(), after)
 			peeked, err := c.Peek(ctx, plan)
 			cancel()
@@ -326,6 +356,7 @@ func TestCancelledPeekGivesEverythingBack(t *testing.T) {
 }
 
 func TestPeekEndsWhenNothingComes(t *testing.T) {
+	t.Parallel()
 	a, c := newApp(t), client(t)
 	q := a.queue("q", model.Quorum, "x-single-active-consumer", true)
 	a.publish(q, numbered(20)...)
@@ -338,7 +369,7 @@ func TestPeekEndsWhenNothingComes(t *testing.T) {
 	}
 	a.await(q, 15)
 	// Planned without knowing that it has a single active consumer: another one gets nothing.
-	peeked := peek(t, c, planPeek(described(q, model.Quorum), model.PeekWant{Timeout: 200 * time.Millisecond}))
+	peeked := peekAt(t, c, planPeek(described(q, model.Quorum), peek.Want{Timeout: 200 * time.Millisecond}))
 	if len(peeked.Messages) != 0 || peeked.Stopped == "" {
 		t.Errorf("%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
 	}

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+	"dlxtop/model/trace"
 )
 
 const (
@@ -15,13 +18,16 @@ const (
 	probeFound = 5 * time.Second        // within which a probe that has passed its DLX is in the queues behind it
 )
 
-// Probe sends the probe of a plan, follows it, and takes it out again where nobody consumes it. tell gets each step as it happens. An error
-// means that nothing was sent. A cancelled context ends the waiting: the probe is taken out of the buffer, and the result says so.
-func (c *Client) Probe(ctx context.Context, plan model.ProbePlan, tell func(model.ProbeStep)) (model.ProbeResult, error) {
-	p := &probe{client: c, plan: &plan, tell: tell, passed: make(chan passing, 16)}
+// Probe sends the probe of a plan, follows it, and takes it out again where nobody consumes it. tell gets each step as
+// it happens. An error means that nothing was sent. A cancelled context ends the waiting: the probe is taken out of the
+// buffer, and the result says so.
+func (c *Client) Probe(
+	ctx context.Context, plan trace.ProbePlan, tell func(trace.ProbeStep),
+) (trace.ProbeResult, error) {
+	p := &probe{client: c, plan: &plan, tell: tell, passed: make(chan passing, 16), ready: map[model.QueueRef]int64{}}
 	p.result.Should = plan.TTL
-	if plan.Refusal != "" {
-		return p.result, errors.New(plan.Refusal)
+	if plan.Refusal.Refused() {
+		return p.result, errors.New(plan.Refusal.Words())
 	}
 	if err := p.nobodyElse(ctx); err != nil {
 		return p.result, err
@@ -46,12 +52,13 @@ func (c *Client) Probe(ctx context.Context, plan model.ProbePlan, tell func(mode
 // probe is one probe under way.
 type probe struct {
 	client  *Client
-	plan    *model.ProbePlan
-	tell    func(model.ProbeStep)
-	passed  chan passing // at most once at each tapped exchange for each death: far fewer than it holds
+	plan    *trace.ProbePlan
+	tell    func(trace.ProbeStep)
+	passed  chan passing             // at most once at each tapped exchange for each death: far fewer than it holds
+	ready   map[model.QueueRef]int64 // messages at the last look, where looks count
 	sent    time.Time
 	entered time.Time // as well as it is known
-	result  model.ProbeResult
+	result  trace.ProbeResult
 }
 
 // passing is the probe at a tapped exchange.
@@ -60,8 +67,8 @@ type passing struct {
 	died bool
 }
 
-func (p *probe) step(stage model.ProbeStage, where string, at time.Time, note string) {
-	s := model.ProbeStep{Stage: stage, Where: where, After: at.Sub(p.sent), Note: note}
+func (p *probe) step(stage trace.ProbeStage, where string, at time.Time, note string) {
+	s := trace.ProbeStep{Stage: stage, Where: where, After: at.Sub(p.sent), Note: note}
 	p.result.Steps = append(p.result.Steps, s)
 	if p.tell != nil {
 		p.tell(s)
@@ -85,7 +92,8 @@ func (p *probe) nobodyElse(ctx context.Context) error {
 	return nil
 }
 
-// follow taps the exchanges that the probe passes, and returns when the tap works. ended is closed when nothing is tapped any more.
+// follow taps the exchanges that the probe passes, and returns when the tap works. ended is closed when nothing is
+// tapped any more.
 func (p *probe) follow(ctx context.Context) (ended <-chan struct{}, err error) {
 	done := make(chan struct{})
 	if len(p.plan.Tap.Bindings) == 0 {
@@ -96,14 +104,14 @@ func (p *probe) follow(ctx context.Context) (ended <-chan struct{}, err error) {
 	failed := make(chan error, 1)
 	go func() {
 		defer close(done)
-		failed <- p.client.Tap(ctx, p.plan.Tap, nil, func(m *model.Message, at time.Time) {
+		failed <- p.client.Tap(ctx, p.plan.Tap, nil, func(m *message.Message, at time.Time) {
 			if p.plan.IsProbe(m) {
 				select {
 				case p.passed <- passing{at, len(m.Deaths) > 0}:
 				default:
 				}
 			}
-		}, func(model.TapCounts) {
+		}, func(trace.TapCounts) {
 			select {
 			case works <- struct{}{}:
 			default:
@@ -125,12 +133,13 @@ func (p *probe) follow(ctx context.Context) (ended <-chan struct{}, err error) {
 // send publishes the probe. An error means that no queue has it.
 func (p *probe) send(ctx context.Context) error {
 	publishing := p.plan.Publishing()
-	m := &model.Message{
-		Position: 1, Exchange: publishing.Exchange, RoutingKey: publishing.RoutingKey, Properties: publishing.Properties, Headers: publishing.Headers,
+	m := &message.Message{
+		Position: 1, Exchange: publishing.Exchange, RoutingKey: publishing.RoutingKey,
+		Properties: publishing.Properties, Headers: publishing.Headers,
 		Body: publishing.Body, BodyBytes: len(publishing.Body),
 	}
-	l := &ledger{began: time.Now(), account: model.Account{Operation: model.Import, From: p.plan.Buffer, Planned: 1}}
-	w, err := openWindow(ctx, p.client, p.plan.VHost, l, func(f *flight) { l.record(model.Moved, f.message, "") })
+	l := &ledger{began: time.Now(), account: plan.Account{Operation: plan.Import, From: p.plan.Buffer, Planned: 1}}
+	w, err := openWindow(ctx, p.client, p.plan.VHost, l, func(f *flight) { l.record(plan.Moved, f.message, "") })
 	if err != nil {
 		return err
 	}
@@ -147,7 +156,7 @@ func (p *probe) send(ctx context.Context) error {
 	switch {
 	case account.Moved == 1:
 		p.entered = p.sent
-		p.step(model.ProbeEntered, p.plan.Buffer.Name, at, "")
+		p.step(trace.ProbeEntered, p.plan.Buffer.Name, at, "")
 		return nil
 	case account.Unknown == 1:
 		p.entered = p.sent
@@ -174,7 +183,7 @@ func (p *probe) await(ctx context.Context, tapEnded <-chan struct{}) {
 				continue
 			}
 			p.result.Waited = model.Some(seen.at.Sub(p.entered))
-			p.step(model.ProbeExpired, p.plan.DLX, seen.at, "")
+			p.step(trace.ProbeExpired, p.plan.DLX, seen.at, "")
 			p.arrive(ctx)
 			return
 		case <-looks.C:
@@ -203,7 +212,7 @@ func (p *probe) await(ctx context.Context, tapEnded <-chan struct{}) {
 func (p *probe) arrive(ctx context.Context) {
 	for _, r := range p.plan.Reaches {
 		if n, known := r.Consumers.Get(); !known || n > 0 {
-			p.step(model.ProbeReached, r.Queue.Name, p.sent.Add(p.last()), "handed to its consumers")
+			p.step(trace.ProbeReached, r.Queue.Name, p.sent.Add(p.last()), "handed to its consumers")
 		}
 	}
 	wanted := len(p.plan.Removals) - 1
@@ -221,7 +230,8 @@ func (p *probe) arrive(ctx context.Context) {
 		p.verdict("it expired, and no queue took it: what passes here is lost")
 	default:
 		p.result.Left = p.missing()
-		p.verdict("it expired, and is not where it should be: somebody has taken it out of " + model.Printable(p.result.Left) + ", or nobody could look there")
+		p.verdict("it expired, and is not where it should be: somebody has taken it out of " +
+			model.Printable(p.result.Left) + ", or nobody could look there")
 	}
 }
 
@@ -245,7 +255,7 @@ func (p *probe) missing() string {
 
 func (p *probe) was(where string) bool {
 	for _, s := range p.result.Steps {
-		if s.Stage == model.ProbeReached && s.Where == where {
+		if s.Stage == trace.ProbeReached && s.Where == where {
 			return true
 		}
 	}
@@ -253,25 +263,38 @@ func (p *probe) was(where string) bool {
 }
 
 // collect takes the probe out of queues where it was not found yet, and returns in how many it was now.
-func (p *probe) collect(ctx context.Context, removals []model.Plan) int {
+func (p *probe) collect(ctx context.Context, removals []plan.Plan) int {
 	found := 0
 	for _, r := range removals {
-		if p.was(r.From.Name) {
+		if p.was(r.From.Name) || r.Acquire.Counts && !p.news(ctx, r.From) {
 			continue
 		}
-		account, err := p.client.Execute(ctx, r, nil)
+		account, err := p.client.Execute(ctx, r.On(nil), nil)
 		if err == nil && account.Dropped > 0 {
 			found++
 			now := time.Now()
-			p.step(model.ProbeReached, r.From.Name, now, "")
-			p.step(model.ProbeRemoved, r.From.Name, now, "")
+			p.step(trace.ProbeReached, r.From.Name, now, "")
+			p.step(trace.ProbeRemoved, r.From.Name, now, "")
 		}
 	}
 	return found
 }
 
-// giveUp says where the probe was seen last and what that means, and takes it out if it can be found and that harms nobody: while the messages
-// in front of it are held, those behind whose TTL has run out would expire at once, and pass them.
+// news reports whether a queue holds another number of messages than at the last look: where each look counts, it is
+// looked at only then.
+func (p *probe) news(ctx context.Context, queue model.QueueRef) bool {
+	counts, err := p.client.Count(ctx, []model.QueueRef{queue})
+	ready := counts[queue].Ready.Or(0)
+	if last, looked := p.ready[queue]; err != nil || looked && last == ready {
+		return false
+	}
+	p.ready[queue] = ready
+	return ready > 0
+}
+
+// giveUp says where the probe was seen last and what that means, and takes it out if it can be found and that harms
+// nobody: while the messages in front of it are held, those behind whose TTL has run out would expire at once, and pass
+// them.
 func (p *probe) giveUp(why string) {
 	ctx, stop := context.WithTimeout(context.Background(), probeFound)
 	defer stop()
@@ -289,17 +312,18 @@ func (p *probe) giveUp(why string) {
 			return
 		}
 		p.result.Left = buffer.From.Name
-		p.verdict(fmt.Sprintf("%sit was not seen to leave %s within %s, where %s: most likely it waits behind others, and it is left there, as taking it out would let others pass",
+		p.verdict(fmt.Sprintf("%sit was not seen to leave %s within %s, where %s: most likely it waits behind "+
+			"others, and it is left there, as taking it out would let others pass",
 			why, name, model.ShortDuration(waited), model.Plural(depth, "message")+" wait"))
 		return
 	}
-	var account model.Account
+	var account plan.Account
 	if err == nil {
-		account, err = p.client.Execute(ctx, buffer, nil)
+		account, err = p.client.Execute(ctx, buffer.On(nil), nil)
 	}
 	switch {
 	case err == nil && account.Dropped > 0:
-		p.step(model.ProbeRemoved, buffer.From.Name, time.Now(), "")
+		p.step(trace.ProbeRemoved, buffer.From.Name, time.Now(), "")
 		words := "its TTL has not run out"
 		if overdue {
 			words = "its TTL has run out and nothing is in front of it, but the queue does not expire it"
@@ -312,7 +336,8 @@ func (p *probe) giveUp(why string) {
 		p.verdict(why + "it was found behind the DLX, but nobody saw it pass")
 	default:
 		p.result.Left = p.missing()
-		p.verdict(fmt.Sprintf("%sit was last seen when it entered %s, and is not there any more: something consumed it there, or it was lost at %s",
+		p.verdict(fmt.Sprintf("%sit was last seen when it entered %s, and is not there any more: something consumed "+
+			"it there, or it was lost at %s",
 			why, name, model.Printable(model.ExchangeName(p.plan.DLX))))
 	}
 }

@@ -8,10 +8,11 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/trace"
 )
 
 // probed declares front -> buffer -> dlx -> worker, and plans a probe through it.
-func probed(a *app, dlx string, ttl int64, want model.ProbeWant) (model.ProbePlan, model.QueueRef) {
+func probed(a *app, dlx string, ttl int64, want trace.ProbeWant) (trace.ProbePlan, model.QueueRef) {
 	a.Helper()
 	front := a.exchange("front", "direct", false, nil)
 	if dlx != "" {
@@ -32,14 +33,14 @@ func probed(a *app, dlx string, ttl int64, want model.ProbeWant) (model.ProbePla
 	return planProbe(a, worker, want), worker
 }
 
-func planProbe(a *app, worker model.QueueRef, want model.ProbeWant) model.ProbePlan {
+func planProbe(a *app, worker model.QueueRef, want trace.ProbeWant) trace.ProbePlan {
 	a.Helper()
 	topology := topologyNow(a)
 	flow, ok := topology.FlowOf(worker)
 	if !ok {
 		a.Fatal("there is no flow")
 	}
-	want.ID, want.Flow = model.NewProbeID(), flow
+	want.ID, want.Flow = trace.NewProbeID(), flow
 	want.Consumers = func(ref model.QueueRef) model.Opt[int64] {
 		counts, err := client(a).Count(a.Context(), []model.QueueRef{ref})
 		if err != nil {
@@ -47,13 +48,13 @@ func planProbe(a *app, worker model.QueueRef, want model.ProbeWant) model.ProbeP
 		}
 		return counts[ref].Consumers
 	}
-	return topology.PlanProbe(want)
+	return decoded(a, trace.PlanProbe(topology, want))
 }
 
-func probe(a *app, plan model.ProbePlan) model.ProbeResult {
+func probe(a *app, plan trace.ProbePlan) trace.ProbeResult {
 	a.Helper()
-	if plan.Refusal != "" {
-		a.Fatal(plan.Refusal)
+	if plan.Refusal.Refused() {
+		a.Fatal(plan.Refusal.Words())
 	}
 	result, err := client(a).Probe(a.Context(), plan, nil)
 	if err != nil {
@@ -64,19 +65,23 @@ func probe(a *app, plan model.ProbePlan) model.ProbeResult {
 	return result
 }
 
-// A probe enters by the front exchange, waits its TTL, arrives at the worker, and is taken out again; nothing else is touched.
+// A probe enters by the front exchange, waits its TTL, arrives at the worker, and is taken out again; nothing else is
+// touched.
 func TestProbe(t *testing.T) {
+	t.Parallel()
 	a := newApp(t)
-	plan, worker := probed(a, "dlx", 500, model.ProbeWant{})
-	if !strings.HasSuffix(plan.Entrance.Exchange, ".front") || plan.Entrance.RoutingKey != "in" || len(plan.Reaches) != 1 || plan.Reaches[0].Queue != worker {
+	plan, worker := probed(a, "dlx", 500, trace.ProbeWant{})
+	if !strings.HasSuffix(plan.Entrance.Exchange, ".front") || plan.Entrance.RoutingKey != "in" ||
+		len(plan.Reaches) != 1 || plan.Reaches[0].Queue != worker {
 		t.Fatalf("%+v", plan)
 	}
 	a.publish(worker, numbered(3)...)
 	result := probe(a, plan)
 	waited, known := result.Waited.Get()
-	entered, _ := result.After(model.ProbeEntered)
-	reached, _ := result.After(model.ProbeReached)
-	if !result.Arrived || !known || waited < 490*time.Millisecond || waited > 1500*time.Millisecond || entered.Where != plan.Buffer.Name || reached.Where != worker.Name || reached.After < waited || result.Left != "" {
+	entered, _ := result.After(trace.ProbeEntered)
+	reached, _ := result.After(trace.ProbeReached)
+	if !result.Arrived || !known || waited+entered.After < 490*time.Millisecond || waited > 1500*time.Millisecond ||
+		entered.Where != plan.Buffer.Name || reached.Where != worker.Name || reached.After < waited || result.Left != "" {
 		t.Errorf("%+v", result)
 	}
 	a.await(plan.Buffer, 0)
@@ -87,10 +92,12 @@ func TestProbe(t *testing.T) {
 
 // Without a named DLX the probe is seen where it arrives.
 func TestProbeThroughTheDefaultExchange(t *testing.T) {
+	t.Parallel()
 	a := newApp(t)
-	plan, worker := probed(a, "", 300, model.ProbeWant{Direct: true})
+	plan, worker := probed(a, "", 300, trace.ProbeWant{Direct: true})
 	result := probe(a, plan)
-	if reached, ok := result.After(model.ProbeReached); !ok || !result.Arrived || reached.Where != worker.Name || plan.Entrance != (model.Address{RoutingKey: plan.Buffer.Name}) {
+	if reached, ok := result.After(trace.ProbeReached); !ok || !result.Arrived || reached.Where != worker.Name ||
+		plan.Entrance != (model.Address{RoutingKey: plan.Buffer.Name}) {
 		t.Errorf("%+v", result)
 	}
 	a.await(worker, 0)
@@ -98,27 +105,29 @@ func TestProbeThroughTheDefaultExchange(t *testing.T) {
 
 // Where applications consume, a probe is sent only when that is wanted, also when they have come since it was planned.
 func TestProbeOfAWorkerWithConsumers(t *testing.T) {
+	t.Parallel()
 	a := newApp(t)
-	plan, worker := probed(a, "dlx", 200, model.ProbeWant{})
+	plan, worker := probed(a, "dlx", 200, trace.ProbeWant{})
 	got, err := a.open().Consume(worker.Name, "", true, false, false, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client(t).Probe(t.Context(), plan, nil); err == nil || !strings.Contains(err.Error(), "1 consumer now: nothing was sent") {
+	if _, err := client(t).Probe(t.Context(), plan, nil); err == nil ||
+		!strings.Contains(err.Error(), "1 consumer now: nothing was sent") {
 		t.Errorf("it says %v", err)
 	}
-	refused := planProbe(a, worker, model.ProbeWant{})
-	if !refused.NeedsConsumers() || !strings.Contains(refused.Refusal, "worker (1 consumer)") {
-		t.Errorf("it says %q", refused.Refusal)
+	refused := planProbe(a, worker, trace.ProbeWant{})
+	if !refused.NeedsConsumers() || !strings.Contains(refused.Refusal.Words(), "worker (1 consumer)") {
+		t.Errorf("it says %q", refused.Refusal.Words())
 	}
 	a.await(plan.Buffer, 0)
-	agreed := planProbe(a, worker, model.ProbeWant{ToConsumers: true})
+	agreed := planProbe(a, worker, trace.ProbeWant{ToConsumers: true})
 	if result := probe(a, agreed); !result.Arrived {
 		t.Errorf("%+v", result)
 	}
 	select {
 	case d := <-got:
-		if d.MessageId != agreed.ID || d.Headers[model.ProbeHeader].(amqp.Table)["id"] != agreed.ID {
+		if d.MessageId != agreed.ID || d.Headers[trace.ProbeHeader].(amqp.Table)["id"] != agreed.ID {
 			t.Errorf("the consumer got %+v", d)
 		}
 	case <-time.After(patience):
@@ -128,19 +137,21 @@ func TestProbeOfAWorkerWithConsumers(t *testing.T) {
 
 // A probe that does not arrive is told from where it was last, and taken out if it can be.
 func TestProbeThatDoesNotArrive(t *testing.T) {
+	t.Parallel()
 	t.Run("held up", func(t *testing.T) {
 		a := newApp(t)
-		plan, worker := probed(a, "dlx", 0, model.ProbeWant{Timeout: 1500 * time.Millisecond})
+		plan, worker := probed(a, "dlx", 0, trace.ProbeWant{Timeout: 1500 * time.Millisecond})
 		a.publish(plan.Buffer, amqp.Publishing{MessageId: "long", Expiration: "60000"})
-		result := probe(a, planProbe(a, worker, model.ProbeWant{Timeout: 1500 * time.Millisecond}))
-		if result.Arrived || !strings.Contains(result.Verdict, "where 2 messages wait") || !strings.Contains(result.Verdict, "behind others") || result.Left != plan.Buffer.Name {
+		result := probe(a, planProbe(a, worker, trace.ProbeWant{Timeout: 1500 * time.Millisecond}))
+		if result.Arrived || !strings.Contains(result.Verdict, "where 2 messages wait") ||
+			!strings.Contains(result.Verdict, "behind others") || result.Left != plan.Buffer.Name {
 			t.Errorf("%+v", result)
 		}
 		a.await(plan.Buffer, 2) // nothing has passed the one in front
 	})
 	t.Run("a longer TTL than the wait", func(t *testing.T) {
 		a := newApp(t)
-		plan, _ := probed(a, "dlx", 60_000, model.ProbeWant{Timeout: 300 * time.Millisecond})
+		plan, _ := probed(a, "dlx", 60_000, trace.ProbeWant{Timeout: 300 * time.Millisecond})
 		result := probe(a, plan)
 		if result.Arrived || !strings.Contains(result.Verdict, "its TTL has not run out") || result.Left != "" {
 			t.Errorf("%+v", result)
@@ -149,11 +160,12 @@ func TestProbeThatDoesNotArrive(t *testing.T) {
 	})
 	t.Run("lost at the DLX", func(t *testing.T) {
 		a := newApp(t)
-		plan, worker := probed(a, "dlx", 300, model.ProbeWant{Timeout: time.Second})
+		plan, worker := probed(a, "dlx", 300, trace.ProbeWant{Timeout: time.Second})
 		if err := a.channel.QueueUnbind(worker.Name, "work", plan.DLX, nil); err != nil {
 			t.Fatal(err)
 		}
-		plan.Tap = topologyNow(t).PlanTap(model.TapWant{VHost: "/", Exchanges: []string{plan.Entrance.Exchange}}) // as if planned before
+		// as if planned before
+		plan.Tap = trace.PlanTap(topologyNow(t), trace.TapWant{VHost: "/", Exchanges: []string{plan.Entrance.Exchange}})
 		plan.Tap.Exchanges = append(plan.Tap.Exchanges, plan.DLX)
 		result := probe(a, plan)
 		if result.Arrived || !strings.Contains(result.Verdict, "lost at") {
@@ -162,9 +174,10 @@ func TestProbeThatDoesNotArrive(t *testing.T) {
 	})
 	t.Run("no queue takes it", func(t *testing.T) {
 		a := newApp(t)
-		plan, _ := probed(a, "dlx", 300, model.ProbeWant{})
+		plan, _ := probed(a, "dlx", 300, trace.ProbeWant{})
 		plan.Entrance.RoutingKey = "nobody"
-		if _, err := client(t).Probe(t.Context(), plan, nil); err == nil || !strings.Contains(err.Error(), "not taken: no queue took it") {
+		if _, err := client(t).Probe(t.Context(), plan, nil); err == nil ||
+			!strings.Contains(err.Error(), "not taken: no queue took it") {
 			t.Errorf("it says %v", err)
 		}
 	})

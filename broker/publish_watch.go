@@ -15,14 +15,14 @@ type patience struct {
 	cancel  time.Duration // for the confirms under way, after the user cancelled
 }
 
-// silence is how long nothing is confirmed before that is told. A quorum queue that was deleted, for one, leaves what is under way to
-// it unconfirmed (3.10.8).
+// silence is how long nothing is confirmed before that is told. A quorum queue that was deleted, for one, leaves what
+// is under way to it unconfirmed (3.10.8).
 const silence = 2 * time.Second
 
 var defaultPatience = patience{confirm: 30 * time.Second, alarm: time.Minute, cancel: 10 * time.Second}
 
-// watch ends what would hang: publishing without confirms, a broker in alarm, a cancelled execution. It runs until the window is
-// over.
+// watch ends what would hang: publishing without confirms, a broker in alarm, a cancelled execution. It runs until the
+// window is over.
 func (w *window) watch(ctx context.Context) {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
@@ -62,7 +62,8 @@ func (w *window) watch(ctx context.Context) {
 				silent = !was
 				words := ""
 				if silent {
-					words = fmt.Sprintf("the broker confirms nothing; this ends after %s of that", model.ShortDuration(w.patience.confirm))
+					words = fmt.Sprintf("the broker confirms nothing; this ends after %s of that",
+						model.ShortDuration(w.patience.confirm))
 				}
 				w.ledger.wait(words)
 			}
@@ -71,7 +72,8 @@ func (w *window) watch(ctx context.Context) {
 			case !cancelledAt.IsZero() && now.Sub(cancelledAt) > grace:
 				w.abort(fmt.Errorf("the broker did not confirm within %s after the end was asked for", model.ShortDuration(grace)))
 			case alarm != "" && now.Sub(blockedAt) > w.patience.alarm:
-				w.abort(fmt.Errorf("the broker blocks publishers (%s) for more than %s", alarm, model.ShortDuration(w.patience.alarm)))
+				w.abort(fmt.Errorf("the broker blocks publishers (%s) for more than %s", alarm,
+					model.ShortDuration(w.patience.alarm)))
 			case alarm == "" && since > w.patience.confirm:
 				w.abort(fmt.Errorf("the broker confirmed nothing for %s", model.ShortDuration(w.patience.confirm)))
 			}

@@ -10,17 +10,23 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
 )
 
-// largeBody is how many bytes a body may have to be published beside others: what a broker takes at most (max_message_size) it does not
-// tell before it closes the channel.
+// largeBody is how many bytes a body may have to be published beside others: what a broker takes at most
+// (max_message_size) it does not tell before it closes the channel.
 const largeBody = 1 << 20
 
-// windowSize is how many publishes are under way: what keeps a broker busy, and what is uncertain after a lost connection.
+// windowSize is how many publishes are under way: what keeps a broker busy, and what is uncertain after a lost
+// connection.
 const windowSize = 1000
 
-// window publishes messages on a connection of its own, as a broker in alarm stops reading from connections that publish, and
-// settles each when the broker has confirmed, refused or returned it.
+// publishes names the connections that publish; the session of their client is behind it.
+const publishes = "dlxtop replay"
+
+// window publishes messages on a connection of its own, as a broker in alarm stops reading from connections that
+// publish, and settles each when the broker has confirmed, refused or returned it.
 type window struct {
 	connection *amqp.Connection
 	wire       *wire
@@ -50,22 +56,22 @@ type window struct {
 // flight is one message from its publish until it is settled.
 type flight struct {
 	tag        uint64 // of the original
-	message    *model.Message
-	publishing *model.Publishing
+	message    *message.Message
+	publishing *message.Publishing
 	confirm    *amqp.DeferredConfirmation
-	sent       model.Fingerprint // of the message as it was published; worked out when something is returned
+	sent       message.Fingerprint // of the message as it was published; worked out when something is returned
 	worked     bool
 	returned   string // the broker's words
 }
 
 // openWindow connects for publishing to a vhost.
 func openWindow(ctx context.Context, c *Client, vhost string, l *ledger, moved func(*flight)) (*window, error) {
-	connection, wire, err := c.dial(ctx, vhost, "dlxtop replay")
+	connection, wire, channels, err := c.dialChannels(ctx, vhost, publishes+" "+c.session, 1)
 	if err != nil {
 		return nil, err
 	}
 	w := &window{
-		connection: connection, wire: wire, patience: c.patience, ledger: l, moved: moved,
+		connection: connection, wire: wire, channel: channels[0], patience: c.patience, ledger: l, moved: moved,
 		slots: make(chan struct{}, windowSize), sent: make(chan *flight, windowSize),
 		returns: make(chan amqp.Return, windowSize), // amqp091-go drops what nobody takes for 5 s
 		closed:  make(chan *amqp.Error, 1),
@@ -73,14 +79,9 @@ func openWindow(ctx context.Context, c *Client, vhost string, l *ledger, moved f
 		dead:    make(chan struct{}), over: make(chan struct{}), known: map[string]bool{},
 	}
 	w.idle = sync.NewCond(&w.mu)
-	if w.channel, err = open(connection); err == nil {
-		if err = w.channel.Confirm(false); err != nil {
-			err = fmt.Errorf("ask for publisher confirms: %w", lost(err))
-		}
-	}
-	if err != nil {
+	if err := w.channel.Confirm(false); err != nil {
 		wire.cut()
-		return nil, err
+		return nil, fmt.Errorf("ask for publisher confirms: %w", lost(err))
 	}
 	w.channel.NotifyReturn(w.returns)
 	w.channel.NotifyClose(w.closed)
@@ -90,12 +91,14 @@ func openWindow(ctx context.Context, c *Client, vhost string, l *ledger, moved f
 	return w, nil
 }
 
-// publish publishes one message, or waits for room to do so. After an error nothing more can be published, and this one was not.
+// publish publishes one message, or waits for room to do so. After an error nothing more can be published, and this one
+// was not.
 func (w *window) publish(ctx context.Context, f *flight) error {
 	if err := w.take(ctx); err != nil {
 		return err
 	}
-	// The first message to an exchange goes alone, and so does a large one: when the broker closes the channel for it, it is clear for which.
+	// The first message to an exchange goes alone, and so does a large one: when the broker closes the channel for it,
+	// it is clear for which.
 	alone := !w.known[f.publishing.Exchange] || len(f.publishing.Body) > largeBody
 	if alone {
 		w.quiet()
@@ -110,6 +113,9 @@ func (w *window) publish(ctx context.Context, f *flight) error {
 	}
 	return nil
 }
+
+// frameMax is how large a frame may be, in bytes; 0 is no limit.
+func (w *window) frameMax() int { return w.connection.Config.FrameSize }
 
 func (w *window) take(ctx context.Context) error {
 	select {
@@ -138,7 +144,8 @@ func (w *window) send(f *flight) error {
 	w.mu.Unlock()
 	p := f.publishing
 	var err error
-	if f.confirm, err = w.channel.PublishWithDeferredConfirm(p.Exchange, p.RoutingKey, true, false, publishingOf(p)); err == nil {
+	if f.confirm, err = w.channel.PublishWithDeferredConfirm(p.Exchange, p.RoutingKey, true, false,
+		publishingOf(p)); err == nil {
 		w.sent <- f
 		return nil
 	}
@@ -168,11 +175,12 @@ func (w *window) settle() {
 		w.touch()
 		switch {
 		case f.returned != "":
-			w.ledger.record(model.Returned, f.message, f.returned)
+			w.ledger.record(plan.Returned, f.message, f.returned)
 		case f.confirm.Acked():
 			w.moved(f)
 		case !w.channel.IsClosed():
-			w.ledger.record(model.Refused, f.message, "the broker refused it (basic.nack): a queue that it reaches is full and rejects publishes, or cannot store it")
+			w.ledger.record(plan.Refused, f.message,
+				"the broker refused it (basic.nack): a queue that it reaches is full and rejects publishes, or cannot store it")
 		default:
 			w.settleClosed(f)
 		}
@@ -184,8 +192,9 @@ func (w *window) settle() {
 	}
 }
 
-// settleClosed settles a message whose confirm did not come before the channel was closed. When the broker closed the channel
-// because of a publish, and only one was under way, that one is refused; else any of them may have gone through.
+// settleClosed settles a message whose confirm did not come before the channel was closed. When the broker closed the
+// channel because of a publish, and only one was under way, that one is refused; else any of them may have gone
+// through.
 func (w *window) settleClosed(f *flight) {
 	w.die(nil)
 	w.mu.Lock()
@@ -193,10 +202,19 @@ func (w *window) settleClosed(f *flight) {
 	w.several = true
 	w.mu.Unlock()
 	if only && refusal != nil {
-		w.ledger.record(model.Refused, f.message, "the broker refused it: "+words(refusal))
+		w.ledger.record(plan.Refused, f.message, "the broker refused it: "+publishWords(refusal))
 		return
 	}
-	w.ledger.record(model.Unsure, f.message, "its publish was not confirmed before the channel was closed: it may be in both queues")
+	w.ledger.record(plan.Unsure, f.message,
+		"its publish was not confirmed before the channel was closed: it may be in both queues")
+}
+
+// publishWords are the broker's words for a publish that it does not take, with the next step where a right is missing.
+func publishWords(e *amqp.Error) string {
+	if reasonOf(onPublish, e) == noWriteRight {
+		return words(e) + ": grant write on it (rabbitmqctl set_permissions), or use another user"
+	}
+	return words(e)
 }
 
 // takeReturns marks the messages whose returns have arrived. A return always arrives before the confirm of its message.
@@ -219,7 +237,7 @@ func (w *window) takeReturns() {
 func (w *window) match(r *amqp.Return) {
 	reason := fmt.Sprintf("no queue took it: %s", model.Printable(r.ReplyText))
 	back := returnedAs(r)
-	fingerprint := model.FingerprintOf(&back)
+	fingerprint := message.FingerprintOf(&back)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var similar *flight
@@ -229,14 +247,18 @@ func (w *window) match(r *amqp.Return) {
 		}
 		p := f.publishing
 		if !f.worked {
-			f.sent = model.FingerprintOf(&model.Message{Exchange: p.Exchange, RoutingKey: p.RoutingKey, Properties: p.Properties, Headers: p.Headers, Body: p.Body})
+			f.sent = message.FingerprintOf(&message.Message{
+				Exchange: p.Exchange, RoutingKey: p.RoutingKey,
+				Properties: p.Properties, Headers: p.Headers, Body: p.Body,
+			})
 			f.worked = true
 		}
 		if f.sent == fingerprint {
 			f.returned = reason
 			return
 		}
-		// A broker may add headers and a timestamp to what comes in (message interceptors). Returns come in the order of publishing.
+		// A broker may add headers and a timestamp to what comes in (message interceptors). Returns come in the order
+		// of publishing.
 		if similar == nil && p.Exchange == back.Exchange && p.RoutingKey == back.RoutingKey &&
 			p.Properties.MessageID == back.Properties.MessageID && string(p.Body) == string(back.Body) {
 			similar = f
@@ -262,7 +284,8 @@ func (w *window) abort(why error) {
 	w.wire.cut()
 }
 
-// die notes that nothing more can be published, and why: nil is what the broker said when it closed the channel. The first reason counts.
+// die notes that nothing more can be published, and why: nil is what the broker said when it closed the channel. The
+// first reason counts.
 func (w *window) die(why error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -279,7 +302,7 @@ func (w *window) die(why error) {
 				why = lost(e)
 			default:
 				w.refusal = e
-				why = fmt.Errorf("the broker closed the channel for publishing: %s", words(e))
+				why = fmt.Errorf("the broker closed the channel for publishing: %s", publishWords(e))
 			}
 		case <-time.After(time.Second):
 		}
@@ -294,7 +317,8 @@ func (w *window) why() error {
 	return w.failure
 }
 
-// finish waits until everything that was published is settled, and disconnects. The error is why it ended early, if it did.
+// finish waits until everything that was published is settled, and disconnects. The error is why it ended early, if it
+// did.
 func (w *window) finish() error {
 	close(w.sent)
 	<-w.over

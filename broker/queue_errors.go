@@ -3,14 +3,14 @@ package broker
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
 )
 
-// queueError puts the broker's refusal of an attempt on a queue into a sentence, with the model's error that a caller looks for.
+// queueError puts the broker's refusal of an attempt on a queue into a sentence, with the model's error that a caller
+// looks for.
 func queueError(attempt string, queue model.QueueRef, err error) error {
 	if err == nil {
 		return nil
@@ -21,19 +21,18 @@ func queueError(attempt string, queue model.QueueRef, err error) error {
 		return fmt.Errorf("%s %s: %w", attempt, name, lost(err))
 	}
 	kind := model.ErrQueueBusy
-	switch {
-	case e.Code == amqp.NotFound:
+	switch reasonOf(onQueue, err) {
+	case queueDown:
+		kind = model.ErrQueueDown
+	case noQueue:
 		kind = model.ErrQueueGone
-	case e.Code == amqp.ResourceLocked && strings.Contains(e.Reason, "single active consumer"):
-		kind = model.ErrQueueBusy
-	case e.Code == amqp.ResourceLocked:
+	case othersQueue:
 		kind = model.ErrQueueExclusive
-	case e.Code == amqp.AccessRefused && strings.Contains(e.Reason, "exclusive use"):
+	case exclusiveConsume:
 		kind = model.ErrConsumeRefused
-	case e.Code == amqp.AccessRefused:
-		return fmt.Errorf("%s %s: %w", attempt, name, failure(model.NotAllowed, "the user may not read it (%s)",
-			"grant read permission on it (rabbitmqctl set_permissions), or use another user", words(err)))
-	case e.Code == amqp.ConnectionForced:
+	case noReadRight:
+		return fmt.Errorf("%s %s: %w", attempt, name, model.AMQPMayNotRead.With(model.ConnectValues{Detail: words(err)}))
+	case connectionEnded:
 		return fmt.Errorf("%s %s: %w", attempt, name, lost(err))
 	}
 	return fmt.Errorf("%s %s: %w (%s)", attempt, name, kind, words(err))

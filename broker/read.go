@@ -8,47 +8,50 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
 )
 
-// Read looks at every message that is in a queue when it begins, from the head on, and gives them back before it returns. each gets one
-// at a time, and may keep it; an error of each ends it and is returned. Only the messages of one page are in memory at a time, whatever
-// the queue holds. stopped is why it ended early although nothing failed.
-func (c *Client) Read(ctx context.Context, plan model.PeekPlan, each func(*model.Message) error) (stopped string, err error) {
+// Read looks at every message that is in a queue when it begins, from the head on, and gives them back before it
+// returns. each gets one at a time, and may keep it; an error of each ends it and is returned. Only the messages of one
+// page are in memory at a time, whatever the queue holds. The error wraps a *model.LimitReached when the queue's
+// delivery limit ended it.
+func (c *Client) Read(ctx context.Context, plan peek.Plan, each func(*message.Message) error) (peek.Read, error) {
+	var read peek.Read
 	name := model.Printable(plan.Queue.String())
 	switch {
 	case !plan.Allowed():
-		return "", fmt.Errorf("read %s: %s", name, plan.Refusal)
-	case plan.Method == model.PeekStream:
-		return "", fmt.Errorf("read %s: a stream is not read to its end: look at it with peek", name)
+		return read, fmt.Errorf("read %s: %s", name, plan.Refusal.Words())
+	case plan.Method == peek.Stream:
+		return read, fmt.Errorf("read %s: a stream is not read to its end: look at it with peek", name)
 	}
-	connection, err := c.connection(ctx, plan.Queue.VHost)
+	src, err := c.openSource(ctx, plan)
 	if err != nil {
-		return "", err
+		return read, fmt.Errorf("read: %w", err)
 	}
-	src, err := c.openSource(connection, plan)
-	if err != nil {
-		return "", fmt.Errorf("read: %w", err)
-	}
-	r := reading{source: src, each: each}
+	r := reading{source: src, each: each, pages: pages{told: plan.Mean}}
 	err = r.all(ctx)
-	if e := c.giveBack(src); err == nil {
+	rescued, e := c.giveBack(src)
+	if err == nil {
 		err = e
 	}
+	read.Rescued = rescued
 	switch {
 	case r.failed != nil:
-		return "", r.failed
+		return read, r.failed
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("read %s: %w", name, ctx.Err())
+		return read, fmt.Errorf("read %s: %w", name, ctx.Err())
 	case errors.Is(err, errNothingComes):
-		return err.Error(), nil
+		read.Stopped = err.Error()
+		return read, nil
 	}
-	return "", err
+	return read, err
 }
 
 // reading is one Read under way.
 type reading struct {
 	source *source
-	each   func(*model.Message) error
+	each   func(*message.Message) error
 	pages  pages
 	failed error // that each returned
 }
@@ -72,4 +75,6 @@ func (r *reading) take(d *amqp.Delivery) {
 	m := messageOf(d)
 	m.Position = r.pages.took(len(d.Body))
 	r.failed = r.each(&m)
+	m.Body = nil
+	letGo(d)
 }

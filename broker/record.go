@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
 )
 
-// A record is a message as a spool keeps it: everything but its position and fingerprint, header values with their AMQP types.
-// Numbers are varints, texts and tables have their length in front. The body is last and has none: the record's end is its own.
+// A record is a message as a spool keeps it: everything but its position and fingerprint, header values with their AMQP
+// types. Numbers are varints, texts and tables have their length in front. The body is last and has none: the record's
+// end is its own.
 
 // appendHead writes all of a record but the body.
-func appendHead(b []byte, m *model.Message) []byte {
+func appendHead(b []byte, m *message.Message) []byte {
 	p := &m.Properties
 	flags := byte(0)
 	if m.Redelivered {
@@ -34,10 +36,11 @@ func appendHead(b []byte, m *model.Message) []byte {
 }
 
 // texts are the texts of a message outside of its headers, in the order in which a record has them.
-func texts(m *model.Message) [11]*string {
+func texts(m *message.Message) [11]*string {
 	p := &m.Properties
 	return [...]*string{
-		&m.Exchange, &m.RoutingKey, &p.ContentType, &p.ContentEncoding, &p.CorrelationID, &p.ReplyTo, &p.Expiration, &p.MessageID, &p.Type,
+		&m.Exchange, &m.RoutingKey, &p.ContentType, &p.ContentEncoding, &p.CorrelationID, &p.ReplyTo, &p.Expiration,
+		&p.MessageID, &p.Type,
 		&p.UserID, &p.AppID,
 	}
 }
@@ -54,7 +57,8 @@ func appendTable(b []byte, t model.Table) []byte {
 	return b
 }
 
-// appendValue writes a header's value behind the letter that AMQP has for its type.
+// appendValue writes a header's value behind the letter that AMQP has for its type, R for a Repeated and ? for a
+// RawValue.
 func appendValue(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
@@ -95,23 +99,31 @@ func appendValue(b []byte, v any) []byte {
 	case model.Table:
 		return appendTable(append(b, 'F'), v)
 	case []any:
-		b = binary.AppendUvarint(append(b, 'A'), uint64(len(v)))
-		for _, e := range v {
-			b = appendValue(b, e)
-		}
-		return b
+		return appendList(append(b, 'A'), v)
+	case model.Repeated:
+		return appendList(append(b, 'R'), v)
+	case model.RawValue:
+		return appendText(append(b, '?', v.Type), string(v.Bytes))
 	}
-	panic(fmt.Sprintf("AMQP delivered a header of type %T", v)) // amqp091-go reads no other types
+	panic(fmt.Sprintf("AMQP delivered a header of type %T", v)) // there are no others
+}
+
+func appendList(b []byte, values []any) []byte {
+	b = binary.AppendUvarint(b, uint64(len(values)))
+	for _, v := range values {
+		b = appendValue(b, v)
+	}
+	return b
 }
 
 // errRecord is a record that is not as it was written.
 var errRecord = errors.New("what was kept of it is damaged")
 
 // parseHead reads what appendHead wrote, which must be all of text.
-func parseHead(text string) (m model.Message, err error) {
+func parseHead(text string) (m message.Message, err error) {
 	defer func() {
 		if recover() != nil { // an index out of range: nobody else can write to a spool, so this is the disk
-			m, err = model.Message{}, errRecord
+			m, err = message.Message{}, errRecord
 		}
 	}()
 	r := recordReader{text}
@@ -128,7 +140,7 @@ func parseHead(text string) (m model.Message, err error) {
 		m.Headers = nil
 	}
 	if r.rest != "" {
-		return model.Message{}, errRecord
+		return message.Message{}, errRecord
 	}
 	return m, nil
 }
@@ -163,7 +175,7 @@ func (r *recordReader) text() string { return r.bytes(r.unsigned()) }
 
 func (r *recordReader) table() model.Table {
 	n := r.unsigned()
-	t := make(model.Table, min(n, uint64(len(r.rest))))
+	t := make(model.Table, min(n, 32)) // a damaged record may say that it has more than there are bytes
 	for range n {
 		key := r.text()
 		t[key] = r.value()
@@ -209,13 +221,21 @@ func (r *recordReader) value() any {
 	case 'F':
 		return r.table()
 	case 'A':
-		n := r.unsigned()
-		var list []any // nil when there is nothing in it, as amqp091-go has it
-		for range n {
-			list = append(list, r.value())
-		}
-		return list
+		return r.list()
+	case 'R':
+		return model.Repeated(r.list())
+	case '?':
+		return model.RawValue{Type: r.byte(), Bytes: []byte(r.text())}
 	default:
 		panic(kind)
 	}
+}
+
+// list is nil when there is nothing in it, as amqp091-go has it.
+func (r *recordReader) list() []any {
+	var list []any
+	for range r.unsigned() {
+		list = append(list, r.value())
+	}
+	return list
 }

@@ -8,13 +8,17 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/peek"
 )
 
-// giveBack gives back what a source holds, in its order, whatever ended the work with it.
-func (c *Client) giveBack(s *source) error {
+// giveBack gives back what a source holds, in its order, whatever ended the work with it. What would be lost by that is
+// rescued.
+func (c *Client) giveBack(s *source) (rescued peek.Rescued, err error) {
 	quorum := s.plan.Type == model.Quorum
-	var err error
-	if quorum && s.held() > 0 && !s.holding.IsClosed() {
+	s.brink.unclaim()
+	rescued = s.rescueAll()
+	ends := rescued.Any() && s.plan.Careful() // further messages may be at their limit, too
+	if quorum && s.held() > 0 && !s.holding.IsClosed() && !ends {
 		c.mu.Lock()
 		expected := c.returned[s.plan.Queue]
 		c.mu.Unlock()
@@ -24,44 +28,54 @@ func (c *Client) giveBack(s *source) error {
 		if errors.Is(err, errNothingComes) {
 			err = nil
 		}
+		rescued = rescued.With(s.rescueAll())
 	}
 	if quorum {
 		c.mu.Lock()
 		c.returned[s.plan.Queue] = s.held()
 		c.mu.Unlock()
 	}
+	s.highest = c.lookEnds(s) // before another look begins
 	if e := s.release(); e != nil && err == nil {
 		err = queueError("give the messages back to", s.plan.Queue, e)
 	}
-	return err
+	return rescued, err
 }
 
-// extend takes what a quorum queue got back before and holds in front of its other messages. It puts what it gets back behind the
-// earlier ones (3.10.8, 4.0.5, 4.3.6): taking only a part of these would change the order. expected is how many they probably are,
-// 0 when that is not known.
+// extend takes what a quorum queue got back before and holds in front of its other messages. It puts what it gets back
+// behind the earlier ones (3.10.8, 4.0.5, 4.3.6): taking only a part of these would change the order. expected is how
+// many they probably are, 0 when that is not known.
 func (s *source) extend(ctx context.Context, expected int) error {
-	for n := 1; s.again && s.taken != expected && s.pages < maxConsumers && ctx.Err() == nil; n = min(2*n, model.MaxPage) {
+	for n := 1; s.again && s.taken != expected && s.pages < maxConsumers && ctx.Err() == nil &&
+		len(s.brink.unclaimed()) == 0; n = min(2*n, peek.MaxPage) {
 		if expected > s.taken {
-			n = min(expected-s.taken, model.MaxPage)
+			n = min(expected-s.taken, peek.MaxPage)
 		}
-		if taken, err := s.page(ctx, n, func(*amqp.Delivery) {}); err != nil || taken < n {
+		if s.plan.Counts {
+			// A consumer that gets all that it wants cannot be cancelled while something is on the way to it.
+			ready, err := s.ready()
+			if err != nil || ready == 0 {
+				return err
+			}
+			n = int(min(int64(n), ready))
+		}
+		if taken, err := s.take(ctx, n, func(*amqp.Delivery) {}); err != nil || taken < n {
 			return err
 		}
 	}
 	return nil
 }
 
-// release gives back everything that is held, as the plan says, and closes. It depends on no context: whatever ended the work, the
-// messages go back.
+// release gives back everything that is held, as the plan says, and closes. It depends on no context: whatever ended
+// the work, the messages go back.
 func (s *source) release() error {
 	defer s.released()
-	defer s.probe.Close()
 	s.calls.Lock()
 	defer s.calls.Unlock()
 	if s.holding.IsClosed() {
 		return s.reason(amqp.ErrClosed)
 	}
-	wait := s.plan.Method != model.PeekStream && s.held() > 0
+	wait := s.plan.Method != peek.Stream && s.held() > 0
 	var others int64
 	if wait {
 		var err error
@@ -69,7 +83,7 @@ func (s *source) release() error {
 			wait = false // the queue is gone
 		}
 	}
-	if s.plan.Release == model.ReleaseNack && s.plan.Method != model.PeekStream {
+	if s.plan.Release == peek.ReleaseNack && s.plan.Method != peek.Stream {
 		if err := s.holding.Nack(0, true, true); err != nil { // 0 is all
 			return s.reason(err)
 		}
@@ -83,8 +97,8 @@ func (s *source) release() error {
 	return nil
 }
 
-// awaitReturn waits until a queue shows what it got back: that takes a moment (3.10.8, classic and quorum), and a look at once would not
-// find all. It does not wait long, because consumers may take the messages meanwhile.
+// awaitReturn waits until a queue shows what it got back: that takes a moment (3.10.8, classic and quorum), and a look
+// at once would not find all. It does not wait long, because consumers may take the messages meanwhile.
 func (s *source) awaitReturn(want int64) {
 	limit := comeback
 	if s.plan.Priority != 0 {

@@ -7,13 +7,16 @@ import (
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+	"dlxtop/model/resume"
 )
 
 // parcel is a message that is in no queue, with what is published of it and what the journal says of that.
 type parcel struct {
-	message    *model.Message
-	publishing *model.Publishing
-	entry      model.Entry
+	message    *message.Message
+	publishing *message.Publishing
+	entry      plan.Entry
 }
 
 // sending publishes messages that are in no queue: from the journal, or from a file.
@@ -25,41 +28,56 @@ type sending struct {
 	bytes  int
 }
 
-// Import publishes messages into a queue, byte for byte, through the default exchange; messages calls with each of them, which then
-// is this call's. The journal keeps which they are, not what is in them. An error of messages ends it early, and is in Account.Stopped. An
-// error means that nothing was done.
-func (c *Client) Import(ctx context.Context, queue model.QueueRef, messages func(func(*model.Message) error) error, progress func(model.Account)) (model.Account, error) {
-	l := &ledger{began: time.Now(), account: model.Account{Operation: model.Import, From: queue}}
+// Import publishes messages into a queue, byte for byte, through the default exchange; messages calls with each of
+// them, which then is this call's. The journal keeps which they are, not what is in them. An error of messages ends it
+// early, and is in Account.Stopped. An error means that nothing was done.
+func (c *Client) Import(
+	ctx context.Context, planned resume.ImportPlan, messages func(func(*message.Message) error) error,
+	progress func(plan.Account),
+) (plan.Account, error) {
+	queue := planned.Queue
+	l := &ledger{began: time.Now(), account: plan.Account{Operation: plan.Import, From: queue, Planned: planned.Planned}}
 	user, n := c.User(), 0
-	record := model.Record{Operation: model.Import, From: queue}
-	return c.send(ctx, queue.VHost, l, func(add func(parcel) error) error {
-		return messages(func(m *model.Message) error {
-			n++
+	record := plan.Record{Operation: plan.Import, From: queue, Planned: planned.Planned, Intent: planned.Intent()}
+	begin := func() (*writer, error) {
+		if g := planned.Resuming; g != nil {
+			record.Resumes = g.Record
+			return c.resume(ctx, record, g.Found)
+		}
+		return c.begin(ctx, record)
+	}
+	return c.send(ctx, queue.VHost, l, begin, func(add func(parcel) error) error {
+		return messages(func(m *message.Message) error {
+			if n++; planned.Skip[n] {
+				return nil
+			}
 			m.Position = n
-			l.plan(n)
-			p, _ := m.Restoring(queue.Name, user)
+			l.atLeast(n - len(planned.Skip))
+			p, _ := plan.Restoring(m, queue.Name, user)
 			p.Reaches = []model.QueueRef{queue}
-			entry := model.NewEntry(m, &p, false)
+			entry := plan.NewEntry(m, &p, false)
 			entry.Message = nil // the file has it
 			return add(parcel{m, &p, entry})
 		})
-	}, record, progress)
+	}, progress)
 }
 
-// Undo takes a record back: it publishes what the journal holds into the queue that it came from, and takes back what is still where
-// it was sent to. It is written into the journal like every other action. entries calls with each entry of the record. An error means
-// that nothing was done; what ends it early is in Account.Stopped.
-func (c *Client) Undo(ctx context.Context, plan model.UndoPlan, entries func(func(*model.Entry) error) error, progress func(model.Account)) (model.Account, error) {
-	total := model.Account{Operation: model.Undo, From: plan.Back, Planned: plan.Planned()}
-	attempt := fmt.Sprintf("undo %d", plan.Record.ID)
+// Undo takes a record back: it publishes what the journal holds into the queue that it came from, and takes back what
+// is still where it was sent to. It is written into the journal like every other action. entries calls with each entry
+// of the record. An error means that nothing was done; what ends it early is in Account.Stopped.
+func (c *Client) Undo(
+	ctx context.Context, p plan.UndoPlan, entries func(func(*plan.Entry) error) error, progress func(plan.Account),
+) (plan.Account, error) {
+	total := plan.Account{Operation: plan.Undo, From: p.Back, Planned: p.Planned()}
+	attempt := fmt.Sprintf("undo %d", p.Record.ID)
 	switch {
-	case plan.Refusal != "":
-		return total, fmt.Errorf("%s: %s", attempt, plan.Refusal)
+	case p.Refusal.Refused():
+		return total, fmt.Errorf("%s: %s", attempt, p.Refusal.Words())
 	case c.journal == nil:
 		return total, fmt.Errorf("%s: there is no journal to undo from, and to write this down in", attempt)
 	}
 	parts := 0
-	part := func(a model.Account, err error) error {
+	part := func(a plan.Account, err error) error {
 		if err != nil && parts == 0 {
 			return err
 		}
@@ -70,57 +88,88 @@ func (c *Client) Undo(ctx context.Context, plan model.UndoPlan, entries func(fun
 		total = total.With(a)
 		return nil
 	}
-	tell := func(a model.Account) {
+	tell := func(a plan.Account) {
 		if progress != nil {
 			progress(total.With(a))
 		}
 	}
-	if plan.Restores > 0 {
-		if err := part(c.restore(ctx, &plan, entries, tell)); err != nil {
+	if p.Restores > 0 {
+		if err := part(c.restore(ctx, &p, p.Claim(), entries, tell)); err != nil {
 			return total, fmt.Errorf("%s: %w", attempt, err)
 		}
 	}
-	for _, take := range plan.Takes {
+	for _, take := range p.Takes {
 		if total.Stopped != "" {
 			break
 		}
-		if err := part(c.Execute(ctx, take, tell)); err != nil {
+		account, rest, err := c.execute(ctx, take.On(nil), tell)
+		var left plan.Undoing // what was not found, and the journal has
+		if err == nil && account.Stopped == "" && take.Undoing.Gone.Restores() {
+			left = *rest
+		}
+		claim := left.Claim()
+		account.Gone -= len(claim.Positions)
+		if err := part(account, err); err != nil {
 			return total, err
+		}
+		if len(claim.Positions) > 0 {
+			// This is not the first part: its error is in the account.
+			_ = part(c.restore(ctx, &p, claim, left.Entries, tell))
 		}
 	}
 	return total, nil
 }
 
-// restore publishes what the journal holds.
-func (c *Client) restore(ctx context.Context, plan *model.UndoPlan, entries func(func(*model.Entry) error) error, progress func(model.Account)) (model.Account, error) {
-	l := &ledger{began: time.Now(), account: model.Account{Operation: model.Undo, From: plan.Back, Planned: plan.Restores}}
-	record := model.Record{Operation: model.Undo, From: plan.Back, Planned: plan.Restores, Undoes: plan.Record.ID}
-	return c.send(ctx, plan.Back.VHost, l, func(add func(parcel) error) error {
-		return entries(func(e *model.Entry) error {
-			if !plan.Restored(e) {
+// restore publishes what the journal holds of the entries that are claimed.
+func (c *Client) restore(
+	ctx context.Context, planned *plan.UndoPlan, claim plan.Claim, entries func(func(*plan.Entry) error) error,
+	progress func(plan.Account),
+) (plan.Account, error) {
+	n := len(claim.Positions)
+	l := &ledger{began: time.Now(), account: plan.Account{Operation: plan.Undo, From: planned.Back, Planned: n}}
+	record := plan.Record{
+		Operation: plan.Undo, From: planned.Back, Planned: n, Undoes: planned.Record.ID,
+		Intent: &plan.Intent{Recipients: []plan.Recipient{planned.Into}},
+	}
+	claimed := map[int]bool{}
+	begin := func() (*writer, error) {
+		w, granted, err := c.claim(ctx, record, claim)
+		for _, position := range granted {
+			claimed[position] = true
+		}
+		l.plan(len(granted))
+		return w, err
+	}
+	return c.send(ctx, planned.Back.VHost, l, begin, func(add func(parcel) error) error {
+		return entries(func(e *plan.Entry) error {
+			if !claimed[e.Position] {
 				return nil
 			}
-			m := e.Message
+			m := *e.Message
 			m.Position = e.Position
-			p, _ := m.Restoring(plan.Back.Name, plan.User)
-			p.Reaches = []model.QueueRef{plan.Back}
-			entry := model.NewEntry(m, &p, false)
+			p, _ := plan.Restoring(&m, planned.Back.Name, planned.User)
+			p.Reaches = []model.QueueRef{planned.Back}
+			entry := plan.NewEntry(&m, &p, false)
 			entry.Message, entry.Undoes = nil, e.Position
-			return add(parcel{m, &p, entry})
+			return add(parcel{&m, &p, entry})
 		})
-	}, record, progress)
+	}, progress)
 }
 
-// send publishes parcels and settles them. With a journal everything is in it first. An error means that nothing was done.
-func (c *Client) send(ctx context.Context, vhost string, l *ledger, parcels func(func(parcel) error) error, record model.Record, progress func(model.Account)) (model.Account, error) {
+// send publishes parcels and settles them. With a journal everything is in it first: begin begins the record. An error
+// means that nothing was done.
+func (c *Client) send(
+	ctx context.Context, vhost string, l *ledger, begin func() (*writer, error), parcels func(func(parcel) error) error,
+	progress func(plan.Account),
+) (plan.Account, error) {
 	s := &sending{client: c, ledger: l}
 	var err error
-	if s.window, err = openWindow(ctx, c, vhost, l, func(f *flight) { l.record(model.Moved, f.message, "") }); err != nil {
+	if s.window, err = openWindow(ctx, c, vhost, l, func(f *flight) { l.record(plan.Moved, f.message, "") }); err != nil {
 		return l.copy(), err
 	}
 	var others sync.WaitGroup
 	others.Go(func() { s.window.watch(ctx) })
-	if l.journal, err = c.begin(ctx, record); err != nil {
+	if l.journal, err = begin(); err != nil {
 		_ = s.window.finish()
 		others.Wait()
 		return l.copy(), err
@@ -158,7 +207,7 @@ func (c *Client) send(ctx context.Context, vhost string, l *ledger, parcels func
 
 // add takes one parcel in. After an error there is nothing more to add.
 func (s *sending) add(ctx context.Context, p parcel) error {
-	if err := publishable(p.publishing, s.client.User()); err != nil {
+	if err := publishable(p.publishing, s.client.User(), s.window.frameMax()); err != nil {
 		s.ledger.refuse(p.message, err.Error())
 		return nil
 	}
@@ -174,7 +223,7 @@ func (s *sending) flush(ctx context.Context) error {
 	batch := s.batch
 	s.batch, s.bytes = nil, 0
 	if s.ledger.journal != nil {
-		entries := make([]model.Entry, len(batch))
+		entries := make([]plan.Entry, len(batch))
 		for i := range batch {
 			entries[i] = batch[i].entry
 		}

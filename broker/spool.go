@@ -3,20 +3,23 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"syscall"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
 )
 
 const (
-	spoolMemory = 4 << 20   // bytes of messages that a peek keeps in memory; what is more goes to a file, with all that came before
+	// bytes of messages that a peek keeps in memory; what is more goes to a file, with all that came before
+	spoolMemory = 4 << 20
 	spoolBuffer = 256 << 10 // bytes that wait to be written to it
 )
 
-// spool keeps the messages of a peek as records: in memory while they are few, else in a file that nobody else can open, and that is
-// gone with the program, however it ends. When all are added it is safe for concurrent use.
+// spool keeps the messages of a peek as records: in memory while they are few, else in a file that nobody else can
+// open, and that is gone with the program, however it ends. When all are added it is safe for concurrent use.
 type spool struct {
 	records []kept
 	limit   int // of memory, until there is a file
@@ -32,13 +35,13 @@ type kept struct {
 	at          int64 // of the head; the body follows
 	body        int64 // bytes
 	head        int32 // bytes
-	fingerprint model.Fingerprint
+	fingerprint message.Fingerprint
 }
 
-var _ model.Messages = (*spool)(nil)
+var _ message.Messages = (*spool)(nil)
 
 // add takes a message in. Its error says why there is no room for this one and for any further one.
-func (s *spool) add(m *model.Message) error {
+func (s *spool) add(m *message.Message) error {
 	if s.failed != nil {
 		return s.failed
 	}
@@ -102,16 +105,18 @@ func (s *spool) write(b []byte) error {
 func notKept(err error) error {
 	dir := model.Printable(os.TempDir())
 	if errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("the disk of %s, where what is read is kept, is full: make room there, or name another directory with TMPDIR", dir)
+		return fmt.Errorf("the disk of %s, where what is read is kept, is full: make room there, or name another "+
+			"directory with TMPDIR", dir)
 	}
-	return fmt.Errorf("what is read cannot be kept in %s (%s): name another directory with TMPDIR", dir, model.Printable(err.Error()))
+	return fmt.Errorf("what is read cannot be kept in %s (%s): name another directory with TMPDIR", dir,
+		model.Printable(err.Error()))
 }
 
 // Len implements model.Messages.
 func (s *spool) Len() int { return len(s.records) }
 
 // At implements model.Messages.
-func (s *spool) At(i, body int) (model.Message, error) {
+func (s *spool) At(i, body int) (message.Message, error) {
 	r := &s.records[i]
 	size := r.body
 	if body > 0 {
@@ -119,16 +124,29 @@ func (s *spool) At(i, body int) (model.Message, error) {
 	}
 	record := make([]byte, int64(r.head)+size)
 	if err := s.read(record, r.at); err != nil {
-		return model.Message{}, fmt.Errorf("message %d was read, but cannot be read again: %w", i+1, err)
+		return message.Message{}, fmt.Errorf("message %d was read, but cannot be read again: %w", i+1, err)
 	}
 	head, part := record[:r.head], record[r.head:]
 	m, err := parseHead(string(head))
 	if err != nil {
-		return model.Message{}, fmt.Errorf("message %d was read, but cannot be read again: %w", i+1, err)
+		return message.Message{}, fmt.Errorf("message %d was read, but cannot be read again: %w", i+1, err)
 	}
 	m.Position, m.Body, m.BodyBytes, m.Fingerprint = i+1, part, int(r.body), r.fingerprint
-	m.Deaths, m.DeathsError = model.ParseDeaths(m.Headers)
+	m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 	return m, nil
+}
+
+// ReadBody implements model.Messages.
+func (s *spool) ReadBody(i int, b []byte, from int64) (int, error) {
+	r := &s.records[i]
+	n := min(int64(len(b)), max(r.body-from, 0))
+	if err := s.read(b[:n], r.at+int64(r.head)+from); err != nil {
+		return 0, fmt.Errorf("message %d was read, but cannot be read again: %w", i+1, err)
+	}
+	if n < int64(len(b)) {
+		return int(n), io.EOF
+	}
+	return int(n), nil
 }
 
 func (s *spool) read(b []byte, at int64) error {
@@ -145,6 +163,9 @@ func (s *spool) read(b []byte, at int64) error {
 	}
 	return nil
 }
+
+// InMemory implements model.Messages.
+func (s *spool) InMemory() bool { return s.file == nil }
 
 // Close implements model.Messages.
 func (s *spool) Close() error {

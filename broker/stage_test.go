@@ -2,11 +2,9 @@ package broker_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,29 +14,18 @@ import (
 
 	"dlxtop/broker"
 	"dlxtop/demo"
+	"dlxtop/internal/seed"
 	"dlxtop/journal"
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
 )
-
-// faultsVariable is how many times each fault strikes: `make faults` sets it. Without it the tests are a sample.
-const faultsVariable = "DLXTOP_FAULTS"
-
-// sized is sample, or in `make faults` what the long run does.
-func sized(sample int, long func(faults int) int) int {
-	if n, err := strconv.Atoi(os.Getenv(faultsVariable)); err == nil && n > 0 {
-		return long(n)
-	}
-	return sample
-}
-
-// always is a size of the long run that does not depend on the number of faults.
-func always(n int) func(int) int { return func(int) int { return n } }
 
 // stage is one execution that a fault strikes, with everything that is needed to tell afterwards where each message is.
 type stage struct {
 	*app
 	node      *demo.Node
-	operation model.Operation
+	operation plan.Operation
 	kind      model.QueueType
 	n         int
 	rate      float64
@@ -51,15 +38,35 @@ type stage struct {
 	cable     *cable
 	path      string        // of the journal
 	patience  time.Duration // with a broker that confirms nothing
+	random    *rand.Rand
 
-	account model.Account
+	account plan.Account
 	err     error
-	waited  string // what the account said it was waiting for
+	under   *underWay
 }
 
-func newStage(t *testing.T, n *demo.Node, operation model.Operation, kind model.QueueType, messages int) *stage {
+// underWay is what the account says until the end.
+type underWay struct {
+	sync.Mutex
+	moved  int
+	waited string // what it said it was waiting for
+	ended  bool
+}
+
+// progress is how many messages were moved or dropped until now, what was waited for, and whether it is over.
+func (s *stage) progress() (moved int, waited string, ended bool) {
+	s.under.Lock()
+	defer s.under.Unlock()
+	return s.under.moved, s.under.waited, s.under.ended
+}
+
+func newStage(t *testing.T, n *demo.Node, operation plan.Operation, kind model.QueueType, messages int) *stage {
 	t.Helper()
-	s := &stage{app: newAppOn(t, n), node: n, operation: operation, kind: kind, n: messages, cable: &cable{}, patience: 15 * time.Second, user: url.UserPassword("guest", "guest")}
+	r := seed.Rand(t)
+	s := &stage{
+		app: newAppOn(t, n), node: n, operation: operation, kind: kind, n: messages, cable: &cable{random: r}, random: r,
+		patience: 15 * time.Second, user: url.UserPassword("guest", "guest"), under: &underWay{},
+	}
 	s.from = described(s.queue(s.suffix("failed"), kind), kind)
 	s.to = described(s.queue(s.suffix("worker"), kind), kind)
 	s.key = s.to.Name
@@ -71,24 +78,25 @@ func newStage(t *testing.T, n *demo.Node, operation model.Operation, kind model.
 // suffix tells the queues of stages of one test apart.
 func (s *stage) suffix(what string) string { return fmt.Sprintf("%s.%s.%s", s.operation, s.kind, what) }
 
-// retarget declares the target anew, with these arguments.
+// retarget declares the target again, with these arguments.
 func (s *stage) retarget(arguments ...any) {
 	s.Helper()
 	s.deleteQueue(s.to.Name)
 	s.queue(s.suffix("worker"), s.kind, arguments...)
 }
 
-func (s *stage) plan() model.Plan {
-	if s.operation == model.Drop {
-		return dropPlan(s, s.from, model.Selection{}, s.n)
+func (s *stage) plan() plan.Run {
+	if s.operation == plan.Drop {
+		return dropPlan(s, s.from, plan.Selection{}, s.n)
 	}
 	var exchanges []string
 	if s.exchange != "" {
 		exchanges = []string{s.exchange}
 	}
-	plan := planned(s, topology([]*model.Queue{s.from, s.to}, exchanges...), model.ActionWant{
-		Operation: model.Replay, From: s.from.QueueRef, Mode: model.ToExchange, Fixed: model.Address{Exchange: s.exchange, RoutingKey: s.key},
-		User: s.user.Username(), Insist: true, Mark: true,
+	plan := planned(s, topology([]*model.Queue{s.from, s.to}, exchanges...), plan.ActionWant{
+		Operation: plan.Replay, From: s.from.QueueRef, Mode: plan.ToExchange,
+		Fixed: model.Address{Exchange: s.exchange, RoutingKey: s.key},
+		User:  s.user.Username(), Insist: true, Mark: true,
 	})
 	plan.Planned, plan.Rate = s.n, s.rate
 	return plan
@@ -110,14 +118,16 @@ func (s *stage) run(t *testing.T) {
 	}
 	defer c.Close()
 	c.SetPatience(s.patience, time.Minute, 10*time.Second)
-	var mu sync.Mutex
-	s.account, s.err = c.Execute(context.Background(), s.plan(), func(a model.Account) {
-		mu.Lock()
-		defer mu.Unlock()
-		if a.Waiting != "" {
-			s.waited = a.Waiting
+	s.account, s.err = c.Execute(context.Background(), s.plan(), func(a plan.Account) {
+		s.under.Lock()
+		defer s.under.Unlock()
+		if s.under.moved = a.Moved + a.Dropped; a.Waiting != "" {
+			s.under.waited = a.Waiting
 		}
 	})
+	s.under.Lock()
+	defer s.under.Unlock()
+	s.under.ended = true
 }
 
 // verdict is what became of the messages of one or more stages.
@@ -136,7 +146,8 @@ func (v *verdict) add(other verdict) {
 }
 
 func (v *verdict) String() string {
-	return fmt.Sprintf("%d times, %d in the middle; %d messages, %d lost; twice %d (at most %d at once), unknown %d (at most %d at once)",
+	return fmt.Sprintf("%d times, %d in the middle; %d messages, %d lost; twice %d (at most %d at once), unknown %d "+
+		"(at most %d at once)",
 		v.rounds, v.struck, v.messages, v.lost, v.twice, v.mostTwice, v.unknown, v.mostUnknown)
 }
 
@@ -155,13 +166,14 @@ func (s *stage) judge() verdict {
 		}
 	}
 	v := verdict{rounds: 1, messages: s.n, unknown: s.account.Unknown, mostUnknown: s.account.Unknown}
-	if a := &s.account; s.err != nil || a.Stopped != "" || a.Moved+a.Dropped < s.n || s.waited != "" {
+	if a := &s.account; s.err != nil || a.Stopped != "" || a.Moved+a.Dropped < s.n || s.under.waited != "" {
 		v.struck = 1
 	}
-	if a := &s.account; a.Waiting != "" || strings.Contains(a.Stopped, "confirmed nothing") && !strings.Contains(s.waited, "confirms nothing") {
-		s.Errorf("it was said to wait for %q, and at the end for %q", s.waited, a.Waiting)
+	if a := &s.account; a.Waiting != "" || strings.Contains(a.Stopped, "confirmed nothing") &&
+		!strings.Contains(s.under.waited, "confirms nothing") {
+		s.Errorf("it was said to wait for %q, and at the end for %q", s.under.waited, a.Waiting)
 	}
-	told := model.Account{}
+	told := plan.Account{}
 	complaints := 0
 	complain := func(format string, values ...any) {
 		if complaints++; complaints < 5 {
@@ -171,29 +183,30 @@ func (s *stage) judge() verdict {
 	for i := range s.n {
 		id := strconv.Itoa(i + 1)
 		e := entries[id]
-		told.Add(e.Outcome, &model.Message{}, "")
+		told.Add(e.Outcome, &message.Message{}, "")
 		there := source[id] + target[id]
-		gone := s.destroyed && (e.Outcome == model.Moved || e.Outcome == model.Unsure)
-		kept := s.operation == model.Drop && e.Message != nil && string(e.Message.Body) == "body of "+id
+		gone := s.destroyed && (e.Outcome == plan.Moved || e.Outcome == plan.Unsure)
+		kept := s.operation == plan.Drop && e.Message != nil && string(e.Message.Body) == "body of "+id
 		if there+aside[id] == 0 && !gone && !kept {
 			v.lost++
 			complain("%s is lost; the journal says %q", id, e.Outcome)
 		}
 		if there > 1 {
 			v.twice++
-			if e.Outcome != model.Unsure {
+			if e.Outcome != plan.Unsure {
 				complain("%s is there %d times, and the journal says %q", id, there, e.Outcome)
 			}
 		}
 		switch e.Outcome {
-		case model.Moved, model.Dropped:
+		case plan.Moved, plan.Dropped:
 			if source[id] > 0 {
 				complain("%s was %s, and is in its queue", id, e.Outcome)
 			}
-		case model.Unsure:
+		case plan.Unsure:
 		default:
 			if source[id] != 1 || target[id] > 0 {
-				complain("%s: the journal says %q, but it is %d times in its queue and %d times in the target", id, e.Outcome, source[id], target[id])
+				complain("%s: the journal says %q, but it is %d times in its queue and %d times in the target", id,
+					e.Outcome, source[id], target[id])
 			}
 		}
 	}
@@ -224,11 +237,11 @@ func (s *stage) judge() verdict {
 }
 
 // entries are what the journal says of each message.
-func (s *stage) entries() map[string]model.Entry {
+func (s *stage) entries() map[string]plan.Entry {
 	s.Helper()
 	j := journal.New(journal.Options{Path: s.path})
 	defer j.Close()
-	entries := map[string]model.Entry{}
+	entries := map[string]plan.Entry{}
 	records, err := j.Records(s.Context(), 0)
 	if err != nil {
 		s.Fatal(err)
@@ -237,7 +250,7 @@ func (s *stage) entries() map[string]model.Entry {
 		if r.Unfinished() {
 			s.Errorf("unfinished: %+v", r)
 		}
-		if err := j.Entries(s.Context(), r.ID, func(e *model.Entry) error {
+		if err := j.Entries(s.Context(), r.ID, func(e *plan.Entry) error {
 			entries[e.MessageID] = *e
 			return nil
 		}); err != nil {
@@ -252,12 +265,11 @@ func (s *stage) settled() {
 	s.Helper()
 	a := &s.account
 	certain := s.n
-	if s.operation == model.Drop || s.destroyed {
+	if s.operation == plan.Drop || s.destroyed {
 		certain = s.n - a.Moved - a.Dropped - a.Unknown
 	}
-	before := -1
 	s.until(func() error {
-		if err := s.noneHeld(s.from.Name); err != nil {
+		if err := s.cable.gone(s, s.node, s.user.Username()); err != nil {
 			return err
 		}
 		there := s.ready(s.from.QueueRef)
@@ -268,13 +280,7 @@ func (s *stage) settled() {
 			there += s.ready(q)
 		}
 		if there < certain {
-			before = -1
 			return fmt.Errorf("%d of %d messages are there: %+v", there, certain, *a)
-		}
-		if there != before {
-			before = there
-			time.Sleep(200 * time.Millisecond)
-			return errors.New("messages still come")
 		}
 		return nil
 	})
@@ -284,29 +290,30 @@ func (s *stage) settled() {
 func (s *stage) find(q model.QueueRef) map[string]int {
 	s.Helper()
 	found := map[string]int{}
-	for _, d := range s.drain(q, s.ready(q)) {
+	for _, d := range s.empty(q) {
 		found[d.MessageId]++
 	}
 	return found
 }
 
-// moments are how long executions take that nothing strikes, by what they are.
+// moments are how many bytes executions send that nothing strikes, by what they are.
 var moments sync.Map
 
-// moment is a random moment of an execution like this one, which is used up to find out how long it takes, if that is not known yet.
-func (s *stage) moment(t *testing.T) time.Duration {
+// moment is a random moment of an execution like this one, in bytes that it has sent: however busy the machine is, it
+// comes. The execution is used up to find out how many there are, if that is not known yet.
+func (s *stage) moment(t *testing.T) int64 {
 	t.Helper()
 	key := fmt.Sprint(s.operation, s.kind, s.n, s.rate, s.cable.latency, s.node.AMQP())
-	took, ok := moments.Load(key)
+	sent, ok := moments.Load(key)
 	if !ok {
 		s.run(t)
 		if !s.account.Complete() {
 			t.Fatalf("nothing strikes it: %v %+v", s.err, s.account)
 		}
 		s.judge()
-		took, _ = moments.LoadOrStore(key, s.account.Elapsed)
+		sent, _ = moments.LoadOrStore(key, s.cable.bytes.Swap(0))
 		s.publish(s.from.QueueRef, numbered(s.n)...)
 		s.path += ".2"
 	}
-	return rand.N(took.(time.Duration))
+	return s.random.Int64N(sent.(int64) * 4 / 5) // the rest may be its end
 }

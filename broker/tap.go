@@ -13,38 +13,51 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/trace"
 )
 
 const (
-	tapPrefetch = 500                    // messages on their way to a tap at most; more wait in its queue, where they are counted
+	// messages on their way to a tap at most; more wait in its queue, where they are counted
+	tapPrefetch = 500
 	tapEvery    = 250 * time.Millisecond // between two looks at what was missed
-	tapRebinds  = 10                     // bindings that are made again in turn: an exchange that was declared anew has lost them
+	// bindings that are made again in turn: an exchange that was declared a second time has lost them
+	tapRebinds  = 10
 	tapRebindIn = 8                      // looks until then
 	tapCatchUp  = 500 * time.Millisecond // at the end, for what is in its queue still
+	tapIdle     = 25 * time.Millisecond  // without a delivery: then none is under way
 
 	missedMessages, missedBytes = 100_000, 64 << 20 // what the queue of the missed holds between two looks
 )
 
-// Tap shows each message that passes the exchanges of a plan, until ctx ends. see is called with each, in their order, with the time at which
-// it came; it owns the message, whose body is whole. tell is called from another goroutine when the tap works, and then with each change of its
-// counts. What comes over follow replaces the bindings that the plan has; nil is fine.
+// Tap shows each message that passes the exchanges of a plan, until ctx ends. see is called with each, in their order,
+// with the time at which it came; it owns the message, whose body is whole. tell is called from another goroutine when
+// the tap works, and then with each change of its counts. What comes over follow replaces the bindings that the plan
+// has; nil is fine.
 //
-// The tap is a queue of its own on a connection of its own: exclusive, so that it goes with the connection, however that ends. It is
-// bounded, and a full one drops its oldest messages, without a word to anybody (drop-head; reject-publish would refuse the publishers'
-// messages). So it dead-letters them into a second queue, whose length tells how many they were; no statistics would: a broker has none of
-// dead letters (all versions).
+// The tap is a queue of its own on a connection of its own: exclusive, so that it goes with the connection, however
+// that ends. It is bounded, and a full one drops its oldest messages, without a word to anybody (drop-head;
+// reject-publish would refuse the publishers' messages). So it dead-letters them into a second queue, whose length
+// tells how many they were; no statistics would: a broker has none of dead letters (all versions).
 //
 // The error says why it ended early: one sentence, a *model.ConnectError where a right is missing.
-func (c *Client) Tap(ctx context.Context, plan model.TapPlan, follow <-chan model.TapPlan, see func(m *model.Message, at time.Time), tell func(model.TapCounts)) error {
-	if plan.Refusal != "" {
-		return errors.New(plan.Refusal)
+func (c *Client) Tap(
+	ctx context.Context, plan trace.TapPlan, follow <-chan trace.TapPlan, see func(m *message.Message, at time.Time),
+	tell func(trace.TapCounts),
+) error {
+	if plan.Refusal.Refused() {
+		return errors.New(plan.Refusal.Words())
 	}
-	connection, wire, err := c.dial(ctx, plan.VHost, "dlxtop tap")
+	connection, wire, channels, err := c.dialChannels(ctx, plan.VHost, "dlxtop tap", 2)
 	if err != nil {
 		return err
 	}
 	defer wire.cut()
-	t := &tap{connection: connection, user: c.User(), plan: plan, see: see, tell: tell}
+	t := &tap{
+		client: c, connection: connection, plan: plan, see: see, tell: tell, channel: channels[0],
+		control: channels[1],
+	}
+	t.lost = t.control.NotifyClose(make(chan *amqp.Error, 1))
 	if err := t.start(); err != nil {
 		return err
 	}
@@ -58,7 +71,10 @@ func (c *Client) Tap(ctx context.Context, plan model.TapPlan, follow <-chan mode
 	if ctx.Err() != nil {
 		t.catchUp()
 		err = nil
+	} else {
+		t.cutOff()
 	}
+	t.told()
 	if !connection.IsClosed() {
 		_ = connection.CloseDeadline(time.Now().Add(closeLimit))
 	}
@@ -67,11 +83,11 @@ func (c *Client) Tap(ctx context.Context, plan model.TapPlan, follow <-chan mode
 
 // tap is one tap while it runs.
 type tap struct {
+	client     *Client
 	connection *amqp.Connection
-	user       string
-	plan       model.TapPlan
-	see        func(m *model.Message, at time.Time)
-	tell       func(model.TapCounts)
+	plan       trace.TapPlan
+	see        func(m *message.Message, at time.Time)
+	tell       func(trace.TapCounts)
 
 	queue      string
 	counting   bool          // what is dropped goes into the queue of the missed
@@ -83,7 +99,7 @@ type tap struct {
 	rebound    int // the binding that was made again last
 
 	mu     sync.Mutex
-	counts model.TapCounts
+	counts trace.TapCounts
 }
 
 // start makes the queues and the consumer, and binds them last: so nothing waits that nobody takes.
@@ -92,21 +108,15 @@ func (t *tap) start() error {
 	_, _ = rand.Read(random[:]) // never fails
 	t.queue = model.TapPrefix + hex.EncodeToString(random[:])
 	t.counts.Queue = t.queue
-	var err error
-	if t.channel, err = open(t.connection); err != nil {
-		return err
-	}
 	if err := t.declare(); err != nil {
 		return err
 	}
 	if err := t.channel.Qos(tapPrefetch, 0, false); err != nil {
 		return t.error("limit what is delivered to", t.queue, err)
 	}
+	var err error
 	if t.deliveries, err = t.channel.Consume(t.queue, "", false, true, false, false, nil); err != nil {
 		return t.error("read", t.queue, err)
-	}
-	if err := t.openControl(); err != nil {
-		return err
 	}
 	for _, b := range t.plan.Bindings {
 		if err := t.bind(b); err != nil {
@@ -117,21 +127,15 @@ func (t *tap) start() error {
 	return nil
 }
 
-func (t *tap) openControl() (err error) {
-	if t.control, err = open(t.connection); err == nil {
-		t.lost = t.control.NotifyClose(make(chan *amqp.Error, 1))
-	}
-	return err
-}
-
 func (t *tap) missed() string { return t.queue + ".missed" }
 
-// declare makes the queue of the tap and, if the user has the right to publish to the default exchange, the queue of the missed. A dead
-// letter exchange is named in any case, one that does not exist if need be: a policy for all queues could name another, and the copies
-// that are dropped would go there.
+// declare makes the queue of the tap and, if the user has the right to publish to the default exchange, the queue of
+// the missed. A dead letter exchange is named in any case, one that does not exist if need be: a policy for all queues
+// could name another, and the copies that are dropped would go there.
 func (t *tap) declare() error {
 	own := amqp.Table{
-		"x-queue-type": "classic", "x-max-length": t.plan.MaxMessages, "x-max-length-bytes": t.plan.MaxBytes, "x-overflow": "drop-head",
+		"x-queue-type": "classic", "x-max-length": t.plan.MaxMessages, "x-max-length-bytes": t.plan.MaxBytes,
+		"x-overflow":             "drop-head",
 		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": t.missed(),
 	}
 	_, err := t.channel.QueueDeclare(t.queue, false, true, true, false, own)
@@ -146,7 +150,8 @@ func (t *tap) declare() error {
 		return nil
 	}
 	missed := amqp.Table{
-		"x-queue-type": "classic", "x-max-length": int64(missedMessages), "x-max-length-bytes": int64(missedBytes), "x-overflow": "drop-head",
+		"x-queue-type": "classic", "x-max-length": int64(missedMessages), "x-max-length-bytes": int64(missedBytes),
+		"x-overflow":             "drop-head",
 		"x-dead-letter-exchange": t.queue + ".none",
 	}
 	if _, err := t.channel.QueueDeclare(t.missed(), false, false, true, false, missed); err != nil {
@@ -161,18 +166,18 @@ func (t *tap) again(err error) (*amqp.Channel, error) {
 	if !errors.As(err, &e) || e.Code != amqp.AccessRefused || t.connection.IsClosed() {
 		return nil, err
 	}
-	return open(t.connection)
+	return t.client.open(t.connection)
 }
 
-func (t *tap) bind(b model.TapBinding) error {
+func (t *tap) bind(b trace.TapBinding) error {
 	if err := t.control.QueueBind(t.queue, b.Key, b.Exchange, false, wireTable(b.Arguments)); err != nil {
 		return t.error("bind to", b.Exchange, err)
 	}
 	return nil
 }
 
-// receive takes what comes, and acknowledges it in batches: so no more of it is on its way than the prefetch, and what is too much waits
-// in the queue, where it is counted.
+// receive takes what comes, and acknowledges it in batches: so no more of it is on its way than the prefetch, and what
+// is too much waits in the queue, where it is counted.
 func (t *tap) receive(ctx context.Context) {
 	var last uint64 // not acknowledged yet
 	since := 0
@@ -210,7 +215,7 @@ func (t *tap) take(d *amqp.Delivery) {
 }
 
 // watch looks at what was missed, keeps the bindings, and returns why the tap cannot go on.
-func (t *tap) watch(ctx context.Context, follow <-chan model.TapPlan) error {
+func (t *tap) watch(ctx context.Context, follow <-chan trace.TapPlan) error {
 	lost := t.channel.NotifyClose(make(chan *amqp.Error, 1))
 	ticker := time.NewTicker(tapEvery)
 	defer ticker.Stop()
@@ -284,8 +289,8 @@ func (t *tap) count() error {
 }
 
 // follow makes the bindings of another plan of the same exchanges, and removes those that it does not have.
-func (t *tap) follow(plan model.TapPlan) error {
-	if plan.Refusal != "" || !slices.Equal(plan.Exchanges, t.plan.Exchanges) {
+func (t *tap) follow(plan trace.TapPlan) error {
+	if plan.Refusal.Refused() || !slices.Equal(plan.Exchanges, t.plan.Exchanges) {
 		return nil // what is there is kept; a bind says when an exchange is gone
 	}
 	for _, b := range plan.Bindings {
@@ -315,34 +320,6 @@ func (t *tap) told() {
 	}
 }
 
-// catchUp takes what has passed and is in the queue still, for a moment; what is left then counts as missed.
-func (t *tap) catchUp() {
-	if t.connection.IsClosed() {
-		return
-	}
-	end := time.Now().Add(tapCatchUp)
-	for {
-		q, err := t.control.QueueDeclarePassive(t.queue, false, true, true, false, nil)
-		if err != nil {
-			break
-		}
-		late := !time.Now().Before(end)
-		if late {
-			t.mu.Lock()
-			t.counts.Missed += int64(q.Messages)
-			t.mu.Unlock()
-		}
-		brief, stop := context.WithTimeout(context.Background(), 25*time.Millisecond)
-		t.receive(brief)
-		stop()
-		if late || q.Messages == 0 {
-			break
-		}
-	}
-	_ = t.count()
-	t.told()
-}
-
 // error puts the broker's refusal of an attempt into a sentence.
 func (t *tap) error(attempt, name string, err error) error {
 	var e *amqp.Error
@@ -350,9 +327,9 @@ func (t *tap) error(attempt, name string, err error) error {
 	case !errors.As(err, &e) || !e.Server || e.Code == amqp.ConnectionForced:
 		return fmt.Errorf("tap: %w", lost(err))
 	case e.Code == amqp.AccessRefused:
-		return failure(model.NotAllowed, "the user %s may not tap: it may not %s %s (%s)",
-			`grant it configure, write and read on ^dlxtop\.tap-, and read on the exchange (rabbitmqctl set_permissions), or use another user`,
-			model.Printable(t.user), attempt, model.Printable(name), words(err))
+		return model.AMQPMayNotTap.With(model.ConnectValues{
+			User: t.client.User(), Name: attempt + " " + name, Detail: words(err),
+		})
 	case e.Code == amqp.NotFound && attempt == "bind to":
 		return fmt.Errorf("the tap has ended: there is no exchange %s any more", model.Printable(name))
 	}

@@ -3,8 +3,6 @@ package broker_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,17 +13,22 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/demo"
+	"dlxtop/internal/seed"
+	"dlxtop/internal/size"
 	"dlxtop/model"
+	"dlxtop/model/trace"
 )
 
-// With the exchange in front of the buffers tapped too, dlxtop knows when each message is to leave: of 1,000 messages with random TTLs, 95 of a
-// hundred leave within 100 ms of it. In one buffer they wait for each other; in the others the buffer's TTL is lower than some of theirs. On a
-// machine that is busy with other things the broker is late by itself, as its confirms show: then it is measured again, and at last the broker's
-// own lateness, on its four ways, is granted.
+// With the exchange in front of the buffers tapped too, dlxtop knows when each message is to leave: of 1,000 messages
+// with random TTLs, 95 of a hundred leave within 100 ms of it. In one buffer they wait for each other; in the others
+// the buffer's TTL is lower than some of theirs. On a machine that is busy with other things the broker is late by
+// itself, as its confirms show: then it is measured again, and at last the broker's own lateness, on its four ways, is
+// granted.
 func TestTapKnowsWhenMessagesAreDue(t *testing.T) {
 	const n, rounds, most, calm = 1000, 4, 100 * time.Millisecond, 10 * time.Millisecond
 	a := newApp(t)
-	front, dlx, worker := a.exchange("front", "direct", false, nil), a.exchange("dlx", "fanout", false, nil), a.queue("worker", model.Classic)
+	front, dlx, worker := a.exchange("front", "direct", false, nil), a.exchange("dlx", "fanout", false, nil),
+		a.queue("worker", model.Classic)
 	a.bind(worker, dlx, "", nil)
 	keys := []string{"mixed", "500", "1000", "quorum"}
 	for _, key := range keys {
@@ -39,16 +42,18 @@ func TestTapKnowsWhenMessagesAreDue(t *testing.T) {
 		a.bind(a.queue(key, kind, arguments...), front, key, nil)
 	}
 	topology := topologyNow(t)
+	r := seed.Rand(t)
 	for round := 1; ; round++ {
-		tap := startTap(a, client(t), topology, topology.PlanTap(model.TapWant{VHost: "/", Exchanges: []string{dlx, front}}), nil)
+		tap := startTap(a, client(t), topology,
+			trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{dlx, front}}), nil)
 		pace := time.NewTicker(2 * time.Millisecond)
 		confirmed := make([]time.Duration, n)
 		var confirms sync.WaitGroup
 		for i := range n {
 			<-pace.C
-			m := amqp.Publishing{MessageId: strconv.Itoa(i), Expiration: strconv.Itoa(1 + rand.IntN(1500)), Body: make([]byte, 100)}
+			m := amqp.Publishing{MessageId: strconv.Itoa(i), Expiration: strconv.Itoa(1 + r.IntN(1500)), Body: make([]byte, 100)}
 			sent := time.Now()
-			c, err := a.channel.PublishWithDeferredConfirm(front, keys[rand.IntN(len(keys))], false, false, m)
+			c, err := a.channel.PublishWithDeferredConfirm(front, keys[r.IntN(len(keys))], false, false, m)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +73,7 @@ func TestTapKnowsWhenMessagesAreDue(t *testing.T) {
 				continue
 			}
 			due, ok := row.Due.Get()
-			if !ok || row.Known != model.WaitTapped {
+			if !ok || row.Known != trace.WaitTapped {
 				t.Fatalf("nobody knows when it was due: %+v", row)
 			}
 			if row.Behind.Or(0) > 0 {
@@ -82,7 +87,8 @@ func TestTapKnowsWhenMessagesAreDue(t *testing.T) {
 			t.Fatalf("%d messages, %d behind others: %+v", len(errs), behind, counts)
 		}
 		slices.Sort(errs)
-		t.Logf("off by %v at the median, %v at the 95th percentile, %v at most; %d waited for others in front of them; the broker confirms within %v", errs[n/2], errs[n*95/100], errs[n-1], behind, busy)
+		t.Logf("off by %v at the median, %v at the 95th percentile, %v at most; %d waited for others in front of "+
+			"them; the broker confirms within %v", errs[n/2], errs[n*95/100], errs[n-1], behind, busy)
 		switch {
 		case errs[n*95/100] <= most:
 			return
@@ -94,21 +100,15 @@ func TestTapKnowsWhenMessagesAreDue(t *testing.T) {
 	}
 }
 
-// A tap changes nothing on the flow that it watches: every message arrives once, in its order, and none is missing that the tap does not
-// report. DLXTOP_TAP_FOR=1m takes a minute for it.
+// A tap changes nothing on the flow that it watches: every message arrives once, in its order, and none is missing that
+// the tap does not report.
 func TestTapChangesNothing(t *testing.T) {
 	const rate = 2000
-	length := 3 * time.Second
-	if text := os.Getenv("DLXTOP_TAP_FOR"); text != "" {
-		var err error
-		if length, err = time.ParseDuration(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	n := int(rate * length.Seconds())
+	n := rate * size.Of(2, 20)
 	a := newApp(t)
 	front, dlx := a.exchange("front", "direct", false, nil), a.exchange("dlx", "direct", false, nil)
-	buffer := a.queue("buffer", model.Classic, "x-dead-letter-exchange", dlx, "x-dead-letter-routing-key", "work", "x-message-ttl", int64(200))
+	buffer := a.queue("buffer", model.Classic, "x-dead-letter-exchange", dlx, "x-dead-letter-routing-key", "work",
+		"x-message-ttl", int64(200))
 	worker := a.queue("worker", model.Classic)
 	a.bind(buffer, front, "in", nil)
 	a.bind(worker, dlx, "work", nil)
@@ -121,24 +121,10 @@ func TestTapChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	topology := topologyNow(t)
-	tap := startTap(a, client(t), topology, topology.PlanTap(model.TapWant{VHost: "/", Exchanges: []string{dlx, front}}), nil)
+	tap := startTap(a, client(t), topology,
+		trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{dlx, front}}), nil)
 
-	published := make(chan error, 1)
-	go func() {
-		began := time.Now()
-		for i := range n {
-			if wait := time.Until(began.Add(time.Duration(i) * time.Second / rate)); wait > 2*time.Millisecond {
-				time.Sleep(wait) // the rate is the test's subject
-			}
-			m := amqp.Publishing{MessageId: strconv.Itoa(i), Body: make([]byte, 1024)}
-			if err := a.channel.PublishWithContext(context.Background(), front, "in", true, false, m); err != nil {
-				published <- err
-				return
-			}
-		}
-		t.Logf("published %d messages in %v", n, time.Since(began).Round(time.Millisecond))
-		published <- nil
-	}()
+	published := publishAt(a, front, n, rate)
 	var latest time.Duration
 	for i := range n {
 		select {
@@ -184,15 +170,35 @@ func TestTapChangesNothing(t *testing.T) {
 	}
 }
 
-// A broker that goes away ends a tap with a sentence, and has nothing of it when it is back.
-func TestTapOfABrokerThatGoesAway(t *testing.T) {
-	own, err := demo.Start(t.Context(), demo.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { own.Stop() })
+// publishAt publishes n messages with the key "in", so many a second, and tells its end.
+func publishAt(a *app, exchange string, n, rate int) (published <-chan error) {
+	ended := make(chan error, 1)
+	go func() {
+		began := time.Now()
+		for i := range n {
+			due := began.Add(time.Duration(i) * time.Second / time.Duration(rate))
+			if wait := time.Until(due); wait > 2*time.Millisecond {
+				time.Sleep(wait) // the rate is the test's subject
+			}
+			m := amqp.Publishing{MessageId: strconv.Itoa(i), Body: make([]byte, 1024)}
+			if err := a.channel.PublishWithContext(context.Background(), exchange, "in", true, false, m); err != nil {
+				ended <- err
+				return
+			}
+		}
+		a.Logf("published %d messages in %v", n, time.Since(began).Round(time.Millisecond))
+		ended <- nil
+	}()
+	return ended
+}
+
+// tapOfABrokerThatGoesAway: it ends with a sentence, and the broker has nothing of it when it is back.
+func tapOfABrokerThatGoesAway(t *testing.T, own *demo.Node) {
 	a := newAppOn(t, own)
-	plan := model.TapPlan{VHost: "/", Exchanges: []string{"amq.fanout"}, Bindings: []model.TapBinding{{Exchange: "amq.fanout"}}, MaxMessages: 10, MaxBytes: 1000}
+	plan := trace.TapPlan{
+		VHost: "/", Exchanges: []string{"amq.fanout"},
+		Bindings: []trace.TapBinding{{Exchange: "amq.fanout"}}, MaxMessages: 10, MaxBytes: 1000,
+	}
 	c := clientOf(t, own)
 	empty := model.NewTopology(&model.Snapshot{})
 	tap := startTap(a, c, empty, plan, nil)
@@ -222,14 +228,21 @@ func TestTapOfBadMessages(t *testing.T) {
 	x, worker := a.exchange("x\x1b[2J\u202e", "fanout", false, nil), a.queue("worker", model.Classic)
 	a.bind(worker, x, "", nil)
 	topology := topologyNow(t)
-	tap := startTap(a, client(t), topology, topology.PlanTap(model.TapWant{VHost: "/", Exchanges: []string{x}}), nil)
+	tap := startTap(a, client(t), topology, trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{x}}),
+		nil)
 	bad := []amqp.Publishing{
 		{MessageId: "large", Body: make([]byte, 16<<20)},
 		{MessageId: "future", Timestamp: time.Now().Add(10 * time.Minute)},
 		{MessageId: "absurd", Timestamp: time.Unix(1<<40, 0)},
 		{MessageId: "text", Headers: amqp.Table{"x-death": "none"}},
-		{MessageId: "forged", Headers: amqp.Table{"x-death": []any{amqp.Table{"queue": "q", "reason": "expired", "count": int64(1), "original-expiration": "1099511627776", "time": time.Unix(-5, 0)}}}},
-		{MessageId: "\x1b]0;owned\x07\x00", Type: strings.Repeat("é", 100), Headers: amqp.Table{"\x1b": []any{amqp.Table{"a": nil}}}},
+		{MessageId: "forged", Headers: amqp.Table{"x-death": []any{amqp.Table{
+			"queue": "q", "reason": "expired",
+			"count": int64(1), "original-expiration": "1099511627776", "time": time.Unix(-5, 0),
+		}}}},
+		{
+			MessageId: "\x1b]0;owned\x07\x00", Type: strings.Repeat("é", 100),
+			Headers: amqp.Table{"\x1b": []any{amqp.Table{"a": nil}}},
+		},
 	}
 	a.send(x, "\x1b[31m", bad...)
 	for i, row := range tap.awaitRows(len(bad)) {

@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -15,8 +16,14 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/broker"
+	"dlxtop/internal/seed"
+	"dlxtop/internal/size"
 	"dlxtop/journal"
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+	"dlxtop/model/ports"
 )
 
 // journaled is a client with a journal of its own.
@@ -27,7 +34,7 @@ func journaled(t testing.TB, full bool) (*broker.Client, *journal.Journal) {
 	return journaledBy(t, j, full), j
 }
 
-func journaledBy(t testing.TB, j broker.Journal, full bool) *broker.Client {
+func journaledBy(t testing.TB, j ports.Recorder, full bool) *broker.Client {
 	t.Helper()
 	c, err := broker.New(broker.Options{URL: node.AMQP(), Journal: j, Full: full})
 	if err != nil {
@@ -38,46 +45,60 @@ func journaledBy(t testing.TB, j broker.Journal, full bool) *broker.Client {
 }
 
 // undo plans the undo of a record and runs it.
-func undo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues ...*model.Queue) model.Account {
+func undo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues ...*model.Queue) plan.Account {
 	t.Helper()
 	plan := planUndo(t, c, j, id, queues...)
-	if plan.Refusal != "" {
-		t.Fatal(plan.Refusal)
+	if plan.Refusal.Refused() {
+		t.Fatal(plan.Refusal.Words())
 	}
-	account, err := c.Undo(t.Context(), plan, func(each func(*model.Entry) error) error { return j.Entries(t.Context(), id, each) }, nil)
+	account, err := c.Undo(t.Context(), plan, entriesOf(j, id), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return account
 }
 
-// planUndo looks at the queue when the outcome of some messages is not known, as the program does.
-func planUndo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues ...*model.Queue) model.UndoPlan {
-	t.Helper()
-	record, err := j.Record(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := model.UndoWant{
-		Record: record, User: c.User(), Broker: c.Address(),
-		Entries: func(each func(*model.Entry) error) error { return j.Entries(t.Context(), id, each) },
-	}
-	plan, err := topology(queues).PlanUndo(want)
-	if err == nil && plan.Uncertain > 0 {
-		want.There = map[model.Fingerprint]int{}
-		for _, m := range peek(t, c, planPeek(queues[0], model.PeekWant{Limit: model.MaxPage})).Messages {
-			want.There[m.Fingerprint]++
-		}
-		plan, err = topology(queues).PlanUndo(want)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plan
+// entriesOf reads the entries of a record.
+func entriesOf(j *journal.Journal, id int64) func(func(*plan.Entry) error) error {
+	return func(each func(*plan.Entry) error) error { return j.Entries(context.Background(), id, each) }
 }
 
-// random is a message with random properties, a random body, and headers of every type, nested, with a history in x-death. Its priority
-// is at most 4: quorum queues serve higher ones before messages without any (4.0.5, 4.3.6), and the tests count on an order.
+func planUndo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues ...*model.Queue) plan.UndoPlan {
+	t.Helper()
+	plan, err := undoPlan(t.Context(), c, j, id, node.Version(), queues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decoded(t, plan)
+}
+
+// undoPlan looks at the queue when the outcome of some messages is not known, as the program does.
+func undoPlan(
+	ctx context.Context, c *broker.Client, j *journal.Journal, id int64, version string, queues []*model.Queue,
+) (plan.UndoPlan, error) {
+	record, err := j.Record(ctx, id)
+	if err != nil {
+		return plan.UndoPlan{}, err
+	}
+	want := plan.UndoWant{Record: record, User: c.User(), Broker: c.Address(), Entries: entriesOf(j, id)}
+	t := topologyOf(version, queues)
+	p, err := plan.ForUndo(t, want)
+	if err != nil || p.Uncertain == 0 {
+		return p, err
+	}
+	want.There = map[message.Fingerprint]int{}
+	if _, err := c.Read(ctx, peek.For(t, queues[0].QueueRef, peek.Want{ForAction: true}), func(m *message.Message) error {
+		want.There[m.Fingerprint]++
+		return nil
+	}); err != nil {
+		return p, err
+	}
+	return plan.ForUndo(t, want)
+}
+
+// random is a message with random properties, a random body, and headers of every type, nested, with a history in
+// x-death. Its priority is at most 4: quorum queues serve higher ones before messages without any (4.0.5, 4.3.6), and
+// the tests count on an order.
 func random(r *rand.Rand, id int) amqp.Publishing {
 	short := func() string {
 		b := make([]byte, r.IntN(12))
@@ -87,8 +108,10 @@ func random(r *rand.Rand, id int) amqp.Publishing {
 		return string(b)
 	}
 	m := amqp.Publishing{
-		MessageId: fmt.Sprint(id), Headers: randomTable(r, 3), ContentType: short(), ContentEncoding: short(), DeliveryMode: uint8(r.IntN(3)),
-		Priority: uint8(r.IntN(5)), CorrelationId: short(), ReplyTo: short(), Type: short(), AppId: short(), Body: []byte(strings.Repeat(short(), r.IntN(40))),
+		MessageId: fmt.Sprint(id), Headers: randomTable(r, 3), ContentType: short(), ContentEncoding: short(),
+		DeliveryMode: uint8(r.IntN(3)),
+		Priority:     uint8(r.IntN(5)), CorrelationId: short(), ReplyTo: short(), Type: short(), AppId: short(),
+		Body: []byte(strings.Repeat(short(), r.IntN(40))),
 	}
 	if r.IntN(2) == 0 {
 		m.UserId, m.Expiration, m.Timestamp = "guest", "600000", time.Unix(r.Int64N(1<<33), 0)
@@ -181,16 +204,16 @@ func asPublished(d amqp.Delivery) amqp.Publishing {
 		}
 	}
 	return amqp.Publishing{
-		Headers: headers, ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, DeliveryMode: d.DeliveryMode, Priority: d.Priority,
-		CorrelationId: d.CorrelationId, ReplyTo: d.ReplyTo, Expiration: d.Expiration, MessageId: d.MessageId, Timestamp: d.Timestamp,
-		Type: d.Type, UserId: d.UserId, AppId: d.AppId, Body: d.Body,
+		Headers: headers, ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, DeliveryMode: d.DeliveryMode,
+		Priority:      d.Priority,
+		CorrelationId: d.CorrelationId, ReplyTo: d.ReplyTo, Expiration: d.Expiration, MessageId: d.MessageId,
+		Timestamp: d.Timestamp,
+		Type:      d.Type, UserId: d.UserId, AppId: d.AppId, Body: d.Body,
 	}
 }
 
 func randomMessages(t testing.TB, n int) []amqp.Publishing {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
+	r := seed.Rand(t)
 	messages := make([]amqp.Publishing, n)
 	for i := range messages {
 		messages[i] = random(r, i)
@@ -199,44 +222,49 @@ func randomMessages(t testing.TB, n int) []amqp.Publishing {
 }
 
 func TestUndoOfADrop(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		n := sized(1000, always(10_000))
+		n := size.Of(500, 10_000)
 		a := newApp(t)
 		c, j := journaled(t, false)
 		from, untouched := described(a.queue("failed", kind), kind), a.queue("untouched", kind)
 		messages := randomMessages(t, n)
 		a.publish(from.QueueRef, messages...)
 		a.publish(untouched, messages...)
-		account := execute(t, c, dropPlan(t, from, model.Selection{}, n))
+		account := execute(t, c, dropPlan(t, from, plan.Selection{}, n))
 		wantOutcome(t, account, outcome{Planned: n, Dropped: n})
 		a.await(from.QueueRef, 0)
 
 		wantOutcome(t, undo(t, c, j, account.JournalID, from), outcome{Planned: n, Moved: n})
 		a.await(from.QueueRef, n)
-		if again := planUndo(t, c, j, account.JournalID, from); !strings.Contains(again.Refusal, "nothing to undo") {
+		if again := planUndo(t, c, j, account.JournalID, from); !strings.Contains(again.Refusal.Words(), "nothing to undo") {
 			t.Errorf("a second undo: %+v", again)
 		}
 		wantSame(t, a.drain(untouched, n), a.drain(from.QueueRef, n))
 		records, err := j.Records(t.Context(), 0)
-		if err != nil || len(records) != 2 || records[0].Undoes != account.JournalID || records[0].Told() != fmt.Sprintf("%d brought back", n) || records[1].Undone != n {
+		if err != nil || len(records) != 2 || records[0].Undoes != account.JournalID ||
+			records[0].Told() != fmt.Sprintf("%d brought back", n) || records[1].Undone != n {
 			t.Errorf("%+v %v", records, err)
 		}
 	})
 }
 
 func TestUndoOfAReplay(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		for _, full := range []bool{false, true} {
 			t.Run(fmt.Sprint("full ", full), func(t *testing.T) {
-				n, taken := sized(300, always(10_000)), 50
+				t.Parallel()
+				n, taken := size.Of(200, 10_000), 50
 				a := newApp(t)
 				c, j := journaled(t, full)
-				from, to, untouched := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind), a.queue("untouched", kind)
+				from, to, untouched := described(a.queue("failed", kind), kind),
+					described(a.queue("worker", kind), kind), a.queue("untouched", kind)
 				messages := randomMessages(t, n)
 				a.publish(from.QueueRef, messages...)
 				a.publish(untouched, messages...)
 				a.publish(to.QueueRef, numbered(200)...) // what was sent lies behind others
-				plan := replayTo(t, from, to, model.Selection{})
+				plan := replayTo(t, from, to, plan.Selection{})
 				plan.Mark = true
 				account := execute(t, c, plan)
 				wantOutcome(t, account, outcome{Planned: n, Moved: n})
@@ -259,48 +287,50 @@ func TestUndoOfAReplay(t *testing.T) {
 
 // failing is a journal that fails from some intention on, or with all outcomes.
 type failing struct {
-	broker.Journal
+	ports.Recorder
 	left     int
 	outcomes bool
 }
 
-func (f *failing) Settle(id int64, settled []model.Settled) error {
+func (f *failing) Settle(id int64, settled []plan.Settled) error {
 	if f.outcomes {
 		return errors.New("the journal cannot be written: the disk is full")
 	}
-	return f.Journal.Settle(id, settled)
+	return f.Recorder.Settle(id, settled)
 }
 
-func (f *failing) Write(id int64, entries []model.Entry, settled []model.Settled) error {
+func (f *failing) Write(id int64, entries []plan.Entry, settled []plan.Settled) error {
 	if len(entries) > 0 {
 		f.left--
 	}
 	if f.left < 0 || f.outcomes && len(settled) > 0 {
 		return errors.New("the journal cannot be written: the disk is full")
 	}
-	return f.Journal.Write(id, entries, settled)
+	return f.Recorder.Write(id, entries, settled)
 }
 
 // TestWithoutJournalNothingIsDone: what could not be written down stays where it is.
 func TestWithoutJournalNothingIsDone(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 3000
 		a := newApp(t)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		a.publish(from.QueueRef, numbered(n)...)
 		unusable := journaledBy(t, journal.New(journal.Options{Path: "/dev/null/journal.db"}), false)
-		for _, plan := range []model.Plan{dropPlan(t, from, model.Selection{}, n), replayTo(t, from, to, model.Selection{})} {
-			if _, err := unusable.Execute(t.Context(), plan, nil); !errors.Is(err, model.ErrJournal) {
-				t.Errorf("%s: %v", plan.Operation, err)
+		for _, p := range []plan.Run{dropPlan(t, from, plan.Selection{}, n), replayTo(t, from, to, plan.Selection{})} {
+			if _, err := unusable.Execute(t.Context(), p, nil); !errors.Is(err, plan.ErrJournal) {
+				t.Errorf("%s: %v", p.Operation, err)
 			}
 			a.await(from.QueueRef, n)
 		}
 		_, j := journaled(t, false)
 		left := n
-		for _, plan := range []model.Plan{dropPlan(t, from, model.Selection{}, n), replayTo(t, from, to, model.Selection{})} {
-			account := execute(t, journaledBy(t, &failing{Journal: j, left: 2}, false), plan)
+		for _, plan := range []plan.Run{dropPlan(t, from, plan.Selection{}, n), replayTo(t, from, to, plan.Selection{})} {
+			account := execute(t, journaledBy(t, &failing{Recorder: j, left: 2}, false), plan)
 			done := account.Moved + account.Dropped
-			if done == 0 || done > 2*500 || !strings.Contains(account.Stopped, "disk is full") || account.Refused+account.Returned+account.Unknown > 0 {
+			if done == 0 || done > 2*500 || !strings.Contains(account.Stopped, "disk is full") || account.Refused+
+				account.Returned+account.Unknown > 0 {
 				t.Errorf("%s: %+v", plan.Operation, account)
 			}
 			left -= done
@@ -312,16 +342,18 @@ func TestWithoutJournalNothingIsDone(t *testing.T) {
 	})
 }
 
-// TestOutcomesThatCannotBeWritten: an execution whose outcomes are not written down does not go on for long, and does not wait for ever.
+// TestOutcomesThatCannotBeWritten: an execution whose outcomes are not written down does not go on for long, and does
+// not wait for ever.
 func TestOutcomesThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
-		const n = 5000
+		n := size.Of(2500, 5000)
 		a := newApp(t)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		a.publish(from.QueueRef, numbered(n)...)
 		_, j := journaled(t, false)
-		c := journaledBy(t, &failing{Journal: j, left: n, outcomes: true}, false)
-		account := execute(t, c, replayTo(t, from, to, model.Selection{}))
+		c := journaledBy(t, &failing{Recorder: j, left: n, outcomes: true}, false)
+		account := execute(t, c, replayTo(t, from, to, plan.Selection{}))
 		if account.Moved == n || !strings.Contains(account.Stopped, "disk is full") {
 			t.Errorf("%+v", account)
 		}

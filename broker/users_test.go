@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,10 +11,12 @@ import (
 // api sends a request to the management API.
 func api(t testing.TB, method, path, body string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, node.API()+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, node.API()+path,
+		strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
+	request.Header.Set("Content-Type", "application/json") // limits want it (3.10.8, 4.0.5, 4.3.6)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

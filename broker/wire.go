@@ -11,17 +11,21 @@ const (
 	readAhead   = 64 << 10  // bytes that are read at once
 	writeBehind = 256 << 10 // bytes that may wait to be written
 
-	// stuck is how long nothing must be read from a wire: amqp091-go 1.16.0 stops reading for ever at an answer that it does not expect,
-	// with heartbeats and all (seen when a quorum queue is deleted under its consumer, 3.10.8). It waits 5 s at most for a listener.
+	// stuck is how long nothing must be read from a wire: amqp091-go 1.16.0 stops reading for ever at an answer
+	// that it does not expect, with heartbeats and all (seen when a quorum queue is deleted under its consumer,
+	// 3.10.8). It waits 5 s at most for a listener.
 	stuck = 10 * time.Second
 )
 
-// wire is a network connection that reads and writes many frames at once: amqp091-go writes each message by itself and reads 4 KiB at a
-// time, which keeps both sides busy with packets. What is written goes out at once when the line is free, else together with what
-// comes meanwhile. It remembers how the other side began, which tells what it is when it is no RabbitMQ.
+// wire is a network connection that reads and writes many frames at once: amqp091-go writes each message by itself
+// and reads 4 KiB at a time, which keeps both sides busy with packets. What is written goes out at once when the
+// line is free, else together with what comes meanwhile. It remembers how the other side began, which tells what it
+// is when it is no RabbitMQ. Headers that amqp091-go cannot read or write pass it in disguise: see standIn. So it
+// has to be above TLS.
 type wire struct {
 	net.Conn
-	reader *bufio.Reader
+	in  *incoming
+	out *outgoing
 
 	mu      sync.Mutex
 	changed *sync.Cond // of what follows
@@ -38,7 +42,10 @@ type wire struct {
 }
 
 func newWire(conn net.Conn, stuck time.Duration) *wire {
-	w := &wire{Conn: conn, reader: bufio.NewReaderSize(conn, readAhead), written: make(chan struct{}), stuck: stuck}
+	w := &wire{
+		Conn: conn, in: newIncoming(bufio.NewReaderSize(conn, readAhead)), out: newOutgoing(),
+		written: make(chan struct{}), stuck: stuck,
+	}
 	w.changed = sync.NewCond(&w.mu)
 	w.away = time.AfterFunc(stuck, w.cut)
 	go w.write()
@@ -47,7 +54,7 @@ func newWire(conn net.Conn, stuck time.Duration) *wire {
 
 func (w *wire) Read(p []byte) (int, error) {
 	w.away.Stop()
-	n, err := w.reader.Read(p)
+	n, err := w.in.Read(p)
 	if err == nil {
 		w.away.Reset(w.stuck)
 	}
@@ -73,7 +80,7 @@ func (w *wire) Write(p []byte) (int, error) {
 	case w.closing:
 		return 0, net.ErrClosed
 	}
-	w.waiting = append(w.waiting, p...)
+	w.waiting = w.out.add(w.waiting, p)
 	w.changed.Broadcast()
 	return len(p), nil
 }

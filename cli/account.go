@@ -6,77 +6,126 @@ import (
 	"strings"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
 )
 
 // The JSON of `dlxtop replay`, `move` and `drop`. What follows the problems is of a dry run.
 type (
 	accountJSON struct {
-		Operation  model.Operation `json:"operation"`
-		From       string          `json:"from"`
-		To         string          `json:"to,omitempty"`
-		Planned    int             `json:"planned"`
-		Moved      int             `json:"moved"`
-		Dropped    int             `json:"dropped"`
-		Refused    int             `json:"refused"`
-		Returned   int             `json:"returned"`
-		Unknown    int             `json:"unknown"`
-		CameBack   *int            `json:"came_back,omitempty"`  // of a canary
-		JournalID  int64           `json:"journal_id,omitempty"` // the record that keeps it
-		Elapsed    int64           `json:"elapsed_ms"`
-		Problems   []problemJSON   `json:"problems,omitempty"`
-		Recipients *[]string       `json:"recipients,omitempty"`
-		Ways       *[]wayJSON      `json:"ways,omitempty"` // where they are published
-		Strips     *[]string       `json:"strips,omitempty"`
-		Keeps      *[]string       `json:"keeps,omitempty"` // of the death history, by a move
-		Adds       *[]string       `json:"adds,omitempty"`
-		Canary     string          `json:"canary,omitempty"` // also of one that ran: what it has shown
-		Warnings   *[]string       `json:"warnings,omitempty"`
+		Operation plan.Operation `json:"operation"`
+		From      string         `json:"from"`
+		To        string         `json:"to,omitempty"`
+		Planned   int            `json:"planned"`
+		Moved     int            `json:"moved"`
+		Dropped   int            `json:"dropped"`
+		Refused   int            `json:"refused"`
+		Returned  int            `json:"returned"`
+		Unknown   int            `json:"unknown"`
+		CameBack  *int           `json:"came_back,omitempty"`  // of a canary
+		JournalID int64          `json:"journal_id,omitempty"` // the record that keeps it
+		// messages at their delivery limit that were not acted on, and were moved to the end of the queue
+		Rescued  int           `json:"rescued,omitempty"`
+		Elapsed  int64         `json:"elapsed_ms"`
+		Problems []problemJSON `json:"problems,omitempty"` // the first of them, at most model.MaxProblems
+		// how many messages were refused or returned, or are unknown
+		Troubled   int         `json:"problems_total,omitempty"`
+		Recipients *[]string   `json:"recipients,omitempty"`
+		Ways       *[]wayJSON  `json:"ways,omitempty"` // where they are published
+		Strayed    []strayJSON `json:"strayed,omitempty"`
+		Strips     *[]string   `json:"strips,omitempty"`
+		Keeps      *[]string   `json:"keeps,omitempty"` // of the death history, by a move
+		Adds       *[]string   `json:"adds,omitempty"`
+		Resets     []resetJSON `json:"resets,omitempty"` // what a replay changes of what frameworks wrote
+		Groups     []groupJSON `json:"groups,omitempty"` // where the messages of each framework go, when there are several
+		Canary     string      `json:"canary,omitempty"` // also of one that ran: what it has shown
+		Warnings   *[]string   `json:"warnings,omitempty"`
+		LooksLeft  *int64      `json:"looks_left,omitempty"` // where a delivery limit counts looks, and one has told
+		Resume     *resumeJSON `json:"resume,omitempty"`     // of a resume: what was found out
 	}
 	wayJSON struct {
 		Exchange   string `json:"exchange"` // "" is the default exchange
 		RoutingKey string `json:"routing_key"`
 		Messages   int    `json:"messages"` // of those that were looked at
 		Why        string `json:"why,omitempty"`
+		Evidence   string `json:"evidence,omitempty"` // what tells the worker
+	}
+	// strayJSON is a queue that the plan did not name, and that messages may have reached.
+	strayJSON struct {
+		Queue      string `json:"queue"`
+		Exchange   string `json:"exchange"`
+		RoutingKey string `json:"routing_key"`
+		Messages   int    `json:"messages"` // at most
 	}
 	problemJSON struct {
-		MessageID   string        `json:"message_id,omitempty"`
-		Fingerprint string        `json:"fingerprint"`
-		Outcome     model.Outcome `json:"outcome"`
-		Reason      string        `json:"reason"`
+		MessageID   string       `json:"message_id,omitempty"`
+		Fingerprint string       `json:"fingerprint"`
+		Outcome     plan.Outcome `json:"outcome"`
+		Reason      string       `json:"reason"`
 	}
 )
 
+// mostEvidence bounds how many ways are announced with what tells them.
+const mostEvidence = 20
+
 // announce tells the person what is about to happen.
 func (p *Program) announce(a plannedAction) {
-	plan := a.plan
+	planned := a.plan
 	if !a.looked.complete {
 		of := ""
 		if depth, ok := a.looked.depth.Get(); ok {
 			of = fmt.Sprintf(" of %d", depth)
 		}
-		p.say("looked at the first %d%s messages: a message beyond them that would reach another queue than named here stays where it is", a.looked.messages, of)
+		p.say("looked at the first %d%s messages: a message beyond them that would reach another queue than named "+
+			"here stays where it is", a.looked.messages, of)
 	}
-	if plan.Operation == model.Replay || plan.Operation == model.Move {
-		p.say("to %s, which reaches %s", model.Printable(a.plan.To()), reaches(plan))
-		if len(plan.Strips) > 0 {
-			p.say("removes %s", model.Printable(strings.Join(plan.Strips, ", ")))
+	if planned.Operation == plan.Replay || planned.Operation == plan.Move {
+		p.say("to %s, which reaches %s", model.Printable(a.plan.To()), reaches(planned))
+		for i := range planned.Ways {
+			if words := evidence(&planned.Ways[i]); words != "" && i < mostEvidence {
+				p.say("%s (%s)", words, model.Plural(planned.Ways[i].Messages, "message"))
+			}
 		}
-		if len(plan.Keeps) > 0 {
-			p.say("keeps %s: nothing there counts the deaths", model.Printable(strings.Join(plan.Keeps, ", ")))
+		if words := planned.GroupWords(); words != "" {
+			p.say("that is %s", words)
 		}
-		if plan.Mark {
-			p.say("adds %s: how often it was replayed, and when (--no-mark leaves it out)", model.ReplayHeader)
+		if len(planned.Strips) > 0 {
+			p.say("removes %s", model.Printable(strings.Join(planned.Strips, ", ")))
+		}
+		if len(planned.Keeps) > 0 {
+			p.say("keeps %s: nothing there counts the deaths", model.Printable(strings.Join(planned.Keeps, ", ")))
+		}
+		for _, r := range planned.Resets {
+			p.say("%s", r.Words())
+		}
+		if planned.Mark {
+			p.say("adds %s: how often it was replayed, and when (--no-mark leaves it out)", message.ReplayHeader)
 		}
 	}
-	if plan.Canary != nil {
-		p.say("canary: %s", plan.Canary.Words())
+	if some, _ := planned.Irrevocable(); some && planned.Operation != plan.Drop {
+		p.say("what reaches several queues at once cannot be undone")
 	}
-	for _, warning := range plan.Warnings {
-		p.say("warning: %s", model.Printable(warning))
+	if a.looked.saved && planned.Operation != plan.Drop {
+		p.say("no message was looked at, as each look counts towards the delivery limit: what is removed is not listed")
+	}
+	if planned.Canary != nil {
+		p.say("canary: %s", planned.Canary.Words())
+	}
+	for _, warning := range planned.Warnings {
+		p.say("warning: %s", model.Printable(warning.Words()))
 	}
 }
 
-func reaches(plan model.Plan) string {
+// evidence is what tells the worker, "" when that is the flow alone.
+func evidence(w *plan.PlannedWay) string {
+	if w.Clue == nil {
+		return ""
+	}
+	return w.Clue.Words()
+}
+
+func reaches(plan plan.Plan) string {
 	var names []string
 	for _, r := range plan.Recipients {
 		name := model.Printable(r.Queue.String())
@@ -91,37 +140,57 @@ func reaches(plan model.Plan) string {
 	return strings.Join(names, ", ")
 }
 
+func warned(warnings []plan.Warning) []string {
+	words := make([]string, len(warnings))
+	for i, w := range warnings {
+		words[i] = w.Words()
+	}
+	return words
+}
+
 // showPlan gives a plan that does not run.
 func (p *Program) showPlan(a plannedAction) error {
-	plan := a.plan
+	planned := a.plan
 	if a.output.json(p.Out) {
-		out := accountOf(a, model.Account{Operation: plan.Operation, From: plan.From, Planned: plan.Planned})
+		out := accountOf(a, plan.Account{Operation: planned.Operation, From: planned.From, Planned: planned.Planned})
 		recipients := []string{}
-		for _, r := range plan.Recipients {
+		for _, r := range planned.Recipients {
 			recipients = append(recipients, r.Queue.Name)
 		}
-		out.Recipients, out.Strips, out.Warnings = &recipients, list(plan.Strips), list(plan.Warnings)
-		if plan.Operation == model.Replay || plan.Operation == model.Move {
+		out.Recipients, out.Strips, out.Warnings = &recipients, list(planned.Strips), list(warned(planned.Warnings))
+		if planned.Operation == plan.Replay || planned.Operation == plan.Move {
 			ways := []wayJSON{}
-			for _, w := range plan.Ways {
-				ways = append(ways, wayJSON{w.Exchange, w.RoutingKey, w.Messages, w.Why})
+			for _, w := range planned.Ways {
+				ways = append(ways, wayJSON{w.Exchange, w.RoutingKey, w.Messages, w.Why, evidence(&w)})
 			}
-			out.Ways, out.Keeps, out.Adds = &ways, list(plan.Keeps), list(plan.Adds())
-			if plan.Canary != nil {
-				out.Canary = plan.Canary.Words()
+			out.Ways, out.Keeps, out.Adds = &ways, list(planned.Keeps), list(planned.Adds())
+			out.Resets, out.Groups = resetsJSON(planned.Resets), groupsJSON(planned.Groups)
+			if planned.Canary != nil {
+				out.Canary = planned.Canary.Words()
 			}
+		}
+		if left, told := a.looked.left.Get(); told {
+			out.LooksLeft = &left
 		}
 		if err := writeJSON(p.Out, out); err != nil {
 			return err
 		}
 	} else {
 		p.announce(a)
-		if _, err := fmt.Fprintf(p.Out, "would %s %s of %s\n", plan.Operation, model.Plural(plan.Planned, "message"), model.Printable(plan.From.String())); err != nil {
+		if _, err := fmt.Fprintf(p.Out, "would %s %s of %s\n", planned.Operation,
+			model.Plural(planned.Planned, "message"), model.Printable(planned.From.String())); err != nil {
 			return err
 		}
 	}
-	if plan.Refusal != "" {
-		return refused("it would be refused: %s", model.Printable(plan.Refusal))
+	left, told := a.looked.left.Get()
+	switch {
+	case a.looked.saved:
+		p.say("this dry run used no look")
+	case told:
+		p.say("this dry run used 1 look: %s", peek.LooksLeft(left, a.looked.limit))
+	}
+	if why := a.refusal(); why.Refused() {
+		return refused("it would be refused: %s", refusal(why))
 	}
 	return nil
 }
@@ -134,7 +203,7 @@ func list(texts []string) *[]string {
 }
 
 // showAccount gives what became of the messages. Its error carries the exit status only: all is said.
-func (p *Program) showAccount(a plannedAction, account model.Account) error {
+func (p *Program) showAccount(a plannedAction, account plan.Account) error {
 	var err error
 	if a.output.json(p.Out) {
 		err = writeJSON(p.Out, accountOf(a, account))
@@ -147,22 +216,40 @@ func (p *Program) showAccount(a plannedAction, account model.Account) error {
 	p.showProblems(a, account)
 	if account.JournalID > 0 && account.Moved+account.Dropped+account.Unknown > 0 {
 		switch account.Operation {
-		case model.Undo:
-		case model.Import:
+		case plan.Undo:
+		case plan.Import:
 			p.say("journal %d: `dlxtop journal show %d` lists what came into the queue", account.JournalID, account.JournalID)
+		case plan.Drop:
+			p.say("journal %d: `dlxtop journal undo %d` takes it back (that publishes: it takes the right write on "+
+				"amq.default)", account.JournalID, account.JournalID)
 		default:
-			p.say("journal %d: `dlxtop journal undo %d` takes it back", account.JournalID, account.JournalID)
+			p.say("journal %d: %s", account.JournalID, undoWords(&a.plan, account.JournalID))
 		}
 	}
-	if account.Canary != "" && account.Stopped == "" {
-		p.say("%s", model.Printable(account.Canary))
+	if account.Rescued.Any() {
+		p.say("%s", model.Printable(account.Rescued.Words()))
+	}
+	if words := canaryWords(&account); words != "" && account.Stopped == "" {
+		p.say("%s", words)
 	}
 	if account.Stopped != "" {
-		rest := "the rest was not touched"
-		if n := account.Planned - account.Done(); a.plan.Canary != nil && n > 0 {
-			rest = fmt.Sprintf("%d were not touched", n)
+		rest := "; the rest was not touched"
+		switch n := account.Planned - account.Done(); {
+		case n <= 0:
+			rest = ""
+		case a.plan.Canary != nil:
+			rest = fmt.Sprintf("; %d were not touched", n)
 		}
-		p.say("it ended early: %s; %s", model.Printable(account.Stopped), rest)
+		p.say("it ended early: %s%s", model.Printable(account.Stopped), rest)
+	}
+	for i := range account.Strayed {
+		p.say("%s", account.Strayed[i].Words())
+	}
+	if account.Unguarded != "" {
+		p.say("whether the last of them reached a further queue is not known: %s", model.Printable(account.Unguarded))
+	}
+	if account.JournalID > 0 && (account.Stopped != "" || account.Unknown > 0) {
+		p.say("`dlxtop journal resume %d` goes on with it", account.JournalID)
 	}
 	if !account.Complete() {
 		return &exit{status: ExitRefused}
@@ -170,23 +257,52 @@ func (p *Program) showAccount(a plannedAction, account model.Account) error {
 	return nil
 }
 
-func accountOf(a plannedAction, account model.Account) accountJSON {
+// undoWords say what an undo takes back of what was published.
+func undoWords(p *plan.Plan, record int64) string {
+	words := fmt.Sprintf("`dlxtop journal undo %d` takes it back", record)
+	switch some, all := p.Irrevocable(); {
+	case all:
+		return "each message went to several queues, which no undo takes back"
+	case some:
+		return words + ", but for what went to several queues at once"
+	}
+	return words
+}
+
+func accountOf(a plannedAction, account plan.Account) accountJSON {
 	out := accountJSON{
-		Operation: account.Operation, From: account.From.Name, To: a.plan.To(), Planned: account.Planned,
-		Moved: account.Moved, Dropped: account.Dropped, Refused: account.Refused, Returned: account.Returned, Unknown: account.Unknown,
-		JournalID: account.JournalID, Elapsed: account.Elapsed.Milliseconds(), Canary: account.Canary,
+		Resume: a.resume, Operation: account.Operation, From: account.From.Name, To: a.plan.To(), Planned: account.Planned,
+		Moved: account.Moved, Dropped: account.Dropped, Refused: account.Refused, Returned: account.Returned,
+		Unknown:   account.Unknown,
+		Troubled:  account.Refused + account.Returned + account.Unknown,
+		JournalID: account.JournalID, Rescued: account.Rescued.Copied, Elapsed: account.Elapsed.Milliseconds(),
+		Canary: canaryWords(&account),
 	}
 	if a.plan.Canary != nil {
 		out.CameBack = &account.CameBack
 	}
+	for _, s := range account.Strayed {
+		out.Strayed = append(out.Strayed, strayJSON{s.Queue.Name, s.Way.Exchange, s.Way.RoutingKey, s.Messages})
+	}
 	for _, problem := range account.Problems {
-		out.Problems = append(out.Problems, problemJSON{problem.MessageID, problem.Fingerprint.String(), problem.Outcome, problem.Reason})
+		out.Problems = append(out.Problems, problemJSON{
+			problem.MessageID, problem.Fingerprint.String(),
+			problem.Outcome, problem.Reason,
+		})
 	}
 	return out
 }
 
+// canaryWords are what a canary is doing, or has shown; "" without one.
+func canaryWords(a *plan.Account) string {
+	if a.Canary.Phase == "" {
+		return ""
+	}
+	return model.Printable("canary: " + a.Canary.Words())
+}
+
 // sentence is "replay ucenter@user@failed: 47 planned, 46 moved, 1 returned in 0.1 s".
-func sentence(a plannedAction, account model.Account) string {
+func sentence(a plannedAction, account plan.Account) string {
 	parts := []string{fmt.Sprintf("%d planned", account.Planned)}
 	for _, count := range []struct {
 		n    int
@@ -203,21 +319,22 @@ func sentence(a plannedAction, account model.Account) string {
 			parts = append(parts, fmt.Sprintf("%d %s", count.n, count.what))
 		}
 	}
-	return fmt.Sprintf("%s %s: %s in %.1f s", account.Operation, model.Printable(account.From.String()), strings.Join(parts, ", "), account.Elapsed.Seconds())
+	return fmt.Sprintf("%s %s: %s in %.1f s", account.Operation, model.Printable(account.From.String()),
+		strings.Join(parts, ", "), account.Elapsed.Seconds())
 }
 
-func movedWords(p *model.Plan) string {
+func movedWords(p *plan.Plan) string {
 	switch p.Operation {
-	case model.Undo:
+	case plan.Undo:
 		return "brought back"
-	case model.Import:
+	case plan.Import:
 		return "imported"
 	}
 	return "moved to " + model.Printable(p.To())
 }
 
 // showProblems tells each reason once, and what to do when the sample was too small.
-func (p *Program) showProblems(a plannedAction, account model.Account) {
+func (p *Program) showProblems(a plannedAction, account plan.Account) {
 	var reasons []string
 	for _, problem := range account.Problems {
 		reason := model.Printable(fmt.Sprintf("%s: %s", problem.Outcome, problem.Reason))
@@ -229,13 +346,16 @@ func (p *Program) showProblems(a plannedAction, account model.Account) {
 		p.say("%s", reason)
 	}
 	if account.Gone > 0 {
-		if a.plan.Operation == model.Undo {
-			p.say("%s not where it was sent to any more: a consumer has taken it, or it expired; that cannot be undone", model.Plural(account.Gone, "message"))
+		if a.plan.Operation == plan.Undo {
+			gone := model.Plural(account.Gone, "message")
+			p.say("%s not where it was sent to any more: %s; that cannot be undone", gone, a.undo.Gone().Words())
 			return
 		}
-		p.say("%s gone before it was their turn: somebody else took or removed them, or they expired", model.Plural(account.Gone, "message"))
+		p.say("%s gone before it was their turn: somebody else took or removed them, or they expired",
+			model.Plural(account.Gone, "message"))
 	}
-	if account.Refused > 0 && !a.looked.complete && a.plan.Operation == model.Replay {
-		p.say("only the first %d messages were looked at: choose the others with --filter or --id, or name where they go with --to", a.looked.messages)
+	if account.Refused > 0 && !a.looked.complete && a.plan.Operation == plan.Replay {
+		p.say("only the first %d messages were looked at: choose the others with --filter or --id, or name where "+
+			"they go with --to", a.looked.messages)
 	}
 }

@@ -9,27 +9,34 @@ import (
 	"github.com/spf13/cobra"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
 )
 
-// sampleSize is how many messages are looked at before everything in a queue is acted on: enough to name who would receive
-// them. What the sample did not foresee is refused message by message, never sent.
+// sampleSize is how many messages are looked at before everything in a queue is acted on: enough to name who would
+// receive them. What the sample did not foresee is refused message by message, never sent.
 const sampleSize = 1000
+
+// countedSample is how many a dry run looks at where that counts towards a delivery limit: enough to name the usual
+// recipients.
+const countedSample = 100
 
 // action is a replay, a move or a drop, as the command line asks for it.
 type action struct {
-	operation              model.Operation
-	queue                  string
-	filter, id, to, rate   string
-	limit                  int
-	given                  func(flag string) bool
-	dryRun, agreed, insist bool
-	unmarked               bool
-	canary                 bool
-	canaryWait             time.Duration
-	output                 format
+	operation            plan.Operation
+	queue                string
+	filter, id, to, rate string
+	limit                int
+	given                func(flag string) bool
+	consent
+	unmarked   bool
+	keepTries  bool
+	canary     bool
+	canaryWait time.Duration
 }
 
-func (p *Program) actCommand(operation model.Operation, flags *connectionFlags) *cobra.Command {
+func (p *Program) actCommand(operation plan.Operation, flags *connectionFlags) *cobra.Command {
 	a := &action{operation: operation}
 	cmd := &cobra.Command{
 		Use:               string(operation) + " QUEUE",
@@ -52,23 +59,24 @@ gone, or when its outcome is unknown: it is then still in the queue; 3 on a read
 	cmd.Flags().StringVar(&a.filter, "filter", "", "only messages that match this expression")
 	cmd.Flags().IntVar(&a.limit, "limit", 0, "this many messages at most, from the head of the queue on")
 	cmd.Flags().StringVar(&a.id, "id", "", "only messages with this message_id")
-	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "say what would happen, and change nothing")
-	cmd.Flags().BoolVar(&a.agreed, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&a.insist, "insist", false, "go on in spite of a refusal that can be overridden")
-	a.output.register(cmd)
+	a.consent.register(cmd, "say what would happen, and change nothing",
+		"go on in spite of a refusal that can be overridden: the cost of a look, what a limit drops")
 	flags.registerNoJournal(cmd)
 	switch operation {
-	case model.Drop:
+	case plan.Drop:
 		cmd.Short = "Take messages out of a queue, and keep them in the journal"
-		cmd.Long = "Take messages out of a queue. The journal has them on disk before: `dlxtop journal undo` brings them back.\n\n" + statuses
+		cmd.Long = "Take messages out of a queue. The journal has them on disk before: `dlxtop journal undo` brings " +
+			"them back.\n\n" + statuses
 		return cmd
-	case model.Move:
+	case plan.Move:
 		cmd.Use += " --to queue:NAME"
 		cmd.Short = "Move messages to a queue of choice"
-		cmd.Long = `Move messages to another queue of the same vhost: each is published there through the default exchange, as it is, and taken out of its
-queue only after the broker has confirmed that the other one has it. What is removed: CC and BCC, which would copy it elsewhere, a user_id
-that is not the connected user's, the counters of deliveries, and the expiration: a moved message does not vanish. The death history stays where
-the other queue has no dead-letter exchange of its own. The journal has all of it: ` + "`dlxtop journal undo`" + ` brings them back.
+		cmd.Long = `Move messages to another queue of the same vhost: each is published there through the default
+exchange, as it is, and taken out of its queue only after the broker has confirmed that the other
+one has it. What is removed: CC and BCC, which would copy it elsewhere, a user_id that is not the
+connected user's, the counters of deliveries, and the expiration: a moved message does not vanish.
+The death history stays where the other queue has no dead-letter exchange of its own. The journal
+has all of it: ` + "`dlxtop journal undo`" + ` brings them back.
 
 ` + statuses
 		cmd.Flags().StringVar(&a.to, "to", "", "queue:NAME")
@@ -76,21 +84,31 @@ the other queue has no dead-letter exchange of its own. The journal has all of i
 		return cmd
 	}
 	cmd.Short = "Publish messages again, and take them out of the queue when the broker has confirmed it"
-	cmd.Long = `Publish messages again; each is taken out of the queue only after the broker has confirmed that a queue has it. By default the
-narrowest target is taken that keeps the routing key which the worker expects.
+	cmd.Long = `Publish messages again; each is taken out of the queue only after the broker has confirmed that a
+queue has it. By default the narrowest target is taken that keeps the routing key which the worker
+expects. Which worker that is, these tell, the first that does: what a framework wrote into the
+message; x-death (the queue that rejected it last, or to which its last delay led); the only queue
+that its first exchange and key reach; the flow; the queue's name. Where two disagree, or the worker
+is gone, nothing is replayed: the refusal names the queues that could be meant, for --to.
 
 ` + statuses
-	cmd.Flags().StringVar(&a.to, "to", string(model.ToAuto), "auto, origin, queue:NAME or exchange:NAME/KEY")
-	cmd.Flags().BoolVar(&a.unmarked, "no-mark", false, "do not add the header "+model.ReplayHeader+" (count and time), by which a message that comes back is recognised")
+	cmd.Flags().StringVar(&a.to, "to", string(plan.ToAuto), "auto, origin, queue:NAME or exchange:NAME/KEY")
+	cmd.Flags().BoolVar(&a.unmarked, "no-mark", false, "do not add the header "+message.ReplayHeader+
+		" (count and time), by which a message that comes back is recognised")
+	cmd.Flags().BoolVar(&a.keepTries, "keep-tries", false,
+		"keep the counters in which frameworks count the tries of a message: by default they go back to a first try")
 	a.registerPace(cmd)
 	return cmd
 }
 
 // registerPace adds what says how fast, and how carefully, messages are published.
 func (a *action) registerPace(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.canary, "canary", false, "one message first; when it is taken and does not come back, ten; then the rest. It stops when one comes back")
-	cmd.Flags().DurationVar(&a.canaryWait, "canary-wait", model.DefaultCanaryWait, "how long a canary watches that what was taken does not come back")
-	cmd.Flags().StringVar(&a.rate, "rate", "", "at most so many per second: 20/s (default: as fast as the broker confirms)")
+	cmd.Flags().BoolVar(&a.canary, "canary", false,
+		"one message first; when it is taken and does not come back, ten; then the rest. It stops when one comes back")
+	cmd.Flags().DurationVar(&a.canaryWait, "canary-wait", plan.DefaultCanaryWait,
+		"how long a canary watches that what was taken does not come back")
+	cmd.Flags().StringVar(&a.rate, "rate", "",
+		"messages per second at most: 20/s (default: as fast as the broker confirms)")
 }
 
 // act does all that can be refused without a broker first, then plans, asks and executes.
@@ -99,15 +117,9 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 	if err != nil {
 		return err
 	}
-	connection, err := flags.resolve(p.Env)
+	connection, err := p.allowed(flags, &a.consent, string(a.operation))
 	if err != nil {
 		return err
-	}
-	if !a.dryRun && connection.ReadOnly {
-		return notAllowed("this connection is read-only: %s changes the broker (--dry-run shows what it would do)", a.operation)
-	}
-	if !a.dryRun && !a.agreed && !isTerminal(p.In) {
-		return usage("%s changes the broker, and there is no terminal to ask on: add --yes, or look first with --dry-run", a.operation)
 	}
 	s, err := p.openConnection(connection)
 	if err != nil {
@@ -127,35 +139,37 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 	if want.From, err = s.findQueue(ctx, t, a.queue); err != nil {
 		return err
 	}
-	looked, err := s.sample(ctx, t, &want)
+	looked, err := s.sample(ctx, t, &want, a.dryRun)
 	if err != nil {
 		return err
 	}
 	want.User = s.broker.User()
-	planned := plannedAction{t.Plan(want), looked, &a.output}
-	if a.dryRun {
-		return p.showPlan(planned)
+	planning := func(t *model.Topology) (plannedAction, error) {
+		plan, err := s.plan(ctx, t, want)
+		return plannedAction{plan: plan, topology: t, looked: looked, output: &a.output}, err
 	}
-	if planned.plan.Refusal != "" {
-		return refused("%s", model.Printable(planned.plan.Refusal))
+	planned, err := planning(t)
+	if err != nil {
+		return err
 	}
-	if want.Planned == 0 && looked.complete {
+	nothing := want.Planned == 0 && looked.complete
+	if nothing && !a.dryRun && !planned.plan.Refusal.Refused() {
 		p.say("no message is chosen: nothing was changed")
-		return p.showAccount(planned, model.Account{Operation: a.operation, From: want.From})
+		return p.showAccount(planned, plan.Account{Operation: a.operation, From: want.From})
 	}
-	p.announce(planned)
-	if !a.agreed {
-		if err := p.ask(ctx, question{string(a.operation), planned.plan.Planned, "of", want.From, connection.Production}); err != nil {
-			return err
-		}
-	}
-	return p.execute(ctx, s, planned)
+	return p.do(ctx, s, doing{
+		consent: a.consent, planned: planned, again: planning,
+		ask: question{does: string(a.operation), where: "of", queue: want.From},
+		run: func(ctx context.Context, planned plannedAction, progress func(plan.Account)) (plan.Account, error) {
+			return s.broker.Execute(ctx, planned.plan.On(planned.topology), progress)
+		},
+	})
 }
 
 // want checks everything that the flags say.
-func (a *action) want() (model.ActionWant, error) {
-	want := model.ActionWant{Operation: a.operation, Insist: a.insist, Mark: !a.unmarked}
-	want.Selection = model.Selection{MessageID: a.id, Limit: a.limit}
+func (a *action) want() (plan.ActionWant, error) {
+	want := plan.ActionWant{Operation: a.operation, Insist: a.insist, Mark: !a.unmarked, KeepTries: a.keepTries}
+	want.Selection = plan.Selection{MessageID: a.id, Limit: a.limit}
 	// A variable that a script forgot to set must not select everything.
 	if a.given("id") && a.id == "" {
 		return want, usage("--id is empty: give a message_id, or leave the flag out for all messages")
@@ -164,17 +178,17 @@ func (a *action) want() (model.ActionWant, error) {
 		return want, usage("--limit %d: a limit is at least 1", a.limit)
 	}
 	if a.given("filter") {
-		filter, err := model.ParseExpression(a.filter)
+		filter, err := message.ParseExpression(a.filter)
 		if err != nil {
 			return want, usage("--filter: %s", oneLine(err))
 		}
 		want.Selection.Filter = filter
 	}
 	var err error
-	if want.Mode, want.Fixed, err = model.ParseTarget(a.to); err != nil {
+	if want.Mode, want.Fixed, err = plan.ParseTarget(a.to); err != nil {
 		return want, usage("--to: %s", oneLine(err))
 	}
-	if a.operation == model.Move && want.Mode != model.ToQueue {
+	if a.operation == plan.Move && want.Mode != plan.ToQueue {
 		return want, usage("move goes to one queue: name it with --to queue:NAME")
 	}
 	switch {
@@ -205,31 +219,44 @@ func oneLine(err error) string {
 type look struct {
 	messages int
 	depth    model.Opt[int64]
-	complete bool // that was all there is
+	complete bool             // that was all there is
+	left     model.Opt[int64] // looks, where a delivery limit counts them
+	limit    int64
+	saved    bool // nothing was looked at, because looks are counted and it was not needed
 }
 
-// sample looks at messages in order to say who would receive the chosen ones, and completes want with them. Messages that
-// are chosen one by one are looked for in as much of the queue as one page holds.
-func (s *session) sample(ctx context.Context, t *model.Topology, want *model.ActionWant) (look, error) {
+// sample looks at messages in order to say who would receive the chosen ones, and completes want with them. Messages
+// that are chosen one by one are looked for in as much of the queue as one page holds.
+func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.ActionWant, dryRun bool) (look, error) {
 	selection := want.Selection
 	oneByOne := selection.Filter != nil || selection.MessageID != ""
-	peek := model.PeekWant{Limit: sampleSize, Insist: want.Insist}
+	peeking := peek.Want{Limit: sampleSize, Insist: want.Insist}
+	counts := peek.For(t, want.From, peeking).Counts
 	switch {
+	case counts && !want.NeedsLook():
+		return s.withoutLook(ctx, t, want)
 	case oneByOne:
-		peek.Limit = model.MaxPage
+		peeking.Limit = peek.MaxPage
 	case selection.Limit > 0:
-		peek.Limit = min(selection.Limit, sampleSize)
+		peeking.Limit = min(selection.Limit, sampleSize)
 	}
-	peeked, err := s.peek(ctx, t, want.From, peek)
+	if counts && dryRun && !oneByOne {
+		peeking.Limit = min(peeking.Limit, countedSample)
+	}
+	peeked, err := s.peek(ctx, t, want.From, peeking)
 	if err != nil {
 		return look{}, err
 	}
-	looked := look{messages: peeked.Messages.Len(), depth: peeked.Depth}
+	peek.Note(t.Snapshot, &peeked)
+	looked := look{messages: peeked.Messages.Len(), depth: peeked.Depth, limit: peeked.Plan.Budget}
+	if left, counts := peeked.LooksLeft(); counts {
+		looked.left = model.Some(left)
+	}
 	depth := int(peeked.Depth.Or(int64(looked.messages)))
-	looked.complete = peeked.Stopped == "" && looked.messages >= depth && looked.messages < peek.Limit
+	looked.complete = peeked.Stopped == "" && looked.messages >= depth && looked.messages < peeking.Limit
 
 	picker := selection.Picker()
-	picked := model.Part{Messages: peeked.Messages}
+	picked := message.Part{Messages: peeked.Messages}
 	for i := range peeked.Messages.Len() {
 		m, err := peeked.Messages.At(i, 0)
 		if err != nil {
@@ -252,20 +279,58 @@ func (s *session) sample(ctx context.Context, t *model.Topology, want *model.Act
 	return looked, nil
 }
 
-// plannedAction is a plan with what it stands on.
-type plannedAction struct {
-	plan   model.Plan
-	looked look
-	output *format
+// withoutLook completes want with the number of messages alone.
+func (s *session) withoutLook(ctx context.Context, t *model.Topology, want *plan.ActionWant) (look, error) {
+	counts, err := s.broker.Count(ctx, []model.QueueRef{want.From})
+	if err != nil {
+		return look{}, err
+	}
+	depth := counts[want.From].Ready
+	want.Planned = int(depth.Or(0))
+	if limit := want.Selection.Limit; limit > 0 {
+		want.Planned = min(want.Planned, limit)
+	}
+	looked := look{depth: depth, complete: true, saved: true}
+	if left, limit, _, told := peek.LooksLeftOf(t, want.From); told {
+		looked.left, looked.limit = model.Some(left), limit
+	}
+	return looked, nil
 }
 
-// execute runs the plan and gives the account, also of one that was interrupted. An error means that nothing was done.
-func (p *Program) execute(ctx context.Context, s *session, planned plannedAction) error {
-	progress := p.progress()
-	account, err := s.broker.Execute(ctx, planned.plan, progress.show)
-	progress.end()
-	if err != nil {
-		return err
+// plan makes the plan of an action, with exact counts of the queues whose limits decide what is lost there.
+func (s *session) plan(ctx context.Context, t *model.Topology, want plan.ActionWant) (plan.Plan, error) {
+	p := plan.New(t, want)
+	var err error
+	if want.Counts, err = s.counts(ctx, p.Limited(t)); err != nil || want.Counts == nil {
+		return p, err
 	}
-	return p.showAccount(planned, account)
+	return plan.New(t, want), nil
+}
+
+// counts counts queues exactly; nil when there are none.
+func (s *session) counts(ctx context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	return s.broker.Count(ctx, refs)
+}
+
+// plannedAction is a plan with what it stands on.
+type plannedAction struct {
+	plan     plan.Plan
+	topology *model.Topology // that it was made of
+	looked   look
+	output   *format
+	undo     *plan.UndoPlan // of an undo; plan is then what can be said of it in the words of other actions
+	resume   *resumeJSON    // of a resume, else nil
+	// why a resume must not run, which is more than why its plan must not; nil of everything else
+	against model.Refusing
+}
+
+// refusal is why it must not run.
+func (a *plannedAction) refusal() model.Refusing {
+	if a.against != nil {
+		return a.against
+	}
+	return a.plan.Refusal
 }

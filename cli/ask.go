@@ -11,6 +11,7 @@ import (
 	"github.com/muesli/cancelreader"
 
 	"dlxtop/model"
+	"dlxtop/model/plan"
 )
 
 // manyMessages is the number from which on a plain yes is too easy.
@@ -25,10 +26,12 @@ type question struct {
 	production bool
 }
 
-// ask lets the person agree: with a yes, or with the queue's name when many messages or a production system are concerned.
+// ask lets the person agree: with a yes, or with the queue's name when many messages or a production system are
+// concerned.
 func (p *Program) ask(ctx context.Context, q question) error {
 	queue := model.Printable(q.queue.Name)
-	fmt.Fprintf(p.Err, "%s %s %s %s", q.does, model.Plural(q.messages, "message"), q.where, model.Printable(q.queue.String()))
+	fmt.Fprintf(p.Err, "%s %s %s %s", q.does, model.Plural(q.messages, "message"), q.where,
+		model.Printable(q.queue.String()))
 	careful := q.production || q.messages > manyMessages
 	if careful {
 		fmt.Fprint(p.Err, ": to go on, type the queue's name: ")
@@ -40,7 +43,9 @@ func (p *Program) ask(ctx context.Context, q question) error {
 		fmt.Fprintln(p.Err)
 		return err
 	}
-	if careful && answer == queue || !careful && (strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")) {
+	word := strings.TrimSpace(answer)
+	named := word == queue || model.Printable(answer) == queue // a name may begin or end with a space
+	if careful && named || !careful && (strings.EqualFold(word, "y") || strings.EqualFold(word, "yes")) {
 		return nil
 	}
 	return refused("not agreed: nothing was changed")
@@ -62,34 +67,44 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 	if err != nil && err != io.EOF {
 		return "", fmt.Errorf("read the answer: %w", err)
 	}
-	return strings.TrimSpace(line), nil
+	return strings.TrimRight(line, "\r\n"), nil
 }
 
-// progress is one line on a terminal that tells how far an execution is. Elsewhere it shows nothing.
+// progress is one line on a terminal that tells how far an execution is. Elsewhere, and on a terminal that cannot take
+// a line back, it tells only why one waits, once for each reason.
 type progress struct {
-	mu    sync.Mutex // show is called from another goroutine
-	out   io.Writer
-	shown bool
-	ended bool
+	mu       sync.Mutex // show is called from another goroutine
+	out      io.Writer
+	terminal bool
+	shown    bool
+	ended    bool
+	waiting  string // that was told last
 }
 
 func (p *Program) progress() *progress {
-	if isTerminal(p.Err) {
-		return &progress{out: p.Err}
-	}
-	return &progress{out: io.Discard}
+	return &progress{out: p.Err, terminal: isTerminal(p.Err) && !p.dumb()}
 }
 
-func (p *progress) show(account model.Account) {
+func (p *progress) show(account plan.Account) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
 		return
 	}
-	p.shown = true
 	words := fmt.Sprintf("%d of %d", account.Done(), account.Planned)
-	if account.Canary != "" {
-		words += "   " + model.Printable(account.Canary)
+	if !p.terminal {
+		if account.Waiting != "" && account.Waiting != p.waiting {
+			fmt.Fprintf(p.out, "waits at %s: %s\n", words, model.Printable(account.Waiting))
+			p.waiting = account.Waiting
+		}
+		return
+	}
+	p.shown = true
+	switch {
+	case account.Waiting != "":
+		words += "   waits: " + model.Printable(account.Waiting)
+	case account.Canary.Phase != "":
+		words += "   " + canaryWords(&account)
 	}
 	fmt.Fprintf(p.out, "\r\x1b[K%s", shortened(words, 78))
 }

@@ -60,7 +60,8 @@ func TestCanary(t *testing.T) {
 	})
 	r := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
 	account := decode[accountContract](t, r)
-	if r.status != cli.ExitRefused || account.counts() != "14 1 0 0 0 0" || account.CameBack == nil || *account.CameBack != 1 {
+	if r.status != cli.ExitRefused || account.counts() != "14 1 0 0 0 0" || account.CameBack == nil ||
+		*account.CameBack != 1 {
 		t.Errorf("exit status %d: %s", r.status, r.out)
 	}
 	if want := "1 of 1 came back; 13 were not touched"; !strings.Contains(r.stderr, want) {
@@ -70,10 +71,43 @@ func TestCanary(t *testing.T) {
 	fails <- false
 	r = v.run("move", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
 	account = decode[accountContract](t, r)
-	if r.status != cli.ExitDone || account.counts() != "14 14 0 0 0 0" || *account.CameBack != 0 || !strings.Contains(account.Canary, "none came back within 1s") {
+	if r.status != cli.ExitDone || account.counts() != "14 14 0 0 0 0" || *account.CameBack != 0 ||
+		!strings.Contains(account.Canary, "none came back within 1s") {
 		t.Errorf("exit status %d: %s %s", r.status, r.out, r.stderr)
 	}
 	if got := v.count("failed"); got != 0 {
 		t.Errorf("%d messages are left", got)
+	}
+}
+
+// TestCanaryWantsAcknowledgements: a delivery alone proves nothing. A worker that gives every message back for ever,
+// and one that keeps it, do not pass.
+func TestCanaryWantsAcknowledgements(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		handle func(amqp.Delivery)
+		tells  string
+	}{
+		{"requeues", func(d amqp.Delivery) { _ = d.Nack(false, true) }, "redelivered"},
+		{"keeps", func(amqp.Delivery) {}, "1 unacknowledged"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			v := newVHost(t)
+			v.declare("failed", nil)
+			v.declare("worker", nil)
+			v.fill("failed", 3)
+			v.consume("worker", test.handle)
+			r := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
+			account := decode[accountContract](t, r)
+			if r.status != cli.ExitRefused || account.counts() != "3 1 0 0 0 0" ||
+				!strings.Contains(r.stderr, "none acknowledged in "+v.name+"/worker") ||
+				!strings.Contains(r.stderr, test.tells) {
+				t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
+			}
+			if n := v.count("failed"); n != 2 {
+				t.Errorf("%d were left", n)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,8 @@ func (p *Program) completionCommand() *cobra.Command {
 			case "powershell":
 				return root.GenPowerShellCompletionWithDesc(p.Out)
 			}
-			return usage("there is no completion for %s: there is one for bash, zsh, fish and powershell", model.Printable(args[0]))
+			return usage("there is no completion for %s: there is one for bash, zsh, fish and powershell",
+				model.Printable(args[0]))
 		},
 	}
 }
@@ -49,9 +51,7 @@ func (p *Program) completeQueue(flags *connectionFlags) cobra.CompletionFunc {
 func (p *Program) completeExchange(flags *connectionFlags) cobra.CompletionFunc {
 	return p.complete(flags, func(snapshot *model.Snapshot) (names []string) {
 		for i := range snapshot.Exchanges {
-			if name := snapshot.Exchanges[i].Name; name != "" {
-				names = append(names, name)
-			}
+			names = append(names, snapshot.Exchanges[i].Name)
 		}
 		return names
 	})
@@ -76,6 +76,12 @@ func (p *Program) complete(flags *connectionFlags, names func(*model.Snapshot) [
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return names(snapshot), cobra.ShellCompDirectiveNoFileComp
+		return slices.DeleteFunc(names(snapshot), untypable), cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// untypable reports whether a name is left out of completions: a shell shows them as they are and takes them as
+// arguments, so they can neither be escaped nor begin like a flag.
+func untypable(name string) bool {
+	return name == "" || name[0] == '-' || model.Printable(name) != name
 }

@@ -18,11 +18,14 @@ type Connection struct {
 	VHost       string // the only vhost to look at; "" is every one that the user sees
 	ReadOnly    bool
 	Production  bool
-	TLS         *tls.Config // of both ways; nil: the system's defaults
+	TLS         *tls.Config // of AMQP; nil: the system's defaults
+	APITLS      *tls.Config // of the management API: the same, but for its own host's name
 	NoJournal   bool        // what is done is not kept
 	FullJournal bool        // replayed messages are kept completely
 	JournalDir  string      // "" is the user's own
+	APIOnly     bool        // only the management API was named: AMQP is where it usually is
 	Guessed     bool        // nothing was configured: it is the broker on this machine, if there is one
+	Warning     string      // of the configuration file; "" when there is none
 }
 
 // String is the connection's name: a connection holds a password, and is printed without it.
@@ -49,7 +52,8 @@ func (f *connectionFlags) register(set *pflag.FlagSet) {
 
 // registerNoJournal adds --no-journal to a command that acts.
 func (f *connectionFlags) registerNoJournal(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.noJournal, "no-journal", false, "do not keep what is done: there is no undo, and nobody sees afterwards what was done")
+	cmd.Flags().BoolVar(&f.noJournal, "no-journal", false,
+		"do not keep what is done: there is no undo, and nobody sees afterwards what was done")
 }
 
 // resolve finds the connection. The first of these that says something wins: --url or --api (with --context: that
@@ -116,10 +120,12 @@ type settings struct {
 	readOnly, production bool
 	noJournal, full      bool   // of the journal
 	journalDir           string // "" is the user's own
+	warning              string // of the configuration file
 }
 
 // over lays settings over those of a context. Another broker than the context's takes nothing from it but its caution.
 func (s settings) over(context settings) settings {
+	s.warning = context.warning
 	if s.url != "" {
 		s.readOnly, s.production, s.full = context.readOnly, context.production, context.full
 		return s
@@ -161,8 +167,10 @@ func (s settings) connection() (Connection, error) {
 	return Connection{
 		Name: cmp.Or(s.name, broker.address()),
 		AMQP: broker.amqpURL(), API: api.apiURL(), User: api.user, Password: api.password,
-		VHost: s.vhost, ReadOnly: s.readOnly, Production: s.production, TLS: secured, Guessed: guessed,
+		VHost: s.vhost, ReadOnly: s.readOnly, Production: s.production, TLS: secured,
+		APITLS: withoutServerName(secured), Guessed: guessed, APIOnly: s.url == "" && s.api != "",
 		NoJournal: s.noJournal, FullJournal: s.full, JournalDir: s.journalDir,
+		Warning: s.warning,
 	}, nil
 }
 

@@ -67,7 +67,10 @@ func TestConnection(t *testing.T) {
 		}
 		return env
 	}
-	local := cli.Connection{Name: "localhost:5672", AMQP: "amqp://guest:guest@localhost:5672", API: "http://localhost:15672", User: "guest", Password: "guest"}
+	local := cli.Connection{
+		Name: "localhost:5672", AMQP: "amqp://guest:guest@localhost:5672",
+		API: "http://localhost:15672", User: "guest", Password: "guest",
+	}
 	prod := cli.Connection{
 		Name: "prod", AMQP: "amqps://ops:s3cr%2Ft@mq.example.com:5671", API: "https://admin.example.com:443/rabbit",
 		User: "ops", Password: "s3cr/t", VHost: "orders", ReadOnly: true, Production: true,
@@ -75,13 +78,15 @@ func TestConnection(t *testing.T) {
 	guessed := local
 	guessed.Guessed = true
 	on := func(host string, more ...func(*cli.Connection)) cli.Connection {
-		c := cli.Connection{Name: host + ":5672", AMQP: "amqp://guest:guest@" + host + ":5672", API: "http://" + host + ":15672", User: "guest", Password: "guest"}
+		c := cli.Connection{Name: host + ":5672", AMQP: "amqp://guest:guest@" + host + ":5672", API: "http://" + host +
+			":15672", User: "guest", Password: "guest"}
 		for _, change := range more {
 			change(&c)
 		}
 		return c
 	}
 	vhost := func(name string) func(*cli.Connection) { return func(c *cli.Connection) { c.VHost = name } }
+	apiOnly := func(c *cli.Connection) { c.APIOnly = true }
 	for _, test := range []struct {
 		name string
 		env  map[string]string
@@ -96,37 +101,64 @@ func TestConnection(t *testing.T) {
 		{"--vhost before the URL's", nil, []string{"--url", "amqp://h/a", "--vhost", "b"}, on("h", vhost("b"))},
 		{"--vhost of nothing is all", nil, []string{"--url", "amqp://h/a", "--vhost", ""}, on("h")},
 		{"IPv6", nil, []string{"--url", "amqp://[::1]:7000"}, cli.Connection{
-			Name: "[::1]:7000", AMQP: "amqp://guest:guest@[::1]:7000", API: "http://[::1]:15672", User: "guest", Password: "guest",
+			Name: "[::1]:7000", AMQP: "amqp://guest:guest@[::1]:7000", API: "http://[::1]:15672", User: "guest",
+			Password: "guest",
 		}},
 		{"TLS is TLS on both ways", nil, []string{"--url", "amqps://u:p@h"}, cli.Connection{
 			Name: "h:5671", AMQP: "amqps://u:p@h:5671", API: "https://h:15671", User: "u", Password: "p",
 		}},
-		{"the API's credentials are its own", nil, []string{"--url", "amqp://u:p@h", "--api", "http://x:y@a:1"}, cli.Connection{
-			Name: "h:5672", AMQP: "amqp://u:p@h:5672", API: "http://a:1", User: "x", Password: "y",
-		}},
+		{
+			"the API's credentials are its own", nil,
+			[]string{"--url", "amqp://u:p@h", "--api", "http://x:y@a:1"},
+			cli.Connection{
+				Name: "h:5672", AMQP: "amqp://u:p@h:5672", API: "http://a:1", User: "x", Password: "y",
+			},
+		},
 		{"the API alone", nil, []string{"--api", "http://x:y@a:15672/api/"}, cli.Connection{
-			Name: "a:5672", AMQP: "amqp://x:y@a:5672", API: "http://a:15672", User: "x", Password: "y",
+			Name: "a:5672", AMQP: "amqp://x:y@a:5672", API: "http://a:15672", User: "x", Password: "y", APIOnly: true,
 		}},
 		{"the API alone, TLS", nil, []string{"--api", "https://x:y@a"}, cli.Connection{
-			Name: "a:5671", AMQP: "amqps://x:y@a:5671", API: "https://a:443", User: "x", Password: "y",
+			Name: "a:5671", AMQP: "amqps://x:y@a:5671", API: "https://a:443", User: "x", Password: "y", APIOnly: true,
 		}},
-		{"the API alone does not borrow a broker", map[string]string{"DLXTOP_URL": "amqp://other"}, []string{"--api", "http://a:15672"}, on("a")},
-		{"read-only", nil, []string{"--url", "amqp://h", "--read-only"}, on("h", func(c *cli.Connection) { c.ReadOnly = true })},
+		{
+			"the API alone does not borrow a broker",
+			map[string]string{"DLXTOP_URL": "amqp://other"},
+			[]string{"--api", "http://a:15672"},
+			on("a", apiOnly),
+		},
+		{
+			"read-only", nil,
+			[]string{"--url", "amqp://h", "--read-only"},
+			on("h", func(c *cli.Connection) { c.ReadOnly = true }),
+		},
 		{"AMQP_URL before RABBITMQ_URL", map[string]string{"AMQP_URL": "amqp://a", "RABBITMQ_URL": "amqp://r"}, nil, on("a")},
 		{"RABBITMQ_URL", map[string]string{"RABBITMQ_URL": "amqp://r"}, nil, on("r")},
 		{"DLXTOP_URL before AMQP_URL", map[string]string{"AMQP_URL": "amqp://a", "DLXTOP_URL": "amqp://d"}, nil, on("d")},
-		{"DLXTOP_API", map[string]string{"DLXTOP_API": "http://d:15672", "AMQP_URL": "amqp://a"}, nil, on("d")},
+		{"DLXTOP_API", map[string]string{"DLXTOP_API": "http://d:15672", "AMQP_URL": "amqp://a"}, nil, on("d", apiOnly)},
 		{"DLXTOP_CONTEXT", with(map[string]string{"DLXTOP_CONTEXT": "prod", "AMQP_URL": "amqp://a"}), nil, prod},
-		{"DLXTOP_URL before DLXTOP_CONTEXT", with(map[string]string{"DLXTOP_CONTEXT": "prod", "DLXTOP_URL": "amqp://d"}), nil, on("d")},
-		{"--context before the environment", with(map[string]string{"DLXTOP_URL": "amqp://d"}), []string{"--context", "prod"}, prod},
+		{
+			"DLXTOP_URL before DLXTOP_CONTEXT",
+			with(map[string]string{"DLXTOP_CONTEXT": "prod", "DLXTOP_URL": "amqp://d"}), nil, on("d"),
+		},
+		{
+			"--context before the environment", with(map[string]string{"DLXTOP_URL": "amqp://d"}),
+			[]string{"--context", "prod"},
+			prod,
+		},
 		{"a context's vhost", config, []string{"--context", "local"}, cli.Connection{
-			Name: "local", AMQP: "amqp://dev:dev@127.0.0.1:5673", API: "http://127.0.0.1:15672", User: "dev", Password: "dev", VHost: "/",
+			Name: "local", AMQP: "amqp://dev:dev@127.0.0.1:5673", API: "http://127.0.0.1:15672", User: "dev",
+			Password: "dev", VHost: "/",
 		}},
-		{"--url before --context, which stays careful", config, []string{"--context", "prod", "--url", "amqp://h"}, on("h", func(c *cli.Connection) {
-			c.ReadOnly, c.Production = true, true
-		})},
+		{
+			"--url before --context, which stays careful", config,
+			[]string{"--context", "prod", "--url", "amqp://h"},
+			on("h", func(c *cli.Connection) {
+				c.ReadOnly, c.Production = true, true
+			}),
+		},
 		{"--api of a context", config, []string{"--context", "local", "--api", "http://127.0.0.1:8080"}, cli.Connection{
-			Name: "local", AMQP: "amqp://dev:dev@127.0.0.1:5673", API: "http://127.0.0.1:8080", User: "dev", Password: "dev", VHost: "/",
+			Name: "local", AMQP: "amqp://dev:dev@127.0.0.1:5673", API: "http://127.0.0.1:8080", User: "dev",
+			Password: "dev", VHost: "/",
 		}},
 		{"a password with everything", nil, []string{"--url", "amqp://u:%40%3A%2F%23@h"}, cli.Connection{
 			Name: "h:5672", AMQP: "amqp://u:%40%3A%2F%23@h:5672", API: "http://h:15672", User: "u", Password: "@:/#",
@@ -166,24 +198,74 @@ func TestConnectionMistakes(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{"a variable that is not set", map[string]string{"AMQP_URL": "amqp://other"}, []string{"--url", ""}, []string{"--url is empty"}},
+		{
+			"a variable that is not set",
+			map[string]string{"AMQP_URL": "amqp://other"},
+			[]string{"--url", ""},
+			[]string{"--url is empty"},
+		},
 		{"a context that is not set", nil, []string{"--context="}, []string{"--context is empty"}},
-		{"another scheme", nil, []string{"--url", "http://u:s3cr3t@h"}, []string{"--url", "amqp://user:password@host:port/vhost"}},
+		{
+			"another scheme", nil,
+			[]string{"--url", "http://u:s3cr3t@h"},
+			[]string{"--url", "amqp://user:password@host:port/vhost"},
+		},
 		{"a slash in the password", nil, []string{"--url", "amqp://u:s3cr3t/x@h"}, []string{"--url", "%XX"}},
 		{"no host", nil, []string{"--url", "amqp://"}, []string{"--url"}},
 		{"a port that is none", nil, []string{"--url", "amqp://u:s3cr3t@h:99999"}, []string{"--url"}},
 		{"an API that is none", nil, []string{"--api", "amqp://u:s3cr3t@h"}, []string{"--api", "http://host:15672"}},
 		{"of the environment", map[string]string{"AMQP_URL": "u:s3cr3t@h"}, nil, []string{"AMQP_URL"}},
-		{"a certificate that is none", nil, []string{"--url", "amqps://u:s3cr3t@h?cacertfile=/nowhere/ca.pem"}, []string{"cacertfile in --url", "/nowhere/ca.pem"}},
-		{"half a client certificate", nil, []string{"--url", "amqps://u:s3cr3t@h?certfile=/nowhere/c.pem"}, []string{"certfile and keyfile in --url"}},
+		{
+			"a certificate that is none", nil,
+			[]string{"--url", "amqps://u:s3cr3t@h?cacertfile=/nowhere/ca.pem"},
+			[]string{"cacertfile in --url", "/nowhere/ca.pem"},
+		},
+		{
+			"half a client certificate", nil,
+			[]string{"--url", "amqps://u:s3cr3t@h?certfile=/nowhere/c.pem"},
+			[]string{"certfile and keyfile in --url"},
+		},
 		{"no such context", config, []string{"--context", "x\x1b[2J"}, []string{"no context x", "local, prod"}},
-		{"no configuration", map[string]string{"HOME": "/nowhere"}, []string{"--context", "x"}, []string{"/nowhere/.config/dlxtop/config.toml"}},
-		{"unknown key", configured(t, "[contexts.a]\nurl = \"amqp://u:s3cr3t@h\"\nvhosts = 1\n"), []string{"--context", "a"}, []string{"contexts.a.vhosts", "read_only"}},
-		{"unknown section", configured(t, "[context.a]\nurl = \"amqp://u:s3cr3t@h\"\n"), []string{"--context", "a"}, []string{"unknown key context"}},
-		{"no TOML", configured(t, "[contexts.a]\nurl = amqp://u:s3cr3t@h\n"), []string{"--context", "a"}, []string{"line 2", "TOML"}},
+		{
+			"no configuration",
+			map[string]string{"HOME": "/nowhere"},
+			[]string{"--context", "x"},
+			[]string{"/nowhere/.config/dlxtop/config.toml"},
+		},
+		{"no home", nil, []string{"--context", "x"}, []string{"HOME is not set", "XDG_CONFIG_HOME"}},
+		{"a relative home", map[string]string{"HOME": "."}, []string{"--context", "x"}, []string{"XDG_CONFIG_HOME"}},
+		{
+			"a relative directory",
+			map[string]string{"HOME": "/nowhere", "XDG_CONFIG_HOME": "conf"},
+			[]string{"--context", "x"},
+			[]string{"/nowhere/.config/dlxtop/config.toml"},
+		},
+		{
+			"unknown key", configured(t, "[contexts.a]\nurl = \"amqp://u:s3cr3t@h\"\nvhosts = 1\n"),
+			[]string{"--context", "a"},
+			[]string{"contexts.a.vhosts", "read_only"},
+		},
+		{
+			"unknown section", configured(t, "[context.a]\nurl = \"amqp://u:s3cr3t@h\"\n"),
+			[]string{"--context", "a"},
+			[]string{"unknown key context"},
+		},
+		{
+			"no TOML", configured(t, "[contexts.a]\nurl = amqp://u:s3cr3t@h\n"),
+			[]string{"--context", "a"},
+			[]string{"line 2", "TOML"},
+		},
 		{"wrong type", configured(t, "[contexts.a]\nurl = 1\n"), []string{"--context", "a"}, []string{"wrong type"}},
-		{"empty context", configured(t, "[contexts.a]\nvhost = \"x\"\n"), []string{"--context", "a"}, []string{"neither url nor api"}},
-		{"a context's bad URL", configured(t, "[contexts.a]\nurl = \"u:s3cr3t@h\"\n"), []string{"--context", "a"}, []string{"url of context a"}},
+		{
+			"empty context", configured(t, "[contexts.a]\nvhost = \"x\"\n"),
+			[]string{"--context", "a"},
+			[]string{"neither url nor api"},
+		},
+		{
+			"a context's bad URL", configured(t, "[contexts.a]\nurl = \"u:s3cr3t@h\"\n"),
+			[]string{"--context", "a"},
+			[]string{"url of context a"},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, status, stderr := connectionOf(t, test.env, test.args...)

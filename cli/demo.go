@@ -25,9 +25,9 @@ func (p *Program) demoCommand(flags *connectionFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "A throwaway RabbitMQ with live traffic, and the dashboard on it",
-		Long: `Start a RabbitMQ of its own on free ports of this machine, let applications work on it, and open the dashboard. With --no-ui it
-prints the URLs of the broker and of its management API instead, and runs until it is interrupted, which is its normal end
-(exit status 0). Nothing of it is left afterwards.
+		Long: `Start a RabbitMQ of its own on free ports of this machine, let applications work on it, and open the
+dashboard. With --no-ui it prints the URLs of the broker and of its management API instead, and runs
+until it is interrupted, which is its normal end (exit status 0). Nothing of it is left afterwards.
 
 Scenarios:
 ` + p.scenarioLines(),
@@ -55,7 +55,8 @@ Scenarios:
 	cmd.Flags().StringVar(&scenario, "scenario", "", "play this one only (default: all)")
 	cmd.Flags().BoolVar(&noUI, "no-ui", false, "no dashboard: print the URLs and run until interrupted")
 	output.register(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("scenario", cobra.FixedCompletions(p.scenarioNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("scenario", cobra.FixedCompletions(p.scenarioNames(),
+		cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -135,8 +136,8 @@ func (p *Program) dashboardOn(ctx context.Context, flags *connectionFlags, node 
 	return p.Dashboard(ctx, Dashboard{s.connection, s.source, s.broker, s.journal})
 }
 
-// serve prints where the node is, and waits for the end. The lines are for a script as much as for a person, so there is no
-// other format unless it is asked for.
+// serve prints where the node is, and waits for the end. The lines are for a script as much as for a person, so there
+// is no other format unless it is asked for.
 func (p *Program) serve(ctx context.Context, node Node, asJSON bool) error {
 	var err error
 	if asJSON {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"dlxtop/model"
+	"dlxtop/model/plan"
 )
 
 // The exit statuses.
@@ -70,7 +71,7 @@ func statusOf(ctx context.Context, err error) (int, string) {
 		return own.status, err.Error()
 	case errors.As(err, &connect):
 		return ExitConnect, err.Error()
-	case errors.Is(err, model.ErrNoRecord):
+	case errors.Is(err, plan.ErrNoRecord):
 		return ExitUsage, err.Error() // as a queue that is not there
 	}
 	return ExitRefused, err.Error()
@@ -88,4 +89,20 @@ func withoutPasswords(text string) string {
 		}
 		return credentials.ReplaceAllString(found, "$1:***@")
 	})
+}
+
+// withoutPassword is an argument, which may be a URL with anything in it, without the password.
+func withoutPassword(argument string) string {
+	scheme, rest, isURL := strings.Cut(argument, "://")
+	if !isURL {
+		return argument
+	}
+	if before, _, has := strings.Cut(rest, "password="); has {
+		rest = before + "password=***"
+	}
+	at := strings.LastIndex(rest, "@")
+	if user, _, has := strings.Cut(rest[:max(at, 0)], ":"); has {
+		rest = user + ":***" + rest[at:]
+	}
+	return scheme + "://" + rest
 }

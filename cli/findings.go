@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dlxtop/model"
+	"dlxtop/model/findings"
 )
 
 // The JSON of `dlxtop findings`.
@@ -14,15 +15,16 @@ type (
 		Findings []findingJSON `json:"findings"`
 	}
 	findingJSON struct {
-		Code     string      `json:"code"`
-		Level    model.Level `json:"level"`
-		VHost    string      `json:"vhost"`
-		Queue    string      `json:"queue,omitempty"`
-		Exchange string      `json:"exchange,omitempty"`
-		Message  string      `json:"message"`
-		Evidence string      `json:"evidence"`
-		Remedy   string      `json:"remedy"`
-		Page     string      `json:"page"`
+		Code     string         `json:"code"`
+		Level    findings.Level `json:"level"`
+		VHost    string         `json:"vhost"`
+		Queue    string         `json:"queue,omitempty"`
+		Exchange string         `json:"exchange,omitempty"`
+		Node     string         `json:"node,omitempty"`
+		Message  string         `json:"message"`
+		Evidence string         `json:"evidence"`
+		Remedy   string         `json:"remedy"`
+		Page     string         `json:"page"`
 	}
 )
 
@@ -37,17 +39,17 @@ func (p *Program) findingsCommand(flags *connectionFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			findings := t.Findings()
+			found := findings.Of(t)
 			if output.json(p.Out) {
-				err = writeJSON(p.Out, findingsOf(findings))
+				err = writeJSON(p.Out, findingsOf(found))
 			} else {
-				err = p.listFindings(findings)
+				err = p.listFindings(found)
 			}
 			if err != nil {
 				return err
 			}
-			for _, f := range findings {
-				if f.Level == model.LevelError {
+			for _, f := range found {
+				if f.Level == findings.LevelError {
 					return &exit{status: ExitRefused}
 				}
 			}
@@ -58,29 +60,43 @@ func (p *Program) findingsCommand(flags *connectionFlags) *cobra.Command {
 	return cmd
 }
 
-func findingsOf(findings []model.Finding) findingsJSON {
+func findingsOf(findings []findings.Finding) findingsJSON {
 	out := findingsJSON{Findings: []findingJSON{}}
 	for _, f := range findings {
-		out.Findings = append(out.Findings, findingJSON{f.Code, f.Level, f.VHost, f.Queue, f.Exchange, f.Message, f.Evidence, f.Remedy, f.Page()})
+		out.Findings = append(out.Findings, findingJSON{
+			f.Code, f.Level, f.VHost,
+			f.Queue, f.Exchange, f.Node, f.Message, f.Evidence, f.Remedy, f.Page(),
+		})
 	}
 	return out
 }
 
 // listFindings writes each finding as a paragraph: its sentences are too long for the columns of a table.
-func (p *Program) listFindings(findings []model.Finding) error {
+func (p *Program) listFindings(findings []findings.Finding) error {
 	if len(findings) == 0 {
 		p.say("nothing is wrong as far as dlxtop can see")
 	}
 	for _, f := range findings {
-		place := model.QueueRef{VHost: f.VHost, Name: f.Queue}.String()
-		if f.Queue == "" {
-			place = "exchange " + model.QueueRef{VHost: f.VHost, Name: model.ExchangeName(f.Exchange)}.String()
-		}
-		_, err := fmt.Fprintf(p.Out, "%-7s  %s  (%s)\n         %s\n         evidence: %s\n         remedy:   %s\n         more:     %s\n", f.Level,
-			model.Printable(place), f.Code, model.Printable(f.Message), model.Printable(f.Evidence), model.Printable(f.Remedy), f.Page())
+		_, err := fmt.Fprintf(p.Out, "%-7s  %s  (%s)\n         %s\n         evidence: %s\n         remedy:   %s\n    "+
+			"     more:     %s\n", f.Level,
+			model.Printable(placeOf(f)), f.Code, model.Printable(f.Message), model.Printable(f.Evidence),
+			model.Printable(f.Remedy), f.Page())
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// placeOf is what a finding is about.
+func placeOf(f findings.Finding) string {
+	switch {
+	case f.Queue != "":
+		return model.QueueRef{VHost: f.VHost, Name: f.Queue}.String()
+	case f.Exchange != "" || f.VHost != "":
+		return "exchange " + model.QueueRef{VHost: f.VHost, Name: model.ExchangeName(f.Exchange)}.String()
+	case f.Node != "":
+		return "node " + f.Node
+	}
+	return "broker"
 }

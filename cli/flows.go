@@ -27,14 +27,18 @@ type (
 		Queue     string           `json:"queue"`
 		Ready     model.Opt[int64] `json:"ready,omitzero"`
 		Consumers model.Opt[int64] `json:"consumers,omitzero"`
+		Polled    bool             `json:"polled,omitzero"`       // an application takes messages with basic.get instead
+		Outage    model.Outage     `json:"unavailable,omitempty"` // node down, no majority
 
-		DelayedRetry string           `json:"delayed_retry,omitempty"` // all, failed, returned: it holds its own failures back
-		Delayed      model.Opt[int64] `json:"delayed,omitzero"`        // these
+		// all, failed, returned: it holds its own failures back
+		DelayedRetry string           `json:"delayed_retry,omitempty"`
+		Delayed      model.Opt[int64] `json:"delayed,omitzero"` // these
 	}
 	bufferJSON struct {
 		Queue      string            `json:"queue"`
 		Role       model.Role        `json:"role"`
 		Ready      model.Opt[int64]  `json:"ready,omitzero"`
+		Outage     model.Outage      `json:"unavailable,omitempty"`
 		TTL        model.Opt[int64]  `json:"ttl_ms,omitzero"`
 		TTLSource  string            `json:"ttl_source,omitempty"`
 		DLX        string            `json:"dlx"`
@@ -43,7 +47,8 @@ type (
 		Targets    []string          `json:"targets"`
 		Reason     string            `json:"reason"`
 
-		Levels   []string         `json:"levels,omitempty"`    // all the queues, when several delay as one; queue is the first of them
+		// all the queues, when several delay as one; queue is the first of them
+		Levels   []string         `json:"levels,omitempty"`
 		TTLMax   model.Opt[int64] `json:"ttl_max_ms,omitzero"` // and how long they hold a message at most
 		Exchange string           `json:"exchange,omitempty"`  // messages wait in this exchange, and queue is empty
 	}
@@ -54,6 +59,7 @@ type (
 	failedJSON struct {
 		Queue  string           `json:"queue"`
 		Ready  model.Opt[int64] `json:"ready,omitzero"`
+		Outage model.Outage     `json:"unavailable,omitempty"`
 		Reason string           `json:"reason"`
 	}
 )
@@ -85,7 +91,11 @@ func flowsOf(t *model.Topology) flowsJSON {
 		worker := queueOf(t, f.Worker.Queue)
 		flow := flowJSON{
 			Name: f.Name, VHost: f.VHost,
-			Worker:  workerJSON{Queue: f.Worker.Queue.Name, Ready: worker.Ready, Consumers: worker.Consumers},
+			Worker: workerJSON{
+				Queue: f.Worker.Queue.Name, Ready: worker.Ready, Consumers: worker.Consumers,
+				Polled: worker.Polled(),
+				Outage: worker.Outage(),
+			},
 			Buffers: []bufferJSON{}, Failed: []failedJSON{},
 		}
 		if f.DelayedRetry.Set {
@@ -93,7 +103,7 @@ func flowsOf(t *model.Topology) flowsJSON {
 		}
 		for _, b := range f.Buffers {
 			buffer := bufferJSON{
-				Queue: b.Queue.Name, Role: b.Role, Ready: t.Waiting(&b),
+				Queue: b.Queue.Name, Role: b.Role, Ready: t.Waiting(&b), Outage: queueOf(t, b.Queue).Outage(),
 				TTLSource: string(b.TTLSource.Kind), DLX: b.DLX, DLXSource: string(b.DLXSource.Kind), RoutingKey: b.Key,
 				Targets: []string{}, Reason: b.Reason, Exchange: b.InExchange,
 			}
@@ -112,14 +122,19 @@ func flowsOf(t *model.Topology) flowsJSON {
 			flow.Buffers = append(flow.Buffers, buffer)
 		}
 		for _, m := range f.Failed {
-			flow.Failed = append(flow.Failed, failedJSON{m.Queue.Name, queueOf(t, m.Queue).Ready, m.Reason})
+			flow.Failed = append(flow.Failed, failedOf(t, m))
 		}
 		out.Flows = append(out.Flows, flow)
 	}
 	for _, m := range t.FailedWithoutFlow() {
-		out.Alone = append(out.Alone, failedAloneJSON{m.Queue.VHost, failedJSON{m.Queue.Name, queueOf(t, m.Queue).Ready, m.Reason}})
+		out.Alone = append(out.Alone, failedAloneJSON{m.Queue.VHost, failedOf(t, m)})
 	}
 	return out
+}
+
+func failedOf(t *model.Topology, m model.Member) failedJSON {
+	q := queueOf(t, m.Queue)
+	return failedJSON{m.Queue.Name, q.Ready, q.Outage(), m.Reason}
 }
 
 // queueOf is what is known of a queue; nothing when the snapshot does not have it.
@@ -130,30 +145,49 @@ func queueOf(t *model.Topology, ref model.QueueRef) *model.Queue {
 	return &model.Queue{QueueRef: ref}
 }
 
+// consumersOf are a worker's consumers in a few words.
+func consumersOf(q *model.Queue) string {
+	if q.Polled() {
+		return "polled"
+	}
+	return q.Consumers.String()
+}
+
 func flowsTable(t *model.Topology) *grid {
 	g := &grid{right: []bool{false, false, false, true, true}}
 	g.add("FLOW", "ROLE", "QUEUE", "READY", "CONSUMERS", "AFTER", "LEADS TO")
 	for _, f := range t.Flows() {
 		name := model.Printable(f.Worker.Queue.String())
-		row := func(role, queue string, ready, consumers model.Opt[int64], after, target string) {
-			g.add(name, role, model.Printable(queue), ready.String(), consumers.String(), after, target)
+		row := func(role, queue, ready, consumers, after, target string) {
+			g.add(name, role, model.Printable(queue), ready, consumers, after, target)
 			name = "" // once
 		}
 		worker := queueOf(t, f.Worker.Queue)
-		row(string(model.WorkerRole), worker.Name, worker.Ready, worker.Consumers, itself(f.DelayedRetry), "")
+		row(string(model.WorkerRole), worker.Name, readyWords(worker, worker.Ready), consumersOf(worker),
+			itself(f.DelayedRetry), "")
 		for _, b := range f.Buffers {
-			row(string(b.Role), b.Name(), t.Waiting(&b), queueOf(t, b.Queue).Consumers, after(b), leadsTo(b))
+			q := queueOf(t, b.Queue)
+			row(string(b.Role), b.Name(), readyWords(q, t.Waiting(&b)), q.Consumers.String(), after(b), leadsTo(b))
 		}
 		for _, m := range f.Failed {
 			q := queueOf(t, m.Queue)
-			row(string(model.FailedRole), q.Name, q.Ready, q.Consumers, "", "")
+			row(string(model.FailedRole), q.Name, readyWords(q, q.Ready), q.Consumers.String(), "", "")
 		}
 	}
 	for _, m := range t.FailedWithoutFlow() {
 		q := queueOf(t, m.Queue)
-		g.add("-", string(model.FailedRole), model.Printable(m.Queue.String()), q.Ready.String(), q.Consumers.String(), "", "")
+		g.add("-", string(model.FailedRole), model.Printable(m.Queue.String()), readyWords(q, q.Ready),
+			q.Consumers.String(), "", "")
 	}
 	return g
+}
+
+// readyWords are how many messages are ready, or that nobody can tell because the queue is down.
+func readyWords(q *model.Queue, ready model.Opt[int64]) string {
+	if q.Outage() != model.NoOutage {
+		return "down"
+	}
+	return ready.String()
 }
 
 // after is how long messages wait in a buffer, and who says so.
@@ -162,7 +196,8 @@ func after(b model.Buffer) string {
 	most, ranges := b.MaxTTL.Get()
 	switch {
 	case ranges:
-		return fmt.Sprintf("%s…%s (%s)", model.LongDuration(ttl), model.LongDuration(most), model.Printable(b.TTLSource.String()))
+		return fmt.Sprintf("%s…%s (%s)", model.LongDuration(ttl), model.LongDuration(most),
+			model.Printable(b.TTLSource.String()))
 	case ok && b.TTLSource.Kind != "":
 		return fmt.Sprintf("%s (%s)", model.ShortDuration(ttl), model.Printable(b.TTLSource.String()))
 	case ok:
@@ -184,5 +219,6 @@ func leadsTo(b model.Buffer) string {
 	for _, q := range b.Targets {
 		targets = append(targets, model.Printable(q.Name))
 	}
-	return fmt.Sprintf("%s through %s", cmp.Or(strings.Join(targets, ", "), "nowhere"), model.Printable(model.ExchangeName(b.DLX)))
+	return fmt.Sprintf("%s through %s", cmp.Or(strings.Join(targets, ", "), "nowhere"),
+		model.Printable(model.ExchangeName(b.DLX)))
 }

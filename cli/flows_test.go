@@ -22,13 +22,17 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 	topology := model.NewTopology(&model.Snapshot{
 		Overview: model.Overview{Version: model.ParseVersion("4.3.6")},
 		Queues: []model.Queue{
-			queue("w", model.Quorum, 1, 0, model.Table{"x-delayed-retry-type": "all"}), queue("other", model.Classic, 1, 0, nil), queue("error", model.Classic, 0, 7, nil),
+			queue("w", model.Quorum, 1, 0, model.Table{"x-delayed-retry-type": "all"}),
+			queue("other", model.Classic, 1, 0, nil), queue("error", model.Classic, 0, 7, nil),
 			queue("a", model.Classic, 0, 1, wait(8000, "b")), queue("b", model.Classic, 0, 2, wait(4000, "c")),
 			queue("c", model.Classic, 0, 3, wait(2000, "d")), queue("d", model.Classic, 0, 4, wait(1000, "w")),
 		},
 		Exchanges: []model.Exchange{
 			{ExchangeRef: model.ExchangeRef{VHost: "/"}, Type: "direct"},
-			{ExchangeRef: model.ExchangeRef{VHost: "/", Name: "later"}, Type: "x-delayed-message", Arguments: model.Table{"x-delayed-type": "fanout"}, Delayed: model.Some[int64](5)},
+			{
+				ExchangeRef: model.ExchangeRef{VHost: "/", Name: "later"}, Type: "x-delayed-message",
+				Arguments: model.Table{"x-delayed-type": "fanout"}, Delayed: model.Some[int64](5),
+			},
 		},
 		Bindings: []model.Binding{{VHost: "/", Source: "later", Destination: "other"}},
 	})
@@ -38,7 +42,8 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"queue":"d","role":"delayed","ready":10,"ttl_ms":1000`, `"levels":["d","c","b","a"],"ttl_max_ms":15000`,
-		`"queue":"","role":"delayed","ready":5,"ttl_source":"message","dlx":"later","targets":["other"]`, `"exchange":"later"`,
+		`"queue":"","role":"delayed","ready":5,"ttl_source":"message","dlx":"later","targets":["other"]`,
+		`"exchange":"later"`,
 		`"worker":{"queue":"w","ready":0,"consumers":1,"delayed_retry":"all","delayed":2}`,
 		`"failed_without_flow":[{"vhost":"/","queue":"error","ready":7,"reason":"`,
 	} {
@@ -50,7 +55,10 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 	if err := flowsTable(topology).write(&table); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"d … a", "1s…15s (argument)", "delayed retry of all (argument)", "per message", "error"} {
+	for _, want := range []string{
+		"d … a", "1s…15s (argument)", "delayed retry of all (argument)", "per message",
+		"error",
+	} {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("no %q in\n%s", want, table.String())
 		}

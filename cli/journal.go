@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
 )
 
 // recordsJSON is the JSON of `dlxtop journal`.
@@ -17,34 +19,39 @@ type recordsJSON struct {
 }
 
 type recordJSON struct {
-	ID        int64           `json:"id"`
-	State     string          `json:"state"` // ended, running or unfinished
-	Operation model.Operation `json:"operation"`
-	Undoes    int64           `json:"undoes,omitempty"`
-	VHost     string          `json:"vhost"`
-	From      string          `json:"from"`
-	To        string          `json:"to,omitempty"`
-	User      string          `json:"user"`
-	Broker    string          `json:"broker"`
-	Began     string          `json:"began"`
-	Ended     string          `json:"ended,omitempty"`
-	Planned   int             `json:"planned"`
-	Moved     int             `json:"moved"`
-	Dropped   int             `json:"dropped"`
-	Refused   int             `json:"refused"`
-	Returned  int             `json:"returned"`
-	Unknown   int             `json:"unknown"`
-	Gone      int             `json:"gone"`
-	Undone    int             `json:"undone"`
-	Stopped   string          `json:"stopped,omitempty"`
+	ID        int64          `json:"id"`
+	State     string         `json:"state"` // ended, running or unfinished
+	Operation plan.Operation `json:"operation"`
+	Undoes    int64          `json:"undoes,omitempty"`
+	Resumes   int64          `json:"resumes,omitempty"`    // the record that it goes on with
+	ResumedBy int64          `json:"resumed_by,omitempty"` // the record that goes on with it
+	VHost     string         `json:"vhost"`
+	From      string         `json:"from"`
+	To        string         `json:"to,omitempty"`
+	User      string         `json:"user"`
+	Broker    string         `json:"broker"`
+	Began     string         `json:"began"`
+	Ended     string         `json:"ended,omitempty"`
+	Planned   int            `json:"planned"`
+	Moved     int            `json:"moved"`
+	Dropped   int            `json:"dropped"`
+	Refused   int            `json:"refused"`
+	Returned  int            `json:"returned"`
+	Unknown   int            `json:"unknown"`
+	Gone      int            `json:"gone"`
+	Undone    int            `json:"undone"`
+	Stopped   string         `json:"stopped,omitempty"`
 }
 
-func recordOf(r *model.Record) recordJSON {
+func recordOf(r *plan.Record) recordJSON {
 	a := &r.Account
 	out := recordJSON{
-		ID: r.ID, State: "ended", Operation: r.Operation, Undoes: r.Undoes, VHost: r.From.VHost, From: r.From.Name, To: r.To,
-		User: r.User, Broker: r.Broker, Began: model.JSONTime(r.Began), Ended: model.JSONTime(r.Ended), Planned: r.Planned,
-		Moved: a.Moved, Dropped: a.Dropped, Refused: a.Refused, Returned: a.Returned, Unknown: r.Uncertain(), Gone: a.Gone, Undone: r.Undone,
+		ID: r.ID, State: "ended", Operation: r.Operation, Undoes: r.Undoes, Resumes: r.Resumes, ResumedBy: r.ResumedBy,
+		VHost: r.From.VHost, From: r.From.Name, To: r.To,
+		User: r.User, Broker: r.Broker, Began: message.JSONTime(r.Began), Ended: message.JSONTime(r.Ended),
+		Planned: r.Planned,
+		Moved:   a.Moved, Dropped: a.Dropped, Refused: a.Refused, Returned: a.Returned, Unknown: r.Uncertain(),
+		Gone: a.Gone, Undone: r.Undone,
 		Stopped: a.Stopped,
 	}
 	switch {
@@ -62,8 +69,9 @@ func (p *Program) journalCommand(flags *connectionFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal",
 		Short: "What was done: who replayed, dropped and imported what, when, to where, with what outcome",
-		Long: `What was done on this machine, the newest first. Every replay, drop and import is written down before it is done, on all brokers, in
-$XDG_STATE_HOME/dlxtop/journal.db (~/.local/state without that), for 90 days or 2 GiB.`,
+		Long: `What was done on this machine, the newest first. Every replay, drop and import is written down
+before it is done, on all brokers, in $XDG_STATE_HOME/dlxtop/journal.db (~/.local/state without
+that), for 90 days or 2 GiB.`,
 		Args: p.noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 1 {
@@ -80,7 +88,7 @@ $XDG_STATE_HOME/dlxtop/journal.db (~/.local/state without that), for 90 days or 
 	}
 	cmd.Flags().IntVarP(&limit, "number", "n", limit, "records at most")
 	output.register(cmd)
-	cmd.AddCommand(p.journalShowCommand(), p.journalUndoCommand(flags))
+	cmd.AddCommand(p.journalShowCommand(), p.journalUndoCommand(flags), p.journalResumeCommand(flags))
 	return cmd
 }
 
@@ -94,7 +102,8 @@ func (p *Program) withJournal(use func(Journal) error) error {
 	return use(j)
 }
 
-// checkJournal proves that what is done can be written down, before anybody is asked to agree, and tells what did not end.
+// checkJournal proves that what is done can be written down, before anybody is asked to agree, and tells what did not
+// end.
 func (s *session) checkJournal(ctx context.Context) error {
 	if s.journal == nil {
 		s.program.say("without the journal: this cannot be undone")
@@ -108,12 +117,12 @@ func (s *session) checkJournal(ctx context.Context) error {
 		return err
 	}
 	for i := range unfinished {
-		s.program.say("%s: `dlxtop journal show %d` tells more", unfinished[i].Explain()[0], unfinished[i].ID)
+		s.program.say("%s: `dlxtop journal resume %d` goes on with it", unfinished[i].Explain()[0], unfinished[i].ID)
 	}
 	return nil
 }
 
-func (p *Program) showRecords(records []model.Record, output *format) error {
+func (p *Program) showRecords(records []plan.Record, output *format) error {
 	for i := range records {
 		for _, line := range records[i].Explain() {
 			p.say("%s", line)
@@ -138,13 +147,20 @@ func (p *Program) showRecords(records []model.Record, output *format) error {
 		if r.Undone > 0 {
 			outcome += fmt.Sprintf("; %d undone", r.Undone)
 		}
-		g.add(strconv.FormatInt(r.ID, 10), r.Began.Format("2006-01-02 15:04:05"), cell(r.Who(), 40), cell(recordWhat(r), 16), cell(r.From.String(), 40), cell(r.To, 40), outcome)
+		if r.ResumedBy > 0 {
+			outcome += fmt.Sprintf("; resumed as %d", r.ResumedBy)
+		}
+		g.add(strconv.FormatInt(r.ID, 10), r.Began.Format("2006-01-02 15:04:05"), cell(r.Who(), 40),
+			cell(recordWhat(r), 16), cell(r.From.String(), 40), cell(r.To, 40), outcome)
 	}
 	return g.write(p.Out)
 }
 
-func recordWhat(r *model.Record) string {
-	if r.Undoes > 0 {
+func recordWhat(r *plan.Record) string {
+	switch {
+	case r.Resumes > 0:
+		return fmt.Sprintf("%s, on %d", r.Operation, r.Resumes)
+	case r.Undoes > 0:
 		return fmt.Sprintf("%s of %d", r.Operation, r.Undoes)
 	}
 	return string(r.Operation)
@@ -185,20 +201,21 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 	if output.json(p.Out) {
 		return p.writeRecord(ctx, j, &r)
 	}
-	if err := p.showRecords([]model.Record{r}, output); err != nil {
+	if err := p.showRecords([]plan.Record{r}, output); err != nil {
 		return err
 	}
 	g := &grid{right: []bool{true, false, false, true}}
 	g.add("#", "MESSAGE ID", "ROUTING KEY", "SIZE", "SENT TO", "OUTCOME", "CHANGED")
-	if err := j.Entries(ctx, id, func(e *model.Entry) error {
+	if err := j.Entries(ctx, id, func(e *plan.Entry) error {
 		size, to := "", ""
 		if e.Message != nil {
-			size = model.Size(int64(e.Message.BodyBytes))
+			size = message.Size(int64(e.Message.BodyBytes))
 		}
 		if e.Sent != nil {
 			to = model.ExchangeName(e.Sent.To.Exchange) + " " + e.Sent.To.RoutingKey
 		}
-		g.add(strconv.Itoa(e.Position), cell(e.MessageID, 36), cell(e.Address.RoutingKey, 32), size, cell(to, 40), cell(r.State(e), 60), cell(strings.Join(r.Changes(e), "; "), 200))
+		g.add(strconv.Itoa(e.Position), cell(e.MessageID, 36), cell(e.Address.RoutingKey, 32), size, cell(to, 40),
+			cell(r.State(e), 60), cell(strings.Join(r.Changes(e), "; "), 200))
 		return nil
 	}); err != nil {
 		return err
@@ -210,7 +227,7 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 }
 
 // writeRecord writes a record with its entries as one JSON object, entry by entry: there may be more than memory holds.
-func (p *Program) writeRecord(ctx context.Context, j Journal, r *model.Record) error {
+func (p *Program) writeRecord(ctx context.Context, j Journal, r *plan.Record) error {
 	head, err := model.JSONLine(recordOf(r))
 	if err != nil {
 		return err
@@ -219,7 +236,7 @@ func (p *Program) writeRecord(ctx context.Context, j Journal, r *model.Record) e
 		return err
 	}
 	separator := "\n"
-	if err := j.Entries(ctx, r.ID, func(e *model.Entry) error {
+	if err := j.Entries(ctx, r.ID, func(e *plan.Entry) error {
 		line, err := model.JSONLine(e.JSON())
 		if err != nil {
 			return err

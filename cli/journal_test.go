@@ -20,6 +20,8 @@ type recordWire struct {
 	State     string `json:"state"`
 	Operation string `json:"operation"`
 	Undoes    int64  `json:"undoes"`
+	Resumes   int64  `json:"resumes"`
+	ResumedBy int64  `json:"resumed_by"`
 	VHost     string `json:"vhost"`
 	From      string `json:"from"`
 	To        string `json:"to"`
@@ -43,9 +45,11 @@ func rich(n int) []amqp.Publishing {
 	var messages []amqp.Publishing
 	for i := range n {
 		messages = append(messages, amqp.Publishing{
-			MessageId: fmt.Sprint("r-", i), DeliveryMode: 2, Priority: 3, ContentType: "application/octet-stream", Body: []byte{0, 0xff, byte(i)},
+			MessageId: fmt.Sprint("r-", i), DeliveryMode: 2, Priority: 3, ContentType: "application/octet-stream",
+			Body: []byte{0, 0xff, byte(i)},
 			Headers: amqp.Table{
-				"small": int8(-1), "large": uint32(1 << 31), "text": "a\xffb", "nested": amqp.Table{"$type": "x", "list": []any{int32(1), nil, amqp.Table{}}},
+				"small": int8(-1), "large": uint32(1 << 31), "text": "a\xffb",
+				"nested":  amqp.Table{"$type": "x", "list": []any{int32(1), nil, amqp.Table{}}},
 				"x-death": []any{amqp.Table{"queue": "q", "reason": "rejected", "count": int64(2)}},
 			},
 		})
@@ -68,7 +72,8 @@ func (v *vhost) published(queue string) (taken []amqp.Publishing) {
 	v.t.Helper()
 	for _, d := range v.take(queue) {
 		taken = append(taken, amqp.Publishing{
-			MessageId: d.MessageId, DeliveryMode: d.DeliveryMode, Priority: d.Priority, ContentType: d.ContentType, Body: d.Body, Headers: d.Headers,
+			MessageId: d.MessageId, DeliveryMode: d.DeliveryMode, Priority: d.Priority, ContentType: d.ContentType,
+			Body: d.Body, Headers: d.Headers,
 		})
 	}
 	return taken
@@ -86,7 +91,8 @@ func TestJournal(t *testing.T) {
 	if dropped.JournalID == 0 || replayed.JournalID != dropped.JournalID+1 || v.count("failed") != 0 {
 		t.Fatalf("%+v %+v", dropped, replayed)
 	}
-	if moved := v.published("worker"); len(moved) != 3 || moved[0].Headers["dlxtop-replay"].(amqp.Table)["count"] != int64(1) || moved[0].Headers["x-death"] != nil {
+	if moved := v.published("worker"); len(moved) != 3 ||
+		!strings.HasPrefix(fmt.Sprint(moved[0].Headers["dlxtop-replay"]), "count=1;") || moved[0].Headers["x-death"] != nil {
 		t.Errorf("the worker got %+v", moved)
 	} else {
 		v.send("worker", moved[1:])
@@ -94,7 +100,8 @@ func TestJournal(t *testing.T) {
 	records := decode[struct {
 		Records []recordWire `json:"records"`
 	}](t, v.run("journal", "-n", "2")).Records
-	if len(records) != 2 || records[0].Operation != "replay" || records[0].To != "queue:worker" || records[0].From != "failed" || records[0].User != "guest" ||
+	if len(records) != 2 || records[0].Operation != "replay" || records[0].To != "queue:worker" ||
+		records[0].From != "failed" || records[0].User != "guest" ||
 		records[0].Moved != 3 || records[1].Dropped != 2 || records[1].State != "ended" || records[1].VHost != v.name {
 		t.Fatalf("%+v", records)
 	}
@@ -117,16 +124,20 @@ func TestJournal(t *testing.T) {
 	if *dry.Planned != 3 || v.count("failed") != 0 || v.count("worker") != 2 {
 		t.Errorf("a dry run: %+v", dry)
 	}
-	if r := v.run(append(undo, "--yes")...); r.status != cli.ExitRefused || *decode[accountContract](t, r).Moved != 2 || !strings.Contains(r.stderr, "a consumer has taken it") {
+	if r := v.run(append(undo, "--yes")...); r.status != cli.ExitRefused || *decode[accountContract](t, r).Moved != 2 ||
+		!strings.Contains(r.stderr, "taken by a consumer, or expired") {
 		t.Errorf("%+v", r)
 	}
-	if r := v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes"); r.status != cli.ExitDone || *decode[accountContract](t, r).Moved != 2 {
+	if r := v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes"); r.status != cli.ExitDone ||
+		*decode[accountContract](t, r).Moved != 2 {
 		t.Errorf("%+v", r)
 	}
-	if diff := cmp.Diff([]amqp.Publishing{messages[3], messages[4], messages[0], messages[1]}, v.published("failed")); diff != "" {
+	if diff := cmp.Diff([]amqp.Publishing{messages[3], messages[4], messages[0], messages[1]},
+		v.published("failed")); diff != "" {
 		t.Error(diff)
 	}
-	if r := v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes"); r.status != cli.ExitRefused || !strings.Contains(r.stderr, "nothing to undo; 2 brought back before") {
+	if r := v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes"); r.status != cli.ExitRefused ||
+		!strings.Contains(r.stderr, "nothing to undo; 2 brought back before") {
 		t.Errorf("%+v", r)
 	}
 	for _, missing := range [][]string{{"journal", "show", "999999"}, {"journal", "undo", "999999", "--yes"}} {
@@ -152,13 +163,18 @@ func TestUnusableJournal(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, operation := range [][]string{{"drop", "failed", "--yes"}, {"replay", "failed", "--to", "queue:failed", "--yes"}} {
-		if r := act(operation...); r.status != cli.ExitRefused || !strings.Contains(r.stderr, "is damaged") || !strings.Contains(r.stderr, "--no-journal") || v.count("failed") != 2 {
+	for _, operation := range [][]string{
+		{"drop", "failed", "--yes"},
+		{"replay", "failed", "--to", "queue:failed", "--yes"},
+	} {
+		if r := act(operation...); r.status != cli.ExitRefused || !strings.Contains(r.stderr, "is damaged") ||
+			!strings.Contains(r.stderr, "--no-journal") || v.count("failed") != 2 {
 			t.Errorf("%v: %+v", operation, r)
 		}
 	}
 	r := act("drop", "failed", "--yes", "--no-journal", "--limit", "1")
-	if r.status != cli.ExitDone || decode[accountContract](t, r).JournalID != 0 || !strings.Contains(r.stderr, "no undo") || v.count("failed") != 1 {
+	if r.status != cli.ExitDone || decode[accountContract](t, r).JournalID != 0 ||
+		!strings.Contains(r.stderr, "no undo") || v.count("failed") != 1 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -183,10 +199,12 @@ func TestExportAndImport(t *testing.T) {
 	if r := v.run("export", "from", "-"); r.out != string(content) && !strings.Contains(r.out, `"redelivered":true`) {
 		t.Errorf("to standard output: %s", r.out)
 	}
-	if r := v.run("import", path, "--to", "queue:to", "--dry-run"); *decode[accountContract](t, r).Planned != 20 || v.count("to") != 0 {
+	if r := v.run("import", path, "--to", "queue:to", "--dry-run"); *decode[accountContract](t, r).Planned != 20 ||
+		v.count("to") != 0 {
 		t.Errorf("%+v", r)
 	}
-	if r := v.run("import", path, "--to", "queue:to", "--yes"); r.status != cli.ExitDone || *decode[accountContract](t, r).Moved != 20 {
+	if r := v.run("import", path, "--to", "queue:to", "--yes"); r.status != cli.ExitDone ||
+		*decode[accountContract](t, r).Moved != 20 {
 		t.Errorf("%+v", r)
 	}
 	if diff := cmp.Diff(messages, v.published("to")); diff != "" {
@@ -197,16 +215,20 @@ func TestExportAndImport(t *testing.T) {
 		content []byte
 		words   string
 	}{
-		"cut":      {content[:len(content)-40], "line 20: it ends in the middle"},
-		"bad line": {bytes.Replace(content, []byte(`"int8","value":-1`), []byte(`"int8","value":-999`), 1), "line 1: header small: -999 is no int8"},
-		"no JSON":  {append([]byte("hello\n"), content...), "line 1: it is no JSON"},
+		"cut": {content[:len(content)-40], "line 20: it ends in the middle"},
+		"bad line": {
+			bytes.Replace(content, []byte(`"int8","value":-1`), []byte(`"int8","value":-999`), 1),
+			"line 1: header small: -999 is no int8",
+		},
+		"no JSON": {append([]byte("hello\n"), content...), "line 1: it is no JSON"},
 	} {
 		broken := filepath.Join(t.TempDir(), "broken.jsonl")
 		if err := os.WriteFile(broken, test.content, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		r := v.run("import", broken, "--to", "queue:to", "--yes")
-		if r.status != cli.ExitUsage || !strings.Contains(r.stderr, test.words) || !strings.Contains(r.stderr, "nothing was imported") || v.count("to") != 0 {
+		if r.status != cli.ExitUsage || !strings.Contains(r.stderr, test.words) ||
+			!strings.Contains(r.stderr, "nothing was imported") || v.count("to") != 0 {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -218,13 +240,16 @@ func wantImportKept(t *testing.T, v *vhost) {
 	record := decode[struct {
 		Records []recordWire `json:"records"`
 	}](t, v.run("journal", "-n", "1")).Records[0]
-	if record.Operation != "import" || record.From != "to" || record.Moved != 20 || record.User != "guest" || record.State != "ended" {
+	if record.Operation != "import" || record.From != "to" || record.Moved != 20 || record.User != "guest" ||
+		record.State != "ended" {
 		t.Errorf("%+v", record)
 	}
-	if shown := v.run("journal", "show", fmt.Sprint(record.ID), "-o", "table"); !strings.Contains(shown.out, "20 imported") || !strings.Contains(shown.out, "r-19") {
+	if shown := v.run("journal", "show", fmt.Sprint(record.ID), "-o", "table"); !strings.Contains(shown.out,
+		"20 imported") || !strings.Contains(shown.out, "r-19") {
 		t.Errorf("%+v", shown)
 	}
-	if r := v.run("journal", "undo", fmt.Sprint(record.ID), "--yes"); r.status != cli.ExitRefused || !strings.Contains(r.stderr, "is an import: drop its messages from") {
+	if r := v.run("journal", "undo", fmt.Sprint(record.ID), "--yes"); r.status != cli.ExitRefused ||
+		!strings.Contains(r.stderr, "is an import: drop its messages from") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"dlxtop/cli"
 	"dlxtop/demo"
 	"dlxtop/model"
+	"dlxtop/model/peek"
 )
 
 // The contract's JSON, written down once more: a field that is renamed, added or left out fails a test.
@@ -51,6 +51,7 @@ type (
 		Cost           string            `json:"cost"`
 		DeliveryLimit  *int64            `json:"delivery_limit"`
 		DeliveriesLeft *int64            `json:"deliveries_left"`
+		Rescued        int               `json:"rescued"`
 		Messages       []messageContract `json:"messages"`
 	}
 	messageContract struct {
@@ -73,6 +74,10 @@ type (
 			Time               string   `json:"time"`
 			OriginalExpiration string   `json:"original_expiration"`
 		} `json:"deaths"`
+		Framework *struct {
+			Name, Task, Due, Expires string
+			Counted                  *int64
+		} `json:"framework"`
 		Failure *struct {
 			Kind    string `json:"kind"`
 			Message string `json:"message"`
@@ -120,8 +125,10 @@ func TestFlows(t *testing.T) {
 			t.Fatalf("this is not the flow: %+v", flow)
 		}
 		b := flow.Buffers[0]
-		if b.Queue != "ucenter@user@retry" || b.Role != "retry" || *b.TTL != 30_000 || b.TTLSource != "argument" || *b.DLX != "master" ||
-			b.DLXSource != "argument" || *b.RoutingKey != "ucenter@user" || strings.Join(b.Targets, " ") != "ucenter@user" || b.Reason == "" {
+		if b.Queue != "ucenter@user@retry" || b.Role != "retry" || *b.TTL != 30_000 || b.TTLSource != "argument" ||
+			*b.DLX != "master" ||
+			b.DLXSource != "argument" || *b.RoutingKey != "ucenter@user" ||
+			strings.Join(b.Targets, " ") != "ucenter@user" || b.Reason == "" {
 			t.Errorf("this is not the buffer: %+v", b)
 		}
 		if f := flow.Failed[0]; f.Queue != "ucenter@user@failed" || f.Reason == "" {
@@ -139,6 +146,7 @@ func TestFlows(t *testing.T) {
 }
 
 func TestPeek(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t)
 	v.declarePubsub()
 	const queue = "ucenter@user@failed"
@@ -152,12 +160,15 @@ func TestPeek(t *testing.T) {
 		t.Fatalf("peeked %+v", peeked)
 	}
 	for i, m := range peeked.Messages {
-		if m.Position != i+1 || *m.MessageID == "" || *m.Exchange != "master.failed" || *m.RoutingKey != queue || len(m.Deaths) == 0 ||
-			m.BodyEncoding != "utf-8" || *m.BodyBytes != len(*m.Body) || m.Properties["message_id"] != *m.MessageID || m.Failure == nil {
+		if m.Position != i+1 || *m.MessageID == "" || *m.Exchange != "master.failed" || *m.RoutingKey != queue ||
+			len(m.Deaths) == 0 ||
+			m.BodyEncoding != "utf-8" || *m.BodyBytes != len(*m.Body) || m.Properties["message_id"] != *m.MessageID ||
+			m.Failure == nil {
 			t.Errorf("message %d: %+v", i+1, m)
 		}
 		d := m.Deaths[0]
-		if d.Queue != "ucenter@user@retry" || d.Reason != "expired" || d.Count == 0 || d.Exchange == nil || len(d.RoutingKeys) == 0 {
+		if d.Queue != "ucenter@user@retry" || d.Reason != "expired" || d.Count == 0 || d.Exchange == nil ||
+			len(d.RoutingKeys) == 0 {
 			t.Errorf("death of message %d: %+v", i+1, d)
 		}
 		if when, err := time.Parse("2006-01-02T15:04:05.000Z07:00", d.Time); err != nil || time.Since(when) > 24*time.Hour {
@@ -189,15 +200,25 @@ func TestPeek(t *testing.T) {
 const hostile = "evil\x1b]0;title\a\x1b[2J\r\u202e\u0085\u2066end\x00"
 
 func TestHostileText(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t)
 	queue := "q\x1b[31m\u202e"
 	v.declare(queue, nil)
 	v.publish("", queue, amqp.Publishing{
-		MessageId: hostile, ContentType: "text/plain", Headers: amqp.Table{"k\x1b[5m": hostile, "x-death": hostile, "x-exception-message": hostile}, Body: []byte(hostile),
+		MessageId: hostile, ContentType: "text/plain", Headers: amqp.Table{
+			"k\x1b[5m": hostile,
+			"x-death":  hostile, "x-exception-message": hostile,
+		}, Body: []byte(hostile),
 	})
 	v.publish("", queue, amqp.Publishing{Body: []byte{0xff, 0x00, 0x1b, '['}})
 	for _, format := range []string{"json", "table"} {
-		for _, args := range [][]string{{"peek", queue}, {"flows"}, {"findings"}, {"drop", queue, "--dry-run"}, {"replay", queue, "--dry-run", "--to", "queue:" + queue}} {
+		for _, args := range [][]string{
+			{"peek", queue},
+			{"flows"},
+			{"findings"},
+			{"drop", queue, "--dry-run"},
+			{"replay", queue, "--dry-run", "--to", "queue:" + queue},
+		} {
 			r := v.run(append(args, "-o", format)...)
 			if r.status != cli.ExitDone && args[0] != "findings" {
 				t.Errorf("%v: exit status %d: %q", args, r.status, r.stderr)
@@ -210,10 +231,12 @@ func TestHostileText(t *testing.T) {
 		}
 	}
 	peeked := decode[peekContract](t, v.run("peek", queue))
-	if m := peeked.Messages[0]; *m.MessageID != hostile || *m.Body != hostile || m.Headers["k\x1b[5m"] != hostile || peeked.Queue != queue {
+	if m := peeked.Messages[0]; *m.MessageID != hostile || *m.Body != hostile || m.Headers["k\x1b[5m"] != hostile ||
+		peeked.Queue != queue {
 		t.Errorf("JSON changed the message: %q %q %q", *m.MessageID, *m.Body, m.Headers)
 	}
-	if m := peeked.Messages[1]; m.BodyEncoding != "base64" || *m.Body != "/wAbWw==" || *m.BodyBytes != 4 || m.MessageID != nil {
+	if m := peeked.Messages[1]; m.BodyEncoding != "base64" || *m.Body != "/wAbWw==" || *m.BodyBytes != 4 ||
+		m.MessageID != nil {
 		t.Errorf("the binary body became %+v", m)
 	}
 	if r := v.run("peek", "no\x1b[2J"); r.status != cli.ExitUsage {
@@ -223,8 +246,10 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// TestPeekTellsTheDeliveriesLeft: where a look counts against the delivery limit of a quorum queue, it says what it leaves.
+// TestPeekTellsTheDeliveriesLeft: where a look counts against the delivery limit of a quorum queue, it says what it
+// leaves.
 func TestPeekTellsTheDeliveriesLeft(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t)
 	v.declare("q", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int32(10)})
 	v.fill("q", 3)
@@ -234,8 +259,9 @@ func TestPeekTellsTheDeliveriesLeft(t *testing.T) {
 		peeked := decode[peekContract](t, r)
 		switch {
 		case !counts && peeked.DeliveryLimit == nil && peeked.DeliveriesLeft == nil:
-		case counts && peeked.DeliveryLimit != nil && *peeked.DeliveryLimit == 10 && peeked.DeliveriesLeft != nil && *peeked.DeliveriesLeft == 9-look &&
-			strings.Contains(r.stderr, fmt.Sprintf("at least %d are left", 9-look)) && strings.Contains(peeked.Cost, "limit 10"):
+		case counts && peeked.DeliveryLimit != nil && *peeked.DeliveryLimit == 10 && peeked.DeliveriesLeft != nil &&
+			*peeked.DeliveriesLeft == 9-look &&
+			strings.Contains(r.stderr, peek.LooksLeft(int64(9-look), 10)) && strings.Contains(peeked.Cost, "10"):
 		default:
 			t.Errorf("look %d: %s\n%s", look+1, r.out, r.stderr)
 		}
@@ -243,22 +269,28 @@ func TestPeekTellsTheDeliveriesLeft(t *testing.T) {
 }
 
 func TestHeaderValues(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t)
 	v.declare("q", nil)
 	when := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 	v.publish("", "q", amqp.Publishing{Headers: amqp.Table{
 		"text": "t", "long": int64(1) << 60, "true": true, "nothing": nil, "half": 0.5, "list": []any{int64(1), int32(2)},
-		"table": amqp.Table{"inner": "x"}, "int": int32(5), "short": int16(5), "byte": int8(-5), "whole": float64(3), "single": float32(0.25),
-		"when": when, "bytes": []byte{0xff}, "money": amqp.Decimal{Scale: 2, Value: 1250}, "broken": "\xff",
+		"table": amqp.Table{"inner": "x"}, "int": int32(5), "short": int16(5), "byte": int8(-5), "whole": float64(3),
+		"single": float32(0.25),
+		"when":   when, "bytes": []byte{0xff}, "money": amqp.Decimal{Scale: 2, Value: 1250}, "broken": "\xff",
 		"lookalike": amqp.Table{"$type": "int8", "value": int64(1)},
 	}})
 	got := decode[peekContract](t, v.run("peek", "q")).Messages[0].Headers
 	typed := func(kind string, value any) map[string]any { return map[string]any{"$type": kind, "value": value} }
 	for key, want := range map[string]any{
-		"text": "t", "long": float64(1 << 60), "true": true, "nothing": nil, "half": 0.5, "list": []any{1.0, typed("int32", 2.0)},
-		"table": map[string]any{"inner": "x"}, "int": typed("int32", 5.0), "short": typed("int16", 5.0), "byte": typed("int8", -5.0),
-		"whole": typed("float64", 3.0), "single": typed("float32", 0.25), "when": typed("timestamp", "2026-05-06T07:08:09.000Z"),
-		"bytes": typed("bytes", "/w=="), "money": typed("decimal", map[string]any{"scale": 2.0, "value": 1250.0}), "broken": typed("string", "/w=="),
+		"text": "t", "long": float64(1 << 60), "true": true, "nothing": nil, "half": 0.5,
+		"list":  []any{1.0, typed("int32", 2.0)},
+		"table": map[string]any{"inner": "x"}, "int": typed("int32", 5.0), "short": typed("int16", 5.0),
+		"byte":  typed("int8", -5.0),
+		"whole": typed("float64", 3.0), "single": typed("float32", 0.25),
+		"when":  typed("timestamp", "2026-05-06T07:08:09.000Z"),
+		"bytes": typed("bytes", "/w=="), "money": typed("decimal", map[string]any{"scale": 2.0, "value": 1250.0}),
+		"broken":    typed("string", "/w=="),
 		"lookalike": typed("table", map[string]any{"$type": "int8", "value": 1.0}),
 	} {
 		g, _ := json.Marshal(got[key])
@@ -270,11 +302,16 @@ func TestHeaderValues(t *testing.T) {
 }
 
 func TestPeekRefused(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t)
 	if _, err := v.channel.QueueDeclare("mine", false, false, true, false, nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"peek", "mine"}, {"drop", "mine", "--yes"}, {"replay", "mine", "--yes", "--to", "queue:mine"}} {
+	for _, args := range [][]string{
+		{"peek", "mine"},
+		{"drop", "mine", "--yes"},
+		{"replay", "mine", "--yes", "--to", "queue:mine"},
+	} {
 		r := v.run(args...)
 		if r.status != cli.ExitRefused || r.out != "" {
 			t.Errorf("%v: exit status %d, %s", args, r.status, r.out)
@@ -327,10 +364,12 @@ func TestFindings(t *testing.T) {
 		t.Errorf("exit status %d: %s", r.status, r.stderr)
 	}
 	found := decode[findingsContract](t, r).Findings
-	if len(found) == 0 || found[0].Level != "error" || found[0].Queue != "buffer" || found[0].Code == "" || found[0].Message == "" || found[0].Remedy == "" {
+	if len(found) == 0 || found[0].Level != "error" || found[0].Queue != "buffer" || found[0].Code == "" ||
+		found[0].Message == "" || found[0].Remedy == "" {
 		t.Errorf("found %s", r.out)
 	}
-	if table := v.run("findings", "-o", "table"); !strings.Contains(table.out, "buffer") || !strings.Contains(table.out, "remedy") || table.status != cli.ExitRefused {
+	if table := v.run("findings", "-o", "table"); !strings.Contains(table.out, "buffer") ||
+		!strings.Contains(table.out, "remedy") || table.status != cli.ExitRefused {
 		t.Errorf("found %s", table.out)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -41,7 +42,8 @@ func (f *format) Set(text string) error {
 // register adds -o to a command.
 func (f *format) register(cmd *cobra.Command) {
 	cmd.Flags().VarP(f, "output", "o", "table (default on a terminal) or json")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{asTable, asJSON}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{asTable, asJSON},
+		cobra.ShellCompDirectiveNoFileComp))
 }
 
 // json reports whether the output is JSON: when asked for, and when no person reads it.
@@ -55,9 +57,21 @@ func isTerminal(stream any) bool {
 	return ok && isatty.IsTerminal(file.Fd())
 }
 
+// dumb reports whether the terminal understands no escape sequences: editors and logs that play one say so.
+func (p *Program) dumb() bool { return p.Env("TERM") == "dumb" }
+
 // say writes one line for the person: progress, a warning, an error.
 func (p *Program) say(format string, values ...any) {
-	fmt.Fprintln(p.Err, withoutPasswords(fmt.Sprintf(format, values...)))
+	text := fmt.Sprintf(format, values...)
+	// An argument may have been quoted, and only the whole of it shows where its password ends.
+	for _, given := range p.given {
+		if shown := withoutPassword(given); shown != given {
+			text = strings.NewReplacer(model.Printable(given), model.Printable(shown), strconv.Quote(given),
+				strconv.Quote(shown),
+				model.Printable(strconv.Quote(given)), model.Printable(strconv.Quote(shown))).Replace(text)
+		}
+	}
+	fmt.Fprintln(p.Err, withoutPasswords(text))
 }
 
 // writeJSON writes one indented object. What a terminal would act on or hide is escaped, so that a message cannot do
@@ -92,7 +106,7 @@ func (g *grid) measure(cells []string) {
 		if i == len(g.widths) {
 			g.widths = append(g.widths, 0)
 		}
-		g.widths[i] = max(g.widths[i], ansi.StringWidth(cell))
+		g.widths[i] = max(g.widths[i], ansi.StringWidthWc(cell))
 	}
 }
 
@@ -109,7 +123,7 @@ func (g *grid) write(out io.Writer) error {
 func (g *grid) line(cells []string) string {
 	var line strings.Builder
 	for i, cell := range cells {
-		padding := strings.Repeat(" ", g.widths[i]-ansi.StringWidth(cell))
+		padding := strings.Repeat(" ", g.widths[i]-ansi.StringWidthWc(cell))
 		if i > 0 {
 			line.WriteString("  ")
 		}
@@ -123,4 +137,11 @@ func (g *grid) line(cells []string) string {
 }
 
 // shortened is at most width columns of a printable text.
-func shortened(text string, width int) string { return ansi.Truncate(text, width, "…") }
+func shortened(text string, width int) string {
+	if ansi.StringWidthWc(text) <= width {
+		return text
+	}
+	// x/ansi 0.11.9 cuts nothing that fits when it is counted in clusters: blanks behind it, which are cut off, prevent
+	// that.
+	return ansi.TruncateWc(text+strings.Repeat(" ", width+1), width, "…")
+}

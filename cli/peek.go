@@ -3,24 +3,31 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"dlxtop/model"
+	"dlxtop/model/findings"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
 )
 
 // peekJSON is the JSON of `dlxtop peek`.
 type peekJSON struct {
-	Queue          string            `json:"queue"`
-	Method         model.PeekMethod  `json:"method"`
-	Cost           string            `json:"cost"`
-	DeliveryLimit  int64             `json:"delivery_limit,omitempty"`  // when looks use it up
-	DeliveriesLeft *int64            `json:"deliveries_left,omitempty"` // of it, after this look, to the message that has the least
-	Messages       []json.RawMessage `json:"messages"`
+	Queue          string      `json:"queue"`
+	Method         peek.Method `json:"method"`
+	Cost           string      `json:"cost"`
+	DeliveryLimit  int64       `json:"delivery_limit,omitempty"`  // when looks use it up
+	DeliveriesLeft *int64      `json:"deliveries_left,omitempty"` // of it, after this look: how many looks are left
+	// messages at the limit that were moved to the end of the queue
+	Rescued  int               `json:"rescued,omitempty"`
+	Messages []json.RawMessage `json:"messages"`
 }
 
 // mostPeeked is how many messages can be looked at in one go: all but the beginning of a table is on disk.
@@ -28,12 +35,14 @@ const mostPeeked = 1_000_000
 
 func (p *Program) peekCommand(flags *connectionFlags) *cobra.Command {
 	var output format
-	want := model.PeekWant{Limit: 50}
+	want := peek.Want{Limit: 50}
 	cmd := &cobra.Command{
 		Use:   "peek QUEUE",
 		Short: "Look at messages without consuming them",
-		Long: `Look at the first messages of a queue. They stay in the queue and in their order; what looking costs nevertheless is said on
-standard error and in the JSON. Exit status 1 when a peek would do harm, and is refused.`,
+		Long: `Look at the first messages of a queue. They stay in the queue and in their order; what looking costs
+nevertheless is said on standard error and in the JSON. Where each look counts towards a delivery
+limit (quorum queues before 4.3) it says how many are left; with 2 left it is refused. Exit status 1
+when a peek would do harm, and is refused.`,
 		Args:              arguments("a queue"),
 		ValidArgsFunction: p.completeQueue(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -68,59 +77,88 @@ standard error and in the JSON. Exit status 1 when a peek would do harm, and is 
 }
 
 // peek looks at the head of a queue, unless that would do harm.
-func (s *session) peek(ctx context.Context, t *model.Topology, ref model.QueueRef, want model.PeekWant) (model.Peeked, error) {
-	plan := t.PlanPeek(ref, want)
+func (s *session) peek(
+	ctx context.Context, t *model.Topology, ref model.QueueRef, want peek.Want,
+) (peek.Peeked, error) {
+	plan := peek.For(t, ref, s.wants(want))
 	if !plan.Allowed() {
-		return model.Peeked{}, refused("%s", refusal(plan.Refusal, plan.Override))
+		return peek.Peeked{}, refused("%s", refusal(plan.Refusal))
 	}
 	peeked, err := s.broker.Peek(ctx, plan)
+	s.tellRescued(peeked.Rescued)
 	if err != nil {
-		return model.Peeked{}, err
+		return peek.Peeked{}, cmp.Or(refusedLook(err), err)
 	}
 	if peeked.Stopped != "" {
-		s.program.say("only %s could be read: %s", model.Plural(peeked.Messages.Len(), "message"), model.Printable(peeked.Stopped))
+		s.program.say("only %s could be read: %s", model.Plural(peeked.Messages.Len(), "message"),
+			model.Printable(peeked.Stopped))
 	}
-	for _, f := range t.FindingsIn(ref, peeked.Messages, peeked.TakenAt) {
+	for _, f := range findings.In(t, ref, peeked) {
 		s.program.say("%s: %s; %s", f.Level, f.Message, f.Remedy)
 	}
 	return peeked, nil
 }
 
-// refusal is a refusal for a person, with what --insist would do.
-func refusal(why, override string) string {
-	if override != "" {
-		why += "; --insist goes on: " + override
-	}
-	return model.Printable(why)
+// wants completes what is asked of a look with what the connection allows.
+func (s *session) wants(want peek.Want) peek.Want {
+	want.ReadOnly = s.connection.ReadOnly
+	return want
 }
 
-func (p *Program) showPeeked(peeked model.Peeked, output *format) error {
+// tellRescued tells what was at its delivery limit.
+func (s *session) tellRescued(r peek.Rescued) {
+	if r.Any() {
+		s.program.say("%s", model.Printable(r.Words()))
+	}
+}
+
+// refusedLook is the refusal of a look that would lose messages; nil when it failed for another reason.
+func refusedLook(err error) error {
+	var why peek.RefusedLook
+	if errors.As(err, &why) {
+		return refused("%s", refusal(why.Refusal()))
+	}
+	return nil
+}
+
+// refusal is a refusal for a person, with what --insist would do.
+func refusal(r model.Refusing) string { return withInsist(r.Words(), r) }
+
+// withInsist adds to words what --insist would do about a refusal.
+func withInsist(words string, r model.Refusing) string {
+	if r.Overridable() {
+		words += "; --insist goes on: " + r.Override()
+	}
+	return model.Printable(words)
+}
+
+func (p *Program) showPeeked(peeked peek.Peeked, output *format) error {
 	messages, plan := peeked.Messages, &peeked.Plan
 	if depth, ok := peeked.Depth.Get(); ok && depth > int64(messages.Len()) {
 		p.say("the first %d of %s", messages.Len(), model.Plural(int(depth), "message"))
 	}
-	used := int64(0)
 	table := &grid{right: []bool{true, false, false, false, false, true}}
 	table.measure(messageHead)
 	asJSON := output.json(p.Out)
 	for i := range messages.Len() {
-		m, err := messages.At(i, 0)
+		m, err := messages.At(i, shownBody)
 		if err != nil {
 			return err
 		}
 		if m.DeathsError != "" {
 			p.say("message %d: its x-death cannot be read in full: %s", m.Position, model.Printable(m.DeathsError))
 		}
-		n, _ := m.Headers.Integer("x-delivery-count")
-		used = max(used, n)
 		if !asJSON {
 			table.measure(messageCells(&m))
 		}
 	}
-	out := peekJSON{Queue: plan.Queue.Name, Method: plan.Method, Cost: plan.Cost, Messages: []json.RawMessage{}}
-	if left, counts := plan.DeliveriesLeft(used + 1); counts && messages.Len() > 0 {
+	out := peekJSON{
+		Queue: plan.Queue.Name, Method: plan.Method, Cost: plan.Cost, Rescued: peeked.Rescued.Copied,
+		Messages: []json.RawMessage{},
+	}
+	if left, counts := peeked.LooksLeft(); counts && messages.Len() > 0 {
 		out.DeliveryLimit, out.DeliveriesLeft = plan.Budget, &left
-		p.say("of the delivery limit %d, at least %d are left to each message after this look", plan.Budget, left)
+		p.say("this look used 1: %s", peek.LooksLeft(left, plan.Budget))
 	}
 	if asJSON {
 		return writePeeked(p.Out, out, messages)
@@ -133,7 +171,7 @@ func (p *Program) showPeeked(peeked model.Peeked, output *format) error {
 	buffered := bufio.NewWriterSize(p.Out, 64<<10)
 	_, _ = buffered.WriteString(table.line(messageHead)) // Flush tells
 	for i := range messages.Len() {
-		m, err := messages.At(i, 0)
+		m, err := messages.At(i, shownBody)
 		if err != nil {
 			return err
 		}
@@ -142,8 +180,11 @@ func (p *Program) showPeeked(peeked model.Peeked, output *format) error {
 	return buffered.Flush()
 }
 
-// writePeeked writes one object, as writeJSON does, but never more than one of its messages at a time.
-func writePeeked(out io.Writer, head peekJSON, messages model.Messages) error {
+// shownBody is how many bytes of a body are read for what is shown of it: what an envelope may have.
+const shownBody = 4 << 20
+
+// writePeeked writes one object, as writeJSON does, with a part of one body in memory at a time.
+func writePeeked(out io.Writer, head peekJSON, messages message.Messages) error {
 	var text bytes.Buffer
 	if err := writeJSON(&text, head); err != nil {
 		return err
@@ -156,19 +197,17 @@ func writePeeked(out io.Writer, head peekJSON, messages model.Messages) error {
 	buffered := bufio.NewWriterSize(out, 64<<10)
 	_, _ = buffered.Write(open) // Flush tells
 	for i := range messages.Len() {
-		m, err := messages.At(i, 0)
+		m, err := messages.At(i, shownBody)
 		if err != nil {
-			return err
-		}
-		text.Reset()
-		if err := writeJSON(&text, m.JSON()); err != nil {
 			return err
 		}
 		if i > 0 {
 			_, _ = buffered.WriteString(",")
 		}
 		_, _ = buffered.WriteString("\n    ")
-		_, _ = buffered.Write(bytes.ReplaceAll(bytes.TrimSuffix(text.Bytes(), []byte("\n")), []byte("\n"), []byte("\n    ")))
+		if err := m.WriteJSON(buffered, message.BodyOf(messages, i), "    ", "  "); err != nil {
+			return err
+		}
 	}
 	_, _ = buffered.WriteString("\n  ]\n}\n")
 	return buffered.Flush()
@@ -176,14 +215,14 @@ func writePeeked(out io.Writer, head peekJSON, messages model.Messages) error {
 
 var messageHead = []string{"#", "MESSAGE ID", "ROUTING KEY", "DEATHS", "FAILURE", "SIZE", "BODY"}
 
-func messageCells(m *model.Message) []string {
+func messageCells(m *message.Message) []string {
 	failure := ""
 	if f, ok := m.Failure(); ok {
 		failure = f.String()
 	}
 	return []string{
 		strconv.Itoa(m.Position), cell(m.Properties.MessageID, 36), cell(m.RoutingKey, 32), cell(m.DeathSummary(), 24),
-		cell(failure, 40), model.Size(int64(m.BodyBytes)), shortened(m.BodyPreview(60), 60),
+		cell(failure, 40), message.Size(int64(m.BodyBytes)), shortened(m.BodyPreview(60), 60),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dlxtop/model"
+	"dlxtop/model/trace"
 )
 
 // probing is what the command line asks for.
@@ -37,7 +38,7 @@ type (
 		Left     string           `json:"left_in,omitempty"`
 	}
 	probeStepJSON struct {
-		Stage model.ProbeStage `json:"stage"`
+		Stage trace.ProbeStage `json:"stage"`
 		Where string           `json:"where"`
 		After int64            `json:"after_ms"`
 		Note  string           `json:"note,omitempty"`
@@ -49,11 +50,13 @@ func (p *Program) probeCommand(flags *connectionFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "probe FLOW",
 		Short: "Send one marked message through a flow, and measure its way",
-		Long: `Send one marked message through a buffer of a flow, and tell when it entered, when it expired and when it was at the worker. A flow has the
-name of its worker (see ` + "`dlxtop flows`" + `). It enters through an exchange that leads to the buffer alone, else through the default exchange.
+		Long: `Send one marked message through a buffer of a flow, and tell when it entered, when it expired and
+when it was at the worker. A flow has the name of its worker (see ` + "`dlxtop flows`" + `). It
+enters through an exchange that leads to the buffer alone, else through the default exchange.
 
-Where applications consume, they would get it: that is refused without --to-consumers. Elsewhere it is taken out again when it has arrived, and
-that is in the journal as any other drop. It is followed with taps (` + "`dlxtop tap --help`" + ` tells what they cost).
+Where applications consume, they would get it: that is refused without --to-consumers. Elsewhere it
+is taken out again when it has arrived, and that is in the journal as any other drop. It is followed
+with taps (` + "`dlxtop tap --help`" + ` tells what they cost).
 
 Exit status 1 when it did not arrive: it is then told where it was last.`,
 		Args:              arguments("a flow"),
@@ -66,9 +69,12 @@ Exit status 1 when it did not arrive: it is then told where it was last.`,
 			return p.probe(cmd.Context(), flags, a)
 		},
 	}
-	cmd.Flags().StringVar(&a.buffer, "buffer", "", "through this buffer of the flow (default: the one with the shortest TTL)")
-	cmd.Flags().BoolVar(&a.direct, "direct", false, "into the buffer through the default exchange, not through the exchange in front of it")
-	cmd.Flags().BoolVar(&a.toConsumers, "to-consumers", false, "also when applications consume what it reaches, and get it")
+	cmd.Flags().StringVar(&a.buffer, "buffer", "",
+		"through this buffer of the flow (default: the one with the shortest TTL)")
+	cmd.Flags().BoolVar(&a.direct, "direct", false,
+		"into the buffer through the default exchange, not through the exchange in front of it")
+	cmd.Flags().BoolVar(&a.toConsumers, "to-consumers", false,
+		"also when applications consume what it reaches, and get it")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "how long to wait for it (default: its TTL and 10s)")
 	cmd.Flags().BoolVar(&a.agreed, "yes", false, "do not ask")
 	a.output.register(cmd)
@@ -105,12 +111,12 @@ func (p *Program) probe(ctx context.Context, flags *connectionFlags, a *probing)
 	if err != nil {
 		return err
 	}
-	plan := t.PlanProbe(want)
+	plan := trace.PlanProbe(t, want)
 	if plan.NeedsConsumers() {
-		return refused("%s; --to-consumers sends it all the same", plan.Refusal)
+		return refused("%s; --to-consumers sends it all the same", plan.Refusal.Words())
 	}
-	if plan.Refusal != "" {
-		return refused("%s", plan.Refusal)
+	if plan.Refusal.Refused() {
+		return refused("%s", plan.Refusal.Words())
 	}
 	p.announceProbe(&plan)
 	if !a.agreed {
@@ -118,8 +124,9 @@ func (p *Program) probe(ctx context.Context, flags *connectionFlags, a *probing)
 			return err
 		}
 	}
-	result, err := s.broker.Probe(ctx, plan, func(step model.ProbeStep) {
-		p.say("%8s  %s %s%s", model.ShortDuration(step.After.Round(time.Millisecond)), step.Stage, model.Printable(model.ExchangeName(step.Where)), behindComma(step.Note))
+	result, err := s.broker.Probe(ctx, plan, func(step trace.ProbeStep) {
+		p.say("%8s  %s %s%s", model.ShortDuration(step.After.Round(time.Millisecond)), step.Stage,
+			model.Printable(model.ExchangeName(step.Where)), behindComma(step.Note))
 	})
 	if err != nil {
 		return err
@@ -135,8 +142,8 @@ func behindComma(note string) string {
 }
 
 // probeWant finds the flow that a person named after its worker.
-func (s *session) probeWant(ctx context.Context, t *model.Topology, a *probing) (model.ProbeWant, error) {
-	want := model.ProbeWant{ID: model.NewProbeID(), Direct: a.direct, ToConsumers: a.toConsumers, Timeout: a.timeout}
+func (s *session) probeWant(ctx context.Context, t *model.Topology, a *probing) (trace.ProbeWant, error) {
+	want := trace.ProbeWant{ID: trace.NewProbeID(), Direct: a.direct, ToConsumers: a.toConsumers, Timeout: a.timeout}
 	want.Consumers = func(ref model.QueueRef) model.Opt[int64] { // statistics lag, and a fresh queue has none
 		counts, err := s.broker.Count(ctx, []model.QueueRef{ref})
 		if err != nil {
@@ -165,8 +172,9 @@ func (s *session) probeWant(ctx context.Context, t *model.Topology, a *probing) 
 }
 
 // announceProbe says what will happen.
-func (p *Program) announceProbe(plan *model.ProbePlan) {
-	p.say("it enters %s by %s, key %s, and should leave after %s", model.Printable(plan.Buffer.Name), model.Printable(model.ExchangeName(plan.Entrance.Exchange)),
+func (p *Program) announceProbe(plan *trace.ProbePlan) {
+	p.say("it enters %s by %s, key %s, and should leave after %s", model.Printable(plan.Buffer.Name),
+		model.Printable(model.ExchangeName(plan.Entrance.Exchange)),
 		cmp.Or(model.Printable(plan.Entrance.RoutingKey), `""`), model.ShortDuration(plan.TTL.Or(0)))
 	var names []string
 	for _, r := range plan.Reaches {
@@ -176,19 +184,21 @@ func (p *Program) announceProbe(plan *model.ProbePlan) {
 		case n == 0:
 			names = append(names, model.Printable(r.Queue.Name)+", where it is taken out again")
 		default:
-			names = append(names, fmt.Sprintf("%s, and its %s will get it", model.Printable(r.Queue.Name), model.Plural(n, "consumer")))
+			names = append(names, fmt.Sprintf("%s, and its %s will get it", model.Printable(r.Queue.Name),
+				model.Plural(n, "consumer")))
 		}
 	}
 	p.say("it reaches %s", cmp.Or(strings.Join(names, "; "), "nobody"))
 	for _, w := range plan.Warnings {
-		p.say("%s", model.Printable(w))
+		p.say("%s", model.Printable(w.Words()))
 	}
 }
 
-func (p *Program) showProbe(ctx context.Context, a *probing, plan *model.ProbePlan, result *model.ProbeResult) error {
+func (p *Program) showProbe(ctx context.Context, a *probing, plan *trace.ProbePlan, result *trace.ProbeResult) error {
 	if a.output.json(p.Out) {
 		out := probeJSON{
-			ID: plan.ID, Flow: a.flow, Exchange: plan.Entrance.Exchange, Key: plan.Entrance.RoutingKey, Buffer: plan.Buffer.Name, Steps: []probeStepJSON{},
+			ID: plan.ID, Flow: a.flow, Exchange: plan.Entrance.Exchange, Key: plan.Entrance.RoutingKey,
+			Buffer: plan.Buffer.Name, Steps: []probeStepJSON{},
 			Arrived: result.Arrived, Verdict: result.Verdict, Left: result.Left,
 		}
 		for _, s := range result.Steps {
@@ -207,7 +217,8 @@ func (p *Program) showProbe(ctx context.Context, a *probing, plan *model.ProbePl
 		fmt.Fprintln(p.Out, result.String())
 	}
 	if result.Left != "" {
-		p.say("it may still be in %s: `dlxtop drop %s --id %s` takes it out", model.Printable(result.Left), model.Printable(result.Left), plan.ID)
+		p.say("it may still be in %s: `dlxtop drop %s --id %s` takes it out", model.Printable(result.Left),
+			model.Printable(result.Left), plan.ID)
 	}
 	if !result.Arrived {
 		if ctx.Err() != nil {

@@ -39,10 +39,14 @@ func TestProbe(t *testing.T) {
 	for _, s := range got.Steps {
 		stages = append(stages, s.Stage+" "+s.Where)
 	}
-	if strings.Join(stages, ", ") != "entered buffer, expired dlx, reached worker, removed worker" || !got.Arrived || got.Exchange != "front" || got.Key != "in" || *got.Should != 100 || *got.Waited < 90 {
+	if strings.Join(stages, ", ") != "entered buffer, expired dlx, reached worker, removed worker" || !got.Arrived ||
+		got.Exchange != "front" || got.Key != "in" || *got.Should != 100 || *got.Waited < 90 {
 		t.Errorf("%s", r.out)
 	}
-	for _, words := range []string{"it enters buffer by front, key in, and should leave after 100ms", "it reaches worker, where it is taken out again"} {
+	for _, words := range []string{
+		"it enters buffer by front, key in, and should leave after 100ms",
+		"it reaches worker, where it is taken out again",
+	} {
 		if !strings.Contains(r.stderr, words) {
 			t.Errorf("%q is not in %s", words, r.stderr)
 		}
@@ -51,7 +55,9 @@ func TestProbe(t *testing.T) {
 		t.Errorf("%d messages are left", n)
 	}
 	v.noTap()
-	if r = v.run("probe", "worker", "--yes", "--direct", "-o", "table"); r.status != cli.ExitDone || !strings.HasPrefix(r.out, "entered buffer ") || !strings.Contains(r.out, "expired after ") || !strings.Contains(r.stderr, "by (default), key buffer") {
+	if r = v.run("probe", "worker", "--yes", "--direct", "-o", "table"); r.status != cli.ExitDone ||
+		!strings.HasPrefix(r.out, "entered buffer ") || !strings.Contains(r.out, "expired after ") ||
+		!strings.Contains(r.stderr, "by (default), key buffer") {
 		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
 	}
 }
@@ -62,7 +68,10 @@ func TestProbeRefused(t *testing.T) {
 	if _, err := v.channel.Consume("worker", "", true, false, false, false, nil); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the consumer is known", func() bool { return strings.Contains(v.run("flows", "-o", "json").out, `"consumers": 1`) })
+	await(t, "the consumer is known", func() bool {
+		return strings.Contains(v.run("flows", "-o", "json").out,
+			`"consumers": 1`)
+	})
 	for _, test := range []struct {
 		args   []string
 		status int
@@ -70,7 +79,11 @@ func TestProbeRefused(t *testing.T) {
 	}{
 		{[]string{"probe", "worker", "--yes"}, cli.ExitRefused, []string{"worker (1 consumer)", "--to-consumers"}},
 		{[]string{"probe", "buffer", "--yes"}, cli.ExitUsage, []string{"no flow's worker"}},
-		{[]string{"probe", "worker", "--yes", "--buffer", "worker"}, cli.ExitRefused, []string{"worker is no buffer of this flow"}},
+		{
+			[]string{"probe", "worker", "--yes", "--buffer", "worker"},
+			cli.ExitRefused,
+			[]string{"worker is no buffer of this flow"},
+		},
 		{[]string{"probe", "worker", "--yes", "--read-only"}, cli.ExitConnect, []string{"read-only"}},
 	} {
 		r := v.run(test.args...)
@@ -79,7 +92,8 @@ func TestProbeRefused(t *testing.T) {
 		}
 		checkSentence(t, r.stderr, test.words...)
 	}
-	if r := v.run("probe", "worker", "--yes", "--to-consumers", "-o", "json"); r.status != cli.ExitDone || !decode[probeContract](t, r).Arrived || !strings.Contains(r.stderr, "and its 1 consumer will get it") {
+	if r := v.run("probe", "worker", "--yes", "--to-consumers", "-o", "json"); r.status != cli.ExitDone ||
+		!decode[probeContract](t, r).Arrived || !strings.Contains(r.stderr, "and its 1 consumer will get it") {
 		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
 	}
 }

@@ -8,10 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"dlxtop/model"
+	"dlxtop/model/plan"
 )
 
 // Run runs one command line and returns the exit status. ctx ends when the program is interrupted.
 func (p *Program) Run(ctx context.Context, args []string) int {
+	p.given = args
 	root := p.root()
 	root.SetArgs(args)
 	root.SetIn(p.In)
@@ -19,7 +21,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	root.SetErr(p.Err)
 	status, words := statusOf(ctx, root.ExecuteContext(ctx))
 	if words != "" {
-		p.say("dlxtop: %s", words)
+		p.say("dlxtop: %s", model.Printable(words))
 	}
 	return status
 }
@@ -30,14 +32,16 @@ func (p *Program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "dlxtop",
 		Short: "A dashboard for the delayed, retry and failed queues of RabbitMQ",
-		Long: `dlxtop shows every flow of RabbitMQ from its buffers through the dead letter exchange to its worker: what waits, when it
-moves, what failed and why. Without a command it opens the dashboard; the commands do the same for scripts.
+		Long: `dlxtop shows every flow of RabbitMQ from its buffers through the dead letter exchange to its worker:
+what waits, when it moves, what failed and why. Without a command it opens the dashboard; the
+commands do the same for scripts.
 
-Where the broker is, the first of these that is there: --url or --api, --context, DLXTOP_URL or DLXTOP_API, DLXTOP_CONTEXT,
-AMQP_URL, RABBITMQ_URL, this machine. A URL without a vhost means every vhost that the user sees; the vhost / is written %2f.
+Where the broker is, the first of these that is there: --url or --api, --context, DLXTOP_URL or
+DLXTOP_API, DLXTOP_CONTEXT, AMQP_URL, RABBITMQ_URL, this machine. A URL without a vhost means every
+vhost that the user sees; the vhost / is written %2f.
 
-Exit status: 0 done; 1 done, but something was refused, returned or unknown, or there is an error-level finding;
-2 bad usage or configuration; 3 cannot connect or not allowed; 130 interrupted.`,
+Exit status: 0 done; 1 done, but something was refused, returned or unknown, or there is an
+error-level finding; 2 bad usage or configuration; 3 cannot connect or not allowed; 130 interrupted.`,
 		Args:          p.noSuchCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -52,8 +56,10 @@ Exit status: 0 done; 1 done, but something was refused, returned or unknown, or 
 	flags.register(root.PersistentFlags())
 	flags.registerNoJournal(root)
 	root.AddCommand(
-		p.flowsCommand(&flags), p.peekCommand(&flags), p.actCommand(model.Replay, &flags), p.actCommand(model.Move, &flags), p.actCommand(model.Drop, &flags),
-		p.findingsCommand(&flags), p.journalCommand(&flags), p.exportCommand(&flags), p.importCommand(&flags), p.tapCommand(&flags), p.probeCommand(&flags), p.demoCommand(&flags), p.versionCommand(), p.completionCommand(),
+		p.flowsCommand(&flags), p.peekCommand(&flags), p.actCommand(plan.Replay, &flags),
+		p.actCommand(plan.Move, &flags), p.actCommand(plan.Drop, &flags),
+		p.findingsCommand(&flags), p.journalCommand(&flags), p.exportCommand(&flags), p.importCommand(&flags),
+		p.tapCommand(&flags), p.probeCommand(&flags), p.demoCommand(&flags), p.versionCommand(), p.completionCommand(),
 	)
 	root.SetHelpCommand(&cobra.Command{
 		Use:   "help [COMMAND]",
@@ -91,7 +97,8 @@ func arguments(names ...string) cobra.PositionalArgs {
 		case len(args) < len(names):
 			return usage("%s needs %s: `%s --help` tells more", cmd.CommandPath(), names[len(args)], cmd.CommandPath())
 		case len(args) > len(names):
-			return usage("%s does not take %s: `%s --help` tells more", cmd.CommandPath(), model.Printable(args[len(names)]), cmd.CommandPath())
+			return usage("%s does not take %s: `%s --help` tells more", cmd.CommandPath(),
+				model.Printable(args[len(names)]), cmd.CommandPath())
 		}
 		return nil
 	}
@@ -115,8 +122,14 @@ func (p *Program) dashboard(ctx context.Context, flags *connectionFlags) error {
 
 // needTerminal refuses the dashboard where nobody could see it or press a key.
 func (p *Program) needTerminal() error {
-	if isTerminal(p.In) && isTerminal(p.Out) {
+	switch {
+	case !isTerminal(p.In) || !isTerminal(p.Out):
+	case p.dumb():
+		return usage("the dashboard moves the cursor, and this terminal cannot (TERM=dumb): set TERM to what it is, " +
+			"or use the commands (see `dlxtop --help`)")
+	default:
 		return nil
 	}
-	return usage("the dashboard needs a terminal: for scripts there are flows, peek, replay, move, drop, findings, journal, export, import, tap and probe (see `dlxtop --help`)")
+	return usage("the dashboard needs a terminal: for scripts there are flows, peek, replay, move, drop, findings, " +
+		"journal, export, import, tap and probe (see `dlxtop --help`)")
 }

@@ -45,7 +45,8 @@ func findQueue(t *model.Topology, named string) (model.QueueRef, error) {
 		vhosts[i] = model.Printable(found[i].VHost)
 	}
 	slices.Sort(vhosts)
-	return model.QueueRef{}, usage("there is a queue %s in each of the vhosts %s: name one with --vhost", model.Printable(named), strings.Join(vhosts, ", "))
+	return model.QueueRef{}, usage("there is a queue %s in each of the vhosts %s: name one with --vhost",
+		model.Printable(named), strings.Join(vhosts, ", "))
 }
 
 // suggestion names the queues whose names are nearest to one that does not exist.

@@ -1,17 +1,21 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/findings"
 )
 
 // patience bounds the first contact with a broker.
 const patience = 20 * time.Second
+
+// briefly bounds the question over AMQP of a command that needs the management API only.
+const briefly = 3 * time.Second
 
 // session is one connection in use. The broker is asked over AMQP only when a command needs that.
 type session struct {
@@ -32,6 +36,9 @@ func (p *Program) open(flags *connectionFlags) (*session, error) {
 }
 
 func (p *Program) openConnection(connection Connection) (*session, error) {
+	if connection.Warning != "" {
+		p.say("warning: %s", connection.Warning)
+	}
 	source, err := p.Source(connection)
 	if err != nil {
 		return nil, err
@@ -40,7 +47,13 @@ func (p *Program) openConnection(connection Connection) (*session, error) {
 	if p.Journal != nil && !connection.NoJournal {
 		journal = p.Journal(connection.JournalDir)
 	}
-	broker, err := p.Broker(connection, journal)
+	broker, err := p.Broker(connection, journal, func(ctx context.Context) (*model.Topology, error) {
+		snapshot, err := source.Snapshot(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return model.NewTopology(snapshot), nil
+	})
 	if err != nil {
 		source.Close()
 		return nil, err
@@ -62,6 +75,9 @@ func (s *session) topology(ctx context.Context) (*model.Topology, error) {
 	snapshot, err := s.source.Snapshot(ctx)
 	if err != nil {
 		return nil, s.explain(ctx, err)
+	}
+	if snapshot.ReturnsCount() {
+		snapshot.Remember(s.broker.Looked(ctx, snapshot.Overview.ClusterName))
 	}
 	for _, missing := range snapshot.Missing {
 		s.program.say("%s", model.Printable(missing))
@@ -101,24 +117,22 @@ func (s *session) check(ctx context.Context) error {
 	return err
 }
 
-// checkCluster proves that the broker lets the user into a vhost, and that it is the one which the management API tells of: a plan made from
-// one broker must not run on another.
+// checkCluster proves that the broker lets the user into a vhost, and that it is the one which the management API tells
+// of: a plan made from one broker must not run on another.
 func (s *session) checkCluster(ctx context.Context, vhost string, told model.Overview) error {
 	name, err := s.broker.Cluster(ctx, vhost)
 	if err != nil || name == "" || told.ClusterName == "" || name == told.ClusterName {
 		return err
 	}
-	return &model.ConnectError{
-		Kind: model.TwoBrokers,
-		Cause: fmt.Sprintf("%s belongs to the cluster %s, but the management API at %s to the cluster %s",
-			s.address(), model.Printable(name), s.connection.API, model.Printable(told.ClusterName)),
-		Next: "name both of one cluster, with --url and --api",
-	}
+	return model.TwoClusters.With(model.ConnectValues{
+		At: s.address(), Name: name, API: s.connection.API, Detail: told.ClusterName,
+	})
 }
 
-// explain makes the most of a management API that does not answer: whether RabbitMQ itself does decides what to do next.
+// explain makes the most of a management API that does not answer: whether RabbitMQ itself does decides what to do
+// next.
 func (s *session) explain(ctx context.Context, err error) error {
-	if !isKind(err, model.Unreachable) || ctx.Err() != nil {
+	if !isKind(err, model.Unreachable, model.NoSuchHost, model.NoAnswer) || ctx.Err() != nil {
 		return err
 	}
 	vhost := s.connection.VHost
@@ -126,20 +140,17 @@ func (s *session) explain(ctx context.Context, err error) error {
 		vhost = "/"
 	}
 	brokerErr := s.broker.Check(ctx, vhost)
+	answers := brokerErr == nil || isKind(brokerErr, model.NotAllowed, model.NoSuchVHost, model.AtLimit)
+	var told *model.ConnectError
 	switch {
-	case brokerErr == nil || isKind(brokerErr, model.NotAllowed, model.NoSuchVHost):
-		return &model.ConnectError{
-			Kind:  model.NoManagement,
-			Cause: fmt.Sprintf("RabbitMQ answers at %s, but no management API at %s", s.address(), s.connection.API),
-			Next:  "enable it there (rabbitmq-plugins enable rabbitmq_management), or name its address with --api",
-		}
+	case answers && !isKind(err, model.Unreachable) && errors.As(err, &told):
+		return told.ButAMQPAnswers(s.address())
+	case answers:
+		return model.AMQPWithoutAPI.With(model.ConnectValues{At: s.address(), API: s.connection.API})
 	case isKind(brokerErr, model.Unreachable) && s.connection.Guessed:
-		return &model.ConnectError{
-			Kind:  model.Unreachable,
-			Cause: "no broker is configured, and no RabbitMQ answers on this machine",
-			Next: "name one with --url amqp://user:password@host/vhost, DLXTOP_URL, or a context in " + configPath(s.program.Env) +
-				"; `dlxtop demo` shows dlxtop without a broker of your own",
-		}
+		return model.NoBroker.With(model.ConnectValues{
+			Name: cmp.Or(configPath(s.program.Env), "dlxtop/config.toml below XDG_CONFIG_HOME"),
+		})
 	}
 	return brokerErr
 }
@@ -166,5 +177,52 @@ func (p *Program) poll(ctx context.Context, flags *connectionFlags) (*model.Topo
 		return nil, err
 	}
 	defer s.close()
-	return s.topology(ctx)
+	t, err := s.topology(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.sameCluster(ctx, t); err != nil {
+		return nil, err
+	}
+	return s.confirmed(ctx, t), nil
+}
+
+// confirmed counts the queues of which late statistics say that nothing consumes them. Where AMQP does not answer, what
+// they say stands.
+func (s *session) confirmed(ctx context.Context, t *model.Topology) *model.Topology {
+	ctx, cancel := context.WithTimeout(ctx, briefly)
+	defer cancel()
+	counts, err := s.counts(ctx, findings.Unconfirmed(t))
+	if err != nil {
+		return t
+	}
+	return t.Confirmed(counts)
+}
+
+// sameCluster checks, for a command that needs the management API only, that AMQP leads to the same cluster: who names
+// both means one. Where AMQP does not answer, or lets nobody in, that is told, and the command goes on; where AMQP was
+// not named nothing is claimed of it.
+func (s *session) sameCluster(ctx context.Context, t *model.Topology) error {
+	vhost := s.connection.VHost
+	if vhost == "" && len(t.Snapshot.VHosts) > 0 && !slices.Contains(t.Snapshot.VHosts, "/") {
+		vhost = t.Snapshot.VHosts[0]
+	}
+	limited, cancel := context.WithTimeout(ctx, briefly)
+	defer cancel()
+	err := s.checkCluster(limited, cmp.Or(vhost, "/"), t.Snapshot.Overview)
+	var why *model.ConnectError
+	switch {
+	case err == nil:
+	case isKind(err, model.TwoBrokers):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case s.connection.APIOnly:
+	case errors.As(err, &why):
+		s.program.say("not checked that AMQP leads to the same cluster: %s", model.Printable(why.Cause))
+	default:
+		s.program.say("not checked that AMQP leads to the same cluster: %s did not answer within %s", s.address(),
+			model.ShortDuration(briefly))
+	}
+	return nil
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/trace"
 )
 
 // tapFollows is how often the bindings of a tapped exchange are read again.
@@ -35,18 +37,21 @@ func (p *Program) tapCommand(flags *connectionFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tap EXCHANGE",
 		Short: "Watch messages pass an exchange: from where, why, and how long they waited",
-		Long: `Show each message that passes an exchange, mostly a dead letter exchange: from which queue it comes and why, how long it waited there
-and how long it should have, until it is interrupted. With --front the exchange in front of the buffers is tapped too: how long a
-message waited between the two is then exact; else it is as the message tells, or unknown.
+		Long: `Show each message that passes an exchange, mostly a dead letter exchange: from which queue it comes
+and why, how long it waited there and how long it should have, until it is interrupted. With --front
+the exchange in front of the buffers is tapped too: how long a message waited between the two is
+then exact; else it is as the message tells, or unknown.
 
-A tap is a queue of its own, bound as the other queues of the exchange are, so that it gets copies of what they get. It is exclusive: the
-broker deletes it when the command ends, however it ends. It holds 10,000 messages and 64 MiB; what is too much is dropped from it, and
-counted. It needs the rights configure, write and read on ^dlxtop\.tap-, read on the exchange, and write on amq.default to count exactly.
-The default exchange cannot be tapped.
+A tap is a queue of its own, bound as the other queues of the exchange are, so that it gets copies
+of what they get. It is exclusive: the broker deletes it when the command ends, however it ends. It
+holds 10,000 messages and 64 MiB; what is too much is dropped from it, and counted. It needs the
+rights configure, write and read on ^dlxtop\.tap-, read on the exchange, and write on amq.default to
+count exactly. The default exchange cannot be tapped.
 
--o json writes one line a message: {"time","exchange","routing_key","from","reason","waited_ms","waited_by","should_ms","late_ms",
-"behind_ms","tries","message_id","body_bytes"}; what is absent is unknown, without "from" it was published. How many messages were seen
-and missed is said at the end on standard error.`,
+-o json writes one line a message:
+{"time","exchange","routing_key","from","reason","waited_ms","waited_by","should_ms","late_ms",
+"behind_ms","tries","message_id","body_bytes"}; what is absent is unknown, without "from" it was
+published. How many messages were seen and missed is said at the end on standard error.`,
 		Args:              arguments("an exchange"),
 		ValidArgsFunction: p.completeExchange(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,10 +59,12 @@ and missed is said at the end on standard error.`,
 			return p.tap(cmd.Context(), flags, a)
 		},
 	}
-	cmd.Flags().StringArrayVar(&a.fronts, "front", nil, "an exchange in front of the buffers, tapped too (can be given several times)")
-	cmd.Flags().IntVarP(&a.number, "number", "n", 0, "end after so many messages (default: no end)")
+	cmd.Flags().StringArrayVar(&a.fronts, "front", nil,
+		"an exchange in front of the buffers, tapped too (can be given several times)")
+	cmd.Flags().IntVarP(&a.number, "number", "n", 0, "end after this number of messages (default: no end)")
 	cmd.Flags().DurationVar(&a.length, "for", 0, "end after so long: 30s, 5m (default: no end)")
-	cmd.Flags().BoolVar(&a.unrouted, "unrouted", false, "see also what no queue takes; mandatory publishers are then not told of it")
+	cmd.Flags().BoolVar(&a.unrouted, "unrouted", false,
+		"see also what no queue takes; mandatory publishers are then not told of it")
 	a.output.register(cmd)
 	return cmd
 }
@@ -92,20 +99,20 @@ func (p *Program) tap(ctx context.Context, flags *connectionFlags, a *tapping) e
 	if err := s.checkCluster(ctx, ref.VHost, t.Snapshot.Overview); err != nil {
 		return err
 	}
-	want := model.TapWant{VHost: ref.VHost, Exchanges: []string{ref.Name}, Unrouted: a.unrouted}
+	want := trace.TapWant{VHost: ref.VHost, Exchanges: []string{ref.Name}, Unrouted: a.unrouted}
 	for _, front := range a.fronts {
 		if !slices.Contains(want.Exchanges, front) {
 			want.Exchanges = append(want.Exchanges, front)
 		}
 	}
-	plan := t.PlanTap(want)
-	if plan.Refusal != "" {
-		return refused("%s", plan.Refusal)
+	plan := trace.PlanTap(t, want)
+	if plan.Refusal.Refused() {
+		return refused("%s", plan.Refusal.Words())
 	}
 	for _, words := range slices.Concat(plan.Costs, plan.Notes) {
 		p.say("%s", words)
 	}
-	run := &tapRun{program: p, session: s, tapping: a, want: want, passing: model.NewPassing(ref.VHost, t)}
+	run := &tapRun{program: p, session: s, tapping: a, want: want, passing: trace.NewPassing(ref.VHost, t)}
 	return run.run(ctx, plan)
 }
 
@@ -114,29 +121,30 @@ type tapRun struct {
 	program *Program
 	session *session
 	*tapping
-	want model.TapWant
+	want trace.TapWant
 
 	stop context.CancelFunc
 	mu   sync.Mutex // of what follows: rows come from another goroutine than polls
-	last model.TapCounts
+	last trace.TapCounts
 
-	passing *model.Passing
+	passing *trace.Passing
 	rows    int
 	failed  error // of the output
 }
 
-func (r *tapRun) run(ctx context.Context, plan model.TapPlan) error {
+func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	r.stop = stop
 	if !r.output.json(r.program.Out) {
-		r.write([]byte(tapCells("TIME", "FROM", "REASON", "WAITED", "SHOULD", "LATE", "TRIES", "ROUTING KEY", "MESSAGE ID", "SIZE")))
+		r.write([]byte(tapCells("TIME", "FROM", "REASON", "WAITED", "SHOULD", "LATE", "TRIES", "ROUTING KEY",
+			"MESSAGE ID", "SIZE")))
 	}
-	follow := make(chan model.TapPlan)
+	follow := make(chan trace.TapPlan)
 	var others sync.WaitGroup
 	others.Go(func() { r.follow(running, plan, follow) })
 	var once sync.Once
-	err := r.session.broker.Tap(running, plan, follow, r.see, func(counts model.TapCounts) {
+	err := r.session.broker.Tap(running, plan, follow, r.see, func(counts trace.TapCounts) {
 		once.Do(func() {
 			r.program.say("tapping, in the queue %s", counts.Queue)
 			if r.length > 0 {
@@ -177,7 +185,7 @@ func (r *tapRun) run(ctx context.Context, plan model.TapPlan) error {
 }
 
 // see writes one message. While nobody takes what is written, the tap's queue fills, and counts what it loses.
-func (r *tapRun) see(m *model.Message, at time.Time) {
+func (r *tapRun) see(m *message.Message, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	row := r.passing.See(m, at)
@@ -203,7 +211,7 @@ func (r *tapRun) write(line []byte) {
 }
 
 // follow reads the broker again and again: a binding that is new is tapped too.
-func (r *tapRun) follow(ctx context.Context, plan model.TapPlan, follow chan<- model.TapPlan) {
+func (r *tapRun) follow(ctx context.Context, plan trace.TapPlan, follow chan<- trace.TapPlan) {
 	ticker := time.NewTicker(tapFollows)
 	defer ticker.Stop()
 	for {
@@ -220,8 +228,8 @@ func (r *tapRun) follow(ctx context.Context, plan model.TapPlan, follow chan<- m
 		r.mu.Lock()
 		r.passing.Follow(t)
 		r.mu.Unlock()
-		next := t.PlanTap(r.want)
-		if next.Refusal != "" || slices.EqualFunc(next.Bindings, plan.Bindings, model.TapBinding.Same) {
+		next := trace.PlanTap(t, r.want)
+		if next.Refusal.Refused() || slices.EqualFunc(next.Bindings, plan.Bindings, trace.TapBinding.Same) {
 			continue
 		}
 		plan = next
@@ -248,7 +256,7 @@ func jsonLine(v any) []byte {
 var tapWidths = []int{12, 24, 14, -9, -9, -16, -5, 24, 20, -6}
 
 // tapLine is a message on a line of a table that has no end.
-func tapLine(row *model.Passed) string {
+func tapLine(row *trace.Passed) string {
 	from := cell(row.From, 24)
 	switch {
 	case row.Unclear != "":
@@ -256,8 +264,9 @@ func tapLine(row *model.Passed) string {
 	case row.From == "":
 		from = "published"
 	}
-	return tapCells(row.Time.Local().Format("15:04:05.000"), from, cell(string(row.Reason), 14), row.WaitedWords(), row.ShouldWords(), row.LateWords(), row.Tries.String(),
-		cell(row.RoutingKey, 24), cell(row.Message.Properties.MessageID, 20), model.Size(int64(row.Message.BodyBytes)))
+	return tapCells(row.Time.Local().Format("15:04:05.000"), from, cell(string(row.Reason), 14), row.WaitedWords(),
+		row.ShouldWords(), row.LateWords(), row.Tries.String(),
+		cell(row.RoutingKey, 24), cell(row.Message.Properties.MessageID, 20), message.Size(int64(row.Message.BodyBytes)))
 }
 
 func tapCells(cells ...string) string {
@@ -266,7 +275,7 @@ func tapCells(cells ...string) string {
 		if i > 0 {
 			line.WriteString("  ")
 		}
-		padding := strings.Repeat(" ", max(max(tapWidths[i], -tapWidths[i])-ansi.StringWidth(text), 0))
+		padding := strings.Repeat(" ", max(max(tapWidths[i], -tapWidths[i])-ansi.StringWidthWc(text), 0))
 		if tapWidths[i] < 0 {
 			line.WriteString(padding + text)
 		} else {
@@ -276,11 +285,13 @@ func tapCells(cells ...string) string {
 	return strings.TrimRight(line.String(), " ") + "\n"
 }
 
-// findExchange finds the exchange that a person named, by its name or as VHOST/NAME, in the vhosts that the snapshot covers.
+// findExchange finds the exchange that a person named, by its name or as VHOST/NAME, in the vhosts that the snapshot
+// covers.
 func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
 	var found []model.ExchangeRef
 	for i := range t.Snapshot.Exchanges {
-		if ref := t.Snapshot.Exchanges[i].ExchangeRef; ref.Name == named || ref.VHost+"/"+ref.Name == named && ref.VHost != "/" {
+		if ref := t.Snapshot.Exchanges[i].ExchangeRef; ref.Name == named || ref.VHost+"/"+ref.Name == named &&
+			ref.VHost != "/" {
 			found = append(found, ref)
 		}
 	}
@@ -290,7 +301,8 @@ func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
 	case len(found) == 0:
 		var near []string
 		for i := range t.Snapshot.Exchanges {
-			if name := t.Snapshot.Exchanges[i].Name; name != "" && distance(strings.ToLower(named), strings.ToLower(name)) <= 2+len(named)/4 && len(near) < 3 {
+			if name := t.Snapshot.Exchanges[i].Name; name != "" &&
+				distance(strings.ToLower(named), strings.ToLower(name)) <= 2+len(named)/4 && len(near) < 3 {
 				near = append(near, model.Printable(name))
 			}
 		}
@@ -307,5 +319,6 @@ func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
 		vhosts[i] = model.Printable(found[i].VHost)
 	}
 	slices.Sort(vhosts)
-	return model.ExchangeRef{}, usage("there is an exchange %s in each of the vhosts %s: name one with --vhost", model.Printable(named), strings.Join(vhosts, ", "))
+	return model.ExchangeRef{}, usage("there is an exchange %s in each of the vhosts %s: name one with --vhost",
+		model.Printable(named), strings.Join(vhosts, ", "))
 }

@@ -41,7 +41,8 @@ func (v *vhost) tap(ctx context.Context, out io.Writer, args ...string) (errs *l
 	var code int
 	var wait sync.WaitGroup
 	wait.Go(func() {
-		code = program(strings.NewReader(""), out, errs).Run(ctx, append([]string{"tap", "--url", v.url(), "--api", node.API()}, args...))
+		code = program(strings.NewReader(""), out, errs).Run(ctx,
+			append([]string{"tap", "--url", v.url(), "--api", node.API()}, args...))
 	})
 	await(v.t, "the tap works", func() bool { return strings.Contains(errs.String(), "tapping, in the queue") })
 	return errs, func() int { wait.Wait(); return code }
@@ -104,14 +105,16 @@ func TestTap(t *testing.T) {
 		if row.Waited == nil || row.Should == nil || row.Late == nil || row.Tries == nil {
 			t.Fatalf("died: %+v", row)
 		}
-		if row.From != "buffer" || row.Reason != "expired" || *row.Waited < 90 || row.WaitedBy != "tapped" || *row.Should != 100 || *row.Late != *row.Waited-100 || *row.Tries != 1 {
+		if row.From != "buffer" || row.Reason != "expired" || *row.Waited < 90 || row.WaitedBy != "tapped" ||
+			*row.Should != 100 || *row.Late != *row.Waited-100 || *row.Tries != 1 {
 			t.Errorf("died: %+v, waited %d", row, *row.Waited)
 		}
 	}
 	if died != 3 || strings.Contains(out.String(), "\x1b") {
 		t.Errorf("%d dead letters in %s", died, out.String())
 	}
-	if !strings.Contains(errs.String(), "exclusive queue") || !strings.HasSuffix(errs.String(), "6 messages seen, none missed\n") {
+	if !strings.Contains(errs.String(), "exclusive queue") ||
+		!strings.HasSuffix(errs.String(), "6 messages seen, none missed\n") {
 		t.Errorf("it says %s", errs.String())
 	}
 	v.noTap()
@@ -134,7 +137,8 @@ func TestTapEnds(t *testing.T) {
 	v.delaying()
 	var out lockedBuffer
 	errs, status := v.tap(t.Context(), &out, "dlx", "--for", "200ms", "-o", "table")
-	if code := status(); code != cli.ExitDone || !strings.Contains(errs.String(), "0 messages seen, none missed") || !strings.HasPrefix(out.String(), "TIME") {
+	if code := status(); code != cli.ExitDone || !strings.Contains(errs.String(), "0 messages seen, none missed") ||
+		!strings.HasPrefix(out.String(), "TIME") {
 		t.Errorf("--for: exit status %d: %s%s", code, out.String(), errs.String())
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -147,7 +151,8 @@ func TestTapEnds(t *testing.T) {
 	if err := v.channel.ExchangeDelete("dlx", false, false); err != nil {
 		t.Fatal(err)
 	}
-	if code := status(); code != cli.ExitRefused || !strings.Contains(errs.String(), "dlxtop: the tap has ended: there is no exchange dlx any more") {
+	if code := status(); code != cli.ExitRefused || !strings.Contains(errs.String(),
+		"dlxtop: the tap has ended: there is no exchange dlx any more") {
 		t.Errorf("deleted: exit status %d: %s", code, errs.String())
 	}
 }
@@ -182,11 +187,15 @@ func TestTapTable(t *testing.T) {
 	v.delaying()
 	var out bytes.Buffer
 	_, status := v.tap(t.Context(), &out, "dlx", "--front", "front", "-o", "table", "-n", "2")
-	v.publish("front", "in", amqp.Publishing{MessageId: strings.Repeat("é", 60), Timestamp: time.Now().Add(time.Hour), Headers: amqp.Table{"x-death": "damaged"}})
+	v.publish("front", "in", amqp.Publishing{
+		MessageId: strings.Repeat("é", 60), Timestamp: time.Now().Add(time.Hour),
+		Headers: amqp.Table{"x-death": "damaged"},
+	})
 	if code := status(); code != cli.ExitDone {
 		t.Fatal(code)
 	}
-	if text := out.String(); !strings.Contains(text, "unknown") || !strings.Contains(text, "buffer") || !strings.Contains(text, "é…") || strings.Contains(text, "-1") {
+	if text := out.String(); !strings.Contains(text, "unknown") || !strings.Contains(text, "buffer") ||
+		!strings.Contains(text, "é…") || strings.Contains(text, "-1") {
 		t.Error(text)
 	}
 }

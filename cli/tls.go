@@ -10,14 +10,16 @@ import (
 )
 
 // tlsOf reads RabbitMQ's query parameters of an amqps URL: cacertfile, certfile and keyfile name PEM files, and
-// server_name_indication a host. They hold for the management API too, which is usually served under the same certificate.
-// Without any of them it is nil: the system's defaults.
+// server_name_indication a host. The files hold for the management API, too, which usually has the same authority; the
+// host is AMQP's alone, as the API's is the one that its URL names. Without any of them it is nil: the system's
+// defaults.
 func tlsOf(from string, e endpoint) (*tls.Config, error) {
 	query, err := url.ParseQuery(e.query)
 	if err != nil {
 		return nil, usage("the parameters behind the ? in %s cannot be read", from)
 	}
-	authority, certificate, key, host := query.Get("cacertfile"), query.Get("certfile"), query.Get("keyfile"), query.Get("server_name_indication")
+	authority, certificate, key, host := query.Get("cacertfile"), query.Get("certfile"), query.Get("keyfile"),
+		query.Get("server_name_indication")
 	if !e.tls || authority == "" && certificate == "" && key == "" && host == "" {
 		return nil, nil
 	}
@@ -40,4 +42,14 @@ func tlsOf(from string, e endpoint) (*tls.Config, error) {
 		config.Certificates = []tls.Certificate{pair}
 	}
 	return config, nil
+}
+
+// withoutServerName are the same settings for another host; nil for nil.
+func withoutServerName(config *tls.Config) *tls.Config {
+	if config == nil {
+		return nil
+	}
+	config = config.Clone()
+	config.ServerName = ""
+	return config
 }

@@ -4,10 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+	"dlxtop/model/resume"
 )
 
 func (p *Program) exportCommand(flags *connectionFlags) *cobra.Command {
@@ -15,8 +20,9 @@ func (p *Program) exportCommand(flags *connectionFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export QUEUE FILE",
 		Short: "Write the messages of a queue to a file, one line of JSON each; they stay in the queue",
-		Long: `Write every message that is in the queue to a new file (- is standard output), one line of JSON each, as import reads them and jq can.
-The messages stay in the queue and in their order; what looking costs is said on standard error. The file is there under its name only when it is complete.`,
+		Long: `Write every message that is in the queue to a new file (- is standard output), one line of JSON
+each, as import reads them and jq can. The messages stay in the queue and in their order; what
+looking costs is said on standard error. The file is there under its name only when it is complete.`,
 		Args:              arguments("a queue", "a file (- is standard output)"),
 		ValidArgsFunction: p.completeQueue(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,14 +47,14 @@ func (s *session) export(ctx context.Context, queue, path string, insist bool) e
 	if err != nil {
 		return err
 	}
-	plan := t.PlanPeek(ref, model.PeekWant{Insist: insist, ForAction: true})
+	plan := peek.For(t, ref, s.wants(peek.Want{Insist: insist, ForAction: true}))
 	if !plan.Allowed() {
-		return refused("%s", refusal(plan.Refusal, plan.Override))
+		return refused("%s", refusal(plan.Refusal))
 	}
 	s.program.say("cost of looking: %s", model.Printable(plan.Cost))
-	stopped := ""
-	messages := func(each func(*model.Message) error) (err error) {
-		stopped, err = s.broker.Read(ctx, plan, each)
+	var read peek.Read
+	messages := func(each func(*message.Message) error) (err error) {
+		read, err = s.broker.Read(ctx, plan, each)
 		return err
 	}
 	var n int
@@ -57,15 +63,18 @@ func (s *session) export(ctx context.Context, queue, path string, insist bool) e
 	} else {
 		n, err = s.program.Files.Create(path, messages)
 	}
+	s.tellRescued(read.Rescued)
 	switch {
-	case errors.Is(err, model.ErrFile):
+	case errors.Is(err, message.ErrFile):
 		return usage("%w", err)
+	case err != nil && refusedLook(err) != nil:
+		return refusedLook(err)
 	case err != nil:
 		return fmt.Errorf("export %s: %w", model.Printable(ref.String()), err)
 	}
 	s.program.say("%s exported", model.Plural(n, "message"))
-	if stopped != "" {
-		s.program.say("there are more: %s", model.Printable(stopped))
+	if read.Stopped != "" {
+		s.program.say("there are more: %s", model.Printable(read.Stopped))
 		return &exit{status: ExitRefused}
 	}
 	return nil
@@ -73,9 +82,8 @@ func (s *session) export(ctx context.Context, queue, path string, insist bool) e
 
 // importing is an import as the command line asks for it.
 type importing struct {
-	path, to       string
-	dryRun, agreed bool
-	output         format
+	path, to string
+	consent
 }
 
 func (p *Program) importCommand(flags *connectionFlags) *cobra.Command {
@@ -83,9 +91,10 @@ func (p *Program) importCommand(flags *connectionFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE --to queue:NAME",
 		Short: "Publish the messages of an exported file into a queue, byte for byte",
-		Long: `Publish the messages of a file that export wrote into a queue, through the default exchange, with their properties, headers and bodies byte
-for byte. The whole file is read first: when a line is bad, or the file was cut, nothing is imported. Without CC and BCC, which would send
-them to further queues, and without a user_id that is not the connected user's.`,
+		Long: `Publish the messages of a file that export wrote into a queue, through the default exchange, with
+their properties, headers and bodies byte for byte. The whole file is read first: when a line is
+bad, or the file was cut, nothing is imported. Without CC and BCC, which would send them to further
+queues, and without a user_id that is not the connected user's.`,
 		Args: arguments("a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i.path = args[0]
@@ -93,28 +102,25 @@ them to further queues, and without a user_id that is not the connected user's.`
 		},
 	}
 	cmd.Flags().StringVar(&i.to, "to", "", "queue:NAME")
-	cmd.Flags().BoolVar(&i.dryRun, "dry-run", false, "read the file and say what would happen, and change nothing")
-	cmd.Flags().BoolVar(&i.agreed, "yes", false, "do not ask")
-	i.output.register(cmd)
+	i.consent.register(cmd, "read the file and say what would happen, and change nothing",
+		"go on in spite of a refusal that can be overridden")
 	return cmd
 }
 
 func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *importing) error {
-	mode, fixed, err := model.ParseTarget(i.to)
-	if err != nil || mode != model.ToQueue {
+	mode, fixed, err := plan.ParseTarget(i.to)
+	if err != nil || mode != plan.ToQueue {
 		return usage("--to names the queue, as queue:NAME")
 	}
-	connection, err := flags.resolve(p.Env)
-	switch {
-	case err != nil:
+	connection, err := p.allowed(flags, &i.consent, "import")
+	if err != nil {
 		return err
-	case !i.dryRun && connection.ReadOnly:
-		return notAllowed("this connection is read-only: import changes the broker (--dry-run shows what it would do)")
-	case !i.dryRun && !i.agreed && !isTerminal(p.In):
-		return usage("import changes the broker, and there is no terminal to ask on: add --yes, or look first with --dry-run")
 	}
-	n := 0
-	if err := p.readMessages(ctx, i.path, func(*model.Message) error { n++; return nil }); err != nil {
+	var sizes []int64
+	if err := p.readMessages(ctx, i.path, func(m *message.Message) error {
+		sizes = append(sizes, int64(m.BodyBytes))
+		return nil
+	}); err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
 	}
 	s, err := p.openConnection(connection)
@@ -135,36 +141,39 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 			return err
 		}
 	}
-	planned := plannedAction{
-		plan: model.Plan{
-			Operation: model.Import, From: ref, Planned: n, Recipients: []model.Recipient{{Queue: ref}},
-			Warnings: t.IntakeWarnings(ref, n),
-		},
-		looked: look{complete: true}, output: &i.output,
-	}
-	if i.dryRun {
-		return p.showPlan(planned)
-	}
-	p.announce(planned)
-	if !i.agreed && n > 0 {
-		if err := p.ask(ctx, question{"import", n, "into", ref, connection.Production}); err != nil {
-			return err
+	want, n := plan.ImportWant{To: ref, Sizes: sizes, Insist: i.insist}, len(sizes)
+	planning := func(t *model.Topology) (_ plannedAction, err error) {
+		if want.Counts, err = s.counts(ctx, plan.LimitedAmong(t, []model.QueueRef{ref})); err != nil {
+			return plannedAction{}, err
 		}
+		return plannedAction{plan: plan.ForImport(t, want), looked: look{complete: true}, output: &i.output}, nil
 	}
-	progress := p.progress()
-	account, err := s.broker.Import(ctx, ref, func(each func(*model.Message) error) error { return p.readMessages(ctx, i.path, each) }, progress.show)
-	progress.end()
+	planned, err := planning(t)
 	if err != nil {
 		return err
 	}
-	account.Planned = max(account.Planned, n)
-	return p.showAccount(planned, account)
+	path, err := filepath.Abs(i.path)
+	if err != nil {
+		return fmt.Errorf("name the file: %w", err)
+	}
+	d := doing{
+		consent: i.consent, planned: planned, again: planning,
+		ask: question{does: "import", where: "into", queue: ref},
+		run: func(ctx context.Context, _ plannedAction, progress func(plan.Account)) (plan.Account, error) {
+			messages := func(each func(*message.Message) error) error { return p.readMessages(ctx, i.path, each) }
+			account, err := s.broker.Import(ctx, resume.FromFile(t, ref, path, n), messages, progress)
+			account.Planned = max(account.Planned, n)
+			return account, err
+		},
+	}
+	d.agreed = i.agreed || n == 0
+	return p.do(ctx, s, d)
 }
 
 // readMessages reads a file of messages. What is wrong with the file is bad usage.
-func (p *Program) readMessages(ctx context.Context, path string, each func(*model.Message) error) error {
+func (p *Program) readMessages(ctx context.Context, path string, each func(*message.Message) error) error {
 	err := p.Files.Read(ctx, path, each)
-	if errors.Is(err, model.ErrFile) {
+	if errors.Is(err, message.ErrFile) {
 		return usage("%w", err)
 	}
 	return err

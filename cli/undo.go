@@ -2,18 +2,19 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
 )
 
 // undoing is an undo as the command line asks for it.
 type undoing struct {
-	id                     int64
-	dryRun, agreed, insist bool
-	output                 format
+	id int64
+	consent
 }
 
 func (p *Program) journalUndoCommand(flags *connectionFlags) *cobra.Command {
@@ -21,9 +22,10 @@ func (p *Program) journalUndoCommand(flags *connectionFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo ID",
 		Short: "Bring the messages of a record back to the queue that they came from",
-		Long: `Bring the messages of a record back to the queue that they came from: dropped ones from the journal, replayed ones from where they were
-sent to, with everything that the replay took off. What a consumer has taken cannot be undone. They go to the end of the queue, through the
-default exchange. An undo is in the journal, too. Exit status 1 when not all of it could be brought back.`,
+		Long: `Bring the messages of a record back to the queue that they came from: dropped ones from the journal,
+replayed ones from where they were sent to, with everything that the replay took off. What a
+consumer has taken cannot be undone. They go to the end of the queue, through the default exchange.
+An undo is in the journal, too. Exit status 1 when not all of it could be brought back.`,
 		Args: arguments("the ID of a record"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
@@ -33,23 +35,15 @@ default exchange. An undo is in the journal, too. Exit status 1 when not all of 
 			return p.undo(cmd.Context(), flags, u)
 		},
 	}
-	cmd.Flags().BoolVar(&u.dryRun, "dry-run", false, "say what would happen, and change nothing")
-	cmd.Flags().BoolVar(&u.agreed, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&u.insist, "insist", false, "go on in spite of a refusal that can be overridden")
-	u.output.register(cmd)
+	u.consent.register(cmd, "say what would happen, and change nothing",
+		"go on in spite of a refusal that can be overridden")
 	return cmd
 }
 
 func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) error {
-	connection, err := flags.resolve(p.Env)
+	connection, err := p.allowed(flags, &u.consent, "an undo")
 	if err != nil {
 		return err
-	}
-	if !u.dryRun && connection.ReadOnly {
-		return notAllowed("this connection is read-only: an undo changes the broker (--dry-run shows what it would do)")
-	}
-	if !u.dryRun && !u.agreed && !isTerminal(p.In) {
-		return usage("an undo changes the broker, and there is no terminal to ask on: add --yes, or look first with --dry-run")
 	}
 	connection.VHost = "" // the record says which
 	s, err := p.openConnection(connection)
@@ -71,73 +65,67 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) 
 	if err := s.checkCluster(ctx, record.From.VHost, t.Snapshot.Overview); err != nil {
 		return err
 	}
-	plan, err := s.planUndo(ctx, t, record, u.insist)
+	want, err := plan.UndoWant{
+		Record: record, User: s.broker.User(), Broker: s.broker.Address(), Insist: u.insist,
+		ReadOnly: s.connection.ReadOnly, Entries: s.entries(ctx, record.ID),
+	}.Looked(t, s.undoReads(ctx))
 	if err != nil {
 		return err
 	}
-	planned := undoAction(&plan, &u.output)
-	if u.dryRun {
-		return p.showPlan(planned)
+	planning := func(t *model.Topology) (plannedAction, error) {
+		plan, err := plan.PlanUndo(t, want, s.undoReads(ctx))
+		return undoAction(&plan, &u.output), err
 	}
-	if plan.Refusal != "" {
-		return refused("%s", model.Printable(plan.Refusal))
-	}
-	p.announce(planned)
-	if !u.agreed {
-		if err := p.ask(ctx, question{"bring back", plan.Planned(), "into", plan.Back, connection.Production}); err != nil {
-			return err
-		}
-	}
-	progress := p.progress()
-	account, err := s.broker.Undo(ctx, plan, s.entries(ctx, record.ID), progress.show)
-	progress.end()
+	planned, err := planning(t)
 	if err != nil {
 		return err
 	}
-	return p.showAccount(planned, account)
-}
-
-func (s *session) entries(ctx context.Context, id int64) func(func(*model.Entry) error) error {
-	return func(each func(*model.Entry) error) error { return s.journal.Entries(ctx, id, each) }
-}
-
-// planUndo looks into the queue when it is not certain what is there already.
-func (s *session) planUndo(ctx context.Context, t *model.Topology, r model.Record, insist bool) (model.UndoPlan, error) {
-	want := model.UndoWant{Record: r, User: s.broker.User(), Broker: s.broker.Address(), Insist: insist, Entries: s.entries(ctx, r.ID)}
-	plan, err := t.PlanUndo(want)
-	if err != nil || plan.Uncertain == 0 {
-		return plan, err
-	}
-	there := map[model.Fingerprint]int{}
-	stopped, err := s.broker.Read(ctx, t.PlanPeek(r.From, model.PeekWant{Insist: insist, ForAction: true}), func(m *model.Message) error {
-		there[m.Fingerprint]++
-		return nil
+	return p.do(ctx, s, doing{
+		consent: u.consent, planned: planned, again: planning,
+		ask: question{does: "bring back", where: "into", queue: planned.undo.Back},
+		run: func(ctx context.Context, planned plannedAction, progress func(plan.Account)) (plan.Account, error) {
+			return s.broker.Undo(ctx, *planned.undo, s.entries(ctx, record.ID), progress)
+		},
 	})
-	switch {
-	case err != nil && !insist:
-		return plan, fmt.Errorf("look whether messages are there already: %w", err)
-	case err != nil || stopped != "":
-		return plan, nil
+}
+
+func (s *session) entries(ctx context.Context, id int64) func(func(*plan.Entry) error) error {
+	return func(each func(*plan.Entry) error) error { return s.journal.Entries(ctx, id, each) }
+}
+
+// undoReads is how an undo is planned from the broker.
+func (s *session) undoReads(ctx context.Context) plan.UndoReads {
+	return plan.UndoReads{
+		Look: func(look peek.Plan, each func(*message.Message) error) (string, error) {
+			read, err := s.broker.Read(ctx, look, each)
+			s.tellRescued(read.Rescued)
+			return read.Stopped, err
+		},
+		Count: func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+			return s.broker.Count(ctx, refs)
+		},
 	}
-	want.There = there
-	return t.PlanUndo(want)
 }
 
 // undoAction is an undo as the words of other actions tell it.
-func undoAction(plan *model.UndoPlan, output *format) plannedAction {
+func undoAction(p *plan.UndoPlan, output *format) plannedAction {
 	a := plannedAction{
-		plan: model.Plan{
-			Operation: model.Undo, From: plan.Back, Planned: plan.Planned(), Refusal: plan.Refusal, Warnings: plan.Warnings,
-			Recipients: []model.Recipient{{Queue: plan.Back}},
+		undo: p,
+		plan: plan.Plan{
+			Operation: plan.Undo, From: p.Back, Planned: p.Planned(), Refusal: p.Refusal,
+			Warnings:   p.Warnings,
+			Recipients: []plan.Recipient{{Queue: p.Back}},
 		},
 		looked: look{complete: true}, output: output,
 	}
-	for i := range plan.Takes {
-		take := &plan.Takes[i]
-		a.plan.Warnings = append(a.plan.Warnings, fmt.Sprintf("%s sent to %s: brought back when no consumer has taken it", model.Plural(take.Planned, "message"), take.From))
+	for i := range p.Takes {
+		take := &p.Takes[i]
+		a.plan.Warnings = append(a.plan.Warnings, plan.Warning{
+			Kind: plan.TakesBack, Messages: take.Planned, Queue: take.From, Gone: take.Undoing.Gone,
+		})
 	}
-	for _, skip := range plan.Skips {
-		a.plan.Warnings = append(a.plan.Warnings, fmt.Sprintf("not undone: %s %s", model.Plural(skip.Messages, "message"), skip.Why))
+	for i := range p.Skips {
+		a.plan.Warnings = append(a.plan.Warnings, plan.Warning{Kind: plan.NotUndone, Skip: &p.Skips[i]})
 	}
 	return a
 }

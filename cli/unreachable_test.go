@@ -12,10 +12,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 
 	"dlxtop/cli"
+	"dlxtop/mgmt"
+	"dlxtop/model/plan"
 )
 
 // nobody is an address on which nothing listens.
@@ -29,8 +32,8 @@ func nobody(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// TestCannotConnect: every way in which a broker keeps us out is one sentence and exit status 3, for scripts and for the
-// dashboard alike, whose terminal is not touched.
+// TestCannotConnect: every way in which a broker keeps us out is one sentence and exit status 3, for scripts and for
+// the dashboard alike, whose terminal is not touched.
 func TestCannotConnect(t *testing.T) {
 	v, foreign := newVHost(t), newNamedVHost(t, "foreign")
 	user := newUser(t, "looker", "management", v.name)
@@ -48,11 +51,21 @@ func TestCannotConnect(t *testing.T) {
 		{"no broker", as(user, "s3cr3t", nobody(t), ""), "http://" + nobody(t), []string{"127.0.0.1"}},
 		{"wrong password", as(user, "s3cr3t-wrong", amqpHost, ""), "http://" + apiHost, []string{"password"}},
 		{"wrong password, one vhost", as(user, "s3cr3t-wrong", amqpHost, v.name), "http://" + apiHost, []string{"password"}},
-		{"no management plugin", as(user, "s3cr3t", amqpHost, v.name), "http://" + nobody(t), []string{"rabbitmq_management", "--api"}},
+		{
+			"no management plugin", as(user, "s3cr3t", amqpHost, v.name), "http://" + nobody(t),
+			[]string{"rabbitmq_management", "--api"},
+		},
+		{
+			"an API whose host does not exist", as(user, "s3cr3t", amqpHost, v.name), "http://no-such-host.invalid:15672",
+			[]string{"RabbitMQ answers at", "no-such-host.invalid", "--api"},
+		},
 		{"no management tag", as(plain, "s3cr3t", amqpHost, v.name), "http://" + apiHost, []string{"management"}},
 		{"no permission", as(user, "s3cr3t", amqpHost, foreign.name), "http://" + apiHost, []string{foreign.name, user}},
 		{"no such vhost", as(user, "s3cr3t", amqpHost, "missing"), "http://" + apiHost, []string{"missing"}},
-		{"no such vhost for an administrator", as("guest", "guest", amqpHost, "missing"), "http://" + apiHost, []string{"missing"}},
+		{
+			"no such vhost for an administrator", as("guest", "guest", amqpHost, "missing"), "http://" + apiHost,
+			[]string{"missing"},
+		},
 		{"TLS to a plain port", "amqps://" + user + ":s3cr3t@" + amqpHost, "https://" + nobody(t), []string{"TLS"}},
 		{"TLS to a plain API", as(user, "s3cr3t", amqpHost, v.name), "https://" + apiHost, []string{"TLS"}},
 	} {
@@ -73,7 +86,7 @@ func TestCannotConnect(t *testing.T) {
 	}
 }
 
-// TestTwoBrokers: what one broker tells is never done on another. What AMQP is not needed for says nothing of it.
+// TestTwoBrokers: what one broker tells is never done on another, and not told as if it were of that one.
 func TestTwoBrokers(t *testing.T) {
 	v := newVHost(t)
 	v.declare("q", nil)
@@ -101,7 +114,13 @@ func TestTwoBrokers(t *testing.T) {
 	defer other.Close()
 	file := filepath.Join(t.TempDir(), "messages")
 	for _, command := range [][]string{
-		{"peek", "q"}, {"drop", "q", "--yes"}, {"drop", "q", "--dry-run"}, {"replay", "q", "--to", "queue:q", "--yes"}, {"export", "q", file},
+		{"peek", "q"},
+		{"drop", "q", "--yes"},
+		{"drop", "q", "--dry-run"},
+		{"replay", "q", "--to", "queue:q", "--yes"},
+		{"export", "q", file},
+		{"flows"},
+		{"findings"},
 	} {
 		r := run(t, append(command, "--url", v.url(), "--api", other.URL)...)
 		if r.status != cli.ExitConnect || r.out != "" {
@@ -114,12 +133,98 @@ func TestTwoBrokers(t *testing.T) {
 		t.Errorf("the dashboard: exit status %d", status)
 	}
 	checkSentence(t, strings.ReplaceAll(shown, "\r\n", "\n"), "another@one", "--api")
-	if r := run(t, "flows", "--url", v.url(), "--api", other.URL); r.status != cli.ExitDone || r.stderr != "" {
-		t.Errorf("flows: %d %s", r.status, r.stderr)
-	}
 	if v.count("q") != 1 {
 		t.Error("the message is gone")
 	}
+}
+
+// TestSilentAPI: a management API that accepts and never answers is there, and RabbitMQ runs: nothing has to be
+// enabled.
+func TestSilentAPI(t *testing.T) {
+	v := newVHost(t)
+	var out, errs bytes.Buffer
+	p := program(strings.NewReader(""), &out, &errs)
+	p.Source = func(c cli.Connection) (cli.Source, error) {
+		return mgmt.New(mgmt.Options{
+			URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost,
+			Timeout: 500 * time.Millisecond,
+		})
+	}
+	if status := p.Run(t.Context(), []string{"flows", "--url", v.url(), "--api", "http://" +
+		silent(t)}); status != cli.ExitConnect || out.Len() > 0 {
+		t.Errorf("exit status %d: %s", status, out.String())
+	}
+	checkSentence(t, errs.String(), "RabbitMQ answers at", "accepted the connection and gave no answer within 500ms")
+	if strings.Contains(errs.String(), "enable") {
+		t.Errorf("it is to be enabled: %s", errs.String())
+	}
+}
+
+// TestUncheckedCluster: a command that needs the management API only works without AMQP, and says that nobody compared
+// the two.
+func TestUncheckedCluster(t *testing.T) {
+	v := newVHost(t)
+	v.declare("q", nil)
+	api := strings.Replace(node.API(), "guest:guest@", "", 1)
+	for name, c := range map[string]struct {
+		args []string
+		says string // "" nothing
+	}{
+		"both are named": {
+			[]string{"--url", "amqp://guest:guest@" + nobody(t) + "/" + v.name, "--api", api},
+			"not checked that AMQP leads to the same cluster",
+		},
+		"silence": {
+			[]string{"--url", "amqp://guest:guest@" + silent(t) + "/" + v.name, "--api", api},
+			"not checked that AMQP leads to the same cluster",
+		},
+		"only the API is":      {[]string{"--api", node.API(), "--vhost", v.name}, ""},
+		"both lead to the one": {[]string{"--url", v.url(), "--api", api}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, append([]string{"flows"}, c.args...)...)
+			if r.status != cli.ExitDone || !strings.HasPrefix(r.out, "{") {
+				t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
+			}
+			if c.says == "" && r.stderr != "" {
+				t.Errorf("it says %s", r.stderr)
+			}
+			if c.says != "" {
+				if !strings.HasPrefix(r.stderr, c.says) || strings.Count(r.stderr, "\n") != 1 {
+					t.Errorf("it says %q", r.stderr)
+				}
+			}
+		})
+	}
+}
+
+// silent is an address that accepts connections and never says a word.
+func silent(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var open []net.Conn
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			open = append(open, conn)
+		}
+	}()
+	t.Cleanup(func() {
+		listener.Close()
+		<-ended
+		for _, conn := range open {
+			conn.Close()
+		}
+	})
+	return listener.Addr().String()
 }
 
 var clusterName = regexp.MustCompile(`"cluster_name":"[^"]*"`)
@@ -130,7 +235,8 @@ func newUser(t *testing.T, name, tags string, vhosts ...string) string {
 	manage(t, http.MethodPut, "users/"+name, `{"password":"s3cr3t","tags":"`+tags+`"}`)
 	t.Cleanup(func() { manage(t, http.MethodDelete, "users/"+name, "") })
 	for _, vhost := range vhosts {
-		manage(t, http.MethodPut, "permissions/"+url.PathEscape(vhost)+"/"+name, `{"configure":".*","write":".*","read":".*"}`)
+		manage(t, http.MethodPut, "permissions/"+url.PathEscape(vhost)+"/"+name,
+			`{"configure":".*","write":".*","read":".*"}`)
 	}
 	return name
 }
@@ -182,8 +288,8 @@ func TestDashboardOpens(t *testing.T) {
 	}
 }
 
-// TestNothingConfigured: nothing is named, and nothing runs on this machine; which the test pretends, for another RabbitMQ
-// may well run on it.
+// TestNothingConfigured: nothing is named, and nothing runs on this machine; which the test pretends, for another
+// RabbitMQ may well run on it.
 func TestNothingConfigured(t *testing.T) {
 	var out, errs bytes.Buffer
 	p := program(strings.NewReader(""), &out, &errs)
@@ -196,9 +302,9 @@ func TestNothingConfigured(t *testing.T) {
 		c.API = "http://" + apiAddress
 		return newSource(c)
 	}
-	p.Broker = func(c cli.Connection, j cli.Journal) (cli.Broker, error) {
+	p.Broker = func(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
 		c.AMQP = "amqp://guest:guest@" + amqpAddress
-		return newBroker(c, j)
+		return newBroker(c, j, reread)
 	}
 	if status := p.Run(t.Context(), []string{"flows"}); status != cli.ExitConnect || out.Len() > 0 {
 		t.Errorf("exit status %d: %s", status, out.String())

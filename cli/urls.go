@@ -27,18 +27,20 @@ const (
 	apisPort  = "15671"
 )
 
-// parseAMQP reads amqp(s)://user:password@host:port/vhost. No path, or "/" alone, names no vhost; "/%2f" is the vhost "/".
-// from is the place that the URL comes from: an error names it, and never the URL, which may hold a password.
+// parseAMQP reads amqp(s)://user:password@host:port/vhost. No path, or "/" alone, names no vhost; "/%2f" is the vhost
+// "/". from is the place that the URL comes from: an error names it, and never the URL, which may hold a password.
 func parseAMQP(from, text string) (endpoint, error) {
 	u, err := url.Parse(text)
-	if err != nil || (u.Scheme != "amqp" && u.Scheme != "amqps") || u.Hostname() == "" || !goodPort(u.Port()) {
-		return endpoint{}, usage("%s is no AMQP URL: write amqp://user:password@host:port/vhost, or amqps://…, with special characters as %%XX", from)
+	if err != nil || (u.Scheme != "amqp" && u.Scheme != "amqps") || !goodHost(u) || !goodPort(u.Port()) {
+		return endpoint{}, usage("%s is no AMQP URL: write amqp://user:password@host:port/vhost, or amqps://…, with "+
+			"special characters as %%XX", from)
 	}
 	e := endpointOf(u, "amqps", amqpPort, amqpsPort)
 	e.query = u.RawQuery
 	e.vhost, err = url.PathUnescape(strings.TrimPrefix(u.EscapedPath(), "/"))
 	if err != nil {
-		return endpoint{}, usage("the vhost in %s cannot be read: write special characters as %%XX, the vhost / as %%2f", from)
+		return endpoint{}, usage("the vhost in %s cannot be read: write special characters as %%XX, the vhost / "+
+			"as %%2f", from)
 	}
 	return e, nil
 }
@@ -46,8 +48,9 @@ func parseAMQP(from, text string) (endpoint, error) {
 // parseAPI reads http(s)://user:password@host:port/prefix. Without a port it is the scheme's own, as in any URL.
 func parseAPI(from, text string) (endpoint, error) {
 	u, err := url.Parse(text)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || !goodPort(u.Port()) {
-		return endpoint{}, usage("%s is no URL of a management API: write http://host:15672, or https://…, with special characters as %%XX", from)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !goodHost(u) || !goodPort(u.Port()) {
+		return endpoint{}, usage("%s is no URL of a management API: write http://host:15672, or https://…, with "+
+			"special characters as %%XX", from)
 	}
 	e := endpointOf(u, "https", "80", "443")
 	e.path = strings.TrimSuffix(strings.TrimSuffix(u.EscapedPath(), "/"), "/api")
@@ -69,6 +72,11 @@ func endpointOf(u *url.URL, secure, plainPort, securePort string) endpoint {
 	return e
 }
 
+// goodHost accepts a name, an address, and an IPv6 address in brackets.
+func goodHost(u *url.URL) bool {
+	return u.Hostname() != "" && (strings.HasPrefix(u.Host, "[") || !strings.Contains(u.Hostname(), ":"))
+}
+
 // goodPort accepts an absent port too.
 func goodPort(port string) bool {
 	n, err := strconv.Atoi(port)
@@ -82,8 +90,8 @@ func (e endpoint) apiBeside() endpoint {
 	return e.beside(apiPort, apisPort)
 }
 
-// amqpBeside is where a management API's broker usually is. From https it is amqps: a password that was to be sent over TLS
-// is not sent in the clear.
+// amqpBeside is where a management API's broker usually is. From https it is amqps: a password that was to be sent over
+// TLS is not sent in the clear.
 func (e endpoint) amqpBeside() endpoint {
 	return e.beside(amqpPort, amqpsPort)
 }
@@ -108,9 +116,9 @@ func (e endpoint) amqpURL() string {
 
 // apiURL is the endpoint without credentials.
 func (e endpoint) apiURL() string {
-	scheme := "http"
+	u := url.URL{Scheme: "http", Host: e.address()}
 	if e.tls {
-		scheme = "https"
+		u.Scheme = "https"
 	}
-	return scheme + "://" + e.address() + e.path
+	return u.String() + e.path
 }

@@ -49,7 +49,10 @@ func TestUsage(t *testing.T) {
 		{[]string{"export", "q"}, []string{"needs a file"}},
 		{[]string{"import", "f", "--yes"}, []string{"--to", "queue:NAME"}},
 		{[]string{"import", "f", "--to", "queue:q"}, []string{"--yes", "--dry-run"}},
-		{[]string{"import", "/there/is/no/file", "--to", "queue:q", "--yes"}, []string{"the file /there/is/no/file is not there"}},
+		{
+			[]string{"import", "/there/is/no/file", "--to", "queue:q", "--yes"},
+			[]string{"the file /there/is/no/file is not there"},
+		},
 		{[]string{"flows", "--what"}, []string{"--what", "dlxtop flows --help"}},
 		{[]string{"flows", "x"}, []string{"does not take x"}},
 		{[]string{"flows", "-o", "yaml"}, []string{"table and json"}},
@@ -111,7 +114,8 @@ func TestReadOnlyRefuses(t *testing.T) {
 	for _, operation := range []string{"replay", "drop", "move --to queue:p"} {
 		var out, errs bytes.Buffer
 		program := cli.Program{In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(string) string { return "" }}
-		if status := program.Run(context.Background(), append(strings.Fields(operation), "q", "--yes", "--read-only")); status != cli.ExitConnect {
+		if status := program.Run(context.Background(), append(strings.Fields(operation),
+			"q", "--yes", "--read-only")); status != cli.ExitConnect {
 			t.Errorf("%s: exit status %d", operation, status)
 		}
 		checkSentence(t, errs.String(), "read-only", "--dry-run")
@@ -135,7 +139,8 @@ func TestVersionAndCompletion(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		program := cli.Program{
-			Version: "v9.8.7", Commit: "abc", In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(string) string { return "" },
+			Version: "v9.8.7", Commit: "abc", In: strings.NewReader(""), Out: &out, Err: &errs,
+			Env:       func(string) string { return "" },
 			Scenarios: []cli.Scenario{{Name: "pubsub"}},
 		}
 		if status := program.Run(context.Background(), test.args); status != cli.ExitDone {

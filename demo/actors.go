@@ -71,9 +71,11 @@ func repeatedly(pause time.Duration, next func(ctx context.Context, p *publisher
 	}
 }
 
-// worker makes an actor that consumes a queue with a small prefetch, takes some time for each message, and hands it to handle,
-// which has to acknowledge or reject it.
-func worker(queue string, effort time.Duration, handle func(ctx context.Context, p *publisher, d amqp.Delivery) error) actor {
+// worker makes an actor that consumes a queue with a small prefetch, takes some time for each message, and hands it to
+// handle, which has to acknowledge or reject it.
+func worker(
+	queue string, effort time.Duration, handle func(ctx context.Context, p *publisher, d amqp.Delivery) error,
+) actor {
 	return func(ctx context.Context, conn *amqp.Connection) error {
 		p, err := newPublisher(conn)
 		if err != nil {

@@ -12,8 +12,8 @@ type giveUp struct{ error }
 
 func (g giveUp) Unwrap() error { return g.error }
 
-// until tries again and again, pausing in between, until there is no error, a giveUp, or ctx ends; then the error is what ctx
-// says and what was tried last.
+// until tries again and again, pausing in between, until there is no error, a giveUp, or ctx ends; then the error is
+// what ctx says and what was tried last.
 func until(ctx context.Context, pause time.Duration, try func(context.Context) error) error {
 	for {
 		err := try(ctx)

@@ -1,8 +1,6 @@
 package demo
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,18 +13,22 @@ type layout struct {
 	dir                    string
 	amqp, api, dist, epmdP int
 	plugins                []string
+	settings               string // further lines of its rabbitmq.conf
+	cookie                 string
+	// the node whose cluster it joins, and whose port mapper it uses; "" when it is the first
+	joins string
 }
 
 func (l layout) nodeName() string   { return l.name + "@localhost" }
 func (l layout) logFile() string    { return filepath.Join(l.dir, "node.log") }
 func (l layout) configFile() string { return filepath.Join(l.dir, "rabbitmq.conf") }
 
-// config is the node's rabbitmq.conf. Statistics are collected and kept every second, not every five as by default, so that
-// rates feel alive and tests need not wait (without the retention policies, which all three have to be set, the management API
-// still tells what was five seconds ago: 3.10.8, 4.0.5, 4.3.6); the limits of memory and disk are set so that a small machine
-// raises no alarm.
+// config is the node's rabbitmq.conf. Statistics are collected and kept every second, not every five as by default, so
+// that rates feel alive and tests need not wait (without the retention policies, which all three have to be set, the
+// management API still tells what was five seconds ago: 3.10.8, 4.0.5, 4.3.6); the limits of memory and disk are set so
+// that a small machine raises no alarm.
 func (l layout) config() string {
-	return fmt.Sprintf(`listeners.tcp.1 = 127.0.0.1:%d
+	text := fmt.Sprintf(`listeners.tcp.1 = 127.0.0.1:%d
 management.tcp.ip = 127.0.0.1
 management.tcp.port = %d
 collect_statistics_interval = 1000
@@ -39,19 +41,21 @@ log.file = false
 log.console = true
 log.console.level = warning
 `, l.amqp, l.api)
+	if l.joins != "" {
+		text += "cluster_formation.peer_discovery_backend = " +
+			"classic_config\ncluster_formation.classic_config.nodes.1 = " + l.joins +
+			"\ncluster_formation.classic_config.nodes.2 = " + l.nodeName() + "\n"
+	}
+	return text + l.settings
 }
 
 // write creates the files that the node reads. The directory exists and is the node's own.
 func (l layout) write() error {
-	cookie := make([]byte, 16)
-	if _, err := rand.Read(cookie); err != nil {
-		return fmt.Errorf("make an Erlang cookie: %w", err)
-	}
 	files := []struct {
 		name, text string
 		mode       os.FileMode
 	}{
-		{".erlang.cookie", hex.EncodeToString(cookie), 0o400},
+		{".erlang.cookie", l.cookie, 0o400},
 		{"rabbitmq.conf", l.config(), 0o600},
 		// Empty ones of our own, so that nothing in /etc/rabbitmq reaches this node.
 		{"advanced.config", "[].\n", 0o600},
@@ -71,13 +75,14 @@ func (l layout) write() error {
 	return nil
 }
 
-// environment is what the server script runs with: that of this process without anything that would configure another broker
-// or Erlang system, and the node's own settings.
+// environment is what the server script runs with: that of this process without anything that would configure another
+// broker or Erlang system, and the node's own settings.
 func (l layout) environment(inherited []string) []string {
 	var env []string
 	for _, entry := range inherited {
 		name, _, _ := strings.Cut(entry, "=")
-		if strings.HasPrefix(name, "RABBITMQ_") || strings.HasPrefix(name, "ERL_") || name == "HOME" || name == "NOTIFY_SOCKET" {
+		if strings.HasPrefix(name, "RABBITMQ_") || strings.HasPrefix(name, "ERL_") || name == "HOME" ||
+			name == "NOTIFY_SOCKET" {
 			continue
 		}
 		env = append(env, entry)
@@ -87,8 +92,9 @@ func (l layout) environment(inherited []string) []string {
 		"HOME="+l.dir, // the Erlang cookie is read there
 		fmt.Sprintf("ERL_EPMD_PORT=%d", l.epmdP),
 		"ERL_EPMD_ADDRESS=127.0.0.1",
-		// So the script becomes Erlang instead of waiting for it: then Erlang is this process's child, gets its signals, and is
-		// gone when it was waited for. (The script looks at this variable; Erlang at NOTIFY_SOCKET, which is not set.)
+		// So the script becomes Erlang instead of waiting for it: then Erlang is this process's child, gets its
+		// signals, and is gone when it was waited for. (The script looks at this variable; Erlang at NOTIFY_SOCKET,
+		// which is not set.)
 		"RUNNING_UNDER_SYSTEMD=true",
 		"RABBITMQ_NODENAME="+l.nodeName(),
 		fmt.Sprintf("RABBITMQ_NODE_PORT=%d", l.amqp),
@@ -103,6 +109,7 @@ func (l layout) environment(inherited []string) []string {
 		"RABBITMQ_ADVANCED_CONFIG_FILE="+in("advanced.config"),
 		"RABBITMQ_CONF_ENV_FILE="+in("rabbitmq-env.conf"),
 		// Two schedulers that do not spin are enough for a demo, and leave the machine to the person who watches it.
-		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=-kernel inet_dist_use_interface {127,0,0,1} +S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none",
+		"RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=-kernel inet_dist_use_interface {127,0,0,1} +S 2:2 +sbwt none +sbwtdcpu "+
+			"none +sbwtdio none",
 	)
 }

@@ -15,8 +15,8 @@ const image = "rabbitmq:4-management"
 // dockerPatience is how long a question to the Docker engine may take.
 const dockerPatience = 10 * time.Second
 
-// container runs a node by Docker. There was no Docker engine where this was written: the command lines are tested, the running
-// of them is not.
+// container runs a node by Docker. There was no Docker engine where this was written: the command lines are tested, the
+// running of them is not.
 type container struct {
 	layout layout
 	dog    *watchdog
@@ -28,7 +28,8 @@ func newContainer(l layout) (*container, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Docker runs it, not this process: the watchdog may remove a container that was never made, but none must be made unknown to it.
+	// Docker runs it, not this process: the watchdog may remove a container that was never made, but none must be made
+	// unknown to it.
 	if err := dog.guard("container", l.name); err != nil {
 		_ = dog.end()
 		return nil, err
@@ -38,8 +39,8 @@ func newContainer(l layout) (*container, error) {
 
 func (c *container) String() string { return "Docker, " + image }
 
-// dockerRun is the command line that makes and starts the node's container. The image lets guest in from other addresses than
-// its own, which the published ports need, and they are published on 127.0.0.1 only.
+// dockerRun is the command line that makes and starts the node's container. The image lets guest in from other
+// addresses than its own, which the published ports need, and they are published on 127.0.0.1 only.
 func dockerRun(l layout) []string {
 	return []string{
 		"docker", "run", "--rm", "--detach",
@@ -47,7 +48,8 @@ func dockerRun(l layout) []string {
 		"--hostname", "localhost",
 		"--publish", fmt.Sprintf("127.0.0.1:%d:5672", l.amqp),
 		"--publish", fmt.Sprintf("127.0.0.1:%d:15672", l.api),
-		"--env", "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=-rabbit collect_statistics_interval 1000 disk_free_limit 1000000 +S 2:2 +sbwt none",
+		"--env", "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=-rabbit collect_statistics_interval 1000 disk_free_limit " +
+			"1000000 +S 2:2 +sbwt none",
 		image,
 	}
 }
@@ -81,7 +83,8 @@ func (c *container) halt(ctx context.Context) error {
 func (c *container) ended() error {
 	ctx, cancel := context.WithTimeout(context.Background(), dockerPatience)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "docker", "inspect", "--format", "{{.State.Running}}", c.layout.name).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "docker", "inspect", "--format", "{{.State.Running}}",
+		c.layout.name).CombinedOutput()
 	if err != nil || strings.TrimSpace(string(out)) != "true" {
 		return fmt.Errorf("the container %s ended: %s", c.layout.name, bytes.TrimSpace(out))
 	}

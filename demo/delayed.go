@@ -35,8 +35,8 @@ func (t topology) and(other topology) topology {
 	}
 }
 
-// delayed is delayed consumption in both ways. Where each message has a TTL of its own, rounds alternate: 1, 2, 3, 4, 5 s, which arrive
-// one by one, and 5, 4, 3, 2, 1 s, which all wait behind the first: head-of-line blocking.
+// delayed is delayed consumption in both ways. Where each message has a TTL of its own, rounds alternate: 1, 2, 3, 4, 5
+// s, which arrive one by one, and 5, 4, 3, 2, 1 s, which all wait behind the first: head-of-line blocking.
 func delayed() Scenario {
 	own := line{
 		out: "out.exchange", outKey: "out.routing.key", buffer: "buffer-queue",

@@ -7,8 +7,9 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// delayedRetry is delayed consumption whose worker sends what fails back to the buffer. Some messages succeed at the second try, some at the
-// third. The worker counts in a header of its own, x-tries, since from 4.0 the broker's count starts again with every publish.
+// delayedRetry is delayed consumption whose worker sends what fails back to the buffer. Some messages succeed at the
+// second try, some at the third. The worker counts in a header of its own, x-tries, since from 4.0 the broker's count
+// starts again with every publish.
 func delayedRetry() Scenario {
 	loop := line{
 		out: "retry.out.exchange", outKey: "retry.out.routing.key", buffer: "retry.buffer-queue",

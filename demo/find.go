@@ -12,12 +12,14 @@ import (
 // serverVariable names the rabbitmq-server script to use instead of the installed one.
 const serverVariable = "DLXTOP_RABBITMQ_SERVER"
 
-// ErrNoServer is what Start returns when this machine has neither RabbitMQ nor a working Docker; its text says what to install.
-var ErrNoServer = errors.New("no RabbitMQ found to start a throwaway node of: install it (Debian, Ubuntu: apt-get install rabbitmq-server; " +
+// errNoServer is what Start returns when this machine has neither RabbitMQ nor a working Docker; its text says what to
+// install.
+var errNoServer = errors.New("no RabbitMQ found to start a throwaway node of: install it (Debian, Ubuntu: apt-get " +
+	"install rabbitmq-server; " +
 	"macOS: brew install rabbitmq), or start Docker, or name a rabbitmq-server script in " + serverVariable)
 
-// serverPlaces are where packages put the server script; scripts/setup.sh lists the same. Debian's /usr/sbin/rabbitmq-server is
-// left out on purpose: it is a wrapper that insists on running as the user rabbitmq.
+// serverPlaces are where packages put the server script; scripts/setup.sh lists the same. Debian's
+// /usr/sbin/rabbitmq-server is left out on purpose: it is a wrapper that insists on running as the user rabbitmq.
 var serverPlaces = []string{
 	"/usr/lib/rabbitmq/bin/rabbitmq-server",
 	"/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin/rabbitmq-server",
@@ -27,8 +29,8 @@ var serverPlaces = []string{
 	"/home/linuxbrew/.linuxbrew/opt/rabbitmq/sbin/rabbitmq-server",
 }
 
-// findServer returns the path of the server script to run: the named one, else the one in the environment, else an installed
-// one. The error is ErrNoServer when there is none, and another when a named one cannot be run.
+// findServer returns the path of the server script to run: the named one, else the one in the environment, else an
+// installed one. The error is errNoServer when there is none, and another when a named one cannot be run.
 func findServer(named string) (string, error) {
 	if named == "" {
 		named = os.Getenv(serverVariable)
@@ -50,7 +52,7 @@ func findServer(named string) (string, error) {
 	if path, err := exec.LookPath("rabbitmq-server"); err == nil && path != "/usr/sbin/rabbitmq-server" {
 		return filepath.Abs(path)
 	}
-	return "", ErrNoServer
+	return "", errNoServer
 }
 
 // findEpmd returns the path of Erlang's port mapper, or "" when it is found neither in PATH nor beside the erl that is.

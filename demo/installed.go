@@ -53,7 +53,8 @@ func (i *installed) ended() error {
 		return nil
 	}
 	log := tail(i.layout.logFile())
-	if strings.Contains(log, "eaddrinuse") || strings.Contains(log, "port_already_in_use") || strings.Contains(log, "already_running") {
+	if strings.Contains(log, "eaddrinuse") || strings.Contains(log, "port_already_in_use") ||
+		strings.Contains(log, "already_running") {
 		return fmt.Errorf("%w; its log ends:\n%s", errPortTaken, log)
 	}
 	return fmt.Errorf("%s ended; its log ends:\n%s", i.server, log)
@@ -82,7 +83,7 @@ func (i *installed) remove() error {
 
 // stopOwnEpmd ends the port mapper that the node started by itself, if it did.
 func (i *installed) stopOwnEpmd() {
-	if i.process.epmd == nil {
+	if i.process.epmd == nil && i.layout.joins == "" {
 		stopEpmd(i.layout.epmdP)
 	}
 }

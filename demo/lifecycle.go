@@ -8,8 +8,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// lifecycle lets ten messages pass from one exclusive queue to another, one each second, with nobody to consume them. Every round begins
-// with the second queue emptied.
+// lifecycle lets ten messages pass from one exclusive queue to another, one each second, with nobody to consume them.
+// Every round begins with the second queue emptied.
 func lifecycle() Scenario {
 	const life, heaven, dlx = "example.delay.life", "example.delay.heaven", "example.dlx.exchange"
 	return Scenario{

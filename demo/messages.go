@@ -47,8 +47,8 @@ func newID() string {
 	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
 
-// fate returns a number from 0 to 99 that is always the same for a message in a service: what fails there fails there again, and no
-// worker has to remember.
+// fate returns a number from 0 to 99 that is always the same for a message in a service: what fails there fails there
+// again, and no worker has to remember.
 func fate(service, messageID string) int {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(service + " " + messageID))
@@ -58,11 +58,17 @@ func fate(service, messageID string) int {
 type object = map[string]any
 
 var (
-	givenNames  = []string{"Ada", "Grace", "Guan", "Ines", "Jürgen", "Katalin", "Mehmet", "Nadia", "Olu", "Søren", "Yuki", "Zoë"}
-	familyNames = []string{"Abebe", "Brandt", "Costa", "Díaz", "Eriksson", "Fischer", "Guanguans", "Haddad", "Ito", "Kowalska"}
-	plans       = []string{"free", "team", "business"}
-	articles    = []string{"espresso grinder", "desk lamp", "bicycle bell", "rain jacket", "notebook A5", "usb-c cable"}
-	companies   = []string{"Nordlicht GmbH", "Acme Ltd", "Ríos y Asociados", "Tanaka KK", "Okafor & Sons"}
+	givenNames = []string{
+		"Ada", "Grace", "Guan", "Ines", "Jürgen", "Katalin", "Mehmet", "Nadia", "Olu", "Søren",
+		"Yuki", "Zoë",
+	}
+	familyNames = []string{
+		"Abebe", "Brandt", "Costa", "Díaz", "Eriksson", "Fischer", "Guanguans", "Haddad", "Ito",
+		"Kowalska",
+	}
+	plans     = []string{"free", "team", "business"}
+	articles  = []string{"espresso grinder", "desk lamp", "bicycle bell", "rain jacket", "notebook A5", "usb-c cable"}
+	companies = []string{"Nordlicht GmbH", "Acme Ltd", "Ríos y Asociados", "Tanaka KK", "Okafor & Sons"}
 )
 
 func pick[T any](from []T) T { return from[mathrand.IntN(len(from))] }

@@ -1,5 +1,5 @@
-// Package demo starts throwaway RabbitMQ nodes and runs scenarios with live traffic on them: for `dlxtop demo`, and for every
-// test that needs a real broker.
+// Package demo starts throwaway RabbitMQ nodes and runs scenarios with live traffic on them: for `dlxtop demo`, and for
+// every test that needs a real broker.
 package demo
 
 import (
@@ -16,19 +16,22 @@ import (
 	"time"
 )
 
-// bootLimit is how long a node may take from its start to its first answers. Ordinary is 3 to 6 s; a busy machine takes longer.
+// bootLimit is how long a node may take from its start to its first answers. Ordinary is 3 to 6 s; a busy machine takes
+// longer.
 const bootLimit = 90 * time.Second
 
 // Options say how Start starts a node. The zero value is fine.
 type Options struct {
-	Server string    // path of a rabbitmq-server script; empty: $DLXTOP_RABBITMQ_SERVER, then the installed one, then Docker
+	// path of a rabbitmq-server script; empty: $DLXTOP_RABBITMQ_SERVER, then the installed one, then Docker
+	Server string
 	Log    io.Writer // progress lines for a person; nil: silent
 
-	Plugins []string // enabled beside rabbitmq_management; not with Docker
+	Plugins  []string // enabled beside rabbitmq_management; not with Docker
+	Settings string   // further lines of rabbitmq.conf; not with Docker
 }
 
-// Node is a throwaway RabbitMQ node on 127.0.0.1, with the management plugin and the user guest. It survives nothing: it ends with
-// Stop, and when the process that started it ends in whatever way. It is safe for concurrent use.
+// Node is a throwaway RabbitMQ node on 127.0.0.1, with the management plugin and the user guest. It survives nothing:
+// it ends with Stop, and when the process that started it ends in whatever way. It is safe for concurrent use.
 type Node struct {
 	layout  layout
 	backend backend
@@ -42,7 +45,8 @@ type Node struct {
 
 // backend is what runs a node's broker: a server script on this machine, or Docker.
 type backend interface {
-	start(ctx context.Context) error                         // runs it, for the first time or again, on the same ports and data; does not wait until it is ready
+	// runs it, for the first time or again, on the same ports and data; does not wait until it is ready
+	start(ctx context.Context) error
 	halt(ctx context.Context) error                          // shuts it down and keeps ports and data
 	ended() error                                            // nil while it runs, else why it does not
 	control(ctx context.Context, command []string) *exec.Cmd // rabbitmqctl with a command, not yet run
@@ -51,12 +55,12 @@ type backend interface {
 
 var nodes atomic.Int64 // counts this process's nodes, for their names
 
-// Start starts a node and returns when it accepts AMQP connections and answers on its management API. ctx bounds the starting
-// only (as does a limit of 90 s): the node runs until Stop. Without a RabbitMQ or Docker on this machine the error is ErrNoServer; a
-// server that ends while booting gives the last lines of its log in the error.
+// Start starts a node and returns when it accepts AMQP connections and answers on its management API. ctx bounds the
+// starting only (as does a limit of 90 s): the node runs until Stop. Without a RabbitMQ or Docker on this machine the
+// error says what to install; a server that ends while booting gives the last lines of its log in the error.
 func Start(ctx context.Context, o Options) (*Node, error) {
 	server, err := findServer(o.Server)
-	if err != nil && (!errors.Is(err, ErrNoServer) || !dockerWorks(ctx)) {
+	if err != nil && (!errors.Is(err, errNoServer) || !dockerWorks(ctx)) {
 		return nil, err
 	}
 	// Between finding the ports free and the boot somebody may take one: then others will do.
@@ -69,16 +73,26 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 }
 
 // start makes one attempt; server is "" for Docker.
-func start(ctx context.Context, server string, o Options) (node *Node, err error) {
+func start(ctx context.Context, server string, o Options) (*Node, error) {
 	ports, err := freePorts(4)
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{log: o.Log, layout: layout{
-		plugins: append([]string{"rabbitmq_management"}, o.Plugins...),
-		name:    fmt.Sprintf("dlxtop-%d-%d", os.Getpid(), nodes.Add(1)),
-		amqp:    ports[0], api: ports[1], dist: ports[2], epmdP: ports[3],
-	}}
+	return startNode(ctx, server, newLayout(o, ports[0], ports[1], ports[2], ports[3]), o)
+}
+
+// newLayout is a layout with a name of its own, on these ports.
+func newLayout(o Options, amqp, api, dist, epmd int) layout {
+	return layout{
+		plugins: append([]string{"rabbitmq_management"}, o.Plugins...), settings: o.Settings,
+		name: fmt.Sprintf("dlxtop-%d-%d", os.Getpid(), nodes.Add(1)),
+		amqp: amqp, api: api, dist: dist, epmdP: epmd, cookie: newCookie(),
+	}
+}
+
+// startNode starts the node of a layout; server is "" for Docker.
+func startNode(ctx context.Context, server string, l layout, o Options) (node *Node, err error) {
+	n := &Node{log: o.Log, layout: l}
 	if server == "" {
 		n.backend, err = newContainer(n.layout)
 	} else {
@@ -146,8 +160,8 @@ func (n *Node) API() string {
 // Version returns the broker's version in its own words, for example "3.10.8".
 func (n *Node) Version() string { return n.version }
 
-// Stop ends the node at once and removes everything that it left: processes, port mapper, data. It may be called again; the later calls
-// wait for the first and return nil.
+// Stop ends the node at once and removes everything that it left: processes, port mapper, data. It may be called again;
+// the later calls wait for the first and return nil.
 func (n *Node) Stop() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -177,7 +191,8 @@ func (n *Node) Halt() error {
 	return nil
 }
 
-// Resume starts a halted broker again on the same ports and data, and returns when it is ready. ctx and a limit of 90 s bound it.
+// Resume starts a halted broker again on the same ports and data, and returns when it is ready. ctx and a limit of 90 s
+// bound it.
 func (n *Node) Resume(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -191,8 +206,8 @@ func (n *Node) Resume(ctx context.Context) error {
 	return nil
 }
 
-// Control runs rabbitmqctl with a command for this node, "eval" and an Erlang expression for example, and returns what it printed, without
-// the spaces around it. It takes a second or two: rabbitmqctl is an Erlang system of its own.
+// Control runs rabbitmqctl with a command for this node, "eval" and an Erlang expression for example, and returns what
+// it printed, without the spaces around it. It takes a second or two: rabbitmqctl is an Erlang system of its own.
 func (n *Node) Control(ctx context.Context, command ...string) (string, error) {
 	out, err := n.backend.control(ctx, append([]string{"--quiet"}, command...)).CombinedOutput()
 	text := strings.TrimSpace(string(out))

@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// Ports are taken from below the ranges that Linux (from 32768) and macOS (from 49152) give to outgoing connections, so that
-// none is taken between here and the node's boot, or while a node is halted.
+// Ports are taken from below the ranges that Linux (from 32768) and macOS (from 49152) give to outgoing connections, so
+// that none is taken between here and the node's boot, or while a node is halted.
 const (
 	firstPort = 20000
 	lastPort  = 31999

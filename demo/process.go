@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// gate is run in front of the server: it lets the server start only when told so, which happens after the watchdog knows its
-// process group. A parent that dies in between closes the pipe, and the server is never started.
+// gate is run in front of the server: it lets the server start only when told so, which happens after the watchdog
+// knows its process group. A parent that dies in between closes the pipe, and the server is never started.
 const gate = `read -r go || exit 1; exec "$@" </dev/null`
 
 // process is one run of a node: the server and its port mapper, in one process group.
@@ -22,7 +22,8 @@ type process struct {
 	epmd   chan struct{} // closed when the port mapper has; nil when the server starts its own
 }
 
-// startProcess runs the server script in a process group of its own. It returns as soon as it runs, not when it is ready.
+// startProcess runs the server script in a process group of its own. It returns as soon as it runs, not when it is
+// ready.
 func startProcess(ctx context.Context, server string, l layout, dog *watchdog) (*process, error) {
 	log, err := os.OpenFile(l.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -65,11 +66,11 @@ func startProcess(ctx context.Context, server string, l layout, dog *watchdog) (
 	return p, nil
 }
 
-// startEpmd runs the port mapper in the foreground and in the node's group: one that a node starts by itself is a daemon that
-// stays behind. When none is found the node does just that, and stopEpmd ends it.
+// startEpmd runs the port mapper in the foreground and in the node's group: one that a node starts by itself is a
+// daemon that stays behind. When none is found the node does just that, and stopEpmd ends it.
 func (p *process) startEpmd(ctx context.Context, l layout, env []string, log *os.File) error {
 	path := findEpmd()
-	if path == "" {
+	if path == "" || l.joins != "" {
 		return nil
 	}
 	command := exec.Command(path, "-address", "127.0.0.1", "-port", strconv.Itoa(l.epmdP))
@@ -101,8 +102,8 @@ func (p *process) startEpmd(ctx context.Context, l layout, env []string, log *os
 	})
 }
 
-// stopEpmd ends a port mapper that the node started by itself. It obeys only while no node is registered, that is after the
-// node's end.
+// stopEpmd ends a port mapper that the node started by itself. It obeys only while no node is registered, that is after
+// the node's end.
 func stopEpmd(port int) {
 	conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
 	if err != nil {

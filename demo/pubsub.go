@@ -39,7 +39,8 @@ var services = []service{
 		},
 	},
 	{
-		name: "ucenter@enterprise", pattern: "enterprise.*", poisoned: 2, shaky: 6, seeds: 3, event: "enterprise.created", body: enterpriseBody,
+		name: "ucenter@enterprise", pattern: "enterprise.*", poisoned: 2, shaky: 6, seeds: 3,
+		event: "enterprise.created", body: enterpriseBody,
 		errors: []string{"ConnectionError: vat.example.com:443 refused the connection"},
 	},
 	{
@@ -51,8 +52,8 @@ var services = []service{
 func (s service) retryQueue() string  { return s.name + "@retry" }
 func (s service) failedQueue() string { return s.name + "@failed" }
 
-// pubsub is publish and subscribe with a retry queue and a failed queue for each service. The retry queue leads back to its own service only,
-// not to the others that subscribe to the same event.
+// pubsub is publish and subscribe with a retry queue and a failed queue for each service. The retry queue leads back to
+// its own service only, not to the others that subscribe to the same event.
 func pubsub() Scenario {
 	scenario := Scenario{
 		Name:    "pubsub",
@@ -120,7 +121,8 @@ func (s service) work(ctx context.Context, conn *amqp.Connection) error {
 	})(ctx, conn)
 }
 
-// backlogFull tells whether enough has failed. From 4.0 it is the retry queue that fills: there the count of tries never rises.
+// backlogFull tells whether enough has failed. From 4.0 it is the retry queue that fills: there the count of tries
+// never rises.
 func (s service) backlogFull(conn *amqp.Connection) (bool, error) {
 	for _, name := range []string{s.failedQueue(), s.retryQueue()} {
 		if ready, err := depth(conn, name); err != nil || ready >= backlogLimit {
@@ -130,8 +132,8 @@ func (s service) backlogFull(conn *amqp.Connection) (bool, error) {
 	return false, nil
 }
 
-// fail is what a worker does with a message that it cannot handle: publish it to where it waits for the next try, or for a person, and
-// only then acknowledge the original.
+// fail is what a worker does with a message that it cannot handle: publish it to where it waits for the next try, or
+// for a person, and only then acknowledge the original.
 func (s service) fail(ctx context.Context, p *publisher, d amqp.Delivery, tries int64, expiration string) error {
 	headers := copyTable(d.Headers)
 	if _, ok := headers["x-orig-routing-key"]; !ok {
@@ -155,8 +157,9 @@ func (s service) errorOf(messageID string) string {
 	return s.errors[fate("error", messageID)%len(s.errors)]
 }
 
-// seedFailed leads messages through the same story that a worker gives them, with real deaths in the retry queue, only faster: each
-// waits there 50 ms instead of 30 s. It does nothing when messages failed already, or when one waits that the seeds would have to wait behind.
+// seedFailed leads messages through the same story that a worker gives them, with real deaths in the retry queue, only
+// faster: each waits there 50 ms instead of 30 s. It does nothing when messages failed already, or when one waits that
+// the seeds would have to wait behind.
 func (s service) seedFailed(ctx context.Context, conn *amqp.Connection) error {
 	if s.seeds == 0 {
 		return nil
@@ -178,7 +181,8 @@ func (s service) seedFailed(ctx context.Context, conn *amqp.Connection) error {
 		return fmt.Errorf("open a channel: %w", err)
 	}
 	defer channel.Close()
-	// Not by ConsumeWithContext: when ctx ends, its cancel and the close above would take each other's answers, and wait for ever.
+	// Not by ConsumeWithContext: when ctx ends, its cancel and the close above would take each other's answers, and
+	// wait for ever.
 	deliveries, err := channel.Consume(s.name, "", false, false, false, false, nil)
 	if err != nil {
 		return fmt.Errorf("consume %s: %w", s.name, err)
@@ -196,7 +200,7 @@ func (s service) seedFailed(ctx context.Context, conn *amqp.Connection) error {
 			return err
 		}
 	}
-	// Deaths are counted here: from 4.0 the broker starts from one again for a message that was published anew.
+	// Deaths are counted here: from 4.0 the broker starts from one for a message that was published again.
 	deaths := map[string]int64{}
 	for gone := 0; gone < s.seeds; {
 		select {

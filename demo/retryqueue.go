@@ -7,11 +7,14 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// retryQueue is a system with one queue for each delay and one fanout behind them all. Its worker rejects what fails without a
-// dead-letter exchange: these messages are lost, and dlxtop has to say so.
+// retryQueue is a system with one queue for each delay and one fanout behind them all. Its worker rejects what fails
+// without a dead-letter exchange: these messages are lost, and dlxtop has to say so.
 func retryQueue() Scenario {
 	delay := func(name string, ttl time.Duration) queue {
-		return queue{name: name, arguments: amqp.Table{"x-dead-letter-exchange": "RetryExchange", "x-message-ttl": ttl.Milliseconds()}}
+		return queue{name: name, arguments: amqp.Table{
+			"x-dead-letter-exchange": "RetryExchange",
+			"x-message-ttl":          ttl.Milliseconds(),
+		}}
 	}
 	mail := func(ctx context.Context, p *publisher, queue string) error {
 		return p.publish(ctx, "", queue, message("mailer", "mail.send", mailBody()))

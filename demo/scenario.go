@@ -11,15 +11,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Scenario is one system with delayed, retry or failed queues, as applications build them: its topology, and live publishers
-// and failing workers for it. All scenarios fit into one vhost together.
+// Scenario is one system with delayed, retry or failed queues, as applications build them: its topology, and live
+// publishers and failing workers for it. All scenarios fit into one vhost together.
 type Scenario struct {
 	Name    string // as `dlxtop demo --scenario` takes it
 	Summary string // one line for a person
 
 	topology topology
-	seed     func(ctx context.Context, conn *amqp.Connection) error // puts first messages in; does nothing the second time; may be nil
-	actors   []actor                                                // the live traffic
+	// puts first messages in; does nothing the second time; may be nil
+	seed   func(ctx context.Context, conn *amqp.Connection) error
+	actors []actor // the live traffic
 }
 
 // actor is a publisher or a worker: it works on the connection until ctx ends or the connection fails.
@@ -60,9 +61,9 @@ func (s Scenario) Exchanges() []string {
 	return names
 }
 
-// Declare makes the scenario's exchanges, queues and bindings, puts its first messages in, and returns when the broker has
-// confirmed all of it. There is no traffic then. Exclusive queues (lifecycle has some) live as long as the connection that
-// declared them: it is kept open until ctx ends.
+// Declare makes the scenario's exchanges, queues and bindings, puts its first messages in, and returns when the broker
+// has confirmed all of it. There is no traffic then. Exclusive queues (lifecycle has some) live as long as the
+// connection that declared them: it is kept open until ctx ends.
 func (s Scenario) Declare(ctx context.Context, amqpURL string) error {
 	conn, err := s.open(ctx, amqpURL, true)
 	if err != nil {
@@ -76,8 +77,9 @@ func (s Scenario) Declare(ctx context.Context, amqpURL string) error {
 	return nil
 }
 
-// Run declares the scenario and keeps its traffic going until ctx ends, which is no error. A broker that goes away is waited for, with growing pauses;
-// only the first connection and declaration have to succeed. No goroutine, connection or consumer is left when it returns.
+// Run declares the scenario and keeps its traffic going until ctx ends, which is no error. A broker that goes away is
+// waited for, with growing pauses; only the first connection and declaration have to succeed. No goroutine, connection
+// or consumer is left when it returns.
 func (s Scenario) Run(ctx context.Context, amqpURL string) error {
 	const shortest, longest = 250 * time.Millisecond, 5 * time.Second
 	pause := shortest
@@ -96,8 +98,8 @@ func (s Scenario) Run(ctx context.Context, amqpURL string) error {
 	}
 }
 
-// RunAll runs scenarios together on a node, all of them when none is named, until ctx ends. When one cannot be declared, the
-// others end too and its error is returned.
+// RunAll runs scenarios together on a node, all of them when none is named, until ctx ends. When one cannot be
+// declared, the others end too and its error is returned.
 func RunAll(ctx context.Context, node *Node, scenarios ...Scenario) error {
 	if len(scenarios) == 0 {
 		scenarios = Scenarios()
@@ -126,8 +128,8 @@ func (s Scenario) open(ctx context.Context, url string, seed bool) (*amqp.Connec
 	return conn, nil
 }
 
-// play lets the actors work until ctx ends or the connection is lost, and closes the connection. Why an actor failed does not
-// matter: all start again on the next connection.
+// play lets the actors work until ctx ends or the connection is lost, and closes the connection. Why an actor failed
+// does not matter: all start again on the next connection.
 func (s Scenario) play(ctx context.Context, conn *amqp.Connection) {
 	group, ctx := errgroup.WithContext(ctx)
 	lost := conn.NotifyClose(make(chan *amqp.Error, 1)) // room for the one notice that there is
@@ -167,7 +169,8 @@ func (t topology) exclusive() bool {
 	return slices.ContainsFunc(t.queues, func(q queue) bool { return q.exclusive })
 }
 
-// declare makes all of it, durable where it is not exclusive. What exists already with the same settings stays as it is.
+// declare makes all of it, durable where it is not exclusive. What exists already with the same settings stays as it
+// is.
 func (t topology) declare(conn *amqp.Connection) error {
 	ch, err := conn.Channel()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -73,7 +74,8 @@ func counts(t *testing.T, vhost string) map[string]int {
 	return ready
 }
 
-// wantedTopology is what TestDeclare expects, written out: "queue name {arguments}", "exchange name type", "exchange key queue".
+// wantedTopology is what TestDeclare expects, written out: "queue name {arguments}", "exchange name type", "exchange
+// key queue".
 var wantedTopology = map[string][]string{
 	"retry-queue": {
 		`queue RetryQueue {}`,
@@ -120,7 +122,8 @@ var wantedTopology = map[string][]string{
 func wantedService(name, pattern string) []string {
 	return []string{
 		"queue " + name + " {}",
-		"queue " + name + `@retry {"x-dead-letter-exchange":"master","x-dead-letter-routing-key":"` + name + `","x-message-ttl":30000}`,
+		"queue " + name + `@retry {"x-dead-letter-exchange":"master","x-dead-letter-routing-key":"` + name +
+			`","x-message-ttl":30000}`,
 		"queue " + name + "@failed {}",
 		`binding master "` + pattern + `" ` + name,
 		`binding master "` + name + `" ` + name,
@@ -199,7 +202,8 @@ func total(counts map[string]int) (sum int) {
 	return sum
 }
 
-// Each scenario's traffic is seen within some seconds: messages pass into the queues that show them waiting, and out of their buffers.
+// Each scenario's traffic is seen within some seconds: messages pass into the queues that show them waiting, and out of
+// their buffers.
 func TestRunMoves(t *testing.T) {
 	moves := map[string]struct{ buffer, delivered string }{
 		"retry-queue":   {"test-delay", "RetryQueue"},
@@ -289,7 +293,8 @@ func TestPubsubSeeds(t *testing.T) {
 	if death["queue"] != "ucenter@user@retry" || death["reason"] != "expired" || death["count"] != want {
 		t.Errorf("the death is %v, want %d", death, want)
 	}
-	if d.Headers["x-orig-routing-key"] != "user.created" || d.Headers["x-error"] == nil || d.MessageId == "" || d.Timestamp.IsZero() ||
+	if d.Headers["x-orig-routing-key"] != "user.created" || d.Headers["x-error"] == nil || d.MessageId == "" ||
+		d.Timestamp.IsZero() ||
 		d.ContentType != "application/json" || d.Expiration != "" || !json.Valid(d.Body) {
 		t.Errorf("the message is %+v", d)
 	}
@@ -318,9 +323,17 @@ func TestRunSurvivesLostConnections(t *testing.T) {
 		}
 		return fmt.Errorf("no new connection")
 	}
-	await(t, 20*time.Second, connection)
+	await(t, time.Minute, connection)
+	// The first connection has to last until all is declared: then there are consumers.
+	await(t, time.Minute, func(context.Context) error {
+		var consumers []struct{}
+		if call(t, http.MethodGet, "/api/consumers/"+pathSegment(name), nil, &consumers); len(consumers) == 0 {
+			return errors.New("no consumer")
+		}
+		return nil
+	})
 	call(t, http.MethodDelete, "/api/connections/"+pathSegment(before), nil, nil)
-	await(t, 20*time.Second, connection)
+	await(t, time.Minute, connection)
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("Run ended with %v", err)

@@ -7,12 +7,13 @@ import (
 	"sync"
 )
 
-// watchdogScript ends everything that belongs to a node as soon as its standard input ends: when Stop closes it, and when
-// the parent dies in whatever way, kill -9 included, because the system then closes it. It is told on its standard input
-// what to end: "group N" a process group, "container NAME" a Docker container. $1 is the directory to remove, or empty.
+// watchdogScript ends everything that belongs to a node as soon as its standard input ends: when Stop closes it, and
+// when the parent dies in whatever way, kill -9 included, because the system then closes it. It is told on its standard
+// input what to end: "group N" a process group, "container NAME" a Docker container. $1 is the directory to remove, or
+// empty.
 //
-// A killed process may write until it is gone, so the directory is removed until nothing of the groups is left, with an end
-// to it: in a container whose first process reaps no children, the dead stay in the list.
+// A killed process may write until it is gone, so the directory is removed until nothing of the groups is left, with an
+// end to it: in a container whose first process reaps no children, the dead stay in the list.
 const watchdogScript = `
 trap '' HUP INT TERM
 groups= containers=

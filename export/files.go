@@ -12,32 +12,35 @@ import (
 	"os"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
 )
 
 // Messages calls with each message, until there is an error.
-type Messages = func(each func(*model.Message) error) error
+type Messages = func(each func(*message.Message) error) error
 
 // Files are the files of this machine.
 type Files struct{}
 
-// Create writes messages into a new file that only its owner can read: they may hold secrets. It is there under its name only when all
-// of it is. It refuses to overwrite. Errors about the file wrap model.ErrFile; those of messages come back as they are.
+// Create writes messages into a new file that only its owner can read: they may hold secrets. It is there under its
+// name only when all of it is. It refuses to overwrite. Errors about the file wrap model.ErrFile; those of messages
+// come back as they are.
 func (f Files) Create(path string, messages Messages) (n int, err error) {
 	name := model.Printable(path)
 	if _, err := os.Lstat(path); err == nil {
-		return 0, fmt.Errorf("%w %s is there already: name a new one", model.ErrFile, name)
+		return 0, fmt.Errorf("%w %s is there already: name a new one", message.ErrFile, name)
 	}
 	part := path + ".part"
 	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return 0, fmt.Errorf("%w %s is there: somebody writes it, or did not come to the end: remove it, or name another", model.ErrFile, model.Printable(part))
+		return 0, fmt.Errorf("%w %s is there: somebody writes it, or did not come to the end: remove it, or name "+
+			"another", message.ErrFile, model.Printable(part))
 	case err != nil:
-		return 0, fmt.Errorf("%w cannot be written: %w", model.ErrFile, err)
+		return 0, fmt.Errorf("%w cannot be written: %w", message.ErrFile, err)
 	}
 	defer func() {
 		if e := file.Close(); err == nil && e != nil {
-			err = fmt.Errorf("%w cannot be written: %w", model.ErrFile, e)
+			err = fmt.Errorf("%w cannot be written: %w", message.ErrFile, e)
 		}
 		// Link, unlike Rename, does not overwrite what somebody else has put there meanwhile.
 		if err == nil {
@@ -61,38 +64,38 @@ func wrapped(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w cannot be given its name: %w", model.ErrFile, err)
+	return fmt.Errorf("%w cannot be given its name: %w", message.ErrFile, err)
 }
 
 // Write writes messages to a stream.
 func (Files) Write(out io.Writer, messages Messages) (n int, err error) {
 	buffered := bufio.NewWriterSize(out, 1<<20)
-	err = messages(func(m *model.Message) error {
-		line, err := model.JSONLine(m.JSON())
-		if err != nil {
-			return err
+	err = messages(func(m *message.Message) error {
+		err := m.WriteJSON(buffered, bytes.NewReader(m.Body), "", "")
+		if err == nil {
+			err = buffered.WriteByte('\n')
 		}
-		if _, err := buffered.Write(append(line, '\n')); err != nil {
-			return fmt.Errorf("%w cannot be written: %w", model.ErrFile, err)
+		if err != nil {
+			return fmt.Errorf("%w cannot be written: %w", message.ErrFile, err)
 		}
 		n++
 		return nil
 	})
 	if e := buffered.Flush(); err == nil && e != nil {
-		err = fmt.Errorf("%w cannot be written: %w", model.ErrFile, e)
+		err = fmt.Errorf("%w cannot be written: %w", message.ErrFile, e)
 	}
 	return n, err
 }
 
 // Read reads a file line by line. A bad line is an error that names it.
-func (Files) Read(ctx context.Context, path string, each func(*model.Message) error) error {
+func (Files) Read(ctx context.Context, path string, each func(*message.Message) error) error {
 	name := model.Printable(path)
 	file, err := os.Open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w %s is not there", model.ErrFile, name)
+		return fmt.Errorf("%w %s is not there", message.ErrFile, name)
 	case err != nil:
-		return fmt.Errorf("%w cannot be read: %w", model.ErrFile, err)
+		return fmt.Errorf("%w cannot be read: %w", message.ErrFile, err)
 	}
 	defer file.Close()
 	lines := bufio.NewReaderSize(file, 1<<20)
@@ -103,14 +106,14 @@ func (Files) Read(ctx context.Context, path string, each func(*model.Message) er
 		line, err := messageLine(lines)
 		switch {
 		case errors.Is(err, errLongLine):
-			return fmt.Errorf("%w %s, line %d: %w", model.ErrFile, name, number, err)
+			return fmt.Errorf("%w %s, line %d: %w", message.ErrFile, name, number, err)
 		case err != nil && !errors.Is(err, io.EOF):
-			return fmt.Errorf("%w cannot be read: %w", model.ErrFile, err)
+			return fmt.Errorf("%w cannot be read: %w", message.ErrFile, err)
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
-			m, bad := model.ParseMessage(line)
+			m, bad := message.ParseMessage(line)
 			if bad != nil {
-				return fmt.Errorf("%w %s, line %d: %w", model.ErrFile, name, number, bad)
+				return fmt.Errorf("%w %s, line %d: %w", message.ErrFile, name, number, bad)
 			}
 			if bad := each(&m); bad != nil {
 				return bad
@@ -122,12 +125,15 @@ func (Files) Read(ctx context.Context, path string, each func(*model.Message) er
 	}
 }
 
-// maxLine bounds what is in memory of a file that is none of messages. By default brokers take bodies of 128 MiB (3.x) and 16 MiB (4.x).
+// maxLine bounds what is in memory of a file that is none of messages. By default brokers take bodies of 128 MiB (3.x)
+// and 16 MiB (4.x).
 const maxLine = 256 << 20
 
-var errLongLine = errors.New("it is longer than 256 MiB, which no broker takes as one message unless it is configured to")
+var errLongLine = errors.New("it is longer than 256 MiB, which no broker takes as one message unless it is " +
+	"configured to")
 
-// messageLine reads to the end of a line, but no further than its first part when that does not begin as a message does.
+// messageLine reads to the end of a line, but no further than its first part when that does not begin as a message
+// does.
 func messageLine(lines *bufio.Reader) (line []byte, err error) {
 	for {
 		part, err := lines.ReadSlice('\n')

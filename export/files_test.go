@@ -12,13 +12,17 @@ import (
 
 	"dlxtop/export"
 	"dlxtop/model"
+	"dlxtop/model/message"
 )
 
 func some(n int) export.Messages {
-	return func(each func(*model.Message) error) error {
+	return func(each func(*message.Message) error) error {
 		for i := range n {
-			m := model.Message{Position: i + 1, RoutingKey: "k", Body: []byte{0xff, byte(i)}, BodyBytes: 2, Headers: model.Table{"n": int32(i)}}
-			m.Fingerprint = model.FingerprintOf(&m)
+			m := message.Message{
+				Position: i + 1, RoutingKey: "k", Body: []byte{0xff, byte(i)}, BodyBytes: 2,
+				Headers: model.Table{"n": int32(i)},
+			}
+			m.Fingerprint = message.FingerprintOf(&m)
 			if err := each(&m); err != nil {
 				return err
 			}
@@ -36,9 +40,10 @@ func TestCreateAndRead(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", err, info.Mode())
 	}
-	var want, got []model.Message
-	_ = some(3)(func(m *model.Message) error { want = append(want, *m); return nil })
-	if err := (export.Files{}).Read(t.Context(), path, func(m *model.Message) error { got = append(got, *m); return nil }); err != nil {
+	var want, got []message.Message
+	_ = some(3)(func(m *message.Message) error { want = append(want, *m); return nil })
+	if err := (export.Files{}).Read(t.Context(), path,
+		func(m *message.Message) error { got = append(got, *m); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -63,20 +68,20 @@ func TestCreateDoesNoHarm(t *testing.T) {
 	refused := func(path, words string, messages export.Messages) {
 		t.Helper()
 		_, err := export.Files{}.Create(path, messages)
-		if !errors.Is(err, model.ErrFile) || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
+		if !errors.Is(err, message.ErrFile) || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	refused(path, "is there already", some(1))
 	refused(filepath.Join(dir, "no", "folder"), "cannot be written", some(1))
 	late := filepath.Join(dir, "late.jsonl")
-	refused(late, "file exists", func(each func(*model.Message) error) error {
+	refused(late, "file exists", func(each func(*message.Message) error) error {
 		return errors.Join(some(1)(each), os.WriteFile(late, kept, 0o600)) // somebody else was faster
 	})
 	broken := errors.New("the connection was lost")
-	if _, err := (export.Files{}).Create(filepath.Join(dir, "half.jsonl"), func(each func(*model.Message) error) error {
+	if _, err := (export.Files{}).Create(filepath.Join(dir, "half.jsonl"), func(each func(*message.Message) error) error {
 		return errors.Join(some(1)(each), broken)
-	}); !errors.Is(err, broken) || errors.Is(err, model.ErrFile) {
+	}); !errors.Is(err, broken) || errors.Is(err, message.ErrFile) {
 		t.Error(err)
 	}
 	for _, name := range []string{path, late} {

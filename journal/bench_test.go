@@ -6,23 +6,31 @@ import (
 
 	"dlxtop/journal"
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
 )
 
 // BenchmarkWrite writes down replays of messages of 1 KiB, 500 at once, as an execution does.
 func BenchmarkWrite(b *testing.B) {
 	j := journal.New(journal.Options{Path: filepath.Join(b.TempDir(), "journal.db")})
 	defer j.Close()
-	id, err := j.Begin(b.Context(), record(model.Replay))
+	id, err := j.Begin(b.Context(), record(plan.Replay))
 	if err != nil {
 		b.Fatal(err)
 	}
-	m := model.Message{Exchange: "dlx", RoutingKey: "k", Headers: model.Table{"n": int64(7), "x-death": []any{model.Table{"count": int64(3)}}}, Body: make([]byte, 1024), BodyBytes: 1024}
-	p := model.Publishing{Headers: model.Table{"n": int64(7)}, Body: m.Body, Reaches: []model.QueueRef{{VHost: "/", Name: "worker"}}}
+	m := message.Message{Exchange: "dlx", RoutingKey: "k", Headers: model.Table{
+		"n":       int64(7),
+		"x-death": []any{model.Table{"count": int64(3)}},
+	}, Body: make([]byte, 1024), BodyBytes: 1024}
+	p := message.Publishing{
+		Headers: model.Table{"n": int64(7)}, Body: m.Body,
+		Reaches: []model.QueueRef{{VHost: "/", Name: "worker"}},
+	}
 	for b.Loop() {
-		entries := make([]model.Entry, 500)
+		entries := make([]plan.Entry, 500)
 		for i := range entries {
 			m.Position++
-			entries[i] = model.NewEntry(&m, &p, false)
+			entries[i] = plan.NewEntry(&m, &p, false)
 		}
 		if err := j.Write(id, entries, nil); err != nil {
 			b.Fatal(err)

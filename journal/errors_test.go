@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"dlxtop/journal"
-	"dlxtop/model"
+	"dlxtop/model/plan"
 )
 
 // wantError wants one sentence that names the file and what to do.
 func wantError(t *testing.T, err error, path string, words ...string) {
 	t.Helper()
-	if !errors.Is(err, model.ErrJournal) {
+	if !errors.Is(err, plan.ErrJournal) {
 		t.Fatalf("%v", err)
 	}
 	for _, want := range append(words, path) {
@@ -32,8 +32,8 @@ func made(t *testing.T) string {
 	t.Helper()
 	path := at(t)
 	j := journal.New(journal.Options{Path: path})
-	id := begin(t, j, record(model.Drop))
-	check(t, j.Write(id, dropped(1, 2, 3), nil), j.Finish(id, nil, model.Account{}), j.Close())
+	id := begin(t, j, record(plan.Drop))
+	check(t, j.Write(id, dropped(1, 2, 3), nil), j.Finish(id, nil, plan.Account{}), j.Close())
 	return path
 }
 
@@ -56,12 +56,15 @@ func TestUnusableFiles(t *testing.T) {
 		}, []string{"damaged", "move it away"}},
 		{"newer", func(t *testing.T, path string) {
 			j := journal.New(journal.Options{Path: path})
-			check(t, j.Pragma(t.Context(), "user_version = 2"), j.Close())
+			check(t, j.Pragma(t.Context(), "user_version = 1000"), j.Close())
 		}, []string{"newer version of dlxtop"}},
 		{"of another program", func(t *testing.T, path string) {
 			j := journal.New(journal.Options{Path: path})
 			check(t, j.Pragma(t.Context(), "application_id = 7"), j.Close())
 		}, []string{"no journal of dlxtop", "move the file away"}},
+		{"empty", func(t *testing.T, path string) {
+			check(t, os.Truncate(path, 0))
+		}, []string{"is empty (0 bytes)", "remove it"}},
 		{"a directory", func(t *testing.T, path string) {
 			check(t, os.Remove(path), os.Mkdir(path, 0o700))
 		}, []string{"in its way"}},
@@ -70,7 +73,7 @@ func TestUnusableFiles(t *testing.T) {
 			path := made(t)
 			test.damage(t, path)
 			j := open(t, journal.Options{Path: path})
-			_, err := j.Begin(t.Context(), record(model.Drop))
+			_, err := j.Begin(t.Context(), record(plan.Drop))
 			wantError(t, err, path, test.words...)
 			wantError(t, j.Check(t.Context()), path, test.words...)
 		})
@@ -84,7 +87,7 @@ func TestUnusableDirectory(t *testing.T) {
 	wantError(t, open(t, journal.Options{Path: path}).Check(t.Context()), path, "in its way", "XDG_STATE_HOME")
 
 	path = "/proc/dlxtop/journal.db" // read-only for root, too
-	if err := open(t, journal.Options{Path: path}).Check(t.Context()); !errors.Is(err, model.ErrJournal) {
+	if err := open(t, journal.Options{Path: path}).Check(t.Context()); !errors.Is(err, plan.ErrJournal) {
 		t.Error(err)
 	}
 }
@@ -93,7 +96,7 @@ func TestUnusableDirectory(t *testing.T) {
 func TestFull(t *testing.T) {
 	path := made(t)
 	j := open(t, journal.Options{Path: path})
-	id := begin(t, j, record(model.Drop))
+	id := begin(t, j, record(plan.Drop))
 	check(t, j.Pragma(t.Context(), "max_page_count = 40"))
 	large := dropped(1, 2)
 	large[1].Message.Body = make([]byte, 500_000)

@@ -15,10 +15,10 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// What Options say that say nothing.
+// What holds where Options name nothing.
 const (
-	DefaultAge  = 90 * 24 * time.Hour
-	DefaultSize = 2 << 30
+	defaultAge  = 90 * 24 * time.Hour
+	defaultSize = 2 << 30
 )
 
 // Options say where the journal is, and how much of it is kept.
@@ -27,15 +27,6 @@ type Options struct {
 	Age   time.Duration // finished records that are older are forgotten; 0 is 90 days
 	Bytes int64         // of the file: above that the oldest finished records are forgotten; 0 is 2 GiB
 	Now   func() time.Time
-}
-
-// Path is where the journal is: dlxtop/journal.db in $XDG_STATE_HOME, or in ~/.local/state when that is not set.
-func Path(env func(string) string) string {
-	dir := env("XDG_STATE_HOME")
-	if !filepath.IsAbs(dir) { // the specification: a relative path is ignored
-		dir = filepath.Join(env("HOME"), ".local", "state")
-	}
-	return filepath.Join(dir, "dlxtop", "journal.db")
 }
 
 // Journal is what was done. It opens its file when that is first needed, and tries again after an error. It is safe for
@@ -52,10 +43,10 @@ type Journal struct {
 // New does not touch the disk.
 func New(o Options) *Journal {
 	if o.Age <= 0 {
-		o.Age = DefaultAge
+		o.Age = defaultAge
 	}
 	if o.Bytes <= 0 {
-		o.Bytes = DefaultSize
+		o.Bytes = defaultSize
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -95,8 +86,12 @@ func (j *Journal) Close() error {
 	return j.explain("close", err)
 }
 
-// exists reports whether there is a journal already: looking at it need not make one.
+// exists reports whether there is a journal already: looking at it need not make one. One that has no place is no
+// journal without records: it is opened, and refuses.
 func (j *Journal) exists() bool {
+	if j.options.Path == "" {
+		return true
+	}
 	_, err := os.Stat(j.options.Path)
 	return !os.IsNotExist(err)
 }
@@ -109,15 +104,7 @@ func (j *Journal) open(ctx context.Context) (*sql.DB, error) {
 		return j.db, nil
 	}
 	path := j.options.Path
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	// SQLite gives the files beside this one the same mode.
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := file.Close(); err != nil {
+	if err := place(ctx, path); err != nil {
 		return nil, err
 	}
 	db, err := sql.Open("sqlite", source(path, "full"))
@@ -135,7 +122,8 @@ func (j *Journal) open(ctx context.Context) (*sql.DB, error) {
 // busyLimit is how long one program waits for another that writes.
 const busyLimit = 10 * time.Second
 
-// patiently tries again while another program makes the same journal: SQLite does not wait by itself for what changes a file to WAL.
+// patiently tries again while another program makes the same journal: SQLite does not wait by itself for what changes a
+// file to WAL.
 func patiently(ctx context.Context, try func() error) error {
 	for began := time.Now(); ; {
 		err := try()
@@ -156,7 +144,8 @@ func source(path, synchronous string) string {
 	file := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
 		"_txlock": {"immediate"},
 		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", busyLimit.Milliseconds()), "auto_vacuum(incremental)", "journal_mode(wal)", "synchronous(" + synchronous + ")", "foreign_keys(on)",
+			fmt.Sprintf("busy_timeout(%d)", busyLimit.Milliseconds()), "auto_vacuum(incremental)", "journal_mode(wal)",
+			"synchronous(" + synchronous + ")", "foreign_keys(on)",
 			"wal_autocheckpoint(4000)", "journal_size_limit(67108864)",
 		},
 	}.Encode()}
@@ -181,7 +170,9 @@ func (j *Journal) quickly(ctx context.Context) (*sql.DB, error) {
 }
 
 // within runs work in one transaction of what open opens.
-func (j *Journal) within(ctx context.Context, open func(context.Context) (*sql.DB, error), attempt string, work func(*sql.Tx) error) error {
+func (j *Journal) within(
+	ctx context.Context, open func(context.Context) (*sql.DB, error), attempt string, work func(*sql.Tx) error,
+) error {
 	db, err := open(ctx)
 	if err != nil {
 		return j.explain(attempt, err)

@@ -17,6 +17,8 @@ import (
 
 	"dlxtop/journal"
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
 )
 
 func at(t *testing.T) string { return filepath.Join(t.TempDir(), "state", "dlxtop", "journal.db") }
@@ -28,13 +30,14 @@ func open(t *testing.T, o journal.Options) *journal.Journal {
 	return j
 }
 
-func record(operation model.Operation) model.Record {
-	return model.Record{
-		Operation: operation, From: model.QueueRef{VHost: "/", Name: "failed"}, User: "guest", Broker: "localhost:5672", Planned: 3,
+func record(operation plan.Operation) plan.Record {
+	return plan.Record{
+		Operation: operation, From: model.QueueRef{VHost: "/", Name: "failed"}, User: "guest", Broker: "localhost:5672",
+		Planned: 3,
 	}
 }
 
-func begin(t *testing.T, j *journal.Journal, r model.Record) int64 {
+func begin(t *testing.T, j *journal.Journal, r plan.Record) int64 {
 	t.Helper()
 	id, err := j.Begin(t.Context(), r)
 	if err != nil {
@@ -44,30 +47,33 @@ func begin(t *testing.T, j *journal.Journal, r model.Record) int64 {
 }
 
 // dropped are entries of dropped messages at these positions.
-func dropped(positions ...int) []model.Entry {
-	var entries []model.Entry
+func dropped(positions ...int) []plan.Entry {
+	var entries []plan.Entry
 	for _, p := range positions {
-		m := model.Message{
-			Position: p, Exchange: "dlx", RoutingKey: "k", Headers: model.Table{"n": int32(p), "x-death": []any{model.Table{"count": int64(3)}}},
-			Properties: model.Properties{MessageID: fmt.Sprint("m-", p)}, Body: []byte{0xff, byte(p)}, BodyBytes: 2,
+		m := message.Message{
+			Position: p, Exchange: "dlx", RoutingKey: "k", Headers: model.Table{
+				"n":       int32(p),
+				"x-death": []any{model.Table{"count": int64(3)}},
+			},
+			Properties: message.Properties{MessageID: fmt.Sprint("m-", p)}, Body: []byte{0xff, byte(p)}, BodyBytes: 2,
 		}
-		m.Fingerprint = model.FingerprintOf(&m)
-		entries = append(entries, model.NewEntry(&m, nil, false))
+		m.Fingerprint = message.FingerprintOf(&m)
+		entries = append(entries, plan.NewEntry(&m, nil, false))
 	}
 	return entries
 }
 
-func settled(outcome model.Outcome, positions ...int) []model.Settled {
-	var all []model.Settled
+func settled(outcome plan.Outcome, positions ...int) []plan.Settled {
+	var all []plan.Settled
 	for _, p := range positions {
-		all = append(all, model.Settled{Position: p, Outcome: outcome})
+		all = append(all, plan.Settled{Position: p, Outcome: outcome})
 	}
 	return all
 }
 
-func read(t *testing.T, j *journal.Journal, id int64) (entries []model.Entry) {
+func read(t *testing.T, j *journal.Journal, id int64) (entries []plan.Entry) {
 	t.Helper()
-	if err := j.Entries(t.Context(), id, func(e *model.Entry) error {
+	if err := j.Entries(t.Context(), id, func(e *plan.Entry) error {
 		entries = append(entries, *e)
 		return nil
 	}); err != nil {
@@ -86,34 +92,37 @@ func check(t *testing.T, errs ...error) {
 func TestWhatWasDone(t *testing.T) {
 	path := at(t)
 	j := open(t, journal.Options{Path: path})
-	id := begin(t, j, record(model.Drop))
+	id := begin(t, j, record(plan.Drop))
 	check(t,
 		j.Write(id, dropped(1, 2), nil),
-		j.Write(id, dropped(5, 9), append(settled(model.Dropped, 1), settled(model.Unsure, 2)...)),
+		j.Write(id, dropped(5, 9), append(settled(plan.Dropped, 1), settled(plan.Unsure, 2)...)),
 	)
 	running, err := j.Record(t.Context(), id)
 	check(t, err)
 	if !running.Running || running.Unfinished() || running.Entries != 4 || running.Account.Dropped != 1 {
 		t.Errorf("while it runs: %+v", running)
 	}
-	check(t, j.Finish(id, settled(model.Dropped, 5, 2), model.Account{Planned: 4, Dropped: 3, Stopped: "you stopped it"}), j.Close())
+	check(t, j.Finish(id, settled(plan.Dropped, 5, 2), plan.Account{Planned: 4, Dropped: 3, Stopped: "you stopped it"}),
+		j.Close())
 
 	j = open(t, journal.Options{Path: path})
 	entries := read(t, j, id)
-	var outcomes []model.Outcome
+	var outcomes []plan.Outcome
 	for _, e := range entries {
 		outcomes = append(outcomes, e.Outcome)
-		if model.FingerprintOf(e.Message) != e.Fingerprint {
+		if message.FingerprintOf(e.Message) != e.Fingerprint {
 			t.Errorf("%d is another message: %+v", e.Position, e.Message)
 		}
 	}
-	if diff := cmp.Diff([]model.Outcome{model.Dropped, model.Dropped, model.Dropped, ""}, outcomes); diff != "" {
+	if diff := cmp.Diff([]plan.Outcome{plan.Dropped, plan.Dropped, plan.Dropped, ""}, outcomes); diff != "" {
 		t.Error(diff)
 	}
 	records, err := j.Records(t.Context(), 10)
 	check(t, err)
-	if len(records) != 1 || records[0].Who() != "guest@localhost:5672" || records[0].Running || records[0].Ended.IsZero() ||
-		records[0].Told() != "3 dropped; it ended early" || time.Since(records[0].Began) > time.Minute || records[0].Planned != 4 {
+	if len(records) != 1 || records[0].Who() != "guest@localhost:5672" || records[0].Running ||
+		records[0].Ended.IsZero() ||
+		records[0].Told() != "3 dropped; it ended early" || time.Since(records[0].Began) > time.Minute ||
+		records[0].Planned != 4 {
 		t.Errorf("%+v", records)
 	}
 	for name, want := range map[string]os.FileMode{"": 0o700 | os.ModeDir, "journal.db": 0o600} {
@@ -128,22 +137,24 @@ func TestWhatWasDone(t *testing.T) {
 
 func TestUndone(t *testing.T) {
 	j := open(t, journal.Options{Path: at(t)})
-	id := begin(t, j, record(model.Drop))
-	check(t, j.Write(id, dropped(1, 2, 3), settled(model.Dropped, 1, 2, 3)), j.Finish(id, nil, model.Account{Planned: 3, Dropped: 3}))
-	undo := record(model.Undo)
+	id := begin(t, j, record(plan.Drop))
+	check(t, j.Write(id, dropped(1, 2, 3), settled(plan.Dropped, 1, 2, 3)),
+		j.Finish(id, nil, plan.Account{Planned: 3, Dropped: 3}))
+	undo := record(plan.Undo)
 	undo.Undoes = id
 	second := begin(t, j, undo)
-	var intended []model.Entry
+	var intended []plan.Entry
 	for _, e := range dropped(1, 2) {
-		e.Message, e.Undoes, e.Sent = nil, e.Position, &model.Sent{Fingerprint: model.Fingerprint{byte(e.Position)}}
+		e.Message, e.Undoes, e.Sent = nil, e.Position, &plan.Sent{Fingerprint: message.Fingerprint{byte(e.Position)}}
 		intended = append(intended, e)
 	}
-	check(t, j.Write(second, intended, settled(model.Moved, 1)))
+	check(t, j.Write(second, intended, settled(plan.Moved, 1)))
 	got := read(t, j, id)
-	if !got[0].Undone || got[1].Undone || got[2].Undone || len(got[1].Undoing) != 1 || got[1].Undoing[0][0] != 2 || len(got[2].Undoing) > 0 {
+	if !got[0].Undone || got[1].Undone || got[2].Undone || got[0].Claimed != 0 || got[1].Claimed != second ||
+		got[2].Claimed != 0 {
 		t.Errorf("while it runs: %+v", got)
 	}
-	check(t, j.Finish(second, nil, model.Account{Planned: 2, Moved: 1}))
+	check(t, j.Finish(second, nil, plan.Account{Planned: 2, Moved: 1}))
 	if got = read(t, j, id); !got[0].Undone || got[1].Undone || len(got[1].Undoing) > 0 {
 		t.Errorf("when it has ended: %+v", got)
 	}
@@ -152,14 +163,15 @@ func TestUndone(t *testing.T) {
 	}
 }
 
-// TestKilled: what Write and Settle returned from is there after a kill, and the record is found unfinished; while the program lives it is not.
+// TestKilled: what Write and Settle returned from is there after a kill, and the record is found unfinished; while the
+// program lives it is not.
 func TestKilled(t *testing.T) {
 	if path := os.Getenv("JOURNAL_VICTIM"); path != "" {
 		j := journal.New(journal.Options{Path: path})
-		id, err := j.Begin(context.Background(), record(model.Drop))
+		id, err := j.Begin(context.Background(), record(plan.Drop))
 		for p := 1; err == nil; p += 2 {
 			if err = j.Write(id, dropped(p, p+1), nil); err == nil {
-				err = j.Settle(id, settled(model.Dropped, p))
+				err = j.Settle(id, settled(plan.Dropped, p))
 			}
 			if err == nil {
 				fmt.Println(p + 1)
@@ -195,11 +207,15 @@ func TestKilled(t *testing.T) {
 		t.Fatalf("%+v", unfinished)
 	}
 	r := unfinished[0]
-	if n, done := len(read(t, j, r.ID)), r.Account.Dropped; n < said || n > said+2 || r.Entries != n || done < said/2 || done > n/2 || r.Uncertain() != n-done {
+	if n, done := len(read(t, j, r.ID)), r.Account.Dropped; n < said || n > said+2 || r.Entries != n || done < said/2 ||
+		done > n/2 || r.Uncertain() != n-done {
 		t.Errorf("%d entries after %d were said to be durable: %+v", n, said, r)
 	}
 	explained := strings.Join(r.Explain(), "\n")
-	for _, want := range []string{"in the middle of the drop 1 of failed", fmt.Sprintf("certain: %d dropped", r.Account.Dropped), "not certain", "journal undo 1"} {
+	for _, want := range []string{
+		"in the middle of the drop 1 of failed",
+		fmt.Sprintf("certain: %d dropped", r.Account.Dropped), "not certain", "journal undo 1",
+	} {
 		if !strings.Contains(explained, want) {
 			t.Errorf("%q is not in %s", want, explained)
 		}
@@ -211,11 +227,11 @@ func TestRetention(t *testing.T) {
 	path := at(t)
 	j := open(t, journal.Options{Path: path, Age: time.Hour, Bytes: 1 << 20, Now: func() time.Time { return now }})
 	fill := func() int64 {
-		id := begin(t, j, record(model.Drop))
+		id := begin(t, j, record(plan.Drop))
 		large := dropped(1)
 		large[0].Message.Body = make([]byte, 300_000)
 		large[0].Message.BodyBytes = 300_000
-		check(t, j.Write(id, large, nil), j.Finish(id, nil, model.Account{}))
+		check(t, j.Write(id, large, nil), j.Finish(id, nil, plan.Account{}))
 		return id
 	}
 	ids := func() (all []int64) {
@@ -232,7 +248,7 @@ func TestRetention(t *testing.T) {
 	if got := ids(); !cmp.Equal(got, []int64{2}) {
 		t.Errorf("too old are not forgotten: %v", got)
 	}
-	unfinished := begin(t, j, record(model.Drop))
+	unfinished := begin(t, j, record(plan.Drop))
 	for range 6 {
 		fill()
 	}
@@ -250,8 +266,8 @@ func TestRetention(t *testing.T) {
 func TestUnfinishedIsNotToldForEver(t *testing.T) {
 	now := time.Now()
 	j := open(t, journal.Options{Path: at(t), Now: func() time.Time { return now }})
-	id := begin(t, j, record(model.Drop))
-	later := begin(t, j, record(model.Drop))
+	id := begin(t, j, record(plan.Drop))
+	later := begin(t, j, record(plan.Drop))
 	check(t, j.Close()) // as the end of the program would
 	want := func(ids ...int64) {
 		t.Helper()
@@ -266,11 +282,11 @@ func TestUnfinishedIsNotToldForEver(t *testing.T) {
 		}
 	}
 	want(later, id)
-	undo := record(model.Undo)
+	undo := record(plan.Undo)
 	undo.Undoes = id
 	second := begin(t, j, undo)
 	want(later, id)
-	check(t, j.Finish(second, nil, model.Account{}))
+	check(t, j.Finish(second, nil, plan.Account{}))
 	want(later)
 	now = now.Add(8 * 24 * time.Hour)
 	want()
@@ -287,7 +303,7 @@ func TestNothingIsMadeByLooking(t *testing.T) {
 	if err != nil || len(records) > 0 {
 		t.Errorf("%v %v", records, err)
 	}
-	if _, err := j.Record(t.Context(), 7); !errors.Is(err, model.ErrNoRecord) {
+	if _, err := j.Record(t.Context(), 7); !errors.Is(err, plan.ErrNoRecord) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
@@ -302,7 +318,7 @@ func TestTwoProcessesAtOnce(t *testing.T) {
 	for range writers {
 		j := open(t, journal.Options{Path: path})
 		go func() {
-			id, err := j.Begin(t.Context(), record(model.Drop))
+			id, err := j.Begin(t.Context(), record(plan.Drop))
 			for i := 0; i < writes && err == nil; i++ {
 				err = j.Write(id, dropped(i+1), nil)
 			}
@@ -320,12 +336,18 @@ func TestTwoProcessesAtOnce(t *testing.T) {
 }
 
 func TestPath(t *testing.T) {
-	for _, test := range []struct{ state, want string }{
-		{"/state", "/state/dlxtop/journal.db"}, {"", "/home/me/.local/state/dlxtop/journal.db"}, {"relative", "/home/me/.local/state/dlxtop/journal.db"},
+	for _, test := range []struct{ state, home, want string }{
+		{"/state", "/home/me", "/state/dlxtop/journal.db"},
+		{"/state", "", "/state/dlxtop/journal.db"},
+		{"", "/home/me", "/home/me/.local/state/dlxtop/journal.db"},
+		{"relative", "/home/me", "/home/me/.local/state/dlxtop/journal.db"},
+		{"", "", ""},
+		{"", "relative", ""},
+		{".", ".", ""},
 	} {
-		env := map[string]string{"XDG_STATE_HOME": test.state, "HOME": "/home/me"}
+		env := map[string]string{"XDG_STATE_HOME": test.state, "HOME": test.home}
 		if got := journal.Path(func(name string) string { return env[name] }); got != test.want {
-			t.Errorf("%s: %s", test.state, got)
+			t.Errorf("%+v: %s", test, got)
 		}
 	}
 }
@@ -339,9 +361,10 @@ func TestBegunByManyAtOnce(t *testing.T) {
 			all.Go(func() {
 				j := journal.New(journal.Options{Path: path})
 				defer j.Close()
-				id, err := j.Begin(t.Context(), record(model.Drop))
+				id, err := j.Begin(t.Context(), record(plan.Drop))
 				if err == nil {
-					err = errors.Join(j.Write(id, dropped(1), nil), j.Settle(id, settled(model.Dropped, 1)), j.Finish(id, nil, model.Account{}))
+					err = errors.Join(j.Write(id, dropped(1), nil), j.Settle(id, settled(plan.Dropped, 1)),
+						j.Finish(id, nil, plan.Account{}))
 				}
 				if err != nil {
 					t.Error(err)

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// lock takes a lock that the system releases when the process ends, however it ends. ok is false when another one has it.
+// lock takes a lock that the system releases when the process ends, however it ends. ok is false when another one has
+// it.
 func lock(path string) (file *os.File, ok bool, err error) {
 	if file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, false, err
@@ -17,4 +18,14 @@ func lock(path string) (file *os.File, ok bool, err error) {
 		return nil, false, nil
 	}
 	return file, true, nil
+}
+
+// held reports whether a process has the lock. Two that ask at the same time do not take each other for it.
+func held(path string) (bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	return syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil, nil
 }

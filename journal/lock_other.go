@@ -9,3 +9,5 @@ func lock(path string) (file *os.File, ok bool, err error) {
 	file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	return file, err == nil, err
 }
+
+func held(string) (bool, error) { return false, nil }

@@ -6,17 +6,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
 )
 
 const recordColumns = `r.id, r.operation, r.vhost, r.queue, r.target, r.user, r.broker, r.began, r.ended, r.planned, r.undoes, r.account,
+	r.resumes, r.session, coalesce((SELECT id FROM records n WHERE n.resumes = r.id), 0),
 	(SELECT coalesce(sum(count), 0) FROM entries WHERE record = r.id)`
 
 // Records are the newest records, newest first; limit 0 is all of them. Where there is no journal there are none.
-func (j *Journal) Records(ctx context.Context, limit int) ([]model.Record, error) {
+func (j *Journal) Records(ctx context.Context, limit int) ([]plan.Record, error) {
 	if limit <= 0 {
 		limit = -1
 	}
@@ -24,13 +29,13 @@ func (j *Journal) Records(ctx context.Context, limit int) ([]model.Record, error
 }
 
 // Record is one record. The error wraps model.ErrNoRecord when there is none with this number.
-func (j *Journal) Record(ctx context.Context, id int64) (model.Record, error) {
+func (j *Journal) Record(ctx context.Context, id int64) (plan.Record, error) {
 	records, err := j.query(ctx, `SELECT `+recordColumns+` FROM records r WHERE r.id = ?`, id)
 	switch {
 	case err != nil:
-		return model.Record{}, err
+		return plan.Record{}, err
 	case len(records) == 0:
-		return model.Record{}, fmt.Errorf("%w %d: `dlxtop journal` lists what there is", model.ErrNoRecord, id)
+		return plan.Record{}, fmt.Errorf("%w %d: `dlxtop journal` lists what there is", plan.ErrNoRecord, id)
 	}
 	return records[0], nil
 }
@@ -38,16 +43,16 @@ func (j *Journal) Record(ctx context.Context, id int64) (model.Record, error) {
 // tellFor is how long an action that did not end is told of at each start. Records has it for longer.
 const tellFor = 7 * 24 * time.Hour
 
-// Unfinished are the records of the last week of programs that ended in the middle of them, newest first, unless somebody has undone
-// them.
-func (j *Journal) Unfinished(ctx context.Context) ([]model.Record, error) {
+// Unfinished are the records of the last week of programs that ended in the middle of them, newest first, unless
+// somebody has undone them.
+func (j *Journal) Unfinished(ctx context.Context) ([]plan.Record, error) {
 	open, err := j.query(ctx, `SELECT `+recordColumns+` FROM records r WHERE r.ended IS NULL AND r.began > ?
 		AND NOT EXISTS (SELECT 1 FROM records u WHERE u.undoes = r.id AND u.ended IS NOT NULL) ORDER BY r.id DESC`,
 		j.options.Now().Add(-tellFor).UnixMilli())
 	if err != nil {
 		return nil, err
 	}
-	var unfinished []model.Record
+	var unfinished []plan.Record
 	for _, r := range open {
 		if r.Unfinished() {
 			unfinished = append(unfinished, r)
@@ -56,7 +61,7 @@ func (j *Journal) Unfinished(ctx context.Context) ([]model.Record, error) {
 	return unfinished, nil
 }
 
-func (j *Journal) query(ctx context.Context, query string, values ...any) ([]model.Record, error) {
+func (j *Journal) query(ctx context.Context, query string, values ...any) ([]plan.Record, error) {
 	if !j.exists() {
 		return nil, nil
 	}
@@ -69,7 +74,7 @@ func (j *Journal) query(ctx context.Context, query string, values ...any) ([]mod
 		return nil, j.explain("read", err)
 	}
 	defer rows.Close()
-	var records []model.Record
+	var records []plan.Record
 	for rows.Next() {
 		r, err := scanRecord(rows)
 		if err != nil {
@@ -88,19 +93,21 @@ func (j *Journal) query(ctx context.Context, query string, values ...any) ([]mod
 	return records, nil
 }
 
-func scanRecord(rows *sql.Rows) (model.Record, error) {
-	var r model.Record
+func scanRecord(rows *sql.Rows) (plan.Record, error) {
+	var r plan.Record
 	var began int64
 	var ended sql.NullInt64
 	var account sql.NullString
-	if err := rows.Scan(&r.ID, &r.Operation, &r.From.VHost, &r.From.Name, &r.To, &r.User, &r.Broker, &began, &ended, &r.Planned, &r.Undoes, &account, &r.Entries); err != nil {
+	if err := rows.Scan(&r.ID, &r.Operation, &r.From.VHost, &r.From.Name, &r.To, &r.User, &r.Broker, &began, &ended,
+		&r.Planned, &r.Undoes, &account,
+		&r.Resumes, &r.Session, &r.ResumedBy, &r.Entries); err != nil {
 		return r, err
 	}
 	r.Began = time.UnixMilli(began)
 	if ended.Valid {
 		r.Ended = time.UnixMilli(ended.Int64)
 	}
-	r.Account = model.Account{JournalID: r.ID, Operation: r.Operation, From: r.From, Planned: r.Planned}
+	r.Account = plan.Account{JournalID: r.ID, Operation: r.Operation, From: r.From, Planned: r.Planned}
 	if account.Valid {
 		var a accountJSON
 		if err := json.Unmarshal([]byte(account.String), &a); err != nil {
@@ -108,35 +115,42 @@ func scanRecord(rows *sql.Rows) (model.Record, error) {
 		}
 		r.Account.Moved, r.Account.Dropped, r.Account.Refused, r.Account.Returned = a.Moved, a.Dropped, a.Refused, a.Returned
 		r.Account.Unknown, r.Account.Gone, r.Account.Stopped = a.Unknown, a.Gone, a.Stopped
+		for _, s := range a.Strayed {
+			queue := model.QueueRef{VHost: r.From.VHost, Name: s.Queue}
+			way := model.Address{Exchange: s.Exchange, RoutingKey: s.RoutingKey}
+			r.Account.Strayed = append(r.Account.Strayed, plan.Stray{Way: way, Queue: queue, Messages: s.Messages})
+		}
 		r.Account.Elapsed = r.Ended.Sub(r.Began)
 	}
 	return r, nil
 }
 
-// complete works out what a record does not hold itself: the outcomes of what has not ended, and what undos brought back.
-func (j *Journal) complete(ctx context.Context, db *sql.DB, r *model.Record) error {
+// complete works out what a record does not hold itself: the outcomes of what has not ended, and what undos brought
+// back.
+func (j *Journal) complete(ctx context.Context, db *sql.DB, r *plan.Record) error {
 	if err := db.QueryRowContext(ctx, `SELECT coalesce(sum(o.count), 0) FROM outcomes o JOIN records u ON u.id = o.record WHERE u.undoes = ? AND o.outcome = ?`,
-		r.ID, model.Moved).Scan(&r.Undone); err != nil || !r.Ended.IsZero() {
+		r.ID, plan.Moved).Scan(&r.Undone); err != nil || !r.Ended.IsZero() {
 		return err
 	}
 	r.Running = j.running(r.ID)
 	outcomes, err := readOutcomes(ctx, db, r.ID)
 	for _, s := range outcomes {
-		r.Account.Add(s.Outcome, &model.Message{}, "")
+		r.Account.Add(s.Outcome, &message.Message{}, "")
 	}
 	return err
 }
 
 // readOutcomes are the outcomes of a record by position.
-func readOutcomes(ctx context.Context, db *sql.DB, id int64) (map[int]model.Settled, error) {
-	rows, err := db.QueryContext(ctx, `SELECT outcome, reason, positions FROM outcomes WHERE record = ? ORDER BY rowid`, id)
+func readOutcomes(ctx context.Context, db queryer, id int64) (map[int]plan.Settled, error) {
+	rows, err := db.QueryContext(ctx, `SELECT outcome, reason, positions FROM outcomes WHERE record = ? ORDER BY rowid`,
+		id)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	outcomes := map[int]model.Settled{}
+	outcomes := map[int]plan.Settled{}
 	for rows.Next() {
-		var s model.Settled
+		var s plan.Settled
 		var positions string
 		if err := rows.Scan(&s.Outcome, &s.Reason, &positions); err != nil {
 			return nil, err
@@ -151,9 +165,9 @@ func readOutcomes(ctx context.Context, db *sql.DB, id int64) (map[int]model.Sett
 	return outcomes, rows.Err()
 }
 
-// Entries calls each with every entry of a record, in the order in which they were written, with its outcome and what became of
-// undoing it. An error of each ends it. The entries of one Write are in memory at a time.
-func (j *Journal) Entries(ctx context.Context, id int64, each func(*model.Entry) error) error {
+// Entries calls each with every entry of a record, in the order in which they were written, with its outcome and what
+// became of undoing it. An error of each ends it. The entries of one Write are in memory at a time.
+func (j *Journal) Entries(ctx context.Context, id int64, each func(*plan.Entry) error) error {
 	if !j.exists() {
 		return nil
 	}
@@ -165,14 +179,18 @@ func (j *Journal) Entries(ctx context.Context, id int64, each func(*model.Entry)
 	if err != nil {
 		return j.explain("read", err)
 	}
-	undone, err := j.undone(ctx, db, id)
-	if err != nil {
+	undos := map[int64]attempt{}
+	if err := attempts(ctx, db, id, j.running, undos); err != nil {
 		return j.explain("read", err)
 	}
+	inOrder := slices.Sorted(maps.Keys(undos))
 	var stop error
-	err = entries(ctx, db, id, func(e *model.Entry) error {
-		s, u := outcomes[e.Position], undone[e.Position]
-		e.Outcome, e.Reason, e.Undone, e.Undoing = s.Outcome, s.Reason, u.done, u.doing
+	err = entries(ctx, db, id, func(e *plan.Entry) error {
+		s := outcomes[e.Position]
+		e.Outcome, e.Reason = s.Outcome, s.Reason
+		for _, undo := range inOrder {
+			undos[undo].tell(e)
+		}
 		stop = each(e)
 		return stop
 	})
@@ -182,43 +200,8 @@ func (j *Journal) Entries(ctx context.Context, id int64, each func(*model.Entry)
 	return j.explain("read", err)
 }
 
-// undoing is how far the undos of one entry came.
-type undoing struct {
-	done  bool
-	doing []model.Fingerprint
-}
-
-// undone finds what undos of a record did, by the position of what they took back.
-func (j *Journal) undone(ctx context.Context, db *sql.DB, id int64) (map[int]undoing, error) {
-	undos, err := j.query(ctx, `SELECT `+recordColumns+` FROM records r WHERE r.undoes = ? ORDER BY r.id`, id)
-	if err != nil {
-		return nil, err
-	}
-	undone := map[int]undoing{}
-	for i := range undos {
-		outcomes, err := readOutcomes(ctx, db, undos[i].ID)
-		if err != nil {
-			return nil, err
-		}
-		if err := entries(ctx, db, undos[i].ID, func(e *model.Entry) error {
-			u := undone[e.Undoes]
-			switch outcome := outcomes[e.Position].Outcome; {
-			case outcome == model.Moved:
-				u.done = true
-			case outcome == model.Unsure, outcome == "" && undos[i].Ended.IsZero():
-				u.doing = append(u.doing, e.Sent.Fingerprint)
-			}
-			undone[e.Undoes] = u
-			return nil
-		}); err != nil {
-			return nil, err
-		}
-	}
-	return undone, nil
-}
-
 // entries reads the entries of a record as they were written.
-func entries(ctx context.Context, db *sql.DB, id int64, each func(*model.Entry) error) error {
+func entries(ctx context.Context, db queryer, id int64, each func(*plan.Entry) error) error {
 	rows, err := db.QueryContext(ctx, `SELECT content FROM entries WHERE record = ? ORDER BY rowid`, id)
 	if err != nil {
 		return err
@@ -230,7 +213,7 @@ func entries(ctx context.Context, db *sql.DB, id int64, each func(*model.Entry) 
 			return err
 		}
 		for line := range strings.Lines(content) {
-			e, err := model.ParseEntry([]byte(line))
+			e, err := plan.ParseEntry([]byte(line))
 			if err == nil {
 				err = each(&e)
 			}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"dlxtop/journal"
-	"dlxtop/model"
+	"dlxtop/model/plan"
 )
 
 // TestReadOnly: a journal's directory, or its file, may only be read. Nothing is done then.
@@ -18,7 +18,7 @@ func TestReadOnly(t *testing.T) {
 	check(t, os.Chmod(dir, 0o555))
 	asNobody(t)
 	j := open(t, journal.Options{Path: path})
-	_, err := j.Begin(t.Context(), record(model.Drop))
+	_, err := j.Begin(t.Context(), record(plan.Drop))
 	wantError(t, err, path, "cannot be written", "XDG_STATE_HOME")
 	wantError(t, j.Check(t.Context()), path, "cannot be written", "XDG_STATE_HOME")
 }
@@ -28,7 +28,7 @@ func TestReadOnlyFile(t *testing.T) {
 	check(t, os.Chmod(path, 0o444), os.Chmod(filepath.Dir(path), 0o555), os.Chmod(filepath.Dir(filepath.Dir(path)), 0o755))
 	t.Cleanup(func() { _ = os.Chmod(filepath.Dir(path), 0o755) }) // so that it can be removed
 	asNobody(t)
-	_, err := open(t, journal.Options{Path: path}).Begin(t.Context(), record(model.Drop))
+	_, err := open(t, journal.Options{Path: path}).Begin(t.Context(), record(plan.Drop))
 	wantError(t, err, path, "cannot be written", "XDG_STATE_HOME")
 }
 

@@ -7,7 +7,8 @@ import (
 	"os"
 )
 
-// retain forgets what is too old, and the oldest of what is too much. What has not ended is only ever forgotten for its age.
+// retain forgets what is too old, and the oldest of what is too much. What has not ended is only ever forgotten for its
+// age.
 func (j *Journal) retain(ctx context.Context) error {
 	db, err := j.open(ctx)
 	if err != nil {
@@ -85,10 +86,6 @@ func (j *Journal) running(id int64) bool {
 	if _, err := os.Stat(j.lockPath(id)); err != nil {
 		return false
 	}
-	file, ok, err := lock(j.lockPath(id))
-	if err != nil || !ok {
-		return err == nil
-	}
-	_ = file.Close()
-	return false
+	held, err := held(j.lockPath(id))
+	return err == nil && held
 }

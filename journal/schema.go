@@ -13,17 +13,16 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"dlxtop/model"
+	"dlxtop/model/plan"
 )
-
-// version is that of the schema, in SQLite's user_version.
-const version = 1
 
 // application marks the file as dlxtop's, in SQLite's application_id: "dlxt".
 const application = 0x646c7874
 
-// The position of an entry within its record identifies it. Times are milliseconds since 1970. An outcome's
-// positions are ranges: "1-500 502". An entry's content are JSON lines.
-const schema = `
+// migrations make the schema: each brings a file from the version before to its own, which is its place in the list, in
+// SQLite's user_version. The position of an entry within its record identifies it. Times are milliseconds since 1970.
+// Positions are ranges: "1-500 502". An entry's content are JSON lines.
+var migrations = []string{`
 CREATE TABLE records (
 	id        INTEGER PRIMARY KEY AUTOINCREMENT,
 	operation TEXT    NOT NULL,
@@ -54,7 +53,19 @@ CREATE TABLE outcomes (
 );
 CREATE INDEX outcomes_of ON outcomes(record);
 CREATE TABLE checks (at INTEGER NOT NULL);
-`
+`, `
+ALTER TABLE records ADD COLUMN resumes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE records ADD COLUMN session TEXT NOT NULL DEFAULT '';
+ALTER TABLE records ADD COLUMN intent TEXT;
+CREATE UNIQUE INDEX resumed ON records(resumes) WHERE resumes > 0;
+CREATE TABLE claims (
+	record    INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
+	claimant  INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
+	positions TEXT    NOT NULL
+);
+CREATE INDEX claims_of ON claims(record);
+CREATE INDEX claims_by ON claims(claimant);
+`}
 
 // errNewer and errForeign are files that this program must not touch.
 var (
@@ -62,10 +73,10 @@ var (
 	errForeign = errors.New("foreign")
 )
 
-// prepare makes the tables of a new file, and refuses a file that is not ours.
+// prepare makes the tables of a new file, brings an older one to this version, and refuses a file that is not ours.
 func prepare(ctx context.Context, db *sql.DB) error {
 	found, mark, err := markOf(ctx, db)
-	if err != nil || found == version && mark == application {
+	if err != nil || found == len(migrations) && mark == application {
 		return err
 	}
 	tx, err := db.BeginTx(ctx, nil)
@@ -82,14 +93,18 @@ func prepare(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	switch {
-	case found == version && mark == application:
-		return nil
-	case mark == application && found > version:
+	case mark == application && found > len(migrations):
 		return errNewer
-	case tables > 0 || found != 0 || mark != 0:
+	case mark != application && (tables > 0 || found != 0 || mark != 0), mark == application && found < 1:
 		return errForeign
 	}
-	if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf(`PRAGMA user_version = %d; PRAGMA application_id = %d`, version, application)); err != nil {
+	for _, migration := range migrations[found:] {
+		if _, err := tx.ExecContext(ctx, migration); err != nil {
+			return err
+		}
+	}
+	marks := fmt.Sprintf(`PRAGMA user_version = %d; PRAGMA application_id = %d`, len(migrations), application)
+	if _, err := tx.ExecContext(ctx, marks); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -107,15 +122,27 @@ func markOf(ctx context.Context, q interface {
 
 // explain puts an error into one sentence that names the next step. All of them are model.ErrJournal.
 func (j *Journal) explain(attempt string, err error) error {
-	if err == nil || errors.Is(err, model.ErrJournal) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	var claimed *plan.ClaimedError
+	if err == nil || errors.Is(err, plan.ErrJournal) || errors.As(err, &claimed) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	say := func(format string, values ...any) error {
-		return fmt.Errorf("%w %s %s", model.ErrJournal, model.Printable(j.options.Path), fmt.Sprintf(format, values...))
+		return fmt.Errorf("%w %s %s", plan.ErrJournal, model.Printable(j.options.Path), fmt.Sprintf(format, values...))
 	}
 	dir := model.Printable(filepath.Dir(j.options.Path))
 	var database *sqlite.Error
+	var others *openToOthers
 	switch {
+	case errors.Is(err, errNowhere):
+		return fmt.Errorf("%w has no place: HOME is not set, and the system knows no home directory of this user: "+
+			"name a directory with XDG_STATE_HOME", plan.ErrJournal)
+	case errors.Is(err, errEmpty):
+		return say("is empty (0 bytes), so what it held is lost: remove it with the files beside it that begin with " +
+			"its name, " +
+			"and a new one begins")
+	case errors.As(err, &others):
+		return say("%s", others.words(j.options.Path))
 	case errors.Is(err, errNewer):
 		return say("was written by a newer version of dlxtop: use that one, or move the file away to begin a new journal")
 	case errors.Is(err, errForeign):
@@ -125,13 +152,15 @@ func (j *Journal) explain(attempt string, err error) error {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return say("cannot be written: make %s writable, or name another directory with XDG_STATE_HOME", dir)
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EISDIR), errors.Is(err, fs.ErrExist):
-		return say("cannot be there, as a file or directory is in its way: move that, or name another directory with XDG_STATE_HOME")
+		return say("cannot be there, as a file or directory is in its way: move that, or name another directory with " +
+			"XDG_STATE_HOME")
 	case !errors.As(err, &database):
 		return say("cannot %s: %s", attempt, model.Printable(err.Error()))
 	}
 	switch database.Code() & 0xff {
 	case lib.SQLITE_NOTADB, lib.SQLITE_CORRUPT:
-		return say("is damaged: move it away with the files beside it that begin with its name, so that a new one begins; `sqlite3 FILE .recover` may read the old one")
+		return say("is damaged: move it away with the files beside it that begin with its name, so that a new one " +
+			"begins; `sqlite3 FILE .recover` may read the old one")
 	case lib.SQLITE_FULL:
 		return say("cannot be written: the disk is full: make room there")
 	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:

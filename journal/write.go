@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dlxtop/model"
+	"dlxtop/model/plan"
 )
 
 // accountJSON is what is kept of an account when an action ends.
@@ -23,19 +23,68 @@ type accountJSON struct {
 	Unknown  int    `json:"unknown"`
 	Gone     int    `json:"gone"`
 	Stopped  string `json:"stopped,omitempty"`
+	// Queues that the plan did not name, and that messages may have reached.
+	Strayed []strayJSON `json:"strayed,omitempty"`
+}
+
+type strayJSON struct {
+	Exchange   string `json:"exchange"`
+	RoutingKey string `json:"routing_key"`
+	Queue      string `json:"queue"`
+	Messages   int    `json:"messages"`
+}
+
+// count is where an outcome is counted; nil: nowhere.
+func (a *accountJSON) count(o plan.Outcome) *int {
+	switch o {
+	case plan.Moved:
+		return &a.Moved
+	case plan.Dropped:
+		return &a.Dropped
+	case plan.Refused:
+		return &a.Refused
+	case plan.Returned:
+		return &a.Returned
+	case plan.Unsure:
+		return &a.Unknown
+	}
+	return nil
 }
 
 // Begin writes down that an action begins, and returns its number. Old records are forgotten first.
-func (j *Journal) Begin(ctx context.Context, r model.Record) (int64, error) {
+func (j *Journal) Begin(ctx context.Context, r plan.Record) (int64, error) {
 	if err := j.retain(ctx); err != nil {
 		return 0, err
 	}
-	var id int64
-	err := j.within(ctx, j.open, "begin", func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx, `INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			r.Operation, r.From.VHost, r.From.Name, r.To, r.User, r.Broker, j.options.Now().UnixMilli(), r.Planned, r.Undoes)
+	return j.begin(ctx, r, func(*sql.Tx) error { return nil }, func(*sql.Tx, int64) error { return nil })
+}
+
+// begin begins a record, unless may refuses, and does what else belongs to that in the same transaction.
+func (j *Journal) begin(
+	ctx context.Context, r plan.Record, may func(*sql.Tx) error, also func(*sql.Tx, int64) error,
+) (id int64, err error) {
+	err = j.within(ctx, j.open, "begin", func(tx *sql.Tx) error {
+		if err := may(tx); err != nil {
+			return err
+		}
+		var intent any
+		if r.Intent != nil {
+			text, err := json.Marshal(r.Intent)
+			if err != nil {
+				return err
+			}
+			intent = string(text)
+		}
+		result, err := tx.ExecContext(ctx,
+			`INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes, resumes, session, intent)
+			VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			r.Operation, r.From.VHost, r.From.Name, r.To, r.User, r.Broker, j.options.Now().UnixMilli(), r.Planned,
+			r.Undoes, r.Resumes, r.Session, intent)
 		if err == nil {
 			id, err = result.LastInsertId()
+		}
+		if err == nil {
+			err = also(tx, id)
 		}
 		if err != nil {
 			return err
@@ -60,9 +109,9 @@ func (j *Journal) Begin(ctx context.Context, r model.Record) (int64, error) {
 	return id, nil
 }
 
-// Write writes intentions and outcomes down: they are durable when it returns nil, and none of them is there otherwise. Of two
-// outcomes of an entry the later one counts.
-func (j *Journal) Write(id int64, entries []model.Entry, settled []model.Settled) error {
+// Write writes intentions and outcomes down: they are durable when it returns nil, and none of them is there otherwise.
+// Of two outcomes of an entry the later one counts.
+func (j *Journal) Write(id int64, entries []plan.Entry, settled []plan.Settled) error {
 	if len(entries)+len(settled) == 0 {
 		return nil
 	}
@@ -73,7 +122,8 @@ func (j *Journal) Write(id int64, entries []model.Entry, settled []model.Settled
 	ctx := context.Background() // what was begun is written, or it fails
 	return j.within(ctx, j.open, "write", func(tx *sql.Tx) error {
 		if len(entries) > 0 {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO entries(record, count, content) VALUES(?, ?, ?)`, id, len(entries), content); err != nil {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO entries(record, count, content) VALUES(?, ?, ?)`, id,
+				len(entries), content); err != nil {
 				return err
 			}
 		}
@@ -81,9 +131,9 @@ func (j *Journal) Write(id int64, entries []model.Entry, settled []model.Settled
 	})
 }
 
-// Settle writes outcomes down without waiting for the disk: they survive a kill of the program when it returns nil, and a loss of power
-// when a later Write or Finish has returned.
-func (j *Journal) Settle(id int64, settled []model.Settled) error {
+// Settle writes outcomes down without waiting for the disk: they survive a kill of the program when it returns nil, and
+// a loss of power when a later Write or Finish has returned.
+func (j *Journal) Settle(id int64, settled []plan.Settled) error {
 	if len(settled) == 0 {
 		return nil
 	}
@@ -92,8 +142,14 @@ func (j *Journal) Settle(id int64, settled []model.Settled) error {
 }
 
 // Finish writes down how an action ended.
-func (j *Journal) Finish(id int64, settled []model.Settled, a model.Account) error {
-	account, err := json.Marshal(accountJSON{a.Moved, a.Dropped, a.Refused, a.Returned, a.Unknown, a.Gone, a.Stopped})
+func (j *Journal) Finish(id int64, settled []plan.Settled, a plan.Account) error {
+	var strayed []strayJSON
+	for _, s := range a.Strayed {
+		strayed = append(strayed, strayJSON{s.Way.Exchange, s.Way.RoutingKey, s.Queue.Name, s.Messages})
+	}
+	account, err := json.Marshal(accountJSON{
+		a.Moved, a.Dropped, a.Refused, a.Returned, a.Unknown, a.Gone, a.Stopped, strayed,
+	})
 	if err != nil {
 		return j.explain("write", err)
 	}
@@ -102,7 +158,8 @@ func (j *Journal) Finish(id int64, settled []model.Settled, a model.Account) err
 		if err := writeOutcomes(ctx, tx, id, settled); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE records SET ended = ?, planned = ?, account = ? WHERE id = ?`, j.options.Now().UnixMilli(), a.Planned, string(account), id)
+		_, err := tx.ExecContext(ctx, `UPDATE records SET ended = ?, planned = ?, account = ? WHERE id = ?`,
+			j.options.Now().UnixMilli(), a.Planned, string(account), id)
 		return err
 	})
 	j.mu.Lock()
@@ -124,7 +181,7 @@ func (j *Journal) unlock(id int64) {
 const entryBytes = 400
 
 // encode writes entries as JSON lines.
-func encode(entries []model.Entry) (string, error) {
+func encode(entries []plan.Entry) (string, error) {
 	var lines strings.Builder
 	lines.Grow(len(entries) * entryBytes)
 	encoder := json.NewEncoder(&lines)
@@ -138,9 +195,9 @@ func encode(entries []model.Entry) (string, error) {
 }
 
 // writeOutcomes writes a row for each outcome and reason, with the positions that have it.
-func writeOutcomes(ctx context.Context, tx *sql.Tx, id int64, settled []model.Settled) error {
+func writeOutcomes(ctx context.Context, tx *sql.Tx, id int64, settled []plan.Settled) error {
 	type kind struct {
-		outcome model.Outcome
+		outcome plan.Outcome
 		reason  string
 	}
 	positions := map[kind][]int{}
@@ -156,7 +213,8 @@ func writeOutcomes(ctx context.Context, tx *sql.Tx, id int64, settled []model.Se
 		return cmp.Or(cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.reason, b.reason))
 	})
 	for _, k := range kinds {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO outcomes(record, outcome, reason, count, positions) VALUES(?, ?, ?, ?, ?)`,
+		if _, err := tx.ExecContext(ctx,
+			`INSERT INTO outcomes(record, outcome, reason, count, positions) VALUES(?, ?, ?, ?, ?)`,
 			id, k.outcome, k.reason, len(positions[k]), ranges(positions[k])); err != nil {
 			return err
 		}
@@ -185,8 +243,12 @@ func ranges(positions []int) string {
 	return b.String()
 }
 
+// mostPositions bounds what eachIn reads of one text: a digit that a disk has changed must not fill the memory.
+const mostPositions = 10_000_000
+
 // eachIn calls f with every position of what ranges wrote.
 func eachIn(text string, f func(position int)) error {
+	left := mostPositions
 	for part := range strings.FieldsSeq(text) {
 		from, to, isRange := strings.Cut(part, "-")
 		first, err := strconv.Atoi(from)
@@ -194,11 +256,12 @@ func eachIn(text string, f func(position int)) error {
 		if isRange && err == nil {
 			last, err = strconv.Atoi(to)
 		}
-		if err != nil {
-			return fmt.Errorf("%q is no range of positions", part)
+		if err != nil || last < first || last-first >= left {
+			return fmt.Errorf("%.40q is no range of positions", part)
 		}
-		for p := first; p <= last; p++ {
-			f(p)
+		left -= last - first + 1
+		for i := range last - first + 1 {
+			f(first + i)
 		}
 	}
 	return nil

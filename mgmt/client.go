@@ -1,18 +1,20 @@
 // Package mgmt reads a broker through its management API and hands it on as package model's values.
 //
-// Typed lists that rabbit-hole reads well come from it; the queue list, the exchange list and the overview have tolerant
-// decoders of their own, because rabbit-hole loses a whole list over one odd element and does not know all fields. Every
-// request goes through one transport, which adds what rabbit-hole lacks: a context, a timeout, connections that are kept,
-// and an answer's own words in the error.
+// Typed lists that rabbit-hole reads well come from it; the queue list, the exchange list and the overview have
+// tolerant decoders of their own, because rabbit-hole loses a whole list over one odd element and does not know all
+// fields. Every request goes through one transport, which adds what rabbit-hole lacks: a context, a timeout,
+// connections that are kept, and an answer's own words in the error.
 package mgmt
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -43,20 +45,21 @@ type Client struct {
 	password  string
 	vhost     string
 	timeout   time.Duration
+	most      sizes
 	transport *http.Transport
 	clock     clock                  // the broker's
 	cluster   atomic.Pointer[string] // that the first answer named; nil before
 }
 
-// New prepares a client; it does not connect. The error says in one sentence what is wrong with the URL, and never repeats a
-// password.
+// New prepares a client; it does not connect. The error says in one sentence what is wrong with the URL, and never
+// repeats a password.
 func New(o Options) (*Client, error) {
 	u, err := parseURL(o.URL)
 	if err != nil {
 		return nil, err
 	}
 	c := &Client{
-		address: addressOf(u), user: o.User, password: o.Password, vhost: o.VHost, timeout: o.Timeout,
+		address: addressOf(u), user: o.User, password: o.Password, vhost: o.VHost, timeout: o.Timeout, most: defaultSizes,
 		transport: newTransport(o.TLS),
 	}
 	if u.User != nil {
@@ -76,8 +79,8 @@ func New(o Options) (*Client, error) {
 // Close drops the connections that are kept for the next poll. Requests in flight go on until their context ends.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Check asks the broker who it is and whether the user may look at it: the cheapest way to know that a poll would work. Its
-// errors are *model.ConnectError, or ctx's when ctx was cancelled.
+// Check asks the broker who it is and whether the user may look at it: the cheapest way to know that a poll would work.
+// Its errors are *model.ConnectError, or ctx's when ctx was cancelled.
 func (c *Client) Check(ctx context.Context) (model.Overview, error) {
 	overview, err := c.overview(ctx)
 	if err == nil {
@@ -109,15 +112,12 @@ func (c *Client) seesSomething(ctx context.Context) error {
 
 // whoAmI is the name and the tags of the user that the broker took us for.
 func (c *Client) whoAmI(ctx context.Context) (name string, tags []string, err error) {
-	err = c.request(ctx, func(ctx context.Context) error {
-		me, err := c.rabbit(ctx).Whoami()
-		if err != nil {
-			return err
-		}
-		name, tags = me.Name, me.Tags
-		return nil
-	})
-	return name, tags, err
+	var me struct {
+		Name field[string]   `json:"name"`
+		Tags field[[]string] `json:"tags"`
+	}
+	err = c.getObject(ctx, "whoami", nil, &me)
+	return me.Name.value, me.Tags.value, err
 }
 
 // inVHost is the path of a list: of the chosen vhost only, or of all that the user may see.
@@ -130,8 +130,13 @@ func (c *Client) inVHost(list string) string {
 
 // request runs one request under the client's timeout.
 func (c *Client) request(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, slowError{c.timeout})
+	slow := &slowError{after: c.timeout}
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, slow)
 	defer cancel()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		ConnectDone: func(_, _ string, err error) { slow.accepted.CompareAndSwap(false, err == nil) },
+		GotConn:     func(httptrace.GotConnInfo) { slow.accepted.Store(true) },
+	})
 	err := do(ctx)
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -141,15 +146,15 @@ func (c *Client) request(ctx context.Context, do func(context.Context) error) er
 
 // rabbit is a rabbit-hole client whose requests end with ctx.
 func (c *Client) rabbit(ctx context.Context) *rabbithole.Client {
-	client, err := rabbithole.NewTLSClient(c.endpoint, c.user, c.password, bound{ctx, c.transport, &c.clock})
+	client, err := rabbithole.NewTLSClient(c.endpoint, c.user, c.password, bound{ctx, c.transport, &c.clock, c.most.whole})
 	if err != nil {
 		panic(err) // only for a URL that does not parse: New has parsed it
 	}
 	return client
 }
 
-// get sends one request of our own. ctx must live until the body is closed.
-func (c *Client) get(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+// get sends one request of our own, of whose answer limit bytes are read. ctx must live until the body is closed.
+func (c *Client) get(ctx context.Context, path string, query url.Values, limit int64) (*http.Response, error) {
 	target := c.endpoint + "/api/" + path
 	if len(query) > 0 {
 		target += "?" + query.Encode()
@@ -159,26 +164,25 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) (*http.
 		return nil, err
 	}
 	req.SetBasicAuth(c.user, c.password)
-	return (&http.Client{Transport: bound{ctx, c.transport, &c.clock}}).Do(req)
+	return (&http.Client{Transport: bound{ctx, c.transport, &c.clock, limit}}).Do(req)
 }
 
 // parseURL accepts what people write for the API: also with a slash, "/api" or the web UI's "/#/" at its end.
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		// url.Parse repeats the text, and with it a password.
-		var parse *url.Error
-		if errors.As(err, &parse) {
-			err = parse.Err
-		}
-		return nil, fmt.Errorf("the URL of the management API cannot be read (%w): write http://host:15672", err)
+		// What url.Parse says of it may quote a part of the password.
+		return nil, errors.New("the URL of the management API cannot be read: write http://user:password@host:15672, " +
+			"with special characters in user and password percent-encoded (@ is %40, / is %2F)")
 	}
 	switch u.Scheme {
 	case "http", "https":
 	case "amqp", "amqps":
-		return nil, fmt.Errorf("%s is an AMQP URL: the management API has one of its own, usually http://%s", u.Redacted(), net.JoinHostPort(u.Hostname(), "15672"))
+		return nil, fmt.Errorf("this is an AMQP URL: the management API has one of its own, usually http://%s",
+			net.JoinHostPort(model.Printable(cmp.Or(u.Hostname(), "host")), "15672"))
 	default:
-		return nil, fmt.Errorf("the URL of the management API must begin with http:// or https://, for example http://localhost:15672")
+		return nil, fmt.Errorf("the URL of the management API must begin with http:// or https://, for example " +
+			"http://localhost:15672")
 	}
 	if u.Hostname() == "" {
 		return nil, fmt.Errorf("the URL of the management API names no host: write %s://host:15672", u.Scheme)

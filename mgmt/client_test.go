@@ -40,7 +40,8 @@ func TestNewExplainsABadURL(t *testing.T) {
 		"http://u:hunter2@h:1/%zz/%": "cannot be read",
 	} {
 		_, err := New(Options{URL: url})
-		if err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "hunter2") ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v", url, err)
 		}
 	}

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// dateAge is how old a Date may be that is written into an answer: it has whole seconds, cut off, and the server renews it by a
-	// timer of a second that keeps no step with the clock.
+	// dateAge is how old a Date may be that is written into an answer: it has whole seconds, cut off, and the server
+	// renews it by a timer of a second that keeps no step with the clock.
 	dateAge = 2 * time.Second
 	// measurements are how many answers are looked at together: some minutes of polls, in which no clock drifts by much.
 	measurements = 256
 )
 
-// clock estimates how far the broker's clock is ahead of this machine's. Each answer bounds it from both sides, and the bounds of many
-// together are narrower. It is safe for concurrent use.
+// clock estimates how far the broker's clock is ahead of this machine's. Each answer bounds it from both sides, and the
+// bounds of many together are narrower. It is safe for concurrent use.
 type clock struct {
 	mu      sync.Mutex
 	answers [measurements]bounds
@@ -46,8 +46,8 @@ func (c *clock) measure(header string, sent, received time.Time) {
 	c.known = min(c.known+1, measurements)
 }
 
-// ahead is the broker's clock minus this machine's, and how far that may be off: 0 when the clocks may be the same, unknown before
-// the first answer. Answers that contradict the newer ones are left out: a clock was set in between.
+// ahead is the broker's clock minus this machine's, and how far that may be off: 0 when the clocks may be the same,
+// unknown before the first answer. Answers that contradict the newer ones are left out: a clock was set in between.
 func (c *clock) ahead() (skew model.Opt[time.Duration], within time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,14 +1,15 @@
 package mgmt
 
 import (
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
 
+	"dlxtop/internal/seed"
 	"dlxtop/model"
+	"dlxtop/model/findings"
 )
 
 func TestClockOfOneAnswer(t *testing.T) {
@@ -21,7 +22,8 @@ func TestClockOfOneAnswer(t *testing.T) {
 		within time.Duration
 	}{
 		{header, at.Add(900 * time.Millisecond), model.Some(time.Duration(0)), 0},
-		{header, at.Add(1900 * time.Millisecond), model.Some(time.Duration(0)), 0}, // the server's date is up to two seconds old
+		// the server's date is up to two seconds old
+		{header, at.Add(1900 * time.Millisecond), model.Some(time.Duration(0)), 0},
 		{header, at.Add(-5 * time.Second), model.Some(6 * time.Second), time.Second},
 		{header, at.Add(time.Hour + 500*time.Millisecond), model.Some(-time.Hour + 500*time.Millisecond), time.Second},
 		{"", at, model.Unknown[time.Duration](), 0},
@@ -35,11 +37,12 @@ func TestClockOfOneAnswer(t *testing.T) {
 	}
 }
 
-// Many answers tell better than one: the truth is within what is told, and that is half a second either way. A clock that is set is
-// followed at once.
+// Many answers tell better than one: the truth is within what is told, and that is half a second either way. A clock
+// that is set is followed at once.
 func TestClockOfManyAnswers(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	for _, ahead := range []time.Duration{0, 400 * time.Millisecond, 3*time.Minute + 12*time.Second + 345*time.Millisecond, -time.Hour, 26 * time.Hour} {
+	random := seed.Rand(t)
+	for _, ahead := range []time.Duration{0, 400 * time.Millisecond, 3*time.Minute + 12*time.Second +
+		345*time.Millisecond, -time.Hour, 26 * time.Hour} {
 		phase := time.Duration(random.Int64N(int64(time.Second)))
 		now := time.Date(2026, 11, 20, 8, 52, 38, 0, time.UTC)
 		var c clock
@@ -55,7 +58,8 @@ func TestClockOfManyAnswers(t *testing.T) {
 		check := func(ahead time.Duration, most time.Duration) {
 			t.Helper()
 			got, within := c.ahead()
-			if skew := got.Or(1 << 62); (skew-ahead).Abs() > within && (skew != 0 || ahead.Abs() > time.Second) || within > most {
+			if skew := got.Or(1 << 62); (skew-ahead).Abs() > within && (skew != 0 || ahead.Abs() > time.Second) ||
+				within > most {
 				t.Errorf("%s: %s ± %s", ahead, skew, within)
 			}
 		}
@@ -86,11 +90,12 @@ func TestClockOfARealBroker(t *testing.T) {
 	server := httptest.NewServer(proxy)
 	defer server.Close()
 	s := poll(t, client(t, Options{URL: through(server.URL)}))
-	if got := s.Overview.ClockSkew.Or(0); (got+behind).Abs() > s.Overview.ClockWithin || s.Overview.ClockWithin > 1100*time.Millisecond {
+	if got := s.Overview.ClockSkew.Or(0); (got+behind).Abs() > s.Overview.ClockWithin ||
+		s.Overview.ClockWithin > 1100*time.Millisecond {
 		t.Errorf("the broker's clock is %s ± %s ahead, want -%s", got, s.Overview.ClockWithin, behind)
 	}
 	var said []string
-	for _, f := range model.NewTopology(s).Findings() {
+	for _, f := range findings.Of(model.NewTopology(s)) {
 		said = append(said, f.Code)
 	}
 	if !slices.Contains(said, "clock-skew") {

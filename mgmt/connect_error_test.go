@@ -80,29 +80,106 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		cause   string
 		next    string
 	}{
-		{"nobody listens", Options{URL: "http://guest:guest@" + nobody}, model.Unreachable, "nothing listens on " + nobody, "rabbitmq-plugins enable rabbitmq_management"},
+		{"nobody listens", Options{URL: "http://guest:guest@" + nobody}, model.Unreachable, "nothing listens on " +
+			nobody, "rabbitmq-plugins enable rabbitmq_management"},
 		{"nobody listens, demo", Options{URL: "http://guest:guest@" + nobody}, model.Unreachable, "", "dlxtop demo"},
-		{"no such host", Options{URL: "http://guest:guest@nohost.invalid:15672"}, model.Unreachable, "nohost.invalid", "check"},
-		{"wrong password", Options{URL: b.as("guest", "wrongpass")}, model.BadCredentials, api + " does not accept user guest with this password", "authenticate_user guest"},
-		{"unknown user", Options{URL: b.as("stranger", "wrongpass")}, model.BadCredentials, "does not accept user stranger", "check"},
-		{"no credentials", Options{URL: "http://" + api}, model.BadCredentials, "asks for a user", "--api http://user:password@" + api},
-		{"no tag", Options{URL: b.as("untagged", "secret")}, model.NotAllowed, "user untagged may not use the management API", "rabbitmqctl set_user_tags untagged management"},
-		{"no vhost at all", Options{URL: b.as("watcher", "secret")}, model.NotAllowed, "user watcher has no permission on any vhost", "set_permissions"},
-		{"vhost that does not exist", Options{URL: b.API(), VHost: "nope"}, model.NoSuchVHost, "vhost nope does not exist", "--vhost"},
-		{"AMQP port", Options{URL: "http://guest:guest@" + amqpPort}, model.NoManagement, amqpPort + " looks like the AMQP port", "15672"},
-		{"TLS to the AMQP port", Options{URL: "https://guest:guest@" + amqpPort}, model.NoManagement, "looks like the AMQP port", "15672"},
-		{"TLS to a plain port", Options{URL: "https://guest:guest@" + api}, model.TLSMismatch, "does not speak TLS", "http://"},
-		{"plain to a proxy's TLS port", Options{URL: "http://guest:guest@127.0.0.1:" + port}, model.TLSMismatch, "expects TLS", "https://"},
+		{
+			"no such host",
+			Options{URL: "http://guest:guest@nohost.invalid:15672"},
+			model.NoSuchHost, "nohost.invalid",
+			"check",
+		},
+		{"wrong password", Options{URL: b.as("guest", "wrongpass")}, model.BadCredentials, api +
+			" does not accept user guest with this password", "authenticate_user guest"},
+		{
+			"unknown user",
+			Options{URL: b.as("stranger", "wrongpass")},
+			model.BadCredentials,
+			"does not accept user stranger", "check",
+		},
+		{
+			"no credentials",
+			Options{URL: "http://" + api},
+			model.BadCredentials, "asks for a user",
+			"--api http://user:password@" + api,
+		},
+		{
+			"no tag",
+			Options{URL: b.as("untagged", "secret")},
+			model.NotAllowed,
+			"user untagged may not use the management API", "rabbitmqctl set_user_tags untagged management",
+		},
+		{
+			"no vhost at all",
+			Options{URL: b.as("watcher", "secret")},
+			model.NotAllowed,
+			"user watcher has no permission on any vhost", "set_permissions",
+		},
+		{
+			"vhost that does not exist",
+			Options{URL: b.API(), VHost: "nope"},
+			model.NoSuchVHost,
+			"vhost nope does not exist", "--vhost",
+		},
+		{"AMQP port", Options{URL: "http://guest:guest@" + amqpPort}, model.NoManagement, amqpPort +
+			" looks like the AMQP port", "15672"},
+		{
+			"TLS to the AMQP port",
+			Options{URL: "https://guest:guest@" + amqpPort},
+			model.NoManagement,
+			"looks like the AMQP port", "15672",
+		},
+		{
+			"TLS to a plain port",
+			Options{URL: "https://guest:guest@" + api},
+			model.TLSMismatch, "does not speak TLS",
+			"http://",
+		},
+		{
+			"plain to a proxy's TLS port",
+			Options{URL: "http://guest:guest@127.0.0.1:" + port},
+			model.TLSMismatch,
+			"expects TLS", "https://",
+		},
 		// What a RabbitMQ 3.10.8 with TLS answers to plain HTTP: an alert.
-		{"plain to RabbitMQ's TLS port", Options{URL: "http://guest:guest@" + answering(t, "\x15\x03\x03\x00\x02\x02\x0a")}, model.TLSMismatch, "expects TLS", "https://"},
-		{"unknown authority", Options{URL: "https://guest:guest@127.0.0.1:" + port}, model.TLSMismatch, "authority that this machine does not trust", "SSL_CERT_FILE"},
-		{"certificate of another name", Options{URL: "https://guest:guest@localhost:" + port, TLS: trust}, model.TLSMismatch, "for another name", "--api"},
-		{"another protocol", Options{URL: "http://guest:guest@" + answering(t, "SSH-2.0-x\r\n")}, model.NoManagement, "does not speak HTTP", "15672"},
-		{"a silent close", Options{URL: "http://guest:guest@" + answering(t, "")}, model.Unreachable, "closed the connection without an answer", "https://"},
+		{
+			"plain to RabbitMQ's TLS port",
+			Options{URL: "http://guest:guest@" + answering(t, "\x15\x03\x03\x00\x02\x02\x0a")},
+			model.TLSMismatch,
+			"expects TLS", "https://",
+		},
+		{
+			"unknown authority",
+			Options{URL: "https://guest:guest@127.0.0.1:" + port},
+			model.TLSMismatch,
+			"authority that this machine does not trust", "SSL_CERT_FILE",
+		},
+		{
+			"certificate of another name",
+			Options{URL: "https://guest:guest@localhost:" + port, TLS: trust},
+			model.TLSMismatch, "for another name", "--api",
+		},
+		{
+			"another protocol",
+			Options{URL: "http://guest:guest@" + answering(t, "SSH-2.0-x\r\n")},
+			model.NoManagement,
+			"does not speak HTTP", "15672",
+		},
+		{
+			"a silent close",
+			Options{URL: "http://guest:guest@" + answering(t, "")},
+			model.NoAnswer,
+			"closed the connection without an answer", "https://",
+		},
 		{"a web page", Options{URL: through(page.URL)}, model.NoManagement, "not as RabbitMQ's management API", "15672"},
 		{"other JSON", Options{URL: through(other.URL)}, model.NoManagement, "not as RabbitMQ's management API", "15672"},
 		{"a wrong path", Options{URL: b.API() + "/rabbit"}, model.NoManagement, "no RabbitMQ management API", "--api"},
-		{"a proxy without its broker", Options{URL: through(broken.URL)}, model.NoManagement, "502 Bad Gateway: no?[31m backend", "log"},
+		{
+			"a proxy without its broker",
+			Options{URL: through(broken.URL)},
+			model.NoManagement,
+			"502 Bad Gateway: no\\x1b[31m backend", "log",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -114,7 +191,8 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 				if !errors.As(err, &connect) {
 					t.Fatalf("%v is no ConnectError", err)
 				}
-				if connect.Kind != test.kind || !strings.Contains(connect.Cause, test.cause) || !strings.Contains(connect.Next, test.next) {
+				if connect.Kind != test.kind || !strings.Contains(connect.Cause, test.cause) ||
+					!strings.Contains(connect.Next, test.next) {
 					t.Errorf("%s: %v", connect.Kind, connect)
 				}
 				for _, secret := range []string{"wrongpass", "secret", "guest:guest"} {
@@ -129,7 +207,8 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		_, err := client(t, Options{URL: b.as("clerk", "secret"), VHost: closed}).Check(t.Context())
 		var connect *model.ConnectError
 		// 3.10 and 4.0 say that it is not allowed, 4.3 hides that it exists.
-		if !errors.As(err, &connect) || connect.Kind != model.NotAllowed && connect.Kind != model.NoSuchVHost || !strings.Contains(connect.Cause, "closed") {
+		if !errors.As(err, &connect) || connect.Kind != model.NotAllowed && connect.Kind != model.NoSuchVHost ||
+			!strings.Contains(connect.Cause, "closed") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -149,11 +228,21 @@ func TestAnswersInOtherWords(t *testing.T) {
 		kind   model.ConnectKind
 		cause  string
 	}{
-		{answerError{401, "not_authorized", "Not_Authorized"}, model.BadCredentials, "does not accept user u"}, // 4.0.5, 4.3.6
-		{answerError{401, "not_authorized", "Login failed"}, model.BadCredentials, "does not accept user u"},   // 3.10.8
+		// 4.0.5, 4.3.6
+		{answerError{401, "not_authorized", "Not_Authorized"}, model.BadCredentials, "does not accept user u"},
+		{answerError{401, "not_authorized", "Login failed"}, model.BadCredentials, "does not accept user u"}, // 3.10.8
 		{answerError{401, "", ""}, model.BadCredentials, "does not accept user u"},
-		{answerError{401, "not_authorised", "User can only log in via localhost"}, model.NotAllowed, "only from its own machine"},
-		{answerError{401, "not_authorised", "User not authorised to access virtual host"}, model.NotAllowed, "no permission on vhost v"}, // 3.10.8, 4.0.5
+		{
+			answerError{401, "not_authorised", "User can only log in via localhost"},
+			model.NotAllowed,
+			"only from its own machine",
+		},
+		// 3.10.8, 4.0.5
+		{
+			answerError{401, "not_authorised", "User not authorised to access virtual host"},
+			model.NotAllowed,
+			"no permission on vhost v",
+		},
 		{answerError{403, "", "denied"}, model.NotAllowed, "no permission on vhost v"},
 		{answerError{404, "not_found", "Not Found"}, model.NoSuchVHost, "or user u may not see it"},         // 4.3.6
 		{answerError{404, "Object Not Found", "Not Found"}, model.NoSuchVHost, "vhost v does not exist"},    // all

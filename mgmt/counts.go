@@ -15,9 +15,10 @@ type countElement struct {
 	Consumers field[int64]  `json:"consumers"`
 }
 
-// Counts are the current counts of all queues, at a quarter of a snapshot's price: they come from the queues and not from the
-// statistics, which lag by some seconds (those of quorum queues come from a table that is renewed every few seconds).
-// Elements that cannot be read are left out. Consumers are not told in this mode (3.10.8 to 4.3.6), nor the counts of streams. Its errors are *model.ConnectError, or ctx's when ctx was cancelled.
+// Counts are the current counts of all queues, at a quarter of a snapshot's price: they come from the queues and not
+// from the statistics, which lag by some seconds (those of quorum queues come from a table that is renewed every few
+// seconds). Elements that cannot be read are left out. Consumers are not told in this mode (3.10.8 to 4.3.6), nor the
+// counts of streams. Its errors are *model.ConnectError, or ctx's when ctx was cancelled.
 func (c *Client) Counts(ctx context.Context) (map[model.QueueRef]model.QueueCounts, error) {
 	query := totalsOnly()
 	query.Set("columns", "name,vhost,messages_ready,messages_unacknowledged,consumers")

@@ -21,7 +21,7 @@ var opts = cmp.Options{
 // decodeQueues decodes a list as the client does.
 func decodeQueues(t testing.TB, list string) (queues []model.Queue, odd []string, err error) {
 	t.Helper()
-	elements, err := decodeList(strings.NewReader(list), func(e *queueElement) {
+	elements, err := decodeList(strings.NewReader(list), defaultSizes, func(e *queueElement) {
 		q, words := e.queue("", time.Time{})
 		odd = append(odd, words...)
 		if q != nil {
@@ -53,14 +53,20 @@ func TestDecodeQueue(t *testing.T) {
 		},
 		{
 			"type by argument", `"arguments":{"x-queue-type":"quorum","x-single-active-consumer":true}`,
-			model.Queue{QueueRef: ref, Type: model.Quorum, SingleActive: true, Arguments: model.Table{"x-queue-type": "quorum", "x-single-active-consumer": true}},
+			model.Queue{
+				QueueRef: ref, Type: model.Quorum, SingleActive: true,
+				Arguments: model.Table{"x-queue-type": "quorum", "x-single-active-consumer": true},
+			},
 			"",
 		},
 		{"type as told", `"type":"stream"`, model.Queue{QueueRef: ref, Type: model.Stream}, ""},
 		{"unknown type", `"type":"mqtt"`, model.Queue{QueueRef: ref, Type: "mqtt"}, ""},
 		{
 			"counts", `"messages_ready":3,"messages_unacknowledged":2,"consumers":1,"message_bytes_ready":77,"messages_dlx":4,"messages_delayed":5,"state":"running"`,
-			model.Queue{QueueRef: ref, Type: model.Classic, State: "running", Ready: some(3), Unacked: some(2), Consumers: some(1), ReadyBytes: some(77), DeadLettering: some(4), Delayed: some(5)},
+			model.Queue{
+				QueueRef: ref, Type: model.Classic, State: "running", Ready: some(3), Unacked: some(2),
+				Consumers: some(1), ReadyBytes: some(77), DeadLettering: some(4), Delayed: some(5),
+			},
 			"",
 		},
 		{
@@ -77,12 +83,26 @@ func TestDecodeQueue(t *testing.T) {
 			},
 			"",
 		},
-		{"head", `"head_message_timestamp":1700000000`, model.Queue{QueueRef: ref, Type: model.Classic, HeadTimestamp: model.Some(time.Unix(1700000000, 0))}, ""},
-		{"owned", `"exclusive":true,"owner_pid_details":{"name":"127.0.0.1:1 -> 127.0.0.1:2"}`, model.Queue{QueueRef: ref, Type: model.Classic, Exclusive: true, OwnedByAnother: true}, ""},
-		{"exclusive consumer", `"exclusive_consumer_tag":"ctag"`, model.Queue{QueueRef: ref, Type: model.Classic, ExclusiveHeld: true}, ""},
+		{"head", `"head_message_timestamp":1700000000`, model.Queue{
+			QueueRef: ref,
+			Type:     model.Classic, HeadTimestamp: model.Some(time.Unix(1700000000, 0)),
+		}, ""},
+		{
+			"owned", `"exclusive":true,"owner_pid_details":{"name":"127.0.0.1:1 -> 127.0.0.1:2"}`,
+			model.Queue{QueueRef: ref, Type: model.Classic, Exclusive: true, OwnedByAnother: true},
+			"",
+		},
+		{
+			"exclusive consumer", `"exclusive_consumer_tag":"ctag"`,
+			model.Queue{QueueRef: ref, Type: model.Classic, ExclusiveHeld: true},
+			"",
+		},
 		{
 			"policy", `"policy":"p","operator_policy":"o","effective_policy_definition":{"message-ttl":5,"dead-letter-exchange":"x"}`,
-			model.Queue{QueueRef: ref, Type: model.Classic, Policy: "p", OperatorPolicy: "o", PolicyDefinition: model.Table{"message-ttl": int64(5), "dead-letter-exchange": "x"}},
+			model.Queue{
+				QueueRef: ref, Type: model.Classic, Policy: "p", OperatorPolicy: "o",
+				PolicyDefinition: model.Table{"message-ttl": int64(5), "dead-letter-exchange": "x"},
+			},
 			"",
 		},
 		{
@@ -116,7 +136,8 @@ func TestDecodeListSurvivesOddElements(t *testing.T) {
 	}{
 		{`[]`, 0, "", nil},
 		{`[` + good + `,"x",` + good + `]`, 2, "element 2 of the list is no object but a JSON string", nil},
-		{`[7,[1,[2]],` + good + `]`, 1, "element 1 of the list is no object but a JSON number; element 2 of the list is no object but a JSON array", nil},
+		{`[7,[1,[2]],` + good + `]`, 1, "element 1 of the list is no object but a JSON number; element 2 of the list " +
+			"is no object but a JSON array", nil},
 		{`[null,` + good + `]`, 1, "a queue of the list: it has no readable name", nil},
 		{`[{"vhost":"/"},` + good + `]`, 1, "a queue of the list: it has no readable name", nil},
 		{`[{"name":["b"],"vhost":"/"},` + good + `]`, 1, "a queue of the list: it has no readable name", nil},
@@ -140,7 +161,8 @@ func TestNumbersOfTablesStayWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(model.Table{
-		"i": int64(30000), "big": int64(9007199254740993), "neg": int64(-1), "f": 1.5, "whole": 2.0, "huge": float64(math.MaxUint64), "s": "7", "esc": "aé\n\"",
+		"i": int64(30000), "big": int64(9007199254740993), "neg": int64(-1), "f": 1.5, "whole": 2.0,
+		"huge": float64(math.MaxUint64), "s": "7", "esc": "aé\n\"",
 		"t": true, "beyond": "1e999", "n": nil,
 		"l": []any{int64(1), model.Table{"x": int64(2)}}, "o": model.Table{},
 	}, table); diff != "" {
@@ -154,7 +176,10 @@ func TestNumbersOfTablesStayWhole(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	for want, list := range map[string][]string{"": nil, "a": {"a"}, "a and b": {"b", "a"}, "a, b and c": {"c", "a", "b"}} {
+	for want, list := range map[string][]string{
+		"": nil, "a": {"a"}, "a and b": {"b", "a"},
+		"a, b and c": {"c", "a", "b"},
+	} {
 		if got := words(list); got != want {
 			t.Errorf("%q: %q, want %q", list, got, want)
 		}

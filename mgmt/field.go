@@ -11,8 +11,8 @@ import (
 	"dlxtop/model"
 )
 
-// field is a value that may be absent, null, or of another kind than expected (Erlang writes "undefined" and [] where others
-// write null and {}). Decoding it never fails: an odd value is an unknown one.
+// field is a value that may be absent, null, or of another kind than expected (Erlang writes "undefined" and [] where
+// others write null and {}). Decoding it never fails: an odd value is an unknown one.
 type field[T any] struct {
 	value T
 	known bool
@@ -67,13 +67,17 @@ func decodeText(b []byte) (text string, err error) {
 	return text, err
 }
 
-// decodeTable reads an object whose whole numbers stay whole. Erlang's empty list is an empty object.
+// decodeTable reads an object whose whole numbers stay whole. Erlang's empty list is an empty object. It reads its text
+// once, however deep it is nested: RabbitMQ takes arguments with tables in tables of 10,000 levels and more.
 func decodeTable(b []byte) (model.Table, error) {
 	switch string(b) {
 	case "{}", "[]":
 		return model.Table{}, nil
 	}
-	var entries map[string]entry
+	if bytes.ContainsAny(b[1:], "{[") {
+		return decodeNested(b)
+	}
+	var entries map[string]entry // most tables are flat, and faster this way
 	if err := json.Unmarshal(b, &entries); err != nil {
 		return nil, err
 	}
@@ -84,7 +88,17 @@ func decodeTable(b []byte) (model.Table, error) {
 	return table, nil
 }
 
-// entry is one value of a table.
+func decodeNested(b []byte) (model.Table, error) {
+	decoder := json.NewDecoder(bytes.NewReader(b))
+	decoder.UseNumber()
+	var object map[string]any
+	if err := decoder.Decode(&object); err != nil {
+		return nil, err
+	}
+	return tableOf(object), nil
+}
+
+// entry is one value of a flat table.
 type entry struct{ value any }
 
 // UnmarshalJSON implements json.Unmarshaler. The decoder calls it with one well-formed value.
@@ -92,16 +106,6 @@ func (e *entry) UnmarshalJSON(b []byte) (err error) {
 	switch b[0] {
 	case '"':
 		e.value, err = decodeText(b)
-	case '{':
-		e.value, err = decodeTable(b)
-	case '[':
-		var list []entry
-		err = json.Unmarshal(b, &list)
-		values := make([]any, len(list))
-		for i := range list {
-			values[i] = list[i].value
-		}
-		e.value = values
 	case 't', 'f':
 		e.value = b[0] == 't'
 	case 'n':
@@ -123,7 +127,7 @@ func decodeNumber(text string) any {
 	return text
 }
 
-// tableOf is a table that rabbit-hole decoded, where all numbers are float64.
+// tableOf is a decoded object as a table. Numbers are json.Number, or float64 where rabbit-hole decoded it.
 func tableOf(object map[string]any) model.Table {
 	table := make(model.Table, len(object))
 	for key, v := range object {
@@ -142,6 +146,8 @@ func tableValue(v any) any {
 			list[i] = tableValue(v[i])
 		}
 		return list
+	case json.Number:
+		return decodeNumber(v.String())
 	case float64:
 		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
 			return int64(v)

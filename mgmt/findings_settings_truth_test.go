@@ -7,6 +7,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/findings"
 )
 
 func TestFindingSkippedPolicy(t *testing.T) {
@@ -21,12 +22,13 @@ func TestFindingSkippedPolicy(t *testing.T) {
 	if s.depth("classic") != 1 {
 		t.Error("the policy's TTL holds for the classic queue, though the policy has a key for quorum queues")
 	}
-	if f := s.finds("policy-skipped", "classic"); f.Level != model.LevelError {
+	if f := s.finds("policy-skipped", "classic"); f.Level != findings.LevelError {
 		t.Errorf("without its dead-letter exchange it is a loss, but the level is %s", f.Level)
 	}
 	s.policy("mixed", ".*", `{"message-ttl":50,"dead-letter-exchange":"","dead-letter-routing-key":"nowhere"}`)
 	s.must(s.take("classic").Ack(false)) // a TTL holds for what comes after it
-	pollUntil(t, s.poll, "the policy is told", func(snapshot *model.Snapshot) bool { return find(t, snapshot, "classic").Policy == "mixed" })
+	pollUntil(t, s.poll, "the policy is told",
+		func(snapshot *model.Snapshot) bool { return find(t, snapshot, "classic").Policy == "mixed" })
 	s.publish("classic", nil)
 	s.awaitDepth("classic", 0)
 	s.must(deleteQueue(s.channel, "dead"))
@@ -73,8 +75,9 @@ func TestFindingKeyWithoutDLX(t *testing.T) {
 func TestFindingAtLeastOnce(t *testing.T) {
 	s := newStage(t)
 	strategy := amqp.Table{
-		"x-queue-type": "quorum", "x-message-ttl": int64(50), "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "later",
-		"x-dead-letter-strategy": "at-least-once",
+		"x-queue-type": "quorum", "x-message-ttl": int64(50), "x-dead-letter-exchange": "",
+		"x-dead-letter-routing-key": "later",
+		"x-dead-letter-strategy":    "at-least-once",
 	}
 	s.queue("falls", strategy)
 	s.publish("falls", nil)
@@ -111,7 +114,10 @@ func TestFindingNegativeDeliveryLimit(t *testing.T) {
 func TestFindingLeasedBuffer(t *testing.T) {
 	s := newStage(t)
 	s.queue("w", nil)
-	s.queue("w.delay", amqp.Table{"x-message-ttl": int64(1500), "x-expires": int64(1500), "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w"})
+	s.queue("w.delay", amqp.Table{
+		"x-message-ttl": int64(1500), "x-expires": int64(1500), "x-dead-letter-exchange": "",
+		"x-dead-letter-routing-key": "w",
+	})
 	s.finds("buffer-expires", "w.delay")
 	s.publish("w.delay", nil)
 	pollUntil(t, s.poll, "the buffer is deleted", func(snapshot *model.Snapshot) bool {
@@ -123,7 +129,10 @@ func TestFindingLeasedBuffer(t *testing.T) {
 func TestFindingTargetDropsHead(t *testing.T) {
 	s := newStage(t)
 	s.queue("w", amqp.Table{"x-max-length": int64(2)})
-	s.queue("w.delay", amqp.Table{"x-message-ttl": int64(50), "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w"})
+	s.queue("w.delay", amqp.Table{
+		"x-message-ttl": int64(50), "x-dead-letter-exchange": "",
+		"x-dead-letter-routing-key": "w",
+	})
 	for range 5 {
 		s.publish("w.delay", nil)
 	}

@@ -6,10 +6,11 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/findings"
 )
 
-// Each finding says that a broker misbehaves in some way: here one really does, and the finding is there; and where it behaves,
-// the finding stays silent.
+// Each finding says that a broker misbehaves in some way: here one really does, and the finding is there; and where it
+// behaves, the finding stays silent.
 
 func TestFindingMissingDLX(t *testing.T) {
 	s := newStage(t)
@@ -31,7 +32,10 @@ func TestFindingUnroutableDeadLetters(t *testing.T) {
 	s.exchange("topic", "y", nil)
 	s.must(s.channel.ExchangeBind("y", "k", "x", false, nil))
 	s.queue("a", amqp.Table{"x-message-ttl": int64(50), "x-dead-letter-exchange": "x", "x-dead-letter-routing-key": "k"})
-	s.queue("b", amqp.Table{"x-message-ttl": int64(50), "x-dead-letter-exchange": "x", "x-dead-letter-routing-key": "other"})
+	s.queue("b", amqp.Table{
+		"x-message-ttl": int64(50), "x-dead-letter-exchange": "x",
+		"x-dead-letter-routing-key": "other",
+	})
 	s.queue("dead", nil)
 	for _, q := range []string{"a", "b"} {
 		s.publish(q, nil)
@@ -92,7 +96,10 @@ func TestFindingDeliveryLimitWithoutDLX(t *testing.T) {
 	s.awaitDepth("a", 0)
 	s.finds("delivery-limit-without-dlx", "a")
 	s.must(deleteQueue(s.channel, "a"))
-	s.queue("b", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int64(1), "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "dead"})
+	s.queue("b", amqp.Table{
+		"x-queue-type": "quorum", "x-delivery-limit": int64(1), "x-dead-letter-exchange": "",
+		"x-dead-letter-routing-key": "dead",
+	})
 	s.queue("dead", nil)
 	s.publish("b", nil)
 	for range 2 {
@@ -105,29 +112,37 @@ func TestFindingDeliveryLimitWithoutDLX(t *testing.T) {
 func TestFindingWorkerWithoutConsumers(t *testing.T) {
 	s := newStage(t)
 	s.queue("w", nil)
-	s.queue("w.delay", amqp.Table{"x-message-ttl": int64(50), "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w"})
+	s.queue("w.delay", amqp.Table{
+		"x-message-ttl": int64(50), "x-dead-letter-exchange": "",
+		"x-dead-letter-routing-key": "w",
+	})
 	s.publish("w.delay", nil)
 	s.awaitDepth("w", 1)
 	await(t, "the finding says error, for the message that is stuck", func() bool {
-		return s.finds("worker-without-consumers", "w").Level == model.LevelError
+		return s.finds("worker-without-consumers", "w").Level == findings.LevelError
 	})
 	_, err := s.channel.Consume("w", "", true, false, false, false, nil)
 	s.must(err)
-	pollUntil(t, s.poll, "the consumer is told", func(snapshot *model.Snapshot) bool { return find(t, snapshot, "w").Consumers.Or(0) == 1 })
+	pollUntil(t, s.poll, "the consumer is told",
+		func(snapshot *model.Snapshot) bool { return find(t, snapshot, "w").Consumers.Or(0) == 1 })
 	s.silent("worker-without-consumers")
 }
 
 func TestFindingRejectsLost(t *testing.T) {
 	s := newStage(t)
 	s.queue("w", nil)
-	s.queue("w.delay", amqp.Table{"x-message-ttl": int64(50), "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w"})
+	s.queue("w.delay", amqp.Table{
+		"x-message-ttl": int64(50), "x-dead-letter-exchange": "",
+		"x-dead-letter-routing-key": "w",
+	})
 	s.publish("w.delay", nil)
 	s.must(s.take("w").Reject(false))
 	s.awaitDepth("w", 0)
 	s.finds("rejects-lost", "w")
 	s.queue("w.failed", nil)
 	s.policy("p", "^w$", `{"dead-letter-exchange":"","dead-letter-routing-key":"w.failed"}`)
-	pollUntil(t, s.poll, "the policy is told", func(snapshot *model.Snapshot) bool { return find(t, snapshot, "w").Policy == "p" })
+	pollUntil(t, s.poll, "the policy is told",
+		func(snapshot *model.Snapshot) bool { return find(t, snapshot, "w").Policy == "p" })
 	s.publish("w.delay", nil)
 	s.must(s.take("w").Reject(false))
 	s.awaitDepth("w.failed", 1)
@@ -137,7 +152,10 @@ func TestFindingRejectsLost(t *testing.T) {
 func TestFindingBufferWithConsumers(t *testing.T) {
 	s := newStage(t)
 	s.queue("w", nil)
-	s.queue("w.delay", amqp.Table{"x-message-ttl": int64(600000), "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w"})
+	s.queue("w.delay", amqp.Table{
+		"x-message-ttl": int64(600000), "x-dead-letter-exchange": "",
+		"x-dead-letter-routing-key": "w",
+	})
 	s.silent("buffer-with-consumers")
 	deliveries, err := s.channel.Consume("w.delay", "impatient", true, false, false, false, nil)
 	s.must(err)
@@ -150,7 +168,10 @@ func TestFindingBufferWithConsumers(t *testing.T) {
 func TestFindingUncountedRetries(t *testing.T) {
 	s := newStage(t)
 	s.queue("w", nil)
-	s.queue("w.retry", amqp.Table{"x-message-ttl": int64(20), "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w"})
+	s.queue("w.retry", amqp.Table{
+		"x-message-ttl": int64(20), "x-dead-letter-exchange": "",
+		"x-dead-letter-routing-key": "w",
+	})
 	s.publish("w.retry", nil)
 	var count int64
 	for range 3 {

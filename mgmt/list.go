@@ -15,7 +15,7 @@ var errOtherJSON = errors.New("the answer is JSON, but not the management API's"
 // getObject reads one object.
 func (c *Client) getObject(ctx context.Context, path string, query url.Values, into any) error {
 	return c.request(ctx, func(ctx context.Context) error {
-		resp, err := c.get(ctx, path, query)
+		resp, err := c.get(ctx, path, query, c.most.object)
 		if err != nil {
 			return err
 		}
@@ -30,23 +30,26 @@ func (c *Client) getObject(ctx context.Context, path string, query url.Values, i
 
 // getList reads a list and hands it on element by element; each must not keep the pointer. odd tells, in words, the
 // elements that are no objects at all.
-func getList[T any](ctx context.Context, c *Client, path string, query url.Values, each func(*T)) (odd []string, err error) {
+func getList[T any](ctx context.Context, c *Client, path string, query url.Values, each func(*T)) (odd []string,
+	err error,
+) {
 	err = c.request(ctx, func(ctx context.Context) error {
-		resp, err := c.get(ctx, path, query)
+		resp, err := c.get(ctx, path, query, c.most.list)
 		if err != nil {
 			return err
 		}
 		defer resp.Body.Close()
-		odd, err = decodeList(resp.Body, each)
+		odd, err = decodeList(resp.Body, c.most, each)
 		return err
 	})
 	return odd, err
 }
 
-// decodeList decodes an array without holding it: one element of the wrong kind loses only itself. A body that breaks off is
-// an error, since nobody knows what the rest was.
-func decodeList[T any](r io.Reader, each func(*T)) (odd []string, err error) {
-	decoder := json.NewDecoder(r)
+// decodeList decodes an array without holding it: one element of the wrong kind loses only itself. A body that breaks
+// off is an error, since nobody knows what the rest was.
+func decodeList[T any](r io.Reader, most sizes, each func(*T)) (odd []string, err error) {
+	source := &elements{Reader: r, most: most}
+	decoder := json.NewDecoder(source)
 	start, err := decoder.Token()
 	if err != nil {
 		return nil, unexpectedEnd(err)
@@ -56,6 +59,9 @@ func decodeList[T any](r io.Reader, each func(*T)) (odd []string, err error) {
 	}
 	var element, zero T
 	for i := 1; decoder.More(); i++ {
+		if err := source.begin(); err != nil {
+			return nil, err
+		}
 		element = zero
 		err := decoder.Decode(&element)
 		// Fields are tolerant themselves: a kind that does not fit is that of the element, and the decoder is behind it.

@@ -19,10 +19,12 @@ import (
 	"dlxtop/demo"
 )
 
-// patience bounds every wait for what the broker does on its own: statistics come after 5 s, those of quorum queues after 10 s.
+// patience bounds every wait for what the broker does on its own: statistics come after 5 s, those of quorum queues
+// after 10 s.
 const patience = 30 * time.Second
 
-// choosingExchanges are the plugins whose exchanges choose among their bindings by a rule of their own; they come with the server.
+// choosingExchanges are the plugins whose exchanges choose among their bindings by a rule of their own; they come with
+// the server.
 var choosingExchanges = []string{"rabbitmq_consistent_hash_exchange", "rabbitmq_random_exchange", "rabbitmq_sharding"}
 
 // startNode starts the one node of this package's tests when the first test asks for it.
@@ -134,7 +136,8 @@ func client(t *testing.T, o Options) *Client {
 	return c
 }
 
-// before puts a proxy before the real node that may change its answers to some paths: for what no RabbitMQ can be made to say.
+// before puts a proxy before the real node that may change its answers to some paths: for what no RabbitMQ can be made
+// to say.
 func (b broker) before(change func(path string, body []byte) []byte) *httptest.Server {
 	b.t.Helper()
 	server := httptest.NewServer(b.proxy(change))

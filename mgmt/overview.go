@@ -24,7 +24,7 @@ const overviewColumns = "rabbitmq_version,erlang_version,node,cluster_name,rates
 func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 	var e overviewElement
 	err := c.request(ctx, func(ctx context.Context) error {
-		resp, err := c.get(ctx, "overview", url.Values{"columns": {overviewColumns}})
+		resp, err := c.get(ctx, "overview", url.Values{"columns": {overviewColumns}}, c.most.object)
 		if err != nil {
 			return err
 		}
@@ -58,10 +58,11 @@ func (c *Client) overview(ctx context.Context) (model.Overview, error) {
 	}, nil
 }
 
-// sameCluster wants all answers to be of the cluster of the first one: an address may belong to another broker after a while.
+// sameCluster wants all answers to be of the cluster of the first one: an address may belong to another broker after a
+// while.
 func (c *Client) sameCluster(name string) error {
 	if name == "" || c.cluster.CompareAndSwap(nil, &name) || *c.cluster.Load() == name {
 		return nil
 	}
-	return model.OtherCluster(c.address, name, *c.cluster.Load())
+	return model.LeadsElsewhere.With(model.ConnectValues{At: c.address, Name: name, Detail: *c.cluster.Load()})
 }

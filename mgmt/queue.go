@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -30,6 +31,10 @@ type queueElement struct {
 	OperatorPolicy field[string]         `json:"operator_policy"`
 	Definition     field[model.Table]    `json:"effective_policy_definition"`
 	State          field[string]         `json:"state"`
+	Node           field[string]         `json:"node"`
+	Leader         field[string]         `json:"leader"` // of a replicated queue, null when it has none
+	Members        field[[]string]       `json:"members"`
+	Online         field[[]string]       `json:"online"`
 	Ready          field[int64]          `json:"messages_ready"`
 	Unacked        field[int64]          `json:"messages_unacknowledged"`
 	Consumers      field[int64]          `json:"consumers"`
@@ -53,6 +58,18 @@ type queueStats struct {
 	DeliverRate   field[rate]  `json:"deliver_get_details"`
 	AckRate       field[rate]  `json:"ack_details"`
 	RedeliverRate field[rate]  `json:"redeliver_details"`
+	GetRate       field[rate]  `json:"get_details"`
+	GetNoAckRate  field[rate]  `json:"get_no_ack_details"`
+	GetEmptyRate  field[rate]  `json:"get_empty_details"` // asked while nothing was ready
+}
+
+// pollRate is how often somebody asked with basic.get, whether a message was there or not.
+func (s *queueStats) pollRate() model.Opt[float64] {
+	got, noAck, empty := s.GetRate.value.Rate, s.GetNoAckRate.value.Rate, s.GetEmptyRate.value.Rate
+	if !got.known && !noAck.known && !empty.known {
+		return model.Unknown[float64]()
+	}
+	return model.Some(got.value + noAck.value + empty.value)
 }
 
 // deliveredNoAck is what consumers and gets took without an acknowledgement.
@@ -65,15 +82,17 @@ func (s *queueStats) deliveredNoAck() model.Opt[int64] {
 
 // queueColumns names the fields of queueElement: the broker then leaves the other two thirds of the list out.
 const queueColumns = "name,vhost,type,durable,auto_delete,exclusive,owner_pid_details,arguments," +
-	"policy,operator_policy,effective_policy_definition,state," +
+	"policy,operator_policy,effective_policy_definition,state,node,leader,members,online," +
 	"messages_ready,messages_unacknowledged,consumers,message_bytes_ready,messages_dlx,messages_delayed," +
 	"head_message_timestamp,exclusive_consumer_tag," +
-	"message_stats.publish,message_stats.deliver_get,message_stats.deliver_no_ack,message_stats.get_no_ack,message_stats.ack,message_stats.redeliver," +
+	"message_stats.publish,message_stats.deliver_get,message_stats.deliver_no_ack," +
+	"message_stats.get_no_ack,message_stats.ack,message_stats.redeliver," +
 	"message_stats.publish_details.rate,message_stats.deliver_get_details.rate," +
-	"message_stats.ack_details.rate,message_stats.redeliver_details.rate"
+	"message_stats.ack_details.rate,message_stats.redeliver_details.rate," +
+	"message_stats.get_details.rate,message_stats.get_no_ack_details.rate,message_stats.get_empty_details.rate"
 
-// totalsOnly asks for lists without statistics, with counts that the queues themselves keep: it works when statistics are
-// switched off, and is current where statistics lag.
+// totalsOnly asks for lists without statistics, with counts that the queues themselves keep: it works when statistics
+// are switched off, and is current where statistics lag.
 func totalsOnly() url.Values {
 	return url.Values{"disable_stats": {"true"}, "enable_queue_totals": {"true"}}
 }
@@ -100,8 +119,9 @@ func (c *Client) queues(ctx context.Context, statsOff bool) (queues []model.Queu
 	return queues, missing, err
 }
 
-// fillFresh gives queues that have no statistics yet (some seconds after their declaration) what the broker tells without
-// statistics: counts, and the policy's name. Without the policy a fresh buffer would look as if it had no TTL and no DLX.
+// fillFresh gives queues that have no statistics yet (some seconds after their declaration) what the broker tells
+// without statistics: counts, and the policy's name. Without the policy a fresh buffer would look as if it had no TTL
+// and no DLX.
 func (c *Client) fillFresh(ctx context.Context, queues []model.Queue) error {
 	fresh := map[model.QueueRef]*model.Queue{}
 	for i := range queues {
@@ -122,8 +142,8 @@ func (c *Client) fillFresh(ctx context.Context, queues []model.Queue) error {
 	return err
 }
 
-// queue is the element as the model has it, or nil when it cannot be told which queue it is. odd names what could not be read
-// and would change how the queue is understood; an odd number is just unknown.
+// queue is the element as the model has it, or nil when it cannot be told which queue it is. odd names what could not
+// be read and would change how the queue is understood; an odd number is just unknown.
 func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd []string) {
 	if !e.VHost.known && vhost != "" {
 		e.VHost.value, e.VHost.known = vhost, true
@@ -156,11 +176,14 @@ func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd [
 		Durable:          e.Durable.value,
 		AutoDelete:       e.AutoDelete.value,
 		Exclusive:        e.Exclusive.value || owned,
-		Arguments:        e.Arguments.value,
+		Arguments:        plainTexts(e.Arguments.value),
 		Policy:           e.Policy.value,
 		OperatorPolicy:   e.OperatorPolicy.value,
 		PolicyDefinition: e.Definition.value,
 		State:            e.State.value,
+		Node:             cmp.Or(e.Leader.value, e.Node.value),
+		Members:          e.Members.value,
+		Online:           e.Online.value,
 		Ready:            e.Ready.opt(),
 		Unacked:          e.Unacked.opt(),
 		Consumers:        e.Consumers.opt(),
@@ -173,6 +196,7 @@ func (e *queueElement) queue(vhost string, now time.Time) (q *model.Queue, odd [
 		DeliverRate:      stats.DeliverRate.value.Rate.opt(),
 		AckRate:          stats.AckRate.value.Rate.opt(),
 		RedeliverRate:    stats.RedeliverRate.value.Rate.opt(),
+		PollRate:         stats.pollRate(),
 		Published:        stats.Publish.opt(),
 		Delivered:        stats.Deliver.opt(),
 		Redelivered:      stats.Redeliver.opt(),

@@ -8,8 +8,8 @@ import (
 	"dlxtop/model"
 )
 
-// bindings reads the bindings of the chosen vhost, or of all that the user may see. A binding may name what has vanished
-// since: it is left as the broker told it.
+// bindings reads the bindings of the chosen vhost, or of all that the user may see. A binding may name what has
+// vanished since: it is left as the broker told it.
 func (c *Client) bindings(ctx context.Context) ([]model.Binding, error) {
 	var told []rabbithole.BindingInfo
 	err := c.request(ctx, func(ctx context.Context) (err error) {
@@ -31,8 +31,8 @@ func (c *Client) bindings(ctx context.Context) ([]model.Binding, error) {
 			Source:        b.Source,
 			Destination:   b.Destination,
 			ToExchange:    b.DestinationType == "exchange",
-			RoutingKey:    b.RoutingKey,
-			Arguments:     tableOf(b.Arguments),
+			RoutingKey:    plain(b.RoutingKey),
+			Arguments:     plainTexts(tableOf(b.Arguments)),
 			PropertiesKey: b.PropertiesKey,
 		}
 	}
@@ -94,8 +94,8 @@ func policyOf(p rabbithole.Policy, operator bool) model.Policy {
 }
 
 // applyDefinitions fills in the definitions of the policies that exchanges and queues name. The broker tells queues'
-// effective definition itself, but not of fresh queues, nor with its statistics off: then the named policy is the best that
-// is known, unless an operator policy is named beside it, whose merge only the broker knows.
+// effective definition itself, but not of fresh queues, nor with its statistics off: then the named policy is the best
+// that is known, unless an operator policy is named beside it, whose merge only the broker knows.
 func applyDefinitions(s *model.Snapshot) {
 	type key struct{ vhost, name string }
 	definitions := map[key]model.Table{}

@@ -1,38 +1,30 @@
 package mgmt
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/internal/seed"
+	"dlxtop/internal/size"
 	"dlxtop/model"
 )
 
-// TestSettingsAreWhatTheBrokerDoes declares queues with random arguments, policies and operator policies, of both types, and compares
-// what happens to a message with the effective settings that the model works out. DLXTOP_TRUTH is about the number of queues
-// (make truth: 2,000), DLXTOP_TRUTH_SEED repeats a run.
+// TestSettingsAreWhatTheBrokerDoes declares queues with random arguments, policies and operator policies, of both
+// types, and compares what happens to a message with the effective settings that the model works out. There
+// are 40 such queues a round (`make truth`: 2,000). DLXTOP_SEED repeats a run.
 func TestSettingsAreWhatTheBrokerDoes(t *testing.T) {
-	queues, err := strconv.Atoi(cmp.Or(os.Getenv("DLXTOP_TRUTH"), "40"))
-	if err != nil {
-		t.Fatalf("DLXTOP_TRUTH: %v", err)
-	}
-	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("DLXTOP_TRUTH_SEED"), strconv.FormatInt(time.Now().UnixNano(), 10)), 10, 64)
-	if err != nil {
-		t.Fatalf("DLXTOP_TRUTH_SEED: %v", err)
-	}
-	t.Logf("DLXTOP_TRUTH_SEED=%d", seed)
+	queues := max(40, 40*size.Rounds(0))
+	number := seed.Number(t)
 	cases, wrong := 0, 0
 	for round := 0; cases < queues; round++ {
-		s := &settingsTrial{t: t, random: rand.New(rand.NewPCG(seed, uint64(round)))}
+		s := &settingsTrial{t: t, random: rand.New(rand.NewPCG(number, uint64(round)))}
 		n, disagreements := s.run(fmt.Sprintf("settings-%d", round))
 		cases += n
 		wrong += len(disagreements)
@@ -98,7 +90,10 @@ func (s *settingsTrial) policy(b broker, kind, name, queue string, priority int,
 	if len(definition) == 0 {
 		return
 	}
-	body, err := json.Marshal(map[string]any{"pattern": "^" + queue + "$", "apply-to": "queues", "priority": priority, "definition": definition})
+	body, err := json.Marshal(map[string]any{
+		"pattern": "^" + queue + "$", "apply-to": "queues", "priority": priority,
+		"definition": definition,
+	})
 	s.must(err)
 	b.put(kind+"/"+s.vhost+"/"+name, string(body))
 }
@@ -214,7 +209,8 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 		accepted := 0
 		// A quorum queue refuses late by some messages: its limit is a soft one.
 		for most := map[bool]int{false: 2, true: 200}[refuses(settings)]; accepted < most && !f.refused; {
-			c, err := s.channel.PublishWithDeferredConfirmWithContext(ctx, "", name, false, false, amqp.Publishing{MessageId: name})
+			c, err := s.channel.PublishWithDeferredConfirmWithContext(ctx, "", name, false, false,
+				amqp.Publishing{MessageId: name})
 			s.must(err)
 			taken, err := c.WaitContext(ctx)
 			s.must(err)
@@ -259,8 +255,9 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 		if w := want[name]; w.refused != f.refused || w.left != f.left || !slices.Equal(w.dead, f.dead) {
 			ref := model.QueueRef{VHost: s.vhost, Name: name}
 			q, _ := topology.Queue(ref)
-			disagreements = append(disagreements, fmt.Sprintf("%s (%s, arguments %v, policy %q, operator policy %q, definition %v): the broker: %v, the model: %v",
-				name, q.Type, q.Arguments, q.Policy, q.OperatorPolicy, q.PolicyDefinition, f, w))
+			disagreements = append(disagreements,
+				fmt.Sprintf("%s (%s, arguments %v, policy %q, operator policy %q, definition %v): the broker: %v, the model: %v",
+					name, q.Type, q.Arguments, q.Policy, q.OperatorPolicy, q.PolicyDefinition, f, w))
 		}
 	}
 	return disagreements

@@ -11,8 +11,8 @@ import (
 	"dlxtop/model"
 )
 
-// Snapshot is one poll. The overview and the queue list are needed; what else cannot be read is nil and named in Missing. Its
-// errors are *model.ConnectError, or ctx's when ctx was cancelled.
+// Snapshot is one poll. The overview and the queue list are needed; what else cannot be read is nil and named in
+// Missing. Its errors are *model.ConnectError, or ctx's when ctx was cancelled.
 func (c *Client) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 	s := &model.Snapshot{TakenAt: time.Now()}
 	var err error
@@ -55,12 +55,19 @@ func (c *Client) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 		operator, err = c.operatorPolicies(polling)
 		return err
 	})
+	group.Go(func() error {
+		s.Nodes = c.nodes(polling)
+		return nil
+	})
 	var user string
 	optional("the user's tags", &missingOf.user, func() (err error) {
 		user, s.Overview.UserTags, err = c.whoAmI(polling)
 		return err
 	})
 	err = group.Wait()
+	if err == nil {
+		err = c.askAgain(ctx, s)
+	}
 	if err == nil {
 		err = ctx.Err() // the optional parts do not report that they were cut short
 	}
@@ -86,8 +93,8 @@ func (c *Client) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 	return s, nil
 }
 
-// vhostsOf are the vhosts that a snapshot covers. A user with the monitoring tag may list all vhosts and yet read the queues of
-// none: those that count are the ones whose exchanges were told.
+// vhostsOf are the vhosts that a snapshot covers. A user with the monitoring tag may list all vhosts and yet read the
+// queues of none: those that count are the ones whose exchanges were told.
 func (c *Client) vhostsOf(s *model.Snapshot) []string {
 	if c.vhost != "" {
 		return []string{c.vhost}

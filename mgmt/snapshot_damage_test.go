@@ -26,16 +26,32 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 		queues  int
 		missing []string
 	}{
-		{"queue is a string", "queues", "b", func(map[string]any) any { return "undefined" }, 2, []string{"a queue: element 2 of the list is no object but a JSON string"}},
-		{"queue is null", "queues", "b", func(map[string]any) any { return nil }, 2, []string{"a queue of the list: it has no readable name"}},
-		{"odd arguments", "queues", "b", func(q map[string]any) any { q["arguments"] = "none"; return q }, 3, []string{"queue odd/b: its arguments cannot be read"}},
+		{
+			"queue is a string", "queues", "b", func(map[string]any) any { return "undefined" }, 2,
+			[]string{"a queue: element 2 of the list is no object but a JSON string"},
+		},
+		{
+			"queue is null", "queues", "b", func(map[string]any) any { return nil }, 2,
+			[]string{"a queue of the list: it has no readable name"},
+		},
+		{
+			"odd arguments", "queues", "b", func(q map[string]any) any { q["arguments"] = "none"; return q }, 3,
+			[]string{"queue odd/b: its arguments cannot be read"},
+		},
 		{"odd numbers", "queues", "b", func(q map[string]any) any {
 			q["messages_ready"], q["message_stats"], q["consumers"] = "NaN", []any{}, map[string]any{}
 			q["effective_policy_definition"] = []any{}
 			return q
 		}, 3, nil},
-		{"exchange is a list", "exchanges", "amq.topic", func(map[string]any) any { return []any{} }, 3, []string{"an exchange: element 7 of the list is no object but a JSON array"}},
-		{"exchange without type", "exchanges", "amq.topic", func(x map[string]any) any { delete(x, "type"); return x }, 3, []string{"exchange amq.topic: its type cannot be read"}},
+		{
+			"exchange is a list", "exchanges", "amq.topic", func(map[string]any) any { return []any{} }, 3,
+			[]string{"an exchange: element 7 of the list is no object but a JSON array"},
+		},
+		{
+			"exchange without type", "exchanges", "amq.topic", func(x map[string]any) any { delete(x, "type"); return x },
+			3,
+			[]string{"exchange amq.topic: its type cannot be read"},
+		},
 		{"bindings are none", "bindings", "", nil, 3, []string{"bindings: "}},
 	}
 	for _, test := range tests {
@@ -65,14 +81,15 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 	}
 }
 
-// The demo's node keeps statistics, so only its overview is changed; the lists come from the real node, asked as one asks a
-// node without statistics.
+// The demo's node keeps statistics, so only its overview is changed; the lists come from the real node, asked as one
+// asks a node without statistics.
 func TestCountsWithoutStatistics(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("nostats")
 	b.put("policies/"+vhost+"/ttl", `{"pattern":"^c$","definition":{"message-ttl":60000},"apply-to":"queues"}`)
 	b.put("queues/"+vhost+"/c", `{"durable":true}`)
-	b.post("exchanges/"+vhost+"/amq.default/publish", `{"properties":{},"routing_key":"c","payload":"x","payload_encoding":"string"}`)
+	b.post("exchanges/"+vhost+"/amq.default/publish",
+		`{"properties":{},"routing_key":"c","payload":"x","payload_encoding":"string"}`)
 	server := b.before(func(path string, body []byte) []byte {
 		if strings.HasSuffix(path, "/api/overview") {
 			return []byte(strings.Replace(string(body), `"disable_stats":false`, `"disable_stats":true`, 1))
@@ -81,7 +98,8 @@ func TestCountsWithoutStatistics(t *testing.T) {
 	})
 	s := poll(t, client(t, Options{URL: through(server.URL), VHost: vhost}))
 	q := find(t, s, "c")
-	if !s.Overview.StatsOff || q.Ready.Or(-1) != 1 || q.Consumers.Known() || len(s.Missing) != 1 || !strings.Contains(s.Missing[0], "switched off") {
+	if !s.Overview.StatsOff || q.Ready.Or(-1) != 1 || q.Consumers.Known() || len(s.Missing) != 1 ||
+		!strings.Contains(s.Missing[0], "switched off") {
 		t.Errorf("stats off %t, missing %q, queue %+v", s.Overview.StatsOff, s.Missing, q)
 	}
 	if q.Policy != "ttl" || !cmp.Equal(q.PolicyDefinition, model.Table{"message-ttl": int64(60000)}) {
@@ -107,4 +125,27 @@ func TestALostBrokerComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	poll(t, c)
+}
+
+// RabbitMQ takes a queue whose arguments are nested deeper than encoding/json reads. It must not hide the others.
+func TestADeepQueueHidesNoOther(t *testing.T) {
+	b := realBroker(t)
+	vhost := b.vhost("deep")
+	b.put("queues/"+vhost+"/a", `{"durable":true,"arguments":{"x-message-ttl":1000}}`)
+	const levels = 10_100
+	b.put("queues/"+vhost+"/d", `{"durable":true,"arguments":{"x-message-ttl":2000,"x-deep":`+
+		strings.Repeat("[", levels)+strings.Repeat("]", levels)+`}}`)
+	c := client(t, Options{URL: b.API(), VHost: vhost, Timeout: 60 * time.Second})
+	s := poll(t, c)
+	if len(s.Queues) != 2 || len(s.Missing) > 0 {
+		t.Fatalf("%d queues, missing %q", len(s.Queues), s.Missing)
+	}
+	for name, ttl := range map[string]int64{"a": 1000, "d": 2000} {
+		if q := find(t, s, name); q.Arguments["x-message-ttl"] != ttl {
+			t.Errorf("queue %s has %v", name, q.Arguments["x-message-ttl"])
+		}
+	}
+	if counts, err := c.Counts(t.Context()); err != nil || len(counts) != 2 {
+		t.Errorf("%v, %v", counts, err)
+	}
 }

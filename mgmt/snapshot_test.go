@@ -73,7 +73,8 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 	var queues []string
 	for _, q := range s.Queues {
 		queues = append(queues, q.Name)
-		if q.VHost != vhost || q.Type != model.Classic || !q.Durable || q.AutoDelete || q.Exclusive || q.OwnedByAnother || q.SingleActive {
+		if q.VHost != vhost || q.Type != model.Classic || !q.Durable || q.AutoDelete || q.Exclusive ||
+			q.OwnedByAnother || q.SingleActive {
 			t.Errorf("queue %+v is not a plain durable classic queue of its vhost", q)
 		}
 	}
@@ -90,10 +91,43 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 	}, retry.Arguments); diff != "" {
 		t.Errorf("arguments (-declared +told):\n%s", diff)
 	}
-	if failed := find(t, s, "ucenter@user@failed"); failed.ReadyBytes.Or(0) <= 0 || failed.Unacked.Or(-1) != 0 || failed.Consumers.Or(-1) != 0 {
-		t.Errorf("bytes %s, unacked %s, consumers %s of the failed queue", failed.ReadyBytes, failed.Unacked, failed.Consumers)
+	if failed := find(t, s, "ucenter@user@failed"); failed.ReadyBytes.Or(0) <= 0 || failed.Unacked.Or(-1) != 0 ||
+		failed.Consumers.Or(-1) != 0 {
+		t.Errorf("bytes %s, unacked %s, consumers %s of the failed queue", failed.ReadyBytes, failed.Unacked,
+			failed.Consumers)
 	}
 
+	wantPubsubBindings(t, s, vhost)
+	for _, name := range scenario.Exchanges() {
+		if !slices.ContainsFunc(s.Exchanges, func(x model.Exchange) bool {
+			return x.Name == name &&
+				x.Type == "topic" && x.Durable
+		}) {
+			t.Errorf("exchange %s is not a durable topic exchange in the snapshot", name)
+		}
+	}
+	if !slices.ContainsFunc(s.Exchanges, func(x model.Exchange) bool { return x.Name == "" && x.Type == "direct" }) {
+		t.Error("the default exchange is missing")
+	}
+	if diff := cmp.Diff([]string{vhost}, s.VHosts); diff != "" || len(s.Missing) > 0 || s.Policies == nil ||
+		len(s.Policies) > 0 {
+		t.Errorf("vhosts %s, missing %q, policies %v", s.VHosts, s.Missing, s.Policies)
+	}
+	o := s.Overview
+	if o.Version.String() != b.Version() || o.User != "guest" || !slices.Contains(o.UserTags, "administrator") ||
+		o.Node == "" ||
+		o.ClusterName == "" || o.Erlang == "" || o.RatesMode != "basic" || o.StatsOff || o.ClockSkew.Or(time.Hour) != 0 {
+		t.Errorf("overview %+v", o)
+	}
+	if checked, err := c.Check(t.Context()); err != nil || !cmp.Equal(checked, o,
+		cmp.AllowUnexported(model.Opt[time.Duration]{})) {
+		t.Errorf("Check says %+v, %v; the snapshot %+v", checked, err, o)
+	}
+}
+
+// wantPubsubBindings wants the bindings that the scenario pubsub declares, and no others.
+func wantPubsubBindings(t *testing.T, s *model.Snapshot, vhost string) {
+	t.Helper()
 	var bindings []string
 	for _, binding := range s.Bindings {
 		if binding.Source != "" {
@@ -105,7 +139,10 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 	}
 	slices.Sort(bindings)
 	var declared []string
-	for service, pattern := range map[string]string{"ucenter@user": "user.*", "ucenter@enterprise": "enterprise.*", "user-monitor": "user.*"} {
+	for service, pattern := range map[string]string{
+		"ucenter@user": "user.*", "ucenter@enterprise": "enterprise.*",
+		"user-monitor": "user.*",
+	} {
 		retry, failed := service+"@retry", service+"@failed"
 		declared = append(declared, "master "+pattern+" "+service, "master "+service+" "+service,
 			"master.retry "+retry+" "+retry, "master.failed "+failed+" "+failed)
@@ -114,26 +151,6 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 	if diff := cmp.Diff(declared, bindings); diff != "" {
 		t.Errorf("bindings (-declared +told):\n%s", diff)
 	}
-
-	for _, name := range scenario.Exchanges() {
-		if !slices.ContainsFunc(s.Exchanges, func(x model.Exchange) bool { return x.Name == name && x.Type == "topic" && x.Durable }) {
-			t.Errorf("exchange %s is not a durable topic exchange in the snapshot", name)
-		}
-	}
-	if !slices.ContainsFunc(s.Exchanges, func(x model.Exchange) bool { return x.Name == "" && x.Type == "direct" }) {
-		t.Error("the default exchange is missing")
-	}
-	if diff := cmp.Diff([]string{vhost}, s.VHosts); diff != "" || len(s.Missing) > 0 || s.Policies == nil || len(s.Policies) > 0 {
-		t.Errorf("vhosts %s, missing %q, policies %v", s.VHosts, s.Missing, s.Policies)
-	}
-	o := s.Overview
-	if o.Version.String() != b.Version() || o.User != "guest" || !slices.Contains(o.UserTags, "administrator") || o.Node == "" ||
-		o.ClusterName == "" || o.Erlang == "" || o.RatesMode != "basic" || o.StatsOff || o.ClockSkew.Or(time.Hour) != 0 {
-		t.Errorf("overview %+v", o)
-	}
-	if checked, err := c.Check(t.Context()); err != nil || !cmp.Equal(checked, o, cmp.AllowUnexported(model.Opt[time.Duration]{})) {
-		t.Errorf("Check says %+v, %v; the snapshot %+v", checked, err, o)
-	}
 }
 
 func TestPoliciesAreJoined(t *testing.T) {
@@ -141,7 +158,8 @@ func TestPoliciesAreJoined(t *testing.T) {
 	vhost := b.vhost("policies")
 	b.put("policies/"+vhost+"/ttl", `{"pattern":"^a$","definition":{"message-ttl":60000,"dead-letter-exchange":"x"},"apply-to":"queues","priority":7}`)
 	b.put("operator-policies/"+vhost+"/cap", `{"pattern":"^a$","definition":{"message-ttl":30000},"apply-to":"queues"}`)
-	b.put("policies/"+vhost+"/alternate", `{"pattern":"^x$","definition":{"alternate-exchange":"amq.fanout"},"apply-to":"exchanges"}`)
+	b.put("policies/"+vhost+"/alternate",
+		`{"pattern":"^x$","definition":{"alternate-exchange":"amq.fanout"},"apply-to":"exchanges"}`)
 	b.put("queues/"+vhost+"/a", `{"durable":true}`)
 	b.put("queues/"+vhost+"/q", `{"durable":true,"arguments":{"x-queue-type":"quorum","x-delivery-limit":5,"x-single-active-consumer":true}}`)
 	b.put("exchanges/"+vhost+"/x", `{"type":"topic","durable":true,"internal":true,"arguments":{"x-note":{"n":1.5,"list":[1,"two"]}}}`)
@@ -156,11 +174,13 @@ func TestPoliciesAreJoined(t *testing.T) {
 	if a.Policy != "ttl" || a.OperatorPolicy != "cap" {
 		t.Errorf("policy %q, operator policy %q", a.Policy, a.OperatorPolicy)
 	}
-	if diff := cmp.Diff(model.Table{"message-ttl": int64(30000), "dead-letter-exchange": "x"}, a.PolicyDefinition); diff != "" {
+	if diff := cmp.Diff(model.Table{"message-ttl": int64(30000), "dead-letter-exchange": "x"},
+		a.PolicyDefinition); diff != "" {
 		t.Errorf("effective definition (-wanted +told):\n%s", diff)
 	}
 	q := find(t, s, "q")
-	if q.Type != model.Quorum || !q.SingleActive || q.Policy != "" || len(q.PolicyDefinition) > 0 || q.DeadLettering.Or(-1) != 0 {
+	if q.Type != model.Quorum || !q.SingleActive || q.Policy != "" || len(q.PolicyDefinition) > 0 ||
+		q.DeadLettering.Or(-1) != 0 {
 		t.Errorf("quorum queue %+v", q)
 	}
 	if limit, ok := q.Arguments.Integer("x-delivery-limit"); !ok || limit != 5 {
@@ -170,18 +190,29 @@ func TestPoliciesAreJoined(t *testing.T) {
 		if x.Name != "x" {
 			continue
 		}
-		if x.Policy != "alternate" || !x.Internal || !cmp.Equal(x.PolicyDefinition, model.Table{"alternate-exchange": "amq.fanout"}) {
+		if x.Policy != "alternate" || !x.Internal || !cmp.Equal(x.PolicyDefinition,
+			model.Table{"alternate-exchange": "amq.fanout"}) {
 			t.Errorf("exchange %+v", x)
 		}
-		if diff := cmp.Diff(model.Table{"x-note": model.Table{"n": 1.5, "list": []any{int64(1), "two"}}}, x.Arguments); diff != "" {
+		if diff := cmp.Diff(model.Table{"x-note": model.Table{"n": 1.5, "list": []any{int64(1), "two"}}},
+			x.Arguments); diff != "" {
 			t.Errorf("arguments of the exchange (-wanted +told):\n%s", diff)
 		}
 	}
 	slices.SortFunc(s.Policies, func(x, y model.Policy) int { return strings.Compare(x.Name, y.Name) })
 	if diff := cmp.Diff([]model.Policy{
-		{VHost: vhost, Name: "alternate", Pattern: "^x$", ApplyTo: "exchanges", Definition: model.Table{"alternate-exchange": "amq.fanout"}},
-		{VHost: vhost, Name: "cap", Pattern: "^a$", ApplyTo: "queues", Definition: model.Table{"message-ttl": int64(30000)}, Operator: true},
-		{VHost: vhost, Name: "ttl", Pattern: "^a$", ApplyTo: "queues", Priority: 7, Definition: model.Table{"message-ttl": int64(60000), "dead-letter-exchange": "x"}},
+		{
+			VHost: vhost, Name: "alternate", Pattern: "^x$", ApplyTo: "exchanges",
+			Definition: model.Table{"alternate-exchange": "amq.fanout"},
+		},
+		{
+			VHost: vhost, Name: "cap", Pattern: "^a$", ApplyTo: "queues",
+			Definition: model.Table{"message-ttl": int64(30000)}, Operator: true,
+		},
+		{
+			VHost: vhost, Name: "ttl", Pattern: "^a$", ApplyTo: "queues", Priority: 7,
+			Definition: model.Table{"message-ttl": int64(60000), "dead-letter-exchange": "x"},
+		},
 	}, s.Policies); diff != "" {
 		t.Errorf("policies (-wanted +told):\n%s", diff)
 	}
@@ -190,8 +221,9 @@ func TestPoliciesAreJoined(t *testing.T) {
 		t.Fatal("the binding between exchanges is missing")
 	}
 	if diff := cmp.Diff(model.Binding{
-		VHost: vhost, Source: "x", Destination: "y", ToExchange: true, RoutingKey: "k.*", PropertiesKey: s.Bindings[i].PropertiesKey,
-		Arguments: model.Table{"x-match": "all", "count": int64(3), "share": 0.5},
+		VHost: vhost, Source: "x", Destination: "y", ToExchange: true, RoutingKey: "k.*",
+		PropertiesKey: s.Bindings[i].PropertiesKey,
+		Arguments:     model.Table{"x-match": "all", "count": int64(3), "share": 0.5},
 	}, s.Bindings[i]); diff != "" {
 		t.Errorf("binding (-wanted +told):\n%s", diff)
 	}
@@ -203,13 +235,16 @@ func TestAFreshQueueHasNoStatistics(t *testing.T) {
 	b.put("policies/"+vhost+"/ttl", `{"pattern":"^fresh$","definition":{"message-ttl":60000},"apply-to":"queues"}`)
 	c := client(t, Options{URL: b.API(), VHost: vhost})
 	b.put("queues/"+vhost+"/fresh", `{"durable":true}`)
-	b.post("exchanges/"+vhost+"/amq.default/publish", `{"properties":{},"routing_key":"fresh","payload":"x","payload_encoding":"string"}`)
+	b.post("exchanges/"+vhost+"/amq.default/publish",
+		`{"properties":{},"routing_key":"fresh","payload":"x","payload_encoding":"string"}`)
 	// The statistics may overtake the poll on a slow machine: what must never be is a rate of nothing.
 	q := find(t, poll(t, c), "fresh")
-	if q.DeliverRate.Known() || q.AckRate.Known() || q.Acked.Known() || q.HeadTimestamp.Known() || q.DeadLettering.Known() {
+	if q.DeliverRate.Known() || q.AckRate.Known() || q.Acked.Known() || q.HeadTimestamp.Known() ||
+		q.DeadLettering.Known() {
 		t.Errorf("a fresh queue knows %+v", q)
 	}
-	if q.Ready.Or(-1) != 1 || q.Policy != "ttl" || !cmp.Equal(q.PolicyDefinition, model.Table{"message-ttl": int64(60000)}) {
+	if q.Ready.Or(-1) != 1 || q.Policy != "ttl" || !cmp.Equal(q.PolicyDefinition,
+		model.Table{"message-ttl": int64(60000)}) {
 		t.Errorf("a fresh queue has %s ready and policy %q %v", q.Ready, q.Policy, q.PolicyDefinition)
 	}
 	pollUntil(t, c, "the queue's statistics are known", func(s *model.Snapshot) bool {
@@ -225,16 +260,19 @@ func TestCountsAreCurrent(t *testing.T) {
 	b.put("queues/"+vhost+"/q", `{"durable":true,"arguments":{"x-queue-type":"quorum"}}`)
 	c := client(t, Options{URL: b.API(), VHost: vhost})
 	for range 3 {
-		b.post("exchanges/"+vhost+"/amq.default/publish", `{"properties":{},"routing_key":"c","payload":"x","payload_encoding":"string"}`)
+		b.post("exchanges/"+vhost+"/amq.default/publish",
+			`{"properties":{},"routing_key":"c","payload":"x","payload_encoding":"string"}`)
 	}
 	counts, err := c.Counts(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := counts[model.QueueRef{VHost: vhost, Name: "c"}]; len(counts) != 2 || got.Ready.Or(-1) != 3 || got.Unacked.Or(-1) != 0 {
+	if got := counts[model.QueueRef{VHost: vhost, Name: "c"}]; len(counts) != 2 || got.Ready.Or(-1) != 3 ||
+		got.Unacked.Or(-1) != 0 {
 		t.Errorf("counts %v: they should have the three messages at once", counts)
 	}
-	s := pollUntil(t, c, "the statistics have the messages", func(s *model.Snapshot) bool { return find(t, s, "c").Published.Or(0) == 3 })
+	s := pollUntil(t, c, "the statistics have the messages",
+		func(s *model.Snapshot) bool { return find(t, s, "c").Published.Or(0) == 3 })
 	q := find(t, s, "c")
 	if !q.PublishRate.Known() || q.Delivered.Known() || q.AckRate.Known() {
 		t.Errorf("publish rate %s, delivered %s, ack rate %s after publishes only", q.PublishRate, q.Delivered, q.AckRate)
@@ -265,16 +303,19 @@ func TestExclusive(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := client(t, Options{URL: b.API(), VHost: vhost})
-	s := pollUntil(t, c, "the consumer is known", func(s *model.Snapshot) bool { return find(t, s, "held").Consumers.Or(0) == 1 })
+	s := pollUntil(t, c, "the consumer is known",
+		func(s *model.Snapshot) bool { return find(t, s, "held").Consumers.Or(0) == 1 })
 	if q := find(t, s, "held"); !q.ExclusiveHeld || q.OwnedByAnother || q.Exclusive || !q.AutoDelete {
 		t.Errorf("a queue with an exclusive consumer: %+v", q)
 	}
-	s = pollUntil(t, c, "the message is counted", func(s *model.Snapshot) bool { return find(t, s, "example.delay.life").Ready.Or(0) == 1 })
+	s = pollUntil(t, c, "the message is counted",
+		func(s *model.Snapshot) bool { return find(t, s, "example.delay.life").Ready.Or(0) == 1 })
 	if q := find(t, s, "example.delay.life"); !q.OwnedByAnother || !q.Exclusive || q.ExclusiveHeld {
 		t.Errorf("an exclusive queue: %+v", q)
 	}
 	if !s.Overview.Version.AtLeast(4, 0) { // 4.x does not look into the queue for it
-		s = pollUntil(t, c, "the head's timestamp is known", func(s *model.Snapshot) bool { return find(t, s, "example.delay.life").HeadTimestamp.Known() })
+		s = pollUntil(t, c, "the head's timestamp is known",
+			func(s *model.Snapshot) bool { return find(t, s, "example.delay.life").HeadTimestamp.Known() })
 		if got := find(t, s, "example.delay.life").HeadTimestamp.Or(time.Time{}); !got.Equal(head) {
 			t.Errorf("the head's timestamp is %s, not %s", got, head)
 		}
@@ -299,7 +340,8 @@ func TestAUserSeesOnlyItsVHosts(t *testing.T) {
 		t.Errorf("an administrator's vhosts are %s", all.VHosts)
 	}
 	one := poll(t, client(t, Options{URL: b.API(), VHost: other}))
-	if len(one.Queues) != 1 || one.Queues[0].VHost != other || slices.ContainsFunc(one.Exchanges, func(x model.Exchange) bool { return x.VHost != other }) {
+	if len(one.Queues) != 1 || one.Queues[0].VHost != other ||
+		slices.ContainsFunc(one.Exchanges, func(x model.Exchange) bool { return x.VHost != other }) {
 		t.Errorf("restricted to one vhost: %+v", one)
 	}
 }
@@ -318,7 +360,8 @@ func TestAnotherClusterAtTheSameAddress(t *testing.T) {
 	poll(t, c)
 	moved.Store(true)
 	var connect *model.ConnectError
-	if _, err := c.Snapshot(t.Context()); !errors.As(err, &connect) || connect.Kind != model.TwoBrokers || !strings.Contains(connect.Cause, "another@one now") {
+	if _, err := c.Snapshot(t.Context()); !errors.As(err, &connect) || connect.Kind != model.TwoBrokers ||
+		!strings.Contains(connect.Cause, "another@one now") {
 		t.Errorf("%v", err)
 	}
 	moved.Store(false)

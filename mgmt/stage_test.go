@@ -10,6 +10,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/findings"
 )
 
 // stage is a vhost of its own in which a test makes the broker misbehave.
@@ -62,7 +63,8 @@ func (s *stage) bind(queue, key, exchange string) {
 
 func (s *stage) policy(name, pattern, definition string) {
 	s.t.Helper()
-	s.b.put("policies/"+s.vhost+"/"+name, fmt.Sprintf(`{"pattern":%q,"apply-to":"queues","definition":%s}`, pattern, definition))
+	s.b.put("policies/"+s.vhost+"/"+name, fmt.Sprintf(`{"pattern":%q,"apply-to":"queues","definition":%s}`,
+		pattern, definition))
 }
 
 // publish puts a message into a queue and reports whether the broker took it.
@@ -108,11 +110,11 @@ func (s *stage) take(queue string) amqp.Delivery {
 }
 
 // finds awaits a finding about a queue, and returns it.
-func (s *stage) finds(code, queue string) model.Finding {
+func (s *stage) finds(code, queue string) findings.Finding {
 	s.t.Helper()
-	var found model.Finding
+	var found findings.Finding
 	pollUntil(s.t, s.poll, "the finding "+code+" about "+queue, func(snapshot *model.Snapshot) bool {
-		for _, f := range model.NewTopology(snapshot).Findings() {
+		for _, f := range findings.Of(model.NewTopology(snapshot)) {
 			if f.Code == code && f.Queue == queue {
 				found = f
 				return true
@@ -123,9 +125,9 @@ func (s *stage) finds(code, queue string) model.Finding {
 	return found
 }
 
-// silent checks that there is no finding of a code, once everything is known about every queue. What was mended a moment ago may
-// still be in the statistics: it has to go.
-func (s *stage) silent(code string) {
+// silent checks that there is no finding of a code, of these queues or of any, once everything is known about every
+// queue. What was mended a moment ago may still be in the statistics: it has to go.
+func (s *stage) silent(code string, queues ...string) {
 	s.t.Helper()
 	pollUntil(s.t, s.poll, "all queues are known, and no finding "+code, func(snapshot *model.Snapshot) bool {
 		for i := range snapshot.Queues {
@@ -133,6 +135,9 @@ func (s *stage) silent(code string) {
 				return false
 			}
 		}
-		return !slices.ContainsFunc(model.NewTopology(snapshot).Findings(), func(f model.Finding) bool { return f.Code == code })
+		return !slices.ContainsFunc(findings.Of(model.NewTopology(snapshot)),
+			func(f findings.Finding) bool {
+				return f.Code == code && (len(queues) == 0 || slices.Contains(queues, f.Queue))
+			})
 	})
 }

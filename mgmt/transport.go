@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"dlxtop/model"
 )
 
 const (
@@ -33,25 +35,30 @@ func newTransport(config *tls.Config) *http.Transport {
 	}
 }
 
-// bound sends the requests of one call: they end with its context, keep the connection (rabbit-hole asks to close it after
-// every request), and a refusal becomes an *answerError with the broker's words in it.
+// bound sends the requests of one call: they end with its context, keep the connection (rabbit-hole asks to close it
+// after every request), and a refusal becomes an *answerError with the broker's words in it.
 type bound struct {
 	ctx   context.Context
 	base  http.RoundTripper
 	clock *clock // learns from each answer
+	limit int64  // bytes of the answer
 }
 
 // RoundTrip implements http.RoundTripper.
 func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(b.ctx)
 	req.Close = false
-	sent := time.Now()
-	resp, err := b.base.RoundTrip(req)
+	resp, err := b.roundTrip(req)
+	if err == nil && resp.StatusCode == http.StatusInternalServerError && req.Method == http.MethodGet {
+		// The API starts the cache of a list with the first request for it; of two at once, from anybody, one finds it
+		// started meanwhile and answers 500 (3.10.8). The second time it is there.
+		drained{resp.Body}.Close()
+		resp, err = b.roundTrip(req)
+	}
 	if err != nil {
 		return nil, err
 	}
-	b.clock.measure(resp.Header.Get("Date"), sent, time.Now())
-	resp.Body = drained{resp.Body}
+	resp.Body = &shallow{ReadCloser: &bounded{ReadCloser: drained{resp.Body}, limit: b.limit}}
 	if resp.StatusCode >= http.StatusBadRequest {
 		defer resp.Body.Close()
 		return nil, refusal(resp)
@@ -59,8 +66,18 @@ func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// drained reads what is left of a body before it closes it: only then is the connection used again. A JSON decoder stops at
-// the end of the value, before the end of the body.
+// roundTrip sends a request and learns the broker's time from the answer.
+func (b bound) roundTrip(req *http.Request) (*http.Response, error) {
+	sent := time.Now()
+	resp, err := b.base.RoundTrip(req)
+	if err == nil {
+		b.clock.measure(resp.Header.Get("Date"), sent, time.Now())
+	}
+	return resp, err
+}
+
+// drained reads what is left of a body before it closes it: only then is the connection used again. A JSON decoder
+// stops at the end of the value, before the end of the body.
 type drained struct{ io.ReadCloser }
 
 func (d drained) Close() error {
@@ -83,7 +100,8 @@ func (e *answerError) Error() string {
 	return fmt.Sprintf("%d %s: %s", e.Status, http.StatusText(e.Status), e.Reason)
 }
 
-// refusal reads what RabbitMQ says in a refusal: JSON with error and reason, or nothing at all (a 401 without credentials).
+// refusal reads what RabbitMQ says in a refusal: JSON with error and reason, or nothing at all (a 401 without
+// credentials).
 func refusal(resp *http.Response) *answerError {
 	e := &answerError{Status: resp.StatusCode}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, errorBody))
@@ -92,7 +110,7 @@ func refusal(resp *http.Response) *answerError {
 		Reason field[string] `json:"reason"`
 	}
 	if json.Unmarshal(body, &words) == nil {
-		e.Code, e.Reason = words.Error.value, words.Reason.value
+		e.Code, e.Reason = words.Error.value, firstWords(words.Reason.value)
 	} else if kind := resp.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/plain") || kind == "" {
 		e.Reason = firstWords(string(body))
 	}
@@ -102,14 +120,9 @@ func refusal(resp *http.Response) *answerError {
 // firstWords is the first line of a text that others wrote, printable and short.
 func firstWords(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	runes := []rune(strings.ToValidUTF8(text, "?"))
+	runes := []rune(text)
 	if len(runes) > 120 {
 		runes = append(runes[:120], '…')
 	}
-	for i, r := range runes {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			runes[i] = '?'
-		}
-	}
-	return string(runes)
+	return model.Printable(string(runes))
 }

@@ -57,8 +57,9 @@ func TestConnectionsAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := w.connections.Load(); n > atOnce {
-		t.Errorf("5 polls took %d connections, not %d at most", n, atOnce)
+	// A request that begins before the transport has taken the last connection back makes another.
+	if n := w.connections.Load(); n > 2*atOnce {
+		t.Errorf("5 polls took %d connections, not %d at most", n, 2*atOnce)
 	}
 }
 
@@ -81,14 +82,15 @@ func TestListsAreCompressed(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("many")
 	for i := range 60 {
-		b.put(fmt.Sprintf("queues/%s/orders.%03d", vhost, i), `{"durable":true,"arguments":{"x-message-ttl":30000,"x-dead-letter-exchange":"amq.topic"}}`)
+		b.put(fmt.Sprintf("queues/%s/orders.%03d", vhost, i),
+			`{"durable":true,"arguments":{"x-message-ttl":30000,"x-dead-letter-exchange":"amq.topic"}}`)
 	}
 	c := client(t, Options{URL: b.API(), VHost: vhost})
 	var w wire
 	w.under(c)
 	var plain int64
 	err := c.request(t.Context(), func(ctx context.Context) error {
-		resp, err := c.get(ctx, c.inVHost("queues"), url.Values{"columns": {queueColumns}})
+		resp, err := c.get(ctx, c.inVHost("queues"), url.Values{"columns": {queueColumns}}, c.most.object)
 		if err != nil {
 			return err
 		}
@@ -159,7 +161,8 @@ func TestTimeouts(t *testing.T) {
 			began := time.Now()
 			_, err := c.Check(test.ctx)
 			var connect *model.ConnectError
-			if !errors.As(err, &connect) || connect.Kind != model.Unreachable || !strings.Contains(connect.Cause, test.cause) || time.Since(began) > 2*time.Second {
+			if !errors.As(err, &connect) || connect.Kind != model.NoAnswer ||
+				!strings.Contains(connect.Cause, test.cause) || time.Since(began) > 2*time.Second {
 				t.Errorf("%v after %s", err, time.Since(began))
 			}
 		})

@@ -5,32 +5,25 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/internal/seed"
+	"dlxtop/internal/size"
 	"dlxtop/mgmt"
 	"dlxtop/model"
 )
 
-// TestRoutingIsWhatTheBrokerDoes builds random topologies on a real broker, reads them through the management API, publishes and
-// dead-letters messages, and compares the queues that receive them with what the model says. DLXTOP_TRUTH is the number of
-// topologies (make truth: 2,000), DLXTOP_TRUTH_SEED repeats a run.
+// TestRoutingIsWhatTheBrokerDoes builds random topologies on a real broker, reads them through the management API,
+// publishes and dead-letters messages, and compares the queues that receive them with what the model says. There
+// are 40 a round (`make truth`: 2,000). DLXTOP_SEED repeats a run.
 func TestRoutingIsWhatTheBrokerDoes(t *testing.T) {
-	topologies, err := strconv.Atoi(cmpOr(os.Getenv("DLXTOP_TRUTH"), "25"))
-	if err != nil {
-		t.Fatalf("DLXTOP_TRUTH: %v", err)
-	}
-	seed, err := strconv.ParseUint(cmpOr(os.Getenv("DLXTOP_TRUTH_SEED"), strconv.FormatInt(time.Now().UnixNano(), 10)), 10, 64)
-	if err != nil {
-		t.Fatalf("DLXTOP_TRUTH_SEED: %v", err)
-	}
-	t.Logf("DLXTOP_TRUTH_SEED=%d", seed)
+	topologies := max(10, 40*size.Rounds(0))
+	number := seed.Number(t)
 	connection, err := amqp.Dial(node.AMQP())
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +36,7 @@ func TestRoutingIsWhatTheBrokerDoes(t *testing.T) {
 	defer client.Close()
 	cases, wrong := 0, 0
 	for i := range topologies {
-		w := &world{t: t, random: rand.New(rand.NewPCG(seed, uint64(i)))}
+		w := &world{t: t, random: rand.New(rand.NewPCG(number, uint64(i)))}
 		n, disagreements := w.compare(connection, client)
 		cases += n
 		wrong += len(disagreements)
@@ -58,13 +51,6 @@ func TestRoutingIsWhatTheBrokerDoes(t *testing.T) {
 		t.Fatal("nothing was compared")
 	}
 	t.Logf("%d topologies, %d cases, %d disagreements", topologies, cases, wrong)
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // world is one random topology.
@@ -151,7 +137,10 @@ func (w *world) declare() {
 	}
 	w.kinds = map[string]string{}
 	for _, x := range w.exchanges {
-		kind := w.pick([]string{"direct", "direct", "fanout", "topic", "topic", "topic", "headers", "x-consistent-hash", "x-random", "x-modulus-hash"})
+		kind := w.pick([]string{
+			"direct", "direct", "fanout", "topic", "topic", "topic", "headers", "x-consistent-hash",
+			"x-random", "x-modulus-hash",
+		})
 		args := amqp.Table{}
 		if w.random.IntN(3) == 0 {
 			args["alternate-exchange"] = w.pick(append(slices.Clone(w.exchanges), "nope", ""))
@@ -232,7 +221,10 @@ func (w *world) compare(connection *amqp.Connection, client *mgmt.Client) (cases
 
 	trials := map[string]trial{}
 	for i := range 20 {
-		tr := trial{id: fmt.Sprintf("p%d", i), exchange: w.pick(append(slices.Clone(w.open), "")), keys: []string{w.keyTo()}, headers: w.headers()}
+		tr := trial{
+			id: fmt.Sprintf("p%d", i), exchange: w.pick(append(slices.Clone(w.open), "")),
+			keys: []string{w.keyTo()}, headers: w.headers(),
+		}
 		if w.random.IntN(4) == 0 {
 			tr.headers["CC"] = []any{w.keyTo()}
 			tr.keys = append(tr.keys, tr.headers["CC"].([]any)[0].(string))
@@ -249,14 +241,16 @@ func (w *world) compare(connection *amqp.Connection, client *mgmt.Client) (cases
 		want := topology.Route("/", tr.exchange, tr.keys, model.Table(tr.headers))
 		cases++
 		if names := namesOf(want.Queues); !agree(want, got[id]) {
-			disagreements = append(disagreements, fmt.Sprintf("published to %q with %q and %v: the broker gave it to %v, the model says %v", tr.exchange, tr.keys, tr.headers, got[id], names))
+			disagreements = append(disagreements,
+				fmt.Sprintf("published to %q with %q and %v: the broker gave it to %v, the model says %v", tr.exchange,
+					tr.keys, tr.headers, got[id], names))
 		}
 	}
 	return cases + w.compareDeadLetters(ctx, topology, &disagreements), disagreements
 }
 
-// compareDeadLetters puts one message into each queue that has a dead-letter exchange, by an exchange that leads only there so
-// that its key can be any, and rejects it.
+// compareDeadLetters puts one message into each queue that has a dead-letter exchange, by an exchange that leads only
+// there so that its key can be any, and rejects it.
 func (w *world) compareDeadLetters(ctx context.Context, topology *model.Topology, disagreements *[]string) int {
 	letters, want, arrivals := map[string]trial{}, map[string]model.Route{}, 0
 	var held []amqp.Delivery // all are taken out before the first is rejected, so that none is taken for another
@@ -307,21 +301,25 @@ func (w *world) compareDeadLetters(ctx context.Context, topology *model.Topology
 	for id, tr := range letters {
 		slices.Sort(got[id])
 		if !agree(want[id], got[id]) {
-			*disagreements = append(*disagreements, fmt.Sprintf("rejected in %s (%v) with %q and %v: the broker gave it to %v, the model says %v",
-				tr.leaves, topology.Settings(model.QueueRef{VHost: "/", Name: tr.leaves}), tr.keys, tr.headers, got[id], namesOf(want[id].Queues)))
+			*disagreements = append(*disagreements,
+				fmt.Sprintf("rejected in %s (%v) with %q and %v: the broker gave it to %v, the model says %v",
+					tr.leaves, topology.Settings(model.QueueRef{VHost: "/", Name: tr.leaves}), tr.keys, tr.headers,
+					got[id], namesOf(want[id].Queues)))
 		}
 	}
 	return len(letters)
 }
 
 func (w *world) publish(ctx context.Context, tr trial) {
-	c, err := w.channel.PublishWithDeferredConfirmWithContext(ctx, tr.exchange, tr.keys[0], false, false, amqp.Publishing{MessageId: tr.id, Headers: maps.Clone(tr.headers)})
+	c, err := w.channel.PublishWithDeferredConfirmWithContext(ctx, tr.exchange, tr.keys[0], false, false,
+		amqp.Publishing{MessageId: tr.id, Headers: maps.Clone(tr.headers)})
 	w.must(err)
 	_, err = c.WaitContext(ctx)
 	w.must(err)
 }
 
-// drain empties all queues, and tells for each message which queues had it, sorted; a queue that had two copies is there twice.
+// drain empties all queues, and tells for each message which queues had it, sorted; a queue that had two copies is
+// there twice.
 func (w *world) drain() map[string][]string {
 	got := map[string][]string{}
 	for _, q := range w.queues {
@@ -340,8 +338,8 @@ func (w *world) drain() map[string][]string {
 	return got
 }
 
-// agree reports whether a message went where the model says: exactly there, or, where an exchange chooses, to some of the
-// possible queues, once each.
+// agree reports whether a message went where the model says: exactly there, or, where an exchange chooses, to some of
+// the possible queues, once each.
 func agree(want model.Route, got []string) bool {
 	possible := namesOf(want.Queues)
 	if want.Exact {

@@ -1,34 +1,42 @@
-package model
+package model_test
 
 import (
 	"fmt"
 	"testing"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
 )
 
-// crowded are topologies in which each queue can reach a crowd of others: what goes over all of them for each would be slow.
-func crowded(endpoints, services, chained int) map[string]*Snapshot {
-	levels := delayLevels("nsb.v2.delay-level-%02d", "nsb.v2.delay-delivery", 28)
+// crowded are topologies in which each queue can reach a crowd of others: what goes over all of them for each would be
+// slow.
+func crowded(endpoints, services, chained int) map[string]*model.Snapshot {
+	levels := build.DelayLevels("nsb.v2.delay-level-%02d", "nsb.v2.delay-delivery", 28)
 	for i := range endpoints {
-		levels = append(levels, endpoint(fmt.Sprintf("endpoint-%04d", i)))
+		levels = append(levels, build.Endpoint(fmt.Sprintf("endpoint-%04d", i)))
 	}
-	topic := []part{exchange("topic", "master"), exchange("topic", "dead")}
-	failed := []part{exchange("fanout", "dead"), queue("graveyard"), bind("dead", "", "graveyard")}
+	topic := []build.Part{build.Exchange("topic", "master"), build.Exchange("topic", "dead")}
+	failed := []build.Part{build.Exchange("fanout", "dead"), build.Queue("graveyard"), build.Bind("dead", "", "graveyard")}
 	for i := range services {
 		name := fmt.Sprintf("service-%04d", i)
 		topic = append(topic,
-			queue(name, consumers(1), dlx("dead")), bind("master", fmt.Sprintf("event.%d.*", i), name),
-			queue(name+".retry", dlx("master"), ttl(30000)), exchange("fanout", name+".retry"), bind(name+".retry", "", name+".retry"),
-			queue(name+".failed"), bind("dead", fmt.Sprintf("event.%d.*", i), name+".failed"))
-		failed = append(failed, queue(name, consumers(1), dlx("dead")))
+			build.Queue(name, build.Consumers(1), build.DLX("dead")), build.Bind("master", fmt.Sprintf("event.%d.*", i), name),
+			build.Queue(name+".retry", build.DLX("master"), build.TTL(30000)), build.Exchange("fanout", name+".retry"),
+			build.Bind(name+".retry", "", name+".retry"),
+			build.Queue(name+".failed"), build.Bind("dead", fmt.Sprintf("event.%d.*", i), name+".failed"))
+		failed = append(failed, build.Queue(name, build.Consumers(1), build.DLX("dead")))
 	}
-	chain := []part{queue("w", consumers(1))}
+	chain := []build.Part{build.Queue("w", build.Consumers(1))}
 	for i := range chained {
-		chain = append(chain, queue(fmt.Sprintf("chain-%d", i), dlx(""), deadKey(fmt.Sprintf("chain-%d", i+1)), ttl(int64(1000+i))))
+		chain = append(chain, build.Queue(fmt.Sprintf("chain-%d", i), build.DLX(""),
+			build.DeadKey(fmt.Sprintf("chain-%d", i+1)), build.TTL(int64(1000+i))))
 	}
-	chain = append(chain, queue(fmt.Sprintf("chain-%d", chained), dlx(""), deadKey("w"), ttl(1)))
-	return map[string]*Snapshot{
-		"endpoints with 28 delay levels": broker("4.0.5", levels...), "services whose keys nobody knows": broker("4.0.5", topic...),
-		"workers with one failed queue": broker("4.0.5", failed...), "buffers in a chain": broker("4.0.5", chain...),
+	chain = append(chain, build.Queue(fmt.Sprintf("chain-%d", chained), build.DLX(""), build.DeadKey("w"), build.TTL(1)))
+	return map[string]*model.Snapshot{
+		"endpoints with 28 delay levels":   build.Broker("4.0.5", levels...),
+		"services whose keys nobody knows": build.Broker("4.0.5", topic...),
+		"workers with one failed queue":    build.Broker("4.0.5", failed...),
+		"buffers in a chain":               build.Broker("4.0.5", chain...),
 	}
 }
 
@@ -37,7 +45,7 @@ func BenchmarkCrowds(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				NewTopology(s)
+				model.NewTopology(s)
 			}
 		})
 	}
@@ -46,7 +54,7 @@ func BenchmarkCrowds(b *testing.B) {
 func TestCrowdsAreBounded(t *testing.T) {
 	for name, s := range crowded(100, 250, 100) {
 		t.Run(name, func(t *testing.T) {
-			topology := NewTopology(s)
+			topology := model.NewTopology(s)
 			members := 0
 			for i := range topology.Flows() {
 				f := &topology.Flows()[i]

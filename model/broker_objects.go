@@ -35,31 +35,38 @@ type Queue struct {
 	Exclusive  bool
 	Arguments  Table // the declared arguments, x-… keys
 
-	Policy           string // name of the policy that applies, "" when none does
-	OperatorPolicy   string
-	PolicyDefinition Table // effective_policy_definition: policy and operator policy merged by the broker, without arguments; nil when it did not say
+	Policy         string // name of the policy that applies, "" when none does
+	OperatorPolicy string
+	// effective_policy_definition: policy and operator policy merged by the broker, without arguments; nil when it did
+	// not say
+	PolicyDefinition Table
 
-	State          string // running, idle, flow, down, …; "" when unknown
-	Ready          Opt[int64]
-	Unacked        Opt[int64]
-	Consumers      Opt[int64]
-	ReadyBytes     Opt[int64] // message_bytes_ready: bodies only
-	DeadLettering  Opt[int64] // messages_dlx: held by an at-least-once quorum queue
-	Delayed        Opt[int64] // messages_delayed: waiting for a delayed retry, 4.3 and later
-	HeadTimestamp  Opt[time.Time]
-	SingleActive   bool         // a single active consumer was asked for by argument
-	ExclusiveHeld  bool         // a consumer with exclusive access is attached
-	PublishRate    Opt[float64] // messages that entered, per second
-	DeliverRate    Opt[float64] // messages handed out (deliver and get), per second
-	AckRate        Opt[float64] // per second
-	RedeliverRate  Opt[float64] // per second
-	Published      Opt[int64]   // messages that publishers sent here since the broker counts; dead-lettered arrivals are not in it
-	Delivered      Opt[int64]   // handed out since the broker counts: deliver, deliver_no_ack, get, get_no_ack
-	Redelivered    Opt[int64]   // of these, given again after they had come back
-	DeliveredNoAck Opt[int64]   // of those handed out, without waiting for an acknowledgement
-	Acked          Opt[int64]   // acknowledged since the broker counts
-	CountedAt      time.Time    // when these counts were read, by this machine's clock
-	OwnedByAnother bool         // exclusive to a connection: nobody else can touch it (405)
+	State         string   // running, idle, flow, down, …; "" when unknown
+	Node          string   // where it is: of a replicated queue its leader; "" when unknown
+	Members       []string // nodes that have a replica; nil when unknown, and of a classic queue
+	Online        []string // of these, the ones that are reachable; nil when unknown
+	Ready         Opt[int64]
+	Unacked       Opt[int64]
+	Consumers     Opt[int64]
+	ReadyBytes    Opt[int64] // message_bytes_ready: bodies only
+	DeadLettering Opt[int64] // messages_dlx: held by an at-least-once quorum queue
+	Delayed       Opt[int64] // messages_delayed: waiting for a delayed retry, 4.3 and later
+	HeadTimestamp Opt[time.Time]
+	SingleActive  bool         // a single active consumer was asked for by argument
+	ExclusiveHeld bool         // a consumer with exclusive access is attached
+	PublishRate   Opt[float64] // messages that entered, per second
+	DeliverRate   Opt[float64] // messages handed out (deliver and get), per second
+	AckRate       Opt[float64] // per second
+	RedeliverRate Opt[float64] // of these, given again after they had come back, per second
+	PollRate      Opt[float64] // how often somebody asked with basic.get, per second; unknown: nobody ever did
+	// messages that publishers sent here since the broker counts; dead-lettered arrivals are not in it
+	Published      Opt[int64]
+	Delivered      Opt[int64] // handed out since the broker counts: deliver, deliver_no_ack, get, get_no_ack
+	Redelivered    Opt[int64] // of these, given again after they had come back
+	DeliveredNoAck Opt[int64] // of those handed out, without waiting for an acknowledgement
+	Acked          Opt[int64] // acknowledged since the broker counts
+	CountedAt      time.Time  // when these counts were read, by this machine's clock
+	OwnedByAnother bool       // exclusive to a connection: nobody else can touch it (405)
 }
 
 // ExchangeRef names one exchange of a cluster.
@@ -67,6 +74,9 @@ type ExchangeRef struct {
 	VHost string
 	Name  string
 }
+
+// Polled reports whether an application takes messages with basic.get instead of consuming.
+func (q *Queue) Polled() bool { return q.PollRate.Or(0) > 0 && q.Consumers.Or(0) == 0 }
 
 // Exchange is one exchange as the management API told it. The default exchange has the name "".
 type Exchange struct {
@@ -112,10 +122,11 @@ type Overview struct {
 	Erlang      string
 	User        string
 	UserTags    []string
-	RatesMode   string             // basic, detailed, none; "" when unknown
-	StatsOff    bool               // management statistics are disabled on the broker: counts come without rates
-	ClockSkew   Opt[time.Duration] // the broker's clock minus this machine's, from the HTTP Date header; 0 when they may be the same
-	ClockWithin time.Duration      // how far ClockSkew may be off, either way
+	RatesMode   string // basic, detailed, none; "" when unknown
+	StatsOff    bool   // management statistics are disabled on the broker: counts come without rates
+	// the broker's clock minus this machine's, from the HTTP Date header; 0 when they may be the same
+	ClockSkew   Opt[time.Duration]
+	ClockWithin time.Duration // how far ClockSkew may be off, either way
 }
 
 // Snapshot is one poll of a broker. A part that could not be read is nil and named in Missing.
@@ -127,10 +138,22 @@ type Snapshot struct {
 	Queues    []Queue
 	Exchanges []Exchange
 	Bindings  []Binding
+	Nodes     []Node   // nil when the user may not read them: that takes the tag monitoring
 	Policies  []Policy // policies and operator policies; nil when the user may not read them
 	Missing   []string // in words: what could not be read and why
+
+	Looked map[QueueRef]Looked // what looks have cost, as this machine remembers it
 }
 
-// noDLX reports whether it is certain that a queue with these settings has no dead-letter exchange: a fresh queue's policy is
-// unknown for some seconds.
-func (q *Queue) noDLX(s Settings) bool { return !s.DLX.Set && q.PolicyDefinition != nil }
+// NoDLX reports whether it is certain that a queue with these settings has no dead-letter exchange: a fresh queue's
+// policy is unknown for some seconds.
+func (q *Queue) NoDLX(s Settings) bool { return !s.DLX.Set && q.PolicyDefinition != nil }
+
+// Taken is how many messages were taken out of the queue for good since the broker counts; a queue without statistics
+// does not tell.
+func (q *Queue) Taken() Opt[int64] {
+	if q == nil || !q.Published.Known() && !q.Delivered.Known() && !q.Acked.Known() {
+		return Unknown[int64]()
+	}
+	return Some(q.Acked.Or(0) + q.DeliveredNoAck.Or(0))
+}

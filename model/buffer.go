@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// Buffer is a part of a flow whose messages wait: one queue, several that delay as one (Levels), or an exchange that delays
-// (InExchange; then there is no queue to look into).
+// Buffer is a part of a flow whose messages wait: one queue, several that delay as one (Levels), or an exchange that
+// delays (InExchange; then there is no queue to look into).
 type Buffer struct {
-	Member     // the queue; of levels the lowest: what leaves the buffer expires there. Zero when the messages wait in an exchange
+	// the queue; of levels the lowest: what leaves the buffer expires there. Zero when the messages wait in an exchange
+	Member
 	Role       Role
 	TTL        Opt[time.Duration] // the queue's effective message TTL; unknown when each message brings its own
 	TTLSource  Source             // of the TTL; FromMessage when each message brings its own
@@ -23,7 +24,8 @@ type Buffer struct {
 	Targets    []QueueRef  // the queues that receive what has waited
 }
 
-// Queues are the queues in which the messages of a buffer wait: its levels, its one queue, or none when they wait in an exchange.
+// Queues are the queues in which the messages of a buffer wait: its levels, its one queue, or none when they wait in an
+// exchange.
 func (b *Buffer) Queues() []QueueRef {
 	switch {
 	case b.InExchange != "":
@@ -53,8 +55,8 @@ func (b *Buffer) Name() string {
 	return b.Queue.Name
 }
 
-// Waiting is how many messages wait in a buffer, as far as the broker told: ready ones; those that its consumers hold for it; in an
-// exchange what it delays.
+// Waiting is how many messages wait in a buffer, as far as the broker told: ready ones; those that its consumers hold
+// for it; in an exchange what it delays.
 func (t *Topology) Waiting(b *Buffer) Opt[int64] {
 	if b.InExchange != "" && len(b.Targets) > 0 {
 		if x, ok := t.Exchange(ExchangeRef{b.Targets[0].VHost, b.InExchange}); ok {
@@ -64,7 +66,7 @@ func (t *Topology) Waiting(b *Buffer) Opt[int64] {
 	var sum int64
 	known := false
 	for _, ref := range b.Queues() {
-		q, ok := t.queues[ref]
+		q, ok := t.Queues[ref]
 		if !ok {
 			continue
 		}
@@ -83,5 +85,6 @@ func (t *Topology) Waiting(b *Buffer) Opt[int64] {
 
 // byTTL orders the buffers of a flow.
 func byTTL(a, b Buffer) int {
-	return cmp.Or(cmp.Compare(a.TTL.Or(0), b.TTL.Or(0)), cmp.Compare(a.Queue.Name, b.Queue.Name), cmp.Compare(a.InExchange, b.InExchange))
+	return cmp.Or(cmp.Compare(a.TTL.Or(0), b.TTL.Or(0)), cmp.Compare(a.Queue.Name, b.Queue.Name),
+		cmp.Compare(a.InExchange, b.InExchange))
 }

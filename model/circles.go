@@ -2,8 +2,8 @@ package model
 
 import "slices"
 
-// leads works out for every buffer which queues that are none its messages come to in the end, and finds the circles of buffers:
-// each buffer is looked at once (Tarjan's strongly connected components), however long a chain is.
+// leads works out for every buffer which queues that are none its messages come to in the end, and finds the circles of
+// buffers: each buffer is looked at once (Tarjan's strongly connected components), however long a chain is.
 type leads struct {
 	r       *roles
 	workers map[QueueRef][]QueueRef

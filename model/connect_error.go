@@ -1,25 +1,28 @@
 package model
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // ConnectKind is why a broker could not be reached or did not let us in.
 type ConnectKind string
 
 // The kinds that a caller acts on.
 const (
-	Unreachable    ConnectKind = "unreachable"     // nobody listens, no such host, a timeout
+	Unreachable    ConnectKind = "unreachable"     // nobody listens; over AMQP also no such host, a timeout
+	NoSuchHost     ConnectKind = "no such host"    // of the management API's URL
+	NoAnswer       ConnectKind = "no answer"       // the management API's port gave none in time, or not a whole one
 	BadCredentials ConnectKind = "bad credentials" // user or password
 	NoManagement   ConnectKind = "no management"   // the management plugin does not answer
 	NotAllowed     ConnectKind = "not allowed"     // the user lacks a tag or a permission
-	NoSuchVHost    ConnectKind = "no such vhost"
-	TwoBrokers     ConnectKind = "two brokers" // AMQP and the management API lead to different ones
-	TLSMismatch    ConnectKind = "tls"         // TLS to a plain port, plain to a TLS port, or a certificate that is not trusted
+	// of connections or channels, for a user, a vhost, a node or a connection
+	AtLimit     ConnectKind = "limit"
+	NoSuchVHost ConnectKind = "no such vhost"
+	TwoBrokers  ConnectKind = "two brokers" // AMQP and the management API lead to different ones
+	// TLS to a plain port, plain to a TLS port, or a certificate that is not trusted
+	TLSMismatch ConnectKind = "tls"
 )
 
-// ConnectError says in one sentence what is wrong and what to do next. It never carries a password.
+// ConnectError says in one sentence what is wrong and what to do next. It never carries a password. A
+// ConnectTrouble makes it.
 type ConnectError struct {
 	Kind  ConnectKind
 	Cause string // what happened, with the address: "nothing listens on localhost:5672"
@@ -29,19 +32,14 @@ type ConnectError struct {
 // Error is "cause: next step".
 func (e *ConnectError) Error() string { return e.Cause + ": " + e.Next }
 
-// OtherCluster is that an address leads to another cluster than it did before.
-func OtherCluster(address, now, before string) *ConnectError {
-	return &ConnectError{
-		Kind:  TwoBrokers,
-		Cause: fmt.Sprintf("%s belongs to the cluster %s now, and belonged to %s when dlxtop began", address, Printable(now), Printable(before)),
-		Next:  "start dlxtop again, if it is to work on that one",
-	}
-}
-
 // Errors about one queue, to be found with errors.Is.
 var (
-	ErrQueueGone      = errors.New("the queue does not exist any more")
+	ErrQueueGone = errors.New("the queue does not exist any more")
+	ErrQueueDown = errors.New("the queue exists, but nobody can use it: its node is down, and it comes back " +
+		"with its messages when that node starts")
 	ErrQueueExclusive = errors.New("the queue is exclusive to another connection: only that connection can read it")
 	ErrConsumeRefused = errors.New("a consumer with exclusive access is attached")
 	ErrQueueBusy      = errors.New("the broker refused the read")
+	ErrBeingRead      = errors.New("another dlxtop on this machine is reading it, and looks at it take turns: try " +
+		"again when that has ended")
 )

@@ -1,6 +1,9 @@
 package model
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // QueueCounts are the counts of one queue as a cheap look between two polls tells them.
 type QueueCounts struct {
@@ -17,16 +20,39 @@ type Counts struct {
 	Queues map[QueueRef]QueueCounts
 }
 
-// Countable tells how a queue may be counted between two polls. A passive declare is exact and costs one round trip, but it renews the
-// lease of a classic queue with x-expires, is refused where a queue is exclusive to another connection, and says 0 of a stream (all
-// versions). The management API's totals tell no counts of streams either: those are known from polls only.
+// Countable tells how a queue may be counted between two polls. A passive declare is exact and costs one round trip,
+// but it renews the lease of a classic queue with x-expires, is refused where a queue is exclusive to another
+// connection, and says 0 of a stream (all versions), and of a quorum queue without a majority (3.10.8). The management
+// API's totals tell no counts of streams either: those are known from polls only.
 func (t *Topology) Countable(ref QueueRef) (declare, totals bool) {
-	q, ok := t.queues[ref]
+	q, ok := t.Queues[ref]
 	switch {
-	case !ok || q.Type == Stream:
+	case !ok || q.Type == Stream || q.Outage() != NoOutage:
 		return false, false
-	case q.OwnedByAnother || q.Exclusive, q.Type == Classic && t.settings[ref].Expires.Set, q.Type != Classic && q.Type != Quorum:
+	case q.OwnedByAnother || q.Exclusive, q.Type == Classic && t.settings[ref].Expires.Set, q.Type != Classic &&
+		q.Type != Quorum:
 		return false, true
 	}
 	return true, false
+}
+
+// Confirmed is the topology with the consumers that a count found where the statistics told none: those are late by up
+// to StatisticsLag, and a worker that has just started is in none of them. It is t itself when nothing differs.
+func (t *Topology) Confirmed(counts map[QueueRef]QueueCounts) *Topology {
+	var queues []Queue
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		if n := counts[q.QueueRef].Consumers; n.Or(0) > 0 && q.Consumers.Or(0) == 0 {
+			if queues == nil {
+				queues = slices.Clone(t.Snapshot.Queues)
+			}
+			queues[i].Consumers = n
+		}
+	}
+	if queues == nil {
+		return t
+	}
+	s := *t.Snapshot
+	s.Queues = queues
+	return t.Next(&s)
 }

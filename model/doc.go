@@ -1,8 +1,19 @@
-// Package model is dlxtop's domain: queues, exchanges, routing, flows, deaths, plans and findings.
+// Package model is what a RabbitMQ broker has, and what follows from it: queues, exchanges, bindings, effective
+// settings, routing, hops, flows and roles. It knows no message and plans nothing: its rooms do.
 //
-// It does no IO and imports only the standard library and a filter-expression library. The way of the data is
-// Snapshot (one poll of a broker) -> Topology (effective settings, routing) -> flows and findings; and
-// PeekPlan or Plan (what is about to be done, as data that can be printed, shown or tested) -> Account (what happened).
+// The way of the data is Snapshot (one poll of a broker) -> Topology (effective settings, routing) -> flows; from there
 //
-// Units are in the names or the types: durations are time.Duration, sizes are bytes, rates are per second.
+//	message    one message: properties, deaths, failure, envelope
+//	peek       how to look at a queue, and what that costs
+//	story      the past and the future of a message
+//	watch      what moved, from counts
+//	plan       what will be done, and the record of what was done
+//	resume     how a record is gone on with
+//	trace      taps and probes
+//	findings   what is wrong
+//	ports      what screens and commands need of the adapters
+//	build      topologies for tests
+//
+// No room does IO, and none imports a library but the one for filter expressions. Units are in the names or the types:
+// durations are time.Duration, sizes are bytes, rates are per second.
 package model

@@ -5,17 +5,19 @@ import (
 	"slices"
 )
 
-// FedThroughRetries reports whether publishers must use the retry buffers of a flow too, because there is no other way in: what comes into
-// them is new, or sent again by the worker, and nobody tells which.
+// FedThroughRetries reports whether publishers must use the retry buffers of a flow too, because there is no other way
+// in: what comes into them is new, or sent again by the worker, and nobody tells which.
 func (t *Topology) FedThroughRetries(f *Flow) bool {
-	return len(t.DirectBindings(f)) == 0 && !slices.ContainsFunc(f.Buffers, func(b Buffer) bool { return b.Role == DelayedBuffer })
+	return len(t.DirectBindings(f)) == 0 &&
+		!slices.ContainsFunc(f.Buffers, func(b Buffer) bool { return b.Role == DelayedBuffer })
 }
 
 // DirectBindings bind the worker of a flow to exchanges, but for those by which the flow's buffers reach it.
 func (t *Topology) DirectBindings(f *Flow) []Binding {
 	var direct []Binding
 	for _, binding := range t.Snapshot.Bindings {
-		if binding.VHost != f.VHost || binding.ToExchange || binding.Source == "" || binding.Destination != f.Worker.Queue.Name {
+		if binding.VHost != f.VHost || binding.ToExchange || binding.Source == "" ||
+			binding.Destination != f.Worker.Queue.Name {
 			continue
 		}
 		explained := slices.ContainsFunc(f.Buffers, func(b Buffer) bool {

@@ -2,8 +2,8 @@ package model
 
 import "fmt"
 
-// Exit is a way out of a queue with what becomes of the messages that take it: every reason for which messages can leave, also
-// those that lead nowhere.
+// Exit is a way out of a queue with what becomes of the messages that take it: every reason for which messages can
+// leave, also those that lead nowhere.
 type Exit struct {
 	Hop
 	Fate Fate
@@ -24,13 +24,13 @@ const (
 	Unclear Fate = "unclear" // the exchanges or bindings could not be read
 )
 
-// DelayedRetry is the reason for which a quorum queue holds back a returned message (4.3 and later). Such a message does not
-// leave its queue, and gets no death.
+// DelayedRetry is the reason for which a quorum queue holds back a returned message (4.3 and later). Such a message
+// does not leave its queue, and gets no death.
 const DelayedRetry Reason = "delayed_retry"
 
 // Exits are all ways out of a queue, in the order expired, rejected, maxlen, delivery_limit, delayed_retry.
 func (t *Topology) Exits(ref QueueRef) []Exit {
-	q, ok := t.queues[ref]
+	q, ok := t.Queues[ref]
 	if !ok || q.Type == Stream {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (t *Topology) Exits(ref QueueRef) []Exit {
 	if len(exits) == 0 {
 		for _, reason := range t.reasons(ref) {
 			exit := Exit{Hop{From: ref, Reason: reason, Route: Route{Exact: true}}, Lost, "there is no dead-letter exchange"}
-			if !q.noDLX(s) {
+			if !q.NoDLX(s) {
 				exit.Fate, exit.Why, exit.Route = Unclear, "the queue's policy is not known yet", Route{Unread: true}
 			}
 			exits = append(exits, exit)
@@ -79,8 +79,8 @@ func (t *Topology) fate(q *Queue, s Settings, hop Hop) (Fate, string) {
 	return Arrives, ""
 }
 
-// comesBack reports whether all that takes a hop comes back to its queue: there is one way only, and each queue on it lets its
-// messages expire, with no consumer in between.
+// comesBack reports whether all that takes a hop comes back to its queue: there is one way only, and each queue on it
+// lets its messages expire, with no consumer in between.
 func (t *Topology) comesBack(hop Hop) bool {
 	seen := map[QueueRef]bool{}
 	for at := hop.Route; at.Exact && len(at.Queues) == 1; {
@@ -88,8 +88,8 @@ func (t *Topology) comesBack(hop Hop) bool {
 		if ref == hop.From {
 			return true
 		}
-		next, ok := t.hop(ref, Expired)
-		if !ok || seen[ref] || !t.settings[ref].TTL.Set || t.queues[ref].Consumers.Or(1) > 0 {
+		next, ok := t.Hop(ref, Expired)
+		if !ok || seen[ref] || !t.settings[ref].TTL.Set || t.Queues[ref].Consumers.Or(1) > 0 {
 			return false
 		}
 		seen[ref] = true

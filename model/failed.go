@@ -10,7 +10,7 @@ func (b *flowBuilder) addFailed() {
 	sharing := map[QueueRef]int{}
 	for i := range b.t.Snapshot.Queues {
 		q := &b.t.Snapshot.Queues[i]
-		targets := b.t.rejectedTargets(q.QueueRef)
+		targets := b.t.RejectedTargets(q.QueueRef)
 		if _, held := b.held[q.QueueRef]; held || len(targets) == 0 || b.isBuffer(q.QueueRef) {
 			continue
 		}
@@ -22,7 +22,7 @@ func (b *flowBuilder) addFailed() {
 				continue
 			}
 			f := b.of(q.QueueRef, "dead-letters what it rejects to "+Printable(ref.Name))
-			f.Failed = append(f.Failed, Member{ref, "what " + Printable(q.Name) + " rejects ends here"})
+			f.Failed = append(f.Failed, Member{Queue: ref, Reason: "what " + Printable(q.Name) + " rejects ends here"})
 			sharing[ref]++
 		}
 	}
@@ -35,9 +35,10 @@ func (b *flowBuilder) addFailed() {
 	}
 }
 
-// addFailedByName finds failed queues that an application fills by itself: structure does not tie them to a worker, but they
-// are consumed by nobody, lead nowhere, and are named like the worker or one of its buffers; or they are the one for all
-// workers (NServiceBus's error, EasyNetQ's), and there is but one. The others are returned: they belong to no flow.
+// addFailedByName finds failed queues that an application fills by itself: structure does not tie them to a worker, but
+// they are consumed by nobody, lead nowhere, and are named like the worker or one of its buffers; or they are the one
+// for all workers (NServiceBus's error, EasyNetQ's), and there is but one. The others are returned: they belong to no
+// flow.
 func (b *flowBuilder) addFailedByName() (alone []Member) {
 	workers := map[namesake][]QueueRef{}
 	inFlow := map[QueueRef]bool{}
@@ -64,29 +65,42 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 			continue
 		}
 		why := fmt.Sprintf("nothing consumes it, it leads nowhere, its name says %q", says.failed)
-		tied := workers[namesake{q.VHost, says.base}]
+		tied := workers[namesake{q.VHost, says.whole}]
+		if len(tied) == 0 {
+			tied = workers[namesake{q.VHost, says.base}]
+		}
 		framework, shared := sharedFailed[q.Name]
 		shared = shared || says.base == ""
 		switch {
 		case len(tied) > 0 && !shared:
 			for _, worker := range tied {
 				f := b.of(worker, "has a failed queue of the same name")
-				f.Failed = append(f.Failed, Member{q.QueueRef, fmt.Sprintf("%s and is else that of %s", why, Printable(worker.Name))})
+				f.Failed = append(f.Failed, Member{
+					q.QueueRef,
+					fmt.Sprintf("%s and is else that of %s", why, Printable(worker.Name)), true,
+				})
 			}
 		case shared && len(all[q.VHost]) == 1:
 			worker := all[q.VHost][0]
 			f := b.of(worker, "is the only worker beside the failed queue "+Printable(q.Name))
-			f.Failed = append(f.Failed, Member{q.QueueRef, fmt.Sprintf("%s and no worker's, and %s is the only worker here", why, Printable(worker.Name))})
+			f.Failed = append(f.Failed, Member{
+				q.QueueRef,
+				fmt.Sprintf("%s and no worker's, and %s is the only worker here", why, Printable(worker.Name)), true,
+			})
 		case framework != "":
-			alone = append(alone, Member{q.QueueRef, fmt.Sprintf("%s: the one for all workers by the defaults of %s; each message tells its own", why, framework)})
+			alone = append(alone, Member{
+				q.QueueRef,
+				fmt.Sprintf("%s: the one for all workers by the defaults of %s; each message tells its own", why, framework),
+				true,
+			})
 		default:
-			alone = append(alone, Member{q.QueueRef, why + ", and nothing but its messages tells whose it is"})
+			alone = append(alone, Member{q.QueueRef, why + ", and nothing but its messages tells whose it is", true})
 		}
 	}
 	slices.SortFunc(alone, func(a, b Member) int { return compareRefs(a.Queue, b.Queue) })
 	return alone
 }
 
-// FailedWithoutFlow are the failed queues that structure and names tie to no worker, sorted by vhost and name: their messages
-// may tell (Message.Worker).
+// FailedWithoutFlow are the failed queues that structure and names tie to no worker, sorted by vhost and name: their
+// messages may tell (Message.Worker).
 func (t *Topology) FailedWithoutFlow() []Member { return t.failedAlone }

@@ -19,18 +19,20 @@ const (
 
 // Flow is one worker with its buffers, its failed queues and the exchanges between them. It is named after the worker.
 type Flow struct {
-	Name         string
-	VHost        string
-	Worker       Member
-	Buffers      []Buffer
-	Failed       []Member
-	DelayedRetry Setting[string] // what the worker itself holds back for a while (all, failed, returned; quorum queues from 4.3); not set: nothing
+	Name    string
+	VHost   string
+	Worker  Member
+	Buffers []Buffer
+	Failed  []Member
+	// what the worker itself holds back for a while (all, failed, returned; quorum queues from 4.3); not set: nothing
+	DelayedRetry Setting[string]
 }
 
 // Member is a queue's membership in a flow, with the reason for it.
 type Member struct {
 	Queue  QueueRef
 	Reason string
+	ByName bool // nothing but its name ties it to the flow: what a message tells outweighs it
 }
 
 // Queues are all queues of the flow: buffers with their levels, worker, failed.
@@ -64,7 +66,8 @@ func (f *Flow) Role(ref QueueRef) Role {
 	return ""
 }
 
-// findFlows finds every worker that has buffers or failed queues or retries by itself, and the failed queues that belong to none.
+// findFlows finds every worker that has buffers or failed queues or retries by itself, and the failed queues that
+// belong to none.
 func findFlows(t *Topology) (flows []Flow, alone []Member) {
 	b := flowBuilder{roles: findRoles(t), flows: map[QueueRef]*Flow{}}
 	b.addBuffers()
@@ -97,16 +100,21 @@ type flowBuilder struct {
 func (b *flowBuilder) of(worker QueueRef, reason string) *Flow {
 	f := b.flows[worker]
 	if f == nil {
-		f = &Flow{Name: worker.Name, VHost: worker.VHost, Worker: Member{worker, reason + b.consumersWords(worker)}}
+		f = &Flow{
+			Name: worker.Name, VHost: worker.VHost,
+			Worker: Member{Queue: worker, Reason: reason + b.consumersWords(worker)},
+		}
 		b.flows[worker] = f
 	}
 	return f
 }
 
 func (r *roles) consumersWords(ref QueueRef) string {
-	switch n, known := r.t.queues[ref].Consumers.Get(); {
+	switch n, known := r.t.Queues[ref].Consumers.Get(); {
 	case !known:
 		return ""
+	case r.t.Queues[ref].Polled():
+		return ", and is polled (basic.get)"
 	case n == 0:
 		return ", and has no consumers"
 	default:
@@ -135,7 +143,7 @@ func (b *flowBuilder) addBuffers() {
 			why += fmt.Sprintf("; %d workers share it", len(workers))
 		}
 		receives := "receives what expires in "
-		if hop, ok := b.t.hop(buffer.Queue, Expired); ok && !hop.Route.Exact {
+		if hop, ok := b.t.Hop(buffer.Queue, Expired); ok && !hop.Route.Exact {
 			receives = "can receive what expires in "
 		}
 		for _, worker := range workers {
@@ -157,7 +165,7 @@ func (b *flowBuilder) bufferOf(ref QueueRef, as *levels) Buffer {
 		buffer.Levels, buffer.MaxTTL = as.queues, Some(as.most)
 	}
 	s := b.t.settings[ref]
-	buffer.Queue, buffer.DLX, buffer.DLXSource, buffer.Targets = ref, s.DLX.Value, s.DLX.Source, b.t.expiredTargets(ref)
+	buffer.Queue, buffer.DLX, buffer.DLXSource, buffer.Targets = ref, s.DLX.Value, s.DLX.Source, b.t.ExpiredTargets(ref)
 	if s.TTL.Set {
 		buffer.TTL, buffer.TTLSource = Some(s.TTL.Value), s.TTL.Source
 	}
@@ -167,8 +175,8 @@ func (b *flowBuilder) bufferOf(ref QueueRef, as *levels) Buffer {
 	return buffer
 }
 
-// addDelayingExchanges makes a buffer of every exchange that delays (x-delayed-message plugin): messages wait in it, each for
-// its own x-delay, and then go where a message without delay would go.
+// addDelayingExchanges makes a buffer of every exchange that delays (x-delayed-message plugin): messages wait in it,
+// each for its own x-delay, and then go where a message without delay would go.
 func (b *flowBuilder) addDelayingExchanges() {
 	for i := range b.t.Snapshot.Exchanges {
 		x := &b.t.Snapshot.Exchanges[i]
@@ -176,9 +184,13 @@ func (b *flowBuilder) addDelayingExchanges() {
 		if x.Name == "" || routing == nil || routing.exchanges[x.Name] == nil || !routing.exchanges[x.Name].delays {
 			continue
 		}
-		buffer := Buffer{InExchange: x.Name, DLX: x.Name, TTLSource: Source{Kind: FromMessage}, Targets: routing.route(x.Name, routed{}).Queues}
+		buffer := Buffer{
+			InExchange: x.Name, DLX: x.Name, TTLSource: Source{Kind: FromMessage},
+			Targets: routing.route(x.Name, routed{}).Queues,
+		}
 		workers := b.workersOf(buffer.Targets)
-		why := fmt.Sprintf("an exchange of type x-delayed-message: a message waits in it for its own x-delay, then goes to %s", listOr(buffer.Targets, "no queue"))
+		why := fmt.Sprintf("an exchange of type x-delayed-message: a message waits in it for its own x-delay, then "+
+			"goes to %s", NamesOr(buffer.Targets, "no queue"))
 		if len(workers) > 1 {
 			why += fmt.Sprintf("; %d workers share it", len(workers))
 		}
@@ -193,7 +205,8 @@ func (b *flowBuilder) addDelayingExchanges() {
 	}
 }
 
-// addDelayedRetries marks the workers that hold their own failures back (quorum queues from 4.3): such a queue is a flow by itself.
+// addDelayedRetries marks the workers that hold their own failures back (quorum queues from 4.3): such a queue is a
+// flow by itself.
 func (b *flowBuilder) addDelayedRetries() {
 	for i := range b.t.Snapshot.Queues {
 		ref := b.t.Snapshot.Queues[i].QueueRef

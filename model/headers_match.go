@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// headersMatch reports whether a headers binding takes a message. x-match: all (the default), any, all-with-x, any-with-x;
-// without "-with-x" the binding's own keys that begin with x- do not count. A binding value of nil asks only for presence.
-// Values compare within a class of types: all integers are one class (all versions, from rabbit_exchange_type_headers).
+// headersMatch reports whether a headers binding takes a message. x-match: all (the default), any, all-with-x,
+// any-with-x; without "-with-x" the binding's own keys that begin with x- do not count. A binding value of nil asks
+// only for presence. Values compare within a class of types: all integers are one class (all versions, from
+// rabbit_exchange_type_headers).
 func headersMatch(binding, headers Table) bool {
 	mode, _ := binding.Text("x-match")
 	withX := strings.HasSuffix(mode, "-with-x")
@@ -29,8 +30,8 @@ func headersMatch(binding, headers Table) bool {
 }
 
 func sameHeader(want, got any) bool {
-	if w, ok := text(want); ok {
-		g, ok := text(got)
+	if w, ok := AsText(want); ok {
+		g, ok := AsText(got)
 		return ok && g == w
 	}
 	if w, ok := want.(bool); ok {
@@ -47,8 +48,8 @@ func sameHeader(want, got any) bool {
 	if _, ok := float(got); ok {
 		return false
 	}
-	w, okW := integer(want)
-	g, okG := integer(got)
+	w, okW := AsInteger(want)
+	g, okG := AsInteger(got)
 	return okW && okG && w == g
 }
 

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// addHeldBuffers finds queues whose consumers hold the messages until they are due, instead of the broker (Dramatiq): q.DQ beside
-// q, both dead-lettering into q.XQ.
+// addHeldBuffers finds queues whose consumers hold the messages until they are due, instead of the broker (Dramatiq):
+// q.DQ beside q, both dead-lettering into q.XQ.
 func (b *flowBuilder) addHeldBuffers() {
 	for ref, held := range b.held {
 		s := b.t.settings[ref]
 		buffer := Buffer{
-			Member: Member{ref, fmt.Sprintf("the workers of %s take its messages and hold them until they are due (Dramatiq: the name ends in %s, and both dead-letter to %s); delayed: workers and publishers fill it",
-				Printable(held.Name), heldSuffix, Printable(s.Key.Value))},
+			Member: Member{Queue: ref, Reason: fmt.Sprintf("the workers of %s take its messages and hold them until "+
+				"they are due (Dramatiq: the name ends in %s, and both dead-letter to %s); delayed: workers and publishers fill it",
+				Printable(held.Name), HeldSuffix, Printable(s.Key.Value))},
 			Role: DelayedBuffer, TTLSource: Source{Kind: FromMessage}, Held: true,
 			Key: Some(held.Name), Targets: []QueueRef{held}, // through the default exchange
 		}
@@ -26,12 +27,12 @@ func (r *roles) findHeld() map[QueueRef]QueueRef {
 	held := map[QueueRef]QueueRef{}
 	for i := range r.t.Snapshot.Queues {
 		ref := r.t.Snapshot.Queues[i].QueueRef
-		name, ok := strings.CutSuffix(ref.Name, heldSuffix)
+		name, ok := strings.CutSuffix(ref.Name, HeldSuffix)
 		if !ok {
 			continue
 		}
 		worker := QueueRef{ref.VHost, name}
-		if _, exists := r.t.queues[worker]; !exists || r.t.settings[ref].TTL.Set {
+		if _, exists := r.t.Queues[worker]; !exists || r.t.settings[ref].TTL.Set {
 			continue
 		}
 		dead := Address{"", name + deadSuffix}

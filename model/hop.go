@@ -13,18 +13,20 @@ type Hop struct {
 
 // Route is which queues a publish reaches.
 type Route struct {
-	Queues          []QueueRef    // sorted, each once
-	Exact           bool          // false: the possible set only (unknown key, or an exchange type whose choice is its own)
-	MissingExchange string        // an exchange that does not exist; "" when all do. The default exchange always exists
-	Unread          bool          // the exchanges or bindings could not be read: nothing is known
-	Internal        bool          // the first exchange is internal: the broker refuses a client's publish
-	Delays          bool          // an x-delayed-message exchange is on the way: nothing is routed at the moment of the publish
-	Through         []ExchangeRef // the exchanges passed, in order of discovery
-	Why             string        // why the route is not exact, "" when it is
+	Queues []QueueRef // sorted, each once
+	// false: the possible set only (unknown key, or an exchange type whose choice is its own)
+	Exact           bool
+	MissingExchange string // an exchange that does not exist; "" when all do. The default exchange always exists
+	Unread          bool   // the exchanges or bindings could not be read: nothing is known
+	Internal        bool   // the first exchange is internal: the broker refuses a client's publish
+	// an x-delayed-message exchange is on the way: nothing is routed at the moment of the publish
+	Delays  bool
+	Through []ExchangeRef // the exchanges passed, in order of discovery
+	Why     string        // why the route is not exact, "" when it is
 }
 
-// findHops works out the ways out of every queue that has a dead-letter exchange. Queues of one vhost with the same exchange
-// and key share the work.
+// findHops works out the ways out of every queue that has a dead-letter exchange. Queues of one vhost with the same
+// exchange and key share the work.
 func (t *Topology) findHops() map[QueueRef][]Hop {
 	type way struct {
 		vhost, exchange, key string
@@ -33,7 +35,7 @@ func (t *Topology) findHops() map[QueueRef][]Hop {
 	routes := map[way]Route{}
 	anyKey := map[ExchangeRef]Route{}
 	hops := map[QueueRef][]Hop{}
-	entries := t.entryKeys()
+	entries := t.EntryKeys()
 	for i := range t.Snapshot.Queues {
 		ref := t.Snapshot.Queues[i].QueueRef
 		s := t.settings[ref]
@@ -73,26 +75,30 @@ func (t *Topology) deadLetterRoute(vhost, exchange string, m routed) Route {
 	return route
 }
 
-// ownKeysRoute routes the dead letters of a queue without a dead-letter key: each keeps the keys it was published with. The
-// keys by which messages get into the queue narrow down where they can go; a message with another key makes it no longer so,
-// therefore the route is exact only where the key does not matter. any is the route of a message of which no key is known.
+// ownKeysRoute routes the dead letters of a queue without a dead-letter key: each keeps the keys it was published with.
+// The keys by which messages get into the queue narrow down where they can go; a message with another key makes it no
+// longer so, therefore the route is exact only where the key does not matter. any is the route of a message of which no
+// key is known.
 func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry entryKeys) Route {
 	if any.Exact || entry.open {
 		return any
 	}
-	route := t.deadLetterRoute(ref.VHost, exchange, routed{keys: append(slices.Clone(entry.keys), ref.Name), keysKnown: true})
+	route := t.deadLetterRoute(ref.VHost, exchange, routed{
+		keys:      append(slices.Clone(entry.Keys), ref.Name),
+		keysKnown: true,
+	})
 	route.Exact = false
 	route.Why = "each message keeps its own routing key; these are for the keys that are bound"
 	return route
 }
 
-// entryKeys are the routing keys with which messages get into a queue, as far as its bindings tell.
+// EntryKeys are the routing keys with which messages get into a queue, as far as its bindings tell.
 type entryKeys struct {
-	keys []string
+	Keys []string
 	open bool // a binding takes other keys too (fanout, headers, a topic pattern, or through another exchange)
 }
 
-func (t *Topology) entryKeys() map[QueueRef]entryKeys {
+func (t *Topology) EntryKeys() map[QueueRef]entryKeys {
 	entries := map[QueueRef]entryKeys{}
 	for i := range t.Snapshot.Bindings {
 		b := &t.Snapshot.Bindings[i]
@@ -106,7 +112,7 @@ func (t *Topology) entryKeys() map[QueueRef]entryKeys {
 			kind = x.kind
 		}
 		if kind == "direct" || kind == "topic" && !isTopicPattern(topicWords(b.RoutingKey)) {
-			e.keys = append(e.keys, b.RoutingKey)
+			e.Keys = append(e.Keys, b.RoutingKey)
 		} else {
 			e.open = true
 		}
@@ -115,10 +121,10 @@ func (t *Topology) entryKeys() map[QueueRef]entryKeys {
 	return entries
 }
 
-// reasons are why messages can leave a queue that has a dead-letter exchange. A message with an expiration of its own can
-// expire in any queue.
+// reasons are why messages can leave a queue that has a dead-letter exchange. A message with an expiration of its own
+// can expire in any queue.
 func (t *Topology) reasons(ref QueueRef) []Reason {
-	s, q := t.settings[ref], t.queues[ref]
+	s, q := t.settings[ref], t.Queues[ref]
 	reasons := []Reason{Expired, Rejected}
 	if s.Bounded() && s.Overflow.Value != "reject-publish" {
 		reasons = append(reasons, MaxLen)

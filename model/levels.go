@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// leastLevels is how many buffers must be in a chain of doubling TTLs to be taken for the levels of one delay: three can be a
-// ladder that somebody chose so.
+// leastLevels is how many buffers must be in a chain of doubling TTLs to be taken for the levels of one delay: three
+// can be a ladder that somebody chose so.
 const leastLevels = 4
 
-// levels are the buffers that make up one delay, the shortest TTL first: each holds messages twice as long as the one before
-// it, and expires into it. A message takes the levels that are bits of its delay, and skips the others through bindings
-// between exchanges: so NServiceBus (28 levels from 1 s on) and Celery delay. Structure decides, not names.
+// levels are the buffers that make up one delay, the shortest TTL first: each holds messages twice as long as the one
+// before it, and expires into it. A message takes the levels that are bits of its delay, and skips the others through
+// bindings between exchanges: so NServiceBus (28 levels from 1 s on) and Celery delay. Structure decides, not names.
 type levels struct {
 	queues []QueueRef
 	most   time.Duration // the sum of their TTLs: the longest that a message can wait
@@ -69,13 +69,14 @@ func (l *levels) highest() QueueRef { return l.queues[len(l.queues)-1] }
 
 // reason tells why so many queues are one buffer.
 func (l *levels) reason(r *roles) string {
-	return fmt.Sprintf("%d queues are one delay: nothing consumes them, their TTLs double from %s to %s, and each expires into the next shorter one (%s to %s): a message waits in those that make up its delay, at most %s",
+	return fmt.Sprintf("%d queues are one delay: nothing consumes them, their TTLs double from %s to %s, and each "+
+		"expires into the next shorter one (%s to %s): a message waits in those that make up its delay, at most %s",
 		len(l.queues), LongDuration(r.t.settings[l.lowest()].TTL.Value), LongDuration(r.t.settings[l.highest()].TTL.Value),
 		Printable(l.highest().Name), Printable(l.lowest().Name), LongDuration(l.most))
 }
 
-// LongDuration is a duration in its two largest units, rounded down: "8y186d", "12d3h", "90s" as "1m30s". For ranges of TTLs, where
-// ShortDuration's precision hides the size.
+// LongDuration is a duration in its two largest units, rounded down: "8y186d", "12d3h", "90s" as "1m30s". For ranges of
+// TTLs, where ShortDuration's precision hides the size.
 func LongDuration(d time.Duration) string {
 	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
 	units := []struct {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -8,9 +9,11 @@ import (
 // What names say, when structure leaves a question open. Names never overrule structure.
 
 var (
-	delayWords  = wordSet("delay delayed delays wait waiting buffer hold holding schedule scheduled defer deferred later dq")
+	delayWords = wordSet("delay delayed delays wait waiting buffer hold holding schedule scheduled defer deferred " +
+		"later dq")
 	retryWords  = wordSet("retry retries retrying backoff requeue redeliver again")
-	failedWords = wordSet("failed failure failures fail error errors dlq dead deadletter deadletters parking parked parkinglot poison " +
+	failedWords = wordSet("failed failure failures fail error errors dlq dead deadletter deadletters parking parked " +
+		"parkinglot poison " +
 		"poisoned skipped rejected undeliverable unprocessable xq dlx morgue")
 	// fillerWords belong to a failed queue's name without meaning anything by themselves: dead.letter.queue.
 	fillerWords = wordSet("letter letters lot queue q")
@@ -55,6 +58,7 @@ func nameWords(name string) []string {
 type spoken struct {
 	delay, retry, failed string // the word that says it, "" when none does
 	base                 string // the name without the words that tell a role, to find the queues that belong together
+	whole                string // base with a failed queue's filler words: error.billing.q is that of billing.q
 }
 
 func listen(name string) spoken {
@@ -72,6 +76,7 @@ func listen(name string) spoken {
 			base = append(base, w)
 		}
 	}
+	s.whole = strings.Join(base, " ")
 	if s.failed != "" {
 		kept := base[:0]
 		for _, w := range base {
@@ -99,6 +104,35 @@ var sharedFailed = map[string]string{
 	"wolverine-dead-letter-queue":  "Wolverine",
 }
 
-// heldSuffix ends the name of the queue in which Dramatiq keeps what a worker is to do later. Its workers consume it, and hold
-// what they take from it until it is due; deadSuffix ends the name of the queue into which the worker and it dead-letter.
-const heldSuffix, deadSuffix = ".DQ", ".XQ"
+// HeldSuffix ends the name of the queue in which Dramatiq keeps what a worker is to do later. Its workers consume it,
+// and hold what they take from it until it is due; deadSuffix ends the name of the queue into which the worker and it
+// dead-letter.
+const HeldSuffix, deadSuffix = ".DQ", ".XQ"
+
+// NamedLike are the queues of a vhost, sorted by name, whose names begin with the same words as a queue's, without the
+// words that tell a role: billing.invoice is one for billing.parking. Buffers and failed queues are not among them.
+func (t *Topology) NamedLike(ref QueueRef) (found []QueueRef) {
+	own := strings.Fields(listen(ref.Name).base)
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		if q.VHost != ref.VHost || q.QueueRef == ref || !t.Works(q.QueueRef) {
+			continue
+		}
+		says := listen(q.Name)
+		words := strings.Fields(says.base)
+		n := min(len(own), len(words))
+		if says.failed == "" && n > 0 && slices.Equal(own[:n], words[:n]) {
+			found = append(found, q.QueueRef)
+		}
+	}
+	slices.SortFunc(found, compareRefs)
+	return found
+}
+
+// Works reports whether a queue may be a worker: it is there, and if flows have it, then not as a buffer or a failed
+// queue only.
+func (t *Topology) Works(ref QueueRef) bool {
+	_, exists := t.Queues[ref]
+	flows := t.flowsOf[ref]
+	return exists && (len(flows) == 0 || slices.ContainsFunc(flows, func(f *Flow) bool { return f.Worker.Queue == ref }))
+}

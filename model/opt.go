@@ -43,6 +43,16 @@ func (o Opt[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(o.value)
 }
 
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (o *Opt[T]) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*o = Opt[T]{}
+		return nil
+	}
+	o.known = true
+	return json.Unmarshal(text, &o.value)
+}
+
 // String shows the value, or "?" when it is unknown.
 func (o Opt[T]) String() string {
 	if !o.known {

@@ -1,8 +1,9 @@
 package model
 
-// LeaveOut takes out of a poll what dlxtop itself did to queues: while it holds messages they count as unacknowledged, and it counts as a
-// consumer. held are the queues of which it held messages when their counts may have been taken, before is the poll before, nil when
-// there was none. The poll must not be in use yet.
+// LeaveOut takes out of a poll what dlxtop itself did to queues: while it holds messages they count as unacknowledged,
+// it counts as a consumer, and what it gives back is delivered again. held are the queues of which it held messages
+// when their counts may have been taken, before is the poll before, nil when there was none. The poll must not be in
+// use yet.
 func (s *Snapshot) LeaveOut(held map[QueueRef]bool, before *Snapshot) {
 	if len(held) == 0 || before == nil {
 		return
@@ -15,12 +16,15 @@ func (s *Snapshot) LeaveOut(held map[QueueRef]bool, before *Snapshot) {
 	}
 	for i := range s.Queues {
 		q := &s.Queues[i]
+		if held[q.QueueRef] {
+			q.RedeliverRate, q.PollRate = Unknown[float64](), Unknown[float64]()
+		}
 		b := earlier[q.QueueRef]
 		if b == nil {
 			continue
 		}
 		q.Consumers, q.ExclusiveHeld = b.Consumers, b.ExclusiveHeld
-		depth, known := q.depth()
+		depth, known := q.Depth()
 		if known && q.Unacked.Known() {
 			unacked := min(b.Unacked.Or(0), depth)
 			q.Unacked, q.Ready = Some(unacked), Some(depth-unacked)

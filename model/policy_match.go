@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// appliesTo reports whether a policy's apply-to takes in queues of a type. classic_queues, quorum_queues and streams came
-// with 3.12.
+// appliesTo reports whether a policy's apply-to takes in queues of a type. classic_queues, quorum_queues and streams
+// came with 3.12.
 func (p *Policy) appliesTo(kind QueueType) bool {
 	switch p.ApplyTo {
 	case "queues", "all":
@@ -21,8 +21,8 @@ func (p *Policy) appliesTo(kind QueueType) bool {
 	return false
 }
 
-// policyMatcher finds the policies whose pattern matches a queue's name. Patterns are Perl-like on the broker: one that Go's
-// engine does not read matches nothing here, because nobody can tell.
+// policyMatcher finds the policies whose pattern matches a queue's name. Patterns are Perl-like on the broker: one that
+// Go's engine does not read matches nothing here, because nobody can tell.
 type policyMatcher map[string][]matchablePolicy // by vhost; highest priority first
 
 type matchablePolicy struct {
@@ -30,7 +30,7 @@ type matchablePolicy struct {
 	pattern *regexp.Regexp
 }
 
-func newPolicyMatcher(policies []Policy) policyMatcher {
+func NewPolicyMatcher(policies []Policy) policyMatcher {
 	m := policyMatcher{}
 	for i := range policies {
 		p := &policies[i]
@@ -47,9 +47,9 @@ func newPolicyMatcher(policies []Policy) policyMatcher {
 	return m
 }
 
-// passedOver are the policies that match a queue and have a higher priority than the one that applies: the broker skips a
-// policy entirely for a queue whose type does not support one of its keys (measured on 3.10.8, 4.0.5 and 4.3.6).
-func (m policyMatcher) passedOver(q *Queue) []*Policy {
+// PassedOver are the policies that match a queue and have a higher priority than the one that applies: the broker skips
+// a policy entirely for a queue whose type does not support one of its keys (measured on 3.10.8, 4.0.5 and 4.3.6).
+func (m policyMatcher) PassedOver(q *Queue) []*Policy {
 	var skipped []*Policy
 	for _, p := range m[q.VHost] {
 		if p.Name == q.Policy {
@@ -65,24 +65,28 @@ func (m policyMatcher) passedOver(q *Queue) []*Policy {
 	return skipped
 }
 
-// unsupported are policy keys that a type of queue does not know, as far as dlxtop knows (from the broker's source, 3.10 to 4.3).
+// unsupported are policy keys that a type of queue does not know, as far as dlxtop knows (from the broker's source,
+// 3.10 to 4.3).
 var unsupported = map[QueueType][]string{
 	Classic: {
 		"delivery-limit", "dead-letter-strategy", "delayed-retry-type", "delayed-retry-min", "delayed-retry-max", "max-age",
-		"stream-max-segment-size-bytes", "initial-cluster-size", "queue-leader-locator-quorum", "max-in-memory-length", "max-in-memory-bytes",
+		"stream-max-segment-size-bytes", "initial-cluster-size", "queue-leader-locator-quorum", "max-in-memory-length",
+		"max-in-memory-bytes",
 		"target-group-size",
 	},
 	Quorum: {
-		"max-age", "stream-max-segment-size-bytes", "queue-mode", "queue-version", "max-priority", "ha-mode", "ha-params", "ha-sync-mode",
+		"max-age", "stream-max-segment-size-bytes", "queue-mode", "queue-version", "max-priority", "ha-mode",
+		"ha-params", "ha-sync-mode",
 		"ha-promote-on-shutdown", "ha-promote-on-failure", "queue-master-locator",
 	},
 	Stream: {
-		"message-ttl", "expires", "dead-letter-exchange", "dead-letter-routing-key", "dead-letter-strategy", "delivery-limit", "max-length",
+		"message-ttl", "expires", "dead-letter-exchange", "dead-letter-routing-key", "dead-letter-strategy",
+		"delivery-limit", "max-length",
 		"overflow", "queue-mode", "queue-version", "max-priority", "ha-mode",
 	},
 }
 
-func unsupportedKeys(p *Policy, kind QueueType) []string {
+func UnsupportedKeys(p *Policy, kind QueueType) []string {
 	var keys []string
 	for _, key := range unsupported[kind] {
 		if _, ok := p.Definition[key]; ok {

@@ -8,46 +8,52 @@ import (
 )
 
 // Printable is s on one line with everything escaped that could move a cursor, hide text or change a terminal: control
-// characters (\n, \x1b, \u009b), what has no shape or changes the direction or the shape of others (\u{202e}), what is not
-// assigned, bytes that are no UTF-8 (\xff), and accents beyond the fourth on one letter or without a letter.
+// characters (\n, \x1b, \u009b), what has no shape or changes the direction or the shape of others (\u{202e}), what is
+// not assigned, bytes that are no UTF-8 (\xff), and accents beyond the fourth on one letter or without a letter, and
+// letters beyond the fourth that terminals may draw into one cell.
 //
-// Everything that comes from a message or a name goes through it before it is drawn. A backslash stays one: it is a display,
-// not an encoding to be read back.
+// Spaces at its beginning and its end are shown as ␣: what is blank is not seen, and two names that look alike may
+// differ there.
+//
+// Everything that comes from a message or a name goes through it before it is drawn. A backslash stays one: it is a
+// display, not an encoding to be read back.
 func Printable(s string) string {
-	clean := true
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < ' ' || c > '~' {
-			clean = false
-			break
-		}
+	if s != "" && (s[0] == ' ' || s[len(s)-1] == ' ') {
+		inner := strings.TrimLeft(s, " ")
+		left := len(s) - len(inner)
+		inner = strings.TrimRight(inner, " ")
+		return strings.Repeat("␣", left) + Escaped(inner) + strings.Repeat("␣", len(s)-left-len(inner))
 	}
-	if clean {
-		return s
-	}
-	return escape(s)
+	return Escaped(s)
 }
 
-// maxMarks is how many combining marks one letter keeps: living languages use up to four.
-const maxMarks = 4
+// Escaped leaves spaces as they are.
+func Escaped(s string) string {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c > '~' {
+			return escape(s)
+		}
+	}
+	return s
+}
+
+// Bounds of one grapheme cluster, which some terminals draw into one or two cells, whatever is in it: living languages
+// stay below them.
+const (
+	maxMarks   = 4 // combining marks of one letter
+	maxLetters = 4 // letters that are one cluster
+)
 
 // escape makes s printable. It returns s itself when nothing has to be escaped.
 func escape(s string) string {
 	var b strings.Builder
-	kept := 0     // s[:kept] is written
-	base := false // there is a letter with which a mark combines: an escape or the cell before s is none
-	marks := 0    // on that letter
+	var at cluster
+	kept := 0 // s[:kept] is written
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		invalid := r == utf8.RuneError && size == 1
-		visible := !invalid && unicode.IsPrint(r) && !isHidden(r)
-		mark := unicode.IsMark(r)
-		switch {
-		case visible && mark && base && marks < maxMarks:
-			marks++
-		case visible && !mark:
-			base, marks = true, 0
-		default:
-			base = false
+		if invalid || !unicode.IsPrint(r) || IsHidden(r) || !at.takes(r) {
+			at = cluster{}
 			if kept == 0 {
 				b.Grow(len(s) + 16)
 			}
@@ -68,9 +74,13 @@ func escape(s string) string {
 	return b.String()
 }
 
-// isHidden reports whether Unicode counts a rune as printable although it draws nothing: fillers, joiners and selectors.
-func isHidden(r rune) bool {
-	return r > unicode.MaxLatin1 && unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+const brailleBlank = '\u2800' // a symbol by its category
+
+// IsHidden reports whether Unicode counts a rune as printable although it draws nothing: fillers, joiners and
+// selectors.
+func IsHidden(r rune) bool {
+	return r > unicode.MaxLatin1 &&
+		unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point, disputed) || r == brailleBlank
 }
 
 func escaped(r rune) string {
@@ -94,15 +104,15 @@ func escaped(r rune) string {
 // tabWidth is the distance of tab stops in a body.
 const tabWidth = 4
 
-// PrintableLines is s line by line, each made printable. Lines end with \n or \r\n; tabs become spaces up to the next of
-// their stops. A last line without text is left out.
+// PrintableLines is s line by line, each made printable. Lines end with \n or \r\n; tabs become spaces up to the next
+// of their stops. A last line without text is left out.
 func PrintableLines(s string) []string {
 	if s == "" {
 		return nil
 	}
 	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 	for i, line := range lines {
-		lines[i] = Printable(expandTabs(strings.TrimSuffix(line, "\r")))
+		lines[i] = Escaped(expandTabs(strings.TrimSuffix(line, "\r")))
 	}
 	return lines
 }

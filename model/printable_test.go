@@ -1,12 +1,13 @@
-package model
+package model_test
 
 import (
 	"strings"
 	"testing"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
 )
 
 func TestPrintable(t *testing.T) {
@@ -31,9 +32,18 @@ func TestPrintable(t *testing.T) {
 		{"\x1b\u0301", `\x1b\u{301}`},
 		{"z" + strings.Repeat("\u0300", 6), "z" + strings.Repeat("\u0300", 4) + `\u{300}\u{300}`},
 		{"\ufffd", "\ufffd"},
+		{strings.Repeat("\u1100", 10), strings.Repeat(strings.Repeat("\u1100", 4)+`\u{1100}`, 2)},
+		{strings.Repeat("क्", 6), strings.Repeat("क्", 4) + `\u{915}\u{94d}` + "क्"},
+		{"\u1100\u1161\u11a8\u1161\u1161\u1161\u1161", "\u1100\u1161\u11a8\u1161\u1161" + `\u{1161}\u{1161}`},
+		{" ", "␣"},
+		{"  a b ", "␣␣a b␣"},
+		{" \u3164\u2800", `␣\u{3164}\u{2800}`},
+		{"\u1161", `\u{1161}`},
+		{"स्त्री हिन्दी, ทำ, ｶﾞ, தமிழ், 한국, 👍🏽 🇩🇪", "स्त्री हिन्दी, ทำ, ｶﾞ, தமிழ், 한국, 👍🏽 🇩🇪"},
+		{"㉈\U0001d165", `\u{3248}\u{1d165}`},
 		{`\n`, `\n`},
 	} {
-		if got := Printable(c.in); got != c.want {
+		if got := model.Printable(c.in); got != c.want {
 			t.Errorf("%q: %q, want %q", c.in, got, c.want)
 		}
 	}
@@ -41,7 +51,7 @@ func TestPrintable(t *testing.T) {
 
 func TestPrintableDoesNotAllocateForNothing(t *testing.T) {
 	for _, s := range []string{"ucenter@user@failed", "Grüße, 世界"} {
-		if n := testing.AllocsPerRun(100, func() { Printable(s) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { model.Printable(s) }); n != 0 {
 			t.Errorf("%q: %v allocations", s, n)
 		}
 	}
@@ -60,36 +70,30 @@ func TestPrintableLines(t *testing.T) {
 		{"a\rb", []string{`a\rb`}},
 		{"\ta\tb\nabcd\te", []string{"    a   b", "abcd    e"}},
 		{"\x1b[1m", []string{`\x1b[1m`}},
+		{"  a \n ", []string{"  a ", " "}},
 	} {
-		if diff := cmp.Diff(c.want, PrintableLines(c.in)); diff != "" {
+		if diff := cmp.Diff(c.want, model.PrintableLines(c.in)); diff != "" {
 			t.Errorf("%q: %s", c.in, diff)
 		}
 	}
 }
 
-func checkPrintable(t interface{ Errorf(string, ...any) }, s string) {
-	if !utf8.ValidString(s) {
-		t.Errorf("not UTF-8: %q", s)
-	}
-	for i, r := range s {
-		if !unicode.IsPrint(r) || isHidden(r) || i == 0 && unicode.IsMark(r) {
-			t.Errorf("%U at %d of %q", r, i, s)
-		}
-	}
-}
-
 func FuzzPrintable(f *testing.F) {
-	for _, s := range []string{"", "a", "\x1b[31m", "\u202e", "\xff", "e\u0301\u0301\u0301\u0301\u0301", "\t\r\n", "\U000e0100"} {
+	for _, s := range []string{
+		"", "a", "\x1b[31m", "\u202e", "\xff", "e\u0301\u0301\u0301\u0301\u0301", "\t\r\n", "\U000e0100",
+		"\u1100\u1100\uac00", "क्क्क्क्क्",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		p := Printable(s)
-		checkPrintable(t, p)
-		if again := Printable(p); again != p {
+		p := model.Printable(s)
+		build.CheckPrintable(t, p)
+		checkCells(t, p)
+		if again := model.Printable(p); again != p {
 			t.Errorf("%q is %q, then %q", s, p, again)
 		}
-		for _, line := range PrintableLines(s) {
-			checkPrintable(t, line)
+		for _, line := range model.PrintableLines(s) {
+			build.CheckPrintable(t, line)
 		}
 	})
 }

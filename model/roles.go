@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// roles are the parts that queues play, worked out in this order: structure (arguments, policies, bindings, consumers), then
-// names. Every role comes with the reason for it.
+// roles are the parts that queues play, worked out in this order: structure (arguments, policies, bindings, consumers),
+// then names. Every role comes with the reason for it.
 type roles struct {
-	t        *Topology
-	heard    map[QueueRef]spoken
-	named    map[namesake][]QueueRef
-	buffer   map[QueueRef]string // reason
-	leads    *leads
-	levels   map[QueueRef]*levels           // buffers that delay as one
-	held     map[QueueRef]QueueRef          // queues whose consumers hold messages until they are due, with the worker of each
+	t      *Topology
+	heard  map[QueueRef]spoken
+	named  map[namesake][]QueueRef
+	buffer map[QueueRef]string // reason
+	leads  *leads
+	levels map[QueueRef]*levels // buffers that delay as one
+	// queues whose consumers hold messages until they are due, with the worker of each
+	held     map[QueueRef]QueueRef
 	sentBack map[QueueRef]map[QueueRef]bool // of a worker: the buffers that what it rejects passes
 	entrance map[QueueRef]string            // of a buffer: an exchange that is bound to it and named for retries
 }
@@ -75,19 +76,21 @@ func (r *roles) bufferReason(q *Queue) string {
 	}
 	switch {
 	case consumed && s.TTL.Set && says.buffer() != "" && len(targets) > 0:
-		return fmt.Sprintf("%s, then go to %s; its name says %q (but it has consumers: they bypass the delay)", waits, list(targets), says.buffer())
+		return fmt.Sprintf("%s, then go to %s; its name says %q (but it has consumers: they bypass the delay)", waits,
+			Names(targets), says.buffer())
 	case consumed:
 		return ""
 	case r.leadsToFailed(targets) && says.buffer() == "":
 		return "" // a worker that is not consumed right now, and dead-letters into its failed queue
 	case s.TTL.Set && len(targets) > 0:
-		return fmt.Sprintf("nothing consumes it, %s, then go to %s", waits, list(targets))
+		return fmt.Sprintf("nothing consumes it, %s, then go to %s", waits, Names(targets))
 	case s.TTL.Set:
 		return fmt.Sprintf("nothing consumes it, and %s; they then reach no queue", waits)
 	case r.anyConsumed(targets) && !r.returnsTo(targets, q.QueueRef):
-		return fmt.Sprintf("nothing consumes it, and it dead-letters to %s: %s", list(targets), waits)
+		return fmt.Sprintf("nothing consumes it, and it dead-letters to %s: %s", Names(targets), waits)
 	case says.buffer() != "" && says.failed == "":
-		return fmt.Sprintf("nothing consumes it, it dead-letters to %s, and its name says %q: %s", listOr(targets, "no queue"), says.buffer(), waits)
+		return fmt.Sprintf("nothing consumes it, it dead-letters to %s, and its name says %q: %s",
+			NamesOr(targets, "no queue"), says.buffer(), waits)
 	}
 	return ""
 }
@@ -104,18 +107,18 @@ func (r *roles) leadsToFailed(targets []QueueRef) bool {
 
 func (r *roles) anyConsumed(targets []QueueRef) bool {
 	for _, ref := range targets {
-		if q, ok := r.t.queues[ref]; ok && q.Consumers.Or(0) > 0 {
+		if q, ok := r.t.Queues[ref]; ok && q.Consumers.Or(0) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// returnsTo reports whether one of the targets waits and then sends its messages back: then the queue in question is the
-// worker of a retry loop, and the target its buffer.
+// returnsTo reports whether one of the targets waits and then sends its messages back: then the queue in question is
+// the worker of a retry loop, and the target its buffer.
 func (r *roles) returnsTo(targets []QueueRef, ref QueueRef) bool {
 	for _, target := range targets {
-		if r.t.settings[target].TTL.Set && slices.Contains(r.t.expiredTargets(target), ref) {
+		if r.t.settings[target].TTL.Set && slices.Contains(r.t.ExpiredTargets(target), ref) {
 			return true
 		}
 	}
@@ -182,12 +185,12 @@ func (r *roles) workersOf(targets []QueueRef) []QueueRef {
 	return r.withoutFailed(slices.Compact(workers))
 }
 
-// withoutFailed leaves failed queues out that nobody consumes, when there are others: NServiceBus binds its error queue where it
-// binds all endpoints.
+// withoutFailed leaves failed queues out that nobody consumes, when there are others: NServiceBus binds its error queue
+// where it binds all endpoints.
 func (r *roles) withoutFailed(workers []QueueRef) []QueueRef {
 	kept := make([]QueueRef, 0, len(workers))
 	for _, ref := range workers {
-		if r.heard[ref].failed == "" || r.t.queues[ref].Consumers.Or(0) > 0 {
+		if r.heard[ref].failed == "" || r.t.Queues[ref].Consumers.Or(0) > 0 {
 			kept = append(kept, ref)
 		}
 	}
@@ -197,13 +200,14 @@ func (r *roles) withoutFailed(workers []QueueRef) []QueueRef {
 	return kept
 }
 
-// crowd is from how many possible queues on, where each message's own key decides, names are asked which of them are meant.
+// crowd is from how many possible queues on, where each message's own key decides, names are asked which of them are
+// meant.
 const crowd = 12
 
-// narrowed are the queues that messages reach which leave a queue for this reason. Where that is only the possible set, and a large
-// one, those with the name of the queue stand for it, if there are any.
+// narrowed are the queues that messages reach which leave a queue for this reason. Where that is only the possible set,
+// and a large one, those with the name of the queue stand for it, if there are any.
 func (r *roles) narrowed(ref QueueRef, reason Reason) []QueueRef {
-	hop, ok := r.t.hop(ref, reason)
+	hop, ok := r.t.Hop(ref, reason)
 	if !ok {
 		return nil
 	}
@@ -225,15 +229,15 @@ func (r *roles) narrowed(ref QueueRef, reason Reason) []QueueRef {
 	return possible
 }
 
-// bufferRole tells a retry buffer from a delayed one: failures of the worker get into it by the worker's own dead-letter
-// exchange, directly or through other buffers, or names say so.
+// bufferRole tells a retry buffer from a delayed one: failures of the worker get into it by the worker's own
+// dead-letter exchange, directly or through other buffers, or names say so.
 func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
 	sent := r.sentBackBy(worker)
 	for _, ref := range b.Queues() {
 		if !sent[ref] {
 			continue
 		}
-		if slices.Contains(r.t.rejectedTargets(worker), ref) {
+		if slices.Contains(r.t.RejectedTargets(worker), ref) {
 			return RetryBuffer, "what " + Printable(worker.Name) + " rejects goes here"
 		}
 		return RetryBuffer, "what " + Printable(worker.Name) + " rejects comes here through other buffers"
@@ -252,7 +256,10 @@ func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
 
 // exchangeRole is bufferRole for an exchange that delays.
 func (r *roles) exchangeRole(exchange string, worker QueueRef) (Role, string) {
-	if hop, ok := r.t.hop(worker, Rejected); ok && slices.Contains(hop.Route.Through, ExchangeRef{worker.VHost, exchange}) {
+	if hop, ok := r.t.Hop(worker, Rejected); ok && slices.Contains(hop.Route.Through, ExchangeRef{
+		worker.VHost,
+		exchange,
+	}) {
 		return RetryBuffer, "what " + Printable(worker.Name) + " rejects goes here"
 	}
 	if word := listen(exchange).retry; word != "" {
@@ -302,8 +309,8 @@ func (r *roles) retryEntrances() map[QueueRef]string {
 	return entrances
 }
 
-// hop is the way out of a queue for a reason.
-func (t *Topology) hop(ref QueueRef, reason Reason) (*Hop, bool) {
+// Hop is the way out of a queue for a reason.
+func (t *Topology) Hop(ref QueueRef, reason Reason) (*Hop, bool) {
 	hops := t.hops[ref]
 	for i := range hops {
 		if hops[i].Reason == reason {
@@ -313,12 +320,12 @@ func (t *Topology) hop(ref QueueRef, reason Reason) (*Hop, bool) {
 	return nil, false
 }
 
-func (t *Topology) expiredTargets(ref QueueRef) []QueueRef { return t.targets(ref, Expired) }
+func (t *Topology) ExpiredTargets(ref QueueRef) []QueueRef { return t.targets(ref, Expired) }
 
-func (t *Topology) rejectedTargets(ref QueueRef) []QueueRef { return t.targets(ref, Rejected) }
+func (t *Topology) RejectedTargets(ref QueueRef) []QueueRef { return t.targets(ref, Rejected) }
 
 func (t *Topology) targets(ref QueueRef, reason Reason) []QueueRef {
-	if hop, ok := t.hop(ref, reason); ok {
+	if hop, ok := t.Hop(ref, reason); ok {
 		return hop.Route.Queues
 	}
 	return nil
@@ -328,8 +335,8 @@ func compareRefs(a, b QueueRef) int {
 	return cmp.Or(cmp.Compare(a.VHost, b.VHost), cmp.Compare(a.Name, b.Name))
 }
 
-// list names queues for a sentence, at most three of them.
-func list(refs []QueueRef) string {
+// Names names queues for a sentence, at most three of them.
+func Names(refs []QueueRef) string {
 	const most = 3
 	var names []string
 	for i, ref := range refs {
@@ -342,9 +349,9 @@ func list(refs []QueueRef) string {
 	return strings.Join(names, ", ")
 }
 
-func listOr(refs []QueueRef, none string) string {
+func NamesOr(refs []QueueRef, none string) string {
 	if len(refs) == 0 {
 		return none
 	}
-	return list(refs)
+	return Names(refs)
 }

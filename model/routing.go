@@ -6,7 +6,8 @@ import (
 )
 
 // routing answers where a publish goes, for one vhost. It follows RabbitMQ's own order: the exchange's bindings; its
-// alternate exchange when, and only when, none of them matched; the same for each exchange that was reached; each queue once.
+// alternate exchange when, and only when, none of them matched; the same for each exchange that was reached; each queue
+// once.
 type routing struct {
 	vhost     string
 	unknown   string // why nothing can be said of named exchanges: "the bindings could not be read"; "" when they were
@@ -47,7 +48,7 @@ func newRoutings(s *Snapshot) map[string]*routing {
 	of := func(vhost string) *routing {
 		r := byVHost[vhost]
 		if r == nil {
-			r = &routing{vhost: vhost, unknown: unread(s), queues: map[string]bool{}, exchanges: map[string]*exchangeRouting{}}
+			r = &routing{vhost: vhost, unknown: Unread(s), queues: map[string]bool{}, exchanges: map[string]*exchangeRouting{}}
 			byVHost[vhost] = r
 		}
 		return r
@@ -74,8 +75,8 @@ func newRoutings(s *Snapshot) map[string]*routing {
 	return byVHost
 }
 
-// unread names what of the routing a snapshot lacks: nil is unknown, and unknown is not "none".
-func unread(s *Snapshot) string {
+// Unread names what of the routing a snapshot lacks: nil is unknown, and unknown is not "none".
+func Unread(s *Snapshot) string {
 	switch {
 	case s.Exchanges == nil:
 		return "the exchanges could not be read"
@@ -86,7 +87,10 @@ func unread(s *Snapshot) string {
 }
 
 func newExchangeRouting(x *Exchange) *exchangeRouting {
-	r := &exchangeRouting{kind: x.Type, internal: x.Internal, literal: map[string][]destination{}, patterns: map[string][]patternBinding{}}
+	r := &exchangeRouting{
+		kind: x.Type, internal: x.Internal, literal: map[string][]destination{},
+		patterns: map[string][]patternBinding{},
+	}
 	if x.Type == "x-delayed-message" {
 		r.kind, _ = x.Arguments.Text("x-delayed-type")
 		r.delays = true
@@ -184,7 +188,7 @@ func (x *exchangeRouting) matches(m *routed) []destination {
 func (x *exchangeRouting) inexact(m *routed) string {
 	switch {
 	case x.chooses:
-		return "an exchange of type " + quoted(x.kind) + " chooses among its bindings by a rule of its own"
+		return "an exchange of type " + Quoted(x.kind) + " chooses among its bindings by a rule of its own"
 	case x.delays:
 		return "an x-delayed-message exchange routes later, by the bindings of then"
 	case x.kind == "headers" && !m.headersKnown:

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// sameStructure reports whether two polls saw the same queues, exchanges, bindings and policies, whatever is in the queues: then
-// settings, routing and hops are the same too. A broker that lists the same in another order counts as changed.
+// sameStructure reports whether two polls saw the same queues, exchanges, bindings and policies, whatever is in the
+// queues: then settings, routing and hops are the same too. A broker that lists the same in another order counts as
+// changed.
 func sameStructure(a, b *Snapshot) bool {
 	return a.Overview.Version == b.Overview.Version &&
 		(a.Exchanges == nil) == (b.Exchanges == nil) && (a.Bindings == nil) == (b.Bindings == nil) &&
@@ -20,17 +21,19 @@ func sameStructure(a, b *Snapshot) bool {
 				sameTable(x.Arguments, y.Arguments) && sameTable(x.PolicyDefinition, y.PolicyDefinition)
 		}) &&
 		slices.EqualFunc(a.Bindings, b.Bindings, func(x, y Binding) bool {
-			return x.VHost == y.VHost && x.Source == y.Source && x.Destination == y.Destination && x.ToExchange == y.ToExchange &&
+			return x.VHost == y.VHost && x.Source == y.Source && x.Destination == y.Destination &&
+				x.ToExchange == y.ToExchange &&
 				x.RoutingKey == y.RoutingKey && sameTable(x.Arguments, y.Arguments)
 		}) &&
 		slices.EqualFunc(a.Policies, b.Policies, func(x, y Policy) bool {
-			return x.VHost == y.VHost && x.Name == y.Name && x.Operator == y.Operator && x.Pattern == y.Pattern && x.ApplyTo == y.ApplyTo &&
+			return x.VHost == y.VHost && x.Name == y.Name && x.Operator == y.Operator && x.Pattern == y.Pattern &&
+				x.ApplyTo == y.ApplyTo &&
 				x.Priority == y.Priority && sameTable(x.Definition, y.Definition)
 		})
 }
 
-// sameConsumers reports whether the queues of two polls with the same structure have as many consumers as before: roles and
-// their reasons depend on them.
+// sameConsumers reports whether the queues of two polls with the same structure have as many consumers as before: roles
+// and their reasons depend on them.
 func sameConsumers(a, b *Snapshot) bool {
 	return slices.EqualFunc(a.Queues, b.Queues, func(x, y Queue) bool { return x.Consumers == y.Consumers })
 }

@@ -53,7 +53,7 @@ type Settings struct {
 }
 
 // drop-head is what a queue without an overflow setting does (all versions).
-const dropHead = "drop-head"
+const DropHead = "drop-head"
 
 func findSettings(s *Snapshot, b Behaviour) map[QueueRef]Settings {
 	policies := indexPolicies(s.Policies)
@@ -65,8 +65,9 @@ func findSettings(s *Snapshot, b Behaviour) map[QueueRef]Settings {
 }
 
 // settingsOf merges the arguments of a queue with its policies. The rules (measured on 3.10.8, 4.0.5 and 4.3.6):
-// dead-letter exchange, key and strategy: the argument wins; TTL, expiry and lengths: the lower wins; delivery limit: the
-// lower wins, from 4.0 the higher when one is negative; overflow: the argument wins on classic, the policy on quorum queues.
+// dead-letter exchange, key and strategy: the argument wins; TTL, expiry and lengths: the lower wins; delivery limit:
+// the lower wins, from 4.0 the higher when one is negative; overflow: the argument wins on classic, the policy on
+// quorum queues.
 func settingsOf(q *Queue, policies policyIndex, b Behaviour) Settings {
 	if q.Type == Stream {
 		return Settings{} // streams neither expire nor dead-letter single messages
@@ -95,7 +96,7 @@ func settingsOf(q *Queue, policies policyIndex, b Behaviour) Settings {
 		}
 	}
 	if !s.Overflow.Set {
-		s.Overflow = Setting[string]{dropHead, true, Source{Kind: FromDefault}}
+		s.Overflow = Setting[string]{DropHead, true, Source{Kind: FromDefault}}
 	}
 	return s
 }
@@ -166,24 +167,25 @@ func (r settingReader) deliveryLimit(b Behaviour) Setting[int64] {
 	return Setting[int64]{}
 }
 
-// source tells which of the queue's two policies gave a key of the merged definition. When both have it, it is the one whose
-// value the broker chose.
+// source tells which of the queue's two policies gave a key of the merged definition. When both have it, it is the one
+// whose value the broker chose.
 func (r settingReader) source(name string) Source {
 	q := r.queue
 	operator, known := r.policies[policyKey{q.VHost, q.OperatorPolicy, true}]
-	if q.OperatorPolicy != "" && (q.Policy == "" || known && sameValue(operator.Definition[name], q.PolicyDefinition[name])) {
+	if q.OperatorPolicy != "" && (q.Policy == "" || known &&
+		sameValue(operator.Definition[name], q.PolicyDefinition[name])) {
 		return Source{FromOperatorPolicy, q.OperatorPolicy}
 	}
 	return Source{FromPolicy, q.Policy}
 }
 
 func sameValue(a, b any) bool {
-	if x, ok := integer(a); ok {
-		y, ok := integer(b)
+	if x, ok := AsInteger(a); ok {
+		y, ok := AsInteger(b)
 		return ok && x == y
 	}
-	x, ok := text(a)
-	y, ok2 := text(b)
+	x, ok := AsText(a)
+	y, ok2 := AsText(b)
 	return ok && ok2 && x == y
 }
 

@@ -1,49 +1,113 @@
-package model
+package model_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
 )
 
 func TestEffectiveSettings(t *testing.T) {
-	seconds := func(n int64, s Source) Setting[time.Duration] {
-		return Setting[time.Duration]{time.Duration(n) * time.Second, true, s}
+	seconds := func(n int64, s model.Source) model.Setting[time.Duration] {
+		return model.Setting[time.Duration]{Value: time.Duration(n) * time.Second, Set: true, Source: s}
 	}
-	byArgument, byDefault := Source{Kind: FromArgument}, Source{Kind: FromDefault}
-	byPolicy, byOperator := Source{FromPolicy, "p"}, Source{FromOperatorPolicy, "op"}
-	head := Setting[string]{"drop-head", true, byDefault}
+	byArgument, byDefault := model.Source{Kind: model.FromArgument}, model.Source{Kind: model.FromDefault}
+	byPolicy, byOperator := model.Source{Kind: model.FromPolicy, Name: "p"},
+		model.Source{Kind: model.FromOperatorPolicy, Name: "op"}
+	head := model.Setting[string]{Value: "drop-head", Set: true, Source: byDefault}
 	tests := []struct {
 		name    string
 		version string
-		queue   []setting
-		want    Settings
+		queue   []build.Setting
+		want    model.Settings
 	}{
-		{"nothing set", "3.10.8", nil, Settings{Overflow: head}},
-		{"TTL: the lower of argument and policy", "3.10.8", []setting{ttl(60000), policy("p", Table{"message-ttl": int64(30000)})}, Settings{TTL: seconds(30, byPolicy), Overflow: head}},
-		{"TTL: the lower, the other way round", "4.3.6", []setting{ttl(10000), policy("p", Table{"message-ttl": int64(30000)})}, Settings{TTL: seconds(10, byArgument), Overflow: head}},
-		{"DLX: the argument beats the policy", "3.10.8", []setting{dlx("a"), policy("p", Table{"dead-letter-exchange": "b", "dead-letter-routing-key": "k"})}, Settings{
-			DLX: Setting[string]{"a", true, byArgument}, Key: Setting[string]{"k", true, byPolicy}, Overflow: head,
+		{"nothing set", "3.10.8", nil, model.Settings{Overflow: head}},
+		{"TTL: the lower of argument and policy", "3.10.8", []build.Setting{build.TTL(60000), build.Policy("p",
+			model.Table{"message-ttl": int64(30000)})}, model.Settings{TTL: seconds(30, byPolicy), Overflow: head}},
+		{"TTL: the lower, the other way round", "4.3.6", []build.Setting{build.TTL(10000), build.Policy("p",
+			model.Table{"message-ttl": int64(30000)})}, model.Settings{TTL: seconds(10, byArgument), Overflow: head}},
+		{"DLX: the argument beats the policy", "3.10.8", []build.Setting{build.DLX("a"), build.Policy("p",
+			model.Table{"dead-letter-exchange": "b", "dead-letter-routing-key": "k"})}, model.Settings{
+			DLX: model.Setting[string]{Value: "a", Set: true, Source: byArgument},
+			Key: model.Setting[string]{Value: "k", Set: true, Source: byPolicy}, Overflow: head,
 		}},
-		{"the default exchange as DLX is set", "3.10.8", []setting{dlx("")}, Settings{DLX: Setting[string]{"", true, byArgument}, Overflow: head}},
-		{"a key without an exchange does nothing", "3.10.8", []setting{deadKey("k")}, Settings{Overflow: head}},
-		{"overflow: the argument wins on classic", "3.10.8", []setting{argument("x-overflow", "reject-publish"), policy("p", Table{"overflow": "drop-head"})}, Settings{Overflow: Setting[string]{"reject-publish", true, byArgument}}},
-		{"overflow: the policy wins on quorum", "3.10.8", []setting{ofType(Quorum), argument("x-overflow", "reject-publish"), policy("p", Table{"overflow": "drop-head"})}, Settings{Overflow: Setting[string]{"drop-head", true, byPolicy}}},
-		{"delivery limit: 20 by default from 4.0", "4.0.5", []setting{ofType(Quorum)}, Settings{Overflow: head, DeliveryLimit: Setting[int64]{20, true, byDefault}}},
-		{"delivery limit: none by default before", "3.13.7", []setting{ofType(Quorum)}, Settings{Overflow: head}},
-		{"delivery limit: none on classic", "4.0.5", []setting{argument("x-delivery-limit", int64(3))}, Settings{Overflow: head}},
-		{"delivery limit: the lower", "4.0.5", []setting{ofType(Quorum), argument("x-delivery-limit", int64(5)), policy("p", Table{"delivery-limit": int64(3)})}, Settings{Overflow: head, DeliveryLimit: Setting[int64]{3, true, byPolicy}}},
-		{"delivery limit: the higher when one is negative, from 4.0", "4.0.5", []setting{ofType(Quorum), argument("x-delivery-limit", int64(-1)), policy("p", Table{"delivery-limit": int64(3)})}, Settings{Overflow: head, DeliveryLimit: Setting[int64]{3, true, byPolicy}}},
-		{"the operator policy alone", "3.10.8", []setting{func(q *Queue) {
-			q.OperatorPolicy, q.PolicyDefinition = "op", Table{"message-ttl": int64(5000)}
-		}}, Settings{TTL: seconds(5, byOperator), Overflow: head}},
-		{"a TTL as text is no TTL", "3.10.8", []setting{argument("x-message-ttl", "1000")}, Settings{Overflow: head}},
-		{"a stream has none of it", "4.0.5", []setting{ofType(Stream), ttl(1), dlx("x")}, Settings{}},
+		{
+			"the default exchange as DLX is set", "3.10.8",
+			[]build.Setting{build.DLX("")},
+			model.Settings{DLX: model.Setting[string]{Value: "", Set: true, Source: byArgument}, Overflow: head},
+		},
+		{
+			"a key without an exchange does nothing", "3.10.8",
+			[]build.Setting{build.DeadKey("k")},
+			model.Settings{Overflow: head},
+		},
+		{
+			"overflow: the argument wins on classic", "3.10.8",
+			[]build.Setting{
+				build.Argument("x-overflow", "reject-publish"),
+				build.Policy("p", model.Table{"overflow": "drop-head"}),
+			},
+			model.Settings{Overflow: model.Setting[string]{Value: "reject-publish", Set: true, Source: byArgument}},
+		},
+		{
+			"overflow: the policy wins on quorum", "3.10.8",
+			[]build.Setting{
+				build.OfType(model.Quorum),
+				build.Argument("x-overflow", "reject-publish"), build.Policy("p", model.Table{"overflow": "drop-head"}),
+			},
+			model.Settings{Overflow: model.Setting[string]{Value: "drop-head", Set: true, Source: byPolicy}},
+		},
+		{
+			"delivery limit: 20 by default from 4.0", "4.0.5",
+			[]build.Setting{build.OfType(model.Quorum)},
+			model.Settings{Overflow: head, DeliveryLimit: model.Setting[int64]{Value: 20, Set: true, Source: byDefault}},
+		},
+		{
+			"delivery limit: none by default before", "3.13.7",
+			[]build.Setting{build.OfType(model.Quorum)},
+			model.Settings{Overflow: head},
+		},
+		{
+			"delivery limit: none on classic", "4.0.5",
+			[]build.Setting{build.Argument("x-delivery-limit", int64(3))},
+			model.Settings{Overflow: head},
+		},
+		{
+			"delivery limit: the lower", "4.0.5",
+			[]build.Setting{
+				build.OfType(model.Quorum),
+				build.Argument("x-delivery-limit", int64(5)), build.Policy("p", model.Table{"delivery-limit": int64(3)}),
+			},
+			model.Settings{Overflow: head, DeliveryLimit: model.Setting[int64]{Value: 3, Set: true, Source: byPolicy}},
+		},
+		{
+			"delivery limit: the higher when one is negative, from 4.0", "4.0.5",
+			[]build.Setting{
+				build.OfType(model.Quorum), build.Argument("x-delivery-limit", int64(-1)),
+				build.Policy("p", model.Table{"delivery-limit": int64(3)}),
+			},
+			model.Settings{Overflow: head, DeliveryLimit: model.Setting[int64]{Value: 3, Set: true, Source: byPolicy}},
+		},
+		{"the operator policy alone", "3.10.8", []build.Setting{func(q *model.Queue) {
+			q.OperatorPolicy, q.PolicyDefinition = "op", model.Table{"message-ttl": int64(5000)}
+		}}, model.Settings{TTL: seconds(5, byOperator), Overflow: head}},
+		{
+			"a TTL as text is no TTL", "3.10.8",
+			[]build.Setting{build.Argument("x-message-ttl", "1000")},
+			model.Settings{Overflow: head},
+		},
+		{
+			"a stream has none of it", "4.0.5",
+			[]build.Setting{build.OfType(model.Stream), build.TTL(1), build.DLX("x")},
+			model.Settings{},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := topologyOf(test.version, queue("q", test.queue...)).Settings(ref("q"))
+			got := build.TopologyOf(test.version, build.Queue("q", test.queue...)).Settings(build.Ref("q"))
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -52,15 +116,15 @@ func TestEffectiveSettings(t *testing.T) {
 }
 
 func TestTheSourceOfAMergedPolicy(t *testing.T) {
-	s := broker("3.10.8", queue("q", func(q *Queue) {
+	s := build.Broker("3.10.8", build.Queue("q", func(q *model.Queue) {
 		q.Policy, q.OperatorPolicy = "retry-30s", "cap"
-		q.PolicyDefinition = Table{"message-ttl": int64(10000), "dead-letter-exchange": "x"}
+		q.PolicyDefinition = model.Table{"message-ttl": int64(10000), "dead-letter-exchange": "x"}
 	}))
-	s.Policies = []Policy{
-		{VHost: "/", Name: "retry-30s", Definition: Table{"message-ttl": int64(30000), "dead-letter-exchange": "x"}},
-		{VHost: "/", Name: "cap", Operator: true, Definition: Table{"message-ttl": int64(10000)}},
+	s.Policies = []model.Policy{
+		{VHost: "/", Name: "retry-30s", Definition: model.Table{"message-ttl": int64(30000), "dead-letter-exchange": "x"}},
+		{VHost: "/", Name: "cap", Operator: true, Definition: model.Table{"message-ttl": int64(10000)}},
 	}
-	got := NewTopology(s).Settings(ref("q"))
+	got := model.NewTopology(s).Settings(build.Ref("q"))
 	if want := "10s (operator policy cap)"; got.TTL.String() != want {
 		t.Errorf("TTL %s, want %s", got.TTL, want)
 	}

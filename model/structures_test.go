@@ -1,11 +1,13 @@
-package model
+package model_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
 )
 
 // Structures that nobody named: each with the flows it is, and words of the reasons for its parts.
@@ -14,202 +16,255 @@ func TestFlowsOfStructures(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		version string
-		parts   []part
+		parts   []build.Part
 		want    []string
 		reasons reasons
 		alone   []string
 	}{
 		{
 			name: "a retry ladder: each level returns to the worker",
-			parts: []part{
-				exchange("direct", "ladder"),
-				queue("mail", consumers(1), dlx("ladder"), deadKey("a")),
-				queue("a", dlx(""), deadKey("mail"), ttl(10000)), queue("b", dlx(""), deadKey("mail"), ttl(60000)), queue("c", dlx(""), deadKey("mail"), ttl(300000)),
-				bind("ladder", "a", "a"), bind("ladder", "b", "b"), bind("ladder", "c", "c"),
+			parts: []build.Part{
+				build.Exchange("direct", "ladder"),
+				build.Queue("mail", build.Consumers(1), build.DLX("ladder"), build.DeadKey("a")),
+				build.Queue("a", build.DLX(""), build.DeadKey("mail"), build.TTL(10000)),
+				build.Queue("b", build.DLX(""), build.DeadKey("mail"), build.TTL(60000)),
+				build.Queue("c", build.DLX(""), build.DeadKey("mail"), build.TTL(300000)),
+				build.Bind("ladder", "a", "a"), build.Bind("ladder", "b", "b"), build.Bind("ladder", "c", "c"),
 			},
 			want: []string{"mail: a=retry(10s, argument) b=delayed(1m, argument) c=delayed(5m, argument)"},
 			reasons: reasons{
-				"a": "messages wait 10s (argument), then go to mail; retry: what mail rejects goes here", "b": "delayed: publishers fill it",
+				"a":    "messages wait 10s (argument), then go to mail; retry: what mail rejects goes here",
+				"b":    "delayed: publishers fill it",
 				"mail": "receives what expires in a, and has 1 consumer",
 			},
 		},
 		{
 			name: "a retry ladder whose names and exchange say what it is",
-			parts: []part{
-				exchange("direct", "orders.retry"), queue("orders", consumers(1)),
-				queue("orders.10s", dlx(""), deadKey("orders"), ttl(10000)), queue("orders.retry.60s", dlx(""), deadKey("orders"), ttl(60000)),
-				bind("orders.retry", "1", "orders.10s"),
+			parts: []build.Part{
+				build.Exchange("direct", "orders.retry"), build.Queue("orders", build.Consumers(1)),
+				build.Queue("orders.10s", build.DLX(""), build.DeadKey("orders"), build.TTL(10000)),
+				build.Queue("orders.retry.60s", build.DLX(""), build.DeadKey("orders"), build.TTL(60000)),
+				build.Bind("orders.retry", "1", "orders.10s"),
 			},
 			want: []string{"orders: orders.10s=retry(10s, argument) orders.retry.60s=retry(1m, argument)"},
 			reasons: reasons{
-				"orders.10s": "the exchange orders.retry fills it, and is named for retries", "orders.retry.60s": `its name says "retry"`,
+				"orders.10s":       "the exchange orders.retry fills it, and is named for retries",
+				"orders.retry.60s": `its name says "retry"`,
 			},
 		},
 		{
 			name: "a chain: one buffer expires into the next, and the worker rejects into the first",
-			parts: []part{
-				queue("mail", consumers(1), dlx(""), deadKey("one")),
-				queue("one", dlx(""), deadKey("two"), ttl(10000)), queue("two", dlx(""), deadKey("three"), ttl(60000)), queue("three", dlx(""), deadKey("mail"), ttl(300000)),
+			parts: []build.Part{
+				build.Queue("mail", build.Consumers(1), build.DLX(""), build.DeadKey("one")),
+				build.Queue("one", build.DLX(""), build.DeadKey("two"), build.TTL(10000)),
+				build.Queue("two", build.DLX(""), build.DeadKey("three"), build.TTL(60000)),
+				build.Queue("three", build.DLX(""), build.DeadKey("mail"), build.TTL(300000)),
 			},
 			want: []string{"mail: one=retry(10s, argument) two=retry(1m, argument) three=retry(5m, argument)"},
 			reasons: reasons{
-				"one": "then go to two; retry: what mail rejects goes here", "two": "retry: what mail rejects comes here through other buffers", "three": "through other buffers",
+				"one": "then go to two; retry: what mail rejects goes here",
+				"two": "retry: what mail rejects comes here through other buffers", "three": "through other buffers",
 			},
 		},
 		{
-			name:  "binary delay levels are one buffer with a range",
-			parts: append(delayLevels("nsb.v2.delay-level-%02d", "nsb.v2.delay-delivery", 28), endpoint("shipping"), endpoint("billing"), endpointDown("error")),
+			name: "binary delay levels are one buffer with a range",
+			parts: append(build.DelayLevels("nsb.v2.delay-level-%02d", "nsb.v2.delay-delivery", 28),
+				build.Endpoint("shipping"), build.Endpoint("billing"), build.EndpointDown("error")),
 			want: []string{
 				"billing: nsb.v2.delay-level-00 … nsb.v2.delay-level-27=delayed(1s…8y186d, argument)",
 				"shipping: nsb.v2.delay-level-00 … nsb.v2.delay-level-27=delayed(1s…8y186d, argument)",
 			},
 			reasons: reasons{
-				"nsb.v2.delay-level-00 … nsb.v2.delay-level-27": "28 queues are one delay: nothing consumes them, their TTLs double from 1s to 4y93d, and each expires into the next shorter one (nsb.v2.delay-level-27 to nsb.v2.delay-level-00): a message waits in those that make up its delay, at most 8y186d; 2 workers share it; delayed: publishers fill it",
+				"nsb.v2.delay-level-00 … nsb.v2.delay-level-27": "28 queues are one delay: nothing consumes them, " +
+					"their TTLs double from 1s to 4y93d, and each expires into the next shorter one " +
+					"(nsb.v2.delay-level-27 to nsb.v2.delay-level-00): a message waits in those that make up its " +
+					"delay, at most 8y186d; 2 workers share it; delayed: publishers fill it",
 				"shipping": "can receive what expires in nsb.v2.delay-level-00 … nsb.v2.delay-level-27, and has 1 consumer",
 			},
 			alone: []string{"error"},
 		},
 		{
 			name: "delay levels with names of nobody, one after the other, through the default exchange",
-			parts: []part{
-				queue("w", consumers(1)), queue("p", dlx(""), deadKey("q"), ttl(8000)), queue("q", dlx(""), deadKey("r"), ttl(4000)),
-				queue("r", dlx(""), deadKey("s"), ttl(2000)), queue("s", dlx(""), deadKey("w"), ttl(1000)),
+			parts: []build.Part{
+				build.Queue("w", build.Consumers(1)), build.Queue("p", build.DLX(""),
+					build.DeadKey("q"), build.TTL(8000)), build.Queue("q", build.DLX(""), build.DeadKey("r"), build.TTL(4000)),
+				build.Queue("r", build.DLX(""), build.DeadKey("s"), build.TTL(2000)),
+				build.Queue("s", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
 			},
 			want: []string{"w: s … p=delayed(1s…15s, argument)"},
 		},
 		{
 			name: "two buffers with doubling TTLs are two buffers",
-			parts: []part{
-				queue("w", consumers(1)), queue("p", dlx(""), deadKey("q"), ttl(20000)), queue("q", dlx(""), deadKey("w"), ttl(10000)),
+			parts: []build.Part{
+				build.Queue("w", build.Consumers(1)), build.Queue("p", build.DLX(""),
+					build.DeadKey("q"), build.TTL(20000)), build.Queue("q", build.DLX(""), build.DeadKey("w"), build.TTL(10000)),
 			},
 			want: []string{"w: q=delayed(10s, argument) p=delayed(20s, argument)"},
 		},
 		{
 			name: "buffers on demand, one for each delay",
-			parts: []part{
-				queue("orders", consumers(1)),
-				queue("orders.delay.30000", dlx(""), deadKey("orders"), ttl(30000), argument("x-expires", int64(60000))),
-				queue("orders.delay.60000", dlx(""), deadKey("orders"), ttl(60000), argument("x-expires", int64(90000))),
-				queue("orders.delay.5000", dlx(""), deadKey("orders"), ttl(5000), argument("x-expires", int64(35000))),
+			parts: []build.Part{
+				build.Queue("orders", build.Consumers(1)),
+				build.Queue("orders.delay.30000", build.DLX(""), build.DeadKey("orders"), build.TTL(30000),
+					build.Argument("x-expires", int64(60000))),
+				build.Queue("orders.delay.60000", build.DLX(""), build.DeadKey("orders"), build.TTL(60000),
+					build.Argument("x-expires", int64(90000))),
+				build.Queue("orders.delay.5000", build.DLX(""), build.DeadKey("orders"), build.TTL(5000),
+					build.Argument("x-expires", int64(35000))),
 			},
-			want:    []string{"orders: orders.delay.5000=delayed(5s, argument) orders.delay.30000=delayed(30s, argument) orders.delay.60000=delayed(1m, argument)"},
-			reasons: reasons{"orders.delay.30000": "nothing consumes it, messages wait 30s (argument), then go to orders; delayed: publishers fill it"},
+			want: []string{"orders: orders.delay.5000=delayed(5s, argument) orders.delay.30000=delayed(30s, " +
+				"argument) orders.delay.60000=delayed(1m, argument)"},
+			reasons: reasons{"orders.delay.30000": "nothing consumes it, messages wait 30s (argument), then go to " +
+				"orders; delayed: publishers fill it"},
 		},
 		{
 			name: "one buffer shared by many workers",
-			parts: []part{
-				exchange("fanout", "all"), queue("hold", dlx("all"), ttl(5000)), queue("a", consumers(1)), queue("b"), queue("c", consumers(2)),
-				bind("all", "", "a"), bind("all", "", "b"), bind("all", "", "c"),
+			parts: []build.Part{
+				build.Exchange("fanout", "all"), build.Queue("hold", build.DLX("all"), build.TTL(5000)),
+				build.Queue("a", build.Consumers(1)), build.Queue("b"), build.Queue("c", build.Consumers(2)),
+				build.Bind("all", "", "a"), build.Bind("all", "", "b"), build.Bind("all", "", "c"),
 			},
-			want:    []string{"a: hold=delayed(5s, argument)", "b: hold=delayed(5s, argument)", "c: hold=delayed(5s, argument)"},
-			reasons: reasons{"hold": "then go to a, b, c; 3 workers share it; delayed: publishers fill it", "b": "receives what expires in hold, and has no consumers"},
+			want: []string{"a: hold=delayed(5s, argument)", "b: hold=delayed(5s, argument)", "c: hold=delayed(5s, argument)"},
+			reasons: reasons{
+				"hold": "then go to a, b, c; 3 workers share it; delayed: publishers fill it",
+				"b":    "receives what expires in hold, and has no consumers",
+			},
 		},
 		{
 			name: "one failed queue shared by many workers, by dead letters",
-			parts: []part{
-				exchange("fanout", "dead"), queue("graveyard"), bind("dead", "", "graveyard"),
-				queue("a", consumers(1), dlx("dead")), queue("b", consumers(1), dlx("dead")),
+			parts: []build.Part{
+				build.Exchange("fanout", "dead"), build.Queue("graveyard"), build.Bind("dead", "", "graveyard"),
+				build.Queue("a", build.Consumers(1), build.DLX("dead")), build.Queue("b", build.Consumers(1), build.DLX("dead")),
 			},
-			want:    []string{"a: graveyard=failed", "b: graveyard=failed"},
-			reasons: reasons{"graveyard": "what a rejects ends here; 2 workers share it", "a": "dead-letters what it rejects to graveyard, and has 1 consumer"},
+			want: []string{"a: graveyard=failed", "b: graveyard=failed"},
+			reasons: reasons{
+				"graveyard": "what a rejects ends here; 2 workers share it",
+				"a":         "dead-letters what it rejects to graveyard, and has 1 consumer",
+			},
 		},
 		{
-			name:  "one failed queue for several workers, by name only: it is nobody's",
-			parts: []part{queue("a", consumers(1)), queue("b", consumers(1)), queue("dead-letter-queue")},
+			name: "one failed queue for several workers, by name only: it is nobody's",
+			parts: []build.Part{
+				build.Queue("a", build.Consumers(1)), build.Queue("b", build.Consumers(1)),
+				build.Queue("dead-letter-queue"),
+			},
 			alone: []string{"dead-letter-queue"},
 		},
 		{
-			name:    "one failed queue and one worker",
-			parts:   []part{queue("orders", consumers(1)), queue("dead-letter-queue", ready(1))},
-			want:    []string{"orders: dead-letter-queue=failed"},
-			reasons: reasons{"dead-letter-queue": "its name says \"dead\" and no worker's, and orders is the only worker here", "orders": "is the only worker beside the failed queue dead-letter-queue"},
+			name:  "one failed queue and one worker",
+			parts: []build.Part{build.Queue("orders", build.Consumers(1)), build.Queue("dead-letter-queue", build.Ready(1))},
+			want:  []string{"orders: dead-letter-queue=failed"},
+			reasons: reasons{"dead-letter-queue": "its name says \"dead\" and no worker's, and orders is the only " +
+				"worker here", "orders": "is the only worker beside the failed queue dead-letter-queue"},
 		},
 		{
 			name: "bindings between exchanges, and an alternate exchange",
-			parts: []part{
-				exchange("topic", "in", "alternate-exchange", "rest"), exchange("fanout", "rest"), exchange("direct", "inner"), exchange("fanout", "last"),
-				queue("hold", dlx("in"), deadKey("job.new"), ttl(1000)), queue("w", consumers(1), dlx("in"), deadKey("lost")), queue("morgue"),
-				bindExchange("in", "job.*", "inner"), bindExchange("inner", "job.new", "last"), bind("last", "", "w"), bind("rest", "", "morgue"),
+			parts: []build.Part{
+				build.Exchange("topic", "in", "alternate-exchange", "rest"), build.Exchange("fanout", "rest"),
+				build.Exchange("direct", "inner"), build.Exchange("fanout", "last"),
+				build.Queue("hold", build.DLX("in"), build.DeadKey("job.new"), build.TTL(1000)),
+				build.Queue("w", build.Consumers(1), build.DLX("in"), build.DeadKey("lost")), build.Queue("morgue"),
+				build.BindExchange("in", "job.*", "inner"), build.BindExchange("inner", "job.new", "last"),
+				build.Bind("last", "", "w"), build.Bind("rest", "", "morgue"),
 			},
 			want:    []string{"w: hold=delayed(1s, argument) morgue=failed"},
 			reasons: reasons{"morgue": "what w rejects ends here"},
 		},
 		{
 			name: "several vhosts: the same names are different queues",
-			parts: []part{
-				queue("w", consumers(1)), queue("w.wait", dlx(""), deadKey("w"), ttl(1000)), queue("w.failed"),
-				elsewhere("/b", queue("w", consumers(1))), elsewhere("/b", queue("w.retry", dlx(""), deadKey("w"), ttl(2000))),
-				elsewhere("/c", queue("w.failed")),
+			parts: []build.Part{
+				build.Queue("w", build.Consumers(1)), build.Queue("w.wait", build.DLX(""),
+					build.DeadKey("w"), build.TTL(1000)), build.Queue("w.failed"),
+				elsewhere("/b", build.Queue("w", build.Consumers(1))),
+				elsewhere("/b", build.Queue("w.retry", build.DLX(""), build.DeadKey("w"), build.TTL(2000))),
+				elsewhere("/c", build.Queue("w.failed")),
 			},
 			want:  []string{"w: w.wait=delayed(1s, argument) w.failed=failed", "w: w.retry=retry(2s, argument)"},
 			alone: []string{"/c/w.failed"},
 		},
 		{
 			name: "policies only",
-			parts: []part{
-				exchange("fanout", "dlx"), exchange("fanout", "back"),
-				queue("w", consumers(1), policy("w", Table{"dead-letter-exchange": "dlx"})),
-				queue("x", policy("x", Table{"dead-letter-exchange": "back", "message-ttl": int64(5000)})), bind("dlx", "", "x"), bind("back", "", "w"),
+			parts: []build.Part{
+				build.Exchange("fanout", "dlx"), build.Exchange("fanout", "back"),
+				build.Queue("w", build.Consumers(1), build.Policy("w", model.Table{"dead-letter-exchange": "dlx"})),
+				build.Queue("x", build.Policy("x", model.Table{
+					"dead-letter-exchange": "back",
+					"message-ttl":          int64(5000),
+				})), build.Bind("dlx", "", "x"), build.Bind("back", "", "w"),
 			},
 			want:    []string{"w: x=retry(5s, policy x)"},
 			reasons: reasons{"x": "messages wait 5s (policy x), then go to w; retry: what w rejects goes here"},
 		},
 		{
 			name: "an exchange that delays",
-			parts: []part{
-				exchange("x-delayed-message", "later", "x-delayed-type", "topic"), exchange("fanout", "orders"), bindExchange("later", "orders.#", "orders"),
-				queue("orders", consumers(1)), bind("orders", "", "orders"), queue("mail", consumers(1)), bind("later", "mail", "mail"),
+			parts: []build.Part{
+				build.Exchange("x-delayed-message", "later", "x-delayed-type", "topic"),
+				build.Exchange("fanout", "orders"), build.BindExchange("later", "orders.#", "orders"),
+				build.Queue("orders", build.Consumers(1)), build.Bind("orders", "", "orders"),
+				build.Queue("mail", build.Consumers(1)), build.Bind("later", "mail", "mail"),
 			},
 			want: []string{"mail: later=delayed(per message, message)", "orders: later=delayed(per message, message)"},
 			reasons: reasons{
-				"later": "an exchange of type x-delayed-message: a message waits in it for its own x-delay, then goes to mail, orders; 2 workers share it; delayed: publishers fill it",
-				"mail":  "receives what has waited in the exchange later, and has 1 consumer",
+				"later": "an exchange of type x-delayed-message: a message waits in it for its own x-delay, then " +
+					"goes to mail, orders; 2 workers share it; delayed: publishers fill it",
+				"mail": "receives what has waited in the exchange later, and has 1 consumer",
 			},
 		},
 		{
 			name: "a worker that rejects into an exchange that delays",
-			parts: []part{
-				exchange("x-delayed-message", "later", "x-delayed-type", "fanout"), queue("w", consumers(1), dlx("later")), bind("later", "", "w"),
+			parts: []build.Part{
+				build.Exchange("x-delayed-message", "later", "x-delayed-type", "fanout"),
+				build.Queue("w", build.Consumers(1), build.DLX("later")), build.Bind("later", "", "w"),
 			},
 			want:    []string{"w: later=retry(per message, message)"},
 			reasons: reasons{"later": "retry: what w rejects goes here"},
 		},
 		{
 			name: "a quorum queue that holds its failures back", version: "4.3.6",
-			parts: []part{
-				queue("w", ofType(Quorum), consumers(1), argument("x-delayed-retry-type", "failed"), argument("x-delayed-retry-min", int64(1000))),
-				queue("off", ofType(Quorum), consumers(1), argument("x-delayed-retry-type", "disabled")),
+			parts: []build.Part{
+				build.Queue("w", build.OfType(model.Quorum), build.Consumers(1),
+					build.Argument("x-delayed-retry-type", "failed"), build.Argument("x-delayed-retry-min", int64(1000))),
+				build.Queue("off", build.OfType(model.Quorum), build.Consumers(1),
+					build.Argument("x-delayed-retry-type", "disabled")),
 			},
-			want:    []string{"w: retries by itself: failed (argument)"},
-			reasons: reasons{"w": "holds back what comes back to it before the next try (delayed retry of failed (argument)), and has 1 consumer"},
+			want: []string{"w: retries by itself: failed (argument)"},
+			reasons: reasons{"w": "holds back what comes back to it before the next try (delayed retry of failed " +
+				"(argument)), and has 1 consumer"},
 		},
 		{
 			name: "streams beside queues: never a buffer, sometimes a worker",
-			parts: []part{
-				exchange("fanout", "x"), queue("hold", dlx("x"), ttl(1000)), queue("log", ofType(Stream), consumers(1), dlx("x"), ttl(500)), queue("w", consumers(1)),
-				queue("errors", ofType(Stream)), bind("x", "", "log"), bind("x", "", "w"),
+			parts: []build.Part{
+				build.Exchange("fanout", "x"), build.Queue("hold", build.DLX("x"), build.TTL(1000)),
+				build.Queue("log", build.OfType(model.Stream), build.Consumers(1), build.DLX("x"), build.TTL(500)),
+				build.Queue("w", build.Consumers(1)),
+				build.Queue("errors", build.OfType(model.Stream)), build.Bind("x", "", "log"), build.Bind("x", "", "w"),
 			},
 			want: []string{"log: hold=delayed(1s, argument)", "w: hold=delayed(1s, argument)"},
 		},
 		{
 			name: "a circle that nobody consumes: the one without a word of waiting is the worker",
-			parts: []part{
-				queue("orders", dlx(""), deadKey("orders.wait"), ttl(3600000)), queue("orders.wait", dlx(""), deadKey("orders"), ttl(10000)),
+			parts: []build.Part{
+				build.Queue("orders", build.DLX(""), build.DeadKey("orders.wait"), build.TTL(3600000)),
+				build.Queue("orders.wait", build.DLX(""), build.DeadKey("orders"), build.TTL(10000)),
 			},
 			want: []string{"orders: orders.wait=retry(10s, argument)"},
 		},
 		{
 			name: "circles of buffers alone, and of a queue with itself, end",
-			parts: []part{
-				queue("p", dlx(""), deadKey("q"), ttl(1000)), queue("q", dlx(""), deadKey("p"), ttl(1000)), queue("self", dlx(""), deadKey("self"), ttl(1000)),
-				queue("w1", consumers(1), dlx(""), deadKey("w2")), queue("w2", consumers(1), dlx(""), deadKey("w1")),
+			parts: []build.Part{
+				build.Queue("p", build.DLX(""), build.DeadKey("q"), build.TTL(1000)),
+				build.Queue("q", build.DLX(""), build.DeadKey("p"), build.TTL(1000)),
+				build.Queue("self", build.DLX(""), build.DeadKey("self"), build.TTL(1000)),
+				build.Queue("w1", build.Consumers(1), build.DLX(""), build.DeadKey("w2")),
+				build.Queue("w2", build.Consumers(1), build.DLX(""), build.DeadKey("w1")),
 			},
 			want: []string{"w1: w2=failed", "w2: w1=failed"},
 		},
 		{
 			name: "a failed queue that sends its messages back later is a retry buffer",
-			parts: []part{
-				queue("w", consumers(1)), queue("w.failed", dlx(""), deadKey("w"), ttl(86400000)),
+			parts: []build.Part{
+				build.Queue("w", build.Consumers(1)), build.Queue("w.failed", build.DLX(""),
+					build.DeadKey("w"), build.TTL(86400000)),
 			},
 			want: []string{"w: w.failed=retry(1d, argument)"},
 		},
@@ -219,8 +274,8 @@ func TestFlowsOfStructures(t *testing.T) {
 			if version == "" {
 				version = "4.0.5"
 			}
-			topology := topologyOf(version, test.parts...)
-			if diff := cmp.Diff(test.want, told(topology.Flows())); diff != "" {
+			topology := build.TopologyOf(version, test.parts...)
+			if diff := cmp.Diff(test.want, build.Told(topology.Flows())); diff != "" {
 				t.Error(diff)
 			}
 			got := map[string]string{}
@@ -257,33 +312,46 @@ func TestFlowsOfStructures(t *testing.T) {
 }
 
 func TestWaiting(t *testing.T) {
-	delayed := func(n int64) part {
-		return func(s *Snapshot) { s.Exchanges[len(s.Exchanges)-1].Delayed = Some(n) }
+	delayed := func(n int64) build.Part {
+		return func(s *model.Snapshot) { s.Exchanges[len(s.Exchanges)-1].Delayed = model.Some(n) }
 	}
-	unacked := func(n int64) setting { return func(q *Queue) { q.Unacked = Some(n) } }
-	unknown := func(q *Queue) { q.Ready = Unknown[int64]() }
+	unacked := func(n int64) build.Setting { return func(q *model.Queue) { q.Unacked = model.Some(n) } }
+	unknown := func(q *model.Queue) { q.Ready = model.Unknown[int64]() }
 	for _, test := range []struct {
 		name  string
-		parts []part
-		want  Opt[int64]
+		parts []build.Part
+		want  model.Opt[int64]
 	}{
-		{"one queue", []part{queue("w", consumers(1)), queue("b", dlx(""), deadKey("w"), ttl(1), ready(3))}, Some[int64](3)},
-		{"unknown", []part{queue("w", consumers(1)), queue("b", dlx(""), deadKey("w"), ttl(1), unknown)}, Unknown[int64]()},
+		{"one queue", []build.Part{
+			build.Queue("w", build.Consumers(1)),
+			build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1), build.Ready(3)),
+		}, model.Some[int64](3)},
+		{"unknown", []build.Part{
+			build.Queue("w", build.Consumers(1)),
+			build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1), unknown),
+		}, model.Unknown[int64]()},
 		{
-			"levels", []part{
-				queue("w", consumers(1)), queue("p", dlx(""), deadKey("q"), ttl(8000), ready(1)), queue("q", dlx(""), deadKey("r"), ttl(4000), ready(2)),
-				queue("r", dlx(""), deadKey("s"), ttl(2000), unknown), queue("s", dlx(""), deadKey("w"), ttl(1000), ready(4)),
-			}, Some[int64](7),
+			"levels", []build.Part{
+				build.Queue("w", build.Consumers(1)), build.Queue("p", build.DLX(""),
+					build.DeadKey("q"), build.TTL(8000), build.Ready(1)),
+				build.Queue("q", build.DLX(""), build.DeadKey("r"), build.TTL(4000), build.Ready(2)),
+				build.Queue("r", build.DLX(""), build.DeadKey("s"), build.TTL(2000), unknown),
+				build.Queue("s", build.DLX(""), build.DeadKey("w"), build.TTL(1000), build.Ready(4)),
+			}, model.Some[int64](7),
 		},
-		{"an exchange", []part{exchange("x-delayed-message", "x", "x-delayed-type", "fanout"), delayed(5), queue("w", consumers(1)), bind("x", "", "w")}, Some[int64](5)},
+		{"an exchange", []build.Part{
+			build.Exchange("x-delayed-message", "x", "x-delayed-type", "fanout"), delayed(5),
+			build.Queue("w", build.Consumers(1)), build.Bind("x", "", "w"),
+		}, model.Some[int64](5)},
 		{
-			"consumers that hold them", []part{
-				queue("w", consumers(1), dlx(""), deadKey("w.XQ")), queue("w.XQ"), queue("w.DQ", consumers(1), dlx(""), deadKey("w.XQ"), ready(1), unacked(6)),
-			}, Some[int64](7),
+			"consumers that hold them", []build.Part{
+				build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("w.XQ")), build.Queue("w.XQ"),
+				build.Queue("w.DQ", build.Consumers(1), build.DLX(""), build.DeadKey("w.XQ"), build.Ready(1), unacked(6)),
+			}, model.Some[int64](7),
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			topology := topologyOf("4.0.5", test.parts...)
+			topology := build.TopologyOf("4.0.5", test.parts...)
 			if got := topology.Waiting(&topology.Flows()[0].Buffers[0]); got != test.want {
 				t.Errorf("%v, want %v", got, test.want)
 			}
@@ -291,43 +359,9 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// delayLevels are the exchanges and queues by which NServiceBus and Celery delay: level n holds messages 2^n s when their key has
-// a 1 as the word of that level, and passes them on through bindings between exchanges when it is 0.
-func delayLevels(name, delivery string, levels int) []part {
-	parts := []part{exchange("topic", delivery)}
-	words := func(level int, last string) string { return strings.Repeat("*.", levels-1-level) + last }
-	for level := levels - 1; level >= 0; level-- {
-		at, next := fmt.Sprintf(name, level), delivery
-		if level > 0 {
-			next = fmt.Sprintf(name, level-1)
-		}
-		parts = append(parts,
-			exchange("topic", at),
-			queue(at, ofType(Quorum), dlx(next), ttl(1000<<level), argument("x-overflow", "reject-publish"), argument("x-dead-letter-strategy", "at-least-once")),
-			bind(at, words(level, "1.#"), at), bindExchange(at, words(level, "0.#"), next),
-		)
-	}
-	return parts
-}
-
-// endpoint is a queue with its exchange of the same name, bound to the delays as NServiceBus does it.
-func endpoint(name string) part { return endpointWith(name, 1) }
-
-func endpointDown(name string) part { return endpointWith(name, 0) }
-
-func endpointWith(name string, n int64) part {
-	return func(s *Snapshot) {
-		for _, p := range []part{
-			exchange("fanout", name), queue(name, ofType(Quorum), consumers(n)), bind(name, "", name), bindExchange("nsb.v2.delay-delivery", "#."+name, name),
-		} {
-			p(s)
-		}
-	}
-}
-
 // elsewhere puts a queue into another vhost.
-func elsewhere(vhost string, p part) part {
-	return func(s *Snapshot) {
+func elsewhere(vhost string, p build.Part) build.Part {
+	return func(s *model.Snapshot) {
 		p(s)
 		s.Queues[len(s.Queues)-1].VHost = vhost
 	}

@@ -2,10 +2,10 @@ package model
 
 import "time"
 
-// Table is an AMQP field table: headers, queue arguments. The values have the Go types of AMQP's field types: nil, bool,
-// int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64, Decimal, string, []byte, time.Time, []any
-// and Table. A table that came through the management API has only JSON's types: nil, bool, int64, float64, string,
-// []any and Table.
+// Table is an AMQP field table: headers, queue arguments. The values have the Go types of AMQP's field types: nil,
+// bool, int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64, Decimal, string, []byte,
+// time.Time, []any and Table, or are Repeated or a RawValue where the table is odd. A table that came through the
+// management API has only JSON's types: nil, bool, int64, float64, string, []any and Table.
 type Table map[string]any
 
 // Decimal is AMQP's decimal: Value / 10^Scale.
@@ -17,10 +17,10 @@ type Decimal struct {
 // Integer returns the value under key when it is a whole number of any integer type (or a float without a fraction,
 // as JSON may carry it). A string that looks like a number is not a number: RabbitMQ refuses it too.
 func (t Table) Integer(key string) (int64, bool) {
-	return integer(t[key])
+	return AsInteger(t[key])
 }
 
-func integer(v any) (int64, bool) {
+func AsInteger(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int:
 		return int64(v), true
@@ -54,10 +54,10 @@ func integer(v any) (int64, bool) {
 
 // Text returns the value under key when it is a string or bytes.
 func (t Table) Text(key string) (string, bool) {
-	return text(t[key])
+	return AsText(t[key])
 }
 
-func text(v any) (string, bool) {
+func AsText(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
 		return v, true

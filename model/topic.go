@@ -2,8 +2,8 @@ package model
 
 import "strings"
 
-// topicWords splits a topic key or pattern as RabbitMQ does: the empty key has no words, and each dot separates two words,
-// which may be empty.
+// topicWords splits a topic key or pattern as RabbitMQ does: the empty key has no words, and each dot separates two
+// words, which may be empty.
 func topicWords(key string) []string {
 	if key == "" {
 		return nil

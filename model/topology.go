@@ -1,16 +1,12 @@
 package model
 
-import (
-	"slices"
-)
-
-// Topology is a snapshot with its settings, routing, flows and findings worked out. It is immutable and safe for
+// Topology is a snapshot with its settings, routing and flows worked out. It is immutable and safe for
 // concurrent use.
 type Topology struct {
 	Snapshot  *Snapshot
 	Behaviour Behaviour
 
-	queues      map[QueueRef]*Queue
+	Queues      map[QueueRef]*Queue
 	settings    map[QueueRef]Settings
 	exchanges   map[ExchangeRef]*Exchange
 	routings    map[string]*routing
@@ -18,24 +14,23 @@ type Topology struct {
 	flows       []Flow
 	failedAlone []Member
 	flowsOf     map[QueueRef][]*Flow
-	findings    []Finding
 }
 
 // NewTopology works a snapshot out. The snapshot must not change afterwards.
 func NewTopology(s *Snapshot) *Topology { return (*Topology)(nil).Next(s) }
 
-// Next works the next poll of the same broker out. What depends on parts that did not change is taken over: most polls change
-// counts only. The snapshot must not change afterwards; t may be nil.
+// Next works the next poll of the same broker out. What depends on parts that did not change is taken over: most polls
+// change counts only. The snapshot must not change afterwards; t may be nil.
 func (t *Topology) Next(s *Snapshot) *Topology {
 	s = withoutTaps(s)
 	next := &Topology{
 		Snapshot:  s,
 		Behaviour: BehaviourOf(s.Overview.Version),
-		queues:    make(map[QueueRef]*Queue, len(s.Queues)),
+		Queues:    make(map[QueueRef]*Queue, len(s.Queues)),
 		exchanges: make(map[ExchangeRef]*Exchange, len(s.Exchanges)),
 	}
 	for i := range s.Queues {
-		next.queues[s.Queues[i].QueueRef] = &s.Queues[i]
+		next.Queues[s.Queues[i].QueueRef] = &s.Queues[i]
 	}
 	for i := range s.Exchanges {
 		next.exchanges[s.Exchanges[i].ExchangeRef] = &s.Exchanges[i]
@@ -54,13 +49,12 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 		next.flows, next.failedAlone = findFlows(next)
 		next.flowsOf = indexFlows(next.flows)
 	}
-	next.findings = findFindings(next)
 	return next
 }
 
 // Queue finds a queue.
 func (t *Topology) Queue(ref QueueRef) (*Queue, bool) {
-	q, ok := t.queues[ref]
+	q, ok := t.Queues[ref]
 	return q, ok
 }
 
@@ -73,8 +67,9 @@ func (t *Topology) Exchange(ref ExchangeRef) (*Exchange, bool) {
 // Settings are the effective settings of a queue; nothing is set for a queue that is not there.
 func (t *Topology) Settings(ref QueueRef) Settings { return t.settings[ref] }
 
-// Route tells which queues a message reaches that is published to an exchange ("" is the default exchange) with these keys
-// (the routing key first, then CC and BCC) and headers. A client's publish to an internal exchange is refused: Route.Internal.
+// Route tells which queues a message reaches that is published to an exchange ("" is the default exchange) with these
+// keys (the routing key first, then CC and BCC) and headers. A client's publish to an internal exchange is refused:
+// Route.Internal.
 func (t *Topology) Route(vhost, exchange string, keys []string, headers Table) Route {
 	r := t.routings[vhost]
 	if r == nil {
@@ -83,11 +78,37 @@ func (t *Topology) Route(vhost, exchange string, keys []string, headers Table) R
 	return r.route(exchange, routed{keys: keys, keysKnown: true, headers: headers, headersKnown: true})
 }
 
+// Handing is how an exchange hands messages to its bindings.
+type Handing struct {
+	Kind      string // the type whose rule applies: an x-delayed-message exchange has the rule of its x-delayed-type
+	Chooses   bool   // it picks some of its bindings by a rule of its own (consistent hash, random)
+	Alternate string // its alternate exchange, "" for none
+}
+
+// Handing tells how a named exchange hands messages on; false when there is none of that name.
+func (t *Topology) Handing(ref ExchangeRef) (Handing, bool) {
+	r := t.routings[ref.VHost]
+	if r == nil || r.exchanges[ref.Name] == nil {
+		return Handing{}, false
+	}
+	x := r.exchanges[ref.Name]
+	return Handing{Kind: x.kind, Chooses: x.chooses, Alternate: x.alternate}, true
+}
+
+// LeadsToQueue reports whether some message that passes a binding can reach a queue.
+func (t *Topology) LeadsToQueue(b *Binding) bool {
+	if b.ToExchange {
+		return len(t.routings[b.VHost].route(b.Destination, routed{}).Queues) > 0
+	}
+	_, exists := t.Queues[QueueRef{b.VHost, b.Destination}]
+	return exists
+}
+
 // Hops are the ways out of a queue: none when it has no dead-letter exchange.
 func (t *Topology) Hops(ref QueueRef) []Hop { return t.hops[ref] }
 
-// DeadLetter tells which queues a message reaches that leaves a queue as a dead letter, with these keys of its own (the routing
-// key first, then CC and BCC) and headers. Without a dead-letter exchange it reaches none.
+// DeadLetter tells which queues a message reaches that leaves a queue as a dead letter, with these keys of its own (the
+// routing key first, then CC and BCC) and headers. Without a dead-letter exchange it reaches none.
 func (t *Topology) DeadLetter(ref QueueRef, keys []string, headers Table) Route {
 	s := t.settings[ref]
 	if !s.DLX.Set {
@@ -96,13 +117,17 @@ func (t *Topology) DeadLetter(ref QueueRef, keys []string, headers Table) Route 
 	if s.Key.Set {
 		keys = []string{s.Key.Value}
 	}
-	return t.deadLetterRoute(ref.VHost, s.DLX.Value, routed{keys: keys, keysKnown: true, headers: headers, headersKnown: true})
+	return t.deadLetterRoute(ref.VHost, s.DLX.Value, routed{
+		keys: keys, keysKnown: true,
+		headers: headers, headersKnown: true,
+	})
 }
 
 // Flows are all flows, sorted by vhost and name.
 func (t *Topology) Flows() []Flow { return t.flows }
 
-// FlowsOf are the flows that a queue belongs to: those whose worker it is first, then as a buffer, then as a failed queue.
+// FlowsOf are the flows that a queue belongs to: those whose worker it is first, then as a buffer, then as a failed
+// queue.
 func (t *Topology) FlowsOf(ref QueueRef) []*Flow { return t.flowsOf[ref] }
 
 // FlowOf is the first of the flows that a queue belongs to.
@@ -113,35 +138,8 @@ func (t *Topology) FlowOf(ref QueueRef) (*Flow, bool) {
 	return nil, false
 }
 
-// Findings are sorted by level, then code, then queue.
-func (t *Topology) Findings() []Finding { return t.findings }
-
-// FindingsAbout are the findings of some queues, in the order of Findings.
-func (t *Topology) FindingsAbout(refs ...QueueRef) []Finding {
-	var about []Finding
-	for _, f := range t.findings {
-		if f.Queue != "" && slices.Contains(refs, QueueRef{f.VHost, f.Queue}) {
-			about = append(about, f)
-		}
-	}
-	return about
-}
-
-// PlanPeek plans a look at a queue.
-func (t *Topology) PlanPeek(ref QueueRef, want PeekWant) PeekPlan {
-	q, ok := t.queues[ref]
-	if !ok {
-		return PeekPlan{Queue: ref, Refusal: "there is no queue " + Printable(ref.String()) + " (any more)"}
-	}
-	plan := PlanPeek(q, t.settings[ref], t.Behaviour, want)
-	if t.waitsByMessage(ref) {
-		plan.Cost = "what is overdue expires by it; " + plan.Cost
-	}
-	return plan
-}
-
-// waitsByMessage reports whether a queue is a buffer in which each message has a TTL of its own.
-func (t *Topology) waitsByMessage(ref QueueRef) bool {
+// WaitsByMessage reports whether a queue is a buffer in which each message has a TTL of its own.
+func (t *Topology) WaitsByMessage(ref QueueRef) bool {
 	for _, f := range t.flowsOf[ref] {
 		for i := range f.Buffers {
 			if b := &f.Buffers[i]; b.Queue == ref && !b.TTL.Known() && !b.Held {

@@ -45,17 +45,19 @@ func (v Version) String() string {
 // Behaviour is what differs between versions of RabbitMQ, named by what differs. It is the only place that compares
 // versions. Measured on 3.10.8, 4.0.5 and 4.3.6 unless a field says otherwise.
 type Behaviour struct {
-	// NackScramblesQuorum: a nack sends a quorum queue's messages to its tail or scrambles them (before 4.0): close the channel.
+	// NackScramblesQuorum: a nack sends a quorum queue's messages to its tail or scrambles them (before 4.0): close the
+	// channel.
 	NackScramblesQuorum bool
 	// ReturnCountsAsDelivery: each message that a quorum queue gets back counts against its delivery limit (before 4.3).
 	// From 4.3 one nack(multiple, requeue) does not count.
 	ReturnCountsAsDelivery bool
-	// CloseCountsAsFailure: a channel that closes with messages of a quorum queue counts as a failed delivery (4.3 and later).
+	// CloseCountsAsFailure: a channel that closes with messages of a quorum queue counts as a failed delivery (4.3 and
+	// later).
 	CloseCountsAsFailure bool
 	// DefaultDeliveryLimit is the delivery limit of a quorum queue that has none set: 20 from 4.0, 0 (none) before.
 	DefaultDeliveryLimit int64
-	// CountsRepublishedDeaths: the broker goes on counting in an x-death that a client published (before 4.0, by source also
-	// not in 3.13.0 to 3.13.2). From 4.0 it ignores what clients send.
+	// CountsRepublishedDeaths: the broker goes on counting in an x-death that a client published (before 4.0, by source
+	// also not in 3.13.0 to 3.13.2). From 4.0 it ignores what clients send.
 	CountsRepublishedDeaths bool
 	// CyclesDropOnReplayedDeaths: a replay that keeps x-death can be dropped as a cycle at its next expiry (3.x).
 	CyclesDropOnReplayedDeaths bool

@@ -23,8 +23,8 @@ func Plural[N int | int64](n N, noun string) string {
 	return Count(int64(n)) + " " + noun + "s"
 }
 
-// are is "1 message is", "2 messages are".
-func are(n int64, noun string) string {
+// PluralAre is "1 message is", "2 messages are".
+func PluralAre(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun + " is"
 	}

@@ -1,10 +1,17 @@
-package model
+package model_test
 
-import "testing"
+import (
+	"testing"
+
+	"dlxtop/model"
+)
 
 func TestPlural(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 messages", 1: "1 message", 999: "999 messages", 1000: "1,000 messages", -1234567: "-1,234,567 messages"} {
-		if got := Plural(n, "message"); got != want {
+	for n, want := range map[int64]string{
+		0: "0 messages", 1: "1 message", 999: "999 messages", 1000: "1,000 messages",
+		-1234567: "-1,234,567 messages",
+	} {
+		if got := model.Plural(n, "message"); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}

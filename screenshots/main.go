@@ -1,6 +1,7 @@
 // Command screenshots makes the pictures of the documentation: it runs the real program in a terminal of its own, on a
-// throwaway RabbitMQ with the demo's live traffic, presses keys as a person would, and turns what stands on the screen into
-// PNG files with freeze. Run it from the project's root, after a build: make screenshots, or go run ./screenshots NAME for some.
+// throwaway RabbitMQ with the demo's live traffic, presses keys as a person would, and turns what stands on the screen
+// into PNG files with freeze. Run it from the project's root, after a build: make screenshots, or go run ./screenshots
+// NAME for some.
 package main
 
 import (
@@ -42,16 +43,38 @@ var failed = step{"ucenter@user", "/ucenter@user" + enter + "f"}
 
 var scenes = []scene{
 	{name: "flows", width: 120, height: 36, steps: []step{{"ucenter@user", "j"}}, watch: 150 * time.Second},
-	{name: "flow", width: 120, height: 36, steps: []step{{"worker-queue-5s", "/worker-queue-5s" + enter + enter}, {"MOVED  counted", ""}}, watch: 30 * time.Second},
-	{name: "flow-retry", width: 120, height: 36, steps: []step{{"ucenter@user", "/ucenter@user" + enter + enter}, {"MOVED  counted", ""}}, watch: 30 * time.Second},
+	{name: "flow", width: 120, height: 36, steps: []step{
+		{"worker-queue-5s", "/worker-queue-5s" + enter + enter},
+		{"MOVED  counted", ""},
+	}, watch: 30 * time.Second},
+	{name: "flow-retry", width: 120, height: 36, steps: []step{
+		{"ucenter@user", "/ucenter@user" + enter + enter},
+		{"MOVED  counted", ""},
+	}, watch: 30 * time.Second},
 	{name: "messages", width: 120, height: 36, steps: []step{failed, {"TimeoutError", ""}}},
 	{name: "replay", width: 120, height: 36, steps: []step{failed, {"TimeoutError", "r"}, {"reaches", ""}}},
-	{name: "chart", width: 120, height: 36, steps: []step{{"worker-queue-5s", "/worker-queue-5s" + enter + enter}, {"MOVED  counted", "kc"}}, watch: 90 * time.Second},
+	{name: "chart", width: 120, height: 36, steps: []step{
+		{"worker-queue-5s", "/worker-queue-5s" + enter + enter},
+		{"MOVED  counted", "kc"},
+	}, watch: 90 * time.Second},
 	{name: "findings", width: 120, height: 36, steps: []step{{"ucenter@user", "4"}, {"set a dead-letter-exchange", ""}}},
 	{name: "queues", width: 120, height: 36, steps: []step{{"ucenter@user", "2"}, {"ucenter@user@retry", ""}}},
-	{name: "journal", width: 120, height: 36, steps: []step{failed, {"TimeoutError", "r"}, {"reaches", enter}, {"moved", enter}, {"taken out", "5"}, {"replay", ""}}},
-	{name: "tap", width: 120, height: 36, steps: []step{{"worker-queue", "/worker-queue" + enter + "j" + enter}, {"MOVED  counted", "t"}, {"costs", enter}, {"held", down + down}}, watch: 15 * time.Second},
-	{name: "probe", width: 120, height: 36, steps: []step{{"worker-queue-5s", ":probe worker-queue-5s" + enter}, {"not sent", "i"}, {"will get it", enter}, {"arrived", ""}}},
+	{name: "journal", width: 120, height: 36, steps: []step{failed, {"TimeoutError", "r"}, {
+		"reaches",
+		enter,
+	}, {"moved", enter}, {"taken out", "5"}, {"replay", ""}}},
+	{name: "tap", width: 120, height: 36, steps: []step{
+		{"worker-queue", "/worker-queue" + enter + "j" + enter},
+		{"MOVED  counted", "t"},
+		{"costs", enter},
+		{"held", down + down},
+	}, watch: 15 * time.Second},
+	{name: "probe", width: 120, height: 36, steps: []step{
+		{"worker-queue-5s", ":probe worker-queue-5s" + enter},
+		{"not sent", "i"},
+		{"will get it", enter},
+		{"arrived", ""},
+	}},
 	{name: "flows-80x24", width: 80, height: 24, steps: []step{{"ucenter@user", ""}}},
 	{name: "messages-80x24", width: 80, height: 24, steps: []step{failed, {"TimeoutError", ""}}},
 }

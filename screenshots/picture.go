@@ -51,7 +51,8 @@ func picture(ctx context.Context, screen, file string) error {
 	return out.Close()
 }
 
-// half is the picture at half its size, each pixel the mean of four: freeze draws four times as large as anybody shows it.
+// half is the picture at half its size, each pixel the mean of four: freeze draws four times as large as anybody shows
+// it.
 func half(img image.Image) *image.RGBA {
 	b := img.Bounds()
 	out := image.NewRGBA(image.Rect(0, 0, b.Dx()/2, b.Dy()/2))

@@ -3,6 +3,8 @@ package ui
 import (
 	"context"
 	"errors"
+	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -10,14 +12,17 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/model/plan"
+	"dlxtop/model/ports"
+	"dlxtop/ui/term"
 )
 
 // Options say what the dashboard shows and how it may act.
 type Options struct {
-	Source     Source
+	Source     ports.Source
 	Broker     Broker
-	Journal    Journal       // nil: what is done is not kept, and there is no undo
-	Files      Files         // nil: nothing can be exported
+	Journal    ports.Records // nil: what is done is not kept, and there is no undo
+	Files      ports.Files   // nil: nothing can be exported
 	Editor     string        // the command that edits a file, as VISUAL or EDITOR have it; "" is vi or nano
 	Title      string        // the context's name or the broker's host:port, for the header; never a password
 	VHost      string        // "" is all of them
@@ -27,27 +32,41 @@ type Options struct {
 	Now        func() time.Time // nil: time.Now
 }
 
-// New makes the dashboard as a Bubble Tea model. Its commands run until their deadlines; Run also ends them with the program.
+// New makes the dashboard as a Bubble Tea model. Its commands run until their deadlines; Run also ends them with the
+// program.
 func New(o Options) tea.Model { return newApp(context.Background(), o) }
 
 // Run shows the dashboard on this terminal until the user quits or ctx ends, and restores the terminal. It returns when
 // everything that it started has returned.
 //
-// Signals are the caller's, who ends ctx: Bubble Tea 1.3.10's own handler waits for ever for a program that ctx has just ended.
+// Signals are the caller's, who ends ctx: Bubble Tea 1.3.10's own handler waits for ever for a program that ctx has
+// just ended.
 func Run(ctx context.Context, o Options) error {
-	return run(newApp(ctx, o), tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler())
+	a, screen := newApp(ctx, o), newScreenFile(os.Stdin, os.Stdout)
+	a.env.screen, a.env.parent = screen, os.Getppid()
+	return run(a, tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithOutput(screen))
 }
 
 func run(a app, options ...tea.ProgramOption) error {
-	_, err := tea.NewProgram(a, options...).Run()
+	program := tea.NewProgram(a, options...)
+	ended := func() {}
+	if a.env.screen != nil {
+		ended = watchSignals(program, a.env.screen)
+	}
+	_, err := program.Run()
+	ended()
 	a.env.work.end()
+	if errors.Is(err, tea.ErrProgramPanic) {
+		return errors.New("a defect in dlxtop ended the dashboard; `dlxtop journal` tells what was done")
+	}
 	if errors.Is(err, tea.ErrProgramKilled) && errors.Is(err, context.Canceled) || errors.Is(err, tea.ErrInterrupted) {
 		return nil // it was asked to end
 	}
 	return err
 }
 
-// app is the root: it measures, polls, keeps a stack of screens for each tab, and gives keys and messages to whom they concern.
+// app is the root: it measures, polls, keeps a stack of screens for each tab, and gives keys and messages to whom they
+// concern.
 type app struct {
 	env           *env
 	vhost         string
@@ -68,22 +87,25 @@ type app struct {
 // tab is one of the numbered screens with what was opened from it.
 type tab struct {
 	name  string
-	stack []screen        // the last one is on top
+	stack []page          // the last one is on top
 	seen  *model.Topology // the newest that this stack was sent: a hidden tab gets the latest one when it is shown
 }
 
 func newApp(ctx context.Context, o Options) app {
 	e := &env{
-		broker: o.Broker, journal: o.Journal, files: o.Files, editor: o.Editor, styles: newStyles(colourWanted()), keys: newKeyMap(), now: o.Now,
+		broker: o.Broker, source: o.Source, reread: rereading(o.Source), journal: o.Journal, files: o.Files,
+		editor: o.Editor, styles: term.NewStyles(term.ColourWanted()), keys: newKeyMap(), now: o.Now,
 		title: o.Title, readOnly: o.ReadOnly, production: o.Production,
 		work: newWork(ctx), requests: &atomic.Int64{},
 	}
 	if e.now == nil {
 		e.now = time.Now
 	}
+	e.shown = e.now()
 	if o.Interval <= 0 {
 		o.Interval = defaultInterval
 	}
+	first := func(s screen) []page { return []page{e.newPage(s)} }
 	return app{
 		env: e, vhost: o.VHost,
 		poller:   newPoller(o),
@@ -91,12 +113,23 @@ func newApp(ctx context.Context, o Options) app {
 		history:  newHistory(), looks: newLooks(),
 		palette: newPalette(e),
 		tabs: [5]tab{
-			{name: "Flows", stack: []screen{newFlowsScreen(e)}},
-			{name: "Queues", stack: []screen{newQueuesScreen(e)}},
-			{name: "Failed", stack: []screen{newFailedScreen(e)}},
-			{name: "Findings", stack: []screen{newFindingsScreen(e)}},
-			{name: "Journal", stack: []screen{newJournalScreen(e)}},
+			{name: "Flows", stack: first(newFlowsScreen(e))},
+			{name: "Queues", stack: first(newQueuesScreen(e))},
+			{name: "Failed", stack: first(newFailedScreen(e))},
+			{name: "Findings", stack: first(newFindingsScreen(e))},
+			{name: "Journal", stack: first(newJournalScreen(e))},
 		},
+	}
+}
+
+// rereading reads the topology apart from the polls.
+func rereading(source ports.Source) plan.Reread {
+	return func(ctx context.Context) (*model.Topology, error) {
+		snapshot, err := source.Snapshot(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return model.NewTopology(snapshot), nil
 	}
 }
 
@@ -110,21 +143,21 @@ type startMsg struct{}
 
 // Init is the first command of the program.
 func (a app) Init() tea.Cmd {
-	cmds := []tea.Cmd{tick(), func() tea.Msg { return startMsg{} }, tellUnfinished(a.env)}
+	cmds := []tea.Cmd{tick(), func() tea.Msg { return startMsg{} }, awaitLoss(a.env), tellUnfinished(a.env)}
 	for _, t := range a.tabs {
-		cmds = append(cmds, t.stack[0].Init())
+		cmds = append(cmds, t.stack[0].asked(t.stack[0].Init()))
 	}
 	return tea.Batch(cmds...)
 }
 
-// Update is the program's one place where messages arrive. Whatever came: what is seen then is counted.
+// Update is the program's one place where messages arrive. Whatever came: what is seen then is counted and prepared.
 func (a app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	a.env.shown = a.env.now()
 	m, cmd := a.update(msg)
 	next := m.(app)
-	if count := next.count(); count != nil {
-		cmd = tea.Batch(cmd, count)
-	}
-	return next, cmd
+	count := next.count()
+	next, read := next.prepared()
+	return next, tea.Batch(cmd, count, read)
 }
 
 func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -135,6 +168,10 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyMsg:
 		return a.handleKeys(msg)
 	case clockMsg:
+		// Killed alone, a parent leaves its terminal to a shell that is not asked to share it.
+		if a.env.parent != 0 && os.Getppid() != a.env.parent {
+			return a, tea.Quit
+		}
 		return a, tick()
 	case startMsg:
 		cmd := a.poller.read(a.env)
@@ -144,11 +181,13 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return a, cmd
 	case polledMsg:
 		return a.polled(msg)
-	case peekedMsg:
-		if msg.err == nil {
-			a.looks.remember(msg.queue, msg.waits)
-		}
-		return a.broadcast(msg)
+	case answerMsg:
+		return a.answer(msg)
+	case lendMsg:
+		return a, tea.Exec(msg.program, msg.over)
+	case lostMsg:
+		cmd := a.poller.lost(msg.why, a.env)
+		return a, tea.Batch(cmd, awaitLoss(a.env))
 	case countDueMsg:
 		return a.countDue(msg), nil
 	case countedMsg:
@@ -160,10 +199,15 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case noticeMsg:
 		a.notice = msg
 		return a, nil
-	case tea.QuitMsg, tea.InterruptMsg:
-		return a, nil
+	case suspendMsg:
+		return a.suspend(false)
+	case continuedMsg:
+		return a.suspend(true)
+	case resumedMsg: // what is on the screen is as old as the time away
+		cmd := a.poller.read(a.env)
+		return a, cmd
 	}
-	return a.broadcast(msg)
+	return a, nil
 }
 
 // polled keeps the answer to a poll and shows it to the tab that is seen.
@@ -192,38 +236,30 @@ func (a *app) refresh() tea.Cmd {
 // send gives a message to all screens of the tab.
 func (t *tab) send(msg tea.Msg) tea.Cmd {
 	var cmds []tea.Cmd
-	stack := make([]screen, len(t.stack))
-	for i, s := range t.stack {
-		next, cmd := s.Update(msg)
-		stack[i] = next
+	stack := make([]page, len(t.stack))
+	for i, p := range t.stack {
+		var cmd tea.Cmd
+		stack[i], cmd = p.takes(msg)
 		cmds = append(cmds, cmd)
 	}
 	t.stack = stack
 	return tea.Batch(cmds...)
 }
 
-// broadcast gives an answer to all screens: the one that asked knows it by its request.
-func (a app) broadcast(msg tea.Msg) (tea.Model, tea.Cmd) {
-	var cmds []tea.Cmd
-	for i := range a.tabs {
-		cmds = append(cmds, a.tabs[i].send(msg))
-	}
-	return a, tea.Batch(cmds...)
-}
-
 func (a app) top() screen {
 	stack := a.tabs[a.tab].stack
-	return stack[len(stack)-1]
+	return stack[len(stack)-1].screen
 }
 
 func (a app) push(s screen) (tea.Model, tea.Cmd) {
 	var first tea.Cmd
+	p := a.env.newPage(s)
 	if a.latest.topology != nil {
-		s, first = s.Update(a.latest)
+		p, first = p.takes(a.latest)
 	}
 	t := &a.tabs[a.tab]
-	t.stack = append(t.stack[:len(t.stack):len(t.stack)], s)
-	return a, tea.Batch(first, s.Init())
+	t.stack = append(t.stack[:len(t.stack):len(t.stack)], p)
+	return a, tea.Batch(first, p.asked(p.Init()))
 }
 
 // back closes the top screen; the tab's own screen stays.
@@ -237,8 +273,8 @@ func (a app) back() app {
 
 // drop closes the screens above the first n. What one of them has under way on the broker ends with it.
 func (t *tab) drop(n int) {
-	for _, s := range t.stack[n:] {
-		if s, ok := s.(interface{ Close() }); ok {
+	for _, p := range t.stack[n:] {
+		if s, ok := p.screen.(interface{ Close() }); ok {
 			s.Close()
 		}
 	}
@@ -280,13 +316,15 @@ func (a app) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 	k := a.env.keys
 	a.notice = noticeMsg{}
 	switch {
-	case is(msg, k.ForceQuit):
+	case term.Is(msg, k.ForceQuit):
 		if busy, ok := a.top().(interface{ Busy() bool }); ok && busy.Busy() {
 			return a.toScreen(msg) // it stops what runs; pressed again, the program ends
 		}
 		return a, tea.Quit
+	case term.Is(msg, k.Suspend):
+		return a.suspendByKey()
 	case a.tooSmall():
-		if is(msg, k.Quit) {
+		if term.Is(msg, k.Quit) {
 			return a, tea.Quit
 		}
 		return a, nil // nobody sees what another key would do
@@ -303,33 +341,33 @@ func (a app) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 		return a.toScreen(msg)
 	}
 	for i, b := range k.Screens {
-		if is(msg, b) {
+		if term.Is(msg, b) {
 			return a.show(i)
 		}
 	}
 	switch {
-	case is(msg, k.NextScreen):
+	case term.Is(msg, k.NextScreen):
 		return a.show((a.tab + 1) % len(a.tabs))
-	case is(msg, k.PrevScreen):
+	case term.Is(msg, k.PrevScreen):
 		return a.show((a.tab + len(a.tabs) - 1) % len(a.tabs))
-	case is(msg, k.Quit):
+	case term.Is(msg, k.Quit):
 		if len(a.tabs[a.tab].stack) == 1 {
 			return a, tea.Quit
 		}
 		return a.back(), nil
-	case is(msg, k.Back):
+	case term.Is(msg, k.Back):
 		return a.back(), nil
-	case is(msg, k.Undo):
+	case term.Is(msg, k.Undo):
 		return a.undo()
-	case is(msg, k.Help):
+	case term.Is(msg, k.Help):
 		return a.push(newHelpScreen(a.env, a.top()))
-	case is(msg, k.Palette):
+	case term.Is(msg, k.Palette):
 		a.palette = a.palette.opened()
 		return a, nil
-	case is(msg, k.Pause):
+	case term.Is(msg, k.Pause):
 		cmd := a.poller.toggle(a.env)
 		return a, cmd
-	case is(msg, k.ReadNow):
+	case term.Is(msg, k.ReadNow):
 		cmd := a.poller.read(a.env)
 		return a, cmd
 	}
@@ -338,9 +376,9 @@ func (a app) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 
 func (a app) toScreen(msg tea.Msg) (tea.Model, tea.Cmd) {
 	t := &a.tabs[a.tab]
-	stack := append([]screen(nil), t.stack...)
+	stack, top := slices.Clone(t.stack), len(t.stack)-1
 	var cmd tea.Cmd
-	stack[len(stack)-1], cmd = stack[len(stack)-1].Update(msg)
+	stack[top], cmd = stack[top].takes(msg)
 	t.stack = stack
 	return a, cmd
 }

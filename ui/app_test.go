@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/ports"
+	"dlxtop/ui/term"
 )
 
 // terminalSizes are those that every main screen is recorded at.
@@ -16,13 +18,14 @@ var terminalSizes = []struct {
 	width, height int
 }{{"120x36", 120, 36}, {"80x24", 80, 24}}
 
-// frozen are options under which nothing happens but what the test does: no time passes and no second poll comes by itself.
-func frozen(source Source) Options {
+// frozen are options under which nothing happens but what the test does: no time passes and no second poll comes by
+// itself.
+func frozen(source ports.Source) Options {
 	return Options{Source: source, Title: "prod", Interval: time.Hour, Now: newClock().now}
 }
 
 // lively are options for tests of the polling.
-func lively(source Source, c *clock) Options {
+func lively(source ports.Source, c *clock) Options {
 	return Options{Source: source, Title: "prod", Interval: 10 * time.Millisecond, Now: c.now}
 }
 
@@ -105,8 +108,12 @@ func TestLostBrokerComesBackByItself(t *testing.T) {
 	source := &recorded{snapshot: busyBroker()}
 	term := newTerminal(t, lively(source, c), 120, 36)
 	term.await("live")
-	source.fail(&model.ConnectError{Kind: model.Unreachable, Cause: "nothing listens on mq1:15672", Next: "start RabbitMQ, or name another broker with --api"})
-	term.await("! lost 0s  retry in 1s", "nothing listens on mq1:15672: start RabbitMQ", "stale: this is how it was at 03:04:05", "1,204")
+	source.fail(&model.ConnectError{
+		Kind: model.Unreachable, Cause: "nothing listens on mq1:15672",
+		Next: "start RabbitMQ, or name another broker with --api",
+	})
+	term.await("! lost 0s  retry in 1s", "nothing listens on mq1:15672: start RabbitMQ",
+		"stale: this is how it was at 03:04:05", "1,204")
 	c.advance(12 * time.Second)
 	term.await("lost 12s", "12s ago")
 	source.tell(busyBroker())
@@ -116,7 +123,10 @@ func TestLostBrokerComesBackByItself(t *testing.T) {
 }
 
 func TestNeverReached(t *testing.T) {
-	source := &recorded{err: &model.ConnectError{Kind: model.BadCredentials, Cause: "mq1:15672 does not accept user guest", Next: "check user and password"}}
+	source := &recorded{err: &model.ConnectError{
+		Kind:  model.BadCredentials,
+		Cause: "mq1:15672 does not accept user guest", Next: "check user and password",
+	}}
 	term := newTerminal(t, lively(source, newClock()), 80, 24)
 	term.await("mq1:15672 does not accept user guest", "check user and password", "lost")
 	source.fail(errors.New("an answer with \x1b[2Jescapes"))
@@ -145,7 +155,8 @@ func TestPauseStopsThePolling(t *testing.T) {
 	term.await("live")
 }
 
-// The cursor stays on its queue, and on its line, when a poll brings another order; what vanishes leaves no cursor behind.
+// The cursor stays on its queue, and on its line, when a poll brings another order; what vanishes leaves no cursor
+// behind.
 func TestPollDoesNotMoveTheCursor(t *testing.T) {
 	before := manyQueues(200)
 	source := &recorded{snapshot: before}
@@ -222,7 +233,8 @@ func TestHostileNames(t *testing.T) {
 		term.press(keys)
 		term.settle()
 		screen := term.screen()
-		if !strings.Contains(screen, "dlxtop") || !strings.Contains(screen, "1 Flows") || !strings.Contains(screen, "q quit") {
+		if !strings.Contains(screen, "dlxtop") || !strings.Contains(screen, "1 Flows") ||
+			!strings.Contains(screen, "q quit") {
 			t.Fatalf("after %q a name has drawn over the screen:\n%s", keys, screen)
 		}
 		if strings.ContainsAny(screen, "\x1b\x07\u202e\u009b") {
@@ -233,18 +245,18 @@ func TestHostileNames(t *testing.T) {
 
 func TestNoColor(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
-	if colourWanted() {
+	if term.ColourWanted() {
 		t.Error("NO_COLOR is set, and colours are wanted")
 	}
 	os.Unsetenv("NO_COLOR")
 	t.Setenv("TERM", "xterm")
-	if !colourWanted() {
+	if !term.ColourWanted() {
 		t.Error("NO_COLOR is not set, and no colours are wanted")
 	}
-	for name, styles := range map[string]*Styles{"with": newStyles(true), "without": newStyles(false)} {
-		coloured := strings.Contains(styles.Danger.open, "31") || strings.Contains(styles.Selected.open, "36")
+	for name, styles := range map[string]*term.Styles{"with": term.NewStyles(true), "without": term.NewStyles(false)} {
+		coloured := strings.Contains(styles.Danger.Open, "31") || strings.Contains(styles.Selected.Open, "36")
 		if coloured != (name == "with") {
-			t.Errorf("styles %s colour are wrong: %q", name, styles.Danger.open)
+			t.Errorf("styles %s colour are wrong: %q", name, styles.Danger.Open)
 		}
 	}
 }

@@ -2,13 +2,17 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
+	"dlxtop/model/findings"
+	"dlxtop/ui/term"
 )
 
 const (
@@ -19,25 +23,47 @@ const (
 
 func (a app) tooSmall() bool { return a.width < minWidth || a.height < minHeight }
 
-// View draws the whole terminal.
+// prepared lets the screen that is seen work out what it draws.
+func (a app) prepared() (app, tea.Cmd) {
+	if a.tooSmall() || a.latest.topology == nil {
+		return a, nil
+	}
+	s, ok := a.top().(preparing)
+	if !ok {
+		return a, nil
+	}
+	t := &a.tabs[a.tab]
+	t.stack = slices.Clone(t.stack)
+	page := &t.stack[len(t.stack)-1]
+	var cmd tea.Cmd
+	page.screen, cmd = s.Prepare(a.width, a.height-aboveScreen-len(a.below()))
+	return a, page.asked(cmd)
+}
+
+// below are the lines below the screen.
+func (a app) below() []string {
+	if a.palette.open {
+		return a.palette.view(a.width)
+	}
+	return append(a.noticeLines(), a.footer())
+}
+
+// View draws the whole terminal, of what Update has left: it asks nobody, not even the clock.
 func (a app) View() string {
 	if a.width == 0 {
 		return "" // the terminal has not told its size yet
 	}
 	if a.tooSmall() {
 		words := fmt.Sprintf("dlxtop needs %d x %d, this is %d x %d.", minWidth, minHeight, a.width, a.height)
-		return block(wrap(words+" q quits.", a.width), a.width, a.height)
+		return term.Block(term.Wrap(words+" q quits.", a.width), a.width, a.height)
 	}
-	below := append(a.noticeLines(), a.footer())
-	if a.palette.open {
-		below = a.palette.view(a.width)
-	}
+	below := a.below()
 	return strings.Join([]string{
-		pad(a.header(), a.width),
-		pad(a.tabLine(), a.width),
+		term.Pad(a.header(), a.width),
+		term.Pad(a.tabLine(), a.width),
 		a.rule(),
 		a.body(a.width, a.height-aboveScreen-len(below)),
-		block(below, a.width, len(below)),
+		term.Block(below, a.width, len(below)),
 	}, "\n")
 }
 
@@ -48,20 +74,20 @@ func (a app) body(width, height int) string {
 	s := a.env.styles
 	cause, next := a.poller.trouble()
 	if cause == "" {
-		return block([]string{"", "   " + s.Muted.Render("reading the broker …")}, width, height)
+		return term.Block([]string{"", "   " + s.Muted.Render("reading the broker …")}, width, height)
 	}
 	lines := []string{""}
-	for _, line := range wrap(model.Printable(cause), width-6) {
+	for _, line := range term.Wrap(model.Printable(cause), width-6) {
 		lines = append(lines, "   "+s.Danger.Render(line))
 	}
-	for _, line := range wrap(model.Printable(next), width-6) {
+	for _, line := range term.Wrap(model.Printable(next), width-6) {
 		lines = append(lines, "   "+line)
 	}
-	return block(lines, width, height)
+	return term.Block(lines, width, height)
 }
 
-// header says what is looked at, how bad it is, and how old the picture is. The node's name gives way first when there is little
-// room: what the operator chose, and how fresh it is, must stay.
+// header says what is looked at, how bad it is, and how old the picture is. The node's name gives way first when there
+// is little room: what the operator chose, and how fresh it is, must stay.
 func (a app) header() string {
 	s := a.env.styles
 	between := "   "
@@ -79,19 +105,22 @@ func (a app) header() string {
 	if a.env.readOnly {
 		left = append(left, s.Warning.Render("read only"))
 	}
-	right := a.freshness() + between + a.env.now().Format("15:04:05") + " "
+	right := a.freshness() + between + a.env.shown.Format("15:04:05") + " "
 	if t := a.latest.topology; t != nil {
 		o := t.Snapshot.Overview
 		vhost := s.Muted.Render("vhost ") + a.vhostName()
 		right = a.findingsCount() + between + right
-		taken := ansi.StringWidth(strings.Join(left, between) + between + between + vhost + between + right)
+		if words := alarmWords(t.Snapshot.Alarms()); words != "" {
+			right = s.Danger.Render(words) + between + right
+		}
+		taken := ansi.StringWidthWc(strings.Join(left, between) + between + between + vhost + between + right)
 		node := model.Printable(o.Node) + " " + o.Version.String()
-		if room := a.width - taken; room < ansi.StringWidth(node) {
+		if room := a.width - taken; room < ansi.StringWidthWc(node) {
 			node = o.Version.String()
 		}
 		left = append(left, node, vhost)
 	}
-	return spread(strings.Join(left, between), between+right, a.width)
+	return term.Spread(strings.Join(left, between), between+right, a.width)
 }
 
 func (a app) vhostName() string {
@@ -108,15 +137,29 @@ func (a app) vhostName() string {
 	}
 }
 
+// alarmWords names what the cluster runs out of: publishers are blocked, and replays wait.
+func alarmWords(alarms []model.Alarm) string {
+	var short []string
+	for _, a := range alarms {
+		if resource := string(a.Resource); !slices.Contains(short, resource) {
+			short = append(short, resource)
+		}
+	}
+	if short == nil {
+		return ""
+	}
+	return term.MarkError + " " + strings.Join(short, ", ") + " alarm"
+}
+
 // findingsCount counts what is wrong and what is risky.
 func (a app) findingsCount() string {
 	s := a.env.styles
 	errors, warnings := 0, 0
 	for _, f := range a.latest.findings {
 		switch f.Level {
-		case model.LevelError:
+		case findings.LevelError:
 			errors++
-		case model.LevelWarning:
+		case findings.LevelWarning:
 			warnings++
 		}
 	}
@@ -126,10 +169,10 @@ func (a app) findingsCount() string {
 		name = func(n int, _ string) string { return model.Count(int64(n)) }
 	}
 	if errors > 0 {
-		words = append(words, s.Danger.Render(markError+" "+name(errors, "error")))
+		words = append(words, s.Danger.Render(term.MarkError+" "+name(errors, "error")))
 	}
 	if warnings > 0 {
-		words = append(words, s.Warning.Render(markWarning+" "+name(warnings, "warning")))
+		words = append(words, s.Warning.Render(term.MarkWarning+" "+name(warnings, "warning")))
 	}
 	if words == nil {
 		return s.Muted.Render("no findings")
@@ -139,7 +182,7 @@ func (a app) findingsCount() string {
 
 // freshness says how old the picture is and what is being done about it.
 func (a app) freshness() string {
-	p, s, now := &a.poller, a.env.styles, a.env.now()
+	p, s, now := &a.poller, a.env.styles, a.env.shown
 	switch {
 	case p.err != nil && p.inFlight != 0:
 		return s.Danger.Render("! lost " + age(now.Sub(p.lostAt)) + "  trying …")
@@ -151,11 +194,13 @@ func (a app) freshness() string {
 		return s.Muted.Render("connecting …")
 	case p.paused:
 		return s.Warning.Render("paused, " + age(now.Sub(p.readAt)) + " old")
-	case now.Sub(p.readAt) > 2*p.pause+time.Second:
-		return s.Warning.Render("slow, " + age(now.Sub(p.readAt)) + " old")
 	}
-	if p.pause > p.interval { // the broker takes its time
-		return s.Good.Render("live " + model.ShortDuration(roundUp(p.pause)))
+	old := now.Sub(p.readAt)
+	switch {
+	case old > p.pause+2*p.took+2*time.Second:
+		return s.Warning.Render("slow, " + age(old) + " old")
+	case p.pause > p.interval: // the broker takes its time
+		return s.Good.Render(age(old) + " old, every " + model.ShortDuration(roundUp(p.pause)))
 	}
 	return s.Good.Render("live " + model.ShortDuration(p.interval))
 }
@@ -180,12 +225,12 @@ func (a app) tabLine() string {
 	if len(path) == 0 {
 		return b.String()
 	}
-	room := a.width - ansi.StringWidth(b.String()) - 4
+	room := a.width - ansi.StringWidthWc(b.String()) - 4
 	way := strings.Join(path, " › ")
-	if n := ansi.StringWidth(way); n > room {
-		way = "…" + ansi.TruncateLeft(way, n-room+1, "")
+	if n := ansi.StringWidthWc(way); n > room {
+		way = "…" + term.Behind(way, n-room+1)
 	}
-	return spread(b.String(), s.Strong.Render(way)+" ", a.width)
+	return term.Spread(b.String(), s.Strong.Render(way)+" ", a.width)
 }
 
 // rule divides; it says so when what is below it is old.
@@ -195,12 +240,13 @@ func (a app) rule() string {
 		return s.Border.Render(strings.Repeat("─", a.width))
 	}
 	words := fmt.Sprintf(" stale: this is how it was at %s, %s ago ",
-		a.poller.readAt.Format("15:04:05"), age(a.env.now().Sub(a.poller.readAt)))
-	rest := max(0, a.width-ansi.StringWidth(words)-3)
+		a.poller.readAt.Format("15:04:05"), age(a.env.shown.Sub(a.poller.readAt)))
+	rest := max(0, a.width-ansi.StringWidthWc(words)-3)
 	return s.Danger.Render("───" + words + strings.Repeat("─", rest))
 }
 
-// noticeLines tell what just happened, else what is wrong with the connection: in full, for the next step is at its end.
+// noticeLines tell what just happened, else what is wrong with the connection: in full, for the next step is at its
+// end.
 func (a app) noticeLines() []string {
 	s := a.env.styles
 	text, style := "", s.Strong
@@ -214,7 +260,7 @@ func (a app) noticeLines() []string {
 	case a.latest.topology != nil && len(a.latest.topology.Snapshot.Missing) > 0:
 		text, style = "! not read: "+strings.Join(a.latest.topology.Snapshot.Missing, "; "), s.Warning
 	}
-	lines := wrap(model.Printable(text), a.width-2)
+	lines := term.Wrap(model.Printable(text), a.width-2)
 	lines = lines[:min(len(lines), mostNotice)]
 	for i := range lines {
 		lines[i] = " " + style.Render(lines[i])
@@ -228,9 +274,9 @@ func (a app) noticeLines() []string {
 // footer names the keys that do something now, most useful first, as many as fit.
 func (a app) footer() string {
 	k := a.env.keys
-	last := describe(k.Quit, "quit")
+	last := term.Describe(k.Quit, "quit")
 	if len(a.tabs[a.tab].stack) > 1 {
-		last = describe(k.Quit, "back")
+		last = term.Describe(k.Quit, "back")
 	}
 	top := a.top()
 	var always []key.Binding
@@ -241,11 +287,11 @@ func (a app) footer() string {
 		always = []key.Binding{last, k.Help, k.Palette}
 	}
 	right := " " + keyHints(a.env.styles, always, a.width)
-	return spread(" "+keyHints(a.env.styles, top.Keys(), a.width-ansi.StringWidth(right)-2), right, a.width)
+	return term.Spread(" "+keyHints(a.env.styles, top.Keys(), a.width-ansi.StringWidthWc(right)-2), right, a.width)
 }
 
 // keyHints writes bindings as "key does" until the width is used up. Bindings of the same key are named once.
-func keyHints(s *Styles, bindings []key.Binding, width int) string {
+func keyHints(s *term.Styles, bindings []key.Binding, width int) string {
 	var b strings.Builder
 	used := 0
 	for _, binding := range bindings {
@@ -253,7 +299,7 @@ func keyHints(s *Styles, bindings []key.Binding, width int) string {
 			continue
 		}
 		h := binding.Help()
-		n := ansi.StringWidth(h.Key) + 1 + ansi.StringWidth(h.Desc) + 2
+		n := ansi.StringWidthWc(h.Key) + 1 + ansi.StringWidthWc(h.Desc) + 2
 		if used+n > width {
 			break
 		}

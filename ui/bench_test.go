@@ -9,8 +9,8 @@ import (
 	"dlxtop/model"
 )
 
-// BenchmarkFrame10kQueues draws the whole terminal with 10,000 queues, the cursor moved down by one each time: what a person
-// who holds a key down waits for.
+// BenchmarkFrame10kQueues draws the whole terminal with 10,000 queues, the cursor moved down by one each time: what a
+// person who holds a key down waits for.
 func BenchmarkFrame10kQueues(b *testing.B) {
 	for _, screen := range []string{"flows", "queues"} {
 		b.Run(screen, func(b *testing.B) {
@@ -32,7 +32,8 @@ func BenchmarkPoll10kQueues(b *testing.B) {
 	t := a.(app).latest
 	for i := 0; b.Loop(); i++ {
 		b.StopTimer()
-		t.topology = model.NewTopology(later(snapshot, time.Duration(i)*time.Second, map[string]int64{"plain.00001.events": int64(i)}))
+		t.topology = model.NewTopology(later(snapshot, time.Duration(i)*time.Second,
+			map[string]int64{"plain.00001.events": int64(i)}))
 		b.StartTimer()
 		a.(app).tabs[1].stack[0].Update(t)
 	}
@@ -52,14 +53,18 @@ func frameOf(b *testing.B, snapshot *model.Snapshot, tab string) tea.Model {
 	return a
 }
 
-// BenchmarkFrameFlow takes in counts in which something moved, and draws the flow anew: what happens four times a second.
+// BenchmarkFrameFlow takes in counts in which something moved, and draws the flow again: what happens four times a
+// second.
 func BenchmarkFrameFlow(b *testing.B) {
 	a := frameOf(b, busyBroker(), "1")
 	a, _ = a.Update(pushMsg{newFlowScreen(a.(app).env, ref("ucenter@user"))})
 	refs := []model.QueueRef{ref("ucenter@user"), ref("ucenter@user@retry"), ref("ucenter@user@failed")}
 	start := newClock().now()
 	for i := 0; b.Loop(); i++ {
-		counts := model.Counts{At: start.Add(time.Duration(i+1) * 250 * time.Millisecond), Queues: map[model.QueueRef]model.QueueCounts{}}
+		counts := model.Counts{
+			At:     start.Add(time.Duration(i+1) * 250 * time.Millisecond),
+			Queues: map[model.QueueRef]model.QueueCounts{},
+		}
 		for j, r := range refs {
 			counts.Queues[r] = model.QueueCounts{Ready: model.Some(int64(100 + (i*(j+3))%40)), Consumers: model.Some[int64](0)}
 		}

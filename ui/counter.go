@@ -9,20 +9,17 @@ import (
 	"dlxtop/model"
 )
 
-const (
-	countTimeout = 10 * time.Second
-	// lateStatistics is for how long what dlxtop held may still be in the broker's statistics.
-	lateStatistics = 12 * time.Second
-)
+const countTimeout = 10 * time.Second
 
-// The two ways to count between polls. A passive declare costs the broker next to nothing; totals are told of all queues at once.
+// The two ways to count between polls. A passive declare costs the broker next to nothing; totals are told of all
+// queues at once.
 var (
 	declarePace = pace{least: 250 * time.Millisecond, most: 10 * time.Second, share: 4}
 	totalsPace  = pace{least: 250 * time.Millisecond, most: 30 * time.Second, share: 5}
 )
 
-// counter counts the queues that a screen shows, again and again, for as long as the screen is seen. An error makes it slower, and is told
-// in words: what is shown then comes from the polls.
+// counter counts the queues that a screen shows, again and again, for as long as the screen is seen. An error makes it
+// slower, and is told in words: what is shown then comes from the polls.
 type counter struct {
 	pace     pace
 	ask      func(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
@@ -53,10 +50,15 @@ type countedMsg struct {
 type countDueMsg struct{ timer request }
 
 func newCounters(o Options) [2]counter {
-	declare := counter{pace: declarePace, ask: func(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
-		return o.Broker.Count(ctx, queues)
-	}}
-	totals := counter{pace: totalsPace, ask: func(ctx context.Context, _ []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+	declare := counter{
+		pace: declarePace,
+		ask: func(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+			return o.Broker.Count(ctx, queues)
+		},
+	}
+	totals := counter{pace: totalsPace, ask: func(ctx context.Context,
+		_ []model.QueueRef,
+	) (map[model.QueueRef]model.QueueCounts, error) {
 		return o.Source.Counts(ctx)
 	}}
 	return [2]counter{declare, totals}

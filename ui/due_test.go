@@ -7,20 +7,23 @@ import (
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
 )
 
 // waiting fills buffer-queue with messages of these TTLs, in seconds, published now by the broker's clock.
 func waiting(c *clock, seconds ...int) (Options, *recorded, *recordedBroker) {
 	b := newRecordedBroker(c)
 	for i, s := range seconds {
-		m := model.Message{
-			Exchange: "out.exchange", RoutingKey: "out.routing.key", Body: []byte(`{"order_id":"A-00000` + strconv.Itoa(i) + `"}`),
-			Properties: model.Properties{MessageID: "order-" + strconv.Itoa(i+1), Expiration: strconv.Itoa(1000 * s)},
+		m := message.Message{
+			Exchange: "out.exchange", RoutingKey: "out.routing.key",
+			Body:       []byte(`{"order_id":"A-00000` + strconv.Itoa(i) + `"}`),
+			Properties: message.Properties{MessageID: "order-" + strconv.Itoa(i+1), Expiration: strconv.Itoa(1000 * s)},
 			Headers:    model.Table{"timestamp_in_ms": c.now().UnixMilli()},
 		}
 		b.put("buffer-queue", m)
 	}
-	source := &recorded{snapshot: countedAt(c, later(busyBroker(), 0, map[string]int64{"buffer-queue": int64(len(seconds))}))}
+	source := &recorded{snapshot: countedAt(c,
+		later(busyBroker(), 0, map[string]int64{"buffer-queue": int64(len(seconds))}))}
 	return Options{Source: source, Broker: b, Title: "prod", Now: c.now, Interval: time.Hour}, source, b
 }
 
@@ -70,8 +73,8 @@ func TestNothingBlocked(t *testing.T) {
 	}
 }
 
-// What a look told stays known: the picture of the flow and the list of flows tell it too, as it is by then, until a newer count
-// contradicts it.
+// What a look told stays known: the picture of the flow and the list of flows tell it too, as it is by then, until a
+// newer count contradicts it.
 func TestALookIsRemembered(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		c := newClock()
@@ -92,7 +95,8 @@ func TestALookIsRemembered(t *testing.T) {
 			term.await("blocked 3")
 		}
 		c.advance(20 * time.Second)
-		source.tell(countedAt(c, later(busyBroker(), 24*time.Second, map[string]int64{"buffer-queue": 2}))) // somebody took three
+		// somebody took three
+		source.tell(countedAt(c, later(busyBroker(), 24*time.Second, map[string]int64{"buffer-queue": 2})))
 		term.press(keyCtrlR)
 		term.awaitThat("the new count", func(string) bool { return source.times() == 2 })
 		term.settle()
@@ -109,18 +113,20 @@ func TestStoryOfARetry(t *testing.T) {
 		c := newClock()
 		s := recording(
 			queue("mail", consumers(2)), queue("mail.failed", ready(1)),
-			queue("mail.retry.10s", ttl(10_000), dlx(""), deadKey("mail")), queue("mail.retry.60s", ttl(60_000), dlx(""), deadKey("mail"), ready(1)),
+			queue("mail.retry.10s", ttl(10_000), dlx(""), deadKey("mail")),
+			queue("mail.retry.60s", ttl(60_000), dlx(""), deadKey("mail"), ready(1)),
 			queue("mail.retry.300s", ttl(300_000), dlx(""), deadKey("mail")),
 		)
 		death := func(queue string, count int64, ago time.Duration) model.Table {
 			return model.Table{
-				"count": count, "reason": "expired", "queue": queue, "exchange": "", "routing-keys": []any{queue}, "time": c.now().Add(-ago),
+				"count": count, "reason": "expired", "queue": queue, "exchange": "", "routing-keys": []any{queue},
+				"time": c.now().Add(-ago),
 			}
 		}
 		b := newRecordedBroker(c)
-		b.put("mail.retry.60s", model.Message{
+		b.put("mail.retry.60s", message.Message{
 			RoutingKey: "mail.retry.60s", Body: []byte(`{"to":"guan@example.com"}`),
-			Properties: model.Properties{MessageID: "mail-7", Timestamp: c.now().Add(-2 * time.Minute)},
+			Properties: message.Properties{MessageID: "mail-7", Timestamp: c.now().Add(-2 * time.Minute)},
 			Headers: model.Table{
 				"x-error": "TimeoutError: smtp gateway",
 				"x-death": []any{death("mail.retry.60s", 1, 40*time.Second), death("mail.retry.10s", 1, 110*time.Second)},
@@ -142,8 +148,11 @@ func TestStoryOfARetry(t *testing.T) {
 func TestHostileTimes(t *testing.T) {
 	c := newClock()
 	b := newRecordedBroker(c)
-	stamped := func(at time.Time, expiration string, headers model.Table) model.Message {
-		return model.Message{RoutingKey: "k", Body: []byte("x"), Headers: headers, Properties: model.Properties{Timestamp: at, Expiration: expiration}}
+	stamped := func(at time.Time, expiration string, headers model.Table) message.Message {
+		return message.Message{
+			RoutingKey: "k", Body: []byte("x"), Headers: headers,
+			Properties: message.Properties{Timestamp: at, Expiration: expiration},
+		}
 	}
 	b.put(
 		"buffer-queue",
@@ -163,7 +172,8 @@ func TestHostileTimes(t *testing.T) {
 		term.settle()
 		for _, bad := range []string{"-1", "-2", "-3", "-5m", "292"} {
 			for _, line := range strings.Split(term.screen(), "\n") {
-				if strings.Contains(line, "in "+bad) || strings.Contains(line, "≤ "+bad) || strings.HasPrefix(strings.TrimSpace(line), bad) {
+				if strings.Contains(line, "in "+bad) || strings.Contains(line, "≤ "+bad) ||
+					strings.HasPrefix(strings.TrimSpace(line), bad) {
 					t.Errorf("a negative time: %q", line)
 				}
 			}
@@ -173,18 +183,25 @@ func TestHostileTimes(t *testing.T) {
 	term.await("this machine's clock is 3m12s ahead of the broker's")
 }
 
-// A message that is in its retry buffer again after it was to have left it has come back, also where no broker counts that.
+// A message that is in its retry buffer again after it was to have left it has come back, also where no broker counts
+// that.
 func TestComeBack(t *testing.T) {
 	c := newClock()
 	b := newRecordedBroker(c)
 	for i := range 3 {
-		b.put("ucenter@user@retry", model.Message{RoutingKey: "k", Properties: model.Properties{MessageID: "user-" + strconv.Itoa(i)}})
+		b.put("ucenter@user@retry", message.Message{
+			RoutingKey: "k",
+			Properties: message.Properties{MessageID: "user-" + strconv.Itoa(i)},
+		})
 	}
 	s := countedAt(c, later(busyBroker(), 0, map[string]int64{"ucenter@user@retry": 3}))
 	term := onQueue(t, Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}, "ucenter@user@retry", 120, 36)
 	look := func(n int) {
 		term.press(keyCtrlR)
-		term.awaitThat("another look", func(screen string) bool { return b.peeked() == n && strings.Contains(screen, "read 0s ago") })
+		term.awaitThat("another look", func(screen string) bool {
+			return b.peeked() == n &&
+				strings.Contains(screen, "read 0s ago")
+		})
 	}
 	term.await("3 messages", "≤ 30s")
 	c.advance(20 * time.Second)
@@ -205,8 +222,8 @@ func TestComeBack(t *testing.T) {
 func TestTimesOfABrokerWithAnotherClock(t *testing.T) {
 	c := newClock()
 	b := newRecordedBroker(c)
-	b.put("buffer-queue", model.Message{
-		RoutingKey: "k", Properties: model.Properties{Expiration: "60000"},
+	b.put("buffer-queue", message.Message{
+		RoutingKey: "k", Properties: message.Properties{Expiration: "60000"},
 		Headers: model.Table{"timestamp_in_ms": c.now().Add(-192*time.Second - 20*time.Second).UnixMilli()},
 	})
 	s := countedAt(c, later(busyBroker(), 0, map[string]int64{"buffer-queue": 1}))

@@ -7,6 +7,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+	"dlxtop/ui/term"
 )
 
 // editState is how far the editing of a message is.
@@ -24,8 +27,8 @@ type messageEdit struct {
 	env     *env
 	state   editState
 	row     *messageRow
-	was     model.Draft
-	is      model.Draft
+	was     plan.Draft
+	is      plan.Draft
 	text    []byte // as the editor left it
 	wrong   string // why it cannot be read
 	request request
@@ -35,7 +38,7 @@ type messageEdit struct {
 // wholeMsg brings the message that is to be edited, with its whole body.
 type wholeMsg struct {
 	request request
-	message *model.Message
+	message *message.Message
 	err     error
 }
 
@@ -48,24 +51,24 @@ func (s messagesScreen) edit() (screen, tea.Cmd) {
 	case s.topology == nil || len(rows) == 0:
 		return s, notice("no message is under the cursor: move it onto one first", true)
 	case len(rows) > 1:
-		return s, notice(model.Plural(len(rows), "message")+" are selected, and one is edited at a time: esc clears the selection", true)
+		return s, notice(model.Plural(len(rows), "message")+
+			" are selected, and one is edited at a time: esc clears the selection", true)
 	case s.peek != 0:
 		return s, notice("the queue is being read again: try again in a moment", true)
 	}
 	e := messageEdit{env: s.env, state: editReading, row: rows[0], request: s.env.newRequest()}
-	ctx, stop := context.WithCancel(context.Background())
-	e.stop = stop
 	id := e.request
-	s.editing = e
-	return s, s.env.command(0, func(program context.Context) tea.Msg {
-		defer context.AfterFunc(program, stop)()
-		var whole *model.Message
-		err := wholeMessages(ctx, rows, func(m *model.Message) error {
+	cmd, stop := s.env.stoppable(func(ctx context.Context) tea.Msg {
+		var whole *message.Message
+		err := wholeMessages(ctx, rows, func(m *message.Message) error {
 			whole = m
 			return nil
 		})
 		return wholeMsg{id, whole, err}
 	})
+	e.stop = stop
+	s.editing = e
+	return s, cmd
 }
 
 // updateEdit takes the answers of editing.
@@ -81,7 +84,7 @@ func (s messagesScreen) updateEdit(msg tea.Msg) (screen, tea.Cmd) {
 			e.state = editIdle
 			return s, notice(readableError(msg.err), true)
 		}
-		e.was = s.topology.Draft(s.queue, msg.message, s.env.broker.User())
+		e.was = plan.NewDraft(s.topology, s.queue, msg.message, s.env.broker.User())
 		e.text = e.was.Text()
 		return s.openEditor()
 	case writtenMsg:
@@ -91,7 +94,7 @@ func (s messagesScreen) updateEdit(msg tea.Msg) (screen, tea.Cmd) {
 			e.state = editIdle
 			return s, notice(model.Printable(msg.err.Error()), true)
 		default:
-			return s, runEditor(msg)
+			return s, runEditor(s.env, msg)
 		}
 	case closedMsg:
 		if msg.request == e.request {
@@ -120,7 +123,7 @@ func (s messagesScreen) saved(msg savedMsg) (screen, tea.Cmd) {
 		return s, notice(model.Printable(msg.err.Error()), true)
 	}
 	e.text = msg.text
-	is, err := model.ParseDraft(msg.text)
+	is, err := plan.ParseDraft(msg.text)
 	if err != nil {
 		e.state, e.wrong = editWrong, err.Error()
 		return s, nil
@@ -135,12 +138,12 @@ func (s messagesScreen) saved(msg savedMsg) (screen, tea.Cmd) {
 func (s messagesScreen) editKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	e, k := &s.editing, s.env.keys
 	switch {
-	case e.state == editReading && is(msg, k.Cancel):
+	case e.state == editReading && term.Is(msg, k.Cancel):
 		e.stop()
 		e.state = editIdle
-	case e.state == editWrong && is(msg, k.Edit):
+	case e.state == editWrong && term.Is(msg, k.Edit):
 		return s.openEditor()
-	case e.state == editWrong && is(msg, k.Cancel):
+	case e.state == editWrong && term.Is(msg, k.Cancel):
 		e.state, e.text = editIdle, nil
 	}
 	return s, nil
@@ -151,15 +154,14 @@ func (e *messageEdit) open() bool { return e.state != editIdle }
 func (e *messageEdit) keys() []key.Binding {
 	k := e.env.keys
 	if e.state == editWrong {
-		return []key.Binding{describe(k.Edit, "edit again"), describe(k.Cancel, "forget the edit")}
+		return []key.Binding{term.Describe(k.Edit, "edit again"), term.Describe(k.Cancel, "forget the edit")}
 	}
 	return []key.Binding{k.Cancel}
 }
 
 // view draws what stands between the person and the plan.
 func (e *messageEdit) view(width int) string {
-	outer := min(dialogWidth, width-4)
-	l := &dialogLines{styles: e.env.styles, width: outer - 4}
+	l := newDialogLines(e.env.styles, width)
 	s := l.styles
 	switch e.state {
 	case editReading:
@@ -169,22 +171,26 @@ func (e *messageEdit) view(width int) string {
 	case editOpen:
 		l.say("", "the editor has the message …", s.Muted)
 	case editWrong:
-		l.say("", markError+" what was typed cannot be read: "+model.Printable(e.wrong), s.Danger)
+		l.say("", term.MarkError+" what was typed cannot be read: "+model.Printable(e.wrong), s.Danger)
 		l.say("", "Nothing of it is lost, and nothing was sent.", s.Text)
 		l.blank()
 		l.hints(hint(s, e.env.keys.Edit.Help().Key, "edit again") + hint(s, "esc", "forget the edit"))
 	}
-	return framed(s, "Edit, then replay", l.lines, outer)
+	return l.box("Edit, then replay")
 }
 
 // newEditedDialog is the dialog of a replay of what was edited. An address that was edited is the first of its targets.
-func newEditedDialog(e *env, t *model.Topology, queue model.QueueRef, edit messageEdit, left int64) (planDialog, tea.Cmd) {
-	d, _ := newPlanDialog(e, t, model.Replay, queue, []*messageRow{edit.row}, "the edited message", left)
+func newEditedDialog(
+	e *env, t *model.Topology, queue model.QueueRef, edit messageEdit, left int64,
+) (planDialog, tea.Cmd) {
+	d, _ := newPlanDialog(e, t, plan.Replay, queue, []*messageRow{edit.row}, "the edited message", left)
 	d.edit = &edit
 	if is := edit.is.Address; is != edit.was.Address {
-		target := replayTarget{model.ToExchange, is, "edited: the exchange and the key as they were typed"}
+		target := replayTarget{
+			mode: plan.ToExchange, fixed: is, name: "edited: the exchange and the key as they were typed",
+		}
 		if is.Exchange == "" {
-			target.mode, target.fixed = model.ToQueue, model.Address{RoutingKey: is.RoutingKey}
+			target.mode, target.fixed = plan.ToQueue, model.Address{RoutingKey: is.RoutingKey}
 		}
 		d.modes = append([]replayTarget{target}, d.modes...)
 	}

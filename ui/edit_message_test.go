@@ -11,7 +11,7 @@ import (
 
 	"dlxtop/broker"
 	"dlxtop/journal"
-	"dlxtop/model"
+	"dlxtop/model/message"
 )
 
 // scripted is an editor that runs a script on the file; it keeps its mode, and what it was given, beside the script.
@@ -19,7 +19,8 @@ func scripted(t *testing.T, script string) (editor, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	path := filepath.Join(dir, "editor")
-	content := fmt.Sprintf("#!/bin/sh\ncd %q\nfor f; do :; done # the last argument\nls -l \"$f\" | cut -c1-10 >mode\necho \"$f\" >>path\ncp \"$f\" given\n%s\n", dir, script)
+	content := fmt.Sprintf("#!/bin/sh\ncd %q\nfor f; do :; done # the last argument\nls -l \"$f\" | cut -c1-10 "+
+		">mode\necho \"$f\" >>path\ncp \"$f\" given\n%s\n", dir, script)
 	if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,10 @@ func TestEditorHasThePrivateFile(t *testing.T) {
 		return os.IsNotExist(err)
 	})
 	given := read(t, dir, "given")
-	for _, want := range []string{`"exchange": "master"`, `"routing_key": "ucenter@user"`, `"message_id": "0f3c9a00-user"`, "----- body (utf-8) -----\n{\"id\":120"} {
+	for _, want := range []string{
+		`"exchange": "master"`, `"routing_key": "ucenter@user"`,
+		`"message_id": "0f3c9a00-user"`, "----- body (utf-8) -----\n{\"id\":120",
+	} {
 		if !strings.Contains(given, want) {
 			t.Errorf("%s is not in\n%s", want, given)
 		}
@@ -88,7 +92,8 @@ func TestBadEditIsNotLost(t *testing.T) {
 	term := onQueue(t, o, failedQueue, 120, 36)
 	term.await("5 messages")
 	term.press("e")
-	term.await("Edit, then replay", "what was typed cannot be read: line 7: properties.priority has the wrong", "Nothing of it is lost", "e edit again")
+	term.await("Edit, then replay", "what was typed cannot be read: line 7: properties.priority has the wrong",
+		"Nothing of it is lost", "e edit again")
 	term.press("e")
 	term.await(`edited    priority: "" → 7`, "body: ")
 	if given := read(t, dir, "given"); !strings.Contains(given, "zhang fei") {
@@ -130,7 +135,8 @@ func TestEditIsRefused(t *testing.T) {
 	})
 }
 
-// TestEditOnARealBroker: a body that was cut is read whole, what was edited is published, and an undo brings back the original byte for byte.
+// TestEditOnARealBroker: a body that was cut is read whole, what was edited is published, and an undo brings back the
+// original byte for byte.
 func TestEditOnARealBroker(t *testing.T) {
 	o, node, channel := real(t)
 	j := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
@@ -143,13 +149,18 @@ func TestEditOnARealBroker(t *testing.T) {
 	declare(t, channel, "ui.edit.worker", nil)
 	declare(t, channel, "ui.edit.failed", nil)
 	body := strings.Repeat("0123456789", 30_000) + "the end"
-	publish(t, channel, "ui.edit.failed", amqp.Publishing{MessageId: "one", Headers: amqp.Table{"n": int32(1), "x": "y"}, Body: []byte(body), DeliveryMode: 2, Priority: 3})
+	publish(t, channel, "ui.edit.failed",
+		amqp.Publishing{
+			MessageId: "one", Headers: amqp.Table{"n": int32(1), "x": "y"}, Body: []byte(body),
+			DeliveryMode: 2, Priority: 3,
+		})
 	editor, _ := scripted(t, `sed -i 's/"exchange": ".*"/"exchange": ""/; s/"routing_key": ".*"/"routing_key": "ui.edit.worker"/; s/the end/another end/; s/"x": "y"/"x": "z"/' "$f"`)
 	o.Editor = editor
 	term := onQueue(t, o, "ui.edit.failed", 120, 36)
 	term.await("1 message")
 	term.press("e")
-	term.await("routing_key: ", "→ ui.edit.worker", `header x: "y" → "z"`, "body: 300007 → 300,011 bytes, different from byte 300001 on", "reaches   ui.edit.worker")
+	term.await("routing_key: ", "→ ui.edit.worker", `header x: "y" → "z"`,
+		"body: 300007 → 300,011 bytes, different from byte 300001 on", "reaches   ui.edit.worker")
 	term.press(keyEnter)
 	term.await("1 message moved to ui.edit.worker")
 	term.awaitThat("it arrived", func(string) bool { return readyIn(t, channel, "ui.edit.worker") == 1 })
@@ -157,7 +168,8 @@ func TestEditOnARealBroker(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if string(d.Body) != strings.Replace(body, "the end", "another end", 1) || d.Headers["n"] != int32(1) || d.Headers["x"] != "z" || d.Priority != 3 || d.Headers[model.ReplayHeader] == nil {
+	if string(d.Body) != strings.Replace(body, "the end", "another end", 1) || d.Headers["n"] != int32(1) ||
+		d.Headers["x"] != "z" || d.Priority != 3 || d.Headers[message.ReplayHeader] == nil {
 		t.Errorf("%v %+v %d bytes", d.Headers, d.Priority, len(d.Body))
 	}
 	if err := d.Nack(false, true); err != nil {
@@ -169,7 +181,8 @@ func TestEditOnARealBroker(t *testing.T) {
 	term.await("1 of 1 message brought back")
 	term.awaitThat("it is back", func(string) bool { return readyIn(t, channel, "ui.edit.failed") == 1 })
 	d, ok, err = channel.Get("ui.edit.failed", true)
-	if err != nil || !ok || string(d.Body) != body || d.Headers["x"] != "y" || len(d.Headers) != 2 || d.Priority != 3 || d.MessageId != "one" {
+	if err != nil || !ok || string(d.Body) != body || d.Headers["x"] != "y" || len(d.Headers) != 2 || d.Priority != 3 ||
+		d.MessageId != "one" {
 		t.Errorf("%v %v %v %d bytes", ok, err, d.Headers, len(d.Body))
 	}
 }

@@ -55,7 +55,8 @@ func findEditor(named string) (string, error) {
 	return "", errors.New("there is no editor: name one in VISUAL or EDITOR, or install vi or nano")
 }
 
-// writeDraft writes a text into a private file. It is removed when it is not needed any more, and when the program ends.
+// writeDraft writes a text into a private file. It is removed when it is not needed any more, and when the program
+// ends.
 func writeDraft(e *env, id request, text []byte) tea.Cmd {
 	return e.command(0, func(context.Context) tea.Msg {
 		editor, err := findEditor(e.editor)
@@ -88,11 +89,13 @@ func writeDraft(e *env, id request, text []byte) tea.Cmd {
 	})
 }
 
-// runEditor hands the terminal to the editor. The command may have arguments, as VISUAL and EDITOR have: a shell takes it apart.
-func runEditor(msg writtenMsg) tea.Cmd {
+// runEditor hands the terminal to the editor. The command may have arguments, as VISUAL and EDITOR have: a shell takes
+// it apart.
+func runEditor(e *env, msg writtenMsg) tea.Cmd {
 	editor := exec.Command("sh", "-c", msg.editor+` "$1"`, "dlxtop", msg.file.path)
 	editor.Stdin = os.Stdin // a copy of it would take the next key from the screen
-	return tea.ExecProcess(editor, func(err error) tea.Msg { return closedMsg{msg.request, msg.file, err} })
+	over := func(err error) tea.Msg { return closedMsg{msg.request, msg.file, err} }
+	return func() tea.Msg { return lendMsg{borrowed{editor, e.screen}, over} }
 }
 
 // readDraft reads what the editor left, and removes it.

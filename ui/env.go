@@ -8,30 +8,43 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model/plan"
+	"dlxtop/model/ports"
+	"dlxtop/ui/term"
 )
 
-// env is what every screen needs and none changes: who to ask, how things look, which keys there are, what time it is. The
-// root makes one and hands it to each screen's constructor. What changes with time (the topology, the history) comes in messages
-// instead: the root sends a screen the latest topologyMsg when it is pushed, before Init, and again after each poll.
+// env is what every screen needs and none changes: who to ask, how things look, which keys there are, what time it is.
+// The root makes one and hands it to each screen's constructor. What changes with time (the topology, the history)
+// comes in messages instead: the root sends a screen the latest topologyMsg when it is pushed, before Init, and again
+// after each poll.
 type env struct {
 	broker     Broker
-	journal    Journal // nil: nothing is kept
-	editor     string  // the command that edits a file; "" is one that is usually there
-	files      Files   // nil: nothing is exported
-	styles     *Styles
+	reread     plan.Reread
+	source     ports.Source
+	journal    ports.Records // nil: nothing is kept
+	editor     string        // the command that edits a file; "" is one that is usually there
+	files      ports.Files   // nil: nothing is exported
+	styles     *term.Styles
 	keys       *keyMap
 	now        func() time.Time
-	title      string // the context's name or the broker's address
+	shown      time.Time // when Update was called last: what is drawn is as of then. For Update and View only
+	title      string    // the context's name or the broker's address
 	readOnly   bool
 	production bool
 	clipboard  io.Writer // takes OSC 52 sequences; nil: standard output
+
+	screen *screenFile // nil: not on a terminal of its own
+	parent int         // the process that started this one; 0 is nobody's matter
 
 	work     *work
 	requests *atomic.Int64
 }
 
-// newRequest numbers a command: no two requests of the program are equal, so a screen knows its own answers among those that
-// every screen is sent.
+// kit is what a component of a screen needs.
+func (e *env) kit() term.Kit { return term.Kit{Styles: e.styles, Keys: &e.keys.ListKeys} }
+
+// newRequest numbers a command: no two requests of the program are equal, so that a screen knows late answers.
 func (e *env) newRequest() request { return request(e.requests.Add(1)) }
 
 // command runs f outside Update. Its context ends at the timeout (0: none) and when the program ends; the program
@@ -45,6 +58,16 @@ func (e *env) command(timeout time.Duration, f func(ctx context.Context) tea.Msg
 		defer done()
 		return f(ctx)
 	}
+}
+
+// stoppable runs f outside Update. Its context ends when stop is called, and when the program ends.
+func (e *env) stoppable(f func(ctx context.Context) tea.Msg) (cmd tea.Cmd, stop context.CancelFunc) {
+	ctx, stop := context.WithCancel(context.Background())
+	return e.command(0, func(program context.Context) tea.Msg {
+		defer context.AfterFunc(program, stop)()
+		defer stop()
+		return f(ctx)
+	}), stop
 }
 
 // work owns what runs outside Update.

@@ -7,6 +7,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/ui/term"
 )
 
 func TestEnvelopesAreShownOpened(t *testing.T) {
@@ -17,7 +19,10 @@ func TestEnvelopesAreShownOpened(t *testing.T) {
 	}{
 		{
 			"EasyNetQ", envelope,
-			[]string{"unwraps the EasyNetQ envelope", `exchange orders, key "k", failed in billing`, "c-1", "tenant", "As it lies in the queue:", "outer"},
+			[]string{
+				"unwraps the EasyNetQ envelope", `exchange orders, key "k", failed in billing`, "c-1", "tenant",
+				"As it lies in the queue:", "outer",
+			},
 			[]string{"unwraps the EasyNetQ envelope", `"id": 7`, "As it lies in the queue:", `"Exception": "E: x"`},
 		},
 		{
@@ -33,11 +38,14 @@ func TestEnvelopesAreShownOpened(t *testing.T) {
 		{"none", `{"id":7}`, []string{"outer"}, []string{`"id": 7`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			m := model.Message{Body: []byte(test.body), BodyBytes: len(test.body), Headers: model.Table{"outer": "yes"}}
+			m := message.Message{Body: []byte(test.body), BodyBytes: len(test.body), Headers: model.Table{"outer": "yes"}}
 			for _, pane := range []struct {
 				lines []string
 				want  []string
-			}{{headerLines(newStyles(false), &m, 90), test.headers}, {bodyLines(newStyles(false), &m, 90), test.text}} {
+			}{{headerLines(term.NewStyles(false), &m, 90), test.headers}, {
+				bodyLines(term.NewStyles(false), &m, 90),
+				test.text,
+			}} {
 				text := ansi.Strip(strings.Join(pane.lines, "\n"))
 				rest := text
 				for _, want := range pane.want {

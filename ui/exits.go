@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"dlxtop/model"
+	"dlxtop/ui/term"
 )
 
 // exitLines tell, for each reason, where messages go that leave a queue. Reasons with the same way share a line.
-func exitLines(s *Styles, exits []model.Exit) []string {
+func exitLines(s *term.Styles, exits []model.Exit) []string {
 	var lines []string
 	for len(exits) > 0 {
 		first := exits[0]
@@ -25,27 +26,35 @@ func exitLines(s *Styles, exits []model.Exit) []string {
 	return lines
 }
 
-func exitWords(s *Styles, e model.Exit) string {
+func exitWords(s *term.Styles, e model.Exit) string {
 	names := make([]string, len(e.Route.Queues))
 	for i, ref := range e.Route.Queues {
 		names[i] = model.Printable(ref.Name)
 	}
-	words := strings.Join(names, ", ")
+	words, reason := strings.Join(names, ", "), model.Printable(e.Why)
 	why := ""
-	if e.Why != "" {
-		why = ": " + model.Printable(e.Why)
+	if reason != "" {
+		why = ": " + reason
 	}
 	switch e.Fate {
 	case model.Lost, model.Cut:
-		words = s.Danger.Render(strings.TrimPrefix(words+" "+markError+" lost"+why, " "))
+		words = s.Danger.Render(behind(words, " ", term.MarkError+" lost"+why))
 	case model.Endless, model.Held, model.Unclear:
-		words = strings.TrimPrefix(words+"  "+s.Warning.Render(string(e.Fate)+why), "  ")
+		words = behind(words, "  ", s.Warning.Render(string(e.Fate)+why))
 	case model.Arrives:
 		if !e.Route.Exact {
-			words = s.Muted.Render("some of ") + words + s.Muted.Render("  "+strings.TrimPrefix(why, ": "))
+			words = s.Muted.Render("some of ") + words + s.Muted.Render("  "+reason)
 		}
 	case model.Retried:
 		words = s.Muted.Render("itself" + why)
 	}
 	return words
+}
+
+// behind puts words behind others, when there are others.
+func behind(first, between, words string) string {
+	if first == "" {
+		return words
+	}
+	return first + between + words
 }

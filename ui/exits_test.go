@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"dlxtop/model"
+	"dlxtop/ui/term"
 )
 
 func TestExitLines(t *testing.T) {
@@ -15,7 +16,7 @@ func TestExitLines(t *testing.T) {
 	exit := func(r model.Reason, f model.Fate, why string, exact bool, to ...model.QueueRef) model.Exit {
 		return model.Exit{Hop: model.Hop{Reason: r, Route: model.Route{Queues: to, Exact: exact}}, Fate: f, Why: why}
 	}
-	got := exitLines(newStyles(false), []model.Exit{
+	got := exitLines(term.NewStyles(false), []model.Exit{
 		exit(model.Expired, model.Arrives, "", true, w...),
 		exit(model.Rejected, model.Endless, "it comes back", true, w...),
 		exit(model.MaxLen, model.Arrives, "", true, w...),

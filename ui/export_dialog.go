@@ -10,31 +10,28 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/ui/term"
 )
 
 // exportDialog asks for a path and writes messages into a new file.
 type exportDialog struct {
-	env     *env
-	open    bool
-	rows    []*messageRow
-	words   string // how they were chosen
-	path    textField
-	wrong   string  // why it could not be written; "" when nothing is wrong
-	request request // the writing under way; 0: none
-	stop    context.CancelFunc
+	dialog
+	rows  []*messageRow
+	words string // how they were chosen
+	path  term.TextField
+	wrong string // why it could not be written; "" when nothing is wrong
 }
 
-// exportedMsg tells that a file is written, or why it is not.
-type exportedMsg struct {
-	request request
-	path    string
-	n       int
-	err     error
+// exportedFile is what was written.
+type exportedFile struct {
+	path string
+	n    int // messages
 }
 
 // export opens the dialog for the selection, else for all that are shown.
 func (s messagesScreen) export() (screen, tea.Cmd) {
-	rows, words := s.table.selection(), "the selection"
+	rows, words := s.table.Selection(), "the selection"
 	if len(rows) == 0 {
 		rows, words = s.allShown()
 	}
@@ -46,39 +43,38 @@ func (s messagesScreen) export() (screen, tea.Cmd) {
 	case s.filter.pending():
 		return s, notice("the filter is still being applied: try again in a moment", true)
 	}
-	s.saving = exportDialog{env: s.env, open: true, rows: rows, words: words, path: newTextField(model.FileName(s.queue, s.env.now()))}
+	s.saving = exportDialog{
+		dialog: newDialog(s.env, dialogAsking), rows: rows, words: words,
+		path: term.NewTextField(message.FileName(s.queue, s.env.now())),
+	}
 	return s, nil
 }
 
 func (d *exportDialog) keys() []key.Binding {
 	k := d.env.keys
-	if d.request != 0 {
-		return []key.Binding{describe(k.Cancel, "stop")}
+	if d.state != dialogAsking {
+		return []key.Binding{term.Describe(k.Cancel, "stop")}
 	}
-	return []key.Binding{describe(k.Confirm, "write"), k.Cancel}
+	return []key.Binding{term.Describe(k.Confirm, "write"), k.Cancel}
 }
 
 // update takes keys and the answer to the writing.
 func (d exportDialog) update(msg tea.Msg) (exportDialog, tea.Cmd) {
 	k := d.env.keys
 	switch msg := msg.(type) {
-	case exportedMsg:
-		if msg.request == d.request {
-			return d.exported(msg)
+	case endedMsg[exportedFile]:
+		if d.ended(msg.request, msg.err) {
+			return d.written(msg.result)
 		}
 	case tea.KeyMsg:
 		switch {
-		case d.request != 0:
-			if is(msg, k.Cancel) || is(msg, k.ForceQuit) {
-				d.stop()
-			}
-		case is(msg, k.Cancel):
-			d.open = false
-		case is(msg, k.Confirm):
+		case d.state == dialogAsking && term.Is(msg, k.Confirm):
 			return d.write()
-		default:
+		case d.press(msg, &offer{}) == pressedBack:
+			d.state = dialogClosed
+		case d.state == dialogAsking:
 			d.wrong = ""
-			d.path.update(msg)
+			d.path.Update(msg)
 		}
 	}
 	return d, nil
@@ -86,53 +82,50 @@ func (d exportDialog) update(msg tea.Msg) (exportDialog, tea.Cmd) {
 
 // write starts the writing.
 func (d exportDialog) write() (exportDialog, tea.Cmd) {
-	path := strings.TrimSpace(d.path.text())
+	path := strings.TrimSpace(d.path.Text())
 	if path == "" {
 		d.wrong = "name a file"
 		return d, nil
 	}
-	d.request = d.env.newRequest()
-	var ctx context.Context
-	ctx, d.stop = context.WithCancel(context.Background())
-	id, e, rows, stop := d.request, d.env, d.rows, d.stop
-	return d, e.command(0, func(program context.Context) tea.Msg {
-		defer context.AfterFunc(program, stop)()
-		n, err := e.files.Create(path, func(each func(*model.Message) error) error { return wholeMessages(ctx, rows, each) })
-		return exportedMsg{id, path, n, err}
+	files, rows := d.env.files, d.rows
+	cmd := running(&d.dialog, func(ctx context.Context) (exportedFile, error) {
+		n, err := files.Create(path, func(each func(*message.Message) error) error {
+			return wholeMessages(ctx, rows, each)
+		})
+		return exportedFile{path, n}, err
 	})
+	return d, cmd
 }
 
-// exported takes the end of the writing. When it failed the path can be changed.
-func (d exportDialog) exported(msg exportedMsg) (exportDialog, tea.Cmd) {
-	d.stop()
-	d.request = 0
+// written takes the end of the writing. When it failed the path can be changed.
+func (d exportDialog) written(what exportedFile) (exportDialog, tea.Cmd) {
+	d.state = dialogClosed
 	switch {
-	case errors.Is(msg.err, context.Canceled):
-		d.open = false
+	case errors.Is(d.err, context.Canceled):
 		return d, notice("stopped: no file was written", true)
-	case msg.err != nil:
-		d.wrong = readableError(msg.err)
+	case d.err != nil:
+		d.state, d.wrong = dialogAsking, readableError(d.err)
 		return d, nil
 	}
-	d.open = false
-	return d, notice(fmt.Sprintf("%s written to %s", model.Plural(msg.n, "message"), model.Printable(msg.path)), false)
+	words := fmt.Sprintf("%s written to %s", model.Plural(what.n, "message"), model.Printable(what.path))
+	return d, notice(words, false)
 }
 
 // view draws the dialog.
 func (d *exportDialog) view(width int) string {
-	outer := min(dialogWidth, width-4)
-	l := &dialogLines{styles: d.env.styles, width: outer - 4}
+	l := newDialogLines(d.env.styles, width)
 	s := l.styles
-	l.say("export", d.words+": "+model.Plural(len(d.rows), "message")+", one line of JSON each, as `dlxtop import` and jq read them; they stay in the queue", s.Text)
-	l.lines = append(l.lines, s.Muted.Render(fit("to", labelWidth, false, false))+d.path.view(s, l.width-labelWidth))
+	l.say("export", d.words+": "+model.Plural(len(d.rows), "message")+
+		", one line of JSON each, as `dlxtop import` and jq read them; they stay in the queue", s.Text)
+	l.lines = append(l.lines, s.Muted.Render(term.Fit("to", labelWidth, false, false))+d.path.View(s, l.width-labelWidth))
 	if d.wrong != "" {
-		l.say("", markError+" "+model.Printable(d.wrong), s.Danger)
+		l.say("", term.MarkError+" "+model.Printable(d.wrong), s.Danger)
 	}
 	l.blank()
-	if d.request != 0 {
+	if d.state != dialogAsking {
 		l.hints(s.Accent.Render("writing … ") + hint(s, "esc", "stop"))
 	} else {
 		l.hints(hint(s, "enter", "write a new file") + hint(s, "esc", "back"))
 	}
-	return framed(s, "Export "+model.Plural(len(d.rows), "message"), l.lines, outer)
+	return l.box("Export " + model.Plural(len(d.rows), "message"))
 }

@@ -9,7 +9,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/export"
-	"dlxtop/model"
+	"dlxtop/model/message"
 )
 
 func TestExportDialogGolden(t *testing.T) {
@@ -25,9 +25,10 @@ func TestExportDialogGolden(t *testing.T) {
 }
 
 // exported reads a file back.
-func exported(t *testing.T, path string) (messages []model.Message) {
+func exported(t *testing.T, path string) (messages []message.Message) {
 	t.Helper()
-	if err := (export.Files{}).Read(t.Context(), path, func(m *model.Message) error { messages = append(messages, *m); return nil }); err != nil {
+	if err := (export.Files{}).Read(t.Context(), path,
+		func(m *message.Message) error { messages = append(messages, *m); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return messages
@@ -49,7 +50,8 @@ func TestExportOfTheSelection(t *testing.T) {
 	term.press(keyEnter)
 	const name = failedQueue + "-20260301-030405.jsonl"
 	term.await("2 messages written to " + name)
-	if got := exported(t, name); len(got) != 2 || got[0].Position != 2 || got[1].Position != 4 || got[0].Properties.MessageID != "0f3c9a01-user" {
+	if got := exported(t, name); len(got) != 2 || got[0].Position != 2 || got[1].Position != 4 ||
+		got[0].Properties.MessageID != "0f3c9a01-user" {
 		t.Errorf("%+v", got)
 	}
 	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
@@ -93,7 +95,8 @@ func TestExportWritesWholeBodies(t *testing.T) {
 	term.press(keyEnter)
 	term.await("3 messages written")
 	got := exported(t, path)
-	if len(got) != 3 || len(got[1].Body) != 300_000 || len(got[2].Body) != 6_000_000 || got[0].Properties.MessageID != "small" {
+	if len(got) != 3 || len(got[1].Body) != 300_000 || len(got[2].Body) != 6_000_000 ||
+		got[0].Properties.MessageID != "small" {
 		t.Errorf("%d messages", len(got))
 	}
 }

@@ -2,17 +2,19 @@ package ui
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/ui/term"
 )
 
 // failedScreen lists the failed queues of all flows, the fullest first.
 type failedScreen struct {
 	env    *env
-	list   list[model.QueueRef, failedRow]
+	list   term.List[model.QueueRef, failedRow]
 	latest topologyMsg
 }
 
@@ -23,15 +25,20 @@ type failedRow struct {
 	ready     model.Opt[int64]
 	consumers model.Opt[int64]
 	kind      string
+	down      bool // nobody can use it now
 	in        model.Opt[float64]
+	looks     looksField
 }
 
 func newFailedScreen(e *env) screen {
-	rows := newTable(e, func(r failedRow) model.QueueRef { return r.Queue }, fullestFirst, failedColumns(e.styles)...)
-	return failedScreen{env: e, list: newList(e, rows, func(r failedRow) []string { return []string{r.name, r.flowName} })}
+	rows := term.NewTable(e.kit(), func(r failedRow) model.QueueRef { return r.Queue }, fullestFirst,
+		failedColumns(e.styles, false)...)
+	return failedScreen{env: e, list: term.NewList(rows,
+		func(r failedRow) []string { return []string{r.name, r.flowName} })}
 }
 
-// fullestFirst puts queues with messages before empty ones, then goes by name: exact counts would make rows change places.
+// fullestFirst puts queues with messages before empty ones, then goes by name: exact counts would make rows change
+// places.
 func fullestFirst(a, b failedRow) int {
 	empty := func(r failedRow) int {
 		if r.ready.Or(1) == 0 {
@@ -42,65 +49,83 @@ func fullestFirst(a, b failedRow) int {
 	return cmp.Or(cmp.Compare(empty(a), empty(b)), cmp.Compare(a.name, b.name))
 }
 
-func failedColumns(s *Styles) []column[failedRow] {
-	return []column[failedRow]{
+// failedColumns are the columns; limited adds how many looks are left, which only some versions limit.
+func failedColumns(s *term.Styles, limited bool) []term.Column[failedRow] {
+	columns := []term.Column[failedRow]{
 		{
-			title: "FAILED QUEUE", width: 24, flex: 3, max: 52, middle: true,
-			cell:    func(r failedRow) field { return field{r.name, s.Text} },
-			compare: func(a, b failedRow) int { return cmp.Compare(a.name, b.name) },
+			Title: "FAILED QUEUE", Width: 24, Flex: 3, Max: 52, Middle: true,
+			Cell:    func(r failedRow) term.Field { return term.Field{Text: r.name, Style: s.Text} },
+			Compare: func(a, b failedRow) int { return cmp.Compare(a.name, b.name) },
 		},
 		{
-			title: "MESSAGES", width: 9, right: true, most: true,
-			cell:    func(r failedRow) field { return number(s, r.ready, s.Danger) },
-			compare: func(a, b failedRow) int { return compareOpt(a.ready, b.ready) },
+			Title: "MESSAGES", Width: 9, Right: true, Most: true,
+			Cell:    func(r failedRow) term.Field { return readyField(s, r.ready, r.down, s.Danger) },
+			Compare: func(a, b failedRow) int { return compareOpt(a.ready, b.ready) },
 		},
 		{
-			title: "IN/s", width: 7, right: true, most: true,
-			cell:    func(r failedRow) field { return rate(s, r.in) },
-			compare: func(a, b failedRow) int { return compareOpt(a.in, b.in) },
+			Title: "IN/s", Width: 7, Right: true, Most: true,
+			Cell:    func(r failedRow) term.Field { return rate(s, r.in) },
+			Compare: func(a, b failedRow) int { return compareOpt(a.in, b.in) },
 		},
 		{
-			title: "OF FLOW", width: 16, flex: 2, max: 40, middle: true,
-			cell:    func(r failedRow) field { return field{r.flowName, s.Text} },
-			compare: func(a, b failedRow) int { return cmp.Compare(a.flowName, b.flowName) },
+			Title: "OF FLOW", Width: 16, Flex: 2, Max: 40, Middle: true,
+			Cell:    func(r failedRow) term.Field { return term.Field{Text: r.flowName, Style: s.Text} },
+			Compare: func(a, b failedRow) int { return cmp.Compare(a.flowName, b.flowName) },
 		},
-		{title: "CONSUMERS", width: 9, right: true, drop: 1, cell: func(r failedRow) field { return number(s, r.consumers, s.Text) }},
-		{title: "TYPE", width: 9, drop: 2, cell: func(r failedRow) field { return field{r.kind, s.Muted} }},
+		{
+			Title: "CONSUMERS", Width: 9, Right: true, Drop: 1,
+			Cell: func(r failedRow) term.Field { return number(s, r.consumers, s.Text) },
+		},
+		{
+			Title: "TYPE", Width: 9, Drop: 2,
+			Cell: func(r failedRow) term.Field { return term.Field{Text: r.kind, Style: s.Muted} },
+		},
 	}
+	if limited {
+		columns = append(columns, term.Column[failedRow]{
+			Title: "LOOKS LEFT", Width: 10, Right: true,
+			Cell:    func(r failedRow) term.Field { return r.looks.field(s) },
+			Compare: func(a, b failedRow) int { return cmp.Compare(a.looks.left, b.looks.left) },
+		})
+	}
+	return columns
 }
 
 func (f failedScreen) Init() tea.Cmd { return nil }
 
 func (f failedScreen) Title() string { return "failed" }
 
-func (f failedScreen) Typing() bool { return f.list.filter.typing }
+func (f failedScreen) Typing() bool { return f.list.Filter.Typing }
 
 // Keys are those of a list whose rows are failed queues.
 func (f failedScreen) Keys() []key.Binding {
-	if _, ok := f.list.table.current(); ok {
-		return f.list.bindings(describe(f.env.keys.Open, "messages"))
+	if _, ok := f.list.Table.Current(); ok {
+		return f.list.Bindings(term.Describe(f.env.keys.Open, "messages"))
 	}
-	return f.list.bindings()
+	return f.list.Bindings()
 }
 
 func (f failedScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	switch msg := msg.(type) {
 	case topologyMsg:
 		f.latest = msg
-		f.list.table.set(failedRows(msg))
+		rows := failedRows(msg)
+		f.list.Table.SetColumns(failedColumns(f.env.styles, slices.ContainsFunc(rows,
+			func(r failedRow) bool { return r.looks.counts })))
+		f.list.Table.Set(rows)
 	case tea.KeyMsg:
-		if f.list.handle(msg) {
+		if f.list.Handle(msg) {
 			return f, nil
 		}
-		if r, ok := f.list.table.current(); ok && is(msg, f.env.keys.Open) {
+		if r, ok := f.list.Table.Current(); ok && term.Is(msg, f.env.keys.Open) {
 			return f, push(newMessagesScreen(f.env, r.Queue))
 		}
 	}
 	return f, nil
 }
 
-// failedRows are the failed queues, each once: one that several flows share is named with the first of them and how many more,
-// one that all share by its framework's custom belongs to none.
+// failedRows are the failed queues, each once: one that several flows share is named with the first of them and how
+// many more, one that all share by its framework's custom belongs to none.
 func failedRows(msg topologyMsg) []failedRow {
 	at := map[model.QueueRef]int{}
 	more := map[model.QueueRef]int{}
@@ -120,41 +145,52 @@ func failedRows(msg topologyMsg) []failedRow {
 		rows[at[ref]].flowName += " and " + model.Count(int64(n)) + " more"
 	}
 	for _, m := range msg.topology.FailedWithoutFlow() {
+		at[m.Queue] = len(rows)
 		rows = append(rows, newFailedRow(m, "-", msg))
+	}
+	for i := range msg.topology.Snapshot.Queues {
+		q := &msg.topology.Snapshot.Queues[i]
+		_, listed := at[q.QueueRef]
+		if why := msg.looks.failed(msg.topology, q); why != "" && !listed {
+			rows = append(rows, newFailedRow(model.Member{Queue: q.QueueRef, Reason: why}, "-", msg))
+		}
 	}
 	return rows
 }
 
 func newFailedRow(m model.Member, flowName string, msg topologyMsg) failedRow {
-	r := failedRow{Member: m, name: model.Printable(m.Queue.String()), flowName: flowName, kind: "?", in: msg.moves[m.Queue].In}
+	r := failedRow{
+		Member: m, name: model.Printable(m.Queue.String()), flowName: flowName, kind: "?",
+		in: msg.moves[m.Queue].In, looks: newLooksField(msg.topology, m.Queue),
+	}
 	if q, ok := msg.topology.Queue(m.Queue); ok {
-		r.ready, r.consumers, r.kind = q.Ready, q.Consumers, queueRow{Queue: q}.kind()
+		r.ready, r.consumers, r.kind, r.down = q.Ready, q.Consumers, queueRow{Queue: q}.kind(), q.Outage() != model.NoOutage
 	}
 	return r
 }
 
 func (f failedScreen) View(width, height int) string {
-	if len(f.list.table.all) == 0 {
-		return f.list.view(width, height, f.empty(width))
+	if len(f.list.Table.All) == 0 {
+		return f.list.View(width, height, f.empty(width))
 	}
-	rows := f.list.rows(height, 3)
-	return f.list.view(width, rows, nil) + "\n" + block(f.detail(width), width, height-rows)
+	rows := f.list.Rows(height, 3)
+	return f.list.View(width, rows, nil) + "\n" + term.Block(f.detail(width), width, height-rows)
 }
 
 // detail tells why the queue at the cursor is a failed queue.
 func (f failedScreen) detail(width int) []string {
 	s := f.env.styles
-	r, ok := f.list.table.current()
+	r, ok := f.list.Table.Current()
 	if !ok {
-		return f.list.aimless("queue", width)
+		return f.list.Aimless("queue", width)
 	}
-	lines := []string{partition(s, r.name, f.list.table.position(), width)}
-	for i, line := range wrap(model.Printable(r.Reason), width-16) {
+	lines := []string{term.Partition(s, r.name, f.list.Table.Position(), width)}
+	for i, line := range term.Wrap(model.Printable(r.Reason), width-16) {
 		name := ""
 		if i == 0 {
 			name = "why here"
 		}
-		lines = append(lines, "   "+s.Muted.Render(fit(name, 10, false, false))+line)
+		lines = append(lines, "   "+s.Muted.Render(term.Fit(name, 10, false, false))+line)
 	}
 	return lines
 }
@@ -162,12 +198,13 @@ func (f failedScreen) detail(width int) []string {
 func (f failedScreen) empty(width int) []string {
 	s := f.env.styles
 	lines := []string{"", "   " + s.Strong.Render("No failed queues."), ""}
-	text := "A failed queue is where the failures of a worker end for a person to look at: a parking lot, an error queue, a DLQ. " +
+	text := "A failed queue is where the failures of a worker end for a person to look at: a parking lot, an error " +
+		"queue, a DLQ. " +
 		"None of the flows has one, so what their workers reject is lost or comes back for ever. 1 shows the flows."
 	if len(f.latest.flows) == 0 {
 		text = "There are no flows here, so there is nothing whose failures could end in one."
 	}
-	for _, line := range wrap(text, width-6) {
+	for _, line := range term.Wrap(text, width-6) {
 		lines = append(lines, "   "+line)
 	}
 	return lines

@@ -5,42 +5,51 @@ import (
 	"strconv"
 
 	"dlxtop/model"
+	"dlxtop/ui/term"
 )
 
 // number is a count: nothing of it is muted, some is in the given look, unknown is "?".
-func number(s *Styles, n model.Opt[int64], some Style) field {
+func number(s *term.Styles, n model.Opt[int64], some term.Style) term.Field {
 	v, ok := n.Get()
 	switch {
 	case !ok:
-		return field{"?", s.Muted}
+		return term.Field{Text: "?", Style: s.Muted}
 	case v == 0:
-		return field{"0", s.Muted}
+		return term.Field{Text: "0", Style: s.Muted}
 	}
-	return field{model.Count(v), some}
+	return term.Field{Text: model.Count(v), Style: some}
 }
 
-func rate(s *Styles, r model.Opt[float64]) field {
+// readyField is how many messages are ready in a queue, or that nobody can tell because it is down.
+func readyField(s *term.Styles, ready model.Opt[int64], down bool, some term.Style) term.Field {
+	if down {
+		return term.Field{Text: "down", Style: s.Danger}
+	}
+	return number(s, ready, some)
+}
+
+func rate(s *term.Styles, r model.Opt[float64]) term.Field {
 	v, ok := r.Get()
 	switch {
 	case !ok:
-		return field{"?", s.Muted}
+		return term.Field{Text: "?", Style: s.Muted}
 	case v < 0.05:
-		return field{"0.0", s.Muted}
+		return term.Field{Text: "0.0", Style: s.Muted}
 	case v >= 1000:
-		return field{model.Count(int64(v + 0.5)), s.Good}
+		return term.Field{Text: model.Count(int64(v + 0.5)), Style: s.Good}
 	}
-	return field{strconv.FormatFloat(v, 'f', 1, 64), s.Good}
+	return term.Field{Text: strconv.FormatFloat(v, 'f', 1, 64), Style: s.Good}
 }
 
-func consumersField(s *Styles, n model.Opt[int64]) field {
+func consumersField(s *term.Styles, n model.Opt[int64]) term.Field {
 	v, ok := n.Get()
 	switch {
 	case !ok:
-		return field{"?", s.Muted}
+		return term.Field{Text: "?", Style: s.Muted}
 	case v == 0:
-		return field{"none !", s.Danger}
+		return term.Field{Text: "none !", Style: s.Danger}
 	}
-	return field{model.Plural(int(v), "consumer"), s.Text}
+	return term.Field{Text: model.Plural(int(v), "consumer"), Style: s.Text}
 }
 
 // compareOpt puts the unknown below everything known.

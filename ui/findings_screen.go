@@ -7,51 +7,53 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/model/findings"
+	"dlxtop/ui/term"
 )
 
 // findingsScreen lists what is wrong or risky, with the evidence and the remedy of the finding at the cursor.
 type findingsScreen struct {
 	env    *env
-	list   list[findingKey, findingRow]
+	list   term.List[findingKey, findingRow]
 	latest topologyMsg
 }
 
 // findingKey identifies a finding from one poll to the next.
-type findingKey struct{ code, vhost, queue, exchange string }
+type findingKey struct{ code, vhost, queue, exchange, node string }
 
 type findingRow struct {
-	model.Finding
+	findings.Finding
 	place int // in the order of the model: level, code, queue
 }
 
 func newFindingsScreen(e *env) screen {
-	rows := newTable(e,
-		func(r findingRow) findingKey { return findingKey{r.Code, r.VHost, r.Queue, r.Exchange} },
+	rows := term.NewTable(e.kit(),
+		func(r findingRow) findingKey { return findingKey{r.Code, r.VHost, r.Queue, r.Exchange, r.Node} },
 		func(a, b findingRow) int { return cmp.Compare(a.place, b.place) }, findingColumns(e.styles)...)
-	return findingsScreen{env: e, list: newList(e, rows, func(r findingRow) []string {
+	return findingsScreen{env: e, list: term.NewList(rows, func(r findingRow) []string {
 		return []string{r.Code, r.where(), r.Message, string(r.Level)}
 	})}
 }
 
-func findingColumns(s *Styles) []column[findingRow] {
-	return []column[findingRow]{
+func findingColumns(s *term.Styles) []term.Column[findingRow] {
+	return []term.Column[findingRow]{
 		{
-			title: "LEVEL", width: 9,
-			cell: func(r findingRow) field {
+			Title: "LEVEL", Width: 9,
+			Cell: func(r findingRow) term.Field {
 				mark := levelMark(r.Level)
-				return field{mark + " " + string(r.Level), s.mark(mark)}
+				return term.Field{Text: mark + " " + string(r.Level), Style: s.Mark(mark)}
 			},
-			compare: func(a, b findingRow) int { return cmp.Compare(a.place, b.place) },
+			Compare: func(a, b findingRow) int { return cmp.Compare(a.place, b.place) },
 		},
 		{
-			title: "WHERE", width: 18, flex: 2, max: 40, middle: true,
-			cell:    func(r findingRow) field { return field{r.where(), s.Text} },
-			compare: func(a, b findingRow) int { return cmp.Compare(a.where(), b.where()) },
+			Title: "WHERE", Width: 18, Flex: 2, Max: 40, Middle: true,
+			Cell:    func(r findingRow) term.Field { return term.Field{Text: r.where(), Style: s.Text} },
+			Compare: func(a, b findingRow) int { return cmp.Compare(a.where(), b.where()) },
 		},
 		{
-			title: "WHAT", width: 20, flex: 5,
-			cell:    func(r findingRow) field { return field{model.Printable(r.Message), s.Text} },
-			compare: func(a, b findingRow) int { return cmp.Compare(a.Code, b.Code) },
+			Title: "WHAT", Width: 20, Flex: 5,
+			Cell:    func(r findingRow) term.Field { return term.Field{Text: model.Printable(r.Message), Style: s.Text} },
+			Compare: func(a, b findingRow) int { return cmp.Compare(a.Code, b.Code) },
 		},
 	}
 }
@@ -63,6 +65,8 @@ func (r findingRow) where() string {
 		return model.Printable(model.QueueRef{VHost: r.VHost, Name: r.Queue}.String())
 	case r.Exchange != "":
 		return "exchange " + model.Printable(r.Exchange)
+	case r.Node != "":
+		return "node " + model.Printable(r.Node)
 	}
 	return "broker"
 }
@@ -71,18 +75,18 @@ func (f findingsScreen) Init() tea.Cmd { return nil }
 
 func (f findingsScreen) Title() string { return "findings" }
 
-func (f findingsScreen) Typing() bool { return f.list.filter.typing }
+func (f findingsScreen) Typing() bool { return f.list.Filter.Typing }
 
 // Keys depend on the finding at the cursor: only one about a queue leads somewhere.
 func (f findingsScreen) Keys() []key.Binding {
-	if r, ok := f.list.table.current(); ok && r.Queue != "" {
+	if r, ok := f.list.Table.Current(); ok && r.Queue != "" {
 		what := "messages"
 		if _, ok := f.latest.topology.FlowOf(model.QueueRef{VHost: r.VHost, Name: r.Queue}); ok {
 			what = "open the flow"
 		}
-		return f.list.bindings(describe(f.env.keys.Open, what))
+		return f.list.Bindings(term.Describe(f.env.keys.Open, what))
 	}
-	return f.list.bindings()
+	return f.list.Bindings()
 }
 
 func (f findingsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
@@ -93,12 +97,12 @@ func (f findingsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		for i, finding := range msg.findings {
 			rows[i] = findingRow{finding, i}
 		}
-		f.list.table.set(rows)
+		f.list.Table.Set(rows)
 	case tea.KeyMsg:
-		if f.list.handle(msg) {
+		if f.list.Handle(msg) {
 			return f, nil
 		}
-		if r, ok := f.list.table.current(); ok && r.Queue != "" && is(msg, f.env.keys.Open) {
+		if r, ok := f.list.Table.Current(); ok && r.Queue != "" && term.Is(msg, f.env.keys.Open) {
 			ref := model.QueueRef{VHost: r.VHost, Name: r.Queue}
 			if flow, ok := f.latest.topology.FlowOf(ref); ok {
 				return f, push(newFlowScreen(f.env, flow.Worker.Queue))
@@ -110,32 +114,37 @@ func (f findingsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 }
 
 func (f findingsScreen) View(width, height int) string {
-	if len(f.list.table.all) == 0 {
+	if len(f.list.Table.All) == 0 {
 		s := f.env.styles
-		return f.list.view(width, height, []string{
+		return f.list.View(width, height, []string{
 			"", "   " + s.Strong.Render("No findings."), "",
 			"   Nothing in the topology loses messages or is likely to.",
 		})
 	}
-	rows := f.list.rows(height, min(height/2, 12))
-	return f.list.view(width, rows, nil) + "\n" + block(f.detail(width), width, height-rows)
+	rows := f.list.Rows(height, min(height/2, 12))
+	return f.list.View(width, rows, nil) + "\n" + term.Block(f.detail(width), width, height-rows)
 }
 
 // detail has the finding in full.
 func (f findingsScreen) detail(width int) []string {
 	s := f.env.styles
-	r, ok := f.list.table.current()
+	r, ok := f.list.Table.Current()
 	if !ok {
-		return f.list.aimless("finding", width)
+		return f.list.Aimless("finding", width)
 	}
-	lines := []string{partition(s, model.Printable(r.Code)+"  "+r.where(), f.list.table.position(), width)}
-	for _, p := range []struct{ name, text string }{{"what", r.Message}, {"evidence", r.Evidence}, {"remedy", r.Remedy}, {"more", r.Page()}} {
-		for i, line := range wrap(model.Printable(p.text), width-16) {
+	lines := []string{term.Partition(s, model.Printable(r.Code)+"  "+r.where(), f.list.Table.Position(), width)}
+	for _, p := range []struct{ name, text string }{
+		{"what", r.Message},
+		{"evidence", r.Evidence},
+		{"remedy", r.Remedy},
+		{"more", r.Page()},
+	} {
+		for i, line := range term.Wrap(model.Printable(p.text), width-16) {
 			name := ""
 			if i == 0 {
 				name = p.name
 			}
-			lines = append(lines, "   "+s.Muted.Render(fit(name, 10, false, false))+line)
+			lines = append(lines, "   "+s.Muted.Render(term.Fit(name, 10, false, false))+line)
 		}
 	}
 	return lines

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"dlxtop/model"
+	"dlxtop/model/watch"
+	"dlxtop/ui/term"
 )
 
 // logTime is the clock of the log: tenths of seconds, for counts are a quarter of a second apart.
@@ -17,12 +19,12 @@ func (s flowScreen) logLines(width, room int) []string {
 		return nil
 	}
 	heading := " " + styles.Heading.Render("MOVED") + "  "
-	words, bad := s.live.words(s.env.now(), s.latest.topology)
+	words, bad := s.live.words(s.env.shown, s.latest.topology)
 	style := styles.Muted
 	if bad {
 		style = styles.Warning
 	}
-	lines := []string{heading + style.Render(fit(model.Printable(words), max(width-9, 1), false, false))}
+	lines := []string{heading + style.Render(term.Fit(model.Printable(words), max(width-9, 1), false, false))}
 	log := s.live.watch.Log()
 	if len(log) == 0 {
 		return append(lines, "   "+styles.Muted.Render("nothing moved while this is open"))
@@ -34,10 +36,10 @@ func (s flowScreen) logLines(width, room int) []string {
 		switch {
 		case m.Missing() > 0:
 			style = styles.Danger
-		case m.Kind == model.MoveLook, m.Late:
+		case m.Kind == watch.MoveLook, m.Late:
 			style = styles.Muted
 		}
-		for i, words := range wrap(m.String(), width-14) {
+		for i, words := range term.Wrap(m.String(), width-14) {
 			if i > 0 {
 				at = strings.Repeat(" ", len(logTime))
 			}

@@ -6,24 +6,26 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
+	"dlxtop/model/findings"
+	"dlxtop/ui/term"
 )
 
 // findingLines are findings in words, each with what to do about it.
-func findingLines(s *Styles, findings []model.Finding, width int) []string {
+func findingLines(s *term.Styles, found []findings.Finding, width int) []string {
 	var lines []string
-	for _, f := range findings {
+	for _, f := range found {
 		mark := levelMark(f.Level)
-		for i, line := range wrap(model.Printable(f.Message), width-6) {
+		for i, line := range term.Wrap(model.Printable(f.Message), width-6) {
 			lead := "     "
 			if i == 0 {
-				lead = "   " + s.mark(mark).Render(mark) + " "
+				lead = "   " + s.Mark(mark).Render(mark) + " "
 			}
 			lines = append(lines, lead+line)
 		}
-		if f.Level == model.LevelInfo {
+		if f.Level == findings.LevelInfo {
 			continue
 		}
-		for _, line := range wrap(model.Printable(f.Remedy), width-6) {
+		for _, line := range term.Wrap(model.Printable(f.Remedy), width-6) {
 			lines = append(lines, "     "+s.Muted.Render(line))
 		}
 	}
@@ -34,35 +36,37 @@ func findingLines(s *Styles, findings []model.Finding, width int) []string {
 type part struct {
 	role  string
 	name  string // printable
-	ready field
-	how   field
+	ready term.Field
+	how   term.Field
 	why   string // printable
 }
 
 // flowParts are the flow's queues in the order in which a message passes them.
-func flowParts(s *Styles, t *model.Topology, flow *model.Flow) []part {
-	queuePart := func(role string, m model.Member, some Style, how field) part {
+func flowParts(s *term.Styles, t *model.Topology, flow *model.Flow) []part {
+	queuePart := func(role string, m model.Member, some term.Style, how term.Field) part {
 		ready := number(s, readyOf(t, m.Queue), some)
-		ready.text += " ready"
+		ready.Text += " ready"
 		return part{role, model.Printable(m.Queue.Name), ready, how, model.Printable(m.Reason)}
 	}
 	var parts []part
 	for i := range flow.Buffers {
 		b := &flow.Buffers[i]
 		waiting := number(s, t.Waiting(b), s.Waiting)
-		waiting.text += " waiting"
-		how := field{model.Printable(bufferHow(b)), s.Text}
+		waiting.Text += " waiting"
+		how := term.Field{Text: model.Printable(bufferHow(b)), Style: s.Text}
 		parts = append(parts, part{string(b.Role), model.Printable(b.Name()), waiting, how, model.Printable(b.Reason)})
 	}
-	consumers := field{"?", s.Muted}
+	consumers := term.Field{Text: "?", Style: s.Muted}
 	if q, ok := t.Queue(flow.Worker.Queue); ok {
-		if consumers = consumersField(s, q.Consumers); q.Consumers.Or(1) == 0 {
-			consumers.text = "no consumers !"
+		if consumers = consumersField(s, q.Consumers); q.Polled() {
+			consumers = term.Field{Text: "polled", Style: s.Text}
+		} else if q.Consumers.Or(1) == 0 {
+			consumers.Text = "no consumers !"
 		}
 	}
 	parts = append(parts, queuePart("worker", flow.Worker, s.Text, consumers))
 	for _, m := range flow.Failed {
-		parts = append(parts, queuePart("failed", m, s.Danger, field{}))
+		parts = append(parts, queuePart("failed", m, s.Danger, term.Field{}))
 	}
 	return parts
 }
@@ -86,25 +90,28 @@ func bufferHow(b *model.Buffer) string {
 }
 
 // partLines align the parts. In full each has its reason on a line of its own, else as much of it as fits at the end.
-func partLines(s *Styles, parts []part, width int, full bool) []string {
+func partLines(s *term.Styles, parts []part, width int, full bool) []string {
 	names, readies, hows := 0, 0, 0
 	for _, p := range parts {
-		names, readies, hows = max(names, ansi.StringWidth(p.name)), max(readies, len(p.ready.text)), max(hows, ansi.StringWidth(p.how.text))
+		names, readies, hows = max(names, ansi.StringWidthWc(p.name)), max(readies, len(p.ready.Text)),
+			max(hows, ansi.StringWidthWc(p.how.Text))
 	}
 	names, hows = min(names, width*2/5), min(hows, width*2/5)
 	var lines []string
 	for _, p := range parts {
-		line := "   " + s.Muted.Render(fit(p.role, 7, false, false)) + "  " + fit(p.name, names, false, true) + "  " +
-			p.ready.style.Render(fit(p.ready.text, readies, true, false)) + "  " + p.how.style.Render(fit(p.how.text, hows, false, true))
+		line := "   " + s.Muted.Render(term.Fit(p.role, 7, false, false)) + "  " +
+			term.Fit(p.name, names, false, true) + "  " +
+			p.ready.Style.Render(term.Fit(p.ready.Text, readies, true, false)) + "  " +
+			p.how.Style.Render(term.Fit(p.how.Text, hows, false, true))
 		if !full {
-			if width-ansi.StringWidth(line) > 24 { // less than that says nothing
+			if width-ansi.StringWidthWc(line) > 24 { // less than that says nothing
 				line += "  " + s.Muted.Render(p.why)
 			}
 			lines = append(lines, line)
 			continue
 		}
 		lines = append(lines, line)
-		for _, why := range wrap(p.why, width-14) {
+		for _, why := range term.Wrap(p.why, width-14) {
 			lines = append(lines, "            "+s.Muted.Render(why))
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/findings"
+	"dlxtop/ui/term"
 )
 
 // flowRow is a flow with what is told of it in one line, summed over its queues.
@@ -14,32 +16,40 @@ type flowRow struct {
 	flow      *model.Flow
 	poll      *topologyMsg // what is due is worked out when it is drawn
 	name      string       // printable, with the vhost when that is not the default one
-	findings  []model.Finding
+	findings  []findings.Finding
 	mark      string // of the worst finding
 	waiting   model.Opt[int64]
 	buffers   string
 	moved     model.Opt[float64] // per second, out of the buffers
 	consumers model.Opt[int64]
+	polled    bool // by basic.get instead
 	ready     model.Opt[int64]
+	down      bool // the worker's queue: nobody can use it now
 	failed    model.Opt[int64]
-	trend     []float64 // what waited, over the span of the history
-	rank      int       // 0 is in trouble, 1 has failed messages, 2 is well
+	due       *term.Field // when the next message leaves the buffers, as prepared
+	trend     []float64   // what waited, over the span of the history
+	rank      int         // 0 is in trouble, 1 has failed messages, 2 is well
 }
 
 const trendSteps = 12
 
 func newFlowRow(flow *model.Flow, msg topologyMsg, now time.Time) flowRow {
 	t := msg.topology
-	r := flowRow{flow: flow, poll: &msg, name: model.Printable(flow.Worker.Queue.String()), buffers: bufferWords(flow)}
+	r := flowRow{
+		flow: flow, poll: &msg, name: model.Printable(flow.Worker.Queue.String()), buffers: bufferWords(flow),
+		due: new(term.Field),
+	}
 	r.findings = findingsOf(flow, msg.findings)
 	for _, f := range r.findings {
-		if mark := levelMark(f.Level); r.mark == "" || mark == markError || mark == markWarning && r.mark == markInfo {
+		if mark := levelMark(f.Level); r.mark == "" || mark == term.MarkError || mark == term.MarkWarning &&
+			r.mark == term.MarkInfo {
 			r.mark = mark
 		}
 	}
 	waits := r.sumBuffers(msg)
 	if q, ok := t.Queue(flow.Worker.Queue); ok {
-		r.consumers, r.ready = q.Consumers, q.Ready
+		r.consumers, r.ready, r.down = q.Consumers, q.Ready, q.Outage() != model.NoOutage
+		r.polled = q.Polled()
 	}
 	failed := make([]model.QueueRef, len(flow.Failed))
 	for i, m := range flow.Failed {
@@ -51,7 +61,7 @@ func newFlowRow(flow *model.Flow, msg topologyMsg, now time.Time) flowRow {
 	}
 	consumers, known := r.consumers.Get()
 	switch {
-	case r.mark == markError, known && consumers == 0:
+	case r.mark == term.MarkError, known && consumers == 0 && !r.polled:
 		r.rank = 0
 	case r.failed.Or(0) > 0:
 		r.rank = 1
@@ -64,8 +74,9 @@ func newFlowRow(flow *model.Flow, msg topologyMsg, now time.Time) flowRow {
 // sumBuffers adds up what waits in the buffers and what leaves them. It returns the queues whose messages wait.
 func (r *flowRow) sumBuffers(msg topologyMsg) (waits []model.QueueRef) {
 	t := msg.topology
-	var exits []model.QueueRef // the queues that messages leave the buffers from: what goes from level to level stays inside
-	uncounted := false         // the broker does not count what leaves an exchange that delays
+	// the queues that messages leave the buffers from: what goes from level to level stays inside
+	var exits []model.QueueRef
+	uncounted := false // the broker does not count what leaves an exchange that delays
 	for i := range r.flow.Buffers {
 		b := &r.flow.Buffers[i]
 		r.waiting = plus(r.waiting, t.Waiting(b))
@@ -123,8 +134,8 @@ func sumOf[N int64 | float64](refs []model.QueueRef, value func(model.QueueRef) 
 }
 
 // findingsOf are the findings about the flow's queues and the exchanges that its buffers expire into.
-func findingsOf(flow *model.Flow, all []model.Finding) []model.Finding {
-	var own []model.Finding
+func findingsOf(flow *model.Flow, all []findings.Finding) []findings.Finding {
+	var own []findings.Finding
 	queues := flow.Queues()
 	for _, f := range all {
 		if f.VHost != flow.VHost {
@@ -132,7 +143,10 @@ func findingsOf(flow *model.Flow, all []model.Finding) []model.Finding {
 		}
 		about := f.Queue != "" && slices.Contains(queues, model.QueueRef{VHost: f.VHost, Name: f.Queue})
 		if f.Queue == "" && f.Exchange != "" {
-			about = slices.ContainsFunc(flow.Buffers, func(b model.Buffer) bool { return b.DLX == f.Exchange || b.InExchange == f.Exchange })
+			about = slices.ContainsFunc(flow.Buffers, func(b model.Buffer) bool {
+				return b.DLX == f.Exchange ||
+					b.InExchange == f.Exchange
+			})
 		}
 		if about {
 			own = append(own, f)
@@ -141,8 +155,8 @@ func findingsOf(flow *model.Flow, all []model.Finding) []model.Finding {
 	return own
 }
 
-// bufferWords tells how long the buffers hold messages, by role: "retry 30s", "delayed 10s 60s", "per message" (which only those
-// do that publishers fill on purpose).
+// bufferWords tells how long the buffers hold messages, by role: "retry 30s", "delayed 10s 60s", "per message" (which
+// only those do that publishers fill on purpose).
 func bufferWords(flow *model.Flow) string {
 	var words []string
 	for _, role := range []model.Role{model.DelayedBuffer, model.RetryBuffer} {
@@ -205,12 +219,12 @@ func roundUp(d time.Duration) time.Duration {
 	return (d + unit - 1) / unit * unit
 }
 
-func levelMark(l model.Level) string {
+func levelMark(l findings.Level) string {
 	switch l {
-	case model.LevelError:
-		return markError
-	case model.LevelWarning:
-		return markWarning
+	case findings.LevelError:
+		return term.MarkError
+	case findings.LevelWarning:
+		return term.MarkWarning
 	}
-	return markInfo
+	return term.MarkInfo
 }

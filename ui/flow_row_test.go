@@ -26,7 +26,10 @@ func TestBufferWords(t *testing.T) {
 	}{
 		{model.Flow{}, "-"},
 		{model.Flow{Buffers: []model.Buffer{buffer(retry, 30*time.Second)}}, "retry 30s"},
-		{model.Flow{Buffers: []model.Buffer{buffer(delayed, time.Minute), buffer(delayed, 10*time.Second)}}, "delayed 10s 1m"},
+		{
+			model.Flow{Buffers: []model.Buffer{buffer(delayed, time.Minute), buffer(delayed, 10*time.Second)}},
+			"delayed 10s 1m",
+		},
 		{model.Flow{Buffers: []model.Buffer{buffer(delayed, -1)}}, "per message"},
 		{model.Flow{Buffers: []model.Buffer{buffer(retry, -1)}}, "retry per message"},
 		{model.Flow{Buffers: []model.Buffer{buffer(delayed, -1), buffer(retry, 5*time.Second)}}, "per message, retry 5s"},
@@ -70,7 +73,7 @@ func TestNextDue(t *testing.T) {
 		}
 		msg := topologyMsg{topology: topology, history: h}
 		now := start.Add(tc.still)
-		if got := msg.soonest(&flows[0], now).words(now); got != tc.want {
+		if got := msg.soonest(&flows[0], now).Words(now); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}

@@ -8,18 +8,21 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/ui/picture"
+	"dlxtop/ui/term"
 )
 
 // flowsScreen is the home: one row for each flow, and why the one at the cursor is as it is.
 type flowsScreen struct {
 	env    *env
-	list   list[model.QueueRef, flowRow]
+	list   term.List[model.QueueRef, flowRow]
 	latest topologyMsg
+	below  []string // of the flow at the cursor, as prepared
 }
 
 func newFlowsScreen(e *env) screen {
-	rows := newTable(e, func(r flowRow) model.QueueRef { return r.flow.Worker.Queue }, worst, flowColumns(e)...)
-	return flowsScreen{env: e, list: newList(e, rows, func(r flowRow) []string {
+	rows := term.NewTable(e.kit(), func(r flowRow) model.QueueRef { return r.flow.Worker.Queue }, worst, flowColumns(e)...)
+	return flowsScreen{env: e, list: term.NewList(rows, func(r flowRow) []string {
 		texts := []string{r.name}
 		for _, ref := range r.flow.Queues() {
 			texts = append(texts, ref.Name)
@@ -28,58 +31,64 @@ func newFlowsScreen(e *env) screen {
 	})}
 }
 
-func flowColumns(e *env) []column[flowRow] {
+func flowColumns(e *env) []term.Column[flowRow] {
 	s := e.styles
-	return []column[flowRow]{
-		{title: "", width: 1, cell: func(r flowRow) field { return field{r.mark, s.mark(r.mark)} }},
+	return []term.Column[flowRow]{
+		{Title: "", Width: 1, Cell: func(r flowRow) term.Field { return term.Field{Text: r.mark, Style: s.Mark(r.mark)} }},
 		{
-			title: "FLOW", width: 14, flex: 4, max: 44, middle: true,
-			cell:    func(r flowRow) field { return field{r.name, s.Text} },
-			compare: func(a, b flowRow) int { return cmp.Compare(a.name, b.name) },
+			Title: "FLOW", Width: 14, Flex: 4, Max: 44, Middle: true,
+			Cell:    func(r flowRow) term.Field { return term.Field{Text: r.name, Style: s.Text} },
+			Compare: func(a, b flowRow) int { return cmp.Compare(a.name, b.name) },
 		},
 		{
-			title: "WAITING", width: 7, right: true, most: true,
-			cell:    func(r flowRow) field { return number(s, r.waiting, s.Waiting) },
-			compare: func(a, b flowRow) int { return compareOpt(a.waiting, b.waiting) },
+			Title: "WAITING", Width: 7, Right: true, Most: true,
+			Cell:    func(r flowRow) term.Field { return number(s, r.waiting, s.Waiting) },
+			Compare: func(a, b flowRow) int { return compareOpt(a.waiting, b.waiting) },
 		},
 		{
-			title: "BUFFERS", width: 11, flex: 3, max: 30,
-			cell:    func(r flowRow) field { return field{r.buffers, s.Text} },
-			compare: func(a, b flowRow) int { return cmp.Compare(a.buffers, b.buffers) },
-		},
-		{title: "NEXT DUE", width: 10, drop: 3, cell: func(r flowRow) field { return dueField(s, r.poll.soonest(r.flow, e.now()), e.now()) }},
-		{
-			title: "MOVED/s", width: 7, right: true, drop: 1, most: true,
-			cell:    func(r flowRow) field { return rate(s, r.moved) },
-			compare: func(a, b flowRow) int { return compareOpt(a.moved, b.moved) },
+			Title: "BUFFERS", Width: 11, Flex: 3, Max: 30,
+			Cell:    func(r flowRow) term.Field { return term.Field{Text: r.buffers, Style: s.Text} },
+			Compare: func(a, b flowRow) int { return cmp.Compare(a.buffers, b.buffers) },
 		},
 		{
-			title: "CONSUMERS", width: 9, right: true,
-			cell: func(r flowRow) field {
+			Title: "NEXT DUE", Width: 10, Drop: 3,
+			Cell: func(r flowRow) term.Field { return *r.due },
+		},
+		{
+			Title: "MOVED/s", Width: 7, Right: true, Drop: 1, Most: true,
+			Cell:    func(r flowRow) term.Field { return rate(s, r.moved) },
+			Compare: func(a, b flowRow) int { return compareOpt(a.moved, b.moved) },
+		},
+		{
+			Title: "CONSUMERS", Width: 9, Right: true,
+			Cell: func(r flowRow) term.Field {
+				if r.polled {
+					return term.Field{Text: "polled", Style: s.Text}
+				}
 				if r.consumers.Or(1) == 0 {
-					return field{"none !", s.Danger}
+					return term.Field{Text: "none !", Style: s.Danger}
 				}
 				return number(s, r.consumers, s.Text)
 			},
-			compare: func(a, b flowRow) int { return compareOpt(a.consumers, b.consumers) },
+			Compare: func(a, b flowRow) int { return compareOpt(a.consumers, b.consumers) },
 		},
 		{
-			title: "IN WORKER", width: 9, right: true, drop: 2, most: true,
-			cell:    func(r flowRow) field { return number(s, r.ready, s.Text) },
-			compare: func(a, b flowRow) int { return compareOpt(a.ready, b.ready) },
+			Title: "IN WORKER", Width: 9, Right: true, Drop: 2, Most: true,
+			Cell:    func(r flowRow) term.Field { return readyField(s, r.ready, r.down, s.Text) },
+			Compare: func(a, b flowRow) int { return compareOpt(a.ready, b.ready) },
 		},
 		{
-			title: "FAILED", width: 6, right: true, most: true,
-			cell: func(r flowRow) field {
+			Title: "FAILED", Width: 6, Right: true, Most: true,
+			Cell: func(r flowRow) term.Field {
 				if len(r.flow.Failed) == 0 {
-					return field{"-", s.Muted}
+					return term.Field{Text: "-", Style: s.Muted}
 				}
 				return number(s, r.failed, s.Danger)
 			},
-			compare: func(a, b flowRow) int { return compareOpt(a.failed, b.failed) },
+			Compare: func(a, b flowRow) int { return compareOpt(a.failed, b.failed) },
 		},
-		{title: "LAST 5 MIN", width: trendSteps, drop: 4, cell: func(r flowRow) field {
-			return field{sparkline(r.trend), s.Waiting}
+		{Title: "LAST 5 MIN", Width: trendSteps, Drop: 4, Cell: func(r flowRow) term.Field {
+			return term.Field{Text: picture.Sparkline(r.trend), Style: s.Waiting}
 		}},
 	}
 }
@@ -88,19 +97,19 @@ func (f flowsScreen) Init() tea.Cmd { return nil }
 
 func (f flowsScreen) Title() string { return "flows" }
 
-func (f flowsScreen) Typing() bool { return f.list.filter.typing }
+func (f flowsScreen) Typing() bool { return f.list.Filter.Typing }
 
 // Keys depend on the flow at the cursor: without a failed queue there is nothing for "failed messages" to open.
 func (f flowsScreen) Keys() []key.Binding {
 	k := f.env.keys
 	var own []key.Binding
-	if r, ok := f.list.table.current(); ok {
-		own = append(own, describe(k.Open, "open the flow"))
+	if r, ok := f.list.Table.Current(); ok {
+		own = append(own, term.Describe(k.Open, "open the flow"))
 		if len(r.flow.Failed) > 0 {
 			own = append(own, k.Failed)
 		}
 	}
-	return f.list.bindings(own...)
+	return f.list.Bindings(own...)
 }
 
 func (f flowsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
@@ -112,7 +121,7 @@ func (f flowsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		for i := range msg.flows {
 			rows[i] = newFlowRow(&msg.flows[i], msg, now)
 		}
-		f.list.table.set(rows)
+		f.list.Table.Set(rows)
 	case tea.KeyMsg:
 		return f.handleKey(msg)
 	}
@@ -121,17 +130,17 @@ func (f flowsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 
 func (f flowsScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	k := f.env.keys
-	if f.list.handle(msg) {
+	if f.list.Handle(msg) {
 		return f, nil
 	}
-	r, ok := f.list.table.current()
+	r, ok := f.list.Table.Current()
 	if !ok {
 		return f, nil
 	}
 	switch {
-	case is(msg, k.Open):
+	case term.Is(msg, k.Open):
 		return f, push(newFlowScreen(f.env, r.flow.Worker.Queue))
-	case is(msg, k.Failed):
+	case term.Is(msg, k.Failed):
 		if ref, ok := deepestFailed(f.latest.topology, r.flow); ok {
 			return f, push(newMessagesScreen(f.env, ref))
 		}
@@ -151,22 +160,36 @@ func deepestFailed(t *model.Topology, flow *model.Flow) (ref model.QueueRef, ok 
 	return ref, ok
 }
 
-func (f flowsScreen) View(width, height int) string {
-	if len(f.list.table.all) == 0 {
-		return f.list.view(width, height, f.empty(width))
+// rows are the lines of the list.
+func (f *flowsScreen) rows(height int) int { return f.list.Rows(height, min(height/2, 13)) }
+
+// Prepare works out when the next messages of the flows that are seen are due, and tells of the one at the cursor.
+func (f flowsScreen) Prepare(width, height int) (screen, tea.Cmd) {
+	now := f.env.shown
+	for _, r := range f.list.Seen(f.rows(height)) {
+		*r.due = dueField(f.env.styles, r.poll.soonest(r.flow, now), now)
 	}
-	rows := f.list.rows(height, min(height/2, 13))
-	return f.list.view(width, rows, nil) + "\n" + block(f.detail(width, height-rows), width, height-rows)
+	f.below = f.detail(width, height-f.rows(height))
+	return f, nil
+}
+
+func (f flowsScreen) View(width, height int) string {
+	if len(f.list.Table.All) == 0 {
+		return f.list.View(width, height, f.empty(width))
+	}
+	rows := f.rows(height)
+	return f.list.View(width, rows, nil) + "\n" + term.Block(f.below, width, height-rows)
 }
 
 // detail says why the flow at the cursor is as it is: its findings, and its queues with the reasons for their parts.
 func (f flowsScreen) detail(width, height int) []string {
 	s := f.env.styles
-	r, ok := f.list.table.current()
+	r, ok := f.list.Table.Current()
 	if !ok {
-		return f.list.aimless("flow", width)
+		return f.list.Aimless("flow", width)
 	}
-	lines := append([]string{partition(s, r.name, f.list.table.position(), width)}, findingLines(s, r.findings, width)...)
+	lines := append([]string{term.Partition(s, r.name, f.list.Table.Position(), width)},
+		findingLines(s, r.findings, width)...)
 	if len(lines) > 1 {
 		lines = append(lines, "")
 	}
@@ -196,7 +219,8 @@ func (f flowsScreen) empty(width int) []string {
 	for _, text := range []string{
 		fmt.Sprintf("Looked at %s and %s in %s.", model.Plural(queues, "queue"), model.Plural(exchanges, "exchange"), where),
 		"",
-		"A flow is a worker's queue with the buffers whose messages expire into it through a dead-letter exchange, and the queues " +
+		"A flow is a worker's queue with the buffers whose messages expire into it through a dead-letter exchange, " +
+			"and the queues " +
 			"where its failures end.",
 		"",
 		"2 shows all queues.",
@@ -205,7 +229,7 @@ func (f flowsScreen) empty(width int) []string {
 		if text == "" {
 			lines = append(lines, "")
 		}
-		for _, line := range wrap(text, width-6) {
+		for _, line := range term.Wrap(text, width-6) {
 			lines = append(lines, "   "+line)
 		}
 	}

@@ -11,17 +11,18 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/exp/golden"
-	"github.com/charmbracelet/x/vt"
 
 	"dlxtop/model"
+	"dlxtop/ui/term"
 )
 
 // patience is how long a test waits for something to be on the screen.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // terminal is the real program in a terminal emulator.
 type terminal struct {
 	t        *testing.T
+	marks    int // that were sent
 	glass    *glass
 	program  *tea.Program
 	keys     io.WriteCloser
@@ -34,7 +35,7 @@ type terminal struct {
 func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app)) *terminal {
 	t.Helper()
 	a := newApp(t.Context(), o)
-	a.env.styles = newStyles(false)
+	a.env.styles = term.NewStyles(false)
 	for _, f := range adjust {
 		f(&a)
 	}
@@ -42,13 +43,14 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 	var keys io.WriteCloser
 	if keyboard, keys = io.Pipe(); o.Editor != "" {
 		var err error
-		if keyboard, keys, err = os.Pipe(); err != nil { // a file: the program can stop reading it while an editor has the terminal
+		// a file: the program can stop reading it while an editor has the terminal
+		if keyboard, keys, err = os.Pipe(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	term := &terminal{t: t, glass: &glass{emulator: vt.NewEmulator(width, height)}, keys: keys, ended: make(chan struct{}), patience: patience}
-	term.program = tea.NewProgram(a, tea.WithInput(keyboard), tea.WithOutput(term.glass), tea.WithAltScreen(),
-		tea.WithoutSignals(), tea.WithFPS(120))
+	term := &terminal{t: t, glass: newGlass(width, height), keys: keys, ended: make(chan struct{}), patience: patience}
+	term.program = tea.NewProgram(marked{Model: a}, tea.WithInput(keyboard), tea.WithOutput(term.glass),
+		tea.WithAltScreen(), tea.WithoutSignals(), tea.WithFPS(120))
 	go func() {
 		defer close(term.ended)
 		_, term.err = term.program.Run()
@@ -99,45 +101,6 @@ const (
 // screen is what stands on the screen, without the blanks at the ends of lines.
 func (term *terminal) screen() string { return term.glass.text() }
 
-// glass is the emulator behind a lock of its own: vt.SafeEmulator hands out its cells unlocked.
-type glass struct {
-	mu       sync.Mutex
-	emulator *vt.Emulator
-}
-
-func (g *glass) Write(p []byte) (int, error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.emulator.Write(p)
-}
-
-func (g *glass) resize(width, height int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.emulator.Resize(width, height)
-}
-
-func (g *glass) text() string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	lines := make([]string, g.emulator.Height())
-	for y := range lines {
-		var b strings.Builder
-		for x := 0; x < g.emulator.Width(); {
-			c := g.emulator.CellAt(x, y)
-			if c == nil || c.Width == 0 || c.Content == "" {
-				b.WriteByte(' ')
-				x++
-				continue
-			}
-			b.WriteString(c.Content)
-			x += c.Width
-		}
-		lines[y] = strings.TrimRight(b.String(), " ")
-	}
-	return strings.Join(lines, "\n") + "\n"
-}
-
 // await waits until all texts are on the screen.
 func (term *terminal) await(texts ...string) {
 	term.t.Helper()
@@ -178,9 +141,9 @@ func (term *terminal) awaitThat(what string, wanted func(screen string) bool) {
 }
 
 // cursorRow is the line with the cursor's mark.
-func (term *terminal) cursorRow() string {
-	for _, line := range strings.Split(term.screen(), "\n") {
-		if strings.HasPrefix(strings.TrimLeft(line, " "+markChosen), markCursor) {
+func (terms *terminal) cursorRow() string {
+	for _, line := range strings.Split(terms.screen(), "\n") {
+		if strings.HasPrefix(strings.TrimLeft(line, " "+term.MarkChosen), term.MarkCursor) {
 			return line
 		}
 	}
@@ -192,7 +155,7 @@ func (term *terminal) resize(width, height int) {
 	term.program.Send(tea.WindowSizeMsg{Width: width, Height: height})
 }
 
-// golden compares the screen with the recorded one; go test ./ui -update records it anew.
+// golden compares the screen with the recorded one; go test ./ui -update records it again.
 func (term *terminal) golden() {
 	term.t.Helper()
 	golden.RequireEqual(term.t, term.screen())
@@ -241,8 +204,14 @@ func (r *recorded) Snapshot(context.Context) (*model.Snapshot, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked++
-	return r.snapshot, r.err
+	if r.snapshot == nil {
+		return nil, r.err
+	}
+	fresh := *r.snapshot // as each poll is
+	return &fresh, r.err
 }
+
+func (r *recorded) Connections(context.Context) ([]string, error) { return nil, nil }
 
 // Counts are those of the snapshot.
 func (r *recorded) Counts(context.Context) (map[model.QueueRef]model.QueueCounts, error) {
@@ -276,14 +245,4 @@ func (r *recorded) times() int {
 	return r.asked
 }
 
-// settle waits until everything that was pressed so far has been handled and drawn: the screen does not change for a while.
-func (term *terminal) settle() {
-	term.t.Helper()
-	last, since := "", time.Now()
-	term.awaitThat("stillness", func(screen string) bool {
-		if screen != last {
-			last, since = screen, time.Now()
-		}
-		return time.Since(since) > 150*time.Millisecond
-	})
-}
+func ref(name string) model.QueueRef { return model.QueueRef{VHost: "/", Name: name} }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
 )
 
 const (
@@ -22,7 +23,7 @@ const (
 type named struct{ name, value string }
 
 // propertyLines are the properties that a message has, named as AMQP names them.
-func propertyLines(m *model.Message) []named {
+func propertyLines(m *message.Message) []named {
 	p := &m.Properties
 	lines := []named{{"exchange", model.ExchangeName(m.Exchange)}, {"routing_key", m.RoutingKey}}
 	add := func(name, value string) {
@@ -99,6 +100,11 @@ func treeLines(t model.Table) []named {
 		}
 		indent := strings.Repeat("  ", depth)
 		switch v := v.(type) {
+		case model.Repeated:
+			for _, e := range v {
+				add(name, e, depth)
+			}
+			return
 		case model.Table:
 			if depth < valueDepth && len(v) > 0 {
 				lines = append(lines, named{indent + name, ""})
@@ -143,7 +149,14 @@ type valueWriter struct {
 	left int
 }
 
-func (w *valueWriter) text(s string) {
+// text writes what comes from a message.
+func (w *valueWriter) text(s string) { w.b.WriteString(model.Printable(w.fits(s))) }
+
+// mark writes what stands between values.
+func (w *valueWriter) mark(s string) { w.b.WriteString(w.fits(s)) }
+
+// fits is the beginning of a text for which there is room.
+func (w *valueWriter) fits(s string) string {
 	if len(s) > w.left {
 		end := w.left
 		for end > 0 && !utf8.RuneStart(s[end]) {
@@ -152,7 +165,7 @@ func (w *valueWriter) text(s string) {
 		s, w.left = s[:end], 0
 	}
 	w.left -= len(s)
-	w.b.WriteString(model.Printable(s))
+	return s
 }
 
 func (w *valueWriter) value(v any, depth int) {
@@ -176,6 +189,11 @@ func (w *valueWriter) value(v any, depth int) {
 		w.text(fmt.Sprintf("%de-%d", v.Value, v.Scale))
 	case []any:
 		w.list(v, depth)
+	case model.Repeated:
+		w.mark(fmt.Sprintf("%d values ", len(v)))
+		w.list(v, depth)
+	case model.RawValue:
+		w.text("unreadable, 0x" + hex.EncodeToString(append([]byte{v.Type}, v.Bytes[:min(len(v.Bytes), w.left/2+1)]...)))
 	case model.Table:
 		w.table(v, depth)
 	case map[string]any:
@@ -187,28 +205,28 @@ func (w *valueWriter) value(v any, depth int) {
 
 func (w *valueWriter) list(v []any, depth int) {
 	if depth >= valueDepth {
-		w.text("[…]")
+		w.mark("[…]")
 		return
 	}
-	w.text("[")
+	w.mark("[")
 	for i, e := range v {
 		if w.left <= 0 {
 			return
 		}
 		if i > 0 {
-			w.text(", ")
+			w.mark(", ")
 		}
 		w.value(e, depth+1)
 	}
-	w.text("]")
+	w.mark("]")
 }
 
 func (w *valueWriter) table(v map[string]any, depth int) {
 	if depth >= valueDepth {
-		w.text("{…}")
+		w.mark("{…}")
 		return
 	}
-	w.text("{")
+	w.mark("{")
 	names := make([]string, 0, len(v))
 	for name := range v {
 		names = append(names, name)
@@ -219,10 +237,11 @@ func (w *valueWriter) table(v map[string]any, depth int) {
 			return
 		}
 		if i > 0 {
-			w.text(", ")
+			w.mark(", ")
 		}
-		w.text(name + ": ")
+		w.text(name)
+		w.mark(": ")
 		w.value(v[name], depth+1)
 	}
-	w.text("}")
+	w.mark("}")
 }

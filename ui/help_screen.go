@@ -6,6 +6,8 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/ui/term"
 )
 
 // helpScreen lists the keys that do something on the screen it was opened from.
@@ -26,16 +28,16 @@ func newHelpScreen(e *env, of screen) screen {
 	k := e.keys
 	return helpScreen{env: e, groups: [3]helpGroup{
 		{"on " + of.Title(), of.Keys()},
-		{"moving", k.motions()},
+		{"moving", k.Motions()},
 		{"everywhere", append(k.Screens[:len(k.Screens):len(k.Screens)],
-			k.NextScreen, k.PrevScreen, k.Palette, k.Undo, k.Pause, k.ReadNow, k.Help, k.Back, k.Quit, k.ForceQuit)},
+			k.NextScreen, k.PrevScreen, k.Palette, k.Undo, k.Pause, k.ReadNow, k.Help, k.Back, k.Quit, k.ForceQuit, k.Suspend)},
 	}}
 }
 
 func (h helpScreen) Init() tea.Cmd { return nil }
 
 func (h helpScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
-	if msg, ok := msg.(tea.KeyMsg); ok && is(msg, h.env.keys.Help) {
+	if msg, ok := msg.(tea.KeyMsg); ok && term.Is(msg, h.env.keys.Help) {
 		return h, pop
 	}
 	return h, nil
@@ -46,7 +48,9 @@ func (h helpScreen) Title() string { return "help" }
 func (h helpScreen) Typing() bool { return false }
 
 // Keys makes a second "?" close the help.
-func (h helpScreen) Keys() []key.Binding { return []key.Binding{describe(h.env.keys.Help, "close")} }
+func (h helpScreen) Keys() []key.Binding {
+	return []key.Binding{term.Describe(h.env.keys.Help, "close")}
+}
 
 func (h helpScreen) View(width, height int) string {
 	s := h.env.styles
@@ -55,7 +59,7 @@ func (h helpScreen) View(width, height int) string {
 	for i, g := range h.groups {
 		columns[i] = g.lines(s)
 		for _, line := range columns[i] {
-			widths[i] = max(widths[i], ansi.StringWidth(line))
+			widths[i] = max(widths[i], ansi.StringWidthWc(line))
 		}
 	}
 	between := 8
@@ -73,28 +77,30 @@ func (h helpScreen) View(width, height int) string {
 			if y < len(c) {
 				text = c[y]
 			}
-			b.WriteString(pad(text, widths[i]))
+			b.WriteString(term.Pad(text, widths[i]))
 			if i < len(columns)-1 {
 				b.WriteString(strings.Repeat(" ", between))
 			}
 		}
 		lines = append(lines, b.String())
 	}
-	lines = append(lines, "", "   "+s.Danger.Render(markError)+" lost or will be   "+s.Warning.Render(markWarning)+" risky   "+
-		s.Accent.Render(markCursor)+" cursor   "+s.Chosen.Render(markChosen)+" selected   "+s.Muted.Render("?")+" not known")
-	return block(lines, width, height)
+	lines = append(lines, "", "   "+s.Danger.Render(term.MarkError)+" lost or will be   "+
+		s.Warning.Render(term.MarkWarning)+" risky   "+
+		s.Accent.Render(term.MarkCursor)+" cursor   "+s.Chosen.Render(term.MarkChosen)+" selected   "+
+		s.Muted.Render("?")+" not known")
+	return term.Block(lines, width, height)
 }
 
 // lines are the group's name and its keys, aligned.
-func (g helpGroup) lines(s *Styles) []string {
+func (g helpGroup) lines(s *term.Styles) []string {
 	keys := 0
 	for _, b := range g.bindings {
-		keys = max(keys, ansi.StringWidth(b.Help().Key))
+		keys = max(keys, ansi.StringWidthWc(b.Help().Key))
 	}
 	lines := []string{s.Title.Render(g.name), ""}
 	for _, b := range g.bindings {
 		if b.Enabled() {
-			lines = append(lines, s.Accent.Render(fit(b.Help().Key, keys, false, false))+"  "+b.Help().Desc)
+			lines = append(lines, s.Accent.Render(term.Fit(b.Help().Key, keys, false, false))+"  "+b.Help().Desc)
 		}
 	}
 	return lines

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"strings"
 	"time"
 
 	"dlxtop/model"
@@ -12,7 +11,8 @@ const (
 	historySamples = 300 // at most: with the shortest interval in use, 1 s, that is the span
 )
 
-// history remembers how deep the queues of flows were, and what left them, for the last five minutes. Only the root adds to it.
+// history remembers how deep the queues of flows were, and what left them, for the last five minutes. Only the root
+// adds to it.
 type history struct {
 	times  []time.Time
 	queues map[model.QueueRef][]sample // as long as times; the newest last
@@ -21,7 +21,7 @@ type history struct {
 // sample is what one poll told of one queue.
 type sample struct {
 	ready float32 // messages; negative: unknown
-	out   float32 // messages per second; negative: unknown
+	left  bool    // something has left the queue since the poll before, or may have
 }
 
 func newHistory() *history { return &history{queues: map[model.QueueRef][]sample{}} }
@@ -39,18 +39,16 @@ func (h *history) record(at time.Time, t *model.Topology, flows []model.Flow, mo
 			if _, done := kept[ref]; done {
 				continue
 			}
-			s := sample{-1, -1}
+			s := sample{-1, true}
 			if q, ok := t.Queue(ref); ok {
 				s.ready = float32(q.Ready.Or(-1))
-				if went, ok := moves[ref].Went.Get(); ok && len(h.times) > 1 {
-					s.out = float32(float64(went) / max(at.Sub(h.times[len(h.times)-2]).Seconds(), 0.001))
-				}
+				s.left = len(h.times) == 1 || moves[ref].Went.Or(-1) != 0
 			}
 			samples := h.queues[ref]
 			if samples == nil {
 				samples = make([]sample, len(h.times)-1, len(h.times)+32)
 				for j := range samples {
-					samples[j] = sample{-1, -1}
+					samples[j] = sample{-1, true}
 				}
 			} else {
 				samples = samples[old:]
@@ -61,8 +59,8 @@ func (h *history) record(at time.Time, t *model.Topology, flows []model.Flow, mo
 	h.queues = kept
 }
 
-// ready is the sum of what waited in queues over the span that ends now, in as many steps as asked for: the mean of each
-// step, negative where nothing is known.
+// ready is the sum of what waited in queues over the span that ends now, in as many steps as asked for: the mean of
+// each step, negative where nothing is known.
 func (h *history) ready(now time.Time, steps int, queues ...model.QueueRef) []float64 {
 	sums, counts := make([]float64, steps), make([]int, steps)
 	start := now.Add(-historySpan)
@@ -94,44 +92,22 @@ func (h *history) ready(now time.Time, steps int, queues ...model.QueueRef) []fl
 	return sums
 }
 
-// bars are a sparkline's heights. The full block is not among them: in a table it would grow together with the row above.
-var bars = [...]string{"▁", "▂", "▃", "▄", "▅", "▆", "▇"}
-
-// sparkline draws values from 0 to their highest, a blank where one is unknown.
-func sparkline(values []float64) string {
-	highest := 0.0
-	for _, v := range values {
-		highest = max(highest, v)
-	}
-	var b strings.Builder
-	for _, v := range values {
-		switch {
-		case v < 0:
-			b.WriteByte(' ')
-		case highest == 0:
-			b.WriteString(bars[0])
-		default:
-			b.WriteString(bars[int(v/highest*float64(len(bars)-1)+0.5)])
-		}
-	}
-	return b.String()
-}
-
-// headArrived is between when and when the message at the head of a queue came, as far as counts tell: for as long as nothing has left
-// a queue that was not empty, its head is the same, and when it was empty just before, the head has come since. after is zero when it
-// was not seen to come. A poll that does not know what left ends it.
+// headArrived is between when and when the message at the head of a queue came, as far as counts tell: for as long as
+// nothing has left a queue that was not empty, its head is the same, and when it was empty just before, the head has
+// come since. after is zero when it was not seen to come. A poll that does not know what left ends it.
 func (h *history) headArrived(now time.Time, ref model.QueueRef) (after, since time.Time) {
 	samples := h.queues[ref]
 	since = now
 	i := len(samples) - 1
 	for ; i >= 0 && samples[i].ready > 0; i-- {
 		since = h.times[i]
-		if samples[i].out != 0 {
-			return after, since // something may have left just before this sample; what is at the head since then has been since then
+		if samples[i].left {
+			// something may have left just before this sample; what is at the head since then has been since then
+			return after, since
 		}
 	}
 	if i >= 0 && samples[i].ready == 0 && i < len(samples)-1 {
-		after = h.times[i].Add(-statisticsLag) // as old as that the count of nothing may be
+		after = h.times[i].Add(-model.StatisticsLag) // as old as that the count of nothing may be
 	}
 	return after, since
 }

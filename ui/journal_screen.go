@@ -11,6 +11,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/model/plan"
+	"dlxtop/ui/term"
 )
 
 const (
@@ -21,7 +23,7 @@ const (
 // journalScreen lists what was done: who, when, to how many, with what outcome.
 type journalScreen struct {
 	env     *env
-	list    list[int64, model.Record]
+	list    term.List[int64, plan.Record]
 	request request // the reading under way: late answers to older ones are dropped
 	err     error   // of the last reading
 	read    bool
@@ -30,64 +32,87 @@ type journalScreen struct {
 // recordsMsg brings the newest records.
 type recordsMsg struct {
 	request request
-	records []model.Record
+	records []plan.Record
 	err     error
 }
 
 func newJournalScreen(e *env) screen {
-	rows := newTable(e, func(r model.Record) int64 { return r.ID }, func(a, b model.Record) int { return cmp.Compare(b.ID, a.ID) }, journalColumns(e)...)
-	return journalScreen{env: e, list: newList(e, rows, func(r model.Record) []string {
+	rows := term.NewTable(e.kit(), func(r plan.Record) int64 { return r.ID },
+		func(a, b plan.Record) int { return cmp.Compare(b.ID, a.ID) }, journalColumns(e)...)
+	return journalScreen{env: e, list: term.NewList(rows, func(r plan.Record) []string {
 		return []string{string(r.Operation), r.From.String(), r.To, r.Who(), r.Told()}
 	})}
 }
 
-func journalColumns(e *env) []column[model.Record] {
+func journalColumns(e *env) []term.Column[plan.Record] {
 	s := e.styles
-	return []column[model.Record]{
+	return []term.Column[plan.Record]{
 		{
-			title: "#", width: 5, right: true, cell: func(r model.Record) field { return field{fmt.Sprint(r.ID), s.Muted} },
-			compare: func(a, b model.Record) int { return cmp.Compare(a.ID, b.ID) },
+			Title: "#", Width: 5, Right: true,
+			Cell:    func(r plan.Record) term.Field { return term.Field{Text: fmt.Sprint(r.ID), Style: s.Muted} },
+			Compare: func(a, b plan.Record) int { return cmp.Compare(a.ID, b.ID) },
 		},
 		{
-			title: "WHEN", width: 15, cell: func(r model.Record) field { return field{r.Began.Format("Jan 02 15:04:05"), s.Text} },
-			compare: func(a, b model.Record) int { return a.Began.Compare(b.Began) },
+			Title: "WHEN", Width: 15, Cell: func(r plan.Record) term.Field {
+				return term.Field{Text: r.Began.Format("Jan 02 15:04:05"), Style: s.Text}
+			},
+			Compare: func(a, b plan.Record) int { return a.Began.Compare(b.Began) },
 		},
 		{
-			title: "WHAT", width: 11, cell: func(r model.Record) field { return field{recordWhat(&r), s.Text} },
-			compare: func(a, b model.Record) int { return cmp.Compare(a.Operation, b.Operation) },
+			Title: "WHAT", Width: 11, Cell: func(r plan.Record) term.Field {
+				return term.Field{
+					Text:  recordWhat(&r),
+					Style: s.Text,
+				}
+			},
+			Compare: func(a, b plan.Record) int { return cmp.Compare(a.Operation, b.Operation) },
 		},
 		{
-			title: "QUEUE", width: 16, flex: 3, max: 40, middle: true,
-			cell:    func(r model.Record) field { return field{model.Printable(r.From.String()), s.Text} },
-			compare: func(a, b model.Record) int { return cmp.Compare(a.From.Name, b.From.Name) },
+			Title: "QUEUE", Width: 16, Flex: 3, Max: 40, Middle: true,
+			Cell: func(r plan.Record) term.Field {
+				return term.Field{Text: model.Printable(r.From.String()), Style: s.Text}
+			},
+			Compare: func(a, b plan.Record) int { return cmp.Compare(a.From.Name, b.From.Name) },
 		},
 		{
-			title: "OUTCOME", width: 16, flex: 4, max: 60,
-			cell: func(r model.Record) field {
+			Title: "OUTCOME", Width: 16, Flex: 4, Max: 60,
+			Cell: func(r plan.Record) term.Field {
 				look := s.Text
 				if r.Unfinished() || r.Uncertain() > 0 {
 					look = s.Warning
 				}
-				return field{recordOutcome(&r), look}
+				return term.Field{Text: recordOutcome(&r), Style: look}
 			},
-			compare: func(a, b model.Record) int { return cmp.Compare(a.Planned, b.Planned) },
+			Compare: func(a, b plan.Record) int { return cmp.Compare(a.Planned, b.Planned) },
 		},
-		{title: "TO", width: 14, flex: 2, max: 40, middle: true, drop: 2, cell: func(r model.Record) field { return field{model.Printable(r.To), s.Text} }},
-		{title: "WHO", width: 16, flex: 1, max: 32, middle: true, drop: 1, cell: func(r model.Record) field { return field{model.Printable(r.Who()), s.Muted} }},
+		{
+			Title: "TO", Width: 14, Flex: 2, Max: 40, Middle: true, Drop: 2,
+			Cell: func(r plan.Record) term.Field { return term.Field{Text: model.Printable(r.To), Style: s.Text} },
+		},
+		{
+			Title: "WHO", Width: 16, Flex: 1, Max: 32, Middle: true, Drop: 1,
+			Cell: func(r plan.Record) term.Field { return term.Field{Text: model.Printable(r.Who()), Style: s.Muted} },
+		},
 	}
 }
 
-func recordWhat(r *model.Record) string {
-	if r.Undoes > 0 {
+func recordWhat(r *plan.Record) string {
+	switch {
+	case r.Resumes > 0:
+		return fmt.Sprintf("%s, on %d", r.Operation, r.Resumes)
+	case r.Undoes > 0:
 		return fmt.Sprintf("%s of %d", r.Operation, r.Undoes)
 	}
 	return string(r.Operation)
 }
 
-func recordOutcome(r *model.Record) string {
+func recordOutcome(r *plan.Record) string {
 	words := r.Told()
 	if r.Undone > 0 {
 		words += fmt.Sprintf("; %d undone", r.Undone)
+	}
+	if r.ResumedBy > 0 {
+		words += fmt.Sprintf("; resumed as %d", r.ResumedBy)
 	}
 	return words
 }
@@ -96,14 +121,18 @@ func (j journalScreen) Init() tea.Cmd { return nil }
 
 func (j journalScreen) Title() string { return "journal" }
 
-func (j journalScreen) Typing() bool { return j.list.filter.typing }
+func (j journalScreen) Typing() bool { return j.list.Filter.Typing }
 
 // Keys depend on whether there is anything to open or to undo.
 func (j journalScreen) Keys() []key.Binding {
-	if _, ok := j.list.table.current(); ok {
-		return j.list.bindings(describe(j.env.keys.Open, "messages"), describe(j.env.keys.Undo, "undo this"))
+	if r, ok := j.list.Table.Current(); ok {
+		own := []key.Binding{term.Describe(j.env.keys.Open, "messages"), term.Describe(j.env.keys.Undo, "undo this")}
+		if r.Resumable() {
+			own = append(own, term.Describe(j.env.keys.Resume, "resume this"))
+		}
+		return j.list.Bindings(own...)
 	}
-	return j.list.bindings()
+	return j.list.Bindings()
 }
 
 func (j journalScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
@@ -118,19 +147,21 @@ func (j journalScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		if msg.request == j.request {
 			j.read, j.err = true, msg.err
 			if msg.err == nil {
-				j.list.table.set(msg.records)
+				j.list.Table.Set(msg.records)
 			}
 		}
 	case tea.KeyMsg:
-		if j.list.handle(msg) {
+		if j.list.Handle(msg) {
 			return j, nil
 		}
-		r, ok := j.list.table.current()
+		r, ok := j.list.Table.Current()
 		switch {
-		case ok && is(msg, j.env.keys.Open):
+		case ok && term.Is(msg, j.env.keys.Open):
 			return j, push(newRecordScreen(j.env, r))
-		case ok && is(msg, j.env.keys.Undo):
+		case ok && term.Is(msg, j.env.keys.Undo):
 			return j, push(newUndoScreen(j.env, r.ID))
+		case ok && r.Resumable() && term.Is(msg, j.env.keys.Resume):
+			return j, push(newResumeScreen(j.env, r.ID))
 		}
 	}
 	return j, nil
@@ -144,26 +175,28 @@ func readRecords(e *env, id request) tea.Cmd {
 }
 
 func (j journalScreen) View(width, height int) string {
-	if len(j.list.table.all) == 0 || j.err != nil {
-		return block(j.empty(width), width, height)
+	if len(j.list.Table.All) == 0 || j.err != nil {
+		return term.Block(j.empty(width), width, height)
 	}
-	rows := j.list.rows(height, 5)
-	return j.list.view(width, rows, nil) + "\n" + block(j.detail(width), width, height-rows)
+	rows := j.list.Rows(height, 5)
+	return j.list.View(width, rows, nil) + "\n" + term.Block(j.detail(width), width, height-rows)
 }
 
 func (j journalScreen) empty(width int) []string {
 	s := j.env.styles
-	head, text := "Nothing was done yet.", "Every replay and drop is written down here before it is done, with what is needed to take it back."
+	head, text := "Nothing was done yet.",
+		"Every replay and drop is written down here before it is done, with what is needed to take it back."
 	switch {
 	case j.env.journal == nil:
-		head, text = "There is no journal.", "dlxtop was started with --no-journal: what is done is not kept, and cannot be undone."
+		head, text = "There is no journal.",
+			"dlxtop was started with --no-journal: what is done is not kept, and cannot be undone."
 	case j.err != nil:
 		head, text = "The journal cannot be read.", j.err.Error()
 	case !j.read:
 		head, text = "", "reading …"
 	}
 	lines := []string{"", "   " + s.Strong.Render(head), ""}
-	for _, line := range wrap(model.Printable(text), width-6) {
+	for _, line := range term.Wrap(model.Printable(text), width-6) {
 		lines = append(lines, "   "+line)
 	}
 	return lines
@@ -172,11 +205,12 @@ func (j journalScreen) empty(width int) []string {
 // detail has the record at the cursor in full.
 func (j journalScreen) detail(width int) []string {
 	s := j.env.styles
-	r, ok := j.list.table.current()
+	r, ok := j.list.Table.Current()
 	if !ok {
-		return j.list.aimless("record", width)
+		return j.list.Aimless("record", width)
 	}
-	lines := []string{partition(s, fmt.Sprintf("%d  %s %s", r.ID, recordWhat(&r), model.Printable(r.From.String())), j.list.table.position(), width)}
+	lines := []string{term.Partition(s, fmt.Sprintf("%d  %s %s", r.ID, recordWhat(&r),
+		model.Printable(r.From.String())), j.list.Table.Position(), width)}
 	told := recordOutcome(&r)
 	if r.To != "" {
 		told += ", to " + r.To
@@ -185,15 +219,17 @@ func (j journalScreen) detail(width int) []string {
 		told += ": " + r.Account.Stopped
 	}
 	for _, p := range []struct{ name, text string }{
-		{"outcome", told}, {"who", r.Who() + ", " + r.Began.Format("2006-01-02 15:04:05")}, {"certain?", strings.Join(r.Explain(), "; ")},
+		{"outcome", told},
+		{"who", r.Who() + ", " + r.Began.Format("2006-01-02 15:04:05")},
+		{"certain?", strings.Join(r.Explain(), "; ")},
 	} {
-		for i, line := range wrap(model.Printable(p.text), width-16) {
+		for i, line := range term.Wrap(model.Printable(p.text), width-16) {
 			name := ""
 			if i == 0 {
 				name = p.name
 			}
 			if line != "" {
-				lines = append(lines, "   "+s.Muted.Render(fit(name, 10, false, false))+line)
+				lines = append(lines, "   "+s.Muted.Render(term.Fit(name, 10, false, false))+line)
 			}
 		}
 	}
@@ -217,6 +253,8 @@ func tellUnfinished(e *env) tea.Cmd {
 		if n := len(unfinished) - 1; n > 0 {
 			words += fmt.Sprintf(", and of %s more", model.Plural(n, "action"))
 		}
-		return noticeMsg{text: words + ": " + e.keys.Screens[4].Help().Key + " Journal tells what is certain", bad: true}
+		journal, resume := e.keys.Screens[4].Help().Key, e.keys.Resume.Help().Key
+		words += ": " + journal + " Journal tells what is certain, " + resume + " there goes on with it"
+		return noticeMsg{text: words, bad: true}
 	})
 }

@@ -9,6 +9,8 @@ import (
 
 	"dlxtop/journal"
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
 )
 
 // withJournal gives the program a real journal, in which n messages of ucenter@user@failed were dropped.
@@ -24,20 +26,23 @@ func withJournal(t *testing.T, o *Options, c *clock, n int) *journal.Journal {
 // writeDrop writes a drop of n messages down; one that is not finished ends after the intentions.
 func writeDrop(t *testing.T, j *journal.Journal, n int, finished bool) int64 {
 	t.Helper()
-	id, err := j.Begin(t.Context(), model.Record{Operation: model.Drop, From: ref(failedQueue), User: "guest", Broker: "mq1:5672", Planned: n})
+	id, err := j.Begin(t.Context(), plan.Record{
+		Operation: plan.Drop, From: ref(failedQueue), User: "guest",
+		Broker: "mq1:5672", Planned: n,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var entries []model.Entry
-	var settled []model.Settled
+	var entries []plan.Entry
+	var settled []plan.Settled
 	for i := range n {
 		m := failedMessage(i)
-		m.Position, m.BodyBytes, m.Fingerprint = i+1, len(m.Body), model.FingerprintOf(&m)
-		entries = append(entries, model.NewEntry(&m, nil, false))
-		settled = append(settled, model.Settled{Position: i + 1, Outcome: model.Dropped})
+		m.Position, m.BodyBytes, m.Fingerprint = i+1, len(m.Body), message.FingerprintOf(&m)
+		entries = append(entries, plan.NewEntry(&m, nil, false))
+		settled = append(settled, plan.Settled{Position: i + 1, Outcome: plan.Dropped})
 	}
 	if err = j.Write(id, entries, settled); err == nil && finished {
-		err = j.Finish(id, nil, model.Account{Planned: n, Dropped: n})
+		err = j.Finish(id, nil, plan.Account{Planned: n, Dropped: n})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +74,14 @@ func TestUndoGolden(t *testing.T) {
 }
 
 func TestUndoFromAnyScreen(t *testing.T) {
-	for _, keys := range [][]string{{"u"}, {"3", "u"}, {"5", "u"}, {"5", keyEnter, "u"}, {"?", "u"}, {":", "undo", keyEnter}} {
+	for _, keys := range [][]string{
+		{"u"},
+		{"3", "u"},
+		{"5", "u"},
+		{"5", keyEnter, "u"},
+		{"?", "u"},
+		{":", "undo", keyEnter},
+	} {
 		t.Run(fmt.Sprint(keys), func(t *testing.T) {
 			o, _, c := failedOptions(5)
 			withJournal(t, &o, c, 3)
@@ -100,7 +112,9 @@ func TestUndoIsRefused(t *testing.T) {
 	}{
 		"read-only":  {func(o *Options, _ *journal.Journal) { o.ReadOnly = true }, "read-only: nothing is changed here"},
 		"no journal": {func(o *Options, _ *journal.Journal) { o.Journal = nil }, "started with --no-journal"},
-		"nothing":    {func(o *Options, _ *journal.Journal) { o.Journal = journal.New(journal.Options{Path: "/nowhere/there"}) }, "nothing was done on this broker"},
+		"nothing": {func(o *Options, _ *journal.Journal) {
+			o.Journal = journal.New(journal.Options{Path: "/nowhere/there"})
+		}, "nothing was done on this broker"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, _, c := failedOptions(5)
@@ -166,7 +180,7 @@ func TestDialogsSayThatThereIsAnUndo(t *testing.T) {
 func TestReplayedIsTold(t *testing.T) {
 	o, b, c := failedOptions(0)
 	m := failedMessage(1)
-	m.Headers[model.ReplayHeader] = model.Table{"count": int64(2), "time": c.now().Add(-time.Minute)}
+	m.Headers[message.ReplayHeader] = model.Table{"count": int64(2), "time": c.now().Add(-time.Minute)}
 	b.put(failedQueue, m)
 	term := onQueue(t, o, failedQueue, 120, 36)
 	term.await("replayed 2 times; ValueError")

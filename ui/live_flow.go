@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/watch"
 )
 
 // countedFor is for how long a count is shown when no newer one comes.
@@ -12,9 +13,9 @@ const countedFor = 5 * time.Second
 
 // liveFlow is what a flow screen knows between two polls. The screen's Update is the only one that changes it.
 type liveFlow struct {
-	watch  *model.Watch // nil before the first poll
+	watch  *watch.Watch // nil before the first poll
 	counts map[model.QueueRef]liveCount
-	rates  map[model.QueueRef]liveRates
+	rates  map[model.QueueRef]watch.Rates
 	every  time.Duration // between two counts; 0 before the first
 	lanes  [2]error      // of the last count of each kind
 }
@@ -25,17 +26,14 @@ type liveCount struct {
 	at time.Time
 }
 
-// liveRates are what moves at a queue as the counts tell: over the last ten seconds, and over the last one.
-type liveRates struct{ steady, latest model.Movement }
-
 func newLiveFlow() *liveFlow {
-	return &liveFlow{counts: map[model.QueueRef]liveCount{}, rates: map[model.QueueRef]liveRates{}}
+	return &liveFlow{counts: map[model.QueueRef]liveCount{}}
 }
 
 // polled takes in a poll.
 func (l *liveFlow) polled(msg topologyMsg, flow *model.Flow) {
 	if l.watch == nil {
-		l.watch = model.NewWatch(msg.topology, flow)
+		l.watch = watch.New(msg.topology, flow)
 	}
 	l.watch.Poll(msg.topology, flow, msg.held)
 	l.rate(msg.topology.Snapshot.TakenAt)
@@ -62,14 +60,9 @@ func (l *liveFlow) counted(msg countedMsg) (changed bool) {
 	return l.rate(msg.counts.At) || changed
 }
 
-// rate works the rates out anew, and reports whether one changed.
+// rate works the rates out again, and reports whether one changed.
 func (l *liveFlow) rate(now time.Time) bool {
-	rates := make(map[model.QueueRef]liveRates, len(l.rates))
-	for _, ref := range l.watch.Queues() {
-		if steady, latest, ok := l.watch.Rates(ref, now); ok {
-			rates[ref] = liveRates{steady, latest}
-		}
-	}
+	rates := l.watch.Rates(now)
 	changed := !maps.Equal(rates, l.rates)
 	l.rates = rates
 	return changed
@@ -84,30 +77,10 @@ func (l *liveFlow) into(msg topologyMsg, now time.Time) topologyMsg {
 		}
 	}
 	msg.rates, msg.watch = l.rates, l.watch
-	if len(l.rates) > 0 {
-		moves := maps.Clone(msg.moves)
-		if moves == nil {
-			moves = model.Moves{}
-		}
-		for ref, r := range l.rates {
-			m := moves[ref]
-			if l.watch.Age(now) < steadySpan { // the counts have not seen enough yet
-				m.In, m.Out = most(m.In, r.steady.In), most(m.Out, r.steady.Out)
-			} else {
-				m.In, m.Out = r.steady.In, r.steady.Out
-			}
-			moves[ref] = m
-		}
-		msg.moves = moves
+	if l.watch != nil {
+		msg.moves = l.watch.Moves(msg.moves, l.rates, now)
 	}
 	return msg
-}
-
-func most(a, b model.Opt[float64]) model.Opt[float64] {
-	if !a.Known() || b.Or(0) > a.Or(0) {
-		return b
-	}
-	return a
 }
 
 // words tell how well it is known what moves; bad when it is known badly.
@@ -135,7 +108,7 @@ func (l *liveFlow) words(now time.Time, t *model.Topology) (words string, bad bo
 		words += "; statistics are off: what consumers take is not known"
 	case fresh:
 		old := max(now.Sub(t.Snapshot.TakenAt), 0)
-		words += "; what consumers take " + age(old) + " to " + age(old+statisticsLag) + " late"
+		words += "; what consumers take " + age(old) + " to " + age(old+model.StatisticsLag) + " late"
 	}
 	return words, false
 }

@@ -1,16 +1,23 @@
 package ui
 
 import (
+	"fmt"
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/story"
 )
 
-// looks remembers, of each buffer that somebody looked at, when its messages leave, and which came back. Only the root adds to it.
+// looks remembers, of each buffer that somebody looked at, when its messages leave, and which came back. Only the root
+// adds to it.
 type looks struct {
-	waits map[model.QueueRef]*model.Waits
+	waits map[model.QueueRef]*story.Waits
 	met   map[model.QueueRef]map[string]meeting // by message id
+	dead  map[model.QueueRef]deadLetters        // of every queue that somebody looked at
 }
+
+// deadLetters are how many of the messages of a look have a death or an error of an application.
+type deadLetters struct{ dead, of int }
 
 // meeting is that a message was seen in a buffer.
 type meeting struct {
@@ -25,11 +32,14 @@ const expiryLag = time.Second
 const mostRemembered = 20_000
 
 func newLooks() *looks {
-	return &looks{waits: map[model.QueueRef]*model.Waits{}, met: map[model.QueueRef]map[string]meeting{}}
+	return &looks{
+		waits: map[model.QueueRef]*story.Waits{}, met: map[model.QueueRef]map[string]meeting{},
+		dead: map[model.QueueRef]deadLetters{},
+	}
 }
 
 // remember takes a new look at a queue in; nil when there is nothing to tell of it.
-func (l *looks) remember(ref model.QueueRef, w *model.Waits) {
+func (l *looks) remember(ref model.QueueRef, w *story.Waits) {
 	delete(l.waits, ref)
 	if w != nil && len(w.Messages) <= mostRemembered {
 		l.waits[ref] = w
@@ -37,8 +47,9 @@ func (l *looks) remember(ref model.QueueRef, w *model.Waits) {
 	}
 }
 
-// meet compares a look with earlier ones. A message that was to have left and is there has come back, whatever the broker counts.
-func (l *looks) meet(ref model.QueueRef, w *model.Waits) {
+// meet compares a look with earlier ones. A message that was to have left and is there has come back, whatever the
+// broker counts.
+func (l *looks) meet(ref model.QueueRef, w *story.Waits) {
 	before, now := l.met[ref], make(map[string]meeting, len(w.Messages))
 	for i := range w.Messages {
 		m := &w.Messages[i]
@@ -60,7 +71,7 @@ func (l *looks) meet(ref model.QueueRef, w *model.Waits) {
 }
 
 // back is how many of the messages of a look have come back since an earlier one, and which did so most often.
-func (l *looks) back(w *model.Waits) (n int, id string, times int) {
+func (l *looks) back(w *story.Waits) (n int, id string, times int) {
 	if l == nil || w == nil {
 		return 0, "", 0
 	}
@@ -79,15 +90,26 @@ func (l *looks) back(w *model.Waits) (n int, id string, times int) {
 }
 
 // in finds the looks that a topology's counts do not contradict.
-func (l *looks) in(t *model.Topology) func(model.QueueRef) *model.Waits {
-	return func(ref model.QueueRef) *model.Waits {
+func (l *looks) in(t *model.Topology) func(model.QueueRef) *story.Waits {
+	return func(ref model.QueueRef) *story.Waits {
 		if l == nil {
 			return nil
 		}
 		w := l.waits[ref]
-		if q, ok := t.Queue(ref); w == nil || !ok || !w.Holds(q, statisticsLag) {
+		if q, ok := t.Queue(ref); w == nil || !ok || !w.Holds(q, model.StatisticsLag) {
 			return nil
 		}
 		return w
 	}
+}
+
+// failed tells why a queue that no flow has is a failed queue by what a look found in it; "" when it is none. What is
+// not looked at is not known: looking costs.
+func (l *looks) failed(t *model.Topology, q *model.Queue) string {
+	if l == nil || l.dead[q.QueueRef].dead == 0 || q.Consumers.Or(0) > 0 || len(t.FlowsOf(q.QueueRef)) > 0 {
+		return ""
+	}
+	d := l.dead[q.QueueRef]
+	return fmt.Sprintf("no flow has it, and nothing consumes it; failures in %d of %s read there", d.dead,
+		model.Plural(d.of, "message"))
 }

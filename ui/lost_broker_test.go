@@ -6,12 +6,20 @@ import (
 	"testing"
 	"time"
 
+	"dlxtop/broker"
 	"dlxtop/demo"
+	"dlxtop/internal/size"
 	"dlxtop/mgmt"
+	"dlxtop/model"
+	"dlxtop/ui/term"
 )
 
-// A real broker goes away while the dashboard shows it, and comes back.
+// A real broker goes away while two dashboards show it, and comes back: one polls often, and has no AMQP; the other
+// polls seldom, as where the broker takes long: that it is gone is known from AMQP at once, and that it is back from
+// the next poll.
 func TestRealBrokerIsShownLostAndShownAgain(t *testing.T) {
+	size.Long(t)
+	t.Parallel()
 	node, err := demo.Start(t.Context(), demo.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -28,28 +36,110 @@ func TestRealBrokerIsShownLostAndShownAgain(t *testing.T) {
 	if err := scenario.Declare(t.Context(), node.AMQP()); err != nil {
 		t.Fatal(err)
 	}
-	source, err := mgmt.New(mgmt.Options{URL: node.API(), User: "guest", Password: "guest", Timeout: 5 * time.Second})
+	client, err := broker.New(broker.Options{URL: node.AMQP()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer source.Close()
-	term := newTerminal(t, Options{Source: source, Title: "real", Interval: 200 * time.Millisecond}, 120, 36)
-	term.await(node.Version(), "live 200ms", "ucenter@enterprise", "ucenter@user", "user-monitor", "retry 30s", "none !")
-	term.press("/", "ucenter@user", keyEnter)
-	term.await("ucenter@user@failed", "TTL 30s (argument) → master")
+	defer client.Close()
+	if err := client.Check(t.Context(), "/"); err != nil {
+		t.Fatal(err)
+	}
+	often := newTerminal(t, Options{Source: polled(t, node), Title: "real", Interval: 200 * time.Millisecond}, 120, 36)
+	seldom := newTerminal(t, Options{Source: polled(t, node), Broker: client, Title: "real", Interval: 10 * time.Minute},
+		120, 36)
+	often.await(node.Version(), "live 200ms", "ucenter@enterprise", "ucenter@user", "user-monitor", "retry 30s", "none !")
+	often.press("/", "ucenter@user", keyEnter)
+	often.await("ucenter@user@failed", "TTL 30s (argument) → master")
+	for range 2 { // the second time on a connection that was made again
+		seldom.await("live 10m")
+		if err := node.Halt(); err != nil {
+			t.Fatal(err)
+		}
+		often.await("! lost", "stale: this is how it was at", "ucenter@user@failed")
+		seldom.await("! lost", "stale: this is how it was at")
+		if strings.Contains(seldom.screen(), "live") {
+			t.Errorf("it says live of a broker that is gone:\n%s", seldom.screen())
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		err := node.Resume(ctx)
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		often.await("live 200ms", "ucenter@user@failed")
+		often.awaitGone("stale")
+		seldom.await("live 10m")
+		seldom.awaitThat("AMQP is there again, too", func(string) bool {
+			connections, err := node.Control(t.Context(), "list_connections", "client_properties")
+			return err == nil && strings.Contains(connections, "dlxtop")
+		})
+	}
+}
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := node.Halt(); err != nil {
+// polled is the management API of a node, with little patience.
+func polled(t *testing.T, node *demo.Node) *mgmt.Client {
+	t.Helper()
+	source, err := mgmt.New(mgmt.Options{URL: node.API(), Timeout: 5 * time.Second})
+	if err != nil {
 		t.Fatal(err)
 	}
-	term.await("! lost", "stale: this is how it was at", "ucenter@user@failed")
-	if err := node.Resume(ctx); err != nil {
-		t.Fatal(err)
+	t.Cleanup(source.Close)
+	return source
+}
+
+// The header says how old the picture is: a poll that hangs is no new one, and one that took long brought what was
+// then.
+func TestTheAgeOfThePicture(t *testing.T) {
+	c := newClock()
+	source := &hanging{recorded: recorded{snapshot: busyBroker()}, turn: make(chan struct{})}
+	o := lively(source, c)
+	term := newTerminal(t, o, 80, 24)
+	source.turn <- struct{}{}
+	term.await("ucenter@user") // what it says of its age depends on how long the poll took
+	c.advance(9 * time.Minute) // the second poll hangs
+	term.await("slow, 9m")
+	source.turn <- struct{}{}
+	term.awaitGone("slow")
+}
+
+// hanging is a source that answers when it is told to.
+type hanging struct {
+	recorded
+	turn chan struct{}
+}
+
+func (h *hanging) Snapshot(ctx context.Context) (*model.Snapshot, error) {
+	select {
+	case <-h.turn:
+		return h.recorded.Snapshot(ctx)
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	term.patience = 30 * time.Second
-	term.await("live 200ms", "ucenter@user@failed")
-	if screen := term.screen(); strings.Contains(screen, "stale") {
-		t.Errorf("the broker is back and the screen still says stale:\n%s", screen)
+}
+
+// What a poll that took 6 s brought is 6 s old, and the next one comes 24 s later: that is never "live".
+func TestASlowPollIsNotLive(t *testing.T) {
+	c := newClock()
+	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
+	a.env.styles = term.NewStyles(false)
+	topology := model.NewTopology(busyBroker())
+	a.poller.inFlight = a.env.newRequest()
+	a.poller.answered(polledMsg{
+		request: a.poller.inFlight, took: 6 * time.Second,
+		topology: topologyMsg{topology: topology},
+	}, a.env)
+	for _, step := range []struct {
+		after time.Duration
+		says  string
+	}{
+		{0, "6s old, every 24s"},
+		{20 * time.Second, "26s old, every 24s"},
+		{20 * time.Second, "slow, 46s old"},
+	} {
+		c.advance(step.after)
+		a.env.shown = c.now()
+		if says := a.freshness(); says != step.says {
+			t.Errorf("it says %q instead of %q", says, step.says)
+		}
 	}
 }

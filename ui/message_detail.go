@@ -10,6 +10,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/story"
+	"dlxtop/ui/term"
 )
 
 // pane is one part of what is told of a message.
@@ -28,7 +31,8 @@ var paneNames = [paneCount]string{"", "Story", "Headers", "Body"}
 
 const paneSeparator = " │ "
 
-// messageDetail shows one message in three panes: side by side when there is room, else one at a time. Each scrolls on its own.
+// messageDetail shows one message in three panes: side by side when there is room, else one at a time. Each scrolls on
+// its own.
 type messageDetail struct {
 	focus  pane
 	scroll [paneCount]int
@@ -36,11 +40,12 @@ type messageDetail struct {
 	drawn  *detailLines
 }
 
-// detailLines is what the last view made of a message: only a new message, another width or another second makes it anew.
+// detailLines is what was laid of a message last: only a new message, another width or another second makes it again.
 type detailLines struct {
-	message *model.Message
+	message *message.Message
 	widths  [paneCount]int
 	lines   [paneCount][]string
+	panes   []pane // that are seen
 	brief   bool
 	height  int
 	second  time.Time
@@ -75,9 +80,11 @@ func (d *messageDetail) move(id messageID, lines int) {
 	d.scroll[d.focus] = min(max(d.top(id, d.focus)+lines, 0), most)
 }
 
-// view draws the panes of a message into width x height: a head with their names, and their lines. Brief leaves out of the story what
-// is not told, unless the story is in focus.
-func (d *messageDetail) view(s *Styles, r *messageRow, story func() []model.StoryEvent, now time.Time, width, height int, brief bool) []string {
+// lay makes the panes of a message (nil: empty ones) for width x height. Brief leaves out of the story what is not
+// told, unless the story is in focus.
+func (d *messageDetail) lay(
+	s *term.Styles, m *message.Message, story func() []story.Event, now time.Time, width, height int, brief bool,
+) {
 	panes := []pane{paneStory, paneHeaders, paneBody}
 	inner := width - 2
 	widths := [paneCount]int{}
@@ -89,18 +96,22 @@ func (d *messageDetail) view(s *Styles, r *messageRow, story func() []model.Stor
 		panes = []pane{max(d.focus, paneStory)}
 		widths[panes[0]] = inner
 	}
-	d.prepare(s, r, story, now.Truncate(time.Second), panes, widths, brief && d.focus != paneStory)
-	d.drawn.height = height - 1
-	head := d.heads(s, r, panes, widths)
-	lines := []string{" " + head}
-	for y := range height - 1 {
+	d.prepare(s, m, story, now.Truncate(time.Second), panes, widths, brief && d.focus != paneStory)
+	d.drawn.panes, d.drawn.height = panes, height-1
+}
+
+// view draws the panes of a message as they were laid: a head with their names, and their lines.
+func (d *messageDetail) view(s *term.Styles, r *messageRow) []string {
+	panes, widths := d.drawn.panes, d.drawn.widths
+	lines := []string{" " + d.heads(s, r, panes, widths)}
+	for y := range d.drawn.height {
 		parts := make([]string, len(panes))
 		for i, p := range panes {
 			text := ""
 			if at := d.top(r.id, p) + y; at < len(d.drawn.lines[p]) {
 				text = d.drawn.lines[p][at]
 			}
-			parts[i] = pad(text, widths[p])
+			parts[i] = term.Pad(text, widths[p])
 		}
 		lines = append(lines, " "+strings.Join(parts, s.Border.Render(paneSeparator)))
 	}
@@ -108,7 +119,7 @@ func (d *messageDetail) view(s *Styles, r *messageRow, story func() []model.Stor
 }
 
 // heads are the panes' names: the one in focus is marked, and how much of it is below.
-func (d *messageDetail) heads(s *Styles, r *messageRow, panes []pane, widths [paneCount]int) string {
+func (d *messageDetail) heads(s *term.Styles, r *messageRow, panes []pane, widths [paneCount]int) string {
 	if len(panes) == 1 {
 		var names []string
 		for p := paneStory; p < paneCount; p++ {
@@ -118,34 +129,38 @@ func (d *messageDetail) heads(s *Styles, r *messageRow, panes []pane, widths [pa
 	}
 	heads := make([]string, len(panes))
 	for i, p := range panes {
-		heads[i] = pad(d.head(s, r, p, p == d.focus, widths[p]), widths[p])
+		heads[i] = term.Pad(d.head(s, r, p, p == d.focus, widths[p]), widths[p])
 	}
 	return strings.Join(heads, s.Border.Render(paneSeparator))
 }
 
-func (d *messageDetail) head(s *Styles, r *messageRow, p pane, focus bool, width int) string {
+func (d *messageDetail) head(s *term.Styles, r *messageRow, p pane, focus bool, width int) string {
 	name := paneNames[p]
 	if focus {
-		name = s.Accent.Render(markCursor + " " + name)
+		name = s.Accent.Render(term.MarkCursor + " " + name)
 	} else {
 		name = s.Strong.Render(name)
 	}
 	about := ""
-	if p == paneBody {
-		about = strings.TrimSpace(model.Printable(r.message().Properties.ContentType) + "  " + model.Size(int64(r.message().BodyBytes)) + "B")
+	if m := d.drawn.message; p == paneBody && m != nil {
+		about = strings.TrimSpace(model.Printable(m.Properties.ContentType) + "  " + message.Size(int64(m.BodyBytes)) + "B")
 	}
 	if lines := d.drawn.lines[p]; focus && len(lines) > d.drawn.height && d.drawn.height > 0 {
-		about = strings.TrimSpace(about + "  " + model.Count(int64(min(d.top(r.id, p)+d.drawn.height, len(lines)))) + "/" + model.Count(int64(len(lines))))
+		about = strings.TrimSpace(about + "  " + model.Count(int64(min(d.top(r.id, p)+d.drawn.height, len(lines)))) +
+			"/" + model.Count(int64(len(lines))))
 	}
 	if about == "" {
 		return name
 	}
-	return ansi.Truncate(name+"  "+s.Muted.Render(about), max(width, 1), "…")
+	return term.Cut(name+"  "+s.Muted.Render(about), max(width, 1), "…")
 }
 
-func (d *messageDetail) prepare(s *Styles, r *messageRow, story func() []model.StoryEvent, second time.Time, panes []pane, widths [paneCount]int, brief bool) {
-	if d.drawn.message != r.message() || d.drawn.brief != brief {
-		*d.drawn = detailLines{message: r.message(), brief: brief}
+func (d *messageDetail) prepare(
+	s *term.Styles, m *message.Message, story func() []story.Event, second time.Time, panes []pane,
+	widths [paneCount]int, brief bool,
+) {
+	if d.drawn.message != m || d.drawn.brief != brief {
+		*d.drawn = detailLines{message: m, brief: brief}
 	}
 	if !d.drawn.second.Equal(second) {
 		d.drawn.second, d.drawn.widths[paneStory] = second, 0 // what is due counts down
@@ -155,47 +170,51 @@ func (d *messageDetail) prepare(s *Styles, r *messageRow, story func() []model.S
 			continue
 		}
 		d.drawn.widths[p] = widths[p]
-		switch p {
-		case paneStory:
-			d.drawn.lines[p] = storyLines(s, r.message(), story(), widths[p], brief)
-		case paneHeaders:
-			d.drawn.lines[p] = headerLines(s, r.message(), widths[p])
-		case paneBody:
-			d.drawn.lines[p] = bodyLines(s, r.message(), widths[p])
+		switch {
+		case m == nil: // none was read yet
+		case p == paneStory:
+			d.drawn.lines[p] = storyLines(s, m, story(), widths[p], brief)
+		case p == paneHeaders:
+			d.drawn.lines[p] = headerLines(s, m, widths[p])
+		case p == paneBody:
+			d.drawn.lines[p] = bodyLines(s, m, widths[p])
 		}
 	}
 }
 
 // headerLines are a message's properties and headers. When it is in an envelope that holds others, these come first.
-func headerLines(s *Styles, m *model.Message, width int) []string {
+func headerLines(s *term.Styles, m *message.Message, width int) []string {
 	e, ok := m.Envelope()
 	if !ok || e.Problem != "" || e.Original.Properties == m.Properties && len(e.Original.Headers) == len(m.Headers) {
 		return ownHeaderLines(s, m, width)
 	}
 	lines := envelopeHead(s, &e, width)
-	where := fmt.Sprintf("exchange %s, key %s, failed in %s", model.ExchangeName(e.Original.Exchange), strconv.Quote(e.Original.RoutingKey), cmp.Or(e.Worker, "?"))
+	where := fmt.Sprintf("exchange %s, key %s, failed in %s", model.ExchangeName(e.Original.Exchange),
+		strconv.Quote(e.Original.RoutingKey), cmp.Or(e.Worker, "?"))
 	lines = append(lines, hardWrap(model.Printable(where), width)...)
 	lines = append(lines, ownHeaderLines(s, &e.Original, width)...)
 	return append(append(lines, rawHead(s)...), ownHeaderLines(s, m, width)...)
 }
 
 // envelopeHead stands above what was in an envelope, rawHead above what lies in the queue.
-func envelopeHead(s *Styles, e *model.Envelope, width int) []string {
+func envelopeHead(s *term.Styles, e *message.Envelope, width int) []string {
 	var lines []string
-	for _, l := range wrap("The original: a replay "+model.Printable(e.Does)+".", width) {
+	for _, l := range term.Wrap("The original: a replay "+model.Printable(e.Does)+".", width) {
 		lines = append(lines, s.Muted.Render(l))
 	}
 	return lines
 }
 
-func rawHead(s *Styles) []string { return []string{"", s.Muted.Render("As it lies in the queue:")} }
+func rawHead(s *term.Styles) []string {
+	return []string{"", s.Muted.Render("As it lies in the queue:")}
+}
 
-func ownHeaderLines(s *Styles, m *model.Message, width int) []string {
+func ownHeaderLines(s *term.Styles, m *message.Message, width int) []string {
 	var lines []string
 	add := func(all []named) {
 		for _, n := range all {
 			one := n.name + "  " + n.value
-			if ansi.StringWidth(one) <= width {
+			if ansi.StringWidthWc(one) <= width {
 				lines = append(lines, s.Accent.Render(n.name)+"  "+n.value)
 				continue
 			}
@@ -208,6 +227,9 @@ func ownHeaderLines(s *Styles, m *model.Message, width int) []string {
 			}
 		}
 	}
+	if words := m.FrameworkWords(); words != "" {
+		add([]named{{name: "framework", value: words}})
+	}
 	add(propertyLines(m))
 	if len(m.Headers) > 0 {
 		lines = append(lines, "")
@@ -219,14 +241,14 @@ func ownHeaderLines(s *Styles, m *model.Message, width int) []string {
 }
 
 // bodyLines are a message's body, as far as it was kept. When it is in an envelope, the original body comes first.
-func bodyLines(s *Styles, m *model.Message, width int) []string {
+func bodyLines(s *term.Styles, m *message.Message, width int) []string {
 	e, ok := m.Envelope()
 	switch {
 	case !ok:
 		return ownBodyLines(s, m, width)
 	case e.Problem != "":
 		var lines []string
-		for _, l := range wrap(markWarning+" "+model.Printable(e.Problem), width) {
+		for _, l := range term.Wrap(term.MarkWarning+" "+model.Printable(e.Problem), width) {
 			lines = append(lines, s.Warning.Render(l))
 		}
 		return append(lines, ownBodyLines(s, m, width)...)
@@ -235,16 +257,16 @@ func bodyLines(s *Styles, m *model.Message, width int) []string {
 	return append(append(lines, rawHead(s)...), ownBodyLines(s, m, width)...)
 }
 
-func ownBodyLines(s *Styles, m *model.Message, width int) []string {
+func ownBodyLines(s *term.Styles, m *message.Message, width int) []string {
 	view := m.BodyView()
 	var lines []string
 	for _, l := range view.Lines {
 		lines = append(lines, hardWrap(l, width)...)
 	}
-	if view.Kind == model.BodyEmpty {
+	if view.Kind == message.BodyEmpty {
 		lines = append(lines, s.Muted.Render("the body is empty"))
 	}
-	for _, l := range wrap(view.Note, width) {
+	for _, l := range term.Wrap(view.Note, width) {
 		lines = append(lines, s.Muted.Render(l))
 	}
 	return lines
@@ -252,8 +274,8 @@ func ownBodyLines(s *Styles, m *model.Message, width int) []string {
 
 // hardWrap breaks printable text at the width, wherever that is.
 func hardWrap(text string, width int) []string {
-	if ansi.StringWidth(text) <= width {
+	if ansi.StringWidthWc(text) <= width {
 		return []string{text}
 	}
-	return strings.Split(ansi.Hardwrap(text, max(width, 1), true), "\n")
+	return strings.Split(ansi.HardwrapWc(text, max(width, 1), true), "\n")
 }

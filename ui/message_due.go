@@ -5,36 +5,39 @@ import (
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/story"
+	"dlxtop/ui/term"
 )
 
 // waitOf is what a look told of when a message leaves; nil when it tells nothing of it.
-func waitOf(waits *model.Waits, r *messageRow) *model.Wait {
-	if i := int(r.position) - 1; waits != nil && i >= 0 && i < len(waits.Messages) {
+func waitOf(waits *story.Waits, position int) *story.Wait {
+	if i := position - 1; waits != nil && i >= 0 && i < len(waits.Messages) {
 		return &waits.Messages[i]
 	}
 	return nil
 }
 
 // waitColumn tells when each message leaves its buffer, by now. A mark says that its own time is over before that.
-func waitColumn(e *env, waits *model.Waits) column[*messageRow] {
+func waitColumn(e *env, waits *story.Waits) term.Column[*messageRow] {
 	s := e.styles
-	return column[*messageRow]{
-		title: "DUE", width: 10,
-		cell: func(r *messageRow) field {
-			w := waitOf(waits, r)
+	return term.Column[*messageRow]{
+		Title: "DUE", Width: 10,
+		Cell: func(r *messageRow) term.Field {
+			w := waitOf(waits, int(r.position))
 			if w == nil {
-				return field{"", s.Muted}
+				return term.Field{Text: "", Style: s.Muted}
 			}
-			return waitField(s, w, e.now())
+			return waitField(s, w, e.shown)
 		},
-		compare: func(a, b *messageRow) int {
-			x, y := waitOf(waits, a), waitOf(waits, b)
+		Compare: func(a, b *messageRow) int {
+			x, y := waitOf(waits, int(a.position)), waitOf(waits, int(b.position))
 			switch {
 			case x == nil || y == nil:
 				return 0
-			case x.Leaves.Kind == model.DueUnknown && y.Leaves.Kind != model.DueUnknown:
+			case x.Leaves.Kind == story.DueUnknown && y.Leaves.Kind != story.DueUnknown:
 				return 1
-			case y.Leaves.Kind == model.DueUnknown && x.Leaves.Kind != model.DueUnknown:
+			case y.Leaves.Kind == story.DueUnknown && x.Leaves.Kind != story.DueUnknown:
 				return -1
 			}
 			return x.Leaves.Time.Compare(y.Leaves.Time)
@@ -42,60 +45,66 @@ func waitColumn(e *env, waits *model.Waits) column[*messageRow] {
 	}
 }
 
-func waitField(s *Styles, w *model.Wait, now time.Time) field {
+func waitField(s *term.Styles, w *story.Wait, now time.Time) term.Field {
 	late := ""
 	style := s.Text
 	if w.HeldBack() && !w.Due.Time.IsZero() && w.Due.Time.Before(now) {
-		late, style = " "+markWarning, s.Warning
+		late, style = " "+term.MarkWarning, s.Warning
 	}
 	switch {
-	case w.Leaves.Kind == model.DueUnknown:
-		return field{"never" + late, s.Danger}
+	case w.Leaves.Kind == story.DueUnknown:
+		return term.Field{Text: "never" + late, Style: s.Danger}
 	case w.Leaves.Time.Before(now):
-		return field{"left", s.Muted}
+		return term.Field{Text: "left", Style: s.Muted}
 	}
-	return field{w.Leaves.In(now) + late, style}
+	return term.Field{Text: w.Leaves.In(now) + late, Style: style}
 }
 
 // dueLines tell when what waits here leaves, and what blocks it, by now.
-func (s messagesScreen) dueLines() []span {
+func (s messagesScreen) dueLines() []term.Span {
 	if s.topology == nil || s.waits == nil && !s.isBuffer() {
 		return nil
 	}
-	now := s.env.now()
-	var lines []span
-	looks := func(model.QueueRef) *model.Waits { return s.waits }
+	now := s.env.shown
+	var lines []term.Span
+	looks := func(model.QueueRef) *story.Waits { return s.waits }
 	buffer := model.Buffer{Member: model.Member{Queue: s.queue}}
-	h := s.topology.DueHistogram(&buffer, looks, now)
+	h := story.HistogramOf(s.topology, &buffer, looks, now)
 	if words := h.Words(); words != "" {
-		lines = append(lines, span{"when they leave: " + words, toneText})
+		lines = append(lines, term.Span{Text: "when they leave: " + words, Tone: term.ToneText})
 	}
 	if s.waits == nil {
 		return lines
 	}
 	switch n := s.waits.Expired; {
 	case n == 1:
-		lines = append(lines, span{markInfo + " 1 more was overdue behind these: it expired meanwhile", toneText})
+		lines = append(lines, term.Span{
+			Text: term.MarkInfo + " 1 more was overdue behind these: it expired meanwhile",
+			Tone: term.ToneText,
+		})
 	case n > 1:
-		lines = append(lines, span{fmt.Sprintf("%s %s more were overdue behind these: they expired meanwhile", markInfo, model.Count(n)), toneText})
+		lines = append(lines, term.Span{Text: fmt.Sprintf("%s %s more were overdue behind these: they expired "+
+			"meanwhile", term.MarkInfo, model.Count(n)), Tone: term.ToneText})
 	}
 	if n, id, times := s.looks.back(s.waits); n > 0 {
-		words := fmt.Sprintf("%s a message has come back since it was seen here: id %s", markWarning, model.Printable(id))
+		words := fmt.Sprintf("%s a message has come back since it was seen here: id %s", term.MarkWarning,
+			model.Printable(id))
 		if n > 1 {
-			words = fmt.Sprintf("%s %s messages have come back since they were seen here, most often id %s", markWarning, model.Count(int64(n)), model.Printable(id))
+			words = fmt.Sprintf("%s %s messages have come back since they were seen here, most often id %s",
+				term.MarkWarning, model.Count(int64(n)), model.Printable(id))
 		}
 		if times > 1 {
 			words += fmt.Sprintf(", %d times", times)
 		}
-		lines = append(lines, span{words, toneWarning})
+		lines = append(lines, term.Span{Text: words, Tone: term.ToneWarning})
 	}
 	if blocked, ok := s.waits.Blocked(now); ok {
-		tone := toneWarning
-		mark := markWarning
-		if blocked.By.Leaves.Kind == model.DueUnknown {
-			tone, mark = toneDanger, markError
+		tone := term.ToneWarning
+		mark := term.MarkWarning
+		if blocked.By.Leaves.Kind == story.DueUnknown {
+			tone, mark = term.ToneDanger, term.MarkError
 		}
-		lines = append(lines, span{mark + " " + blocked.Words(now), tone})
+		lines = append(lines, term.Span{Text: mark + " " + blocked.Words(now), Tone: tone})
 	}
 	return lines
 }
@@ -111,19 +120,19 @@ func (s messagesScreen) isBuffer() bool {
 }
 
 // story tells a message's way so far, by this machine's clock, and what comes next.
-func (s messagesScreen) story(r *messageRow) func() []model.StoryEvent {
-	return func() []model.StoryEvent {
-		events := r.message().Story(s.queue)
+func (s messagesScreen) story(m *message.Message) func() []story.Event {
+	return func() []story.Event {
+		events := story.Of(m, s.queue)
 		if s.topology == nil {
 			return events
 		}
 		clock := s.topology.Snapshot.Overview.Clock()
 		for i := range events {
-			if e := &events[i]; e.Kind != model.StoryReplayed && !e.Time.IsZero() {
+			if e := &events[i]; e.Kind != story.Replayed && !e.Time.IsZero() {
 				e.Time = clock.Local(e.Time)
 			}
 		}
-		return append(events, s.topology.StoryAhead(r.message(), s.queue, waitOf(s.waits, r), s.env.now())...)
+		return append(events, story.Ahead(s.topology, m, s.queue, waitOf(s.waits, m.Position), s.env.shown)...)
 	}
 }
 

@@ -9,23 +9,24 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"golang.org/x/sync/errgroup"
 
-	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/ui/term"
 )
 
 const (
-	// filterAtOnce is how many bytes of bodies a filter looks through inside Update, so that a keystroke shows its effect at
-	// once: some milliseconds. More than that is looked through outside.
+	// filterAtOnce is how many bytes of bodies a filter looks through inside Update, so that a keystroke shows its
+	// effect at once: some milliseconds. More than that, and what is on disk, is looked through outside.
 	filterAtOnce     = 1 << 20
 	filterAtOnceRows = 2000
 )
 
 // messageFilter is the filter of a queue's messages: plain text, or "=" and an expression.
 type messageFilter struct {
-	field   filterField
-	parsed  *model.Filter // the filter that applies: the last text that could be read; nil: none
-	err     error         // why the text cannot be read
-	request request       // the search in flight; 0: none
-	cancel  func()        // ends it
+	field   term.FilterField
+	parsed  *message.Filter // the filter that applies: the last text that could be read; nil: none
+	err     error           // why the text cannot be read
+	request request         // the search in flight; 0: none
+	cancel  func()          // ends it
 }
 
 // filteredMsg is the answer to a search: for each row whether it matches.
@@ -35,7 +36,9 @@ type filteredMsg struct {
 	err     error // why not all could be looked at
 }
 
-func newMessageFilter(e *env) messageFilter { return messageFilter{field: newFilterField(e)} }
+func newMessageFilter(e *env) messageFilter {
+	return messageFilter{field: term.NewFilterField(&e.keys.ListKeys)}
+}
 
 // pending reports whether what is shown is not yet what the filter says.
 func (f messageFilter) pending() bool { return f.request != 0 }
@@ -48,10 +51,10 @@ func (f messageFilter) match() func(*messageRow) bool {
 	return func(r *messageRow) bool { return r.matched }
 }
 
-// apply reads the text and looks for it in the rows: at once when that is quick, else in a command. A text that cannot be read
-// leaves the filter before it.
+// apply reads the text and looks for it in the rows: at once when that is quick, else in a command. A text that cannot
+// be read leaves the filter before it.
 func (f messageFilter) apply(e *env, rows []*messageRow) (messageFilter, tea.Cmd) {
-	text := f.field.text()
+	text := f.field.Text()
 	f.request, f.err = 0, nil
 	if f.cancel != nil {
 		f.cancel()
@@ -61,7 +64,7 @@ func (f messageFilter) apply(e *env, rows []*messageRow) (messageFilter, tea.Cmd
 		f.parsed = nil
 		return f, nil
 	}
-	parsed, err := model.ParseFilter(text)
+	parsed, err := message.ParseFilter(text)
 	if err != nil {
 		f.err = err
 	} else {
@@ -74,28 +77,26 @@ func (f messageFilter) apply(e *env, rows []*messageRow) (messageFilter, tea.Cmd
 	for _, r := range rows {
 		bytes += r.size
 	}
-	if bytes <= filterAtOnce && len(rows) <= filterAtOnceRows {
+	if bytes <= filterAtOnce && len(rows) <= filterAtOnceRows && (len(rows) == 0 || rows[0].peeked.InMemory()) {
 		matched, err := search(context.Background(), f.parsed, rows)
 		f.take(matched, err, rows)
 		return f, nil
 	}
 	f.request = e.newRequest()
-	stopped, cancel := context.WithCancel(context.Background())
 	id, filter := f.request, f.parsed
-	f.cancel = cancel
-	return f, e.command(0, func(ctx context.Context) tea.Msg {
-		defer cancel()
-		defer context.AfterFunc(ctx, cancel)()
-		matched, err := search(stopped, filter, rows)
-		if stopped.Err() != nil {
+	cmd, cancel := e.stoppable(func(ctx context.Context) tea.Msg {
+		matched, err := search(ctx, filter, rows)
+		if ctx.Err() != nil {
 			return nil
 		}
 		return filteredMsg{id, matched, err}
 	})
+	f.cancel = cancel
+	return f, cmd
 }
 
 // search looks into every message, on all processors, until ctx ends.
-func search(ctx context.Context, filter *model.Filter, rows []*messageRow) ([]bool, error) {
+func search(ctx context.Context, filter *message.Filter, rows []*messageRow) ([]bool, error) {
 	matched := make([]bool, len(rows))
 	var work errgroup.Group
 	var next atomic.Int64

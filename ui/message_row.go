@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -13,16 +14,21 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+	"dlxtop/model/story"
+	"dlxtop/ui/term"
 )
 
-// messageID is the identity of a message on the screen: its fingerprint, and which of its twins it is, counted from the head.
+// messageID is the identity of a message on the screen: its fingerprint, and which of its twins it is, counted from the
+// head.
 type messageID struct {
-	fingerprint model.Fingerprint
+	fingerprint message.Fingerprint
 	twin        int
 }
 
-// messageRow is one peeked message as the table shows it: what is drawn of it often, and where the rest is. Rows are made outside
-// Update; only what draws them fills preview.
+// messageRow is one peeked message as the table shows it: what is drawn of it often, and where the rest is. Rows are
+// made outside Update; preview is read when they are seen (readParts).
 type messageRow struct {
 	id        messageID
 	peeked    *peekedMessages
@@ -40,11 +46,11 @@ type messageRow struct {
 	matched   bool  // the filter lets it through
 }
 
-// peekedMessages are the messages of a look, with the one at hand that was drawn last.
+// peekedMessages are the messages of a look, with the one at hand that was read last.
 type peekedMessages struct {
-	model.Messages
+	message.Messages
 	at   int32
-	last *model.Message
+	last *message.Message
 }
 
 const (
@@ -53,25 +59,24 @@ const (
 	rowsAtOnce   = 512     // a share of the work of one processor
 )
 
-// message is the message, read for what draws it: the beginning of a huge body only.
-func (r *messageRow) message() *model.Message {
-	if p := r.peeked; p.last == nil || p.at != r.index {
-		m, err := p.At(int(r.index), shownBody)
-		if err != nil { // the disk: what is known of it stays on the screen
-			m = model.Message{Position: int(r.position), BodyBytes: r.size, Fingerprint: r.id.fingerprint, DeathsError: err.Error()}
-		}
-		p.at, p.last = r.index, &m
+// whole is the message as it is shown, when it was read last: the beginning of a huge body only.
+func (r *messageRow) whole() *message.Message {
+	if r.peeked.at != r.index {
+		return nil
 	}
 	return r.peeked.last
 }
 
-// messageRows makes the rows of a page, and tells the highest delivery count among them. It looks into every message, so it runs outside
-// Update, on all processors.
-func messageRows(messages model.Messages, queue model.QueueRef) ([]*messageRow, int64, error) {
+// messageRows makes the rows of a page, and lets see take in each message and its index: one at a time, in whichever
+// order. It looks into every message, so it runs outside Update, on all processors.
+func messageRows(
+	messages message.Messages, queue model.QueueRef, see func(int, *message.Message),
+) ([]*messageRow, error) {
 	peeked := &peekedMessages{Messages: messages}
 	all := make([]messageRow, messages.Len())
 	var work errgroup.Group
-	var next, delivered atomic.Int64
+	var next atomic.Int64
+	var seeing sync.Mutex
 	for range min(runtime.GOMAXPROCS(0), len(all)/rowsAtOnce+1) {
 		work.Go(func() error {
 			known := interned{}
@@ -84,10 +89,9 @@ func messageRows(messages model.Messages, queue model.QueueRef) ([]*messageRow, 
 					}
 					all[i].describe(&m, queue, known)
 					all[i].peeked, all[i].index = peeked, int32(i)
-					if n, ok := m.Headers.Integer("x-delivery-count"); ok {
-						for most := delivered.Load(); n > most && !delivered.CompareAndSwap(most, n); most = delivered.Load() {
-						}
-					}
+					seeing.Lock()
+					see(i, &m)
+					seeing.Unlock()
 				}
 				if end >= len(all) {
 					return nil
@@ -97,32 +101,35 @@ func messageRows(messages model.Messages, queue model.QueueRef) ([]*messageRow, 
 	}
 	err := work.Wait()
 	rows := make([]*messageRow, len(all))
-	twins := make(map[model.Fingerprint]int, len(all))
+	twins := make(map[message.Fingerprint]int, len(all))
 	for i := range all {
 		rows[i] = &all[i]
 		f := all[i].id.fingerprint
 		all[i].id.twin = twins[f]
 		twins[f]++
 	}
-	return rows, delivered.Load(), err
+	return rows, err
 }
 
 // describe fills a row.
-func (r *messageRow) describe(m *model.Message, queue model.QueueRef, known interned) {
+func (r *messageRow) describe(m *message.Message, queue model.QueueRef, known interned) {
 	r.id.fingerprint, r.position, r.size, r.matched = m.Fingerprint, int32(m.Position), m.BodyBytes, true
 	failure := ""
 	if f, ok := m.Failure(); ok {
 		failure = f.String()
 	}
-	if words := m.ReplayedWords(); words != "" {
-		failure = strings.TrimSuffix(words+"; "+failure, "; ")
+	switch words := m.ReplayedWords(); {
+	case words != "" && failure != "":
+		failure = words + "; " + failure
+	case words != "":
+		failure = words
 	}
 	r.failure = known.text(failure)
 	r.deaths, r.died = known.text(m.DeathSummary()), m.DeathCount()
 	if m.DeathsError != "" {
 		r.deaths, r.malformed = "malformed", true
 	}
-	if story := m.Story(queue); len(story) > 0 {
+	if story := story.Of(m, queue); len(story) > 0 {
 		r.since, r.exact = story[0].Time, story[0].TimeExact
 		r.key = known.text(story[0].Detail)
 	}
@@ -147,23 +154,10 @@ func (in interned) text(s string) string {
 	return known
 }
 
-// body is the message's body on one line.
-func (r *messageRow) body() string {
-	if r.preview == "" {
-		if m, err := r.peeked.At(int(r.index), 4*previewWidth); err == nil {
-			r.preview = strings.Clone(m.BodyPreview(previewWidth))
-		}
-		if r.preview == "" {
-			r.preview = "(empty)"
-		}
-	}
-	return r.preview
-}
-
 // sampleOf are the messages of rows, and the selection of exactly these.
-func sampleOf(rows []*messageRow) (model.Messages, model.Selection) {
-	part := model.Part{Messages: rows[0].peeked.Messages, Indexes: make([]int, len(rows))}
-	selection := model.Selection{Fingerprints: make(map[model.Fingerprint]int, len(rows))}
+func sampleOf(rows []*messageRow) (message.Messages, plan.Selection) {
+	part := message.Part{Messages: rows[0].peeked.Messages, Indexes: make([]int, len(rows))}
+	selection := plan.Selection{Fingerprints: make(map[message.Fingerprint]int, len(rows))}
 	for i, r := range rows {
 		part.Indexes[i] = int(r.index)
 		selection.Fingerprints[r.id.fingerprint]++
@@ -195,54 +189,54 @@ func rowID(r *messageRow) messageID { return r.id }
 func byPosition(a, b *messageRow) int { return cmp.Compare(a.position, b.position) }
 
 // newMessageTable is the table of a queue's messages.
-func newMessageTable(e *env) table[messageID, *messageRow] {
-	return newTable(e, rowID, byPosition, messageColumns(e, nil)...)
+func newMessageTable(e *env) term.Table[messageID, *messageRow] {
+	return term.NewTable(e.kit(), rowID, byPosition, messageColumns(e, nil)...)
 }
 
 // messageColumns are the columns of a queue's messages; when they leave is one of them when they wait.
-func messageColumns(e *env, waits *model.Waits) []column[*messageRow] {
+func messageColumns(e *env, waits *story.Waits) []term.Column[*messageRow] {
 	s := e.styles
-	columns := []column[*messageRow]{
+	columns := []term.Column[*messageRow]{
 		{
-			title: "#", width: 6, right: true,
-			cell:    func(r *messageRow) field { return field{r.place(), s.Muted} },
-			compare: byPosition,
+			Title: "#", Width: 6, Right: true,
+			Cell:    func(r *messageRow) term.Field { return term.Field{Text: r.place(), Style: s.Muted} },
+			Compare: byPosition,
 		},
 		{
-			title: "AGE", width: 9,
-			cell: func(r *messageRow) field { return field{r.age(e.now()), s.Text} },
-			compare: func(a, b *messageRow) int {
+			Title: "AGE", Width: 9,
+			Cell: func(r *messageRow) term.Field { return term.Field{Text: r.age(e.shown), Style: s.Text} },
+			Compare: func(a, b *messageRow) int {
 				return b.since.Compare(a.since)
 			},
 		},
 		{
-			title: "ROUTING KEY", width: 12, max: 24, flex: 1, middle: true,
-			cell:    func(r *messageRow) field { return field{r.key, s.Text} },
-			compare: func(a, b *messageRow) int { return cmp.Compare(a.key, b.key) },
+			Title: "ROUTING KEY", Width: 12, Max: 24, Flex: 1, Middle: true,
+			Cell:    func(r *messageRow) term.Field { return term.Field{Text: r.key, Style: s.Text} },
+			Compare: func(a, b *messageRow) int { return cmp.Compare(a.key, b.key) },
 		},
 		{
-			title: "DEATHS", width: 11, max: 18, flex: 1,
-			cell: func(r *messageRow) field {
+			Title: "DEATHS", Width: 11, Max: 18, Flex: 1,
+			Cell: func(r *messageRow) term.Field {
 				if r.malformed {
-					return field{markWarning + " " + r.deaths, s.Warning}
+					return term.Field{Text: term.MarkWarning + " " + r.deaths, Style: s.Warning}
 				}
-				return field{r.deaths, s.Text}
+				return term.Field{Text: r.deaths, Style: s.Text}
 			},
-			compare: func(a, b *messageRow) int { return cmp.Compare(a.died, b.died) }, most: true,
+			Compare: func(a, b *messageRow) int { return cmp.Compare(a.died, b.died) }, Most: true,
 		},
 		{
-			title: "FAILURE", width: 16, max: 70, flex: 6,
-			cell:    func(r *messageRow) field { return field{r.failure, s.Text} },
-			compare: func(a, b *messageRow) int { return cmp.Compare(a.failure, b.failure) },
+			Title: "FAILURE", Width: 16, Max: 70, Flex: 6,
+			Cell:    func(r *messageRow) term.Field { return term.Field{Text: r.failure, Style: s.Text} },
+			Compare: func(a, b *messageRow) int { return cmp.Compare(a.failure, b.failure) },
 		},
 		{
-			title: "SIZE", width: 5, right: true, drop: 1,
-			cell:    func(r *messageRow) field { return field{model.Size(int64(r.size)), s.Muted} },
-			compare: func(a, b *messageRow) int { return cmp.Compare(a.size, b.size) }, most: true,
+			Title: "SIZE", Width: 5, Right: true, Drop: 1,
+			Cell:    func(r *messageRow) term.Field { return term.Field{Text: message.Size(int64(r.size)), Style: s.Muted} },
+			Compare: func(a, b *messageRow) int { return cmp.Compare(a.size, b.size) }, Most: true,
 		},
 		{
-			title: "BODY", width: 20, flex: 3, drop: 2,
-			cell: func(r *messageRow) field { return field{r.body(), s.Muted} },
+			Title: "BODY", Width: 20, Flex: 3, Drop: 2,
+			Cell: func(r *messageRow) term.Field { return term.Field{Text: r.preview, Style: s.Muted} },
 		},
 	}
 	if waits != nil {

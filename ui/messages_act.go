@@ -3,7 +3,8 @@ package ui
 import (
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
 )
 
 // updateDialog gives a message to the dialog. When an action ends, what it took out of the queue leaves the table.
@@ -22,26 +23,23 @@ func (s messagesScreen) updateDialog(msg tea.Msg) (screen, tea.Cmd) {
 
 // updateSaving gives a message to the dialog of an export.
 func (s messagesScreen) updateSaving(msg tea.Msg) (screen, tea.Cmd) {
-	if s.saving.env == nil {
-		return s, nil
-	}
 	var cmd tea.Cmd
 	s.saving, cmd = s.saving.update(msg)
 	return s, cmd
 }
 
 // Busy reports whether ctrl-c concerns an action that runs.
-func (s messagesScreen) Busy() bool { return s.dialog.busy() || s.saving.request != 0 }
+func (s messagesScreen) Busy() bool { return s.dialog.busy() || s.saving.busy() }
 
 // settle takes out of the table what is no longer in the queue: what the account says, and nothing that it leaves open.
 func (s *messagesScreen) settle() {
 	a := &s.dialog.account
 	s.settled = s.env.now()
 	s.taken += a.Moved + a.Dropped
-	stayed := map[model.Fingerprint]int{}
+	stayed := map[message.Fingerprint]int{}
 	told := 0
 	for _, p := range a.Problems {
-		if p.Outcome != model.Unsure {
+		if p.Outcome != plan.Unsure {
 			stayed[p.Fingerprint]++
 			told++
 		}
@@ -51,7 +49,8 @@ func (s *messagesScreen) settle() {
 		return
 	}
 	if a.Unknown > 0 || a.Done() < len(s.dialog.rows) || told < a.Refused+a.Returned {
-		s.unclear = "it is not told of every message whether it is still here: " + s.env.keys.Peek.Help().Key + " reads the queue again"
+		s.unclear = "it is not told of every message whether it is still here: " + s.env.keys.Peek.Help().Key +
+			" reads the queue again"
 		return
 	}
 	acted := make(map[messageID]bool, len(s.dialog.rows))
@@ -69,10 +68,10 @@ func (s *messagesScreen) settle() {
 		}
 	}
 	s.rows = kept
-	index := s.table.index
-	s.table.set(kept)
-	if _, ok := s.table.current(); !ok {
+	index := s.table.Index
+	s.table.Set(kept)
+	if _, ok := s.table.Current(); !ok {
 		// It went by the operator's own doing, so the cursor may go on.
-		s.table.moveTo(index)
+		s.table.MoveTo(index)
 	}
 }

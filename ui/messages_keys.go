@@ -3,7 +3,8 @@ package ui
 import (
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model"
+	"dlxtop/model/plan"
+	"dlxtop/ui/term"
 )
 
 // handleKey keeps the order: dialog, text, the panes, the table.
@@ -15,64 +16,64 @@ func (s messagesScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		return s.openEditor()
 	case s.dialog.open():
 		return s.updateDialog(msg)
-	case s.saving.open:
+	case s.saving.open():
 		return s.updateSaving(msg)
 	case s.editing.open():
 		return s.editKey(msg)
 	case s.copying:
 		return s.copyKey(msg)
-	case s.filter.field.typing:
-		s.filter.field.handle(msg)
+	case s.filter.field.Typing:
+		s.filter.field.Handle(msg)
 		return s.filtered()
-	case is(msg, k.Insist) && s.refused.Override != "":
+	case term.Is(msg, k.Insist) && s.refused.Refusal.Overridable():
 		return s.look(true)
-	case is(msg, k.Peek):
+	case term.Is(msg, k.Peek):
 		return s.look(false)
-	case is(msg, k.More) && s.more():
+	case term.Is(msg, k.More) && s.more():
 		s.limit = s.nextLimit()
 		return s.look(false)
-	case is(msg, k.Replay):
-		return s.act(model.Replay, s.aimed)
-	case is(msg, k.Drop):
-		return s.act(model.Drop, s.aimed)
-	case is(msg, k.Move):
-		return s.act(model.Move, s.aimed)
-	case is(msg, k.Edit):
+	case term.Is(msg, k.Replay):
+		return s.act(plan.Replay, s.aimed)
+	case term.Is(msg, k.Drop):
+		return s.act(plan.Drop, s.aimed)
+	case term.Is(msg, k.Move):
+		return s.act(plan.Move, s.aimed)
+	case term.Is(msg, k.Edit):
 		return s.edit()
-	case is(msg, k.Copy):
-		_, s.copying = s.table.current()
+	case term.Is(msg, k.Copy):
+		_, s.copying = s.table.Current()
 		return s, nil
 	}
 	if s.zoomed || s.detail.focus != paneNone {
 		return s.paneKey(msg)
 	}
 	switch {
-	case is(msg, k.ReplayAll):
-		return s.act(model.Replay, s.allShown)
-	case is(msg, k.DropAll):
-		return s.act(model.Drop, s.allShown)
-	case is(msg, k.Export):
+	case term.Is(msg, k.ReplayAll):
+		return s.act(plan.Replay, s.allShown)
+	case term.Is(msg, k.DropAll):
+		return s.act(plan.Drop, s.allShown)
+	case term.Is(msg, k.Export):
 		return s.export()
-	case is(msg, k.Filter):
-		s.filter.field.open()
-	case is(msg, k.Back) && s.filter.field.text() != "":
-		s.filter.field.clear()
+	case term.Is(msg, k.Filter):
+		s.filter.field.Open()
+	case term.Is(msg, k.Back) && s.filter.field.Text() != "":
+		s.filter.field.Clear()
 		return s.filtered()
-	case is(msg, k.Back):
-		s.table.unchoose()
-	case is(msg, k.Open):
-		if _, ok := s.table.current(); ok {
+	case term.Is(msg, k.Back):
+		s.table.Unchoose()
+	case term.Is(msg, k.Open):
+		if _, ok := s.table.Current(); ok {
 			s.zoomed, s.detail.focus = true, paneStory
-			if *s.split {
+			if s.split {
 				s.detail.focus = paneBody
 			}
 		}
-	case is(msg, k.NextPane):
+	case term.Is(msg, k.NextPane):
 		s.detail.next(1, true)
-	case is(msg, k.PrevPane):
+	case term.Is(msg, k.PrevPane):
 		s.detail.next(-1, true)
 	default:
-		_ = s.table.motion(msg) || s.table.choosing(msg)
+		_ = s.table.Motion(msg) || s.table.Choosing(msg)
 	}
 	return s, nil
 }
@@ -82,37 +83,37 @@ func (s messagesScreen) paneKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	k := s.env.keys
 	page := max(s.detail.drawn.height, 1)
 	var id messageID
-	if row, ok := s.table.current(); ok {
+	if row, ok := s.table.Current(); ok {
 		id = row.id
 	}
 	switch {
-	case is(msg, k.NextPane):
+	case term.Is(msg, k.NextPane):
 		s.detail.next(1, !s.zoomed)
-	case is(msg, k.PrevPane):
+	case term.Is(msg, k.PrevPane):
 		s.detail.next(-1, !s.zoomed)
-	case is(msg, k.Back), is(msg, k.Quit):
+	case term.Is(msg, k.Back), term.Is(msg, k.Quit):
 		s.zoomed, s.detail.focus = false, paneNone
-	case is(msg, k.Open):
+	case term.Is(msg, k.Open):
 		s.zoomed = true
-	case is(msg, k.Earlier):
-		s.table.moveTo(s.table.index - 1)
-	case is(msg, k.Later):
-		s.table.moveTo(s.table.index + 1)
-	case is(msg, k.Up):
+	case term.Is(msg, k.Earlier):
+		s.table.MoveTo(s.table.Index - 1)
+	case term.Is(msg, k.Later):
+		s.table.MoveTo(s.table.Index + 1)
+	case term.Is(msg, k.Up):
 		s.detail.move(id, -1)
-	case is(msg, k.Down):
+	case term.Is(msg, k.Down):
 		s.detail.move(id, 1)
-	case is(msg, k.HalfUp):
+	case term.Is(msg, k.HalfUp):
 		s.detail.move(id, -page/2)
-	case is(msg, k.HalfDown):
+	case term.Is(msg, k.HalfDown):
 		s.detail.move(id, page/2)
-	case is(msg, k.PageUp):
+	case term.Is(msg, k.PageUp):
 		s.detail.move(id, -page)
-	case is(msg, k.PageDown):
+	case term.Is(msg, k.PageDown):
 		s.detail.move(id, page)
-	case is(msg, k.Top):
+	case term.Is(msg, k.Top):
 		s.detail.move(id, -1<<30)
-	case is(msg, k.Bottom):
+	case term.Is(msg, k.Bottom):
 		s.detail.move(id, 1<<30)
 	}
 	return s, nil
@@ -123,17 +124,17 @@ func (s messagesScreen) filtered() (screen, tea.Cmd) {
 	var cmd tea.Cmd
 	s.filter, cmd = s.filter.apply(s.env, s.rows)
 	if !s.filter.pending() {
-		s.table.narrow(s.filter.match())
+		s.table.Narrow(s.filter.match())
 	}
 	return s, cmd
 }
 
 // aimed are the messages that a key acts on: the selection, else the one under the cursor.
 func (s messagesScreen) aimed() ([]*messageRow, string) {
-	if chosen := s.table.selection(); len(chosen) > 0 {
+	if chosen := s.table.Selection(); len(chosen) > 0 {
 		return chosen, "the selection"
 	}
-	if row, ok := s.table.current(); ok {
+	if row, ok := s.table.Current(); ok {
 		return []*messageRow{row}, "the message under the cursor"
 	}
 	return nil, ""
@@ -141,14 +142,14 @@ func (s messagesScreen) aimed() ([]*messageRow, string) {
 
 // allShown are all messages that the filter lets through.
 func (s messagesScreen) allShown() ([]*messageRow, string) {
-	if s.filter.field.text() != "" {
-		return s.table.shown, "all that the filter shows"
+	if s.filter.field.Text() != "" {
+		return s.table.Shown, "all that the filter shows"
 	}
-	return s.table.shown, "all that were read"
+	return s.table.Shown, "all that were read"
 }
 
 // act opens the dialog for an action on messages.
-func (s messagesScreen) act(operation model.Operation, choose func() ([]*messageRow, string)) (screen, tea.Cmd) {
+func (s messagesScreen) act(operation plan.Operation, choose func() ([]*messageRow, string)) (screen, tea.Cmd) {
 	switch {
 	case s.filter.pending():
 		return s, notice("the filter is still being applied: try again in a moment", true)

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"time"
 
@@ -9,6 +10,12 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/model/findings"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/ports"
+	"dlxtop/model/story"
+	"dlxtop/ui/term"
 )
 
 // What a look at a queue asks for.
@@ -19,37 +26,40 @@ const (
 	peekGrace  = 5 * time.Second
 )
 
-// messagesScreen shows the messages of one queue. It looks once when it is opened and then only when asked to: looking costs.
-// What the queue holds now comes from the polls.
+// messagesScreen shows the messages of one queue. It looks once when it is opened and then only when asked to: looking
+// costs. What the queue holds now comes from the polls.
 type messagesScreen struct {
 	env      *env
 	queue    model.QueueRef
 	topology *model.Topology
 	looks    *looks
-	head     model.Sight // what the polls saw of the message at the head
+	head     story.Sight // what the polls saw of the message at the head
 	goneAt   time.Time   // when a poll no longer found the queue; zero: it is there
 
 	limit   int
 	asked   bool
-	peek    request         // the look in flight; 0: none
-	planned model.PeekPlan  // of the look in flight
-	refused model.PeekPlan  // the plan that was refused, when the last one was
-	failed  error           // of the last look
-	peeked  model.Peeked    // of the last look that worked
-	found   []model.Finding // what only these messages tell
-	waits   *model.Waits    // when they leave; nil: not by expiry
+	peek    request            // the look in flight; 0: none
+	reading request            // of what is seen, from the disk; 0: none is in flight
+	planned peek.Plan          // of the look in flight
+	refused peek.Plan          // the plan that was refused, when the last one was, also by what it met
+	rescued peek.Rescued       // by the last look
+	failed  error              // of the last look
+	peeked  peek.Peeked        // of the last look that worked
+	found   []findings.Finding // what only these messages tell
+	waits   *story.Waits       // when they leave; nil: not by expiry
 	rows    []*messageRow
-	used    model.Opt[int64] // the highest delivery count among them, with this look
+	used    model.Opt[int64] // the highest delivery count of a message of the queue after this look, where that is limited
 	taken   int              // messages that actions took out of the queue since
 	settled time.Time        // when the last action ended
 	unclear string           // why the table may show messages that are gone; "" when it does not
 
-	table   table[messageID, *messageRow]
+	table   term.Table[messageID, *messageRow]
 	filter  messageFilter
 	detail  messageDetail
-	zoomed  bool // the detail has the whole screen
-	split   *bool
-	copying bool // y was pressed: the next key says what
+	zoomed  bool     // the detail has the whole screen
+	split   bool     // the detail stands below the table
+	above   []string // the lines above the table, as prepared
+	copying bool     // y was pressed: the next key says what
 
 	dialog  planDialog
 	saving  exportDialog
@@ -60,11 +70,11 @@ type messagesScreen struct {
 type peekedMsg struct {
 	request request
 	queue   model.QueueRef
-	peeked  model.Peeked
-	waits   *model.Waits
-	found   []model.Finding
+	peeked  peek.Peeked
+	waits   *story.Waits
+	found   []findings.Finding
 	rows    []*messageRow
-	most    int64 // the highest delivery count among them
+	dead    int // of the messages: those with a death or an error of an application
 	err     error
 }
 
@@ -72,7 +82,6 @@ func newMessagesScreen(e *env, queue model.QueueRef) screen {
 	return messagesScreen{
 		env: e, queue: queue, limit: peekFirst,
 		table: newMessageTable(e), filter: newMessageFilter(e), detail: newMessageDetail(),
-		split: new(bool),
 	}
 }
 
@@ -81,7 +90,7 @@ func (s messagesScreen) Init() tea.Cmd { return nil }
 func (s messagesScreen) Title() string { return model.Printable(s.queue.String()) }
 
 func (s messagesScreen) Typing() bool {
-	return s.filter.field.typing || s.copying || s.dialog.open() || s.saving.open || s.editing.open()
+	return s.filter.field.Typing || s.copying || s.dialog.open() || s.saving.open() || s.editing.open()
 }
 
 func (s messagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
@@ -93,20 +102,27 @@ func (s messagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 			return s, nil
 		}
 		return s.looked(msg)
-	case filteredMsg:
-		if s.filter.answered(msg, s.rows) {
-			s.table.narrow(s.filter.match())
+	case readMsg:
+		if msg.request == s.reading {
+			s.reading = 0
+			msg.read.take()
 		}
 		return s, nil
-	case exportedMsg:
-		return s.updateSaving(msg)
+	case filteredMsg:
+		if s.filter.answered(msg, s.rows) {
+			s.table.Narrow(s.filter.match())
+		}
+		return s, nil
 	case wholeMsg, writtenMsg, closedMsg, savedMsg:
 		return s.updateEdit(msg)
 	case tea.KeyMsg:
 		return s.handleKey(msg)
 	}
-	if s.dialog.open() {
+	switch {
+	case s.dialog.open():
 		return s.updateDialog(msg)
+	case s.saving.open():
+		return s.updateSaving(msg)
 	}
 	return s, nil
 }
@@ -132,22 +148,22 @@ func (s messagesScreen) look(insist bool) (screen, tea.Cmd) {
 		return s, nil
 	}
 	s.asked = true
-	plan := s.topology.PlanPeek(s.queue, model.PeekWant{Limit: s.limit, Insist: insist, Delivered: s.used})
-	s.refused, s.planned = model.PeekPlan{}, plan
+	plan := peek.For(s.topology, s.queue, peek.Want{
+		Limit: s.limit, Insist: insist,
+		Delivered: s.used, ReadOnly: s.env.readOnly,
+	})
+	s.refused, s.planned = peek.Plan{}, plan
 	if !plan.Allowed() {
 		s.refused = plan
 		return s, nil
 	}
 	s.peek = s.env.newRequest()
-	id, broker, queue, topology := s.peek, s.env.broker, s.queue, s.topology
+	id, looker, queue, topology := s.peek, ports.Looker(s.env.broker), s.queue, s.topology
 	head := s.head
 	return s, s.env.command(plan.Timeout+peekGrace, func(ctx context.Context) tea.Msg {
 		msg := peekedMsg{request: id, queue: queue}
-		if msg.peeked, msg.err = broker.Peek(ctx, plan); msg.err == nil {
-			msg.found = topology.FindingsIn(queue, msg.peeked.Messages, msg.peeked.TakenAt)
-			msg.waits = topology.WaitsIn(queue, msg.peeked, head)
-			msg.rows, msg.most, msg.err = messageRows(msg.peeked.Messages, queue)
-			byThisClock(msg.rows, topology.Snapshot.Overview.Clock())
+		if msg.peeked, msg.err = looker.Peek(ctx, plan); msg.err == nil {
+			msg.err = msg.read(topology, head)
 		}
 		if msg.err != nil && msg.peeked.Messages != nil {
 			_ = msg.peeked.Messages.Close()
@@ -156,30 +172,55 @@ func (s messagesScreen) look(insist bool) (screen, tea.Cmd) {
 	})
 }
 
+// read works out what the screen shows of the messages of a look. Each of them is read once.
+func (m *peekedMsg) read(t *model.Topology, head story.Sight) (err error) {
+	found := findings.ReadingOf(t, m.queue, m.peeked.TakenAt, nil)
+	waiting := story.WaitingIn(t, m.queue, m.peeked, head)
+	m.rows, err = messageRows(m.peeked.Messages, m.queue, func(i int, one *message.Message) {
+		found.See(one)
+		waiting.See(i, one)
+		if _, failed := one.Failure(); failed {
+			m.dead++
+		}
+	})
+	m.found, m.waits = found.Found(), waiting.Waits()
+	byThisClock(m.rows, t.Snapshot.Overview.Clock())
+	return err
+}
+
 // looked takes the answer to a look. What was read before stays when it failed.
 func (s messagesScreen) looked(msg peekedMsg) (screen, tea.Cmd) {
-	s.peek, s.failed = 0, msg.err
+	s.peek, s.failed, s.rescued = 0, msg.err, msg.peeked.Rescued
 	if msg.err != nil {
+		var why peek.RefusedLook
+		if errors.As(msg.err, &why) {
+			s.failed, s.refused = nil, s.planned
+			s.refused.Refusal = why.Refusal()
+		}
 		return s, nil
 	}
 	old := closing(s.peeked.Messages)
+	s.reading = 0
 	s.peeked, s.found, s.waits, s.rows, s.unclear, s.taken = msg.peeked, msg.found, msg.waits, msg.rows, "", 0
 	if s.waits != nil {
+		if s.waits.Expired > 0 && s.peeked.Fewer {
+			s.peeked.Stopped = "" // the waits say why there were fewer
+		}
 		s.peeked.Depth = s.waits.Depth
 	}
-	s.used = model.Some(msg.most + 1)
-	s.table.setColumns(messageColumns(s.env, s.waits))
+	if s.used = (model.Opt[int64]{}); msg.peeked.Plan.Counts {
+		s.used = model.Some(msg.peeked.Highest)
+	}
+	s.table.SetColumns(messageColumns(s.env, s.waits))
 	var cmd tea.Cmd
 	s.filter, cmd = s.filter.apply(s.env, s.rows)
-	s.table.match = s.filter.match()
-	s.table.set(s.rows)
+	s.table.Match = s.filter.match()
+	s.table.Set(s.rows)
 	return s, tea.Batch(cmd, old)
 }
 
-// more reports whether the queue held more messages than were read.
-func (s messagesScreen) more() bool {
-	return len(s.rows) > 0 && (int64(s.peeked.Messages.Len()) < s.peeked.Depth.Or(0) || s.peeked.Stopped != "") && s.limit < peekMost
-}
+// more reports whether a larger look would show more messages.
+func (s messagesScreen) more() bool { return s.partly() && s.limit < peekMost }
 
 // nextLimit is how many messages "more" asks for.
 func (s messagesScreen) nextLimit() int { return min(s.limit*peekFactor, peekMost) }
@@ -200,7 +241,7 @@ func (s messagesScreen) Close() {
 }
 
 // closing lets go of what was read before.
-func closing(messages model.Messages) tea.Cmd {
+func closing(messages message.Messages) tea.Cmd {
 	if messages == nil {
 		return nil
 	}
@@ -216,23 +257,24 @@ func (s messagesScreen) Keys() []key.Binding {
 	switch {
 	case s.dialog.open():
 		return s.dialog.keys()
-	case s.saving.open:
+	case s.saving.open():
 		return s.saving.keys()
 	case s.editing.open():
 		return s.editing.keys()
 	case s.copying:
 		return []key.Binding{k.CopyBody, k.CopyHeaders, k.CopyID, k.CopyJSON, k.Cancel}
-	case s.filter.field.typing:
+	case s.filter.field.Typing:
 		return []key.Binding{k.Accept, k.Abandon}
 	}
 	var keys []key.Binding
-	if s.refused.Override != "" {
-		keys = append(keys, describe(k.Insist, "look anyway"))
+	if s.refused.Refusal.Overridable() {
+		keys = append(keys, term.Describe(k.Insist, "look anyway"))
 	}
 	if len(s.rows) > 0 {
 		keys = append(keys, k.Replay, k.Drop)
 		if s.zoomed || s.detail.focus != paneNone {
-			keys = append(keys, k.Move, k.Edit, k.NextPane, k.PrevPane, k.Earlier, k.Later, k.Copy, describe(k.Back, "messages"), describe(k.Quit, "messages"))
+			keys = append(keys, k.Move, k.Edit, k.NextPane, k.PrevPane, k.Earlier, k.Later, k.Copy,
+				term.Describe(k.Back, "messages"), term.Describe(k.Quit, "messages"))
 			if !s.zoomed {
 				keys = append(keys, k.Open)
 			}
@@ -242,17 +284,17 @@ func (s messagesScreen) Keys() []key.Binding {
 		if s.env.files != nil {
 			keys = append(keys, k.Export)
 		}
-		if *s.split {
+		if s.split {
 			keys = append(keys, k.NextPane, k.PrevPane)
 		}
-		if s.filter.field.text() != "" {
-			keys = append(keys, describe(k.Back, "clear the filter"))
-		} else if len(s.table.chosen) > 0 {
-			keys = append(keys, describe(k.Back, "clear the selection"))
+		if s.filter.field.Text() != "" {
+			keys = append(keys, term.Describe(k.Back, "clear the filter"))
+		} else if len(s.table.Chosen) > 0 {
+			keys = append(keys, term.Describe(k.Back, "clear the selection"))
 		}
-		keys = append(keys, describe(k.Sort, "sort"), describe(k.Reverse, "reverse"))
+		keys = append(keys, term.Describe(k.Sort, "sort"), term.Describe(k.Reverse, "reverse"))
 		if s.more() {
-			keys = append(keys, describe(k.More, "read "+s.moreWords()))
+			keys = append(keys, term.Describe(k.More, "read "+s.moreWords()))
 		}
 	}
 	return append(keys, k.Peek)

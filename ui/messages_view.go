@@ -1,111 +1,140 @@
 package ui
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
+	"dlxtop/model/peek"
+	"dlxtop/ui/term"
 )
 
 const (
 	splitHeight  = 26 // from this height on the detail stands below the table
 	leastDetail  = 9
-	countsLag    = 5 * time.Second // counts of the management API may be this old
-	detailOfEach = 2               // of so many parts of the height the detail gets one
+	detailOfEach = 2 // of so many parts of the height the detail gets one
 
 	fewDeliveries = 5 // left of a delivery limit: a warning
 )
 
-func (s messagesScreen) View(width, height int) string {
-	*s.split = height >= splitHeight
-	var picture string
-	if s.dialog.open() {
-		picture = s.page(width, height)
-		return overlay(picture, s.dialog.view(width, height), width, height)
+// Prepare reads what is seen of the messages, and tells what stands above them.
+func (s messagesScreen) Prepare(width, height int) (screen, tea.Cmd) {
+	s.split = height >= splitHeight
+	s.above = s.aboveLines(width, height)
+	rest := height - len(s.above)
+	row, current := s.table.Current()
+	list, detail := s.shares(rest)
+	if s.zoomed && current {
+		list, detail = 0, rest-1
 	}
-	if s.saving.open {
-		return overlay(s.page(width, height), s.saving.view(width), width, height)
+	if s.filter.field.Visible() {
+		list--
 	}
-	if s.editing.open() {
-		return overlay(s.page(width, height), s.editing.view(width), width, height)
+	cmd := s.read(list, detail > 0)
+	if detail > 0 && current {
+		m := cmp.Or(row.whole(), s.detail.drawn.message)
+		s.detail.lay(s.env.styles, m, s.story(m), s.env.shown, width, detail, !s.zoomed)
 	}
-	return s.page(width, height)
+	return s, cmd
 }
 
-// page is the screen without a dialog.
-func (s messagesScreen) page(width, height int) string {
+func (s messagesScreen) View(width, height int) string {
+	switch page := s.page(width, height); {
+	case s.dialog.open():
+		return term.Overlay(page, s.dialog.view(width, height), width, height)
+	case s.saving.open():
+		return term.Overlay(page, s.saving.view(width), width, height)
+	case s.editing.open():
+		return term.Overlay(page, s.editing.view(width), width, height)
+	default:
+		return page
+	}
+}
+
+// aboveLines tell what is seen, what it costs, and what stands between the operator and the messages.
+func (s messagesScreen) aboveLines(width, height int) []string {
 	lines := []string{s.headLine(width)}
 	if !s.zoomed {
 		lines = append(lines, s.costLine(width))
 	}
 	for _, l := range append(s.dueLines(), s.troubles()...) {
-		for _, part := range wrap(l.text, width-3) {
-			lines = append(lines, " "+s.env.styles.tone(l.tone).Render(part))
+		for _, part := range term.Wrap(l.Text, width-3) {
+			lines = append(lines, " "+s.env.styles.Tone(l.Tone).Render(part))
 		}
 	}
-	if room := height / 2; len(lines) > room {
-		lines = lines[:room]
+	return lines[:min(len(lines), max(height/2, 0))]
+}
+
+// shares are the lines of the table and of the detail below it, 0 when there is none.
+func (s messagesScreen) shares(height int) (list, detail int) {
+	if !s.split || len(s.rows) == 0 {
+		return height, 0
 	}
+	detail = max(height/detailOfEach, leastDetail)
+	return height - detail - 1, detail
+}
+
+// page is the screen without a dialog.
+func (s messagesScreen) page(width, height int) string {
+	lines := append([]string(nil), s.above...)
 	rest := height - len(lines)
-	row, current := s.table.current()
-	switch {
-	case s.zoomed && current:
+	row, current := s.table.Current()
+	if s.zoomed && current {
 		lines = append(lines, s.place(row, width))
-		lines = append(lines, s.detail.view(s.env.styles, row, s.story(row), s.env.now(), width, rest-1, false)...)
-		return block(lines, width, height)
-	case *s.split && len(s.rows) > 0:
-		detail := max(rest/detailOfEach, leastDetail)
-		lines = append(lines, strings.Split(s.list(width, rest-detail-1), "\n")...)
-		lines = append(lines, s.env.styles.Border.Render(strings.Repeat("─", width)))
-		if !current {
-			lines = append(lines, s.env.styles.Muted.Render("   no message is under the cursor"))
-			return block(lines, width, height)
-		}
-		lines = append(lines, s.detail.view(s.env.styles, row, s.story(row), s.env.now(), width, detail, true)...)
-		return block(lines, width, height)
+		return term.Block(append(lines, s.detail.view(s.env.styles, row)...), width, height)
 	}
-	lines = append(lines, strings.Split(s.list(width, rest), "\n")...)
-	return block(lines, width, height)
+	list, detail := s.shares(rest)
+	lines = append(lines, strings.Split(s.list(width, list), "\n")...)
+	if detail == 0 {
+		return term.Block(lines, width, height)
+	}
+	lines = append(lines, s.env.styles.Border.Render(strings.Repeat("─", width)))
+	if !current {
+		lines = append(lines, s.env.styles.Muted.Render("   no message is under the cursor"))
+		return term.Block(lines, width, height)
+	}
+	return term.Block(append(lines, s.detail.view(s.env.styles, row)...), width, height)
 }
 
 // place says which message is seen in the zoomed detail.
 func (s messagesScreen) place(r *messageRow, width int) string {
-	words := fmt.Sprintf(" message %s of %s", model.Count(int64(s.table.index+1)), model.Count(int64(len(s.table.shown))))
-	if id := r.message().Properties.MessageID; id != "" {
-		words += "   " + model.Printable(id)
+	words := fmt.Sprintf(" message %s of %s", model.Count(int64(s.table.Index+1)), model.Count(int64(len(s.table.Shown))))
+	if m := r.whole(); m != nil && m.Properties.MessageID != "" {
+		words += "   " + model.Printable(m.Properties.MessageID)
 	}
-	if s.table.isChosen(r.id) {
-		words += "   " + markChosen + " selected"
+	if s.table.IsChosen(r.id) {
+		words += "   " + term.MarkChosen + " selected"
 	}
-	return pad(s.env.styles.Muted.Render(words), width)
+	return term.Pad(s.env.styles.Muted.Render(words), width)
 }
 
 // list draws the table, or why there is none, and the filter.
 func (s messagesScreen) list(width, height int) string {
 	rows := height
-	if s.filter.field.visible() {
+	if s.filter.field.Visible() {
 		rows--
 	}
 	styles := s.env.styles
 	var picture string
 	switch {
 	case len(s.rows) == 0:
-		picture = block([]string{"", "   " + styles.Muted.Render(s.emptiness())}, width, rows)
-	case len(s.table.shown) == 0 && !s.filter.pending():
-		picture = block([]string{"", "   " + styles.Muted.Render("nothing matches")}, width, rows)
+		picture = term.Block([]string{"", "   " + styles.Muted.Render(s.emptiness())}, width, rows)
+	case len(s.table.Shown) == 0 && !s.filter.pending():
+		picture = term.Block([]string{"", "   " + styles.Muted.Render("nothing matches")}, width, rows)
 	default:
-		picture = s.table.view(width, rows)
+		picture = s.table.View(width, rows)
 	}
-	if s.filter.field.visible() {
-		found := model.Count(int64(len(s.table.shown))) + " of " + model.Count(int64(len(s.rows)))
+	if s.filter.field.Visible() {
+		found := model.Count(int64(len(s.table.Shown))) + " of " + model.Count(int64(len(s.rows)))
 		if s.filter.pending() {
 			found = "looking …"
 		}
-		picture += "\n" + s.filter.field.view(styles, width, found)
+		picture += "\n" + s.filter.field.View(styles, width, found)
 	}
 	return picture
 }
@@ -134,21 +163,21 @@ func (s messagesScreen) headLine(width int) string {
 		n := int64(len(s.rows))
 		depth := s.peeked.Depth.Or(n)
 		switch {
-		case s.more():
+		case s.partly():
 			left = append(left, fmt.Sprintf("%s read of %s", model.Count(n), model.Plural(int(max(depth, n)), "message")))
 		default:
 			left = append(left, model.Plural(int(n), "message"))
 		}
-		if shown := len(s.table.shown); int64(shown) != n {
+		if shown := len(s.table.Shown); int64(shown) != n {
 			left = append(left, "showing "+model.Count(int64(shown)))
 		}
-		if chosen := len(s.table.chosen); chosen > 0 {
-			left = append(left, styles.Chosen.Render(markChosen+" "+model.Count(int64(chosen))+" selected"))
+		if chosen := len(s.table.Chosen); chosen > 0 {
+			left = append(left, styles.Chosen.Render(term.MarkChosen+" "+model.Count(int64(chosen))+" selected"))
 		}
 		if s.taken > 0 {
 			left = append(left, model.Count(int64(s.taken))+" taken out")
 		}
-		seen := "read " + age(max(s.env.now().Sub(s.peeked.TakenAt), 0)) + " ago"
+		seen := "read " + age(max(s.env.shown.Sub(s.peeked.TakenAt), 0)) + " ago"
 		if now, changed := s.readyNow(); changed {
 			left = append(left, styles.Warning.Render(seen+", now "+model.Count(now)))
 		} else {
@@ -158,10 +187,10 @@ func (s messagesScreen) headLine(width int) string {
 	right := ""
 	if s.peek != 0 {
 		right = styles.Accent.Render("reading " + s.readingWords() + " … ")
-	} else if s.table.sorted >= 0 {
-		right = styles.Muted.Render("by " + strings.ToLower(s.table.columns[s.table.sorted].title) + " ")
+	} else if s.table.Sorted >= 0 {
+		right = styles.Muted.Render("by " + strings.ToLower(s.table.Columns[s.table.Sorted].Title) + " ")
 	}
-	return spread(strings.Join(left, "   "), right, width)
+	return term.Spread(strings.Join(left, "   "), right, width)
 }
 
 // readingWords are how many messages a look in flight asks for.
@@ -179,22 +208,28 @@ func (s messagesScreen) newerCount() (int64, bool) {
 		return 0, false
 	}
 	q, ok := s.topology.Queue(s.queue)
-	if !ok || q.CountedAt.Before(s.peeked.TakenAt) || q.CountedAt.Before(s.settled.Add(countsLag)) {
+	if !ok || q.CountedAt.Before(s.peeked.TakenAt) || q.CountedAt.Before(s.settled.Add(model.StatisticsLag)) {
 		return 0, false
 	}
 	return q.Ready.Get()
 }
 
-// readyNow is what the queue holds now, and whether that differs from what is shown.
+// readyNow is what the queue holds now, and whether that differs from what it held when it was read: what a look left
+// out is no change.
 func (s messagesScreen) readyNow() (int64, bool) {
 	now, newer := s.newerCount()
 	if !newer {
 		return 0, false
 	}
-	if s.more() {
+	if s.partly() {
 		return now, now != s.peeked.Depth.Or(now)-int64(s.taken)
 	}
 	return now, now != int64(len(s.rows))
+}
+
+// partly reports whether the queue held more messages than were read.
+func (s messagesScreen) partly() bool {
+	return len(s.rows) > 0 && (int64(s.peeked.Messages.Len()) < s.peeked.Depth.Or(0) || s.peeked.Stopped != "")
 }
 
 // costLine says what looking costs, before and after, and what it left of a delivery limit.
@@ -206,29 +241,29 @@ func (s messagesScreen) costLine(width int) string {
 	if plan.Method == "" {
 		return strings.Repeat(" ", width)
 	}
-	if left, counts := plan.DeliveriesLeft(s.used.Or(0)); counts && s.used.Known() && len(s.rows) > 0 {
+	if left, counts := plan.DeliveriesLeft(s.used.Or(0)); counts && s.used.Known() && s.peek == 0 {
 		style := s.env.styles.Muted
 		if left <= fewDeliveries {
 			style = s.env.styles.Warning
 		}
-		words := fmt.Sprintf(" %s of the delivery limit %d left to the message that came back most; a look uses 1 of it, and marks all redelivered", model.Count(left), plan.Budget)
-		return pad(style.Render(ansi.Truncate(words, width, "…")), width)
+		words := " " + peek.LooksLeft(left, plan.Budget) + " (delivery limit); each marks the messages as redelivered"
+		return term.Pad(style.Render(term.Cut(words, width, "…")), width)
 	}
 	words := " cost of looking: none"
 	if plan.Cost != "" {
 		words = " cost of looking: " + model.Printable(plan.Cost)
 	}
-	if words += "  (" + string(plan.Method) + ")"; ansi.StringWidth(words) > width {
-		words = strings.TrimSuffix(words, "  ("+string(plan.Method)+")")
+	if method := "  (" + string(plan.Method) + ")"; ansi.StringWidthWc(words+method) <= width {
+		words += method
 	}
-	return pad(s.env.styles.Muted.Render(words), width)
+	return term.Pad(s.env.styles.Muted.Render(words), width)
 }
 
 // troubles are what stands between the operator and the messages, each in a sentence.
-func (s messagesScreen) troubles() []span {
-	var all []span
-	say := func(t tone, format string, values ...any) {
-		all = append(all, span{fmt.Sprintf(format, values...), t})
+func (s messagesScreen) troubles() []term.Span {
+	var all []term.Span
+	say := func(t term.Tone, format string, values ...any) {
+		all = append(all, term.Span{Text: fmt.Sprintf(format, values...), Tone: t})
 	}
 	kept := ""
 	if len(s.rows) > 0 {
@@ -236,44 +271,52 @@ func (s messagesScreen) troubles() []span {
 	}
 	switch {
 	case !s.refused.Allowed():
-		say(toneWarning, "%s not read: %s%s", markWarning, model.Printable(s.refused.Refusal), kept)
-		if s.refused.Override != "" {
-			say(toneText, "  %s looks anyway: %s", s.env.keys.Insist.Help().Key, model.Printable(s.refused.Override))
+		say(term.ToneWarning, "%s not read: %s%s", term.MarkWarning, model.Printable(s.refused.Refusal.Words()), kept)
+		if s.refused.Refusal.Overridable() {
+			override := model.Printable(s.refused.Refusal.Override())
+			say(term.ToneText, "  %s looks anyway: %s", s.env.keys.Insist.Help().Key, override)
 		}
 	case s.failed != nil:
-		say(toneDanger, "%s %s%s", markError, readTrouble(s.failed), kept)
+		say(term.ToneDanger, "%s %s%s", term.MarkError, readTrouble(s.failed), kept)
 	case !s.goneAt.IsZero():
-		say(toneDanger, "%s the queue does not exist any more%s", markError, kept)
+		say(term.ToneDanger, "%s the queue does not exist any more%s", term.MarkError, kept)
+	}
+	if s.rescued.Any() {
+		say(term.ToneWarning, "%s %s", term.MarkWarning, model.Printable(s.rescued.Words()))
 	}
 	if s.unclear != "" {
-		say(toneWarning, "%s %s", markWarning, s.unclear)
+		say(term.ToneWarning, "%s %s", term.MarkWarning, s.unclear)
 	}
 	if s.peeked.Stopped != "" {
-		say(toneText, "%s not all was read: %s", markInfo, model.Printable(s.peeked.Stopped))
+		say(term.ToneText, "%s not all was read: %s", term.MarkInfo, model.Printable(s.peeked.Stopped))
 	}
 	for _, f := range s.found {
-		if f.Code == "head-of-line-blocked" {
-			continue // dueLines tells how it is by now
-		}
 		mark := levelMark(f.Level)
-		say(map[string]tone{markError: toneDanger, markWarning: toneWarning}[mark], "%s %s", mark, f.Message)
+		say(map[string]term.Tone{term.MarkError: term.ToneDanger, term.MarkWarning: term.ToneWarning}[mark], "%s %s",
+			mark, f.Message)
 	}
 	if s.filter.err != nil {
-		say(toneWarning, "%s %s", markWarning, model.Printable(s.filter.err.Error()))
+		say(term.ToneWarning, "%s %s", term.MarkWarning, model.Printable(s.filter.err.Error()))
 	}
 	return all
 }
 
 // readTrouble is why a queue could not be read, with the next step where there is one.
-func readTrouble(err error) string {
+func readTrouble(err error) string { return "not read: " + readableError(err) }
+
+// readableError is an error for a person, with the next step where there is one.
+func readableError(err error) string {
 	var connect *model.ConnectError
 	if errors.As(err, &connect) {
-		return "not read: " + model.Printable(connect.Cause) + ": " + model.Printable(connect.Next)
+		return model.Printable(connect.Cause) + ": " + model.Printable(connect.Next)
 	}
-	for _, known := range []error{model.ErrQueueGone, model.ErrQueueExclusive, model.ErrConsumeRefused} {
+	for _, known := range []error{
+		model.ErrQueueGone, model.ErrQueueDown, model.ErrQueueExclusive,
+		model.ErrConsumeRefused,
+	} {
 		if errors.Is(err, known) {
-			return "not read: " + known.Error()
+			return known.Error()
 		}
 	}
-	return "not read: " + model.Printable(err.Error())
+	return model.Printable(err.Error())
 }

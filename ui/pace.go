@@ -2,8 +2,8 @@ package ui
 
 import "time"
 
-// pace is how often a broker is asked: not more often than least, and less often when it takes long, so that answering takes it
-// at most one part in share of the time; but not less often than most.
+// pace is how often a broker is asked: not more often than least, and less often when it takes long, so that answering
+// takes it at most one part in share of the time; but not less often than most.
 type pace struct {
 	least, most time.Duration // from the start of one question to the start of the next
 	share       int

@@ -4,14 +4,15 @@ import (
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/ui/term"
 )
 
 // palette is the line for commands that ":" opens, with completion.
 type palette struct {
 	env   *env
 	open  bool
-	field textField
+	field term.TextField
 	wrong string // what was entered and is no command
 }
 
@@ -22,7 +23,7 @@ type command struct {
 	takes      func(a app, argument string) (tea.Model, tea.Cmd) // instead of run, with what stands behind the name
 }
 
-func newPalette(e *env) palette { return palette{env: e, field: newTextField("")} }
+func newPalette(e *env) palette { return palette{env: e, field: term.NewTextField("")} }
 
 func commands() []command {
 	show := func(i int) func(app) (tea.Model, tea.Cmd) {
@@ -42,9 +43,18 @@ func commands() []command {
 		{name: "findings", does: "what is wrong or risky", run: show(3)},
 		{name: "journal", does: "what was done", run: show(4)},
 		{name: "undo", does: "the last action", run: func(a app) (tea.Model, tea.Cmd) { return a.undo() }},
-		{name: "tap", does: "EXCHANGE: watch messages pass it", takes: func(a app, exchange string) (tea.Model, tea.Cmd) { return a.tapNamed(exchange) }},
-		{name: "probe", does: "FLOW: send a marked message through it", takes: func(a app, flow string) (tea.Model, tea.Cmd) { return a.probeNamed(flow) }},
-		{name: "help", does: "the keys", run: func(a app) (tea.Model, tea.Cmd) { return a.push(newHelpScreen(a.env, a.top())) }},
+		{
+			name: "tap", does: "EXCHANGE: watch messages pass it",
+			takes: func(a app, exchange string) (tea.Model, tea.Cmd) { return a.tapNamed(exchange) },
+		},
+		{
+			name: "probe", does: "FLOW: send a marked message through it",
+			takes: func(a app, flow string) (tea.Model, tea.Cmd) { return a.probeNamed(flow) },
+		},
+		{
+			name: "help", does: "the keys",
+			run: func(a app) (tea.Model, tea.Cmd) { return a.push(newHelpScreen(a.env, a.top())) },
+		},
 		{name: "pause", does: "stop or go on reading the broker", run: func(a app) (tea.Model, tea.Cmd) {
 			cmd := a.poller.toggle(a.env)
 			return a, cmd
@@ -59,13 +69,13 @@ func commands() []command {
 
 func (p palette) opened() palette {
 	p.open, p.wrong = true, ""
-	p.field.set("")
+	p.field.Set("")
 	return p
 }
 
 // matching are the commands that begin with what is typed.
 func (p palette) matching() []command {
-	name, argument, more := strings.Cut(strings.TrimLeft(p.field.text(), " "), " ")
+	name, argument, more := strings.Cut(strings.TrimLeft(p.field.Text(), " "), " ")
 	var found []command
 	for _, c := range commands() {
 		switch {
@@ -85,29 +95,29 @@ func (p palette) handle(msg tea.KeyMsg) (palette, command) {
 	k := p.env.keys
 	found := p.matching()
 	switch {
-	case is(msg, k.Abandon):
+	case term.Is(msg, k.Abandon):
 		p.open = false
-	case is(msg, k.Complete):
-		if len(found) > 0 && !strings.Contains(strings.TrimSpace(p.field.text()), " ") {
-			p.field.set(found[0].name)
+	case term.Is(msg, k.Complete):
+		if len(found) > 0 && !strings.Contains(strings.TrimSpace(p.field.Text()), " ") {
+			p.field.Set(found[0].name)
 			if found[0].takes != nil {
-				p.field.set(found[0].name + " ")
+				p.field.Set(found[0].name + " ")
 			}
 		}
-	case is(msg, k.Accept):
-		if strings.TrimSpace(p.field.text()) == "" {
+	case term.Is(msg, k.Accept):
+		if strings.TrimSpace(p.field.Text()) == "" {
 			p.open = false
 			break
 		}
 		if len(found) == 0 {
-			p.wrong = p.field.text()
+			p.wrong = p.field.Text()
 			break
 		}
 		p.open = false
 		return p, found[0]
 	default:
 		p.wrong = ""
-		p.field.update(msg)
+		p.field.Update(msg)
 	}
 	return p, command{}
 }
@@ -115,7 +125,7 @@ func (p palette) handle(msg tea.KeyMsg) (palette, command) {
 // view is two lines: what is typed, and what it can become.
 func (p palette) view(width int) []string {
 	s := p.env.styles
-	line := s.Accent.Render(" : ") + p.field.view(s, width-4)
+	line := s.Accent.Render(" : ") + p.field.View(s, width-4)
 	var b strings.Builder
 	found := p.matching()
 	for i, c := range found {
@@ -128,5 +138,5 @@ func (p palette) view(width int) []string {
 	if len(found) == 0 {
 		b.WriteString("   " + s.Danger.Render("! no such command") + "  esc closes")
 	}
-	return []string{line, ansi.Truncate(b.String(), width, "…")}
+	return []string{line, term.Cut(b.String(), width, "…")}
 }

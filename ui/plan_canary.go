@@ -1,14 +1,15 @@
 package ui
 
-// canCanary reports whether the key of the canary does something: letters belong to the queue's name while that is being typed.
+// canCanary reports whether the key of the canary does something: letters belong to the queue's name while that is
+// being typed.
 func (d *planDialog) canCanary() bool {
-	if d.state != dialogAsking || !d.operation.Publishes() || d.env.readOnly || d.plan.Acquire.Refusal != "" {
+	if d.state != dialogAsking || !d.operation.Publishes() || d.env.readOnly || d.plan.Acquire.Refusal.Refused() {
 		return false
 	}
-	if d.typed() && d.forbidden() == "" {
-		return d.name.text() == d.queue.Name
+	if o := d.offer(); o.prompt != "" {
+		return d.named(o)
 	}
-	return d.plan.Refusal == "" || d.canary
+	return !d.plan.Refusal.Refused() || d.canary
 }
 
 // canaryWords are what the key of the canary does.
@@ -28,5 +29,5 @@ func (d *planDialog) canaryHint() string {
 
 // waits reports whether a canary waits for something, so that a person may not want to wait any longer.
 func (d *planDialog) waits() bool {
-	return d.state == dialogRunning && d.plan.Canary != nil && d.account.Watching
+	return d.state == dialogRunning && d.plan.Canary != nil && d.account.Canary.Waits()
 }

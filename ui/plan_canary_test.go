@@ -9,6 +9,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/plan"
 )
 
 func TestCanaryDialogGolden(t *testing.T) {
@@ -25,17 +26,18 @@ func TestCanaryDialogGolden(t *testing.T) {
 }
 
 // watched plays a canary of 47 that waits until it is told to go on, and of which some come back.
-func watched(ctx context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error) {
-	a := model.Account{Operation: plan.Operation, From: plan.From, Planned: plan.Planned, Moved: 1}
-	a.Canary, a.Watching = "canary: 1 sent, waiting until it is taken: nothing consumes ucenter@user", true
+func watched(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
+	a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Moved: 1}
+	a.Canary = plan.CanaryState{Phase: plan.CanaryWaits, Sent: 1, Idle: []model.QueueRef{ref("ucenter@user")}}
 	progress(a)
 	select {
-	case <-plan.Canary.GoOn:
+	case <-p.GoOn:
 	case <-ctx.Done():
-		a.Stopped, a.Canary, a.Watching = "cancelled", "canary: 1 sent; it ended before anything was known of them", false
+		a.Stopped, a.Canary = "cancelled", plan.CanaryState{Phase: plan.CanaryCut, Sent: 1}
 		return a, nil
 	}
-	a.Moved, a.CameBack, a.Canary, a.Watching, a.Stopped = 11, 3, "canary: 3 of 11 came back", false, "3 of 11 came back"
+	a.Moved, a.CameBack, a.Stopped = 11, 3, "3 of 11 came back"
+	a.Canary = plan.CanaryState{Phase: plan.CanaryFailed, Sent: 11, Back: 3}
 	return a, nil
 }
 
@@ -49,10 +51,11 @@ func TestCanaryIsToldAndHurried(t *testing.T) {
 	term.press("c")
 	term.await("no canary", "canary    1 message first; when it is taken", "a canary of 10s does not see that")
 	term.press(keyEnter)
-	term.await("Replaying 47 messages", "1 of 47", "canary    1 sent, waiting until it is taken: nothing consumes ucenter@user", "enter do not wait longer", "esc stop")
+	term.await("Replaying 47 messages", "1 of 47",
+		"canary    1 sent, waiting until it is taken: nothing consumes ucenter@user", "enter do not wait longer", "esc stop")
 	term.press(keyEnter)
 	term.await("What happened", "11 of 47 messages moved", "stopped   3 of 11 came back", "untouched 36")
-	if plans := b.executed(); len(plans) != 1 || plans[0].Canary.Wait != model.DefaultCanaryWait {
+	if plans := b.executed(); len(plans) != 1 || plans[0].Canary.Wait != plan.DefaultCanaryWait {
 		t.Errorf("executed %+v", plans)
 	}
 	term.press(keyEnter)
@@ -106,7 +109,10 @@ func TestCanaryKey(t *testing.T) {
 func TestCanaryOnARealBroker(t *testing.T) {
 	o, node, channel := real(t)
 	declare(t, channel, "ui.canary.failed", nil)
-	declare(t, channel, "ui.canary", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "ui.canary.failed"})
+	declare(t, channel, "ui.canary", amqp.Table{
+		"x-dead-letter-exchange":    "",
+		"x-dead-letter-routing-key": "ui.canary.failed",
+	})
 	var messages []amqp.Publishing
 	for range 20 {
 		messages = append(messages, amqp.Publishing{Body: []byte("fails"), DeliveryMode: 2})

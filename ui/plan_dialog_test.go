@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
 )
 
 // lockedBuilder is a writer that a test may read while it is written to.
@@ -56,13 +57,16 @@ func TestDropDialogGolden(t *testing.T) {
 func TestAccountGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, b, _ := failedOptions(47)
-		b.execute = func(_ context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error) {
-			a := model.Account{
-				Operation: plan.Operation, From: plan.From, Planned: 47, Moved: 40, Returned: 3, Refused: 1, Gone: 2,
+		b.execute = func(_ context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
+			a := plan.Account{
+				Operation: p.Operation, From: p.From, Planned: 47, Moved: 40, Returned: 3, Refused: 1, Gone: 2,
 				Stopped: "the connection was lost", Elapsed: 1234 * time.Millisecond,
 			}
 			for i := range 4 {
-				a.Problems = append(a.Problems, model.Problem{MessageID: fmt.Sprintf("0f3c9a%02d-user", i), Outcome: model.Returned, Reason: "no queue is bound for this key"})
+				a.Problems = append(a.Problems, plan.Problem{
+					MessageID: fmt.Sprintf("0f3c9a%02d-user", i),
+					Outcome:   plan.Returned, Reason: "no queue is bound for this key",
+				})
 			}
 			progress(a)
 			return a, nil
@@ -80,9 +84,14 @@ func TestAccountGolden(t *testing.T) {
 func TestStripWords(t *testing.T) {
 	for _, test := range []struct{ names, want string }{
 		{"", ""},
-		{"x-death x-first-death-exchange x-first-death-queue x-first-death-reason expiration", "x-death x-first-death-* expiration"},
-		{"x-first-death-exchange x-first-death-queue x-first-death-reason x-last-death-exchange x-last-death-queue x-last-death-reason", "x-first-death-* x-last-death-*"},
-		{"x-first-death-exchange x-first-death-queue", "x-first-death-exchange x-first-death-queue"}, // no more than what there is
+		{
+			"x-death x-first-death-exchange x-first-death-queue x-first-death-reason expiration",
+			"x-death x-first-death-* expiration",
+		},
+		{"x-first-death-exchange x-first-death-queue x-first-death-reason x-last-death-exchange x-last-death-queue " +
+			"x-last-death-reason", "x-first-death-* x-last-death-*"},
+		// no more than what there is
+		{"x-first-death-exchange x-first-death-queue", "x-first-death-exchange x-first-death-queue"},
 	} {
 		names := strings.Fields(test.names)
 		if got := strings.Join(stripWords(names), " "); got != test.want || strings.Join(names, " ") != test.names {
@@ -95,8 +104,8 @@ func TestStripWords(t *testing.T) {
 func TestNothingToUndo(t *testing.T) {
 	o, b, c := failedOptions(5)
 	withJournal(t, &o, c, 1)
-	b.execute = func(_ context.Context, plan model.Plan, _ func(model.Account)) (model.Account, error) {
-		return model.Account{Operation: plan.Operation, From: plan.From, Planned: 1, Gone: 1, JournalID: 2}, nil
+	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
+		return plan.Account{Operation: p.Operation, From: p.From, Planned: 1, Gone: 1, JournalID: 2}, nil
 	}
 	term := onQueue(t, o, failedQueue, 120, 36)
 	term.await("5 messages")
@@ -113,8 +122,8 @@ func TestNothingToUndo(t *testing.T) {
 func TestUndoOfWhatHappened(t *testing.T) {
 	o, b, c := failedOptions(5)
 	withJournal(t, &o, c, 3)
-	b.execute = func(_ context.Context, plan model.Plan, _ func(model.Account)) (model.Account, error) {
-		return model.Account{Operation: plan.Operation, From: plan.From, Planned: 1, Dropped: 1, JournalID: 1}, nil
+	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
+		return plan.Account{Operation: p.Operation, From: p.From, Planned: 1, Dropped: 1, JournalID: 1}, nil
 	}
 	term := onQueue(t, o, failedQueue, 120, 36)
 	term.await("5 messages")
@@ -126,7 +135,8 @@ func TestUndoOfWhatHappened(t *testing.T) {
 	term.await("Undo 1: bring back 3 messages")
 	term.press(keyEsc)
 	term.awaitThat("the messages are seen again, without a box", func(screen string) bool {
-		return strings.Contains(screen, "ucenter@user@failed") && !strings.Contains(screen, "What happened") && !strings.Contains(screen, "Undo 1")
+		return strings.Contains(screen, "ucenter@user@failed") && !strings.Contains(screen, "What happened") &&
+			!strings.Contains(screen, "Undo 1")
 	})
 }
 
@@ -145,7 +155,7 @@ func TestReplayTargets(t *testing.T) {
 	term.press(keyEnter)
 	term.await("4 messages", "1 taken out")
 	plans := b.executed()
-	if len(plans) != 1 || plans[0].Target.Mode != model.ToQueue {
+	if len(plans) != 1 || plans[0].Target.Mode != plan.ToQueue {
 		t.Errorf("executed %+v", plans)
 	}
 }
@@ -196,11 +206,11 @@ func TestStopARun(t *testing.T) {
 func TestQuitWhileARunIsStopping(t *testing.T) {
 	o, b, _ := failedOptions(3)
 	ended := make(chan struct{})
-	b.execute = func(ctx context.Context, plan model.Plan, _ func(model.Account)) (model.Account, error) {
+	b.execute = func(ctx context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
 		defer close(ended)
 		<-ctx.Done()
 		time.Sleep(50 * time.Millisecond) // what is in flight is waited for
-		return model.Account{Operation: plan.Operation, Planned: plan.Planned}, ctx.Err()
+		return plan.Account{Operation: p.Operation, Planned: p.Planned}, ctx.Err()
 	}
 	term := onQueue(t, o, failedQueue, 80, 24)
 	term.await("3 messages")
@@ -262,6 +272,9 @@ func TestReadOnly(t *testing.T) {
 	for _, k := range []string{"r", "d", "R", "D"} {
 		term.press(k)
 		term.await("not possible: this is read-only")
+		if screen := term.screen(); strings.Contains(screen, "undoes it") {
+			t.Errorf("an undo is promised of what is not possible:\n%s", screen)
+		}
 		term.press(keyEnter, keyEsc)
 		term.awaitGone("not possible")
 	}
@@ -273,8 +286,9 @@ func TestReadOnly(t *testing.T) {
 func TestReplayWithoutFlow(t *testing.T) {
 	c := newClock()
 	b := newRecordedBroker(c)
-	b.put("orphans", model.Message{RoutingKey: "gone", Exchange: "nowhere", Body: []byte("x")})
-	o := Options{Source: &recorded{snapshot: recording(queue("orphans", ready(1)), exchange("direct", "x"), bind("x", "k", "orphans"))}, Broker: b, Now: c.now}
+	b.put("orphans", message.Message{RoutingKey: "gone", Exchange: "nowhere", Body: []byte("x")})
+	o := Options{Source: &recorded{snapshot: recording(queue("orphans", ready(1)), exchange("direct", "x"),
+		bind("x", "k", "orphans"))}, Broker: b, Now: c.now}
 	term := onQueue(t, o, "orphans", 80, 24)
 	term.await("1 message")
 	term.press("r")
@@ -290,10 +304,10 @@ func TestReplayWithoutFlow(t *testing.T) {
 
 func TestOnlyWhatStayedStays(t *testing.T) {
 	o, b, _ := failedOptions(3)
-	b.execute = func(_ context.Context, plan model.Plan, progress func(model.Account)) (model.Account, error) {
+	b.execute = func(_ context.Context, p plan.Run, progress func(plan.Account)) (plan.Account, error) {
 		m := failedMessage(1)
-		a := model.Account{Operation: plan.Operation, From: plan.From, Planned: 3, Moved: 2}
-		a.Add(model.Returned, &model.Message{Fingerprint: model.FingerprintOf(&m)}, "no queue took it")
+		a := plan.Account{Operation: p.Operation, From: p.From, Planned: 3, Moved: 2}
+		a.Add(plan.Returned, &message.Message{Fingerprint: message.FingerprintOf(&m)}, "no queue took it")
 		return a, nil
 	}
 	term := onQueue(t, o, failedQueue, 120, 36)
@@ -310,13 +324,13 @@ func TestOnlyWhatStayedStays(t *testing.T) {
 func TestProgressFeedNeverBlocks(t *testing.T) {
 	f := newProgressFeed()
 	for i := range 1000 {
-		f.put(model.Account{Moved: i})
+		f.put(plan.Account{Moved: i})
 	}
 	if got := f.next(1)().(progressMsg).account.Moved; got != 999 {
 		t.Errorf("the screen got account %d, want the newest", got)
 	}
 	f.close()
-	f.put(model.Account{})
+	f.put(plan.Account{})
 	f.close()
 	if msg := f.next(1)(); msg != nil {
 		t.Errorf("a closed feed gave %v", msg)
@@ -343,6 +357,8 @@ func TestPlanFollowsTheBroker(t *testing.T) {
 	term.press(keyTab) // one at a time: while a plan is being made, keys do nothing
 	term.await("target    queue")
 	term.press(keyTab)
+	term.await("Type a part of the queue's name")
+	term.press(keyEsc)
 	term.await("target    auto")
 	c.advance(2 * time.Second)
 	term.press(keyEnter)

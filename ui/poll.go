@@ -9,6 +9,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/model/findings"
+	"dlxtop/model/ports"
+	"dlxtop/model/watch"
 )
 
 const (
@@ -20,13 +23,15 @@ const (
 	retryMost       = 10 * time.Second
 )
 
-// poller reads the broker again and again: the next poll starts when the last has ended and the interval has passed, so that a slow
-// broker is not asked faster than it answers. An error is a state of it, kept until the next success.
+// poller reads the broker again and again: the next poll starts when the last has ended and the interval has passed, so
+// that a slow broker is not asked faster than it answers. An error is a state of it, kept until the next success.
 type poller struct {
-	source   Source
+	source   ports.Source
 	held     func(since time.Time) map[model.QueueRef]bool // nil: nothing is ever held
-	interval time.Duration                                 // between the end of a poll and the next one, at least
-	pause    time.Duration                                 // that is made now: longer when the broker takes long
+	counter  ports.Counter                                 // confirms what late statistics tell; nil: they stand
+	looked   func(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
+	interval time.Duration // between the end of a poll and the next one, at least
+	pause    time.Duration // that is made now: longer when the broker takes long
 
 	inFlight request // the poll that is running; 0: none
 	timer    request // the wait for the next one; 0: none
@@ -34,17 +39,18 @@ type poller struct {
 	paused   bool
 
 	last     *model.Topology // of the last success
-	recent   recent
-	readAt   time.Time // when that arrived
-	err      error     // of the last poll
-	lostAt   time.Time // when the first of the errors in a row happened
-	failures int       // in a row
+	recent   watch.Polls
+	readAt   time.Time     // when that was so: at the latest when it was asked for
+	took     time.Duration // of that poll
+	err      error         // of the last poll
+	lostAt   time.Time     // when the first of the errors in a row happened
+	failures int           // in a row
 }
 
 func newPoller(o Options) poller {
 	p := poller{source: o.Source, interval: o.Interval, pause: o.Interval}
 	if o.Broker != nil {
-		p.held = o.Broker.Held
+		p.held, p.looked, p.counter = o.Broker.Held, o.Broker.Looked, o.Broker
 	}
 	return p
 }
@@ -53,7 +59,7 @@ func newPoller(o Options) poller {
 type polledMsg struct {
 	request  request
 	took     time.Duration
-	recent   recent
+	recent   watch.Polls
 	topology topologyMsg
 	err      error
 }
@@ -67,43 +73,52 @@ func (p *poller) read(e *env) tea.Cmd {
 		return nil
 	}
 	p.inFlight, p.timer = e.newRequest(), 0
-	source, held, id, before, recent := p.source, p.held, p.inFlight, p.last, p.recent
+	source, held, looked, id, before, recent := p.source, p.held, p.looked, p.inFlight, p.last, p.recent
+	counter := p.counter
 	return e.command(pollTimeout, func(ctx context.Context) tea.Msg {
 		began := time.Now() // the real time: how long it takes is not a matter of the clock on the screen
 		snapshot, err := source.Snapshot(ctx)
 		if err != nil {
 			return polledMsg{request: id, err: err}
 		}
+		if looked != nil && snapshot.ReturnsCount() {
+			snapshot.Remember(looked(ctx, snapshot.Overview.ClusterName))
+		}
 		var own map[model.QueueRef]bool
 		if before != nil {
 			if held != nil {
-				own = held(snapshot.TakenAt.Add(-lateStatistics))
+				own = held(snapshot.TakenAt.Add(-model.LateStatistics))
 			}
 			snapshot.LeaveOut(own, before.Snapshot)
 		}
 		topology := before.Next(snapshot)
-		if before != nil {
-			recent = recent.after(model.MovesBetween(before.Snapshot, snapshot), snapshot.TakenAt.Sub(before.Snapshot.TakenAt))
+		if counter != nil {
+			topology = topology.Confirmed(counted(ctx, counter, findings.Unconfirmed(topology)))
 		}
-		moves := recent.steady()
+		if before != nil {
+			recent = recent.After(model.MovesBetween(before.Snapshot, snapshot), snapshot.TakenAt.Sub(before.Snapshot.TakenAt))
+		}
+		moves := recent.Moves()
 		return polledMsg{request: id, recent: recent, took: time.Since(began), topology: topologyMsg{
 			held:     own,
 			topology: topology,
 			moves:    moves,
 			flows:    topology.Flows(),
-			findings: model.SortFindings(slices.Concat(topology.Findings(), topology.LosingNow(moves, recent.span()))),
+			findings: findings.Sort(slices.Concat(findings.Of(topology), findings.LosingNow(topology, moves, recent.Span()))),
 		}}
 	})
 }
 
-// answered takes the answer to the poll in flight and reports whether it brought data. Then comes the wait for the next one.
+// answered takes the answer to the poll in flight and reports whether it brought data. Then comes the wait for the next
+// one.
 func (p *poller) answered(msg polledMsg, e *env) (ok bool, wait tea.Cmd) {
 	if msg.request != p.inFlight {
 		return false, nil
 	}
 	p.inFlight = 0
 	now := e.now()
-	p.pause = pace{p.interval, slowestPoll, pollShare - 1}.every(msg.took) // the pause itself, so that it is never shorter than the interval
+	// the pause itself, so that it is never shorter than the interval
+	p.pause = pace{p.interval, slowestPoll, pollShare - 1}.every(msg.took)
 	pause := p.pause
 	if msg.err != nil {
 		if p.err == nil {
@@ -114,9 +129,23 @@ func (p *poller) answered(msg polledMsg, e *env) (ok bool, wait tea.Cmd) {
 		pause = min(retryFirst<<min(p.failures-1, 4), retryMost)
 	} else {
 		p.err, p.failures = nil, 0
-		p.last, p.recent, p.readAt = msg.topology.topology, msg.recent, now
+		p.last, p.recent, p.took = msg.topology.topology, msg.recent, msg.took
+		p.readAt = now.Add(-msg.took.Truncate(time.Second))
 	}
 	return msg.err == nil, p.wait(pause, e)
+}
+
+// lost takes in that the connection for messages was lost: what is shown may be old, and the broker is asked at once. A
+// poll under way does not count: it may have been answered before.
+func (p *poller) lost(why error, e *env) tea.Cmd {
+	if p.err == nil {
+		p.lostAt = e.now()
+	}
+	p.err, p.inFlight = why, 0
+	if p.paused {
+		return nil
+	}
+	return p.read(e)
 }
 
 // wait starts the timer for the next poll, unless polling is paused.
@@ -155,9 +184,10 @@ func (p *poller) trouble() (cause, next string) {
 	var connect *model.ConnectError
 	switch {
 	case errors.As(p.err, &connect):
-		return connect.Cause, connect.Next
 	case errors.Is(p.err, context.DeadlineExceeded):
-		return "the broker did not answer within " + pollTimeout.String(), "it is asked again by itself"
+		connect = model.PollLate.With(model.ConnectValues{Detail: pollTimeout.String()})
+	default:
+		connect = model.PollFailed.With(model.ConnectValues{Detail: p.err.Error()})
 	}
-	return p.err.Error(), "it is asked again by itself"
+	return connect.Cause, connect.Next
 }

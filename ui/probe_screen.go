@@ -10,59 +10,49 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/model/ports"
+	"dlxtop/model/trace"
 )
 
 // probeScreen says whom a probe would reach, sends it, and draws its way with the times that were measured.
 type probeScreen struct {
-	env      *env
+	dialog
 	worker   model.QueueRef
 	topology *model.Topology
 	flow     *model.Flow // nil: it is gone
 	buffer   int         // of the flow's buffers: tab goes through them
 	to       bool        // to the consumers, too
-	plan     model.ProbePlan
-	name     textField // what is typed, when the name is asked for
-	state    dialogState
+	plan     trace.ProbePlan
 
-	request request
-	stop    context.CancelFunc
-	way     *probeWay
-	began   time.Time
-	result  model.ProbeResult
-	err     error // nothing was sent
+	way    *probeWay
+	steps  []trace.ProbeStep // of the way, as far as it is drawn
+	began  time.Time
+	result trace.ProbeResult
 }
 
 // probeWay collects the steps of a probe under way.
 type probeWay struct {
 	mu    sync.Mutex
-	steps []model.ProbeStep
+	steps []trace.ProbeStep
 }
 
-func (w *probeWay) add(s model.ProbeStep) {
+func (w *probeWay) add(s trace.ProbeStep) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.steps = append(w.steps, s)
 }
 
-func (w *probeWay) all() []model.ProbeStep {
+func (w *probeWay) all() []trace.ProbeStep {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.steps)
 }
 
-type (
-	// probeStepMsg draws the way of a probe anew.
-	probeStepMsg struct{ request request }
-	// probedMsg brings the end of a probe.
-	probedMsg struct {
-		request request
-		result  model.ProbeResult
-		err     error
-	}
-)
+// probeStepMsg draws the way of a probe again.
+type probeStepMsg struct{ request request }
 
 func newProbeScreen(e *env, worker model.QueueRef) screen {
-	return probeScreen{env: e, worker: worker, state: dialogAsking, name: newTextField("")}
+	return probeScreen{dialog: newDialog(e, dialogAsking), worker: worker}
 }
 
 // probeNamed opens the probe of a flow: of the one that is named, else of the one that is shown.
@@ -87,13 +77,10 @@ func (s probeScreen) Init() tea.Cmd { return nil }
 
 func (s probeScreen) Title() string { return "probe " + model.Printable(s.worker.Name) }
 
-// Typing keeps every key here: none may lead away while a name is typed or a probe is under way.
-func (s probeScreen) Typing() bool { return s.state == dialogAsking && s.typed() || s.under() }
-
-func (s *probeScreen) under() bool { return s.state == dialogRunning || s.state == dialogStopping }
+func (s probeScreen) Typing() bool { return s.typing(s.offer()) }
 
 // Busy reports whether ctrl-c stops the probe instead of the program.
-func (s probeScreen) Busy() bool { return s.state == dialogRunning }
+func (s probeScreen) Busy() bool { return s.busy() }
 
 // Close stops the probe: the root calls it when the screen goes.
 func (s probeScreen) Close() {
@@ -102,53 +89,35 @@ func (s probeScreen) Close() {
 	}
 }
 
-func (s *probeScreen) typed() bool {
-	return s.env.production && s.forbidden() == ""
-}
+func (s probeScreen) Keys() []key.Binding { return s.keys(s.offer()) }
 
-func (s *probeScreen) ready() bool {
-	return s.state == dialogAsking && s.flow != nil && s.forbidden() == "" && (!s.typed() || s.name.text() == s.plan.Buffer.Name)
-}
-
-func (s *probeScreen) forbidden() string {
+// offer is what is asked.
+func (s *probeScreen) offer() *offer {
+	o := &offer{does: "send the probe", again: "once more", name: s.plan.Buffer.Name, not: "not sent"}
 	switch {
 	case s.env.readOnly:
-		return readOnlyWords
+		o.refusal = readOnlyWords
 	case s.topology == nil:
-		return "the broker has not been read yet"
+		o.refusal = "the broker has not been read yet"
 	case s.flow == nil:
-		return "there is no flow with the worker " + model.Printable(s.worker.String()) + " any more"
+		o.refusal = "there is no flow with the worker " + model.Printable(s.worker.String()) + " any more"
+	default:
+		o.refusal = s.plan.Refusal.Words()
 	}
-	return s.plan.Refusal
-}
-
-func (s *probeScreen) canInsist() bool {
-	return !s.env.readOnly && s.flow != nil && s.plan.NeedsConsumers()
-}
-
-func (s *probeScreen) canTurn() bool { return s.flow != nil && len(s.flow.Buffers) > 1 }
-
-func (s probeScreen) Keys() []key.Binding {
-	k := s.env.keys
-	var keys []key.Binding
-	switch s.state {
-	case dialogAsking:
-		if s.ready() {
-			keys = append(keys, describe(k.Confirm, "send the probe"))
-		}
-		if s.canInsist() {
-			keys = append(keys, describe(k.Insist, "to its consumers too"))
-		}
-		if s.canTurn() {
-			keys = append(keys, describe(k.Target, "other buffer"))
-		}
-		return append(keys, k.Cancel)
-	case dialogRunning:
-		return []key.Binding{describe(k.Cancel, "stop"), describe(k.ForceQuit, "stop")}
-	case dialogStopping:
-		return nil
+	if s.flow == nil {
+		return o
 	}
-	return []key.Binding{describe(k.Confirm, "once more"), k.Cancel}
+	if len(s.flow.Buffers) > 1 {
+		o.turns = "other buffer"
+	}
+	if !s.env.readOnly && s.plan.NeedsConsumers() {
+		o.insists = "to its consumers too"
+		o.override = "sends it to them all the same: " + model.Plural(s.plan.Consumed, "consumer") + " may get it"
+	}
+	if s.env.production && o.refusal == "" {
+		o.prompt = "To send it (production), type the buffer's name:"
+	}
+	return o
 }
 
 func (s probeScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
@@ -165,13 +134,13 @@ func (s probeScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 			s.replan()
 		}
 	case probeStepMsg:
-		if msg.request == s.request && s.under() {
+		if msg.request == s.request && s.open() && s.state != dialogEnded {
+			s.steps = s.way.all()
 			return s, s.next()
 		}
-	case probedMsg:
-		if msg.request == s.request {
-			s.stop()
-			s.result, s.err, s.state, s.stop = msg.result, msg.err, dialogEnded, nil
+	case endedMsg[trace.ProbeResult]:
+		if s.ended(msg.request, msg.err) {
+			s.result, s.steps = msg.result, msg.result.Steps
 		}
 	case tea.KeyMsg:
 		return s.handleKey(msg)
@@ -183,64 +152,42 @@ func (s *probeScreen) replan() {
 	if s.flow == nil {
 		return
 	}
-	want := model.ProbeWant{ID: model.NewProbeID(), Flow: s.flow, ToConsumers: s.to}
+	want := trace.ProbeWant{ID: trace.NewProbeID(), Flow: s.flow, ToConsumers: s.to}
 	if s.buffer < len(s.flow.Buffers) {
 		want.Buffer = s.flow.Buffers[s.buffer].Queue
 	}
-	s.plan = s.topology.PlanProbe(want)
+	s.plan = trace.PlanProbe(s.topology, want)
 }
 
 func (s probeScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
-	k := s.env.keys
-	switch s.state {
-	case dialogAsking:
-		switch {
-		case is(msg, k.Cancel):
-			return s, pop
-		case is(msg, k.Confirm):
-			if s.ready() {
-				return s.run()
-			}
-		case is(msg, k.Insist) && s.canInsist():
-			s.to = true
-			s.replan()
-		case is(msg, k.Target) && s.canTurn():
-			s.buffer = (s.buffer + 1) % len(s.flow.Buffers)
-			s.to = false // agreed to for the buffer before
-			s.replan()
-		case s.typed():
-			s.name.update(msg)
-		}
-	case dialogRunning:
-		if is(msg, k.Cancel) || is(msg, k.ForceQuit) {
-			s.state = dialogStopping
-			s.stop()
-		}
-	case dialogEnded:
-		switch {
-		case is(msg, k.Cancel):
-			return s, pop
-		case is(msg, k.Confirm):
-			s.state, s.to, s.name = dialogAsking, false, newTextField("")
-			s.replan()
-		}
+	switch s.press(msg, s.offer()) {
+	case pressedBack:
+		return s, pop
+	case pressedAgree:
+		cmd := s.run()
+		return s, cmd
+	case pressedInsist:
+		s.to = true
+	case pressedTurn:
+		s.buffer = (s.buffer + 1) % len(s.flow.Buffers)
+		s.to = false // agreed to for the buffer before
+	case pressedAgain:
+		s.dialog, s.to = newDialog(s.env, dialogAsking), false
+	default:
+		return s, nil
 	}
+	s.replan()
 	return s, nil
 }
 
-// run sends the probe that is shown. From here on no key sends it again.
-func (s probeScreen) run() (screen, tea.Cmd) {
-	s.state, s.request, s.way, s.began = dialogRunning, s.env.newRequest(), &probeWay{}, s.env.now()
-	s.result, s.err = model.ProbeResult{}, nil
-	ctx, stop := context.WithCancel(context.Background())
-	s.stop = stop
-	id, plan, way, broker := s.request, s.plan, s.way, s.env.broker
-	probe := s.env.command(0, func(program context.Context) tea.Msg {
-		defer context.AfterFunc(program, stop)()
-		result, err := broker.Probe(ctx, plan, way.add)
-		return probedMsg{id, result, err}
+// run sends the probe that is shown.
+func (s *probeScreen) run() tea.Cmd {
+	s.way, s.steps, s.began, s.result = &probeWay{}, nil, s.env.now(), trace.ProbeResult{}
+	p, way, prober := s.plan, s.way, ports.Prober(s.env.broker)
+	probe := running(&s.dialog, func(ctx context.Context) (trace.ProbeResult, error) {
+		return prober.Probe(ctx, p, way.add)
 	})
-	return s, tea.Batch(probe, s.next())
+	return tea.Batch(probe, s.next())
 }
 
 func (s *probeScreen) next() tea.Cmd {

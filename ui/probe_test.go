@@ -9,10 +9,11 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/trace"
 )
 
 // probing are options to look at a flow whose probe does what the test says.
-func probing(probe func(plan model.ProbePlan, tell func(model.ProbeStep)) (model.ProbeResult, error)) Options {
+func probing(probe func(plan trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResult, error)) Options {
 	before, _ := movedBroker()
 	c := newClock()
 	b := newRecordedBroker(c)
@@ -20,16 +21,22 @@ func probing(probe func(plan model.ProbePlan, tell func(model.ProbeStep)) (model
 	return Options{Source: &recorded{snapshot: before}, Broker: b, Now: c.now, Interval: time.Hour}
 }
 
-func arrives(plan model.ProbePlan, tell func(model.ProbeStep)) (model.ProbeResult, error) {
-	steps := []model.ProbeStep{
-		{Stage: model.ProbeEntered, Where: plan.Buffer.Name, After: 12 * time.Millisecond},
-		{Stage: model.ProbeExpired, Where: plan.DLX, After: 5005 * time.Millisecond},
-		{Stage: model.ProbeReached, Where: plan.Reaches[0].Queue.Name, After: 5005 * time.Millisecond, Note: "handed to its consumers"},
+func arrives(plan trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResult, error) {
+	steps := []trace.ProbeStep{
+		{Stage: trace.ProbeEntered, Where: plan.Buffer.Name, After: 12 * time.Millisecond},
+		{Stage: trace.ProbeExpired, Where: plan.DLX, After: 5005 * time.Millisecond},
+		{
+			Stage: trace.ProbeReached, Where: plan.Reaches[0].Queue.Name, After: 5005 * time.Millisecond,
+			Note: "handed to its consumers",
+		},
 	}
 	for _, s := range steps {
 		tell(s)
 	}
-	return model.ProbeResult{Steps: steps, Waited: model.Some(5003 * time.Millisecond), Should: plan.TTL, Arrived: true, Verdict: "the probe arrived"}, nil
+	return trace.ProbeResult{
+		Steps: steps, Waited: model.Some(5003 * time.Millisecond), Should: plan.TTL, Arrived: true,
+		Verdict: "the probe arrived",
+	}, nil
 }
 
 func openProbe(t *testing.T, o Options, worker string, width, height int) *terminal {
@@ -46,7 +53,7 @@ func openProbe(t *testing.T, o Options, worker string, width, height int) *termi
 func TestProbeGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		var sent int
-		term := openProbe(t, probing(func(plan model.ProbePlan, tell func(model.ProbeStep)) (model.ProbeResult, error) {
+		term := openProbe(t, probing(func(plan trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResult, error) {
 			sent++
 			return arrives(plan, tell)
 		}), "worker-queue", width, height)
@@ -86,8 +93,8 @@ func TestProbeAsksForTheName(t *testing.T) {
 	term.press(keyEsc)
 	term.await("MOVED  ")
 
-	o = probing(func(model.ProbePlan, func(model.ProbeStep)) (model.ProbeResult, error) {
-		return model.ProbeResult{}, fmt.Errorf("the probe was not taken: \x1bno queue took it")
+	o = probing(func(trace.ProbePlan, func(trace.ProbeStep)) (trace.ProbeResult, error) {
+		return trace.ProbeResult{}, fmt.Errorf("the probe was not taken: \x1bno queue took it")
 	})
 	term = openProbe(t, o, "worker-queue", 80, 24)
 	term.press("i")
@@ -110,14 +117,19 @@ func TestProbeOnARealBroker(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = channel.ExchangeDelete("probe.dlx", false, false) })
-	declare(t, channel, "probe.buffer", amqp.Table{"x-dead-letter-exchange": "probe.dlx", "x-dead-letter-routing-key": "w", "x-message-ttl": int64(300)})
+	declare(t, channel, "probe.buffer", amqp.Table{
+		"x-dead-letter-exchange":    "probe.dlx",
+		"x-dead-letter-routing-key": "w", "x-message-ttl": int64(300),
+	})
 	declare(t, channel, "probe.worker", nil)
 	if err := channel.QueueBind("probe.worker", "w", "probe.dlx", false, nil); err != nil {
 		t.Fatal(err)
 	}
 	term := openProbe(t, o, "probe.worker", 120, 36)
-	term.patience = 30 * time.Second // a fresh queue has no statistics for some seconds: nobody knows whether it has consumers
-	term.await("through (default), key probe.buffer", "probe.worker, no consumers: it is taken out again", "enter send the probe")
+	// a fresh queue has no statistics for some seconds: nobody knows whether it has consumers
+	term.patience = 30 * time.Second
+	term.await("through (default), key probe.buffer", "probe.worker, no consumers: it is taken out again",
+		"enter send the probe")
 	term.press(keyEnter)
 	term.await("the probe arrived", "against 300ms", "and taken out again")
 	if n := readyIn(t, channel, "probe.worker") + readyIn(t, channel, "probe.buffer"); n != 0 {

@@ -8,19 +8,21 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
+	"dlxtop/ui/picture"
+	"dlxtop/ui/term"
 )
 
-// queueChooser lets one queue be chosen by typing a part of its name. The cursor follows the queue's name: a poll moves nothing
-// that enter is about to hit.
+// queueChooser lets one queue be chosen by typing a part of its name. The cursor follows the queue's name: a poll moves
+// nothing that enter is about to hit.
 type queueChooser struct {
 	env    *env
 	queues []*model.Queue // in the order of the list
-	field  textField
+	field  term.TextField
 	at     string // the name under the cursor; "": the first that is shown
 }
 
 func newQueueChooser(e *env, queues []*model.Queue) queueChooser {
-	return queueChooser{env: e, queues: queues, field: newTextField("")}
+	return queueChooser{env: e, queues: queues, field: term.NewTextField("")}
 }
 
 // polled takes a newer list. The cursor stays on its queue.
@@ -33,10 +35,10 @@ func (c *queueChooser) polled(queues []*model.Queue) {
 
 // shown are the queues whose names hold what is typed.
 func (c *queueChooser) shown() []*model.Queue {
-	needle := strings.ToLower(strings.TrimSpace(c.field.text()))
+	needle := strings.ToLower(strings.TrimSpace(c.field.Text()))
 	var found []*model.Queue
 	for _, q := range c.queues {
-		if containsFold(needle, q.Name) {
+		if term.ContainsFold(needle, q.Name) {
 			found = append(found, q)
 		}
 	}
@@ -74,17 +76,17 @@ func (c *queueChooser) move(by int) {
 func (c *queueChooser) handle(msg tea.KeyMsg) (chosen bool) {
 	k := c.env.keys
 	switch {
-	case is(msg, k.Confirm):
+	case term.Is(msg, k.Confirm):
 		_, ok := c.current()
 		return ok
-	case is(msg, k.ChooseUp):
+	case term.Is(msg, k.ChooseUp):
 		c.move(-1)
-	case is(msg, k.ChooseDown):
+	case term.Is(msg, k.ChooseDown):
 		c.move(1)
 	default:
-		before := c.field.text()
-		c.field.update(msg)
-		if c.field.text() != before {
+		before := c.field.Text()
+		c.field.Update(msg)
+		if c.field.Text() != before {
 			c.at = ""
 		}
 	}
@@ -93,14 +95,14 @@ func (c *queueChooser) handle(msg tea.KeyMsg) (chosen bool) {
 
 func (c *queueChooser) keys() []key.Binding {
 	k := c.env.keys
-	return []key.Binding{describe(k.Confirm, "choose"), k.ChooseUp, k.ChooseDown, k.Cancel}
+	return []key.Binding{term.Describe(k.Confirm, "choose"), k.ChooseUp, k.ChooseDown, k.Cancel}
 }
 
 // view draws the field and as many queues as fit into so many lines.
 func (c *queueChooser) view(l *dialogLines, height int) {
 	s := l.styles
 	l.say("", "Type a part of the queue's name:", s.Text)
-	l.lines = append(l.lines, strings.Repeat(" ", labelWidth)+s.Accent.Render("> ")+c.field.view(s, l.width-labelWidth-2))
+	l.lines = append(l.lines, strings.Repeat(" ", labelWidth)+s.Accent.Render("> ")+c.field.View(s, l.width-labelWidth-2))
 	l.blank()
 	shown := c.shown()
 	if len(shown) == 0 {
@@ -111,17 +113,19 @@ func (c *queueChooser) view(l *dialogLines, height int) {
 	first := min(max(at-room/2, 0), max(len(shown)-room, 0))
 	for i := first; i < min(first+room, len(shown)); i++ {
 		q := shown[i]
-		facts := string(q.Type) + ", " + consumerWords(q.Consumers)
+		facts := string(q.Type) + ", " + picture.ConsumerCount(q.Consumers)
 		if n, known := q.Ready.Get(); known {
 			facts += ", " + model.Count(n) + " ready"
 		}
 		mark, look := "  ", s.Text
 		if i == at {
-			mark, look = markCursor+" ", s.Strong
+			mark, look = term.MarkCursor+" ", s.Strong
 		}
-		name := cutMiddle(model.Printable(q.Name), l.width-labelWidth-4-ansi.StringWidth(facts))
-		l.lines = append(l.lines, spread(strings.Repeat(" ", labelWidth)+s.Accent.Render(mark)+look.Render(name), s.Muted.Render(facts), l.width))
+		name := term.CutMiddle(model.Printable(q.Name), l.width-labelWidth-4-ansi.StringWidthWc(facts))
+		l.lines = append(l.lines, term.Spread(strings.Repeat(" ", labelWidth)+s.Accent.Render(mark)+look.Render(name),
+			s.Muted.Render(facts), l.width))
 	}
 	l.blank()
-	l.hints(hint(s, "enter", "choose") + hint(s, "↑ ↓", "move") + hint(s, "esc", "back") + s.Muted.Render(model.Count(int64(len(shown)))+" of "+model.Count(int64(len(c.queues)))))
+	l.hints(hint(s, "enter", "choose") + hint(s, "↑ ↓", "move") + hint(s, "esc", "back") +
+		s.Muted.Render(model.Count(int64(len(shown)))+" of "+model.Count(int64(len(c.queues)))))
 }

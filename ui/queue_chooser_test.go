@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
+	"dlxtop/model/plan"
+	"dlxtop/ui/term"
 )
 
 func TestMoveDialogGolden(t *testing.T) {
@@ -21,40 +22,41 @@ func TestMoveDialogGolden(t *testing.T) {
 func TestMoveToAQueueOfChoice(t *testing.T) {
 	o, b, c := failedOptions(5)
 	withJournal(t, &o, c, 0)
-	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("5 messages")
-	term.press(" ", keyDown, " ", "m")
-	term.await("Move 2 messages", "Type a part of the queue's name")
-	if strings.Contains(term.screen(), markCursor+" "+failedQueue) {
-		t.Errorf("the source is offered:\n%s", term.screen())
+	terms := onQueue(t, o, failedQueue, 120, 36)
+	terms.await("5 messages")
+	terms.press(" ", keyDown, " ", "m")
+	terms.await("Move 2 messages", "Type a part of the queue's name")
+	if strings.Contains(terms.screen(), term.MarkCursor+" "+failedQueue) {
+		t.Errorf("the source is offered:\n%s", terms.screen())
 	}
-	term.press("no such queue")
-	term.await("no queue has that in its name")
-	term.press(keyEnter)
-	term.settle()
-	term.await("no queue has that in its name")
+	terms.press("no such queue")
+	terms.await("no queue has that in its name")
+	terms.press(keyEnter)
+	terms.settle()
+	terms.await("no queue has that in its name")
 	for range "no such queue" {
-		term.press("\x7f")
+		terms.press("\x7f")
 	}
-	term.press("USER")
-	term.await(markCursor + " ucenter@user ")
-	term.press(keyDown)
-	term.await(markCursor + " ucenter@user@retry")
-	term.press(keyUp, keyEnter)
-	term.await("through (default), key ucenter@user", "reaches   ucenter@user, 3 consumers", "strips    x-death", "other queue", "enter move")
-	if strings.Contains(term.screen(), "adds") {
-		t.Errorf("a move adds no header:\n%s", term.screen())
+	terms.press("USER")
+	terms.await(term.MarkCursor + " ucenter@user ")
+	terms.press(keyDown)
+	terms.await(term.MarkCursor + " ucenter@user@retry")
+	terms.press(keyUp, keyEnter)
+	terms.await("through (default), key ucenter@user", "reaches   ucenter@user, 3 consumers", "strips    x-death",
+		"other queue", "enter move")
+	if strings.Contains(terms.screen(), "adds") {
+		t.Errorf("a move adds no header:\n%s", terms.screen())
 	}
-	term.press(keyTab)
-	term.await("Type a part of the queue's name", "> USER")
-	term.press("@retry", keyEnter)
-	term.await("reaches   ucenter@user@retry", "strips    x-death", "expire, after 30s")
-	term.press(keyEnter)
-	term.await("2 messages moved to ucenter@user@retry")
-	term.press(keyEnter)
-	term.await("3 messages", "2 taken out")
+	terms.press(keyTab)
+	terms.await("Type a part of the queue's name", "> USER")
+	terms.press("@retry", keyEnter)
+	terms.await("reaches   ucenter@user@retry", "strips    x-death", "expire, after 30s")
+	terms.press(keyEnter)
+	terms.await("2 messages moved to ucenter@user@retry")
+	terms.press(keyEnter)
+	terms.await("3 messages", "2 taken out")
 	plans := b.executed()
-	if len(plans) != 1 || plans[0].Operation != model.Move || plans[0].To() != "queue:ucenter@user@retry" || plans[0].Mark {
+	if len(plans) != 1 || plans[0].Operation != plan.Move || plans[0].To() != "queue:ucenter@user@retry" || plans[0].Mark {
 		t.Errorf("executed %+v", plans)
 	}
 }

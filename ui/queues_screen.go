@@ -8,81 +8,88 @@ import (
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
+	"dlxtop/model/findings"
+	"dlxtop/ui/term"
 )
 
 // queuesScreen lists all queues with what decides where their messages go.
 type queuesScreen struct {
 	env    *env
-	list   list[model.QueueRef, queueRow]
+	list   term.List[model.QueueRef, queueRow]
 	latest topologyMsg
+	below  []string // of the queue at the cursor, as prepared
 }
 
-// queueRow is a queue with its part in a flow. What takes long to work out is worked out for the rows that are seen.
+// queueRow is a queue with its part in a flow. What takes long to work out is prepared for the rows that are seen.
 type queueRow struct {
 	*model.Queue
 	name  string // printable
 	role  model.Role
 	moves model.Movement
 	topo  *model.Topology
+	// where dead letters go, of the queues that were seen since the poll
+	targets map[model.QueueRef][]model.QueueRef
 }
 
 func newQueuesScreen(e *env) screen {
-	rows := newTable(e, func(r queueRow) model.QueueRef { return r.QueueRef },
+	rows := term.NewTable(e.kit(), func(r queueRow) model.QueueRef { return r.QueueRef },
 		func(a, b queueRow) int { return cmp.Compare(a.name, b.name) }, queueColumns(e.styles)...)
-	return queuesScreen{env: e, list: newList(e, rows, func(r queueRow) []string { return []string{r.name} })}
+	return queuesScreen{env: e, list: term.NewList(rows, func(r queueRow) []string { return []string{r.name} })}
 }
 
-func queueColumns(s *Styles) []column[queueRow] {
-	return []column[queueRow]{
+func queueColumns(s *term.Styles) []term.Column[queueRow] {
+	return []term.Column[queueRow]{
 		{
-			title: "QUEUE", width: 20, flex: 4, max: 56, middle: true,
-			cell:    func(r queueRow) field { return field{r.name, s.Text} },
-			compare: func(a, b queueRow) int { return cmp.Compare(a.name, b.name) },
+			Title: "QUEUE", Width: 20, Flex: 4, Max: 56, Middle: true,
+			Cell:    func(r queueRow) term.Field { return term.Field{Text: r.name, Style: s.Text} },
+			Compare: func(a, b queueRow) int { return cmp.Compare(a.name, b.name) },
 		},
 		{
-			title: "TYPE", width: 9, drop: 3,
-			cell:    func(r queueRow) field { return field{r.kind(), s.Muted} },
-			compare: func(a, b queueRow) int { return cmp.Compare(a.kind(), b.kind()) },
+			Title: "TYPE", Width: 9, Drop: 3,
+			Cell:    func(r queueRow) term.Field { return term.Field{Text: r.kind(), Style: s.Muted} },
+			Compare: func(a, b queueRow) int { return cmp.Compare(a.kind(), b.kind()) },
 		},
 		{
-			title: "ROLE", width: 7, drop: 1,
-			cell:    func(r queueRow) field { return r.roleField(s) },
-			compare: func(a, b queueRow) int { return cmp.Compare(a.role, b.role) },
+			Title: "ROLE", Width: 7, Drop: 1,
+			Cell:    func(r queueRow) term.Field { return r.roleField(s) },
+			Compare: func(a, b queueRow) int { return cmp.Compare(a.role, b.role) },
 		},
 		{
-			title: "READY", width: 8, right: true, most: true,
-			cell:    func(r queueRow) field { return number(s, r.Ready, s.Text) },
-			compare: func(a, b queueRow) int { return compareOpt(a.Ready, b.Ready) },
+			Title: "READY", Width: 8, Right: true, Most: true,
+			Cell:    func(r queueRow) term.Field { return readyField(s, r.Ready, r.Outage() != model.NoOutage, s.Text) },
+			Compare: func(a, b queueRow) int { return compareOpt(a.Ready, b.Ready) },
 		},
 		{
-			title: "UNACKED", width: 7, right: true, drop: 4, most: true,
-			cell:    func(r queueRow) field { return number(s, r.Unacked, s.Text) },
-			compare: func(a, b queueRow) int { return compareOpt(a.Unacked, b.Unacked) },
+			Title: "UNACKED", Width: 7, Right: true, Drop: 4, Most: true,
+			Cell:    func(r queueRow) term.Field { return number(s, r.Unacked, s.Text) },
+			Compare: func(a, b queueRow) int { return compareOpt(a.Unacked, b.Unacked) },
 		},
 		{
-			title: "CONS", width: 4, right: true, most: true,
-			cell:    func(r queueRow) field { return number(s, r.Consumers, s.Text) },
-			compare: func(a, b queueRow) int { return compareOpt(a.Consumers, b.Consumers) },
+			Title: "CONS", Width: 4, Right: true, Most: true,
+			Cell:    func(r queueRow) term.Field { return number(s, r.Consumers, s.Text) },
+			Compare: func(a, b queueRow) int { return compareOpt(a.Consumers, b.Consumers) },
 		},
 		{
-			title: "IN/s", width: 6, right: true, drop: 2, most: true,
-			cell:    func(r queueRow) field { return rate(s, r.moves.In) },
-			compare: func(a, b queueRow) int { return compareOpt(a.moves.In, b.moves.In) },
+			Title: "IN/s", Width: 6, Right: true, Drop: 2, Most: true,
+			Cell:    func(r queueRow) term.Field { return rate(s, r.moves.In) },
+			Compare: func(a, b queueRow) int { return compareOpt(a.moves.In, b.moves.In) },
 		},
 		{
-			title: "OUT/s", width: 6, right: true, drop: 2, most: true,
-			cell:    func(r queueRow) field { return rate(s, r.moves.Out) },
-			compare: func(a, b queueRow) int { return compareOpt(a.moves.Out, b.moves.Out) },
+			Title: "OUT/s", Width: 6, Right: true, Drop: 2, Most: true,
+			Cell:    func(r queueRow) term.Field { return rate(s, r.moves.Out) },
+			Compare: func(a, b queueRow) int { return compareOpt(a.moves.Out, b.moves.Out) },
 		},
 		{
-			title: "TTL", width: 5, drop: 1,
-			cell:    func(r queueRow) field { return r.ttlField(s) },
-			compare: func(a, b queueRow) int { return cmp.Compare(a.ttl(), b.ttl()) },
+			Title: "TTL", Width: 5, Drop: 1,
+			Cell:    func(r queueRow) term.Field { return r.ttlField(s) },
+			Compare: func(a, b queueRow) int { return cmp.Compare(a.ttl(), b.ttl()) },
 		},
-		{title: "DEAD-LETTERS TO", width: 16, flex: 3, max: 40, drop: 2, cell: func(r queueRow) field { return r.wayOut(s) }},
+		{
+			Title: "DEAD-LETTERS TO", Width: 16, Flex: 3, Max: 40, Drop: 2,
+			Cell: func(r queueRow) term.Field { return r.wayOut(s) },
+		},
 	}
 }
 
@@ -97,16 +104,16 @@ func (r queueRow) kind() string {
 	return model.Printable(string(r.Type))
 }
 
-func (r queueRow) roleField(s *Styles) field {
+func (r queueRow) roleField(s *term.Styles) term.Field {
 	switch r.role {
 	case "":
-		return field{"-", s.Muted}
+		return term.Field{Text: "-", Style: s.Muted}
 	case model.FailedRole:
-		return field{string(r.role), s.Danger}
+		return term.Field{Text: string(r.role), Style: s.Danger}
 	case model.DelayedBuffer, model.RetryBuffer:
-		return field{string(r.role), s.Waiting}
+		return term.Field{Text: string(r.role), Style: s.Waiting}
 	}
-	return field{string(r.role), s.Text}
+	return term.Field{Text: string(r.role), Style: s.Text}
 }
 
 // ttl is the queue's message TTL, -1 when it has none.
@@ -117,28 +124,28 @@ func (r queueRow) ttl() time.Duration {
 	return -1
 }
 
-func (r queueRow) ttlField(s *Styles) field {
+func (r queueRow) ttlField(s *term.Styles) term.Field {
 	if ttl := r.ttl(); ttl >= 0 {
-		return field{model.ShortDuration(ttl), s.Waiting}
+		return term.Field{Text: model.ShortDuration(ttl), Style: s.Waiting}
 	}
-	return field{"-", s.Muted}
+	return term.Field{Text: "-", Style: s.Muted}
 }
 
 // wayOut is the dead-letter exchange and the queues behind it.
-func (r queueRow) wayOut(s *Styles) field {
+func (r queueRow) wayOut(s *term.Styles) term.Field {
 	dlx := r.topo.Settings(r.QueueRef).DLX
 	if !dlx.Set {
-		return field{"-", s.Muted}
+		return term.Field{Text: "-", Style: s.Muted}
 	}
-	targets := deadLetterTargets(r.topo, r.QueueRef)
+	targets := r.targets[r.QueueRef]
 	name := model.Printable(model.ExchangeName(dlx.Value))
 	switch len(targets) {
 	case 0:
-		return field{name + " → nothing !", s.Danger}
+		return term.Field{Text: name + " → nothing !", Style: s.Danger}
 	case 1:
-		return field{name + " → " + model.Printable(targets[0].Name), s.Text}
+		return term.Field{Text: name + " → " + model.Printable(targets[0].Name), Style: s.Text}
 	}
-	return field{fmt.Sprintf("%s → %d queues", name, len(targets)), s.Text}
+	return term.Field{Text: fmt.Sprintf("%s → %d queues", name, len(targets)), Style: s.Text}
 }
 
 // deadLetterTargets are the queues that any of a queue's ways out reaches.
@@ -155,26 +162,26 @@ func (q queuesScreen) Init() tea.Cmd { return nil }
 
 func (q queuesScreen) Title() string { return "queues" }
 
-func (q queuesScreen) Typing() bool { return q.list.filter.typing }
+func (q queuesScreen) Typing() bool { return q.list.Filter.Typing }
 
 // Keys are those of a list whose rows are queues.
 func (q queuesScreen) Keys() []key.Binding {
-	if _, ok := q.list.table.current(); ok {
-		return q.list.bindings(describe(q.env.keys.Open, "messages"))
+	if _, ok := q.list.Table.Current(); ok {
+		return q.list.Bindings(term.Describe(q.env.keys.Open, "messages"))
 	}
-	return q.list.bindings()
+	return q.list.Bindings()
 }
 
 func (q queuesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	switch msg := msg.(type) {
 	case topologyMsg:
 		q.latest = msg
-		q.list.table.set(queueRows(msg))
+		q.list.Table.Set(queueRows(msg))
 	case tea.KeyMsg:
-		if q.list.handle(msg) {
+		if q.list.Handle(msg) {
 			return q, nil
 		}
-		if r, ok := q.list.table.current(); ok && is(msg, q.env.keys.Open) {
+		if r, ok := q.list.Table.Current(); ok && term.Is(msg, q.env.keys.Open) {
 			return q, push(newMessagesScreen(q.env, r.QueueRef))
 		}
 	}
@@ -186,7 +193,8 @@ func queueRows(msg topologyMsg) []queueRow {
 	for i := range msg.flows {
 		f := &msg.flows[i]
 		for _, ref := range f.Queues() {
-			if _, known := roles[ref]; !known { // of a queue with several parts the one in its first flow, and that it is a worker
+			// of a queue with several parts the one in its first flow, and that it is a worker
+			if _, known := roles[ref]; !known {
 				roles[ref] = f.Role(ref)
 			}
 		}
@@ -196,29 +204,42 @@ func queueRows(msg topologyMsg) []queueRow {
 		roles[m.Queue] = model.FailedRole
 	}
 	queues := msg.topology.Snapshot.Queues
-	rows := make([]queueRow, len(queues))
+	rows, targets := make([]queueRow, len(queues)), map[model.QueueRef][]model.QueueRef{}
 	for i := range queues {
 		q := &queues[i]
-		rows[i] = queueRow{q, model.Printable(q.String()), roles[q.QueueRef], msg.moves[q.QueueRef], msg.topology}
+		rows[i] = queueRow{
+			q, model.Printable(q.String()), roles[q.QueueRef], msg.moves[q.QueueRef], msg.topology, targets,
+		}
 	}
 	return rows
 }
 
+// Prepare works out where dead letters of the queues go that are seen, and tells of the one at the cursor.
+func (q queuesScreen) Prepare(width, height int) (screen, tea.Cmd) {
+	for _, r := range q.list.Seen(q.list.Rows(height, 5)) {
+		if _, known := r.targets[r.QueueRef]; !known {
+			r.targets[r.QueueRef] = deadLetterTargets(r.topo, r.QueueRef)
+		}
+	}
+	q.below = q.detail(width)
+	return q, nil
+}
+
 func (q queuesScreen) View(width, height int) string {
 	empty := []string{"", "   " + q.env.styles.Strong.Render("No queues here.")}
-	if len(q.list.table.all) == 0 {
-		return q.list.view(width, height, empty)
+	if len(q.list.Table.All) == 0 {
+		return q.list.View(width, height, empty)
 	}
-	rows := q.list.rows(height, 5)
-	return q.list.view(width, rows, empty) + "\n" + block(q.detail(width), width, height-rows)
+	rows := q.list.Rows(height, 5)
+	return q.list.View(width, rows, empty) + "\n" + term.Block(q.below, width, height-rows)
 }
 
 // detail tells of the queue at the cursor what has no room in a row: where its settings come from.
 func (q queuesScreen) detail(width int) []string {
 	s := q.env.styles
-	r, ok := q.list.table.current()
+	r, ok := q.list.Table.Current()
 	if !ok {
-		return q.list.aimless("queue", width)
+		return q.list.Aimless("queue", width)
 	}
 	settings := r.topo.Settings(r.QueueRef)
 	ttl := "no TTL of the queue"
@@ -234,13 +255,16 @@ func (q queuesScreen) detail(width int) []string {
 			dlx += " with each message's own key"
 		}
 	}
-	lines := []string{partition(s, r.name, q.list.table.position(), width), "   " + model.Printable(r.traits()), "   " + model.Printable(ttl+", "+dlx)}
+	lines := []string{
+		term.Partition(s, r.name, q.list.Table.Position(), width), "   " + model.Printable(r.traits()),
+		"   " + model.Printable(ttl+", "+dlx),
+	}
 	for _, way := range exitLines(s, r.topo.Exits(r.QueueRef)) {
-		lines = append(lines, ansi.Truncate(way, width, "…"))
+		lines = append(lines, term.Cut(way, width, "…"))
 	}
 	for _, f := range q.latest.findings {
-		if f.Level != model.LevelInfo && f.VHost == r.VHost && f.Queue == r.Name {
-			lines = append(lines, findingLines(s, []model.Finding{f}, width)...)
+		if f.Level != findings.LevelInfo && f.VHost == r.VHost && f.Queue == r.Name {
+			lines = append(lines, findingLines(s, []findings.Finding{f}, width)...)
 		}
 	}
 	return lines
@@ -266,13 +290,18 @@ func (r queueRow) traits() string {
 	if r.Type == model.Stream {
 		words = append(words, "a stream keeps what is read")
 	}
+	if left := looksLeft(r.topo, r.QueueRef); left != "" {
+		words = append(words, left)
+	}
 	if r.Policy != "" {
 		words = append(words, "policy "+r.Policy)
 	}
 	if r.OperatorPolicy != "" {
 		words = append(words, "operator policy "+r.OperatorPolicy)
 	}
-	if r.State != "" && r.State != "running" && r.State != "idle" {
+	if down := r.OutageWords(); down != "" {
+		words = append(words, down)
+	} else if r.State != "" && r.State != "running" && r.State != "idle" {
 		words = append(words, "state "+r.State)
 	}
 	return strings.Join(words, ", ")

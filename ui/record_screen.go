@@ -11,6 +11,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+	"dlxtop/ui/term"
 )
 
 // shownEntries bounds what is held of a record; `dlxtop journal show` has all of it.
@@ -19,8 +22,8 @@ const shownEntries = 2000
 // recordScreen lists the messages of one record, with what became of each.
 type recordScreen struct {
 	env     *env
-	record  model.Record
-	list    list[int, entryRow]
+	record  plan.Record
+	list    term.List[int, entryRow]
 	request request
 	more    bool
 	err     error
@@ -43,19 +46,22 @@ type entriesMsg struct {
 	err     error
 }
 
-func newRecordScreen(e *env, r model.Record) screen {
+func newRecordScreen(e *env, r plan.Record) screen {
 	s := e.styles
-	text := func(title string, width, flex int, of func(entryRow) string) column[entryRow] {
-		return column[entryRow]{
-			title: title, width: width, flex: flex, max: 60, cell: func(r entryRow) field { return field{of(r), s.Text} },
-			compare: func(a, b entryRow) int { return cmp.Compare(of(a), of(b)) },
+	text := func(title string, width, flex int, of func(entryRow) string) term.Column[entryRow] {
+		return term.Column[entryRow]{
+			Title: title, Width: width, Flex: flex, Max: 60,
+			Cell:    func(r entryRow) term.Field { return term.Field{Text: of(r), Style: s.Text} },
+			Compare: func(a, b entryRow) int { return cmp.Compare(of(a), of(b)) },
 		}
 	}
-	rows := newTable(
-		e, func(r entryRow) int { return r.position }, func(a, b entryRow) int { return cmp.Compare(a.position, b.position) },
-		column[entryRow]{
-			title: "#", width: 6, right: true, cell: func(r entryRow) field { return field{model.Count(int64(r.position)), s.Muted} },
-			compare: func(a, b entryRow) int { return cmp.Compare(a.position, b.position) },
+	rows := term.NewTable(
+		e.kit(), func(r entryRow) int { return r.position },
+		func(a, b entryRow) int { return cmp.Compare(a.position, b.position) },
+		term.Column[entryRow]{
+			Title: "#", Width: 6, Right: true,
+			Cell:    func(r entryRow) term.Field { return term.Field{Text: model.Count(int64(r.position)), Style: s.Muted} },
+			Compare: func(a, b entryRow) int { return cmp.Compare(a.position, b.position) },
 		},
 		text("MESSAGE ID", 16, 3, func(r entryRow) string { return r.id }),
 		text("ROUTING KEY", 14, 2, func(r entryRow) string { return r.key }),
@@ -64,17 +70,24 @@ func newRecordScreen(e *env, r model.Record) screen {
 		text("CHANGED", 12, 4, func(r entryRow) string { return r.changed }),
 		text("KEPT", 5, 0, func(r entryRow) string { return r.size }),
 	)
-	return recordScreen{env: e, record: r, list: newList(e, rows, func(r entryRow) []string { return []string{r.id, r.key, r.to, r.state, r.changed} })}
+	return recordScreen{
+		env: e, record: r,
+		list: term.NewList(rows, func(r entryRow) []string { return []string{r.id, r.key, r.to, r.state, r.changed} }),
+	}
 }
 
 func (r recordScreen) Init() tea.Cmd { return nil }
 
 func (r recordScreen) Title() string { return fmt.Sprintf("%s %d", r.record.Operation, r.record.ID) }
 
-func (r recordScreen) Typing() bool { return r.list.filter.typing }
+func (r recordScreen) Typing() bool { return r.list.Filter.Typing }
 
 func (r recordScreen) Keys() []key.Binding {
-	return r.list.bindings(describe(r.env.keys.Undo, "undo this"))
+	own := []key.Binding{term.Describe(r.env.keys.Undo, "undo this")}
+	if r.record.Resumable() {
+		own = append(own, term.Describe(r.env.keys.Resume, "resume this"))
+	}
+	return r.list.Bindings(own...)
 }
 
 func (r recordScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
@@ -85,11 +98,15 @@ func (r recordScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	case entriesMsg:
 		if msg.request == r.request {
 			r.read, r.err, r.more = true, msg.err, msg.more
-			r.list.table.set(msg.rows)
+			r.list.Table.Set(msg.rows)
 		}
 	case tea.KeyMsg:
-		if !r.list.handle(msg) && is(msg, r.env.keys.Undo) {
+		switch {
+		case r.list.Handle(msg):
+		case term.Is(msg, r.env.keys.Undo):
 			return r, push(newUndoScreen(r.env, r.record.ID))
+		case r.record.Resumable() && term.Is(msg, r.env.keys.Resume):
+			return r, push(newResumeScreen(r.env, r.record.ID))
 		}
 	}
 	return r, nil
@@ -97,10 +114,10 @@ func (r recordScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 
 var errEnough = errors.New("enough")
 
-func readEntries(e *env, id request, r model.Record) tea.Cmd {
+func readEntries(e *env, id request, r plan.Record) tea.Cmd {
 	return e.command(journalPatience, func(ctx context.Context) tea.Msg {
 		var rows []entryRow
-		err := e.journal.Entries(ctx, r.ID, func(entry *model.Entry) error {
+		err := e.journal.Entries(ctx, r.ID, func(entry *plan.Entry) error {
 			if len(rows) == shownEntries {
 				return errEnough
 			}
@@ -114,13 +131,14 @@ func readEntries(e *env, id request, r model.Record) tea.Cmd {
 	})
 }
 
-func newEntryRow(r *model.Record, e *model.Entry) entryRow {
+func newEntryRow(r *plan.Record, e *plan.Entry) entryRow {
 	row := entryRow{
-		position: e.Position, id: model.Printable(e.MessageID), key: model.Printable(e.Address.RoutingKey), state: model.Printable(r.State(e)), size: "-",
+		position: e.Position, id: model.Printable(e.MessageID), key: model.Printable(e.Address.RoutingKey),
+		state: model.Printable(r.State(e)), size: "-",
 		changed: model.Printable(strings.Join(r.Changes(e), "; ")),
 	}
 	if e.Message != nil {
-		row.size = model.Size(int64(e.Message.BodyBytes))
+		row.size = message.Size(int64(e.Message.BodyBytes))
 	}
 	if e.Sent != nil {
 		row.to = model.Printable(model.ExchangeName(e.Sent.To.Exchange) + " " + e.Sent.To.RoutingKey)
@@ -137,12 +155,14 @@ func (r recordScreen) View(width, height int) string {
 		words = "No message was acted on."
 	}
 	lines := []string{""}
-	for _, line := range wrap(model.Printable(words), width-6) {
+	for _, line := range term.Wrap(model.Printable(words), width-6) {
 		lines = append(lines, "   "+line)
 	}
 	if r.more {
-		foot := fmt.Sprintf("the first %s: `dlxtop journal show %d` has them all", model.Plural(shownEntries, "message"), r.record.ID)
-		return r.list.view(width, height-1, lines) + "\n" + block([]string{"   " + r.env.styles.Muted.Render(foot)}, width, 1)
+		foot := fmt.Sprintf("the first %s: `dlxtop journal show %d` has them all",
+			model.Plural(shownEntries, "message"), r.record.ID)
+		return r.list.View(width, height-1, lines) + "\n" +
+			term.Block([]string{"   " + r.env.styles.Muted.Render(foot)}, width, 1)
 	}
-	return r.list.view(width, height, lines)
+	return r.list.View(width, height, lines)
 }

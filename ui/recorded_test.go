@@ -41,7 +41,8 @@ type trait func(*model.Queue)
 func queue(name string, traits ...trait) told {
 	return func(s *model.Snapshot) {
 		q := model.Queue{
-			QueueRef: ref(name), Type: model.Classic, Durable: true, Arguments: model.Table{}, PolicyDefinition: model.Table{}, State: "running",
+			QueueRef: ref(name), Type: model.Classic, Durable: true, Arguments: model.Table{},
+			PolicyDefinition: model.Table{}, State: "running",
 			Ready: model.Some[int64](0), Unacked: model.Some[int64](0), Consumers: model.Some[int64](0),
 			Published: model.Some[int64](0), Acked: model.Some[int64](0), CountedAt: s.TakenAt,
 		}
@@ -67,13 +68,19 @@ func exclusive() trait { return func(q *model.Queue) { q.Exclusive, q.OwnedByAno
 
 func exchange(kind, name string) told {
 	return func(s *model.Snapshot) {
-		s.Exchanges = append(s.Exchanges, model.Exchange{ExchangeRef: model.ExchangeRef{VHost: "/", Name: name}, Type: kind, Durable: true})
+		s.Exchanges = append(s.Exchanges, model.Exchange{
+			ExchangeRef: model.ExchangeRef{VHost: "/", Name: name},
+			Type:        kind, Durable: true,
+		})
 	}
 }
 
 func bind(from, key, to string) told {
 	return func(s *model.Snapshot) {
-		s.Bindings = append(s.Bindings, model.Binding{VHost: "/", Source: from, Destination: to, RoutingKey: key, PropertiesKey: key})
+		s.Bindings = append(s.Bindings, model.Binding{
+			VHost: "/", Source: from, Destination: to, RoutingKey: key,
+			PropertiesKey: key,
+		})
 	}
 }
 
@@ -98,13 +105,15 @@ func busyBroker() *model.Snapshot {
 		exchange("topic", "master"), exchange("topic", "master.retry"), exchange("topic", "master.failed"),
 		service("ucenter@user", 3, 1204, 47), service("ucenter@enterprise", 1, 0, 0), service("user-monitor", 2, 3, 0),
 		exchange("direct", "out.exchange"), exchange("direct", "dlx.exchange"),
-		queue("buffer-queue", dlx("dlx.exchange"), deadKey("dlx.routing.key"), ready(5)), bind("out.exchange", "out.routing.key", "buffer-queue"),
+		queue("buffer-queue", dlx("dlx.exchange"), deadKey("dlx.routing.key"), ready(5)),
+		bind("out.exchange", "out.routing.key", "buffer-queue"),
 		queue("worker-queue", consumers(1)), bind("dlx.exchange", "dlx.routing.key", "worker-queue"),
 		exchange("fanout", "example.dlx.exchange"),
 		queue("example.delay.life", dlx("example.dlx.exchange"), exclusive(), ready(9)),
 		queue("example.delay.heaven", exclusive(), ready(1)), bind("example.dlx.exchange", "", "example.delay.heaven"),
 		exchange("fanout", "RetryExchange"), queue("RetryQueue", consumers(2)), bind("RetryExchange", "", "RetryQueue"),
-		queue("default-delay", ttl(60_000), dlx("RetryExchange"), ready(12)), queue("test-delay", ttl(10_000), dlx("RetryExchange"), ready(4)),
+		queue("default-delay", ttl(60_000), dlx("RetryExchange"), ready(12)),
+		queue("test-delay", ttl(10_000), dlx("RetryExchange"), ready(4)),
 	)
 }
 

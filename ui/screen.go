@@ -1,21 +1,27 @@
 package ui
 
 import (
-	tea "github.com/charmbracelet/bubbletea"
+	"time"
 
 	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/model/findings"
+	"dlxtop/model/watch"
+	"dlxtop/ui/picture"
 )
 
-// screen is one page of the program. Screens are values: Update returns the next one. The root keeps a stack of them, gives
-// each the size it may use, and sends it what concerns it: keys while it is on top, topologyMsg at each poll, and the answers
-// to its own commands (which carry the request they answer, so that late ones are dropped).
+// screen is one page of the program. Screens are values: Update returns the next one. The root keeps a stack of them,
+// gives each the size it may use, and sends it what concerns it: keys while it is on top, topologyMsg at each poll, and
+// the answers to its own commands, which no other screen gets. These carry the request they answer, so that late ones
+// are dropped.
 type screen interface {
 	// Init is called once, when the screen is pushed.
 	Init() tea.Cmd
 	Update(msg tea.Msg) (screen, tea.Cmd)
-	// View draws exactly the given size: neither wider nor taller.
+	// View draws exactly the given size: neither wider nor taller. It draws what Update and Prepare have worked out, as
+	// of env.shown: it reads nothing, and works nothing out that grows with the broker.
 	View(width, height int) string
 	// Title is the screen's place in the path above it, already printable: "ucenter@user".
 	Title() string
@@ -25,19 +31,44 @@ type screen interface {
 	Typing() bool
 }
 
-// topologyMsg brings a new poll to every screen. A screen that is pushed gets the latest one before its Init, when there is one.
-// All of it is worked out outside Update, and none of it changes afterwards but the history, which grows by one sample a poll.
+// preparing is a screen that works out what is seen apart from drawing it: after each Update, and so after each change
+// of the size, when the screen is on top. What it has to read for that is a command, as in Update.
+type preparing interface {
+	Prepare(width, height int) (screen, tea.Cmd)
+}
+
+// topologyMsg brings a new poll to every screen. A screen that is pushed gets the latest one before its Init, when
+// there is one. All of it is worked out outside Update, and none of it changes afterwards but the history, which grows
+// by one sample a poll.
 type topologyMsg struct {
 	topology *model.Topology
 	moves    model.Moves // In and Out are averages over the last polls, Came, Went and Depth are since the last one
 	flows    []model.Flow
-	findings []model.Finding
+	findings []findings.Finding
 	history  *history
 	looks    *looks
-	watch    *model.Watch                 // of one flow; nil: nobody counts it
-	counts   map[model.QueueRef]liveCount // newer than the topology; nil: none
-	rates    map[model.QueueRef]liveRates // as the counts tell; moves has them too
-	held     map[model.QueueRef]bool      // the queues that dlxtop itself looked at while these counts may have been taken
+	watch    *watch.Watch                   // of one flow; nil: nobody counts it
+	counts   map[model.QueueRef]liveCount   // newer than the topology; nil: none
+	rates    map[model.QueueRef]watch.Rates // as the counts tell; they are in moves, too
+	held     map[model.QueueRef]bool        // dlxtop looked at them while these counts may have been taken
+}
+
+// moment is what a picture is drawn from now.
+func (m topologyMsg) moment(now time.Time) picture.Moment {
+	at := picture.Moment{Topology: m.topology, Moves: m.moves, Findings: m.findings, Now: now}
+	at.Head = func(b *model.Buffer) picture.HeadState { return m.head(b, now) }
+	if m.history != nil {
+		at.Depths = func(ref model.QueueRef, columns int) []float64 { return m.history.ready(now, columns, ref) }
+	}
+	at.Counts = make(map[model.QueueRef]model.QueueCounts, len(m.counts))
+	for ref, c := range m.counts {
+		at.Counts[ref] = c.QueueCounts
+	}
+	at.Latest = make(map[model.QueueRef]model.Movement, len(m.rates))
+	for ref, r := range m.rates {
+		at.Latest[ref] = r.Latest
+	}
+	return at
 }
 
 // pushMsg opens a screen on top of the one that asked for it; popMsg closes the top one.

@@ -5,18 +5,21 @@ import (
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/story"
+	"dlxtop/ui/term"
 )
 
 // storyTimes is the width of the times before a story.
 const storyTimes = 10
 
 // storyLabels stand where the time of an event would, for what is no event.
-var storyLabels = map[model.StoryKind]string{
-	model.StoryNow: "now", model.StoryTries: "tries", model.StoryLadder: "ladder", model.StoryNext: "next",
+var storyLabels = map[story.Kind]string{
+	story.Now: "now", story.Tried: "tries", story.Ladder: "ladder", story.Next: "next",
 }
 
 // storyLines tell a message's way, oldest first; briefly without notes.
-func storyLines(s *Styles, m *model.Message, events []model.StoryEvent, width int, brief bool) []string {
+func storyLines(s *term.Styles, m *message.Message, events []story.Event, width int, brief bool) []string {
 	var lines []string
 	day := ""
 	for _, e := range events {
@@ -39,34 +42,34 @@ func storyLines(s *Styles, m *model.Message, events []model.StoryEvent, width in
 			}
 		}
 		look := storyLook(s, &e)
-		for i, l := range wrap(model.Printable(strings.Join(parts, "  ")), width-storyTimes) {
+		for i, l := range term.Wrap(model.Printable(strings.Join(parts, "  ")), width-storyTimes) {
 			if i > 0 {
 				at = ""
 			}
-			lines = append(lines, s.Muted.Render(fit(at, storyTimes, false, false))+look.Render(l))
+			lines = append(lines, s.Muted.Render(term.Fit(at, storyTimes, false, false))+look.Render(l))
 		}
 		if brief {
 			continue
 		}
-		for _, l := range wrap(model.Printable(e.Note), width-storyTimes) {
+		for _, l := range term.Wrap(model.Printable(e.Note), width-storyTimes) {
 			lines = append(lines, strings.Repeat(" ", storyTimes)+s.Muted.Render(l))
 		}
 	}
 	if m.DeathsError != "" {
-		for _, l := range wrap(markWarning+" x-death: "+model.Printable(m.DeathsError), width) {
+		for _, l := range term.Wrap(term.MarkWarning+" x-death: "+model.Printable(m.DeathsError), width) {
 			lines = append(lines, s.Warning.Render(l))
 		}
 	}
 	return lines
 }
 
-func storyLook(s *Styles, e *model.StoryEvent) Style {
+func storyLook(s *term.Styles, e *story.Event) term.Style {
 	switch {
-	case e.Kind == model.StoryFailed:
+	case e.Kind == story.Failed:
 		return s.Danger
-	case e.Kind == model.StoryNow, e.Kind == model.StoryNext:
+	case e.Kind == story.Now, e.Kind == story.Next:
 		return s.Strong
-	case e.Kind == model.StoryDied && e.Reason != model.Expired:
+	case e.Kind == story.Died && e.Reason != model.Expired:
 		return s.Warning
 	}
 	return s.Text

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/trace"
 )
 
 const (
@@ -15,7 +17,7 @@ const (
 // tapRow is one message that passed, as the table shows it. It is made outside Update.
 type tapRow struct {
 	number int64
-	passed model.Passed // without body and headers
+	passed trace.Passed // without body and headers
 	from   string       // printable
 	key    string
 	id     string
@@ -23,28 +25,28 @@ type tapRow struct {
 	body   string
 }
 
-// tapFeed carries what passes from the tap's goroutine to Update. It holds what the screen has not fetched yet, the newest of it.
+// tapFeed carries what passes from the tap's goroutine to Update. It holds what the screen has not fetched yet, the
+// newest of it.
 type tapFeed struct {
-	plans chan model.TapPlan // at most one, the newest
+	plans chan trace.TapPlan // at most one, the newest
 
 	mu      sync.Mutex
-	passing *model.Passing
+	passing *trace.Passing
 	waiting []*tapRow
 	number  int64
-	counts  model.TapCounts
+	counts  trace.TapCounts
 	works   bool
-	ended   bool
-	err     error
 }
 
 func newTapFeed(vhost string, t *model.Topology) *tapFeed {
-	return &tapFeed{plans: make(chan model.TapPlan, 1), passing: model.NewPassing(vhost, t)}
+	return &tapFeed{plans: make(chan trace.TapPlan, 1), passing: trace.NewPassing(vhost, t)}
 }
 
 // see takes a message in.
-func (f *tapFeed) see(m *model.Message, at time.Time) {
+func (f *tapFeed) see(m *message.Message, at time.Time) {
 	row := &tapRow{
-		key: model.Printable(m.RoutingKey), id: model.Printable(m.Properties.MessageID), deaths: model.Printable(m.DeathSummary()), body: m.BodyPreview(tapPreview),
+		key: model.Printable(m.RoutingKey), id: model.Printable(m.Properties.MessageID),
+		deaths: model.Printable(m.DeathSummary()), body: m.BodyPreview(tapPreview),
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,20 +67,14 @@ func (f *tapFeed) see(m *model.Message, at time.Time) {
 	f.waiting = append(f.waiting, row)
 }
 
-func (f *tapFeed) tell(counts model.TapCounts) {
+func (f *tapFeed) tell(counts trace.TapCounts) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.counts, f.works = counts, true
 }
 
-func (f *tapFeed) end(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.ended, f.err = true, err
-}
-
 // follow takes a newer poll: its settings, and its bindings when they are others.
-func (f *tapFeed) follow(t *model.Topology, plan model.TapPlan, changed bool) {
+func (f *tapFeed) follow(t *model.Topology, plan trace.TapPlan, changed bool) {
 	f.mu.Lock()
 	f.passing.Follow(t)
 	f.mu.Unlock()
@@ -96,11 +92,11 @@ func (f *tapFeed) follow(t *model.Topology, plan model.TapPlan, changed bool) {
 }
 
 // fetch takes what has come since the last time; keep leaves the messages for later.
-func (f *tapFeed) fetch(keep bool) (rows []*tapRow, counts model.TapCounts, works, ended bool, err error) {
+func (f *tapFeed) fetch(keep bool) (rows []*tapRow, counts trace.TapCounts, works bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !keep {
 		rows, f.waiting = f.waiting, nil
 	}
-	return rows, f.counts, f.works, f.ended, f.err
+	return rows, f.counts, f.works
 }

@@ -9,6 +9,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/model/ports"
+	"dlxtop/model/trace"
+	"dlxtop/ui/term"
 )
 
 // tapStep is how often the screen fetches what has passed.
@@ -16,45 +19,42 @@ const tapStep = 100 * time.Millisecond
 
 // tapScreen says what a tap costs, and then shows each message that passes an exchange. The tap ends with the screen.
 type tapScreen struct {
-	env      *env
+	dialog
 	topology *model.Topology
-	wants    []model.TapWant // what can be tapped here: tab goes through them
+	wants    []trace.TapWant // what can be tapped here: tab goes through them
 	want     int
-	plan     model.TapPlan
-	state    dialogState
+	plan     trace.TapPlan
 
-	request request // the tap
-	stop    context.CancelFunc
-	feed    *tapFeed
-	list    list[int64, *tapRow]
+	passing *tapFeed
+	list    term.List[int64, *tapRow]
 	rows    []*tapRow // the newest last
-	counts  model.TapCounts
+	counts  trace.TapCounts
 	works   bool // it is bound, and sees what passes
 	paused  bool
 	began   time.Time
 	last    int64 // seen at the last count of the rate
 	counted time.Time
 	rate    float64
-	err     error // why it ended by itself
 }
 
 type (
 	// tapStepMsg fetches what has passed.
 	tapStepMsg struct{ request request }
-	// tapEndedMsg tells that the tap's queue is gone.
-	tapEndedMsg struct{ request request }
+	// tapOver says that the tap's queue is gone.
+	tapOver struct{}
 	// tapPlannedMsg brings the bindings of a newer poll.
 	tapPlannedMsg struct {
 		request request
-		plan    model.TapPlan
+		plan    trace.TapPlan
 	}
 )
 
-func newTapScreen(e *env, wants []model.TapWant) screen {
-	rows := newTable(e, func(r *tapRow) int64 { return r.number }, func(a, b *tapRow) int { return int(b.number - a.number) }, tapColumns(e.styles)...)
+func newTapScreen(e *env, wants []trace.TapWant) screen {
+	rows := term.NewTable(e.kit(), func(r *tapRow) int64 { return r.number },
+		func(a, b *tapRow) int { return int(b.number - a.number) }, tapColumns(e.styles)...)
 	return tapScreen{
-		env: e, wants: wants, state: dialogAsking,
-		list: newList(e, rows, func(r *tapRow) []string {
+		dialog: newDialog(e, dialogAsking), wants: wants,
+		list: term.NewList(rows, func(r *tapRow) []string {
 			return []string{r.from, r.key, r.id, string(r.passed.Reason), r.deaths, r.body, model.Printable(r.passed.Exchange)}
 		}),
 	}
@@ -68,7 +68,7 @@ func (s *tapScreen) exchange() string {
 	return model.Printable(model.ExchangeName(s.wants[s.want].Exchanges[0]))
 }
 
-func (s tapScreen) Typing() bool { return s.list.filter.typing }
+func (s tapScreen) Typing() bool { return s.list.Filter.Typing }
 
 // Close ends the tap: the root calls it when the screen goes.
 func (s tapScreen) Close() {
@@ -83,20 +83,20 @@ func (s tapScreen) Keys() []key.Binding {
 	case dialogAsking:
 		var keys []key.Binding
 		if s.ready() {
-			keys = append(keys, describe(k.Confirm, "tap"))
+			keys = append(keys, term.Describe(k.Confirm, "tap"))
 		}
 		if len(s.wants) > 1 {
-			keys = append(keys, describe(k.Target, "other exchange"))
+			keys = append(keys, term.Describe(k.Target, "other exchange"))
 		}
-		return append(keys, describe(k.ChooseAll, s.unroutedWords()), k.Back)
+		return append(keys, term.Describe(k.ChooseAll, s.unroutedWords()), k.Back)
 	case dialogEnded:
-		return s.list.bindings(describe(k.Confirm, "tap again"))
+		return s.list.Bindings(term.Describe(k.Confirm, "tap again"))
 	}
 	pause := "pause the list"
 	if s.paused {
 		pause = "go on"
 	}
-	return s.list.bindings(describe(k.Pause, pause))
+	return s.list.Bindings(term.Describe(k.Pause, pause))
 }
 
 func (s *tapScreen) unroutedWords() string {
@@ -108,9 +108,10 @@ func (s *tapScreen) unroutedWords() string {
 
 func (s *tapScreen) forbidden() string {
 	if s.env.readOnly {
-		return "this is read-only, and a tap declares a queue of its own and binds it. It is so by --read-only, or by read_only of the context"
+		return "this is read-only, and a tap declares a queue of its own and binds it. It is so by --read-only, or " +
+			"by read_only of the context"
 	}
-	return s.plan.Refusal
+	return s.plan.Refusal.Words()
 }
 
 func (s *tapScreen) ready() bool { return s.topology != nil && s.forbidden() == "" }
@@ -121,7 +122,7 @@ func (s tapScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		s.topology = msg.topology
 		switch s.state {
 		case dialogAsking:
-			s.plan = s.topology.PlanTap(s.wants[s.want])
+			s.plan = trace.PlanTap(s.topology, s.wants[s.want])
 		case dialogRunning:
 			return s, s.follow()
 		}
@@ -133,10 +134,9 @@ func (s tapScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		if msg.request == s.request {
 			return s.step()
 		}
-	case tapEndedMsg:
-		if msg.request == s.request {
+	case endedMsg[tapOver]:
+		if s.ended(msg.request, msg.err) {
 			s.fetch()
-			s.state, s.stop = dialogEnded, nil
 		}
 	case tea.KeyMsg:
 		return s.handleKey(msg)
@@ -148,30 +148,30 @@ func (s tapScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	k := s.env.keys
 	if s.state == dialogAsking {
 		switch {
-		case is(msg, k.Confirm) && s.ready():
+		case term.Is(msg, k.Confirm) && s.ready():
 			return s.run()
-		case is(msg, k.Target) && len(s.wants) > 1:
+		case term.Is(msg, k.Target) && len(s.wants) > 1:
 			unrouted := s.wants[s.want].Unrouted
 			s.want = (s.want + 1) % len(s.wants)
 			s.wants = slices.Clone(s.wants)
 			s.wants[s.want].Unrouted = unrouted
-		case is(msg, k.ChooseAll):
+		case term.Is(msg, k.ChooseAll):
 			s.wants = slices.Clone(s.wants)
 			s.wants[s.want].Unrouted = !s.wants[s.want].Unrouted
 		default:
 			return s, nil
 		}
 		if s.topology != nil {
-			s.plan = s.topology.PlanTap(s.wants[s.want])
+			s.plan = trace.PlanTap(s.topology, s.wants[s.want])
 		}
 		return s, nil
 	}
 	switch {
-	case s.list.handle(msg):
-	case is(msg, k.Pause) && s.state == dialogRunning:
+	case s.list.Handle(msg):
+	case term.Is(msg, k.Pause) && s.state == dialogRunning:
 		s.paused = !s.paused
 		s.fetch()
-	case is(msg, k.Confirm) && s.state == dialogEnded && s.ready():
+	case term.Is(msg, k.Confirm) && s.state == dialogEnded && s.ready():
 		return s.run()
 	}
 	return s, nil
@@ -179,23 +179,19 @@ func (s tapScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 
 // run starts the tap.
 func (s tapScreen) run() (screen, tea.Cmd) {
-	s.plan = s.topology.PlanTap(s.wants[s.want])
-	if s.plan.Refusal != "" {
+	s.plan = trace.PlanTap(s.topology, s.wants[s.want])
+	if s.plan.Refusal.Refused() {
 		s.state = dialogAsking
 		return s, nil
 	}
-	s.state, s.request, s.err, s.works, s.paused = dialogRunning, s.env.newRequest(), nil, false, false
-	s.began, s.counted, s.last, s.rate, s.counts = s.env.now(), s.env.now(), 0, 0, model.TapCounts{}
+	s.err, s.works, s.paused = nil, false, false
+	s.began, s.counted, s.last, s.rate, s.counts = s.env.now(), s.env.now(), 0, 0, trace.TapCounts{}
 	s.rows = nil
-	s.list.table.set(nil)
-	ctx, stop := context.WithCancel(context.Background())
-	s.stop, s.feed = stop, newTapFeed(s.plan.VHost, s.topology)
-	id, plan, feed, broker := s.request, s.plan, s.feed, s.env.broker
-	tap := s.env.command(0, func(program context.Context) tea.Msg {
-		defer context.AfterFunc(program, stop)()
-		feed.end(broker.Tap(ctx, plan, feed.plans, feed.see, feed.tell))
-		stop()
-		return tapEndedMsg{id}
+	s.list.Table.Set(nil)
+	s.passing = newTapFeed(s.plan.VHost, s.topology)
+	plan, feed, tapper := s.plan, s.passing, ports.Tapper(s.env.broker)
+	tap := running(&s.dialog, func(ctx context.Context) (tapOver, error) {
+		return tapOver{}, tapper.Tap(ctx, plan, feed.plans, feed.see, feed.tell)
 	})
 	return s, tea.Batch(tap, s.next())
 }
@@ -215,8 +211,8 @@ func (s tapScreen) step() (screen, tea.Cmd) {
 
 // fetch takes what has passed. The cursor stays on its message, unless it is on the newest: then it stays there.
 func (s *tapScreen) fetch() {
-	rows, counts, works, _, err := s.feed.fetch(s.paused)
-	s.counts, s.works, s.err = counts, works, err
+	rows, counts, works := s.passing.fetch(s.paused)
+	s.counts, s.works = counts, works
 	if now := s.env.now(); now.Sub(s.counted) >= time.Second {
 		s.rate = float64(counts.Seen-s.last) / now.Sub(s.counted).Seconds()
 		s.counted, s.last = now, counts.Seen
@@ -228,19 +224,19 @@ func (s *tapScreen) fetch() {
 	if most := tapShows; len(s.rows) > most {
 		s.rows = slices.Clone(s.rows[len(s.rows)-most:])
 	}
-	newest := s.list.table.index == 0
-	s.list.table.set(s.rows)
+	newest := s.list.Table.Index == 0
+	s.list.Table.Set(s.rows)
 	if newest {
-		s.list.table.moveTo(0)
+		s.list.Table.MoveTo(0)
 	}
 }
 
-// follow plans the tap anew from a newer poll, outside Update.
+// follow plans the tap again from a newer poll, outside Update.
 func (s *tapScreen) follow() tea.Cmd {
-	id, t, want, plan, feed := s.request, s.topology, s.wants[s.want], s.plan, s.feed
+	id, t, want, plan, feed := s.request, s.topology, s.wants[s.want], s.plan, s.passing
 	return s.env.command(0, func(context.Context) tea.Msg {
-		next := t.PlanTap(want)
-		changed := next.Refusal == "" && !slices.EqualFunc(next.Bindings, plan.Bindings, model.TapBinding.Same)
+		next := trace.PlanTap(t, want)
+		changed := !next.Refusal.Refused() && !slices.EqualFunc(next.Bindings, plan.Bindings, trace.TapBinding.Same)
 		feed.follow(t, next, changed)
 		if !changed {
 			return nil
@@ -251,7 +247,7 @@ func (s *tapScreen) follow() tea.Cmd {
 
 // tap opens the tap of the queue under the cursor.
 func (s flowScreen) tap() tea.Cmd {
-	wants := s.latest.topology.TapChoices(s.flow, s.cursor)
+	wants := trace.TapChoices(s.latest.topology, s.flow, s.cursor)
 	if len(wants) == 0 {
 		return notice("nothing dead-letters in this flow: there is no exchange to tap", true)
 	}
@@ -271,12 +267,12 @@ func (a app) tapNamed(name string) (tea.Model, tea.Cmd) {
 		a.notice = noticeMsg{text: "name an exchange: tap EXCHANGE", bad: true}
 		return a, nil
 	}
-	var wants []model.TapWant
+	var wants []trace.TapWant
 	exchanges := a.latest.topology.Snapshot.Exchanges
 	for i := range exchanges {
 		x := exchanges[i].ExchangeRef
 		if x.Name == name || x.VHost+"/"+x.Name == name {
-			wants = append(wants, a.latest.topology.TapsOf(x)...)
+			wants = append(wants, trace.TapsOf(a.latest.topology, x)...)
 		}
 	}
 	if len(wants) == 0 {

@@ -11,45 +11,56 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/trace"
 )
 
 // tapped is a flow whose DLX hands on what the test says, and the options to look at it.
-func tapped(tap func(ctx context.Context, see func(*model.Message, time.Time), tell func(model.TapCounts)) error) Options {
+func tapped(
+	tap func(ctx context.Context, see func(*message.Message, time.Time), tell func(trace.TapCounts)) error,
+) Options {
 	before, _ := movedBroker()
 	c := newClock()
 	b := newRecordedBroker(c)
-	b.tap = func(ctx context.Context, _ model.TapPlan, see func(*model.Message, time.Time), tell func(model.TapCounts)) error {
+	b.tap = func(ctx context.Context, _ trace.TapPlan, see func(*message.Message, time.Time),
+		tell func(trace.TapCounts),
+	) error {
 		return tap(ctx, see, tell)
 	}
 	return Options{Source: &recorded{snapshot: before}, Broker: b, Now: c.now, Interval: time.Hour}
 }
 
-// passing are messages that enter by out.exchange and leave by dlx.exchange, the first one with a TTL that holds the others up.
-func passing(see func(*model.Message, time.Time)) {
+// passing are messages that enter by out.exchange and leave by dlx.exchange, the first one with a TTL that holds the
+// others up.
+func passing(see func(*message.Message, time.Time)) {
 	at := time.Date(2026, 3, 1, 3, 4, 5, 0, time.Local)
 	for i, expiration := range []string{"3000", "1000", "2000"} {
-		see(&model.Message{
+		see(&message.Message{
 			Exchange: "out.exchange", RoutingKey: "o", Body: []byte(`{"order":1}`), BodyBytes: 11,
-			Properties: model.Properties{MessageID: fmt.Sprintf("order-%d", i+1), Expiration: expiration},
+			Properties: message.Properties{MessageID: fmt.Sprintf("order-%d", i+1), Expiration: expiration},
 		}, at.Add(time.Duration(i)*time.Second/10))
 	}
 	for i, expiration := range []string{"3000", "1000", "2000"} {
-		see(&model.Message{
+		see(&message.Message{
 			Exchange: "dlx.exchange", RoutingKey: "k", Body: []byte(`{"order":1}`), BodyBytes: 11,
-			Properties: model.Properties{MessageID: fmt.Sprintf("order-%d", i+1)},
-			Deaths:     []model.Death{{Queue: "buffer-queue", Reason: model.Expired, Count: 1, OriginalExpiration: expiration}},
+			Properties: message.Properties{MessageID: fmt.Sprintf("order-%d", i+1)},
+			Deaths: []message.Death{{
+				Queue: "buffer-queue", Reason: model.Expired, Count: 1,
+				OriginalExpiration: expiration,
+			}},
 		}, at.Add(3003*time.Millisecond))
 	}
-	see(&model.Message{
-		Exchange: "dlx.exchange", RoutingKey: "k\x1b[2J", Properties: model.Properties{MessageID: "\x1b]0;x\x07"}, DeathsError: "x-death is a text, not an array of tables",
+	see(&message.Message{
+		Exchange: "dlx.exchange", RoutingKey: "k\x1b[2J", Properties: message.Properties{MessageID: "\x1b]0;x\x07"},
+		DeathsError: "x-death is a text, not an array of tables",
 	}, at.Add(4*time.Second))
 }
 
 func TestTapGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
-		works := tapped(func(ctx context.Context, see func(*model.Message, time.Time), tell func(model.TapCounts)) error {
+		works := tapped(func(ctx context.Context, see func(*message.Message, time.Time), tell func(trace.TapCounts)) error {
 			passing(see)
-			tell(model.TapCounts{Seen: 7, Missed: 2})
+			tell(trace.TapCounts{Seen: 7, Missed: 2})
 			<-ctx.Done()
 			return nil
 		})
@@ -77,13 +88,13 @@ func TestTapGolden(t *testing.T) {
 func TestTapKeys(t *testing.T) {
 	ended := make(chan struct{})
 	more := make(chan struct{})
-	o := tapped(func(ctx context.Context, see func(*model.Message, time.Time), tell func(model.TapCounts)) error {
+	o := tapped(func(ctx context.Context, see func(*message.Message, time.Time), tell func(trace.TapCounts)) error {
 		defer close(ended)
 		passing(see)
-		tell(model.TapCounts{Seen: 7})
+		tell(trace.TapCounts{Seen: 7})
 		<-more
-		see(&model.Message{Exchange: "dlx.exchange", Properties: model.Properties{MessageID: "the newest"}}, time.Now())
-		tell(model.TapCounts{Seen: 8})
+		see(&message.Message{Exchange: "dlx.exchange", Properties: message.Properties{MessageID: "the newest"}}, time.Now())
+		tell(trace.TapCounts{Seen: 8})
 		<-ctx.Done()
 		return nil
 	})
@@ -126,7 +137,7 @@ func TestTapKeys(t *testing.T) {
 }
 
 func TestTapThatEnds(t *testing.T) {
-	o := tapped(func(context.Context, func(*model.Message, time.Time), func(model.TapCounts)) error {
+	o := tapped(func(context.Context, func(*message.Message, time.Time), func(trace.TapCounts)) error {
 		return errors.New("the connection to the broker was lost: \x1bEOF")
 	})
 	term := onFlow(t, o, "worker-queue", 80, 24)
@@ -158,7 +169,10 @@ func TestTapOnARealBroker(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = channel.ExchangeDelete(x, false, false) })
 	}
-	declare(t, channel, "tap.buffer", amqp.Table{"x-dead-letter-exchange": "tap.dlx", "x-dead-letter-routing-key": "w", "x-message-ttl": int64(100)})
+	declare(t, channel, "tap.buffer", amqp.Table{
+		"x-dead-letter-exchange": "tap.dlx", "x-dead-letter-routing-key": "w",
+		"x-message-ttl": int64(100),
+	})
 	declare(t, channel, "tap.worker", nil)
 	for queue, x := range map[string]string{"tap.buffer": "tap.front", "tap.worker": "tap.dlx"} {
 		if err := channel.QueueBind(queue, "w", x, false, nil); err != nil {

@@ -6,40 +6,64 @@ import (
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/trace"
+	"dlxtop/ui/term"
 )
 
-func tapColumns(s *Styles) []column[*tapRow] {
-	late := func(r *tapRow) Style {
+func tapColumns(s *term.Styles) []term.Column[*tapRow] {
+	late := func(r *tapRow) term.Style {
 		if r.passed.IsLate() {
 			return s.Warning
 		}
 		return s.Text
 	}
-	return []column[*tapRow]{
-		{title: "TIME", width: 12, cell: func(r *tapRow) field { return field{r.passed.Time.Local().Format("15:04:05.000"), s.Muted} }},
-		{title: "FROM", width: 14, max: 44, flex: 4, middle: true, cell: func(r *tapRow) field {
+	return []term.Column[*tapRow]{
+		{Title: "TIME", Width: 12, Cell: func(r *tapRow) term.Field {
+			return term.Field{Text: r.passed.Time.Local().Format("15:04:05.000"), Style: s.Muted}
+		}},
+		{Title: "FROM", Width: 14, Max: 44, Flex: 4, Middle: true, Cell: func(r *tapRow) term.Field {
 			switch {
 			case r.passed.Unclear != "":
-				return field{markWarning + " " + r.from, s.Warning}
+				return term.Field{Text: term.MarkWarning + " " + r.from, Style: s.Warning}
 			case r.passed.From == "":
-				return field{r.from, s.Muted}
+				return term.Field{Text: r.from, Style: s.Muted}
 			}
-			return field{r.from, s.Text}
+			return term.Field{Text: r.from, Style: s.Text}
 		}},
-		{title: "REASON", width: 9, cell: func(r *tapRow) field { return field{model.Printable(string(r.passed.Reason)), s.Text} }},
-		{title: "WAITED", width: 9, right: true, cell: func(r *tapRow) field { return field{r.passed.WaitedWords(), s.Strong} }},
-		{title: "SHOULD", width: 7, right: true, cell: func(r *tapRow) field { return field{r.passed.ShouldWords(), s.Text} }},
-		{title: "LATE", width: 15, right: true, cell: func(r *tapRow) field {
+		{Title: "REASON", Width: 9, Cell: func(r *tapRow) term.Field {
+			return term.Field{Text: model.Printable(string(r.passed.Reason)), Style: s.Text}
+		}},
+		{
+			Title: "WAITED", Width: 9, Right: true,
+			Cell: func(r *tapRow) term.Field { return term.Field{Text: r.passed.WaitedWords(), Style: s.Strong} },
+		},
+		{
+			Title: "SHOULD", Width: 7, Right: true,
+			Cell: func(r *tapRow) term.Field { return term.Field{Text: r.passed.ShouldWords(), Style: s.Text} },
+		},
+		{Title: "LATE", Width: 15, Right: true, Cell: func(r *tapRow) term.Field {
 			words := r.passed.LateWords()
 			if r.passed.IsLate() {
-				words = markWarning + " " + words
+				words = term.MarkWarning + " " + words
 			}
-			return field{words, late(r)}
+			return term.Field{Text: words, Style: late(r)}
 		}},
-		{title: "TRIES", width: 5, right: true, drop: 1, cell: func(r *tapRow) field { return field{r.passed.Tries.String(), s.Text} }},
-		{title: "ROUTING KEY", width: 14, max: 30, flex: 2, middle: true, drop: 2, cell: func(r *tapRow) field { return field{r.key, s.Text} }},
-		{title: "ID", width: 20, max: 36, flex: 1, drop: 4, cell: func(r *tapRow) field { return field{r.id, s.Muted} }},
-		{title: "SIZE", width: 5, right: true, drop: 3, cell: func(r *tapRow) field { return field{model.Size(int64(r.passed.Message.BodyBytes)), s.Muted} }},
+		{
+			Title: "TRIES", Width: 5, Right: true, Drop: 1,
+			Cell: func(r *tapRow) term.Field { return term.Field{Text: r.passed.Tries.String(), Style: s.Text} },
+		},
+		{
+			Title: "ROUTING KEY", Width: 14, Max: 30, Flex: 2, Middle: true, Drop: 2,
+			Cell: func(r *tapRow) term.Field { return term.Field{Text: r.key, Style: s.Text} },
+		},
+		{
+			Title: "ID", Width: 20, Max: 36, Flex: 1, Drop: 4,
+			Cell: func(r *tapRow) term.Field { return term.Field{Text: r.id, Style: s.Muted} },
+		},
+		{Title: "SIZE", Width: 5, Right: true, Drop: 3, Cell: func(r *tapRow) term.Field {
+			return term.Field{Text: message.Size(int64(r.passed.Message.BodyBytes)), Style: s.Muted}
+		}},
 	}
 }
 
@@ -47,10 +71,9 @@ const tapPane = 6 // lines about the message at the cursor
 
 func (s tapScreen) View(width, height int) string {
 	if s.state == dialogAsking {
-		outer := min(dialogWidth, width-4)
-		l := &dialogLines{styles: s.env.styles, width: outer - 4}
+		l := newDialogLines(s.env.styles, width)
 		s.ask(l)
-		return overlay(block(nil, width, height), framed(s.env.styles, "Tap "+s.exchange(), l.lines, outer), width, height)
+		return term.Overlay(term.Block(nil, width, height), l.box("Tap "+s.exchange()), width, height)
 	}
 	lines := []string{s.head(width)}
 	if s.state == dialogEnded {
@@ -58,16 +81,16 @@ func (s tapScreen) View(width, height int) string {
 		if s.err != nil {
 			words = model.Printable(s.err.Error())
 		}
-		for _, part := range wrap(words, width-6) {
-			lines = append(lines, " "+s.env.styles.Danger.Render(markError+" "+part))
+		for _, part := range term.Wrap(words, width-6) {
+			lines = append(lines, " "+s.env.styles.Danger.Render(term.MarkError+" "+part))
 		}
 	}
 	rest := height - len(lines)
 	pane := min(tapPane, rest/3)
 	rows := rest - pane
-	lines = append(lines, strings.Split(s.list.view(width, rows, s.nothing(width)), "\n")...)
+	lines = append(lines, strings.Split(s.list.View(width, rows, s.nothing(width)), "\n")...)
 	lines = append(lines, s.about(width)...)
-	return block(lines, width, height)
+	return term.Block(lines, width, height)
 }
 
 // ask shows what a tap does before it does it.
@@ -89,15 +112,15 @@ func (s *tapScreen) ask(l *dialogLines) {
 		if i == 0 {
 			label = "costs"
 		}
-		l.say(label, markInfo+" "+words, styles.Text)
+		l.say(label, term.MarkInfo+" "+words, styles.Text)
 	}
 	for _, words := range s.plan.Notes {
-		l.say("", markInfo+" "+words, styles.Muted)
+		l.say("", term.MarkInfo+" "+words, styles.Muted)
 	}
 	l.blank()
 	keys := ""
 	if refusal := s.forbidden(); refusal != "" {
-		l.say("", markError+" not possible: "+refusal, styles.Danger)
+		l.say("", term.MarkError+" not possible: "+refusal, styles.Danger)
 		l.blank()
 	} else if s.topology != nil {
 		keys = hint(styles, "enter", "tap")
@@ -127,14 +150,14 @@ func (s *tapScreen) head(width int) string {
 	}
 	right := fmt.Sprintf("%s seen  %.1f/s", model.Count(s.counts.Seen), s.rate)
 	if missed := s.counts.MissedWords(); missed != "" {
-		right += "  " + styles.Warning.Render(markWarning+" "+missed)
+		right += "  " + styles.Warning.Render(term.MarkWarning+" "+missed)
 	} else {
 		right += "  none missed"
 	}
 	if s.counts.Seen > tapShows {
 		right += styles.Muted.Render("  the last " + model.Count(tapShows) + " shown")
 	}
-	return spread(left, right+" ", width)
+	return term.Spread(left, right+" ", width)
 }
 
 // nothing stands in the place of the list while it is empty.
@@ -152,19 +175,19 @@ func (s *tapScreen) nothing(width int) []string {
 // about tells of the message at the cursor.
 func (s *tapScreen) about(width int) []string {
 	styles := s.env.styles
-	r, ok := s.list.table.current()
+	r, ok := s.list.Table.Current()
 	if !ok {
-		return s.list.aimless("message", width)
+		return s.list.Aimless("message", width)
 	}
 	p := &r.passed
-	lines := []string{partition(styles, r.id, s.list.table.position(), width)}
+	lines := []string{term.Partition(styles, r.id, s.list.Table.Position(), width)}
 	here := tapSentence(p)
-	add := func(label, words string, look Style) {
-		for i, part := range wrap(words, width-16) {
+	add := func(label, words string, look term.Style) {
+		for i, part := range term.Wrap(words, width-16) {
 			if i == 2 || i == 1 && words != here {
 				return
 			}
-			lines = append(lines, "   "+styles.Muted.Render(fit(label, 10, false, false))+look.Render(part))
+			lines = append(lines, "   "+styles.Muted.Render(term.Fit(label, 10, false, false))+look.Render(part))
 			label = ""
 		}
 	}
@@ -180,7 +203,7 @@ func (s *tapScreen) about(width int) []string {
 }
 
 // tapSentence says how a message came, and whether in time.
-func tapSentence(p *model.Passed) string {
+func tapSentence(p *trace.Passed) string {
 	if p.Unclear != "" {
 		return "where it comes from cannot be told: " + model.Printable(p.Unclear)
 	}
@@ -194,9 +217,9 @@ func tapSentence(p *model.Passed) string {
 	}
 	words += " after " + model.ShortDuration(waited.Round(time.Millisecond))
 	switch p.Known {
-	case model.WaitPublisher:
+	case trace.WaitPublisher:
 		words += " by its publisher's clock"
-	case model.WaitDied:
+	case trace.WaitDied:
 		words += " since its death before"
 	}
 	if should, known := p.Should.Get(); known {

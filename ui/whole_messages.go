@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 
-	"dlxtop/model"
+	"dlxtop/model/message"
 )
 
 // wholeMessages calls with the whole messages of rows, in the order of the queue.
-func wholeMessages(ctx context.Context, rows []*messageRow, each func(*model.Message) error) error {
+func wholeMessages(ctx context.Context, rows []*messageRow, each func(*message.Message) error) error {
 	for _, r := range slices.SortedFunc(slices.Values(rows), byPosition) {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -1,0 +1,160 @@
+package broker
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+// carefulPages are the sizes of the first pages where the delivery limit of a queue may end a look: the first message
+// tells what is left of it, and as few others as possible are taken before one is found that has used it up.
+var carefulPages = []int{1, 8, 64}
+
+// brink knows which messages a source holds although they are at their delivery limit: whatever gives them back loses
+// them.
+type brink struct {
+	plan peek.Plan
+
+	mu      sync.Mutex
+	doomed  map[uint64]*message.Message // by delivery tag: complete
+	claimed map[uint64]bool             // of these, those that somebody acts on
+	met     bool                        // there was one
+	highest int64                       // delivery count of the others
+	counted int                         // messages
+}
+
+// note takes a delivery in before anybody else gets it.
+func (b *brink) note(d *amqp.Delivery, position int) {
+	if !b.plan.Counts {
+		return
+	}
+	m := withoutFingerprint(d)
+	count := m.Counted()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.counted++
+	if !b.plan.Doomed(count) {
+		b.highest = max(b.highest, count)
+		return
+	}
+	b.met = true
+	m.Fingerprint, m.Position = message.FingerprintOf(&m), position
+	if b.doomed == nil {
+		b.doomed, b.claimed = map[uint64]*message.Message{}, map[uint64]bool{}
+	}
+	b.doomed[d.DeliveryTag] = &m
+}
+
+// claim notes that a message is acted on: what becomes of it is settled by that.
+func (b *brink) claim(tag uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.doomed[tag] != nil {
+		b.claimed[tag] = true
+	}
+}
+
+// unclaim notes that nothing is acted on any more.
+func (b *brink) unclaim() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.claimed)
+}
+
+// acknowledged lets go of what is out of the queue.
+func (b *brink) acknowledged(tag uint64, multiple bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.doomed, tag)
+	if multiple {
+		maps.DeleteFunc(b.doomed, func(t uint64, _ *message.Message) bool { return t <= tag })
+	}
+}
+
+// unclaimed are the tags of the messages that nobody acts on, in their order.
+func (b *brink) unclaimed() []uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var tags []uint64
+	for tag := range b.doomed {
+		if !b.claimed[tag] {
+			tags = append(tags, tag)
+		}
+	}
+	slices.Sort(tags)
+	return tags
+}
+
+func (b *brink) message(tag uint64) *message.Message {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.doomed[tag]
+}
+
+// end is what the look has cost.
+func (b *brink) end(s *source) (end peek.LookEnd) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	end.Complete = int64(s.taken) >= s.depth
+	if s.held() > 0 {
+		end.Highest = b.highest + 1
+	}
+	if b.met && !end.Complete {
+		end.Highest = b.plan.Budget // there may be more of them
+	}
+	return end
+}
+
+// weigh is why nothing more may be taken; nil when it may.
+func (b *brink) weigh() error {
+	doomed := len(b.unclaimed()) > 0
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	count := b.highest
+	switch {
+	case doomed:
+		count = b.plan.Budget
+	case b.counted > 1:
+		return nil
+	}
+	if reached := b.plan.Weigh(count); reached != nil {
+		reached.Left = max(reached.Left-1, 0) // it goes back
+		return reached
+	}
+	return nil
+}
+
+// page takes the next n messages, or fewer when the queue has no more, ctx ends or an error occurs. each gets them in
+// their order, and always all that were taken; the delivery is its own only for the call. Where the delivery limit may
+// end it, it takes one message first, then few; the error then is a *model.LimitReached. Where somebody agreed, what is
+// at its limit is rescued as it comes.
+func (s *source) page(ctx context.Context, n int, each func(*amqp.Delivery)) (taken int, err error) {
+	if !s.plan.Careful() {
+		taken, err = s.take(ctx, n, each)
+		if s.plan.Counts {
+			s.rescue()
+		}
+		return taken, err
+	}
+	for taken < n {
+		part := n - taken
+		if s.pages < len(carefulPages) {
+			part = min(part, carefulPages[s.pages])
+		}
+		got, err := s.take(ctx, part, each)
+		taken += got
+		if err == nil {
+			err = s.brink.weigh()
+		}
+		if err != nil || got < part {
+			return taken, err
+		}
+	}
+	return taken, nil
+}

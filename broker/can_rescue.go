@@ -1,0 +1,87 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+	"dlxtop/model/peek"
+)
+
+// nowhere is a queue that cannot exist: RabbitMQ keeps names that begin with "amq." for itself.
+const nowhere = "amq.dlxtop.nowhere"
+
+// canRescue proves that a message at its delivery limit could be rescued, before one is taken: that it can be written
+// down, and that the user may publish to the default exchange. It is asked once for each vhost. The error is a
+// *model.RescueImpossible, or that of ctx.
+func (c *Client) canRescue(ctx context.Context, plan peek.Plan) error {
+	c.mu.Lock()
+	proven := c.rescues[plan.Queue.VHost]
+	c.mu.Unlock()
+	if proven {
+		return nil
+	}
+	err := c.canPublish(ctx, plan.Queue.VHost)
+	if err == nil && c.journal != nil {
+		err = c.journal.Check(ctx)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded): // ctx's, which tells of it a moment later
+		return err
+	case err != nil:
+		return &peek.RescueImpossible{Queue: plan.Queue, Why: model.Printable(err.Error()), Final: plan.Final}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rescues[plan.Queue.VHost] = true
+	return nil
+}
+
+// canPublish publishes a message without content that no queue gets. RabbitMQ returns it to who may publish to the
+// default exchange, and closes the channel of others (403; all versions). It has a connection of its own, as one in
+// alarm is not read from any more.
+func (c *Client) canPublish(ctx context.Context, vhost string) error {
+	connection, wire, channels, err := c.dialChannels(ctx, vhost, "dlxtop may publish", 1)
+	if err != nil {
+		return err
+	}
+	defer wire.cut()
+	channel := channels[0]
+	returns := channel.NotifyReturn(make(chan amqp.Return, 1))
+	closed := channel.NotifyClose(make(chan *amqp.Error, 1))
+	blocked := connection.NotifyBlocked(make(chan amqp.Blocking, 1))
+	if err := channel.PublishWithContext(ctx, "", nowhere, true, false, amqp.Publishing{}); err != nil {
+		return lost(err)
+	}
+	limit := time.NewTimer(c.timeout)
+	defer limit.Stop()
+	for {
+		select {
+		case <-returns:
+			_ = connection.CloseDeadline(time.Now().Add(closeLimit))
+			return nil
+		case e := <-closed:
+			switch {
+			case e == nil:
+				return lost(amqp.ErrClosed)
+			case e.Code == amqp.AccessRefused:
+				return fmt.Errorf("the user %s may not publish to the default exchange (right write on amq.default)", c.User())
+			}
+			return lost(e)
+		case b := <-blocked:
+			if b.Active {
+				return fmt.Errorf("the broker blocks publishers: %s", b.Reason)
+			}
+		case <-limit.C:
+			return fmt.Errorf("the broker did not answer a publish within %s", model.ShortDuration(c.timeout))
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package broker_test
+
+import (
+	"testing"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+)
+
+// TestPlanFromJSON: a replay by an expression, with a mark, is executed from what was written as JSON. So
+// are all plans of these tests; this one has most of what a plan can have.
+func TestPlanFromJSON(t *testing.T) {
+	t.Parallel()
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+		a.publish(from.QueueRef, numbered(5)...)
+		filter, err := message.ParseExpression("position > 2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		topology := topology([]*model.Queue{from, to})
+		p := decoded(t, plan.New(topology, plan.ActionWant{
+			Operation: plan.Replay, From: from.QueueRef, Selection: plan.Selection{Filter: filter}, Planned: 3,
+			Mode: plan.ToQueue, Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Mark: true, Insist: true,
+			Canary: time.Second,
+		}))
+		if p.Canary == nil || p.Refusal.Refused() {
+			t.Fatalf("%+v", p)
+		}
+		p.Canary = nil // nobody consumes here: a canary would wait
+		account := execute(t, c, p.On(topology))
+		wantOutcome(t, account, outcome{Planned: 3, Moved: 3})
+		wantIDs(t, "moved", a.drain(to.QueueRef, 3), count(5)[2:])
+		a.drain(from.QueueRef, 2)
+
+		if _, err := c.Execute(t.Context(), p.On(nil), nil); err == nil {
+			t.Error("it runs without a topology, and nobody could tell where its messages go")
+		}
+	})
+}

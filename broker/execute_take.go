@@ -1,0 +1,87 @@
+package broker
+
+import (
+	"context"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+// chosen is a message that the plan acts on.
+type chosen struct {
+	tag        uint64
+	message    *message.Message
+	publishing *message.Publishing // nil: it is dropped
+}
+
+// take takes messages until all that were there at the start were seen, or all that were chosen are found, and hands
+// the chosen ones on. It reports whether it came so far.
+func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete bool) {
+	for left, number := min(x.source.depth, x.left), 0; left > 0 && !x.full(); number++ {
+		n := x.nextPage(left, number)
+		collectAsNeeded()
+		var page []chosen
+		taken, err := x.source.page(ctx, n, func(d *amqp.Delivery) {
+			m := messageOf(d)
+			x.taken++
+			m.Position = x.taken
+			// What came back is not sent again, although others may have gone from in front of it.
+			if !x.full() && !m.MarkedBy(x.plan.MarkName) && x.picker.Pick(&m) {
+				m.Position = max(m.Position, x.last+1) // names it in the journal: others may have gone between two stages
+				x.last = m.Position
+				x.kept += int64(m.BodyBytes)
+				x.source.brink.claim(d.DeliveryTag)
+				page = append(page, chosen{tag: d.DeliveryTag, message: &m})
+			}
+		})
+		left -= int64(taken)
+		if len(page) > 0 {
+			select {
+			case pages <- page:
+			case <-ctx.Done():
+				return false
+			}
+		}
+		if err != nil {
+			x.end(err)
+			return false
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		if taken < n { // others took the rest
+			break
+		}
+	}
+	return true
+}
+
+// full reports whether nothing further is picked in this stage.
+func (x *execution) full() bool {
+	return x.picker.Done() || x.most > 0 && x.picker.Picked() >= x.most
+}
+
+// nextPage is the size of the next page: small first, because what is chosen is mostly near the head; then as large as
+// is useful, but so that the chosen bodies stay within MaxBytes and the messages that are kept in few pages.
+func (x *execution) nextPage(left int64, number int) int {
+	n := int64(min(actionFirstPage<<(2*min(number, 4)), actionPage))
+	if picked := x.picker.Picked(); picked > 0 {
+		mean := max(x.kept/int64(picked), 1)
+		n = min(n, max(x.plan.Acquire.MaxBytes/2/mean, 1))
+	}
+	selection := &x.plan.Selection
+	if !selection.OneByOne() {
+		n = min(n, int64(max(x.plan.Acquire.Page, 1)))
+		if selection.Limit > 0 {
+			n = min(n, int64(selection.Limit-x.picker.Picked()))
+		}
+		if x.most > 0 {
+			n = min(n, int64(x.most-x.picker.Picked()))
+		}
+	} else if rest := int64(maxPages - number); rest > 0 {
+		n = max(n, (left+rest-1)/rest)
+	}
+	return int(min(max(n, 1), left, peek.MaxPage))
+}

@@ -1,0 +1,164 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+)
+
+const (
+	guardEvery   = 2 * time.Second  // between two readings of the topology
+	guardSeldom  = 30 * time.Second // the same, when a broker takes long to tell it
+	guardShare   = 4                // a reading takes at most a quarter of the time
+	guardTimeout = 10 * time.Second // of one reading
+	guardLast    = 3 * time.Second  // of the last one, when somebody wants it to end
+)
+
+// guard reads the topology again while a replay publishes through exchanges, and stops it when a way reaches other
+// queues than the plan says. Executions that are over sooner are not disturbed: they cost one reading, at their end. A
+// nil guard does nothing.
+type guard struct {
+	read    plan.Reread
+	ledger  *ledger
+	reading sync.Mutex // one reading at a time
+
+	mu      sync.Mutex
+	guarded *plan.Guard
+	failed  error // why the last reading told nothing
+}
+
+// guardOf is nil when nothing can change, or when nobody can read the topology.
+func (c *Client) guardOf(run *plan.Run, l *ledger) *guard {
+	if c.reread == nil {
+		return nil
+	}
+	if guarded := run.Guard(); guarded != nil {
+		return &guard{read: c.reread, ledger: l, guarded: guarded}
+	}
+	return nil
+}
+
+// errChanged is that what would be published reaches other queues than the plan says.
+type errChanged struct{ changes []plan.Change }
+
+// Error is what has changed, in words.
+func (e *errChanged) Error() string { return plan.ChangesWords(e.changes) }
+
+// publishes notes what is about to be published. After an error it must not be.
+func (g *guard) publishes(p *message.Publishing) error {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if changes := g.guarded.Publishes(p); len(changes) > 0 {
+		return &errChanged{changes}
+	}
+	return nil
+}
+
+// watch reads the topology again and again until done, and calls end once, with what is different.
+func (g *guard) watch(ctx context.Context, done <-chan struct{}, end func(error)) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-done:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	rhythm := guardEvery
+	for {
+		timer := time.NewTimer(rhythm)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		began := time.Now()
+		if err := g.check(ctx); err != nil {
+			if ctx.Err() == nil { // else it is over, and close tells it
+				end(err)
+			}
+			return
+		}
+		rhythm = min(max(guardEvery, (guardShare-1)*time.Since(began)), guardSeldom)
+	}
+}
+
+// check reads the topology once. The error is what is different; a reading that fails tells nothing, and ends nothing.
+func (g *guard) check(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	g.reading.Lock()
+	defer g.reading.Unlock()
+	g.mu.Lock()
+	needed := g.guarded.Needed()
+	g.guarded.Reading()
+	g.mu.Unlock()
+	if !needed {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, guardTimeout)
+	defer cancel()
+	t, err := g.read(ctx)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.failed = err; err != nil {
+		return nil
+	}
+	changes, unread := g.guarded.Read(t)
+	switch {
+	case unread != "":
+		g.failed = errors.New(unread)
+	case len(changes) > 0:
+		return &errChanged{changes}
+	}
+	return nil
+}
+
+// close tells, when everything is settled, whom else messages may have reached: the topology is read once more for what
+// was published since the last reading that found nothing. Somebody wants to know that of a cancelled execution, too.
+func (g *guard) close(ctx context.Context) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	unsure := g.guarded.Unsure()
+	g.mu.Unlock()
+	if !unsure {
+		return
+	}
+	limit := guardTimeout
+	if ctx.Err() != nil {
+		limit = guardLast
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	var changed *errChanged
+	if errors.As(g.check(ctx), &changed) {
+		g.ledger.change(changed.changes)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.guarded.Changed() {
+		g.ledger.stray(g.guarded.Strays())
+	}
+	if hidden := g.guarded.Hidden(); hidden != "" {
+		hidden = model.Printable(hidden)
+		g.ledger.unguarded(fmt.Sprintf(
+			"the exchange %s was deleted, and nobody can tell what was bound to it until then", hidden))
+	}
+	if g.failed != nil {
+		g.ledger.unguarded(g.failed.Error())
+	}
+}

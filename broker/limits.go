@@ -1,0 +1,110 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strconv"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+)
+
+// channelsNeeded is how many channels a connection has at most where few are allowed: two to look, one to count.
+const channelsNeeded = 3
+
+// limitPauses are the pauses between tries where a limit of connections or channels is reached: one that was closed, by
+// dlxtop itself or by the dlxtop that ran before, still counts for 3 to 26 ms (3.10.8, 4.0.5, 4.3.6). Without pauses a
+// broker may never count down (3.10.8).
+var limitPauses = []time.Duration{
+	50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond,
+}
+
+// brokerLimit is a limit of connections or channels, and how RabbitMQ tells that it is reached.
+type brokerLimit struct {
+	words   *regexp.Regexp // with the number
+	reached model.ConnectTrouble
+}
+
+// limits are what RabbitMQ ends a connection for with 530, the code of all that is not allowed: only the words tell
+// which it is. Names in them are within quotes, and may hold anything. 4.0.5 names the node where it means the user of
+// the channels, so no name is taken from here.
+var limits = []brokerLimit{
+	{ // 3.10.8 and 4.0.5 say "of (1)", 4.3.6 "of 1"
+		regexp.MustCompile(`(?s)opened for user '.*' has reached the maximum allowed user limit of \(?(\d+)\)?$`),
+		model.ChannelsOfUser,
+	},
+	{ // 4.0.5 says "of (3)", 4.3.6 "of 3"; 3.10.8 has no such limit
+		regexp.MustCompile(`(?s)opened on node '.*' has reached the maximum allowed limit of \(?(\d+)\)?$`),
+		model.ChannelsOfNode,
+	},
+	{ // 3.10.8, 4.0.5, 4.3.6
+		regexp.MustCompile(`(?s)connection refused for user '.*': user connection limit \((\d+)\) is reached$`),
+		model.ConnectionsOfUser,
+	},
+	{ // 3.10.8, 4.0.5, 4.3.6
+		regexp.MustCompile(`(?s)access to vhost '.*' refused for user '.*': connection limit \((\d+)\) is reached$`),
+		model.ConnectionsOfVHost,
+	},
+	{ // 4.0.5, 4.3.6; 3.10.8 has no such limit
+		regexp.MustCompile(`connection refused: node connection limit \((\d+)\) is reached$`),
+		model.ConnectionsOfNode,
+	},
+}
+
+// limitReached is what a person can do about a limit of connections or channels that err tells of; nil when it tells of
+// none. channelMax is what the connection agreed on with the broker.
+func limitReached(err error, user, vhost string, channelMax int) *model.ConnectError {
+	var e *amqp.Error
+	switch {
+	case !errors.As(err, &e):
+		return nil
+	case e == amqp.ErrChannelMax:
+		return model.ChannelsOfConnection.With(model.ConnectValues{
+			Name: model.Plural(channelMax, "channel"), Detail: strconv.Itoa(channelsNeeded),
+		})
+	case !e.Server || e.Code != amqp.NotAllowed:
+		return nil
+	}
+	for _, l := range limits {
+		if found := l.words.FindStringSubmatch(e.Reason); found != nil {
+			return l.reached.With(model.ConnectValues{User: user, VHost: vhost, Detail: found[1]})
+		}
+	}
+	return nil
+}
+
+// isLimit reports whether err is a limit of connections or channels.
+func isLimit(err error) bool {
+	var e *model.ConnectError
+	return errors.As(err, &e) && e.Kind == model.AtLimit
+}
+
+// channelLimit is that a channel goes beyond a limit. RabbitMQ has then ended its connection, unless the limit is that
+// of the connection itself (3.10.8, 4.0.5, 4.3.6).
+type channelLimit struct{ *model.ConnectError }
+
+// Unwrap is the error to be shown.
+func (e channelLimit) Unwrap() error { return e.ConnectError }
+
+// isChannelLimit reports whether err is a limit of channels.
+func isChannelLimit(err error) bool { return errors.As(err, &channelLimit{}) }
+
+// patiently tries again, for less than a second, while a limit is in the way.
+func patiently(ctx context.Context, inTheWay func(error) bool, try func() error) error {
+	err := try()
+	for _, pause := range limitPauses {
+		if !inTheWay(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+		err = try()
+	}
+	return err
+}

@@ -1,0 +1,234 @@
+package broker_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/broker"
+	"dlxtop/demo"
+	"dlxtop/internal/size"
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+)
+
+// limited is a client of a user of its own, which has every right on "/" and nothing but what a test allows it.
+func limited(t *testing.T) (c *broker.Client, address string, set func(kind string, value string)) {
+	t.Helper()
+	name := strings.ReplaceAll(t.Name(), "/", "-")
+	address = user(t, name, `{"configure":".*","write":".*","read":".*"}`)
+	c, err := broker.New(broker.Options{URL: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	t.Cleanup(func() { api(t, http.MethodDelete, "/api/users/"+name, "") })
+	return c, address, func(kind, value string) {
+		t.Helper()
+		if value == "" {
+			api(t, http.MethodDelete, "/api/user-limits/"+name+"/"+kind, "")
+			return
+		}
+		api(t, http.MethodPut, "/api/user-limits/"+name+"/"+kind, `{"value":`+value+`}`)
+	}
+}
+
+// atLimit checks that err is a limit, in these words.
+func atLimit(t *testing.T, err error, words string) {
+	t.Helper()
+	var e *model.ConnectError
+	if !errors.As(err, &e) || e.Kind != model.AtLimit || !strings.Contains(e.Cause, words) {
+		t.Errorf("got %v, want a limit: %s", err, words)
+	}
+}
+
+// useAChannel opens the one channel that a user may have, and waits until it counts: RabbitMQ counts channels after it
+// has opened them, and two that are opened at once may pass (seen on 4.3.6).
+func useAChannel(t *testing.T, a *app, address string) {
+	t.Helper()
+	open := func() error {
+		conn, err := amqp.Dial(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		_, err = conn.Channel()
+		if err != nil {
+			conn.Close()
+		}
+		return err
+	}
+	if err := open(); err != nil {
+		t.Fatal(err)
+	}
+	a.until(func() error {
+		if open() == nil {
+			return errors.New("a second channel is let in")
+		}
+		return nil
+	})
+}
+
+// TestLimits: what a limit refuses is said in words, nothing has happened, and it works when the limit is lifted.
+func TestLimits(t *testing.T) {
+	for _, test := range []struct {
+		kind, value string
+		peeks       bool // else only the replay is refused, when it connects to publish
+		words       string
+	}{
+		{"max-channels", "0", false, "may have no open channel (max-channels is 0)"},
+		{"max-channels", "1", false, "may have 1 open channel (max-channels), and it is in use"},
+		{"max-channels", "2", true, "may have 2 open channels (max-channels), and all are in use"},
+		{"max-connections", "0", false, "may have no connection (max-connections is 0)"},
+		{"max-connections", "1", true, "may have 1 connection (max-connections), and it is in use"},
+	} {
+		t.Run(test.kind+test.value, func(t *testing.T) {
+			t.Parallel()
+			a := newApp(t)
+			from, to := a.queue("from", model.Classic), a.queue("to", model.Classic)
+			a.publish(from, numbered(3)...)
+			c, address, set := limited(t)
+			set(test.kind, test.value)
+			if test.kind == "max-channels" && test.value == "1" {
+				useAChannel(t, a, address)
+			}
+			look := planPeek(described(from, model.Classic), peek.Want{Limit: 10})
+			if !test.peeks {
+				_, err := c.Peek(t.Context(), look)
+				atLimit(t, err, test.words)
+			} else if peeked := peekAt(t, c, look); len(peeked.Messages) != 3 {
+				t.Errorf("%d messages", len(peeked.Messages))
+			}
+			plan := replayTo(t, described(from, model.Classic), described(to, model.Classic), plan.Selection{})
+			_, err := c.Execute(t.Context(), plan, nil)
+			atLimit(t, err, test.words)
+			a.await(from, 3)
+			a.await(to, 0)
+
+			set(test.kind, "")
+			account, err := c.Execute(t.Context(), plan, nil)
+			if err != nil || account.Moved != 3 {
+				t.Fatalf("%+v, %v", account, err)
+			}
+			if _, err := c.Count(t.Context(), []model.QueueRef{from, to}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestLimitOfAVHost(t *testing.T) {
+	t.Parallel()
+	const vhost = "limited limit"
+	api(t, http.MethodPut, "/api/vhosts/"+url.PathEscape(vhost), "{}")
+	t.Cleanup(func() { api(t, http.MethodDelete, "/api/vhosts/"+url.PathEscape(vhost), "") })
+	api(t, http.MethodPut, "/api/permissions/"+url.PathEscape(vhost)+"/guest",
+		`{"configure":".*","write":".*","read":".*"}`)
+	api(t, http.MethodPut, "/api/vhost-limits/"+url.PathEscape(vhost)+"/max-connections", `{"value":1}`)
+	first, second := client(t), client(t)
+	if err := first.Check(t.Context(), vhost); err != nil {
+		t.Fatal(err)
+	}
+	atLimit(t, second.Check(t.Context(), vhost),
+		"the vhost limited limit takes 1 connection (max-connections), and it is in use")
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Check(t.Context(), vhost); err != nil {
+		t.Errorf("there is room again: %v", err)
+	}
+}
+
+// TestLimitEndsNoLook: a channel beyond a limit ends its connection, and what is held there would go back. So a count
+// beside a look opens none where it is held.
+func TestLimitEndsNoLook(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	// A look that rescues would need a third channel.
+	queue := a.queue("q", model.Classic)
+	a.publish(queue, numbered(5)...)
+	c, _, set := limited(t)
+	set("max-channels", "2")
+	n := 0
+	read, err := c.Read(t.Context(), planPeek(described(queue, model.Classic), peek.Want{Limit: 5}),
+		func(*message.Message) error {
+			if n++; n == 1 {
+				_, err := c.Count(t.Context(), []model.QueueRef{queue})
+				atLimit(t, err, "may have 2 open channels")
+			}
+			return nil
+		})
+	if err != nil || n != 5 || read.Stopped != "" {
+		t.Errorf("%d of 5 were read: %v %s", n, err, read.Stopped)
+	}
+	a.await(queue, 5)
+	if counts, err := c.Count(t.Context(), []model.QueueRef{queue}); err != nil || counts[queue].Ready.Or(0) != 5 {
+		t.Errorf("after the look: %v %v", counts, err)
+	}
+}
+
+// TestCountMakesDoWithFewChannels: it opens eight where it may, else as many as it may.
+func TestCountMakesDoWithFewChannels(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	var queues []model.QueueRef
+	for i := range 9 {
+		queues = append(queues, a.queue(strings.Repeat("q", i+1), model.Classic))
+	}
+	c, _, set := limited(t)
+	set("max-channels", "3")
+	counts, err := c.Count(t.Context(), queues)
+	if err != nil || len(counts) != len(queues) {
+		t.Errorf("%d of %d queues: %v", len(counts), len(queues), err)
+	}
+	lost, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := c.Lost(lost); err != nil {
+		t.Errorf("the broker is told as lost: %v", err)
+	}
+}
+
+// TestLimitsOfTheNode: what its configuration limits.
+func TestLimitsOfTheNode(t *testing.T) {
+	size.Long(t)
+	t.Parallel()
+	perNode := model.ParseVersion(node.Version()).AtLeast(4, 0)
+	settings := "channel_max = 1\n"
+	if perNode {
+		settings += "connection_max = 1\n"
+	}
+	n, err := demo.Start(t.Context(), demo.Options{Settings: settings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Stop() })
+	c := clientOf(t, n)
+	plan := planPeek(described(model.QueueRef{VHost: "/", Name: "q"}, model.Classic), peek.Want{Limit: 5})
+	connection, err := amqp.Dial(n.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	channel, err := connection.Channel()
+	if err == nil {
+		_, err = channel.QueueDeclare("q", true, false, false, false, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if perNode {
+		atLimit(t, c.Check(t.Context(), "/"), "the broker's node takes 1 connection (connection_max), and it is in use")
+	}
+	if err := connection.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Peek(t.Context(), plan)
+	atLimit(t, err, "the broker allows 1 channel for each connection (channel_max), and dlxtop needs 3")
+}

@@ -1,0 +1,205 @@
+package broker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/peek"
+)
+
+// Looks remembers what looks have cost where returns count towards a delivery limit, for all dlxtop on a machine. Its
+// errors are one sentence.
+type Looks interface {
+	// Lock waits until nobody else looks at a queue, and keeps others from it until unlock is called, or the program ends.
+	Lock(ctx context.Context, cluster string, queue model.QueueRef) (unlock func(), err error)
+	// Begin notes that messages of a queue are about to be taken: they may come back once more. Nothing is noted, and
+	// begun is false, when a delivery count above most is known. before is the highest that was known.
+	Begin(ctx context.Context, cluster string, queue model.QueueRef, limit, most int64) (
+		before int64, begun bool, err error)
+	// End notes how that ended, and returns the highest delivery count that a message may have now.
+	End(cluster string, queue model.QueueRef, end peek.LookEnd) (highest int64, err error)
+	// Forget notes that a queue is empty.
+	Forget(ctx context.Context, cluster string, queue model.QueueRef) error
+	// Looked is what is remembered of the queues of a cluster.
+	Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
+	Close() error
+}
+
+// ownLooks remembers what this program did: where nothing is kept on disk, or that fails.
+type ownLooks struct {
+	mu     sync.Mutex
+	looked map[model.QueueRef]model.Looked
+	locks  map[model.QueueRef]chan struct{} // full while somebody looks
+}
+
+func newOwnLooks() *ownLooks {
+	return &ownLooks{looked: map[model.QueueRef]model.Looked{}, locks: map[model.QueueRef]chan struct{}{}}
+}
+
+// Lock waits for the other looks of this program at a queue; the error is that of ctx.
+func (l *ownLooks) Lock(ctx context.Context, _ string, queue model.QueueRef) (unlock func(), err error) {
+	l.mu.Lock()
+	lock := l.locks[queue]
+	if lock == nil {
+		lock = make(chan struct{}, 1)
+		l.locks[queue] = lock
+	}
+	l.mu.Unlock()
+	select {
+	case lock <- struct{}{}:
+		return func() { <-lock }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Begin counts a look, unless the count of deliveries before is above most; it returns that count.
+func (l *ownLooks) Begin(_ context.Context, _ string, queue model.QueueRef, limit, most int64) (int64, bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.looked[queue].Highest
+	if before > most {
+		return before, false, nil
+	}
+	l.looked[queue] = model.Looked{Highest: before + 1, Limit: limit}
+	return before, true, nil
+}
+
+// End notes how a counted look ended, and returns the highest count of deliveries there may be.
+func (l *ownLooks) End(_ string, queue model.QueueRef, end peek.LookEnd) (int64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	looked := l.looked[queue]
+	looked.Highest = end.After(looked.Highest)
+	l.looked[queue] = looked
+	return looked.Highest, nil
+}
+
+// Forget forgets a queue that is empty.
+func (l *ownLooks) Forget(_ context.Context, _ string, queue model.QueueRef) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.looked, queue)
+	return nil
+}
+
+// Close does nothing: there is nothing on disk.
+func (l *ownLooks) Close() error { return nil }
+
+// Looked is what is remembered, by queue.
+func (l *ownLooks) Looked(context.Context, string) (map[model.QueueRef]model.Looked, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.looked), nil
+}
+
+// memory is where looks are remembered. After an error of the disk this program remembers its own ones.
+func (c *Client) memory() Looks {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.looks == nil || c.looksFailed != nil {
+		return c.own
+	}
+	return c.looks
+}
+
+func (c *Client) forgets(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.looksFailed == nil {
+		c.looksFailed = err
+	}
+}
+
+// Looked is what looks have cost the queues of a cluster, as this machine remembers it. The error says why only this
+// program's own are known.
+func (c *Client) Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error) {
+	looked, err := c.memory().Looked(ctx, cmp.Or(cluster, c.address()))
+	if err != nil && ctx.Err() == nil {
+		c.forgets(err)
+		looked, _ = c.own.Looked(ctx, cluster)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return looked, c.looksFailed
+}
+
+// turn is how long a look waits for another one at its queue.
+const turn = 10 * time.Second
+
+// lock keeps other dlxtop of this machine from a queue while a look at it goes on. A consumer that waits for more is
+// given what another look gives back at this moment; cancelled then, RabbitMQ takes what is on the way for a return
+// (3.10.8), and loses what is at its limit.
+func (c *Client) lock(ctx context.Context, plan *peek.Plan) (unlock func(), err error) {
+	if !plan.Counts || plan.TakesAll {
+		return func() {}, nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, turn)
+	defer cancel()
+	unlock, err = c.memory().Lock(waiting, c.clusterName(), plan.Queue)
+	if err != nil && waiting.Err() == nil {
+		c.forgets(err)
+		unlock, err = c.own.Lock(waiting, c.clusterName(), plan.Queue)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", model.Printable(plan.Queue.String()), model.ErrBeingRead)
+	}
+	return sync.OnceFunc(unlock), nil
+}
+
+// lookBegins notes that a look counts, before anything is taken. It ends what would use up the delivery limit.
+func (c *Client) lookBegins(ctx context.Context, s *source) error {
+	plan := &s.plan
+	if !plan.Counts {
+		return nil
+	}
+	cluster := c.clusterName()
+	if s.depth == 0 {
+		if err := c.memory().Forget(ctx, cluster, plan.Queue); err != nil && ctx.Err() == nil {
+			c.forgets(err)
+		}
+		return nil
+	}
+	before, begun, err := c.memory().Begin(ctx, cluster, plan.Queue, plan.Budget, plan.MostCounted())
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		c.forgets(err)
+		before, begun, _ = c.own.Begin(ctx, cluster, plan.Queue, plan.Budget, plan.MostCounted())
+	}
+	s.noted = begun
+	if !begun {
+		return plan.Weigh(before)
+	}
+	return nil
+}
+
+// lookEnds notes what a look has cost, and returns the highest delivery count that a message of the queue may have now.
+func (c *Client) lookEnds(s *source) (highest int64) {
+	if !s.noted {
+		return 0
+	}
+	end := s.brink.end(s)
+	highest, err := c.memory().End(c.clusterName(), s.plan.Queue, end)
+	if err != nil {
+		c.forgets(err)
+		highest = end.Highest
+	}
+	return highest
+}
+
+// clusterName is by what the looks at a broker's queues are remembered.
+func (c *Client) clusterName() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return cmp.Or(c.cluster, c.address())
+}

@@ -1,0 +1,279 @@
+package broker_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"dlxtop/broker"
+	"dlxtop/internal/seed"
+	"dlxtop/internal/size"
+	"dlxtop/journal"
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+)
+
+// lookerVariable makes the test's program a process that looks at queues again and again: "url version dir seed looks
+// insist queue:limit …". It says at its end how many looks there were, and how many were refused.
+const lookerVariable = "DLXTOP_TEST_LOOKER"
+
+// looker is such a process.
+type looker struct {
+	url, version, dir string
+	seed              uint64
+	looks             int
+	insist            int // of a hundred looks
+	queues            []limitedQueue
+}
+
+type limitedQueue struct {
+	name  string
+	limit int64
+}
+
+func (l *looker) String() string {
+	words := fmt.Sprint(l.url, " ", l.version, " ", l.dir, " ", l.seed, " ", l.looks, " ", l.insist)
+	for _, q := range l.queues {
+		words += fmt.Sprintf(" %s:%d", q.name, q.limit)
+	}
+	return words
+}
+
+func runLooker() int {
+	var l looker
+	words := strings.Fields(os.Getenv(lookerVariable))
+	_, err := fmt.Sscan(strings.Join(words[:6], " "), &l.url, &l.version, &l.dir, &l.seed, &l.looks, &l.insist)
+	for _, word := range words[6:] {
+		name, limit, _ := strings.Cut(word, ":")
+		q := limitedQueue{name: name}
+		_, e := fmt.Sscan(limit, &q.limit)
+		err = errors.Join(err, e)
+		l.queues = append(l.queues, q)
+	}
+	refused := 0
+	fmt.Println("begins")
+	for r := rand.New(rand.NewPCG(l.seed, 0)); l.looks > 0 && err == nil; {
+		var n int
+		if n, err = l.session(r); err == nil {
+			refused += n
+		}
+	}
+	if err != nil {
+		fmt.Println("error:", err)
+		return 1
+	}
+	fmt.Println("refused", refused)
+	return 0
+}
+
+// session looks some times with one client, as one run of dlxtop does.
+func (l *looker) session(r *rand.Rand) (refused int, err error) {
+	path := filepath.Join(l.dir, "journal.db")
+	j := journal.New(journal.Options{Path: path})
+	defer j.Close()
+	c, err := broker.New(broker.Options{URL: l.url, Journal: j, Looks: journal.NewLooks(path)})
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	for range min(1+r.IntN(5), l.looks) {
+		l.looks--
+		q := l.queues[r.IntN(len(l.queues))]
+		var why peek.RefusedLook
+		var busy *model.ConnectError // a broker that does not answer at once
+		switch err := l.look(c, q, r); {
+		case errors.As(err, &busy):
+			l.looks++
+		case errors.As(err, &why):
+			refused++
+		case err != nil:
+			return refused, err
+		}
+	}
+	return refused, nil
+}
+
+func (l *looker) look(c *broker.Client, q limitedQueue, r *rand.Rand) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	described := described(model.QueueRef{VHost: "/", Name: q.name}, model.Quorum)
+	want := peek.Want{Insist: r.IntN(100) < l.insist, Limit: 1 + r.IntN(60)}
+	kind := r.IntN(3)
+	if kind > 0 {
+		want.ForAction = true
+	}
+	p := peek.OfQueue(described, limitOf(q.limit), model.BehaviourOf(model.ParseVersion(l.version)), want)
+	if !p.Allowed() {
+		return &peek.LimitReached{Queue: p.Queue, Limit: p.Budget}
+	}
+	var rescued peek.Rescued
+	var err error
+	switch kind {
+	case 0:
+		var peeked peek.Peeked
+		if peeked, err = c.Peek(ctx, p); err == nil {
+			err = peeked.Messages.Close()
+		}
+		rescued = peeked.Rescued
+	case 1:
+		var read peek.Read
+		read, err = c.Read(ctx, p, func(*message.Message) error { return nil })
+		rescued = read.Rescued
+	default:
+		var account plan.Account
+		none := plan.Selection{MessageID: "none"}
+		drop := plan.Plan{Operation: plan.Drop, From: p.Queue, Acquire: p, Selection: none}
+		account, err = c.Execute(ctx, drop.On(nil), nil)
+		rescued = account.Rescued
+	}
+	if rescued.Lost > 0 {
+		return fmt.Errorf("%s", rescued.Words())
+	}
+	return err
+}
+
+// start starts a looker, and returns what it says.
+func (l *looker) start(t *testing.T) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	command := exec.Command(os.Args[0])
+	command.Env = append(os.Environ(), lookerVariable+"="+l.String())
+	command.Stderr = os.Stderr
+	out, err := command.StdoutPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || lines.Text() != "begins" {
+		t.Fatal(lines.Text())
+	}
+	return command, lines
+}
+
+// TestLooksAtOnce lets three processes look at quorum queues with delivery limits, at random: peeks, exports, and drops
+// that match nothing; some insist. Afterwards each message is in its queue, once.
+func TestLooksAtOnce(t *testing.T) {
+	t.Parallel()
+	const processes, n = 3, 30
+	looks := max(20, 67*size.Rounds(0))
+	a := newApp(t)
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 1))
+	person, url := person(t)
+	l := looker{url: url, version: node.Version(), dir: t.TempDir(), looks: looks, insist: 40}
+	for i, limit := range []int{1, 3, 5, deliveryLimit} {
+		q, _ := a.limited(fmt.Sprint("q", i), limit)
+		a.publish(q.QueueRef, numbered(n)...)
+		a.deliver(q.QueueRef, n, r.IntN(limit+1))
+		l.queues = append(l.queues, limitedQueue{q.Name, int64(limit)})
+	}
+	t.Logf("seed %d", seed)
+	var running []*exec.Cmd
+	var outs []*bufio.Scanner
+	for i := range processes {
+		l.seed = seed + uint64(i)
+		command, out := l.start(t)
+		running, outs = append(running, command), append(outs, out)
+	}
+	refused := 0
+	for i, out := range outs {
+		said, some := "", 0
+		for out.Scan() {
+			said = out.Text()
+		}
+		_ = running[i].Wait()
+		if _, err := fmt.Sscanf(said, "refused %d", &some); err != nil {
+			t.Errorf("process %d said %q", i+1, said)
+		}
+		refused += some
+	}
+	t.Logf("%d looks by %d processes, %d of them refused", looks*processes, processes, refused)
+	a.until(func() error { return allGone(t, node, person) })
+	kept := keptOnly(t, filepath.Join(l.dir, "journal.db"))
+	for _, q := range l.queues {
+		ref := model.QueueRef{VHost: "/", Name: q.name}
+		seen := map[string]int{}
+		for _, d := range a.empty(ref) {
+			seen[d.MessageId]++
+		}
+		for _, id := range count(n) {
+			if there := seen[id]; there > 1 || there == 0 && !kept[q.name+" "+id] {
+				t.Errorf("%s: message %s is there %d times, in the journal %v", q.name, id, there, kept[q.name+" "+id])
+			}
+		}
+	}
+}
+
+// keptOnly are the messages, as "queue id", that the journal has of rescues, and that have no confirmed copy: a busy
+// broker may not answer.
+func keptOnly(t *testing.T, path string) map[string]bool {
+	t.Helper()
+	j := journal.New(journal.Options{Path: path})
+	defer j.Close()
+	records, err := j.Records(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := map[string]bool{}
+	for _, r := range records {
+		if err := j.Entries(t.Context(), r.ID, func(e *plan.Entry) error {
+			if e.Outcome != plan.Moved && e.Message != nil {
+				kept[r.From.Name+" "+e.MessageID] = true
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(kept) > 0 {
+		t.Logf("%d messages may be in the journal only", len(kept))
+	}
+	return kept
+}
+
+// TestKilledLooks kills processes that look at a queue until its limit allows no more. Each kill counts as a return,
+// and no message is lost.
+func TestKilledLooks(t *testing.T) {
+	t.Parallel()
+	const n, tries = 30, 8
+	r := seed.Rand(t)
+	for range size.Rounds(1) {
+		a := newApp(t)
+		q, _ := a.limited(fmt.Sprint(r.Uint32()), deliveryLimit)
+		a.publish(q.QueueRef, numbered(n)...)
+		person, url := person(t)
+		l := looker{url: url, version: node.Version(), dir: t.TempDir(), looks: 1000}
+		l.queues = []limitedQueue{{q.Name, deliveryLimit}}
+		for range tries {
+			l.seed = r.Uint64()
+			command, out := l.start(t)
+			killer := time.AfterFunc(seed.Within(r, 400*time.Millisecond), func() { _ = command.Process.Kill() })
+			for out.Scan() {
+				if strings.HasPrefix(out.Text(), "error") {
+					t.Errorf("seed %d: %s", l.seed, out.Text())
+				}
+			}
+			_ = command.Wait()
+			killer.Stop()
+			if command.ProcessState.Exited() {
+				t.Errorf("seed %d: it ended before it was killed", l.seed)
+			}
+			a.until(func() error { return allGone(t, node, person) })
+			a.await(q.QueueRef, n)
+		}
+		wantAll(t, a, q.QueueRef, n)
+		a.deleteQueue(q.Name)
+	}
+}

@@ -1,0 +1,235 @@
+package broker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/broker"
+	"dlxtop/journal"
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+)
+
+// deliveryLimit is the limit of the queues of these tests, which is the default from 4.0 on.
+const deliveryLimit = 20
+
+// limited declares a quorum queue with a delivery limit, and describes it.
+func (a *app) limited(suffix string, limit int, arguments ...any) (*model.Queue, model.Settings) {
+	a.Helper()
+	if behaviour().DefaultDeliveryLimit != int64(limit) {
+		arguments = append(arguments, "x-delivery-limit", int32(limit))
+	}
+	q := described(a.queue(suffix, model.Quorum, arguments...), model.Quorum)
+	return q, limitOf(int64(limit))
+}
+
+func limitOf(n int64) model.Settings {
+	return model.Settings{DeliveryLimit: model.Setting[int64]{
+		Value: n, Set: true,
+		Source: model.Source{Kind: model.FromDefault},
+	}}
+}
+
+// deliver lets a worker requeue all messages of a queue so many times.
+func (a *app) deliver(q model.QueueRef, n, times int) {
+	a.Helper()
+	for range times {
+		a.await(q, n)
+		channel := a.open()
+		if err := channel.Qos(n, 0, false); err != nil {
+			a.Fatal(err)
+		}
+		deliveries, err := channel.Consume(q.Name, "", false, false, false, false, nil)
+		if err != nil {
+			a.Fatal(err)
+		}
+		for range n {
+			<-deliveries
+		}
+		if err := channel.Close(); err != nil {
+			a.Fatal(err)
+		}
+	}
+	a.await(q, n)
+}
+
+// looking is one thing that gives back what it takes.
+type looking struct {
+	name string
+	do   func(ctx context.Context, c *broker.Client, q *model.Queue, s model.Settings, insist bool) (peek.Rescued, error)
+}
+
+func planLook(q *model.Queue, s model.Settings, all, insist bool) peek.Plan {
+	return peek.OfQueue(q, s, behaviour(), peek.Want{ForAction: all, Insist: insist})
+}
+
+var allLooks = []looking{{"peek", doPeek}, {"export", doExport}, {"drop that matches nothing", doDrop}}
+
+func doPeek(
+	ctx context.Context, c *broker.Client, q *model.Queue, s model.Settings, insist bool,
+) (peek.Rescued, error) {
+	peeked, err := c.Peek(ctx, planLook(q, s, false, insist))
+	if err == nil {
+		err = peeked.Messages.Close()
+	}
+	return peeked.Rescued, err
+}
+
+func doExport(
+	ctx context.Context, c *broker.Client, q *model.Queue, s model.Settings, insist bool,
+) (peek.Rescued, error) {
+	read, err := c.Read(ctx, planLook(q, s, true, insist), func(*message.Message) error { return nil })
+	return read.Rescued, err
+}
+
+func doDrop(
+	ctx context.Context, c *broker.Client, q *model.Queue, s model.Settings, insist bool,
+) (peek.Rescued, error) {
+	account, err := c.Execute(ctx, plan.Plan{
+		Operation: plan.Drop, From: q.QueueRef, Selection: plan.Selection{MessageID: "no such message"},
+		Acquire: planLook(q, s, true, insist),
+	}.On(nil), nil)
+	if err == nil && account.Stopped != "" {
+		err = errors.New(account.Stopped)
+	}
+	return account.Rescued, err
+}
+
+// newProcess is a client that remembers nothing of others, as another machine's, and one with a journal.
+func newProcess(t testing.TB, path string, looks broker.Looks) *broker.Client {
+	t.Helper()
+	j := journal.New(journal.Options{Path: path})
+	c, err := broker.New(broker.Options{URL: node.AMQP(), Journal: j, Looks: looks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(); j.Close() })
+	return c
+}
+
+// TestManyProcessesLook lets 24 programs that know nothing of each other look at a queue whose delivery limit each look
+// uses up: none of its messages is lost, and those that come too late are told how much is left.
+func TestManyProcessesLook(t *testing.T) {
+	t.Parallel()
+	const n, runs = 25, 24
+	for _, look := range allLooks {
+		t.Run(look.name, func(t *testing.T) {
+			t.Parallel()
+			a := newApp(t)
+			q, s := a.limited("q", deliveryLimit)
+			a.publish(q.QueueRef, numbered(n)...)
+			path, refused := filepath.Join(t.TempDir(), "journal.db"), 0
+			for run := range runs {
+				rescued, err := look.do(t.Context(), newProcess(t, path, nil), q, s, false)
+				if err != nil {
+					refused++
+					if !strings.Contains(err.Error(), "left of 20") {
+						t.Errorf("run %d: %v", run+1, err)
+					}
+				}
+				if rescued.Copied > 1 || rescued.Kept+rescued.Lost > 0 {
+					t.Errorf("run %d: %+v", run+1, rescued)
+				}
+				a.await(q.QueueRef, n)
+			}
+			if want := runs - deliveryLimit + 2; behaviour().ReturnCountsAsDelivery != (refused == want) {
+				t.Errorf("%d were refused, want the last %d", refused, want)
+			}
+			wantAll(t, a, q.QueueRef, n)
+		})
+	}
+}
+
+// wantAll wants each of n messages in a queue once.
+func wantAll(t *testing.T, a *app, q model.QueueRef, n int) []amqp.Delivery {
+	t.Helper()
+	got := a.drain(q, n)
+	seen := map[string]int{}
+	for _, d := range got {
+		seen[d.MessageId]++
+	}
+	for _, id := range count(n) {
+		if seen[id] != 1 {
+			t.Errorf("message %s is there %d times", id, seen[id])
+		}
+	}
+	return got
+}
+
+// TestFirstLookAtTheLimit: a worker has requeued all messages until they are at their limit. The first look that
+// anybody takes moves one message, is refused, and none is lost; who insists moves all.
+func TestFirstLookAtTheLimit(t *testing.T) {
+	t.Parallel()
+	if !behaviour().ReturnCountsAsDelivery {
+		return // nothing is refused: TestManyProcessesLook
+	}
+	const n = 25
+	for _, look := range allLooks {
+		t.Run(look.name, func(t *testing.T) {
+			t.Parallel()
+			a := newApp(t)
+			q, s := a.limited("q", deliveryLimit)
+			messages := numbered(n)
+			messages[0].Expiration = "3600000"
+			messages[0].Headers["x-death"] = []any{amqp.Table{"count": int64(3)}}
+			messages[0].Headers["CC"] = []any{q.Name + ".nowhere"}
+			a.publish(q.QueueRef, messages...)
+			a.deliver(q.QueueRef, n, deliveryLimit)
+			path := filepath.Join(t.TempDir(), "journal.db")
+			c := newProcess(t, path, nil)
+			rescued, err := look.do(t.Context(), c, q, s, false)
+			if err == nil || !strings.Contains(err.Error(), "0 looks left of 20") || rescued.Copied != 1 ||
+				rescued.Kept+rescued.Lost > 0 {
+				t.Errorf("the first look: %v %+v", err, rescued)
+			}
+			a.await(q.QueueRef, n)
+			// The same program knows now, and takes nothing.
+			if rescued, err = look.do(t.Context(), c, q, s, false); err == nil || rescued.Any() {
+				t.Errorf("the second look: %v %+v", err, rescued)
+			}
+			rescued, err = look.do(t.Context(), newProcess(t, path, nil), q, s, true)
+			if err != nil || rescued.Copied != n-1 || rescued.Kept+rescued.Lost > 0 {
+				t.Errorf("insisting: %v %+v", err, rescued)
+			}
+			got := wantAll(t, a, q.QueueRef, n)
+			first := got[0]
+			if first.MessageId != "1" || first.Expiration != "3600000" || first.Headers["CC"] != nil ||
+				first.Headers["x-death"] == nil || fmt.Sprint(first.Headers["number"]) != "1" {
+				t.Errorf("%+v", first)
+			}
+			j := journal.New(journal.Options{Path: path})
+			defer j.Close()
+			records, err := j.Records(t.Context(), 0)
+			if err != nil || len(records) < 2 {
+				t.Fatal(err, records)
+			}
+			for _, r := range records {
+				if r.Operation == plan.Rescue && (r.Unfinished() || r.Account.Moved != r.Entries) {
+					t.Errorf("%+v", r)
+				}
+			}
+			if diff := cmp.Diff(1, rescuesOf(records, 1)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// rescuesOf counts the records that rescued so many messages.
+func rescuesOf(records []plan.Record, messages int) (n int) {
+	for _, r := range records {
+		if r.Operation == plan.Rescue && r.Told() == fmt.Sprintf("%d rescued", messages) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,257 @@
+package broker_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"dlxtop/broker"
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+	"dlxtop/model/resume"
+	"dlxtop/model/trace"
+)
+
+// oddStage is a queue with a message for each odd table, and an ordinary one before each.
+type oddStage struct {
+	*app
+	raw      *rawAMQP
+	from, to *model.Queue
+	ids      []string
+	tables   map[string][]byte // by message id
+}
+
+// counters are what a quorum queue adds.
+var counters = []string{"x-delivery-count", "x-acquired-count"}
+
+// tooLarge is the message whose headers have no room for a mark.
+const tooLarge = "almost one frame"
+
+func newOddStage(t *testing.T, kind model.QueueType) *oddStage {
+	t.Helper()
+	s := &oddStage{app: newApp(t), raw: newRaw(t, node), tables: oddTables()}
+	s.from, s.to = described(s.queue("failed", kind), kind), described(s.queue("worker", kind), kind)
+	for i, id := range slices.Sorted(maps.Keys(s.tables)) {
+		good := fmt.Sprintf("good %d", i)
+		s.tables[good] = append(shortText("number"), 'l', 0, 0, 0, 0, 0, 0, 0, byte(i))
+		s.ids = append(s.ids, good, id)
+	}
+	untouched := s.queue("untouched", kind)
+	for _, id := range s.ids {
+		s.raw.publish("", s.from.Name, id, s.tables[id], []byte("body of "+id))
+		s.raw.publish("", untouched.Name, id, s.tables[id], []byte("body of "+id))
+	}
+	s.await(s.from.QueueRef, len(s.ids))
+	s.await(untouched, len(s.ids))
+	for _, m := range s.raw.drain(untouched.Name) {
+		published := sorted(t, s.tables[m.id])
+		if s.tables[m.id] = m.table; !bytes.Equal(sorted(t, m.table, counters...), published) {
+			t.Logf("RabbitMQ %s, %s: %s is delivered as %.60q", node.Version(), kind, m.id, m.table)
+		}
+	}
+	return s
+}
+
+// peeked looks at a queue, and wants all messages in their order.
+func (s *oddStage) peeked(t *testing.T, c *broker.Client, q *model.Queue) []message.Message {
+	t.Helper()
+	got := peekAt(t, c, planPeek(q, peek.Want{Limit: 1000, MaxBytes: 1 << 30}))
+	if ids := messageIDs(got.Messages); !slices.Equal(ids, s.ids) || got.Stopped != "" {
+		t.Fatalf("%s: %q (%s)", q.Name, ids, got.Stopped)
+	}
+	s.await(q.QueueRef, len(s.ids))
+	for _, m := range got.Messages {
+		if string(m.Body) != "body of "+m.Properties.MessageID || m.BodyBytes != len(m.Body) || len(m.Headers) == 0 {
+			t.Errorf("%s: %d headers, body %.40q", m.Properties.MessageID, len(m.Headers), m.Body)
+		}
+	}
+	return got.Messages
+}
+
+// wantTables takes everything out of a queue and compares the bytes of the headers with those of messages that
+// nobody touched.
+func (s *oddStage) wantTables(t *testing.T, queue string, ids []string, without ...string) {
+	t.Helper()
+	all := s.raw.drain(queue)
+	var got []string
+	for _, m := range all {
+		got = append(got, m.id)
+		without := append(without, counters...)
+		same := bytes.Equal(sorted(t, m.table, without...), sorted(t, s.tables[m.id], without...))
+		if !same || string(m.body) != "body of "+m.id {
+			t.Errorf("%s is not what it was: %.100q", m.id, m.table)
+		}
+	}
+	if !slices.Equal(got, ids) {
+		t.Errorf("%s: %q", queue, got)
+	}
+}
+
+// values are what some of the odd tables hold.
+func (s *oddStage) wantValues(t *testing.T, messages []message.Message) {
+	t.Helper()
+	for _, m := range messages {
+		switch id := m.Properties.MessageID; id {
+		case "L":
+			want := any(uint64(1<<64 - 1))
+			if !bytes.Contains(s.tables[id], []byte("\x01nL")) {
+				want = int64(-1) // the queue made it
+			}
+			if m.Headers["n"] != want {
+				t.Errorf("%s: %v", id, m.Headers)
+			}
+		case "a name twice":
+			values, twice := m.Headers["k"].(model.Repeated)
+			kept := bytes.Count(s.tables[id], []byte("\x01kS")) == 2
+			if kept != twice || kept && !slices.Equal(values, model.Repeated{"a", "b"}) {
+				t.Errorf("%s: %v", id, m.Headers)
+			}
+		case "9000 headers":
+			if len(m.Headers) != 9000 && len(m.Headers) != 9001 || m.Headers["h08999"] != int32(1) {
+				t.Errorf("%s: %d headers", id, len(m.Headers))
+			}
+		case "130 deep", "1500 deep":
+			v, depth := m.Headers["n"], 0
+			for ; ; depth++ {
+				inner, ok := v.(model.Table)
+				if !ok {
+					break
+				}
+				v = inner["t"]
+			}
+			raw, cut := v.(model.RawValue)
+			whole := depth == 130 && v == "deep"
+			rest := cut && raw.Type == 'F' && bytes.Contains(raw.Bytes, []byte("deep"))
+			if id == "130 deep" && !whole || id == "1500 deep" && !rest {
+				t.Errorf("%s: %d levels, then %T", id, depth, v)
+			}
+		}
+	}
+}
+
+// TestOddHeaders acts on messages whose headers RabbitMQ takes and amqp091-go does not: nothing is lost, each copy
+// has the header of its original byte for byte, and the others in the queue are there in their order.
+func TestOddHeaders(t *testing.T) {
+	t.Parallel()
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		s := newOddStage(t, kind)
+		c, j := journaled(t, false)
+		n := len(s.ids)
+		s.wantValues(t, s.peeked(t, c, s.from))
+		c.SpoolAll()
+		sample := s.peeked(t, c, s.from)
+		s.wantValues(t, sample)
+
+		planned := replayTo(t, s.from, s.to, plan.Selection{})
+		planned.Mark = true
+		account := execute(t, c, planned)
+		wantOutcome(t, account, outcome{Planned: n, Moved: n - 1, Refused: 1})
+		for _, p := range account.Problems {
+			if p.MessageID != tooLarge || !strings.Contains(p.Reason, "frame_max") {
+				t.Errorf("%+v", p)
+			}
+		}
+		s.await(s.to.QueueRef, n-1)
+		wantOutcome(t, undo(t, c, j, account.JournalID, s.from, s.to), outcome{Planned: n - 1, Moved: n - 1})
+		s.await(s.from.QueueRef, n)
+		s.ids = append([]string{tooLarge}, slices.DeleteFunc(s.ids, func(id string) bool { return id == tooLarge })...)
+		sample = s.peeked(t, c, s.from)
+
+		account = execute(t, c, dropPlan(t, s.from, plan.Selection{}, n))
+		wantOutcome(t, account, outcome{Planned: n, Dropped: n})
+		s.await(s.from.QueueRef, 0)
+		wantOutcome(t, undo(t, c, j, account.JournalID, s.from), outcome{Planned: n, Moved: n})
+		s.await(s.from.QueueRef, n)
+		for i, m := range s.peeked(t, c, s.from) {
+			if m.Fingerprint != sample[i].Fingerprint && m.RoutingKey == sample[i].RoutingKey {
+				t.Errorf("%s has another fingerprint", m.Properties.MessageID)
+			}
+		}
+
+		move := movePlan(t, s.peeked(t, c, s.from), s.from, s.to)
+		wantOutcome(t, execute(t, c, move), outcome{Planned: n, Moved: n})
+		s.await(s.to.QueueRef, n)
+		s.await(s.from.QueueRef, 0)
+		file := exported(t, s.peeked(t, c, s.to))
+		s.wantTables(t, s.to.Name, s.ids)
+
+		account, err := c.Import(t.Context(), resume.ImportPlan{Queue: s.from.QueueRef},
+			func(add func(*message.Message) error) error {
+				for _, line := range file {
+					m, err := message.ParseMessage(line)
+					if err == nil {
+						err = add(&m)
+					}
+					if err != nil {
+						return err
+					}
+				}
+				return nil
+			}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantOutcome(t, account, outcome{Planned: n, Moved: n})
+		s.await(s.from.QueueRef, n)
+		s.wantTables(t, s.from.Name, s.ids)
+	})
+}
+
+// exported are the lines of a file.
+func exported(t *testing.T, messages []message.Message) (lines [][]byte) {
+	t.Helper()
+	for i := range messages {
+		line, err := model.JSONLine(messages[i].JSON())
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// TestOddHeadersThatNoQueueTakes: a publish that is returned is known again by its odd header, and stays where it was.
+func TestOddHeadersThatNoQueueTakes(t *testing.T) {
+	t.Parallel()
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		s, c := newOddStage(t, kind), client(t)
+		n := len(s.ids)
+		plan := replayTo(t, s.from, s.to, plan.Selection{})
+		s.deleteQueue(s.to.Name)
+		account := execute(t, c, plan)
+		wantOutcome(t, account, outcome{Planned: n, Returned: n})
+		s.queue("worker", kind)
+		s.await(s.from.QueueRef, n)
+		s.wantTables(t, s.from.Name, s.ids)
+	})
+}
+
+// TestTapOfOddHeaders: a tap sees every message, whatever its header.
+func TestTapOfOddHeaders(t *testing.T) {
+	s, c := newOddStage(t, model.Classic), client(t)
+	exchange := s.exchange("e", "fanout", false, nil)
+	s.bind(s.to.QueueRef, exchange, "", nil)
+	topology := topologyNow(t)
+	tap := startTap(s.app, c, topology, trace.PlanTap(topology,
+		trace.TapWant{VHost: "/", Exchanges: []string{exchange}}), nil)
+	for _, id := range s.ids {
+		s.raw.publish(exchange, "k", id, s.tables[id], nil)
+	}
+	rows := tap.awaitRows(len(s.ids))
+	if counts := tap.end(); counts.MissedWords() != "" || counts.Seen != int64(len(s.ids)) {
+		t.Errorf("%+v", counts)
+	}
+	var messages []message.Message
+	for i, row := range rows {
+		messages = append(messages, *row.Message)
+		if id := row.Message.Properties.MessageID; id != s.ids[i] {
+			t.Errorf("message %d is %s", i, id)
+		}
+	}
+	s.wantValues(t, messages)
+}

@@ -1,0 +1,52 @@
+package broker_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"dlxtop/internal/size"
+	"dlxtop/model"
+	"dlxtop/model/peek"
+)
+
+// Messages of a classic queue that were counted, and that somebody else takes while a look is under way, are told: the
+// look ends early, and says why.
+func TestPeekSaysWhyItEndsBesideOthers(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	queue := a.queue("busy", model.Classic)
+	messages := size.Of(6000, 20_000)
+	a.send("", queue.Name, numbered(messages)...)
+	a.await(queue, messages)
+	c := client(t)
+	for try := 1; ; try++ {
+		purged := make(chan int, 1)
+		go func() {
+			// the look is somewhere in the middle then: that is all that is wanted
+			time.Sleep(time.Duration(try) * 20 * time.Millisecond)
+			channel := a.open()
+			defer channel.Close()
+			n, err := channel.QueuePurge(queue.Name, false)
+			if err != nil {
+				t.Error(err)
+			}
+			purged <- n
+		}()
+		peeked := peekAt(t, c, planPeek(described(queue, model.Classic), peek.Want{Limit: messages}))
+		n := <-purged
+		if read := len(peeked.Messages); read > 0 && read < messages {
+			if read+n > messages || !strings.Contains(peeked.Stopped, "no more are ready: of the "+
+				model.Plural(messages, "message")+" that were counted before") {
+				t.Errorf("%d read, %d taken by others: %q", read, n, peeked.Stopped)
+			}
+			return
+		}
+		if try == 10 {
+			t.Fatal("the queue was never emptied in the middle of a look")
+		}
+		left := a.ready(queue)
+		a.send("", queue.Name, numbered(messages-left)...)
+		a.await(queue, messages)
+	}
+}

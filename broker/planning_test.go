@@ -1,0 +1,112 @@
+package broker_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/broker"
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+)
+
+// topology is what a snapshot told of some queues, and of exchanges that are bound to the last of them with the key
+// "k".
+func topology(queues []*model.Queue, exchanges ...string) *model.Topology {
+	return topologyOf(node.Version(), queues, exchanges...)
+}
+
+func topologyOf(version string, queues []*model.Queue, exchanges ...string) *model.Topology {
+	s := &model.Snapshot{VHosts: []string{"/"}}
+	s.Overview.Version = model.ParseVersion(version)
+	s.Exchanges = []model.Exchange{{ExchangeRef: model.ExchangeRef{VHost: "/"}, Type: "direct", Durable: true}}
+	for _, q := range queues {
+		s.Queues = append(s.Queues, *q)
+	}
+	for _, name := range exchanges {
+		s.Exchanges = append(s.Exchanges, model.Exchange{
+			ExchangeRef: model.ExchangeRef{VHost: "/", Name: name},
+			Type:        "direct",
+		})
+		s.Bindings = append(s.Bindings, model.Binding{
+			VHost: "/", Source: name, Destination: queues[len(queues)-1].Name,
+			RoutingKey: "k",
+		})
+	}
+	return model.NewTopology(s)
+}
+
+// replayTo plans a replay of a selection into a queue, through the default exchange.
+func replayTo(t testing.TB, from, to *model.Queue, selection plan.Selection, sample ...message.Message) plan.Run {
+	t.Helper()
+	return planned(t, topology([]*model.Queue{from, to}), plan.ActionWant{
+		Operation: plan.Replay, From: from.QueueRef, Selection: selection, Sample: message.MessageList(sample),
+		Planned: len(sample), Mode: plan.ToQueue,
+		Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true,
+	})
+}
+
+func planned(t testing.TB, topology *model.Topology, want plan.ActionWant) plan.Run {
+	t.Helper()
+	p := plan.New(topology, want)
+	if p.Refusal.Refused() {
+		t.Fatal(p.Refusal.Words())
+	}
+	return decoded(t, p).On(topology)
+}
+
+// decoded is a plan that was written as JSON and read: what tests execute is data.
+func decoded[T any](t testing.TB, plan T) T {
+	t.Helper()
+	read, err := build.ThroughJSON(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read
+}
+
+func dropPlan(t testing.TB, from *model.Queue, selection plan.Selection, n int) plan.Run {
+	t.Helper()
+	return planned(t, topology([]*model.Queue{from}), plan.ActionWant{
+		Operation: plan.Drop,
+		From:      from.QueueRef, Selection: selection, Planned: n, Insist: true,
+	})
+}
+
+// execute runs a plan; an error is fatal.
+func execute(t testing.TB, c *broker.Client, run plan.Run) plan.Account {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	account, err := c.Execute(ctx, run, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return account
+}
+
+// outcome is the part of an account that can be compared.
+type outcome struct {
+	Planned, Moved, Dropped, Refused, Returned, Unknown, Gone int
+	Stopped                                                   bool
+}
+
+func wantOutcome(t testing.TB, a plan.Account, want outcome) {
+	t.Helper()
+	got := outcome{a.Planned, a.Moved, a.Dropped, a.Refused, a.Returned, a.Unknown, a.Gone, a.Stopped != ""}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s\nstopped: %s\nproblems: %v", diff, a.Stopped, a.Problems)
+	}
+}
+
+func wantIDs(t testing.TB, what string, got []amqp.Delivery, want []string) {
+	t.Helper()
+	if ids := ids(got); !slices.Equal(ids, want) {
+		t.Errorf("%s: %s", what, cmp.Diff(want, ids))
+	}
+}

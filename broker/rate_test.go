@@ -1,0 +1,41 @@
+package broker_test
+
+import (
+	"testing"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+)
+
+func TestReplayAtARate(t *testing.T) {
+	a, c := newApp(t), client(t)
+	from, to := described(a.queue("failed", model.Classic), model.Classic),
+		described(a.queue("worker", model.Classic), model.Classic)
+	a.publish(from.QueueRef, numbered(10)...)
+	plan := replayTo(t, from, to, plan.Selection{})
+	plan.Rate = 20
+	account := execute(t, c, plan)
+	wantOutcome(t, account, outcome{Planned: 10, Moved: 10})
+	if account.Elapsed < 400*time.Millisecond || account.Elapsed > 5*time.Second {
+		t.Errorf("10 messages at 20/s took %s", account.Elapsed)
+	}
+}
+
+// Many small acknowledgements are brought to the queue before the end, and what was looked at before stays as it lies
+// there.
+func TestActingAtARateKeepsTheOrder(t *testing.T) {
+	t.Parallel()
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		from := described(a.queue("failed", kind), kind)
+		const n, first = 100, 40
+		a.publish(from.QueueRef, numbered(n)...)
+		peekAt(t, c, planPeek(from, peek.Want{Limit: n}))
+		plan := dropPlan(t, from, plan.Selection{Limit: first}, first)
+		plan.Rate = 400
+		wantOutcome(t, execute(t, c, plan), outcome{Planned: first, Dropped: first})
+		wantIDs(t, "kept", a.drain(from.QueueRef, n-first), count(n)[first:])
+	})
+}

@@ -1,0 +1,99 @@
+package broker_test
+
+import (
+	"errors"
+	"net/url"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/broker"
+	"dlxtop/model"
+)
+
+// TestReasonsOfTheBroker lets the broker refuse things, and reads why out of what it says.
+func TestReasonsOfTheBroker(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	q, single := a.queue("q", model.Classic), a.queue("single", model.Quorum, "x-single-active-consumer", true)
+	dial := func(u string) (*amqp.Connection, error) {
+		connection, err := amqp.Dial(u)
+		if err == nil {
+			t.Cleanup(func() { connection.Close() })
+		}
+		return connection, err
+	}
+	channel := func(u string) *amqp.Channel {
+		t.Helper()
+		connection, err := dial(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := connection.Channel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	at := func(user *url.Userinfo, vhost string) string {
+		u, err := url.Parse(node.AMQP())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if user != nil {
+			u.User = user
+		}
+		u.Path = "/" + vhost
+		return u.String()
+	}
+	poor, stranger := user(t, "poor", `{"configure":"","write":"","read":""}`), user(t, "stranger", "")
+	owned, err := channel(node.AMQP()).QueueDeclare("", false, false, true, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := channel(node.AMQP()).Consume(q.Name, "", false, true, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	consume := func(u, queue string) error {
+		_, err := channel(u).Consume(queue, "", false, false, false, false, nil)
+		return err
+	}
+	get := func(queue string) error {
+		_, _, err := channel(node.AMQP()).Get(queue, false)
+		return err
+	}
+	login := func(u string) error {
+		_, err := dial(u)
+		return err
+	}
+	publish := func() error {
+		c := channel(poor)
+		closed := c.NotifyClose(make(chan *amqp.Error, 1))
+		if err := c.PublishWithContext(t.Context(), "amq.fanout", "", false, false, amqp.Publishing{}); err != nil {
+			return err
+		}
+		return <-closed
+	}
+	for _, test := range []struct {
+		on, want string
+		err      error
+	}{
+		{"queue", "no queue", get("no such queue")},
+		{"queue", "other's queue", get(owned.Name)},
+		{"queue", "exclusive consume", consume(node.AMQP(), q.Name)},
+		{"queue", "active consumer", get(single.Name)},
+		{"queue", "no read right", consume(poor, q.Name)},
+		{"publish", "no write right", publish()},
+		{"login", "no vhost", login(at(nil, "no such vhost"))},
+		{"login", "no vhost right", login(stranger)},
+		{"login", "bad login", login(at(url.UserPassword("guest", "wrong"), ""))},
+	} {
+		got := broker.ReasonOf(test.on, test.err)
+		if errors.Is(test.err, amqp.ErrCredentials) { // the client says it in its own words
+			got = "bad login"
+		}
+		if got != test.want {
+			t.Errorf("%v is %q, want %q", test.err, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package broker
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"dlxtop/internal/limit"
+	"dlxtop/model/message"
+)
+
+// FuzzRecord reads what a disk has made of a peek's record: a message, which is the same when it is kept again, or an
+// error.
+func FuzzRecord(f *testing.F) {
+	for _, table := range tables() {
+		m := message.Message{
+			Exchange: "x", RoutingKey: "\xff", Redelivered: true, Headers: decodeTable(table, 0),
+			Properties: message.Properties{
+				MessageID: "m-1", DeliveryMode: 2, Priority: 9, Expiration: "5000",
+				Timestamp: time.Unix(1767225600, 0),
+			},
+		}
+		if head := appendHead(nil, &m); len(head) < 1000 {
+			f.Add(head)
+		}
+	}
+	f.Add([]byte(strings.Repeat("\x00", 14) + "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+	f.Fuzz(func(t *testing.T, head []byte) {
+		var m message.Message
+		var err error
+		limit.Keep(t, len(head), func() { m, err = parseHead(string(head)) })
+		if err != nil {
+			if !errors.Is(err, errRecord) {
+				t.Error(err)
+			}
+			return
+		}
+		again, err := parseHead(string(appendHead(nil, &m)))
+		if err != nil || message.FingerprintOf(&again) != message.FingerprintOf(&m) || again.Redelivered != m.Redelivered {
+			t.Errorf("kept again it is another message, %v:\n%+v\n%+v", err, m, again)
+		}
+	})
+}
+
+// A damaged record says how large a table is, and each table in it that it is as large.
+func TestADamagedRecordTakesNoMemory(t *testing.T) {
+	const levels = 20_000
+	record := strings.Repeat("\x00", 3+11) + strings.Repeat("\xff\xff\xff\x7f\x00F", levels)
+	limit.Keep(t, len(record), func() {
+		if _, err := parseHead(record); !errors.Is(err, errRecord) {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,204 @@
+package broker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+)
+
+// rescuePatience is how long a rescue waits: everything that its look has taken is held meanwhile.
+var rescuePatience = patience{confirm: 10 * time.Second, alarm: 5 * time.Second, cancel: 10 * time.Second}
+
+// rescuer keeps messages that would be lost when they are given back: each is complete in the journal first, then a
+// copy is published to the end of its queue, through the default exchange, with a confirm and mandatory, and only then
+// is the original acknowledged. What could not be copied is acknowledged when the journal has it, so that it is in one
+// place.
+type rescuer struct {
+	client  *Client
+	source  *source
+	ledger  *ledger
+	journal *writer // nil: there is none, or it cannot be written
+	window  *window // nil: nothing can be published
+	acks    *acknowledger
+	watcher sync.WaitGroup
+	why     error           // not everything could be copied
+	tried   map[uint64]bool // tags
+	kept    map[uint64]bool // of these, those that the journal has
+}
+
+// rescue rescues what the source holds at its delivery limit and nobody acts on.
+func (s *source) rescue() {
+	tags := s.brink.unclaimed()
+	if s.rescuer != nil {
+		tags = slices.DeleteFunc(tags, func(tag uint64) bool { return s.rescuer.tried[tag] })
+	}
+	if len(tags) == 0 {
+		return
+	}
+	if s.rescuer == nil {
+		s.rescuer = s.client.newRescuer(s)
+	}
+	for part := range slices.Chunk(tags, writeBatch) {
+		s.rescuer.keep(part)
+	}
+}
+
+// newRescuer begins a record, and connects for publishing. Where that fails it keeps what it can.
+func (c *Client) newRescuer(s *source) *rescuer {
+	queue := s.plan.Queue
+	r := &rescuer{
+		client: c, source: s, tried: map[uint64]bool{}, kept: map[uint64]bool{},
+		ledger: &ledger{began: time.Now(), account: plan.Account{Operation: plan.Rescue, From: queue}},
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), settling)
+	defer cancel()
+	var err error
+	if r.journal, err = c.begin(ctx, plan.Record{Operation: plan.Rescue, From: queue}); err != nil {
+		r.fail(err)
+	}
+	r.ledger.journal = r.journal
+	r.ledger.account.JournalID = r.journal.number()
+	if s.holding.IsClosed() {
+		r.fail(fmt.Errorf("the connection went while they were held, which RabbitMQ takes for a return: %w",
+			lost(s.reason(errLost))))
+		return r
+	}
+	r.acks = startAcknowledger(s, r.ledger, plan.Moved, r.fail)
+	const tries = 3 // of a broker that is busy
+	copied := func(f *flight) { r.acks.add(f.tag, f.message) }
+	for range tries {
+		if r.window, err = openWindow(context.Background(), c, queue.VHost, r.ledger, copied); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		r.fail(err)
+		return r
+	}
+	r.window.patience = rescuePatience
+	r.watcher.Go(func() { r.window.watch(context.Background()) })
+	return r
+}
+
+var errLost = errors.New("it was lost")
+
+// fail notes why not everything can be copied. The first reason counts.
+func (r *rescuer) fail(err error) {
+	r.ledger.mu.Lock()
+	defer r.ledger.mu.Unlock()
+	if r.why == nil && err != nil {
+		r.why = err
+	}
+}
+
+func (r *rescuer) reason() error {
+	r.ledger.mu.Lock()
+	defer r.ledger.mu.Unlock()
+	return r.why
+}
+
+// keep writes messages into the journal, and publishes their copies.
+func (r *rescuer) keep(tags []uint64) {
+	flights := make([]*flight, 0, len(tags))
+	entries := make([]plan.Entry, 0, len(tags))
+	for _, tag := range tags {
+		m := r.source.brink.message(tag)
+		if m == nil {
+			continue
+		}
+		p, _ := plan.Restoring(m, r.source.plan.Queue.Name, r.client.User())
+		p.Reaches = []model.QueueRef{r.source.plan.Queue}
+		flights = append(flights, &flight{tag: tag, message: m, publishing: &p})
+		entries = append(entries, plan.NewEntry(m, &p, true))
+		r.tried[tag] = true
+	}
+	r.ledger.plan(len(r.tried))
+	ctx, cancel := context.WithTimeout(context.Background(), rescuePatience.confirm)
+	defer cancel()
+	if err := r.journal.intend(ctx, entries); err != nil {
+		r.fail(err)
+	} else if r.journal != nil {
+		for _, tag := range tags {
+			r.kept[tag] = true
+		}
+	}
+	outcome := plan.Refused
+	if r.acks == nil {
+		outcome = plan.Unsure
+	}
+	for _, f := range flights {
+		if err := r.copy(ctx, f); err != nil {
+			r.fail(err)
+			r.ledger.record(outcome, f.message, "it has no copy: "+err.Error())
+		}
+	}
+}
+
+func (r *rescuer) copy(ctx context.Context, f *flight) error {
+	if r.window == nil {
+		return r.reason()
+	}
+	if err := publishable(f.publishing, r.client.User(), r.window.frameMax()); err != nil {
+		return err
+	}
+	return r.window.publish(ctx, f)
+}
+
+// finish waits until everything is settled, and tells how it ended.
+func (r *rescuer) finish() peek.Rescued {
+	if r.window != nil {
+		r.fail(r.window.finish())
+		r.watcher.Wait()
+	}
+	if r.acks != nil {
+		r.acks.finish()
+	}
+	out := peek.Rescued{JournalID: r.journal.number()}
+	for tag := range r.tried {
+		if r.source.brink.message(tag) == nil {
+			continue // acknowledged
+		}
+		if r.kept[tag] && (r.source.holding.IsClosed() || r.source.acknowledge(tag, false, 1) == nil) {
+			out.Kept++
+		} else {
+			out.Lost++
+		}
+		r.source.brink.acknowledged(tag, false) // there is nothing else to be done
+	}
+	if !r.source.holding.IsClosed() && out.Kept > 0 {
+		r.fail(cmp.Or(r.source.sync(), r.source.flush()))
+	}
+	account := r.ledger.copy()
+	out.Copied = len(r.tried) - out.Kept - out.Lost
+	if why := r.reason(); why != nil {
+		out.Why = why.Error()
+	} else if len(account.Problems) > 0 {
+		out.Why = account.Problems[0].Reason
+	}
+	if err := r.journal.finish(account); err != nil && out.Why == "" {
+		out.Why = err.Error()
+	}
+	return out
+}
+
+// rescueAll rescues what is left at the limit, and tells how that ended. Each round may take one more message (flush).
+func (s *source) rescueAll() (rescued peek.Rescued) {
+	const rounds = 5
+	for range rounds {
+		s.rescue()
+		if s.rescuer == nil {
+			break
+		}
+		rescued = rescued.With(s.rescuer.finish())
+		s.rescuer = nil
+	}
+	return rescued
+}

@@ -1,0 +1,275 @@
+package broker_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dlxtop/broker"
+	"dlxtop/demo"
+	"dlxtop/journal"
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+// atTheLimit declares a queue with a small delivery limit, and lets a worker requeue n messages until they are at it.
+func (a *app) atTheLimit(n int) (*model.Queue, model.Settings) {
+	a.Helper()
+	const limit = 3
+	q, s := a.limited("q", limit)
+	a.publish(q.QueueRef, numbered(n)...)
+	a.deliver(q.QueueRef, n, limit)
+	return q, s
+}
+
+func insisting(q *model.Queue, s model.Settings) peek.Plan {
+	return peek.OfQueue(q, s, behaviour(), peek.Want{Insist: true})
+}
+
+// TestRescueThatIsRefused: the queue does not take a copy of what is at its limit. The journal has it, and brings it
+// back.
+func TestRescueThatIsRefused(t *testing.T) {
+	t.Parallel()
+	if !behaviour().ReturnCountsAsDelivery {
+		return // nothing is ever rescued
+	}
+	n := 40
+	a := newApp(t)
+	q, s := a.atTheLimit(n)
+	policy := "/api/policies/%2F/" + url.PathEscape(t.Name())
+	const full = `{"pattern":"^%s$","definition":{"max-length":0,"overflow":"reject-publish"},"apply-to":"queues"}`
+	api(t, http.MethodPut, policy, fmt.Sprintf(full, q.Name))
+	defer api(t, http.MethodDelete, policy, "")
+	a.until(func() error { // a policy takes a moment
+		confirm, err := a.channel.PublishWithDeferredConfirm("", q.Name, false, false, numbered(1)[0])
+		if err != nil {
+			return err
+		}
+		if confirm.Wait() {
+			return errors.New("the queue takes messages in spite of its policy")
+		}
+		return nil
+	})
+	n = a.ready(q.QueueRef) // some of the test's own may have come in
+	c, j := journaled(t, false)
+	before := a.ready(q.QueueRef)
+	peeked := peekAt(t, c, insisting(q, s))
+	if r := peeked.Rescued; r.Lost > 0 || r.Kept == 0 || !strings.Contains(r.Why, "refused") ||
+		!strings.Contains(r.Words(), fmt.Sprintf("journal undo %d", r.JournalID)) {
+		t.Fatalf("%+v", r)
+	}
+	a.await(q.QueueRef, before-peeked.Rescued.Kept)
+	api(t, http.MethodPut, policy, `{"pattern":"^no such queue$","definition":{"max-length":1},"apply-to":"queues"}`)
+	a.until(func() error { // each undo brings back what the queue takes again
+		if a.ready(q.QueueRef) >= n {
+			return nil
+		}
+		undo(t, c, j, peeked.Rescued.JournalID, q)
+		return errors.New("not all are back")
+	})
+	seen := map[string]bool{}
+	for _, d := range a.drain(q.QueueRef, n) {
+		seen[d.MessageId] = true
+	}
+	if len(seen) != 40 {
+		t.Errorf("%d of 40 messages are left", len(seen))
+	}
+}
+
+// TestRescueThatIsNotPossible: without the right to publish, or without a journal that can be written, nothing is
+// taken. Who insists nevertheless loses nothing that could be kept.
+func TestRescueThatIsNotPossible(t *testing.T) {
+	t.Parallel()
+	if !behaviour().ReturnCountsAsDelivery {
+		return // nothing is ever rescued
+	}
+	const n = 10
+	reader := user(t, "reader", `{"configure":".*","write":"^nothing$","read":".*"}`)
+	for _, test := range []struct {
+		name, url    string
+		journal      func(dir string) (string, error)
+		why          string
+		copied, kept int
+	}{
+		{"no right", reader, func(dir string) (string, error) {
+			return filepath.Join(dir, "journal.db"), nil
+		}, "may not publish to the default exchange", 0, n},
+		{"no journal", node.AMQP(), func(dir string) (string, error) {
+			return filepath.Join(dir, "file", "journal.db"), os.WriteFile(filepath.Join(dir, "file"), nil, 0o600)
+		}, "cannot be", n, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a := newApp(t)
+			q, s := a.atTheLimit(n)
+			path, err := test.journal(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := journal.New(journal.Options{Path: path})
+			defer j.Close()
+			c, err := broker.New(broker.Options{URL: test.url, Journal: j})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			var impossible *peek.RescueImpossible
+			careful := peek.OfQueue(q, limitOf(deliveryLimit), behaviour(), peek.Want{})
+			_, err = c.Peek(t.Context(), careful)
+			if !errors.As(err, &impossible) || !strings.Contains(err.Error(), test.why) || !impossible.Refusal().Overridable() {
+				t.Errorf("it said: %v", err)
+			}
+			if ready := a.ready(q.QueueRef); ready != n {
+				t.Fatalf("%d are left: it was looked at", ready)
+			}
+			peeked := peekAt(t, c, insisting(q, s))
+			if r := peeked.Rescued; r.Copied != test.copied || r.Kept != test.kept || r.Lost > 0 || r.Why == "" {
+				t.Errorf("%+v", r)
+			}
+			a.await(q.QueueRef, test.copied)
+			if test.kept > 0 {
+				guest := journaledBy(t, j, false)
+				undo(t, guest, j, peeked.Rescued.JournalID, q)
+			}
+			wantAll(t, a, q.QueueRef, n)
+		})
+	}
+}
+
+// TestRescueInTheLastMoment cuts the connection while messages at their limit are held: RabbitMQ drops them, and the
+// journal has them.
+func TestRescueInTheLastMoment(t *testing.T) {
+	t.Parallel()
+	if !behaviour().ReturnCountsAsDelivery {
+		return // nothing is ever rescued
+	}
+	const n = 10
+	a := newApp(t)
+	q, s := a.atTheLimit(n)
+	cable, address := newCable(t, 0)
+	j := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
+	defer j.Close()
+	c, err := broker.New(broker.Options{URL: address, Journal: j})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	plan := peek.OfQueue(q, s, behaviour(), peek.Want{ForAction: true, Insist: true})
+	read, err := c.Read(context.Background(), plan, func(m *message.Message) error {
+		if m.Position == n { // what is under way is out of reach
+			cable.cut()
+		}
+		return nil
+	})
+	if err == nil || read.Rescued.Kept != n || read.Rescued.Lost > 0 {
+		t.Errorf("%v %+v", err, read.Rescued)
+	}
+	a.until(func() error { return cable.gone(t, node, "guest") })
+	a.await(q.QueueRef, n-read.Rescued.Kept)
+	undo(t, c, j, read.Rescued.JournalID, q)
+	wantAll(t, a, q.QueueRef, n)
+}
+
+// TestUndoOfARescue: what is at the end of its queue is not brought back once more.
+func TestUndoOfARescue(t *testing.T) {
+	t.Parallel()
+	if !behaviour().ReturnCountsAsDelivery {
+		return // nothing is ever rescued
+	}
+	const n = 5
+	a := newApp(t)
+	q, s := a.atTheLimit(n)
+	c, j := journaled(t, false)
+	peeked := peekAt(t, c, insisting(q, s))
+	if peeked.Rescued.Copied != n {
+		t.Fatalf("%+v", peeked.Rescued)
+	}
+	plan := planUndo(t, c, j, peeked.Rescued.JournalID, q)
+	const want = "there is nothing to undo; 5 rescued: the end of the queue got a copy of each"
+	if plan.Refusal.Words() != want {
+		t.Errorf("it says: %q", plan.Refusal.Words())
+	}
+	wantAll(t, a, q.QueueRef, n)
+}
+
+// TestRescueOfOddHeaders: a copy has the headers of its original byte for byte, also those that amqp091-go does not
+// read.
+func TestRescueOfOddHeaders(t *testing.T) {
+	t.Parallel()
+	if !behaviour().ReturnCountsAsDelivery {
+		return // nothing is ever rescued
+	}
+	a, raw, tables := newApp(t), newRaw(t, node), oddTables()
+	q, s := a.limited("q", 0) // each message is at its limit from the beginning
+	for id, table := range tables {
+		raw.publish("", q.Name, id, table, []byte("body of "+id))
+	}
+	a.await(q.QueueRef, len(tables))
+	c, _ := journaled(t, false)
+	peeked := peekAt(t, c, insisting(q, s))
+	if r := peeked.Rescued; r.Copied+r.Kept != len(tables) || r.Kept > 1 || r.Lost > 0 {
+		t.Fatalf("%+v", r)
+	}
+	a.await(q.QueueRef, peeked.Rescued.Copied)
+	for _, m := range raw.drain(q.Name) {
+		published, got := sorted(t, tables[m.id], counters...), sorted(t, m.table, counters...)
+		own := m.id == "L" || m.id == "a name twice" // quorum queues deliver these otherwise, copied or not
+		if !bytes.Equal(got, published) && !own || string(m.body) != "body of "+m.id {
+			t.Errorf("%s is delivered as %.60q instead of %.60q", m.id, got, published)
+		}
+		delete(tables, m.id)
+	}
+	if len(tables) != peeked.Rescued.Kept {
+		t.Errorf("%d are missing, %d in the journal", len(tables), peeked.Rescued.Kept)
+	}
+}
+
+// noLookInAnAlarm: a broker that blocks publishers would not take the copy of a rescue, so nothing is taken.
+func noLookInAnAlarm(t *testing.T, n *demo.Node) {
+	if !behaviour().ReturnCountsAsDelivery {
+		return // nothing is ever rescued
+	}
+	a := newAppOn(t, n)
+	q, s := a.limited("q", deliveryLimit)
+	a.publish(q.QueueRef, numbered(3)...)
+	watermark := func(value string) {
+		t.Helper()
+		if _, err := n.Control(context.Background(), "eval", "vm_memory_monitor:set_vm_memory_high_watermark("+value+
+			")."); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watermark("0.000001")
+	lifted := false
+	defer func() {
+		if !lifted {
+			watermark(`{absolute, "2GB"}`)
+		}
+	}()
+	c := clientOf(t, n)
+	var impossible *peek.RescueImpossible
+	_, err := c.Peek(t.Context(), peek.OfQueue(q, s, behaviour(), peek.Want{}))
+	if !errors.As(err, &impossible) || !strings.Contains(err.Error(), "blocks publishers") {
+		t.Errorf("in the alarm: %v", err)
+	}
+	watermark(`{absolute, "2GB"}`)
+	lifted = true
+	a.until(func() error { // it takes a moment until it is over
+		peeked, err := c.Peek(t.Context(), peek.OfQueue(q, s, behaviour(), peek.Want{}))
+		if err != nil {
+			return err
+		}
+		defer peeked.Messages.Close()
+		if m, err := peeked.Messages.At(0, 0); err != nil || m.Counted() > 0 {
+			t.Errorf("the first message came back %d times before: %v", m.Counted(), err)
+		}
+		return nil
+	})
+}

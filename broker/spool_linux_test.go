@@ -1,0 +1,66 @@
+package broker_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dlxtop/model"
+	"dlxtop/model/peek"
+)
+
+// openSpools are the files of looks that this process has open.
+func openSpools(t *testing.T) (open []string) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if path, _ := os.Readlink(filepath.Join("/proc/self/fd", e.Name())); strings.Contains(path, "dlxtop-peek-") {
+			open = append(open, path)
+		}
+	}
+	return open
+}
+
+// TestPeekFileHasNoNameAndGoes: nobody else can open what was read, and nothing of it stays.
+func TestPeekFileHasNoNameAndGoes(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	a, c := newApp(t), client(t)
+	q := a.queue("q", model.Classic)
+	messages := numbered(100)
+	for i := range messages {
+		messages[i].Body = make([]byte, 100_000)
+	}
+	a.publish(q, messages...)
+	before := openSpools(t)
+	few, err := c.Peek(t.Context(), planPeek(described(q, model.Classic), peek.Want{Limit: 10}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if open := openSpools(t); len(open) != len(before) || few.Messages.Len() != 10 {
+		t.Errorf("a short look made a file: %v", open)
+	}
+	peeked, err := c.Peek(t.Context(), planPeek(described(q, model.Classic), peek.Want{Limit: 100}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, named := openSpools(t), namedSpools(t)
+	if len(open) != len(before)+1 || !strings.HasSuffix(open[len(open)-1], "(deleted)") || len(named) > 0 {
+		t.Errorf("open: %v, with a name: %v", open, named)
+	}
+	if m, err := peeked.Messages.At(99, 0); err != nil || len(m.Body) != 100_000 {
+		t.Errorf("%d bytes: %v", len(m.Body), err)
+	}
+	if err := peeked.Messages.Close(); err != nil {
+		t.Error(err)
+	}
+	if open := openSpools(t); len(open) != len(before) {
+		t.Errorf("it stays open: %v", open)
+	}
+	if _, err := peeked.Messages.At(0, 0); err == nil {
+		t.Error("it can be read after its end")
+	}
+}

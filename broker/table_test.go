@@ -1,0 +1,153 @@
+package broker
+
+import (
+	"bytes"
+	"encoding/binary"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// tables are beginnings for the fuzzer, and tests of their own: what RabbitMQ delivers, and what only a broken
+// broker could.
+func tables() map[string][]byte {
+	nested := []byte("\x01aV")
+	for range 40 {
+		nested = append(binary.BigEndian.AppendUint32([]byte("\x01tF"), uint32(len(nested))), nested...)
+	}
+	all := model.Table{
+		"nil": nil, "bool": true, "int8": int8(-1), "uint8": uint8(1), "int16": int16(-2), "uint16": uint16(2),
+		"int32": int32(-3), "uint32": uint32(3),
+		"int64": int64(-4), "uint64": uint64(1 << 63), "float32": float32(1.5), "float64": 2.5,
+		"decimal": model.Decimal{Scale: 2, Value: -5},
+		"text":    "text", "bytes": []byte{0xff}, "time": time.Unix(-1, 0),
+		"list": []any{"a", int64(1), []any(nil)}, "table": model.Table{"": model.Table{}},
+		"more": model.Repeated{"a", "b", int32(1)}, "raw": model.RawValue{Type: 'F', Bytes: []byte{0, 0, 0, 0}},
+	}
+	return map[string][]byte{
+		"every type":           encodeTable(nil, all),
+		"nothing":              {},
+		"nested":               nested,
+		"too many":             bytes.Repeat([]byte("\x00V"), clientEntries+1),
+		"a name twice":         []byte("\x01kt\x01\x01kt\x02"),
+		"a name without value": []byte("\x01k"),
+		"a name cut off":       []byte("\x01kV\x05k"),
+		"an unknown type":      []byte("\x01a?\x01b\x01bV"),
+		"a length too long":    []byte("\x01aS\x00\x00\x00\x05text\x01bV"),
+		"a length of 4 GB":     []byte("\x01aF\xff\xff\xff\xff"),
+		"a list cut off":       []byte("\x01aA\x00\x00\x00\x03tI\x00\x01bV"),
+		"a list with half":     []byte("\x01aA\x00\x00\x00\x01I"),
+		"larger than a frame":  encodeTable(nil, model.Table{"n": strings.Repeat("x", 200_000)}),
+	}
+}
+
+// FuzzHeaders hands any bytes as headers to amqp091-go: it takes all of them, what is kept of them is what
+// decodeTable reads, and what can be published again arrives as it was.
+func FuzzHeaders(f *testing.F) {
+	for _, table := range tables() {
+		f.Add(table)
+	}
+	far := newPeer(f)
+	f.Fuzz(func(t *testing.T, table []byte) {
+		want := decodeTable(table, 0)
+		far.next = table
+		d, ok, err := far.channel.Get("q", true)
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		m := messageOf(&d)
+		p := message.Properties{ContentType: "text", MessageID: "id", DeliveryMode: 2}
+		if string(m.Body) != "halfhalf" || m.BodyBytes != 8 || m.Properties != p {
+			t.Errorf("%+v", m.Properties)
+		}
+		alone := message.Message{Headers: want}
+		if got := (message.Message{Headers: m.Headers}); message.FingerprintOf(&got) != message.FingerprintOf(&alone) {
+			t.Errorf("read %v, want %v", m.Headers, want)
+		}
+		for _, again := range []message.Message{spooled(t, m), written(t, m)} {
+			again = message.Message{Headers: again.Headers}
+			if message.FingerprintOf(&again) != message.FingerprintOf(&alone) {
+				t.Errorf("kept %v, want %v", again.Headers, want)
+			}
+		}
+		far.publishes(t, m.Headers)
+	})
+}
+
+// spooled is a message as a spool keeps it.
+func spooled(t *testing.T, m message.Message) message.Message {
+	t.Helper()
+	again, err := parseHead(string(appendHead(nil, &m)))
+	if err != nil {
+		t.Error(err)
+	}
+	return again
+}
+
+// written is a message as a file or the journal has it.
+func written(t *testing.T, m message.Message) message.Message {
+	t.Helper()
+	line, err := model.JSONLine(m.JSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := message.ParseMessage(line)
+	if err != nil {
+		t.Error(err)
+	}
+	return again
+}
+
+// publishes proves that headers arrive as they are, or are refused.
+func (p *peer) publishes(t *testing.T, headers model.Table) {
+	t.Helper()
+	out := message.Publishing{Headers: headers}
+	if publishable(&out, "guest", 131072) != nil {
+		return
+	}
+	size, err := tableSize(headers)
+	encoded := encodeTable(nil, headers)
+	if err != nil || size != len(encoded) {
+		t.Errorf("%d bytes are %d: %v", size, len(encoded), err)
+	}
+	if again := decodeTable(encoded, 0); !bytes.Equal(encodeTable(nil, again), encoded) {
+		t.Errorf("%v becomes %v", headers, again)
+	}
+	if err := p.channel.Publish("e", "k", false, false, publishingOf(&out)); err != nil {
+		t.Fatal(err)
+	}
+	payload := <-p.published
+	start, end, ok := tableAt(payload)
+	if !ok && len(headers) == 0 {
+		return
+	}
+	if got := encodeTable(nil, decodeTable(payload[start+4:end], 0)); !ok || !bytes.Equal(got, encoded) {
+		t.Errorf("published %q, want %q", got, encoded)
+	}
+}
+
+// TestTableOfEveryTypeIsKept compares types, which a fingerprint and an encoding only tell in parts.
+func TestTableOfEveryTypeIsKept(t *testing.T) {
+	encoded := tables()["every type"]
+	table := decodeTable(encoded, 0)
+	types := map[string]any{
+		"nil": nil, "uint64": uint64(1 << 63), "uint8": uint8(1), "decimal": model.Decimal{Scale: 2, Value: -5},
+		"time": time.Unix(-1, 0), "more": model.Repeated{"a", "b", int32(1)}, "table": model.Table{"": model.Table{}},
+		"list": []any{"a", int64(1), []any(nil)},
+	}
+	for name, want := range types {
+		if !reflect.DeepEqual(table[name], want) {
+			t.Errorf("%s is %#v", name, table[name])
+		}
+	}
+	m := message.Message{Headers: table}
+	for _, again := range []message.Message{spooled(t, m), written(t, m)} {
+		if got := encodeTable(nil, again.Headers); !bytes.Equal(got, encoded) {
+			t.Errorf("%v", again.Headers)
+		}
+	}
+}

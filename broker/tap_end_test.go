@@ -1,0 +1,59 @@
+package broker_test
+
+import (
+	"testing"
+	"time"
+
+	"dlxtop/broker"
+	"dlxtop/model"
+	"dlxtop/model/trace"
+)
+
+// TestTapThatIsCutOff: whoever loses a tap is not told that it missed nothing.
+func TestTapThatIsCutOff(t *testing.T) {
+	a := newApp(t)
+	x, worker := a.exchange("x", "fanout", false, nil), a.queue("worker", model.Classic)
+	a.bind(worker, x, "", nil)
+	cable, address := newCable(t, 0)
+	cable.lead(t, node)
+	c, err := broker.New(broker.Options{URL: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	tap := startTap(a, c, topologyNow(t),
+		trace.PlanTap(topologyNow(t), trace.TapWant{VHost: "/", Exchanges: []string{x}}), nil)
+	a.send(x, "", numbered(3)...)
+	tap.awaitRows(3)
+	cable.cut()
+	a.send(x, "", numbered(3)...)
+	select {
+	case err := <-tap.ended:
+		if err == nil {
+			t.Error("it ended without a word")
+		}
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+	if tap.counts.Seen != 3 || tap.counts.MissedWords() != "some may have been missed" {
+		t.Errorf("%+v: %q", tap.counts, tap.counts.MissedWords())
+	}
+}
+
+// TestTapThatIsStoppedBehind: what had passed when a tap was stopped is seen, or counts as missed.
+func TestTapThatIsStoppedBehind(t *testing.T) {
+	a := newApp(t)
+	x, worker := a.exchange("x", "fanout", false, nil), a.queue("worker", model.Classic)
+	a.bind(worker, x, "", nil)
+	topology := topologyNow(t)
+	const n = 1000
+	slow := func() { time.Sleep(2 * time.Millisecond) } // a terminal over a slow line
+	tap := startTap(a, client(t), topology, trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{x}}),
+		slow)
+	a.send(x, "", numbered(n)...)
+	a.await(worker, n)
+	counts := tap.end()
+	if int(counts.Seen) != len(tap.seen()) || counts.Seen+counts.Missed != n {
+		t.Errorf("%d shown, %+v", len(tap.seen()), counts)
+	}
+}

@@ -1,0 +1,72 @@
+package broker
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"os"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+)
+
+// tlsFailure is that a broker was reached, and TLS did not come about.
+type tlsFailure struct{ error }
+
+func (e *tlsFailure) Unwrap() error { return e.error }
+
+// secure puts TLS around a connection. amqp091-go would put it around the wire, which then saw no frames.
+func (c *Client) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	secured := tls.Client(conn, c.tls)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, &tlsFailure{err}
+	}
+	return secured, nil
+}
+
+// tlsConfig is what the options say about TLS, else the parameters of the URL. An error is one sentence.
+func tlsConfig(given *tls.Config, uri *amqp.URI) (*tls.Config, error) {
+	config := &tls.Config{ServerName: uri.ServerName, MinVersion: tls.VersionTLS12}
+	if given != nil {
+		config = given.Clone()
+	} else if err := readCertificates(config, uri); err != nil {
+		return nil, err
+	}
+	if config.ServerName == "" {
+		config.ServerName = uri.Host
+	}
+	return config, nil
+}
+
+func readCertificates(config *tls.Config, uri *amqp.URI) error {
+	if uri.CACertFile != "" {
+		text, err := os.ReadFile(uri.CACertFile)
+		if err != nil {
+			return fmt.Errorf("cacertfile in the AMQP URL cannot be read: %s", model.Printable(err.Error()))
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return fmt.Errorf("cacertfile in the AMQP URL: %s holds no certificate in PEM", model.Printable(uri.CACertFile))
+		}
+	}
+	if uri.CertFile != "" || uri.KeyFile != "" {
+		pair, err := tls.LoadX509KeyPair(uri.CertFile, uri.KeyFile)
+		if err != nil {
+			return fmt.Errorf("certfile and keyfile in the AMQP URL cannot be used: %s", model.Printable(err.Error()))
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return nil
+}
+
+// plainURL is a URL for amqp091-go when TLS is there already.
+func plainURL(uri amqp.URI, url string) string {
+	if uri.Scheme == "amqps" {
+		return "amqp" + url[len("amqps"):]
+	}
+	return url
+}

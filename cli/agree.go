@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"dlxtop/model"
+	"dlxtop/model/plan"
+)
+
+// agree lets the person agree to a plan, unless yes says so already, and then makes it again from the topology of now:
+// between the two a queue may have been bound, or have gone. What it returns promises what was agreed to. What is
+// different is said and asked about again; with nobody to ask it is refused. Without again the plan is decided for
+// good.
+func (p *Program) agree(
+	ctx context.Context, s *session, planned plannedAction, q question, yes bool,
+	again func(*model.Topology) (plannedAction, error),
+) (plannedAction, error) {
+	p.announce(planned)
+	for {
+		if !yes {
+			q.messages = planned.plan.Planned
+			if err := p.ask(ctx, q); err != nil {
+				return planned, err
+			}
+		}
+		if again == nil {
+			return planned, nil
+		}
+		t, err := s.reread(ctx)
+		if err != nil {
+			return planned, err
+		}
+		now, err := again(t)
+		if err != nil {
+			return planned, err
+		}
+		was, is := planned.promise(), now.promise()
+		changes := was.Changes(&is)
+		switch {
+		case len(changes) == 0:
+			return now, nil
+		case yes || is.Refusal.Refused():
+			words := withInsist(plan.ChangesWords(changes), now.plan.Refusal)
+			return planned, refused("the plan does not hold any more: %s; nothing was changed", words)
+		}
+		for i := range changes {
+			p.say("changed since you were asked: %s", model.Printable(changes[i].Words()))
+		}
+		planned = now
+		p.announce(planned)
+	}
+}
+
+// promise is what the person agrees to.
+func (a *plannedAction) promise() plan.Promise {
+	if a.undo != nil {
+		return a.undo.Promise()
+	}
+	return a.plan.Promise()
+}
+
+// reread reads the broker once more. What cannot be read was told the first time.
+func (s *session) reread(ctx context.Context) (*model.Topology, error) {
+	snapshot, err := s.source.Snapshot(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the topology again: %w; nothing was changed", s.explain(ctx, err))
+	}
+	return model.NewTopology(snapshot), nil
+}

@@ -1,0 +1,301 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/cli"
+	"dlxtop/mgmt"
+	"dlxtop/model"
+)
+
+// talk is a command line that runs on a terminal, and answers one question after the other.
+type talk struct {
+	t      *testing.T
+	shown  lockedBuffer
+	done   chan int // one status
+	answer func(string)
+}
+
+func startTalk(t *testing.T, args ...string) *talk {
+	t.Helper()
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tty.Close(); master.Close() })
+	k := &talk{t: t, done: make(chan int, 1)}
+	k.answer = func(text string) {
+		if _, err := master.Write([]byte(text + "\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	go func() { // ends when both ends are closed
+		buffer := make([]byte, 4096)
+		for {
+			n, err := master.Read(buffer)
+			k.shown.Write(buffer[:n])
+			if err != nil {
+				return
+			}
+		}
+	}()
+	go func() { k.done <- program(tty, tty, tty).Run(t.Context(), args) }()
+	return k
+}
+
+// asked waits until a question was asked so many times.
+func (k *talk) asked(question string, times int) {
+	k.t.Helper()
+	for until := time.Now().Add(patience); strings.Count(k.shown.String(),
+		question) != times; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(until) {
+			k.t.Fatalf("not asked %d times within %s: %s\nbut this is shown: %s", times, patience, question, k.shown.String())
+		}
+	}
+}
+
+func (v *vhost) on(args ...string) []string {
+	return append(args, "--url", v.url(), "--api", node.API())
+}
+
+func (v *vhost) exchange(name, kind string) {
+	v.t.Helper()
+	if err := v.channel.ExchangeDeclare(name, kind, true, false, false, false, nil); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+func (v *vhost) bind(queue, key, exchange string) {
+	v.t.Helper()
+	if err := v.channel.QueueBind(queue, key, exchange, false, nil); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// TestBoundBetweenQuestionAndYes: nothing is published before the change was shown and agreed to.
+func TestBoundBetweenQuestionAndYes(t *testing.T) {
+	v := newVHost(t)
+	for _, name := range []string{"failed", "worker", "audit"} {
+		v.declare(name, nil)
+	}
+	v.exchange("master", "direct")
+	v.bind("worker", "k", "master")
+	v.fill("failed", 3)
+	args := v.on("replay", "failed", "--to", "exchange:master/k")
+	counts := func() string { return fmt.Sprint(v.count("failed"), v.count("worker"), v.count("audit")) }
+	const question = "replay 3 messages of"
+	for _, test := range []struct {
+		answer string
+		status int
+		counts string
+	}{{"n", cli.ExitRefused, "3 0 0"}, {"y", cli.ExitDone, "0 3 3"}} {
+		k := startTalk(t, args...)
+		k.asked(question, 1)
+		v.bind("audit", "k", "master")
+		k.answer("y")
+		k.asked(question, 2)
+		want := "changed since you were asked: exchange master, key k now also reaches " + v.name + "/audit"
+		if screen := k.shown.String(); !strings.Contains(screen, want) {
+			t.Errorf("the change is not told: %s", screen)
+		}
+		if got := counts(); got != "3 0 0" {
+			t.Fatalf("before it was agreed to there are %s", got)
+		}
+		k.answer(test.answer)
+		if status := <-k.done; status != test.status {
+			t.Errorf("%s: exit status %d: %s", test.answer, status, k.shown.String())
+		}
+		await(t, test.counts, func() bool { return counts() == test.counts })
+		if err := v.channel.QueueUnbind("audit", "k", "master", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestChangedBetweenQuestionAndYes: a move, an undo and an import are made again too.
+func TestChangedBetweenQuestionAndYes(t *testing.T) {
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.declare("there", nil)
+	v.fill("failed", 2)
+	dropped := decode[accountContract](t, v.run("drop", "failed", "--limit", "1", "--yes"))
+	file := filepath.Join(t.TempDir(), "messages")
+	if r := v.run("export", "failed", file); r.status != cli.ExitDone {
+		t.Fatal(r.stderr)
+	}
+	for i, test := range []struct {
+		question string
+		args     []string
+		limited  string
+	}{
+		{"move 1 message of", v.on("move", "failed", "--to", "queue:there"), "there"},
+		{"bring back 1 message into", v.on("journal", "undo", fmt.Sprint(dropped.JournalID)), "failed"},
+		{"import 1 message into", v.on("import", file, "--to", "queue:there"), "there"},
+	} {
+		// Statistics of an earlier policy may come late: each has a name of its own.
+		name := fmt.Sprint("cap", i)
+		policy := "policies/" + url.PathEscape(v.name) + "/" + name
+		k := startTalk(t, test.args...)
+		k.asked(test.question, 1)
+		const body = `{"pattern":"^%s$","definition":{"max-length":0},"apply-to":"queues"}`
+		manage(t, http.MethodPut, policy, fmt.Sprintf(body, test.limited))
+		if test.limited == "failed" {
+			v.publish("", "failed", amqp.Publishing{Body: []byte("x")}) // the policy has dropped what was there
+		}
+		// The API tells it with the statistics of the queue.
+		await(t, "the API tells the limit", func() bool { return v.policyOf(test.limited) == name })
+		k.answer("y")
+		k.asked("the plan does not hold any more: "+v.name+"/"+test.limited+" keeps at most 0 messages (policy cap", 1)
+		if status := <-k.done; status != cli.ExitRefused {
+			t.Errorf("%s: exit status %d: %s", test.question, status, k.shown.String())
+		}
+		manage(t, http.MethodDelete, policy, "")
+		await(t, "the API tells that the limit is gone", func() bool { return v.policyOf(test.limited) != name })
+	}
+}
+
+// policyOf is the policy that a queue has by its statistics, "?" before there are any: until then the API tells the
+// policy at once, and the first statistics may be older.
+func (v *vhost) policyOf(queue string) string {
+	v.t.Helper()
+	source, err := mgmt.New(mgmt.Options{URL: node.API(), VHost: v.name})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer source.Close()
+	snapshot, err := source.Snapshot(v.t.Context())
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	q, ok := model.NewTopology(snapshot).Queue(model.QueueRef{VHost: v.name, Name: queue})
+	if !ok || !q.Consumers.Known() {
+		return "?"
+	}
+	return q.Policy
+}
+
+// changing is a source before which something happens at one of its readings.
+type changing struct {
+	cli.Source
+	readings atomic.Int32
+	at       int32
+	change   func()
+}
+
+func (c *changing) Snapshot(ctx context.Context) (*model.Snapshot, error) {
+	if c.readings.Add(1) == c.at {
+		c.change()
+	}
+	return c.Source.Snapshot(ctx)
+}
+
+// TestChangedWithNobodyToAsk: with --yes a change is refused, and named.
+func TestChangedWithNobodyToAsk(t *testing.T) {
+	v := newVHost(t)
+	for _, name := range []string{"failed", "worker", "audit"} {
+		v.declare(name, nil)
+	}
+	v.exchange("master", "direct")
+	v.bind("worker", "k", "master")
+	v.fill("failed", 3)
+	var out, errs bytes.Buffer
+	p := program(strings.NewReader(""), &out, &errs)
+	source := p.Source
+	p.Source = func(c cli.Connection) (cli.Source, error) {
+		s, err := source(c)
+		return &changing{Source: s, at: 2, change: func() { v.bind("audit", "k", "master") }}, err
+	}
+	status := p.Run(t.Context(), v.on("replay", "failed", "--to", "exchange:master/k", "--yes"))
+	want := "key k now also reaches " + v.name + "/audit; nothing was changed"
+	if status != cli.ExitRefused || !strings.Contains(errs.String(), want) || out.Len() > 0 {
+		t.Errorf("exit status %d: %s%s", status, out.String(), errs.String())
+	}
+	if got := fmt.Sprint(v.count("failed"), v.count("worker"), v.count("audit")); got != "3 0 0" {
+		t.Errorf("there are %s", got)
+	}
+}
+
+// TestBoundWhileItRuns: a slow replay ends soon after a binding that leads elsewhere, long before it is through, and
+// names the queue.
+func TestBoundWhileItRuns(t *testing.T) {
+	v := newVHost(t)
+	for _, name := range []string{"failed", "worker", "audit"} {
+		v.declare(name, nil)
+	}
+	v.exchange("master", "fanout")
+	v.bind("worker", "", "master")
+	const n = 400
+	v.fill("failed", n)
+	var out, errs bytes.Buffer
+	ended := make(chan int, 1) // one status
+	args := v.on("replay", "failed", "--to", "exchange:master/k", "--rate", "20/s", "--yes")
+	go func() { ended <- program(strings.NewReader(""), &out, &errs).Run(t.Context(), args) }()
+	await(t, "it runs for a while", func() bool { return v.count("worker") > 50 })
+	v.bind("audit", "", "master")
+	status := <-ended
+	if moved := v.count("worker"); moved >= n {
+		t.Errorf("it went on to its end: %d moved", moved)
+	}
+	const early = "it ended early: exchange master, key k now also reaches "
+	if status != cli.ExitRefused || !strings.Contains(errs.String(), early+v.name+"/audit") {
+		t.Errorf("exit status %d: %s", status, errs.String())
+	}
+	account := decode[accountContract](t, result{status, out.String(), errs.String()})
+	audit, worker := v.count("audit"), v.count("worker")
+	if s := account.Strayed; len(s) != 1 || s[0].Queue != "audit" || s[0].Messages < audit || audit == 0 {
+		t.Errorf("%d are in audit, the account says %s", audit, out.String())
+	}
+	if most := audit + 60; account.Strayed[0].Messages > most { // what was published between two readings
+		t.Errorf("%d are in audit, and %d may be there", audit, account.Strayed[0].Messages)
+	}
+	await(t, "the rest is back", func() bool { return v.count("failed")+worker == n })
+	show := v.run("journal", "-o", "table")
+	want := fmt.Sprintf("up to %d may also be in %s/audit", account.Strayed[0].Messages, v.name)
+	if !strings.Contains(show.out, want) {
+		t.Errorf("%q is not in %s", want, show.out)
+	}
+	undo := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes")
+	if !strings.Contains(undo.stderr, "what is there stays there") {
+		t.Errorf("the undo does not tell it: %s", undo.stderr)
+	}
+}
+
+// TestBoundBetweenStages: a canary looks before each stage where the next messages would go.
+func TestBoundBetweenStages(t *testing.T) {
+	v := newVHost(t)
+	for _, name := range []string{"failed", "worker", "audit"} {
+		v.declare(name, nil)
+	}
+	v.exchange("master", "topic")
+	v.bind("worker", "k", "master")
+	v.fill("failed", 20)
+	first := true
+	v.consume("worker", func(d amqp.Delivery) {
+		if first {
+			first = false
+			v.bind("audit", "#", "master")
+		}
+		_ = d.Ack(false)
+	})
+	r := v.run("replay", "failed", "--to", "exchange:master/k", "--canary", "--canary-wait", "1s", "--yes")
+	account := decode[accountContract](t, r)
+	want := "exchange master, key k now also reaches " + v.name + "/audit; 19 were not touched"
+	if r.status != cli.ExitRefused || account.counts() != "20 1 0 0 0 0" || !strings.Contains(r.stderr, want) {
+		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
+	}
+	if n := v.count("audit"); n != 0 {
+		t.Errorf("%d are in audit", n)
+	}
+}

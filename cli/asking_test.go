@@ -1,0 +1,127 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"dlxtop/cli"
+)
+
+// terminal runs a command line on a terminal and types an answer when the question is there.
+func terminal(
+	t *testing.T, env map[string]string, question, answer string, args ...string,
+) (status int, screen string) {
+	t.Helper()
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tty.Close()
+	defer master.Close()
+	var shown lockedBuffer
+	go func() { // ends when both ends are closed
+		buffer := make([]byte, 4096)
+		for {
+			n, err := master.Read(buffer)
+			shown.Write(buffer[:n])
+			if err != nil {
+				return
+			}
+		}
+	}()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	p := program(tty, tty, tty)
+	p.Env = func(name string) string { return env[name] }
+	done := make(chan int, 1) // one status
+	go func() { done <- p.Run(ctx, args) }()
+	await(t, question, func() bool { return strings.Contains(shown.String(), question) })
+	if answer == "interrupt" {
+		interrupt()
+	} else if _, err := master.Write([]byte(answer + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	status = <-done
+	return status, shown.String()
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.String()
+}
+
+func TestAsking(t *testing.T) {
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.fill("failed", 3)
+	on := func(args ...string) []string { return append(args, "--url", v.url(), "--api", node.API()) }
+	for _, test := range []struct {
+		name, question, answer string
+		args                   []string
+		status, left           int
+	}{
+		{"no", "drop 1 message of", "n", on("drop", "failed", "--limit", "1"), cli.ExitRefused, 3},
+		{"nothing", "[y/N]", "", on("drop", "failed", "--limit", "1"), cli.ExitRefused, 3},
+		{"interrupt", "[y/N]", "interrupt", on("drop", "failed", "--limit", "1"), cli.ExitInterrupted, 3},
+		{"yes", "[y/N]", "y", on("drop", "failed", "--limit", "1"), cli.ExitDone, 2},
+	} {
+		status, screen := terminal(t, nil, test.question, test.answer, test.args...)
+		if status != test.status {
+			t.Errorf("%s: exit status %d: %s", test.name, status, screen)
+		}
+		if n := v.count("failed"); n != test.left {
+			t.Errorf("%s: %d messages are left", test.name, n)
+		}
+	}
+	v.fill("failed", 110)
+	for _, test := range []struct {
+		answer       string
+		status, left int
+	}{{"y", cli.ExitRefused, 112}, {"failed", cli.ExitDone, 0}} {
+		status, screen := terminal(t, nil, "type the queue's name", test.answer, on("drop", "failed")...)
+		if n := v.count("failed"); status != test.status || n != test.left {
+			t.Errorf("%s: exit status %d and %d messages left: %s", test.answer, status, n, screen)
+		}
+	}
+}
+
+// TestProduction: on a production system one message is enough to be asked for the queue's name, and read-only means
+// it.
+func TestProduction(t *testing.T) {
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.fill("failed", 1)
+	env := configured(t, fmt.Sprintf("[contexts.prod]\nurl = %q\napi = %q\nproduction = true\n[contexts.look]\nurl = "+
+		"%q\napi = %q\nread_only = true\n",
+		v.url(), node.API(), v.url(), node.API()))
+	if status, screen := terminal(t, env, "type the queue's name", "yes", "drop", "failed", "--context",
+		"prod"); status != cli.ExitRefused || v.count("failed") != 1 {
+		t.Errorf("exit status %d: %s", status, screen)
+	}
+	if status, screen := terminal(t, env, "read-only", "", "drop", "failed", "--context",
+		"look"); status != cli.ExitConnect || v.count("failed") != 1 {
+		t.Errorf("exit status %d: %s", status, screen)
+	}
+	if status, screen := terminal(t, env, "type the queue's name", "failed", "drop", "failed", "--context",
+		"prod"); status != cli.ExitDone || v.count("failed") != 0 {
+		t.Errorf("exit status %d: %s", status, screen)
+	}
+}

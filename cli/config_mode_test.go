@@ -1,0 +1,42 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestConfigThatOthersRead: a password in a file that every user of the machine can read is told, and what holds none
+// is not.
+func TestConfigThatOthersRead(t *testing.T) {
+	const password, none = "[contexts.a]\nurl = \"amqp://ops:s3cr3t@h\"\n", "[contexts.a]\nurl = \"amqp://h\"\n"
+	for _, test := range []struct {
+		text string
+		mode os.FileMode
+		told bool
+	}{
+		{password, 0o644, true},
+		{"[contexts.a]\nurl = \"amqp://h\"\n[contexts.b]\napi = \"https://ops:s3cr3t@h\"\n", 0o604, true},
+		{password, 0o600, false},
+		{password, 0o640, false}, // for a group that somebody chose
+		{none, 0o644, false},
+	} {
+		env := configured(t, test.text)
+		path := filepath.Join(env["XDG_CONFIG_HOME"], "dlxtop", "config.toml")
+		if err := os.Chmod(path, test.mode); err != nil {
+			t.Fatal(err)
+		}
+		_, _, stderr := connectionOf(t, env, "--context", "a")
+		line, _, _ := strings.Cut(stderr, "\n")
+		told := strings.HasPrefix(line, "warning: ") && strings.Contains(line, "chmod 600 "+path)
+		if told != test.told {
+			t.Errorf("%+v: %q", test, stderr)
+		}
+		if strings.Contains(stderr, "s3cr3t") {
+			t.Errorf("a password is shown: %s", stderr)
+		}
+	}
+}

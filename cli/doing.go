@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"dlxtop/model"
+	"dlxtop/model/plan"
+)
+
+// consent is how far a command that changes the broker may go without asking.
+type consent struct {
+	dryRun, agreed, insist bool
+	output                 format
+}
+
+// register adds the flags. dryRun and insist are what two of them do.
+func (c *consent) register(cmd *cobra.Command, dryRun, insist string) {
+	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, dryRun)
+	cmd.Flags().BoolVar(&c.agreed, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&c.insist, "insist", false, insist)
+	c.output.register(cmd)
+}
+
+// allowed resolves the connection, and refuses what cannot end well before anything is read. what is the command as the
+// subject of a sentence: "an undo".
+func (p *Program) allowed(flags *connectionFlags, c *consent, what string) (Connection, error) {
+	connection, err := flags.resolve(p.Env)
+	switch {
+	case err != nil || c.dryRun:
+		return connection, err
+	case connection.ReadOnly:
+		return connection, notAllowed("this connection is read-only: %s changes the broker (--dry-run shows what it "+
+			"would do)", what)
+	case !c.agreed && !isTerminal(p.In):
+		return connection, usage("%s changes the broker, and there is no terminal to ask on: add --yes, or look first "+
+			"with --dry-run", what)
+	}
+	return connection, nil
+}
+
+// doing is a plan with what is asked before it runs, and how it runs.
+type doing struct {
+	consent
+	planned plannedAction
+	ask     question
+	// again makes the plan once more when it was agreed to, from the topology of now; nil: it is decided for good
+	again func(*model.Topology) (plannedAction, error)
+	run   func(ctx context.Context, planned plannedAction, progress func(plan.Account)) (plan.Account, error)
+}
+
+// do shows a plan, or asks, runs it and gives the account, also of one that was interrupted. Its error is a refusal,
+// that nothing was done, or the exit status of an account that is not complete.
+func (p *Program) do(ctx context.Context, s *session, d doing) error {
+	planned := d.planned
+	if d.dryRun {
+		return p.showPlan(planned)
+	}
+	if why := planned.refusal(); why.Refused() {
+		return refused("%s", refusal(why))
+	}
+	d.ask.production = s.connection.Production
+	planned, err := p.agree(ctx, s, planned, d.ask, d.agreed, d.again)
+	if err != nil {
+		return err
+	}
+	progress := p.progress()
+	account, err := d.run(ctx, planned, progress.show)
+	progress.end()
+	if err != nil {
+		return err
+	}
+	return p.showAccount(planned, account)
+}

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+	"dlxtop/model/resume"
+)
+
+// shownUndecided is how many of the messages that nobody can decide are listed; the journal and JSON have them all.
+const shownUndecided = 20
+
+// resuming is a resume as the command line asks for it.
+type resuming struct {
+	id        int64
+	undecided string
+	consent
+}
+
+// resumeJSON is what a resume found out before it went on.
+type resumeJSON struct {
+	Resumes      int64           `json:"resumes"`      // the record that it goes on with
+	Done         int             `json:"done"`         // messages that turned out to be done
+	Acknowledged int             `json:"acknowledged"` // that had arrived, and are acknowledged now
+	Unsent       int             `json:"unsent"`       // that turned out to be untouched: the rest has them
+	Undecided    []undecidedJSON `json:"undecided"`
+}
+
+type undecidedJSON struct {
+	Record    int64  `json:"record"`
+	Position  int    `json:"position"`
+	MessageID string `json:"message_id,omitempty"`
+	Reason    string `json:"reason"`
+}
+
+func (p *Program) journalResumeCommand(flags *connectionFlags) *cobra.Command {
+	r := &resuming{}
+	cmd := &cobra.Command{
+		Use:   "resume ID",
+		Short: "Go on with an action that did not come to its end",
+		Long: `Go on with an action whose program was killed, or that ended early: a replay, a move, a drop, an
+import or an undo. Messages whose outcome is not known are looked for first, in the queue that they
+come from and where they were sent to. What has arrived is acknowledged, what was not sent is sent,
+and then the rest of the plan is done: each message once. It goes to nobody else than the first one
+would have.
+
+What cannot be decided is listed: the message is in its queue, and a consumer may have taken its
+copy. With --undecided publish these are published again (they may be there twice); with --undecided
+leave they stay in their queue, and count as done. Without it they stay unknown, and the exit status
+is 1.`,
+		Args: arguments("the ID of a record"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if r.id, err = recordID(args[0]); err != nil {
+				return err
+			}
+			switch resume.Choice(r.undecided) {
+			case "", resume.PublishAgain, resume.LeaveThem:
+				return p.resume(cmd.Context(), flags, r)
+			}
+			return usage("--undecided %s: it is publish or leave", model.Printable(r.undecided))
+		},
+	}
+	cmd.Flags().
+		StringVar(&r.undecided, "undecided", "", "publish or leave: what is done with messages that cannot be decided")
+	r.consent.register(cmd, "look, say what would happen, and change nothing",
+		"go on in spite of a refusal that can be overridden")
+	return cmd
+}
+
+func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resuming) error {
+	connection, err := p.allowed(flags, &r.consent, "a resume")
+	if err != nil {
+		return err
+	}
+	connection.VHost = "" // the record says which
+	s, err := p.openConnection(connection)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if s.journal == nil {
+		return usage("there is no journal here to resume from")
+	}
+	want, err := s.resumeWant(ctx, r)
+	if err != nil {
+		return err
+	}
+	last := want.Chain[len(want.Chain)-1]
+	if last.ID != r.id {
+		p.say("%d was gone on with as %d: this goes on with that", r.id, last.ID)
+	}
+	t, err := s.settledTopology(ctx, &last)
+	if err == nil {
+		want.Counts, err = s.counts(ctx, plan.LimitedAmong(t, last.Queues()))
+	}
+	if err != nil {
+		return err
+	}
+	inquiry, err := resume.Inquire(t, want)
+	if err != nil {
+		return err
+	}
+	found, err := inquiry.Plan(want.Choice)
+	if err != nil {
+		return err
+	}
+	p.announceResume(&found)
+	if !r.dryRun && !r.agreed && !found.Refusal.Refused() && len(found.Undecided) > 0 {
+		choice, err := p.choose(ctx)
+		if err == nil {
+			found, err = inquiry.Plan(choice)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	var record int64 // that the resume writes
+	err = p.do(ctx, s, doing{
+		consent: r.consent, planned: resumeAction(&found, &r.output),
+		ask: question{does: "go on: " + string(last.Operation), where: "of", queue: last.From},
+		run: func(ctx context.Context, _ plannedAction, progress func(plan.Account)) (plan.Account, error) {
+			account, err := s.broker.Resume(ctx, found.On(t, want), progress)
+			record = account.JournalID
+			return account, err
+		},
+	})
+	if err != nil || r.dryRun || len(found.Undecided) == 0 {
+		return err
+	}
+	p.say("%s undecided: `dlxtop journal resume %d` takes --undecided publish, or leave",
+		model.Plural(len(found.Undecided), "message"), record)
+	return &exit{status: ExitRefused}
+}
+
+// resumeWant is what a resume is planned from.
+func (s *session) resumeWant(ctx context.Context, r *resuming) (resume.Want, error) {
+	chain, err := s.journal.Chain(ctx, r.id)
+	return resume.Want{
+		Chain: chain, User: s.broker.User(), Broker: s.broker.Address(),
+		Insist: r.insist, ReadOnly: s.connection.ReadOnly, Choice: resume.Choice(r.undecided),
+		Record:  func(id int64) (plan.Record, error) { return s.journal.Record(ctx, id) },
+		Entries: func(id int64, each func(*plan.Entry) error) error { return s.journal.Entries(ctx, id, each) },
+		Look: func(plan peek.Plan, each func(*message.Message) error) (string, error) {
+			read, err := s.broker.Read(ctx, plan, each)
+			s.tellRescued(read.Rescued)
+			return read.Stopped, err
+		},
+		File: func(path string, each func(*message.Message) error) error {
+			return s.program.readMessages(ctx, path, each)
+		},
+	}, err
+}
+
+// settledTopology reads the broker when it has noticed that the program of a record is gone: what that held is back
+// then.
+func (s *session) settledTopology(ctx context.Context, r *plan.Record) (*model.Topology, error) {
+	if !r.Running {
+		if err := s.broker.AwaitGone(ctx, r, s.source.Connections, r.Queues()...); err != nil {
+			return nil, err
+		}
+	}
+	t, err := s.topology(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return t, s.checkCluster(ctx, r.From.VHost, t.Snapshot.Overview)
+}
+
+// resumeAction is a resume as the words of other actions tell it.
+func resumeAction(p *resume.Plan, output *format) plannedAction {
+	a := plannedAction{plan: p.Rest, looked: look{complete: true}, output: output}
+	switch {
+	case p.Undo != nil:
+		a = undoAction(p.Undo, output)
+	case p.Import != nil:
+		a.plan = plan.Plan{From: p.Import.Queue, Recipients: []plan.Recipient{{Queue: p.Import.Queue}}}
+	}
+	a.plan.Operation, a.plan.Planned = p.Record.Operation, p.Planned()
+	a.against = p.Refusal
+	if a.plan.From.Name == "" {
+		a.plan.From = p.Record.From
+	}
+	a.resume = &resumeJSON{
+		Resumes:      p.Record.ID,
+		Done:         p.Done,
+		Acknowledged: p.Acks(),
+		Unsent:       p.Unsent,
+		Undecided:    []undecidedJSON{},
+	}
+	for _, u := range p.Undecided {
+		a.resume.Undecided = append(
+			a.resume.Undecided,
+			undecidedJSON{u.Record, u.Position, model.Printable(u.MessageID), u.Why},
+		)
+	}
+	return a
+}
+
+// announceResume tells what was found out.
+func (p *Program) announceResume(plan *resume.Plan) {
+	for _, words := range plan.Found() {
+		p.say("%s", model.Printable(words))
+	}
+	p.tellUndecided(plan)
+}
+
+func (p *Program) tellUndecided(plan *resume.Plan) {
+	for i, u := range plan.Undecided {
+		if i == shownUndecided {
+			p.say("and %d more undecided", len(plan.Undecided)-i)
+			break
+		}
+		id := ""
+		if u.MessageID != "" {
+			id = " (" + model.Printable(u.MessageID) + ")"
+		}
+		p.say("undecided: message %d of %d%s: %s", u.Position, u.Record, id, model.Printable(u.Why))
+	}
+}
+
+// choose lets the person say what is done with messages that nobody can decide.
+func (p *Program) choose(ctx context.Context) (resume.Choice, error) {
+	fmt.Fprint(
+		p.Err,
+		"publish them again (they may be there twice), or leave them and count them as done? [publish/leave/neither] ",
+	)
+	answer, err := readLine(ctx, p.In)
+	if err != nil {
+		fmt.Fprintln(p.Err)
+		return "", err
+	}
+	switch choice := resume.Choice(answer); choice {
+	case resume.PublishAgain, resume.LeaveThem:
+		return choice, nil
+	}
+	return "", nil
+}

@@ -1,0 +1,383 @@
+package cli_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/cli"
+	"dlxtop/model"
+)
+
+// right is a row of the table in docs/rights.md.
+type right struct {
+	command                string
+	tag                    string
+	configure, write, read string
+	connections, channels  int
+	requests               int
+}
+
+// rightsInDocs reads the table: it is what the tests hold dlxtop to.
+func rightsInDocs(t *testing.T) map[string]right {
+	t.Helper()
+	text, err := os.ReadFile("../docs/rights.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rights := map[string]right{}
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if len(cells) != 8 || !strings.HasPrefix(strings.TrimSpace(cells[0]), "`") {
+			continue
+		}
+		for i := range cells {
+			cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "`")
+		}
+		number := func(cell string) int {
+			n, err := strconv.Atoi(cell)
+			if err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+			return n
+		}
+		pattern := func(cell string) string {
+			if cell == "-" {
+				return "^$"
+			}
+			return strings.ReplaceAll(cell, `\|`, "|")
+		}
+		rights[cells[0]] = right{
+			cells[0], cells[1], pattern(cells[2]), pattern(cells[3]), pattern(cells[4]),
+			number(cells[5]), number(cells[6]), number(cells[7]),
+		}
+	}
+	return rights
+}
+
+// rightTest tries one row: a command, as the user, in a vhost that prepare has filled.
+type rightTest struct {
+	prepare func(v *vhost)
+	args    func(v *vhost) []string // nil: it is the dashboard
+	told    string                  // what it says when it works; "": it exits with 0
+}
+
+// failed fills the queue that everything is taken from.
+func failed(v *vhost) {
+	v.declare("failed", nil)
+	v.declare("worker", nil)
+	if err := v.channel.ExchangeDeclare("work", "direct", true, false, false, false, nil); err != nil {
+		v.t.Fatal(err)
+	}
+	if err := v.channel.QueueBind("worker", "work", "work", false, nil); err != nil {
+		v.t.Fatal(err)
+	}
+	v.fill("failed", 3)
+}
+
+func command(args ...string) func(*vhost) []string { return func(*vhost) []string { return args } }
+
+// limitedFailed fills a quorum queue whose looks count, before 4.3.
+func limitedFailed(v *vhost) {
+	v.declare("failed", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": 50})
+	v.fill("failed", 3)
+}
+
+// atTheLimit fills a queue with a message that its next return drops, before 4.3.
+func atTheLimit(v *vhost) {
+	v.declare("failed", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": 3})
+	v.fill("failed", 1)
+	for range 3 {
+		await(v.t, "it is back", func() bool {
+			d, ok, err := v.channel.Get("failed", false)
+			if err != nil {
+				v.t.Fatal(err)
+			}
+			return ok && d.Nack(false, true) == nil
+		})
+	}
+	await(v.t, "it is back", func() bool { return v.count("failed") == 1 })
+}
+
+// half runs a command with every right, ends it in its middle, and is then followed by another one of its record.
+func half(args []string, then ...string) func(*vhost) []string {
+	return func(v *vhost) []string {
+		v.t.Helper()
+		v.fill("failed", 20)
+		r := v.interrupted("worker", 2, args...)
+		return append(then, fmt.Sprint(decode[accountContract](v.t, r).JournalID), "--yes")
+	}
+}
+
+// after runs a command with every right, and is then followed by another one of its record.
+func after(args []string, then ...string) func(*vhost) []string {
+	return func(v *vhost) []string {
+		v.t.Helper()
+		r := v.run(args...)
+		if r.status != cli.ExitDone {
+			v.t.Fatalf("%v: %+v", args, r)
+		}
+		id := decode[accountContract](v.t, r).JournalID
+		return append(then, fmt.Sprint(id), "--yes")
+	}
+}
+
+var rightTests = map[string]rightTest{
+	"flows":    {prepare: failed, args: command("flows")},
+	"findings": {prepare: failed, args: command("findings")},
+	"peek":     {prepare: failed, args: command("peek", "failed")},
+	"export": {
+		prepare: failed,
+		args:    func(v *vhost) []string { return []string{"export", "failed", v.t.TempDir() + "/f"} },
+	},
+	"replay --dry-run": {prepare: failed, args: command("replay", "failed",
+		"--to", "exchange:work/work", "--dry-run")},
+	"replay":                 {prepare: failed, args: command("replay", "failed", "--to", "exchange:work/work", "--yes")},
+	"replay --to queue:NAME": {prepare: failed, args: command("replay", "failed", "--to", "queue:worker", "--yes")},
+	"replay, where the target has a limit": {prepare: func(v *vhost) {
+		v.declare("failed", nil)
+		v.declare("worker", amqp.Table{"x-max-length": 1000})
+		v.fill("failed", 3)
+	}, args: command("replay", "failed", "--to", "queue:worker", "--yes")},
+	"tap, that does not count": {prepare: failed, args: command("tap", "work", "--for", "100ms")},
+	"move":                     {prepare: failed, args: command("move", "failed", "--to", "queue:worker", "--yes")},
+	"drop":                     {prepare: failed, args: command("drop", "failed", "--yes")},
+	"journal undo, of a drop":  {prepare: failed, args: after([]string{"drop", "failed", "--yes"}, "journal", "undo")},
+	"journal undo, of a replay": {
+		prepare: failed, args: after([]string{"replay", "failed", "--to", "queue:worker", "--yes"}, "journal", "undo"),
+	},
+	"journal resume, of a replay": {
+		prepare: failed, args: half([]string{"replay", "failed", "--to", "queue:worker", "--rate", "20/s", "--yes"},
+			"journal", "resume"),
+	},
+	"import": {prepare: failed, args: func(v *vhost) []string {
+		file := v.t.TempDir() + "/f"
+		if r := v.run("export", "failed", file); r.status != cli.ExitDone {
+			v.t.Fatalf("%+v", r)
+		}
+		return []string{"import", file, "--to", "queue:worker", "--yes"}
+	}},
+	"tap":                     {prepare: failed, args: command("tap", "work", "--for", "100ms")},
+	"probe":                   {prepare: (*vhost).delaying, args: command("probe", "worker", "--to-consumers", "--yes")},
+	"peek, where looks count": {prepare: limitedFailed, args: command("peek", "failed")},
+	"peek, that rescues": {
+		prepare: atTheLimit, args: command("peek", "failed"),
+		told: "1 message at the delivery limit rescued",
+	},
+	"dlxtop": {prepare: failed, args: nil},
+}
+
+// TestRights: with exactly the rights and the limits of the docs each command works, and with less it says what it
+// lacks.
+func TestRights(t *testing.T) {
+	docs := rightsInDocs(t)
+	if model.ParseVersion(node.Version()).AtLeast(4, 3) {
+		for _, counts := range []string{"peek, where looks count", "peek, that rescues"} { // which they do before 4.3
+			docs[counts], rightTests[counts] = docs["peek"], rightTests["peek"]
+		}
+	} else {
+		dashboard := docs["dlxtop"]
+		dashboard.read = "^$" // a passive declare needs no right before 4.3
+		docs["dlxtop"] = dashboard
+	}
+	for name, test := range rightTests {
+		row, ok := docs[name]
+		if !ok {
+			t.Errorf("docs/rights.md has no row %q", name)
+			continue
+		}
+		row.command = name // of a row in another one's place, too: it names the vhost
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tryRight(t, row, test)
+		})
+	}
+	for name := range docs {
+		if _, ok := rightTests[name]; !ok {
+			t.Errorf("docs/rights.md has a row %q that nothing tries", name)
+		}
+	}
+}
+
+func tryRight(t *testing.T, row right, test rightTest) {
+	v := newNamedVHost(t, "rights-"+strings.NewReplacer(" ", "-", ",", "", ":", "").Replace(row.command))
+	user := newUser(t, v.name, row.tag)
+	requests := new(asked)
+	api := counted(t, requests)
+	permit := func(configure, write, read string) {
+		manage(t, http.MethodPut, "permissions/"+v.name+"/"+user,
+			fmt.Sprintf(`{"configure":%q,"write":%q,"read":%q}`, configure, write, read))
+	}
+	allow := func(connections, channels int) {
+		manage(t, http.MethodPut, "user-limits/"+user+"/max-connections", fmt.Sprintf(`{"value":%d}`, connections))
+		manage(t, http.MethodPut, "user-limits/"+user+"/max-channels", fmt.Sprintf(`{"value":%d}`, channels))
+	}
+	as := strings.Replace(v.url(), "guest:guest", user+":s3cr3t", 1)
+	var args []string
+	prepare := func() {
+		if test.prepare(v); test.args != nil {
+			args = append(test.args(v), "--url", as, "--api", api)
+		}
+	}
+	prepare()
+	try := func() result {
+		if test.args == nil {
+			return dashboardRights(t, as, api)
+		}
+		return run(t, args...)
+	}
+	refused := func(what string, words ...string) {
+		t.Helper()
+		r := try()
+		for range 5 {
+			if r.status != cli.ExitDone || row.channels == 0 {
+				break
+			}
+			prepare() // a busy broker may count a channel after the next one was opened (4.3.6)
+			r = try()
+		}
+		told := r.stderr + r.out
+		for _, word := range words {
+			if !strings.Contains(told, word) {
+				t.Errorf("%s: %q is not told, status %d: %s", what, word, r.status, told)
+			}
+		}
+		if strings.Contains(told, "s3cr3t") {
+			t.Errorf("%s: the password is told: %s", what, told)
+		}
+		if row.connections > 0 && row.channels > 0 && r.status == cli.ExitDone {
+			t.Errorf("%s: it was done nevertheless: %s", what, told)
+		}
+	}
+	if row.connections > 0 {
+		permit(row.configure, row.write, row.read)
+		allow(row.connections-1, row.channels)
+		refused("one connection less", "max-connections")
+	}
+	if row.channels > 0 {
+		allow(row.connections, row.channels-1)
+		refused("one channel less", "max-channels")
+	}
+	allow(row.connections, row.channels)
+	for _, less := range []struct{ name, configure, write, read, has string }{
+		{"configure", "^$", row.write, row.read, row.configure},
+		{"write", row.configure, "^$", row.read, row.write},
+		{"read", row.configure, row.write, "^$", row.read},
+	} {
+		if less.has != "^$" {
+			permit(less.configure, less.write, less.read)
+			refused("without "+less.name, less.name)
+		}
+	}
+	permit(row.configure, row.write, row.read)
+	requests.taken()
+	r := try()
+	if test.told == "" && r.status != cli.ExitDone || !strings.Contains(r.stderr, test.told) {
+		t.Errorf("with all of it: status %d: %s%s", r.status, r.out, r.stderr)
+	}
+	wantRequests(t, requests.taken(), row.requests, r)
+}
+
+// wantRequests checks how many requests a command sent to the API. A queue that has statistics by then needs no second
+// list; on a machine with too much to do the check of the cluster is given up after three seconds, and a replay looks
+// once more what it reaches.
+func wantRequests(t *testing.T, requests []string, want int, r result) {
+	t.Helper()
+	const again = 8
+	least := want
+	if lists := slices.DeleteFunc(slices.Clone(requests), func(path string) bool {
+		return !strings.HasPrefix(path, "/api/queues/")
+	}); len(lists) == 1 {
+		least--
+	}
+	if strings.Contains(r.stderr, "not checked that AMQP leads to the same cluster") {
+		least--
+	}
+	if n := len(requests); n < least || n > want+again {
+		t.Errorf("%d requests to the API, the docs say %d: %s\n%s", n, want, strings.Join(requests, " "), r.stderr)
+	}
+}
+
+// dashboardRights does what the dashboard does again and again: it reads the topology, and counts queues.
+func dashboardRights(t *testing.T, as, api string) result {
+	t.Helper()
+	at, err := url.Parse(as)
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := at.User.Password()
+	vhost := strings.TrimPrefix(at.Path, "/")
+	c := cli.Connection{AMQP: as, API: api, User: at.User.Username(), Password: password, VHost: vhost}
+	p := program(strings.NewReader(""), io.Discard, io.Discard)
+	source, err := p.Source(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	broker, err := p.Broker(c, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	if _, err := source.Snapshot(t.Context()); err != nil {
+		t.Error(err)
+	}
+	queues := []model.QueueRef{{VHost: vhost, Name: "failed"}, {VHost: vhost, Name: "worker"}}
+	counts, err := broker.Count(t.Context(), queues)
+	if err != nil {
+		return result{status: cli.ExitConnect, stderr: err.Error()}
+	}
+	if len(counts) != len(queues) {
+		t.Errorf("%d queues were counted", len(counts))
+	}
+	return result{}
+}
+
+// asked are the requests that were sent to the API.
+type asked struct {
+	mu    sync.Mutex
+	paths []string
+}
+
+func (a *asked) add(path string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.paths = append(a.paths, path)
+}
+
+// taken are those since it was called last.
+func (a *asked) taken() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	paths := a.paths
+	a.paths = nil
+	return paths
+}
+
+// counted is the address of the management API behind a counter of requests.
+func counted(t *testing.T, requests *asked) string {
+	t.Helper()
+	target, err := url.Parse(node.API())
+	if err != nil {
+		t.Fatal(err)
+	}
+	target.User = nil
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.add(r.URL.Path)
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}

@@ -1,0 +1,264 @@
+package cli_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/cli"
+)
+
+// put publishes one message with these headers through the default exchange.
+func (v *vhost) put(queue string, headers amqp.Table) {
+	v.t.Helper()
+	v.publish("", queue, amqp.Publishing{Body: []byte("{}"), DeliveryMode: amqp.Persistent, Headers: headers})
+}
+
+// death is an entry of x-death.
+func death(queue, reason, exchange, key string) amqp.Table {
+	return amqp.Table{
+		"queue": queue, "reason": reason, "exchange": exchange, "count": int64(1), "routing-keys": []any{key},
+	}
+}
+
+func deaths(entries ...amqp.Table) amqp.Table {
+	var list []any
+	for _, e := range entries {
+		list = append(list, e)
+	}
+	return amqp.Table{"x-death": list}
+}
+
+// workers declares queues that applications consume: they take nothing back and fail nothing.
+func (v *vhost) workers(names ...string) {
+	v.t.Helper()
+	for _, name := range names {
+		v.declare(name, nil)
+		v.consume(name, func(d amqp.Delivery) { _ = d.Ack(false) })
+	}
+}
+
+// TestParkedByItsWorkerGoesBackToIt: a worker with a retry loop of three seconds publishes what failed too often into a
+// parking queue by itself. No structure ties the two; x-death names the queue that rejected the message.
+func TestParkedByItsWorkerGoesBackToIt(t *testing.T) {
+	v := newVHost(t)
+	v.declare("billing.invoice", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "invoice.wait"})
+	v.declare("invoice.wait", amqp.Table{
+		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "billing.invoice", "x-message-ttl": 50,
+	})
+	v.declare("billing.parking", nil)
+	park, close := v.connected(t)
+	defer close()
+	v.consume("billing.invoice", func(d amqp.Delivery) {
+		for _, e := range deathsOf(d.Headers) {
+			if e["queue"] == "billing.invoice" && e["count"].(int64) >= 2 {
+				_ = park.channel.Publish("", "billing.parking", false, false, amqp.Publishing{Headers: d.Headers, Body: d.Body})
+				_ = d.Ack(false)
+				return
+			}
+		}
+		if d.Headers["x-death"] == nil && d.Headers["dlxtop-replay"] != nil {
+			_ = d.Ack(false)
+			return
+		}
+		_ = d.Reject(false)
+	})
+	v.put("billing.invoice", nil)
+	await(t, "the worker parks its message", func() bool { return v.count("billing.parking") == 1 })
+	dry := v.run("replay", "billing.parking", "--dry-run")
+	plan := decode[accountContract](t, dry)
+	if dry.status != cli.ExitDone || plan.To != "queue:billing.invoice" ||
+		!strings.Contains(plan.Ways[0].Evidence, "x-death") {
+		t.Fatalf("exit status %d, %s%s", dry.status, dry.out, dry.stderr)
+	}
+	r := v.run("replay", "billing.parking", "--yes")
+	if account := decode[accountContract](t, r); r.status != cli.ExitDone || *account.Moved != 1 {
+		t.Fatalf("exit status %d: %s%s", r.status, r.out, r.stderr)
+	}
+	await(t, "the worker takes it", func() bool {
+		return v.count("billing.invoice")+v.count("invoice.wait")+v.count("billing.parking") == 0
+	})
+}
+
+func deathsOf(headers amqp.Table) (entries []amqp.Table) {
+	list, _ := headers["x-death"].([]any)
+	for _, e := range list {
+		if entry, ok := e.(amqp.Table); ok {
+			entries = append(entries, entry)
+		}
+	}
+	return entries
+}
+
+// TestTargetsFromEvidence: what a message tells decides, in an order; what is not certain is refused with the queues
+// that it could be.
+func TestTargetsFromEvidence(t *testing.T) {
+	v := newVHost(t)
+	v.workers("orders", "orders_topic", "billing.q", "messages", "stock")
+	for _, queue := range []string{
+		"orders_poison", "failed", "error.billing.q", "spring.parking", "old.parking", "mixed", "stock.parking",
+	} {
+		v.declare(queue, nil)
+	}
+	v.exchange("messages", "fanout")
+	v.bind("messages", "", "messages")
+	v.exchange("shop", "topic")
+	v.bind("stock", "stock.#", "shop")
+	for _, test := range []targetTest{
+		{
+			"what a framework wrote, not the name", "orders_poison",
+			amqp.Table{"topic_poisoned": "orders_topic", "reason_poisoned": "503"},
+			"queue:orders_topic",
+			[]string{"Watermill", "name", "orders"},
+		},
+		{
+			"the queue that a framework wrote is gone", "orders_poison",
+			amqp.Table{"topic_poisoned": "mails_topic", "reason_poisoned": "503"},
+			"",
+			[]string{"Watermill", "mails_topic", "gone", "orders"},
+		},
+		{"the name, when nothing tells otherwise", "orders_poison", nil, "queue:orders", nil},
+		{"the whole name behind a prefix", "error.billing.q", nil, "queue:billing.q", nil},
+		{
+			"Symfony's delay queue is gone", "failed",
+			deaths(death("delay_messages_messages_4000_retry", "expired", "delays", "delay_messages_messages_4000_retry")),
+			"queue:messages",
+			[]string{"delay_messages_messages_4000_retry"},
+		},
+		{
+			"the first exchange and key, as Spring wrote them", "spring.parking",
+			amqp.Table{"x-original-exchange": "shop", "x-original-routingKey": "stock.low", "x-exception-message": "no"},
+			"exchange:shop/stock.low",
+			[]string{"origin"},
+		},
+		{
+			"two that disagree", "mixed",
+			amqp.Table{
+				"topic_poisoned": "orders_topic", "reason_poisoned": "503",
+				"x-death": []any{death("stock", "rejected", "shop", "stock.low")},
+			},
+			"",
+			[]string{"orders_topic", "Watermill", "stock", "x-death"},
+		},
+		{
+			"the queue in x-death is gone", "old.parking", deaths(death("old.worker", "rejected", "", "old.worker")), "",
+			[]string{"x-death", "old.worker", "gone"},
+		},
+		{
+			"x-death, not the name", "stock.parking", deaths(death("orders", "rejected", "", "orders")), "queue:orders",
+			[]string{"x-death", "name", "stock"},
+		},
+		{"nothing", "mixed", nil, "", []string{"queue:NAME"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			v.put(test.from, test.headers)
+			defer v.take(test.from)
+			wrong := ""
+			right := func() bool {
+				wrong = test.differs(t, v.run("replay", test.from, "--dry-run"))
+				return wrong == ""
+			}
+			defer func() {
+				if wrong != "" {
+					t.Error(wrong)
+				}
+			}()
+			await(t, "what is certain is told, once the statistics know the consumers", right)
+		})
+	}
+}
+
+// targetTest is what a replay of one message out of a queue has to say of its target.
+type targetTest struct {
+	name, from string
+	headers    amqp.Table
+	to         string   // "" is refused
+	tells      []string // in the reason of the way, the warnings, or the refusal
+}
+
+func (test *targetTest) differs(t *testing.T, r result) string {
+	plan := decode[accountContract](t, r)
+	if refused := r.status != cli.ExitDone; refused != (test.to == "") {
+		return fmt.Sprintf("exit status %d: %s%s", r.status, r.out, r.stderr)
+	}
+	if test.to != "" && plan.To != test.to {
+		return fmt.Sprintf("goes to %s, want %s: %s", plan.To, test.to, r.out)
+	}
+	told := r.stderr + strings.Join(plan.Warnings, "\n")
+	for _, w := range plan.Ways {
+		told += w.Why + w.Evidence
+	}
+	for _, part := range test.tells {
+		if !strings.Contains(told, part) {
+			return fmt.Sprintf("%q is not told: %s", part, told)
+		}
+	}
+	return ""
+}
+
+// TestWorkerOfAnotherVHost: a queue of the same name in another vhost is never taken for the worker.
+func TestWorkerOfAnotherVHost(t *testing.T) {
+	v, other := newVHost(t), newNamedVHost(t, "TestWorkerOfAnotherVHost-other")
+	other.workers("mail")
+	v.declare("parking", nil)
+	v.put("parking", deaths(death("mail", "rejected", "", "mail")))
+	r := v.run("replay", "parking", "--dry-run")
+	if r.status != cli.ExitRefused || !strings.Contains(r.stderr, "mail, which is gone") {
+		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
+	}
+	v.workers("mail")
+	if r = v.run("replay", "parking", "--dry-run"); r.status != cli.ExitDone {
+		t.Fatalf("exit status %d: %s", r.status, r.stderr)
+	}
+	if plan := decode[accountContract](t, r); strings.Join(plan.Recipients, " ") != "mail" {
+		t.Errorf("it reaches %v", plan.Recipients)
+	}
+	// MassTransit tells the vhost: the queue of the same name here is another one.
+	v.declare("mail_error", nil)
+	v.put("mail_error", amqp.Table{"MT-Fault-InputAddress": "rabbitmq://localhost/" + other.name + "/mail"})
+	if r = v.run("replay", "mail_error", "--dry-run"); r.status != cli.ExitRefused ||
+		!strings.Contains(r.stderr, other.name) {
+		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
+	}
+}
+
+// TestUndoOfSeveralQueues: what is said of the undo of a replay that reached two queues is what the undo then does.
+func TestUndoOfSeveralQueues(t *testing.T) {
+	v := newVHost(t)
+	for _, queue := range []string{"failed", "one", "two"} {
+		v.declare(queue, nil)
+	}
+	v.exchange("news", "fanout")
+	v.bind("one", "", "news")
+	v.bind("two", "", "news")
+	v.fill("failed", 2)
+	r := v.run("replay", "failed", "--to", "exchange:news/", "--yes")
+	account := decode[accountContract](t, r)
+	if r.status != cli.ExitDone || *account.Moved != 2 || strings.Contains(r.stderr, "takes it back") ||
+		!strings.Contains(r.stderr, "no undo takes back") || !strings.Contains(r.stderr, "cannot be undone") {
+		t.Fatalf("exit status %d: %s%s", r.status, r.out, r.stderr)
+	}
+	undo := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes")
+	if undo.status != cli.ExitRefused || !strings.Contains(undo.stderr, "nothing to undo") {
+		t.Errorf("exit status %d: %s%s", undo.status, undo.out, undo.stderr)
+	}
+}
+
+// TestWorkerThatHasJustStarted: the statistics tell of a consumer seconds after it is there. What they say is counted
+// before it is called an error.
+func TestWorkerThatHasJustStarted(t *testing.T) {
+	v := newVHost(t)
+	v.declare("orders", nil)
+	v.declare("orders.delay", amqp.Table{
+		"x-message-ttl": 60_000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders",
+	})
+	v.fill("orders", 3)
+	stuck := func() bool { return strings.Contains(v.run("findings").out, "nothing consumes orders") }
+	await(t, "the statistics tell that nothing consumes it", stuck)
+	v.consume("orders", func(amqp.Delivery) {})
+	if stuck() {
+		t.Error("a worker consumes it, and it is said that nothing does")
+	}
+}

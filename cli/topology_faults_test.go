@@ -1,0 +1,379 @@
+package cli_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/cli"
+	"dlxtop/internal/seed"
+	"dlxtop/internal/size"
+	"dlxtop/model"
+	"dlxtop/model/plan"
+)
+
+// underPlan is one replay of 100 messages by a person who agrees to whatever is asked, while the topology changes.
+type underPlan struct {
+	*vhost
+	random   *rand.Rand
+	n        int
+	kind     string // of the exchange
+	name     func(string) string
+	deleted  bool // what was in the worker is gone with it
+	changes  []string
+	struck   sync.WaitGroup
+	executed struct {
+		sync.Mutex
+		plan    *plan.Run
+		account plan.Account
+	}
+}
+
+// change is one way in which a topology changes.
+type change struct {
+	name string
+	make func(*underPlan) error
+}
+
+// key is what the test publishes with, and binds with.
+const key = "k"
+
+var topologyChanges = []change{
+	{"a queue is bound", func(u *underPlan) error {
+		return u.channel.QueueBind(u.name("audit"), key, u.name("x"), false, u.matching())
+	}},
+	{"another is bound", func(u *underPlan) error {
+		return u.channel.QueueBind(u.name("other"), key, u.name("x"), false, u.matching())
+	}},
+	{"the worker is unbound", func(u *underPlan) error {
+		return u.channel.QueueUnbind(u.name("worker"), key, u.name("x"), u.matching())
+	}},
+	{"the worker is deleted", func(u *underPlan) error {
+		u.deleted = true
+		_, err := u.channel.QueueDelete(u.name("worker"), false, false, false)
+		return err
+	}},
+	{"an exchange is bound", func(u *underPlan) error {
+		return u.channel.ExchangeBind(u.name("inner"), key, u.name("x"), false, u.matching())
+	}},
+	{"an alternate exchange by policy", func(u *underPlan) error {
+		u.giveAlternate()
+		return nil
+	}},
+	{"an alternate exchange instead of the worker", func(u *underPlan) error {
+		u.giveAlternate()
+		return u.channel.QueueUnbind(u.name("worker"), key, u.name("x"), u.matching())
+	}},
+	{"the exchange is deleted", func(u *underPlan) error {
+		return u.channel.ExchangeDelete(u.name("x"), false, false)
+	}},
+}
+
+// matching are the arguments of a binding that a headers exchange needs.
+func (u *underPlan) matching() amqp.Table {
+	if u.kind == "headers" {
+		return amqp.Table{"x-match": "all", "h": "1"}
+	}
+	return nil
+}
+
+// giveAlternate gives the exchange an alternate one, by policy.
+func (u *underPlan) giveAlternate() {
+	policy := "policies/" + url.PathEscape(u.vhost.name) + "/" + u.name("policy")
+	const body = `{"pattern":"^%s$","definition":{"alternate-exchange":%q},"apply-to":"exchanges"}`
+	manage(u.t, http.MethodPut, policy, fmt.Sprintf(body, u.name("x"), u.name("aside")))
+}
+
+// TestFaultsTopologyChangedUnderPlans: at random moments between the plan, the yes and the end of a replay queues are
+// bound, unbound and deleted. No message is in a queue that the last agreed plan did not name unless the account says
+// so, and none is lost.
+func TestFaultsTopologyChangedUnderPlans(t *testing.T) {
+	v := newVHost(t)
+	random := seed.Rand(t)
+	told := map[string]int{}
+	for round := range 4 * size.Rounds(2) {
+		kind := []string{"direct", "topic", "fanout", "headers"}[random.IntN(4)]
+		t.Run(strconv.Itoa(round), func(t *testing.T) {
+			own, over := v.connected(t)
+			defer over()
+			u := &underPlan{vhost: own, random: random, n: 100, kind: kind}
+			u.name = func(what string) string { return fmt.Sprintf("r%d.%s", round, what) }
+			u.declareAll()
+			u.run(t)
+			for _, what := range u.judge(t) {
+				told[what]++
+			}
+		})
+	}
+	t.Logf("%d rounds: %v", 4*size.Rounds(2), told)
+}
+
+// connected is the vhost on a connection of its own.
+func (v *vhost) connected(t *testing.T) (own *vhost, over func()) {
+	t.Helper()
+	connection, err := amqp.Dial(v.url())
+	if err != nil {
+		t.Fatal(err)
+	}
+	channel, err := connection.Channel()
+	if err == nil {
+		err = channel.Confirm(false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &vhost{t: t, name: v.name, channel: channel}, func() { connection.Close() }
+}
+
+func (u *underPlan) declareAll() {
+	for _, name := range []string{"failed", "worker", "audit", "other", "beside", "spare"} {
+		u.declare(u.name(name), nil)
+	}
+	u.vhost.exchange(u.name("x"), u.kind)
+	u.vhost.exchange(u.name("inner"), "fanout")
+	u.vhost.exchange(u.name("aside"), "fanout")
+	u.vhost.bind(u.name("beside"), "", u.name("inner"))
+	u.vhost.bind(u.name("spare"), "", u.name("aside"))
+	if err := u.channel.QueueBind(u.name("worker"), key, u.name("x"), false, u.matching()); err != nil {
+		u.t.Fatal(err)
+	}
+	for i := range u.n {
+		u.publish("", u.name("failed"), amqp.Publishing{
+			MessageId: fmt.Sprint("m-", i), Headers: amqp.Table{"h": "1"}, Body: []byte("body"),
+		})
+	}
+}
+
+// strikes are what happens at the moments of a round.
+type strikes struct {
+	mu  sync.Mutex
+	due map[string][]func()
+}
+
+// at lets happen what is due at a moment: before anything else does, or beside it.
+func (s *strikes) at(moment string, beside *sync.WaitGroup) {
+	s.mu.Lock()
+	due := s.due[moment]
+	s.due[moment] = nil
+	s.mu.Unlock()
+	for _, strike := range due {
+		if moment == "planned" || moment == "asked" {
+			strike()
+		} else {
+			beside.Go(strike)
+		}
+	}
+}
+
+// strikes are one or two changes, each at a moment of its own.
+func (u *underPlan) strikes(rate string) *strikes {
+	moments := []string{"planned", "asked", "agreed", "running"}
+	all := &strikes{due: map[string][]func(){}}
+	for range 1 + u.random.IntN(2) {
+		c, moment := topologyChanges[u.random.IntN(len(topologyChanges))], moments[u.random.IntN(len(moments))]
+		delay := time.Duration(0)
+		if moment == "agreed" || moment == "running" {
+			delay = seed.Within(u.random, 30*time.Millisecond)
+			if rate != "" && u.random.IntN(3) > 0 {
+				delay = seed.Within(u.random, 4*time.Second)
+			}
+		}
+		struck := fmt.Sprintf("%s (%s, after %s, %s)", c.name, moment, delay.Round(time.Millisecond),
+			cmp.Or(rate, "fast"))
+		u.changes = append(u.changes, struck)
+		all.due[moment] = append(all.due[moment], func() {
+			time.Sleep(delay)
+			u.struckBy(c)
+		})
+	}
+	return all
+}
+
+// spied lets a program tell at which moment it is, and what it executes.
+func (u *underPlan) spied(p *cli.Program, at func(moment string)) {
+	source, broker := p.Source, p.Broker
+	readings := 0
+	p.Source = func(c cli.Connection) (cli.Source, error) {
+		s, err := source(c)
+		return &watched{Source: s, after: func() {
+			switch readings++; readings {
+			case 1:
+				at("planned")
+			case 2:
+				at("agreed")
+			}
+		}}, err
+	}
+	p.Broker = func(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+		b, err := broker(c, j, reread)
+		return &spy{Broker: b, under: u, before: func() { at("running") }}, err
+	}
+}
+
+// run replays while the topology changes. The person agrees to whatever is asked.
+func (u *underPlan) run(t *testing.T) {
+	rate := []string{"", "40/s", "25/s"}[u.random.IntN(3)]
+	all := u.strikes(rate)
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	defer tty.Close()
+	var out bytes.Buffer
+	var said lockedBuffer
+	p := program(tty, &out, &said)
+	u.spied(p, func(moment string) { all.at(moment, &u.struck) })
+	done := make(chan int, 1) // one status
+	args := []string{"replay", u.name("failed"), "--to", "exchange:" + u.name("x") + "/" + key}
+	if rate != "" {
+		args = append(args, "--rate", rate)
+	}
+	go func() { done <- p.Run(t.Context(), u.on(args...)) }()
+	deadline := time.After(2 * patience)
+	for answered := 0; ; {
+		select {
+		case <-done:
+			u.struck.Wait()
+			if t.Failed() {
+				t.Log(said.String())
+			}
+			return
+		case <-deadline:
+			t.Fatalf("%v: it does not end: %s", u.changes, said.String())
+		case <-time.After(5 * time.Millisecond):
+			if asked := strings.Count(said.String(), "[y/N]"); asked > answered {
+				answered = asked
+				all.at("asked", nil)
+				if _, err := master.Write([]byte("y\n")); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// struckBy changes the topology on a channel of its own: what another change took away closes it.
+func (u *underPlan) struckBy(c change) {
+	own, over := u.connected(u.t)
+	defer over()
+	another := underPlan{vhost: own, kind: u.kind, name: u.name}
+	err := c.make(&another)
+	u.executed.Lock()
+	defer u.executed.Unlock()
+	u.deleted = u.deleted || another.deleted
+	if err != nil {
+		u.changes = append(u.changes, fmt.Sprintf("%s did not work: %v", c.name, err))
+	}
+}
+
+// watched is a source of which each reading is told.
+type watched struct {
+	cli.Source
+	mu    sync.Mutex
+	after func()
+}
+
+func (w *watched) Snapshot(ctx context.Context) (*model.Snapshot, error) {
+	s, err := w.Source.Snapshot(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.after()
+	return s, err
+}
+
+// spy is a broker of which the executed plan is known.
+type spy struct {
+	cli.Broker
+	under  *underPlan
+	before func()
+}
+
+func (s *spy) Execute(ctx context.Context, run plan.Run, progress func(plan.Account)) (plan.Account, error) {
+	s.before()
+	account, err := s.Broker.Execute(ctx, run, progress)
+	e := &s.under.executed
+	e.Lock()
+	defer e.Unlock()
+	e.plan, e.account = &run, account
+	return account, err
+}
+
+// judge compares where the messages are with the plan and the account. It returns what there was.
+func (u *underPlan) judge(t *testing.T) (what []string) {
+	e := &u.executed
+	there := map[string]int{} // by id: in how many queues
+	source := map[string]bool{}
+	least := u.n - e.account.Moved - e.account.Unknown
+	await(t, "what was held is back", func() bool { return u.count(u.name("failed")) >= least })
+	for _, d := range u.take(u.name("failed")) {
+		source[d.MessageId] = true
+	}
+	twice := 0
+	for _, queue := range []string{"worker", "audit", "other", "beside", "spare"} {
+		if queue == "worker" && u.deleted {
+			continue
+		}
+		found := u.take(u.name(queue))
+		for _, d := range found {
+			if there[d.MessageId]++; source[d.MessageId] && there[d.MessageId] == 1 {
+				twice++
+			}
+		}
+		is := func(r plan.Recipient) bool { return r.Queue.Name == u.name(queue) }
+		named := e.plan != nil && slices.ContainsFunc(e.plan.Recipients, is)
+		if len(found) == 0 || named {
+			continue
+		}
+		what = append(what, "strayed")
+		told := 0
+		for _, s := range e.account.Strayed {
+			if s.Queue.Name == u.name(queue) {
+				told += s.Messages
+			}
+		}
+		switch {
+		case e.account.Unguarded != "":
+			what = append(what, "not known whom the last reached")
+		case told < len(found):
+			t.Errorf("%d are in %s, which the plan does not name, and the account says %d", len(found), queue, told)
+		}
+	}
+	missing := 0
+	for i := range u.n {
+		if id := fmt.Sprint("m-", i); !source[id] && there[id] == 0 {
+			missing++
+		}
+	}
+	if most := e.account.Moved + e.account.Unknown; missing > 0 && (!u.deleted || missing > most) {
+		t.Errorf("%d messages are lost", missing)
+	}
+	if twice > e.account.Unknown {
+		t.Errorf("%d messages are twice there", twice)
+	}
+	switch {
+	case e.plan == nil:
+		what = append(what, "not agreed")
+	case e.account.Stopped != "":
+		what = append(what, "stopped")
+	default:
+		what = append(what, "ran")
+	}
+	if t.Failed() {
+		t.Logf("%s exchange: %s: %+v", u.kind, strings.Join(u.changes, "; "), e.account)
+	}
+	return what
+}

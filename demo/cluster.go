@@ -1,0 +1,75 @@
+package demo
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"sync"
+)
+
+// StartCluster starts throwaway nodes that form one cluster, and returns when each of them accepts connections. The
+// first one runs the port mapper of all: it must not be halted while another one starts. The same holds as for Start,
+// except that it needs a RabbitMQ on this machine: Docker does not do.
+func StartCluster(ctx context.Context, size int, o Options) (nodes []*Node, err error) {
+	server, err := findServer(o.Server)
+	if err != nil {
+		return nil, err
+	}
+	// The nodes know one another by their names, which must not be taken by a second attempt's: ports are found free
+	// for all before.
+	for attempt := 1; ; attempt++ {
+		nodes, err := startCluster(ctx, server, size, o)
+		if err == nil || attempt == 3 || !errors.Is(err, errPortTaken) {
+			return nodes, err
+		}
+	}
+}
+
+func startCluster(ctx context.Context, server string, size int, o Options) ([]*Node, error) {
+	ports, err := freePorts(3*size + 1)
+	if err != nil {
+		return nil, err
+	}
+	cookie := newCookie()
+	started := make([]*Node, size)
+	failures := make([]error, size)
+	boot := func(i int, first string) {
+		own := ports[1+3*i:]
+		l := newLayout(o, own[0], own[1], own[2], ports[0])
+		l.cookie, l.joins = cookie, first
+		started[i], failures[i] = startNode(ctx, server, l, o)
+	}
+	boot(0, "")
+	if failures[0] == nil {
+		var others sync.WaitGroup
+		for i := 1; i < size; i++ {
+			others.Go(func() { boot(i, started[0].layout.nodeName()) })
+		}
+		others.Wait()
+	}
+	if err := errors.Join(failures...); err != nil {
+		return nil, errors.Join(err, StopCluster(started))
+	}
+	return started, nil
+}
+
+// StopCluster ends the nodes of a cluster, the first one last: it runs the port mapper of all.
+func StopCluster(nodes []*Node) error {
+	var failures []error
+	for i := len(nodes) - 1; i >= 0; i-- {
+		if nodes[i] != nil {
+			failures = append(failures, nodes[i].Stop())
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// Name is the node's name in its cluster.
+func (n *Node) Name() string { return n.layout.nodeName() }
+
+func newCookie() string {
+	cookie := make([]byte, 16)
+	_, _ = rand.Read(cookie) // it never fails
+	return hex.EncodeToString(cookie)
+}

@@ -1,0 +1,52 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"dlxtop/internal/size"
+)
+
+// The nodes of a cluster know one another, and one that was halted comes back into it.
+func TestCluster(t *testing.T) {
+	size.Long(t)
+	n := size.Of(2, 3)
+	began := time.Now()
+	nodes, err := StartCluster(t.Context(), n, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("up after %s", time.Since(began).Round(100*time.Millisecond))
+	t.Cleanup(func() {
+		if err := StopCluster(nodes); err != nil {
+			t.Error(err)
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	running := func(n int) {
+		t.Helper()
+		want := fmt.Sprint(n)
+		err := until(ctx, 100*time.Millisecond, func(ctx context.Context) error {
+			got, err := nodes[0].Control(ctx, "eval", "length(rabbit_nodes:all_running()).")
+			if err == nil && got != want {
+				err = fmt.Errorf("%s nodes run, want %s", got, want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	running(n)
+	if err := nodes[n-1].Halt(); err != nil {
+		t.Fatal(err)
+	}
+	running(n - 1)
+	if err := nodes[n-1].Resume(ctx); err != nil {
+		t.Fatal(err)
+	}
+	running(n)
+}

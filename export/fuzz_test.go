@@ -1,0 +1,78 @@
+package export_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dlxtop/export"
+	"dlxtop/internal/limit"
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// A file is read to its end or to its first bad line, which the error names; what was read is written as a file that
+// reads the same.
+func FuzzReadFile(f *testing.F) {
+	var lines bytes.Buffer
+	if _, err := (export.Files{}).Write(&lines, some(3)); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(lines.Bytes())
+	f.Add(append(bytes.ReplaceAll(lines.Bytes(), []byte("\n"), []byte("\r\n\n")), "{"...))
+	f.Add([]byte("PK\x03\x04 this is no file of messages\n"))
+	f.Add([]byte("\xef\xbb\xbf{}\n\x1b[2J"))
+	path := filepath.Join(f.TempDir(), "messages.jsonl")
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var read []message.Message
+		take := func(m *message.Message) error {
+			read = append(read, *m)
+			return nil
+		}
+		limit.Keep(t, len(content), func() {
+			err := export.Files{}.Read(t.Context(), path, take)
+			if err == nil {
+				return
+			}
+			var line int
+			_, after, _ := strings.Cut(err.Error(), path+", line ")
+			_, scan := fmt.Sscanf(after, "%d:", &line)
+			if !errors.Is(err, message.ErrFile) || scan != nil || line < len(read)+1 ||
+				line > bytes.Count(content, []byte("\n"))+1 ||
+				model.Printable(err.Error()) != err.Error() || len(err.Error()) > 1000 {
+				t.Errorf("after %d messages: %q", len(read), err)
+			}
+		})
+		first := read
+		read = nil
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		n, err := export.Files{}.Create(path, func(each func(*message.Message) error) error {
+			for i := range first {
+				if err := each(&first[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			err = export.Files{}.Read(t.Context(), path, take)
+		}
+		if err != nil || n != len(first) || len(read) != len(first) {
+			t.Fatalf("%d messages are written as %d and read as %d: %v", len(first), n, len(read), err)
+		}
+		for i := range first {
+			if first[i].Fingerprint != read[i].Fingerprint {
+				t.Errorf("%+v became %+v", first[i], read[i])
+			}
+		}
+	})
+}

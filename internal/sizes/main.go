@@ -1,0 +1,94 @@
+// Command sizes refuses what is too large to be read: lines of more than 120 columns (but for text between backquotes,
+// which is as it has to be), functions of more than 80 lines (tables of values do not count), files of more than
+// 400. `make lint` runs it.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+const columns, functionLines, fileLines = 120, 80, 400
+
+func main() {
+	var found []string
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && path != "." && strings.HasPrefix(entry.Name(), ".") {
+			return fs.SkipDir
+		}
+		if err != nil || filepath.Ext(path) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err == nil {
+			var large []string
+			large, err = tooLarge(path, text)
+			found = append(found, large...)
+		}
+		return err
+	})
+	for _, sentence := range found {
+		fmt.Fprintln(os.Stderr, sentence)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	if err != nil || len(found) > 0 {
+		os.Exit(1)
+	}
+}
+
+// tooLarge are sentences about a file.
+func tooLarge(path string, text []byte) (found []string, err error) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, text, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	line := func(p token.Pos) int { return files.Position(p).Line }
+	raw := map[int]bool{} // lines with text between backquotes
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BasicLit:
+			for l := line(n.Pos()); n.Value[0] == '`' && l <= line(n.End()); l++ {
+				raw[l] = true
+			}
+		case *ast.FuncDecl:
+			if length := line(n.End()) - line(n.Pos()) + 1 - tables(n, line); length > functionLines {
+				found = append(found, fmt.Sprintf("%s:%d: %s has %d lines, more than %d",
+					path, line(n.Pos()), n.Name.Name, length, functionLines))
+			}
+		}
+		return true
+	})
+	lines := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+	for i, l := range lines {
+		if n := utf8.RuneCount(l); n > columns && !raw[i+1] {
+			found = append(found, fmt.Sprintf("%s:%d: %d columns, more than %d", path, i+1, n, columns))
+		}
+	}
+	if len(lines) > fileLines {
+		found = append(found, fmt.Sprintf("%s: %d lines, more than %d", path, len(lines), fileLines))
+	}
+	return found, nil
+}
+
+// tables is how many lines of a function are lists and maps of values.
+func tables(function *ast.FuncDecl, line func(token.Pos) int) (lines int) {
+	ast.Inspect(function, func(n ast.Node) bool {
+		literal, ok := n.(*ast.CompositeLit)
+		if ok {
+			lines += line(literal.End()) - line(literal.Pos())
+		}
+		return !ok
+	})
+	return lines
+}

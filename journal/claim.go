@@ -1,0 +1,196 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+)
+
+// queryer is a database or a transaction.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// attempt is how far one undo of a record came, by the positions of the entries that it takes back.
+type attempt struct {
+	id      int64
+	running bool
+	claimed map[int]bool                // while it runs: no other may touch these
+	done    map[int]bool                // brought back
+	unsure  map[int]message.Fingerprint // intended, and it did not tell what became of that; of what it published
+}
+
+// tell notes in an entry what this undo did with it.
+func (a attempt) tell(e *plan.Entry) {
+	sent, unsure := a.unsure[e.Position]
+	switch {
+	case a.done[e.Position]:
+		e.Undone = true
+	case a.running && (a.claimed[e.Position] || unsure):
+		e.Claimed = a.id
+	case unsure:
+		e.Undoing = append(e.Undoing, plan.Attempt{By: a.id, Sent: sent})
+	}
+}
+
+// Claim begins an undo of the record r.Undoes and takes for it, in the same transaction, those of the positions that
+// no other undo has. The error is a *model.ClaimedError when there are none: then nothing was begun.
+func (j *Journal) Claim(ctx context.Context, r plan.Record, c plan.Claim) (id int64, granted []int, err error) {
+	if err := j.retain(ctx); err != nil {
+		return 0, nil, err
+	}
+	// What has ended does not change any more: it need not be read while all others wait.
+	over := map[int64]attempt{}
+	db, err := j.open(ctx)
+	if err == nil {
+		err = attempts(ctx, db, r.Undoes, j.running, over)
+	}
+	if err != nil {
+		return 0, nil, j.explain("claim", err)
+	}
+	for v, a := range over {
+		if a.running {
+			delete(over, v)
+		}
+	}
+	id, err = j.begin(ctx, r, func(tx *sql.Tx) error {
+		by, err := j.resumer(ctx, tx, r.Undoes)
+		if err == nil && by > 0 {
+			return &plan.ClaimedError{Record: r.Undoes, By: by, State: plan.ClaimResumed}
+		}
+		if err == nil {
+			err = attempts(ctx, tx, r.Undoes, j.running, over)
+		}
+		if err != nil {
+			return err
+		}
+		var refusal *plan.ClaimedError
+		if granted, refusal = free(over, r.Undoes, c); len(granted) == 0 {
+			return refusal
+		}
+		return nil
+	}, func(tx *sql.Tx, id int64) error {
+		_, err := tx.ExecContext(
+			ctx,
+			`INSERT INTO claims(record, claimant, positions) VALUES(?, ?, ?)`,
+			r.Undoes,
+			id,
+			ranges(slices.Clone(granted)),
+		)
+		return err
+	})
+	return id, granted, err
+}
+
+// free are the positions of a claim that nobody has. The refusal names who has the others.
+func free(before map[int64]attempt, record int64, c plan.Claim) (granted []int, refusal *plan.ClaimedError) {
+	refusal = &plan.ClaimedError{Record: record, State: plan.ClaimDone}
+	for _, p := range c.Positions {
+		mine := true
+		for id, a := range before {
+			_, unsure := a.unsure[p]
+			state := plan.ClaimDone
+			switch {
+			case a.done[p]:
+			case a.running && (a.claimed[p] || unsure):
+				state = plan.ClaimRunning
+			case unsure && !slices.Contains(c.Known, id):
+				state = plan.ClaimUncertain
+			default:
+				continue
+			}
+			mine = false
+			if refusal.By == 0 || state < refusal.State {
+				refusal.By, refusal.State = id, state
+			}
+		}
+		if mine {
+			granted = append(granted, p)
+		}
+	}
+	return granted, refusal
+}
+
+// attempts adds the undos of a record to those that are known already.
+func attempts(ctx context.Context, q queryer, record int64, running func(int64) bool, known map[int64]attempt) error {
+	undos, err := undosOf(ctx, q, record)
+	if err != nil {
+		return err
+	}
+	for id, ended := range undos {
+		if _, ok := known[id]; ok {
+			continue
+		}
+		a := attempt{
+			id:      id,
+			running: !ended && running(id),
+			claimed: map[int]bool{},
+			done:    map[int]bool{},
+			unsure:  map[int]message.Fingerprint{},
+		}
+		if a.running {
+			if err := readClaims(ctx, q, record, id, a.claimed); err != nil {
+				return err
+			}
+		}
+		outcomes, err := readOutcomes(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		if err := entries(ctx, q, id, func(e *plan.Entry) error {
+			switch outcome := outcomes[e.Position].Outcome; {
+			case outcome == plan.Moved:
+				a.done[e.Undoes] = true
+			case outcome == plan.Unsure, outcome == "" && !ended:
+				a.unsure[e.Undoes] = e.Sent.Fingerprint
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		known[id] = a
+	}
+	return nil
+}
+
+// undosOf are the undos of a record, and whether each has ended.
+func undosOf(ctx context.Context, q queryer, record int64) (map[int64]bool, error) {
+	rows, err := q.QueryContext(ctx, `SELECT id, ended IS NOT NULL FROM records WHERE undoes = ?`, record)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	undos := map[int64]bool{}
+	for rows.Next() {
+		var id int64
+		var ended bool
+		if err := rows.Scan(&id, &ended); err != nil {
+			return nil, err
+		}
+		undos[id] = ended
+	}
+	return undos, errors.Join(rows.Err(), rows.Close())
+}
+
+func readClaims(ctx context.Context, q queryer, record, claimant int64, claimed map[int]bool) error {
+	rows, err := q.QueryContext(ctx, `SELECT positions FROM claims WHERE record = ? AND claimant = ?`, record, claimant)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var positions string
+		if err := rows.Scan(&positions); err != nil {
+			return err
+		}
+		if err := eachIn(positions, func(p int) { claimed[p] = true }); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,158 @@
+package journal_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/journal"
+	"dlxtop/model"
+	"dlxtop/model/peek"
+)
+
+var looked = model.QueueRef{VHost: "/", Name: "orders.failed"}
+
+func newLooks(t *testing.T, dir string) *journal.Looks {
+	t.Helper()
+	l := journal.NewLooks(filepath.Join(dir, "journal.db"))
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// wantHighest wants a count for the queue in a cluster, as another program reads it.
+func wantHighest(t *testing.T, dir string, want int64) {
+	t.Helper()
+	all, err := newLooks(t, dir).Looked(t.Context(), "shop")
+	if err != nil || all[looked].Highest != want {
+		t.Errorf("%v %v, want %d", err, all, want)
+	}
+}
+
+// TestLooks: a look counts from its beginning on, so that one which ends with its program counts, too; what it found
+// then corrects that.
+func TestLooks(t *testing.T) {
+	dir := t.TempDir()
+	l := newLooks(t, dir)
+	begin := func(most, before int64, begun bool) {
+		t.Helper()
+		got, ok, err := l.Begin(t.Context(), "shop", looked, 20, most)
+		if err != nil || got != before || ok != begun {
+			t.Errorf("%d %v %v, want %d %v", got, ok, err, before, begun)
+		}
+	}
+	end := func(e peek.LookEnd, want int64) {
+		t.Helper()
+		if after, err := l.End("shop", looked, e); err != nil || after != want {
+			t.Errorf("%+v: %d %v, want %d", e, after, err, want)
+		}
+		wantHighest(t, dir, want)
+	}
+	if all, err := l.Looked(t.Context(), "shop"); err != nil || len(all) > 0 {
+		t.Error(all, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "looks.db")); !os.IsNotExist(err) {
+		t.Error("reading made the file")
+	}
+	begin(17, 0, true)
+	wantHighest(t, dir, 1) // killed here, it counts
+	begin(17, 1, true)
+	end(peek.LookEnd{Highest: 9}, 9) // some had been delivered more often
+	begin(17, 9, true)
+	end(peek.LookEnd{}, 9) // none went back
+	begin(17, 9, true)
+	end(peek.LookEnd{Highest: 3, Complete: true}, 3) // all of it was seen
+	begin(17, 3, true)
+	end(peek.LookEnd{Highest: 18}, 18)
+	begin(17, 18, false)
+	wantHighest(t, dir, 18)
+	if all, err := l.Looked(t.Context(), "another"); err != nil || len(all) > 0 {
+		t.Error(all, err)
+	}
+	if err := l.Forget(t.Context(), "shop", looked); err != nil {
+		t.Error(err)
+	}
+	wantHighest(t, dir, 0)
+	info, err := os.Stat(filepath.Join(dir, "looks.db"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+}
+
+// TestLooksOfManyPrograms lets eight programs look at one queue at once: each look counts, and no more begin than may.
+func TestLooksOfManyPrograms(t *testing.T) {
+	const programs, looks, most = 8, 50, 299
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	begun := make(chan bool, programs*looks)
+	for range programs {
+		l := newLooks(t, dir)
+		all.Go(func() {
+			for range looks {
+				_, ok, err := l.Begin(t.Context(), "shop", looked, 20, most)
+				if err != nil {
+					t.Error(err)
+				}
+				begun <- ok
+			}
+		})
+	}
+	all.Wait()
+	close(begun)
+	n := 0
+	for ok := range begun {
+		if ok {
+			n++
+		}
+	}
+	if n != most+1 {
+		t.Errorf("%d began, want %d", n, most+1)
+	}
+	wantHighest(t, dir, most+1)
+}
+
+// TestLooksThatCannotBeKept: one sentence says which file, and what follows.
+func TestLooksThatCannotBeKept(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"damaged": func(path string) error {
+			return os.WriteFile(path, []byte(strings.Repeat("no database ", 500)), 0o600)
+		},
+		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+		"a journal": func(path string) error {
+			j := journal.New(journal.Options{Path: path})
+			defer j.Close()
+			return j.Check(t.Context())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "looks.db")
+			if err := spoil(path); err != nil {
+				t.Fatal(err)
+			}
+			_, begun, err := newLooks(t, dir).Begin(t.Context(), "shop", looked, 20, 17)
+			if err == nil || begun {
+				t.Fatal(err, begun)
+			}
+			said := err.Error()
+			if !strings.HasPrefix(said, path+" ") || !strings.Contains(said, "move it away") || strings.Contains(said, "\n") {
+				t.Errorf("%v %v", begun, err)
+			}
+			if diff := cmp.Diff(0, len(lookedIn(t, dir))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func lookedIn(t *testing.T, dir string) map[model.QueueRef]model.Looked {
+	t.Helper()
+	all, err := newLooks(t, dir).Looked(t.Context(), "shop")
+	if err == nil {
+		t.Error("reading it worked")
+	}
+	return all
+}

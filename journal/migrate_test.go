@@ -1,0 +1,117 @@
+package journal_test
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"dlxtop/journal"
+	"dlxtop/model/plan"
+)
+
+// firstSchema is a file as the first version of the journal made it, with a drop of three messages in it, and its
+// undo of one.
+const firstSchema = `
+CREATE TABLE records (
+	id        INTEGER PRIMARY KEY AUTOINCREMENT,
+	operation TEXT    NOT NULL,
+	vhost     TEXT    NOT NULL,
+	queue     TEXT    NOT NULL,
+	target    TEXT    NOT NULL,
+	user      TEXT    NOT NULL,
+	broker    TEXT    NOT NULL,
+	began     INTEGER NOT NULL,
+	ended     INTEGER,
+	planned   INTEGER NOT NULL,
+	undoes    INTEGER NOT NULL,
+	account   TEXT
+);
+CREATE INDEX undone ON records(undoes) WHERE undoes > 0;
+CREATE TABLE entries (
+	record  INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
+	count   INTEGER NOT NULL,
+	content TEXT    NOT NULL
+);
+CREATE INDEX entries_of ON entries(record);
+CREATE TABLE outcomes (
+	record    INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
+	outcome   TEXT    NOT NULL,
+	reason    TEXT    NOT NULL,
+	count     INTEGER NOT NULL,
+	positions TEXT    NOT NULL
+);
+CREATE INDEX outcomes_of ON outcomes(record);
+CREATE TABLE checks (at INTEGER NOT NULL);
+PRAGMA user_version = 1; PRAGMA application_id = 1684830324;
+INSERT INTO records VALUES(7, 'drop', '/', 'failed', '', 'guest', 'localhost:5672', 4102444800000, 4102444801000, 3, 0, '{"dropped":3}');
+INSERT INTO entries VALUES(7, 3, '{"position":1,"message_id":"a","fingerprint":"01010101010101010101010101010101","exchange":"","routing_key":"k","message":{"exchange":"","routing_key":"k","redelivered":false,"properties":{},"headers":{},"body":"a","body_encoding":"utf-8","body_bytes":1}}
+{"position":2,"message_id":"b","fingerprint":"02020202020202020202020202020202","exchange":"","routing_key":"k","message":{"exchange":"","routing_key":"k","redelivered":false,"properties":{},"headers":{},"body":"b","body_encoding":"utf-8","body_bytes":1}}
+{"position":3,"message_id":"c","fingerprint":"03030303030303030303030303030303","exchange":"","routing_key":"k","message":{"exchange":"","routing_key":"k","redelivered":false,"properties":{},"headers":{},"body":"c","body_encoding":"utf-8","body_bytes":1}}
+');
+INSERT INTO outcomes VALUES(7, 'dropped', '', 3, '1-3');
+INSERT INTO records VALUES(9, 'undo', '/', 'failed', '', 'guest', 'localhost:5672', 4102444802000, 4102444803000, 1, 7, '{"moved":1}');
+INSERT INTO entries VALUES(9, 1, '{"position":2,"fingerprint":"02020202020202020202020202020202","exchange":"","routing_key":"k","undoes":2,"sent":{"fingerprint":"04040404040404040404040404040404","exchange":"","routing_key":"failed"}}
+');
+INSERT INTO outcomes VALUES(9, 'moved', '', 1, '2');
+`
+
+func firstVersion(t *testing.T) (path string) {
+	t.Helper()
+	path = at(t)
+	check(t, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600))
+	db, err := sql.Open("sqlite", path)
+	check(t, err)
+	defer db.Close()
+	_, err = db.Exec(firstSchema)
+	check(t, err)
+	return path
+}
+
+// TestFirstVersion: a file of the first version is read, and gone on with, also when several programs open it at once.
+func TestFirstVersion(t *testing.T) {
+	path := firstVersion(t)
+	var all sync.WaitGroup
+	for range 4 {
+		j := open(t, journal.Options{Path: path})
+		all.Go(func() {
+			records, err := j.Records(t.Context(), 0)
+			if err != nil || len(records) != 2 || records[1].Account.Dropped != 3 || records[1].Undone != 1 ||
+				records[0].Undoes != 7 {
+				t.Errorf("%+v %v", records, err)
+			}
+		})
+	}
+	all.Wait()
+	j := open(t, journal.Options{Path: path})
+	if got := read(t, j, 7); len(got) != 3 || got[0].Undone || !got[1].Undone || got[2].Outcome != plan.Dropped {
+		t.Errorf("%+v", got)
+	}
+	id, granted, err := j.Claim(t.Context(), undoOf(7), plan.Claim{Positions: []int{1, 2, 3}})
+	if err != nil || id != 10 || len(granted) != 2 {
+		t.Errorf("%d %v %v", id, granted, err)
+	}
+}
+
+// TestMigrationIsWhole: a migration that cannot come to its end leaves the file as it was.
+func TestMigrationIsWhole(t *testing.T) {
+	path := firstVersion(t)
+	db, err := sql.Open("sqlite", path)
+	check(t, err)
+	defer db.Close()
+	_, err = db.Exec(`CREATE TABLE claims (in_the_way TEXT)`)
+	check(t, err)
+	if err := open(t, journal.Options{Path: path}).Check(t.Context()); err == nil {
+		t.Error("no error")
+	}
+	var version, columns int
+	check(
+		t,
+		db.QueryRow(`PRAGMA user_version`).Scan(&version),
+		db.QueryRow(`SELECT count(*) FROM pragma_table_info('records')`).Scan(&columns),
+	)
+	if version != 1 || columns != 12 {
+		t.Errorf("version %d with %d columns", version, columns)
+	}
+}

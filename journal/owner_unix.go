@@ -1,0 +1,21 @@
+//go:build unix
+
+package journal
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// modes is whether the mode of a file says who may read and write it.
+const modes = true
+
+// foreign is the owner of a file, and whether that is another user than the one of this process.
+func foreign(info fs.FileInfo) (owner int, others bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(stat.Uid), int(stat.Uid) != os.Geteuid()
+}

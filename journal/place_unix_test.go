@@ -1,0 +1,98 @@
+//go:build unix
+
+package journal_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"dlxtop/journal"
+	"dlxtop/model/plan"
+)
+
+// TestOthersMayHaveWrittenIt: an undo publishes what is in the journal, so it has to be this user's alone.
+func TestOthersMayHaveWrittenIt(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		of      string // behind the path
+		mode    os.FileMode
+		refused []string // nil: it is tightened
+	}{
+		{"all may write it", "", 0o666, []string{"can be written by other users (mode 0666)", "chmod 600"}},
+		{"its group may write it", "", 0o620, []string{"mode 0620"}},
+		{"all may write its WAL", "-wal", 0o666, []string{"journal.db-wal", "cannot be trusted"}},
+		{"its group may write its index", "-shm", 0o660, []string{"journal.db-shm"}},
+		{"all may read it", "", 0o644, nil},
+		{"all may write its directory", "/..", 0o777, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := made(t)
+			other := open(t, journal.Options{Path: path}) // keeps the files beside it
+			check(t, other.Check(t.Context()), os.Chmod(filepath.Clean(path+test.of), test.mode))
+			j := open(t, journal.Options{Path: path})
+			if err := j.Check(t.Context()); test.refused != nil {
+				wantError(t, err, path, test.refused...)
+				return
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{path, path + "-wal", path + "-shm", filepath.Dir(path)} {
+				info, err := os.Stat(name)
+				check(t, err)
+				if info.Mode()&0o077 != 0 {
+					t.Errorf("%s has the mode %v", name, info.Mode())
+				}
+			}
+		})
+	}
+}
+
+// TestOfAnotherUser: only root can give a file away, and root is refused what belongs to others, as everybody is.
+// Without root's rights the file of somebody else is the system's.
+func TestOfAnotherUser(t *testing.T) {
+	path := made(t)
+	refused := func(words ...string) {
+		t.Helper()
+		wantError(t, open(t, journal.Options{Path: path}).Check(t.Context()), path, words...)
+	}
+	if os.Geteuid() != 0 {
+		check(t, os.Remove(path), os.Symlink("/etc/passwd", path))
+		refused("belongs to another user", "XDG_STATE_HOME")
+		return
+	}
+	check(t, os.Chown(path, 65534, 65534))
+	refused("belongs to another user", "XDG_STATE_HOME")
+	check(t, os.Chown(path, 0, 0), os.Chown(filepath.Dir(path), 65534, 65534))
+	refused("its directory belongs to another user (uid 65534)")
+}
+
+// TestMakesNoHalfJournal: a new journal has its name only when it is whole, and nothing else is left.
+func TestMakesNoHalfJournal(t *testing.T) {
+	path := at(t)
+	j := open(t, journal.Options{Path: path})
+	before := syscall.Umask(0)
+	defer syscall.Umask(before)
+	check(t, j.Check(t.Context()), j.Close())
+	files, err := os.ReadDir(filepath.Dir(path))
+	check(t, err)
+	for _, file := range files {
+		info, err := file.Info()
+		if err != nil || info.Mode().Perm() != 0o600 || !strings.HasPrefix(file.Name(), journal.File) {
+			t.Errorf("%v %v", info, err)
+		}
+	}
+}
+
+func TestNowhere(t *testing.T) {
+	j := open(t, journal.Options{})
+	for _, err := range []error{
+		j.Check(t.Context()),
+		func() error { _, err := j.Records(t.Context(), 1); return err }(),
+		func() error { _, err := j.Begin(t.Context(), record(plan.Drop)); return err }(),
+	} {
+		wantError(t, err, "XDG_STATE_HOME", "has no place", "HOME is not set")
+	}
+}

@@ -1,0 +1,45 @@
+package journal
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"dlxtop/internal/limit"
+)
+
+// Positions are read as they are written, and a text that is none of theirs is an error soon.
+func FuzzRanges(f *testing.F) {
+	for _, text := range []string{
+		"", "1", "1-500 502", "7 3-5 4", "1-9223372036854775807", "5-1",
+		"9223372036854775806-9223372036854775807", "-1", "1--2", "a-b", "1-5 x",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n := 0
+		var err error
+		var positions []int
+		limit.Keep(t, len(text), func() {
+			err = eachIn(text, func(p int) {
+				if n++; n <= 1000 {
+					positions = append(positions, p)
+				}
+			})
+		})
+		if n > mostPositions || err != nil && strings.ContainsAny(err.Error(), "\n\x1b") {
+			t.Fatalf("%d positions, %v", n, err)
+		}
+		if err != nil || n > len(positions) {
+			return
+		}
+		var again []int
+		if err := eachIn(ranges(slices.Clone(positions)), func(p int) { again = append(again, p) }); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(positions)
+		if want := slices.Compact(positions); !slices.Equal(again, want) {
+			t.Errorf("%q is %v, written as %q it is %v", text, want, ranges(positions), again)
+		}
+	})
+}

@@ -1,0 +1,174 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"dlxtop/model/plan"
+)
+
+// killed is why a record ended whose program did not say so.
+const killed = "dlxtop ended in the middle of it"
+
+// Chain are the records that belong together because each goes on with the one before: all that the record with this
+// number does, from the first one on, with their intents. The error wraps model.ErrNoRecord when there is none with
+// this number.
+func (j *Journal) Chain(ctx context.Context, id int64) ([]plan.Record, error) {
+	r, err := j.Record(ctx, id)
+	chain := []plan.Record{r}
+	for err == nil && chain[0].Resumes > 0 {
+		if r, err = j.Record(ctx, chain[0].Resumes); errors.Is(err, plan.ErrNoRecord) { // forgotten for its age
+			err = nil
+			break
+		}
+		chain = slices.Insert(chain, 0, r)
+	}
+	for err == nil && chain[len(chain)-1].ResumedBy > 0 {
+		if r, err = j.Record(ctx, chain[len(chain)-1].ResumedBy); err == nil {
+			chain = append(chain, r)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	db, err := j.open(ctx)
+	if err != nil {
+		return nil, j.explain("read", err)
+	}
+	for i := range chain {
+		var text sql.NullString
+		if err := db.QueryRowContext(ctx, `SELECT intent FROM records WHERE id = ?`, chain[i].ID).Scan(&text); err != nil {
+			return nil, j.explain("read", err)
+		}
+		if text.Valid {
+			if chain[i].Intent, err = plan.ParseIntent([]byte(text.String)); err != nil {
+				return nil, j.explain("read", err)
+			}
+		}
+	}
+	return chain, nil
+}
+
+// Resume begins a record that goes on with r.Resumes, and writes down in the same transaction what was found out
+// about the messages of records before it; those that did not end, end with that. The error is a *model.ClaimedError
+// when another record goes on with it, or an undo of it brings messages back: then nothing was begun.
+func (j *Journal) Resume(ctx context.Context, r plan.Record, found map[int64][]plan.Settled) (id int64, err error) {
+	if err := j.retain(ctx); err != nil {
+		return 0, err
+	}
+	return j.begin(
+		ctx,
+		r,
+		func(tx *sql.Tx) error { return j.mayResume(ctx, tx, r.Resumes) },
+		func(tx *sql.Tx, _ int64) error {
+			for _, record := range slices.Sorted(maps.Keys(found)) {
+				if err := j.amend(ctx, tx, record, found[record]); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	)
+}
+
+// Amend writes down what was found out about messages of a record that has ended.
+func (j *Journal) Amend(id int64, settled []plan.Settled) error {
+	ctx := context.Background()
+	return j.within(ctx, j.open, "write", func(tx *sql.Tx) error { return j.amend(ctx, tx, id, settled) })
+}
+
+// mayResume refuses to go on with what somebody else goes on with, or takes back.
+func (j *Journal) mayResume(ctx context.Context, tx *sql.Tx, id int64) error {
+	var by int64
+	row := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM records WHERE resumes = ?`, id)
+	if err := row.Scan(&by); err != nil {
+		return err
+	}
+	if by > 0 {
+		return &plan.ClaimedError{Record: id, By: by, State: plan.ClaimResumed}
+	}
+	for ; id > 0; id = by {
+		undos := map[int64]attempt{}
+		if err := attempts(ctx, tx, id, j.running, undos); err != nil {
+			return err
+		}
+		for undo, a := range undos {
+			switch {
+			case a.running:
+				return &plan.ClaimedError{Record: id, By: undo, State: plan.ClaimRunning}
+			case len(a.done)+len(a.unsure) > 0:
+				return &plan.ClaimedError{Record: id, By: undo, State: plan.ClaimDone}
+			}
+		}
+		if err := tx.QueryRowContext(ctx, `SELECT resumes FROM records WHERE id = ?`, id).Scan(&by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resumer is the running record that goes on with a record, or with one that does; 0: there is none.
+func (j *Journal) resumer(ctx context.Context, q queryer, id int64) (int64, error) {
+	for {
+		var ended bool
+		err := q.QueryRowContext(ctx, `SELECT id, ended IS NOT NULL FROM records WHERE resumes = ?`, id).Scan(&id, &ended)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return 0, nil
+		case err != nil:
+			return 0, err
+		case !ended && j.running(id):
+			return id, nil
+		}
+	}
+}
+
+// amend writes outcomes of a record whose program is gone, and brings its account up to them.
+func (j *Journal) amend(ctx context.Context, tx *sql.Tx, id int64, settled []plan.Settled) error {
+	var text sql.NullString
+	if err := tx.QueryRowContext(ctx, `SELECT account FROM records WHERE id = ?`, id).Scan(&text); err != nil {
+		return err
+	}
+	before, err := readOutcomes(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	account := accountJSON{Stopped: killed}
+	if text.Valid {
+		if err := json.Unmarshal([]byte(text.String), &account); err != nil {
+			return err
+		}
+	} else {
+		for _, s := range before {
+			if n := account.count(s.Outcome); n != nil {
+				*n++
+			}
+		}
+	}
+	for _, s := range settled {
+		if n := account.count(before[s.Position].Outcome); n != nil {
+			*n--
+		}
+		if n := account.count(s.Outcome); n != nil {
+			*n++
+		}
+	}
+	if err := writeOutcomes(ctx, tx, id, settled); err != nil {
+		return err
+	}
+	content, err := json.Marshal(account)
+	if err == nil {
+		_, err = tx.ExecContext(
+			ctx,
+			`UPDATE records SET ended = coalesce(ended, ?), account = ? WHERE id = ?`,
+			j.options.Now().UnixMilli(),
+			string(content),
+			id,
+		)
+	}
+	return err
+}

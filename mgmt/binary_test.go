@@ -1,0 +1,59 @@
+package mgmt
+
+import (
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+)
+
+// Texts in arguments may be any bytes, the dead-letter routing key too: the API writes them in base64, and dlxtop has
+// what they are. (The routing key of a binding may not: RabbitMQ ends the connection, 501.)
+func TestBinaryRoutingKeys(t *testing.T) {
+	b := realBroker(t)
+	vhost := b.vhost("binary")
+	connection, err := amqp.Dial(b.AMQP() + vhost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	channel, err := connection.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// the second is what somebody wrote himself
+	const key, written = "\xff\x00\xfeorders", "Not UTF-8, base64 is: b3JkZXJz"
+	for name, arguments := range map[string]amqp.Table{
+		"other":  nil,
+		"buffer": {"x-message-ttl": int64(60000), "x-dead-letter-exchange": "amq.direct", "x-dead-letter-routing-key": key},
+	} {
+		if _, err := channel.QueueDeclare(name, true, false, false, false, arguments); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := channel.QueueBind("other", written, "amq.direct", false, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := channel.QueueBind("other", "", "amq.headers", false,
+		amqp.Table{"x-match": "all", "bytes": key}); err != nil {
+		t.Fatal(err)
+	}
+	topology := model.NewTopology(poll(t, client(t, Options{URL: b.API(), VHost: vhost})))
+	keys := map[string]string{}
+	for _, binding := range topology.Snapshot.Bindings {
+		switch binding.Source {
+		case "amq.direct":
+			keys[binding.Destination] = binding.RoutingKey
+		case "amq.headers":
+			keys["header"], _ = binding.Arguments.Text("bytes")
+		}
+	}
+	if keys["other"] != written || keys["header"] != key {
+		t.Errorf("keys %q", keys)
+	}
+	ref := model.QueueRef{VHost: vhost, Name: "buffer"}
+	if set := topology.Settings(ref).Key; set.Value != key {
+		t.Errorf("the dead-letter key is %q", set.Value)
+	}
+}

@@ -1,0 +1,74 @@
+package mgmt
+
+import (
+	"fmt"
+	"io"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// What is read of one answer. The full list of 10,000 queues has 9 MB, their bindings 2 MB (4.3.6); brokers have up to
+// some ten thousand queues, and more than a hundred thousand are not told within the timeout.
+var defaultSizes = sizes{object: 16 << 20, list: 128 << 20, whole: 64 << 20, element: 16 << 20, elements: 500_000}
+
+// sizes are the most that is read of each kind of answer.
+type sizes struct {
+	object   int64 // bytes
+	list     int64 // bytes of a list that is decoded element by element
+	whole    int64 // bytes of a list that rabbit-hole holds as a whole
+	element  int64 // bytes of one element: what declares a queue has at most some 100 kB
+	elements int
+}
+
+// endlessError is an answer of which more came than any broker has to tell.
+type endlessError struct{ what string }
+
+// Error implements error.
+func (e endlessError) Error() string { return "the answer has more than " + e.what }
+
+// bytesOf is a limit in words.
+func bytesOf(limit int64) string { return message.Size(limit) + "B" }
+
+// bounded ends with an endlessError behind limit bytes.
+type bounded struct {
+	io.ReadCloser
+	read, limit int64
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (n int, err error) {
+	if b.read > b.limit {
+		return 0, endlessError{bytesOf(b.limit)}
+	}
+	n, err = b.ReadCloser.Read(p)
+	b.read += int64(n)
+	return n, err
+}
+
+// elements bounds each element of a list that is read from it.
+type elements struct {
+	io.Reader
+	most    sizes
+	begun   int
+	current int64 // bytes since the current one has begun
+}
+
+// begin says that a further element begins, as far as it was not read ahead.
+func (e *elements) begin() error {
+	e.current = 0
+	if e.begun++; e.begun > e.most.elements {
+		return endlessError{fmt.Sprintf("%s elements", model.Count(int64(e.most.elements)))}
+	}
+	return nil
+}
+
+// Read implements io.Reader.
+func (e *elements) Read(p []byte) (n int, err error) {
+	if e.current > e.most.element {
+		return 0, endlessError{bytesOf(e.most.element) + " in one element"}
+	}
+	n, err = e.Reader.Read(p)
+	e.current += int64(n)
+	return n, err
+}

@@ -1,0 +1,39 @@
+package mgmt
+
+import (
+	"context"
+
+	"dlxtop/model"
+)
+
+// askAgain asks a second time for the state of queues that are listed as down although their node is not known to be: a
+// queue that was just declared can be in the list as down (seen twice on 4.0.5).
+func (c *Client) askAgain(ctx context.Context, s *model.Snapshot) error {
+	doubted := map[model.QueueRef]*model.Queue{}
+	for i := range s.Queues {
+		if q := &s.Queues[i]; q.Outage() == model.NodeDown && !stopped(s.Nodes, q.Node) {
+			doubted[q.QueueRef] = q
+		}
+	}
+	if len(doubted) == 0 {
+		return nil
+	}
+	query := totalsOnly()
+	query.Set("columns", "name,vhost,state")
+	_, err := getList(ctx, c, c.inVHost("queues"), query, func(e *queueElement) {
+		if q := doubted[model.QueueRef{VHost: e.VHost.value, Name: e.Name.value}]; q != nil {
+			q.State = e.State.value
+		}
+	})
+	return err
+}
+
+// stopped reports whether a node is known not to run.
+func stopped(nodes []model.Node, name string) bool {
+	for i := range nodes {
+		if nodes[i].Name == name {
+			return !nodes[i].Running
+		}
+	}
+	return false
+}

@@ -1,0 +1,50 @@
+package mgmt
+
+import "io"
+
+// deepest is how many levels of JSON are read. encoding/json ends at 10,000 with an error, and with it goes the whole
+// list that has one such element: who may declare a queue can give it arguments of 25,000 levels (3.10.8, 4.0.5,
+// 4.3.6). Settings are in the first level of arguments, which is the fourth of a list.
+const deepest = 100
+
+// shallow is JSON with nothing in the objects and arrays that are deeper than deepest. What is no JSON stays none.
+type shallow struct {
+	io.ReadCloser
+	open    int  // brackets
+	text    bool // inside of a string
+	escaped bool // behind its backslash
+}
+
+// Read implements io.Reader.
+func (s *shallow) Read(p []byte) (n int, err error) {
+	for n == 0 && err == nil && len(p) > 0 {
+		n, err = s.ReadCloser.Read(p)
+		n = s.keep(p[:n])
+	}
+	return n, err
+}
+
+// keep moves what is not too deep to the beginning of b, and returns how much that is.
+func (s *shallow) keep(b []byte) (n int) {
+	for _, c := range b {
+		inside := s.open // the brackets around c
+		switch {
+		case s.escaped:
+			s.escaped = false
+		case s.text:
+			s.escaped, s.text = c == '\\', c != '"'
+		case c == '"':
+			s.text = true
+		case c == '{' || c == '[':
+			s.open++
+		case c == '}' || c == ']':
+			s.open = max(s.open-1, 0)
+			inside = s.open
+		}
+		if inside <= deepest {
+			b[n] = c
+			n++
+		}
+	}
+	return n
+}

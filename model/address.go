@@ -1,0 +1,22 @@
+package model
+
+// Address is where a message is published: an exchange ("" is the default exchange) and a routing key.
+type Address struct {
+	Exchange   string
+	RoutingKey string
+}
+
+// ExchangeName is an exchange's name for people: the default exchange has none.
+func ExchangeName(name string) string {
+	if name == "" {
+		return "(default)"
+	}
+	return name
+}
+
+func Quoted(s string) string {
+	if s == "" {
+		return `""`
+	}
+	return s
+}

@@ -1,0 +1,392 @@
+package build
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"dlxtop/model"
+)
+
+// A small language to write topologies in tests: broker("4.0.5", queue("a", dlx("x")), direct("x"), bind("x", "k",
+// "b")).
+
+type Part func(*model.Snapshot)
+
+func Broker(version string, parts ...Part) *model.Snapshot {
+	s := &model.Snapshot{
+		TakenAt:  time.Unix(1_800_000_000, 0),
+		Overview: model.Overview{Version: model.ParseVersion(version)}, VHosts: []string{"/"},
+	}
+	s.Exchanges = append(s.Exchanges, model.Exchange{ExchangeRef: model.ExchangeRef{VHost: "/", Name: ""}, Type: "direct"})
+	s.Bindings = []model.Binding{}
+	for _, p := range parts {
+		p(s)
+	}
+	return s
+}
+
+func TopologyOf(version string, parts ...Part) *model.Topology {
+	return model.NewTopology(Broker(version, parts...))
+}
+
+func Ref(name string) model.QueueRef { return model.QueueRef{VHost: "/", Name: name} }
+
+func Refs(names ...string) []model.QueueRef {
+	var rs []model.QueueRef
+	for _, n := range names {
+		rs = append(rs, Ref(n))
+	}
+	return rs
+}
+
+type Setting func(*model.Queue)
+
+func Queue(name string, settings ...Setting) Part {
+	return func(s *model.Snapshot) {
+		q := model.Queue{
+			QueueRef: Ref(name), Type: model.Classic, Durable: true, Arguments: model.Table{},
+			PolicyDefinition: model.Table{}, Ready: model.Some[int64](0), Unacked: model.Some[int64](0),
+			Consumers: model.Some[int64](0),
+		}
+		for _, set := range settings {
+			set(&q)
+		}
+		s.Queues = append(s.Queues, q)
+	}
+}
+
+func Argument(key string, v any) Setting { return func(q *model.Queue) { q.Arguments[key] = v } }
+func DLX(name string) Setting            { return Argument("x-dead-letter-exchange", name) }
+func DeadKey(key string) Setting         { return Argument("x-dead-letter-routing-key", key) }
+func TTL(ms int64) Setting               { return Argument("x-message-ttl", ms) }
+func Consumers(n int64) Setting          { return func(q *model.Queue) { q.Consumers = model.Some(n) } }
+func Ready(n int64) Setting              { return func(q *model.Queue) { q.Ready = model.Some(n) } }
+func OfType(t model.QueueType) Setting   { return func(q *model.Queue) { q.Type = t } }
+
+func Policy(name string, definition model.Table) Setting {
+	return func(q *model.Queue) { q.Policy, q.PolicyDefinition = name, definition }
+}
+
+func Exchange(kind, name string, arguments ...any) Part {
+	return func(s *model.Snapshot) {
+		x := model.Exchange{ExchangeRef: model.ExchangeRef{VHost: "/", Name: name}, Type: kind, Arguments: model.Table{}}
+		for i := 0; i+1 < len(arguments); i += 2 {
+			x.Arguments[arguments[i].(string)] = arguments[i+1]
+		}
+		s.Exchanges = append(s.Exchanges, x)
+	}
+}
+
+func Bind(source, key, queue string) Part {
+	return func(s *model.Snapshot) {
+		s.Bindings = append(s.Bindings, model.Binding{VHost: "/", Source: source, RoutingKey: key, Destination: queue})
+	}
+}
+
+func BindExchange(source, key, destination string) Part {
+	return func(s *model.Snapshot) {
+		s.Bindings = append(s.Bindings, model.Binding{
+			VHost: "/", Source: source, RoutingKey: key,
+			Destination: destination, ToExchange: true,
+		})
+	}
+}
+
+func BindHeaders(source, queue string, arguments model.Table) Part {
+	return func(s *model.Snapshot) {
+		s.Bindings = append(s.Bindings, model.Binding{VHost: "/", Source: source, Destination: queue, Arguments: arguments})
+	}
+}
+
+// UserPolicy is a policy of the broker's list; which queue it applies to is the queue's own setting. applyTo: queues,
+// when not given.
+func UserPolicy(name, pattern string, priority int64, definition model.Table, applyTo ...string) Part {
+	return func(s *model.Snapshot) {
+		p := model.Policy{
+			VHost: "/", Name: name, Pattern: pattern, Priority: priority, Definition: definition,
+			ApplyTo: "queues",
+		}
+		for _, to := range applyTo {
+			p.ApplyTo = to
+		}
+		s.Policies = append(s.Policies, p)
+	}
+}
+
+func CheckPrintable(t interface{ Errorf(string, ...any) }, s string) {
+	if !utf8.ValidString(s) {
+		t.Errorf("not UTF-8: %q", s)
+	}
+	for i, r := range s {
+		if !unicode.IsPrint(r) || model.IsHidden(r) || i == 0 && unicode.IsMark(r) {
+			t.Errorf("%U at %d of %q", r, i, s)
+		}
+	}
+}
+
+// The five systems of the demo, as their brokers declare them.
+var ScenarioParts = map[string][]Part{
+	"retry-queue": {
+		Exchange("fanout", "RetryExchange"), Queue("RetryQueue", Consumers(2)), Bind("RetryExchange", "", "RetryQueue"),
+		Queue("default-delay", DLX("RetryExchange"), TTL(60000)), Queue("test-delay", DLX("RetryExchange"), TTL(10000)),
+	},
+	"delayed": {
+		Exchange("direct", "out.exchange"), Exchange("direct", "dlx.exchange"),
+		Queue("buffer-queue", DLX("dlx.exchange"), DeadKey("dlx.routing.key")), Queue("worker-queue", Consumers(1)),
+		Bind("out.exchange", "out.routing.key", "buffer-queue"), Bind("dlx.exchange", "dlx.routing.key", "worker-queue"),
+	},
+	"delayed, queue TTL, the worker is down": {
+		Exchange("direct", "out.exchange"), Exchange("direct", "dlx.exchange"),
+		Queue("buffer-queue", DLX("dlx.exchange"), DeadKey("dlx.routing.key"), TTL(5000)), Queue("worker-queue"),
+		Bind("out.exchange", "out.routing.key", "buffer-queue"), Bind("dlx.exchange", "dlx.routing.key", "worker-queue"),
+	},
+	"pubsub": {
+		Exchange("topic", "master"), Exchange("topic", "master.retry"), Exchange("topic", "master.failed"),
+		Queue("ucenter@user", Consumers(1)), Bind("master", "user.*", "ucenter@user"),
+		Bind("master", "ucenter@user", "ucenter@user"),
+		Queue("ucenter@user@retry", DLX("master"), DeadKey("ucenter@user"), TTL(30000)),
+		Bind("master.retry", "ucenter@user", "ucenter@user@retry"),
+		Queue("ucenter@user@failed"), Bind("master.failed", "ucenter@user", "ucenter@user@failed"),
+		Queue("user-monitor", Consumers(1)), Bind("master", "user.*", "user-monitor"),
+		Bind("master", "user-monitor", "user-monitor"),
+	},
+	"lifecycle": {
+		Exchange("fanout", "amq.fanout"), Exchange("fanout", "example.dlx.exchange"),
+		Queue("example.delay.life", DLX("example.dlx.exchange")), Queue("example.delay.heaven"),
+		Bind("amq.fanout", "", "example.delay.life"), Bind("example.dlx.exchange", "", "example.delay.heaven"),
+	},
+	"a worker that dead-letters into its retry buffer, policies only": {
+		Exchange("direct", "dlx"),
+		Queue("orders", Consumers(3), Policy("orders", model.Table{
+			"dead-letter-exchange":    "dlx",
+			"dead-letter-routing-key": "wait",
+		})),
+		Queue("orders.wait", Policy("wait-10s", model.Table{
+			"message-ttl":          int64(10000),
+			"dead-letter-exchange": "", "dead-letter-routing-key": "orders",
+		})),
+		Bind("dlx", "wait", "orders.wait"),
+	},
+	"the same, with the worker down": {
+		Queue("orders", DLX(""), DeadKey("orders.wait")),
+		Queue("orders.wait", DLX(""), DeadKey("orders"), TTL(10000)),
+	},
+	"a plain worker with a dead-letter queue": {
+		Exchange("fanout", "dead"), Queue("mail", Consumers(1), DLX("dead")), Queue("mail.dlq"), Bind("dead", "", "mail.dlq"),
+	},
+	"a plain worker that is down": {
+		Exchange("fanout", "dead"), Queue("mail", DLX("dead"), TTL(86400000)), Queue("mail.dlq"),
+		Bind("dead", "", "mail.dlq"),
+	},
+	"a chain of buffers": {
+		Queue("mail", Consumers(1)),
+		Queue("wait.1", DLX(""), DeadKey("wait.2"), TTL(10000)), Queue("wait.2", DLX(""), DeadKey("mail"), TTL(60000)),
+	},
+	"nothing that waits or fails": {
+		Queue("a", Consumers(1)), Queue("b"),
+	},
+}
+
+// Told is a flow in one line for each queue: what the tests compare.
+func Told(flows []model.Flow) []string {
+	var lines []string
+	for _, f := range flows {
+		line := f.Name + ":"
+		for _, b := range f.Buffers {
+			ttl := "per message"
+			if d, ok := b.TTL.Get(); ok {
+				ttl = model.ShortDuration(d)
+			}
+			if most, ok := b.MaxTTL.Get(); ok {
+				ttl += "…" + model.LongDuration(most)
+			}
+			line += fmt.Sprintf(" %s=%s(%s, %s)", b.Name(), b.Role, ttl, b.TTLSource)
+		}
+		for _, m := range f.Failed {
+			line += fmt.Sprintf(" %s=failed", m.Queue.Name)
+		}
+		if f.DelayedRetry.Set {
+			line += fmt.Sprintf(" retries by itself: %s", f.DelayedRetry)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func AnyText(t *rapid.T, label string) string {
+	switch rapid.IntRange(0, 3).Draw(t, label+" kind") {
+	case 0:
+		return string(rapid.SliceOf(rapid.Byte()).Draw(t, label))
+	case 1:
+		return rapid.SampledFrom([]string{"$type", "$base64:", "$base64:eA==", "value", "x-death", "", "@12"}).Draw(t, label)
+	}
+	return rapid.String().Draw(t, label)
+}
+
+// AnyValue draws a header value of any AMQP type, nested.
+func AnyValue(depth int) *rapid.Generator[any] {
+	return rapid.Custom(func(t *rapid.T) any {
+		kinds := 17
+		if depth == 0 {
+			kinds = 15
+		}
+		switch rapid.IntRange(0, kinds-1).Draw(t, "kind") {
+		case 0:
+			return nil
+		case 1:
+			return rapid.Bool().Draw(t, "bool")
+		case 2:
+			return rapid.Int8().Draw(t, "int8")
+		case 3:
+			return rapid.Uint8().Draw(t, "uint8")
+		case 4:
+			return rapid.Int16().Draw(t, "int16")
+		case 5:
+			return rapid.Uint16().Draw(t, "uint16")
+		case 6:
+			return rapid.Int32().Draw(t, "int32")
+		case 7:
+			return rapid.Uint32().Draw(t, "uint32")
+		case 8:
+			return rapid.Int64().Draw(t, "int64")
+		case 9:
+			return rapid.Uint64().Draw(t, "uint64")
+		case 10:
+			return math.Float32frombits(rapid.Uint32().Draw(t, "float32"))
+		case 11:
+			return math.Float64frombits(rapid.Uint64().Draw(t, "float64"))
+		case 12:
+			return AnyText(t, "text")
+		case 13:
+			switch rapid.IntRange(0, 2).Draw(t, "other") {
+			case 0:
+				return rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")
+			case 1:
+				return time.Unix(rapid.Int64().Draw(t, "time"), 0)
+			}
+			return model.Decimal{Scale: rapid.Uint8().Draw(t, "scale"), Value: rapid.Int32().Draw(t, "decimal")}
+		case 14:
+			return model.RawValue{Type: rapid.Byte().Draw(t, "letter"), Bytes: rapid.SliceOf(rapid.Byte()).Draw(t, "raw")}
+		case 15:
+			list := rapid.SliceOfN(AnyValue(depth-1), 0, 4).Draw(t, "list")
+			if rapid.Bool().Draw(t, "repeated") {
+				return model.Repeated(list)
+			}
+			return list
+		}
+		return AnyTable(t, depth-1)
+	})
+}
+
+func AnyTable(t *rapid.T, depth int) model.Table {
+	table := model.Table{}
+	for range rapid.IntRange(0, 5).Draw(t, "size") {
+		table[AnyText(t, "key")] = AnyValue(depth).Draw(t, "value")
+	}
+	return table
+}
+
+// DelayLevels are the exchanges and queues by which NServiceBus and Celery delay: level n holds messages 2^n s when
+// their key has a 1 as the word of that level, and passes them on through bindings between exchanges when it is 0.
+func DelayLevels(name, delivery string, levels int) []Part {
+	parts := []Part{Exchange("topic", delivery)}
+	words := func(level int, last string) string { return strings.Repeat("*.", levels-1-level) + last }
+	for level := levels - 1; level >= 0; level-- {
+		at, next := fmt.Sprintf(name, level), delivery
+		if level > 0 {
+			next = fmt.Sprintf(name, level-1)
+		}
+		parts = append(parts,
+			Exchange("topic", at),
+			Queue(at, OfType(model.Quorum), DLX(next), TTL(1000<<level), Argument("x-overflow", "reject-publish"),
+				Argument("x-dead-letter-strategy", "at-least-once")),
+			Bind(at, words(level, "1.#"), at), BindExchange(at, words(level, "0.#"), next),
+		)
+	}
+	return parts
+}
+
+// Endpoint is a queue with its exchange of the same name, bound to the delays as NServiceBus does it.
+func Endpoint(name string) Part { return endpointWith(name, 1) }
+
+func EndpointDown(name string) Part { return endpointWith(name, 0) }
+
+var DramatiqParts = []Part{
+	Queue("mail", Consumers(1), DLX(""), DeadKey("mail.XQ")),
+	Queue("mail.DQ", Consumers(1), DLX(""), DeadKey("mail.XQ")), Queue("mail.XQ", TTL(604800000)),
+}
+
+var Noon = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
+
+func endpointWith(name string, n int64) Part {
+	return func(s *model.Snapshot) {
+		for _, p := range []Part{
+			Exchange("fanout", name), Queue(name, OfType(model.Quorum), Consumers(n)), Bind(name, "", name),
+			BindExchange("nsb.v2.delay-delivery", "#."+name, name),
+		} {
+			p(s)
+		}
+	}
+}
+
+// An error message as EasyNetQ 3 writes it, with every property and whether it was there.
+const EasyNetQ3 = `{"RoutingKey":"orders.new","Exchange":"Orders:Shop","Queue":"Orders:Shop_billing","Exception":"System.TimeoutException: smtp gateway\r\n   at Mail.Send()","Message":"{\"Id\":121,\"Name\":\"Zo\\u00eb \\\"Z\\\" Łuk — 日本 \\/\",\"Big\":12345678901234567890.10}","DateTime":"2024-05-01T12:00:00.1234567Z","BasicProperties":{"ContentTypePresent":false,"ContentEncodingPresent":false,"HeadersPresent":true,"DeliveryModePresent":true,"PriorityPresent":false,"CorrelationIdPresent":true,"ReplyToPresent":false,"ExpirationPresent":true,"MessageIdPresent":false,"TimestampPresent":true,"TypePresent":true,"UserIdPresent":false,"AppIdPresent":false,"ClusterIdPresent":false,"ContentType":null,"ContentEncoding":null,"Headers":{"tenant":"blue","attempt":2,"ratio":0.5,"urgent":true,"nothing":null},"DeliveryMode":2,"Priority":0,"CorrelationId":"c-1","ReplyTo":null,"Expiration":"60000","MessageId":null,"Timestamp":1714564800,"Type":"Orders:Shop","UserId":null,"AppId":null,"ClusterId":null,"PropertyFlags":4096}}`
+
+//go:embed testdata
+var dead embed.FS
+
+// ExportedLines are lines of `dlxtop export`: messages that real nodes dead-lettered for each of the four reasons, and
+// one with every type that a header can have.
+func ExportedLines(tb testing.TB) [][]byte {
+	tb.Helper()
+	files, err := fs.Glob(dead, "testdata/dead-*.jsonl")
+	if err != nil || len(files) != 3 {
+		tb.Fatal(files, err)
+	}
+	lines := [][]byte{[]byte(everyType)}
+	for _, name := range files {
+		text, err := dead.ReadFile(name)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		lines = append(lines, bytes.Split(bytes.TrimSpace(text), []byte("\n"))...)
+	}
+	return lines
+}
+
+const everyType = `{"position":1,"exchange":"$base64:/w==","routing_key":"k","redelivered":true,"properties":{"expiration":"5","timestamp":"@253402300800","priority":9},` +
+	`"headers":{"b":{"$type":"bytes","value":"dGV4dA=="},"s":{"$type":"string","value":"/w=="},"t":{"$type":"timestamp","value":"2026-05-06T07:08:09.000Z"},` +
+	`"d":{"$type":"decimal","value":{"scale":2,"value":-1250}},"i":{"$type":"int32","value":-1},"u":{"$type":"uint64","value":18446744073709551615},` +
+	`"f":{"$type":"float32","value":"NaN:7fc00001"},"g":{"$type":"float64","value":"-0"},"h":0.5,"n":null,"l":[true,{"a":{"$type":"table","value":{"$type":"int8"}}}],` +
+	`"$base64:/w==":1,"$type":"x"},"body":"/w==","body_encoding":"base64","body_bytes":1,"deaths":[]}`
+
+// CheckError checks that an error can be shown: one printable line, and not a long one whatever the input was.
+func CheckError(t *testing.T, err error) {
+	t.Helper()
+	if text := err.Error(); model.Printable(text) != text || len(text) > 1000 {
+		t.Errorf("the error cannot be shown: %d bytes, %.1500q", len(text), text)
+	}
+}
+
+// CheckLine writes a value as a line of JSON, and checks that a terminal does nothing with it.
+func CheckLine(t *testing.T, v any) []byte {
+	t.Helper()
+	line, err := model.JSONLine(v)
+	if err != nil {
+		t.Fatalf("%+v cannot be written: %v", v, err)
+	}
+	if !utf8.Valid(line) || bytes.ContainsFunc(line, func(r rune) bool { return r == '\n' || model.Hidden(r) }) {
+		t.Errorf("a line that a terminal would act on: %q", line)
+	}
+	return line
+}

@@ -1,0 +1,90 @@
+package model
+
+import "unicode"
+
+// cluster is the letter, with what belongs to it, that a text has come to. The zero value is none: a mark has nothing
+// to combine with after an escape, and at the beginning.
+type cluster struct {
+	last   rune // that is no mark; 0 when there is none
+	marks  int  // on last
+	joined int  // letters before last in the same cluster
+	links  bool // one of the marks joins the next letter to this one
+}
+
+// takes takes the next rune in, unless it is a mark without a letter or one too many.
+func (c *cluster) takes(r rune) bool {
+	if unicode.IsMark(r) || isMedial(r) {
+		c.links = c.links || unicode.Is(linkers, r)
+		c.marks++
+		return c.last != 0 && c.marks <= maxMarks
+	}
+	joined := 0
+	if c.links && unicode.Is(unicode.Lo, r) || isInitial(c.last) && isHangul(r) {
+		joined = c.joined + 1
+	}
+	*c = cluster{last: r, joined: joined}
+	return joined < maxLetters
+}
+
+// isInitial reports whether a Hangul letter begins a syllable: it is one cluster with each letter and syllable behind
+// it.
+func isInitial(r rune) bool { return r >= 0x1100 && r <= 0x115f || r >= 0xa960 && r <= 0xa97c }
+
+// isMedial reports whether a Hangul letter stands in the middle or at the end of a syllable: alone it takes no cell.
+func isMedial(r rune) bool { return r >= 0x1160 && r <= 0x11ff || r >= 0xd7b0 && r <= 0xd7fb }
+
+func isHangul(r rune) bool { return isInitial(r) || r >= 0xac00 && r <= 0xd7a3 }
+
+// linkers are the marks that make one cluster of the consonants around them: InCB=Linker in Unicode's
+// DerivedCoreProperties.
+var linkers = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0x94d, 0x94d, 1},
+		{0x9cd, 0x9cd, 1},
+		{0xacd, 0xacd, 1},
+		{0xb4d, 0xb4d, 1},
+		{0xc4d, 0xc4d, 1},
+		{0xd4d, 0xd4d, 1},
+		{0x1039, 0x1039, 1},
+		{0x17d2, 0x17d2, 1},
+		{0x1a60, 0x1a60, 1},
+		{0x1b44, 0x1b44, 1},
+		{0x1bab, 0x1bab, 1},
+		{0xa9c0, 0xa9c0, 1},
+		{0xaaf6, 0xaaf6, 1},
+	},
+	R32: []unicode.Range32{
+		{0x10a3f, 0x10a3f, 1},
+		{0x11133, 0x11133, 1},
+		{0x1193e, 0x1193e, 1},
+		{0x11a47, 0x11a47, 1},
+		{0x11a99, 0x11a99, 1},
+		{0x11f42, 0x11f42, 1},
+	},
+}
+
+// disputed are runes that terminals draw wider than others say: numbers in black squares, signs of music that combine,
+// marks that a terminal with the tables of Unicode 14 or before knows nothing of, and rare letters that are one cluster
+// with whatever follows (Grapheme_Cluster_Break=Prepend).
+var disputed = &unicode.RangeTable{
+	R16: []unicode.Range16{{0xcf3, 0xcf3, 1}, {0xd4e, 0xd4e, 1}, {0xece, 0xece, 1}, {0x3248, 0x324f, 1}},
+	R32: []unicode.Range32{
+		{0x10efd, 0x10eff, 1},
+		{0x111c2, 0x111c3, 1},
+		{0x11241, 0x11241, 1},
+		{0x1193f, 0x1193f, 1},
+		{0x11941, 0x11941, 1},
+		{0x11a84, 0x11a89, 1},
+		{0x11d46, 0x11d46, 1},
+		{0x11f00, 0x11f02, 1},
+		{0x11f36, 0x11f3a, 1},
+		{0x11f40, 0x11f40, 1},
+		{0x11f42, 0x11f42, 1},
+		{0x13440, 0x13440, 1},
+		{0x13447, 0x13455, 1},
+		{0x1d165, 0x1d166, 1},
+		{0x1d16d, 0x1d172, 1},
+		{0x1e08f, 0x1e08f, 1},
+		{0x1e4ec, 0x1e4ef, 1},
+	},
+}

@@ -1,0 +1,37 @@
+package model_test
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"testing"
+
+	"dlxtop/model"
+)
+
+func TestSentencesOfConnectTroublesNameWhatTheyAreGiven(t *testing.T) {
+	values := model.ConnectValues{At: "mq:5672", User: "ops{vhost}", VHost: "a\x1b", Name: "n", Detail: "3"}
+	e := model.AMQPWithoutVHost.With(values)
+	if want := `the user ops{vhost} may not enter the vhost a\x1b`; e.Cause != want || e.Kind != model.NotAllowed {
+		t.Errorf("%s: %s", e.Kind, e.Cause)
+	}
+	if e := model.ConnectionsOfVHost.With(values); e.Cause !=
+		`the vhost a\x1b takes 3 connections (max-connections), and all are in use` {
+		t.Error(e.Cause)
+	}
+	known, found := []string{"{at}", "{api}", "{user}", "{vhost}", "{name}", "{detail}"}, 0
+	for _, file := range []string{"connect_words.go", "connect_words_amqp.go"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range regexp.MustCompile(`\{\w+\}`).FindAllString(string(text), -1) {
+			if found++; !slices.Contains(known, name) {
+				t.Errorf("%s: nothing fills %s", file, name)
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("only %d names were found in the sentences", found)
+	}
+}

@@ -1,0 +1,81 @@
+package findings
+
+import (
+	"fmt"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// findClockSkew tells when the broker's clock is another than this machine's.
+func findClockSkew(t *model.Topology, found func(Finding)) {
+	clock := t.Snapshot.Overview.Clock()
+	if clock.Ahead.Abs() <= model.NotableSkew {
+		return
+	}
+	by, way := clock.Ahead.Abs().Round(time.Second), "behind"
+	if clock.Ahead < 0 {
+		way = "ahead of"
+	}
+	found(Finding{
+		Code: "clock-skew", Level: LevelInfo,
+		Message: fmt.Sprintf("this machine's clock is %s %s the broker's: times that the broker wrote are shown by "+
+			"this machine's clock", model.ShortDuration(by), way),
+		Evidence: fmt.Sprintf("the Date of the management API's answers, give or take %s", model.ShortDuration(clock.Within)),
+		Remedy:   "let both keep their time by NTP",
+	})
+}
+
+// publishersAhead: a message cannot have been published after it was seen, nor after it died. Where its timestamp says
+// so, its publisher's clock is ahead of the broker's.
+type publishersAhead struct {
+	clock   model.Clock
+	takenAt time.Time
+
+	n    int
+	most time.Duration
+}
+
+func (p *publishersAhead) see(m *message.Message) {
+	stamp := m.Properties.Timestamp
+	if stamp.Before(model.FirstTime) || stamp.After(model.LastTime) {
+		return
+	}
+	by := p.clock.Local(stamp).Sub(p.takenAt) - p.clock.Within
+	if d := m.FirstDeath(); d != nil && !d.Time.IsZero() {
+		by = max(by, stamp.Sub(d.Time))
+	}
+	if by > model.ClockTolerance {
+		p.n++
+		p.most = max(p.most, by)
+	}
+}
+
+func (p *publishersAhead) finding() (Finding, bool) {
+	n, most := p.n, p.most
+	if n == 0 {
+		return Finding{}, false
+	}
+	return Finding{
+		Code: "clock-skew", Level: LevelInfo,
+		Message: fmt.Sprintf("%s a timestamp later than what happened to %s: the publisher's clock is at least "+
+			"%s ahead", haveOrHas(n), itOrThem(n), model.ShortDuration(most.Truncate(time.Second))),
+		Evidence: "the property timestamp, against the time of the look and of the first death",
+		Remedy:   "let the publishers keep their time by NTP; due times are worked out without these timestamps meanwhile",
+	}, true
+}
+
+func haveOrHas(n int) string {
+	if n == 1 {
+		return "1 message has"
+	}
+	return model.Plural(n, "message") + " have"
+}
+
+func itOrThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
+}

@@ -1,0 +1,245 @@
+package findings
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+)
+
+func codes(findings []Finding) []string {
+	var cs []string
+	for _, f := range findings {
+		cs = append(cs, fmt.Sprintf("%s %s %s", f.Level, f.Code, f.Queue))
+	}
+	return cs
+}
+
+func TestFindings(t *testing.T) {
+	tests := []struct {
+		name    string
+		version string
+		parts   []build.Part
+		want    []string
+	}{
+		{
+			"a missing DLX", "3.10.8",
+			[]build.Part{build.Queue("a", build.DLX("nope"), build.TTL(1000))},
+			[]string{"error dlx-missing a"},
+		},
+		{"an unroutable key", "3.10.8", []build.Part{
+			build.Exchange("direct", "x"),
+			build.Queue("a", build.DLX("x"), build.DeadKey("k"), build.TTL(1000)),
+		}, []string{"error dead-letter-unroutable a"}},
+		{
+			"a default exchange with a wrong name", "3.10.8",
+			[]build.Part{build.Queue("a", build.DLX(""), build.DeadKey("b"), build.TTL(1000), build.Consumers(1))},
+			[]string{"error dead-letter-unroutable a"},
+		},
+		{
+			"an alternate exchange saves it", "3.10.8",
+			[]build.Part{
+				build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout", "y"),
+				build.Queue("b", build.Consumers(1)), build.Bind("y", "", "b"),
+				build.Queue("a", build.DLX("x"), build.DeadKey("k"), build.TTL(1000)), build.Queue("b.failed"),
+			},
+			nil,
+		},
+		{"TTL without DLX", "3.10.8", []build.Part{build.Queue("a", build.TTL(1000))}, []string{"warning ttl-without-dlx a"}},
+		{
+			"TTL without DLX, as far as known", "3.10.8",
+			[]build.Part{build.Queue("a", build.TTL(1000), func(q *model.Queue) { q.PolicyDefinition = nil })},
+			nil,
+		},
+		{
+			"a limit without DLX", "3.10.8",
+			[]build.Part{build.Queue("a", build.Argument("x-max-length", int64(10)))},
+			[]string{"warning limit-without-dlx a"},
+		},
+		{
+			"a limit that refuses", "3.10.8",
+			[]build.Part{build.Queue("a", build.Argument("x-max-length", int64(10)),
+				build.Argument("x-overflow", "reject-publish"))},
+			nil,
+		},
+		{
+			"a delivery limit without DLX", "3.10.8",
+			[]build.Part{build.Queue("a", build.OfType(model.Quorum), build.Argument("x-delivery-limit", int64(3)))},
+			[]string{"warning delivery-limit-without-dlx a"},
+		},
+		{
+			"the default delivery limit", "4.0.5",
+			[]build.Part{build.Queue("a", build.OfType(model.Quorum))},
+			[]string{"info delivery-limit-without-dlx a"},
+		},
+		{
+			"a worker that is down", "3.10.8", append([]build.Part{build.Queue("w.failed")},
+				build.Queue("w"), build.Queue("w.delay", build.DLX(""), build.DeadKey("w"), build.TTL(1000))),
+			[]string{"warning worker-without-consumers w"},
+		},
+		{"a worker that is down, with messages", "3.10.8", append([]build.Part{build.Queue("w.failed")},
+			build.Queue("w", build.Ready(3)), build.Queue("w.delay", build.DLX(""),
+				build.DeadKey("w"), build.TTL(1000))), []string{"error worker-without-consumers w"}},
+		{"rejects are lost", "3.10.8", build.ScenarioParts["retry-queue"], []string{"warning rejects-lost RetryQueue"}},
+		{
+			"retries that nobody counts", "4.0.5", build.ScenarioParts["pubsub"],
+			[]string{"warning republished-deaths-uncounted ucenter@user@retry"},
+		},
+		{"retries that the broker counts", "3.10.8", build.ScenarioParts["pubsub"], nil},
+		{"a buffer with consumers", "3.10.8", []build.Part{
+			build.Queue("w", build.Consumers(1)),
+			build.Queue("w.failed"), build.Queue("w.delay", build.DLX(""), build.DeadKey("w"), build.TTL(1000),
+				build.Consumers(1)),
+		}, []string{"warning buffer-with-consumers w.delay"}},
+		{"a policy that is skipped", "3.10.8", []build.Part{build.Exchange("fanout", "x"), build.Queue("a",
+			build.Consumers(1)), build.UserPolicy("p", ".*", 1,
+			model.Table{"delivery-limit": int64(3), "dead-letter-exchange": "x"})}, []string{"error policy-skipped a"}},
+		{
+			"a policy that is skipped for another", "3.10.8",
+			[]build.Part{
+				build.Queue("a",
+					build.Policy("q", model.Table{"max-length": int64(9), "overflow": "reject-publish"})),
+				build.UserPolicy("p", "^a", 5, model.Table{"delivery-limit": int64(3)}),
+				build.UserPolicy("q", "", 1, model.Table{"max-length": int64(9), "overflow": "reject-publish"}),
+			},
+			[]string{"warning policy-skipped a"},
+		},
+		{
+			"a policy of lower priority", "3.10.8",
+			[]build.Part{
+				build.Queue("a",
+					build.Policy("q", model.Table{"max-length": int64(9), "overflow": "reject-publish"})),
+				build.UserPolicy("p", "^a", 0, model.Table{"delivery-limit": int64(3)}),
+				build.UserPolicy("q", "", 1, model.Table{"max-length": int64(9)}),
+			},
+			nil,
+		},
+		{
+			"a policy for other types", "4.0.5",
+			[]build.Part{build.Queue("a"), build.UserPolicy("p", ".*", 1, model.Table{"delivery-limit": int64(3)},
+				"quorum_queues")},
+			nil,
+		},
+		{
+			"a policy with a pattern that cannot be read", "4.0.5",
+			[]build.Part{build.Queue("a"), build.UserPolicy("p", "(?<!x)a[", 1, model.Table{"delivery-limit": int64(3)})},
+			nil,
+		},
+		{"an argument against the policy", "3.10.8", []build.Part{
+			build.Exchange("fanout", "x"),
+			build.Exchange("fanout", "y"), build.Queue("b", build.Consumers(1)), build.Bind("x", "", "b"),
+			build.Queue("a", build.DLX("x"), build.Policy("p", model.Table{"dead-letter-exchange": "y"})),
+			build.Queue("b.failed"),
+		}, []string{"info argument-shadows-policy a"}},
+		{
+			"a key without DLX", "3.10.8",
+			[]build.Part{build.Queue("a", build.DeadKey("k"))},
+			[]string{"warning key-without-dlx a"},
+		},
+		{"at least once without its overflow", "4.0.5", []build.Part{
+			build.Exchange("fanout", "x"),
+			build.Queue("dead"), build.Bind("x", "", "dead"),
+			build.Queue("a", build.OfType(model.Quorum), build.DLX("x"),
+				build.Argument("x-dead-letter-strategy", "at-least-once")),
+		}, []string{"warning at-least-once-falls-back a"}},
+		{"at least once", "4.0.5", []build.Part{
+			build.Exchange("fanout", "x"), build.Queue("dead"),
+			build.Bind("x", "", "dead"), build.Queue("a", build.OfType(model.Quorum),
+				build.DLX("x"), build.Argument("x-dead-letter-strategy", "at-least-once"),
+				build.Argument("x-overflow", "reject-publish")),
+		}, nil},
+		{
+			"a negative delivery limit on 3.x", "3.10.8",
+			[]build.Part{build.Queue("a", build.OfType(model.Quorum), build.Argument("x-delivery-limit", int64(-1)))},
+			[]string{"error delivery-limit-negative a"},
+		},
+		{
+			"a negative delivery limit on 4.x", "4.0.5",
+			[]build.Part{build.Queue("a", build.OfType(model.Quorum), build.Argument("x-delivery-limit", int64(-1)))},
+			nil,
+		},
+		{"a buffer with a lease", "3.10.8", []build.Part{
+			build.Queue("w", build.Consumers(1)),
+			build.Queue("w.failed"), build.Queue("w.delay", build.DLX(""), build.DeadKey("w"), build.TTL(1000),
+				build.Argument("x-expires", int64(60000))),
+		}, []string{"info buffer-expires w.delay"}},
+		{"a buffer with too short a lease", "3.10.8", []build.Part{
+			build.Queue("w", build.Consumers(1)),
+			build.Queue("w.failed"), build.Queue("w.delay", build.DLX(""), build.DeadKey("w"), build.TTL(10000),
+				build.Argument("x-expires", int64(10000))),
+		}, []string{"warning buffer-expires w.delay"}},
+		{
+			"a target that drops its head", "3.10.8",
+			[]build.Part{
+				build.Queue("w", build.Consumers(1), build.Argument("x-max-length", int64(5))),
+				build.Queue("w.failed"), build.Queue("w.delay", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
+			},
+			[]string{"warning limit-without-dlx w", "warning target-drops-head w"},
+		},
+		{"dead letters that nobody takes", "4.0.5", []build.Part{
+			build.Exchange("fanout", "x"),
+			build.Queue("dead"), build.Bind("x", "", "dead"),
+			build.Queue("a", build.OfType(model.Quorum), build.DLX("x"),
+				func(q *model.Queue) { q.DeadLettering = model.Some[int64](3) }),
+		}, []string{"warning dead-letters-held a"}},
+		{
+			"a failed queue with a TTL", "3.10.8",
+			[]build.Part{
+				build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("w.failed")),
+				build.Queue("w.failed", build.TTL(1000)),
+			},
+			[]string{"warning failed-queue-forgets w.failed"},
+		},
+		{
+			"a failed queue with the default delivery limit", "4.0.5",
+			[]build.Part{
+				build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("w.failed")),
+				build.Queue("w.failed", build.OfType(model.Quorum)),
+			},
+			[]string{"info failed-queue-forgets w.failed"},
+		},
+		{
+			"a circle of expiries", "3.10.8",
+			[]build.Part{
+				build.Queue("a", build.DLX(""), build.DeadKey("b"), build.TTL(1000)),
+				build.Queue("b", build.DLX(""), build.DeadKey("a"), build.TTL(1000)),
+			},
+			[]string{"error cycle-cut a"},
+		},
+		{
+			"a way into a circle of expiries", "3.10.8",
+			[]build.Part{
+				build.Queue("a", build.DLX(""), build.DeadKey("b"), build.TTL(1000)),
+				build.Queue("b", build.DLX(""), build.DeadKey("c"), build.TTL(1000)),
+				build.Queue("c", build.DLX(""), build.DeadKey("b"), build.TTL(1000)),
+			},
+			[]string{"error cycle-cut b"},
+		},
+		{
+			"a circle past a worker", "3.10.8",
+			[]build.Part{
+				build.Queue("a", build.DLX(""), build.DeadKey("b"), build.Consumers(1)),
+				build.Queue("b", build.DLX(""), build.DeadKey("a"), build.TTL(1000)),
+			},
+			[]string{"info rejected-loop a"},
+		},
+		{"nothing wrong", "4.3.6", []build.Part{build.Queue("a", build.Consumers(1)), build.Queue("b")}, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			findings := Of(build.TopologyOf(test.version, test.parts...))
+			if diff := cmp.Diff(test.want, codes(findings)); diff != "" {
+				t.Error(diff)
+			}
+			for _, f := range findings {
+				if f.Message == "" || f.Evidence == "" || f.Remedy == "" || strings.Contains(f.Message, "%!") {
+					t.Errorf("incomplete: %+v", f)
+				}
+			}
+		})
+	}
+}

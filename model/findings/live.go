@@ -1,0 +1,52 @@
+package findings
+
+import (
+	"fmt"
+	"time"
+
+	"dlxtop/model"
+)
+
+const (
+	// the statistics of two queues may be 5 s apart: what left one has to be missing for longer
+	liveSpan  = 10 * time.Second
+	liveLeast = 5 // messages: fewer can hide between two polls
+)
+
+// LosingNow finds messages that are being lost while one looks: they leave a buffer by no consumer's hand, and arrive
+// in none of the queues that they should reach. moves are the movements over a span of time.
+func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Finding {
+	if over < liveSpan {
+		return nil
+	}
+	var findings []Finding
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		hops := t.Hops(q.QueueRef)
+		dead := moves[q.QueueRef].Dead.Or(0) * over.Seconds()
+		if len(hops) == 0 || !hops[0].Route.Exact || dead < liveLeast || q.Consumers.Or(1) > 0 {
+			continue
+		}
+		arrived := false
+		targets := hops[0].Route.Queues
+		for _, ref := range targets {
+			in, known := moves[ref].In.Get()
+			q, _ := t.Queue(ref)
+			arrived = arrived || !known || in > 0 || q.Type == model.Stream
+		}
+		if arrived {
+			continue
+		}
+		findings = append(findings, Finding{
+			Code: "losing-now", Level: LevelError, VHost: q.VHost, Queue: q.Name,
+			Message: fmt.Sprintf("%s left %s in the last %s, and nothing arrived in %s: they are lost",
+				model.Plural(int64(dead+0.5), "message"), model.Printable(q.Name),
+				model.ShortDuration(over.Round(time.Second)), model.NamesOr(targets, "any queue")),
+			Evidence: fmt.Sprintf("%.1f/s left without a consumer having taken them; dead-letter-exchange %s, key %s",
+				dead/over.Seconds(), t.Settings(q.QueueRef).DLX, t.Settings(q.QueueRef).Key),
+			Remedy: "see whether the dead-letter exchange exists, whether the key is bound, and whether the queue " +
+				"behind it refuses (full, reject-publish); a purge by hand looks the same",
+		})
+	}
+	return findings
+}

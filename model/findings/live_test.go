@@ -1,0 +1,77 @@
+package findings
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+)
+
+func TestLosingNow(t *testing.T) {
+	moving := func(in, dead float64) model.Movement {
+		return model.Movement{In: model.Some(in), Dead: model.Some(dead)}
+	}
+	flow := []build.Part{
+		build.Queue("w", build.Consumers(1)),
+		build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
+	}
+	tests := []struct {
+		name  string
+		parts []build.Part
+		moves model.Moves
+		over  time.Duration
+		want  []string
+	}{
+		{
+			"what leaves arrives", flow,
+			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(2, 0)},
+			12 * time.Second, nil,
+		},
+		{
+			"what leaves arrives nowhere", flow,
+			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0)},
+			12 * time.Second,
+			[]string{"error losing-now b"},
+		},
+		{
+			"too short a time to tell", flow,
+			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0)},
+			4 * time.Second, nil,
+		},
+		{
+			"too few to tell", flow,
+			model.Moves{build.Ref("b"): moving(0.1, 0.1), build.Ref("w"): moving(0, 0)},
+			12 * time.Second, nil,
+		},
+		{"nothing is known of the target", flow, model.Moves{build.Ref("b"): moving(2, 2)}, 12 * time.Second, nil},
+		{
+			"a consumer took them", flow,
+			model.Moves{build.Ref("b"): moving(2, 0), build.Ref("w"): moving(0, 0)},
+			12 * time.Second, nil,
+		},
+		{
+			"a missing exchange",
+			[]build.Part{build.Queue("b", build.DLX("nope"), build.TTL(1000))},
+			model.Moves{build.Ref("b"): moving(2, 2)},
+			12 * time.Second,
+			[]string{"error losing-now b"},
+		},
+		{
+			"no dead-letter exchange, so nothing should arrive",
+			[]build.Part{build.Queue("b", build.TTL(1000))},
+			model.Moves{build.Ref("b"): moving(2, 2)},
+			12 * time.Second, nil,
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want,
+				codes(LosingNow(build.TopologyOf("3.10.8", test.parts...), test.moves, test.over))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,188 @@
+package findings
+
+import (
+	"fmt"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/story"
+)
+
+// Reading finds what only the messages of a queue tell, from each of them once, in whichever order: delivery counts
+// near the limit, copies that a replay cannot bring back, heads that block what is due before them.
+type Reading struct {
+	queue  model.QueueRef
+	checks []messageCheck
+}
+
+// ReadingOf is for a look at a queue. waiting has seen the same messages before Found is called; nil for who tells by
+// other words what blocks them.
+func ReadingOf(t *model.Topology, ref model.QueueRef, takenAt time.Time, waiting *story.Waiting) *Reading {
+	r := &Reading{queue: ref}
+	q, ok := t.Queue(ref)
+	if !ok {
+		return r
+	}
+	if waiting != nil {
+		r.checks = append(r.checks, &blockingHead{waiting, takenAt})
+	}
+	r.checks = append(r.checks,
+		&nearDeliveryLimit{queue: q, settings: t.Settings(ref), rescued: t.Behaviour.ReturnCountsAsDelivery},
+		&copies{}, &publishersAhead{clock: t.Snapshot.Overview.Clock(), takenAt: takenAt},
+		newPoison(t, q, takenAt),
+	)
+	return r
+}
+
+// See takes in a message, with its body up to message.MaxEnvelope.
+func (r *Reading) See(m *message.Message) {
+	for _, check := range r.checks {
+		check.see(m)
+	}
+}
+
+// Found is what the messages that were seen tell.
+func (r *Reading) Found() []Finding {
+	var findings []Finding
+	for _, check := range r.checks {
+		if f, ok := check.finding(); ok {
+			f.VHost, f.Queue = r.queue.VHost, r.queue.Name
+			findings = append(findings, f)
+		}
+	}
+	return findings
+}
+
+// In finds what only the messages of a look tell. Messages from the first one on that cannot be read are left out.
+func In(t *model.Topology, ref model.QueueRef, peeked peek.Peeked) []Finding {
+	var waiting *story.Waiting
+	if t.Settings(ref).DLX.Set { // else they wait for nothing
+		waiting = story.WaitingIn(t, ref, peeked, story.Sight{})
+	}
+	reading, i := ReadingOf(t, ref, peeked.TakenAt, waiting), 0
+	_ = message.Each(peeked.Messages, message.MaxEnvelope, func(m *message.Message) {
+		reading.See(m)
+		waiting.See(i, m)
+		i++
+	})
+	return reading.Found()
+}
+
+// messageCheck sees the messages of a queue one by one, and then says what is wrong with them.
+type messageCheck interface {
+	see(m *message.Message)
+	finding() (Finding, bool)
+}
+
+// blockingHead: only the head of a queue expires. A message whose own TTL ends before that of one ahead of it waits for
+// that one (all versions). The TTL of the queue is the same for all of them, and blocks nothing.
+type blockingHead struct {
+	waiting *story.Waiting
+	takenAt time.Time
+}
+
+func (*blockingHead) see(*message.Message) {} // waiting does
+
+func (h *blockingHead) finding() (Finding, bool) {
+	waits, takenAt := h.waiting.Waits(), h.takenAt
+	if waits == nil {
+		return Finding{}, false
+	}
+	blocked, ok := waits.Blocked(takenAt)
+	if !ok {
+		return Finding{}, false
+	}
+	f := Finding{
+		Code: "head-of-line-blocked", Level: LevelWarning,
+		Message: blocked.Words(takenAt),
+		Evidence: fmt.Sprintf("%d of %d that were looked at are past their time; message %d has %s", blocked.Past,
+			blocked.Seen, blocked.By.Position, blocked.By.TTLWords()),
+		Remedy: "one buffer for each TTL, with the TTL on the queue: then nothing waits for another",
+	}
+	if blocked.By.Due.Kind == story.DueUnknown {
+		f.Level = LevelError
+	}
+	return f, true
+}
+
+func its(n int) string {
+	if n == 1 {
+		return "its"
+	}
+	return "their"
+}
+
+// nearDeliveryLimit: a quorum queue drops or dead-letters a message when its delivery count passes the limit.
+type nearDeliveryLimit struct {
+	queue    *model.Queue
+	settings model.Settings
+	rescued  bool // what was at the limit: its copy counts from 0
+
+	near int
+	most int64
+}
+
+func (l *nearDeliveryLimit) see(m *message.Message) {
+	limit := l.settings.DeliveryLimit
+	if l.queue.Type != model.Quorum || !limit.Set || limit.Value < 0 {
+		return
+	}
+	if n, ok := m.Headers.Integer("x-delivery-count"); ok {
+		if l.rescued && n >= limit.Value {
+			return
+		}
+		l.most = max(l.most, n)
+		if n >= limit.Value-2 {
+			l.near++
+		}
+	}
+}
+
+func (l *nearDeliveryLimit) finding() (Finding, bool) {
+	if l.near == 0 || l.most == 0 {
+		return Finding{}, false
+	}
+	becomes := "lost"
+	if l.settings.DLX.Set {
+		becomes = "dead-lettered"
+	}
+	return Finding{
+		Code: "delivery-count-near-limit", Level: LevelWarning,
+		Message: fmt.Sprintf("%s near the delivery limit: what comes back once or twice more is %s",
+			model.PluralAre(int64(l.near), "message"), becomes),
+		Evidence: fmt.Sprintf("x-delivery-count up to %d, delivery-limit %s", l.most, l.settings.DeliveryLimit),
+		Remedy:   "replay or drop them, or raise the limit by policy; before 4.3 each look counts, too",
+	}, true
+}
+
+// copies: CC and BCC sent copies to further queues. A replay leaves them away, so that queues which had their copy do
+// not get another.
+type copies struct{ n int }
+
+func (c *copies) see(m *message.Message) {
+	if m.Headers["CC"] != nil || m.Headers["BCC"] != nil {
+		c.n++
+	}
+}
+
+func (c *copies) finding() (Finding, bool) {
+	if c.n == 0 {
+		return Finding{}, false
+	}
+	return Finding{
+		Code: "copies", Level: LevelInfo,
+		Message: fmt.Sprintf("%s copied to further queues by CC: replayed with it, %s copies would come again, so a "+
+			"replay leaves CC away", has(c.n, "message"), its(c.n)),
+		Evidence: "header CC or BCC",
+		Remedy:   "replay to an exchange and key of your choice if the other queues should have it too",
+	}, true
+}
+
+func has(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " was"
+	}
+	return model.Plural(n, noun) + " were"
+}

@@ -1,0 +1,51 @@
+package findings
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Every finding has a page, every page a finding, and the index names all of them.
+func TestEveryFindingHasAPage(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	index, err := os.ReadFile("../../docs/findings/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, code := range regexp.MustCompile(`Code: +"([a-z-]+)"`).FindAllStringSubmatch(string(text), -1) {
+			found[code[1]] = true
+		}
+	}
+	for code := range found {
+		if _, err := os.Stat("../../" + Finding{Code: code}.Page()); err != nil {
+			t.Error(err)
+		}
+		if !strings.Contains(string(index), "["+code+"]("+code+".md)") {
+			t.Errorf("the index does not name %s", code)
+		}
+	}
+	pages, err := filepath.Glob("../../docs/findings/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		if code := strings.TrimSuffix(filepath.Base(page), ".md"); code != "README" && !found[code] {
+			t.Errorf("%s describes a finding that there is not", page)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package findings
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/story"
+)
+
+// From how many tries on a message is taken for one that never succeeds: applications give up before. Where its age
+// only bounds the tries, it takes more to say so.
+const (
+	manyTries        = 10
+	manyTriesByBound = 50
+)
+
+// poison: a message that comes back again and again is in the way of others, and nothing ends it.
+type poison struct {
+	topology *model.Topology
+	queue    model.QueueRef
+	takenAt  time.Time
+	applies  bool
+
+	n        int
+	worst    story.Tries
+	position int    // of the worst
+	id       string // of it
+}
+
+func newPoison(t *model.Topology, q *model.Queue, takenAt time.Time) *poison {
+	f := story.RetryFlow(t, q.QueueRef)
+	// there it has come to rest
+	return &poison{topology: t, queue: q.QueueRef, takenAt: takenAt, applies: f != nil &&
+		f.Role(q.QueueRef) != model.FailedRole}
+}
+
+func (p *poison) see(m *message.Message) {
+	if !p.applies {
+		return
+	}
+	tries := story.TriesOf(p.topology, m, p.queue, p.takenAt)
+	if tries.Least < manyTries && tries.Most < manyTriesByBound {
+		return
+	}
+	p.n++
+	if c := cmp.Or(cmp.Compare(tries.Least, p.worst.Least), cmp.Compare(tries.Most, p.worst.Most),
+		cmp.Compare(p.position, m.Position)); p.n == 1 || c > 0 {
+		p.worst, p.position, p.id = tries, m.Position, m.Properties.MessageID
+	}
+}
+
+func (p *poison) finding() (Finding, bool) {
+	n, worst := p.n, p.worst
+	if n == 0 {
+		return Finding{}, false
+	}
+	id := "without a message id"
+	if p.id != "" {
+		id = "id " + model.Printable(p.id)
+	}
+	words := fmt.Sprintf("message %d (%s) comes back again and again: %s tries", p.position, id, worst.Words())
+	if n > 1 {
+		words = fmt.Sprintf("%s come back again and again: message %d (%s) has had %s tries",
+			model.Plural(n, "message"), p.position, id, worst.Words())
+	}
+	evidence := "its deaths, and what its worker counts in its headers"
+	if worst.Note != "" {
+		evidence = worst.Note + ": its age and the shortest delay of a retry bound it"
+	}
+	return Finding{
+		Code: "poison-message", Level: LevelWarning, Message: words, Evidence: evidence,
+		Remedy: "drop it (the journal keeps it), or mend what it needs and replay it; let the worker give up after " +
+			"some tries",
+	}, true
+}

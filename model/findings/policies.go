@@ -1,0 +1,169 @@
+package findings
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+)
+
+// Findings about where settings come from, and settings that do nothing.
+
+func findSkippedPolicies(t *model.Topology, found func(Finding)) {
+	matcher := model.NewPolicyMatcher(t.Snapshot.Policies)
+	if len(matcher) == 0 {
+		return
+	}
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		for _, p := range matcher.PassedOver(q) {
+			keys := model.UnsupportedKeys(p, q.Type)
+			if len(keys) == 0 {
+				continue // two policies of one priority, or a key that dlxtop does not know: no ground to stand on
+			}
+			f := Finding{
+				Code: "policy-skipped", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+				Message: fmt.Sprintf("the policy %s does nothing for %s: a %s queue does not support %s, and the "+
+					"broker then skips the whole policy",
+					model.Printable(p.Name), model.Printable(q.Name), q.Type, strings.Join(keys, ", ")),
+				Evidence: fmt.Sprintf("policy %s (priority %d, pattern %s) matches; applied is %s",
+					model.Printable(p.Name), p.Priority, model.Printable(p.Pattern), orNone(model.Printable(q.Policy))),
+				Remedy: fmt.Sprintf("take %s out of the policy, or give %s queues a policy of their own (apply-to, "+
+					"or another pattern)", strings.Join(keys, ", "), q.Type),
+			}
+			if _, dead := p.Definition["dead-letter-exchange"]; dead && !t.Settings(q.QueueRef).DLX.Set {
+				f.Level = LevelError
+				f.Message += ": it has no dead-letter exchange"
+			}
+			found(f)
+		}
+	}
+}
+
+func orNone(name string) string {
+	if name == "" {
+		return "none"
+	}
+	return name
+}
+
+func findShadowedPolicies(t *model.Topology, found func(Finding)) {
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		if len(q.PolicyDefinition) == 0 || q.Type == model.Stream {
+			continue
+		}
+		for _, name := range []string{"dead-letter-exchange", "dead-letter-routing-key", "dead-letter-strategy"} {
+			argument, byArgument := q.Arguments.Text("x-" + name)
+			policy, byPolicy := q.PolicyDefinition.Text(name)
+			if !byArgument || !byPolicy || argument == policy {
+				continue
+			}
+			found(Finding{
+				Code: "argument-shadows-policy", Level: LevelInfo, VHost: q.VHost, Queue: q.Name,
+				Message: fmt.Sprintf("the %s of policy %s does nothing for %s: the queue was declared with "+
+					"another one", name, model.Printable(q.Policy), model.Printable(q.Name)),
+				Evidence: fmt.Sprintf("argument %s, policy %s; the argument wins",
+					model.Printable(model.Quoted(argument)), model.Printable(model.Quoted(policy))),
+				Remedy: "leave the argument away and declare the queue anew, if the policy should decide",
+			})
+		}
+	}
+}
+
+func findKeysWithoutDLX(t *model.Topology, found func(Finding)) {
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		if !q.NoDLX(t.Settings(q.QueueRef)) || q.Type == model.Stream {
+			continue
+		}
+		key, ok := q.Arguments.Text("x-dead-letter-routing-key")
+		if !ok {
+			key, ok = q.PolicyDefinition.Text("dead-letter-routing-key")
+		}
+		if !ok {
+			continue
+		}
+		found(Finding{
+			Code: "key-without-dlx", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+			Message: fmt.Sprintf("the dead-letter key of %s does nothing: it has no dead-letter exchange, and what "+
+				"leaves it is lost", model.Printable(q.Name)),
+			Evidence: "dead-letter-routing-key " + model.Printable(model.Quoted(key)) + ", no dead-letter-exchange",
+			Remedy:   `set a dead-letter-exchange too ("" is the default exchange)`,
+		})
+	}
+}
+
+func findAtLeastOnceFallback(t *model.Topology, found func(Finding)) {
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		s := t.Settings(q.QueueRef)
+		if q.PolicyDefinition == nil || s.Strategy.Value != "at-least-once" || s.DLX.Set &&
+			s.Overflow.Value == "reject-publish" {
+			continue
+		}
+		missing := "overflow is " + s.Overflow.String() + ", and must be reject-publish"
+		if !s.DLX.Set {
+			missing = "there is no dead-letter-exchange"
+		}
+		found(Finding{
+			Code: "at-least-once-falls-back", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+			Message: fmt.Sprintf("dead letters of %s are not kept until they arrive, though dead-letter-strategy "+
+				"asks for it", model.Printable(q.Name)),
+			Evidence: "dead-letter-strategy " + s.Strategy.String() + "; " + missing +
+				": the broker falls back to at-most-once with a line in its log",
+			Remedy: "set overflow to reject-publish and a dead-letter-exchange",
+		})
+	}
+}
+
+func findNegativeDeliveryLimits(t *model.Topology, found func(Finding)) {
+	if !t.Behaviour.NegativeDeliveryLimitDrops || !t.Snapshot.Overview.Version.Known() {
+		return
+	}
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		s := t.Settings(q.QueueRef)
+		if !s.DeliveryLimit.Set || s.DeliveryLimit.Value >= 0 {
+			continue
+		}
+		found(Finding{
+			Code: "delivery-limit-negative", Level: LevelError, VHost: q.VHost, Queue: q.Name,
+			Message: fmt.Sprintf("%s drops or dead-letters a message when it comes back for the first time: "+
+				"RabbitMQ %s does not read a negative delivery limit as none",
+				model.Printable(q.Name), t.Snapshot.Overview.Version),
+			Evidence: "delivery-limit " + s.DeliveryLimit.String(),
+			Remedy:   "leave the delivery-limit away until the broker is 4.0 or later",
+		})
+	}
+}
+
+func findLeasedBuffers(t *model.Topology, found func(Finding)) {
+	for i := range t.Flows() {
+		var waits []model.QueueRef
+		for j := range t.Flows()[i].Buffers {
+			waits = append(waits, t.Flows()[i].Buffers[j].Queues()...)
+		}
+		for _, ref := range waits {
+			s := t.Settings(ref)
+			if !s.Expires.Set || t.FlowsOf(ref)[0] != &t.Flows()[i] {
+				continue
+			}
+			f := Finding{
+				Code: "buffer-expires", Level: LevelInfo, VHost: ref.VHost, Queue: ref.Name,
+				Message: fmt.Sprintf("%s is deleted with all that waits in it when it is not used for %s, and "+
+					"publishing is no use", model.Printable(ref.Name), model.ShortDuration(s.Expires.Value)),
+				Evidence: "expires " + s.Expires.String() + ", message-ttl " + s.TTL.String() +
+					"; an expiring queue dead-letters nothing",
+				Remedy: "declare the queue again with each publish, and let expires be longer than the TTL by far",
+			}
+			if s.TTL.Set && s.Expires.Value <= s.TTL.Value+time.Second {
+				f.Level = LevelWarning
+				f.Message = fmt.Sprintf("%s can be deleted before what waits in it is due: messages are then lost",
+					model.Printable(ref.Name))
+			}
+			found(f)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package findings
+
+import (
+	"fmt"
+
+	"dlxtop/model"
+)
+
+// Findings about how applications take messages: by asking for each, and by giving the same ones back for ever.
+
+const (
+	loopSpan  = 5   // seconds that the broker's rates are a mean of: two samples
+	loopLeast = 5   // redeliveries in that time; fewer are a worker that was restarted, or a look
+	loopDone  = 0.1 // acknowledged for each redelivered one: with more, the work gets done
+)
+
+// A worker that is restarted gets each message that it held once more. In a loop, what is handed out is handed out
+// again and again: several times what can be held by consumers at one time.
+func findRequeueLoops(t *model.Topology, found func(Finding)) {
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		rate := q.RedeliverRate.Or(0)
+		again := rate * loopSpan
+		depth, known := q.Depth()
+		taken := q.Consumers.Or(0) > 0 || q.Polled()
+		switch {
+		case again < loopLeast || q.AckRate.Or(0) > rate*loopDone || !known || depth == 0:
+			continue
+		case again >= loopLeast*float64(depth):
+		case taken && again >= loopLeast*float64(max(q.Unacked.Or(depth), 1)):
+		default:
+			continue
+		}
+		found(Finding{
+			Code: "requeue-loop", Level: LevelError, VHost: q.VHost, Queue: q.Name,
+			Message: fmt.Sprintf("a worker of %s gives its messages back and gets them again, %.1f times a second: "+
+				"none is processed", model.Printable(q.Name), rate),
+			Evidence: fmt.Sprintf("redelivered %.1f/s, acknowledged %.1f/s; %d ready, %d unacknowledged, %s", rate,
+				q.AckRate.Or(0), q.Ready.Or(0), q.Unacked.Or(0), model.Plural(q.Consumers.Or(0), "consumer")),
+			Remedy: "let the worker reject without requeue into a dead-letter exchange, or give the queue a delivery " +
+				"limit" + limitWords(t) + "; a worker that crashes on a message looks the same",
+		})
+	}
+}
+
+// limitWords say what does not count towards a delivery limit: a loop of that never ends (measured on 4.0.5 and 4.3.6).
+func limitWords(t *model.Topology) string {
+	if t.Behaviour.ReturnCountsAsDelivery {
+		return ""
+	}
+	return " (basic.reject counts towards it, basic.nack does not)"
+}
+
+func findPollers(t *model.Topology, found func(Finding)) {
+	for i := range t.Flows() {
+		q, _ := t.Queue(t.Flows()[i].Worker.Queue)
+		if !q.Polled() {
+			continue
+		}
+		found(Finding{
+			Code: "poller", Level: LevelInfo, VHost: q.VHost, Queue: q.Name,
+			Message: fmt.Sprintf("an application polls %s instead of consuming it", model.Printable(q.Name)),
+			Evidence: fmt.Sprintf("0 consumers, basic.get %.1f/s (asked, whether a message was there or not)",
+				q.PollRate.Or(0)),
+			Remedy: "nothing is wrong; a consumer (basic.consume) would get messages sooner and cost the broker less",
+		})
+	}
+}

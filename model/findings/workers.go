@@ -1,0 +1,146 @@
+package findings
+
+import (
+	"fmt"
+
+	"dlxtop/model"
+)
+
+// Findings about workers and what they do with failures.
+
+func findWorkersWithoutConsumers(t *model.Topology, found func(Finding)) {
+	for i := range t.Flows() {
+		flow := &t.Flows()[i]
+		q, _ := t.Queue(flow.Worker.Queue)
+		consumers, known := q.Consumers.Get()
+		if !known || consumers > 0 || len(flow.Buffers) == 0 || q.Polled() {
+			continue
+		}
+		waiting := q.Ready.Or(0)
+		coming := int64(0)
+		for i := range flow.Buffers {
+			coming += t.Waiting(&flow.Buffers[i]).Or(0)
+		}
+		f := Finding{
+			Code: "worker-without-consumers", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+			Message: fmt.Sprintf("nothing consumes %s, though buffers feed it", model.Printable(q.Name)),
+			Evidence: fmt.Sprintf("0 consumers, %s ready, %d waiting in %s", model.Plural(waiting, "message"), coming,
+				listBuffers(flow)),
+			Remedy: "start the application that consumes it; what comes out of the buffers waits here meanwhile",
+		}
+		if waiting > 0 {
+			f.Level = LevelError
+			f.Message = fmt.Sprintf("nothing consumes %s: %s stuck in it", model.Printable(q.Name),
+				model.PluralAre(waiting, "message"))
+		}
+		found(f)
+	}
+}
+
+// mostConfirmed bounds how many queues are counted before a finding says that nothing consumes them.
+const mostConfirmed = 8
+
+// Unconfirmed are the workers of which the statistics say that nothing consumes them, and that can be counted:
+// Topology.Confirmed takes the counts.
+func Unconfirmed(t *model.Topology) (refs []model.QueueRef) {
+	for i := range t.Flows() {
+		f := &t.Flows()[i]
+		q, _ := t.Queue(f.Worker.Queue)
+		consumers, known := q.Consumers.Get()
+		declare, _ := t.Countable(q.QueueRef)
+		if known && consumers == 0 && !q.Polled() && len(f.Buffers) > 0 && declare && len(refs) < mostConfirmed {
+			refs = append(refs, q.QueueRef)
+		}
+	}
+	return refs
+}
+
+func listBuffers(flow *model.Flow) string {
+	refs := make([]model.QueueRef, len(flow.Buffers))
+	for i := range flow.Buffers {
+		refs[i].Name = flow.Buffers[i].Name()
+	}
+	return model.Names(refs)
+}
+
+func findRejectsLost(t *model.Topology, found func(Finding)) {
+	for i := range t.Flows() {
+		flow := &t.Flows()[i]
+		q, _ := t.Queue(flow.Worker.Queue)
+		if !q.NoDLX(t.Settings(q.QueueRef)) || len(flow.Failed) > 0 || hasRetryBuffer(t, flow) || q.Type == model.Stream {
+			continue
+		}
+		found(Finding{
+			Code: "rejects-lost", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+			Message: fmt.Sprintf("a message that a consumer of %s rejects is lost: it has no dead-letter exchange, "+
+				"and the flow no failed queue", model.Printable(q.Name)),
+			Evidence: "no dead-letter-exchange by argument or policy; no failed queue found",
+			Remedy: "set a dead-letter-exchange on the worker (by policy it takes effect at once) and bind a " +
+				"failed queue to it",
+		})
+	}
+}
+
+func hasRetryBuffer(t *model.Topology, flow *model.Flow) bool {
+	for _, b := range flow.Buffers {
+		if b.Role == model.RetryBuffer {
+			return true
+		}
+	}
+	return false
+}
+
+func findBuffersWithConsumers(t *model.Topology, found func(Finding)) {
+	for i := range t.Flows() {
+		for _, b := range t.Flows()[i].Buffers {
+			q, _ := t.Queue(b.Queue)
+			if q == nil || b.Held {
+				continue
+			}
+			if n := q.Consumers.Or(0); n > 0 && t.FlowsOf(b.Queue)[0] == &t.Flows()[i] {
+				found(Finding{
+					Code: "buffer-with-consumers", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+					Message: fmt.Sprintf("the delay of %s is bypassed: consumers take its messages before they expire",
+						model.Printable(q.Name)),
+					Evidence: fmt.Sprintf("%s, message-ttl %s", model.Plural(n, "consumer"), t.Settings(b.Queue).TTL),
+					Remedy:   "stop the consumers of the buffer: the application should consume " + model.Names(b.Targets),
+				})
+			}
+		}
+	}
+}
+
+// From 4.0 the broker ignores an x-death that a client publishes (before, it went on counting in it): a worker that
+// republishes a failed message to a retry buffer, and gives up by the count of x-death, then never gives up.
+func findUncountedRetries(t *model.Topology, found func(Finding)) {
+	version := t.Snapshot.Overview.Version
+	if !version.Known() || t.Behaviour.CountsRepublishedDeaths {
+		return
+	}
+	for i := range t.Flows() {
+		flow := &t.Flows()[i]
+		for _, b := range flow.Buffers {
+			if b.Role != model.RetryBuffer || rejectsReach(t, flow.Worker.Queue, b.Queue) {
+				continue
+			}
+			found(Finding{
+				Code: "republished-deaths-uncounted", Level: LevelWarning, VHost: flow.VHost, Queue: b.Queue.Name,
+				Message: fmt.Sprintf("retries of %s may never end: RabbitMQ %s does not count deaths in messages "+
+					"that a worker republishes", model.Printable(flow.Name), version),
+				Evidence: fmt.Sprintf("%s is filled by publishing, not by a dead-letter exchange of %s; x-death "+
+					"stays at count 1 there", model.Printable(b.Queue.Name), model.Printable(flow.Name)),
+				Remedy: "let the worker count its tries in a header of its own, or let it reject the message into a " +
+					"dead-letter exchange that leads to the buffer",
+			})
+		}
+	}
+}
+
+func rejectsReach(t *model.Topology, worker, buffer model.QueueRef) bool {
+	for _, ref := range t.RejectedTargets(worker) {
+		if ref == buffer {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,175 @@
+package message
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"dlxtop/model"
+)
+
+// place is where a convention writes something.
+type place string
+
+const (
+	inHeaders place = "headers" // a header; a further step of a path goes into a nested table, or into JSON text
+	inBody    place = "body"    // a JSON body
+)
+
+// path leads to a value: a header or JSON key, then the keys below it.
+type path []string
+
+// Headers that workers without a framework use, in the form of plainHeader, best first.
+var (
+	plainTraceHeaders = []string{
+		"error", "exception", "error_text", "last_error", "failure", "failure_reason",
+		"fail_reason", "error_reason", "err",
+	}
+	plainMessageHeaders = []string{
+		"error_message", "exception_message", "errormessage", "exceptionmessage",
+		"error_description", "error_msg", "failure_message",
+	}
+	plainKindHeaders = []string{
+		"error_class", "error_type", "exception_class", "exception_type", "error_kind", "error_name", "exception_name",
+		"errortype", "exceptiontype", "error_code", "failure_type",
+	}
+)
+
+// originConvention is how one framework writes down where a message was published.
+type originConvention struct {
+	name     string
+	in       place
+	needs    []path
+	exchange path
+	key      path
+}
+
+var originConventions = []originConvention{
+	{name: "Spring AMQP", in: inHeaders, exchange: path{"x-original-exchange"}, key: path{"x-original-routingKey"}},
+	{
+		name: "Rascal", in: inHeaders, exchange: path{"rascal", "originalExchange"},
+		key: path{"rascal", "originalRoutingKey"},
+	},
+	{
+		// an envelope that cannot be opened
+		name: "EasyNetQ", in: inBody, exchange: path{"Exchange"}, key: path{"RoutingKey"},
+		needs: []path{{"Exception"}, {"Message"}, {"Queue"}},
+	},
+	{name: "the application", in: inHeaders, exchange: path{"x-original-exchange"}, key: path{"x-original-routing-key"}},
+	{name: "the application", in: inHeaders, exchange: path{"x-orig-exchange"}, key: path{"x-orig-routing-key"}},
+}
+
+// plainHeader is a header's name without what differs between habits: "X-Error-Message" is "error_message".
+func plainHeader(name string) string {
+	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	return strings.TrimPrefix(name, "x_")
+}
+
+// reader finds what conventions write in one message.
+type reader struct {
+	m     *Message
+	plain map[string]string // headers with a text, by their plain name; nil until asked for
+}
+
+// MaxEnvelope bounds the JSON that is read for an envelope, in bytes.
+const MaxEnvelope = 4 << 20
+
+// text is the text at a path; numbers in JSON count as their text.
+func (r *reader) text(in place, p path) (string, bool) {
+	if in == inBody {
+		return jsonText(r.m.Body, p)
+	}
+	var v any = r.m.Headers
+	for i, key := range p {
+		if t, ok := asTable(v); ok {
+			v = t[key]
+			continue
+		}
+		s, ok := model.AsText(v)
+		if !ok {
+			return "", false
+		}
+		return jsonText([]byte(s), p[i:])
+	}
+	if s, ok := model.AsText(v); ok {
+		return strings.ToValidUTF8(s, "\uFFFD"), true
+	}
+	return "", false
+}
+
+func (r *reader) has(in place, paths []path) bool {
+	for _, p := range paths {
+		if _, ok := r.text(in, p); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// first is the first text that is there and not empty.
+func (r *reader) first(in place, alternatives []path) string {
+	for _, p := range alternatives {
+		if s, ok := r.text(in, p); ok && strings.TrimSpace(s) != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// plainText is the first text under one of the names of plain headers.
+func (r *reader) plainText(names []string) string {
+	if r.plain == nil {
+		r.plain = make(map[string]string, len(r.m.Headers))
+		keys := make([]string, 0, len(r.m.Headers))
+		for key := range r.m.Headers {
+			keys = append(keys, key)
+		}
+		slices.Sort(keys) // two headers may have one plain name: the choice must not change from call to call
+		for _, key := range keys {
+			if s, ok := model.AsText(r.m.Headers[key]); ok && strings.TrimSpace(s) != "" {
+				if name := plainHeader(key); r.plain[name] == "" {
+					r.plain[name] = strings.ToValidUTF8(s, "\uFFFD")
+				}
+			}
+		}
+	}
+	for _, name := range names {
+		if s := r.plain[name]; s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// jsonText is the text or number at a path of a JSON object. It reads one level after the other, so that a large body
+// is not turned into values, and looks for the keys first, because most bodies are no envelope.
+func jsonText(raw []byte, p path) (string, bool) {
+	if len(raw) == 0 || len(raw) > MaxEnvelope {
+		return "", false
+	}
+	for _, key := range p {
+		if !bytes.Contains(raw, []byte(`"`+key+`"`)) {
+			return "", false
+		}
+	}
+	for _, key := range p {
+		var object map[string]json.RawMessage
+		if json.Unmarshal(raw, &object) != nil {
+			return "", false
+		}
+		var ok bool
+		if raw, ok = object[key]; !ok {
+			return "", false
+		}
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil && string(raw) != "null" {
+		return s, true
+	}
+	var n json.Number
+	if json.Unmarshal(raw, &n) == nil && string(raw) != "null" {
+		return n.String(), true
+	}
+	return "", false
+}

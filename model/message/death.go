@@ -1,0 +1,274 @@
+package message
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+)
+
+// Death is one entry of x-death: all deaths in one queue for one reason. Exchange, RoutingKeys and Time are those of
+// the FIRST death of the group; the broker does not tell the others.
+type Death struct {
+	Queue              string
+	Reason             model.Reason
+	Count              int64 // 0 when the broker or a client did not say
+	Exchange           string
+	RoutingKeys        []string  // with CC, without BCC
+	Time               time.Time // zero when absent
+	OriginalExpiration string    // milliseconds, as text: the message's own TTL, when it had one
+}
+
+// ParseDeaths reads the header x-death: newest death first, as the broker writes it. Applications republish the header,
+// so it can be anything: what is readable of a malformed x-death is kept, and problem says in one sentence what could
+// not be read. Without the header both are zero.
+func ParseDeaths(headers model.Table) (deaths []Death, problem string) {
+	v, ok := headers["x-death"]
+	if !ok {
+		return nil, ""
+	}
+	var p deathParser
+	if entry, ok := asTable(v); ok { // some clients unwrap an array of one
+		p.complain("x-death is a table, not an array of tables")
+		v = []any{entry}
+	}
+	entries, ok := v.([]any)
+	if !ok {
+		return nil, fmt.Sprintf("x-death is %s, not an array of tables", kindOf(v))
+	}
+	for i, e := range entries {
+		p.entry = i + 1
+		if d, ok := p.death(e); ok {
+			deaths = append(deaths, d)
+		}
+	}
+	return deaths, p.problem()
+}
+
+// deathParser remembers the first complaint and counts the others: x-death may hold a million bad entries.
+type deathParser struct {
+	entry int
+	first string
+	more  int
+}
+
+func (p *deathParser) complain(format string, args ...any) {
+	if p.first != "" {
+		p.more++
+		return
+	}
+	p.first = fmt.Sprintf(format, args...)
+	if p.entry > 0 {
+		p.first = fmt.Sprintf("entry %d of x-death: %s", p.entry, p.first)
+	}
+}
+
+func (p *deathParser) problem() string {
+	switch p.more {
+	case 0:
+		return p.first
+	case 1:
+		return p.first + "; and 1 more problem"
+	}
+	return fmt.Sprintf("%s; and %d more problems", p.first, p.more)
+}
+
+func (p *deathParser) death(v any) (Death, bool) {
+	t, ok := asTable(v)
+	if !ok {
+		p.complain("it is %s, not a table", kindOf(v))
+		return Death{}, false
+	}
+	d := Death{
+		Queue:       p.text(t, "queue"),
+		Reason:      model.Reason(p.text(t, "reason")),
+		Count:       p.count(t["count"]),
+		Exchange:    p.text(t, "exchange"),
+		RoutingKeys: p.keys(t["routing-keys"]),
+		Time:        p.time(t["time"]),
+	}
+	if v, ok := t["original-expiration"]; ok {
+		d.OriginalExpiration = p.expiration(v)
+	}
+	if d.Queue == "" && d.Reason == "" {
+		p.complain("it names neither a queue nor a reason")
+		return Death{}, false
+	}
+	return d, true
+}
+
+func (p *deathParser) text(t model.Table, key string) string {
+	s, ok := t.Text(key)
+	if !ok {
+		p.complain("%s is %s, not a text", key, kindOf(t[key]))
+	}
+	return s
+}
+
+func (p *deathParser) count(v any) int64 {
+	n, ok := model.AsInteger(v)
+	if !ok {
+		p.complain("count is %s, not an integer", kindOf(v))
+		if s, isText := model.AsText(v); isText {
+			n, _ = strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+		} else {
+			n = 0
+		}
+	}
+	if n < 0 {
+		p.complain("count is negative")
+		return 0
+	}
+	return n
+}
+
+func (p *deathParser) keys(v any) []string {
+	var list []any
+	switch v := v.(type) {
+	case []any:
+		list = v
+	case []string:
+		return v
+	default:
+		p.complain("routing-keys is %s, not an array", kindOf(v))
+		if s, ok := model.AsText(v); ok {
+			return []string{s}
+		}
+		return nil
+	}
+	keys := make([]string, 0, len(list))
+	for _, e := range list {
+		if s, ok := model.AsText(e); ok {
+			keys = append(keys, s)
+		} else {
+			p.complain("a routing key is %s, not a text", kindOf(e))
+		}
+	}
+	return keys
+}
+
+// time reads a timestamp of AMQP, or its seconds since 1970: so the management API and some clients write it.
+func (p *deathParser) time(v any) time.Time {
+	const firstSecond, lastSecond = 1, 1 << 35 // after 1970 and before the year 3058
+	if t, ok := v.(time.Time); ok {
+		if s := t.Unix(); s >= firstSecond && s < lastSecond {
+			return t
+		}
+	}
+	if s, ok := model.AsInteger(v); ok && s >= firstSecond && s < lastSecond {
+		return time.Unix(s, 0)
+	}
+	if s, ok := model.AsText(v); ok && len(s) < 64 {
+		if t, err := time.Parse(time.RFC3339, s); err == nil && t.Unix() >= firstSecond && t.Unix() < lastSecond {
+			return t
+		}
+	}
+	p.complain("time is %s and not a time since 1970", kindOf(v))
+	return time.Time{}
+}
+
+func (p *deathParser) expiration(v any) string {
+	if s, ok := model.AsText(v); ok {
+		return s
+	}
+	p.complain("original-expiration is %s, not a text", kindOf(v))
+	if n, ok := model.AsInteger(v); ok {
+		return strconv.FormatInt(n, 10)
+	}
+	return ""
+}
+
+func asTable(v any) (model.Table, bool) {
+	switch v := v.(type) {
+	case model.Table:
+		return v, true
+	case map[string]any:
+		return v, true
+	}
+	return nil, false
+}
+
+// kindOf names the type of a header's value for people.
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "missing"
+	case bool:
+		return "a boolean"
+	case string, []byte:
+		return "a text"
+	case time.Time:
+		return "a time"
+	case []any:
+		return "an array"
+	case model.Repeated:
+		return "there more than once"
+	case model.RawValue:
+		return "unreadable"
+	case model.Table, map[string]any:
+		return "a table"
+	case float32, float64, model.Decimal:
+		return "a number"
+	}
+	if _, ok := model.AsInteger(v); ok {
+		return "an integer"
+	}
+	return "of an unknown type"
+}
+
+// DeathCount is how often the message died, as far as the broker counted.
+func (m *Message) DeathCount() int64 {
+	var n int64
+	for i := range m.Deaths {
+		n = AddCapped(n, m.Deaths[i].Times())
+	}
+	return n
+}
+
+// DeathSummary is "expired ×3, rejected ×3": the deaths by reason, the reason of the newest first; "" without deaths.
+func (m *Message) DeathSummary() string {
+	const shown = 4 // RabbitMQ knows four reasons; what a client invents beyond them is summed up
+	var reasons []model.Reason
+	counts := map[model.Reason]int64{}
+	for i := range m.Deaths {
+		d := &m.Deaths[i]
+		reason := d.Reason
+		if _, seen := counts[reason]; !seen {
+			if len(reasons) >= shown {
+				reason = "other"
+			}
+			if _, seen := counts[reason]; !seen {
+				reasons = append(reasons, reason)
+			}
+		}
+		counts[reason] = AddCapped(counts[reason], d.Times())
+	}
+	parts := make([]string, len(reasons))
+	for i, r := range reasons {
+		parts[i] = Died(r, counts[r])
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Times is the count of the group: an entry stands for at least one death.
+func (d *Death) Times() int64 { return max(d.Count, 1) }
+
+func Died(r model.Reason, times int64) string {
+	if r == "" {
+		r = "died"
+	}
+	if times <= 1 {
+		return string(r)
+	}
+	return fmt.Sprintf("%s ×%d", r, times)
+}
+
+func AddCapped(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}

@@ -1,0 +1,181 @@
+package message
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+)
+
+func TestParseDeaths(t *testing.T) {
+	whole := model.Table{
+		"queue": "work@retry", "reason": "expired", "count": int64(3), "exchange": "retry",
+		"routing-keys": []any{"work", "cc"}, "time": build.Noon, "original-expiration": "1000",
+	}
+	with := func(key string, v any) model.Table {
+		changed := model.Table{}
+		for k, v := range whole {
+			changed[k] = v
+		}
+		changed[key] = v
+		return changed
+	}
+	read := Death{
+		Queue: "work@retry", Reason: model.Expired, Count: 3, Exchange: "retry", RoutingKeys: []string{"work", "cc"},
+		Time: build.Noon, OriginalExpiration: "1000",
+	}
+	but := func(change func(d *Death)) []Death {
+		d := read
+		change(&d)
+		return []Death{d}
+	}
+	same := []Death{read}
+
+	for _, c := range []struct {
+		name    string
+		header  any
+		deaths  []Death
+		problem string // its beginning
+	}{
+		{"as the broker writes it", []any{whole}, same, ""},
+		{"two entries", []any{with("queue", "work"), whole}, append(but(func(d *Death) { d.Queue = "work" }), read), ""},
+		{"count int32", []any{with("count", int32(3))}, same, ""},
+		{"count uint8", []any{with("count", uint8(3))}, same, ""},
+		{"count float, as JSON has it", []any{with("count", 3.0)}, same, ""},
+		{"count of a text", []any{with("count", "3")}, same, "entry 1 of x-death: count is a text, not an integer"},
+		{
+			"count fraction",
+			[]any{with("count", 2.5)},
+			but(func(d *Death) { d.Count = 0 }),
+			"entry 1 of x-death: count is a number, not an integer",
+		},
+		{
+			"count NaN",
+			[]any{with("count", math.NaN())},
+			but(func(d *Death) { d.Count = 0 }),
+			"entry 1 of x-death: count is a number",
+		},
+		{
+			"count negative",
+			[]any{with("count", int64(-1))},
+			but(func(d *Death) { d.Count = 0 }),
+			"entry 1 of x-death: count is negative",
+		},
+		{"time in seconds, as the management API has it", []any{with("time", build.Noon.Unix())}, same, ""},
+		{"time of a text", []any{with("time", build.Noon.Format(time.RFC3339))}, same, ""},
+		{
+			"time of another text",
+			[]any{with("time", "yesterday")},
+			but(func(d *Death) { d.Time = time.Time{} }),
+			"entry 1 of x-death: time is a text",
+		},
+		{
+			"time zero",
+			[]any{with("time", time.Unix(0, 0))},
+			but(func(d *Death) { d.Time = time.Time{} }),
+			"entry 1 of x-death: time is a time",
+		},
+		{
+			"time absurd",
+			[]any{with("time", int64(math.MaxInt64))},
+			but(func(d *Death) { d.Time = time.Time{} }),
+			"entry 1 of x-death: time is an integer",
+		},
+		{"keys as bytes", []any{with("routing-keys", []any{[]byte("work"), "cc"})}, same, ""},
+		{
+			"keys no array",
+			[]any{with("routing-keys", "work")},
+			but(func(d *Death) { d.RoutingKeys = []string{"work"} }),
+			"entry 1 of x-death: routing-keys is a text, not an array",
+		},
+		{
+			"keys no texts",
+			[]any{with("routing-keys", []any{int32(1), "work", nil})},
+			but(func(d *Death) { d.RoutingKeys = []string{"work"} }),
+			"entry 1 of x-death: a routing key is an integer, not a text; and 1 more problem",
+		},
+		{
+			"expiration of a number",
+			[]any{with("original-expiration", int64(1000))},
+			same,
+			"entry 1 of x-death: original-expiration is an integer",
+		},
+		{"reason nobody knows", []any{with("reason", "bored")}, but(func(d *Death) { d.Reason = "bored" }), ""},
+		{"no array", "expired", nil, "x-death is a text, not an array of tables"},
+		{"nothing", nil, nil, "x-death is missing, not an array"},
+		{"one table", whole, same, "x-death is a table, not an array of tables"},
+		{
+			"junk between",
+			[]any{"junk", whole, []any{[]any{}}},
+			same,
+			"entry 1 of x-death: it is a text, not a table; and 1 more problem",
+		},
+		{"empty table", []any{model.Table{}}, nil, "entry 1 of x-death: queue is missing, not a text; and 6 more problems"},
+		{"empty array", []any{}, nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			deaths, problem := ParseDeaths(model.Table{"x-death": c.header})
+			if diff := cmp.Diff(c.deaths, deaths); diff != "" {
+				t.Error(diff)
+			}
+			if c.problem == "" && problem != "" || !strings.HasPrefix(problem, c.problem) {
+				t.Errorf("problem %q, want %q", problem, c.problem)
+			}
+		})
+	}
+	if deaths, problem := ParseDeaths(nil); deaths != nil || problem != "" {
+		t.Errorf("without headers: %v, %q", deaths, problem)
+	}
+}
+
+func TestParseDeathsOfManyEntries(t *testing.T) {
+	entries := make([]any, 100_000)
+	for i := range entries {
+		entries[i] = model.Table{"queue": "q", "reason": 3}
+	}
+	began := time.Now()
+	deaths, problem := ParseDeaths(model.Table{"x-death": entries})
+	if len(deaths) != len(entries) || !strings.HasSuffix(problem, "and 499999 more problems") {
+		t.Errorf("%d deaths, %q", len(deaths), problem)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+func TestDeathSummary(t *testing.T) {
+	for _, c := range []struct {
+		deaths []Death
+		want   string
+		count  int64
+	}{
+		{nil, "", 0},
+		{[]Death{{Reason: model.Expired, Count: 3}}, "expired ×3", 3},
+		{[]Death{{Reason: model.Rejected, Count: 1}}, "rejected", 1},
+		{[]Death{
+			{Reason: model.Expired, Count: 3},
+			{Reason: model.Rejected, Count: 2},
+			{Reason: model.Expired, Count: 1},
+		}, "expired ×4, rejected ×2", 6},
+		{[]Death{{Reason: model.Expired}}, "expired", 1},
+		{[]Death{{Queue: "q"}}, "died", 1},
+		{
+			[]Death{{Reason: model.Expired, Count: math.MaxInt64}, {Reason: model.Expired, Count: 5}},
+			"expired ×9223372036854775807", math.MaxInt64,
+		},
+		{
+			[]Death{{Reason: "a"}, {Reason: "b"}, {Reason: "c"}, {Reason: "d"}, {Reason: "e"}, {Reason: "f"}},
+			"a, b, c, d, other ×2", 6,
+		},
+	} {
+		m := &Message{Deaths: c.deaths}
+		if got := m.DeathSummary(); got != c.want || m.DeathCount() != c.count {
+			t.Errorf("%v: %q and %d, want %q and %d", c.deaths, got, m.DeathCount(), c.want, c.count)
+		}
+	}
+}

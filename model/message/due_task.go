@@ -1,0 +1,158 @@
+package message
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+)
+
+// Task is what the worker is to do, by its framework's name for it: a task, an actor, a type of message.
+func (m *Message) Task() (string, bool) {
+	r := reader{m: m}
+	for k := range m.rows() {
+		for _, s := range k.task {
+			if text, ok := r.text(s.in, s.path); ok && strings.TrimSpace(text) != "" {
+				return cut(text, maxTask), true
+			}
+		}
+		if s, ok := k.stamped(m); ok && s.class != "" {
+			return cut(s.class, maxTask), true
+		}
+	}
+	return "", false
+}
+
+// maxTask bounds the name of a task, in bytes.
+const maxTask = 300
+
+// Eta is the time before which its worker does not run the message. held is false where the worker looks at it no more
+// once the message is in its queue.
+func (m *Message) Eta() (at time.Time, held, ok bool) {
+	for k := range m.rows() {
+		if at, ok := m.timeAt(k.eta); ok {
+			return at, !k.earlyRun, true
+		}
+	}
+	return at, false, false
+}
+
+// Expires is the time after which its worker discards the message.
+func (m *Message) Expires() (time.Time, bool) {
+	for k := range m.rows() {
+		if at, ok := m.timeAt(k.expires); ok {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// timeAt reads a time with its offset from UTC. One without could be of any zone, and is not told.
+func (m *Message) timeAt(spots []spot) (time.Time, bool) {
+	r := reader{m: m}
+	for _, s := range spots {
+		text, ok := r.text(s.in, s.path)
+		if !ok || len(text) > 40 {
+			continue
+		}
+		if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// Retried is how often the message was tried, as its framework counts it in it. more is true where it counts what came
+// after the first try: a message that has failed has had one more.
+func (m *Message) Retried() (n int64, more, ok bool) {
+	for k := range m.rows() {
+		for i := range k.tries {
+			c := &k.tries[i]
+			if found, there := m.counted(c); there && (!ok || found > n) {
+				n, more, ok = found, !c.attempts, true
+			}
+		}
+		if s, stamped := k.stamped(m); stamped && s.retries > 0 {
+			return s.retries, true, true
+		}
+		if ok {
+			return n, more, true
+		}
+	}
+	return 0, false, false
+}
+
+// RetriesLeft is how many retries its framework still allows, where it counts down.
+func (m *Message) RetriesLeft() (int64, bool) {
+	r := reader{m: m}
+	for k := range m.rows() {
+		for _, s := range k.left {
+			if text, ok := r.text(s.in, s.path); ok {
+				if n, err := strconv.ParseInt(text, 10, 32); err == nil {
+					return n, true
+				}
+			}
+		}
+	}
+	return 0, false
+}
+
+// counted is the highest count at the places of a counter.
+func (m *Message) counted(c *counter) (most int64, ok bool) {
+	if c.in == inBody {
+		r := reader{m: m}
+		text, _ := r.text(c.in, c.path)
+		return count(text)
+	}
+	v, there := m.Headers[c.path[0]]
+	if !there {
+		return 0, false
+	}
+	changed(v, c.path[1:], c.path[:1], func(_ []string, v any) (any, bool) {
+		if n, counts := count(v); counts && n >= 0 {
+			most, ok = max(most, n), true
+		}
+		return v, true
+	})
+	return most, ok
+}
+
+// WantsReply reports whether an answer is expected where the message names a queue for it. Celery names one in every
+// task, also where nobody waits.
+func (m *Message) WantsReply() bool {
+	for k := range m.rows() {
+		if k.namesReply {
+			return false
+		}
+	}
+	return m.Properties.ReplyTo != ""
+}
+
+// FrameworkWords are what the framework that wrote the message says of it: "Celery: shop.charge, counts 2, due
+// 2026-11-22T07:00:05.000Z"; "" where none did.
+func (m *Message) FrameworkWords() string {
+	f := m.frameworkJSON()
+	if f == nil {
+		return ""
+	}
+	words := string(f.Name)
+	mark := ": "
+	add := func(text string) { words, mark = words+mark+text, ", " }
+	if f.Task != "" {
+		add(model.Printable(f.Task))
+	}
+	if f.Counted != nil {
+		add("counts " + model.Count(*f.Counted))
+	}
+	if left, ok := m.RetriesLeft(); ok {
+		add("retries left: " + model.Count(left))
+	}
+	if f.Due != "" {
+		add("due " + f.Due)
+	}
+	if f.Expires != "" {
+		add("expires " + f.Expires)
+	}
+	return words
+}

@@ -1,0 +1,238 @@
+package message
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"dlxtop/model"
+)
+
+// Envelope is what a framework made of a message when it failed, opened: the message as it was before. A replay
+// publishes Original; what is peeked, journaled and compared (Fingerprint) is the message as it lies in the queue.
+type Envelope struct {
+	Framework string
+	Original  Message  // address, properties, headers and body as its worker received them
+	Worker    string   // the queue in which it failed; "" when it does not tell
+	Does      string   // what a replay does about it: "unwraps the EasyNetQ envelope"
+	Doubts    []string // what may be other than it was, in words
+	Problem   string   // why it cannot be opened although it looks like an envelope: it then stays as it is
+}
+
+// Envelope opens what a framework wrapped around the message, or wrote into its body, when it failed. It is false for a
+// message that is as it was published, and for one whose body was not kept whole.
+func (m *Message) Envelope() (Envelope, bool) {
+	return m.envelope(ResetWish{})
+}
+
+func (m *Message) envelope(wish ResetWish) (Envelope, bool) {
+	if !m.whole() {
+		return Envelope{}, false
+	}
+	if e, ok := m.easyNetQ(); ok {
+		return e, true
+	}
+	return m.dramatiq(wish)
+}
+
+// Opened is a message as a replay publishes it: the original when it is in an envelope, else the message itself.
+type Opened struct {
+	*Message
+	Envelope *Envelope // nil when it is in none, or in one that cannot be opened
+}
+
+func Opening(m *Message) Opened { return OpeningWith(m, ResetWish{}) }
+
+// OpeningWith is Opening for a replay that may keep the tries that an envelope counts.
+func OpeningWith(m *Message, wish ResetWish) Opened {
+	e, ok := m.envelope(wish)
+	if !ok || e.Problem != "" {
+		return Opened{m, nil}
+	}
+	envelope := e // most messages are in none, and need no memory for it
+	return Opened{&envelope.Original, &envelope}
+}
+
+// EasyNetQType is in the type property of what EasyNetQ publishes to its error queue.
+const EasyNetQType = "EasyNetQ.SystemMessages.Error"
+
+// easyNetQ opens EasyNetQ's error message: a JSON object with the body as text, the properties, and where it was
+// received.
+func (m *Message) easyNetQ() (Envelope, bool) {
+	keys := [][]byte{
+		[]byte(`"Exception"`), []byte(`"RoutingKey"`), []byte(`"Exchange"`), []byte(`"BasicProperties"`),
+		[]byte(`"Message"`),
+	}
+	typed := strings.Contains(m.Properties.Type, EasyNetQType)
+	for _, key := range keys {
+		if !typed && !bytes.Contains(m.Body, key) {
+			return Envelope{}, false
+		}
+	}
+	e := Envelope{Framework: "EasyNetQ", Does: "unwraps the EasyNetQ envelope"}
+	fail := func(problem string) (Envelope, bool) {
+		return Envelope{Framework: e.Framework, Problem: "its body looks like an EasyNetQ envelope, but " + problem}, true
+	}
+	var raw map[string]json.RawMessage
+	if err := json.Unmarshal(m.Body, &raw); err != nil {
+		return fail("is no JSON")
+	}
+	if !typed && (raw["Exception"] == nil || raw["BasicProperties"] == nil) {
+		return Envelope{}, false // the words stand somewhere inside of it
+	}
+	o := &e.Original
+	for _, field := range []struct {
+		name string
+		into *string
+	}{{"Exchange", &o.Exchange}, {"RoutingKey", &o.RoutingKey}} {
+		if !jsonString(raw[field.name], field.into) {
+			return fail("has no " + field.name)
+		}
+	}
+	jsonString(raw["Queue"], &e.Worker) // the oldest versions do not write it
+	var body string
+	if !jsonString(raw["Message"], &body) {
+		return fail("has no Message that is a text")
+	}
+	// EasyNetQ turns the body into text: what is no UTF-8 in it is lost, and this character stands for it.
+	if strings.ContainsRune(body, utf8.RuneError) {
+		return fail("its Message was no text: EasyNetQ has lost bytes of it")
+	}
+	var properties map[string]json.RawMessage
+	if json.Unmarshal(raw["BasicProperties"], &properties) != nil || properties == nil {
+		return fail("has no BasicProperties")
+	}
+	var ok bool
+	if o.Properties, ok = easyNetQProperties(properties); !ok {
+		return fail("has a property that is none")
+	}
+	if o.Headers, ok = easyNetQHeaders(properties["Headers"]); !ok {
+		return fail("has Headers that are no table")
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Headers)) {
+		switch o.Headers[name].(type) {
+		case model.Table, []any:
+			if !IsBrokerHeader(name) {
+				e.Doubts = append(e.Doubts,
+					fmt.Sprintf("EasyNetQ writes texts inside of a nested header in base64: %s may differ from "+
+						"what it was", model.Printable(name)))
+			}
+		}
+	}
+	o.Body, o.BodyBytes = []byte(body), len(body)
+	return e, true
+}
+
+func easyNetQProperties(raw map[string]json.RawMessage) (p Properties, ok bool) {
+	var expiration string
+	var timestamp float64
+	for name, into := range map[string]any{
+		"ContentType": &p.ContentType, "ContentEncoding": &p.ContentEncoding, "DeliveryMode": &p.DeliveryMode,
+		"Priority":      &p.Priority,
+		"CorrelationId": &p.CorrelationID, "ReplyTo": &p.ReplyTo, "MessageId": &p.MessageID, "Timestamp": &timestamp,
+		"Type": &p.Type, "UserId": &p.UserID, "AppId": &p.AppID, "Expiration": &expiration,
+	} {
+		var present *bool // older versions write every property, and beside it whether it was there
+		if v, told := raw[name+"Present"]; told && json.Unmarshal(v, &present) == nil && present != nil && !*present {
+			continue
+		}
+		if v, told := raw[name]; told && json.Unmarshal(v, into) != nil {
+			return p, false
+		}
+	}
+	if timestamp != 0 {
+		p.Timestamp = time.Unix(int64(timestamp), 0).UTC()
+	}
+	p.Expiration, ok = milliSpan(expiration)
+	return p, ok
+}
+
+// timeSpan is .NET's [days.]hours:minutes:seconds[.fraction].
+var timeSpan = regexp.MustCompile(`^(?:(\d{1,8})\.)?(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,7}))?$`)
+
+// milliSpan reads an expiration, which may be absent: milliseconds, or the time span of later versions. It is false for
+// what RabbitMQ would refuse.
+func milliSpan(s string) (ms string, ok bool) {
+	if part := timeSpan.FindStringSubmatch(s); part != nil {
+		number := func(i int) (n int64) {
+			n, _ = strconv.ParseInt(part[i], 10, 64) // what is not there is 0
+			return n
+		}
+		part[5] = (part[5] + "000")[:3]
+		s = strconv.FormatInt((((number(1)*24+number(2))*60+number(3))*60+number(4))*1000+number(5), 10)
+	}
+	if _, ok := ParseExpiration(s); !ok && s != "" {
+		return "", false
+	}
+	return s, true
+}
+
+// easyNetQHeaders reads headers as .NET wrote them: whole numbers become long, as when EasyNetQ's own tool publishes
+// them again.
+func easyNetQHeaders(raw json.RawMessage) (model.Table, bool) {
+	if len(raw) == 0 {
+		return nil, true
+	}
+	var headers map[string]any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if d.Decode(&headers) != nil {
+		return nil, false
+	}
+	delete(headers, "$type") // Newtonsoft's name of the dictionary
+	if len(headers) == 0 {
+		return nil, true
+	}
+	table, _ := amqpValue(headers).(model.Table)
+	return table, true
+}
+
+// amqpValue is a value of JSON in the types of AMQP.
+func amqpValue(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		f, _ := v.Float64()
+		return f
+	case []any:
+		for i := range v {
+			v[i] = amqpValue(v[i])
+		}
+		return v
+	case map[string]any:
+		if kind, ok := v["$type"].(string); ok && strings.HasPrefix(kind, "System.Byte[]") {
+			var b []byte
+			if text, ok := v["$value"].(string); ok && json.Unmarshal([]byte(`"`+text+`"`), &b) == nil {
+				return b
+			}
+		}
+		if values, ok := v["$values"].([]any); ok {
+			return amqpValue(values)
+		}
+		t := make(model.Table, len(v))
+		for key, e := range v {
+			t[key] = amqpValue(e)
+		}
+		return t
+	}
+	return v
+}
+
+// jsonString reads a JSON text, and reports whether it is one.
+func jsonString(raw json.RawMessage, into *string) bool {
+	var s *string
+	if json.Unmarshal(raw, &s) != nil || s == nil {
+		return false
+	}
+	*into = *s
+	return true
+}

@@ -1,0 +1,290 @@
+package message
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/vm"
+	"github.com/expr-lang/expr/vm/runtime"
+
+	"dlxtop/model"
+)
+
+// expressionEnv is what an expression can ask of a message.
+type expressionEnv struct {
+	Body           string         `expr:"body"`
+	JSON           any            `expr:"json"` // the parsed body; nil when it is not JSON
+	Headers        map[string]any `expr:"headers"`
+	Exchange       string         `expr:"exchange"`
+	RoutingKey     string         `expr:"routing_key"`
+	MessageID      string         `expr:"message_id"`
+	CorrelationID  string         `expr:"correlation_id"`
+	ContentType    string         `expr:"content_type"`
+	Type           string         `expr:"type"`
+	AppID          string         `expr:"app_id"`
+	Priority       int            `expr:"priority"`
+	Expiration     string         `expr:"expiration"`
+	Size           int            `expr:"size"`   // bytes of the body
+	Deaths         int            `expr:"deaths"` // all of x-death together
+	Reason         string         `expr:"reason"` // of the newest death
+	Failure        string         `expr:"failure"`
+	FailureKind    string         `expr:"failure_kind"`
+	FailureMessage string         `expr:"failure_message"`
+	Redelivered    bool           `expr:"redelivered"`
+	Age            any            `expr:"age"` // seconds since it was published; nil when that is not known
+	Position       int            `expr:"position"`
+
+	// Both are put into expressions by bounded: see there.
+	Step func() bool        `expr:"__step"`
+	Add  func(a, b any) any `expr:"__add"`
+}
+
+// The bounds of an expression on one message.
+const (
+	maxExpression = 4096       // bytes of its text
+	maxNodes      = 1000       // of its tree
+	maxSteps      = 10_000_000 // iterations of any, all, count…
+	maxMemory     = 10_000_000 // values in lists that it makes
+	maxJoined     = 64 << 20   // bytes of text put together with +
+)
+
+// builtins are the functions of expressions. What they make is never larger than what they get: repeat, replace, join
+// and their like can turn a small body into terabytes.
+var builtins = []string{
+	"all", "any", "none", "one", "count", "filter", "find", "findIndex", "sum",
+	"len", "abs", "ceil", "floor", "round", "int", "float", "string", "trim", "trimPrefix", "trimSuffix", "upper", "lower",
+	"split", "indexOf", "lastIndexOf", "hasPrefix", "hasSuffix", "max", "min", "first", "last", "get", "keys", "values",
+	"fromJSON", "now", "duration", "date",
+}
+
+// ParseExpression reads a filter expression, as --filter takes it: `deaths > 3 and json.user.id == 121`. An error says
+// in one sentence what is wrong and where.
+func ParseExpression(expression string) (f *Filter, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			f, err = nil, fmt.Errorf("the filter cannot be read: %v", r)
+		}
+	}()
+	switch {
+	case strings.TrimSpace(expression) == "":
+		return nil, errors.New("the filter is empty: write a condition, for example deaths > 3")
+	case len(expression) > maxExpression:
+		return nil, fmt.Errorf("the filter is %s long: %s is the most", Size(int64(len(expression))), Size(maxExpression))
+	}
+	visitor := &bounded{uses: map[string]bool{}}
+	options := []expr.Option{
+		expr.Env(expressionEnv{}), expr.AsBool(), expr.MaxNodes(maxNodes), expr.Patch(visitor), expr.DisableAllBuiltins(),
+	}
+	for _, name := range builtins {
+		options = append(options, expr.EnableBuiltin(name))
+	}
+	program, err := expr.Compile(expression, options...)
+	if err != nil {
+		return nil, expressionError(err)
+	}
+	return &Filter{Text: expression, Program: program, uses: visitor.uses, steps: maxSteps}, nil
+}
+
+// expressionError makes one sentence of what the compiler says over several lines.
+func expressionError(err error) error {
+	var at *file.Error
+	if !errors.As(err, &at) {
+		line, _, _ := strings.Cut(err.Error(), "\n")
+		if got, ok := strings.CutPrefix(line, "expected bool, but got "); ok {
+			return fmt.Errorf("the filter is no condition: it is neither true nor false, but a value (%s)", model.Printable(got))
+		}
+		return fmt.Errorf("the filter cannot be read: %s", model.Printable(line))
+	}
+	line, _, _ := strings.Cut(at.Message, "\n")
+	hint := ""
+	if strings.HasPrefix(line, "unknown name") {
+		hint = " (there are " + strings.Join(expressionNames(), ", ") + ")"
+	}
+	return fmt.Errorf("the filter cannot be read at character %d: %s%s", at.From+1, model.Printable(line), hint)
+}
+
+func expressionNames() []string {
+	var names []string
+	t := reflect.TypeFor[expressionEnv]()
+	for i := range t.NumField() {
+		if name := t.Field(i).Tag.Get("expr"); !strings.HasPrefix(name, "__") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// bounded makes an expression count its steps and the text that it puts together, because the library bounds neither: a
+// loop in a loop over a long list in a body would run for days, and text doubled forty times ends the program. It also
+// notes the names that the expression uses.
+type bounded struct{ uses map[string]bool }
+
+// Visit implements ast.Visitor.
+func (b *bounded) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.IdentifierNode:
+		b.uses[n.Value] = true
+	case *ast.PredicateNode:
+		step := &ast.CallNode{Callee: &ast.IdentifierNode{Value: "__step"}}
+		n.Node = &ast.SequenceNode{Nodes: []ast.Node{step, n.Node}}
+	case *ast.BinaryNode:
+		if n.Operator == "+" && (maybeText(n.Left) && maybeText(n.Right)) {
+			ast.Patch(node, &ast.CallNode{
+				Callee:    &ast.IdentifierNode{Value: "__add"},
+				Arguments: []ast.Node{n.Left, n.Right},
+			})
+		}
+	}
+}
+
+func maybeText(n ast.Node) bool {
+	t := n.Type()
+	return t == nil || t.Kind() == reflect.String || t.Kind() == reflect.Interface
+}
+
+func (f *Filter) evaluate(m *Message) bool {
+	env := f.env(m)
+	steps, joined := 0, 0
+	env.Step = func() bool {
+		if steps++; steps > f.steps {
+			panic("too many steps")
+		}
+		return true
+	}
+	env.Add = func(a, b any) any {
+		left, ok1 := a.(string)
+		right, ok2 := b.(string)
+		if !ok1 || !ok2 {
+			return runtime.Add(a, b)
+		}
+		if joined += len(left) + len(right); joined > maxJoined {
+			panic("too much text")
+		}
+		return left + right
+	}
+	machine := vm.VM{MemoryBudget: maxMemory}
+	result, err := machine.Run(f.Program, env)
+	matched, ok := result.(bool)
+	return err == nil && ok && matched
+}
+
+// env works out what the expression uses: parsing every body of a long queue takes its time.
+func (f *Filter) env(m *Message) expressionEnv {
+	p := &m.Properties
+	env := expressionEnv{
+		Exchange: m.Exchange, RoutingKey: m.RoutingKey, MessageID: p.MessageID, CorrelationID: p.CorrelationID,
+		ContentType: p.ContentType, Type: p.Type, AppID: p.AppID, Priority: int(p.Priority), Expiration: p.Expiration,
+		Size: max(m.BodyBytes, len(m.Body)), Deaths: int(min(m.DeathCount(), math.MaxInt)),
+		Redelivered: m.Redelivered, Position: m.Position,
+	}
+	if len(m.Deaths) > 0 {
+		env.Reason = string(m.Deaths[0].Reason)
+	}
+	all := f.uses["$env"]
+	if all || f.uses["body"] {
+		env.Body = string(m.Body)
+	}
+	if all || f.uses["json"] {
+		env.JSON = parseJSON(m.Body)
+	}
+	if all || f.uses["headers"] {
+		env.Headers, _ = plainValue(m.Headers, 0).(map[string]any)
+	}
+	if all || f.uses["failure"] || f.uses["failure_kind"] || f.uses["failure_message"] {
+		failure, _ := m.Failure()
+		env.Failure, env.FailureKind, env.FailureMessage = failure.String(), failure.Kind, failure.Message
+	}
+	if published, ok := m.PublishedAt(); ok {
+		env.Age = time.Since(published).Seconds()
+	}
+	return env
+}
+
+// parseJSON reads a body, whole numbers as integers: identifiers beyond 2^53 must not be rounded.
+func parseJSON(body []byte) any {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return nil
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil
+	}
+	return numbers(v)
+}
+
+func numbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil && int64(int(i)) == i {
+			return int(i)
+		}
+		f, _ := v.Float64()
+		return f
+	case []any:
+		for i, e := range v {
+			v[i] = numbers(e)
+		}
+	case map[string]any:
+		for key, e := range v {
+			v[key] = numbers(e)
+		}
+	}
+	return v
+}
+
+// plainValue turns a header's value into the types that expressions compare: int, float64, string, bool, time, list,
+// map.
+func plainValue(v any, depth int) any {
+	if depth > maxDepth {
+		return nil
+	}
+	if t, ok := asTable(v); ok {
+		m := make(map[string]any, len(t))
+		for key, e := range t {
+			m[key] = plainValue(e, depth+1)
+		}
+		return m
+	}
+	switch v := v.(type) {
+	case []any:
+		return plainList(v, depth+1)
+	case model.Repeated:
+		return plainList(v, depth+1)
+	case []byte:
+		return string(v)
+	case model.RawValue:
+		return string(v.Bytes)
+	case float64, string, bool, nil, time.Time:
+		return v
+	case float32:
+		return float64(v)
+	case model.Decimal:
+		return float64(v.Value) / math.Pow10(int(v.Scale))
+	}
+	if n, ok := model.AsInteger(v); ok {
+		return int(n)
+	}
+	return fmt.Sprint(v)
+}
+
+func plainList(values []any, depth int) []any {
+	list := make([]any, len(values))
+	for i, v := range values {
+		list[i] = plainValue(v, depth)
+	}
+	return list
+}

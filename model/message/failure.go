@@ -1,0 +1,248 @@
+package message
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Failure is why a message failed, as far as the message itself tells.
+type Failure struct {
+	Kind    string // the exception's type or the death's reason: "TimeoutError", "rejected"; "" when not told
+	Message string // "smtp gateway"; "" when not told
+	Source  string // the convention that it was read from: "Spring AMQP", "x-death"
+}
+
+// FromDeaths is the source of a failure that only the broker tells.
+const FromDeaths = "x-death"
+
+// maxFailureText bounds each half of a failure, in bytes.
+const maxFailureText = 2000
+
+// Failure reads why a message failed from the headers or the body that its framework writes, then from headers that
+// applications use for it, else from the newest death. It is false when nothing tells of a failure.
+func (m *Message) Failure() (Failure, bool) {
+	r := reader{m: m}
+	for i := range frameworks {
+		if f, ok := frameworks[i].failure(&r); ok {
+			return f, true
+		}
+	}
+	if f, ok := newFailure("an error header",
+		r.plainText(plainKindHeaders), r.plainText(plainMessageHeaders), r.plainText(plainTraceHeaders)); ok {
+		return f, true
+	}
+	if len(m.Deaths) > 0 {
+		d := &m.Deaths[0]
+		return Failure{Kind: Died(d.Reason, 1), Message: inQueue(d.Queue), Source: FromDeaths}, true
+	}
+	if reason, ok := m.Headers.Text("x-last-death-reason"); ok && reason != "" {
+		queue, _ := m.Headers.Text("x-last-death-queue")
+		return Failure{Kind: reason, Message: inQueue(queue), Source: FromDeaths}, true
+	}
+	return Failure{}, false
+}
+
+// failure is why a message failed as this framework writes it down.
+func (k *framework) failure(r *reader) (Failure, bool) {
+	for i := range k.failures {
+		c := &k.failures[i]
+		if !r.has(c.in, c.needs) {
+			continue
+		}
+		f, ok := newFailure(string(k.name), r.first(c.in, c.kind), r.first(c.in, c.message), r.first(c.in, c.trace))
+		if ok {
+			return f, true
+		}
+	}
+	if s, ok := k.stamped(r.m); ok {
+		return newFailure(string(k.name), s.kind, s.message, "")
+	}
+	return Failure{}, false
+}
+
+// String is "TimeoutError: smtp gateway", or the half of it that is known. The kind loses its package or namespace.
+func (f Failure) String() string {
+	kind := shortKind(f.Kind)
+	switch {
+	case kind == "":
+		return f.Message
+	case f.Message == "":
+		return kind
+	case f.Source == FromDeaths:
+		return kind + " " + f.Message // "rejected in worker-queue"
+	}
+	return kind + ": " + f.Message
+}
+
+func inQueue(queue string) string {
+	if queue == "" {
+		return ""
+	}
+	return "in " + queue
+}
+
+// newFailure fills what kind and message do not tell from a trace: both halves must tell of the same exception.
+func newFailure(source, kind, message, trace string) (Failure, bool) {
+	kind, message = strings.TrimSpace(kind), strings.TrimSpace(message)
+	if kind == "" && message != "" && trace != "" {
+		kind = kindOfMessage(trace, message)
+	}
+	if kind == "" && message == "" {
+		kind, message = splitTrace(trace)
+	} else if kind != "" && message == "" && trace != "" {
+		k, m := splitTrace(trace)
+		message = m
+		if k != "" && k != kind && shortKind(k) != shortKind(kind) {
+			message = k + ": " + m
+		}
+	}
+	if kind == "" {
+		kind, message = splitError(message)
+	}
+	f := Failure{Kind: cut(kind, maxFailureText), Message: cut(message, maxFailureText), Source: source}
+	return f, f.Kind != "" || f.Message != ""
+}
+
+// maxKind bounds what is taken for the name of a type, in bytes.
+const maxKind = 300
+
+// typed matches "java.lang.IllegalStateException: text", "Net::OpenTimeout: text", `App\MailException: text`.
+var typed = regexp.MustCompile(`^([A-Za-z_][\w.$+:\\` + "`" + `]*\w): *(.*)$`)
+
+// namedLikeError matches the last part of names that errors have.
+var namedLikeError = regexp.MustCompile(`(Error|Exception|Fault|Failure|Timeout|Interrupt|Exit|Warning|Panic)$|^E[A-Z]{3,}$`)
+
+// splitError splits the text of one error into its kind and message when it begins with the name of a type. "dial tcp:
+// i/o timeout" does not: it is all message.
+func splitError(s string) (kind, message string) {
+	s = strings.TrimSpace(s)
+	line, rest, _ := strings.Cut(cut(s, 4*maxFailureText), "\n")
+	var match []string
+	if strings.Contains(line[:min(len(line), maxKind)], ":") {
+		match = typed.FindStringSubmatch(strings.TrimRight(line, "\r"))
+	}
+	if match == nil {
+		if len(s) <= maxKind && namedLikeError.MatchString(s) && !strings.ContainsFunc(s, unicode.IsSpace) {
+			return s, ""
+		}
+		return "", s
+	}
+	name := shortKind(match[1])
+	if !namedLikeError.MatchString(name) && (name == match[1] || !unicode.IsUpper(rune(name[0]))) {
+		return "", s
+	}
+	message = match[2]
+	if rest != "" {
+		message = strings.TrimSpace(message + "\n" + rest)
+	}
+	return match[1], message
+}
+
+// splitTrace finds the error that a text tells of: one line, or a stack trace as Python, Java and .NET write it. Of
+// nested exceptions it takes the direct cause where the outer one is only a wrapper.
+func splitTrace(trace string) (kind, message string) {
+	trace = strings.TrimSpace(cut(trace, 64<<10))
+	if !strings.Contains(trace, "\n") && !strings.Contains(trace, "---> ") {
+		return splitError(trace)
+	}
+	lines := errorLines(trace)
+	if strings.HasPrefix(trace, "Traceback (most recent call last)") {
+		for i := len(lines) - 1; i >= 0; i-- {
+			if kind, message = splitError(lines[i]); kind != "" {
+				return kind, message
+			}
+		}
+		return "", lines[len(lines)-1]
+	}
+	var outer, outerMessage string
+	for _, line := range lines {
+		k, m := splitError(line)
+		if k == "" {
+			continue
+		}
+		if !isWrapper(k) {
+			return k, m
+		}
+		if outer == "" {
+			outer, outerMessage = k, m
+		}
+	}
+	if outer != "" {
+		return outer, outerMessage
+	}
+	return "", lines[0]
+}
+
+// kindOfMessage is the type that a stack trace gives beside a message.
+func kindOfMessage(trace, message string) string {
+	firstLine, _, _ := strings.Cut(message, "\n")
+	for _, line := range errorLines(cut(trace, 64<<10)) {
+		if kind, m := splitError(line); kind != "" && strings.HasPrefix(m, strings.TrimSpace(firstLine)) {
+			return kind
+		}
+	}
+	if kind, _ := splitError(message); kind != "" {
+		return "" // the message tells it itself
+	}
+	kind, _ := splitTrace(trace)
+	return kind
+}
+
+// dated matches what Rebus writes before each exception: "2024-05-01 12:00:00 +02:00: ".
+var dated = regexp.MustCompile(`^\d[\d/.\-]*[ T][\d:.]+( ?[AP]M)?( ?[+-][\d:]+|Z)?: `)
+
+// errorLines are the lines of a trace that can name an error, each without what is written before the name; at least
+// one.
+func errorLines(trace string) []string {
+	var lines []string
+	for _, line := range strings.Split(strings.TrimSpace(trace), "\n") {
+		for _, part := range strings.Split(line, "---> ") {
+			part = strings.TrimSpace(part)
+			part = strings.TrimPrefix(part, "Caused by: ")
+			part = strings.TrimPrefix(part, "(Inner Exception #0) ")
+			part = dated.ReplaceAllString(part, "")
+			if part == "" || strings.HasPrefix(part, "at ") || strings.HasPrefix(part, "File \"") {
+				continue
+			}
+			lines = append(lines, part)
+		}
+	}
+	if lines == nil {
+		return []string{""}
+	}
+	return lines
+}
+
+// isWrapper reports whether an exception only carries the one that failed.
+func isWrapper(kind string) bool {
+	switch shortKind(kind) {
+	case "ListenerExecutionFailedException", "AggregateException", "TargetInvocationException",
+		"MessagingException", "MessageHandlingException", "InvocationTargetException":
+		return true
+	}
+	return false
+}
+
+// shortKind is a type's name without its package, namespace or module.
+func shortKind(kind string) string {
+	if strings.ContainsFunc(kind, unicode.IsSpace) {
+		return kind
+	}
+	if i := strings.LastIndexAny(kind, `.:\+`); i >= 0 && i < len(kind)-1 {
+		return kind[i+1:]
+	}
+	return kind
+}
+
+// cut bounds s to so many bytes, at a rune.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}

@@ -1,0 +1,308 @@
+package message
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+)
+
+// Each message is as its framework writes it.
+func TestFailureOfEachConvention(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		m    Message
+		want Failure
+		text string
+	}{
+		{
+			"Spring AMQP",
+			Message{Headers: model.Table{
+				"x-exception-message": "smtp gateway",
+				"x-exception-stacktrace": "org.springframework.amqp.rabbit.support.ListenerExecutionFailedException: " +
+					"Listener threw exception\n" +
+					"\tat org.springframework.amqp.rabbit.listener.AbstractMessageListenerContainer.invoke" +
+					"(AbstractMessageListenerContainer.java:1700)\n" +
+					"Caused by: java.util.concurrent.TimeoutException: smtp gateway\n\tat " +
+					"com.example.Mail.send(Mail.java:12)\n\t... 23 more\n",
+				"x-original-exchange": "orders", "x-original-routingKey": "new",
+			}},
+			Failure{"java.util.concurrent.TimeoutException", "smtp gateway", "Spring AMQP"},
+			"TimeoutException: smtp gateway",
+		},
+		{
+			"Spring AMQP, an exception without a message",
+			Message{Headers: model.Table{
+				"x-exception-message":    nil,
+				"x-exception-stacktrace": "java.lang.NullPointerException\n\tat com.example.Mail.send(Mail.java:12)\n",
+			}},
+			Failure{"java.lang.NullPointerException", "", "Spring AMQP"},
+			"NullPointerException",
+		},
+		{
+			"MassTransit _error",
+			Message{Headers: model.Table{
+				"MT-Reason": "fault", "MT-Fault-ExceptionType": "System.TimeoutException", "MT-Fault-Message": "smtp gateway",
+				"MT-Fault-StackTrace": "   at Mail.Send()", "MT-Fault-Timestamp": "2024-05-01T12:00:00.0000000Z",
+				"MT-Fault-RetryCount": int32(3),
+			}},
+			Failure{"System.TimeoutException", "smtp gateway", "MassTransit"},
+			"TimeoutException: smtp gateway",
+		},
+		{
+			"MassTransit _skipped",
+			Message{Headers: model.Table{"MT-Reason": "dead-letter"}},
+			Failure{"dead-letter", "", "MassTransit"},
+			"dead-letter",
+		},
+		{
+			"NServiceBus",
+			Message{Headers: model.Table{
+				"NServiceBus.ExceptionInfo.ExceptionType": "System.TimeoutException",
+				"NServiceBus.ExceptionInfo.Message":       "smtp gateway",
+				"NServiceBus.FailedQ":                     "mail", "NServiceBus.TimeOfFailure": "2024-05-01 12:00:00:000000 Z",
+			}},
+			Failure{"System.TimeoutException", "smtp gateway", "NServiceBus"},
+			"TimeoutException: smtp gateway",
+		},
+		{
+			"EasyNetQ",
+			Message{Body: []byte(`{"RoutingKey":"","Exchange":"Mail, Messages","Queue":"Mail_mailer","Exception":"System.AggregateException: One or more errors occurred. (smtp gateway)\r\n ---> System.TimeoutException: smtp gateway\r\n   at Mail.Send() in Mail.cs:line 12\r\n   --- End of inner exception stack trace ---","Message":"{\"Id\":121}","DateTime":"2024-05-01T12:00:00Z","BasicProperties":{}}`)},
+			Failure{"System.TimeoutException", "smtp gateway", "EasyNetQ"},
+			"TimeoutException: smtp gateway",
+		},
+		{
+			"Kicks",
+			Message{Headers: model.Table{"retry_info": `{"error":"smtp gateway","num_attempts":6,"failed_at":"2024-05-01T12:00:00Z","error_class":"Net::OpenTimeout","error_message":"smtp gateway","backtrace":"mail.rb:12"}`}},
+			Failure{"Net::OpenTimeout", "smtp gateway", "Sneakers"},
+			"OpenTimeout: smtp gateway",
+		},
+		{
+			"Sneakers, a rejected message",
+			Message{Headers: model.Table{"retry_info": `{"error":"reject","num_attempts":6,"failed_at":"2024-05-01T12:00:00Z"}`}},
+			Failure{"reject", "", "Sneakers"},
+			"reject",
+		},
+		{
+			"Sneakers, the envelope",
+			Message{Body: []byte(`{"error":"smtp gateway","num_attempts":6,"failed_at":"2024-05-01T12:00:00Z","payload":"eyJpZCI6MTIxfQ==\n","error_class":"Timeout::Error","error_message":"smtp gateway"}`)},
+			Failure{"Timeout::Error", "smtp gateway", "Sneakers"},
+			"Error: smtp gateway",
+		},
+		{
+			"Dramatiq",
+			Message{Body: []byte(`{"queue_name":"mail","actor_name":"send","args":[121],"kwargs":{},"options":{"retries":21,"traceback":"Traceback (most recent call last):\n  File \"worker.py\", line 503, in process_message\n    res = actor(*message.args)\n  File \"mail.py\", line 12, in send\n    raise TimeoutError(\"smtp gateway\")\nTimeoutError: smtp gateway\n","eta":1714564800000},"message_id":"1","message_timestamp":1714564700000}`)},
+			Failure{"TimeoutError", "smtp gateway", "Dramatiq"},
+			"TimeoutError: smtp gateway",
+		},
+		{
+			"Wolverine",
+			Message{Headers: model.Table{
+				"exception-type":    "System.TimeoutException",
+				"exception-message": "smtp gateway", "exception-stack": "   at Mail.Send()",
+			}},
+			Failure{"System.TimeoutException", "smtp gateway", "Wolverine"},
+			"TimeoutException: smtp gateway",
+		},
+		{
+			"Rebus",
+			Message{Headers: model.Table{
+				"rbs2-source-queue": "mail",
+				"rbs2-error-details": "System.AggregateException: 5 unhandled exceptions (smtp gateway) (smtp " +
+					"gateway)\r\n ---> System.TimeoutException: smtp gateway\r\n   at Mail.Send()",
+			}},
+			Failure{"System.TimeoutException", "smtp gateway", "Rebus"},
+			"TimeoutException: smtp gateway",
+		},
+		{
+			"Rebus, dated",
+			Message{Headers: model.Table{"rbs2-error-details": "2 unhandled exceptions\r\n05/01/2024 12:00:00 " +
+				"+00:00: System.TimeoutException: smtp gateway\r\n   at Mail.Send()"}},
+			Failure{"System.TimeoutException", "smtp gateway", "Rebus"},
+			"TimeoutException: smtp gateway",
+		},
+		{
+			"Watermill",
+			Message{Headers: model.Table{"reason_poisoned": "cannot send: dial tcp: i/o timeout", "topic_poisoned": "mail"}},
+			Failure{"", "cannot send: dial tcp: i/o timeout", "Watermill"},
+			"cannot send: dial tcp: i/o timeout",
+		},
+		{
+			"Rascal",
+			Message{Headers: model.Table{"rascal": model.Table{
+				"originalQueue": "mail",
+				"error":         model.Table{"message": "smtp gateway", "code": "ETIMEDOUT"},
+			}}},
+			Failure{"ETIMEDOUT", "smtp gateway", "Rascal"},
+			"ETIMEDOUT: smtp gateway",
+		},
+		{
+			"Rascal without a code",
+			Message{Headers: model.Table{"rascal": model.Table{
+				"error": model.Table{"message": "TimeoutError: smtp gateway", "code": nil},
+			}}},
+			Failure{"TimeoutError", "smtp gateway", "Rascal"},
+			"TimeoutError: smtp gateway",
+		},
+		{
+			"a nested error",
+			Message{Headers: model.Table{"error": model.Table{"name": "TimeoutError", "message": "smtp gateway"}}},
+			Failure{"TimeoutError", "smtp gateway", "an error header"},
+			"TimeoutError: smtp gateway",
+		},
+		{
+			"x-error",
+			Message{Headers: model.Table{"x-error": "TimeoutError: smtp gateway"}},
+			Failure{"TimeoutError", "smtp gateway", "an error header"},
+			"TimeoutError: smtp gateway",
+		},
+		{
+			"X-Exception as bytes",
+			Message{Headers: model.Table{"X-Exception": []byte("smtp gateway")}},
+			Failure{"", "smtp gateway", "an error header"},
+			"smtp gateway",
+		},
+		{
+			"error_class beside error_message",
+			Message{Headers: model.Table{"error_message": "smtp gateway", "Error-Class": "TimeoutError"}},
+			Failure{"TimeoutError", "smtp gateway", "an error header"},
+			"TimeoutError: smtp gateway",
+		},
+		{
+			"an error that is no text",
+			Message{Headers: model.Table{"error": true}, Deaths: []Death{
+				{Reason: model.Rejected, Queue: "mail"},
+				{Reason: model.Expired},
+			}},
+			Failure{"rejected", "in mail", "x-death"},
+			"rejected in mail",
+		},
+		{
+			"none: a dead letter of a plain exchange",
+			Message{
+				Headers: model.Table{
+					"x-death": []any{}, "x-first-death-reason": "rejected",
+					"x-first-death-queue": "mail", "x-first-death-exchange": "",
+				},
+				Deaths: []Death{{Queue: "mail", Reason: model.Rejected, Count: 1, RoutingKeys: []string{"mail"}}},
+			},
+			Failure{"rejected", "in mail", "x-death"},
+			"rejected in mail",
+		},
+		{
+			"quorum delayed retry: given up by the delivery limit",
+			Message{
+				Headers: model.Table{"x-delivery-count": int64(20)},
+				Deaths:  []Death{{Queue: "mail", Reason: model.DeliveryLimit, Count: 1}},
+			},
+			Failure{"delivery_limit", "in mail", "x-death"},
+			"delivery_limit in mail",
+		},
+		{
+			"NServiceBus, with inner exceptions in the stack trace",
+			Message{Headers: model.Table{
+				"NServiceBus.ExceptionInfo.ExceptionType": "System.InvalidOperationException",
+				"NServiceBus.ExceptionInfo.Message":       "no gateway\nfor tenant blue",
+				"NServiceBus.ExceptionInfo.StackTrace": "System.InvalidOperationException: no gateway\n ---> " +
+					"System.TimeoutException: smtp\n   at Mail.Send()", "NServiceBus.FailedQ": "mail",
+			}},
+			Failure{"System.InvalidOperationException", "no gateway\nfor tenant blue", "NServiceBus"},
+			"InvalidOperationException: no gateway\nfor tenant blue",
+		},
+		{
+			"EasyNetQ version 6",
+			Message{Body: []byte(easyNetQ6)},
+			Failure{"System.Exception", "no", "EasyNetQ"},
+			"Exception: no",
+		},
+		{
+			"x-death unreadable",
+			Message{Headers: model.Table{"x-last-death-reason": "delivery_limit", "x-last-death-queue": "mail"}},
+			Failure{"delivery_limit", "in mail", "x-death"},
+			"delivery_limit in mail",
+		},
+		{
+			"a framework goes before x-death",
+			Message{Headers: model.Table{"x-error": "E: x"}, Deaths: []Death{{Reason: model.Expired}}},
+			Failure{"", "E: x", "an error header"},
+			"E: x",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, ok := c.m.Failure()
+			if diff := cmp.Diff(c.want, got); diff != "" || !ok {
+				t.Error(ok, diff)
+			}
+			if got.String() != c.text {
+				t.Errorf("%q, want %q", got, c.text)
+			}
+		})
+	}
+}
+
+func TestNoFailure(t *testing.T) {
+	for _, m := range []Message{
+		{},
+		{Body: []byte(`{"Exception":"none","note":"no envelope"}`)},
+		{Headers: model.Table{"x-delay": int32(-5000)}}, // as the x-delayed-message plugin hands it on
+		{Body: []byte(`{"actor_name":"send","queue_name":"mail","options":{}}`)},
+		{Headers: model.Table{"x-error": "", "error": model.Table{}, "retry_info": "no JSON", "rascal": "text"}},
+	} {
+		if f, ok := m.Failure(); ok {
+			t.Errorf("%v: %#v", m, f)
+		}
+	}
+}
+
+func TestEveryConventionHasANameAndAPlace(t *testing.T) {
+	for _, k := range frameworks {
+		for _, c := range k.failures {
+			if k.name == "" || c.in == "" || len(c.needs) == 0 || len(c.kind)+len(c.message)+len(c.trace) == 0 {
+				t.Errorf("%s: %+v", k.name, c)
+			}
+		}
+	}
+	for i, c := range originConventions {
+		if c.name == "" || c.in == "" || len(c.exchange) == 0 || len(c.key) == 0 {
+			t.Errorf("row %d: %+v", i, c)
+		}
+	}
+}
+
+func TestSplitError(t *testing.T) {
+	for _, c := range []struct{ in, kind, message string }{
+		{"", "", ""},
+		{"TimeoutError: smtp gateway", "TimeoutError", "smtp gateway"},
+		{"TimeoutError", "TimeoutError", ""},
+		{"KeyError: 'id'", "KeyError", "'id'"},
+		{"Net::OpenTimeout: execution expired", "Net::OpenTimeout", "execution expired"},
+		{`App\MailException: no gateway`, `App\MailException`, "no gateway"},
+		{"ECONNREFUSED: 127.0.0.1:25", "ECONNREFUSED", "127.0.0.1:25"},
+		{"ValidationError: two lines\nof text", "ValidationError", "two lines\nof text"},
+		{"dial tcp: i/o timeout", "", "dial tcp: i/o timeout"},
+		{"smtp: 550 no such user", "", "smtp: 550 no such user"},
+		{"Note: nothing", "", "Note: nothing"},
+		{"http://example.com: down", "", "http://example.com: down"},
+	} {
+		if kind, message := splitError(c.in); kind != c.kind || message != c.message {
+			t.Errorf("%q: %q and %q", c.in, kind, message)
+		}
+	}
+}
+
+func TestFailureIsBounded(t *testing.T) {
+	long := strings.Repeat("é", 1<<20)
+	for _, m := range []Message{
+		{Headers: model.Table{"x-error": long}},
+		{Headers: model.Table{"x-exception-message": long, "x-exception-stacktrace": long}},
+		{Headers: model.Table{"x-error": strings.Repeat("a.", 1<<20) + ": b"}},
+		{Headers: model.Table{"rbs2-error-details": strings.Repeat("---> ", 1<<18)}},
+	} {
+		f, _ := m.Failure()
+		if len(f.Kind) > maxFailureText || len(f.Message) > maxFailureText {
+			t.Errorf("%d and %d bytes", len(f.Kind), len(f.Message))
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package message
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"dlxtop/model"
+)
+
+// ErrFile is that a file of messages cannot be used. Errors that wrap it are one sentence that names the file.
+var ErrFile = errors.New("the file")
+
+// FileName is the name of a new file for the messages of a queue: "orders.failed-20260506-070809.jsonl". What a file
+// name or a shell would take amiss is replaced.
+func FileName(queue model.QueueRef, at time.Time) string {
+	const longest = 100
+	name := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(".-_@+", r) {
+			return r
+		}
+		return '_'
+	}, strings.ToValidUTF8(queue.Name, "_"))
+	if name = strings.TrimLeft(name, ".-"); name == "" {
+		name = "queue"
+	}
+	if runes := []rune(name); len(runes) > longest/4 && len(name) > longest {
+		for len(name) > longest {
+			runes = runes[:len(runes)-1]
+			name = string(runes)
+		}
+	}
+	return fmt.Sprintf("%s-%s.jsonl", name, at.Format("20060102-150405"))
+}

@@ -1,0 +1,168 @@
+package message
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/expr-lang/expr/vm"
+
+	"dlxtop/model"
+)
+
+// Filter is a condition on messages. It is safe for concurrent use. The zero Filter, and nil, match everything.
+type Filter struct {
+	Text    string          // as the user wrote it
+	plain   string          // what is looked for, in lower case
+	Program *vm.Program     // nil: plain text
+	uses    map[string]bool // names of the expression: what nobody asks for is not worked out
+	steps   int             // at most so many iterations on one message
+}
+
+// expressionMark begins what is typed as an expression.
+const expressionMark = "="
+
+// ParseFilter reads a filter as it is typed on a screen: plain text is looked for in body, headers, ids, exchange,
+// routing key and failure whatever its case; "=EXPR" is an expression, as ParseExpression reads it.
+func ParseFilter(text string) (*Filter, error) {
+	if expression, ok := strings.CutPrefix(strings.TrimSpace(text), expressionMark); ok {
+		f, err := ParseExpression(expression)
+		if err != nil {
+			return nil, err
+		}
+		f.Text = text
+		return f, nil
+	}
+	return plainFilter(text), nil
+}
+
+// filterJSON is a filter as a plan keeps it: its text is compiled again when it is read.
+type filterJSON struct {
+	Text       string `json:"text"`
+	Expression bool   `json:"expression,omitempty"`
+}
+
+// MarshalJSON writes the text of the filter.
+func (f *Filter) MarshalJSON() ([]byte, error) {
+	return json.Marshal(filterJSON{TextJSON(f.Text), f.Program != nil})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. The error is one sentence, or that of ParseExpression.
+func (f *Filter) UnmarshalJSON(from []byte) error {
+	var in filterJSON
+	if err := json.Unmarshal(from, &in); err != nil {
+		return JSONError(err)
+	}
+	text, err := ParseText(in.Text)
+	if err != nil {
+		return err
+	}
+	if !in.Expression {
+		*f = *plainFilter(text)
+		return nil
+	}
+	read, err := ParseExpression(expressionOf(text))
+	if err == nil {
+		*f = *read
+		f.Text = text
+	}
+	return err
+}
+
+// Expression is the expression of the filter, "" when it is plain text.
+func (f *Filter) Expression() string {
+	if f == nil || f.Program == nil {
+		return ""
+	}
+	return expressionOf(f.Text)
+}
+
+// expressionOf is an expression without the mark that it is one on a screen.
+func expressionOf(text string) string {
+	return strings.TrimPrefix(strings.TrimSpace(text), expressionMark)
+}
+
+func plainFilter(text string) *Filter { return &Filter{Text: text, plain: strings.ToLower(text)} }
+
+// Match reports whether a message meets the condition. An expression that fails on a message does not match it: nothing
+// happens to a message because of a filter that was not written for it. A body that was not kept is empty.
+func (f *Filter) Match(m *Message) (matched bool) {
+	if f == nil {
+		return true
+	}
+	defer func() {
+		if recover() != nil { // hostile input must not end the program; Match says what happens instead
+			matched = false
+		}
+	}()
+	if f.Program != nil {
+		return f.evaluate(m)
+	}
+	return f.plain == "" || f.contains(m)
+}
+
+func (f *Filter) contains(m *Message) bool {
+	p := &m.Properties
+	for _, s := range [...]string{
+		m.RoutingKey, m.Exchange, p.MessageID, p.CorrelationID, p.Type, p.AppID, p.UserID, p.ReplyTo, p.ContentType,
+		m.DeathSummary(),
+	} {
+		if f.in(s) {
+			return true
+		}
+	}
+	if f.inValue(m.Headers, 0) || f.in(string(m.Body)) {
+		return true
+	}
+	failure, ok := m.Failure()
+	return ok && (f.in(failure.String()) || f.in(failure.Kind))
+}
+
+func (f *Filter) in(s string) bool {
+	return len(s) > 0 && strings.Contains(strings.ToLower(s), f.plain)
+}
+
+// maxDepth is how deep headers are read: a frame of a hostile client can nest tens of thousands of tables.
+const maxDepth = 64
+
+func (f *Filter) inValue(v any, depth int) bool {
+	if depth > maxDepth {
+		return false
+	}
+	if t, ok := asTable(v); ok {
+		for key, e := range t {
+			if f.in(key) || f.inValue(e, depth+1) {
+				return true
+			}
+		}
+		return false
+	}
+	switch v := v.(type) {
+	case nil:
+		return false
+	case []any:
+		return f.inList(v, depth+1)
+	case model.Repeated:
+		return f.inList(v, depth+1)
+	case model.RawValue:
+		return f.in(string(v.Bytes)) || f.in(base64.StdEncoding.EncodeToString(v.Bytes))
+	case time.Time:
+		return f.in(v.UTC().Format(time.RFC3339))
+	case []byte:
+		return f.in(string(v)) || f.in(base64.StdEncoding.EncodeToString(v))
+	case string:
+		return f.in(v)
+	}
+	return f.in(fmt.Sprint(v))
+}
+
+func (f *Filter) inList(values []any, depth int) bool {
+	for _, v := range values {
+		if f.inValue(v, depth) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,173 @@
+package message
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"dlxtop/model"
+)
+
+// Framework is a client framework by its name: what dlxtop knows of its messages is its row in the table of frameworks.
+type Framework string
+
+// framework is one row of the table: where one framework writes what people ask about its messages. Data only: the
+// functions of Message interpret it.
+type framework struct {
+	name       Framework
+	evidence   []evidence    // alternatives; none: nothing tells who wrote it
+	failures   []failureForm // alternatives, the best first
+	task       []spot        // alternatives for what the worker is to do: a task, an actor, a type
+	tries      []counter     // all of them are counted and reset
+	eta        []spot        // alternatives for the time before which its worker does not run it
+	expires    []spot        // alternatives for the time after which its worker discards it
+	stale      []spot        // what tells of a failure that is over; the name of a header may end in *
+	recovery   []path        // headers that make the next worker fail it again at once
+	left       []spot        // how many retries are left, where nothing tells how many there were
+	namesReply bool          // every message names a queue for an answer, also where nobody waits for one
+	stamps     bool          // of Symfony, in headers or in a body of PHP's serialize: symfony reads and removes them
+	earlyRun   bool          // its worker does not look at eta again: a replay runs it at once
+}
+
+// spot is a place in a message.
+type spot struct {
+	in   place
+	path path
+}
+
+// counter is where a framework counts. In a header's path * stands for each entry of a table.
+type counter struct {
+	spot
+	attempts bool // it counts tries; false: those after the first
+	absent   bool // a message that was not tried does not have it; false: it is 0 then
+}
+
+// header is the spot of a header, or of a value in its table.
+func header(p ...string) spot { return spot{inHeaders, p} }
+
+// body is the spot of a value in a JSON body.
+func body(p ...string) spot { return spot{inBody, p} }
+
+// evidence is what only one framework writes. The name of a queue is none: applications choose it. All that it names
+// must be there.
+type evidence struct {
+	texts   []path   // headers that are texts
+	headers []string // headers of any type
+	prefix  string   // of a header's name
+	kind    string   // that is in the type property
+	begins  []string // one of which the body begins with
+	words   []string // that are in the body
+	members []string // of the JSON object that the body is
+}
+
+// failureForm is one way in which a framework writes down why a message failed.
+type failureForm struct {
+	in      place
+	needs   []path // all must be there, so that a body or header that only looks alike is not taken for it
+	kind    []path // alternatives for the exception's type
+	message []path // alternatives for its message
+	trace   []path // alternatives for a text that holds both: "TimeoutError: smtp gateway", or a stack trace
+}
+
+// Framework is the framework that wrote the message or its failure; the first in the table when it has marks of
+// several, and false when it has none.
+func (m *Message) Framework() (Framework, bool) {
+	for k := range m.rows() {
+		return k.name, true
+	}
+	return "", false
+}
+
+// Frameworks are all frameworks of which the message has marks, in the order of the table.
+func (m *Message) Frameworks() []Framework {
+	var found []Framework
+	for k := range m.rows() {
+		found = append(found, k.name)
+	}
+	return found
+}
+
+// rows are the rows of the table that the message has evidence of.
+func (m *Message) rows() func(yield func(*framework) bool) {
+	return func(yield func(*framework) bool) {
+		prefixed := prefixesOf(m.Headers)
+		for i := range frameworks {
+			if k := &frameworks[i]; k.wrote(m, prefixed) && !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+func (k *framework) wrote(m *Message, prefixed prefixSet) bool {
+	for i := range k.evidence {
+		if k.evidence[i].in(m, prefixed) {
+			return true
+		}
+	}
+	return false
+}
+
+// in reports whether the evidence is in a message. What is cheap to look at comes first.
+func (e *evidence) in(m *Message, prefixed prefixSet) bool {
+	if !prefixed.has(e.prefix) || len(m.Headers) == 0 && (len(e.headers) > 0 || len(e.texts) > 0) {
+		return false
+	}
+	for _, name := range e.headers {
+		if _, there := m.Headers[name]; !there {
+			return false
+		}
+	}
+	for _, p := range e.texts {
+		r := reader{m: m}
+		if _, ok := r.text(inHeaders, p); !ok {
+			return false
+		}
+	}
+	return (e.kind == "" || strings.Contains(m.Properties.Type, e.kind)) && e.inBody(m.Body)
+}
+
+func (e *evidence) inBody(body []byte) bool {
+	if len(e.begins) > 0 && !beginsWithOne(body, e.begins) {
+		return false
+	}
+	if len(e.words) == 0 && len(e.members) == 0 {
+		return true
+	}
+	if len(body) == 0 || len(body) > MaxEnvelope {
+		return false
+	}
+	for _, word := range e.words {
+		if !bytes.Contains(body, []byte(word)) {
+			return false
+		}
+	}
+	return hasMembers(body, e.members)
+}
+
+// prefixSet tells which of headerPrefixes the headers of a message begin with: they are gone through once.
+type prefixSet uint64
+
+func prefixesOf(headers model.Table) (found prefixSet) {
+	for name := range headers {
+		for i, prefix := range headerPrefixes {
+			if strings.HasPrefix(name, prefix) {
+				found |= 1 << i
+			}
+		}
+	}
+	return found
+}
+
+func (s prefixSet) has(prefix string) bool {
+	return prefix == "" || s&(1<<slices.Index(headerPrefixes, prefix)) != 0
+}
+
+func beginsWithOne(body []byte, begins []string) bool {
+	for _, b := range begins {
+		if len(body) >= len(b) && string(body[:len(b)]) == b {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,159 @@
+package message
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"dlxtop/internal/limit"
+	"dlxtop/model"
+	"dlxtop/model/build"
+)
+
+// A line is a message, which is written and read again as the same one, or an error in one sentence.
+func FuzzParseMessage(f *testing.F) {
+	for _, line := range build.ExportedLines(f) {
+		f.Add(line)
+	}
+	f.Add([]byte("0"))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		var m Message
+		var err error
+		limit.Keep(t, len(line), func() { m, err = ParseMessage(line) })
+		if err != nil {
+			build.CheckError(t, err)
+			return
+		}
+		if m.Fingerprint != FingerprintOf(&m) || m.BodyBytes != len(m.Body) {
+			t.Errorf("not complete: %+v", m)
+		}
+		if same, err := ParseMessage(line); err != nil || same.Fingerprint != m.Fingerprint {
+			t.Errorf("read twice it is two messages: %v\n%+v\n%+v", err, m, same)
+		}
+		written := build.CheckLine(t, m.JSON())
+		again, err := ParseMessage(written)
+		if err != nil || again.Fingerprint != m.Fingerprint || again.Position != m.Position ||
+			again.Redelivered != m.Redelivered {
+			t.Fatalf("written as %s it is another message, %v:\n%+v\n%+v", written, err, m, again)
+		}
+		if twice := build.CheckLine(t, again.JSON()); !bytes.Equal(written, twice) {
+			t.Errorf("written twice it is\n%s\n%s", written, twice)
+		}
+	})
+}
+
+// What can be read of x-death is kept, and what cannot is told in one sentence; the header stays as it is.
+func FuzzParseDeaths(f *testing.F) {
+	for _, line := range build.ExportedLines(f) {
+		var in struct {
+			Headers map[string]json.RawMessage `json:"headers"`
+		}
+		if err := json.Unmarshal(line, &in); err != nil {
+			f.Fatal(err)
+		}
+		if death := in.Headers["x-death"]; death != nil {
+			f.Add([]byte(death))
+		}
+	}
+	for _, header := range []string{
+		`[]`, `null`, `{}`, `"expired"`, `[[],{"count":-1,"reason":"rejected"},7]`,
+		`[{"queue":"q","reason":"bored","count":"3","time":1767225600,"routing-keys":"k","original-expiration":1000}]`,
+	} {
+		f.Add([]byte(header))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber()
+		var v any
+		if decoder.Decode(&v) != nil {
+			return
+		}
+		header, err := parseValue(v)
+		if err != nil {
+			return
+		}
+		headers := model.Table{"x-death": header}
+		before := fingerprintOfTable(headers)
+		var deaths []Death
+		var problem string
+		limit.Keep(t, len(text), func() { deaths, problem = ParseDeaths(headers) })
+		if fingerprintOfTable(headers) != before {
+			t.Error("the header has changed")
+		}
+		if model.Printable(problem) != problem || len(problem) > 300 {
+			t.Errorf("problem %q", problem)
+		}
+		if entries, isList := header.([]any); isList && (len(deaths) > len(entries) ||
+			len(deaths) < len(entries) && problem == "") {
+			t.Errorf("%d deaths of %d entries, and the problem %q", len(deaths), len(entries), problem)
+		}
+		m := Message{Headers: headers, Deaths: deaths, DeathsError: problem}
+		for _, d := range deaths {
+			if d.Queue == "" && d.Reason == "" || d.Count < 0 || !d.Time.IsZero() &&
+				(d.Time.Unix() < 1 || d.Time.Year() > 3100) {
+				t.Errorf("death %+v", d)
+			}
+		}
+		if n := m.DeathCount(); n < int64(len(deaths)) || (m.DeathSummary() == "") != (len(deaths) == 0) {
+			t.Errorf("%d deaths are %d, %q", len(deaths), n, m.DeathSummary())
+		}
+	})
+}
+
+func fingerprintOfTable(t model.Table) Fingerprint { return FingerprintOf(&Message{Headers: t}) }
+
+// A body is shown within bounds, printable, and JSON keeps every character of its values.
+func FuzzBodyView(f *testing.F) {
+	for _, line := range build.ExportedLines(f) {
+		m, err := ParseMessage(line)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(m.Properties.ContentType, m.Body, 0, 20)
+	}
+	f.Add("application/json", []byte(` {"a" : [ 1.50, "b\"]\\" , {} , [ ] ] }`), 0, 5)
+	f.Add("text/plain", []byte("a\tb\r\n\x1b[2J\u202e\u1100\u1100\n"), 99, 3)
+	f.Add("application/octet-stream", []byte{0, 1, 0xff, 'a'}, 0, -1)
+	f.Fuzz(func(t *testing.T, contentType string, body []byte, size, characters int) {
+		m := Message{Body: body, BodyBytes: max(len(body), size), Properties: Properties{ContentType: contentType}}
+		var v BodyView
+		var preview string
+		limit.Keep(t, len(body), func() { v, preview = m.BodyView(), m.BodyPreview(characters) })
+		shown := 0
+		for _, line := range append(v.Lines, v.Note, preview) {
+			build.CheckPrintable(t, line)
+			shown += len(line)
+		}
+		if shown > 16*maxShownText {
+			t.Errorf("%d bytes are shown", shown)
+		}
+		if (v.Kind == BodyEmpty || v.Kind == BodyNotKept) != (len(body) == 0) {
+			t.Errorf("%d bytes are %s", len(body), v.Kind)
+		}
+		plain := !bytes.ContainsFunc(body, func(r rune) bool { return r > '~' || r < ' ' && r != '\n' })
+		if v.Kind == BodyJSON && v.Note == "" && plain {
+			if was, is := compacted(t, body), compacted(t, []byte(strings.Join(v.Lines, "\n"))); was != is {
+				t.Errorf("%s is shown as %s", was, is)
+			}
+		}
+	})
+}
+
+func compacted(t *testing.T, text []byte) string {
+	var b bytes.Buffer
+	if err := json.Compact(&b, text); err != nil {
+		t.Errorf("%s is no JSON: %v", text, err)
+	}
+	return b.String()
+}
+
+// Two header names in the file can be one name in the message.
+func TestAHeaderThatIsThereTwice(t *testing.T) {
+	for _, headers := range []string{`{"a":1,"$base64:YQ==":2}`, `{"t":{"a":1,"$base64:YQ==":2}}`} {
+		_, err := ParseMessage([]byte(`{"properties":{},"headers":` + headers + `,"body":"","body_bytes":0}`))
+		if err == nil || !strings.Contains(err.Error(), ": it is there twice") {
+			t.Errorf("%s: %v", headers, err)
+		}
+	}
+}

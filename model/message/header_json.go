@@ -1,0 +1,125 @@
+package message
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"dlxtop/model"
+)
+
+// typedJSON is a header value that plain JSON would change: `{"$type":"int32","value":5}`.
+type typedJSON struct {
+	Type  string `json:"$type"`
+	Value any    `json:"value"`
+}
+
+// HeadersJSON is a table as JSON has it. Texts, booleans, nothing, 64-bit integers, floats with a fraction, arrays and
+// tables are plain: read again, they have the AMQP type that they had. Every other value is typed, because AMQP
+// distinguishes what JSON does not. Names are texts as TextJSON writes them.
+func HeadersJSON(t model.Table) map[string]any {
+	out := make(map[string]any, len(t))
+	for key, v := range t {
+		out[TextJSON(key)] = HeaderJSON(v)
+	}
+	return out
+}
+
+func HeaderJSON(v any) any {
+	switch v := v.(type) {
+	case nil, bool, int64:
+		return v
+	case string:
+		if utf8.ValidString(v) {
+			return v
+		}
+		return typedJSON{"string", base64.StdEncoding.EncodeToString([]byte(v))}
+	case []byte:
+		return typedJSON{"bytes", base64.StdEncoding.EncodeToString(v)}
+	case time.Time:
+		return typedJSON{"timestamp", JSONTime(v)}
+	case model.Decimal:
+		return typedJSON{"decimal", map[string]any{"scale": v.Scale, "value": v.Value}}
+	case float64:
+		return float64JSON(v)
+	case float32:
+		return typedJSON{"float32", float32JSON(v)}
+	case int8:
+		return typedJSON{"int8", v}
+	case uint8:
+		return typedJSON{"uint8", v}
+	case int16:
+		return typedJSON{"int16", v}
+	case uint16:
+		return typedJSON{"uint16", v}
+	case int32:
+		return typedJSON{"int32", v}
+	case uint32:
+		return typedJSON{"uint32", v}
+	case uint64:
+		return typedJSON{"uint64", v}
+	case int:
+		return int64(v) // as it would be published
+	case []any:
+		return listJSON(v)
+	case model.Repeated:
+		return typedJSON{"repeated", listJSON(v)}
+	case model.RawValue:
+		return typedJSON{"raw", rawJSON{string(rune(v.Type)), base64.StdEncoding.EncodeToString(v.Bytes)}}
+	case model.Table:
+		if _, odd := v["$type"]; odd { // else it would be read as a typed value
+			return typedJSON{"table", HeadersJSON(v)}
+		}
+		return HeadersJSON(v)
+	}
+	return nil
+}
+
+func listJSON(values []any) []any {
+	list := make([]any, len(values))
+	for i := range values {
+		list[i] = HeaderJSON(values[i])
+	}
+	return list
+}
+
+// rawJSON is a RawValue: AMQP's letter for its type, U+0000 for none, and the bytes in base64.
+type rawJSON struct {
+	Letter string `json:"letter"`
+	Bytes  string `json:"bytes"`
+}
+
+// float64JSON keeps a float plain when its JSON shows that it is one.
+func float64JSON(v float64) any {
+	switch {
+	case math.IsNaN(v) && math.Float64bits(v) != math.Float64bits(math.NaN()):
+		return typedJSON{"float64", nanPrefix + strconv.FormatUint(math.Float64bits(v), 16)}
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return typedJSON{"float64", strconv.FormatFloat(v, 'g', -1, 64)}
+	case v == 0 && math.Signbit(v):
+		return typedJSON{"float64", "-0"}
+	case v == math.Trunc(v):
+		return typedJSON{"float64", v}
+	}
+	return v
+}
+
+// float32JSON is a number, or a text for what JSON has no number for: "NaN", "+Inf", "-Inf", "-0", and "NaN:" with the
+// bits of a NaN that is not the usual one.
+func float32JSON(v float32) any {
+	wide := float64(v)
+	switch {
+	case v != v && math.Float32bits(v) != math.Float32bits(float32(math.NaN())):
+		return nanPrefix + strconv.FormatUint(uint64(math.Float32bits(v)), 16)
+	case v != v || math.IsInf(wide, 0):
+		return strconv.FormatFloat(wide, 'g', -1, 32)
+	case v == 0 && math.Signbit(wide):
+		return "-0"
+	}
+	return v
+}
+
+// nanPrefix marks a NaN that is written by its bits.
+const nanPrefix = "NaN:"

@@ -1,0 +1,157 @@
+package message
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"dlxtop/model"
+)
+
+// MessageJSON is a message as JSON has it, for scripts and for the clipboard. What is unknown is left out. Header
+// values that plain JSON would change are written as {"$type": …, "value": …}.
+type MessageJSON struct {
+	Position     int            `json:"position"`
+	MessageID    string         `json:"message_id,omitempty"`
+	Exchange     string         `json:"exchange"`
+	RoutingKey   string         `json:"routing_key"`
+	Redelivered  bool           `json:"redelivered"`
+	Properties   PropertiesJSON `json:"properties"`
+	Headers      map[string]any `json:"headers"`
+	Body         string         `json:"body"`
+	BodyEncoding string         `json:"body_encoding"` // utf-8 or base64
+	BodyBytes    int            `json:"body_bytes"`
+	Deaths       []DeathJSON    `json:"deaths"` // newest first
+	Failure      *failureJSON   `json:"failure,omitempty"`
+	Framework    *frameworkJSON `json:"framework,omitempty"`
+}
+
+type PropertiesJSON struct {
+	ContentType     string `json:"content_type,omitempty"`
+	ContentEncoding string `json:"content_encoding,omitempty"`
+	DeliveryMode    uint8  `json:"delivery_mode,omitempty"`
+	Priority        uint8  `json:"priority,omitempty"`
+	CorrelationID   string `json:"correlation_id,omitempty"`
+	ReplyTo         string `json:"reply_to,omitempty"`
+	Expiration      string `json:"expiration,omitempty"`
+	MessageID       string `json:"message_id,omitempty"`
+	Timestamp       string `json:"timestamp,omitempty"`
+	Type            string `json:"type,omitempty"`
+	UserID          string `json:"user_id,omitempty"`
+	AppID           string `json:"app_id,omitempty"`
+}
+
+type DeathJSON struct {
+	Queue              string       `json:"queue"`
+	Reason             model.Reason `json:"reason"`
+	Count              int64        `json:"count,omitempty"`
+	Exchange           string       `json:"exchange"`
+	RoutingKeys        []string     `json:"routing_keys"`
+	Time               string       `json:"time,omitempty"`
+	OriginalExpiration string       `json:"original_expiration,omitempty"`
+}
+
+type failureJSON struct {
+	Kind    string `json:"kind,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// frameworkJSON is what the framework that wrote a message says of it.
+type frameworkJSON struct {
+	Name    Framework `json:"name"`
+	Task    string    `json:"task,omitempty"`
+	Counted *int64    `json:"counted,omitempty"` // retries or tries, as the framework counts them
+	Due     string    `json:"due,omitempty"`
+	Expires string    `json:"expires,omitempty"`
+}
+
+func (m *Message) frameworkJSON() *frameworkJSON {
+	name, ok := m.Framework()
+	if !ok {
+		return nil
+	}
+	out := &frameworkJSON{Name: name}
+	out.Task, _ = m.Task()
+	out.Task = TextJSON(out.Task)
+	if n, _, counts := m.Retried(); counts {
+		out.Counted = &n
+	}
+	due, _, _ := m.Eta()
+	expires, _ := m.Expires()
+	out.Due, out.Expires = JSONTime(due), JSONTime(expires)
+	return out
+}
+
+// JSON is the message as JSON has it.
+func (m *Message) JSON() MessageJSON {
+	out := m.headJSON()
+	out.Body, out.BodyEncoding = EncodeBody(m.Body)
+	return out
+}
+
+// headJSON is JSON without the body.
+func (m *Message) headJSON() MessageJSON {
+	p := m.Properties
+	out := MessageJSON{
+		Position: m.Position, MessageID: TextJSON(p.MessageID), Exchange: TextJSON(m.Exchange),
+		RoutingKey:  TextJSON(m.RoutingKey),
+		Redelivered: m.Redelivered, Properties: p.AsJSON(),
+		Headers: HeadersJSON(m.Headers), BodyBytes: m.BodyBytes, Deaths: []DeathJSON{},
+	}
+	for _, d := range m.Deaths {
+		keys := d.RoutingKeys
+		if keys == nil {
+			keys = []string{}
+		}
+		out.Deaths = append(out.Deaths, DeathJSON{
+			d.Queue, d.Reason, d.Count, d.Exchange, keys, JSONTime(d.Time),
+			d.OriginalExpiration,
+		})
+	}
+	if f, ok := m.Failure(); ok {
+		out.Failure = &failureJSON{f.Kind, f.Message}
+	}
+	out.Framework = m.frameworkJSON()
+	return out
+}
+
+func (p *Properties) AsJSON() PropertiesJSON {
+	return PropertiesJSON{
+		TextJSON(p.ContentType), TextJSON(p.ContentEncoding), p.DeliveryMode, p.Priority, TextJSON(p.CorrelationID),
+		TextJSON(p.ReplyTo), TextJSON(p.Expiration), TextJSON(p.MessageID), JSONTime(p.Timestamp), TextJSON(p.Type),
+		TextJSON(p.UserID), TextJSON(p.AppID),
+	}
+}
+
+func EncodeBody(body []byte) (text, encoding string) {
+	encoding = BodyEncoding(body)
+	if encoding == "base64" {
+		return base64.StdEncoding.EncodeToString(body), encoding
+	}
+	return string(body), encoding
+}
+
+// base64Prefix marks a text that is written in base64.
+const base64Prefix = "$base64:"
+
+// TextJSON is a text as JSON can carry it: AMQP's names and short texts may hold any bytes, JSON's only UTF-8.
+func TextJSON(s string) string {
+	if utf8.ValidString(s) && !strings.HasPrefix(s, base64Prefix) {
+		return s
+	}
+	return base64Prefix + base64.StdEncoding.EncodeToString([]byte(s))
+}
+
+// JSONTime is a time in RFC 3339 with milliseconds; "" when unknown, and "@" with seconds since 1970 in a year that RFC
+// 3339 cannot write.
+func JSONTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	if t = t.UTC(); t.Year() < 0 || t.Year() > 9999 {
+		return "@" + strconv.FormatInt(t.Unix(), 10)
+	}
+	return t.Format("2006-01-02T15:04:05.000Z07:00")
+}

@@ -1,0 +1,62 @@
+package message
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+
+	"dlxtop/model"
+)
+
+func TestHeaderJSON(t *testing.T) {
+	for _, test := range []struct {
+		value any
+		want  string
+	}{
+		{nil, `null`},
+		{true, `true`},
+		{"text", `"text"`},
+		{"\xff", `{"$type":"string","value":"/w=="}`},
+		{[]byte("text"), `{"$type":"bytes","value":"dGV4dA=="}`},
+		{int64(math.MaxInt64), `9223372036854775807`},
+		{uint64(math.MaxUint64), `{"$type":"uint64","value":18446744073709551615}`},
+		{int8(-1), `{"$type":"int8","value":-1}`},
+		{uint8(1), `{"$type":"uint8","value":1}`},
+		{int16(-1), `{"$type":"int16","value":-1}`},
+		{uint16(1), `{"$type":"uint16","value":1}`},
+		{int32(-1), `{"$type":"int32","value":-1}`},
+		{uint32(1), `{"$type":"uint32","value":1}`},
+		{0.5, `0.5`},
+		{5e-324, `5e-324`},
+		{2.0, `{"$type":"float64","value":2}`},
+		{1e300, `{"$type":"float64","value":1e+300}`},
+		{math.NaN(), `{"$type":"float64","value":"NaN"}`},
+		{math.Inf(-1), `{"$type":"float64","value":"-Inf"}`},
+		{float32(0.1), `{"$type":"float32","value":0.1}`},
+		{float32(math.Inf(1)), `{"$type":"float32","value":"+Inf"}`},
+		{time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC), `{"$type":"timestamp","value":"2026-05-06T07:08:09.000Z"}`},
+		{model.Decimal{Scale: 2, Value: 1250}, `{"$type":"decimal","value":{"scale":2,"value":1250}}`},
+		{[]any{"a", int32(1)}, `["a",{"$type":"int32","value":1}]`},
+		{model.Table{"a": model.Table{"b": int64(1)}}, `{"a":{"b":1}}`},
+		{model.Repeated{"a", int32(1)}, `{"$type":"repeated","value":["a",{"$type":"int32","value":1}]}`},
+		{model.RawValue{Type: 'F', Bytes: []byte{0xff}}, `{"$type":"raw","value":{"letter":"F","bytes":"/w=="}}`},
+		{model.RawValue{Type: 0xff, Bytes: nil}, `{"$type":"raw","value":{"letter":"ÿ","bytes":""}}`},
+		{model.Table{"$type": "int8", "value": int64(1)}, `{"$type":"table","value":{"$type":"int8","value":1}}`},
+	} {
+		got, err := json.Marshal(HeaderJSON(test.value))
+		if err != nil || string(got) != test.want {
+			t.Errorf("%T %v is written as %s (%v) instead of %s", test.value, test.value, got, err, test.want)
+		}
+	}
+}
+
+func TestMessageJSON(t *testing.T) {
+	m := Message{Position: 1, Body: []byte{0xff}, BodyBytes: 1}
+	got, err := json.Marshal(m.JSON())
+	const want = `{"position":1,"exchange":"","routing_key":"","redelivered":false,"properties":{},"headers":{},` +
+		`"body":"/w==","body_encoding":"base64","body_bytes":1,"deaths":[]}`
+	if err != nil || string(got) != want {
+		t.Errorf("an empty message is %s (%v)", got, err)
+	}
+}

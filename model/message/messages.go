@@ -1,0 +1,87 @@
+package message
+
+import (
+	"bytes"
+	"io"
+)
+
+// Messages are messages in their order. They may be on disk, so that a hundred thousand of them need no memory: each
+// call of At reads it once more. They are safe for concurrent use.
+type Messages interface {
+	Len() int
+	// At is the message at an index, 0 is the first, with at most so many bytes of its body; 0 is all of it. BodyBytes
+	// and the fingerprint are of the whole.
+	At(i, body int) (Message, error)
+	// ReadBody reads of the body of the message at an index from an offset on, as io.ReaderAt does.
+	ReadBody(i int, b []byte, from int64) (int, error)
+	// InMemory reports whether At and ReadBody read no disk.
+	InMemory() bool
+	// Close lets go of them. Nothing can be read then.
+	Close() error
+}
+
+// MessageList are messages in memory.
+type MessageList []Message
+
+// Len implements Messages.
+func (l MessageList) Len() int { return len(l) }
+
+// At implements Messages.
+func (l MessageList) At(i, body int) (Message, error) {
+	m := l[i]
+	if body > 0 {
+		m.Body = m.Body[:min(len(m.Body), body)]
+	}
+	return m, nil
+}
+
+// InMemory implements Messages.
+func (l MessageList) InMemory() bool { return true }
+
+// ReadBody implements Messages.
+func (l MessageList) ReadBody(i int, b []byte, from int64) (int, error) {
+	return bytes.NewReader(l[i].Body).ReadAt(b, from)
+}
+
+// BodyOf is the body of the message at an index, where it is.
+func BodyOf(messages Messages, i int) io.ReaderAt { return bodyOf{messages, i} }
+
+type bodyOf struct {
+	messages Messages
+	i        int
+}
+
+// ReadAt implements io.ReaderAt.
+func (o bodyOf) ReadAt(b []byte, from int64) (int, error) { return o.messages.ReadBody(o.i, b, from) }
+
+// Close implements Messages.
+func (l MessageList) Close() error { return nil }
+
+// Part are some of the messages, by their indexes.
+type Part struct {
+	Messages
+	Indexes []int
+}
+
+// Len implements Messages.
+func (p Part) Len() int { return len(p.Indexes) }
+
+// ReadBody implements Messages.
+func (p Part) ReadBody(i int, b []byte, from int64) (int, error) {
+	return p.Messages.ReadBody(p.Indexes[i], b, from)
+}
+
+// At implements Messages.
+func (p Part) At(i, body int) (Message, error) { return p.Messages.At(p.Indexes[i], body) }
+
+// Each calls f with one message after the other, with so much of its body, until there is an error.
+func Each(messages Messages, body int, f func(*Message)) error {
+	for i := range messages.Len() {
+		m, err := messages.At(i, body)
+		if err != nil {
+			return err
+		}
+		f(&m)
+	}
+	return nil
+}

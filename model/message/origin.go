@@ -1,0 +1,132 @@
+package message
+
+import (
+	"fmt"
+	"slices"
+
+	"dlxtop/model"
+)
+
+// Origin is where a message was first published, as far as it tells: what the envelope that it is in tells; the
+// exchange and the first routing key of its earliest death; without deaths what a framework wrote down; else where it
+// was published last.
+//
+// A worker that republishes a failed message starts a new life: the broker's x-death then begins with the republish,
+// and so does Origin. OriginReason says so where a header betrays it.
+func (m *Message) Origin() model.Address {
+	a, _ := m.OriginOrWhy()
+	return a
+}
+
+// OriginReason says in one sentence where Origin knows it from, and what it cannot know.
+func (m *Message) OriginReason() string {
+	a, reason := m.OriginOrWhy()
+	if key, header, ok := m.FirstKey(); ok && key != a.RoutingKey {
+		reason += fmt.Sprintf("; the header %s has the key %s, so it was republished since, and its first exchange "+
+			"is not told",
+			header, model.Quoted(key))
+	}
+	return reason
+}
+
+func (m *Message) OriginOrWhy() (model.Address, string) {
+	return m.OriginBy(Opening(m).Envelope)
+}
+
+// OriginBy is origin for a message whose envelope, if there is one, is open.
+func (m *Message) OriginBy(e *Envelope) (model.Address, string) {
+	if e != nil {
+		return model.Address{Exchange: e.Original.Exchange, RoutingKey: e.Original.RoutingKey},
+			fmt.Sprintf("%s wrote it into the message", e.Framework)
+	}
+	if d := m.FirstDeath(); d != nil {
+		a := model.Address{Exchange: d.Exchange, RoutingKey: m.RoutingKey}
+		if len(d.RoutingKeys) > 0 {
+			a.RoutingKey = d.RoutingKeys[0] // the keys of CC come after it
+			return a, fmt.Sprintf("the exchange and key of its first death, in %s", d.Queue)
+		}
+		return a, fmt.Sprintf("the exchange of its first death, in %s, which does not tell the key: this is the "+
+			"present one", d.Queue)
+	}
+	r := reader{m: m}
+	if a, by, ok := r.writtenOrigin(); ok {
+		return a, by + " wrote it into the message"
+	}
+	return model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey},
+		"it has not been dead-lettered: where it was published last"
+}
+
+// ToldOrigin is OriginBy when something tells it: a framework or an application in the envelope or the headers, which
+// republishing keeps, else the first death; false when only the last publish is known.
+func (m *Message) ToldOrigin(e *Envelope) (model.Address, bool) {
+	r := reader{m: m}
+	if e == nil {
+		if a, _, ok := r.writtenOrigin(); ok {
+			return a, true
+		}
+	}
+	a, _ := m.OriginBy(e)
+	return a, e != nil || m.FirstDeath() != nil
+}
+
+// writtenOrigin is what a framework or an application wrote into the message of its origin.
+func (r *reader) writtenOrigin() (a model.Address, by string, ok bool) {
+	for _, c := range originConventions {
+		exchange, ok := r.text(c.in, c.exchange)
+		if !ok || !r.has(c.in, c.needs) {
+			continue
+		}
+		if key, ok := r.text(c.in, c.key); ok {
+			return model.Address{Exchange: exchange, RoutingKey: key}, c.name, true
+		}
+	}
+	return model.Address{}, "", false
+}
+
+// FirstDeath is the death with which the message's history begins. The broker writes the newest first, by the latest
+// death of each group; the first death of a group has the time. Times are to the second, so x-first-death-* decides
+// between equals, and then the order.
+func (m *Message) FirstDeath() *Death {
+	queue, _ := m.Headers.Text("x-first-death-queue")
+	reason, _ := m.Headers.Text("x-first-death-reason")
+	exchange, _ := m.Headers.Text("x-first-death-exchange")
+	rank := func(d *Death) int {
+		n := 0
+		if queue != "" && d.Queue == queue && string(d.Reason) == reason {
+			n += 2
+		}
+		if queue != "" && d.Exchange == exchange {
+			n++
+		}
+		return n
+	}
+	var first *Death
+	for i := range slices.Backward(m.Deaths) {
+		d := &m.Deaths[i]
+		if first == nil || earlier(d, first) || !earlier(first, d) && rank(d) > rank(first) {
+			first = d
+		}
+	}
+	return first
+}
+
+// earlier compares two deaths by time. One without a time is later than any with one.
+func earlier(a, b *Death) bool {
+	if a.Time.IsZero() || b.Time.IsZero() {
+		return !a.Time.IsZero()
+	}
+	return a.Time.Before(b.Time)
+}
+
+// firstKeyHeaders are headers in which applications that republish keep the first routing key, without its exchange.
+var firstKeyHeaders = []string{"x-orig-routing-key", "x-original-routing-key", "x-original-routingKey"}
+
+// FirstKey is the routing key with which the message was first published, when the application wrote it down.
+func (m *Message) FirstKey() (key, header string, ok bool) {
+	for _, h := range firstKeyHeaders {
+		if key, ok := m.Headers.Text(h); ok {
+			return key, h, true
+		}
+	}
+	return "", "", false
+}

@@ -1,0 +1,99 @@
+package message
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"dlxtop/model"
+)
+
+// sizeUnknown is the size of a body whose line, written by hand, does not name it.
+const sizeUnknown = -1
+
+// ParseMessage reads a message from the JSON of MessageJSON, with everything that its publisher set byte for byte. What
+// only describes it (deaths, failure, message_id at the top) is not read: the headers and properties have it. An error
+// is one sentence.
+func ParseMessage(text []byte) (Message, error) {
+	in := MessageJSON{BodyBytes: sizeUnknown}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&in); err != nil {
+		return Message{}, JSONError(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Message{}, errors.New("there is more than one message in the line")
+	}
+	return in.Message()
+}
+
+// JSONError puts what encoding/json says into a sentence.
+func JSONError(err error) error {
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		return errors.New("it ends in the middle of a message")
+	case errors.As(err, &kind) && kind.Field == "":
+		return fmt.Errorf("it is a JSON %s, and no object", kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Errorf("%s has the wrong type: %s", model.Printable(kind.Field), kind.Value)
+	}
+	return fmt.Errorf("it is no JSON: %s", model.Printable(err.Error()))
+}
+
+// Message is the message that was written. Its deaths and fingerprint are worked out again.
+func (in *MessageJSON) Message() (Message, error) {
+	m := Message{Position: in.Position, Redelivered: in.Redelivered, BodyBytes: in.BodyBytes}
+	p, q := &m.Properties, &in.Properties
+	for _, field := range []struct {
+		from string
+		to   *string
+	}{
+		{in.Exchange, &m.Exchange},
+		{in.RoutingKey, &m.RoutingKey},
+		{q.ContentType, &p.ContentType},
+		{q.ContentEncoding, &p.ContentEncoding},
+		{q.CorrelationID, &p.CorrelationID},
+		{q.ReplyTo, &p.ReplyTo},
+		{q.Expiration, &p.Expiration},
+		{q.MessageID, &p.MessageID},
+		{q.Type, &p.Type},
+		{q.UserID, &p.UserID},
+		{q.AppID, &p.AppID},
+	} {
+		var err error
+		if *field.to, err = ParseText(field.from); err != nil {
+			return Message{}, err
+		}
+	}
+	p.DeliveryMode, p.Priority = q.DeliveryMode, q.Priority
+	var err error
+	if p.Timestamp, err = parseTime(q.Timestamp); err != nil {
+		return Message{}, &PropertyError{"timestamp", err}
+	}
+	if m.Headers, err = ParseHeaders(in.Headers); err != nil {
+		return Message{}, err
+	}
+	switch in.BodyEncoding {
+	case "utf-8", "":
+		m.Body = []byte(in.Body)
+	case "base64":
+		if m.Body, err = base64.StdEncoding.DecodeString(in.Body); err != nil {
+			return Message{}, errors.New("its body is no base64")
+		}
+	default:
+		return Message{}, fmt.Errorf("%s is no encoding of a body: there are utf-8 and base64", Excerpt(in.BodyEncoding))
+	}
+	if in.BodyBytes == sizeUnknown {
+		m.BodyBytes = len(m.Body)
+	}
+	if len(m.Body) != m.BodyBytes {
+		return Message{}, fmt.Errorf("its body has %d bytes, and should have %d: it was cut", len(m.Body), m.BodyBytes)
+	}
+	m.Deaths, m.DeathsError = ParseDeaths(m.Headers)
+	m.Fingerprint = FingerprintOf(&m)
+	return m, nil
+}

@@ -1,0 +1,83 @@
+package message
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"dlxtop/model/build"
+)
+
+// Properties as they are, headers of every type nested, any bytes in any text: what is written is what is read.
+func TestMessageSurvivesJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := Message{
+			Exchange: build.AnyText(t, "exchange"), RoutingKey: build.AnyText(t, "routing key"), Headers: build.AnyTable(t, 3),
+			Body: rapid.SliceOf(rapid.Byte()).Draw(t, "body"),
+			Properties: Properties{
+				ContentType: build.AnyText(t, "content type"), ContentEncoding: build.AnyText(t, "encoding"),
+				DeliveryMode: rapid.Uint8().Draw(t, "mode"),
+				Priority:     rapid.Uint8().Draw(t, "priority"), CorrelationID: build.AnyText(t, "correlation"),
+				ReplyTo:    build.AnyText(t, "reply"),
+				Expiration: build.AnyText(t, "expiration"), MessageID: build.AnyText(t, "id"),
+				Type: build.AnyText(t, "type"), UserID: build.AnyText(t, "user"),
+				AppID: build.AnyText(t, "app"), Timestamp: time.Unix(rapid.Int64().Draw(t, "timestamp"), 0),
+			},
+		}
+		m.BodyBytes = len(m.Body)
+		text, err := json.Marshal(m.JSON())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParseMessage(text)
+		if err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		if want := FingerprintOf(&m); got.Fingerprint != want {
+			t.Fatalf("%+v became %+v through %s", m, got, text)
+		}
+	})
+}
+
+// A line that a person wrote need not count the bytes of its body.
+func TestParseMessageWithoutSize(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"body":"x"}`: "x", `{"body":"/w==","body_encoding":"base64"}`: "\xff", `{"routing_key":"k"}`: "",
+		`{"body":"x","body_bytes":null}`: "x",
+	} {
+		m, err := ParseMessage([]byte(text))
+		if err != nil || string(m.Body) != want || m.BodyBytes != len(want) {
+			t.Errorf("%s: %q, %d bytes, %v", text, m.Body, m.BodyBytes, err)
+		}
+	}
+}
+
+func TestParseMessageRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                            "middle of a message",
+		`{"body":"x","body_by`:        "middle of a message",
+		`[]`:                          "no object",
+		`nonsense`:                    "no JSON",
+		`{"body_bytes":0} {}`:         "more than one",
+		`{"body":"x","body_bytes":0}`: "it was cut",
+		`{"body":"x","body_bytes":2}`: "it was cut",
+		`{"body_encoding":"latin"}`:   "no encoding",
+		`{"body":"%","body_encoding":"base64","body_bytes":1}`:                 "no base64",
+		`{"headers":{"a":{"$type":"int8","value":300}}}`:                       "header a: 300 is no int8",
+		`{"headers":{"a":{"$type":"int99","value":300}}}`:                      "no type of AMQP",
+		`{"headers":{"a":{"$type":"bytes","value":7}}}`:                        "7 is no bytes",
+		`{"headers":{"a":{"$type":"raw","value":{"letter":"FF","bytes":""}}}}`: "no raw",
+		`{"headers":{"a":{"$type":"raw","value":{"letter":"F","bytes":"%"}}}}`: "no raw",
+		`{"headers":{"a":{"$type":"repeated","value":"a"}}}`:                   "a is no repeated",
+		`{"headers":{"a":99999999999999999999}}`:                               "no int64",
+		`{"properties":{"timestamp":"yesterday"}}`:                             "no time",
+		`{"headers":{"a":{"$type":"decimal","value":{"scale":"none"}}}}`:       "no decimal",
+	} {
+		if _, err := ParseMessage([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v instead of %s", text, err, want)
+		}
+	}
+}

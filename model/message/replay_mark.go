@@ -1,0 +1,104 @@
+package message
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+)
+
+// ReplayHeader is the header that a replay adds: a message that fails again is recognised by it. Its value is a text,
+// "count=2; time=2026-11-22T05:00:00Z; replay=NAME", because some frameworks take only texts: Watermill gives back, for
+// ever, what has a header of another type. The name is of the replay that sent the message last. Releases before the
+// first wrote a table with the same keys, which is read, too.
+const ReplayHeader = "dlxtop-replay"
+
+// replayMark is what ReplayHeader says.
+type replayMark struct {
+	count int64
+	at    time.Time // zero when it does not say
+	name  string    // "" when the replay had none
+}
+
+func (r replayMark) String() string {
+	text := fmt.Sprintf("count=%d; time=%s", r.count, r.at.UTC().Format(time.RFC3339))
+	if r.name != "" {
+		text += "; replay=" + r.name
+	}
+	return text
+}
+
+// replayMark reads the mark. marked is true for everything that looks like one.
+func (m *Message) replayMark() (r replayMark, marked bool) {
+	switch v := m.Headers[ReplayHeader].(type) {
+	case model.Table:
+		r.count, _ = v.Integer("count")
+		r.at, _ = v.Time("time")
+		r.name, _ = v.Text("replay")
+		return r, true
+	case string:
+		for part := range strings.SplitSeq(v, "; ") {
+			switch key, value, _ := strings.Cut(part, "="); key {
+			case "count":
+				if n, err := strconv.ParseInt(value, 10, 32); err == nil {
+					r.count = n
+				}
+			case "time":
+				r.at, _ = time.Parse(time.RFC3339, value)
+			case "replay":
+				r.name = value
+			}
+		}
+		return r, r.count > 0
+	}
+	return r, false
+}
+
+// NewMark names a replay: no two have the same.
+func NewMark() string { return rand.Text() }
+
+// Mark notes in a publishing that m is replayed once more, by the replay of this name ("" is none).
+func (p *Publishing) Mark(m *Message, name string) {
+	if p.Headers == nil {
+		p.Headers = model.Table{}
+	}
+	n, _, _ := m.Replays()
+	p.Headers[ReplayHeader] = replayMark{count: n + 1, at: time.Now(), name: name}.String()
+}
+
+// ReplayMark is the name of the replay that sent a message last. marked is true for every message that dlxtop replayed,
+// also when that one had no name.
+func (m *Message) ReplayMark() (name string, marked bool) {
+	r, marked := m.replayMark()
+	return r.name, marked
+}
+
+// MarkedBy reports whether a replay of this name sent the message.
+func (m *Message) MarkedBy(name string) bool {
+	mark, _ := m.ReplayMark()
+	return name != "" && mark == name
+}
+
+// Replays tells how often dlxtop has replayed a message, and when it did so last (zero when it does not tell).
+func (m *Message) Replays() (n int64, last time.Time, ok bool) {
+	r, _ := m.replayMark()
+	if r.count < 1 {
+		return 0, time.Time{}, false
+	}
+	return r.count, r.at, true
+}
+
+// ReplayedWords is "replayed 2 times", "" when it was not.
+func (m *Message) ReplayedWords() string {
+	switch n, _, ok := m.Replays(); {
+	case !ok:
+		return ""
+	case n == 1:
+		return "replayed once"
+	default:
+		return fmt.Sprintf("replayed %d times", n)
+	}
+}

@@ -1,0 +1,335 @@
+package message
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"dlxtop/model"
+)
+
+// ResetKind is what a replay does to one thing that a framework, or a worker without one, wrote into a message.
+type ResetKind string
+
+// The kinds.
+const (
+	CounterReset ResetKind = "counter reset" // it counts from Was back to Is
+	CounterKept  ResetKind = "counter kept"  // it stays at Was: it was asked to, or it cannot be written
+	MarkRemoved  ResetKind = "mark removed"  // with it the next worker would fail the message at once
+	ErrorRemoved ResetKind = "error removed" // it tells of a failure that is over
+)
+
+// Reset is one change by which a replay makes a message what it was before its first try.
+type Reset struct {
+	Framework Framework // "" is none: an application's own header
+	Kind      ResetKind
+	Name      string // "retries", "rascal.recovery.QUEUE.forwarded"
+	Header    string // the header that it is, or is in; "" when it is in the body
+	Was, Is   int64  // of a counter
+}
+
+// ResetWish is what a replay is to do about the tries of a message.
+type ResetWish struct {
+	KeepTries bool // counters stay as they are
+	MarksOnly bool // nothing but the marks with which the next worker would fail it at once: a move
+}
+
+// TriesHeaders are headers in which workers that republish count by themselves.
+var TriesHeaders = []string{
+	"x-tries", "x-retries", "x-retry", "x-retry-count", "x-attempts", "x-attempt", "retry-count", "retries", "attempts",
+	"MT-Fault-RetryCount", "x-delivery-attempts",
+}
+
+// Reset is the message as it was before its first try, as far as what was written into it since is known: counters at
+// their beginning, and without what tells of a failure that is over. The message itself stays as it is.
+func (m *Message) Reset(wish ResetWish) (*Message, []Reset) {
+	r := resetter{m: m, wish: wish}
+	for k := range m.rows() {
+		r.framework = k.name
+		r.row(k)
+	}
+	r.framework = ""
+	r.plain()
+	if r.changed == nil {
+		return m, r.resets
+	}
+	return r.changed, r.resets
+}
+
+// resetter changes a copy of a message, once there is something to change.
+type resetter struct {
+	m         *Message
+	changed   *Message
+	owned     bool // the headers of changed are its own
+	wish      ResetWish
+	framework Framework
+	resets    []Reset
+}
+
+func (r *resetter) now() *Message {
+	if r.changed != nil {
+		return r.changed
+	}
+	return r.m
+}
+
+func (r *resetter) row(k *framework) {
+	for _, p := range k.recovery {
+		r.headers(p, func(at []string, _ any) (any, bool) {
+			r.note(MarkRemoved, at, 0)
+			return nil, false
+		})
+	}
+	if r.wish.MarksOnly {
+		return
+	}
+	for i := range k.tries {
+		if c := &k.tries[i]; c.in == inHeaders {
+			r.headers(c.path, r.counter(c))
+		} else {
+			r.bodyCounter(c)
+		}
+	}
+	if k.stamps {
+		r.resetSymfony()
+	}
+	for _, s := range k.stale {
+		if s.in == inHeaders {
+			r.removeStale(s.path)
+		} else {
+			r.removeMember(s.path[0])
+		}
+	}
+}
+
+func (r *resetter) note(kind ResetKind, at []string, was int64) {
+	reset := Reset{Framework: r.framework, Kind: kind, Name: strings.Join(at, "."), Header: at[0], Was: was}
+	if kind == CounterKept {
+		reset.Is = was
+	}
+	r.resets = append(r.resets, reset)
+}
+
+// counter sets a count to 0 in its own type. One of a type that nobody counts in stays.
+func (r *resetter) counter(c *counter) func(at []string, v any) (any, bool) {
+	return func(at []string, v any) (any, bool) {
+		n, ok := count(v)
+		switch {
+		case !ok || n <= 0:
+			return v, true
+		case r.wish.KeepTries:
+			r.note(CounterKept, at, n)
+			return v, true
+		}
+		r.note(CounterReset, at, n)
+		return zeroLike(v), !c.absent
+	}
+}
+
+// count is a number, or a text that is one.
+func count(v any) (int64, bool) {
+	if n, ok := model.AsInteger(v); ok {
+		return n, true
+	}
+	if s, ok := model.AsText(v); ok && len(s) <= 10 {
+		n, err := strconv.ParseInt(s, 10, 32)
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// zeroLike is 0 in the type of a value that counts.
+func zeroLike(v any) any {
+	switch v.(type) {
+	case int8:
+		return int8(0)
+	case uint8:
+		return uint8(0)
+	case int16:
+		return int16(0)
+	case uint16:
+		return uint16(0)
+	case int32:
+		return int32(0)
+	case uint32:
+		return uint32(0)
+	case uint64:
+		return uint64(0)
+	case float32:
+		return float32(0)
+	case float64:
+		return float64(0)
+	case string:
+		return "0"
+	case []byte:
+		return []byte("0")
+	}
+	return int64(0)
+}
+
+// headers gives the values at a path to change, which says what becomes of each, and whether it stays.
+func (r *resetter) headers(p path, change func(at []string, v any) (any, bool)) {
+	headers := r.now().Headers
+	v, there := headers[p[0]]
+	if !there {
+		return
+	}
+	before := len(r.resets)
+	now, stays := changed(v, p[1:], p[:1], change)
+	if len(r.resets) == before {
+		return
+	}
+	r.set(p[0], now, stays)
+}
+
+// changed is a value with what a path leads to in it changed. Tables on the way are copied.
+func changed(v any, rest path, at []string, change func([]string, any) (any, bool)) (any, bool) {
+	if len(rest) == 0 {
+		return change(at, v)
+	}
+	t, ok := asTable(v)
+	if !ok {
+		return v, true // JSON in a text is not written
+	}
+	keys := []string{rest[0]}
+	if rest[0] == "*" {
+		keys = slices.Sorted(maps.Keys(t))
+	}
+	var out model.Table
+	for _, key := range keys {
+		inner, there := t[key]
+		if !there {
+			continue
+		}
+		if out == nil {
+			out = maps.Clone(t)
+		}
+		now, stays := changed(inner, rest[1:], append(slices.Clone(at), key), change)
+		if out[key] = now; !stays {
+			delete(out, key)
+		}
+	}
+	if out == nil {
+		return v, true
+	}
+	return out, true
+}
+
+// set writes one header of the changed message.
+func (r *resetter) set(key string, v any, stays bool) {
+	if r.changed == nil {
+		c := *r.m
+		r.changed = &c
+	}
+	if !r.owned {
+		r.changed.Headers, r.owned = maps.Clone(r.changed.Headers), true
+	}
+	if r.changed.Headers[key] = v; !stays {
+		delete(r.changed.Headers, key)
+	}
+}
+
+func (r *resetter) removeStale(p path) {
+	prefix, many := strings.CutSuffix(p[0], "*")
+	if !many {
+		r.headers(p, func(at []string, _ any) (any, bool) {
+			r.note(ErrorRemoved, at, 0)
+			return nil, false
+		})
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.now().Headers)) {
+		if strings.HasPrefix(key, prefix) {
+			r.note(ErrorRemoved, []string{key}, 0)
+			r.set(key, nil, false)
+		}
+	}
+}
+
+// bodyCounter sets a count in a JSON body to 0, and leaves every other byte as it is. Deeper ones are opened with their
+// envelope.
+func (r *resetter) bodyCounter(c *counter) {
+	m := r.now()
+	if len(c.path) != 1 || !m.whole() || !bytes.Contains(m.Body, []byte(`"`+c.path[0]+`"`)) {
+		return
+	}
+	object, err := parseObject(m.Body)
+	if err != nil {
+		return
+	}
+	at := object.member(c.path[0])
+	if at == nil {
+		return
+	}
+	n, err := strconv.ParseInt(string(object.value(at)), 10, 32)
+	switch {
+	case err != nil || n <= 0:
+		return
+	case r.wish.KeepTries:
+		r.resets = append(r.resets, Reset{r.framework, CounterKept, c.path[0], "", n, n})
+		return
+	}
+	r.resets = append(r.resets, Reset{r.framework, CounterReset, c.path[0], "", n, 0})
+	r.setBody(object.with(map[*member][]byte{at: []byte("0")}))
+}
+
+// removeMember takes a member out of a JSON body.
+func (r *resetter) removeMember(name string) {
+	m := r.now()
+	if !m.whole() || !bytes.Contains(m.Body, []byte(`"`+name+`"`)) {
+		return
+	}
+	if object, err := parseObject(m.Body); err == nil && object.member(name) != nil {
+		r.resets = append(r.resets, Reset{r.framework, ErrorRemoved, name, "", 0, 0})
+		r.setBody(object.without([]string{name}))
+	}
+}
+
+// whole reports whether the body was kept in full, and is small enough to be read for an envelope.
+func (m *Message) whole() bool {
+	return len(m.Body) > 0 && len(m.Body) <= MaxEnvelope && len(m.Body) >= m.BodyBytes
+}
+
+func (r *resetter) setBody(body []byte) {
+	if r.changed == nil {
+		c := *r.m
+		r.changed = &c
+	}
+	r.changed.Body, r.changed.BodyBytes = body, len(body)
+}
+
+// plain resets what workers without a framework write: their counters, and the headers that a failure is read from.
+func (r *resetter) plain() {
+	headers := r.now().Headers
+	if r.wish.MarksOnly || len(headers) == 0 {
+		return
+	}
+	var found []string
+	for key := range headers {
+		if slices.Contains(TriesHeaders, key) || tellsOfError(key) {
+			found = append(found, key)
+		}
+	}
+	slices.Sort(found)
+	for _, key := range found {
+		v := headers[key]
+		_, isText := model.AsText(v)
+		table, isTable := asTable(v)
+		switch n, counts := model.AsInteger(v); {
+		case slices.Contains(TriesHeaders, key) && counts:
+			r.headers(path{key}, r.counter(&counter{}))
+		case tellsOfError(key) && (isText || isTable && table["message"] != nil || counts && n != 0):
+			r.note(ErrorRemoved, []string{key}, 0)
+			r.set(key, nil, false)
+		}
+	}
+}
+
+// tellsOfError reports whether workers write failures into a header of this name.
+func tellsOfError(name string) bool {
+	plain := plainHeader(name)
+	return slices.Contains(plainTraceHeaders, plain) || slices.Contains(plainMessageHeaders, plain) ||
+		slices.Contains(plainKindHeaders, plain)
+}

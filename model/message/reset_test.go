@@ -1,0 +1,219 @@
+package message
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+)
+
+// What a replay makes of the headers that each framework writes: counters at their beginning, no failure that is over,
+// and all else as it was.
+func TestReset(t *testing.T) {
+	deep := func(queue string, entry model.Table) model.Table {
+		return model.Table{"rascal": model.Table{
+			"originalQueue": queue, "error": model.Table{"message": "no"}, "recovery": model.Table{queue: entry},
+		}}
+	}
+	for _, test := range []struct {
+		name      string
+		was, want model.Table
+		resets    []Reset
+	}{
+		{
+			"Celery",
+			model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int32(2), "x": []any{"y"}},
+			model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int32(0), "x": []any{"y"}},
+			[]Reset{{"Celery", CounterReset, "retries", "retries", 2, 0}},
+		},
+		{
+			"Celery, a first try",
+			model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int64(0)},
+			model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int64(0)},
+			nil,
+		},
+		{
+			"Celery, a counter of another type",
+			model.Table{"task": "t", "id": "1", "root_id": "1", "retries": []any{int32(2)}},
+			model.Table{"task": "t", "id": "1", "root_id": "1", "retries": []any{int32(2)}},
+			nil,
+		},
+		{
+			"Rascal, forwarded", deep("q", model.Table{"forwarded": int64(2), "kept": true}),
+			model.Table{"rascal": model.Table{
+				"originalQueue": "q", "recovery": model.Table{"q": model.Table{"forwarded": int64(0), "kept": true}},
+			}},
+			[]Reset{
+				{"Rascal", CounterReset, "rascal.recovery.q.forwarded", "rascal", 2, 0},
+				{"Rascal", ErrorRemoved, "rascal.error", "rascal", 0, 0},
+			},
+		},
+		{
+			"Rascal, to be nacked at once",
+			deep("a.b", model.Table{"immediateNack": true, "xDeath": model.Table{"count": int64(0)}}),
+			model.Table{"rascal": model.Table{"originalQueue": "a.b", "recovery": model.Table{"a.b": model.Table{}}}},
+			[]Reset{
+				{"Rascal", MarkRemoved, "rascal.recovery.a.b.immediateNack", "rascal", 0, 0},
+				{"Rascal", MarkRemoved, "rascal.recovery.a.b.xDeath", "rascal", 0, 0},
+				{"Rascal", ErrorRemoved, "rascal.error", "rascal", 0, 0},
+			},
+		},
+		{
+			"Rascal, recovery of another type",
+			model.Table{"rascal": model.Table{"originalQueue": "q", "recovery": "no"}},
+			model.Table{"rascal": model.Table{"originalQueue": "q", "recovery": "no"}},
+			nil,
+		},
+		{
+			"NServiceBus",
+			model.Table{
+				"NServiceBus.MessageId": "1", "NServiceBus.Retries": "3", "NServiceBus.FailedQ": "mail",
+				"NServiceBus.ExceptionInfo.Message": "no",
+			},
+			model.Table{"NServiceBus.MessageId": "1"},
+			[]Reset{
+				{"NServiceBus", CounterReset, "NServiceBus.Retries", "NServiceBus.Retries", 3, 0},
+				{"NServiceBus", ErrorRemoved, "NServiceBus.ExceptionInfo.Message", "NServiceBus.ExceptionInfo.Message", 0, 0},
+				{"NServiceBus", ErrorRemoved, "NServiceBus.FailedQ", "NServiceBus.FailedQ", 0, 0},
+			},
+		},
+		{
+			"Watermill",
+			model.Table{"_watermill_message_uuid": "1", "reason_poisoned": "no", "topic_poisoned": "orders"},
+			model.Table{"_watermill_message_uuid": "1"},
+			[]Reset{
+				{"Watermill", ErrorRemoved, "reason_poisoned", "reason_poisoned", 0, 0},
+				{"Watermill", ErrorRemoved, "topic_poisoned", "topic_poisoned", 0, 0},
+			},
+		},
+		{
+			"no framework",
+			model.Table{"x-retries": int64(4), "error": "no", "error_class": "E", "tenant": "acme", "errand": "run"},
+			model.Table{"x-retries": int64(0), "tenant": "acme", "errand": "run"},
+			[]Reset{
+				{"", ErrorRemoved, "error", "error", 0, 0},
+				{"", ErrorRemoved, "error_class", "error_class", 0, 0},
+				{"", CounterReset, "x-retries", "x-retries", 4, 0},
+			},
+		},
+		{
+			"a counter that is a text, and an error that is none",
+			model.Table{"x-retries": "4", "error": nil},
+			model.Table{"x-retries": "4", "error": nil},
+			nil,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := Message{Headers: test.was}
+			before := FingerprintOf(&m)
+			got, resets := m.Reset(ResetWish{})
+			if diff := cmp.Diff(test.resets, resets); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(test.want, got.Headers); diff != "" {
+				t.Error(diff)
+			}
+			if FingerprintOf(&m) != before {
+				t.Error("the message itself was changed")
+			}
+			if again, more := got.Reset(ResetWish{}); more != nil || FingerprintOf(again) != FingerprintOf(got) {
+				t.Errorf("reset twice: %+v", more)
+			}
+		})
+	}
+}
+
+// Counters may stay, and a move changes nothing but what the next worker would fail at once.
+func TestResetAsWished(t *testing.T) {
+	m := Message{Headers: celeryHeaders()}
+	m.Headers["error"] = "no"
+	got, resets := m.Reset(ResetWish{KeepTries: true})
+	if got.Headers["retries"] != int32(2) || got.Headers["error"] != nil ||
+		resets[0] != (Reset{"Celery", CounterKept, "retries", "retries", 2, 2}) {
+		t.Error(got.Headers, resets)
+	}
+	if got, resets := m.Reset(ResetWish{MarksOnly: true}); got != &m || resets != nil {
+		t.Error(resets)
+	}
+	m = Message{Headers: rascalHeaders()}
+	recovery := m.Headers["rascal"].(model.Table)["recovery"].(model.Table)
+	recovery["shop:user:save"] = model.Table{"immediateNack": true, "forwarded": int32(1)}
+	got, resets = m.Reset(ResetWish{MarksOnly: true})
+	left := got.Headers["rascal"].(model.Table)
+	if diff := cmp.Diff(model.Table{"shop:user:save": model.Table{"forwarded": int32(1)}}, left["recovery"]); diff != "" ||
+		len(resets) != 1 || left["error"] == nil {
+		t.Error(diff, resets)
+	}
+}
+
+// A count in a JSON body is written without touching another byte.
+func TestResetOfABody(t *testing.T) {
+	for _, test := range []struct{ was, want string }{
+		{celeryFirst, celeryFirst[:len(celeryFirst)-len(celeryTail)] + `"retries": 0` + celeryTail[len(`"retries": 2`):]},
+		{faktoryJob, `{"jid":"a1b2c3","queue":"mail","jobtype":"SendMail","args":[1],"retry":25}`},
+	} {
+		m := Message{Body: []byte(test.was), BodyBytes: len(test.was)}
+		got, _ := m.Reset(ResetWish{})
+		if string(got.Body) != test.want || got.BodyBytes != len(test.want) {
+			t.Errorf("%s\nwant %s", got.Body, test.want)
+		}
+		m.Body = m.Body[:len(m.Body)-1] // the rest was not kept
+		if cut, resets := m.Reset(ResetWish{}); cut != &m {
+			t.Error(resets)
+		}
+	}
+}
+
+// celeryTail is where the count of celeryFirst stands.
+const celeryTail = `"retries": 2, "eta": "2026-11-22T07:00:05.123456+00:00", "expires": null, "utc": true, ` +
+	`"callbacks": null, "errbacks": null, "timelimit": [null, null], "taskset": null, "chord": null}`
+
+func TestTaskTriesAndTimes(t *testing.T) {
+	celery, rascal := Message{Headers: celeryHeaders()}, Message{Headers: rascalHeaders()}
+	body := func(text string) Message { return Message{Body: []byte(text), BodyBytes: len(text)} }
+	for _, test := range []struct {
+		name, task   string
+		m            Message
+		tries        int64
+		eta, expires string
+		held         bool
+	}{
+		{"Celery", "shop.charge", celery, 2, "2026-11-22T07:00:05Z", "2026-11-22T07:00:12Z", true},
+		{"Celery, protocol 1", "shop.charge", body(celeryFirst), 2, "2026-11-22T07:00:05Z", "", true},
+		{"Rascal", "", rascal, 2, "", "", false},
+		{"Machinery", "ship", body(machineryTask), 0, "2026-11-22T07:00:05Z", "", false},
+		{"Dramatiq", "send", body(dramatiqActor), 3, "", "", false},
+		{"Faktory", "SendMail", body(faktoryJob), 3, "", "", false},
+		{"none", "", Message{Headers: model.Table{"task": "t", "retries": int64(4)}}, 0, "", "", false},
+	} {
+		task, _ := test.m.Task()
+		tries, _, _ := test.m.Retried()
+		eta, held, _ := test.m.Eta()
+		expires, _ := test.m.Expires()
+		second := "2006-01-02T15:04:05Z"
+		if task != test.task || tries != test.tries || held != test.held ||
+			eta.UTC().Format(second) != test.eta && (test.eta != "" || !eta.IsZero()) ||
+			expires.UTC().Format(second) != test.expires && (test.expires != "" || !expires.IsZero()) {
+			t.Errorf("%s: %q %d %v %v %v", test.name, task, tries, eta, held, expires)
+		}
+	}
+	if words := celery.FrameworkWords(); words != "Celery: shop.charge, counts 2, due 2026-11-22T07:00:05.123Z, "+
+		"expires 2026-11-22T07:00:12.000Z" {
+		t.Error(words)
+	}
+	m := body(machineryTask)
+	if words := m.FrameworkWords(); words != "Machinery: ship, retries left: 1, due 2026-11-22T07:00:05.123Z" {
+		t.Error(words)
+	}
+	if left, ok := m.RetriesLeft(); left != 1 || !ok {
+		t.Error(left)
+	}
+	celery.Headers["eta"], celery.Headers["expires"] = "2026-11-22T07:00:05", int64(7) // of no zone, of another type
+	if eta, _, ok := celery.Eta(); ok {
+		t.Error(eta)
+	}
+	if at, ok := celery.Expires(); ok {
+		t.Error(at)
+	}
+}

@@ -1,0 +1,112 @@
+package message
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"dlxtop/internal/size"
+	"dlxtop/model"
+)
+
+// TestWriteJSONIsJSON: a body that is written in parts is the same text as one in memory, wherever the parts end.
+func TestWriteJSONIsJSON(t *testing.T) {
+	pieces := []string{
+		"a", "\"", "\\", "\n", "\x00", "\x1b", "\u2028", "\u202e", "é", "世", "🎉", "\U000e0100", "<&>", "\xff", "\xe4\xb8",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		some := pieces[:rapid.IntRange(1, len(pieces)).Draw(t, "kinds")]
+		body := strings.Repeat("x", bodyChunk-rapid.IntRange(0, 8).Draw(t, "before the end of a part")) +
+			strings.Join(rapid.SliceOfN(rapid.SampledFrom(some), 0, 20).Draw(t, "pieces"), "")
+		if rapid.Bool().Draw(t, "short") {
+			body = strings.TrimLeft(body, "x")
+		}
+		m := Message{
+			Position: 3, RoutingKey: "\xff", Body: []byte(body), BodyBytes: len(body),
+			Headers: model.Table{"body": "", "a": model.Table{"body": ""}, `"body":""`: `"body": ""`},
+		}
+		want, err := model.JSONLine(m.JSON())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var line, indented, wanted bytes.Buffer
+		head := m
+		head.Body = head.Body[:min(len(head.Body), 10)]
+		if err := head.WriteJSON(&line, BodyOf(MessageList{m}, 0), "", ""); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(line.Bytes(), want) {
+			t.Fatalf("%q\n%q", line.Bytes(), want)
+		}
+		if err := head.WriteJSON(&indented, BodyOf(MessageList{m}, 0), "    ", "  "); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Indent(&wanted, want, "    ", "  "); err != nil || indented.String() != wanted.String() {
+			t.Fatalf("%v\n%s\n%s", err, indented.String(), wanted.String())
+		}
+	})
+}
+
+// endless is a body that is nowhere: a rune of two bytes again and again.
+type endless struct{ last byte }
+
+func (e endless) ReadAt(b []byte, from int64) (int, error) {
+	for i := range b {
+		b[i] = "é"[(from+int64(i))%2]
+	}
+	if e.last != 0 && len(b) > 0 {
+		b[len(b)-1] = e.last
+	}
+	return len(b), nil
+}
+
+// weighing measures what is in memory while it is written to.
+type weighing struct {
+	written, measured int64
+	most              uint64
+}
+
+func (w *weighing) Write(b []byte) (int, error) {
+	if w.written += int64(len(b)); w.written-w.measured >= 8<<20 {
+		w.measured = w.written
+		runtime.GC()
+		var now runtime.MemStats
+		runtime.ReadMemStats(&now)
+		w.most = max(w.most, now.HeapAlloc)
+	}
+	return len(b), nil
+}
+
+// TestWriteJSONHoldsNoBody: what is in memory does not depend on how large the body is.
+func TestWriteJSONHoldsNoBody(t *testing.T) {
+	for name, body := range map[string]io.ReaderAt{"utf-8": endless{}, "base64": endless{0xff}} {
+		var before runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		w := &weighing{}
+		length := size.Of(8, 64) << 20
+		m := Message{BodyBytes: length}
+		if err := m.WriteJSON(w, body, "", ""); err != nil {
+			t.Fatal(err)
+		}
+		if w.most == 0 || w.written < int64(length) {
+			t.Fatalf("%s: %d bytes were written", name, w.written)
+		}
+		if w.most > before.HeapAlloc+2<<20 {
+			t.Errorf("%s: %d MiB are in memory for a body of %d MiB", name, (w.most-before.HeapAlloc)>>20, length>>20)
+		}
+	}
+}
+
+// TestBodyThatCannotBeRead: an error of the disk is no message with half a body.
+func TestBodyThatCannotBeRead(t *testing.T) {
+	m := Message{BodyBytes: 100}
+	if err := m.WriteJSON(io.Discard, io.NewSectionReader(endless{}, 0, 0), "", ""); err == nil {
+		t.Error("a body that ends too early was written")
+	}
+}

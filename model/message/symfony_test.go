@@ -1,0 +1,163 @@
+package message
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/internal/limit"
+	"dlxtop/model"
+)
+
+// phpText is a text of PHP's serialize, phpStamps an array of one class of stamps.
+func phpText(s string) string { return fmt.Sprintf(`s:%d:"%s";`, len(s), s) }
+
+func phpObject(class string, properties ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `O:%d:"%s":%d:{`, len(class), class, len(properties)/2)
+	for i := 0; i < len(properties); i += 2 {
+		b.WriteString(phpText("\x00" + class + "\x00" + properties[i]))
+		b.WriteString(properties[i+1])
+	}
+	return b.String() + "}"
+}
+
+func phpStamps(class string, stamps ...string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%sa:%d:{", phpText(class), len(stamps))
+	for i, s := range stamps {
+		fmt.Fprintf(&b, "i:%d;%s", i, s)
+	}
+	return b.String() + "}"
+}
+
+// symfonyEnvelope is a body as Symfony 5.4 writes it into its failure transport, with these lists of stamps.
+func symfonyEnvelope(message string, stamps ...string) []byte {
+	const envelope = `Symfony\Component\Messenger\Envelope`
+	list := fmt.Sprintf("a:%d:{%s}", len(stamps), strings.Join(stamps, ""))
+	return addSlashes([]byte(phpObject(envelope, "stamps", list, "message", message)))
+}
+
+const busStamp = stampClass + "BusNameStamp"
+
+var (
+	symfonyInvoice = phpObject("SendInvoice", "id", "i:7;", "mail", phpText(`o'neil "z" \ @example.com`))
+	symfonyBus     = phpStamps(busStamp, phpObject(busStamp, "busName", phpText("messenger.bus.default")))
+	symfonyRetries = phpStamps(symfonyRedelivery, phpObject(symfonyRedelivery, "retryCount", "i:1;"),
+		phpObject(symfonyRedelivery, "retryCount", "i:2;"), phpObject(symfonyRedelivery, "retryCount", "i:0;"))
+	symfonyDetails = phpStamps(symfonyError, phpObject(symfonyError, "exceptionClass", phpText(`App\MailException`),
+		"exceptionCode", "i:550;", "exceptionMessage", phpText("SMTP 550 mailbox unavailable"), "flattenException", "N;"))
+	symfonyFailure = phpStamps(symfonyFailed, phpObject(symfonyFailed, "originalReceiverName", phpText("async")))
+)
+
+// failedOfSymfony are one failed message in each of its two serializers.
+func failedOfSymfony() (php, json Message) {
+	php.Body = symfonyEnvelope(symfonyInvoice, symfonyBus, symfonyRetries, symfonyDetails, symfonyFailure)
+	php.BodyBytes = len(php.Body)
+	json.Headers = model.Table{
+		"type": "SendInvoice", "Content-Type": "application/json",
+		symfonyStamp + busStamp:          `[{"busName":"messenger.bus.default"}]`,
+		symfonyStamp + symfonyRedelivery: `[{"retryCount":1,"redeliveredAt":"2026-11-22T07:00:00+00:00"},{"retryCount":2},{"retryCount":0}]`,
+		symfonyStamp + symfonyError: `[{"exceptionClass":"App\\MailException","exceptionCode":550,` +
+			`"exceptionMessage":"SMTP 550 mailbox unavailable","flattenException":null}]`,
+		symfonyStamp + symfonyFailed: `[{"originalReceiverName":"async"}]`,
+	}
+	return php, json
+}
+
+func TestSymfonyIsReadFromHeadersAndBodies(t *testing.T) {
+	php, json := failedOfSymfony()
+	for name, m := range map[string]Message{"PHP": php, "JSON": json} {
+		failure, _ := m.Failure()
+		want := Failure{`App\MailException`, "SMTP 550 mailbox unavailable", "Symfony Messenger"}
+		task, _ := m.Task()
+		retries, more, _ := m.Retried()
+		if failure != want || task != "SendInvoice" || retries != 2 || !more {
+			t.Errorf("%s: %+v, %q, %d", name, failure, task, retries)
+		}
+	}
+}
+
+// The stamps that a first try does not have go, and every other byte stays.
+func TestSymfonyIsReset(t *testing.T) {
+	php, json := failedOfSymfony()
+	want := []Reset{
+		{"Symfony Messenger", CounterReset, "RedeliveryStamp", "", 2, 0},
+		{"Symfony Messenger", ErrorRemoved, "ErrorDetailsStamp", "", 0, 0},
+		{"Symfony Messenger", MarkRemoved, "SentToFailureTransportStamp", "", 0, 0},
+	}
+	got, resets := php.Reset(ResetWish{})
+	first := symfonyEnvelope(symfonyInvoice, symfonyBus)
+	if diff := cmp.Diff(want, resets); diff != "" || !bytes.Equal(got.Body, first) {
+		t.Errorf("%s\n%s\nwant %s", diff, got.Body, first)
+	}
+	kept, _ := php.Reset(ResetWish{KeepTries: true})
+	if retried := symfonyEnvelope(symfonyInvoice, symfonyBus, symfonyRetries); !bytes.Equal(kept.Body, retried) {
+		t.Errorf("%s\nwant %s", kept.Body, retried)
+	}
+	got, _ = json.Reset(ResetWish{})
+	left := model.Table{
+		"type": "SendInvoice", "Content-Type": "application/json",
+		symfonyStamp + busStamp: `[{"busName":"messenger.bus.default"}]`,
+	}
+	if diff := cmp.Diff(left, got.Headers); diff != "" {
+		t.Error(diff)
+	}
+	// A value that refers to another by its number would mean another one: the body stays.
+	referring := symfonyEnvelope("r:1;", symfonyBus, symfonyRetries)
+	m := Message{Body: referring, BodyBytes: len(referring)}
+	got, resets = m.Reset(ResetWish{})
+	if !bytes.Equal(got.Body, referring) || len(resets) != 1 || resets[0].Kind != CounterKept {
+		t.Errorf("%s %+v", got.Body, resets)
+	}
+}
+
+func TestBadSymfony(t *testing.T) {
+	_, json := failedOfSymfony()
+	json.Headers[symfonyStamp+symfonyRedelivery] = int64(3)
+	json.Headers[symfonyStamp+symfonyError] = `{"exceptionClass":7}`
+	if f, ok := json.Failure(); ok {
+		t.Error(f)
+	}
+	if n, _, ok := json.Retried(); ok {
+		t.Error(n)
+	}
+	deep := strings.Repeat("a:1:{i:0;", 100_000)
+	for _, body := range []string{
+		symfonyBodies[0], symfonyBodies[0] + `2:{`, symfonyBodies[1] + "!", symfonyBodies[0] + "9999999999:{}",
+		string(addSlashes([]byte(`O:36:"Symfony\Component\Messenger\Envelope":1:{s:1:"x";` + deep))),
+		string(symfonyEnvelope(symfonyInvoice, symfonyBus)) + "x",
+	} {
+		m := Message{Body: []byte(body), BodyBytes: len(body)}
+		if _, ok := m.Failure(); ok {
+			t.Errorf("%.60s", body)
+		}
+		if same, resets := m.Reset(ResetWish{}); same != &m || resets != nil {
+			t.Errorf("%.60s: %v", body, resets)
+		}
+	}
+}
+
+// What PHP serialized is read in bounds, and a body from which stamps were taken is one that can be read again.
+func FuzzSymfonyBody(f *testing.F) {
+	php, _ := failedOfSymfony()
+	f.Add(php.Body)
+	f.Add(symfonyEnvelope("r:1;", symfonyBus, symfonyRetries))
+	f.Add(symfonyEnvelope(`C:3:"Odd":4:{x:1;}`, symfonyBus))
+	f.Add([]byte(symfonyBodies[1]))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		m := Message{Body: body, BodyBytes: len(body)}
+		limit.Keep(t, len(body), func() {
+			got, _ := m.Reset(ResetWish{})
+			if got == &m {
+				return
+			}
+			if s, ok := got.symfony(); !ok || len(s.stale) > 0 {
+				t.Errorf("%q became %q", body, got.Body)
+			}
+		})
+	})
+}

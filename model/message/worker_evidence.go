@@ -1,0 +1,87 @@
+package message
+
+import (
+	"net/url"
+	"strings"
+
+	"dlxtop/model"
+)
+
+// workerConventions are where frameworks write down the queue in which a message failed.
+var workerConventions = []struct {
+	name  string
+	needs path // beside the queue
+	queue path
+}{
+	{name: "NServiceBus", queue: path{"NServiceBus.FailedQ"}},
+	{name: "Rebus", queue: path{"rbs2-source-queue"}, needs: path{"rbs2-error-details"}},
+	{name: "Rascal", queue: path{"rascal", "originalQueue"}},
+	{name: "MassTransit", queue: path{"MT-Fault-InputAddress"}},
+	{name: "Watermill", queue: path{"topic_poisoned"}, needs: path{"reason_poisoned"}},
+}
+
+// Statement is what a framework wrote down of the queue in which a message failed.
+type Statement struct {
+	Queue     string
+	VHost     model.Opt[string] // where it tells that: MassTransit
+	Framework string
+}
+
+// Worker is the queue in which a message failed, and the framework that wrote it down; false when none did. What
+// x-death tells is not in it: the newest death can be one in a buffer.
+func (m *Message) Worker() (queue, framework string, ok bool) {
+	s, ok := m.Stated(Opening(m).Envelope)
+	return s.Queue, s.Framework, ok
+}
+
+// Stated is Worker for a message whose envelope, if there is one, is open.
+func (m *Message) Stated(e *Envelope) (Statement, bool) {
+	if e != nil && e.Worker != "" {
+		return Statement{Queue: e.Worker, Framework: e.Framework}, true
+	}
+	if len(m.Headers) == 0 {
+		return Statement{}, false
+	}
+	r := reader{m: m}
+	for _, c := range workerConventions {
+		queue, ok := r.text(inHeaders, c.queue)
+		if !ok || queue == "" {
+			continue
+		}
+		if c.needs != nil && !r.has(inHeaders, []path{c.needs}) {
+			continue
+		}
+		s := Statement{Queue: queue, Framework: c.name}
+		if strings.Contains(queue, "://") {
+			if s.VHost, s.Queue, ok = readAddress(queue); !ok {
+				continue
+			}
+		}
+		return s, s.Queue != ""
+	}
+	return Statement{}, false
+}
+
+// readAddress reads a queue's address as MassTransit writes it: rabbitmq://host/vhost/queue?durable=true, without a
+// vhost for the default one.
+func readAddress(address string) (vhost model.Opt[string], queue string, ok bool) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return vhost, "", false
+	}
+	escaped := strings.TrimPrefix(u.EscapedPath(), "/")
+	slash := strings.LastIndexByte(escaped, '/')
+	if queue, err = url.PathUnescape(escaped[slash+1:]); err != nil {
+		return vhost, "", false
+	}
+	if !strings.HasPrefix(u.Scheme, "rabbitmq") && !strings.HasPrefix(u.Scheme, "amqp") {
+		return vhost, queue, true
+	}
+	name := "/"
+	if slash >= 0 {
+		if name, err = url.PathUnescape(escaped[:slash]); err != nil {
+			return vhost, queue, true
+		}
+	}
+	return model.Some(name), queue, true
+}

@@ -1,0 +1,146 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Outage is why nobody can use a queue at the moment.
+type Outage string
+
+// The outages. The queue exists, with its messages, and is back when enough of its nodes run.
+const (
+	NoOutage   Outage = ""
+	NodeDown   Outage = "node down"   // the one node that has the queue does not run
+	NoMajority Outage = "no majority" // a quorum queue of which half the members or fewer are online
+)
+
+// Outage is why nobody can use the queue; NoOutage also when that is not known. Of a classic queue the broker says
+// state down (3.10.8 to 4.3.6). Of a quorum queue without a majority 3.10.8 tells no state, but who is online; a
+// passive declare answers 0 messages.
+func (q *Queue) Outage() Outage {
+	switch {
+	case q.Type == Quorum && q.Members != nil && q.Online != nil && len(q.Online) < Majority(len(q.Members)):
+		return NoMajority
+	case q.Type != Quorum && q.State == "down":
+		return NodeDown
+	}
+	return NoOutage
+}
+
+// Down is an outage of a queue, with what ends it.
+type Down struct {
+	Outage  Outage
+	Node    string   // the one that has a classic queue, "" when it is not told
+	Online  int      // members of a quorum queue that are online
+	Members int      // of a quorum queue
+	Offline []string // members that are not online
+}
+
+// Down is the outage of the queue at the moment; the zero value when there is none.
+func (q *Queue) Down() Down {
+	switch outage := q.Outage(); outage {
+	case NodeDown:
+		return Down{Outage: outage, Node: q.Node}
+	case NoMajority:
+		return Down{Outage: outage, Online: len(q.Online), Members: len(q.Members), Offline: q.Offline()}
+	}
+	return Down{}
+}
+
+// OutageWords say what an outage of the queue is and what ends it, "" when there is none.
+func (q *Queue) OutageWords() string { return q.Down().Words() }
+
+// Words say what the outage is and what ends it, "" when there is none.
+func (d Down) Words() string {
+	switch d.Outage {
+	case NodeDown:
+		node := "its node"
+		if d.Node != "" {
+			node = "its node " + Printable(d.Node)
+		}
+		return node + " is down: the queue comes back with its messages when that node starts"
+	case NoMajority:
+		return fmt.Sprintf("only %d of its %d members are online, fewer than a majority: it comes back when %s",
+			d.Online, d.Members, startsOf(d.Offline))
+	}
+	return ""
+}
+
+// Offline are the members that are not online.
+func (q *Queue) Offline() []string {
+	online := map[string]bool{}
+	for _, node := range q.Online {
+		online[node] = true
+	}
+	var missing []string
+	for _, node := range q.Members {
+		if !online[node] {
+			missing = append(missing, Printable(node))
+		}
+	}
+	return missing
+}
+
+func startsOf(nodes []string) string {
+	if len(nodes) == 1 {
+		return nodes[0] + " starts"
+	}
+	return "enough of " + strings.Join(nodes, ", ") + " start"
+}
+
+// Majority is how many of so many members must be online.
+func Majority(members int) int { return members/2 + 1 }
+
+// Node is a node of the cluster as the management API told it. What a node that does not run would tell is unknown.
+type Node struct {
+	Name       string
+	Running    bool
+	MemAlarm   bool
+	DiskAlarm  bool
+	MemUsed    Opt[int64] // bytes
+	MemLimit   Opt[int64] // bytes: above it the node raises a memory alarm
+	DiskFree   Opt[int64] // bytes
+	DiskLimit  Opt[int64] // bytes: below it the node raises a disk alarm
+	Partitions []string   // nodes that this one was cut off from, and has not joined again
+}
+
+// Alarm is an alarm that a node of the cluster has raised. While there is one, RabbitMQ blocks all connections that
+// publish, on every node.
+type Alarm struct {
+	Node     string
+	Resource AlarmResource
+}
+
+// AlarmResource is what a node runs out of.
+type AlarmResource string
+
+// The resources.
+const (
+	Memory AlarmResource = "memory"
+	Disk   AlarmResource = "disk"
+)
+
+// Alarms are the alarms that are set; none when the nodes are not told.
+func (s *Snapshot) Alarms() []Alarm {
+	var alarms []Alarm
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if n.MemAlarm {
+			alarms = append(alarms, Alarm{n.Name, Memory})
+		}
+		if n.DiskAlarm {
+			alarms = append(alarms, Alarm{n.Name, Disk})
+		}
+	}
+	return alarms
+}
+
+// AlarmWords are the alarms in a few words: "memory alarm on rabbit@a", "" when there are none.
+func AlarmWords(alarms []Alarm) string {
+	words := make([]string, len(alarms))
+	for i, a := range alarms {
+		words[i] = fmt.Sprintf("%s alarm on %s", a.Resource, Printable(a.Node))
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,175 @@
+package peek
+
+import (
+	"fmt"
+	"math"
+
+	"dlxtop/model"
+)
+
+// A message of a quorum queue can go back a limited number of times, where each return counts (3.10 to 4.2 with a
+// delivery limit, which from 4.0 is 20 by default): delivered with an x-delivery-count that has reached the limit, it
+// is dropped or dead-lettered by whatever returns it. A message that is taken there is rescued instead: a confirmed
+// copy goes to the end of its queue, and only then is it acknowledged.
+
+// Doomed reports whether a message that was taken with this plan would be lost by its return.
+func (p Plan) Doomed(count int64) bool { return p.Counts && count >= p.Budget }
+
+// Weigh decides whether a look goes on when the highest delivery count that is known is this: nil when it does.
+func (p Plan) Weigh(count int64) *LimitReached {
+	if count <= p.MostCounted() {
+		return nil
+	}
+	return &LimitReached{Queue: p.Queue, Limit: p.Budget, Left: max(p.Budget-count, 0), Final: p.Final}
+}
+
+// MostCounted is the highest delivery count with which a look goes on.
+func (p Plan) MostCounted() int64 {
+	if !p.Careful() {
+		return math.MaxInt64
+	}
+	return p.Budget - scarceDeliveries - 1
+}
+
+// Careful reports whether the delivery limit may end what this plan does.
+func (p Plan) Careful() bool { return p.Counts && !p.Agreed && !p.TakesAll }
+
+// LimitReached is the error of a look, an export, or an action that looks for its messages, which the delivery limit of
+// the queue ends before a message is lost by it.
+type LimitReached struct {
+	Queue model.QueueRef
+	Limit int64
+	Left  int64 // of it, to the message that came back most often
+	Final bool  // nobody can agree to go on: the connection is read-only
+}
+
+// Error is why it ended, in words.
+func (e *LimitReached) Error() string { return e.Refusal().Words() }
+
+// Refusal is why it ended.
+func (e *LimitReached) Refusal() Refusal {
+	limit := model.Setting[int64]{Value: e.Limit, Set: true}
+	return Refusal{{Kind: LimitMet, Left: e.Left, Limit: limit, Final: e.Final}}
+}
+
+// LooksLeft is "3 looks left of 20".
+func LooksLeft(left, limit int64) string {
+	return fmt.Sprintf("%s left of %d", model.Plural(max(left, 0), "look"), max(limit, 0))
+}
+
+// RescueImpossible is the error of a look that was not begun: a message at its delivery limit could not be rescued.
+type RescueImpossible struct {
+	Queue model.QueueRef
+	Why   string // one sentence
+	Final bool   // nobody can agree to go on: the connection is read-only
+}
+
+// Error is why, in words.
+func (e *RescueImpossible) Error() string { return e.Refusal().Words() }
+
+// Refusal is why it was not begun.
+func (e *RescueImpossible) Refusal() Refusal {
+	return Refusal{{Kind: CannotRescue, Why: e.Why, Final: e.Final}}
+}
+
+// RefusedLook is the error of a look that ended, or did not begin, because it would lose messages.
+type RefusedLook interface {
+	error
+	Refusal() Refusal
+}
+
+// Rescued is what became of messages that were taken although they were at their delivery limit, and were not acted on.
+type Rescued struct {
+	Copied    int    // the end of their queue has a confirmed copy of each, which begins to count from 0
+	Kept      int    // without a confirmed copy, but complete in the journal
+	Lost      int    // neither: RabbitMQ dropped or dead-lettered them
+	JournalID int64  // the record that has them; 0: there is no journal
+	Why       string // why not all were copied
+}
+
+// With are both.
+func (r Rescued) With(other Rescued) Rescued {
+	r.Copied, r.Kept, r.Lost = r.Copied+other.Copied, r.Kept+other.Kept, r.Lost+other.Lost
+	if other.JournalID > 0 {
+		r.JournalID = other.JournalID
+	}
+	if other.Why != "" {
+		r.Why = other.Why
+	}
+	return r
+}
+
+// Any reports whether there is something to tell.
+func (r Rescued) Any() bool { return r.Copied+r.Kept+r.Lost > 0 }
+
+// Words tell it, "" when there is nothing to tell.
+func (r Rescued) Words() string {
+	words := ""
+	say := func(n int, format string, values ...any) {
+		if n == 0 {
+			return
+		}
+		if words != "" {
+			words += "; "
+		}
+		words += fmt.Sprintf("%s at the delivery limit ", model.Plural(n, "message")) + fmt.Sprintf(format, values...)
+	}
+	record := ""
+	if r.JournalID > 0 {
+		record = fmt.Sprintf(" (journal %d)", r.JournalID)
+	}
+	say(r.Copied, "rescued: moved to the end of the queue%s", record)
+	say(r.Kept, "kept in the journal only: %s: `dlxtop journal undo %d` brings back what is missing", r.Why, r.JournalID)
+	say(r.Lost, "neither copied nor kept, so RabbitMQ dropped or dead-lettered them: %s", r.Why)
+	return words
+}
+
+// LookEnd is how a look ended that was counted when it began.
+type LookEnd struct {
+	Highest  int64 // delivery count that one of the messages may have now that it took; 0: none went back
+	Complete bool  // it took all that the queue held
+}
+
+// After is the highest delivery count that a message may have when the look has ended; highest is what was noted, this
+// look included.
+func (e LookEnd) After(highest int64) int64 {
+	if e.Complete {
+		return e.Highest
+	}
+	return max(highest-1, e.Highest)
+}
+
+// Note takes in what a look at a queue has cost.
+func Note(s *model.Snapshot, p *Peeked) {
+	if !p.Plan.Counts {
+		return
+	}
+	if s.Looked == nil {
+		s.Looked = map[model.QueueRef]model.Looked{}
+	}
+	s.Looked[p.Plan.Queue] = model.Looked{Highest: p.Highest, Limit: p.Plan.Budget}
+}
+
+// LooksLeftOf is how many looks the delivery limit of a queue allows, as far as earlier ones tell. counts tells whether
+// it limits them, and told whether an earlier one is known: else the limit itself is returned, and less may be left.
+func LooksLeftOf(t *model.Topology, ref model.QueueRef) (left, limit int64, counts, told bool) {
+	plan := For(t, ref, Want{})
+	if !plan.Counts {
+		return 0, 0, false, false
+	}
+	delivered := delivered(t, ref)
+	return max(plan.Budget-delivered.Or(0), 0), plan.Budget, true, delivered.Known()
+}
+
+// delivered is the highest delivery count that earlier looks have left in a queue. An empty one begins again.
+func delivered(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
+	looked, ok := t.Snapshot.Looked[ref]
+	q, exists := t.Queue(ref)
+	if !ok || !exists {
+		return model.Opt[int64]{}
+	}
+	if depth, known := q.Depth(); known && depth == 0 {
+		return model.Opt[int64]{}
+	}
+	return model.Some(looked.Highest)
+}

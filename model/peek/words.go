@@ -1,0 +1,66 @@
+package peek
+
+import (
+	"fmt"
+
+	"dlxtop/model"
+)
+
+const overLimit = "a message that comes back more often than its delivery limit is dropped or dead-lettered"
+
+// rescuing is what a look does that goes on in spite of a delivery limit.
+const rescuing = "messages that are at their limit move to the end of the queue (confirmed copies, in the journal)"
+
+// Words say the objection in one sentence.
+func (o Objection) Words() string {
+	switch o.Kind {
+	case NoQueue:
+		return "there is no queue " + model.Printable(o.Queue.String()) + " (any more)"
+	case QueueDown:
+		return o.Down.Words()
+	case OthersExclusive:
+		return "it is exclusive to another connection: only that connection can read it"
+	case UnknownType:
+		return fmt.Sprintf("dlxtop does not know what a look does to a queue of type %q", model.Printable(string(o.Type)))
+	case OutOfStream:
+		return "it is a stream: what is read stays in it, so nothing can be replayed or dropped out of it"
+	case ActiveConsumerGoesOn:
+		return "it has a single active consumer, and one is attached: it would go on with the messages behind the " +
+			"ones that are held"
+	case ActiveConsumerHasAll:
+		return "it has a single active consumer, and one is attached: another one receives nothing, and RabbitMQ " +
+			"refuses basic.get here"
+	case DelayedRetry:
+		return fmt.Sprintf("its delayed retry (%s) hides each message that is given back for a while", o.Retry)
+	case NegativeLimit:
+		return fmt.Sprintf("its delivery limit is %d, and this RabbitMQ drops or dead-letters a message with it at "+
+			"its first return", o.Limit.Value)
+	case LimitNear:
+		return fmt.Sprintf("%s (%s): %s", LooksLeft(o.Left, o.Limit.Value), o.Limit.Source, overLimit)
+	case LimitMet:
+		return LooksLeft(o.Left, o.Limit.Value) + ": " + overLimit
+	case CannotRescue:
+		return "each look counts against the delivery limit, and a message that is at it could not be rescued: " + o.Why
+	}
+	return string(o.Kind)
+}
+
+// Override is what insisting would do, "" when nobody may.
+func (o Objection) Override() string {
+	if !o.Overridable() {
+		return ""
+	}
+	switch o.Kind {
+	case UnknownType:
+		return "it is read as a classic queue would be"
+	case ActiveConsumerGoesOn:
+		return "the active consumer may receive messages out of their order"
+	case DelayedRetry:
+		return "the messages come back only after the delay of the retry"
+	case NegativeLimit, LimitNear, LimitMet:
+		return rescuing
+	case CannotRescue:
+		return "messages that are at their limit are dropped or dead-lettered"
+	}
+	return ""
+}

@@ -1,0 +1,130 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// Canary lets a replay or a move begin with one message, then ten, and then the rest: each time it goes on only when
+// what was sent has been taken and has not come back into the queue that it came from.
+type Canary struct {
+	Wait     time.Duration // how long it is watched that what was taken does not come back
+	Patience time.Duration // how long it is waited at most until what was sent is taken
+	OneLook  bool          // a look at the queue costs deliveries: there is one after each stage, else as many as help
+	// messages may leave the queue by themselves, so that its count alone does not show what comes back
+	Leaves bool
+}
+
+// The defaults of a canary.
+const (
+	DefaultCanaryWait = 10 * time.Second
+	canaryPatience    = time.Minute
+)
+
+// canaryStages are how many messages go before the rest.
+var canaryStages = []int{1, 10}
+
+// canaryDeliveries is how often a message that stays is delivered at most: twice for each stage, and with the rest.
+const canaryDeliveries = 5
+
+// Stage is how many messages the so-manieth part of an execution acts on, 0 is all that are left. watched tells that it
+// is watched afterwards.
+func (c *Canary) Stage(number int) (messages int, watched bool) {
+	if c == nil || number >= len(canaryStages) {
+		return 0, false
+	}
+	return canaryStages[number], true
+}
+
+// Words are the canary before it runs.
+func (c *Canary) Words() string {
+	return fmt.Sprintf("1 message first; when it is taken, and does not come back within %s, %d more; then the rest. "+
+		"It stops when one comes back",
+		model.ShortDuration(c.Wait), canaryStages[1])
+}
+
+// prepareCanary works out what a canary needs, costs and cannot see.
+func (p *Plan) prepareCanary(t *model.Topology, want *ActionWant) {
+	s := t.Settings(p.From)
+	q, _ := t.Queue(p.From)
+	p.Canary = &Canary{Wait: want.Canary, Patience: max(canaryPatience, 2*want.Canary), Leaves: s.TTL.Set || q == nil ||
+		q.Consumers.Or(1) > 0}
+	if p.Refusal.Refused() {
+		return
+	}
+	if slices.ContainsFunc(p.Recipients, func(r Recipient) bool { return r.Queue == p.From }) {
+		p.against(Objection{Kind: CanaryBlind})
+		return
+	}
+	if q != nil && q.Type == model.Quorum && t.Behaviour.ReturnCountsAsDelivery {
+		p.Canary.OneLook = true
+		limit, limited := deliveryLimit(t, p.From)
+		used := mostDeliveries(want.Sample)
+		if limited && limit-used <= canaryDeliveries {
+			p.against(Objection{Kind: CanaryCounted, Queue: p.From, Limit: limit, Used: used})
+			return
+		}
+		p.warn(Warning{Kind: canaryCounts})
+	}
+	p.warnOfCanary(t)
+}
+
+// warnOfCanary tells what the canary cannot see.
+func (p *Plan) warnOfCanary(t *model.Topology) {
+	idle := len(p.Recipients) > 0
+	for _, r := range p.Recipients {
+		idle = idle && r.Consumers.Known() && r.Consumers.Or(1) == 0
+		for _, flow := range t.FlowsOf(r.Queue) {
+			if flow.Worker.Queue == r.Queue {
+				p.warnOfLadder(flow)
+			}
+		}
+	}
+	if idle {
+		p.warn(Warning{Kind: canaryIdle, Watched: p.Canary.Patience})
+	}
+}
+
+// warnOfLadder tells that failures of a worker come back later than the canary watches: they wait in its retry buffers
+// before.
+func (p *Plan) warnOfLadder(f *model.Flow) {
+	var longest time.Duration
+	for i := range f.Buffers {
+		b := &f.Buffers[i]
+		if b.Role == model.RetryBuffer {
+			longest += b.MaxTTL.Or(b.TTL.Or(0))
+		}
+	}
+	if longest >= p.Canary.Wait {
+		p.warn(Warning{Kind: canaryEarly, Flow: f.Name, Longest: longest, Watched: p.Canary.Wait})
+	}
+}
+
+// deliveryLimit is that of a quorum queue; limited is false when it has none.
+func deliveryLimit(t *model.Topology, ref model.QueueRef) (limit int64, limited bool) {
+	if s := t.Settings(ref).DeliveryLimit; s.Set {
+		return s.Value, s.Value >= 0
+	}
+	limit = t.Behaviour.DefaultDeliveryLimit
+	return limit, limit > 0
+}
+
+// mostDeliveries is the highest delivery count of messages. One that cannot be read is told of where its recipients are
+// worked out.
+func mostDeliveries(messages message.Messages) int64 {
+	var most int64
+	if messages == nil {
+		return 0
+	}
+	_ = message.Each(messages, 1, func(m *message.Message) {
+		for _, key := range message.DeliveryCounters {
+			n, _ := m.Headers.Integer(key)
+			most = max(most, n)
+		}
+	})
+	return most
+}

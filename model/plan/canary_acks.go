@@ -1,0 +1,46 @@
+package plan
+
+import (
+	"time"
+
+	"dlxtop/model"
+)
+
+// CanaryAcks tell whether what a canary sent to a queue was acknowledged, by what the management API counts there: a
+// delivery alone proves nothing, because a worker may give every message back for ever, or keep it (3.10.8 to 4.3.6).
+type CanaryAcks struct {
+	Queue       model.QueueRef
+	Sent        int64     // of this stage
+	Unacked     int64     // given out, and neither acknowledged nor given back
+	Ready       int64     // waiting, dlxtop's own messages among them or not
+	Redelivered int64     // since the stage began
+	Taken       int64     // acknowledged since the stage began, or handed out without asking for that
+	EmptySince  time.Time // nothing was left, and nothing given out again since then; zero: not so
+}
+
+// manyRedeliveries are enough, without one acknowledgement, to end the wait.
+const manyRedeliveries = 20
+
+// Count takes in newer counts: before are those from before the stage.
+func (a *CanaryAcks) Count(before, now *model.Queue, at time.Time) {
+	redelivered := now.Redelivered.Or(0) - before.Redelivered.Or(0)
+	a.Ready, a.Unacked = now.Ready.Or(0), now.Unacked.Or(0)
+	a.Taken = now.Taken().Or(0) - before.Taken().Or(0)
+	switch {
+	case a.Ready+a.Unacked > 0 || redelivered != a.Redelivered:
+		a.EmptySince = time.Time{}
+	case a.EmptySince.IsZero():
+		a.EmptySince = at
+	}
+	a.Redelivered = redelivered
+}
+
+// Passed reports whether the messages of the stage are done: as many were acknowledged as were there and were sent, or
+// nothing is left and nothing is given out again for as long as statistics may be late.
+func (a *CanaryAcks) Passed(before *model.Queue, at time.Time) bool {
+	ahead := before.Ready.Or(0) + before.Unacked.Or(0)
+	return a.Taken >= ahead+a.Sent || !a.EmptySince.IsZero() && at.Sub(a.EmptySince) >= model.StatisticsLag
+}
+
+// Loops reports whether the messages are given back again and again, and none is acknowledged.
+func (a *CanaryAcks) Loops() bool { return a.Taken == 0 && a.Redelivered >= manyRedeliveries*a.Sent }

@@ -1,0 +1,102 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+)
+
+// CanaryPhase is how far a canary is, or how it ended.
+type CanaryPhase string
+
+// The phases.
+const (
+	CanaryWaits     CanaryPhase = "waits"     // until what was sent is taken
+	CanaryWatches   CanaryPhase = "watches"   // that nothing comes back
+	CanaryUnsettled CanaryPhase = "unsettled" // nothing came back, and it is not acknowledged
+	CanaryPassed    CanaryPhase = "passed"    // it was acknowledged, where that is told, and nothing came back
+	CanaryHurried   CanaryPhase = "hurried"   // a person did not want to wait to the end
+	CanaryFailed    CanaryPhase = "came back" // some of them
+	CanaryCut       CanaryPhase = "cut"       // it ended before anything was known
+)
+
+// CanaryState is what a canary is doing, or has shown at the end. The zero value: there is none, or it has not begun.
+type CanaryState struct {
+	Phase CanaryPhase
+	Sent  int              // messages so far
+	Back  int              // of CanaryFailed: those that came back
+	Wait  time.Duration    // that it watches for
+	Idle  []model.QueueRef // of CanaryWaits: queues of sent messages that nothing consumes
+	Ahead int64            // of CanaryWaits: messages until the last one that was sent
+	Acks  *CanaryAcks      `json:",omitempty"` // of CanaryUnsettled
+}
+
+// Waits reports whether it waits: Run.GoOn ends that.
+func (s *CanaryState) Waits() bool {
+	return s.Phase == CanaryWaits || s.Phase == CanaryWatches || s.Phase == CanaryUnsettled
+}
+
+// Words say what it is doing, or has shown, and no more than that; "" when there is none.
+func (s *CanaryState) Words() string {
+	wait := model.ShortDuration(s.Wait)
+	switch s.Phase {
+	case CanaryWaits:
+		words := "waiting until it is taken"
+		if s.Sent > 1 {
+			words = "waiting until they are taken"
+		}
+		if why := s.WaitsFor(); why != "" {
+			words += ": " + why
+		}
+		return fmt.Sprintf("%d sent, %s", s.Sent, words)
+	case CanaryWatches:
+		return fmt.Sprintf("%d taken, watching for %s that none comes back", s.Sent, wait)
+	case CanaryUnsettled:
+		return fmt.Sprintf("%d taken, %s", s.Sent, s.Acks.words())
+	case CanaryPassed:
+		if s.Sent == 1 {
+			return fmt.Sprintf("1 was taken, and did not come back within %s", wait)
+		}
+		return fmt.Sprintf("%d were taken, and none came back within %s", s.Sent, wait)
+	case CanaryHurried:
+		return fmt.Sprintf("after %d it went on without waiting to the end", s.Sent)
+	case CanaryFailed:
+		return fmt.Sprintf("%d of %d came back", s.Back, s.Sent)
+	case CanaryCut:
+		return fmt.Sprintf("%d sent; it ended before anything was known of them", s.Sent)
+	}
+	return ""
+}
+
+// WaitsFor is why what was sent is not taken, as far as its queues tell; "" when they do not.
+func (s *CanaryState) WaitsFor() string {
+	idle := make([]string, len(s.Idle))
+	for i, q := range s.Idle {
+		idle[i] = model.Printable(q.String())
+	}
+	switch {
+	case len(idle) > 0:
+		return "nothing consumes " + strings.Join(idle, ", ")
+	case s.Ahead > 0:
+		return model.Plural(s.Ahead, "message") + " to go in its queue"
+	}
+	return ""
+}
+
+// words tell what a queue shows instead of an acknowledgement.
+func (a *CanaryAcks) words() string {
+	queue := model.Printable(a.Queue.String())
+	words := fmt.Sprintf("%d of %d acknowledged in %s", min(max(a.Taken, 0), a.Sent), a.Sent, queue)
+	if a.Taken <= 0 {
+		words = "none acknowledged in " + queue
+	}
+	if a.Unacked > 0 {
+		words += fmt.Sprintf(", %d unacknowledged", a.Unacked)
+	}
+	if a.Redelivered > 0 {
+		words += fmt.Sprintf(", redelivered %d times", a.Redelivered)
+	}
+	return words
+}

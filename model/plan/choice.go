@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"slices"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// mostOffered bounds the queues that a refusal names.
+const mostOffered = 8
+
+// choice is how the worker of a message is known.
+type choice struct {
+	clue    *Clue  // nil: one of the flows that its queue belongs to
+	against []Clue // what tells otherwise, and weighs less
+	problem *Objection
+}
+
+// choose finds the worker of a message: what a framework wrote, x-death, its origin, its flow, the name of its queue,
+// in this order. Two that a message itself tells and that disagree choose nothing, and neither does a name when the
+// message tells of a queue that is gone.
+func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelope) choice {
+	told := t.told(r, m, e)
+	if t.Inside {
+		return t.chooseInside(told)
+	}
+	var standing []Clue
+	for _, c := range told {
+		if !c.Gone {
+			standing = append(standing, c)
+		}
+	}
+	ties := t.ties()
+	others := func(c *Clue) []Clue {
+		return slices.DeleteFunc(slices.Clone(ties), func(tie Clue) bool { return tie.Queue == c.Queue || len(ties) > 1 })
+	}
+	stated := len(told) > 0 && told[0].Kind == ByFramework
+	disagree := slices.ContainsFunc(standing, func(c Clue) bool { return c.Queue != standing[0].Queue })
+	switch {
+	case disagree:
+		return t.refuse(Disagree, r, m, e, told)
+	case stated && told[0].Gone:
+		return t.refuse(WorkerGone, r, m, e, told)
+	case len(standing) > 0:
+		return choice{clue: &standing[0], against: others(&standing[0])}
+	}
+	if origin := t.origin(r, m, e); len(origin) == 1 && origin[0].Reaches == 1 {
+		switch {
+		case slices.Contains(t.Workers, origin[0].Queue): // what the flow says, too
+			return choice{clue: &origin[0]}
+		case len(t.Workers) > 0 && !t.ByName:
+			return t.refuse(Disagree, r, m, e, told)
+		}
+		return choice{clue: &origin[0], against: others(&origin[0])}
+	}
+	switch {
+	case t.ByName && len(told) > 0:
+		return t.refuse(WorkerGone, r, m, e, told)
+	case len(t.Workers) == 0:
+		return t.refuse(NoFlow, r, m, e, told)
+	}
+	return choice{against: told} // of queues that are gone
+}
+
+// chooseInside chooses for a queue that is itself a part of the way to its workers. Only a framework knows better.
+func (t *Target) chooseInside(told []Clue) choice {
+	if len(told) > 0 && told[0].Kind == ByFramework && !told[0].Gone {
+		return choice{clue: &told[0]}
+	}
+	return choice{}
+}
+
+// ties are the flows of the queue as clues.
+func (t *Target) ties() (clues []Clue) {
+	kind := ByFlow
+	if t.ByName {
+		kind = ByName
+	}
+	for _, worker := range t.Workers {
+		clues = append(clues, Clue{Kind: kind, Queue: worker})
+	}
+	return clues
+}
+
+// refuse chooses nothing, and offers the queues that could be meant: each once, with the strongest clue.
+func (t *Target) refuse(
+	kind ObjectionKind, r *model.Topology, m *message.Message, e *message.Envelope, told []Clue,
+) choice {
+	o := &Objection{Kind: kind}
+	for _, c := range slices.Concat(told, t.origin(r, m, e), t.ties()) {
+		same := func(other Clue) bool { return other.Queue == c.Queue && other.Gone == c.Gone }
+		if !slices.ContainsFunc(o.Clues, same) && len(o.Clues) < mostOffered {
+			o.Clues = append(o.Clues, c)
+		}
+	}
+	if !slices.ContainsFunc(o.Clues, func(c Clue) bool { return !c.Gone }) {
+		for _, ref := range t.Alike {
+			if len(o.Clues) < mostOffered {
+				o.Clues = append(o.Clues, Clue{Kind: ByLikeness, Queue: ref})
+			}
+		}
+	}
+	return choice{problem: o}
+}

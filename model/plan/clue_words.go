@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"dlxtop/model"
+)
+
+// Words name the queue and where it is known from.
+func (c *Clue) Words() string {
+	return fmt.Sprintf("%s (%s)", c.name(), c.Source())
+}
+
+func (c *Clue) name() string {
+	name := model.Printable(c.Queue.Name)
+	switch {
+	case c.Elsewhere != "" && c.Elsewhere == c.Queue.VHost:
+		return name + " of the vhost " + model.Printable(c.Elsewhere)
+	case c.Elsewhere != "":
+		return fmt.Sprintf("%s, which is gone; the vhost %s has one of that name", name, model.Printable(c.Elsewhere))
+	case c.Gone:
+		return name + ", which is gone"
+	}
+	return name
+}
+
+// Source is where the queue is known from.
+func (c *Clue) Source() string {
+	switch c.Kind {
+	case ByFramework:
+		return model.Printable(c.Framework) + " wrote it"
+	case ByRejection:
+		return "x-death: it rejected the message last"
+	case ByExpiry:
+		return fmt.Sprintf("x-death: %s led there", model.Printable(c.Through))
+	case ByOrigin:
+		words := fmt.Sprintf("its origin, exchange %s, key %s", model.ExchangeName(c.Address.Exchange),
+			model.Quoted(c.Address.RoutingKey))
+		if c.Reaches > 1 {
+			words += fmt.Sprintf(", reaches %d queues", c.Reaches)
+		}
+		return model.Printable(words)
+	case ByFlow:
+		return "its flow"
+	case ByName:
+		return "by name"
+	}
+	return "a similar name"
+}
+
+// why says in which capacity a message is sent to the worker by name.
+func (c *Clue) why() string {
+	switch c.Kind {
+	case ByFramework:
+		return "the worker that it failed in, as " + c.Framework + " wrote it"
+	case ByRejection:
+		return "the worker that rejected it last, by x-death"
+	case ByExpiry:
+		return "the worker that its last delay led to, by x-death"
+	}
+	return "the worker by name"
+}
+
+// cluesWords name the queues that could be meant.
+func cluesWords(clues []Clue) string {
+	var words []string
+	for i := range clues {
+		words = append(words, clues[i].Words())
+	}
+	return strings.Join(words, ", or ")
+}
+
+// clueWords tell an objection that nothing leads to a worker, with the queues that could be meant.
+func (o Objection) clueWords() string {
+	var gone, there []Clue
+	for _, c := range o.Clues {
+		if c.Gone {
+			gone = append(gone, c)
+		} else {
+			there = append(there, c)
+		}
+	}
+	words := "this queue belongs to no flow, and the message does not tell its worker"
+	switch {
+	case o.Kind == Disagree:
+		words, gone, there = "what tells the worker disagrees: "+cluesWords(o.Clues), nil, nil
+	case len(gone) > 0:
+		words = "the worker is not here: " + cluesWords(gone)
+	}
+	if len(there) > 0 {
+		words += "; it could be " + cluesWords(there)
+	}
+	name := "NAME"
+	if at := slices.IndexFunc(o.Clues, func(c Clue) bool { return !c.Gone }); at >= 0 {
+		name = model.Printable(o.Clues[at].Queue.Name)
+	}
+	return words + ": name a target, for example queue:" + name
+}

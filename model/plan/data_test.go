@@ -1,0 +1,226 @@
+package plan
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/message"
+)
+
+// sameData compares all of a plan. A filter is its text.
+var sameData = cmp.Options{
+	cmp.Exporter(func(reflect.Type) bool { return true }),
+	cmp.Comparer(func(a, b *message.Filter) bool {
+		return a == nil && b == nil || a != nil && b != nil && a.Text == b.Text && a.Expression() == b.Expression()
+	}),
+}
+
+// wantSurvives fails unless a plan is the same after it was written and read.
+func wantSurvives[T any](t *testing.T, p T) (read T) {
+	t.Helper()
+	read, err := build.ThroughJSON(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(p, read, sameData); diff != "" {
+		t.Error(diff)
+	}
+	return read
+}
+
+func TestPlansAreData(t *testing.T) {
+	for _, kind := range []reflect.Type{
+		reflect.TypeFor[plainPlan](), reflect.TypeFor[plainUndo](), reflect.TypeFor[plainPromise](),
+	} {
+		for _, part := range build.NotData(kind) {
+			t.Error(part)
+		}
+	}
+}
+
+// oddMessage has what plain JSON would change.
+func oddMessage() message.Message {
+	m := deadMessage()
+	m.Body = []byte("\x00\xff{}")
+	m.BodyBytes = len(m.Body)
+	m.Properties.Timestamp = time.Unix(1_700_000_000, 0)
+	m.Headers["int32"], m.Headers["bytes"], m.Headers["\xff"] = int32(5), []byte{1, 2}, "\xfe"
+	m.Headers["table"] = model.Table{"long": int64(1) << 62, "at": time.Unix(1e9, 0), "list": []any{int8(1), nil}}
+	m.Fingerprint = message.FingerprintOf(&m)
+	return m
+}
+
+// TestPlanSurvivesJSON: a full plan is the same, and publishes the same.
+func TestPlanSurvivesJSON(t *testing.T) {
+	topology := build.TopologyOf("3.10.8", append(build.ScenarioParts["pubsub"],
+		build.Queue("small", maxLength(2), build.Ready(2), build.DLX("")))...)
+	m := oddMessage()
+	m.Exchange, m.RoutingKey = "master.failed", "ucenter@user"
+	filter, err := message.ParseFilter(`= deaths >= 0 and exchange == "master.failed"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expression, err := message.ParseExpression(`size > 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := message.ParseFilter("Master")
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := NewDraft(topology, build.Ref("ucenter@user@failed"), &m, "guest")
+	edited.Headers["more"] = float32(1.5)
+	chosen := Chosen([]message.Message{m, m})
+	chosen.Except = map[message.Fingerprint]int{{7}: 1}
+	base := ActionWant{
+		Operation: Replay, From: build.Ref("ucenter@user@failed"), Sample: message.MessageList{m}, Planned: 3, Mark: true,
+		User: "guest", Rate: 2.5, Canary: 10 * time.Second, Journaled: true,
+	}
+	for name, change := range map[string]func(*ActionWant){
+		"chosen":           func(w *ActionWant) { w.Selection = chosen },
+		"nobody":           func(w *ActionWant) { w.Selection = Nobody() },
+		"by a filter":      func(w *ActionWant) { w.Selection = Selection{Filter: filter, Limit: 9} },
+		"by an expression": func(w *ActionWant) { w.Selection = Selection{Filter: expression} },
+		"by a text":        func(w *ActionWant) { w.Selection = Selection{Filter: plain, MessageID: "id"} },
+		"edited":           func(w *ActionWant) { w.Edited, w.Insist = &edited, true },
+		"moved":            func(w *ActionWant) { w.Operation, w.Mode, w.Fixed.RoutingKey = Move, ToQueue, "small" },
+		"dropping others":  func(w *ActionWant) { w.Mode, w.Fixed.RoutingKey, w.Insist = ToQueue, "small", true },
+		"without a way":    func(w *ActionWant) { w.Mode, w.Fixed.Exchange = ToExchange, "nowhere" },
+		"dropped":          func(w *ActionWant) { w.Operation, w.Canary = Drop, 0 },
+		"to itself":        func(w *ActionWant) { w.Mode, w.Fixed.RoutingKey = ToQueue, w.From.Name },
+		"out of nowhere":   func(w *ActionWant) { w.From = build.Ref("nowhere") },
+		"of many flows":    func(w *ActionWant) { w.From, w.Sample = build.Ref("small"), message.MessageList{{}} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := base
+			change(&want)
+			p := New(topology, want)
+			p.MarkName = "mark"
+			p.Resuming = &Resuming{
+				Record: 3, Found: map[int64][]Settled{3: {{Position: 1, Outcome: Moved}}, 4: nil},
+				Acks: []Arrived{{3, 1, m.Fingerprint}},
+			}
+			read := wantSurvives(t, p)
+			was, is := p.On(topology), read.On(topology)
+			if p.Operation == Drop {
+				return
+			}
+			a, errA := was.Publishing(&m)
+			b, errB := is.Publishing(&m)
+			if (errA == nil) != (errB == nil) || errA != nil && errA.Error() != errB.Error() {
+				t.Fatalf("%v, then %v", errA, errB)
+			}
+			for _, made := range []*message.Publishing{&a, &b} { // the mark has the time
+				delete(made.Headers, message.ReplayHeader)
+			}
+			if diff := cmp.Diff(a, b, sameData); diff != "" {
+				t.Error(diff)
+			}
+			if x, y := p.Selection.Picker(), read.Selection.Picker(); x.Pick(&m) != y.Pick(&m) {
+				t.Error("it picks another message")
+			}
+		})
+	}
+}
+
+// TestUndoPlanSurvivesJSON: so does an undo, with the entries that it takes back, and it takes back the same.
+func TestUndoPlanSurvivesJSON(t *testing.T) {
+	topology := build.TopologyOf("3.10.8", build.Queue("f", build.Ready(1), maxLength(1)), build.Queue("w"),
+		build.Queue("v", build.Consumers(1)))
+	m := oddMessage()
+	var entries []Entry
+	for i, to := range []string{"w", "v", "gone"} {
+		p := message.Publishing{
+			Address: model.Address{RoutingKey: to}, Properties: m.Properties, Body: m.Body,
+			Headers: model.Table{"int32": int32(5)}, Reaches: build.Refs(to),
+		}
+		e := NewEntry(&m, &p, i == 0)
+		e.Outcome, e.Reason = Moved, "so it is"
+		entries = append(entries, e)
+	}
+	dropped := NewEntry(&m, nil, false)
+	dropped.Outcome = Dropped
+	uncertain := dropped
+	uncertain.Undoing = []Attempt{{By: 9, Sent: m.Fingerprint}}
+	claimed := dropped
+	claimed.Claimed = 12
+	entries = append(entries, dropped, uncertain, claimed)
+	p, err := ForUndo(topology, UndoWant{
+		User: "guest", Broker: "b",
+		Record: Record{
+			ID: 5, Operation: Replay, From: build.Ref("f"), Broker: "b", Began: time.Unix(1e9, 0), Ended: time.Unix(1e9+1, 0),
+			Account: Account{Strayed: []Stray{{Queue: build.Ref("v"), Messages: 2}}, Elapsed: time.Second},
+			Intent:  &Intent{Source: build.Ref("f"), Depth: 3, Canary: time.Second, Selection: Nobody()},
+		},
+		Entries: func(each func(*Entry) error) error {
+			for i := range entries {
+				e := entries[i]
+				e.Position = i + 1
+				if err := each(&e); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	})
+	if err != nil || len(p.Takes) != 2 || p.Restores != 2 || len(p.Skips) == 0 || len(p.Losses) == 0 ||
+		!p.Refusal.Refused() {
+		t.Fatalf("%+v %v", p, err)
+	}
+	read := wantSurvives(t, p)
+	for i := range p.Takes {
+		sent := m
+		sent.Fingerprint = p.Takes[i].Undoing.Sent[0].Sent.Fingerprint
+		a, position, errA := p.Takes[i].Undoing.Retrieval().Publishing(&sent)
+		b, again, errB := read.Takes[i].Undoing.Retrieval().Publishing(&sent)
+		if diff := cmp.Diff(a, b, sameData); diff != "" || position != again || errA != nil || errB != nil {
+			t.Errorf("%s %d %d %v %v", diff, position, again, errA, errB)
+		}
+	}
+}
+
+// TestOddNamesSurviveJSON: names are bytes, in AMQP and so in a plan, in its refusal and in its warnings.
+func TestOddNamesSurviveJSON(t *testing.T) {
+	const odd, marked = "w\xff", "$base64:x"
+	topology := build.TopologyOf("3.10.8", build.Queue("f", build.Ready(3)), build.Queue(odd), build.Queue(marked),
+		build.Exchange("direct", "x\xfe"), build.Bind("x\xfe", "k\xfd", odd))
+	m := deadMessage()
+	m.Headers["h\xfc"], m.RoutingKey = "v\xfb", "k\xfd"
+	told, refused := 0, false
+	for _, want := range []ActionWant{
+		{Operation: Replay, Mode: ToQueue, Fixed: model.Address{RoutingKey: odd}},
+		{Operation: Move, Mode: ToQueue, Fixed: model.Address{RoutingKey: marked}},
+		{
+			Operation: Replay, Mode: ToExchange, Fixed: model.Address{Exchange: "x\xfe", RoutingKey: "k\xfd"},
+			Canary: time.Second,
+		},
+		{Operation: Replay, Mode: ToExchange, Fixed: model.Address{Exchange: "none\xfa", RoutingKey: odd}},
+	} {
+		want.From, want.Planned, want.Sample = build.Ref("f"), 1, message.MessageList{m}
+		p := New(topology, want)
+		told += len(p.Warnings)
+		refused = refused || p.Refusal.Refused()
+		wantSurvives(t, p)
+		wantSurvives(t, p.Promise())
+	}
+	if told == 0 || !refused {
+		t.Errorf("%d warnings, and refused %t", told, refused)
+	}
+	undo, err := ForUndo(topology, UndoWant{
+		Record: Record{ID: 1, Operation: Drop, From: build.Ref(odd), User: "u\xff", Ended: time.Unix(1e9, 0)},
+		Entries: func(each func(*Entry) error) error {
+			e := NewEntry(&m, nil, false)
+			e.Outcome, e.Position = Dropped, 1
+			return each(&e)
+		},
+	})
+	if err != nil || undo.Restores != 1 {
+		t.Fatalf("%+v %v", undo, err)
+	}
+	wantSurvives(t, undo)
+}

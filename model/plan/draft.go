@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// Draft is a message as a replay publishes it, without ReplayHeader: what is edited.
+type Draft struct {
+	model.Address
+	Properties message.Properties
+	Headers    model.Table
+	Body       []byte
+}
+
+// NewDraft is what a replay of a message of a queue publishes by itself. Where that is not known, it has the address of
+// its origin.
+func NewDraft(t *model.Topology, from model.QueueRef, m *message.Message, user string) Draft {
+	p := Plan{Operation: Replay, From: from, User: user, Target: targetOf(t, from, ToAuto, model.Address{})}
+	o, _ := p.reopening(m)
+	way := p.Target.wayOf(t, m, o)
+	if way.Problem != nil {
+		origin, _ := m.OriginBy(o.Envelope)
+		way.Address = origin
+	}
+	out := p.publishing(o.Message, way)
+	delete(out.Headers, message.ReplayHeader)
+	if len(out.Headers) == 0 {
+		out.Headers = nil
+	}
+	return Draft{out.Address, out.Properties, out.Headers, out.Body}
+}
+
+// Same reports whether two drafts publish the same.
+func (d *Draft) Same(other *Draft) bool { return d.fingerprint() == other.fingerprint() }
+
+func (d *Draft) fingerprint() message.Fingerprint {
+	p := message.Publishing{Address: d.Address, Properties: d.Properties, Headers: d.Headers, Body: d.Body}
+	return fingerprint(&p)
+}
+
+// shownValue is how many characters of a value a difference shows.
+const shownValue = 40
+
+// Differences tell what was changed from d to other, a line for each field.
+func (d *Draft) Differences(other *Draft) []string {
+	var lines []string
+	differ := func(name, was, is string) {
+		if was != is {
+			lines = append(lines, fmt.Sprintf("%s: %s → %s", model.Printable(name), shown(was), shown(is)))
+		}
+	}
+	differ("exchange", model.ExchangeName(d.Exchange), model.ExchangeName(other.Exchange))
+	differ("routing_key", d.RoutingKey, other.RoutingKey)
+	for _, f := range propertyFields(&d.Properties, &other.Properties) {
+		differ(f.name, f.was, f.is)
+	}
+	names := slices.Collect(maps.Keys(d.Headers))
+	for name := range other.Headers {
+		if _, there := d.Headers[name]; !there {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		was, before := d.Headers[name]
+		is, after := other.Headers[name]
+		switch {
+		case !after:
+			lines = append(lines, fmt.Sprintf("without the header %s", model.Printable(name)))
+		case !before:
+			lines = append(lines, fmt.Sprintf("with the header %s: %s", model.Printable(name), headerText(is)))
+		case headerLine(was) != headerLine(is):
+			lines = append(lines, fmt.Sprintf("header %s: %s → %s", model.Printable(name), headerText(was), headerText(is)))
+		}
+	}
+	if !bytes.Equal(d.Body, other.Body) {
+		at := 0
+		for at < min(len(d.Body), len(other.Body)) && d.Body[at] == other.Body[at] {
+			at++
+		}
+		lines = append(lines, fmt.Sprintf("body: %d → %s, different from byte %d on", len(d.Body),
+			model.Plural(len(other.Body), "byte"), at+1))
+	}
+	return lines
+}
+
+// headerLine is a header's value as JSON, headerText the beginning of that.
+func headerLine(v any) string {
+	text, err := model.JSONLine(message.HeaderJSON(v))
+	if err != nil {
+		return "?" // all of it is JSON's own types
+	}
+	return string(text)
+}
+
+func headerText(v any) string { return shown(headerLine(v)) }
+
+func shown(text string) string {
+	runes := []rune(model.Printable(text))
+	if len(runes) > shownValue {
+		runes = append(runes[:shownValue], '…')
+	}
+	return model.Quoted(string(runes))
+}

@@ -1,0 +1,181 @@
+package plan
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/message"
+)
+
+func draftOf(body string) Draft {
+	at := time.Unix(1770000000, 0)
+	return Draft{
+		Address:    model.Address{Exchange: "master", RoutingKey: "user.create"},
+		Properties: message.Properties{ContentType: "application/json", DeliveryMode: 2, MessageID: "m\xff1", Timestamp: at},
+		Headers: model.Table{
+			"small": int8(-3), "text": "a\x1b[2J\xff", "at": at,
+			"list": []any{int64(1), nil, model.Table{"$type": "x", "when": at}}, "f": float32(1.5),
+		},
+		Body: []byte(body),
+	}
+}
+
+// TestDraftComesBackAsItWas: what an editor leaves alone is the same, byte for byte.
+func TestDraftComesBackAsItWas(t *testing.T) {
+	for _, body := range []string{
+		"", "\n", "text", "text\n", "text\n\n", "line\r\nline\r\n", "\x00\xff binary",
+		"zero\x00byte", strings.Repeat("ж", 300) + "\xff", "----- body (utf-8) -----\n", `{"a":1}`, "\uFEFFbom",
+	} {
+		d := draftOf(body)
+		for _, text := range [][]byte{d.Text(), bytes.TrimSuffix(d.Text(), []byte("\n"))} {
+			if body == "\n" || strings.HasSuffix(body, "\n") && len(text) < len(d.Text()) {
+				text = d.Text() // an editor that takes off the last end of a line changes the body
+			}
+			got, err := ParseDraft(text)
+			if err != nil {
+				t.Errorf("%q: %v\n%s", body, err, text)
+				continue
+			}
+			if diff := cmp.Diff(d.Headers, got.Headers); diff != "" || !bytes.Equal(d.Body, got.Body) ||
+				!d.Same(&got) || len(d.Differences(&got)) > 0 {
+				t.Errorf("%q: %s %q %q", body, diff, got.Body, d.Differences(&got))
+			}
+			if f, told := formerOf(&message.Message{Properties: d.Properties, Headers: d.Headers, Body: d.Body},
+				&message.Publishing{Properties: got.Properties, Headers: got.Headers, Body: got.Body}); !told ||
+				len(f.Headers) > 0 {
+				t.Errorf("%q: it counts as changed: %+v", body, f)
+			}
+		}
+	}
+	if d := draftOf("a\x1b[2Jb"); bytes.ContainsRune(d.Text(), '\x1b') {
+		t.Error("an escape sequence is in the document")
+	}
+}
+
+func TestDraftErrorsNameTheLine(t *testing.T) {
+	d := draftOf("XYZ")
+	text := string(d.Text())
+	edit := func(from, to string) string {
+		if !strings.Contains(text, from) {
+			t.Fatalf("no %q in\n%s", from, text)
+		}
+		return strings.Replace(text, from, to, 1)
+	}
+	line := func(of string) string {
+		before, _, _ := strings.Cut(text, of)
+		return "line " + model.Count(int64(strings.Count(before, "\n")+1)) + ": "
+	}
+	for _, test := range []struct{ name, text, line, want string }{
+		{"a missing comma", edit(`"exchange": "master",`, `"exchange": "master"`), line(`"routing_key"`), "it is no JSON"},
+		{"a missing bracket", edit("  }\n}\n", "  }\n"), line("-----")[:5], "the JSON is not complete"},
+		{"an unknown field", edit(`"routing_key"`, `"routingkey"`), line(`"routing_key"`), `"routingkey" is no field here`},
+		{"a wrong type", edit(`"delivery_mode": 2`, `"delivery_mode": "two"`), line(`"delivery_mode"`), "has the wrong type"},
+		{"a bad header", edit(`"value": -3`, `"value": 999`), line(`"small"`), "header small: 999 is no int8"},
+		{"a bad time", edit(`"timestamp": "2026`, `"timestamp": "tomorrow2026`), line(`"timestamp": "`), "is no time"},
+		{"CC", edit(`"headers": {`, `"headers": {"CC": ["x"],`), line(`"headers"`), "CC would send it to further queues"},
+		{"x-death", edit(`"headers": {`, `"headers": {"x-death": [],`), line(`"headers"`), "the broker's own"},
+		{
+			"an expiration", edit(`"delivery_mode": 2`, `"expiration": "5s", "delivery_mode": 2`), line(`"delivery_mode"`),
+			"no number of milliseconds",
+		},
+		{"no dashes", edit("----- body (utf-8) -----\n", ""), "line ", "the line of dashes in front of the body is missing"},
+		{"another encoding", edit("(utf-8)", "(latin-1)"), line("XYZ")[:5], "latin-1 is no encoding"},
+		{"no base64", edit("(utf-8)", "(base64)"), line("XYZ"), "no base64"},
+		{"two objects", edit("  }\n}\n", "  }\n}\n{}\n"), "line ", "more than the one JSON object"},
+		{"nothing", "", "line 1: ", "missing"},
+	} {
+		_, err := ParseDraft([]byte(test.text))
+		if err == nil || !strings.HasPrefix(err.Error(), test.line) || !strings.Contains(err.Error(), test.want) ||
+			strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want %s… %s", test.name, err, test.line, test.want)
+		}
+	}
+}
+
+func TestDraftDifferences(t *testing.T) {
+	was := draftOf("one two three")
+	is := draftOf("one TWO three!")
+	is.RoutingKey, is.Properties.Priority, is.Properties.ContentType = "user.update", 5, ""
+	delete(is.Headers, "f")
+	is.Headers["new"], is.Headers["text"] = int32(7), "hello"
+	want := []string{
+		"routing_key: user.create → user.update",
+		`content_type: application/json → ""`,
+		`priority: "" → 5`,
+		"without the header f",
+		`with the header new: {"$type":"int32","value":7}`,
+		`header text: {"$type":"string","value":"YRtbMkr/"} → "hello"`,
+		"body: 13 → 14 bytes, different from byte 5 on",
+	}
+	if diff := cmp.Diff(want, was.Differences(&is)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestEditedReplay: what is published is the draft with a mark, at its own address; the journal keeps the whole
+// original and tells what was changed.
+func TestEditedReplay(t *testing.T) {
+	topology := build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...)
+	m := message.Message{
+		Exchange: "master.failed", RoutingKey: "ucenter@user", Body: []byte(`{"id":1}`), BodyBytes: 8,
+		Properties: message.Properties{MessageID: "m1", Expiration: "50", UserID: "somebody"},
+		Headers: model.Table{
+			"x-death": []any{}, "x-orig-routing-key": "user.create", "own": "x", "old": int32(1),
+			message.ReplayHeader: model.Table{"count": int64(2)},
+		},
+	}
+	m.Fingerprint = message.FingerprintOf(&m)
+	draft := NewDraft(topology, build.Ref("ucenter@user@failed"), &m, "guest")
+	if draft.Address != (model.Address{Exchange: "master", RoutingKey: "ucenter@user"}) ||
+		draft.Headers["own"] != "x" || len(draft.Headers) != 3 || draft.Properties.Expiration != "" ||
+		draft.Properties.UserID != "" {
+		t.Fatalf("%+v", draft)
+	}
+	edited, err := ParseDraft([]byte(strings.NewReplacer(`{"id":1}`, `{"id":2,"fixed":true}`, `"own": "x"`,
+		`"own": "y"`, `"properties": {`, `"properties": {"expiration": "70",`).Replace(string(draft.Text()))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(edited.Headers, "old")
+	plan := newRun(topology, ActionWant{
+		Operation: Replay, From: build.Ref("ucenter@user@failed"), Sample: message.MessageList{m},
+		Selection: Chosen([]message.Message{m}), Planned: 1, User: "guest", Mark: true, Edited: &edited,
+	})
+	if plan.Refusal.Refused() || strings.Join(plan.Strips, " ") != "user_id x-death" {
+		t.Errorf("%s %v", plan.Refusal.Words(), plan.Strips)
+	}
+	p, err := plan.Publishing(&m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replayed := message.Message{Headers: p.Headers}
+	if n, _, _ := replayed.Replays(); n != 3 || p.Headers["own"] != "y" ||
+		p.Headers["x-orig-routing-key"] != "user.create" || len(p.Headers) != 3 ||
+		string(p.Body) != `{"id":2,"fixed":true}` || p.Properties.Expiration != "70" || p.Address != draft.Address {
+		t.Errorf("%+v %q", p, p.Body)
+	}
+	e := NewEntry(&m, &p, true)
+	if e.Message == nil || string(e.Message.Body) != `{"id":1}` {
+		t.Errorf("kept %+v", e.Message)
+	}
+	r := Record{Operation: Replay, User: "guest"}
+	line, err := model.JSONLine(e.JSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ParseEntry(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(r.Changes(&again),
+		"; "), "without user_id somebody; without old, x-death; changed dlxtop-replay, own; changed expiration, the "+
+		"body (21B instead of 8B)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

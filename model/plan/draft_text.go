@@ -1,0 +1,261 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// draftJSON is the part of a draft above its body.
+type draftJSON struct {
+	Exchange   string                 `json:"exchange"`
+	RoutingKey string                 `json:"routing_key"`
+	Properties message.PropertiesJSON `json:"properties"`
+	Headers    map[string]any         `json:"headers"`
+}
+
+const (
+	draftHelp = `# Edit the message, save it and leave the editor: the plan of the replay follows, and nothing is sent before you agree to it.
+# Above the dashes is JSON: a header value that JSON would change is {"$type": …, "value": …}. Below is the body.
+`
+	bodyMark   = "----- body ("
+	base64Line = 76
+)
+
+// Text is the draft as a document to be edited: JSON, a line of dashes, and the body, as it is where it is text, else
+// in base64. The end of the last line is not part of the body.
+func (d *Draft) Text() []byte {
+	var text bytes.Buffer
+	text.WriteString(draftHelp)
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(draftJSON{
+		message.TextJSON(d.Exchange), message.TextJSON(d.RoutingKey),
+		d.Properties.AsJSON(), message.HeadersJSON(d.Headers),
+	}); err != nil {
+		return text.Bytes() // all of it is JSON's own types
+	}
+	plain := model.EscapeJSON(bytes.Clone(text.Bytes()))
+	text.Reset()
+	text.Write(plain)
+	if editable(d.Body) {
+		fmt.Fprintf(&text, "%sutf-8) -----\n%s\n", bodyMark, d.Body)
+		return text.Bytes()
+	}
+	fmt.Fprintf(&text, "%sbase64) -----\n", bodyMark)
+	for coded := base64.StdEncoding.EncodeToString(d.Body); coded != ""; {
+		n := min(base64Line, len(coded))
+		text.WriteString(coded[:n] + "\n")
+		coded = coded[n:]
+	}
+	return text.Bytes()
+}
+
+// editable reports whether a body is text that an editor leaves as it is.
+func editable(body []byte) bool {
+	return utf8.Valid(body) && !bytes.ContainsFunc(body, func(r rune) bool {
+		return unicode.IsControl(r) && r != '\n' && r != '\t' || r == '\uFEFF' || r == '\u2028' || r == '\u2029'
+	})
+}
+
+// lineError is what is wrong with a document, and in which line.
+type lineError struct {
+	line int
+	err  error
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.err) }
+func (e *lineError) Unwrap() error { return e.err }
+
+// ParseDraft reads a document that Text wrote and somebody edited. An error is one sentence with the line.
+func ParseDraft(text []byte) (Draft, error) {
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	at := 0
+	for at < len(lines) && !bytes.HasPrefix(lines[at], []byte(bodyMark)) {
+		at++
+	}
+	if at == len(lines) {
+		return Draft{}, &lineError{max(len(lines)-1, 1), errors.New("the line of dashes in front of the body is missing")}
+	}
+	d, err := parseDraftHead(lines[:at])
+	if err != nil {
+		return Draft{}, err
+	}
+	d.Body, err = parseDraftBody(string(lines[at]), bytes.Join(lines[at+1:], nil))
+	if err != nil {
+		return Draft{}, &lineError{at + 2, err}
+	}
+	return d, nil
+}
+
+func parseDraftBody(mark string, body []byte) ([]byte, error) {
+	encoding, _, _ := strings.Cut(strings.TrimPrefix(mark, bodyMark), ")")
+	switch encoding {
+	case "utf-8":
+		return bytes.TrimSuffix(body, []byte("\n")), nil
+	case "base64":
+		decoded, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(string(body)), ""))
+		if err != nil {
+			return nil, errors.New("the body is no base64")
+		}
+		return decoded, nil
+	}
+	return nil, fmt.Errorf("%s is no encoding of a body: there are utf-8 and base64", message.Excerpt(encoding))
+}
+
+func parseDraftHead(lines [][]byte) (Draft, error) {
+	head := make([]byte, 0, 4096)
+	for i, line := range lines {
+		if bytes.HasPrefix(line, []byte("#")) {
+			line = []byte("\n")
+		} else if len(bytes.TrimSpace(line)) > 0 {
+			head = append(head, bytes.Join(lines[i:], nil)...)
+			break
+		}
+		head = append(head, line...)
+	}
+	lineAt := func(offset int64) int {
+		return bytes.Count(head[:min(max(offset, 0), int64(len(head)))], []byte("\n")) + 1
+	}
+	var in draftJSON
+	decoder := json.NewDecoder(bytes.NewReader(head))
+	decoder.UseNumber()
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&in); err != nil {
+		return Draft{}, &lineError{lineAt(offsetOf(err, head)), draftJSONError(err)}
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Draft{}, &lineError{
+			lineAt(decoder.InputOffset()),
+			errors.New("there is more than the one JSON object above the body"),
+		}
+	}
+	whole := message.MessageJSON{
+		Exchange: in.Exchange, RoutingKey: in.RoutingKey, Properties: in.Properties,
+		Headers: in.Headers,
+	}
+	m, err := whole.Message()
+	if err == nil {
+		err = checkDraft(&m)
+	}
+	if err != nil {
+		return Draft{}, &lineError{lineAt(mentioned(head, err)), err}
+	}
+	if !m.Properties.Timestamp.IsZero() {
+		m.Properties.Timestamp = m.Properties.Timestamp.Local()
+	}
+	headers, _ := localTimes(m.Headers).(model.Table)
+	return Draft{
+		Address: model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, Properties: m.Properties,
+		Headers: headers,
+	}, nil
+}
+
+// localTimes are the values with times as AMQP's client delivers them, so that what was not edited is equal.
+func localTimes(v any) any {
+	switch v := v.(type) {
+	case time.Time:
+		return v.Local()
+	case model.Table:
+		for key := range v {
+			v[key] = localTimes(v[key])
+		}
+	case []any:
+		localList(v)
+	case model.Repeated:
+		localList(v)
+	}
+	return v
+}
+
+func localList(values []any) {
+	for i := range values {
+		values[i] = localTimes(values[i])
+	}
+}
+
+// draftJSONError puts what encoding/json says into words for a person in an editor.
+func draftJSONError(err error) error {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		return errors.New("the JSON is not complete: a bracket, a quote or a comma is missing above the body")
+	case strings.HasPrefix(err.Error(), "json: unknown field "):
+		return fmt.Errorf("%s is no field here: there are exchange, routing_key, properties and headers, and the "+
+			"properties of AMQP",
+			model.Printable(strings.TrimPrefix(err.Error(), "json: unknown field ")))
+	}
+	return message.JSONError(err)
+}
+
+// offsetOf is where in the JSON an error is, as far as it tells.
+func offsetOf(err error, head []byte) int64 {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return syntax.Offset - 1
+	case errors.As(err, &kind):
+		return kind.Offset - 1
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		return int64(len(head)) - 1
+	}
+	name, _ := strings.CutPrefix(err.Error(), "json: unknown field ")
+	return int64(bytes.Index(head, []byte(name)))
+}
+
+// fieldError is about one field of a draft.
+type fieldError struct{ field, words string }
+
+func (e *fieldError) Error() string { return e.field + " " + e.words }
+
+// checkDraft refuses what no broker takes, and what would send the message further than the plan says.
+func checkDraft(m *message.Message) error {
+	for key := range m.Headers {
+		switch {
+		case key == "CC" || key == "BCC":
+			return &fieldError{key, "would send it to further queues: leave it out"}
+		case message.IsBrokerHeader(key):
+			return &fieldError{key, "is the broker's own: leave it out"}
+		}
+	}
+	if text := m.Properties.Expiration; text != "" {
+		if _, ok := message.ParseExpiration(text); !ok {
+			return &fieldError{"expiration", message.Excerpt(text) +
+				" is no number of milliseconds up to 315360000000 (ten years)"}
+		}
+	}
+	for _, name := range []struct{ field, text string }{{"exchange", m.Exchange}, {"routing_key", m.RoutingKey}} {
+		if len(name.text) > 255 {
+			return &fieldError{name.field, "has more than 255 bytes"}
+		}
+	}
+	return nil
+}
+
+// mentioned is where the field that an error is about stands in the JSON.
+func mentioned(head []byte, err error) int64 {
+	var field *fieldError
+	if errors.As(err, &field) {
+		return int64(max(bytes.Index(head, []byte(`"`+field.field+`":`)), 0))
+	}
+	var header *message.HeaderError
+	if errors.As(err, &header) { // properties stand before them, and may have the same name
+		return int64(max(bytes.LastIndex(head, []byte(`"`+header.Name+`":`)), 0))
+	}
+	var property *message.PropertyError
+	if errors.As(err, &property) {
+		return int64(max(bytes.Index(head, []byte(`"`+property.Name+`":`)), 0))
+	}
+	return 0
+}

@@ -1,0 +1,126 @@
+package plan
+
+import (
+	"bytes"
+	"maps"
+	"reflect"
+	"slices"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// Former is what a publish changed in a message, as it was before.
+type Former struct {
+	Expiration string
+	UserID     string
+	Headers    model.Table // those that were removed or changed, with their values
+	Added      []string    // headers that it did not have
+}
+
+// NewEntry is what the journal keeps of a message that a plan acts on. p is what is published of it, nil for a drop.
+// full keeps the complete message of a replay too.
+func NewEntry(m *message.Message, p *message.Publishing, full bool) Entry {
+	e := Entry{
+		Position: m.Position, MessageID: m.Properties.MessageID, Fingerprint: m.Fingerprint,
+		Address: model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey},
+	}
+	if p == nil {
+		e.Message = m
+		return e
+	}
+	former, told := formerOf(m, p)
+	e.Sent = &Sent{Fingerprint: fingerprint(p), To: p.Address, Former: former}
+	for _, q := range p.Reaches {
+		e.Sent.Reached = append(e.Sent.Reached, q.Name)
+	}
+	if !told {
+		e.Sent.Changed = beyondFormer(m, p)
+	}
+	for key := range former.Headers {
+		if _, there := p.Headers[key]; !there && !message.IsBrokerHeader(key) {
+			e.Sent.Removed = append(e.Sent.Removed, key)
+		}
+	}
+	slices.Sort(e.Sent.Removed)
+	if full || !told {
+		e.Message = m
+	}
+	return e
+}
+
+// formerOf compares a message with what is published of it. told is false when the difference is more than Former can
+// tell: the body, or a property that a replay keeps.
+func formerOf(m *message.Message, p *message.Publishing) (f Former, told bool) {
+	f = Former{Expiration: m.Properties.Expiration, UserID: m.Properties.UserID}
+	for key, v := range m.Headers {
+		if now, there := p.Headers[key]; !there || !equalValue(now, v) {
+			if f.Headers == nil {
+				f.Headers = model.Table{}
+			}
+			f.Headers[key] = v
+		}
+	}
+	for key := range p.Headers {
+		if _, there := m.Headers[key]; !there {
+			f.Added = append(f.Added, key)
+		}
+	}
+	same := p.Properties
+	same.Expiration, same.UserID = m.Properties.Expiration, m.Properties.UserID
+	return f, same == m.Properties && bytes.Equal(p.Body, m.Body)
+}
+
+// equalValue compares values of headers.
+func equalValue(a, b any) bool {
+	switch a.(type) {
+	case string, int64, int32, bool:
+		return a == b
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// restore gives a message that was published the parts that it had before.
+func (f *Former) restore(m *message.Message) {
+	m.Properties.Expiration, m.Properties.UserID = f.Expiration, f.UserID
+	headers := maps.Clone(m.Headers)
+	if headers == nil {
+		headers = model.Table{}
+	}
+	for _, key := range f.Added {
+		delete(headers, key)
+	}
+	maps.Copy(headers, f.Headers)
+	m.Headers = headers
+}
+
+// fingerprint is that of the message which a queue gets.
+func fingerprint(p *message.Publishing) message.Fingerprint {
+	return message.FingerprintOf(&message.Message{
+		Exchange: p.Exchange, RoutingKey: p.RoutingKey,
+		Properties: p.Properties, Headers: p.Headers, Body: p.Body,
+	})
+}
+
+// Restoring is what brings a message back to its queue: through the default exchange, with everything as it was. left
+// are the parts that the broker does not let anybody set again without harm: CC and BCC would send it to further
+// queues, a foreign user_id is refused (406), and a quorum queue's delivery counters begin at 0.
+func Restoring(m *message.Message, queue, user string) (p message.Publishing, left []string) {
+	p = message.Publishing{Address: model.Address{RoutingKey: queue}, Properties: m.Properties, Body: m.Body}
+	if id := m.Properties.UserID; id != "" && id != user {
+		p.Properties.UserID = ""
+		left = append(left, "user_id")
+	}
+	for key, v := range m.Headers {
+		if key == "CC" || key == "BCC" || slices.Contains(message.DeliveryCounters, key) {
+			left = append(left, key)
+			continue
+		}
+		if p.Headers == nil {
+			p.Headers = make(model.Table, len(m.Headers))
+		}
+		p.Headers[key] = v
+	}
+	slices.Sort(left)
+	return p, left
+}

@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"dlxtop/internal/limit"
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/message"
+)
+
+// An entry of the journal is read as it was written. Fingerprints stand for the messages.
+func FuzzParseEntry(f *testing.F) {
+	f.Add([]byte(`{"position":1,"fingerprint":"00112233445566778899aabbccddeeff","exchange":"","routing_key":"q"}`))
+	for _, line := range build.ExportedLines(f) {
+		m, err := message.ParseMessage(line)
+		if err != nil {
+			f.Fatal(err)
+		}
+		e := NewEntry(&m, nil, true)
+		e.Sent = &Sent{
+			Fingerprint: m.Fingerprint, To: model.Address{Exchange: "x", RoutingKey: "\xff"}, Reached: []string{"q"},
+			Changed: []string{"the body"}, Removed: []string{"x-death"},
+			Former: Former{Expiration: "5", UserID: "guest", Headers: m.Headers, Added: []string{"x-dlxtop"}},
+		}
+		e.Undoes = 7
+		text, err := json.Marshal(e.JSON())
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var e Entry
+		var err error
+		limit.Keep(t, len(text), func() { e, err = ParseEntry(text) })
+		if err != nil {
+			build.CheckError(t, err)
+			return
+		}
+		if e.Sent == nil && (e.Message == nil || e.Undoes != 0) {
+			t.Error("nobody can undo it, and nobody is told")
+		}
+		written := build.CheckLine(t, e.JSON())
+		again, err := ParseEntry(written)
+		if err != nil {
+			t.Fatalf("written as %s it cannot be read: %v", written, err)
+		}
+		if twice := build.CheckLine(t, again.JSON()); !bytes.Equal(written, twice) {
+			t.Errorf("written twice it is\n%s\n%s", written, twice)
+		}
+	})
+}
+
+// A document that somebody edited is a draft, which is the same when it is written and read again, or an error with its
+// line.
+func FuzzParseDraft(f *testing.F) {
+	for _, line := range build.ExportedLines(f) {
+		m, err := message.ParseMessage(line)
+		if err != nil {
+			f.Fatal(err)
+		}
+		d := Draft{
+			model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey},
+			m.Properties,
+			model.Table{"tenant": "blue", "raw": []byte{0xff}},
+			m.Body,
+		}
+		f.Add(d.Text())
+	}
+	f.Add([]byte("# x\n{\"exchange\":\"\",\n\"routing_key\":7}\n----- body (utf-8) -----\n\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var d Draft
+		var err error
+		limit.Keep(t, len(text), func() { d, err = ParseDraft(text) })
+		if err != nil {
+			build.CheckError(t, err)
+			var at *lineError
+			if !errors.As(err, &at) || at.line < 1 || at.line > bytes.Count(text, []byte("\n"))+2 {
+				t.Errorf("no line of the document: %v", err)
+			}
+			return
+		}
+		again, err := ParseDraft(d.Text())
+		if err != nil || !d.Same(&again) || !bytes.Equal(d.Body, again.Body) {
+			t.Errorf("written and read again it is another draft, %v:\n%s\n%s", err, d.Text(), again.Text())
+		}
+		if lines := d.Differences(&again); len(lines) > 0 {
+			t.Errorf("differences where there are none: %q", lines)
+		}
+	})
+}

@@ -1,0 +1,211 @@
+package plan
+
+import (
+	"fmt"
+	"testing"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/message"
+)
+
+// guarded is a plan through the exchange x of these parts, and what follows it.
+func guarded(t *testing.T, kind string, parts ...build.Part) (*Guard, func(more ...build.Part) *model.Topology, *Run) {
+	t.Helper()
+	with := func(more ...build.Part) *model.Topology {
+		all := append([]build.Part{
+			build.Exchange(kind, "x"), build.Queue("failed"), build.Queue("w"),
+			build.Queue("audit"),
+		}, parts...)
+		return build.TopologyOf("3.10.8", append(all, more...)...)
+	}
+	plan := newRun(with(), ActionWant{
+		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{{Headers: model.Table{"h": "1"}}},
+		Planned: 9,
+		Mode:    ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
+	})
+	if plan.Refusal.Refused() {
+		t.Fatal(plan.Refusal.Words())
+	}
+	return plan.Guard(), with, plan
+}
+
+// send notes n messages with this header.
+func send(t *testing.T, g *Guard, p *Run, n int, h string) {
+	t.Helper()
+	for range n {
+		out, err := p.Publishing(&message.Message{Headers: model.Table{"h": h}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changes := g.Publishes(&out); len(changes) > 0 {
+			t.Fatal(ChangesWords(changes))
+		}
+	}
+}
+
+// read is what a reading tells. The next one begins where this one did, so that a test can read several.
+func read(g *Guard, t *model.Topology) string {
+	changes, unread := g.Read(t)
+	words := ChangesWords(changes) + unread
+	for _, s := range g.Strays() {
+		words += fmt.Sprintf("; %d in %s", s.Messages, s.Queue.Name)
+	}
+	g.changed = nil
+	return words
+}
+
+func wantRead(t *testing.T, g *Guard, topology *model.Topology, want string) {
+	t.Helper()
+	if got := read(g, topology); got != want {
+		t.Errorf("%q instead of %q", got, want)
+	}
+}
+
+func TestGuardCountsWhatIsUnsure(t *testing.T) {
+	g, with, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
+	wantRead(t, g, with(build.Bind("x", "k", "audit")),
+		"exchange x, key k now also reaches audit") // before anything was published
+	send(t, g, plan, 3, "1")
+	if !g.Needed() || !g.Unsure() {
+		t.Error("nothing is to be looked at")
+	}
+	g.Reading()
+	send(t, g, plan, 2, "1") // while it is read
+	wantRead(t, g, with(), "")
+	send(t, g, plan, 1, "1")
+	g.Reading()
+	wantRead(t, g, with(build.Bind("x", "k", "audit")), "exchange x, key k now also reaches audit; 3 in audit")
+	send(t, g, plan, 1, "1") // what was under way
+	wantRead(t, g, with(build.Bind("x", "k", "audit")), "exchange x, key k now also reaches audit; 4 in audit")
+	g.Reading()
+	wantRead(t, g, with(), "")
+	if g.Unsure() {
+		t.Error("something is left to be looked at")
+	}
+}
+
+func TestGuardOfAQueueThatIsGone(t *testing.T) {
+	g, _, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
+	send(t, g, plan, 1, "1")
+	wantRead(t, g, build.TopologyOf("3.10.8", build.Exchange("direct", "x"), build.Queue("failed"), build.Queue("w")),
+		"exchange x, key k does not reach w any more")
+}
+
+func TestGuardKnowsNothing(t *testing.T) {
+	g, with, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
+	send(t, g, plan, 1, "1")
+	snapshot := *with().Snapshot
+	snapshot.Bindings = nil
+	g.Reading()
+	wantRead(t, g, model.NewTopology(&snapshot), "the bindings could not be read")
+	if !g.Unsure() {
+		t.Error("it is sure of what nobody told")
+	}
+}
+
+// TestGuardByHeaders: where headers decide, each message counts for itself.
+func TestGuardByHeaders(t *testing.T) {
+	all := func(queue, h string) build.Part {
+		return build.BindHeaders("x", queue, model.Table{"x-match": "all", "h": h})
+	}
+	g, with, plan := guarded(t, "headers", all("w", "1"), all("w", "2"))
+	send(t, g, plan, 2, "1")
+	send(t, g, plan, 3, "2")
+	wantRead(t, g, with(all("audit", "2")), "exchange x, key k now also reaches audit; 3 in audit")
+	g.Reading()
+	wantRead(t, g, with(), "")
+	wantRead(t, g, with(all("audit", "2")), "") // nobody knows yet what else is published there
+	out, err := plan.Publishing(&message.Message{Headers: model.Table{"h": "2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if words := ChangesWords(g.Publishes(&out)); words != "exchange x, key k now also reaches audit" {
+		t.Errorf("it is published: %q", words)
+	}
+}
+
+// TestGuardOfAnotherAddress: a message beyond the sample takes a way of its own, which may have changed before.
+func TestGuardOfAnotherAddress(t *testing.T) {
+	g, with, plan := guarded(t, "direct", build.Bind("x", "k", "w"), build.Bind("x", "l", "w"))
+	g.Reading()
+	wantRead(t, g, with(build.Bind("x", "l", "audit")), "")
+	out, err := plan.Publishing(&message.Message{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.RoutingKey = "l"; ChangesWords(g.Publishes(&out)) != "exchange x, key l now also reaches audit" {
+		t.Error("it is published")
+	}
+}
+
+// TestGuardIsNotNeeded: nothing can be bound to the default exchange.
+func TestGuardIsNotNeeded(t *testing.T) {
+	topology := build.TopologyOf("3.10.8", build.Exchange("direct", "x"), build.Queue("failed"), build.Queue("w"),
+		build.Bind("x", "k", "w"))
+	for _, want := range []ActionWant{
+		{Operation: Move, Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"}},
+		{Operation: Replay, Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"}},
+		{Operation: Replay, Mode: ToExchange, Fixed: model.Address{RoutingKey: "w"}},
+		{Operation: Drop},
+	} {
+		want.From, want.Planned = build.Ref("failed"), 1
+		plan := newRun(topology, want)
+		if plan.Guard() != nil {
+			t.Errorf("%s to %+v is guarded", want.Operation, want.Fixed)
+		}
+	}
+}
+
+// TestGuardBetweenTwoChanges: what the alternate exchange took before another queue was bound is told, too.
+func TestGuardBetweenTwoChanges(t *testing.T) {
+	g, _, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
+	send(t, g, plan, 3, "1")
+	parts := []build.Part{
+		build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout",
+			"y"), build.Queue("failed"), build.Queue("w"), build.Queue("audit"), build.Queue("spare"),
+		build.Bind("y", "", "spare"), build.Bind("x", "k", "audit"),
+	}
+	const added = "exchange x, key k now also reaches audit"
+	wantRead(t, g, build.TopologyOf("3.10.8", parts...),
+		added+"; exchange x, key k does not reach w any more; 3 in audit; 3 in spare")
+	// As long as the worker is bound, the alternate exchange gets nothing.
+	wantRead(t, g, build.TopologyOf("3.10.8", append(parts, build.Bind("x", "k", "w"))...), added+"; 3 in audit")
+}
+
+// TestGuardReadsOnceMore: what was published until a change was found and all stopped may have gone where a later
+// reading tells.
+func TestGuardReadsOnceMore(t *testing.T) {
+	g, with, plan := guarded(t, "direct", build.Queue("other"), build.Bind("x", "k", "w"))
+	send(t, g, plan, 3, "1")
+	if changes, _ := g.Read(with(build.Bind("x", "k", "audit"))); len(changes) != 1 || !g.Changed() {
+		t.Fatalf("%+v", changes)
+	}
+	send(t, g, plan, 1, "1")
+	if changes, unread := g.Read(with(build.Bind("x", "k", "other"))); len(changes) != 1 || unread != "" {
+		t.Fatalf("%+v", changes)
+	}
+	strays := g.Strays()
+	if len(strays) != 2 || strays[0].Queue != build.Ref("audit") || strays[1].Queue != build.Ref("other") ||
+		strays[0].Messages != 4 || strays[1].Messages != 4 {
+		t.Errorf("%+v", strays)
+	}
+}
+
+// TestGuardOfADeletedExchange: nobody can tell what was bound to it before.
+func TestGuardOfADeletedExchange(t *testing.T) {
+	g, with, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
+	send(t, g, plan, 3, "1")
+	if hidden := g.Hidden(); hidden != "" {
+		t.Errorf("%s is hidden", hidden)
+	}
+	if changes, _ := g.Read(build.TopologyOf("3.10.8", build.Queue("failed"), build.Queue("w"))); len(changes) != 1 ||
+		g.Hidden() != "x" {
+		t.Errorf("%+v, hidden is %q", changes, g.Hidden())
+	}
+	g, _, plan = guarded(t, "direct", build.Bind("x", "k", "w"))
+	send(t, g, plan, 3, "1")
+	if _, _ = g.Read(with(build.Bind("x", "k", "audit"))); g.Hidden() != "" {
+		t.Errorf("%s is hidden", g.Hidden())
+	}
+}

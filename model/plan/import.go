@@ -1,0 +1,54 @@
+package plan
+
+import "dlxtop/model"
+
+// ImportWant is what is to be imported, and where.
+type ImportWant struct {
+	To     model.QueueRef
+	Sizes  []int64 // of the bodies, in bytes: one for each message
+	Insist bool    // go on in spite of a refusal that can be overridden
+	Counts map[model.QueueRef]model.QueueCounts
+}
+
+// ForImport plans to publish the messages of a file into a queue, through the default exchange.
+func ForImport(t *model.Topology, want ImportWant) Plan {
+	p := Plan{Operation: Import, From: want.To, Planned: len(want.Sizes)}
+	q, exists := t.Queue(want.To)
+	if !exists {
+		p.against(Objection{Kind: ImportToNone, Queue: want.To})
+		return p
+	}
+	way := Way{Address: model.Address{RoutingKey: want.To.Name}, Reaches: []model.QueueRef{want.To}, Exact: true}
+	p.Ways = []PlannedWay{{way, p.Planned}}
+	p.Recipients = []Recipient{{Queue: want.To, Consumers: q.Consumers, Messages: p.Planned}}
+	p.refuseDown(t)
+	p.warnOfIntake(t)
+	if l := limitLoss(t, want.To, arrivals{messages: p.Planned, sizes: want.Sizes}, want.Counts); l != nil {
+		p.Losses = []LimitLoss{*l}
+		p.refuseUnless(Objection{Kind: DropsInFile, Losses: p.Losses}, want.Insist)
+	}
+	return p
+}
+
+// warnOfIntake tells what the queue will do with the messages that a person might not expect.
+func (p *Plan) warnOfIntake(t *model.Topology) {
+	p.Warnings = append(p.Warnings, warnOfAlarms(t)...)
+	r := p.Recipients[0]
+	p.From = model.QueueRef{} // nothing is taken out of it
+	p.warnOfRecipients(t)
+	p.From = r.Queue
+	if s := t.Settings(r.Queue); s.TTL.Set && r.Consumers.Or(1) != 0 {
+		p.warn(Warning{Kind: expiresThem, Queue: r.Queue, After: s.TTL})
+	}
+}
+
+// IntakeWarnings tell what a queue will do with so many messages that a person might not expect.
+func IntakeWarnings(t *model.Topology, ref model.QueueRef, messages int) []Warning {
+	q, _ := t.Queue(ref)
+	p := Plan{Planned: messages, Recipients: []Recipient{{Queue: ref, Consumers: q.Consumers, Messages: messages}}}
+	p.warnOfIntake(t)
+	if l := limitLoss(t, ref, arrivals{messages: messages}, nil); l != nil {
+		p.warn(Warning{Kind: limitReached, Loss: l})
+	}
+	return p.Warnings
+}

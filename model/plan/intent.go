@@ -1,0 +1,222 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// Intent is what a record keeps of its plan, so that somebody can go on with it: what was asked for, and what was
+// seen when it began.
+type Intent struct {
+	Source     model.QueueRef // the queue that messages are taken out of; zero: none, they come from the journal or a file
+	Depth      int64          // messages that were ready there when it began; of an import: messages of the file
+	Selection  Selection
+	Mode       TargetMode
+	Fixed      model.Address
+	Recipients []Recipient // who agreed to the plan agreed to these
+	Mark       bool
+	MarkName   string
+	KeepTries  bool
+	Rate       float64
+	Insist     bool
+	Canary     time.Duration // how long its canary watches; 0: it has none
+	Edited     *Draft
+	File       string // of an import: its absolute path
+}
+
+// Intent is what the journal keeps of a plan that begins with so many messages in its queue.
+func (p *Plan) Intent(depth int64) *Intent {
+	in := &Intent{
+		Source: p.From, Depth: depth, Selection: p.Selection, Mode: p.Target.Mode, Fixed: p.Target.Fixed,
+		Recipients: p.Recipients, Mark: p.Mark, MarkName: p.MarkName, Rate: p.Rate, Insist: p.Insist, Edited: p.Edited,
+		KeepTries: p.KeepTries,
+	}
+	if p.Canary != nil {
+		in.Canary = p.Canary.Wait
+	}
+	if r := p.Resuming; r != nil { // which goes on with what was ready when the first one began
+		in.Depth = min(depth, r.Left)
+	}
+	return in
+}
+
+type (
+	intentJSON struct {
+		VHost      string               `json:"vhost,omitempty"`
+		Source     string               `json:"source,omitempty"`
+		Depth      int64                `json:"depth,omitempty"`
+		Chosen     map[string]int       `json:"chosen,omitempty"` // by fingerprint
+		OneByOne   bool                 `json:"one_by_one,omitempty"`
+		MessageID  string               `json:"message_id,omitempty"`
+		Expression string               `json:"expression,omitempty"`
+		Text       string               `json:"text,omitempty"`
+		Limit      int                  `json:"limit,omitempty"`
+		Mode       TargetMode           `json:"mode,omitempty"`
+		Exchange   string               `json:"exchange,omitempty"`
+		RoutingKey string               `json:"routing_key,omitempty"`
+		Recipients []recipientJSON      `json:"recipients,omitempty"`
+		Mark       bool                 `json:"mark,omitempty"`
+		MarkName   string               `json:"mark_name,omitempty"`
+		KeepTries  bool                 `json:"keep_tries,omitempty"`
+		Rate       float64              `json:"rate,omitempty"`
+		Insist     bool                 `json:"insist,omitempty"`
+		Canary     int64                `json:"canary_ms,omitempty"`
+		Edited     *message.MessageJSON `json:"edited,omitempty"`
+		File       string               `json:"file,omitempty"`
+	}
+	recipientJSON struct {
+		VHost     string `json:"vhost"`
+		Queue     string `json:"queue"`
+		Consumers *int64 `json:"consumers,omitempty"`
+		Taken     *int64 `json:"taken,omitempty"`
+	}
+)
+
+// MarshalJSON writes what ParseIntent reads.
+func (in *Intent) MarshalJSON() ([]byte, error) {
+	s := &in.Selection
+	out := intentJSON{
+		VHost: message.TextJSON(in.Source.VHost), Source: message.TextJSON(in.Source.Name), Depth: in.Depth,
+		OneByOne: s.Fingerprints != nil, MessageID: message.TextJSON(s.MessageID), Limit: s.Limit,
+		Mode: in.Mode, Exchange: message.TextJSON(in.Fixed.Exchange), RoutingKey: message.TextJSON(in.Fixed.RoutingKey),
+		Mark: in.Mark, MarkName: in.MarkName, Rate: in.Rate, Insist: in.Insist, Canary: in.Canary.Milliseconds(),
+		File: message.TextJSON(in.File), KeepTries: in.KeepTries,
+	}
+	if len(s.Fingerprints) > 0 {
+		out.Chosen = make(map[string]int, len(s.Fingerprints))
+		for f, n := range s.Fingerprints {
+			out.Chosen[f.String()] = n
+		}
+	}
+	switch f := s.Filter; {
+	case f == nil:
+	case f.Program != nil:
+		out.Expression = message.TextJSON(f.Expression())
+	default:
+		out.Text = message.TextJSON(f.Text)
+	}
+	for _, r := range in.Recipients {
+		out.Recipients = append(
+			out.Recipients,
+			recipientJSON{
+				message.TextJSON(r.Queue.VHost), message.TextJSON(r.Queue.Name), pointer(r.Consumers),
+				pointer(r.Taken),
+			},
+		)
+	}
+	if d := in.Edited; d != nil {
+		edited := d.json()
+		out.Edited = &edited
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON is ParseIntent.
+func (in *Intent) UnmarshalJSON(text []byte) error {
+	read, err := ParseIntent(text)
+	if err == nil {
+		*in = *read
+	}
+	return err
+}
+
+// ParseIntent reads what MarshalJSON wrote. The error is one sentence.
+func ParseIntent(text []byte) (*Intent, error) {
+	var read intentJSON
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&read); err != nil {
+		return nil, message.JSONError(err)
+	}
+	in := &Intent{
+		Depth: read.Depth, Mode: read.Mode, Mark: read.Mark, MarkName: read.MarkName, Rate: read.Rate, Insist: read.Insist,
+		Canary: time.Duration(read.Canary) * time.Millisecond, KeepTries: read.KeepTries,
+	}
+	in.Selection.Limit = read.Limit
+	for _, field := range []struct {
+		from string
+		to   *string
+	}{
+		{read.VHost, &in.Source.VHost},
+		{read.Source, &in.Source.Name},
+		{read.MessageID, &in.Selection.MessageID},
+		{read.Exchange, &in.Fixed.Exchange},
+		{read.RoutingKey, &in.Fixed.RoutingKey},
+		{read.File, &in.File},
+	} {
+		var err error
+		if *field.to, err = message.ParseText(field.from); err != nil {
+			return nil, err
+		}
+	}
+	if err := in.parseSelection(&read); err != nil {
+		return nil, err
+	}
+	for _, r := range read.Recipients {
+		out := Recipient{Consumers: optional(r.Consumers), Taken: optional(r.Taken)}
+		var err error
+		if out.Queue.VHost, err = message.ParseText(r.VHost); err != nil {
+			return nil, err
+		}
+		if out.Queue.Name, err = message.ParseText(r.Queue); err != nil {
+			return nil, err
+		}
+		in.Recipients = append(in.Recipients, out)
+	}
+	if read.Edited != nil {
+		edited, err := editedAs(read.Edited)
+		if err != nil {
+			return nil, err
+		}
+		in.Edited = &edited
+	}
+	return in, nil
+}
+
+func (in *Intent) parseSelection(read *intentJSON) (err error) {
+	s := &in.Selection
+	if read.OneByOne {
+		s.Fingerprints = make(map[message.Fingerprint]int, len(read.Chosen))
+	}
+	for text, n := range read.Chosen {
+		f, err := parseFingerprint(text)
+		if err != nil {
+			return err
+		}
+		s.Fingerprints[f] = n
+	}
+	text, err := message.ParseText(read.Expression)
+	switch {
+	case err != nil:
+		return err
+	case text != "":
+		s.Filter, err = message.ParseExpression(text)
+		return err
+	}
+	if text, err = message.ParseText(read.Text); text != "" && err == nil {
+		s.Filter, err = message.ParseFilter(text)
+	}
+	if err != nil {
+		return fmt.Errorf("the filter of the record: %w", err)
+	}
+	return nil
+}
+
+func pointer(o model.Opt[int64]) *int64 {
+	if n, known := o.Get(); known {
+		return &n
+	}
+	return nil
+}
+
+func optional(n *int64) model.Opt[int64] {
+	if n == nil {
+		return model.Unknown[int64]()
+	}
+	return model.Some(*n)
+}

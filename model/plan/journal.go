@@ -1,0 +1,202 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// Record is one action in the journal: who did what, when, to how many messages, with what outcome.
+type Record struct {
+	ID        int64 // counts up from 1 and is never used again
+	Operation Operation
+	From      model.QueueRef // the queue that the messages were taken out of; of an undo and an import: that they went to
+	To        string         // where a replay went, as --to names it; "" otherwise
+	User      string         // the user of the broker
+	Broker    string         // its host:port
+	Began     time.Time      // to the millisecond
+	Ended     time.Time      // zero: it did not end, or has not yet
+	Planned   int
+	Entries   int     // messages whose intention was written down
+	Running   bool    // it has not ended, and the program that does it is alive
+	Undoes    int64   // of an undo: the record that it takes back; 0 otherwise
+	Undone    int     // messages that undos brought back
+	Resumes   int64   // the record that this one goes on with; 0: none
+	ResumedBy int64   // the record that goes on with this one; 0: none
+	Session   string  // the program that did it, in the names of its connections; "": not kept
+	Intent    *Intent // what was planned; nil: not kept, or not read (Records leaves it out)
+	Account   Account // of what ended; of what did not: the outcomes that were written down
+}
+
+// Who is the user and the broker, for people.
+func (r *Record) Who() string { return r.User + "@" + r.Broker }
+
+// Unfinished reports whether the program ended in the middle of the action, so that it is not certain how far it came.
+func (r *Record) Unfinished() bool { return r.Ended.IsZero() && !r.Running }
+
+// Uncertain is how many messages have an intention but no outcome.
+func (r *Record) Uncertain() int {
+	if r.Unfinished() {
+		return max(r.Entries-r.Account.Done(), 0) + r.Account.Unknown
+	}
+	return r.Account.Unknown
+}
+
+// Told is the outcome in words.
+func (r *Record) Told() string {
+	a := &r.Account
+	words := ""
+	for _, count := range []struct {
+		n    int
+		what string
+	}{
+		{a.Moved, r.moved()},
+		{a.Dropped, "dropped"},
+		{a.Refused, "refused"},
+		{a.Returned, "returned"},
+		{r.Uncertain(), "unknown"},
+		{a.Gone, "gone"},
+	} {
+		if count.n > 0 {
+			if words != "" {
+				words += ", "
+			}
+			words += fmt.Sprintf("%d %s", count.n, count.what)
+		}
+	}
+	switch {
+	case words == "":
+		words = "nothing was changed"
+	case a.Stopped != "":
+		words += "; it ended early"
+	}
+	for _, s := range a.Strayed {
+		words += fmt.Sprintf("; up to %d may also be in %s", s.Messages, model.Printable(s.Queue.String()))
+	}
+	switch {
+	case r.Running:
+		return words + "; it is running"
+	case r.Unfinished():
+		return words + "; unfinished"
+	}
+	return words
+}
+
+// State is what became of one message, in words.
+func (r *Record) State(e *Entry) string {
+	words := string(e.Outcome)
+	switch {
+	case e.Undone:
+		words += ", brought back"
+	case e.Outcome == "" && r.Unfinished():
+		words = "not certain"
+	case e.Outcome == "" && r.Running:
+		words = "under way"
+	case e.Outcome == "":
+		words = "untouched"
+	}
+	if e.Reason != "" {
+		words += ": " + e.Reason
+	}
+	return words
+}
+
+func (r *Record) moved() string {
+	if r.Operation == Drop {
+		return "moved" // none ever is
+	}
+	return doneWord[r.Operation]
+}
+
+// Explain tells of an unfinished action what is certain and what is not, and what to do: one sentence each.
+func (r *Record) Explain() []string {
+	if !r.Unfinished() {
+		return nil
+	}
+	a, queue := &r.Account, model.Printable(r.From.String())
+	said := []string{fmt.Sprintf("dlxtop ended in the middle of the %s %d of %s, on %s", r.Operation, r.ID, queue,
+		r.Began.Format("2006-01-02 15:04:05"))}
+	if n := a.Moved + a.Dropped; n > 0 && r.Operation == Import {
+		said = append(said, fmt.Sprintf("certain: %d %s", n, doneWord[r.Operation]))
+	} else if n > 0 {
+		said = append(said, fmt.Sprintf("certain: %d %s, %d stayed where they were", n, doneWord[r.Operation],
+			a.Refused+a.Returned))
+	}
+	if n := r.Uncertain(); n > 0 {
+		where := map[Operation]string{
+			Drop:   "each is still in the queue, or only in the journal",
+			Replay: "each is still in the queue, or with whom it was sent to, or in both",
+			Move:   "each is still in the queue, or where it was moved to, or in both",
+			Undo:   "each is back in the queue, or not, or in two places",
+			Import: "each is in the queue, or not; the file has them all",
+			Rescue: "each is in the queue, or in the journal alone",
+		}[r.Operation]
+		said = append(said, fmt.Sprintf("not certain: %s: %s", model.Plural(n, "message"), where))
+	}
+	what := "none is lost: `dlxtop journal resume %d` looks for them and goes on, " +
+		"`dlxtop journal undo %d` takes back what was done"
+	switch r.Operation {
+	case Rescue:
+		what = "none is lost: `dlxtop journal show %d` lists them, `dlxtop journal undo %d` takes back what was done"
+	case Import, Undo:
+		return append(said, fmt.Sprintf("`dlxtop journal resume %d` looks for them, and goes on behind them", r.ID))
+	}
+	return append(said, fmt.Sprintf(what, r.ID, r.ID))
+}
+
+// Done is what was done with the messages of a record, in a word or two.
+func (r *Record) Done() string { return doneWord[r.Operation] }
+
+var doneWord = map[Operation]string{
+	Drop: "dropped", Replay: "moved", Move: "moved", Undo: "brought back",
+	Import: "imported", Rescue: "rescued",
+}
+
+// Entry is one message in the journal: what was to be done with it, everything that is needed to take that back, and
+// what became of it.
+type Entry struct {
+	// Position is the place in the queue at the time of the action, 1 is its head. It identifies the entry within its
+	// record.
+	Position    int
+	MessageID   string
+	Fingerprint message.Fingerprint // of the message as it was
+	Address     model.Address       // where it was published last: a restored message gets the queue's name instead
+
+	Message *message.Message // complete: of a drop, and of a replay when the journal keeps everything; else nil
+	Sent    *Sent            // of what was published, else nil
+
+	Undoes  int // of an undo: the position of the entry that it takes back
+	Outcome Outcome
+	Reason  string // of the outcome, "" when there is nothing to say
+	Undone  bool   // an undo has brought it back
+	// Undoing are undos of it that ended without telling its outcome: it may have been brought back by one of these.
+	Undoing []Attempt
+	Claimed int64 // the undo that brings it back at this moment; 0: none does
+}
+
+// Sent is a message as it was published, and what was changed in it.
+type Sent struct {
+	Fingerprint message.Fingerprint
+	To          model.Address
+	Reached     []string // queues of the same vhost
+	Former      Former
+	// Of a message that was edited or taken out of an envelope; nil otherwise:
+	Changed []string // what was changed beyond Former, in words
+	Removed []string // headers of Former that are no longer there
+}
+
+// Settled is the outcome of one entry.
+type Settled struct {
+	Position int
+	Outcome  Outcome
+	Reason   string
+}
+
+// ErrNoRecord is that there is no record with a number.
+var ErrNoRecord = errors.New("the journal has no record")
+
+// ErrJournal is that the journal cannot be used. Errors that wrap it are one sentence with the next step.
+var ErrJournal = errors.New("the journal")

@@ -1,0 +1,269 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// LimitLoss is what a queue that drops its oldest messages (overflow drop-head) will drop when the messages of a plan
+// arrive there. Only ready messages count against a limit, and the oldest go first (3.10.8, 4.0.5, 4.3.6, classic and
+// quorum): what it holds now, then what came first. That is exact as long as nobody else publishes there and no
+// consumer takes any.
+type LimitLoss struct {
+	Queue     model.QueueRef
+	Limit     model.Setting[int64]
+	Bytes     bool             // the limit is one of bytes of bodies, else of messages
+	Holds     model.Opt[int64] // messages that are ready in it now; unknown: nobody can tell what will be dropped
+	Comes     int              // messages of the plan that arrive there, at most
+	Old       int              // dropped of those that it holds
+	Ours      int              // dropped of those that arrive
+	Estimated bool             // the numbers are the most that it can be, or follow from mean sizes
+	Consumed  bool             // it has consumers, which may take some before
+	DLX       model.Opt[string]
+	To        []model.QueueRef // where its dead-letter exchange takes the dropped ones
+}
+
+// lost is how many messages the limit drops; at least one, when nobody can tell.
+func (l *LimitLoss) lost() int {
+	if !l.Holds.Known() {
+		return max(l.Old+l.Ours, 1)
+	}
+	return l.Old + l.Ours
+}
+
+// Words tell the loss in one sentence: the limit, what is there, what would be dropped, and where that goes.
+func (l *LimitLoss) Words() string {
+	name := model.Printable(l.Queue.String())
+	keeps := model.Plural(l.Limit.Value, "message")
+	if l.Bytes {
+		keeps = message.Size(l.Limit.Value) + "B"
+	}
+	words := fmt.Sprintf("%s keeps at most %s (%s, overflow drop-head)", name, keeps, l.Limit.Source)
+	holds, known := l.Holds.Get()
+	if !known {
+		const full = ", and nobody can tell how full it is: some of it, or of these %s, may be dropped"
+		return words + fmt.Sprintf(full, model.Count(int64(l.Comes))) + l.where()
+	}
+	if l.Consumed {
+		words += fmt.Sprintf(" and holds %s: unless consumers take them before, ", model.Count(holds))
+	} else {
+		words += fmt.Sprintf(" and holds %s: ", model.Count(holds))
+	}
+	if l.Estimated {
+		words += "up to "
+	}
+	words += model.Plural(l.Old+l.Ours, "message") + " would be dropped: "
+	var parts []string
+	switch old := int64(l.Old); {
+	case old == 0:
+	case old == holds:
+		parts = append(parts, fmt.Sprintf("the %s that it holds", model.Count(old)))
+	default:
+		parts = append(parts, fmt.Sprintf("%s of the %s that it holds", model.Count(old), model.Count(holds)))
+	}
+	if l.Ours > 0 {
+		parts = append(parts, fmt.Sprintf("%s of these %s", model.Count(int64(l.Ours)), model.Count(int64(l.Comes))))
+	}
+	return words + strings.Join(parts, " and ") + l.where()
+}
+
+// where tells what becomes of the dropped ones.
+func (l *LimitLoss) where() string {
+	exchange, dead := l.DLX.Get()
+	switch {
+	case !dead:
+		return ""
+	case len(l.To) == 0:
+		return fmt.Sprintf("; its dead-letter exchange %s takes them to no queue",
+			model.Printable(model.ExchangeName(exchange)))
+	}
+	return fmt.Sprintf("; its dead-letter exchange %s takes them to %s", model.Printable(model.ExchangeName(exchange)),
+		model.Names(l.To))
+}
+
+// arrivals are messages on their way into a queue.
+type arrivals struct {
+	messages int
+	sizes    []int64          // of the bodies of the first of them, in bytes
+	mean     model.Opt[int64] // of the others
+	atMost   bool             // no more than so many messages, maybe fewer
+}
+
+// size is that of the message at an index, if it is known.
+func (a *arrivals) size(i int) (size int64, known bool) {
+	if i < len(a.sizes) {
+		return a.sizes[i], true
+	}
+	return a.mean.Get()
+}
+
+// LimitedAmong are those of some queues that drop their oldest messages when they are full: what messages do there
+// depends on how many there are, which statistics tell some seconds late. They may be counted by a passive declare.
+func LimitedAmong(t *model.Topology, refs []model.QueueRef) []model.QueueRef {
+	var limited []model.QueueRef
+	for _, ref := range refs {
+		if declare, _ := t.Countable(ref); declare && dropsHead(t, ref) {
+			limited = append(limited, ref)
+		}
+	}
+	return limited
+}
+
+func dropsHead(t *model.Topology, ref model.QueueRef) bool {
+	s := t.Settings(ref)
+	return s.Bounded() && s.Overflow.Value == model.DropHead
+}
+
+// limitLoss works out what the limits of a queue will drop when messages arrive; nil when nothing. counts are newer
+// than the topology.
+func limitLoss(
+	t *model.Topology, ref model.QueueRef, a arrivals, counts map[model.QueueRef]model.QueueCounts,
+) *LimitLoss {
+	s := t.Settings(ref)
+	q, _ := t.Queue(ref)
+	if q == nil || a.messages == 0 || !dropsHead(t, ref) {
+		return nil
+	}
+	newer, holds := counts[ref], q.Ready
+	if newer.Ready.Known() && !newer.Held {
+		holds = newer.Ready
+	}
+	consumers := cmp.Or(newer.Consumers, q.Consumers)
+	l := LimitLoss{Queue: ref, Holds: holds, Comes: a.messages, Estimated: a.atMost, Consumed: consumers.Or(1) > 0}
+	if s.DLX.Set {
+		l.DLX = model.Some(s.DLX.Value)
+		for _, hop := range t.Hops(ref) {
+			if hop.Reason == model.MaxLen {
+				l.To = hop.Route.Queues
+			}
+		}
+	}
+	var worst *LimitLoss
+	if s.MaxLength.Set {
+		one := l
+		one.Limit = s.MaxLength
+		worst = worse(worst, one.countMessages())
+	}
+	if s.MaxBytes.Set {
+		one := l
+		one.Limit, one.Bytes = s.MaxBytes, true
+		worst = worse(worst, one.countBytes(q, &a))
+	}
+	return worst
+}
+
+func worse(a, b *LimitLoss) *LimitLoss {
+	if a == nil || b != nil && b.lost() > a.lost() {
+		return b
+	}
+	return a
+}
+
+func (l *LimitLoss) countMessages() *LimitLoss {
+	limit := max(l.Limit.Value, 0)
+	holds, known := l.Holds.Get()
+	if !known {
+		l.Ours = int(max(int64(l.Comes)-limit, 0))
+		return l
+	}
+	over := holds + int64(l.Comes) - limit
+	if over <= 0 {
+		return nil
+	}
+	l.Old = int(min(over, holds))
+	l.Ours = int(over) - l.Old
+	return l
+}
+
+// countBytes lets the messages arrive in their order. Of what the queue holds only the mean size is known.
+func (l *LimitLoss) countBytes(q *model.Queue, a *arrivals) *LimitLoss {
+	held, known := heldBytes(q, l.Holds)
+	var coming int64
+	for i := range a.messages {
+		size, ok := a.size(i)
+		known = known && ok
+		coming += size
+	}
+	if !known {
+		l.Holds = model.Unknown[int64]()
+		return l
+	}
+	l.Estimated = l.Estimated || len(a.sizes) < a.messages
+	over, holds := held+coming-max(l.Limit.Value, 0), l.Holds.Or(0)
+	switch {
+	case over <= 0:
+		return nil
+	case over < held:
+		mean := max(held/max(holds, 1), 1)
+		l.Old, l.Estimated = int(min((over+mean-1)/mean, holds)), true
+		return l
+	}
+	l.Old = int(holds)
+	for over -= held; over > 0 && l.Ours < a.messages; l.Ours++ {
+		size, _ := a.size(l.Ours)
+		over -= size
+	}
+	return l
+}
+
+// heldBytes are the bytes of a queue's ready messages, by the statistics, in proportion to a newer count.
+func heldBytes(q *model.Queue, holds model.Opt[int64]) (held int64, known bool) {
+	n, counted := holds.Get()
+	bytes, told := q.ReadyBytes.Get()
+	ready, _ := q.Ready.Get()
+	switch {
+	case counted && n == 0:
+		return 0, true
+	case !counted || !told || ready <= 0 || bytes <= 0 && n != ready:
+		return 0, false
+	}
+	return bytes * n / ready, true
+}
+
+// limits works out what the recipients' limits drop, and refuses that unless it was insisted on: then the journal keeps
+// the messages whole. sizes are those of the bodies that were looked at and go somewhere.
+func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
+	looked := 0
+	if want.Sample != nil {
+		looked = want.Sample.Len()
+	}
+	for _, r := range p.Recipients {
+		if r.Queue == p.From {
+			continue // as many leave it
+		}
+		a := arrivals{messages: r.Messages, mean: meanSize(t, p.From)}
+		if r.Messages == len(sizes) { // else it is not worth knowing which of them go there
+			a.sizes = sizes
+		}
+		if more := want.Planned - looked; more > 0 {
+			a.messages = min(r.Messages+more, want.Planned)
+			a.atMost = p.Target.Mode == ToAuto || p.Target.Mode == ToOrigin
+		}
+		if l := limitLoss(t, r.Queue, a, want.Counts); l != nil {
+			p.Losses = append(p.Losses, *l)
+		}
+	}
+	if len(p.Losses) == 0 {
+		return
+	}
+	p.Whole = want.Insist && want.Journaled
+	kind := DropsKept
+	if !want.Journaled {
+		kind = DropsGone
+	}
+	p.refuseUnless(Objection{Kind: kind, Losses: p.Losses}, want.Insist)
+}
+
+// meanSize is the mean size of the bodies in a queue, in bytes.
+func meanSize(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
+	if q, ok := t.Queue(ref); ok {
+		if bytes, ready := q.ReadyBytes.Or(0), q.Ready.Or(0); bytes > 0 && ready > 0 {
+			return model.Some((bytes + ready - 1) / ready)
+		}
+	}
+	return model.Unknown[int64]()
+}

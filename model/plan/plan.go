@@ -1,0 +1,305 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+// Operation is what a plan does.
+type Operation string
+
+// The operations.
+const (
+	Replay Operation = "replay" // publish again, wait for the confirm, then acknowledge
+	Move   Operation = "move"   // the same into a queue of choice, without a mark: the message is as it was
+	Drop   Operation = "drop"   // acknowledge
+	Undo   Operation = "undo"   // bring back what a replay or a drop took out of a queue
+	Import Operation = "import" // publish messages of a file
+	// move what is at its delivery limit to the end of its queue, because its return would lose it
+	Rescue Operation = "rescue"
+)
+
+// Publishes reports whether an operation publishes what it takes out of a queue.
+func (o Operation) Publishes() bool { return o != Drop }
+
+// Plan is an action before it runs: data that can be printed, shown in a dialog and tested without a broker.
+type Plan struct {
+	Operation  Operation
+	From       model.QueueRef
+	Acquire    peek.Plan      // how the messages are taken out of From
+	Selection  Selection      // which of them
+	Target     Target         // where a replay or a move goes
+	Planned    int            // how many messages are chosen
+	Ways       []PlannedWay   // the addresses of a replay, as the sample needs them
+	Recipients []Recipient    // every queue that may receive a message of this plan: others are refused while it runs
+	Strips     []string       // headers and properties that are removed, as they occur in the chosen messages
+	Resets     []PlannedReset // what is changed because of what a framework wrote, beside Strips
+	Groups     []PlannedGroup // where the messages of each framework go; nil: there is nothing to tell apart
+	KeepTries  bool           // counters of tries stay as they are
+	KeepDeaths bool           // the death history stays: nothing at the target counts it
+	Keeps      []string       // headers of the death history that stay, as they occur in the chosen messages
+	Warnings   []Warning      // what a person might not expect
+	Losses     []LimitLoss    // what the limits of the receiving queues drop when it runs
+	Whole      bool           // the journal keeps the messages whole, because limits drop some of them
+	Refusal    Refusal        // why it must not run, nil when it may
+	// the connected user: another user_id than this one is stripped, because the broker refuses it (406)
+	User     string
+	Rate     float64   // messages per second at most; 0 is as fast as the broker confirms
+	Mark     bool      // a replay adds ReplayHeader
+	MarkName string    // names the replay in that header; it is given one when it runs
+	Canary   *Canary   // it begins with one message; nil: with all
+	Edited   *Draft    // what is published instead of the one chosen message; nil: it was not edited
+	Undoing  *Undoing  // of an undo that takes messages back from a queue; else nil
+	Resuming *Resuming // of a plan that goes on with a record; else nil
+	Insist   bool      // who planned it insisted
+}
+
+// PlannedWay is one address of a replay, and how many messages of the sample go there.
+type PlannedWay struct {
+	Way
+	Messages int
+}
+
+// Recipient is a queue that would receive messages of a plan.
+type Recipient struct {
+	Queue     model.QueueRef
+	Consumers model.Opt[int64]
+	Messages  int // of the messages looked at when the plan was made
+	// what consumers had taken out of it for good when the plan was made, since the broker counts
+	Taken model.Opt[int64]
+}
+
+// ActionWant is what a person or a script wants done.
+type ActionWant struct {
+	Operation Operation
+	From      model.QueueRef
+	Selection Selection
+	Planned   int // how many messages that is, as far as known
+	// messages that were looked at and are chosen: the plan names their recipients and strips; nil: none were
+	Sample message.Messages
+	Mode   TargetMode
+	Fixed  model.Address // of ToQueue and ToExchange
+	User   string        // the connected user
+	Rate   float64       // messages per second at most; 0 is as fast as the broker confirms
+	Insist bool          // go on in spite of a refusal that can be overridden
+	// a replay adds ReplayHeader, so that a message that comes back is recognised
+	Mark      bool
+	KeepTries bool   // counters of tries stay as they are
+	Journaled bool   // the journal keeps what is done
+	Edited    *Draft // what is published instead of the one chosen message
+	// exact ones, newer than the topology: of Plan.Limited, where they are known
+	Counts map[model.QueueRef]model.QueueCounts
+	Canary time.Duration // a replay or a move begins with a canary that is watched for so long; 0: without one
+}
+
+// New makes the plan for an action.
+func New(t *model.Topology, want ActionWant) Plan {
+	p := Plan{
+		Operation: want.Operation,
+		From:      want.From,
+		Acquire: peek.For(t, want.From, peek.Want{
+			Limit: want.depth(t), Insist: want.Insist,
+			ForAction: true, TakesAll: !want.Selection.OneByOne(),
+		}),
+		Selection: want.Selection,
+		Planned:   want.Planned,
+		User:      want.User,
+		Rate:      want.Rate,
+		Mark:      want.Mark && want.Operation == Replay,
+		KeepTries: want.KeepTries,
+		Edited:    want.Edited,
+		Insist:    want.Insist,
+	}
+	p.Refusal = Unreadable(p.Acquire.Refusal)
+	if want.Operation == Drop {
+		if !want.Journaled {
+			p.warn(Warning{Kind: notJournaled})
+		}
+		return p
+	}
+	p.Target = targetOf(t, want.From, want.Mode, want.Fixed)
+	if want.Operation == Move {
+		p.prepareMove(t)
+	}
+	sizes := p.address(t, want.Sample)
+	p.refuseDown(t)
+	p.limits(t, &want, sizes)
+	p.Warnings = append(p.Warnings, warnOfAlarms(t)...)
+	p.warnOfRecipients(t)
+	if want.Canary > 0 {
+		p.prepareCanary(t, &want)
+	}
+	return p
+}
+
+// depth is how far an action may have to read: to the end of the queue, unless the first messages are asked for.
+func (w ActionWant) depth(t *model.Topology) int {
+	s := w.Selection
+	if s.Limit > 0 && s.Fingerprints == nil && s.MessageID == "" && s.Filter == nil {
+		return s.Limit
+	}
+	if q, ok := t.Queue(w.From); ok {
+		return max(int(q.Ready.Or(0)), w.Planned)
+	}
+	return w.Planned
+}
+
+// address works out where the sample goes, whom it reaches and what it loses. It returns the sizes of the bodies that
+// go somewhere.
+func (p *Plan) address(t *model.Topology, sample message.Messages) (sizes []int64) {
+	if sample == nil || sample.Len() == 0 {
+		sample = message.MessageList{}
+		if p.Target.Mode == ToQueue || p.Target.Mode == ToExchange {
+			sample = message.MessageList{{}}
+		}
+	}
+	recipients := map[model.QueueRef]int{}
+	strips, keeps := map[string]bool{}, map[string]bool{}
+	var problems []Objection
+	var failing int
+	notes := newResetNotes(p, t)
+	err := message.Each(sample, 0, func(m *message.Message) {
+		o, resets := p.reopening(m)
+		way := p.Target.wayOf(t, m, o)
+		notes.group(m, &way)
+		if way.Problem != nil {
+			failing++
+			same := func(o Objection) bool { return reflect.DeepEqual(o, *way.Problem) }
+			if len(problems) < mostOffered && !slices.ContainsFunc(problems, same) {
+				problems = append(problems, *way.Problem)
+			}
+			return
+		}
+		sizes = append(sizes, int64(m.BodyBytes))
+		p.countWay(way)
+		p.warnOfClues(&way)
+		for _, ref := range way.Reaches {
+			recipients[ref]++
+		}
+		p.noteChanges(m, strips, keeps)
+		notes.reset(resets, strips)
+		if p.Operation == Replay {
+			p.warnOfEnvelope(m)
+			notes.arrives(o.Message)
+		}
+		if origin := m.Origin(); way.Exchange == "" && way.RoutingKey != origin.RoutingKey && origin.RoutingKey != "" &&
+			p.Target.Mode == ToAuto {
+			p.warn(Warning{Kind: otherKey, Key: way.RoutingKey, Was: origin.RoutingKey})
+		}
+	})
+	if err != nil {
+		p.against(Objection{Kind: SampleGone, Why: model.Printable(err.Error())})
+	}
+	for ref, n := range recipients {
+		q, _ := t.Queue(ref)
+		p.Recipients = append(p.Recipients, Recipient{Queue: ref, Consumers: q.Consumers, Messages: n, Taken: q.Taken()})
+	}
+	slices.SortFunc(p.Recipients, func(a, b Recipient) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) })
+	notes.end()
+	p.Strips, p.Keeps = slices.Sorted(maps.Keys(strips)), slices.Sorted(maps.Keys(keeps))
+	switch {
+	case failing == 0:
+	case failing == sample.Len():
+		p.against(problems[0])
+	default:
+		p.warn(Warning{Kind: someStay, Messages: failing, Against: problems})
+	}
+	return sizes
+}
+
+func (p *Plan) countWay(way Way) {
+	for i := range p.Ways {
+		if w := &p.Ways[i]; w.Address == way.Address {
+			w.Messages++
+			w.Exact = w.Exact && way.Exact
+			if !slices.Equal(w.Reaches, way.Reaches) { // a headers exchange is on the way
+				w.Reaches = slices.Concat(w.Reaches, way.Reaches)
+				slices.SortFunc(w.Reaches, func(a, b model.QueueRef) int { return cmp.Compare(a.Name, b.Name) })
+				w.Reaches = slices.Compact(w.Reaches)
+			}
+			return
+		}
+	}
+	p.Ways = append(p.Ways, PlannedWay{way, 1})
+}
+
+// Irrevocable reports whether an undo will not take back some of the messages, or any of them: those that reach several
+// queues, or none that is known for certain, are left where they are (SentToMany).
+func (p *Plan) Irrevocable() (some, all bool) {
+	all = len(p.Ways) > 0
+	for i := range p.Ways {
+		many := len(p.Ways[i].Reaches) != 1
+		some, all = some || many, all && many
+	}
+	return some, all
+}
+
+// warnOfClues tells what says another worker than the one that was chosen.
+func (p *Plan) warnOfClues(w *Way) {
+	for i := range w.Against {
+		p.warn(Warning{Kind: outvotedClue, Clue: &w.Against[i], Stronger: w.Clue})
+	}
+}
+
+// warnOfEnvelope tells that a replay publishes something else than what lies in the queue, or that it cannot.
+func (p *Plan) warnOfEnvelope(m *message.Message) {
+	e, ok := m.Envelope()
+	switch {
+	case !ok:
+	case e.Problem != "":
+		p.warn(Warning{Kind: notOpened, Why: e.Problem})
+	default:
+		p.warn(Warning{Kind: opensEnvelope, Why: e.Does})
+		for _, doubt := range e.Doubts {
+			p.warn(Warning{Kind: envelopeDoubt, Why: doubt})
+		}
+	}
+}
+
+// Limited are the recipients that drop their oldest messages when they are full, and that can be counted exactly:
+// ActionWant.Counts.
+func (p *Plan) Limited(t *model.Topology) []model.QueueRef {
+	refs := make([]model.QueueRef, len(p.Recipients))
+	for i, r := range p.Recipients {
+		refs[i] = r.Queue
+	}
+	return LimitedAmong(t, refs)
+}
+
+// warnOfRecipients tells what the receiving queues will do that a person might not expect.
+func (p *Plan) warnOfRecipients(t *model.Topology) {
+	for _, r := range p.Recipients {
+		s := t.Settings(r.Queue)
+		if r.Queue == p.From {
+			p.warn(Warning{Kind: goBack, Queue: r.Queue})
+		}
+		if n, known := r.Consumers.Get(); known && n == 0 && r.Queue != p.From && (p.Operation != Move || s.TTL.Set) {
+			p.warn(Warning{Kind: noConsumer, Queue: r.Queue, After: s.TTL})
+		}
+		if p.Operation != Move && len(p.Target.Workers) > 0 && r.Queue != p.From &&
+			!slices.Contains(p.Target.Workers, r.Queue) && !p.told(r.Queue) {
+			p.warn(Warning{Kind: notTheWorker, Queue: r.Queue, Others: len(p.Recipients) > 1})
+		}
+		if s.Bounded() && s.Overflow.Value != model.DropHead {
+			p.warn(Warning{Kind: refusesFull, Queue: r.Queue, Overflow: s.Overflow.Value})
+		}
+	}
+}
+
+// told reports whether what messages tell led to a queue: then a warning has named its flow already.
+func (p *Plan) told(ref model.QueueRef) bool {
+	return slices.ContainsFunc(p.Ways, func(w PlannedWay) bool { return w.Clue != nil && w.Clue.Queue == ref })
+}
+
+// NeedsLook reports whether the plan of an action depends on the messages that it takes, beyond their number. A drop of
+// everything does not, and neither does what goes to one queue.
+func (w ActionWant) NeedsLook() bool {
+	return w.Selection.OneByOne() || w.Canary > 0 || w.Operation != Drop && w.Mode != ToQueue
+}

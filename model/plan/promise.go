@@ -1,0 +1,188 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+	"slices"
+
+	"dlxtop/model"
+)
+
+// Reread reads the topology again.
+type Reread func(ctx context.Context) (*model.Topology, error)
+
+// Promise is what a person agrees to with a plan: where messages go and whom they reach, what is taken off them, what
+// limits drop of them, and that it may run. How many consumers there are is no part of it.
+type Promise struct {
+	Ways     []Way // by address
+	Strips   []string
+	Keeps    []string
+	Losses   []LimitLoss
+	Takes    []PromisedTake // of an undo
+	Messages int            // that are planned
+	Refusal  Refusal
+}
+
+// PromisedTake is a queue that an undo takes messages back from.
+type PromisedTake struct {
+	Queue    model.QueueRef
+	Messages int
+}
+
+// Promise is what the plan promises.
+func (p *Plan) Promise() Promise {
+	out := Promise{Strips: p.Strips, Keeps: p.Keeps, Losses: p.Losses, Messages: p.Planned, Refusal: p.Refusal}
+	for _, w := range p.Ways {
+		out.Ways = append(out.Ways, w.Way)
+	}
+	slices.SortFunc(out.Ways, func(a, b Way) int { return compareAddresses(a.Address, b.Address) })
+	return out
+}
+
+// Promise is what the plan promises.
+func (p *UndoPlan) Promise() Promise {
+	out := Promise{Losses: p.Losses, Messages: p.Planned(), Refusal: p.Refusal}
+	for i := range p.Takes {
+		out.Takes = append(out.Takes, PromisedTake{p.Takes[i].From, p.Takes[i].Planned})
+	}
+	return out
+}
+
+func compareAddresses(a, b model.Address) int {
+	return cmp.Or(cmp.Compare(a.Exchange, b.Exchange), cmp.Compare(a.RoutingKey, b.RoutingKey))
+}
+
+// ChangeKind is a way in which a plan differs from what was agreed to.
+type ChangeKind string
+
+// The kinds.
+const (
+	QueueAdded   ChangeKind = "queue added"   // a way reaches a queue that it did not reach
+	QueueGone    ChangeKind = "queue gone"    // a way does not reach a queue any more
+	WayAdded     ChangeKind = "way added"     // messages take a way that none took
+	WayGone      ChangeKind = "way gone"      // no message takes a way any more
+	WayUncertain ChangeKind = "way uncertain" // an exchange on the way chooses by a rule of its own
+	HeaderAdded  ChangeKind = "header stays"  // a header or property stays that was removed
+	HeaderGone   ChangeKind = "header goes"   // a header or property is removed that stayed
+	LimitDrops   ChangeKind = "limit reached" // a limit drops messages that it did not drop
+	TakeChanged  ChangeKind = "take changed"  // an undo takes more or fewer messages back from a queue
+	CountChanged ChangeKind = "count changed" // more or fewer messages are planned
+	NowRefused   ChangeKind = "now refused"   // it must not run any more
+)
+
+// Change is one difference between what was agreed to and what would be done now.
+type Change struct {
+	Kind   ChangeKind
+	Way    model.Address    // of a way
+	Queue  model.QueueRef   // that is reached or not, or taken back from
+	Queues []model.QueueRef // that a way that was added reaches
+	Header string
+	Loss   *LimitLoss
+	Was    int // messages
+	Is     int
+	Why    Refusal
+}
+
+// Changes are the differences between what was agreed to and a newer promise, in the order in which a person wants to
+// know them; none when nothing is different.
+func (p *Promise) Changes(now *Promise) []Change {
+	var changes []Change
+	if now.Refusal.Refused() && !reflect.DeepEqual(now.Refusal, p.Refusal) {
+		changes = append(changes, Change{Kind: NowRefused, Why: now.Refusal})
+	}
+	if now.Refusal.Refused() { // a plan that must not run promises nothing else
+		return changes
+	}
+	changes = append(changes, wayChanges(p.Ways, now.Ways)...)
+	for i := range now.Losses {
+		if l := &now.Losses[i]; !slices.ContainsFunc(p.Losses, l.within) {
+			changes = append(changes, Change{Kind: LimitDrops, Queue: l.Queue, Loss: l})
+		}
+	}
+	for _, header := range now.Strips {
+		if !slices.Contains(p.Strips, header) {
+			changes = append(changes, Change{Kind: HeaderGone, Header: header})
+		}
+	}
+	for _, header := range p.Strips {
+		if !slices.Contains(now.Strips, header) {
+			changes = append(changes, Change{Kind: HeaderAdded, Header: header})
+		}
+	}
+	changes = append(changes, takeChanges(p.Takes, now.Takes)...)
+	if len(changes) == 0 && p.Messages != now.Messages {
+		changes = append(changes, Change{Kind: CountChanged, Was: p.Messages, Is: now.Messages})
+	}
+	return changes
+}
+
+// wayChanges compares ways that are sorted.
+func wayChanges(was, is []Way) []Change {
+	var changes []Change
+	find := func(ways []Way, a model.Address) *Way {
+		if i := slices.IndexFunc(ways, func(w Way) bool { return w.Address == a }); i >= 0 {
+			return &ways[i]
+		}
+		return nil
+	}
+	for i := range is {
+		now := &is[i]
+		if before := find(was, now.Address); before == nil {
+			changes = append(changes, Change{Kind: WayAdded, Way: now.Address, Queues: now.Reaches})
+		} else {
+			changes = append(changes, reachChanges(now.Address, before.Reaches, now.Reaches)...)
+			if before.Exact && !now.Exact {
+				changes = append(changes, Change{Kind: WayUncertain, Way: now.Address})
+			}
+		}
+	}
+	for i := range was {
+		if find(is, was[i].Address) == nil {
+			changes = append(changes, Change{Kind: WayGone, Way: was[i].Address, Queues: was[i].Reaches})
+		}
+	}
+	return changes
+}
+
+// reachChanges compares the queues that a way reached and reaches.
+func reachChanges(way model.Address, was, is []model.QueueRef) []Change {
+	var changes []Change
+	for _, q := range is {
+		if !slices.Contains(was, q) {
+			changes = append(changes, Change{Kind: QueueAdded, Way: way, Queue: q})
+		}
+	}
+	for _, q := range was {
+		if !slices.Contains(is, q) {
+			changes = append(changes, Change{Kind: QueueGone, Way: way, Queue: q})
+		}
+	}
+	return changes
+}
+
+func takeChanges(was, is []PromisedTake) []Change {
+	var changes []Change
+	find := func(takes []PromisedTake, q model.QueueRef) int {
+		for _, t := range takes {
+			if t.Queue == q {
+				return t.Messages
+			}
+		}
+		return 0
+	}
+	for _, t := range slices.Concat(was, is) {
+		before, now := find(was, t.Queue), find(is, t.Queue)
+		change := Change{Kind: TakeChanged, Queue: t.Queue, Was: before, Is: now}
+		if before != now && !slices.ContainsFunc(changes, func(c Change) bool { return c.Queue == t.Queue }) {
+			changes = append(changes, change)
+		}
+	}
+	return changes
+}
+
+// within reports whether a loss is no worse than one that was told.
+func (l *LimitLoss) within(told LimitLoss) bool {
+	return l.Queue == told.Queue && l.Ours <= told.Ours && l.lost() <= told.lost() &&
+		l.DLX == told.DLX && slices.Equal(l.To, told.To)
+}

@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/message"
+)
+
+// changedWords are the changes between plans of the same want on two brokers.
+func changedWords(want ActionWant, before, after *model.Topology) string {
+	was, is := New(before, want), New(after, want)
+	a, b := was.Promise(), is.Promise()
+	return ChangesWords(a.Changes(&b))
+}
+
+func TestPromiseChanges(t *testing.T) {
+	base := []build.Part{
+		build.Exchange("direct", "x"), build.Queue("failed"), build.Queue("w", build.Consumers(1)),
+		build.Queue("audit"), build.Bind("x", "k",
+			"w"),
+	}
+	with := func(parts ...build.Part) *model.Topology {
+		return build.TopologyOf("3.10.8", append(append([]build.Part{}, base...), parts...)...)
+	}
+	gone := build.TopologyOf("3.10.8", build.Exchange("direct", "x"), build.Queue("failed"), build.Queue("audit"))
+	m := message.Message{Exchange: "x", RoutingKey: "k", Headers: model.Table{"x-death": []any{}}}
+	replay := ActionWant{
+		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: ToExchange,
+		Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
+	}
+	auto := ActionWant{
+		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1,
+		Mode: ToOrigin,
+	}
+	move := ActionWant{
+		Operation: Move, From: build.Ref("failed"), Sample: message.MessageList{m}, Planned: 1, Mode: ToQueue,
+		Fixed: model.Address{RoutingKey: "audit"},
+	}
+	drop := ActionWant{Operation: Drop, From: build.Ref("failed"), Planned: 1}
+	for _, test := range []struct {
+		name          string
+		want          ActionWant
+		before, after *model.Topology
+		words         string
+	}{
+		{"the same", replay, with(), with(), ""},
+		{"other consumers and counts", replay, with(), build.TopologyOf("3.10.8", build.Exchange("direct",
+			"x"), build.Queue("failed"),
+			build.Queue("w", build.Consumers(3), build.Ready(9)), build.Bind("x", "k", "w")), ""},
+		{"what does not concern it", replay, with(), with(build.Exchange("fanout", "y"), build.Bind("y", "", "audit")), ""},
+		{"a queue is bound", replay, with(), with(build.Bind("x", "k", "audit")), "exchange x, key k now also reaches audit"},
+		{
+			"a queue is unbound", replay, with(build.Bind("x", "k", "audit")), with(),
+			"exchange x, key k does not reach audit any more",
+		},
+		{"an exchange is bound", replay, with(), with(build.Exchange("fanout", "y"), build.BindExchange("x", "k", "y"),
+			build.Bind("y", "", "audit")), "now also reaches audit"},
+		{
+			"an alternate exchange", replay, with(), build.TopologyOf("3.10.8",
+				build.Exchange("direct", "x", "alternate-exchange", "y"), build.Exchange("fanout",
+					"y"), build.Queue("failed"), build.Queue("w"), build.Queue("audit"), build.Bind("y", "", "audit")),
+			"exchange x, key k now also reaches audit; " +
+				"exchange x, key k does not reach w any more",
+		},
+		{"a rule of its own", replay, with(), build.TopologyOf("3.10.8", build.Exchange("x-random", "x"),
+			build.Queue("failed"),
+			build.Queue("w"), build.Bind("x", "k", "w")), "chooses by a rule of its own"},
+		{"nobody is reached", auto, with(), gone, "no queue is bound for key k on x"},
+		{
+			"the queue of a move is gone", move, with(), build.TopologyOf("3.10.8", build.Queue("failed")),
+			"there is no queue audit",
+		},
+		{"the queue of a move counts deaths", move, with(), build.TopologyOf("3.10.8", build.Queue("failed"),
+			build.Queue("audit", build.Consumers(1))), "x-death is now removed"},
+		{
+			"a limit", move, with(), build.TopologyOf("3.10.8", build.Queue("failed"), build.Queue("audit", maxLength(0))),
+			"audit keeps at most 0 messages",
+		},
+		{
+			"the queue of a drop is gone", drop, with(), build.TopologyOf("3.10.8", build.Queue("w")),
+			"there is no queue failed",
+		},
+	} {
+		got := changedWords(test.want, test.before, test.after)
+		if test.words == "" && got != "" || !strings.Contains(got, test.words) {
+			t.Errorf("%s: %q instead of %q", test.name, got, test.words)
+		}
+	}
+}
+
+// TestPromiseOfAWay: where headers decide, messages of one address reach different queues.
+func TestPromiseOfAWay(t *testing.T) {
+	topology := build.TopologyOf("3.10.8", build.Exchange("headers", "x"), build.Queue("failed"), build.Queue("a"),
+		build.Queue("b"),
+		build.BindHeaders("x", "a", model.Table{"x-match": "all", "h": "a"}), build.BindHeaders("x", "b", model.Table{
+			"x-match": "all",
+			"h":       "b",
+		}))
+	plan := New(topology, ActionWant{
+		Operation: Replay, From: build.Ref("failed"), Sample: message.MessageList{
+			{Headers: model.Table{"h": "b"}},
+			{Headers: model.Table{"h": "a"}},
+			{Headers: model.Table{"h": "a"}},
+		},
+		Planned: 3, Mode: ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: ""},
+	})
+	if promise := plan.Promise(); len(promise.Ways) != 1 ||
+		model.Names(promise.Ways[0].Reaches) != model.Names(build.Refs("a", "b")) {
+		t.Errorf("%+v", promise)
+	}
+}
+
+func TestUndoPromiseChanges(t *testing.T) {
+	was := Promise{Takes: []PromisedTake{{build.Ref("w"), 3}, {build.Ref("v"), 1}}, Messages: 6}
+	for _, test := range []struct {
+		is    Promise
+		words string
+	}{
+		{was, ""},
+		{
+			Promise{Takes: []PromisedTake{{build.Ref("w"), 2}, {build.Ref("v"), 1}}, Messages: 5},
+			"2 messages come back from w instead of 3",
+		},
+		{Promise{Takes: []PromisedTake{{build.Ref("w"), 3}}, Messages: 5}, "0 messages come back from v instead of 1"},
+		{Promise{Takes: was.Takes, Messages: 4}, "4 messages are concerned instead of 6"},
+		{Promise{Refusal: Refusal{{Kind: NothingLeft}}}, "there is nothing to undo"},
+	} {
+		if got := ChangesWords(was.Changes(&test.is)); got != test.words {
+			t.Errorf("%q instead of %q", got, test.words)
+		}
+	}
+}
+
+// TestLossesGrow: a loss that was agreed to may not become a greater one.
+func TestLossesGrow(t *testing.T) {
+	loss := func(old, ours int) Promise {
+		return Promise{Losses: []LimitLoss{{
+			Queue: build.Ref("w"), Holds: model.Some(int64(old)), Comes: 12, Old: old,
+			Ours: ours,
+		}}}
+	}
+	was := loss(3, 7)
+	for _, test := range []struct {
+		is      Promise
+		changes int
+	}{{loss(3, 7), 0}, {loss(2, 6), 0}, {Promise{}, 0}, {loss(3, 8), 1}, {loss(4, 7), 1}} {
+		if got := was.Changes(&test.is); len(got) != test.changes {
+			t.Errorf("%+v: %+v", test.is, got)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// strips reports whether a header is removed.
+func (p *Plan) strips(key string) bool {
+	return message.IsBrokerHeader(key) && !(p.KeepDeaths && message.IsDeathHeader(key))
+}
+
+// opening is what the plan publishes of m, before anything is stripped: a replay opens an envelope, a move does not.
+func (p *Plan) opening(m *message.Message) message.Opened {
+	if p.Operation == Move {
+		return message.Opened{Message: m, Envelope: nil}
+	}
+	o := message.OpeningWith(m, p.wish())
+	if e := p.Edited; e != nil {
+		edited := *o.Message
+		edited.Properties, edited.Headers, edited.Body, edited.BodyBytes = e.Properties, e.Headers, e.Body, len(e.Body)
+		o.Message = &edited
+	}
+	return o
+}
+
+// reopening is opening, with what was changed in the message for its framework.
+func (p *Plan) reopening(m *message.Message) (message.Opened, []message.Reset) {
+	o := p.opening(m)
+	var resets []message.Reset
+	o.Message, resets = p.resetting(o.Message)
+	return o, resets
+}
+
+// noteChanges notes what is removed from a message, header names, and "expiration" and "user_id" for the properties,
+// and what is kept of its death history. Everything else is kept byte for byte. Of a message in an envelope it is what
+// the original loses.
+func (p *Plan) noteChanges(m *message.Message, strips, keeps map[string]bool) {
+	if p.Operation != Move {
+		m = message.Opening(m).Message
+	}
+	for key := range m.Headers {
+		switch {
+		case p.strips(key):
+			strips[key] = true
+		case message.IsDeathHeader(key):
+			keeps[key] = true
+		}
+	}
+	if m.Properties.Expiration != "" && (p.Edited == nil || p.Edited.Properties.Expiration == "") {
+		strips["expiration"] = true
+	}
+	if e := p.Edited; e != nil && e.Properties.UserID != "" && e.Properties.UserID != p.User {
+		strips["user_id"] = true
+	}
+	if m.Properties.UserID != "" && m.Properties.UserID != p.User {
+		strips["user_id"] = true
+	}
+}
+
+// Adds are the headers that the plan adds.
+func (p *Plan) Adds() []string {
+	if p.Mark {
+		return []string{message.ReplayHeader}
+	}
+	return nil
+}
+
+// Publishing is what acting on m publishes, or an error in one sentence when the plan does not allow it: the message
+// then stays where it is.
+func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
+	p := &r.Plan
+	o, _ := p.reopening(m)
+	way := p.Target.wayOf(r.Topology, m, o)
+	if way.Problem != nil {
+		return message.Publishing{}, fmt.Errorf("%s", way.Problem.Words())
+	}
+	for _, q := range way.Reaches {
+		if !slices.ContainsFunc(p.Recipients, func(r Recipient) bool { return r.Queue == q }) {
+			return message.Publishing{}, fmt.Errorf("it would also reach %s, which the plan does not name", q)
+		}
+	}
+	out := p.publishing(o.Message, way)
+	if p.Mark {
+		if p.Edited != nil {
+			m = message.Opening(m).Message // an edit shows no mark, and takes none off
+		} else {
+			m = o.Message
+		}
+		out.Mark(m, p.MarkName)
+	}
+	return out, nil
+}
+
+// publishing is what is published of a message that was opened, without a mark.
+func (p *Plan) publishing(m *message.Message, way Way) message.Publishing {
+	out := message.Publishing{Address: way.Address, Properties: m.Properties, Body: m.Body, Reaches: way.Reaches}
+	if p.Edited == nil { // else it was asked for
+		out.Properties.Expiration = ""
+	}
+	if m.Properties.UserID != p.User {
+		out.Properties.UserID = ""
+	}
+	for key, v := range m.Headers {
+		if p.strips(key) {
+			continue
+		}
+		if out.Headers == nil {
+			out.Headers = make(model.Table, len(m.Headers))
+		}
+		out.Headers[key] = v
+	}
+	return out
+}

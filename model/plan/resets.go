@@ -1,0 +1,259 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// PlannedReset is one change that a replay makes because of what a framework wrote, in some messages of the sample. Of
+// a counter it has the least and the most that it stands at.
+type PlannedReset struct {
+	message.Reset
+	Most     int64
+	Messages int
+}
+
+// Words are "resets retries 2 -> 0", "keeps retries 2", "removes rascal.error".
+func (r PlannedReset) Words() string { return r.Does() + " " + r.What() }
+
+// Does is what is done: "resets", "keeps", "removes".
+func (r PlannedReset) Does() string {
+	switch r.Kind {
+	case message.CounterReset:
+		return "resets"
+	case message.CounterKept:
+		return "keeps"
+	}
+	return "removes"
+}
+
+// What is to what it is done: "retries 2 -> 0".
+func (r PlannedReset) What() string {
+	was := model.Count(r.Was)
+	if r.Most > r.Was {
+		was += " to " + model.Count(r.Most)
+	}
+	name := model.Printable(r.Name)
+	switch r.Kind {
+	case message.CounterReset:
+		return fmt.Sprintf("%s %s -> %d", name, was, r.Is)
+	case message.CounterKept:
+		return name + " " + was
+	}
+	return name
+}
+
+// CountsTries reports whether messages of the plan have counters of tries, which a replay may reset or keep.
+func (p *Plan) CountsTries() bool {
+	return slices.ContainsFunc(p.Resets, func(r PlannedReset) bool {
+		return r.Kind == message.CounterReset || r.Kind == message.CounterKept
+	})
+}
+
+// PlannedGroup is what becomes of the messages of one framework: a queue that holds those of several is more than one
+// kind of work.
+type PlannedGroup struct {
+	Framework message.Framework // "" is none that is known
+	To        []model.QueueRef
+	Stay      bool // they have no target
+	Messages  int
+}
+
+// Words are "312 Celery to orders", "3 without a target: stay".
+func (g PlannedGroup) Words() string {
+	words := model.Count(int64(g.Messages))
+	if g.Framework != "" {
+		words += " " + string(g.Framework)
+	}
+	if g.Stay {
+		return words + " without a target: stay"
+	}
+	return words + " to " + model.Printable(model.Names(g.To))
+}
+
+// GroupWords are all groups in one line; "" when there is nothing to tell apart.
+func (p *Plan) GroupWords() string {
+	words := make([]string, len(p.Groups))
+	for i, g := range p.Groups {
+		words[i] = g.Words()
+	}
+	return strings.Join(words, ", ")
+}
+
+// wish is what the plan does about the tries of a message. A move leaves a message as it is, but for the marks that are
+// read together with the death history, where that goes.
+func (p *Plan) wish() message.ResetWish {
+	return message.ResetWish{KeepTries: p.KeepTries, MarksOnly: p.Operation == Move}
+}
+
+// resetting is a message as its worker is to see it, with what was changed for that. A message that somebody edited is
+// as it was edited.
+func (p *Plan) resetting(m *message.Message) (*message.Message, []message.Reset) {
+	if p.Edited != nil || p.Operation != Replay && p.Operation != Move || p.KeepDeaths {
+		return m, nil
+	}
+	return m.Reset(p.wish())
+}
+
+// resetNotes gathers what a plan changes for its frameworks, and what awaits its messages.
+type resetNotes struct {
+	plan     *Plan
+	resets   map[message.Reset]*PlannedReset
+	order    []message.Reset
+	groups   map[string]*PlannedGroup
+	mixed    bool // the groups are of more than one framework
+	arrivals map[arrival]*awaited
+	now      time.Time
+	t        *model.Topology
+}
+
+// arrival is what awaits messages of one framework where they go.
+type arrival struct {
+	kind      WarningKind
+	framework message.Framework
+	queue     string
+}
+
+type awaited struct {
+	messages int
+	at       time.Time // the latest
+}
+
+func newResetNotes(p *Plan, t *model.Topology) *resetNotes {
+	return &resetNotes{
+		plan: p, t: t, now: t.Snapshot.TakenAt,
+		resets: map[message.Reset]*PlannedReset{}, groups: map[string]*PlannedGroup{}, arrivals: map[arrival]*awaited{},
+	}
+}
+
+// reset notes the changes in one message. strips has the headers that are removed by their name alone.
+func (n *resetNotes) reset(resets []message.Reset, strips map[string]bool) {
+	for _, r := range resets {
+		if r.Kind != message.CounterReset && r.Kind != message.CounterKept && r.Name == r.Header {
+			strips[r.Name] = true
+			continue
+		}
+		key := r
+		key.Was, key.Is = 0, 0
+		planned := n.resets[key]
+		if planned == nil {
+			planned = &PlannedReset{Reset: r, Most: r.Was}
+			n.resets[key] = planned
+			n.order = append(n.order, key)
+		}
+		planned.Was, planned.Most = min(planned.Was, r.Was), max(planned.Most, r.Was)
+		planned.Messages++
+	}
+}
+
+// group notes where one message goes.
+func (n *resetNotes) group(m *message.Message, way *Way) {
+	frameworks := m.Frameworks()
+	var framework message.Framework
+	if len(frameworks) > 0 {
+		framework = frameworks[0]
+	}
+	if len(frameworks) > 1 {
+		n.await(arrival{twoFrameworks, framework, joined(frameworks)}, time.Time{})
+	}
+	g := PlannedGroup{Framework: framework, Stay: way.Problem != nil}
+	if !g.Stay {
+		g.To = way.Reaches
+	}
+	key := fmt.Sprint(g.Framework, g.Stay, g.To)
+	if n.groups[key] == nil {
+		for _, other := range n.groups {
+			n.mixed = n.mixed || other.Framework != g.Framework
+		}
+		n.groups[key] = &g
+	}
+	n.groups[key].Messages++
+}
+
+func joined(frameworks []message.Framework) string {
+	names := make([]string, len(frameworks))
+	for i, f := range frameworks {
+		names[i] = string(f)
+	}
+	return strings.Join(names, " and ")
+}
+
+func (n *resetNotes) await(a arrival, at time.Time) {
+	if n.arrivals[a] == nil {
+		n.arrivals[a] = &awaited{}
+	}
+	n.arrivals[a].messages++
+	if at.After(n.arrivals[a].at) {
+		n.arrivals[a].at = at
+	}
+}
+
+// arrives notes what its worker will do with one message.
+func (n *resetNotes) arrives(m *message.Message) {
+	framework, _ := m.Framework()
+	if at, ok := m.Expires(); ok && !n.now.IsZero() && at.Before(n.now) {
+		n.await(arrival{kind: hasExpired, framework: framework}, at)
+	}
+	if at, held, ok := m.Eta(); ok && !n.now.IsZero() && at.After(n.now) {
+		kind := runsEarly
+		if held {
+			kind = heldUntilDue
+		}
+		n.await(arrival{kind: kind, framework: framework}, at)
+	}
+	if left, ok := m.RetriesLeft(); ok && left <= 0 {
+		n.await(arrival{kind: lastTry, framework: framework}, time.Time{})
+	}
+	if queue := m.Properties.ReplyTo; queue != "" && m.WantsReply() && !n.answered(queue) {
+		n.await(arrival{answerLost, framework, queue}, time.Time{})
+	}
+}
+
+// directReply begins the address of a requester that has no queue: it is gone with the requester's channel, and nobody
+// can ask whether it is.
+const directReply = "amq.rabbitmq.reply-to"
+
+// answered reports whether the queue that a request names is there.
+func (n *resetNotes) answered(queue string) bool {
+	if strings.HasPrefix(queue, directReply) || strings.ContainsAny(queue, "/:") {
+		return true
+	}
+	_, there := n.t.Queue(model.QueueRef{VHost: n.plan.From.VHost, Name: queue})
+	return there
+}
+
+// end writes down what was gathered.
+func (n *resetNotes) end() {
+	for _, key := range n.order {
+		n.plan.Resets = append(n.plan.Resets, *n.resets[key])
+	}
+	slices.SortStableFunc(n.plan.Resets, func(a, b PlannedReset) int {
+		return cmp.Or(cmp.Compare(a.Framework, b.Framework), cmp.Compare(a.Name, b.Name))
+	})
+	if n.mixed {
+		for _, g := range n.groups {
+			n.plan.Groups = append(n.plan.Groups, *g)
+		}
+		slices.SortFunc(n.plan.Groups, func(a, b PlannedGroup) int {
+			return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.Words(), b.Words()))
+		})
+	}
+	var warnings []Warning
+	for a, on := range n.arrivals {
+		w := Warning{Kind: a.kind, Messages: on.messages, Framework: a.framework, Name: a.queue}
+		if !on.at.IsZero() {
+			w.Longest = on.at.Sub(n.now).Abs()
+		}
+		warnings = append(warnings, w)
+	}
+	slices.SortFunc(warnings, func(a, b Warning) int { return cmp.Compare(a.Words(), b.Words()) })
+	for _, w := range warnings {
+		n.plan.warn(w)
+	}
+}

@@ -1,0 +1,112 @@
+package plan
+
+import (
+	"maps"
+
+	"dlxtop/model/message"
+)
+
+// Selection says which messages of a queue a plan acts on.
+type Selection struct {
+	// Fingerprints are the chosen messages, with how many twins of each are chosen. Nil: not chosen one by one.
+	Fingerprints map[message.Fingerprint]int
+	MessageID    string          // only messages with this message_id; "" is any
+	Filter       *message.Filter // only messages that match; nil is any
+	Limit        int             // at most so many; 0 is no limit
+	// Except are messages that were acted on before and are still in the queue, with how many of each: the first ones
+	// are not chosen.
+	Except map[message.Fingerprint]int
+}
+
+// Nobody selects no message.
+func Nobody() Selection { return Selection{Fingerprints: map[message.Fingerprint]int{}} }
+
+// Chosen selects exactly these messages.
+func Chosen(messages []message.Message) Selection {
+	s := Selection{Fingerprints: make(map[message.Fingerprint]int, len(messages))}
+	for i := range messages {
+		s.Fingerprints[messages[i].Fingerprint]++
+	}
+	return s
+}
+
+// All reports whether the selection is everything that is in the queue when the execution starts.
+func (s Selection) All() bool {
+	return s.Fingerprints == nil && s.MessageID == "" && s.Filter == nil && s.Limit == 0
+}
+
+// OneByOne reports whether each message is looked at to decide whether it is chosen: else it is the first of the queue,
+// up to Limit.
+func (s Selection) OneByOne() bool {
+	return s.Fingerprints != nil || s.MessageID != "" || s.Filter != nil || len(s.Except) > 0
+}
+
+// Picker decides message by message, from the head of the queue on, whether a plan acts on it.
+type Picker struct {
+	selection Selection
+	left      map[message.Fingerprint]int
+	except    map[message.Fingerprint]int
+	picked    int
+	wanted    int // 0: no known end
+}
+
+// Picker starts a selection at the head of a queue.
+func (s Selection) Picker() *Picker {
+	p := &Picker{selection: s, wanted: s.Limit, except: maps.Clone(s.Except)}
+	if s.Fingerprints != nil {
+		p.left = make(map[message.Fingerprint]int, len(s.Fingerprints))
+		chosen := 0
+		for f, n := range s.Fingerprints {
+			p.left[f] = n
+			chosen += n
+		}
+		if s.Limit == 0 || chosen < s.Limit {
+			p.wanted = chosen
+		}
+	}
+	return p
+}
+
+// Pick reports whether the plan acts on this message. A filter that fails on a message does not pick it.
+func (p *Picker) Pick(m *message.Message) bool {
+	if p.Done() {
+		return false
+	}
+	s := p.selection
+	if p.except[m.Fingerprint] > 0 {
+		p.except[m.Fingerprint]--
+		return false
+	}
+	if p.left != nil && p.left[m.Fingerprint] == 0 {
+		return false
+	}
+	if s.MessageID != "" && m.Properties.MessageID != s.MessageID {
+		return false
+	}
+	if s.Filter != nil && !s.Filter.Match(m) {
+		return false
+	}
+	if p.left != nil {
+		p.left[m.Fingerprint]--
+	}
+	p.picked++
+	return true
+}
+
+// Picked is how many messages were picked so far.
+func (p *Picker) Picked() int { return p.picked }
+
+// Done reports whether nothing further can be picked.
+func (p *Picker) Done() bool {
+	chosen := p.left != nil || p.selection.Limit > 0
+	return chosen && p.picked >= p.wanted
+}
+
+// Missing is how many of the chosen messages were not met: they are gone.
+func (p *Picker) Missing() int {
+	n := 0
+	for _, left := range p.left {
+		n += left
+	}
+	return n
+}

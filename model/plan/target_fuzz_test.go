@@ -1,0 +1,30 @@
+package plan
+
+import (
+	"testing"
+
+	"dlxtop/model"
+)
+
+// A target that is read is written as --to would name it, and read again as the same one.
+func FuzzParseTarget(f *testing.F) {
+	for _, to := range []string{
+		"", "auto", "origin", "queue:orders", "exchange:x/a/b", "exchange:x", "queue:",
+		"q:\x1b\n\u202e\xff", "\ufe050",
+	} {
+		f.Add(to)
+	}
+	f.Fuzz(func(t *testing.T, to string) {
+		mode, address, err := ParseTarget(to)
+		if err != nil {
+			if text := err.Error(); model.Printable(text) != text {
+				t.Errorf("the error cannot be shown: %q", text)
+			}
+			return
+		}
+		m, a, err := ParseTarget(named(address, mode))
+		if err != nil || m != mode || a != address {
+			t.Errorf("%q is %s %+v, and then %s %+v, %v", to, mode, address, m, a, err)
+		}
+	})
+}

@@ -1,0 +1,288 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+// UndoPlan is how a record is taken back: data that can be printed and shown before anything is done.
+type UndoPlan struct {
+	Record   Record
+	Back     model.QueueRef // the queue that the messages go back to
+	Into     Recipient
+	User     string
+	Restores int    // messages that the journal holds, and that are published into that queue
+	Takes    []Plan // for each queue that messages were sent to: those that are still there are taken back
+	Skips    []Skip // what is not undone, and why
+	Warnings []Warning
+	Losses   []LimitLoss // what the limit of Back drops when they come
+	Refusal  Refusal     // why it must not run, nil when it may
+	// Uncertain is how many messages may be in their queue already. To be sure, somebody has to look: UndoWant.There.
+	Uncertain int
+	Positions []int   // of the entries whose messages it publishes from the journal, in their order
+	Known     []int64 // as a Claim has it
+}
+
+// Planned is how many messages may come back: those of Takes only when no consumer has taken them.
+func (p *UndoPlan) Planned() int {
+	n := p.Restores
+	for i := range p.Takes {
+		n += p.Takes[i].Planned
+	}
+	return n
+}
+
+// Restored reports whether the plan publishes the message of this entry from the journal.
+func (p *UndoPlan) Restored(e *Entry) bool {
+	_, restored := slices.BinarySearch(p.Positions, e.Position)
+	return restored
+}
+
+// Claim is what the undo asks for before it publishes from the journal.
+func (p *UndoPlan) Claim() Claim {
+	return Claim{Positions: p.Positions, Known: p.Known}
+}
+
+// UndoWant is what is to be undone.
+type UndoWant struct {
+	Record  Record
+	Entries func(func(*Entry) error) error // calls with each entry of the record
+	User    string                         // the connected user
+	Broker  string                         // the connected broker, as records name it
+	Insist  bool
+	// ReadOnly is that of the connection: nobody can agree that messages are moved.
+	ReadOnly bool
+	// Found is what was found out about messages that an undo before it did not tell the outcome of, by the position of
+	// what it took back: moved, untouched (""), or that nobody can tell.
+	Found map[int]Outcome
+	// There are the messages that are in the queue now, by fingerprint; nil when nobody has looked.
+	There  map[message.Fingerprint]int
+	Counts map[model.QueueRef]model.QueueCounts // exact ones, newer than the topology
+}
+
+// ForUndo plans how a record is taken back. The error is that of reading the entries.
+func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
+	r := &want.Record
+	p := UndoPlan{Record: *r, Back: r.From, User: want.User}
+	q, exists := t.Queue(r.From)
+	if p.Into.Queue = r.From; exists {
+		p.Into.Consumers, p.Into.Taken = q.Consumers, q.Taken()
+	}
+	switch {
+	case r.Operation == Undo:
+		p.Refusal = Refusal{{Kind: IsUndo, Record: r.ID}}
+	case r.Operation == Import:
+		p.Refusal = Refusal{{Kind: IsImport, Record: r.ID, Queue: r.From}}
+	case r.Running:
+		p.Refusal = Refusal{{Kind: StillRuns, Record: r.ID, Operation: r.Operation}}
+	case r.Broker != want.Broker && !want.Insist:
+		p.Refusal = Refusal{{Kind: OtherBroker, There: r.Broker, Here: want.Broker}}
+	case !exists:
+		p.Refusal = Refusal{{Kind: BackGone, Queue: r.From}}
+	case q.Outage() != model.NoOutage:
+		p.Refusal = Refusal{{Kind: TargetDown, Queue: r.From, Down: q.Down()}}
+	}
+	if p.Refusal.Refused() {
+		return p, nil
+	}
+	b := undoBuilder{
+		plan: &p, there: maps.Clone(want.There), looked: want.There != nil,
+		takes: map[string][]Entry{},
+	}
+	if err := want.Entries(func(e *Entry) error { return b.add(e, want.Found) }); err != nil {
+		return p, err
+	}
+	b.finish(t, &want)
+	return p, nil
+}
+
+// undoBuilder sorts the entries of a record by what can be done about them.
+type undoBuilder struct {
+	plan   *UndoPlan
+	there  map[message.Fingerprint]int
+	looked bool
+	skips  []Skip
+	left   map[string]bool
+	takes  map[string][]Entry // by the queue that they went to
+	ways   []string           // the queues in the order of their first entry
+	timed  int                // messages with an expiration
+	sizes  []int64            // of the bodies that are restored
+}
+
+func (b *undoBuilder) add(e *Entry, found map[int]Outcome) error {
+	r := &b.plan.Record
+	outcome, known := found[e.Position]
+	if known {
+		e.Undoing = nil
+	}
+	switch {
+	case known && outcome == Unsure:
+		b.skip(Skip{Kind: MaybeUndone}, 1)
+		return nil
+	case e.Undone, outcome == Moved:
+		b.skip(Skip{Kind: Undone}, 1)
+		return nil
+	case r.Operation == Rescue && e.Outcome == Moved:
+		b.skip(Skip{Kind: RescuedThere}, 1)
+		return nil
+	case r.Operation == Rescue: // what has no confirmed copy may be in the journal alone
+	case e.Outcome == Refused || e.Outcome == Returned || e.Outcome == "" && !r.Ended.IsZero():
+		b.skip(Skip{Kind: NeverTaken}, 1)
+		return nil
+	}
+	if e.Claimed > 0 {
+		b.skip(Skip{Kind: UndoneNow, By: e.Claimed}, 1)
+		return nil
+	}
+	for _, a := range e.Undoing {
+		if !slices.Contains(b.plan.Known, a.By) {
+			b.plan.Known = append(b.plan.Known, a.By)
+		}
+	}
+	if e.Outcome == "" || e.Outcome == Unsure || len(e.Undoing) > 0 {
+		b.plan.Uncertain++
+		if b.isThere(e) {
+			b.skip(Skip{Kind: There}, 1)
+			return nil
+		}
+	}
+	switch restored := e.Sent == nil || r.Operation == Rescue; {
+	case restored && e.Message == nil:
+		b.skip(Skip{Kind: NotKept}, 1)
+	case restored:
+		if b.left == nil {
+			b.left = map[string]bool{}
+		}
+		_, left := Restoring(e.Message, b.plan.Back.Name, b.plan.User)
+		for _, part := range left {
+			b.left[part] = true
+		}
+		if e.Message.Properties.Expiration != "" {
+			b.timed++
+		}
+		b.plan.Restores++
+		b.sizes = append(b.sizes, int64(e.Message.BodyBytes))
+		b.plan.Positions = append(b.plan.Positions, e.Position)
+	case len(e.Sent.Reached) != 1:
+		b.skip(Skip{Kind: SentToMany, Queues: e.Sent.Reached}, 1)
+	default:
+		to := e.Sent.Reached[0]
+		if b.takes[to] == nil {
+			b.ways = append(b.ways, to)
+		}
+		if e.Sent.Former.Expiration != "" {
+			b.timed++
+		}
+		b.takes[to] = append(b.takes[to], *e)
+	}
+	return nil
+}
+
+// skip notes messages that are not undone.
+func (b *undoBuilder) skip(why Skip, messages int) {
+	same := func(s Skip) bool {
+		return s.Kind == why.Kind && s.By == why.By && slices.Equal(s.Queues, why.Queues)
+	}
+	i := slices.IndexFunc(b.skips, same)
+	if i < 0 {
+		i = len(b.skips)
+		b.skips = append(b.skips, why)
+	}
+	b.skips[i].Messages += messages
+}
+
+// isThere reports whether the message is in its queue, as it was, as an earlier undo published it, or as its rescue
+// did.
+func (b *undoBuilder) isThere(e *Entry) bool {
+	copies := []message.Fingerprint{e.Fingerprint}
+	for _, a := range e.Undoing {
+		copies = append(copies, a.Sent)
+	}
+	if b.plan.Record.Operation == Rescue && e.Sent != nil {
+		copies = append(copies, e.Sent.Fingerprint)
+	}
+	for _, f := range copies {
+		if b.there[f] > 0 {
+			b.there[f]--
+			return true
+		}
+	}
+	return false
+}
+
+func (b *undoBuilder) finish(t *model.Topology, want *UndoWant) {
+	p := b.plan
+	slices.Sort(p.Positions)
+	p.Warnings = append(p.Warnings, warnOfAlarms(t)...)
+	for _, name := range b.ways {
+		b.take(t, name, want)
+	}
+	p.Skips = slices.SortedFunc(slices.Values(b.skips), func(a, b Skip) int { return cmp.Compare(a.Words(), b.Words()) })
+	if left := slices.Sorted(maps.Keys(b.left)); len(left) > 0 {
+		p.Warnings = append(p.Warnings, Warning{Kind: notRestored, Parts: left})
+	}
+	for _, s := range p.Record.Account.Strayed {
+		p.Warnings = append(p.Warnings, Warning{Kind: alsoStrayed, Messages: s.Messages, Queue: s.Queue})
+	}
+	if b.timed > 0 {
+		p.Warnings = append(p.Warnings, Warning{Kind: timedAnew, Messages: b.timed})
+	}
+	if !b.looked && p.Uncertain > 0 && !want.Insist {
+		p.Refusal = Refusal{{Kind: MaybeThere, Messages: p.Uncertain}}
+	}
+	b.limits(t, want)
+	if !p.Refusal.Refused() && p.Planned() == 0 {
+		p.Refusal = Refusal{{Kind: NothingLeft, Skips: p.Skips}}
+	}
+}
+
+// take plans to take back from one queue what was sent there.
+func (b *undoBuilder) take(t *model.Topology, name string, want *UndoWant) {
+	p, entries := b.plan, b.takes[name]
+	ref := model.QueueRef{VHost: p.Back.VHost, Name: name}
+	q, exists := t.Queue(ref)
+	if !exists {
+		b.skip(Skip{Kind: TargetGone, Queues: []string{name}}, len(entries))
+		return
+	}
+	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Position, b.Position) })
+	u := &Undoing{Record: p.Record.ID, Back: p.Back, User: want.User, Known: p.Known, Sent: entries}
+	plan := Plan{
+		Operation: Undo, From: ref, User: want.User, Planned: len(entries), Selection: Selection{Fingerprints: u.chosen()},
+		Undoing: u,
+		Acquire: peek.For(t, ref, peek.Want{
+			Limit: max(int(q.Ready.Or(0)), len(entries)), Insist: want.Insist,
+			ForAction: true,
+		}),
+		Recipients: []Recipient{p.Into},
+	}
+	u.Gone = goneWhy(t, ref, entries, want)
+	if !plan.Acquire.Allowed() {
+		b.skip(Skip{Kind: TargetUnread, Queues: []string{name}, Look: plan.Acquire.Refusal}, len(entries))
+		return
+	}
+	if n := q.Consumers.Or(0); u.Gone == GoneInsists || u.Gone == GoneEither || u.Gone == GoneTaken && n > 0 {
+		p.Warnings = append(p.Warnings, Warning{Kind: mayBeGone, Queue: ref, Gone: u.Gone, Consumers: n})
+	}
+	p.Takes = append(p.Takes, plan)
+}
+
+func quoteList(names []string) string {
+	out := ""
+	for i, name := range names {
+		if i == 5 {
+			return out + fmt.Sprintf(" and %d more", len(names)-i)
+		}
+		if i > 0 {
+			out += ", "
+		}
+		out += model.Printable(name)
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"cmp"
+
+	"dlxtop/model"
+)
+
+// GoneWhy says what may have become of messages that are not where they were sent to any more.
+type GoneWhy string
+
+// The reasons. Where a limit has dropped messages, the journal may have them whole.
+const (
+	// A consumer has taken them, or they expired.
+	GoneTaken GoneWhy = ""
+	// The queue's limit has dropped them, and nothing else can have: the journal brings them back.
+	GoneLimit GoneWhy = "limit"
+	// A consumer or the queue's limit.
+	GoneEither GoneWhy = "either"
+	// A consumer or the queue's limit, and it was insisted on to bring them back from the journal.
+	GoneInsists GoneWhy = "insists"
+)
+
+// Restores reports whether those that are gone come back from the journal.
+func (g GoneWhy) Restores() bool { return g == GoneLimit || g == GoneInsists }
+
+// Words tell what may have become of them.
+func (g GoneWhy) Words() string {
+	switch g {
+	case GoneLimit:
+		return "dropped by the limit of the queue"
+	case GoneEither, GoneInsists:
+		return "taken by a consumer, expired, or dropped by the limit of the queue"
+	}
+	return "taken by a consumer, or expired"
+}
+
+// goneWhy decides what may have become of messages that are not in a queue any more. A queue that drops its oldest
+// messages may have dropped them. Nobody else has, as far as can be known, where the queue is still full, no consumer
+// is there, none acknowledged anything, nothing expires, and no dead-letter exchange has taken them elsewhere.
+func goneWhy(t *model.Topology, ref model.QueueRef, entries []Entry, want *UndoWant) GoneWhy {
+	if !dropsHead(t, ref) {
+		return GoneTaken
+	}
+	var largest int64
+	for i := range entries {
+		m := entries[i].Message
+		if m == nil {
+			return GoneEither
+		}
+		largest = max(largest, int64(m.BodyBytes))
+	}
+	s := t.Settings(ref)
+	q, _ := t.Queue(ref)
+	consumers := cmp.Or(want.Counts[ref].Consumers, q.Consumers)
+	untaken := consumers.Or(1) == 0 && q.Acked.Or(0) == 0 && q.DeliveredNoAck.Or(0) == 0
+	switch {
+	case untaken && !s.TTL.Set && !s.DLX.Set && full(t, ref, largest, want.Counts):
+		return GoneLimit
+	case want.Insist:
+		return GoneInsists
+	}
+	return GoneEither
+}
+
+// full reports whether a queue has reached a limit of its own: one more message, as large as the largest, has no room.
+func full(t *model.Topology, ref model.QueueRef, largest int64, counts map[model.QueueRef]model.QueueCounts) bool {
+	s := t.Settings(ref)
+	q, _ := t.Queue(ref)
+	holds := cmp.Or(counts[ref].Ready, q.Ready)
+	n, counted := holds.Get()
+	bytes, weighed := heldBytes(q, holds)
+	return s.MaxLength.Set && counted && n >= s.MaxLength.Value ||
+		s.MaxBytes.Set && weighed && bytes+largest > s.MaxBytes.Value
+}
+
+// Gone is what may have become of those that are not where they were sent to any more.
+func (p *UndoPlan) Gone() GoneWhy {
+	var why GoneWhy
+	for i := range p.Takes {
+		if g := p.Takes[i].Undoing.Gone; why == GoneTaken || g == GoneEither {
+			why = g
+		}
+	}
+	return why
+}
+
+// limits works out what the limit of the queue drops that the messages go back to, and refuses that unless it was
+// insisted on.
+func (b *undoBuilder) limits(t *model.Topology, want *UndoWant) {
+	p := b.plan
+	a := arrivals{messages: p.Planned(), sizes: b.sizes, mean: meanSize(t, p.Back), atMost: len(p.Takes) > 0}
+	for i := range p.Takes {
+		if mean := meanSize(t, p.Takes[i].From); mean.Or(0) > a.mean.Or(0) {
+			a.mean = mean
+		}
+	}
+	l := limitLoss(t, p.Back, a, want.Counts)
+	if l == nil {
+		return
+	}
+	p.Losses = []LimitLoss{*l}
+	o := Objection{Kind: DropsInJournal, Losses: p.Losses}
+	switch {
+	case want.Insist:
+		p.Warnings = append(p.Warnings, Warning{Kind: insistedOn, Against: Refusal{o}})
+	case !p.Refusal.Refused() || p.Refusal.Overridable():
+		p.Refusal = append(p.Refusal, o)
+	}
+}
+
+// Limited are the queues of the plan that drop their oldest messages when they are full, and that can be counted
+// exactly: UndoWant.Counts.
+func (p *UndoPlan) Limited(t *model.Topology) []model.QueueRef {
+	refs := []model.QueueRef{p.Back}
+	for i := range p.Takes {
+		refs = append(refs, p.Takes[i].From)
+	}
+	return LimitedAmong(t, refs)
+}

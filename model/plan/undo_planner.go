@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"fmt"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+// UndoReads is how the planner of an undo reads what the record does not tell.
+type UndoReads struct {
+	// Look calls with each message of a queue. stopped says why these are not all of them, "" when they are.
+	Look func(look peek.Plan, each func(*message.Message) error) (stopped string, err error)
+	// Count counts queues exactly.
+	Count func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
+}
+
+// UndoNotLooked is the error of a look that was to tell whether messages are in their queue already.
+type UndoNotLooked struct {
+	Messages int // that may be there
+	Err      error
+}
+
+// Error implements error.
+func (e *UndoNotLooked) Error() string {
+	return fmt.Sprintf("look whether messages are there already: %v", e.Err)
+}
+
+// Unwrap is why nobody could look.
+func (e *UndoNotLooked) Unwrap() error { return e.Err }
+
+// Refusal is what follows from it: nobody knows what is there, and a person may insist.
+func (e *UndoNotLooked) Refusal() Refusal {
+	return Refusal{{Kind: MaybeThere, Messages: e.Messages}}
+}
+
+// Looked completes what is wanted with the messages that are in the queue, when it is not certain that none of the
+// record's is there: each look costs, so that a plan which is made again takes what this one has found. An error is an
+// *UndoNotLooked, which insisting overrides, or that of reading the entries.
+func (w UndoWant) Looked(t *model.Topology, reads UndoReads) (UndoWant, error) {
+	p, err := ForUndo(t, w)
+	if err != nil || p.Uncertain == 0 {
+		return w, err
+	}
+	there := map[message.Fingerprint]int{}
+	look := peek.For(t, w.Record.From, peek.Want{Insist: w.Insist, ReadOnly: w.ReadOnly, ForAction: true})
+	stopped, err := reads.Look(look, func(m *message.Message) error {
+		there[m.Fingerprint]++
+		return nil
+	})
+	switch {
+	case err != nil && !w.Insist:
+		return w, &UndoNotLooked{p.Uncertain, err}
+	case err == nil && stopped == "":
+		w.There = there
+	}
+	return w, nil
+}
+
+// PlanUndo plans how a record is taken back, with exact counts of the queues whose limits decide what is lost there, or
+// was. The error is that of reading the entries, or of counting.
+func PlanUndo(t *model.Topology, want UndoWant, reads UndoReads) (UndoPlan, error) {
+	p, err := ForUndo(t, want)
+	if err != nil {
+		return p, err
+	}
+	limited := p.Limited(t)
+	if len(limited) == 0 {
+		return p, nil
+	}
+	if want.Counts, err = reads.Count(limited); err != nil {
+		return p, err
+	}
+	return ForUndo(t, want)
+}

@@ -1,0 +1,213 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/message"
+)
+
+// anyMessage draws a message with everything that a publisher may set.
+func anyMessage(t *rapid.T) message.Message {
+	m := message.Message{
+		Position: 1, Exchange: build.AnyText(t, "exchange"), RoutingKey: build.AnyText(t, "routing key"),
+		Headers: build.AnyTable(t, 2),
+		Body:    rapid.SliceOf(rapid.Byte()).Draw(t, "body"),
+		Properties: message.Properties{
+			MessageID: build.AnyText(t, "id"), Priority: rapid.Uint8().Draw(t, "priority"),
+			Expiration: rapid.SampledFrom([]string{"", "500"}).Draw(t, "expiration"),
+			UserID:     rapid.SampledFrom([]string{"", "guest"}).Draw(t, "user"),
+		},
+	}
+	for _, key := range []string{"x-death", "x-first-death-queue", "x-last-death-reason", message.ReplayHeader} {
+		if rapid.Bool().Draw(t, key) {
+			m.Headers[key] = build.AnyValue(2).Draw(t, "value")
+		}
+	}
+	m.BodyBytes = len(m.Body)
+	m.Fingerprint = message.FingerprintOf(&m)
+	return m
+}
+
+// What a replay changed and the journal kept is enough to get the message back, byte for byte, through the journal's
+// file.
+func TestUndoOfAReplayRestores(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := anyMessage(t)
+		worker := model.QueueRef{VHost: "/", Name: "worker"}
+		topology := model.NewTopology(&model.Snapshot{
+			VHosts: []string{"/"}, Queues: []model.Queue{
+				{QueueRef: model.QueueRef{VHost: "/", Name: "failed"}},
+				{QueueRef: worker},
+			},
+			Exchanges: []model.Exchange{{ExchangeRef: model.ExchangeRef{VHost: "/"}, Type: "direct"}},
+		})
+		plan := newRun(topology, ActionWant{
+			Operation: Replay, From: model.QueueRef{VHost: "/", Name: "failed"}, Sample: message.MessageList{m},
+			Planned: 1, Mode: ToQueue, Fixed: model.Address{RoutingKey: "worker"},
+			User: "guest", Mark: rapid.Bool().Draw(t, "mark"),
+		})
+		p, err := plan.Publishing(&m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(new(NewEntry(&m, &p, rapid.Bool().Draw(t, "full"))).JSON())
+		if err != nil {
+			t.Fatal(err)
+		}
+		entry, err := ParseEntry(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := message.Message{
+			Exchange: p.Exchange, RoutingKey: p.RoutingKey, Properties: p.Properties,
+			Headers: p.Headers, Body: p.Body,
+		}
+		if entry.Sent.Fingerprint != message.FingerprintOf(&sent) || entry.Fingerprint != m.Fingerprint ||
+			len(entry.Sent.Reached) != 1 {
+			t.Fatalf("%+v", entry)
+		}
+		sent.Fingerprint = entry.Sent.Fingerprint
+		u := Undoing{
+			Back: model.QueueRef{VHost: "/", Name: "failed"}, User: "guest",
+			Sent: []Entry{entry},
+		}
+		retrieval := u.Retrieval()
+		back, _, err := retrieval.Publishing(&sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Through the default exchange, that is the one difference.
+		m.Exchange, m.RoutingKey = "", "failed"
+		for key := range m.Headers {
+			if key == "CC" || key == "BCC" {
+				delete(m.Headers, key)
+			}
+		}
+		got := message.FingerprintOf(&message.Message{
+			RoutingKey: back.RoutingKey, Properties: back.Properties,
+			Headers: back.Headers, Body: back.Body,
+		})
+		if want := message.FingerprintOf(&m); got != want {
+			t.Fatalf("%+v came back as %+v through %s", m, back, text)
+		}
+		if _, _, err := retrieval.Publishing(&sent); err == nil {
+			t.Fatal("it comes back twice")
+		}
+	})
+}
+
+func TestPlanUndo(t *testing.T) {
+	failed, worker := model.QueueRef{VHost: "/", Name: "failed"}, model.QueueRef{VHost: "/", Name: "worker"}
+	topology := model.NewTopology(&model.Snapshot{
+		VHosts: []string{"/"},
+		Queues: []model.Queue{
+			{QueueRef: failed, Type: model.Classic},
+			{QueueRef: worker, Type: model.Classic, Consumers: model.Some[int64](2)},
+		},
+	})
+	msg := func(id string) *message.Message {
+		m := &message.Message{Properties: message.Properties{MessageID: id}}
+		m.Fingerprint = message.FingerprintOf(m)
+		return m
+	}
+	drop := func(position int, outcome Outcome) Entry {
+		m := msg("m")
+		m.Position = position
+		e := NewEntry(m, nil, false)
+		e.Outcome = outcome
+		return e
+	}
+	sent := func(position int, outcome Outcome, reached ...string) Entry {
+		m := msg("s")
+		return Entry{
+			Position: position, Fingerprint: m.Fingerprint, Outcome: outcome,
+			Sent: &Sent{Fingerprint: message.Fingerprint{byte(position)}, Reached: reached},
+		}
+	}
+	undone := drop(3, Dropped)
+	undone.Undone = true
+	finished := Record{
+		ID: 4, Operation: Drop, From: failed, Broker: "b:5672",
+		Ended: model.NewTopology(&model.Snapshot{}).Snapshot.TakenAt.AddDate(1, 0, 0),
+	}
+	with := func(change func(*Record)) Record {
+		r := finished
+		change(&r)
+		return r
+	}
+	for _, test := range []struct {
+		name     string
+		record   Record
+		entries  []Entry
+		there    map[message.Fingerprint]int
+		restores int
+		takes    int
+		words    string // of refusal, skips and warnings
+	}{
+		{
+			name: "a drop", record: finished, entries: []Entry{drop(1, Dropped), drop(2, ""), undone}, restores: 1,
+			words: "1 brought back before; 1 never taken out",
+		},
+		{
+			name: "nothing left", record: finished, entries: []Entry{undone},
+			words: "there is nothing to undo; 1 brought back before",
+		},
+		{name: "another broker", record: with(func(r *Record) { r.Broker = "other" }), words: "it was done on other"},
+		{name: "no queue", record: with(func(r *Record) { r.From.Name = "gone" }), words: "there is no queue gone"},
+		{name: "running", record: with(func(r *Record) { r.Running = true }), words: "still running"},
+		{name: "an undo", record: with(func(r *Record) { r.Operation = Undo }), words: "an undo itself"},
+		{
+			name: "unknown, not looked", record: finished, entries: []Entry{drop(1, Unsure)}, restores: 1,
+			words: "of 1 message it is not known",
+		},
+		{
+			name: "unknown, there", record: finished, entries: []Entry{drop(1, Unsure), drop(2, Unsure)},
+			there: map[message.Fingerprint]int{msg("m").Fingerprint: 1}, restores: 1, words: "1 in the queue",
+		},
+		{name: "a replay", record: finished, entries: []Entry{sent(1, Moved, "worker"), sent(2,
+			Moved, "worker"), sent(3, Refused, "worker")}, takes: 2, words: "2 consumers on worker"},
+		{name: "to several", record: finished, entries: []Entry{sent(1, Moved, "worker"), sent(2,
+			Moved, "worker", "audit")}, takes: 1, words: "1 sent to 2 queues"},
+		{name: "target gone", record: finished, entries: []Entry{sent(1, Moved, "gone")}, words: "does not exist any more"},
+	} {
+		plan, err := ForUndo(topology, UndoWant{
+			Record: test.record, User: "guest", Broker: "b:5672", There: test.there,
+			Entries: func(each func(*Entry) error) error {
+				for i := range test.entries {
+					if err := each(&test.entries[i]); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := plan.Refusal.Words()
+		for _, s := range plan.Skips {
+			words += "; " + fmt.Sprint(s.Messages, " ", s.Words())
+		}
+		words = strings.Join(append([]string{words}, warned(plan.Warnings)...), "; ")
+		words = strings.ReplaceAll(words, "  ", " ")
+		takes := 0
+		for _, p := range plan.Takes {
+			takes += p.Planned
+		}
+		for part := range strings.SplitSeq(test.words, "; ") {
+			if !strings.Contains(words, part) {
+				t.Errorf("%s: %q is not in %s", test.name, part, words)
+			}
+		}
+		if plan.Restores != test.restores || takes != test.takes {
+			t.Errorf("%s: %d restored, %d taken back: %s", test.name, plan.Restores, takes, words)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+	"dlxtop/model/resume"
+	"dlxtop/model/trace"
+)
+
+// What is asked of a broker over AMQP. Errors that a person can act on are *model.ConnectError.
+type (
+	// Named tells who is connected, and where.
+	Named interface {
+		// User is the connected user.
+		User() string
+		// Address is the broker's host:port, as the journal names it.
+		Address() string
+	}
+
+	// Looker looks at messages, and takes none.
+	Looker interface {
+		Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error)
+		// Read looks at every message that is in a queue at the start, one at a time.
+		Read(ctx context.Context, plan peek.Plan, each func(*message.Message) error) (peek.Read, error)
+		// Looked is what looks have cost the queues of a cluster, as this machine remembers it. The error says why only
+		// this program's own are known.
+		Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
+		// Held are the queues of which this client held messages at any time since then.
+		Held(since time.Time) map[model.QueueRef]bool
+	}
+
+	// Counter counts queues exactly and at once; those that are gone or exclusive to others are left out.
+	Counter interface {
+		Count(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
+	}
+
+	// Executor runs a plan. progress is called from another goroutine, about ten times a second and once at the end. A
+	// cancelled context ends it early: the account then tells how far it came. An error means that nothing was done. So
+	// it is with the following, too.
+	Executor interface {
+		Execute(ctx context.Context, run plan.Run, progress func(plan.Account)) (plan.Account, error)
+	}
+
+	// Undoer takes a record back. entries calls with each entry of it.
+	Undoer interface {
+		Undo(ctx context.Context, plan plan.UndoPlan, entries func(func(*plan.Entry) error) error,
+			progress func(plan.Account)) (plan.Account, error)
+	}
+
+	// Resumer goes on with a record.
+	Resumer interface {
+		Resume(ctx context.Context, run resume.Run, progress func(plan.Account)) (plan.Account, error)
+		// AwaitGone waits until the broker has noticed that the connections of a record are gone, and queues have back
+		// what these held.
+		AwaitGone(ctx context.Context, r *plan.Record, connections func(context.Context) ([]string, error),
+			queues ...model.QueueRef) error
+	}
+
+	// Importer publishes messages into a queue. messages calls with each of them.
+	Importer interface {
+		Import(ctx context.Context, plan resume.ImportPlan, messages func(func(*message.Message) error) error,
+			progress func(plan.Account)) (plan.Account, error)
+	}
+
+	// Tapper shows each message that passes the exchanges of a plan, until ctx ends. see gets each, in their order, with
+	// the time at which it came; tell is called from another goroutine when the tap works, and then about four times a
+	// second. A plan that comes over follow replaces the bindings. The error says why it ended early.
+	Tapper interface {
+		Tap(ctx context.Context, plan trace.TapPlan, follow <-chan trace.TapPlan,
+			see func(m *message.Message, at time.Time), tell func(trace.TapCounts)) error
+	}
+
+	// Prober sends a marked message through a flow and follows it; tell gets each step as it happens. An error means
+	// that nothing was sent.
+	Prober interface {
+		Probe(ctx context.Context, plan trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResult, error)
+	}
+
+	// Loser waits until a connection that worked is lost, and says why; nil when ctx ends first.
+	Loser interface {
+		Lost(ctx context.Context) error
+	}
+)

@@ -1,0 +1,49 @@
+package ports
+
+import (
+	"context"
+
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+)
+
+// Records are what was done. Errors that a person can act on wrap model.ErrJournal or model.ErrNoRecord.
+type Records interface {
+	Records(ctx context.Context, limit int) ([]plan.Record, error)
+	Record(ctx context.Context, id int64) (plan.Record, error)
+	Unfinished(ctx context.Context) ([]plan.Record, error)
+	// Chain are the records that go on with each other, from the first one on, with their intents.
+	Chain(ctx context.Context, id int64) ([]plan.Record, error)
+	Entries(ctx context.Context, id int64, each func(*plan.Entry) error) error
+}
+
+// Recorder keeps what an execution is about to do, on disk before it is done.
+type Recorder interface {
+	// Check proves that it can be written.
+	Check(ctx context.Context) error
+	// Begin writes down that an action begins, and returns its number.
+	Begin(ctx context.Context, record plan.Record) (int64, error)
+	// Claim begins an undo with those of the entries that no other undo has. The error is a *model.ClaimedError when
+	// there are none.
+	Claim(ctx context.Context, record plan.Record, claim plan.Claim) (id int64, granted []int, err error)
+	// Resume begins a record that goes on with another one, and writes down what was found out about the messages of
+	// those before it. The error is a *model.ClaimedError when somebody else has that.
+	Resume(ctx context.Context, record plan.Record, found map[int64][]plan.Settled) (int64, error)
+	// Amend writes down what was found out about messages of a record that has ended.
+	Amend(id int64, settled []plan.Settled) error
+	// Write writes intentions and outcomes down. They are durable when it returns nil.
+	Write(id int64, entries []plan.Entry, settled []plan.Settled) error
+	// Settle writes outcomes down, fast: they survive a kill of this program when it returns nil, and a loss of power
+	// from the next Write on.
+	Settle(id int64, settled []plan.Settled) error
+	// Finish writes down how the action ended.
+	Finish(id int64, settled []plan.Settled, account plan.Account) error
+}
+
+// Files are files of messages. Errors about a file wrap message.ErrFile.
+type Files interface {
+	// Create writes messages into a new file. n is how many. messages calls with each of them.
+	Create(path string, messages func(each func(*message.Message) error) error) (n int, err error)
+	// Read calls with each message of a file.
+	Read(ctx context.Context, path string, each func(*message.Message) error) error
+}

@@ -1,0 +1,16 @@
+package ports
+
+import (
+	"context"
+
+	"dlxtop/model"
+)
+
+// Source tells what is on the broker. Errors that a person can act on are *model.ConnectError.
+type Source interface {
+	Snapshot(ctx context.Context) (*model.Snapshot, error)
+	// Counts are the current counts of all queues, in one request.
+	Counts(ctx context.Context) (map[model.QueueRef]model.QueueCounts, error)
+	// Connections are the names of the connections that the user may see.
+	Connections(ctx context.Context) ([]string, error)
+}

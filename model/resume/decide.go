@@ -1,0 +1,195 @@
+package resume
+
+import (
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+)
+
+// why is why something stays open, or counts as done.
+type why string
+
+const (
+	certain    why = ""
+	whyTaken   why = "taken"   // perhaps, out of its target
+	whyNowhere why = "nowhere" // it is in no queue, as a message of a file
+	whyUnread  why = "unread"  // its target
+	whyTwin    why = "twin"    // nobody can tell them apart
+	whyLeft    why = "left"    // as was asked for
+	whyGone    why = "gone"    // out of both queues
+	whyArrived why = "arrived" // and its original is still there
+)
+
+// words say it in one sentence; unread is why a target could not be read.
+func (w why) words(unread string) string {
+	switch w {
+	case whyTaken:
+		return "it is in its queue, and its copy is not in the target: it was never published, or a consumer has taken it"
+	case whyNowhere:
+		return "its copy is not in the queue: it was never published, or a consumer has taken it"
+	case whyUnread:
+		return "it is in its queue, and " + unread
+	case whyTwin:
+		return "there are twins of it: nobody can tell which of them was acknowledged"
+	case whyLeft:
+		return "it counts as done, as was asked for: it stays where it is"
+	case whyGone:
+		return "it is neither in its queue nor in the target: a consumer has taken it, or it expired"
+	case whyArrived:
+		return "it has arrived: its original is acknowledged first"
+	}
+	return ""
+}
+
+// decision is what follows from what was found.
+type decision struct {
+	*resumption
+	*tally
+	plan     *Plan
+	resuming *plan.Resuming
+	choice   Choice
+	back     map[int]plan.Outcome // of an undo: what became of the messages that it takes back, by position
+}
+
+// decide sorts what was found: what is written down of it, what is acknowledged, and what the rest has to come to.
+func (f *resumption) decide(p *Plan, choice Choice) *decision {
+	r := &plan.Resuming{
+		Record: p.Record.ID, Undoes: p.Record.Undoes, Back: p.Record.From,
+		Found: map[int64][]plan.Settled{},
+	}
+	d := &decision{f, f.certain.clone(), p, r, choice, map[int]plan.Outcome{}}
+	for i := range f.want.Chain {
+		if record := &f.want.Chain[i]; record.Unfinished() {
+			r.Found[record.ID] = nil // it ends here in any case
+		}
+	}
+	for _, q := range f.pending {
+		outcome, why := d.outcome(q)
+		r.Found[q.record] = append(r.Found[q.record], plan.Settled{
+			Position: q.position, Outcome: outcome, Reason: why.words(q.unread),
+		})
+		if d.back[q.undoes] = outcome; why == whyArrived {
+			d.back[q.undoes] = plan.Moved
+		}
+	}
+	r.Gone = d.gone
+	if f.intent != nil {
+		r.Left = max(f.intent.Depth-int64(d.gone), 0)
+	}
+	return d
+}
+
+// outcome is what is written down of one message. "" is that it is untouched: the rest comes to it.
+func (d *decision) outcome(q *pending) (plan.Outcome, why) {
+	switch {
+	case q.sent == nil && q.there == no:
+		return d.over(q, plan.Dropped)
+	case q.sent == nil && q.there == maybe: // the rest drops what is there, and an undo looks before it brings it back
+		return plan.Unsure, whyTwin
+	case q.there == no:
+		return d.outcomeOfGone(q)
+	case q.arrived == yes && d.source.Name == "":
+		return d.over(q, plan.Moved)
+	case q.arrived == yes && q.there == yes:
+		d.add(q.original, q.position)
+		d.resuming.Acks = append(d.resuming.Acks, plan.Arrived{
+			Record: q.record, Position: q.position,
+			Fingerprint: q.original,
+		})
+		return plan.Unsure, whyArrived
+	case q.arrived == no, q.sent == nil, d.choice == PublishAgain:
+		d.plan.Unsent++
+		return "", certain
+	}
+	d.leave(q.original, q.position)
+	if d.choice == LeaveThem {
+		return plan.Returned, whyLeft
+	}
+	why := whyTaken
+	switch {
+	case q.arrived == yes:
+		why = whyTwin
+	case q.unread != "":
+		why = whyUnread
+	case d.source.Name == "":
+		why = whyNowhere
+	}
+	d.plan.Undecided = append(d.plan.Undecided, Undecided{q.record, q.position, q.id, why.words(q.unread)})
+	return plan.Unsure, why
+}
+
+// over notes a message that turned out to be done.
+func (d *decision) over(q *pending, outcome plan.Outcome) (plan.Outcome, why) {
+	d.add(q.original, q.position)
+	d.gone++
+	d.plan.Done++
+	return outcome, certain
+}
+
+// outcomeOfGone is that of a message whose original is gone. It was acknowledged, which happens only after its copy
+// has arrived, unless somebody else can have taken it.
+func (d *decision) outcomeOfGone(q *pending) (plan.Outcome, why) {
+	s, source := d.topology.Settings(d.source), d.topology.Queues[d.source]
+	leaves := s.TTL.Set || source == nil || source.Consumers.Or(1) > 0
+	if q.arrived == yes || q.arrived == maybe && !leaves {
+		return d.over(q, plan.Moved)
+	}
+	d.add(q.original, q.position)
+	d.gone++
+	return plan.Unsure, whyGone
+}
+
+// ImportPlan is an import: of a file, or of the rest of one.
+type ImportPlan struct {
+	Queue     model.QueueRef
+	File      string           // its absolute path
+	Total     int              // messages of the file
+	Planned   int              // messages that are published
+	Skip      map[int]bool     // their numbers in the file, from 1 on, of those that are not
+	Consumers model.Opt[int64] // of the queue
+	Taken     model.Opt[int64] // as a Recipient has it
+	Resuming  *plan.Resuming   // nil: it goes on with nothing
+}
+
+// FromFile is the import of a file with so many messages. The path is absolute, so that it is found again from
+// elsewhere.
+func FromFile(t *model.Topology, queue model.QueueRef, path string, messages int) ImportPlan {
+	p := ImportPlan{Queue: queue, File: path, Total: messages, Planned: messages}
+	if q, ok := t.Queue(queue); ok {
+		p.Consumers, p.Taken = q.Consumers, q.Taken()
+	}
+	return p
+}
+
+// Intent is what the journal keeps of the plan.
+func (p *ImportPlan) Intent() *plan.Intent {
+	return &plan.Intent{
+		File:       p.File,
+		Depth:      int64(p.Total),
+		Recipients: []plan.Recipient{{Queue: p.Queue, Consumers: p.Consumers, Taken: p.Taken}},
+	}
+}
+
+// restOfImport plans to publish the messages of the file that were not come to.
+func (d *decision) restOfImport() error {
+	p, f := d.plan, d.resumption
+	p.Import = &ImportPlan{Queue: p.Record.From, Skip: d.numbers, Resuming: d.resuming}
+	if f.intent == nil || !p.Record.Early() && p.Unsent == 0 {
+		return nil
+	}
+	*p.Import = FromFile(f.topology, p.Record.From, f.intent.File, int(f.intent.Depth))
+	p.Import.Skip, p.Import.Resuming = d.numbers, d.resuming
+	n := 0
+	err := f.want.File(f.intent.File, func(m *message.Message) error {
+		n++
+		if known, ok := f.lines[n]; ok && known != m.Fingerprint && !p.Refusal.Refused() {
+			p.Refusal = Refusal{{Kind: OtherLine, File: f.intent.File, Message: n}}
+		}
+		return nil
+	})
+	if err == nil && !p.Refusal.Refused() && n != p.Import.Total {
+		p.Refusal = Refusal{{Kind: OtherLength, File: f.intent.File, Is: n, Was: p.Import.Total}}
+	}
+	p.Import.Planned = max(n-len(d.numbers), 0)
+	return err
+}

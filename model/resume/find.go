@@ -1,0 +1,294 @@
+package resume
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+)
+
+// resumption finds out what became of the messages of a record whose outcome is not known.
+type resumption struct {
+	topology *model.Topology
+	want     *Want
+	intent   *plan.Intent // of the first record; nil: not kept
+	source   model.QueueRef
+	planWas  int         // messages, when the first one began
+	looked   []peek.Plan // what was read
+
+	items   []item // what may be in the source still, in the order in which it was taken
+	pending []*pending
+	certain tally                    // without the pending ones
+	copies  map[string]*targetCopies // by target
+	rank    int
+	depth   int64                       // messages of the source
+	lines   map[int]message.Fingerprint // of an import: the messages that were acted on, by their number in the file
+}
+
+// tally counts what need not be come to again.
+type tally struct {
+	gone      int                         // messages that were taken out for good
+	acted     int                         // messages that were acted on
+	originals map[message.Fingerprint]int // the same
+	stay      map[message.Fingerprint]int // those of them that are in the source, and stay there
+	numbers   map[int]bool                // their positions
+}
+
+func (t *tally) clone() *tally {
+	return &tally{t.gone, t.acted, maps.Clone(t.originals), maps.Clone(t.stay), maps.Clone(t.numbers)}
+}
+
+// add notes a message that need not be come to again.
+func (t *tally) add(original message.Fingerprint, position int) {
+	t.acted++
+	t.originals[original]++
+	t.numbers[position] = true
+}
+
+// leave notes a message that is left where it is.
+func (t *tally) leave(original message.Fingerprint, position int) {
+	t.add(original, position)
+	t.stay[original]++
+}
+
+func (t *tally) stays() (n int) {
+	for _, count := range t.stay {
+		n += count
+	}
+	return n
+}
+
+// sighting is a message of the source that may have been acted on.
+type sighting struct {
+	fingerprint message.Fingerprint
+	position    int64
+}
+
+// item is a message that was acted on.
+type item struct {
+	fingerprint message.Fingerprint
+	pending     *pending // nil: it was refused or returned, and is where it was
+}
+
+// verdict is what is known of a message.
+type verdict int
+
+const (
+	maybe verdict = iota
+	yes
+	no
+)
+
+// pending is a message whose outcome is not known.
+type pending struct {
+	record   int64
+	position int
+	id       string
+	original message.Fingerprint
+	sent     *message.Fingerprint // nil: it was not published, as it was dropped
+	reached  []string
+	rank     int     // in the order of publishing
+	undoes   int     // of an undo: the position of what it takes back
+	arrived  verdict // in its target
+	there    verdict // in its source
+	unread   string  // why its target could not be read; "" when it could
+}
+
+func newResumption(t *model.Topology, want *Want) *resumption {
+	first, last := &want.Chain[0], &want.Chain[len(want.Chain)-1]
+	f := &resumption{
+		topology: t, want: want, intent: first.Intent, planWas: first.Planned,
+		copies: map[string]*targetCopies{}, lines: map[int]message.Fingerprint{},
+		certain: tally{
+			originals: map[message.Fingerprint]int{}, stay: map[message.Fingerprint]int{},
+			numbers: map[int]bool{},
+		},
+	}
+	switch {
+	case f.intent != nil:
+		f.source = f.intent.Source
+	case last.Operation != plan.Undo && last.Operation != plan.Import:
+		f.source = last.From
+	}
+	return f
+}
+
+// note takes one entry in.
+func (f *resumption) note(r *plan.Record, e *plan.Entry) {
+	f.lines[e.Position] = e.Fingerprint
+	f.rank++
+	switch {
+	case e.Outcome == "" && !r.Ended.IsZero(): // untouched
+		return
+	case e.Outcome == plan.Moved || e.Outcome == plan.Dropped:
+		f.certain.gone++
+		f.certain.add(e.Fingerprint, e.Position)
+		if e.Sent != nil {
+			for _, to := range e.Sent.Reached {
+				f.copiesIn(to).certain(e.Sent.Fingerprint, f.rank, r.ID)
+			}
+		}
+		return
+	case e.Outcome == plan.Refused || e.Outcome == plan.Returned:
+		f.items = append(f.items, item{e.Fingerprint, nil})
+		f.certain.leave(e.Fingerprint, e.Position)
+		return
+	}
+	p := &pending{
+		record:   r.ID,
+		position: e.Position,
+		id:       e.MessageID,
+		original: e.Fingerprint,
+		rank:     f.rank,
+		undoes:   e.Undoes,
+	}
+	if e.Sent != nil {
+		sent := e.Sent.Fingerprint
+		p.sent, p.reached = &sent, e.Sent.Reached
+	}
+	f.pending = append(f.pending, p)
+	f.items = append(f.items, item{e.Fingerprint, p})
+}
+
+func (f *resumption) copiesIn(queue string) *targetCopies {
+	c := f.copies[queue]
+	if c == nil {
+		c = newTargetCopies()
+		f.copies[queue] = c
+	}
+	return c
+}
+
+// find looks into the source, and where that leaves something open, into the targets.
+func (f *resumption) find() error {
+	if len(f.pending) == 0 {
+		return nil
+	}
+	var seen []sighting
+	if f.source.Name != "" {
+		var err error
+		if seen, err = f.lookAtSource(); err != nil {
+			return err
+		}
+	}
+	if f.source.Name == "" || len(seen) > 0 {
+		f.lookAtTargets()
+	}
+	if f.source.Name != "" {
+		f.place(seen)
+	}
+	return nil
+}
+
+// lookAtSource are the messages of the source that may be pending or were left there, from its head on.
+func (f *resumption) lookAtSource() (seen []sighting, err error) {
+	wanted := map[message.Fingerprint]bool{}
+	for _, i := range f.items {
+		wanted[i.fingerprint] = true
+	}
+	plan := peek.For(f.topology, f.source, peek.Want{Insist: f.want.Insist, ReadOnly: f.want.ReadOnly, ForAction: true})
+	if !plan.Allowed() {
+		return nil, fmt.Errorf("look for them in %s: %s", model.Printable(f.source.String()), plan.Refusal.Words())
+	}
+	f.looked = append(f.looked, plan)
+	stopped, err := f.want.Look(plan, func(m *message.Message) error {
+		f.depth++
+		if wanted[m.Fingerprint] {
+			seen = append(seen, sighting{m.Fingerprint, f.depth})
+		}
+		return nil
+	})
+	if err == nil && stopped != "" {
+		err = fmt.Errorf("look for them in %s: %s", model.Printable(f.source.String()), stopped)
+	}
+	return seen, err
+}
+
+// lookAtTargets reads the queues that pending messages were sent to.
+func (f *resumption) lookAtTargets() {
+	for _, p := range f.pending {
+		for _, to := range p.reached {
+			if p.sent != nil {
+				f.copiesIn(to).expect(*p.sent, p)
+			}
+		}
+	}
+	mark := ""
+	if f.intent != nil && f.intent.Mark {
+		mark = f.intent.MarkName
+	}
+	for name, c := range f.copies {
+		if len(c.expected) > 0 {
+			c.mark = mark
+			c.unread = f.look(name, c)
+			c.judge()
+		}
+	}
+	for _, p := range f.pending {
+		p.arrived = f.verdict(p)
+	}
+}
+
+// look reads one target. It returns why it could not be read, "" when it could.
+func (f *resumption) look(name string, c *targetCopies) (unread string) {
+	ref := model.QueueRef{VHost: f.want.Chain[0].From.VHost, Name: name}
+	q, exists := f.topology.Queue(ref)
+	if !exists {
+		return fmt.Sprintf("%s does not exist any more", model.Printable(name))
+	}
+	plan := peek.For(f.topology, ref, peek.Want{Insist: f.want.Insist, ReadOnly: f.want.ReadOnly, ForAction: true})
+	if !plan.Allowed() {
+		return fmt.Sprintf("%s cannot be read: %s", model.Printable(name), plan.Refusal.Words())
+	}
+	f.looked = append(f.looked, plan)
+	stopped, err := f.want.Look(plan, func(m *message.Message) error { c.see(m); return nil })
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s could not be read: %s", model.Printable(name), model.Printable(err.Error()))
+	case stopped != "":
+		return fmt.Sprintf("%s could not be read to its end: %s", model.Printable(name), stopped)
+	}
+	c.consumers = q.Consumers.Or(1) > 0
+	c.untouched = !c.consumers && f.untouched(q, c)
+	return ""
+}
+
+// untouched reports whether nobody can have taken a copy out of a target that has no consumers now: it had none when
+// the record began, nothing was taken since as far as the broker counts, and no copy that has certainly arrived is
+// missing.
+func (f *resumption) untouched(q *model.Queue, c *targetCopies) bool {
+	s := f.topology.Settings(q.QueueRef)
+	drops := s.TTL.Set || s.Bounded() && s.Overflow.Value == model.DropHead // by itself
+	if f.intent == nil || drops || c.missing() {
+		return false
+	}
+	i := slices.IndexFunc(f.intent.Recipients, func(r plan.Recipient) bool { return r.Queue == q.QueueRef })
+	if i < 0 || f.intent.Recipients[i].Consumers.Or(1) > 0 {
+		return false
+	}
+	before, known := f.intent.Recipients[i].Taken.Get()
+	return !known || q.Taken().Or(before) <= before
+}
+
+// verdict is whether a message has arrived: it has when any of the queues that it was sent to has it, and it has not
+// when it is certain of one of them.
+func (f *resumption) verdict(p *pending) verdict {
+	v := maybe
+	for _, to := range p.reached {
+		c := f.copies[to]
+		switch c.verdicts[p] {
+		case yes:
+			return yes
+		case no:
+			v = no
+		}
+		if c.unread != "" {
+			p.unread = c.unread
+		}
+	}
+	return v
+}

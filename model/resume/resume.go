@@ -1,0 +1,330 @@
+package resume
+
+import (
+	"fmt"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+)
+
+// Undecided is a message of which nobody can tell whether its copy has arrived.
+type Undecided struct {
+	Record    int64
+	Position  int
+	MessageID string
+	Why       string // printable
+}
+
+// Choice is what is done with messages that cannot be decided.
+type Choice string
+
+// The choices. Without one they stay in their queue, and stay unknown.
+const (
+	PublishAgain Choice = "publish" // they are published again, and may be there twice
+	LeaveThem    Choice = "leave"   // they stay in their queue, and count as done
+)
+
+// Plan is how a record is gone on with: data that can be printed and shown before anything is done.
+type Plan struct {
+	Record    plan.Record // the last one of those that belong together
+	First     int64       // the first one
+	Rest      plan.Plan   // what is executed; its Resuming says what comes before. Of an import: nothing is executed of it
+	Import    *ImportPlan
+	Undo      *plan.UndoPlan // of an undo: what it has not brought back, afterwards; nil: nothing
+	Done      int            // messages that turned out to be done
+	Unsent    int            // messages that turned out to be untouched: the rest has them, too
+	Undecided []Undecided
+	Looked    []peek.Plan // what was read to find that out
+	Refusal   Refusal     // why it must not run, nil when it may
+}
+
+// Run is a plan with what its execution needs beside it: the plan is data, and these are not.
+type Run struct {
+	Plan
+	Topology *model.Topology                                        // that the plan was made of
+	Entries  func(record int64, each func(*plan.Entry) error) error // of an undo's record
+	// File reads the messages of an import's file.
+	File func(path string, each func(*message.Message) error) error
+}
+
+// On is the plan with the topology and with what it was made of.
+func (p Plan) On(t *model.Topology, want Want) Run {
+	return Run{Plan: p, Topology: t, Entries: want.Entries, File: want.File}
+}
+
+// Acks are how many messages have arrived and are acknowledged first.
+func (p *Plan) Acks() int {
+	if p.Rest.Resuming == nil {
+		return 0
+	}
+	return len(p.Rest.Resuming.Acks)
+}
+
+// Planned is how many messages are published, or dropped, at most.
+func (p *Plan) Planned() int {
+	switch {
+	case p.Import != nil:
+		return p.Import.Planned
+	case p.Undo != nil:
+		return p.Undo.Planned()
+	}
+	return p.Rest.Planned
+}
+
+// Want is what is to be gone on with.
+type Want struct {
+	// the record, with those that it goes on with and those that go on with it, from the first one on
+	Chain   []plan.Record
+	Record  func(id int64) (plan.Record, error)
+	Entries func(record int64, each func(*plan.Entry) error) error
+	// Look reads all of a queue. stopped is why it ended early.
+	Look func(plan peek.Plan, each func(*message.Message) error) (stopped string, err error)
+	// File reads the messages of an import's file.
+	File   func(path string, each func(*message.Message) error) error
+	User   string // the connected user
+	Broker string // the connected broker, as records name it
+	Insist bool
+	// ReadOnly: nobody can agree that messages are moved.
+	ReadOnly bool
+	// Counts are exact counts of queues that have a limit.
+	Counts map[model.QueueRef]model.QueueCounts
+	Choice Choice // "": what cannot be decided stays as it is
+}
+
+// Inquiry is what was found out about a record: plans are made of it without looking again.
+type Inquiry struct {
+	refusal Refusal
+	found   *resumption // nil: it is refused
+	want    Want
+}
+
+// Of looks what became of the messages whose outcome is not known, and plans the rest of what the record had begun. The
+// error is that of reading the journal, or the queue that the messages come from.
+func Of(t *model.Topology, want Want) (Plan, error) {
+	inquiry, err := Inquire(t, want)
+	if err != nil {
+		return inquiry.empty(), err
+	}
+	return inquiry.Plan(want.Choice)
+}
+
+// Inquire looks what became of the messages whose outcome is not known. The error is that of reading the journal, or
+// the queue that the messages come from.
+func Inquire(t *model.Topology, want Want) (Inquiry, error) {
+	last := &want.Chain[len(want.Chain)-1]
+	q := Inquiry{refusal: refuseResume(t, &want), want: want}
+	if q.refusal.Refused() {
+		return q, nil
+	}
+	f := newResumption(t, &want)
+	for i := range want.Chain {
+		r := &want.Chain[i]
+		if err := want.Entries(r.ID, func(e *plan.Entry) error { f.note(r, e); return nil }); err != nil {
+			return q, err
+		}
+	}
+	if len(f.pending) == 0 && !last.Early() {
+		q.refusal = Refusal{{Kind: CameToEnd, Operation: last.Operation, Record: last.ID}}
+		return q, nil
+	}
+	if err := f.find(); err != nil {
+		return q, err
+	}
+	q.found = f
+	return q, nil
+}
+
+func (q *Inquiry) empty() Plan {
+	chain := q.want.Chain
+	return Plan{Record: chain[len(chain)-1], First: chain[0].ID, Refusal: q.refusal}
+}
+
+// Plan plans the rest. choice is what is done with messages that cannot be decided. The error is that of reading the
+// journal, or an import's file.
+func (q *Inquiry) Plan(choice Choice) (Plan, error) {
+	f, p := q.found, q.empty()
+	if f == nil {
+		return p, nil
+	}
+	p.Looked = f.looked
+	d := f.decide(&p, choice)
+	switch p.Record.Operation {
+	case plan.Import:
+		err := d.restOfImport()
+		return p, err
+	case plan.Undo:
+		if err := d.restOfUndo(); err != nil || p.Refusal.Refused() {
+			return p, err
+		}
+	}
+	p.Rest = d.rest()
+	p.Refusal = restRefused(p.Rest.Refusal)
+	return p, nil
+}
+
+// restOfUndo plans what an undo has not brought back.
+func (d *decision) restOfUndo() error {
+	p, f := d.plan, d.resumption
+	record, err := f.want.Record(p.Record.Undoes)
+	if err != nil {
+		return err
+	}
+	undo, err := plan.ForUndo(f.topology, plan.UndoWant{
+		Record: record, User: f.want.User, Broker: f.want.Broker, Insist: f.want.Insist, Found: d.back,
+		Counts:  f.want.Counts,
+		Entries: func(each func(*plan.Entry) error) error { return f.want.Entries(record.ID, each) },
+	})
+	if undo.Planned() > 0 {
+		p.Undo, p.Refusal = &undo, restRefused(undo.Refusal)
+	}
+	return err
+}
+
+// refuseResume tells what can be told without reading a message.
+func refuseResume(t *model.Topology, want *Want) Refusal {
+	last := &want.Chain[len(want.Chain)-1]
+	from := last.From
+	if in := last.Intent; in != nil && in.Source.Name != "" {
+		from = in.Source
+	}
+	for i := range want.Chain {
+		if r := &want.Chain[i]; r.Undone > 0 {
+			return Refusal{{Kind: WasUndone, Record: r.ID}}
+		}
+	}
+	_, exists := t.Queue(from)
+	switch {
+	case last.Operation == plan.Rescue:
+		return Refusal{{Kind: IsRescue, Record: last.ID}}
+	case last.Running:
+		return Refusal{{Kind: StillRuns, Record: last.ID, Operation: last.Operation}}
+	case last.Broker != want.Broker && !want.Insist:
+		return Refusal{{Kind: OtherBroker, There: last.Broker, Here: want.Broker}}
+	case !exists:
+		return Refusal{{Kind: QueueGone, Queue: from}}
+	}
+	return nil
+}
+
+// rest plans what is left of the record's plan.
+func (d *decision) rest() plan.Plan {
+	last, in := &d.plan.Record, d.intent
+	if last.Operation == plan.Undo || in == nil || !last.Early() && d.plan.Unsent == 0 {
+		return d.nothing()
+	}
+	selection := d.left(in)
+	if selection.Fingerprints != nil && len(selection.Fingerprints) == 0 {
+		return d.nothing()
+	}
+	p := plan.New(d.topology, plan.ActionWant{
+		Operation: last.Operation, From: in.Source, Selection: selection, Planned: d.planned(&selection),
+		Mode: in.Mode, Fixed: in.Fixed, Mark: in.Mark, Rate: in.Rate, Canary: in.Canary, Edited: in.Edited,
+		User: d.want.User, Insist: in.Insist || d.want.Insist, Journaled: true, Counts: d.want.Counts,
+		KeepTries: in.KeepTries,
+	})
+	p.MarkName, p.Resuming = in.MarkName, d.resuming
+	if last.Operation != plan.Drop {
+		p.Recipients = nil
+		for _, r := range in.Recipients { // what would reach others than those who were agreed to is refused
+			r.Consumers = model.Unknown[int64]()
+			if q, ok := d.topology.Queue(r.Queue); ok {
+				r.Consumers, r.Taken = q.Consumers, q.Taken()
+			}
+			p.Recipients = append(p.Recipients, r)
+		}
+	}
+	return p
+}
+
+// nothing is a plan that takes no message: only what was found out is done.
+func (d *decision) nothing() plan.Plan {
+	from := d.source
+	if from.Name == "" {
+		from = d.plan.Record.From
+	}
+	p := plan.Plan{
+		Operation: d.plan.Record.Operation, From: from, User: d.want.User, Selection: plan.Nobody(), Resuming: d.resuming,
+		Acquire: peek.For(d.topology,
+			from,
+			peek.Want{Limit: max(len(d.resuming.Acks), 1), Insist: d.want.Insist, ForAction: true},
+		),
+	}
+	if in := d.intent; in != nil {
+		p.Target.Mode, p.Target.Fixed, p.Recipients = in.Mode, in.Fixed, in.Recipients
+		p.Insist, p.Mark, p.MarkName = in.Insist, in.Mark, in.MarkName
+	}
+	p.Refusal = plan.Unreadable(p.Acquire.Refusal)
+	return p
+}
+
+// left is what the record's selection has not come to.
+func (d *decision) left(in *plan.Intent) plan.Selection {
+	s := in.Selection
+	s.Except = d.stay
+	if s.Fingerprints != nil {
+		chosen := map[message.Fingerprint]int{}
+		for fingerprint, n := range s.Fingerprints {
+			if n -= d.originals[fingerprint]; n > 0 {
+				chosen[fingerprint] = n
+			}
+		}
+		s.Fingerprints = chosen
+	}
+	if s.Limit > 0 {
+		if s.Limit -= d.acted; s.Limit <= 0 {
+			return plan.Nobody()
+		}
+	}
+	return s
+}
+
+// planned is about how many messages the rest is.
+func (d *decision) planned(s *plan.Selection) int {
+	n := max(int(d.resuming.Left)-len(d.resuming.Acks)-d.stays(), 0)
+	switch {
+	case s.Fingerprints != nil:
+		n = 0
+		for _, count := range s.Fingerprints {
+			n += count
+		}
+	case s.Filter != nil || s.MessageID != "":
+		n = max(d.planWas-d.acted, 0)
+	}
+	if s.Limit > 0 {
+		n = min(n, s.Limit)
+	}
+	return n
+}
+
+// Found tells what was found out, a sentence each.
+func (p *Plan) Found() (said []string) {
+	r := &p.Record
+	for _, part := range []struct {
+		n     int
+		words string
+	}{
+		{p.Done, "turned out to be done"},
+		{p.Acks(), "arrived, and their originals are still there: these are acknowledged first"},
+		{p.Unsent, "were not sent: they are part of the rest"},
+		{len(p.Undecided), "cannot be decided"},
+	} {
+		if part.n > 0 {
+			said = append(said, fmt.Sprintf("%s of the %s %d %s", model.Plural(part.n, "message"), r.Operation, r.ID,
+				part.words))
+		}
+	}
+	for i := range p.Looked {
+		look := &p.Looked[i]
+		words := fmt.Sprintf(
+			"looked at all of %s: order kept, messages become marked as redelivered",
+			model.Printable(look.Queue.String()),
+		)
+		if look.Counts {
+			words += fmt.Sprintf(", and 1 of the delivery limit %d is used", look.Budget)
+		}
+		said = append(said, words)
+	}
+	return said
+}

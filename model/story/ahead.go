@@ -1,0 +1,140 @@
+package story
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// Ahead tells what a message's queue adds to its story: how often its worker has had it, where on a ladder of retries
+// it is, and what becomes of it next. wait is what a look told of when it leaves, nil when it does not expire; now is
+// this machine's time.
+func Ahead(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait, now time.Time) []Event {
+	var events []Event
+	if f := RetryFlow(t, in); f != nil {
+		if tries := TriesOf(t, m, in, now); tries.Least > 1 || tries.Most > 1 {
+			events = append(events, Event{Kind: Tried, What: tries.Words(), Note: tries.Note})
+		}
+		if words := ladderWords(f, m, in); words != "" {
+			events = append(events, Event{Kind: Ladder, What: words})
+		}
+	}
+	return append(events, next(t, m, in, wait, now))
+}
+
+// next is what becomes of a message without anybody doing something.
+func next(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait, now time.Time) Event {
+	e := Event{Kind: Next}
+	q, ok := t.Queue(in)
+	if !ok {
+		e.What = "the queue is gone"
+		return e
+	}
+	if n := q.Consumers.Or(0); n > 0 {
+		e.What = "a consumer takes it"
+		return e
+	}
+	if wait == nil || wait.Due.Kind == DueUnknown && !wait.HeldBack() {
+		e.What = "stays: nothing expires it"
+		return e
+	}
+	leaves := wait.Leaves
+	at := "in " + leaves.In(now)
+	switch {
+	case leaves.Kind == DueUnknown:
+		e.What = "stays"
+		e.Note = fmt.Sprintf("behind message %d, which nothing expires", wait.Behind)
+		return e
+	case leaves.Time.Before(now):
+		at = "by now"
+	}
+	if leaves.Kind == DueExact {
+		e.Time, e.TimeExact = leaves.Time, true
+	}
+	dlx := t.Settings(in).DLX
+	reached := t.DeadLetter(in, keys(m), m.Headers).Queues
+	switch {
+	case !dlx.Set:
+		e.What = "is dropped " + at
+		e.Note = "the queue has no dead-letter exchange"
+	case len(reached) == 0:
+		e.What = "is lost " + at
+		e.Note = "through " + model.ExchangeName(dlx.Value) + ", where no queue takes it"
+	default:
+		e.Where, e.Detail = model.NamesOr(reached, ""), at
+		e.Note = "through " + model.ExchangeName(dlx.Value)
+	}
+	if wait.HeldBack() {
+		e.Note += fmt.Sprintf("; it waits behind message %d", wait.Behind)
+	}
+	return e
+}
+
+// keys are a message's routing keys: its own first, then those of CC. The broker has taken BCC off.
+func keys(m *message.Message) []string {
+	keys := []string{m.RoutingKey}
+	if cc, ok := m.Headers["CC"].([]any); ok {
+		for _, v := range cc {
+			if key, ok := model.AsText(v); ok {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// RetryFlow is the flow of a queue in which messages are tried again; nil when there is none.
+func RetryFlow(t *model.Topology, in model.QueueRef) *model.Flow {
+	for _, f := range t.FlowsOf(in) {
+		if slices.ContainsFunc(f.Buffers, func(b model.Buffer) bool { return b.Role == model.RetryBuffer }) {
+			return f
+		}
+	}
+	return nil
+}
+
+// ladderWords are the retry buffers of a flow in the order of their TTLs, with what a message has passed and where it
+// is: "10s ✓ › 1m ✓×2 › ▸5m". It is "" for a flow with fewer than two.
+func ladderWords(f *model.Flow, m *message.Message, in model.QueueRef) string {
+	var rungs []*model.Buffer
+	for i := range f.Buffers {
+		if b := &f.Buffers[i]; b.Role == model.RetryBuffer && b.TTL.Known() && len(b.Levels) == 0 {
+			rungs = append(rungs, b)
+		}
+	}
+	if len(rungs) < 2 {
+		return ""
+	}
+	slices.SortStableFunc(rungs, func(a, b *model.Buffer) int { return cmp.Compare(a.TTL.Or(0), b.TTL.Or(0)) })
+	words := make([]string, len(rungs))
+	for i, b := range rungs {
+		word := model.ShortDuration(b.TTL.Or(0))
+		switch passed := deathsIn(m, b.Queue, model.Expired); {
+		case passed > 1:
+			word += fmt.Sprintf(" ✓×%s", model.Count(passed))
+		case passed == 1:
+			word += " ✓"
+		}
+		if b.Queue == in {
+			word = "▸" + word
+		}
+		words[i] = word
+	}
+	return strings.Join(words, " › ")
+}
+
+// deathsIn is how often a message died in a queue for a reason, as far as it tells.
+func deathsIn(m *message.Message, queue model.QueueRef, reason model.Reason) int64 {
+	var n int64
+	for i := range m.Deaths {
+		if d := &m.Deaths[i]; d.Queue == queue.Name && d.Reason == reason {
+			n = message.AddCapped(n, d.Times())
+		}
+	}
+	return n
+}

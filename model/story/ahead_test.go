@@ -1,0 +1,201 @@
+package story
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+// ladder is a worker whose failures wait 10 s, 60 s and 300 s, and then lie in a failed queue; the worker publishes
+// them there.
+func ladder(more ...build.Part) []build.Part {
+	rung := func(name string, ms int64) build.Part {
+		return build.Queue(name, build.DLX(""), build.DeadKey("mail"), build.TTL(ms))
+	}
+	return append([]build.Part{
+		build.Queue("mail", build.Consumers(1)), build.Queue("mail.failed"),
+		rung("mail.retry.10s", 10_000), rung("mail.retry.60s", 60_000), rung("mail.retry.300s", 300_000),
+	}, more...)
+}
+
+func diedIn(counts ...any) []message.Death {
+	var deaths []message.Death
+	for i := 0; i < len(counts); i += 2 {
+		deaths = append(deaths, message.Death{
+			Queue: counts[i].(string), Reason: model.Expired,
+			Count: int64(counts[i+1].(int)), Time: build.Noon,
+		})
+	}
+	return deaths
+}
+
+func TestStoryAhead(t *testing.T) {
+	direct := []build.Part{build.Exchange("direct", "dlx"), build.Bind("dlx", "k", "w"), build.Queue("w")}
+	delayed := func(settings ...build.Setting) []build.Part {
+		return append(direct, build.Queue("q", append([]build.Setting{build.DLX("dlx"), build.DeadKey("k")}, settings...)...))
+	}
+	for _, c := range []struct {
+		name  string
+		parts []build.Part
+		in    string
+		m     message.Message
+		want  []string
+	}{
+		{
+			"in a delayed buffer", delayed(build.TTL(30_000)), "q",
+			message.Message{},
+			[]string{"next | w in ≤ 30s | through dlx"},
+		},
+		{
+			"in a delayed buffer, exactly", delayed(build.TTL(30_000)), "q",
+			message.Message{Headers: model.Table{"timestamp_in_ms": build.Noon.UnixMilli() - 25_000}},
+			[]string{"next | w in 5.0s | through dlx"},
+		},
+		{
+			"each its own TTL, and it has none", delayed(), "q",
+			message.Message{},
+			[]string{"next | stays: nothing expires it |"},
+		},
+		{
+			"an expiration that is none", delayed(), "q",
+			message.Message{Properties: message.Properties{Expiration: "1099511627776"}},
+			[]string{"next | stays: nothing expires it |"},
+		},
+		{
+			"into nothing",
+			[]build.Part{
+				build.Exchange("direct", "dlx"),
+				build.Queue("q", build.DLX("dlx"), build.TTL(1000)),
+			},
+			"q",
+			message.Message{RoutingKey: "k"},
+			[]string{"next | is lost in ≤ 1s | through dlx, where no queue takes it"},
+		},
+		{
+			"dropped",
+			[]build.Part{build.Queue("q", build.TTL(1000))},
+			"q",
+			message.Message{},
+			[]string{"next | is dropped in ≤ 1s | the queue has no dead-letter exchange"},
+		},
+		{
+			"consumed",
+			[]build.Part{build.Queue("q", build.Consumers(2))},
+			"q",
+			message.Message{},
+			[]string{"next | a consumer takes it |"},
+		},
+		{"vanished", nil, "q", message.Message{}, []string{"next | the queue is gone |"}},
+		{
+			"on the ladder's second rung", ladder(), "mail.retry.60s",
+			message.Message{Deaths: diedIn("mail.retry.10s", 1)},
+			[]string{"tries | 2 |", "ladder | 10s ✓ › ▸1m › 5m |", "next | mail in ≤ 1m | through (default)"},
+		},
+		{
+			"down the whole ladder", ladder(), "mail.failed",
+			message.Message{Deaths: diedIn("mail.retry.300s", 1, "mail.retry.60s", 2, "mail.retry.10s", 1)},
+			[]string{"tries | 5 |", "ladder | 10s ✓ › 1m ✓×2 › 5m ✓ |", "next | stays: nothing expires it |"},
+		},
+		{
+			"in the failed queue, and nothing tells how", ladder(), "mail.failed",
+			message.Message{},
+			[]string{"ladder | 10s › 1m › 5m |", "next | stays: nothing expires it |"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			topology := build.TopologyOf("3.12.0", c.parts...)
+			c.m.Position = 1
+			peeked := peek.Peeked{Messages: message.MessageList{c.m}, TakenAt: build.Noon}
+			var wait *Wait
+			if w := waitsIn(topology, build.Ref(c.in), peeked, Sight{}); w != nil {
+				wait = &w.Messages[0]
+			}
+			var got []string
+			for _, e := range Ahead(topology, &c.m, build.Ref(c.in), wait, build.Noon) {
+				got = append(got, strings.TrimSpace(fmt.Sprintf("%s | %s | %s", e.Kind,
+					strings.TrimSpace(e.What+e.Where+" "+e.Detail), e.Note)))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTriesInAFlow(t *testing.T) {
+	rejects := []build.Part{
+		build.Queue("w", build.DLX(""), build.DeadKey("w.retry"), build.Consumers(1)),
+		build.Queue("w.retry", build.DLX(""), build.DeadKey("w"), build.TTL(30_000)), build.Queue("w.failed"),
+	}
+	hour := message.Properties{Timestamp: build.Noon.Add(-time.Hour)}
+	rejected := func(n int64) []message.Death {
+		return []message.Death{
+			{Queue: "w", Reason: model.Rejected, Count: n},
+			{Queue: "w.retry", Reason: model.Expired, Count: n},
+		}
+	}
+	for _, c := range []struct {
+		name, version string
+		parts         []build.Part
+		in            string
+		m             message.Message
+		want          string
+	}{
+		{"rejected into the buffer", "4.0.5", rejects, "w.retry", message.Message{Deaths: rejected(214)}, "214"},
+		{"on its first way", "4.0.5", rejects, "w", message.Message{}, "0"},
+		{
+			"republished, counted by the broker", "3.10.8", ladder(), "mail.retry.10s",
+			message.Message{Properties: hour, Deaths: diedIn("mail.retry.10s", 213)},
+			"214",
+		},
+		{
+			"republished, not counted", "4.0.5", ladder(), "mail.retry.10s",
+			message.Message{Properties: hour, Deaths: diedIn("mail.retry.10s", 1)},
+			"2 to 361",
+		},
+		{"republished, not counted, no time", "4.0.5", ladder(), "mail.retry.10s", message.Message{}, "1 at least"},
+		{
+			"counted by its worker", "4.0.5", ladder(), "mail.retry.10s",
+			message.Message{Properties: hour, Headers: model.Table{"x-tries": int32(7)}},
+			"7",
+		},
+		{
+			"counted by Celery, and failed at the last", "4.0.5", ladder(), "mail.failed",
+			message.Message{Headers: model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int32(2)}},
+			"3",
+		},
+		{
+			"a count that is none", "3.10.8", ladder(), "mail.retry.10s",
+			message.Message{Headers: model.Table{"x-tries": int64(1) << 62}},
+			"1",
+		},
+		{
+			"absurd deaths", "3.10.8", ladder(), "mail.failed",
+			message.Message{Deaths: []message.Death{{
+				Queue: "mail.retry.10s", Reason: model.Expired,
+				Count: 1<<63 - 1,
+			}}},
+			"9,223,372,036,854,775,807",
+		},
+		{
+			"an absurd timestamp", "4.0.5", ladder(), "mail.retry.10s",
+			message.Message{Properties: message.Properties{Timestamp: time.Unix(1<<40, 0)}},
+			"1 at least",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tries := TriesOf(build.TopologyOf(c.version, c.parts...), &c.m, build.Ref(c.in), build.Noon)
+			if got := tries.Words(); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+)
+
+// dueSpans are the steps of a histogram: what leaves within a minute, ten minutes, an hour, a day, later.
+var dueSpans = [...]struct {
+	Within time.Duration // 0: no end
+	Name   string
+}{
+	{time.Minute, "1m"}, {10 * time.Minute, "10m"}, {time.Hour, "1h"}, {24 * time.Hour, "1d"}, {0, "later"},
+}
+
+// HistogramOf tells how many messages of a buffer leave when.
+type DueHistogram struct {
+	Within  [len(dueSpans)]int64     // each message in the first span that is long enough for it
+	Blocked int64                    // past their own time, and still behind another: not in Within
+	Never   int64                    // nothing expires them
+	Unknown int64                    // nobody has looked at them, and each brings its own TTL
+	Bounds  int64                    // of those in Within, how many leave then at the latest, perhaps sooner
+	Longest time.Duration            // what is in Within leaves within that
+	Soonest model.Opt[time.Duration] // and one of it within that
+}
+
+// Total is how many messages it counts.
+func (h *DueHistogram) Total() int64 {
+	n := h.Blocked + h.Never + h.Unknown
+	for _, w := range h.Within {
+		n += w
+	}
+	return n
+}
+
+func (h *DueHistogram) add(n int64, due DueTime, now time.Time) {
+	if n <= 0 {
+		return
+	}
+	if due.Kind == DueUnknown {
+		h.Never += n
+		return
+	}
+	left := max(due.Time.Sub(now), 0)
+	h.Longest, h.Soonest = max(h.Longest, left), model.Some(min(left, h.Soonest.Or(left)))
+	if due.Kind != DueExact {
+		h.Bounds += n
+	}
+	for i, span := range dueSpans {
+		if left <= span.Within || span.Within == 0 {
+			h.Within[i] += n
+			return
+		}
+	}
+}
+
+// HistogramOf tells when the messages of a buffer leave: exactly for what a look saw (looks has it by queue, when there
+// was one that still holds), for the others within the TTL of their queue. Of levels, that is the TTLs of a level and
+// of all below it.
+func HistogramOf(t *model.Topology, b *model.Buffer, looks func(model.QueueRef) *Waits, now time.Time) DueHistogram {
+	var h DueHistogram
+	if b.InExchange != "" || b.Held {
+		h.Unknown = t.Waiting(b).Or(0)
+		return h
+	}
+	longest := time.Duration(0) // of this level and those below
+	for _, ref := range b.Queues() {
+		q, ok := t.Queue(ref)
+		if !ok {
+			continue
+		}
+		bound := model.Unknown[time.Duration]()
+		if ttl := t.Settings(ref).TTL; ttl.Set {
+			longest += min(ttl.Value, 1<<63-1-longest)
+			bound = model.Some(longest)
+		}
+		ready := q.Ready.Or(0)
+		if w := looks(ref); w != nil && len(b.Levels) == 0 {
+			ready = max(ready-h.look(w, now), 0)
+		}
+		h.rest(ready, bound, now)
+	}
+	return h
+}
+
+// look adds what was looked at and is still there, and returns how many that are.
+func (h *DueHistogram) look(w *Waits, now time.Time) int64 {
+	left := w.left(now)
+	for i := left; i < len(w.Messages); i++ {
+		m := &w.Messages[i]
+		switch {
+		case m.HeldBack() && m.Due.Kind != DueUnknown && m.Due.Time.Before(now):
+			h.Blocked++
+		default:
+			h.add(1, m.Leaves, now)
+		}
+	}
+	return int64(len(w.Messages) - left)
+}
+
+// rest adds what nobody has looked at.
+func (h *DueHistogram) rest(n int64, bound model.Opt[time.Duration], now time.Time) {
+	if ttl, ok := bound.Get(); ok {
+		h.add(n, DueTime{Kind: DueAtMost, Time: now.Add(ttl)}, now)
+		return
+	}
+	h.Unknown += n
+}
+
+// Add adds another buffer's: a ladder's rungs are one histogram.
+func (h *DueHistogram) Add(other DueHistogram) {
+	for i, n := range other.Within {
+		h.Within[i] += n
+	}
+	h.Blocked += other.Blocked
+	h.Never += other.Never
+	h.Unknown += other.Unknown
+	h.Bounds += other.Bounds
+	h.Longest = max(h.Longest, other.Longest)
+	if soonest, ok := other.Soonest.Get(); ok {
+		h.Soonest = model.Some(min(soonest, h.Soonest.Or(soonest)))
+	}
+}
+
+// Words are the histogram in one line: "≤ 1m 12 ≤ 10m 3 overdue 4, behind another not looked at 88,000". When
+// everything leaves within one time that is known, that goes first: "all 1,204 within 30s".
+func (h *DueHistogram) Words() string {
+	total := h.Total()
+	if total == 0 {
+		return ""
+	}
+	var parts []string
+	if total == h.Bounds {
+		parts = append(parts, fmt.Sprintf("all %s within %s", model.Count(total), model.ShortDuration(roundedUp(h.Longest))))
+		if slices.Contains(h.Within[:], total) {
+			return parts[0] // one span says no more
+		}
+	}
+	say := func(n int64, words string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf(words, model.Count(n)))
+		}
+	}
+	for i, n := range h.Within {
+		if dueSpans[i].Within > 0 {
+			say(n, "≤ "+dueSpans[i].Name+" %s")
+		} else {
+			say(n, dueSpans[i].Name+" %s")
+		}
+	}
+	say(h.Blocked, "overdue %s, behind another")
+	say(h.Never, "never %s")
+	say(h.Unknown, "not looked at %s")
+	return strings.Join(parts, "   ")
+}

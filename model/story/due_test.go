@@ -1,0 +1,270 @@
+package story
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/message"
+)
+
+func TestDue(t *testing.T) {
+	ttl := func(d time.Duration) model.Opt[time.Duration] { return model.Some(d) }
+	none := model.Unknown[time.Duration]()
+	ago := func(d time.Duration) message.Properties { return message.Properties{Timestamp: build.Noon.Add(-d)} }
+	own := func(p message.Properties, expiration string) message.Properties {
+		p.Expiration = expiration
+		return p
+	}
+	for _, c := range []struct {
+		name string
+		m    message.Message
+		ttl  model.Opt[time.Duration]
+		kind DueKind
+		left time.Duration // after it was taken
+	}{
+		{"no TTL", message.Message{}, none, DueUnknown, 0},
+		{"no TTL, a timestamp", message.Message{Properties: ago(time.Second)}, none, DueUnknown, 0},
+		{"queue TTL", message.Message{}, ttl(30 * time.Second), DueAtMost, 30 * time.Second},
+		{"own TTL", message.Message{Properties: own(message.Properties{}, "5000")}, none, DueAtMost, 5 * time.Second},
+		{
+			"the lower wins: own",
+			message.Message{Properties: own(message.Properties{}, "5000")},
+			ttl(30 * time.Second),
+			DueAtMost, 5 * time.Second,
+		},
+		{
+			"the lower wins: queue",
+			message.Message{Properties: own(message.Properties{}, "50000")},
+			ttl(30 * time.Second), DueAtMost, 30 * time.Second,
+		},
+		{"TTL 0", message.Message{}, ttl(0), DueAtMost, 0},
+		{"timestamp", message.Message{Properties: ago(10 * time.Second)}, ttl(30 * time.Second), DueExact, 21 * time.Second},
+		{
+			"own TTL and timestamp",
+			message.Message{Properties: own(ago(time.Second), "5000")},
+			none, DueExact,
+			5 * time.Second,
+		},
+		{
+			"timestamp of the broker goes first",
+			message.Message{
+				Headers:    model.Table{"timestamp_in_ms": build.Noon.UnixMilli() - 1500},
+				Properties: ago(20 * time.Second),
+			},
+			ttl(30 * time.Second), DueExact, 28501 * time.Millisecond,
+		},
+		{
+			"dead-lettered before: the timestamp is of the first publish",
+			message.Message{Properties: ago(time.Second), Deaths: []message.Death{{}}},
+			ttl(time.Minute), DueAtMost,
+			time.Minute,
+		},
+		{
+			"x-death could not be read",
+			message.Message{Properties: ago(time.Second), DeathsError: "x"},
+			ttl(time.Minute),
+			DueAtMost, time.Minute,
+		},
+		{
+			"republished",
+			message.Message{Properties: ago(time.Second), Headers: model.Table{"x-orig-routing-key": "k"}},
+			ttl(time.Minute), DueAtMost, time.Minute,
+		},
+		{"the stale headers of 4.x", message.Message{
+			Properties: ago(time.Second),
+			Headers:    model.Table{"x-first-death-queue": "q"},
+		}, ttl(time.Minute), DueAtMost, time.Minute},
+		{
+			"behind a longer one: overdue",
+			message.Message{Position: 3, Properties: own(ago(5*time.Minute), "5000")},
+			none, DueExact, 6*time.Second - 5*time.Minute,
+		},
+		{"the head cannot be: the timestamp is another", message.Message{
+			Position:   1,
+			Properties: own(ago(5*time.Minute), "5000"),
+		}, none, DueAtMost, 5 * time.Second},
+		{
+			"nor in a queue with a TTL",
+			message.Message{Position: 3, Properties: ago(time.Hour)},
+			ttl(30 * time.Second),
+			DueAtMost, 30 * time.Second,
+		},
+		{
+			"a publisher's clock runs ahead",
+			message.Message{Properties: ago(-10 * time.Second)},
+			ttl(30 * time.Second),
+			DueAtMost, 30 * time.Second,
+		},
+		{
+			"timestamp of 1970",
+			message.Message{Properties: message.Properties{Timestamp: time.Unix(0, 0)}},
+			ttl(time.Minute), DueAtMost, time.Minute,
+		},
+		{
+			"timestamp in the far future",
+			message.Message{Properties: message.Properties{Timestamp: time.Unix(1<<40, 0)}},
+			ttl(time.Minute), DueAtMost, time.Minute,
+		},
+		{
+			"timestamp in ms absurd",
+			message.Message{Headers: model.Table{"timestamp_in_ms": int64(math.MinInt64)}},
+			ttl(time.Minute), DueAtMost, time.Minute,
+		},
+		{
+			"expiration beyond what the broker takes",
+			message.Message{Properties: own(message.Properties{}, "1099511627776")},
+			none, DueUnknown, 0,
+		},
+		{
+			"expiration no number",
+			message.Message{Properties: own(message.Properties{}, "soon")},
+			ttl(time.Minute),
+			DueAtMost, time.Minute,
+		},
+		{"expiration negative", message.Message{Properties: own(message.Properties{}, "-5")}, none, DueUnknown, 0},
+		{"queue TTL negative", message.Message{}, ttl(-1), DueUnknown, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Due(&c.m, c.ttl, Sight{At: build.Noon})
+			if got.Kind != c.kind {
+				t.Fatalf("%v, want %s", got, c.kind)
+			}
+			if c.kind == DueUnknown {
+				if !got.Time.IsZero() {
+					t.Errorf("unknown, and %v", got.Time)
+				}
+				return
+			}
+			if left := got.Time.Sub(build.Noon); left != c.left {
+				t.Errorf("due after %v, want %v", left, c.left)
+			}
+		})
+	}
+}
+
+func TestDueIn(t *testing.T) {
+	for _, c := range []struct {
+		kind DueKind
+		left time.Duration
+		want string
+	}{
+		{DueUnknown, 0, "unknown"},
+		{DueExact, 3240 * time.Millisecond, "3.2s"},
+		{DueExact, 0, "0.0s"},
+		{DueExact, 9999 * time.Millisecond, "9.9s"},
+		{DueExact, 12500 * time.Millisecond, "13s"},
+		{DueExact, 14*time.Minute + 3*time.Second, "14m3s"},
+		{DueExact, 90*time.Minute + time.Second, "1h31m"},
+		{DueExact, 50 * time.Hour, "2d2h"},
+		{DueExact, -time.Millisecond, "overdue"},
+		{DueAtMost, 1200 * time.Millisecond, "≤ 2s"},
+		{DueAtMost, 30 * time.Second, "≤ 30s"},
+		{DueAtMost, -1, "overdue"},
+		{DueAtMost, math.MaxInt64, "≤ 106751d23h47m16.854s"},
+	} {
+		d := DueTime{Kind: c.kind, Time: build.Noon.Add(c.left), Earliest: build.Noon.Add(c.left)}
+		if got := d.In(build.Noon); got != c.want {
+			t.Errorf("%s %v: %q, want %q", c.kind, c.left, got, c.want)
+		}
+	}
+}
+
+func TestShortDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0:                                "0s",
+		250 * time.Microsecond:           "250µs",
+		time.Millisecond:                 "1ms",
+		1500 * time.Microsecond:          "1.5ms",
+		500 * time.Millisecond:           "500ms",
+		1500 * time.Millisecond:          "1.5s",
+		1001 * time.Millisecond:          "1.001s",
+		30 * time.Second:                 "30s",
+		time.Minute:                      "1m",
+		90 * time.Second:                 "1m30s",
+		90 * time.Minute:                 "1h30m",
+		time.Hour:                        "1h",
+		7 * 24 * time.Hour:               "7d",
+		36 * time.Hour:                   "1d12h",
+		time.Hour + time.Millisecond:     "1h0.001s",
+		4294967295 * time.Millisecond:    "49d17h2m47.295s",
+		-30 * time.Second:                "-30s",
+		time.Duration(math.MaxInt64):     "106751d23h47m16.854s",
+		time.Duration(math.MinInt64):     "-106751d23h47m16.854s",
+		time.Minute + time.Microsecond/2: "1m",
+	} {
+		if got := model.ShortDuration(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+// What was seen of a message bounds when it came, and a timestamp that contradicts it is not believed.
+func TestDueOfWhatWasSeen(t *testing.T) {
+	const wait = 30 * time.Second
+	at := func(s float64) time.Time { return build.Noon.Add(time.Duration(s * float64(time.Second))) }
+	stamped := func(s float64) message.Message {
+		return message.Message{Headers: model.Table{"timestamp_in_ms": at(s).UnixMilli()}}
+	}
+	for _, c := range []struct {
+		name     string
+		m        message.Message
+		seen     Sight
+		kind     DueKind
+		from, to float64 // of the due time, in seconds after noon; from is not compared when the kind is at most and it is 0
+	}{
+		{
+			"seen to arrive within a quarter of a second",
+			message.Message{},
+			Sight{At: at(0), After: at(-10.25), Since: at(-10)},
+			DueExact, 19.75, 20,
+		},
+		{
+			"seen to arrive within three seconds",
+			message.Message{},
+			Sight{At: at(0), After: at(-13), Since: at(-10)},
+			DueAtMost, 17, 20,
+		},
+		{"there since, at the latest", message.Message{}, Sight{At: at(0), Since: at(-12)}, DueAtMost, 0, 18},
+		{"a since in the future is none", message.Message{}, Sight{At: at(0), Since: at(5)}, DueAtMost, 0, 30},
+		{
+			"a timestamp within what was seen", stamped(-11),
+			Sight{At: at(0), After: at(-13), Since: at(-10)},
+			DueExact,
+			19, 19.001,
+		},
+		{"a publisher five minutes ahead", stamped(300), Sight{At: at(0), After: at(-13), Since: at(-10)}, DueAtMost, 17, 20},
+		{
+			"a publisher five minutes behind", stamped(-300),
+			Sight{At: at(0), After: at(-13), Since: at(-10)},
+			DueAtMost,
+			17, 20,
+		},
+		{"a timestamp a second after it was seen is rounded", stamped(1), Sight{At: at(0)}, DueExact, 30, 30},
+		{
+			"the broker's clock 3 minutes behind", stamped(-180 - 10),
+			Sight{At: at(0), Clock: model.Clock{Ahead: -180 * time.Second, Within: 400 * time.Millisecond}},
+			DueExact,
+			19.6, 20.401,
+		},
+		{
+			"the broker's clock 3 minutes ahead", stamped(180 - 10),
+			Sight{At: at(0), Clock: model.Clock{Ahead: 180 * time.Second, Within: time.Second}},
+			DueAtMost, 19, 21.001,
+		},
+		{"still there, so not due before", stamped(-31), Sight{At: at(0)}, DueExact, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.m.Position = 1
+			got := Due(&c.m, model.Some(wait), c.seen)
+			if got.Kind != c.kind || got.Time.Sub(at(c.to)).Abs() > time.Microsecond {
+				t.Errorf("%s at %v, want %s at %v", got.Kind, got.Time.Sub(build.Noon), c.kind, c.to)
+			}
+			if (c.kind == DueExact || c.from != 0) && got.Earliest.Sub(at(c.from)).Abs() > time.Microsecond {
+				t.Errorf("not before %v, want %v", got.Earliest.Sub(build.Noon), c.from)
+			}
+		})
+	}
+}

@@ -1,0 +1,157 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// Kind is what a Event tells.
+type Kind string
+
+// The kinds of events.
+const (
+	Published   Kind = "published"
+	Republished Kind = "republished" // by a worker: the broker's x-death begins here
+	Replayed    Kind = "replayed"    // by dlxtop, as its header tells
+	Died        Kind = "died"
+	Failed      Kind = "failed" // as a worker wrote it into the message
+	Now         Kind = "now"
+	Tried       Kind = "tries"  // how often the worker has had it
+	Ladder      Kind = "ladder" // the retry buffers in the order of their TTLs, with those that it has passed
+	Next        Kind = "next"   // what becomes of it without anybody doing something
+)
+
+// Event is one line of a message's story, ready to be drawn as Time, What, Where, Detail. Its texts hold names as they
+// are: draw them through Printable.
+type Event struct {
+	Kind      Kind
+	Time      time.Time    // zero: nobody told
+	TimeExact bool         // false: the event was at Time at the latest, or Time is zero
+	What      string       // "published", "expired ×3"; "" when Kind says it already
+	Where     string       // the exchange or the queue; "" when it is not told
+	Detail    string       // the routing key; "after 30s"; the failure
+	Note      string       // what is not told, or where it is known from; "" when there is nothing to say
+	Reason    model.Reason // of Died
+	Count     int64        // of Died; 0 unknown
+}
+
+// Of tells what is known of a message's way, oldest first: published, each group of deaths by the time of its first,
+// the failure that a worker wrote down, and the queue it is in now.
+func Of(m *message.Message, in model.QueueRef) []Event {
+	deaths := deathsByTime(m)
+	events := beginning(m, deaths)
+	if words := m.ReplayedWords(); words != "" {
+		_, last, _ := m.Replays() // which took the deaths before it off
+		events = append(events, Event{
+			Kind: Replayed, Time: last, TimeExact: !last.IsZero(), What: words,
+			Note: "by dlxtop; the time is of the last",
+		})
+	}
+	for i, d := range deaths {
+		e := Event{
+			Kind: Died, Time: d.Time, TimeExact: !d.Time.IsZero(),
+			What: message.Died(d.Reason, d.Count), Where: d.Queue, Reason: d.Reason, Count: d.Count,
+		}
+		if waited, ok := waited(d, events[len(events)-1]); ok {
+			e.Detail = "after " + model.ShortDuration(waited)
+		}
+		if d.Count > 1 {
+			e.Note = fmt.Sprintf("the first; the other %s are not told", model.Plural(d.Count-1, "time"))
+			if d.Count == 2 {
+				e.Note = "the first; the other time is not told"
+			}
+		}
+		if i > 0 && d.Time.IsZero() {
+			e.Note = "when is not told"
+		}
+		events = append(events, e)
+	}
+	if f, ok := m.Failure(); ok && f.Source != message.FromDeaths {
+		events = append(events, Event{Kind: Failed, What: "failed", Detail: f.String(), Note: "by " + f.Source})
+	}
+	now := Event{Kind: Now, Where: in.Name}
+	if len(events) > 1 && (m.Exchange != "" || m.RoutingKey != in.Name) {
+		now.Note = fmt.Sprintf("through %s, key %s", model.ExchangeName(m.Exchange), model.Quoted(m.RoutingKey))
+	}
+	return append(events, now)
+}
+
+// beginning is the first publish, and the republish with which x-death begins when a header betrays one.
+func beginning(m *message.Message, deaths []*message.Death) []Event {
+	origin, _ := m.OriginOrWhy()
+	e := Event{
+		Kind: Published, What: "published", Where: model.ExchangeName(origin.Exchange),
+		Detail: model.Quoted(origin.RoutingKey),
+	}
+	var firstDeath time.Time
+	if len(deaths) > 0 {
+		firstDeath = deaths[0].Time
+	}
+	published, claimed := m.PublishedAt()
+	switch {
+	case claimed && (firstDeath.IsZero() || !published.After(firstDeath.Add(model.ClockTolerance))):
+		e.Time, e.TimeExact = published, true
+	case !firstDeath.IsZero():
+		e.Time = firstDeath
+		if ttl, ok := message.ParseExpiration(deaths[0].OriginalExpiration); ok && deaths[0].Reason == model.Expired {
+			e.Time = firstDeath.Add(-ttl)
+		}
+		e.Note = "at the latest: it has no time of its own"
+		if claimed {
+			e.Note = "at the latest: its timestamp is after its first death"
+		}
+	}
+	key, header, told := m.FirstKey()
+	if !told || key == origin.RoutingKey {
+		return []Event{e}
+	}
+	again := Event{
+		Kind: Republished, What: "republished", Where: e.Where, Detail: e.Detail,
+		Note: "by an application; deaths before are not told",
+	}
+	e.Where, e.Detail = "", model.Quoted(key)
+	e.Note = fmt.Sprintf("the key by %s; the exchange is not told", header)
+	return []Event{e, again}
+}
+
+// deathsByTime are the deaths by the time of the first of each group, oldest first. One without a time keeps its place
+// in x-death, where the newest is first.
+func deathsByTime(m *message.Message) []*message.Death {
+	deaths := make([]*message.Death, 0, len(m.Deaths))
+	for i := range slices.Backward(m.Deaths) {
+		deaths = append(deaths, &m.Deaths[i])
+	}
+	if slices.ContainsFunc(deaths, func(d *message.Death) bool { return d.Time.IsZero() }) {
+		return deaths
+	}
+	first := m.FirstDeath()
+	slices.SortStableFunc(deaths, func(a, b *message.Death) int {
+		if c := a.Time.Compare(b.Time); c != 0 || a == b {
+			return c
+		}
+		switch first {
+		case a:
+			return -1
+		case b:
+			return 1
+		}
+		return 0
+	})
+	return deaths
+}
+
+// waited is how long the message had waited when it died: its own TTL, else what passed since the event before, when
+// both times are known and nothing untold lies between them.
+func waited(d *message.Death, before Event) (time.Duration, bool) {
+	if ttl, ok := message.ParseExpiration(d.OriginalExpiration); ok && d.Reason == model.Expired {
+		return ttl, true
+	}
+	if d.Time.IsZero() || !before.TimeExact || before.Count > 1 || d.Time.Before(before.Time) {
+		return 0, false
+	}
+	return d.Time.Sub(before.Time).Round(time.Second), true // x-death tells times to the second
+}

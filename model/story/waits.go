@@ -1,0 +1,261 @@
+package story
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+// Wait is how long one message of a buffer waits.
+type Wait struct {
+	Position int                      // from the head, at the time of the look
+	ID       string                   // message id; "" when it has none
+	TTL      model.Opt[time.Duration] // the lower one of its own and the queue's; unknown: it never expires by itself
+	Due      DueTime                  // when its TTL runs out
+	Leaves   DueTime                  // when it leaves: not before those ahead of it, for only the head expires
+	Behind   int                      // the position of the one that it waits for; its own when nothing holds it back
+}
+
+// HeldBack reports whether the message waits for one before it longer than for its own TTL.
+func (w *Wait) HeldBack() bool { return w.Behind != w.Position }
+
+// Waits tells when the messages of a look leave their buffer: worked out once (Waiting), and true for as long as
+// nothing but expiry takes messages out of it.
+type Waits struct {
+	Queue    model.QueueRef
+	TakenAt  time.Time
+	Messages []Wait           // from the head on
+	Depth    model.Opt[int64] // messages that were in the queue then, without Expired
+	// messages that expired while those before them were held: overdue ones behind a head that was not due
+	Expired int64
+	TTL     model.Opt[time.Duration]
+}
+
+// Waiting works out when the messages of a look leave, from each of them once, in whichever order.
+type Waiting struct {
+	waits   Waits
+	told    []toldOfDue // by each message, from the head on
+	seen    int         // of these
+	refill  bool        // messages come into the queue more than once in their life
+	fifo    bool        // they stand in the order in which they came
+	expires bool        // one of them does
+	head    Sight       // what else is known of the first one
+	clock   model.Clock // the broker's
+}
+
+// WaitingIn is for a look at a queue: the messages at its head, in their order. head is what else is known of the first
+// one. It is nil for a queue from which messages do not leave by expiry alone: one with consumers, or without messages.
+func WaitingIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head Sight) *Waiting {
+	q, ok := t.Queue(ref)
+	if !ok || q.Type == model.Stream || q.Consumers.Or(0) > 0 || peeked.Messages.Len() == 0 {
+		return nil
+	}
+	w := Waits{Queue: ref, TakenAt: peeked.TakenAt, Depth: peeked.Depth}
+	if s := t.Settings(ref).TTL; s.Set {
+		w.TTL = model.Some(s.Value)
+	}
+	// Held messages do not count: the next one is at the head then, and expires when it is overdue (3.10.8, 4.0.5 and
+	// 4.3.6, classic and quorum).
+	if depth, known := peeked.Depth.Get(); known && (peeked.Stopped == "" || peeked.Fewer) {
+		w.Expired = max(min(depth, int64(peeked.Plan.Limit))-int64(peeked.Messages.Len()), 0)
+		w.Depth = model.Some(depth - w.Expired)
+	}
+	_, byPriority := q.Arguments.Integer("x-max-priority")
+	return &Waiting{
+		waits: w, told: make([]toldOfDue, peeked.Messages.Len()), refill: refilled(t, ref), fifo: !byPriority,
+		head: head, clock: t.Snapshot.Overview.Clock(),
+	}
+}
+
+// See takes in the message at an index of the look; 0 is the head. Of its body nothing is needed.
+func (w *Waiting) See(i int, m *message.Message) {
+	if w == nil {
+		return
+	}
+	told := tellsOfDue(m)
+	told.id = strings.Clone(m.Properties.MessageID)
+	if w.refill {
+		told.came = time.Time{}
+	}
+	w.told[i] = told
+	w.seen++
+	w.fifo = w.fifo && m.Properties.Priority == 0
+	_, _, ok := told.ttl(w.waits.TTL)
+	w.expires = w.expires || ok
+}
+
+// Waits is when they leave; nil when none of them ever expires, or when not all of them were seen.
+func (w *Waiting) Waits() *Waits {
+	if w == nil || !w.expires || w.seen < len(w.told) {
+		return nil
+	}
+	waits := w.waits
+	waits.Messages = make([]Wait, len(w.told))
+	var after time.Time // no message from here on came before that
+	for i := range w.told {
+		told, this := &w.told[i], &waits.Messages[i]
+		*this = Wait{Position: i + 1, ID: told.id, Behind: i + 1}
+		sight := Sight{At: waits.TakenAt, Clock: w.clock}
+		if i == 0 {
+			sight.Since, sight.After = w.head.Since, w.head.After
+		}
+		sight.After = latest(sight.After, after)
+		this.Due = told.due(i > 0, waits.TTL, sight)
+		if ttl, _, ok := told.ttl(waits.TTL); ok {
+			this.TTL = model.Some(ttl)
+			if w.fifo && !this.Due.Earliest.IsZero() {
+				after = latest(after, this.Due.Earliest.Add(-ttl))
+			}
+		}
+	}
+	since := waits.TakenAt // no message up to here came after that
+	for i := len(waits.Messages) - 1; i >= 0 && w.fifo; i-- {
+		this := &waits.Messages[i]
+		if ttl, ok := this.TTL.Get(); ok {
+			since = earliest(since, this.Due.Time.Add(-ttl))
+			this.Due = dueWithin(this.Due.Earliest, since.Add(ttl))
+		}
+	}
+	for i := range waits.Messages {
+		this := &waits.Messages[i]
+		this.Leaves = this.Due
+		if i > 0 {
+			waits.hold(i)
+		}
+	}
+	return &waits
+}
+
+// hold lets a message leave no earlier than the one before it.
+func (w *Waits) hold(i int) {
+	this, before := &w.Messages[i], &w.Messages[i-1]
+	switch {
+	case before.Leaves.Kind == DueUnknown:
+		this.Leaves, this.Behind = before.Leaves, before.Behind
+		return
+	case this.Due.Kind == DueUnknown:
+		return // it never leaves by itself
+	}
+	this.Leaves = dueWithin(latest(this.Due.Earliest, before.Leaves.Earliest), latest(this.Due.Time, before.Leaves.Time))
+	if this.Due.Time.Before(before.Leaves.Time) {
+		this.Behind = before.Behind
+	}
+}
+
+// refilled reports whether messages come into a queue more than once in their life, as into a retry buffer: their
+// timestamps do not tell when.
+func refilled(t *model.Topology, ref model.QueueRef) bool {
+	return slices.ContainsFunc(t.FlowsOf(ref), func(f *model.Flow) bool { return f.Role(ref) == model.RetryBuffer })
+}
+
+// left is how many messages must have left by now.
+func (w *Waits) left(now time.Time) int {
+	for i := range w.Messages {
+		if l := w.Messages[i].Leaves; l.Kind == DueUnknown || !l.Time.Before(now) {
+			return i
+		}
+	}
+	return len(w.Messages)
+}
+
+// Head is the message that leaves next; ok is false when all that were seen must have left.
+func (w *Waits) Head(now time.Time) (head *Wait, ok bool) {
+	if i := w.left(now); i < len(w.Messages) {
+		return &w.Messages[i], true
+	}
+	return nil, false
+}
+
+// Holds reports whether the waits can still be true by a newer count of the queue: a message that was to wait longer
+// has not been taken out by somebody. A count is as old as told by lag, at most.
+func (w *Waits) Holds(q *model.Queue, lag time.Duration) bool {
+	ready, known := q.Ready.Get()
+	if !known || q.CountedAt.Before(w.TakenAt.Add(lag)) {
+		return true
+	}
+	if q.Consumers.Or(0) > 0 {
+		return false
+	}
+	for i := range w.Messages {
+		if l := w.Messages[i].Leaves; l.Kind == DueUnknown || l.Earliest.After(q.CountedAt) {
+			return ready >= int64(len(w.Messages)-i) // those must still be there
+		}
+	}
+	return true
+}
+
+// Blocked is what waits behind a message that leaves later than they are due.
+type Blocked struct {
+	By      *Wait // the message that holds the others back
+	Past    int   // how many are past their own time now: certainly so
+	Waiting int   // how many wait for it longer than for their own TTL, those that are past it too
+	Seen    int   // how many messages were looked at that are still there
+	Of      int64 // how many messages were there in all, as far as is known
+}
+
+// Blocked tells of the first message that holds others back now; false when none does.
+func (w *Waits) Blocked(now time.Time) (Blocked, bool) {
+	first := w.left(now)
+	b := Blocked{Seen: len(w.Messages) - first}
+	b.Of = max(w.Depth.Or(0)-int64(first), int64(b.Seen))
+	by := 0
+	for i := first; i < len(w.Messages); i++ {
+		m := &w.Messages[i]
+		if !m.HeldBack() {
+			continue
+		}
+		if by == 0 {
+			by = m.Behind
+		}
+		if m.Behind != by {
+			break
+		}
+		b.Waiting++
+		if m.Due.Kind != DueUnknown && m.Due.Time.Before(now) {
+			b.Past++
+		}
+	}
+	if by == 0 {
+		return Blocked{}, false
+	}
+	b.By = &w.Messages[by-1]
+	return b, true
+}
+
+// Words tell of it in a sentence: "message 1 (TTL 5s) blocks 4 messages; it leaves in 3.2s; 2 are overdue".
+func (b Blocked) Words(now time.Time) string {
+	words := fmt.Sprintf("message %s (%s) blocks %s; it %s", model.Count(int64(b.By.Position)), b.By.TTLWords(),
+		model.Plural(b.Waiting, "message"), leaves(b.By.Leaves, now))
+	switch b.Past {
+	case 0:
+		return words
+	case 1:
+		return words + "; 1 is overdue"
+	}
+	return words + "; " + model.Count(int64(b.Past)) + " are overdue"
+}
+
+// TTLWords is "TTL 5s", or "no TTL".
+func (w *Wait) TTLWords() string {
+	if ttl, ok := w.TTL.Get(); ok {
+		return "TTL " + model.ShortDuration(ttl)
+	}
+	return "no TTL"
+}
+
+func leaves(d DueTime, now time.Time) string {
+	switch {
+	case d.Kind == DueUnknown:
+		return "never leaves"
+	case d.Time.Before(now):
+		return "leaves now"
+	case d.Kind == DueAtMost:
+		return "leaves within " + model.ShortDuration(roundedUp(d.Time.Sub(now)))
+	}
+	return "leaves in " + d.In(now)
+}

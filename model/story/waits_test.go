@@ -1,0 +1,263 @@
+package story
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+// buffered is what a look at a buffer saw at noon: TTLs in seconds (negative: none), each published, by the broker's
+// clock, some seconds before (negative: it does not tell).
+func buffered(ages []float64, ttls ...float64) peek.Peeked {
+	var messages message.MessageList
+	for i, s := range ttls {
+		m := message.Message{Position: i + 1}
+		if s >= 0 {
+			m.Properties.Expiration = strconv.Itoa(int(s * 1000))
+		}
+		if i < len(ages) && ages[i] >= 0 {
+			age := time.Duration(ages[i] * float64(time.Second))
+			m.Headers = model.Table{"timestamp_in_ms": build.Noon.Add(-age).UnixMilli()}
+		}
+		messages = append(messages, m)
+	}
+	return peek.Peeked{TakenAt: build.Noon, Depth: model.Some(int64(len(ttls))), Messages: messages}
+}
+
+func same(age float64, n int) []float64 {
+	ages := make([]float64, n)
+	for i := range ages {
+		ages[i] = age
+	}
+	return ages
+}
+
+func TestBlocked(t *testing.T) {
+	own := []build.Part{build.Queue("w", build.Consumers(1)), build.Queue("q", build.DLX(""), build.DeadKey("w"))}
+	queueTTL := func(settings ...build.Setting) []build.Part {
+		return []build.Part{
+			build.Queue("w", build.Consumers(1)),
+			build.Queue("q", append([]build.Setting{build.DLX(""), build.DeadKey("w"), build.TTL(30_000)}, settings...)...),
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		parts  []build.Part
+		peeked peek.Peeked
+		after  float64 // seconds after the look
+		want   string  // "" nothing blocks
+	}{
+		{"5,4,3,2,1 s: just published", own, buffered(same(0, 5), 5, 4, 3, 2, 1), 0, "by 1 past 0 waiting 4"},
+		{"5,4,3,2,1 s: after 2.5 s", own, buffered(same(0, 5), 5, 4, 3, 2, 1), 2.5, "by 1 past 2 waiting 4"},
+		{"5,4,3,2,1 s: after 4.9 s", own, buffered(same(0, 5), 5, 4, 3, 2, 1), 4.9, "by 1 past 4 waiting 4"},
+		{"5,4,3,2,1 s: it is over", own, buffered(same(0, 5), 5, 4, 3, 2, 1), 5.1, ""},
+		{"1,2,3,4,5 s: just published", own, buffered(same(0, 5), 1, 2, 3, 4, 5), 0, ""},
+		{"1,2,3,4,5 s: after 2.5 s", own, buffered(same(0, 5), 1, 2, 3, 4, 5), 2.5, ""},
+		{"the second blocks, not the head", own, buffered(same(0, 3), 1, 10, 2), 0, "by 2 past 0 waiting 1"},
+		{"the second blocks, and the head has left", own, buffered(same(0, 3), 1, 10, 2), 3, "by 2 past 1 waiting 1"},
+		{"two that block, one after the other", own, buffered(same(0, 4), 3, 1, 9, 2), 4, "by 3 past 1 waiting 1"},
+		{"no TTL at the head", own, buffered(same(0, 2), -1, 5), 1000, "by 1 past 1 waiting 1"},
+		{"no TTL at the end", own, buffered(same(0, 2), 5, -1), 0, ""},
+		{"one TTL for all", queueTTL(), buffered([]float64{20, 10, 0}, -1, -1, -1), 0, ""},
+		{
+			"one TTL for all, and some do not tell their times", queueTTL(),
+			buffered([]float64{-1, 10, -1, 0}, -1, -1, -1, -1), 0, "",
+		},
+		{
+			"a short one behind those of the queue's TTL", queueTTL(), buffered([]float64{1, 1}, -1, 2), 0,
+			"by 1 past 0 waiting 1",
+		},
+		{"the queue's TTL is the lower one", queueTTL(), buffered(same(0, 2), 3600, 1800), 0, ""},
+		{
+			"priorities: a later one stands in front", queueTTL(build.Argument("x-max-priority", int64(9))),
+			buffered([]float64{0, 20}, -1, -1), 0, "by 1 past 0 waiting 1",
+		},
+		{
+			"consumers take them",
+			[]build.Part{build.Queue("q", build.DLX(""), build.Consumers(1))},
+			buffered(same(0, 2), 5, 1), 0, "",
+		},
+		{"nothing expires", own, buffered(nil, -1, -1), 0, ""},
+		{"a timestamp that goes back was not when it came", own, buffered([]float64{0, 3600}, 5, 10), 0, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := ""
+			if w := waitsIn(build.TopologyOf("4.0.5", c.parts...), build.Ref("q"), c.peeked, Sight{}); w != nil {
+				if b, ok := w.Blocked(build.Noon.Add(time.Duration(c.after * float64(time.Second)))); ok {
+					got = fmt.Sprintf("by %d past %d waiting %d", b.By.Position, b.Past, b.Waiting)
+				}
+			}
+			if got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Only the head expires: when each message leaves, and that nothing overflows on the way.
+func TestLeaves(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		peeked peek.Peeked
+		want   []string
+	}{
+		{"5,4,3,2,1 s", buffered(same(0, 5), 5, 4, 3, 2, 1), []string{"5.0s", "5.0s", "5.0s", "5.0s", "5.0s"}},
+		{"1,2,3 s", buffered(same(0, 3), 1, 2, 3), []string{"1.0s", "2.0s", "3.0s"}},
+		{"times not told", buffered(nil, 5, 1), []string{"≤ 5s", "≤ 5s"}},
+		{"one that tells bounds those before it", buffered([]float64{-1, 2}, 5, 5), []string{"≤ 4s", "3.0s"}},
+		{"none behind one without TTL", buffered(same(0, 3), 5, -1, 5), []string{"5.0s", "unknown", "unknown"}},
+		{"the longest TTL there is", buffered(nil, float64(math.MaxUint32/1000)), []string{"≤ 49d18h"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := waitsIn(build.TopologyOf("4.0.5", build.Queue("w"),
+				build.Queue("q", build.DLX(""), build.DeadKey("w"))), build.Ref("q"), c.peeked, Sight{})
+			var got []string
+			for _, m := range w.Messages {
+				got = append(got, m.Leaves.In(build.Noon))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A look is forgotten when a newer count shows that somebody took messages out.
+func TestWaitsHold(t *testing.T) {
+	const lag = 10 * time.Second
+	count := func(after time.Duration, ready int64, settings ...build.Setting) *model.Queue {
+		q := &build.TopologyOf("4.0.5", build.Queue("q", settings...)).Snapshot.Queues[0]
+		q.Ready, q.CountedAt = model.Some(ready), build.Noon.Add(after)
+		return q
+	}
+	w := waitsIn(build.TopologyOf("4.0.5", build.Queue("w"), build.Queue("q", build.DLX(""), build.DeadKey("w"))),
+		build.Ref("q"), buffered(same(0, 3), 5, 60, 3600), Sight{})
+	for _, c := range []struct {
+		name string
+		q    *model.Queue
+		want bool
+	}{
+		{"a count that may be older than the look", count(9*time.Second, 0), true},
+		{"one has expired", count(11*time.Second, 2), true},
+		{"others came", count(11*time.Second, 200), true},
+		{"one was taken out", count(11*time.Second, 1), false},
+		{"all have expired", count(2*time.Hour, 0), true},
+		{"consumers take what they like", count(11*time.Second, 3, build.Consumers(1)), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := w.Holds(c.q, lag); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func waiting(n int64) build.Setting { return build.Ready(n) }
+
+func nothing(model.QueueRef) *Waits { return nil }
+
+// flowTo is the flow of a worker w with these buffers.
+func flowTo(parts ...build.Part) (*model.Topology, *model.Flow) {
+	topology := build.TopologyOf("4.0.5", append([]build.Part{build.Queue("w", build.Consumers(1))}, parts...)...)
+	return topology, &topology.Flows()[0]
+}
+
+// dueWords are those of the histogram of all buffers.
+func dueWords(t *model.Topology, f *model.Flow, looks func(model.QueueRef) *Waits, now time.Time) string {
+	var h DueHistogram
+	for i := range f.Buffers {
+		h.Add(HistogramOf(t, &f.Buffers[i], looks, now))
+	}
+	return h.Words()
+}
+
+func TestDueHistogram(t *testing.T) {
+	rung := func(name string, s int64, n int64) build.Part {
+		return build.Queue(name, build.DLX(""), build.DeadKey("w"), build.TTL(s*1000), waiting(n))
+	}
+	t.Run("a TTL of the queue, without a look", func(t *testing.T) {
+		topology, f := flowTo(rung("q", 30, 1204))
+		if got := dueWords(topology, f, nothing, build.Noon); got != "all 1,204 within 30s" {
+			t.Error(got)
+		}
+	})
+	t.Run("a ladder", func(t *testing.T) {
+		topology, f := flowTo(rung("a", 10, 4), rung("b", 60, 2), rung("c", 300, 3))
+		if got := dueWords(topology, f, nothing, build.Noon); got != "all 9 within 5m   ≤ 1m 6   ≤ 10m 3" {
+			t.Error(got)
+		}
+	})
+	t.Run("each message its own, without a look", func(t *testing.T) {
+		topology, f := flowTo(build.Queue("q", build.DLX(""), build.DeadKey("w"), waiting(7)))
+		if got := dueWords(topology, f, nothing, build.Noon); got != "not looked at 7" {
+			t.Error(got)
+		}
+	})
+	t.Run("with a look at some of them", func(t *testing.T) {
+		topology, f := flowTo(build.Queue("q", build.DLX(""), build.DeadKey("w"), waiting(107)))
+		peeked := buffered(same(0, 7), 30, 300, 2, 1800, 7200, 200_000, -1)
+		peeked.Depth = model.Some[int64](107)
+		w := waitsIn(topology, build.Ref("q"), peeked, Sight{})
+		looks := func(model.QueueRef) *Waits { return w }
+		if got, want := dueWords(topology, f, looks,
+			build.Noon), "≤ 1m 1   ≤ 10m 2   ≤ 1h 1   ≤ 1d 1   later 1   never 1   not looked at 100"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		// 3 s later one of 2 s is past its time behind one of 300 s; the 30 s have not passed.
+		if got, want := dueWords(topology, f, looks,
+			build.Noon.Add(3*time.Second)),
+			"≤ 1m 1   ≤ 10m 1   ≤ 1h 1   ≤ 1d 1   later 1   overdue 1, behind another   never 1   "+
+				"not looked at 100"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+	t.Run("28 levels", func(t *testing.T) {
+		h := DueHistogram{}
+		h.rest(1, model.Some(time.Duration(math.MaxInt64)), build.Noon)
+		if h.Within[len(dueSpans)-1] != 1 {
+			t.Errorf("%+v", h)
+		}
+	})
+}
+
+func TestDueHistogramOfLevels(t *testing.T) {
+	var parts []build.Part
+	for i := range 6 {
+		level := build.Queue(fmt.Sprintf("level-%d", i), build.DLX(""), build.DeadKey("w"), build.TTL(1000<<i), waiting(1))
+		if i > 0 {
+			level = build.Queue(fmt.Sprintf("level-%d", i), build.DLX(""),
+				build.DeadKey(fmt.Sprintf("level-%d", i-1)), build.TTL(1000<<i), waiting(1))
+		}
+		parts = append(parts, level)
+	}
+	topology, f := flowTo(parts...)
+	if len(f.Buffers) != 1 || len(f.Buffers[0].Levels) != 6 {
+		t.Fatalf("%+v", f.Buffers)
+	}
+	// 1, 3, 7, 15, 31 and 63 s at most.
+	if h := HistogramOf(topology, &f.Buffers[0], nothing, build.Noon); h.Soonest != model.Some(time.Second) {
+		t.Errorf("the first leaves within %s", h.Soonest)
+	}
+	if got, want := dueWords(topology, f, nothing, build.Noon), "all 6 within 1m3s   ≤ 1m 5   ≤ 10m 1"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// waitsIn sees the messages of a look from the last one to the first: the order makes no difference.
+func waitsIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head Sight) *Waits {
+	w := WaitingIn(t, ref, peeked, head)
+	for i := peeked.Messages.Len() - 1; i >= 0; i-- {
+		m, _ := peeked.Messages.At(i, 1) // they are in memory
+		w.See(i, &m)
+	}
+	return w.Waits()
+}

@@ -1,0 +1,300 @@
+package trace
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+)
+
+// ProbeHeader marks a probe: a table {"id": text, "time": timestamp}.
+const ProbeHeader = "dlxtop-probe"
+
+const (
+	probePatience = 10 * time.Second // beyond the TTL
+	probeLongest  = 24 * time.Hour
+)
+
+// NewProbeID names one probe: its message_id.
+func NewProbeID() string {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return "dlxtop-probe-" + hex.EncodeToString(random[:])
+}
+
+// ProbeWant is what a person or a script wants to know: how long a message takes through a buffer of a flow.
+type ProbeWant struct {
+	ID     string // of NewProbeID
+	Flow   *model.Flow
+	Buffer model.QueueRef // which buffer; the zero value is the first
+	// through the default exchange, though an exchange in front leads into the buffer
+	Direct      bool
+	ToConsumers bool                                  // also where applications consume it
+	Timeout     time.Duration                         // 0: the TTL and 10 s
+	Consumers   func(model.QueueRef) model.Opt[int64] // counted just now; nil: as the topology has it
+}
+
+// ProbePlan is a probe before it is sent: one marked message through a buffer, and out of the queues again that nobody
+// consumes.
+type ProbePlan struct {
+	ID          string
+	VHost       string
+	Entrance    model.Address
+	Buffer      model.QueueRef
+	TTL         model.Opt[time.Duration] // that it should wait
+	Expiration  string                   // its own, in milliseconds, where the buffer has no TTL
+	DLX         string
+	Reaches     []plan.Recipient // the queues that receive what expires
+	ToConsumers bool             // agreed to, or nobody consumes there
+	Consumed    int64            // consumers of the queues that it reaches
+	Tap         TapPlan          // how it is followed; without bindings it is only looked for where it should arrive
+	Removals    []plan.Plan      // how it is taken out again: of the buffer first, and of every queue that nobody consumes
+	Timeout     time.Duration
+	Warnings    []Warning
+	Refusal     Refusal // why it must not be sent, nil when it may
+}
+
+// PlanProbe plans a probe.
+func PlanProbe(t *model.Topology, want ProbeWant) ProbePlan {
+	p := ProbePlan{ID: want.ID, VHost: want.Flow.VHost, ToConsumers: want.ToConsumers}
+	b, refusal := probedBuffer(want)
+	if refusal.Refused() {
+		p.Refusal = refusal
+		return p
+	}
+	p.Buffer, p.DLX = b.Queue, b.DLX
+	p.TTL = b.TTL
+	if !p.TTL.Known() {
+		p.TTL, p.Expiration = model.Some(time.Second), "1000"
+		p.warn(Warning{Kind: bringsTTL, Queue: b.Queue.Name})
+	}
+	p.Timeout = want.Timeout
+	if p.Timeout <= 0 {
+		p.Timeout = min(p.TTL.Or(0), probeLongest) + probePatience
+	}
+	p.Entrance = model.Address{RoutingKey: b.Queue.Name}
+	if in, ok := entranceOf(t, b); ok && !want.Direct {
+		p.Entrance = in
+	}
+	probeReach(t, &p, want.Consumers)
+	probeTap(t, &p)
+	if q, _ := t.Queue(b.Queue); q != nil && q.Ready.Or(0) > 0 && p.Expiration != "" && !p.Refusal.Refused() {
+		p.warn(Warning{Kind: heldUp, Messages: q.Ready.Or(0)})
+	}
+	for _, takes := range plan.IntakeWarnings(t, b.Queue, 1) {
+		if t.Settings(b.Queue).Bounded() {
+			p.warn(Warning{Kind: bufferTakes, Takes: &takes})
+		}
+	}
+	return p
+}
+
+func probedBuffer(want ProbeWant) (b *model.Buffer, why Refusal) {
+	for i := range want.Flow.Buffers {
+		one := &want.Flow.Buffers[i]
+		if one.InExchange == "" && !one.Held && (want.Buffer == (model.QueueRef{}) || one.Has(want.Buffer)) {
+			return one, nil
+		}
+	}
+	if want.Buffer != (model.QueueRef{}) {
+		return nil, Refusal{{Kind: IsNoBuffer, Queue: want.Buffer.Name}}
+	}
+	return nil, Refusal{{Kind: NoBuffer}}
+}
+
+// entranceOf is an exchange and key that lead into a buffer and nowhere else.
+func entranceOf(t *model.Topology, b *model.Buffer) (model.Address, bool) {
+	for i := range t.Snapshot.Bindings {
+		binding := &t.Snapshot.Bindings[i]
+		if binding.ToExchange || binding.Source == "" ||
+			(model.QueueRef{VHost: binding.VHost, Name: binding.Destination}) != b.Queue || len(binding.Arguments) > 0 {
+			continue
+		}
+		a := model.Address{Exchange: binding.Source, RoutingKey: binding.RoutingKey}
+		route := t.Route(binding.VHost, a.Exchange, []string{a.RoutingKey}, probeHeaders(""))
+		if route.Exact && !route.Internal && !route.Delays && slices.Equal(route.Queues, []model.QueueRef{b.Queue}) {
+			return a, true
+		}
+	}
+	return model.Address{}, false
+}
+
+func probeHeaders(id string) model.Table {
+	return model.Table{ProbeHeader: model.Table{"id": id, "time": time.Now().Truncate(time.Second)}}
+}
+
+// probeReach works out whom the probe reaches, and how it is taken out again.
+func probeReach(t *model.Topology, p *ProbePlan, consumers func(model.QueueRef) model.Opt[int64]) {
+	route := t.DeadLetter(p.Buffer, []string{p.Entrance.RoutingKey}, probeHeaders(p.ID))
+	switch {
+	case route.MissingExchange != "":
+		p.warn(Warning{Kind: expiresToNone, Exchange: route.MissingExchange})
+	case route.Unread:
+		p.Refusal = Refusal{{Kind: UnknownReach, Why: route.Why}}
+	case len(route.Queues) == 0:
+		p.warn(Warning{Kind: lostBehind, Exchange: p.DLX})
+	case !route.Exact:
+		p.warn(Warning{Kind: reachesSome, Why: route.Why})
+	}
+	queues := []model.QueueRef{p.Buffer}
+	var busy []plan.Recipient
+	for _, ref := range route.Queues {
+		q, _ := t.Queue(ref)
+		n := q.Consumers
+		if consumers != nil {
+			n = consumers(ref)
+		}
+		r := plan.Recipient{Queue: ref, Consumers: n, Messages: 1}
+		p.Reaches = append(p.Reaches, r)
+		switch c, known := n.Get(); {
+		case !known:
+			busy = append(busy, r)
+			p.Consumed++
+		case c > 0:
+			busy = append(busy, r)
+			p.Consumed += c
+		default:
+			queues = append(queues, ref)
+		}
+	}
+	for _, ref := range queues {
+		removal := plan.New(t, plan.ActionWant{
+			Operation: plan.Drop, From: ref,
+			Selection: plan.Selection{MessageID: p.ID, Limit: 1}, Planned: 1, Journaled: true,
+		})
+		p.Removals = append(p.Removals, removal)
+		if removal.Refusal.Refused() && !p.Refusal.Refused() {
+			p.Refusal = Refusal{{Kind: StaysThere, Queue: ref.Name, Removal: removal.Refusal}}
+		}
+	}
+	if len(busy) > 0 && !p.ToConsumers && !p.Refusal.Refused() {
+		p.Refusal = Refusal{{Kind: ConsumersGet, Consumed: busy}}
+	}
+}
+
+func joined(words []string) string {
+	out := ""
+	for i, w := range words {
+		if i > 0 {
+			out += ", "
+		}
+		out += w
+	}
+	return out
+}
+
+// NeedsConsumers reports whether the plan is refused only for the consumers that would get the probe.
+func (p *ProbePlan) NeedsConsumers() bool {
+	return len(p.Refusal) == 1 && p.Refusal[0].Kind == ConsumersGet
+}
+
+// probeTap plans how the probe is followed.
+func probeTap(t *model.Topology, p *ProbePlan) {
+	if p.Refusal.Refused() {
+		return
+	}
+	var exchanges []string
+	for _, name := range []string{p.DLX, p.Entrance.Exchange} {
+		if tap := PlanTap(t, TapWant{VHost: p.VHost, Exchanges: []string{name}}); !tap.Refusal.Refused() &&
+			!slices.Contains(exchanges, name) {
+			exchanges = append(exchanges, name)
+		}
+	}
+	if len(exchanges) > 0 {
+		p.Tap = PlanTap(t, TapWant{VHost: p.VHost, Exchanges: exchanges})
+	}
+	if p.DLX == "" {
+		p.warn(Warning{Kind: tapsNotDLX})
+	}
+}
+
+// Taps reports whether the probe is seen when it passes an exchange.
+func (p *ProbePlan) Taps(exchange string) bool {
+	return len(p.Tap.Bindings) > 0 && slices.Contains(p.Tap.Exchanges, exchange)
+}
+
+// Publishing is the probe itself.
+func (p *ProbePlan) Publishing() message.Publishing {
+	return message.Publishing{
+		Address: p.Entrance, Headers: probeHeaders(p.ID), Reaches: []model.QueueRef{p.Buffer},
+		Properties: message.Properties{
+			MessageID: p.ID, AppID: "dlxtop", ContentType: "text/plain", DeliveryMode: 2,
+			Timestamp: time.Now(), Expiration: p.Expiration,
+		},
+		Body: []byte("a probe of dlxtop: it measures how long a message takes, and can be dropped"),
+	}
+}
+
+// IsProbe reports whether a message is this probe.
+func (p *ProbePlan) IsProbe(m *message.Message) bool {
+	mark, ok := m.Headers[ProbeHeader].(model.Table)
+	if !ok {
+		return false
+	}
+	id, _ := mark.Text("id")
+	return id == p.ID
+}
+
+// ProbeStage is how far a probe has come.
+type ProbeStage string
+
+// The stages.
+const (
+	ProbeEntered ProbeStage = "entered" // the broker has confirmed that the buffer has it
+	ProbeExpired ProbeStage = "expired" // it passed the DLX
+	ProbeReached ProbeStage = "reached" // it was found where it should arrive, or handed to its consumers
+	ProbeRemoved ProbeStage = "removed" // it was taken out again
+)
+
+// ProbeStep is one stage of one probe.
+type ProbeStep struct {
+	Stage ProbeStage
+	Where string        // the queue or exchange
+	After time.Duration // since it was sent
+	Note  string
+}
+
+// ProbeResult is what came of a probe.
+type ProbeResult struct {
+	Steps   []ProbeStep
+	Waited  model.Opt[time.Duration] // in the buffer
+	Should  model.Opt[time.Duration]
+	Arrived bool   // everywhere it should
+	Verdict string // one sentence
+	Left    string // the queue in which it may still be, "" when it was taken out or consumed
+}
+
+// After is when a stage was reached, since the probe was sent.
+func (r *ProbeResult) After(stage ProbeStage) (ProbeStep, bool) {
+	for _, s := range r.Steps {
+		if s.Stage == stage {
+			return s, true
+		}
+	}
+	return ProbeStep{}, false
+}
+
+// String is one line: "entered buffer 12ms, expired after 5.003s against 5s configured, worker 5.011s".
+func (r *ProbeResult) String() string {
+	var words []string
+	for _, s := range r.Steps {
+		after := model.ShortDuration(s.After.Round(time.Millisecond))
+		switch s.Stage {
+		case ProbeEntered:
+			words = append(words, "entered "+model.Printable(s.Where)+" "+after)
+		case ProbeExpired:
+			if waited, ok := r.Waited.Get(); ok {
+				after = model.ShortDuration(waited.Round(time.Millisecond))
+			}
+			words = append(words, fmt.Sprintf("expired after %s against %s", after, model.ShortDuration(r.Should.Or(0))))
+		case ProbeReached:
+			words = append(words, model.Printable(s.Where)+" "+after)
+		}
+	}
+	return joined(words)
+}

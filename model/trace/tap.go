@@ -1,0 +1,324 @@
+package trace
+
+import (
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+const (
+	tapRemembers = 100_000  // messages that were seen to enter a buffer: older ones are forgotten
+	tapQueues    = 1000     // that the twins of one message are seen to leave
+	tapHashes    = 64 << 10 // bytes of a body that tell two messages apart
+)
+
+// WaitKnown is where the time at which a message began to wait is known from.
+type WaitKnown string
+
+// The sources, the best first.
+const (
+	WaitTapped    WaitKnown = "tapped"          // it was seen to pass another exchange, or this one before
+	WaitBroker    WaitKnown = "timestamp_in_ms" // the broker wrote it into the message
+	WaitPublisher WaitKnown = "timestamp"       // by the publisher's clock, to the second
+	WaitDied      WaitKnown = "x-death"         // of the death before, to the second
+)
+
+// Passed is one message as it passed a tapped exchange. Its texts hold names as they are: draw them through Printable.
+type Passed struct {
+	Time       time.Time // when it was here
+	Exchange   string
+	RoutingKey string
+	From       string       // the queue that it came from as a dead letter, "" when it was published
+	Reason     model.Reason // "" when it was published
+	Unclear    string       // why From cannot be told, "" when it can
+
+	Waited model.Opt[time.Duration] // in From
+	Known  WaitKnown                // where Waited is known from, "" when it is not
+	Should model.Opt[time.Duration] // its TTL there, of what expired
+	Late   model.Opt[time.Duration] // Waited beyond Should
+	// how much of that it waited for others in front of it, as far as they were seen to enter
+	Behind model.Opt[time.Duration]
+	// when it was to leave, by its TTL and by what was in front of it: known when it was seen to enter
+	Due model.Opt[time.Time]
+
+	Tries   model.Opt[int64] // that failed so far, as far as the broker or the worker counted
+	Message *message.Message
+}
+
+// Passing follows messages from one tapped exchange to the next. It is not safe for concurrent use.
+type Passing struct {
+	vhost    string
+	topology *model.Topology
+
+	entered map[message.Fingerprint]*twins
+	order   []message.Fingerprint // ring of what is remembered, the oldest at next
+	next    int
+	leaves  map[string]time.Time // by queue: when the one that left last was to leave
+}
+
+// entrance is one message that was seen to go into queues.
+type entrance struct {
+	at         time.Time
+	expiration string
+	deaths     int64
+}
+
+// twins are the entrances of messages that cannot be told apart, the oldest first. left has, for each queue, how many
+// of them, from the first on, have been seen to leave it; the forgotten ones count.
+type twins struct {
+	seen      []entrance
+	forgotten int
+	left      map[string]int
+}
+
+// NewPassing follows the messages of a vhost, with the settings of its queues.
+func NewPassing(vhost string, t *model.Topology) *Passing {
+	return &Passing{vhost: vhost, topology: t, entered: map[message.Fingerprint]*twins{}, leaves: map[string]time.Time{}}
+}
+
+// Follow takes the settings of a newer poll.
+func (p *Passing) Follow(t *model.Topology) { p.topology = t }
+
+// See tells of a message that passes now, by this machine's clock. Calls come in the order in which messages pass.
+func (p *Passing) See(m *message.Message, now time.Time) Passed {
+	row := Passed{Time: now, Exchange: m.Exchange, RoutingKey: m.RoutingKey, Message: m, Tries: tries(m)}
+	id, deaths := tapIdentity(m), m.DeathCount()
+	switch {
+	case m.DeathsError != "" && len(m.Deaths) == 0:
+		row.Unclear = m.DeathsError
+	case len(m.Deaths) > 0 && p.diesInto(&m.Deaths[0], m):
+		d := &m.Deaths[0]
+		row.From, row.Reason = d.Queue, d.Reason
+		p.waited(&row, m, p.entered[id].find(d.Queue, deaths-1))
+	}
+	p.remember(id, entrance{at: now, expiration: m.Properties.Expiration, deaths: deaths})
+	return row
+}
+
+// diesInto reports whether a message is where its newest death sends it: an application that publishes it again may
+// keep its x-death.
+func (p *Passing) diesInto(d *message.Death, m *message.Message) bool {
+	if d.Queue == "" {
+		return false
+	}
+	ref := model.QueueRef{VHost: p.vhost, Name: d.Queue}
+	if _, known := p.topology.Queue(ref); !known {
+		return true // deleted since, or exclusive and short-lived
+	}
+	s := p.topology.Settings(ref)
+	return s.DLX.Set && s.DLX.Value == m.Exchange && (!s.Key.Set || s.Key.Value == m.RoutingKey)
+}
+
+// waited works out how long a dead letter has waited, and how long it should have.
+func (p *Passing) waited(row *Passed, m *message.Message, in *entrance) {
+	d := &m.Deaths[0]
+	ref := model.QueueRef{VHost: p.vhost, Name: d.Queue}
+	expired := d.Reason == model.Expired
+	ttl := p.topology.Settings(ref).TTL
+	var own string // its own TTL there, as text
+	switch {
+	case in != nil:
+		own = in.expiration
+	case d.Count <= 1:
+		own = d.OriginalExpiration // of a group's first death
+	case !ttl.Set:
+		own = "?" // nobody tells
+	}
+	wait, known, ofQueue := ttl.Value, ttl.Set, true
+	if e, ok := message.ParseExpiration(own); ok && (!known || e < wait) {
+		wait, known, ofQueue = e, true, false
+	}
+	if expired && known {
+		row.Should = model.Some(wait)
+	}
+	if in != nil {
+		row.Waited, row.Known = model.Some(row.Time.Sub(in.at)), WaitTapped
+	} else if began, how, ok := p.beganToWait(m, row.Time); ok {
+		waited := row.Time.Sub(began)
+		if believable(waited, row.Should, ofQueue) {
+			row.Waited, row.Known = model.Some(max(waited, 0)), how
+		}
+	}
+	if !row.Waited.Known() || !row.Should.Known() {
+		return
+	}
+	row.Late = model.Some(row.Waited.Or(0) - wait)
+	if in == nil {
+		return
+	}
+	due := in.at.Add(wait)
+	if before := p.leaves[d.Queue]; before.After(due) && !p.byPriority(ref) {
+		row.Behind = model.Some(before.Sub(due))
+		due = before
+	}
+	row.Due = model.Some(due)
+	if len(p.leaves) < tapRemembers { // names of queues come from messages
+		p.leaves[d.Queue] = due
+	}
+}
+
+// byPriority reports whether a queue hands messages out in another order than they came in.
+func (p *Passing) byPriority(ref model.QueueRef) bool {
+	q, ok := p.topology.Queue(ref)
+	if !ok {
+		return false
+	}
+	_, set := q.Arguments["x-max-priority"]
+	return set
+}
+
+// beganToWait is when a dead letter came into the queue that it left, as the message tells, by this machine's clock.
+func (p *Passing) beganToWait(m *message.Message, now time.Time) (began time.Time, how WaitKnown, ok bool) {
+	skew := p.topology.Snapshot.Overview.ClockSkew.Or(0) // of the broker
+	if m.DeathsError != "" {
+		return began, "", false
+	}
+	if m.DeathCount() > 1 {
+		return p.diedBefore(m, skew)
+	}
+	if _, _, republished := m.FirstKey(); republished {
+		return began, "", false
+	}
+	if _, _, replayed := m.Replays(); replayed {
+		return began, "", false
+	}
+	at, ok := m.PublishedAt()
+	how = WaitPublisher
+	if ms, told := m.Headers.Integer("timestamp_in_ms"); ok && told && at.Equal(time.UnixMilli(ms)) {
+		how, at = WaitBroker, at.Add(-skew)
+	}
+	return at, how, ok
+}
+
+// diedBefore is when the death before sent a message straight into the queue that it left now.
+func (p *Passing) diedBefore(m *message.Message, skew time.Duration) (at time.Time, how WaitKnown, ok bool) {
+	if len(m.Deaths) < 2 || m.Deaths[0].Count > 1 || m.Deaths[1].Count > 1 || m.Deaths[1].Time.IsZero() {
+		return at, "", false
+	}
+	before := &m.Deaths[1]
+	route := p.topology.DeadLetter(model.QueueRef{VHost: p.vhost, Name: before.Queue}, before.RoutingKeys, m.Headers)
+	for _, q := range route.Queues {
+		if q.Name == m.Deaths[0].Queue && route.Exact {
+			return before.Time.Add(-skew), WaitDied, true
+		}
+	}
+	return at, "", false
+}
+
+// believable reports whether a message can have waited so long: what a clock that differs makes of it is not told.
+// Nothing expires before its TTL, and nothing but the messages in front of it holds a message beyond it, of which there
+// are none longer in a queue with one TTL for all.
+func believable(waited time.Duration, should model.Opt[time.Duration], ofQueue bool) bool {
+	const rounding, clocks, longest = 2 * time.Second, time.Minute, 24 * time.Hour
+	ttl, known := should.Get()
+	switch {
+	case waited < -rounding:
+		return false
+	case !known:
+		return waited <= 365*24*time.Hour
+	case waited < ttl-rounding:
+		return false
+	case ofQueue:
+		return waited <= ttl+clocks
+	}
+	return waited <= ttl+longest
+}
+
+// find returns when a message was seen before: it had died so often, and was not seen to leave this queue since. A
+// broker that does not count the deaths of messages that are published again (from 4.0 on) begins again: then it is the
+// newest. Queues hand twins on in their order.
+func (t *twins) find(queue string, deaths int64) *entrance {
+	if t == nil {
+		return nil
+	}
+	from := max(t.left[queue]-t.forgotten, 0)
+	at := -1
+	for i := from; i < len(t.seen); i++ {
+		if t.seen[i].deaths == deaths {
+			at = i
+			break
+		}
+	}
+	if at < 0 && deaths == 0 {
+		at = len(t.seen) - 1
+	}
+	if at < from {
+		return nil
+	}
+	if t.left == nil || len(t.left) >= tapQueues { // names of queues come from messages
+		t.left = map[string]int{}
+	}
+	t.left[queue] = t.forgotten + at + 1
+	return &t.seen[at]
+}
+
+// remember keeps when a message was seen, and forgets the oldest.
+func (p *Passing) remember(id message.Fingerprint, e entrance) {
+	if len(p.order) < tapRemembers {
+		p.order = append(p.order, id)
+	} else {
+		oldest := p.order[p.next]
+		t := p.entered[oldest]
+		t.seen, t.forgotten = t.seen[1:], t.forgotten+1
+		if len(t.seen) == 0 {
+			delete(p.entered, oldest)
+		}
+		p.order[p.next] = id
+		p.next = (p.next + 1) % tapRemembers
+	}
+	t := p.entered[id]
+	if t == nil {
+		t = &twins{}
+		p.entered[id] = t
+	}
+	t.seen = append(t.seen, e)
+}
+
+// tapIdentity tells messages apart by what their publishers set and no dead letter exchange changes.
+func tapIdentity(m *message.Message) message.Fingerprint {
+	w := message.NewFingerprinter()
+	q := &m.Properties
+	for _, s := range []string{
+		q.ContentType, q.ContentEncoding, q.CorrelationID, q.ReplyTo, q.MessageID, q.Type,
+		q.UserID, q.AppID,
+	} {
+		w.Text(s)
+	}
+	w.Value(q.Timestamp)
+	var without []string
+	for key := range m.Headers {
+		if message.IsBrokerHeader(key) {
+			without = append(without, key)
+		}
+	}
+	w.Table(m.Headers, without)
+	w.Number('b', uint64(m.BodyBytes))
+	return w.Sum(m.Body[:min(len(m.Body), tapHashes)])
+}
+
+// tries is how often a worker has failed with a message: as often as it rejected it; else as it expired in a buffer, or
+// as the worker wrote into it, whichever is more.
+func tries(m *message.Message) model.Opt[int64] {
+	if m.DeathsError != "" {
+		return model.Unknown[int64]()
+	}
+	var failed, expired int64
+	for i := range m.Deaths {
+		switch d := &m.Deaths[i]; d.Reason {
+		case model.Rejected, model.DeliveryLimit:
+			failed = message.AddCapped(failed, d.Times())
+		default:
+			expired = message.AddCapped(expired, d.Times())
+		}
+	}
+	if failed > 0 {
+		return model.Some(failed)
+	}
+	for _, h := range message.TriesHeaders {
+		if n, ok := m.Headers.Integer(h); ok && n > expired && n < 1<<31 {
+			expired = n
+		}
+	}
+	return model.Some(expired)
+}

@@ -1,0 +1,82 @@
+package trace
+
+import (
+	"slices"
+
+	"dlxtop/model"
+)
+
+// TapChoices are the taps that make sense on a flow: the exchange behind each buffer, that of the queue ref first,
+// together with those in front of it, which make the waits exact, and alone; then the exchanges through which the
+// worker's failures leave it.
+func TapChoices(t *model.Topology, f *model.Flow, ref model.QueueRef) []TapWant {
+	var wants []TapWant
+	add := func(exchanges ...string) {
+		if !slices.ContainsFunc(wants, func(w TapWant) bool { return slices.Equal(w.Exchanges, exchanges) }) {
+			wants = append(wants, TapWant{VHost: f.VHost, Exchanges: exchanges})
+		}
+	}
+	buffers := slices.Clone(f.Buffers)
+	slices.SortStableFunc(buffers, func(a, b model.Buffer) int {
+		switch {
+		case a.Has(ref) == b.Has(ref):
+			return 0
+		case a.Has(ref):
+			return -1
+		}
+		return 1
+	})
+	for i := range buffers {
+		b := &buffers[i]
+		if fronts := frontsOf(t, b); len(fronts) > 0 {
+			add(append([]string{b.DLX}, fronts...)...)
+		}
+		add(b.DLX)
+	}
+	for _, hop := range t.Hops(f.Worker.Queue) {
+		add(hop.Exchange)
+	}
+	return wants
+}
+
+// TapsOf are the taps that make sense for one exchange: together with those in front of the buffers that lead to it,
+// and alone.
+func TapsOf(t *model.Topology, x model.ExchangeRef) []TapWant {
+	exchanges := []string{x.Name}
+	for i := range t.Flows() {
+		for j := range t.Flows()[i].Buffers {
+			b := &t.Flows()[i].Buffers[j]
+			if t.Flows()[i].VHost != x.VHost || b.DLX != x.Name {
+				continue
+			}
+			for _, front := range frontsOf(t, b) {
+				if !slices.Contains(exchanges, front) {
+					exchanges = append(exchanges, front)
+				}
+			}
+		}
+	}
+	alone := TapWant{VHost: x.VHost, Exchanges: exchanges[:1:1]}
+	if len(exchanges) == 1 {
+		return []TapWant{alone}
+	}
+	return []TapWant{{VHost: x.VHost, Exchanges: exchanges}, alone}
+}
+
+// frontsOf are the exchanges that are bound to a buffer and can be tapped, but for its own DLX.
+func frontsOf(t *model.Topology, b *model.Buffer) []string {
+	var fronts []string
+	for i := range t.Snapshot.Bindings {
+		binding := &t.Snapshot.Bindings[i]
+		if binding.ToExchange || binding.Source == "" || binding.Source == b.DLX ||
+			!b.Has(model.QueueRef{VHost: binding.VHost, Name: binding.Destination}) {
+			continue
+		}
+		x, exists := t.Handing(model.ExchangeRef{VHost: binding.VHost, Name: binding.Source})
+		if exists && !x.Chooses && !slices.Contains(fronts, binding.Source) {
+			fronts = append(fronts, binding.Source)
+		}
+	}
+	slices.Sort(fronts)
+	return fronts
+}

@@ -1,0 +1,204 @@
+package trace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// The bounds of a tap's queue, and of its bindings.
+const (
+	tapMessages = 10_000
+	tapBytes    = 64 << 20
+	tapBindings = 1_000
+)
+
+// TapWant is what a person or a script wants to watch.
+type TapWant struct {
+	VHost string
+	// the first is the one that was asked for; of a message that passes several, how long it waited between them is exact
+	Exchanges []string
+	Unrouted  bool // see also what no queue takes
+}
+
+// TapBinding is one binding of a tap's queue.
+type TapBinding struct {
+	Exchange  string
+	Key       string
+	Arguments model.Table
+	Identity  string // of the arguments, as the management API names it
+}
+
+// Same reports whether two bindings are one.
+func (b TapBinding) Same(other TapBinding) bool {
+	return b.Exchange == other.Exchange && b.Key == other.Key && b.Identity == other.Identity
+}
+
+// TapPlan is a tap before it starts: a queue that is bound to exchanges as their other queues are, so that it gets a
+// copy of what they get, and nothing changes for anybody else.
+type TapPlan struct {
+	VHost       string
+	Exchanges   []string
+	Bindings    []TapBinding
+	MaxMessages int64 // of its queue: what comes beyond it is dropped there, and counted
+	MaxBytes    int64
+	Unrouted    bool
+	Costs       []string // what it does to the broker, in words
+	Notes       []string // what it does not see, and what else to know
+	Refusal     Refusal  // why it must not run, nil when it may
+}
+
+// PlanTap plans a tap. Its bindings repeat those that are there and lead to a queue: a message that reached nobody
+// reaches nobody else now, so an alternate exchange still gets it, and a publisher that asked for it (mandatory) is
+// told. With Unrouted it takes such a message too, and then they are not.
+func PlanTap(t *model.Topology, want TapWant) TapPlan {
+	p := TapPlan{
+		VHost: want.VHost, Exchanges: want.Exchanges, MaxMessages: tapMessages, MaxBytes: tapBytes,
+		Unrouted: want.Unrouted,
+	}
+	if why := model.Unread(t.Snapshot); why != "" {
+		p.Refusal = Refusal{{Kind: Unread, Why: why}}
+		return p
+	}
+	for _, name := range want.Exchanges {
+		found, refusal := bindingsOf(t, model.ExchangeRef{VHost: want.VHost, Name: name}, want.Unrouted)
+		if refusal.Refused() {
+			p.Refusal = refusal
+			return p
+		}
+		if more := len(p.Bindings) + len(found) - tapBindings; more > 0 {
+			p.Notes = append(p.Notes, fmt.Sprintf("%s has more bindings than a tap repeats: what comes by %d of them "+
+				"is not seen", model.Printable(name), more))
+			found = found[:max(len(found)-more, 0)]
+		}
+		p.Bindings = append(p.Bindings, found...)
+	}
+	p.Costs = []string{
+		fmt.Sprintf("an exclusive queue %s… for at most %s and %sB, which is gone when the tap ends or dlxtop dies",
+			model.TapPrefix, model.Plural(p.MaxMessages, "message"), message.Size(p.MaxBytes)),
+		"each message that passes is copied to it; beyond its bound the oldest copies are dropped, and counted",
+		fmt.Sprintf("until then the broker shows %s more on %s", model.Plural(len(p.Bindings), "binding"),
+			listNames(want.Exchanges)),
+		"it needs configure, write and read on " + model.TapPrefix +
+			"*, read on the exchange, and write on amq.default to count what is dropped",
+	}
+	if want.Unrouted {
+		p.Notes = append(p.Notes, "a publisher that wants to be told when no queue takes its message (mandatory) is "+
+			"not told while the tap runs")
+	} else {
+		p.Notes = append(p.Notes, "what no queue takes is not seen")
+	}
+	return p
+}
+
+// bindingsOf are the bindings with which a queue sees what passes an exchange, or why there are none.
+func bindingsOf(t *model.Topology, ref model.ExchangeRef, unrouted bool) (found []TapBinding, why Refusal) {
+	x, exists := t.Handing(ref)
+	switch {
+	case ref.Name == "":
+		return nil, Refusal{{Kind: DefaultOne}}
+	case !exists:
+		return nil, Refusal{{Kind: NoExchange, Exchange: ref.Name}}
+	case x.Chooses:
+		return nil, Refusal{{Kind: Chooses, Exchange: ref.Name, Type: x.Kind}}
+	case unrouted && x.Alternate != "":
+		return nil, Refusal{{Kind: TakesFrom, Exchange: ref.Name, Alternate: x.Alternate}}
+	}
+	found = repeated(t, ref, x)
+	if unrouted {
+		found = tapAll(t, ref, x, found)
+	}
+	if len(found) == 0 {
+		return nil, Refusal{{Kind: LeadsNowhere, Exchange: ref.Name}}
+	}
+	return found, nil
+}
+
+// repeated are the bindings of an exchange that lead to a queue, each once.
+func repeated(t *model.Topology, ref model.ExchangeRef, x model.Handing) []TapBinding {
+	type key struct{ key, identity string }
+	seen := map[key]bool{}
+	var found []TapBinding
+	for i := range t.Snapshot.Bindings {
+		b := &t.Snapshot.Bindings[i]
+		if b.VHost != ref.VHost || b.Source != ref.Name || !t.LeadsToQueue(b) {
+			continue
+		}
+		binding := TapBinding{Exchange: ref.Name}
+		switch x.Kind {
+		case "direct", "topic":
+			binding.Key = b.RoutingKey
+		case "headers":
+			binding.Key, binding.Arguments, binding.Identity = b.RoutingKey, b.Arguments, b.PropertiesKey
+		}
+		if k := (key{binding.Key, binding.Identity}); !seen[k] {
+			seen[k] = true
+			found = append(found, binding)
+		}
+	}
+	return found
+}
+
+// tapAll are the bindings with which a queue sees everything, as far as keys are known.
+func tapAll(t *model.Topology, ref model.ExchangeRef, x model.Handing, found []TapBinding) []TapBinding {
+	switch x.Kind {
+	case "fanout", "headers": // without arguments all messages match
+		return []TapBinding{{Exchange: ref.Name}}
+	case "topic":
+		return []TapBinding{{Exchange: ref.Name, Key: "#"}}
+	}
+	entries := t.EntryKeys()
+	for i := range t.Snapshot.Queues {
+		q := t.Snapshot.Queues[i].QueueRef
+		s := t.Settings(q)
+		if q.VHost != ref.VHost || !s.DLX.Set || s.DLX.Value != ref.Name {
+			continue
+		}
+		keys := []string{s.Key.Value}
+		if !s.Key.Set {
+			keys = append(slices.Clone(entries[q].Keys), q.Name)
+		}
+		for _, key := range keys {
+			b := TapBinding{Exchange: ref.Name, Key: key}
+			if !slices.ContainsFunc(found, func(f TapBinding) bool { return f.Key == key }) {
+				found = append(found, b)
+			}
+		}
+	}
+	return found
+}
+
+func listNames(names []string) string {
+	printable := make([]string, len(names))
+	for i, n := range names {
+		printable[i] = model.Printable(n)
+	}
+	return strings.Join(printable, " and ")
+}
+
+// TapCounts tell how a tap does.
+type TapCounts struct {
+	Seen    int64
+	Missed  int64 // dropped from the tap's queue because it was full: seen by nobody here, and by everybody else
+	AtLeast bool  // Missed is the least that it can be
+	// Unsure is that more may have passed: the tap was cut off, or the user may not count what is dropped, and the queue
+	// was nearly full.
+	Unsure bool
+	Queue  string // of the tap
+}
+
+// MissedWords tell what a tap did not see, "" when it saw all.
+func (c TapCounts) MissedWords() string {
+	switch {
+	case c.Missed > 0 && c.AtLeast:
+		return fmt.Sprintf("at least %s missed", model.Plural(c.Missed, "message"))
+	case c.Missed > 0:
+		return model.Plural(c.Missed, "message") + " missed"
+	case c.Unsure:
+		return "some may have been missed"
+	}
+	return ""
+}

@@ -1,0 +1,339 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/message"
+)
+
+func TestPlanTap(t *testing.T) {
+	topology := build.TopologyOf("4.0.5",
+		build.Exchange("direct", "dlx"), build.Exchange("topic", "events"), build.Exchange("headers", "by.header"),
+		build.Exchange("fanout", "empty"),
+		build.Exchange("x-consistent-hash", "shared"), build.Exchange("fanout", "front", "alternate-exchange", "dlx"),
+		build.Exchange("fanout", "nowhere"),
+		build.Exchange("x-delayed-message", "later", "x-delayed-type", "direct"),
+		build.Queue("worker"), build.Queue("buffer", build.DLX("dlx"), build.DeadKey("lost")),
+		build.Queue("own", build.DLX("dlx")),
+		build.Bind("dlx", "a", "worker"), build.Bind("dlx", "a", "buffer"), build.Bind("dlx", "b", "worker"),
+		build.Bind("dlx", "gone", "deleted"), build.BindExchange("dlx", "c", "nowhere"),
+		build.Bind("events", "order.#", "worker"), build.BindExchange("events", "x.*", "dlx"),
+		build.BindHeaders("by.header", "worker", model.Table{"x-match": "any", "n": int64(1)}),
+		build.Bind("front", "in", "buffer"), build.Bind("front", "own.key", "own"), build.Bind("later", "k", "worker"),
+		build.Bind("shared", "1", "worker"),
+		build.Bind("dlx", "other tap", model.TapPrefix+"1"), build.Queue(model.TapPrefix+"1"),
+	)
+	for _, c := range []struct {
+		exchange string
+		unrouted bool
+		keys     string
+		refusal  string
+	}{
+		{"dlx", false, "a b", ""},
+		{"dlx", true, "a b lost own", ""},
+		{"events", false, "order.# x.*", ""},
+		{"events", true, "#", ""},
+		{"by.header", false, " n=1", ""},
+		{"by.header", true, "", ""},
+		{"front", false, "", ""},
+		{"later", false, "k", ""},
+		{"front", true, "", "alternate exchange dlx"},
+		{"empty", false, "", "nothing is bound to empty"},
+		{"empty", true, "", ""},
+		{"", false, "", "default exchange cannot be tapped"},
+		{"missing", false, "", "there is no exchange missing"},
+		{"shared", false, "", "shares messages out"},
+	} {
+		t.Run(fmt.Sprint(c.exchange, c.unrouted), func(t *testing.T) {
+			p := PlanTap(topology, TapWant{VHost: "/", Exchanges: []string{c.exchange}, Unrouted: c.unrouted})
+			if c.refusal != "" != p.Refusal.Refused() || !strings.Contains(p.Refusal.Words(), c.refusal) {
+				t.Fatalf("refusal %q", p.Refusal.Words())
+			}
+			if p.Refusal.Refused() {
+				return
+			}
+			var keys []string
+			for _, b := range p.Bindings {
+				key := b.Key
+				if n, ok := b.Arguments.Integer("n"); ok {
+					key += fmt.Sprint(" n=", n)
+				}
+				keys = append(keys, key)
+			}
+			if got := strings.Join(keys, " "); got != c.keys {
+				t.Errorf("binds %q, want %q", got, c.keys)
+			}
+		})
+	}
+	for _, q := range topology.Snapshot.Queues {
+		if strings.HasPrefix(q.Name, model.TapPrefix) {
+			t.Error("the queue of a tap is a part of the topology")
+		}
+	}
+	unread := *topology.Snapshot
+	unread.Bindings = nil
+	if p := PlanTap(model.NewTopology(&unread),
+		TapWant{VHost: "/", Exchanges: []string{"dlx"}}); !strings.Contains(p.Refusal.Words(), "could not be read") {
+		t.Errorf("the bindings could not be read, and it says %q", p.Refusal.Words())
+	}
+}
+
+// tapTopology is a flow whose buffers lead to dlx.
+func tapTopology(skew model.Opt[time.Duration]) *model.Topology {
+	s := build.Broker("4.0.5", build.Exchange("fanout", "dlx"), build.Queue("fixed", build.DLX("dlx"), build.TTL(5000)),
+		build.Queue("own", build.DLX("dlx")), build.Queue("second", build.DLX("dlx2"), build.TTL(1000)),
+		build.Exchange("fanout", "dlx2"),
+		build.Queue("worker", build.DLX("retry"), build.DeadKey("r")), build.Exchange("direct", "retry"),
+		build.Bind("retry", "r", "fixed"), build.Bind("dlx", "", "worker"))
+	s.Overview.ClockSkew = skew
+	return model.NewTopology(s)
+}
+
+func expiredIn(queue, expiration string, count int64) message.Death {
+	return message.Death{Queue: queue, Reason: model.Expired, Count: count, OriginalExpiration: expiration}
+}
+
+// What a message tells of how long it has waited, when nobody saw it enter.
+func TestPassedAsItTells(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	stamped := func(ago time.Duration) message.Properties { return message.Properties{Timestamp: now.Add(-ago)} }
+	none := model.Unknown[time.Duration]()
+	for _, c := range []struct {
+		name           string
+		m              message.Message
+		skew           model.Opt[time.Duration]
+		waited, should model.Opt[time.Duration]
+		known          WaitKnown
+	}{
+		{
+			"nothing told",
+			message.Message{Deaths: []message.Death{expiredIn("own", "700", 1)}},
+			none, none,
+			model.Some(700 * time.Millisecond), "",
+		},
+		{
+			"timestamp",
+			message.Message{
+				Properties: stamped(5 * time.Second),
+				Deaths:     []message.Death{expiredIn("fixed", "", 1)},
+			},
+			none, model.Some(5 * time.Second),
+			model.Some(5 * time.Second), WaitPublisher,
+		},
+		{"the publisher's clock is ahead", message.Message{
+			Properties: stamped(-3 * time.Minute),
+			Deaths:     []message.Death{expiredIn("fixed", "", 1)},
+		}, none, none, model.Some(5 * time.Second), ""},
+		{"ahead by less than the TTL", message.Message{
+			Properties: stamped(2 * time.Second),
+			Deaths:     []message.Death{expiredIn("fixed", "", 1)},
+		}, none, none, model.Some(5 * time.Second), ""},
+		{"far behind", message.Message{
+			Properties: stamped(10 * time.Minute),
+			Deaths:     []message.Death{expiredIn("fixed", "", 1)},
+		}, none, none, model.Some(5 * time.Second), ""},
+		{
+			"held behind another",
+			message.Message{
+				Properties: stamped(10 * time.Minute),
+				Deaths:     []message.Death{expiredIn("own", "700", 1)},
+			},
+			none, model.Some(10 * time.Minute),
+			model.Some(700 * time.Millisecond), WaitPublisher,
+		},
+		{"years", message.Message{
+			Properties: stamped(24 * 365 * 10 * time.Hour),
+			Deaths:     []message.Death{expiredIn("own", "700", 1)},
+		}, none, none, model.Some(700 * time.Millisecond), ""},
+		{
+			"the broker's clock differs", message.Message{
+				Headers: model.Table{"timestamp_in_ms": now.Add(3*time.Minute - 5*time.Second).UnixMilli()},
+				Deaths:  []message.Death{expiredIn("fixed", "", 1)},
+			}, model.Some(3 * time.Minute), model.Some(5 * time.Second), model.Some(5 * time.Second), WaitBroker,
+		},
+		{
+			"an expiration of 2^40 ms",
+			message.Message{Deaths: []message.Death{expiredIn("own", "1099511627776", 1)}},
+			none, none, none, "",
+		},
+		{"died again in the same queue", message.Message{
+			Properties: stamped(time.Minute),
+			Deaths:     []message.Death{expiredIn("own", "700", 2)},
+		}, none, none, none, ""},
+		{"replayed", message.Message{
+			Properties: stamped(5 * time.Second),
+			Headers:    model.Table{message.ReplayHeader: model.Table{"count": int64(1)}},
+			Deaths:     []message.Death{expiredIn("fixed", "", 1)},
+		}, none, none, model.Some(5 * time.Second), ""},
+		{
+			"rejected by the worker before",
+			message.Message{Properties: stamped(time.Hour), Deaths: []message.Death{
+				expiredIn("fixed", "", 1),
+				{Queue: "worker", Reason: model.Rejected, Count: 1, Time: now.Add(-5 * time.Second)},
+			}},
+			none, model.Some(5 * time.Second), model.Some(5 * time.Second), WaitDied,
+		},
+		{
+			"the queue is gone",
+			message.Message{
+				Properties: stamped(time.Second),
+				Deaths:     []message.Death{expiredIn("deleted", "700", 1)},
+			},
+			none, model.Some(time.Second),
+			model.Some(700 * time.Millisecond), WaitPublisher,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.m.Exchange = "dlx"
+			row := NewPassing("/", tapTopology(c.skew)).See(&c.m, now)
+			if row.From != c.m.Deaths[0].Queue || row.Waited != c.waited || row.Should != c.should || row.Known != c.known {
+				t.Errorf("from %q waited %v (%s), should %v", row.From, row.Waited, row.Known, row.Should)
+			}
+			if late, ok := row.Late.Get(); ok != (c.waited.Known() && c.should.Known()) || late != 0 &&
+				c.name != "held behind another" && c.name != "the queue is gone" {
+				t.Errorf("late %v", row.Late)
+			}
+		})
+	}
+}
+
+// What was seen to enter is exact: also for twins, for a message that dies twice, and for one that others hold up.
+func TestPassedTwice(t *testing.T) {
+	p := NewPassing("/", tapTopology(model.Unknown[time.Duration]()))
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	ms := func(n int) time.Time { return at.Add(time.Duration(n) * time.Millisecond) }
+	entered := func(id, expiration string, n int) {
+		if row := p.See(&message.Message{Exchange: "front", Properties: message.Properties{
+			MessageID:  id,
+			Expiration: expiration,
+		}}, ms(n)); row.From != "" {
+			t.Fatalf("it was published, not from %s", row.From)
+		}
+	}
+	left := func(exchange, id string, n int, deaths ...message.Death) Passed {
+		return p.See(&message.Message{
+			Exchange: exchange, Properties: message.Properties{MessageID: id},
+			Deaths: deaths,
+		}, ms(n))
+	}
+	is := func(row Passed, waited, late, behind int) {
+		t.Helper()
+		if row.Known != WaitTapped || row.Waited.Or(0) != ms(waited).Sub(at) || row.Late.Or(-1) != ms(late).Sub(at) ||
+			row.Behind.Or(0) != ms(behind).Sub(at) {
+			t.Errorf("waited %v, late %v, behind %v", row.Waited, row.Late, row.Behind)
+		}
+	}
+	entered("long", "3000", 0)
+	entered("short", "100", 10)
+	entered("twin", "100", 20)
+	entered("twin", "100", 30)
+	is(left("dlx", "long", 3001, expiredIn("own", "3000", 1)), 3001, 1, 0)
+	is(left("dlx", "short", 3002, expiredIn("own", "100", 1)), 2992, 2892, 2890)
+	is(left("dlx", "twin", 3003, expiredIn("own", "100", 1)), 2983, 2883, 2880)
+	is(left("dlx", "twin", 3004, expiredIn("own", "100", 1)), 2974, 2874, 2870)
+	// From the first exchange it went on into the next buffer.
+	is(left("dlx2", "short", 4002, expiredIn("second", "", 1), expiredIn("own", "100", 1)), 1000, 0, 0)
+	// An application publishes it again with its old x-death, which the broker does not count on.
+	again := left("front", "short", 5000, expiredIn("second", "", 1), expiredIn("own", "100", 1))
+	if again.From != "" || again.Tries.Or(0) != 2 {
+		t.Errorf("published again: %+v", again)
+	}
+	is(left("dlx2", "short", 6001, expiredIn("second", "", 1)), 1001, 1, 0)
+}
+
+func TestPassedForgets(t *testing.T) {
+	p := NewPassing("/", tapTopology(model.Unknown[time.Duration]()))
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for i := range tapRemembers + 10 {
+		p.See(&message.Message{Exchange: "front", Properties: message.Properties{MessageID: fmt.Sprint(i % 1000)}}, at)
+	}
+	sum := 0
+	for _, twins := range p.entered {
+		sum += len(twins.seen)
+	}
+	if sum != tapRemembers || len(p.order) != tapRemembers {
+		t.Errorf("%d are remembered", sum)
+	}
+	if row := p.See(&message.Message{
+		Exchange: "dlx", Properties: message.Properties{MessageID: "5"},
+		Deaths: []message.Death{expiredIn("own", "1", 1)},
+	}, at); row.Known != WaitTapped {
+		t.Errorf("%+v", row)
+	}
+}
+
+func TestTries(t *testing.T) {
+	rejected := message.Death{Queue: "worker", Reason: model.Rejected, Count: 2}
+	for want, m := range map[int64]message.Message{
+		0: {}, 2: {Deaths: []message.Death{expiredIn("retry", "", 3), rejected}},
+		3: {Deaths: []message.Death{expiredIn("retry", "", 3)}},
+		7: {Headers: model.Table{"x-retry-count": int32(7)}, Deaths: []message.Death{expiredIn("retry", "", 3)}},
+	} {
+		if got, ok := tries(&m).Get(); !ok || got != want {
+			t.Errorf("%+v: %d tries, want %d", m, got, want)
+		}
+	}
+	if tries((&message.Message{DeathsError: "x"})).Known() {
+		t.Error("nobody can read it, and it is counted")
+	}
+}
+
+func TestTapChoices(t *testing.T) {
+	topology := build.TopologyOf("4.0.5",
+		build.Exchange("direct", "front"), build.Exchange("direct", "dlx"), build.Exchange("x-random", "random"),
+		build.Exchange("direct", "retry"),
+		build.Queue("buffer", build.DLX("dlx"), build.DeadKey("w"), build.TTL(5000)),
+		build.Bind("front", "in", "buffer"), build.Bind("random", "", "buffer"),
+		build.Queue("worker", build.Consumers(1), build.DLX("retry"), build.DeadKey("r")), build.Bind("dlx", "w", "worker"),
+		build.Queue("worker.retry", build.DLX("dlx"), build.DeadKey("w"), build.TTL(1000)),
+		build.Bind("retry", "r", "worker.retry"),
+	)
+	flow, ok := topology.FlowOf(build.Ref("worker"))
+	if !ok {
+		t.Fatal("there is no flow")
+	}
+	for name, want := range map[string]string{"dlx": "[dlx retry front] [dlx]", "front": "[front]"} {
+		var got []string
+		for _, w := range TapsOf(topology, model.ExchangeRef{VHost: "/", Name: name}) {
+			got = append(got, fmt.Sprint(w.Exchanges))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("of %s: %v, want %s", name, got, want)
+		}
+	}
+	for cursor, want := range map[string]string{
+		"buffer":       "[dlx front] [dlx] [dlx retry] [retry]",
+		"worker.retry": "[dlx retry] [dlx] [dlx front] [retry]",
+	} {
+		var got []string
+		for _, w := range TapChoices(topology, flow, build.Ref(cursor)) {
+			got = append(got, fmt.Sprint(w.Exchanges))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("at %s: %v, want %s", cursor, got, want)
+		}
+	}
+}
+
+// Whatever the fractions: what was waited is what should have been and what came late.
+func TestPassedJSONAddsUp(t *testing.T) {
+	for _, waited := range []time.Duration{
+		98_600 * time.Microsecond, 98_500 * time.Microsecond, 100 * time.Millisecond,
+		100_400 * time.Microsecond, 101_600 * time.Microsecond,
+	} {
+		should := 100 * time.Millisecond
+		p := Passed{
+			Message: &message.Message{}, Waited: model.Some(waited), Should: model.Some(should),
+			Late: model.Some(waited - should),
+		}
+		j := p.JSON()
+		if j.Waited.Or(0)-j.Should.Or(0) != j.Late.Or(0) {
+			t.Errorf("waited %d, should %d, late %d", j.Waited.Or(0), j.Should.Or(0), j.Late.Or(0))
+		}
+	}
+}

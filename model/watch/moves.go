@@ -1,0 +1,263 @@
+package watch
+
+import (
+	"slices"
+	"time"
+
+	"dlxtop/model"
+)
+
+const (
+	joinedWithin = time.Second            // movements at one place within so long are told as one
+	matchedAfter = 2 * time.Second        // an arrival may be seen so long before its departure
+	matchedUntil = 3 * time.Second        // and so long after it
+	lookedAt     = time.Minute            // another tool gives back within so long what it looks at
+	heldLeast    = 500 * time.Millisecond // less may be an arrival that is counted after its departure
+	loggedMoves  = 300
+)
+
+// move works out what changes mean together: departures first, which arrivals are then matched with.
+func (w *Watch) move(changes []change, at time.Time) {
+	var hops []*LoggedMove
+	for i := range changes {
+		ch := &changes[i]
+		p, gone := ch.watched, ch.gone
+		p.came, p.went = p.came+ch.came, p.went+gone
+		p.steps = append(p.steps, step{at, ch.came, gone, false})
+		if !p.consumed {
+			second := p.trace.at(at)
+			second.came, second.went = second.came+ch.came, second.went+gone
+		}
+		switch {
+		case gone > 0 && p.buffer:
+			m := w.hop(ch, gone)
+			m.vague = m.vague || ch.forced > 0
+			hops = append(hops, m)
+		case gone > 0:
+			m := w.note(MoveLeft, p.ref, gone, at)
+			m.Own = m.Own || ch.own
+			m.taken.join(ch.left)
+		}
+		if ch.taken > 0 {
+			w.note(MoveTaken, p.ref, ch.taken, at)
+		}
+	}
+	for i := range changes {
+		changes[i].came -= w.match(changes[i].watched.ref, changes[i].came, at, matchedUntil)
+	}
+	for i := range changes {
+		p, n := changes[i].watched, changes[i].came
+		n -= w.givenBack(p, min(changes[i].seen, n), at)
+		if n > 0 {
+			w.note(p.arrival(), p.ref, n, at)
+		}
+	}
+	for _, m := range hops {
+		w.reclaim(m, at)
+	}
+	for i := range changes {
+		if ch := &changes[i]; ch.forced > 0 && w.unlikely(ch.watched, at) {
+			ch.watched.lawless = ch.watched.line.size() // something keeps them longer than their TTL: it tells nothing here
+		}
+	}
+	for _, p := range w.places {
+		old := 0
+		for old < len(p.steps) && at.Sub(p.steps[old].at) >= rateSpan {
+			old++
+		}
+		p.steps = p.steps[old:]
+	}
+}
+
+// unlikely reports whether what is said to have left a buffer would have been seen to arrive, and was not.
+func (w *Watch) unlikely(p *watched, at time.Time) bool {
+	if !p.exact {
+		return false
+	}
+	missing := false
+	for _, target := range p.targets {
+		if t := w.places[target]; t.consumed || !t.fast || t.bounded || t.buffer || at.Sub(t.fastAt) > counting {
+			return false
+		}
+		w.open(target, at, 0, func(m *LoggedMove, _ *Reached) { missing = missing || m.Queue == p.ref })
+	}
+	return missing
+}
+
+// arrival is what an arrival means in a queue.
+func (p *watched) arrival() MoveKind {
+	switch {
+	case p.mixed:
+		return MoveEither
+	case p.role == model.RetryBuffer:
+		return MoveReturn
+	case p.role == model.FailedRole:
+		return MoveGivenUp
+	}
+	return MoveArrival
+}
+
+// note adds to the movement of the same kind at the same queue, or begins one.
+func (w *Watch) note(kind MoveKind, ref model.QueueRef, n int64, at time.Time) *LoggedMove {
+	for _, m := range slices.Backward(w.log) {
+		if at.Sub(m.At) >= joinedWithin {
+			break
+		}
+		if m.Kind == kind && m.Queue == ref && !m.Late {
+			m.N += n
+			m.Until = at
+			return m
+		}
+	}
+	m := &LoggedMove{At: at, Until: at, Kind: kind, Queue: ref, N: n}
+	w.keep(m)
+	return m
+}
+
+func (w *Watch) keep(m *LoggedMove) {
+	w.log = append(w.log, m)
+	if extra := len(w.log) - loggedMoves; extra > 0 {
+		w.log = append([]*LoggedMove(nil), w.log[extra:]...)
+	}
+}
+
+// hop notes what left a buffer.
+func (w *Watch) hop(ch *change, gone int64) *LoggedMove {
+	p := ch.watched
+	logged := len(w.log)
+	m := w.note(MoveHop, p.ref, gone, ch.to)
+	if len(w.log) > logged || m.N == gone { // a new one
+		m.waited, m.exact = ch.waited, p.exact
+		m.early = true
+		for _, target := range p.targets {
+			r := Reached{Queue: target}
+			if t := w.places[target]; t != nil {
+				r.start, r.went = t.stats.entered, t.went
+			}
+			m.To = append(m.To, r)
+		}
+	} else {
+		m.waited = m.waited.and(ch.waited)
+	}
+	m.Own = m.Own || ch.own
+	m.early = m.early && p.notDue(ch)
+	m.taken.join(ch.left)
+	return m
+}
+
+// notDue reports whether none of what left can have waited out the queue's TTL.
+func (p *watched) notDue(ch *change) bool {
+	ttl, ok := p.ttl.Get()
+	if !ok {
+		return false
+	}
+	for _, m := range ch.left.earliest {
+		if m.at.IsZero() || ch.to.Sub(m.at) >= ttl-ttlSlack {
+			return false
+		}
+	}
+	return true
+}
+
+// open are the hops that something may still arrive of in a queue, the oldest first.
+func (w *Watch) open(queue model.QueueRef, at time.Time, within time.Duration, each func(*LoggedMove, *Reached)) {
+	for _, m := range w.log {
+		if m.Kind != MoveHop || m.Late || m.Anew || at.Sub(m.Until) > within {
+			continue
+		}
+		for i := range m.To {
+			if r := &m.To[i]; r.Queue == queue && r.N < m.N {
+				each(m, r)
+			}
+		}
+	}
+}
+
+// match gives arrivals in a queue to the hops that lead there, the oldest first, and returns how many it gave.
+func (w *Watch) match(queue model.QueueRef, n int64, at time.Time, within time.Duration) (given int64) {
+	if p := w.places[queue]; !p.fast {
+		within = max(within, model.LateStatistics) // polls tell each queue at a time of its own
+	}
+	w.open(queue, at, within, func(m *LoggedMove, r *Reached) {
+		part := min(m.N-r.N, n-given)
+		r.N += part
+		r.Missing = min(r.Missing, m.N-r.N)
+		given += part
+	})
+	if given > 0 {
+		w.places[queue].stats.allotted += given
+	}
+	return given
+}
+
+// reclaim gives a hop the arrivals behind it that were seen just before it.
+func (w *Watch) reclaim(m *LoggedMove, at time.Time) {
+	for i := range m.To {
+		r := &m.To[i]
+		for j := len(w.log) - 1; j >= 0 && r.N < m.N; j-- {
+			a := w.log[j]
+			if at.Sub(a.At) > matchedAfter+joinedWithin {
+				break
+			}
+			if a.Queue != r.Queue || a.Late || at.Sub(a.Until) > matchedAfter || !a.Kind.arrives() {
+				continue
+			}
+			part := min(m.N-r.N, a.N)
+			r.N += part
+			if p := w.places[r.Queue]; p != nil {
+				p.stats.allotted += part
+			}
+			if a.N -= part; a.N == 0 {
+				w.log = slices.Delete(w.log, j, j+1)
+			}
+		}
+	}
+}
+
+// givenBack recognises that another tool looked: as many as left and arrived nowhere are there again. It returns how
+// many of n these are.
+func (w *Watch) givenBack(p *watched, n int64, at time.Time) int64 {
+	if n == 0 || p.consumed {
+		return 0
+	}
+	for _, m := range slices.Backward(w.log) {
+		if at.Sub(m.Until) > lookedAt {
+			break
+		}
+		if at.Sub(m.Until) < heldLeast || m.Queue != p.ref || m.N != n || m.Kind != MoveHop && m.Kind != MoveLeft ||
+			m.Late || m.Own || m.Anew {
+			continue
+		}
+		if slices.ContainsFunc(m.To, func(r Reached) bool { return r.N > 0 }) {
+			continue
+		}
+		if p.ttl.Known() && m.waited.least.Known() && !m.early {
+			continue // they had waited for as long as they should
+		}
+		if m.Kind == MoveHop && slices.ContainsFunc(m.To, func(r Reached) bool { return w.places[r.Queue].consumed }) {
+			m.vague = true // it may have been that, or an expiry and new arrivals: nobody can tell
+			continue
+		}
+		p.line.takeLast(n)
+		p.line.join(m.taken)
+		p.came, p.went = p.came-n, p.went-n
+		p.forget(m, at, n)
+		m.Kind, m.To, m.taken = MoveLook, nil, waitingLine{}
+		m.waited = span{model.Some(at.Sub(m.Until)), model.Some(at.Sub(m.Until))}
+		return n
+	}
+	return 0
+}
+
+// forget takes back out of the rates what was no movement.
+func (p *watched) forget(m *LoggedMove, at time.Time, n int64) {
+	for i := range p.steps {
+		s := &p.steps[i]
+		if s.at.Equal(at) {
+			s.came -= min(n, s.came)
+		}
+		if !s.at.Before(m.At) && !s.at.After(m.Until) {
+			s.went = 0
+		}
+	}
+}

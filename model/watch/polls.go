@@ -1,0 +1,68 @@
+package watch
+
+import (
+	"time"
+
+	"dlxtop/model"
+)
+
+// steadySpan is over how long rates are averaged. The broker counts in steps of its own (collect_statistics_interval, 5
+// s unless configured): between two polls in one step nothing seems to move, and between the next two far too much.
+const steadySpan = 12 * time.Second
+
+// Polls are what moved between the last polls, the newest last. They are immutable: After makes the next ones.
+type Polls []polled
+
+// polled is what moved between two polls.
+type polled struct {
+	moves model.Moves
+	took  time.Duration
+}
+
+// After adds what moved since the last poll and forgets what is too old.
+func (p Polls) After(moves model.Moves, took time.Duration) Polls {
+	if moves == nil || took <= 0 {
+		return p
+	}
+	span, first := took, len(p)
+	for first > 0 && span < steadySpan {
+		first--
+		span += p[first].took
+	}
+	return append(append(Polls(nil), p[first:]...), polled{moves, took})
+}
+
+// Moves are the movements since the last poll, with rates over all that is remembered.
+func (p Polls) Moves() model.Moves {
+	if len(p) == 0 {
+		return nil
+	}
+	last := p[len(p)-1].moves
+	moves := make(model.Moves, len(last))
+	for ref, m := range last {
+		var came, went, gone int64
+		var took time.Duration
+		for i := range p {
+			past, ok := p[i].moves[ref]
+			if !ok {
+				continue
+			}
+			came, went, gone = came+past.Came.Or(0), went+past.Went.Or(0), gone+past.Gone.Or(0)
+			took += p[i].took
+		}
+		if m.Came.Known() && took > 0 {
+			m.In, m.Out, m.Dead = perSecond(came, took), perSecond(went, took), perSecond(gone, took)
+		}
+		moves[ref] = m
+	}
+	return moves
+}
+
+// Span is over how long the movements are remembered.
+func (p Polls) Span() time.Duration {
+	var span time.Duration
+	for i := range p {
+		span += p[i].took
+	}
+	return span
+}

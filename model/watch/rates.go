@@ -1,0 +1,95 @@
+package watch
+
+import (
+	"maps"
+	"time"
+
+	"dlxtop/model"
+)
+
+// Every rate that is shown is made in this room: by the polls of all queues (Polls), and, sooner, by the counts of a
+// flow (Watch).
+
+// perSecond is a rate.
+func perSecond(n int64, over time.Duration) model.Opt[float64] {
+	return model.Some(float64(n) / over.Seconds())
+}
+
+const (
+	rateSpan = 10 * time.Second
+	nowSpan  = time.Second
+)
+
+// Rates are the messages per second that came into and went from a queue (In and Out), as counts tell.
+type Rates struct {
+	Steady model.Movement // over the last ten seconds
+	Latest model.Movement // over the last one
+}
+
+// Rates are those of the queues that are counted and have no consumers; of others the polls tell.
+func (w *Watch) Rates(now time.Time) map[model.QueueRef]Rates {
+	rates := make(map[model.QueueRef]Rates, len(w.order))
+	for _, ref := range w.order {
+		if r, ok := w.rates(w.places[ref], now); ok {
+			rates[ref] = r
+		}
+	}
+	return rates
+}
+
+func (w *Watch) rates(p *watched, now time.Time) (Rates, bool) {
+	if p.consumed || !p.fast || now.Sub(p.fastAt) > counting || w.began.IsZero() {
+		return Rates{}, false
+	}
+	over := min(rateSpan, max(w.age(now), nowSpan))
+	var steady, late, latest struct{ came, went int64 }
+	for _, s := range p.steps {
+		if now.Sub(s.at) >= over {
+			continue
+		}
+		steady.came, steady.went = steady.came+s.came, steady.went+s.went
+		switch {
+		case s.late: // nobody knows when
+			late.came, late.went = late.came+s.came, late.went+s.went
+		case now.Sub(s.at) < nowSpan:
+			latest.came, latest.went = latest.came+s.came, latest.went+s.went
+		}
+	}
+	sum := func(a, b model.Opt[float64]) model.Opt[float64] { return model.Some(a.Or(0) + b.Or(0)) }
+	return Rates{
+		Steady: model.Movement{In: perSecond(steady.came, over), Out: perSecond(steady.went, over)},
+		Latest: model.Movement{
+			In:  sum(perSecond(late.came, over), perSecond(latest.came, nowSpan)),
+			Out: sum(perSecond(late.went, over), perSecond(latest.went, nowSpan)),
+		},
+	}, true
+}
+
+// Moves are the polls' movements with the rates that counts tell in place of theirs. Until the counts have seen as much
+// as the polls, the higher rate counts.
+func (w *Watch) Moves(byPolls model.Moves, rates map[model.QueueRef]Rates, now time.Time) model.Moves {
+	if len(rates) == 0 {
+		return byPolls
+	}
+	moves := maps.Clone(byPolls)
+	if moves == nil {
+		moves = model.Moves{}
+	}
+	for ref, r := range rates {
+		m := moves[ref]
+		if w.age(now) < steadySpan {
+			m.In, m.Out = most(m.In, r.Steady.In), most(m.Out, r.Steady.Out)
+		} else {
+			m.In, m.Out = r.Steady.In, r.Steady.Out
+		}
+		moves[ref] = m
+	}
+	return moves
+}
+
+func most(a, b model.Opt[float64]) model.Opt[float64] {
+	if !a.Known() || b.Or(0) > a.Or(0) {
+		return b
+	}
+	return a
+}

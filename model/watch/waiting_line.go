@@ -1,0 +1,189 @@
+package watch
+
+import (
+	"slices"
+	"time"
+
+	"dlxtop/model"
+)
+
+// waitingLine is what waits in a queue without consumers: messages come at its end and leave at its head, so that what
+// leaves now came first. When each came is known between two moments: when one was counted only later, nobody knows
+// which of the others it was before. So the earliest and the latest moments are kept apart, each in order: the n-th
+// message came between the n-th of both.
+type waitingLine struct {
+	earliest, latest []moment // with the same number of messages
+}
+
+// moment is when some messages came. The zero time is before everything.
+type moment struct {
+	at time.Time
+	n  int64
+}
+
+// momentsKept bounds a line: beyond it, neighbours are put together.
+const momentsKept = 4096
+
+// add adds n messages that came between two moments.
+func (l *waitingLine) add(n int64, from, to time.Time) {
+	if n <= 0 {
+		return
+	}
+	l.earliest, l.latest = insert(l.earliest, moment{from, n}), insert(l.latest, moment{to, n})
+	if len(l.earliest) > momentsKept {
+		l.earliest = halved(l.earliest, 0)
+	}
+	if len(l.latest) > momentsKept {
+		l.latest = halved(l.latest, 1)
+	}
+}
+
+func insert(moments []moment, m moment) []moment {
+	i := len(moments)
+	for i > 0 && moments[i-1].at.After(m.at) {
+		i--
+	}
+	if i > 0 && moments[i-1].at.Equal(m.at) {
+		moments[i-1].n += m.n
+		return moments
+	}
+	return slices.Insert(moments, i, m)
+}
+
+// halved puts pairs of moments together, at the first or the second of each.
+func halved(moments []moment, which int) []moment {
+	var half []moment
+	for i := 0; i < len(moments); i += 2 {
+		m := moments[min(i+which, len(moments)-1)]
+		m.n = moments[i].n
+		if i+1 < len(moments) {
+			m.n += moments[i+1].n
+		}
+		half = append(half, m)
+	}
+	return half
+}
+
+// size is how many messages wait.
+func (l *waitingLine) size() (n int64) {
+	for _, m := range l.earliest {
+		n += m.n
+	}
+	return n
+}
+
+// burst reports whether all that waits came within about a second.
+func (l *waitingLine) burst() bool {
+	n := len(l.earliest)
+	return n > 0 && !l.earliest[0].at.IsZero() && l.latest[len(l.latest)-1].at.Sub(l.earliest[0].at) < 2*vagueWait
+}
+
+// take takes up to n messages from the head.
+func (l *waitingLine) take(n int64) (taken waitingLine) {
+	taken.earliest, l.earliest = cutMoments(l.earliest, n)
+	taken.latest, l.latest = cutMoments(l.latest, n)
+	return taken
+}
+
+func cutMoments(moments []moment, n int64) (head, rest []moment) {
+	i := 0
+	for i < len(moments) && n >= moments[i].n {
+		n -= moments[i].n
+		i++
+	}
+	head = slices.Clone(moments[:i])
+	rest = moments[i:]
+	if n > 0 && len(rest) > 0 {
+		head = append(head, moment{rest[0].at, n})
+		rest = slices.Clone(rest)
+		rest[0].n -= n
+	}
+	return head, rest
+}
+
+// takeLast takes up to n messages from the end.
+func (l *waitingLine) takeLast(n int64) {
+	keep := max(l.size()-n, 0)
+	*l = l.take(keep)
+}
+
+// join puts messages back, or what left together with others.
+func (l *waitingLine) join(others waitingLine) {
+	for _, m := range others.earliest {
+		l.earliest = insert(l.earliest, m)
+	}
+	for _, m := range others.latest {
+		l.latest = insert(l.latest, m)
+	}
+}
+
+// overdue is how many messages came before a moment for certain.
+func (l *waitingLine) overdue(before time.Time) (n int64) {
+	for _, m := range l.latest {
+		if !m.at.Before(before) {
+			break
+		}
+		n += m.n
+	}
+	return n
+}
+
+// span is how long messages waited: the shortest and the longest time, each known as well as vagueWait.
+type span struct{ least, most model.Opt[time.Duration] }
+
+// waitedFor is how long messages had waited that left between two moments, and came not before another one. It is not
+// known when nobody knows well enough when one of them came.
+func (l *waitingLine) waitedFor(from, to, notBefore time.Time) span {
+	var s span
+	late, left := 0, int64(0)
+	for _, early := range l.earliest {
+		for n := early.n; n > 0; {
+			if left == 0 {
+				if late == len(l.latest) {
+					return span{}
+				}
+				left = l.latest[late].n
+				late++
+			}
+			came, before := early.at, l.latest[late-1].at
+			if came.Before(notBefore) {
+				came = notBefore
+			}
+			if came.IsZero() || before.Sub(came)+to.Sub(from) > vagueWait {
+				return span{}
+			}
+			wait := (to.Sub(before) + from.Sub(came)) / 2 // in the middle of when they can have come and left
+			s.least, s.most = leastOf(s.least, model.Some(wait)), mostOf(s.most, model.Some(wait))
+			step := min(n, left)
+			n, left = n-step, left-step
+		}
+	}
+	return s
+}
+
+// near reports whether a span is as long as a TTL, as well as counts can tell.
+func (s span) near(ttl time.Duration) bool {
+	return s.least.Known() && s.least.Or(0) > ttl-vagueWait/2 && s.most.Or(0) < ttl+vagueWait/2
+}
+
+// and is the span over both; unknown when one is.
+func (s span) and(other span) span {
+	if !s.least.Known() || !other.least.Known() {
+		return span{}
+	}
+	return span{leastOf(s.least, other.least), mostOf(s.most, other.most)}
+}
+
+func leastOf(a, b model.Opt[time.Duration]) model.Opt[time.Duration] {
+	if !a.Known() || b.Known() && b.Or(0) < a.Or(0) {
+		return b
+	}
+	return a
+}
+
+func mostOf(a, b model.Opt[time.Duration]) model.Opt[time.Duration] {
+	if !a.Known() || b.Known() && b.Or(0) > a.Or(0) {
+		return b
+	}
+	return a
+}

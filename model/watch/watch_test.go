@@ -1,0 +1,393 @@
+package watch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+)
+
+// played is a flow that a test plays: what is in its queues, and a clock that counts them four times a second and polls
+// them every two.
+type played struct {
+	watch    *Watch
+	snapshot *model.Snapshot
+	start    time.Time
+	at       time.Duration
+	ready    map[string]int64
+	held     map[string]bool
+	unseen   map[string]bool // not counted, only polled
+	queues   map[string]*model.Queue
+}
+
+const everyCount = 250 * time.Millisecond
+
+func play(parts ...build.Part) *played {
+	s := build.Broker("3.10.8", parts...)
+	p := &played{
+		snapshot: s, start: s.TakenAt, ready: map[string]int64{}, held: map[string]bool{},
+		unseen: map[string]bool{}, queues: map[string]*model.Queue{},
+	}
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		p.queues[q.Name] = q
+		p.ready[q.Name] = q.Ready.Or(0)
+		q.Published, q.Acked = model.Some[int64](0), model.Some[int64](0)
+	}
+	t := model.NewTopology(s)
+	p.watch = New(t, &t.Flows()[0])
+	p.count()
+	p.poll()
+	return p
+}
+
+func (p *played) count() {
+	c := model.Counts{At: p.start.Add(p.at), Queues: map[model.QueueRef]model.QueueCounts{}}
+	for name, n := range p.ready {
+		if !p.unseen[name] {
+			c.Queues[build.Ref(name)] = model.QueueCounts{
+				Ready: model.Some(n), Consumers: p.queues[name].Consumers,
+				Held: p.held[name],
+			}
+		}
+	}
+	p.watch.Count(c)
+}
+
+func (p *played) poll() {
+	s := *p.snapshot
+	s.TakenAt = p.start.Add(p.at)
+	s.Queues = slices.Clone(s.Queues)
+	for i := range s.Queues {
+		s.Queues[i].Ready = model.Some(p.ready[s.Queues[i].Name])
+	}
+	t := model.NewTopology(&s)
+	p.watch.Poll(t, &t.Flows()[0], nil)
+}
+
+// pass lets time pass; each moment has what happens then.
+func (p *played) pass(d time.Duration, moments ...func(at time.Duration)) *played {
+	for end := p.at + d; p.at < end; {
+		p.at += everyCount
+		for _, m := range moments {
+			m(p.at)
+		}
+		p.count()
+		if p.at%(2*time.Second) == 0 {
+			p.poll()
+		}
+	}
+	return p
+}
+
+// put changes what is in a queue, as its publishers do.
+func (p *played) put(name string, n int64) *played {
+	p.ready[name] += n
+	p.queues[name].Published = model.Some(p.queues[name].Published.Or(0) + n)
+	return p
+}
+
+func (p *played) move(from, to string, n int64) *played {
+	p.ready[from] -= n
+	if to != "" {
+		p.ready[to] += n
+	}
+	return p
+}
+
+func (p *played) log() []string {
+	lines := []string{}
+	for _, m := range p.watch.Log() {
+		lines = append(lines, fmt.Sprintf("%.1f %s", m.At.Sub(p.start).Seconds(), m))
+	}
+	return lines
+}
+
+func line(settings ...build.Setting) []build.Part {
+	return []build.Part{
+		build.Queue("w"),
+		build.Queue("delay", append([]build.Setting{build.DLX(""), build.DeadKey("w")}, settings...)...),
+	}
+}
+
+func TestWatch(t *testing.T) {
+	s := time.Second
+	tests := []struct {
+		name string
+		play func() *played
+		want []string
+	}{
+		{"nothing moves", func() *played { return play(line(build.TTL(5000), build.Ready(3))...).pass(4 * s) }, []string{}},
+		{"five wait and arrive", func() *played {
+			return play(line(build.TTL(5000))...).put("delay", 5).pass(5*s).move("delay", "w", 5).pass(2 * s)
+		}, []string{"0.2 5 arrived in delay", "5.2 5 left delay, 5 arrived in w after 5.0s"}},
+		{"how long those waited is not known that were there before", func() *played {
+			return play(line(build.TTL(5000), build.Ready(5))...).pass(2*s).move("delay", "w", 5).pass(2 * s)
+		}, []string{"2.2 5 left delay, 5 arrived in w"}},
+		{"one by one", func() *played {
+			p := play(line()...).put("delay", 3)
+			for range 3 {
+				p.pass(1500*time.Millisecond).move("delay", "w", 1)
+			}
+			return p.pass(s)
+		}, []string{
+			"0.2 3 arrived in delay", "1.8 1 left delay, 1 arrived in w after 1.5s",
+			"3.2 1 left delay, 1 arrived in w after 3.0s", "4.8 1 left delay, 1 arrived in w after 4.5s",
+		}},
+		{"a second's movements are one line", func() *played {
+			p := play(line()...).put("delay", 8).pass(s)
+			for range 4 {
+				p.move("delay", "w", 2).pass(everyCount)
+			}
+			return p
+		}, []string{"0.2 8 arrived in delay", "1.2 8 left delay, 8 arrived in w after 1.0s to 1.8s"}},
+		{"the arrival is counted before the departure", func() *played {
+			p := play(line()...).put("delay", 2).pass(2 * s)
+			p.ready["w"] += 2
+			p.pass(everyCount)
+			p.ready["delay"] -= 2
+			return p.pass(s)
+		}, []string{"0.2 2 arrived in delay", "2.5 2 left delay, 2 arrived in w after 2.2s"}},
+		{"and long after it", func() *played {
+			p := play(line()...).put("delay", 2).pass(2*s).move("delay", "", 2).pass(2 * s)
+			p.ready["w"] += 2
+			return p.pass(s)
+		}, []string{"0.2 2 arrived in delay", "2.2 2 left delay, 2 arrived in w after 2.0s"}},
+		{"publishers reach the worker too", func() *played {
+			return play(line()...).put("delay", 2).pass(2*s).move("delay", "w", 2).put("w", 3).pass(2 * s)
+		}, []string{"0.2 2 arrived in delay", "2.2 2 left delay, 2 arrived in w after 2.0s", "2.2 3 arrived in w"}},
+		{"what arrives and leaves between two counts is told by the TTL", func() *played {
+			p := play(line(build.TTL(3000))...).put("delay", 1).pass(3 * s)
+			p.move("delay", "w", 1).put("delay", 1).pass(3*s).move("delay", "w", 1)
+			return p.pass(2 * s)
+		}, []string{
+			"0.2 1 arrived in delay", "4.8 1 left delay, 1 arrived in w after 3.0s", "4.8 1 arrived in delay",
+			"6.2 1 left delay, 1 arrived in w",
+		}},
+		{"and by the publishers' total", func() *played {
+			p := play(line()...).pass(14 * s)
+			for range 3 {
+				p.put("delay", 1).move("delay", "w", 1).pass(2 * s)
+			}
+			return p
+		}, []string{
+			"14.2 1 arrived in w", "16.0 1 left delay between two counts",
+			"16.2 1 arrived in w", "18.0 1 left delay between two counts",
+			"18.2 1 arrived in w", "20.0 1 left delay between two counts",
+		}},
+		{"but not before a count could see it", func() *played {
+			p := play(line()...).pass(14*s).put("delay", 9).pass(s)
+			p.put("delay", 1).at += everyCount / 2
+			p.poll() // tells of ten already
+			p.at -= everyCount / 2
+			return p.pass(4 * s)
+		}, []string{"14.2 9 arrived in delay", "15.2 1 arrived in delay"}},
+		{"nothing arrives", func() *played {
+			return play(line(build.TTL(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5).pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay after 2.0s, 5 not seen to arrive in w: lost, or " +
+			"taken out by hand"}},
+		{"only some arrive", func() *played {
+			p := play(line(build.TTL(2000))...).put("delay", 5).pass(2*s).move("delay", "w", 2).move("delay", "", 3)
+			return p.pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay, 2 arrived in w after 2.0s, 3 not seen to arrive in " +
+			"w: lost, or taken out by hand"}},
+		{"no loss is told before that is certain", func() *played {
+			return play(line(build.TTL(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5).pass(8 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
+		{"nor when they are unacknowledged", func() *played {
+			p := play(line(build.TTL(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5)
+			p.queues["delay"].Unacked = model.Some[int64](5)
+			return p.pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
+		{"nor when somebody gets them from the worker's queue", func() *played {
+			p := play(line(build.TTL(2000))...).put("delay", 5).pass(2*s).move("delay", "", 5)
+			p.queues["w"].Delivered = model.Some[int64](5)
+			return p.pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
+		{"nor when the queue behind drops its head", func() *played {
+			return play(build.Queue("w", build.Argument("x-max-length", int64(1))),
+				build.Queue("delay", build.DLX(""), build.DeadKey("w"), build.TTL(2000))).put("delay",
+				5).pass(2*s).move("delay", "", 5).pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
+		{"a purge is no loss", func() *played {
+			return play(line(build.TTL(20_000))...).put("delay", 5).pass(2*s).move("delay", "", 5).pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay after 2.0s, 5 not seen to arrive in w: taken out by " +
+			"hand, they were not due yet"}},
+		{"another tool looks", func() *played {
+			p := play(line(build.TTL(20_000))...).put("delay", 5).pass(2*s).move("delay", "", 3).pass(s)
+			p.ready["delay"] += 3
+			return p.pass(17*s).move("delay", "w", 5).pass(s)
+		}, []string{
+			"0.2 5 arrived in delay", "2.2 3 of delay were held by another tool for 1.0s and given back",
+			"20.2 5 left delay, 5 arrived in w after 20.0s",
+		}},
+		{"dlxtop itself looks", func() *played {
+			p := play(line(build.TTL(20_000))...).put("delay", 5).pass(2 * s)
+			p.held["delay"] = true
+			p.move("delay", "", 5).pass(s)
+			p.held["delay"] = false
+			p.ready["delay"] = 5
+			return p.pass(s)
+		}, []string{"0.2 5 arrived in delay"}},
+		{"a queue is declared anew", func() *played {
+			p := play(line(build.TTL(20_000))...).put("delay", 5).pass(3500 * time.Millisecond)
+			p.ready["delay"], p.queues["delay"].Published = 0, model.Unknown[int64]()
+			return p.pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "3.8 5 left delay, which was deleted and declared anew"}},
+		{"consumers take at once, and the statistics tell it later", func() *played {
+			p := play(build.Queue("w", build.Consumers(1)), build.Queue("delay", build.DLX(""),
+				build.DeadKey("w"), build.TTL(2000))).pass(13*s).put("delay", 5).pass(2*s).move("delay", "", 5).pass(4 * s)
+			p.queues["w"].Delivered, p.queues["w"].Acked = model.Some[int64](5), model.Some[int64](4)
+			return p.pass(16 * s)
+		}, []string{
+			"13.2 5 arrived in delay", "15.2 5 left delay, 5 arrived in w after 2.0s",
+			"20.0 5 delivered from w, 4 acknowledged",
+		}},
+		{"with consumers a loss is told when nothing came", func() *played {
+			p := play(build.Queue("w", build.Consumers(1)), build.Queue("delay", build.DLX(""),
+				build.DeadKey("w"), build.TTL(2000))).put("delay", 5).pass(2*s).move("delay", "", 5)
+			return p.pass(16 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay after 2.0s, 5 not seen to arrive in w: lost, or " +
+			"taken out by hand"}},
+		{"never without statistics", func() *played {
+			p := play(build.Queue("w", build.Consumers(1)), build.Queue("delay", build.DLX(""),
+				build.DeadKey("w"), build.TTL(2000)))
+			p.snapshot.Overview.StatsOff = true
+			return p.put("delay", 5).pass(2*s).move("delay", "", 5).pass(30 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
+		{"a TTL that does not hold is not believed", func() *played {
+			return play(line(build.TTL(1000))...).put("delay", 2).pass(9 * s)
+		}, []string{"0.2 2 arrived in delay", "2.8 2 left delay for w after 1.0s", "2.8 2 arrived in delay"}},
+		{"a backlog is taken", func() *played {
+			p := play(build.Queue("w", build.Consumers(1), build.Ready(9)),
+				build.Queue("delay", build.DLX(""), build.DeadKey("w"), build.TTL(2000)))
+			return p.pass(s).move("w", "", 4).pass(s)
+		}, []string{"1.2 4 taken by consumers of w"}},
+		{"polls alone are followed too", func() *played {
+			p := play(line(build.TTL(5000))...)
+			p.unseen["delay"], p.unseen["w"] = true, true
+			p.pass(6*s).put("delay", 5).pass(5*s).move("delay", "w", 5)
+			return p.pass(4 * s)
+		}, []string{"8.0 5 arrived in delay", "12.0 5 left delay, 5 arrived in w"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, test.play().log()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWatchTellsLoops(t *testing.T) {
+	p := play(build.Exchange("direct", "work"), build.Queue("w", build.Consumers(1)), build.Bind("work", "w", "w"),
+		build.Queue("w.retry", build.DLX(""), build.DeadKey("w"), build.TTL(3000)),
+		build.Queue("w.failed"))
+	flow := p.watch
+	if flow.places[build.Ref("w.retry")].role != model.RetryBuffer ||
+		flow.places[build.Ref("w.failed")].role != model.FailedRole {
+		t.Fatalf("the roles are %s and %s", flow.places[build.Ref("w.retry")].role, flow.places[build.Ref("w.failed")].role)
+	}
+	p.pass(time.Second).put("w.retry", 3).put("w.failed", 1).pass(time.Second)
+	want := []string{"1.2 3 returned to w.retry", "1.2 1 given up to w.failed"}
+	if diff := cmp.Diff(want, p.log()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Where publishers use the worker's own retry buffer, nobody tells what is new.
+func TestWatchTellsNoLoopWhereAllComesTheSameWay(t *testing.T) {
+	p := play(build.Queue("w", build.Consumers(1)), build.Queue("w.retry", build.DLX(""),
+		build.DeadKey("w"), build.TTL(3000)))
+	if role := p.watch.places[build.Ref("w.retry")].role; role != model.RetryBuffer {
+		t.Fatalf("the role is %s", role)
+	}
+	p.pass(time.Second).put("w.retry", 3).pass(time.Second)
+	if diff := cmp.Diff([]string{"1.2 3 came into w.retry, new or sent again"}, p.log()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Whatever the moments at which messages come: when all have passed, as many came and went as there were.
+func TestWatchCountsAll(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		wait := time.Duration(rapid.IntRange(2500, 6000).Draw(t, "ttl")) * time.Millisecond
+		moments := rapid.SliceOfN(rapid.IntRange(1, 10_000), 1, 200).Draw(t, "arrivals")
+		waiting := rapid.SliceOfN(rapid.IntRange(1, int(wait.Milliseconds())), 0, 20).Draw(t, "there before")
+		p := play(line(build.TTL(wait.Milliseconds()), build.Ready(int64(len(waiting))))...)
+		var last time.Duration
+		p.pass(14*time.Second, func(now time.Duration) {
+			for _, ms := range waiting {
+				if due := time.Duration(ms) * time.Millisecond; due > last && due <= now {
+					p.move("delay", "w", 1)
+				}
+			}
+			last = now
+		})
+		begin := p.at
+		last = 0
+		p.pass(10*time.Second+wait+8*time.Second, func(now time.Duration) {
+			now -= begin
+			for _, ms := range moments {
+				at := time.Duration(ms) * time.Millisecond
+				if at > last && at <= now {
+					p.put("delay", 1)
+				}
+				if due := at + wait; due > last && due <= now {
+					p.move("delay", "w", 1)
+				}
+			}
+			last = now
+		})
+		n, old := int64(len(moments)), int64(len(waiting))
+		came, went := p.watch.Total(build.Ref("delay"))
+		arrived, _ := p.watch.Total(build.Ref("w"))
+		var left, reached int64
+		for _, m := range p.watch.Log() {
+			if m.Kind == MoveHop {
+				left += m.N
+			}
+			if m.Missing() > 0 {
+				t.Errorf("a false alarm: %s", m)
+			}
+			least, most := m.Waited()
+			if m.Kind == MoveLook || least.Known() && (least.Or(0) < wait-vagueWait/2 || most.Or(0) > wait+vagueWait/2) {
+				t.Errorf("with a TTL of %s: %s", wait, m)
+			}
+			for _, r := range m.To {
+				reached += r.N
+			}
+		}
+		if came != n || went != n+old || arrived != n+old || left != n+old || reached > n+old {
+			t.Errorf("of %d messages %d came, %d went, %d arrived; the log has %d left and %d arrived:\n%s", n, came,
+				went, arrived, left, reached, strings.Join(p.log(), "\n"))
+		}
+	})
+}
+
+func TestWatchRates(t *testing.T) {
+	p := play(line(build.TTL(2000))...).pass(14 * time.Second)
+	p.pass(14*time.Second, func(at time.Duration) {
+		p.put("delay", 25)
+		if at > 16*time.Second {
+			p.move("delay", "w", 25)
+		}
+	})
+	rates, ok := p.watch.Rates(p.start.Add(p.at))[build.Ref("delay")]
+	if in := rates.Steady.In.Or(0); !ok || in < 90 || in > 110 {
+		t.Errorf("%.1f/s came in ten seconds, want about 100", in)
+	}
+	if out := rates.Latest.Out.Or(0); out < 75 || out > 125 {
+		t.Errorf("%.1f/s left in the last second, want about 100", out)
+	}
+	if rates := p.watch.Rates(p.start.Add(p.at + time.Minute)); len(rates) > 0 {
+		t.Errorf("%v are known a minute after the last count", rates)
+	}
+}

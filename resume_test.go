@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/cli"
+	"dlxtop/internal/size"
+)
+
+// TestEndsOfAReplay: however a terminal goes, the replay on it is gone on with by the next program, and each message
+// is there once. Only a kill leaves an action that the journal does not know the end of.
+func TestEndsOfAReplay(t *testing.T) {
+	t.Parallel()
+	for _, end := range []struct {
+		name   string
+		strike func(s *terminal)
+		killed bool
+		sample bool
+	}{
+		{"the terminal closes", func(s *terminal) { _ = s.pty.Close() }, false, true},
+		{"SIGHUP, as a shell and a terminal send it", func(s *terminal) {
+			for range 3 {
+				s.signal(syscall.SIGHUP)
+			}
+		}, false, false},
+		{"SIGTERM", func(s *terminal) { s.signal(syscall.SIGTERM) }, false, false},
+		{"SIGKILL", func(s *terminal) { s.signal(syscall.SIGKILL) }, true, true},
+	} {
+		t.Run(end.name, func(t *testing.T) {
+			if !end.sample {
+				size.Long(t)
+			}
+			t.Parallel()
+			const n = 300
+			channel := confirming(t)
+			failed, worker := declared(t, channel, end.name+" failed"), declared(t, channel, end.name+" worker")
+			for i := range n {
+				m := amqp.Publishing{MessageId: fmt.Sprint(i), Body: []byte("body")}
+				confirm, err := channel.PublishWithDeferredConfirm("", failed, false, false, m)
+				if err != nil || !confirm.Wait() {
+					t.Fatal(err)
+				}
+			}
+			state := "XDG_STATE_HOME=" + t.TempDir()
+			connection := []string{"--url", node.AMQP(), "--api", node.API()}
+			run := append(
+				[]string{state, binary, "replay", failed, "--to", "queue:" + worker, "--rate", "100/s", "--yes"},
+				connection...)
+			screen := start(t, exec.Command("env", run...))
+			await(t, "some are replayed", func() bool { return ready(t, channel, worker) >= 20 })
+			end.strike(screen)
+			<-screen.ended
+			moved := ready(t, channel, worker)
+			if moved == n {
+				t.Fatal("it was over before")
+			}
+
+			act := func(args ...string) (status int, out string, said string) {
+				command := exec.Command("env", append(append([]string{state, binary}, args...), connection...)...)
+				command.Env = cleanEnvironment()
+				var stdout, stderr bytes.Buffer
+				command.Stdout, command.Stderr = &stdout, &stderr
+				_ = command.Run()
+				return command.ProcessState.ExitCode(), stdout.String(), stderr.String()
+			}
+			_, out, said := act("journal", "-o", "json")
+			if told := strings.Contains(said, "`dlxtop journal resume 1` looks for them"); told != end.killed ||
+				strings.Contains(out, `"unfinished"`) != end.killed {
+				t.Errorf("the journal says %s%s", out, said)
+			}
+			for i := range 2 { // after the first one the broker has all that the program had sent, and knows that it is gone
+				status, out, said := act("journal", "resume", "1", "--dry-run")
+				if now := ready(t, channel, worker); status != cli.ExitDone || i > 0 && now != moved {
+					t.Errorf("a dry run: %d %s%s", status, out, said)
+				} else {
+					moved = now
+				}
+			}
+			if status, out, said := act("journal", "resume", "1", "--yes"); status != cli.ExitDone {
+				t.Errorf("%d %s%s", status, out, said)
+			}
+			if status, _, said := act("journal", "resume", "1", "--yes"); status != cli.ExitRefused ||
+				!strings.Contains(said, "there is nothing to resume") {
+				t.Errorf("%d %s", status, said)
+			}
+			got := map[string]int{}
+			for range ready(t, channel, worker) {
+				d, _, err := channel.Get(worker, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got[d.MessageId]++
+			}
+			for i := range n {
+				if got[fmt.Sprint(i)] != 1 {
+					t.Fatalf("%d is there %d times", i, got[fmt.Sprint(i)])
+				}
+			}
+			if left := ready(t, channel, failed); left > 0 {
+				t.Errorf("%d are left", left)
+			}
+		})
+	}
+}
+
+// confirming is a channel to the node, past dlxtop.
+func confirming(t *testing.T) *amqp.Channel {
+	t.Helper()
+	connection, err := amqp.Dial(node.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { connection.Close() })
+	channel, err := connection.Channel()
+	if err == nil {
+		err = channel.Confirm(false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return channel
+}
+
+func declared(t *testing.T, channel *amqp.Channel, name string) string {
+	t.Helper()
+	if _, err := channel.QueueDeclare(name, true, false, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = channel.QueueDelete(name, false, false, false) })
+	return name
+}
+
+func ready(t *testing.T, channel *amqp.Channel, queue string) int {
+	t.Helper()
+	q, err := channel.QueueDeclarePassive(queue, true, false, false, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q.Messages
+}

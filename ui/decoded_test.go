@@ -1,0 +1,48 @@
+package ui
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/story"
+)
+
+// readings are messages that count how often one was read.
+type readings struct {
+	message.MessageList
+	reads atomic.Int64
+}
+
+func (c *readings) At(i, body int) (message.Message, error) {
+	c.reads.Add(1)
+	return c.MessageList.At(i, body)
+}
+
+// TestALookReadsItsMessagesOnce: the rows, when each message leaves and what they tell together come of one reading, in
+// queues in which messages wait and in others.
+func TestALookReadsItsMessagesOnce(t *testing.T) {
+	topology := model.NewTopology(busyBroker())
+	for _, queue := range []string{failedQueue, "ucenter@user@retry"} {
+		const n = 50
+		messages := &readings{}
+		for i := range n {
+			m := failedMessage(i)
+			m.Position = i + 1
+			messages.MessageList = append(messages.MessageList, m)
+		}
+		at := newClock().now()
+		look := peekedMsg{queue: ref(queue), peeked: peek.Peeked{Messages: messages, TakenAt: at}}
+		if err := look.read(topology, story.Sight{}); err != nil {
+			t.Fatal(err)
+		}
+		if reads := messages.reads.Load(); reads != n {
+			t.Errorf("%s: %d messages were read %d times", queue, n, reads)
+		}
+		if waits := queue != failedQueue; len(look.rows) != n || waits != (look.waits != nil) {
+			t.Errorf("%s: %d rows, waits %v", queue, len(look.rows), look.waits)
+		}
+	}
+}

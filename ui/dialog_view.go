@@ -1,0 +1,213 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/model"
+	"dlxtop/model/plan"
+	"dlxtop/ui/term"
+)
+
+const (
+	dialogWidth = 88
+	labelWidth  = 10
+)
+
+// dialogLines collects the lines of a dialog: a label and wrapped text each.
+type dialogLines struct {
+	styles *term.Styles
+	width  int
+	outer  int
+	lines  []string
+	minor  []int // which of these may be left out where there is no room, in their order
+	asked  int   // how many of them, at the end, are what is asked
+}
+
+// newDialogLines are the lines of a box that stands in so many columns.
+func newDialogLines(s *term.Styles, width int) *dialogLines {
+	outer := min(dialogWidth, width-4)
+	return &dialogLines{styles: s, width: outer - 4, outer: outer}
+}
+
+func (l *dialogLines) blank() { l.lines = append(l.lines, "") }
+
+// say adds text under a label.
+func (l *dialogLines) say(label, text string, look term.Style) {
+	for i, part := range term.Wrap(text, l.width-labelWidth) {
+		if i > 0 {
+			label = ""
+		}
+		l.lines = append(l.lines, l.styles.Muted.Render(term.Fit(label, labelWidth, false, false))+look.Render(part))
+	}
+}
+
+// aside is say for what need not be read before a key is pressed.
+func (l *dialogLines) aside(label, text string, look term.Style) {
+	from := len(l.lines)
+	l.say(label, text, look)
+	for i := from; i < len(l.lines); i++ {
+		l.minor = append(l.minor, i)
+	}
+}
+
+// fit leaves out what has no room: first what is said aside, then what stands before the question, which never goes.
+func (l *dialogLines) fit(most int) {
+	over := len(l.lines) - most
+	if over <= 0 || most <= l.asked+1 {
+		return
+	}
+	over++ // for the mark
+	for ; over > 0 && len(l.minor) > 0; over-- {
+		at := l.minor[len(l.minor)-1]
+		l.lines, l.minor = slices.Delete(l.lines, at, at+1), l.minor[:len(l.minor)-1]
+	}
+	end := len(l.lines) - l.asked
+	l.lines = slices.Insert(slices.Delete(l.lines, end-over, end), end-over, l.styles.Muted.Render("…"))
+}
+
+// field adds a text field.
+func (l *dialogLines) field(f *term.TextField) {
+	l.lines = append(l.lines, strings.Repeat(" ", labelWidth)+l.styles.Accent.Render("> ")+
+		f.View(l.styles, l.width-labelWidth-2))
+}
+
+// hints adds keys with what they do, on as many lines as they need.
+func (l *dialogLines) hints(text string) {
+	const wide, narrow = "     ", "   "
+	room, indent := l.width-labelWidth, strings.Repeat(" ", labelWidth)
+	text = strings.TrimRight(text, " ")
+	if ansi.StringWidthWc(text) <= room {
+		l.lines = append(l.lines, indent+text)
+		return
+	}
+	line := ""
+	for _, key := range strings.Split(text, wide) {
+		if line != "" && ansi.StringWidthWc(line+narrow+key) > room {
+			l.lines, line = append(l.lines, indent+line), ""
+		}
+		if line != "" {
+			line += narrow
+		}
+		line += key
+	}
+	l.lines = append(l.lines, indent+line)
+}
+
+// box draws the lines in a frame.
+func (l *dialogLines) box(title string) string { return term.Framed(l.styles, title, l.lines, l.outer) }
+
+// page draws the lines in a frame on a screen of their own.
+func (l *dialogLines) page(title string, width, height int) string {
+	lines := []string{""}
+	for line := range strings.SplitSeq(l.box(title), "\n") {
+		lines = append(lines, "  "+line)
+	}
+	return term.Block(lines, width, height)
+}
+
+// sayChanges shows what has changed since the plan was first read, or why nobody can tell.
+func (d *dialog) sayChanges(l *dialogLines) {
+	if d.unchecked != nil {
+		words := " the topology could not be read again, and nothing was changed: " + readableError(d.unchecked)
+		l.say("", term.MarkError+words, l.styles.Danger)
+	}
+	if d.changedAt.IsZero() {
+		return
+	}
+	l.say("", term.MarkWarning+" this has changed while you looked at it: read it again", l.styles.Danger)
+	for i := range d.changes {
+		if d.changes[i].Kind != plan.NowRefused { // it is shown as what is not possible
+			l.say("changed", model.Printable(d.changes[i].Words()), l.styles.Danger)
+		}
+	}
+}
+
+// sayAsked ends a question: why it cannot be agreed to, else the name that is asked for, and the keys. enter is what
+// that key does; hints are those of further keys.
+func (d *dialog) sayAsked(l *dialogLines, o *offer, enter, hints string) {
+	s, before := l.styles, len(l.lines)
+	l.blank()
+	switch {
+	case o.refusal != "":
+		l.say("", term.MarkError+" "+cmp.Or(o.not, "not possible")+": "+model.Printable(o.refusal), s.Danger)
+		if o.insists != "" {
+			l.say("", d.env.keys.Insist.Help().Key+" "+o.override, s.Text)
+		}
+		l.blank()
+	case o.prompt != "":
+		l.say("", o.prompt, s.Text)
+		l.field(&d.name)
+		l.blank()
+	}
+	if d.named(o) {
+		hints = hint(s, "enter", enter) + hints
+	}
+	l.hints(hints + hint(s, "esc", "back"))
+	l.asked = len(l.lines) - before
+}
+
+// sayProgress tells how far a run is.
+func (d *dialog) sayProgress(l *dialogLines) {
+	a := &d.account
+	l.say("done", fmt.Sprintf("%s of %s", model.Count(int64(a.Done())), model.Count(int64(a.Planned))), l.styles.Strong)
+	sayWaiting(l, a)
+	l.blank()
+	d.sayStop(l, "")
+}
+
+// sayWaiting tells why nothing moves at the moment.
+func sayWaiting(l *dialogLines, a *plan.Account) {
+	if a.Waiting != "" {
+		l.say("waits", model.Printable(a.Waiting), l.styles.Danger)
+	}
+}
+
+// sayStop tells how what runs is stopped, behind the hints of further keys.
+func (d *dialog) sayStop(l *dialogLines, hints string) {
+	if d.state == dialogStopping {
+		l.say("", "stopping: what is in flight is waited for …", l.styles.Warning)
+		return
+	}
+	l.hints(hints + hint(l.styles, "esc", "stop: what is done stays done"))
+}
+
+// outcome is how many messages had it, and what that means.
+type outcome struct {
+	n            int
+	label, words string
+}
+
+// sayOutcomes tells how a run ended that did not do all of it. What went well is said before.
+func (d *dialog) sayOutcomes(l *dialogLines, outcomes ...outcome) {
+	for _, c := range outcomes {
+		if c.n > 0 {
+			l.say(c.label, model.Count(int64(c.n))+"  "+c.words, l.styles.Warning)
+		}
+	}
+	if d.account.Stopped != "" {
+		l.say("stopped", model.Printable(d.account.Stopped), l.styles.Warning)
+	}
+	if d.err != nil {
+		l.say("error", readableError(d.err), l.styles.Danger)
+	}
+	l.blank()
+	l.hints(hint(l.styles, "enter", "close"))
+}
+
+func hint(s *term.Styles, key, does string) string {
+	return s.Accent.Render(key) + " " + does + "     "
+}
+
+// insistHint is the hint of the key that insists, where it does something.
+func (d *dialog) insistHint(o *offer) string {
+	if o.insists == "" {
+		return ""
+	}
+	k := d.env.keys.Insist.Help()
+	return hint(d.env.styles, k.Key, k.Desc)
+}

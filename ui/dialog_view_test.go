@@ -1,0 +1,69 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/ui/term"
+)
+
+// TestDialogKeepsWarningsAndKeys: where a dialog has more lines than the screen, what is said aside goes, and a warning
+// and each key stay.
+func TestDialogKeepsWarningsAndKeys(t *testing.T) {
+	styles := term.NewStyles(true)
+	build := func(warnings int) *dialogLines {
+		l := newDialogLines(styles, 80)
+		l.say("from", "failed", styles.Text)
+		l.aside("target", "auto", styles.Muted)
+		l.aside("adds", "a mark", styles.Text)
+		for range warnings {
+			l.say("", "! a warning", styles.Warning)
+		}
+		l.aside("costs", strings.Repeat("words of what it costs ", 8), styles.Muted)
+		before := len(l.lines)
+		l.blank()
+		hints := ""
+		for _, key := range []string{"enter replay", "tab other target", "c canary", "t keep tries", "e edit", "esc back"} {
+			k, does, _ := strings.Cut(key, " ")
+			hints += hint(styles, k, does)
+		}
+		l.hints(hints)
+		l.asked = len(l.lines) - before
+		return l
+	}
+	for _, c := range []struct {
+		warnings, most int
+		want, gone     []string
+	}{
+		{2, 40, []string{"auto", "a mark", "what it costs", "esc back"}, []string{"…"}},
+		{2, 8, []string{"failed", "…", "t keep tries", "e edit", "esc back"}, []string{"a mark", "what it costs"}},
+		{9, 8, []string{"failed", "! a warning", "…", "t keep tries", "esc back"}, []string{"auto", "a mark"}},
+	} {
+		l := build(c.warnings)
+		l.fit(c.most)
+		text := ansi.Strip(strings.Join(l.lines, "\n"))
+		if len(l.lines) > c.most {
+			t.Errorf("%d lines, not %d:\n%s", len(l.lines), c.most, text)
+		}
+		if n := strings.Count(text, "! a warning"); c.warnings < 3 && n != c.warnings {
+			t.Errorf("%d of %d warnings:\n%s", n, c.warnings, text)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("there is no %q:\n%s", want, text)
+			}
+		}
+		for _, gone := range c.gone {
+			if strings.Contains(text, gone) {
+				t.Errorf("there is %q:\n%s", gone, text)
+			}
+		}
+		for _, line := range l.lines {
+			if ansi.StringWidth(line) > l.width {
+				t.Errorf("%d columns, not %d: %s", ansi.StringWidth(line), l.width, line)
+			}
+		}
+	}
+}

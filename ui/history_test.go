@@ -1,0 +1,41 @@
+package ui
+
+import (
+	"testing"
+	"time"
+
+	"dlxtop/model"
+)
+
+// The bound on what is due next shrinks while nothing leaves, and starts again when something may have left.
+func TestHeadArrived(t *testing.T) {
+	h := newHistory()
+	start := newClock().now()
+	flows := []model.Flow{{Worker: model.Member{Queue: ref("q")}}}
+	at := func(second int, ready, went int64) {
+		topology := model.NewTopology(recording(queue("q", func(q *model.Queue) { q.Ready = model.Some(ready) })))
+		h.record(start.Add(time.Duration(second)*time.Second), topology, flows,
+			model.Moves{ref("q"): {Went: model.Some(went)}})
+	}
+	for _, step := range []struct {
+		second      int
+		ready, went int64
+		want        time.Duration
+	}{
+		{0, 3, 0, 0},
+		{2, 3, 0, 2 * time.Second},
+		{4, 5, 0, 4 * time.Second},
+		{6, 4, 1, 0},
+		{8, 4, 0, 2 * time.Second},
+		{10, 0, 4, 0},
+		{12, 1, 0, 0},
+		{14, 1, 0, 2 * time.Second},
+	} {
+		at(step.second, step.ready, step.went)
+		now := start.Add(time.Duration(step.second) * time.Second)
+		if _, since := h.headArrived(now, ref("q")); now.Sub(since) != step.want {
+			got := now.Sub(since)
+			t.Errorf("after %d s: %v, want %v", step.second, got, step.want)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// What is on disk is read by commands, and nothing flickers meanwhile: a line stands empty, and the detail stays as it
+// was, until the answer comes.
+func TestDetailStaysUntilTheNextMessageWasRead(t *testing.T) {
+	o, _, _ := failedOptions(5)
+	o.Broker = askedBroker{o.Broker}
+	d := drive(t, o)
+	d.await("ucenter@user")
+	d.press("3")
+	d.await("FAILED QUEUE")
+	d.press(keyEnter)
+	const first, second = "user0@example.com", "user1@example.com"
+	d.await(`"email": "` + first)
+	d.press(keyDown)
+	if view := ansi.Strip(d.app.View()); !strings.Contains(view, `"email": "`+first) {
+		t.Errorf("the detail is gone before the next one was read:\n%s", view)
+	}
+	d.await(`"email": "` + second)
+	if view := ansi.Strip(d.app.View()); strings.Contains(view, `"email": "`+first) {
+		t.Errorf("the detail is of two messages:\n%s", view)
+	}
+}

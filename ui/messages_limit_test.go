@@ -1,0 +1,36 @@
+package ui
+
+import (
+	"testing"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+// A look reads a limited number of messages: that the queue holds more than that is not a change of the queue.
+func TestTheLimitOfALookIsNoGrowth(t *testing.T) {
+	c := newClock()
+	a := newApp(t.Context(), frozen(&recorded{snapshot: recording()}))
+	s := newMessagesScreen(a.env, ref("failed")).(messagesScreen)
+	list := message.MessageList{{Position: 1}, {Position: 2}, {Position: 3}}
+	rows, err := messageRows(list, ref("failed"), func(int, *message.Message) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.rows, s.limit = rows, peekMost
+	s.peeked = peek.Peeked{Messages: list, Depth: model.Some[int64](300_000), TakenAt: c.now()}
+	for _, step := range []struct {
+		now     int64
+		taken   int
+		changed bool
+	}{{300_000, 0, false}, {300_001, 0, true}, {299_999, 1, false}} {
+		counted := recording(queue("failed", ready(step.now),
+			func(q *model.Queue) { q.CountedAt = c.now().Add(time.Minute) }))
+		s.topology, s.taken = model.NewTopology(counted), step.taken
+		if now, changed := s.readyNow(); now != step.now || changed != step.changed {
+			t.Errorf("%+v: now %d, changed %t", step, now, changed)
+		}
+	}
+}

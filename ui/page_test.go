@@ -1,0 +1,95 @@
+package ui
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model/message"
+)
+
+// overhearing is a screen that remembers the kinds of messages that it was sent.
+type overhearing struct {
+	mu    sync.Mutex
+	kinds map[string]int
+}
+
+func (o *overhearing) Init() tea.Cmd        { return nil }
+func (o *overhearing) View(int, int) string { return "" }
+func (o *overhearing) Title() string        { return "overhearing" }
+func (o *overhearing) Keys() []key.Binding  { return nil }
+func (o *overhearing) Typing() bool         { return false }
+func (o *overhearing) of(msg tea.Msg) (n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.kinds[fmt.Sprintf("%T", msg)]
+}
+
+func (o *overhearing) Update(msg tea.Msg) (screen, tea.Cmd) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.kinds[fmt.Sprintf("%T", msg)]++
+	return o, nil
+}
+
+// TestAnswersReachTheScreenThatAsked: a look, a plan, the progress of a run and its end come to the screen that asked
+// for them. A screen below it on the same stack gets the polls, which are for all, and one on another tab nothing.
+func TestAnswersReachTheScreenThatAsked(t *testing.T) {
+	o, _, _ := failedOptions(5)
+	below, beside := &overhearing{kinds: map[string]int{}}, &overhearing{kinds: map[string]int{}}
+	term := newTerminal(t, o, 120, 36, func(a *app) {
+		a.tabs[1].stack = append(a.tabs[1].stack, a.env.newPage(beside))
+		a.tabs[0].stack = append(a.tabs[0].stack, a.env.newPage(below),
+			a.env.newPage(newMessagesScreen(a.env, ref(failedQueue))))
+	})
+	term.await("5 messages")
+	term.press("d")
+	term.await("enter drop 1 message")
+	term.press(keyEnter)
+	term.await("What happened", "1 message dropped")
+	if below.of(topologyMsg{}) == 0 {
+		t.Error("a screen of the tab that is seen got no poll")
+	}
+	for name, o := range map[string]*overhearing{"below": below, "beside": beside} {
+		o.mu.Lock()
+		for kind, n := range o.kinds {
+			if kind != fmt.Sprintf("%T", topologyMsg{}) || name == "beside" {
+				t.Errorf("the screen %s got %d x %s", name, n, kind)
+			}
+		}
+		o.mu.Unlock()
+	}
+}
+
+// TestLateLookIsLetGo: what a look has read is closed when its screen is gone, and no other screen takes it.
+func TestLateLookIsLetGo(t *testing.T) {
+	o, _, _ := failedOptions(1)
+	a := newApp(t.Context(), o)
+	p := a.env.newPage(newMessagesScreen(a.env, ref(failedQueue)))
+	closed := false
+	late := p.asked(func() tea.Msg {
+		msg := peekedMsg{queue: ref(failedQueue)}
+		msg.peeked.Messages = &closeable{closed: &closed}
+		return msg
+	})
+	if _, cmd := a.Update(late()); cmd != nil {
+		cmd()
+	}
+	if !closed {
+		t.Error("the messages of a look that nobody waits for are still open")
+	}
+}
+
+// closeable are no messages, and remember that they were closed.
+type closeable struct {
+	message.MessageList
+	closed *bool
+}
+
+func (c *closeable) Close() error {
+	*c.closed = true
+	return nil
+}

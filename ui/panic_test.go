@@ -1,0 +1,125 @@
+//go:build unix
+
+package ui
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+	"github.com/creack/pty"
+
+	"dlxtop/model"
+	"dlxtop/model/ports"
+)
+
+// TestPanicsLeaveTheTerminal: a defect in what draws, in what handles messages, or in what asks a broker, ends the
+// program with the terminal as it was, and in words.
+func TestPanicsLeaveTheTerminal(t *testing.T) {
+	for name, defect := range map[string]func(o *Options, armed *atomic.Bool){
+		"Update, which works out what is drawn": func(o *Options, armed *atomic.Bool) {
+			now := o.Now
+			o.Now = func() time.Time {
+				if armed.Load() {
+					panic("a defect in what is drawn")
+				}
+				return now()
+			}
+		},
+		"a command": func(o *Options, armed *atomic.Bool) {
+			o.Source, o.Interval = defective{o.Source, armed}, time.Millisecond
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			master, tty, err := pty.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer master.Close()
+			var armed atomic.Bool
+			written := make(chan []byte, 1) // all of it
+			go func() {
+				var text []byte
+				buffer := make([]byte, 1<<16)
+				for {
+					n, err := master.Read(buffer)
+					if text = append(text, buffer[:n]...); err != nil { // EIO is its end
+						break
+					}
+					if bytes.Contains(text, []byte("ucenter@user")) { // the dashboard has the terminal
+						armed.Store(true)
+					}
+				}
+				written <- text
+			}()
+			if err := pty.Setsize(tty, &pty.Winsize{Cols: 100, Rows: 30}); err != nil {
+				t.Fatal(err)
+			}
+			before, err := term.GetState(tty.Fd())
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, _, _ := failedOptions(3)
+			defect(&o, &armed)
+			stdout := os.Stdout
+			os.Stdout = tty // Bubble Tea tells of the panic there
+			a, screen := newApp(t.Context(), o), newScreenFile(tty, tty)
+			a.env.screen = screen
+			err = run(a, tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithInput(keyless{tty, t}), tea.WithOutput(screen))
+			os.Stdout = stdout
+			after, stateErr := term.GetState(tty.Fd())
+			tty.Close()
+			text := <-written
+			if err == nil || !strings.Contains(err.Error(), "dlxtop journal") {
+				t.Errorf("the error is %v", err)
+			}
+			if stateErr != nil || !reflect.DeepEqual(before, after) {
+				t.Errorf("the terminal was %+v and is %+v (%v)", before, after, stateErr)
+			}
+			for on, off := range map[string]string{
+				ansi.SetModeAltScreenSaveCursor: ansi.ResetModeAltScreenSaveCursor, ansi.HideCursor: ansi.ShowCursor,
+			} {
+				if bytes.LastIndex(text, []byte(off)) < bytes.LastIndex(text, []byte(on)) {
+					t.Errorf("%q comes after %q in %q", on, off, text)
+				}
+			}
+		})
+	}
+}
+
+// defective is a source with a defect.
+type defective struct {
+	ports.Source
+	armed *atomic.Bool
+}
+
+func (d defective) Snapshot(ctx context.Context) (*model.Snapshot, error) {
+	if d.armed.Load() {
+		panic("a defect in what asks the broker")
+	}
+	return d.Source.Snapshot(ctx)
+}
+
+// keyless is a terminal on which nobody types. (Bubble Tea 1.3.10 does not wait for its reader of a real file when it
+// ends by a panic, which the race detector tells.)
+type keyless struct {
+	tty *os.File
+	t   *testing.T
+}
+
+func (k keyless) Read([]byte) (int, error) {
+	<-k.t.Context().Done()
+	return 0, io.EOF
+}
+func (k keyless) Write(b []byte) (int, error) { return k.tty.Write(b) }
+func (k keyless) Close() error                { return nil }
+func (k keyless) Fd() uintptr                 { return k.tty.Fd() }

@@ -1,0 +1,156 @@
+package picture
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/model"
+	"dlxtop/model/watch"
+	"dlxtop/ui/term"
+)
+
+// The measures of a chart, in rows and columns.
+const (
+	LeastChart   = 7  // rows, with heading, movement and axis
+	ChartLog     = 2  // rows of the log that stay
+	mostChart    = 12 // more tells nothing more
+	chartLabels  = 10 // columns for the labels at the left
+	chartGap     = 12 * time.Second
+	MarkUnknown  = "·"
+	chartHeading = "LAST 5 MINUTES"
+)
+
+// eighths fill a cell from below.
+var eighths = [...]string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
+
+// Chart is what is charted of a queue: how many were ready, and what came and went each second, over the span that ends
+// now.
+type Chart struct {
+	Queue  model.QueueRef
+	Points []watch.TracePoint
+	Span   time.Duration
+}
+
+// ChartColumns are the points that fit beside the labels; 0: there is no room for a chart.
+func ChartColumns(width, height int) int {
+	if columns := width - chartLabels - 3; height >= LeastChart && columns >= 10 {
+		return columns
+	}
+	return 0
+}
+
+// Lines draw the chart in at most height lines.
+func (c Chart) Lines(styles *term.Styles, height int) []string {
+	height = min(height, mostChart)
+	points, columns := c.Points, len(c.Points)
+	series := func(value func(watch.TracePoint) model.Opt[float64]) []float64 {
+		values := make([]float64, len(points))
+		for i, p := range points {
+			values[i] = value(p).Or(-1)
+		}
+		return held(values, int(chartGap*time.Duration(columns)/c.Span))
+	}
+	depth := series(func(p watch.TracePoint) model.Opt[float64] { return p.Depth })
+	in, out := series(func(p watch.TracePoint) model.Opt[float64] { return p.In }),
+		series(func(p watch.TracePoint) model.Opt[float64] { return p.Out })
+	lines := []string{" " + styles.Heading.Render(chartHeading) + "  " +
+		styles.Strong.Render(model.Printable(c.Queue.Name)) +
+		styles.Muted.Render("  ready messages, and those that came and went per second; "+MarkUnknown+" not known")}
+	rows := height - 4
+	highest := highestOf(depth)
+	for i, row := range barRows(depth, highest, rows) {
+		label, edge := "", "│"
+		switch i {
+		case 0:
+			label, edge = model.Count(int64(math.Ceil(highest))), "┤"
+		case rows - 1:
+			label, edge = "0", "┤"
+		}
+		lines = append(lines, chartRow(styles, label, edge, row, styles.Waiting))
+	}
+	fastest := max(highestOf(in), highestOf(out))
+	label := func(what string) string { return what + " " + perSecond(fastest) }
+	lines = append(lines, chartRow(styles, label("in"), "┤", barRows(in, fastest, 1)[0], styles.Good))
+	lines = append(lines, chartRow(styles, label("out"), "┤", barRows(out, fastest, 1)[0], styles.Good))
+	return append(lines, strings.Repeat(" ", chartLabels+2)+styles.Muted.Render(timeAxis(columns)))
+}
+
+func chartRow(styles *term.Styles, label, edge, cells string, style term.Style) string {
+	return " " + styles.Muted.Render(term.Fit(label, chartLabels, true, false)+edge) + style.Render(cells)
+}
+
+func highestOf(values []float64) float64 {
+	highest := 0.0
+	for _, v := range values {
+		highest = max(highest, v)
+	}
+	return highest
+}
+
+// held fills short gaps with the value before them: polls are some seconds apart. Longer ones stay.
+func held(values []float64, longest int) []float64 {
+	last := -1
+	for i, v := range values {
+		if v < 0 {
+			continue
+		}
+		if last >= 0 && i-last <= longest+1 {
+			for j := last + 1; j < i; j++ {
+				values[j] = values[last]
+			}
+		}
+		last = i
+	}
+	if last >= 0 && len(values)-last <= longest {
+		for j := last + 1; j < len(values); j++ {
+			values[j] = values[last]
+		}
+	}
+	return values
+}
+
+// barRows draws values from 0 to the highest as bars of some rows, and marks what is not known at the bottom.
+func barRows(values []float64, highest float64, rows int) []string {
+	lines := make([]strings.Builder, rows)
+	for _, v := range values {
+		filled := 0
+		if highest > 0 && v > 0 {
+			filled = max(int(v/highest*float64(rows*8)+0.5), 1)
+		}
+		for i := range rows {
+			below := (rows - 1 - i) * 8 // eighths in the rows below
+			cell := eighths[min(max(filled-below, 0), 8)]
+			if i == rows-1 && v < 0 {
+				cell = MarkUnknown
+			}
+			lines[i].WriteString(cell)
+		}
+	}
+	out := make([]string, rows)
+	for i := range lines {
+		out[i] = lines[i].String()
+	}
+	return out
+}
+
+// timeAxis names the minutes below a chart.
+func timeAxis(columns int) string {
+	axis := []rune(strings.Repeat(" ", columns))
+	put := func(at int, words string) {
+		for i, r := range []rune(words) {
+			if at+i >= 0 && at+i < len(axis) {
+				axis[at+i] = r
+			}
+		}
+	}
+	put(0, "5m ago")
+	for minutes := 4; minutes > 0; minutes-- {
+		words := model.ShortDuration(time.Duration(minutes) * time.Minute)
+		put(columns-columns*minutes/5-ansi.StringWidthWc(words)/2, words)
+	}
+	put(columns-3, "now")
+	return string(axis)
+}

@@ -1,0 +1,355 @@
+package picture
+
+import (
+	"slices"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/model"
+	"dlxtop/ui/term"
+)
+
+// Scene is a drawn picture: the cells, where each queue is, and the ways along which dots move.
+type Scene struct {
+	Canvas *term.Canvas
+	Paths  []path
+	Rows   map[model.QueueRef]int // the row of each queue's name
+}
+
+// path is the cells of one arrow's line in the direction in which messages move.
+type path struct {
+	arrow Arrow
+	cells []term.Point
+}
+
+// The measures of the wide layout, in columns and rows.
+const (
+	diagramMargin  = 2
+	leastGap       = 6  // between two columns
+	longestGap     = 14 // what is left over makes gaps longer, but not longer than this
+	leastBox       = 24 // of a queue
+	listColumns    = 3  // of the short facts of a list's queues
+	ListRows       = 5  // queues of a list that are shown at once
+	publishersWord = "publishers"
+)
+
+// boxed is a box before it has a place.
+type boxed struct {
+	title  term.Spans
+	lines  []term.Spans
+	width  int // outer
+	least  int // the width below which names would be cut
+	border term.Tone
+	queues []model.QueueRef // of a list: the queue of each line; of a box: one
+	list   bool
+	marked bool // the cursor's mark is in the title
+}
+
+func (b boxed) height() int { return len(b.lines) + 2 }
+func (b boxed) empty() bool { return b.title == nil }
+
+// measured gives a box its width. Boxes of queues grow in steps, so that they do not change with every digit, and have
+// room for the cursor's mark, so that they do not change with the cursor.
+func (b boxed) measured() boxed {
+	const step = 6
+	b.least = b.title.Width() + 4
+	if len(b.queues) > 0 && !b.marked && !b.list {
+		b.least += ansi.StringWidthWc(term.MarkCursor) + 1
+	}
+	b.width = b.least
+	for _, l := range b.lines {
+		b.width = max(b.width, l.Width()+4)
+	}
+	if len(b.queues) > 0 {
+		b.width = max((b.width+step-1)/step*step, leastBox)
+	}
+	return b
+}
+
+func stationBlock(s Station, cursor model.QueueRef) boxed {
+	if s.name == "" {
+		return boxed{}
+	}
+	b := boxed{title: term.Spans{{Text: s.name, Tone: s.tone}}, lines: s.facts, border: term.ToneBorder}
+	if s.isQueue() {
+		b.queues = []model.QueueRef{s.Queue}
+		if s.Queue == cursor {
+			b.title = append(term.Spans{{Text: term.MarkCursor + " ", Tone: term.ToneAccent}}, b.title...)
+			b.border, b.marked = term.ToneAccent, true
+		}
+	}
+	return b.measured()
+}
+
+// groupBlock is a box for one queue and a list for several: at most ListRows of them, around the cursor.
+func groupBlock(g group, cursor model.QueueRef) boxed {
+	switch len(g.stations) {
+	case 0:
+		return boxed{}
+	case 1:
+		return stationBlock(g.stations[0], cursor)
+	}
+	b := boxed{title: term.Spans{{Text: g.heading, Tone: term.ToneStrong}}, border: term.ToneBorder, list: true}
+	at := max(slices.IndexFunc(g.stations, func(s Station) bool { return s.Queue == cursor }), 0)
+	names := 0
+	for _, s := range g.stations {
+		names = max(names, ansi.StringWidthWc(s.name))
+		if s.Queue == cursor {
+			b.border = term.ToneAccent
+		}
+	}
+	facts := aligned(g.stations, listColumns)
+	from := min(max(at-ListRows/2, 0), max(len(g.stations)-ListRows, 0))
+	to := min(from+ListRows, len(g.stations))
+	for i := from; i < to; i++ {
+		s := g.stations[i]
+		mark := term.Span{Text: "  ", Tone: term.ToneText}
+		if s.Queue == cursor {
+			mark = term.Span{Text: term.MarkCursor + " ", Tone: term.ToneAccent}
+		}
+		b.lines = append(b.lines, append(term.Spans{mark, {
+			Text: term.Fit(s.name, names+2, false, false),
+			Tone: s.tone,
+		}}, facts[i]...))
+		b.queues = append(b.queues, s.Queue)
+	}
+	if hidden := len(g.stations) - (to - from); hidden > 0 {
+		b.lines = append(b.lines, term.Spans{{Text: "  +" + model.Count(int64(hidden)) + " more", Tone: term.ToneMuted}})
+	}
+	b = b.measured()
+	b.least = min(b.width, names+18)
+	return b
+}
+
+// placed is a box with a place.
+type placed struct {
+	boxed
+	x, y int
+}
+
+func (p placed) right() int  { return p.x + p.width - 1 }
+func (p placed) bottom() int { return p.y + p.height() - 1 }
+func (p placed) middle() int { return p.x + p.width/2 }
+
+// wideLane is a lane with its blocks.
+type wideLane struct {
+	lane
+	entrance, buffers, exchange placed
+	row                         int // of its arrows
+}
+
+// WideLayout draws boxes: entrances, buffers, exchanges and the worker from left to right, retry buffers and failed
+// queues below. It reports false when the width does not hold them.
+func WideLayout(p *Picture, width int, cursor model.QueueRef) (*Scene, bool) {
+	if len(p.retries) > 1 {
+		return nil, false
+	}
+	w := wide{Picture: p, width: width}
+	for _, l := range p.lanes {
+		w.lanes = append(w.lanes, wideLane{
+			lane:     l,
+			entrance: placed{boxed: stationBlock(l.entrance, cursor)},
+			buffers:  placed{boxed: groupBlock(l.buffers, cursor)},
+			exchange: placed{boxed: stationBlock(l.exchange, cursor)},
+		})
+	}
+	w.worker.boxed = stationBlock(p.worker, cursor)
+	if len(p.retries) == 1 {
+		w.retry.boxed = groupBlock(p.retries[0], cursor)
+	}
+	w.failed.boxed = groupBlock(p.failed, cursor)
+	if !w.place() {
+		return nil, false
+	}
+	return w.draw(), true
+}
+
+// wide is a wide layout in the making.
+type wide struct {
+	*Picture
+	width  int
+	lanes  []wideLane
+	worker placed
+	retry  placed
+	failed placed
+
+	loopRow int
+	height  int
+}
+
+// columns are the widths of a wide layout's columns and of the gaps between them.
+type columns struct {
+	entrances, inGap, buffers, outGap, exchanges, toWorker, worker int
+	retry                                                          int
+}
+
+// left is the width left of the exchanges.
+func (c columns) left() int {
+	left := c.entrances + c.inGap + c.buffers
+	if c.buffers > 0 {
+		left += c.outGap
+	}
+	if c.retry > 0 {
+		left = max(left, c.retry+2-c.exchanges/2)
+	}
+	return left
+}
+
+func (c columns) total() int { return diagramMargin + c.left() + c.exchanges + c.toWorker + c.worker }
+
+// measure finds widths that fit. It reports false when names would be cut.
+func (w *wide) measure() (columns, bool) {
+	c := columns{toWorker: leastGap, outGap: leastGap, retry: w.retry.width, worker: max(w.worker.width, w.failed.width)}
+	least := columns{retry: w.retry.least, worker: max(w.worker.least, w.failed.least)}
+	widen := func(gap *int, a Arrow) {
+		stacked, _ := a.room()
+		*gap = max(*gap, stacked+2)
+	}
+	for _, l := range w.lanes {
+		c.entrances, least.entrances = max(c.entrances, l.entrance.width), max(least.entrances, l.entrance.least)
+		c.buffers, least.buffers = max(c.buffers, l.buffers.width), max(least.buffers, l.buffers.least)
+		if !l.deadAt {
+			c.exchanges, least.exchanges = max(c.exchanges, l.exchange.width), max(least.exchanges, l.exchange.least)
+		}
+		if !l.buffers.empty() && !l.deadAt {
+			widen(&c.outGap, l.lane.buffers.out)
+		}
+		if l.dead == "" {
+			widen(&c.toWorker, l.out)
+		}
+		if !l.entrance.empty() {
+			widen(&c.inGap, l.lane.buffers.in)
+		}
+	}
+	if !w.retry.empty() {
+		// The words of the loop stand between the retry buffer and the worker.
+		_, in := w.retries[0].in.room()
+		_, out := w.retries[0].out.room()
+		c.toWorker = max(c.toWorker, in+6-c.exchanges-(c.left()-c.retry), out+4-c.exchanges/2)
+	}
+	for c.total() > w.width {
+		var widest *int
+		for _, column := range []struct{ width, least *int }{
+			{&c.worker, &least.worker},
+			{&c.buffers, &least.buffers},
+			{&c.retry, &least.retry},
+			{&c.exchanges, &least.exchanges},
+			{&c.entrances, &least.entrances},
+		} {
+			if *column.width > *column.least && (widest == nil || *column.width > *widest) {
+				widest = column.width
+			}
+		}
+		if widest == nil {
+			return c, false
+		}
+		*widest--
+	}
+	// What is left over makes the arrows longer.
+	gaps := 1
+	if c.inGap > 0 {
+		gaps++
+	}
+	if c.buffers > 0 {
+		gaps++
+	}
+	spare := min((w.width-c.total())/gaps, longestGap)
+	if c.inGap > 0 {
+		c.inGap += spare
+	}
+	if c.buffers > 0 {
+		c.outGap += spare
+	}
+	c.toWorker += spare
+	return c, true
+}
+
+// place gives every box its column and row.
+func (w *wide) place() bool {
+	c, ok := w.measure()
+	if !ok {
+		return false
+	}
+	exchangeAt := diagramMargin + c.left()
+	if c.buffers == 0 {
+		exchangeAt = max(exchangeAt, min(diagramMargin+len(publishersWord)+2+leastGap, exchangeAt+w.width-c.total()))
+	}
+	w.worker.x = exchangeAt + c.exchanges + c.toWorker
+	w.worker.width = min(w.worker.width, c.worker)
+	y, first, last := 0, -1, 0
+	for i := range w.lanes {
+		l := &w.lanes[i]
+		l.row = y + 1
+		l.entrance.x, l.entrance.y, l.entrance.width = diagramMargin, y, min(l.entrance.width, c.entrances)
+		l.buffers.x, l.buffers.y, l.buffers.width = diagramMargin+c.entrances+c.inGap, y, c.buffers
+		l.exchange.x, l.exchange.y, l.exchange.width = exchangeAt, y, c.exchanges
+		tallest := 0
+		for _, b := range l.boxes() {
+			tallest = max(tallest, b.height())
+		}
+		if l.dead == "" {
+			if first < 0 {
+				first = y
+			}
+			last = l.row
+		} else {
+			tallest = max(tallest, l.deadHeight(w.width))
+		}
+		y += tallest + 1
+	}
+	lanesBottom := y - 1
+	w.worker.y = max(first, 0)
+	for last > w.worker.bottom()-1 {
+		w.worker.lines = append(w.worker.lines, term.Spans{})
+	}
+	w.height = max(lanesBottom, w.worker.bottom()+1)
+	below := w.worker.bottom() + 2
+	if !w.retry.empty() {
+		w.retry.x, w.retry.y, w.retry.width = diagramMargin, max(below, lanesBottom), c.retry
+		w.height = max(w.height, w.retry.bottom()+1)
+	}
+	if loop := w.loopLane(); loop >= 0 {
+		w.loopRow = max(below, lanesBottom+1)
+		w.height = max(w.height, w.loopRow+2)
+	}
+	switch {
+	case !w.failed.empty():
+		w.failed.x, w.failed.y, w.failed.width = w.worker.x, below+2, min(max(w.failed.width, w.worker.width), c.worker)
+		if !w.retry.empty() {
+			w.failed.y = max(w.failed.y, w.retry.y+3)
+		}
+		if w.loopRow > 0 {
+			w.failed.y = max(w.failed.y, w.loopRow+1)
+		}
+		w.height = max(w.height, w.failed.bottom()+1)
+	case w.dead != "":
+		w.height = max(w.height, below+3)
+	}
+	return true
+}
+
+// boxes are the boxes of the lane that are drawn.
+func (l *wideLane) boxes() []placed {
+	var boxes []placed
+	for _, b := range []placed{l.entrance, l.buffers, l.exchange} {
+		if !b.empty() && !(l.deadAt && b.y == l.exchange.y && b.x == l.exchange.x) {
+			boxes = append(boxes, b)
+		}
+	}
+	return boxes
+}
+
+// deadFrom is where the words of a lane that leads nowhere begin.
+func (l *wideLane) deadFrom() int {
+	if l.deadAt {
+		return l.buffers.right() + 13
+	}
+	return l.exchange.right() + 6
+}
+
+func (l *wideLane) deadHeight(width int) int { return len(term.Wrap(l.dead, width-l.deadFrom())) + 1 }
+
+// loopLane is the lane whose entrance the worker sends its failures back to, -1 when there is none.
+func (w *wide) loopLane() int {
+	return slices.IndexFunc(w.lanes, func(l wideLane) bool { return l.loop })
+}

@@ -1,0 +1,245 @@
+package picture
+
+import (
+	"dlxtop/model"
+	"dlxtop/ui/term"
+)
+
+// draw draws a placed picture: boxes first, then the arrows between them.
+func (w *wide) draw() *Scene {
+	s := &Scene{Canvas: term.NewCanvas(w.width, w.height), Rows: map[model.QueueRef]int{}}
+	for i := range w.lanes {
+		for _, b := range w.lanes[i].boxes() {
+			s.draw(b)
+		}
+	}
+	s.draw(w.worker)
+	s.draw(w.retry)
+	s.draw(w.failed)
+	for i := range w.lanes {
+		w.drawLane(s, &w.lanes[i])
+	}
+	w.drawRetry(s)
+	w.drawLoop(s)
+	w.drawFailed(s)
+	return s
+}
+
+func (s *Scene) draw(b placed) {
+	if b.empty() {
+		return
+	}
+	s.Canvas.Box(b.x, b.y, b.width, b.height(), b.title, b.border)
+	for i, l := range b.lines {
+		first := 1 // pieces that are cut rather than left out
+		if b.list {
+			first = 3
+		}
+		s.Canvas.Line(b.x+2, b.y+1+i, l.Whole(b.width-4, first))
+	}
+	for i, q := range b.queues {
+		row := b.y
+		if b.list {
+			row += 1 + i
+		}
+		s.Rows[q] = row
+	}
+}
+
+// arrow draws a line through corner points, with a head at its end, and remembers its cells for the dots.
+func (s *Scene) arrow(a Arrow, head string, corners ...term.Point) {
+	c := s.Canvas
+	way := path{arrow: a}
+	for i := 1; i < len(corners); i++ {
+		from, to := corners[i-1], corners[i]
+		dx, dy := sign(to.X-from.X), sign(to.Y-from.Y)
+		line := "─"
+		if dx == 0 {
+			line = "│"
+		}
+		for at := from; ; at = (term.Point{X: at.X + dx, Y: at.Y + dy}) {
+			if at == from && i > 1 {
+				before := corners[i-2]
+				c.Put(at.X, at.Y, corner(sign(from.X-before.X), sign(from.Y-before.Y), dx, dy), term.ToneBorder)
+			} else {
+				c.Put(at.X, at.Y, line, term.ToneBorder)
+			}
+			if at != from || i == 1 {
+				way.cells = append(way.cells, at)
+			}
+			if at == to {
+				break
+			}
+		}
+	}
+	if head != "" && len(way.cells) > 0 {
+		end := way.cells[len(way.cells)-1]
+		t := term.ToneBorder
+		if head == term.MarkError {
+			t = term.ToneDanger
+		}
+		c.Put(end.X, end.Y, head, t)
+		way.cells = way.cells[:len(way.cells)-1]
+	}
+	s.Paths = append(s.Paths, way)
+}
+
+// corner is the character in which a line turns from one direction to another.
+func corner(inX, inY, outX, outY int) string {
+	switch {
+	case inX > 0 && outY > 0, inY < 0 && outX < 0:
+		return "╮"
+	case inX > 0 && outY < 0, inY > 0 && outX < 0:
+		return "╯"
+	case inX < 0 && outY > 0, inY < 0 && outX > 0:
+		return "╭"
+	case inX < 0 && outY < 0, inY > 0 && outX > 0:
+		return "╰"
+	case inX != 0:
+		return "─"
+	}
+	return "│"
+}
+
+func sign(n int) int {
+	switch {
+	case n > 0:
+		return 1
+	case n < 0:
+		return -1
+	}
+	return 0
+}
+
+// leave marks where an arrow leaves a box.
+func (s *Scene) leave(x, y int, mark string) {
+	s.Canvas.Put(x, y, mark, s.Canvas.At(x, y).Tone)
+}
+
+// label writes an arrow's words below its line, one a row.
+func (s *Scene) label(x, y int, a Arrow) {
+	for i, word := range a.words() {
+		s.Canvas.Text(x, y+i, word.Text, word.Tone)
+	}
+}
+
+// caption writes an arrow's words side by side.
+func (s *Scene) caption(x, y int, a Arrow) {
+	for _, word := range a.words() {
+		x = s.Canvas.Text(x, y, word.Text, word.Tone) + 1
+	}
+}
+
+// sentence writes words into a column, wrapped, and marks them as bad.
+func (s *Scene) sentence(x, y int, words string) {
+	for i, l := range term.Wrap(words, s.Canvas.Width-x) {
+		s.Canvas.Text(x, y+i, l, term.ToneDanger)
+	}
+}
+
+// across draws a horizontal arrow between two columns (both excluded from the boxes).
+func (s *Scene) across(a Arrow, fromBox, toBox, row int) {
+	s.leave(fromBox, row, "├")
+	s.arrow(a, "▶", term.Point{X: fromBox + 1, Y: row}, term.Point{X: toBox - 1, Y: row})
+	at := fromBox + 1
+	if stacked, _ := a.room(); toBox-at > stacked+1 {
+		at++ // not so close to the box
+	}
+	s.label(at, row+1, a)
+}
+
+func (w *wide) drawLane(s *Scene, l *wideLane) {
+	if !l.buffers.empty() && !l.entrance.empty() {
+		s.across(l.lane.buffers.in, l.entrance.right(), l.buffers.x, l.row)
+	}
+	if l.buffers.empty() && !l.exchange.empty() {
+		start := diagramMargin + len(publishersWord) + 1
+		if l.exchange.x-start >= 4 {
+			s.Canvas.Text(diagramMargin, l.row, publishersWord, term.ToneMuted)
+			s.arrow(l.enters, "▶", term.Point{X: start, Y: l.row}, term.Point{X: l.exchange.x - 1, Y: l.row})
+			s.label(start+1, l.row+1, l.enters)
+		}
+	}
+	switch {
+	case l.deadAt:
+		from := l.buffers.right()
+		s.leave(from, l.row, "├")
+		s.arrow(l.lane.buffers.out, term.MarkError, term.Point{X: from + 1, Y: l.row},
+			term.Point{X: l.deadFrom() - 2, Y: l.row})
+		s.label(from+1, l.row+1, Arrow{label: l.lane.buffers.out.label})
+		s.sentence(l.deadFrom(), l.row, l.dead)
+		return
+	case !l.buffers.empty():
+		s.across(l.lane.buffers.out, l.buffers.right(), l.exchange.x, l.row)
+	}
+	from := l.exchange.right()
+	if l.dead == "" {
+		s.across(l.out, from, w.worker.x, l.row)
+		return
+	}
+	s.leave(from, l.row, "├")
+	s.arrow(l.out, term.MarkError, term.Point{X: from + 1, Y: l.row}, term.Point{X: l.deadFrom() - 2, Y: l.row})
+	s.sentence(l.deadFrom(), l.row, l.dead)
+}
+
+// drawRetry draws the loop below: from the worker into the retry buffer, and from there up into the exchange before the
+// worker.
+func (w *wide) drawRetry(s *Scene) {
+	if w.retry.empty() {
+		return
+	}
+	g := w.retries[0]
+	outRow, inRow := w.retry.y+1, min(w.retry.y+2, w.retry.bottom()-1)
+	if inRow == outRow {
+		inRow = w.retry.bottom()
+	}
+	if g.lane < len(w.lanes) {
+		x := w.lanes[g.lane].exchange
+		up := max(x.middle(), w.retry.right()+1)
+		s.leave(w.retry.right(), outRow, "├")
+		s.arrow(g.out, "▲", term.Point{X: w.retry.right() + 1, Y: outRow}, term.Point{X: up, Y: outRow},
+			term.Point{X: up, Y: x.bottom() + 1})
+		s.caption(up+2, outRow, g.out)
+	}
+	trunk := w.worker.x + 2
+	s.leave(trunk, w.worker.bottom(), "┬")
+	s.arrow(g.in, "◀", term.Point{X: trunk, Y: w.worker.bottom() + 1}, term.Point{X: trunk, Y: inRow},
+		term.Point{X: w.retry.right() + 1, Y: inRow})
+	s.caption(w.retry.right()+4, inRow+1, g.in)
+}
+
+// drawLoop draws the loop of a buffer that publishers and the worker's failures both enter.
+func (w *wide) drawLoop(s *Scene) {
+	i := w.loopLane()
+	if i < 0 {
+		return
+	}
+	l := w.lanes[i]
+	to := l.entrance
+	if to.empty() {
+		to = l.buffers
+	}
+	trunk, row := w.worker.x+2, w.loopRow
+	s.leave(trunk, w.worker.bottom(), "┬")
+	s.arrow(Arrow{id: "loop"}, "▲", term.Point{X: trunk, Y: w.worker.bottom() + 1}, term.Point{X: trunk, Y: row},
+		term.Point{X: to.middle(), Y: row}, term.Point{X: to.middle(), Y: to.bottom() + 1})
+	s.Canvas.Text(to.middle()+4, row+1, loopWords, term.ToneMuted)
+}
+
+// drawFailed draws what happens to what the worker gives up.
+func (w *wide) drawFailed(s *Scene) {
+	if w.failed.empty() && w.dead == "" {
+		return
+	}
+	x, top := w.worker.x+6, w.worker.bottom()
+	s.leave(x, top, "┬")
+	if w.failed.empty() {
+		s.arrow(Arrow{id: "lost", label: "rejected"}, term.MarkError, term.Point{X: x, Y: top + 1},
+			term.Point{X: x, Y: top + 2})
+		s.Canvas.Text(x+2, top+1, "rejected", term.ToneMuted)
+		s.sentence(x+2, top+2, w.dead)
+		return
+	}
+	s.arrow(w.Picture.failed.in, "▼", term.Point{X: x, Y: top + 1}, term.Point{X: x, Y: w.failed.y - 1})
+	s.label(x+2, top+1, w.Picture.failed.in)
+}

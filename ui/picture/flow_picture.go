@@ -1,0 +1,284 @@
+package picture
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/findings"
+	"dlxtop/ui/term"
+)
+
+// Moment is what the picture of a flow is drawn from: what is known of the broker at one moment.
+type Moment struct {
+	Topology *model.Topology
+	Moves    model.Moves
+	Findings []findings.Finding
+	Counts   map[model.QueueRef]model.QueueCounts            // newer than the topology; nil: none
+	Latest   map[model.QueueRef]model.Movement               // of the last second, where counts tell it
+	Depths   func(ref model.QueueRef, columns int) []float64 // how deep a queue was, until now; nil: nothing tells
+	Head     func(b *model.Buffer) HeadState
+	Now      time.Time
+}
+
+// Of is the picture of a flow at a moment.
+func Of(flow *model.Flow, at Moment) *Picture {
+	b := builder{flow: flow, Moment: at, p: &Picture{}}
+	b.p.worker = b.workerStation()
+	b.addBuffers()
+	b.addDirect()
+	b.addRetries()
+	b.addFailed()
+	b.orderLanes()
+	b.rateLanes()
+	return b.p
+}
+
+// builder puts a picture together.
+type builder struct {
+	Moment
+	flow *model.Flow
+	p    *Picture
+}
+
+// addBuffers makes a lane for each exchange that delayed buffers expire into, and one for each way that leads nowhere.
+func (b *builder) addBuffers() {
+	var delayed []model.Buffer
+	for _, buffer := range b.flow.Buffers {
+		if buffer.Role != model.RetryBuffer || b.Topology.FedThroughRetries(b.flow) {
+			delayed = append(delayed, buffer)
+		}
+	}
+	for _, members := range groupBuffers(delayed, func(x model.Buffer) string { return x.DLX + "\x00" + b.deadEnd(x) }) {
+		first := members[0]
+		id := "delayed " + first.DLX
+		l := lane{buffers: b.bufferGroup(id, members), exchange: b.exchangeStation(first.DLX)}
+		l.entrance = b.entrance(members)
+		l.out = Arrow{id: id + " on", rate: l.buffers.out.rate, latest: l.buffers.out.latest}
+		l.dead = b.deadEnd(first)
+		_, l.deadAt = b.exchange(first.DLX)
+		l.deadAt = l.dead != "" && !l.deadAt
+		l.loop = first.Role == model.RetryBuffer
+		b.p.lanes = append(b.p.lanes, l)
+	}
+}
+
+// addDirect makes a lane for each exchange that publishers reach the worker through without waiting.
+func (b *builder) addDirect() {
+	var order []string
+	keys := map[string][]string{}
+	for _, binding := range b.Topology.DirectBindings(b.flow) {
+		if _, seen := keys[binding.Source]; !seen {
+			order = append(order, binding.Source)
+		}
+		keys[binding.Source] = append(keys[binding.Source], binding.RoutingKey)
+	}
+	for _, name := range order {
+		l := lane{exchange: b.exchangeStation(name), out: Arrow{id: "direct " + name, label: keyWords(keys[name])}}
+		if x, ok := b.exchange(name); ok {
+			l.enters = Arrow{id: "enters " + name, rate: x.PublishInRate}
+		}
+		b.p.lanes = append(b.p.lanes, l)
+	}
+}
+
+// addRetries adds the retry buffers below the worker, each group with the lane that it goes back to.
+func (b *builder) addRetries() {
+	if b.Topology.FedThroughRetries(b.flow) {
+		return
+	}
+	var retries []model.Buffer
+	for _, buffer := range b.flow.Buffers {
+		if buffer.Role == model.RetryBuffer {
+			retries = append(retries, buffer)
+		}
+	}
+	for _, members := range groupBuffers(retries, func(x model.Buffer) string { return x.DLX }) {
+		dlx := members[0].DLX
+		g := b.bufferGroup("retry "+dlx, members)
+		g.in.label = b.howInto(members[0].Queue, "sent again")
+		g.lane = slices.IndexFunc(b.p.lanes, func(l lane) bool {
+			return l.dead == "" &&
+				l.exchange.name == model.Printable(model.ExchangeName(dlx))
+		})
+		if g.lane < 0 {
+			back := lane{exchange: b.exchangeStation(dlx), out: Arrow{id: "back " + dlx, rate: g.out.rate, latest: g.out.latest}}
+			back.dead = b.deadEnd(members[0])
+			g.lane = len(b.p.lanes)
+			b.p.lanes = append(b.p.lanes, back)
+		}
+		b.p.retries = append(b.p.retries, g)
+	}
+}
+
+func (b *builder) addFailed() {
+	g := group{heading: model.Plural(len(b.flow.Failed), "failed queue"), in: Arrow{id: "failed"}}
+	for i, m := range b.flow.Failed {
+		g.stations = append(g.stations, b.failedStation(m.Queue))
+		if i == 0 {
+			g.in.label = b.howInto(m.Queue, "given up")
+		}
+		g.in.rate = plusRate(g.in.rate, b.Moves[m.Queue].In)
+		if r, ok := b.Latest[m.Queue]; ok {
+			g.in.latest = plusRate(g.in.latest, r.In)
+		}
+	}
+	b.p.failed = g
+	for _, f := range b.Findings {
+		if f.Code == "rejects-lost" && (model.QueueRef{VHost: f.VHost, Name: f.Queue}) == b.flow.Worker.Queue {
+			b.p.dead = "lost, no dead-letter exchange"
+		}
+	}
+}
+
+// orderLanes puts ways that lead nowhere first, and the one that a loop goes back to last: then no line crosses
+// another.
+func (b *builder) orderLanes() {
+	back := -1
+	if len(b.p.retries) > 0 {
+		back = b.p.retries[0].lane
+	}
+	type ordered struct {
+		lane
+		was int
+	}
+	lanes := make([]ordered, len(b.p.lanes))
+	for i, l := range b.p.lanes {
+		lanes[i] = ordered{l, i}
+	}
+	rank := func(o ordered) int {
+		switch {
+		case o.dead != "":
+			return 0
+		case o.was == back || o.loop:
+			return 2
+		}
+		return 1
+	}
+	slices.SortStableFunc(lanes, func(x, y ordered) int { return rank(x) - rank(y) })
+	moved := make([]int, len(lanes))
+	for i, o := range lanes {
+		b.p.lanes[i] = o.lane
+		moved[o.was] = i
+	}
+	for i := range b.p.retries {
+		b.p.retries[i].lane = moved[b.p.retries[i].lane]
+	}
+}
+
+// rateLanes gives the way of publishers the rate that is left of what arrives in the worker. With several such ways
+// nobody can tell which it took.
+func (b *builder) rateLanes() {
+	in, known := b.Moves[b.flow.Worker.Queue].In.Get()
+	if !known {
+		return
+	}
+	var direct []int
+	for i, l := range b.p.lanes {
+		switch {
+		case l.dead != "":
+		case l.buffers.empty():
+			direct = append(direct, i)
+		default:
+			in -= l.out.rate.Or(0)
+		}
+	}
+	if len(direct) == 1 {
+		b.p.lanes[direct[0]].out.rate = model.Some(max(in, 0))
+	}
+}
+
+// deadEnd is why nothing that expires in a buffer arrives anywhere, in the finding's words; "" when it does.
+func (b *builder) deadEnd(buffer model.Buffer) string {
+	if len(buffer.Targets) > 0 {
+		return ""
+	}
+	for _, f := range b.Findings {
+		if f.Level == findings.LevelError && f.VHost == buffer.Queue.VHost && f.Queue == buffer.Queue.Name {
+			return model.Printable(f.Message)
+		}
+	}
+	return "what expires here reaches no queue"
+}
+
+// howInto is how the worker's messages come into a queue: rejected by the broker, or published by the application.
+func (b *builder) howInto(ref model.QueueRef, otherwise string) string {
+	for _, hop := range b.Topology.Hops(b.flow.Worker.Queue) {
+		if hop.Reason == model.Rejected && slices.Contains(hop.Route.Queues, ref) {
+			return "rejected"
+		}
+	}
+	for _, binding := range b.Topology.Snapshot.Bindings {
+		if binding.VHost == ref.VHost && binding.Destination == ref.Name && !binding.ToExchange && binding.Source != "" {
+			return "via " + model.Printable(binding.Source)
+		}
+	}
+	return otherwise
+}
+
+// entrance are the exchanges that publishers reach buffers through.
+func (b *builder) entrance(members []model.Buffer) Station {
+	var names []string
+	for _, binding := range b.Topology.Snapshot.Bindings {
+		into := slices.ContainsFunc(members, func(x model.Buffer) bool {
+			return x.Queue == model.QueueRef{VHost: binding.VHost, Name: binding.Destination}
+		})
+		if into && !binding.ToExchange && binding.Source != "" && !slices.Contains(names, binding.Source) {
+			names = append(names, binding.Source)
+		}
+	}
+	slices.Sort(names)
+	switch len(names) {
+	case 0:
+		return Station{}
+	case 1:
+		return b.exchangeStation(names[0])
+	}
+	s := Station{name: model.Plural(len(names), "exchange")}
+	for i, name := range names {
+		if i == 3 {
+			s.facts = append(s.facts, term.Spans{{Text: "+" + strconv.Itoa(len(names)-i) + " more", Tone: term.ToneMuted}})
+			break
+		}
+		s.facts = append(s.facts, term.Spans{{Text: model.Printable(name), Tone: term.ToneText}})
+	}
+	s.short = term.Spans{{Text: model.Printable(strings.Join(names[:min(len(names), 3)], ", ")), Tone: term.ToneText}}
+	return s
+}
+
+func (b *builder) exchange(name string) (*model.Exchange, bool) {
+	for i := range b.Topology.Snapshot.Exchanges {
+		if x := &b.Topology.Snapshot.Exchanges[i]; x.VHost == b.flow.VHost && x.Name == name {
+			return x, true
+		}
+	}
+	return &model.Exchange{}, name == ""
+}
+
+// groupBuffers puts buffers with the same key together, in their order.
+func groupBuffers(buffers []model.Buffer, of func(model.Buffer) string) [][]model.Buffer {
+	var groups [][]model.Buffer
+	at := map[string]int{}
+	for _, buffer := range buffers {
+		key := of(buffer)
+		i, ok := at[key]
+		if !ok {
+			i = len(groups)
+			at[key] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], buffer)
+	}
+	return groups
+}
+
+// keyWords are binding keys short enough for an arrow.
+func keyWords(keys []string) string {
+	words := model.Printable(strings.Join(keys, " "))
+	if len(words) > 16 && len(keys) > 1 {
+		return strconv.Itoa(len(keys)) + " keys"
+	}
+	return term.Fit(words, min(len([]rune(words)), 18), false, true)
+}

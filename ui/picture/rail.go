@@ -1,0 +1,205 @@
+package picture
+
+import (
+	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/model"
+	"dlxtop/ui/term"
+)
+
+// The marks of the narrow layout.
+const (
+	markQueue    = "▣"
+	markExchange = "○"
+)
+
+// railRow is one row of the narrow layout: a station, or what is between two of them.
+type railRow struct {
+	mark  string // of a station
+	name  term.Span
+	facts term.Spans
+	queue model.QueueRef
+	down  []Arrow   // the arrow that runs down through this row
+	side  *Arrow    // the arrow that leads to a station beside the rail
+	last  bool      // of stations beside the rail: the rail ends here
+	loop  *railLoop // a way back up along the left edge
+}
+
+type railLoop struct {
+	arrow Arrow
+	to    int // row
+	depth int // 0 is nearest to the rail
+}
+
+// railColumns are the columns of the short facts that a rail shows, where they fit.
+const railColumns = 5
+
+// sideStep is how far a station beside the rail is from it.
+const sideStep = 3
+
+// RailLayout draws a picture as one rail from top to bottom, a station a row: for narrow terminals and for many
+// stations. It fits any width, and its height is what it needs.
+func RailLayout(p *Picture, width int, cursor model.QueueRef) *Scene {
+	rows := railRows(p)
+	loops, names := 0, 0
+	for i, r := range rows {
+		if r.loop != nil {
+			rows[i].loop.depth = loops
+			loops++
+		}
+		if r.queue.Name != "" || r.mark == markExchange {
+			names = max(names, ansi.StringWidthWc(r.name.Text)+r.indent())
+		}
+	}
+	s := &Scene{Canvas: term.NewCanvas(width, len(rows)), Rows: map[model.QueueRef]int{}}
+	rail := diagramMargin
+	if loops > 0 {
+		rail += 1 + 2*loops
+	}
+	facts := rail + 2 + min(names, width/2) + 2
+	for y, r := range rows {
+		s.railRow(r, y, rail, facts, cursor)
+	}
+	for y, r := range rows {
+		if r.loop != nil {
+			x := rail - 3 - 2*r.loop.depth
+			s.arrow(r.loop.arrow, "▶", term.Point{X: rail - 1, Y: y}, term.Point{X: x, Y: y},
+				term.Point{X: x, Y: r.loop.to}, term.Point{X: rail - 1, Y: r.loop.to})
+		}
+	}
+	return s
+}
+
+func (r railRow) indent() int {
+	if r.side != nil {
+		return sideStep
+	}
+	return 0
+}
+
+func (s *Scene) railRow(r railRow, y, rail, facts int, cursor model.QueueRef) {
+	c := s.Canvas
+	for _, a := range r.down {
+		c.Put(rail, y, "│", term.ToneBorder)
+		s.Paths = append(s.Paths, path{arrow: a, cells: []term.Point{{X: rail, Y: y}}})
+		s.caption(rail+2, y, a)
+	}
+	if r.side != nil {
+		mark := "├"
+		if r.last {
+			mark = "╰"
+		}
+		c.Put(rail, y, mark, term.ToneBorder)
+		s.arrow(*r.side, "▶", term.Point{X: rail + 1, Y: y}, term.Point{X: rail + 2, Y: y})
+	}
+	if r.mark == "" {
+		return
+	}
+	x := rail + r.indent()
+	markTone := term.ToneBorder
+	switch {
+	case r.mark == term.MarkError:
+		markTone = term.ToneDanger
+		c.Text(x+2, y, r.name.Text, term.ToneDanger)
+	case r.mark == markQueue || r.mark == markExchange:
+		c.Text(x+2, y, term.CutMiddle(r.name.Text, max(facts-x-4, 1)), r.name.Tone)
+	}
+	if r.queue.Name != "" {
+		markTone = r.name.Tone
+		s.Rows[r.queue] = y
+	}
+	c.Put(x, y, r.mark, markTone)
+	if r.queue.Name != "" && r.queue == cursor {
+		c.Put(x, y, term.MarkCursor, term.ToneAccent)
+	}
+	c.Line(facts, y, r.facts.Whole(max(c.Width-facts, 1), 1))
+}
+
+// railRows puts the stations of a picture in order.
+func railRows(p *Picture) []railRow {
+	b := railBuilder{facts: map[model.QueueRef]term.Spans{}}
+	stations := p.Stations()
+	for i, facts := range aligned(stations, railColumns) {
+		b.facts[stations[i].Queue] = facts
+	}
+	loopTo := -1
+	exchangeRow := make([]int, len(p.lanes))
+	for i, l := range p.lanes {
+		if i > 0 {
+			between := railRow{}
+			if p.lanes[i-1].dead == "" {
+				between.down = []Arrow{{}} // both lanes lead on to the worker
+			}
+			b.rows = append(b.rows, between)
+		}
+		if l.loop {
+			loopTo = len(b.rows)
+		}
+		if l.entrance.name != "" {
+			b.station(l.entrance)
+			b.down(l.buffers.in)
+		}
+		for _, s := range l.buffers.stations {
+			b.station(s)
+		}
+		if !l.buffers.empty() {
+			b.down(l.buffers.out)
+		}
+		exchangeRow[i] = len(b.rows)
+		if !l.deadAt {
+			b.station(l.exchange)
+		}
+		if l.dead != "" {
+			b.rows = append(b.rows, railRow{mark: term.MarkError, name: term.Span{Text: l.dead, Tone: term.ToneDanger}})
+			continue
+		}
+		b.down(l.out)
+	}
+	b.station(p.worker)
+	if p.dead != "" && p.failed.empty() {
+		b.rows = append(b.rows, railRow{
+			mark: term.MarkError,
+			name: term.Span{Text: "rejected: " + p.dead, Tone: term.ToneDanger},
+		})
+	}
+	below := len(p.retries) > 0 || loopTo >= 0
+	for i, s := range p.failed.stations {
+		b.station(s)
+		r := &b.rows[len(b.rows)-1]
+		r.side = &p.failed.in
+		r.last = !below && i == len(p.failed.stations)-1
+		for _, word := range p.failed.in.words() {
+			r.facts = append(r.facts, term.Span{Text: "  " + word.Text, Tone: word.Tone})
+		}
+	}
+	for _, g := range p.retries {
+		b.down(g.in)
+		for _, s := range g.stations {
+			b.station(s)
+		}
+		b.rows[len(b.rows)-1].loop = &railLoop{arrow: g.out, to: exchangeRow[min(g.lane, len(exchangeRow)-1)]}
+	}
+	if loopTo >= 0 {
+		b.rows = append(b.rows, railRow{
+			mark: "╯", facts: term.Spans{{Text: loopWords, Tone: term.ToneMuted}},
+			loop: &railLoop{arrow: Arrow{id: "loop"}, to: loopTo},
+		})
+	}
+	return b.rows
+}
+
+// railBuilder puts rows below each other.
+type railBuilder struct {
+	rows  []railRow
+	facts map[model.QueueRef]term.Spans
+}
+
+func (b *railBuilder) station(s Station) {
+	r := railRow{mark: markExchange, name: term.Span{Text: s.name, Tone: s.tone}, facts: s.short}
+	if s.isQueue() {
+		r.mark, r.queue, r.facts = markQueue, s.Queue, b.facts[s.Queue]
+	}
+	b.rows = append(b.rows, r)
+}
+
+func (b *railBuilder) down(a Arrow) { b.rows = append(b.rows, railRow{down: []Arrow{a}}) }

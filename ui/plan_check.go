@@ -1,0 +1,114 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+	"dlxtop/model/plan"
+	"dlxtop/model/ports"
+)
+
+// acting is a plan, and the id of its message when that is one.
+type acting struct {
+	plan plan.Plan
+	one  string
+}
+
+// replan starts making the plan. It looks at every chosen message, so it is made outside Update.
+func (d *planDialog) replan() tea.Cmd { return planning(&d.dialog, d.topology, d.planner()) }
+
+// check makes the plan again when it was agreed to.
+func (d *planDialog) check() tea.Cmd { return checking(&d.dialog, d.planner()) }
+
+// planner makes the plan that is wanted now from a topology.
+func (d *planDialog) planner() func(context.Context, *model.Topology) (acting, error) {
+	rows, user, counter := d.rows, d.env.broker.User(), ports.Counter(d.env.broker)
+	want := plan.ActionWant{
+		Operation: d.operation, From: d.queue, Planned: len(rows), User: user, Insist: d.insist, Mark: true,
+		Journaled: d.env.journal != nil, KeepTries: d.tries,
+	}
+	if d.edit != nil && !d.edit.was.Same(&d.edit.is) {
+		edited := d.edit.is
+		want.Edited = &edited
+	}
+	if d.canary {
+		want.Canary = plan.DefaultCanaryWait
+	}
+	if len(d.modes) > 0 {
+		want.Mode, want.Fixed = d.modes[d.mode].mode, d.modes[d.mode].fixed
+	}
+	if q, ok := d.chooser.current(); ok && d.operation == plan.Move {
+		want.Mode, want.Fixed = plan.ToQueue, model.Address{RoutingKey: q.Name}
+	}
+	return func(ctx context.Context, t *model.Topology) (acting, error) {
+		want := want
+		want.Sample, want.Selection = sampleOf(rows)
+		p := plan.New(t, want)
+		if want.Counts = counted(ctx, counter, p.Limited(t)); want.Counts != nil {
+			p = plan.New(t, want)
+		}
+		a := acting{plan: p}
+		if len(rows) == 1 {
+			if m, err := rows[0].peeked.At(int(rows[0].index), 1); err == nil {
+				a.one = m.Properties.MessageID
+			}
+		}
+		return a, nil
+	}
+}
+
+// counted counts queues exactly; nil when there are none, or when it cannot be done: then what the last poll told
+// stands.
+func counted(ctx context.Context, counter ports.Counter, refs []model.QueueRef) map[model.QueueRef]model.QueueCounts {
+	if len(refs) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, countTimeout)
+	defer cancel()
+	counts, err := counter.Count(ctx, refs)
+	if err != nil {
+		return nil
+	}
+	return counts
+}
+
+// planned takes a plan. One that was agreed to runs when it is what was agreed to; else it is shown with what is
+// different, and asked about again.
+func (d planDialog) planned(msg plannedMsg[acting]) (planDialog, tea.Cmd) {
+	was, is := d.plan.Promise(), msg.plan.plan.Promise()
+	d.one = cmp.Or(msg.plan.one, d.one)
+	switch d.state {
+	case dialogPlanning:
+		d.plan, d.state, d.changedAt, d.changes = msg.plan.plan, dialogAsking, time.Time{}, nil
+		d.offerTargets()
+	case dialogAsking:
+		d.plan = msg.plan.plan
+		d.changed(was, is)
+	case dialogChecking:
+		d.state, d.unchecked = dialogAsking, msg.unread
+		if msg.unread != nil {
+			return d, nil
+		}
+		d.topology, d.plan = msg.topology, msg.plan.plan
+		if !d.changed(was, is) {
+			cmd := d.run()
+			return d, cmd
+		}
+	}
+	return d, nil
+}
+
+// sayStrays shows whom messages may have reached that the plan did not name.
+func sayStrays(l *dialogLines, a *plan.Account) {
+	for i := range a.Strayed {
+		l.say("beyond", model.Printable(a.Strayed[i].Words()), l.styles.Danger)
+	}
+	if a.Unguarded != "" {
+		words := "whether the last of them reached a further queue: " + model.Printable(a.Unguarded)
+		l.say("unknown", words, l.styles.Warning)
+	}
+}

@@ -1,0 +1,113 @@
+package ui
+
+import (
+	"path/filepath"
+	"testing"
+
+	"dlxtop/journal"
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+)
+
+// withReplay gives the program a journal with a replay of five messages of ucenter@user@failed in it that ended in
+// its middle: one had arrived, two are uncertain. It stands at the first of the options.
+func withReplay(t *testing.T, o *Options, b *recordedBroker, c *clock) int64 {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := journal.New(journal.Options{Path: path, Now: c.now})
+	id, err := j.Begin(t.Context(), plan.Record{
+		Operation: plan.Replay, From: ref(failedQueue), To: "queue:ucenter@user", User: "guest", Broker: "mq1:5672",
+		Planned: 5,
+		Intent: &plan.Intent{
+			Source: ref(
+				failedQueue,
+			), Depth: 5, Mode: plan.ToQueue, Fixed: model.Address{RoutingKey: "ucenter@user"}, Mark: true, MarkName: "MARK",
+			Recipients: []plan.Recipient{{Queue: ref("ucenter@user"), Consumers: model.Some[int64](1)}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []plan.Entry
+	for i, m := range b.messages[ref(failedQueue)][:3] {
+		m.Position = i + 1
+		p := message.Publishing{
+			Address:    model.Address{RoutingKey: "ucenter@user"},
+			Properties: m.Properties,
+			Headers:    m.Headers,
+			Body:       m.Body,
+			Reaches:    []model.QueueRef{ref("ucenter@user")},
+		}
+		entries = append(entries, plan.NewEntry(&m, &p, false))
+	}
+	if err := j.Write(id, entries, []plan.Settled{{Position: 1, Outcome: plan.Moved}}); err != nil {
+		t.Fatal(err)
+	}
+	b.messages[ref(failedQueue)] = b.messages[ref(failedQueue)][1:]
+	if err := j.Close(); err != nil { // as the end of its program would
+		t.Fatal(err)
+	}
+	again := journal.New(journal.Options{Path: path, Now: c.now})
+	t.Cleanup(func() { again.Close() })
+	o.Journal = again
+	return id
+}
+
+// TestResumeGolden: what nobody can decide is listed, and asked about.
+func TestResumeGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		o, b, c := failedOptions(5)
+		withReplay(t, &o, b, c)
+		term := newTerminal(t, o, width, height)
+		term.await("in the middle of the replay 1", "r there goes on with it")
+		term.press("5")
+		term.await("r resume this")
+		term.press("r")
+		term.await("Resume 1: go on with the replay", "2 messages of the replay 1 cannot be decided")
+		term.golden()
+	})
+}
+
+func TestResume(t *testing.T) {
+	o, b, c := failedOptions(5)
+	withReplay(t, &o, b, c)
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user")
+	term.press("5")
+	term.await("r resume this")
+	term.press("r")
+	term.await("stay as they are, and unknown", "2 messages at most")
+	term.press(keyTab)
+	term.await("published again: they may be there twice", "4 messages at most")
+	term.press(keyTab)
+	term.await("stay in their queue, and count as done", "2 messages at most")
+	term.press(keyTab)
+	term.await("stay as they are, and unknown")
+	term.press(keyEnter)
+	term.await("What happened", "undecided 2  they stay in their queue")
+	plans := b.executed()
+	if len(plans) != 1 || plans[0].Resuming == nil || plans[0].MarkName != "MARK" || len(plans[0].Selection.Except) != 2 ||
+		plans[0].Resuming.Gone != 1 {
+		t.Errorf("%+v", plans)
+	}
+	term.press(keyEnter)
+	term.await("r resume this")
+}
+
+func TestResumeReadOnly(t *testing.T) {
+	o, b, c := failedOptions(5)
+	withReplay(t, &o, b, c)
+	o.ReadOnly = true
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user")
+	term.press("5")
+	term.await("r resume this")
+	term.press("r")
+	term.await("read-only: nothing is changed here")
+	term.press(keyEnter)
+	term.settle()
+	if len(b.executed()) > 0 {
+		t.Error("something was done")
+	}
+}

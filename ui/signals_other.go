@@ -1,0 +1,14 @@
+//go:build !unix
+
+package ui
+
+import tea "github.com/charmbracelet/bubbletea"
+
+// suspendable is whether the shell can have the terminal in between.
+const suspendable = false
+
+// watchSignals has nothing to watch: there are no such signals here.
+func watchSignals(*tea.Program, *screenFile) (ended func()) { return func() {} }
+
+// Run does nothing: here no shell continues a program.
+func (s *suspension) Run() error { return nil }

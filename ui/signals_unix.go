@@ -1,0 +1,114 @@
+//go:build unix
+
+package ui
+
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// suspendable is whether the shell can have the terminal in between.
+const suspendable = true
+
+// watchSignals keeps the terminal usable when the program is killed or stopped, until it is told that the program has
+// ended. What asks it to end (SIGINT, SIGTERM, SIGHUP) is the caller's.
+func watchSignals(p *tea.Program, screen *screenFile) (ended func()) {
+	signals := make(chan os.Signal, 8) // more than come before one is handled
+	signal.Notify(signals, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGTSTP, syscall.SIGCONT)
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-over:
+				return
+			case s := <-signals:
+				handleSignal(p, screen, s)
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(over)
+		<-done
+	}
+}
+
+func handleSignal(p *tea.Program, screen *screenFile, s os.Signal) {
+	switch s {
+	case syscall.SIGTSTP:
+		if screen.isLent() { // the editor stops itself, and the shell waits for both
+			_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
+			return
+		}
+		p.Send(suspendMsg{})
+	case syscall.SIGCONT:
+		if screen.set(&screen.stopped, false) || screen.isLent() {
+			return
+		}
+		p.Send(continuedMsg{})
+	default:
+		screen.rescue()
+		signal.Reset(s) // Go's own handler tells where each goroutine was, and ends the program
+		_ = syscall.Kill(syscall.Getpid(), s.(syscall.Signal))
+	}
+}
+
+// stopTime is how long it may take until a process is stopped.
+const stopTime = 300 * time.Millisecond
+
+// Run stops this process, and all that the shell started with it, until the shell continues it. Where no shell could do
+// that, it does nothing.
+func (s *suspension) Run() error {
+	if s.over || !stoppable() {
+		return nil
+	}
+	defer s.screen.lend()()
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
+	defer signal.Stop(continued)
+	s.screen.set(&s.screen.stopped, true)
+	// Not SIGTSTP: once a Go program has asked for it, it is not stopped by it any more, whatever is reset (Go 1.26).
+	if err := syscall.Kill(0, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	select {
+	case <-continued:
+	case <-time.After(stopTime):
+		if len(continued) == 0 {
+			s.screen.set(&s.screen.stopped, false)
+		}
+	}
+	return nil
+}
+
+// stoppable reports whether a shell waits for this process group: the kernel lets no SIGTSTP stop one that nobody could
+// continue. A child tries it.
+func stoppable() bool {
+	child := exec.Command("sh", "-c", "kill -TSTP $$")
+	if child.Start() != nil {
+		return false
+	}
+	pid := child.Process.Pid
+	defer func() { _ = child.Process.Release() }()
+	state, err := waitFor(pid, syscall.WUNTRACED)
+	if err != nil || !state.Stopped() {
+		return false
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+	_, _ = waitFor(pid, 0)
+	return true
+}
+
+func waitFor(pid, options int) (state syscall.WaitStatus, err error) {
+	for {
+		if _, err = syscall.Wait4(pid, &state, options, nil); err != syscall.EINTR {
+			return state, err
+		}
+	}
+}

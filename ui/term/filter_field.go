@@ -1,0 +1,101 @@
+package term
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/bubbles/cursor"
+	"github.com/charmbracelet/bubbles/textinput"
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// TextField is one line of text being typed. It has no look of its own: view dresses it.
+type TextField struct{ input textinput.Model }
+
+func NewTextField(text string) TextField {
+	input := textinput.New()
+	input.Prompt = ""
+	input.Cursor.SetMode(cursor.CursorStatic) // a blinking cursor would redraw the screen for nothing
+	input.SetValue(text)
+	input.CursorEnd()
+	input.Focus()
+	return TextField{input}
+}
+
+func (f TextField) Text() string { return f.input.Value() }
+
+func (f *TextField) Set(text string) {
+	f.input.SetValue(text)
+	f.input.CursorEnd()
+}
+
+func (f *TextField) Update(msg tea.Msg) { f.input, _ = f.input.Update(msg) }
+
+// View draws the text with its cursor in width cells, the part around the cursor when all does not fit.
+func (f TextField) View(s *Styles, width int) string {
+	runes := []rune(f.input.Value())
+	at := min(f.input.Position(), len(runes))
+	before, under, after := string(runes[:at]), " ", ""
+	if at < len(runes) {
+		under, after = string(runes[at]), string(runes[at+1:])
+	}
+	if w, room := ansi.StringWidthWc(before), width-ansi.StringWidthWc(under); w > room {
+		before = "…" + Behind(before, w-room+1)
+	}
+	return Cut(before+s.Cursor.Render(under)+after, width, "")
+}
+
+// FilterField is the filter of a list: "/" opens it, typing narrows the list at once, enter keeps it, esc clears it.
+type FilterField struct {
+	field  TextField
+	Typing bool
+	keys   *ListKeys
+}
+
+func NewFilterField(k *ListKeys) FilterField { return FilterField{field: NewTextField(""), keys: k} }
+
+// Text is the filter as it applies now, while it is being typed too.
+func (f FilterField) Text() string { return f.field.Text() }
+
+// Visible reports whether the filter takes a line of the screen.
+func (f FilterField) Visible() bool { return f.Typing || f.Text() != "" }
+
+func (f *FilterField) Open() { f.Typing = true }
+
+func (f *FilterField) Clear() {
+	f.field.Set("")
+	f.Typing = false
+}
+
+// Handle takes a key while the filter is being typed.
+func (f *FilterField) Handle(msg tea.KeyMsg) {
+	switch {
+	case Is(msg, f.keys.Accept):
+		f.Typing = false
+	case Is(msg, f.keys.Abandon):
+		f.Clear()
+	default:
+		f.field.Update(msg)
+	}
+}
+
+// View is the filter's line, with what it found at the right end.
+func (f FilterField) View(s *Styles, width int, found string) string {
+	left := s.Accent.Render(" / ")
+	if f.Typing {
+		left += f.field.View(s, max(1, width-6-ansi.StringWidthWc(found)))
+	} else {
+		left += s.Strong.Render(f.Text()) + s.Muted.Render("   esc clears")
+	}
+	return Spread(left, s.Muted.Render(found+" "), width)
+}
+
+// ContainsFold reports whether any of the texts contains the filter, whatever the case; needle is in lower case.
+func ContainsFold(needle string, texts ...string) bool {
+	for _, text := range texts {
+		if strings.Contains(strings.ToLower(text), needle) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,106 @@
+package term
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+)
+
+// List is a table with a filter over plain text: what the screens of names have in common.
+type List[K comparable, T any] struct {
+	Table  Table[K, T]
+	Filter FilterField
+	texts  func(T) []string // what the filter looks at
+}
+
+func NewList[K comparable, T any](t Table[K, T], texts func(T) []string) List[K, T] {
+	return List[K, T]{Table: t, Filter: NewFilterField(t.Keys), texts: texts}
+}
+
+// Handle takes the keys of the filter, of moving and of sorting. It reports whether the key was one of them.
+func (l *List[K, T]) Handle(msg tea.KeyMsg) bool {
+	k := l.Table.Keys
+	switch {
+	case l.Filter.Typing:
+		l.Filter.Handle(msg)
+		l.apply()
+	case Is(msg, k.Filter):
+		l.Filter.Open()
+	case Is(msg, k.Abandon) && l.Filter.Text() != "":
+		l.Filter.Clear()
+		l.apply()
+	default:
+		return l.Table.Motion(msg)
+	}
+	return true
+}
+
+func (l *List[K, T]) apply() {
+	needle := strings.ToLower(strings.TrimSpace(l.Filter.Text()))
+	if needle == "" {
+		l.Table.Narrow(nil)
+		return
+	}
+	texts := l.texts
+	l.Table.Narrow(func(item T) bool { return ContainsFold(needle, texts(item)...) })
+}
+
+// Bindings are the list's own keys, after those of its screen.
+func (l *List[K, T]) Bindings(own ...key.Binding) []key.Binding {
+	k := l.Table.Keys
+	if l.Filter.Typing {
+		return []key.Binding{k.Accept, k.Abandon}
+	}
+	if l.Filter.Text() != "" {
+		own = append(own, Describe(k.Abandon, "clear the filter"))
+	}
+	return append(own, k.Filter, Describe(k.Sort, "sort"), Describe(k.Reverse, "reverse"))
+}
+
+// Rows are the lines that the list takes of a height when a pane below it needs at least so many. A short list leaves
+// the pane more; what the filter hides does not change that, or the picture would jump while one types.
+func (l *List[K, T]) Rows(height, pane int) int { return min(len(l.Table.All)+2, height-pane) }
+
+// Seen are the rows that View draws in a height.
+func (l *List[K, T]) Seen(height int) []T {
+	if l.Filter.Visible() {
+		height--
+	}
+	return l.Table.Seen(height)
+}
+
+// View draws the table, and below it the filter when there is one. empty is shown instead of no rows.
+func (l *List[K, T]) View(width, height int, empty []string) string {
+	rows := height
+	if l.Filter.Visible() {
+		rows--
+	}
+	s := l.Table.Styles
+	var picture string
+	switch {
+	case len(l.Table.All) == 0:
+		picture = Block(empty, width, rows)
+	case len(l.Table.Shown) == 0:
+		picture = Block([]string{"", "   " + s.Muted.Render("nothing matches")}, width, rows)
+	default:
+		picture = l.Table.View(width, rows)
+	}
+	if l.Filter.Visible() {
+		found := model.Count(int64(len(l.Table.Shown))) + " of " + model.Count(int64(len(l.Table.All)))
+		picture += "\n" + l.Filter.View(s, width, found)
+	}
+	return picture
+}
+
+// Aimless is the pane below the list when there is nothing at the cursor to tell about.
+func (l *List[K, T]) Aimless(what string, width int) []string {
+	s := l.Table.Styles
+	lines := []string{Partition(s, "", l.Table.Position(), width)}
+	if len(l.Table.Shown) > 0 {
+		lines = append(lines, "   "+s.Muted.Render("no "+what+" at the cursor: move it"))
+	}
+	return lines
+}

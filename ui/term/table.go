@@ -1,0 +1,284 @@
+package term
+
+import (
+	"slices"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// Field is one cell of a table: plain printable text and its look. It is cut by what it shows, never by bytes.
+type Field struct {
+	Text  string
+	Style Style
+}
+
+// Column says what a table shows of each item, how wide, and how it sorts.
+type Column[T any] struct {
+	Title   string
+	Width   int                // cells; the least, when flex is set
+	Max     int                // the most that flex may give; 0: no limit
+	Flex    int                // share of the width that is left over; 0: width is fixed
+	Drop    int                // on a narrow terminal columns go, the highest drop first; 0 never goes
+	Right   bool               // numbers stand to the right
+	Middle  bool               // long texts lose their middle, not their end: names of queues differ at both ends
+	Cell    func(item T) Field // what is shown
+	Compare func(a, b T) int   // how it sorts; nil: it does not
+	Most    bool               // the first press sorts the highest to the top
+}
+
+// Table is a windowed list with a cursor and a selection that follow the identity of items: whatever a refresh
+// reorders, the cursor stays on its item, and on its line of the screen. Only the rows that are seen are made.
+//
+// set brings new data (a poll, a page), narrow a filter, sortBy another order; view draws. An item that vanishes under
+// the cursor leaves no cursor, so that a key never hits what was not aimed at: current then reports false until the
+// cursor is moved.
+type Table[K comparable, T any] struct {
+	Columns []Column[T]
+	key     func(T) K
+	natural func(a, b T) int // the order when no column is chosen, and between equals
+	Kit
+
+	All   []T // as set, sorted
+	Shown []T // of those, what the filter lets through
+	Match func(T) bool
+
+	Sorted  int // column, -1: the natural order
+	reverse bool
+
+	at     K    // the cursor's item
+	Index  int  // where it is, or where it was
+	aimed  bool // whether the cursor is on an item
+	moved  bool // whether the cursor has ever been on one
+	Chosen map[K]struct{}
+	anchor *K // where the range starts that v is choosing; nil: none
+
+	drawn *frame
+}
+
+// frame is what the last view showed: keys like page down, pressed by somebody who looks at it, mean that.
+type frame struct {
+	top    int // the first row
+	height int // how many rows there was room for
+}
+
+func NewTable[K comparable, T any](k Kit, key func(T) K, natural func(a, b T) int, columns ...Column[T]) Table[K, T] {
+	return Table[K, T]{
+		Columns: columns, key: key, natural: natural, Kit: k,
+		Sorted: -1, Chosen: map[K]struct{}{}, drawn: &frame{},
+	}
+}
+
+// SetColumns replaces the columns. The order stays by the column of the same title.
+func (t *Table[K, T]) SetColumns(columns []Column[T]) {
+	if t.Sorted >= 0 {
+		title := t.Columns[t.Sorted].Title
+		t.Sorted = slices.IndexFunc(columns, func(c Column[T]) bool { return c.Title == title })
+	}
+	t.Columns = columns
+}
+
+// Set replaces the items. Cursor, selection and the cursor's line stay.
+func (t *Table[K, T]) Set(items []T) {
+	t.All = slices.Clone(items)
+	t.order()
+	t.filter()
+	t.prune()
+	if !t.follow() && !t.moved {
+		t.MoveTo(0)
+	}
+}
+
+// Narrow shows only what matches; nil shows all. It is the operator's own doing, so a cursor whose item is hidden goes
+// to the nearest one.
+func (t *Table[K, T]) Narrow(match func(T) bool) {
+	t.Match = match
+	t.filter()
+	if !t.follow() && len(t.Shown) > 0 {
+		t.MoveTo(min(t.Index, len(t.Shown)-1))
+	}
+}
+
+// sortNext sorts by the next column that sorts, and after the last one in the natural order again.
+func (t *Table[K, T]) sortNext() {
+	for {
+		t.Sorted++
+		if t.Sorted >= len(t.Columns) {
+			t.Sorted = -1
+		}
+		if t.Sorted < 0 || t.Columns[t.Sorted].Compare != nil {
+			break
+		}
+	}
+	t.reverse = t.Sorted >= 0 && t.Columns[t.Sorted].Most
+	t.resort()
+}
+
+// sortReverse turns the order round.
+func (t *Table[K, T]) sortReverse() {
+	t.reverse = !t.reverse
+	t.resort()
+}
+
+// resort shows the new order from its top: who sorts wants to see what is first now.
+func (t *Table[K, T]) resort() {
+	t.order()
+	t.filter()
+	t.MoveTo(0)
+}
+
+// order sorts all items by the chosen column, equals in the natural order.
+func (t *Table[K, T]) order() {
+	compare := t.natural
+	if t.Sorted >= 0 {
+		by := t.Columns[t.Sorted].Compare
+		compare = func(a, b T) int {
+			c := by(a, b)
+			if t.reverse {
+				c = -c
+			}
+			if c == 0 && t.natural != nil {
+				return t.natural(a, b)
+			}
+			return c
+		}
+	} else if t.reverse && t.natural != nil {
+		compare = func(a, b T) int { return t.natural(b, a) }
+	}
+	if compare != nil {
+		slices.SortStableFunc(t.All, compare)
+	}
+}
+
+func (t *Table[K, T]) filter() {
+	if t.Match == nil {
+		t.Shown = t.All
+		if t.Shown == nil {
+			t.Shown = []T{}
+		}
+		return
+	}
+	t.Shown = make([]T, 0, len(t.All))
+	for _, item := range t.All {
+		if t.Match(item) {
+			t.Shown = append(t.Shown, item)
+		}
+	}
+}
+
+// follow finds the cursor's item again, one that had vanished too, and keeps it on its line of the screen. It reports
+// whether the item is there.
+func (t *Table[K, T]) follow() bool {
+	if !t.moved {
+		return false
+	}
+	if i := slices.IndexFunc(t.Shown, func(item T) bool { return t.key(item) == t.at }); i >= 0 {
+		t.drawn.top += i - t.Index
+		t.Index, t.aimed = i, true
+		return true
+	}
+	t.aimed = false
+	return false
+}
+
+func (t *Table[K, T]) MoveTo(i int) {
+	if len(t.Shown) == 0 {
+		return
+	}
+	t.Index = max(0, min(i, len(t.Shown)-1))
+	t.at, t.aimed, t.moved = t.key(t.Shown[t.Index]), true, true
+	if t.anchor != nil {
+		t.chooseRange()
+	}
+}
+
+// Current is the item under the cursor.
+func (t *Table[K, T]) Current() (item T, ok bool) {
+	if !t.aimed || t.Index >= len(t.Shown) {
+		return item, false
+	}
+	return t.Shown[t.Index], true
+}
+
+// Motion handles the keys that move the cursor and those that sort. It reports whether the key was one of them.
+func (t *Table[K, T]) Motion(msg tea.KeyMsg) bool {
+	page := max(1, t.drawn.height)
+	switch k := t.Keys; {
+	case Is(msg, k.Up):
+		t.MoveTo(t.Index - 1)
+	case Is(msg, k.Down):
+		// Without a cursor the row that took the vanished one's place is the next one.
+		if t.aimed {
+			t.MoveTo(t.Index + 1)
+		} else {
+			t.MoveTo(t.Index)
+		}
+	case Is(msg, k.Top):
+		t.MoveTo(0)
+	case Is(msg, k.Bottom):
+		t.MoveTo(len(t.Shown) - 1)
+	case Is(msg, k.HalfUp):
+		t.MoveTo(t.Index - max(1, page/2))
+	case Is(msg, k.HalfDown):
+		t.MoveTo(t.Index + max(1, page/2))
+	case Is(msg, k.PageUp):
+		t.MoveTo(t.Index - page)
+	case Is(msg, k.PageDown):
+		t.MoveTo(t.Index + page)
+	case Is(msg, k.Sort):
+		t.sortNext()
+	case Is(msg, k.Reverse):
+		t.sortReverse()
+	default:
+		return false
+	}
+	return true
+}
+
+// View draws the head and as many rows as fit into width x height, every line filled to width; the last cell of it
+// stays blank.
+func (t *Table[K, T]) View(width, height int) string {
+	if height < 1 {
+		return ""
+	}
+	rows := height - 1
+	t.scroll(rows)
+	widths := columnWidths(t.Columns, width-gutter-1)
+	lines := make([]string, 0, height)
+	lines = append(lines, t.head(widths, width))
+	for i := t.drawn.top; i < len(t.Shown) && len(lines) < height; i++ {
+		lines = append(lines, t.row(i, widths, width))
+	}
+	for len(lines) < height {
+		lines = append(lines, strings.Repeat(" ", max(0, width)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Seen are the rows that View draws in a height.
+func (t *Table[K, T]) Seen(height int) []T {
+	if height < 1 {
+		return nil
+	}
+	t.scroll(height - 1)
+	return t.Shown[t.drawn.top:min(t.drawn.top+height-1, len(t.Shown))]
+}
+
+// Around are the rows that were seen last, and so many before and after them.
+func (t *Table[K, T]) Around(rows int) []T {
+	from, to := max(t.drawn.top-rows, 0), min(t.drawn.top+t.drawn.height+rows, len(t.Shown))
+	return t.Shown[min(from, to):to]
+}
+
+// scroll moves the window so that the cursor is in it and no room is wasted.
+func (t *Table[K, T]) scroll(rows int) {
+	f := t.drawn
+	f.height = rows
+	if t.Index >= f.top+rows {
+		f.top = t.Index - rows + 1
+	}
+	if t.Index < f.top {
+		f.top = t.Index
+	}
+	f.top = max(0, min(f.top, len(t.Shown)-rows))
+}

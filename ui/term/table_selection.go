@@ -1,0 +1,102 @@
+package term
+
+import (
+	"slices"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// IsChosen reports whether an item is in the selection.
+func (t *Table[K, T]) IsChosen(k K) bool {
+	_, ok := t.Chosen[k]
+	return ok
+}
+
+// Selection are the chosen items in the order of the table, hidden ones included.
+func (t *Table[K, T]) Selection() []T {
+	var items []T
+	for _, item := range t.All {
+		if t.IsChosen(t.key(item)) {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+// Unchoose empties the selection.
+func (t *Table[K, T]) Unchoose() { t.Chosen, t.anchor = map[K]struct{}{}, nil }
+
+func (t *Table[K, T]) toggle() {
+	item, ok := t.Current()
+	if !ok {
+		return
+	}
+	if k := t.key(item); t.IsChosen(k) {
+		delete(t.Chosen, k)
+	} else {
+		t.Chosen[k] = struct{}{}
+	}
+	t.anchor = nil
+}
+
+// chooseRange chooses everything between the anchor and the cursor.
+func (t *Table[K, T]) chooseRange() {
+	from := slices.IndexFunc(t.Shown, func(item T) bool { return t.key(item) == *t.anchor })
+	if from < 0 {
+		t.anchor = nil
+		return
+	}
+	for i := min(from, t.Index); i <= max(from, t.Index); i++ {
+		t.Chosen[t.key(t.Shown[i])] = struct{}{}
+	}
+}
+
+// chooseAll chooses everything that is shown, or nothing when all of it is chosen already.
+func (t *Table[K, T]) chooseAll() {
+	t.anchor = nil
+	all := !slices.ContainsFunc(t.Shown, func(item T) bool { return !t.IsChosen(t.key(item)) })
+	for _, item := range t.Shown {
+		if all {
+			delete(t.Chosen, t.key(item))
+		} else {
+			t.Chosen[t.key(item)] = struct{}{}
+		}
+	}
+}
+
+// Choosing handles the keys of the selection, in a table that has one.
+func (t *Table[K, T]) Choosing(msg tea.KeyMsg) bool {
+	switch k := t.Keys; {
+	case Is(msg, k.Choose):
+		t.toggle()
+		t.MoveTo(t.Index + 1)
+	case Is(msg, k.Range):
+		if t.anchor != nil {
+			t.anchor = nil
+		} else if item, ok := t.Current(); ok {
+			at := t.key(item)
+			t.anchor = &at
+			t.chooseRange()
+		}
+	case Is(msg, k.ChooseAll):
+		t.chooseAll()
+	default:
+		return false
+	}
+	return true
+}
+
+// prune forgets chosen items that are no more.
+func (t *Table[K, T]) prune() {
+	if len(t.Chosen) == 0 {
+		return
+	}
+	present := make(map[K]struct{}, len(t.Chosen))
+	for _, item := range t.All {
+		k := t.key(item)
+		if _, ok := t.Chosen[k]; ok {
+			present[k] = struct{}{}
+		}
+	}
+	t.Chosen = present
+}

@@ -1,0 +1,84 @@
+package ui
+
+import (
+	"context"
+	"errors"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+	"dlxtop/model/ports"
+)
+
+// replan makes the plan: it reads the journal, and looks into the queue when it is not certain what is there.
+func (u *undoScreen) replan() tea.Cmd {
+	e, id, insist := u.env, u.id, u.insist
+	u.state = dialogPlanning
+	return planning(&u.dialog, u.topology, func(ctx context.Context, t *model.Topology) (undoing, error) {
+		record, err := recordToUndo(ctx, e.journal, e.broker, id)
+		if err != nil {
+			return undoing{}, err
+		}
+		want, err := plan.UndoWant{
+			Record: record, User: e.broker.User(), Broker: e.broker.Address(), Insist: insist, ReadOnly: e.readOnly,
+			Entries: e.entries(ctx, record.ID),
+		}.Looked(t, undoReads(ctx, e.broker, e.broker))
+		if err != nil {
+			return undoing{}, err
+		}
+		p, err := plan.PlanUndo(t, want, undoReads(ctx, e.broker, e.broker))
+		return undoing{want, p}, err
+	})
+}
+
+// check makes the plan again when it was agreed to.
+func (u *undoScreen) check() tea.Cmd {
+	e, want := u.env, u.want
+	return checking(&u.dialog, func(ctx context.Context, t *model.Topology) (undoing, error) {
+		want.Entries = e.entries(ctx, want.Record.ID)
+		p, err := plan.PlanUndo(t, want, undoReads(ctx, e.broker, e.broker))
+		return undoing{want, p}, err
+	})
+}
+
+// undoReads is how an undo is planned from the broker.
+func undoReads(ctx context.Context, looker ports.Looker, counter ports.Counter) plan.UndoReads {
+	return plan.UndoReads{
+		Look: func(look peek.Plan, each func(*message.Message) error) (string, error) {
+			read, err := looker.Read(ctx, look, each)
+			return read.Stopped, err
+		},
+		Count: func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+			ctx, cancel := context.WithTimeout(ctx, countTimeout)
+			defer cancel()
+			return counter.Count(ctx, refs)
+		},
+	}
+}
+
+// recordToUndo is the record with this number; 0 is the last one on this broker of which something can be taken back.
+func recordToUndo(ctx context.Context, journal ports.Records, broker ports.Named, id int64) (plan.Record, error) {
+	if id > 0 {
+		return journal.Record(ctx, id)
+	}
+	records, err := journal.Records(ctx, shownRecords)
+	if err != nil {
+		return plan.Record{}, err
+	}
+	for _, r := range records {
+		done := r.Account.Moved + r.Account.Dropped + r.Uncertain()
+		kind := r.Operation != plan.Undo && r.Operation != plan.Import && r.Operation != plan.Rescue
+		if kind && r.Broker == broker.Address() && done > r.Undone {
+			return r, nil
+		}
+	}
+	return plan.Record{}, errors.New("nothing was done on this broker that could be undone")
+}
+
+// entries reads the entries of a record.
+func (e *env) entries(ctx context.Context, id int64) func(func(*plan.Entry) error) error {
+	return func(each func(*plan.Entry) error) error { return e.journal.Entries(ctx, id, each) }
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// readsText are the files that may ask what a text holds, begins or ends with, and whose text that is. A sentence of
+// dlxtop itself is never among them: what code decides by is a kind with values, and its Words are made for people.
+// Who adds a file says here what it reads.
+var readsText = map[string]string{
+	"broker/connect_errors.go": "the first bytes that a port sends, and the words of crypto/tls where it has no type",
+	"broker/connection.go":     "the scheme of a URL",
+	"broker/reasons.go":        "RabbitMQ's words for a refusal: AMQP has one code for several of them",
+	"broker/resume.go":         "the names of connections, as the broker lists them",
+	"mgmt/binary.go":           "RabbitMQ's mark of a name that is not UTF-8",
+	"mgmt/client.go":           "the path of a URL",
+	"mgmt/reasons.go":          "the words of the API and of net/http, where neither has a code or a type",
+	"mgmt/transport.go":        "the media type of an answer, and its first line",
+	"journal/looks.go":         "the name of a file",
+
+	"model/duration.go":      "digits that it has just formatted",
+	"model/headers_match.go": "x-match of a binding, and the names of headers",
+	"model/held.go":          "the name of a queue",
+	"model/own_taps.go":      "the name of a queue",
+	"model/printable.go":     "lines of any text, for their ends and tabs",
+
+	"model/message/body.go":              "a content type, and digits that it has just formatted",
+	"model/message/conventions.go":       "the names of headers",
+	"model/message/envelope.go":          "types as frameworks write them",
+	"model/message/envelope_dramatiq.go": "the name of a queue",
+	"model/message/expression.go":        "the words of the compiler of expressions, which has no kinds",
+	"model/message/failure.go":           "traces and errors as frameworks and languages write them",
+	"model/message/filter.go":            "what a person looks for, in messages",
+	"model/message/framework.go":         "the names of headers and types that a framework writes",
+	"model/message/header_parse.go":      "values of JSON that have a prefix",
+	"model/message/json.go":              "texts that begin like the mark of base64",
+	"model/message/publishing.go":        "the names of headers",
+	"model/message/reset.go":             "the names of headers",
+	"model/message/symfony.go":           "the names of classes as Symfony writes them",
+	"model/message/worker_evidence.go":   "addresses as MassTransit writes them",
+	"model/plan/clue.go":                 "the name of a delay queue of Symfony",
+	"model/plan/draft_text.go":           "what a person edited, and the words of encoding/json for an unknown field",
+	"model/plan/resets.go":               "the names of headers",
+
+	"cli/act.go":              "a flag that a person typed",
+	"cli/exit.go":             "arguments that may hold a password",
+	"cli/queue.go":            "the name of a queue that a person typed",
+	"cli/urls.go":             "URLs",
+	"ui/palette.go":           "what a person types",
+	"ui/term/filter_field.go": "what a person types, in the texts of a list",
+
+	"demo/config.go":          "the names of environment variables",
+	"demo/installed.go":       "the log of a node that does not start",
+	"internal/sizes/main.go":  "the names of directories",
+	"screenshots/terminal.go": "a screen, as a person would read it",
+}
+
+// asking are the functions of package strings that decide by a text, or take it apart.
+var asking = []string{"Contains", "HasPrefix", "HasSuffix", "TrimPrefix", "TrimSuffix", "CutPrefix", "CutSuffix"}
+
+// TestDecisionsAreMadeOnValues: no code decides by a sentence. What one part of dlxtop has to know of another is a kind
+// with values.
+func TestDecisionsAreMadeOnValues(t *testing.T) {
+	used := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != "." && entry.Name()[0] == '.':
+			return filepath.SkipDir
+		case filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(text, []byte("strings.")) {
+			return err
+		}
+		for _, found := range asks(t, path, text) {
+			if used[path] = true; readsText[path] == "" {
+				t.Errorf("%s: whose text is that? Decide by a kind; when it is not a text of dlxtop, say so in readsText", found)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range readsText {
+		if !used[path] {
+			t.Errorf("%s asks no text any more: take it out of readsText", path)
+		}
+	}
+}
+
+// asks are the places of a file that decide by a text.
+func asks(t *testing.T, path string, text []byte) (found []string) {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok || !slices.Contains(asking, s.Sel.Name) {
+			return true
+		}
+		if x, ok := s.X.(*ast.Ident); ok && x.Name == "strings" {
+			found = append(found, files.Position(s.Pos()).String()+": strings."+s.Sel.Name)
+		}
+		return true
+	})
+	return found
+}
