@@ -10,8 +10,8 @@ import (
 	"dlxtop/ui/term"
 )
 
-// head tells when the next message leaves a buffer: by a look that still holds, else by what the broker and the history
-// tell of its head, else within the TTL of the queue.
+// head says when the next message leaves a buffer: by what the broker and the counts know of its head, and by a look
+// that still holds. What knows less of the same message does not make it less exact.
 func (m *topologyMsg) head(b *model.Buffer, now time.Time) picture.HeadState {
 	var h picture.HeadState
 	h.Waits = m.topology.Waiting(b).Or(0) > 0
@@ -20,23 +20,12 @@ func (m *topologyMsg) head(b *model.Buffer, now time.Time) picture.HeadState {
 		h.Waits = count.Ready.Or(0) > 0
 	}
 	if h.Waits && len(b.Levels) > 0 {
-		// In a level a message waits at most for the TTLs of this level and of all below it.
-		histogram := story.HistogramOf(m.topology, b, m.looks.in(m.topology), now)
-		if soonest, ok := histogram.Soonest.Get(); ok {
-			h.Due = story.DueTime{Kind: story.DueAtMost, Time: now.Add(soonest)}
-		}
+		h.Due = m.levelsDue(b, now)
 		return h
 	}
 	q, ok := m.topology.Queue(b.Queue)
 	if !h.Waits || !ok || q.Ready.Or(0) == 0 && !counted || q.Consumers.Or(0) > 0 || b.InExchange != "" {
 		return h
-	}
-	if w := m.looks.in(m.topology)(b.Queue); w != nil {
-		if head, ok := w.Head(now); ok {
-			h.Due, h.Looked = head.Leaves, true
-			h.Blocked, _ = w.Blocked(now)
-			return h
-		}
 	}
 	seen := m.sight(b.Queue, q, now)
 	head := message.Message{Position: 1}
@@ -45,25 +34,65 @@ func (m *topologyMsg) head(b *model.Buffer, now time.Time) picture.HeadState {
 		head.Properties.Timestamp = at
 	}
 	h.Due = story.Due(&head, b.TTL, seen)
+	if w := m.looks.in(m.topology)(b.Queue); w != nil {
+		if head, ok := w.Head(now); ok {
+			same := head.Position == 1 && !seen.Since.After(w.TakenAt) // nothing has left since the look
+			leaves := head.Leaves
+			if same {
+				leaves = leaves.Narrowed(h.Due)
+			}
+			h.Due, h.Looked = leaves, true
+			h.Blocked, _ = w.Blocked(now)
+		}
+	}
 	return h
 }
 
-// sight is what the polls saw of the message at the head of a queue.
+// levelsDue is when the next message leaves levels that delay as one: one in a level leaves them at the latest when the
+// TTLs of this level and of all below it are over.
+func (m *topologyMsg) levelsDue(b *model.Buffer, now time.Time) story.DueTime {
+	var soonest story.DueTime
+	below := time.Duration(0)
+	for _, ref := range b.Levels {
+		ttl := m.topology.Settings(ref).TTL.Value
+		q, ok := m.topology.Queue(ref)
+		if ok && m.ready(q) > 0 {
+			due := story.Due(&message.Message{Position: 1}, model.Some(ttl), m.sight(ref, q, now))
+			due = story.DueTime{Kind: story.DueAtMost, Time: due.Time.Add(below), Earliest: due.Earliest}
+			if soonest.Kind == "" || due.Time.Before(soonest.Time) {
+				soonest = due
+			}
+		}
+		below += ttl
+	}
+	return soonest
+}
+
+// ready is how many messages are ready in a queue, by the newest count.
+func (m *topologyMsg) ready(q *model.Queue) int64 {
+	if count, counted := m.counts[q.QueueRef]; counted {
+		return count.Ready.Or(0)
+	}
+	return q.Ready.Or(0)
+}
+
+// sight is what the polls and the counts saw of the message at the head of a queue.
 func (m *topologyMsg) sight(ref model.QueueRef, q *model.Queue, now time.Time) story.Sight {
 	seen := story.Sight{At: now, Clock: m.topology.Snapshot.Overview.Clock()}
 	if !q.CountedAt.IsZero() && q.CountedAt.Before(now) {
 		seen.At = q.CountedAt
 	}
+	known := arrival{since: now}
+	if m.history != nil {
+		known = m.history.headArrived(now, ref)
+	}
 	if m.watch != nil {
-		if after, by, ok := m.watch.HeadArrived(ref); ok {
+		if head, ok := m.watch.HeadArrived(ref); ok {
 			seen.At = now // its count is newer than the poll
-			seen.After, seen.Since = after, by
-			return seen
+			known = known.with(head)
 		}
 	}
-	if m.history != nil {
-		seen.After, seen.Since = m.history.headArrived(now, ref)
-	}
+	seen.After, seen.Since = known.after, known.since
 	return seen
 }
 

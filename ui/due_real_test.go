@@ -166,7 +166,7 @@ func lateness(
 		t.Fatal(err)
 	}
 	look := peekedMsg{queue: ref, peeked: peeked}
-	if err := look.read(topology, story.Sight{}); err != nil {
+	if err := look.read(topology, story.Sight{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	waits := look.waits

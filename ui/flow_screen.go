@@ -150,6 +150,7 @@ func (s flowScreen) watched() (declare, totals []model.QueueRef) {
 // drawnAnew makes the picture of what is known now.
 func (s flowScreen) drawnAnew() (screen, tea.Cmd) {
 	now := s.env.now()
+	s.live.keep(s.latest.history)
 	s.picture = s.draw(now)
 	if !slices.ContainsFunc(s.picture.Stations(), func(x picture.Station) bool { return x.Queue == s.cursor }) {
 		s.cursor = s.worker

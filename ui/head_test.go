@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/watch"
 )
 
 // A publisher's timestamp dates the entry of a message into a delayed buffer, but not into a retry buffer: it was
@@ -23,5 +25,85 @@ func TestTheHeadsTimestampDatesOnlyDelayedBuffers(t *testing.T) {
 		if got := msg.head(&buffer, now).Words(now); got != want {
 			t.Errorf("%s: %q, want %q", role, got, want)
 		}
+	}
+}
+
+// A bound that is known stays known when a flow is opened, looked at, looked at again, and closed: each of them knows
+// less of what was there before than the polls.
+func TestABoundGetsNoWorse(t *testing.T) {
+	c := newClock()
+	s := countedAt(c, recording(
+		queue("w", consumers(1), dlx(""), deadKey("w.retry")),
+		queue("w.retry", ttl(60_000), dlx(""), deadKey("w"), ready(2)),
+	))
+	source, broker := &recorded{snapshot: s}, newRecordedBroker(c)
+	broker.count = func([]model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+		return map[model.QueueRef]model.QueueCounts{
+			ref("w.retry"): {Ready: model.Some[int64](2), Consumers: model.Some[int64](0)},
+		}, nil
+	}
+	broker.put("w.retry", message.Message{RoutingKey: "a"}, message.Message{RoutingKey: "b"})
+	term := newTerminal(t, Options{Source: source, Broker: broker, Now: c.now, Interval: time.Hour}, 120, 36)
+	again := func(after time.Duration) {
+		c.advance(after)
+		n := source.times()
+		source.tell(countedAt(c, later(s, c.now().Sub(s.TakenAt), nil)))
+		term.press(keyCtrlR)
+		term.awaitThat("another poll", func(string) bool { return source.times() > n })
+		term.settle()
+	}
+	term.await("≤ 1m")
+	again(20 * time.Second)
+	term.await("≤ 40s")
+	term.press(keyEnter)
+	term.await("counted 4 times a second", "head due in ≤ 40s")
+	again(time.Second)
+	term.await("head due in ≤ 39s")
+	term.press("k", keyEnter)
+	term.await("≤ 39s", "≤ 1m") // the second one was not at the head
+	c.advance(9 * time.Second)
+	term.press(keyCtrlR)
+	term.awaitThat("another look", func(string) bool { return broker.peeked() == 2 })
+	term.settle()
+	term.await("≤ 30s", "≤ 51s")
+	term.press("q")
+	term.await("head due in ≤ 30s")
+	term.press("q")
+	term.await("≤ 30s")
+}
+
+// What counts saw of a head is known for as long as nothing leaves: also when the polls know it only later, and when
+// they remember no more of the time.
+func TestWhatPollsAndCountsKnow(t *testing.T) {
+	at := func(second int) time.Time { return newClock().now().Add(time.Duration(second) * time.Second) }
+	var never time.Time
+	for _, test := range []struct {
+		name  string
+		polls arrival
+		head  watch.Head
+		want  arrival
+	}{
+		{"it is there longer than it is counted", arrival{never, at(0)}, watch.Head{By: at(20)}, arrival{never, at(0)}},
+		{"it came while counted", arrival{at(5), at(12)}, watch.Head{After: at(10), By: at(11)}, arrival{at(10), at(11)}},
+		{"one has left, and the polls do not know it yet", arrival{at(0), at(2)},
+			watch.Head{After: at(10), By: at(11), Left: at(30)}, arrival{at(10), at(11)}},
+		{"one has left, and the polls have seen it", arrival{never, at(32)},
+			watch.Head{After: at(10), By: at(11), Left: at(30)}, arrival{at(10), at(11)}},
+		{"the polls counted nothing since", arrival{at(30), at(37)}, watch.Head{By: at(20)}, arrival{at(30), at(37)}},
+		{"the queue was empty, and the polls do not know it", arrival{never, at(31)},
+			watch.Head{After: at(33), By: at(34), Left: at(30)}, arrival{at(33), at(34)}},
+	} {
+		if got := test.polls.with(test.head); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+	h := newHistory()
+	flows := []model.Flow{{Worker: model.Member{Queue: ref("q")}}}
+	topology := model.NewTopology(recording(queue("q", ready(1))))
+	for second := range 600 {
+		h.record(at(second), topology, flows, model.Moves{ref("q"): {Went: model.Some[int64](0)}})
+	}
+	if got := h.headArrived(at(600), ref("q")); got.since != at(0) {
+		t.Errorf("after ten minutes it is there since %v", got.since)
 	}
 }

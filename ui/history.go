@@ -11,11 +11,12 @@ const (
 	historySamples = 300 // at most: with the shortest interval in use, 1 s, that is the span
 )
 
-// history remembers how deep the queues of flows were, and what left them, for the last five minutes. Only the root
-// adds to it.
+// history remembers how deep the queues of flows were, and what left them, for the last five minutes, and since
+// when their heads are there. The root adds to it, and the flow that is counted (saw).
 type history struct {
 	times  []time.Time
 	queues map[model.QueueRef][]sample // as long as times; the newest last
+	heads  map[model.QueueRef]arrival  // of each queue that holds messages
 }
 
 // sample is what one poll told of one queue.
@@ -24,7 +25,9 @@ type sample struct {
 	left  bool    // something has left the queue since the poll before, or may have
 }
 
-func newHistory() *history { return &history{queues: map[model.QueueRef][]sample{}} }
+func newHistory() *history {
+	return &history{queues: map[model.QueueRef][]sample{}, heads: map[model.QueueRef]arrival{}}
+}
 
 // record adds one poll. Queues that are in no flow any more are forgotten.
 func (h *history) record(at time.Time, t *model.Topology, flows []model.Flow, moves model.Moves) {
@@ -34,6 +37,7 @@ func (h *history) record(at time.Time, t *model.Topology, flows []model.Flow, mo
 	}
 	h.times = append(h.times[old:], at)
 	kept := make(map[model.QueueRef][]sample, len(h.queues))
+	heads := make(map[model.QueueRef]arrival, len(h.heads))
 	for i := range flows {
 		for _, ref := range flows[i].Queues() {
 			if _, done := kept[ref]; done {
@@ -54,9 +58,12 @@ func (h *history) record(at time.Time, t *model.Topology, flows []model.Flow, mo
 				samples = samples[old:]
 			}
 			kept[ref] = append(samples, s)
+			if s.ready > 0 {
+				heads[ref] = h.headAfter(ref, kept[ref])
+			}
 		}
 	}
-	h.queues = kept
+	h.queues, h.heads = kept, heads
 }
 
 // ready is the sum of what waited in queues over the span that ends now, in as many steps as asked for: the mean of
@@ -90,24 +97,4 @@ func (h *history) ready(now time.Time, steps int, queues ...model.QueueRef) []fl
 		}
 	}
 	return sums
-}
-
-// headArrived is between when and when the message at the head of a queue came, as far as counts tell: for as long as
-// nothing has left a queue that was not empty, its head is the same, and when it was empty just before, the head has
-// come since. after is zero when it was not seen to come. A poll that does not know what left ends it.
-func (h *history) headArrived(now time.Time, ref model.QueueRef) (after, since time.Time) {
-	samples := h.queues[ref]
-	since = now
-	i := len(samples) - 1
-	for ; i >= 0 && samples[i].ready > 0; i-- {
-		since = h.times[i]
-		if samples[i].left {
-			// something may have left just before this sample; what is at the head since then has been since then
-			return after, since
-		}
-	}
-	if i >= 0 && samples[i].ready == 0 && i < len(samples)-1 {
-		after = h.times[i].Add(-model.StatisticsLag) // as old as that the count of nothing may be
-	}
-	return after, since
 }

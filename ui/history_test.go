@@ -33,8 +33,7 @@ func TestHeadArrived(t *testing.T) {
 	} {
 		at(step.second, step.ready, step.went)
 		now := start.Add(time.Duration(step.second) * time.Second)
-		if _, since := h.headArrived(now, ref("q")); now.Sub(since) != step.want {
-			got := now.Sub(since)
+		if got := now.Sub(h.headArrived(now, ref("q")).since); got != step.want {
 			t.Errorf("after %d s: %v, want %v", step.second, got, step.want)
 		}
 	}

@@ -60,6 +60,18 @@ func (l *liveFlow) counted(msg countedMsg) (changed bool) {
 	return l.rate(msg.counts.At) || changed
 }
 
+// keep hands on what is known of the heads of the queues: it stays true when this flow is not counted any more.
+func (l *liveFlow) keep(h *history) {
+	if h == nil {
+		return
+	}
+	for _, ref := range l.watch.Queues() {
+		if head, ok := l.watch.HeadArrived(ref); ok {
+			h.saw(ref, head)
+		}
+	}
+}
+
 // rate works the rates out again, and reports whether one changed.
 func (l *liveFlow) rate(now time.Time) bool {
 	rates := l.watch.Rates(now)

@@ -47,6 +47,14 @@ func (l *looks) remember(ref model.QueueRef, w *story.Waits) {
 	}
 }
 
+// at is the last look at a queue; nil when there was none that tells when messages leave.
+func (l *looks) at(ref model.QueueRef) *story.Waits {
+	if l == nil {
+		return nil
+	}
+	return l.waits[ref]
+}
+
 // meet compares a look with earlier ones. A message that was to have left and is there has come back, whatever the
 // broker counts.
 func (l *looks) meet(ref model.QueueRef, w *story.Waits) {
@@ -92,10 +100,7 @@ func (l *looks) back(w *story.Waits) (n int, id string, times int) {
 // in finds the looks that a topology's counts do not contradict.
 func (l *looks) in(t *model.Topology) func(model.QueueRef) *story.Waits {
 	return func(ref model.QueueRef) *story.Waits {
-		if l == nil {
-			return nil
-		}
-		w := l.waits[ref]
+		w := l.at(ref)
 		if q, ok := t.Queue(ref); w == nil || !ok || !w.Holds(q, model.StatisticsLag) {
 			return nil
 		}

@@ -159,11 +159,11 @@ func (s messagesScreen) look(insist bool) (screen, tea.Cmd) {
 	}
 	s.peek = s.env.newRequest()
 	id, looker, queue, topology := s.peek, ports.Looker(s.env.broker), s.queue, s.topology
-	head := s.head
+	head, before := s.head, s.looks.at(s.queue)
 	return s, s.env.command(plan.Timeout+peekGrace, func(ctx context.Context) tea.Msg {
 		msg := peekedMsg{request: id, queue: queue}
 		if msg.peeked, msg.err = looker.Peek(ctx, plan); msg.err == nil {
-			msg.err = msg.read(topology, head)
+			msg.err = msg.read(topology, head, before)
 		}
 		if msg.err != nil && msg.peeked.Messages != nil {
 			_ = msg.peeked.Messages.Close()
@@ -172,10 +172,12 @@ func (s messagesScreen) look(insist bool) (screen, tea.Cmd) {
 	})
 }
 
-// read works out what the screen shows of the messages of a look. Each of them is read once.
-func (m *peekedMsg) read(t *model.Topology, head story.Sight) (err error) {
+// read works out what the screen shows of the messages of a look. Each of them is read once. before is what an
+// earlier look told; nil: there was none.
+func (m *peekedMsg) read(t *model.Topology, head story.Sight, before *story.Waits) (err error) {
 	found := findings.ReadingOf(t, m.queue, m.peeked.TakenAt, nil)
 	waiting := story.WaitingIn(t, m.queue, m.peeked, head)
+	waiting.After(before)
 	m.rows, err = messageRows(m.peeked.Messages, m.queue, func(i int, one *message.Message) {
 		found.See(one)
 		waiting.See(i, one)

@@ -39,7 +39,7 @@ type preparing interface {
 
 // topologyMsg brings a new poll to every screen. A screen that is pushed gets the latest one before its Init, when
 // there is one. All of it is worked out outside Update, and none of it changes afterwards but the history, which grows
-// by one sample a poll.
+// by one sample a poll, and keeps what counts see of heads.
 type topologyMsg struct {
 	topology *model.Topology
 	moves    model.Moves // In and Out are averages over the last polls, Came, Went and Depth are since the last one

@@ -66,6 +66,7 @@ func Due(m *message.Message, ttl model.Opt[time.Duration], seen Sight) DueTime {
 // toldOfDue is what a message tells of when it is due: all that is kept of it until those around it were seen.
 type toldOfDue struct {
 	id   string
+	same message.Fingerprint
 	own  time.Duration // its own TTL, when it has one
 	has  bool
 	came time.Time     // into the queue, by the broker's clock, and at most within later; zero: it does not tell
@@ -107,6 +108,18 @@ func (told *toldOfDue) due(behind bool, ttl model.Opt[time.Duration], seen Sight
 		return dueWithin(from, to.Add(wait))
 	}
 	return dueWithin(from.Add(wait), to.Add(wait))
+}
+
+// Narrowed is what two times of the same message say together. Where they contradict each other, the first one holds.
+func (d DueTime) Narrowed(other DueTime) DueTime {
+	if d.Kind != DueExact && d.Kind != DueAtMost || other.Kind != DueExact && other.Kind != DueAtMost {
+		return d
+	}
+	from, to := latest(d.Earliest, other.Earliest), earliest(d.Time, other.Time)
+	if from.After(to) {
+		return d
+	}
+	return dueWithin(from, to)
 }
 
 // dueWithin is exact when the two times are near enough to each other; from is zero when nothing tells.

@@ -19,13 +19,12 @@ var dueSpans = [...]struct {
 
 // HistogramOf tells how many messages of a buffer leave when.
 type DueHistogram struct {
-	Within  [len(dueSpans)]int64     // each message in the first span that is long enough for it
-	Blocked int64                    // past their own time, and still behind another: not in Within
-	Never   int64                    // nothing expires them
-	Unknown int64                    // nobody has looked at them, and each brings its own TTL
-	Bounds  int64                    // of those in Within, how many leave then at the latest, perhaps sooner
-	Longest time.Duration            // what is in Within leaves within that
-	Soonest model.Opt[time.Duration] // and one of it within that
+	Within  [len(dueSpans)]int64 // each message in the first span that is long enough for it
+	Blocked int64                // past their own time, and still behind another: not in Within
+	Never   int64                // nothing expires them
+	Unknown int64                // nobody has looked at them, and each brings its own TTL
+	Bounds  int64                // of those in Within, how many leave then at the latest, perhaps sooner
+	Longest time.Duration        // what is in Within leaves within that
 }
 
 // Total is how many messages it counts.
@@ -46,7 +45,7 @@ func (h *DueHistogram) add(n int64, due DueTime, now time.Time) {
 		return
 	}
 	left := max(due.Time.Sub(now), 0)
-	h.Longest, h.Soonest = max(h.Longest, left), model.Some(min(left, h.Soonest.Or(left)))
+	h.Longest = max(h.Longest, left)
 	if due.Kind != DueExact {
 		h.Bounds += n
 	}
@@ -121,9 +120,6 @@ func (h *DueHistogram) Add(other DueHistogram) {
 	h.Unknown += other.Unknown
 	h.Bounds += other.Bounds
 	h.Longest = max(h.Longest, other.Longest)
-	if soonest, ok := other.Soonest.Get(); ok {
-		h.Soonest = model.Some(min(soonest, h.Soonest.Or(soonest)))
-	}
 }
 
 // Words are the histogram in one line: "≤ 1m 12 ≤ 10m 3 overdue 4, behind another not looked at 88,000". When

@@ -15,6 +15,7 @@ import (
 type Wait struct {
 	Position int                      // from the head, at the time of the look
 	ID       string                   // message id; "" when it has none
+	Same     message.Fingerprint      // by which another look finds it again
 	TTL      model.Opt[time.Duration] // the lower one of its own and the queue's; unknown: it never expires by itself
 	Due      DueTime                  // when its TTL runs out
 	Leaves   DueTime                  // when it leaves: not before those ahead of it, for only the head expires
@@ -46,6 +47,7 @@ type Waiting struct {
 	expires bool        // one of them does
 	head    Sight       // what else is known of the first one
 	clock   model.Clock // the broker's
+	before  *Waits      // an earlier look; nil: there was none
 }
 
 // WaitingIn is for a look at a queue: the messages at its head, in their order. head is what else is known of the first
@@ -72,13 +74,50 @@ func WaitingIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head S
 	}
 }
 
+// After takes in an earlier look at the same queue: what it knows of messages that still wait stays known. nil is none.
+func (w *Waiting) After(before *Waits) {
+	if w != nil {
+		w.before = before
+	}
+}
+
+// known are the due times that an earlier look knows of messages that still wait: of all in their places when nothing
+// has left since, else of those that come into the queue only once and have an id.
+func (w *Waiting) known() func(this *Wait) DueTime {
+	if w.before == nil {
+		return func(*Wait) DueTime { return DueTime{} }
+	}
+	was := w.before.Messages
+	still := func(d DueTime) DueTime {
+		if d.Time.Before(w.waits.TakenAt) {
+			return DueTime{} // it was to have left: it has come back, or the broker is late
+		}
+		return d
+	}
+	if !w.head.Since.IsZero() && !w.head.Since.After(w.before.TakenAt) {
+		return func(this *Wait) DueTime {
+			if i := this.Position - 1; i < len(was) && was[i].Same == this.Same {
+				return still(was[i].Due)
+			}
+			return DueTime{}
+		}
+	}
+	found := map[message.Fingerprint]DueTime{}
+	for i := range was {
+		if was[i].ID != "" && !w.refill {
+			found[was[i].Same] = was[i].Due
+		}
+	}
+	return func(this *Wait) DueTime { return still(found[this.Same]) }
+}
+
 // See takes in the message at an index of the look; 0 is the head. Of its body nothing is needed.
 func (w *Waiting) See(i int, m *message.Message) {
 	if w == nil {
 		return
 	}
 	told := tellsOfDue(m)
-	told.id = strings.Clone(m.Properties.MessageID)
+	told.id, told.same = strings.Clone(m.Properties.MessageID), m.Fingerprint
 	if w.refill {
 		told.came = time.Time{}
 	}
@@ -96,16 +135,17 @@ func (w *Waiting) Waits() *Waits {
 	}
 	waits := w.waits
 	waits.Messages = make([]Wait, len(w.told))
+	known := w.known()
 	var after time.Time // no message from here on came before that
 	for i := range w.told {
 		told, this := &w.told[i], &waits.Messages[i]
-		*this = Wait{Position: i + 1, ID: told.id, Behind: i + 1}
+		*this = Wait{Position: i + 1, ID: told.id, Same: told.same, Behind: i + 1}
 		sight := Sight{At: waits.TakenAt, Clock: w.clock}
 		if i == 0 {
 			sight.Since, sight.After = w.head.Since, w.head.After
 		}
 		sight.After = latest(sight.After, after)
-		this.Due = told.due(i > 0, waits.TTL, sight)
+		this.Due = told.due(i > 0, waits.TTL, sight).Narrowed(known(this))
 		if ttl, _, ok := told.ttl(waits.TTL); ok {
 			this.TTL = model.Some(ttl)
 			if w.fifo && !this.Due.Earliest.IsZero() {

@@ -24,6 +24,9 @@ func (w *Watch) move(changes []change, at time.Time) {
 		p, gone := ch.watched, ch.gone
 		p.came, p.went = p.came+ch.came, p.went+gone
 		p.steps = append(p.steps, step{at, ch.came, gone, false})
+		if gone > 0 || ch.taken > 0 {
+			p.leftAt = at
+		}
 		if !p.consumed {
 			second := p.trace.at(at)
 			second.came, second.went = second.came+ch.came, second.went+gone

@@ -102,7 +102,7 @@ func (w *Watch) anew(p *watched, at time.Time) {
 	}
 	*p = watched{
 		ref: p.ref, role: p.role, buffer: p.buffer, targets: p.targets, exact: p.exact, ttl: p.ttl,
-		ttlFrom: p.ttlFrom, bounded: p.bounded, came: p.came, went: p.went, trace: p.trace,
+		ttlFrom: p.ttlFrom, bounded: p.bounded, came: p.came, went: p.went, trace: p.trace, leftAt: at,
 	}
 }
 
@@ -182,7 +182,7 @@ func (w *Watch) unseen(p *watched, coming int64) {
 	if n <= 0 || p.consumed || p.fastAt.Sub(p.heldAt) < w.settled(p) {
 		return
 	}
-	p.came, p.went = p.came+n, p.went+n
+	p.came, p.went, p.leftAt = p.came+n, p.went+n, told.until
 	p.steps = append(p.steps, step{told.at, n, n, true})
 	if there := min(n, p.line.size()); there > 0 {
 		p.line.take(there)

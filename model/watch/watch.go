@@ -50,6 +50,7 @@ type watched struct {
 	own      bool // dlxtop held messages since
 	heldAt   time.Time
 	fastAt   time.Time
+	leftAt   time.Time // when something was last seen to leave
 	line     waitingLine
 	lawless  int64 // of line: so many may have another TTL than the queue has now
 	came     int64
