@@ -143,11 +143,24 @@ type Snapshot struct {
 	Missing   []string // in words: what could not be read and why
 
 	Looked map[QueueRef]Looked // what looks have cost, as this machine remembers it
+	// where messages that were looked at go from a queue without a dead-letter key, by their own keys; each list sorted
+	Seen map[QueueRef][]QueueRef
 }
 
 // NoDLX reports whether it is certain that a queue with these settings has no dead-letter exchange: a fresh queue's
 // policy is unknown for some seconds.
 func (q *Queue) NoDLX(s Settings) bool { return !s.DLX.Set && q.PolicyDefinition != nil }
+
+// DeadLettered is how many dead letters came into the queue since the broker counts, at least: so many more were taken
+// out of it, and are in it, than publishers sent. A queue without statistics does not tell.
+func (q *Queue) DeadLettered() Opt[int64] {
+	taken, known := q.Taken().Get()
+	depth, counted := q.Depth()
+	if !known || !counted {
+		return Unknown[int64]()
+	}
+	return Some(max(taken+depth-q.Published.Or(0), 0))
+}
 
 // Taken is how many messages were taken out of the queue for good since the broker counts; a queue without statistics
 // does not tell.

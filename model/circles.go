@@ -62,7 +62,7 @@ func (l *leads) close(members []QueueRef) {
 	add := func(refs []QueueRef) {
 		if len(refs) > 0 && !merged[&refs[0]] {
 			merged[&refs[0]] = true
-			found = union(found, refs)
+			found = UnionOf(found, refs)
 		}
 	}
 	for _, m := range members {
@@ -84,8 +84,8 @@ func (l *leads) close(members []QueueRef) {
 	}
 }
 
-// union is what is in one of two sorted lists or in both: one of the two lists itself when it has all of the other.
-func union(a, b []QueueRef) []QueueRef {
+// UnionOf is what is in one of two sorted lists or in both: one of the two lists itself when it has all of the other.
+func UnionOf(a, b []QueueRef) []QueueRef {
 	switch {
 	case len(a) < len(b):
 		a, b = b, a

@@ -21,7 +21,7 @@ const (
 	Cut     Fate = "cut"     // it comes back by expiry alone, and the broker drops it then (all versions)
 	Endless Fate = "endless" // it comes back after a rejection, as often as it is rejected: no broker ends that
 	Retried Fate = "retried" // it waits in its own queue and is delivered again (delayed retry, 4.3 and later)
-	Unclear Fate = "unclear" // the exchanges or bindings could not be read
+	Unclear Fate = "unclear" // the exchanges or bindings could not be read, or nothing tells the messages' own keys
 )
 
 // DelayedRetry is the reason for which a quorum queue holds back a returned message (4.3 and later). Such a message
@@ -67,6 +67,9 @@ func (t *Topology) fate(q *Queue, s Settings, hop Hop) (Fate, string) {
 		return Held, "no queue takes it, and dead-letter-strategy at-least-once keeps it until one does"
 	case route.MissingExchange != "":
 		return Lost, fmt.Sprintf("the exchange %s does not exist", route.MissingExchange)
+	case len(route.Queues) == 0 && route.Keys != KeysKnown:
+		return Unclear, fmt.Sprintf("each message keeps its own routing keys; %s has no queue for those that are bound",
+			ExchangeName(hop.Exchange))
 	case len(route.Queues) == 0:
 		return Lost, fmt.Sprintf("%s leads to no queue for it", ExchangeName(hop.Exchange))
 	case t.comesBack(hop) && hop.Reason == Rejected:

@@ -22,8 +22,22 @@ type Route struct {
 	// an x-delayed-message exchange is on the way: nothing is routed at the moment of the publish
 	Delays  bool
 	Through []ExchangeRef // the exchanges passed, in order of discovery
+	Keys    KeyKind       // of a hop: what is known of the messages' keys
 	Why     string        // why the route is not exact, "" when it is
 }
+
+// KeyKind is what is known of the routing keys of the messages that take a hop. Without a dead-letter key each keeps
+// its own, those of CC and BCC too.
+type KeyKind int
+
+// The kinds.
+const (
+	KeysKnown  KeyKind = iota // they are known, or do not matter
+	KeysBound                 // the keys that are bound stand for them: with another one a message goes elsewhere
+	KeysBeyond                // no bound key leads on: the queues are those that other keys reach, as CC can have them
+	KeysSeen                  // messages that were looked at are on their way there; others may go elsewhere
+	KeysAny                   // nothing is known of them
+)
 
 // findHops works out the ways out of every queue that has a dead-letter exchange. Queues of one vhost with the same
 // exchange and key share the work.
@@ -76,20 +90,43 @@ func (t *Topology) deadLetterRoute(vhost, exchange string, m routed) Route {
 }
 
 // ownKeysRoute routes the dead letters of a queue without a dead-letter key: each keeps the keys it was published with.
-// The keys by which messages get into the queue narrow down where they can go; a message with another key makes it no
-// longer so, therefore the route is exact only where the key does not matter. any is the route of a message of which no
-// key is known.
+// The keys by which messages get into the queue narrow down where they can go; a message with another key, or with
+// further ones in CC, makes it no longer so, therefore the route is exact only where the key does not matter. any is
+// the route of a message of which no key is known.
 func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry entryKeys) Route {
-	if any.Exact || entry.open {
+	switch {
+	case any.Exact || any.Unread:
+		return any
+	case exchange != "" && len(any.Queues) == 0:
+		any.Exact, any.Why = true, "" // whatever the key is
 		return any
 	}
-	route := t.deadLetterRoute(ref.VHost, exchange, routed{
-		keys:      append(slices.Clone(entry.Keys), ref.Name),
-		keysKnown: true,
-	})
-	route.Exact = false
-	route.Why = "each message keeps its own routing key; these are for the keys that are bound"
+	route := any
+	route.Keys = KeysAny
+	if !entry.open {
+		route = t.deadLetterRoute(ref.VHost, exchange, routed{
+			keys:      append(slices.Clone(entry.Keys), ref.Name),
+			keysKnown: true,
+		})
+		route.Exact, route.Keys = false, KeysBound
+		route.Why = "each message keeps its own routing key; these are for the keys that are bound"
+	}
+	// A queue that exists to expire its messages leads somewhere: by keys that bring no message into it by themselves.
+	if route.Keys == KeysBound && len(route.Queues) == 0 && t.settings[ref].TTL.Set {
+		route = any
+		route.Keys = KeysBeyond
+		route.Why = "each message keeps its own routing keys; none that is bound leads on, these are for others (CC)"
+	}
+	if seen := t.refsThatAre(t.Snapshot.Seen[ref]); len(seen) > 0 {
+		route.Queues, route.Keys = UnionOf(route.Queues, seen), KeysSeen
+		route.Why = "each message keeps its own routing keys; those that were looked at lead to " + Names(seen)
+	}
 	return route
+}
+
+// refsThatAre leaves out queues that are no more.
+func (t *Topology) refsThatAre(refs []QueueRef) []QueueRef {
+	return slices.DeleteFunc(slices.Clone(refs), func(ref QueueRef) bool { return t.Queues[ref] == nil })
 }
 
 // EntryKeys are the routing keys with which messages get into a queue, as far as its bindings tell.

@@ -6,8 +6,8 @@ import (
 )
 
 // sameStructure reports whether two polls saw the same queues, exchanges, bindings and policies, whatever is in the
-// queues: then settings, routing and hops are the same too. A broker that lists the same in another order counts as
-// changed.
+// queues, and knew the same ways from messages: then settings, routing and hops are the same too. A broker that lists
+// the same in another order counts as changed.
 func sameStructure(a, b *Snapshot) bool {
 	return a.Overview.Version == b.Overview.Version &&
 		(a.Exchanges == nil) == (b.Exchanges == nil) && (a.Bindings == nil) == (b.Bindings == nil) &&

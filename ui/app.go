@@ -105,12 +105,13 @@ func newApp(ctx context.Context, o Options) app {
 	if o.Interval <= 0 {
 		o.Interval = defaultInterval
 	}
+	looks := newLooks()
 	first := func(s screen) []page { return []page{e.newPage(s)} }
 	return app{
 		env: e, vhost: o.VHost,
-		poller:   newPoller(o),
+		poller:   newPoller(o, looks),
 		counters: newCounters(o),
-		history:  newHistory(), looks: newLooks(),
+		history:  newHistory(), looks: looks,
 		palette: newPalette(e),
 		tabs: [5]tab{
 			{name: "Flows", stack: first(newFlowsScreen(e))},

@@ -74,7 +74,8 @@ type peekedMsg struct {
 	waits   *story.Waits
 	found   []findings.Finding
 	rows    []*messageRow
-	dead    int // of the messages: those with a death or an error of an application
+	seen    map[model.QueueRef][]model.QueueRef // where messages go by keys of their own
+	dead    int                                 // of the messages: those with a death or an error of an application
 	err     error
 }
 
@@ -185,7 +186,7 @@ func (m *peekedMsg) read(t *model.Topology, head story.Sight, before *story.Wait
 			m.dead++
 		}
 	})
-	m.found, m.waits = found.Found(), waiting.Waits()
+	m.found, m.waits, m.seen = found.Found(), waiting.Waits(), found.Seen()
 	byThisClock(m.rows, t.Snapshot.Overview.Clock())
 	return err
 }

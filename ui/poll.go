@@ -30,6 +30,7 @@ type poller struct {
 	held     func(since time.Time) map[model.QueueRef]bool // nil: nothing is ever held
 	counter  ports.Counter                                 // confirms what late statistics tell; nil: they stand
 	looked   func(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
+	looks    *looks
 	interval time.Duration // between the end of a poll and the next one, at least
 	pause    time.Duration // that is made now: longer when the broker takes long
 
@@ -47,8 +48,8 @@ type poller struct {
 	failures int           // in a row
 }
 
-func newPoller(o Options) poller {
-	p := poller{source: o.Source, interval: o.Interval, pause: o.Interval}
+func newPoller(o Options, l *looks) poller {
+	p := poller{source: o.Source, interval: o.Interval, pause: o.Interval, looks: l}
 	if o.Broker != nil {
 		p.held, p.looked, p.counter = o.Broker.Held, o.Broker.Looked, o.Broker
 	}
@@ -74,12 +75,15 @@ func (p *poller) read(e *env) tea.Cmd {
 	}
 	p.inFlight, p.timer = e.newRequest(), 0
 	source, held, looked, id, before, recent := p.source, p.held, p.looked, p.inFlight, p.last, p.recent
-	counter := p.counter
+	counter, seen := p.counter, p.looks.seen
 	return e.command(pollTimeout, func(ctx context.Context) tea.Msg {
 		began := time.Now() // the real time: how long it takes is not a matter of the clock on the screen
 		snapshot, err := source.Snapshot(ctx)
 		if err != nil {
 			return polledMsg{request: id, err: err}
+		}
+		if len(seen) > 0 {
+			snapshot.Seen = seen
 		}
 		if looked != nil && snapshot.ReturnsCount() {
 			snapshot.Remember(looked(ctx, snapshot.Overview.ClusterName))

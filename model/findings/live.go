@@ -24,7 +24,7 @@ func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Findi
 		q := &t.Snapshot.Queues[i]
 		hops := t.Hops(q.QueueRef)
 		dead := moves[q.QueueRef].Dead.Or(0) * over.Seconds()
-		if len(hops) == 0 || !hops[0].Route.Exact || dead < liveLeast || q.Consumers.Or(1) > 0 {
+		if len(hops) == 0 || !allKnown(&hops[0].Route) || dead < liveLeast || q.Consumers.Or(1) > 0 {
 			continue
 		}
 		arrived := false
@@ -50,3 +50,6 @@ func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Findi
 	}
 	return findings
 }
+
+// allKnown reports whether a route has all queues that messages can reach by it.
+func allKnown(r *model.Route) bool { return r.Exact || r.Keys == model.KeysBeyond }

@@ -29,37 +29,6 @@ func findMissingDLX(t *model.Topology, found func(Finding)) {
 	}
 }
 
-func findUnroutableDeadLetters(t *model.Topology, found func(Finding)) {
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		hops := t.Hops(q.QueueRef)
-		if len(hops) == 0 || len(hops[0].Route.Queues) > 0 || hops[0].Route.MissingExchange != "" || hops[0].Route.Unread {
-			continue
-		}
-		s := t.Settings(q.QueueRef)
-		f := Finding{
-			Code: "dead-letter-unroutable", Level: LevelError, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-			Evidence: "dead-letter-exchange " + model.Printable(model.ExchangeName(s.DLX.Value)) + " (" +
-				s.DLX.Source.String() + "); no queue is reached",
-		}
-		if s.Key.Set {
-			f.Message = fmt.Sprintf("dead letters of %s are lost: no queue is bound to %s for the key %s",
-				model.Printable(q.Name), model.Printable(model.ExchangeName(s.DLX.Value)),
-				model.Printable(model.Quoted(s.Key.Value)))
-			f.Evidence += ", dead-letter-routing-key " + model.Printable(s.Key.String())
-			f.Remedy = fmt.Sprintf("bind a queue to %s with the key %s, or correct the dead-letter-routing-key",
-				model.Printable(model.ExchangeName(s.DLX.Value)), model.Printable(model.Quoted(s.Key.Value)))
-		} else {
-			f.Message = fmt.Sprintf("dead letters of %s are lost: %s leads to no queue for the keys with which "+
-				"messages get in", model.Printable(q.Name), model.Printable(model.ExchangeName(s.DLX.Value)))
-			f.Evidence += "; no dead-letter-routing-key, so each message keeps its own"
-			f.Remedy = fmt.Sprintf("bind a queue to %s, or set a dead-letter-routing-key that is bound",
-				model.Printable(model.ExchangeName(s.DLX.Value)))
-		}
-		found(f)
-	}
-}
-
 func findTTLWithoutDLX(t *model.Topology, found func(Finding)) {
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]

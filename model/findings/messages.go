@@ -15,12 +15,13 @@ import (
 type Reading struct {
 	queue  model.QueueRef
 	checks []messageCheck
+	ways   *story.Ways
 }
 
 // ReadingOf is for a look at a queue. waiting has seen the same messages before Found is called; nil for who tells by
 // other words what blocks them.
 func ReadingOf(t *model.Topology, ref model.QueueRef, takenAt time.Time, waiting *story.Waiting) *Reading {
-	r := &Reading{queue: ref}
+	r := &Reading{queue: ref, ways: story.WaysFrom(t, ref)}
 	q, ok := t.Queue(ref)
 	if !ok {
 		return r
@@ -31,7 +32,7 @@ func ReadingOf(t *model.Topology, ref model.QueueRef, takenAt time.Time, waiting
 	r.checks = append(r.checks,
 		&nearDeliveryLimit{queue: q, settings: t.Settings(ref), rescued: t.Behaviour.ReturnCountsAsDelivery},
 		&copies{}, &publishersAhead{clock: t.Snapshot.Overview.Clock(), takenAt: takenAt},
-		newPoison(t, q, takenAt),
+		newPoison(t, q, takenAt), &strays{r.ways, t.Settings(ref).DLX},
 	)
 	return r
 }
@@ -42,6 +43,9 @@ func (r *Reading) See(m *message.Message) {
 		check.see(m)
 	}
 }
+
+// Seen are the queues that the messages go to by their own keys, by the queue that they leave.
+func (r *Reading) Seen() map[model.QueueRef][]model.QueueRef { return r.ways.Seen() }
 
 // Found is what the messages that were seen tell.
 func (r *Reading) Found() []Finding {

@@ -1,0 +1,31 @@
+package build
+
+import "dlxtop/model"
+
+// CopyKeyParts are two workers whose failures wait in one buffer, as Rascal's documentation has it: published to delay
+// with the worker's name in the routing key and delay.5s in CC, and expired into retry with both.
+var CopyKeyParts = []Part{
+	Exchange("topic", "service"), Exchange("topic", "delay"), Exchange("topic", "retry"),
+	Queue("user:save", Consumers(1)), Queue("user:delete", Consumers(1)),
+	Queue("delay:5s", TTL(5000), DLX("retry")),
+	Bind("service", "created.#", "user:save"), Bind("service", "deleted.#", "user:delete"),
+	Bind("delay", "delay.5s", "delay:5s"),
+	Bind("retry", "user:save.#", "user:save"), Bind("retry", "user:delete.#", "user:delete"),
+}
+
+// EntryRetryParts are a worker whose rejected messages wait and come back to the exchange that publishers use.
+var EntryRetryParts = []Part{
+	Exchange("topic", "billing"), Exchange("topic", "billing.retry"),
+	Queue("invoice", Consumers(1), DLX("billing.retry")), Bind("billing", "invoice.#", "invoice"),
+	Queue("invoice.wait", TTL(3000), DLX("billing")), Bind("billing.retry", "#", "invoice.wait"),
+}
+
+// Seen adds where messages that were looked at lead to from a queue.
+func Seen(from string, to ...string) Part {
+	return func(s *model.Snapshot) { s.Seen = map[model.QueueRef][]model.QueueRef{Ref(from): Refs(to...)} }
+}
+
+// Counted sets what the broker counted: messages that publishers sent, and that consumers acknowledged.
+func Counted(published, acked int64) Setting {
+	return func(q *model.Queue) { q.Published, q.Acked = model.Some(published), model.Some(acked) }
+}

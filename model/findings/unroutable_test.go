@@ -1,0 +1,60 @@
+package findings
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+)
+
+// Loss of messages that keep their keys is an error only when something shows it.
+func TestUnroutableOwnKeys(t *testing.T) {
+	// the worker has got dead letters: 2 published, 6 acknowledged
+	arrived := func(s *model.Snapshot) {
+		for i := range s.Queues {
+			if s.Queues[i].Name == "user:save" {
+				build.Counted(2, 6)(&s.Queues[i])
+			}
+		}
+	}
+	for _, test := range []struct {
+		name  string
+		parts []build.Part
+		want  []string
+	}{
+		{"nothing shows that they arrive", nil, []string{"warning dead-letter-unroutable delay:5s"}},
+		{"the statistics show it", []build.Part{arrived}, nil},
+		{"another buffer explains the statistics", []build.Part{
+			arrived, build.Queue("other", build.TTL(1000), build.DLX(""), build.DeadKey("user:save")),
+		}, []string{"warning dead-letter-unroutable delay:5s"}},
+		{"messages show it", []build.Part{build.Seen("delay:5s", "user:save")}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			found := Of(build.TopologyOf("4.0.5", slices.Concat(build.CopyKeyParts, test.parts)...))
+			found = slices.DeleteFunc(found, func(f Finding) bool { return f.Code != "dead-letter-unroutable" })
+			if diff := cmp.Diff(test.want, codes(found)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	t.Run("what leaves and arrives nowhere is lost", func(t *testing.T) {
+		still := model.Movement{In: model.Some(0.0), Dead: model.Some(0.0)}
+		moves := model.Moves{
+			build.Ref("delay:5s"):  {In: model.Some(2.0), Dead: model.Some(2.0)},
+			build.Ref("user:save"): still, build.Ref("user:delete"): still,
+		}
+		topology := build.TopologyOf("4.0.5", build.CopyKeyParts...)
+		want := []string{"error losing-now delay:5s"}
+		if diff := cmp.Diff(want, codes(LosingNow(topology, moves, 12*time.Second))); diff != "" {
+			t.Error(diff)
+		}
+		moves[build.Ref("user:save")] = model.Movement{In: model.Some(2.0)}
+		if found := LosingNow(topology, moves, 12*time.Second); len(found) > 0 {
+			t.Error(codes(found))
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package story
+
+import (
+	"slices"
+	"strings"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// mostWays bounds how many different keys of one look are followed.
+const mostWays = 1000
+
+// Ways follows the messages of a look by their own keys, where a queue has no dead-letter key: from the queue that they
+// are in, and from those that x-death says they left. Bindings alone do not know the keys of CC.
+type Ways struct {
+	topology *model.Topology
+	queue    model.QueueRef
+	routes   map[way]model.Route
+	seen     map[model.QueueRef][]model.QueueRef
+	lost     int
+	lostKeys []string // of the first one
+}
+
+// way is a way out of a queue by some keys.
+type way struct {
+	from model.QueueRef
+	keys string
+}
+
+// WaysFrom is for a look at a queue.
+func WaysFrom(t *model.Topology, ref model.QueueRef) *Ways {
+	return &Ways{
+		topology: t, queue: ref, routes: map[way]model.Route{}, seen: map[model.QueueRef][]model.QueueRef{},
+	}
+}
+
+// See takes in a message. Of its body nothing is needed.
+func (w *Ways) See(m *message.Message) {
+	own := keys(m)
+	if route, known := w.follow(w.queue, own, m.Headers); known && len(route.Queues) == 0 && w.expires(m) {
+		// BCC, which the broker takes off, explains nothing: its visible keys brought the message here
+		if slices.Contains(w.topology.Route(w.queue.VHost, m.Exchange, own, m.Headers).Queues, w.queue) {
+			if w.lost++; w.lost == 1 {
+				w.lostKeys = own
+			}
+		}
+	}
+	for i := range m.Deaths {
+		if d := &m.Deaths[i]; len(d.RoutingKeys) > 0 {
+			w.follow(model.QueueRef{VHost: w.queue.VHost, Name: d.Queue}, d.RoutingKeys, m.Headers)
+		}
+	}
+}
+
+// follow adds where messages with these keys go; known is false where keys do not decide that, or too many are known.
+func (w *Ways) follow(from model.QueueRef, keys []string, headers model.Table) (route model.Route, known bool) {
+	s := w.topology.Settings(from)
+	if !s.DLX.Set || s.Key.Set {
+		return route, false
+	}
+	at := way{from, strings.Join(keys, "\x00")}
+	if route, known = w.routes[at]; known {
+		return route, route.Exact
+	}
+	if len(w.routes) == mostWays {
+		return route, false
+	}
+	route = w.topology.DeadLetter(from, keys, headers)
+	w.routes[at] = route
+	if route.Exact && len(route.Queues) > 0 {
+		w.seen[from] = model.UnionOf(w.seen[from], route.Queues)
+	}
+	return route, route.Exact
+}
+
+// expires reports whether nothing but time takes the message out of its queue.
+func (w *Ways) expires(m *message.Message) bool {
+	q, ok := w.topology.Queue(w.queue)
+	return ok && q.Consumers == model.Some[int64](0) &&
+		(w.topology.Settings(w.queue).TTL.Set || m.Properties.Expiration != "")
+}
+
+// Seen are the queues that messages go to, by the queue that they leave; each list is sorted.
+func (w *Ways) Seen() map[model.QueueRef][]model.QueueRef { return w.seen }
+
+// Lost is how many messages will go nowhere when they expire, and in words the keys of the first; 0 when none will.
+func (w *Ways) Lost() (n int, keys string) {
+	if w.lost == 0 {
+		return 0, ""
+	}
+	quoted := make([]string, len(w.lostKeys))
+	for i, key := range w.lostKeys {
+		quoted[i] = model.Quoted(key)
+	}
+	return w.lost, strings.Join(quoted, ", ")
+}

@@ -1,0 +1,78 @@
+package story_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/message"
+	"dlxtop/model/story"
+)
+
+func TestWays(t *testing.T) {
+	sent := func(key string, cc ...any) message.Message {
+		return message.Message{Exchange: "delay", RoutingKey: key, Headers: model.Table{"CC": cc}}
+	}
+	died := func(queue string, keys ...string) message.Message {
+		return message.Message{Deaths: []message.Death{{Queue: queue, Reason: model.Expired, RoutingKeys: keys}}}
+	}
+	type ways = map[model.QueueRef][]model.QueueRef
+	for _, test := range []struct {
+		name  string
+		in    string
+		parts []build.Part
+		read  []message.Message
+		want  ways
+		lost  int
+	}{
+		{
+			"by CC", "delay:5s", nil, []message.Message{sent("user:save.created", "delay.5s")},
+			ways{build.Ref("delay:5s"): build.Refs("user:save")}, 0,
+		},
+		{
+			"to several, each once", "delay:5s", nil,
+			[]message.Message{
+				sent("user:save.a", "delay.5s"), sent("user:delete.b", "delay.5s"), sent("user:save.c", "delay.5s"),
+			},
+			ways{build.Ref("delay:5s"): build.Refs("user:delete", "user:save")}, 0,
+		},
+		{
+			"nowhere, by the key that brought it here", "delay:5s", nil, []message.Message{sent("delay.5s"), sent("delay.5s")},
+			ways{}, 2,
+		},
+		{
+			"nowhere, though nothing visible brought it here: BCC did", "delay:5s", nil, []message.Message{sent("other")},
+			ways{}, 0,
+		},
+		{
+			"somewhere, as its death in the buffer says", "user:save", nil,
+			[]message.Message{died("delay:5s", "user:save.created", "delay.5s")},
+			ways{build.Ref("delay:5s"): build.Refs("user:save")}, 0,
+		},
+		{
+			"a death in a queue that is gone", "user:save", nil, []message.Message{died("gone", "user:save.created")},
+			ways{}, 0,
+		},
+		{
+			"a queue with a dead-letter key: the messages' own do not matter", "keyed",
+			[]build.Part{build.Queue("keyed", build.TTL(1), build.DLX("retry"), build.DeadKey("user:save.x"))},
+			[]message.Message{sent("user:delete.x")}, ways{}, 0,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			topology := build.TopologyOf("4.0.5", append(test.parts, build.CopyKeyParts...)...)
+			w := story.WaysFrom(topology, build.Ref(test.in))
+			for i := range test.read {
+				w.See(&test.read[i])
+			}
+			if diff := cmp.Diff(test.want, w.Seen()); diff != "" {
+				t.Error(diff)
+			}
+			if n, keys := w.Lost(); n != test.lost || (keys == "") != (n == 0) {
+				t.Errorf("%d lost, by the keys %q; want %d", n, keys, test.lost)
+			}
+		})
+	}
+}
