@@ -16,6 +16,7 @@ const storyTimes = 10
 // storyLabels stand where the time of an event would, for what is no event.
 var storyLabels = map[story.Kind]string{
 	story.Now: "now", story.Tried: "tries", story.Ladder: "ladder", story.Next: "next",
+	story.Runs: "runs",
 }
 
 // storyLines tell a message's way, oldest first; briefly without notes.

@@ -11,9 +11,9 @@ import (
 	"dlxtop/model/message"
 )
 
-// Ahead tells what a message's queue adds to its story: how often its worker has had it, where on a ladder of retries
-// it is, and what becomes of it next. wait is what a look told of when it leaves, nil when it does not expire; now is
-// this machine's time.
+// Ahead says what a message's queue adds to its story: how often its worker has had it, where on a ladder of retries it
+// is, what becomes of it next, and when its worker runs it at the earliest. wait is what a look told of when it leaves,
+// nil when it does not expire; now is this machine's time.
 func Ahead(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait, now time.Time) []Event {
 	var events []Event
 	if f := RetryFlow(t, in); f != nil {
@@ -24,7 +24,11 @@ func Ahead(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait,
 			events = append(events, Event{Kind: Ladder, What: words})
 		}
 	}
-	return append(events, next(t, m, in, wait, now))
+	events = append(events, next(t, m, in, wait, now))
+	if e, ok := runs(m, now); ok {
+		events = append(events, e)
+	}
+	return events
 }
 
 // next is what becomes of a message without anybody doing something.

@@ -57,7 +57,7 @@ func (s Sight) arrival() (from, to time.Time) {
 // The broker keeps no time of enqueueing. It is the publisher's timestamp, or the broker's timestamp_in_ms, of a
 // message that nobody dead-lettered or republished since; or the message was seen to arrive. A timestamp that
 // contradicts what was seen is not believed. Where nothing tells, the message expires a whole TTL after it was seen, at
-// most.
+// most. The eta of a framework is used on the way through levels only (Waiting): it is when a worker runs the message.
 func Due(m *message.Message, ttl model.Opt[time.Duration], seen Sight) DueTime {
 	told := tellsOfDue(m)
 	return told.due(m.Position > 1, ttl, seen)

@@ -23,6 +23,7 @@ const (
 	Tried       Kind = "tries"  // how often the worker has had it
 	Ladder      Kind = "ladder" // the retry buffers in the order of their TTLs, with those that it has passed
 	Next        Kind = "next"   // what becomes of it without anybody doing something
+	Runs        Kind = "runs"   // when its worker runs it at the earliest, as its framework wrote it down
 )
 
 // Event is one line of a message's story, ready to be drawn as Time, What, Where, Detail. Its texts hold names as they

@@ -47,7 +47,9 @@ type Waiting struct {
 	expires bool        // one of them does
 	head    Sight       // what else is known of the first one
 	clock   model.Clock // the broker's
-	before  *Waits      // an earlier look; nil: there was none
+	t       *model.Topology
+	passage passage // through levels that delay as one
+	before  *Waits  // an earlier look; nil: there was none
 }
 
 // WaitingIn is for a look at a queue: the messages at its head, in their order. head is what else is known of the first
@@ -70,7 +72,7 @@ func WaitingIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head S
 	_, byPriority := q.Arguments.Integer("x-max-priority")
 	return &Waiting{
 		waits: w, told: make([]toldOfDue, peeked.Messages.Len()), refill: refilled(t, ref), fifo: !byPriority,
-		head: head, clock: t.Snapshot.Overview.Clock(),
+		head: head, clock: t.Snapshot.Overview.Clock(), t: t, passage: passageThrough(t, ref),
 	}
 }
 
@@ -120,6 +122,9 @@ func (w *Waiting) See(i int, m *message.Message) {
 	told.id, told.same = strings.Clone(m.Properties.MessageID), m.Fingerprint
 	if w.refill {
 		told.came = time.Time{}
+	}
+	if from, to, ok := w.passage.enteredBy(m, w.t); ok {
+		told.came, told.late = from, to.Sub(from)
 	}
 	w.told[i] = told
 	w.seen++
