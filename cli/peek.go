@@ -67,7 +67,7 @@ when a peek would do harm, and is refused.`,
 				return err
 			}
 			defer peeked.Messages.Close()
-			return p.showPeeked(peeked, &output)
+			return p.showPeeked(peeked, t.IsBuffer(ref), &output)
 		},
 	}
 	cmd.Flags().IntVarP(&want.Limit, "number", "n", want.Limit, "messages at most")
@@ -132,13 +132,15 @@ func withInsist(words string, r model.Refusing) string {
 	return model.Printable(words)
 }
 
-func (p *Program) showPeeked(peeked peek.Peeked, output *format) error {
+// showPeeked writes what a look at a queue saw, which is a buffer or not.
+func (p *Program) showPeeked(peeked peek.Peeked, buffer bool, output *format) error {
 	messages, plan := peeked.Messages, &peeked.Plan
 	if depth, ok := peeked.Depth.Get(); ok && depth > int64(messages.Len()) {
 		p.say("the first %d of %s", messages.Len(), model.Plural(int(depth), "message"))
 	}
 	table := &grid{right: []bool{true, false, false, false, false, true}}
-	table.measure(messageHead)
+	head := messageHead(buffer)
+	table.measure(head)
 	asJSON := output.json(p.Out)
 	for i := range messages.Len() {
 		m, err := messages.At(i, shownBody)
@@ -149,7 +151,7 @@ func (p *Program) showPeeked(peeked peek.Peeked, output *format) error {
 			p.say("message %d: its x-death cannot be read in full: %s", m.Position, model.Printable(m.DeathsError))
 		}
 		if !asJSON {
-			table.measure(messageCells(&m))
+			table.measure(messageCells(&m, buffer))
 		}
 	}
 	out := peekJSON{
@@ -169,13 +171,13 @@ func (p *Program) showPeeked(peeked peek.Peeked, output *format) error {
 		return nil
 	}
 	buffered := bufio.NewWriterSize(p.Out, 64<<10)
-	_, _ = buffered.WriteString(table.line(messageHead)) // Flush tells
+	_, _ = buffered.WriteString(table.line(head)) // Flush tells
 	for i := range messages.Len() {
 		m, err := messages.At(i, shownBody)
 		if err != nil {
 			return err
 		}
-		_, _ = buffered.WriteString(table.line(messageCells(&m)))
+		_, _ = buffered.WriteString(table.line(messageCells(&m, buffer)))
 	}
 	return buffered.Flush()
 }
@@ -213,16 +215,14 @@ func writePeeked(out io.Writer, head peekJSON, messages message.Messages) error 
 	return buffered.Flush()
 }
 
-var messageHead = []string{"#", "MESSAGE ID", "ROUTING KEY", "DEATHS", "FAILURE", "SIZE", "BODY"}
+func messageHead(buffer bool) []string {
+	return []string{"#", "MESSAGE ID", "ROUTING KEY", "DEATHS", message.FailureTitle(buffer), "SIZE", "BODY"}
+}
 
-func messageCells(m *message.Message) []string {
-	failure := ""
-	if f, ok := m.Failure(); ok {
-		failure = f.String()
-	}
+func messageCells(m *message.Message, buffer bool) []string {
 	return []string{
 		strconv.Itoa(m.Position), cell(m.Properties.MessageID, 36), cell(m.RoutingKey, 32), cell(m.DeathSummary(), 24),
-		cell(failure, 40), message.Size(int64(m.BodyBytes)), shortened(m.BodyPreview(60), 60),
+		cell(m.FailureIn(buffer), 40), message.Size(int64(m.BodyBytes)), shortened(m.BodyPreview(60), 60),
 	}
 }
 

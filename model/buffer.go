@@ -83,6 +83,14 @@ func (t *Topology) Waiting(b *Buffer) Opt[int64] {
 	return Some(sum)
 }
 
+// IsBuffer reports whether a queue is a buffer of a flow, or one of its levels.
+func (t *Topology) IsBuffer(ref QueueRef) bool {
+	return slices.ContainsFunc(t.FlowsOf(ref), func(f *Flow) bool {
+		role := f.Role(ref)
+		return role == DelayedBuffer || role == RetryBuffer
+	})
+}
+
 // byTTL orders the buffers of a flow.
 func byTTL(a, b Buffer) int {
 	return cmp.Or(cmp.Compare(a.TTL.Or(0), b.TTL.Or(0)), cmp.Compare(a.Queue.Name, b.Queue.Name),

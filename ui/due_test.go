@@ -134,7 +134,7 @@ func TestStoryOfARetry(t *testing.T) {
 		})
 		o := Options{Source: &recorded{snapshot: s}, Broker: b, Title: "prod", Now: c.now}
 		term := onQueue(t, o, "mail.retry.60s", width, height)
-		term.await("≤ 1m")
+		term.await("≤ 1m", "LAST FAILURE")
 		term.press(keyEnter)
 		term.await("message 1 of 1", "10s ✓ › ▸1m ✓ › 5m", "next      mail  in ≤ 1m")
 		term.golden()

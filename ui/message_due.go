@@ -62,7 +62,7 @@ func waitField(s *term.Styles, w *story.Wait, now time.Time) term.Field {
 
 // dueLines tell when what waits here leaves, and what blocks it, by now.
 func (s messagesScreen) dueLines() []term.Span {
-	if s.topology == nil || s.waits == nil && !s.isBuffer() {
+	if s.topology == nil || s.waits == nil && !s.topology.IsBuffer(s.queue) {
 		return nil
 	}
 	now := s.env.shown
@@ -109,16 +109,6 @@ func (s messagesScreen) dueLines() []term.Span {
 	return lines
 }
 
-// isBuffer reports whether the queue holds messages until they expire.
-func (s messagesScreen) isBuffer() bool {
-	for _, f := range s.topology.FlowsOf(s.queue) {
-		if role := f.Role(s.queue); role == model.DelayedBuffer || role == model.RetryBuffer {
-			return true
-		}
-	}
-	return false
-}
-
 // story tells a message's way so far, by this machine's clock, and what comes next.
 func (s messagesScreen) story(m *message.Message) func() []story.Event {
 	return func() []story.Event {
@@ -126,9 +116,13 @@ func (s messagesScreen) story(m *message.Message) func() []story.Event {
 		if s.topology == nil {
 			return events
 		}
-		clock := s.topology.Snapshot.Overview.Clock()
+		clock, buffer := s.topology.Snapshot.Overview.Clock(), s.topology.IsBuffer(s.queue)
 		for i := range events {
-			if e := &events[i]; e.Kind != story.Replayed && !e.Time.IsZero() {
+			e := &events[i]
+			if e.Kind == story.Failed && buffer {
+				e.What = "last try failed"
+			}
+			if e.Kind != story.Replayed && !e.Time.IsZero() {
 				e.Time = clock.Local(e.Time)
 			}
 		}

@@ -67,10 +67,10 @@ func (r *messageRow) whole() *message.Message {
 	return r.peeked.last
 }
 
-// messageRows makes the rows of a page, and lets see take in each message and its index: one at a time, in whichever
-// order. It looks into every message, so it runs outside Update, on all processors.
+// messageRows makes the rows of a page of a queue, which is a buffer or not, and lets see take in each message and its
+// index: one at a time, in whichever order. It looks into every message, so it runs outside Update, on all processors.
 func messageRows(
-	messages message.Messages, queue model.QueueRef, see func(int, *message.Message),
+	messages message.Messages, queue model.QueueRef, buffer bool, see func(int, *message.Message),
 ) ([]*messageRow, error) {
 	peeked := &peekedMessages{Messages: messages}
 	all := make([]messageRow, messages.Len())
@@ -87,7 +87,7 @@ func messageRows(
 					if err != nil {
 						return err
 					}
-					all[i].describe(&m, queue, known)
+					all[i].describe(&m, queue, buffer, known)
 					all[i].peeked, all[i].index = peeked, int32(i)
 					seeing.Lock()
 					see(i, &m)
@@ -112,12 +112,9 @@ func messageRows(
 }
 
 // describe fills a row.
-func (r *messageRow) describe(m *message.Message, queue model.QueueRef, known interned) {
+func (r *messageRow) describe(m *message.Message, queue model.QueueRef, buffer bool, known interned) {
 	r.id.fingerprint, r.position, r.size, r.matched = m.Fingerprint, int32(m.Position), m.BodyBytes, true
-	failure := ""
-	if f, ok := m.Failure(); ok {
-		failure = f.String()
-	}
+	failure := m.FailureIn(buffer)
 	switch words := m.ReplayedWords(); {
 	case words != "" && failure != "":
 		failure = words + "; " + failure
@@ -190,11 +187,12 @@ func byPosition(a, b *messageRow) int { return cmp.Compare(a.position, b.positio
 
 // newMessageTable is the table of a queue's messages.
 func newMessageTable(e *env) term.Table[messageID, *messageRow] {
-	return term.NewTable(e.kit(), rowID, byPosition, messageColumns(e, nil)...)
+	return term.NewTable(e.kit(), rowID, byPosition, messageColumns(e, nil, false)...)
 }
 
-// messageColumns are the columns of a queue's messages; when they leave is one of them when they wait.
-func messageColumns(e *env, waits *story.Waits) []term.Column[*messageRow] {
+// messageColumns are the columns of a queue's messages, which is a buffer or not; when they leave is one of them when
+// they wait.
+func messageColumns(e *env, waits *story.Waits, buffer bool) []term.Column[*messageRow] {
 	s := e.styles
 	columns := []term.Column[*messageRow]{
 		{
@@ -225,7 +223,7 @@ func messageColumns(e *env, waits *story.Waits) []term.Column[*messageRow] {
 			Compare: func(a, b *messageRow) int { return cmp.Compare(a.died, b.died) }, Most: true,
 		},
 		{
-			Title: "FAILURE", Width: 16, Max: 70, Flex: 6,
+			Title: message.FailureTitle(buffer), Width: 16, Max: 70, Flex: 6,
 			Cell:    func(r *messageRow) term.Field { return term.Field{Text: r.failure, Style: s.Text} },
 			Compare: func(a, b *messageRow) int { return cmp.Compare(a.failure, b.failure) },
 		},

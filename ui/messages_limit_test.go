@@ -15,7 +15,7 @@ func TestTheLimitOfALookIsNoGrowth(t *testing.T) {
 	a := newApp(t.Context(), frozen(&recorded{snapshot: recording()}))
 	s := newMessagesScreen(a.env, ref("failed")).(messagesScreen)
 	list := message.MessageList{{Position: 1}, {Position: 2}, {Position: 3}}
-	rows, err := messageRows(list, ref("failed"), func(int, *message.Message) {})
+	rows, err := messageRows(list, ref("failed"), false, func(int, *message.Message) {})
 	if err != nil {
 		t.Fatal(err)
 	}

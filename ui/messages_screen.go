@@ -179,7 +179,7 @@ func (m *peekedMsg) read(t *model.Topology, head story.Sight, before *story.Wait
 	found := findings.ReadingOf(t, m.queue, m.peeked.TakenAt, nil)
 	waiting := story.WaitingIn(t, m.queue, m.peeked, head)
 	waiting.After(before)
-	m.rows, err = messageRows(m.peeked.Messages, m.queue, func(i int, one *message.Message) {
+	m.rows, err = messageRows(m.peeked.Messages, m.queue, t.IsBuffer(m.queue), func(i int, one *message.Message) {
 		found.See(one)
 		waiting.See(i, one)
 		if _, failed := one.Failure(); failed {
@@ -214,7 +214,7 @@ func (s messagesScreen) looked(msg peekedMsg) (screen, tea.Cmd) {
 	if s.used = (model.Opt[int64]{}); msg.peeked.Plan.Counts {
 		s.used = model.Some(msg.peeked.Highest)
 	}
-	s.table.SetColumns(messageColumns(s.env, s.waits))
+	s.table.SetColumns(messageColumns(s.env, s.waits, s.topology.IsBuffer(s.queue)))
 	var cmd tea.Cmd
 	s.filter, cmd = s.filter.apply(s.env, s.rows)
 	s.table.Match = s.filter.match()

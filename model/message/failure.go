@@ -2,9 +2,12 @@ package message
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"dlxtop/model"
 )
 
 // Failure is why a message failed, as far as the message itself tells.
@@ -34,14 +37,42 @@ func (m *Message) Failure() (Failure, bool) {
 		return f, true
 	}
 	if len(m.Deaths) > 0 {
-		d := &m.Deaths[0]
-		return Failure{Kind: Died(d.Reason, 1), Message: inQueue(d.Queue), Source: FromDeaths}, true
+		return m.Deaths[0].failure(), true
 	}
 	if reason, ok := m.Headers.Text("x-last-death-reason"); ok && reason != "" {
 		queue, _ := m.Headers.Text("x-last-death-queue")
 		return Failure{Kind: reason, Message: inQueue(queue), Source: FromDeaths}, true
 	}
 	return Failure{}, false
+}
+
+// FailureTitle is what a table calls the failures of the messages of a queue. In a buffer they have not failed for
+// good: they wait to be tried again.
+func FailureTitle(buffer bool) string {
+	if buffer {
+		return "LAST FAILURE"
+	}
+	return "FAILURE"
+}
+
+// FailureIn is what a table says below FailureTitle, "" when the message says of no failure. In a buffer that is why
+// the last try failed: that a message which waits has expired on its way is no failure.
+func (m *Message) FailureIn(buffer bool) string {
+	f, ok := m.Failure()
+	if buffer && f.Source == FromDeaths {
+		at := slices.IndexFunc(m.Deaths, func(d Death) bool { return d.Reason != model.Expired })
+		if ok = at >= 0; ok {
+			f = m.Deaths[at].failure()
+		}
+	}
+	if !ok {
+		return ""
+	}
+	return f.String()
+}
+
+func (d *Death) failure() Failure {
+	return Failure{Kind: Died(d.Reason, 1), Message: inQueue(d.Queue), Source: FromDeaths}
 }
 
 // failure is why a message failed as this framework writes it down.

@@ -306,3 +306,39 @@ func TestFailureIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// In a buffer a message has not failed for good: a table shows why its last try failed, and not that it expired there
+// before. As JSON it is the same everywhere.
+func TestFailureInABuffer(t *testing.T) {
+	rejected := Death{Queue: "w", Reason: model.Rejected, Count: 2}
+	expired := Death{Queue: "w.retry", Reason: model.Expired, Count: 1}
+	for _, c := range []struct {
+		name           string
+		m              Message
+		buffer, failed string
+	}{
+		{name: "nothing says of one"},
+		{name: "on its way through levels", m: Message{Deaths: []Death{expired}}, failed: "expired in w.retry"},
+		{
+			name: "rejected", m: Message{Deaths: []Death{rejected, expired}},
+			buffer: "rejected in w", failed: "rejected in w",
+		},
+		{
+			name: "rejected before it came here", m: Message{Deaths: []Death{expired, rejected}},
+			buffer: "rejected in w", failed: "expired in w.retry",
+		},
+		{
+			name: "an error of its worker", m: Message{
+				Deaths: []Death{expired}, Headers: model.Table{"x-error": "TimeoutError: smtp gateway"},
+			},
+			buffer: "TimeoutError: smtp gateway", failed: "TimeoutError: smtp gateway",
+		},
+	} {
+		if got := c.m.FailureIn(true); got != c.buffer {
+			t.Errorf("%s, in a buffer: %q, want %q", c.name, got, c.buffer)
+		}
+		if got := c.m.FailureIn(false); got != c.failed {
+			t.Errorf("%s, elsewhere: %q, want %q", c.name, got, c.failed)
+		}
+	}
+}
