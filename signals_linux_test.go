@@ -8,9 +8,11 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/charmbracelet/x/term"
@@ -122,6 +124,33 @@ func TestParentKilled(t *testing.T) {
 		defer screen.mu.Unlock()
 		return !screen.alt && screen.cursor
 	})
+}
+
+// TestTerminalClosed: a terminal that closes ends the program, even where what leads the session, as make does in
+// `tmux new 'make demo'`, waits for it and keeps the signal to itself.
+func TestTerminalClosed(t *testing.T) {
+	s := newSystem(t)
+	pid := filepath.Join(t.TempDir(), "pid")
+	args := []string{"-c", `trap : HUP; sh -c 'echo $$ >"$0"; exec "$@"' "$@"; true`, "bash", pid, binary}
+	screen := start(t, exec.Command("bash", append(args, s.arguments()...)...))
+	screen.waitFor("ucenter@user", "live")
+	text, err := os.ReadFile(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dashboard, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(dashboard, syscall.SIGKILL) })
+	if err := screen.pty.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-screen.ended: // the leader, since the dashboard has ended
+	case <-time.After(patience):
+		t.Errorf("%s after its terminal has closed it still runs", patience)
+	}
 }
 
 // TestSuspend: ctrl-z and the signals of job control give the terminal to the shell and take it back, and what is shown

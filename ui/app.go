@@ -126,7 +126,7 @@ func newApp(ctx context.Context, o Options) app {
 // rereading reads the topology apart from the polls.
 func rereading(source ports.Source) plan.Reread {
 	return func(ctx context.Context) (*model.Topology, error) {
-		snapshot, err := source.Snapshot(ctx)
+		snapshot, err := source.Current(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -169,8 +169,9 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyMsg:
 		return a.handleKeys(msg)
 	case clockMsg:
-		// Killed alone, a parent leaves its terminal to a shell that is not asked to share it.
-		if a.env.parent != 0 && os.Getppid() != a.env.parent {
+		// Killed alone, a parent leaves its terminal to a shell that is not asked to share it. A terminal that closes
+		// sends SIGHUP to the leader of its session alone, which may be make, and make waits.
+		if a.env.parent != 0 && os.Getppid() != a.env.parent || a.env.screen.gone() {
 			return a, tea.Quit
 		}
 		return a, tick()

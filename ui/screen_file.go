@@ -29,6 +29,11 @@ func newScreenFile(keyboard, screen *os.File) *screenFile {
 	return &screenFile{File: screen, keyboard: keyboard, before: before}
 }
 
+// gone reports whether there was a terminal that has closed since.
+func (s *screenFile) gone() bool {
+	return s != nil && s.before != nil && !term.IsTerminal(s.keyboard.Fd())
+}
+
 // Write implements io.Writer.
 func (s *screenFile) Write(b []byte) (int, error) {
 	s.mu.Lock()
