@@ -8,7 +8,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -207,105 +206,6 @@ func TestRights(t *testing.T) {
 		if _, ok := rightTests[name]; !ok {
 			t.Errorf("docs/rights.md has a row %q that nothing tries", name)
 		}
-	}
-}
-
-func tryRight(t *testing.T, row right, test rightTest) {
-	v := newNamedVHost(t, "rights-"+strings.NewReplacer(" ", "-", ",", "", ":", "").Replace(row.command))
-	user := newUser(t, v.name, row.tag)
-	requests := new(asked)
-	api := counted(t, requests)
-	permit := func(configure, write, read string) {
-		manage(t, http.MethodPut, "permissions/"+v.name+"/"+user,
-			fmt.Sprintf(`{"configure":%q,"write":%q,"read":%q}`, configure, write, read))
-	}
-	allow := func(connections, channels int) {
-		manage(t, http.MethodPut, "user-limits/"+user+"/max-connections", fmt.Sprintf(`{"value":%d}`, connections))
-		manage(t, http.MethodPut, "user-limits/"+user+"/max-channels", fmt.Sprintf(`{"value":%d}`, channels))
-	}
-	as := strings.Replace(v.url(), "guest:guest", user+":s3cr3t", 1)
-	var args []string
-	prepare := func() {
-		if test.prepare(v); test.args != nil {
-			args = append(test.args(v), "--url", as, "--api", api)
-		}
-	}
-	prepare()
-	try := func() result {
-		if test.args == nil {
-			return dashboardRights(t, as, api)
-		}
-		return run(t, args...)
-	}
-	refused := func(what string, words ...string) {
-		t.Helper()
-		r := try()
-		for range 5 {
-			if r.status != cli.ExitDone || row.channels == 0 {
-				break
-			}
-			prepare() // a busy broker may count a channel after the next one was opened (4.3.6)
-			r = try()
-		}
-		told := r.stderr + r.out
-		for _, word := range words {
-			if !strings.Contains(told, word) {
-				t.Errorf("%s: %q is not told, status %d: %s", what, word, r.status, told)
-			}
-		}
-		if strings.Contains(told, "s3cr3t") {
-			t.Errorf("%s: the password is told: %s", what, told)
-		}
-		if row.connections > 0 && row.channels > 0 && r.status == cli.ExitDone {
-			t.Errorf("%s: it was done nevertheless: %s", what, told)
-		}
-	}
-	if row.connections > 0 {
-		permit(row.configure, row.write, row.read)
-		allow(row.connections-1, row.channels)
-		refused("one connection less", "max-connections")
-	}
-	if row.channels > 0 {
-		allow(row.connections, row.channels-1)
-		refused("one channel less", "max-channels")
-	}
-	allow(row.connections, row.channels)
-	for _, less := range []struct{ name, configure, write, read, has string }{
-		{"configure", "^$", row.write, row.read, row.configure},
-		{"write", row.configure, "^$", row.read, row.write},
-		{"read", row.configure, row.write, "^$", row.read},
-	} {
-		if less.has != "^$" {
-			permit(less.configure, less.write, less.read)
-			refused("without "+less.name, less.name)
-		}
-	}
-	permit(row.configure, row.write, row.read)
-	requests.taken()
-	r := try()
-	if test.told == "" && r.status != cli.ExitDone || !strings.Contains(r.stderr, test.told) {
-		t.Errorf("with all of it: status %d: %s%s", r.status, r.out, r.stderr)
-	}
-	wantRequests(t, requests.taken(), row.requests, r)
-}
-
-// wantRequests checks how many requests a command sent to the API. A queue that has statistics by then needs no second
-// list; on a machine with too much to do the check of the cluster is given up after three seconds, and a replay looks
-// once more what it reaches.
-func wantRequests(t *testing.T, requests []string, want int, r result) {
-	t.Helper()
-	const again = 8
-	least := want
-	if lists := slices.DeleteFunc(slices.Clone(requests), func(path string) bool {
-		return !strings.HasPrefix(path, "/api/queues/")
-	}); len(lists) == 1 {
-		least--
-	}
-	if strings.Contains(r.stderr, "not checked that AMQP leads to the same cluster") {
-		least--
-	}
-	if n := len(requests); n < least || n > want+again {
-		t.Errorf("%d requests to the API, the docs say %d: %s\n%s", n, want, strings.Join(requests, " "), r.stderr)
 	}
 }
 

@@ -1,0 +1,141 @@
+package cli_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"dlxtop/cli"
+)
+
+// tryOfRights runs the command of a row as a user with some rights and limits.
+type tryOfRights struct {
+	t        *testing.T
+	row      right
+	test     rightTest
+	v        *vhost
+	user     string
+	as, api  string // the user's addresses of the broker
+	requests *asked
+	args     []string
+	enough   bool // connections are allowed
+}
+
+func tryRight(t *testing.T, row right, test rightTest) {
+	v := newNamedVHost(t, "rights-"+strings.NewReplacer(" ", "-", ",", "", ":", "").Replace(row.command))
+	try := tryOfRights{t: t, row: row, test: test, v: v, user: newUser(t, v.name, row.tag), requests: new(asked)}
+	try.api = counted(t, try.requests)
+	try.as = strings.Replace(v.url(), "guest:guest", try.user+":s3cr3t", 1)
+	try.prepare()
+	if row.connections > 0 {
+		try.permit(row.configure, row.write, row.read)
+		try.allow(row.connections-1, row.channels)
+		try.refused("one connection less", "max-connections")
+	}
+	if row.channels > 0 {
+		try.allow(row.connections, row.channels-1)
+		try.refused("one channel less", "max-channels")
+	}
+	try.allow(row.connections, row.channels)
+	for _, less := range []struct{ name, configure, write, read, has string }{
+		{"configure", "^$", row.write, row.read, row.configure},
+		{"write", row.configure, "^$", row.read, row.write},
+		{"read", row.configure, row.write, "^$", row.read},
+	} {
+		if less.has != "^$" {
+			try.permit(less.configure, less.write, less.read)
+			try.refused("without "+less.name, less.name)
+		}
+	}
+	try.permit(row.configure, row.write, row.read)
+	r := try.run()
+	if test.told == "" && r.status != cli.ExitDone || !strings.Contains(r.stderr, test.told) {
+		t.Errorf("with all of it: status %d: %s%s", r.status, r.out, r.stderr)
+	}
+	wantRequests(t, try.requests.taken(), row.requests, r)
+}
+
+func (try *tryOfRights) permit(configure, write, read string) {
+	manage(try.t, http.MethodPut, "permissions/"+try.v.name+"/"+try.user,
+		fmt.Sprintf(`{"configure":%q,"write":%q,"read":%q}`, configure, write, read))
+}
+
+func (try *tryOfRights) allow(connections, channels int) {
+	limits := "user-limits/" + try.user
+	manage(try.t, http.MethodPut, limits+"/max-connections", fmt.Sprintf(`{"value":%d}`, connections))
+	manage(try.t, http.MethodPut, limits+"/max-channels", fmt.Sprintf(`{"value":%d}`, channels))
+	try.enough = connections >= try.row.connections
+}
+
+func (try *tryOfRights) prepare() {
+	if try.test.prepare(try.v); try.test.args != nil {
+		try.args = append(try.test.args(try.v), "--url", try.as, "--api", try.api)
+	}
+}
+
+// run runs the command, again as long as it lacks a connection that is allowed: one of the run before is counted until
+// the broker has taken it down.
+func (try *tryOfRights) run() (r result) {
+	try.t.Helper()
+	await(try.t, "there are connections enough", func() bool {
+		if try.requests.taken(); try.test.args == nil {
+			r = dashboardRights(try.t, try.as, try.api)
+		} else {
+			r = run(try.t, try.args...)
+		}
+		if !try.enough || !strings.Contains(r.stderr, "max-connections") {
+			return true
+		}
+		try.prepare()
+		return false
+	})
+	return r
+}
+
+// refused wants the command to name what it lacks.
+func (try *tryOfRights) refused(what string, words ...string) {
+	t, row := try.t, try.row
+	t.Helper()
+	r := try.run()
+	for range 5 {
+		if r.status != cli.ExitDone || row.channels == 0 {
+			break
+		}
+		try.prepare() // a busy broker may count a channel after the next one was opened (4.3.6)
+		r = try.run()
+	}
+	told := r.stderr + r.out
+	for _, word := range words {
+		if !strings.Contains(told, word) {
+			t.Errorf("%s: %q is not told, status %d: %s", what, word, r.status, told)
+		}
+	}
+	if strings.Contains(told, "s3cr3t") {
+		t.Errorf("%s: the password is told: %s", what, told)
+	}
+	if row.connections > 0 && row.channels > 0 && r.status == cli.ExitDone {
+		t.Errorf("%s: it was done nevertheless: %s", what, told)
+	}
+}
+
+// wantRequests checks how many requests a command sent to the API. A queue that has statistics by then needs no second
+// list; on a machine with too much to do the check of the cluster is given up after three seconds, and a replay looks
+// once more what it reaches.
+func wantRequests(t *testing.T, requests []string, want int, r result) {
+	t.Helper()
+	const again = 8
+	least := want
+	if lists := slices.DeleteFunc(slices.Clone(requests), func(path string) bool {
+		return !strings.HasPrefix(path, "/api/queues/")
+	}); len(lists) == 1 {
+		least--
+	}
+	if strings.Contains(r.stderr, "not checked that AMQP leads to the same cluster") {
+		least--
+	}
+	if n := len(requests); n < least || n > want+again {
+		t.Errorf("%d requests to the API, the docs say %d: %s\n%s", n, want, strings.Join(requests, " "), r.stderr)
+	}
+}
