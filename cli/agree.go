@@ -62,7 +62,7 @@ func (a *plannedAction) promise() plan.Promise {
 
 // reread reads the broker once more. What cannot be read was told the first time.
 func (s *session) reread(ctx context.Context) (*model.Topology, error) {
-	snapshot, err := s.source.Snapshot(ctx)
+	snapshot, err := s.source.Current(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the topology again: %w; nothing was changed", s.explain(ctx, err))
 	}

@@ -144,25 +144,24 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 		{"bring back 1 message into", v.on("journal", "undo", fmt.Sprint(dropped.JournalID)), "failed"},
 		{"import 1 message into", v.on("import", file, "--to", "queue:there"), "there"},
 	} {
-		// Statistics of an earlier policy may come late: each has a name of its own.
 		name := fmt.Sprint("cap", i)
 		policy := "policies/" + url.PathEscape(v.name) + "/" + name
 		k := startTalk(t, test.args...)
 		k.asked(test.question, 1)
+		await(t, "the queue has statistics, which are older than the policy", func() bool {
+			return v.policyOf(test.limited) == ""
+		})
 		const body = `{"pattern":"^%s$","definition":{"max-length":0},"apply-to":"queues"}`
 		manage(t, http.MethodPut, policy, fmt.Sprintf(body, test.limited))
 		if test.limited == "failed" {
 			v.publish("", "failed", amqp.Publishing{Body: []byte("x")}) // the policy has dropped what was there
 		}
-		// The API tells it with the statistics of the queue.
-		await(t, "the API tells the limit", func() bool { return v.policyOf(test.limited) == name })
 		k.answer("y")
 		k.asked("the plan does not hold any more: "+v.name+"/"+test.limited+" keeps at most 0 messages (policy cap", 1)
 		if status := <-k.done; status != cli.ExitRefused {
 			t.Errorf("%s: exit status %d: %s", test.question, status, k.shown.String())
 		}
 		manage(t, http.MethodDelete, policy, "")
-		await(t, "the API tells that the limit is gone", func() bool { return v.policyOf(test.limited) != name })
 	}
 }
 
@@ -195,10 +194,19 @@ type changing struct {
 }
 
 func (c *changing) Snapshot(ctx context.Context) (*model.Snapshot, error) {
+	c.read()
+	return c.Source.Snapshot(ctx)
+}
+
+func (c *changing) Current(ctx context.Context) (*model.Snapshot, error) {
+	c.read()
+	return c.Source.Current(ctx)
+}
+
+func (c *changing) read() {
 	if c.readings.Add(1) == c.at {
 		c.change()
 	}
-	return c.Source.Snapshot(ctx)
 }
 
 // TestChangedWithNobodyToAsk: with --yes a change is refused, and named.

@@ -288,7 +288,14 @@ type watched struct {
 }
 
 func (w *watched) Snapshot(ctx context.Context) (*model.Snapshot, error) {
-	s, err := w.Source.Snapshot(ctx)
+	return w.tell(w.Source.Snapshot(ctx))
+}
+
+func (w *watched) Current(ctx context.Context) (*model.Snapshot, error) {
+	return w.tell(w.Source.Current(ctx))
+}
+
+func (w *watched) tell(s *model.Snapshot, err error) (*model.Snapshot, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.after()

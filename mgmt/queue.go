@@ -119,28 +119,43 @@ func (c *Client) queues(ctx context.Context, statsOff bool) (queues []model.Queu
 	return queues, missing, err
 }
 
-// fillFresh gives queues that have no statistics yet (some seconds after their declaration) what the broker tells
-// without statistics: counts, and the policy's name. Without the policy a fresh buffer would look as if it had no TTL
-// and no DLX.
-func (c *Client) fillFresh(ctx context.Context, queues []model.Queue) error {
-	fresh := map[model.QueueRef]*model.Queue{}
+// fill gives queues what the broker tells without statistics: those that have none yet (some seconds after their
+// declaration) their counts and policy, without which a fresh buffer would look as if it had no TTL and no DLX; in a
+// current list each queue its policy.
+func (c *Client) fill(ctx context.Context, queues []model.Queue, current bool) error {
+	wanted := map[model.QueueRef]*model.Queue{}
 	for i := range queues {
-		if q := &queues[i]; q.PolicyDefinition == nil && !q.Ready.Known() {
-			fresh[q.QueueRef] = q
+		if q := &queues[i]; current || fresh(q) {
+			wanted[q.QueueRef] = q
 		}
 	}
-	if len(fresh) == 0 {
+	if len(wanted) == 0 {
 		return nil
 	}
 	query := totalsOnly()
-	query.Set("columns", "name,vhost,policy,messages_ready,messages_unacknowledged")
+	query.Set("columns", "name,vhost,policy,operator_policy,effective_policy_definition,"+
+		"messages_ready,messages_unacknowledged")
 	_, err := getList(ctx, c, c.inVHost("queues"), query, func(e *queueElement) {
-		if q := fresh[model.QueueRef{VHost: e.VHost.value, Name: e.Name.value}]; q != nil {
-			q.Policy, q.Ready, q.Unacked = e.Policy.value, e.Ready.opt(), e.Unacked.opt()
+		q := wanted[model.QueueRef{VHost: e.VHost.value, Name: e.Name.value}]
+		if q == nil {
+			return
 		}
+		if fresh(q) {
+			q.Ready, q.Unacked = e.Ready.opt(), e.Unacked.opt()
+		}
+		switch {
+		case e.Definition.known: // from 4.3
+			q.OperatorPolicy, q.PolicyDefinition = e.OperatorPolicy.value, e.Definition.value
+		case q.OperatorPolicy == "" && q.Policy != e.Policy.value:
+			q.PolicyDefinition = nil // it follows from the policy's name
+		}
+		q.Policy = e.Policy.value
 	})
 	return err
 }
+
+// fresh reports whether a queue has no statistics yet.
+func fresh(q *model.Queue) bool { return q.PolicyDefinition == nil && !q.Ready.Known() }
 
 // queue is the element as the model has it, or nil when it cannot be told which queue it is. odd names what could not
 // be read and would change how the queue is understood; an odd number is just unknown.

@@ -94,9 +94,10 @@ func policyOf(p rabbithole.Policy, operator bool) model.Policy {
 }
 
 // applyDefinitions fills in the definitions of the policies that exchanges and queues name. The broker tells queues'
-// effective definition itself, but not of fresh queues, nor with its statistics off: then the named policy is the best
-// that is known, unless an operator policy is named beside it, whose merge only the broker knows.
-func applyDefinitions(s *model.Snapshot) {
+// effective definition itself, but not of fresh queues, nor with its statistics off, and late: there, and in a current
+// list, the named policy is the best that is known, unless an operator policy is named beside it, whose merge only the
+// broker knows.
+func applyDefinitions(s *model.Snapshot, current bool) {
 	type key struct{ vhost, name string }
 	definitions := map[key]model.Table{}
 	for i := range s.Policies {
@@ -110,8 +111,12 @@ func applyDefinitions(s *model.Snapshot) {
 		}
 	}
 	for i := range s.Queues {
-		if q := &s.Queues[i]; q.Policy != "" && q.PolicyDefinition == nil && q.OperatorPolicy == "" {
-			q.PolicyDefinition = definitions[key{q.VHost, q.Policy}]
+		q := &s.Queues[i]
+		if q.Policy == "" || q.OperatorPolicy != "" || q.PolicyDefinition != nil && !current {
+			continue
+		}
+		if definition, ok := definitions[key{q.VHost, q.Policy}]; ok {
+			q.PolicyDefinition = definition
 		}
 	}
 }

@@ -200,6 +200,8 @@ type recorded struct {
 	counted  int
 }
 
+func (r *recorded) Current(ctx context.Context) (*model.Snapshot, error) { return r.Snapshot(ctx) }
+
 func (r *recorded) Snapshot(context.Context) (*model.Snapshot, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

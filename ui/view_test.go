@@ -111,6 +111,11 @@ func (s askedSource) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 	return s.Source.Snapshot(ctx)
 }
 
+func (s askedSource) Current(ctx context.Context) (*model.Snapshot, error) {
+	outsideView("the API")
+	return s.Source.Current(ctx)
+}
+
 func (s askedSource) Counts(ctx context.Context) (map[model.QueueRef]model.QueueCounts, error) {
 	outsideView("the API")
 	return s.Source.Counts(ctx)

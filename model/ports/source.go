@@ -9,6 +9,8 @@ import (
 // Source tells what is on the broker. Errors that a person can act on are *model.ConnectError.
 type Source interface {
 	Snapshot(ctx context.Context) (*model.Snapshot, error)
+	// Current is a Snapshot whose policies are not as old as statistics, for what is about to be done.
+	Current(ctx context.Context) (*model.Snapshot, error)
 	// Counts are the current counts of all queues, in one request.
 	Counts(ctx context.Context) (map[model.QueueRef]model.QueueCounts, error)
 	// Connections are the names of the connections that the user may see.
