@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"time"
+	"unicode/utf8"
 )
 
 // Buffer is a part of a flow whose messages wait: one queue, several that delay as one (Levels), or an exchange that
@@ -53,6 +54,32 @@ func (b *Buffer) Name() string {
 		return b.Levels[0].Name + " … " + b.Levels[len(b.Levels)-1].Name
 	}
 	return b.Queue.Name
+}
+
+// ShortName is Name with the last level as short as it can be: "celery_delayed_0…27".
+func (b *Buffer) ShortName() string {
+	if len(b.Levels) == 0 {
+		return b.Name()
+	}
+	first, last := b.Levels[0].Name, b.Levels[len(b.Levels)-1].Name
+	same := 0
+	for same < min(len(first), len(last)) && first[same] == last[same] {
+		same++
+	}
+	for same > 0 && same < len(last) && (last[same-1] >= '0' && last[same-1] <= '9' || !utf8.RuneStart(last[same])) {
+		same--
+	}
+	return first + "…" + last[same:]
+}
+
+// Entrance is the queue that what comes into a buffer comes into: of levels the highest, from which on the others are
+// passed. It is false for an exchange that delays.
+func (b *Buffer) Entrance() (QueueRef, bool) {
+	queues := b.Queues()
+	if len(queues) == 0 {
+		return QueueRef{}, false
+	}
+	return queues[len(queues)-1], true
 }
 
 // Waiting is how many messages wait in a buffer, as far as the broker told: ready ones; those that its consumers hold

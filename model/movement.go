@@ -9,8 +9,10 @@ type Movement struct {
 	// Rates are per second, and made in model/watch: of what arrived; of what left (expired, taken, or dropped); of what
 	// left without a consumer having taken it.
 	In, Out, Dead Opt[float64]
+	New           Opt[float64] // of what arrived, what publishers sent
 
 	Came  Opt[int64] // messages that arrived between the polls
+	Sent  Opt[int64] // of those, how many publishers sent
 	Went  Opt[int64] // messages that left between the polls
 	Gone  Opt[int64] // of those that left, how many no consumer has taken
 	Depth int64      // change of ready + unacknowledged messages between the polls
@@ -63,8 +65,28 @@ func movement(before, after *Queue, took time.Duration) (Movement, bool) {
 	came := max(published, m.Depth+removed, 0)
 	went := came - m.Depth
 	gone := max(went-removed, 0)
-	m.Came, m.Went, m.Gone = Some(came), Some(went), Some(gone)
+	m.Came, m.Sent, m.Went, m.Gone = Some(came), Some(published), Some(went), Some(gone)
 	return m, true
+}
+
+// Of are the rates of a buffer. What goes from level to level stays inside levels that delay as one: what comes into
+// them is what publishers send, and what leaves them is that without what they grow by.
+func (m Moves) Of(b *Buffer) Movement {
+	if len(b.Levels) == 0 {
+		return m[b.Queue]
+	}
+	var came, grown float64
+	known := false
+	for _, ref := range b.Levels {
+		if level := m[ref]; level.In.Known() {
+			came, grown, known = came+level.New.Or(0), grown+level.In.Or(0)-level.Out.Or(0), true
+		}
+	}
+	if !known {
+		return Movement{}
+	}
+	came = max(came, grown)
+	return Movement{In: Some(came), Out: Some(max(came-grown, 0))}
 }
 
 // Depth is the number of messages in the queue: ready and unacknowledged.

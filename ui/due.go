@@ -1,6 +1,9 @@
 package ui
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"time"
 
 	"dlxtop/model"
@@ -16,10 +19,11 @@ func (m *topologyMsg) head(b *model.Buffer, now time.Time) picture.HeadState {
 	var h picture.HeadState
 	h.Waits = m.topology.Waiting(b).Or(0) > 0
 	count, counted := m.counts[b.Queue]
-	if counted && !b.Held && len(b.Levels) == 0 {
+	if counted && !b.Held {
 		h.Waits = count.Ready.Or(0) > 0
 	}
-	if h.Waits && len(b.Levels) > 0 {
+	if len(b.Levels) > 0 {
+		h.Waits = len(m.holding(b)) > 0
 		h.Due = m.levelsDue(b, now)
 		return h
 	}
@@ -66,6 +70,42 @@ func (m *topologyMsg) levelsDue(b *model.Buffer, now time.Time) story.DueTime {
 		below += ttl
 	}
 	return soonest
+}
+
+// held is how many messages are ready in one level of a buffer.
+type held struct {
+	ref   model.QueueRef
+	ready int64
+}
+
+// holding are the levels of a buffer that hold ready messages, the fullest first, and of two the lower one.
+func (m *topologyMsg) holding(b *model.Buffer) []held {
+	var some []held
+	for _, ref := range b.Levels {
+		if q, ok := m.topology.Queue(ref); ok && m.ready(q) > 0 {
+			some = append(some, held{ref, m.ready(q)})
+		}
+	}
+	slices.SortStableFunc(some, func(a, b held) int { return cmp.Compare(b.ready, a.ready) })
+	return some
+}
+
+// holdingWords name the levels that hold messages: "5 in celery_delayed_3, 1 in celery_delayed_1; enter opens
+// celery_delayed_3". They are "" when none does.
+func (m *topologyMsg) holdingWords(b *model.Buffer, messagesKey string) string {
+	const most = 4
+	levels := m.holding(b)
+	if len(levels) == 0 {
+		return ""
+	}
+	var words []string
+	for _, level := range levels[:min(len(levels), most)] {
+		words = append(words, model.Count(level.ready)+" in "+model.Printable(level.ref.Name))
+	}
+	if more := len(levels) - most; more > 0 {
+		words = append(words, "some in "+model.Plural(more, "more level"))
+	}
+	return strings.Join(words, ", ") + "; " + messagesKey + " opens " + model.Printable(levels[0].ref.Name)
 }
 
 // ready is how many messages are ready in a queue, by the newest count.
@@ -144,6 +184,9 @@ func (m *topologyMsg) bufferLines(b *model.Buffer, messagesKey string, now time.
 			" looks at them; what is overdue expires by it", Tone: term.ToneMuted}}
 	}
 	lines := []term.Span{{Text: "when they leave: " + histogram.Words(), Tone: term.ToneText}}
+	if words := m.holdingWords(b, messagesKey); words != "" {
+		lines = append(lines, term.Span{Text: words, Tone: term.ToneText})
+	}
 	if h := m.head(b, now); h.Blocked.By != nil {
 		line := term.Span{Text: term.MarkWarning + " " + h.Blocked.Words(now), Tone: term.ToneWarning}
 		if h.Due.Kind == story.DueUnknown {

@@ -8,11 +8,11 @@ import (
 // captionLines tell what the queue under the cursor is, and why dlxtop thinks so.
 func (s flowScreen) captionLines(width, height int) []string {
 	styles := s.env.styles
-	var reason string
+	name, reason := s.cursor.Name, ""
 	var due []term.Span
 	for i := range s.flow.Buffers {
 		if b := &s.flow.Buffers[i]; b.Queue == s.cursor {
-			reason = string(b.Role) + " buffer: " + b.Reason
+			name, reason = b.Name(), string(b.Role)+" buffer: "+b.Reason
 			due = s.latest.bufferLines(b, s.env.keys.Open.Help().Key, s.env.shown)
 		}
 	}
@@ -26,7 +26,7 @@ func (s flowScreen) captionLines(width, height int) []string {
 		}
 	}
 	var lines []string
-	words := term.Wrap(model.Printable(s.cursor.Name)+"  "+model.Printable(reason), width-4)
+	words := term.Wrap(model.Printable(name)+"  "+model.Printable(reason), width-4)
 	if most := captionRows(height); len(words) > most {
 		words = append(words[:most-1:most-1], term.Cut(words[most-1], width-6, "")+" …")
 	}

@@ -74,15 +74,14 @@ func newFlowRow(flow *model.Flow, msg topologyMsg, now time.Time) flowRow {
 // sumBuffers adds up what waits in the buffers and what leaves them. It returns the queues whose messages wait.
 func (r *flowRow) sumBuffers(msg topologyMsg) (waits []model.QueueRef) {
 	t := msg.topology
-	// the queues that messages leave the buffers from: what goes from level to level stays inside
-	var exits []model.QueueRef
+	moved := model.Unknown[float64]()
 	uncounted := false // the broker does not count what leaves an exchange that delays
 	for i := range r.flow.Buffers {
 		b := &r.flow.Buffers[i]
 		r.waiting = plus(r.waiting, t.Waiting(b))
 		waits = append(waits, b.Queues()...)
-		if b.InExchange == "" {
-			exits = append(exits, b.Queue)
+		if rate, ok := msg.moves.Of(b).Out.Get(); ok {
+			moved = model.Some(moved.Or(0) + rate)
 		}
 		uncounted = uncounted || b.InExchange != ""
 	}
@@ -90,10 +89,10 @@ func (r *flowRow) sumBuffers(msg topologyMsg) (waits []model.QueueRef) {
 		r.waiting = plus(r.waiting, q.Delayed)
 		uncounted = true
 	} else if len(r.flow.Buffers) == 0 {
-		r.waiting = model.Some[int64](0)
+		r.waiting, moved = model.Some[int64](0), model.Some(0.0)
 	}
 	if !uncounted {
-		r.moved = sumOf(exits, func(ref model.QueueRef) model.Opt[float64] { return msg.moves[ref].Out })
+		r.moved = moved
 	}
 	return waits
 }

@@ -151,6 +151,7 @@ func (s flowScreen) watched() (declare, totals []model.QueueRef) {
 func (s flowScreen) drawnAnew() (screen, tea.Cmd) {
 	now := s.env.now()
 	s.live.keep(s.latest.history)
+	s.latest.counts = s.live.fresh(now)
 	s.picture = s.draw(now)
 	if !slices.ContainsFunc(s.picture.Stations(), func(x picture.Station) bool { return x.Queue == s.cursor }) {
 		s.cursor = s.worker
@@ -191,7 +192,7 @@ func (s flowScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	}
 	switch {
 	case term.Is(msg, k.Open):
-		return s, push(newMessagesScreen(s.env, s.cursor))
+		return s, push(newMessagesScreen(s.env, s.opened()))
 	case term.Is(msg, k.Failed):
 		return s, s.openFailed()
 	case term.Is(msg, k.Tap):
@@ -212,6 +213,18 @@ func (s flowScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		s.move(-picture.ListRows, false)
 	}
 	return s, nil
+}
+
+// opened is the queue whose messages are looked at: of levels that delay as one the level that holds most.
+func (s flowScreen) opened() model.QueueRef {
+	for i := range s.flow.Buffers {
+		if b := &s.flow.Buffers[i]; b.Queue == s.cursor {
+			if levels := s.latest.holding(b); len(levels) > 0 {
+				return levels[0].ref
+			}
+		}
+	}
+	return s.cursor
 }
 
 // openFailed opens the failed queue under the cursor, else the first one that holds messages.

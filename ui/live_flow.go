@@ -82,17 +82,23 @@ func (l *liveFlow) rate(now time.Time) bool {
 
 // into is a poll with what is known since.
 func (l *liveFlow) into(msg topologyMsg, now time.Time) topologyMsg {
-	msg.counts = make(map[model.QueueRef]liveCount, len(l.counts))
-	for ref, c := range l.counts {
-		if now.Sub(c.at) < countedFor {
-			msg.counts[ref] = c
-		}
-	}
+	msg.counts = l.fresh(now)
 	msg.rates, msg.watch = l.rates, l.watch
 	if l.watch != nil {
 		msg.moves = l.watch.Moves(msg.moves, l.rates, now)
 	}
 	return msg
+}
+
+// fresh are the counts that are shown.
+func (l *liveFlow) fresh(now time.Time) map[model.QueueRef]liveCount {
+	counts := make(map[model.QueueRef]liveCount, len(l.counts))
+	for ref, c := range l.counts {
+		if now.Sub(c.at) < countedFor {
+			counts[ref] = c
+		}
+	}
+	return counts
 }
 
 // words tell how well it is known what moves; bad when it is known badly.
@@ -102,10 +108,7 @@ func (l *liveFlow) words(now time.Time, t *model.Topology) (words string, bad bo
 			return "followed by polls only: " + err.Error(), true
 		}
 	}
-	fresh := false
-	for _, c := range l.counts {
-		fresh = fresh || now.Sub(c.at) < countedFor
-	}
+	fresh := len(l.fresh(now)) > 0
 	switch {
 	case !fresh:
 		words = "as the polls tell, up to 5s late"

@@ -58,7 +58,9 @@ func (m topologyMsg) moment(now time.Time) picture.Moment {
 	at := picture.Moment{Topology: m.topology, Moves: m.moves, Findings: m.findings, Now: now}
 	at.Head = func(b *model.Buffer) picture.HeadState { return m.head(b, now) }
 	if m.history != nil {
-		at.Depths = func(ref model.QueueRef, columns int) []float64 { return m.history.ready(now, columns, ref) }
+		at.Depths = func(columns int, refs ...model.QueueRef) []float64 {
+			return m.history.ready(now, columns, refs...)
+		}
 	}
 	at.Counts = make(map[model.QueueRef]model.QueueCounts, len(m.counts))
 	for ref, c := range m.counts {

@@ -40,7 +40,7 @@ func (p Polls) Moves() model.Moves {
 	last := p[len(p)-1].moves
 	moves := make(model.Moves, len(last))
 	for ref, m := range last {
-		var came, went, gone int64
+		var came, sent, went, gone int64
 		var took time.Duration
 		for i := range p {
 			past, ok := p[i].moves[ref]
@@ -48,10 +48,12 @@ func (p Polls) Moves() model.Moves {
 				continue
 			}
 			came, went, gone = came+past.Came.Or(0), went+past.Went.Or(0), gone+past.Gone.Or(0)
+			sent += past.Sent.Or(0)
 			took += p[i].took
 		}
 		if m.Came.Known() && took > 0 {
 			m.In, m.Out, m.Dead = perSecond(came, took), perSecond(went, took), perSecond(gone, took)
+			m.New = perSecond(sent, took)
 		}
 		moves[ref] = m
 	}

@@ -16,9 +16,9 @@ type Moment struct {
 	Topology *model.Topology
 	Moves    model.Moves
 	Findings []findings.Finding
-	Counts   map[model.QueueRef]model.QueueCounts            // newer than the topology; nil: none
-	Latest   map[model.QueueRef]model.Movement               // of the last second, where counts tell it
-	Depths   func(ref model.QueueRef, columns int) []float64 // how deep a queue was, until now; nil: nothing tells
+	Counts   map[model.QueueRef]model.QueueCounts                // newer than the topology; nil: none
+	Latest   map[model.QueueRef]model.Movement                   // of the last second, where counts tell it
+	Depths   func(columns int, refs ...model.QueueRef) []float64 // how deep queues were, until now; nil: nothing tells
 	Head     func(b *model.Buffer) HeadState
 	Now      time.Time
 }
@@ -98,7 +98,9 @@ func (b *builder) addRetries() {
 	for _, members := range groupBuffers(retries, func(x model.Buffer) string { return x.DLX }) {
 		dlx := members[0].DLX
 		g := b.bufferGroup("retry "+dlx, members)
-		g.in.label = b.howInto(members[0].Queue, "sent again")
+		if entrance, ok := members[0].Entrance(); ok {
+			g.in.label = b.howInto(entrance, "sent again")
+		}
 		g.lane = slices.IndexFunc(b.p.lanes, func(l lane) bool {
 			return l.dead == "" &&
 				l.exchange.name == model.Printable(model.ExchangeName(dlx))
@@ -120,9 +122,9 @@ func (b *builder) addFailed() {
 		if i == 0 {
 			g.in.label = b.howInto(m.Queue, "given up")
 		}
-		g.in.rate = plusRate(g.in.rate, b.Moves[m.Queue].In)
+		g.in.rate = plus(g.in.rate, b.Moves[m.Queue].In)
 		if r, ok := b.Latest[m.Queue]; ok {
-			g.in.latest = plusRate(g.in.latest, r.In)
+			g.in.latest = plus(g.in.latest, r.In)
 		}
 	}
 	b.p.failed = g
@@ -223,7 +225,8 @@ func (b *builder) entrance(members []model.Buffer) Station {
 	var names []string
 	for _, binding := range b.Topology.Snapshot.Bindings {
 		into := slices.ContainsFunc(members, func(x model.Buffer) bool {
-			return x.Queue == model.QueueRef{VHost: binding.VHost, Name: binding.Destination}
+			entrance, ok := x.Entrance()
+			return ok && entrance == model.QueueRef{VHost: binding.VHost, Name: binding.Destination}
 		})
 		if into && !binding.ToExchange && binding.Source != "" && !slices.Contains(names, binding.Source) {
 			names = append(names, binding.Source)

@@ -8,12 +8,12 @@ import (
 // trendCells is the width of the little charts in a picture.
 const trendCells = 10
 
-// trend is how deep a queue was over the last five minutes; "" when nothing is known or nothing was there.
-func (b *builder) trend(ref model.QueueRef) term.Span {
+// trend is how deep queues were over the last five minutes; "" when nothing is known or nothing was there.
+func (b *builder) trend(refs ...model.QueueRef) term.Span {
 	if b.Depths == nil {
 		return term.Span{}
 	}
-	values := b.Depths(ref, trendCells)
+	values := b.Depths(trendCells, refs...)
 	const least = 3 // known values: fewer are no trend
 	known, some := 0, false
 	for _, v := range values {
@@ -95,22 +95,22 @@ func (b *builder) bufferGroup(id string, members []model.Buffer) group {
 	g := group{in: Arrow{id: id + " in"}, out: Arrow{id: id + " out", label: string(model.Expired)}}
 	for _, m := range members {
 		g.stations = append(g.stations, b.bufferStation(m))
-		moves := b.Moves[m.Queue]
-		g.in.rate, g.out.rate = plusRate(g.in.rate, moves.In), plusRate(g.out.rate, moves.Out)
-		if r, ok := b.Latest[m.Queue]; ok {
-			g.in.latest, g.out.latest = plusRate(g.in.latest, r.In), plusRate(g.out.latest, r.Out)
+		moves := b.Moves.Of(&m)
+		g.in.rate, g.out.rate = plus(g.in.rate, moves.In), plus(g.out.rate, moves.Out)
+		if r, ok := b.Latest[m.Queue]; ok && len(m.Levels) == 0 { // else nobody counts what goes from level to level
+			g.in.latest, g.out.latest = plus(g.in.latest, r.In), plus(g.out.latest, r.Out)
 		}
 	}
 	g.heading = model.Plural(len(members), string(members[0].Role)+" buffer")
 	return g
 }
 
-// plusRate adds what is known.
-func plusRate(sum, rate model.Opt[float64]) model.Opt[float64] {
-	if !rate.Known() {
+// plus adds what is known.
+func plus[N int64 | float64](sum, n model.Opt[N]) model.Opt[N] {
+	if !n.Known() {
 		return sum
 	}
-	return model.Some(sum.Or(0) + rate.Or(0))
+	return model.Some(sum.Or(0) + n.Or(0))
 }
 
 func (b *builder) bufferStation(buffer model.Buffer) Station {
@@ -119,6 +119,9 @@ func (b *builder) bufferStation(buffer model.Buffer) Station {
 		s := b.exchangeStation(buffer.DLX)
 		s.tone = term.ToneWaiting
 		return s
+	}
+	if len(buffer.Levels) > 0 {
+		return b.levelsStation(buffer)
 	}
 	s, q := b.queueStation(buffer.Queue)
 	if q == nil {
