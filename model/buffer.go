@@ -13,6 +13,7 @@ type Buffer struct {
 	// the queue; of levels the lowest: what leaves the buffer expires there. Zero when the messages wait in an exchange
 	Member
 	Role       Role
+	Rejected   bool               // what the worker rejects comes here: its dead-letter settings prove it
 	TTL        Opt[time.Duration] // the queue's effective message TTL; unknown when each message brings its own
 	TTLSource  Source             // of the TTL; FromMessage when each message brings its own
 	MaxTTL     Opt[time.Duration] // of levels: the longest that a message can wait in all of them; else unknown

@@ -6,15 +6,30 @@ import (
 )
 
 // FedThroughRetries reports whether publishers must use the retry buffers of a flow too, because there is no other way
-// in: what comes into them is new, or sent again by the worker, and nobody tells which.
+// in: what comes into them is new, or sent again by the worker, and nobody tells which. What the worker rejects comes
+// back to an exchange (or, through the default one, to its queue) that publishers can use.
 func (t *Topology) FedThroughRetries(f *Flow) bool {
-	return len(t.DirectBindings(f)) == 0 &&
-		!slices.ContainsFunc(f.Buffers, func(b Buffer) bool { return b.Role == DelayedBuffer })
+	return len(t.DirectBindings(f)) == 0 && !slices.ContainsFunc(f.Buffers, func(b Buffer) bool {
+		return b.Role == DelayedBuffer || b.Rejected
+	})
 }
 
-// DirectBindings bind the worker of a flow to exchanges, but for those by which the flow's buffers reach it.
+// DirectBindings bind the worker of a flow to the exchanges that publishers use: to all but those by which the flow's
+// buffers reach it. When there is no other way in, rejected messages come back to the exchange that publishers use.
 func (t *Topology) DirectBindings(f *Flow) []Binding {
-	var direct []Binding
+	direct := t.bindingsBeside(f, func(*Buffer) bool { return true })
+	if len(direct) == 0 && !slices.ContainsFunc(f.Buffers, func(b Buffer) bool { return b.Role == DelayedBuffer }) {
+		direct = t.bindingsBeside(f, func(b *Buffer) bool { return !b.Rejected })
+	}
+	slices.SortFunc(direct, func(a, b Binding) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.RoutingKey, b.RoutingKey))
+	})
+	return direct
+}
+
+// bindingsBeside bind the worker of a flow to exchanges, but for those by which some of its buffers reach it.
+func (t *Topology) bindingsBeside(f *Flow, some func(*Buffer) bool) []Binding {
+	var beside []Binding
 	for _, binding := range t.Snapshot.Bindings {
 		if binding.VHost != f.VHost || binding.ToExchange || binding.Source == "" ||
 			binding.Destination != f.Worker.Queue.Name {
@@ -22,18 +37,15 @@ func (t *Topology) DirectBindings(f *Flow) []Binding {
 		}
 		explained := slices.ContainsFunc(f.Buffers, func(b Buffer) bool {
 			key, known := b.Key.Get()
-			if b.DLX != binding.Source {
+			if b.DLX != binding.Source || !some(&b) {
 				return false
 			}
 			exchange, ok := t.Exchange(ExchangeRef{f.VHost, binding.Source})
 			return !known || key == binding.RoutingKey || ok && (exchange.Type == "fanout" || exchange.Type == "headers")
 		})
 		if !explained {
-			direct = append(direct, binding)
+			beside = append(beside, binding)
 		}
 	}
-	slices.SortFunc(direct, func(a, b Binding) int {
-		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.RoutingKey, b.RoutingKey))
-	})
-	return direct
+	return beside
 }

@@ -149,6 +149,8 @@ func (b *flowBuilder) addBuffers() {
 		for _, worker := range workers {
 			own := buffer
 			var roleReason string
+			sent := b.sentBackBy(worker)
+			own.Rejected = slices.ContainsFunc(own.Queues(), func(ref QueueRef) bool { return sent[ref] })
 			own.Role, roleReason = b.bufferRole(&own, worker)
 			own.Reason = why + "; " + string(own.Role) + ": " + roleReason
 			f := b.of(worker, receives+Printable(own.Name()))
@@ -197,7 +199,8 @@ func (b *flowBuilder) addDelayingExchanges() {
 		for _, worker := range workers {
 			own := buffer
 			var roleReason string
-			own.Role, roleReason = b.exchangeRole(x.Name, worker)
+			own.Rejected = b.rejectsPass(x.ExchangeRef, worker)
+			own.Role, roleReason = b.exchangeRole(&own, worker)
 			own.Reason = why + "; " + string(own.Role) + ": " + roleReason
 			f := b.of(worker, "receives what has waited in the exchange "+Printable(x.Name))
 			f.Buffers = append(f.Buffers, own)

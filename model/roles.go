@@ -232,12 +232,10 @@ func (r *roles) narrowed(ref QueueRef, reason Reason) []QueueRef {
 // bufferRole tells a retry buffer from a delayed one: failures of the worker get into it by the worker's own
 // dead-letter exchange, directly or through other buffers, or names say so.
 func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
-	sent := r.sentBackBy(worker)
-	for _, ref := range b.Queues() {
-		if !sent[ref] {
-			continue
-		}
-		if slices.Contains(r.t.RejectedTargets(worker), ref) {
+	if b.Rejected {
+		if slices.ContainsFunc(b.Queues(), func(ref QueueRef) bool {
+			return slices.Contains(r.t.RejectedTargets(worker), ref)
+		}) {
 			return RetryBuffer, "what " + Printable(worker.Name) + " rejects goes here"
 		}
 		return RetryBuffer, "what " + Printable(worker.Name) + " rejects comes here through other buffers"
@@ -255,17 +253,20 @@ func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
 }
 
 // exchangeRole is bufferRole for an exchange that delays.
-func (r *roles) exchangeRole(exchange string, worker QueueRef) (Role, string) {
-	if hop, ok := r.t.Hop(worker, Rejected); ok && slices.Contains(hop.Route.Through, ExchangeRef{
-		worker.VHost,
-		exchange,
-	}) {
+func (r *roles) exchangeRole(b *Buffer, worker QueueRef) (Role, string) {
+	if b.Rejected {
 		return RetryBuffer, "what " + Printable(worker.Name) + " rejects goes here"
 	}
-	if word := listen(exchange).retry; word != "" {
+	if word := listen(b.InExchange).retry; word != "" {
 		return RetryBuffer, fmt.Sprintf("its name says %q", word)
 	}
 	return DelayedBuffer, "publishers fill it"
+}
+
+// rejectsPass reports whether what a worker rejects goes through an exchange.
+func (r *roles) rejectsPass(exchange ExchangeRef, worker QueueRef) bool {
+	hop, ok := r.t.Hop(worker, Rejected)
+	return ok && slices.Contains(hop.Route.Through, exchange)
 }
 
 // sentBackBy are the buffers that what a worker rejects passes.

@@ -59,7 +59,7 @@ func TestABoundGetsNoWorse(t *testing.T) {
 	term.await("counted 4 times a second", "head due in ≤ 40s")
 	again(time.Second)
 	term.await("head due in ≤ 39s")
-	term.press("k", keyEnter)
+	term.press("j", keyEnter)
 	term.await("≤ 39s", "≤ 1m") // the second one was not at the head
 	c.advance(9 * time.Second)
 	term.press(keyCtrlR)

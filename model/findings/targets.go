@@ -157,7 +157,7 @@ func findUncappedLoops(t *model.Topology, found func(Finding)) {
 		flow := &t.Flows()[i]
 		worker := flow.Worker.Queue
 		for _, b := range flow.Buffers {
-			if !rejectsReach(t, worker, b.Queue) {
+			if !b.Rejected {
 				continue
 			}
 			found(Finding{

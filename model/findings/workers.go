@@ -120,7 +120,7 @@ func findUncountedRetries(t *model.Topology, found func(Finding)) {
 	for i := range t.Flows() {
 		flow := &t.Flows()[i]
 		for _, b := range flow.Buffers {
-			if b.Role != model.RetryBuffer || rejectsReach(t, flow.Worker.Queue, b.Queue) {
+			if b.Role != model.RetryBuffer || b.Rejected {
 				continue
 			}
 			found(Finding{
@@ -134,13 +134,4 @@ func findUncountedRetries(t *model.Topology, found func(Finding)) {
 			})
 		}
 	}
-}
-
-func rejectsReach(t *model.Topology, worker, buffer model.QueueRef) bool {
-	for _, ref := range t.RejectedTargets(worker) {
-		if ref == buffer {
-			return true
-		}
-	}
-	return false
 }

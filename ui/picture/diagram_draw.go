@@ -152,7 +152,7 @@ func (w *wide) drawLane(s *Scene, l *wideLane) {
 	if !l.buffers.empty() && !l.entrance.empty() {
 		s.across(l.lane.buffers.in, l.entrance.right(), l.buffers.x, l.row)
 	}
-	if l.buffers.empty() && !l.exchange.empty() {
+	if l.enters.id != "" && !l.exchange.empty() {
 		start := diagramMargin + len(publishersWord) + 1
 		if l.exchange.x-start >= 4 {
 			s.Canvas.Text(diagramMargin, l.row, publishersWord, term.ToneMuted)

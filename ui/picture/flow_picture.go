@@ -76,12 +76,17 @@ func (b *builder) addDirect() {
 		keys[binding.Source] = append(keys[binding.Source], binding.RoutingKey)
 	}
 	for _, name := range order {
-		l := lane{exchange: b.exchangeStation(name), out: Arrow{id: "direct " + name, label: keyWords(keys[name])}}
-		if x, ok := b.exchange(name); ok {
-			l.enters = Arrow{id: "enters " + name, rate: x.PublishInRate}
-		}
-		b.p.lanes = append(b.p.lanes, l)
+		b.p.lanes = append(b.p.lanes, lane{
+			enters: b.publishers(name), exchange: b.exchangeStation(name),
+			out: Arrow{id: "direct " + name, label: keyWords(keys[name])},
+		})
 	}
+}
+
+// publishers is what publishers send to an exchange.
+func (b *builder) publishers(exchange string) Arrow {
+	x, _ := b.exchange(exchange)
+	return Arrow{id: "enters " + exchange, rate: x.PublishInRate}
 }
 
 // addRetries adds the retry buffers below the worker, each group with the lane that it goes back to.
@@ -89,6 +94,7 @@ func (b *builder) addRetries() {
 	if b.Topology.FedThroughRetries(b.flow) {
 		return
 	}
+	entrance := len(b.p.lanes) == 0 // publishers have no other way in than the one by which retries come back
 	var retries []model.Buffer
 	for _, buffer := range b.flow.Buffers {
 		if buffer.Role == model.RetryBuffer {
@@ -108,6 +114,9 @@ func (b *builder) addRetries() {
 		if g.lane < 0 {
 			back := lane{exchange: b.exchangeStation(dlx), out: Arrow{id: "back " + dlx, rate: g.out.rate, latest: g.out.latest}}
 			back.dead = b.deadEnd(members[0])
+			if entrance {
+				back.enters = b.publishers(dlx)
+			}
 			g.lane = len(b.p.lanes)
 			b.p.lanes = append(b.p.lanes, back)
 		}

@@ -71,7 +71,7 @@ type lane struct {
 	buffers  group
 	exchange Station
 	out      Arrow  // from the exchange to the worker
-	enters   Arrow  // of a lane without buffers: what publishers send to the exchange
+	enters   Arrow  // what publishers send to the exchange; zero when they enter by the buffers, or by another lane
 	dead     string // why nothing arrives at the worker; "" when it does
 	deadAt   bool   // it ends at the buffers already: there is no such exchange
 	loop     bool   // the worker sends its failures back to the entrance

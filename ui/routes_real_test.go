@@ -1,0 +1,104 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+)
+
+// exchanges declares exchanges that are deleted after the test.
+func exchanges(t *testing.T, channel *amqp.Channel, kind string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if err := channel.ExchangeDeclare(name, kind, true, false, false, false, nil); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = channel.ExchangeDelete(name, false, false) })
+	}
+}
+
+func bindIn(t *testing.T, channel *amqp.Channel, exchange, key, queue string) {
+	t.Helper()
+	if err := channel.QueueBind(queue, key, exchange, false, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a worker rejects and comes back to the exchange that publishers use is shown as rejected, and the publishers are
+// there.
+func TestRejectsThatComeBackToTheEntry(t *testing.T) {
+	o, _, channel := real(t)
+	exchanges(t, channel, "topic", "entry", "entry.retry")
+	declare(t, channel, "entry.work", amqp.Table{"x-dead-letter-exchange": "entry.retry"})
+	declare(t, channel, "entry.work.wait", amqp.Table{
+		"x-dead-letter-exchange": "entry", "x-message-ttl": int64(200),
+	})
+	bindIn(t, channel, "entry", "work.#", "entry.work")
+	bindIn(t, channel, "entry.retry", "#", "entry.work.wait")
+	term := onFlow(t, o, "entry.work", 120, 36)
+	term.await("publishers ", "│ retry 200ms", "rejected", "expired", "work.#")
+	if screen := term.screen(); strings.Contains(screen, "sent again") {
+		t.Errorf("nothing is sent again by the worker:\n%s", screen)
+	}
+	worker, err := channel.Consume("entry.work", "", false, false, false, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = channel.Close() })
+	p := amqp.Publishing{Body: []byte("m")}
+	if err := channel.PublishWithContext(t.Context(), "entry", "work.new", true, false, p); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // as published, and as it comes back
+		select {
+		case d := <-worker:
+			if err := d.Reject(false); err != nil {
+				t.Fatal(err)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatal("no message")
+		}
+	}
+	term.await("returned to entry.work.wait")
+}
+
+// A message whose own key leads elsewhere than the bindings of its buffer say: once it was looked at, its worker has
+// the buffer in its flow.
+func TestALookShowsWhereMessagesGo(t *testing.T) {
+	o, _, channel := real(t)
+	exchanges(t, channel, "topic", "ways.delay", "ways.retry")
+	for _, name := range []string{"ways.audit", "ways.save"} {
+		declare(t, channel, name, nil)
+	}
+	declare(t, channel, "ways.later", amqp.Table{"x-dead-letter-exchange": "ways.retry", "x-message-ttl": int64(600_000)})
+	bindIn(t, channel, "ways.delay", "delay.10m", "ways.later")
+	bindIn(t, channel, "ways.retry", "delay.#", "ways.audit")
+	bindIn(t, channel, "ways.retry", "save.#", "ways.save")
+	if err := channel.Confirm(false); err != nil {
+		t.Fatal(err)
+	}
+	confirm, err := channel.PublishWithDeferredConfirm("ways.delay", "save.created", true, false, amqp.Publishing{
+		Headers: amqp.Table{"CC": []any{"delay.10m"}}, Body: []byte("m"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := confirm.WaitContext(t.Context()); err != nil || !ok {
+		t.Fatalf("not confirmed: %v", err)
+	}
+	term := newTerminal(t, o, 120, 36)
+	term.await("ways.audit")
+	if screen := term.screen(); strings.Contains(screen, "ways.save") {
+		t.Fatalf("no binding says that ways.later leads to ways.save:\n%s", screen)
+	}
+	term.press("/", "w", "a", "y", "s", keyEnter, keyEnter)
+	term.await("▸ ways.audit")
+	term.press(keyTab)
+	term.await("▸ ways.later")
+	term.press(keyEnter)
+	term.await("1 message", "save.created")
+	term.press("q", "q")
+	term.await("ways.audit", "ways.save")
+}
