@@ -14,7 +14,7 @@ func (b *flowBuilder) addFailed() {
 		if _, held := b.held[q.QueueRef]; held || len(targets) == 0 || b.isBuffer(q.QueueRef) {
 			continue
 		}
-		if b.flows[q.QueueRef] == nil && q.Consumers.Or(0) == 0 && !b.leadsToFailed(targets) {
+		if b.flows[q.QueueRef] == nil && !b.works(q) && !b.leadsToFailed(targets) {
 			continue
 		}
 		for _, ref := range b.narrowed(q.QueueRef, Rejected) {
@@ -36,11 +36,11 @@ func (b *flowBuilder) addFailed() {
 }
 
 // addFailedByName finds failed queues that an application fills by itself: structure does not tie them to a worker, but
-// they are consumed by nobody, lead nowhere, and are named like the worker or one of its buffers; or they are the one
+// nothing consumes them, they lead nowhere, and are named like the worker or one of its buffers; or they are the one
 // for all workers (NServiceBus's error, EasyNetQ's), and there is but one. The others are returned: they belong to no
 // flow.
 func (b *flowBuilder) addFailedByName() (alone []Member) {
-	workers := map[namesake][]QueueRef{}
+	workers, idle := map[namesake][]QueueRef{}, map[namesake][]QueueRef{}
 	inFlow := map[QueueRef]bool{}
 	all := map[string][]QueueRef{} // by vhost
 	for _, f := range b.flows {
@@ -51,10 +51,14 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 	for i := range b.t.Snapshot.Queues {
 		q := &b.t.Snapshot.Queues[i]
 		says := b.heard[q.QueueRef]
-		consumed := !b.isBuffer(q.QueueRef) && q.Consumers.Or(0) > 0 && says.failed == ""
-		if b.flows[q.QueueRef] != nil || consumed {
-			workers[namesake{q.VHost, says.base}] = append(workers[namesake{q.VHost, says.base}], q.QueueRef)
+		name := namesake{q.VHost, says.base}
+		may := !b.isBuffer(q.QueueRef) && says.failed == ""
+		switch {
+		case b.flows[q.QueueRef] != nil || may && b.works(q):
+			workers[name] = append(workers[name], q.QueueRef)
 			all[q.VHost] = append(all[q.VHost], q.QueueRef)
+		case may && q.Type != Stream:
+			idle[name] = append(idle[name], q.QueueRef)
 		}
 	}
 	for i := range b.t.Snapshot.Queues {
@@ -68,6 +72,9 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 		tied := workers[namesake{q.VHost, says.whole}]
 		if len(tied) == 0 {
 			tied = workers[namesake{q.VHost, says.base}]
+		}
+		if same := idle[namesake{q.VHost, says.whole}]; len(tied) == 0 && len(same) == 1 {
+			tied = same // orders of orders_error, while its worker is stopped
 		}
 		framework, shared := sharedFailed[q.Name]
 		shared = shared || says.base == ""

@@ -95,6 +95,9 @@ func (r *roles) bufferReason(q *Queue) string {
 	return ""
 }
 
+// works reports whether applications consume a queue, or did so when it was seen before.
+func (r *roles) works(q *Queue) bool { return q.Consumers.Or(0) > 0 || r.t.worked[q.QueueRef] }
+
 // leadsToFailed reports whether all that a queue dead-letters ends in queues that are named as failed queues.
 func (r *roles) leadsToFailed(targets []QueueRef) bool {
 	for _, ref := range targets {

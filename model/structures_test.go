@@ -158,6 +158,16 @@ func TestFlowsOfStructures(t *testing.T) {
 				"worker here", "orders": "is the only worker beside the failed queue dead-letter-queue"},
 		},
 		{
+			name: "a failed queue of the same name, and its worker is stopped",
+			parts: []build.Part{
+				build.Queue("orders", build.Ready(3)), build.Queue("orders_error", build.Ready(1)),
+				build.Queue("billing"), build.Queue("orders.eu"), build.Queue("lost_error"),
+			},
+			want:    []string{"orders: orders_error=failed"},
+			alone:   []string{"lost_error"},
+			reasons: reasons{"orders": "has a failed queue of the same name, and has no consumers"},
+		},
+		{
 			name: "bindings between exchanges, and an alternate exchange",
 			parts: []build.Part{
 				build.Exchange("topic", "in", "alternate-exchange", "rest"), build.Exchange("fanout", "rest"),

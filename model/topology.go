@@ -14,6 +14,7 @@ type Topology struct {
 	flows       []Flow
 	failedAlone []Member
 	flowsOf     map[QueueRef][]*Flow
+	worked      map[QueueRef]bool // workers of flows, by this topology or one before it
 }
 
 // NewTopology works a snapshot out. The snapshot must not change afterwards.
@@ -44,12 +45,30 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 		next.hops = next.findHops()
 	}
 	if same && sameConsumers(t.Snapshot, s) {
-		next.flows, next.failedAlone, next.flowsOf = t.flows, t.failedAlone, t.flowsOf
+		next.flows, next.failedAlone, next.flowsOf, next.worked = t.flows, t.failedAlone, t.flowsOf, t.worked
 	} else {
+		next.worked = t.remembered(next.Queues)
 		next.flows, next.failedAlone = findFlows(next)
 		next.flowsOf = indexFlows(next.flows)
+		for i := range next.flows {
+			next.worked[next.flows[i].Worker.Queue] = true
+		}
 	}
 	return next
+}
+
+// remembered are the queues that were workers and still exist: a flow does not vanish when its worker stops.
+func (t *Topology) remembered(exist map[QueueRef]*Queue) map[QueueRef]bool {
+	worked := map[QueueRef]bool{}
+	if t == nil {
+		return worked
+	}
+	for ref := range t.worked {
+		if exist[ref] != nil {
+			worked[ref] = true
+		}
+	}
+	return worked
 }
 
 // Queue finds a queue.

@@ -93,11 +93,12 @@ type tab struct {
 
 func newApp(ctx context.Context, o Options) app {
 	e := &env{
-		broker: o.Broker, source: o.Source, reread: rereading(o.Source), journal: o.Journal, files: o.Files,
+		broker: o.Broker, source: o.Source, journal: o.Journal, files: o.Files,
 		editor: o.Editor, styles: term.NewStyles(term.ColourWanted()), keys: newKeyMap(), now: o.Now,
 		title: o.Title, readOnly: o.ReadOnly, production: o.Production,
 		work: newWork(ctx), requests: &atomic.Int64{},
 	}
+	e.reread = e.rereading()
 	if e.now == nil {
 		e.now = time.Now
 	}
@@ -123,14 +124,14 @@ func newApp(ctx context.Context, o Options) app {
 	}
 }
 
-// rereading reads the topology apart from the polls.
-func rereading(source ports.Source) plan.Reread {
+// rereading reads the topology apart from the polls. What they have seen is remembered.
+func (e *env) rereading() plan.Reread {
 	return func(ctx context.Context) (*model.Topology, error) {
-		snapshot, err := source.Current(ctx)
+		snapshot, err := e.source.Current(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return model.NewTopology(snapshot), nil
+		return e.polled.Load().Next(snapshot), nil
 	}
 }
 
@@ -220,6 +221,7 @@ func (a app) polled(msg polledMsg) (tea.Model, tea.Cmd) {
 	}
 	a.history.record(a.env.now(), msg.topology.topology, msg.topology.flows, msg.topology.moves)
 	a.latest = msg.topology
+	a.env.polled.Store(msg.topology.topology)
 	a.latest.history, a.latest.looks = a.history, a.looks
 	cmd := a.refresh()
 	return a, tea.Batch(wait, cmd)

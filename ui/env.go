@@ -9,6 +9,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"dlxtop/model"
 	"dlxtop/model/plan"
 	"dlxtop/model/ports"
 	"dlxtop/ui/term"
@@ -39,6 +40,7 @@ type env struct {
 
 	work     *work
 	requests *atomic.Int64
+	polled   atomic.Pointer[model.Topology] // the newest; for rereading, which remembers what it had seen
 }
 
 // kit is what a component of a screen needs.

@@ -1,0 +1,35 @@
+package model_test
+
+import (
+	"strings"
+	"testing"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+)
+
+// TestRolesAreRemembered: a flow stays when its worker stops, as long as the queues exist.
+func TestRolesAreRemembered(t *testing.T) {
+	at := func(consumers int64, parts ...build.Part) *model.Snapshot {
+		work := build.Queue("work", build.Consumers(consumers), build.DLX(""), build.DeadKey("graveyard"))
+		parts = append(parts, build.Queue("graveyard"), build.Queue("dead-letter-queue"), work)
+		return build.TopologyOf("4.0.5", parts...).Snapshot
+	}
+	running := model.NewTopology(at(1))
+	if n := len(running.Flows()); n != 1 || len(model.NewTopology(at(0)).Flows()) != 0 {
+		t.Fatalf("%d flows: this does not need a memory", n)
+	}
+	stopped := running.Next(at(0))
+	changed := stopped.Next(at(0, build.Queue("other")))
+	for name, topology := range map[string]*model.Topology{"stopped": stopped, "changed": changed} {
+		flows := topology.Flows()
+		if len(flows) != 1 || flows[0].Name != "work" || len(flows[0].Failed) != 2 ||
+			!strings.Contains(flows[0].Worker.Reason, "has no consumers") {
+			t.Errorf("%s: %+v", name, flows)
+		}
+	}
+	gone := changed.Next(build.TopologyOf("4.0.5", build.Queue("graveyard")).Snapshot)
+	if flows := gone.Next(at(0)).Flows(); len(flows) != 0 {
+		t.Errorf("a queue that was deleted and made again: %+v", flows)
+	}
+}
