@@ -84,7 +84,7 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 				f := b.of(worker, "has a failed queue of the same name")
 				f.Failed = append(f.Failed, Member{
 					q.QueueRef,
-					fmt.Sprintf("%s and is else that of %s", why, Printable(worker.Name)), true,
+					fmt.Sprintf("%s and is otherwise that of %s", why, Printable(worker.Name)), true,
 				})
 			}
 		case shared && len(all[q.VHost]) == 1:
