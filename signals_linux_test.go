@@ -189,7 +189,10 @@ func TestSuspend(t *testing.T) {
 	if err := syscall.Kill(-group, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	screen.waitUntil("the shell has the terminal", func() bool { return screen.foreground() != group })
+	// When it says so it has set the terminal, too: before, enter is no end of a line.
+	screen.waitUntil("the shell has the terminal", func() bool {
+		return screen.foreground() != group && strings.Contains(screen.text(), "STOPPED")
+	})
 	screen.press("\r")
 	screen.waitFor("FLOW", "live")
 	screen.waitUntil("the dashboard is back", func() bool { return screen.taken(usual) })
