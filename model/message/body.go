@@ -20,6 +20,7 @@ const (
 	BodyEmpty   BodyKind = "empty"
 	BodyJSON    BodyKind = "json"
 	BodyText    BodyKind = "text"
+	BodyPickled BodyKind = "pickled" // by Python: shown as its structure
 	BodyBinary  BodyKind = "binary"
 	BodyNotKept BodyKind = "not kept" // only its size was kept
 )
@@ -48,6 +49,14 @@ func (m *Message) BodyView() BodyView {
 		return v
 	case len(m.Body) == 0:
 		v.Kind = BodyEmpty
+		return v
+	}
+	if text, whole, ok := m.Pickled(); ok {
+		v.Kind, v.Note = BodyPickled, "pickled by Python, shown as its structure; nothing of it was executed"
+		var shown int
+		if v.Lines, shown = indentJSON(text); !whole || shown < len(text) {
+			v.Note = "a part of it: " + v.Note
+		}
 		return v
 	}
 	head := wholeRunes(m.Body, maxShownText)
@@ -85,12 +94,16 @@ func BodyEncoding(body []byte) string {
 }
 
 // BodyPreview is the beginning of the body on one printable line, about so many characters of it, with its white space
-// folded: for tables. It reads no more of the body than that.
+// folded: for tables. It reads no more of the body than that, but for a pickled one.
 func (m *Message) BodyPreview(characters int) string {
 	if characters <= 0 || len(m.Body) == 0 {
 		return ""
 	}
-	head := wholeRunes(m.Body, 4*min(characters, maxShownHex))
+	body := m.Body
+	if text, _, ok := m.Pickled(); ok {
+		body = text
+	}
+	head := wholeRunes(body, 4*min(characters, maxShownHex))
 	line := strings.Join(strings.Fields(string(head)), " ")
 	n := 0
 	for i := range line {

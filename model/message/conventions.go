@@ -14,7 +14,7 @@ type place string
 
 const (
 	inHeaders place = "headers" // a header; a further step of a path goes into a nested table, or into JSON text
-	inBody    place = "body"    // a JSON body
+	inBody    place = "body"    // a JSON body, or one that Python pickled (Pickled)
 )
 
 // path leads to a value: a header or JSON key, then the keys below it.
@@ -70,6 +70,7 @@ func plainHeader(name string) string {
 type reader struct {
 	m     *Message
 	plain map[string]string // headers with a text, by their plain name; nil until asked for
+	body  []byte            // as JSON, of a pickled one; nil until asked for
 }
 
 // MaxEnvelope bounds the JSON that is read for an envelope, in bytes.
@@ -78,6 +79,9 @@ const MaxEnvelope = 4 << 20
 // text is the text at a path; numbers in JSON count as their text.
 func (r *reader) text(in place, p path) (string, bool) {
 	if in == inBody {
+		if r.m.looksPickled() {
+			return r.pickledText(p)
+		}
 		return jsonText(r.m.Body, p)
 	}
 	var v any = r.m.Headers
@@ -96,6 +100,22 @@ func (r *reader) text(in place, p path) (string, bool) {
 		return strings.ToValidUTF8(s, "\uFFFD"), true
 	}
 	return "", false
+}
+
+// pickledText is the text or number at a path of a pickled body, which is read when it has the keys.
+func (r *reader) pickledText(p path) (string, bool) {
+	for _, key := range p {
+		if !bytes.Contains(r.m.Body, []byte(key)) {
+			return "", false
+		}
+	}
+	if r.body == nil {
+		r.body = []byte{}
+		if text, whole, _ := r.m.Pickled(); whole {
+			r.body = text
+		}
+	}
+	return jsonText(r.body, p)
 }
 
 func (r *reader) has(in place, paths []path) bool {

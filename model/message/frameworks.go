@@ -117,6 +117,10 @@ var frameworks = []framework{
 			{begins: jsonObjects, members: []string{"task", "id", "args", "kwargs", "retries", "expires"}},
 			{begins: []string{"\x80"}, words: []string{"task", "kwargs", "retries", "expires"}},
 		},
+		failures: []failureForm{{ // of a result, in JSON or pickled
+			in: inBody, needs: []path{{"task_id"}, {"status"}, {"traceback"}},
+			kind: []path{{"result", "exc_type"}, {"result", "$class"}}, trace: []path{{"traceback"}},
+		}},
 		task:       []spot{header("task"), body("task")},
 		tries:      []counter{{spot: header("retries")}, {spot: body("retries")}},
 		eta:        []spot{header("eta"), body("eta")},

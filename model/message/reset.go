@@ -252,6 +252,12 @@ func (r *resetter) removeStale(p path) {
 // envelope.
 func (r *resetter) bodyCounter(c *counter) {
 	m := r.now()
+	if m.looksPickled() { // it is not written
+		if n, ok := m.counted(c); ok && n > 0 {
+			r.resets = append(r.resets, Reset{r.framework, CounterKept, strings.Join(c.path, "."), "", n, n})
+		}
+		return
+	}
 	if len(c.path) != 1 || !m.whole() || !bytes.Contains(m.Body, []byte(`"`+c.path[0]+`"`)) {
 		return
 	}
