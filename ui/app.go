@@ -131,7 +131,11 @@ func (e *env) rereading() plan.Reread {
 		if err != nil {
 			return nil, err
 		}
-		return e.polled.Load().Next(snapshot), nil
+		polled := e.polled.Load()
+		if polled != nil {
+			snapshot.Seen = polled.Snapshot.Seen
+		}
+		return polled.Next(snapshot), nil
 	}
 }
 
