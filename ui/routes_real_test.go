@@ -46,22 +46,24 @@ func TestRejectsThatComeBackToTheEntry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = channel.Close() })
 	p := amqp.Publishing{Body: []byte("m")}
 	if err := channel.PublishWithContext(t.Context(), "entry", "work.new", true, false, p); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // as published, and as it comes back
+	for try := range 2 { // as published, and as it comes back
 		select {
 		case d := <-worker:
+			if deaths, _ := d.Headers["x-death"].([]any); len(deaths) != 2*try {
+				t.Errorf("at try %d it has died so: %v", try, deaths)
+			}
 			if err := d.Reject(false); err != nil {
 				t.Fatal(err)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("no message")
 		}
 	}
-	term.await("returned to entry.work.wait")
+	term.await("1 consumer", "rejected")
 }
 
 // A message whose own key leads elsewhere than the bindings of its buffer say: once it was looked at, its worker has
