@@ -14,12 +14,9 @@ import (
 // findingsScreen lists what is wrong or risky, with the evidence and the remedy of the finding at the cursor.
 type findingsScreen struct {
 	env    *env
-	list   term.List[findingKey, findingRow]
+	list   term.List[findings.Identity, findingRow]
 	latest topologyMsg
 }
-
-// findingKey identifies a finding from one poll to the next.
-type findingKey struct{ code, vhost, queue, exchange, node string }
 
 type findingRow struct {
 	findings.Finding
@@ -28,7 +25,7 @@ type findingRow struct {
 
 func newFindingsScreen(e *env) screen {
 	rows := term.NewTable(e.kit(),
-		func(r findingRow) findingKey { return findingKey{r.Code, r.VHost, r.Queue, r.Exchange, r.Node} },
+		func(r findingRow) findings.Identity { return r.Identity() },
 		func(a, b findingRow) int { return cmp.Compare(a.place, b.place) }, findingColumns(e.styles)...)
 	return findingsScreen{env: e, list: term.NewList(rows, func(r findingRow) []string {
 		return []string{r.Code, r.where(), r.Message, string(r.Level)}
@@ -134,7 +131,7 @@ func (f findingsScreen) detail(width int) []string {
 	}
 	lines := []string{term.Partition(s, model.Printable(r.Code)+"  "+r.where(), f.list.Table.Position(), width)}
 	for _, p := range []struct{ name, text string }{
-		{"what", r.Message},
+		{"what", happening(r.Finding)},
 		{"evidence", r.Evidence},
 		{"remedy", r.Remedy},
 		{"more", r.Page()},
@@ -148,4 +145,12 @@ func (f findingsScreen) detail(width int) []string {
 		}
 	}
 	return lines
+}
+
+// happening is what a finding says, and since when, where that matters: it may have begun before dlxtop saw it.
+func happening(f findings.Finding) string {
+	if !f.Happening || f.Since.IsZero() {
+		return f.Message
+	}
+	return f.Message + "; seen since " + f.Since.Local().Format("15:04:05")
 }

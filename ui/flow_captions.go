@@ -58,7 +58,7 @@ func (s flowScreen) findingLines(width, room int) []string {
 	var lines []string
 	for i, f := range s.own {
 		mark := levelMark(f.Level)
-		for j, l := range term.Wrap(model.Printable(f.Message), width-4) {
+		for j, l := range term.Wrap(model.Printable(happening(f)), width-4) {
 			head := "   "
 			if j == 0 {
 				head = " " + styles.Mark(mark).Render(mark) + " "

@@ -7,6 +7,7 @@ import (
 
 	"dlxtop/model"
 	"dlxtop/model/findings"
+	"dlxtop/ui/picture"
 	"dlxtop/ui/term"
 )
 
@@ -15,7 +16,7 @@ func findingLines(s *term.Styles, found []findings.Finding, width int) []string 
 	var lines []string
 	for _, f := range found {
 		mark := levelMark(f.Level)
-		for i, line := range term.Wrap(model.Printable(f.Message), width-6) {
+		for i, line := range term.Wrap(model.Printable(happening(f)), width-6) {
 			lead := "     "
 			if i == 0 {
 				lead = "   " + s.Mark(mark).Render(mark) + " "
@@ -62,6 +63,9 @@ func flowParts(s *term.Styles, t *model.Topology, flow *model.Flow) []part {
 			consumers = term.Field{Text: "polled", Style: s.Text}
 		} else if q.Consumers.Or(1) == 0 {
 			consumers.Text = "no consumers !"
+		}
+		if again := picture.Again(q); again != "" {
+			consumers.Text += "  " + again
 		}
 	}
 	parts = append(parts, queuePart("worker", flow.Worker, s.Text, consumers))

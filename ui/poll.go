@@ -41,6 +41,7 @@ type poller struct {
 
 	last     *model.Topology // of the last success
 	recent   watch.Polls
+	found    findings.Memory
 	readAt   time.Time     // when that was so: at the latest when it was asked for
 	took     time.Duration // of that poll
 	err      error         // of the last poll
@@ -61,6 +62,7 @@ type polledMsg struct {
 	request  request
 	took     time.Duration
 	recent   watch.Polls
+	found    findings.Memory
 	topology topologyMsg
 	err      error
 }
@@ -75,7 +77,7 @@ func (p *poller) read(e *env) tea.Cmd {
 	}
 	p.inFlight, p.timer = e.newRequest(), 0
 	source, held, looked, id, before, recent := p.source, p.held, p.looked, p.inFlight, p.last, p.recent
-	counter, seen := p.counter, p.looks.seen
+	counter, seen, memory := p.counter, p.looks.seen, p.found
 	return e.command(pollTimeout, func(ctx context.Context) tea.Msg {
 		began := time.Now() // the real time: how long it takes is not a matter of the clock on the screen
 		snapshot, err := source.Snapshot(ctx)
@@ -103,12 +105,14 @@ func (p *poller) read(e *env) tea.Cmd {
 			recent = recent.After(model.MovesBetween(before.Snapshot, snapshot), snapshot.TakenAt.Sub(before.Snapshot.TakenAt))
 		}
 		moves := recent.Moves()
-		return polledMsg{request: id, recent: recent, took: time.Since(began), topology: topologyMsg{
+		found := findings.Sort(slices.Concat(findings.Of(topology), findings.LosingNow(topology, moves, recent.Span())))
+		memory = memory.Mark(found, snapshot.TakenAt)
+		return polledMsg{request: id, recent: recent, found: memory, took: time.Since(began), topology: topologyMsg{
 			held:     own,
 			topology: topology,
 			moves:    moves,
 			flows:    topology.Flows(),
-			findings: findings.Sort(slices.Concat(findings.Of(topology), findings.LosingNow(topology, moves, recent.Span()))),
+			findings: found,
 		}}
 	})
 }
@@ -133,7 +137,7 @@ func (p *poller) answered(msg polledMsg, e *env) (ok bool, wait tea.Cmd) {
 		pause = min(retryFirst<<min(p.failures-1, 4), retryMost)
 	} else {
 		p.err, p.failures = nil, 0
-		p.last, p.recent, p.took = msg.topology.topology, msg.recent, msg.took
+		p.last, p.recent, p.found, p.took = msg.topology.topology, msg.recent, msg.found, msg.took
 		p.readAt = now.Add(-msg.took.Truncate(time.Second))
 	}
 	return msg.err == nil, p.wait(pause, e)

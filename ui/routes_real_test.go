@@ -104,3 +104,44 @@ func TestALookShowsWhereMessagesGo(t *testing.T) {
 	term.press("q", "q")
 	term.await("ways.audit", "ways.save")
 }
+
+// A worker that gives back what it gets: the picture has the way back to itself, and the finding since when.
+func TestAWorkerThatRequeues(t *testing.T) {
+	o, _, channel := real(t)
+	declare(t, channel, "again.dead", nil)
+	declare(t, channel, "again.work", amqp.Table{
+		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "again.dead",
+	})
+	publish(t, channel, "again.work", amqp.Publishing{Body: []byte("m")}, amqp.Publishing{Body: []byte("m")})
+	if err := channel.Qos(1, 0, false); err != nil {
+		t.Fatal(err)
+	}
+	got, err := channel.Consume("again.work", "worker", false, false, false, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for d := range got {
+			<-tick.C
+			_ = d.Nack(false, true)
+		}
+	}()
+	t.Cleanup(func() {
+		if err := channel.Cancel("worker", false); err != nil {
+			t.Log(err)
+		}
+		<-ended
+	})
+	term := onFlow(t, o, "again.work", 120, 36)
+	term.await("├─╮", "│◀╯", "1 consumer", "/s redelivered",
+		"gives its 2 messages back and gets them again", "; seen", "since ")
+	term.press("q", keyDown)
+	term.await("▸ ✗  again.work", "1 consumer  ", "/s redelivered", "; seen", "since ")
+	term.resize(80, 24)
+	term.press(keyEnter)
+	term.await("/s redelivered", "1 consumer")
+}

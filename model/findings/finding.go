@@ -3,6 +3,7 @@ package findings
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"dlxtop/model"
 )
@@ -28,6 +29,9 @@ type Finding struct {
 	Message  string // one sentence: what is wrong and what follows from it
 	Evidence string // the settings and counts that show it
 	Remedy   string // what to do
+
+	Happening bool      // it happens at this moment, and since when matters
+	Since     time.Time // when this program saw it first; zero: it watches no longer than one poll (Memory)
 }
 
 // Page is where the finding is described, in the project's folder.

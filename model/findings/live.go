@@ -38,7 +38,7 @@ func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Findi
 			continue
 		}
 		findings = append(findings, Finding{
-			Code: "losing-now", Level: LevelError, VHost: q.VHost, Queue: q.Name,
+			Code: "losing-now", Level: LevelError, Happening: true, VHost: q.VHost, Queue: q.Name,
 			Message: fmt.Sprintf("%s left %s in the last %s, and nothing arrived in %s: they are lost",
 				model.Plural(int64(dead+0.5), "message"), model.Printable(q.Name),
 				model.ShortDuration(over.Round(time.Second)), model.NamesOr(targets, "any queue")),

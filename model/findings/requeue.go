@@ -33,14 +33,23 @@ func findRequeueLoops(t *model.Topology, found func(Finding)) {
 		}
 		found(Finding{
 			Code: "requeue-loop", Level: LevelError, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("a worker of %s gives its messages back and gets them again, %.1f times a second: "+
-				"none is processed", model.Printable(q.Name), rate),
-			Evidence: fmt.Sprintf("redelivered %.1f/s, acknowledged %.1f/s; %d ready, %d unacknowledged, %s", rate,
-				q.AckRate.Or(0), q.Ready.Or(0), q.Unacked.Or(0), model.Plural(q.Consumers.Or(0), "consumer")),
+			Happening: true,
+			Message: fmt.Sprintf("a worker of %s gives its %s back and gets %s again, %.1f times a second: none is processed",
+				model.Printable(q.Name), model.Plural(depth, "message"), them(depth), rate),
+			Evidence: fmt.Sprintf("redelivered %.1f/s, %s times in all since RabbitMQ counts; acknowledged %.1f/s; "+
+				"%d ready, %d unacknowledged, %s", rate, model.Count(q.Redelivered.Or(0)), q.AckRate.Or(0), q.Ready.Or(0),
+				q.Unacked.Or(0), model.Plural(q.Consumers.Or(0), "consumer")),
 			Remedy: "let the worker reject without requeue into a dead-letter exchange, or give the queue a delivery " +
 				"limit" + limitWords(t) + "; a worker that crashes on a message looks the same",
 		})
 	}
+}
+
+func them(n int64) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
 }
 
 // limitWords say what does not count towards a delivery limit: a loop of that never ends (measured on 4.0.5 and 4.3.6).

@@ -30,6 +30,7 @@ const (
 	leastBox       = 24 // of a queue
 	listColumns    = 3  // of the short facts of a list's queues
 	ListRows       = 5  // queues of a list that are shown at once
+	backWidth      = 3  // of the arrow from the worker back to itself, beside its box
 	publishersWord = "publishers"
 )
 
@@ -180,7 +181,7 @@ type wide struct {
 // columns are the widths of a wide layout's columns and of the gaps between them.
 type columns struct {
 	entrances, inGap, buffers, outGap, exchanges, toWorker, worker int
-	retry                                                          int
+	retry, back                                                    int
 }
 
 // left is the width left of the exchanges.
@@ -195,12 +196,17 @@ func (c columns) left() int {
 	return left
 }
 
-func (c columns) total() int { return diagramMargin + c.left() + c.exchanges + c.toWorker + c.worker }
+func (c columns) total() int {
+	return diagramMargin + c.left() + c.exchanges + c.toWorker + c.worker + c.back
+}
 
 // measure finds widths that fit. It reports false when names would be cut.
 func (w *wide) measure() (columns, bool) {
 	c := columns{toWorker: leastGap, outGap: leastGap, retry: w.retry.width, worker: max(w.worker.width, w.failed.width)}
 	least := columns{retry: w.retry.least, worker: max(w.worker.least, w.failed.least)}
+	if w.back {
+		c.back = backWidth
+	}
 	widen := func(gap *int, a Arrow) {
 		stacked, _ := a.room()
 		*gap = max(*gap, stacked+2)

@@ -19,6 +19,7 @@ func (w *wide) draw() *Scene {
 	for i := range w.lanes {
 		w.drawLane(s, &w.lanes[i])
 	}
+	w.drawBack(s)
 	w.drawRetry(s)
 	w.drawLoop(s)
 	w.drawFailed(s)
@@ -180,6 +181,17 @@ func (w *wide) drawLane(s *Scene, l *wideLane) {
 	s.leave(from, l.row, "├")
 	s.arrow(l.out, term.MarkError, term.Point{X: from + 1, Y: l.row}, term.Point{X: l.deadFrom() - 2, Y: l.row})
 	s.sentence(l.deadFrom(), l.row, l.dead)
+}
+
+// drawBack draws that messages come back to the worker at once: they are delivered again. It is too short for dots.
+func (w *wide) drawBack(s *Scene) {
+	if !w.back {
+		return
+	}
+	from, row := w.worker.right(), w.worker.y+1
+	s.leave(from, row, "├")
+	s.arrow(Arrow{}, "◀", term.Point{X: from + 1, Y: row}, term.Point{X: from + 2, Y: row},
+		term.Point{X: from + 2, Y: row + 1}, term.Point{X: from + 1, Y: row + 1})
 }
 
 // drawRetry draws the loop below: from the worker into the retry buffer, and from there up into the exchange before the

@@ -101,10 +101,17 @@ func loopPicture() *Picture {
 	return p
 }
 
+func requeuePicture() *Picture {
+	p := pubsubPicture()
+	p.worker = queueStation("ucenter@user", "40 ready, 1 unacked", "1 consumer", "24.0/s redelivered")
+	p.back = true
+	return p
+}
+
 func TestPictureLayouts(t *testing.T) {
 	for name, p := range map[string]*Picture{
 		"delayed": delayedPicture(), "pubsub": pubsubPicture(),
-		"many": manyPicture(), "loop": loopPicture(),
+		"many": manyPicture(), "loop": loopPicture(), "requeue": requeuePicture(),
 	} {
 		for _, width := range []int{120, 100, 80} {
 			t.Run(fmt.Sprintf("%s-%d", name, width), func(t *testing.T) {

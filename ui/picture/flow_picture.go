@@ -27,6 +27,9 @@ type Moment struct {
 func Of(flow *model.Flow, at Moment) *Picture {
 	b := builder{flow: flow, Moment: at, p: &Picture{}}
 	b.p.worker = b.workerStation()
+	if q, ok := at.Topology.Queue(flow.Worker.Queue); ok {
+		b.p.back = Again(q) != ""
+	}
 	b.addBuffers()
 	b.addDirect()
 	b.addRetries()

@@ -1,7 +1,10 @@
 package picture
 
 import (
+	"slices"
+
 	"dlxtop/model"
+	"dlxtop/model/findings"
 	"dlxtop/ui/term"
 )
 
@@ -219,13 +222,35 @@ func (b *builder) workerStation() Station {
 	if out, ok := b.Moves[q.QueueRef].Out.Get(); ok && out > 0 {
 		rate = term.Span{Text: perSecond(out) + " out", Tone: term.ToneGood}
 	}
-	trend := b.trend(q.QueueRef)
-	s.facts = facts(term.Spans{ready, unacked}, term.Spans{consumers}, term.Spans{rate, trend})
+	trend, again := b.trend(q.QueueRef), b.again(q)
+	s.facts = facts(term.Spans{ready, unacked}, term.Spans{consumers}, term.Spans{again, rate, trend})
 	for len(s.facts) < 3 {
 		s.facts = append(s.facts, term.Spans{})
 	}
+	if again.Text != "" { // of both the one that tells more has the column
+		rate = again
+	}
 	s.short = term.Spans{ready, consumers, rate, trend}
 	return s
+}
+
+// Again is how fast a queue delivers what consumers gave back, or held when they ended: "24.0/s redelivered", "" when
+// nothing is.
+func Again(q *model.Queue) string {
+	if rate := q.RedeliverRate.Or(0); rate > 0 {
+		return perSecond(rate) + " redelivered"
+	}
+	return ""
+}
+
+func (b *builder) again(q *model.Queue) term.Span {
+	tone := term.ToneText
+	if slices.ContainsFunc(b.Findings, func(f findings.Finding) bool {
+		return f.Happening && f.VHost == q.VHost && f.Queue == q.Name
+	}) {
+		tone = term.ToneDanger
+	}
+	return term.Span{Text: Again(q), Tone: tone}
 }
 
 func (b *builder) failedStation(ref model.QueueRef) Station {

@@ -14,6 +14,7 @@ import (
 type Picture struct {
 	lanes   []lane // ways into the worker: those that lead nowhere first, the one that retry buffers go back to last
 	worker  Station
+	back    bool    // something is delivered to the worker again
 	dead    string  // what becomes of what the worker rejects, when it is lost; "" otherwise
 	retries []group // retry buffers that are drawn below the worker, one group for each way back
 	failed  group

@@ -1,0 +1,84 @@
+package findings
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+)
+
+// A loop hands the same messages out again and again; it says how many there are, how fast they go round, and how often
+// that was.
+func TestRequeueLoop(t *testing.T) {
+	taken := func(again, acked float64, ready, unacked, total int64) build.Setting {
+		return func(q *model.Queue) {
+			q.RedeliverRate, q.AckRate = model.Some(again), model.Some(acked)
+			q.Ready, q.Unacked, q.Redelivered = model.Some(ready), model.Some(unacked), model.Some(total)
+		}
+	}
+	for _, test := range []struct {
+		name string
+		set  build.Setting
+		want []string // in message and evidence; nil: there is no loop
+	}{
+		{"one", taken(24, 0, 0, 1, 1722), []string{
+			"gives its 1 message back and gets it again, 24.0 times", "1,722 times in all",
+		}},
+		{"several", taken(24, 0, 39, 1, 1722), []string{"gives its 40 messages back and gets them again, 24.0 times"}},
+		{"the work gets done", taken(24, 20, 39, 1, 1722), nil},
+		{"a worker that was restarted with its hands full", taken(8, 0, 0, 40, 40), nil},
+		{"nothing is there any more", taken(24, 0, 0, 0, 1722), nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			found := Of(build.TopologyOf("4.3.6", build.Queue("w", build.Consumers(1), test.set)))
+			if (len(found) == 1) != (test.want != nil) {
+				t.Fatal(codes(found))
+			}
+			for _, f := range found {
+				for _, words := range test.want {
+					if !strings.Contains(f.Message+"\n"+f.Evidence, words) {
+						t.Errorf("nothing of %q in: %s\n%s", words, f.Message, f.Evidence)
+					}
+				}
+				if !f.Happening {
+					t.Error("it does not say that it happens now")
+				}
+			}
+		})
+	}
+}
+
+func TestSinceWhenFindingsAreThere(t *testing.T) {
+	start := time.Unix(1_800_000_000, 0)
+	var memory Memory
+	for _, step := range []struct {
+		second int
+		codes  []string
+		want   []int // seconds
+	}{
+		{0, []string{"a"}, []int{0}},
+		{2, []string{"a", "b"}, []int{0, 2}},
+		{20, []string{"b"}, []int{2}},
+		{30, []string{"a", "b"}, []int{0, 2}},
+		{40, nil, nil},
+		{71, []string{"a", "b"}, []int{71, 71}},
+	} {
+		var found []Finding
+		for _, code := range step.codes {
+			found = append(found, Finding{Code: code})
+		}
+		before := len(memory)
+		next := memory.Mark(found, start.Add(time.Duration(step.second)*time.Second))
+		if len(memory) != before {
+			t.Errorf("at %d the memory of the poll before was changed", step.second)
+		}
+		memory = next
+		for i, f := range found {
+			if want := start.Add(time.Duration(step.want[i]) * time.Second); !f.Since.Equal(want) {
+				t.Errorf("at %d, %s is there since %v, want %v", step.second, f.Code, f.Since, want)
+			}
+		}
+	}
+}
