@@ -25,6 +25,9 @@ func TestFlows(t *testing.T) {
 		"the same, with the worker down":          {"orders: orders.wait=retry(10s, argument)"},
 		"a plain worker that is down":             {"mail: mail.dlq=failed"},
 		"a plain worker with a dead-letter queue": {"mail: mail.dlq=failed"},
+		"a worker that is named for retries, and is down": {
+			"RetryQueue: test-delay=delayed(10s, argument) FailedQueue=failed",
+		},
 		"a chain of buffers": {"mail: wait.1=delayed(10s, argument) " +
 			"wait.2=delayed(1m, argument)"},
 		"nothing that waits or fails": nil,

@@ -80,8 +80,10 @@ func (r *roles) bufferReason(q *Queue) string {
 			Names(targets), says.buffer())
 	case consumed:
 		return ""
-	case r.leadsToFailed(targets) && says.buffer() == "":
-		return "" // a worker that is not consumed right now, and dead-letters into its failed queue
+	case r.leadsToFailed(targets) && (says.buffer() == "" || !s.TTL.Set):
+		// A worker that is not consumed right now, and dead-letters into its failed queue. A name like RetryQueue alone
+		// makes it no buffer: what a retry waits for is another try, not the failed queue.
+		return ""
 	case s.TTL.Set && len(targets) > 0:
 		return fmt.Sprintf("nothing consumes it, %s, then go to %s", waits, Names(targets))
 	case s.TTL.Set:

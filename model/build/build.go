@@ -188,6 +188,10 @@ var ScenarioParts = map[string][]Part{
 		Exchange("fanout", "dead"), Queue("mail", DLX("dead"), TTL(86400000)), Queue("mail.dlq"),
 		Bind("dead", "", "mail.dlq"),
 	},
+	"a worker that is named for retries, and is down": {
+		Exchange("fanout", "RetryExchange"), Queue("RetryQueue", DLX(""), DeadKey("FailedQueue")), Queue("FailedQueue"),
+		Bind("RetryExchange", "", "RetryQueue"), Queue("test-delay", DLX("RetryExchange"), TTL(10000)),
+	},
 	"a chain of buffers": {
 		Queue("mail", Consumers(1)),
 		Queue("wait.1", DLX(""), DeadKey("wait.2"), TTL(10000)), Queue("wait.2", DLX(""), DeadKey("mail"), TTL(60000)),

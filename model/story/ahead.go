@@ -16,10 +16,10 @@ import (
 // nil when it does not expire; now is this machine's time.
 func Ahead(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait, now time.Time) []Event {
 	var events []Event
+	if tries := TriesOf(t, m, in, now); tries.Least > 1 || tries.Most > 1 {
+		events = append(events, Event{Kind: Tried, What: tries.Words(), Note: tries.Note})
+	}
 	if f := RetryFlow(t, in); f != nil {
-		if tries := TriesOf(t, m, in, now); tries.Least > 1 || tries.Most > 1 {
-			events = append(events, Event{Kind: Tried, What: tries.Words(), Note: tries.Note})
-		}
 		if words := ladderWords(f, m, in); words != "" {
 			events = append(events, Event{Kind: Ladder, What: words})
 		}

@@ -55,6 +55,21 @@ func TestStoryAhead(t *testing.T) {
 			[]string{"next | w in ≤ 30s | through dlx"},
 		},
 		{
+			"counted by its framework, which waits in memory",
+			[]build.Part{
+				build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("w.dead")), build.Queue("w.dead"),
+			},
+			"w.dead",
+			message.Message{Headers: model.Table{"task": "charge", "id": "1", "root_id": "1", "retries": int32(2)}},
+			[]string{"tries | 3 |", "next | stays: nothing expires it |"},
+		},
+		{
+			"parked by its worker, which no setting ties to the queue",
+			ladder(build.Queue("billing.parking")), "billing.parking",
+			message.Message{Deaths: diedIn("mail.retry.10s", 2)},
+			[]string{"tries | 3 |", "next | stays: nothing expires it |"},
+		},
+		{
 			"in a delayed buffer, exactly", delayed(build.TTL(30_000)), "q",
 			message.Message{Headers: model.Table{"timestamp_in_ms": build.Noon.UnixMilli() - 25_000}},
 			[]string{"next | w in 5.0s | through dlx"},

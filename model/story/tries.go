@@ -3,6 +3,7 @@ package story
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"dlxtop/model"
@@ -32,9 +33,9 @@ func (t Tries) Words() string {
 func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.Time) Tries {
 	f := RetryFlow(t, in)
 	if f == nil {
-		return Tries{}
+		return triesAtRest(t, m, in)
 	}
-	var came, counted int64 // back from a retry buffer; by the worker itself
+	var came int64 // back from a retry buffer
 	shortest := time.Duration(math.MaxInt64)
 	for i := range f.Buffers {
 		b := &f.Buffers[i]
@@ -46,17 +47,7 @@ func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.
 		}
 		shortest = min(shortest, b.TTL.Or(0))
 	}
-	for _, h := range message.TriesHeaders {
-		if n, ok := m.Headers.Integer(h); ok && n > 0 && n < math.MaxInt32 {
-			counted = max(counted, n)
-		}
-	}
-	if n, more, ok := m.Retried(); ok && n < math.MaxInt32 {
-		if more && f.Role(in) == model.FailedRole {
-			n++ // it counts what came after the first
-		}
-		counted = max(counted, n)
-	}
+	counted := countedTries(m, f.Role(in) == model.FailedRole)
 	rejected := message.AddCapped(deathsIn(m, f.Worker.Queue, model.Rejected),
 		deathsIn(m, f.Worker.Queue, model.DeliveryLimit))
 	sent := came
@@ -84,6 +75,45 @@ func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.
 		tries.Most = max(tries.Least, int64(age/shortest)+1)
 	}
 	return tries
+}
+
+// countedTries is what a worker counts in a message itself; a framework may count only what came after the first.
+func countedTries(m *message.Message, failed bool) (counted int64) {
+	for _, h := range message.TriesHeaders {
+		if n, ok := m.Headers.Integer(h); ok && n > 0 && n < math.MaxInt32 {
+			counted = max(counted, n)
+		}
+	}
+	if n, more, ok := m.Retried(); ok && n < math.MaxInt32 {
+		if more && failed {
+			n++
+		}
+		counted = max(counted, n)
+	}
+	return counted
+}
+
+// triesAtRest counts the tries of a message in a queue whose flow has no retry buffer: what its worker counted, or how
+// often it came back from the retry buffers of the flow in which it died last, and one: the try that brought it here.
+func triesAtRest(t *model.Topology, m *message.Message, in model.QueueRef) Tries {
+	tries := countedTries(m, atRest(t, in))
+	if len(m.Deaths) > 0 && m.Deaths[0].Reason == model.Expired && atRest(t, in) {
+		f := RetryFlow(t, model.QueueRef{VHost: in.VHost, Name: m.Deaths[0].Queue})
+		for i := range m.Deaths {
+			if d := &m.Deaths[i]; f != nil && d.Reason == model.Expired &&
+				f.Role(model.QueueRef{VHost: in.VHost, Name: d.Queue}) == model.RetryBuffer {
+				tries = max(tries, message.AddCapped(d.Count, 1))
+			}
+		}
+	}
+	return Tries{Least: tries, Most: tries}
+}
+
+// atRest reports whether messages end in a queue.
+func atRest(t *model.Topology, in model.QueueRef) bool {
+	is := func(m model.Member) bool { return m.Queue == in }
+	return slices.ContainsFunc(t.FailedWithoutFlow(), is) ||
+		slices.ContainsFunc(t.FlowsOf(in), func(f *model.Flow) bool { return f.Role(in) == model.FailedRole })
 }
 
 // republishes reports whether a worker's failures come into its retry buffers by being published again: no dead-letter
