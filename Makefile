@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test steady lint bench truth faults fuzz matrix soak screenshots clean compiler
+.PHONY: help setup build demo test steady lint bench truth faults fuzz matrix clients soak screenshots clean compiler
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,8 +28,8 @@ steady: setup compiler ## the same ten times in a row under a load of four, unti
 lint: ## formatting (gofumpt), go vet, staticcheck, and nothing too large to be read
 	@unformatted=$$($(TOOL) gofumpt -l .) || exit 1; \
 	if [ -n "$$unformatted" ]; then echo "not formatted as gofumpt does (go tool -modfile=tools/go.mod gofumpt -w FILE):" >&2; echo "$$unformatted" >&2; exit 1; fi
-	go vet -tags soak ./...
-	$(TOOL) staticcheck -tags soak ./...
+	go vet -tags soak,clients ./...
+	$(TOOL) staticcheck -tags soak,clients ./...
 	go run ./internal/sizes
 
 bench: setup ## measured figures: peek, replay, rendering, start
@@ -49,6 +49,9 @@ fuzz: ## what reads bytes of a broker, a file or a person, with random ones: eac
 
 matrix: setup compiler ## the tests in full size on RabbitMQ 3.10, 4.0 and 4.3, and a table of them
 	@bash scripts/matrix.sh
+
+clients: setup compiler ## real applications on nine frameworks: what dlxtop does right with each, as a table (Linux; installs PHP, Python and Ruby packages as root on Debian, npm's into the cache)
+	@bash scripts/clients.sh
 
 screenshots: setup build ## pictures of the real program on real queues
 	go run ./screenshots

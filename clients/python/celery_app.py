@@ -1,0 +1,57 @@
+"""An application on Celery: late acknowledgement, two retries after 5 s each, then a reject to a dead-letter queue.
+
+  python3 celery_app.py version
+  python3 celery_app.py setup    declares everything
+  python3 celery_app.py send N   sends tasks 0 to N-1
+  python3 celery_app.py work     handles them until it is ended: all fail, or, with OK=1, all succeed
+"""
+
+import os
+import sys
+
+import celery
+from celery.exceptions import Reject
+from kombu import Exchange, Queue
+
+RETRIES = 2
+
+dead = Queue('orders.dead', Exchange('celery.dlx', 'direct'), routing_key='orders.dead')
+orders = Queue('orders', Exchange('orders', 'direct'), routing_key='orders', queue_arguments={
+    'x-dead-letter-exchange': 'celery.dlx', 'x-dead-letter-routing-key': 'orders.dead'})
+
+app = celery.Celery('celery_app', broker=os.environ.get('AMQP_URL'))
+app.conf.update(
+    worker_redirect_stdouts=False, task_queues=[orders], task_default_queue='orders', task_default_exchange='orders',
+    task_default_routing_key='orders', task_acks_late=True, worker_prefetch_multiplier=1,
+    broker_connection_max_retries=3)
+
+
+@app.task(bind=True, name='shop.charge')
+def charge(self, order):
+    if os.environ.get('OK'):
+        print('PROCESSED', order, flush=True)
+        return
+    print('FAILED', order, flush=True)
+    error = ConnectionError('smtp.example:25 refused')
+    if self.request.retries >= RETRIES:
+        raise Reject(error, requeue=False)
+    raise self.retry(exc=error, countdown=5, max_retries=RETRIES)
+
+
+def main(mode, n=0):
+    if mode == 'version':
+        print('celery', celery.__version__)
+    elif mode == 'setup':
+        with app.connection() as connection:
+            for queue in (orders, dead):
+                queue(connection.default_channel).declare()
+    elif mode == 'send':
+        for order in range(int(n)):
+            charge.delay(order)
+    else:
+        app.worker_main(['worker', '-Q', 'orders', '-P', 'solo', '-l', 'ERROR', '--without-gossip',
+                         '--without-mingle'])
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])

@@ -1,0 +1,74 @@
+//go:build clients && linux
+
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// verdict is what a check found; the zero value is of one that was not made.
+type verdict struct {
+	judged bool
+	why    error // of a no
+}
+
+// clientsRow is what dlxtop did with one client.
+type clientsRow struct {
+	client   *client
+	version  string // of the framework
+	notRun   string // why the client was not run
+	verdicts map[check]verdict
+}
+
+// clientsTable is what dlxtop did with all of them.
+type clientsTable struct {
+	broker string // its version
+	rows   []*clientsRow
+}
+
+func (table *clientsTable) add(c *client) *clientsRow {
+	row := &clientsRow{client: c, verdicts: map[check]verdict{}}
+	table.rows = append(table.rows, row)
+	return row
+}
+
+// write prints the table as the documentation has it.
+func (table *clientsTable) write(t *testing.T) {
+	var out strings.Builder
+	fmt.Fprintf(&out, "\nRabbitMQ %s\n\n| framework |", table.broker)
+	for _, c := range checks {
+		fmt.Fprintf(&out, " %s |", c)
+	}
+	out.WriteString("\n|---|" + strings.Repeat("---|", len(checks)) + "\n")
+	var causes []string
+	for _, row := range table.rows {
+		name := row.client.name
+		if row.version != "" {
+			name += " (" + row.version + ")"
+		}
+		fmt.Fprintf(&out, "| %s |", name)
+		for _, c := range checks {
+			cell := "yes"
+			switch v := row.verdicts[c]; {
+			case row.client.without[c] != "":
+				cell = "not applicable"
+			case row.notRun != "" || !v.judged:
+				cell = "not run"
+			case v.why != nil:
+				cell = "no"
+				causes = append(causes, fmt.Sprintf("%s, %s: %v", row.client.name, c, v.why))
+			}
+			fmt.Fprintf(&out, " %s |", cell)
+		}
+		out.WriteString("\n")
+		if row.notRun != "" {
+			causes = append(causes, row.client.name+": not run: "+row.notRun)
+		}
+	}
+	for _, cause := range causes {
+		out.WriteString("\n" + cause)
+	}
+	t.Log(out.String())
+}

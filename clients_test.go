@@ -1,0 +1,173 @@
+//go:build clients && linux
+
+package main
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// client is an application on a framework, and what is true of it. Its program is in clients/, which says what it does.
+type client struct {
+	name    string
+	module  string   // a Go module in clients/, which is built
+	command []string // else how the program is run, in clients/
+	extra   []string // of its environment
+
+	workers  []string // the queues that its applications consume
+	failed   string   // where its failures end: a queue, or a pattern with *, of which the fullest counts
+	retry    string   // the buffer in which they wait before, or, with waits, one in which they wait a short time
+	apart    bool     // only the messages tie the failed queue to its worker: no setting of the broker does
+	waits    bool     // nothing ends anywhere: failed is a buffer
+	failures []string // what dlxtop has to read of them, one or the other
+	tries    []string // what it has to say of them, one after the other
+	soon     []string // of the environment, when it sends what waits a short time
+
+	without map[check]string // what there is none of, and why
+}
+
+// check is one thing that dlxtop has to do right with an application.
+type check string
+
+const (
+	flowCheck    check = "flow"
+	failureCheck check = "failure"
+	triesCheck   check = "tries"
+	dueCheck     check = "due"
+	undoCheck    check = "undo"
+	replayCheck  check = "replay"
+	canaryCheck  check = "canary"
+)
+
+var checks = []check{flowCheck, failureCheck, triesCheck, dueCheck, undoCheck, replayCheck, canaryCheck}
+
+var clients = []client{
+	{
+		name: "Watermill", module: "watermill",
+		workers: []string{"wm_orders"}, failed: "wm_poison", apart: true,
+		failures: []string{"carrier api: 503 service unavailable"},
+		without: map[check]string{
+			triesCheck: "it tries again in memory, which leaves no trace",
+			dueCheck:   "nothing waits in a queue",
+		},
+	},
+	{
+		name: "Machinery", module: "machinery", soon: []string{"SOON=1"},
+		workers: []string{"machinery_tasks"}, failed: "delay.23????.*", waits: true,
+		retry: "delay.1????.*",
+		without: map[check]string{
+			failureCheck: "it writes no error into a task",
+			triesCheck:   "it counts down from a number that the task does not keep",
+		},
+	},
+	{
+		name: "Rascal", command: []string{"node", "node/rascal.js"},
+		workers: []string{"registration:user:save", "registration:user:delete"}, failed: "dead_letters:registration",
+		retry: "delay:5s", failures: []string{"connect ETIMEDOUT db:5432", "invalid user id"},
+		tries: []string{"", "", "", "3", "3", "3"}, // what is rejected at once comes first
+	},
+	{
+		name: "golevelup/nestjs-rabbitmq", command: []string{"node", "node/golevelup.js"},
+		workers: []string{"shop.order"}, failed: "shop.order.dlq", failures: []string{"rejected"},
+		without: map[check]string{
+			triesCheck: "it tries once",
+			dueCheck:   "nothing waits in a queue",
+		},
+	},
+	{
+		name: "Symfony Messenger in PHP's format", command: []string{"php", "php/symfony.php"},
+		workers: []string{"messages"}, failed: "failed", retry: "delay_messages_messages_5000_retry", apart: true,
+		failures: []string{"SMTP 550 mailbox unavailable for bob"}, tries: []string{"3"},
+	},
+	{
+		name: "Symfony Messenger in JSON", command: []string{"php", "php/symfony.php"}, extra: []string{"JSON=1"},
+		workers: []string{"messages"}, failed: "failed", retry: "delay_messages_messages_5000_retry", apart: true,
+		failures: []string{"SMTP 550 mailbox unavailable for bob"}, tries: []string{"3"},
+	},
+	{
+		name: "php-amqplib", command: []string{"php", "php/amqplib.php"},
+		workers: []string{"billing.invoice"}, failed: "billing.parking", retry: "billing.invoice.wait", apart: true,
+		failures: []string{"SQLSTATE[40001] deadlock found"}, tries: []string{"3"},
+	},
+	{
+		name: "Celery", command: []string{"/usr/bin/python3", "python/celery_app.py"},
+		workers: []string{"orders"}, failed: "orders.dead", tries: []string{"3"},
+		without: map[check]string{
+			failureCheck: "it writes no error into a task",
+			dueCheck:     "its worker holds what waits",
+		},
+	},
+	{
+		name: "pika", command: []string{"/usr/bin/python3", "python/pika_app.py"},
+		workers: []string{"RetryQueue"}, failed: "FailedQueue", retry: "test-delay", failures: []string{"rejected"},
+		without: map[check]string{triesCheck: "it tries once"},
+	},
+	{
+		name: "Bunny", command: []string{"ruby", "ruby/bunny.rb"},
+		workers: []string{"souls.heaven"}, failed: "souls.limbo", retry: "souls.life", failures: []string{"rejected"},
+		without: map[check]string{triesCheck: "it tries once"},
+	},
+}
+
+// TestClients runs dlxtop on real applications, and prints what it did right.
+func TestClients(t *testing.T) {
+	table := &clientsTable{broker: node.Version()}
+	t.Cleanup(func() { table.write(t) })
+	for i := range clients {
+		c := &clients[i]
+		row := table.add(c)
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			program, err := c.program(t)
+			if err != nil {
+				row.notRun = err.Error()
+				t.Fatalf("not run: %v", err)
+			}
+			row.version = program.version
+			row.check(t, program)
+		})
+	}
+}
+
+// program finds or builds the program of a client.
+func (c *client) program(t *testing.T) (*clientProgram, error) {
+	p := &clientProgram{t: t, command: c.command, environment: append(cleanEnvironment(), c.extra...)}
+	if c.module != "" {
+		binary := filepath.Join(t.TempDir(), c.module)
+		build := exec.Command("go", "build", "-o", binary, ".")
+		build.Dir = filepath.Join("clients", c.module)
+		if out, err := build.CombinedOutput(); err != nil {
+			return nil, &cannotRun{"go build: " + lastLine(string(out))}
+		}
+		p.command = []string{binary}
+	}
+	p.environment = append(p.environment, "NODE_PATH="+os.Getenv("DLXTOP_CLIENTS_NODE"))
+	if _, err := exec.LookPath(p.command[0]); err != nil {
+		return nil, &cannotRun{p.command[0] + " is not installed"}
+	}
+	out, err := p.run(nil, "version").CombinedOutput()
+	if err != nil {
+		return nil, &cannotRun{cmp.Or(lastLine(string(out)), err.Error())}
+	}
+	p.version = strings.TrimSpace(string(out))
+	return p, nil
+}
+
+// cannotRun is why a client's program does not run on this machine.
+type cannotRun struct{ why string }
+
+func (e *cannotRun) Error() string { return e.why }
+
+// lastLine is the last line of a text that says something.
+func lastLine(text string) string {
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(lines[len(lines)-1])
+}
