@@ -71,6 +71,7 @@ type toldOfDue struct {
 	has  bool
 	came time.Time     // into the queue, by the broker's clock, and at most within later; zero: it does not tell
 	late time.Duration // how much later at most
+	once bool          // should it come into the queue again, it will be another message by its fingerprint
 }
 
 // tellsOfDue does not tell the id: it is part of more of the message, which would stay in memory.
@@ -80,6 +81,9 @@ func tellsOfDue(m *message.Message) toldOfDue {
 	if from, to, ok := enqueuedAt(m); ok {
 		told.came, told.late = from, to.Sub(from)
 	}
+	// It was dead-lettered into the queue, and the broker counts that in x-death. What expires there and is published
+	// again by a worker has another newest death, or none.
+	told.once = len(m.Deaths) > 0 && m.Deaths[0].Reason != model.Expired
 	return told
 }
 

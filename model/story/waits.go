@@ -84,7 +84,8 @@ func (w *Waiting) After(before *Waits) {
 }
 
 // known are the due times that an earlier look knows of messages that still wait: of all in their places when nothing
-// has left since, else of those that come into the queue only once and have an id.
+// has left since, else of those that have an id and come into the queue only once, or are not the same when they come
+// again.
 func (w *Waiting) known() func(this *Wait) DueTime {
 	if w.before == nil {
 		return func(*Wait) DueTime { return DueTime{} }
@@ -106,11 +107,16 @@ func (w *Waiting) known() func(this *Wait) DueTime {
 	}
 	found := map[message.Fingerprint]DueTime{}
 	for i := range was {
-		if was[i].ID != "" && !w.refill {
+		if was[i].ID != "" {
 			found[was[i].Same] = was[i].Due
 		}
 	}
-	return func(this *Wait) DueTime { return still(found[this.Same]) }
+	return func(this *Wait) DueTime {
+		if w.refill && !w.told[this.Position-1].once {
+			return DueTime{}
+		}
+		return still(found[this.Same])
+	}
 }
 
 // See takes in the message at an index of the look; 0 is the head. Of its body nothing is needed.

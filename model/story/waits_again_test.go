@@ -5,16 +5,23 @@ import (
 	"testing"
 	"time"
 
+	"dlxtop/model"
 	"dlxtop/model/build"
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
 )
 
-// named are messages of a look after noon: a name with a capital has an id, the same name is the same message.
+// named are messages of a look after noon: a name with a capital has an id, the same name is the same message. A number
+// behind it is how often the worker has rejected it.
 func named(after time.Duration, names string) peek.Peeked {
 	var messages message.MessageList
 	for i, name := range strings.Fields(names) {
 		m := message.Message{Position: i + 1, Body: []byte(name)}
+		if n := name[len(name)-1]; n >= '0' && n <= '9' {
+			deaths := []any{model.Table{"queue": "w", "reason": "rejected", "count": int64(n - '0')}}
+			m.Headers = model.Table{"x-death": deaths}
+			m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
+		}
 		if strings.ToUpper(name) == name {
 			m.Properties.MessageID = name
 		}
@@ -48,6 +55,9 @@ func TestALaterLookIsNoWorse(t *testing.T) {
 		{"no poll says what has left", delayed, "A B", "A B", -1, 20 * time.Second, "≤ 40s ≤ 40s"},
 		{"without ids, the head has left", delayed, "a b", "b c", 19 * time.Second, 20 * time.Second, "≤ 59s ≤ 1m"},
 		{"the head has left a retry buffer", retried, "A B", "B A", 19 * time.Second, 20 * time.Second, "≤ 59s ≤ 1m"},
+		{"the broker counts what comes into it", retried, "A1 B2 C1", "B2 C1 A2", 19 * time.Second, 20 * time.Second,
+			"≤ 40s ≤ 40s ≤ 1m"},
+		{"a round in between", retried, "A1", "A2", 19 * time.Second, 20 * time.Second, "≤ 59s"},
 		{"it was to have left", delayed, "A", "A", 0, 61 * time.Second, "overdue"},
 		{"it was to have left, and no poll says since when it is there", delayed, "A", "A", -1, 61 * time.Second, "≤ 1m"},
 		{"no look before", delayed, "", "a", 15 * time.Second, 20 * time.Second, "≤ 55s"},
