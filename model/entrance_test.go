@@ -20,12 +20,14 @@ func TestEntrances(t *testing.T) {
 	}{
 		{
 			"rejects come back to the exchange that publishers use", build.EntryRetryParts,
-			[]string{"billing invoice.#"}, false, true,
+			[]string{"billing invoice.#"},
+			false, true,
 		},
 		{
 			"rejects come back by another exchange", with(build.EntryRetryParts,
 				build.Exchange("direct", "orders"), build.Bind("orders", "new", "invoice")),
-			[]string{"orders new"}, false, true,
+			[]string{"orders new"},
+			false, true,
 		},
 		{
 			"rejects come back by the default exchange, which has no bindings",
@@ -47,7 +49,8 @@ func TestEntrances(t *testing.T) {
 		},
 		{
 			"they use the exchange itself, the retries a key of their own", build.ScenarioParts["pubsub"],
-			[]string{"master user.*"}, false, false,
+			[]string{"master user.*"},
+			false, false,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -56,8 +56,11 @@ func TestMovesOfLevels(t *testing.T) {
 	}{
 		{"nothing is known", nil, model.Opt[float64]{}, model.Opt[float64]{}},
 		{"nothing moves", []model.Movement{rates(0, 0, 0)}, model.Some(0.0), model.Some(0.0)},
-		{"as much comes as goes, by all levels", []model.Movement{rates(9, 9, 1), rates(9, 9, 3), rates(5, 5, 5)},
-			model.Some(9.0), model.Some(9.0)},
+		{
+			"as much comes as goes, by all levels",
+			[]model.Movement{rates(9, 9, 1), rates(9, 9, 3), rates(5, 5, 5)},
+			model.Some(9.0), model.Some(9.0),
+		},
 		{"only from level to level", []model.Movement{rates(4, 1, 0), rates(0, 3, 0)}, model.Some(0.0), model.Some(0.0)},
 		{"they only grow", []model.Movement{rates(1, 0, 1), rates(2, 0, 2)}, model.Some(3.0), model.Some(0.0)},
 		{"they only leave", []model.Movement{rates(2, 4, 0), rates(0, 2, 0)}, model.Some(0.0), model.Some(4.0)},

@@ -85,13 +85,25 @@ func TestWhatPollsAndCountsKnow(t *testing.T) {
 	}{
 		{"it is there longer than it is counted", arrival{never, at(0)}, watch.Head{By: at(20)}, arrival{never, at(0)}},
 		{"it came while counted", arrival{at(5), at(12)}, watch.Head{After: at(10), By: at(11)}, arrival{at(10), at(11)}},
-		{"one has left, and the polls do not know it yet", arrival{at(0), at(2)},
-			watch.Head{After: at(10), By: at(11), Left: at(30)}, arrival{at(10), at(11)}},
-		{"one has left, and the polls have seen it", arrival{never, at(32)},
-			watch.Head{After: at(10), By: at(11), Left: at(30)}, arrival{at(10), at(11)}},
+		{
+			"one has left, and the polls do not know it yet",
+			arrival{at(0), at(2)},
+			watch.Head{After: at(10), By: at(11), Left: at(30)},
+			arrival{at(10), at(11)},
+		},
+		{
+			"one has left, and the polls have seen it",
+			arrival{never, at(32)},
+			watch.Head{After: at(10), By: at(11), Left: at(30)},
+			arrival{at(10), at(11)},
+		},
 		{"the polls counted nothing since", arrival{at(30), at(37)}, watch.Head{By: at(20)}, arrival{at(30), at(37)}},
-		{"the queue was empty, and the polls do not know it", arrival{never, at(31)},
-			watch.Head{After: at(33), By: at(34), Left: at(30)}, arrival{at(33), at(34)}},
+		{
+			"the queue was empty, and the polls do not know it",
+			arrival{never, at(31)},
+			watch.Head{After: at(33), By: at(34), Left: at(30)},
+			arrival{at(33), at(34)},
+		},
 	} {
 		if got := test.polls.with(test.head); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)

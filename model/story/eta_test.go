@@ -30,25 +30,41 @@ func TestEta(t *testing.T) {
 		eta  any
 		want []string
 	}{
-		{"at its first level", "celery_delayed_2", key("1.0.1"), later(5 * time.Second),
-			[]string{"next in 4s", "runs in 5s at the earliest"}},
-		{"at its last level", "celery_delayed_0", key("1.0.1"), later(900 * time.Millisecond),
-			[]string{"next in 1s", "runs in 1s at the earliest"}},
-		{"held up on the way", "celery_delayed_2", key("1.0.1"), later(3 * time.Second),
-			[]string{"next in 2s", "runs in 3s at the earliest"}},
-		{"a clock that cannot be right", "celery_delayed_2", key("1.0.1"), later(time.Hour),
-			[]string{"next in ≤ 4s", "runs in 1h at the earliest"}},
-		{"a key that is elsewhere", "celery_delayed_2", key("1.0.0.1"), later(5 * time.Second),
-			[]string{"next in ≤ 4s", "runs in 5s at the earliest"}},
-		{"a key without levels", "celery_delayed_2", "x.orders", later(5 * time.Second),
-			[]string{"next is lost in ≤ 4s", "runs in 5s at the earliest"}},
+		{
+			"at its first level", "celery_delayed_2", key("1.0.1"), later(5 * time.Second),
+			[]string{"next in 4s", "runs in 5s at the earliest"},
+		},
+		{
+			"at its last level", "celery_delayed_0", key("1.0.1"), later(900 * time.Millisecond),
+			[]string{"next in 1s", "runs in 1s at the earliest"},
+		},
+		{
+			"held up on the way", "celery_delayed_2", key("1.0.1"), later(3 * time.Second),
+			[]string{"next in 2s", "runs in 3s at the earliest"},
+		},
+		{
+			"a clock that cannot be right", "celery_delayed_2", key("1.0.1"), later(time.Hour),
+			[]string{"next in ≤ 4s", "runs in 1h at the earliest"},
+		},
+		{
+			"a key that is elsewhere", "celery_delayed_2", key("1.0.0.1"), later(5 * time.Second),
+			[]string{"next in ≤ 4s", "runs in 5s at the earliest"},
+		},
+		{
+			"a key without levels", "celery_delayed_2", "x.orders", later(5 * time.Second),
+			[]string{"next is lost in ≤ 4s", "runs in 5s at the earliest"},
+		},
 		{"no eta", "celery_delayed_2", key("1.0.1"), nil, []string{"next in ≤ 4s"}},
 		{"an eta of no zone", "celery_delayed_2", key("1.0.1"), "2024-05-01T12:00:05", []string{"next in ≤ 4s"}},
 		{"an eta that is over", "celery_delayed_2", key("1.0.1"), later(-time.Minute), []string{"next in ≤ 4s"}},
-		{"in the worker's queue", "orders", key("1.0.1"), later(time.Minute),
-			[]string{"next a consumer takes it", "runs in 1m at the earliest"}},
-		{"in another buffer", "orders.wait", "orders", later(time.Hour),
-			[]string{"next in ≤ 1m", "runs in 1h at the earliest"}},
+		{
+			"in the worker's queue", "orders", key("1.0.1"), later(time.Minute),
+			[]string{"next a consumer takes it", "runs in 1m at the earliest"},
+		},
+		{
+			"in another buffer", "orders.wait", "orders", later(time.Hour),
+			[]string{"next in ≤ 1m", "runs in 1h at the earliest"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := message.Message{

@@ -55,8 +55,10 @@ func TestALaterLookIsNoWorse(t *testing.T) {
 		{"no poll says what has left", delayed, "A B", "A B", -1, 20 * time.Second, "≤ 40s ≤ 40s"},
 		{"without ids, the head has left", delayed, "a b", "b c", 19 * time.Second, 20 * time.Second, "≤ 59s ≤ 1m"},
 		{"the head has left a retry buffer", retried, "A B", "B A", 19 * time.Second, 20 * time.Second, "≤ 59s ≤ 1m"},
-		{"the broker counts what comes into it", retried, "A1 B2 C1", "B2 C1 A2", 19 * time.Second, 20 * time.Second,
-			"≤ 40s ≤ 40s ≤ 1m"},
+		{
+			"the broker counts what comes into it", retried, "A1 B2 C1", "B2 C1 A2", 19 * time.Second, 20 * time.Second,
+			"≤ 40s ≤ 40s ≤ 1m",
+		},
 		{"a round in between", retried, "A1", "A2", 19 * time.Second, 20 * time.Second, "≤ 59s"},
 		{"it was to have left", delayed, "A", "A", 0, 61 * time.Second, "overdue"},
 		{"it was to have left, and no poll says since when it is there", delayed, "A", "A", -1, 61 * time.Second, "≤ 1m"},

@@ -28,37 +28,49 @@ func TestWays(t *testing.T) {
 		lost  int
 	}{
 		{
-			"by CC", "delay:5s", nil, []message.Message{sent("user:save.created", "delay.5s")},
-			ways{build.Ref("delay:5s"): build.Refs("user:save")}, 0,
+			"by CC", "delay:5s", nil,
+			[]message.Message{sent("user:save.created", "delay.5s")},
+			ways{build.Ref("delay:5s"): build.Refs("user:save")},
+			0,
 		},
 		{
 			"to several, each once", "delay:5s", nil,
 			[]message.Message{
 				sent("user:save.a", "delay.5s"), sent("user:delete.b", "delay.5s"), sent("user:save.c", "delay.5s"),
 			},
-			ways{build.Ref("delay:5s"): build.Refs("user:delete", "user:save")}, 0,
+			ways{build.Ref("delay:5s"): build.Refs("user:delete", "user:save")},
+			0,
 		},
 		{
-			"nowhere, by the key that brought it here", "delay:5s", nil, []message.Message{sent("delay.5s"), sent("delay.5s")},
-			ways{}, 2,
+			"nowhere, by the key that brought it here", "delay:5s", nil,
+			[]message.Message{sent("delay.5s"), sent("delay.5s")},
+			ways{},
+			2,
 		},
 		{
-			"nowhere, though nothing visible brought it here: BCC did", "delay:5s", nil, []message.Message{sent("other")},
-			ways{}, 0,
+			"nowhere, though nothing visible brought it here: BCC did", "delay:5s", nil,
+			[]message.Message{sent("other")},
+			ways{},
+			0,
 		},
 		{
 			"somewhere, as its death in the buffer says", "user:save", nil,
 			[]message.Message{died("delay:5s", "user:save.created", "delay.5s")},
-			ways{build.Ref("delay:5s"): build.Refs("user:save")}, 0,
+			ways{build.Ref("delay:5s"): build.Refs("user:save")},
+			0,
 		},
 		{
-			"a death in a queue that is gone", "user:save", nil, []message.Message{died("gone", "user:save.created")},
-			ways{}, 0,
+			"a death in a queue that is gone", "user:save", nil,
+			[]message.Message{died("gone", "user:save.created")},
+			ways{},
+			0,
 		},
 		{
 			"a queue with a dead-letter key: the messages' own do not matter", "keyed",
 			[]build.Part{build.Queue("keyed", build.TTL(1), build.DLX("retry"), build.DeadKey("user:save.x"))},
-			[]message.Message{sent("user:delete.x")}, ways{}, 0,
+			[]message.Message{sent("user:delete.x")},
+			ways{},
+			0,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
