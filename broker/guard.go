@@ -156,7 +156,7 @@ func (g *guard) close(ctx context.Context) {
 	if hidden := g.guarded.Hidden(); hidden != "" {
 		hidden = model.Printable(hidden)
 		g.ledger.unguarded(fmt.Sprintf(
-			"the exchange %s was deleted, and nobody can tell what was bound to it until then", hidden))
+			"the exchange %s was deleted, and what was bound to it until then is unknown", hidden))
 	}
 	if g.failed != nil {
 		g.ledger.unguarded(g.failed.Error())

@@ -231,7 +231,7 @@ func (p *probe) arrive(ctx context.Context) {
 	default:
 		p.result.Left = p.missing()
 		p.verdict("it expired, and is not where it should be: somebody has taken it out of " +
-			model.Printable(p.result.Left) + ", or nobody could look there")
+			model.Printable(p.result.Left) + ", or dlxtop could not look there")
 	}
 }
 
@@ -308,7 +308,7 @@ func (p *probe) giveUp(why string) {
 	overdue := waited > p.plan.TTL.Or(0)
 	if err == nil && depth > 1 && (overdue || p.plan.Expiration != "") {
 		if p.collect(ctx, p.plan.Removals[1:]) > 0 {
-			p.verdict(why + "it was found behind the DLX, but nobody saw it pass")
+			p.verdict(why + "it was found behind the DLX, but dlxtop did not see it pass")
 			return
 		}
 		p.result.Left = buffer.From.Name
@@ -331,9 +331,9 @@ func (p *probe) giveUp(why string) {
 		p.verdict(fmt.Sprintf("%sit was still in %s after %s: %s", why, name, model.ShortDuration(waited), words))
 	case err != nil:
 		p.result.Left = buffer.From.Name
-		p.verdict(fmt.Sprintf("%sit was last seen when it entered %s, and nobody could look for it: %s", why, name, err))
+		p.verdict(fmt.Sprintf("%sit was last seen when it entered %s, and dlxtop could not look for it: %s", why, name, err))
 	case p.collect(ctx, p.plan.Removals[1:]) > 0:
-		p.verdict(why + "it was found behind the DLX, but nobody saw it pass")
+		p.verdict(why + "it was found behind the DLX, but dlxtop did not see it pass")
 	default:
 		p.result.Left = p.missing()
 		p.verdict(fmt.Sprintf("%sit was last seen when it entered %s, and is not there any more: something consumed "+

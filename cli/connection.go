@@ -53,7 +53,7 @@ func (f *connectionFlags) register(set *pflag.FlagSet) {
 // registerNoJournal adds --no-journal to a command that acts.
 func (f *connectionFlags) registerNoJournal(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.noJournal, "no-journal", false,
-		"do not keep what is done: there is no undo, and nobody sees afterwards what was done")
+		"do not keep what is done: there is no undo, and no record of what was done")
 }
 
 // resolve finds the connection. The first of these that says something wins: --url or --api (with --context: that

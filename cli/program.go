@@ -95,9 +95,9 @@ func arguments(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return usage("%s needs %s: `%s --help` tells more", cmd.CommandPath(), names[len(args)], cmd.CommandPath())
+			return usage("%s needs %s: `%s --help` says more", cmd.CommandPath(), names[len(args)], cmd.CommandPath())
 		case len(args) > len(names):
-			return usage("%s does not take %s: `%s --help` tells more", cmd.CommandPath(),
+			return usage("%s does not take %s: `%s --help` says more", cmd.CommandPath(),
 				model.Printable(args[len(names)]), cmd.CommandPath())
 		}
 		return nil

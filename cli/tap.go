@@ -64,7 +64,7 @@ published. How many messages were seen and missed is said at the end on standard
 	cmd.Flags().IntVarP(&a.number, "number", "n", 0, "end after this number of messages (default: no end)")
 	cmd.Flags().DurationVar(&a.length, "for", 0, "end after so long: 30s, 5m (default: no end)")
 	cmd.Flags().BoolVar(&a.unrouted, "unrouted", false,
-		"see also what no queue takes; mandatory publishers are then not told of it")
+		"see also what no queue takes; mandatory publishers do not hear of it then")
 	a.output.register(cmd)
 	return cmd
 }

@@ -35,7 +35,7 @@ func (e *ConnectError) Error() string { return e.Cause + ": " + e.Next }
 // Errors about one queue, to be found with errors.Is.
 var (
 	ErrQueueGone = errors.New("the queue does not exist any more")
-	ErrQueueDown = errors.New("the queue exists, but nobody can use it: its node is down, and it comes back " +
+	ErrQueueDown = errors.New("the queue exists, but cannot be used: its node is down, and it comes back " +
 		"with its messages when that node starts")
 	ErrQueueExclusive = errors.New("the queue is exclusive to another connection: only that connection can read it")
 	ErrConsumeRefused = errors.New("a consumer with exclusive access is attached")

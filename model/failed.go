@@ -97,11 +97,11 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 		case framework != "":
 			alone = append(alone, Member{
 				q.QueueRef,
-				fmt.Sprintf("%s: the one for all workers by the defaults of %s; each message tells its own", why, framework),
+				fmt.Sprintf("%s: the one for all workers by the defaults of %s; each message names its own", why, framework),
 				true,
 			})
 		default:
-			alone = append(alone, Member{q.QueueRef, why + ", and nothing but its messages tells whose it is", true})
+			alone = append(alone, Member{q.QueueRef, why + ", and only its messages show whose it is", true})
 		}
 	}
 	slices.SortFunc(alone, func(a, b Member) int { return compareRefs(a.Queue, b.Queue) })

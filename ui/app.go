@@ -57,7 +57,7 @@ func run(a app, options ...tea.ProgramOption) error {
 	ended()
 	a.env.work.end()
 	if errors.Is(err, tea.ErrProgramPanic) {
-		return errors.New("a defect in dlxtop ended the dashboard; `dlxtop journal` tells what was done")
+		return errors.New("a defect in dlxtop ended the dashboard; `dlxtop journal` has what was done")
 	}
 	if errors.Is(err, tea.ErrProgramKilled) && errors.Is(err, context.Canceled) || errors.Is(err, tea.ErrInterrupted) {
 		return nil // it was asked to end

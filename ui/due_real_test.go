@@ -92,7 +92,7 @@ func TestBlockedFlowOnARealBroker(t *testing.T) {
 	}
 	term := onFlow(t, o, "ui.blockedflow", 120, 36)
 	term.patience = 20 * time.Second
-	term.await("head due: not told")
+	term.await("head due: unknown")
 	term.press("k")
 	term.await("enter looks at them")
 	term.press(keyEnter)

@@ -80,7 +80,7 @@ func TestALookIsRemembered(t *testing.T) {
 		c := newClock()
 		o, source, b := waiting(c, 50, 4, 3, 2, 1)
 		term := onFlow(t, o, "worker-queue", width, height)
-		term.await("head due: not told")
+		term.await("head due: unknown")
 		term.press("k")
 		term.await("each message has a TTL of its own, enter looks at them")
 		term.press(keyEnter)

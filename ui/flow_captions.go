@@ -78,5 +78,5 @@ func (s flowScreen) findingLines(width, room int) []string {
 		return nil
 	}
 	return append(lines[:room-1], "   "+styles.Muted.Render("… "+s.env.keys.Screens[3].Help().Key+
-		" Findings tells the rest"))
+		" Findings has the rest"))
 }

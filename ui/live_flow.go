@@ -111,7 +111,7 @@ func (l *liveFlow) words(now time.Time, t *model.Topology) (words string, bad bo
 	fresh := len(l.fresh(now)) > 0
 	switch {
 	case !fresh:
-		words = "as the polls tell, up to 5s late"
+		words = "from polls, up to 5s late"
 	case l.every <= declarePace.least:
 		words = "counted 4 times a second"
 	default:

@@ -49,7 +49,7 @@ func (s *messagesScreen) settle() {
 		return
 	}
 	if a.Unknown > 0 || a.Done() < len(s.dialog.rows) || told < a.Refused+a.Returned {
-		s.unclear = "it is not told of every message whether it is still here: " + s.env.keys.Peek.Help().Key +
+		s.unclear = "whether each message is still here is unknown: " + s.env.keys.Peek.Help().Key +
 			" reads the queue again"
 		return
 	}

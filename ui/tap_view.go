@@ -105,7 +105,7 @@ func (s *tapScreen) ask(l *dialogLines) {
 		}
 		l.say("and", "what enters by "+strings.Join(fronts, ", ")+": so the waits are measured", styles.Text)
 	} else {
-		l.say("", "how long they waited is as they tell: measured only with the exchange in front", styles.Muted)
+		l.say("", "how long they waited is by their own times: measured only with the exchange in front", styles.Muted)
 	}
 	for i, words := range s.plan.Costs {
 		label := ""
@@ -205,7 +205,7 @@ func (s *tapScreen) about(width int) []string {
 // tapSentence says how a message came, and whether in time.
 func tapSentence(p *trace.Passed) string {
 	if p.Unclear != "" {
-		return "where it comes from cannot be told: " + model.Printable(p.Unclear)
+		return "where it comes from is unknown: " + model.Printable(p.Unclear)
 	}
 	if p.From == "" {
 		return "published"
@@ -213,7 +213,7 @@ func tapSentence(p *trace.Passed) string {
 	words := fmt.Sprintf("%s from %s", model.Printable(string(p.Reason)), model.Printable(p.From))
 	waited, known := p.Waited.Get()
 	if !known {
-		return words + "; how long it waited is unknown: nobody saw it enter, and it has no time of its own that can be"
+		return words + "; how long it waited is unknown: dlxtop did not see it enter, and it has no time of its own"
 	}
 	words += " after " + model.ShortDuration(waited.Round(time.Millisecond))
 	switch p.Known {

@@ -24,7 +24,7 @@ func findMissingDLX(t *model.Topology, found func(Finding)) {
 			Evidence: fmt.Sprintf("dead-letter-exchange %s; no exchange of that name in the vhost",
 				model.Printable(s.DLX.String())),
 			Remedy: fmt.Sprintf("declare the exchange %s and bind it, or set another dead-letter-exchange (by policy "+
-				"it can be changed without declaring the queue anew)", model.Printable(s.DLX.Value)),
+				"it can be changed without declaring the queue again)", model.Printable(s.DLX.Value)),
 		})
 	}
 }
@@ -71,7 +71,7 @@ func findLimitWithoutDLX(t *model.Topology, found func(Finding)) {
 			Message: fmt.Sprintf("%s loses its oldest messages when it is full: it has no dead-letter exchange",
 				model.Printable(q.Name)),
 			Evidence: limit + ", overflow " + s.Overflow.String() + ", no dead-letter-exchange",
-			Remedy:   "set a dead-letter-exchange, or overflow reject-publish so that publishers are told",
+			Remedy:   "set a dead-letter-exchange, or overflow reject-publish so that publishers see it",
 		})
 	}
 }

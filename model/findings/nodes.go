@@ -21,7 +21,7 @@ func findQueuesDown(t *model.Topology, found func(Finding)) {
 		}
 		f := Finding{
 			Code: "queue-down", Level: LevelError, VHost: q.VHost, Queue: q.Name,
-			Remedy: "start the node; do not declare the queue anew: its messages are on that node",
+			Remedy: "start the node; do not declare the queue again: its messages are on that node",
 		}
 		switch outage {
 		case model.NodeDown:

@@ -46,7 +46,7 @@ func TestNodeFindings(t *testing.T) {
 			[]build.Part{build.Queue("q", state("down", "b")), nodes(up("a"), model.Node{Name: "b"})},
 			"node-down error 1 queue is unavailable; queue-down error its node b is down",
 		},
-		{"nodes are not told", []build.Part{build.Queue("q", state("down", "b"))}, "queue-down error its node b is down"},
+		{"nodes are unknown", []build.Part{build.Queue("q", state("down", "b"))}, "queue-down error its node b is down"},
 		{"a node without queues is down", []build.Part{build.Queue("q", state("running", "a")), nodes(up("a"),
 			model.Node{Name: "b"})}, "node-down warning no queue is unavailable"},
 		{"all members online", []build.Part{build.Queue("q", replicas(3, 3)), nodes(up("a"), up("b"), up("c"))}, ""},

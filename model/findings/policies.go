@@ -66,7 +66,7 @@ func findShadowedPolicies(t *model.Topology, found func(Finding)) {
 					"another one", name, model.Printable(q.Policy), model.Printable(q.Name)),
 				Evidence: fmt.Sprintf("argument %s, policy %s; the argument wins",
 					model.Printable(model.Quoted(argument)), model.Printable(model.Quoted(policy))),
-				Remedy: "leave the argument away and declare the queue anew, if the policy should decide",
+				Remedy: "leave the argument away and declare the queue again, if the policy should decide",
 			})
 		}
 	}

@@ -23,7 +23,7 @@ func (m *Message) OriginReason() string {
 	a, reason := m.OriginOrWhy()
 	if key, header, ok := m.FirstKey(); ok && key != a.RoutingKey {
 		reason += fmt.Sprintf("; the header %s has the key %s, so it was republished since, and its first exchange "+
-			"is not told",
+			"is unknown",
 			header, model.Quoted(key))
 	}
 	return reason
@@ -45,7 +45,7 @@ func (m *Message) OriginBy(e *Envelope) (model.Address, string) {
 			a.RoutingKey = d.RoutingKeys[0] // the keys of CC come after it
 			return a, fmt.Sprintf("the exchange and key of its first death, in %s", d.Queue)
 		}
-		return a, fmt.Sprintf("the exchange of its first death, in %s, which does not tell the key: this is the "+
+		return a, fmt.Sprintf("the exchange of its first death, in %s, which does not have the key: this is the "+
 			"present one", d.Queue)
 	}
 	r := reader{m: m}

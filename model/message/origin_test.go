@@ -78,7 +78,7 @@ func TestOrigin(t *testing.T) {
 			"a death without keys",
 			Message{RoutingKey: "k", Deaths: []Death{{Queue: "work", Exchange: "master", Time: at(0)}}},
 			model.Address{Exchange: "master", RoutingKey: "k"},
-			"does not tell the key",
+			"does not have the key",
 		},
 		{
 			"republished by a worker: x-death begins there",
@@ -97,7 +97,7 @@ func TestOrigin(t *testing.T) {
 			"a key without an exchange is no address",
 			Message{Exchange: "master.failed", RoutingKey: "failed", Headers: model.Table{"x-orig-routing-key": "user.create"}},
 			model.Address{Exchange: "master.failed", RoutingKey: "failed"},
-			"its first exchange is not told",
+			"its first exchange is unknown",
 		},
 		{
 			"Spring",

@@ -82,10 +82,10 @@ func (o Objection) clueWords() string {
 			there = append(there, c)
 		}
 	}
-	words := "this queue belongs to no flow, and the message does not tell its worker"
+	words := "this queue belongs to no flow, and the message does not name its worker"
 	switch {
 	case o.Kind == Disagree:
-		words, gone, there = "what tells the worker disagrees: "+cluesWords(o.Clues), nil, nil
+		words, gone, there = "the evidence for the worker disagrees: "+cluesWords(o.Clues), nil, nil
 	case len(gone) > 0:
 		words = "the worker is not here: " + cluesWords(gone)
 	}

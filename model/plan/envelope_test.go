@@ -184,7 +184,7 @@ func TestReplayToTheWorkerThatTheMessageTells(t *testing.T) {
 		build.Queue("stock", build.Consumers(1)), build.Queue("error"))
 	for worker, want := range map[string]string{
 		"mail": "", "gone": "the worker is not here: gone, which is gone (NServiceBus",
-		"error": "does not tell its worker",
+		"error": "does not name its worker",
 	} {
 		m := message.Message{RoutingKey: "error", Headers: model.Table{"NServiceBus.FailedQ": worker}}
 		plan := newRun(topology, ActionWant{

@@ -45,7 +45,7 @@ func (l *LimitLoss) Words() string {
 	words := fmt.Sprintf("%s keeps at most %s (%s, overflow drop-head)", name, keeps, l.Limit.Source)
 	holds, known := l.Holds.Get()
 	if !known {
-		const full = ", and nobody can tell how full it is: some of it, or of these %s, may be dropped"
+		const full = ", and dlxtop does not know how full it is: some of it, or of these %s, may be dropped"
 		return words + fmt.Sprintf(full, model.Count(int64(l.Comes))) + l.where()
 	}
 	if l.Consumed {

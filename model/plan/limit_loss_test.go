@@ -79,7 +79,7 @@ var limitLosses = []struct {
 		"unknown depth",
 		[]build.Part{build.Queue("w", maxLength(5), func(q *model.Queue) { q.Ready = model.Unknown[int64]() })},
 		twelve, 0,
-		"nobody can tell how full it is",
+		"dlxtop does not know how full it is",
 	},
 	{
 		"beyond the sample",
@@ -111,7 +111,7 @@ var limitLosses = []struct {
 		"bytes that nobody told",
 		[]build.Part{build.Queue("w", build.Ready(3), maxBytes(1000))},
 		twelve, 0,
-		"nobody can tell how full it is",
+		"dlxtop does not know how full it is",
 	},
 	{
 		"the worse of two limits",

@@ -20,7 +20,7 @@ func (o Objection) Words() string {
 	case TargetDown:
 		return fmt.Sprintf("%s is not available: %s", queue, o.Down.Words())
 	case CanaryBlind:
-		return "without a canary only: they go back into the queue they come from, so nobody could tell one that " +
+		return "without a canary only: they go back into the queue they come from, so dlxtop could not tell one that " +
 			"comes back"
 	case CanaryCounted:
 		return fmt.Sprintf("without a canary only: it takes the messages that stay out up to %d times, each "+
@@ -41,17 +41,17 @@ func (o Objection) wayWords() string {
 	case NoFlow, Disagree, WorkerGone:
 		return o.clueWords()
 	case ManyFlows:
-		return fmt.Sprintf("this queue belongs to %d flows (%s), and nothing tells which worker the message is for: "+
+		return fmt.Sprintf("this queue belongs to %d flows (%s), and nothing shows which worker the message is for: "+
 			"name a target, for example queue:NAME", len(o.Workers), model.Names(o.Workers))
 	case NoExchange:
 		return fmt.Sprintf("the exchange %s does not exist", o.Exchange)
 	case InternalOne:
-		return fmt.Sprintf("the exchange %s is internal: nobody can publish to it", o.Exchange)
+		return fmt.Sprintf("the exchange %s is internal: clients cannot publish to it", o.Exchange)
 	case DelayingOne:
 		return fmt.Sprintf("the exchange %s delays (x-delayed-message): it says at once that no queue took the "+
-			"message and delivers it later, so nobody could tell whether it arrived", o.Exchange)
+			"message and delivers it later, so whether it arrived would be unknown", o.Exchange)
 	case UnknownReach:
-		return fmt.Sprintf("nobody can tell whom it would reach: %s", o.Why)
+		return fmt.Sprintf("it is unknown whom it would reach: %s", o.Why)
 	}
 	return fmt.Sprintf("no queue is bound for key %s on %s", model.Quoted(o.RoutingKey), model.ExchangeName(o.Exchange))
 }

@@ -30,7 +30,7 @@ func (w why) words(unread string) string {
 	case whyUnread:
 		return "it is in its queue, and " + unread
 	case whyTwin:
-		return "there are twins of it: nobody can tell which of them was acknowledged"
+		return "there are twins of it: which of them was acknowledged is unknown"
 	case whyLeft:
 		return "it counts as done, as was asked for: it stays where it is"
 	case whyGone:

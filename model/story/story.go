@@ -61,13 +61,13 @@ func Of(m *message.Message, in model.QueueRef) []Event {
 			e.Detail = "after " + model.ShortDuration(waited)
 		}
 		if d.Count > 1 {
-			e.Note = fmt.Sprintf("the first; the other %s are not told", model.Plural(d.Count-1, "time"))
+			e.Note = fmt.Sprintf("the first; the other %s are unknown", model.Plural(d.Count-1, "time"))
 			if d.Count == 2 {
-				e.Note = "the first; the other time is not told"
+				e.Note = "the first; the other time is unknown"
 			}
 		}
 		if i > 0 && d.Time.IsZero() {
-			e.Note = "when is not told"
+			e.Note = "when is unknown"
 		}
 		events = append(events, e)
 	}
@@ -112,10 +112,10 @@ func beginning(m *message.Message, deaths []*message.Death) []Event {
 	}
 	again := Event{
 		Kind: Republished, What: "republished", Where: e.Where, Detail: e.Detail,
-		Note: "by an application; deaths before are not told",
+		Note: "by an application; deaths before are unknown",
 	}
 	e.Where, e.Detail = "", model.Quoted(key)
-	e.Note = fmt.Sprintf("the key by %s; the exchange is not told", header)
+	e.Note = fmt.Sprintf("the key by %s; the exchange is unknown", header)
 	return []Event{e, again}
 }
 

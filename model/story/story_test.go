@@ -66,9 +66,9 @@ func TestStory(t *testing.T) {
 				}},
 			},
 			[]string{
-				"12:00:01 | published |  | user.create | the key by x-orig-routing-key; the exchange is not told",
-				"? | republished | master.retry | user | by an application; deaths before are not told",
-				"12:00:31 | expired ×3 | user@retry | | the first; the other 2 times are not told",
+				"12:00:01 | published |  | user.create | the key by x-orig-routing-key; the exchange is unknown",
+				"? | republished | master.retry | user | by an application; deaths before are unknown",
+				"12:00:31 | expired ×3 | user@retry | | the first; the other 2 times are unknown",
 				"? | failed |  | TimeoutError: smtp gateway | by an error header",
 				"now | here | | through master.failed, key user@failed",
 			},
@@ -84,7 +84,7 @@ func TestStory(t *testing.T) {
 			},
 			[]string{
 				"12:00:01 | published | (default) | work |",
-				"12:00:02 | rejected ×2 | work | after 1s | the first; the other time is not told",
+				"12:00:02 | rejected ×2 | work | after 1s | the first; the other time is unknown",
 				"12:00:32 | expired | retry | |",
 				`now | here | | through (default), key ""`,
 			},
@@ -110,7 +110,7 @@ func TestStory(t *testing.T) {
 			[]string{
 				"? | published | (default) | k |",
 				"? | died | a | |",
-				"? | died | b | | when is not told",
+				"? | died | b | | when is unknown",
 				`now | here | | through (default), key ""`,
 			},
 		},

@@ -51,7 +51,7 @@ func (o Objection) Words() string {
 	exchange, queue := model.Printable(o.Exchange), model.Printable(o.Queue)
 	switch o.Kind {
 	case Unread:
-		return o.Why + ", so nobody can tell what a tap would do"
+		return o.Why + ", so it is unknown what a tap would do"
 	case DefaultOne:
 		return "the default exchange cannot be tapped, because nothing can be bound to it: tap the exchange in " +
 			"front of the buffer, or look into the queue that it leads to"
@@ -64,14 +64,14 @@ func (o Objection) Words() string {
 		return fmt.Sprintf("%s hands what no queue takes to its alternate exchange %s, which a tap would keep "+
 			"from it: tap that one", exchange, model.Printable(o.Alternate))
 	case LeadsNowhere:
-		return fmt.Sprintf("nothing is bound to %s that leads to a queue, so nobody gets what passes it: tap "+
+		return fmt.Sprintf("nothing is bound to %s that leads to a queue, so what passes it reaches no queue: tap "+
 			"what no queue takes too", exchange)
 	case NoBuffer:
 		return "this flow has no buffer that expires messages: there is no way to measure"
 	case IsNoBuffer:
 		return fmt.Sprintf("%s is no buffer of this flow that expires messages", queue)
 	case UnknownReach:
-		return "nobody can tell whom it would reach: " + o.Why
+		return "it is unknown whom it would reach: " + o.Why
 	case StaysThere:
 		return fmt.Sprintf("it could not be taken out of %s again: %s", queue, o.Removal.Words())
 	}

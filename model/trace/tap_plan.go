@@ -86,8 +86,7 @@ func PlanTap(t *model.Topology, want TapWant) TapPlan {
 			"*, read on the exchange, and write on amq.default to count what is dropped",
 	}
 	if want.Unrouted {
-		p.Notes = append(p.Notes, "a publisher that wants to be told when no queue takes its message (mandatory) is "+
-			"not told while the tap runs")
+		p.Notes = append(p.Notes, "while the tap runs, a mandatory publisher does not hear that no queue took its message")
 	} else {
 		p.Notes = append(p.Notes, "what no queue takes is not seen")
 	}

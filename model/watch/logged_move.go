@@ -120,7 +120,7 @@ func (m *LoggedMove) hopWords() string {
 	after := m.waitWords()
 	switch {
 	case m.Anew:
-		return words + ", which was deleted and declared anew"
+		return words + ", which was deleted and declared again"
 	case len(m.To) == 0 && m.exact:
 		return words + after + ": lost, no queue takes them"
 	case len(m.To) == 0:

@@ -240,7 +240,7 @@ func TestWatch(t *testing.T) {
 			p := play(line(build.TTL(20_000))...).put("delay", 5).pass(3500 * time.Millisecond)
 			p.ready["delay"], p.queues["delay"].Published = 0, model.Unknown[int64]()
 			return p.pass(16 * s)
-		}, []string{"0.2 5 arrived in delay", "3.8 5 left delay, which was deleted and declared anew"}},
+		}, []string{"0.2 5 arrived in delay", "3.8 5 left delay, which was deleted and declared again"}},
 		{"consumers take at once, and the statistics tell it later", func() *played {
 			p := play(build.Queue("w", build.Consumers(1)), build.Queue("delay", build.DLX(""),
 				build.DeadKey("w"), build.TTL(2000))).pass(13*s).put("delay", 5).pass(2*s).move("delay", "", 5).pass(4 * s)

@@ -168,8 +168,8 @@ func (b *builder) headDue(buffer model.Buffer, q *model.Queue) headFact {
 		}
 	case kind == HeadUnknown && blocks == "":
 		return headFact{
-			term.Span{Text: "head due: not told", Tone: term.ToneMuted},
-			term.Span{Text: "head due: not told", Tone: term.ToneMuted},
+			term.Span{Text: "head due: unknown", Tone: term.ToneMuted},
+			term.Span{Text: "head due: unknown", Tone: term.ToneMuted},
 		}
 	case blocks != "":
 		words := h.Words(b.Now) + blocks
