@@ -96,6 +96,7 @@ func TestCanaryKey(t *testing.T) {
 	term.await("no canary", "> "+failedQueue)
 	term.press("c")
 	term.awaitGone("1 message first")
+	term.await("enter replay", "c canary") // while it plans, a key means nothing
 	term.press("c")
 	term.await("1 message first")
 	term.press(keyEnter)
