@@ -152,7 +152,7 @@ func TestUnfinishedIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	term := newTerminal(t, o, 120, 36)
-	term.await(fmt.Sprintf("in the middle of the drop %d of ucenter@user@failed", id), "5 Journal tells")
+	term.await(fmt.Sprintf("in the middle of the drop %d of ucenter@user@failed", id), "5 Journal shows")
 	term.press("5")
 	term.await("4 dropped; unfinish", "none is lost")
 	if len(b.executed()) > 0 {
