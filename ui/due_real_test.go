@@ -38,7 +38,7 @@ func delayed(id int, ttl time.Duration) amqp.Publishing {
 }
 
 // Five messages of 9, 8, 7, 6, 5 s: that the first blocks the others is on the screen while it lasts, with who is
-// overdue by then, and gone when they are. Of 1, 2, 3, 4, 5 s nothing is said to block.
+// overdue by then, and gone when they are. Of 6, 7, 8, 9, 10 s nothing is said to block.
 func TestBlockedOnARealBroker(t *testing.T) {
 	t.Parallel()
 	o, _, channel := real(t)
@@ -68,7 +68,7 @@ func TestBlockedOnARealBroker(t *testing.T) {
 
 	buffer = delayLine(t, channel, "ui.unblocked", nil)
 	for i := range 5 {
-		publish(t, channel, buffer, delayed(i, time.Duration(i+1)*time.Second))
+		publish(t, channel, buffer, delayed(i, time.Duration(i+6)*time.Second))
 	}
 	term = onQueue(t, o, buffer, 120, 36)
 	term.await("5 messages", "DUE")
