@@ -16,6 +16,7 @@ import (
 // tlsFailure is that a broker was reached, and TLS did not come about.
 type tlsFailure struct{ error }
 
+// Unwrap is for errors.Is and errors.As.
 func (e *tlsFailure) Unwrap() error { return e.error }
 
 // secure puts TLS around a connection. amqp091-go would put it around the wire, which then saw no frames.

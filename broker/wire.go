@@ -52,6 +52,7 @@ func newWire(conn net.Conn, stuck time.Duration) *wire {
 	return w
 }
 
+// Read implements net.Conn.
 func (w *wire) Read(p []byte) (int, error) {
 	w.away.Stop()
 	n, err := w.in.Read(p)

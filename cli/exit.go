@@ -26,6 +26,7 @@ type exit struct {
 	cause  error
 }
 
+// Error implements error.
 func (e *exit) Error() string {
 	if e.cause == nil {
 		return fmt.Sprintf("exit status %d", e.status)
@@ -33,6 +34,7 @@ func (e *exit) Error() string {
 	return e.cause.Error()
 }
 
+// Unwrap is for errors.Is and errors.As.
 func (e *exit) Unwrap() error { return e.cause }
 
 // usage is a mistake of the person or of the configuration, in one sentence.

@@ -25,6 +25,7 @@ const (
 // format is the flag -o.
 type format struct{ chosen string }
 
+// String implements pflag.Value.
 func (f *format) String() string { return f.chosen }
 
 // Type is what the help calls the flag's value.

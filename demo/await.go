@@ -10,6 +10,7 @@ import (
 // giveUp is an error that makes until stop trying.
 type giveUp struct{ error }
 
+// Unwrap is for errors.Is and errors.As.
 func (g giveUp) Unwrap() error { return g.error }
 
 // until tries again and again, pausing in between, until there is no error, a giveUp, or ctx ends; then the error is

@@ -37,6 +37,7 @@ func newContainer(l layout) (*container, error) {
 	return &container{layout: l, dog: dog}, nil
 }
 
+// String says what the node runs in.
 func (c *container) String() string { return "Docker, " + image }
 
 // dockerRun is the command line that makes and starts the node's container. The image lets guest in from other

@@ -34,6 +34,7 @@ func newInstalled(server string, l layout) (*installed, error) {
 	return nil, errors.Join(err, os.RemoveAll(l.dir))
 }
 
+// String is the script that starts the node.
 func (i *installed) String() string { return i.server }
 
 func (i *installed) start(ctx context.Context) error {

@@ -40,7 +40,7 @@ func (j *Journal) Record(ctx context.Context, id int64) (plan.Record, error) {
 	return records[0], nil
 }
 
-// tellFor is how long an action that did not end is told of at each start. Records has it for longer.
+// tellFor is how long each start reports an action that did not end. Records has it for longer.
 const tellFor = 7 * 24 * time.Hour
 
 // Unfinished are the records of the last week of programs that ended in the middle of them, newest first, unless

@@ -9,7 +9,7 @@ import (
 )
 
 // What is read of one answer. The full list of 10,000 queues has 9 MB, their bindings 2 MB (4.3.6); brokers have up to
-// some ten thousand queues, and more than a hundred thousand are not told within the timeout.
+// some ten thousand queues, and more than a hundred thousand do not come within the timeout.
 var defaultSizes = sizes{object: 16 << 20, list: 128 << 20, whole: 64 << 20, element: 16 << 20, elements: 500_000}
 
 // sizes are the most that is read of each kind of answer.

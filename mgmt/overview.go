@@ -8,7 +8,7 @@ import (
 	"dlxtop/model"
 )
 
-// overviewElement is the part of the overview that is used. A user with only the management tag is not told the node.
+// overviewElement is the part of the overview that is used. A user with only the management tag does not get the node.
 type overviewElement struct {
 	Version   field[string] `json:"rabbitmq_version"`
 	Erlang    field[string] `json:"erlang_version"`

@@ -151,8 +151,8 @@ type Snapshot struct {
 // policy is unknown for some seconds.
 func (q *Queue) NoDLX(s Settings) bool { return !s.DLX.Set && q.PolicyDefinition != nil }
 
-// DeadLettered is how many dead letters came into the queue since the broker counts, at least: so many more were taken
-// out of it, and are in it, than publishers sent. A queue without statistics does not tell.
+// DeadLettered is how many dead letters came into the queue since the broker counts, at least: what was taken out of
+// it and what is in it, without what publishers sent. Of a queue without statistics it is unknown.
 func (q *Queue) DeadLettered() Opt[int64] {
 	taken, known := q.Taken().Get()
 	depth, counted := q.Depth()

@@ -6,7 +6,7 @@ import (
 )
 
 // FedThroughRetries reports whether publishers must use the retry buffers of a flow too, because there is no other way
-// in: what comes into them is new, or sent again by the worker, and nobody tells which. What the worker rejects comes
+// in: what comes into them is new, or sent again by the worker, and it is unknown which. What the worker rejects comes
 // back to an exchange (or, through the default one, to its queue) that publishers can use.
 func (t *Topology) FedThroughRetries(f *Flow) bool {
 	return len(t.DirectBindings(f)) == 0 && !slices.ContainsFunc(f.Buffers, func(b Buffer) bool {

@@ -9,8 +9,8 @@ import (
 	"dlxtop/model/message"
 )
 
-// Findings about the nodes of the cluster and what depends on them. They need the tag monitoring; a user who has it not
-// is told of his queues only.
+// Findings about the nodes of the cluster and what depends on them. They need the tag monitoring; without it
+// a user sees the queues alone.
 
 func findQueuesDown(t *model.Topology, found func(Finding)) {
 	for i := range t.Snapshot.Queues {
