@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,24 +17,21 @@ import (
 	"dlxtop/model"
 )
 
-// config is the configuration file:
-//
-//	[contexts.production]
-//	url = "amqps://user:password@host/vhost"
-//	api = "https://host:15671"   # when it is not beside the broker
-//	vhost = "orders"             # when the URL does not name it
-//	production = true            # asks for more before it changes something
-//	read_only = true
-//	journal = "full"             # keep replayed messages completely, not only what was changed in them ("changes")
+// config is the configuration file. example.toml shows each of its keys.
 type config struct {
-	Contexts map[string]struct {
-		URL        string  `toml:"url"`
-		API        string  `toml:"api"`
-		VHost      *string `toml:"vhost"`
-		Production bool    `toml:"production"`
-		ReadOnly   bool    `toml:"read_only"`
-		Journal    string  `toml:"journal"`
-	} `toml:"contexts"`
+	Theme    string                   `toml:"theme"`
+	Mouse    bool                     `toml:"mouse"`
+	Contexts map[string]configContext `toml:"contexts"`
+}
+
+// configContext is one broker in it.
+type configContext struct {
+	URL        string  `toml:"url"`
+	API        string  `toml:"api"`
+	VHost      *string `toml:"vhost"`
+	Production bool    `toml:"production"`
+	ReadOnly   bool    `toml:"read_only"`
+	Journal    string  `toml:"journal"`
 }
 
 // configPath is $XDG_CONFIG_HOME/dlxtop/config.toml, in ~/.config when that is not set. A relative path counts as not
@@ -51,36 +49,95 @@ func configPath(env func(string) string) string {
 	return filepath.Join(dir, "dlxtop", "config.toml")
 }
 
+// readConfig reads the configuration file. path is "" where there is no place for one; there is false, and the rest
+// zero, when the file does not exist.
+func readConfig(env func(string) string) (file config, path string, there bool, err error) {
+	path = configPath(env)
+	if path == "" {
+		return file, path, false, nil
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return file, path, false, nil
+	}
+	if err != nil {
+		return file, path, true, usage("the configuration file cannot be read: %w", err)
+	}
+	shown := model.Printable(path)
+	var values map[string]any
+	_, err = toml.Decode(string(text), &values)
+	var syntax toml.ParseError
+	if errors.As(err, &syntax) {
+		// The parser's own words may quote a part of a password.
+		return file, path, true, usage("%s, line %d: this is not valid TOML", shown, syntax.Position.Line)
+	}
+	if key, allowed := misfit(reflect.TypeFor[config](), values); key != "" {
+		return file, path, true, usage("%s: %s has the wrong type: it is %s", shown, model.Printable(key), allowed)
+	}
+	meta, err := toml.Decode(string(text), &file)
+	if err != nil {
+		return config{}, path, true, usage("%s: a value has the wrong type", shown)
+	}
+	if odd := meta.Undecoded(); len(odd) > 0 {
+		return config{}, path, true, usage("%s: unknown key %s: the file has theme, mouse and [contexts.NAME]; "+
+			"a context has url, api, vhost, production, read_only, journal", shown, model.Printable(odd[0].String()))
+	}
+	return file, path, true, nil
+}
+
+// misfit finds the first key, in the order of the fields, whose value does not fit into its field, and says what would.
+// The library's own words name no key, and it takes a number in the place of a table. Values are not shown: they may be
+// passwords.
+func misfit(fields reflect.Type, table map[string]any) (key, allowed string) {
+	for i := range fields.NumField() {
+		name, of := fields.Field(i).Tag.Get("toml"), fields.Field(i).Type
+		value, there := table[name]
+		if !there {
+			continue
+		}
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		switch of.Kind() {
+		case reflect.String:
+			allowed = "a text in quotation marks"
+		case reflect.Bool:
+			allowed = "true or false"
+		default:
+			allowed = "a table: [contexts.NAME]"
+		}
+		if below, isTable := value.(map[string]any); isTable && of.Kind() == reflect.Map {
+			for _, each := range slices.Sorted(maps.Keys(below)) {
+				context, isTable := below[each].(map[string]any)
+				if !isTable {
+					return name + "." + each, allowed
+				}
+				if inner, allowed := misfit(of.Elem(), context); inner != "" {
+					return name + "." + each + "." + inner, allowed
+				}
+			}
+			continue
+		}
+		if reflect.TypeOf(value).Kind() != of.Kind() {
+			return name, allowed
+		}
+	}
+	return "", ""
+}
+
 // loadContext reads one context of the configuration file.
 func loadContext(env func(string) string, name string) (settings, error) {
-	path := configPath(env)
-	if path == "" {
+	file, path, there, err := readConfig(env)
+	switch {
+	case err != nil:
+		return settings{}, err
+	case path == "":
 		return settings{}, usage("there is no context %s, because there is no place for a configuration file: "+
 			"HOME is not set, and the system knows no home directory of this user: name a directory with XDG_CONFIG_HOME",
 			model.Printable(name))
-	}
-	var file config
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	case !there:
 		return settings{}, usage("there is no context %s, because there is no configuration file %s",
 			model.Printable(name), path)
-	}
-	if err != nil {
-		return settings{}, usage("the configuration file cannot be read: %w", err)
-	}
-	meta, err := toml.Decode(string(text), &file)
-	var syntax toml.ParseError
-	switch {
-	case errors.As(err, &syntax):
-		// The parser's own words may quote a part of a password.
-		return settings{}, usage("%s, line %d: this is not valid TOML", path, syntax.Position.Line)
-	case err != nil:
-		return settings{}, usage("%s: a value has the wrong type: url, api, vhost and journal are texts, production "+
-			"and read_only are true or false", path)
-	}
-	if odd := meta.Undecoded(); len(odd) > 0 {
-		return settings{}, usage("%s: unknown key %s: a context has url, api, vhost, production, read_only, journal",
-			path, model.Printable(odd[0].String()))
 	}
 	found, ok := file.Contexts[name]
 	if !ok {

@@ -22,6 +22,7 @@ func (p *Program) demoCommand(flags *connectionFlags) *cobra.Command {
 	var scenario string
 	var noUI bool
 	var output format
+	var look appearance
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "A throwaway RabbitMQ with live traffic, and the dashboard on it",
@@ -40,13 +41,17 @@ Scenarios:
 				return usage("the demo starts a RabbitMQ of its own: --url, --api and --context do not go with it")
 			}
 			if !noUI {
+				var err error
+				if look, err = look.resolve(p); err != nil {
+					return err
+				}
 				if err := p.needTerminal(); err != nil {
 					return err
 				}
 			}
 			return p.runDemo(cmd.Context(), scenario, func(ctx context.Context, node Node) error {
 				if !noUI {
-					return p.dashboardOn(ctx, flags, node)
+					return p.dashboardOn(ctx, flags, look, node)
 				}
 				return p.serve(ctx, node, output.chosen == asJSON)
 			})
@@ -55,6 +60,7 @@ Scenarios:
 	cmd.Flags().StringVar(&scenario, "scenario", "", "play this one only (default: all)")
 	cmd.Flags().BoolVar(&noUI, "no-ui", false, "no dashboard: print the URLs and run until interrupted")
 	output.register(cmd)
+	look.register(cmd, p.Themes)
 	_ = cmd.RegisterFlagCompletionFunc("scenario", cobra.FixedCompletions(p.scenarioNames(),
 		cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -111,7 +117,7 @@ func (p *Program) runDemo(ctx context.Context, scenario string, beside func(cont
 }
 
 // dashboardOn opens the dashboard on the node.
-func (p *Program) dashboardOn(ctx context.Context, flags *connectionFlags, node Node) error {
+func (p *Program) dashboardOn(ctx context.Context, flags *connectionFlags, look appearance, node Node) error {
 	dir, err := os.MkdirTemp("", "dlxtop-demo-journal-")
 	if err != nil {
 		return fmt.Errorf("make a directory for the demo's journal: %w", err)
@@ -133,7 +139,9 @@ func (p *Program) dashboardOn(ctx context.Context, flags *connectionFlags, node 
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	return p.Dashboard(ctx, Dashboard{s.connection, s.source, s.broker, s.journal})
+	return p.Dashboard(ctx, Dashboard{
+		s.connection, s.source, s.broker, s.journal, look.theme, look.mouse,
+	})
 }
 
 // serve prints where the node is, and waits for the end. The lines are for a script as much as for a person, so there

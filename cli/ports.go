@@ -72,6 +72,8 @@ type Dashboard struct {
 	Source     Source
 	Broker     Broker
 	Journal    Journal // nil: nothing is kept
+	Theme      string  // one of Program.Themes; "" when nobody chose one
+	Mouse      bool    // the mouse steers it, and the terminal selects no text by itself
 }
 
 // Program is the command line with everything that it reaches: main.go fills it in.
@@ -90,6 +92,7 @@ type Program struct {
 	Dashboard func(ctx context.Context, d Dashboard) error
 	Demo      func(ctx context.Context, log io.Writer) (Node, error)
 	Scenarios []Scenario
+	Themes    []string // what the dashboard can look like
 
 	given []string // the arguments, while they are run
 }

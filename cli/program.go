@@ -29,6 +29,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 // root is the dashboard, with the other commands below it.
 func (p *Program) root() *cobra.Command {
 	var flags connectionFlags
+	var look appearance
 	root := &cobra.Command{
 		Use:   "dlxtop",
 		Short: "A dashboard for the delayed, retry and failed queues of RabbitMQ",
@@ -46,7 +47,7 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.dashboard(cmd.Context(), &flags)
+			return p.dashboard(cmd.Context(), &flags, look)
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
@@ -55,11 +56,13 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 	})
 	flags.register(root.PersistentFlags())
 	flags.registerNoJournal(root)
+	look.register(root, p.Themes)
 	root.AddCommand(
 		p.flowsCommand(&flags), p.peekCommand(&flags), p.actCommand(plan.Replay, &flags),
 		p.actCommand(plan.Move, &flags), p.actCommand(plan.Drop, &flags),
 		p.findingsCommand(&flags), p.journalCommand(&flags), p.exportCommand(&flags), p.importCommand(&flags),
-		p.tapCommand(&flags), p.probeCommand(&flags), p.demoCommand(&flags), p.versionCommand(), p.completionCommand(),
+		p.tapCommand(&flags), p.probeCommand(&flags), p.demoCommand(&flags), p.configCommand(),
+		p.versionCommand(), p.completionCommand(),
 	)
 	root.SetHelpCommand(&cobra.Command{
 		Use:   "help [COMMAND]",
@@ -105,7 +108,11 @@ func arguments(names ...string) cobra.PositionalArgs {
 }
 
 // dashboard checks the connection while errors can still be read, then hands the terminal over.
-func (p *Program) dashboard(ctx context.Context, flags *connectionFlags) error {
+func (p *Program) dashboard(ctx context.Context, flags *connectionFlags, look appearance) error {
+	look, err := look.resolve(p)
+	if err != nil {
+		return err
+	}
 	if err := p.needTerminal(); err != nil {
 		return err
 	}
@@ -117,7 +124,9 @@ func (p *Program) dashboard(ctx context.Context, flags *connectionFlags) error {
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	return p.Dashboard(ctx, Dashboard{s.connection, s.source, s.broker, s.journal})
+	return p.Dashboard(ctx, Dashboard{
+		s.connection, s.source, s.broker, s.journal, look.theme, look.mouse,
+	})
 }
 
 // needTerminal refuses the dashboard where nobody could see it or press a key.

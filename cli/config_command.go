@@ -1,0 +1,44 @@
+package cli
+
+import (
+	_ "embed" // the example
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"dlxtop/model"
+)
+
+// configExample is a configuration file with every key, and what it means.
+//
+//go:embed config.example.toml
+var configExample string
+
+func (p *Program) configCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "config",
+		Short: "Where the configuration file is, and an example of it with every key",
+		Long: `Print where the configuration file is, in a first line that is a comment, and then a complete example
+of it, so that the output is itself a configuration file. Whether the file exists is said on standard
+error. Nothing is written to it.`,
+		Args: arguments(),
+		RunE: func(*cobra.Command, []string) error {
+			path := configPath(p.Env)
+			if path == "" {
+				return usage("there is no place for a configuration file: HOME is not set, and the system knows no home " +
+					"directory of this user: name a directory with XDG_CONFIG_HOME")
+			}
+			// What is written into the file itself finds it empty: the shell has made it before.
+			info, err := os.Stat(path)
+			switch {
+			case err != nil:
+				p.say("the file does not exist yet: save this example there and change it")
+			case info.Size() > 0:
+				p.say("the file exists: this is an example, not what is in it")
+			}
+			_, err = fmt.Fprintf(p.Out, "# %s\n\n%s", model.Printable(path), configExample)
+			return err
+		},
+	}
+}

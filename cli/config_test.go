@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+)
+
+// written makes a configuration file and an environment that leads to it.
+func written(t *testing.T, text string) func(string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "dlxtop", "config.toml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func(name string) string {
+		if name == "XDG_CONFIG_HOME" {
+			return dir
+		}
+		return ""
+	}
+}
+
+// run runs a command line without a terminal and without a broker.
+func run(env func(string) string, args ...string) (status int, out, errs string) {
+	var stdout, stderr bytes.Buffer
+	program := Program{
+		In: strings.NewReader(""), Out: &stdout, Err: &stderr, Env: env, Themes: []string{"auto", "dark", "mono"},
+	}
+	status = program.Run(context.Background(), args)
+	return status, stdout.String(), stderr.String()
+}
+
+// The output of `dlxtop config` is a configuration file that has every key, and none that there is not.
+func TestConfigExample(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "none")
+	status, out, errs := run(func(name string) string {
+		if name == "XDG_CONFIG_HOME" {
+			return missing
+		}
+		return ""
+	}, "config")
+	first, _, _ := strings.Cut(out, "\n")
+	if status != ExitDone || first != "# "+filepath.Join(missing, "dlxtop", "config.toml") {
+		t.Fatalf("exit status %d, the first line is %q: %s", status, first, errs)
+	}
+	if !strings.Contains(errs, "does not exist yet") {
+		t.Errorf("it does not say that there is no file: %q", errs)
+	}
+	var file config
+	meta, err := toml.Decode(out, &file)
+	if err != nil || len(meta.Undecoded()) > 0 {
+		t.Fatalf("the example has %v that there is not: %v", meta.Undecoded(), err)
+	}
+	has := func(table ...string) {
+		of := reflect.TypeFor[config]()
+		if len(table) > 0 {
+			of = reflect.TypeFor[configContext]()
+		}
+		for i := range of.NumField() {
+			if key := append(table, of.Field(i).Tag.Get("toml")); !meta.IsDefined(key...) {
+				t.Errorf("the example does not have %s", strings.Join(key, "."))
+			}
+		}
+	}
+	has()
+	has("contexts", "shop")
+
+	env := written(t, out)
+	if _, err := loadContext(env, "shop"); err != nil {
+		t.Errorf("the example is not usable: %v", err)
+	}
+	if _, _, errs = run(env, "config"); !strings.Contains(errs, "the file exists") {
+		t.Errorf("it does not say that the file is there: %q", errs)
+	}
+}
+
+// What the file says of the dashboard holds without a context, and --theme comes before it.
+func TestAppearance(t *testing.T) {
+	program := &Program{Themes: []string{"auto", "dark", "mono"}}
+	for _, test := range []struct {
+		file, flag string
+		want       appearance
+	}{
+		{"", "", appearance{}},
+		{"", "mono", appearance{theme: "mono"}},
+		{"theme = \"dark\"\n", "", appearance{theme: "dark"}},
+		{"theme = \"dark\"\nmouse = true\n", "mono", appearance{"mono", true}},
+		{"mouse = false\n[contexts.a]\nurl = \"amqp://h\"\n", "", appearance{}},
+	} {
+		program.Env = written(t, test.file)
+		if got, err := (appearance{theme: test.flag}).resolve(program); err != nil || got != test.want {
+			t.Errorf("%q with --theme %q: %+v, %v", test.file, test.flag, got, err)
+		}
+	}
+	program.Env = func(string) string { return "" } // no place for a file
+	if got, err := (appearance{theme: "dark"}).resolve(program); err != nil || got.theme != "dark" {
+		t.Errorf("without a file: %+v, %v", got, err)
+	}
+}
+
+// What is wrong in the file, or in --theme, is one sentence that names the place and what is allowed, and no password.
+func TestConfigMistakes(t *testing.T) {
+	const secret = "[contexts.a]\nurl = \"amqp://u:s3cr3t@h\"\n"
+	for _, test := range []struct {
+		file string
+		args []string
+		want []string
+	}{
+		{"", []string{"--theme", "pink\x1b[2J"}, []string{"no theme pink", "--theme", "auto, dark, mono"}},
+		{"", []string{"demo", "--theme", "pink"}, []string{"no theme pink", "auto, dark, mono"}},
+		{"theme = \"pink\"\n", nil, []string{"no theme pink", "config.toml", "auto, dark, mono"}},
+		{"theme = true\n", nil, []string{"config.toml", "theme", "wrong type", "text"}},
+		{"theme = [\"dark\"]\n", nil, []string{"theme", "wrong type", "text"}},
+		{"mouse = \"yes\"\n", nil, []string{"config.toml", "mouse", "true or false"}},
+		{"mouse = 1\n" + secret, nil, []string{"mouse", "true or false"}},
+		{"mice = true\n", nil, []string{"config.toml", "unknown key mice", "theme, mouse"}},
+		{"contexts = 1\n", nil, []string{"contexts has the wrong type", "[contexts.NAME]"}},
+		{"[contexts]\na = \"amqp://u:s3cr3t@h\"\n", nil, []string{"contexts.a", "[contexts.NAME]"}},
+		{secret + "production = \"s3cr3t\"\n", nil, []string{"contexts.a.production", "true or false"}},
+		{secret + "vhost = 1\n", nil, []string{"contexts.a.vhost", "text"}},
+		{secret + "[contexts.b]\nread_only = 1979-05-27\n", nil, []string{"contexts.b.read_only", "true or false"}},
+		{secret + "theme = \"dark\"\n", nil, []string{"unknown key contexts.a.theme"}},
+		{"mouse = \n", nil, []string{"config.toml, line 1", "TOML"}},
+	} {
+		status, out, errs := run(written(t, test.file), test.args...)
+		if status != ExitUsage || out != "" || strings.Count(errs, "\n") != 1 || strings.Contains(errs, "s3cr3t") {
+			t.Errorf("%q %q: exit status %d, %q, %q", test.file, test.args, status, out, errs)
+		}
+		for _, want := range test.want {
+			if !strings.Contains(errs, want) {
+				t.Errorf("%q %q: %q is not in %q", test.file, test.args, want, errs)
+			}
+		}
+	}
+}
