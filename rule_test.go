@@ -59,7 +59,7 @@ var rooms = map[string]struct{ own, libraries []string }{
 // charm are the libraries that draw.
 var charm = []string{
 	"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/bubbles",
-	"github.com/charmbracelet/lipgloss",
+	"github.com/charmbracelet/lipgloss", "github.com/muesli/termenv",
 }
 
 // of are packages of dlxtop. What they import in turn may be reached, too.

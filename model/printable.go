@@ -12,7 +12,7 @@ import (
 // not assigned, bytes that are no UTF-8 (\xff), and accents beyond the fourth on one letter or without a letter, and
 // letters beyond the fourth that terminals may draw into one cell.
 //
-// Spaces at its beginning and its end are shown as ␣: what is blank is not seen, and two names that look alike may
+// Spaces at its beginning and its end are shown as ·: what is blank is not seen, and two names that look alike may
 // differ there.
 //
 // Everything that comes from a message or a name goes through it before it is drawn. A backslash stays one: it is a
@@ -22,7 +22,7 @@ func Printable(s string) string {
 		inner := strings.TrimLeft(s, " ")
 		left := len(s) - len(inner)
 		inner = strings.TrimRight(inner, " ")
-		return strings.Repeat("␣", left) + Escaped(inner) + strings.Repeat("␣", len(s)-left-len(inner))
+		return strings.Repeat("·", left) + Escaped(inner) + strings.Repeat("·", len(s)-left-len(inner))
 	}
 	return Escaped(s)
 }

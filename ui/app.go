@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/muesli/termenv"
 
 	"dlxtop/model"
 	"dlxtop/model/plan"
@@ -29,7 +31,18 @@ type Options struct {
 	Interval   time.Duration // between the end of a poll and the next one; 0 is 2 s
 	ReadOnly   bool
 	Production bool
+	Theme      string           // one of Themes; "" is auto
+	Mouse      bool             // wheel, rows and tabs
 	Now        func() time.Time // nil: time.Now
+}
+
+// Themes are the names that Options.Theme may have.
+func Themes() []string {
+	var names []string
+	for _, t := range term.Themes() {
+		names = append(names, string(t))
+	}
+	return names
 }
 
 // New makes the dashboard as a Bubble Tea model. Its commands run until their deadlines; Run also ends them with the
@@ -44,11 +57,18 @@ func New(o Options) tea.Model { return newApp(context.Background(), o) }
 func Run(ctx context.Context, o Options) error {
 	a, screen := newApp(ctx, o), newScreenFile(os.Stdin, os.Stdout)
 	a.env.screen, a.env.parent = screen, os.Getppid()
-	return run(a, tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithOutput(screen))
+	a.env.profile = termenv.EnvColorProfile()
+	a.env.dress(a.env.theme)
+	a.env.ascii = !term.UTF8(os.Getenv)
+	a.env.asking = canAsk && a.env.theme == term.Auto && a.env.profile < termenv.ANSI // the fewer, the more colours
+	var program *tea.Program
+	keys := &keyboard{File: os.Stdin, background: func(light bool) { program.Send(backgroundMsg{true, light}) }}
+	program = tea.NewProgram(a, tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(),
+		tea.WithInput(keys), tea.WithOutput(screen))
+	return run(a, program)
 }
 
-func run(a app, options ...tea.ProgramOption) error {
-	program := tea.NewProgram(a, options...)
+func run(a app, program *tea.Program) error {
 	ended := func() {}
 	if a.env.screen != nil {
 		ended = watchSignals(program, a.env.screen)
@@ -94,10 +114,12 @@ type tab struct {
 func newApp(ctx context.Context, o Options) app {
 	e := &env{
 		broker: o.Broker, source: o.Source, journal: o.Journal, files: o.Files,
-		editor: o.Editor, styles: term.NewStyles(term.ColourWanted()), keys: newKeyMap(), now: o.Now,
+		editor: o.Editor, styles: &term.Styles{}, keys: newKeyMap(), now: o.Now,
 		title: o.Title, readOnly: o.ReadOnly, production: o.Production,
 		work: newWork(ctx), requests: &atomic.Int64{},
+		profile: termenv.Ascii,
 	}
+	e.dress(cmp.Or(term.Theme(o.Theme), term.Auto))
 	e.reread = e.rereading()
 	if e.now == nil {
 		e.now = time.Now
@@ -149,7 +171,10 @@ type startMsg struct{}
 
 // Init is the first command of the program.
 func (a app) Init() tea.Cmd {
-	cmds := []tea.Cmd{tick(), func() tea.Msg { return startMsg{} }, awaitLoss(a.env), tellUnfinished(a.env)}
+	cmds := []tea.Cmd{
+		tick(), func() tea.Msg { return startMsg{} }, awaitLoss(a.env), tellUnfinished(a.env),
+		askBackground(a.env),
+	}
 	for _, t := range a.tabs {
 		cmds = append(cmds, t.stack[0].asked(t.stack[0].Init()))
 	}
@@ -186,6 +211,8 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case pollDueMsg:
 		cmd := a.poller.due(msg, a.env)
 		return a, cmd
+	case backgroundMsg:
+		return a.background(msg)
 	case polledMsg:
 		return a.polled(msg)
 	case answerMsg:

@@ -2,14 +2,12 @@ package ui
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"dlxtop/model"
 	"dlxtop/model/ports"
-	"dlxtop/ui/term"
 )
 
 // terminalSizes are those that every main screen is recorded at.
@@ -239,24 +237,6 @@ func TestHostileNames(t *testing.T) {
 		}
 		if strings.ContainsAny(screen, "\x1b\x07\u202e\u009b") {
 			t.Fatalf("after %q something unprintable is on the screen:\n%q", keys, screen)
-		}
-	}
-}
-
-func TestNoColor(t *testing.T) {
-	t.Setenv("NO_COLOR", "1")
-	if term.ColourWanted() {
-		t.Error("NO_COLOR is set, and colours are wanted")
-	}
-	os.Unsetenv("NO_COLOR")
-	t.Setenv("TERM", "xterm")
-	if !term.ColourWanted() {
-		t.Error("NO_COLOR is not set, and no colours are wanted")
-	}
-	for name, styles := range map[string]*term.Styles{"with": term.NewStyles(true), "without": term.NewStyles(false)} {
-		coloured := strings.Contains(styles.Danger.Open, "31") || strings.Contains(styles.Selected.Open, "36")
-		if coloured != (name == "with") {
-			t.Errorf("styles %s colour are wrong: %q", name, styles.Danger.Open)
 		}
 	}
 }

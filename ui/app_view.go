@@ -48,10 +48,17 @@ func (a app) below() []string {
 	return append(a.noticeLines(), a.footer())
 }
 
-// View draws the whole terminal, of what Update has left: it asks nobody, not even the clock.
+// View draws the whole terminal, of what Update has left: it reads nothing, not even the clock.
 func (a app) View() string {
-	if a.width == 0 {
-		return "" // the terminal has not told its size yet
+	if a.env.ascii {
+		return term.ASCII(a.frame())
+	}
+	return a.frame()
+}
+
+func (a app) frame() string {
+	if a.width == 0 || a.env.asking {
+		return "" // the terminal has not said its size or its background yet
 	}
 	if a.tooSmall() {
 		words := fmt.Sprintf("dlxtop needs %d x %d, this is %d x %d.", minWidth, minHeight, a.width, a.height)
@@ -59,7 +66,7 @@ func (a app) View() string {
 	}
 	below := a.below()
 	return strings.Join([]string{
-		term.Pad(a.header(), a.width),
+		a.headerLine(),
 		term.Pad(a.tabLine(), a.width),
 		a.rule(),
 		a.body(a.width, a.height-aboveScreen-len(below)),
@@ -86,6 +93,15 @@ func (a app) body(width, height int) string {
 	return term.Block(lines, width, height)
 }
 
+// headerLine has the colour of production under it on a context that is marked so: on every screen.
+func (a app) headerLine() string {
+	line := term.Pad(a.header(), a.width)
+	if a.env.production {
+		return a.env.styles.Production.Under(line)
+	}
+	return line
+}
+
 // header says what is looked at, how bad it is, and how old the picture is. The node's name gives way first when there
 // is little room: what the operator chose, and how fresh it is, must stay.
 func (a app) header() string {
@@ -97,7 +113,7 @@ func (a app) header() string {
 	left := []string{s.Title.Render(" dlxtop")}
 	if title := model.Printable(a.env.title); title != "" {
 		if a.env.production {
-			left = append(left, s.Danger.Render(title+" production"))
+			left = append(left, s.Strong.Render(title+" production"))
 		} else {
 			left = append(left, s.Strong.Render(title))
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
 
 	"dlxtop/ui/term"
 )
@@ -12,7 +13,7 @@ import (
 // TestDialogKeepsWarningsAndKeys: where a dialog has more lines than the screen, what is said aside goes, and a warning
 // and each key stay.
 func TestDialogKeepsWarningsAndKeys(t *testing.T) {
-	styles := term.NewStyles(true)
+	styles := term.NewStyles(term.ANSI, termenv.ANSI)
 	build := func(warnings int) *dialogLines {
 		l := newDialogLines(styles, 80)
 		l.say("from", "failed", styles.Text)

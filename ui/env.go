@@ -8,6 +8,7 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/muesli/termenv"
 
 	"dlxtop/model"
 	"dlxtop/model/plan"
@@ -33,7 +34,12 @@ type env struct {
 	title      string    // the context's name or the broker's address
 	readOnly   bool
 	production bool
-	clipboard  io.Writer // takes OSC 52 sequences; nil: standard output
+	theme      term.Theme
+	profile    termenv.Profile // how many colours the terminal has
+	light      bool            // it has a light background
+	asking     bool            // for that: nothing is drawn before the answer, or backgroundWait
+	ascii      bool            // it takes no UTF-8
+	clipboard  io.Writer       // takes OSC 52 sequences; nil: standard output
 
 	screen *screenFile // nil: not on a terminal of its own
 	parent int         // the process that started this one; 0 is nobody's matter

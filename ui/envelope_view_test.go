@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
 
 	"dlxtop/model"
 	"dlxtop/model/message"
@@ -42,8 +43,8 @@ func TestEnvelopesAreShownOpened(t *testing.T) {
 			for _, pane := range []struct {
 				lines []string
 				want  []string
-			}{{headerLines(term.NewStyles(false), &m, 90), test.headers}, {
-				bodyLines(term.NewStyles(false), &m, 90),
+			}{{headerLines(term.NewStyles(term.Mono, termenv.Ascii), &m, 90), test.headers}, {
+				bodyLines(term.NewStyles(term.Mono, termenv.Ascii), &m, 90),
 				test.text,
 			}} {
 				text := ansi.Strip(strings.Join(pane.lines, "\n"))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
+	"github.com/muesli/termenv"
 
 	"dlxtop/model"
 	"dlxtop/ui/term"
@@ -16,7 +17,7 @@ func TestExitLines(t *testing.T) {
 	exit := func(r model.Reason, f model.Fate, why string, exact bool, to ...model.QueueRef) model.Exit {
 		return model.Exit{Hop: model.Hop{Reason: r, Route: model.Route{Queues: to, Exact: exact}}, Fate: f, Why: why}
 	}
-	got := exitLines(term.NewStyles(false), []model.Exit{
+	got := exitLines(term.NewStyles(term.Mono, termenv.Ascii), []model.Exit{
 		exit(model.Expired, model.Arrives, "", true, w...),
 		exit(model.Rejected, model.Endless, "it comes back", true, w...),
 		exit(model.MaxLen, model.Arrives, "", true, w...),

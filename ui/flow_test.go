@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muesli/termenv"
+
 	"dlxtop/model"
 	"dlxtop/model/findings"
 	"dlxtop/ui/picture"
@@ -89,7 +91,7 @@ func TestFlowLeadsNowhere(t *testing.T) {
 		if !ok {
 			sc = picture.RailLayout(p, width, ref("work"))
 		}
-		text := strings.Join(sc.Canvas.Render(term.NewStyles(false), 0, sc.Canvas.Height), "\n")
+		text := strings.Join(sc.Canvas.Render(term.NewStyles(term.Mono, termenv.Ascii), 0, sc.Canvas.Height), "\n")
 		if !strings.Contains(text, term.MarkError) || !strings.Contains(text, "gone.exchange") {
 			t.Errorf("the dead end is not told:\n%s", text)
 		}
@@ -111,7 +113,7 @@ func TestBufferThatIsAnExchange(t *testing.T) {
 		if !ok {
 			sc = picture.RailLayout(p, width, ref("work"))
 		}
-		if text := strings.Join(sc.Canvas.Render(term.NewStyles(false), 0, sc.Canvas.Height),
+		if text := strings.Join(sc.Canvas.Render(term.NewStyles(term.Mono, termenv.Ascii), 0, sc.Canvas.Height),
 			"\n"); !strings.Contains(text, "later") {
 			t.Errorf("the exchange is not drawn:\n%s", text)
 		}

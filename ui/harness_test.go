@@ -11,6 +11,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/exp/golden"
+	"github.com/muesli/termenv"
 
 	"dlxtop/model"
 	"dlxtop/ui/term"
@@ -35,7 +36,7 @@ type terminal struct {
 func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app)) *terminal {
 	t.Helper()
 	a := newApp(t.Context(), o)
-	a.env.styles = term.NewStyles(false)
+	a.env.styles = term.NewStyles(term.Mono, termenv.Ascii)
 	for _, f := range adjust {
 		f(&a)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muesli/termenv"
+
 	"dlxtop/broker"
 	"dlxtop/demo"
 	"dlxtop/internal/size"
@@ -124,7 +126,7 @@ func (h *hanging) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 func TestASlowPollIsNotLive(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
-	a.env.styles = term.NewStyles(false)
+	a.env.styles = term.NewStyles(term.Mono, termenv.Ascii)
 	topology := model.NewTopology(busyBroker())
 	a.poller.inFlight = a.env.newRequest()
 	a.poller.answered(polledMsg{

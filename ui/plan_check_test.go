@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/muesli/termenv"
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/broker"
@@ -141,7 +142,7 @@ func TestWhomElseItReached(t *testing.T) {
 		t.Error("it is complete")
 	}
 	a.Strayed = []plan.Stray{{Way: model.Address{Exchange: "x", RoutingKey: "k"}, Queue: ref("audit"), Messages: 1}}
-	l := dialogLines{styles: term.NewStyles(false), width: 80}
+	l := dialogLines{styles: term.NewStyles(term.Mono, termenv.Ascii), width: 80}
 	if sayStrays(&l, &a); a.Complete() || !strings.Contains(strings.Join(l.lines, " "),
 		"up to 1 message may also be in audit") {
 		t.Errorf("%q", l.lines)

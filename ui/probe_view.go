@@ -88,9 +88,9 @@ func (s *probeScreen) draw(l *dialogLines) {
 			l.lines = append(l.lines, "  "+styles.Border.Render("│"))
 		}
 		first = false
-		mark, when := styles.Muted.Render("○"), styles.Muted.Render("-")
+		mark, when := styles.Muted.Render("□"), styles.Muted.Render("-")
 		if step, ok := at(stage, key); ok {
-			mark, when = styles.Good.Render("●"), styles.Strong.Render(model.ShortDuration(step.After.Round(time.Millisecond)))
+			mark, when = styles.Good.Render("■"), styles.Strong.Render(model.ShortDuration(step.After.Round(time.Millisecond)))
 			if step.Note != "" {
 				more = step.Note
 			}

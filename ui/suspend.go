@@ -51,10 +51,13 @@ type borrowed struct {
 	screen *screenFile
 }
 
-// SetStdin implements tea.ExecCommand.
+// SetStdin gives it the terminal itself, not what dlxtop reads of it.
 func (b borrowed) SetStdin(r io.Reader) {
-	if b.Stdin == nil {
-		b.Stdin = r
+	if b.Stdin != nil {
+		return
+	}
+	if b.Stdin = r; b.screen != nil {
+		b.Stdin = b.screen.keyboard
 	}
 }
 

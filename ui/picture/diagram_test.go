@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/exp/golden"
+	"github.com/muesli/termenv"
 
 	"dlxtop/model"
 	"dlxtop/ui/term"
@@ -118,10 +119,10 @@ func TestPictureLayouts(t *testing.T) {
 				cursor := p.Stations()[0].Queue
 				s := RailLayout(p, width, cursor)
 				checkScene(t, s, p, width)
-				text := ansi.Strip(strings.Join(s.Canvas.Render(term.NewStyles(true), 0, s.Canvas.Height), "\n"))
+				text := ansi.Strip(strings.Join(s.Canvas.Render(term.NewStyles(term.ANSI, termenv.ANSI), 0, s.Canvas.Height), "\n"))
 				if wide, ok := WideLayout(p, width, cursor); ok {
 					checkScene(t, wide, p, width)
-					text += "\n\n" + ansi.Strip(strings.Join(wide.Canvas.Render(term.NewStyles(true), 0, wide.Canvas.Height), "\n"))
+					text += "\n\n" + ansi.Strip(strings.Join(wide.Canvas.Render(term.NewStyles(term.ANSI, termenv.ANSI), 0, wide.Canvas.Height), "\n"))
 				}
 				golden.RequireEqual(t, text+"\n")
 			})
@@ -133,7 +134,7 @@ func TestPictureLayouts(t *testing.T) {
 // somewhere to run.
 func checkScene(t *testing.T, s *Scene, p *Picture, width int) {
 	t.Helper()
-	for y, line := range s.Canvas.Render(term.NewStyles(true), 0, s.Canvas.Height) {
+	for y, line := range s.Canvas.Render(term.NewStyles(term.ANSI, termenv.ANSI), 0, s.Canvas.Height) {
 		if got := ansi.StringWidthWc(line); got != width {
 			t.Errorf("row %d is %d cells wide, want %d", y, got, width)
 		}
@@ -162,7 +163,7 @@ func checkScene(t *testing.T, s *Scene, p *Picture, width int) {
 func BenchmarkFlowFrame(b *testing.B) {
 	p := manyPicture()
 	s, _ := WideLayout(p, 120, model.QueueRef{VHost: "/", Name: "work"})
-	d, styles := Dots{}, term.NewStyles(true)
+	d, styles := Dots{}, term.NewStyles(term.ANSI, termenv.ANSI)
 	for b.Loop() {
 		d = d.Step(s.Paths)
 		d.Draw(s).Render(styles, 0, s.Canvas.Height)

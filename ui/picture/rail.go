@@ -9,8 +9,8 @@ import (
 
 // The marks of the narrow layout.
 const (
-	markQueue    = "▣"
-	markExchange = "○"
+	markQueue    = "■"
+	markExchange = "◇"
 )
 
 // railRow is one row of the narrow layout: a station, or what is between two of them.

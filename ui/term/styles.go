@@ -1,23 +1,30 @@
 package term
 
 import (
-	"os"
+	"strings"
 
-	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
 )
 
-// Style is how a piece of text looks. The zero Style is plain. It uses only the terminal's own 16 colours and
-// attributes, so that it fits light and dark backgrounds and whatever theme the operator has chosen.
+// Style is how a piece of text looks. The zero Style is plain.
 type Style struct {
-	Open string // the escape sequence that starts it, "" when plain
+	open, end string // the escape sequences around it, "" when plain
 }
 
 // Render dresses text, which must be printable and on one line.
 func (s Style) Render(text string) string {
-	if s.Open == "" || text == "" {
+	if s.open == "" || text == "" {
 		return text
 	}
-	return s.Open + text + ansi.ResetStyle
+	return s.open + text + s.end
+}
+
+// Under lays the style under a line whose pieces are dressed already: it goes on between them.
+func (s Style) Under(line string) string {
+	if s.open == "" {
+		return line
+	}
+	return s.open + strings.ReplaceAll(line, s.end, s.end+s.open) + s.end
 }
 
 // Styles are all looks of the program, by what they mean. Colour never carries a meaning alone: a mark or a word stands
@@ -37,39 +44,19 @@ type Styles struct {
 	Chosen   Style // the mark of a chosen row
 	Cursor   Style // the character under a text field's cursor
 	Border   Style // lines and boxes
+
+	Production Style // under the header of a context that is marked as production
 }
 
-// NewStyles makes the looks. Without colour (NO_COLOR) the attributes remain: bold, faint and reverse are not colours.
-func NewStyles(colour bool) *Styles {
-	paint := func(c ansi.Color, attributes ...ansi.Style) Style {
-		var style ansi.Style
-		for _, a := range attributes {
-			style = append(style, a...)
-		}
-		if colour && c != nil {
-			style = style.ForegroundColor(c)
-		}
-		if len(style) == 0 {
-			return Style{}
-		}
-		return Style{style.String()}
-	}
-	bold, faint, reverse := ansi.Style{}.Bold(), ansi.Style{}.Faint(), ansi.Style{}.Reverse(true)
+// NewStyles makes the looks of a theme for a terminal with so many colours: Theme.Palette says which theme it can show.
+func NewStyles(theme Theme, profile termenv.Profile) *Styles {
+	l := newLooks(theme, profile)
 	return &Styles{
-		Title:    paint(nil, bold),
-		Heading:  paint(nil, faint),
-		Text:     Style{},
-		Strong:   paint(nil, bold),
-		Muted:    paint(nil, faint),
-		Accent:   paint(ansi.Cyan, bold),
-		Good:     paint(ansi.Green),
-		Waiting:  paint(ansi.Blue),
-		Warning:  paint(ansi.Yellow),
-		Danger:   paint(ansi.Red, bold),
-		Selected: paint(ansi.Cyan, reverse),
-		Chosen:   paint(ansi.Magenta, bold),
-		Cursor:   paint(nil, reverse),
-		Border:   paint(nil, faint),
+		Title: precomputed(l.title), Heading: precomputed(l.heading), Strong: precomputed(l.strong),
+		Muted: precomputed(l.muted), Accent: precomputed(l.accent), Good: precomputed(l.good),
+		Waiting: precomputed(l.waiting), Warning: precomputed(l.warning), Danger: precomputed(l.danger),
+		Selected: precomputed(l.selected), Chosen: precomputed(l.chosen), Cursor: precomputed(l.cursor),
+		Border: precomputed(l.border), Production: precomputed(l.production),
 	}
 }
 
@@ -82,11 +69,6 @@ func (s *Styles) Mark(mark string) Style {
 		return s.Warning
 	}
 	return s.Muted
-}
-
-// ColourWanted follows no-color.org: NO_COLOR set to anything but "" turns colours off.
-func ColourWanted() bool {
-	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 // The marks that stand beside a colour.

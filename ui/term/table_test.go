@@ -9,6 +9,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
 )
 
 type fruit struct {
@@ -17,7 +18,7 @@ type fruit struct {
 }
 
 func fruitTable() Table[string, fruit] {
-	e := Kit{NewStyles(ColourWanted()), NewListKeys()}
+	e := Kit{NewStyles(Mono, termenv.Ascii), NewListKeys()}
 	return NewTable(e, func(f fruit) string { return f.name }, func(a, b fruit) int { return cmp.Compare(a.name, b.name) },
 		Column[fruit]{
 			Title: "NAME", Width: 8, Flex: 1, Max: 30, Middle: true,

@@ -1,0 +1,144 @@
+package ui
+
+import (
+	"bytes"
+	"image/color"
+	"os"
+	"runtime"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/ui/term"
+)
+
+// backgroundWait is how long the first frame waits for the terminal to say which background it has. Who says it later,
+// over a slow line for example, gets the colours for it then.
+const backgroundWait = 100 * time.Millisecond
+
+// backgroundMsg says which background the terminal has, or that the wait for it is over.
+type backgroundMsg struct {
+	known bool
+	light bool
+}
+
+// askBackground asks the terminal for its background. Its answer arrives among the keys.
+func askBackground(e *env) tea.Cmd {
+	if !e.asking {
+		return nil
+	}
+	ask := func() tea.Msg {
+		if _, err := e.screen.Write([]byte(ansi.RequestBackgroundColor)); err != nil {
+			return backgroundMsg{}
+		}
+		return nil
+	}
+	wait := tea.Tick(backgroundWait, func(time.Time) tea.Msg { return backgroundMsg{} })
+	return tea.Batch(ask, wait)
+}
+
+// background takes the terminal's answer in, or that there is none yet.
+func (a app) background(msg backgroundMsg) (tea.Model, tea.Cmd) {
+	a.env.asking = false
+	if !msg.known || a.env.light == msg.light {
+		return a, nil
+	}
+	a.env.light = msg.light
+	return a.dressed(a.env.theme)
+}
+
+// dressed gives everything on the screen the looks of a theme.
+func (a app) dressed(theme term.Theme) (tea.Model, tea.Cmd) {
+	a.env.dress(theme)
+	for i := range a.tabs {
+		a.tabs[i].seen = nil // rows that are made keep their looks
+	}
+	cmd := a.refresh()
+	return a, cmd
+}
+
+// dress changes the looks of everything that is drawn from now on.
+func (e *env) dress(theme term.Theme) {
+	e.theme = theme
+	*e.styles = *term.NewStyles(theme.Palette(e.profile, e.light), e.profile)
+}
+
+// keyboard is the terminal that keys come from, without the answer to askBackground: it must never be taken for keys,
+// for it has letters that are commands.
+type keyboard struct {
+	*os.File
+	background func(light bool)
+
+	held []byte // the beginning of what may be an answer
+}
+
+// canAsk reports whether answers of the terminal come through keyboard.Read. On Windows Bubble Tea reads the console's
+// events.
+const canAsk = runtime.GOOS != "windows"
+
+const (
+	answerStart = "\x1b]11;"
+	mostAnswer  = 64 // bytes; what is longer is none
+)
+
+// Read implements io.Reader.
+func (k *keyboard) Read(p []byte) (int, error) {
+	for {
+		n, err := k.File.Read(p[:max(1, len(p)-len(k.held))])
+		kept := k.without(p[:n])
+		n = copy(p, kept)
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// without are the bytes that are keys. What may be the beginning of an answer is held until more comes; Esc alone is a
+// key.
+func (k *keyboard) without(read []byte) []byte {
+	text := append(k.held, read...)
+	k.held = nil
+	start := bytes.Index(text, []byte(answerStart))
+	if start < 0 {
+		for n := min(len(answerStart)-1, len(text)); n > 1; n-- {
+			if bytes.HasSuffix(text, []byte(answerStart[:n])) {
+				k.held = bytes.Clone(text[len(text)-n:])
+				return text[:len(text)-n]
+			}
+		}
+		return text
+	}
+	rest := text[start+len(answerStart):]
+	end, size := endOfAnswer(rest)
+	switch {
+	case end >= 0:
+		if c := ansi.XParseColor(string(rest[:end])); c != nil {
+			k.background(isLight(c))
+		}
+		return append(bytes.Clone(text[:start]), k.without(rest[end+size:])...)
+	case len(rest) > mostAnswer:
+		return text[:start] // no answer, and nothing that a person types
+	}
+	k.held = bytes.Clone(text[start:])
+	return text[:start]
+}
+
+// endOfAnswer is where an answer ends, and how long its end is; -1 when it has none yet.
+func endOfAnswer(text []byte) (at, size int) {
+	for i, b := range text {
+		switch {
+		case b == '\a':
+			return i, 1
+		case b == '\x1b' && i+1 < len(text) && text[i+1] == '\\':
+			return i, 2
+		}
+	}
+	return -1, 0
+}
+
+// isLight reports whether dark text can be read better on a colour than light text: by its luma (ITU-R BT.601).
+func isLight(c color.Color) bool {
+	r, g, b, _ := c.RGBA()
+	return 299*r+587*g+114*b > 1000*0x7fff
+}

@@ -1,0 +1,75 @@
+package ui
+
+import (
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/muesli/termenv"
+
+	"dlxtop/ui/term"
+)
+
+// TestAnswersOfTheTerminalAreNoKeys: letters of an answer are commands, wherever reads cut it.
+func TestAnswersOfTheTerminalAreNoKeys(t *testing.T) {
+	for _, tc := range []struct {
+		reads []string
+		keys  string
+		light string // what was heard: "light", "dark", or nothing
+	}{
+		{[]string{"jk"}, "jk", ""},
+		{[]string{"\x1b"}, "\x1b", ""},
+		{[]string{"\x1b", "[A"}, "\x1b[A", ""},
+		{[]string{"j\x1b]11;rgb:ffff/ffff/ffff\x1b\\k"}, "jk", "light"},
+		{[]string{"\x1b]11;rgb:0000/0000/0000\x07"}, "", "dark"},
+		{[]string{"\x1b]", "11;rgb:1e1e/", "1e1e/2e2e\x1b", "\\d"}, "d", "dark"},
+		{[]string{"\x1b]1", "1;rgba:ff/ff/ff/ff\x07r"}, "r", "light"},
+		{[]string{"\x1b]x"}, "\x1b]x", ""},
+		{[]string{"\x1b]11;" + strings.Repeat("d", 100)}, "", ""},
+		{[]string{"\x1b]11;drop\x07", "j"}, "j", ""},
+	} {
+		from, to, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard := ""
+		k := &keyboard{File: from, background: func(light bool) { heard = map[bool]string{true: "light", false: "dark"}[light] }}
+		var keys strings.Builder
+		for _, read := range tc.reads {
+			keys.Write(k.without([]byte(read)))
+		}
+		if keys.String() != tc.keys || heard != tc.light {
+			t.Errorf("%q are the keys %q and %q, want %q and %q", tc.reads, keys.String(), heard, tc.keys, tc.light)
+		}
+		k.held, heard = nil, ""
+		if _, err := to.WriteString(strings.Join(tc.reads, "")); err != nil {
+			t.Fatal(err)
+		}
+		to.Close()
+		if text, err := io.ReadAll(k); err != nil || string(text) != tc.keys || heard != tc.light {
+			t.Errorf("read at once, %q are %q and %q (%v)", tc.reads, text, heard, err)
+		}
+		from.Close()
+	}
+}
+
+// TestBackgroundIsWaitedFor: the first frame has the right colours, and a late answer changes them.
+func TestBackgroundIsWaitedFor(t *testing.T) {
+	a := newApp(t.Context(), frozen(&recorded{snapshot: busyBroker()}))
+	a.width, a.height = 80, 24
+	a.env.profile, a.env.asking = termenv.TrueColor, true
+	a.env.dress(term.Auto)
+	if a.View() != "" {
+		t.Error("something is drawn before the terminal has said its background")
+	}
+	dark := a.env.styles.Danger
+	m, _ := a.Update(backgroundMsg{})
+	if m.View() == "" || a.env.styles.Danger != dark {
+		t.Error("without an answer, what is drawn is not for a dark background")
+	}
+	m.Update(backgroundMsg{known: true, light: true})
+	if a.env.styles.Danger == dark {
+		t.Error("a light background has the colours of a dark one")
+	}
+}

@@ -1,0 +1,84 @@
+package term
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
+)
+
+func TestASCII(t *testing.T) {
+	styles := NewStyles(Dark, termenv.TrueColor)
+	for text, want := range map[string]string{
+		"╭ failed ╮│…": "+ failed +|~",
+		"▁▃▅█ ▸ ✗":     "_.-# > x",
+		"日本 é e\u0301": "???? ? e",
+	} {
+		dressed := styles.Danger.Render(text)
+		if got := ansi.Strip(ASCII(dressed)); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+		if a, b := ansi.StringWidthWc(ASCII(dressed)), ansi.StringWidthWc(dressed); a != b {
+			t.Errorf("%q was %d cells wide and is %d", text, b, a)
+		}
+	}
+}
+
+func TestUTF8(t *testing.T) {
+	for locale, want := range map[string]bool{
+		"": true, "C": false, "POSIX": false, "C.UTF-8": true, "de_DE.utf8": true, "de_DE.UTF-8@euro": true,
+		"de_DE.ISO-8859-1": false, "ja_JP.eucJP": false, "en_US": true,
+	} {
+		if got := UTF8(func(name string) string { return map[string]string{"LANG": locale}[name] }); got != want {
+			t.Errorf("LANG=%s: UTF-8 is %v, want %v", locale, got, want)
+		}
+	}
+	env := map[string]string{"LC_ALL": "C", "LANG": "en_US.UTF-8"}
+	if UTF8(func(name string) string { return env[name] }) {
+		t.Error("LC_ALL goes before LANG")
+	}
+}
+
+// TestGlyphsHaveStandIns: what the screens draw can be drawn without UTF-8, and has been looked up in the usual coding
+// fonts.
+func TestGlyphsHaveStandIns(t *testing.T) {
+	for _, dir := range []string{"..", "../../model"} {
+		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			files := token.NewFileSet()
+			file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				literal, ok := n.(*ast.BasicLit)
+				if !ok || literal.Kind != token.STRING && literal.Kind != token.CHAR {
+					return true
+				}
+				text := literal.Value
+				if literal.Kind == token.STRING {
+					text, _ = strconv.Unquote(literal.Value)
+				}
+				for _, r := range text {
+					if r >= 0x80 && glyphs[r] == 0 && strconv.IsPrint(r) && !strings.Contains(literal.Value, `\u`) {
+						t.Errorf("%s: %q is not in glyphs", files.Position(literal.Pos()), r)
+					}
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package term
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
+)
+
+// colours are the parameters of a style's sequence that set a colour.
+var colours = regexp.MustCompile(`(^|;)(3[0-8]|4[0-8]|9[0-7]|10[0-7])`)
+
+func TestThemes(t *testing.T) {
+	for _, tc := range []struct {
+		theme   Theme
+		profile termenv.Profile
+		light   bool
+		palette Theme
+		danger  string
+	}{
+		{Auto, termenv.TrueColor, false, Dark, "\x1b[1;38;2;255;123;113m"},
+		{Auto, termenv.TrueColor, true, Light, "\x1b[1;38;2;195;22;28m"},
+		{Dark, termenv.TrueColor, true, Dark, "\x1b[1;38;2;255;123;113m"},
+		{Light, termenv.ANSI256, false, Light, "\x1b[1;38;5;160m"},
+		{Auto, termenv.ANSI, true, ANSI, "\x1b[1;31m"},
+		{Dark, termenv.ANSI, false, ANSI, "\x1b[1;31m"},
+		{ANSI, termenv.TrueColor, false, ANSI, "\x1b[1;31m"},
+		{Mono, termenv.TrueColor, false, Mono, "\x1b[1m"},
+		{Auto, termenv.Ascii, false, Mono, "\x1b[1m"}, // NO_COLOR
+	} {
+		palette := tc.theme.Palette(tc.profile, tc.light)
+		if palette != tc.palette {
+			t.Errorf("%s on %s is %s, want %s", tc.theme, tc.profile.Name(), palette, tc.palette)
+		}
+		styles := NewStyles(palette, tc.profile)
+		if got, _, _ := strings.Cut(styles.Danger.Render("x"), "x"); got != tc.danger {
+			t.Errorf("%s on %s: danger begins with %q, want %q", tc.theme, tc.profile.Name(), got, tc.danger)
+		}
+		for name, s := range map[string]Style{
+			"muted": styles.Muted, "selected": styles.Selected, "cursor": styles.Cursor, "production": styles.Production,
+			"border": styles.Border, "title": styles.Title,
+		} {
+			text := s.Render("x")
+			if text == "x" {
+				t.Errorf("%s on %s: %s looks as ordinary text does", tc.theme, tc.profile.Name(), name)
+			}
+			if tc.palette == Mono && colours.MatchString(strings.TrimSuffix(text[2:strings.Index(text, "m")], "m")) {
+				t.Errorf("%s has a colour without colours: %q", name, text)
+			}
+		}
+	}
+	if Theme("sepia").Known() || !Auto.Known() {
+		t.Error("a theme is known that is none, or the other way round")
+	}
+}
+
+func TestUnderGoesOnBetweenPieces(t *testing.T) {
+	styles := NewStyles(Dark, termenv.TrueColor)
+	line := styles.Production.Under("a " + styles.Danger.Render("b") + " c")
+	if ansi.Strip(line) != "a b c" {
+		t.Fatalf("the text is %q", ansi.Strip(line))
+	}
+	background, _, _ := strings.Cut(styles.Production.Render("x"), "x")
+	if n := strings.Count(line, background); n != 2 || !strings.HasSuffix(line, " c"+styles.Production.end) {
+		t.Errorf("the background is laid %d times: %q", n, line)
+	}
+}
