@@ -34,7 +34,9 @@ func TestAnswersOfTheTerminalAreNoKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		heard := ""
-		k := &keyboard{File: from, background: func(light bool) { heard = map[bool]string{true: "light", false: "dark"}[light] }}
+		k := &keyboard{File: from, background: func(light bool) {
+			heard = map[bool]string{true: "light", false: "dark"}[light]
+		}}
 		var keys strings.Builder
 		for _, read := range tc.reads {
 			keys.Write(k.without([]byte(read)))

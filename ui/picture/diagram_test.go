@@ -119,10 +119,10 @@ func TestPictureLayouts(t *testing.T) {
 				cursor := p.Stations()[0].Queue
 				s := RailLayout(p, width, cursor)
 				checkScene(t, s, p, width)
-				text := ansi.Strip(strings.Join(s.Canvas.Render(term.NewStyles(term.ANSI, termenv.ANSI), 0, s.Canvas.Height), "\n"))
+				text := textOf(s)
 				if wide, ok := WideLayout(p, width, cursor); ok {
 					checkScene(t, wide, p, width)
-					text += "\n\n" + ansi.Strip(strings.Join(wide.Canvas.Render(term.NewStyles(term.ANSI, termenv.ANSI), 0, wide.Canvas.Height), "\n"))
+					text += "\n\n" + textOf(wide)
 				}
 				golden.RequireEqual(t, text+"\n")
 			})
@@ -168,4 +168,10 @@ func BenchmarkFlowFrame(b *testing.B) {
 		d = d.Step(s.Paths)
 		d.Draw(s).Render(styles, 0, s.Canvas.Height)
 	}
+}
+
+// textOf is a scene without its colours.
+func textOf(s *Scene) string {
+	lines := s.Canvas.Render(term.NewStyles(term.ANSI, termenv.ANSI), 0, s.Canvas.Height)
+	return ansi.Strip(strings.Join(lines, "\n"))
 }

@@ -1,0 +1,80 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/muesli/termenv"
+
+	"dlxtop/model/ports"
+	"dlxtop/ui/term"
+)
+
+// Options say what the dashboard shows and how it may act.
+type Options struct {
+	Source     ports.Source
+	Broker     Broker
+	Journal    ports.Records // nil: what is done is not kept, and there is no undo
+	Files      ports.Files   // nil: nothing can be exported
+	Editor     string        // the command that edits a file, as VISUAL or EDITOR have it; "" is vi or nano
+	Title      string        // the context's name or the broker's host:port, for the header; never a password
+	VHost      string        // "" is all of them
+	Interval   time.Duration // between the end of a poll and the next one; 0 is 2 s
+	ReadOnly   bool
+	Production bool
+	Theme      string           // one of Themes; "" is auto
+	Mouse      bool             // wheel, rows and tabs
+	Now        func() time.Time // nil: time.Now
+}
+
+// Themes are the names that Options.Theme may have.
+func Themes() []string {
+	var names []string
+	for _, t := range term.Themes() {
+		names = append(names, string(t))
+	}
+	return names
+}
+
+// New makes the dashboard as a Bubble Tea model. Its commands run until their deadlines; Run also ends them with the
+// program.
+func New(o Options) tea.Model { return newApp(context.Background(), o) }
+
+// Run shows the dashboard on this terminal until the user quits or ctx ends, and restores the terminal. It returns when
+// everything that it started has returned.
+//
+// Signals are the caller's, who ends ctx: Bubble Tea 1.3.10's own handler waits for ever for a program that ctx has
+// just ended.
+func Run(ctx context.Context, o Options) error {
+	a, screen := newApp(ctx, o), newScreenFile(os.Stdin, os.Stdout)
+	a.env.screen, a.env.parent = screen, os.Getppid()
+	a.env.profile = termenv.EnvColorProfile()
+	a.env.dress(a.env.theme)
+	a.env.ascii = !term.UTF8(os.Getenv)
+	a.env.asking = canAsk && a.env.theme == term.Auto && a.env.profile < termenv.ANSI // the fewer, the more colours
+	var program *tea.Program
+	keys := &keyboard{File: os.Stdin, background: func(light bool) { program.Send(backgroundMsg{true, light}) }}
+	program = tea.NewProgram(a, tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(),
+		tea.WithInput(keys), tea.WithOutput(screen))
+	return run(a, program)
+}
+
+func run(a app, program *tea.Program) error {
+	ended := func() {}
+	if a.env.screen != nil {
+		ended = watchSignals(program, a.env.screen)
+	}
+	_, err := program.Run()
+	ended()
+	a.env.work.end()
+	if errors.Is(err, tea.ErrProgramPanic) {
+		return errors.New("a defect in dlxtop ended the dashboard; `dlxtop journal` has what was done")
+	}
+	if errors.Is(err, tea.ErrProgramKilled) && errors.Is(err, context.Canceled) || errors.Is(err, tea.ErrInterrupted) {
+		return nil // it was asked to end
+	}
+	return err
+}
