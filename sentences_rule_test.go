@@ -1,0 +1,163 @@
+package main
+
+import (
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+var updateGoldens = flag.Bool("update", false, "rewrite the files of testdata")
+
+// spoken are the packages whose words people read.
+var spoken = []string{".", "model", "broker", "mgmt", "journal", "export", "ui", "cli", "demo"}
+
+// banned are words that no sentence has, each with what to write instead.
+var banned = map[string]string{}
+
+// TestSentences collects all that dlxtop says into one file that can be read in one sitting, and refuses words that
+// have a plainer one.
+func TestSentences(t *testing.T) {
+	var all strings.Builder
+	for _, path := range spokenFiles(t) {
+		sentences := sentencesOf(t, path)
+		if len(sentences) == 0 {
+			continue
+		}
+		all.WriteString("# " + filepath.ToSlash(path) + "\n")
+		for _, s := range sentences {
+			all.WriteString(s + "\n")
+			for word, instead := range banned {
+				if hasWord(s, word) {
+					t.Errorf("%s: %s\n\thas %q; write %s", path, s, word, instead)
+				}
+			}
+		}
+		all.WriteString("\n")
+	}
+	if *updateGoldens {
+		writeGolden(t, "sentences.txt", all.String())
+	}
+}
+
+// writeGolden replaces a file of testdata.
+func writeGolden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// spokenFiles are the files of the packages that people read, in order, without tests.
+func spokenFiles(t *testing.T) (paths []string) {
+	t.Helper()
+	for _, root := range spoken {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case entry.IsDir() && path != root && (root == "." || entry.Name() == "build"):
+				return filepath.SkipDir
+			case filepath.Ext(path) == ".go" && !strings.HasSuffix(path, "_test.go"):
+				paths = append(paths, path)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// sentencesOf are the texts of two words or more that a file says, sorted, each once.
+func sentencesOf(t *testing.T, path string) (found []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.Field: // its tag is not spoken
+			return n.Tag == nil
+		case *ast.CallExpr:
+			return !compilesPattern(n)
+		case *ast.BinaryExpr, *ast.BasicLit:
+			text, literal := joined(n.(ast.Expr))
+			if literal && isSentence(text) {
+				found = append(found, strconv.Quote(text)[1:len(strconv.Quote(text))-1])
+			}
+			return !literal
+		}
+		return true
+	})
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// compilesPattern reports whether a call takes a pattern, which is not for people.
+func compilesPattern(call *ast.CallExpr) bool {
+	f, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	x, ok := f.X.(*ast.Ident)
+	return ok && x.Name == "regexp"
+}
+
+// joined is a text that may be put together of several, with … for each value between them.
+func joined(e ast.Expr) (text string, literal bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if e.Kind != token.STRING {
+			return "…", false
+		}
+		text, err := strconv.Unquote(e.Value)
+		return text, err == nil
+	case *ast.ParenExpr:
+		return joined(e.X)
+	case *ast.BinaryExpr:
+		if e.Op != token.ADD {
+			return "…", false
+		}
+		left, ok := joined(e.X)
+		right, also := joined(e.Y)
+		return left + right, ok || also
+	}
+	return "…", false
+}
+
+// forMachines are texts that no person reads: statements of SQL, JSON, shell scripts, files of configuration.
+var forMachines = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|PRAGMA|DROP|BEGIN|WITH|r\.id|HEAD /` +
+	`|kill -|read -r|trap |RABBITMQ_|listeners\.|cluster_formation\.|\{|\[[\{"])`)
+
+// word is what a sentence has at least two of, without what fmt puts there.
+var word = regexp.MustCompile(`\pL[\pL'’]+`)
+
+// isSentence reports whether a text is for people: two words or more with a space between them.
+func isSentence(text string) bool {
+	return !forMachines.MatchString(text) && strings.ContainsFunc(strings.TrimSpace(text), unicode.IsSpace) &&
+		len(word.FindAllString(text, 2)) == 2
+}
+
+// hasWord reports whether a sentence has a word or words, not as a part of others.
+func hasWord(sentence, words string) bool {
+	return regexp.MustCompile(`(?i)(^|[^\pL])` + regexp.QuoteMeta(words) + `([^\pL]|$)`).MatchString(sentence)
+}
