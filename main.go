@@ -149,13 +149,13 @@ func startDemo(ctx context.Context, log io.Writer) (cli.Node, error) {
 type demoNode struct{ *demo.Node }
 
 // Play runs one scenario, or all of them, until ctx ends.
-func (n demoNode) Play(ctx context.Context, name string) error {
+func (n demoNode) Play(ctx context.Context, name string, ready func()) error {
 	if name == "" {
-		return demo.RunAll(ctx, n.Node)
+		return demo.RunAll(ctx, n.Node, ready)
 	}
 	scenario, err := demo.ScenarioNamed(name)
 	if err != nil {
 		return fmt.Errorf("play: %w", err)
 	}
-	return demo.RunAll(ctx, n.Node, scenario)
+	return demo.RunAll(ctx, n.Node, ready, scenario)
 }

@@ -36,7 +36,7 @@ func TestSoak(t *testing.T) {
 	build(t, program)
 	playing, stop := context.WithCancel(t.Context())
 	played := make(chan error, 1)
-	go func() { played <- demo.RunAll(playing, node) }()
+	go func() { played <- demo.RunAll(playing, node, nil) }()
 	defer func() {
 		stop()
 		if err := <-played; err != nil {

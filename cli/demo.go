@@ -94,7 +94,8 @@ func (p *Program) checkScenario(name string) error {
 	return usage("there is no scenario %s: there are %s", model.Printable(name), strings.Join(p.scenarioNames(), ", "))
 }
 
-// runDemo runs something beside a node and its traffic, and cleans up whatever ends it.
+// runDemo runs something beside a node and its traffic, and cleans up whatever ends it. What runs beside begins when
+// the broker shows the scenarios complete: the first screen has nothing that is still on its way.
 func (p *Program) runDemo(ctx context.Context, scenario string, beside func(context.Context, Node) error) error {
 	node, err := p.Demo(ctx, p.Err)
 	if err != nil {
@@ -108,9 +109,15 @@ func (p *Program) runDemo(ctx context.Context, scenario string, beside func(cont
 	ctx, over := context.WithCancel(ctx)
 	defer over()
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return node.Play(ctx, scenario) })
+	ready := make(chan struct{})
+	group.Go(func() error { return node.Play(ctx, scenario, func() { close(ready) }) })
 	group.Go(func() error {
 		defer over() // ends the traffic
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return &exit{status: ExitDone} // an interrupt is its normal end; why Play failed is the group's error
+		}
 		return beside(ctx, node)
 	})
 	return group.Wait()

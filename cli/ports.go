@@ -55,8 +55,9 @@ type Files interface {
 type Node interface {
 	AMQP() string // its URL with credentials
 	API() string  // the URL of its management API with credentials
-	// Play declares a scenario ("" is all of them) and keeps its traffic going until ctx ends, which is no error.
-	Play(ctx context.Context, scenario string) error
+	// Play declares a scenario ("" is all of them) and keeps its traffic going until ctx ends, which is no error. It
+	// calls ready when the broker shows all of it, consumers and first messages included.
+	Play(ctx context.Context, scenario string, ready func()) error
 	Stop() error
 }
 

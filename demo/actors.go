@@ -71,12 +71,18 @@ func repeatedly(pause time.Duration, next func(ctx context.Context, p *publisher
 	}
 }
 
-// worker makes an actor that consumes a queue with a small prefetch, takes some time for each message, and hands it to
+// worker is an actor that consumes a queue.
+type worker struct {
+	queue string
+	work  actor
+}
+
+// workerOf makes a worker that consumes with a small prefetch, takes some time for each message, and hands it to
 // handle, which has to acknowledge or reject it.
-func worker(
+func workerOf(
 	queue string, effort time.Duration, handle func(ctx context.Context, p *publisher, d amqp.Delivery) error,
-) actor {
-	return func(ctx context.Context, conn *amqp.Connection) error {
+) worker {
+	return worker{queue, func(ctx context.Context, conn *amqp.Connection) error {
 		p, err := newPublisher(conn)
 		if err != nil {
 			return err
@@ -101,7 +107,7 @@ func worker(
 			}
 		}
 		return errEnded
-	}
+	}}
 }
 
 // roughly returns d, a fifth more or less: systems do not tick like clocks.

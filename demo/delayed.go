@@ -80,8 +80,10 @@ func delayed() Scenario {
 			repeatedly(1500*time.Millisecond, func(ctx context.Context, p *publisher) error {
 				return p.publish(ctx, queueTTL.out, queueTTL.outKey, order())
 			}),
-			worker(own.work, 100*time.Millisecond, done),
-			worker(queueTTL.work, 100*time.Millisecond, done),
+		},
+		workers: []worker{
+			workerOf(own.work, 100*time.Millisecond, done),
+			workerOf(queueTTL.work, 100*time.Millisecond, done),
 		},
 	}
 }

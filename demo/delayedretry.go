@@ -38,9 +38,10 @@ func delayedRetry() Scenario {
 			}
 			return nil
 		},
-		actors: []actor{
-			repeatedly(2*time.Second, order),
-			worker(loop.work, 200*time.Millisecond, func(ctx context.Context, p *publisher, d amqp.Delivery) error {
+		filled: map[string]int{loop.buffer: 1},
+		actors: []actor{repeatedly(2*time.Second, order)},
+		workers: []worker{
+			workerOf(loop.work, 200*time.Millisecond, func(ctx context.Context, p *publisher, d amqp.Delivery) error {
 				tries := int64(1)
 				if before, ok := d.Headers["x-tries"].(int64); ok {
 					tries += before

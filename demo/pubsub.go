@@ -69,6 +69,7 @@ func pubsub() Scenario {
 			}
 			return nil
 		},
+		filled: map[string]int{},
 		actors: []actor{
 			repeatedly(900*time.Millisecond, func(ctx context.Context, p *publisher) error {
 				event := pick([]string{"user.created", "user.updated", "user.updated", "user.login"})
@@ -96,14 +97,15 @@ func pubsub() Scenario {
 				{"master.failed", s.failedQueue(), s.failedQueue()},
 			},
 		})
-		scenario.actors = append(scenario.actors, s.work)
+		scenario.workers = append(scenario.workers, worker{s.name, s.work})
+		scenario.filled[s.failedQueue()] = s.seeds
 	}
 	return scenario
 }
 
 // work is the service's worker.
 func (s service) work(ctx context.Context, conn *amqp.Connection) error {
-	return worker(s.name, 150*time.Millisecond, func(ctx context.Context, p *publisher, d amqp.Delivery) error {
+	return workerOf(s.name, 150*time.Millisecond, func(ctx context.Context, p *publisher, d amqp.Delivery) error {
 		tries := deathCount(d.Headers)
 		luck := fate(s.name, d.MessageId)
 		fails := luck < s.poisoned || luck < s.poisoned+s.shaky && tries == 0
@@ -118,7 +120,7 @@ func (s service) work(ctx context.Context, conn *amqp.Connection) error {
 			return d.Ack(false)
 		}
 		return s.fail(ctx, p, d, tries, "")
-	})(ctx, conn)
+	}).work(ctx, conn)
 }
 
 // backlogFull tells whether enough has failed. From 4.0 it is the retry queue that fills: there the count of tries

@@ -43,10 +43,13 @@ func retryQueue() Scenario {
 			}
 			return nil
 		},
+		filled: map[string]int{"default-delay": 8},
 		actors: []actor{
 			repeatedly(5*time.Second, func(ctx context.Context, p *publisher) error { return mail(ctx, p, "default-delay") }),
 			repeatedly(2*time.Second, func(ctx context.Context, p *publisher) error { return mail(ctx, p, "test-delay") }),
-			worker("RetryQueue", 300*time.Millisecond, func(_ context.Context, _ *publisher, d amqp.Delivery) error {
+		},
+		workers: []worker{
+			workerOf("RetryQueue", 300*time.Millisecond, func(_ context.Context, _ *publisher, d amqp.Delivery) error {
 				if fate("RetryQueue", d.MessageId) < 10 {
 					return d.Reject(false)
 				}

@@ -19,8 +19,10 @@ type Scenario struct {
 
 	topology topology
 	// puts first messages in; does nothing the second time; may be nil
-	seed   func(ctx context.Context, conn *amqp.Connection) error
-	actors []actor // the live traffic
+	seed    func(ctx context.Context, conn *amqp.Connection) error
+	filled  map[string]int // queues that hold at least this many messages from the seed on
+	actors  []actor        // the live traffic, beside that of the workers
+	workers []worker
 }
 
 // actor is a publisher or a worker: it works on the connection until ctx ends or the connection fails.
@@ -99,14 +101,25 @@ func (s Scenario) Run(ctx context.Context, amqpURL string) error {
 }
 
 // RunAll runs scenarios together on a node, all of them when none is named, until ctx ends. When one cannot be
-// declared, the others end too and its error is returned.
-func RunAll(ctx context.Context, node *Node, scenarios ...Scenario) error {
+// declared, the others end too and its error is returned. It calls ready, if not nil, when the management API shows the
+// scenarios complete: every queue, the consumers of their workers, the first messages. It does so after 30 s at the
+// latest, and not at all when RunAll ends before.
+func RunAll(ctx context.Context, node *Node, ready func(), scenarios ...Scenario) error {
 	if len(scenarios) == 0 {
 		scenarios = Scenarios()
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, scenario := range scenarios {
 		group.Go(func() error { return scenario.Run(ctx, node.AMQP()) })
+	}
+	if ready != nil {
+		group.Go(func() error {
+			awaitComplete(ctx, node.API(), scenarios)
+			if ctx.Err() == nil {
+				ready()
+			}
+			return nil
+		})
 	}
 	return group.Wait()
 }
@@ -143,6 +156,9 @@ func (s Scenario) play(ctx context.Context, conn *amqp.Connection) {
 	})
 	for _, actor := range s.actors {
 		group.Go(func() error { return actor(ctx, conn) })
+	}
+	for _, worker := range s.workers {
+		group.Go(func() error { return worker.work(ctx, conn) })
 	}
 	_ = group.Wait()
 }

@@ -350,11 +350,12 @@ func TestRunAllReportsWhatCannotBeDeclared(t *testing.T) {
 		t.Fatal(err)
 	}
 	closeConnection(conn)
+	t.Cleanup(func() { remove(t, other) })
 	scenario, err := ScenarioNamed("retry-queue")
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = RunAll(t.Context(), shared, scenario)
+	err = RunAll(t.Context(), shared, nil, scenario)
 	if err == nil || !strings.Contains(err.Error(), "test-delay") || !strings.Contains(err.Error(), "retry-queue") {
 		t.Errorf("the error names neither queue nor scenario: %v", err)
 	}

@@ -100,7 +100,7 @@ func run(ctx context.Context) error {
 	traffic := make(chan error, 1) // holds RunAll's one result
 	running, halt := context.WithCancel(ctx)
 	defer func() { halt(); <-traffic }()
-	go func() { traffic <- demo.RunAll(running, node, demo.Scenarios()...) }()
+	go func() { traffic <- demo.RunAll(running, node, nil, demo.Scenarios()...) }()
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
