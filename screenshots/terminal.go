@@ -7,35 +7,54 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 )
 
 // terminal is a pseudo-terminal with a program in it and an emulator that knows what stands on its screen.
 type terminal struct {
-	emulator *vt.SafeEmulator
-	file     *os.File
-	program  *exec.Cmd
-	ended    chan struct{} // closed when the program's output has ended
+	file    *os.File
+	program *exec.Cmd
+	look    look
+	ended   chan struct{} // closed when the program's output has ended
+
+	mu       sync.Mutex // held while the program's output changes the screen, so that nobody sees half of it
+	emulator *vt.Emulator
+	changed  time.Time
 }
 
-func openTerminal(ctx context.Context, width, height int, name string, arguments ...string) (*terminal, error) {
+func openTerminal(ctx context.Context, l look, width, height int, name string, arguments ...string) (*terminal, error) {
 	program := exec.CommandContext(ctx, name, arguments...)
 	program.Env = append(os.Environ(), "TERM=xterm-256color", "COLORTERM=truecolor")
 	file, err := pty.StartWithSize(program, &pty.Winsize{Rows: uint16(height), Cols: uint16(width)})
 	if err != nil {
 		return nil, err
 	}
-	t := &terminal{vt.NewSafeEmulator(width, height), file, program, make(chan struct{})}
+	t := &terminal{
+		file: file, program: program, look: l, ended: make(chan struct{}), emulator: vt.NewEmulator(width, height),
+	}
+	t.emulator.SetDefaultBackgroundColor(l.paper)
+	t.emulator.SetDefaultForegroundColor(l.ink)
 	go func() {
 		defer close(t.ended)
-		io.Copy(t.emulator, file)
+		io.Copy(output{t}, file)
 	}()
 	go io.Copy(file, t.emulator) // the emulator's answers to the program's questions; ends when the emulator is closed
 	return t, nil
+}
+
+// output is the side of the terminal that the program writes to.
+type output struct{ *terminal }
+
+// Write puts the program's output on the screen.
+func (o output) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.changed = time.Now()
+	return o.emulator.Write(text)
 }
 
 // await returns when a text is on the screen, or an error with the screen after 30 s.
@@ -58,11 +77,55 @@ func (t *terminal) await(ctx context.Context, text string) error {
 	return nil
 }
 
-func (t *terminal) press(key string) { io.WriteString(t.file, key) }
+// press types keys, one by one.
+func (t *terminal) press(keys string) {
+	for _, key := range split(keys) {
+		io.WriteString(t.file, key)
+		time.Sleep(20 * time.Millisecond) // or an escape and the next key would be read as one
+	}
+}
 
-// screen is what stands on the screen, with its colours; text is the same without them.
-func (t *terminal) screen() string { return t.emulator.Render() }
-func (t *terminal) text() string   { return ansi.Strip(t.emulator.Render()) }
+// split cuts keys into single ones: a character, or an escape sequence.
+func split(keys string) (single []string) {
+	for len(keys) > 0 {
+		size := 1
+		if strings.HasPrefix(keys, "\x1b[") && len(keys) > 2 {
+			size = 3
+		}
+		single, keys = append(single, keys[:size]), keys[size:]
+	}
+	return single
+}
+
+// screen is what stands on the screen. It waits until the program has written the whole of it: until nothing has come
+// for a moment, or for half a second where something always comes.
+func (t *terminal) screen() screen {
+	for deadline := time.Now().Add(500 * time.Millisecond); time.Now().Before(deadline); {
+		t.mu.Lock()
+		quiet := time.Since(t.changed) > 15*time.Millisecond
+		t.mu.Unlock()
+		if quiet {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := screen{width: t.emulator.Width(), height: t.emulator.Height()}
+	for y := range s.height {
+		for x := range s.width {
+			s.cells = append(s.cells, t.look.cellOf(t.emulator.CellAt(x, y)))
+		}
+	}
+	return s
+}
+
+// text is what stands on the screen, without its colours.
+func (t *terminal) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.emulator.String()
+}
 
 // close interrupts the program and waits for it.
 func (t *terminal) close() {

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"image"
+	"math"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
+)
+
+// shades is how many steps there are from a character's background to its ink. Few make small files: with 16, the
+// colours of a screen fit into a palette.
+const shades = 16
+
+// mask is how much of a cell's pixels a character covers, 0 to shades-1, row by row.
+type mask []uint8
+
+// glyphs draws single characters in cells of one size.
+type glyphs struct {
+	width, height int // of a cell, in pixels
+	baseline      int // from the cell's top
+	size          float64
+	fonts         []cuts
+	faces         map[*sfnt.Font]font.Face
+	masks         map[glyph]mask
+	buffer        sfnt.Buffer
+}
+
+// glyph is what a mask is of.
+type glyph struct {
+	text  string
+	width int // in cells
+	style style
+}
+
+// newGlyphs makes glyphs for cells that are this many pixels wide. The first font gives the size and the height.
+func newGlyphs(fonts []cuts, width int) (*glyphs, error) {
+	g := &glyphs{width: width, fonts: fonts, faces: map[*sfnt.Font]font.Face{}, masks: map[glyph]mask{}}
+	const em = 1000 // pixels, to measure in
+	first := fonts[0][style{}]
+	index, err := first.GlyphIndex(&g.buffer, '0')
+	if err != nil {
+		return nil, err
+	}
+	advance, err := first.GlyphAdvance(&g.buffer, index, fixed.I(em), font.HintingNone)
+	if err != nil {
+		return nil, err
+	}
+	metrics, err := first.Metrics(&g.buffer, fixed.I(em), font.HintingNone)
+	if err != nil {
+		return nil, err
+	}
+	g.size = float64(width) / pixels(advance) * em
+	g.baseline = int(math.Round(pixels(metrics.Ascent) * g.size / em))
+	g.height = g.baseline + int(math.Round(pixels(metrics.Descent)*g.size/em))
+	return g, nil
+}
+
+func pixels(length fixed.Int26_6) float64 { return float64(length) / 64 }
+
+// of returns the mask of a cell's character, width cells wide.
+func (g *glyphs) of(c cell) (mask, error) {
+	of := glyph{c.text, max(1, c.width), style{c.bold, c.italic}}
+	if made, ok := g.masks[of]; ok {
+		return made, nil
+	}
+	made, ok := g.drawn(of)
+	if !ok {
+		var err error
+		if made, err = g.written(of); err != nil {
+			return nil, err
+		}
+	}
+	g.masks[of] = made
+	return made, nil
+}
+
+// written draws a character with the first font that has it; a box stands for what none has.
+func (g *glyphs) written(of glyph) (mask, error) {
+	width := g.width * of.width
+	target := image.NewAlpha(image.Rect(0, 0, width, g.height))
+	for _, r := range of.text {
+		face, ok, err := g.face(r, of.style)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return g.box(width), nil
+		}
+		drawer := font.Drawer{Dst: target, Src: image.Opaque, Face: face, Dot: fixed.P(0, g.baseline)}
+		if advance := drawer.MeasureString(string(r)); advance > fixed.I(width) { // of a font that is wider
+			drawer.Dot.X = (fixed.I(width) - advance) / 2
+		}
+		drawer.DrawString(string(r)) // a mark that combines is drawn over what it belongs to
+	}
+	made := make(mask, len(target.Pix))
+	for i, alpha := range target.Pix {
+		made[i] = uint8((int(alpha)*(shades-1) + 127) / 255)
+	}
+	return made, nil
+}
+
+// box is a frame, as terminals show what no font has.
+func (g *glyphs) box(width int) mask {
+	made := make(mask, width*g.height)
+	for y := g.height / 5; y <= g.baseline; y++ {
+		for x := 1; x < width-1; x++ {
+			if y == g.height/5 || y == g.baseline || x == 1 || x == width-2 {
+				made[y*width+x] = shades / 2
+			}
+		}
+	}
+	return made
+}
+
+// face is that of the first font with a glyph for r.
+func (g *glyphs) face(r rune, cut style) (font.Face, bool, error) {
+	for _, family := range g.fonts {
+		chosen := family[cut]
+		if chosen == nil {
+			chosen = family[style{}]
+		}
+		index, err := chosen.GlyphIndex(&g.buffer, r)
+		if err != nil {
+			return nil, false, err
+		}
+		if index == 0 {
+			continue
+		}
+		if g.faces[chosen] == nil {
+			options := &opentype.FaceOptions{Size: g.size, DPI: 72, Hinting: font.HintingNone}
+			if g.faces[chosen], err = opentype.NewFace(chosen, options); err != nil {
+				return nil, false, err
+			}
+		}
+		return g.faces[chosen], true, nil
+	}
+	return nil, false, nil
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"dlxtop/demo"
+)
+
+// scene is one picture: from a fresh start of the program, keys are pressed one after the other.
+type scene struct {
+	name          string
+	width, height int
+	steps         []step
+	watch         time.Duration // before the picture is taken; 0 is 5 s, two polls
+}
+
+// step waits until a text is on the screen, then presses keys.
+type step struct {
+	until string
+	keys  string
+}
+
+const (
+	enter  = "\r"
+	escape = "\x1b"
+	down   = "\x1b[B"
+)
+
+// failed opens the failed messages of the pubsub scenario.
+var failed = step{"ucenter@user", "/ucenter@user" + enter + "f"}
+
+var scenes = []scene{
+	{name: "flows", width: 120, height: 36, steps: []step{{"ucenter@user", "j"}}, watch: 150 * time.Second},
+	{name: "flow", width: 120, height: 36, steps: []step{
+		{"worker-queue-5s", "/worker-queue-5s" + enter + enter},
+		{"MOVED  counted", ""},
+	}, watch: 30 * time.Second},
+	{name: "flow-retry", width: 120, height: 36, steps: []step{
+		{"ucenter@user", "/ucenter@user" + enter + enter},
+		{"MOVED  counted", ""},
+	}, watch: 30 * time.Second},
+	{name: "messages", width: 120, height: 36, steps: []step{failed, {"TimeoutError", ""}}},
+	{name: "replay", width: 120, height: 36, steps: []step{failed, {"TimeoutError", "r"}, {"reaches", ""}}},
+	{name: "chart", width: 120, height: 36, steps: []step{
+		{"worker-queue-5s", "/worker-queue-5s" + enter + enter},
+		{"MOVED  counted", "kc"},
+	}, watch: 90 * time.Second},
+	{name: "findings", width: 120, height: 36, steps: []step{{"ucenter@user", "4"}, {"set a dead-letter-exchange", ""}}},
+	{name: "queues", width: 120, height: 36, steps: []step{{"ucenter@user", "2"}, {"ucenter@user@retry", ""}}},
+	{name: "journal", width: 120, height: 36, steps: []step{failed, {"TimeoutError", "r"}, {
+		"reaches",
+		enter,
+	}, {"moved", enter}, {"taken out", "5"}, {"replay", ""}}},
+	{name: "tap", width: 120, height: 36, steps: []step{
+		{"worker-queue", "/worker-queue" + enter + "j" + enter},
+		{"MOVED  counted", "t"},
+		{"costs", enter},
+		{"held", down + down},
+	}, watch: 15 * time.Second},
+	{name: "probe", width: 120, height: 36, steps: []step{
+		{"worker-queue-5s", ":probe worker-queue-5s" + enter},
+		{"not sent", "i"},
+		{"will get it", enter},
+		{"arrived", ""},
+	}},
+	{name: "flows-80x24", width: 80, height: 24, steps: []step{{"ucenter@user", ""}}},
+	{name: "messages-80x24", width: 80, height: 24, steps: []step{failed, {"TimeoutError", ""}}},
+}
+
+// play runs the program through the steps of a scene and returns its last screen.
+func (s scene) play(ctx context.Context, node *demo.Node) (screen, error) {
+	t, err := openDashboard(ctx, node, darkLook, s.width, s.height)
+	if err != nil {
+		return screen{}, err
+	}
+	defer t.close()
+	for _, step := range s.steps {
+		if err := t.await(ctx, step.until); err != nil {
+			return screen{}, err
+		}
+		t.press(step.keys)
+	}
+	pause(ctx, cmp.Or(s.watch, 5*time.Second))
+	return t.screen(), ctx.Err()
+}
+
+// openDashboard starts the real program on the node.
+func openDashboard(
+	ctx context.Context, node *demo.Node, l look, width, height int, arguments ...string,
+) (*terminal, error) {
+	arguments = append([]string{"--url", node.AMQP(), "--api", node.API()}, arguments...)
+	return openTerminal(ctx, l, width, height, "bin/dlxtop", arguments...)
+}
+
+// pause returns after d, or when ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

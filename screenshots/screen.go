@@ -1,0 +1,101 @@
+package main
+
+import (
+	"image/color"
+
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// screen is what stands on a terminal's screen at one moment, row by row.
+type screen struct {
+	width, height int
+	cells         []cell
+}
+
+// cell is one character as it looks: its colours are those that are seen, after faint and reverse.
+type cell struct {
+	text                            string // "" is a blank, or the second half of a wide character
+	width                           int    // 2 for a wide character
+	ink, paper                      color.RGBA
+	bold, italic, underline, struck bool
+}
+
+func (s screen) at(x, y int) cell { return s.cells[y*s.width+x] }
+
+// look is a terminal's own colours.
+type look struct {
+	ink, paper color.RGBA
+	basic      [16]color.RGBA
+}
+
+func rgb(hex uint32) color.RGBA {
+	return color.RGBA{uint8(hex >> 16), uint8(hex >> 8), uint8(hex), 255}
+}
+
+var (
+	darkLook = look{rgb(0xd5d8df), rgb(0x15181e), [16]color.RGBA{
+		rgb(0x2b303b), rgb(0xf0717a), rgb(0x97c97b), rgb(0xe3b866),
+		rgb(0x6fa8f5), rgb(0xc58ae0), rgb(0x5cc5d3), rgb(0xc6cad3),
+		rgb(0x6b7280), rgb(0xff8a92), rgb(0xaee08f), rgb(0xf5d07f),
+		rgb(0x8cbdff), rgb(0xdba5f2), rgb(0x7cdde9), rgb(0xffffff),
+	}}
+	lightLook = look{rgb(0x24292f), rgb(0xfdfdfb), [16]color.RGBA{
+		rgb(0x24292f), rgb(0xc4262e), rgb(0x2f7d32), rgb(0x9a6400),
+		rgb(0x1a5fb4), rgb(0x8b3fa8), rgb(0x0b7480), rgb(0x8a8f98),
+		rgb(0x57606a), rgb(0xdd3a42), rgb(0x3f9a43), rgb(0xb47a10),
+		rgb(0x2f78d0), rgb(0xa457c2), rgb(0x178c99), rgb(0xb8bcc4),
+	}}
+)
+
+// faintPart is how much of a faint character's colour is left; the rest is its background.
+const faintPart = 0.55
+
+// cellOf resolves an emulator's cell; nil is a blank.
+func (l look) cellOf(from *uv.Cell) cell {
+	if from == nil {
+		return cell{width: 1, ink: l.ink, paper: l.paper}
+	}
+	style := from.Style
+	ink, paper := l.resolve(style.Fg, l.ink), l.resolve(style.Bg, l.paper)
+	has := func(attribute uv.StyleAttr) bool { return style.Attrs&attribute != 0 }
+	if has(uv.AttrFaint) {
+		ink = mix(ink, paper, faintPart)
+	}
+	if has(uv.AttrReverse) {
+		ink, paper = paper, ink
+	}
+	if has(uv.AttrConceal) {
+		ink = paper
+	}
+	text := from.Content
+	if text == " " {
+		text = ""
+	}
+	return cell{
+		text: text, width: from.Width, ink: ink, paper: paper,
+		bold: has(uv.AttrBold), italic: has(uv.AttrItalic), struck: has(uv.AttrStrikethrough),
+		underline: style.Underline != 0,
+	}
+}
+
+// resolve is the colour that is seen: the terminal's own where the program names one of the 16, or none.
+func (l look) resolve(c color.Color, none color.RGBA) color.RGBA {
+	switch c := c.(type) {
+	case nil:
+		return none
+	case ansi.BasicColor:
+		return l.basic[c&15]
+	case ansi.IndexedColor:
+		if c < 16 {
+			return l.basic[c]
+		}
+	}
+	return color.RGBAModel.Convert(c).(color.RGBA)
+}
+
+// mix is part of a, and b for the rest.
+func mix(a, b color.RGBA, part float64) color.RGBA {
+	of := func(a, b uint8) uint8 { return uint8(float64(a)*part + float64(b)*(1-part) + 0.5) }
+	return color.RGBA{of(a.R, b.R), of(a.G, b.G), of(a.B, b.B), 255}
+}
