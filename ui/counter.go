@@ -74,7 +74,9 @@ func (a *app) count() tea.Cmd {
 		return nil
 	}
 	var queues [2][]model.QueueRef
-	queues[0], queues[1] = screen.watched()
+	if queues[0], queues[1] = screen.watched(); a.env.broker == nil {
+		queues[0] = nil // there are polls and totals only
+	}
 	var cmds []tea.Cmd
 	for lane := range a.counters {
 		if c := &a.counters[lane]; c.inFlight == 0 && c.timer == 0 && len(queues[lane]) > 0 {

@@ -2,13 +2,11 @@ package ui
 
 import (
 	"slices"
-	"time"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
-	"dlxtop/model/findings"
 	"dlxtop/ui/picture"
 	"dlxtop/ui/term"
 )
@@ -21,57 +19,13 @@ const (
 // flowScreen shows one flow as a picture that moves, with what is wrong with it and what moved lately. The cursor is on
 // a queue.
 type flowScreen struct {
-	env    *env
-	worker model.QueueRef
-	latest topologyMsg
-	flow   *model.Flow // of the newest poll that had it
-	gone   bool        // the newest poll does not have it
-	own    []findings.Finding
-	cursor model.QueueRef
-	live   *liveFlow
-	chart  bool // the queue under the cursor is charted
-
-	picture *picture.Picture
-	dots    picture.Dots
-	ticking request // the step that is awaited; 0: nothing moves
-	drawn   *flowDrawing
-	lines   []string // as prepared
+	movingFlow
+	chart bool     // the queue under the cursor is charted
+	lines []string // as prepared
 }
-
-// now is the picture as it is this second: what is due counts down between two polls.
-func (d *flowDrawing) now(s flowScreen) *picture.Picture {
-	second := s.env.shown.Truncate(time.Second)
-	if d.of != s.picture || !d.second.Equal(second) {
-		d.of, d.second, d.fresh = s.picture, second, s.picture
-		if !s.gone {
-			d.fresh = s.draw(s.env.shown)
-		}
-	}
-	return d.fresh
-}
-
-// flowDrawing is what was prepared last. frames counts how often: a screen that is not seen moves nothing.
-type flowDrawing struct {
-	frames  int
-	stepped int // frames at the last step
-	picture *picture.Picture
-	width   int
-	cursor  model.QueueRef
-	scene   *picture.Scene
-
-	of     *picture.Picture // the poll's picture, of which
-	fresh  *picture.Picture // is this one,
-	second time.Time        // in this second
-}
-
-// dotStepMsg moves the dots one cell on.
-type dotStepMsg struct{ request request }
 
 func newFlowScreen(e *env, worker model.QueueRef) screen {
-	return flowScreen{
-		env: e, worker: worker, cursor: worker, dots: picture.Dots{}, live: newLiveFlow(),
-		drawn: &flowDrawing{stepped: -1},
-	}
+	return flowScreen{movingFlow: newMovingFlow(e, worker)}
 }
 
 func (s flowScreen) Init() tea.Cmd { return nil }
@@ -96,93 +50,13 @@ func (s flowScreen) Keys() []key.Binding {
 
 func (s flowScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	switch msg := msg.(type) {
-	case topologyMsg:
-		return s.polled(msg)
-	case countedMsg:
-		return s.counted(msg)
-	case dotStepMsg:
-		if msg.request != s.ticking {
-			return s, nil
-		}
-		return s.step()
+	case topologyMsg, countedMsg, dotStepMsg:
+		cmd := s.moved(msg)
+		return s, cmd
 	case tea.KeyMsg:
 		return s.handleKey(msg)
 	}
 	return s, nil
-}
-
-func (s flowScreen) polled(msg topologyMsg) (screen, tea.Cmd) {
-	s.latest = msg
-	i := slices.IndexFunc(msg.flows, func(f model.Flow) bool { return f.Worker.Queue == s.worker })
-	if s.gone = i < 0; s.gone {
-		return s, nil
-	}
-	s.flow = &msg.flows[i]
-	s.own = findingsOf(s.flow, msg.findings)
-	s.live.polled(msg, s.flow)
-	return s.drawnAnew()
-}
-
-// counted takes in counts between two polls.
-func (s flowScreen) counted(msg countedMsg) (screen, tea.Cmd) {
-	if s.flow == nil || s.gone || !s.live.counted(msg) {
-		return s, nil
-	}
-	return s.drawnAnew()
-}
-
-// watched are the queues of the flow, as each may be counted.
-func (s flowScreen) watched() (declare, totals []model.QueueRef) {
-	if s.live.watch == nil || s.gone {
-		return nil, nil
-	}
-	for _, ref := range s.live.watch.Queues() {
-		switch byDeclare, byTotals := s.latest.topology.Countable(ref); {
-		case byDeclare:
-			declare = append(declare, ref)
-		case byTotals:
-			totals = append(totals, ref)
-		}
-	}
-	return declare, totals
-}
-
-// drawnAnew makes the picture of what is known now.
-func (s flowScreen) drawnAnew() (screen, tea.Cmd) {
-	now := s.env.now()
-	s.live.keep(s.latest.history)
-	s.latest.counts = s.live.fresh(now)
-	s.picture = s.draw(now)
-	if !slices.ContainsFunc(s.picture.Stations(), func(x picture.Station) bool { return x.Queue == s.cursor }) {
-		s.cursor = s.worker
-	}
-	if s.ticking == 0 && (len(s.dots) > 0 || slices.ContainsFunc(s.picture.Arrows(),
-		func(a picture.Arrow) bool { return a.Now() > 0 })) {
-		return s.tick()
-	}
-	return s, nil
-}
-
-// tick awaits the next step of the dots.
-func (s flowScreen) tick() (screen, tea.Cmd) {
-	s.ticking = s.env.newRequest()
-	id := s.ticking
-	return s, tea.Tick(picture.DotStep, func(time.Time) tea.Msg { return dotStepMsg{id} })
-}
-
-// step moves the dots, as long as something moves and somebody looks.
-func (s flowScreen) step() (screen, tea.Cmd) {
-	s.ticking = 0
-	d := s.drawn
-	if d.frames == d.stepped || d.scene == nil {
-		return s, nil // not seen since the last step: the next poll starts it again
-	}
-	d.stepped = d.frames
-	s.dots = s.dots.Step(d.scene.Paths)
-	if !s.dots.Moving(d.scene.Paths) {
-		return s, nil
-	}
-	return s.tick()
 }
 
 func (s flowScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
@@ -258,9 +132,7 @@ func (s flowScreen) View(width, height int) string { return term.Block(s.lines, 
 
 // Prepare lays the picture out, and tells what is below it.
 func (s flowScreen) Prepare(width, height int) (screen, tea.Cmd) {
-	s.drawn.frames++
-	if s.picture != nil {
-		s.picture = s.drawn.now(s)
+	if s.seen() {
 		s.lines = s.laid(width, height)
 		return s, nil
 	}
@@ -274,7 +146,7 @@ func (s flowScreen) Prepare(width, height int) (screen, tea.Cmd) {
 
 // laid are the lines of the screen.
 func (s flowScreen) laid(width, height int) []string {
-	styles, sc := s.env.styles, s.scene(width, height)
+	styles, sc := s.env.styles, s.scene(width, height-len(s.own)-leastLog-4)
 	below := s.captionLines(width, height)
 	if s.gone {
 		below = append([]string{" " + styles.Danger.Render(term.MarkError+
@@ -308,28 +180,6 @@ func (s flowScreen) laid(width, height int) []string {
 	lines = append(lines, findings...)
 	lines = append(lines, "")
 	return append(lines, s.logLines(width, height-len(lines))...)
-}
-
-// scene is the picture laid out: as boxes where they fit, else as a rail.
-func (s flowScreen) scene(width, height int) *picture.Scene {
-	d := s.drawn
-	if d.scene != nil && d.picture == s.picture && d.width == width && d.cursor == s.cursor {
-		return d.scene
-	}
-	d.picture, d.width, d.cursor = s.picture, width, s.cursor
-	wide, ok := picture.WideLayout(s.picture, width, s.cursor)
-	if ok && wide.Canvas.Height+len(s.own)+leastLog+4 <= height {
-		d.scene = wide
-	} else {
-		d.scene = picture.RailLayout(s.picture, width, s.cursor)
-	}
-	return d.scene
-}
-
-// draw is the picture of the flow as it is known now.
-func (s flowScreen) draw(now time.Time) *picture.Picture {
-	msg := s.live.into(s.latest, now)
-	return picture.Of(s.flow, msg.moment(now))
 }
 
 // chartOf charts the queue under the cursor over five minutes, where there is room.

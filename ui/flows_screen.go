@@ -3,9 +3,11 @@ package ui
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
 	"dlxtop/ui/picture"
@@ -17,7 +19,10 @@ type flowsScreen struct {
 	env    *env
 	list   term.List[model.QueueRef, flowRow]
 	latest topologyMsg
-	below  []string // of the flow at the cursor, as prepared
+	moving movingFlow // the flow at the cursor
+	drawn  bool       // its picture is on the screen
+	beside bool       // of the list, not below it
+	detail []string   // of the flow at the cursor, as prepared
 }
 
 func newFlowsScreen(e *env) screen {
@@ -122,6 +127,11 @@ func (f flowsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 			rows[i] = newFlowRow(&msg.flows[i], msg, now)
 		}
 		f.list.Table.Set(rows)
+		cmd := f.moving.moved(msg)
+		return f, cmd
+	case countedMsg, dotStepMsg:
+		cmd := f.moving.moved(msg)
+		return f, cmd
 	case tea.KeyMsg:
 		return f.handleKey(msg)
 	}
@@ -160,49 +170,104 @@ func deepestFailed(t *model.Topology, flow *model.Flow) (ref model.QueueRef, ok 
 	return ref, ok
 }
 
-// rows are the lines of the list.
-func (f *flowsScreen) rows(height int) int { return f.list.Rows(height, min(height/2, 13)) }
+// sideBySide is the width from which on the picture stands beside the list.
+const sideBySide = 160
 
-// Prepare works out when the next messages of the flows that are seen are due, and tells of the one at the cursor.
+// listSize is the room of the list. The flow at the cursor has what is left: below it, or beside it.
+func (f flowsScreen) listSize(width, height int) (columns, rows int) {
+	if f.beside {
+		return width / 2, f.list.Rows(height, 0)
+	}
+	return width, f.list.Rows(height, min(height/2, 13))
+}
+
+// Prepare works out when the next messages of the flows that are seen are due, and draws the flow at the cursor.
 func (f flowsScreen) Prepare(width, height int) (screen, tea.Cmd) {
 	now := f.env.shown
-	for _, r := range f.list.Seen(f.rows(height)) {
+	f.beside = width >= sideBySide
+	columns, rows := f.listSize(width, height)
+	for _, r := range f.list.Seen(rows) {
 		*r.due = dueField(f.env.styles, r.poll.soonest(r.flow, now), now)
 	}
-	f.below = f.detail(width, height-f.rows(height))
-	return f, nil
+	cmd := f.follow()
+	if f.beside {
+		f.detail = f.about(width-columns-1, height)
+	} else {
+		f.detail = f.about(width, height-rows)
+	}
+	return f, cmd
+}
+
+// follow makes the picture that of the flow at the cursor.
+func (f *flowsScreen) follow() tea.Cmd {
+	r, ok := f.list.Table.Current()
+	if !ok || f.moving.env != nil && r.flow.Worker.Queue == f.moving.worker {
+		return nil
+	}
+	f.moving = newMovingFlow(f.env, r.flow.Worker.Queue)
+	return f.moving.moved(f.latest)
+}
+
+// watched are the queues of the picture, while it is seen.
+func (f flowsScreen) watched() (declare, totals []model.QueueRef) {
+	if !f.drawn {
+		return nil, nil
+	}
+	return f.moving.watched()
 }
 
 func (f flowsScreen) View(width, height int) string {
 	if len(f.list.Table.All) == 0 {
 		return f.list.View(width, height, f.empty(width))
 	}
-	rows := f.rows(height)
-	return f.list.View(width, rows, nil) + "\n" + term.Block(f.below, width, height-rows)
+	columns, rows := f.listSize(width, height)
+	list := f.list.View(columns, rows, nil)
+	if !f.beside {
+		return list + "\n" + term.Block(f.detail, width, height-rows)
+	}
+	return term.Beside(f.env.styles, term.Block(strings.Split(list, "\n"), columns, height),
+		term.Block(f.detail, width-columns-1, height))
 }
 
-// detail says why the flow at the cursor is as it is: its findings, and its queues with the reasons for their parts.
-func (f flowsScreen) detail(width, height int) []string {
+// about is the flow at the cursor: its picture, what is wrong with it, and, with room to spare, its queues with the
+// reasons for their parts. Without room for the picture it is these.
+func (f *flowsScreen) about(width, height int) []string {
 	s := f.env.styles
 	r, ok := f.list.Table.Current()
+	f.drawn = false
 	if !ok {
 		return f.list.Aimless("flow", width)
 	}
-	lines := append([]string{term.Partition(s, r.name, f.list.Table.Position(), width)},
-		findingLines(s, r.findings, width)...)
-	if len(lines) > 1 {
+	lines := []string{term.Partition(s, r.name, f.list.Table.Position(), width)}
+	found := findingLines(s, r.findings, width)
+	if f.moving.seen() {
+		if sc := f.moving.scene(width, height-len(lines)-1); sc.Canvas.Height+len(lines)+1 <= height {
+			f.drawn = true
+			lines = append(lines, f.moving.dots.Draw(sc).Render(s, 0, sc.Canvas.Height)...)
+		}
+	}
+	for blank(lines[len(lines)-1]) {
+		lines = lines[:len(lines)-1]
+	}
+	if len(found) > 0 && f.drawn && len(lines)+1+len(found) <= height {
 		lines = append(lines, "")
 	}
+	lines = append(lines, found...)
 	parts := flowParts(s, f.latest.topology, r.flow)
-	if full := partLines(s, parts, width, true); len(lines)+len(full) <= height {
-		return append(lines, full...)
+	for _, full := range []bool{true, false} {
+		if more := partLines(s, parts, width, full); len(lines)+1+len(more) <= height || !full && !f.drawn {
+			lines = append(append(lines, ""), more...)
+			break
+		}
 	}
-	lines = append(lines, partLines(s, parts, width, false)...)
 	if len(lines) > height {
 		lines = append(lines[:height-1], "   "+s.Muted.Render("… more: enter opens the flow, 4 has all findings"))
 	}
 	return lines
 }
+
+// blank reports whether nothing is seen of a line.
+func blank(line string) bool { return strings.TrimSpace(ansi.Strip(line)) == "" }
 
 // empty says what was looked at, what a flow is, and where to see some.
 func (f flowsScreen) empty(width int) []string {

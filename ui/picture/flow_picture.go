@@ -142,7 +142,7 @@ func (b *builder) addFailed() {
 	b.p.failed = g
 	for _, f := range b.Findings {
 		if f.Code == "rejects-lost" && (model.QueueRef{VHost: f.VHost, Name: f.Queue}) == b.flow.Worker.Queue {
-			b.p.dead = "lost, no dead-letter exchange"
+			b.p.dead = "lost (no DLX)"
 		}
 	}
 }

@@ -66,6 +66,15 @@ func Behind(text string, n int) string {
 	}
 }
 
+// Beside puts two blocks of the same height side by side, with a line between them.
+func Beside(s *Styles, left, right string) string {
+	lines, others := strings.Split(left, "\n"), strings.Split(right, "\n")
+	for i := range lines {
+		lines[i] += s.Border.Render("│") + others[i]
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Overlay draws a box in the middle of a picture of width x height cells.
 func Overlay(picture, box string, width, height int) string {
 	under, over := strings.Split(picture, "\n"), strings.Split(box, "\n")

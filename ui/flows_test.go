@@ -1,0 +1,86 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"dlxtop/model/ports"
+	"dlxtop/ui/picture"
+)
+
+// countingHome opens the list of flows on movedBroker, whose queues are counted.
+func countingHome(t *testing.T, width, height int) (*terminal, *countedBroker) {
+	t.Helper()
+	before, _ := movedBroker()
+	c := newClock()
+	b := &countedBroker{clock: c, ready: map[string]int64{"buffer-queue": 25, "worker-queue": 0}}
+	for i := range before.Queues { // a TTL that the test need not obey
+		delete(before.Queues[i].Arguments, "x-message-ttl")
+	}
+	broker := newRecordedBroker(c)
+	broker.count = b.count
+	var source ports.Source = &recorded{snapshot: before}
+	return newTerminal(t, Options{Source: source, Broker: broker, Now: c.now, Interval: time.Hour}, width, height), b
+}
+
+// TestHomeMoves: messages are seen to move before any key is pressed, and nothing is counted for a picture that has no
+// room.
+func TestHomeMoves(t *testing.T) {
+	term, b := countingHome(t, 120, 36)
+	term.await("MOVED/s", "25 ready", "╭ ")
+	term.awaitThat("it is counted", func(string) bool { return b.times() > 1 })
+	b.set(nil, map[string]int64{"buffer-queue": 17, "worker-queue": 8})
+	term.await("17 ready", "8 ready", picture.MarkDot)
+	term.resize(200, 50)
+	term.await("17 ready", "8 ready")
+	term.awaitThat("list and picture stand side by side", func(string) bool {
+		return sideBySideOn(term.screen())
+	})
+}
+
+// sideBySideOn reports whether a line of the screen has the head of the list and the beginning of the picture.
+func sideBySideOn(screen string) bool {
+	for line := range strings.SplitSeq(screen, "\n") {
+		if strings.Contains(line, "MOVED/s") && strings.Contains(line, "│── worker-queue") {
+			return true
+		}
+	}
+	return false
+}
+
+// TestHomeFollowsTheCursor: the picture follows the cursor.
+func TestHomeFollowsTheCursor(t *testing.T) {
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 120, 36)
+	term.await("example.delay.life ─")
+	term.press("j")
+	term.await("ucenter@user@retry ─", "via master.retry")
+	term.awaitGone("example.delay.life ─")
+	term.press("/", "user-monitor", keyEnter)
+	term.await("▸ user-monitor ─")
+}
+
+func TestHomeWide(t *testing.T) {
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 200, 50)
+	term.await("example.delay.life ─")
+	term.settle()
+	term.golden()
+}
+
+// TestProductionIsSeen: its header has a colour of its own, and the word where there are no colours.
+func TestProductionIsSeen(t *testing.T) {
+	o := frozen(&recorded{snapshot: busyBroker()})
+	o.Production = true
+	a := newApp(t.Context(), o)
+	a.width, a.height = 120, 36
+	line := a.headerLine()
+	if !strings.Contains(line, "prod production") {
+		t.Errorf("the header is %q", line)
+	}
+	o.Production = false
+	plain := newApp(t.Context(), o)
+	plain.width, plain.height = 120, 36
+	if opened := a.env.styles.Production.Under("x"); line[:4] != opened[:4] || plain.headerLine()[:4] == opened[:4] {
+		t.Errorf("production looks like anything else: %q, %q", line, plain.headerLine())
+	}
+}
