@@ -54,7 +54,7 @@ func run() int {
 		Version: version, Commit: commit(),
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: environment,
 		Source: newSource, Broker: newBroker, Journal: newJournal, Files: export.Files{}, Dashboard: dashboard,
-		Demo: startDemo,
+		Demo: startDemo, Themes: ui.Themes(),
 	}
 	for _, s := range demo.Scenarios() {
 		program.Scenarios = append(program.Scenarios, cli.Scenario{Name: s.Name, About: s.Summary})
@@ -126,6 +126,7 @@ func dashboard(ctx context.Context, d cli.Dashboard) error {
 		Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Title: d.Connection.Name, VHost: d.Connection.VHost,
 		Interval: interval,
 		ReadOnly: d.Connection.ReadOnly, Production: d.Connection.Production,
+		Theme: d.Theme, Mouse: d.Mouse,
 	})
 }
 

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"dlxtop/cli"
+	"dlxtop/demo"
+	"dlxtop/model/message"
+	"dlxtop/ui"
+)
+
+// Another test of this package may have the flag already.
+func init() {
+	if flag.Lookup("update") == nil {
+		flag.Bool("update", false, "rewrite what is generated from the code")
+	}
+}
+
+// TestDocsAreGenerated compares the parts of the documentation that the code knows best with the code.
+func TestDocsAreGenerated(t *testing.T) {
+	for _, page := range []struct {
+		path, part string
+		text       string
+	}{
+		{"docs/keys.md", "keys", keysPage()},
+		{"docs/commands.md", "commands", commandsPage()},
+		{"docs/expressions.md", "fields", fieldsPage()},
+		{"docs/expressions.md", "functions", functionsPage()},
+		{"docs/configuration.md", "example", configPage(t)},
+		{"docs/configuration.md", "themes", "`" + strings.Join(ui.Themes(), "`, `") + "`\n"},
+	} {
+		old, err := os.ReadFile(page.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin, end := "<!-- generated: "+page.part+" -->\n", "<!-- end: "+page.part+" -->"
+		before, rest, ok1 := strings.Cut(string(old), begin)
+		_, after, ok2 := strings.Cut(rest, end)
+		if !ok1 || !ok2 {
+			t.Errorf("%s has no part %s", page.path, page.part)
+			continue
+		}
+		text := before + begin + page.text + end + after
+		if text == string(old) {
+			continue
+		}
+		if flag.Lookup("update").Value.String() != "true" {
+			t.Errorf("%s is not what the code says: go test . -run TestDocsAreGenerated -update", page.path)
+			continue
+		}
+		if err := os.WriteFile(page.path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// cell is a text in a row of a table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
+func keysPage() string {
+	var b strings.Builder
+	for _, g := range ui.KeyHelp() {
+		fmt.Fprintf(&b, "## %s%s\n\n| key | does |\n|---|---|\n", strings.ToUpper(g.Place[:1]), g.Place[1:])
+		for _, k := range g.Keys {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", cell(strings.Join(k.Names, "` `")), cell(k.Does))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func commandsPage() string {
+	program := cli.Program{Themes: ui.Themes()}
+	for _, s := range demo.Scenarios() {
+		program.Scenarios = append(program.Scenarios, cli.Scenario{Name: s.Name, About: s.Summary})
+	}
+	var b strings.Builder
+	for _, c := range program.Commands() {
+		fmt.Fprintf(&b, "## %s\n\n%s.\n\n", c.Use, strings.TrimSuffix(c.Short, "."))
+		if c.Long != "" {
+			fmt.Fprintf(&b, "```text\n%s\n```\n\n", c.Long)
+		}
+		if len(c.Flags) == 0 {
+			continue
+		}
+		b.WriteString("| flag | means |\n|---|---|\n")
+		for _, f := range c.Flags {
+			name := strings.TrimSpace(f.Name + " " + f.Takes)
+			if f.Short != "" {
+				name = f.Short + ", " + name
+			}
+			usage := f.Usage
+			if f.Default != "" {
+				usage += " (default: " + f.Default + ")"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s |\n", cell(name), cell(usage))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func fieldsPage() string {
+	var b strings.Builder
+	b.WriteString("| name | is | of a message |\n|---|---|---|\n")
+	for _, f := range message.ExpressionFields() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Name, f.Type, cell(f.What))
+	}
+	return b.String()
+}
+
+func functionsPage() string {
+	var b strings.Builder
+	column := 0
+	for _, name := range message.ExpressionFunctions() {
+		if column += len(name) + len("`` "); column > 100 {
+			b.WriteString("\n")
+			column = 0
+		} else if b.Len() > 0 {
+			b.WriteString(" ")
+		}
+		b.WriteString("`" + name + "`")
+	}
+	return b.String() + "\n"
+}
+
+// configPage is the output of `dlxtop config`.
+func configPage(t *testing.T) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	program := cli.Program{
+		In: strings.NewReader(""), Out: &out, Err: &errs,
+		Env: func(name string) string {
+			return map[string]string{"HOME": "/home/you"}[name]
+		},
+	}
+	if status := program.Run(t.Context(), []string{"config"}); status != cli.ExitDone {
+		t.Fatalf("exit status %d: %s", status, errs.String())
+	}
+	for _, theme := range ui.Themes() {
+		if !strings.Contains(out.String(), `"`+theme+`"`) {
+			t.Errorf("the example does not name the theme %s", theme)
+		}
+	}
+	return "```toml\n" + out.String() + "```\n"
+}
+
+var (
+	links    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading  = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	fenced   = regexp.MustCompile("(?ms)^```.*?^```")
+	noAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// TestDocsLinks follows every relative link of the documentation: to a file that exists, and to a heading in it.
+func TestDocsLinks(t *testing.T) {
+	pages := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"}
+	err := filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".md" {
+			pages = append(pages, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range links.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
+			to, err := url.Parse(link[1])
+			if err != nil || to.Scheme != "" {
+				continue
+			}
+			seen++
+			path := page
+			if to.Path != "" {
+				path = filepath.Join(filepath.Dir(page), to.Path)
+			}
+			if _, err := os.Stat(path); err != nil {
+				t.Errorf("%s: the link %s leads nowhere", page, link[1])
+				continue
+			}
+			if to.Fragment != "" && !hasHeading(t, path, to.Fragment) {
+				t.Errorf("%s: there is no heading for the link %s", page, link[1])
+			}
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d links were found", seen)
+	}
+}
+
+// hasHeading reports whether a heading of a page has this anchor, as GitHub and others make it.
+func hasHeading(t *testing.T, page, anchor string) bool {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Error(err)
+		return false
+	}
+	for _, found := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
+		plain := noAnchor.ReplaceAllString(strings.ToLower(found[1]), "")
+		if strings.ReplaceAll(plain, " ", "-") == anchor {
+			return true
+		}
+	}
+	return false
+}

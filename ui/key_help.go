@@ -1,0 +1,165 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/bubbles/key"
+)
+
+// KeyGroup is the keys of one place of the dashboard.
+type KeyGroup struct {
+	Place string // "on a flow"
+	Keys  []Key
+}
+
+// Key is what one binding does.
+type Key struct {
+	Names []string // of all keys that do it: "ctrl-r"
+	Does  string
+}
+
+// KeyHelp says what every key does, place by place. docs/keys.md is written from it.
+func KeyHelp() []KeyGroup {
+	k := newKeyMap()
+	return []KeyGroup{
+		group("everywhere", everywhere(k)),
+		group("in every list", lists(k)),
+		group("on Flows, Queues, Failed, Findings and Journal", []explained{
+			{k.Open, "open what is under the cursor"},
+			{k.Failed, "the failed messages of this flow (Flows)"},
+			{k.Undo, "undo the action under the cursor (Journal)"},
+			{k.Resume, "resume the action under the cursor, if it did not come to its end (Journal)"},
+		}),
+		group("on a flow", []explained{
+			{k.Open, "the messages of the queue under the cursor"},
+			{k.NextPane, "next queue"},
+			{k.PrevPane, "previous queue"},
+			{k.Failed, "the failed messages of this flow"},
+			{k.Tap, "tap: watch messages pass its exchanges"},
+			{k.Chart, "chart the queue under the cursor over five minutes; close the chart"},
+		}),
+		group("on messages", messages(k)),
+		group("in the detail of a message", []explained{
+			{k.NextPane, "next pane: story, headers, body"},
+			{k.PrevPane, "previous pane"},
+			{k.Earlier, "the message before"},
+			{k.Later, "the message after"},
+		}),
+		group("after "+k.Copy.Help().Key+", what to copy", []explained{
+			{k.CopyBody, "the body"},
+			{k.CopyHeaders, "the headers"},
+			{k.CopyID, "the message id"},
+			{k.CopyJSON, "all of it as JSON"},
+		}),
+		group("in a dialog", dialogs(k)),
+		group("where a queue is chosen", []explained{
+			{k.ChooseUp, "up"},
+			{k.ChooseDown, "down"},
+			{k.Confirm, "choose"},
+			{k.Cancel, "back"},
+		}),
+		group("in a filter, and after "+k.Palette.Help().Key, []explained{
+			{k.Accept, "keep the filter; run the command"},
+			{k.Abandon, "clear the filter; close the line"},
+			{k.Complete, "complete the command"},
+		}),
+	}
+}
+
+// explained is a binding with what it does at one place, in more words than a footer has room for.
+type explained struct {
+	binding key.Binding
+	does    string
+}
+
+func everywhere(k *keyMap) []explained {
+	all := make([]explained, 0, len(k.Screens))
+	for _, screen := range k.Screens {
+		all = append(all, explained{screen, "the screen " + screen.Help().Desc})
+	}
+	return append(
+		all,
+		explained{k.NextScreen, "next screen"},
+		explained{k.PrevScreen, "previous screen"},
+		explained{k.Palette, "a command: its line completes what can be typed"},
+		explained{k.Undo, "undo the last action"},
+		explained{k.Pause, "stop reading the broker; read it again"},
+		explained{k.ReadNow, "read the broker again now"},
+		explained{k.Help, "help: the keys of this screen"},
+		explained{k.Back, "back"},
+		explained{k.Quit, "back; on the first screen of a tab it quits"},
+		explained{k.ForceQuit, "quit, always, with the terminal restored"},
+		explained{k.Suspend, "suspend; `fg` goes on and reads the broker again"},
+	)
+}
+
+func lists(k *keyMap) []explained {
+	var all []explained
+	for _, motion := range k.Motions() {
+		all = append(all, explained{motion, motion.Help().Desc})
+	}
+	return append(
+		all,
+		explained{k.Filter, "filter: plain text; on messages also `=` and an expression"},
+		explained{k.Sort, "sort by the next column"},
+		explained{k.Reverse, "reverse the order"},
+	)
+}
+
+func messages(k *keyMap) []explained {
+	return []explained{
+		{k.Open, "story, headers and body of this message"},
+		{k.NextPane, "into the detail beside the list, where there is room for it"},
+		{k.PrevPane, "the same, from its end"},
+		{k.Choose, "select this message, or not"},
+		{k.Range, "select a range: from here to where the cursor goes"},
+		{k.ChooseAll, "select all that the filter shows"},
+		{k.Replay, "replay the selection, else the message under the cursor"},
+		{k.ReplayAll, "replay all that the filter shows"},
+		{k.Drop, "drop the selection, else the message under the cursor"},
+		{k.DropAll, "drop all that the filter shows"},
+		{k.Move, "move the selection, else the message under the cursor, to a queue of choice"},
+		{k.Edit, "edit this message in $VISUAL or $EDITOR, then replay it"},
+		{k.Export, "export the selection, else all that the filter shows, to a file"},
+		{k.Copy, "copy something of this message"},
+		{k.More, "read more messages: 5,000, 50,000, 200,000"},
+		{k.Peek, "look again"},
+		{k.Insist, "look anyway, where a look is refused for its cost"},
+	}
+}
+
+func dialogs(k *keyMap) []explained {
+	return []explained{
+		{k.Confirm, "do it"},
+		{k.Cancel, "back, nothing is done; while it runs: stop"},
+		{k.Target, "the next target of a replay, at last a queue of choice; the next exchange of a tap"},
+		{k.Canary, "begin with a canary"},
+		{k.KeepTries, "keep the counters of tries"},
+		{k.Insist, "go on in spite of a refusal that can be overridden"},
+		{k.Edit, "edit again"},
+		{k.GoOn, "do not wait longer for the canary"},
+		{k.Undo, "undo what was just done"},
+	}
+}
+
+func group(place string, all []explained) KeyGroup {
+	g := KeyGroup{Place: place}
+	for _, e := range all {
+		var names []string
+		for _, pressed := range e.binding.Keys() {
+			names = append(names, keyName(pressed))
+		}
+		g.Keys = append(g.Keys, Key{names, e.does})
+	}
+	return g
+}
+
+// keyName is a key as a person calls it.
+func keyName(pressed string) string {
+	signs := []string{"up", "↑", "down", "↓", "left", "←", "right", "→", " ", "space"}
+	if i := slices.Index(signs, pressed); i >= 0 && i%2 == 0 {
+		return signs[i+1]
+	}
+	return strings.ReplaceAll(pressed, "+", "-")
+}
