@@ -296,12 +296,7 @@ func (a app) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 		}
 		return a, nil // nobody sees what another key would do
 	case a.palette.open:
-		var command command
-		a.palette, command = a.palette.handle(msg)
-		if command.run == nil {
-			return a, nil
-		}
-		return command.run(a)
+		return a.commanded(msg)
 	case msg.Paste && !a.top().Typing():
 		return a, nil // a text that was pasted is not a row of commands
 	case a.top().Typing() || key.Matches(msg, a.top().Keys()...):
@@ -329,7 +324,7 @@ func (a app) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 	case term.Is(msg, k.Help):
 		return a.push(newHelpScreen(a.env, a.top()))
 	case term.Is(msg, k.Palette):
-		a.palette = a.palette.opened()
+		a.palette = a.palette.opened(a)
 		return a, nil
 	case term.Is(msg, k.Pause):
 		cmd := a.poller.toggle(a.env)

@@ -12,7 +12,7 @@ type keyMap struct {
 	term.ListKeys
 
 	// On a list and in a text field.
-	Open, Complete key.Binding
+	Open, Complete, CompleteBack key.Binding
 
 	// On messages.
 	Replay, ReplayAll, Drop, DropAll, Copy, Failed, NextPane, PrevPane, Peek key.Binding
@@ -42,7 +42,8 @@ func newKeyMap() *keyMap {
 
 		Open: term.Binding("enter", "open", "enter"),
 
-		Complete: term.Binding("tab", "complete", "tab"),
+		Complete:     term.Binding("tab", "complete", "tab"),
+		CompleteBack: term.Binding("shift-tab", "complete the one before", "shift+tab"),
 
 		Replay:    term.Binding("r", "replay", "r"),
 		ReplayAll: term.Binding("R", "replay all shown", "R"),

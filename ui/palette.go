@@ -3,140 +3,315 @@ package ui
 import (
 	"strings"
 
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 
+	"dlxtop/model"
 	"dlxtop/ui/term"
 )
 
-// palette is the line for commands that ":" opens, with completion.
+const (
+	paletteRows  = 6   // of what is offered; always as many, so that typing moves nothing
+	mostCommands = 200 // commands
+)
+
+// palette is the line for commands that ":" opens. Below it stands what enter would do, and what else is like it:
+// commands, what keys do on this screen, flows and queues by their names.
 type palette struct {
 	env   *env
 	open  bool
 	field term.TextField
-	wrong string // what was entered and is no command
+	wrong string // why enter did nothing; "" when it would do something
+
+	found     []suggestion // for what is typed
+	hidden    int          // more of them, which there is no room for
+	at        int          // the one that enter takes
+	completed bool         // it stands in the field
+
+	past  []string // earlier commands, the newest last
+	back  int      // which of them is in the field; len(past): none
+	draft string   // what was typed before the first ↑
+
+	names  map[string][]name // by command, as of when the palette was opened
+	unread bool              // there is no broker yet whose names could be offered
 }
 
-// command is something that the palette can do.
-type command struct {
-	name, does string
-	run        func(a app) (tea.Model, tea.Cmd)
-	takes      func(a app, argument string) (tea.Model, tea.Cmd) // instead of run, with what stands behind the name
+// suggestion is something that enter may do.
+type suggestion struct {
+	text string // as it stands in the field, printable
+	of   string // what follows it: "EXCHANGE"
+	does string // printable
+	run  effect // nil: a name has to follow
+}
+
+// opened is the palette with an empty line.
+func (p palette) opened(a app) palette {
+	p.open, p.wrong, p.completed = true, "", false
+	p.back, p.draft = len(p.past), ""
+	p.names, p.unread = map[string][]name{}, a.latest.topology == nil
+	p.field.Set("")
+	return p.searched(a)
 }
 
 func newPalette(e *env) palette { return palette{env: e, field: term.NewTextField("")} }
 
-func commands() []command {
-	show := func(i int) func(app) (tea.Model, tea.Cmd) {
-		return func(a app) (tea.Model, tea.Cmd) {
-			var cmd tea.Cmd
-			if i != a.tab {
-				a, cmd = a.show(i)
-			}
-			a, _ = a.show(i) // of the tab itself, not of what was opened from it
-			return a, cmd
-		}
+// commanded gives a key to the palette, and does what it asks for.
+func (a app) commanded(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
+	var chosen effect
+	if a.palette, chosen = a.palette.handle(msg, a); chosen == nil {
+		return a, nil
 	}
-	return []command{
-		{name: "flows", does: "what waits, moves, is stuck, failed", run: show(0)},
-		{name: "queues", does: "all queues", run: show(1)},
-		{name: "failed", does: "failed queues", run: show(2)},
-		{name: "findings", does: "what is wrong or risky", run: show(3)},
-		{name: "journal", does: "what was done", run: show(4)},
-		{name: "undo", does: "the last action", run: func(a app) (tea.Model, tea.Cmd) { return a.undo() }},
-		{
-			name: "tap", does: "EXCHANGE: watch messages pass it",
-			takes: func(a app, exchange string) (tea.Model, tea.Cmd) { return a.tapNamed(exchange) },
-		},
-		{
-			name: "probe", does: "FLOW: send a marked message through it",
-			takes: func(a app, flow string) (tea.Model, tea.Cmd) { return a.probeNamed(flow) },
-		},
-		{
-			name: "help", does: "the keys",
-			run: func(a app) (tea.Model, tea.Cmd) { return a.push(newHelpScreen(a.env, a.top())) },
-		},
-		{name: "pause", does: "stop or go on reading the broker", run: func(a app) (tea.Model, tea.Cmd) {
-			cmd := a.poller.toggle(a.env)
-			return a, cmd
-		}},
-		{name: "read", does: "read the broker again now", run: func(a app) (tea.Model, tea.Cmd) {
-			cmd := a.poller.read(a.env)
-			return a, cmd
-		}},
-		{name: "quit", does: "leave dlxtop", run: func(a app) (tea.Model, tea.Cmd) { return a, tea.Quit }},
-	}
+	return chosen(a)
 }
 
-func (p palette) opened() palette {
-	p.open, p.wrong = true, ""
-	p.field.Set("")
+// handle takes a key while the palette is open. What it returns is to be run.
+func (p palette) handle(msg tea.KeyMsg, a app) (palette, effect) {
+	k := p.env.keys
+	switch {
+	case term.Is(msg, k.Abandon):
+		return p.closed(), nil
+	case term.Is(msg, k.Complete):
+		return p.complete(a, 1), nil
+	case term.Is(msg, k.CompleteBack):
+		return p.complete(a, -1), nil
+	case term.Is(msg, k.ChooseUp):
+		return p.recall(a, p.back-1), nil
+	case term.Is(msg, k.ChooseDown):
+		return p.recall(a, p.back+1), nil
+	case term.Is(msg, k.Accept):
+		return p.accept(a)
+	}
+	before := p.field.Text()
+	p.field.Update(msg)
+	if p.field.Text() != before {
+		p.back = len(p.past)
+		p = p.searched(a)
+	}
+	return p, nil
+}
+
+func (p palette) closed() palette {
+	p.open, p.names, p.found = false, nil, nil
 	return p
 }
 
-// matching are the commands that begin with what is typed.
-func (p palette) matching() []command {
-	name, argument, more := strings.Cut(strings.TrimLeft(p.field.Text(), " "), " ")
-	var found []command
-	for _, c := range commands() {
-		switch {
-		case more && strings.TrimSpace(argument) != "" && (c.takes == nil || c.name != name):
-		case strings.HasPrefix(c.name, name):
-			if c.takes != nil {
-				c.run = func(a app) (tea.Model, tea.Cmd) { return c.takes(a, strings.TrimSpace(argument)) }
-			}
-			found = append(found, c)
+// accept takes what is offered first, or what was completed.
+func (p palette) accept(a app) (palette, effect) {
+	switch {
+	case strings.TrimSpace(p.field.Text()) == "":
+		return p.closed(), nil
+	case len(p.found) == 0:
+		p.wrong = p.nothing()
+		return p, nil
+	}
+	chosen := p.found[p.at]
+	if chosen.run == nil {
+		return p.complete(a, 1), nil
+	}
+	p.past = remembered(p.past, strings.TrimSpace(chosen.text))
+	return p.closed(), chosen.run
+}
+
+// remembered adds a command to the earlier ones. Done twice in a row, it is there once.
+func remembered(past []string, text string) []string {
+	if n := len(past); text == "" || n > 0 && past[n-1] == text {
+		return past
+	}
+	past = append(past[:len(past):len(past)], text)
+	return past[max(0, len(past)-mostCommands):]
+}
+
+// complete writes what is offered into the field, and then the next of it.
+func (p palette) complete(a app, by int) palette {
+	if len(p.found) == 0 {
+		return p
+	}
+	if p.completed {
+		p.at = (p.at + by + len(p.found)) % len(p.found)
+	}
+	chosen := p.found[p.at]
+	p.field.Set(chosen.text)
+	if p.completed = true; chosen.of != "" {
+		p.field.Set(chosen.text + " ")
+		return p.searched(a) // for names now
+	}
+	return p
+}
+
+// recall writes an earlier command into the field, and behind the newest what was typed.
+func (p palette) recall(a app, to int) palette {
+	if to < 0 || to > len(p.past) {
+		return p
+	}
+	if p.back == len(p.past) {
+		p.draft = p.field.Text()
+	}
+	text := p.draft
+	if p.back = to; to < len(p.past) {
+		text = p.past[to]
+	}
+	p.field.Set(text)
+	return p.searched(a)
+}
+
+// searched finds what is offered for what is typed.
+func (p palette) searched(a app) palette {
+	p.found, p.hidden, p.at, p.completed, p.wrong = nil, 0, 0, false, ""
+	typed := strings.TrimLeft(p.field.Text(), " ")
+	word, argument, more := strings.Cut(typed, " ")
+	all := commands(a)
+	for _, c := range all {
+		if more && c.name == word && c.names != nil {
+			p.offerNames(a, c.names, strings.TrimSpace(argument))
+			return p
 		}
+	}
+	typed = strings.ToLower(strings.TrimSpace(typed))
+	var begun []suggestion
+	for _, c := range all {
+		s := suggestion{text: c.name, does: c.does, run: c.run}
+		if c.names != nil {
+			s.of = strings.ToUpper(c.names.word)
+		}
+		switch {
+		case c.name == typed:
+			p.found = append(p.found, s)
+		case strings.HasPrefix(c.name, typed):
+			begun = append(begun, s)
+		}
+	}
+	if p.found = append(p.found, begun...); typed == "" {
+		return p
+	}
+	p.found = append(p.found, actions(a.top(), typed)...)
+	p.offerNames(a, &flowNames, typed)
+	p.offerNames(a, &queueNames, typed)
+	return p
+}
+
+// offerNames adds the names that match best.
+func (p *palette) offerNames(a app, kind *nameKind, typed string) {
+	if a.latest.topology == nil {
+		return
+	}
+	names, known := p.names[kind.command]
+	if !known {
+		names = kind.all(a)
+		p.names[kind.command] = names
+	}
+	found, all := nearest(names, typed)
+	p.hidden += all - len(found)
+	for _, n := range found {
+		p.found = append(p.found, suggestion{
+			text: kind.command + " " + n.shown, does: n.in,
+			run: func(a app) (tea.Model, tea.Cmd) { return kind.open(a, n) },
+		})
+	}
+}
+
+// actions are what keys of a screen do, as far as the words are like what is typed. Keys that mean what is under the
+// cursor of a dialog, like enter, are not among them.
+func actions(of screen, typed string) []suggestion {
+	var found []suggestion
+	for _, b := range of.Keys() {
+		words := b.Help().Desc
+		if !b.Enabled() || !byWords(b) || nearness(strings.ToLower(words), typed) > contains {
+			continue
+		}
+		press, ok := pressOf(b.Keys()[0])
+		if !ok {
+			continue
+		}
+		found = append(found, suggestion{
+			text: words, does: "key " + b.Help().Key,
+			run: func(a app) (tea.Model, tea.Cmd) { return a.handleKey(press) },
+		})
 	}
 	return found
 }
 
-// handle takes a key while the palette is open. A command with run is to be run.
-func (p palette) handle(msg tea.KeyMsg) (palette, command) {
-	k := p.env.keys
-	found := p.matching()
-	switch {
-	case term.Is(msg, k.Abandon):
-		p.open = false
-	case term.Is(msg, k.Complete):
-		if len(found) > 0 && !strings.Contains(strings.TrimSpace(p.field.Text()), " ") {
-			p.field.Set(found[0].name)
-			if found[0].takes != nil {
-				p.field.Set(found[0].name + " ")
-			}
-		}
-	case term.Is(msg, k.Accept):
-		if strings.TrimSpace(p.field.Text()) == "" {
-			p.open = false
-			break
-		}
-		if len(found) == 0 {
-			p.wrong = p.field.Text()
-			break
-		}
-		p.open = false
-		return p, found[0]
-	default:
-		p.wrong = ""
-		p.field.Update(msg)
+// byWords reports whether a key is one that its words are enough for.
+func byWords(b key.Binding) bool {
+	switch b.Keys()[0] {
+	case "enter", "esc", "tab", "shift+tab", "up", "down", "left", "right":
+		return false
 	}
-	return p, command{}
+	return true
 }
 
-// view is two lines: what is typed, and what it can become.
+// pressOf is the press of a key that a binding names.
+func pressOf(name string) (tea.KeyMsg, bool) {
+	if runes := []rune(name); len(runes) == 1 {
+		press := tea.KeyMsg{Type: tea.KeyRunes, Runes: runes}
+		if name == " " {
+			press.Type = tea.KeySpace
+		}
+		return press, true
+	}
+	for t := tea.KeyType(-128); t < 128; t++ {
+		if press := (tea.KeyMsg{Type: t}); press.String() == name {
+			return press, true
+		}
+	}
+	return tea.KeyMsg{}, false
+}
+
+// nothing says why nothing is offered.
+func (p palette) nothing() string {
+	if p.unread {
+		return "no such command, and the broker has not been read yet"
+	}
+	word, argument, _ := strings.Cut(strings.TrimSpace(p.field.Text()), " ")
+	for _, kind := range []*nameKind{&flowNames, &queueNames, &exchangeNames, &probeNames} {
+		if kind.command == word {
+			return "there is no " + kind.word + " " + model.Printable(strings.TrimSpace(argument))
+		}
+	}
+	return "no command, flow or queue has that name"
+}
+
+// view is what is typed, and what it can become.
 func (p palette) view(width int) []string {
 	s := p.env.styles
-	line := s.Accent.Render(" : ") + p.field.View(s, width-4)
-	var b strings.Builder
-	found := p.matching()
-	for i, c := range found {
-		item := s.Accent.Render(c.name) + " " + s.Muted.Render(c.does)
-		if i > 0 {
-			item = s.Text.Render(c.name)
+	hints := s.Muted.Render("tab completes   ↑ ↓ earlier commands   esc closes ")
+	if ansi.StringWidthWc(p.field.Text()) > width-6-ansi.StringWidthWc(hints) {
+		hints = ""
+	}
+	room := width - 4 - ansi.StringWidthWc(hints)
+	lines := []string{term.Spread(s.Accent.Render(" : ")+p.field.View(s, room), hints, width)}
+	first := max(0, min(p.at-paletteRows+2, len(p.found)-paletteRows))
+	texts := 0
+	for _, c := range p.found[first:min(first+paletteRows, len(p.found))] {
+		texts = max(texts, ansi.StringWidthWc(c.text+" "+c.of))
+	}
+	texts = min(texts, width*3/5)
+	for i := first; i < min(first+paletteRows, len(p.found)); i++ {
+		c := p.found[i]
+		mark, look := "  ", s.Text
+		if i == p.at {
+			mark, look = s.Accent.Render(term.MarkCursor)+" ", s.Strong
 		}
-		b.WriteString("   " + item)
+		text := term.CutMiddle(c.text, texts)
+		if c.of != "" {
+			text += " " + c.of
+		}
+		line := " " + mark + look.Render(term.Fit(text, texts, false, false)) + "   " + s.Muted.Render(c.does)
+		if i == first+paletteRows-1 && (i < len(p.found)-1 || p.hidden > 0) {
+			count := model.Count(int64(len(p.found)-i-1+p.hidden)) + " more "
+			line = term.Spread(term.Cut(line, width-len(count)-1, "…"), s.Muted.Render(count), width)
+		}
+		lines = append(lines, term.Cut(line, width, "…"))
 	}
-	if len(found) == 0 {
-		b.WriteString("   " + s.Danger.Render("! no such command") + "  esc closes")
+	if len(p.found) == 0 {
+		words := p.wrong
+		if words == "" {
+			words = p.nothing()
+		}
+		lines = append(lines, "   "+term.Cut(s.Danger.Render(term.MarkError+" "+words), width-4, "…"))
 	}
-	return []string{line, term.Cut(b.String(), width, "…")}
+	for len(lines) < paletteRows+1 {
+		lines = append(lines, "")
+	}
+	return lines
 }

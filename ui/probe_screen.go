@@ -55,21 +55,12 @@ func newProbeScreen(e *env, worker model.QueueRef) screen {
 	return probeScreen{dialog: newDialog(e, dialogAsking), worker: worker}
 }
 
-// probeNamed opens the probe of a flow: of the one that is named, else of the one that is shown.
-func (a app) probeNamed(name string) (tea.Model, tea.Cmd) {
-	if name == "" {
-		if flow, ok := a.top().(flowScreen); ok {
-			return a.push(newProbeScreen(a.env, flow.worker))
-		}
-		a.notice = noticeMsg{text: "open a flow first, or name one: probe FLOW", bad: true}
-		return a, nil
+// probeHere opens the probe of the flow that is shown.
+func (a app) probeHere() (tea.Model, tea.Cmd) {
+	if flow, ok := a.top().(flowScreen); ok {
+		return a.push(newProbeScreen(a.env, flow.worker))
 	}
-	for i := range a.latest.flows {
-		if worker := a.latest.flows[i].Worker.Queue; worker.Name == name || worker.String() == name {
-			return a.push(newProbeScreen(a.env, worker))
-		}
-	}
-	a.notice = noticeMsg{text: "there is no flow " + model.Printable(name), bad: true}
+	a.notice = noticeMsg{text: "open a flow first, or name one: probe FLOW", bad: true}
 	return a, nil
 }
 

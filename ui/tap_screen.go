@@ -254,30 +254,11 @@ func (s flowScreen) tap() tea.Cmd {
 	return push(newTapScreen(s.env, wants))
 }
 
-// tapNamed opens the tap of an exchange that was named in the palette.
-func (a app) tapNamed(name string) (tea.Model, tea.Cmd) {
-	if a.latest.topology == nil {
-		a.notice = noticeMsg{text: "the broker has not been read yet", bad: true}
-		return a, nil
+// tapHere opens the tap of the flow that is shown.
+func (a app) tapHere() (tea.Model, tea.Cmd) {
+	if flow, ok := a.top().(flowScreen); ok && flow.flow != nil {
+		return a, flow.tap()
 	}
-	if name == "" {
-		if flow, ok := a.top().(flowScreen); ok && flow.flow != nil {
-			return a, flow.tap()
-		}
-		a.notice = noticeMsg{text: "name an exchange: tap EXCHANGE", bad: true}
-		return a, nil
-	}
-	var wants []trace.TapWant
-	exchanges := a.latest.topology.Snapshot.Exchanges
-	for i := range exchanges {
-		x := exchanges[i].ExchangeRef
-		if x.Name == name || x.VHost+"/"+x.Name == name {
-			wants = append(wants, trace.TapsOf(a.latest.topology, x)...)
-		}
-	}
-	if len(wants) == 0 {
-		a.notice = noticeMsg{text: "there is no exchange " + model.Printable(name), bad: true}
-		return a, nil
-	}
-	return a.push(newTapScreen(a.env, wants))
+	a.notice = noticeMsg{text: "name an exchange: tap EXCHANGE", bad: true}
+	return a, nil
 }

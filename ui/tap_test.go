@@ -148,6 +148,8 @@ func TestTapThatEnds(t *testing.T) {
 	term.await("ended", "✗ the connection to the broker was lost", "enter tap again")
 	term.press(":", "tap amq.none", keyEnter)
 	term.await("there is no exchange amq.none")
+	term.press(keyEsc)
+	term.awaitGone("there is no exchange amq.none")
 	term.press(":", "tap out.exchange", keyEnter)
 	term.await("Tap out.exchange")
 

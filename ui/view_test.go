@@ -227,7 +227,7 @@ func TestViewAsksNobody(t *testing.T) {
 		"dropped":  {"", "ucenter@user", "3", "FAILED QUEUE", keyEnter, "5 messages", "d", "enter drop", keyEnter, "What"},
 		"move":     {"", "ucenter@user", "3", "FAILED QUEUE", keyEnter, "5 messages", "m", "Move"},
 		"help":     {"", "ucenter@user", "?", "everywhere"},
-		"palette":  {"", "ucenter@user", ":", "tap   probe"},
+		"palette":  {"", "ucenter@user", ":", "flow FLOW"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, _, c := failedOptions(5)

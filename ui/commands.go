@@ -1,0 +1,60 @@
+package ui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// effect is what a command does.
+type effect func(a app) (tea.Model, tea.Cmd)
+
+// command is something that the palette can do by its name.
+type command struct {
+	name, does string
+	run        effect    // nil: it needs a name behind its own
+	names      *nameKind // what may stand behind its name; nil: nothing
+}
+
+// commands are those that do something now, in the order in which they are offered.
+func commands(a app) []command {
+	show := func(i int) effect {
+		return func(a app) (tea.Model, tea.Cmd) {
+			var cmd tea.Cmd
+			if i != a.tab {
+				a, cmd = a.show(i)
+			}
+			a, _ = a.show(i) // of the tab itself, not of what was opened from it
+			return a, cmd
+		}
+	}
+	return []command{
+		{name: "flows", does: "what waits, moves, is stuck, failed", run: show(0)},
+		{name: "queues", does: "all queues", run: show(1)},
+		{name: "failed", does: "failed queues", run: show(2)},
+		{name: "findings", does: "what is wrong or risky", run: show(3)},
+		{name: "journal", does: "what was done", run: show(4)},
+		{name: "flow", does: "open a flow", run: show(0), names: &flowNames},
+		{name: "queue", does: "open the messages of a queue", run: show(1), names: &queueNames},
+		{
+			name: "tap", does: "watch messages pass an exchange",
+			run: func(a app) (tea.Model, tea.Cmd) { return a.tapHere() }, names: &exchangeNames,
+		},
+		{
+			name: "probe", does: "send a marked message through a flow",
+			run: func(a app) (tea.Model, tea.Cmd) { return a.probeHere() }, names: &probeNames,
+		},
+		{name: "undo", does: "the last action", run: func(a app) (tea.Model, tea.Cmd) { return a.undo() }},
+		{
+			name: "help", does: "the keys",
+			run: func(a app) (tea.Model, tea.Cmd) { return a.push(newHelpScreen(a.env, a.top())) },
+		},
+		{name: "pause", does: "stop or go on reading the broker", run: func(a app) (tea.Model, tea.Cmd) {
+			cmd := a.poller.toggle(a.env)
+			return a, cmd
+		}},
+		{name: "read", does: "read the broker again now", run: func(a app) (tea.Model, tea.Cmd) {
+			cmd := a.poller.read(a.env)
+			return a, cmd
+		}},
+		{name: "quit", does: "leave dlxtop", run: func(a app) (tea.Model, tea.Cmd) { return a, tea.Quit }},
+	}
+}

@@ -1,0 +1,165 @@
+package ui
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+	"dlxtop/model/trace"
+)
+
+// nameKind is a kind of thing that commands take by name.
+type nameKind struct {
+	command, word string // "queue": as it is typed, and as it is called in a sentence
+	all           func(a app) []name
+	open          func(a app, n name) (tea.Model, tea.Cmd)
+}
+
+// name is one thing that can be named. shown is what is drawn and typed; vhost and name are the thing itself, of any
+// bytes.
+type name struct {
+	vhost, name string
+	shown, in   string // printable; in says where it is when there are several vhosts
+}
+
+func (n name) ref() model.QueueRef { return model.QueueRef{VHost: n.vhost, Name: n.name} }
+
+var (
+	flowNames = nameKind{
+		command: "flow", word: "flow", all: func(a app) []name { return a.flowNames() },
+		open: func(a app, n name) (tea.Model, tea.Cmd) {
+			if !a.hasFlow(n.ref()) {
+				return a.gone("flow", n)
+			}
+			return a.push(newFlowScreen(a.env, n.ref()))
+		},
+	}
+	queueNames = nameKind{
+		command: "queue", word: "queue",
+		all: func(a app) []name {
+			queues := a.latest.topology.Snapshot.Queues
+			return a.namesOf(len(queues), func(i int) model.QueueRef { return queues[i].QueueRef })
+		},
+		open: func(a app, n name) (tea.Model, tea.Cmd) {
+			if _, ok := a.latest.topology.Queue(n.ref()); !ok {
+				return a.gone("queue", n)
+			}
+			return a.push(newMessagesScreen(a.env, n.ref()))
+		},
+	}
+	exchangeNames = nameKind{
+		command: "tap", word: "exchange",
+		all: func(a app) []name {
+			exchanges := a.latest.topology.Snapshot.Exchanges
+			return slices.DeleteFunc(a.namesOf(len(exchanges), func(i int) model.QueueRef {
+				return model.QueueRef{VHost: exchanges[i].VHost, Name: exchanges[i].Name}
+			}), func(n name) bool { return n.name == "" }) // RabbitMQ lets nothing be bound to the default exchange
+		},
+		open: func(a app, n name) (tea.Model, tea.Cmd) {
+			wants := trace.TapsOf(a.latest.topology, model.ExchangeRef{VHost: n.vhost, Name: n.name})
+			if len(wants) == 0 {
+				return a.gone("exchange", n)
+			}
+			return a.push(newTapScreen(a.env, wants))
+		},
+	}
+	probeNames = nameKind{
+		command: "probe", word: "flow", all: func(a app) []name { return a.flowNames() },
+		open: func(a app, n name) (tea.Model, tea.Cmd) {
+			if !a.hasFlow(n.ref()) {
+				return a.gone("flow", n)
+			}
+			return a.push(newProbeScreen(a.env, n.ref()))
+		},
+	}
+)
+
+func (a app) flowNames() []name {
+	return a.namesOf(len(a.latest.flows), func(i int) model.QueueRef { return a.latest.flows[i].Worker.Queue })
+}
+
+func (a app) hasFlow(ref model.QueueRef) bool {
+	return slices.ContainsFunc(a.latest.flows, func(f model.Flow) bool { return f.Worker.Queue == ref })
+}
+
+// namesOf are the names of n objects of the broker, by what is shown.
+func (a app) namesOf(n int, at func(i int) model.QueueRef) []name {
+	several := len(a.latest.topology.Snapshot.VHosts) > 1
+	names := make([]name, n)
+	for i := range names {
+		ref := at(i)
+		names[i] = name{vhost: ref.VHost, name: ref.Name, shown: model.Printable(ref.String())}
+		if several {
+			names[i].in = "vhost " + model.Printable(ref.VHost)
+		}
+	}
+	slices.SortStableFunc(names, func(a, b name) int { return cmp.Compare(a.shown, b.shown) })
+	return names
+}
+
+// gone says that something was deleted since it was offered.
+func (a app) gone(what string, n name) (tea.Model, tea.Cmd) {
+	a.notice = noticeMsg{text: "there is no " + what + " " + n.shown + " any more", bad: true}
+	return a, nil
+}
+
+// How well a name matches what was typed, the best first.
+const (
+	same = iota
+	begins
+	contains
+	scattered // its letters are in the name, in their order
+	differs
+)
+
+// nearness says how well a name matches what was typed. lower is that in lower case.
+func (n *name) nearness(typed, lower string) int {
+	if n.shown == typed || n.name == typed || n.vhost+"/"+n.name == typed {
+		return same
+	}
+	return nearness(strings.ToLower(n.shown), lower)
+}
+
+func nearness(text, typed string) int {
+	switch at := strings.Index(text, typed); {
+	case at == 0:
+		return begins
+	case at > 0:
+		return contains
+	}
+	for _, r := range typed {
+		at := strings.IndexRune(text, r)
+		if at < 0 {
+			return differs
+		}
+		text = text[at+utf8.RuneLen(r):]
+	}
+	return scattered
+}
+
+// mostNames bounds how many names are offered at once: who sees more than a few types on.
+const mostNames = 50
+
+// nearest are the names that match best, and how many match at all.
+func nearest(names []name, typed string) (found []name, all int) {
+	lower := strings.ToLower(typed)
+	var by [differs][]name
+	for i := range names {
+		rank := names[i].nearness(typed, lower)
+		if rank == differs {
+			continue
+		}
+		all++
+		if len(by[rank]) < mostNames {
+			by[rank] = append(by[rank], names[i])
+		}
+	}
+	for _, some := range by {
+		found = append(found, some...)
+	}
+	return found[:min(len(found), mostNames)], all
+}

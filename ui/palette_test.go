@@ -1,0 +1,179 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"dlxtop/model"
+)
+
+// command types into the palette and waits until it shows something.
+func (term *terminal) command(text string, shows ...string) {
+	term.t.Helper()
+	term.press(":", text)
+	term.await(shows...)
+}
+
+// The palette offers flows and queues by parts of their names, tab completes them, and enter opens what is named.
+func TestPaletteOpensByName(t *testing.T) {
+	o, _, _ := failedOptions(5)
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user")
+	term.command("user@fai", "▸ queue ucenter@user@failed")
+	term.press(keyEnter)
+	term.await("5 messages")
+
+	term.command("flow work", "▸ flow worker-queue")
+	term.press(keyTab)
+	term.await(" : flow worker-queue ")
+	term.press(keyEnter)
+	term.await("ucenter@user@failed › worker-queue")
+}
+
+// What tab completes goes round, and a command that takes a name offers the names.
+func TestPaletteCompletes(t *testing.T) {
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24)
+	term.await("ucenter@user")
+	term.command("f", "▸ flows")
+	term.press(keyTab)
+	term.await(" : flows ")
+	term.press(keyTab)
+	term.await(" : failed ")
+	term.press("\x1b[Z")
+	term.await(" : flows ")
+	term.press("\x15ta", keyTab) // ctrl-u empties the line
+	term.await(" : tap ", "▸ tap RetryExchange")
+	term.press("RetryEx", keyTab)
+	term.await(" : tap RetryExchange ")
+	term.press(keyEnter)
+	term.await("Tap RetryExchange")
+}
+
+// ↑ and ↓ go through earlier commands; what was being typed is behind the newest.
+func TestPaletteRemembers(t *testing.T) {
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24)
+	term.await("ucenter@user")
+	for _, c := range [][2]string{{"queues", "READY"}, {"findings", "WHAT"}, {"findings", "WHAT"}} {
+		term.press(":", c[0], keyEnter)
+		term.await(c[1])
+		term.awaitGone("tab completes")
+	}
+	term.command("jour", "▸ journal")
+	term.press(keyUp)
+	term.await(" : findings ")
+	term.press(keyUp)
+	term.await(" : queues ") // done twice in a row, findings is there once
+	term.press(keyUp, keyDown, keyDown)
+	term.await(" : jour ")
+	term.press(keyUp, keyEnter)
+	term.await("WHAT")
+}
+
+func TestPaletteSaysWhatItDoesNotFind(t *testing.T) {
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24)
+	term.await("ucenter@user")
+	term.command("zzzz", "✗ no command, flow or queue has that name")
+	term.press(keyEnter)
+	term.settle()
+	term.await("✗ no command, flow or queue has that name")
+	term.press("\x15", "queue no\x1b")
+	term.awaitGone("tab completes")
+	term.command("queue zzzz", "✗ there is no queue zzzz")
+}
+
+// What keys do on this screen can be found by its words. Nothing that a dialog asks is among it.
+func TestPaletteOffersKeys(t *testing.T) {
+	o, broker, _ := failedOptions(5)
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user")
+	term.press("3", keyEnter)
+	term.await("5 messages")
+	term.command("replay all", "▸ replay all shown", "key R")
+	term.press(keyEnter)
+	term.await("enter replay")
+	if n := len(broker.executed()); n != 0 {
+		t.Errorf("%d plans were executed: only the dialog was asked for", n)
+	}
+}
+
+// Names of any bytes are drawn printable and opened as they are, in the vhost that was meant.
+func TestPaletteTakesAnyName(t *testing.T) {
+	evil := "evil \x1b[2J\u202egnp\xff 日本語 "
+	s := recording(queue(evil, ready(1)), queue("orders/failed"))
+	s.VHosts = []string{"/", "orders"}
+	other := s.Queues[1]
+	other.QueueRef = model.QueueRef{VHost: "orders", Name: "failed"}
+	s.Queues = append(s.Queues, other)
+	o := frozen(&recorded{snapshot: s})
+	c := newClock()
+	broker := newRecordedBroker(c)
+	o.Broker, o.Now = broker, c.now
+	term := newTerminal(t, o, 120, 36)
+	term.await("No flows here")
+	term.command("evil", "▸ queue evil ")
+	if screen := term.screen(); strings.ContainsAny(screen, "\x1b\u202e\xff") {
+		t.Fatalf("something unprintable is on the screen:\n%q", screen)
+	}
+	term.press(keyTab, keyEnter)
+	term.await("now 1")
+	term.command("failed", "vhost orders", "vhost /")
+	term.press("\x15queue orders/failed")
+	term.await("▸ queue orders/failed")
+	term.press(keyTab, keyTab, keyEnter)
+	term.awaitThat("both were opened", func(string) bool { return broker.peeked() == 2 })
+	broker.mu.Lock()
+	defer broker.mu.Unlock()
+	if got := broker.peeks[0].Queue.Name; got != evil {
+		t.Errorf("opened %q, want %q", got, evil)
+	}
+	if got := broker.peeks[1].Queue; got != (model.QueueRef{VHost: "orders", Name: "failed"}) && got != ref("orders/failed") {
+		t.Errorf("opened %v", got)
+	}
+}
+
+// Before the broker was read there are commands, and no names.
+func TestPaletteBeforeTheFirstAnswer(t *testing.T) {
+	term := newTerminal(t, frozen(&recorded{err: fmt.Errorf("no broker")}), 80, 24)
+	term.await("lost")
+	term.command("queue x", "the broker has not been read yet")
+	term.press("\x15quit", keyEnter)
+	term.awaitEnd()
+}
+
+func TestNearest(t *testing.T) {
+	var names []name
+	for _, n := range []string{"billing.Orders", "orders", "orders.failed", "o-r-d-e-r-s", "payments"} {
+		names = append(names, name{vhost: "/", name: n, shown: n})
+	}
+	found, all := nearest(names, "orders")
+	var got []string
+	for _, n := range found {
+		got = append(got, n.name)
+	}
+	if want := "orders orders.failed billing.Orders o-r-d-e-r-s"; strings.Join(got, " ") != want || all != 4 {
+		t.Errorf("found %v of %d, want %s", got, all, want)
+	}
+	many := make([]name, 10_000)
+	for i := range many {
+		many[i] = name{shown: fmt.Sprint("queue", i)}
+	}
+	if found, all := nearest(many, "queue"); len(found) != mostNames || all != len(many) {
+		t.Errorf("offers %d of %d", len(found), all)
+	}
+}
+
+func TestPressOfEveryKey(t *testing.T) {
+	for _, name := range []string{"r", " ", "*", "ctrl+r", "enter", "shift+tab", "pgup"} {
+		press, ok := pressOf(name)
+		if !ok || press.String() != name {
+			t.Errorf("the press of %q is %q", name, press.String())
+		}
+	}
+	if _, ok := pressOf("hyper+x"); ok {
+		t.Error("there is a press for a key that is none")
+	}
+	if got := remembered(make([]string, 10_000), "x"); len(got) != mostCommands || got[len(got)-1] != "x" {
+		t.Errorf("%d commands are remembered", len(got))
+	}
+}
