@@ -32,6 +32,7 @@ type app struct {
 
 	tabs    [5]tab
 	tab     int
+	trail   []place // screens that were seen, the latest last
 	palette palette
 	notice  noticeMsg
 }
@@ -117,7 +118,7 @@ func (a app) Init() tea.Cmd {
 func (a app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	a.env.shown = a.env.now()
 	m, cmd := a.update(msg)
-	next := m.(app)
+	next := m.(app).trailed(a)
 	count := next.count()
 	next, read := next.prepared()
 	return next, tea.Batch(cmd, count, read)
@@ -284,7 +285,7 @@ func (a app) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 	a.notice = noticeMsg{}
 	switch {
 	case term.Is(msg, k.ForceQuit):
-		if busy, ok := a.top().(interface{ Busy() bool }); ok && busy.Busy() {
+		if isBusy(a.top()) {
 			return a.toScreen(msg) // it stops what runs; pressed again, the program ends
 		}
 		return a, tea.Quit
@@ -319,6 +320,8 @@ func (a app) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 		return a.back(), nil
 	case term.Is(msg, k.Back):
 		return a.back(), nil
+	case term.Is(msg, k.Last):
+		return a.last()
 	case term.Is(msg, k.Undo):
 		return a.undo()
 	case term.Is(msg, k.Help):

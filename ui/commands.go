@@ -42,6 +42,10 @@ func commands(a app) []command {
 			name: "probe", does: "send a marked message through a flow",
 			run: func(a app) (tea.Model, tea.Cmd) { return a.probeHere() }, names: &probeNames,
 		},
+		{
+			name: "last", does: "the screen seen before this one",
+			run: func(a app) (tea.Model, tea.Cmd) { return a.last() },
+		},
 		{name: "undo", does: "the last action", run: func(a app) (tea.Model, tea.Cmd) { return a.undo() }},
 		{
 			name: "help", does: "the keys",

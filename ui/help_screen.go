@@ -29,8 +29,9 @@ func newHelpScreen(e *env, of screen) screen {
 	return helpScreen{env: e, groups: [3]helpGroup{
 		{"on " + of.Title(), of.Keys()},
 		{"moving", k.Motions()},
-		{"everywhere", append(k.Screens[:len(k.Screens):len(k.Screens)],
-			k.NextScreen, k.PrevScreen, k.Palette, k.Undo, k.Pause, k.ReadNow, k.Help, k.Back, k.Quit, k.ForceQuit, k.Suspend)},
+		{"everywhere", []key.Binding{
+			term.Binding("1 … 5", "flows … journal"), k.NextScreen, k.PrevScreen, k.Palette, k.Undo, k.Pause, k.ReadNow, k.Help, k.Back, k.Last, k.Quit, k.ForceQuit, k.Suspend,
+		}},
 	}}
 }
 

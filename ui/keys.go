@@ -29,11 +29,11 @@ type keyMap struct {
 	Confirm, Target, Cancel, ChooseUp, ChooseDown, Canary, KeepTries, GoOn key.Binding
 
 	// Everywhere.
-	Screens                     [5]key.Binding
-	NextScreen, PrevScreen      key.Binding
-	Back, Quit, ForceQuit, Help key.Binding
-	Palette, Pause, ReadNow     key.Binding
-	Undo, Resume, Suspend       key.Binding
+	Screens                           [5]key.Binding
+	NextScreen, PrevScreen            key.Binding
+	Back, Last, Quit, ForceQuit, Help key.Binding
+	Palette, Pause, ReadNow           key.Binding
+	Undo, Resume, Suspend             key.Binding
 }
 
 func newKeyMap() *keyMap {
@@ -89,6 +89,7 @@ func newKeyMap() *keyMap {
 		NextScreen: term.Binding("tab", "next screen", "tab"),
 		PrevScreen: term.Binding("shift-tab", "previous screen", "shift+tab"),
 		Back:       term.Binding("esc", "back", "esc"),
+		Last:       term.Binding("-", "last screen", "-"),
 		Quit:       term.Binding("q", "back, or quit", "q"),
 		ForceQuit:  term.Binding("ctrl-c", "quit", "ctrl+c"),
 		Help:       term.Binding("?", "help", "?"),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"dlxtop/model"
 )
@@ -112,7 +113,7 @@ func TestPaletteTakesAnyName(t *testing.T) {
 	term := newTerminal(t, o, 120, 36)
 	term.await("No flows here")
 	term.command("evil", "▸ queue evil ")
-	if screen := term.screen(); strings.ContainsAny(screen, "\x1b\u202e\xff") {
+	if screen := term.screen(); strings.ContainsAny(screen, "\x1b\u202e") || !utf8.ValidString(screen) {
 		t.Fatalf("something unprintable is on the screen:\n%q", screen)
 	}
 	term.press(keyTab, keyEnter)

@@ -37,7 +37,7 @@ func (a app) suspend(over bool) (tea.Model, tea.Cmd) {
 // suspendByKey does so where nothing is under way that a broker would not wait for: it closes connections that are
 // silent.
 func (a app) suspendByKey() (tea.Model, tea.Cmd) {
-	if busy, ok := a.top().(interface{ Busy() bool }); ok && busy.Busy() {
+	if isBusy(a.top()) {
 		a.notice = noticeMsg{bad: true, text: "not suspended: what runs here would lose its connection; wait for " +
 			"its end, or stop it with " + a.env.keys.ForceQuit.Help().Key}
 		return a, nil
