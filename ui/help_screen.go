@@ -30,7 +30,8 @@ func newHelpScreen(e *env, of screen) screen {
 		{"on " + of.Title(), of.Keys()},
 		{"moving", k.Motions()},
 		{"everywhere", []key.Binding{
-			term.Binding("1 … 5", "flows … journal"), k.NextScreen, k.PrevScreen, k.Palette, k.Undo, k.Pause, k.ReadNow, k.Help, k.Back, k.Last, k.Quit, k.ForceQuit, k.Suspend,
+			term.Binding("1 … 5", "flows … journal", "1"), k.NextScreen, k.PrevScreen, k.Palette, k.Undo, k.Pause, k.ReadNow,
+			k.Help, k.Back, k.Last, k.Quit, k.ForceQuit, k.Suspend,
 		}},
 	}}
 }

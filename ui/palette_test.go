@@ -128,7 +128,7 @@ func TestPaletteTakesAnyName(t *testing.T) {
 	if got := broker.peeks[0].Queue.Name; got != evil {
 		t.Errorf("opened %q, want %q", got, evil)
 	}
-	if got := broker.peeks[1].Queue; got != (model.QueueRef{VHost: "orders", Name: "failed"}) && got != ref("orders/failed") {
+	if got := broker.peeks[1].Queue; got != other.QueueRef && got != ref("orders/failed") {
 		t.Errorf("opened %v", got)
 	}
 }
