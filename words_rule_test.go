@@ -57,7 +57,6 @@ var readsText = map[string]string{
 	"cli/queue.go":            "the name of a queue that a person typed",
 	"cli/urls.go":             "URLs",
 	"ui/palette.go":           "what a person types",
-	"ui/names.go":             "what a person types, in names",
 	"ui/term/filter_field.go": "what a person types, in the texts of a list",
 
 	"demo/config.go":          "the names of environment variables",
