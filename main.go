@@ -120,13 +120,14 @@ func journalPath(dir string) string {
 	return path
 }
 
-func dashboard(ctx context.Context, d cli.Dashboard) error {
+func dashboard(ctx context.Context, d cli.Dashboard) (next string, err error) {
 	return ui.Run(ctx, ui.Options{
 		Source: d.Source, Broker: d.Broker, Journal: journalOf(d), Files: export.Files{},
 		Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Title: d.Connection.Name, VHost: d.Connection.VHost,
 		Interval: interval,
 		ReadOnly: d.Connection.ReadOnly, Production: d.Connection.Production,
 		Theme: d.Theme, Mouse: d.Mouse,
+		Contexts: d.Contexts, Trouble: d.Trouble,
 	})
 }
 

@@ -146,9 +146,8 @@ func (p *Program) dashboardOn(ctx context.Context, flags *connectionFlags, look 
 	if err := s.check(ctx); err != nil {
 		return err
 	}
-	return p.Dashboard(ctx, Dashboard{
-		s.connection, s.source, s.broker, s.journal, look.theme, look.mouse,
-	})
+	_, err = p.Dashboard(ctx, s.dashboard(look)) // from a throwaway node one goes nowhere
+	return err
 }
 
 // serve prints where the node is, and waits for the end. The lines are for a script as much as for a person, so there

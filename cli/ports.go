@@ -75,6 +75,9 @@ type Dashboard struct {
 	Journal    Journal // nil: nothing is kept
 	Theme      string  // one of Program.Themes; "" when nobody chose one
 	Mouse      bool    // the mouse steers it, and the terminal selects no text by itself
+
+	Contexts []string // that one can go to from here
+	Trouble  string   // why it could not go to one; "" when it did not try
 }
 
 // Program is the command line with everything that it reaches: main.go fills it in.
@@ -86,11 +89,12 @@ type Program struct {
 	Out, Err io.Writer
 	Env      func(name string) string
 
-	Source    func(Connection) (Source, error)
-	Broker    func(Connection, Journal, plan.Reread) (Broker, error) // without a journal (nil) nothing is kept
-	Journal   func(dir string) Journal                               // in this directory; "" is the user's own
-	Files     Files
-	Dashboard func(ctx context.Context, d Dashboard) error
+	Source  func(Connection) (Source, error)
+	Broker  func(Connection, Journal, plan.Reread) (Broker, error) // without a journal (nil) nothing is kept
+	Journal func(dir string) Journal                               // in this directory; "" is the user's own
+	Files   Files
+	// Dashboard returns the context to go to; "" when the user quits.
+	Dashboard func(ctx context.Context, d Dashboard) (next string, err error)
 	Demo      func(ctx context.Context, log io.Writer) (Node, error)
 	Scenarios []Scenario
 	Themes    []string // what the dashboard can look like

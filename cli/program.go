@@ -120,13 +120,11 @@ func (p *Program) dashboard(ctx context.Context, flags *connectionFlags, look ap
 	if err != nil {
 		return err
 	}
-	defer s.close()
 	if err := s.check(ctx); err != nil {
+		s.close()
 		return err
 	}
-	return p.Dashboard(ctx, Dashboard{
-		s.connection, s.source, s.broker, s.journal, look.theme, look.mouse,
-	})
+	return p.dashboards(ctx, s, flags, look)
 }
 
 // needTerminal refuses the dashboard where nobody could see it or press a key.

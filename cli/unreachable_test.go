@@ -252,9 +252,9 @@ func dashboardAt(t *testing.T, amqpURL, api string) (status int, stderr string) 
 	defer tty.Close()
 	var errs bytes.Buffer
 	p := program(tty, tty, &errs)
-	p.Dashboard = func(context.Context, cli.Dashboard) error {
+	p.Dashboard = func(context.Context, cli.Dashboard) (string, error) {
 		t.Error("the dashboard was opened")
-		return nil
+		return "", nil
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -274,9 +274,9 @@ func TestDashboardOpens(t *testing.T) {
 	var errs bytes.Buffer
 	p := program(tty, tty, &errs)
 	var opened cli.Connection
-	p.Dashboard = func(_ context.Context, d cli.Dashboard) error {
+	p.Dashboard = func(_ context.Context, d cli.Dashboard) (string, error) {
 		opened = d.Connection
-		return nil
+		return "", nil
 	}
 	amqpURL := strings.Replace(node.AMQP(), "guest:guest", user+":s3cr3t", 1)
 	api := strings.Replace(node.API(), "guest:guest@", "", 1)

@@ -35,6 +35,7 @@ type app struct {
 	trail   []place // screens that were seen, the latest last
 	palette palette
 	notice  noticeMsg
+	next    string // the context to go to when the program has ended
 }
 
 // tab is one of the numbered screens with what was opened from it.
@@ -48,7 +49,7 @@ func newApp(ctx context.Context, o Options) app {
 	e := &env{
 		broker: o.Broker, source: o.Source, journal: o.Journal, files: o.Files,
 		editor: o.Editor, styles: &term.Styles{}, keys: newKeyMap(), now: o.Now,
-		title: o.Title, readOnly: o.ReadOnly, production: o.Production,
+		title: o.Title, contexts: o.Contexts, readOnly: o.ReadOnly, production: o.Production,
 		work: newWork(ctx), requests: &atomic.Int64{},
 		profile: termenv.Ascii,
 	}
@@ -68,7 +69,7 @@ func newApp(ctx context.Context, o Options) app {
 		poller:   newPoller(o, looks),
 		counters: newCounters(o),
 		history:  newHistory(), looks: looks,
-		palette: newPalette(e),
+		palette: newPalette(e), notice: noticeMsg{text: o.Trouble, bad: true},
 		tabs: [5]tab{
 			{name: "Flows", stack: first(newFlowsScreen(e))},
 			{name: "Queues", stack: first(newQueuesScreen(e))},

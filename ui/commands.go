@@ -26,7 +26,7 @@ func commands(a app) []command {
 			return a, cmd
 		}
 	}
-	return []command{
+	all := []command{
 		{name: "flows", does: "what waits, moves, is stuck, failed", run: show(0)},
 		{name: "queues", does: "all queues", run: show(1)},
 		{name: "failed", does: "failed queues", run: show(2)},
@@ -61,4 +61,8 @@ func commands(a app) []command {
 		}},
 		{name: "quit", does: "leave dlxtop", run: func(a app) (tea.Model, tea.Cmd) { return a, tea.Quit }},
 	}
+	if len(a.env.contexts) > 0 {
+		all = append(all, command{name: "context", does: "go to another broker", names: &contextNames})
+	}
+	return all
 }

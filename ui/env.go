@@ -32,6 +32,7 @@ type env struct {
 	now        func() time.Time
 	shown      time.Time // when Update was called last: what is drawn is as of then. For Update and View only
 	title      string    // the context's name or the broker's address
+	contexts   []string  // that one can go to
 	readOnly   bool
 	production bool
 	theme      term.Theme

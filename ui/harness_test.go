@@ -29,6 +29,7 @@ type terminal struct {
 	keys     io.WriteCloser
 	ended    chan struct{}
 	err      error         // of the program, once ended
+	last     app           // as the program left it, once ended
 	patience time.Duration // of a wait; a test may change it
 }
 
@@ -54,7 +55,11 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 		tea.WithAltScreen(), tea.WithoutSignals(), tea.WithFPS(120))
 	go func() {
 		defer close(term.ended)
-		_, term.err = term.program.Run()
+		last, err := term.program.Run()
+		if m, ok := last.(marked); ok {
+			term.last, _ = m.Model.(app)
+		}
+		term.err = err
 		a.env.work.end()
 	}()
 	drained := make(chan struct{})

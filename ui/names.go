@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,6 +16,7 @@ import (
 // nameKind is a kind of thing that commands take by name.
 type nameKind struct {
 	command, word string // "queue": as it is typed, and as it is called in a sentence
+	offline       bool   // they are known before the broker was read
 	all           func(a app) []name
 	open          func(a app, n name) (tea.Model, tea.Cmd)
 }
@@ -77,6 +79,39 @@ var (
 		},
 	}
 )
+
+var contextNames = nameKind{
+	command: "context", word: "context", offline: true,
+	all: func(a app) []name {
+		names := make([]name, len(a.env.contexts))
+		for i, c := range a.env.contexts {
+			if names[i] = (name{name: c, shown: model.Printable(c)}); c == a.env.title {
+				names[i].in = "this one"
+			}
+		}
+		return names
+	},
+	open: func(a app, n name) (tea.Model, tea.Cmd) { return a.goToContext(n) },
+}
+
+// goToContext ends the program, which then begins with another broker, unless something runs here.
+func (a app) goToContext(n name) (tea.Model, tea.Cmd) {
+	if n.name == a.env.title {
+		a.notice = noticeMsg{text: "this is " + n.shown}
+		return a, nil
+	}
+	for _, t := range a.tabs {
+		for _, page := range t.stack {
+			if isBusy(page.screen) {
+				a.notice = noticeMsg{bad: true, text: fmt.Sprintf("not left for %s: what runs on %s would be stopped; "+
+					"wait for its end, or stop it with %s", n.shown, page.screen.Title(), a.env.keys.ForceQuit.Help().Key)}
+				return a, nil
+			}
+		}
+	}
+	a.next = n.name
+	return a, tea.Quit
+}
 
 func (a app) flowNames() []name {
 	return a.namesOf(len(a.latest.flows), func(i int) model.QueueRef { return a.latest.flows[i].Worker.Queue })

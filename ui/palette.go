@@ -192,7 +192,7 @@ func (p palette) searched(a app) palette {
 
 // offerNames adds the names that match best.
 func (p *palette) offerNames(a app, kind *nameKind, typed string) {
-	if a.latest.topology == nil {
+	if a.latest.topology == nil && !kind.offline {
 		return
 	}
 	names, known := p.names[kind.command]
@@ -259,14 +259,14 @@ func pressOf(name string) (tea.KeyMsg, bool) {
 
 // nothing says why nothing is offered.
 func (p palette) nothing() string {
-	if p.unread {
-		return "no such command, and the broker has not been read yet"
-	}
 	word, argument, _ := strings.Cut(strings.TrimSpace(p.field.Text()), " ")
-	for _, kind := range []*nameKind{&flowNames, &queueNames, &exchangeNames, &probeNames} {
-		if kind.command == word {
+	for _, kind := range []*nameKind{&contextNames, &flowNames, &queueNames, &exchangeNames, &probeNames} {
+		if kind.command == word && (kind.offline || !p.unread) {
 			return "there is no " + kind.word + " " + model.Printable(strings.TrimSpace(argument))
 		}
+	}
+	if p.unread {
+		return "no such command, and the broker has not been read yet"
 	}
 	return "no command, flow or queue has that name"
 }

@@ -74,7 +74,7 @@ func TestPanicsLeaveTheTerminal(t *testing.T) {
 			os.Stdout = tty // Bubble Tea tells of the panic there
 			a, screen := newApp(t.Context(), o), newScreenFile(tty, tty)
 			a.env.screen = screen
-			err = run(a, tea.NewProgram(a, tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithInput(keyless{tty, t}),
+			_, err = run(a, tea.NewProgram(a, tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithInput(keyless{tty, t}),
 				tea.WithOutput(screen)))
 			os.Stdout = stdout
 			after, stateErr := term.GetState(tty.Fd())

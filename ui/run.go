@@ -27,6 +27,8 @@ type Options struct {
 	Production bool
 	Theme      string           // one of Themes; "" is auto
 	Mouse      bool             // wheel, rows and tabs
+	Contexts   []string         // brokers that one can go to from here, by their names
+	Trouble    string           // why it could not go to one; "" when it did not try
 	Now        func() time.Time // nil: time.Now
 }
 
@@ -44,11 +46,11 @@ func Themes() []string {
 func New(o Options) tea.Model { return newApp(context.Background(), o) }
 
 // Run shows the dashboard on this terminal until the user quits or ctx ends, and restores the terminal. It returns when
-// everything that it started has returned.
+// everything that it started has returned. next is the context that the user wants to go to; "" when they quit.
 //
 // Signals are the caller's, who ends ctx: Bubble Tea 1.3.10's own handler waits for ever for a program that ctx has
 // just ended.
-func Run(ctx context.Context, o Options) error {
+func Run(ctx context.Context, o Options) (next string, err error) {
 	a, screen := newApp(ctx, o), newScreenFile(os.Stdin, os.Stdout)
 	a.env.screen, a.env.parent = screen, os.Getppid()
 	a.env.profile = termenv.EnvColorProfile()
@@ -62,19 +64,22 @@ func Run(ctx context.Context, o Options) error {
 	return run(a, program)
 }
 
-func run(a app, program *tea.Program) error {
+func run(a app, program *tea.Program) (next string, err error) {
 	ended := func() {}
 	if a.env.screen != nil {
 		ended = watchSignals(program, a.env.screen)
 	}
-	_, err := program.Run()
+	last, err := program.Run()
 	ended()
 	a.env.work.end()
 	if errors.Is(err, tea.ErrProgramPanic) {
-		return errors.New("a defect in dlxtop ended the dashboard; `dlxtop journal` has what was done")
+		return "", errors.New("a defect in dlxtop ended the dashboard; `dlxtop journal` has what was done")
 	}
 	if errors.Is(err, tea.ErrProgramKilled) && errors.Is(err, context.Canceled) || errors.Is(err, tea.ErrInterrupted) {
-		return nil // it was asked to end
+		return "", nil // it was asked to end
 	}
-	return err
+	if a, ok := last.(app); ok && err == nil {
+		next = a.next
+	}
+	return next, err
 }

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"dlxtop/model"
+)
+
+// dashboard is what the dashboard needs to show this session.
+func (s *session) dashboard(look appearance) Dashboard {
+	return Dashboard{
+		Connection: s.connection, Source: s.source, Broker: s.broker, Journal: s.journal,
+		Theme: look.theme, Mouse: look.mouse,
+	}
+}
+
+// dashboards shows the dashboard on a session, and on those of the contexts that the user goes to from there. It closes
+// them. A context that cannot be opened changes nothing: the dashboard goes on with the session before, and says why.
+func (p *Program) dashboards(ctx context.Context, s *session, flags *connectionFlags, look appearance) error {
+	defer func() { s.close() }()
+	trouble := ""
+	for {
+		d := s.dashboard(look)
+		d.Contexts, d.Trouble = contexts(p.Env), trouble
+		next, err := p.Dashboard(ctx, d)
+		if err != nil || next == "" || ctx.Err() != nil {
+			return err
+		}
+		p.say("connecting to %s", model.Printable(next))
+		other, err := p.openContext(ctx, next, flags)
+		if ctx.Err() != nil {
+			if other != nil {
+				other.close()
+			}
+			return ctx.Err()
+		}
+		if err != nil {
+			trouble = "still " + s.connection.Name + ", not " + next + ": " + err.Error()
+			continue
+		}
+		s.close()
+		s, trouble = other, ""
+	}
+}
+
+// contexts are the names in the configuration file; none when it cannot be read.
+func contexts(env func(string) string) []string {
+	file, _, _, err := readConfig(env)
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(file.Contexts))
+}
+
+// openContext opens a session on a context, with the caution that the command line asked for.
+func (p *Program) openContext(ctx context.Context, name string, flags *connectionFlags) (*session, error) {
+	settings, err := loadContext(p.Env, name)
+	if err != nil {
+		return nil, err
+	}
+	settings.readOnly = settings.readOnly || flags.readOnly
+	settings.noJournal = flags.noJournal
+	connection, err := settings.connection()
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.openConnection(connection)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.check(ctx); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}

@@ -1,0 +1,88 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"dlxtop/cli"
+)
+
+// TestGoingToContexts: from the dashboard one goes to the context that it names; the caution of the command line goes
+// along. One that cannot be opened leaves the dashboard where it was, on connections that still work.
+func TestGoingToContexts(t *testing.T) {
+	first, second := newNamedVHost(t, "contexts-1"), newNamedVHost(t, "contexts-2")
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := fmt.Sprintf(`
+		[contexts.one]
+		url = %q
+		api = %q
+		[contexts.two]
+		url = %q
+		api = %[2]q
+		[contexts.away]
+		url = %[4]q`, first.url(), node.API(), second.url(), "amqp://"+nobody(t))
+	if err := os.WriteFile(filepath.Join(dir, "dlxtop", "config.toml"), []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	defer tty.Close()
+	var errs bytes.Buffer
+	p := program(tty, tty, &errs)
+	p.Env = func(name string) string {
+		if name == "XDG_CONFIG_HOME" {
+			return dir
+		}
+		return ""
+	}
+	visits := []struct{ goes, vhost, trouble string }{
+		{"away", "contexts-1", ""},
+		{"no such", "contexts-1", "still one, not away: "},
+		{"two", "contexts-1", "there is no context no such"},
+		{"", "contexts-2", ""},
+	}
+	at := 0
+	p.Dashboard = func(ctx context.Context, d cli.Dashboard) (string, error) {
+		if at == len(visits) {
+			t.Error("the dashboard came back after it was left")
+			return "", nil
+		}
+		visit := visits[at]
+		at++
+		if d.Connection.VHost != visit.vhost || !d.Connection.ReadOnly || !d.Connection.NoJournal {
+			t.Errorf("dashboard %d is on vhost %q, read only %v, without a journal %v", at, d.Connection.VHost,
+				d.Connection.ReadOnly, d.Connection.NoJournal)
+		}
+		if !strings.Contains(d.Trouble, visit.trouble) || visit.trouble == "" && d.Trouble != "" {
+			t.Errorf("dashboard %d has the trouble %q, want %q", at, d.Trouble, visit.trouble)
+		}
+		if !slices.Equal(d.Contexts, []string{"away", "one", "two"}) {
+			t.Errorf("the contexts are %v", d.Contexts)
+		}
+		if _, err := d.Source.Snapshot(ctx); err != nil {
+			t.Errorf("dashboard %d cannot read the broker: %v", at, err)
+		}
+		if err := d.Broker.Check(ctx, visit.vhost); err != nil {
+			t.Errorf("dashboard %d cannot reach the broker: %v", at, err)
+		}
+		return visit.goes, nil
+	}
+	args := []string{"--context", "one", "--read-only", "--no-journal"}
+	if status := p.Run(t.Context(), args); status != cli.ExitDone || at != len(visits) {
+		t.Errorf("exit status %d after %d dashboards: %s", status, at, errs.String())
+	}
+}

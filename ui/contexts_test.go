@@ -1,0 +1,60 @@
+package ui
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// going are options with contexts to go to.
+func going(n int) (Options, *recordedBroker) {
+	o, broker, _ := failedOptions(n)
+	o.Contexts = []string{"evil\x1b[2J", "prod", "staging"}
+	return o, broker
+}
+
+func TestContextIsChosenInThePalette(t *testing.T) {
+	o, _ := going(5)
+	o.Trouble = "still prod, not away: nothing listens"
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user", "! still prod, not away: nothing listens")
+	term.command("context ", `evil\x1b[2J`, "context prod", "this one", "context staging")
+	term.press("prod", keyEnter)
+	term.await("this is prod")
+	term.command("context nowhere", "✗ there is no context nowhere")
+	term.press(keyEsc)
+	term.awaitGone("tab completes")
+	term.command("context st", "▸ context staging")
+	term.press(keyEnter)
+	term.awaitEnd()
+	if term.last.next != "staging" || term.err != nil {
+		t.Errorf("goes to %q: %v", term.last.next, term.err)
+	}
+}
+
+// Without a broker there is still a way to another one.
+func TestContextIsChosenWithoutABroker(t *testing.T) {
+	o, _ := going(5)
+	o.Source = &recorded{err: context.DeadlineExceeded}
+	term := newTerminal(t, o, 80, 24)
+	term.await("lost")
+	term.command("context evil", `▸ context evil\x1b[2J`)
+	term.press(keyEnter)
+	term.awaitEnd()
+	if term.last.next != "evil\x1b[2J" {
+		t.Errorf("goes to %q", term.last.next)
+	}
+}
+
+// What runs, on whichever tab, is not left.
+func TestContextWaitsForWhatRuns(t *testing.T) {
+	o, _ := going(5)
+	a := newApp(t.Context(), o)
+	busy := newProbeScreen(a.env, ref("worker-queue")).(probeScreen)
+	busy.state = dialogRunning
+	a.tabs[1].stack = append(a.tabs[1].stack, a.env.newPage(busy))
+	left, _ := a.goToContext(name{name: "staging", shown: "staging"})
+	if b := left.(app); b.next != "" || !strings.Contains(b.notice.text, "what runs on probe worker-queue") {
+		t.Errorf("goes to %q, and says %q", b.next, b.notice.text)
+	}
+}
