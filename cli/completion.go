@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"io"
+	"maps"
 	"slices"
 	"time"
 
@@ -45,6 +46,15 @@ func (p *Program) completeQueue(flags *connectionFlags) cobra.CompletionFunc {
 		}
 		return names
 	})
+}
+
+// completeContext completes --context with the names in the configuration file.
+func (p *Program) completeContext(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	file, _, _, err := readConfig(p.Env)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(file.Contexts)), untypable), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeExchange completes the argument EXCHANGE, when the broker answers soon.

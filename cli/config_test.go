@@ -108,6 +108,20 @@ func TestAppearance(t *testing.T) {
 	}
 }
 
+// The shell completes --context with the names that the file has, and --theme with the themes.
+func TestConfigCompletes(t *testing.T) {
+	env := written(t, "[contexts.shop]\nurl = \"amqp://h\"\n[contexts.\"-x\"]\nurl = \"amqp://h\"\n")
+	if _, out, _ := run(env, "__complete", "flows", "--context", ""); !strings.HasPrefix(out, "shop\n:") {
+		t.Errorf("--context is completed with %q", out)
+	}
+	if _, out, _ := run(env, "__complete", "--theme", ""); !strings.HasPrefix(out, "auto\ndark\nmono\n:") {
+		t.Errorf("--theme is completed with %q", out)
+	}
+	if _, out, _ := run(written(t, "mouse = 1\n"), "__complete", "flows", "--context", ""); !strings.HasPrefix(out, ":") {
+		t.Errorf("a bad file completes --context with %q", out)
+	}
+}
+
 // What is wrong in the file, or in --theme, is one sentence that names the place and what is allowed, and no password.
 func TestConfigMistakes(t *testing.T) {
 	const secret = "[contexts.a]\nurl = \"amqp://u:s3cr3t@h\"\n"

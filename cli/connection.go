@@ -43,10 +43,11 @@ type connectionFlags struct {
 
 func (f *connectionFlags) register(set *pflag.FlagSet) {
 	f.set = set
-	set.StringVar(&f.url, "url", "", "the broker: amqp(s)://user:password@host:port/vhost")
-	set.StringVar(&f.api, "api", "", "its management API: http(s)://host:port (default: port 15672 or 15671 beside --url)")
-	set.StringVar(&f.context, "context", "", "a context of the configuration file")
-	set.StringVar(&f.vhost, "vhost", "", "look at this vhost only (default: that of the URL, else all)")
+	set.StringVar(&f.url, "url", "", "the broker, as `URL`: amqp(s)://user:password@host:port/vhost")
+	set.StringVar(&f.api, "api", "",
+		"its management API, as `URL`: http(s)://host:port (default: port 15672 or 15671 beside --url)")
+	set.StringVar(&f.context, "context", "", "the context `NAME` of the configuration file")
+	set.StringVar(&f.vhost, "vhost", "", "look at the vhost `NAME` only (default: that of the URL, else all)")
 	set.BoolVar(&f.readOnly, "read-only", false, "refuse everything that changes the broker")
 }
 

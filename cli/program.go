@@ -55,6 +55,7 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 		return usage("%s: `%s --help` lists the flags", model.Printable(err.Error()), cmd.CommandPath())
 	})
 	flags.register(root.PersistentFlags())
+	_ = root.RegisterFlagCompletionFunc("context", p.completeContext)
 	flags.registerNoJournal(root)
 	look.register(root, p.Themes)
 	root.AddCommand(
