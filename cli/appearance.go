@@ -17,8 +17,8 @@ type appearance struct {
 
 // register adds --theme to a command that opens the dashboard.
 func (a *appearance) register(cmd *cobra.Command, themes []string) {
-	cmd.Flags().StringVar(&a.theme, "theme", "", "colours of the dashboard: the theme `NAME`, one of "+strings.Join(themes, ", ")+
-		" (default: theme of the configuration file)")
+	cmd.Flags().StringVar(&a.theme, "theme", "", "colours of the dashboard: the theme `NAME`, one of "+
+		strings.Join(themes, ", ")+" (default: theme of the configuration file)")
 	_ = cmd.RegisterFlagCompletionFunc("theme", cobra.FixedCompletions(themes, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -62,9 +63,26 @@ func KeyHelp() []KeyGroup {
 		group("in a filter, and after "+k.Palette.Help().Key, []explained{
 			{k.Accept, "keep the filter; run the command"},
 			{k.Abandon, "clear the filter; close the line"},
-			{k.Complete, "complete the command"},
+			{k.Complete, "complete the command; again: the next one"},
+			{k.CompleteBack, "complete the one before"},
+			{k.ChooseUp, "the command before"},
+			{k.ChooseDown, "the command after"},
 		}),
+		paletteGroup(k),
 	}
+}
+
+// paletteGroup has the commands of the palette: they are typed, and do what keys do.
+func paletteGroup(k *keyMap) KeyGroup {
+	g := KeyGroup{Place: "commands, after " + k.Palette.Help().Key}
+	for _, c := range commands(newApp(context.Background(), Options{})) {
+		name := c.name
+		if c.names != nil {
+			name += " " + strings.ToUpper(c.names.word)
+		}
+		g.Keys = append(g.Keys, Key{[]string{name}, c.does})
+	}
+	return g
 }
 
 // explained is a binding with what it does at one place, in more words than a footer has room for.
@@ -82,12 +100,13 @@ func everywhere(k *keyMap) []explained {
 		all,
 		explained{k.NextScreen, "next screen"},
 		explained{k.PrevScreen, "previous screen"},
-		explained{k.Palette, "a command: its line completes what can be typed"},
+		explained{k.Palette, "a command, or a flow or queue by a part of its name; the line completes them"},
 		explained{k.Undo, "undo the last action"},
 		explained{k.Pause, "stop reading the broker; read it again"},
 		explained{k.ReadNow, "read the broker again now"},
 		explained{k.Help, "help: the keys of this screen"},
 		explained{k.Back, "back"},
+		explained{k.Last, "the screen seen before this one, as with `cd -`; twice: this one again"},
 		explained{k.Quit, "back; on the first screen of a tab it quits"},
 		explained{k.ForceQuit, "quit, always, with the terminal restored"},
 		explained{k.Suspend, "suspend; `fg` goes on and reads the broker again"},
