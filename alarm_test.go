@@ -56,7 +56,7 @@ func TestAlarm(t *testing.T) {
 	screen.press("3")
 	screen.waitFor("FAILED QUEUE", "ucenter@user@failed")
 	screen.press("/ucenter@user@failed\r\r")
-	screen.waitFor("cost of looking", "Story", "republished")
+	screen.waitFor("peek:", "Story", "republished")
 	screen.press("r")
 	screen.waitFor("Replay 1 message", "memory alarm on", "RabbitMQ blocks publishers")
 	screen.press("\r")

@@ -316,7 +316,7 @@ func (c *cluster) checkStoppedScreens(screen *terminal, gone string) {
 	}
 	screen.press("q")
 	screen.press("4")
-	screen.waitFor("node-down", "node "+gone, "orders.failed is down", "three has no member to lose")
+	screen.waitFor("node-down", "node "+gone, "orders.failed is down", "three becomes unavailable when one more")
 	screen.press("2")
 }
 

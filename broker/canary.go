@@ -316,7 +316,7 @@ func (c *canary) look(ctx context.Context) bool {
 		return false
 	}
 	if err != nil {
-		x.end(fmt.Errorf("the queue could not be looked through for what came back: %w", err))
+		x.end(fmt.Errorf("the queue could not be searched for messages that came back: %w", err))
 		return false
 	}
 	return true

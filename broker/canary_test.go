@@ -259,14 +259,14 @@ func TestCanaryNobodyTakes(t *testing.T) {
 	account, told := runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
 		return c.Execute(ctx, canaryPlan(t, plan.Move, from, to, 20), func(a plan.Account) {
 			progress(a)
-			if strings.Contains(a.Canary.Words(), "nothing consumes") {
+			if strings.Contains(a.Canary.Words(), "no consumers") {
 				cancel()
 			}
 		})
 	})
 	wantOutcome(t, account, outcome{Planned: 20, Moved: 1, Stopped: true})
 	if words := strings.Join(told, "\n"); !strings.Contains(words,
-		"1 sent, waiting until it is taken: nothing consumes "+to.Name) {
+		"1 sent, waiting until it is taken: no consumers on "+to.Name) {
 		t.Error(words)
 	}
 	a.await(from.QueueRef, 19)
@@ -275,7 +275,7 @@ func TestCanaryNobodyTakes(t *testing.T) {
 	p.Canary.Patience = 300 * time.Millisecond
 	account = execute(t, c, p)
 	wantOutcome(t, account, outcome{Planned: 19, Moved: 1, Stopped: true})
-	if !strings.Contains(account.Stopped, "not taken within 300ms: nothing consumes") {
+	if !strings.Contains(account.Stopped, "not taken within 300ms: no consumers on") {
 		t.Error(account.Stopped)
 	}
 

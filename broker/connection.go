@@ -77,7 +77,7 @@ type Client struct {
 // New reads the options. It does not connect. The error is one sentence without the password.
 func New(o Options) (*Client, error) {
 	// What ParseURI says of a bad URL can quote a part of the password.
-	bad := errors.New("the AMQP URL cannot be read: it looks like amqp://user:password@host:5672/vhost (amqps:// " +
+	bad := errors.New("the AMQP URL cannot be read: write it like amqp://user:password@host:5672/vhost (amqps:// " +
 		"for TLS), " +
 		"with special characters in user, password and vhost percent-encoded (@ is %40, / is %2F)")
 	if !strings.HasPrefix(o.URL, "amqp://") && !strings.HasPrefix(o.URL, "amqps://") {
@@ -93,7 +93,8 @@ func New(o Options) (*Client, error) {
 	}
 	for _, mechanism := range uri.AuthMechanism {
 		if !slices.Contains(mechanisms, strings.ToLower(mechanism)) {
-			return nil, fmt.Errorf("the AMQP URL asks for auth_mechanism=%s, which dlxtop does not know: it knows %s",
+			return nil, fmt.Errorf("the AMQP URL asks for auth_mechanism=%s, which dlxtop does not support: it "+
+				"supports %s",
 				model.Printable(mechanism), strings.Join(mechanisms, ", "))
 		}
 	}

@@ -37,7 +37,7 @@ func TestPeekSaysWhyItEndsBesideOthers(t *testing.T) {
 		n := <-purged
 		if read := len(peeked.Messages); read > 0 && read < messages {
 			if read+n > messages || !strings.Contains(peeked.Stopped, "no more are ready: of the "+
-				model.Plural(messages, "message")+" that were counted before") {
+				model.Plural(messages, "message")+" counted before") {
 				t.Errorf("%d read, %d taken by others: %q", read, n, peeked.Stopped)
 			}
 			return

@@ -227,10 +227,10 @@ func (p *probe) arrive(ctx context.Context) {
 	case p.result.Arrived:
 		p.verdict("the probe arrived")
 	case len(p.plan.Reaches) == 0:
-		p.verdict("it expired, and no queue took it: what passes here is lost")
+		p.verdict("it expired, and no queue took it: messages that pass here are lost")
 	default:
 		p.result.Left = p.missing()
-		p.verdict("it expired, and is not where it should be: somebody has taken it out of " +
+		p.verdict("it expired, but is not where it should be: someone took it out of " +
 			model.Printable(p.result.Left) + ", or dlxtop could not look there")
 	}
 }

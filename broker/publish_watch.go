@@ -62,7 +62,7 @@ func (w *window) watch(ctx context.Context) {
 				silent = !was
 				words := ""
 				if silent {
-					words = fmt.Sprintf("the broker confirms nothing; this ends after %s of that",
+					words = fmt.Sprintf("the broker confirms nothing; this ends after %s without a confirm",
 						model.ShortDuration(w.patience.confirm))
 				}
 				w.ledger.wait(words)
@@ -70,7 +70,7 @@ func (w *window) watch(ctx context.Context) {
 			switch {
 			case !waiting:
 			case !cancelledAt.IsZero() && now.Sub(cancelledAt) > grace:
-				w.abort(fmt.Errorf("the broker did not confirm within %s after the end was asked for", model.ShortDuration(grace)))
+				w.abort(fmt.Errorf("the broker did not confirm within %s after the stop", model.ShortDuration(grace)))
 			case alarm != "" && now.Sub(blockedAt) > w.patience.alarm:
 				w.abort(fmt.Errorf("the broker blocks publishers (%s) for more than %s", alarm,
 					model.ShortDuration(w.patience.alarm)))

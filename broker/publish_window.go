@@ -271,7 +271,7 @@ func (w *window) match(r *amqp.Return) {
 	// Never seen, and to be sure that nothing is lost by it: none of those under way counts as moved.
 	for _, f := range w.flying {
 		if f.returned == "" {
-			f.returned = "the broker returned a message that could not be told apart from this one"
+			f.returned = "the broker returned a message that looks the same as this one"
 		}
 	}
 }

@@ -15,13 +15,13 @@ func publishable(p *message.Publishing, user string, frameMax int) error {
 	case len(p.Exchange) > 255 || len(p.RoutingKey) > 255:
 		return errors.New("the name of an exchange and a routing key have 255 bytes at most")
 	case q.UserID != "" && q.UserID != user:
-		return fmt.Errorf("its user_id is %s, and the broker takes none but that of the connected user %s",
+		return fmt.Errorf("its user_id is %s, but RabbitMQ takes only that of the connected user %s",
 			model.Printable(q.UserID), model.Printable(user))
 	}
 	if e := p.Properties.Expiration; e != "" {
 		if _, ok := message.ParseExpiration(e); !ok {
-			return fmt.Errorf("its expiration is %s, and the broker takes whole milliseconds only, 315360000000 "+
-				"at most", model.Printable(e))
+			return fmt.Errorf("its expiration is %s, but RabbitMQ takes only whole milliseconds, at most "+
+				"315360000000", model.Printable(e))
 		}
 	}
 	return headerFits(p, frameMax)

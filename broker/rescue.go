@@ -67,7 +67,7 @@ func (c *Client) newRescuer(s *source) *rescuer {
 	r.ledger.journal = r.journal
 	r.ledger.account.JournalID = r.journal.number()
 	if s.holding.IsClosed() {
-		r.fail(fmt.Errorf("the connection went while they were held, which RabbitMQ takes for a return: %w",
+		r.fail(fmt.Errorf("the connection was lost while they were held, which RabbitMQ counts as a return: %w",
 			lost(s.reason(errLost))))
 		return r
 	}

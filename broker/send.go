@@ -74,7 +74,7 @@ func (c *Client) Undo(
 	case p.Refusal.Refused():
 		return total, fmt.Errorf("%s: %s", attempt, p.Refusal.Words())
 	case c.journal == nil:
-		return total, fmt.Errorf("%s: there is no journal to undo from, and to write this down in", attempt)
+		return total, fmt.Errorf("%s: there is no journal to undo from, or to write this down in", attempt)
 	}
 	parts := 0
 	part := func(a plan.Account, err error) error {

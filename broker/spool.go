@@ -105,10 +105,12 @@ func (s *spool) write(b []byte) error {
 func notKept(err error) error {
 	dir := model.Printable(os.TempDir())
 	if errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("the disk of %s, where what is read is kept, is full: make room there, or name another "+
+		return fmt.Errorf("the disk of %s, where dlxtop keeps the messages that it reads, is full: make room "+
+			"there, or name another "+
 			"directory with TMPDIR", dir)
 	}
-	return fmt.Errorf("what is read cannot be kept in %s (%s): name another directory with TMPDIR", dir,
+	return fmt.Errorf("dlxtop cannot keep the messages that it reads in %s (%s): name another directory with "+
+		"TMPDIR", dir,
 		model.Printable(err.Error()))
 }
 

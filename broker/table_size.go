@@ -61,7 +61,7 @@ func valueSize(v any) (int, error) {
 		}
 		return 1 + len(v.Bytes), nil
 	}
-	return 0, fmt.Errorf("%T is no type of AMQP", v)
+	return 0, fmt.Errorf("%T is not an AMQP type", v)
 }
 
 func listSize(values []any) (n int, err error) {

@@ -244,7 +244,7 @@ func TestTapSeesWhatNoQueueTakes(t *testing.T) {
 				"nobody", "x-message-ttl", int64(50))
 			topology := topologyNow(t)
 			if p := trace.PlanTap(topology,
-				trace.TapWant{VHost: "/", Exchanges: []string{dlx}}); !strings.Contains(p.Refusal.Words(), "nothing is bound") {
+				trace.TapWant{VHost: "/", Exchanges: []string{dlx}}); !strings.Contains(p.Refusal.Words(), "no binding of") {
 				t.Errorf("nothing is bound to it, and the tap says %q", p.Refusal.Words())
 			}
 			tap := startTap(a, client(t), topology,

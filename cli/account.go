@@ -77,8 +77,8 @@ func (p *Program) announce(a plannedAction) {
 		if depth, ok := a.looked.depth.Get(); ok {
 			of = fmt.Sprintf(" of %d", depth)
 		}
-		p.say("looked at the first %d%s messages: a message beyond them that would reach another queue than named "+
-			"here stays where it is", a.looked.messages, of)
+		p.say("read the first %d%s messages: a later one that would reach a queue not named here stays where "+
+			"it is", a.looked.messages, of)
 	}
 	if planned.Operation == plan.Replay || planned.Operation == plan.Move {
 		p.say("to %s, which reaches %s", model.Printable(a.plan.To()), reaches(planned))
@@ -94,7 +94,7 @@ func (p *Program) announce(a plannedAction) {
 			p.say("removes %s", model.Printable(strings.Join(planned.Strips, ", ")))
 		}
 		if len(planned.Keeps) > 0 {
-			p.say("keeps %s: nothing there counts the deaths", model.Printable(strings.Join(planned.Keeps, ", ")))
+			p.say("keeps %s: no queue there counts the deaths", model.Printable(strings.Join(planned.Keeps, ", ")))
 		}
 		for _, r := range planned.Resets {
 			p.say("%s", r.Words())
@@ -104,10 +104,11 @@ func (p *Program) announce(a plannedAction) {
 		}
 	}
 	if some, _ := planned.Irrevocable(); some && planned.Operation != plan.Drop {
-		p.say("what reaches several queues at once cannot be undone")
+		p.say("messages that reach several queues cannot be undone")
 	}
 	if a.looked.saved && planned.Operation != plan.Drop {
-		p.say("no message was looked at, as each look counts towards the delivery limit: what is removed is not listed")
+		p.say("no message was read, because each look counts towards the delivery limit: changes to headers " +
+			"are not listed")
 	}
 	if planned.Canary != nil {
 		p.say("canary: %s", planned.Canary.Words())
@@ -246,10 +247,10 @@ func (p *Program) showAccount(a plannedAction, account plan.Account) error {
 		p.say("%s", account.Strayed[i].Words())
 	}
 	if account.Unguarded != "" {
-		p.say("whether the last of them reached a further queue is not known: %s", model.Printable(account.Unguarded))
+		p.say("it is unknown whether the last of them reached a further queue: %s", model.Printable(account.Unguarded))
 	}
 	if account.JournalID > 0 && (account.Stopped != "" || account.Unknown > 0) {
-		p.say("`dlxtop journal resume %d` goes on with it", account.JournalID)
+		p.say("`dlxtop journal resume %d` continues it", account.JournalID)
 	}
 	if !account.Complete() {
 		return &exit{status: ExitRefused}
@@ -264,7 +265,7 @@ func undoWords(p *plan.Plan, record int64) string {
 	case all:
 		return "each message went to several queues, which no undo takes back"
 	case some:
-		return words + ", but for what went to several queues at once"
+		return words + ", except messages that went to several queues"
 	}
 	return words
 }
@@ -313,7 +314,7 @@ func sentence(a plannedAction, account plan.Account) string {
 		{account.Refused, "refused"},
 		{account.Returned, "returned"},
 		{account.Unknown, "unknown"},
-		{account.Gone, "gone before it was their turn"},
+		{account.Gone, "gone before their turn"},
 	} {
 		if count.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count.n, count.what))
@@ -351,11 +352,11 @@ func (p *Program) showProblems(a plannedAction, account plan.Account) {
 			p.say("%s not where it was sent to any more: %s; that cannot be undone", gone, a.undo.Gone().Words())
 			return
 		}
-		p.say("%s gone before it was their turn: somebody else took or removed them, or they expired",
+		p.say("%s gone before their turn: someone else took or removed them, or they expired",
 			model.Plural(account.Gone, "message"))
 	}
 	if account.Refused > 0 && !a.looked.complete && a.plan.Operation == plan.Replay {
-		p.say("only the first %d messages were looked at: choose the others with --filter or --id, or name where "+
-			"they go with --to", a.looked.messages)
+		p.say("only the first %d messages were read: select the others with --filter or --id, or name their "+
+			"target with --to", a.looked.messages)
 	}
 }

@@ -54,18 +54,18 @@ func (p *Program) actCommand(operation plan.Operation, flags *connectionFlags) *
 over body, json, headers, exchange, routing_key, message_id, correlation_id, content_type, type, app_id, priority, expiration,
 size (bytes), deaths, reason, failure, failure_kind, failure_message, redelivered, age (seconds) and position.
 
-Without a selection it is everything that is in the queue at the start. Exit status 1 when a message was refused, returned or
-gone, or when its outcome is unknown: it is then still in the queue; 3 on a read-only connection.`
+Without a selection it acts on all messages that are in the queue at the start. Exit status 1 when a message was refused,
+returned or gone, or its outcome is unknown: it is then still in the queue; 3 on a read-only connection.`
 	cmd.Flags().StringVar(&a.filter, "filter", "", "only messages that match this expression")
-	cmd.Flags().IntVar(&a.limit, "limit", 0, "this many messages at most, from the head of the queue on")
+	cmd.Flags().IntVar(&a.limit, "limit", 0, "at most this many messages, from the head of the queue")
 	cmd.Flags().StringVar(&a.id, "id", "", "only messages with this message_id")
-	a.consent.register(cmd, "say what would happen, and change nothing",
-		"go on in spite of a refusal that can be overridden: the cost of a look, what a limit drops")
+	a.consent.register(cmd, "show what would happen, and change nothing",
+		"override a refusal, where possible: the cost of a look, what a limit drops")
 	flags.registerNoJournal(cmd)
 	switch operation {
 	case plan.Drop:
 		cmd.Short = "Take messages out of a queue, and keep them in the journal"
-		cmd.Long = "Take messages out of a queue. The journal has them on disk before: `dlxtop journal undo` brings " +
+		cmd.Long = "Take messages out of a queue. They are written to the journal first: `dlxtop journal undo` brings " +
 			"them back.\n\n" + statuses
 		return cmd
 	case plan.Move:
@@ -73,10 +73,10 @@ gone, or when its outcome is unknown: it is then still in the queue; 3 on a read
 		cmd.Short = "Move messages to a queue of choice"
 		cmd.Long = `Move messages to another queue of the same vhost: each is published there through the default
 exchange, as it is, and taken out of its queue only after the broker has confirmed that the other
-one has it. What is removed: CC and BCC, which would copy it elsewhere, a user_id that is not the
-connected user's, the counters of deliveries, and the expiration: a moved message does not vanish.
-The death history stays where the other queue has no dead-letter exchange of its own. The journal
-has all of it: ` + "`dlxtop journal undo`" + ` brings them back.
+one has it. It removes CC and BCC, which would copy the message elsewhere, a user_id that is not the
+connected user's, the counters of deliveries, and the expiration, so that a moved message does not
+expire. The death history stays where the other queue has no dead-letter exchange of its own. The
+journal keeps all of it: ` + "`dlxtop journal undo`" + ` brings them back.
 
 ` + statuses
 		cmd.Flags().StringVar(&a.to, "to", "", "queue:NAME")
@@ -85,18 +85,18 @@ has all of it: ` + "`dlxtop journal undo`" + ` brings them back.
 	}
 	cmd.Short = "Publish messages again, and take them out of the queue when the broker has confirmed it"
 	cmd.Long = `Publish messages again; each is taken out of the queue only after the broker has confirmed that a
-queue has it. By default the narrowest target is taken that keeps the routing key which the worker
-expects. Which worker that is, these tell, the first that does: what a framework wrote into the
+queue has it. By default it goes to the narrowest target that keeps the routing key which the worker
+expects. The worker is found by the first of these that is there: what a framework wrote into the
 message; x-death (the queue that rejected it last, or to which its last delay led); the only queue
-that its first exchange and key reach; the flow; the queue's name. Where two disagree, or the worker
-is gone, nothing is replayed: the refusal names the queues that could be meant, for --to.
+that its first exchange and key reach; the flow; the queue's name. If two disagree, or the worker is
+gone, nothing is replayed: the refusal names the possible queues, for --to.
 
 ` + statuses
 	cmd.Flags().StringVar(&a.to, "to", string(plan.ToAuto), "auto, origin, queue:NAME or exchange:NAME/KEY")
 	cmd.Flags().BoolVar(&a.unmarked, "no-mark", false, "do not add the header "+message.ReplayHeader+
-		" (count and time), by which a message that comes back is recognised")
+		" (count and time), which identifies a message that comes back")
 	cmd.Flags().BoolVar(&a.keepTries, "keep-tries", false,
-		"keep the counters in which frameworks count the tries of a message: by default they go back to a first try")
+		"keep the counters of tries that frameworks write: by default they are reset")
 	a.registerPace(cmd)
 	return cmd
 }
@@ -106,7 +106,7 @@ func (a *action) registerPace(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.canary, "canary", false,
 		"one message first; when it is taken and does not come back, ten; then the rest. It stops when one comes back")
 	cmd.Flags().DurationVar(&a.canaryWait, "canary-wait", plan.DefaultCanaryWait,
-		"how long a canary watches that what was taken does not come back")
+		"how long a canary watches whether a message that was taken comes back")
 	cmd.Flags().StringVar(&a.rate, "rate", "",
 		"messages per second at most: 20/s (default: as fast as the broker confirms)")
 }
@@ -154,7 +154,7 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 	}
 	nothing := want.Planned == 0 && looked.complete
 	if nothing && !a.dryRun && !planned.plan.Refusal.Refused() {
-		p.say("no message is chosen: nothing was changed")
+		p.say("no message matches: nothing was changed")
 		return p.showAccount(planned, plan.Account{Operation: a.operation, From: want.From})
 	}
 	return p.do(ctx, s, doing{

@@ -42,7 +42,7 @@ func (p *Program) agree(
 			return now, nil
 		case yes || is.Refusal.Refused():
 			words := withInsist(plan.ChangesWords(changes), now.plan.Refusal)
-			return planned, refused("the plan does not hold any more: %s; nothing was changed", words)
+			return planned, refused("the plan is no longer valid: %s; nothing was changed", words)
 		}
 		for i := range changes {
 			p.say("changed since you were asked: %s", model.Printable(changes[i].Words()))

@@ -157,7 +157,7 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 			v.publish("", "failed", amqp.Publishing{Body: []byte("x")}) // the policy has dropped what was there
 		}
 		k.answer("y")
-		k.asked("the plan does not hold any more: "+v.name+"/"+test.limited+" keeps at most 0 messages (policy cap", 1)
+		k.asked("the plan is no longer valid: "+v.name+"/"+test.limited+" keeps at most 0 messages (policy cap", 1)
 		if status := <-k.done; status != cli.ExitRefused {
 			t.Errorf("%s: exit status %d: %s", test.question, status, k.shown.String())
 		}
@@ -275,7 +275,7 @@ func TestBoundWhileItRuns(t *testing.T) {
 		t.Errorf("%q is not in %s", want, show.out)
 	}
 	undo := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes")
-	if !strings.Contains(undo.stderr, "what is there stays there") {
+	if !strings.Contains(undo.stderr, "those stay there") {
 		t.Errorf("the undo does not tell it: %s", undo.stderr)
 	}
 }

@@ -35,7 +35,7 @@ func TestLooksOfManyRuns(t *testing.T) {
 			"replay --dry-run", args("replay", "q", "--to", "exchange:amq.direct/k", "--dry-run"),
 			false, "this dry run used 1 look: ",
 		},
-		{"drop --filter", args("drop", "q", "--filter", `body == "no such body"`, "--yes"), false, "no message is chosen"},
+		{"drop --filter", args("drop", "q", "--filter", `body == "no such body"`, "--yes"), false, "no message matches"},
 		{"move --dry-run", args("move", "q", "--to", "queue:other", "--dry-run"), true, "this dry run used no look"},
 		{"drop --dry-run", args("drop", "q", "--dry-run"), true, "this dry run used no look"},
 	} {

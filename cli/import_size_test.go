@@ -21,7 +21,7 @@ func TestImportOfTenGigabytesOfNothing(t *testing.T) {
 		begins, words string
 		most          uint64 // of memory
 	}{
-		{"", "line 1: it is no JSON", 16 << 20},
+		{"", "line 1: it is not JSON", 16 << 20},
 		{"{", "line 1: it is longer than 256 MiB", 1 << 30},
 	} {
 		if err := os.WriteFile(path, []byte(test.begins), 0o600); err != nil {

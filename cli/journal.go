@@ -69,8 +69,8 @@ func (p *Program) journalCommand(flags *connectionFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal",
 		Short: "What was done: who replayed, dropped and imported what, when, to where, with what outcome",
-		Long: `What was done on this machine, the newest first. Every replay, drop and import is written down
-before it is done, on all brokers, in $XDG_STATE_HOME/dlxtop/journal.db (~/.local/state without
+		Long: `What was done on this machine, the newest first. Every replay, drop and import is recorded before it
+is done, for all brokers, in $XDG_STATE_HOME/dlxtop/journal.db (~/.local/state without
 that), for 90 days or 2 GiB.`,
 		Args: p.noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -117,7 +117,7 @@ func (s *session) checkJournal(ctx context.Context) error {
 		return err
 	}
 	for i := range unfinished {
-		s.program.say("%s: `dlxtop journal resume %d` goes on with it", unfinished[i].Explain()[0], unfinished[i].ID)
+		s.program.say("%s: `dlxtop journal resume %d` continues it", unfinished[i].Explain()[0], unfinished[i].ID)
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func recordWhat(r *plan.Record) string {
 func recordID(text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
-		return 0, usage("%s is no number of a record: `dlxtop journal` lists them", model.Printable(text))
+		return 0, usage("%s is not the number of a record: `dlxtop journal` lists them", model.Printable(text))
 	}
 	return id, nil
 }

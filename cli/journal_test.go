@@ -218,9 +218,9 @@ func TestExportAndImport(t *testing.T) {
 		"cut": {content[:len(content)-40], "line 20: it ends in the middle"},
 		"bad line": {
 			bytes.Replace(content, []byte(`"int8","value":-1`), []byte(`"int8","value":-999`), 1),
-			"line 1: header small: -999 is no int8",
+			"line 1: header small: -999 is not a value of type int8",
 		},
-		"no JSON": {append([]byte("hello\n"), content...), "line 1: it is no JSON"},
+		"no JSON": {append([]byte("hello\n"), content...), "line 1: it is not JSON"},
 	} {
 		broken := filepath.Join(t.TempDir(), "broken.jsonl")
 		if err := os.WriteFile(broken, test.content, 0o600); err != nil {
@@ -249,7 +249,7 @@ func wantImportKept(t *testing.T, v *vhost) {
 		t.Errorf("%+v", shown)
 	}
 	if r := v.run("journal", "undo", fmt.Sprint(record.ID), "--yes"); r.status != cli.ExitRefused ||
-		!strings.Contains(r.stderr, "is an import: drop its messages from") {
+		!strings.Contains(r.stderr, "is an import: to remove its messages, drop them from") {
 		t.Errorf("%+v", r)
 	}
 }

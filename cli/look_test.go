@@ -192,7 +192,7 @@ func TestPeek(t *testing.T) {
 	if model.BehaviourOf(model.ParseVersion(node.Version())).CountsRepublishedDeaths {
 		deaths = "expired ×3"
 	}
-	if !strings.Contains(table.out, deaths) || !strings.Contains(table.stderr, "cost of looking") {
+	if !strings.Contains(table.out, deaths) || !strings.Contains(table.stderr, "peek:") {
 		t.Errorf("the table is\n%s%s", table.out, table.stderr)
 	}
 }

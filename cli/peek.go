@@ -30,7 +30,7 @@ type peekJSON struct {
 	Messages []json.RawMessage `json:"messages"`
 }
 
-// mostPeeked is how many messages can be looked at in one go: all but the beginning of a table is on disk.
+// mostPeeked is how many messages can be read at a time: all but the beginning of a table is on disk.
 const mostPeeked = 1_000_000
 
 func (p *Program) peekCommand(flags *connectionFlags) *cobra.Command {
@@ -39,15 +39,15 @@ func (p *Program) peekCommand(flags *connectionFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "peek QUEUE",
 		Short: "Look at messages without consuming them",
-		Long: `Look at the first messages of a queue. They stay in the queue and in their order; what looking costs
-nevertheless is said on standard error and in the JSON. Where each look counts towards a delivery
-limit (quorum queues before 4.3) it says how many are left; with 2 left it is refused. Exit status 1
-when a peek would do harm, and is refused.`,
+		Long: `Look at the first messages of a queue. They stay in the queue and in their order; standard error
+and the JSON show the cost of looking. Where each look counts towards a delivery limit (quorum queues
+before 4.3) it shows how many looks are left, and refuses with 2 left. Exit status 1 when dlxtop
+refuses a peek because it would do harm.`,
 		Args:              arguments("a queue"),
 		ValidArgsFunction: p.completeQueue(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if want.Limit < 1 || want.Limit > mostPeeked {
-				return usage("-n %d: between 1 and %d messages can be looked at in one go", want.Limit, mostPeeked)
+				return usage("-n %d: between 1 and %d messages can be read at a time", want.Limit, mostPeeked)
 			}
 			s, err := p.open(flags)
 			if err != nil {
@@ -71,7 +71,7 @@ when a peek would do harm, and is refused.`,
 		},
 	}
 	cmd.Flags().IntVarP(&want.Limit, "number", "n", want.Limit, "messages at most")
-	cmd.Flags().BoolVar(&want.Insist, "insist", false, "look in spite of a refusal that can be overridden")
+	cmd.Flags().BoolVar(&want.Insist, "insist", false, "override a refusal, where possible")
 	output.register(cmd)
 	return cmd
 }
@@ -165,7 +165,7 @@ func (p *Program) showPeeked(peeked peek.Peeked, buffer bool, output *format) er
 	if asJSON {
 		return writePeeked(p.Out, out, messages)
 	}
-	p.say("cost of looking: %s", model.Printable(plan.Cost))
+	p.say("peek: %s", model.Printable(plan.Cost))
 	if messages.Len() == 0 {
 		p.say("no message is there")
 		return nil

@@ -50,15 +50,15 @@ func (p *Program) probeCommand(flags *connectionFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "probe FLOW",
 		Short: "Send one marked message through a flow, and measure its way",
-		Long: `Send one marked message through a buffer of a flow, and tell when it entered, when it expired and
-when it was at the worker. A flow has the name of its worker (see ` + "`dlxtop flows`" + `). It
-enters through an exchange that leads to the buffer alone, else through the default exchange.
+		Long: `Send one marked message through a buffer of a flow, and show when it entered, when it expired and
+when it reached the worker. A flow has the name of its worker (see ` + "`dlxtop flows`" + `). It
+enters through an exchange that leads to this buffer only, otherwise through the default exchange.
 
-Where applications consume, they would get it: that is refused without --to-consumers. Elsewhere it
-is taken out again when it has arrived, and that is in the journal as any other drop. It is followed
-with taps (` + "`dlxtop tap --help`" + ` tells what they cost).
+If applications consume what it reaches, they would get it: dlxtop refuses that without
+--to-consumers. Otherwise it takes the message out again when it has arrived, which is in the journal
+like any other drop. It follows the message with taps (` + "`dlxtop tap --help`" + ` shows what they cost).
 
-Exit status 1 when it did not arrive: it is then told where it was last.`,
+Exit status 1 when it did not arrive: the last line says where it was seen last.`,
 		Args:              arguments("a flow"),
 		ValidArgsFunction: p.completeQueue(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -161,7 +161,7 @@ func (s *session) probeWant(ctx context.Context, t *model.Topology, a *probing) 
 		}
 	}
 	if want.Flow == nil {
-		return want, usage("%s is no flow's worker: `dlxtop flows` lists the flows", model.Printable(a.flow))
+		return want, usage("%s is not the worker of a flow: `dlxtop flows` lists the flows", model.Printable(a.flow))
 	}
 	if a.buffer != "" {
 		if want.Buffer, err = findQueue(t, a.buffer); err != nil {

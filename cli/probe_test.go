@@ -78,11 +78,11 @@ func TestProbeRefused(t *testing.T) {
 		words  []string
 	}{
 		{[]string{"probe", "worker", "--yes"}, cli.ExitRefused, []string{"worker (1 consumer)", "--to-consumers"}},
-		{[]string{"probe", "buffer", "--yes"}, cli.ExitUsage, []string{"no flow's worker"}},
+		{[]string{"probe", "buffer", "--yes"}, cli.ExitUsage, []string{"not the worker of a flow"}},
 		{
 			[]string{"probe", "worker", "--yes", "--buffer", "worker"},
 			cli.ExitRefused,
-			[]string{"worker is no buffer of this flow"},
+			[]string{"worker is not a buffer of this flow"},
 		},
 		{[]string{"probe", "worker", "--yes", "--read-only"}, cli.ExitConnect, []string{"read-only"}},
 	} {

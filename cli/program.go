@@ -33,7 +33,7 @@ func (p *Program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "dlxtop",
 		Short: "A dashboard for the delayed, retry and failed queues of RabbitMQ",
-		Long: `dlxtop shows every flow of RabbitMQ from its buffers through the dead letter exchange to its worker:
+		Long: `dlxtop shows every flow of RabbitMQ from its buffers through the dead-letter exchange to its worker:
 what waits, when it moves, what failed and why. Without a command it opens the dashboard; the
 commands do the same for scripts.
 

@@ -43,17 +43,17 @@ func (p *Program) journalResumeCommand(flags *connectionFlags) *cobra.Command {
 	r := &resuming{}
 	cmd := &cobra.Command{
 		Use:   "resume ID",
-		Short: "Go on with an action that did not come to its end",
-		Long: `Go on with an action whose program was killed, or that ended early: a replay, a move, a drop, an
-import or an undo. Messages whose outcome is not known are looked for first, in the queue that they
-come from and where they were sent to. What has arrived is acknowledged, what was not sent is sent,
-and then the rest of the plan is done: each message once. It goes to nobody else than the first one
-would have.
+		Short: "Continue an action that did not finish",
+		Long: `Continue an action whose program was killed, or that ended early: a replay, a move, a drop, an
+import or an undo. It first looks for the messages whose outcome is unknown, in the queue that they
+come from and where they were sent. It acknowledges those that have arrived, sends those that were
+not sent, and then does the rest of the plan: each message once, and only to the queues that the
+first run would have reached.
 
-What cannot be decided is listed: the message is in its queue, and a consumer may have taken its
-copy. With --undecided publish these are published again (they may be there twice); with --undecided
-leave they stay in their queue, and count as done. Without it they stay unknown, and the exit status
-is 1.`,
+It lists messages that it cannot decide: the message is in its queue, and a consumer may have taken
+its copy. --undecided publish publishes these again (they may be there twice); --undecided leave
+leaves them in their queue, and they count as done. Without either they stay unknown, and the exit
+status is 1.`,
 		Args: arguments("the ID of a record"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
@@ -69,8 +69,8 @@ is 1.`,
 	}
 	cmd.Flags().
 		StringVar(&r.undecided, "undecided", "", "publish or leave: what is done with messages that cannot be decided")
-	r.consent.register(cmd, "look, say what would happen, and change nothing",
-		"go on in spite of a refusal that can be overridden")
+	r.consent.register(cmd, "look, show what would happen, and change nothing",
+		"override a refusal, where possible")
 	return cmd
 }
 
@@ -94,7 +94,7 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 	}
 	last := want.Chain[len(want.Chain)-1]
 	if last.ID != r.id {
-		p.say("%d was gone on with as %d: this goes on with that", r.id, last.ID)
+		p.say("%d was resumed as %d: this resumes that one", r.id, last.ID)
 	}
 	t, err := s.settledTopology(ctx, &last)
 	if err == nil {

@@ -66,7 +66,7 @@ func TestResume(t *testing.T) {
 	)
 	first := decode[accountContract](t, r)
 	if first.JournalID == 0 || *first.Moved < 5 || *first.Moved >= 30 ||
-		!strings.Contains(r.stderr, fmt.Sprintf("`dlxtop journal resume %d` goes on with it", first.JournalID)) {
+		!strings.Contains(r.stderr, fmt.Sprintf("`dlxtop journal resume %d` continues it", first.JournalID)) {
 		t.Fatalf("%+v", r)
 	}
 	resume := []string{"journal", "resume", fmt.Sprint(first.JournalID)}

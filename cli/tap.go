@@ -37,21 +37,21 @@ func (p *Program) tapCommand(flags *connectionFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tap EXCHANGE",
 		Short: "Watch messages pass an exchange: from where, why, and how long they waited",
-		Long: `Show each message that passes an exchange, mostly a dead letter exchange: from which queue it comes
-and why, how long it waited there and how long it should have, until it is interrupted. With --front
-the exchange in front of the buffers is tapped too: how long a message waited between the two is
-then exact; else it is as the message tells, or unknown.
+		Long: `Show each message that passes an exchange, usually a dead-letter exchange: from which queue it
+comes and why, how long it waited there and how long it should have. Ctrl-c ends it. With --front
+it also taps the exchange in front of the buffers: the wait of a message between the two is then
+exact; otherwise it comes from the message itself, or is unknown.
 
-A tap is a queue of its own, bound as the other queues of the exchange are, so that it gets copies
-of what they get. It is exclusive: the broker deletes it when the command ends, however it ends. It
-holds 10,000 messages and 64 MiB; what is too much is dropped from it, and counted. It needs the
-rights configure, write and read on ^dlxtop\.tap-, read on the exchange, and write on amq.default to
-count exactly. The default exchange cannot be tapped.
+A tap is a queue of its own, bound like the other queues of the exchange, so that it gets copies of
+their messages. It is exclusive: RabbitMQ deletes it when the command ends, however it ends. It holds
+10,000 messages and 64 MiB; it drops the oldest beyond that, and counts them. It needs the rights
+configure, write and read on ^dlxtop\.tap-, read on the exchange, and write on amq.default to count
+exactly. The default exchange cannot be tapped.
 
 -o json writes one line a message:
 {"time","exchange","routing_key","from","reason","waited_ms","waited_by","should_ms","late_ms",
-"behind_ms","tries","message_id","body_bytes"}; what is absent is unknown, without "from" it was
-published. How many messages were seen and missed is said at the end on standard error.`,
+"behind_ms","tries","message_id","body_bytes"}; an absent value is unknown; a message without
+"from" was published. At the end, standard error shows how many messages were seen and missed.`,
 		Args:              arguments("an exchange"),
 		ValidArgsFunction: p.completeExchange(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,9 +62,9 @@ published. How many messages were seen and missed is said at the end on standard
 	cmd.Flags().StringArrayVar(&a.fronts, "front", nil,
 		"an exchange in front of the buffers, tapped too (can be given several times)")
 	cmd.Flags().IntVarP(&a.number, "number", "n", 0, "end after this number of messages (default: no end)")
-	cmd.Flags().DurationVar(&a.length, "for", 0, "end after so long: 30s, 5m (default: no end)")
+	cmd.Flags().DurationVar(&a.length, "for", 0, "end after this time: 30s, 5m (default: no end)")
 	cmd.Flags().BoolVar(&a.unrouted, "unrouted", false,
-		"see also what no queue takes; mandatory publishers do not hear of it then")
+		"also show messages that no queue takes; RabbitMQ then does not return mandatory ones")
 	a.output.register(cmd)
 	return cmd
 }
@@ -72,7 +72,7 @@ published. How many messages were seen and missed is said at the end on standard
 func (p *Program) tap(ctx context.Context, flags *connectionFlags, a *tapping) error {
 	switch {
 	case a.given("number") && a.number < 1:
-		return usage("-n %d: at least 1 message can be waited for", a.number)
+		return usage("-n %d: wait for at least 1 message", a.number)
 	case a.given("for") && a.length <= 0:
 		return usage("--for %s: a tap takes some time, like 30s", a.length)
 	}
@@ -310,7 +310,7 @@ func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
 		if len(near) > 0 {
 			hint = ": did you mean " + strings.Join(near, " or ") + "?"
 		} else if _, isQueue := t.Queue(model.QueueRef{VHost: "/", Name: named}); isQueue {
-			hint = ": that is a queue, and its dead letter exchange is what can be tapped (`dlxtop flows` names it)"
+			hint = ": that is a queue; tap its dead-letter exchange instead (`dlxtop flows` names it)"
 		}
 		return model.ExchangeRef{}, usage("there is no exchange %s%s", model.Printable(named), hint)
 	}

@@ -168,7 +168,7 @@ func TestTapRefused(t *testing.T) {
 		{[]string{"tap", ""}, cli.ExitRefused, []string{"default exchange", "tap the exchange in front"}},
 		{[]string{"tap", "dlxx"}, cli.ExitUsage, []string{"no exchange dlxx", "did you mean dlx?"}},
 		{[]string{"tap", "dlx", "--front", "none"}, cli.ExitRefused, []string{"no exchange none"}},
-		{[]string{"tap", "amq.topic"}, cli.ExitRefused, []string{"nothing is bound"}},
+		{[]string{"tap", "amq.topic"}, cli.ExitRefused, []string{"no binding of"}},
 		{[]string{"tap", "dlx", "--read-only"}, cli.ExitConnect, []string{"read-only"}},
 		{[]string{"tap", "dlx", "-n", "0"}, cli.ExitUsage, []string{"-n 0"}},
 		{[]string{"tap", "dlx", "--for", "-1s"}, cli.ExitUsage, []string{"--for"}},

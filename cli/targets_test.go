@@ -255,7 +255,7 @@ func TestWorkerThatHasJustStarted(t *testing.T) {
 		"x-message-ttl": 60_000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders",
 	})
 	v.fill("orders", 3)
-	stuck := func() bool { return strings.Contains(v.run("findings").out, "nothing consumes orders") }
+	stuck := func() bool { return strings.Contains(v.run("findings").out, "orders has no consumers") }
 	await(t, "the statistics tell that nothing consumes it", stuck)
 	v.consume("orders", func(amqp.Delivery) {})
 	if stuck() {

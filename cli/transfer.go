@@ -21,8 +21,8 @@ func (p *Program) exportCommand(flags *connectionFlags) *cobra.Command {
 		Use:   "export QUEUE FILE",
 		Short: "Write the messages of a queue to a file, one line of JSON each; they stay in the queue",
 		Long: `Write every message that is in the queue to a new file (- is standard output), one line of JSON
-each, as import reads them and jq can. The messages stay in the queue and in their order; what
-looking costs is said on standard error. The file is there under its name only when it is complete.`,
+each, as import reads them and jq can. The messages stay in the queue and in their order;
+standard error shows the cost of looking. The file gets its name only when it is complete.`,
 		Args:              arguments("a queue", "a file (- is standard output)"),
 		ValidArgsFunction: p.completeQueue(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,7 +34,7 @@ looking costs is said on standard error. The file is there under its name only w
 			return s.export(cmd.Context(), args[0], args[1], insist)
 		},
 	}
-	cmd.Flags().BoolVar(&insist, "insist", false, "look in spite of a refusal that can be overridden")
+	cmd.Flags().BoolVar(&insist, "insist", false, "override a refusal, where possible")
 	return cmd
 }
 
@@ -51,7 +51,7 @@ func (s *session) export(ctx context.Context, queue, path string, insist bool) e
 	if !plan.Allowed() {
 		return refused("%s", refusal(plan.Refusal))
 	}
-	s.program.say("cost of looking: %s", model.Printable(plan.Cost))
+	s.program.say("peek: %s", model.Printable(plan.Cost))
 	var read peek.Read
 	messages := func(each func(*message.Message) error) (err error) {
 		read, err = s.broker.Read(ctx, plan, each)
@@ -92,9 +92,9 @@ func (p *Program) importCommand(flags *connectionFlags) *cobra.Command {
 		Use:   "import FILE --to queue:NAME",
 		Short: "Publish the messages of an exported file into a queue, byte for byte",
 		Long: `Publish the messages of a file that export wrote into a queue, through the default exchange, with
-their properties, headers and bodies byte for byte. The whole file is read first: when a line is
-bad, or the file was cut, nothing is imported. Without CC and BCC, which would send them to further
-queues, and without a user_id that is not the connected user's.`,
+their properties, headers and bodies byte for byte. The whole file is read first: if a line is
+bad, or the file was cut, nothing is imported. It removes CC and BCC, which would send them to further
+queues, and a user_id that is not the connected user's.`,
 		Args: arguments("a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i.path = args[0]
@@ -102,8 +102,8 @@ queues, and without a user_id that is not the connected user's.`,
 		},
 	}
 	cmd.Flags().StringVar(&i.to, "to", "", "queue:NAME")
-	i.consent.register(cmd, "read the file and say what would happen, and change nothing",
-		"go on in spite of a refusal that can be overridden")
+	i.consent.register(cmd, "read the file and show what would happen, and change nothing",
+		"override a refusal, where possible")
 	return cmd
 }
 

@@ -23,9 +23,9 @@ func (p *Program) journalUndoCommand(flags *connectionFlags) *cobra.Command {
 		Use:   "undo ID",
 		Short: "Bring the messages of a record back to the queue that they came from",
 		Long: `Bring the messages of a record back to the queue that they came from: dropped ones from the journal,
-replayed ones from where they were sent to, with everything that the replay took off. What a
-consumer has taken cannot be undone. They go to the end of the queue, through the default exchange.
-An undo is in the journal, too. Exit status 1 when not all of it could be brought back.`,
+replayed ones from where they were sent to, with everything that the replay removed. Messages that a
+consumer has taken cannot be brought back. They go to the end of the queue, through the default exchange.
+An undo is in the journal, too. Exit status 1 when not all of them could be brought back.`,
 		Args: arguments("the ID of a record"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
@@ -35,8 +35,8 @@ An undo is in the journal, too. Exit status 1 when not all of it could be brough
 			return p.undo(cmd.Context(), flags, u)
 		},
 	}
-	u.consent.register(cmd, "say what would happen, and change nothing",
-		"go on in spite of a refusal that can be overridden")
+	u.consent.register(cmd, "show what would happen, and change nothing",
+		"override a refusal, where possible")
 	return cmd
 }
 

@@ -32,7 +32,8 @@ const (
 func parseAMQP(from, text string) (endpoint, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "amqp" && u.Scheme != "amqps") || !goodHost(u) || !goodPort(u.Port()) {
-		return endpoint{}, usage("%s is no AMQP URL: write amqp://user:password@host:port/vhost, or amqps://…, with "+
+		return endpoint{}, usage("%s is not an AMQP URL: write amqp://user:password@host:port/vhost, or "+
+			"amqps://…, with "+
 			"special characters as %%XX", from)
 	}
 	e := endpointOf(u, "amqps", amqpPort, amqpsPort)
@@ -49,7 +50,8 @@ func parseAMQP(from, text string) (endpoint, error) {
 func parseAPI(from, text string) (endpoint, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !goodHost(u) || !goodPort(u.Port()) {
-		return endpoint{}, usage("%s is no URL of a management API: write http://host:15672, or https://…, with "+
+		return endpoint{}, usage("%s is not the URL of a management API: write http://host:15672, or "+
+			"https://…, with "+
 			"special characters as %%XX", from)
 	}
 	e := endpointOf(u, "https", "80", "443")

@@ -61,7 +61,7 @@ func startWatchdog(dir string) (*watchdog, error) {
 // guard tells the watchdog of a process group or container to end. It has to be told before the thing is let run.
 func (w *watchdog) guard(what string, which any) error {
 	if _, err := fmt.Fprintf(w.pipe, "%s %v\n", what, which); err != nil {
-		return fmt.Errorf("tell the node's watchdog: %w", err)
+		return fmt.Errorf("command the node's watchdog: %w", err)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func TestUnusableFiles(t *testing.T) {
 		{"of another program", func(t *testing.T, path string) {
 			j := journal.New(journal.Options{Path: path})
 			check(t, j.Pragma(t.Context(), "application_id = 7"), j.Close())
-		}, []string{"no journal of dlxtop", "move the file away"}},
+		}, []string{"not a journal of dlxtop", "move the file away"}},
 		{"empty", func(t *testing.T, path string) {
 			check(t, os.Truncate(path, 0))
 		}, []string{"is empty (0 bytes)", "remove it"}},

@@ -273,6 +273,6 @@ func (l *Looks) explain(err error) error {
 	if errors.Is(err, errForeign) {
 		return fmt.Errorf("%s was not written by this version of dlxtop: move it away", path)
 	}
-	return fmt.Errorf("%s cannot be used (%s): what looks cost is remembered by this program alone; "+
-		"make it writable, or move it away", path, model.Printable(err.Error()))
+	return fmt.Errorf("%s cannot be used (%s): only this program remembers the cost of looks; make it "+
+		"writable, or move it away", path, model.Printable(err.Error()))
 }

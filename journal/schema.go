@@ -146,7 +146,7 @@ func (j *Journal) explain(attempt string, err error) error {
 	case errors.Is(err, errNewer):
 		return say("was written by a newer version of dlxtop: use that one, or move the file away to begin a new journal")
 	case errors.Is(err, errForeign):
-		return say("is a database, but no journal of dlxtop: move the file away")
+		return say("is a database, but not a journal of dlxtop: move the file away")
 	case errors.Is(err, syscall.ENOSPC):
 		return say("cannot be written: the disk is full: make room there")
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):

@@ -257,7 +257,7 @@ func eachIn(text string, f func(position int)) error {
 			last, err = strconv.Atoi(to)
 		}
 		if err != nil || last < first || last-first >= left {
-			return fmt.Errorf("%.40q is no range of positions", part)
+			return fmt.Errorf("%.40q is not a range of positions", part)
 		}
 		left -= last - first + 1
 		for i := range last - first + 1 {

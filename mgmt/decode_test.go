@@ -135,9 +135,9 @@ func TestDecodeListSurvivesOddElements(t *testing.T) {
 		err    error
 	}{
 		{`[]`, 0, "", nil},
-		{`[` + good + `,"x",` + good + `]`, 2, "element 2 of the list is no object but a JSON string", nil},
-		{`[7,[1,[2]],` + good + `]`, 1, "element 1 of the list is no object but a JSON number; element 2 of the list " +
-			"is no object but a JSON array", nil},
+		{`[` + good + `,"x",` + good + `]`, 2, "element 2 of the list is a JSON string, not an object", nil},
+		{`[7,[1,[2]],` + good + `]`, 1, "element 1 of the list is a JSON number, not an object; element 2 of the list " +
+			"is a JSON array, not an object", nil},
 		{`[null,` + good + `]`, 1, "a queue of the list: it has no readable name", nil},
 		{`[{"vhost":"/"},` + good + `]`, 1, "a queue of the list: it has no readable name", nil},
 		{`[{"name":["b"],"vhost":"/"},` + good + `]`, 1, "a queue of the list: it has no readable name", nil},

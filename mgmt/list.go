@@ -66,7 +66,7 @@ func decodeList[T any](r io.Reader, most sizes, each func(*T)) (odd []string, er
 		err := decoder.Decode(&element)
 		// Fields are tolerant themselves: a kind that does not fit is that of the element, and the decoder is behind it.
 		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
-			odd = append(odd, fmt.Sprintf("element %d of the list is no object but a JSON %s", i, kind.Value))
+			odd = append(odd, fmt.Sprintf("element %d of the list is a JSON %s, not an object", i, kind.Value))
 			continue
 		}
 		if err != nil {

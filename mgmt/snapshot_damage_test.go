@@ -28,7 +28,7 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 	}{
 		{
 			"queue is a string", "queues", "b", func(map[string]any) any { return "undefined" }, 2,
-			[]string{"a queue: element 2 of the list is no object but a JSON string"},
+			[]string{"a queue: element 2 of the list is a JSON string, not an object"},
 		},
 		{
 			"queue is null", "queues", "b", func(map[string]any) any { return nil }, 2,
@@ -45,7 +45,7 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 		}, 3, nil},
 		{
 			"exchange is a list", "exchanges", "amq.topic", func(map[string]any) any { return []any{} }, 3,
-			[]string{"an exchange: element 7 of the list is no object but a JSON array"},
+			[]string{"an exchange: element 7 of the list is a JSON array, not an object"},
 		},
 		{
 			"exchange without type", "exchanges", "amq.topic", func(x map[string]any) any { delete(x, "type"); return x },

@@ -70,7 +70,7 @@ var (
 	}
 	// LeadsElsewhere names the cluster now, and as {detail} the one before.
 	LeadsElsewhere = ConnectTrouble{
-		kind: TwoBrokers, next: "start dlxtop again, if it is to work on that one",
+		kind: TwoBrokers, next: "to work on that one, start dlxtop again",
 		cause: "{at} belongs to the cluster {name} now, and belonged to {detail} when dlxtop began",
 	}
 )
@@ -95,7 +95,7 @@ var (
 	}
 	APIAnswersOtherwise = ConnectTrouble{
 		kind: NoManagement, cause: "{at} answers {detail}",
-		next: "look into the broker's log; if this is not RabbitMQ's management API, name its address with --api: its " +
+		next: "check the broker's log; if this is not RabbitMQ's management API, name its address with --api: its " +
 			"port is usually 15672",
 	}
 	APIWithoutTag = ConnectTrouble{
@@ -141,7 +141,7 @@ var (
 	}
 	APIEndless = ConnectTrouble{
 		kind: NoManagement, cause: "{at} answers without an end: reading stopped after {detail}",
-		next: "narrow it down with --vhost if the broker has that much to tell; else " + nameIt,
+		next: "if the broker has that much to list, narrow it down with --vhost; else " + nameIt,
 	}
 	APIOtherJSON = ConnectTrouble{
 		kind: NoManagement, cause: "{at} answers, but not as RabbitMQ's management API does", next: nameIt,
@@ -155,7 +155,7 @@ var (
 	APINotReached     = ConnectTrouble{kind: Unreachable, cause: notReached, next: startIt}
 	APIBrokeOff       = ConnectTrouble{
 		kind: NoAnswer, cause: "the answer of {at} broke off",
-		next: "try again; if it stays so, look into the broker's log and that of a proxy before it",
+		next: "try again; if it fails again, check the broker's log, and the log of any proxy in front of it",
 	}
 	APIHungUp = ConnectTrouble{
 		kind: NoAnswer, cause: "{at} closed the connection without an answer",
@@ -163,7 +163,7 @@ var (
 	}
 	APISilent = ConnectTrouble{
 		kind: NoAnswer, cause: "{at} accepted the connection and gave no answer within {detail}",
-		next: "look at the load of the broker and into its log, and into that of a proxy before it",
+		next: "check the broker's load and its log, and the log of any proxy in front of it",
 	}
 	APISlow = ConnectTrouble{
 		kind: NoAnswer, cause: "{at} gave no answer within {detail}",
@@ -174,7 +174,7 @@ var (
 		next: "check the network and the load of the broker, or name another with --api",
 	}
 	PollLate = ConnectTrouble{
-		kind: NoAnswer, cause: "the broker did not answer within {detail}", next: "it is asked again by itself",
+		kind: NoAnswer, cause: "the broker did not answer within {detail}", next: "dlxtop asks again by itself",
 	}
-	PollFailed = ConnectTrouble{kind: NoAnswer, cause: "{detail}", next: "it is asked again by itself"}
+	PollFailed = ConnectTrouble{kind: NoAnswer, cause: "{detail}", next: "dlxtop asks again by itself"}
 )

@@ -20,7 +20,7 @@ var (
 	}
 	AMQPEnded = ConnectTrouble{
 		kind: Unreachable, cause: "{at} ended the connection while it was made: {detail}",
-		next: "try again, and look into the broker's log",
+		next: "try again, and check the broker's log",
 	}
 	AMQPNoHost   = ConnectTrouble{kind: Unreachable, cause: noHost, next: "check the name in --url"}
 	AMQPNoLookup = ConnectTrouble{
@@ -81,7 +81,7 @@ var (
 	}
 	AMQPVHostClosed = ConnectTrouble{
 		kind: Unreachable, cause: "{at} closed the connection while the vhost {vhost} was opened",
-		next: "look into the broker's log",
+		next: "check the broker's log",
 	}
 	AMQPMayNotRead = ConnectTrouble{
 		kind: NotAllowed, cause: "the user may not read it ({detail})",

@@ -73,9 +73,9 @@ func (t *Topology) fate(q *Queue, s Settings, hop Hop) (Fate, string) {
 	case len(route.Queues) == 0:
 		return Lost, fmt.Sprintf("%s leads to no queue for it", ExchangeName(hop.Exchange))
 	case t.comesBack(hop) && hop.Reason == Rejected:
-		return Endless, "it comes back when it expires behind, as often as it is rejected"
+		return Endless, "it comes back by expiry after each rejection"
 	case t.comesBack(hop):
-		return Cut, "it would come back by expiry alone, and is dropped then"
+		return Cut, "it would return by expiry alone: RabbitMQ then drops it"
 	case !route.Exact:
 		return Arrives, route.Why
 	}

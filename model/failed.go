@@ -22,7 +22,8 @@ func (b *flowBuilder) addFailed() {
 				continue
 			}
 			f := b.of(q.QueueRef, "dead-letters what it rejects to "+Printable(ref.Name))
-			f.Failed = append(f.Failed, Member{Queue: ref, Reason: "what " + Printable(q.Name) + " rejects ends here"})
+			f.Failed = append(f.Failed, Member{Queue: ref, Reason: "messages rejected by " +
+				"" + Printable(q.Name) + " end here"})
 			sharing[ref]++
 		}
 	}
@@ -68,7 +69,7 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 			q.Consumers.Or(0) > 0 || b.t.settings[q.QueueRef].DLX.Set || q.Type == Stream {
 			continue
 		}
-		why := fmt.Sprintf("nothing consumes it, it leads nowhere, its name says %q", says.failed)
+		why := fmt.Sprintf("no consumers, it leads nowhere, its name says %q", says.failed)
 		tied := workers[namesake{q.VHost, says.whole}]
 		if len(tied) == 0 {
 			tied = workers[namesake{q.VHost, says.base}]
@@ -84,7 +85,7 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 				f := b.of(worker, "has a failed queue of the same name")
 				f.Failed = append(f.Failed, Member{
 					q.QueueRef,
-					fmt.Sprintf("%s and is otherwise that of %s", why, Printable(worker.Name)), true,
+					fmt.Sprintf("%s, and is otherwise the name of %s", why, Printable(worker.Name)), true,
 				})
 			}
 		case shared && len(all[q.VHost]) == 1:
@@ -92,7 +93,8 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 			f := b.of(worker, "is the only worker beside the failed queue "+Printable(q.Name))
 			f.Failed = append(f.Failed, Member{
 				q.QueueRef,
-				fmt.Sprintf("%s and no worker's, and %s is the only worker here", why, Printable(worker.Name)), true,
+				fmt.Sprintf("%s without a worker's name, and %s is the only worker "+
+					"here", why, Printable(worker.Name)), true,
 			})
 		case framework != "":
 			alone = append(alone, Member{
@@ -101,7 +103,8 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 				true,
 			})
 		default:
-			alone = append(alone, Member{q.QueueRef, why + ", and only its messages show whose it is", true})
+			alone = append(alone, Member{q.QueueRef, why + ", and only its messages can show which worker it " +
+				"belongs to", true})
 		}
 	}
 	slices.SortFunc(alone, func(a, b Member) int { return compareRefs(a.Queue, b.Queue) })

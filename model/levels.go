@@ -69,7 +69,7 @@ func (l *levels) highest() QueueRef { return l.queues[len(l.queues)-1] }
 
 // reason tells why so many queues are one buffer.
 func (l *levels) reason(r *roles) string {
-	return fmt.Sprintf("%d queues are one delay: nothing consumes them, their TTLs double from %s to %s, and each "+
+	return fmt.Sprintf("%d queues are one delay: they have no consumers, their TTLs double from %s to %s, and each "+
 		"expires into the next shorter one (%s to %s): a message waits in those that make up its delay, at most %s",
 		len(l.queues), LongDuration(r.t.settings[l.lowest()].TTL.Value), LongDuration(r.t.settings[l.highest()].TTL.Value),
 		Printable(l.highest().Name), Printable(l.lowest().Name), LongDuration(l.most))

@@ -18,6 +18,6 @@ func (s *Snapshot) ReturnsCount() bool {
 func (s *Snapshot) Remember(looked map[QueueRef]Looked, err error) {
 	s.Looked = looked
 	if err != nil {
-		s.Missing = append(s.Missing, "what earlier looks have cost is not known: "+err.Error())
+		s.Missing = append(s.Missing, "the cost of earlier looks is unknown: "+err.Error())
 	}
 }

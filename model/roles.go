@@ -85,13 +85,13 @@ func (r *roles) bufferReason(q *Queue) string {
 		// makes it no buffer: what a retry waits for is another try, not the failed queue.
 		return ""
 	case s.TTL.Set && len(targets) > 0:
-		return fmt.Sprintf("nothing consumes it, %s, then go to %s", waits, Names(targets))
+		return fmt.Sprintf("no consumers; %s, then go to %s", waits, Names(targets))
 	case s.TTL.Set:
-		return fmt.Sprintf("nothing consumes it, and %s; they then reach no queue", waits)
+		return fmt.Sprintf("no consumers; %s; they then reach no queue", waits)
 	case r.anyConsumed(targets) && !r.returnsTo(targets, q.QueueRef):
-		return fmt.Sprintf("nothing consumes it, and it dead-letters to %s: %s", Names(targets), waits)
+		return fmt.Sprintf("no consumers, and it dead-letters to %s: %s", Names(targets), waits)
 	case says.buffer() != "" && says.failed == "":
-		return fmt.Sprintf("nothing consumes it, it dead-letters to %s, and its name says %q: %s",
+		return fmt.Sprintf("no consumers, it dead-letters to %s, and its name says %q: %s",
 			NamesOr(targets, "no queue"), says.buffer(), waits)
 	}
 	return ""
@@ -241,9 +241,9 @@ func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
 		if slices.ContainsFunc(b.Queues(), func(ref QueueRef) bool {
 			return slices.Contains(r.t.RejectedTargets(worker), ref)
 		}) {
-			return RetryBuffer, "what " + Printable(worker.Name) + " rejects goes here"
+			return RetryBuffer, "messages rejected by " + Printable(worker.Name) + " go here"
 		}
-		return RetryBuffer, "what " + Printable(worker.Name) + " rejects comes here through other buffers"
+		return RetryBuffer, "messages rejected by " + Printable(worker.Name) + " come here through other buffers"
 	}
 	if word := r.heard[b.Queue].retry; word != "" {
 		return RetryBuffer, fmt.Sprintf("its name says %q", word)
@@ -260,7 +260,7 @@ func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
 // exchangeRole is bufferRole for an exchange that delays.
 func (r *roles) exchangeRole(b *Buffer, worker QueueRef) (Role, string) {
 	if b.Rejected {
-		return RetryBuffer, "what " + Printable(worker.Name) + " rejects goes here"
+		return RetryBuffer, "messages rejected by " + Printable(worker.Name) + " go here"
 	}
 	if word := listen(b.InExchange).retry; word != "" {
 		return RetryBuffer, fmt.Sprintf("its name says %q", word)

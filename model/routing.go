@@ -190,7 +190,7 @@ func (x *exchangeRouting) inexact(m *routed) string {
 	case x.chooses:
 		return "an exchange of type " + Quoted(x.kind) + " chooses among its bindings by a rule of its own"
 	case x.delays:
-		return "an x-delayed-message exchange routes later, by the bindings of then"
+		return "an x-delayed-message exchange routes later, by the bindings of that time"
 	case x.kind == "headers" && !m.headersKnown:
 		return "each message's own headers decide"
 	case !m.keysKnown && (x.kind == "direct" || x.kind == "topic"):

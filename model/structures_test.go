@@ -33,7 +33,7 @@ func TestFlowsOfStructures(t *testing.T) {
 			},
 			want: []string{"mail: a=retry(10s, argument) b=delayed(1m, argument) c=delayed(5m, argument)"},
 			reasons: reasons{
-				"a":    "messages wait 10s (argument), then go to mail; retry: what mail rejects goes here",
+				"a":    "messages wait 10s (argument), then go to mail; retry: messages rejected by mail go here",
 				"b":    "delayed: publishers fill it",
 				"mail": "receives what expires in a, and has 1 consumer",
 			},
@@ -62,8 +62,9 @@ func TestFlowsOfStructures(t *testing.T) {
 			},
 			want: []string{"mail: one=retry(10s, argument) two=retry(1m, argument) three=retry(5m, argument)"},
 			reasons: reasons{
-				"one": "then go to two; retry: what mail rejects goes here",
-				"two": "retry: what mail rejects comes here through other buffers", "three": "through other buffers",
+				"one": "then go to two; retry: messages rejected by mail go here",
+				"two": "retry: messages rejected by mail come here through other " +
+					"buffers", "three": "through other buffers",
 			},
 		},
 		{
@@ -75,8 +76,8 @@ func TestFlowsOfStructures(t *testing.T) {
 				"shipping: nsb.v2.delay-level-00 … nsb.v2.delay-level-27=delayed(1s…8y186d, argument)",
 			},
 			reasons: reasons{
-				"nsb.v2.delay-level-00 … nsb.v2.delay-level-27": "28 queues are one delay: nothing consumes them, " +
-					"their TTLs double from 1s to 4y93d, and each expires into the next shorter one " +
+				"nsb.v2.delay-level-00 … nsb.v2.delay-level-27": "28 queues are one delay: they have no " +
+					"consumers, their TTLs double from 1s to 4y93d, and each expires into the next shorter one " +
 					"(nsb.v2.delay-level-27 to nsb.v2.delay-level-00): a message waits in those that make up its " +
 					"delay, at most 8y186d; 2 workers share it; delayed: publishers fill it",
 				"shipping": "can receive what expires in nsb.v2.delay-level-00 … nsb.v2.delay-level-27, and has 1 consumer",
@@ -114,7 +115,7 @@ func TestFlowsOfStructures(t *testing.T) {
 			},
 			want: []string{"orders: orders.delay.5000=delayed(5s, argument) orders.delay.30000=delayed(30s, " +
 				"argument) orders.delay.60000=delayed(1m, argument)"},
-			reasons: reasons{"orders.delay.30000": "nothing consumes it, messages wait 30s (argument), then go to " +
+			reasons: reasons{"orders.delay.30000": "no consumers; messages wait 30s (argument), then go to " +
 				"orders; delayed: publishers fill it"},
 		},
 		{
@@ -138,7 +139,7 @@ func TestFlowsOfStructures(t *testing.T) {
 			},
 			want: []string{"a: graveyard=failed", "b: graveyard=failed"},
 			reasons: reasons{
-				"graveyard": "what a rejects ends here; 2 workers share it",
+				"graveyard": "messages rejected by a end here; 2 workers share it",
 				"a":         "dead-letters what it rejects to graveyard, and has 1 consumer",
 			},
 		},
@@ -154,7 +155,8 @@ func TestFlowsOfStructures(t *testing.T) {
 			name:  "one failed queue and one worker",
 			parts: []build.Part{build.Queue("orders", build.Consumers(1)), build.Queue("dead-letter-queue", build.Ready(1))},
 			want:  []string{"orders: dead-letter-queue=failed"},
-			reasons: reasons{"dead-letter-queue": "its name says \"dead\" and no worker's, and orders is the only " +
+			reasons: reasons{"dead-letter-queue": "its name says \"dead\" without a worker's name, and orders " +
+				"is the only " +
 				"worker here", "orders": "is the only worker beside the failed queue dead-letter-queue"},
 		},
 		{
@@ -178,7 +180,7 @@ func TestFlowsOfStructures(t *testing.T) {
 				build.Bind("last", "", "w"), build.Bind("rest", "", "morgue"),
 			},
 			want:    []string{"w: hold=delayed(1s, argument) morgue=failed"},
-			reasons: reasons{"morgue": "what w rejects ends here"},
+			reasons: reasons{"morgue": "messages rejected by w end here"},
 		},
 		{
 			name: "several vhosts: the same names are different queues",
@@ -203,7 +205,7 @@ func TestFlowsOfStructures(t *testing.T) {
 				})), build.Bind("dlx", "", "x"), build.Bind("back", "", "w"),
 			},
 			want:    []string{"w: x=retry(5s, policy x)"},
-			reasons: reasons{"x": "messages wait 5s (policy x), then go to w; retry: what w rejects goes here"},
+			reasons: reasons{"x": "messages wait 5s (policy x), then go to w; retry: messages rejected by w go here"},
 		},
 		{
 			name: "an exchange that delays",
@@ -227,7 +229,7 @@ func TestFlowsOfStructures(t *testing.T) {
 				build.Queue("w", build.Consumers(1), build.DLX("later")), build.Bind("later", "", "w"),
 			},
 			want:    []string{"w: later=retry(per message, message)"},
-			reasons: reasons{"later": "retry: what w rejects goes here"},
+			reasons: reasons{"later": "retry: messages rejected by w go here"},
 		},
 		{
 			name: "a quorum queue that holds its failures back", version: "4.3.6",

@@ -128,7 +128,7 @@ func TestNeverReached(t *testing.T) {
 	term := newTerminal(t, lively(source, newClock()), 80, 24)
 	term.await("mq1:15672 does not accept user guest", "check user and password", "lost")
 	source.fail(errors.New("an answer with \x1b[2Jescapes"))
-	term.await("escapes", "it is asked again by itself")
+	term.await("escapes", "dlxtop asks again by itself")
 	source.tell(busyBroker())
 	term.await("ucenter@user")
 }

@@ -17,7 +17,7 @@ const (
 	typedAbove  = 100         // messages: above that the queue's name has to be typed
 	changeGuard = time.Second // enter does nothing for so long after a shown plan has changed
 
-	readOnlyWords = "this is read-only: nothing is changed here. It is so by --read-only, or by read_only of the context"
+	readOnlyWords = "read-only: nothing is changed here (set by --read-only, or by read_only of the context)"
 )
 
 // dialogState is how far an action is.
@@ -41,7 +41,7 @@ type dialog struct {
 	env     *env
 	state   dialogState
 	request request        // the plan or the run that is awaited
-	insist  bool           // go on in spite of a refusal that can be overridden
+	insist  bool           // override a refusal, where possible
 	name    term.TextField // what is typed, when a name is asked for
 	stop    context.CancelFunc
 	feed    *progressFeed

@@ -170,7 +170,7 @@ func sayWaiting(l *dialogLines, a *plan.Account) {
 // sayStop tells how what runs is stopped, behind the hints of further keys.
 func (d *dialog) sayStop(l *dialogLines, hints string) {
 	if d.state == dialogStopping {
-		l.say("", "stopping: what is in flight is waited for …", l.styles.Warning)
+		l.say("", "stopping: waiting for messages in flight …", l.styles.Warning)
 		return
 	}
 	l.hints(hints + hint(l.styles, "esc", "stop: what is done stays done"))

@@ -181,7 +181,7 @@ func (m *topologyMsg) bufferLines(b *model.Buffer, messagesKey string, now time.
 		return nil
 	case histogram.Unknown == total:
 		return []term.Span{{Text: "when they leave: each message has a TTL of its own, " + messagesKey +
-			" looks at them; what is overdue expires by it", Tone: term.ToneMuted}}
+			" looks at them; overdue messages expire when read", Tone: term.ToneMuted}}
 	}
 	lines := []term.Span{{Text: "when they leave: " + histogram.Words(), Tone: term.ToneText}}
 	if words := m.holdingWords(b, messagesKey); words != "" {

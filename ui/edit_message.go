@@ -154,7 +154,7 @@ func (e *messageEdit) open() bool { return e.state != editIdle }
 func (e *messageEdit) keys() []key.Binding {
 	k := e.env.keys
 	if e.state == editWrong {
-		return []key.Binding{term.Describe(k.Edit, "edit again"), term.Describe(k.Cancel, "forget the edit")}
+		return []key.Binding{term.Describe(k.Edit, "edit again"), term.Describe(k.Cancel, "discard the edit")}
 	}
 	return []key.Binding{k.Cancel}
 }
@@ -172,9 +172,9 @@ func (e *messageEdit) view(width int) string {
 		l.say("", "the editor has the message …", s.Muted)
 	case editWrong:
 		l.say("", term.MarkError+" what was typed cannot be read: "+model.Printable(e.wrong), s.Danger)
-		l.say("", "Nothing of it is lost, and nothing was sent.", s.Text)
+		l.say("", "Nothing is lost, and nothing was sent.", s.Text)
 		l.blank()
-		l.hints(hint(s, e.env.keys.Edit.Help().Key, "edit again") + hint(s, "esc", "forget the edit"))
+		l.hints(hint(s, e.env.keys.Edit.Help().Key, "edit again") + hint(s, "esc", "discard the edit"))
 	}
 	return l.box("Edit, then replay")
 }

@@ -93,7 +93,7 @@ func TestBadEditIsNotLost(t *testing.T) {
 	term.await("5 messages")
 	term.press("e")
 	term.await("Edit, then replay", "what was typed cannot be read: line 7: properties.priority has the wrong",
-		"Nothing of it is lost", "e edit again")
+		"Nothing is lost", "e edit again")
 	term.press("e")
 	term.await(`edited    priority: "" → 7`, "body: ")
 	if given := read(t, dir, "given"); !strings.Contains(given, "zhang fei") {
@@ -121,7 +121,7 @@ func TestEditIsRefused(t *testing.T) {
 	t.Run("read-only", func(t *testing.T) {
 		o, _, _ := failedOptions(5)
 		o.ReadOnly = true
-		edits(t, o, "this is read-only")
+		edits(t, o, "read-only:")
 	})
 	t.Run("the editor fails", func(t *testing.T) {
 		o, _, _ := failedOptions(5)

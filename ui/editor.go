@@ -65,7 +65,7 @@ func writeDraft(e *env, id request, text []byte) tea.Cmd {
 		}
 		dir, err := os.MkdirTemp("", "dlxtop-edit-") // 0700
 		if err != nil {
-			return writtenMsg{request: id, err: fmt.Errorf("no file to edit can be made: %w", err)}
+			return writtenMsg{request: id, err: fmt.Errorf("cannot create a file to edit: %w", err)}
 		}
 		f := &draftFile{path: filepath.Join(dir, "message.txt"), over: make(chan struct{})}
 		program, done, ok := e.work.begin(0)
@@ -83,7 +83,7 @@ func writeDraft(e *env, id request, text []byte) tea.Cmd {
 		}()
 		if err := os.WriteFile(f.path, text, 0o600); err != nil {
 			close(f.over)
-			return writtenMsg{request: id, err: fmt.Errorf("no file to edit can be made: %w", err)}
+			return writtenMsg{request: id, err: fmt.Errorf("cannot create a file to edit: %w", err)}
 		}
 		return writtenMsg{id, f, editor, nil}
 	})

@@ -56,7 +56,7 @@ func TestABoundGetsNoWorse(t *testing.T) {
 	again(20 * time.Second)
 	term.await("≤ 40s")
 	term.press(keyEnter)
-	term.await("counted 4 times a second", "head due in ≤ 40s")
+	term.await("live, 4 counts a second", "head due in ≤ 40s")
 	again(time.Second)
 	term.await("head due in ≤ 39s")
 	term.press("j", keyEnter)

@@ -185,11 +185,11 @@ func (j journalScreen) View(width, height int) string {
 func (j journalScreen) empty(width int) []string {
 	s := j.env.styles
 	head, text := "Nothing was done yet.",
-		"Every replay and drop is written down here before it is done, with what is needed to take it back."
+		"Every replay and drop is recorded here before it is done, with what is needed to undo it."
 	switch {
 	case j.env.journal == nil:
 		head, text = "There is no journal.",
-			"dlxtop was started with --no-journal: what is done is not kept, and cannot be undone."
+			"dlxtop was started with --no-journal: actions are not recorded, and cannot be undone."
 	case j.err != nil:
 		head, text = "The journal cannot be read.", j.err.Error()
 	case !j.read:

@@ -114,7 +114,7 @@ func TestUndoIsRefused(t *testing.T) {
 		"no journal": {func(o *Options, _ *journal.Journal) { o.Journal = nil }, "started with --no-journal"},
 		"nothing": {func(o *Options, _ *journal.Journal) {
 			o.Journal = journal.New(journal.Options{Path: "/nowhere/there"})
-		}, "nothing was done on this broker"},
+		}, "no action on this broker"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, _, c := failedOptions(5)

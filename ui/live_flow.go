@@ -113,17 +113,17 @@ func (l *liveFlow) words(now time.Time, t *model.Topology) (words string, bad bo
 	case !fresh:
 		words = "from polls, up to 5s late"
 	case l.every <= declarePace.least:
-		words = "counted 4 times a second"
+		words = "live, 4 counts a second"
 	default:
 		words = "counted every " + model.ShortDuration(l.every.Round(100*time.Millisecond))
 	}
 	o := t.Snapshot.Overview
 	switch {
 	case o.StatsOff || o.RatesMode == "none":
-		words += "; statistics are off: what consumers take is not known"
+		words += "; statistics are off: deliveries to consumers are unknown"
 	case fresh:
 		old := max(now.Sub(t.Snapshot.TakenAt), 0)
-		words += "; what consumers take " + age(old) + " to " + age(old+model.StatisticsLag) + " late"
+		words += "; deliveries to consumers " + age(old) + " to " + age(old+model.StatisticsLag) + " late"
 	}
 	return words, false
 }

@@ -65,7 +65,7 @@ func counting(t *testing.T, width, height int) (*terminal, *countedBroker) {
 
 func TestAFlowIsCounted(t *testing.T) {
 	term, b := counting(t, 120, 36)
-	term.await("25 ready", "counted 4 times a second")
+	term.await("25 ready", "live, 4 counts a second")
 	b.set(nil, map[string]int64{"buffer-queue": 30, "worker-queue": 0})
 	term.await("5 arrived in buffer-queue", "30 ready")
 	b.set(nil, map[string]int64{"buffer-queue": 22, "worker-queue": 8})
@@ -84,7 +84,7 @@ func TestCountsStopWhenNobodyLooks(t *testing.T) {
 			t.Errorf("counted %d times %s", got-asked+1, why)
 		}
 	}
-	term.await("counted 4 times a second")
+	term.await("live, 4 counts a second")
 	term.press("2")
 	term.await("QUEUE")
 	still("while another tab is seen")
@@ -101,7 +101,7 @@ func TestCountsStopWhenNobodyLooks(t *testing.T) {
 func TestACountThatFailsIsToldAndTriedSlower(t *testing.T) {
 	t.Parallel()
 	term, b := counting(t, 120, 36)
-	term.await("counted 4 times a second")
+	term.await("live, 4 counts a second")
 	b.set(errors.New("the connection \x1b[2Jto the broker was lost"), nil)
 	term.await("followed by polls only: the connection", "25 ready")
 	asked, began := b.times(), time.Now()
@@ -110,7 +110,7 @@ func TestACountThatFailsIsToldAndTriedSlower(t *testing.T) {
 		t.Errorf("asked twice in %v after an error", took)
 	}
 	b.set(nil, map[string]int64{"buffer-queue": 7})
-	term.await("counted 4 times a second", "7 ready")
+	term.await("live, 4 counts a second", "7 ready")
 }
 
 // Queues that a passive declare would touch, or is refused for, are counted by totals; streams by neither.
@@ -126,7 +126,7 @@ func TestHowQueuesAreCounted(t *testing.T) {
 		queue("plain", ttl(3000), dlx(""), deadKey("work")),
 	)}
 	term := onFlow(t, Options{Source: source, Broker: broker, Now: c.now, Interval: time.Hour}, "work", 120, 36)
-	term.await("counted 4 times a second")
+	term.await("live, 4 counts a second")
 	term.awaitThat("totals were asked for", func(string) bool {
 		source.mu.Lock()
 		defer source.mu.Unlock()
@@ -143,7 +143,7 @@ func TestHowQueuesAreCounted(t *testing.T) {
 func TestChart(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		term, b := counting(t, width, height)
-		term.await("counted 4 times a second")
+		term.await("live, 4 counts a second")
 		for i := range int64(8) {
 			b.set(nil, map[string]int64{"buffer-queue": 25 - 3*i, "worker-queue": 3 * i})
 			asked := b.times()

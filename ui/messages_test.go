@@ -150,7 +150,7 @@ func TestMoreMessages(t *testing.T) {
 	term := onQueue(t, o, failedQueue, 120, 36)
 	term.await("500 read of 700 messages")
 	term.press("R")
-	term.await("Replay 500 messages", "the other 200 that the queue holds")
+	term.await("Replay 500 messages", "the other 200 in the queue")
 	term.press(keyEsc)
 	term.awaitGone("Replay 500")
 	term.press("n")

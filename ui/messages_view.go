@@ -249,9 +249,9 @@ func (s messagesScreen) costLine(width int) string {
 		words := " " + peek.LooksLeft(left, plan.Budget) + " (delivery limit); each marks the messages as redelivered"
 		return term.Pad(style.Render(term.Cut(words, width, "…")), width)
 	}
-	words := " cost of looking: none"
+	words := " peek: none"
 	if plan.Cost != "" {
-		words = " cost of looking: " + model.Printable(plan.Cost)
+		words = " peek: " + model.Printable(plan.Cost)
 	}
 	if method := "  (" + string(plan.Method) + ")"; ansi.StringWidthWc(words+method) <= width {
 		words += method

@@ -52,7 +52,7 @@ func TestCanaryIsToldAndHurried(t *testing.T) {
 	term.await("no canary", "canary    1 message first; when it is taken", "a canary of 10s does not see that")
 	term.press(keyEnter)
 	term.await("Replaying 47 messages", "1 of 47",
-		"canary    1 sent, waiting until it is taken: nothing consumes ucenter@user", "enter do not wait longer", "esc stop")
+		"canary    1 sent, waiting until it is taken: no consumers on ucenter@user", "enter do not wait longer", "esc stop")
 	term.press(keyEnter)
 	term.await("What happened", "11 of 47 messages moved", "stopped   3 of 11 came back", "untouched 36")
 	if plans := b.executed(); len(plans) != 1 || plans[0].Canary.Wait != plan.DefaultCanaryWait {
@@ -68,7 +68,7 @@ func TestCanaryIsToldAndHurried(t *testing.T) {
 	term.press(keyEnter)
 	term.await("enter do not wait longer")
 	term.press(keyEsc)
-	term.await("1 of 47 messages moved", "it ended before anything was known of them", "stopped   cancelled")
+	term.await("1 of 47 messages moved", "it ended before their outcome was known", "stopped   cancelled")
 }
 
 // TestCanaryKey: a drop has none, and letters belong to a name that is typed.

@@ -108,7 +108,7 @@ func sayStrays(l *dialogLines, a *plan.Account) {
 		l.say("beyond", model.Printable(a.Strayed[i].Words()), l.styles.Danger)
 	}
 	if a.Unguarded != "" {
-		words := "whether the last of them reached a further queue: " + model.Printable(a.Unguarded)
+		words := "whether the last of them reached a further queue is unknown: " + model.Printable(a.Unguarded)
 		l.say("unknown", words, l.styles.Warning)
 	}
 }

@@ -94,7 +94,7 @@ func TestLimitUnderADialogOnARealBroker(t *testing.T) {
 	term.await("enter move", "would be dropped")
 	term.agree("move", "12 messages moved to ui.limit.there")
 	term.press("u")
-	term.await("and from the journal what its limit has", "enter bring back")
+	term.await("and from the journal those that its limit", "enter bring back")
 	term.press(keyEnter)
 	term.await("12 of 12 messages brought back to ui.limit.failed")
 	if strings.Contains(term.screen(), "consumer") {

@@ -271,7 +271,7 @@ func TestReadOnly(t *testing.T) {
 	term.await("5 messages")
 	for _, k := range []string{"r", "d", "R", "D"} {
 		term.press(k)
-		term.await("not possible: this is read-only")
+		term.await("not possible: read-only:")
 		if screen := term.screen(); strings.Contains(screen, "undoes it") {
 			t.Errorf("an undo is promised of what is not possible:\n%s", screen)
 		}

@@ -47,9 +47,9 @@ func (d *planDialog) counts(l *dialogLines) {
 	}
 	say("moved", a.Moved, "", s.Good)
 	say("dropped", a.Dropped, "", s.Good)
-	say("returned", a.Returned, "no queue took them: they are where they were", s.Warning)
+	say("returned", a.Returned, "no queue took them: they stay where they were", s.Warning)
 	say("refused", a.Refused, "they are where they were", s.Warning)
-	say("unknown", a.Unknown, "the connection went while they were in flight: they may be in both queues, never "+
+	say("unknown", a.Unknown, "the connection was lost while they were in flight: they may be in both queues, never "+
 		"in none", s.Danger)
 	say("gone", a.Gone, "no longer in the queue when it ran", s.Text)
 }

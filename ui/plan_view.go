@@ -24,7 +24,7 @@ func (d *planDialog) view(width, height int) string {
 	case dialogChoosing:
 		d.chooser.view(l, height-2)
 	case dialogPlanning:
-		l.say("", "working out whom this would reach …", l.styles.Muted)
+		l.say("", "working out which queues this would reach …", l.styles.Muted)
 	case dialogChecking:
 		l.say("", "reading the topology again …", l.styles.Muted)
 	case dialogAsking:
@@ -67,9 +67,9 @@ func (d *planDialog) askJournal(l *dialogLines) {
 	case d.operation == plan.Drop:
 		l.say("journal", undoes+" (that publishes: it takes the right write on amq.default)", s.Text)
 	case all:
-		l.say("journal", "yes, but no undo takes back what reaches several queues", s.Warning)
+		l.say("journal", "yes, but messages that reach several queues cannot be undone", s.Warning)
 	case some:
-		l.say("journal", undoes+", but for what reaches several queues", s.Warning)
+		l.say("journal", undoes+", except messages that reach several queues", s.Warning)
 	default:
 		l.say("journal", undoes, s.Text)
 	}
@@ -140,7 +140,7 @@ func (d *planDialog) chosen() string {
 		words += ": " + model.Plural(len(d.rows), "message")
 	}
 	if d.left > 0 {
-		words += fmt.Sprintf("; the other %s that the queue holds were not read, and stay", model.Count(d.left))
+		words += fmt.Sprintf("; the other %s in the queue were not read, and stay", model.Count(d.left))
 	}
 	return words
 }
@@ -199,7 +199,7 @@ func (d *planDialog) askWhere(l *dialogLines) {
 	}
 	if len(p.Keeps) > 0 {
 		l.say("keeps", model.Printable(strings.Join(stripWords(p.Keeps), ", "))+
-			": nothing there counts the deaths, and the story stays readable", s.Text)
+			": no queue there counts the deaths, and the story stays readable", s.Text)
 	}
 	sayResets(l, p)
 	if p.Mark {

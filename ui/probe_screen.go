@@ -103,7 +103,7 @@ func (s *probeScreen) offer() *offer {
 	}
 	if !s.env.readOnly && s.plan.NeedsConsumers() {
 		o.insists = "to its consumers too"
-		o.override = "sends it to them all the same: " + model.Plural(s.plan.Consumed, "consumer") + " may get it"
+		o.override = "sends it all the same: " + model.Plural(s.plan.Consumed, "consumer") + " may get it"
 	}
 	if s.env.production && o.refusal == "" {
 		o.prompt = "To send it (production), type the buffer's name:"

@@ -57,7 +57,7 @@ func TestProbeGolden(t *testing.T) {
 			sent++
 			return arrives(plan, tell)
 		}), "worker-queue", width, height)
-		term.await("not sent: applications", "i sends it to them")
+		term.await("not sent: applications", "i sends it all the same")
 		t.Run("asks", func(t *testing.T) { term.t = t; term.golden() })
 		term.t = t
 		term.press(keyEnter)
@@ -104,7 +104,7 @@ func TestProbeAsksForTheName(t *testing.T) {
 
 	o.ReadOnly = true
 	term = openProbe(t, o, "worker-queue", 80, 24)
-	term.await("this is read-only")
+	term.await("read-only:")
 	term.press(":")
 	term.press("probe nobody", keyEnter)
 	term.await("there is no flow nobody")

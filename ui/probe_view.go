@@ -120,7 +120,7 @@ func (s *probeScreen) draw(l *dialogLines) {
 	l.blank()
 	switch {
 	case s.state == dialogStopping:
-		l.say("", "stopping: it is looked for, and taken out if it can be …", styles.Warning)
+		l.say("", "stopping: looking for it, to take it out …", styles.Warning)
 	case s.state == dialogRunning:
 		since := s.env.shown.Sub(s.began)
 		words := fmt.Sprintf("%s since it was sent", model.ShortDuration(since.Truncate(100*time.Millisecond)))

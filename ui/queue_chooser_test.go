@@ -67,7 +67,7 @@ func TestReadOnlyMovesNothing(t *testing.T) {
 	term := onQueue(t, o, failedQueue, 120, 36)
 	term.await("5 messages")
 	term.press("m", keyEnter)
-	term.await("this is read-only")
+	term.await("read-only:")
 	term.press(keyEnter, keyEnter)
 	term.settle()
 	if plans := b.executed(); len(plans) > 0 {

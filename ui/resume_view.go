@@ -118,10 +118,11 @@ func (r *resumeScreen) tell(l *dialogLines) {
 	}
 	r.sayOutcomes(l,
 		outcome{len(r.plan.Undecided), "undecided", "they stay in their queue"},
-		outcome{a.Gone, "gone", "somebody else took them out, or they expired"},
+		outcome{a.Gone, "gone", "someone else took them out, or they expired"},
 		outcome{a.Refused, "refused", "they stay where they are"},
 		outcome{a.Returned, "returned", "no queue took them"},
 		outcome{
-			a.Unknown, "unknown", "the connection went while they were in flight: resume again, and they are looked for",
+			a.Unknown, "unknown", "the connection was lost while they were in flight: resume again, and they " +
+				"are looked for",
 		})
 }

@@ -101,15 +101,15 @@ func (s tapScreen) Keys() []key.Binding {
 
 func (s *tapScreen) unroutedWords() string {
 	if s.wants[s.want].Unrouted {
-		return "only what queues take"
+		return "only messages that queues take"
 	}
-	return "also what no queue takes"
+	return "also messages that no queue takes"
 }
 
 func (s *tapScreen) forbidden() string {
 	if s.env.readOnly {
-		return "this is read-only, and a tap declares a queue of its own and binds it. It is so by --read-only, or " +
-			"by read_only of the context"
+		return "read-only: a tap declares and binds a queue of its own (set by --read-only, or by read_only of " +
+			"the context)"
 	}
 	return s.plan.Refusal.Words()
 }

@@ -103,9 +103,10 @@ func (s *tapScreen) ask(l *dialogLines) {
 		for _, x := range want.Exchanges[1:] {
 			fronts = append(fronts, model.Printable(x))
 		}
-		l.say("and", "what enters by "+strings.Join(fronts, ", ")+": so the waits are measured", styles.Text)
+		l.say("and", "messages that enter by "+strings.Join(fronts, ", ")+": so the waits are measured", styles.Text)
 	} else {
-		l.say("", "how long they waited is by their own times: measured only with the exchange in front", styles.Muted)
+		l.say("", "waits come from the messages' own times; only a tap on the exchange in front measures "+
+			"them", styles.Muted)
 	}
 	for i, words := range s.plan.Costs {
 		label := ""

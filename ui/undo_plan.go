@@ -75,7 +75,7 @@ func recordToUndo(ctx context.Context, journal ports.Records, broker ports.Named
 			return r, nil
 		}
 	}
-	return plan.Record{}, errors.New("nothing was done on this broker that could be undone")
+	return plan.Record{}, errors.New("no action on this broker can be undone")
 }
 
 // entries reads the entries of a record.

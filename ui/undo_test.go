@@ -35,7 +35,7 @@ func TestUndoTellsWhyNobodyCouldLook(t *testing.T) {
 	term.await("unfinish")
 	term.press("u")
 	term.await("look whether messages are there already: the node shut the",
-		"i insists: what is there already is there twice")
+		"i insists: messages that are already there are then there twice")
 	term.press("i")
 	term.await(fmt.Sprintf("Undo %d: bring back 1 message", id), "enter bring back")
 }

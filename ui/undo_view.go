@@ -46,7 +46,7 @@ func (u *undoScreen) ask(l *dialogLines) string {
 		take := &p.Takes[i]
 		words := "if no consumer has taken them"
 		if take.Undoing.Gone.Restores() {
-			words = "and from the journal what its limit has dropped"
+			words = "and from the journal those that its limit dropped"
 		}
 		from, n := model.Printable(take.From.String()), model.Plural(take.Planned, "message")
 		l.say("from", fmt.Sprintf("%s: %s, %s", from, n, words), s.Text)
@@ -79,5 +79,6 @@ func (u *undoScreen) tell(l *dialogLines) {
 			"; that cannot be undone"},
 		outcome{a.Refused, "refused", "by the broker: the journal still has them"},
 		outcome{a.Returned, "returned", "no queue took them: the journal still has them"},
-		outcome{a.Unknown, "unknown", "the connection went while they were in flight: undo again, and they are looked for"})
+		outcome{a.Unknown, "unknown", "the connection was lost while they were in flight: undo again, and they " +
+			"are looked for"})
 }

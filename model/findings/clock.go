@@ -20,10 +20,10 @@ func findClockSkew(t *model.Topology, found func(Finding)) {
 	}
 	found(Finding{
 		Code: "clock-skew", Level: LevelInfo,
-		Message: fmt.Sprintf("this machine's clock is %s %s the broker's: times that the broker wrote are shown by "+
+		Message: fmt.Sprintf("this machine's clock is %s %s the broker's: dlxtop shows the broker's times by "+
 			"this machine's clock", model.ShortDuration(by), way),
 		Evidence: fmt.Sprintf("the Date of the management API's answers, give or take %s", model.ShortDuration(clock.Within)),
-		Remedy:   "let both keep their time by NTP",
+		Remedy:   "synchronize both with NTP",
 	})
 }
 
@@ -62,7 +62,7 @@ func (p *publishersAhead) finding() (Finding, bool) {
 		Message: fmt.Sprintf("%s a timestamp later than what happened to %s: the publisher's clock is at least "+
 			"%s ahead", haveOrHas(n), itOrThem(n), model.ShortDuration(most.Truncate(time.Second))),
 		Evidence: "the property timestamp, against the time of the look and of the first death",
-		Remedy:   "let the publishers keep their time by NTP; due times are worked out without these timestamps meanwhile",
+		Remedy:   "synchronize the publishers with NTP; until then due times ignore these timestamps",
 	}, true
 }
 

@@ -23,8 +23,8 @@ func findMissingDLX(t *model.Topology, found func(Finding)) {
 				model.Printable(q.Name), model.Printable(s.DLX.Value)),
 			Evidence: fmt.Sprintf("dead-letter-exchange %s; no exchange of that name in the vhost",
 				model.Printable(s.DLX.String())),
-			Remedy: fmt.Sprintf("declare the exchange %s and bind it, or set another dead-letter-exchange (by policy "+
-				"it can be changed without declaring the queue again)", model.Printable(s.DLX.Value)),
+			Remedy: fmt.Sprintf("declare the exchange %s and bind it, or set another dead-letter-exchange (a "+
+				"policy can change it without declaring the queue again)", model.Printable(s.DLX.Value)),
 		})
 	}
 }
@@ -42,11 +42,11 @@ func findTTLWithoutDLX(t *model.Topology, found func(Finding)) {
 		}
 		found(Finding{
 			Code: "ttl-without-dlx", Level: level, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("messages of %s are lost when they expire after %s: it has no dead-letter exchange",
+			Message: fmt.Sprintf("%s loses messages that expire (after %s): it has no dead-letter exchange",
 				model.Printable(q.Name), model.ShortDuration(s.TTL.Value)),
 			Evidence: "message-ttl " + s.TTL.String() + ", no dead-letter-exchange",
-			Remedy: "set a dead-letter-exchange (by policy it takes effect at once), or take the TTL away, if the " +
-				"loss is not meant",
+			Remedy: "unless the loss is intended, set a dead-letter-exchange (a policy takes effect at once), " +
+				"or remove the TTL",
 		})
 	}
 }
@@ -89,7 +89,7 @@ func findDeliveryLimitWithoutDLX(t *model.Topology, found func(Finding)) {
 		}
 		found(Finding{
 			Code: "delivery-limit-without-dlx", Level: level, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("messages of %s are lost when they %s more than %s: it has no dead-letter exchange",
+			Message: fmt.Sprintf("%s loses messages that %s more than %s: it has no dead-letter exchange",
 				model.Printable(q.Name), howReturned(t), model.Plural(s.DeliveryLimit.Value, "time")),
 			Evidence: "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange",
 			Remedy:   "set a dead-letter-exchange, so that such messages end in a failed queue",

@@ -101,9 +101,9 @@ func (h *blockingHead) finding() (Finding, bool) {
 	f := Finding{
 		Code: "head-of-line-blocked", Level: LevelWarning,
 		Message: blocked.Words(takenAt),
-		Evidence: fmt.Sprintf("%d of %d that were looked at are past their time; message %d has %s", blocked.Past,
+		Evidence: fmt.Sprintf("%d of %d messages that were read are overdue; message %d has %s", blocked.Past,
 			blocked.Seen, blocked.By.Position, blocked.By.TTLWords()),
-		Remedy: "one buffer for each TTL, with the TTL on the queue: then nothing waits for another",
+		Remedy: "use one buffer for each TTL, with the TTL on the queue: then no message waits for another",
 	}
 	if blocked.By.Due.Kind == story.DueUnknown {
 		f.Level = LevelError
@@ -154,10 +154,10 @@ func (l *nearDeliveryLimit) finding() (Finding, bool) {
 	}
 	return Finding{
 		Code: "delivery-count-near-limit", Level: LevelWarning,
-		Message: fmt.Sprintf("%s near the delivery limit: what comes back once or twice more is %s",
+		Message: fmt.Sprintf("%s near the delivery limit: %s after one or two more returns",
 			model.PluralAre(int64(l.near), "message"), becomes),
 		Evidence: fmt.Sprintf("x-delivery-count up to %d, delivery-limit %s", l.most, l.settings.DeliveryLimit),
-		Remedy:   "replay or drop them, or raise the limit by policy; before 4.3 each look counts, too",
+		Remedy:   "replay or drop them, or raise the limit by policy; before 4.3 each look also counts",
 	}, true
 }
 
@@ -177,10 +177,10 @@ func (c *copies) finding() (Finding, bool) {
 	}
 	return Finding{
 		Code: "copies", Level: LevelInfo,
-		Message: fmt.Sprintf("%s copied to further queues by CC: replayed with it, %s copies would come again, so a "+
-			"replay leaves CC away", has(c.n, "message"), its(c.n)),
+		Message: fmt.Sprintf("%s copied to further queues by CC: a replay removes CC, so that %s copies are "+
+			"not sent again", has(c.n, "message"), its(c.n)),
 		Evidence: "header CC or BCC",
-		Remedy:   "replay to an exchange and key of your choice if the other queues should have it too",
+		Remedy:   "if the other queues should get it too, replay to an exchange and key of your choice",
 	}, true
 }
 

@@ -25,7 +25,7 @@ func findQueuesDown(t *model.Topology, found func(Finding)) {
 		}
 		switch outage {
 		case model.NodeDown:
-			f.Message = fmt.Sprintf("%s is down, and what is dead-lettered or published to it is lost or returned: %s",
+			f.Message = fmt.Sprintf("%s is down: messages dead-lettered or published to it are lost or returned: %s",
 				model.Printable(q.Name), q.OutageWords())
 			f.Evidence = "state down"
 			if q.Node != "" {
@@ -34,7 +34,7 @@ func findQueuesDown(t *model.Topology, found func(Finding)) {
 		case model.NoMajority:
 			f.Message = fmt.Sprintf("%s can neither be read nor written: %s", model.Printable(q.Name), q.OutageWords())
 			f.Evidence = memberWords(q)
-			f.Remedy = "start the nodes that are missing; one that is gone for good: rabbitmq-queues delete_member, " +
+			f.Remedy = "start the missing nodes; if one is gone for good: rabbitmq-queues delete_member, " +
 				"or force_shrink_member_to_current_member (4.x)"
 		}
 		found(f)
@@ -52,7 +52,7 @@ func findQuorumAtRisk(t *model.Topology, found func(Finding)) {
 		}
 		f := Finding{
 			Code: "quorum-at-risk", Level: LevelWarning, VHost: q.VHost, Queue: q.Name, Evidence: memberWords(q),
-			Message: fmt.Sprintf("%s has no member to lose: it is unavailable when one more of its nodes stops",
+			Message: fmt.Sprintf("%s becomes unavailable when one more of its nodes stops",
 				model.Printable(q.Name)),
 			Remedy: "start " + strings.Join(q.Offline(), ", "),
 		}
@@ -61,7 +61,8 @@ func findQuorumAtRisk(t *model.Topology, found func(Finding)) {
 				continue
 			}
 			f.Level = LevelInfo
-			f.Message = fmt.Sprintf("%s has %s: it is unavailable when one of %s nodes stops", model.Printable(q.Name),
+			f.Message = fmt.Sprintf("%s has %s: it becomes unavailable when one of %s nodes "+
+				"stops", model.Printable(q.Name),
 				model.Plural(members, "member"), its(members))
 			f.Remedy = "add members: rabbitmq-queues grow NODE all, or add_member"
 		}
@@ -96,13 +97,14 @@ func findNodesDown(t *model.Topology, found func(Finding)) {
 		}
 		f := Finding{
 			Code: "node-down", Level: LevelWarning, Node: n.Name,
-			Message:  fmt.Sprintf("the node %s does not run: no queue is unavailable by it", model.Printable(n.Name)),
+			Message: fmt.Sprintf("the node %s is not running: no queue is unavailable because of "+
+				"it", model.Printable(n.Name)),
 			Evidence: fmt.Sprintf("/api/nodes says running: false; %s a replica there", haveCount(fewer)),
-			Remedy:   "start it; one that is gone for good: rabbitmqctl forget_cluster_node " + model.Printable(n.Name),
+			Remedy:   "start it; if it is gone for good: rabbitmqctl forget_cluster_node " + model.Printable(n.Name),
 		}
 		if down > 0 {
 			f.Level = LevelError
-			f.Message = fmt.Sprintf("the node %s does not run: %s unavailable", model.Printable(n.Name),
+			f.Message = fmt.Sprintf("the node %s is not running: %s unavailable", model.Printable(n.Name),
 				model.PluralAre(int64(down), "queue"))
 		}
 		found(f)
@@ -119,14 +121,14 @@ func haveCount(queues int) string {
 func findAlarms(t *model.Topology, found func(Finding)) {
 	for i := range t.Snapshot.Nodes {
 		n := &t.Snapshot.Nodes[i]
-		const blocks = "RabbitMQ blocks every connection that publishes, on all nodes, until it is over"
+		const blocks = "RabbitMQ blocks every connection that publishes, on all nodes, until the alarm ends"
 		if n.MemAlarm {
 			found(Finding{
 				Code: "memory-alarm", Level: LevelError, Node: n.Name,
 				Message:  fmt.Sprintf("memory alarm on %s: %s", model.Printable(n.Name), blocks),
 				Evidence: fmt.Sprintf("mem_alarm; %s used, the limit is %s", bytesOf(n.MemUsed), bytesOf(n.MemLimit)),
-				Remedy: "let consumers take what waits, or give the node memory (vm_memory_high_watermark); " +
-					"replays wait meanwhile",
+				Remedy: "let consumers empty the queues, or give the node more memory " +
+					"(vm_memory_high_watermark); replays wait until then",
 			})
 		}
 		if n.DiskAlarm {
@@ -134,7 +136,7 @@ func findAlarms(t *model.Topology, found func(Finding)) {
 				Code: "disk-alarm", Level: LevelError, Node: n.Name,
 				Message:  fmt.Sprintf("disk alarm on %s: %s", model.Printable(n.Name), blocks),
 				Evidence: fmt.Sprintf("disk_free_alarm; %s free, the limit is %s", bytesOf(n.DiskFree), bytesOf(n.DiskLimit)),
-				Remedy:   "free disk space on the node (disk_free_limit says how much it wants); replays wait meanwhile",
+				Remedy:   "free disk space on the node (at least disk_free_limit); replays wait until then",
 			})
 		}
 	}
@@ -159,10 +161,12 @@ func findPartitions(t *model.Topology, found func(Finding)) {
 		}
 		found(Finding{
 			Code: "partition", Level: LevelError, Node: n.Name,
-			Message: fmt.Sprintf("%s was cut off from %s: each side goes on alone, and what dlxtop shows is the view of one",
+			Message: fmt.Sprintf("%s was cut off from %s: each side goes on alone, and dlxtop shows the view "+
+				"of only one",
 				model.Printable(n.Name), strings.Join(others, ", ")),
 			Evidence: "partitions in /api/nodes: " + strings.Join(others, ", "),
-			Remedy: "mend the network, then restart the nodes of the side that you trust less (RabbitMQ's guide on " +
+			Remedy: "repair the network, then restart the nodes of the side that you trust less (RabbitMQ's " +
+				"guide on " +
 				"partitions)",
 		})
 	}

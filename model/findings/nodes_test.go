@@ -50,9 +50,11 @@ func TestNodeFindings(t *testing.T) {
 		{"a node without queues is down", []build.Part{build.Queue("q", state("running", "a")), nodes(up("a"),
 			model.Node{Name: "b"})}, "node-down warning no queue is unavailable"},
 		{"all members online", []build.Part{build.Queue("q", replicas(3, 3)), nodes(up("a"), up("b"), up("c"))}, ""},
-		{"one member is down", []build.Part{build.Queue("q", replicas(3, 2))}, "quorum-at-risk warning no member to lose"},
+		{"one member is down", []build.Part{build.Queue("q", replicas(3, 2))}, "quorum-at-risk warning becomes " +
+			"unavailable"},
 		{"one of five is down", []build.Part{build.Queue("q", replicas(5, 4))}, ""},
-		{"two of five are down", []build.Part{build.Queue("q", replicas(5, 3))}, "quorum-at-risk warning no member to lose"},
+		{"two of five are down", []build.Part{build.Queue("q", replicas(5, 3))}, "quorum-at-risk warning " +
+			"becomes unavailable"},
 		{"no majority", []build.Part{build.Queue("q", replicas(3, 1))}, "queue-down error only 1 of its 3 members"},
 		{"half is no majority", []build.Part{build.Queue("q", replicas(2, 1))}, "queue-down error comes back when b starts"},
 		{"none", []build.Part{build.Queue("q", replicas(1, 0))}, "queue-down error only 0 of its 1 members"},
@@ -116,7 +118,7 @@ func TestPlansIntoQueuesThatAreDown(t *testing.T) {
 	want.Mode, want.Fixed = plan.ToExchange, model.Address{Exchange: "all"}
 	p := plan.New(topology, want)
 	if p.Refusal.Refused() || !slices.ContainsFunc(p.Warnings,
-		func(w plan.Warning) bool { return strings.Contains(w.Words(), "it receives nothing meanwhile") }) {
+		func(w plan.Warning) bool { return strings.Contains(w.Words(), "it receives nothing until then") }) {
 		t.Errorf("refusal %q, warnings %+v", p.Refusal.Words(), p.Warnings)
 	}
 	want.Mode, want.Fixed = plan.ToQueue, model.Address{RoutingKey: "other"}

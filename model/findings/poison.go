@@ -66,13 +66,13 @@ func (p *poison) finding() (Finding, bool) {
 		words = fmt.Sprintf("%s come back again and again: message %d (%s) has had %s tries",
 			model.Plural(n, "message"), p.position, id, worst.Words())
 	}
-	evidence := "its deaths, and what its worker counts in its headers"
+	evidence := "its deaths, and the tries that its worker counts in headers"
 	if worst.Note != "" {
 		evidence = worst.Note + ": its age and the shortest delay of a retry bound it"
 	}
 	return Finding{
 		Code: "poison-message", Level: LevelWarning, Message: words, Evidence: evidence,
-		Remedy: "drop it (the journal keeps it), or mend what it needs and replay it; let the worker give up after " +
+		Remedy: "drop it (the journal keeps it), or fix the cause and replay it; let the worker give up after " +
 			"some tries",
 	}, true
 }

@@ -24,12 +24,12 @@ func findSkippedPolicies(t *model.Topology, found func(Finding)) {
 			}
 			f := Finding{
 				Code: "policy-skipped", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-				Message: fmt.Sprintf("the policy %s does nothing for %s: a %s queue does not support %s, and the "+
-					"broker then skips the whole policy",
+				Message: fmt.Sprintf("the policy %s has no effect on %s: a %s queue does not support %s, and "+
+					"RabbitMQ then skips the whole policy",
 					model.Printable(p.Name), model.Printable(q.Name), q.Type, strings.Join(keys, ", ")),
 				Evidence: fmt.Sprintf("policy %s (priority %d, pattern %s) matches; applied is %s",
 					model.Printable(p.Name), p.Priority, model.Printable(p.Pattern), orNone(model.Printable(q.Policy))),
-				Remedy: fmt.Sprintf("take %s out of the policy, or give %s queues a policy of their own (apply-to, "+
+				Remedy: fmt.Sprintf("remove %s from the policy, or give %s queues a policy of their own (apply-to, "+
 					"or another pattern)", strings.Join(keys, ", "), q.Type),
 			}
 			if _, dead := p.Definition["dead-letter-exchange"]; dead && !t.Settings(q.QueueRef).DLX.Set {
@@ -62,11 +62,11 @@ func findShadowedPolicies(t *model.Topology, found func(Finding)) {
 			}
 			found(Finding{
 				Code: "argument-shadows-policy", Level: LevelInfo, VHost: q.VHost, Queue: q.Name,
-				Message: fmt.Sprintf("the %s of policy %s does nothing for %s: the queue was declared with "+
+				Message: fmt.Sprintf("the %s of policy %s has no effect on %s: the queue was declared with "+
 					"another one", name, model.Printable(q.Policy), model.Printable(q.Name)),
 				Evidence: fmt.Sprintf("argument %s, policy %s; the argument wins",
 					model.Printable(model.Quoted(argument)), model.Printable(model.Quoted(policy))),
-				Remedy: "leave the argument away and declare the queue again, if the policy should decide",
+				Remedy: "to let the policy decide, declare the queue again without the argument",
 			})
 		}
 	}
@@ -87,8 +87,8 @@ func findKeysWithoutDLX(t *model.Topology, found func(Finding)) {
 		}
 		found(Finding{
 			Code: "key-without-dlx", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("the dead-letter key of %s does nothing: it has no dead-letter exchange, and what "+
-				"leaves it is lost", model.Printable(q.Name)),
+			Message: fmt.Sprintf("the dead-letter key of %s has no effect: the queue has no dead-letter "+
+				"exchange, so its dead letters are lost", model.Printable(q.Name)),
 			Evidence: "dead-letter-routing-key " + model.Printable(model.Quoted(key)) + ", no dead-letter-exchange",
 			Remedy:   `set a dead-letter-exchange too ("" is the default exchange)`,
 		})
@@ -109,8 +109,8 @@ func findAtLeastOnceFallback(t *model.Topology, found func(Finding)) {
 		}
 		found(Finding{
 			Code: "at-least-once-falls-back", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("dead letters of %s are not kept until they arrive, though dead-letter-strategy "+
-				"asks for it", model.Printable(q.Name)),
+			Message: fmt.Sprintf("dead letters of %s are not kept until they arrive, although "+
+				"dead-letter-strategy asks for it", model.Printable(q.Name)),
 			Evidence: "dead-letter-strategy " + s.Strategy.String() + "; " + missing +
 				": the broker falls back to at-most-once with a line in its log",
 			Remedy: "set overflow to reject-publish and a dead-letter-exchange",
@@ -130,11 +130,11 @@ func findNegativeDeliveryLimits(t *model.Topology, found func(Finding)) {
 		}
 		found(Finding{
 			Code: "delivery-limit-negative", Level: LevelError, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("%s drops or dead-letters a message when it comes back for the first time: "+
-				"RabbitMQ %s does not read a negative delivery limit as none",
+			Message: fmt.Sprintf("%s drops or dead-letters a message at its first return: RabbitMQ %s does not "+
+				"read a negative delivery limit as no limit",
 				model.Printable(q.Name), t.Snapshot.Overview.Version),
 			Evidence: "delivery-limit " + s.DeliveryLimit.String(),
-			Remedy:   "leave the delivery-limit away until the broker is 4.0 or later",
+			Remedy:   "remove the delivery-limit until the broker is 4.0 or later",
 		})
 	}
 }
@@ -152,15 +152,16 @@ func findLeasedBuffers(t *model.Topology, found func(Finding)) {
 			}
 			f := Finding{
 				Code: "buffer-expires", Level: LevelInfo, VHost: ref.VHost, Queue: ref.Name,
-				Message: fmt.Sprintf("%s is deleted with all that waits in it when it is not used for %s, and "+
-					"publishing is no use", model.Printable(ref.Name), model.ShortDuration(s.Expires.Value)),
+				Message: fmt.Sprintf("RabbitMQ deletes %s, messages included, when it is unused for %s "+
+					"(publishing does not count as "+
+					"use)", model.Printable(ref.Name), model.ShortDuration(s.Expires.Value)),
 				Evidence: "expires " + s.Expires.String() + ", message-ttl " + s.TTL.String() +
 					"; an expiring queue dead-letters nothing",
-				Remedy: "declare the queue again with each publish, and let expires be longer than the TTL by far",
+				Remedy: "declare the queue again with each publish, and set expires much longer than the TTL",
 			}
 			if s.TTL.Set && s.Expires.Value <= s.TTL.Value+time.Second {
 				f.Level = LevelWarning
-				f.Message = fmt.Sprintf("%s can be deleted before what waits in it is due: messages are then lost",
+				f.Message = fmt.Sprintf("%s can be deleted before its messages are due: they are then lost",
 					model.Printable(ref.Name))
 			}
 			found(f)

@@ -34,9 +34,10 @@ func findRequeueLoops(t *model.Topology, found func(Finding)) {
 		found(Finding{
 			Code: "requeue-loop", Level: LevelError, VHost: q.VHost, Queue: q.Name,
 			Happening: true,
-			Message: fmt.Sprintf("a worker of %s gives its %s back and gets %s again, %.1f times a second: none is processed",
+			Message: fmt.Sprintf("a worker of %s returns its %s and receives %s again, %.1f times a second: "+
+				"none is processed",
 				model.Printable(q.Name), model.Plural(depth, "message"), them(depth), rate),
-			Evidence: fmt.Sprintf("redelivered %.1f/s, %s times in all since RabbitMQ counts; acknowledged %.1f/s; "+
+			Evidence: fmt.Sprintf("redelivered %.1f/s, %s times since RabbitMQ began counting; acknowledged %.1f/s; "+
 				"%d ready, %d unacknowledged, %s", rate, model.Count(q.Redelivered.Or(0)), q.AckRate.Or(0), q.Ready.Or(0),
 				q.Unacked.Or(0), model.Plural(q.Consumers.Or(0), "consumer")),
 			Remedy: "let the worker reject without requeue into a dead-letter exchange, or give the queue a delivery " +
@@ -69,7 +70,7 @@ func findPollers(t *model.Topology, found func(Finding)) {
 		found(Finding{
 			Code: "poller", Level: LevelInfo, VHost: q.VHost, Queue: q.Name,
 			Message: fmt.Sprintf("an application polls %s instead of consuming it", model.Printable(q.Name)),
-			Evidence: fmt.Sprintf("0 consumers, basic.get %.1f/s (asked, whether a message was there or not)",
+			Evidence: fmt.Sprintf("0 consumers, basic.get %.1f/s (with or without a message)",
 				q.PollRate.Or(0)),
 			Remedy: "nothing is wrong; a consumer (basic.consume) would get messages sooner and cost the broker less",
 		})

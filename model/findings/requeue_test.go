@@ -24,9 +24,10 @@ func TestRequeueLoop(t *testing.T) {
 		want []string // in message and evidence; nil: there is no loop
 	}{
 		{"one", taken(24, 0, 0, 1, 1722), []string{
-			"gives its 1 message back and gets it again, 24.0 times", "1,722 times in all",
+			"returns its 1 message and receives it again, 24.0 times", "1,722 times since RabbitMQ",
 		}},
-		{"several", taken(24, 0, 39, 1, 1722), []string{"gives its 40 messages back and gets them again, 24.0 times"}},
+		{"several", taken(24, 0, 39, 1, 1722), []string{"returns its 40 messages and receives them again, 24.0 " +
+			"times"}},
 		{"the work gets done", taken(24, 20, 39, 1, 1722), nil},
 		{"a worker that was restarted with its hands full", taken(8, 0, 0, 40, 40), nil},
 		{"nothing is there any more", taken(24, 0, 0, 0, 1722), nil},

@@ -32,7 +32,7 @@ func findDropHeadTargets(t *model.Topology, found func(Finding)) {
 					"is full", model.Printable(ref.Name), model.Printable(from.Name)),
 				Evidence: fmt.Sprintf("%s ready; max-length %s, max-length-bytes %s, overflow %s", q.Ready, s.MaxLength,
 					s.MaxBytes, s.Overflow),
-				Remedy: "give it a dead-letter exchange of its own, a larger limit, or none",
+				Remedy: "give it a dead-letter exchange of its own, a larger limit, or no limit",
 			})
 		}
 	}
@@ -48,7 +48,8 @@ func findStuckDeadLetters(t *model.Topology, found func(Finding)) {
 					model.Plural(n, "dead letter")),
 				Evidence: fmt.Sprintf("messages_dlx %d, dead-letter-exchange %s, key %s, reaches %s", n,
 					t.Settings(q.QueueRef).DLX, t.Settings(q.QueueRef).Key, model.NamesOr(t.RejectedTargets(q.QueueRef), "no queue")),
-				Remedy: "bind a queue that takes them, or make room in the one that refuses them; the broker goes on trying",
+				Remedy: "bind a queue that takes them, or make room in the queue that refuses them; RabbitMQ " +
+					"keeps trying",
 			})
 		}
 	}
@@ -70,13 +71,13 @@ func findForgetfulFailedQueues(t *model.Topology, found func(Finding)) {
 			case s.TTL.Set:
 				f.Message = fmt.Sprintf("failed messages in %s are lost after %s", name, model.ShortDuration(s.TTL.Value))
 				f.Evidence = "message-ttl " + s.TTL.String() + ", no dead-letter-exchange"
-				f.Remedy = "take the TTL away, or replay and drop before it ends"
+				f.Remedy = "remove the TTL, or replay and drop before it ends"
 			case s.Bounded() && s.Overflow.Value == model.DropHead:
 				f.Message = fmt.Sprintf("failed messages in %s are lost when it is full: the oldest go first", name)
 				f.Evidence = fmt.Sprintf("max-length %s, max-length-bytes %s, overflow %s", s.MaxLength, s.MaxBytes, s.Overflow)
-				f.Remedy = "take the limit away, or set overflow to reject-publish"
+				f.Remedy = "remove the limit, or set overflow to reject-publish"
 			case s.DeliveryLimit.Set && s.DeliveryLimit.Value >= 0:
-				f.Message = fmt.Sprintf("failed messages in %s are lost when they were looked at %s", name,
+				f.Message = fmt.Sprintf("failed messages in %s are lost after they were looked at %s", name,
 					model.Plural(s.DeliveryLimit.Value, "time"))
 				f.Evidence = "delivery-limit " + s.DeliveryLimit.String() +
 					", no dead-letter-exchange; each look that is returned counts"
@@ -85,7 +86,8 @@ func findForgetfulFailedQueues(t *model.Topology, found func(Finding)) {
 					f.Level = LevelInfo
 				}
 				if !t.Behaviour.ReturnCountsAsDelivery {
-					f.Message = fmt.Sprintf("failed messages in %s are lost when a consumer failed on them %s", name,
+					f.Message = fmt.Sprintf("failed messages in %s are lost after a consumer has failed on "+
+						"them %s", name,
 						model.Plural(s.DeliveryLimit.Value, "time"))
 					f.Evidence = "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange"
 				}
@@ -120,11 +122,11 @@ func findCutCycles(t *model.Topology, found func(Finding)) {
 		at := circle[0]
 		found(Finding{
 			Code: "cycle-cut", Level: LevelError, VHost: at.VHost, Queue: at.Name,
-			Message: fmt.Sprintf("messages that expire in %s are lost after one round: they come back to it by "+
-				"expiry alone, and the broker drops them then", model.Printable(at.Name)),
+			Message: fmt.Sprintf("messages that expire in %s are lost after one round: they return by expiry "+
+				"alone, and RabbitMQ then drops them", model.Printable(at.Name)),
 			Evidence: "expires through " + model.Names(circle) +
 				" and back, each with a message-ttl, with no rejection in between",
-			Remedy: "let the circle pass a worker that rejects, or lead it out into a failed queue",
+			Remedy: "put a worker that rejects into the circle, or lead it out into a failed queue",
 		})
 	}
 }
@@ -162,11 +164,13 @@ func findUncappedLoops(t *model.Topology, found func(Finding)) {
 			}
 			found(Finding{
 				Code: "rejected-loop", Level: LevelInfo, VHost: worker.VHost, Queue: worker.Name,
-				Message: fmt.Sprintf("what %s rejects comes back through %s without end, unless its consumer counts "+
-					"and gives up", model.Printable(worker.Name), model.Printable(b.Queue.Name)),
-				Evidence: fmt.Sprintf("%s dead-letters to %s, which expires back; the broker counts in x-death, and "+
-					"ends such a loop never", model.Printable(worker.Name), model.Printable(b.Queue.Name)),
-				Remedy: "let the consumer publish to a failed queue, and acknowledge, when the count of x-death reaches its limit",
+				Message: fmt.Sprintf("messages that %s rejects come back through %s without end, unless its "+
+					"consumer counts and gives up", model.Printable(worker.Name), model.Printable(b.Queue.Name)),
+				Evidence: fmt.Sprintf("%s dead-letters to %s, which expires back; this loop never ends: "+
+					"RabbitMQ only counts it in "+
+					"x-death", model.Printable(worker.Name), model.Printable(b.Queue.Name)),
+				Remedy: "when the count in x-death reaches a limit, let the consumer publish to a failed queue " +
+					"and acknowledge",
 			})
 			break
 		}

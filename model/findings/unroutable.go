@@ -81,12 +81,12 @@ func deadLettersAstray(q *model.Queue, s model.Settings, others []model.QueueRef
 	name, exchange := model.Printable(q.Name), model.Printable(model.ExchangeName(s.DLX.Value))
 	f := Finding{
 		Code: "dead-letter-unroutable", Level: LevelWarning, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-		Message: fmt.Sprintf("dead letters of %s may be lost: %s has no queue for the keys by which messages get in",
+		Message: fmt.Sprintf("dead letters of %s may be lost: %s has no queue for the keys that messages arrive with",
 			name, exchange),
 		Evidence: "dead-letter-exchange " + exchange + " (" + s.DLX.Source.String() +
-			"); no dead-letter-routing-key, so each message keeps its own keys, those of CC and BCC too",
-		Remedy: fmt.Sprintf("nothing, when the messages carry another key that %s knows (CC); else bind a queue for "+
-			"theirs, or set a dead-letter-routing-key", exchange),
+			"); no dead-letter-routing-key, so each message keeps its own keys, including CC and BCC",
+		Remedy: fmt.Sprintf("bind a queue to %s for their keys, or set a dead-letter-routing-key; do nothing "+
+			"if they carry another key that is bound (CC)", exchange),
 	}
 	if len(others) > 0 {
 		f.Evidence += "; other keys reach " + model.Names(others) + ", where no dead letter was counted yet"

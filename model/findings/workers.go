@@ -23,14 +23,14 @@ func findWorkersWithoutConsumers(t *model.Topology, found func(Finding)) {
 		}
 		f := Finding{
 			Code: "worker-without-consumers", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("nothing consumes %s, though buffers feed it", model.Printable(q.Name)),
+			Message: fmt.Sprintf("%s has no consumers, though buffers feed it", model.Printable(q.Name)),
 			Evidence: fmt.Sprintf("0 consumers, %s ready, %d waiting in %s", model.Plural(waiting, "message"), coming,
 				listBuffers(flow)),
-			Remedy: "start the application that consumes it; what comes out of the buffers waits here meanwhile",
+			Remedy: "start the application that consumes it; messages from the buffers wait here until then",
 		}
 		if waiting > 0 {
 			f.Level = LevelError
-			f.Message = fmt.Sprintf("nothing consumes %s: %s stuck in it", model.Printable(q.Name),
+			f.Message = fmt.Sprintf("%s has no consumers: %s stuck in it", model.Printable(q.Name),
 				model.PluralAre(waiting, "message"))
 		}
 		found(f)
@@ -72,10 +72,10 @@ func findRejectsLost(t *model.Topology, found func(Finding)) {
 		}
 		found(Finding{
 			Code: "rejects-lost", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("a message that a consumer of %s rejects is lost: it has no dead-letter exchange, "+
-				"and the flow no failed queue", model.Printable(q.Name)),
+			Message: fmt.Sprintf("messages rejected by consumers of %s are lost: it has no dead-letter "+
+				"exchange, and the flow has no failed queue", model.Printable(q.Name)),
 			Evidence: "no dead-letter-exchange by argument or policy; no failed queue found",
-			Remedy: "set a dead-letter-exchange on the worker (by policy it takes effect at once) and bind a " +
+			Remedy: "set a dead-letter-exchange on the worker (a policy takes effect at once) and bind a " +
 				"failed queue to it",
 		})
 	}
@@ -127,8 +127,8 @@ func findUncountedRetries(t *model.Topology, found func(Finding)) {
 				Code: "republished-deaths-uncounted", Level: LevelWarning, VHost: flow.VHost, Queue: b.Queue.Name,
 				Message: fmt.Sprintf("retries of %s may never end: RabbitMQ %s does not count deaths in messages "+
 					"that a worker republishes", model.Printable(flow.Name), version),
-				Evidence: fmt.Sprintf("%s is filled by publishing, not by a dead-letter exchange of %s; x-death "+
-					"stays at count 1 there", model.Printable(b.Queue.Name), model.Printable(flow.Name)),
+				Evidence: fmt.Sprintf("%s is filled by publishing, not by a dead-letter exchange of %s; there "+
+					"the count in x-death stays 1", model.Printable(b.Queue.Name), model.Printable(flow.Name)),
 				Remedy: "let the worker count its tries in a header of its own, or let it reject the message into a " +
 					"dead-letter exchange that leads to the buffer",
 			})

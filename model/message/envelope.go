@@ -82,7 +82,7 @@ func (m *Message) easyNetQ() (Envelope, bool) {
 	}
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(m.Body, &raw); err != nil {
-		return fail("is no JSON")
+		return fail("is not JSON")
 	}
 	if !typed && (raw["Exception"] == nil || raw["BasicProperties"] == nil) {
 		return Envelope{}, false // the words stand somewhere inside of it
@@ -103,7 +103,7 @@ func (m *Message) easyNetQ() (Envelope, bool) {
 	}
 	// EasyNetQ turns the body into text: what is no UTF-8 in it is lost, and this character stands for it.
 	if strings.ContainsRune(body, utf8.RuneError) {
-		return fail("its Message was no text: EasyNetQ has lost bytes of it")
+		return fail("its Message was not text: EasyNetQ has lost bytes of it")
 	}
 	var properties map[string]json.RawMessage
 	if json.Unmarshal(raw["BasicProperties"], &properties) != nil || properties == nil {
@@ -111,10 +111,10 @@ func (m *Message) easyNetQ() (Envelope, bool) {
 	}
 	var ok bool
 	if o.Properties, ok = easyNetQProperties(properties); !ok {
-		return fail("has a property that is none")
+		return fail("has a property that AMQP does not have")
 	}
 	if o.Headers, ok = easyNetQHeaders(properties["Headers"]); !ok {
-		return fail("has Headers that are no table")
+		return fail("has Headers that are not a table")
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Headers)) {
 		switch o.Headers[name].(type) {

@@ -29,7 +29,7 @@ func (m *Message) dramatiq(wish ResetWish) (Envelope, bool) {
 	var actor, queue string
 	if err != nil {
 		if bytes.HasPrefix(bytes.TrimSpace(m.Body), []byte("{")) {
-			e.Problem = "its body looks like a Dramatiq message, but is no JSON"
+			e.Problem = "its body looks like a Dramatiq message, but is not JSON"
 		}
 		return e, e.Problem != ""
 	}

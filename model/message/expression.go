@@ -102,7 +102,8 @@ func expressionError(err error) error {
 	if !errors.As(err, &at) {
 		line, _, _ := strings.Cut(err.Error(), "\n")
 		if got, ok := strings.CutPrefix(line, "expected bool, but got "); ok {
-			return fmt.Errorf("the filter is no condition: it is neither true nor false, but a value (%s)", model.Printable(got))
+			return fmt.Errorf("the filter is not a condition: it gives a value (%s), not true or "+
+				"false", model.Printable(got))
 		}
 		return fmt.Errorf("the filter cannot be read: %s", model.Printable(line))
 	}

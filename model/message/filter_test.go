@@ -139,7 +139,7 @@ func TestFilterErrors(t *testing.T) {
 		"deaths >": "the filter cannot be read at character 8: unexpected token EOF",
 		"deaths > 'a'": "the filter cannot be read at character 8: invalid operation: > " +
 			"(mismatched types int and string)",
-		"deaths + 1":                          "the filter is no condition: it is neither true nor false, but a value (int)",
+		"deaths + 1":                          "the filter is not a condition: it gives a value (int)",
 		"body matches '['":                    "the filter cannot be read at character",
 		"repeat('a', 9) == ''":                "the filter cannot be read at character 1: unknown name repeat",
 		"\x1b[2J":                             "the filter cannot be read",

@@ -27,10 +27,10 @@ func (f Fingerprint) MarshalText() ([]byte, error) { return []byte(f.String()), 
 // UnmarshalText reads what String shows. The error is one sentence.
 func (f *Fingerprint) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(f) {
-		return fmt.Errorf("%s is no fingerprint", Excerpt(string(text)))
+		return fmt.Errorf("%s is not a fingerprint", Excerpt(string(text)))
 	}
 	if _, err := hex.Decode(f[:], text); err != nil {
-		return fmt.Errorf("%s is no fingerprint", Excerpt(string(text)))
+		return fmt.Errorf("%s is not a fingerprint", Excerpt(string(text)))
 	}
 	return nil
 }

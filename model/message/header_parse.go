@@ -87,7 +87,7 @@ func parseValue(v any) (any, error) {
 		}
 		n, ok := parseInteger(v, math.MinInt64, math.MaxInt64)
 		if !ok {
-			return nil, fmt.Errorf("%s is no int64", Excerpt(v.String()))
+			return nil, fmt.Errorf("%s is not an int64", Excerpt(v.String()))
 		}
 		return n, nil
 	case []any:
@@ -98,7 +98,7 @@ func parseValue(v any) (any, error) {
 		}
 		return parseTable(v)
 	}
-	return nil, fmt.Errorf("%T is no value of JSON", v)
+	return nil, fmt.Errorf("%T is not a JSON value", v)
 }
 
 func parseList(values []any) ([]any, error) {
@@ -114,7 +114,9 @@ func parseList(values []any) ([]any, error) {
 
 // parseTyped reads {"$type": kind, "value": value}.
 func parseTyped(kind string, value any) (any, error) {
-	bad := func() (any, error) { return nil, fmt.Errorf("%s is no %s", Excerpt(fmt.Sprint(value)), kind) }
+	bad := func() (any, error) {
+		return nil, fmt.Errorf("%s is not a value of type %s", Excerpt(fmt.Sprint(value)), kind)
+	}
 	switch kind {
 	case "table":
 		if fields, ok := value.(map[string]any); ok {
@@ -168,7 +170,7 @@ func parseTyped(kind string, value any) (any, error) {
 	}
 	size, known := integerKinds[kind]
 	if !known {
-		return nil, fmt.Errorf("%s is no type of AMQP", Excerpt(kind))
+		return nil, fmt.Errorf("%s is not an AMQP type", Excerpt(kind))
 	}
 	n, ok := parseInteger(value, size.least, size.most)
 	if !ok {
@@ -222,7 +224,7 @@ func parseFloat(kind string, value any) (any, error) {
 	if pattern, odd := strings.CutPrefix(text, nanPrefix); odd {
 		n, err := strconv.ParseUint(pattern, 16, bits)
 		if err != nil {
-			return nil, fmt.Errorf("%s is no %s", Excerpt(text), kind)
+			return nil, fmt.Errorf("%s is not a value of type %s", Excerpt(text), kind)
 		}
 		if bits == 32 {
 			return math.Float32frombits(uint32(n)), nil
@@ -231,7 +233,7 @@ func parseFloat(kind string, value any) (any, error) {
 	}
 	f, err := strconv.ParseFloat(text, bits)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no %s", Excerpt(text), kind)
+		return nil, fmt.Errorf("%s is not a value of type %s", Excerpt(text), kind)
 	}
 	if bits == 32 {
 		return float32(f), nil
@@ -247,7 +249,7 @@ func ParseText(s string) (string, error) {
 	}
 	b, err := base64.StdEncoding.DecodeString(coded)
 	if err != nil {
-		return "", fmt.Errorf("%s is no base64", Excerpt(coded))
+		return "", fmt.Errorf("%s is not base64", Excerpt(coded))
 	}
 	return string(b), nil
 }
@@ -264,5 +266,5 @@ func parseTime(s string) (time.Time, error) {
 	} else if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
 		return t, nil
 	}
-	return time.Time{}, fmt.Errorf("%s is no time: it looks like 2026-05-06T07:08:09Z", Excerpt(s))
+	return time.Time{}, fmt.Errorf("%s is not a time: write it like 2026-05-06T07:08:09Z", Excerpt(s))
 }

@@ -37,11 +37,11 @@ func JSONError(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return errors.New("it ends in the middle of a message")
 	case errors.As(err, &kind) && kind.Field == "":
-		return fmt.Errorf("it is a JSON %s, and no object", kind.Value)
+		return fmt.Errorf("it is a JSON %s, not an object", kind.Value)
 	case errors.As(err, &kind):
 		return fmt.Errorf("%s has the wrong type: %s", model.Printable(kind.Field), kind.Value)
 	}
-	return fmt.Errorf("it is no JSON: %s", model.Printable(err.Error()))
+	return fmt.Errorf("it is not JSON: %s", model.Printable(err.Error()))
 }
 
 // Message is the message that was written. Its deaths and fingerprint are worked out again.
@@ -82,10 +82,10 @@ func (in *MessageJSON) Message() (Message, error) {
 		m.Body = []byte(in.Body)
 	case "base64":
 		if m.Body, err = base64.StdEncoding.DecodeString(in.Body); err != nil {
-			return Message{}, errors.New("its body is no base64")
+			return Message{}, errors.New("its body is not base64")
 		}
 	default:
-		return Message{}, fmt.Errorf("%s is no encoding of a body: there are utf-8 and base64", Excerpt(in.BodyEncoding))
+		return Message{}, fmt.Errorf("%s is not an encoding of a body: use utf-8 or base64", Excerpt(in.BodyEncoding))
 	}
 	if in.BodyBytes == sizeUnknown {
 		m.BodyBytes = len(m.Body)

@@ -26,7 +26,7 @@ func For(t *model.Topology, ref model.QueueRef, want Want) Plan {
 	}
 	plan := OfQueue(q, t.Settings(ref), t.Behaviour, want)
 	if t.WaitsByMessage(ref) {
-		plan.Cost = "what is overdue expires by it; " + plan.Cost
+		plan.Cost = "overdue messages expire when read; " + plan.Cost
 	}
 	return plan
 }
@@ -108,7 +108,7 @@ func (p *peekPlanner) stream() {
 		p.refuse(Objection{Kind: OutOfStream})
 		return
 	}
-	p.cost("nothing: reading a stream takes nothing out of it")
+	p.cost("none: reading a stream takes nothing out of it")
 }
 
 func (p *peekPlanner) classic() {
@@ -144,7 +144,7 @@ func (p *peekPlanner) quorum() {
 		if n, known := q.Consumers.Get(); !known || n > 0 {
 			p.refuse(Objection{Kind: ActiveConsumerHasAll})
 		}
-		p.cost("dlxtop is its active consumer meanwhile: an application that attaches now waits until the end of this")
+		p.cost("while it runs, dlxtop is the active consumer: an application that attaches waits until it ends")
 	}
 	p.deliveryLimit()
 	if retry := p.settings.DelayedRetry.Value; b.DelayedRetry && (retry == "all" || retry == "returned") {
@@ -201,7 +201,7 @@ func (p *peekPlanner) consume() {
 	}
 	p.redelivered("")
 	if n, _ := p.queue.Consumers.Get(); n > 0 {
-		p.cost("its consumers are served first, so only what they leave is seen")
+		p.cost("its consumers are served first: only messages that they leave are seen")
 	}
 }
 
@@ -216,10 +216,10 @@ func (p *peekPlanner) redelivered(how string) {
 		p.cost("%s", how)
 	}
 	if p.want.ForAction {
-		p.cost("everything up to the last chosen message is held meanwhile; what is not chosen goes back in its " +
-			"order, marked redelivered")
+		p.cost("while it runs, messages ahead of the last selected one are held; the others return in order, " +
+			"marked redelivered")
 	} else {
-		p.cost("the messages go back in their order, marked redelivered")
+		p.cost("order kept, messages become marked as redelivered")
 	}
 }
 
@@ -227,13 +227,15 @@ func (p *peekPlanner) redelivered(how string) {
 // versions).
 func (p *peekPlanner) bounded() {
 	if p.settings.Bounded() && (!p.settings.Overflow.Set || p.settings.Overflow.Value == model.DropHead) {
-		p.cost("the queue is bounded and drops its oldest: messages that fill it up meanwhile can push the held ones out")
+		p.cost("the queue drops its oldest messages at its limit: messages that arrive meanwhile can push out " +
+			"the held ones")
 	}
 }
 
 func (p *peekPlanner) lease() {
 	if expires := p.settings.Expires; expires.Set {
-		p.cost("it renews the lease of the queue, which is deleted when unused for %s", model.ShortDuration(expires.Value))
+		p.cost("it counts as use of the queue, which is deleted when unused for "+
+			"%s", model.ShortDuration(expires.Value))
 	}
 }
 

@@ -43,15 +43,15 @@ func TestPlanPeek(t *testing.T) {
 	}{
 		{
 			name: "classic", version: old, queue: model.Queue{Type: model.Classic, Consumers: model.Some[int64](0)},
-			cost: "back in their order, marked redelivered", without: "limit",
+			cost: "order kept, messages become marked as redelivered", without: "limit",
 		},
 		{name: "classic beside consumers", version: four, queue: model.Queue{
 			Type:      model.Classic,
 			Consumers: model.Some[int64](2),
-		}, priority: -10, cost: "only what they leave is seen"},
+		}, priority: -10, cost: "only messages that they leave are seen"},
 		{
 			name: "classic, consumers unknown", version: fourThree, queue: model.Queue{Type: model.Classic}, priority: -10,
-			without: "only what they leave",
+			without: "only messages that they leave",
 		},
 		{name: "quorum before 4.0", version: old, queue: model.Queue{
 			Type:      model.Quorum,
@@ -76,7 +76,7 @@ func TestPlanPeek(t *testing.T) {
 		{name: "quorum 4.3", version: fourThree, queue: model.Queue{
 			Type:      model.Quorum,
 			Consumers: model.Some[int64](0),
-		}, cost: "marked redelivered", without: "each look"},
+		}, cost: "marked as redelivered", without: "each look"},
 		{
 			name: "quorum, unknown version", version: "?", queue: model.Queue{Type: model.Quorum}, release: ReleaseClose,
 			priority: -10, cost: lookUsesLimit,
@@ -118,7 +118,7 @@ func TestPlanPeek(t *testing.T) {
 		{name: "stream", version: four, queue: model.Queue{Type: model.Stream}, method: Stream, cost: "nothing"},
 		{
 			name: "action on a stream", version: four, queue: model.Queue{Type: model.Stream},
-			want: Want{ForAction: true, Limit: 50}, method: Stream, refusal: "stays in it",
+			want: Want{ForAction: true, Limit: 50}, method: Stream, refusal: "messages stay in it",
 		},
 		{
 			name: "auto-delete", version: old, queue: model.Queue{Type: model.Classic, AutoDelete: true}, method: Get,
@@ -156,7 +156,7 @@ func TestPlanPeek(t *testing.T) {
 		{
 			name: "quorum SAC without a consumer", version: four,
 			queue: model.Queue{Type: model.Quorum, SingleActive: true, Consumers: model.Some[int64](0)}, priority: -10,
-			cost: "active consumer meanwhile",
+			cost: "dlxtop is the active consumer",
 		},
 		{
 			name: "quorum SAC with a consumer", version: four, queue: model.Queue{
@@ -179,7 +179,7 @@ func TestPlanPeek(t *testing.T) {
 				MaxLength: model.Setting[int64]{Value: 10, Set: true, Source: model.Source{}},
 				Overflow:  model.Setting[string]{Value: "drop-head", Set: true, Source: model.Source{}},
 			},
-			cost: "push the held ones out",
+			cost: "push out the held ones",
 		},
 		{
 			name: "bounded, but refusing", version: old, queue: model.Queue{
@@ -225,7 +225,7 @@ func TestPlanPeek(t *testing.T) {
 				Type:      model.Classic,
 				Consumers: model.Some[int64](0), Ready: model.Some[int64](100), ReadyBytes: model.Some[int64](1000 << 20),
 			},
-			want: Want{ForAction: true, Limit: 100}, limit: 100, page: 6, cost: "what is not chosen goes back",
+			want: Want{ForAction: true, Limit: 100}, limit: 100, page: 6, cost: "the others return in order",
 			without: "at a time",
 		},
 		{

@@ -45,7 +45,7 @@ type Want struct {
 	MaxBytes  int64            // body bytes; 0 is 512 MiB, which are on disk, and 64 MiB in memory when ForAction
 	Timeout   time.Duration    // 0 is 10 s, and 30 s of a long look
 	Delivered model.Opt[int64] // the highest delivery count of a message, as an earlier look left it
-	Insist    bool             // go on in spite of a refusal that can be overridden
+	Insist    bool             // override a refusal, where possible
 	ReadOnly  bool             // the connection is read-only: nobody can agree that messages are moved
 	ForAction bool             // acquiring in order to acknowledge some of it: the whole depth is wanted
 	TakesAll  bool             // all that is acquired is acted on: nothing is to come back

@@ -23,24 +23,25 @@ func (o Objection) Words() string {
 	case UnknownType:
 		return fmt.Sprintf("dlxtop does not know what a look does to a queue of type %q", model.Printable(string(o.Type)))
 	case OutOfStream:
-		return "it is a stream: what is read stays in it, so nothing can be replayed or dropped out of it"
+		return "it is a stream: messages stay in it when they are read, so none can be replayed or dropped"
 	case ActiveConsumerGoesOn:
-		return "it has a single active consumer, and one is attached: it would go on with the messages behind the " +
-			"ones that are held"
+		return "it has a single active consumer, and one is attached: that one would go on with the messages " +
+			"behind the held ones"
 	case ActiveConsumerHasAll:
-		return "it has a single active consumer, and one is attached: another one receives nothing, and RabbitMQ " +
-			"refuses basic.get here"
+		return "it has a single active consumer, and one is attached: a second one receives nothing, and " +
+			"RabbitMQ refuses basic.get here"
 	case DelayedRetry:
-		return fmt.Sprintf("its delayed retry (%s) hides each message that is given back for a while", o.Retry)
+		return fmt.Sprintf("its delayed retry (%s) hides each returned message for a while", o.Retry)
 	case NegativeLimit:
-		return fmt.Sprintf("its delivery limit is %d, and this RabbitMQ drops or dead-letters a message with it at "+
-			"its first return", o.Limit.Value)
+		return fmt.Sprintf("its delivery limit is %d: with that, this RabbitMQ drops or dead-letters a message "+
+			"at its first return", o.Limit.Value)
 	case LimitNear:
 		return fmt.Sprintf("%s (%s): %s", LooksLeft(o.Left, o.Limit.Value), o.Limit.Source, overLimit)
 	case LimitMet:
 		return LooksLeft(o.Left, o.Limit.Value) + ": " + overLimit
 	case CannotRescue:
-		return "each look counts against the delivery limit, and a message that is at it could not be rescued: " + o.Why
+		return "each look counts against the delivery limit, and a message at the limit could not be rescued: " +
+			"" + o.Why
 	}
 	return string(o.Kind)
 }

@@ -65,7 +65,7 @@ func (s *CanaryState) Words() string {
 	case CanaryFailed:
 		return fmt.Sprintf("%d of %d came back", s.Back, s.Sent)
 	case CanaryCut:
-		return fmt.Sprintf("%d sent; it ended before anything was known of them", s.Sent)
+		return fmt.Sprintf("%d sent; it ended before their outcome was known", s.Sent)
 	}
 	return ""
 }
@@ -78,7 +78,7 @@ func (s *CanaryState) WaitsFor() string {
 	}
 	switch {
 	case len(idle) > 0:
-		return "nothing consumes " + strings.Join(idle, ", ")
+		return "no consumers on " + strings.Join(idle, ", ")
 	case s.Ahead > 0:
 		return model.Plural(s.Ahead, "message") + " to go in its queue"
 	}

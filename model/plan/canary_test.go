@@ -57,7 +57,7 @@ func TestCanaryPlans(t *testing.T) {
 		},
 		{
 			name: "nothing consumes", version: "3.10.8", want: func(w *ActionWant) { w.Fixed.RoutingKey = "idle" },
-			warning: "waits for that for at most 1m",
+			warning: "the canary waits for one for at most 1m",
 		},
 		{
 			name: "back to where they are", version: "3.10.8", want: func(w *ActionWant) { w.Fixed.RoutingKey = "f" },

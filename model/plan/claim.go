@@ -37,17 +37,17 @@ type ClaimedError struct {
 func (e *ClaimedError) Error() string {
 	switch e.State {
 	case ClaimRunning:
-		return fmt.Sprintf("undo %d brings these messages back at this moment: wait for its end", e.By)
+		return fmt.Sprintf("undo %d is bringing these messages back now: wait for its end", e.By)
 	case ClaimResumed:
 		return fmt.Sprintf("%d goes on with %d: wait for its end, then see what it did", e.By, e.Record)
 	case ClaimUncertain:
 		return fmt.Sprintf(
-			"undo %d has ended in the middle meanwhile: undo %d again, so that what it did is looked for",
+			"undo %d ended in the middle: undo %d again, so that dlxtop looks for what it did",
 			e.By,
 			e.Record,
 		)
 	}
-	return fmt.Sprintf("undo %d has brought these messages back meanwhile: there is nothing left to undo", e.By)
+	return fmt.Sprintf("undo %d has already brought these messages back: there is nothing left to undo", e.By)
 }
 
 // Attempt is an undo of one entry that did not tell its outcome.

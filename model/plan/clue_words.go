@@ -82,7 +82,7 @@ func (o Objection) clueWords() string {
 			there = append(there, c)
 		}
 	}
-	words := "this queue belongs to no flow, and the message does not name its worker"
+	words := "this queue belongs to no flow, and the message has no trace of its worker"
 	switch {
 	case o.Kind == Disagree:
 		words, gone, there = "the evidence for the worker disagrees: "+cluesWords(o.Clues), nil, nil

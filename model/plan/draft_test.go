@@ -72,21 +72,21 @@ func TestDraftErrorsNameTheLine(t *testing.T) {
 		return "line " + model.Count(int64(strings.Count(before, "\n")+1)) + ": "
 	}
 	for _, test := range []struct{ name, text, line, want string }{
-		{"a missing comma", edit(`"exchange": "master",`, `"exchange": "master"`), line(`"routing_key"`), "it is no JSON"},
+		{"a missing comma", edit(`"exchange": "master",`, `"exchange": "master"`), line(`"routing_key"`), "it is not JSON"},
 		{"a missing bracket", edit("  }\n}\n", "  }\n"), line("-----")[:5], "the JSON is not complete"},
-		{"an unknown field", edit(`"routing_key"`, `"routingkey"`), line(`"routing_key"`), `"routingkey" is no field here`},
+		{"an unknown field", edit(`"routing_key"`, `"routingkey"`), line(`"routing_key"`), `"routingkey" is not a field here`},
 		{"a wrong type", edit(`"delivery_mode": 2`, `"delivery_mode": "two"`), line(`"delivery_mode"`), "has the wrong type"},
-		{"a bad header", edit(`"value": -3`, `"value": 999`), line(`"small"`), "header small: 999 is no int8"},
-		{"a bad time", edit(`"timestamp": "2026`, `"timestamp": "tomorrow2026`), line(`"timestamp": "`), "is no time"},
+		{"a bad header", edit(`"value": -3`, `"value": 999`), line(`"small"`), "header small: 999 is not a value of type int8"},
+		{"a bad time", edit(`"timestamp": "2026`, `"timestamp": "tomorrow2026`), line(`"timestamp": "`), "is not a time"},
 		{"CC", edit(`"headers": {`, `"headers": {"CC": ["x"],`), line(`"headers"`), "CC would send it to further queues"},
 		{"x-death", edit(`"headers": {`, `"headers": {"x-death": [],`), line(`"headers"`), "the broker's own"},
 		{
 			"an expiration", edit(`"delivery_mode": 2`, `"expiration": "5s", "delivery_mode": 2`), line(`"delivery_mode"`),
-			"no number of milliseconds",
+			"not a number of milliseconds",
 		},
 		{"no dashes", edit("----- body (utf-8) -----\n", ""), "line ", "the line of dashes in front of the body is missing"},
-		{"another encoding", edit("(utf-8)", "(latin-1)"), line("XYZ")[:5], "latin-1 is no encoding"},
-		{"no base64", edit("(utf-8)", "(base64)"), line("XYZ"), "no base64"},
+		{"another encoding", edit("(utf-8)", "(latin-1)"), line("XYZ")[:5], "latin-1 is not an encoding"},
+		{"not base64", edit("(utf-8)", "(base64)"), line("XYZ"), "not base64"},
 		{"two objects", edit("  }\n}\n", "  }\n}\n{}\n"), "line ", "more than the one JSON object"},
 		{"nothing", "", "line 1: ", "missing"},
 	} {

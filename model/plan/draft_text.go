@@ -107,11 +107,11 @@ func parseDraftBody(mark string, body []byte) ([]byte, error) {
 	case "base64":
 		decoded, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(string(body)), ""))
 		if err != nil {
-			return nil, errors.New("the body is no base64")
+			return nil, errors.New("the body is not base64")
 		}
 		return decoded, nil
 	}
-	return nil, fmt.Errorf("%s is no encoding of a body: there are utf-8 and base64", message.Excerpt(encoding))
+	return nil, fmt.Errorf("%s is not an encoding of a body: use utf-8 or base64", message.Excerpt(encoding))
 }
 
 func parseDraftHead(lines [][]byte) (Draft, error) {
@@ -191,7 +191,7 @@ func draftJSONError(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return errors.New("the JSON is not complete: a bracket, a quote or a comma is missing above the body")
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
-		return fmt.Errorf("%s is no field here: there are exchange, routing_key, properties and headers, and the "+
+		return fmt.Errorf("%s is not a field here: use exchange, routing_key, properties and headers, and the "+
 			"properties of AMQP",
 			model.Printable(strings.TrimPrefix(err.Error(), "json: unknown field ")))
 	}
@@ -232,7 +232,7 @@ func checkDraft(m *message.Message) error {
 	if text := m.Properties.Expiration; text != "" {
 		if _, ok := message.ParseExpiration(text); !ok {
 			return &fieldError{"expiration", message.Excerpt(text) +
-				" is no number of milliseconds up to 315360000000 (ten years)"}
+				" is not a number of milliseconds up to 315360000000 (ten years)"}
 		}
 	}
 	for _, name := range []struct{ field, text string }{{"exchange", m.Exchange}, {"routing_key", m.RoutingKey}} {

@@ -20,13 +20,13 @@ func TestDamagedEnvelopesStayAsTheyAre(t *testing.T) {
 		{"a message that is no text", `{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":{"a":1},"BasicProperties":{}}`, "no Message"},
 		{"no exchange", `{"Exception":"e","RoutingKey":"k","Exchange":null,"Queue":"q","Message":"m","BasicProperties":{}}`, "no Exchange"},
 		{"no properties", `{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":"m","BasicProperties":null}`, "no BasicProperties"},
-		{"a property of another type", `{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":"m","BasicProperties":{"DeliveryMode":"two"}}`, "a property that is none"},
+		{"a property of another type", `{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":"m","BasicProperties":{"DeliveryMode":"two"}}`, "a property that AMQP does not have"},
 		{"headers of another type", `{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":"m","BasicProperties":{"Headers":[1]}}`, "Headers"},
 		{
 			"cut off", `{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","BasicProperties":{},"Message":"m`,
-			"no JSON",
+			"not JSON",
 		},
-		{"Dramatiq, cut off", `{"queue_name":"q","actor_name":"a","args":[],"kwargs":{},"message_id":"1","options":{"retries":`, "no JSON"},
+		{"Dramatiq, cut off", `{"queue_name":"q","actor_name":"a","args":[],"kwargs":{},"message_id":"1","options":{"retries":`, "not JSON"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := message.Message{Body: []byte(test.body), RoutingKey: "k"}
@@ -184,7 +184,7 @@ func TestReplayToTheWorkerThatTheMessageTells(t *testing.T) {
 		build.Queue("stock", build.Consumers(1)), build.Queue("error"))
 	for worker, want := range map[string]string{
 		"mail": "", "gone": "the worker is not here: gone, which is gone (NServiceBus",
-		"error": "does not name its worker",
+		"error": "has no trace of its worker",
 	} {
 		m := message.Message{RoutingKey: "error", Headers: model.Table{"NServiceBus.FailedQ": worker}}
 		plan := newRun(topology, ActionWant{

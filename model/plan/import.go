@@ -6,7 +6,7 @@ import "dlxtop/model"
 type ImportWant struct {
 	To     model.QueueRef
 	Sizes  []int64 // of the bodies, in bytes: one for each message
-	Insist bool    // go on in spite of a refusal that can be overridden
+	Insist bool    // override a refusal, where possible
 	Counts map[model.QueueRef]model.QueueCounts
 }
 

@@ -128,7 +128,7 @@ func (r *Record) Explain() []string {
 	if n := r.Uncertain(); n > 0 {
 		where := map[Operation]string{
 			Drop:   "each is still in the queue, or only in the journal",
-			Replay: "each is still in the queue, or with whom it was sent to, or in both",
+			Replay: "each is still in the queue, or where it was sent to, or in both",
 			Move:   "each is still in the queue, or where it was moved to, or in both",
 			Undo:   "each is back in the queue, or not, or in two places",
 			Import: "each is in the queue, or not; the file has them all",

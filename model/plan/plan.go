@@ -88,7 +88,7 @@ type ActionWant struct {
 	Fixed  model.Address // of ToQueue and ToExchange
 	User   string        // the connected user
 	Rate   float64       // messages per second at most; 0 is as fast as the broker confirms
-	Insist bool          // go on in spite of a refusal that can be overridden
+	Insist bool          // override a refusal, where possible
 	// a replay adds ReplayHeader, so that a message that comes back is recognised
 	Mark      bool
 	KeepTries bool   // counters of tries stay as they are

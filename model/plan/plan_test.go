@@ -135,9 +135,9 @@ func TestReplayWarns(t *testing.T) {
 	}{
 		{
 			"a full target that refuses", bounded, "f", "queue:w",
-			"w refuses messages when it is full (reject-publish): those stay where they are",
+			"w refuses messages when it is full (reject-publish): refused ones stay where they are",
 		},
-		{"nobody consumes", bounded, "f", "queue:w", "nothing consumes w"},
+		{"nobody consumes", bounded, "f", "queue:w", "w has no consumers"},
 		{"the queue they come from", bounded, "f", "queue:f", "they go back to its end"},
 		{
 			"a buffer receives it", build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...), "ucenter@user@failed",

@@ -19,7 +19,8 @@ func (c *Change) Words() string {
 	case WayGone:
 		return fmt.Sprintf("no message goes through %s any more", addressWords(c.Way))
 	case WayUncertain:
-		return fmt.Sprintf("an exchange behind %s now chooses by a rule of its own: whom it reaches is unknown",
+		return fmt.Sprintf("an exchange behind %s now chooses by a rule of its own: which queues it reaches is "+
+			"unknown",
 			addressWords(c.Way))
 	case HeaderGone:
 		return fmt.Sprintf("%s is now removed", model.Printable(c.Header))
@@ -56,6 +57,6 @@ func ChangesWords(changes []Change) string {
 // Words tell whom messages may have reached beyond the plan.
 func (s *Stray) Words() string {
 	return fmt.Sprintf("up to %s may also be in %s, which the plan did not name: %s reached it meanwhile; "+
-		"what is there stays there",
+		"those stay there",
 		model.Plural(s.Messages, "message"), model.Printable(s.Queue.String()), addressWords(s.Way))
 }

@@ -13,14 +13,14 @@ type ObjectionKind string
 
 // The kinds. What the first ones speak against is a message's way, too.
 const (
-	NoFlow          ObjectionKind = "no flow"       // and the message does not name its worker
+	NoFlow          ObjectionKind = "no flow"       // and the message has no trace of its worker
 	Disagree        ObjectionKind = "disagree"      // what a message tells of its worker
 	WorkerGone      ObjectionKind = "worker gone"   // that the message tells
 	ManyFlows       ObjectionKind = "many flows"    // and nothing tells which worker it is for
 	NoExchange      ObjectionKind = "no exchange"   // that it would be published to
 	InternalOne     ObjectionKind = "internal"      // an exchange that nobody can publish to
 	DelayingOne     ObjectionKind = "delaying"      // an exchange whose confirm tells nothing
-	UnknownReach    ObjectionKind = "unknown reach" // it is unknown whom it would reach
+	UnknownReach    ObjectionKind = "unknown reach" // it is unknown which queues it would reach
 	NoBinding       ObjectionKind = "no binding"    // for its key
 	NotReadable     ObjectionKind = "not readable"  // its queue, by peek
 	SampleGone      ObjectionKind = "sample gone"   // what was looked at cannot be read again

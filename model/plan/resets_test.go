@@ -151,7 +151,7 @@ func TestWhatAwaitsReplayedMessages(t *testing.T) {
 		"2 Celery messages have expired (5m ago): the worker will discard them. Begin with a canary",
 		"1 Celery message is due later, the last in 1h: the worker holds it until then. Begin with a canary",
 		"1 message asks for an answer in amq.gen-gone, which does not exist: the answer is lost",
-		"1 Machinery message is due later, the last in 1m: replayed, it runs at once",
+		"1 Machinery message is due later, the last in 1m: replayed now, it runs at once",
 		"1 Machinery message gets one try and no retry: RetryCount is 0, and how many there were is not in the message",
 		"1 message has the marks of Spring AMQP and Celery: what each of them wrote is reset",
 	} {

@@ -60,7 +60,7 @@ func ParseTarget(to string) (TargetMode, model.Address, error) {
 		name, key, _ := strings.Cut(rest, "/")
 		return ToExchange, model.Address{Exchange: name, RoutingKey: key}, nil
 	}
-	return "", model.Address{}, fmt.Errorf("%s is no target: use auto, origin, queue:NAME or exchange:NAME/KEY",
+	return "", model.Address{}, fmt.Errorf("%s is not a target: use auto, origin, queue:NAME or exchange:NAME/KEY",
 		message.Excerpt(to))
 }
 

@@ -165,11 +165,11 @@ func TestPlanUndo(t *testing.T) {
 		{name: "an undo", record: with(func(r *Record) { r.Operation = Undo }), words: "an undo itself"},
 		{
 			name: "unknown, not looked", record: finished, entries: []Entry{drop(1, Unsure)}, restores: 1,
-			words: "of 1 message it is not known",
+			words: "1 message may already be in the queue",
 		},
 		{
 			name: "unknown, there", record: finished, entries: []Entry{drop(1, Unsure), drop(2, Unsure)},
-			there: map[message.Fingerprint]int{msg("m").Fingerprint: 1}, restores: 1, words: "1 in the queue",
+			there: map[message.Fingerprint]int{msg("m").Fingerprint: 1}, restores: 1, words: "1 already in the queue",
 		},
 		{name: "a replay", record: finished, entries: []Entry{sent(1, Moved, "worker"), sent(2,
 			Moved, "worker"), sent(3, Refused, "worker")}, takes: 2, words: "2 consumers on worker"},

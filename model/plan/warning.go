@@ -103,7 +103,7 @@ func (w Warning) Words() string {
 		return "dropped messages are gone: without the journal there is no undo"
 	case inAlarm:
 		return model.AlarmWords(w.Alarms) +
-			": RabbitMQ blocks publishers, and this waits until that is over (at most a minute)"
+			": RabbitMQ blocks publishers; this waits until the alarm ends (at most a minute)"
 	case someStay:
 		return fmt.Sprintf("%d of them stay: %s", w.Messages, w.Against.Words())
 	case otherKey:
@@ -119,20 +119,21 @@ func (w Warning) Words() string {
 	case opensEnvelope, envelopeDoubt:
 		return w.Why
 	case downMeanwhile:
-		return w.Against.Words() + "; it receives nothing meanwhile"
+		return w.Against.Words() + "; it receives nothing until then"
 	case insistedOn:
 		return w.Against.Words() + "; " + w.Against.Override()
 	case limitReached:
 		return w.Loss.Words()
 	case canaryCounts:
-		return fmt.Sprintf("a canary looks at the queue more often: x-delivery-count of what stays grows by up to %d",
+		return fmt.Sprintf("a canary looks at the queue more often: x-delivery-count of the messages that stay "+
+			"grows by up to %d",
 			canaryDeliveries)
 	case canaryIdle:
-		return fmt.Sprintf("nothing consumes what they are sent to: the canary waits for that for at most %s, and "+
+		return fmt.Sprintf("no consumers where they are sent: the canary waits for one for at most %s, and "+
 			"then stops", model.ShortDuration(w.Watched))
 	case canaryEarly:
-		return fmt.Sprintf("what fails in %s waits in its retry buffers for %s or more before it can come back: a "+
-			"canary of %s does not see that",
+		return fmt.Sprintf("messages that fail in %s wait in its retry buffers for %s or more before they come "+
+			"back: a canary of %s does not see that",
 			model.Printable(w.Flow), model.ShortDuration(w.Longest), model.ShortDuration(w.Watched))
 	case notRestored, alsoStrayed, timedAnew, mayBeGone, TakesBack, NotUndone:
 		return w.undoWords(queue)
@@ -153,7 +154,7 @@ func (w Warning) queueWords(queue string) string {
 			wait = fmt.Sprintf("they will wait there until they expire, after %s (%s)",
 				model.ShortDuration(w.After.Value), w.After.Source)
 		}
-		return fmt.Sprintf("nothing consumes %s: %s", queue, wait)
+		return fmt.Sprintf("%s has no consumers: %s", queue, wait)
 	case notTheWorker:
 		too := ""
 		if w.Others {
@@ -161,15 +162,16 @@ func (w Warning) queueWords(queue string) string {
 		}
 		return fmt.Sprintf("%s would receive them%s, and is not the worker of this flow", queue, too)
 	case refusesFull:
-		return fmt.Sprintf("%s refuses messages when it is full (%s): those stay where they are", queue, w.Overflow)
+		return fmt.Sprintf("%s refuses messages when it is full (%s): refused ones stay where they "+
+			"are", queue, w.Overflow)
 	case expiresThem:
 		return fmt.Sprintf("%s expires its messages after %s (%s)", queue, model.ShortDuration(w.After.Value),
 			w.After.Source)
 	case deletesItself:
 		if !w.After.Set {
-			return fmt.Sprintf("%s deletes itself, with all that is in it, when its last consumer goes", queue)
+			return fmt.Sprintf("RabbitMQ deletes %s, messages included, when its last consumer goes", queue)
 		}
-		return fmt.Sprintf("%s deletes itself, with all that is in it, when it is unused for %s (%s)", queue,
+		return fmt.Sprintf("RabbitMQ deletes %s, messages included, when it is unused for %s (%s)", queue,
 			model.ShortDuration(w.After.Value), w.After.Source)
 	}
 	return string(w.Kind)
@@ -196,7 +198,8 @@ func (w Warning) frameworkWords() string {
 		return fmt.Sprintf("%s %s due later, the last in %s: the worker holds %s until then. Begin with a canary", count,
 			many("is", "are"), when, many("it", "them"))
 	case runsEarly:
-		return fmt.Sprintf("%s %s due later, the last in %s: replayed, %s at once", count, many("is", "are"), when,
+		return fmt.Sprintf("%s %s due later, the last in %s: replayed now, %s at "+
+			"once", count, many("is", "are"), when,
 			many("it runs", "they run"))
 	case lastTry:
 		return fmt.Sprintf("%s %s one try and no retry: RetryCount is 0, and how many there were is not in the message",
@@ -214,9 +217,9 @@ func (w Warning) undoWords(queue string) string {
 	messages := model.Plural(w.Messages, "message")
 	switch w.Kind {
 	case notRestored:
-		return fmt.Sprintf("without %s: the broker does not let anybody set that again", quoteList(w.Parts))
+		return fmt.Sprintf("without %s: RabbitMQ does not let clients set that again", quoteList(w.Parts))
 	case alsoStrayed:
-		return fmt.Sprintf("up to %s may also be in %s: what is there stays there", messages, queue)
+		return fmt.Sprintf("up to %s may also be in %s: those stay there", messages, queue)
 	case timedAnew:
 		return messages + " with an expiration of its own: its time begins again"
 	case TakesBack:
@@ -230,12 +233,13 @@ func (w Warning) undoWords(queue string) string {
 	}
 	switch w.Gone {
 	case GoneInsists:
-		return fmt.Sprintf("what is not in %s any more comes back from the journal: what a consumer has "+
-			"taken from there, or its dead-letter exchange, is there twice", queue)
+		return fmt.Sprintf("messages no longer in %s come back from the journal: those that a consumer or its "+
+			"dead-letter exchange has taken exist twice", queue)
 	case GoneEither:
-		return fmt.Sprintf("%s drops its oldest messages when it is full: what is not there any more "+
-			"was taken by a consumer, or dropped", queue)
+		return fmt.Sprintf("%s drops its oldest messages when it is full: missing messages were taken by a "+
+			"consumer, or dropped", queue)
 	}
-	return fmt.Sprintf("%s on %s: what was taken from there cannot be undone", model.Plural(w.Consumers, "consumer"),
+	return fmt.Sprintf("%s on %s: messages taken from there cannot be brought "+
+		"back", model.Plural(w.Consumers, "consumer"),
 		queue)
 }

@@ -20,11 +20,12 @@ func (o Objection) Words() string {
 	case TargetDown:
 		return fmt.Sprintf("%s is not available: %s", queue, o.Down.Words())
 	case CanaryBlind:
-		return "without a canary only: they go back into the queue they come from, so dlxtop could not tell one that " +
-			"comes back"
+		return "no canary possible: they go back into the queue they come from, so dlxtop could not recognize " +
+			"one that comes back"
 	case CanaryCounted:
-		return fmt.Sprintf("without a canary only: it takes the messages that stay out up to %d times, each "+
-			"counts against the delivery limit %d of %s, and one has used %d of it", canaryDeliveries, o.Limit, queue, o.Used)
+		return fmt.Sprintf("no canary possible: it takes the remaining messages out up to %d times, each "+
+			"counts against the delivery limit %d of %s, and one has used %d of "+
+			"it", canaryDeliveries, o.Limit, queue, o.Used)
 	case DropsKept, DropsGone, DropsInFile, DropsInJournal:
 		return lossWords(o.Losses)
 	case NoFlow, Disagree, WorkerGone, ManyFlows, NoExchange, InternalOne, DelayingOne, UnknownReach, NoBinding:
@@ -41,17 +42,17 @@ func (o Objection) wayWords() string {
 	case NoFlow, Disagree, WorkerGone:
 		return o.clueWords()
 	case ManyFlows:
-		return fmt.Sprintf("this queue belongs to %d flows (%s), and nothing shows which worker the message is for: "+
+		return fmt.Sprintf("this queue belongs to %d flows (%s), and the message has no trace of its worker: "+
 			"name a target, for example queue:NAME", len(o.Workers), model.Names(o.Workers))
 	case NoExchange:
 		return fmt.Sprintf("the exchange %s does not exist", o.Exchange)
 	case InternalOne:
 		return fmt.Sprintf("the exchange %s is internal: clients cannot publish to it", o.Exchange)
 	case DelayingOne:
-		return fmt.Sprintf("the exchange %s delays (x-delayed-message): it says at once that no queue took the "+
-			"message and delivers it later, so whether it arrived would be unknown", o.Exchange)
+		return fmt.Sprintf("the exchange %s delays (x-delayed-message): it reports at once that no queue took "+
+			"the message, and delivers it later: dlxtop could not know whether it arrived", o.Exchange)
 	case UnknownReach:
-		return fmt.Sprintf("it is unknown whom it would reach: %s", o.Why)
+		return fmt.Sprintf("it is unknown which queues it would reach: %s", o.Why)
 	}
 	return fmt.Sprintf("no queue is bound for key %s on %s", model.Quoted(o.RoutingKey), model.ExchangeName(o.Exchange))
 }
@@ -66,7 +67,8 @@ func (o Objection) moveWords(queue string) string {
 	case MoveToNone:
 		return fmt.Sprintf("there is no queue %s", queue)
 	case MoveToExclusive:
-		return fmt.Sprintf("%s is exclusive: it goes with the connection that declared it, and what is in it too", queue)
+		return fmt.Sprintf("%s is exclusive: RabbitMQ deletes it, messages included, when the connection that "+
+			"declared it closes", queue)
 	}
 	return fmt.Sprintf("%s is a stream: nothing can be taken out of it again, so the move could not be undone", queue)
 }
@@ -77,17 +79,17 @@ func (o Objection) undoWords(queue string) string {
 	case IsUndo:
 		return fmt.Sprintf("%d is an undo itself: replay or drop what it brought back", o.Record)
 	case IsImport:
-		return fmt.Sprintf("%d is an import: drop its messages from %s, if they are to go", o.Record, queue)
+		return fmt.Sprintf("%d is an import: to remove its messages, drop them from %s", o.Record, queue)
 	case StillRuns:
 		return fmt.Sprintf("the %s %d is still running: wait for its end, or stop it", o.Operation, o.Record)
 	case OtherBroker:
-		return fmt.Sprintf("it was done on %s, and this is %s: connect to that broker, or insist when it is the "+
-			"same one by another name", model.Printable(o.There), model.Printable(o.Here))
+		return fmt.Sprintf("it was done on %s, and this is %s: connect to that broker, or insist if it is the "+
+			"same one under another name", model.Printable(o.There), model.Printable(o.Here))
 	case BackGone:
 		return fmt.Sprintf("there is no queue %s here any more: declare it again, or look at its vhost, then undo", queue)
 	case MaybeThere:
-		return fmt.Sprintf("of %s it is not known whether it is in the queue already, and not all of the queue "+
-			"could be looked at: it could be there twice; insist to bring it back nevertheless",
+		return fmt.Sprintf("%s may already be in the queue, and the queue could not be read to its end; insist "+
+			"to bring back all the same, which may make duplicates",
 			model.Plural(o.Messages, "message"))
 	}
 	words := "there is nothing to undo"
@@ -103,17 +105,17 @@ func (o Objection) Override() string {
 	case NotReadable:
 		return o.Look.Override()
 	case DropsKept:
-		return "the journal keeps them whole, and an undo brings back those of them that are dropped"
+		return "the journal keeps the complete messages, and an undo brings back those that are dropped"
 	case DropsGone:
-		return "without the journal nothing brings back what is dropped"
+		return "without the journal, dropped messages cannot be brought back"
 	case DropsInFile:
-		return "what is dropped is left in the file only"
+		return "dropped messages are then only in the file"
 	case DropsInJournal:
-		return "what is dropped is left in the journal only"
+		return "dropped messages are then only in the journal"
 	case OtherBroker:
-		return "it is taken for the same broker"
+		return "dlxtop treats it as the same broker"
 	case MaybeThere:
-		return "what is there already is there twice"
+		return "messages that are already there are then there twice"
 	}
 	return ""
 }
@@ -130,13 +132,13 @@ func (s Skip) Words() string {
 	case NeverTaken:
 		return "never taken out of the queue"
 	case UndoneNow:
-		return fmt.Sprintf("brought back at this moment by undo %d", s.By)
+		return fmt.Sprintf("being brought back now by undo %d", s.By)
 	case There:
-		return "in the queue already: what became of it was not known before"
+		return "already in the queue: its outcome was unknown before"
 	case NotKept:
 		return "not kept by the journal"
 	case SentToMany:
-		return fmt.Sprintf("sent to %d queues (%s): drop it there, if it is to go", len(s.Queues), quoteList(s.Queues))
+		return fmt.Sprintf("sent to %d queues (%s): to remove it, drop it there", len(s.Queues), quoteList(s.Queues))
 	case TargetGone:
 		return fmt.Sprintf("sent to %s, which does not exist any more", quoteList(s.Queues))
 	}

@@ -30,9 +30,9 @@ func (w why) words(unread string) string {
 	case whyUnread:
 		return "it is in its queue, and " + unread
 	case whyTwin:
-		return "there are twins of it: which of them was acknowledged is unknown"
+		return "identical messages exist: which of them was acknowledged is unknown"
 	case whyLeft:
-		return "it counts as done, as was asked for: it stays where it is"
+		return "it counts as done, as you asked: it stays where it is"
 	case whyGone:
 		return "it is neither in its queue nor in the target: a consumer has taken it, or it expired"
 	case whyArrived:

@@ -66,7 +66,7 @@ func (o Objection) Words() string {
 	case CameToEnd:
 		return fmt.Sprintf("the %s %d came to its end: there is nothing to resume", o.Operation, o.Record)
 	case OtherLine:
-		return fmt.Sprintf("%s was changed since: its message %d is another one than was imported", file, o.Message)
+		return fmt.Sprintf("%s was changed since: its message %d is not the one that was imported", file, o.Message)
 	case OtherLength:
 		return fmt.Sprintf("%s was changed since: it has %s instead of %d", file, model.Plural(o.Is, "message"), o.Was)
 	}
@@ -77,7 +77,7 @@ func (o Objection) Words() string {
 func (o Objection) Override() string {
 	switch o.Kind {
 	case OtherBroker:
-		return "it is taken for the same broker"
+		return "dlxtop treats it as the same broker"
 	case RestRefused:
 		return o.Rest.Override()
 	}

@@ -44,7 +44,7 @@ func next(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait, 
 		return e
 	}
 	if wait == nil || wait.Due.Kind == DueUnknown && !wait.HeldBack() {
-		e.What = "stays: nothing expires it"
+		e.What = "stays: it does not expire"
 		return e
 	}
 	leaves := wait.Leaves
@@ -52,7 +52,7 @@ func next(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait, 
 	switch {
 	case leaves.Kind == DueUnknown:
 		e.What = "stays"
-		e.Note = fmt.Sprintf("behind message %d, which nothing expires", wait.Behind)
+		e.Note = fmt.Sprintf("behind message %d, which does not expire", wait.Behind)
 		return e
 	case leaves.Time.Before(now):
 		at = "by now"

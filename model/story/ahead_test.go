@@ -61,13 +61,13 @@ func TestStoryAhead(t *testing.T) {
 			},
 			"w.dead",
 			message.Message{Headers: model.Table{"task": "charge", "id": "1", "root_id": "1", "retries": int32(2)}},
-			[]string{"tries | 3 |", "next | stays: nothing expires it |"},
+			[]string{"tries | 3 |", "next | stays: it does not expire |"},
 		},
 		{
 			"parked by its worker, which no setting ties to the queue",
 			ladder(build.Queue("billing.parking")), "billing.parking",
 			message.Message{Deaths: diedIn("mail.retry.10s", 2)},
-			[]string{"tries | 3 |", "next | stays: nothing expires it |"},
+			[]string{"tries | 3 |", "next | stays: it does not expire |"},
 		},
 		{
 			"in a delayed buffer, exactly", delayed(build.TTL(30_000)), "q",
@@ -77,12 +77,12 @@ func TestStoryAhead(t *testing.T) {
 		{
 			"each its own TTL, and it has none", delayed(), "q",
 			message.Message{},
-			[]string{"next | stays: nothing expires it |"},
+			[]string{"next | stays: it does not expire |"},
 		},
 		{
 			"an expiration that is none", delayed(), "q",
 			message.Message{Properties: message.Properties{Expiration: "1099511627776"}},
-			[]string{"next | stays: nothing expires it |"},
+			[]string{"next | stays: it does not expire |"},
 		},
 		{
 			"into nothing",
@@ -117,12 +117,12 @@ func TestStoryAhead(t *testing.T) {
 		{
 			"down the whole ladder", ladder(), "mail.failed",
 			message.Message{Deaths: diedIn("mail.retry.300s", 1, "mail.retry.60s", 2, "mail.retry.10s", 1)},
-			[]string{"tries | 5 |", "ladder | 10s ✓ › 1m ✓×2 › 5m ✓ |", "next | stays: nothing expires it |"},
+			[]string{"tries | 5 |", "ladder | 10s ✓ › 1m ✓×2 › 5m ✓ |", "next | stays: it does not expire |"},
 		},
 		{
 			"in the failed queue, and nothing tells how", ladder(), "mail.failed",
 			message.Message{},
-			[]string{"ladder | 10s › 1m › 5m |", "next | stays: nothing expires it |"},
+			[]string{"ladder | 10s › 1m › 5m |", "next | stays: it does not expire |"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -67,7 +67,7 @@ func TestPlanProbe(t *testing.T) {
 			ProbeWant{Consumers: func(model.QueueRef) model.Opt[int64] { return model.Unknown[int64]() }},
 			"worker (consumers unknown)", true,
 		},
-		{"worker", ProbeWant{Buffer: build.Ref("worker")}, "no buffer of this flow", false},
+		{"worker", ProbeWant{Buffer: build.Ref("worker")}, "not a buffer of this flow", false},
 		{"stream", ProbeWant{}, "could not be taken out of stream again", false},
 	} {
 		c.want.ID, c.want.Flow = "x", flow(c.worker)

@@ -61,17 +61,17 @@ func (o Objection) Words() string {
 		return fmt.Sprintf("%s is of type %s, which shares messages out among its bindings: a tap would take "+
 			"some away from its queues", exchange, model.Quoted(model.Printable(o.Type)))
 	case TakesFrom:
-		return fmt.Sprintf("%s hands what no queue takes to its alternate exchange %s, which a tap would keep "+
-			"from it: tap that one", exchange, model.Printable(o.Alternate))
+		return fmt.Sprintf("%s sends what no queue takes to its alternate exchange %s, and a tap would stop "+
+			"that: tap that one", exchange, model.Printable(o.Alternate))
 	case LeadsNowhere:
-		return fmt.Sprintf("nothing is bound to %s that leads to a queue, so what passes it reaches no queue: tap "+
-			"what no queue takes too", exchange)
+		return fmt.Sprintf("no binding of %s leads to a queue, so its messages reach none: tap what no queue "+
+			"takes, too", exchange)
 	case NoBuffer:
 		return "this flow has no buffer that expires messages: there is no way to measure"
 	case IsNoBuffer:
-		return fmt.Sprintf("%s is no buffer of this flow that expires messages", queue)
+		return fmt.Sprintf("%s is not a buffer of this flow that expires messages", queue)
 	case UnknownReach:
-		return "it is unknown whom it would reach: " + o.Why
+		return "it is unknown which queues it would reach: " + o.Why
 	case StaysThere:
 		return fmt.Sprintf("it could not be taken out of %s again: %s", queue, o.Removal.Words())
 	}

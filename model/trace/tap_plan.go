@@ -21,7 +21,7 @@ type TapWant struct {
 	VHost string
 	// the first is the one that was asked for; of a message that passes several, how long it waited between them is exact
 	Exchanges []string
-	Unrouted  bool // see also what no queue takes
+	Unrouted  bool // see also messages that no queue takes
 }
 
 // TapBinding is one binding of a tap's queue.
@@ -70,14 +70,15 @@ func PlanTap(t *model.Topology, want TapWant) TapPlan {
 			return p
 		}
 		if more := len(p.Bindings) + len(found) - tapBindings; more > 0 {
-			p.Notes = append(p.Notes, fmt.Sprintf("%s has more bindings than a tap repeats: what comes by %d of them "+
-				"is not seen", model.Printable(name), more))
+			p.Notes = append(p.Notes, fmt.Sprintf("%s has more bindings than a tap repeats: messages through "+
+				"%d of them are not seen", model.Printable(name), more))
 			found = found[:max(len(found)-more, 0)]
 		}
 		p.Bindings = append(p.Bindings, found...)
 	}
 	p.Costs = []string{
-		fmt.Sprintf("an exclusive queue %s… for at most %s and %sB, which is gone when the tap ends or dlxtop dies",
+		fmt.Sprintf("an exclusive queue %s… for at most %s and %sB, which RabbitMQ deletes when the tap ends "+
+			"or dlxtop dies",
 			model.TapPrefix, model.Plural(p.MaxMessages, "message"), message.Size(p.MaxBytes)),
 		"each message that passes is copied to it; beyond its bound the oldest copies are dropped, and counted",
 		fmt.Sprintf("until then the broker shows %s more on %s", model.Plural(len(p.Bindings), "binding"),
@@ -86,9 +87,10 @@ func PlanTap(t *model.Topology, want TapWant) TapPlan {
 			"*, read on the exchange, and write on amq.default to count what is dropped",
 	}
 	if want.Unrouted {
-		p.Notes = append(p.Notes, "while the tap runs, a mandatory publisher does not hear that no queue took its message")
+		p.Notes = append(p.Notes, "while the tap runs, RabbitMQ does not return mandatory messages that no "+
+			"other queue takes")
 	} else {
-		p.Notes = append(p.Notes, "what no queue takes is not seen")
+		p.Notes = append(p.Notes, "messages that no queue takes are not seen")
 	}
 	return p
 }

@@ -43,7 +43,7 @@ func TestPlanTap(t *testing.T) {
 		{"front", false, "", ""},
 		{"later", false, "k", ""},
 		{"front", true, "", "alternate exchange dlx"},
-		{"empty", false, "", "nothing is bound to empty"},
+		{"empty", false, "", "no binding of empty"},
 		{"empty", true, "", ""},
 		{"", false, "", "default exchange cannot be tapped"},
 		{"missing", false, "", "there is no exchange missing"},

@@ -46,7 +46,7 @@ func (w Warning) Words() string {
 	case expiresToNone:
 		return fmt.Sprintf("there is no exchange %s: what expires is lost", model.Printable(w.Exchange))
 	case lostBehind:
-		return fmt.Sprintf("no queue takes what %s hands on: the probe will be lost, as everything is",
+		return fmt.Sprintf("no queue takes messages from %s: the probe will be lost, as all of them are",
 			model.Printable(model.ExchangeName(w.Exchange)))
 	case reachesSome:
 		return "it reaches some of these queues: " + w.Why

@@ -214,7 +214,7 @@ func (b *builder) deadEnd(buffer model.Buffer) string {
 			return model.Printable(f.Message)
 		}
 	}
-	return "what expires here reaches no queue"
+	return "messages that expire here reach no queue"
 }
 
 // howInto is how the worker's messages come into a queue: rejected by the broker, or published by the application.
