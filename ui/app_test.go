@@ -88,7 +88,7 @@ func TestResize(t *testing.T) {
 	term.resize(80, 24)
 	term.awaitGone("LAST 5 MIN")
 	term.await("FAILED", "q quit")
-	term.resize(200, 50)
+	term.resize(150, 50)
 	term.await("LAST 5 MIN")
 }
 

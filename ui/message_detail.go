@@ -43,6 +43,7 @@ type messageDetail struct {
 // detailLines is what was laid of a message last: only a new message, another width or another second makes it again.
 type detailLines struct {
 	message *message.Message
+	body    int // its width, unwrapped
 	widths  [paneCount]int
 	lines   [paneCount][]string
 	panes   []pane // that are seen
@@ -90,14 +91,47 @@ func (d *messageDetail) lay(
 	widths := [paneCount]int{}
 	if width >= 100 {
 		each := inner - 2*len(paneSeparator)
-		widths[paneStory], widths[paneHeaders] = each*36/100, each*30/100
-		widths[paneBody] = each - widths[paneStory] - widths[paneHeaders]
+		widths[paneStory], widths[paneHeaders], widths[paneBody] = d.shares(m, each)
 	} else {
 		panes = []pane{max(d.focus, paneStory)}
 		widths[panes[0]] = inner
 	}
 	d.prepare(s, m, story, now.Truncate(time.Second), panes, widths, brief && d.focus != paneStory)
 	d.drawn.panes, d.drawn.height = panes, height-1
+}
+
+const (
+	leastBody   = 28 // columns of a body pane whose neighbours could use them
+	mostHeaders = 40 // columns of a headers pane that takes what a body does not need: a UUID fits, indented
+)
+
+// shares are the widths of the panes: what a short body does not need is given to the headers, then to the story.
+func (d *messageDetail) shares(m *message.Message, width int) (toStory, headers, body int) {
+	toStory, headers = width*36/100, width*30/100
+	body = width - toStory - headers
+	if d.drawn.message != m {
+		*d.drawn = detailLines{message: m}
+		if m != nil {
+			d.drawn.body = bodyWidth(m)
+		}
+	}
+	spare := max(body-max(d.drawn.body, leastBody), 0)
+	more := min(spare, max(mostHeaders-headers, 0))
+	return toStory + spare - more, headers + more, body - spare
+}
+
+// bodyWidth is how wide the first lines of a body are.
+func bodyWidth(m *message.Message) int {
+	const first = 200
+	if e, ok := m.Envelope(); ok && e.Problem == "" {
+		m = &e.Original
+	}
+	widest := 0
+	lines := m.BodyView().Lines
+	for _, l := range lines[:min(len(lines), first)] {
+		widest = max(widest, ansi.StringWidthWc(l))
+	}
+	return widest
 }
 
 // view draws the panes of a message as they were laid: a head with their names, and their lines.
@@ -160,7 +194,7 @@ func (d *messageDetail) prepare(
 	widths [paneCount]int, brief bool,
 ) {
 	if d.drawn.message != m || d.drawn.brief != brief {
-		*d.drawn = detailLines{message: m, brief: brief}
+		*d.drawn = detailLines{message: m, brief: brief, body: d.drawn.body}
 	}
 	if !d.drawn.second.Equal(second) {
 		d.drawn.second, d.drawn.widths[paneStory] = second, 0 // what is due counts down
@@ -191,7 +225,7 @@ func headerLines(s *term.Styles, m *message.Message, width int) []string {
 	lines := envelopeHead(s, &e, width)
 	where := fmt.Sprintf("exchange %s, key %s, failed in %s", model.ExchangeName(e.Original.Exchange),
 		strconv.Quote(e.Original.RoutingKey), cmp.Or(e.Worker, "?"))
-	lines = append(lines, hardWrap(model.Printable(where), width)...)
+	lines = append(lines, term.Wrap(model.Printable(where), width)...)
 	lines = append(lines, ownHeaderLines(s, &e.Original, width)...)
 	return append(append(lines, rawHead(s)...), ownHeaderLines(s, m, width)...)
 }
@@ -219,10 +253,10 @@ func ownHeaderLines(s *term.Styles, m *message.Message, width int) []string {
 				continue
 			}
 			indent := strings.Repeat(" ", min(len(n.name)-len(strings.TrimLeft(n.name, " "))+2, width/2))
-			for _, l := range hardWrap(n.name, width) {
+			for _, l := range term.Wrap(n.name, width) {
 				lines = append(lines, s.Accent.Render(l))
 			}
-			for _, l := range hardWrap(n.value, width-len(indent)) {
+			for _, l := range term.Wrap(n.value, width-len(indent)) {
 				lines = append(lines, indent+l)
 			}
 		}

@@ -19,23 +19,6 @@ func Block(lines []string, width, height int) string {
 	return strings.Join(out, "\n")
 }
 
-// Wrap breaks printable text at words into lines of at most width cells.
-func Wrap(text string, width int) []string {
-	if text == "" {
-		return nil
-	}
-	width = max(1, width)
-	var lines []string
-	for line := range strings.SplitSeq(ansi.WrapWc(text, width, ""), "\n") {
-		// x/ansi 0.11.9 counts the last word of a line in clusters.
-		if ansi.StringWidthWc(line) > width {
-			line = ansi.HardwrapWc(line, width, true)
-		}
-		lines = append(lines, strings.Split(line, "\n")...)
-	}
-	return lines
-}
-
 // Spread puts left and right at the two ends of a line of width cells; left is cut first.
 func Spread(left, right string, width int) string {
 	r := ansi.StringWidthWc(right)

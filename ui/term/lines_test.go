@@ -1,6 +1,7 @@
 package term
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
@@ -15,6 +16,33 @@ func TestWrapCountsCellsByRunes(t *testing.T) {
 					t.Errorf("%q in %d cells has a line of %d: %q", text, width, n, line)
 				}
 			}
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, tc := range []struct {
+		text  string
+		width int
+		want  []string
+	}{
+		{"", 10, nil},
+		{"one two", 10, []string{"one two"}},
+		{"one two three", 8, []string{"one two", "three"}},
+		{"did not answer in 5 s", 19, []string{"did not answer in", "5 s"}},
+		{"waits 250 ms, then", 10, []string{"waits", "250 ms,", "then"}},
+		{"a dead-letter exchange", 8, []string{"a", "dead-", "letter", "exchange"}},
+		{"no dead-letter exchange", 12, []string{"no", "dead-letter", "exchange"}},
+		{"2b1da8b2-1bdd-4464-a650-1afc56dfdaba", 30, []string{"2b1da8b2-1bdd-4464-a650-", "1afc56dfdaba"}},
+		{"aaaaaaaaaaaa", 5, []string{"aaaaa", "aaaaa", "aa"}},
+		{"name  value", 20, []string{"name  value"}},
+		{"name  value", 8, []string{"name", "value"}},
+		{"  indented text", 12, []string{"  indented", "text"}},
+		{"日本", 1, []string{"日", "本"}},
+		{"日本日本 語", 5, []string{"日本", "日本", "語"}},
+	} {
+		if got := Wrap(tc.text, tc.width); !slices.Equal(got, tc.want) {
+			t.Errorf("%q in %d cells is %q, want %q", tc.text, tc.width, got, tc.want)
 		}
 	}
 }
