@@ -90,7 +90,7 @@ func (d *messageDetail) lay(
 	inner := width - 2
 	widths := [paneCount]int{}
 	if width >= 100 {
-		each := inner - 2*len(paneSeparator)
+		each := inner - 2*ansi.StringWidthWc(paneSeparator)
 		widths[paneStory], widths[paneHeaders], widths[paneBody] = d.shares(m, each)
 	} else {
 		panes = []pane{max(d.focus, paneStory)}

@@ -96,7 +96,7 @@ func TestALookShowsWhereMessagesGo(t *testing.T) {
 		t.Fatalf("no binding says that ways.later leads to ways.save:\n%s", screen)
 	}
 	term.press("/", "w", "a", "y", "s", keyEnter, keyEnter)
-	term.await("▸ ways.audit")
+	term.await("▸ ways.audit", "MOVED  ")
 	term.press(keyTab)
 	term.await("▸ ways.later")
 	term.press(keyEnter)
