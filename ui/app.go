@@ -49,7 +49,7 @@ func newApp(ctx context.Context, o Options) app {
 	e := &env{
 		broker: o.Broker, source: o.Source, journal: o.Journal, files: o.Files,
 		editor: o.Editor, styles: &term.Styles{}, keys: newKeyMap(), now: o.Now,
-		title: o.Title, contexts: o.Contexts, readOnly: o.ReadOnly, production: o.Production,
+		mouse: o.Mouse, title: o.Title, contexts: o.Contexts, readOnly: o.ReadOnly, production: o.Production,
 		work: newWork(ctx), requests: &atomic.Int64{},
 		profile: termenv.Ascii,
 	}
@@ -132,6 +132,8 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return a, nil
 	case tea.KeyMsg:
 		return a.handleKeys(msg)
+	case tea.MouseMsg:
+		return a.handleMouse(msg)
 	case clockMsg:
 		// Killed alone, a parent leaves its terminal to a shell that is not asked to share it. A terminal that closes
 		// sends SIGHUP to the leader of its session alone, which may be make, and make waits.
@@ -152,7 +154,7 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case answerMsg:
 		return a.answer(msg)
 	case lendMsg:
-		return a, tea.Exec(msg.program, msg.over)
+		return a, tea.Exec(msg.program, a.withMouse(msg.over))
 	case lostMsg:
 		cmd := a.poller.lost(msg.why, a.env)
 		return a, tea.Batch(cmd, awaitLoss(a.env))

@@ -226,7 +226,7 @@ func (a app) tabLine() string {
 	s := a.env.styles
 	var b strings.Builder
 	for i, t := range a.tabs {
-		label := a.env.keys.Screens[i].Help().Key + " " + t.name
+		label := a.tabLabel(i, t)
 		if i == a.tab {
 			b.WriteString(" " + s.Selected.Render(" "+label+" "))
 		} else {

@@ -59,8 +59,13 @@ func Run(ctx context.Context, o Options) (next string, err error) {
 	a.env.asking = canAsk && a.env.theme == term.Auto && a.env.profile < termenv.ANSI // the fewer, the more colours
 	var program *tea.Program
 	keys := &keyboard{File: os.Stdin, background: func(light bool) { program.Send(backgroundMsg{true, light}) }}
-	program = tea.NewProgram(a, tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(),
-		tea.WithInput(keys), tea.WithOutput(screen))
+	options := []tea.ProgramOption{
+		tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithInput(keys), tea.WithOutput(screen),
+	}
+	if o.Mouse {
+		options = append(options, tea.WithMouseCellMotion())
+	}
+	program = tea.NewProgram(a, options...)
 	return run(a, program)
 }
 

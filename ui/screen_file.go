@@ -75,7 +75,8 @@ func (s *screenFile) rescue() {
 		return
 	}
 	_, _ = s.File.WriteString(
-		ansi.ResetModeBracketedPaste + ansi.ResetModeAltScreenSaveCursor + ansi.ShowCursor + ansi.ResetStyle)
+		ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseExtSgr + ansi.ResetModeBracketedPaste +
+			ansi.ResetModeAltScreenSaveCursor + ansi.ShowCursor + ansi.ResetStyle)
 	if s.before != nil {
 		_ = term.Restore(s.keyboard.Fd(), s.before)
 	}

@@ -31,7 +31,7 @@ func (a app) suspend(over bool) (tea.Model, tea.Cmd) {
 	if !suspendable || a.env.screen == nil {
 		return a, nil
 	}
-	return a, tea.Exec(&suspension{a.env.screen, over}, func(error) tea.Msg { return resumedMsg{} })
+	return a, tea.Exec(&suspension{a.env.screen, over}, a.withMouse(func(error) tea.Msg { return resumedMsg{} }))
 }
 
 // suspendByKey does so where nothing is under way that a broker would not wait for: it closes connections that are

@@ -53,7 +53,9 @@ type Table[K comparable, T any] struct {
 	Chosen map[K]struct{}
 	anchor *K // where the range starts that v is choosing; nil: none
 
-	drawn *frame
+	drawn    *frame
+	pictured *pictured[K]
+	clicked  *K // the cursor is where it is by a click; nil: it was moved since
 }
 
 // frame is what the last view showed: keys like page down, pressed by somebody who looks at it, mean that.
@@ -65,7 +67,7 @@ type frame struct {
 func NewTable[K comparable, T any](k Kit, key func(T) K, natural func(a, b T) int, columns ...Column[T]) Table[K, T] {
 	return Table[K, T]{
 		Columns: columns, key: key, natural: natural, Kit: k,
-		Sorted: -1, Chosen: map[K]struct{}{}, drawn: &frame{},
+		Sorted: -1, Chosen: map[K]struct{}{}, drawn: &frame{}, pictured: &pictured[K]{},
 	}
 }
 
@@ -186,7 +188,7 @@ func (t *Table[K, T]) MoveTo(i int) {
 		return
 	}
 	t.Index = max(0, min(i, len(t.Shown)-1))
-	t.at, t.aimed, t.moved = t.key(t.Shown[t.Index]), true, true
+	t.at, t.aimed, t.moved, t.clicked = t.key(t.Shown[t.Index]), true, true, nil
 	if t.anchor != nil {
 		t.chooseRange()
 	}
@@ -246,7 +248,9 @@ func (t *Table[K, T]) View(width, height int) string {
 	widths := columnWidths(t.Columns, width-gutter-1)
 	lines := make([]string, 0, height)
 	lines = append(lines, t.head(widths, width))
+	t.pictured.width, t.pictured.keys = width, t.pictured.keys[:0]
 	for i := t.drawn.top; i < len(t.Shown) && len(lines) < height; i++ {
+		t.pictured.keys = append(t.pictured.keys, t.key(t.Shown[i]))
 		lines = append(lines, t.row(i, widths, width))
 	}
 	for len(lines) < height {

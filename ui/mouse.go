@@ -1,0 +1,136 @@
+package ui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// wheelRows is how far one notch of the wheel goes in a list.
+const wheelRows = 3
+
+// tabRow is the line of the terminal that names the tabs.
+const tabRow = 1
+
+// clickable is a screen whose rows can be clicked on. Click puts the cursor on the row that was drawn there, of which x
+// and y count from the screen's own corner, and reports whether the cursor had come there by a click. Then the row is
+// opened: nothing else is done by mouse.
+type clickable interface {
+	Click(x, y int) (s screen, again bool)
+}
+
+// Click implements clickable.
+func (f flowsScreen) Click(x, y int) (screen, bool) {
+	again := f.list.Table.Click(x, y)
+	return f, again
+}
+
+// Click implements clickable.
+func (q queuesScreen) Click(x, y int) (screen, bool) {
+	again := q.list.Table.Click(x, y)
+	return q, again
+}
+
+// Click implements clickable.
+func (f failedScreen) Click(x, y int) (screen, bool) {
+	again := f.list.Table.Click(x, y)
+	return f, again
+}
+
+// Click implements clickable.
+func (f findingsScreen) Click(x, y int) (screen, bool) {
+	again := f.list.Table.Click(x, y)
+	return f, again
+}
+
+// Click implements clickable.
+func (j journalScreen) Click(x, y int) (screen, bool) {
+	again := j.list.Table.Click(x, y)
+	return j, again
+}
+
+// Click implements clickable, where the table is seen and has the keys.
+func (s messagesScreen) Click(x, y int) (screen, bool) {
+	if s.zoomed || s.detail.focus != paneNone || s.Typing() {
+		return s, false
+	}
+	again := s.table.Click(x, y-len(s.above))
+	return s, again
+}
+
+// handleMouse takes the wheel and clicks with the left button.
+func (a app) handleMouse(msg tea.MouseMsg) (tea.Model, tea.Cmd) {
+	if !a.env.mouse || a.tooSmall() || a.palette.open {
+		return a, nil
+	}
+	switch {
+	case msg.Button == tea.MouseButtonWheelUp:
+		return a.wheel(tea.KeyUp)
+	case msg.Button == tea.MouseButtonWheelDown:
+		return a.wheel(tea.KeyDown)
+	case msg.Action != tea.MouseActionPress || msg.Button != tea.MouseButtonLeft || a.top().Typing():
+		return a, nil
+	case msg.Y == tabRow:
+		if i, ok := a.tabAt(msg.X); ok {
+			a.notice = noticeMsg{}
+			return a.show(i)
+		}
+		return a, nil
+	}
+	return a.click(msg.X, msg.Y-aboveScreen)
+}
+
+// wheel moves in a list or scrolls a text, by the keys that do so.
+func (a app) wheel(direction tea.KeyType) (tea.Model, tea.Cmd) {
+	rows := 1
+	if _, list := a.top().(clickable); list {
+		rows = wheelRows
+	}
+	var cmds []tea.Cmd
+	for range rows {
+		m, cmd := a.toScreen(tea.KeyMsg{Type: direction})
+		a = m.(app)
+		cmds = append(cmds, cmd)
+	}
+	return a, tea.Batch(cmds...)
+}
+
+// click puts the cursor on a row of the screen, and opens it when a click had put it there.
+func (a app) click(x, y int) (tea.Model, tea.Cmd) {
+	s, ok := a.top().(clickable)
+	if !ok || y < 0 || y >= a.height-aboveScreen-len(a.below()) || a.latest.topology == nil {
+		return a, nil
+	}
+	t := &a.tabs[a.tab]
+	t.stack = append([]page(nil), t.stack...)
+	top := &t.stack[len(t.stack)-1]
+	var again bool
+	if top.screen, again = s.Click(x, y); !again {
+		return a, nil
+	}
+	return a.toScreen(tea.KeyMsg{Type: tea.KeyEnter})
+}
+
+// tabAt is the tab whose name is drawn in a column of the tab line.
+func (a app) tabAt(x int) (i int, ok bool) {
+	column := 0
+	for i, t := range a.tabs {
+		wide := ansi.StringWidthWc(a.tabLabel(i, t)) + 3
+		if x > column && x < column+wide {
+			return i, true
+		}
+		column += wide
+	}
+	return 0, false
+}
+
+func (a app) tabLabel(i int, t tab) string { return a.env.keys.Screens[i].Help().Key + " " + t.name }
+
+// withMouse takes the mouse again when a program that had the terminal is over: Bubble Tea 1.3.10 does not.
+func (a app) withMouse(over func(error) tea.Msg) func(error) tea.Msg {
+	if !a.env.mouse {
+		return over
+	}
+	return func(err error) tea.Msg {
+		return tea.BatchMsg{tea.EnableMouseCellMotion, func() tea.Msg { return over(err) }}
+	}
+}
