@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -17,13 +16,6 @@ import (
 	"dlxtop/model/message"
 	"dlxtop/ui"
 )
-
-// Another test of this package may have the flag already.
-func init() {
-	if flag.Lookup("update") == nil {
-		flag.Bool("update", false, "rewrite what is generated from the code")
-	}
-}
 
 // TestDocsAreGenerated compares the parts of the documentation that the code knows best with the code.
 func TestDocsAreGenerated(t *testing.T) {
@@ -53,7 +45,7 @@ func TestDocsAreGenerated(t *testing.T) {
 		if text == string(old) {
 			continue
 		}
-		if flag.Lookup("update").Value.String() != "true" {
+		if !*updateGoldens {
 			t.Errorf("%s is not what the code says: go test . -run TestDocsAreGenerated -update", page.path)
 			continue
 		}
@@ -219,3 +211,44 @@ func hasHeading(t *testing.T, page, anchor string) bool {
 	}
 	return false
 }
+
+// TestTroubleshootingQuotes looks for what docs/troubleshooting.md says that dlxtop says: a reader searches for it.
+func TestTroubleshootingQuotes(t *testing.T) {
+	var said strings.Builder
+	for _, room := range []string{"model", "model/peek", "model/plan", "cli", "ui"} {
+		files, err := filepath.Glob(room + "/*.go")
+		if err != nil || len(files) == 0 {
+			t.Fatal(room, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(file, "_test.go") {
+				said.WriteString(acrossLines.ReplaceAllString(string(text), ""))
+			}
+		}
+	}
+	page, err := os.ReadFile("docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quotes := quotedThere.FindAllStringSubmatch(string(page), -1)
+	if len(quotes) < 15 {
+		t.Errorf("only %d sentences are quoted", len(quotes))
+	}
+	for _, quote := range quotes {
+		for _, part := range standIns.Split(quote[1], -1) {
+			if part = strings.TrimSpace(part); len(part) >= 8 && !strings.Contains(said.String(), part) {
+				t.Errorf("docs/troubleshooting.md quotes %q, and dlxtop does not say %q (any more)", quote[1], part)
+			}
+		}
+	}
+}
+
+var (
+	quotedThere = regexp.MustCompile("(?m)^\\| `([^`]+)` \\|")
+	acrossLines = regexp.MustCompile(`"\s*\+\s*"`)                  // of a text on two lines
+	standIns    = regexp.MustCompile(`…|HOST(:\d+)?|\b[A-Z]\b|\d+`) // what stands for a name or a number
+)

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"io"
-	"maps"
 	"slices"
 	"time"
 
@@ -50,11 +49,7 @@ func (p *Program) completeQueue(flags *connectionFlags) cobra.CompletionFunc {
 
 // completeContext completes --context with the names in the configuration file.
 func (p *Program) completeContext(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	file, _, _, err := readConfig(p.Env)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(file.Contexts)), untypable), cobra.ShellCompDirectiveNoFileComp
+	return slices.DeleteFunc(contexts(p.Env), untypable), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeExchange completes the argument EXCHANGE, when the broker answers soon.

@@ -75,7 +75,7 @@ func KeyHelp() []KeyGroup {
 // paletteGroup has the commands of the palette: they are typed, and do what keys do.
 func paletteGroup(k *keyMap) KeyGroup {
 	g := KeyGroup{Place: "commands, after " + k.Palette.Help().Key}
-	for _, c := range commands(newApp(context.Background(), Options{})) {
+	for _, c := range commands(newApp(context.Background(), Options{Contexts: []string{"any"}})) {
 		name := c.name
 		if c.names != nil {
 			name += " " + strings.ToUpper(c.names.word)
