@@ -15,6 +15,9 @@ import (
 // sheetCell is the width of a character on a contact sheet, in pixels.
 const sheetCell = 6
 
+// stopPatience is how long a stop may take to show its text.
+const stopPatience = 15 * time.Second
+
 // themes are those of the program, with the terminal that each is for.
 var themes = []struct {
 	name string
@@ -35,15 +38,16 @@ type stop struct {
 // stops are the main screens and dialogs. Nothing on the way changes a queue.
 var stops = []stop{
 	{"flows", "", "ucenter@user"},
-	{"help", "?", "replay"},
+	{"help", "?", "close"},
 	{"palette", escape + ":", "probe"},
 	{"flow", escape + "/ucenter@user" + enter + enter, "MOVED"},
-	{"chart", "c", "ucenter@user@retry"},
-	{"messages", escape + escape + "f", "Error"},
+	{"chart", "c", "LAST 5 MINUTES"},
+	{"tap", "t", "costs"},
+	{"messages", escape + escape + escape + "f", "Error"},
 	{"replay", "r", "reaches"},
 	{"drop", escape + "d", "rop"},
 	{"move", escape + "m", "ove"},
-	{"filter", escape + "/", "filter"},
+	{"filter", escape + "/", "keep"},
 	{"queues", escape + "2", "worker-queue"},
 	{"failed", "3", "ucenter@enterprise"},
 	{"findings", "4", "rejects"},
@@ -107,7 +111,10 @@ func visit(
 			t.press(key)
 			pause(ctx, 80*time.Millisecond) // an escape alone is known as one only after a moment
 		}
-		if err := t.await(ctx, stop.until); err != nil {
+		soon, cancel := context.WithTimeout(ctx, stopPatience)
+		err := t.await(soon, stop.until)
+		cancel()
+		if err != nil {
 			if i == 0 || ctx.Err() != nil {
 				return nil, err
 			}
