@@ -158,6 +158,8 @@ func (s tapScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		case term.Is(msg, k.ChooseAll):
 			s.wants = slices.Clone(s.wants)
 			s.wants[s.want].Unrouted = !s.wants[s.want].Unrouted
+		case term.Is(msg, k.Back):
+			return s, pop
 		default:
 			return s, nil
 		}

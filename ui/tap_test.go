@@ -102,6 +102,10 @@ func TestTapKeys(t *testing.T) {
 	term.await("25 ready")
 	term.press("t")
 	term.await("1 of 2", "messages that enter by out.exchange")
+	term.press(keyEsc)
+	term.await("MOVED  ") // back on the flow
+	term.press("t")
+	term.await("1 of 2", "messages that enter by out.exchange")
 	term.press(keyTab)
 	term.await("2 of 2")
 	term.awaitGone("messages that enter by")
