@@ -39,7 +39,7 @@ type stop struct {
 var stops = []stop{
 	{"flows", "", "ucenter@user"},
 	{"help", "?", "close"},
-	{"palette", escape + ":", "probe"},
+	{"palette", escape + ":", "what waits"},
 	{"flow", escape + "/ucenter@user" + enter + enter, "MOVED"},
 	{"chart", "c", "LAST 5 MINUTES"},
 	{"tap", "t", "costs"},
@@ -50,7 +50,7 @@ var stops = []stop{
 	{"filter", escape + "/", "keep"},
 	{"queues", escape + "2", "worker-queue"},
 	{"failed", "3", "ucenter@enterprise"},
-	{"findings", "4", "rejects"},
+	{"findings", "4", "evidence"},
 	{"journal", "5", "ournal"},
 }
 
@@ -109,7 +109,9 @@ func visit(
 	for i, stop := range stops {
 		for _, key := range split(stop.keys) {
 			t.press(key)
-			pause(ctx, 80*time.Millisecond) // an escape alone is known as one only after a moment
+			if key == escape { // read together with the next key, it would be another one
+				pause(ctx, 400*time.Millisecond)
+			}
 		}
 		soon, cancel := context.WithTimeout(ctx, stopPatience)
 		err := t.await(soon, stop.until)
@@ -118,7 +120,8 @@ func visit(
 			if i == 0 || ctx.Err() != nil {
 				return nil, err
 			}
-			fmt.Fprintf(os.Stderr, "theme %s, %dx%d, %s: %q did not come\n", theme, width, height, stop.name, stop.until)
+			fmt.Fprintf(os.Stderr, "theme %s, %dx%d, %s: %q is not on it:\n%s\n", theme, width, height, stop.name,
+				stop.until, t.text())
 		}
 		pause(ctx, 700*time.Millisecond)
 		screens = append(screens, t.screen())
