@@ -117,7 +117,7 @@ func appendList(b []byte, values []any) []byte {
 }
 
 // errRecord is a record that is not as it was written.
-var errRecord = errors.New("what was kept of it is damaged")
+var errRecord = errors.New("the stored copy of it is damaged")
 
 // parseHead reads what appendHead wrote, which must be all of text.
 func parseHead(text string) (m message.Message, err error) {

@@ -127,7 +127,7 @@ func refusal(r model.Refusing) string { return withInsist(r.Words(), r) }
 // withInsist adds to words what --insist would do about a refusal.
 func withInsist(words string, r model.Refusing) string {
 	if r.Overridable() {
-		words += "; --insist goes on: " + r.Override()
+		words += "; --insist overrides this: " + r.Override()
 	}
 	return model.Printable(words)
 }

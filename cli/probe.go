@@ -188,7 +188,7 @@ func (p *Program) announceProbe(plan *trace.ProbePlan) {
 				model.Plural(n, "consumer")))
 		}
 	}
-	p.say("it reaches %s", cmp.Or(strings.Join(names, "; "), "nobody"))
+	p.say("it reaches %s", cmp.Or(strings.Join(names, "; "), "no queue"))
 	for _, w := range plan.Warnings {
 		p.say("%s", model.Printable(w.Words()))
 	}

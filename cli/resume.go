@@ -68,7 +68,7 @@ status is 1.`,
 		},
 	}
 	cmd.Flags().
-		StringVar(&r.undecided, "undecided", "", "publish or leave: what is done with messages that cannot be decided")
+		StringVar(&r.undecided, "undecided", "", "publish or leave: what to do with messages that cannot be decided")
 	r.consent.register(cmd, "look, show what would happen, and change nothing",
 		"override a refusal, where possible")
 	return cmd

@@ -21,7 +21,7 @@ func retryQueue() Scenario {
 	}
 	return Scenario{
 		Name:    "retry-queue",
-		Summary: "delay queues of 10 s and 60 s into one retry exchange; the worker loses what it rejects",
+		Summary: "delay queues of 10 s and 60 s into one retry exchange; the worker loses messages that it rejects",
 		topology: topology{
 			exchanges: []exchange{{"RetryExchange", amqp.ExchangeFanout}},
 			queues:    []queue{{name: "RetryQueue"}, delay("default-delay", time.Minute), delay("test-delay", 10*time.Second)},

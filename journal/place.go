@@ -57,8 +57,8 @@ func (e *openToOthers) words(journal string) string {
 		return fmt.Sprintf("%sbelongs to another user (uid %d): run dlxtop as that user, or name another directory with "+
 			"XDG_STATE_HOME", who, e.owner)
 	}
-	return fmt.Sprintf("%scan be written by other users (mode %04o): chmod 600 it if no one else changed it, else "+
-		"move it away",
+	return fmt.Sprintf("%scan be written by other users (mode %04o): chmod 600 it if no one else changed it, "+
+		"otherwise move it away",
 		who, e.mode)
 }
 

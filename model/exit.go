@@ -44,7 +44,7 @@ func (t *Topology) Exits(ref QueueRef) []Exit {
 		for _, reason := range t.reasons(ref) {
 			exit := Exit{Hop{From: ref, Reason: reason, Route: Route{Exact: true}}, Lost, "there is no dead-letter exchange"}
 			if !q.NoDLX(s) {
-				exit.Fate, exit.Why, exit.Route = Unclear, "the queue's policy is not known yet", Route{Unread: true}
+				exit.Fate, exit.Why, exit.Route = Unclear, "the queue's policy is still unknown", Route{Unread: true}
 			}
 			exits = append(exits, exit)
 		}

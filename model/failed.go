@@ -21,7 +21,7 @@ func (b *flowBuilder) addFailed() {
 			if b.isBuffer(ref) || ref == q.QueueRef {
 				continue
 			}
-			f := b.of(q.QueueRef, "dead-letters what it rejects to "+Printable(ref.Name))
+			f := b.of(q.QueueRef, "dead-letters rejected messages to "+Printable(ref.Name))
 			f.Failed = append(f.Failed, Member{Queue: ref, Reason: "messages rejected by " +
 				"" + Printable(q.Name) + " end here"})
 			sharing[ref]++

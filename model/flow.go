@@ -142,9 +142,9 @@ func (b *flowBuilder) addBuffers() {
 		if len(workers) > 1 {
 			why += fmt.Sprintf("; %d workers share it", len(workers))
 		}
-		receives := "receives what expires in "
+		receives := "receives messages that expire in "
 		if hop, ok := b.t.Hop(buffer.Queue, Expired); ok && !hop.Route.Exact {
-			receives = "can receive what expires in "
+			receives = "can receive messages that expire in "
 		}
 		for _, worker := range workers {
 			own := buffer
@@ -202,7 +202,7 @@ func (b *flowBuilder) addDelayingExchanges() {
 			own.Rejected = b.rejectsPass(x.ExchangeRef, worker)
 			own.Role, roleReason = b.exchangeRole(&own, worker)
 			own.Reason = why + "; " + string(own.Role) + ": " + roleReason
-			f := b.of(worker, "receives what has waited in the exchange "+Printable(x.Name))
+			f := b.of(worker, "receives messages that have waited in the exchange "+Printable(x.Name))
 			f.Buffers = append(f.Buffers, own)
 		}
 	}
@@ -217,7 +217,8 @@ func (b *flowBuilder) addDelayedRetries() {
 		if !retry.Set || retry.Value == "disabled" || b.isBuffer(ref) {
 			continue
 		}
-		f := b.of(ref, fmt.Sprintf("holds back what comes back to it before the next try (delayed retry of %s)", retry))
+		f := b.of(ref, fmt.Sprintf("holds back messages that come back to it before the next try (delayed "+
+			"retry of %s)", retry))
 		f.DelayedRetry = retry
 	}
 }

@@ -17,7 +17,7 @@ func (b *flowBuilder) addHeldBuffers() {
 			Role: DelayedBuffer, TTLSource: Source{Kind: FromMessage}, Held: true,
 			Key: Some(held.Name), Targets: []QueueRef{held}, // through the default exchange
 		}
-		f := b.of(held, "receives what is due in "+Printable(ref.Name))
+		f := b.of(held, "receives messages that are due in "+Printable(ref.Name))
 		f.Buffers = append(f.Buffers, buffer)
 	}
 }

@@ -35,7 +35,7 @@ func TestFlowsOfStructures(t *testing.T) {
 			reasons: reasons{
 				"a":    "messages wait 10s (argument), then go to mail; retry: messages rejected by mail go here",
 				"b":    "delayed: publishers fill it",
-				"mail": "receives what expires in a, and has 1 consumer",
+				"mail": "receives messages that expire in a, and has 1 consumer",
 			},
 		},
 		{
@@ -80,7 +80,7 @@ func TestFlowsOfStructures(t *testing.T) {
 					"consumers, their TTLs double from 1s to 4y93d, and each expires into the next shorter one " +
 					"(nsb.v2.delay-level-27 to nsb.v2.delay-level-00): a message waits in those that make up its " +
 					"delay, at most 8y186d; 2 workers share it; delayed: publishers fill it",
-				"shipping": "can receive what expires in nsb.v2.delay-level-00 … nsb.v2.delay-level-27, and has 1 consumer",
+				"shipping": "can receive messages that expire in nsb.v2.delay-level-00 … nsb.v2.delay-level-27, and has 1 consumer",
 			},
 			alone: []string{"error"},
 		},
@@ -128,7 +128,7 @@ func TestFlowsOfStructures(t *testing.T) {
 			want: []string{"a: hold=delayed(5s, argument)", "b: hold=delayed(5s, argument)", "c: hold=delayed(5s, argument)"},
 			reasons: reasons{
 				"hold": "then go to a, b, c; 3 workers share it; delayed: publishers fill it",
-				"b":    "receives what expires in hold, and has no consumers",
+				"b":    "receives messages that expire in hold, and has no consumers",
 			},
 		},
 		{
@@ -140,7 +140,7 @@ func TestFlowsOfStructures(t *testing.T) {
 			want: []string{"a: graveyard=failed", "b: graveyard=failed"},
 			reasons: reasons{
 				"graveyard": "messages rejected by a end here; 2 workers share it",
-				"a":         "dead-letters what it rejects to graveyard, and has 1 consumer",
+				"a":         "dead-letters rejected messages to graveyard, and has 1 consumer",
 			},
 		},
 		{
@@ -219,7 +219,7 @@ func TestFlowsOfStructures(t *testing.T) {
 			reasons: reasons{
 				"later": "an exchange of type x-delayed-message: a message waits in it for its own x-delay, then " +
 					"goes to mail, orders; 2 workers share it; delayed: publishers fill it",
-				"mail": "receives what has waited in the exchange later, and has 1 consumer",
+				"mail": "receives messages that have waited in the exchange later, and has 1 consumer",
 			},
 		},
 		{
@@ -240,7 +240,8 @@ func TestFlowsOfStructures(t *testing.T) {
 					build.Argument("x-delayed-retry-type", "disabled")),
 			},
 			want: []string{"w: retries by itself: failed (argument)"},
-			reasons: reasons{"w": "holds back what comes back to it before the next try (delayed retry of failed " +
+			reasons: reasons{"w": "holds back messages that come back to it before the next try (delayed retry " +
+				"of failed " +
 				"(argument)), and has 1 consumer"},
 		},
 		{

@@ -51,7 +51,7 @@ func commands(a app) []command {
 			name: "help", does: "the keys",
 			run: func(a app) (tea.Model, tea.Cmd) { return a.push(newHelpScreen(a.env, a.top())) },
 		},
-		{name: "pause", does: "stop or go on reading the broker", run: func(a app) (tea.Model, tea.Cmd) {
+		{name: "pause", does: "stop or resume reading the broker", run: func(a app) (tea.Model, tea.Cmd) {
 			cmd := a.poller.toggle(a.env)
 			return a, cmd
 		}},

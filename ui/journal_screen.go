@@ -254,7 +254,7 @@ func tellUnfinished(e *env) tea.Cmd {
 			words += fmt.Sprintf(", and of %s more", model.Plural(n, "action"))
 		}
 		journal, resume := e.keys.Screens[4].Help().Key, e.keys.Resume.Help().Key
-		words += ": " + journal + " Journal shows what is certain, " + resume + " there goes on with it"
+		words += ": " + journal + " Journal shows what is certain, " + resume + " there resumes it"
 		return noticeMsg{text: words, bad: true}
 	})
 }

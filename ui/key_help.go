@@ -109,7 +109,7 @@ func everywhere(k *keyMap) []explained {
 		explained{k.Last, "the screen seen before this one, as with `cd -`; twice: this one again"},
 		explained{k.Quit, "back; on the first screen of a tab it quits"},
 		explained{k.ForceQuit, "quit, always, with the terminal restored"},
-		explained{k.Suspend, "suspend; `fg` goes on and reads the broker again"},
+		explained{k.Suspend, "suspend; `fg` continues and reads the broker again"},
 	)
 }
 

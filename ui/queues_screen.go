@@ -288,7 +288,7 @@ func (r queueRow) traits() string {
 		words = append(words, "exclusive: only its owner's connection can read it")
 	}
 	if r.Type == model.Stream {
-		words = append(words, "a stream keeps what is read")
+		words = append(words, "a stream keeps messages that were read")
 	}
 	if left := looksLeft(r.topo, r.QueueRef); left != "" {
 		words = append(words, left)

@@ -17,11 +17,11 @@ func (r resumeScreen) View(width, height int) string {
 	title := fmt.Sprintf("Resume %d", r.id)
 	switch r.state {
 	case dialogPlanning:
-		l.say("", "looking for the messages whose outcome is not known …", l.styles.Muted)
+		l.say("", "looking for the messages whose outcome is unknown …", l.styles.Muted)
 	case dialogAsking:
 		title = r.ask(l)
 	case dialogRunning, dialogStopping:
-		title = fmt.Sprintf("Going on with %s %d", r.plan.Record.Operation, r.plan.Record.ID)
+		title = fmt.Sprintf("Resuming %s %d", r.plan.Record.Operation, r.plan.Record.ID)
 		r.sayProgress(l)
 	case dialogEnded:
 		title = "What happened"
@@ -35,7 +35,7 @@ func (r *resumeScreen) ask(l *dialogLines) string {
 	s, p, o := l.styles, &r.plan, r.offer()
 	title := fmt.Sprintf("Resume %d", r.id)
 	if record := &p.Record; record.ID > 0 {
-		title = fmt.Sprintf("Resume %d: go on with the %s", record.ID, record.Operation)
+		title = fmt.Sprintf("Resume %d: continue the %s", record.ID, record.Operation)
 		l.say(
 			"of",
 			fmt.Sprintf(
@@ -122,7 +122,6 @@ func (r *resumeScreen) tell(l *dialogLines) {
 		outcome{a.Refused, "refused", "they stay where they are"},
 		outcome{a.Returned, "returned", "no queue took them"},
 		outcome{
-			a.Unknown, "unknown", "the connection was lost while they were in flight: resume again, and they " +
-				"are looked for",
+			a.Unknown, "unknown", "the connection was lost while they were in flight: resume again to look for them",
 		})
 }

@@ -79,6 +79,6 @@ func (u *undoScreen) tell(l *dialogLines) {
 			"; that cannot be undone"},
 		outcome{a.Refused, "refused", "by the broker: the journal still has them"},
 		outcome{a.Returned, "returned", "no queue took them: the journal still has them"},
-		outcome{a.Unknown, "unknown", "the connection was lost while they were in flight: undo again, and they " +
-			"are looked for"})
+		outcome{a.Unknown, "unknown", "the connection was lost while they were in flight: undo again to look " +
+			"for them"})
 }

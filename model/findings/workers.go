@@ -72,7 +72,7 @@ func findRejectsLost(t *model.Topology, found func(Finding)) {
 		}
 		found(Finding{
 			Code: "rejects-lost", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-			Message: fmt.Sprintf("messages rejected by consumers of %s are lost: it has no dead-letter "+
+			Message: fmt.Sprintf("messages rejected by consumers of %s are lost: the queue has no dead-letter "+
 				"exchange, and the flow has no failed queue", model.Printable(q.Name)),
 			Evidence: "no dead-letter-exchange by argument or policy; no failed queue found",
 			Remedy: "set a dead-letter-exchange on the worker (a policy takes effect at once) and bind a " +

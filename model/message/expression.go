@@ -42,7 +42,7 @@ type expressionEnv struct {
 	FailureKind    string         `expr:"failure_kind"`
 	FailureMessage string         `expr:"failure_message"`
 	Redelivered    bool           `expr:"redelivered"`
-	Age            any            `expr:"age"` // seconds since it was published; nil when that is not known
+	Age            any            `expr:"age"` // seconds since it was published; nil when that is unknown
 	Position       int            `expr:"position"`
 
 	// Both are put into expressions by bounded: see there.

@@ -33,7 +33,7 @@ var fieldWhat = map[string]string{
 	"failure_kind":    "what kind of error it was: the class of the exception, mostly",
 	"failure_message": "what the error said",
 	"redelivered":     "whether it was delivered before",
-	"age":             "seconds since it was published; nil when that is not known",
+	"age":             "seconds since it was published; nil when that is unknown",
 	"position":        "its place in the queue as it was read; the first is 1",
 }
 

@@ -25,8 +25,8 @@ func (o Objection) Words() string {
 	case OutOfStream:
 		return "it is a stream: messages stay in it when they are read, so none can be replayed or dropped"
 	case ActiveConsumerGoesOn:
-		return "it has a single active consumer, and one is attached: that one would go on with the messages " +
-			"behind the held ones"
+		return "it has a single active consumer, and one is attached: that one would continue with the " +
+			"messages behind the held ones"
 	case ActiveConsumerHasAll:
 		return "it has a single active consumer, and one is attached: a second one receives nothing, and " +
 			"RabbitMQ refuses basic.get here"

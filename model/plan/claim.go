@@ -39,7 +39,7 @@ func (e *ClaimedError) Error() string {
 	case ClaimRunning:
 		return fmt.Sprintf("undo %d is bringing these messages back now: wait for its end", e.By)
 	case ClaimResumed:
-		return fmt.Sprintf("%d goes on with %d: wait for its end, then see what it did", e.By, e.Record)
+		return fmt.Sprintf("%d is resuming %d: wait for its end, then see what it did", e.By, e.Record)
 	case ClaimUncertain:
 		return fmt.Sprintf(
 			"undo %d ended in the middle: undo %d again, so that dlxtop looks for what it did",

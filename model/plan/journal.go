@@ -136,13 +136,13 @@ func (r *Record) Explain() []string {
 		}[r.Operation]
 		said = append(said, fmt.Sprintf("not certain: %s: %s", model.Plural(n, "message"), where))
 	}
-	what := "none is lost: `dlxtop journal resume %d` looks for them and goes on, " +
+	what := "none is lost: `dlxtop journal resume %d` looks for them and continues, " +
 		"`dlxtop journal undo %d` takes back what was done"
 	switch r.Operation {
 	case Rescue:
 		what = "none is lost: `dlxtop journal show %d` lists them, `dlxtop journal undo %d` takes back what was done"
 	case Import, Undo:
-		return append(said, fmt.Sprintf("`dlxtop journal resume %d` looks for them, and goes on behind them", r.ID))
+		return append(said, fmt.Sprintf("`dlxtop journal resume %d` looks for them, and continues after them", r.ID))
 	}
 	return append(said, fmt.Sprintf(what, r.ID, r.ID))
 }

@@ -84,7 +84,7 @@ func PlanTap(t *model.Topology, want TapWant) TapPlan {
 		fmt.Sprintf("until then the broker shows %s more on %s", model.Plural(len(p.Bindings), "binding"),
 			listNames(want.Exchanges)),
 		"it needs configure, write and read on " + model.TapPrefix +
-			"*, read on the exchange, and write on amq.default to count what is dropped",
+			"*, read on the exchange, and write on amq.default to count dropped messages",
 	}
 	if want.Unrouted {
 		p.Notes = append(p.Notes, "while the tap runs, RabbitMQ does not return mandatory messages that no "+

@@ -44,7 +44,7 @@ func (w Warning) Words() string {
 	case bufferTakes:
 		return w.Takes.Words()
 	case expiresToNone:
-		return fmt.Sprintf("there is no exchange %s: what expires is lost", model.Printable(w.Exchange))
+		return fmt.Sprintf("there is no exchange %s: expired messages are lost", model.Printable(w.Exchange))
 	case lostBehind:
 		return fmt.Sprintf("no queue takes messages from %s: the probe will be lost, as all of them are",
 			model.Printable(model.ExchangeName(w.Exchange)))
