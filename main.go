@@ -17,6 +17,7 @@ import (
 	"dlxtop/demo"
 	"dlxtop/export"
 	"dlxtop/journal"
+	"dlxtop/kept"
 	"dlxtop/mgmt"
 	"dlxtop/model/plan"
 	"dlxtop/model/ports"
@@ -127,8 +128,17 @@ func dashboard(ctx context.Context, d cli.Dashboard) (next string, err error) {
 		Interval: interval,
 		ReadOnly: d.Connection.ReadOnly, Production: d.Connection.Production,
 		Theme: d.Theme, Mouse: d.Mouse,
-		Contexts: d.Contexts, Trouble: d.Trouble,
+		Kept: keptOf(d), Contexts: d.Contexts, Trouble: d.Trouble,
 	})
+}
+
+// keptOf is where choices are kept: beside the user's own journal. The demo leaves nothing behind.
+func keptOf(d cli.Dashboard) ui.Kept {
+	path := journal.Path(environment)
+	if d.Connection.JournalDir != "" || path == "" {
+		return nil
+	}
+	return kept.File{Path: filepath.Join(filepath.Dir(path), kept.Name)}
 }
 
 // journalOf is nil when there is none: an interface that holds a nil is not.

@@ -41,6 +41,7 @@ var rooms = map[string]struct{ own, libraries []string }{
 	},
 	"dlxtop/journal": {of("model", "model/message", "model/peek", "model/plan"), []string{"modernc.org/sqlite"}},
 	"dlxtop/export":  {of("model", "model/message"), nil},
+	"dlxtop/kept":    {nil, nil},
 	"dlxtop/demo":    {nil, []string{"github.com/rabbitmq/amqp091-go", "golang.org/x/sync"}},
 	"dlxtop/cli": {
 		of("model", "model/message", "model/peek", "model/plan", "model/resume", "model/trace", "model/findings",
@@ -75,7 +76,7 @@ var closed = []string{
 	"dlxtop/model", "dlxtop/model/message", "dlxtop/model/peek", "dlxtop/model/story", "dlxtop/model/watch",
 	"dlxtop/model/plan", "dlxtop/model/resume", "dlxtop/model/trace", "dlxtop/model/findings", "dlxtop/model/ports",
 	"dlxtop/model/build",
-	"dlxtop/demo", "dlxtop/export",
+	"dlxtop/demo", "dlxtop/export", "dlxtop/kept",
 }
 
 // shared are libraries that may be used in more than one place.

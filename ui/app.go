@@ -30,12 +30,13 @@ type app struct {
 	looks    *looks
 	latest   topologyMsg // zero before the first answer
 
-	tabs    [5]tab
-	tab     int
-	trail   []place // screens that were seen, the latest last
-	palette palette
-	notice  noticeMsg
-	next    string // the context to go to when the program has ended
+	tabs       [5]tab
+	tab        int
+	trail      []place // screens that were seen, the latest last
+	palette    palette
+	notice     noticeMsg
+	saidUnkept bool   // that choices cannot be kept
+	next       string // the context to go to when the program has ended
 }
 
 // tab is one of the numbered screens with what was opened from it.
@@ -49,7 +50,8 @@ func newApp(ctx context.Context, o Options) app {
 	e := &env{
 		broker: o.Broker, source: o.Source, journal: o.Journal, files: o.Files,
 		editor: o.Editor, styles: &term.Styles{}, keys: newKeyMap(), now: o.Now,
-		mouse: o.Mouse, title: o.Title, contexts: o.Contexts, readOnly: o.ReadOnly, production: o.Production,
+		mouse: o.Mouse, keeper: &keeper{file: o.Kept},
+		title: o.Title, contexts: o.Contexts, readOnly: o.ReadOnly, production: o.Production,
 		work: newWork(ctx), requests: &atomic.Int64{},
 		profile: termenv.Ascii,
 	}
@@ -106,7 +108,7 @@ type startMsg struct{}
 // Init is the first command of the program.
 func (a app) Init() tea.Cmd {
 	cmds := []tea.Cmd{
-		tick(), func() tea.Msg { return startMsg{} }, awaitLoss(a.env), tellUnfinished(a.env),
+		tick(), func() tea.Msg { return startMsg{} }, awaitLoss(a.env), tellUnfinished(a.env), a.env.loadChoices(),
 		askBackground(a.env),
 	}
 	for _, t := range a.tabs {
@@ -162,6 +164,13 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return a.countDue(msg), nil
 	case countedMsg:
 		return a.counted(msg)
+	case choicesMsg:
+		return a.chosen(msg.choices)
+	case unkeptMsg:
+		return a.unkept(msg.err), nil
+	case hideMsg:
+		cmd := a.hide(msg)
+		return a, tea.Batch(cmd, a.env.keep(func(c *keptChoices) { c.hide(msg) }))
 	case pushMsg:
 		return a.push(msg.screen)
 	case popMsg:

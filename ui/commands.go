@@ -51,6 +51,10 @@ func commands(a app) []command {
 			name: "help", does: "the keys",
 			run: func(a app) (tea.Model, tea.Cmd) { return a.push(newHelpScreen(a.env, a.top())) },
 		},
+		{
+			name: "columns", does: "hide and show columns of this list",
+			run: func(a app) (tea.Model, tea.Cmd) { return a.columns() },
+		},
 		{name: "pause", does: "stop or resume reading the broker", run: func(a app) (tea.Model, tea.Cmd) {
 			cmd := a.poller.toggle(a.env)
 			return a, cmd

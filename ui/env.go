@@ -33,6 +33,7 @@ type env struct {
 	shown      time.Time // when Update was called last: what is drawn is as of then. For Update and View only
 	title      string    // the context's name or the broker's address
 	contexts   []string  // that one can go to
+	keeper     *keeper   // of what is remembered from start to start
 	mouse      bool      // clicks and the wheel mean something
 	readOnly   bool
 	production bool

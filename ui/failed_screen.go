@@ -113,6 +113,10 @@ func (f failedScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		f.list.Table.SetColumns(failedColumns(f.env.styles, slices.ContainsFunc(rows,
 			func(r failedRow) bool { return r.looks.counts })))
 		f.list.Table.Set(rows)
+	case hideMsg:
+		if msg.screen == f.Title() {
+			f.list.Table.Hide(msg.titles)
+		}
 	case tea.KeyMsg:
 		if f.list.Handle(msg) {
 			return f, nil

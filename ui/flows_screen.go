@@ -132,6 +132,10 @@ func (f flowsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	case countedMsg, dotStepMsg:
 		cmd := f.moving.moved(msg)
 		return f, cmd
+	case hideMsg:
+		if msg.screen == f.Title() {
+			f.list.Table.Hide(msg.titles)
+		}
 	case tea.KeyMsg:
 		return f.handleKey(msg)
 	}

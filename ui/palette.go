@@ -62,7 +62,13 @@ func (a app) commanded(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 	if a.palette, chosen = a.palette.handle(msg, a); chosen == nil {
 		return a, nil
 	}
-	return chosen(a)
+	text := a.palette.past[len(a.palette.past)-1]
+	keep := a.env.keep(func(c *keptChoices) { c.Commands = remembered(c.Commands, text) })
+	m, cmd := chosen(a)
+	if keep == nil {
+		return m, cmd
+	}
+	return m, tea.Sequence(keep, cmd) // what quits comes behind it
 }
 
 // handle takes a key while the palette is open. What it returns is to be run.

@@ -177,6 +177,10 @@ func (q queuesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	case topologyMsg:
 		q.latest = msg
 		q.list.Table.Set(queueRows(msg))
+	case hideMsg:
+		if msg.screen == q.Title() {
+			q.list.Table.Hide(msg.titles)
+		}
 	case tea.KeyMsg:
 		if q.list.Handle(msg) {
 			return q, nil

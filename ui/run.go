@@ -27,6 +27,7 @@ type Options struct {
 	Production bool
 	Theme      string           // one of Themes; "" is auto
 	Mouse      bool             // wheel, rows and tabs
+	Kept       Kept             // nil: choices and commands are lost with the program
 	Contexts   []string         // brokers that one can go to from here, by their names
 	Trouble    string           // why it could not go to one; "" when it did not try
 	Now        func() time.Time // nil: time.Now

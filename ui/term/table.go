@@ -53,6 +53,7 @@ type Table[K comparable, T any] struct {
 	Chosen map[K]struct{}
 	anchor *K // where the range starts that v is choosing; nil: none
 
+	hidden   []string // titles of columns
 	drawn    *frame
 	pictured *pictured[K]
 	clicked  *K // the cursor is where it is by a click; nil: it was moved since
@@ -108,7 +109,7 @@ func (t *Table[K, T]) sortNext() {
 		if t.Sorted >= len(t.Columns) {
 			t.Sorted = -1
 		}
-		if t.Sorted < 0 || t.Columns[t.Sorted].Compare != nil {
+		if t.Sorted < 0 || t.Columns[t.Sorted].Compare != nil && !t.isHidden(t.Sorted) {
 			break
 		}
 	}
@@ -245,7 +246,7 @@ func (t *Table[K, T]) View(width, height int) string {
 	}
 	rows := height - 1
 	t.scroll(rows)
-	widths := columnWidths(t.Columns, width-gutter-1)
+	widths := t.widths(width - gutter - 1)
 	lines := make([]string, 0, height)
 	lines = append(lines, t.head(widths, width))
 	t.pictured.width, t.pictured.keys = width, t.pictured.keys[:0]

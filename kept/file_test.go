@@ -1,0 +1,54 @@
+package kept_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"dlxtop/kept"
+)
+
+func TestFile(t *testing.T) {
+	f := kept.File{Path: filepath.Join(t.TempDir(), "state", "dlxtop", kept.Name)}
+	if text, err := f.Load(); text != nil || err != nil {
+		t.Errorf("without a file it has %q: %v", text, err)
+	}
+	for _, want := range []string{`{"commands":["flows"]}`, "{}"} {
+		if err := f.Save([]byte(want)); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := f.Load(); string(text) != want || err != nil {
+			t.Errorf("it has %q, want %q: %v", text, want, err)
+		}
+	}
+	info, err := os.Stat(f.Path)
+	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the mode is %v: %v", info.Mode(), err)
+	}
+	if files, err := os.ReadDir(filepath.Dir(f.Path)); len(files) != 1 || err != nil {
+		t.Errorf("there are %d files beside it: %v", len(files), err)
+	}
+}
+
+func TestFileThatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	large := filepath.Join(dir, "large")
+	if err := os.WriteFile(large, bytes.Repeat([]byte("x"), 2<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir, large} {
+		if text, err := (kept.File{Path: path}).Load(); err == nil {
+			t.Errorf("%s has %d bytes", path, len(text))
+		}
+	}
+	for _, path := range []string{"", filepath.Join(large, "dlxtop", kept.Name), dir} {
+		if err := (kept.File{Path: path}).Save([]byte("{}")); err == nil {
+			t.Errorf("%q was written", path)
+		}
+	}
+	if files, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(files) != 1 {
+		t.Errorf("%d files are left: %v", len(files), err)
+	}
+}

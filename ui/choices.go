@@ -1,0 +1,139 @@
+package ui
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+const (
+	longestCommand = 1000 // bytes of one that is remembered
+	keepingTime    = 5 * time.Second
+)
+
+// keptChoices are what the dashboard remembers from start to start, as JSON in a file.
+type keptChoices struct {
+	Commands []string            `json:"commands,omitempty"`       // of the palette, the newest last
+	Hidden   map[string][]string `json:"hidden_columns,omitempty"` // titles, by the screen's name
+}
+
+// choicesIn are those of a file. A file that is damaged, or not one of ours, has none.
+func choicesIn(text []byte) keptChoices {
+	var c keptChoices
+	if json.Unmarshal(text, &c) != nil {
+		return keptChoices{}
+	}
+	var commands []string
+	for _, command := range c.Commands {
+		if len(command) <= longestCommand {
+			commands = remembered(commands, command)
+		}
+	}
+	c.Commands = commands
+	return c
+}
+
+// hide notes the columns that are hidden on a screen.
+func (c *keptChoices) hide(msg hideMsg) {
+	if c.Hidden == nil {
+		c.Hidden = map[string][]string{}
+	}
+	if c.Hidden[msg.screen] = msg.titles; len(msg.titles) == 0 {
+		delete(c.Hidden, msg.screen)
+	}
+}
+
+// keeper changes the file of choices, one change after the other. What another dlxtop has written since is kept.
+type keeper struct {
+	mu   sync.Mutex
+	file Kept // nil: nothing is kept
+}
+
+func (k *keeper) change(how func(*keptChoices)) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	text, err := k.file.Load()
+	if err != nil {
+		return err
+	}
+	c := choicesIn(text)
+	how(&c)
+	if text, err = json.MarshalIndent(c, "", "  "); err != nil {
+		return err
+	}
+	return k.file.Save(append(text, '\n'))
+}
+
+type (
+	// choicesMsg brings the choices of earlier starts.
+	choicesMsg struct{ choices keptChoices }
+	// unkeptMsg says that a choice could not be kept.
+	unkeptMsg struct{ err error }
+	// hideMsg hides these columns of a screen, and shows its others.
+	hideMsg struct {
+		screen string
+		titles []string
+	}
+)
+
+// loadChoices reads what earlier starts have kept.
+func (e *env) loadChoices() tea.Cmd {
+	if e.keeper.file == nil {
+		return nil
+	}
+	return e.command(keepingTime, func(context.Context) tea.Msg {
+		text, err := e.keeper.file.Load()
+		if err != nil {
+			return nil // the first choice that cannot be kept says so
+		}
+		return choicesMsg{choicesIn(text)}
+	})
+}
+
+// keep changes what the next start will find.
+func (e *env) keep(how func(*keptChoices)) tea.Cmd {
+	if e.keeper.file == nil {
+		return nil
+	}
+	return e.command(keepingTime, func(context.Context) tea.Msg {
+		if err := e.keeper.change(how); err != nil {
+			return unkeptMsg{err}
+		}
+		return nil
+	})
+}
+
+// chosen takes the choices of earlier starts. Commands of this one are newer.
+func (a app) chosen(c keptChoices) (tea.Model, tea.Cmd) {
+	past := c.Commands
+	for _, command := range a.palette.past {
+		past = remembered(past, command)
+	}
+	a.palette.past, a.palette.back = past, len(past)
+	var cmds []tea.Cmd
+	for name, titles := range c.Hidden {
+		cmds = append(cmds, a.hide(hideMsg{name, titles}))
+	}
+	return a, tea.Batch(cmds...)
+}
+
+// hide sends a choice of columns to whichever screen has them.
+func (a *app) hide(msg hideMsg) tea.Cmd {
+	var cmds []tea.Cmd
+	for i := range a.tabs {
+		cmds = append(cmds, a.tabs[i].send(msg))
+	}
+	return tea.Batch(cmds...)
+}
+
+// unkept says once that choices are lost with the program.
+func (a app) unkept(err error) app {
+	if !a.saidUnkept {
+		a.saidUnkept = true
+		a.notice = noticeMsg{text: "columns and commands are not kept for the next start: " + err.Error(), bad: true}
+	}
+	return a
+}
