@@ -132,10 +132,11 @@ func dashboard(ctx context.Context, d cli.Dashboard) (next string, err error) {
 	})
 }
 
-// keptOf is where choices are kept: beside the user's own journal. The demo leaves nothing behind.
+// keptOf is where choices are kept: beside the user's own journal. The demo leaves nothing behind, and
+// --no-journal asks for the same.
 func keptOf(d cli.Dashboard) ui.Kept {
 	path := journal.Path(environment)
-	if d.Connection.JournalDir != "" || path == "" {
+	if d.Connection.JournalDir != "" || d.Connection.NoJournal || path == "" {
 		return nil
 	}
 	return kept.File{Path: filepath.Join(filepath.Dir(path), kept.Name)}
