@@ -249,7 +249,7 @@ func (s messagesScreen) costLine(width int) string {
 		words := " " + peek.LooksLeft(left, plan.Budget) + " (delivery limit); each marks the messages as redelivered"
 		return term.Pad(style.Render(term.Cut(words, width, "…")), width)
 	}
-	words := " peek: none"
+	words := " peek: no cost"
 	if plan.Cost != "" {
 		words = " peek: " + model.Printable(plan.Cost)
 	}

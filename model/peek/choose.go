@@ -108,7 +108,7 @@ func (p *peekPlanner) stream() {
 		p.refuse(Objection{Kind: OutOfStream})
 		return
 	}
-	p.cost("none: reading a stream takes nothing out of it")
+	p.cost("no cost: reading a stream takes nothing out of it")
 }
 
 func (p *peekPlanner) classic() {
