@@ -138,9 +138,9 @@ func TestAWorkerThatRequeues(t *testing.T) {
 	})
 	term := onFlow(t, o, "again.work", 120, 36)
 	term.await("├─╮", "│◀╯", "1 consumer", "/s redelivered",
-		"returns its 2 messages and receives them again", "seen ", "since ")
+		"returns its 2 messages and receives them again", "; seen", "since ")
 	term.press("q", "/", "again.work", keyEnter)
-	term.await("▸ ✗  again.work", "1 consumer  ", "/s redelivered", "seen ", "since ")
+	term.await("▸ ✗  again.work", "1 consumer  ", "/s redelivered", "seen", "since ")
 	term.resize(80, 24)
 	term.press(keyEnter)
 	term.await("/s redelivered", "1 consumer")
