@@ -138,7 +138,7 @@ func TestAWorkerThatRequeues(t *testing.T) {
 	})
 	term := onFlow(t, o, "again.work", 120, 36)
 	term.await("├─╮", "│◀╯", "1 consumer", "/s redelivered",
-		"returns its 2 messages and receives them again", "; seen", "since ")
+		"returns its 2 messages and receives them again", "seen", "since ")
 	term.press("q", "/", "again.work", keyEnter)
 	term.await("▸ ✗  again.work", "1 consumer  ", "/s redelivered", "seen", "since ")
 	term.resize(80, 24)
