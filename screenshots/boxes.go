@@ -115,7 +115,7 @@ func (g *glyphs) corner(a arms, x, y float64) float64 {
 	return half + 0.5 - math.Abs(fromCentre-radius)
 }
 
-// head is a triangle whose base touches the line that comes to it.
+// head is a triangle, with the rest of the line that comes to it.
 func (g *glyphs) head(a arms, x, y float64) float64 {
 	middleX, middleY := g.middle()
 	along, across, length := x, y-middleY, float64(g.width)
@@ -130,7 +130,7 @@ func (g *glyphs) head(a arms, x, y float64) float64 {
 		}
 	}
 	if along < 0 {
-		return 0
+		return inside(math.Abs(across) <= float64(g.thin())/2)
 	}
 	const slope = 0.5 // half as high as it is long, to each side
 	return (length-along)*slope - math.Abs(across) + 0.5

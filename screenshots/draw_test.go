@@ -133,6 +133,15 @@ func TestLinesJoin(t *testing.T) {
 	ink := func(x, y int) bool { return img.RGBAAt(x+p.padding, y+p.padding) != darkLook.paper }
 	middleX, middleY := g.middle()
 	x, y := int(middleX-0.5), int(middleY-0.5)
+	arrows := p.mustDraw(t, shown(t, 3, 2, "▲│\r\n│▼"))
+	for at := y; at < g.height+y; at++ {
+		for column := range 2 {
+			pixel := arrows.RGBAAt(p.padding+column*g.width+x, p.padding+at)
+			if pixel == darkLook.paper {
+				t.Fatalf("arrow %d has a gap at %d", column, at)
+			}
+		}
+	}
 	for at := y + g.width; at < g.height*2+y-g.width; at++ { // between the arcs
 		if !ink(x, at) {
 			t.Fatalf("the left side has a gap at %d", at)

@@ -28,7 +28,7 @@ type act struct {
 var acts = []act{
 	{until: "ucenter@user", stay: 3500 * time.Millisecond, keys: "/ucenter@user" + enter, says: "/  find a flow"},
 	{until: "ucenter@user", stay: 1200 * time.Millisecond, keys: enter, says: "enter  one flow: dots move as messages do"},
-	{until: "MOVED", stay: 6 * time.Second, keys: "f", says: "f  its failed messages"},
+	{until: "MOVED  ", stay: 6 * time.Second, keys: "f", says: "f  its failed messages"},
 	{until: "Error", stay: 3 * time.Second, keys: "jj", says: "j  the story of each: what failed, how often, when"},
 	{until: "Error", stay: 2 * time.Second, keys: " j j ", says: "space  select some"},
 	{until: "Error", stay: 1500 * time.Millisecond, keys: "r", says: "r  replay: who will receive them"},
