@@ -75,3 +75,27 @@ func TestBackgroundIsWaitedFor(t *testing.T) {
 		t.Error("a light background has the colours of a dark one")
 	}
 }
+
+// TestThemeOfTheMoment: another theme is chosen without leaving, and what is on the screen has its colours at once.
+func TestThemeOfTheMoment(t *testing.T) {
+	var e *env
+	terminal := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24, func(a *app) {
+		a.env.profile = termenv.TrueColor
+		a.env.dress(term.Dark)
+		e = a.env
+	})
+	terminal.await("ucenter@user")
+	terminal.press(":theme")
+	terminal.await("theme THEME")
+	terminal.press(" li", keyEnter)
+	terminal.awaitGone("tab completes")
+	terminal.press("q")
+	terminal.awaitEnd()
+	if want := *term.NewStyles(term.Light, termenv.TrueColor); *e.styles != want || e.theme != term.Light {
+		t.Errorf("the theme is %s", e.theme)
+	}
+	other := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24)
+	other.await("ucenter@user")
+	other.press(":theme sepia", keyEnter)
+	other.await("there is no theme sepia")
+}

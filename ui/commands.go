@@ -55,6 +55,7 @@ func commands(a app) []command {
 			name: "columns", does: "hide and show columns of this list",
 			run: func(a app) (tea.Model, tea.Cmd) { return a.columns() },
 		},
+		{name: "theme", does: "other colours, until you leave", names: &themeNames},
 		{name: "pause", does: "stop or resume reading the broker", run: func(a app) (tea.Model, tea.Cmd) {
 			cmd := a.poller.toggle(a.env)
 			return a, cmd

@@ -11,6 +11,7 @@ import (
 
 	"dlxtop/model"
 	"dlxtop/model/trace"
+	"dlxtop/ui/term"
 )
 
 // nameKind is a kind of thing that commands take by name.
@@ -92,6 +93,22 @@ var contextNames = nameKind{
 		return names
 	},
 	open: func(a app, n name) (tea.Model, tea.Cmd) { return a.goToContext(n) },
+}
+
+var themeNames = nameKind{
+	command: "theme", word: "theme", offline: true,
+	all: func(a app) []name {
+		var names []name
+		for _, theme := range Themes() {
+			n := name{name: theme, shown: theme}
+			if theme == string(a.env.theme) {
+				n.in = "this one"
+			}
+			names = append(names, n)
+		}
+		return names
+	},
+	open: func(a app, n name) (tea.Model, tea.Cmd) { return a.dressed(term.Theme(n.name)) },
 }
 
 // goToContext ends the program, which then begins with another broker, unless something runs here.

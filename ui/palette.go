@@ -266,7 +266,7 @@ func pressOf(name string) (tea.KeyMsg, bool) {
 // nothing says why nothing is offered.
 func (p palette) nothing() string {
 	word, argument, _ := strings.Cut(strings.TrimSpace(p.field.Text()), " ")
-	for _, kind := range []*nameKind{&contextNames, &flowNames, &queueNames, &exchangeNames, &probeNames} {
+	for _, kind := range []*nameKind{&contextNames, &themeNames, &flowNames, &queueNames, &exchangeNames, &probeNames} {
 		if kind.command == word && (kind.offline || !p.unread) {
 			return "there is no " + kind.word + " " + model.Printable(strings.TrimSpace(argument))
 		}
