@@ -103,9 +103,9 @@ func (l *dialogLines) box(title string) string { return term.Framed(l.styles, ti
 
 // page draws the lines in a frame on a screen of their own.
 func (l *dialogLines) page(title string, width, height int) string {
-	lines := []string{""}
+	lines, left := []string{""}, strings.Repeat(" ", max((width-l.outer)/2, 0))
 	for line := range strings.SplitSeq(l.box(title), "\n") {
-		lines = append(lines, "  "+line)
+		lines = append(lines, left+line)
 	}
 	return term.Block(lines, width, height)
 }

@@ -174,13 +174,16 @@ func deepestFailed(t *model.Topology, flow *model.Flow) (ref model.QueueRef, ok 
 	return ref, ok
 }
 
-// sideBySide is the width from which on the picture stands beside the list.
-const sideBySide = 160
+const (
+	sideBySide  = 160 // columns from which on the picture stands beside the list
+	leastList   = 80  // columns of the list beside it
+	mostPicture = 120 // columns of the picture beside it: more room is the list's
+)
 
 // listSize is the room of the list. The flow at the cursor has what is left: below it, or beside it.
 func (f flowsScreen) listSize(width, height int) (columns, rows int) {
 	if f.beside {
-		return width / 2, f.list.Rows(height, 0)
+		return max(width-1-mostPicture, leastList), f.list.Rows(height, 0)
 	}
 	return width, f.list.Rows(height, min(height/2, 13))
 }
