@@ -3,31 +3,15 @@ package ui
 import (
 	"strings"
 	"testing"
-	"time"
 
-	"dlxtop/model/ports"
 	"dlxtop/ui/picture"
 )
-
-// countingHome opens the list of flows on movedBroker, whose queues are counted.
-func countingHome(t *testing.T, width, height int) (*terminal, *countedBroker) {
-	t.Helper()
-	before, _ := movedBroker()
-	c := newClock()
-	b := &countedBroker{clock: c, ready: map[string]int64{"buffer-queue": 25, "worker-queue": 0}}
-	for i := range before.Queues { // a TTL that the test need not obey
-		delete(before.Queues[i].Arguments, "x-message-ttl")
-	}
-	broker := newRecordedBroker(c)
-	broker.count = b.count
-	var source ports.Source = &recorded{snapshot: before}
-	return newTerminal(t, Options{Source: source, Broker: broker, Now: c.now, Interval: time.Hour}, width, height), b
-}
 
 // TestHomeMoves: messages are seen to move before any key is pressed, and nothing is counted for a picture that has no
 // room.
 func TestHomeMoves(t *testing.T) {
-	term, b := countingHome(t, 120, 36)
+	o, b := countedOptions()
+	term := newTerminal(t, o, 120, 36)
 	term.await("MOVED/s", "25 ready", "╭ ")
 	term.awaitThat("it is counted", func(string) bool { return b.times() > 1 })
 	left, asked := int64(25), b.times()

@@ -48,9 +48,8 @@ func (b *countedBroker) times() int {
 	return b.asked
 }
 
-// counting opens the flow of movedBroker, whose queues are counted.
-func counting(t *testing.T, width, height int) (*terminal, *countedBroker) {
-	t.Helper()
+// countedOptions are those for movedBroker, whose queues are counted.
+func countedOptions() (Options, *countedBroker) {
 	before, _ := movedBroker()
 	c := newClock()
 	b := &countedBroker{clock: c, ready: map[string]int64{"buffer-queue": 25, "worker-queue": 0}}
@@ -59,7 +58,13 @@ func counting(t *testing.T, width, height int) (*terminal, *countedBroker) {
 	}
 	broker := newRecordedBroker(c)
 	broker.count = b.count
-	o := Options{Source: &recorded{snapshot: before}, Broker: broker, Now: c.now, Interval: time.Hour}
+	return Options{Source: &recorded{snapshot: before}, Broker: broker, Now: c.now, Interval: time.Hour}, b
+}
+
+// counting opens the flow of movedBroker, whose queues are counted.
+func counting(t *testing.T, width, height int) (*terminal, *countedBroker) {
+	t.Helper()
+	o, b := countedOptions()
 	return onFlow(t, o, "worker-queue", width, height), b
 }
 
