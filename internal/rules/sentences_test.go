@@ -1,4 +1,4 @@
-package main
+package rules_test
 
 import (
 	"flag"
@@ -42,6 +42,9 @@ var banned = map[string]string{
 // anyBanned finds them as words, not as parts of others.
 var anyBanned = regexp.MustCompile(`(?i)\b(` + strings.Join(slices.Sorted(maps.Keys(banned)), "|") + `)\b`)
 
+// sentencesFile has all sentences of the program, to be read in one sitting.
+const sentencesFile = "internal/rules/testdata/sentences.txt"
+
 // TestSentences collects all that dlxtop says into one file that can be read in one sitting, and refuses words that
 // have a plainer one.
 func TestSentences(t *testing.T) {
@@ -61,10 +64,12 @@ func TestSentences(t *testing.T) {
 		all.WriteString("\n")
 	}
 	if *updateGoldens {
-		writeGolden(t, "sentences.txt", all.String())
+		if err := os.WriteFile(sentencesFile, []byte(all.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
 		return
 	}
-	golden, err := os.ReadFile(filepath.Join("testdata", "sentences.txt"))
+	golden, err := os.ReadFile(sentencesFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +81,7 @@ func TestSentences(t *testing.T) {
 		t.Errorf("new or changed: %s", line)
 	}
 	if string(golden) != all.String() {
-		t.Error("testdata/sentences.txt has other sentences: read them, then " +
-			"go test sentences_rule_test.go -run TestSentences -update")
+		t.Error(sentencesFile + " has other sentences: read them, then go test ./internal/rules -update")
 	}
 }
 
@@ -93,18 +97,6 @@ func differing(a, b []string) (lines []string) {
 		}
 	}
 	return lines
-}
-
-// writeGolden replaces a file of testdata.
-func writeGolden(t *testing.T, name, text string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // spokenFiles are the files of the packages that people read, in order, without tests.

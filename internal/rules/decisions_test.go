@@ -1,4 +1,4 @@
-package main
+package rules_test
 
 import (
 	"bytes"

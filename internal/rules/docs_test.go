@@ -1,4 +1,4 @@
-package main
+package rules_test
 
 import (
 	"bytes"
@@ -46,7 +46,7 @@ func TestDocsAreGenerated(t *testing.T) {
 			continue
 		}
 		if !*updateGoldens {
-			t.Errorf("%s is not what the code says: go test . -run TestDocsAreGenerated -update", page.path)
+			t.Errorf("%s is not what the code says: go test ./internal/rules -update", page.path)
 			continue
 		}
 		if err := os.WriteFile(page.path, []byte(text), 0o644); err != nil {
