@@ -35,23 +35,31 @@ type stop struct {
 	until string
 }
 
-// stops are the main screens and dialogs. Nothing on the way changes a queue.
+// stops are the screens and dialogs. What is dropped on the way is brought back.
 var stops = []stop{
 	{"flows", "", "ucenter@user"},
 	{"help", "?", "close"},
 	{"palette", escape + ":", "what waits"},
+	{"columns", "columns" + enter, "show all"},
 	{"flow", escape + "/ucenter@user" + enter + enter, "MOVED  "},
 	{"chart", "c", "LAST 5 MINUTES"},
 	{"tap", "t", "enter tap"},
 	{"messages", escape + escape + escape + "f", "Error"},
-	{"replay", "r", "reaches"},
+	{"message", enter, "message 1 of"},
+	{"replay", escape + "r", "reaches"},
 	{"drop", escape + "d", "rop"},
 	{"move", escape + "m", "ove"},
 	{"filter", escape + "/", "keep"},
+	{"probe", escape + ":probe worker-queue-5s" + enter, "enters"},
 	{"queues", escape + "2", "worker-queue"},
 	{"failed", "3", "ucenter@enterprise"},
 	{"findings", "4", "evidence"},
-	{"journal", "5", "ournal"},
+	{"dropping", "1d", "enter drop"},
+	{"account", enter, "What happened"},
+	{"journal", enter + "5", "drop"},
+	{"record", enter, "dropped"},
+	{"undo", "u", "bring back"},
+	{"undone", enter, "What happened"},
 }
 
 // makeSheets makes a contact sheet for each theme, and the single pictures beside it: one start of the program for each

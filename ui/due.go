@@ -180,10 +180,10 @@ func (m *topologyMsg) bufferLines(b *model.Buffer, messagesKey string, now time.
 	case histogram.Unknown == total && b.Queue.Name == "":
 		return nil
 	case histogram.Unknown == total:
-		return []term.Span{{Text: "when they leave: each message has a TTL of its own, " + messagesKey +
+		return []term.Span{{Text: "due: each message has a TTL of its own, " + messagesKey +
 			" looks at them; overdue messages expire when read", Tone: term.ToneMuted}}
 	}
-	lines := []term.Span{{Text: "when they leave: " + histogram.Words(), Tone: term.ToneText}}
+	lines := []term.Span{{Text: "due: " + histogram.Words(), Tone: term.ToneText}}
 	if words := m.holdingWords(b, messagesKey); words != "" {
 		lines = append(lines, term.Span{Text: words, Tone: term.ToneText})
 	}
@@ -205,7 +205,7 @@ func (m *topologyMsg) comingLines(f *model.Flow, now time.Time) []term.Span {
 		all.Add(story.HistogramOf(m.topology, &f.Buffers[i], m.looks.in(m.topology), now))
 	}
 	if words := all.Words(); words != "" && all.Unknown < all.Total() {
-		return []term.Span{{Text: "when it comes: " + words, Tone: term.ToneText}}
+		return []term.Span{{Text: "due: " + words, Tone: term.ToneText}}
 	}
 	return nil
 }

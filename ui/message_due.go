@@ -71,7 +71,7 @@ func (s messagesScreen) dueLines() []term.Span {
 	buffer := model.Buffer{Member: model.Member{Queue: s.queue}}
 	h := story.HistogramOf(s.topology, &buffer, looks, now)
 	if words := h.Words(); words != "" {
-		lines = append(lines, term.Span{Text: "when they leave: " + words, Tone: term.ToneText})
+		lines = append(lines, term.Span{Text: "due: " + words, Tone: term.ToneText})
 	}
 	if s.waits == nil {
 		return lines

@@ -131,7 +131,11 @@ func (h *DueHistogram) Words() string {
 	}
 	var parts []string
 	if total == h.Bounds {
-		parts = append(parts, fmt.Sprintf("all %s within %s", model.Count(total), model.ShortDuration(roundedUp(h.Longest))))
+		within := "within " + model.ShortDuration(roundedUp(h.Longest))
+		if total > 1 {
+			within = "all " + model.Count(total) + " " + within
+		}
+		parts = append(parts, within)
 		if slices.Contains(h.Within[:], total) {
 			return parts[0] // one span says no more
 		}
