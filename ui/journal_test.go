@@ -61,6 +61,20 @@ func TestJournalGolden(t *testing.T) {
 	})
 }
 
+func TestRecordGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		o, _, c := failedOptions(5)
+		withJournal(t, &o, c, 3)
+		term := newTerminal(t, o, width, height)
+		term.press("5")
+		term.await("3 dropped")
+		term.press(keyEnter)
+		term.await("MESSAGE ID", "OUTCOME")
+		term.settle()
+		term.golden()
+	})
+}
+
 func TestUndoGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, _, c := failedOptions(5)

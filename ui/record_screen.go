@@ -48,9 +48,9 @@ type entriesMsg struct {
 
 func newRecordScreen(e *env, r plan.Record) screen {
 	s := e.styles
-	text := func(title string, width, flex int, of func(entryRow) string) term.Column[entryRow] {
+	text := func(title string, width, flex, drop int, of func(entryRow) string) term.Column[entryRow] {
 		return term.Column[entryRow]{
-			Title: title, Width: width, Flex: flex, Max: 60,
+			Title: title, Width: width, Flex: flex, Max: 60, Drop: drop,
 			Cell:    func(r entryRow) term.Field { return term.Field{Text: of(r), Style: s.Text} },
 			Compare: func(a, b entryRow) int { return cmp.Compare(of(a), of(b)) },
 		}
@@ -63,12 +63,12 @@ func newRecordScreen(e *env, r plan.Record) screen {
 			Cell:    func(r entryRow) term.Field { return term.Field{Text: model.Count(int64(r.position)), Style: s.Muted} },
 			Compare: func(a, b entryRow) int { return cmp.Compare(a.position, b.position) },
 		},
-		text("MESSAGE ID", 16, 3, func(r entryRow) string { return r.id }),
-		text("ROUTING KEY", 14, 2, func(r entryRow) string { return r.key }),
-		text("OUTCOME", 16, 4, func(r entryRow) string { return r.state }),
-		text("SENT TO", 14, 2, func(r entryRow) string { return r.to }),
-		text("CHANGED", 12, 4, func(r entryRow) string { return r.changed }),
-		text("KEPT", 5, 0, func(r entryRow) string { return r.size }),
+		text("MESSAGE ID", 16, 3, 0, func(r entryRow) string { return r.id }),
+		text("ROUTING KEY", 14, 2, 2, func(r entryRow) string { return r.key }),
+		text("OUTCOME", 16, 4, 0, func(r entryRow) string { return r.state }),
+		text("SENT TO", 14, 2, 0, func(r entryRow) string { return r.to }),
+		text("CHANGED", 12, 4, 0, func(r entryRow) string { return r.changed }),
+		text("KEPT", 5, 0, 1, func(r entryRow) string { return r.size }),
 	)
 	return recordScreen{
 		env: e, record: r,
