@@ -63,6 +63,12 @@ func (s Scenario) Exchanges() []string {
 	return names
 }
 
+// Empty is the scenario without its first messages.
+func (s Scenario) Empty() Scenario {
+	s.seed, s.filled = nil, nil
+	return s
+}
+
 // Declare makes the scenario's exchanges, queues and bindings, puts its first messages in, and returns when the broker
 // has confirmed all of it. There is no traffic then. Exclusive queues (lifecycle has some) live as long as the
 // connection that declared them: it is kept open until ctx ends.

@@ -58,7 +58,7 @@ func (w statistics) are(t *model.Topology, vhost string) bool {
 	return true
 }
 
-func stageOf(t *testing.T, scenario, worker string) *stage {
+func stageOf(t *testing.T, played demo.Scenario, worker string) *stage {
 	t.Helper()
 	node, err := theNode()
 	if err != nil {
@@ -75,10 +75,6 @@ func stageOf(t *testing.T, scenario, worker string) *stage {
 	s := &stage{
 		T: t, url: u.String(), worker: model.QueueRef{VHost: vhost, Name: worker}, asked: make(chan statistics),
 	}
-	played, err := demo.ScenarioNamed(scenario)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := played.Declare(t.Context(), s.url); err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +82,15 @@ func stageOf(t *testing.T, scenario, worker string) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.conn.Close() })
+	return s
+}
+
+func scenario(t *testing.T, name string) demo.Scenario {
+	t.Helper()
+	s, err := demo.ScenarioNamed(name)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return s
 }
 

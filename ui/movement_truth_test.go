@@ -33,7 +33,7 @@ func TestMovementsAreWhatApplicationsCount(t *testing.T) {
 
 func retryQueueMoves(t *testing.T) {
 	t.Parallel()
-	s := stageOf(t, "retry-queue", "RetryQueue")
+	s := stageOf(t, scenario(t, "retry-queue"), "RetryQueue")
 	got := s.consume("RetryQueue", func(d amqp.Delivery) { // some are lost: rejected without a dead-letter exchange
 		if len(d.MessageId) == 1 {
 			_ = d.Reject(false)
@@ -58,7 +58,7 @@ func retryQueueMoves(t *testing.T) {
 
 func delayedMoves(t *testing.T) {
 	t.Parallel()
-	s := stageOf(t, "delayed", "worker-queue")
+	s := stageOf(t, scenario(t, "delayed"), "worker-queue")
 	s.follow(totals{"buffer-queue", 0, 0})
 	s.send(sent, "out.exchange", "out.routing.key",
 		"1000", "2000", "3000", "4000", "5000", "5000", "4000", "3000", "2000", "1000")
@@ -78,7 +78,7 @@ func delayedMoves(t *testing.T) {
 
 func delayedMovesTTLOfTheQueue(t *testing.T) {
 	t.Parallel()
-	s := stageOf(t, "delayed", "worker-queue-5s")
+	s := stageOf(t, scenario(t, "delayed"), "worker-queue-5s")
 	s.follow(totals{"buffer-queue-5s", 0, 0})
 	s.send(sent, "out.exchange-5s", "out.routing.key-5s")
 	s.settled("all arrived", func() bool { return s.ready("worker-queue-5s") >= sent }, func() []totals {
@@ -97,7 +97,7 @@ func delayedMovesTTLOfTheQueue(t *testing.T) {
 
 func delayedRetryMoves(t *testing.T) {
 	t.Parallel()
-	s := stageOf(t, "delayed-retry", "retry.worker-queue")
+	s := stageOf(t, scenario(t, "delayed-retry"), "retry.worker-queue")
 	seeded := int64(s.ready("retry.buffer-queue"))
 	again := s.publisher()
 	got := s.consume("retry.worker-queue", func(d amqp.Delivery) {
@@ -122,8 +122,8 @@ func delayedRetryMoves(t *testing.T) {
 
 func pubsubMoves(t *testing.T) {
 	t.Parallel()
-	s := stageOf(t, "pubsub", "ucenter@user")
-	before := int64(s.ready(failedQueue))
+	// Empty: of a connection as short as that of the first messages a busy broker's statistics may lose some.
+	s := stageOf(t, scenario(t, "pubsub").Empty(), "ucenter@user")
 	fail := s.publisher()
 	var failed atomic.Int64
 	got := s.consume("ucenter@user", func(d amqp.Delivery) {
@@ -133,14 +133,13 @@ func pubsubMoves(t *testing.T) {
 		}
 		_ = d.Ack(false)
 	})
-	retried := 3 * before // each of them was delivered and failed three times
-	s.follow(totals{"ucenter@user@retry", retried, 0}, totals{failedQueue, before, 0})
+	s.follow(totals{"ucenter@user@retry", 0, 0}, totals{failedQueue, 0, 0})
 	s.send(sent, "master.retry", "ucenter@user@retry", "3000")
 	s.settled("all were consumed", func() bool { return got.Load() >= sent }, func() []totals {
 		return []totals{
-			{"ucenter@user@retry", retried + sent, 0},
-			{failedQueue, before + failed.Load(), 0},
-			{"ucenter@user", 0, retried + got.Load()},
+			{"ucenter@user@retry", sent, 0},
+			{failedQueue, failed.Load(), 0},
+			{"ucenter@user", 0, got.Load()},
 		}
 	})
 	came, went := s.watch.Total(s.ref("ucenter@user@retry"))
@@ -152,14 +151,14 @@ func pubsubMoves(t *testing.T) {
 	s.want("left by the log", left, sent)
 	s.wantAlmost("arrived in the worker by the log", arrived, sent)
 	s.want("given up", givenUp, failed.Load())
-	s.want("in the failed queue", int64(s.ready(failedQueue))-before, givenUp)
+	s.want("in the failed queue", int64(s.ready(failedQueue)), givenUp)
 	s.want("delivered by the log", s.total(watch.MoveDelivery, "ucenter@user"), got.Load())
 	s.check(3*time.Second, 3*time.Second)
 }
 
 func lifecycleMoves(t *testing.T) {
 	t.Parallel()
-	s := stageOf(t, "lifecycle", "example.delay.heaven")
+	s := stageOf(t, scenario(t, "lifecycle"), "example.delay.heaven")
 	s.follow(totals{"example.delay.life", 0, 0})
 	publish := s.publisher()
 	for i := range 10 {
