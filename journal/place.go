@@ -41,6 +41,7 @@ type openToOthers struct {
 	owner int         // that user's number
 }
 
+// Error implements error.
 func (e *openToOthers) Error() string { return e.words("") }
 
 // words tell what to do about it, behind the path of the journal.

@@ -80,6 +80,7 @@ func (b bound) roundTrip(req *http.Request) (*http.Response, error) {
 // stops at the end of the value, before the end of the body.
 type drained struct{ io.ReadCloser }
 
+// Close implements io.Closer.
 func (d drained) Close() error {
 	_, _ = io.CopyN(io.Discard, d.ReadCloser, drainedBytes)
 	return d.ReadCloser.Close()

@@ -67,7 +67,7 @@ func (r *roles) findLevels() map[QueueRef]*levels {
 func (l *levels) lowest() QueueRef  { return l.queues[0] }
 func (l *levels) highest() QueueRef { return l.queues[len(l.queues)-1] }
 
-// reason tells why so many queues are one buffer.
+// reason says why these queues are one buffer.
 func (l *levels) reason(r *roles) string {
 	return fmt.Sprintf("%d queues are one delay: they have no consumers, their TTLs double from %s to %s, and each "+
 		"expires into the next shorter one (%s to %s): a message waits in those that make up its delay, at most %s",

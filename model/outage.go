@@ -31,7 +31,7 @@ func (q *Queue) Outage() Outage {
 // Down is an outage of a queue, with what ends it.
 type Down struct {
 	Outage  Outage
-	Node    string   // the one that has a classic queue, "" when it is not told
+	Node    string   // the one that has a classic queue, "" when it is unknown
 	Online  int      // members of a quorum queue that are online
 	Members int      // of a quorum queue
 	Offline []string // members that are not online
@@ -89,7 +89,7 @@ func startsOf(nodes []string) string {
 	return "enough of " + strings.Join(nodes, ", ") + " start"
 }
 
-// Majority is how many of so many members must be online.
+// Majority is how many of a queue's members must be online.
 func Majority(members int) int { return members/2 + 1 }
 
 // Node is a node of the cluster as the management API told it. What a node that does not run would tell is unknown.
@@ -121,7 +121,7 @@ const (
 	Disk   AlarmResource = "disk"
 )
 
-// Alarms are the alarms that are set; none when the nodes are not told.
+// Alarms are the alarms that are set; none when the nodes are unknown.
 func (s *Snapshot) Alarms() []Alarm {
 	var alarms []Alarm
 	for i := range s.Nodes {

@@ -48,7 +48,7 @@ func (m *Message) Expires() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// timeAt reads a time with its offset from UTC. One without could be of any zone, and is not told.
+// timeAt reads a time with its offset from UTC. One without an offset could be of any zone: it is unknown.
 func (m *Message) timeAt(spots []spot) (time.Time, bool) {
 	r := reader{m: m}
 	for _, s := range spots {

@@ -267,7 +267,7 @@ func shortKind(kind string) string {
 	return kind
 }
 
-// cut bounds s to so many bytes, at a rune.
+// cut bounds s to limit bytes, at a rune.
 func cut(s string, limit int) string {
 	if len(s) <= limit {
 		return s

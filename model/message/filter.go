@@ -18,7 +18,7 @@ type Filter struct {
 	plain   string          // what is looked for, in lower case
 	Program *vm.Program     // nil: plain text
 	uses    map[string]bool // names of the expression: what nobody asks for is not worked out
-	steps   int             // at most so many iterations on one message
+	steps   int             // iterations on one message, at most
 }
 
 // expressionMark begins what is typed as an expression.

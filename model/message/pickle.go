@@ -91,7 +91,7 @@ func (r *pickleReader) line() string {
 	return string(r.take(end + 1)[:end])
 }
 
-// number is a little-endian one of so many bytes.
+// number is a little-endian number of size bytes.
 func (r *pickleReader) number(size int) int {
 	var b [8]byte
 	copy(b[:], r.take(size))
