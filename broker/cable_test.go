@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/url"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -66,13 +67,14 @@ func (c *cable) lay(t *testing.T, n *demo.Node) string {
 	}
 	c.lead(t, n)
 	t.Cleanup(func() { listener.Close(); c.cut() })
+	from := net.Dialer{LocalAddr: ownAddress()}
 	go func() {
 		for {
 			near, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			far, err := net.Dial("tcp", *c.far.Load())
+			far, err := from.Dial("tcp", *c.far.Load())
 			if err != nil {
 				near.Close()
 				continue
@@ -88,6 +90,20 @@ func (c *cable) lay(t *testing.T, n *demo.Node) string {
 	u.Host = listener.Addr().String()
 	return u.String()
 }
+
+// ownAddress is an address that only one cable dials from, so that the broker names its connections like no other:
+// Linux gives a port again within minutes, to an application that stays. Elsewhere it is nil, and a port may be taken
+// for that of a cable.
+func ownAddress() net.Addr {
+	if runtime.GOOS != "linux" {
+		return nil // 127.0.0.1 is all there is
+	}
+	n := addresses.Add(1)
+	return &net.TCPAddr{IP: net.IPv4(127, 64, byte(n>>8), byte(n))}
+}
+
+// addresses counts the cables that have one of their own.
+var addresses atomic.Uint32
 
 // throughAs is a URL of the node, with the user in it, that leads through the cable.
 func (c *cable) throughAs(t *testing.T, address string) string {
