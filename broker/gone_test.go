@@ -8,7 +8,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -17,15 +19,34 @@ import (
 )
 
 // connectionsOf are the names of a user's connections, "address:port -> address:port". The broker adds and removes them
-// at once (3.10.8, 4.0.5, 4.3.6); the list of all connections is up to 1 s late.
+// at once (3.10.8, 4.0.5, 4.3.6); the list of all connections is up to 1 s late. But a connection that ends as soon as
+// it is open may stay in the user's list until the node stops (32 of 12,000 on 3.10.8, 7 on 4.0.5, 3 on 4.3.6): what is
+// there for long, and not in the other list, is none.
 func connectionsOf(t testing.TB, n *demo.Node, user string) ([]string, error) {
 	t.Helper()
 	names, status, err := connections(n, "/api/connections/username/"+url.PathEscape(user))
 	if status == http.StatusNotFound { // the user was deleted
 		names, _, err = connections(n, "/api/connections")
+		return names, err
 	}
-	return names, err
+	const long = 10 * time.Second // ten times as late as the other list is
+	var suspects []string
+	for _, name := range names {
+		if since, _ := listedSince.LoadOrStore(name, time.Now()); time.Since(since.(time.Time)) > long {
+			suspects = append(suspects, name)
+		}
+	}
+	if err != nil || len(suspects) == 0 {
+		return names, err
+	}
+	all, _, err := connections(n, "/api/connections")
+	return slices.DeleteFunc(names, func(name string) bool {
+		return slices.Contains(suspects, name) && !slices.Contains(all, name)
+	}), err
 }
+
+// listedSince is when tests first saw a connection's name in a list.
+var listedSince sync.Map
 
 func connections(n *demo.Node, path string) (names []string, status int, err error) {
 	request, err := http.NewRequest(http.MethodGet, n.API()+path, nil)
