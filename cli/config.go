@@ -183,8 +183,10 @@ func contextNames(file config) string {
 	if len(names) == 0 {
 		return "it has none"
 	}
-	for i := range names {
-		names[i] = model.Printable(names[i])
+	for i, name := range names {
+		if names[i] = model.Printable(name); name == "" {
+			names[i] = `""`
+		}
 	}
 	return "it has " + strings.Join(names, ", ")
 }

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"dlxtop/model"
 )
 
 // endpoint is one URL of a broker, taken apart.
@@ -74,9 +76,10 @@ func endpointOf(u *url.URL, secure, plainPort, securePort string) endpoint {
 	return e
 }
 
-// goodHost accepts a name, an address, and an IPv6 address in brackets.
+// goodHost accepts a name, an address, and an IPv6 address in brackets, all of letters that can be shown.
 func goodHost(u *url.URL) bool {
-	return u.Hostname() != "" && (strings.HasPrefix(u.Host, "[") || !strings.Contains(u.Hostname(), ":"))
+	host := u.Hostname()
+	return host != "" && model.Printable(host) == host && (strings.HasPrefix(u.Host, "[") || !strings.Contains(host, ":"))
 }
 
 // goodPort accepts an absent port too.
