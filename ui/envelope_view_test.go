@@ -44,7 +44,7 @@ func TestEnvelopesAreShownOpened(t *testing.T) {
 				lines []string
 				want  []string
 			}{{headerLines(term.NewStyles(term.Mono, termenv.Ascii), &m, 90), test.headers}, {
-				bodyLines(term.NewStyles(term.Mono, termenv.Ascii), &m, 90),
+				new(bodies).lines(term.NewStyles(term.Mono, termenv.Ascii), &m, 90, false, false),
 				test.text,
 			}} {
 				text := ansi.Strip(strings.Join(pane.lines, "\n"))

@@ -46,6 +46,8 @@ func KeyHelp() []KeyGroup {
 			{k.PrevPane, "previous pane"},
 			{k.Earlier, "the message before"},
 			{k.Later, "the message after"},
+			{k.Raw, "the body as it lies in the queue; read again"},
+			{k.Fold, "only the outermost of the body; all of it again"},
 		}),
 		group("after "+k.Copy.Help().Key+", what to copy", []explained{
 			{k.CopyBody, "the body"},

@@ -17,7 +17,7 @@ type keyMap struct {
 	// On messages.
 	Replay, ReplayAll, Drop, DropAll, Copy, Failed, NextPane, PrevPane, Peek key.Binding
 	More, Insist, Earlier, Later, Tap                                        key.Binding
-	Move, Edit, Export                                                       key.Binding
+	Move, Edit, Export, Raw, Fold                                            key.Binding
 
 	// What to copy of a message.
 	CopyBody, CopyHeaders, CopyID, CopyJSON key.Binding
@@ -53,6 +53,8 @@ func newKeyMap() *keyMap {
 		Edit:      term.Binding("e", "edit", "e"),
 		Export:    term.Binding("x", "export", "x"),
 		Copy:      term.Binding("y", "copy", "y"),
+		Raw:       term.Binding("b", "raw body", "b"),
+		Fold:      term.Binding("z", "fold the body", "z"),
 		Failed:    term.Binding("f", "failed messages", "f"),
 		NextPane:  term.Binding("tab", "next pane", "tab"),
 		PrevPane:  term.Binding("shift-tab", "previous pane", "shift+tab"),

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/bubbles/key"
 	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
@@ -37,12 +38,15 @@ type messageDetail struct {
 	focus  pane
 	scroll [paneCount]int
 	of     messageID
+	raw    bool // the body as it lies in the queue
+	folded bool // only the outermost of the body
 	drawn  *detailLines
 }
 
 // detailLines is what was laid of a message last: only a new message, another width or another second makes it again.
 type detailLines struct {
 	message *message.Message
+	bodies  bodies
 	body    int // its width, unwrapped
 	widths  [paneCount]int
 	lines   [paneCount][]string
@@ -112,26 +116,12 @@ func (d *messageDetail) shares(m *message.Message, width int) (toStory, headers,
 	if d.drawn.message != m {
 		*d.drawn = detailLines{message: m}
 		if m != nil {
-			d.drawn.body = bodyWidth(m)
+			d.drawn.body = d.drawn.bodies.width(m, d.raw)
 		}
 	}
 	spare := max(body-max(d.drawn.body, leastBody), 0)
 	more := min(spare, max(mostHeaders-headers, 0))
 	return toStory + spare - more, headers + more, body - spare
-}
-
-// bodyWidth is how wide the first lines of a body are.
-func bodyWidth(m *message.Message) int {
-	const first = 200
-	if e, ok := m.Envelope(); ok && e.Problem == "" {
-		m = &e.Original
-	}
-	widest := 0
-	lines := m.BodyView().Lines
-	for _, l := range lines[:min(len(lines), first)] {
-		widest = max(widest, ansi.StringWidthWc(l))
-	}
-	return widest
 }
 
 // view draws the panes of a message as they were laid: a head with their names, and their lines.
@@ -170,6 +160,9 @@ func (d *messageDetail) heads(s *term.Styles, r *messageRow, panes []pane, width
 
 func (d *messageDetail) head(s *term.Styles, r *messageRow, p pane, focus bool, width int) string {
 	name := paneNames[p]
+	if p == paneBody {
+		name += d.bodyState()
+	}
 	if focus {
 		name = s.Accent.Render(term.MarkCursor + " " + name)
 	} else {
@@ -189,12 +182,45 @@ func (d *messageDetail) head(s *term.Styles, r *messageRow, p pane, focus bool, 
 	return term.Cut(name+"  "+s.Muted.Render(about), max(width, 1), "…")
 }
 
+// bodyState is how the body is shown, when not as usual.
+func (d *messageDetail) bodyState() string {
+	switch {
+	case d.raw:
+		return " (raw)"
+	case d.folded:
+		return " (folded)"
+	}
+	return ""
+}
+
+// keys are those of the body: as it is shown, they do the other thing.
+func (d *messageDetail) keys(k *keyMap) []key.Binding {
+	raw, fold := k.Raw, k.Fold
+	if d.raw {
+		raw = term.Describe(raw, "read body")
+	}
+	if d.folded {
+		fold = term.Describe(fold, "unfold the body")
+	}
+	return []key.Binding{raw, fold}
+}
+
+// showBody shows the body raw or read, folded or whole.
+func (d *messageDetail) showBody(raw, folded bool) {
+	d.raw, d.folded = raw, folded
+	d.drawn.widths[paneBody] = 0
+}
+
 func (d *messageDetail) prepare(
 	s *term.Styles, m *message.Message, story func() []story.Event, second time.Time, panes []pane,
 	widths [paneCount]int, brief bool,
 ) {
 	if d.drawn.message != m || d.drawn.brief != brief {
-		*d.drawn = detailLines{message: m, brief: brief, body: d.drawn.body}
+		kept := bodies{}
+		if d.drawn.message == m {
+			kept = d.drawn.bodies
+		}
+		*d.drawn = detailLines{message: m, brief: brief, body: d.drawn.body, bodies: kept}
 	}
 	if !d.drawn.second.Equal(second) {
 		d.drawn.second, d.drawn.widths[paneStory] = second, 0 // what is due counts down
@@ -211,7 +237,7 @@ func (d *messageDetail) prepare(
 		case p == paneHeaders:
 			d.drawn.lines[p] = headerLines(s, m, widths[p])
 		case p == paneBody:
-			d.drawn.lines[p] = bodyLines(s, m, widths[p])
+			d.drawn.lines[p] = d.drawn.bodies.lines(s, m, widths[p], d.raw, d.folded)
 		}
 	}
 }
@@ -272,44 +298,4 @@ func ownHeaderLines(s *term.Styles, m *message.Message, width int) []string {
 		lines = append(lines, "", s.Muted.Render("no headers"))
 	}
 	return lines
-}
-
-// bodyLines are a message's body, as far as it was kept. When it is in an envelope, the original body comes first.
-func bodyLines(s *term.Styles, m *message.Message, width int) []string {
-	e, ok := m.Envelope()
-	switch {
-	case !ok:
-		return ownBodyLines(s, m, width)
-	case e.Problem != "":
-		var lines []string
-		for _, l := range term.Wrap(term.MarkWarning+" "+model.Printable(e.Problem), width) {
-			lines = append(lines, s.Warning.Render(l))
-		}
-		return append(lines, ownBodyLines(s, m, width)...)
-	}
-	lines := append(envelopeHead(s, &e, width), ownBodyLines(s, &e.Original, width)...)
-	return append(append(lines, rawHead(s)...), ownBodyLines(s, m, width)...)
-}
-
-func ownBodyLines(s *term.Styles, m *message.Message, width int) []string {
-	view := m.BodyView()
-	var lines []string
-	for _, l := range view.Lines {
-		lines = append(lines, hardWrap(l, width)...)
-	}
-	if view.Kind == message.BodyEmpty {
-		lines = append(lines, s.Muted.Render("the body is empty"))
-	}
-	for _, l := range term.Wrap(view.Note, width) {
-		lines = append(lines, s.Muted.Render(l))
-	}
-	return lines
-}
-
-// hardWrap breaks printable text at the width, wherever that is.
-func hardWrap(text string, width int) []string {
-	if ansi.StringWidthWc(text) <= width {
-		return []string{text}
-	}
-	return strings.Split(ansi.HardwrapWc(text, max(width, 1), true), "\n")
 }

@@ -99,6 +99,10 @@ func (s messagesScreen) paneKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		s.table.MoveTo(s.table.Index - 1)
 	case term.Is(msg, k.Later):
 		s.table.MoveTo(s.table.Index + 1)
+	case term.Is(msg, k.Raw):
+		s.detail.showBody(!s.detail.raw, s.detail.folded)
+	case term.Is(msg, k.Fold):
+		s.detail.showBody(s.detail.raw, !s.detail.folded)
 	case term.Is(msg, k.Up):
 		s.detail.move(id, -1)
 	case term.Is(msg, k.Down):

@@ -276,8 +276,13 @@ func (s messagesScreen) Keys() []key.Binding {
 	if len(s.rows) > 0 {
 		keys = append(keys, k.Replay, k.Drop)
 		if s.zoomed || s.detail.focus != paneNone {
-			keys = append(keys, k.Move, k.Edit, k.NextPane, k.PrevPane, k.Earlier, k.Later, k.Copy,
-				term.Describe(k.Back, "messages"), term.Describe(k.Quit, "messages"))
+			body, rest := s.detail.keys(k), []key.Binding{k.Move, k.Edit, k.NextPane, k.PrevPane, k.Earlier, k.Later, k.Copy}
+			if s.detail.focus == paneBody {
+				keys = append(append(keys, body...), rest...)
+			} else {
+				keys = append(append(keys, rest...), body...)
+			}
+			keys = append(keys, term.Describe(k.Back, "messages"), term.Describe(k.Quit, "messages"))
 			if !s.zoomed {
 				keys = append(keys, k.Open)
 			}

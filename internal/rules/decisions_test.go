@@ -33,7 +33,12 @@ var readsText = map[string]string{
 	"model/own_taps.go":      "the name of a queue",
 	"model/printable.go":     "lines of any text, for their ends and tabs",
 
-	"model/message/body.go":              "a content type, and digits that it has just formatted",
+	"model/body/document.go":     "a content type",
+	"model/body/java_classes.go": "the names of Java's classes",
+	"model/body/markup.go":       "the end of a tag of XML",
+	"model/body/structure.go":    "a content type",
+
+	"model/message/body.go":              "digits that it has just formatted",
 	"model/message/conventions.go":       "the names of headers",
 	"model/message/envelope.go":          "types as frameworks write them",
 	"model/message/envelope_dramatiq.go": "the name of a queue",

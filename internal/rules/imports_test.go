@@ -23,12 +23,15 @@ import (
 var rooms = map[string]struct{ own, libraries []string }{
 	"dlxtop/model":         {nil, nil},
 	"dlxtop/model/message": {of("model"), []string{"github.com/expr-lang/expr"}},
-	"dlxtop/model/peek":    {of("model", "model/message"), nil},
-	"dlxtop/model/story":   {of("model", "model/message", "model/peek"), nil},
-	"dlxtop/model/watch":   {of("model"), nil},
-	"dlxtop/model/plan":    {of("model", "model/message", "model/peek"), nil},
-	"dlxtop/model/resume":  {of("model", "model/message", "model/peek", "model/plan"), nil},
-	"dlxtop/model/trace":   {of("model", "model/message", "model/story", "model/plan"), nil},
+	"dlxtop/model/body": {of("model", "model/message"), []string{
+		"github.com/klauspost/compress", "github.com/fxamacker/cbor", "google.golang.org/protobuf",
+	}},
+	"dlxtop/model/peek":   {of("model", "model/message"), nil},
+	"dlxtop/model/story":  {of("model", "model/message", "model/peek"), nil},
+	"dlxtop/model/watch":  {of("model"), nil},
+	"dlxtop/model/plan":   {of("model", "model/message", "model/peek"), nil},
+	"dlxtop/model/resume": {of("model", "model/message", "model/peek", "model/plan"), nil},
+	"dlxtop/model/trace":  {of("model", "model/message", "model/story", "model/plan"), nil},
 	"dlxtop/model/ports": {
 		of("model", "model/message", "model/peek", "model/plan", "model/resume", "model/trace"), nil,
 	},
@@ -51,8 +54,8 @@ var rooms = map[string]struct{ own, libraries []string }{
 	"dlxtop/ui/term":    {of("model"), charm},
 	"dlxtop/ui/picture": {of("ui/term", "model", "model/story", "model/watch", "model/findings"), nil},
 	"dlxtop/ui": {
-		of("ui/term", "ui/picture", "model", "model/message", "model/peek", "model/story", "model/watch", "model/plan",
-			"model/resume", "model/trace", "model/findings", "model/ports"),
+		of("ui/term", "ui/picture", "model", "model/message", "model/body", "model/peek", "model/story", "model/watch",
+			"model/plan", "model/resume", "model/trace", "model/findings", "model/ports"),
 		charm,
 	},
 }
@@ -73,7 +76,8 @@ func of(names ...string) []string {
 
 // closed are the packages that import no library but those which live in them.
 var closed = []string{
-	"dlxtop/model", "dlxtop/model/message", "dlxtop/model/peek", "dlxtop/model/story", "dlxtop/model/watch",
+	"dlxtop/model", "dlxtop/model/message", "dlxtop/model/body", "dlxtop/model/peek",
+	"dlxtop/model/story", "dlxtop/model/watch",
 	"dlxtop/model/plan", "dlxtop/model/resume", "dlxtop/model/trace", "dlxtop/model/findings", "dlxtop/model/ports",
 	"dlxtop/model/build",
 	"dlxtop/demo", "dlxtop/export", "dlxtop/kept",

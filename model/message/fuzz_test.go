@@ -103,51 +103,6 @@ func FuzzParseDeaths(f *testing.F) {
 
 func fingerprintOfTable(t model.Table) Fingerprint { return FingerprintOf(&Message{Headers: t}) }
 
-// A body is shown within bounds, printable, and JSON keeps every character of its values.
-func FuzzBodyView(f *testing.F) {
-	for _, line := range build.ExportedLines(f) {
-		m, err := ParseMessage(line)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(m.Properties.ContentType, m.Body, 0, 20)
-	}
-	f.Add("application/json", []byte(` {"a" : [ 1.50, "b\"]\\" , {} , [ ] ] }`), 0, 5)
-	f.Add("text/plain", []byte("a\tb\r\n\x1b[2J\u202e\u1100\u1100\n"), 99, 3)
-	f.Add("application/octet-stream", []byte{0, 1, 0xff, 'a'}, 0, -1)
-	f.Fuzz(func(t *testing.T, contentType string, body []byte, size, characters int) {
-		m := Message{Body: body, BodyBytes: max(len(body), size), Properties: Properties{ContentType: contentType}}
-		var v BodyView
-		var preview string
-		limit.Keep(t, len(body), func() { v, preview = m.BodyView(), m.BodyPreview(characters) })
-		shown := 0
-		for _, line := range append(v.Lines, v.Note, preview) {
-			build.CheckPrintable(t, line)
-			shown += len(line)
-		}
-		if shown > 16*maxShownText {
-			t.Errorf("%d bytes are shown", shown)
-		}
-		if (v.Kind == BodyEmpty || v.Kind == BodyNotKept) != (len(body) == 0) {
-			t.Errorf("%d bytes are %s", len(body), v.Kind)
-		}
-		plain := !bytes.ContainsFunc(body, func(r rune) bool { return r > '~' || r < ' ' && r != '\n' })
-		if v.Kind == BodyJSON && v.Note == "" && plain {
-			if was, is := compacted(t, body), compacted(t, []byte(strings.Join(v.Lines, "\n"))); was != is {
-				t.Errorf("%s is shown as %s", was, is)
-			}
-		}
-	})
-}
-
-func compacted(t *testing.T, text []byte) string {
-	var b bytes.Buffer
-	if err := json.Compact(&b, text); err != nil {
-		t.Errorf("%s is no JSON: %v", text, err)
-	}
-	return b.String()
-}
-
 // Two header names in the file can be one name in the message.
 func TestAHeaderThatIsThereTwice(t *testing.T) {
 	for _, headers := range []string{`{"a":1,"$base64:YQ==":2}`, `{"t":{"a":1,"$base64:YQ==":2}}`} {

@@ -124,7 +124,7 @@ func (v *pickleValue) appendJSON(out []byte, depth int) (_ []byte, whole bool) {
 	case pickleText:
 		return appendText(out, v.text), true
 	case pickleBytes:
-		if utf8.ValidString(v.text) && !looksBinary([]byte(v.text)) {
+		if utf8.ValidString(v.text) && !LooksBinary([]byte(v.text)) {
 			return appendText(out, v.text), true
 		}
 		out = append(out, `{"$bytes":`...)

@@ -45,6 +45,11 @@ type Styles struct {
 	Cursor   Style // the character under a text field's cursor
 	Border   Style // lines and boxes
 
+	BodyKey     Style // a name in a body: of a member, an element, a field
+	BodyText    Style // a text in a body
+	BodyLiteral Style // a number, true, false, null in a body
+	BodyMark    Style // brackets, commas and offsets
+
 	Production Style // under the header of a context that is marked as production
 }
 
@@ -57,6 +62,8 @@ func NewStyles(theme Theme, profile termenv.Profile) *Styles {
 		Waiting: precomputed(l.waiting), Warning: precomputed(l.warning), Danger: precomputed(l.danger),
 		Selected: precomputed(l.selected), Chosen: precomputed(l.chosen), Cursor: precomputed(l.cursor),
 		Border: precomputed(l.border), Production: precomputed(l.production),
+		BodyKey: precomputed(l.bodyKey), BodyText: precomputed(l.bodyText), BodyLiteral: precomputed(l.bodyLiteral),
+		BodyMark: precomputed(l.muted),
 	}
 }
 

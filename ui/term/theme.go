@@ -44,6 +44,7 @@ func (t Theme) Palette(profile termenv.Profile, light bool) Theme {
 type looks struct {
 	title, heading, strong, muted, accent, good, waiting, warning, danger lipgloss.Style
 	selected, chosen, cursor, border, production                          lipgloss.Style
+	bodyKey, bodyText, bodyLiteral                                        lipgloss.Style
 }
 
 // hues are the colours of a theme. Text has the terminal's own.
@@ -95,6 +96,7 @@ func newLooks(theme Theme, profile termenv.Profile) looks {
 		accent: ink(h.accent).Bold(true), good: ink(h.good), waiting: ink(h.waiting), warning: ink(h.warning),
 		danger: ink(h.danger).Bold(true), chosen: ink(h.chosen).Bold(true), cursor: style().Reverse(true),
 		border: quiet(h.border), selected: ink(h.accent).Reverse(true), production: style().Reverse(true),
+		bodyKey: ink(h.accent), bodyText: ink(h.good), bodyLiteral: ink(h.chosen),
 	}
 	if h.selected != "" {
 		l.selected = on(lipgloss.Color(h.selected), lipgloss.Color(h.onSelected))

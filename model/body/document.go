@@ -1,0 +1,162 @@
+package body
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// document is a body while it is read: what is left of it after each layer.
+type document struct {
+	data        []byte
+	whole       bool // data is not just a beginning
+	size        int  // bytes of the body in the queue
+	contentType string
+	encodings   []string // of the content encoding that are not taken off yet, the outermost last
+	steps       []string // what was taken off
+	notes       []string
+}
+
+func documentOf(m *message.Message) *document {
+	d := &document{
+		data: m.Body, whole: len(m.Body) >= m.BodyBytes, size: max(len(m.Body), m.BodyBytes),
+		contentType: strings.ToLower(m.Properties.ContentType),
+	}
+	for encoding := range strings.SplitSeq(strings.ToLower(m.Properties.ContentEncoding), ",") {
+		if encoding = strings.TrimSpace(encoding); encoding != "" && len(d.encodings) < maxLayers {
+			d.encodings = append(d.encodings, encoding)
+		}
+	}
+	return d
+}
+
+func (d *document) note(format string, values ...any) {
+	d.notes = append(d.notes, fmt.Sprintf(format, values...))
+}
+
+// says reports whether the content type names one of these words.
+func (d *document) says(words ...string) bool {
+	for _, word := range words {
+		if strings.Contains(d.contentType, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// view reads what is left when nothing more can be taken off.
+func (d *document) view() View {
+	v, ok := d.structure()
+	if !ok {
+		v = d.textual()
+	}
+	return d.titled(v)
+}
+
+// titled says what was done.
+func (d *document) titled(v View) View {
+	if len(d.steps) > 0 || structured(v.Format) {
+		about := string(v.Format)
+		if v.Title != "" {
+			about = v.Title
+		}
+		v.Title = strings.Join(append(d.steps, about), " → ")
+	}
+	if len(d.steps) > 0 && len(d.data) != d.size {
+		more := ""
+		if !d.whole {
+			more = "the first "
+		}
+		v.Title += fmt.Sprintf(", %s%sB from %sB", more, message.Size(int64(len(d.data))), message.Size(int64(d.size)))
+	}
+	if v.Note != "" {
+		d.notes = append(d.notes, v.Note)
+	}
+	v.Title, v.Note = model.Printable(v.Title), strings.Join(d.notes, "; ")
+	return v
+}
+
+// structured reports whether a format is not what one sees.
+func structured(f Format) bool { return f != JSON && f != Text && f != Hex && f != XML }
+
+// textual reads what is no structure: JSON, XML, form data, text or bytes.
+func (d *document) textual() View {
+	head := message.WholeRunes(d.data, maxText)
+	all := d.whole && len(head) == len(d.data)
+	if !utf8.Valid(d.data) || message.LooksBinary(head) {
+		return d.plain()
+	}
+	trimmed := bytes.TrimLeft(head, " \t\r\n\ufeff")
+	switch {
+	case len(trimmed) == 0:
+	case trimmed[0] == '{' || trimmed[0] == '[' || d.says("json"):
+		if shown, ok := d.json(head, all); ok {
+			return shown
+		}
+	case trimmed[0] == '<':
+		if lines, ok := layXML(head, all); ok {
+			return View{Format: XML, Lines: lines, Note: d.part(len(head))}
+		}
+		if d.says("xml") {
+			d.note("not valid XML, although its content type says so")
+		}
+	case d.whole:
+		if lines, ok := layForm(trimmed, d.says("x-www-form-urlencoded")); ok {
+			return View{Format: Form, Lines: lines, Note: d.part(len(head))}
+		}
+	}
+	return d.plain()
+}
+
+// json reads JSON, or its beginning.
+func (d *document) json(head []byte, whole bool) (View, bool) {
+	at, ok := validJSON(head, whole)
+	if !ok {
+		if d.says("json") {
+			d.note("not valid JSON, although its content type says so: byte %s", model.Count(at))
+		}
+		return View{}, false
+	}
+	var l layout
+	shown := len(head)
+	head = bytes.TrimPrefix(head, []byte("\ufeff"))
+	shown += l.structure(head) - len(head)
+	return View{Format: JSON, Lines: l.lines, Note: d.part(shown)}, true
+}
+
+// plain is text as it is, or a dump of bytes.
+func (d *document) plain() View {
+	head := message.WholeRunes(d.data, maxText)
+	if !utf8.Valid(head) || message.LooksBinary(head) {
+		shown := d.data[:min(len(d.data), maxHex)]
+		return View{Format: Hex, Lines: hexDump(shown), Note: d.part(len(shown))}
+	}
+	var lines []Line
+	for _, text := range model.PrintableLines(string(head)) {
+		lines = append(lines, Line{Spans: []Span{{Plain, text}}})
+	}
+	return View{Format: Text, Lines: lines, Note: d.part(len(head))}
+}
+
+// part says how much is shown of a body, when that is not all.
+func (d *document) part(shown int) string {
+	if shown == len(d.data) && d.whole {
+		return ""
+	}
+	if len(d.steps) > 0 {
+		return "the first " + message.Size(int64(shown))
+	}
+	return "the first " + message.Size(int64(shown)) + " of " + message.Size(int64(d.size))
+}
+
+func plural(lines int) string {
+	if lines == 1 {
+		return "1 line"
+	}
+	return strconv.Itoa(lines) + " lines"
+}

@@ -1,0 +1,35 @@
+package body
+
+import (
+	"fmt"
+	"strings"
+)
+
+// hexDump is 16 bytes a line: offset, hexadecimal, ASCII.
+func hexDump(b []byte) []Line {
+	const width = 16
+	lines := make([]Line, 0, len(b)/width+1)
+	for offset := 0; offset < len(b); offset += width {
+		row := b[offset:min(offset+width, len(b))]
+		var hex, ascii strings.Builder
+		for i := range width {
+			if i == width/2 {
+				hex.WriteByte(' ')
+			}
+			if i >= len(row) {
+				hex.WriteString("   ")
+				continue
+			}
+			fmt.Fprintf(&hex, "%02x ", row[i])
+			if row[i] >= ' ' && row[i] <= '~' {
+				ascii.WriteByte(row[i])
+			} else {
+				ascii.WriteByte('.')
+			}
+		}
+		lines = append(lines, Line{Spans: []Span{
+			{Mark, fmt.Sprintf("%08x  ", offset)}, {Plain, hex.String() + " "}, {String, ascii.String()},
+		}})
+	}
+	return lines
+}

@@ -1,0 +1,346 @@
+package body
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+)
+
+// javaReader reads what Java's ObjectOutputStream writes (Java Object Serialization Specification, 6: Object
+// Serialization Stream Protocol): the names of classes with their fields. No class is looked for, and no object made.
+type javaReader struct {
+	budget
+	rest    []byte
+	handles []any // *value or *javaClass, by their number
+}
+
+// javaClass is a class as a stream describes it.
+type javaClass struct {
+	name   string
+	flags  byte
+	fields []javaField
+	super  *javaClass
+}
+
+type javaField struct {
+	kind byte // as in a signature: I, J, Z, L, [
+	name string
+}
+
+// The bytes that say what follows.
+const (
+	javaNull = 0x70 + iota
+	javaReference
+	javaClassDesc
+	javaObject
+	javaString
+	javaArray
+	javaClassObject
+	javaBlock
+	javaEndBlock
+	javaReset
+	javaLongBlock
+	_ // an exception while it was written
+	javaLongString
+	javaProxy
+	javaEnum
+)
+
+const (
+	javaWritten  = 1 << iota // the class wrote data of its own behind its fields
+	javaFields               // its fields are there
+	javaExternal             // it wrote itself
+	javaInBlocks             // in blocks, whose ends are known
+)
+
+const javaHead = 4 // bytes: the magic number and the version
+
+// parseJava reads a stream to its end.
+func parseJava(b []byte) (v *value, err error) {
+	if len(b) < javaHead || !begins("\xac\xed\x00\x05")(b) {
+		return nil, errStructure
+	}
+	r := javaReader{rest: b[javaHead:]}
+	defer func() {
+		if bad := recover(); bad == any(errStructure) || bad == any(errTooMuch) {
+			v, err = nil, bad.(error)
+		} else if bad != nil {
+			panic(bad)
+		}
+	}()
+	all := &value{kind: listValue}
+	for len(r.rest) > 0 {
+		all.add("", r.content(0))
+	}
+	if len(all.members) == 1 {
+		return all.members[0].of, nil
+	}
+	return all, nil
+}
+
+// check ends the reading of what is no such stream; parseJava says so.
+func (r *javaReader) check(ok bool) {
+	if !ok {
+		panic(errStructure)
+	}
+}
+
+func (r *javaReader) take(n uint64) []byte {
+	r.check(n <= uint64(len(r.rest)))
+	b := r.rest[:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *javaReader) number(size uint64) uint64 {
+	var n [8]byte
+	copy(n[8-size:], r.take(size))
+	return binary.BigEndian.Uint64(n[:])
+}
+
+func (r *javaReader) remember(v any) int {
+	r.handles = append(r.handles, v)
+	return len(r.handles) - 1
+}
+
+const firstHandle = 0x7e0000
+
+func (r *javaReader) remembered() any {
+	at := r.number(4) - firstHandle
+	r.check(at < uint64(len(r.handles)))
+	return r.handles[at]
+}
+
+// content is one value of the stream.
+func (r *javaReader) content(depth int) *value {
+	if err := r.spend(depth); err != nil {
+		panic(err)
+	}
+	switch kind := r.take(1)[0]; kind {
+	case javaNull:
+		return literal("null")
+	case javaReference:
+		return r.reference()
+	case javaString, javaLongString:
+		size := uint64(2) // bytes of its length
+		if kind == javaLongString {
+			size = 8
+		}
+		v := text(r.string(size))
+		r.remember(v)
+		return v
+	case javaObject:
+		return r.object(depth)
+	case javaArray:
+		return r.array(depth)
+	case javaEnum:
+		class := r.class(depth)
+		v := &value{kind: textValue}
+		r.remember(v)
+		name := r.content(depth + 1)
+		v.text = class.called() + "." + name.text
+		return v
+	case javaClassObject:
+		v := text("class " + r.class(depth).called())
+		r.remember(v)
+		return v
+	case javaClassDesc, javaProxy:
+		return text("class " + r.described(kind, depth).called())
+	case javaBlock:
+		return binaryValue(r.take(r.number(1)))
+	case javaLongBlock:
+		return binaryValue(r.take(r.number(4)))
+	case javaReset:
+		r.handles = nil
+		return r.content(depth + 1)
+	}
+	panic(errStructure)
+}
+
+// reference is a value that was there before: a text is repeated, an object only named.
+func (r *javaReader) reference() *value {
+	switch v := r.remembered().(type) {
+	case *value:
+		if v.kind == textValue || v.kind == literalValue {
+			return v
+		}
+		same := &value{kind: objectValue}
+		same.add("$same", text(v.text))
+		return same
+	case *javaClass:
+		return text("class " + v.called())
+	}
+	panic(errStructure)
+}
+
+func (c *javaClass) called() string {
+	if c == nil {
+		return "?"
+	}
+	return c.name
+}
+
+// class is the description of a class, nil when there is none.
+func (r *javaReader) class(depth int) *javaClass {
+	switch kind := r.take(1)[0]; kind {
+	case javaNull:
+		return nil
+	case javaReference:
+		c, ok := r.remembered().(*javaClass)
+		r.check(ok)
+		return c
+	case javaClassDesc, javaProxy:
+		return r.described(kind, depth)
+	}
+	panic(errStructure)
+}
+
+// described reads the description of a class, with those above it.
+func (r *javaReader) described(kind byte, depth int) *javaClass {
+	if err := r.spend(depth); err != nil {
+		panic(err)
+	}
+	c := &javaClass{}
+	if kind == javaProxy {
+		r.remember(c)
+		n := r.number(4)
+		r.check(n <= uint64(len(r.rest)/2))
+		names := make([]string, n)
+		for i := range names {
+			names[i] = r.string(2)
+		}
+		c.name, c.flags = "proxy of "+strings.Join(names, ", "), javaFields
+	} else {
+		c.name = r.string(2)
+		r.take(8) // the number of its version
+		r.remember(c)
+		c.flags = r.take(1)[0]
+		for range r.number(2) {
+			f := javaField{kind: r.take(1)[0], name: r.string(2)}
+			if f.kind == 'L' || f.kind == '[' {
+				r.content(depth + 1) // the name of its type
+			}
+			c.fields = append(c.fields, f)
+		}
+	}
+	r.written(depth)
+	c.super = r.class(depth + 1)
+	return c
+}
+
+// written is what stands before the end of a block.
+func (r *javaReader) written(depth int) (values []*value) {
+	for {
+		r.check(len(r.rest) > 0)
+		if r.rest[0] == javaEndBlock {
+			r.take(1)
+			return values
+		}
+		values = append(values, r.content(depth+1))
+	}
+}
+
+// object is an object: the fields of its classes, those of the topmost first.
+func (r *javaReader) object(depth int) *value {
+	class := r.class(depth)
+	r.check(class != nil)
+	v := &value{kind: objectValue, text: class.name}
+	r.remember(v)
+	var chain []*javaClass
+	for c := class; c != nil; c = c.super {
+		chain = append(chain, c)
+		r.check(len(chain) <= maxDepth)
+	}
+	for i := len(chain) - 1; i >= 0; i-- {
+		c := chain[i]
+		if c.flags&javaFields != 0 {
+			for _, f := range c.fields {
+				v.add(f.name, r.field(f.kind, depth))
+			}
+		}
+		if c.flags&(javaFields|javaWritten) == javaFields|javaWritten || c.flags&(javaExternal|javaInBlocks) ==
+			javaExternal|javaInBlocks {
+			v.addWritten(c, r.written(depth))
+		}
+		r.check(c.flags&(javaExternal|javaInBlocks) != javaExternal) // its end is not known
+	}
+	v.known()
+	return v
+}
+
+func (r *javaReader) array(depth int) *value {
+	class := r.class(depth)
+	r.check(class != nil && len(class.name) >= 2 && class.name[0] == '[')
+	v := &value{kind: listValue}
+	r.remember(v)
+	n := r.number(4)
+	r.check(n <= uint64(len(r.rest)))
+	if class.name[1] == 'B' {
+		*v = *binaryValue(r.take(n))
+		return v
+	}
+	for range n {
+		v.add("", r.field(class.name[1], depth))
+	}
+	return v
+}
+
+// field is the value of a field of a kind.
+func (r *javaReader) field(kind byte, depth int) *value {
+	if err := r.spend(depth); err != nil {
+		panic(err)
+	}
+	switch kind {
+	case 'B':
+		return whole(int64(int8(r.number(1))))
+	case 'C':
+		return text(string(utf16.Decode([]uint16{uint16(r.number(2))})))
+	case 'D':
+		return float(math.Float64frombits(r.number(8)), 64)
+	case 'F':
+		return float(float64(math.Float32frombits(uint32(r.number(4)))), 32)
+	case 'I':
+		return whole(int64(int32(r.number(4))))
+	case 'J':
+		return whole(int64(r.number(8)))
+	case 'S':
+		return whole(int64(int16(r.number(2))))
+	case 'Z':
+		return literal(strconv.FormatBool(r.number(1) != 0))
+	case 'L', '[':
+		return r.content(depth + 1)
+	}
+	panic(errStructure)
+}
+
+// string is a text in Java's own UTF-8 (NUL in two bytes, what is beyond 16 bits as two of three bytes), behind its
+// length.
+func (r *javaReader) string(size uint64) string {
+	b := r.take(r.number(size))
+	ascii := true
+	for _, c := range b {
+		ascii = ascii && c < 0x80
+	}
+	if ascii {
+		return string(b)
+	}
+	units := make([]uint16, 0, len(b))
+	for i := 0; i < len(b); {
+		switch c := b[i]; {
+		case c < 0x80:
+			units = append(units, uint16(c))
+			i++
+		case c&0xe0 == 0xc0 && i+1 < len(b):
+			units = append(units, uint16(c&0x1f)<<6|uint16(b[i+1]&0x3f))
+			i += 2
+		case c&0xf0 == 0xe0 && i+2 < len(b):
+			units = append(units, uint16(c&0xf)<<12|uint16(b[i+1]&0x3f)<<6|uint16(b[i+2]&0x3f))
+			i += 3
+		default:
+			panic(errStructure)
+		}
+	}
+	return string(utf16.Decode(units))
+}

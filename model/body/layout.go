@@ -1,0 +1,190 @@
+package body
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"dlxtop/model"
+)
+
+// layout makes lines of the text of a structure: JSON, and CBOR's diagnostic notation, which is JSON with more kinds of
+// values. It only adds and removes white space between tokens: the order of keys and every digit stay. It stops when
+// the view is large enough. encoding/json's Indent has no bound: deep nesting makes it write the square of what it
+// reads.
+type layout struct {
+	lines  []Line
+	line   []Span
+	at     int // the depth at which the line began
+	depth  int
+	size   int
+	opened int // strings that were opened around here
+}
+
+func (l *layout) put(kind Kind, text string) {
+	if text != "" {
+		l.line = append(l.line, Span{kind, model.Escaped(text)})
+	}
+}
+
+// end ends the line; the next one is indented.
+func (l *layout) end() {
+	l.lines = append(l.lines, Line{Depth: l.at, Spans: l.line})
+	for _, s := range l.line {
+		l.size += len(s.Text)
+	}
+	l.line, l.at = nil, l.depth
+	if l.depth > 0 {
+		l.line = []Span{{Plain, strings.Repeat("  ", min(l.depth, maxIndent))}}
+	}
+}
+
+// structure lays out a text, and returns how many of its bytes are shown.
+func (l *layout) structure(src []byte) (shown int) {
+	shown = l.tokens(src)
+	l.end()
+	return shown
+}
+
+func (l *layout) tokens(src []byte) (shown int) {
+	for i := 0; i < len(src); {
+		if l.size > maxShown {
+			return i
+		}
+		switch c := src[i]; c {
+		case ' ', '\t', '\r', '\n':
+			i++
+		case '(', ')': // of a tag of CBOR, around one value
+			l.put(Mark, string(c))
+			i++
+		case '{', '[':
+			if next := i + 1 + spaces(src[i+1:]); next < len(src) && strings.IndexByte("}]", src[next]) >= 0 {
+				l.put(Mark, string(c)+string(src[next]))
+				i = next + 1
+				continue
+			}
+			l.put(Mark, string(c))
+			l.depth++
+			l.end()
+			i++
+		case '}', ']':
+			l.depth = max(l.depth-1, 0)
+			l.end()
+			l.put(Mark, string(c))
+			i++
+		case ',':
+			l.put(Mark, ",")
+			l.end()
+			i++
+		case ':':
+			l.put(Mark, ": ")
+			i++
+		case '"':
+			end := stringEnd(src, i)
+			l.text(src[i:end], src[end:])
+			i = end
+		default:
+			end := i + valueEnd(src[i:])
+			l.put(Literal, string(src[i:end]))
+			i = end
+		}
+	}
+	return len(src)
+}
+
+// text puts a string: the name of a member, a text that holds JSON, or any other.
+func (l *layout) text(quoted, rest []byte) {
+	if next := spaces(rest); next < len(rest) && rest[next] == ':' {
+		l.put(Key, string(quoted))
+		return
+	}
+	if inner, ok := jsonInside(quoted); ok && l.opened < maxOpened {
+		l.put(Note, "(JSON in a string) ")
+		l.opened++
+		l.tokens(inner)
+		l.opened--
+		return
+	}
+	l.put(String, string(quoted))
+}
+
+// jsonInside is the JSON that a string of JSON holds, when that is an object or a list with something in it.
+func jsonInside(quoted []byte) ([]byte, bool) {
+	if len(quoted) < len(`"[1]"`) || bytes.IndexByte(quoted[:min(len(quoted), 8)], '{') < 0 &&
+		bytes.IndexByte(quoted[:min(len(quoted), 8)], '[') < 0 {
+		return nil, false
+	}
+	var text string
+	if json.Unmarshal(quoted, &text) != nil {
+		return nil, false
+	}
+	inner := bytes.TrimSpace([]byte(text))
+	if len(inner) < 3 || inner[0] != '{' && inner[0] != '[' || !json.Valid(inner) {
+		return nil, false
+	}
+	return inner, true
+}
+
+func spaces(b []byte) int { return len(b) - len(bytes.TrimLeft(b, " \t\r\n")) }
+
+// stringEnd is the index behind the JSON string that begins at i.
+func stringEnd(src []byte, i int) int {
+	for j := i + 1; j < len(src); j++ {
+		switch src[j] {
+		case '\\':
+			j++
+		case '"':
+			return j + 1
+		}
+	}
+	return len(src)
+}
+
+// valueEnd is the length of the value at the beginning, which is no string: a number, a word, or bytes as CBOR's
+// diagnostic notation writes them, h'0102'. At least one byte is taken.
+func valueEnd(src []byte) int {
+	for i := 1; i < len(src); i++ {
+		if strings.IndexByte(" \t\r\n{}[](),:\"", src[i]) >= 0 {
+			return i
+		}
+	}
+	return len(src)
+}
+
+// validJSON reports whether a text is JSON; of a cut one whether its beginning is. Else at is where it is not.
+func validJSON(text []byte, whole bool) (at int64, ok bool) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if whole && json.Valid(text) {
+		return 0, true
+	}
+	if whole {
+		var v json.RawMessage
+		var bad *json.SyntaxError
+		if errors.As(json.Unmarshal(text, &v), &bad) {
+			at = bad.Offset
+		}
+		return at, false
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	for {
+		if _, err := d.Token(); err != nil {
+			return d.InputOffset(), errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		}
+	}
+}
+
+// appendText writes a text as JSON does.
+func appendText(out []byte, s string) []byte {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	_ = e.Encode(s) // a text can always be written
+	return append(out, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
+}

@@ -1,0 +1,157 @@
+package body
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"dlxtop/model"
+)
+
+// layXML lays out XML, one element a line, an element that holds only text with it. Nothing between < and > is changed.
+// It is false for what is no XML; of a cut one its beginning is enough.
+func layXML(text []byte, whole bool) ([]Line, bool) {
+	d := xml.NewDecoder(bytes.NewReader(text))
+	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // it is UTF-8: that was looked at
+	var l layout
+	elements, from, bare := 0, 0, false // bare: the line has a start tag, and nothing but text after it
+	for l.size <= maxShown {
+		token, err := d.Token()
+		end := int(d.InputOffset())
+		if err != nil {
+			complete := errors.Is(err, io.EOF)
+			if elements == 0 || !complete && (whole || end < len(text)) {
+				return nil, false
+			}
+			break
+		}
+		source := text[from:end]
+		from = end
+		switch token.(type) {
+		case xml.StartElement:
+			elements++
+			l.open()
+			l.tag(source)
+			l.depth++
+			bare = true
+		case xml.EndElement:
+			l.depth = max(l.depth-1, 0)
+			if len(source) == 0 { // <empty/>
+				bare = false
+				continue
+			}
+			if !bare {
+				l.open()
+			}
+			bare = false
+			l.tag(source)
+		case xml.CharData:
+			bare = l.characters(source, bare)
+		default: // a comment, an instruction, a declaration
+			l.open()
+			l.put(Note, strings.Join(strings.Fields(string(source)), " "))
+			bare = false
+		}
+	}
+	l.end()
+	return l.lines, true
+}
+
+// open begins a line, when there is something on the one before.
+func (l *layout) open() {
+	if len(trimmed(l.line)) > 0 {
+		l.end()
+		return
+	}
+	l.line, l.at = nil, l.depth
+	if l.depth > 0 {
+		l.line = []Span{{Plain, strings.Repeat("  ", min(l.depth, maxIndent))}}
+	}
+}
+
+// characters puts the text of an element: beside its start tag when it is one line. It reports whether the end tag may
+// stand beside it.
+func (l *layout) characters(source []byte, bare bool) bool {
+	text := bytes.TrimSpace(source)
+	if len(text) == 0 {
+		return bare
+	}
+	if bare && !bytes.ContainsRune(text, '\n') {
+		l.put(String, string(text))
+		return true
+	}
+	for _, line := range model.PrintableLines(string(text)) {
+		l.open()
+		l.put(String, strings.TrimSpace(line))
+	}
+	return false
+}
+
+// attribute is a name with its value, and what stands before it.
+var attribute = regexp.MustCompile(`(?s)([^\s=]+)(\s*=\s*)("[^"]*"|'[^']*')`)
+
+// tag puts a tag with its parts.
+func (l *layout) tag(source []byte) {
+	text := string(source)
+	begin := 1
+	if len(text) > 1 && text[1] == '/' {
+		begin = 2
+	}
+	end := begin
+	for end < len(text) && strings.IndexByte(" \t\r\n/>", text[end]) < 0 {
+		end++
+	}
+	l.put(Mark, text[:min(begin, len(text))])
+	l.put(Key, text[min(begin, len(text)):end])
+	rest := text[end:]
+	for _, at := range attribute.FindAllStringSubmatchIndex(rest, -1) {
+		l.put(Mark, " ")
+		l.put(Literal, rest[at[2]:at[3]])
+		l.put(Mark, "=")
+		l.put(String, rest[at[6]:at[7]])
+	}
+	if strings.HasSuffix(rest, "/>") {
+		l.put(Mark, "/>")
+	} else {
+		l.put(Mark, ">")
+	}
+}
+
+// formText is what a form looks like: no white space, and two fields at least.
+var formText = regexp.MustCompile(`^[\w.%+*\[\]-]+=[^\s&=]*(&[\w.%+*\[\]-]+=[^\s&=]*)+$`)
+
+// layForm lays out form data as its fields, decoded. Without a content type that says it, it must look like nothing
+// else.
+func layForm(text []byte, said bool) ([]Line, bool) {
+	source := string(bytes.TrimSpace(text))
+	if !said && !formText.MatchString(source) {
+		return nil, false
+	}
+	var lines []Line
+	for field := range strings.SplitSeq(source, "&") {
+		name, value, _ := strings.Cut(field, "=")
+		name, err := url.QueryUnescape(name)
+		if err != nil {
+			return nil, false
+		}
+		if value, err = url.QueryUnescape(value); err != nil || len(lines) > maxValues {
+			return nil, false
+		}
+		l := layout{}
+		l.put(Key, name)
+		l.put(Mark, " = ")
+		if inner, ok := jsonInside(appendText(nil, value)); ok {
+			l.put(Note, "(JSON) ")
+			l.tokens(inner)
+		} else {
+			l.put(String, value)
+		}
+		l.end()
+		lines = append(lines, l.lines...)
+	}
+	return lines, true
+}

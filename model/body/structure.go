@@ -1,0 +1,248 @@
+package body
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"dlxtop/model/message"
+)
+
+// reader reads a binary format, or a textual one that is a structure.
+type reader struct {
+	format Format
+	types  []string // of the content types that name it
+	looks  func([]byte) bool
+	read   func(*document) (text []byte, whole bool, err error) // as JSON, or like it
+}
+
+// readers are asked in this order: first those that the content type names, then those as which a body looks.
+// Protobuf and Avro look like nothing, so only the content type says them.
+var readers = []reader{
+	{Pickle, []string{"x-python-serialize", "python-pickle"}, looksPickle, readPickle},
+	{Java, []string{"java-serialized-object", "java-object"}, begins("\xac\xed\x00\x05"), tree(parseJava)},
+	{PHP, []string{"php-serialized", "vnd.php.serialized", "x-php-serialized"}, looksPHP, readPHP},
+	{CBOR, []string{"cbor"}, looksCBOR, readCBOR},
+	{MsgPack, []string{"msgpack", "messagepack"}, looksMsgPack, tree(parseMsgPack)},
+	{Protobuf, []string{"protobuf"}, nil, tree(parseWire)},
+}
+
+// structure reads a body as a structure that is neither JSON nor XML, if it is one.
+func (d *document) structure() (View, bool) {
+	if len(d.data) == 0 {
+		return View{}, false
+	}
+	if v, ok := d.avro(); ok {
+		return v, true
+	}
+	for _, r := range readers {
+		if !d.says(r.types...) {
+			continue
+		}
+		v, err := d.readAs(r)
+		if err == nil {
+			return v, true
+		}
+		d.refused(r, err)
+	}
+	for _, r := range readers {
+		if r.looks == nil || !d.whole || !r.looks(d.data) || d.says(r.types...) {
+			continue
+		}
+		if v, err := d.readAs(r); err == nil {
+			if r.format == MsgPack || r.format == CBOR { // nothing else than its bytes says it
+				v.Title = "looks like " + string(r.format)
+			}
+			return v, true
+		}
+	}
+	return View{}, false
+}
+
+// refused says why a body is not shown as what its content type says. JSON in the place of a structure is no surprise.
+func (d *document) refused(r reader, err error) {
+	switch {
+	case !d.whole || errors.Is(err, errTooMuch):
+		d.note("%s, too large to be shown as its structure", r.format)
+	case r.format == Pickle || r.format == PHP || r.format == Java || !utf8.Valid(d.data):
+		d.note("not %s, although its content type says so", r.format)
+	}
+}
+
+func (d *document) readAs(r reader) (View, error) {
+	if !d.whole || len(d.data) > maxStructure {
+		return View{}, errTooMuch
+	}
+	text, whole, err := r.read(d)
+	if err != nil {
+		return View{}, err
+	}
+	var l layout
+	v := View{Format: r.format}
+	if shown := l.structure(text); shown < len(text) || !whole {
+		v.Note = "a part of it"
+	}
+	v.Lines = l.lines
+	if r.format == Pickle || r.format == Java || r.format == PHP {
+		d.note("shown as its structure; nothing of it was executed")
+	}
+	return v, nil
+}
+
+// tree is a reader of values.
+func tree(parse func([]byte) (*value, error)) func(*document) ([]byte, bool, error) {
+	return func(d *document) ([]byte, bool, error) {
+		v, err := parse(d.data)
+		if err != nil {
+			return nil, false, err
+		}
+		text := v.appendJSON(nil)
+		return text, len(text) <= maxShown, nil
+	}
+}
+
+func begins(magic string) func([]byte) bool {
+	return func(b []byte) bool { return bytes.HasPrefix(b, []byte(magic)) }
+}
+
+func looksPickle(b []byte) bool {
+	return len(b) > 2 && b[0] == 0x80 && b[1] >= 2 && b[1] <= 5 && b[len(b)-1] == '.'
+}
+
+func readPickle(d *document) ([]byte, bool, error) {
+	m := message.Message{Body: d.data, BodyBytes: len(d.data)}
+	if d.says("python") {
+		m.Properties.ContentType = "application/x-python-serialize"
+	}
+	text, whole, ok := m.Pickled()
+	if !ok {
+		return nil, false, errStructure
+	}
+	return text, whole, nil
+}
+
+// looksPHP is an array or an object: a number or a text alone could be any text.
+func looksPHP(b []byte) bool {
+	return len(b) > 5 && (b[0] == 'a' || b[0] == 'O') && b[1] == ':' && (b[len(b)-1] == '}')
+}
+
+func readPHP(d *document) ([]byte, bool, error) {
+	text, whole, ok := message.PHPSerialized(d.data)
+	if !ok {
+		return nil, false, errStructure
+	}
+	return text, whole, nil
+}
+
+// looksMsgPack is a map whose first key is a text of letters: its first byte begins no UTF-8.
+func looksMsgPack(b []byte) bool {
+	if len(b) < 4 || utf8.Valid(b) {
+		return false
+	}
+	key := 1
+	switch {
+	case b[0] > 0x80 && b[0] < 0x90:
+	case b[0] == 0xde:
+		key = 3
+	case b[0] == 0xdf:
+		key = 5
+	default:
+		return false
+	}
+	return len(b) > key+1 && b[key] > 0xa0 && b[key] < 0xc0 && letters(b[key+1:min(len(b), key+1+int(b[key]&0x1f))])
+}
+
+// looksCBOR is a map whose first key is a text of letters, or what describes itself (RFC 8949, 3.4.6).
+func looksCBOR(b []byte) bool {
+	if bytes.HasPrefix(b, []byte("\xd9\xd9\xf7")) {
+		return true
+	}
+	if len(b) < 4 || utf8.Valid(b) {
+		return false
+	}
+	key := 1
+	switch {
+	case b[0] > 0xa0 && b[0] < 0xb8, b[0] == 0xbf:
+	case b[0] == 0xb8:
+		key = 2
+	default:
+		return false
+	}
+	return len(b) > key+1 && b[key] > 0x60 && b[key] < 0x78 && letters(b[key+1:min(len(b), key+1+int(b[key]&0x1f))])
+}
+
+// letters reports whether bytes are what a member may be called.
+func letters(b []byte) bool {
+	return len(b) > 0 && !bytes.ContainsFunc(b, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// diagnostic writes CBOR as people read it (RFC 8949, 8): its order and its kinds of values stay.
+var diagnostic, _ = cbor.DiagOptions{
+	MaxNestedLevels: maxDepth, MaxArrayElements: maxValues, MaxMapPairs: maxValues,
+}.DiagMode()
+
+func readCBOR(d *document) ([]byte, bool, error) {
+	if cbor.Wellformed(d.data) != nil {
+		return nil, false, errStructure
+	}
+	text, err := diagnostic.Diagnose(d.data)
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", errStructure, err)
+	}
+	return unescaped([]byte(text)), true, nil
+}
+
+// unescaped writes the texts of a diagnostic notation, which is in ASCII, in their own letters.
+func unescaped(src []byte) []byte {
+	var out []byte
+	for i := 0; i < len(src); {
+		if src[i] != '"' {
+			out = append(out, src[i])
+			i++
+			continue
+		}
+		end := stringEnd(src, i)
+		var s string
+		if err := json.Unmarshal(src[i:end], &s); err == nil {
+			out = appendText(out, s)
+		} else {
+			out = append(out, src[i:end]...)
+		}
+		i = end
+	}
+	return out
+}
+
+// avro names the schema of Avro, which cannot be read without it: the number of a schema registry, or the fingerprint
+// of a single object.
+func (d *document) avro() (View, bool) {
+	title := ""
+	switch {
+	case bytes.HasPrefix(d.data, []byte("\xc3\x01")) && len(d.data) > 10 && !utf8.Valid(d.data):
+		title = fmt.Sprintf("Avro, schema fingerprint %016x", binary.LittleEndian.Uint64(d.data[2:]))
+		if !d.says("avro") {
+			title = "looks like " + title
+		}
+	case d.says("avro") && len(d.data) > 5 && d.data[0] == 0:
+		title = fmt.Sprintf("Avro, schema id %d", binary.BigEndian.Uint32(d.data[1:]))
+	case d.says("avro") && bytes.HasPrefix(d.data, []byte("Obj\x01")):
+		title = "Avro file with its schema"
+	case d.says("avro") && !strings.Contains(d.contentType, "json"):
+		title = "Avro, schema unknown"
+	default:
+		return View{}, false
+	}
+	v := d.plain()
+	if v.Format == Text {
+		return View{}, false
+	}
+	v.Format, v.Title = Avro, title
+	d.note("Avro cannot be read without its schema: shown as bytes")
+	return v, true
+}

@@ -1,0 +1,193 @@
+package body
+
+import (
+	"bytes"
+	"compress/bzip2"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/zstd"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// compressions are what a body can be packed in, with the names of the content encoding, and what it begins with.
+var compressions = []struct {
+	name  string
+	names []string
+	magic []string // none: only the content encoding says it
+	open  func(io.Reader) (io.Reader, error)
+}{
+	{"gzip", []string{"gzip", "x-gzip"}, []string{"\x1f\x8b\x08"}, func(r io.Reader) (io.Reader, error) {
+		return gzip.NewReader(r)
+	}},
+	{"zstd", []string{"zstd"}, []string{"\x28\xb5\x2f\xfd"}, func(r io.Reader) (io.Reader, error) {
+		return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(8<<20), zstd.WithDecoderMaxMemory(16<<20))
+	}},
+	{
+		"zlib",
+		[]string{"deflate", "zlib"},
+		[]string{"\x78\x01", "\x78\x5e", "\x78\x9c", "\x78\xda"},
+		func(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) },
+	},
+	{"deflate", []string{"deflate"}, nil, func(r io.Reader) (io.Reader, error) { return flate.NewReader(r), nil }},
+	{
+		"bzip2",
+		[]string{"bzip2", "x-bzip2"},
+		[]string{"BZh"},
+		func(r io.Reader) (io.Reader, error) { return bzip2.NewReader(r), nil },
+	},
+}
+
+// plainEncodings are content encodings that name characters, or nothing.
+var plainEncodings = map[string]bool{
+	"utf-8": true, "utf8": true, "us-ascii": true, "ascii": true, "binary": true, "identity": true, "8bit": true,
+	"7bit": true, "iso-8859-1": true, "application/json": true, "string": true,
+}
+
+// unpack takes off one layer after another.
+func (d *document) unpack() {
+	for range maxLayers {
+		if !d.declared() && !d.compressed() && !d.base64() && !d.registered() {
+			break
+		}
+	}
+	for _, encoding := range d.encodings {
+		if !plainEncodings[encoding] {
+			d.note("content encoding %s, shown as it is", model.Printable(string(message.WholeRunes([]byte(encoding), 40))))
+		}
+	}
+}
+
+// declared takes off what the content encoding says.
+func (d *document) declared() bool {
+	for n := len(d.encodings); n > 0; n-- {
+		encoding := d.encodings[n-1]
+		if plainEncodings[encoding] {
+			continue
+		}
+		if encoding == "base64" {
+			if out, ok := fromBase64(d.data, d.whole); ok {
+				d.encodings = d.encodings[:n-1]
+				d.becomes("base64", out, d.whole)
+				return true
+			}
+		}
+		for _, c := range compressions {
+			for _, name := range c.names {
+				if name == encoding && d.decompressed(c.name, c.open) {
+					d.encodings = d.encodings[:n-1]
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return false
+}
+
+// compressed takes off a compression that the body begins with, when it can be read.
+func (d *document) compressed() bool {
+	for _, c := range compressions {
+		for _, magic := range c.magic {
+			if bytes.HasPrefix(d.data, []byte(magic)) && d.decompressed(c.name, c.open) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// decompressed reads what is packed, to a bound. What is damaged stays as it is; of a body of which only the beginning
+// was kept, the beginning is enough.
+func (d *document) decompressed(name string, open func(io.Reader) (io.Reader, error)) bool {
+	r, err := open(bytes.NewReader(d.data))
+	if err != nil {
+		return false
+	}
+	if closing, ok := r.(interface{ Close() }); ok { // zstd
+		defer closing.Close()
+	}
+	out, err := io.ReadAll(io.LimitReader(r, maxUnpacked+1))
+	if err != nil && (d.whole || len(out) == 0) {
+		return false
+	}
+	whole := d.whole && err == nil && len(out) <= maxUnpacked
+	d.becomes(name, out[:min(len(out), maxUnpacked)], whole)
+	return true
+}
+
+func (d *document) becomes(step string, data []byte, whole bool) {
+	d.steps, d.data, d.whole = append(d.steps, step), data, whole
+}
+
+const leastBase64 = 16 // bytes: shorter ones are words and ids as well
+
+// base64 takes it off where it is certain: what is in it is a text, or begins as a known format does.
+func (d *document) base64() bool {
+	if !d.whole || len(d.data) < leastBase64 || len(d.data) > maxStructure {
+		return false
+	}
+	out, ok := fromBase64(d.data, true)
+	if !ok || len(out) == 0 {
+		return false
+	}
+	if !readable(out) {
+		inner := &document{data: out, whole: true, size: len(out)}
+		if _, known := inner.structure(); !known && !inner.compressed() {
+			return false
+		}
+	}
+	d.becomes("base64", out, true)
+	return true
+}
+
+// fromBase64 decodes base64 in its two alphabets, with or without its end.
+func fromBase64(text []byte, whole bool) ([]byte, bool) {
+	text = bytes.TrimSpace(text)
+	if !whole {
+		text = text[:len(text)/4*4]
+	}
+	encoding := base64.StdEncoding
+	if bytes.ContainsAny(text, "-_") {
+		encoding = base64.URLEncoding
+	}
+	if len(text)%4 != 0 && !bytes.ContainsAny(text, "\r\n=") {
+		encoding = encoding.WithPadding(base64.NoPadding)
+	}
+	out, err := encoding.DecodeString(string(text))
+	return out, err == nil
+}
+
+// readable reports whether bytes are a text without controls.
+func readable(b []byte) bool {
+	if !utf8.Valid(b) {
+		return false
+	}
+	return !bytes.ContainsFunc(b, func(r rune) bool {
+		return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f
+	})
+}
+
+// registered takes off the frame of a schema registry around JSON: a zero, and the number of the schema. Around other
+// formats it could be anything.
+func (d *document) registered() bool {
+	const frame = 5
+	if len(d.data) <= frame || d.data[0] != 0 || d.data[frame] != '{' && d.data[frame] != '[' {
+		return false
+	}
+	if _, ok := validJSON(d.data[frame:min(len(d.data), maxText)], d.whole && len(d.data) <= maxText); !ok {
+		return false
+	}
+	id := binary.BigEndian.Uint32(d.data[1:])
+	d.becomes("schema id "+strconv.FormatUint(uint64(id), 10), d.data[frame:], d.whole)
+	return true
+}

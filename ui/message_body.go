@@ -1,0 +1,136 @@
+package ui
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/model"
+	"dlxtop/model/body"
+	"dlxtop/model/message"
+	"dlxtop/ui/term"
+)
+
+// bodies are the bodies of one message, made ready once: its own, and that of the original when it is in an envelope.
+type bodies struct {
+	made          bool
+	raw           bool // as they lie in the queue
+	own, original body.View
+	envelope      message.Envelope
+	enveloped     bool
+}
+
+// make reads the bodies of a message, unless that was done.
+func (b *bodies) make(m *message.Message, raw bool) {
+	if b.made && b.raw == raw {
+		return
+	}
+	read := body.Read
+	if raw {
+		read = body.Raw
+	}
+	b.made, b.raw, b.own = true, raw, read(m)
+	if b.envelope, b.enveloped = m.Envelope(); b.enveloped && b.envelope.Problem == "" {
+		b.original = read(&b.envelope.Original)
+	}
+}
+
+// width is how wide the first lines are.
+func (b *bodies) width(m *message.Message, raw bool) int {
+	const first = 200
+	b.make(m, raw)
+	view := &b.own
+	if b.enveloped && b.envelope.Problem == "" {
+		view = &b.original
+	}
+	widest := ansi.StringWidthWc(view.Title)
+	for _, l := range view.Lines[:min(len(view.Lines), first)] {
+		widest = max(widest, ansi.StringWidthWc(l.String()))
+	}
+	return widest
+}
+
+// lines are a message's body, as far as it was kept. When it is in an envelope, the original body comes first.
+func (b *bodies) lines(s *term.Styles, m *message.Message, width int, raw, folded bool) []string {
+	b.make(m, raw)
+	own := viewLines(s, &b.own, width, folded)
+	switch {
+	case !b.enveloped:
+		return own
+	case b.envelope.Problem != "":
+		return append(toned(s.Warning, term.MarkWarning+" "+model.Printable(b.envelope.Problem), width), own...)
+	}
+	lines := append(envelopeHead(s, &b.envelope, width), viewLines(s, &b.original, width, folded)...)
+	return append(append(lines, rawHead(s)...), own...)
+}
+
+// viewLines are a body under what was done to read it.
+func viewLines(s *term.Styles, v *body.View, width int, folded bool) []string {
+	lines := append(toned(s.Muted, v.Title, width), toned(s.Muted, v.Note, width)...)
+	shown := v.Lines
+	if folded {
+		shown = body.Folded(shown, 1)
+	}
+	for _, l := range shown {
+		lines = append(lines, dressed(s, l, width)...)
+	}
+	if v.Format == body.Empty {
+		lines = append(lines, s.Muted.Render("the body is empty"))
+	}
+	return lines
+}
+
+// toned are words in one style, wrapped.
+func toned(style term.Style, words string, width int) []string {
+	lines := term.Wrap(words, width)
+	for i := range lines {
+		lines[i] = style.Render(lines[i])
+	}
+	return lines
+}
+
+// dressed is a line of a body with its parts in their styles, broken at the width, wherever that is.
+func dressed(s *term.Styles, l body.Line, width int) []string {
+	spans := l.Spans
+	var lines []string
+	for _, piece := range hardWrap(l.String(), width) {
+		var b strings.Builder
+		for left := len(piece); left > 0 && len(spans) > 0; {
+			text := spans[0].Text
+			if len(text) <= left {
+				b.WriteString(bodyStyle(s, spans[0].Kind).Render(text))
+				left, spans = left-len(text), spans[1:]
+				continue
+			}
+			b.WriteString(bodyStyle(s, spans[0].Kind).Render(text[:left]))
+			spans = append([]body.Span{{Kind: spans[0].Kind, Text: text[left:]}}, spans[1:]...)
+			left = 0
+		}
+		lines = append(lines, b.String())
+	}
+	return lines
+}
+
+func bodyStyle(s *term.Styles, k body.Kind) term.Style {
+	switch k {
+	case body.Key:
+		return s.BodyKey
+	case body.String:
+		return s.BodyText
+	case body.Literal:
+		return s.BodyLiteral
+	case body.Mark:
+		return s.BodyMark
+	case body.Note:
+		return s.Muted
+	}
+	return s.Text
+}
+
+// hardWrap breaks printable text at the width, wherever that is.
+func hardWrap(text string, width int) []string {
+	if ansi.StringWidthWc(text) <= width {
+		return []string{text}
+	}
+	return strings.Split(ansi.HardwrapWc(text, max(width, 1), true), "\n")
+}

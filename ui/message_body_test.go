@@ -1,0 +1,88 @@
+package ui
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
+
+	"dlxtop/model/body"
+	"dlxtop/model/message"
+	"dlxtop/ui/term"
+)
+
+// packed is JSON in gzip, with JSON in a string of it.
+const packed = "1f8b08000000000002031d8cd10ac32010047fa5ecb384184802fe4aaf0f477214c198706a4124ff5edbc79961b7c1ef" +
+	"7076b206f29198e11a72bd040e25890e9b0a67d961c0bdd97559a7695ec671986f838b6b38b9efd108910f2138c2bb70" +
+	"7cd44230043d83a46e9f04de0f1ffff2601f08afbb9faa64ad70598bfc80d319e16209e1fe02ed3a861999000000"
+
+// packedMessage is a failed message whose body is packed.
+func packedMessage(t *testing.T) message.Message {
+	t.Helper()
+	m := failedMessage(1)
+	var err error
+	if m.Body, err = hex.DecodeString(packed); err != nil {
+		t.Fatal(err)
+	}
+	m.Properties.ContentEncoding = "gzip"
+	return m
+}
+
+func TestPackedBodyGolden(t *testing.T) {
+	atSizes(t, func(t *testing.T, width, height int) {
+		c := newClock()
+		b := newRecordedBroker(c)
+		b.put(failedQueue, packedMessage(t))
+		o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Title: "prod", Now: c.now}
+		term := onQueue(t, o, failedQueue, width, height)
+		term.await("1 message")
+		if term.press(keyEnter); height < splitHeight {
+			term.press(keyTab, keyTab) // else it begins with the body
+		}
+		term.await("▸ Body", "gzip → JSON, 153B from ", `"payload": (JSON in a string) {`)
+		term.golden()
+	})
+}
+
+// b shows the body as it lies in the queue, z the outermost of it, and both are taken back.
+func TestBodyRawAndFolded(t *testing.T) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	b.put(failedQueue, packedMessage(t))
+	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
+	term := onQueue(t, o, failedQueue, 80, 24)
+	term.await("1 message")
+	term.press(keyEnter, keyTab, keyTab)
+	term.await("▸ Body", "gzip → JSON", `"event": {`)
+	term.press("z")
+	term.await("▸ Body (folded)", `"event": { … 2 lines }`, `"payload": (JSON in a string) { … 5 lines }`)
+	term.press("b")
+	term.await("▸ Body (raw)", "00000000  1f 8b 08")
+	term.press("b", "z")
+	term.awaitGone("(folded)")
+	term.await(`"event": {`, `"name": "guan yu"`)
+}
+
+// What is coloured and broken is what was there: no width loses or doubles a part of it.
+func TestDressedBodyIsTheBody(t *testing.T) {
+	m := message.Message{Body: []byte(`{"name":"关羽 ` + strings.Repeat("x世", 40) + `","n":[1,"{\"a\":1}"]}`)}
+	m.BodyBytes = len(m.Body)
+	s := term.NewStyles(term.Dark, termenv.TrueColor)
+	for _, l := range body.Read(&m).Lines {
+		for width := 2; width < 100; width++ {
+			var got strings.Builder
+			for _, line := range dressed(s, l, width) {
+				text := ansi.Strip(line)
+				if ansi.StringWidthWc(text) > width {
+					t.Errorf("%q is wider than %d", text, width)
+				}
+				got.WriteString(text)
+			}
+			if got.String() != l.String() {
+				t.Errorf("at %d: %q is shown as %q", width, l.String(), got.String())
+			}
+		}
+	}
+}
