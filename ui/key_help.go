@@ -49,6 +49,9 @@ func KeyHelp() []KeyGroup {
 			{k.Raw, "the body as it lies in the queue; read again"},
 			{k.Fold, "only the outermost of the body; all of it again"},
 		}),
+		group("on two messages side by side", []explained{
+			{k.Fold, "what is equal, too; only what differs"},
+		}),
 		group("after "+k.Copy.Help().Key+", what to copy", []explained{
 			{k.CopyBody, "the body"},
 			{k.CopyHeaders, "the headers"},
@@ -144,6 +147,7 @@ func messages(k *keyMap) []explained {
 		{k.Edit, "edit this message in $VISUAL or $EDITOR, then replay it"},
 		{k.Export, "export the selection, else all that the filter shows, to a file"},
 		{k.Copy, "copy something of this message"},
+		{k.Compare, "compare the two selected messages, side by side"},
 		{k.More, "read more messages: 5,000, 50,000, 200,000"},
 		{k.Peek, "look again"},
 		{k.Insist, "look anyway, where a look is refused for its cost"},

@@ -17,7 +17,7 @@ type keyMap struct {
 	// On messages.
 	Replay, ReplayAll, Drop, DropAll, Copy, Failed, NextPane, PrevPane, Peek key.Binding
 	More, Insist, Earlier, Later, Tap                                        key.Binding
-	Move, Edit, Export, Raw, Fold                                            key.Binding
+	Move, Edit, Export, Raw, Fold, Compare                                   key.Binding
 
 	// What to copy of a message.
 	CopyBody, CopyHeaders, CopyID, CopyJSON key.Binding
@@ -54,6 +54,7 @@ func newKeyMap() *keyMap {
 		Export:    term.Binding("x", "export", "x"),
 		Copy:      term.Binding("y", "copy", "y"),
 		Raw:       term.Binding("b", "raw body", "b"),
+		Compare:   term.Binding("=", "compare", "="),
 		Fold:      term.Binding("z", "fold the body", "z"),
 		Failed:    term.Binding("f", "failed messages", "f"),
 		NextPane:  term.Binding("tab", "next pane", "tab"),

@@ -91,20 +91,36 @@ func toned(style term.Style, words string, width int) []string {
 
 // dressed is a line of a body with its parts in their styles, broken at the width, wherever that is.
 func dressed(s *term.Styles, l body.Line, width int) []string {
-	spans := l.Spans
+	parts := make([]inked, len(l.Spans))
+	for i, span := range l.Spans {
+		parts[i] = inked{span.Text, bodyStyle(s, span.Kind)}
+	}
+	return inkedLines(parts, width)
+}
+
+// inked is a printable text in a style.
+type inked struct {
+	text  string
+	style term.Style
+}
+
+// inkedLines are the parts of a line, broken at the width: each piece is dressed by itself.
+func inkedLines(parts []inked, width int) []string {
+	var whole strings.Builder
+	for _, p := range parts {
+		whole.WriteString(p.text)
+	}
 	var lines []string
-	for _, piece := range hardWrap(l.String(), width) {
+	for _, piece := range hardWrap(whole.String(), width) {
 		var b strings.Builder
-		for left := len(piece); left > 0 && len(spans) > 0; {
-			text := spans[0].Text
-			if len(text) <= left {
-				b.WriteString(bodyStyle(s, spans[0].Kind).Render(text))
-				left, spans = left-len(text), spans[1:]
-				continue
+		for left := len(piece); left > 0 && len(parts) > 0; {
+			p := &parts[0]
+			n := min(len(p.text), left)
+			b.WriteString(p.style.Render(p.text[:n]))
+			p.text, left = p.text[n:], left-n
+			if p.text == "" {
+				parts = parts[1:]
 			}
-			b.WriteString(bodyStyle(s, spans[0].Kind).Render(text[:left]))
-			spans = append([]body.Span{{Kind: spans[0].Kind, Text: text[left:]}}, spans[1:]...)
-			left = 0
 		}
 		lines = append(lines, b.String())
 	}

@@ -52,6 +52,8 @@ func (s messagesScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		return s.act(plan.Replay, s.allShown)
 	case term.Is(msg, k.DropAll):
 		return s.act(plan.Drop, s.allShown)
+	case term.Is(msg, k.Compare):
+		return s.compare()
 	case term.Is(msg, k.Export):
 		return s.export()
 	case term.Is(msg, k.Filter):

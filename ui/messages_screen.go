@@ -288,6 +288,9 @@ func (s messagesScreen) Keys() []key.Binding {
 			}
 			return append(keys, k.Peek)
 		}
+		if len(s.table.Chosen) == 2 {
+			keys = append(keys, k.Compare)
+		}
 		keys = append(keys, k.Open, k.Move, k.Edit, k.ReplayAll, k.DropAll, k.Choose, k.Filter, k.Copy, k.Range, k.ChooseAll)
 		if s.env.files != nil {
 			keys = append(keys, k.Export)

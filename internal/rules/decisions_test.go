@@ -33,6 +33,7 @@ var readsText = map[string]string{
 	"model/own_taps.go":      "the name of a queue",
 	"model/printable.go":     "lines of any text, for their ends and tabs",
 
+	"model/body/diff.go":         "commas at the ends of lines of JSON",
 	"model/body/document.go":     "a content type",
 	"model/body/java_classes.go": "the names of Java's classes",
 	"model/body/markup.go":       "the end of a tag of XML",

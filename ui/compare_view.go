@@ -1,0 +1,146 @@
+package ui
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"dlxtop/model"
+	"dlxtop/model/body"
+	"dlxtop/ui/term"
+)
+
+// around is how many equal lines are shown beside one that differs.
+const around = 2
+
+// comparedWidth is the width of one side: between them are a mark and its blanks.
+func comparedWidth(width int) int { return max((width-5)/2, 1) }
+
+// lay makes the lines of all parts.
+func (c compareScreen) lay(width int) []string {
+	s, each := c.env.styles, comparedWidth(width)
+	lines := []string{}
+	for i := range c.parts {
+		p := &c.parts[i]
+		if i > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, term.Cut(" "+s.Strong.Render(p.name)+"  "+p.summary(s), width, "…"))
+		if p.titles != [2]string{} {
+			lines = append(lines, beside(toned(s.Muted, p.titles[0], each), toned(s.Muted, p.titles[1], each), "   ", each)...)
+		}
+		lines = append(lines, p.lay(s, each, c.whole)...)
+	}
+	return lines
+}
+
+// summary says how much of a part differs.
+func (p *comparedPart) summary(s *term.Styles) string {
+	differ := 0
+	for i := range p.rows {
+		if !p.rows[i].Same {
+			differ++
+		}
+	}
+	switch {
+	case len(p.rows) == 0:
+		return s.Muted.Render("none")
+	case differ == 0:
+		return s.Good.Render("equal")
+	case !p.near:
+		return s.Warning.Render("too different: line by line, as they come")
+	}
+	if differ == 1 {
+		return s.Warning.Render("1 line differs")
+	}
+	return s.Warning.Render(model.Plural(differ, "line") + " differ")
+}
+
+// lay makes the lines of a part: without the stretches that are equal, unless whole.
+func (p *comparedPart) lay(s *term.Styles, each int, whole bool) []string {
+	var lines []string
+	for i := 0; i < len(p.rows); {
+		end := i
+		for !whole && end < len(p.rows) && p.isFar(end) {
+			end++
+		}
+		if end-i > 1 {
+			lines = append(lines, s.Muted.Render("  … "+model.Plural(end-i, "equal line")))
+			i = end
+			continue
+		}
+		lines = append(lines, p.rowLines(s, each, &p.rows[i])...)
+		i++
+	}
+	return lines
+}
+
+// isFar reports whether a row is equal, and those around it, too.
+func (p *comparedPart) isFar(at int) bool {
+	for i := max(at-around, 0); i <= min(at+around, len(p.rows)-1); i++ {
+		if !p.rows[i].Same {
+			return false
+		}
+	}
+	return true
+}
+
+// rowLines are a line beside the one that takes its place.
+func (p *comparedPart) rowLines(s *term.Styles, each int, r *body.Row) []string {
+	left, right := r.Left.String(), r.Right.String()
+	switch {
+	case r.Same:
+		return beside(dressed(s, r.Left, each), dressed(s, r.Right, each), "   ", each)
+	case !r.HasRight:
+		return beside(inkedLines([]inked{{left, s.Danger}}, each), nil, s.Warning.Render(" < "), each)
+	case !r.HasLeft:
+		return beside(nil, inkedLines([]inked{{right, s.Good}}, each), s.Warning.Render(" > "), each)
+	}
+	before, after := commonEnds(left, right)
+	return beside(
+		inkedLines(changed(s, left, before, after, s.Danger), each),
+		inkedLines(changed(s, right, before, after, s.Good), each), s.Warning.Render(" | "), each)
+}
+
+// changed is a line whose middle differs.
+func changed(s *term.Styles, line string, before, after int, style term.Style) []inked {
+	return []inked{
+		{line[:before], s.Text}, {line[before : len(line)-after], style}, {line[len(line)-after:], s.Text},
+	}
+}
+
+// commonEnds are the bytes that two lines have in common at their beginning and at their end, in whole characters.
+func commonEnds(a, b string) (before, after int) {
+	for before < len(a) && before < len(b) {
+		r, size := utf8.DecodeRuneInString(a[before:])
+		if other, _ := utf8.DecodeRuneInString(b[before:]); r != other {
+			break
+		}
+		before += size
+	}
+	for after < len(a)-before && after < len(b)-before {
+		r, size := utf8.DecodeLastRuneInString(a[before : len(a)-after])
+		if other, _ := utf8.DecodeLastRuneInString(b[before : len(b)-after]); r != other {
+			break
+		}
+		after += size
+	}
+	return before, after
+}
+
+// beside puts lines next to lines, with a mark between the first of them.
+func beside(left, right []string, mark string, each int) []string {
+	lines := make([]string, max(len(left), len(right)))
+	at := func(side []string, i int) string {
+		if i < len(side) {
+			return term.Pad(side[i], each)
+		}
+		return repeated(" ", each)
+	}
+	for i := range lines {
+		lines[i] = " " + at(left, i) + mark + at(right, i)
+		mark = "   "
+	}
+	return lines
+}
+
+func repeated(s string, n int) string { return strings.Repeat(s, max(n, 0)) }
