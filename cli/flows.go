@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,17 +28,19 @@ type (
 		Queue     string           `json:"queue"`
 		Ready     model.Opt[int64] `json:"ready,omitzero"`
 		Consumers model.Opt[int64] `json:"consumers,omitzero"`
-		Polled    bool             `json:"polled,omitzero"`       // an application takes messages with basic.get instead
-		Outage    model.Outage     `json:"unavailable,omitempty"` // node down, no majority
+		Polled    bool             `json:"polled,omitzero"` // an application takes messages with basic.get instead
+		redeliveredJSON
+		Outage model.Outage `json:"unavailable,omitempty"` // node down, no majority
 
 		// all, failed, returned: it holds its own failures back
 		DelayedRetry string           `json:"delayed_retry,omitempty"`
 		Delayed      model.Opt[int64] `json:"delayed,omitzero"` // these
 	}
 	bufferJSON struct {
-		Queue      string            `json:"queue"`
-		Role       model.Role        `json:"role"`
-		Ready      model.Opt[int64]  `json:"ready,omitzero"`
+		Queue string           `json:"queue"`
+		Role  model.Role       `json:"role"`
+		Ready model.Opt[int64] `json:"ready,omitzero"`
+		redeliveredJSON
 		Outage     model.Outage      `json:"unavailable,omitempty"`
 		TTL        model.Opt[int64]  `json:"ttl_ms,omitzero"`
 		TTLSource  string            `json:"ttl_source,omitempty"`
@@ -57,10 +60,15 @@ type (
 		failedJSON
 	}
 	failedJSON struct {
-		Queue  string           `json:"queue"`
-		Ready  model.Opt[int64] `json:"ready,omitzero"`
-		Outage model.Outage     `json:"unavailable,omitempty"`
-		Reason string           `json:"reason"`
+		Queue string           `json:"queue"`
+		Ready model.Opt[int64] `json:"ready,omitzero"`
+		redeliveredJSON
+		Outage model.Outage `json:"unavailable,omitempty"`
+		Reason string       `json:"reason"`
+	}
+	// messages that were delivered again, per second; absent: RabbitMQ has counted none of this queue
+	redeliveredJSON struct {
+		Redelivered model.Opt[float64] `json:"redelivered_per_second,omitzero"`
 	}
 )
 
@@ -69,7 +77,10 @@ func (p *Program) flowsCommand(flags *connectionFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flows",
 		Short: "The flows: each worker with its buffers and failed queues",
-		Args:  arguments(),
+		Long: `The flows: each worker with its buffers and failed queues. The table has the column REDELIVERED
+when messages that had come back are delivered again: how many per second, a mean of the last 5
+seconds. In JSON it is redelivered_per_second; times are in ms.`,
+		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			t, err := p.poll(cmd.Context(), flags)
 			if err != nil {
@@ -93,7 +104,7 @@ func flowsOf(t *model.Topology) flowsJSON {
 			Name: f.Name, VHost: f.VHost,
 			Worker: workerJSON{
 				Queue: f.Worker.Queue.Name, Ready: worker.Ready, Consumers: worker.Consumers,
-				Polled: worker.Polled(),
+				Polled: worker.Polled(), redeliveredJSON: redeliveredJSON{worker.RedeliverRate},
 				Outage: worker.Outage(),
 			},
 			Buffers: []bufferJSON{}, Failed: []failedJSON{},
@@ -102,9 +113,11 @@ func flowsOf(t *model.Topology) flowsJSON {
 			flow.Worker.DelayedRetry, flow.Worker.Delayed = f.DelayedRetry.Value, worker.Delayed
 		}
 		for _, b := range f.Buffers {
+			q := queueOf(t, b.Queue)
 			buffer := bufferJSON{
-				Queue: b.Queue.Name, Role: b.Role, Ready: t.Waiting(&b), Outage: queueOf(t, b.Queue).Outage(),
-				TTLSource: string(b.TTLSource.Kind), DLX: b.DLX, DLXSource: string(b.DLXSource.Kind), RoutingKey: b.Key,
+				Queue: b.Queue.Name, Role: b.Role, Ready: t.Waiting(&b), Outage: q.Outage(),
+				redeliveredJSON: redeliveredJSON{q.RedeliverRate},
+				TTLSource:       string(b.TTLSource.Kind), DLX: b.DLX, DLXSource: string(b.DLXSource.Kind), RoutingKey: b.Key,
 				Targets: []string{}, Reason: b.Reason, Exchange: b.InExchange,
 			}
 			for _, level := range b.Levels {
@@ -134,7 +147,7 @@ func flowsOf(t *model.Topology) flowsJSON {
 
 func failedOf(t *model.Topology, m model.Member) failedJSON {
 	q := queueOf(t, m.Queue)
-	return failedJSON{m.Queue.Name, q.Ready, q.Outage(), m.Reason}
+	return failedJSON{m.Queue.Name, q.Ready, redeliveredJSON{q.RedeliverRate}, q.Outage(), m.Reason}
 }
 
 // queueOf is what is known of a queue; nothing when the snapshot does not have it.
@@ -153,33 +166,73 @@ func consumersOf(q *model.Queue) string {
 	return q.Consumers.String()
 }
 
-func flowsTable(t *model.Topology) *grid {
-	g := &grid{right: []bool{false, false, false, true, true}}
-	g.add("FLOW", "ROLE", "QUEUE", "READY", "CONSUMERS", "AFTER", "LEADS TO")
+// flowRow is a line of the table: one queue of a flow.
+type flowRow struct {
+	flow, role, name string
+	q                *model.Queue
+	ready            model.Opt[int64]
+	consumers        string
+	after, target    string
+}
+
+func flowRows(t *model.Topology) []flowRow {
+	var rows []flowRow
 	for _, f := range t.Flows() {
-		name := model.Printable(f.Worker.Queue.String())
-		row := func(role, queue, ready, consumers, after, target string) {
-			g.add(name, role, model.Printable(queue), ready, consumers, after, target)
-			name = "" // once
-		}
 		worker := queueOf(t, f.Worker.Queue)
-		row(string(model.WorkerRole), worker.Name, readyWords(worker, worker.Ready), consumersOf(worker),
-			itself(f.DelayedRetry), "")
+		rows = append(rows, flowRow{
+			flow: worker.QueueRef.String(), role: string(model.WorkerRole), name: worker.Name, q: worker,
+			ready: worker.Ready, consumers: consumersOf(worker), after: itself(f.DelayedRetry),
+		})
 		for _, b := range f.Buffers {
 			q := queueOf(t, b.Queue)
-			row(string(b.Role), b.Name(), readyWords(q, t.Waiting(&b)), q.Consumers.String(), after(b), leadsTo(b))
+			rows = append(rows, flowRow{
+				role: string(b.Role), name: b.Name(), q: q, ready: t.Waiting(&b), consumers: q.Consumers.String(),
+				after: after(b), target: leadsTo(b),
+			})
 		}
 		for _, m := range f.Failed {
-			q := queueOf(t, m.Queue)
-			row(string(model.FailedRole), q.Name, readyWords(q, q.Ready), q.Consumers.String(), "", "")
+			rows = append(rows, failedRow(queueOf(t, m.Queue)))
 		}
 	}
 	for _, m := range t.FailedWithoutFlow() {
-		q := queueOf(t, m.Queue)
-		g.add("-", string(model.FailedRole), model.Printable(m.Queue.String()), readyWords(q, q.Ready),
-			q.Consumers.String(), "", "")
+		row := failedRow(queueOf(t, m.Queue))
+		row.flow, row.name = "-", m.Queue.String()
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func failedRow(q *model.Queue) flowRow {
+	return flowRow{
+		role: string(model.FailedRole), name: q.Name, q: q, ready: q.Ready, consumers: q.Consumers.String(),
+	}
+}
+
+func flowsTable(t *model.Topology) *grid {
+	rows := flowRows(t)
+	again := slices.ContainsFunc(rows, func(r flowRow) bool { return r.q.RedeliverRate.Or(0) > 0 })
+	g := &grid{right: []bool{false, false, false, true, true, again}}
+	add := func(flow, role, name, ready, consumers, redelivered, after, target string) {
+		cells := []string{flow, role, name, ready, consumers}
+		if again {
+			cells = append(cells, redelivered)
+		}
+		g.add(append(cells, after, target)...)
+	}
+	add("FLOW", "ROLE", "QUEUE", "READY", "CONSUMERS", "REDELIVERED", "AFTER", "LEADS TO")
+	for _, r := range rows {
+		add(model.Printable(r.flow), r.role, model.Printable(r.name), readyWords(r.q, r.ready), r.consumers,
+			redeliveredWords(r.q), r.after, r.target)
 	}
 	return g
+}
+
+// redeliveredWords are how fast messages are delivered again, "" when none is.
+func redeliveredWords(q *model.Queue) string {
+	if rate := q.RedeliverRate.Or(0); rate > 0 {
+		return fmt.Sprintf("%.1f/s", rate)
+	}
+	return ""
 }
 
 // readyWords are how many messages are ready, or that nobody can tell because the queue is down.

@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"dlxtop/model"
+	"dlxtop/model/build"
 )
 
 // A delay of four levels, an exchange that delays, a worker that retries by itself, and a failed queue of nobody.
@@ -62,5 +65,66 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("no %q in\n%s", want, table.String())
 		}
+	}
+}
+
+// What a worker returns for ever is seen in both forms, and costs no column where nothing is returned.
+func TestFlowsWithRedeliveries(t *testing.T) {
+	looping := func(rate model.Opt[float64]) *model.Topology {
+		return build.TopologyOf("4.0.5", build.Exchange("fanout", "dead"),
+			build.Queue("mail", build.Consumers(1), build.DLX("dead"), func(q *model.Queue) { q.RedeliverRate = rate }),
+			build.Queue("mail.dlq"), build.Bind("dead", "", "mail.dlq"))
+	}
+	for _, test := range []struct {
+		name     string
+		rate     model.Opt[float64]
+		rows     []string // of the table, without its padding
+		inJSON   string   // of the worker
+		mentions bool     // the JSON has the field
+	}{
+		{
+			"a loop", model.Some(24.04),
+			[]string{
+				"FLOW ROLE QUEUE READY CONSUMERS REDELIVERED AFTER LEADS TO", "mail worker mail 0 1 24.0/s",
+				"failed mail.dlq 0 0",
+			},
+			`"consumers":1,"redelivered_per_second":24.04`, true,
+		},
+		{
+			"an end of it", model.Some(0.0),
+			[]string{
+				"FLOW ROLE QUEUE READY CONSUMERS AFTER LEADS TO", "mail worker mail 0 1", "failed mail.dlq 0 0",
+			},
+			`"consumers":1,"redelivered_per_second":0}`, true,
+		},
+		{
+			"never", model.Unknown[float64](),
+			[]string{
+				"FLOW ROLE QUEUE READY CONSUMERS AFTER LEADS TO", "mail worker mail 0 1", "failed mail.dlq 0 0",
+			},
+			`"consumers":1}`, false,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var table strings.Builder
+			if err := flowsTable(looping(test.rate)).write(&table); err != nil {
+				t.Fatal(err)
+			}
+			var rows []string
+			for line := range strings.Lines(table.String()) {
+				rows = append(rows, strings.Join(strings.Fields(line), " "))
+			}
+			if diff := cmp.Diff(test.rows, rows); diff != "" {
+				t.Error(diff)
+			}
+			raw, err := json.Marshal(flowsOf(looping(test.rate)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := string(raw); !strings.Contains(text, test.inJSON) ||
+				strings.Contains(text, "redelivered_per_second") != test.mentions {
+				t.Errorf("no %s in %s", test.inJSON, text)
+			}
+		})
 	}
 }
