@@ -82,10 +82,10 @@ func TestMessagesShowTheirWays(t *testing.T) {
 		return reading
 	}
 	waiting, behind := look("delay:5s", 2), look("delete", 1)
-	if got := fmt.Sprint(waiting.Seen()); got != fmt.Sprintf("map[%s/delay:5s:[%s/save]]", s.vhost, s.vhost) {
+	if got := fmt.Sprint(waiting.Seen().To); got != fmt.Sprintf("map[%s/delay:5s:[%s/save]]", s.vhost, s.vhost) {
 		t.Error(got)
 	}
-	if got := fmt.Sprint(behind.Seen()); got != fmt.Sprintf("map[%s/soon:[%s/delete]]", s.vhost, s.vhost) {
+	if got := fmt.Sprint(behind.Seen().To); got != fmt.Sprintf("map[%s/soon:[%s/delete]]", s.vhost, s.vhost) {
 		t.Error(got)
 	}
 	lost := slices.DeleteFunc(waiting.Found(),

@@ -143,8 +143,7 @@ type Snapshot struct {
 	Missing   []string // in words: what could not be read and why
 
 	Looked map[QueueRef]Looked // what looks have cost, as this machine remembers it
-	// where messages that were looked at go from a queue without a dead-letter key, by their own keys; each list sorted
-	Seen map[QueueRef][]QueueRef
+	Seen   Seen                // the ways of messages that were looked at
 }
 
 // NoDLX reports whether it is certain that a queue with these settings has no dead-letter exchange: a fresh queue's

@@ -117,7 +117,7 @@ func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry 
 		route.Keys = KeysBeyond
 		route.Why = "each message keeps its own routing keys; none that is bound leads on, these are for others (CC)"
 	}
-	if seen := t.refsThatAre(t.Snapshot.Seen[ref]); len(seen) > 0 {
+	if seen := t.refsThatAre(t.Snapshot.Seen.To[ref]); len(seen) > 0 {
 		route.Queues, route.Keys = UnionOf(route.Queues, seen), KeysSeen
 		route.Why = "each message keeps its own routing keys; those that were looked at lead to " + Names(seen)
 	}

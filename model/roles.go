@@ -235,7 +235,7 @@ func (r *roles) narrowed(ref QueueRef, reason Reason) []QueueRef {
 }
 
 // bufferRole tells a retry buffer from a delayed one: failures of the worker get into it by the worker's own
-// dead-letter exchange, directly or through other buffers, or names say so.
+// dead-letter exchange, directly or through other buffers, or messages or names say so.
 func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
 	if b.Rejected {
 		if slices.ContainsFunc(b.Queues(), func(ref QueueRef) bool {
@@ -244,6 +244,9 @@ func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
 			return RetryBuffer, "messages rejected by " + Printable(worker.Name) + " go here"
 		}
 		return RetryBuffer, "messages rejected by " + Printable(worker.Name) + " come here through other buffers"
+	}
+	if r.t.seenFrom(b, worker) {
+		return RetryBuffer, "messages that were looked at came here from " + Printable(worker.Name)
 	}
 	if word := r.heard[b.Queue].retry; word != "" {
 		return RetryBuffer, fmt.Sprintf("its name says %q", word)

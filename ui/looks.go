@@ -2,7 +2,6 @@ package ui
 
 import (
 	"fmt"
-	"maps"
 	"time"
 
 	"dlxtop/model"
@@ -15,8 +14,7 @@ type looks struct {
 	waits map[model.QueueRef]*story.Waits
 	met   map[model.QueueRef]map[string]meeting // by message id
 	dead  map[model.QueueRef]deadLetters        // of every queue that somebody looked at
-	// where messages of a queue without a dead-letter key were seen to go; polls read it, so it is never changed
-	seen map[model.QueueRef][]model.QueueRef
+	seen  model.Seen                            // the ways of all messages; polls read it, so it is never changed
 }
 
 // deadLetters are how many of the messages of a look have a death or an error of an application.
@@ -56,21 +54,6 @@ func (l *looks) at(ref model.QueueRef) *story.Waits {
 		return nil
 	}
 	return l.waits[ref]
-}
-
-// see adds where messages go by keys of their own.
-func (l *looks) see(seen map[model.QueueRef][]model.QueueRef) {
-	if len(seen) == 0 {
-		return
-	}
-	all := maps.Clone(l.seen)
-	if all == nil {
-		all = map[model.QueueRef][]model.QueueRef{}
-	}
-	for from, to := range seen {
-		all[from] = model.UnionOf(all[from], to)
-	}
-	l.seen = all
 }
 
 // meet compares a look with earlier ones. A message that was to have left and is there has come back, whatever the

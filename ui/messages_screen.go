@@ -74,8 +74,8 @@ type peekedMsg struct {
 	waits   *story.Waits
 	found   []findings.Finding
 	rows    []*messageRow
-	seen    map[model.QueueRef][]model.QueueRef // where messages go by keys of their own
-	dead    int                                 // of the messages: those with a death or an error of an application
+	seen    model.Seen // the ways of its messages
+	dead    int        // of the messages: those with a death or an error of an application
 	err     error
 }
 

@@ -65,7 +65,7 @@ func (a app) answer(msg answerMsg) (tea.Model, tea.Cmd) {
 	if isLook && looked.err == nil {
 		a.looks.remember(looked.queue, looked.waits)
 		a.looks.dead[looked.queue] = deadLetters{looked.dead, len(looked.rows)}
-		a.looks.see(looked.seen)
+		a.looks.seen = a.looks.seen.With(looked.seen)
 	}
 	for i := range a.tabs {
 		t := &a.tabs[i]

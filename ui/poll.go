@@ -84,7 +84,7 @@ func (p *poller) read(e *env) tea.Cmd {
 		if err != nil {
 			return polledMsg{request: id, err: err}
 		}
-		if len(seen) > 0 {
+		if seen.Any() {
 			snapshot.Seen = seen
 		}
 		if looked != nil && snapshot.ReturnsCount() {

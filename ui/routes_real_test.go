@@ -105,6 +105,46 @@ func TestALookShowsWhereMessagesGo(t *testing.T) {
 	term.await("ways.audit", "ways.save")
 }
 
+// A worker that sends its failures to a buffer with keys in CC, as Rascal does: a look shows it, which no binding does.
+func TestALookShowsWhoFillsABuffer(t *testing.T) {
+	o, _, channel := real(t)
+	exchanges(t, channel, "topic", "back.delay", "back.retry", "back.in")
+	declare(t, channel, "back.save", nil)
+	declare(t, channel, "back.later", amqp.Table{
+		"x-dead-letter-exchange": "back.retry", "x-message-ttl": int64(600_000),
+	})
+	bindIn(t, channel, "back.in", "created", "back.save")
+	bindIn(t, channel, "back.delay", "delay.10m", "back.later")
+	bindIn(t, channel, "back.retry", "back.save.#", "back.save")
+	if err := channel.Confirm(false); err != nil {
+		t.Fatal(err)
+	}
+	confirm, err := channel.PublishWithDeferredConfirm("back.delay", "back.save.created", true, false, amqp.Publishing{
+		Headers: amqp.Table{
+			"CC": []any{"delay.10m"},
+			"rascal": amqp.Table{
+				"originalQueue": "back.save",
+				"recovery":      amqp.Table{"back.save": amqp.Table{"forwarded": int32(1)}},
+			},
+		},
+		Body: []byte("m"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := confirm.WaitContext(t.Context()); err != nil || !ok {
+		t.Fatalf("not confirmed: %v", err)
+	}
+	term := onFlow(t, o, "back.save", 120, 36)
+	term.await("delayed 10m", "╭ back.delay ╮")
+	term.press(keyTab)
+	term.await("▸ back.later")
+	term.press(keyEnter)
+	term.await("1 message", "back.save.created")
+	term.press("q")
+	term.await("retry 10m", "via back.delay", "╭ back.in ")
+}
+
 // A worker that gives back what it gets: the picture has the way back to itself, and the finding since when.
 func TestAWorkerThatRequeues(t *testing.T) {
 	o, _, channel := real(t)

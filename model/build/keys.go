@@ -22,7 +22,12 @@ var EntryRetryParts = []Part{
 
 // Seen adds where messages that were looked at lead to from a queue.
 func Seen(from string, to ...string) Part {
-	return func(s *model.Snapshot) { s.Seen = map[model.QueueRef][]model.QueueRef{Ref(from): Refs(to...)} }
+	return func(s *model.Snapshot) { s.Seen.To = map[model.QueueRef][]model.QueueRef{Ref(from): Refs(to...)} }
+}
+
+// SentInto adds from which queues messages that were looked at came into a queue.
+func SentInto(queue string, from ...string) Part {
+	return func(s *model.Snapshot) { s.Seen.From = map[model.QueueRef][]model.QueueRef{Ref(queue): Refs(from...)} }
 }
 
 // Counted sets what the broker counted: messages that publishers sent, and that consumers acknowledged.

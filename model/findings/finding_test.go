@@ -89,6 +89,12 @@ func TestFindings(t *testing.T) {
 			"retries that nobody counts", "4.0.5", build.ScenarioParts["pubsub"],
 			[]string{"warning republished-deaths-uncounted ucenter@user@retry"},
 		},
+		{
+			"retries that a framework counts in the messages", "4.0.5",
+			append([]build.Part{func(s *model.Snapshot) {
+				s.Seen.Counted = map[model.QueueRef]bool{build.Ref("ucenter@user@retry"): true}
+			}}, build.ScenarioParts["pubsub"]...), nil,
+		},
 		{"retries that the broker counts", "3.10.8", build.ScenarioParts["pubsub"], nil},
 		{"a buffer with consumers", "3.10.8", []build.Part{
 			build.Queue("w", build.Consumers(1)),

@@ -45,7 +45,7 @@ func (r *Reading) See(m *message.Message) {
 }
 
 // Seen are the queues that the messages go to by their own keys, by the queue that they leave.
-func (r *Reading) Seen() map[model.QueueRef][]model.QueueRef { return r.ways.Seen() }
+func (r *Reading) Seen() model.Seen { return r.ways.Seen() }
 
 // Found is what the messages that were seen tell.
 func (r *Reading) Found() []Finding {

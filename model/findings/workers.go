@@ -2,6 +2,7 @@ package findings
 
 import (
 	"fmt"
+	"slices"
 
 	"dlxtop/model"
 )
@@ -120,7 +121,10 @@ func findUncountedRetries(t *model.Topology, found func(Finding)) {
 	for i := range t.Flows() {
 		flow := &t.Flows()[i]
 		for _, b := range flow.Buffers {
-			if b.Role != model.RetryBuffer || b.Rejected {
+			counted := slices.ContainsFunc(b.Queues(), func(ref model.QueueRef) bool {
+				return t.Snapshot.Seen.Counted[ref]
+			})
+			if b.Role != model.RetryBuffer || b.Rejected || counted {
 				continue
 			}
 			found(Finding{

@@ -17,7 +17,8 @@ type Ways struct {
 	topology *model.Topology
 	queue    model.QueueRef
 	routes   map[way]model.Route
-	seen     map[model.QueueRef][]model.QueueRef
+	seen     model.Seen
+	from     map[model.QueueRef]bool // of seen, from which queues messages came into this one
 	lost     int
 	lostKeys []string // of the first one
 }
@@ -31,7 +32,9 @@ type way struct {
 // WaysFrom is for a look at a queue.
 func WaysFrom(t *model.Topology, ref model.QueueRef) *Ways {
 	return &Ways{
-		topology: t, queue: ref, routes: map[way]model.Route{}, seen: map[model.QueueRef][]model.QueueRef{},
+		topology: t, queue: ref, routes: map[way]model.Route{},
+		seen: model.Seen{To: map[model.QueueRef][]model.QueueRef{}, From: map[model.QueueRef][]model.QueueRef{}},
+		from: map[model.QueueRef]bool{},
 	}
 }
 
@@ -49,6 +52,38 @@ func (w *Ways) See(m *message.Message) {
 	for i := range m.Deaths {
 		if d := &m.Deaths[i]; len(d.RoutingKeys) > 0 {
 			w.follow(model.QueueRef{VHost: w.queue.VHost, Name: d.Queue}, d.RoutingKeys, m.Headers)
+		}
+	}
+	if !w.topology.Settings(w.queue).DLX.Set {
+		return // no buffer
+	}
+	w.seeWorkers(m)
+	if w.seen.Counted == nil && countedTries(m, false) > 0 {
+		w.seen.Counted = map[model.QueueRef]bool{w.queue: true}
+	}
+}
+
+// seeWorkers adds from which queues workers sent a message here: its framework wrote that down, or it has expired here
+// before, and is back from where it went then.
+func (w *Ways) seeWorkers(m *message.Message) {
+	came := func(from ...model.QueueRef) {
+		for _, ref := range from {
+			if _, there := w.topology.Queue(ref); there && ref != w.queue && !w.from[ref] {
+				w.from[ref] = true
+				w.seen.From[w.queue] = model.UnionOf(w.seen.From[w.queue], []model.QueueRef{ref})
+			}
+		}
+	}
+	if s, ok := m.Stated(nil); ok && s.VHost.Or(w.queue.VHost) == w.queue.VHost {
+		came(model.QueueRef{VHost: w.queue.VHost, Name: s.Queue})
+	}
+	for i := range m.Deaths {
+		if d := &m.Deaths[i]; d.Queue != w.queue.Name || d.Reason != model.Expired {
+			continue
+		} else if hop, ok := w.topology.Hop(w.queue, model.Expired); ok && len(hop.Keys) > 0 && hop.Route.Exact {
+			came(hop.Route.Queues...)
+		} else if route, known := w.follow(w.queue, d.RoutingKeys, m.Headers); known {
+			came(route.Queues...)
 		}
 	}
 }
@@ -69,7 +104,7 @@ func (w *Ways) follow(from model.QueueRef, keys []string, headers model.Table) (
 	route = w.topology.DeadLetter(from, keys, headers)
 	w.routes[at] = route
 	if route.Exact && len(route.Queues) > 0 {
-		w.seen[from] = model.UnionOf(w.seen[from], route.Queues)
+		w.seen.To[from] = model.UnionOf(w.seen.To[from], route.Queues)
 	}
 	return route, route.Exact
 }
@@ -81,8 +116,8 @@ func (w *Ways) expires(m *message.Message) bool {
 		(w.topology.Settings(w.queue).TTL.Set || m.Properties.Expiration != "")
 }
 
-// Seen are the queues that messages go to, by the queue that they leave; each list is sorted.
-func (w *Ways) Seen() map[model.QueueRef][]model.QueueRef { return w.seen }
+// Seen are the queues that messages go to, by the queue that they leave, and those from which they came here.
+func (w *Ways) Seen() model.Seen { return w.seen }
 
 // Lost is how many messages will go nowhere when they expire, and in words the keys of the first; 0 when none will.
 func (w *Ways) Lost() (n int, keys string) {
