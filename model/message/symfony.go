@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 
 	"dlxtop/model"
 )
@@ -23,10 +24,11 @@ var symfonyStale = []string{symfonyRedelivery, symfonyError, symfonyFailed}
 
 // symfonyStamps are what the stamps of a message tell.
 type symfonyStamps struct {
-	kind, message string // of the last error
-	class         string // of the message
-	failed        string // the transport that it failed in
-	retries       int64  // the most that a stamp counts
+	kind, message string    // of the last error
+	class         string    // of the message
+	failed        string    // the transport that it failed in
+	retries       int64     // the most that a stamp counts
+	resent        time.Time // when the worker sent it again, by its last RedeliveryStamp; zero when that does not say
 	stale         []string
 	body          *symfonyBody // where they are in the body
 }
@@ -52,11 +54,13 @@ func (m *Message) symfony() (s symfonyStamps, ok bool) {
 		s.kind, s.message = last.ExceptionClass, last.ExceptionMessage
 	}
 	var redeliveries []struct {
-		RetryCount int64 `json:"retryCount"`
+		RetryCount    int64       `json:"retryCount"`
+		RedeliveredAt symfonyTime `json:"redeliveredAt"`
 	}
 	if s.stamp(m, symfonyRedelivery, &redeliveries) {
 		for _, r := range redeliveries {
 			s.retries = max(s.retries, r.RetryCount)
+			s.resent = time.Time(r.RedeliveredAt)
 		}
 	}
 	var failed []struct {
@@ -109,6 +113,7 @@ func (s *symfonyStamps) fromBody() {
 				n, _ := strconv.ParseInt(stamp.value.scalarOf("retryCount"), 10, 32)
 				s.retries = max(s.retries, n)
 			}
+			s.resent = last.member("redeliveredAt").time()
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -160,4 +161,51 @@ func FuzzSymfonyBody(f *testing.F) {
 			}
 		})
 	})
+}
+
+// When a worker sent a message again stands in its last RedeliveryStamp.
+func TestWhenSymfonySentAMessageAgain(t *testing.T) {
+	at := time.Date(2026, 11, 22, 7, 0, 1, 0, time.UTC)
+	inBody := func(date, zone string) Message {
+		stamp := func(date string) string {
+			return phpObject(symfonyRedelivery, "retryCount", "i:1;", "redeliveredAt",
+				fmt.Sprintf(`O:17:"DateTimeImmutable":3:{%s%s%si:3;%s%s}`, phpText("date"), phpText(date),
+					phpText("timezone_type"), phpText("timezone"), phpText(zone)))
+		}
+		m := Message{Body: symfonyEnvelope(symfonyInvoice,
+			phpStamps(symfonyRedelivery, stamp("2026-11-22 06:00:00.000000"), stamp(date)))}
+		m.BodyBytes = len(m.Body)
+		return m
+	}
+	inHeader := func(stamps string) Message {
+		return Message{Headers: model.Table{symfonyStamp + symfonyRedelivery: stamps}}
+	}
+	for name, c := range map[string]struct {
+		m  Message
+		ok bool
+	}{
+		"PHP, with microseconds":     {inBody("2026-11-22 07:00:01.999999", "UTC"), true},
+		"PHP, with an offset":        {inBody("2026-11-22 08:30:01.000000", "+01:30"), true},
+		"PHP, a zone by its name":    {inBody("2026-11-22 08:00:01.000000", "Europe/Berlin"), false},
+		"PHP, no date":               {inBody("yesterday", "UTC"), false},
+		"PHP, a date that cannot be": {inBody("0001-01-01 00:00:00.000000", "UTC"), false},
+		"JSON, a text": {
+			inHeader(`[{"retryCount":1,"redeliveredAt":"2026-11-22T06:00:00+00:00"},` +
+				`{"retryCount":2,"redeliveredAt":"2026-11-22T08:00:01+01:00"}]`), true,
+		},
+		"JSON, an object": {
+			inHeader(`[{"retryCount":1,"redeliveredAt":{"timezone":{"name":"UTC"},"offset":0,"timestamp":1795330801}}]`), true,
+		},
+		"JSON, something else": {inHeader(`[{"retryCount":1,"redeliveredAt":[7]}]`), false},
+		"JSON, no time":        {inHeader(`[{"retryCount":1}]`), false},
+		"no stamp":             {Message{}, false},
+	} {
+		from, to, ok := c.m.SentAgain()
+		if ok != c.ok || ok && (!from.Equal(at) || !to.Equal(at.Add(time.Second))) {
+			t.Errorf("%s: between %v and %v, %v", name, from, to, ok)
+		}
+		if n, _, _ := c.m.Retried(); c.ok && n == 0 {
+			t.Errorf("%s: no tries", name)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package story
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"dlxtop/model"
@@ -55,7 +56,8 @@ func (s Sight) arrival() (from, to time.Time) {
 // has none.
 //
 // The broker keeps no time of enqueueing. It is the publisher's timestamp, or the broker's timestamp_in_ms, of a
-// message that nobody dead-lettered or republished since; or the message was seen to arrive. A timestamp that
+// message that nobody dead-lettered or republished since; the time at which a worker sent it again, where its framework
+// writes that down (Symfony); or the message was seen to arrive. A timestamp that
 // contradicts what was seen is not believed. Where nothing tells, the message expires a whole TTL after it was seen, at
 // most. The eta of a framework is used on the way through levels only (Waiting): it is when a worker runs the message.
 func Due(m *message.Message, ttl model.Opt[time.Duration], seen Sight) DueTime {
@@ -72,6 +74,8 @@ type toldOfDue struct {
 	came time.Time     // into the queue, by the broker's clock, and at most within later; zero: it does not tell
 	late time.Duration // how much later at most
 	once bool          // should it come into the queue again, it will be another message by its fingerprint
+	// its worker wrote down when it sent it here for another try: that is true of a retry buffer, too
+	again bool
 }
 
 // tellsOfDue does not tell the id: it is part of more of the message, which would stay in memory.
@@ -81,10 +85,20 @@ func tellsOfDue(m *message.Message) toldOfDue {
 	if from, to, ok := enqueuedAt(m); ok {
 		told.came, told.late = from, to.Sub(from)
 	}
+	if from, to, ok := m.SentAgain(); ok && !diedAfter(m, to) {
+		told.came, told.late, told.again = from, to.Sub(from), true
+	}
 	// It was dead-lettered into the queue, and the broker counts that in x-death. What expires there and is published
 	// again by a worker has another newest death, or none.
 	told.once = len(m.Deaths) > 0 && m.Deaths[0].Reason != model.Expired
 	return told
+}
+
+// diedAfter reports whether the broker dead-lettered the message after a moment: then it is in another queue than it
+// was in before that.
+func diedAfter(m *message.Message, at time.Time) bool {
+	return m.DeathsError != "" ||
+		slices.ContainsFunc(m.Deaths, func(d message.Death) bool { return d.Time.After(at) })
 }
 
 // due is Due; others may have held the message back when it is behind them.

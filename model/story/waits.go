@@ -126,7 +126,7 @@ func (w *Waiting) See(i int, m *message.Message) {
 	}
 	told := tellsOfDue(m)
 	told.id, told.same = strings.Clone(m.Properties.MessageID), m.Fingerprint
-	if w.refill {
+	if w.refill && !told.again {
 		told.came = time.Time{}
 	}
 	if from, to, ok := w.passage.enteredBy(m, w.t); ok {
