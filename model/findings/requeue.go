@@ -2,6 +2,7 @@ package findings
 
 import (
 	"fmt"
+	"slices"
 
 	"dlxtop/model"
 )
@@ -12,19 +13,26 @@ const (
 	loopSpan  = 5   // seconds that the broker's rates are a mean of: two samples
 	loopLeast = 5   // redeliveries in that time; fewer are a worker that was restarted, or a look
 	loopDone  = 0.1 // acknowledged for each redelivered one: with more, the work gets done
+	loopEver  = 10  // redeliveries, since RabbitMQ counts, for each message that was ever done or still waits
 )
 
 // A worker that is restarted gets each message that it held once more. In a loop, what is handed out is handed out
-// again and again: several times what can be held by consumers at one time.
+// again and again: several times what can be held by consumers at one time. A worker that crashes takes a second or
+// more for each round: that is a loop when all its rounds together did next to nothing.
 func findRequeueLoops(t *model.Topology, found func(Finding)) {
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		rate := q.RedeliverRate.Or(0)
 		again := rate * loopSpan
 		depth, known := q.Depth()
+		slow := rate > 0 && known && works(t, q) &&
+			float64(q.Redelivered.Or(0)) >= loopEver*float64(q.Acked.Or(0)+max(depth, 1))
 		taken := q.Consumers.Or(0) > 0 || q.Polled()
 		switch {
-		case again < loopLeast || q.AckRate.Or(0) > rate*loopDone || !known || depth == 0:
+		case q.AckRate.Or(0) > rate*loopDone || !known || depth == 0:
+			continue
+		case slow:
+		case again < loopLeast:
 			continue
 		case again >= loopLeast*float64(depth):
 		case taken && again >= loopLeast*float64(max(q.Unacked.Or(depth), 1)):
@@ -44,6 +52,17 @@ func findRequeueLoops(t *model.Topology, found func(Finding)) {
 				"limit" + limitWords(t) + "; a worker that crashes on a message looks the same",
 		})
 	}
+}
+
+// works reports whether a worker takes messages out of a queue, which may be gone for the moment. What others get there
+// by basic.get is not its doing.
+func works(t *model.Topology, q *model.Queue) bool {
+	if q.Consumers.Or(0) > 0 {
+		return true
+	}
+	return q.PollRate.Or(0) == 0 && slices.ContainsFunc(t.FlowsOf(q.QueueRef), func(f *model.Flow) bool {
+		return f.Worker.Queue == q.QueueRef
+	})
 }
 
 func them(n int64) string {

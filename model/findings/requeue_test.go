@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,16 @@ func TestRequeueLoop(t *testing.T) {
 		}},
 		{"several", taken(24, 0, 39, 1, 1722), []string{"returns its 40 messages and receives them again, 24.0 " +
 			"times"}},
+		{"a crash every second or two", taken(0.6, 0, 0, 1, 11), []string{"receives it again, 0.6 times"}},
+		{"a crash now, after much work", func(q *model.Queue) {
+			taken(0.6, 0, 0, 1, 11)(q)
+			q.Acked = model.Some[int64](5)
+		}, nil},
+		{"a first crash", taken(0.2, 0, 0, 1, 1), nil},
+		{"looks at what nobody consumes", func(q *model.Queue) {
+			taken(0.6, 0, 1, 0, 11)(q)
+			q.Consumers, q.PollRate = model.Some[int64](0), model.Some(0.6)
+		}, nil},
 		{"the work gets done", taken(24, 20, 39, 1, 1722), nil},
 		{"a worker that was restarted with its hands full", taken(8, 0, 0, 40, 40), nil},
 		{"nothing is there any more", taken(24, 0, 0, 0, 1722), nil},
@@ -46,6 +57,36 @@ func TestRequeueLoop(t *testing.T) {
 				if !f.Happening {
 					t.Error("it does not say that it happens now")
 				}
+			}
+		})
+	}
+}
+
+// A worker that crashes on its message is mostly gone when the broker counts consumers.
+func TestCrashLoop(t *testing.T) {
+	crashing := func(polled model.Opt[float64]) build.Setting {
+		return func(q *model.Queue) {
+			q.RedeliverRate, q.PollRate = model.Some(0.4), polled
+			q.Ready, q.Redelivered = model.Some[int64](1), model.Some[int64](10)
+		}
+	}
+	for _, test := range []struct {
+		name   string
+		polled model.Opt[float64]
+		loops  bool
+	}{
+		{"a worker that crashes", model.Unknown[float64](), true},
+		{"somebody looks at the messages of a worker that is down", model.Some(0.4), false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			found := codes(Of(build.TopologyOf("4.0.5", build.Exchange("fanout", "dead"),
+				build.Queue("mail", build.DLX("dead"), crashing(test.polled)),
+				build.Queue("mail.dlq", crashing(model.Unknown[float64]())), build.Bind("dead", "", "mail.dlq"))))
+			if got := slices.Contains(found, "error requeue-loop mail"); got != test.loops {
+				t.Errorf("found %v", found)
+			}
+			if slices.Contains(found, "error requeue-loop mail.dlq") {
+				t.Errorf("no worker is on the failed queue: %v", found)
 			}
 		})
 	}
