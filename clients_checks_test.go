@@ -70,7 +70,7 @@ func (row *clientsRow) judge(t *testing.T, c check, judge func() error) {
 // flowsSeen is what is read of `dlxtop flows`.
 type flowsSeen struct {
 	Flows []struct {
-		Worker  struct{ Queue string }
+		Worker  workerSeen
 		Buffers []struct{ Queue string }
 		Failed  []struct{ Queue string }
 	}

@@ -14,12 +14,23 @@ type verdict struct {
 	why    error // of a no
 }
 
+func (v verdict) cell() string {
+	switch {
+	case !v.judged:
+		return "not run"
+	case v.why != nil:
+		return "no"
+	}
+	return "yes"
+}
+
 // clientsRow is what dlxtop did with one client.
 type clientsRow struct {
 	client   *client
 	version  string // of the framework
 	notRun   string // why the client was not run
 	verdicts map[check]verdict
+	cases    []verdict // of the client's cases, in their order
 }
 
 // clientsTable is what dlxtop did with all of them.
@@ -29,7 +40,7 @@ type clientsTable struct {
 }
 
 func (table *clientsTable) add(c *client) *clientsRow {
-	row := &clientsRow{client: c, verdicts: map[check]verdict{}}
+	row := &clientsRow{client: c, verdicts: map[check]verdict{}, cases: make([]verdict, len(c.cases))}
 	table.rows = append(table.rows, row)
 	return row
 }
@@ -50,14 +61,11 @@ func (table *clientsTable) write(t *testing.T) {
 		}
 		fmt.Fprintf(&out, "| %s |", name)
 		for _, c := range checks {
-			cell := "yes"
-			switch v := row.verdicts[c]; {
-			case row.client.without[c] != "":
+			v := row.verdicts[c]
+			cell := v.cell()
+			if row.client.without[c] != "" {
 				cell = "not applicable"
-			case row.notRun != "" || !v.judged:
-				cell = "not run"
-			case v.why != nil:
-				cell = "no"
+			} else if v.why != nil {
 				causes = append(causes, fmt.Sprintf("%s, %s: %v", row.client.name, c, v.why))
 			}
 			fmt.Fprintf(&out, " %s |", cell)
@@ -65,6 +73,16 @@ func (table *clientsTable) write(t *testing.T) {
 		out.WriteString("\n")
 		if row.notRun != "" {
 			causes = append(causes, row.client.name+": not run: "+row.notRun)
+		}
+	}
+	out.WriteString("\n| framework | what | right |\n|---|---|---|\n")
+	for _, row := range table.rows {
+		for i, c := range row.client.cases {
+			v := row.cases[i]
+			fmt.Fprintf(&out, "| %s | %s | %s |\n", row.client.name, c.name, v.cell())
+			if v.why != nil {
+				causes = append(causes, fmt.Sprintf("%s, %s: %v", row.client.name, c.name, v.why))
+			}
 		}
 	}
 	for _, cause := range causes {

@@ -29,6 +29,15 @@ type client struct {
 	soon     []string // of the environment, when it sends what waits a short time
 
 	without map[check]string // what there is none of, and why
+
+	cases []clientCase
+}
+
+// clientCase is something else that an application does, and what dlxtop has to do right with it.
+type clientCase struct {
+	name        string
+	environment []string
+	check       func(*clientRun) error
 }
 
 // check is one thing that dlxtop has to do right with an application.
@@ -78,6 +87,9 @@ var clients = []client{
 			triesCheck: "it tries once",
 			dueCheck:   "nothing waits in a queue",
 		},
+		cases: []clientCase{
+			{"a handler that requeues for ever", []string{"LOOP=1"}, checkLoop},
+		},
 	},
 	{
 		name: "Symfony Messenger in PHP's format", command: []string{"php", "php/symfony.php"},
@@ -101,6 +113,10 @@ var clients = []client{
 			failureCheck: "it writes no error into a task",
 			dueCheck:     "its worker holds what waits",
 		},
+		cases: []clientCase{
+			{"a task that kills its worker (acks_late)", []string{"CRASH=1"}, checkLoop},
+			{"tasks that have expired", []string{"EXPIRES=30", "RETRIES=0"}, checkExpired},
+		},
 	},
 	{
 		name: "pika", command: []string{"/usr/bin/python3", "python/pika_app.py"},
@@ -111,6 +127,9 @@ var clients = []client{
 		name: "Bunny", command: []string{"ruby", "ruby/bunny.rb"},
 		workers: []string{"souls.heaven"}, failed: "souls.limbo", retry: "souls.life", failures: []string{"rejected"},
 		without: map[check]string{triesCheck: "it tries once"},
+		cases: []clientCase{
+			{"exclusive queues", []string{"EXCLUSIVE=1"}, checkExclusive},
+		},
 	},
 }
 
@@ -130,6 +149,7 @@ func TestClients(t *testing.T) {
 			}
 			row.version = program.version
 			row.check(t, program)
+			row.checkCases(t, program)
 		})
 	}
 }

@@ -3,9 +3,10 @@
 //   node golevelup.js version
 //   node golevelup.js setup    declares everything
 //   node golevelup.js send N   publishes orders 0 to N-1
-//   node golevelup.js work     handles them until it is ended: all fail, or, with OK=1, all succeed
+//   node golevelup.js work     handles them until it is ended: all fail, or, with OK=1, all succeed; with LOOP=1 the
+//                              handler asks for each to be requeued, and has it again after 50 ms, for ever
 require('reflect-metadata');
-const { AmqpConnection, MessageHandlerErrorBehavior } = require('@golevelup/nestjs-rabbitmq');
+const { AmqpConnection, MessageHandlerErrorBehavior, Nack } = require('@golevelup/nestjs-rabbitmq');
 
 const quiet = { log() {}, debug() {}, verbose() {}, warn: console.error, error: console.error };
 
@@ -23,7 +24,12 @@ async function connect() {
   return connection;
 }
 
-function handle(order) {
+async function handle(order) {
+  if (process.env.LOOP) {
+    console.log('FAILED', order.order);
+    await new Promise((again) => setTimeout(again, 50));
+    return new Nack(true);
+  }
   if (!process.env.OK) {
     console.log('FAILED', order.order);
     throw new Error('stripe: card declined');
@@ -32,7 +38,7 @@ function handle(order) {
 }
 
 async function subscribe(connection) {
-  await connection.createSubscriber(async (order) => handle(order), {
+  await connection.createSubscriber(handle, {
     exchange: 'shop',
     routingKey: 'order.created',
     queue: 'shop.order',

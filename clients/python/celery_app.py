@@ -4,16 +4,22 @@
   python3 celery_app.py setup    declares everything
   python3 celery_app.py send N   sends tasks 0 to N-1
   python3 celery_app.py work     handles them until it is ended: all fail, or, with OK=1, all succeed
+
+RETRIES=N      tries each task N times more instead of 2
+EXPIRES=S      sends tasks that are not to be run later than after S seconds
+CRASH=1        the worker is killed by its first task, unacknowledged, and started again, for ever
 """
 
 import os
+import signal
+import subprocess
 import sys
 
 import celery
 from celery.exceptions import Reject
 from kombu import Exchange, Queue
 
-RETRIES = 2
+RETRIES = int(os.environ.get('RETRIES', 2))
 
 dead = Queue('orders.dead', Exchange('celery.dlx', 'direct'), routing_key='orders.dead')
 orders = Queue('orders', Exchange('orders', 'direct'), routing_key='orders', queue_arguments={
@@ -32,6 +38,8 @@ def charge(self, order):
         print('PROCESSED', order, flush=True)
         return
     print('FAILED', order, flush=True)
+    if os.environ.get('CRASH'):
+        os.kill(os.getpid(), signal.SIGKILL)
     error = ConnectionError('smtp.example:25 refused')
     if self.request.retries >= RETRIES:
         raise Reject(error, requeue=False)
@@ -47,7 +55,11 @@ def main(mode, n=0):
                 queue(connection.default_channel).declare()
     elif mode == 'send':
         for order in range(int(n)):
-            charge.delay(order)
+            expires = os.environ.get('EXPIRES')
+            charge.apply_async((order,), expires=float(expires) if expires else None)
+    elif mode == 'work' and os.environ.get('CRASH'):
+        while True:
+            subprocess.call([sys.executable, __file__, 'worker'])
     else:
         app.worker_main(['worker', '-Q', 'orders', '-P', 'solo', '-l', 'ERROR', '--without-gossip',
                          '--without-mingle'])

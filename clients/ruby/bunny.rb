@@ -5,6 +5,9 @@
 #   ruby bunny.rb setup    declares everything
 #   ruby bunny.rb send N   publishes souls 0 to N-1, each for 5 s
 #   ruby bunny.rb work     handles them until it is ended: all fail, or, with OK=1, all succeed
+#
+# With EXCLUSIVE=1 `work` has a buffer and a worker's queue of its own, which only its connection may touch, and
+# publishes soul 0 to wait for 20 s in it.
 require 'bunny'
 
 $stdout.sync = true
@@ -34,6 +37,12 @@ when 'send'
 when 'work'
   stop = Queue.new
   trap('TERM') { stop << true }
+  if ENV['EXCLUSIVE']
+    own = channel.fanout('souls.own', auto_delete: true)
+    channel.queue('souls.own.life', exclusive: true, arguments: { 'x-dead-letter-exchange' => 'souls.own' })
+    heaven = channel.queue('souls.own.heaven', exclusive: true).bind(own)
+    channel.default_exchange.publish('soul 0', routing_key: 'souls.own.life', expiration: '20000')
+  end
   channel.prefetch(5)
   heaven.subscribe(manual_ack: true) do |delivery, _properties, body|
     if ENV['OK']
