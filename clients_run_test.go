@@ -1,4 +1,4 @@
-//go:build clients && linux
+//go:build linux
 
 package main
 
