@@ -142,12 +142,7 @@ func (f *fault) once(t *testing.T, operation plan.Operation, kind model.QueueTyp
 	if f.set != nil {
 		f.set(s)
 	}
-	s.run(t)
-	select {
-	case <-struck:
-	default:
-		t.Fatal("it was over before it was struck")
-	}
+	s.runUntil(t, struck)
 	if f.complete && !s.account.Complete() {
 		t.Errorf("it did not go on: %v %+v", s.err, s.account)
 	}
