@@ -3,7 +3,7 @@ package ui
 // canCanary reports whether the key of the canary does something: letters belong to the queue's name while that is
 // being typed.
 func (d *planDialog) canCanary() bool {
-	if d.state != dialogAsking || !d.operation.Publishes() || d.env.readOnly || d.plan.Acquire.Refusal.Refused() {
+	if !d.asks() || !d.operation.Publishes() || d.env.readOnly || d.plan.Acquire.Refusal.Refused() {
 		return false
 	}
 	if o := d.offer(); o.prompt != "" {

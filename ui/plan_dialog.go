@@ -122,6 +122,11 @@ func (d *planDialog) choose(msg tea.KeyMsg) tea.Cmd {
 	return d.work()
 }
 
+// asks reports whether a plan is shown, or made again after a key: a second key counts while it is, and enter does not.
+func (d *planDialog) asks() bool {
+	return d.state == dialogAsking || d.state == dialogPlanning && d.plan.Operation != ""
+}
+
 // work makes the plan.
 func (d *planDialog) work() tea.Cmd {
 	d.state = dialogPlanning
@@ -221,6 +226,9 @@ func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 	case term.Is(msg, k.KeepTries) && d.canKeepTries():
 		d.tries = !d.tries
 		cmd := d.work()
+		return d, cmd
+	case term.Is(msg, k.Target) && d.state == dialogPlanning && d.operation == plan.Replay:
+		cmd := d.turn()
 		return d, cmd
 	case term.Is(msg, k.GoOn) && d.waits():
 		select {

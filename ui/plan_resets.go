@@ -28,7 +28,7 @@ func sayResets(l *dialogLines, p *plan.Plan) {
 
 // canKeepTries reports whether the key of the tries does something: messages that count none have none to keep.
 func (d *planDialog) canKeepTries() bool {
-	if d.state != dialogAsking || d.operation != plan.Replay || d.env.readOnly || d.edit != nil ||
+	if !d.asks() || d.operation != plan.Replay || d.env.readOnly || d.edit != nil ||
 		d.plan.Refusal.Refused() || !d.plan.CountsTries() {
 		return false
 	}
