@@ -155,7 +155,7 @@ func (j *Journal) explain(attempt string, err error) error {
 		return say("cannot be there, as a file or directory is in its way: move that, or name another directory with " +
 			"XDG_STATE_HOME")
 	case !errors.As(err, &database):
-		return say("cannot %s: %s", attempt, model.Printable(err.Error()))
+		return say("cannot %s: %.300s", attempt, model.Printable(err.Error())) // it may quote a value
 	}
 	switch database.Code() & 0xff {
 	case lib.SQLITE_NOTADB, lib.SQLITE_CORRUPT:
@@ -170,5 +170,5 @@ func (j *Journal) explain(attempt string, err error) error {
 	case lib.SQLITE_IOERR:
 		return say("cannot be written: the disk has an error, or is full (%s)", model.Printable(database.Error()))
 	}
-	return say("cannot %s: %s", attempt, model.Printable(database.Error()))
+	return say("cannot %s: %.300s", attempt, model.Printable(database.Error()))
 }
