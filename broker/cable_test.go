@@ -37,9 +37,21 @@ type cable struct {
 
 // strike is done once, when so many bytes went to the node, and before the last of them arrive there.
 type strike struct {
-	at   int64
-	do   func()
-	once sync.Once
+	at    int64
+	do    func()
+	once  sync.Once
+	begun atomic.Bool
+	done  chan struct{} // closed when do has come to its end; nil: nothing waits for it
+}
+
+func (s *strike) strike() {
+	s.once.Do(func() {
+		s.begun.Store(true)
+		s.do()
+		if s.done != nil {
+			close(s.done)
+		}
+	})
 }
 
 // The methods of AMQP's class basic that poison may name.
@@ -191,7 +203,7 @@ func (r *counted) Read(p []byte) (int, error) {
 	r.bytes += int64(n)
 	total := r.cable.bytes.Add(int64(n))
 	if s := r.cable.struck.Load(); s != nil && total >= s.at {
-		s.once.Do(s.do)
+		s.strike()
 	}
 	switch c := r.cable; {
 	case c.limit == 0:

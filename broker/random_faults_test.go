@@ -133,16 +133,13 @@ func (f *fault) once(t *testing.T, operation plan.Operation, kind model.QueueTyp
 	if f.latency > 0 {
 		s.cable.latency, s.cable.jitter = f.latency, f.latency/2
 	}
-	struck := make(chan struct{})
-	if f.strike == nil {
-		close(struck)
-	} else {
-		s.cable.struck.Store(&strike{at: s.moment(t), do: func() { f.strike(s); close(struck) }})
+	if f.strike != nil {
+		s.cable.struck.Store(&strike{at: s.moment(t), do: func() { f.strike(s) }, done: make(chan struct{})})
 	}
 	if f.set != nil {
 		f.set(s)
 	}
-	s.runUntil(t, struck)
+	s.runUntilStruck(t)
 	if f.complete && !s.account.Complete() {
 		t.Errorf("it did not go on: %v %+v", s.err, s.account)
 	}

@@ -329,18 +329,22 @@ func (s *stage) unstruck(t *testing.T) (sent int64) {
 	return s.cable.bytes.Swap(0)
 }
 
-// runUntil runs it until it is struck: how many bytes one sends depends on how many acknowledgements go together, so
-// that the moment may be beyond its end. Then it comes in the first half of the next.
-func (s *stage) runUntil(t *testing.T, struck <-chan struct{}) {
+// runUntilStruck runs it until it is struck, if something is to strike: how many bytes one sends depends on how many
+// acknowledgements go together, so that the moment may be beyond its end. Then it comes in the first half of the next.
+func (s *stage) runUntilStruck(t *testing.T) {
 	t.Helper()
 	for range 5 {
 		s.run(t)
-		select {
-		case <-struck:
+		strikes := s.cable.struck.Load()
+		if strikes == nil {
 			return
-		default:
-			s.cable.struck.Store(&strike{at: s.random.Int64N(s.unstruck(t) / 2), do: s.cable.struck.Load().do})
 		}
+		if strikes.begun.Load() { // it may have ended what ran before it came to its own end
+			<-strikes.done
+			return
+		}
+		at := s.random.Int64N(s.unstruck(t) / 2)
+		s.cable.struck.Store(&strike{at: at, do: strikes.do, done: strikes.done})
 	}
 	t.Fatal("it was over before it was struck, five times")
 }
