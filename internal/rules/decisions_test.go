@@ -20,7 +20,7 @@ var readsText = map[string]string{
 	"broker/connect_errors.go": "the first bytes that a port sends, and the words of crypto/tls where it has no type",
 	"broker/connection.go":     "the scheme of a URL",
 	"broker/reasons.go":        "RabbitMQ's words for a refusal: AMQP has one code for several of them",
-	"broker/resume.go":         "the names of connections, as the broker lists them",
+	"broker/gone.go":           "the names of connections, as the broker lists them",
 	"mgmt/binary.go":           "RabbitMQ's mark of a name that is not UTF-8",
 	"mgmt/client.go":           "the path of a URL",
 	"mgmt/reasons.go":          "the words of the API and of net/http, where neither has a code or a type",
