@@ -122,9 +122,17 @@ func decodeNumber(text string) any {
 		return i
 	}
 	if f, err := strconv.ParseFloat(text, 64); err == nil {
-		return f
+		return whole(f)
 	}
 	return text
+}
+
+// whole is a whole number as an integer, where none is rounded: RabbitMQ writes 1.0 for a float, which is 1 elsewhere.
+func whole(f float64) any {
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return int64(f)
+	}
+	return f
 }
 
 // tableOf is a decoded object as a table. Numbers are json.Number, or float64 where rabbit-hole decoded it.
@@ -149,9 +157,7 @@ func tableValue(v any) any {
 	case json.Number:
 		return decodeNumber(v.String())
 	case float64:
-		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
-			return int64(v)
-		}
+		return whole(v)
 	}
 	return v
 }
