@@ -3,6 +3,8 @@ package ui
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -79,13 +81,11 @@ func comparedParts(left, right *message.Message) []comparedPart {
 
 // viewTitle is what was done to read a body, and what is missing of it.
 func viewTitle(v *body.View) string {
-	switch {
-	case v.Format == body.Empty:
+	if v.Format == body.Empty {
 		return "the body is empty"
-	case v.Title != "" && v.Note != "":
-		return v.Title + "; " + v.Note
 	}
-	return v.Title + v.Note
+	words := []string{v.Title, v.Problem, v.Note}
+	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), "; ")
 }
 
 func namedLines(all []named) []body.Line {

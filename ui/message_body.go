@@ -66,7 +66,11 @@ func (b *bodies) lines(s *term.Styles, m *message.Message, width int, raw, folde
 
 // viewLines are a body under what was done to read it.
 func viewLines(s *term.Styles, v *body.View, width int, folded bool) []string {
-	lines := append(toned(s.Muted, v.Title, width), toned(s.Muted, v.Note, width)...)
+	lines := toned(s.Muted, v.Title, width)
+	if v.Problem != "" {
+		lines = append(lines, toned(s.Warning, term.MarkWarning+" "+v.Problem, width)...)
+	}
+	lines = append(lines, toned(s.Muted, v.Note, width)...)
 	shown := v.Lines
 	if folded {
 		shown = body.Folded(shown, 1)

@@ -65,6 +65,19 @@ func TestBodyRawAndFolded(t *testing.T) {
 	term.await(`"event": {`, `"name": "guan yu"`)
 }
 
+// JSON that is broken says so, where it is.
+func TestBrokenJSONIsNamed(t *testing.T) {
+	c := newClock()
+	b := newRecordedBroker(c)
+	m := failedMessage(1)
+	m.Body = []byte(`{"id":121,}`)
+	b.put(failedQueue, m)
+	term := onQueue(t, Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}, failedQueue, 80, 24)
+	term.await("1 message")
+	term.press(keyEnter, keyTab, keyTab)
+	term.await("▸ Body", "! not valid JSON, although its content type says so: byte 11", `{"id":121,}`)
+}
+
 // What is coloured and broken is what was there: no width loses or doubles a part of it.
 func TestDressedBodyIsTheBody(t *testing.T) {
 	m := message.Message{Body: []byte(`{"name":"关羽 ` + strings.Repeat("x世", 40) + `","n":[1,"{\"a\":1}"]}`)}

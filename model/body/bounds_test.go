@@ -139,7 +139,7 @@ func FuzzBody(f *testing.F) {
 		var v, raw View
 		limit.Keep(t, len(body), func() { v, raw = Read(m), Raw(m) })
 		again := read(Read(m))
-		for _, line := range append(append(again.Lines, v.Title, v.Note), read(raw).Lines...) {
+		for _, line := range append(append(again.Lines, v.Title, v.Note, v.Problem), read(raw).Lines...) {
 			build.CheckPrintable(t, line)
 		}
 		if shown := shownOf(v) + shownOf(raw); shown > 16*maxShown {

@@ -20,6 +20,7 @@ type document struct {
 	encodings   []string // of the content encoding that are not taken off yet, the outermost last
 	steps       []string // what was taken off
 	notes       []string
+	problems    []string
 }
 
 func documentOf(m *message.Message) *document {
@@ -37,6 +38,10 @@ func documentOf(m *message.Message) *document {
 
 func (d *document) note(format string, values ...any) {
 	d.notes = append(d.notes, fmt.Sprintf(format, values...))
+}
+
+func (d *document) problem(format string, values ...any) {
+	d.problems = append(d.problems, fmt.Sprintf(format, values...))
 }
 
 // says reports whether the content type names one of these words.
@@ -78,6 +83,7 @@ func (d *document) titled(v View) View {
 		d.notes = append(d.notes, v.Note)
 	}
 	v.Title, v.Note = model.Printable(v.Title), strings.Join(d.notes, "; ")
+	v.Problem = strings.Join(d.problems, "; ")
 	return v
 }
 
@@ -103,7 +109,7 @@ func (d *document) textual() View {
 			return View{Format: XML, Lines: lines, Note: d.part(len(head))}
 		}
 		if d.says("xml") {
-			d.note("not valid XML, although its content type says so")
+			d.problem("not valid XML, although its content type says so")
 		}
 	case d.whole:
 		if lines, ok := layForm(trimmed, d.says("x-www-form-urlencoded")); ok {
@@ -118,7 +124,7 @@ func (d *document) json(head []byte, whole bool) (View, bool) {
 	at, ok := validJSON(head, whole)
 	if !ok {
 		if d.says("json") {
-			d.note("not valid JSON, although its content type says so: byte %s", model.Count(at))
+			d.problem("not valid JSON, although its content type says so: byte %s", model.Count(at))
 		}
 		return View{}, false
 	}

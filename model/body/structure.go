@@ -71,7 +71,7 @@ func (d *document) refused(r reader, err error) {
 	case !d.whole || errors.Is(err, errTooMuch):
 		d.note("%s, too large to be shown as its structure", r.format)
 	case r.format == Pickle || r.format == PHP || r.format == Java || !utf8.Valid(d.data):
-		d.note("not %s, although its content type says so", r.format)
+		d.problem("not %s, although its content type says so", r.format)
 	}
 }
 

@@ -62,7 +62,7 @@ func (d *document) unpack() {
 	}
 	for _, encoding := range d.encodings {
 		if !plainEncodings[encoding] {
-			d.note("content encoding %s, shown as it is", model.Printable(string(message.WholeRunes([]byte(encoding), 40))))
+			d.problem("content encoding %s, shown as it is", model.Printable(string(message.WholeRunes([]byte(encoding), 40))))
 		}
 	}
 }

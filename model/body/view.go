@@ -29,10 +29,11 @@ const (
 
 // View is a body made ready to be drawn. It is bounded whatever the body is: make it once, not for each frame.
 type View struct {
-	Format Format
-	Title  string // what was done to read it: "gzip → JSON, 3.1KB from 812B"; "" when it is shown as it is
-	Lines  []Line // printable
-	Note   string // what is not shown, or what could not be read; "" when all is well
+	Format  Format
+	Title   string // what was done to read it: "gzip → JSON, 3.1KB from 812B"; "" when it is shown as it is
+	Problem string // why it is not what its content type or its encoding says; "" when it is
+	Lines   []Line // printable
+	Note    string // what is not shown, or how it was read
 }
 
 // Line is a line of a view.

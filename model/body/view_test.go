@@ -73,14 +73,15 @@ const cborMap = "a66269641879646e616d65645a6fc3ab637261774200ff626174c11a6955b90
 
 // reading is what is read of a body.
 type reading struct {
-	Format Format
-	Title  string
-	Lines  []string
-	Note   string
+	Format  Format
+	Title   string
+	Problem string
+	Lines   []string
+	Note    string
 }
 
 func read(v View) reading {
-	r := reading{Format: v.Format, Title: v.Title, Note: v.Note}
+	r := reading{Format: v.Format, Title: v.Title, Problem: v.Problem, Note: v.Note}
 	for _, l := range v.Lines {
 		r.Lines = append(r.Lines, l.String())
 	}
@@ -118,7 +119,7 @@ func TestRead(t *testing.T) {
 		{"a number that says it is JSON", "121", "application/json", "", reading{Format: JSON, Lines: []string{"121"}}},
 		{"broken JSON is text", `{"a":1,}`, "application/json", "", reading{
 			Format: Text, Lines: []string{`{"a":1,}`},
-			Note: "not valid JSON, although its content type says so: byte 8",
+			Problem: "not valid JSON, although its content type says so: byte 8",
 		}},
 		{"escapes", "\x1b[2J\u202e", "", "", reading{Format: Text, Lines: []string{`\x1b[2J\u{202e}`}}},
 		{"bytes", "\xff\x00abcdefghijklmnop", "", "", reading{Format: Hex, Lines: []string{
@@ -154,7 +155,7 @@ func TestRead(t *testing.T) {
 		},
 		{"damaged", "\x1f\x8b\xff", "", "gzip", reading{
 			Format: Hex, Lines: []string{"00000000  1f 8b ff                                          ..."},
-			Note: "content encoding gzip, shown as it is",
+			Problem: "content encoding gzip, shown as it is",
 		}},
 		{
 			"an encoding of characters", "Zoë", "text/plain", "utf-8",
