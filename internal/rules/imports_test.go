@@ -26,6 +26,7 @@ var rooms = map[string]struct{ own, libraries []string }{
 	"dlxtop/model/body": {of("model", "model/message"), []string{
 		"github.com/klauspost/compress", "github.com/fxamacker/cbor", "google.golang.org/protobuf",
 	}},
+	"dlxtop/model/cause":  {of("model", "model/message"), nil},
 	"dlxtop/model/peek":   {of("model", "model/message"), nil},
 	"dlxtop/model/story":  {of("model", "model/message", "model/peek"), nil},
 	"dlxtop/model/watch":  {of("model"), nil},
@@ -76,8 +77,8 @@ func of(names ...string) []string {
 
 // closed are the packages that import no library but those which live in them.
 var closed = []string{
-	"dlxtop/model", "dlxtop/model/message", "dlxtop/model/body", "dlxtop/model/peek",
-	"dlxtop/model/story", "dlxtop/model/watch",
+	"dlxtop/model", "dlxtop/model/message", "dlxtop/model/body", "dlxtop/model/cause",
+	"dlxtop/model/peek", "dlxtop/model/story", "dlxtop/model/watch",
 	"dlxtop/model/plan", "dlxtop/model/resume", "dlxtop/model/trace", "dlxtop/model/findings", "dlxtop/model/ports",
 	"dlxtop/model/build",
 	"dlxtop/demo", "dlxtop/export", "dlxtop/kept",

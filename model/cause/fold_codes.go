@@ -1,0 +1,202 @@
+package cause
+
+import "strings"
+
+// codeState says whether the next number is a code that names the reason: of HTTP, SMTP, SQL or the system.
+type codeState struct {
+	kind codeKind
+	left int // words that may still come between
+}
+
+type codeKind int
+
+const (
+	noCode     codeKind = iota
+	anyCode             // behind "status", "errno", "SQLSTATE"
+	errorCode           // behind "error": 3 to 5 digits, or letters and digits in capitals
+	statusCode          // behind "response", "returned": 100 to 599
+)
+
+// codeWords are the words behind which a number is a code.
+var codeWords = map[string]codeKind{
+	"status": anyCode, "statuscode": anyCode, "status_code": anyCode, "code": anyCode, "errorcode": anyCode,
+	"error_code": anyCode, "errno": anyCode, "http": anyCode, "smtp": anyCode, "sqlstate": anyCode, "sqlcode": anyCode,
+	"exit": anyCode, "exited": anyCode, "signal": anyCode, "winerror": anyCode, "hresult": anyCode,
+	"vendorerror": anyCode, "state": anyCode, "alert": anyCode, "reply": anyCode, "replycode": anyCode, "rc": anyCode,
+	"error": errorCode, "exception": errorCode, "err": errorCode, "fault": errorCode,
+	"response": statusCode, "returned": statusCode, "responded": statusCode, "replied": statusCode, "got": statusCode,
+	"received": statusCode, "answered": statusCode,
+}
+
+// codeLinks may stand between such a word and its number.
+var codeLinks = set("codeLinks")
+
+func (s *codeState) word(w string) {
+	if kind := codeWords[w]; kind != noCode {
+		if s.kind != anyCode || s.left <= 0 {
+			s.kind = kind
+		}
+		s.left = 3
+		return
+	}
+	if s.left--; s.left < 0 || !codeLinks[w] {
+		*s = codeState{}
+	}
+}
+
+// isCode reports whether a word with digits is a code that has to stay.
+func (f *folder) isCode(s string) bool {
+	if strings.Contains(string(f.out[max(len(f.out)-1, 0):]), ".") && !f.kept { // of a decimal number, or a name
+		return false
+	}
+	switch f.code.kind {
+	case anyCode:
+		return len(s) <= 6 && isUpperCode(s) || isHResult(s)
+	case errorCode:
+		if isDigits(s) {
+			return len(s) >= 3 && len(s) <= 5
+		}
+		return len(s) <= 10 && isUpperCode(s) || isHResult(s)
+	case statusCode:
+		if isStatus(s) {
+			return true
+		}
+	}
+	if isHResult(s) {
+		return true
+	}
+	if f.kept && (f.ends("(") || f.ends("[")) && len(s) <= 5 && isUpperCode(s) { // ERROR 1062 (23000)
+		return true
+	}
+	return f.phrased(s)
+}
+
+// keep writes a code.
+func (f *folder) keep(s string) {
+	f.out = append(f.out, s...)
+	f.code, f.kept = codeState{}, true
+}
+
+// phrased reports whether what stands around a number shows that it is a code: "503 Service Unavailable", "550 5.1.1",
+// "550-Mailbox", (1205, 'Lock wait timeout').
+func (f *folder) phrased(s string) bool {
+	if !isDigits(s) || len(s) < 3 || len(s) > 5 {
+		return false
+	}
+	rest := f.in[f.at:]
+	if f.ends("(") && len(rest) > 3 && rest[0] == ',' && rest[1] == ' ' &&
+		(rest[2] == '\'' || rest[2] == '"' || rest[2] == 'b' && (rest[3] == '\'' || rest[3] == '"')) {
+		return true
+	}
+	before := string(f.out)
+	if len(before) > 2 {
+		before = before[len(before)-2:]
+	}
+	begins := strings.TrimSpace(before) == "" || before == ": " || before[len(before)-1] == '('
+	capital := len(rest) > 2 && (rest[0] == ' ' || rest[0] == '-') && rest[1] >= 'A' && rest[1] <= 'Z'
+	switch {
+	case isStatus(s) && capital && phrases[firstWord(rest[1:])]:
+		return true
+	case !begins:
+		return false
+	case (s[0] == '4' || s[0] == '5') && len(s) == 3:
+		return capital || len(rest) > 1 && isEnhanced(rest[1:])
+	}
+	return capital && before == ": " && f.inSQL() // Integrity constraint violation: 1062 Duplicate entry
+}
+
+// inSQL reports whether an SQLSTATE was named.
+func (f *folder) inSQL() bool { return strings.Contains(string(f.out), "SQLSTATE") }
+
+// knownCode writes a chunk that is a code as a whole.
+func (f *folder) knownCode(s string) bool {
+	switch {
+	case f.kept && isEnhanced(s), isProductCode(s):
+		f.keep(s)
+		return true
+	case len(s) >= 6 && len(s) <= 8 && (s[:5] == "HTTP/" || s[:5] == "http/"): // the version is not the reason
+		f.out = append(f.out, "HTTP"...)
+		f.word("http")
+		return true
+	case isReplyWithEnhanced(s): // 421-4.7.0
+		f.keep(s)
+		return true
+	}
+	return false
+}
+
+// isReplyWithEnhanced reports whether a chunk is a reply of SMTP as its lines but the last are written.
+func isReplyWithEnhanced(s string) bool {
+	return len(s) > 4 && isStatus(s[:3]) && s[3] == '-' && isEnhanced(s[4:])
+}
+
+// isEnhanced reports whether a text begins with an enhanced status code of SMTP: 5.1.1.
+func isEnhanced(s string) bool {
+	if len(s) < 5 || s[0] != '2' && s[0] != '4' && s[0] != '5' || s[1] != '.' {
+		return false
+	}
+	i := 2
+	for i < len(s) && isDigit(s[i]) {
+		i++
+	}
+	if i == 2 || i > 5 || i >= len(s) || s[i] != '.' {
+		return false
+	}
+	from := i + 1
+	for i = from; i < len(s) && isDigit(s[i]); i++ {
+	}
+	return i > from && i <= from+3 && (i == len(s) || s[i] == ' ' || s[i] == '\'')
+}
+
+// isProductCode reports whether a chunk is a code as products number their errors: ORA-00001, E11000, SQL0803N.
+func isProductCode(s string) bool {
+	letters := 0
+	for letters < len(s) && s[letters] >= 'A' && s[letters] <= 'Z' {
+		letters++
+	}
+	rest := s[letters:]
+	switch prefix := s[:letters]; {
+	case len(rest) > 1 && rest[0] == '-' && isDigits(rest[1:]) && len(rest) <= 7:
+		return productPrefixes[prefix]
+	case prefix == "E" || prefix == "P" || prefix == "W":
+		return len(rest) >= 4 && len(rest) <= 5 && isDigits(rest)
+	case prefix == "SQL":
+		return len(rest) == 5 && isDigits(rest[:4]) && strings.IndexByte("NWC", rest[4]) >= 0
+	case prefix == "PGRST" || prefix == "AADSTS" || prefix == "CS" || prefix == "HY":
+		return len(rest) >= 3 && len(rest) <= 7 && isDigits(rest)
+	}
+	return false
+}
+
+// productPrefixes are of products that number their errors so.
+var productPrefixes = set("productPrefixes")
+
+// isUpperCode reports whether a word has digits, and capitals at most beside them.
+func isUpperCode(s string) bool {
+	for i := range len(s) {
+		if !isDigit(s[i]) && (s[i] < 'A' || s[i] > 'Z') {
+			return false
+		}
+	}
+	return true
+}
+
+// isHResult reports whether a word is an error code of Windows: 0x80131904, 0xC0000005.
+func isHResult(s string) bool {
+	return len(s) == 10 && s[0] == '0' && s[1] == 'x' && (s[2] == '8' || s[2] == 'C' || s[2] == 'c') &&
+		s[3] == '0' && isHex(s[2:])
+}
+
+// isStatus reports whether a word is a status of HTTP or a reply of SMTP.
+func isStatus(s string) bool { return len(s) == 3 && isDigits(s) && s[0] >= '1' && s[0] <= '5' }
+
+func firstWord(s string) string {
+	n := 0
+	for n < len(s) && isLetter(s[n]) {
+		n++
+	}
+	return s[:n]
+}
+
+// phrases begin the reason phrases of HTTP.
+var phrases = set("phrases")

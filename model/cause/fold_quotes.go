@@ -1,0 +1,183 @@
+package cause
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// quoted folds what is in quotes: a value is taken out, the name of a column, a field, a class or a queue stays. It is
+// false when no quote ends here.
+func (f *folder) quoted(quote byte) bool {
+	if f.at > 0 && (isLetter(f.in[f.at-1]) || isDigit(f.in[f.at-1])) && !f.prefixed() {
+		return false
+	}
+	text, end := f.between(quote)
+	if end < 0 {
+		return false
+	}
+	from := f.at
+	rest := f.in[end:]
+	whole := strings.TrimSpace(f.in[:from]) == "" && strings.Trim(rest, " .!") == ""
+	closes := f.in[end-1]
+	sentence := strings.Count(text, " ") > 1
+	switch {
+	case strings.HasPrefix(text, "{") && namesCode(text),
+		whole && sentence, f.kept && f.ends(", ") && sentence, f.kept && f.ends(", b") && sentence:
+		f.out = append(f.out, quote)
+		f.out = append(f.out, Fold(text)...)
+		f.out = append(f.out, closes)
+	case isSymbol(text), isName(text) && (whole || quote == '`' || f.named(rest)):
+		f.out = append(f.out, quote)
+		f.at = end
+		f.name(text)
+		f.out = append(f.out, closes)
+	default:
+		f.out = append(f.out, quote)
+		f.out = append(f.out, someText...)
+		f.out = append(f.out, closes)
+		f.collapse(quote, closes)
+	}
+	f.at = end
+	f.code, f.kept = codeState{}, false
+	return true
+}
+
+// prefixed reports whether the letter before a quote is Python's: b'…', u'…'.
+func (f *folder) prefixed() bool {
+	c := f.in[f.at-1]
+	return (c == 'b' || c == 'u' || c == 'r') && (f.at == 1 || isDelimiter(f.in[f.at-2]))
+}
+
+// between is what is in the quotes that open here, and the index behind the one that closes; -1 when none does. What
+// `opens as in Ruby closes' so.
+func (f *folder) between(quote byte) (text string, end int) {
+	limit := min(len(f.in), f.at+1+mostQuoted)
+	if end := f.object(quote, limit); end > 0 {
+		return f.in[f.at+1 : end-1], end
+	}
+	for i := f.at + 1; i < limit; i++ {
+		c := f.in[i]
+		if c != quote && (quote != '`' || c != '\'') {
+			continue
+		}
+		if c == '\'' && i+1 < len(f.in) && (isLetter(f.in[i+1]) || isDigit(f.in[i+1])) {
+			continue
+		}
+		return f.in[f.at+1 : i], i + 1
+	}
+	return "", -1
+}
+
+// object is the index behind the quote that closes JSON with quotes of its own: "{"id":12}"; 0 when none is quoted
+// here.
+func (f *folder) object(quote byte, limit int) int {
+	if f.at+1 >= limit || f.in[f.at+1] != '{' && f.in[f.at+1] != '[' {
+		return 0
+	}
+	end := strings.IndexByte(f.in[f.at:limit], closing(f.in[f.at+1]))
+	for end > 0 {
+		if at := f.at + end + 1; at < limit && f.in[at] == quote {
+			return at + 1
+		}
+		next := strings.IndexByte(f.in[f.at+end+1:limit], closing(f.in[f.at+1]))
+		if next < 0 {
+			return 0
+		}
+		end += next + 1
+	}
+	return 0
+}
+
+// namesCode reports whether JSON has a member that names the reason.
+func namesCode(object string) bool {
+	for _, key := range []string{`"code":`, `"error":`, `"type":`, `"reason":`, `"status":`, `"errorCode":`} {
+		if strings.Contains(object, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// collapse makes one of a list of folded quotes.
+func (f *folder) collapse(opens, closes byte) {
+	one := string(opens) + someText + string(closes)
+	for _, separator := range []string{", ", ",", " "} {
+		if f.ends(one + separator + one) {
+			f.out = f.out[:len(f.out)-len(one)-len(separator)]
+			return
+		}
+	}
+}
+
+// name writes a name as it is, but for the numbers in it.
+func (f *folder) name(s string) {
+	inner := folder{in: s}
+	for inner.at < len(inner.in) {
+		inner.at = len(inner.in)
+		if strings.ContainsAny(s, "0123456789") {
+			inner.pieces(s)
+		} else {
+			inner.out = append(inner.out, s...)
+		}
+	}
+	f.out = append(f.out, inner.out...)
+	f.word(s)
+}
+
+// named reports whether the words around quotes say that a name of the program, the schema or the broker is in them.
+// rest is what follows the quotes.
+func (f *folder) named(rest string) bool {
+	if nounsBefore[f.words[0]] && !strings.Contains(string(f.out[max(len(f.out)-2, 0):]), "=") {
+		return true
+	}
+	if (f.ends(": ") || f.ends(":") || f.ends("=")) && codeKeys[f.words[0]] {
+		return true
+	}
+	rest = strings.TrimLeft(rest, " ")
+	if strings.HasPrefix(rest, ":") { // a key of JSON
+		return f.ends("{") || f.ends(",") || f.ends(", ") || f.ends("{ ")
+	}
+	for _, phrase := range nounsBehind {
+		if strings.HasPrefix(rest, phrase) {
+			return true
+		}
+	}
+	return false
+}
+
+// isSymbol reports whether a parser names a character.
+func isSymbol(s string) bool {
+	return s != "" && len(s) <= 2 && !strings.ContainsFunc(s, func(r rune) bool {
+		return r < utf8.RuneSelf && (isLetter(byte(r)) || isDigit(byte(r)))
+	})
+}
+
+// isName reports whether a text looks like a name that a programmer chose.
+func isName(s string) bool {
+	if s == "" || len(s) > longestWord || isDigit(s[0]) || isEmail(s) {
+		return false
+	}
+	digits := 0
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case isDigit(c):
+			if digits++; digits > 4 {
+				return false
+			}
+		case isLetter(c) || strings.IndexByte(`_.\:$#?!@-/[]`, c) >= 0:
+		default:
+			return false
+		}
+	}
+	return isLetter(s[0]) || s[0] == '_' || s[0] == '\\' || s[0] == '@' || s[0] == '$'
+}
+
+// nounsBefore are words behind which quotes hold a name.
+var nounsBefore = set("nounsBefore")
+
+// codeKeys are keys behind which quotes hold a code that names the reason.
+var codeKeys = set("codeKeys")
+
+// nounsBehind are what follows quotes that hold a name.
+var nounsBehind = lines("nounsBehind")

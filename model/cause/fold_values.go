@@ -1,0 +1,263 @@
+package cause
+
+import (
+	"net/netip"
+	"strings"
+	"unicode/utf8"
+)
+
+func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+func isDigits(s string) bool {
+	for i := range len(s) {
+		if !isDigit(s[i]) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isHex(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !isDigit(c) && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// isLetterHex reports whether a word is hexadecimal that happens to have no digit.
+func isLetterHex(s string) bool { return len(s) >= 8 && isHex(s) }
+
+const uuidLength = 36
+
+// isUUID reports whether a text begins with a UUID.
+func isUUID(s string) bool {
+	return len(s) >= uuidLength && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' && isHex(s[:8]) &&
+		isHex(s[9:13]) && isHex(s[14:18]) && isHex(s[19:23]) && isHex(s[24:uuidLength])
+}
+
+// isID reports whether a word that has digits was made by a machine: hexadecimal, base 32, 36, 58 or 64, or longer than
+// any name.
+func isID(s string) bool {
+	groups, letters := 0, 0
+	for i := range len(s) {
+		if !isDigit(s[i]) {
+			letters++
+		} else if i == 0 || !isDigit(s[i-1]) {
+			groups++
+		}
+	}
+	if len(s) > longestWord || isHex(s) && len(s) >= 6 {
+		return true
+	}
+	return groups > 1 && !technical[strings.ToLower(s)] && letters <= 5*groups+4
+}
+
+// isNumberedName reports whether the digits of a word belong to a name: Log4jAppender, OrderV2, v1.
+func isNumberedName(s string) bool {
+	first, last := -1, -1
+	for i := range len(s) {
+		if isDigit(s[i]) {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	switch before, behind := s[:first], s[last+1:]; {
+	case last-first > 2:
+		return false
+	case last == first && (before == "v" || before == "V") && behind == "":
+		return true
+	case last == first && behind == "" && len(before) > 3 && before[len(before)-1] == 'V':
+		return true
+	default:
+		return before != "" && len(before)+len(behind) >= 6 && behind != "" &&
+			(isCapital(behind[0]) || len(behind) > 3 && hasVowel(behind) && isCapital(before[0]))
+	}
+}
+
+func isCapital(c byte) bool { return c >= 'A' && c <= 'Z' }
+
+func hasVowel(s string) bool { return strings.ContainsAny(s, "aeiouAEIOU") }
+
+// isPodSuffix reports whether a word is what Kubernetes puts behind a name: five of its consonants and digits.
+func isPodSuffix(s string) bool {
+	return len(s) == 5 && strings.Trim(s, "bcdfghjklmnpqrstvwxz2456789") == ""
+}
+
+// isEmail reports whether a chunk is an address of e-mail.
+func isEmail(s string) bool {
+	name, host, ok := strings.Cut(strings.TrimPrefix(s, "mailto:"), "@")
+	return ok && name != "" && len(host) > 2 && isLetterOrDigit(host[0]) && strings.Contains(host, ".")
+}
+
+func isLetterOrDigit(c byte) bool { return isLetter(c) || isDigit(c) || c >= utf8.RuneSelf }
+
+// isPath reports whether a chunk is the path of a file.
+func isPath(s string) bool {
+	switch {
+	case len(s) < 3:
+		return false
+	case s[0] == '/' || s[0] == '~' && s[1] == '/':
+		return s[1] != '/'
+	case s[0] == '.':
+		return s[1] == '/' || s[1] == '\\' || s[1] == '.' && (s[2] == '/' || s[2] == '\\')
+	case s[0] == '\\':
+		return s[1] == '\\'
+	}
+	return isLetter(s[0]) && s[1] == ':' && (s[2] == '\\' || s[2] == '/')
+}
+
+// isSecret reports whether a chunk is a token, a signature or other bytes in base 64.
+func isSecret(s string) bool {
+	if len(s) < 20 {
+		return false
+	}
+	if s[:3] == "eyJ" {
+		return true
+	}
+	var lower, upper, digits, others int
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z':
+			lower++
+		case c >= 'A' && c <= 'Z':
+			upper++
+		case isDigit(c):
+			digits++
+		case c == '+' || c == '/' || c == '=':
+			others++
+		default:
+			return false
+		}
+	}
+	return lower > 3 && upper > 3 && digits > 1 && (others > 0 || digits+upper > 8)
+}
+
+// address folds an IP address, with the port that names a service.
+func (f *folder) address(s string) bool {
+	s = strings.TrimPrefix(s, "/") // as Java writes addresses
+	if first, second, ok := strings.Cut(s, "->"); ok && strings.ContainsAny(first, ".:") {
+		if f.address(first) {
+			f.out = append(f.out, "->"...)
+			f.fold(second)
+			return true
+		}
+		return false
+	}
+	host, port := s, ""
+	if i := strings.LastIndexByte(s, ':'); i > 0 && isDigits(s[i+1:]) && (strings.Count(s, ":") == 1 || s[:i] == "::1") {
+		host, port = s[:i], s[i+1:]
+	}
+	if i := strings.IndexByte(host, '/'); i > 0 && isDigits(host[i+1:]) { // a network
+		host = host[:i]
+	}
+	if strings.Count(host, ".") != 3 && strings.Count(host, ":") < 2 || len(host) > 45 {
+		return false
+	}
+	if _, err := netip.ParseAddr(host); err != nil {
+		return false
+	}
+	if !strings.Contains(host, ".") && strings.Count(host, ":") == 2 && !strings.Contains(host, "::") {
+		return false // 12:30:45
+	}
+	f.placeholder(someIP)
+	f.port(port)
+	f.word(someIP)
+	return true
+}
+
+// port writes the port of a service, or what stands for that of a connection.
+func (f *folder) port(port string) {
+	switch {
+	case port == "":
+	case services[port]:
+		f.out = append(f.out, ":"+port...)
+	default:
+		f.out = append(f.out, ":"+someValue...)
+	}
+}
+
+// isPort reports whether a number is the port of a service: behind a host, or behind the word.
+func (f *folder) isPort(s, rest string) bool {
+	if rest != "" && rest[0] != '/' || !services[s] {
+		return false
+	}
+	return f.words[0] == "port" && (f.ends(" ") || f.ends("=") || f.ends(":")) || f.ends(":") && len(s) > 3 ||
+		f.ends("localhost:")
+}
+
+// url folds a URL to what it leads to: its host, and the first word of its path.
+func (f *folder) url(s string) {
+	scheme, rest, _ := strings.Cut(s, "://")
+	f.out = append(f.out, scheme...)
+	f.out = append(f.out, "://"...)
+	host, path := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		host, path = rest[:i], rest[i:]
+	}
+	if i := strings.LastIndexByte(host, '@'); i >= 0 { // never who
+		host = host[i+1:]
+	}
+	if !f.address(host) {
+		name, port, _ := strings.Cut(host, ":")
+		f.pieces(name)
+		f.port(port)
+	}
+	f.route(path)
+	f.code, f.kept = codeState{}, false
+}
+
+// isWord reports whether a segment of a path has letters only.
+func isWord(s string) bool {
+	for i := range len(s) {
+		if !isLetter(s[i]) && s[i] != '-' && s[i] != '_' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// route writes the path of a URL up to its first word: what follows has ids.
+func (f *folder) route(path string) {
+	if path == "" || path == "/" {
+		return
+	}
+	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	for i, s := range segments {
+		s, query, asked := strings.Cut(s, "?")
+		base := leading[s] || len(s) == 2 && s[0] == 'v' && isDigit(s[1])
+		if i > 3 || !base && !isWord(s) {
+			f.out = append(f.out, "/"+someText...)
+			return
+		}
+		f.out = append(f.out, "/"+s...)
+		if more := i+1 < len(segments); !base || asked && query != "" {
+			if more || asked {
+				f.out = append(f.out, "/"+someText...)
+			}
+			return
+		}
+	}
+}
+
+var (
+	leading     = set("leading")
+	httpMethods = set("httpMethods")
+	// valueKeys have another value in each message: user=alice.
+	valueKeys = set("valueKeys")
+	// valueLists are before the values of a statement.
+	valueLists = set("valueLists")
+	units      = set("units")
+	months     = set("months")
+	weekdays   = set("weekdays")
+	zones      = set("zones")
+	// services are the ports that name what was not reached.
+	services = set("services")
+	// technical are words whose digits mean something.
+	technical = set("technical")
+)

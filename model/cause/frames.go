@@ -1,0 +1,125 @@
+package cause
+
+import (
+	"strings"
+
+	"dlxtop/model"
+)
+
+// Bounds of a stack trace.
+const (
+	mostFrames  = 500 // lines that are read
+	mostFrame   = 120 // bytes of a frame
+	longestLine = 1000
+)
+
+// OwnFrame is the topmost place of a stack trace that is in the application's own code, without its line: where the
+// error was raised, or what called the library that raised it. It reads the traces of Java (and Kotlin, Scala), .NET,
+// Python, PHP, Ruby, Node.js, Go and Elixir. "" when the text is no trace, or has libraries only.
+func OwnFrame(stack string) string {
+	if strings.IndexByte(stack, '\n') < 0 {
+		return ""
+	}
+	last, python := "", false
+	lines := 0
+	goFunction := ""
+	for line := range strings.SplitSeq(stack, "\n") {
+		if lines++; lines > mostFrames {
+			break
+		}
+		indented := line != "" && (line[0] == ' ' || line[0] == '\t')
+		line = strings.TrimRight(strings.TrimLeft(cut(line, longestLine), " \t"), " \t\r")
+		f, found := frameOf(line)
+		switch {
+		case !found && goFunction != "" && indented:
+			if file := goFile(line); file != "" {
+				f, found = goFrame(goFunction, file), true
+			}
+		case !found && isGoFunction(line):
+			goFunction = line
+			continue
+		}
+		goFunction = ""
+		if !found || f.name == "" || f.library {
+			python = python || found && f.lastFirst
+			continue
+		}
+		if !f.lastFirst {
+			return framed(f.name)
+		}
+		last, python = f.name, true
+	}
+	if python {
+		return framed(last)
+	}
+	return ""
+}
+
+// framed is a frame that can be shown, without the numbers that compilers put into names.
+func framed(name string) string {
+	name = strings.ToValidUTF8(cut(name, mostFrame), "?")
+	if strings.ContainsAny(name, "0123456789") {
+		inner := folder{in: name}
+		inner.pieces(name)
+		name = string(inner.out)
+	}
+	return model.Escaped(name)
+}
+
+// frame is one line of a stack trace.
+type frame struct {
+	name      string
+	library   bool // not the application's own
+	lastFirst bool // the trace has the newest call at its end
+}
+
+// frameOf reads a line of a trace, which begins with no space.
+func frameOf(line string) (frame, bool) {
+	switch {
+	case strings.HasPrefix(line, "at "):
+		return atFrame(line[len("at "):])
+	case strings.HasPrefix(line, `File "`):
+		return pythonFrame(line)
+	case strings.HasPrefix(line, "#") && len(line) > 2 && isDigit(line[1]):
+		return phpFrame(line)
+	case strings.Contains(line, ":in `") || strings.Contains(line, ":in '"):
+		return rubyFrame(line)
+	case strings.HasPrefix(line, "(") || strings.Contains(line, ".ex:") || strings.Contains(line, ".exs:"):
+		return elixirFrame(line)
+	}
+	return frame{}, false
+}
+
+// headOf is the beginning of an error's text, before the trace or the statement that may follow it.
+func headOf(text string) string {
+	for _, mark := range []string{"\n[SQL:", "[SQL: ", "(SQL: ", "\n[parameters:", "(Background on this error"} {
+		if i := strings.Index(text, mark); i > 0 {
+			text = text[:i]
+		}
+	}
+	end := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		trimmed := strings.TrimLeft(line, " \t")
+		_, isFrame := frameOf(strings.TrimRight(trimmed, "\r"))
+		if end > 0 && (isFrame || startsTrace(trimmed)) {
+			return text[:end]
+		}
+		end = min(end+len(line)+1, len(text))
+		if end > mostRead {
+			break
+		}
+	}
+	return text[:end]
+}
+
+// startsTrace reports whether a line introduces a stack trace.
+func startsTrace(line string) bool {
+	for _, begin := range []string{
+		"Traceback (most recent", "Stack trace:", "goroutine ", "Stacktrace:", "stack traceback:", "--- End of",
+	} {
+		if strings.HasPrefix(line, begin) {
+			return true
+		}
+	}
+	return false
+}

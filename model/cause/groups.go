@@ -1,0 +1,333 @@
+package cause
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// mostCauses bounds the causes that are told apart. A person reads tens of them; more come from texts in which
+// something differs that Fold does not know.
+const mostCauses = 5000
+
+// Groups are the causes of messages that were read, and what each has. Messages can be added page by page, and taken
+// out when they left their queue. It is not safe for concurrent use.
+//
+// When more than 5,000 causes differ, those that differ most are made coarser: only the first words of their texts
+// count, then only the type of the error. Group.Cause.Level says which are.
+type Groups struct {
+	groups  map[ID]*group
+	coarser [NoKind + 1]map[ID]bool // of each level: the causes there that stand for more exact ones
+	queues  map[model.QueueRef]*queueMessages
+	next    int // the order of the next group
+	read    int
+}
+
+// queueMessages are the messages of one queue.
+type queueMessages struct {
+	members map[message.Fingerprint][]member // twins are one entry each
+}
+
+// member is one message. A field less is 8 MB less for a million of them.
+type member struct {
+	group       *group
+	worker      string
+	first, last int64 // ms since 1970; 0: unknown
+}
+
+// group is a cause with its messages.
+type group struct {
+	cause       Cause
+	order       int
+	into        *group // it was made coarser
+	messages    int
+	queues      map[model.QueueRef]int
+	workers     map[string]int
+	first, last int64
+	stale       bool // a message left that may have been the first or the last
+	sample      Sample
+}
+
+// Sample is one message of a cause.
+type Sample struct {
+	Queue       model.QueueRef
+	Fingerprint message.Fingerprint
+	Text        string // the beginning of its error, as it was written; not printable yet
+}
+
+// mostSample bounds the text of a sample, in bytes.
+const mostSample = 500
+
+// Group is a cause and how many messages failed for it.
+type Group struct {
+	ID          ID
+	Cause       Cause
+	Messages    int
+	Queues      []Count[model.QueueRef] // where they are, most first
+	Workers     []Count[string]         // in which queues they failed, as far as they say, most first
+	First, Last model.Opt[time.Time]    // when, as far as they say
+	Sample      Sample
+}
+
+// Count is how many messages of a cause have something.
+type Count[T any] struct {
+	Of       T
+	Messages int
+}
+
+// NewGroups has no messages.
+func NewGroups() *Groups {
+	return &Groups{groups: map[ID]*group{}, queues: map[model.QueueRef]*queueMessages{}}
+}
+
+// Read is how many messages there are.
+func (g *Groups) Read() int { return g.read }
+
+// Add takes in a message that was read in a queue, with its whole body.
+func (g *Groups) Add(queue model.QueueRef, m *message.Message) {
+	read := Read(m)
+	first, last := m.Failed(read.Error)
+	at := g.find(read.Cause)
+	if at == nil {
+		if len(g.groups) >= mostCauses {
+			g.coarsen()
+			at = g.find(read.Cause)
+		}
+		if at == nil {
+			at = g.open(g.coarse(read.Cause))
+		}
+	}
+	if at.messages == 0 {
+		text := read.Error.String()
+		at.sample = Sample{Queue: queue, Fingerprint: m.Fingerprint, Text: cut(text, mostSample)}
+	}
+	in := member{group: at, worker: read.Worker, first: milliseconds(first), last: milliseconds(last)}
+	at.add(queue, in)
+	q := g.queues[queue]
+	if q == nil {
+		q = &queueMessages{members: map[message.Fingerprint][]member{}}
+		g.queues[queue] = q
+	}
+	q.members[m.Fingerprint] = append(q.members[m.Fingerprint], in)
+	g.read++
+}
+
+func milliseconds(t model.Opt[time.Time]) int64 {
+	if at, known := t.Get(); known {
+		return at.UnixMilli()
+	}
+	return 0
+}
+
+// coarse is the cause as it is grouped.
+func (g *Groups) coarse(c Cause) Cause {
+	for level := NoKind; level > Whole; level-- {
+		if len(g.coarser[level]) == 0 {
+			continue
+		}
+		if at := c.At(level); g.coarser[level][at.ID()] {
+			return at
+		}
+	}
+	return c
+}
+
+func (g *Groups) find(c Cause) *group { return g.groups[g.coarse(c).ID()] }
+
+func (g *Groups) open(c Cause) *group {
+	opened := &group{cause: c, order: g.next, queues: map[model.QueueRef]int{}, workers: map[string]int{}}
+	g.next++
+	g.groups[c.ID()] = opened
+	return opened
+}
+
+// coarsen makes room: it lets go of causes without messages, then makes those coarser of which there are most.
+func (g *Groups) coarsen() {
+	const enough, many = mostCauses / 2, mostCauses / 20
+	maps.DeleteFunc(g.groups, func(_ ID, at *group) bool { return at.messages == 0 })
+	for level := FirstWords; level <= NoKind && len(g.groups) > enough; level++ {
+		under := map[ID][]*group{}
+		for _, at := range g.groups {
+			if at.cause.Level < level {
+				id := at.cause.At(level).ID()
+				under[id] = append(under[id], at)
+			}
+		}
+		for id, exact := range under {
+			if len(exact) >= many || level == NoKind {
+				g.merge(level, id, exact)
+			}
+		}
+	}
+}
+
+// merge makes one group of many.
+func (g *Groups) merge(level Level, id ID, exact []*group) {
+	if g.coarser[level] == nil {
+		g.coarser[level] = map[ID]bool{}
+	}
+	g.coarser[level][id] = true
+	slices.SortFunc(exact, func(a, b *group) int { return cmp.Compare(a.order, b.order) })
+	whole := g.open(exact[0].cause.At(level))
+	whole.order, whole.sample = exact[0].order, exact[0].sample
+	for _, at := range exact {
+		delete(g.groups, at.cause.ID())
+		at.into = whole
+		whole.messages += at.messages
+		whole.stale = whole.stale || at.stale
+		whole.seen(at.first, at.last)
+		for queue, n := range at.queues {
+			whole.queues[queue] += n
+		}
+		for worker, n := range at.workers {
+			whole.workers[worker] += n
+		}
+		at.queues, at.workers = nil, nil
+	}
+}
+
+// current is the group that a member belongs to now.
+func (at *group) current() *group {
+	for at.into != nil {
+		at = at.into
+	}
+	return at
+}
+
+func (at *group) add(queue model.QueueRef, in member) {
+	at.messages++
+	at.queues[queue]++
+	if in.worker != "" {
+		at.workers[in.worker]++
+	}
+	at.seen(in.first, in.last)
+}
+
+func (at *group) seen(first, last int64) {
+	if first != 0 && (at.first == 0 || first < at.first) {
+		at.first = first
+	}
+	at.last = max(at.last, last)
+}
+
+// Remove takes out a message that left its queue; one of them where it has twins. It is false when it is not known.
+func (g *Groups) Remove(queue model.QueueRef, f message.Fingerprint) bool {
+	q := g.queues[queue]
+	if q == nil || len(q.members[f]) == 0 {
+		return false
+	}
+	twins := q.members[f]
+	g.leave(queue, twins[len(twins)-1])
+	if twins = twins[:len(twins)-1]; len(twins) == 0 {
+		delete(q.members, f)
+	} else {
+		q.members[f] = twins
+	}
+	return true
+}
+
+// Forget takes out all messages of a queue: it is read again, or it is gone.
+func (g *Groups) Forget(queue model.QueueRef) {
+	q := g.queues[queue]
+	if q == nil {
+		return
+	}
+	for _, twins := range q.members {
+		for _, in := range twins {
+			g.leave(queue, in)
+		}
+	}
+	delete(g.queues, queue)
+}
+
+func (g *Groups) leave(queue model.QueueRef, in member) {
+	at := in.group.current()
+	at.messages--
+	g.read--
+	at.stale = at.stale || in.first != 0 && in.first == at.first || in.last != 0 && in.last == at.last
+	less(at.queues, queue)
+	if in.worker != "" {
+		less(at.workers, in.worker)
+	}
+}
+
+func less[K comparable](counts map[K]int, of K) {
+	if counts[of]--; counts[of] <= 0 {
+		delete(counts, of)
+	}
+}
+
+// List are the causes that have messages, in the order in which they were first seen: one that was there stays in
+// front of one that came later, so that nothing moves under a cursor.
+func (g *Groups) List() []Group {
+	g.refresh()
+	present := make([]*group, 0, len(g.groups))
+	for _, at := range g.groups {
+		if at.messages > 0 {
+			present = append(present, at)
+		}
+	}
+	slices.SortFunc(present, func(a, b *group) int { return cmp.Compare(a.order, b.order) })
+	list := make([]Group, len(present))
+	for i, at := range present {
+		list[i] = Group{
+			ID: at.cause.ID(), Cause: at.cause, Messages: at.messages, Sample: at.sample,
+			First: timeOf(at.first), Last: timeOf(at.last),
+			Queues:  mostFirst(at.queues, func(q model.QueueRef) string { return q.String() }),
+			Workers: mostFirst(at.workers, func(w string) string { return w }),
+		}
+	}
+	return list
+}
+
+// MostFirst sorts causes by how many messages they have; those with equally many stay in their order.
+func MostFirst(list []Group) {
+	slices.SortStableFunc(list, func(a, b Group) int { return cmp.Compare(b.Messages, a.Messages) })
+}
+
+// refresh looks for the first and the last message of the causes that may have lost theirs.
+func (g *Groups) refresh() {
+	any := false
+	for _, at := range g.groups {
+		if at.stale {
+			at.first, at.last, any = 0, 0, true
+		}
+	}
+	if !any {
+		return
+	}
+	for _, q := range g.queues {
+		for _, twins := range q.members {
+			for _, in := range twins {
+				if at := in.group.current(); at.stale {
+					at.seen(in.first, in.last)
+				}
+			}
+		}
+	}
+	for _, at := range g.groups {
+		at.stale = false
+	}
+}
+
+func timeOf(ms int64) model.Opt[time.Time] {
+	if ms == 0 {
+		return model.Opt[time.Time]{}
+	}
+	return model.Some(time.UnixMilli(ms).UTC())
+}
+
+func mostFirst[T comparable](counts map[T]int, name func(T) string) []Count[T] {
+	list := make([]Count[T], 0, len(counts))
+	for of, n := range counts {
+		list = append(list, Count[T]{of, n})
+	}
+	slices.SortFunc(list, func(a, b Count[T]) int {
+		return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(name(a.Of), name(b.Of)))
+	})
+	return list
+}

@@ -1,0 +1,64 @@
+package cause
+
+import "strings"
+
+// String is the cause on one line, for people: "TimeoutError: # ms, in Mail.send".
+func (c Cause) String() string {
+	switch c.Evidence {
+	case Nothing:
+		return "no error and no death"
+	case ByDeath:
+		words := "no error: " + orText(c.Kind, "dead-lettered")
+		if c.Queue != "" {
+			words += " in " + c.Queue
+		}
+		return words
+	}
+	words := shortKind(c.Kind)
+	switch {
+	case c.Level == NoKind:
+		return "all other errors"
+	case words == "":
+		words = c.Text
+	case c.Text != "":
+		words += ": " + c.Text
+	}
+	if c.Level > Whole {
+		words = strings.TrimSuffix(words, someText) + someText
+	}
+	if c.Frame != "" {
+		words += ", in " + c.Frame
+	}
+	return words
+}
+
+func orText(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// shortKind is a type's name without its package, namespace or module.
+func shortKind(kind string) string {
+	if strings.ContainsAny(kind, " ") {
+		return kind
+	}
+	if i := strings.LastIndexAny(kind, `.:\+`); i >= 0 && i < len(kind)-1 {
+		return kind[i+1:]
+	}
+	return kind
+}
+
+// Words say what is left out of a cause of a level, "" when nothing is.
+func (l Level) Words() string {
+	switch l {
+	case FirstWords:
+		return "errors that begin alike: too many texts differ behind their third word"
+	case NoText:
+		return "errors of one type: too many texts differ"
+	case NoKind:
+		return "all errors that remain: too many types differ"
+	}
+	return ""
+}
