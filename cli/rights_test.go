@@ -136,6 +136,7 @@ var rightTests = map[string]rightTest{
 	"flows":    {prepare: failed, args: command("flows")},
 	"findings": {prepare: failed, args: command("findings")},
 	"peek":     {prepare: failed, args: command("peek", "failed")},
+	"causes":   {prepare: failed, args: command("causes")},
 	"export": {
 		prepare: failed,
 		args:    func(v *vhost) []string { return []string{"export", "failed", v.t.TempDir() + "/f"} },

@@ -114,3 +114,18 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 // FailedWithoutFlow are the failed queues that structure and names tie to no worker, sorted by vhost and name: their
 // messages may tell (Message.Worker).
 func (t *Topology) FailedWithoutFlow() []Member { return t.failedAlone }
+
+// FailedQueues are all failed queues, those of flows and those without, each once, sorted by vhost and name.
+func (t *Topology) FailedQueues() []QueueRef {
+	var refs []QueueRef
+	for _, f := range t.Flows() {
+		for _, m := range f.Failed {
+			refs = append(refs, m.Queue)
+		}
+	}
+	for _, m := range t.failedAlone {
+		refs = append(refs, m.Queue)
+	}
+	slices.SortFunc(refs, compareRefs)
+	return slices.Compact(refs)
+}

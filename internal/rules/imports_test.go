@@ -48,8 +48,8 @@ var rooms = map[string]struct{ own, libraries []string }{
 	"dlxtop/kept":    {nil, nil},
 	"dlxtop/demo":    {nil, []string{"github.com/rabbitmq/amqp091-go", "golang.org/x/sync"}},
 	"dlxtop/cli": {
-		of("model", "model/message", "model/peek", "model/plan", "model/resume", "model/trace", "model/findings",
-			"model/ports"),
+		of("model", "model/message", "model/cause", "model/peek", "model/plan", "model/resume", "model/trace",
+			"model/findings", "model/ports"),
 		nil,
 	},
 	"dlxtop/ui/term":    {of("model"), charm},

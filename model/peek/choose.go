@@ -26,7 +26,7 @@ func For(t *model.Topology, ref model.QueueRef, want Want) Plan {
 	}
 	plan := OfQueue(q, t.Settings(ref), t.Behaviour, want)
 	if t.WaitsByMessage(ref) {
-		plan.Cost = "overdue messages expire when read; " + plan.Cost
+		plan.Cost, plan.Free = "overdue messages expire when read; "+plan.Cost, false
 	}
 	return plan
 }
@@ -78,11 +78,19 @@ type peekPlanner struct {
 	behaviour model.Behaviour
 	want      Want
 	costs     []string
+	charged   bool // one of them is more than the mark
 	against   Refusal
 }
 
-func (p *peekPlanner) cost(format string, values ...any) {
+// mark adds what every look costs.
+func (p *peekPlanner) mark(format string, values ...any) {
 	p.costs = append(p.costs, fmt.Sprintf(format, values...))
+}
+
+// cost adds what a look costs beyond that.
+func (p *peekPlanner) cost(format string, values ...any) {
+	p.mark(format, values...)
+	p.charged = true
 }
 
 func (p *peekPlanner) refuse(o Objection) { p.against = append(p.against, o) }
@@ -98,6 +106,7 @@ func (p *peekPlanner) done() Plan {
 		plan.Refusal = p.against
 	}
 	plan.Cost = strings.Join(p.costs, "; ")
+	plan.Free = !p.charged && !p.against.Refused()
 	return plan
 }
 
@@ -108,7 +117,7 @@ func (p *peekPlanner) stream() {
 		p.refuse(Objection{Kind: OutOfStream})
 		return
 	}
-	p.cost("no cost: reading a stream takes nothing out of it")
+	p.mark("no cost: reading a stream takes nothing out of it")
 }
 
 func (p *peekPlanner) classic() {
@@ -201,7 +210,7 @@ func (p *peekPlanner) consume() {
 	}
 	p.redelivered("")
 	if n, _ := p.queue.Consumers.Get(); n > 0 {
-		p.cost("its consumers are served first: only messages that they leave are seen")
+		p.mark("its consumers are served first: only messages that they leave are seen")
 	}
 }
 
@@ -213,13 +222,13 @@ func (p *peekPlanner) get(why string) {
 
 func (p *peekPlanner) redelivered(how string) {
 	if how != "" {
-		p.cost("%s", how)
+		p.mark("%s", how)
 	}
 	if p.want.ForAction {
-		p.cost("while it runs, messages ahead of the last selected one are held; the others return in order, " +
+		p.mark("while it runs, messages ahead of the last selected one are held; the others return in order, " +
 			"marked redelivered")
 	} else {
-		p.cost("order kept, messages become marked as redelivered")
+		p.mark("order kept, messages become marked as redelivered")
 	}
 }
 
@@ -262,6 +271,6 @@ func (p *peekPlanner) bound() {
 		return
 	}
 	plan.Limit = fits
-	p.cost("only %d at a time: they have %sB on average, and at most %sB are read", fits, message.Size(mean),
+	p.mark("only %d at a time: they have %sB on average, and at most %sB are read", fits, message.Size(mean),
 		message.Size(plan.MaxBytes))
 }

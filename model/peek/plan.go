@@ -89,6 +89,7 @@ type Plan struct {
 	Agreed   bool          // somebody agreed: the limit ends nothing, and what is at it is rescued
 	Final    bool          // nobody can agree to that: the connection is read-only
 	Cost     string        // in words, for the person who looks
+	Free     bool          // messages become marked as redelivered, and that is all that it costs: nobody must be asked
 	Refusal  Refusal       // why not, nil when allowed
 }
 

@@ -1,0 +1,370 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"dlxtop/model"
+	"dlxtop/model/cause"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+// causesJSON is the JSON of `dlxtop causes`. A queue is named as peek takes it: VHOST/NAME, in / its name alone.
+type (
+	causesJSON struct {
+		Read    int              `json:"read"`
+		Ready   model.Opt[int64] `json:"ready,omitzero"` // in the failed queues; absent where one is unknown
+		Causes  []causeJSON      `json:"causes"`
+		NotRead []notReadJSON    `json:"not_read"`
+	}
+	causeJSON struct {
+		ID       cause.ID `json:"id"`
+		Cause    string   `json:"cause"` // in one line
+		Kind     string   `json:"kind,omitempty"`
+		Text     string   `json:"text,omitempty"`
+		Frame    string   `json:"frame,omitempty"`
+		Evidence string   `json:"evidence"`         // error, x-death or nothing
+		Coarse   string   `json:"coarse,omitempty"` // what was grouped although it differs
+		Messages int      `json:"messages"`
+		Queues   []string `json:"queues"`
+		Workers  []string `json:"workers"`
+		First    string   `json:"first,omitempty"`
+		Last     string   `json:"last,omitempty"`
+		Sample   string   `json:"sample,omitempty"` // the error of one message as it was written
+	}
+	notReadJSON struct {
+		Queue    string           `json:"queue"`
+		Messages model.Opt[int64] `json:"messages,omitzero"`
+		Why      string           `json:"why"`
+	}
+)
+
+// mostCauseMessages is how many messages of each queue are read by default.
+const mostCauseMessages = 10_000
+
+// causing is a reading of the failed queues, as the command line asks for it.
+type causing struct {
+	pattern string
+	limit   int
+	costly  bool
+	output  format
+}
+
+func (p *Program) causesCommand(flags *connectionFlags) *cobra.Command {
+	c := &causing{limit: mostCauseMessages}
+	cmd := &cobra.Command{
+		Use:   "causes",
+		Short: "What failed and why: the messages of all failed queues, grouped by their cause",
+		Long: `Read the failed queues and group their messages by cause: the type of the error, its text without what
+differs from message to message (numbers, ids, addresses, quoted values), and the topmost place of
+its stack trace that is in the application's own code. A message without an error is grouped by
+the reason and the queue of its death.
+
+A queue is read where a look has no cost but the mark redelivered: classic queues, quorum queues from
+4.3, streams. What a look at the others would cost is shown, and --read-costly reads them, too. One
+queue is read at a time. Exit status 1 when a queue could not be read because of an error.`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if c.limit < 1 || c.limit > mostPeeked {
+				return usage("--limit %d: between 1 and %d messages of a queue can be read", c.limit, mostPeeked)
+			}
+			s, err := p.open(flags)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			return s.causes(cmd.Context(), c)
+		},
+	}
+	cmd.Flags().StringVar(&c.pattern, "queues", "", "only failed queues with such names: `GLOB`, with * and ?")
+	cmd.Flags().IntVar(&c.limit, "limit", c.limit, "at most this many messages of each queue, from its head")
+	cmd.Flags().BoolVar(&c.costly, "read-costly", false, "also read queues where a look has a cost, as peek does")
+	c.output.register(cmd)
+	return cmd
+}
+
+// reading is what was read of the failed queues so far.
+type reading struct {
+	groups  *cause.Groups
+	ready   int64
+	unknown bool // the depth of a queue is not known
+	notRead []notReadJSON
+	looked  int   // queues that were looked at
+	failed  error // the first of those that could not be read
+}
+
+func (s *session) causes(ctx context.Context, c *causing) error {
+	t, err := s.topology(ctx)
+	if err != nil {
+		return err
+	}
+	refs, err := c.queues(t)
+	if err != nil {
+		return err
+	}
+	r := &reading{groups: cause.NewGroups()}
+	entered := map[string]error{}
+	for _, ref := range refs {
+		q := queueOf(t, ref)
+		depth, known := q.Ready.Get()
+		r.ready, r.unknown = r.ready+depth, r.unknown || !known
+		if _, checked := entered[ref.VHost]; !checked {
+			entered[ref.VHost] = s.checkCluster(ctx, ref.VHost, t.Snapshot.Overview)
+		}
+		err := entered[ref.VHost]
+		if err == nil {
+			err = s.readCauses(ctx, t, ref, c, r)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			if isKind(err, model.Unreachable, model.NoSuchHost, model.TwoBrokers) {
+				return err
+			}
+			r.miss(ref, q.Ready, err.Error())
+			if r.failed == nil {
+				r.failed = err
+			}
+		}
+	}
+	if r.failed != nil && r.looked == 0 {
+		return r.failed
+	}
+	if err := s.program.showCauses(r, len(refs), &c.output); err != nil || r.failed == nil {
+		return err
+	}
+	return &exit{status: ExitRefused}
+}
+
+// queues are the failed queues that the command is about.
+func (c *causing) queues(t *model.Topology) ([]model.QueueRef, error) {
+	all := t.FailedQueues()
+	if c.pattern == "" {
+		return all, nil
+	}
+	var refs []model.QueueRef
+	for _, ref := range all {
+		if matchesGlob(c.pattern, ref.Name) || matchesGlob(c.pattern, ref.String()) {
+			refs = append(refs, ref)
+		}
+	}
+	if len(refs) == 0 {
+		return nil, usage("--queues %s: none of the %s has such a name", model.Printable(c.pattern),
+			model.Plural(len(all), "failed queue"))
+	}
+	return refs, nil
+}
+
+// matchesGlob reports whether a name matches a pattern, in which * stands for any text and ? for one character. A name
+// may have slashes and brackets: they are characters as all others.
+func matchesGlob(pattern, name string) bool {
+	p, n := []rune(pattern), []rune(name)
+	star, from := -1, 0 // the last *, and where what it stands for ends
+	i, j := 0, 0
+	for j < len(n) {
+		switch {
+		case i < len(p) && p[i] == '*':
+			star, from = i, j
+			i++
+		case i < len(p) && (p[i] == '?' || p[i] == n[j]):
+			i++
+			j++
+		case star >= 0:
+			from++
+			i, j = star+1, from
+		default:
+			return false
+		}
+	}
+	for i < len(p) && p[i] == '*' {
+		i++
+	}
+	return i == len(p)
+}
+
+// readCauses reads one queue, where that is free or was asked for.
+func (s *session) readCauses(
+	ctx context.Context, t *model.Topology, ref model.QueueRef, c *causing, r *reading,
+) error {
+	ready := queueOf(t, ref).Ready
+	empty := ready.Known() && ready.Or(0) == 0 // as the statistics say, which are late: a look knows better
+	look := peek.For(t, ref, s.wants(peek.Want{Limit: c.limit}))
+	switch {
+	case empty && (!look.Allowed() || !look.Free):
+		return nil
+	case !look.Allowed():
+		r.miss(ref, ready, look.Refusal.Words())
+		return nil
+	case !look.Free && !c.costly:
+		r.miss(ref, ready, "a look has a cost: "+look.Cost)
+		return nil
+	}
+	peeked, err := s.broker.Peek(ctx, look)
+	s.tellRescued(peeked.Rescued)
+	var limit peek.RefusedLook
+	switch {
+	case errors.As(err, &limit):
+		r.miss(ref, ready, limit.Refusal().Words())
+		return nil
+	case err != nil:
+		return err
+	}
+	defer peeked.Messages.Close()
+	r.looked++
+	peek.Note(t.Snapshot, &peeked)
+	err = message.Each(peeked.Messages, shownBody, func(m *message.Message) { r.groups.Add(ref, m) })
+	if err != nil {
+		return err
+	}
+	r.rest(ref, &peeked, look.Limit, ready)
+	return nil
+}
+
+// miss notes that messages of a queue were not read.
+func (r *reading) miss(ref model.QueueRef, messages model.Opt[int64], why string) {
+	r.notRead = append(r.notRead, notReadJSON{ref.String(), messages, why})
+}
+
+// rest notes what a look has left unread. It counts the queue itself, later than the statistics did.
+func (r *reading) rest(ref model.QueueRef, peeked *peek.Peeked, limit int, ready model.Opt[int64]) {
+	read := int64(peeked.Messages.Len())
+	depth, known := peeked.Depth.Get()
+	if !known {
+		return
+	}
+	r.ready += depth - ready.Or(0)
+	switch {
+	case depth <= read:
+		r.ready += read - depth
+	case peeked.Stopped != "":
+		r.miss(ref, model.Some(depth-read), peeked.Stopped)
+	case read >= int64(limit):
+		r.miss(ref, model.Some(depth-read), "the first "+model.Plural(limit, "message")+" of the queue were read")
+	default:
+		r.miss(ref, model.Some(depth-read), "they are not ready any more")
+	}
+}
+
+// showCauses writes what was found.
+func (p *Program) showCauses(r *reading, queues int, output *format) error {
+	list := r.groups.List()
+	cause.MostFirst(list)
+	if output.json(p.Out) {
+		return writeJSON(p.Out, causesOf(r, list))
+	}
+	if len(list) > 0 {
+		if err := causesTable(list).write(p.Out); err != nil {
+			return err
+		}
+	}
+	for _, missed := range r.notRead {
+		p.say("not read: %s of %s: %s", messagesWords(missed.Messages), model.Printable(missed.Queue),
+			model.Printable(missed.Why))
+	}
+	coarse := map[cause.Level]bool{}
+	for i := range list {
+		if level := list[i].Cause.Level; level != cause.Whole && !coarse[level] {
+			coarse[level] = true
+			p.say("a cause that ends in … has %s", level.Words())
+		}
+	}
+	switch {
+	case queues == 0:
+		p.say("there is no failed queue")
+	case r.unknown:
+		p.say("%s read in %s", model.Plural(r.groups.Read(), "message"), model.Plural(queues, "failed queue"))
+	default:
+		p.say("%s of %s in %s read", model.Count(int64(r.groups.Read())), messagesWords(model.Some(r.ready)),
+			model.Plural(queues, "failed queue"))
+	}
+	return nil
+}
+
+// messagesWords are "88,310 messages".
+func messagesWords(n model.Opt[int64]) string {
+	switch n, known := n.Get(); {
+	case !known:
+		return "the messages"
+	case n == 1:
+		return "1 message"
+	default:
+		return model.Count(n) + " messages"
+	}
+}
+
+func causesOf(r *reading, list []cause.Group) causesJSON {
+	out := causesJSON{Read: r.groups.Read(), Causes: []causeJSON{}, NotRead: []notReadJSON{}}
+	out.NotRead = append(out.NotRead, r.notRead...)
+	if !r.unknown {
+		out.Ready = model.Some(r.ready)
+	}
+	for i := range list {
+		g := &list[i]
+		one := causeJSON{
+			ID: g.ID, Cause: g.Cause.String(), Kind: g.Cause.Kind, Text: g.Cause.Text, Frame: g.Cause.Frame,
+			Evidence: string(g.Cause.Evidence), Coarse: g.Cause.Level.Words(), Messages: g.Messages,
+			Queues: []string{}, Workers: []string{}, Sample: g.Sample.Text,
+		}
+		for _, q := range g.Queues {
+			one.Queues = append(one.Queues, q.Of.String())
+		}
+		for _, w := range g.Workers {
+			one.Workers = append(one.Workers, w.Of)
+		}
+		if first, known := g.First.Get(); known {
+			one.First = message.JSONTime(first)
+		}
+		if last, known := g.Last.Get(); known {
+			one.Last = message.JSONTime(last)
+		}
+		out.Causes = append(out.Causes, one)
+	}
+	return out
+}
+
+func causesTable(list []cause.Group) *grid {
+	table := &grid{right: []bool{false, true}}
+	table.add("ID", "MESSAGES", "FIRST", "LAST", "QUEUES", "WORKERS", "CAUSE")
+	for i := range list {
+		g := &list[i]
+		var queues, workers []string
+		for _, q := range g.Queues {
+			queues = append(queues, q.Of.String())
+		}
+		for _, w := range g.Workers {
+			workers = append(workers, w.Of)
+		}
+		table.add(string(g.ID), strconv.Itoa(g.Messages), seenAt(g.First), seenAt(g.Last), named(queues),
+			named(workers), cell(g.Cause.String(), 120))
+	}
+	return table
+}
+
+// named are the first names of a list, and how many more there are; "?" of none.
+func named(names []string) string {
+	const shown = 2
+	if len(names) == 0 {
+		return "?"
+	}
+	text := cell(strings.Join(names[:min(len(names), shown)], ", "), 40)
+	if more := len(names) - shown; more > 0 {
+		text += " and " + strconv.Itoa(more) + " more"
+	}
+	return text
+}
+
+// seenAt is a time of day on this machine's clock; "?" when it is unknown.
+func seenAt(t model.Opt[time.Time]) string {
+	at, known := t.Get()
+	if !known {
+		return "?"
+	}
+	return at.Local().Format(time.DateTime)
+}

@@ -1,0 +1,135 @@
+package cli_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/cli"
+	"dlxtop/model"
+)
+
+// The contract of `dlxtop causes`, written down once more.
+type (
+	causesContract struct {
+		Read    int             `json:"read"`
+		Ready   *int            `json:"ready"`
+		Causes  []causeContract `json:"causes"`
+		NotRead []struct {
+			Queue    string `json:"queue"`
+			Messages *int   `json:"messages"`
+			Why      string `json:"why"`
+		} `json:"not_read"`
+	}
+	causeContract struct {
+		ID       string   `json:"id"`
+		Cause    string   `json:"cause"`
+		Kind     string   `json:"kind"`
+		Text     string   `json:"text"`
+		Frame    string   `json:"frame"`
+		Evidence string   `json:"evidence"`
+		Coarse   string   `json:"coarse"`
+		Messages int      `json:"messages"`
+		Queues   []string `json:"queues"`
+		Workers  []string `json:"workers"`
+		First    string   `json:"first"`
+		Last     string   `json:"last"`
+		Sample   string   `json:"sample"`
+	}
+)
+
+// failing publishes messages that failed, with the ids PREFIX-1, PREFIX-2, … A % in the error is their number.
+func (v *vhost) failing(queue, prefix, text string, n int) {
+	v.t.Helper()
+	for i := range n {
+		v.publish("", queue, amqp.Publishing{
+			MessageId: fmt.Sprintf("%s-%d", prefix, i+1),
+			Headers:   amqp.Table{"x-error": strings.ReplaceAll(text, "%", fmt.Sprint(i+1))},
+			Body:      []byte("{}"),
+		})
+	}
+}
+
+// causeOf is the cause with this text.
+func causeOf(t *testing.T, found causesContract, text string) causeContract {
+	t.Helper()
+	at := slices.IndexFunc(found.Causes, func(c causeContract) bool { return c.Text == text })
+	if at < 0 {
+		t.Fatalf("there is no cause %q in %+v", text, found.Causes)
+	}
+	return found.Causes[at]
+}
+
+func TestCauses(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t)
+	v.declare("mail.failed", nil)
+	v.declare("stock.failed", nil)
+	v.declare("others", nil)
+	v.declare("lots.failed", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": 30})
+	v.failing("mail.failed", "order", "ValueError: no order %", 3)
+	v.failing("stock.failed", "stock", "ValueError: no order %", 4)
+	v.failing("stock.failed", "smtp", "550 5.1.1 <a%@example.com>: unknown", 2)
+	v.failing("others", "other", "ValueError: not a failed queue", 1)
+	v.failing("lots.failed", "lot", "ValueError: no lot %", 2)
+	v.publish("", "mail.failed", amqp.Publishing{MessageId: "plain"})
+	await(t, "the statistics have them", func() bool {
+		found := decode[causesContract](t, v.run("causes")) // --read-costly would use up the delivery limit
+		return found.Ready != nil && *found.Ready == 12
+	})
+	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
+
+	r := v.run("causes")
+	found := decode[causesContract](t, r)
+	read := 12
+	if counts {
+		read = 10
+		if len(found.NotRead) != 1 || !strings.HasSuffix(found.NotRead[0].Queue, "/lots.failed") ||
+			*found.NotRead[0].Messages != 2 || !strings.Contains(found.NotRead[0].Why, "delivery limit") {
+			t.Errorf("not read is %+v", found.NotRead)
+		}
+	}
+	if r.status != cli.ExitDone || found.Read != read || *found.Ready != 12 {
+		t.Fatalf("exit status %d: %s%s", r.status, r.out, r.stderr)
+	}
+	orders := causeOf(t, found, "no order #")
+	if found.Causes[0].ID != orders.ID || orders.Messages != 7 || orders.Kind != "ValueError" || len(orders.Queues) != 2 ||
+		orders.Queues[0] != v.name+"/stock.failed" || orders.Evidence != "error" || orders.Sample == "" {
+		t.Errorf("the first cause is %+v", orders)
+	}
+	if smtp := causeOf(t, found, "550 5.1.1 <<email>>: unknown"); smtp.Messages != 2 {
+		t.Errorf("%+v", smtp)
+	}
+	if none := causeOf(t, found, ""); none.Evidence != "nothing" || none.Messages != 1 {
+		t.Errorf("%+v", none)
+	}
+	if all := decode[causesContract](t, v.run("causes", "--read-costly")); all.Read != 12 || len(all.NotRead) != 0 {
+		t.Errorf("with what costs %+v", all)
+	}
+	if one := decode[causesContract](t, v.run("causes", "--queues", "mail.*")); one.Read != 4 || *one.Ready != 4 {
+		t.Errorf("of mail %+v", one)
+	}
+	few := decode[causesContract](t, v.run("causes", "--queues", "stock?failed", "--limit", "2"))
+	if few.Read != 2 || *few.Ready != 6 || len(few.NotRead) != 1 || *few.NotRead[0].Messages != 4 {
+		t.Errorf("two of each queue are %+v", few)
+	}
+	table := v.run("causes", "-o", "table", "--queues", "stock.failed")
+	for _, want := range []string{orders.ID, "no order #", "550 5.1.1", "CAUSE"} {
+		if !strings.Contains(table.out, want) {
+			t.Errorf("%q is not in\n%s", want, table.out)
+		}
+	}
+	if !strings.Contains(table.stderr, "6 of 6 messages in 1 failed queue read") {
+		t.Errorf("what was read is %q", table.stderr)
+	}
+	for _, refused := range [][]string{
+		{"causes", "--queues", "nothing.*"}, {"causes", "--limit", "0"}, {"causes", "mail.failed"},
+	} {
+		if r := v.run(refused...); r.status != cli.ExitUsage || r.out != "" {
+			t.Errorf("%v: exit status %d, %s", refused, r.status, r.out)
+		}
+	}
+}
