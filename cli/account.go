@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"dlxtop/model"
+	"dlxtop/model/cause"
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
 	"dlxtop/model/plan"
@@ -17,6 +18,7 @@ type (
 		Operation plan.Operation `json:"operation"`
 		From      string         `json:"from"`
 		To        string         `json:"to,omitempty"`
+		Cause     cause.ID       `json:"cause,omitempty"` // that the messages were selected by
 		Planned   int            `json:"planned"`
 		Moved     int            `json:"moved"`
 		Dropped   int            `json:"dropped"`
@@ -72,6 +74,9 @@ const mostEvidence = 20
 // announce tells the person what is about to happen.
 func (p *Program) announce(a plannedAction) {
 	planned := a.plan
+	if words := a.looked.cause; words != "" {
+		p.say("cause %s: %s", planned.Selection.Cause, words)
+	}
 	if !a.looked.complete {
 		of := ""
 		if depth, ok := a.looked.depth.Get(); ok {
@@ -178,8 +183,8 @@ func (p *Program) showPlan(a plannedAction) error {
 		}
 	} else {
 		p.announce(a)
-		if _, err := fmt.Fprintf(p.Out, "would %s %s of %s\n", planned.Operation,
-			model.Plural(planned.Planned, "message"), model.Printable(planned.From.String())); err != nil {
+		if _, err := fmt.Fprintf(p.Out, "would %s %s of %s%s\n", planned.Operation,
+			model.Plural(planned.Planned, "message"), model.Printable(planned.From.String()), ofCause(&planned)); err != nil {
 			return err
 		}
 	}
@@ -279,6 +284,7 @@ func accountOf(a plannedAction, account plan.Account) accountJSON {
 		JournalID: account.JournalID, Rescued: account.Rescued.Copied, Elapsed: account.Elapsed.Milliseconds(),
 		Canary: canaryWords(&account),
 	}
+	out.Cause = a.plan.Selection.Cause
 	if a.plan.Canary != nil {
 		out.CameBack = &account.CameBack
 	}
@@ -320,8 +326,16 @@ func sentence(a plannedAction, account plan.Account) string {
 			parts = append(parts, fmt.Sprintf("%d %s", count.n, count.what))
 		}
 	}
-	return fmt.Sprintf("%s %s: %s in %.1f s", account.Operation, model.Printable(account.From.String()),
-		strings.Join(parts, ", "), account.Elapsed.Seconds())
+	return fmt.Sprintf("%s %s%s: %s in %.1f s", account.Operation, model.Printable(account.From.String()),
+		ofCause(&a.plan), strings.Join(parts, ", "), account.Elapsed.Seconds())
+}
+
+// ofCause is ", cause ID", "" where messages were not selected by their cause.
+func ofCause(p *plan.Plan) string {
+	if p.Selection.Cause == "" {
+		return ""
+	}
+	return ", cause " + string(p.Selection.Cause)
 }
 
 func movedWords(p *plan.Plan) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dlxtop/model"
+	"dlxtop/model/cause"
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
 	"dlxtop/model/plan"
@@ -27,6 +28,7 @@ type action struct {
 	operation            plan.Operation
 	queue                string
 	filter, id, to, rate string
+	cause                string
 	limit                int
 	given                func(flag string) bool
 	consent
@@ -57,6 +59,7 @@ size (bytes), deaths, reason, failure, failure_kind, failure_message, redelivere
 Without a selection it acts on all messages that are in the queue at the start. Exit status 1 when a message was refused,
 returned or gone, or its outcome is unknown: it is then still in the queue; 3 on a read-only connection.`
 	cmd.Flags().StringVar(&a.filter, "filter", "", "only messages that match this expression")
+	registerCause(cmd, &a.cause)
 	cmd.Flags().IntVar(&a.limit, "limit", 0, "at most this many messages, from the head of the queue")
 	cmd.Flags().StringVar(&a.id, "id", "", "only messages with this message_id")
 	a.consent.register(cmd, "show what would happen, and change nothing",
@@ -185,6 +188,9 @@ func (a *action) want() (plan.ActionWant, error) {
 		want.Selection.Filter = filter
 	}
 	var err error
+	if want.Selection.Cause, err = causeNamed(a.cause, a.given); err != nil {
+		return want, err
+	}
 	if want.Mode, want.Fixed, err = plan.ParseTarget(a.to); err != nil {
 		return want, usage("--to: %s", oneLine(err))
 	}
@@ -222,14 +228,15 @@ type look struct {
 	complete bool             // that was all there is
 	left     model.Opt[int64] // looks, where a delivery limit counts them
 	limit    int64
-	saved    bool // nothing was looked at, because looks are counted and it was not needed
+	cause    string // the one that messages are selected by, in words that can be shown
+	saved    bool   // nothing was looked at, because looks are counted and it was not needed
 }
 
 // sample looks at messages in order to say who would receive the chosen ones, and completes want with them. Messages
 // that are chosen one by one are looked for in as much of the queue as one page holds.
 func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.ActionWant, dryRun bool) (look, error) {
 	selection := want.Selection
-	oneByOne := selection.Filter != nil || selection.MessageID != ""
+	oneByOne := selection.ByContent()
 	peeking := peek.Want{Limit: sampleSize, Insist: want.Insist}
 	counts := peek.For(t, want.From, peeking).Counts
 	switch {
@@ -263,6 +270,9 @@ func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.Acti
 			return look{}, err
 		}
 		if picker.Pick(&m) {
+			if selection.Cause != "" && looked.cause == "" {
+				looked.cause = model.Printable(cause.Of(&m).String())
+			}
 			picked.Indexes = append(picked.Indexes, i)
 		}
 	}

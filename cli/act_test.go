@@ -20,6 +20,7 @@ type accountContract struct {
 	Operation string `json:"operation"`
 	From      string `json:"from"`
 	To        string `json:"to"`
+	Cause     string `json:"cause"`
 	Planned   *int   `json:"planned"`
 	Moved     *int   `json:"moved"`
 	Dropped   *int   `json:"dropped"`

@@ -64,7 +64,7 @@ func (p *Program) causesCommand(flags *connectionFlags) *cobra.Command {
 		Long: `Read the failed queues and group their messages by cause: the type of the error, its text without what
 differs from message to message (numbers, ids, addresses, quoted values), and the topmost place of
 its stack trace that is in the application's own code. A message without an error is grouped by
-the reason and the queue of its death.
+the reason and the queue of its death. peek, replay, move, drop and export take --cause ID.
 
 A queue is read where a look has no cost but the mark redelivered: classic queues, quorum queues from
 4.3, streams. What a look at the others would cost is shown, and --read-costly reads them, too. One
@@ -87,6 +87,24 @@ queue is read at a time. Exit status 1 when a queue could not be read because of
 	cmd.Flags().BoolVar(&c.costly, "read-costly", false, "also read queues where a look has a cost, as peek does")
 	c.output.register(cmd)
 	return cmd
+}
+
+// registerCause adds --cause to a command that takes some of the messages of a queue.
+func registerCause(cmd *cobra.Command, id *string) {
+	cmd.Flags().StringVar(id, "cause", "", "only messages that failed for the cause `ID`, as dlxtop causes lists them")
+}
+
+// causeNamed is the cause that --cause names; "" without the flag.
+func causeNamed(text string, given func(flag string) bool) (cause.ID, error) {
+	if !given("cause") {
+		return "", nil
+	}
+	id, ok := cause.ParseID(text)
+	if !ok {
+		return "", usage("--cause %q: an ID has %d hexadecimal digits, as `dlxtop causes` lists them", model.Printable(text),
+			cause.IDLength)
+	}
+	return id, nil
 }
 
 // reading is what was read of the failed queues so far.

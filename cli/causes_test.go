@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -130,6 +132,86 @@ func TestCauses(t *testing.T) {
 	} {
 		if r := v.run(refused...); r.status != cli.ExitUsage || r.out != "" {
 			t.Errorf("%v: exit status %d, %s", refused, r.status, r.out)
+		}
+	}
+}
+
+// TestByCause: peek, replay, move, drop and export take the messages of one cause, and leave the others as they were.
+func TestByCause(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t)
+	v.declare("mail.failed", nil)
+	v.declare("mail", nil)
+	for i := range 3 {
+		v.failing("mail.failed", fmt.Sprint("order", i), "ValueError: no order %", 1)
+		v.failing("mail.failed", fmt.Sprint("smtp", i), "550 5.1.1 <a%@example.com>: unknown", 1)
+		v.failing("mail.failed", fmt.Sprint("late", i), "timed out after %0 ms", 1)
+		v.failing("mail.failed", fmt.Sprint("gone", i), "KeyError: 'customer_id'", 1)
+	}
+	var found causesContract
+	await(t, "the statistics have them", func() bool {
+		found = decode[causesContract](t, v.run("causes"))
+		return found.Read == 12 && len(found.Causes) == 4
+	})
+	orders, smtp := causeOf(t, found, "no order #").ID, causeOf(t, found, "550 5.1.1 <<email>>: unknown").ID
+	late, gone := causeOf(t, found, "timed out after #").ID, causeOf(t, found, "'customer_id'").ID
+
+	r := v.run("peek", "mail.failed", "--cause", strings.ToUpper(orders))
+	var peeked []string
+	for _, m := range decode[peekContract](t, r).Messages {
+		peeked = append(peeked, *m.MessageID)
+	}
+	if strings.Join(peeked, " ") != "order0-1 order1-1 order2-1" ||
+		!strings.Contains(r.stderr, "3 of the first 12 messages failed for the cause "+orders) {
+		t.Errorf("peeked %v: %s", peeked, r.stderr)
+	}
+	file := filepath.Join(t.TempDir(), "smtp.json")
+	if r := v.run("export", "mail.failed", file, "--cause", smtp); r.status != cli.ExitDone ||
+		!strings.Contains(r.stderr, "3 messages exported") {
+		t.Errorf("%+v", r)
+	}
+	if lines, err := os.ReadFile(file); err != nil || strings.Count(string(lines), "\n") != 3 ||
+		strings.Count(string(lines), `"smtp`) < 3 {
+		t.Errorf("%v: %s", err, lines)
+	}
+	dry := v.run("drop", "mail.failed", "--cause", smtp, "--dry-run", "-o", "table")
+	if !strings.Contains(dry.out, "would drop 3 messages of "+v.name+"/mail.failed, cause "+smtp) ||
+		!strings.Contains(dry.stderr, "cause "+smtp+": 550 5.1.1") || v.count("mail.failed") != 12 {
+		t.Errorf("the dry run says %s%s", dry.out, dry.stderr)
+	}
+	for _, c := range []struct {
+		args []string
+		id   string
+		sent int // to mail, with what was sent before
+		left int
+	}{
+		{[]string{"replay", "--to", "queue:mail"}, orders, 3, 9},
+		{[]string{"move", "--to", "queue:mail"}, late, 6, 6},
+		{[]string{"drop"}, smtp, 6, 3},
+		{[]string{"drop", "--limit", "2"}, gone, 6, 1},
+		{[]string{"drop"}, orders, 6, 1}, // there is none any more
+	} {
+		args := append([]string{c.args[0], "mail.failed", "--cause", c.id, "--yes"}, c.args[1:]...)
+		r := v.run(args...)
+		if a := decode[accountContract](t, r); r.status != cli.ExitDone || a.Cause != c.id {
+			t.Errorf("%v: exit status %d: %s%s", args, r.status, r.out, r.stderr)
+		}
+		if v.count("mail") != c.sent || v.count("mail.failed") != c.left {
+			t.Errorf("%v: %d in mail, %d in mail.failed", args, v.count("mail"), v.count("mail.failed"))
+		}
+	}
+	if left := ids(v.take("mail.failed")); left != "gone2-1" {
+		t.Errorf("left is %s", left)
+	}
+	for _, command := range [][]string{
+		{"peek", "mail.failed"}, {"drop", "mail.failed", "--yes"}, {"export", "mail.failed", "-"},
+	} {
+		for _, id := range []string{"", "12345", "no such one"} {
+			r := v.run(append(command, "--cause", id)...)
+			if r.status != cli.ExitUsage {
+				t.Errorf("%v --cause %q: exit status %d", command, id, r.status)
+			}
+			checkSentence(t, r.stderr, "--cause", "12 hexadecimal digits")
 		}
 	}
 }

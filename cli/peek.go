@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dlxtop/model"
+	"dlxtop/model/cause"
 	"dlxtop/model/findings"
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
@@ -36,6 +37,7 @@ const mostPeeked = 1_000_000
 func (p *Program) peekCommand(flags *connectionFlags) *cobra.Command {
 	var output format
 	want := peek.Want{Limit: 50}
+	var named string
 	cmd := &cobra.Command{
 		Use:   "peek QUEUE",
 		Short: "Look at messages without consuming them",
@@ -48,6 +50,10 @@ refuses a peek because it would do harm.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if want.Limit < 1 || want.Limit > mostPeeked {
 				return usage("-n %d: between 1 and %d messages can be read at a time", want.Limit, mostPeeked)
+			}
+			only, err := causeNamed(named, cmd.Flags().Changed)
+			if err != nil {
+				return err
 			}
 			s, err := p.open(flags)
 			if err != nil {
@@ -67,10 +73,16 @@ refuses a peek because it would do harm.`,
 				return err
 			}
 			defer peeked.Messages.Close()
+			if only != "" {
+				if err := p.keepCause(&peeked, only); err != nil {
+					return err
+				}
+			}
 			return p.showPeeked(peeked, t.IsBuffer(ref), &output)
 		},
 	}
 	cmd.Flags().IntVarP(&want.Limit, "number", "n", want.Limit, "messages at most")
+	registerCause(cmd, &named)
 	cmd.Flags().BoolVar(&want.Insist, "insist", false, "override a refusal, where possible")
 	output.register(cmd)
 	return cmd
@@ -97,6 +109,25 @@ func (s *session) peek(
 		s.program.say("%s: %s; %s", f.Level, f.Message, f.Remedy)
 	}
 	return peeked, nil
+}
+
+// keepCause leaves of what was read the messages that failed for a cause.
+func (p *Program) keepCause(peeked *peek.Peeked, id cause.ID) error {
+	kept := message.Part{Messages: peeked.Messages}
+	for i := range peeked.Messages.Len() {
+		m, err := peeked.Messages.At(i, shownBody)
+		if err != nil {
+			return err
+		}
+		if cause.Is(&m, id) {
+			kept.Indexes = append(kept.Indexes, i)
+		}
+	}
+	p.say("%s of the first %s failed for the cause %s", model.Count(int64(kept.Len())),
+		model.Plural(peeked.Messages.Len(), "message"), id)
+	peeked.Messages = kept
+	peeked.Depth = model.Unknown[int64]() // it is not what was read that is less
+	return nil
 }
 
 // wants completes what is asked of a look with what the connection allows.
@@ -158,7 +189,8 @@ func (p *Program) showPeeked(peeked peek.Peeked, buffer bool, output *format) er
 		Queue: plan.Queue.Name, Method: plan.Method, Cost: plan.Cost, Rescued: peeked.Rescued.Copied,
 		Messages: []json.RawMessage{},
 	}
-	if left, counts := peeked.LooksLeft(); counts && messages.Len() > 0 {
+	_, part := messages.(message.Part)
+	if left, counts := peeked.LooksLeft(); counts && (messages.Len() > 0 || part) {
 		out.DeliveryLimit, out.DeliveriesLeft = plan.Budget, &left
 		p.say("this look used 1: %s", peek.LooksLeft(left, plan.Budget))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"dlxtop/model"
+	"dlxtop/model/cause"
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
 	"dlxtop/model/plan"
@@ -17,6 +18,7 @@ import (
 
 func (p *Program) exportCommand(flags *connectionFlags) *cobra.Command {
 	var insist bool
+	var named string
 	cmd := &cobra.Command{
 		Use:   "export QUEUE FILE",
 		Short: "Write the messages of a queue to a file, one line of JSON each; they stay in the queue",
@@ -26,19 +28,30 @@ standard error shows the cost of looking. The file gets its name only when it is
 		Args:              arguments("a queue", "a file (- is standard output)"),
 		ValidArgsFunction: p.completeQueue(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			only, err := causeNamed(named, cmd.Flags().Changed)
+			if err != nil {
+				return err
+			}
 			s, err := p.open(flags)
 			if err != nil {
 				return err
 			}
 			defer s.close()
-			return s.export(cmd.Context(), args[0], args[1], insist)
+			return s.export(cmd.Context(), args[0], args[1], exporting{insist, only})
 		},
 	}
+	registerCause(cmd, &named)
 	cmd.Flags().BoolVar(&insist, "insist", false, "override a refusal, where possible")
 	return cmd
 }
 
-func (s *session) export(ctx context.Context, queue, path string, insist bool) error {
+// exporting is what an export takes.
+type exporting struct {
+	insist bool
+	cause  cause.ID // only messages that failed for it; "" is all
+}
+
+func (s *session) export(ctx context.Context, queue, path string, want exporting) error {
 	t, err := s.topology(ctx)
 	if err != nil {
 		return err
@@ -47,14 +60,19 @@ func (s *session) export(ctx context.Context, queue, path string, insist bool) e
 	if err != nil {
 		return err
 	}
-	plan := peek.For(t, ref, s.wants(peek.Want{Insist: insist, ForAction: true}))
+	plan := peek.For(t, ref, s.wants(peek.Want{Insist: want.insist, ForAction: true}))
 	if !plan.Allowed() {
 		return refused("%s", refusal(plan.Refusal))
 	}
 	s.program.say("peek: %s", model.Printable(plan.Cost))
 	var read peek.Read
 	messages := func(each func(*message.Message) error) (err error) {
-		read, err = s.broker.Read(ctx, plan, each)
+		read, err = s.broker.Read(ctx, plan, func(m *message.Message) error {
+			if want.cause != "" && !cause.Is(m, want.cause) {
+				return nil
+			}
+			return each(m)
+		})
 		return err
 	}
 	var n int

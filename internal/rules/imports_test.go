@@ -30,7 +30,7 @@ var rooms = map[string]struct{ own, libraries []string }{
 	"dlxtop/model/peek":   {of("model", "model/message"), nil},
 	"dlxtop/model/story":  {of("model", "model/message", "model/peek"), nil},
 	"dlxtop/model/watch":  {of("model"), nil},
-	"dlxtop/model/plan":   {of("model", "model/message", "model/peek"), nil},
+	"dlxtop/model/plan":   {of("model", "model/message", "model/cause", "model/peek"), nil},
 	"dlxtop/model/resume": {of("model", "model/message", "model/peek", "model/plan"), nil},
 	"dlxtop/model/trace":  {of("model", "model/message", "model/story", "model/plan"), nil},
 	"dlxtop/model/ports": {

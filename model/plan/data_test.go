@@ -9,6 +9,7 @@ import (
 
 	"dlxtop/model"
 	"dlxtop/model/build"
+	"dlxtop/model/cause"
 	"dlxtop/model/message"
 )
 
@@ -87,6 +88,7 @@ func TestPlanSurvivesJSON(t *testing.T) {
 		"by a filter":      func(w *ActionWant) { w.Selection = Selection{Filter: filter, Limit: 9} },
 		"by an expression": func(w *ActionWant) { w.Selection = Selection{Filter: expression} },
 		"by a text":        func(w *ActionWant) { w.Selection = Selection{Filter: plain, MessageID: "id"} },
+		"by a cause":       func(w *ActionWant) { w.Selection = Selection{Cause: cause.Of(&m).ID(), Limit: 2} },
 		"edited":           func(w *ActionWant) { w.Edited, w.Insist = &edited, true },
 		"moved":            func(w *ActionWant) { w.Operation, w.Mode, w.Fixed.RoutingKey = Move, ToQueue, "small" },
 		"dropping others":  func(w *ActionWant) { w.Mode, w.Fixed.RoutingKey, w.Insist = ToQueue, "small", true },

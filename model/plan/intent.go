@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/cause"
 	"dlxtop/model/message"
 )
 
@@ -57,6 +58,7 @@ type (
 		Text       string               `json:"text,omitempty"`
 		Limit      int                  `json:"limit,omitempty"`
 		Mode       TargetMode           `json:"mode,omitempty"`
+		Cause      string               `json:"cause,omitempty"`
 		Exchange   string               `json:"exchange,omitempty"`
 		RoutingKey string               `json:"routing_key,omitempty"`
 		Recipients []recipientJSON      `json:"recipients,omitempty"`
@@ -85,7 +87,7 @@ func (in *Intent) MarshalJSON() ([]byte, error) {
 		OneByOne: s.Fingerprints != nil, MessageID: message.TextJSON(s.MessageID), Limit: s.Limit,
 		Mode: in.Mode, Exchange: message.TextJSON(in.Fixed.Exchange), RoutingKey: message.TextJSON(in.Fixed.RoutingKey),
 		Mark: in.Mark, MarkName: in.MarkName, Rate: in.Rate, Insist: in.Insist, Canary: in.Canary.Milliseconds(),
-		File: message.TextJSON(in.File), KeepTries: in.KeepTries,
+		File: message.TextJSON(in.File), KeepTries: in.KeepTries, Cause: message.TextJSON(string(s.Cause)),
 	}
 	if len(s.Fingerprints) > 0 {
 		out.Chosen = make(map[string]int, len(s.Fingerprints))
@@ -180,6 +182,11 @@ func ParseIntent(text []byte) (*Intent, error) {
 
 func (in *Intent) parseSelection(read *intentJSON) (err error) {
 	s := &in.Selection
+	id, err := message.ParseText(read.Cause)
+	if err != nil {
+		return err
+	}
+	s.Cause = cause.ID(id)
 	if read.OneByOne {
 		s.Fingerprints = make(map[message.Fingerprint]int, len(read.Chosen))
 	}

@@ -142,7 +142,7 @@ func New(t *model.Topology, want ActionWant) Plan {
 // depth is how far an action may have to read: to the end of the queue, unless the first messages are asked for.
 func (w ActionWant) depth(t *model.Topology) int {
 	s := w.Selection
-	if s.Limit > 0 && s.Fingerprints == nil && s.MessageID == "" && s.Filter == nil {
+	if s.Limit > 0 && s.Fingerprints == nil && !s.ByContent() {
 		return s.Limit
 	}
 	if q, ok := t.Queue(w.From); ok {

@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 
+	"dlxtop/model/cause"
 	"dlxtop/model/message"
 )
 
@@ -12,6 +13,7 @@ type Selection struct {
 	Fingerprints map[message.Fingerprint]int
 	MessageID    string          // only messages with this message_id; "" is any
 	Filter       *message.Filter // only messages that match; nil is any
+	Cause        cause.ID        // only messages that failed for this cause; "" is any
 	Limit        int             // at most so many; 0 is no limit
 	// Except are messages that were acted on before and are still in the queue, with how many of each: the first ones
 	// are not chosen.
@@ -32,13 +34,17 @@ func Chosen(messages []message.Message) Selection {
 
 // All reports whether the selection is everything that is in the queue when the execution starts.
 func (s Selection) All() bool {
-	return s.Fingerprints == nil && s.MessageID == "" && s.Filter == nil && s.Limit == 0
+	return s.Fingerprints == nil && !s.ByContent() && s.Limit == 0
 }
+
+// ByContent reports whether what is in a message decides whether it is chosen: where such messages are is not known
+// before all of the queue was read.
+func (s Selection) ByContent() bool { return s.MessageID != "" || s.Filter != nil || s.Cause != "" }
 
 // OneByOne reports whether each message is looked at to decide whether it is chosen: else it is the first of the queue,
 // up to Limit.
 func (s Selection) OneByOne() bool {
-	return s.Fingerprints != nil || s.MessageID != "" || s.Filter != nil || len(s.Except) > 0
+	return s.Fingerprints != nil || s.ByContent() || len(s.Except) > 0
 }
 
 // Picker decides message by message, from the head of the queue on, whether a plan acts on it.
@@ -84,6 +90,9 @@ func (p *Picker) Pick(m *message.Message) bool {
 		return false
 	}
 	if s.Filter != nil && !s.Filter.Match(m) {
+		return false
+	}
+	if s.Cause != "" && !cause.Is(m, s.Cause) {
 		return false
 	}
 	if p.left != nil {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"dlxtop/model"
+	"dlxtop/model/cause"
 	"dlxtop/model/message"
 )
 
@@ -25,7 +27,10 @@ func TestSelection(t *testing.T) {
 	ids := []string{"a", "b", "b", "c", "b"}
 	messages := make([]message.Message, len(ids))
 	for i, id := range ids {
-		messages[i] = message.Message{Properties: message.Properties{MessageID: id}, Body: []byte(id)}
+		messages[i] = message.Message{
+			Properties: message.Properties{MessageID: id}, Body: []byte(id),
+			Headers: model.Table{"error": "KeyError: no " + id},
+		}
 		messages[i].Fingerprint = message.FingerprintOf(&messages[i])
 	}
 	gone := message.Message{Properties: message.Properties{MessageID: "gone"}, Fingerprint: message.Fingerprint{1}}
@@ -53,6 +58,9 @@ func TestSelection(t *testing.T) {
 		{"an id, once", Selection{MessageID: "b", Limit: 1}, []int{2}, true, 0, false, true},
 		{"a filter", Selection{Filter: filter}, []int{1, 4}, false, 0, false, true},
 		{"a filter with a limit", Selection{Filter: filter, Limit: 1}, []int{1}, true, 0, false, true},
+		{"a cause", Selection{Cause: cause.Of(&messages[1]).ID()}, []int{2, 3, 5}, false, 0, false, true},
+		{"a cause and an id", Selection{Cause: cause.Of(&messages[1]).ID(), MessageID: "a"}, nil, false, 0, false, true},
+		{"another cause", Selection{Cause: "000000000000", Limit: 2}, nil, false, 0, false, true},
 		{
 			"chosen with a limit", func() Selection { s := Chosen(messages); s.Limit = 3; return s }(),
 			[]int{1, 2, 3},

@@ -289,7 +289,7 @@ func (d *decision) planned(s *plan.Selection) int {
 		for _, count := range s.Fingerprints {
 			n += count
 		}
-	case s.Filter != nil || s.MessageID != "":
+	case s.ByContent():
 		n = max(d.planWas-d.acted, 0)
 	}
 	if s.Limit > 0 {
