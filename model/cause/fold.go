@@ -156,7 +156,7 @@ func (f *folder) fold(s string) {
 	case !strings.ContainsAny(s, "0123456789"):
 		f.letters(s)
 	case f.address(s), f.knownCode(s):
-	case isSecret(s):
+	case isSecret(s), isEncoded(s):
 		f.value()
 	default:
 		f.pieces(s)

@@ -138,6 +138,12 @@ func isSecret(s string) bool {
 	return lower > 3 && upper > 3 && digits > 1 && (others > 0 || digits+upper > 8)
 }
 
+// isEncoded reports whether a chunk has characters as URLs write them: %3A.
+func isEncoded(s string) bool {
+	i := strings.IndexByte(s, '%')
+	return i >= 0 && len(s) > i+8 && isHex(s[i+1:i+3])
+}
+
 // address folds an IP address, with the port that names a service.
 func (f *folder) address(s string) bool {
 	s = strings.TrimPrefix(s, "/") // as Java writes addresses

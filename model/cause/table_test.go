@@ -21,12 +21,12 @@ func readGroups(t testing.TB) (groups []errorGroup, texts int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := strings.NewReplacer(`\n`, "\n", `\x1b`, "\x1b")
+	plain := strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\x1b`, "\x1b")
 	for line := range strings.Lines(string(file)) {
 		line = strings.TrimSuffix(line, "\n")
 		if name, begins := strings.CutPrefix(line, "== "); begins {
 			groups = append(groups, errorGroup{name: name})
-		} else if line != "" && len(groups) > 0 {
+		} else if line != "" && line[0] != '#' {
 			at := &groups[len(groups)-1]
 			at.texts = append(at.texts, plain.Replace(line))
 			texts++
