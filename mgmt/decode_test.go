@@ -161,7 +161,7 @@ func TestNumbersOfTablesStayWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(model.Table{
-		"i": int64(30000), "big": int64(9007199254740993), "neg": int64(-1), "f": 1.5, "whole": 2.0,
+		"i": int64(30000), "big": int64(9007199254740993), "neg": int64(-1), "f": 1.5, "whole": int64(2),
 		"huge": float64(math.MaxUint64), "s": "7", "esc": "aé\n\"",
 		"t": true, "beyond": "1e999", "n": nil,
 		"l": []any{int64(1), model.Table{"x": int64(2)}}, "o": model.Table{},
