@@ -70,7 +70,8 @@ func TestBeginnings(t *testing.T) {
 		title  string
 	}{
 		"gzip": {body[:len(body)-9], Text, "gzip → text, the first "}, "JSON": {`[{"a":1},{"b`, JSON, ""},
-		"XML": {`<a><b>1</b><c`, XML, ""},
+		"XML": {`<a><b>1</b><c`, XML, ""}, "JSON in a word": {`[tru`, JSON, ""}, "JSON in a text": {`["a\"`, JSON, ""},
+		"not JSON": {`[1,}`, Text, ""}, "not JSON at its end": {`{"a"}`, Text, ""},
 	} {
 		m := messageOf(c.kept, "", "")
 		m.BodyBytes += 1000

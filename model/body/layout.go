@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -157,24 +157,19 @@ func valueEnd(src []byte) int {
 // validJSON reports whether a text is JSON; of a cut one whether its beginning is. Else at is where it is not.
 func validJSON(text []byte, whole bool) (at int64, ok bool) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	if whole && json.Valid(text) {
+	if json.Valid(text) {
 		return 0, true
 	}
-	if whole {
-		var v json.RawMessage
-		var bad *json.SyntaxError
-		if errors.As(json.Unmarshal(text, &v), &bad) {
-			at = bad.Offset
-		}
-		return at, false
+	if !whole {
+		// with a blank behind it, only an error at its end is behind the text
+		text = append(slices.Clip(text), ' ')
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	for {
-		if _, err := d.Token(); err != nil {
-			return d.InputOffset(), errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-		}
+	var v json.RawMessage
+	var bad *json.SyntaxError
+	if errors.As(json.Unmarshal(text, &v), &bad) {
+		at = bad.Offset
 	}
+	return at, !whole && at >= int64(len(text))
 }
 
 // appendText writes a text as JSON does.
