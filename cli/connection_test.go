@@ -115,7 +115,7 @@ func TestConnection(t *testing.T) {
 			},
 		},
 		{"the API alone", nil, []string{"--api", "http://x:y@a:15672/api/"}, cli.Connection{
-			Name: "a:5672", AMQP: "amqp://x:y@a:5672", API: "http://a:15672", User: "x", Password: "y", APIOnly: true,
+			Name: "a:5672", AMQP: "amqp://x:y@a:5672", API: "http://a:15672/api", User: "x", Password: "y", APIOnly: true,
 		}},
 		{"the API alone, TLS", nil, []string{"--api", "https://x:y@a"}, cli.Connection{
 			Name: "a:5671", AMQP: "amqps://x:y@a:5671", API: "https://a:443", User: "x", Password: "y", APIOnly: true,

@@ -17,7 +17,7 @@ type endpoint struct {
 	user, password string
 	named          bool   // the URL has a user
 	vhost          string // of an AMQP URL; "" when it names none
-	path           string // of an API URL: a proxy's prefix, without a slash at its end
+	path           string // of an API URL, without slashes at its end: a proxy's prefix, and /api where that was written
 	query          string // of an AMQP URL, as it was given
 }
 
@@ -57,7 +57,7 @@ func parseAPI(from, text string) (endpoint, error) {
 			"special characters as %%XX", from)
 	}
 	e := endpointOf(u, "https", "80", "443")
-	e.path = strings.TrimSuffix(strings.TrimSuffix(u.EscapedPath(), "/"), "/api")
+	e.path = strings.TrimRight(u.EscapedPath(), "/")
 	return e, nil
 }
 

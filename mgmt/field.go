@@ -127,9 +127,9 @@ func decodeNumber(text string) any {
 	return text
 }
 
-// whole is a whole number as an integer, where none is rounded: RabbitMQ writes 1.0 for a float, which is 1 elsewhere.
+// whole is a whole number as an integer, when it fits: RabbitMQ writes 1.0 for a float, which is 1 elsewhere.
 func whole(f float64) any {
-	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+	if f == math.Trunc(f) && math.Abs(f) < 1<<63 {
 		return int64(f)
 	}
 	return f
