@@ -194,7 +194,13 @@ func (f *folder) isPort(s, rest string) bool {
 		return false
 	}
 	return f.words[0] == "port" && (f.ends(" ") || f.ends("=") || f.ends(":")) || f.ends(":") && len(s) > 3 ||
-		f.ends("localhost:")
+		f.ends("localhost:") || f.endsWithHost()
+}
+
+// endsWithHost reports whether the output ends with a name that has dots, and a colon.
+func (f *folder) endsWithHost() bool {
+	text := string(f.out)
+	return f.ends(":") && strings.Contains(text[strings.LastIndexAny(text, " (\"'")+1:], ".")
 }
 
 // url folds a URL to what it leads to: its host, and the first word of its path.
