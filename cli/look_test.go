@@ -26,6 +26,8 @@ type (
 			Queue     string `json:"queue"`
 			Ready     *int   `json:"ready"`
 			Consumers *int   `json:"consumers"`
+
+			Redelivered *float64 `json:"redelivered_per_second"`
 		} `json:"worker"`
 		Buffers []struct {
 			Queue      string   `json:"queue"`
@@ -38,11 +40,15 @@ type (
 			RoutingKey *string  `json:"routing_key"`
 			Targets    []string `json:"targets"`
 			Reason     string   `json:"reason"`
+
+			Redelivered *float64 `json:"redelivered_per_second"`
 		} `json:"buffers"`
 		Failed []struct {
 			Queue  string `json:"queue"`
 			Ready  *int   `json:"ready"`
 			Reason string `json:"reason"`
+
+			Redelivered *float64 `json:"redelivered_per_second"`
 		} `json:"failed"`
 	}
 	peekContract struct {

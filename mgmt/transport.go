@@ -49,10 +49,17 @@ func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(b.ctx)
 	req.Close = false
 	resp, err := b.roundTrip(req)
-	if err == nil && resp.StatusCode == http.StatusInternalServerError && req.Method == http.MethodGet {
-		// The API starts the cache of a list with the first request for it; of two at once, from anybody, one finds it
-		// started meanwhile and answers 500 (3.10.8). The second time it is there.
+	// The API starts the cache of a list with the first request for it; of two at once, from anybody, one finds it
+	// started meanwhile and answers 500 (3.10.8). The second time it is there, on a busy machine the third or fourth.
+	const first, last = 10 * time.Millisecond, 160 * time.Millisecond
+	for pause := first; err == nil && resp.StatusCode == http.StatusInternalServerError &&
+		req.Method == http.MethodGet && pause <= last; pause *= 4 {
 		drained{resp.Body}.Close()
+		select {
+		case <-b.ctx.Done():
+			return nil, b.ctx.Err()
+		case <-time.After(pause):
+		}
 		resp, err = b.roundTrip(req)
 	}
 	if err != nil {

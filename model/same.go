@@ -2,6 +2,7 @@ package model
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -29,7 +30,8 @@ func sameStructure(a, b *Snapshot) bool {
 			return x.VHost == y.VHost && x.Name == y.Name && x.Operator == y.Operator && x.Pattern == y.Pattern &&
 				x.ApplyTo == y.ApplyTo &&
 				x.Priority == y.Priority && sameTable(x.Definition, y.Definition)
-		})
+		}) &&
+		reflect.DeepEqual(a.Seen, b.Seen)
 }
 
 // sameConsumers reports whether the queues of two polls with the same structure have as many consumers as before: roles

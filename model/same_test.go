@@ -41,6 +41,9 @@ func TestTheNextTopologyIsTheOneFromNothing(t *testing.T) {
 				Patch: 5,
 			}
 		}),
+		"ways of messages": change(func(s *model.Snapshot) {
+			s.Seen.From = map[model.QueueRef][]model.QueueRef{build.Ref("b"): build.Refs("w")}
+		}),
 		"a policy's pattern": with(build.UserPolicy("p", ".*", 1, model.Table{"delivery-limit": int64(3)})),
 	}
 	for name, parts := range tests {

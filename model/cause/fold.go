@@ -333,9 +333,9 @@ func prepared(s string) string {
 		case r == '\x1b':
 			size = escapeLength(s[i:])
 		case r == '\\' && i+1 < len(s) && s[i+1] == '"':
-		case r == '“' || r == '”' || r == '„' || r == '«' || r == '»':
+		case r == '\u201c' || r == '\u201d' || r == '\u201e' || r == '\u00ab' || r == '\u00bb': // “ ” „ « »
 			b.WriteByte('"')
-		case r == '‘' || r == '’':
+		case r == '\u2018' || r == '\u2019': // ‘ ’
 			b.WriteByte('\'')
 		case r == utf8.RuneError && size == 1 || unicode.IsSpace(r) || unicode.IsControl(r):
 			b.WriteByte(' ')
