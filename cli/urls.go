@@ -69,6 +69,9 @@ func endpointOf(u *url.URL, secure, plainPort, securePort string) endpoint {
 			e.port = securePort
 		}
 	}
+	if port, err := strconv.Atoi(e.port); err == nil {
+		e.port = strconv.Itoa(port) // 05672 is 5672
+	}
 	if u.User != nil {
 		e.user, e.named = u.User.Username(), u.User.Username() != ""
 		e.password, _ = u.User.Password()

@@ -74,7 +74,7 @@ func TestDraftErrorsNameTheLine(t *testing.T) {
 	for _, test := range []struct{ name, text, line, want string }{
 		{"a missing comma", edit(`"exchange": "master",`, `"exchange": "master"`), line(`"routing_key"`), "it is not JSON"},
 		{"a missing bracket", edit("  }\n}\n", "  }\n"), line("-----")[:5], "the JSON is not complete"},
-		{"an unknown field", edit(`"routing_key"`, `"routingkey"`), line(`"routing_key"`), `"routingkey" is not a field here`},
+		{"an unknown field", edit(`"routing_key"`, `"routingkey"`), line(`"routing_key"`), "routingkey is not a field here"},
 		{"a wrong type", edit(`"delivery_mode": 2`, `"delivery_mode": "two"`), line(`"delivery_mode"`), "has the wrong type"},
 		{"a bad header", edit(`"value": -3`, `"value": 999`), line(`"small"`), "header small: 999 is not a value of type int8"},
 		{"a bad time", edit(`"timestamp": "2026`, `"timestamp": "tomorrow2026`), line(`"timestamp": "`), "is not a time"},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -191,9 +192,12 @@ func draftJSONError(err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return errors.New("the JSON is not complete: a bracket, a quote or a comma is missing above the body")
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
+		name := strings.TrimPrefix(err.Error(), "json: unknown field ")
+		if plain, err := strconv.Unquote(name); err == nil {
+			name = plain
+		}
 		return fmt.Errorf("%s is not a field here: use exchange, routing_key, properties and headers, and the "+
-			"properties of AMQP",
-			model.Printable(strings.TrimPrefix(err.Error(), "json: unknown field ")))
+			"properties of AMQP", message.Excerpt(name))
 	}
 	return message.JSONError(err)
 }
