@@ -16,7 +16,7 @@ const (
 	sessionLength = 12 // of what names a client's connections: as much as tells programs apart
 	// A machine that is cut off is noticed by its missing heartbeats. Until then the broker keeps what its program held.
 	goneLimit = 3 * heartbeat
-	goneEvery = 100 * time.Millisecond
+	listEvery = 250 * time.Millisecond
 	// newLimit is how long a list of connections may take to show a new one. One that never does (its node collects no
 	// statistics) is believed then.
 	newLimit = 10 * time.Second
@@ -24,6 +24,7 @@ const (
 	// list before its channels end, and a queue gives back what these held when they have ended (3.10.8): on a machine
 	// with a load of 8 on 2 cores that took more than 300 ms.
 	still      = time.Second
+	countEvery = 50 * time.Millisecond
 	stillLimit = 3 * time.Second
 	backLimit  = 10 * time.Second // as long as fewer messages are there than have to be: others may have taken them
 )
@@ -84,7 +85,7 @@ func (c *Client) awaitUnlisted(
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(goneEvery):
+		case <-time.After(listEvery):
 		}
 	}
 }
@@ -111,7 +112,7 @@ func (c *Client) awaitStill(ctx context.Context, r *plan.Record, queues []model.
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(goneEvery / 2):
+		case <-time.After(countEvery):
 		}
 	}
 	return nil
