@@ -14,7 +14,7 @@ const (
 	perByte = 4 << 10          // and for each byte of it
 )
 
-// Keep calls do, which works on an input of so many bytes. When do takes longer than 20 s the program ends with its
+// Keep calls do, which works on an input of that many bytes. When do takes longer than 20 s the program ends with its
 // stack and the input, as go test's fuzzer keeps it: a loop without end would go unnoticed. Allocating more
 // than 64 MiB and 4 KiB for each byte of input is an error; what goroutines of other tests allocate meanwhile counts,
 // so it is not for parallel tests.

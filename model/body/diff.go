@@ -12,7 +12,7 @@ type Row struct {
 	Same              bool
 }
 
-// mostEdits bounds the work of a comparison: so many lines can be taken out and put in.
+// mostEdits bounds the work of a comparison: the lines that are taken out or put in.
 const mostEdits = 1000
 
 // Compare puts two texts side by side: as few lines as possible differ (Myers, An O(ND) Difference Algorithm and Its

@@ -19,7 +19,7 @@ func BodyEncoding(body []byte) string {
 	return "base64"
 }
 
-// BodyPreview is the beginning of the body on one printable line, about so many characters of it, with its white space
+// BodyPreview is the beginning of the body on one printable line, of about that many characters, with its white space
 // folded: for tables. It reads no more of the body than that, but for a pickled one.
 func (m *Message) BodyPreview(characters int) string {
 	if characters <= 0 || len(m.Body) == 0 {

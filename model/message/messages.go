@@ -9,7 +9,7 @@ import (
 // call of At reads it once more. They are safe for concurrent use.
 type Messages interface {
 	Len() int
-	// At is the message at an index, 0 is the first, with at most so many bytes of its body; 0 is all of it. BodyBytes
+	// At is the message at an index, 0 is the first, with at most body bytes of its body; 0 is all of it. BodyBytes
 	// and the fingerprint are of the whole.
 	At(i, body int) (Message, error)
 	// ReadBody reads of the body of the message at an index from an offset on, as io.ReaderAt does.

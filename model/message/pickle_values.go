@@ -20,7 +20,7 @@ const (
 	maxPickleLong  = 512       // bytes of a whole number
 )
 
-// pickleSized are the opcodes of values that bring their length, in so many bytes.
+// pickleSized are the opcodes of values that bring their length, and the size of that length in bytes.
 var pickleSized = map[byte]struct {
 	kind  pickleKind
 	bytes int

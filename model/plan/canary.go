@@ -31,8 +31,8 @@ var canaryStages = []int{1, 10}
 // canaryDeliveries is how often a message that stays is delivered at most: twice for each stage, and with the rest.
 const canaryDeliveries = 5
 
-// Stage is how many messages the so-manieth part of an execution acts on, 0 is all that are left. watched tells that it
-// is watched afterwards.
+// Stage is how many messages a part of an execution acts on, by its number; 0 is all that are left. watched: what
+// became of them is watched before the next part.
 func (c *Canary) Stage(number int) (messages int, watched bool) {
 	if c == nil || number >= len(canaryStages) {
 		return 0, false
@@ -113,8 +113,8 @@ func deliveryLimit(t *model.Topology, ref model.QueueRef) (limit int64, limited 
 	return limit, limit > 0
 }
 
-// mostDeliveries is the highest delivery count of messages. One that cannot be read is told of where its recipients are
-// worked out.
+// mostDeliveries is the highest delivery count of messages. One that cannot be read is reported where its recipients
+// are worked out.
 func mostDeliveries(messages message.Messages) int64 {
 	var most int64
 	if messages == nil {

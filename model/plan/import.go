@@ -42,7 +42,7 @@ func (p *Plan) warnOfIntake(t *model.Topology) {
 	}
 }
 
-// IntakeWarnings tell what a queue will do with so many messages that a person might not expect.
+// IntakeWarnings say what a queue will do with this number of messages that a person might not expect.
 func IntakeWarnings(t *model.Topology, ref model.QueueRef, messages int) []Warning {
 	q, _ := t.Queue(ref)
 	p := Plan{Planned: messages, Recipients: []Recipient{{Queue: ref, Consumers: q.Consumers, Messages: messages}}}

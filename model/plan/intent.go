@@ -30,7 +30,7 @@ type Intent struct {
 	File       string // of an import: its absolute path
 }
 
-// Intent is what the journal keeps of a plan that begins with so many messages in its queue.
+// Intent is what the journal keeps of a plan that begins with depth messages in its queue.
 func (p *Plan) Intent(depth int64) *Intent {
 	in := &Intent{
 		Source: p.From, Depth: depth, Selection: p.Selection, Mode: p.Target.Mode, Fixed: p.Target.Fixed,
