@@ -211,10 +211,10 @@ func TestKilled(t *testing.T) {
 		done > n/2 || r.Uncertain() != n-done {
 		t.Errorf("%d entries after %d were said to be durable: %+v", n, said, r)
 	}
-	explained := strings.Join(r.Explain(), "\n")
+	explained := strings.Join(append(r.Certain(), r.Interrupted()), "\n")
 	for _, want := range []string{
-		"in the middle of the drop 1 of failed",
-		fmt.Sprintf("certain: %d dropped", r.Account.Dropped), "not certain", "journal undo 1",
+		"ended during the drop 1 of failed",
+		fmt.Sprintf("certain: %d dropped", r.Account.Dropped), "not certain",
 	} {
 		if !strings.Contains(explained, want) {
 			t.Errorf("%q is not in %s", want, explained)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"dlxtop/journal"
+	"dlxtop/model"
+	"dlxtop/model/mend"
 	"dlxtop/model/plan"
 )
 
@@ -113,5 +115,34 @@ func TestMigrationIsWhole(t *testing.T) {
 	)
 	if version != 1 || columns != 12 {
 		t.Errorf("version %d with %d columns", version, columns)
+	}
+}
+
+// TestEditOfARecord: a record names the program that changed its messages, and its intent has it for a resume. A
+// program of before, which would resume it without, refuses the file for its version.
+func TestEditOfARecord(t *testing.T) {
+	program, err := mend.Parse(`.body = "é"`)
+	check(t, err)
+	path := firstVersion(t)
+	j := open(t, journal.Options{Path: path})
+	id, err := j.Begin(t.Context(), plan.Record{
+		Operation: plan.Replay, From: model.QueueRef{VHost: "/", Name: "q"}, Intent: &plan.Intent{Mend: program},
+	})
+	check(t, err)
+	chain, err := j.Chain(t.Context(), id)
+	if err != nil || chain[0].Edit != program.Text || chain[0].Intent.Mend == nil ||
+		chain[0].Intent.Mend.Text != program.Text {
+		t.Errorf("%+v %v", chain, err)
+	}
+	if old, err := j.Record(t.Context(), 7); err != nil || old.Edit != "" {
+		t.Errorf("%+v %v", old, err)
+	}
+	db, err := sql.Open("sqlite", path)
+	check(t, err)
+	defer db.Close()
+	var version int
+	check(t, db.QueryRow(`PRAGMA user_version`).Scan(&version))
+	if version < 3 {
+		t.Errorf("the version is %d", version)
 	}
 }

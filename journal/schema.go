@@ -22,6 +22,9 @@ const application = 0x646c7874
 // migrations make the schema: each brings a file from the version before to its own, which is its place in the list, in
 // SQLite's user_version. The position of an entry within its record identifies it. Times are milliseconds since 1970.
 // Positions are ranges: "1-500 502". An entry's content are JSON lines.
+//
+// A field of an intent that decides what a resume does needs a version, too, because a dlxtop that does not know the
+// field would go on without it: the third one is for selections by cause and for programs that change messages.
 var migrations = []string{`
 CREATE TABLE records (
 	id        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -65,6 +68,8 @@ CREATE TABLE claims (
 );
 CREATE INDEX claims_of ON claims(record);
 CREATE INDEX claims_by ON claims(claimant);
+`, `
+ALTER TABLE records ADD COLUMN edit TEXT NOT NULL DEFAULT '';
 `}
 
 // errNewer and errForeign are files that this program must not touch.
@@ -166,7 +171,7 @@ func (j *Journal) explain(attempt string, err error) error {
 	case lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
 		return say("cannot be written: make it and %s writable, or name another directory with XDG_STATE_HOME", dir)
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
-		return say("is locked by another program for more than 10 s: end that, and try again")
+		return say("has been locked by another program for more than 10 s: end that program, and try again")
 	case lib.SQLITE_IOERR:
 		return say("cannot be written: the disk has an error, or is full (%s)", model.Printable(database.Error()))
 	}

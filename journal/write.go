@@ -68,18 +68,22 @@ func (j *Journal) begin(
 			return err
 		}
 		var intent any
+		var edit string
 		if r.Intent != nil {
 			text, err := json.Marshal(r.Intent)
 			if err != nil {
 				return err
 			}
 			intent = string(text)
+			if p := r.Intent.Mend; p != nil {
+				edit = p.Text
+			}
 		}
 		result, err := tx.ExecContext(ctx,
-			`INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes, resumes, session, intent)
-			VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			`INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes, resumes, session, intent,
+			edit) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			r.Operation, r.From.VHost, r.From.Name, r.To, r.User, r.Broker, j.options.Now().UnixMilli(), r.Planned,
-			r.Undoes, r.Resumes, r.Session, intent)
+			r.Undoes, r.Resumes, r.Session, intent, edit)
 		if err == nil {
 			id, err = result.LastInsertId()
 		}

@@ -13,7 +13,7 @@ import (
 const Name = "screens.json"
 
 // mostBytes is more than such a file ever has: a larger one is none of ours.
-const mostBytes = 1 << 20
+const mostBytes = 8 << 20
 
 // File is the file at a path; "" is nowhere.
 type File struct{ Path string }

@@ -35,7 +35,7 @@ func TestFile(t *testing.T) {
 func TestFileThatIsNone(t *testing.T) {
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large")
-	if err := os.WriteFile(large, bytes.Repeat([]byte("x"), 2<<20), 0o600); err != nil {
+	if err := os.WriteFile(large, bytes.Repeat([]byte("x"), 9<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{dir, large} {

@@ -30,11 +30,7 @@ func (t *Topology) DirectBindings(f *Flow) []Binding {
 // bindingsBeside bind the worker of a flow to exchanges, but for those by which some of its buffers reach it.
 func (t *Topology) bindingsBeside(f *Flow, some func(*Buffer) bool) []Binding {
 	var beside []Binding
-	for _, binding := range t.Snapshot.Bindings {
-		if binding.VHost != f.VHost || binding.ToExchange || binding.Source == "" ||
-			binding.Destination != f.Worker.Queue.Name {
-			continue
-		}
+	for binding := range t.BindingsTo(f.Worker.Queue) {
 		explained := slices.ContainsFunc(f.Buffers, func(b Buffer) bool {
 			key, known := b.Key.Get()
 			if b.DLX != binding.Source || !some(&b) {
@@ -44,7 +40,7 @@ func (t *Topology) bindingsBeside(f *Flow, some func(*Buffer) bool) []Binding {
 			return !known || key == binding.RoutingKey || ok && (exchange.Type == "fanout" || exchange.Type == "headers")
 		})
 		if !explained {
-			beside = append(beside, binding)
+			beside = append(beside, *binding)
 		}
 	}
 	return beside

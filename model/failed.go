@@ -69,7 +69,7 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 			q.Consumers.Or(0) > 0 || b.t.settings[q.QueueRef].DLX.Set || q.Type == Stream {
 			continue
 		}
-		why := fmt.Sprintf("no consumers, it leads nowhere, its name says %q", says.failed)
+		why := fmt.Sprintf("no consumers, no dead-letter exchange, %q in its name", says.failed)
 		tied := workers[namesake{q.VHost, says.whole}]
 		if len(tied) == 0 {
 			tied = workers[namesake{q.VHost, says.base}]
@@ -85,7 +85,7 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 				f := b.of(worker, "has a failed queue of the same name")
 				f.Failed = append(f.Failed, Member{
 					q.QueueRef,
-					fmt.Sprintf("%s, and is otherwise the name of %s", why, Printable(worker.Name)), true,
+					fmt.Sprintf("%s; named after %s", why, Printable(worker.Name)), true,
 				})
 			}
 		case shared && len(all[q.VHost]) == 1:
@@ -93,18 +93,16 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 			f := b.of(worker, "is the only worker beside the failed queue "+Printable(q.Name))
 			f.Failed = append(f.Failed, Member{
 				q.QueueRef,
-				fmt.Sprintf("%s without a worker's name, and %s is the only worker "+
-					"here", why, Printable(worker.Name)), true,
+				fmt.Sprintf("%s; %s is the only worker here", why, Printable(worker.Name)), true,
 			})
 		case framework != "":
 			alone = append(alone, Member{
 				q.QueueRef,
-				fmt.Sprintf("%s: the one for all workers by the defaults of %s; each message names its own", why, framework),
+				fmt.Sprintf("%s; by default, %s has one for all workers, and each message names its worker", why, framework),
 				true,
 			})
 		default:
-			alone = append(alone, Member{q.QueueRef, why + ", and only its messages can show which worker it " +
-				"belongs to", true})
+			alone = append(alone, Member{q.QueueRef, why + "; only its messages can show which worker it belongs to", true})
 		}
 	}
 	slices.SortFunc(alone, func(a, b Member) int { return compareRefs(a.Queue, b.Queue) })

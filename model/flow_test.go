@@ -113,7 +113,7 @@ func TestMovesBetween(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a queue that was declared anew has no movements", func(t *testing.T) {
+	t.Run("a queue that was declared again has no movements", func(t *testing.T) {
 		moves := model.MovesBetween(at(0, func(q *model.Queue) { q.Published = model.Some[int64](50) }),
 			at(2, func(q *model.Queue) { q.Published = model.Some[int64](1) }))
 		if len(moves) != 0 {

@@ -129,12 +129,13 @@ func (t *Topology) refsThatAre(refs []QueueRef) []QueueRef {
 	return slices.DeleteFunc(slices.Clone(refs), func(ref QueueRef) bool { return t.Queues[ref] == nil })
 }
 
-// EntryKeys are the routing keys with which messages get into a queue, as far as its bindings tell.
+// entryKeys are the routing keys with which messages get into a queue, as far as its bindings show.
 type entryKeys struct {
 	Keys []string
 	open bool // a binding takes other keys too (fanout, headers, a topic pattern, or through another exchange)
 }
 
+// EntryKeys are the routing keys of each queue that an exchange is bound to.
 func (t *Topology) EntryKeys() map[QueueRef]entryKeys {
 	entries := map[QueueRef]entryKeys{}
 	for i := range t.Snapshot.Bindings {

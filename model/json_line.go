@@ -44,4 +44,5 @@ func EscapeJSON(text []byte) []byte {
 	return safe
 }
 
+// Hidden reports whether a character cannot be seen, or acts on a terminal; the end of a line does not count.
 func Hidden(r rune) bool { return (r < ' ' || r > '~') && r != '\n' && !unicode.IsPrint(r) }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
@@ -73,6 +74,29 @@ func newRoutings(s *Snapshot) map[string]*routing {
 		}
 	}
 	return byVHost
+}
+
+// boundIn indexes the bindings of exchanges to queues; that of each queue to the default exchange is not among them.
+func boundIn(s *Snapshot) map[QueueRef][]int {
+	bound := make(map[QueueRef][]int, len(s.Queues))
+	for i := range s.Bindings {
+		if b := &s.Bindings[i]; !b.ToExchange && b.Source != "" {
+			ref := QueueRef{b.VHost, b.Destination}
+			bound[ref] = append(bound[ref], i)
+		}
+	}
+	return bound
+}
+
+// BindingsTo are the bindings of exchanges to a queue, but for that to the default exchange.
+func (t *Topology) BindingsTo(ref QueueRef) iter.Seq[*Binding] {
+	return func(yield func(*Binding) bool) {
+		for _, i := range t.bound[ref] {
+			if !yield(&t.Snapshot.Bindings[i]) {
+				return
+			}
+		}
+	}
 }
 
 // Unread names what of the routing a snapshot lacks: nil is unknown, and unknown is not "none".

@@ -155,9 +155,10 @@ func TestFlowsOfStructures(t *testing.T) {
 			name:  "one failed queue and one worker",
 			parts: []build.Part{build.Queue("orders", build.Consumers(1)), build.Queue("dead-letter-queue", build.Ready(1))},
 			want:  []string{"orders: dead-letter-queue=failed"},
-			reasons: reasons{"dead-letter-queue": "its name says \"dead\" without a worker's name, and orders " +
-				"is the only " +
-				"worker here", "orders": "is the only worker beside the failed queue dead-letter-queue"},
+			reasons: reasons{
+				"dead-letter-queue": "\"dead\" in its name; orders is the only worker here",
+				"orders":            "is the only worker beside the failed queue dead-letter-queue",
+			},
 		},
 		{
 			name: "a failed queue of the same name, and its worker is stopped",

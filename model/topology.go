@@ -10,7 +10,9 @@ type Topology struct {
 	settings    map[QueueRef]Settings
 	exchanges   map[ExchangeRef]*Exchange
 	routings    map[string]*routing
+	bound       map[QueueRef][]int // indexes of the bindings of exchanges to a queue
 	hops        map[QueueRef][]Hop
+	carried     map[QueueRef]Carried
 	flows       []Flow
 	failedAlone []Member
 	flowsOf     map[QueueRef][]*Flow
@@ -38,11 +40,14 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 	}
 	same := t != nil && sameStructure(t.Snapshot, s)
 	if same {
-		next.settings, next.routings, next.hops = t.settings, t.routings, t.hops
+		next.settings, next.routings, next.hops, next.bound = t.settings, t.routings, t.hops, t.bound
+		next.carried = t.carried
 	} else {
 		next.settings = findSettings(s, next.Behaviour)
 		next.routings = newRoutings(s)
+		next.bound = boundIn(s)
 		next.hops = next.findHops()
+		next.carried = next.findCarried()
 	}
 	if same && sameConsumers(t.Snapshot, s) {
 		next.flows, next.failedAlone, next.flowsOf, next.worked = t.flows, t.failedAlone, t.flowsOf, t.worked

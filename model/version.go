@@ -54,6 +54,8 @@ type Behaviour struct {
 	// CloseCountsAsFailure: a channel that closes with messages of a quorum queue counts as a failed delivery (4.3 and
 	// later).
 	CloseCountsAsFailure bool
+	// CarriesDeliveryCount: what a quorum queue dead-letters keeps its delivery count in the next one (4.3 and later).
+	CarriesDeliveryCount bool
 	// DefaultDeliveryLimit is the delivery limit of a quorum queue that has none set: 20 from 4.0, 0 (none) before.
 	DefaultDeliveryLimit int64
 	// CountsRepublishedDeaths: the broker goes on counting in an x-death that a client published (before 4.0, by source
@@ -63,6 +65,8 @@ type Behaviour struct {
 	CyclesDropOnReplayedDeaths bool
 	// NegativeDeliveryLimitDrops: x-delivery-limit -1 drops a message at its first return (3.x); unlimited from 4.0.
 	NegativeDeliveryLimitDrops bool
+	// MaxMessageSize is how many bytes a body may have where max_message_size is not set: 16 MiB from 4.0, 128 MiB before.
+	MaxMessageSize int64
 	// DelayedRetry: quorum queues know delayed-retry-type (4.3 and later).
 	DelayedRetry bool
 }
@@ -72,7 +76,7 @@ func BehaviourOf(v Version) Behaviour {
 	if !v.Known() {
 		return Behaviour{
 			NackScramblesQuorum: true, ReturnCountsAsDelivery: true, DefaultDeliveryLimit: 20,
-			CyclesDropOnReplayedDeaths: true, NegativeDeliveryLimitDrops: true,
+			CyclesDropOnReplayedDeaths: true, NegativeDeliveryLimitDrops: true, MaxMessageSize: 16 << 20,
 		}
 	}
 	four, fourThree := v.AtLeast(4, 0), v.AtLeast(4, 3)
@@ -80,13 +84,15 @@ func BehaviourOf(v Version) Behaviour {
 		NackScramblesQuorum:        !four,
 		ReturnCountsAsDelivery:     !fourThree,
 		CloseCountsAsFailure:       fourThree,
+		CarriesDeliveryCount:       fourThree,
 		CountsRepublishedDeaths:    !four && (v.Major != 3 || v.Minor != 13 || v.Patch >= 3),
 		CyclesDropOnReplayedDeaths: !four,
 		NegativeDeliveryLimitDrops: !four,
+		MaxMessageSize:             128 << 20,
 		DelayedRetry:               fourThree,
 	}
 	if four {
-		b.DefaultDeliveryLimit = 20
+		b.DefaultDeliveryLimit, b.MaxMessageSize = 20, 16<<20
 	}
 	return b
 }

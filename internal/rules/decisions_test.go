@@ -39,8 +39,10 @@ var readsText = map[string]string{
 	"model/body/markup.go":       "the end of a tag of XML",
 	"model/body/structure.go":    "a content type",
 
+	"model/message/action.go":            "values of messages, and what a person wrote into the configuration",
 	"model/message/body.go":              "digits that it has just formatted",
 	"model/message/conventions.go":       "the names of headers",
+	"model/message/complete.go":          "what a person types, and the names that it can become",
 	"model/message/envelope.go":          "types as frameworks write them",
 	"model/message/envelope_dramatiq.go": "the name of a queue",
 	"model/message/expression.go":        "the words of the compiler of expressions, which has no kinds",
@@ -52,6 +54,7 @@ var readsText = map[string]string{
 	"model/message/pickle_values.go":     "numbers as Python pickles them",
 	"model/message/publishing.go":        "the names of headers",
 	"model/message/reset.go":             "the names of headers",
+	"model/message/saved.go":             "what a person types",
 	"model/message/symfony.go":           "the names of classes as Symfony writes them",
 	"model/message/worker_evidence.go":   "addresses as MassTransit writes them",
 	"model/cause/fold.go":                "errors as applications and their libraries write them",
@@ -66,9 +69,11 @@ var readsText = map[string]string{
 	"model/plan/resets.go":               "the names of headers",
 
 	"cli/act.go":              "a flag that a person typed",
+	"cli/config.go":           "what a person types",
 	"cli/exit.go":             "arguments that may hold a password",
 	"cli/queue.go":            "the name of a queue that a person typed",
 	"cli/urls.go":             "URLs",
+	"ui/message_complete.go":  "what a person types",
 	"ui/palette.go":           "what a person types",
 	"ui/term/filter_field.go": "what a person types, in the texts of a list",
 

@@ -28,9 +28,11 @@ var rooms = map[string]struct{ own, libraries []string }{
 	}},
 	"dlxtop/model/cause":  {of("model", "model/message"), nil},
 	"dlxtop/model/peek":   {of("model", "model/message"), nil},
+	"dlxtop/model/find":   {of("model", "model/message", "model/body", "model/peek"), nil},
 	"dlxtop/model/story":  {of("model", "model/message", "model/peek"), nil},
 	"dlxtop/model/watch":  {of("model"), nil},
-	"dlxtop/model/plan":   {of("model", "model/message", "model/cause", "model/peek"), nil},
+	"dlxtop/model/mend":   {of("model", "model/message"), []string{"github.com/itchyny/gojq"}},
+	"dlxtop/model/plan":   {of("model", "model/message", "model/cause", "model/mend", "model/peek"), nil},
 	"dlxtop/model/resume": {of("model", "model/message", "model/peek", "model/plan"), nil},
 	"dlxtop/model/trace":  {of("model", "model/message", "model/story", "model/plan"), nil},
 	"dlxtop/model/ports": {
@@ -48,23 +50,23 @@ var rooms = map[string]struct{ own, libraries []string }{
 	"dlxtop/kept":    {nil, nil},
 	"dlxtop/demo":    {nil, []string{"github.com/rabbitmq/amqp091-go", "golang.org/x/sync"}},
 	"dlxtop/cli": {
-		of("model", "model/message", "model/cause", "model/peek", "model/plan", "model/resume", "model/trace",
-			"model/findings", "model/ports"),
+		of("model", "model/message", "model/body", "model/cause", "model/mend", "model/peek", "model/find", "model/plan",
+			"model/resume", "model/trace", "model/findings", "model/ports"),
 		nil,
 	},
-	"dlxtop/ui/term":    {of("model"), charm},
+	"dlxtop/ui/term":    {of("model"), append([]string{"github.com/charmbracelet/lipgloss"}, charm...)},
 	"dlxtop/ui/picture": {of("ui/term", "model", "model/story", "model/watch", "model/findings"), nil},
 	"dlxtop/ui": {
-		of("ui/term", "ui/picture", "model", "model/message", "model/body", "model/peek", "model/story", "model/watch",
-			"model/plan", "model/resume", "model/trace", "model/findings", "model/ports"),
+		of("ui/term", "ui/picture", "model", "model/message", "model/body", "model/cause", "model/mend", "model/peek",
+			"model/find", "model/story", "model/watch", "model/plan", "model/resume", "model/trace", "model/findings",
+			"model/ports"),
 		charm,
 	},
 }
 
-// charm are the libraries that draw.
+// charm are the libraries of screens. Lip Gloss, which makes their looks, lives in ui/term alone.
 var charm = []string{
-	"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/bubbles",
-	"github.com/charmbracelet/lipgloss", "github.com/muesli/termenv",
+	"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/bubbles", "github.com/muesli/termenv",
 }
 
 // of are packages of dlxtop. What they import in turn may be reached, too.
@@ -77,8 +79,8 @@ func of(names ...string) []string {
 
 // closed are the packages that import no library but those which live in them.
 var closed = []string{
-	"dlxtop/model", "dlxtop/model/message", "dlxtop/model/body", "dlxtop/model/cause",
-	"dlxtop/model/peek", "dlxtop/model/story", "dlxtop/model/watch",
+	"dlxtop/model", "dlxtop/model/message", "dlxtop/model/body", "dlxtop/model/cause", "dlxtop/model/mend",
+	"dlxtop/model/peek", "dlxtop/model/find", "dlxtop/model/story", "dlxtop/model/watch",
 	"dlxtop/model/plan", "dlxtop/model/resume", "dlxtop/model/trace", "dlxtop/model/findings", "dlxtop/model/ports",
 	"dlxtop/model/build",
 	"dlxtop/demo", "dlxtop/export", "dlxtop/kept",

@@ -1,6 +1,6 @@
 // Command sizes refuses what is too large to be read: lines of more than 120 columns (but for text between backquotes,
-// which is as it has to be), functions of more than 80 lines (tables of values do not count), files of more than
-// 400. `make lint` runs it.
+// and tables and code of Markdown, which are as they have to be), functions of more than 80 lines (tables of values do
+// not count), files of more than 400. `make lint` runs it.
 package main
 
 import (
@@ -24,15 +24,19 @@ func main() {
 		if err == nil && entry.IsDir() && path != "." && strings.HasPrefix(entry.Name(), ".") {
 			return fs.SkipDir
 		}
-		if err != nil || filepath.Ext(path) != ".go" {
+		kind := filepath.Ext(path)
+		if err != nil || kind != ".go" && kind != ".md" {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		if err == nil {
-			var large []string
-			large, err = tooLarge(path, text)
-			found = append(found, large...)
+		if err != nil {
+			return err
 		}
+		large := tooWide(path, text)
+		if kind == ".go" {
+			large, err = tooLarge(path, text)
+		}
+		found = append(found, large...)
 		return err
 	})
 	for _, sentence := range found {
@@ -46,7 +50,22 @@ func main() {
 	}
 }
 
-// tooLarge are sentences about a file.
+// tooWide are sentences about a file of Markdown.
+func tooWide(path string, text []byte) (found []string) {
+	code := false
+	for i, l := range strings.Split(string(text), "\n") {
+		if strings.HasPrefix(strings.TrimSpace(l), "```") {
+			code = !code
+		}
+		asItIs := code || strings.HasPrefix(l, "|") || strings.HasPrefix(l, "    ")
+		if n := utf8.RuneCountInString(l); n > columns && !asItIs {
+			found = append(found, fmt.Sprintf("%s:%d: %d columns, more than %d", path, i+1, n, columns))
+		}
+	}
+	return found
+}
+
+// tooLarge are sentences about a file of Go.
 func tooLarge(path string, text []byte) (found []string, err error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, path, text, parser.SkipObjectResolution)

@@ -19,56 +19,87 @@ func parseWire(b []byte) (*value, error) {
 
 func (w *wire) message(b []byte, depth int) (*value, error) {
 	v := &value{kind: objectValue}
-	for len(b) > 0 {
+	err := eachField(b, func(number protowire.Number, f wireField) error {
 		if err := w.spend(depth); err != nil {
-			return nil, err
+			return err
 		}
-		number, kind, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return nil, errStructure
-		}
-		b = b[n:]
-		size := protowire.ConsumeFieldValue(number, kind, b)
-		if size < 0 || kind == protowire.EndGroupType {
-			return nil, errStructure
-		}
-		of, err := w.field(number, kind, b[:size], depth)
-		if err != nil {
-			return nil, err
-		}
+		of, err := w.value(f, depth)
 		v.add(strconv.Itoa(int(number)), of)
-		b = b[size:]
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return v, nil
 }
 
-// field is the value of a field, whose bytes were checked.
-func (w *wire) field(number protowire.Number, kind protowire.Type, b []byte, depth int) (*value, error) {
-	switch kind {
+func (w *wire) value(f wireField, depth int) (*value, error) {
+	switch f.kind {
 	case protowire.VarintType:
-		n, _ := protowire.ConsumeVarint(b)
-		return literal(strconv.FormatUint(n, 10)), nil
+		return literal(strconv.FormatUint(f.number, 10)), nil
 	case protowire.Fixed32Type:
-		n, _ := protowire.ConsumeFixed32(b)
-		return fixed(uint64(n), float64(math.Float32frombits(n)), 32), nil
+		return fixed(f.number, float64(math.Float32frombits(uint32(f.number))), 32), nil
 	case protowire.Fixed64Type:
-		n, _ := protowire.ConsumeFixed64(b)
-		return fixed(n, math.Float64frombits(n), 64), nil
+		return fixed(f.number, math.Float64frombits(f.number), 64), nil
 	case protowire.StartGroupType:
-		inner, _ := protowire.ConsumeGroup(number, b)
-		return w.message(inner, depth+1)
+		return w.message(f.content, depth+1)
 	}
-	inner, _ := protowire.ConsumeBytes(b)
-	if readable(inner) {
-		return text(string(inner)), nil
+	if readable(f.content) {
+		return text(string(f.content)), nil
 	}
-	if v, err := w.message(inner, depth+1); err == nil {
+	if v, err := w.message(f.content, depth+1); err == nil {
 		return v, nil
 	}
 	if w.values > maxValues {
 		return nil, errTooMuch
 	}
-	return &value{kind: bytesValue, text: string(inner)}, nil
+	return &value{kind: bytesValue, text: string(f.content)}, nil
+}
+
+// wireField is a field as it is on the wire.
+type wireField struct {
+	kind    protowire.Type
+	number  uint64 // of a varint, and of 4 and 8 bytes
+	content []byte // of what has a length, or is a group
+}
+
+// eachField calls with each field of a message.
+func eachField(b []byte, each func(protowire.Number, wireField) error) error {
+	for len(b) > 0 {
+		number, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return errStructure
+		}
+		b = b[n:]
+		size := protowire.ConsumeFieldValue(number, kind, b)
+		if size < 0 || kind == protowire.EndGroupType {
+			return errStructure
+		}
+		if err := each(number, wireFieldOf(number, kind, b[:size])); err != nil {
+			return err
+		}
+		b = b[size:]
+	}
+	return nil
+}
+
+// wireFieldOf is a field whose bytes were checked.
+func wireFieldOf(number protowire.Number, kind protowire.Type, b []byte) wireField {
+	f := wireField{kind: kind}
+	switch kind {
+	case protowire.VarintType:
+		f.number, _ = protowire.ConsumeVarint(b)
+	case protowire.Fixed32Type:
+		n, _ := protowire.ConsumeFixed32(b)
+		f.number = uint64(n)
+	case protowire.Fixed64Type:
+		f.number, _ = protowire.ConsumeFixed64(b)
+	case protowire.StartGroupType:
+		f.content, _ = protowire.ConsumeGroup(number, b)
+	default:
+		f.content, _ = protowire.ConsumeBytes(b)
+	}
+	return f
 }
 
 // fixed is a number of 4 or 8 bytes, which may be whole or have a fraction: only the schema knows.

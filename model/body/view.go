@@ -3,6 +3,7 @@ package body
 import (
 	"strings"
 
+	"dlxtop/model"
 	"dlxtop/model/message"
 )
 
@@ -97,14 +98,7 @@ func Raw(m *message.Message) View {
 }
 
 // Read is the body as a person reads it: unpacked, laid out, its structure named.
-func Read(m *message.Message) View {
-	if v, none := nothing(m); none {
-		return v
-	}
-	d := documentOf(m)
-	d.unpack()
-	return d.view()
-}
+func Read(m *message.Message) View { return Schemas(nil).Read(model.QueueRef{}, m) }
 
 // nothing is the view of a body of which there is nothing.
 func nothing(m *message.Message) (View, bool) {

@@ -5,23 +5,22 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"math"
 	"strings"
 	"testing"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"pgregory.net/rapid"
-
 	"dlxtop/model"
 )
 
-// A small language to write topologies in tests: broker("4.0.5", queue("a", dlx("x")), direct("x"), bind("x", "k",
-// "b")).
+// A small language to write topologies in tests: Broker("4.0.5", Queue("a", DLX("x")), Exchange("direct", "x"),
+// Bind("x", "k", "b")).
 
+// Part adds an object to a broker.
 type Part func(*model.Snapshot)
 
+// Broker is the snapshot of a broker with the vhost /, the default exchange and these parts.
 func Broker(version string, parts ...Part) *model.Snapshot {
 	s := &model.Snapshot{
 		TakenAt:  time.Unix(1_800_000_000, 0),
@@ -35,12 +34,15 @@ func Broker(version string, parts ...Part) *model.Snapshot {
 	return s
 }
 
+// TopologyOf is what the model makes of such a broker.
 func TopologyOf(version string, parts ...Part) *model.Topology {
 	return model.NewTopology(Broker(version, parts...))
 }
 
+// Ref is a queue of the vhost /.
 func Ref(name string) model.QueueRef { return model.QueueRef{VHost: "/", Name: name} }
 
+// Refs are queues of the vhost /.
 func Refs(names ...string) []model.QueueRef {
 	var rs []model.QueueRef
 	for _, n := range names {
@@ -49,8 +51,10 @@ func Refs(names ...string) []model.QueueRef {
 	return rs
 }
 
+// Setting changes a queue.
 type Setting func(*model.Queue)
 
+// Queue is a durable classic queue, empty and without consumers if no setting says otherwise.
 func Queue(name string, settings ...Setting) Part {
 	return func(s *model.Snapshot) {
 		q := model.Queue{
@@ -65,18 +69,33 @@ func Queue(name string, settings ...Setting) Part {
 	}
 }
 
+// Argument is an argument of the queue; the settings below are those that are used most.
 func Argument(key string, v any) Setting { return func(q *model.Queue) { q.Arguments[key] = v } }
-func DLX(name string) Setting            { return Argument("x-dead-letter-exchange", name) }
-func DeadKey(key string) Setting         { return Argument("x-dead-letter-routing-key", key) }
-func TTL(ms int64) Setting               { return Argument("x-message-ttl", ms) }
-func Consumers(n int64) Setting          { return func(q *model.Queue) { q.Consumers = model.Some(n) } }
-func Ready(n int64) Setting              { return func(q *model.Queue) { q.Ready = model.Some(n) } }
-func OfType(t model.QueueType) Setting   { return func(q *model.Queue) { q.Type = t } }
 
+// DLX is the queue's dead-letter exchange, as an argument.
+func DLX(name string) Setting { return Argument("x-dead-letter-exchange", name) }
+
+// DeadKey is the routing key of its dead letters, as an argument.
+func DeadKey(key string) Setting { return Argument("x-dead-letter-routing-key", key) }
+
+// TTL is the TTL of its messages in ms, as an argument.
+func TTL(ms int64) Setting { return Argument("x-message-ttl", ms) }
+
+// Consumers are how many consumers it has.
+func Consumers(n int64) Setting { return func(q *model.Queue) { q.Consumers = model.Some(n) } }
+
+// Ready is how many messages are ready in it.
+func Ready(n int64) Setting { return func(q *model.Queue) { q.Ready = model.Some(n) } }
+
+// OfType is its type.
+func OfType(t model.QueueType) Setting { return func(q *model.Queue) { q.Type = t } }
+
+// Policy is the policy that applies to the queue.
 func Policy(name string, definition model.Table) Setting {
 	return func(q *model.Queue) { q.Policy, q.PolicyDefinition = name, definition }
 }
 
+// Exchange is an exchange; its arguments are names and values in turns.
 func Exchange(kind, name string, arguments ...any) Part {
 	return func(s *model.Snapshot) {
 		x := model.Exchange{ExchangeRef: model.ExchangeRef{VHost: "/", Name: name}, Type: kind, Arguments: model.Table{}}
@@ -87,12 +106,14 @@ func Exchange(kind, name string, arguments ...any) Part {
 	}
 }
 
+// Bind binds a queue to an exchange.
 func Bind(source, key, queue string) Part {
 	return func(s *model.Snapshot) {
 		s.Bindings = append(s.Bindings, model.Binding{VHost: "/", Source: source, RoutingKey: key, Destination: queue})
 	}
 }
 
+// BindExchange binds an exchange to another one.
 func BindExchange(source, key, destination string) Part {
 	return func(s *model.Snapshot) {
 		s.Bindings = append(s.Bindings, model.Binding{
@@ -102,6 +123,7 @@ func BindExchange(source, key, destination string) Part {
 	}
 }
 
+// BindHeaders binds a queue to a headers exchange.
 func BindHeaders(source, queue string, arguments model.Table) Part {
 	return func(s *model.Snapshot) {
 		s.Bindings = append(s.Bindings, model.Binding{VHost: "/", Source: source, Destination: queue, Arguments: arguments})
@@ -123,6 +145,7 @@ func UserPolicy(name, pattern string, priority int64, definition model.Table, ap
 	}
 }
 
+// CheckPrintable checks that a terminal shows a text as it is, on one line.
 func CheckPrintable(t interface{ Errorf(string, ...any) }, s string) {
 	if !utf8.ValidString(s) {
 		t.Errorf("not UTF-8: %q", s)
@@ -227,79 +250,6 @@ func Told(flows []model.Flow) []string {
 	return lines
 }
 
-func AnyText(t *rapid.T, label string) string {
-	switch rapid.IntRange(0, 3).Draw(t, label+" kind") {
-	case 0:
-		return string(rapid.SliceOf(rapid.Byte()).Draw(t, label))
-	case 1:
-		return rapid.SampledFrom([]string{"$type", "$base64:", "$base64:eA==", "value", "x-death", "", "@12"}).Draw(t, label)
-	}
-	return rapid.String().Draw(t, label)
-}
-
-// AnyValue draws a header value of any AMQP type, nested.
-func AnyValue(depth int) *rapid.Generator[any] {
-	return rapid.Custom(func(t *rapid.T) any {
-		kinds := 17
-		if depth == 0 {
-			kinds = 15
-		}
-		switch rapid.IntRange(0, kinds-1).Draw(t, "kind") {
-		case 0:
-			return nil
-		case 1:
-			return rapid.Bool().Draw(t, "bool")
-		case 2:
-			return rapid.Int8().Draw(t, "int8")
-		case 3:
-			return rapid.Uint8().Draw(t, "uint8")
-		case 4:
-			return rapid.Int16().Draw(t, "int16")
-		case 5:
-			return rapid.Uint16().Draw(t, "uint16")
-		case 6:
-			return rapid.Int32().Draw(t, "int32")
-		case 7:
-			return rapid.Uint32().Draw(t, "uint32")
-		case 8:
-			return rapid.Int64().Draw(t, "int64")
-		case 9:
-			return rapid.Uint64().Draw(t, "uint64")
-		case 10:
-			return math.Float32frombits(rapid.Uint32().Draw(t, "float32"))
-		case 11:
-			return math.Float64frombits(rapid.Uint64().Draw(t, "float64"))
-		case 12:
-			return AnyText(t, "text")
-		case 13:
-			switch rapid.IntRange(0, 2).Draw(t, "other") {
-			case 0:
-				return rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")
-			case 1:
-				return time.Unix(rapid.Int64().Draw(t, "time"), 0)
-			}
-			return model.Decimal{Scale: rapid.Uint8().Draw(t, "scale"), Value: rapid.Int32().Draw(t, "decimal")}
-		case 14:
-			return model.RawValue{Type: rapid.Byte().Draw(t, "letter"), Bytes: rapid.SliceOf(rapid.Byte()).Draw(t, "raw")}
-		case 15:
-			list := rapid.SliceOfN(AnyValue(depth-1), 0, 4).Draw(t, "list")
-			if rapid.Bool().Draw(t, "repeated") {
-				return model.Repeated(list)
-			}
-			return list
-		}
-		return AnyTable(t, depth-1)
-	})
-}
-
-func AnyTable(t *rapid.T, depth int) model.Table {
-	table := model.Table{}
-	for range rapid.IntRange(0, 5).Draw(t, "size") {
-		table[AnyText(t, "key")] = AnyValue(depth).Draw(t, "value")
-	}
-	return table
-}
-
 // DelayLevels are the exchanges and queues by which NServiceBus and Celery delay: level n holds messages 2^n s when
 // their key has a 1 as the word of that level, and passes them on through bindings between exchanges when it is 0.
 func DelayLevels(name, delivery string, levels int) []Part {
@@ -323,13 +273,16 @@ func DelayLevels(name, delivery string, levels int) []Part {
 // Endpoint is a queue with its exchange of the same name, bound to the delays as NServiceBus does it.
 func Endpoint(name string) Part { return endpointWith(name, 1) }
 
+// EndpointDown is an Endpoint without a consumer.
 func EndpointDown(name string) Part { return endpointWith(name, 0) }
 
+// DramatiqParts are the queues that Dramatiq declares for one called mail: its own, delayed and dead messages.
 var DramatiqParts = []Part{
 	Queue("mail", Consumers(1), DLX(""), DeadKey("mail.XQ")),
 	Queue("mail.DQ", Consumers(1), DLX(""), DeadKey("mail.XQ")), Queue("mail.XQ", TTL(604800000)),
 }
 
+// Noon is when tests take place.
 var Noon = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func endpointWith(name string, n int64) Part {

@@ -33,3 +33,33 @@ func FuzzFold(f *testing.F) {
 		}
 	})
 }
+
+// Whatever is in a file that claims to be an index: it is refused, and nothing is added, or all that it says is, and is
+// kept again as it was.
+func FuzzRecall(f *testing.F) {
+	_, kept := keptMail()
+	f.Add(kept[len(indexMagic) : len(kept)-4])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, content []byte) {
+		text := sealed(append([]byte(indexMagic), content...))
+		g := NewGroups()
+		var e Earlier
+		var err error
+		limit.Keep(t, len(text), func() { e, err = g.Recall(text, "rabbit@one", mail) })
+		if err != nil {
+			if g.Read() != 0 || len(g.List()) != 0 {
+				t.Errorf("%d messages were added: %v", g.Read(), err)
+			}
+			return
+		}
+		if g.Read() != e.Messages {
+			t.Errorf("%d messages are here of %d", g.Read(), e.Messages)
+		}
+		again := NewGroups()
+		if kept := g.Keep("rabbit@one", mail, e); kept != nil {
+			if same, err := again.Recall(kept, "rabbit@one", mail); err != nil || same != e {
+				t.Errorf("it keeps %+v as %+v: %v", e, same, err)
+			}
+		}
+	})
+}

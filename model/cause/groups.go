@@ -50,13 +50,14 @@ type group struct {
 	first, last int64
 	stale       bool // a message left that may have been the first or the last
 	sample      Sample
+	untold      bool // the sample is of an index, without its text
 }
 
 // Sample is one message of a cause.
 type Sample struct {
 	Queue       model.QueueRef
 	Fingerprint message.Fingerprint
-	Text        string // the beginning of its error, as it was written; not printable yet
+	Text        string // the beginning of its error, as it was written; not printable yet; "" when it was not read since
 }
 
 // mostSample bounds the text of a sample, in bytes.
@@ -91,28 +92,36 @@ func (g *Groups) Read() int { return g.read }
 func (g *Groups) Add(queue model.QueueRef, m *message.Message) {
 	read := Read(m)
 	first, last := m.Failed(read.Error)
-	at := g.find(read.Cause)
-	if at == nil {
-		if len(g.groups) >= mostCauses {
-			g.coarsen()
-			at = g.find(read.Cause)
-		}
-		if at == nil {
-			at = g.open(g.coarse(read.Cause))
-		}
-	}
-	if at.messages == 0 {
+	at := g.place(read.Cause)
+	if at.messages == 0 || at.untold {
 		text := read.Error.String()
-		at.sample = Sample{Queue: queue, Fingerprint: m.Fingerprint, Text: cut(text, mostSample)}
+		at.sample, at.untold = Sample{Queue: queue, Fingerprint: m.Fingerprint, Text: cut(text, mostSample)}, false
 	}
-	in := member{group: at, worker: read.Worker, first: milliseconds(first), last: milliseconds(last)}
-	at.add(queue, in)
+	g.put(queue, m.Fingerprint,
+		member{group: at, worker: read.Worker, first: milliseconds(first), last: milliseconds(last)})
+}
+
+// place is the group of a cause, which the next message is put into.
+func (g *Groups) place(c Cause) *group {
+	at := g.find(c)
+	if at == nil && len(g.groups) >= mostCauses {
+		g.coarsen()
+		at = g.find(c)
+	}
+	if at == nil {
+		at = g.open(g.coarse(c))
+	}
+	return at
+}
+
+func (g *Groups) put(queue model.QueueRef, f message.Fingerprint, in member) {
+	in.group.add(queue, in)
 	q := g.queues[queue]
 	if q == nil {
 		q = &queueMessages{members: map[message.Fingerprint][]member{}}
 		g.queues[queue] = q
 	}
-	q.members[m.Fingerprint] = append(q.members[m.Fingerprint], in)
+	q.members[f] = append(q.members[f], in)
 	g.read++
 }
 
@@ -173,7 +182,7 @@ func (g *Groups) merge(level Level, id ID, exact []*group) {
 	g.coarser[level][id] = true
 	slices.SortFunc(exact, func(a, b *group) int { return cmp.Compare(a.order, b.order) })
 	whole := g.open(exact[0].cause.At(level))
-	whole.order, whole.sample = exact[0].order, exact[0].sample
+	whole.order, whole.sample, whole.untold = exact[0].order, exact[0].sample, exact[0].untold
 	for _, at := range exact {
 		delete(g.groups, at.cause.ID())
 		at.into = whole

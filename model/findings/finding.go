@@ -45,6 +45,7 @@ var checks = []func(*model.Topology, func(Finding)){
 	findTTLWithoutDLX,
 	findLimitWithoutDLX,
 	findDeliveryLimitWithoutDLX,
+	findCarriedDeliveryCounts,
 	findWorkersWithoutConsumers,
 	findPollers,
 	findRequeueLoops,

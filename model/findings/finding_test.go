@@ -77,6 +77,22 @@ func TestFindings(t *testing.T) {
 			[]string{"info delivery-limit-without-dlx a"},
 		},
 		{
+			"what another delivery limit counted", "4.3.6",
+			[]build.Part{
+				build.Queue("w", build.OfType(model.Quorum), build.DLX(""), build.DeadKey("w.failed")),
+				build.Queue("w.failed", build.OfType(model.Quorum)),
+			},
+			[]string{"warning delivery-count-carried w.failed", "info failed-queue-forgets w.failed"},
+		},
+		{
+			"what another delivery limit counted, within a higher one", "4.3.6",
+			[]build.Part{
+				build.Queue("w", build.OfType(model.Quorum), build.DLX(""), build.DeadKey("w.failed")),
+				build.Queue("w.failed", build.OfType(model.Quorum), build.Argument("x-delivery-limit", int64(21))),
+			},
+			[]string{"warning failed-queue-forgets w.failed"},
+		},
+		{
 			"a worker that is down", "3.10.8", append([]build.Part{build.Queue("w.failed")},
 				build.Queue("w"), build.Queue("w.delay", build.DLX(""), build.DeadKey("w"), build.TTL(1000))),
 			[]string{"warning worker-without-consumers w"},

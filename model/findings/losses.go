@@ -2,6 +2,7 @@ package findings
 
 import (
 	"fmt"
+	"math"
 
 	"dlxtop/model"
 )
@@ -93,6 +94,33 @@ func findDeliveryLimitWithoutDLX(t *model.Topology, found func(Finding)) {
 				model.Printable(q.Name), howReturned(t), model.Plural(s.DeliveryLimit.Value, "time")),
 			Evidence: "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange",
 			Remedy:   "set a dead-letter-exchange, so that such messages end in a failed queue",
+		})
+	}
+}
+
+// findCarriedDeliveryCounts finds quorum queues that lose, at the first return, what another one's delivery limit sent
+// them (from 4.3).
+func findCarriedDeliveryCounts(t *model.Topology, found func(Finding)) {
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		s := t.Settings(q.QueueRef)
+		c, carries := t.Carried(q.QueueRef)
+		if !carries || q.Type != model.Quorum || !q.NoDLX(s) || !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 ||
+			c.Count <= s.DeliveryLimit.Value {
+			continue
+		}
+		from, keeps := model.Printable(c.From.Name), "-1, no limit"
+		count := "no delivery-limit of " + from
+		if c.Count < math.MaxInt64 {
+			keeps = fmt.Sprintf("%d or more", c.Count)
+			count = "delivery-limit of " + from + " " + t.Settings(c.From).DeliveryLimit.String()
+		}
+		found(Finding{
+			Code: "delivery-count-carried", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+			Message: fmt.Sprintf("%s loses messages at their first return, also basic.nack: they keep the delivery count "+
+				"that they had in %s", model.Printable(q.Name), from),
+			Evidence: fmt.Sprintf("%s, delivery-limit %s, no dead-letter-exchange", count, s.DeliveryLimit),
+			Remedy:   "set delivery-limit " + keeps + " on " + model.Printable(q.Name) + " by a policy",
 		})
 	}
 }

@@ -256,6 +256,7 @@ func (m *Message) DeathSummary() string {
 // Times is the count of the group: an entry stands for at least one death.
 func (d *Death) Times() int64 { return max(d.Count, 1) }
 
+// Died is how often messages died for a reason, in words: "expired ×3".
 func Died(r model.Reason, times int64) string {
 	if r == "" {
 		r = "died"
@@ -266,6 +267,7 @@ func Died(r model.Reason, times int64) string {
 	return fmt.Sprintf("%s ×%d", r, times)
 }
 
+// AddCapped is the sum of two counts, neither of them negative; too large a one is the largest number.
 func AddCapped(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

@@ -48,6 +48,7 @@ type Opened struct {
 	Envelope *Envelope // nil when it is in none, or in one that cannot be opened
 }
 
+// Opening is OpeningWith without a wish about what is reset.
 func Opening(m *Message) Opened { return OpeningWith(m, ResetWish{}) }
 
 // OpeningWith is Opening for a replay that may keep the tries that an envelope counts.

@@ -1,21 +1,16 @@
 package message
 
 import (
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/expr-lang/expr/vm"
-
-	"dlxtop/model"
 )
 
 // Filter is a condition on messages. It is safe for concurrent use. The zero Filter, and nil, match everything.
 type Filter struct {
 	Text    string          // as the user wrote it
-	plain   string          // what is looked for, in lower case
+	plain   needle          // what is looked for
 	Program *vm.Program     // nil: plain text
 	uses    map[string]bool // names of the expression: what nobody asks for is not worked out
 	steps   int             // iterations on one message, at most
@@ -36,6 +31,11 @@ func ParseFilter(text string) (*Filter, error) {
 		return f, nil
 	}
 	return plainFilter(text), nil
+}
+
+// TypedExpression is the expression of a filter that is being typed, and whether it is one.
+func TypedExpression(text string) (expression string, ok bool) {
+	return strings.CutPrefix(strings.TrimLeft(text, " "), expressionMark)
 }
 
 // filterJSON is a filter as a plan keeps it: its text is compiled again when it is read.
@@ -84,7 +84,7 @@ func expressionOf(text string) string {
 	return strings.TrimPrefix(strings.TrimSpace(text), expressionMark)
 }
 
-func plainFilter(text string) *Filter { return &Filter{Text: text, plain: strings.ToLower(text)} }
+func plainFilter(text string) *Filter { return &Filter{Text: text, plain: newNeedle(text)} }
 
 // Match reports whether a message meets the condition. An expression that fails on a message does not match it: nothing
 // happens to a message because of a filter that was not written for it. A body that was not kept is empty.
@@ -100,69 +100,16 @@ func (f *Filter) Match(m *Message) (matched bool) {
 	if f.Program != nil {
 		return f.evaluate(m)
 	}
-	return f.plain == "" || f.contains(m)
+	return f.plain.text == "" || f.contains(m)
 }
 
 func (f *Filter) contains(m *Message) bool {
-	p := &m.Properties
-	for _, s := range [...]string{
-		m.RoutingKey, m.Exchange, p.MessageID, p.CorrelationID, p.Type, p.AppID, p.UserID, p.ReplyTo, p.ContentType,
-		m.DeathSummary(),
-	} {
-		if f.in(s) {
-			return true
-		}
-	}
-	if f.inValue(m.Headers, 0) || f.in(string(m.Body)) {
+	if _, ok := f.Where(m); ok || f.plain.in(m.DeathSummary()) {
 		return true
 	}
 	failure, ok := m.Failure()
-	return ok && (f.in(failure.String()) || f.in(failure.Kind))
-}
-
-func (f *Filter) in(s string) bool {
-	return len(s) > 0 && strings.Contains(strings.ToLower(s), f.plain)
+	return ok && (f.plain.in(failure.String()) || f.plain.in(failure.Kind))
 }
 
 // maxDepth is how deep headers are read: a frame of a hostile client can nest tens of thousands of tables.
 const maxDepth = 64
-
-func (f *Filter) inValue(v any, depth int) bool {
-	if depth > maxDepth {
-		return false
-	}
-	if t, ok := asTable(v); ok {
-		for key, e := range t {
-			if f.in(key) || f.inValue(e, depth+1) {
-				return true
-			}
-		}
-		return false
-	}
-	switch v := v.(type) {
-	case nil:
-		return false
-	case []any:
-		return f.inList(v, depth+1)
-	case model.Repeated:
-		return f.inList(v, depth+1)
-	case model.RawValue:
-		return f.in(string(v.Bytes)) || f.in(base64.StdEncoding.EncodeToString(v.Bytes))
-	case time.Time:
-		return f.in(v.UTC().Format(time.RFC3339))
-	case []byte:
-		return f.in(string(v)) || f.in(base64.StdEncoding.EncodeToString(v))
-	case string:
-		return f.in(v)
-	}
-	return f.in(fmt.Sprint(v))
-}
-
-func (f *Filter) inList(values []any, depth int) bool {
-	for _, v := range values {
-		if f.inValue(v, depth) {
-			return true
-		}
-	}
-	return false
-}

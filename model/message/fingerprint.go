@@ -67,6 +67,7 @@ const smallBody = 16 << 10
 
 var fingerprints = sync.Pool{New: func() any { return &fingerprinter{} }}
 
+// NewFingerprinter begins a fingerprint; its Sum gives back the memory that it used.
 func NewFingerprinter() *fingerprinter {
 	w := fingerprints.Get().(*fingerprinter)
 	w.written = w.written[:0]
@@ -90,6 +91,7 @@ func (w *fingerprinter) Sum(body []byte) Fingerprint {
 	return Fingerprint(sum[:len(Fingerprint{})])
 }
 
+// Number writes a number behind the letter of its kind.
 func (w *fingerprinter) Number(kind byte, n uint64) {
 	w.written = binary.BigEndian.AppendUint64(append(w.written, kind), n)
 }
@@ -99,11 +101,13 @@ func (w *fingerprinter) bytes(kind byte, b []byte) {
 	w.written = append(w.written, b...)
 }
 
+// Text writes a text behind its length, in bytes.
 func (w *fingerprinter) Text(s string) {
 	w.Number('s', uint64(len(s)))
 	w.written = append(w.written, s...)
 }
 
+// Table writes a table, sorted by its keys, but those of without.
 func (w *fingerprinter) Table(t model.Table, without []string) {
 	first := len(w.keys) // those before are of the table around this one
 	for k := range t {
@@ -122,6 +126,7 @@ func (w *fingerprinter) Table(t model.Table, without []string) {
 	w.keys = w.keys[:first]
 }
 
+// Value writes a value of a table with its AMQP type.
 func (w *fingerprinter) Value(v any) {
 	switch v := v.(type) {
 	case nil:

@@ -27,6 +27,7 @@ func HeadersJSON(t model.Table) map[string]any {
 	return out
 }
 
+// HeaderJSON is a value of a header as JSON: what JSON has no type for is {"$type": …, "value": …}.
 func HeaderJSON(v any) any {
 	switch v := v.(type) {
 	case nil, bool, int64:

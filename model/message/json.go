@@ -28,6 +28,7 @@ type MessageJSON struct {
 	Framework    *frameworkJSON `json:"framework,omitempty"`
 }
 
+// PropertiesJSON are the properties of a message as JSON; expiration is in ms, as a text, as AMQP has it.
 type PropertiesJSON struct {
 	ContentType     string `json:"content_type,omitempty"`
 	ContentEncoding string `json:"content_encoding,omitempty"`
@@ -43,6 +44,7 @@ type PropertiesJSON struct {
 	AppID           string `json:"app_id,omitempty"`
 }
 
+// DeathJSON is an entry of x-death as JSON.
 type DeathJSON struct {
 	Queue              string       `json:"queue"`
 	Reason             model.Reason `json:"reason"`
@@ -117,6 +119,7 @@ func (m *Message) headJSON() MessageJSON {
 	return out
 }
 
+// AsJSON are the properties as JSON.
 func (p *Properties) AsJSON() PropertiesJSON {
 	return PropertiesJSON{
 		TextJSON(p.ContentType), TextJSON(p.ContentEncoding), p.DeliveryMode, p.Priority, TextJSON(p.CorrelationID),

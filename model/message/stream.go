@@ -3,10 +3,9 @@ package message
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"sync"
 	"unicode/utf8"
 
 	"dlxtop/model"
@@ -15,8 +14,8 @@ import (
 // bodyChunk is how many bytes of a body are in memory while it is written.
 const bodyChunk = 64 << 10
 
-// WriteJSON writes the message as JSON without an end of line, on one line or indented, and takes its body from where
-// it is, twice: first to know how it is to be written. m.Body is only the part of it in which a failure is looked for.
+// WriteJSON writes the message as JSON without an end of line, on one line or indented. Where m.Body is only a part, in
+// which a failure is looked for, the whole is taken from where it is, twice: first to know how it is to be written.
 func (m *Message) WriteJSON(w io.Writer, body io.ReaderAt, prefix, indent string) error {
 	head := m.headJSON()
 	encoding, err := encodingOf(wholeBody(m, body))
@@ -59,6 +58,9 @@ type whole struct {
 
 func wholeBody(m *Message, body io.ReaderAt) io.Reader {
 	n := int64(m.BodyBytes)
+	if len(m.Body) == m.BodyBytes {
+		body = bytes.NewReader(m.Body)
+	}
 	return &whole{io.NewSectionReader(body, 0, n), n}
 }
 
@@ -88,7 +90,9 @@ func encodingOf(text io.Reader) (string, error) {
 
 func writeBase64(w io.Writer, body io.Reader) error {
 	encoder := base64.NewEncoder(base64.StdEncoding, w)
-	if _, err := io.CopyBuffer(encoder, body, make([]byte, bodyChunk)); err != nil {
+	chunk := chunks.Get().(*[bodyChunk]byte)
+	defer chunks.Put(chunk)
+	if _, err := io.CopyBuffer(encoder, body, chunk[:]); err != nil {
 		return err
 	}
 	return encoder.Close()
@@ -96,24 +100,56 @@ func writeBase64(w io.Writer, body io.Reader) error {
 
 // writeText writes the inside of a JSON string.
 func writeText(w io.Writer, text io.Reader) error {
-	var quoted bytes.Buffer
-	encoder := json.NewEncoder(&quoted)
-	encoder.SetEscapeHTML(false)
 	return inRunes(text, func(part []byte) error {
-		quoted.Reset()
-		if err := encoder.Encode(string(part)); err != nil {
-			return fmt.Errorf("write JSON: %w", err)
+		for len(part) > 0 {
+			plain := 0
+			for plain < len(part) && isPlain(part[plain]) {
+				plain++
+			}
+			odd := plain
+			for odd < len(part) && !isPlain(part[odd]) {
+				odd++
+			}
+			if _, err := w.Write(part[:plain]); err != nil {
+				return err
+			}
+			if err := writeOdd(w, part[plain:odd]); err != nil {
+				return err
+			}
+			part = part[odd:]
 		}
-		inside := quoted.Bytes()
-		_, err := w.Write(model.EscapeJSON(inside[1 : len(inside)-len("\"\n")]))
-		return err
+		return nil
 	})
 }
+
+// isPlain reports whether a byte is written in a JSON string as it is.
+func isPlain(b byte) bool { return ' ' <= b && b <= '~' && b != '"' && b != '\\' }
+
+// writeOdd writes what is escaped in a JSON string, or may be.
+func writeOdd(w io.Writer, part []byte) error {
+	switch string(part) {
+	case "":
+		return nil
+	case `"`:
+		_, err := io.WriteString(w, `\"`)
+		return err
+	}
+	quoted, err := model.JSONLine(string(part))
+	if err == nil {
+		_, err = w.Write(quoted[1 : len(quoted)-1])
+	}
+	return err
+}
+
+// chunks are buffers for parts of a body.
+var chunks = sync.Pool{New: func() any { return new([bodyChunk]byte) }}
 
 // inRunes calls each with one part of a text after the other. None of them ends in the middle of a rune, but the last,
 // if the text does.
 func inRunes(text io.Reader, each func([]byte) error) error {
-	buffer := make([]byte, bodyChunk)
+	chunk := chunks.Get().(*[bodyChunk]byte)
+	defer chunks.Put(chunk)
+	buffer := chunk[:]
 	kept := 0 // bytes of a rune that has only begun
 	for {
 		n, err := io.ReadFull(text, buffer[kept:])

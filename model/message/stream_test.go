@@ -43,6 +43,10 @@ func TestWriteJSONIsJSON(t *testing.T) {
 		if !bytes.Equal(line.Bytes(), want) {
 			t.Fatalf("%q\n%q", line.Bytes(), want)
 		}
+		line.Reset()
+		if err := m.WriteJSON(&line, nil, "", ""); err != nil || !bytes.Equal(line.Bytes(), want) {
+			t.Fatalf("of what is in memory: %v\n%q\n%q", err, line.Bytes(), want)
+		}
 		if err := head.WriteJSON(&indented, BodyOf(MessageList{m}, 0), "    ", "  "); err != nil {
 			t.Fatal(err)
 		}

@@ -24,6 +24,7 @@ func For(t *model.Topology, ref model.QueueRef, want Want) Plan {
 	if !want.Delivered.Known() {
 		want.Delivered = delivered(t, ref)
 	}
+	want.Carried, _ = t.Carried(ref)
 	plan := OfQueue(q, t.Settings(ref), t.Behaviour, want)
 	if t.WaitsByMessage(ref) {
 		plan.Cost, plan.Free = "overdue messages expire when read; "+plan.Cost, false
@@ -166,10 +167,13 @@ func (p *peekPlanner) quorum() {
 
 // deliveryLimit weighs what a return counts. From 4.3 one nack(multiple, requeue) does not count as a failed delivery.
 func (p *peekPlanner) deliveryLimit() {
+	limit := p.settings.DeliveryLimit
 	if !p.behaviour.ReturnCountsAsDelivery {
+		if p.behaviour.CarriesDeliveryCount && limit.Set && limit.Value >= 0 {
+			p.carried(limit)
+		}
 		return
 	}
-	limit := p.settings.DeliveryLimit
 	if !limit.Set && p.behaviour.DefaultDeliveryLimit > 0 {
 		limit = model.Setting[int64]{
 			Value: p.behaviour.DefaultDeliveryLimit, Set: true,
@@ -181,6 +185,17 @@ func (p *peekPlanner) deliveryLimit() {
 		return
 	}
 	p.budget(limit)
+}
+
+// carried weighs with which counts messages may come. What does, although no way of the topology says so, is rescued.
+func (p *peekPlanner) carried(limit model.Setting[int64]) {
+	plan, want := &p.plan, &p.want
+	plan.Carries, plan.Budget, plan.TakesAll, plan.Carried = true, limit.Value, want.TakesAll, want.Carried
+	plan.Agreed, plan.Final = want.Insist && !want.ReadOnly, want.ReadOnly
+	if plan.Foreseen() && !want.TakesAll {
+		p.cost("%s; %s", Objection{Carried: want.Carried, Limit: limit}.carried(), rescuing)
+		p.costs = append(p.costs[len(p.costs)-1:], p.costs[:len(p.costs)-1]...) // first: it may lose messages
+	}
 }
 
 // budget weighs what is left of a delivery limit. Where no earlier look told, the first message that is taken does.

@@ -5,34 +5,62 @@ import (
 	"math"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
 )
 
 // A message of a quorum queue can go back a limited number of times, where each return counts (3.10 to 4.2 with a
 // delivery limit, which from 4.0 is 20 by default): delivered with an x-delivery-count that has reached the limit, it
 // is dropped or dead-lettered by whatever returns it. A message that is taken there is rescued instead: a confirmed
 // copy goes to the end of its queue, and only then is it acknowledged.
+//
+// From 4.3 a return does not count, and so is dropped only what came with a count above the limit: model.Carried.
 
 // Doomed reports whether a message that was taken with this plan would be lost by its return.
-func (p Plan) Doomed(count int64) bool { return p.Counts && count >= p.Budget }
+func (p Plan) Doomed(count int64) bool {
+	return p.Counts && count >= p.Budget || p.Carries && count > p.Budget
+}
+
+// CountOf is the count of a message, as Doomed takes it.
+func (p Plan) CountOf(m *message.Message) int64 {
+	if p.Carries {
+		return m.Delivered()
+	}
+	return m.Counted()
+}
+
+// Limited reports whether a message can be lost by its return.
+func (p Plan) Limited() bool { return p.Counts || p.Carries }
+
+// Foreseen reports whether messages come with a count above the limit by a way of the topology.
+func (p Plan) Foreseen() bool { return p.Carries && p.Carried.Count > p.Budget }
 
 // Weigh decides whether a look goes on when the highest delivery count that is known is this: nil when it does.
 func (p Plan) Weigh(count int64) *LimitReached {
 	if count <= p.MostCounted() {
 		return nil
 	}
-	return &LimitReached{Queue: p.Queue, Limit: p.Budget, Left: max(p.Budget-count, 0), Final: p.Final}
+	reached := &LimitReached{Queue: p.Queue, Limit: p.Budget, Final: p.Final}
+	if p.Carries {
+		reached.Carried = p.Carried
+	} else {
+		reached.Left = max(p.Budget-count, 0)
+	}
+	return reached
 }
 
 // MostCounted is the highest delivery count with which a look goes on.
 func (p Plan) MostCounted() int64 {
-	if !p.Careful() {
+	switch {
+	case !p.Careful():
 		return math.MaxInt64
+	case p.Carries:
+		return p.Budget
 	}
 	return p.Budget - scarceDeliveries - 1
 }
 
 // Careful reports whether the delivery limit may end what this plan does.
-func (p Plan) Careful() bool { return p.Counts && !p.Agreed && !p.TakesAll }
+func (p Plan) Careful() bool { return (p.Counts || p.Foreseen()) && !p.Agreed && !p.TakesAll }
 
 // LimitReached is the error of a look, an export, or an action that looks for its messages, which the delivery limit of
 // the queue ends before a message is lost by it.
@@ -40,7 +68,9 @@ type LimitReached struct {
 	Queue model.QueueRef
 	Limit int64
 	Left  int64 // of it, to the message that came back most often
-	Final bool  // nobody can agree to go on: the connection is read-only
+	// the queue from which a message came with a count above the limit; zero: returns count
+	Carried model.Carried
+	Final   bool // nobody can agree to go on: the connection is read-only
 }
 
 // Error is why it ended, in words.
@@ -49,6 +79,9 @@ func (e *LimitReached) Error() string { return e.Refusal().Words() }
 // Refusal is why it ended.
 func (e *LimitReached) Refusal() Refusal {
 	limit := model.Setting[int64]{Value: e.Limit, Set: true}
+	if e.Carried.Count > 0 {
+		return Refusal{{Kind: CountCarried, Carried: e.Carried, Limit: limit, Final: e.Final}}
+	}
 	return Refusal{{Kind: LimitMet, Left: e.Left, Limit: limit, Final: e.Final}}
 }
 

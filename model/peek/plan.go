@@ -48,6 +48,7 @@ type Want struct {
 	Insist    bool             // override a refusal, where possible
 	ReadOnly  bool             // the connection is read-only: nobody can agree that messages are moved
 	ForAction bool             // acquiring in order to acknowledge some of it: the whole depth is wanted
+	Carried   model.Carried    // with which delivery count messages may come into the queue
 	TakesAll  bool             // all that is acquired is acted on: nothing is to come back
 }
 
@@ -84,7 +85,9 @@ type Plan struct {
 	Timeout  time.Duration // of the whole peek; of an action: without a message although some are ready
 	Priority int           // x-priority of the consumer: below the application's
 	Counts   bool          // each return of a message uses 1 of the delivery limit
-	Budget   int64         // the delivery limit, when returns count
+	Carries  bool          // a message may have come with a delivery count above the limit: a return loses it
+	Carried  model.Carried // with which count they may come, by the ways of the topology
+	Budget   int64         // the delivery limit, when returns count or messages carry a count
 	TakesAll bool          // nothing that is taken is to come back, so that the limit ends nothing
 	Agreed   bool          // somebody agreed: the limit ends nothing, and what is at it is rescued
 	Final    bool          // nobody can agree to that: the connection is read-only

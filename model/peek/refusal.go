@@ -22,20 +22,22 @@ const (
 	NegativeLimit        ObjectionKind = "negative delivery limit" // which drops a message at its first return
 	LimitNear            ObjectionKind = "delivery limit near"     // as an earlier look told
 	LimitMet             ObjectionKind = "delivery limit met"      // while messages were taken
+	CountCarried         ObjectionKind = "delivery count carried"  // from another queue, above the limit of this one
 	CannotRescue         ObjectionKind = "cannot rescue"           // a message that is at its delivery limit
 )
 
 // Objection is one reason against a look, with the values that its sentence needs.
 type Objection struct {
-	Kind  ObjectionKind
-	Queue model.QueueRef       `json:",omitzero"`
-	Type  model.QueueType      `json:",omitempty"`
-	Down  model.Down           `json:",omitzero"`
-	Retry string               `json:",omitempty"` // of DelayedRetry: the policy
-	Left  int64                `json:",omitempty"` // of Limit, to the message that came back most often
-	Limit model.Setting[int64] `json:",omitzero"`  // of deliveries
-	Why   string               `json:",omitempty"` // of CannotRescue: one sentence
-	Final bool                 `json:",omitempty"` // nobody can agree to go on: the connection is read-only
+	Kind    ObjectionKind
+	Queue   model.QueueRef       `json:",omitzero"`
+	Type    model.QueueType      `json:",omitempty"`
+	Down    model.Down           `json:",omitzero"`
+	Retry   string               `json:",omitempty"` // of DelayedRetry: the policy
+	Left    int64                `json:",omitempty"` // of Limit, to the message that came back most often
+	Limit   model.Setting[int64] `json:",omitzero"`  // of deliveries
+	Carried model.Carried        `json:",omitzero"`  // of CountCarried: from where
+	Why     string               `json:",omitempty"` // of CannotRescue: one sentence
+	Final   bool                 `json:",omitempty"` // nobody can agree to go on: the connection is read-only
 }
 
 // Overridable reports whether a person may insist.
@@ -43,7 +45,7 @@ func (o Objection) Overridable() bool {
 	switch o.Kind {
 	case UnknownType, ActiveConsumerGoesOn, DelayedRetry:
 		return true
-	case NegativeLimit, LimitNear, LimitMet, CannotRescue:
+	case NegativeLimit, LimitNear, LimitMet, CountCarried, CannotRescue:
 		return !o.Final
 	}
 	return false

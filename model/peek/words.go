@@ -2,6 +2,7 @@ package peek
 
 import (
 	"fmt"
+	"math"
 
 	"dlxtop/model"
 )
@@ -19,7 +20,7 @@ func (o Objection) Words() string {
 	case QueueDown:
 		return o.Down.Words()
 	case OthersExclusive:
-		return "it is exclusive to another connection: only that connection can read it"
+		return "exclusive to another connection: only that connection can read it"
 	case UnknownType:
 		return fmt.Sprintf("dlxtop does not know what a look does to a queue of type %q", model.Printable(string(o.Type)))
 	case OutOfStream:
@@ -39,6 +40,8 @@ func (o Objection) Words() string {
 		return fmt.Sprintf("%s (%s): %s", LooksLeft(o.Left, o.Limit.Value), o.Limit.Source, overLimit)
 	case LimitMet:
 		return LooksLeft(o.Left, o.Limit.Value) + ": " + overLimit
+	case CountCarried:
+		return o.carried()
 	case CannotRescue:
 		return "each look counts against the delivery limit, and a message at the limit could not be rescued: " +
 			"" + o.Why
@@ -58,10 +61,21 @@ func (o Objection) Override() string {
 		return "the active consumer may receive messages out of their order"
 	case DelayedRetry:
 		return "the messages come back only after the delay of the retry"
-	case NegativeLimit, LimitNear, LimitMet:
+	case NegativeLimit, LimitNear, LimitMet, CountCarried:
 		return rescuing
 	case CannotRescue:
 		return "messages that are at their limit are dropped or dead-lettered"
 	}
 	return ""
+}
+
+// carried says what a message brings along, and which limit keeps it.
+func (o Objection) carried() string {
+	count, keeps := "any delivery count", "-1"
+	if c := o.Carried.Count; c < math.MaxInt64 {
+		count, keeps = fmt.Sprintf("delivery counts of up to %d", c), fmt.Sprintf("%d or more", c)
+	}
+	return fmt.Sprintf("messages from %s keep %s; any return drops or dead-letters what is above the delivery limit %d "+
+		"of this queue: set its delivery-limit to %s by a policy", model.Printable(o.Carried.From.String()), count,
+		o.Limit.Value, keeps)
 }

@@ -27,7 +27,7 @@ func TestAccount(t *testing.T) {
 		t.Errorf("%d problems, first %+v", len(a.Problems), a.Problems[0])
 	}
 	done := Account{Planned: 3, Moved: 3}
-	stopped := Account{Planned: 3, Moved: 3, Stopped: "cancelled"}
+	stopped := Account{Planned: 3, Moved: 3, Stopped: "on request"}
 	if !done.Complete() || stopped.Complete() {
 		t.Error("complete is: all done, and not stopped")
 	}

@@ -65,7 +65,7 @@ func (s *CanaryState) Words() string {
 	case CanaryFailed:
 		return fmt.Sprintf("%d of %d came back", s.Back, s.Sent)
 	case CanaryCut:
-		return fmt.Sprintf("%d sent; it ended before their outcome was known", s.Sent)
+		return fmt.Sprintf("%d sent; stopped before the outcome was known", s.Sent)
 	}
 	return ""
 }

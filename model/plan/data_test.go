@@ -10,14 +10,18 @@ import (
 	"dlxtop/model"
 	"dlxtop/model/build"
 	"dlxtop/model/cause"
+	"dlxtop/model/mend"
 	"dlxtop/model/message"
 )
 
-// sameData compares all of a plan. A filter is its text.
+// sameData compares all of a plan. A filter is its text, and so is a program.
 var sameData = cmp.Options{
 	cmp.Exporter(func(reflect.Type) bool { return true }),
 	cmp.Comparer(func(a, b *message.Filter) bool {
 		return a == nil && b == nil || a != nil && b != nil && a.Text == b.Text && a.Expression() == b.Expression()
+	}),
+	cmp.Comparer(func(a, b *mend.Program) bool {
+		return a == nil && b == nil || a != nil && b != nil && a.Text == b.Text
 	}),
 }
 
@@ -82,6 +86,7 @@ func TestPlanSurvivesJSON(t *testing.T) {
 		Operation: Replay, From: build.Ref("ucenter@user@failed"), Sample: message.MessageList{m}, Planned: 3, Mark: true,
 		User: "guest", Rate: 2.5, Canary: 10 * time.Second, Journaled: true,
 	}
+	program := programmed(t, `.headers.n = 1 | .properties.type = "\u00e9"`)
 	for name, change := range map[string]func(*ActionWant){
 		"chosen":           func(w *ActionWant) { w.Selection = chosen },
 		"nobody":           func(w *ActionWant) { w.Selection = Nobody() },
@@ -90,6 +95,8 @@ func TestPlanSurvivesJSON(t *testing.T) {
 		"by a text":        func(w *ActionWant) { w.Selection = Selection{Filter: plain, MessageID: "id"} },
 		"by a cause":       func(w *ActionWant) { w.Selection = Selection{Cause: cause.Of(&m).ID(), Limit: 2} },
 		"edited":           func(w *ActionWant) { w.Edited, w.Insist = &edited, true },
+		"mended":           func(w *ActionWant) { w.Mend = program },
+		"mended badly":     func(w *ActionWant) { w.Mend = programmed(t, `.body.a`) },
 		"moved":            func(w *ActionWant) { w.Operation, w.Mode, w.Fixed.RoutingKey = Move, ToQueue, "small" },
 		"dropping others":  func(w *ActionWant) { w.Mode, w.Fixed.RoutingKey, w.Insist = ToQueue, "small", true },
 		"without a way":    func(w *ActionWant) { w.Mode, w.Fixed.Exchange = ToExchange, "nowhere" },

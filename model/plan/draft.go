@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 
 	"dlxtop/model"
@@ -16,6 +17,14 @@ type Draft struct {
 	Properties message.Properties
 	Headers    model.Table
 	Body       []byte
+}
+
+// Message is the draft as a message that can be shown.
+func (d *Draft) Message() message.Message {
+	return message.Message{
+		Exchange: d.Exchange, RoutingKey: d.RoutingKey, Properties: d.Properties, Headers: d.Headers, Body: d.Body,
+		BodyBytes: len(d.Body),
+	}
 }
 
 // NewDraft is what a replay of a message of a queue publishes by itself. Where that is not known, it has the address of
@@ -47,8 +56,22 @@ func (d *Draft) fingerprint() message.Fingerprint {
 // shownValue is how many characters of a value a difference shows.
 const shownValue = 40
 
-// Differences tell what was changed from d to other, a line for each field.
+// Differences tell what was changed from d to other, a line for each field, and one for the body.
 func (d *Draft) Differences(other *Draft) []string {
+	lines := d.DifferencesAbove(other)
+	if !bytes.Equal(d.Body, other.Body) {
+		at := 0
+		for at < min(len(d.Body), len(other.Body)) && d.Body[at] == other.Body[at] {
+			at++
+		}
+		lines = append(lines, fmt.Sprintf("body: %d → %s, different from byte %d on", len(d.Body),
+			model.Plural(len(other.Body), "byte"), at+1))
+	}
+	return lines
+}
+
+// DifferencesAbove tell what was changed from d to other without the body.
+func (d *Draft) DifferencesAbove(other *Draft) []string {
 	var lines []string
 	differ := func(name, was, is string) {
 		if was != is {
@@ -76,16 +99,9 @@ func (d *Draft) Differences(other *Draft) []string {
 		case !before:
 			lines = append(lines, fmt.Sprintf("with the header %s: %s", model.Printable(name), headerText(is)))
 		case headerLine(was) != headerLine(is):
-			lines = append(lines, fmt.Sprintf("header %s: %s → %s", model.Printable(name), headerText(was), headerText(is)))
+			lines = append(lines, fmt.Sprintf("header %s: %s → %s", model.Printable(name), valueText(was, is),
+				valueText(is, was)))
 		}
-	}
-	if !bytes.Equal(d.Body, other.Body) {
-		at := 0
-		for at < min(len(d.Body), len(other.Body)) && d.Body[at] == other.Body[at] {
-			at++
-		}
-		lines = append(lines, fmt.Sprintf("body: %d → %s, different from byte %d on", len(d.Body),
-			model.Plural(len(other.Body), "byte"), at+1))
 	}
 	return lines
 }
@@ -97,6 +113,14 @@ func headerLine(v any) string {
 		return "?" // all of it is JSON's own types
 	}
 	return string(text)
+}
+
+// valueText is headerText without the type, where that of a number is the same in other.
+func valueText(v, other any) string {
+	if n, whole := model.AsInteger(v); whole && reflect.TypeOf(v) == reflect.TypeOf(other) {
+		return fmt.Sprint(n)
+	}
+	return headerText(v)
 }
 
 func headerText(v any) string { return shown(headerLine(v)) }

@@ -13,7 +13,7 @@ import (
 type Guard struct {
 	vhost string
 	now   *model.Topology // the newest that was as the plan says
-	anew  bool            // it was read after the plan was made
+	newer bool            // it was read after the plan was made
 	// The readings since then, of which the first was different.
 	changed []*model.Topology
 	ways    map[model.Address]*guardedWay
@@ -103,7 +103,7 @@ func (g *Guard) Publishes(p *message.Publishing) []Change {
 		way = &guardedWay{byHeaders: routesByHeaders(g.now, g.vhost, p.Address)}
 		g.ways[p.Address] = way
 	}
-	if g.anew && (fresh || way.byHeaders) {
+	if g.newer && (fresh || way.byHeaders) {
 		route := g.now.Route(g.vhost, p.Exchange, []string{p.RoutingKey}, p.Headers)
 		if changes := reachChanges(p.Address, p.Reaches, route.Queues); len(changes) > 0 {
 			return changes
@@ -222,7 +222,7 @@ func (g *Guard) reached(address model.Address, headers model.Table) []model.Queu
 
 // passed lets go of what a reading was about that found nothing different.
 func (g *Guard) passed(t *model.Topology) {
-	g.now, g.anew = t, true
+	g.now, g.newer = t, true
 	for address, way := range g.ways {
 		for i := range way.groups {
 			way.groups[i].sent -= way.groups[i].before

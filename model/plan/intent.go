@@ -8,6 +8,7 @@ import (
 
 	"dlxtop/model"
 	"dlxtop/model/cause"
+	"dlxtop/model/mend"
 	"dlxtop/model/message"
 )
 
@@ -27,7 +28,8 @@ type Intent struct {
 	Insist     bool
 	Canary     time.Duration // how long its canary watches; 0: it has none
 	Edited     *Draft
-	File       string // of an import: its absolute path
+	Mend       *mend.Program // a resume changes the rest by the same program; nil: nothing is changed
+	File       string        // of an import: its absolute path
 }
 
 // Intent is what the journal keeps of a plan that begins with depth messages in its queue.
@@ -35,7 +37,7 @@ func (p *Plan) Intent(depth int64) *Intent {
 	in := &Intent{
 		Source: p.From, Depth: depth, Selection: p.Selection, Mode: p.Target.Mode, Fixed: p.Target.Fixed,
 		Recipients: p.Recipients, Mark: p.Mark, MarkName: p.MarkName, Rate: p.Rate, Insist: p.Insist, Edited: p.Edited,
-		KeepTries: p.KeepTries,
+		KeepTries: p.KeepTries, Mend: p.Mend,
 	}
 	if p.Canary != nil {
 		in.Canary = p.Canary.Wait
@@ -69,6 +71,7 @@ type (
 		Insist     bool                 `json:"insist,omitempty"`
 		Canary     int64                `json:"canary_ms,omitempty"`
 		Edited     *message.MessageJSON `json:"edited,omitempty"`
+		Mend       *mend.Program        `json:"edit,omitempty"`
 		File       string               `json:"file,omitempty"`
 	}
 	recipientJSON struct {
@@ -88,6 +91,7 @@ func (in *Intent) MarshalJSON() ([]byte, error) {
 		Mode: in.Mode, Exchange: message.TextJSON(in.Fixed.Exchange), RoutingKey: message.TextJSON(in.Fixed.RoutingKey),
 		Mark: in.Mark, MarkName: in.MarkName, Rate: in.Rate, Insist: in.Insist, Canary: in.Canary.Milliseconds(),
 		File: message.TextJSON(in.File), KeepTries: in.KeepTries, Cause: message.TextJSON(string(s.Cause)),
+		Mend: in.Mend,
 	}
 	if len(s.Fingerprints) > 0 {
 		out.Chosen = make(map[string]int, len(s.Fingerprints))
@@ -138,6 +142,7 @@ func ParseIntent(text []byte) (*Intent, error) {
 	in := &Intent{
 		Depth: read.Depth, Mode: read.Mode, Mark: read.Mark, MarkName: read.MarkName, Rate: read.Rate, Insist: read.Insist,
 		Canary: time.Duration(read.Canary) * time.Millisecond, KeepTries: read.KeepTries,
+		Mend: read.Mend,
 	}
 	in.Selection.Limit = read.Limit
 	for _, field := range []struct {

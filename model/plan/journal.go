@@ -27,6 +27,7 @@ type Record struct {
 	Resumes   int64   // the record that this one goes on with; 0: none
 	ResumedBy int64   // the record that goes on with this one; 0: none
 	Session   string  // the program that did it, in the names of its connections; "": not kept
+	Edit      string  // the jq program that changed the messages; "": there was none
 	Intent    *Intent // what was planned; nil: not kept, or not read (Records leaves it out)
 	Account   Account // of what ended; of what did not: the outcomes that were written down
 }
@@ -111,40 +112,49 @@ func (r *Record) moved() string {
 	return doneWord[r.Operation]
 }
 
-// Explain tells of an unfinished action what is certain and what is not, and what to do: one sentence each.
-func (r *Record) Explain() []string {
+// Interrupted says of an unfinished action that it is one.
+func (r *Record) Interrupted() string {
+	return fmt.Sprintf("dlxtop ended during the %s %d of %s (%s)", r.Operation, r.ID, model.Printable(r.From.String()),
+		r.Began.Format("2006-01-02 15:04:05"))
+}
+
+// Certain says of an unfinished action what is certain and what is not: one sentence each.
+func (r *Record) Certain() (said []string) {
 	if !r.Unfinished() {
 		return nil
 	}
-	a, queue := &r.Account, model.Printable(r.From.String())
-	said := []string{fmt.Sprintf("dlxtop ended in the middle of the %s %d of %s, on %s", r.Operation, r.ID, queue,
-		r.Began.Format("2006-01-02 15:04:05"))}
-	if n := a.Moved + a.Dropped; n > 0 && r.Operation == Import {
-		said = append(said, fmt.Sprintf("certain: %d %s", n, doneWord[r.Operation]))
-	} else if n > 0 {
-		said = append(said, fmt.Sprintf("certain: %d %s, %d stayed where they were", n, doneWord[r.Operation],
-			a.Refused+a.Returned))
+	a := &r.Account
+	if n := a.Moved + a.Dropped; n > 0 {
+		words := fmt.Sprintf("certain: %d %s", n, doneWord[r.Operation])
+		if stayed := a.Refused + a.Returned; stayed > 0 && r.Operation != Import {
+			words += fmt.Sprintf(", %d stayed where they were", stayed)
+		}
+		said = append(said, words)
 	}
 	if n := r.Uncertain(); n > 0 {
 		where := map[Operation]string{
-			Drop:   "each is still in the queue, or only in the journal",
-			Replay: "each is still in the queue, or where it was sent to, or in both",
-			Move:   "each is still in the queue, or where it was moved to, or in both",
+			Drop:   "each is in the queue, or only in the journal",
+			Replay: "each is in the queue, where it was sent, or in both",
+			Move:   "each is in the queue, where it was sent, or in both",
 			Undo:   "each is back in the queue, or not, or in two places",
 			Import: "each is in the queue, or not; the file has them all",
-			Rescue: "each is in the queue, or in the journal alone",
+			Rescue: "each is in the queue, or only in the journal",
 		}[r.Operation]
-		said = append(said, fmt.Sprintf("not certain: %s: %s", model.Plural(n, "message"), where))
+		said = append(said, fmt.Sprintf("not certain: %s; %s", model.Plural(n, "message"), where))
 	}
-	what := "none is lost: `dlxtop journal resume %d` looks for them and continues, " +
-		"`dlxtop journal undo %d` takes back what was done"
+	return said
+}
+
+// NextStep is what to do about an unfinished action. resume and undo are how it is resumed and undone here, show how
+// its messages are listed.
+func (r *Record) NextStep(resume, undo, show string) string {
 	switch r.Operation {
 	case Rescue:
-		what = "none is lost: `dlxtop journal show %d` lists them, `dlxtop journal undo %d` takes back what was done"
+		return fmt.Sprintf("none is lost: %s lists them, %s takes back what was done", show, undo)
 	case Import, Undo:
-		return append(said, fmt.Sprintf("`dlxtop journal resume %d` looks for them, and continues after them", r.ID))
+		return resume + " looks for them, and continues after them"
 	}
-	return append(said, fmt.Sprintf(what, r.ID, r.ID))
+	return fmt.Sprintf("none is lost: %s looks for them and continues, %s takes back what was done", resume, undo)
 }
 
 // Done is what was done with the messages of a record, in a word or two.

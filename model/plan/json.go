@@ -26,10 +26,7 @@ func (d *Draft) UnmarshalJSON(text []byte) error {
 }
 
 func (d *Draft) json() message.MessageJSON {
-	m := message.Message{
-		Exchange: d.Exchange, RoutingKey: d.RoutingKey, Properties: d.Properties, Headers: d.Headers, Body: d.Body,
-		BodyBytes: len(d.Body),
-	}
+	m := d.Message()
 	return m.JSON()
 }
 

@@ -90,7 +90,7 @@ type arrivals struct {
 	messages int
 	sizes    []int64          // of the bodies of the first of them, in bytes
 	mean     model.Opt[int64] // of the others
-	atMost   bool             // no more than so many messages, maybe fewer
+	atMost   bool             // it may be fewer messages
 }
 
 // size is that of the message at an index, if it is known.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/mend"
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
 )
@@ -51,14 +52,16 @@ type Plan struct {
 	Refusal    Refusal        // why it must not run, nil when it may
 	// the connected user: another user_id than this one is stripped, because the broker refuses it (406)
 	User     string
-	Rate     float64   // messages per second at most; 0 is as fast as the broker confirms
-	Mark     bool      // a replay adds ReplayHeader
-	MarkName string    // names the replay in that header; it is given one when it runs
-	Canary   *Canary   // it begins with one message; nil: with all
-	Edited   *Draft    // what is published instead of the one chosen message; nil: it was not edited
-	Undoing  *Undoing  // of an undo that takes messages back from a queue; else nil
-	Resuming *Resuming // of a plan that goes on with a record; else nil
-	Insist   bool      // who planned it insisted
+	Rate     float64       // messages per second at most; 0 is as fast as the broker confirms
+	Mark     bool          // a replay adds ReplayHeader
+	MarkName string        // names the replay in that header; it is given one when it runs
+	Canary   *Canary       // it begins with one message; nil: with all
+	Edited   *Draft        // what is published instead of the one chosen message; nil: it was not edited
+	Mend     *mend.Program // changes each message that is published; nil: none is changed
+	Mended   *Mended       // what that makes of the messages looked at; nil: none were
+	Undoing  *Undoing      // of an undo that takes messages back from a queue; else nil
+	Resuming *Resuming     // of a plan that goes on with a record; else nil
+	Insist   bool          // who planned it insisted
 }
 
 // PlannedWay is one address of a replay, and how many messages of the sample go there.
@@ -88,12 +91,14 @@ type ActionWant struct {
 	Fixed  model.Address // of ToQueue and ToExchange
 	User   string        // the connected user
 	Rate   float64       // messages per second at most; 0 is as fast as the broker confirms
+	Over   time.Duration // instead of Rate: all of them take so long; 0: they do not
 	Insist bool          // override a refusal, where possible
 	// a replay adds ReplayHeader, so that a message that comes back is recognised
 	Mark      bool
-	KeepTries bool   // counters of tries stay as they are
-	Journaled bool   // the journal keeps what is done
-	Edited    *Draft // what is published instead of the one chosen message
+	KeepTries bool          // counters of tries stay as they are
+	Journaled bool          // the journal keeps what is done
+	Edited    *Draft        // what is published instead of the one chosen message
+	Mend      *mend.Program // changes each message that is published; nil: none is changed
 	// exact ones, newer than the topology: of Plan.Limited, where they are known
 	Counts map[model.QueueRef]model.QueueCounts
 	Canary time.Duration // a replay or a move begins with a canary that is watched for so long; 0: without one
@@ -111,10 +116,11 @@ func New(t *model.Topology, want ActionWant) Plan {
 		Selection: want.Selection,
 		Planned:   want.Planned,
 		User:      want.User,
-		Rate:      want.Rate,
+		Rate:      cmp.Or(want.Rate, spread(want.Planned, want.Over)),
 		Mark:      want.Mark && want.Operation == Replay,
 		KeepTries: want.KeepTries,
 		Edited:    want.Edited,
+		Mend:      want.Mend,
 		Insist:    want.Insist,
 	}
 	p.Refusal = Unreadable(p.Acquire.Refusal)
@@ -154,11 +160,14 @@ func (w ActionWant) depth(t *model.Topology) int {
 // address works out where the sample goes, whom it reaches and what it loses. It returns the sizes of the bodies that
 // go somewhere.
 func (p *Plan) address(t *model.Topology, sample message.Messages) (sizes []int64) {
+	var mends mending
 	if sample == nil || sample.Len() == 0 {
 		sample = message.MessageList{}
 		if p.Target.Mode == ToQueue || p.Target.Mode == ToExchange {
 			sample = message.MessageList{{}}
 		}
+	} else if p.Mend != nil {
+		mends.mended = &Mended{}
 	}
 	recipients := map[model.QueueRef]int{}
 	strips, keeps := map[string]bool{}, map[string]bool{}
@@ -168,6 +177,7 @@ func (p *Plan) address(t *model.Topology, sample message.Messages) (sizes []int6
 	err := message.Each(sample, 0, func(m *message.Message) {
 		o, resets := p.reopening(m)
 		way := p.Target.wayOf(t, m, o)
+		properties, size := mends.note(p, t, m, o, &way)
 		notes.group(m, &way)
 		if way.Problem != nil {
 			failing++
@@ -177,13 +187,13 @@ func (p *Plan) address(t *model.Topology, sample message.Messages) (sizes []int6
 			}
 			return
 		}
-		sizes = append(sizes, int64(m.BodyBytes))
+		sizes = append(sizes, size)
 		p.countWay(way)
 		p.warnOfClues(&way)
 		for _, ref := range way.Reaches {
 			recipients[ref]++
 		}
-		p.noteChanges(m, strips, keeps)
+		p.noteChanges(m, properties, strips, keeps)
 		notes.reset(resets, strips)
 		if p.Operation == Replay {
 			p.warnOfEnvelope(m)
@@ -203,6 +213,7 @@ func (p *Plan) address(t *model.Topology, sample message.Messages) (sizes []int6
 	}
 	slices.SortFunc(p.Recipients, func(a, b Recipient) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) })
 	notes.end()
+	mends.end(p)
 	p.Strips, p.Keeps = slices.Sorted(maps.Keys(strips)), slices.Sorted(maps.Keys(keeps))
 	switch {
 	case failing == 0:
@@ -277,6 +288,10 @@ func (p *Plan) Limited(t *model.Topology) []model.QueueRef {
 func (p *Plan) warnOfRecipients(t *model.Topology) {
 	for _, r := range p.Recipients {
 		s := t.Settings(r.Queue)
+		if later, ok := p.comesLater(t, r.Queue); ok {
+			p.warn(Warning{Kind: comeLater, Queue: later.Worker, Longest: later.After})
+			continue
+		}
 		if r.Queue == p.From {
 			p.warn(Warning{Kind: goBack, Queue: r.Queue})
 		}
@@ -301,5 +316,5 @@ func (p *Plan) told(ref model.QueueRef) bool {
 // NeedsLook reports whether the plan of an action depends on the messages that it takes, beyond their number. A drop of
 // everything does not, and neither does what goes to one queue.
 func (w ActionWant) NeedsLook() bool {
-	return w.Selection.OneByOne() || w.Canary > 0 || w.Operation != Drop && w.Mode != ToQueue
+	return w.Selection.OneByOne() || w.Canary > 0 || w.Mend != nil || w.Operation != Drop && w.Mode != ToQueue
 }

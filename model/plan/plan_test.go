@@ -141,11 +141,11 @@ func TestReplayWarns(t *testing.T) {
 		{"the queue they come from", bounded, "f", "queue:f", "they go back to its end"},
 		{
 			"a buffer receives it", build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...), "ucenter@user@failed",
-			"queue:ucenter@user@retry", "wait there until they expire, after 30s (argument)",
+			"queue:ucenter@user@retry", "ucenter@user gets them after 30s in the buffer",
 		},
 		{
 			"only somebody else receives it", build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...),
-			"ucenter@user@failed", "queue:ucenter@user@retry", "ucenter@user@retry would receive them, and is not",
+			"ucenter@user@failed", "queue:user-monitor", "user-monitor would receive them, and is not",
 		},
 		{
 			"somebody else receives it", build.TopologyOf("3.10.8", build.ScenarioParts["pubsub"]...),

@@ -125,7 +125,7 @@ func TestUndoPromiseChanges(t *testing.T) {
 			"2 messages come back from w instead of 3",
 		},
 		{Promise{Takes: []PromisedTake{{build.Ref("w"), 3}}, Messages: 5}, "0 messages come back from v instead of 1"},
-		{Promise{Takes: was.Takes, Messages: 4}, "4 messages are concerned instead of 6"},
+		{Promise{Takes: was.Takes, Messages: 4}, "it would act on 4 messages instead of 6"},
 		{Promise{Refusal: Refusal{{Kind: NothingLeft}}}, "there is nothing to undo"},
 	} {
 		if got := ChangesWords(was.Changes(&test.is)); got != test.words {

@@ -31,7 +31,7 @@ func (c *Change) Words() string {
 	case TakeChanged:
 		return fmt.Sprintf("%s come back from %s instead of %d", model.Plural(c.Is, "message"), queue, c.Was)
 	case CountChanged:
-		return fmt.Sprintf("%s are concerned instead of %d", model.Plural(c.Is, "message"), c.Was)
+		return fmt.Sprintf("it would act on %s instead of %d", model.Plural(c.Is, "message"), c.Was)
 	}
 	return c.Why.Words()
 }

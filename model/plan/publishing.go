@@ -38,7 +38,9 @@ func (p *Plan) reopening(m *message.Message) (message.Opened, []message.Reset) {
 // noteChanges notes what is removed from a message, header names, and "expiration" and "user_id" for the properties,
 // and what is kept of its death history. Everything else is kept byte for byte. Of a message in an envelope it is what
 // the original loses.
-func (p *Plan) noteChanges(m *message.Message, strips, keeps map[string]bool) {
+//
+// asked are the properties that an edit gives it; nil: there is none.
+func (p *Plan) noteChanges(m *message.Message, asked *message.Properties, strips, keeps map[string]bool) {
 	if p.Operation != Move {
 		m = message.Opening(m).Message
 	}
@@ -50,10 +52,10 @@ func (p *Plan) noteChanges(m *message.Message, strips, keeps map[string]bool) {
 			keeps[key] = true
 		}
 	}
-	if m.Properties.Expiration != "" && (p.Edited == nil || p.Edited.Properties.Expiration == "") {
+	if m.Properties.Expiration != "" && (asked == nil || asked.Expiration == "") {
 		strips["expiration"] = true
 	}
-	if e := p.Edited; e != nil && e.Properties.UserID != "" && e.Properties.UserID != p.User {
+	if asked != nil && asked.UserID != "" && asked.UserID != p.User {
 		strips["user_id"] = true
 	}
 	if m.Properties.UserID != "" && m.Properties.UserID != p.User {
@@ -75,6 +77,10 @@ func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 	p := &r.Plan
 	o, _ := p.reopening(m)
 	way := p.Target.wayOf(r.Topology, m, o)
+	var out message.Publishing
+	if p.Mend != nil {
+		_, out, _ = p.mend(r.Topology, m, o, &way)
+	}
 	if way.Problem != nil {
 		return message.Publishing{}, fmt.Errorf("%s", way.Problem.Words())
 	}
@@ -83,7 +89,9 @@ func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 			return message.Publishing{}, fmt.Errorf("it would also reach %s, which the plan does not name", q)
 		}
 	}
-	out := p.publishing(o.Message, way)
+	if p.Mend == nil {
+		out = p.publishing(o.Message, way)
+	}
 	if p.Mark {
 		if p.Edited != nil {
 			m = message.Opening(m).Message // an edit shows no mark, and takes none off

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"dlxtop/model"
+	"dlxtop/model/mend"
 	"dlxtop/model/peek"
 )
 
@@ -33,6 +34,7 @@ const (
 	TargetDown      ObjectionKind = "target down"       // a queue that is not available
 	CanaryBlind     ObjectionKind = "canary blind"      // they go back into the queue that it would watch
 	CanaryCounted   ObjectionKind = "canary counted"    // its looks would use up the delivery limit
+	NotMended       ObjectionKind = "not mended"        // a program that changes messages has no other for it
 
 	// A limit would drop messages. The kinds tell what is left of these.
 	DropsKept      ObjectionKind = "drops kept"       // whole in the journal, and an undo brings them back
@@ -60,6 +62,7 @@ type Objection struct {
 	Clues      []Clue           `json:",omitempty"` // of NoFlow, Disagree, WorkerGone: the queues that could be meant
 	Why        string           `json:",omitempty"` // of UnknownReach and SampleGone: what the routing, or the reading, tells
 	Look       *peek.Objection  `json:",omitempty"` // of NotReadable
+	Mend       *mend.Problem    `json:",omitempty"` // of NotMended
 	Losses     []LimitLoss      `json:",omitempty"`
 	Limit      int64            `json:",omitempty"` // of CanaryCounted: of deliveries
 	Used       int64            `json:",omitempty"` // of that

@@ -14,7 +14,7 @@ type Selection struct {
 	MessageID    string          // only messages with this message_id; "" is any
 	Filter       *message.Filter // only messages that match; nil is any
 	Cause        cause.ID        // only messages that failed for this cause; "" is any
-	Limit        int             // at most so many; 0 is no limit
+	Limit        int             // at most this many messages; 0 is no limit
 	// Except are messages that were acted on before and are still in the queue, with how many of each: the first ones
 	// are not chosen.
 	Except map[message.Fingerprint]int

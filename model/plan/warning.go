@@ -24,7 +24,9 @@ const (
 	opensEnvelope WarningKind = "opens envelope" // what is published is not what lies in the queue
 	envelopeDoubt WarningKind = "envelope doubt" // what may be other than it was
 	goBack        WarningKind = "go back"        // to the end of the queue that they come from
+	comeLater     WarningKind = "come later"     // through a buffer
 	noConsumer    WarningKind = "no consumer"    // takes them there
+	mendsNothing  WarningKind = "mends nothing"  // the program that changes messages
 	notTheWorker  WarningKind = "not the worker" // of the flow, and it receives them
 	refusesFull   WarningKind = "refuses full"   // a queue that refuses messages when it is full
 	expiresThem   WarningKind = "expires them"   // a queue with a TTL
@@ -59,7 +61,7 @@ type Warning struct {
 	Messages  int                          `json:",omitempty"`
 	Consumers int64                        `json:",omitempty"` // of mayBeGone
 	After     model.Setting[time.Duration] `json:",omitzero"`  // of noConsumer, expiresThem and deletesItself
-	// of canaryEarly: in the retry buffers; of hasExpired, heldUntilDue and runsEarly: since or until then
+	// of canaryEarly and comeLater: in the buffers; of hasExpired, heldUntilDue and runsEarly: since or until then
 	Longest   time.Duration     `json:",omitempty"`
 	Framework message.Framework `json:",omitempty"`
 	Name      string            `json:",omitempty"` // of answerLost: the queue; of twoFrameworks: they
@@ -105,6 +107,9 @@ func (w Warning) Words() string {
 		return model.AlarmWords(w.Alarms) +
 			": RabbitMQ blocks publishers; this waits until the alarm ends (at most a minute)"
 	case someStay:
+		if w.Messages == 1 {
+			return "1 of them stays: " + w.Against.Words()
+		}
 		return fmt.Sprintf("%d of them stay: %s", w.Messages, w.Against.Words())
 	case otherKey:
 		return fmt.Sprintf("the worker sees the routing key %s instead of %s", model.Printable(w.Key),
@@ -114,6 +119,8 @@ func (w Warning) Words() string {
 			return w.Clue.Words() + ": the flow decides"
 		}
 		return fmt.Sprintf("%s: %s weighs more", w.Clue.Words(), w.Stronger.Words())
+	case mendsNothing:
+		return "the edit changes none of the messages that were read"
 	case notOpened:
 		return w.Why + ": it is published as it is"
 	case opensEnvelope, envelopeDoubt:
@@ -148,6 +155,8 @@ func (w Warning) queueWords(queue string) string {
 	switch w.Kind {
 	case goBack:
 		return fmt.Sprintf("%s is the queue they come from: they go back to its end", queue)
+	case comeLater:
+		return fmt.Sprintf("%s gets them after %s in the buffer", queue, model.ShortDuration(w.Longest))
 	case noConsumer:
 		wait := "they will wait there"
 		if w.After.Set {

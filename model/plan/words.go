@@ -13,6 +13,8 @@ func (o Objection) Words() string {
 	switch o.Kind {
 	case NotReadable:
 		return o.Look.Words()
+	case NotMended:
+		return o.Mend.Error()
 	case SampleGone:
 		return o.Why + ": read the queue again"
 	case ImportToNone:

@@ -151,7 +151,7 @@ type ImportPlan struct {
 	Resuming  *plan.Resuming   // nil: it goes on with nothing
 }
 
-// FromFile is the import of a file with so many messages. The path is absolute, so that it is found again from
+// FromFile is the import of a file with that many messages. The path is absolute, so that it is found again from
 // elsewhere.
 func FromFile(t *model.Topology, queue model.QueueRef, path string, messages int) ImportPlan {
 	p := ImportPlan{Queue: queue, File: path, Total: messages, Planned: messages}

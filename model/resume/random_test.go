@@ -207,7 +207,7 @@ func counts(lists ...[]int) map[int]int {
 func TestResumeAtRandom(t *testing.T) {
 	r := seed.Rand(t)
 	decided, open := 0, 0
-	for range size.Of(3000, 30_000) {
+	for range size.Of(1500, 30_000) {
 		k := randomKill(r)
 		plan := k.plan(t)
 		copies, left := k.execute(&plan)

@@ -221,6 +221,7 @@ func (d *decision) rest() plan.Plan {
 	p := plan.New(d.topology, plan.ActionWant{
 		Operation: last.Operation, From: in.Source, Selection: selection, Planned: d.planned(&selection),
 		Mode: in.Mode, Fixed: in.Fixed, Mark: in.Mark, Rate: in.Rate, Canary: in.Canary, Edited: in.Edited,
+		Mend: in.Mend,
 		User: d.want.User, Insist: in.Insist || d.want.Insist, Journaled: true, Counts: d.want.Counts,
 		KeepTries: in.KeepTries,
 	})
@@ -300,19 +301,17 @@ func (d *decision) planned(s *plan.Selection) int {
 
 // Found tells what was found out, a sentence each.
 func (p *Plan) Found() (said []string) {
-	r := &p.Record
 	for _, part := range []struct {
 		n     int
 		words string
 	}{
-		{p.Done, "turned out to be done"},
-		{p.Acks(), "arrived, and their originals are still there: these are acknowledged first"},
-		{p.Unsent, "were not sent: they are part of the rest"},
-		{len(p.Undecided), "cannot be decided"},
+		{p.Done, "done already"},
+		{p.Acks(), "arrived, with the original still there: acknowledged first"},
+		{p.Unsent, "not sent: part of the rest"},
+		{len(p.Undecided), "undecided"},
 	} {
 		if part.n > 0 {
-			said = append(said, fmt.Sprintf("%s of the %s %d %s", model.Plural(part.n, "message"), r.Operation, r.ID,
-				part.words))
+			said = append(said, fmt.Sprintf("%s: %s", model.Plural(part.n, "message"), part.words))
 		}
 	}
 	for i := range p.Looked {

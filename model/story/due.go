@@ -67,13 +67,14 @@ func Due(m *message.Message, ttl model.Opt[time.Duration], seen Sight) DueTime {
 
 // toldOfDue is what a message tells of when it is due: all that is kept of it until those around it were seen.
 type toldOfDue struct {
-	id   string
-	same message.Fingerprint
-	own  time.Duration // its own TTL, when it has one
-	has  bool
-	came time.Time     // into the queue, by the broker's clock, and at most within later; zero: it does not tell
-	late time.Duration // how much later at most
-	once bool          // should it come into the queue again, it will be another message by its fingerprint
+	id        string
+	same      message.Fingerprint
+	own       time.Duration // its own TTL, when it has one
+	has       bool
+	came      time.Time     // into the queue, by the broker's clock, and at most within later; zero: it does not tell
+	late      time.Duration // how much later at most
+	once      bool          // should it come into the queue again, it will be another message by its fingerprint
+	delivered bool          // from this queue before
 	// its worker wrote down when it sent it here for another try: that is true of a retry buffer, too
 	again bool
 }
@@ -88,6 +89,8 @@ func tellsOfDue(m *message.Message) toldOfDue {
 	if from, to, ok := m.SentAgain(); ok && !diedAfter(m, to) {
 		told.came, told.late, told.again = from, to.Sub(from), true
 	}
+	// What was dead-lettered can be redelivered in a queue that it has just come into (4.0.5, 4.3.6).
+	told.delivered = m.Redelivered && !deadLettered(m)
 	// It was dead-lettered into the queue, and the broker counts that in x-death. What expires there and is published
 	// again by a worker has another newest death, or none.
 	told.once = len(m.Deaths) > 0 && m.Deaths[0].Reason != model.Expired
@@ -163,14 +166,16 @@ func (told *toldOfDue) ttl(queue model.Opt[time.Duration]) (ttl time.Duration, o
 // enqueuedAt is between when and when the message came into the queue that it is in, by the broker's clock, when it
 // tells and has been in no other.
 func enqueuedAt(m *message.Message) (from, to time.Time, ok bool) {
-	_, _, republished := m.FirstKey()
-	if len(m.Deaths) > 0 || m.DeathsError != "" || republished {
-		return from, to, false
-	}
-	if _, ok := m.Headers["x-first-death-queue"]; ok {
+	if _, _, republished := m.FirstKey(); republished || deadLettered(m) {
 		return from, to, false
 	}
 	return m.PublishedWithin()
+}
+
+// deadLettered reports whether the broker may have dead-lettered the message.
+func deadLettered(m *message.Message) bool {
+	_, ok := m.Headers["x-first-death-queue"]
+	return ok || len(m.Deaths) > 0 || m.DeathsError != ""
 }
 
 func earliest(a, b time.Time) time.Time {

@@ -30,12 +30,12 @@ const (
 // are: draw them through Printable.
 type Event struct {
 	Kind      Kind
-	Time      time.Time    // zero: nobody told
+	Time      time.Time    // zero: it is unknown
 	TimeExact bool         // false: the event was at Time at the latest, or Time is zero
 	What      string       // "published", "expired ×3"; "" when Kind says it already
-	Where     string       // the exchange or the queue; "" when it is not told
+	Where     string       // the exchange or the queue; "" when it is unknown
 	Detail    string       // the routing key; "after 30s"; the failure
-	Note      string       // what is not told, or where it is known from; "" when there is nothing to say
+	Note      string       // what is unknown, or where it is known from; "" when there is nothing to say
 	Reason    model.Reason // of Died
 	Count     int64        // of Died; 0 unknown
 }
@@ -61,10 +61,7 @@ func Of(m *message.Message, in model.QueueRef) []Event {
 			e.Detail = "after " + model.ShortDuration(waited)
 		}
 		if d.Count > 1 {
-			e.Note = fmt.Sprintf("the first; the other %s are unknown", model.Plural(d.Count-1, "time"))
-			if d.Count == 2 {
-				e.Note = "the first; the other time is unknown"
-			}
+			e.Note = fmt.Sprintf("first of %s: RabbitMQ keeps only the first time", model.Count(d.Count))
 		}
 		if i > 0 && d.Time.IsZero() {
 			e.Note = "when is unknown"
@@ -72,7 +69,7 @@ func Of(m *message.Message, in model.QueueRef) []Event {
 		events = append(events, e)
 	}
 	if f, ok := m.Failure(); ok && f.Source != message.FromDeaths {
-		events = append(events, Event{Kind: Failed, What: "failed", Detail: f.String(), Note: "by " + f.Source})
+		events = append(events, Event{Kind: Failed, What: "failed", Detail: f.String(), Note: "from " + f.Source})
 	}
 	now := Event{Kind: Now, Where: in.Name}
 	if len(events) > 1 && (m.Exchange != "" || m.RoutingKey != in.Name) {
@@ -112,10 +109,10 @@ func beginning(m *message.Message, deaths []*message.Death) []Event {
 	}
 	again := Event{
 		Kind: Republished, What: "republished", Where: e.Where, Detail: e.Detail,
-		Note: "by an application; deaths before are unknown",
+		Note: "by an application; earlier deaths unknown",
 	}
 	e.Where, e.Detail = "", model.Quoted(key)
-	e.Note = fmt.Sprintf("the key by %s; the exchange is unknown", header)
+	e.Note = fmt.Sprintf("routing key from %s; exchange unknown", header)
 	return []Event{e, again}
 }
 

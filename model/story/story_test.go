@@ -66,10 +66,10 @@ func TestStory(t *testing.T) {
 				}},
 			},
 			[]string{
-				"12:00:01 | published |  | user.create | the key by x-orig-routing-key; the exchange is unknown",
-				"? | republished | master.retry | user | by an application; deaths before are unknown",
-				"12:00:31 | expired ×3 | user@retry | | the first; the other 2 times are unknown",
-				"? | failed |  | TimeoutError: smtp gateway | by an error header",
+				"12:00:01 | published |  | user.create | routing key from x-orig-routing-key; exchange unknown",
+				"? | republished | master.retry | user | by an application; earlier deaths unknown",
+				"12:00:31 | expired ×3 | user@retry | | first of 3: RabbitMQ keeps only the first time",
+				"? | failed |  | TimeoutError: smtp gateway | from an error header",
 				"now | here | | through master.failed, key user@failed",
 			},
 		},
@@ -84,7 +84,7 @@ func TestStory(t *testing.T) {
 			},
 			[]string{
 				"12:00:01 | published | (default) | work |",
-				"12:00:02 | rejected ×2 | work | after 1s | the first; the other time is unknown",
+				"12:00:02 | rejected ×2 | work | after 1s | first of 2: RabbitMQ keeps only the first time",
 				"12:00:32 | expired | retry | |",
 				`now | here | | through (default), key ""`,
 			},

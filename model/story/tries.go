@@ -57,7 +57,7 @@ func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.
 	} else if (role == model.RetryBuffer || role == model.FailedRole) && sent < math.MaxInt64 {
 		sent++ // the try that brought it here
 		if role == model.FailedRole && len(m.Deaths) == 0 && counted == 0 {
-			sent = 0 // it has not been in a buffer, as far as it tells: nobody knows how it came here
+			sent = 0 // it has not been in a buffer, as far as its headers show: how it came here is unknown
 		}
 	}
 	tries := Tries{Least: max(rejected, sent, counted)}
@@ -69,7 +69,7 @@ func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.
 	tries.Note = fmt.Sprintf("RabbitMQ %s does not count what a worker republishes", t.Snapshot.Overview.Version)
 	from, ok := m.PublishedAt()
 	if f.Role(in) == model.FailedRole {
-		return tries // nobody tells when it came to rest here
+		return tries // when it came to rest here is unknown
 	}
 	if age := now.Sub(t.Snapshot.Overview.Clock().Local(from)); ok && shortest > 0 && age > 0 {
 		tries.Most = max(tries.Least, int64(age/shortest)+1)

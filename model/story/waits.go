@@ -84,8 +84,7 @@ func (w *Waiting) After(before *Waits) {
 }
 
 // known are the due times that an earlier look knows of messages that still wait: of all in their places when nothing
-// has left since, else of those that have an id and come into the queue only once, or are not the same when they come
-// again.
+// has left since, else of those that it saw in the same stay.
 func (w *Waiting) known() func(this *Wait) DueTime {
 	if w.before == nil {
 		return func(*Wait) DueTime { return DueTime{} }
@@ -105,18 +104,32 @@ func (w *Waiting) known() func(this *Wait) DueTime {
 			return DueTime{}
 		}
 	}
-	found := map[message.Fingerprint]DueTime{}
+	found := map[message.Fingerprint]earlierWait{}
 	for i := range was {
-		if was[i].ID != "" {
-			found[was[i].Same] = was[i].Due
-		}
+		found[was[i].Same] = earlierWait{&was[i], found[was[i].Same].alike + 1}
 	}
 	return func(this *Wait) DueTime {
-		if w.refill && !w.told[this.Position-1].once {
-			return DueTime{}
+		if earlier, ok := found[this.Same]; ok && w.sameStay(earlier, &w.told[this.Position-1]) {
+			return still(earlier.Due)
 		}
-		return still(found[this.Same])
+		return DueTime{}
 	}
+}
+
+// earlierWait is the last one of those of an earlier look that are alike, byte for byte.
+type earlierWait struct {
+	*Wait
+	alike int // how many there are
+}
+
+// sameStay reports whether a message has been in the queue since the earlier look: it has an id and comes into it
+// only once, or is not the same when it comes again. Of others, redelivered tells while the polls may not know
+// yet what has left. Only who looked meanwhile at another one that is alike could make that wrong.
+func (w *Waiting) sameStay(earlier earlierWait, told *toldOfDue) bool {
+	if earlier.ID != "" && (!w.refill || told.once) {
+		return true
+	}
+	return told.delivered && earlier.alike == 1 && w.waits.TakenAt.Sub(w.before.TakenAt) <= model.StatisticsLag
 }
 
 // See takes in the message at an index of the look; 0 is the head. Of its body nothing is needed.

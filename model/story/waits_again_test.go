@@ -12,11 +12,12 @@ import (
 )
 
 // named are messages of a look after noon: a name with a capital has an id, the same name is the same message. A number
-// behind it is how often the worker has rejected it.
+// behind it is how often the worker has rejected it, and a + that it was delivered before.
 func named(after time.Duration, names string) peek.Peeked {
 	var messages message.MessageList
 	for i, name := range strings.Fields(names) {
-		m := message.Message{Position: i + 1, Body: []byte(name)}
+		name, redelivered := strings.CutSuffix(name, "+")
+		m := message.Message{Position: i + 1, Redelivered: redelivered, Body: []byte(name)}
 		if n := name[len(name)-1]; n >= '0' && n <= '9' {
 			deaths := []any{model.Table{"queue": "w", "reason": "rejected", "count": int64(n - '0')}}
 			m.Headers = model.Table{"x-death": deaths}
@@ -62,6 +63,13 @@ func TestALaterLookIsNoWorse(t *testing.T) {
 		{"a round in between", retried, "A1", "A2", 19 * time.Second, 20 * time.Second, "≤ 59s"},
 		{"it was to have left", delayed, "A", "A", 0, 61 * time.Second, "overdue"},
 		{"it was to have left, and no poll says since when it is there", delayed, "A", "A", -1, 61 * time.Second, "≤ 1m"},
+		{"delivered before, a moment ago", delayed, "a b", "a+ b+ c", 9 * time.Second, 9 * time.Second, "≤ 51s ≤ 51s ≤ 1m"},
+		{"delivered before, and the head has left", delayed, "a b", "b+ c", 9 * time.Second, 9 * time.Second, "≤ 51s ≤ 1m"},
+		{"delivered before, in a retry buffer", retried, "a", "a+", 9 * time.Second, 9 * time.Second, "≤ 51s"},
+		{"delivered before, maybe where it died", retried, "a1", "a1+", 9 * time.Second, 9 * time.Second, "≤ 1m"},
+		{"not delivered before: it has come since", retried, "a", "a", 9 * time.Second, 9 * time.Second, "≤ 1m"},
+		{"delivered before, of two that are the same", delayed, "a b a", "a+", 9 * time.Second, 9 * time.Second, "≤ 1m"},
+		{"delivered before, by whom is unknown", delayed, "a", "a+", 19 * time.Second, 20 * time.Second, "≤ 59s"},
 		{"no look before", delayed, "", "a", 15 * time.Second, 20 * time.Second, "≤ 55s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -291,7 +291,7 @@ func (r *ProbeResult) String() string {
 			if waited, ok := r.Waited.Get(); ok {
 				after = model.ShortDuration(waited.Round(time.Millisecond))
 			}
-			words = append(words, fmt.Sprintf("expired after %s against %s", after, model.ShortDuration(r.Should.Or(0))))
+			words = append(words, fmt.Sprintf("expired after %s (TTL %s)", after, model.ShortDuration(r.Should.Or(0))))
 		case ProbeReached:
 			words = append(words, model.Printable(s.Where)+" "+after)
 		}

@@ -86,7 +86,7 @@ func TestProbeInWords(t *testing.T) {
 		{ProbeReached, "worker\x1b", 5011 * time.Millisecond, ""},
 		{ProbeRemoved, "worker", 5011 * time.Millisecond, ""},
 	}}
-	if got := r.String(); got != `entered buffer-queue 12ms, expired after 5.003s against 5s, worker\x1b 5.011s` {
+	if got := r.String(); got != `entered buffer-queue 12ms, expired after 5.003s (TTL 5s), worker\x1b 5.011s` {
 		t.Error(got)
 	}
 }

@@ -123,7 +123,7 @@ func (p *Passing) waited(row *Passed, m *message.Message, in *entrance) {
 	case d.Count <= 1:
 		own = d.OriginalExpiration // of a group's first death
 	case !ttl.Set:
-		own = "?" // nobody tells
+		own = "?" // unknown
 	}
 	wait, known, ofQueue := ttl.Value, ttl.Set, true
 	if e, ok := message.ParseExpiration(own); ok && (!known || e < wait) {
@@ -206,7 +206,7 @@ func (p *Passing) diedBefore(m *message.Message, skew time.Duration) (at time.Ti
 	return at, "", false
 }
 
-// believable reports whether a message can have waited so long: what a clock that differs makes of it is not told.
+// believable reports whether a message can have waited this long: a wait that another clock distorts is not shown.
 // Nothing expires before its TTL, and nothing but the messages in front of it holds a message beyond it, of which there
 // are none longer in a queue with one TTL for all.
 func believable(waited time.Duration, should model.Opt[time.Duration], ofQueue bool) bool {

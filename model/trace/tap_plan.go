@@ -81,7 +81,7 @@ func PlanTap(t *model.Topology, want TapWant) TapPlan {
 			"or dlxtop dies",
 			model.TapPrefix, model.Plural(p.MaxMessages, "message"), message.Size(p.MaxBytes)),
 		"each message that passes is copied to it; beyond its bound the oldest copies are dropped, and counted",
-		fmt.Sprintf("until then the broker shows %s more on %s", model.Plural(len(p.Bindings), "binding"),
+		fmt.Sprintf("while it runs, the broker shows %s on %s", model.Plural(len(p.Bindings), "more binding"),
 			listNames(want.Exchanges)),
 		"it needs configure, write and read on " + model.TapPrefix +
 			"*, read on the exchange, and write on amq.default to count dropped messages",

@@ -17,7 +17,7 @@ const (
 	MoveHop      MoveKind = "hop"      // left a buffer for the queues behind it
 	MoveArrival  MoveKind = "arrival"  // came into a queue, from publishers or by an unseen way
 	MoveReturn   MoveKind = "return"   // came back to a retry buffer from the worker
-	MoveEither   MoveKind = "either"   // came into a retry buffer that publishers use too: nobody tells whether it is new
+	MoveEither   MoveKind = "either"   // came into a retry buffer that publishers use too: new or not, that is unknown
 	MoveGivenUp  MoveKind = "given up" // came into a failed queue
 	MoveTaken    MoveKind = "taken"    // consumers took what was ready
 	MoveDelivery MoveKind = "delivery" // consumers were given messages, as the statistics tell
@@ -32,15 +32,15 @@ func (k MoveKind) arrives() bool {
 // LoggedMove is a movement of messages: what counts within about a second have seen at one place. It grows for that
 // long, and learns later what became of the messages.
 type LoggedMove struct {
-	At    time.Time // of the count that saw it first
-	Until time.Time // of the count that saw the last of it
-	Kind  MoveKind
-	Queue model.QueueRef // that it left; of arrivals, returns and messages given up: that it reached
-	N     int64
-	To    []Reached // of a hop: the queues behind
-	Late  bool      // it was not seen, but worked out from totals that are known late
-	Own   bool      // dlxtop itself held messages of the queue meanwhile
-	Anew  bool      // the queue was deleted and declared again
+	At         time.Time // of the count that saw it first
+	Until      time.Time // of the count that saw the last of it
+	Kind       MoveKind
+	Queue      model.QueueRef // that it left; of arrivals, returns and messages given up: that it reached
+	N          int64
+	To         []Reached // of a hop: the queues behind
+	Late       bool      // it was not seen, but worked out from totals that are known late
+	Own        bool      // dlxtop itself held messages of the queue meanwhile
+	Redeclared bool      // the queue was deleted and declared again
 
 	// Acked is, of a delivery, how many were acknowledged.
 	Acked int64
@@ -119,7 +119,7 @@ func (m *LoggedMove) hopWords() string {
 	words := model.Count(m.N) + " left " + model.Printable(m.Queue.Name)
 	after := m.waitWords()
 	switch {
-	case m.Anew:
+	case m.Redeclared:
 		return words + ", which was deleted and declared again"
 	case len(m.To) == 0 && m.exact:
 		return words + after + ": lost, no queue takes them"

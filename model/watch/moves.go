@@ -165,7 +165,7 @@ func (p *watched) notDue(ch *change) bool {
 // open are the hops that something may still arrive of in a queue, the oldest first.
 func (w *Watch) open(queue model.QueueRef, at time.Time, within time.Duration, each func(*LoggedMove, *Reached)) {
 	for _, m := range w.log {
-		if m.Kind != MoveHop || m.Late || m.Anew || at.Sub(m.Until) > within {
+		if m.Kind != MoveHop || m.Late || m.Redeclared || at.Sub(m.Until) > within {
 			continue
 		}
 		for i := range m.To {
@@ -228,7 +228,7 @@ func (w *Watch) givenBack(p *watched, n int64, at time.Time) int64 {
 			break
 		}
 		if at.Sub(m.Until) < heldLeast || m.Queue != p.ref || m.N != n || m.Kind != MoveHop && m.Kind != MoveLeft ||
-			m.Late || m.Own || m.Anew {
+			m.Late || m.Own || m.Redeclared {
 			continue
 		}
 		if slices.ContainsFunc(m.To, func(r Reached) bool { return r.N > 0 }) {

@@ -50,7 +50,7 @@ func (w *Watch) Poll(t *model.Topology, flow *model.Flow, held map[model.QueueRe
 			p.heldAt = at
 		}
 		if p.stats.restarted(q) {
-			w.anew(p, at)
+			w.redeclared(p, at)
 		}
 		fresh := p.stats.take(q, on)
 		if w.began.IsZero() || at.Sub(w.began) < countedFirst {
@@ -91,12 +91,12 @@ func (s *stats) restarted(q *model.Queue) bool {
 	return s.seen && s.on && (fell(s.published, q.Published) || fell(s.acked, q.Acked) || fell(s.noAck, q.DeliveredNoAck))
 }
 
-// anew forgets a queue that was deleted and declared again: what was in it did not move.
-func (w *Watch) anew(p *watched, at time.Time) {
+// redeclared forgets a queue that was deleted and declared again: what was in it did not move.
+func (w *Watch) redeclared(p *watched, at time.Time) {
 	for _, m := range w.log {
 		if m.Queue == p.ref && (m.Kind == MoveHop || m.Kind == MoveLeft) && at.Sub(m.Until) < model.LateStatistics &&
 			m.arrived() == 0 {
-			m.Anew = true
+			m.Redeclared = true
 			p.went -= m.N
 		}
 	}
@@ -213,7 +213,7 @@ func (w *Watch) tell(p *watched, at time.Time) {
 func (w *Watch) miss(at time.Time) {
 	for _, m := range w.log {
 		p := w.places[m.Queue]
-		if m.Kind != MoveHop || m.Late || m.Own || m.Anew || m.vague || !m.exact || p == nil || !p.stats.on ||
+		if m.Kind != MoveHop || m.Late || m.Own || m.Redeclared || m.vague || !m.exact || p == nil || !p.stats.on ||
 			at.Sub(m.Until) > lookedAt {
 			continue
 		}

@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"maps"
 	"time"
 
 	"dlxtop/model"
@@ -65,15 +64,17 @@ func (w *Watch) rates(p *watched, now time.Time) (Rates, bool) {
 	}, true
 }
 
-// Moves are the polls' movements with the rates that counts tell in place of theirs. Until the counts have seen as much
-// as the polls, the higher rate counts.
+// Moves are the polls' movements of the flow's queues, with the rates that counts tell in place of theirs. Until the
+// counts have seen as much as the polls, the higher rate counts.
 func (w *Watch) Moves(byPolls model.Moves, rates map[model.QueueRef]Rates, now time.Time) model.Moves {
 	if len(rates) == 0 {
 		return byPolls
 	}
-	moves := maps.Clone(byPolls)
-	if moves == nil {
-		moves = model.Moves{}
+	moves := make(model.Moves, len(w.order))
+	for _, ref := range w.order {
+		if m, ok := byPolls[ref]; ok {
+			moves[ref] = m
+		}
 	}
 	for ref, r := range rates {
 		m := moves[ref]

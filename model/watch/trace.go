@@ -38,8 +38,7 @@ func (t *trace) at(at time.Time) *traced {
 	return &(*t)[len(*t)-1]
 }
 
-// Trace is how deep a queue was and what moved over the last five minutes, in so many equal steps; the last one ends
-// now.
+// Trace is how deep a queue was and what moved over the last five minutes, in equal steps; the last one ends now.
 func (w *Watch) Trace(ref model.QueueRef, now time.Time, steps int) []TracePoint {
 	points := make([]TracePoint, steps)
 	p := w.places[ref]

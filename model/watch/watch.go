@@ -52,7 +52,7 @@ type watched struct {
 	fastAt   time.Time
 	leftAt   time.Time // when something was last seen to leave
 	line     waitingLine
-	lawless  int64 // of line: so many may have another TTL than the queue has now
+	lawless  int64 // of line: how many may have another TTL than the queue has now
 	came     int64
 	went     int64
 	steps    []step // of the last rateSpan

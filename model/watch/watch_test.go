@@ -236,7 +236,7 @@ func TestWatch(t *testing.T) {
 			p.ready["delay"] = 5
 			return p.pass(s)
 		}, []string{"0.2 5 arrived in delay"}},
-		{"a queue is declared anew", func() *played {
+		{"a queue is declared again", func() *played {
 			p := play(line(build.TTL(20_000))...).put("delay", 5).pass(3500 * time.Millisecond)
 			p.ready["delay"], p.queues["delay"].Published = 0, model.Unknown[int64]()
 			return p.pass(16 * s)

@@ -1,0 +1,62 @@
+package kept_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+
+	"dlxtop/kept"
+)
+
+// Two that change the file at the same time both change it.
+func TestChange(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dlxtop", kept.CausesName)
+	const each, writers = 25, 4
+	var all sync.WaitGroup
+	for range writers {
+		all.Go(func() {
+			for range each {
+				_, err := kept.File{Path: path}.Change(func(text []byte) ([]byte, error) {
+					n, _ := strconv.Atoi(string(text))
+					return []byte(strconv.Itoa(n + 1)), nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if text, err := (kept.File{Path: path}).Load(); string(text) != strconv.Itoa(each*writers) || err != nil {
+		t.Errorf("it has %q: %v", text, err)
+	}
+}
+
+// A damaged file is set aside, whole, and another one is begun.
+func TestChangeSetsAside(t *testing.T) {
+	dir := t.TempDir()
+	f := kept.File{Path: filepath.Join(dir, kept.CausesName)}
+	if err := f.Save([]byte("damaged")); err != nil {
+		t.Fatal(err)
+	}
+	aside, err := f.Change(func(text []byte) ([]byte, error) {
+		if len(text) > 0 {
+			return nil, errors.New("it is damaged")
+		}
+		return []byte("begun"), nil
+	})
+	if err != nil || aside == "" {
+		t.Fatalf("it is at %q: %v", aside, err)
+	}
+	for path, want := range map[string]string{f.Path: "begun", aside: "damaged"} {
+		if text, err := os.ReadFile(path); string(text) != want || err != nil {
+			t.Errorf("%s has %q: %v", path, text, err)
+		}
+	}
+	if _, err := (kept.File{Path: dir}).Change(func([]byte) ([]byte, error) { return nil, nil }); err == nil {
+		t.Error("a directory was changed")
+	}
+}

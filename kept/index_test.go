@@ -1,0 +1,157 @@
+package kept_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"dlxtop/kept"
+)
+
+func newIndex(t *testing.T) kept.Index {
+	return kept.Index{Dir: filepath.Join(t.TempDir(), "dlxtop", kept.IndexDir)}
+}
+
+func (x indexed) check(name, want string) {
+	x.t.Helper()
+	if text, err := x.Load(name); string(text) != want || err != nil {
+		x.t.Errorf("%s has %d bytes, want %d: %v", name, len(text), len(want), err)
+	}
+}
+
+type indexed struct {
+	kept.Index
+	t *testing.T
+}
+
+func TestIndex(t *testing.T) {
+	x := indexed{newIndex(t), t}
+	x.check("one", "")
+	for _, name := range []string{"one", "two", "one"} {
+		if err := x.Save(name, []byte(name+" text")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.check("one", "one text")
+	x.check("two", "two text")
+	for path, want := range map[string]os.FileMode{x.Dir: 0o700, filepath.Join(x.Dir, "one"): 0o600} {
+		if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != want {
+			t.Errorf("the mode of %s is %v: %v", path, info.Mode(), err)
+		}
+	}
+	for range 2 {
+		if err := x.Save("one", nil); err != nil {
+			t.Fatal(err)
+		}
+		x.check("one", "")
+	}
+	if err := x.Save("two", make([]byte, 9<<20)); err != nil { // more than one file may have
+		t.Fatal(err)
+	}
+	x.check("two", "")
+	if files, err := os.ReadDir(x.Dir); len(files) != 0 || err != nil {
+		t.Errorf("there are %d files: %v", len(files), err)
+	}
+}
+
+// A directory that others could read is closed to them.
+func TestIndexIsClosed(t *testing.T) {
+	x := newIndex(t)
+	if err := os.MkdirAll(x.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Save("one", []byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(x.Dir); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
+		t.Errorf("the mode is %v: %v", info.Mode(), err)
+	}
+}
+
+// The oldest files go when they are too many bytes, and those of last month.
+func TestIndexIsBounded(t *testing.T) {
+	x := indexed{newIndex(t), t}
+	text := bytes.Repeat([]byte("x"), 7<<20)
+	now := time.Now()
+	save := func(name string, text []byte, age time.Duration) {
+		t.Helper()
+		if err := x.Save(name, text); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(filepath.Join(x.Dir, name), now, now.Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("month", []byte("small"), 31*24*time.Hour)
+	save("week", text, 7*24*time.Hour)
+	x.check("month", "")
+	for i := range 4 {
+		save(fmt.Sprint("hours", i), text, time.Duration(10-i)*time.Hour)
+	}
+	x.check("week", "")
+	x.check("hours0", string(text))
+	save("hours0", text, time.Hour) // it is written again: its old text does not count
+	save("small", []byte("small"), 0)
+	x.check("hours1", string(text))
+	unfinished := filepath.Join(x.Dir, "new-1.json")
+	if err := os.WriteFile(unfinished, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	save("hours4", text, 0)
+	x.check("hours1", "")
+	x.check("hours2", string(text))
+	if _, err := os.Stat(unfinished); err != nil {
+		t.Errorf("what another one writes was removed: %v", err)
+	}
+	if err := os.Chtimes(unfinished, now, now.Add(-2*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	save("small", []byte("small"), 0)
+	if _, err := os.Stat(unfinished); err == nil {
+		t.Error("what was never finished is still there")
+	}
+}
+
+// Where nothing can be written, nothing is, and where nothing is known of a directory, too.
+func TestIndexNowhere(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []kept.Index{{}, {Dir: filepath.Join(file, kept.IndexDir)}} {
+		if err := x.Save("one", []byte("text")); err == nil {
+			t.Errorf("%q was written", x.Dir)
+		}
+		if text, _ := x.Load("one"); text != nil {
+			t.Errorf("%q has %q", x.Dir, text)
+		}
+	}
+}
+
+// Two that write the same at once: who reads finds one of their texts, whole.
+func TestIndexOfTwo(t *testing.T) {
+	x := newIndex(t)
+	texts := [][]byte{bytes.Repeat([]byte("a"), 1<<16), bytes.Repeat([]byte("b"), 1<<15)}
+	if err := x.Save("one", texts[0]); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for _, text := range texts {
+		all.Go(func() {
+			for range 50 {
+				if err := x.Save("one", text); err != nil {
+					t.Error(err)
+				}
+				if got, err := x.Load("one"); !bytes.Equal(got, texts[0]) && !bytes.Equal(got, texts[1]) || err != nil {
+					t.Errorf("it has %d bytes: %v", len(got), err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}

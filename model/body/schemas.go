@@ -1,0 +1,102 @@
+package body
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// Schema says which bodies are protobuf of which message type.
+type Schema struct {
+	queues, contentType string // patterns; "" is any
+	message             message.Template
+	types               *Types
+	problem             string // why there are no types, printable; "" when there are
+	file                string // of the descriptor set, printable
+}
+
+// Schemas are asked in their order: the first that is for a body counts.
+type Schemas []Schema
+
+// NewSchema reads a schema of the configuration: which type the bodies in queues, or with a content type, have. In a
+// type's name can be fields of the message: shop.{{type}}. The error is one sentence. That the file of a descriptor set
+// could not be read (unread), or is none, is said where such a body is shown, and stops nothing else.
+func NewSchema(file string, set []byte, unread error, name, queues, contentType string) (Schema, error) {
+	s := Schema{queues: queues, contentType: strings.ToLower(contentType), file: model.Printable(file)}
+	if file == "" || name == "" {
+		return s, errors.New("it needs descriptors and a message")
+	}
+	var err error
+	if s.message, err = message.ParseTemplate(name); err != nil {
+		return s, err
+	}
+	if err = unread; err == nil {
+		s.types, err = ParseTypes(set)
+	}
+	if err != nil {
+		s.problem = s.file + ": " + model.Printable(err.Error())
+	}
+	return s, nil
+}
+
+// Read is the body of a message of a queue as a person reads it.
+func (s Schemas) Read(queue model.QueueRef, m *message.Message) View {
+	if v, none := nothing(m); none {
+		return v
+	}
+	d := documentOf(m)
+	d.unpack()
+	if i := slices.IndexFunc(s, func(s Schema) bool { return s.isFor(queue, d) }); i >= 0 {
+		if v, ok := d.typed(&s[i], m); ok {
+			return d.titled(v)
+		}
+	}
+	return d.view()
+}
+
+// isFor reports whether a schema is for a body: its content type is the one that the schema names, else it says
+// protobuf, or, in the queues that the schema names, nothing.
+func (s *Schema) isFor(queue model.QueueRef, d *document) bool {
+	if s.queues != "" && !model.MatchesGlob(s.queues, queue.Name) && !model.MatchesGlob(s.queues, queue.String()) {
+		return false
+	}
+	if s.contentType != "" {
+		return model.MatchesGlob(s.contentType, d.contentType)
+	}
+	return d.says("protobuf") || s.queues != "" && (d.contentType == "" || d.says("octet-stream"))
+}
+
+// typed reads a body by a schema. Why that cannot be is said, and the body is read without.
+func (d *document) typed(s *Schema, m *message.Message) (View, bool) {
+	if s.types == nil {
+		d.problem("%s", s.problem)
+		return View{}, false
+	}
+	name, err := s.message.Fill(m, func(value string) string { return value })
+	if err != nil {
+		d.problem("protobuf type unknown: %s", model.Printable(err.Error()))
+		return View{}, false
+	}
+	of, err := s.types.named(name)
+	if err != nil {
+		d.problem("%s: %s", s.file, err)
+		return View{}, false
+	}
+	name = string(of.FullName())
+	v, err := d.readAs(reader{format: Protobuf, read: tree(func(b []byte) (*value, error) {
+		return parseTyped(b, of)
+	})})
+	switch {
+	case errors.Is(err, errTooMuch):
+		d.note("%s, too large to be shown as its structure", name)
+	case err != nil:
+		d.problem("not %s, although the configuration says so", name)
+	default:
+		v.Title = fmt.Sprintf("%s %s", Protobuf, name)
+	}
+	return v, err == nil
+}

@@ -1,0 +1,309 @@
+package body
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"dlxtop/internal/limit"
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/message"
+)
+
+// shopFile declares shop.Order, which has a field of each kind and nests itself.
+func shopFile() *descriptorpb.FileDescriptorProto {
+	type field = descriptorpb.FieldDescriptorProto
+	one, many := descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL, descriptorpb.FieldDescriptorProto_LABEL_REPEATED
+	last := descriptorpb.FieldDescriptorProto_TYPE_SINT64
+	order := &descriptorpb.DescriptorProto{Name: proto.String("Order")}
+	add := func(
+		name string, kind descriptorpb.FieldDescriptorProto_Type, label descriptorpb.FieldDescriptorProto_Label, of string,
+	) {
+		f := &field{
+			Name: proto.String(name), Number: proto.Int32(int32(len(order.Field) + 1)), Type: kind.Enum(),
+			Label: label.Enum(),
+		}
+		if of != "" {
+			f.TypeName = proto.String(of)
+		}
+		order.Field = append(order.Field, f)
+	}
+	for kind := descriptorpb.FieldDescriptorProto_TYPE_DOUBLE; kind <= last; kind++ {
+		name, of := strings.ToLower(strings.TrimPrefix(kind.String(), "TYPE_")), ""
+		switch kind {
+		case descriptorpb.FieldDescriptorProto_TYPE_GROUP:
+			continue
+		case descriptorpb.FieldDescriptorProto_TYPE_MESSAGE:
+			of = ".shop.Order"
+		case descriptorpb.FieldDescriptorProto_TYPE_ENUM:
+			of = ".shop.State"
+		}
+		add("a_"+name, kind, one, of)
+		add("many_"+name, kind, many, of)
+	}
+	add("prices", descriptorpb.FieldDescriptorProto_TYPE_MESSAGE, many, ".shop.Order.PricesEntry")
+	order.NestedType = []*descriptorpb.DescriptorProto{{
+		Name: proto.String("PricesEntry"), Options: &descriptorpb.MessageOptions{MapEntry: proto.Bool(true)},
+		Field: []*field{
+			{
+				Name: proto.String("key"), Number: proto.Int32(1), Label: one.Enum(),
+				Type: descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum(),
+			},
+			{
+				Name: proto.String("value"), Number: proto.Int32(2), Label: one.Enum(),
+				Type: descriptorpb.FieldDescriptorProto_TYPE_INT32.Enum(),
+			},
+		},
+	}}
+	return &descriptorpb.FileDescriptorProto{
+		Name: proto.String("shop.proto"), Package: proto.String("shop"), Syntax: proto.String("proto3"),
+		MessageType: []*descriptorpb.DescriptorProto{order, {Name: proto.String("Empty")}},
+		EnumType: []*descriptorpb.EnumDescriptorProto{{
+			Name: proto.String("State"), Value: []*descriptorpb.EnumValueDescriptorProto{
+				{Name: proto.String("NEW"), Number: proto.Int32(0)}, {Name: proto.String("PAID"), Number: proto.Int32(1)},
+			},
+		}},
+	}
+}
+
+func shopSet(t testing.TB) []byte {
+	set, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{shopFile()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func orderType(t testing.TB) protoreflect.MessageDescriptor {
+	file, err := protodesc.NewFile(shopFile(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.Messages().ByName("Order")
+}
+
+// shown is the value of a view that was read as a structure, as JSON.
+func shown(t testing.TB, v View) (of any) {
+	t.Helper()
+	var b strings.Builder
+	for _, l := range v.Lines {
+		b.WriteString(l.String())
+	}
+	d := json.NewDecoder(strings.NewReader(b.String()))
+	d.UseNumber()
+	if err := d.Decode(&of); err != nil {
+		t.Fatalf("%v: %s", err, b.String())
+	}
+	return of
+}
+
+func schemasOf(t testing.TB, name, queues, contentType string) Schemas {
+	t.Helper()
+	s, err := NewSchema("/etc/orders.desc", shopSet(t), nil, name, queues, contentType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Schemas{s}
+}
+
+var orders = model.QueueRef{VHost: "/", Name: "orders.failed"}
+
+// orderBody is a body of shop.Order.
+func orderBody(t testing.TB, text string) string {
+	m := dynamicpb.NewMessage(orderType(t))
+	if err := protojson.Unmarshal([]byte(text), m); err != nil {
+		t.Fatal(err)
+	}
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestProtobufByItsTypes(t *testing.T) {
+	body := orderBody(t, `{"aString":"née","manySint32":[-1,2],"aEnum":"PAID","manyEnum":["NEW",7],"aBytes":"AP8=",
+		"aMessage":{"aInt64":"-5","aBool":true},"prices":{"b":2,"":0},"aDouble":1.5,"aFloat":"Infinity"}`)
+	body += string(protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 121)) // of a newer type
+	v := schemasOf(t, "shop.Order", "orders.*", "").Read(orders, messageOf(body, "application/octet-stream", ""))
+	if v.Title != "protobuf shop.Order" || v.Problem != "" || v.Format != Protobuf {
+		t.Fatalf("%+v", v)
+	}
+	want := map[string]any{
+		"a_string": "née", "many_sint32": []any{json.Number("-1"), json.Number("2")}, "a_enum": "PAID",
+		"many_enum": []any{"NEW", json.Number("7")}, "a_bytes": map[string]any{"$bytes": "AP8="},
+		"a_message": map[string]any{"a_int64": json.Number("-5"), "a_bool": json.Number("true")},
+		"prices":    map[string]any{"b": json.Number("2"), "": json.Number("0")}, "a_double": json.Number("1.5"),
+		"a_float": "+Inf", "99": json.Number("121"),
+	}
+	want["a_message"].(map[string]any)["a_bool"] = true
+	if diff := cmp.Diff(want, shown(t, v)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Which bodies a schema is for.
+func TestSchemasAreChosen(t *testing.T) {
+	body := orderBody(t, `{"aString":"x"}`)
+	for _, test := range []struct {
+		name, queues, contentType string // of the schema
+		queue, of, kind           string // of the message
+		title                     string
+	}{
+		{"shop.Order", "orders.*", "", "orders.failed", "", "", "protobuf shop.Order"},
+		{"shop.Order", "prod/orders.*", "", "orders.failed", "application/x-protobuf", "", "protobuf shop.Order"},
+		{"shop.Order", "orders.*", "", "mail.failed", "application/x-protobuf", "", "protobuf"},
+		{"shop.Order", "orders.*", "", "orders.failed", "application/msgpack", "", ""},
+		{"shop.Order", "", "", "mail", "application/x-protobuf", "", "protobuf shop.Order"},
+		{"shop.Order", "", "", "mail", "application/octet-stream", "", ""},
+		{"shop.Order", "", "Application/X-Shop*", "mail", "application/x-shop; v=2", "", "protobuf shop.Order"},
+		{"shop.{{type}}", "orders.*", "", "orders.failed", "", "Order", "protobuf shop.Order"},
+		{"{{headers.proto}}", "orders.*", "", "orders.failed", "", "", "protobuf shop.Order"},
+	} {
+		m := messageOf(body, test.of, "")
+		m.Properties.Type, m.Headers = test.kind, model.Table{"proto": "shop.Order"}
+		v := schemasOf(t, test.name, test.queues, test.contentType).Read(model.QueueRef{VHost: "prod", Name: test.queue}, m)
+		if v.Title != test.title {
+			t.Errorf("%+v: %q, %q", test, v.Title, v.Problem)
+		}
+	}
+	both := append(schemasOf(t, "shop.Empty", "mail", ""), schemasOf(t, "shop.Order", "", "")...)
+	if v := both.Read(orders, messageOf(body, "application/protobuf", "")); v.Title != "protobuf shop.Order" {
+		t.Errorf("%+v", v)
+	}
+	packed := schemasOf(t, "shop.Order", "orders.*", "").Read(orders, messageOf(gzipped(body), "", "gzip"))
+	if !strings.HasPrefix(packed.Title, "gzip → protobuf shop.Order") {
+		t.Errorf("%+v", packed)
+	}
+}
+
+// What is wrong is one sentence where the body is shown, and the body is read as without a schema.
+func TestBadSchemas(t *testing.T) {
+	good := orderBody(t, `{"aString":"x"}`)
+	set := shopSet(t)
+	deep := []byte(good)
+	for range 100 {
+		deep = protowire.AppendBytes(protowire.AppendTag(nil, 19, protowire.BytesType), deep) // a_message
+	}
+	const allTypes = "/etc/orders.desc: there is no message shop.Orders in it: there are shop.Empty, shop.Order"
+	for name, test := range map[string]struct {
+		set     []byte
+		unread  error
+		message string
+		body    string
+		problem string
+		title   string
+	}{
+		"no file":        {nil, errors.New("no such file"), "shop.Order", good, "orders.desc: no such file", "protobuf"},
+		"no set":         {[]byte("syntax = \"proto3\";"), nil, "shop.Order", good, "descriptor set: protoc", "protobuf"},
+		"empty":          {nil, nil, "shop.Order", good, "/etc/orders.desc: it is not a descriptor set", "protobuf"},
+		"cut":            {set[:len(set)/2], nil, "shop.Order", good, "not a descriptor set", "protobuf"},
+		"large":          {make([]byte, MaxTypes+1), nil, "shop.Order", good, "more than 16 MiB", "protobuf"},
+		"no message":     {set, nil, "shop.Orders", good, allTypes, "protobuf"},
+		"no field":       {set, nil, "shop.{{type}}", good, "protobuf type unknown: this message has no type", "protobuf"},
+		"an odd name":    {set, nil, "\x1b[2J", good, "there is no message ", "protobuf"},
+		"another type":   {set, nil, "shop.Empty", good, "not shop.Empty, although the configuration says so", "protobuf"},
+		"another kind":   {set, nil, "shop.Order", "\x08\x01", "not shop.Order", "protobuf"}, // a_double as a varint
+		"no UTF-8":       {set, nil, "shop.Order", "\x8a\x01\x02\xff\xfe", "not shop.Order", "protobuf"},
+		"text":           {set, nil, "shop.Order", "hello, this is text", "not shop.Order", ""},
+		"cut off":        {set, nil, "shop.Order", good[:len(good)-1], "not shop.Order", ""},
+		"a deep body":    {set, nil, "shop.Order", string(deep), "", "protobuf"},
+		"an empty group": {set, nil, "shop.Order", "\x0b", "not shop.Order", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := NewSchema("/etc/orders.desc", test.set, test.unread, test.message, "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var v View
+			m := messageOf(test.body, "application/protobuf", "")
+			limit.Keep(t, len(test.body), func() { v = Schemas{s}.Read(orders, m) })
+			if !strings.Contains(v.Problem, test.problem) || v.Title != test.title ||
+				model.Printable(v.Problem) != v.Problem || len(v.Problem) > 300 {
+				t.Errorf("%q, %q, %q", v.Title, v.Problem, v.Note)
+			}
+			if name == "a deep body" && !strings.Contains(v.Note, "shop.Order, too large to be shown") {
+				t.Errorf("note %q", v.Note)
+			}
+		})
+	}
+	for _, bad := range []struct{ file, name, want string }{
+		{"", "a", "needs descriptors and a message"},
+		{"a", "", "needs descriptors and a message"},
+		{"a", "{{nothing}}", "no field nothing"},
+	} {
+		if _, err := NewSchema(bad.file, nil, nil, bad.name, "", ""); err == nil || !strings.Contains(err.Error(), bad.want) {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+}
+
+// Whatever a descriptor set or a body has: an error of one line, or a view within bounds.
+func FuzzTypes(f *testing.F) {
+	f.Add(shopSet(f), []byte(orderBody(f, `{"aString":"x","prices":{"a":1},"manyInt32":[1,2]}`)), "shop.Order")
+	f.Add([]byte("\x0a\x02\x22\x00"), []byte("\x08\x01"), "a")
+	f.Fuzz(func(t *testing.T, set, body []byte, name string) {
+		limit.Keep(t, len(set)+len(body)+len(name), func() {
+			s, err := NewSchema("f.desc", set, nil, name, "", "")
+			if err != nil {
+				if strings.ContainsAny(err.Error(), "\r\n\x1b") || len(err.Error()) > 1000 {
+					t.Fatalf("%q", err)
+				}
+				return
+			}
+			m := &message.Message{Body: bytes.Clone(body), BodyBytes: len(body)}
+			m.Properties.ContentType = "application/protobuf"
+			v := Schemas{s}.Read(orders, m)
+			if !bytes.Equal(m.Body, body) || shownOf(v) > 4*maxShown {
+				t.Fatalf("%d bytes: %q", shownOf(v), v.Problem)
+			}
+			for _, line := range append(read(v).Lines, v.Title, v.Note, v.Problem) {
+				build.CheckPrintable(t, line)
+			}
+		})
+	})
+}
+
+// A set that was made without what it imports still has names; what is imported is read by its field numbers.
+func TestTypesWithoutTheirImports(t *testing.T) {
+	set, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
+		Name: proto.String("box.proto"), Package: proto.String("shop"), Dependency: []string{"money.proto"},
+		MessageType: []*descriptorpb.DescriptorProto{{
+			Name: proto.String("Box"),
+			Field: []*descriptorpb.FieldDescriptorProto{{
+				Name: proto.String("price"), Number: proto.Int32(1), TypeName: proto.String(".money.Amount"),
+				Type: descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(),
+			}, {
+				Name: proto.String("state"), Number: proto.Int32(2), TypeName: proto.String(".money.State"),
+				Type: descriptorpb.FieldDescriptorProto_TYPE_ENUM.Enum(),
+			}},
+		}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewSchema("/etc/box.desc", set, nil, "shop.Box", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := Schemas{s}.Read(orders, messageOf("\x0a\x02\x08\x05\x10\x03", "application/protobuf", ""))
+	want := map[string]any{"price": map[string]any{"1": json.Number("5")}, "state": json.Number("3")}
+	if v.Problem != "" {
+		t.Fatalf("%+v", v)
+	}
+	if diff := cmp.Diff(want, shown(t, v)); diff != "" {
+		t.Error(diff)
+	}
+}

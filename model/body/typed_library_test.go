@@ -1,0 +1,147 @@
+package body
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+	"pgregory.net/rapid"
+)
+
+// What protobuf's own library reads of a message is what is shown.
+func TestTypedAsTheLibrary(t *testing.T) {
+	of := orderType(t)
+	rapid.Check(t, func(t *rapid.T) {
+		var body []byte
+		for range rapid.IntRange(1, 8).Draw(t, "fields") {
+			body = appendAny(t, body, of)
+		}
+		m := dynamicpb.NewMessage(of)
+		if err := proto.Unmarshal(body, m); err != nil {
+			t.Fatal(err)
+		}
+		v, err := parseTyped(body, of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(plain(m), plainOf(v)); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// appendAny adds a field of a random kind, also one that is there already.
+func appendAny(t *rapid.T, body []byte, of protoreflect.MessageDescriptor) []byte {
+	f := of.Fields().Get(rapid.IntRange(0, of.Fields().Len()-1).Draw(t, "field"))
+	number := f.Number()
+	n := rapid.Uint64().Draw(t, "number") | 1 // the library leaves out what is zero
+	switch f.Kind() {
+	case protoreflect.DoubleKind, protoreflect.FloatKind:
+		n = uint64(rapid.Uint32Range(1, 1<<20).Draw(t, "small")) // no NaN, which is not equal to itself
+	case protoreflect.EnumKind:
+		n = rapid.Uint64Range(1, 3).Draw(t, "state")
+	case protoreflect.StringKind, protoreflect.BytesKind:
+		body = protowire.AppendTag(body, number, protowire.BytesType)
+		return protowire.AppendString(body, "x"+rapid.String().Draw(t, "text"))
+	case protoreflect.MessageKind:
+		var inner []byte
+		if f.IsMap() {
+			if rapid.Bool().Draw(t, "key") {
+				inner = protowire.AppendTag(inner, 1, protowire.BytesType)
+				inner = protowire.AppendString(inner, rapid.String().Draw(t, "text"))
+			}
+			if rapid.Bool().Draw(t, "value") {
+				inner = protowire.AppendVarint(protowire.AppendTag(inner, 2, protowire.VarintType), n)
+			}
+		} else if rapid.Bool().Draw(t, "nested") {
+			inner = appendAny(t, inner, of)
+		}
+		return protowire.AppendBytes(protowire.AppendTag(body, number, protowire.BytesType), inner)
+	}
+	wire := wireOf(f.Kind())
+	put := func(b []byte) []byte {
+		switch wire {
+		case protowire.Fixed32Type:
+			return protowire.AppendFixed32(b, uint32(n))
+		case protowire.Fixed64Type:
+			return protowire.AppendFixed64(b, n)
+		}
+		return protowire.AppendVarint(b, n)
+	}
+	if f.IsList() && rapid.Bool().Draw(t, "packed") {
+		return protowire.AppendBytes(protowire.AppendTag(body, number, protowire.BytesType), put(put(nil)))
+	}
+	return put(protowire.AppendTag(body, number, wire))
+}
+
+// plain is a message of the library as maps, lists and texts; plainOf is a value as the same.
+func plain(m protoreflect.Message) map[string]any {
+	out := map[string]any{}
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.IsMap():
+			entries := map[string]any{}
+			v.Map().Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
+				entries[k.String()] = plainValue(f.MapValue(), v)
+				return true
+			})
+			out[string(f.Name())] = entries
+		case f.IsList():
+			var list []any
+			for i := range v.List().Len() {
+				list = append(list, plainValue(f, v.List().Get(i)))
+			}
+			out[string(f.Name())] = list
+		default:
+			out[string(f.Name())] = plainValue(f, v)
+		}
+		return true
+	})
+	return out
+}
+
+func plainValue(f protoreflect.FieldDescriptor, v protoreflect.Value) any {
+	switch f.Kind() {
+	case protoreflect.MessageKind:
+		return plain(v.Message())
+	case protoreflect.EnumKind:
+		if named := f.Enum().Values().ByNumber(v.Enum()); named != nil {
+			return string(named.Name())
+		}
+		return whole(int64(v.Enum())).text
+	case protoreflect.BytesKind:
+		return string(v.Bytes())
+	case protoreflect.FloatKind:
+		return float(float64(math.Float32frombits(math.Float32bits(float32(v.Float())))), 32).text
+	case protoreflect.DoubleKind:
+		return float(v.Float(), 64).text
+	}
+	return v.String()
+}
+
+func plainOf(v *value) any {
+	switch v.kind {
+	case objectValue:
+		out := map[string]any{}
+		for _, m := range v.members {
+			if of := plainOf(m.of); of != nil {
+				out[m.name] = of
+			}
+		}
+		return out
+	case listValue:
+		var list []any
+		for _, m := range v.members {
+			list = append(list, plainOf(m.of))
+		}
+		if list == nil {
+			return nil
+		}
+		return list
+	}
+	return v.text
+}

@@ -1,0 +1,63 @@
+package model
+
+import "math"
+
+// Carried is with which delivery count messages may come into a queue: from 4.3 RabbitMQ keeps the count of a quorum
+// queue in what that dead-letters, through queues of any type. Another quorum queue goes on from it, and drops or
+// dead-letters a message above its own delivery limit at the first return, whatever returns it (4.3.6).
+type Carried struct {
+	From  QueueRef // the quorum queue that counted
+	Count int64    // at most; math.MaxInt64 where nothing bounds it
+}
+
+// Carried is with which count messages may come into a queue, by the ways out of all queues.
+func (t *Topology) Carried(ref QueueRef) (c Carried, ok bool) {
+	c, ok = t.carried[ref]
+	return c, ok
+}
+
+// findCarried follows the counts from the queues that count, until none is raised any more.
+func (t *Topology) findCarried() map[QueueRef]Carried {
+	if !t.Behaviour.CarriesDeliveryCount {
+		return nil
+	}
+	carried := map[QueueRef]Carried{}
+	var raised []QueueRef
+	for ref := range t.hops {
+		if t.Queues[ref].Type == Quorum {
+			raised = append(raised, ref)
+		}
+	}
+	for len(raised) > 0 {
+		ref := raised[len(raised)-1]
+		raised = raised[:len(raised)-1]
+		for _, hop := range t.hops[ref] {
+			c := t.carriedBy(ref, hop.Reason, carried[ref])
+			for _, to := range hop.Route.Queues {
+				if c.Count > carried[to].Count {
+					carried[to] = c
+					raised = append(raised, to)
+				}
+			}
+		}
+	}
+	return carried
+}
+
+// carriedBy is with which count messages leave a queue for a reason; came is with which they came into it.
+func (t *Topology) carriedBy(ref QueueRef, reason Reason, came Carried) Carried {
+	own := Carried{From: ref}
+	if t.Queues[ref].Type == Quorum {
+		own.Count = math.MaxInt64
+		if limit := t.settings[ref].DeliveryLimit; limit.Set && limit.Value >= 0 {
+			own.Count = limit.Value
+			if reason == DeliveryLimit {
+				own.Count++
+			}
+		}
+	}
+	if came.Count > own.Count {
+		return came
+	}
+	return own
+}

@@ -1,0 +1,186 @@
+package cause
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"dlxtop/model"
+)
+
+// State is how far people are with a cause.
+type State string
+
+// The states.
+const (
+	New      State = "new"      // no one has opened it
+	Seen     State = "seen"     // it was opened
+	Resolved State = "resolved" // a person says that it is fixed
+	Back     State = "back"     // it came again after that
+	Ignored  State = "ignored"  // a person says that it does not matter
+)
+
+// Mark is what is kept of a cause between starts.
+type Mark struct {
+	State State     `json:"state"`
+	At    time.Time `json:"at"`              // since when it is so
+	Last  time.Time `json:"last,omitzero"`   // when resolved: of its newest failure that was known then
+	Left  int       `json:"left,omitempty"`  // when resolved: its messages that were in failed queues then
+	Note  string    `json:"note,omitempty"`  // one line, by a person
+	Cause string    `json:"cause,omitempty"` // in words, for who reads the file
+}
+
+// States are the marks of the causes of one broker. What has no mark is new.
+type States map[ID]Mark
+
+// Of is the mark of a cause.
+func (s States) Of(id ID) Mark {
+	if m, ok := s[id]; ok {
+		return m
+	}
+	return Mark{State: New}
+}
+
+// Now is the mark of a cause as its messages have it: what was resolved is back when one of its messages failed
+// later, or, where messages do not say when they failed, when there are more of them than there were.
+func (s States) Now(g *Group, now time.Time) Mark {
+	m := s.Of(g.ID)
+	if m.State != Resolved {
+		return m
+	}
+	last, known := g.Last.Get()
+	after := m.At
+	if m.Last.After(after) {
+		after = m.Last
+	}
+	if known && last.After(after) || !known && g.Messages > m.Left {
+		m.State, m.At = Back, now
+	}
+	return m
+}
+
+// Without are the causes without the messages of some queues, for Now: what only an index has may have left, so that a
+// cause is not back because of how many they are.
+func Without(list []Group, earlier map[model.QueueRef]bool) []Group {
+	if len(earlier) == 0 {
+		return list
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		for _, in := range list[i].Queues {
+			if earlier[in.Of] {
+				list[i].Messages -= in.Messages
+			}
+		}
+	}
+	return list
+}
+
+// Mark puts a cause into a state.
+func (s States) Mark(g *Group, state State, now time.Time) {
+	m := s.Of(g.ID)
+	m.State, m.At = state, now.UTC().Truncate(time.Millisecond)
+	m.Cause = cut(g.Cause.String(), mostKind)
+	m.Last, m.Left = time.Time{}, 0
+	if state == Resolved {
+		m.Last, m.Left = g.Last.Or(time.Time{}), g.Messages
+	}
+	s[g.ID] = m
+}
+
+// Note keeps a line of text with a cause, "" none.
+func (s States) Note(g *Group, text string) {
+	m := s.Of(g.ID)
+	m.Note = cut(model.Printable(text), mostNote)
+	m.Cause = cut(g.Cause.String(), mostKind)
+	s[g.ID] = m
+}
+
+const (
+	mostNote  = 200  // bytes
+	mostMarks = 2000 // of one broker, so that the file stays small: the oldest that were only seen go first
+	format    = 1
+)
+
+// statesFile is a file of states.
+type statesFile struct {
+	Format  int               `json:"format"`
+	Brokers map[string]States `json:"brokers"` // by the name of the cluster
+}
+
+// ErrStates is that a file of states is damaged, or of a later version.
+var ErrStates = errors.New("not a file of states that this version can read")
+
+// StatesIn are the states of a broker in a file; those of an empty one are none.
+func StatesIn(text []byte, broker string) (States, error) {
+	file, err := statesOf(text)
+	if err != nil || file.Brokers[broker] == nil {
+		return States{}, err
+	}
+	return file.Brokers[broker], nil
+}
+
+// WithStates is a file with other states of one broker. Those of other brokers stay.
+func WithStates(text []byte, broker string, change func(States)) ([]byte, error) {
+	file, err := statesOf(text)
+	if err != nil {
+		return nil, err
+	}
+	if file.Brokers == nil {
+		file.Brokers = map[string]States{}
+	}
+	states := file.Brokers[broker]
+	if states == nil {
+		states = States{}
+		file.Brokers[broker] = states
+	}
+	change(states)
+	states.prune()
+	file.Format = format
+	out, err := json.MarshalIndent(file, "", " ")
+	return append(out, '\n'), err
+}
+
+func statesOf(text []byte) (file statesFile, err error) {
+	if len(text) == 0 {
+		return file, nil
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		return file, fmt.Errorf("%w: %w", ErrStates, err)
+	}
+	if file.Format != format {
+		return file, fmt.Errorf("%w: format %d", ErrStates, file.Format)
+	}
+	for broker, states := range file.Brokers {
+		for id, m := range states {
+			m.Note, m.Cause = cut(model.Printable(m.Note), mostNote), cut(model.Printable(m.Cause), mostKind)
+			if _, ok := ParseID(string(id)); !ok || !slices.Contains([]State{New, Seen, Resolved, Back, Ignored}, m.State) {
+				return file, fmt.Errorf("%w: a state of %q", ErrStates, broker)
+			}
+			states[id] = m
+		}
+	}
+	return file, nil
+}
+
+// prune forgets the oldest marks when there are too many: those that were only seen first.
+func (s States) prune() {
+	if len(s) <= mostMarks {
+		return
+	}
+	ids := slices.SortedFunc(maps.Keys(s), func(a, b ID) int {
+		if seen := (s[a].State == Seen) != (s[b].State == Seen); seen {
+			if s[a].State == Seen {
+				return -1
+			}
+			return 1
+		}
+		return s[a].At.Compare(s[b].At)
+	})
+	for _, id := range ids[:len(s)-mostMarks] {
+		delete(s, id)
+	}
+}

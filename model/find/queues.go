@@ -1,0 +1,81 @@
+package find
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+// Want is what is to be found, and where.
+type Want struct {
+	Filter   *message.Filter
+	Queue    func(model.QueueRef) bool // whether it is among those that are looked into; nil: all are
+	Limit    int                       // messages of each queue at most, from its head
+	Hits     int                       // the search ends with that many
+	Longest  time.Duration             // that the messages of a queue are held; 0 is 30 s
+	Costly   bool                      // queues where a look has a cost are read, too
+	ReadOnly bool                      // the connection is
+}
+
+// Queue is a queue of a search.
+type Queue struct {
+	Ref    model.QueueRef
+	Ready  model.Opt[int64] // by the statistics, which are late
+	plan   peek.Plan
+	why    string // it is not read; "" when it is
+	costly bool   // it is not read because of what a look costs, and of nothing else
+	order  int    // of its kind
+}
+
+// Skipped is why a queue is not read, in one sentence; "" when it is.
+func (q *Queue) Skipped() string { return q.why }
+
+// The order in which queues are read: what is looked for is mostly where messages wait.
+const (
+	failedFirst = iota
+	thenBuffers
+	thenOthers
+)
+
+// Queues are the queues of a search in their order: failed queues, then buffers, then all others.
+func Queues(t *model.Topology, want Want) []Queue {
+	failed := map[model.QueueRef]bool{}
+	for _, ref := range t.FailedQueues() {
+		failed[ref] = true
+	}
+	var queues []Queue
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		if want.Queue != nil && !want.Queue(q.QueueRef) {
+			continue
+		}
+		one := Queue{Ref: q.QueueRef, Ready: q.Ready, order: thenOthers}
+		switch {
+		case failed[q.QueueRef]:
+			one.order = failedFirst
+		case t.IsBuffer(q.QueueRef):
+			one.order = thenBuffers
+		}
+		look := peek.Want{Limit: want.Limit, ReadOnly: want.ReadOnly}
+		one.plan = peek.For(t, q.QueueRef, look)
+		empty := q.Type != model.Stream && q.Ready.Known() && q.Ready.Or(0) == 0
+		switch {
+		case empty && !one.plan.Free: // there is nothing that its cost would be paid for
+			continue
+		case !one.plan.Allowed():
+			one.why = one.plan.Refusal.Words()
+		case !one.plan.Free && !want.Costly:
+			one.why, one.costly = "a look has a cost: "+one.plan.Cost, true
+		}
+		queues = append(queues, one)
+	}
+	slices.SortStableFunc(queues, func(a, b Queue) int {
+		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.Ref.VHost, b.Ref.VHost),
+			cmp.Compare(a.Ref.Name, b.Ref.Name))
+	})
+	return queues
+}

@@ -1,0 +1,331 @@
+package find
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+// Looker is what a search needs of a broker.
+type Looker interface {
+	Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error)
+	// Read calls with each message of a queue, which is held until it returns.
+	Read(ctx context.Context, plan peek.Plan, each func(*message.Message) error) (peek.Read, error)
+	Count(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
+}
+
+// Progress is how far a search is.
+type Progress struct {
+	Queues int   // that were read, or need not be
+	Of     int   // that are to be read
+	Read   int64 // messages
+	Hits   int
+	Now    model.QueueRef // that is being read
+	Took   time.Duration
+}
+
+// Rate is how many messages were read a second.
+func (p Progress) Rate() int64 {
+	if p.Took < time.Millisecond {
+		return 0
+	}
+	return int64(float64(p.Read) / p.Took.Seconds())
+}
+
+// NotRead is what was not looked into.
+type NotRead struct {
+	Queue    model.QueueRef
+	Messages model.Opt[int64] // as far as is known
+	Why      string           // one sentence, not printable
+	Costly   bool             // a look has a cost, and that is all that is against it
+}
+
+// Result is how a search ended.
+type Result struct {
+	Progress
+	NotRead []NotRead
+	Rescued []peek.Rescued // by looks at queues at their delivery limit
+	Enough  bool           // it ended with the most hits that were wanted
+	Failed  error          // the first queue that could not be read because of an error
+}
+
+// Search is a search under way. Run belongs to one goroutine, Next to another.
+type Search struct {
+	want   Want
+	queues []Queue
+	looker Looker
+	enter  func(ctx context.Context, vhost string) error
+	began  time.Time
+
+	mu       sync.Mutex // of what follows
+	progress Progress
+	hits     []Hit // that nobody has taken yet
+	ended    bool
+	news     chan struct{} // one signal is enough, however much is new
+
+	result Result
+	empty  map[model.QueueRef]bool // counted exactly
+	vhosts map[string]error        // those that were entered
+	told   time.Time               // when progress was signalled
+}
+
+// tellEvery is how often progress is told when nothing is found. A hit is told at once.
+const tellEvery = 100 * time.Millisecond
+
+// New is a search through queues. enter is asked once for each vhost before its first queue is read; nil: nobody is.
+func New(looker Looker, queues []Queue, want Want, enter func(ctx context.Context, vhost string) error) *Search {
+	s := &Search{
+		want: want, queues: queues, looker: looker, enter: enter, began: time.Now(),
+		news:   make(chan struct{}, 1), // one signal, see above
+		vhosts: map[string]error{}, empty: map[model.QueueRef]bool{},
+	}
+	for i := range queues {
+		if queues[i].why == "" {
+			s.progress.Of++
+		}
+	}
+	return s
+}
+
+// longestRead bounds how long the messages of one queue are held: its consumers wait for them meanwhile.
+const longestRead = 30 * time.Second
+
+// errEnough ends a read: the limit of a queue, or of hits, is reached.
+var errEnough = errors.New("enough was read")
+
+// Run searches until all is read, the wanted hits are found, or ctx ends. The error is one that ends everything: the
+// broker cannot be reached any more, or is another one. What was found and what was not read is told in any case.
+func (s *Search) Run(ctx context.Context) (Result, error) {
+	defer s.end()
+	s.countEmpty(ctx)
+	var fatal error
+	for i := range s.queues {
+		q := &s.queues[i]
+		switch {
+		case q.why != "":
+			s.result.NotRead = append(s.result.NotRead, NotRead{q.Ref, q.Ready, q.why, q.costly})
+			continue
+		case s.empty[q.Ref]:
+			s.read(q)
+			continue
+		case ctx.Err() != nil:
+			s.miss(q.Ref, q.Ready, "the search was ended before")
+			continue
+		case s.result.Enough:
+			s.miss(q.Ref, q.Ready, "the search ended before, with "+model.Plural(s.want.Hits, "message")+" found")
+			continue
+		case fatal != nil:
+			s.miss(q.Ref, q.Ready, "the connection was lost before")
+			continue
+		}
+		if err := s.queue(ctx, q); err != nil {
+			fatal = err
+		}
+	}
+	s.mu.Lock()
+	s.progress.Took = time.Since(s.began)
+	s.result.Progress = s.progress
+	s.mu.Unlock()
+	return s.result, fatal
+}
+
+// countEmpty finds out which of the queues that had no message by the statistics have none: a look takes longer.
+func (s *Search) countEmpty(ctx context.Context) {
+	const atOnce = 500
+	var refs []model.QueueRef
+	for i := range s.queues {
+		if q := &s.queues[i]; q.why == "" && q.plan.Type != model.Stream && q.Ready.Known() && q.Ready.Or(0) == 0 {
+			refs = append(refs, q.Ref)
+		}
+	}
+	for len(refs) > 0 && ctx.Err() == nil {
+		n := min(len(refs), atOnce)
+		counts, err := s.looker.Count(ctx, refs[:n])
+		if err != nil {
+			return // they are read, then
+		}
+		for ref, c := range counts {
+			s.empty[ref] = c.Ready.Known() && c.Ready.Or(0) == 0 && !c.Held
+		}
+		refs = refs[n:]
+	}
+}
+
+// queue reads one queue. Its error ends the search.
+func (s *Search) queue(ctx context.Context, q *Queue) error {
+	s.mu.Lock()
+	s.progress.Now = q.Ref
+	s.mu.Unlock()
+	err, entered := s.vhosts[q.Ref.VHost]
+	if !entered && s.enter != nil {
+		err = s.enter(ctx, q.Ref.VHost)
+		s.vhosts[q.Ref.VHost] = err
+	}
+	n, why := int64(0), ""
+	if err == nil {
+		n, why, err = s.messages(ctx, q)
+	}
+	var limit peek.RefusedLook
+	switch {
+	case err == nil && why == "":
+		s.read(q)
+		return nil
+	case err == nil:
+		s.read(q)
+		s.miss(q.Ref, rest(q.Ready, n), why)
+		return nil
+	case ctx.Err() != nil:
+		s.miss(q.Ref, rest(q.Ready, n), "the search was ended while it was read")
+		return nil
+	case errors.As(err, &limit):
+		s.miss(q.Ref, q.Ready, limit.Refusal().Words())
+		return nil
+	case errors.Is(err, model.ErrQueueGone):
+		s.miss(q.Ref, model.Unknown[int64](), model.ErrQueueGone.Error())
+		return nil
+	}
+	s.miss(q.Ref, rest(q.Ready, n), err.Error())
+	if s.result.Failed == nil {
+		s.result.Failed = err
+	}
+	var connect *model.ConnectError
+	if errors.As(err, &connect) {
+		switch connect.Kind {
+		case model.Unreachable, model.NoSuchHost, model.TwoBrokers, model.BadCredentials:
+			return err
+		}
+	}
+	return nil
+}
+
+// rest is how many messages of a queue are left when n were read.
+func rest(ready model.Opt[int64], n int64) model.Opt[int64] {
+	if of, known := ready.Get(); known && of > n {
+		return model.Some(of - n)
+	}
+	return model.Unknown[int64]()
+}
+
+// messages looks into the messages of a queue, and says how many it read and why not all.
+func (s *Search) messages(ctx context.Context, q *Queue) (n int64, why string, err error) {
+	longest := cmp.Or(s.want.Longest, longestRead)
+	began := time.Now()
+	each := func(m *message.Message) error {
+		if n == int64(s.want.Limit) { // there is one more
+			why = "the first " + model.Plural(s.want.Limit, "message") + " of the queue were read"
+			return errEnough
+		}
+		n++
+		if hit, ok := Match(s.want.Filter, q.Ref, m); ok {
+			s.found(hit)
+		}
+		s.tell()
+		if time.Since(began) > longest {
+			why = "reading stopped after " + model.ShortDuration(longest)
+			return errEnough
+		}
+		if s.result.Enough {
+			why = "the search ended here, with " + model.Plural(s.want.Hits, "message") + " found"
+			return errEnough
+		}
+		return nil
+	}
+	if q.plan.Method == peek.Stream {
+		peeked, err := s.looker.Peek(ctx, q.plan)
+		if peeked.Messages == nil {
+			return 0, "", err
+		}
+		defer peeked.Messages.Close()
+		if err != nil {
+			return 0, "", err
+		}
+		for i := range peeked.Messages.Len() {
+			m, err := peeked.Messages.At(i, 0)
+			if err != nil {
+				return n, "", err
+			}
+			if each(&m) != nil {
+				break
+			}
+		}
+		return n, why, nil
+	}
+	read, err := s.looker.Read(ctx, q.plan, each)
+	if read.Rescued.Any() {
+		s.result.Rescued = append(s.result.Rescued, read.Rescued)
+	}
+	switch {
+	case errors.Is(err, errEnough):
+		return n, why, nil
+	case err != nil:
+		return n, "", err
+	}
+	return n, read.Stopped, nil
+}
+
+// read notes that a queue is done.
+func (s *Search) read(q *Queue) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.progress.Queues++
+	s.progress.Now = q.Ref
+}
+
+func (s *Search) miss(ref model.QueueRef, messages model.Opt[int64], why string) {
+	s.result.NotRead = append(s.result.NotRead, NotRead{ref, messages, why, false})
+}
+
+func (s *Search) found(hit Hit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hits = append(s.hits, hit)
+	s.progress.Hits++
+	s.result.Enough = s.progress.Hits >= s.want.Hits
+	s.signal()
+}
+
+// tell counts a message.
+func (s *Search) tell() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.progress.Read++
+	if s.progress.Read%100 != 0 {
+		return
+	}
+	if now := time.Now(); now.Sub(s.told) >= tellEvery {
+		s.told, s.progress.Took = now, now.Sub(s.began)
+		s.signal()
+	}
+}
+
+func (s *Search) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	s.signal()
+}
+
+func (s *Search) signal() {
+	select {
+	case s.news <- struct{}{}:
+	default:
+	}
+}
+
+// Next waits for news, and returns what was found since the last call and how far the search is. more is false when
+// there is nothing to come: Run has ended, and all that it found was returned, with this call at the latest.
+func (s *Search) Next() (hits []Hit, progress Progress, more bool) {
+	<-s.news
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hits, s.hits = s.hits, nil
+	progress = s.progress
+	progress.Took = time.Since(s.began)
+	return hits, progress, !s.ended
+}

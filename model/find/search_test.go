@@ -1,0 +1,150 @@
+package find_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/find"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+// told is what a broker tells of its queues: how many messages each has, or why it cannot be read.
+type told struct {
+	messages map[string]int
+	errors   map[string]error
+	looks    []string
+}
+
+func (b *told) Peek(context.Context, peek.Plan) (peek.Peeked, error) {
+	return peek.Peeked{}, errors.New("no stream is here")
+}
+
+func (b *told) Read(_ context.Context, p peek.Plan, each func(*message.Message) error) (peek.Read, error) {
+	b.looks = append(b.looks, p.Queue.Name)
+	for i := range b.messages[p.Queue.Name] {
+		m := message.Message{Position: i + 1, Body: fmt.Appendf(nil, "message %d", i+1)}
+		if err := each(&m); err != nil {
+			return peek.Read{}, err
+		}
+	}
+	return peek.Read{}, b.errors[p.Queue.Name]
+}
+
+func (b *told) Count(_ context.Context, refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+	counts := map[model.QueueRef]model.QueueCounts{}
+	for _, ref := range refs {
+		counts[ref] = model.QueueCounts{Ready: model.Some(int64(b.messages[ref.Name]))}
+	}
+	return counts, nil
+}
+
+// TestSearch: what is found comes in its order, and everything that was not read is named with the reason.
+func TestSearch(t *testing.T) {
+	lost := &model.ConnectError{Kind: model.Unreachable, Cause: "mq1 is gone", Next: "start it"}
+	for _, c := range []struct {
+		name   string
+		want   find.Want
+		errors map[string]error
+		hits   string
+		missed string
+		looks  string
+		fails  bool
+	}{
+		{"all", find.Want{}, nil, "a1 a2 a3 b1 b2 c1", "", "a b c", false},
+		{
+			"a limit",
+			find.Want{Limit: 2},
+			nil, "a1 a2 b1 b2 c1", "1 message of a: the first 2 messages of the queue were read",
+			"a b c", false,
+		},
+		{"enough hits", find.Want{Hits: 2}, nil, "a1 a2", "1 message of a: the search ended here, with 2 messages found\n" +
+			"3 messages of b, c: the search ended before, with 2 messages found", "a", false},
+		{"too long", find.Want{Longest: 1}, nil, "a1 b1 c1", "a, b, c: reading stopped after ", "a b c", false},
+		{
+			"one is gone",
+			find.Want{},
+			map[string]error{"b": fmt.Errorf("read b: %w", model.ErrQueueGone)},
+			"a1 a2 a3 b1 b2 c1", "b: the queue does not exist any more", "a b c", false,
+		},
+		{
+			"one fails",
+			find.Want{},
+			map[string]error{"b": errors.New("refused")},
+			"a1 a2 a3 b1 b2 c1", "b: refused", "a b c",
+			false,
+		},
+		{
+			"the broker is lost",
+			find.Want{},
+			map[string]error{"a": lost},
+			"a1 a2 a3",
+			"a: " + lost.Error() + "\n3 messages of b, c: the connection was lost before", "a", true,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			topology := build.TopologyOf("4.0.5", build.Queue("a", build.Ready(3)), build.Queue("b", build.Ready(2)),
+				build.Queue("c", build.Ready(1)), build.Queue("empty"))
+			broker := &told{map[string]int{"a": 3, "b": 2, "c": 1}, c.errors, nil}
+			want := c.want
+			want.Filter, _ = message.ParseFilter("message")
+			if want.Limit == 0 {
+				want.Limit = 100
+			}
+			if want.Hits == 0 {
+				want.Hits = 100
+			}
+			search := find.New(broker, find.Queues(topology, want), want, nil)
+			type end struct {
+				result find.Result
+				err    error
+			}
+			ended := make(chan end, 1) // the one end
+			go func() {
+				result, err := search.Run(t.Context())
+				ended <- end{result, err}
+			}()
+			var hits []string
+			for more := true; more; {
+				var found []find.Hit
+				found, _, more = search.Next()
+				for i := range found {
+					hits = append(hits, fmt.Sprint(found[i].Queue.Name, found[i].Position))
+				}
+			}
+			e := <-ended
+			var missed []string
+			for _, why := range find.Reasons(e.result.NotRead) {
+				missed = append(missed, why.Words())
+			}
+			if got := strings.Join(hits, " "); got != c.hits || e.result.Hits != len(hits) {
+				t.Errorf("found %s, %d", got, e.result.Hits)
+			}
+			if got := strings.Join(missed, "\n"); got != c.missed && (c.want.Longest == 0 || !strings.HasPrefix(got, c.missed)) {
+				t.Errorf("not read: %s", got)
+			}
+			if got := strings.Join(broker.looks, " "); got != c.looks || (e.err != nil) != c.fails {
+				t.Errorf("looked at %s: %v", got, e.err)
+			}
+		})
+	}
+}
+
+// TestSearchStops: a cancelled search reads no further queue, and names all that it did not read.
+func TestSearchStops(t *testing.T) {
+	topology := build.TopologyOf("4.0.5", build.Queue("a", build.Ready(3)), build.Queue("b", build.Ready(2)))
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	stop()
+	want := find.Want{Filter: &message.Filter{}, Limit: 9, Hits: 9}
+	broker := &told{messages: map[string]int{"a": 3}}
+	result, err := find.New(broker, find.Queues(topology, want), want, nil).Run(ctx)
+	if err != nil || len(result.NotRead) != 2 || len(broker.looks) != 0 {
+		t.Errorf("%+v, %v, looked at %v", result, err, broker.looks)
+	}
+}

@@ -1,0 +1,57 @@
+package findings
+
+import (
+	"slices"
+
+	"dlxtop/model"
+)
+
+// About has findings by what they are about, so that a flow finds its own without a look at all of them.
+type About struct {
+	all       []Finding
+	queues    map[model.QueueRef][]int // indexes in all
+	exchanges map[model.ExchangeRef][]int
+}
+
+// NewAbout indexes findings, which must not change afterwards.
+func NewAbout(all []Finding) *About {
+	a := &About{all, map[model.QueueRef][]int{}, map[model.ExchangeRef][]int{}}
+	for i := range all {
+		switch f := &all[i]; {
+		case f.Queue != "":
+			ref := model.QueueRef{VHost: f.VHost, Name: f.Queue}
+			a.queues[ref] = append(a.queues[ref], i)
+		case f.Exchange != "":
+			ref := model.ExchangeRef{VHost: f.VHost, Name: f.Exchange}
+			a.exchanges[ref] = append(a.exchanges[ref], i)
+		}
+	}
+	return a
+}
+
+// Queue are the findings about a queue, in the order of all.
+func (a *About) Queue(ref model.QueueRef) []Finding { return a.at(a.queues[ref]) }
+
+// Flow are the findings about the flow's queues and the exchanges that its buffers expire into, in the order of all.
+func (a *About) Flow(flow *model.Flow) []Finding {
+	var own []int
+	for _, ref := range flow.Queues() {
+		own = append(own, a.queues[ref]...)
+	}
+	for i := range flow.Buffers {
+		b := &flow.Buffers[i]
+		for _, name := range []string{b.DLX, b.InExchange} {
+			own = append(own, a.exchanges[model.ExchangeRef{VHost: flow.VHost, Name: name}]...)
+		}
+	}
+	slices.Sort(own)
+	return a.at(slices.Compact(own))
+}
+
+func (a *About) at(indexes []int) []Finding {
+	var some []Finding
+	for _, i := range indexes {
+		some = append(some, a.all[i])
+	}
+	return some
+}

@@ -1,0 +1,56 @@
+package mend
+
+import (
+	"bytes"
+	"encoding/base64"
+	"unicode/utf8"
+)
+
+// body is a body as a program sees it: a JSON value where it is one, else a text; bytes that are no text are
+// {"$type": "bytes", "value": base64}, as headers have them.
+type body struct {
+	bytes []byte
+	value any
+	json  bool
+}
+
+func bodyOf(content []byte) body {
+	b := body{bytes: content}
+	switch value, ok := parsed(content); {
+	case ok && utf8.Valid(content):
+		b.value, b.json = value, true
+	case utf8.Valid(content):
+		b.value = string(content)
+	default:
+		b.value = typed("bytes", base64.StdEncoding.EncodeToString(content))
+	}
+	return b
+}
+
+// made are the bytes of the body that a program gave. What is the same stays byte for byte; of a JSON body, that is
+// each member and element which is the same.
+func (b *body) made(value any) ([]byte, error) {
+	if same(b.value, value) {
+		return b.bytes, nil
+	}
+	if b.json {
+		start := spaceAt(b.bytes, 0)
+		end := len(bytes.TrimRight(b.bytes, jsonSpace))
+		p := patch{out: append(make([]byte, 0, len(b.bytes)+64), b.bytes[:start]...)}
+		p.value(b.bytes[start:end], b.value, value)
+		return append(p.out, b.bytes[end:]...), nil
+	}
+	switch value := value.(type) {
+	case string:
+		return []byte(value), nil
+	case map[string]any:
+		if kind, _ := value[typeField].(string); kind == "bytes" {
+			read, err := readTyped(value)
+			if content, ok := read.([]byte); ok && err == nil {
+				return content, nil
+			}
+			return nil, &Problem{Kind: BadField, Field: bodyField, Detail: "is not base64"}
+		}
+	}
+	return encoded(value), nil
+}

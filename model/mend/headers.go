@@ -1,0 +1,300 @@
+package mend
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// typeField marks a value that JSON has no form for: {"$type": "decimal", "value": …}, as message.HeadersJSON has it.
+const typeField = "$type"
+
+func typed(kind string, value any) map[string]any {
+	return map[string]any{typeField: kind, "value": value}
+}
+
+// plainTable is a table as a program sees it. Whatever the AMQP type, a number is a number, and bytes that are text are
+// a text, as is a time. What JSON has no form for is typed.
+func plainTable(t model.Table) map[string]any {
+	out := make(map[string]any, len(t))
+	for name, v := range t {
+		out[message.TextJSON(name)] = plain(v)
+	}
+	return out
+}
+
+func plain(v any) any {
+	switch v := v.(type) {
+	case nil, bool:
+		return v
+	case string:
+		if utf8.ValidString(v) {
+			return v
+		}
+	case []byte:
+		if utf8.Valid(v) {
+			return string(v)
+		}
+	case time.Time:
+		if !v.IsZero() {
+			return message.JSONTime(v)
+		}
+	case uint64:
+		return new(big.Int).SetUint64(v)
+	case float64:
+		if finite(v) {
+			return v
+		}
+	case float32:
+		if finite(float64(v)) {
+			return float64(v)
+		}
+	case model.Table:
+		if _, odd := v[typeField]; !odd {
+			return plainTable(v)
+		}
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = plain(v[i])
+		}
+		return list
+	case model.Decimal, model.Repeated, model.RawValue:
+	default:
+		if n, whole := model.AsInteger(v); whole {
+			return integer(n)
+		}
+	}
+	return decoded(message.HeaderJSON(v))
+}
+
+// finite reports whether a float is a number of JSON, which has one zero.
+func finite(v float64) bool {
+	return !math.IsNaN(v) && !math.IsInf(v, 0) && !(v == 0 && math.Signbit(v))
+}
+
+func integer(n int64) any {
+	if int64(int(n)) == n {
+		return int(n)
+	}
+	return big.NewInt(n)
+}
+
+// madeHeaders are the headers that a program gave. What is the same keeps its AMQP type, and what is changed does where
+// the new value fits it.
+func (o *object) madeHeaders(value any) (model.Table, error) {
+	if same(o.headers, value) {
+		return o.message.Headers, nil
+	}
+	fields, isObject := value.(map[string]any)
+	if !isObject {
+		return nil, &Problem{Kind: BadField, Field: headersField, Detail: "is " + kindOf(value) + ", not an object"}
+	}
+	made, err := madeTable(o.message.Headers, o.headers, fields)
+	if len(made) == 0 {
+		made = nil
+	}
+	return made, err
+}
+
+// madeTable is a table that a program gave in the place of another one; seen is how it saw that one.
+func madeTable(was model.Table, seen, is map[string]any) (model.Table, error) {
+	made := make(model.Table, len(is))
+	for _, field := range slices.Sorted(maps.Keys(is)) {
+		name, err := message.ParseText(field)
+		if err != nil {
+			return nil, &Problem{Kind: BadField, Field: headersField, Detail: detail(err.Error())}
+		}
+		before, there := was[name]
+		if made[name], err = madeValue(before, seen[field], is[field], there); err != nil {
+			return nil, &Problem{Kind: BadField, Field: headersField + "." + field, Detail: innermost(err)}
+		}
+	}
+	return made, nil
+}
+
+// innermost is what is wrong with a value, without the names of the tables that it stands in.
+func innermost(err error) string {
+	var inner *Problem
+	if errors.As(err, &inner) {
+		return inner.Detail
+	}
+	return detail(err.Error())
+}
+
+// madeValue is a value that a program gave in the place of another one, where one was there.
+func madeValue(was, seen, is any, there bool) (any, error) {
+	if there && same(seen, is) {
+		return was, nil
+	}
+	switch is := is.(type) {
+	case map[string]any:
+		if _, odd := is[typeField].(string); odd {
+			return readTyped(is)
+		}
+		table, _ := was.(model.Table)
+		fields, _ := seen.(map[string]any)
+		if _, odd := fields[typeField]; odd {
+			table, fields = nil, nil
+		}
+		return madeTable(table, fields, is)
+	case []any:
+		return madeList(was, seen, is)
+	case string:
+		switch was.(type) {
+		case []byte:
+			return []byte(is), nil
+		case time.Time:
+			if t, err := time.Parse(time.RFC3339Nano, is); err == nil {
+				return t.Local(), nil // as AMQP's client delivers it
+			}
+		}
+		return is, nil
+	case nil, bool:
+		return is, nil
+	}
+	return madeNumber(was, is)
+}
+
+// madeList is an array that a program gave.
+func madeList(was, seen any, is []any) (any, error) {
+	before, _ := was.([]any)
+	fields, _ := seen.([]any)
+	list := make([]any, len(is))
+	for i := range is {
+		var old, oldSeen any
+		there := i < len(before) && i < len(fields)
+		if there {
+			old, oldSeen = before[i], fields[i]
+		}
+		var err error
+		if list[i], err = madeValue(old, oldSeen, is[i], there); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// madeNumber is a number that a program gave, in the type of the one before where it fits that, else as an int64, or a
+// float64 when it has a fraction.
+func madeNumber(was, is any) (any, error) {
+	f := floatOf(is)
+	switch was.(type) {
+	case float32:
+		return float32(f), nil
+	case float64:
+		return f, nil
+	}
+	n, whole := wholeNumber(is)
+	if !whole {
+		return f, nil
+	}
+	if fits := integerAs(was, n); fits != nil {
+		return fits, nil
+	}
+	if n.IsInt64() {
+		return n.Int64(), nil
+	}
+	return nil, &Problem{Kind: BadField, Detail: "is a number that fits no type of AMQP"}
+}
+
+// floatOf is a number as a float.
+func floatOf(v any) float64 {
+	switch v := v.(type) {
+	case int:
+		return float64(v)
+	case float64:
+		return v
+	case *big.Int:
+		f, _ := new(big.Float).SetInt(v).Float64()
+		return f
+	case json.Number:
+		f, _ := v.Float64() // of one that is too large: infinity
+		return f
+	}
+	return math.NaN()
+}
+
+// wholeNumber is a number without a fraction.
+func wholeNumber(v any) (*big.Int, bool) {
+	if n, ok := v.(*big.Int); ok {
+		return n, true
+	}
+	if n, ok := v.(int); ok {
+		return big.NewInt(int64(n)), true
+	}
+	if n, ok := v.(json.Number); ok {
+		if read, ok := new(big.Int).SetString(n.String(), 10); ok {
+			return read, true
+		}
+	}
+	f := floatOf(v)
+	if f != math.Trunc(f) || math.Abs(f) >= 1<<63 {
+		return nil, false
+	}
+	return big.NewInt(int64(f)), true
+}
+
+// integerAs is a number in the integer type of another one; nil when that is none, or when it does not fit.
+func integerAs(was any, n *big.Int) any {
+	if !n.IsInt64() {
+		if _, large := was.(uint64); large && n.IsUint64() {
+			return n.Uint64()
+		}
+		return nil
+	}
+	i := n.Int64()
+	within := func(least, most int64) bool { return i >= least && i <= most }
+	switch was.(type) {
+	case int8:
+		if within(math.MinInt8, math.MaxInt8) {
+			return int8(i)
+		}
+	case uint8:
+		if within(0, math.MaxUint8) {
+			return uint8(i)
+		}
+	case int16:
+		if within(math.MinInt16, math.MaxInt16) {
+			return int16(i)
+		}
+	case uint16:
+		if within(0, math.MaxUint16) {
+			return uint16(i)
+		}
+	case int32:
+		if within(math.MinInt32, math.MaxInt32) {
+			return int32(i)
+		}
+	case uint32:
+		if within(0, math.MaxUint32) {
+			return uint32(i)
+		}
+	case uint64:
+		if i >= 0 {
+			return uint64(i)
+		}
+	}
+	return nil
+}
+
+// readTyped reads a typed value that a program gave.
+func readTyped(value map[string]any) (any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(encoded(map[string]any{"value": value})))
+	decoder.UseNumber()
+	var fields map[string]any
+	if err := decoder.Decode(&fields); err != nil {
+		return nil, message.JSONError(err)
+	}
+	read, err := message.ParseHeaders(fields)
+	return read["value"], err
+}

@@ -1,0 +1,288 @@
+package mend_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+	"dlxtop/model/mend"
+	"dlxtop/model/message"
+)
+
+func program(t *testing.T, text string) *mend.Program {
+	t.Helper()
+	p, err := mend.Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return p
+}
+
+// TestBodies: what a program leaves alone stays as it is written.
+func TestBodies(t *testing.T) {
+	const pretty = "{\n  \"b\": 1.10,\n  \"a\": [1, 2.0, 3],\n  \"long\": 12345678901234567890.5\n}\n"
+	for _, test := range []struct{ name, program, body, want string }{
+		{"nothing", ".", pretty, pretty},
+		{"the same value", ".body.b = 1.1", pretty, pretty},
+		{"a member", `.body.b = 2`, pretty, strings.Replace(pretty, "1.10", "2", 1)},
+		{"an element", `.body.a[1] = "x"`, pretty, strings.Replace(pretty, "2.0", `"x"`, 1)},
+		{"a new member", `.body.c = true`, pretty, strings.Replace(pretty, "0.5\n", "0.5,\n  \"c\":"+" true\n", 1)},
+		{"a new element", `.body.a += [4]`, pretty, strings.Replace(pretty, "3]", "3, 4]", 1)},
+		{"one member less", `del(.body.a)`, pretty, strings.Replace(pretty, "\n  \"a\": [1, 2.0, 3],", "", 1)},
+		{"the first less", `del(.body.b)`, pretty, strings.Replace(pretty, "\"b\": 1.10,\n  ", "", 1)},
+		{"the last less", `del(.body.long)`, pretty, strings.Replace(pretty, ",\n  \"long\": 12345678901234567890.5", "", 1)},
+		{"an element less", `del(.body.a[2])`, pretty, strings.Replace(pretty, ", 3]", "]", 1)},
+		{"a large number that moves", `.body.b = .body.long`, pretty, strings.Replace(pretty, "1.10", "12345678901234567890.5", 1)},
+		{"no member", `.body = {}`, pretty, "{}\n"},
+		{"all others", `.body = {z: 1, y: 2}`, pretty, "{\"y\":2,\"z\":1}\n"},
+		{"another kind", `.body = [1]`, `{"a":1}`, `[1]`},
+		{"one member and one more", `.body.b = 2`, `{"a":1}`, `{"a":1,"b":2}`},
+		{"one element and one more", `.body += [2]`, `[ 1 ]`, `[ 1, 2 ]`},
+		{"the first member", `.body.b = 2`, ` {} `, ` {"b":2} `},
+		{"the first element", `.body += [2]`, `[]`, `[2]`},
+		{"escapes", `.body.x = 1`, `{"x":0,"\u0061\"":"\ud83d\ude00\/","b":"}]{,:"}`, `{"x":1,"\u0061\"":"\ud83d\ude00\/","b":"}]{,:"}`},
+		{"a name twice", `.body.a = 3`, `{"a":1,"a":2}`, `{"a":3}`},
+		{"nested", `.body.a[0].b.c |= . + 1`, `{"a": [ {"b": {"d": 1 , "c": 1}} ]}`, `{"a": [ {"b": {"d": 1 , "c": 2}} ]}`},
+		{"a number", `.body += 1`, "41", "42"},
+		{"a JSON text", `.body |= ascii_upcase`, `"a"`, `"A"`},
+		{"null", `.body = null`, `{"a":1}`, `null`},
+		{"a text", `.body |= sub("x"; "y")`, "axb\n", "ayb\n"},
+		{"a text to JSON", `.body = {a: 1}`, "axb", `{"a":1}`},
+		{"an empty one", `.body = "a"`, "", "a"},
+		{"bytes", `.headers.a = 1`, "\xff\x00", "\xff\x00"},
+		{"other bytes", `.body.value = "AAE="`, "\xff\x00", "\x00\x01"},
+		{"bytes to a text", `.body = "a"`, "\xff\x00", "a"},
+		{"not for HTML", `.body.a = "<&>\u2028"`, `{"a":""}`, "{\"a\":\"<&>\u2028\"}"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			in := message.Publishing{Body: []byte(test.body)}
+			made, changed, err := program(t, test.program).Apply(&in)
+			if err != nil || string(made.Body) != test.want {
+				t.Errorf("%q, want %q: %v", made.Body, test.want, err)
+			}
+			if changed != (test.body != test.want || len(made.Headers) > 0) {
+				t.Errorf("changed %t", changed)
+			}
+		})
+	}
+}
+
+func allTypes() model.Table {
+	return model.Table{
+		"bool": true, "nil": nil, "text": "a", "latin1": "\xe9", "int8": int8(-1), "uint8": uint8(1), "int16": int16(-2),
+		"uint16": uint16(2), "int32": int32(3), "uint32": uint32(3), "int64": int64(1) << 60,
+		"uint64":  uint64(math.MaxUint64),
+		"float32": float32(0.1), "float64": 2.0, "nan": math.NaN(), "decimal": model.Decimal{Scale: 2, Value: 125},
+		"bytes": []byte("abc"), "binary": []byte{0xff, 0}, "time": time.Unix(1_700_000_000, 0),
+		"list":  []any{int32(1), "b", model.Table{"c": int8(4)}},
+		"table": model.Table{"n": int16(5), "deep": model.Table{"at": time.Unix(1_600_000_000, 0)}},
+		"odd":   model.Table{"$type": "int32", "value": "x"}, "\xff": int32(1),
+		"repeated": model.Repeated{int32(1), "b"}, "raw": model.RawValue{Type: 'z', Bytes: []byte{1}},
+	}
+}
+
+// sameTypes compares headers with their types; a NaN is itself.
+var sameTypes = cmp.Options{
+	cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }),
+	cmp.Exporter(func(reflect.Type) bool { return true }),
+}
+
+func TestHeaders(t *testing.T) {
+	for _, test := range []struct {
+		program string
+		want    map[string]any // what is different afterwards
+	}{
+		{".", nil},
+		{`.headers.new = 1`, map[string]any{"new": int64(1)}},
+		{`.headers.new = 1.5`, map[string]any{"new": 1.5}},
+		{`.headers.new = "2023-11-14T22:13:20Z"`, map[string]any{"new": "2023-11-14T22:13:20Z"}},
+		{`.headers.new = {"$type": "int32", "value": 7}`, map[string]any{"new": int32(7)}},
+		{`.headers.new = [1, {a: null}]`, map[string]any{"new": []any{int64(1), model.Table{"a": nil}}}},
+		{
+			`.headers |= with_entries(if .value | type == "number" then .value = 4 else . end)`,
+			map[string]any{
+				"int8": int8(4), "uint8": uint8(4), "int16": int16(4), "uint16": uint16(4), "int32": int32(4), "uint32": uint32(4),
+				"int64": int64(4), "uint64": uint64(4), "float32": float32(4), "float64": 4.0,
+				"$base64:/w==": nil, "\xff": int32(4),
+			},
+		},
+		{`.headers.int8 = 300`, map[string]any{"int8": int64(300)}},
+		{`.headers.uint64 -= 1`, map[string]any{"uint64": uint64(math.MaxUint64 - 1)}},
+		{`.headers.int32 = .headers.int32 / 2`, map[string]any{"int32": 1.5}},
+		{`.headers.bytes += "d"`, map[string]any{"bytes": []byte("abcd")}},
+		{`.headers.time = "2020-09-13T12:26:40Z"`, map[string]any{"time": time.Unix(1_600_000_000, 0).Local()}},
+		{`.headers.time = "soon"`, map[string]any{"time": "soon"}},
+		{`.headers.table.n += 1`, map[string]any{"table": model.Table{
+			"n": int16(6), "deep": model.Table{"at": time.Unix(1_600_000_000, 0)},
+		}}},
+		{`.headers.list[2].c += 1`, map[string]any{"list": []any{int32(1), "b", model.Table{"c": int8(5)}}}},
+		{`.headers.list += [1]`, map[string]any{"list": []any{int32(1), "b", model.Table{"c": int8(4)}, int64(1)}}},
+		{`.headers.decimal.value.value = 5`, map[string]any{"decimal": model.Decimal{Scale: 2, Value: 5}}},
+		{`.headers.text = null`, map[string]any{"text": nil}},
+		{`.headers.odd.value.value = "y"`, map[string]any{"odd": model.Table{"$type": "int32", "value": "y"}}},
+	} {
+		t.Run(test.program, func(t *testing.T) {
+			in := message.Publishing{Headers: allTypes(), Body: []byte(`{"a":1}`)}
+			made, changed, err := program(t, test.program).Apply(&in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := allTypes()
+			for name, v := range test.want {
+				want[name] = v
+			}
+			delete(want, "$base64:/w==")
+			if diff := cmp.Diff(want, made.Headers, sameTypes); diff != "" {
+				t.Error(diff)
+			}
+			if changed != (len(test.want) > 0) || string(made.Body) != `{"a":1}` {
+				t.Errorf("changed %t, body %s", changed, made.Body)
+			}
+		})
+	}
+	made, _, err := program(t, `del(.headers[])`).Apply(&message.Publishing{Headers: allTypes()})
+	if err != nil || made.Headers != nil {
+		t.Errorf("%v %v", made.Headers, err)
+	}
+}
+
+func TestProperties(t *testing.T) {
+	in := message.Publishing{
+		Address:    model.Address{Exchange: "x", RoutingKey: "\xff"},
+		Properties: message.Properties{ContentType: "text/plain", Timestamp: time.Unix(1e9, 0), Priority: 3, AppID: "\xfe"},
+	}
+	for text, want := range map[string]func(*message.Publishing){
+		`.properties.priority += 1`:                      func(m *message.Publishing) { m.Properties.Priority = 4 },
+		`del(.properties.content_type)`:                  func(m *message.Publishing) { m.Properties.ContentType = "" },
+		`.properties.expiration = "500"`:                 func(m *message.Publishing) { m.Properties.Expiration = "500" },
+		`.properties.app_id = null`:                      func(m *message.Publishing) { m.Properties.AppID = "" },
+		`.properties.timestamp = "2001-09-09T01:46:41Z"`: func(m *message.Publishing) { m.Properties.Timestamp = time.Unix(1e9+1, 0) },
+		`.routing_key = "k"`:                             func(m *message.Publishing) { m.RoutingKey = "k" },
+		`.exchange |= . + "y"`:                           func(m *message.Publishing) { m.Exchange = "xy" },
+	} {
+		made, changed, err := program(t, text).Apply(&in)
+		is := in
+		want(&is)
+		if diff := cmp.Diff(is, made, cmp.Comparer(func(a, b message.Properties) bool { return a == b })); diff != "" ||
+			!changed || err != nil {
+			t.Errorf("%s: changed %t, %v: %s", text, changed, err, diff)
+		}
+	}
+}
+
+func TestBadPrograms(t *testing.T) {
+	for _, test := range []struct{ program, want string }{
+		{"", "missing query"},
+		{".body.", "the jq program is not complete"},
+		{".body = }", `unexpected token "}", behind .body =`},
+		{"nothing_of_the_kind", "function not defined: nothing_of_the_kind/0"},
+		{"$x", "variable not defined: $x"},
+		{`input`, "input"},
+		{`import "a" as a; .`, "cannot load module"},
+		{`include "a"; .`, "cannot load module"},
+	} {
+		_, err := mend.Parse(test.program)
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", test.program, err)
+		}
+	}
+}
+
+func TestProblems(t *testing.T) {
+	for _, test := range []struct {
+		program string
+		kind    mend.Kind
+		words   string
+	}{
+		{`def f: f; f`, mend.Endless, "the jq program did not end within 1 million steps"},
+		{`[range(1e9)]`, mend.Endless, ""},
+		{`last(repeat(1))`, mend.Endless, ""},
+		{`until(false; .)`, mend.Endless, ""},
+		{`., def f: f; f`, mend.Endless, ""},
+		{`empty`, mend.Nothing, "the jq program gives nothing for it"},
+		{`., .`, mend.Several, "the jq program gives more than one value for it"},
+		{`.body`, mend.NoObject, "the jq program gives a number instead of the message: change it in place, as in .body.id = 1"},
+		{`"text"`, mend.NoObject, "gives a text instead"},
+		{`null`, mend.NoObject, "gives null instead"},
+		{`true`, mend.NoObject, "gives true or false instead"},
+		{`{a: 1}`, mend.NoObject, "gives another object instead"},
+		{`{}`, mend.NoField, "leaves out exchange"},
+		{`[.]`, mend.NoObject, "gives an array instead"},
+		{`.bdy = 1`, mend.UnknownField, `the jq program gives bdy, which no message has`},
+		{`.properties.colour = "red"`, mend.UnknownField, `gives properties.colour, which`},
+		{`{body}`, mend.NoField, "the jq program leaves out exchange"},
+		{`del(.headers)`, mend.NoField, "leaves out headers"},
+		{`.headers = 1`, mend.BadField, "headers is a number, not an object"},
+		{`.properties = []`, mend.BadField, "properties is an array, not an object"},
+		{`.properties.priority = 300`, mend.BadField, "properties cannot be read: "},
+		{`.properties.expiration = 300`, mend.BadField, ""},
+		{`.properties.timestamp = "soon"`, mend.BadField, `soon is not a time`},
+		{`.exchange = 5`, mend.BadField, "exchange is a number: it has to be a text"},
+		{`.routing_key = null`, mend.BadField, "routing_key is null: it has to be a text"},
+		{`.routing_key = "$base64:!"`, mend.BadField, "is not base64"},
+		{`.headers.a.b.c = {"$type": "int8", "value": 300}`, mend.BadField, "headers.a"},
+		{`.headers.a = 1e30`, mend.BadField, ""},
+		{`.headers.a = 100000000000000000000000`, mend.BadField, "headers.a is a number that fits no type of AMQP"},
+		{`.body.x.y`, mend.Failed, "the jq program failed: "},
+		{`error("no \u001b[31m")`, mend.Failed, "the jq program failed: error: no "},
+		{`halt`, mend.Failed, ""},
+		{`"x" * 1e10`, mend.Failed, "too large"},
+		{`$ENV.HOME / 2`, mend.Failed, ""},
+	} {
+		t.Run(test.program, func(t *testing.T) {
+			in := message.Publishing{Body: []byte("5")}
+			made, changed, err := program(t, test.program).Apply(&in)
+			var problem *mend.Problem
+			if test.program == `.headers.a = 1e30` { // a float
+				if err != nil || made.Headers["a"] != 1e30 {
+					t.Errorf("%v %v", made.Headers, err)
+				}
+				return
+			}
+			if !errors.As(err, &problem) || problem.Kind != test.kind || !strings.Contains(err.Error(), test.words) {
+				t.Fatalf("%+v %v", problem, err)
+			}
+			if changed || string(made.Body) != "5" || strings.ContainsAny(err.Error(), "\n\x1b") {
+				t.Errorf("changed %t, %s, %q", changed, made.Body, err)
+			}
+		})
+	}
+}
+
+// TestNothingElseIsSeen: a program sees no environment.
+func TestNothingElseIsSeen(t *testing.T) {
+	if err := os.Setenv("DLXTOP_SECRET", "x"); err != nil {
+		t.Fatal(err)
+	}
+	made, _, err := program(t, `.body = [env, $ENV]`).Apply(&message.Publishing{})
+	if err != nil || string(made.Body) != "[{},{}]" {
+		t.Errorf("%s %v", made.Body, err)
+	}
+}
+
+func TestProgramIsData(t *testing.T) {
+	p := program(t, `.body = "\u2028<é"`)
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read mend.Program
+	if err := json.Unmarshal(text, &read); err != nil || read.Text != p.Text {
+		t.Errorf("%s: %q %v", text, read.Text, err)
+	}
+	made, _, err := read.Apply(&message.Publishing{})
+	if err != nil || string(made.Body) != "\u2028<é" {
+		t.Errorf("%q %v", made.Body, err)
+	}
+	if err := json.Unmarshal([]byte(`".["`), &read); err == nil {
+		t.Error("a program that cannot be read is read")
+	}
+}

@@ -1,0 +1,171 @@
+package mend
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"dlxtop/model/message"
+)
+
+// object is a message as a program sees it: exchange, routing_key, properties, headers, body.
+type object struct {
+	message    *message.Publishing
+	properties map[string]any
+	headers    map[string]any
+	body       body
+}
+
+// The fields of a message.
+const (
+	exchangeField   = "exchange"
+	routingKeyField = "routing_key"
+	propertiesField = "properties"
+	headersField    = "headers"
+	bodyField       = "body"
+)
+
+// fieldNames are the names of what a program sees of a message.
+var fieldNames = []string{exchangeField, routingKeyField, propertiesField, headersField, bodyField}
+
+func objectOf(m *message.Publishing) *object {
+	o := &object{message: m, headers: plainTable(m.Headers), body: bodyOf(m.Body)}
+	o.properties, _ = decoded(m.Properties.AsJSON()).(map[string]any)
+	return o
+}
+
+// value is what the program gets.
+func (o *object) value() map[string]any {
+	return map[string]any{
+		exchangeField: message.TextJSON(o.message.Exchange), routingKeyField: message.TextJSON(o.message.RoutingKey),
+		propertiesField: o.properties, headersField: o.headers, bodyField: o.body.value,
+	}
+}
+
+// made is the message that the program gave.
+func (o *object) made(result any) (made message.Publishing, changed bool, err error) {
+	m := o.message
+	fields, isObject := result.(map[string]any)
+	if !isObject {
+		return *m, false, &Problem{Kind: NoObject, Detail: kindOf(result)}
+	}
+	names := slices.Sorted(maps.Keys(fields))
+	if len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(fieldNames, name) }) {
+		return *m, false, &Problem{Kind: NoObject, Detail: "another object"} // .body, for example
+	}
+	for _, name := range names {
+		if !slices.Contains(fieldNames, name) {
+			return *m, false, &Problem{Kind: UnknownField, Field: name}
+		}
+	}
+	for _, name := range fieldNames {
+		if _, there := fields[name]; !there {
+			return *m, false, &Problem{Kind: NoField, Field: name}
+		}
+	}
+	if same(o.value(), fields) {
+		return *m, false, nil
+	}
+	made = *m
+	if made.Exchange, err = textOf(exchangeField, fields[exchangeField], m.Exchange); err != nil {
+		return *m, false, err
+	}
+	if made.RoutingKey, err = textOf(routingKeyField, fields[routingKeyField], m.RoutingKey); err != nil {
+		return *m, false, err
+	}
+	if made.Properties, err = o.madeProperties(fields[propertiesField]); err != nil {
+		return *m, false, err
+	}
+	if made.Headers, err = o.madeHeaders(fields[headersField]); err != nil {
+		return *m, false, err
+	}
+	if made.Body, err = o.body.made(fields[bodyField]); err != nil {
+		return *m, false, err
+	}
+	return made, true, nil
+}
+
+// textOf is a text field.
+func textOf(name string, value any, was string) (string, error) {
+	text, ok := value.(string)
+	if !ok {
+		return "", &Problem{Kind: BadField, Field: name, Detail: "is " + kindOf(value) + ": it has to be a text"}
+	}
+	if text == message.TextJSON(was) {
+		return was, nil
+	}
+	read, err := message.ParseText(text)
+	if err != nil {
+		return "", &Problem{Kind: BadField, Field: name, Detail: detail(err.Error())}
+	}
+	return read, nil
+}
+
+// propertyNames are the properties as JSON has them.
+var propertyNames = func() (names []string) {
+	t := reflect.TypeFor[message.PropertiesJSON]()
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}()
+
+func (o *object) madeProperties(value any) (message.Properties, error) {
+	was := o.message.Properties
+	if same(o.properties, value) {
+		return was, nil
+	}
+	fields, isObject := value.(map[string]any)
+	if !isObject {
+		return was, &Problem{Kind: BadField, Field: propertiesField, Detail: "is " + kindOf(value) + ", not an object"}
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if !slices.Contains(propertyNames, name) {
+			return was, &Problem{Kind: UnknownField, Field: propertiesField + "." + name}
+		}
+	}
+	var in message.PropertiesJSON
+	if err := json.Unmarshal(encoded(value), &in); err != nil {
+		return was, badJSON(propertiesField, err)
+	}
+	whole := message.MessageJSON{Properties: in}
+	m, err := whole.Message()
+	if err != nil {
+		return was, &Problem{Kind: BadField, Field: propertiesField, Detail: "cannot be read: " + detail(err.Error())}
+	}
+	if in.Timestamp == message.JSONTime(was.Timestamp) {
+		m.Properties.Timestamp = was.Timestamp
+	} else if !m.Properties.Timestamp.IsZero() {
+		m.Properties.Timestamp = m.Properties.Timestamp.Local() // as AMQP's client delivers it
+	}
+	return m.Properties, nil
+}
+
+// badJSON is what encoding/json says of the type of a field.
+func badJSON(field string, err error) error {
+	return &Problem{Kind: BadField, Field: field, Detail: "cannot be read: " + detail(message.JSONError(err).Error())}
+}
+
+// kindOf names the kind of a value.
+func kindOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "true or false"
+	case string:
+		return "a text"
+	case []any:
+		return "an array"
+	case map[string]any:
+		return "an object"
+	}
+	if isNumber(value) {
+		return "a number"
+	}
+	return fmt.Sprintf("a %T", value)
+}

@@ -1,0 +1,172 @@
+package mend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/itchyny/gojq"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+const (
+	// mostSteps bounds what a program does with one message, in instructions of its machine: some 50 ms. It is a count
+	// and not a time, so that the same program has the same result on a busy machine.
+	mostSteps = 1_000_000
+	// mostTime bounds the same where single instructions are slow.
+	mostTime = 5 * time.Second
+	// stepsBetween are how many instructions are done between two looks at the clock.
+	stepsBetween = 4096
+)
+
+// Program is a jq program that changes messages. It is safe for concurrent use. It sees nothing but the message: no
+// environment, no files, no further input.
+type Program struct {
+	Text string // as it was written
+	code *gojq.Code
+}
+
+// Parse reads a program. The error is one sentence.
+func Parse(text string) (*Program, error) {
+	query, err := gojq.Parse(text)
+	var syntax *gojq.ParseError
+	switch {
+	case errors.As(err, &syntax):
+		return nil, syntaxError(text, syntax)
+	case err != nil:
+		return nil, fmt.Errorf("this is not a jq program: %s", detail(err.Error()))
+	}
+	code, err := gojq.Compile(query)
+	if err != nil {
+		return nil, fmt.Errorf("this is not a jq program: %s", detail(err.Error()))
+	}
+	return &Program{text, code}, nil
+}
+
+// syntaxError says where a program cannot be read.
+func syntaxError(text string, err *gojq.ParseError) error {
+	if err.Token == "" {
+		return errors.New("the jq program is not complete: something is missing at its end")
+	}
+	before := text[:min(max(err.Offset-len(err.Token), 0), len(text))]
+	return fmt.Errorf("this is not a jq program: %s, behind %s", detail(err.Error()), message.Excerpt(lastOf(before)))
+}
+
+// lastOf is the end of a text, which is enough to find it again.
+func lastOf(text string) string {
+	const shown = 20
+	if runes := []rune(text); len(runes) > shown {
+		return "…" + string(runes[len(runes)-shown:])
+	}
+	return text
+}
+
+// MarshalJSON writes the text of the program.
+func (p *Program) MarshalJSON() ([]byte, error) { return json.Marshal(message.TextJSON(p.Text)) }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (p *Program) UnmarshalJSON(from []byte) error {
+	var text string
+	if err := json.Unmarshal(from, &text); err != nil {
+		return message.JSONError(err)
+	}
+	text, err := message.ParseText(text)
+	if err != nil {
+		return err
+	}
+	read, err := Parse(text)
+	if err == nil {
+		*p = *read
+	}
+	return err
+}
+
+// Apply is what the program makes of a message, and whether that is another one. The error is a *Problem.
+func (p *Program) Apply(m *message.Publishing) (made message.Publishing, changed bool, err error) {
+	defer func() {
+		if r := recover(); r != nil { // hostile input must not end the program
+			made, changed, err = *m, false, &Problem{Kind: Failed, Detail: detail(fmt.Sprint(r))}
+		}
+	}()
+	was := objectOf(m)
+	result, err := p.run(was.value())
+	if err != nil {
+		return *m, false, err
+	}
+	return was.made(result)
+}
+
+// run is the one value that the program gives for a value.
+func (p *Program) run(value any) (any, error) {
+	bounds := &bounded{Context: context.Background(), until: time.Now().Add(mostTime)}
+	values := p.code.RunWithContext(bounds, value)
+	result, ok := values.Next()
+	if !ok {
+		return nil, &Problem{Kind: Nothing}
+	}
+	if err := problemOf(result); err != nil {
+		return nil, err
+	}
+	switch more, ok := values.Next(); {
+	case !ok:
+		return result, nil
+	default:
+		if err := problemOf(more); err != nil {
+			return nil, err
+		}
+	}
+	return nil, &Problem{Kind: Several}
+}
+
+// problemOf is the error among what a program gives.
+func problemOf(result any) error {
+	err, failed := result.(error)
+	switch {
+	case !failed:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Problem{Kind: Endless}
+	}
+	return &Problem{Kind: Failed, Detail: detail(err.Error())}
+}
+
+// detail is the beginning of what somebody else says, which may quote a message.
+func detail(text string) string {
+	const shown = 120
+	runes := []rune(model.Printable(text))
+	if len(runes) > shown {
+		runes = append(runes[:shown], '…')
+	}
+	return string(runes)
+}
+
+// bounded ends after a number of instructions: gojq asks before each of them whether its context has ended.
+type bounded struct {
+	context.Context
+	steps int
+	until time.Time
+}
+
+// ended is closed from the beginning.
+var ended = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// Done counts how often it was asked.
+func (b *bounded) Done() <-chan struct{} {
+	b.steps++
+	if b.steps > mostSteps || b.steps%stepsBetween == 0 && time.Now().After(b.until) {
+		b.steps = mostSteps
+		return ended
+	}
+	return nil // which is never ready
+}
+
+// Err says why it has ended.
+func (b *bounded) Err() error { return context.DeadlineExceeded }

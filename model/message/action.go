@@ -1,0 +1,154 @@
+package message
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Action leads from a message to somewhere else: to a URL, or to a command, with fields of the message in it. It
+// changes nothing on the broker.
+type Action struct {
+	Key  string // as a person writes it: "ctrl-t"
+	Name string
+	url  Template   // empty: it is a command
+	args []Template // the words of the command, the program first
+}
+
+// NewAction reads an action: one of address and command is given, the other is "". The error is one sentence.
+func NewAction(key, name, address, command string) (Action, error) {
+	a := Action{Key: key, Name: name}
+	switch {
+	case key == "" || name == "":
+		return a, errors.New("it needs a key and a name")
+	case (address == "") == (command == ""):
+		return a, errors.New("it needs either a url or a command")
+	case address != "":
+		var err error
+		if a.url, err = ParseTemplate(address); err != nil {
+			return a, err
+		}
+		return a, a.checkHost()
+	}
+	words, err := splitWords(command)
+	if err != nil {
+		return a, err
+	}
+	for _, word := range words {
+		t, err := ParseTemplate(word)
+		if err != nil {
+			return a, err
+		}
+		a.args = append(a.args, t)
+	}
+	if len(a.args) == 0 || len(a.args[0]) != 1 || a.args[0][0].field != nil {
+		return a, errors.New("the program of a command is named, not taken from the message")
+	}
+	return a, nil
+}
+
+// checkHost refuses a URL whose server a message could choose.
+func (a *Action) checkHost() error {
+	u, err := url.Parse(a.url[0].text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" ||
+		len(a.url) > 1 && u.Path == "" && u.RawQuery == "" && u.Fragment == "" {
+		return errors.New("a url begins with https:// or http:// and its host, and fields come behind them and a /")
+	}
+	return nil
+}
+
+// Offered reports whether a message has all fields of the action, with values that can stand there.
+func (a *Action) Offered(m *Message) bool {
+	if a.IsURL() {
+		_, err := a.URL(m)
+		return err == nil
+	}
+	_, err := a.Command(m)
+	return err == nil
+}
+
+// IsURL reports whether it opens a URL; else it runs a command.
+func (a *Action) IsURL() bool { return len(a.url) > 0 }
+
+// URL is the address for a message. Of values, only letters, digits and -._~ stand in it as they are: a value can never
+// end the part of the URL that it is in.
+func (a *Action) URL(m *Message) (string, error) {
+	text, err := a.url.Fill(m, escaped)
+	if err != nil {
+		return "", err
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return "", errors.New("this message makes no valid url of it")
+	}
+	if parts := strings.Split(u.Path, "/"); slices.Contains(parts, ".") || slices.Contains(parts, "..") {
+		return "", errors.New("a value is . or .., which would lead elsewhere")
+	}
+	return text, nil
+}
+
+// Command are the program and its arguments for a message. No shell sees them: the command was split into words before
+// values are put in, so a value stays in its word. A word that begins with a value does not become an option: a value
+// that begins with - is refused there.
+func (a *Action) Command(m *Message) ([]string, error) {
+	words := make([]string, len(a.args))
+	for i, t := range a.args {
+		var err error
+		if words[i], err = t.Fill(m, func(value string) string { return value }); err != nil {
+			return nil, err
+		}
+		switch {
+		case strings.ContainsRune(words[i], 0):
+			return nil, errors.New("a value has a zero byte, which no argument can have")
+		case t[0].field != nil && strings.HasPrefix(words[i], "-"):
+			return nil, fmt.Errorf("the value of %s begins with -, and would be taken as an option", t[0].name())
+		}
+	}
+	return words, nil
+}
+
+// escaped is a value as a part of a URL.
+func escaped(value string) string {
+	var b strings.Builder
+	for i := range len(value) {
+		c := value[i]
+		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.IndexByte("-._~", c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// splitWords splits a command at its blanks; quotes hold a word together.
+func splitWords(command string) (words []string, err error) {
+	var word strings.Builder
+	quote, begun := rune(0), false
+	for _, r := range command {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote, begun = r, true
+		case quote == 0 && (r == ' ' || r == '\t' || r == '\n'):
+			if begun {
+				words = append(words, word.String())
+			}
+			begun = false
+			word.Reset()
+		default:
+			begun = true
+			word.WriteRune(r)
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("a quote %c is not closed", quote)
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	return words, nil
+}

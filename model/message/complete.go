@@ -1,0 +1,127 @@
+package message
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The bounds of what completion offers of one message.
+const (
+	mostPaths  = 200 // names
+	pathDepth  = 6   // members of members
+	pathBodies = 1 << 20
+)
+
+// expressionWords are the operators of expressions that are words.
+var expressionWords = []string{"and", "or", "not", "in", "contains", "startsWith", "endsWith", "matches"}
+
+// CompleteExpression finds what the end of an expression can become: a name of a field, a function, or one of paths,
+// which Paths makes. from is where in the text the word begins that each of them replaces. An empty text can become any
+// field; a word that is complete and nothing more finds nothing.
+func CompleteExpression(text string, paths []string) (from int, found []string) {
+	if strings.TrimSpace(text) == "" {
+		for _, field := range ExpressionFields() {
+			found = append(found, field.Name)
+		}
+		return len(text), found
+	}
+	known := completions(paths)
+	quote := rune(0)
+	previous := ' '
+	for i, r := range text {
+		if quote == 0 && !partOfName(previous) {
+			if found = begunBy(known, text[i:]); len(found) > 0 {
+				return i, found
+			}
+		}
+		switch {
+		case quote == 0 && (r == '"' || r == '\'' || r == '`'):
+			quote = r
+		case quote == r && previous != '\\':
+			quote = 0
+		}
+		previous = r
+	}
+	return len(text), nil
+}
+
+func completions(paths []string) []string {
+	var known []string
+	for _, field := range ExpressionFields() {
+		known = append(known, field.Name)
+	}
+	known = append(known, paths...)
+	for _, f := range builtins {
+		known = append(known, f+"(")
+	}
+	return append(known, expressionWords...)
+}
+
+// begunBy are the names that begin with a text, and are longer.
+func begunBy(names []string, text string) (found []string) {
+	for _, name := range names {
+		if len(name) > len(text) && strings.HasPrefix(name, text) && !slices.Contains(found, name) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// partOfName reports whether a name that stands before this cannot begin behind it.
+func partOfName(r rune) bool {
+	return r == '_' || r == '.' || r == '"' || r == ']' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' ||
+		r >= 'A' && r <= 'Z'
+}
+
+// Paths are the headers of a message and the members of its JSON body, as expressions name them: `headers["x-tenant"]`,
+// `json.user.id`. Of a long list they have the first element.
+func (m *Message) Paths() []string {
+	paths := HeaderPaths(slices.Sorted(maps.Keys(m.Headers)))
+	if len(m.Body) <= pathBodies {
+		paths = jsonPaths(paths, "json", parseJSON(m.Body), 0)
+	}
+	return paths[:min(len(paths), mostPaths)]
+}
+
+// HeaderPaths are the names of headers as expressions name them.
+func HeaderPaths(names []string) []string {
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = "headers[" + strconv.Quote(name) + "]"
+	}
+	return paths
+}
+
+func jsonPaths(paths []string, at string, v any, depth int) []string {
+	if depth > pathDepth || len(paths) >= mostPaths {
+		return paths
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			below := at + "[" + strconv.Quote(name) + "]"
+			if isName(name) {
+				below = at + "." + name
+			}
+			paths = jsonPaths(append(paths, below), below, v[name], depth+1)
+		}
+	case []any:
+		if len(v) > 0 {
+			below := at + "[0]"
+			paths = jsonPaths(append(paths, below), below, v[0], depth+1)
+		}
+	}
+	return paths
+}
+
+// isName reports whether a member can be named behind a dot.
+func isName(text string) bool {
+	for i, r := range text {
+		if !partOfName(r) || r == '.' || r == '"' || r == ']' || i == 0 && r >= '0' && r <= '9' {
+			return false
+		}
+	}
+	return text != "" && !slices.Contains(expressionWords, text)
+}

@@ -1,0 +1,311 @@
+package message
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"dlxtop/model"
+)
+
+// PlaceKind is a part of a message in which a filter found something.
+type PlaceKind string
+
+// The kinds. Matched is the whole message: an expression or the failure says no single place.
+const (
+	InProperty PlaceKind = "property"
+	InHeader   PlaceKind = "header"
+	InBody     PlaceKind = "body"
+	Matched    PlaceKind = "matched"
+)
+
+// Place is where a filter found something in a message, with some of the text around it, as it lies there.
+type Place struct {
+	Kind                 PlaceKind
+	Name                 string // of the property or the header; "" of the others
+	Before, Found, After string // before and after are short; of Matched all are empty
+}
+
+// Bytes of the text around what was found.
+const (
+	placeBefore = 24
+	placeFound  = 200
+	placeAfter  = 60
+)
+
+// Where reports whether a message meets the condition, and where the first place is that does: properties and address
+// first, then headers, then the body. It looks where Match looks, but for the failure, which is worked out of headers
+// and body. It makes no copy of a body, and parses none for plain text.
+func (f *Filter) Where(m *Message) (Place, bool) {
+	if f == nil || f.Program != nil || f.plain.text == "" {
+		return Place{Kind: Matched}, f.Match(m)
+	}
+	p := &m.Properties
+	for _, part := range [...]struct{ name, text string }{
+		{"message_id", p.MessageID},
+		{"correlation_id", p.CorrelationID},
+		{"routing_key", m.RoutingKey},
+		{"exchange", m.Exchange},
+		{"type", p.Type},
+		{"app_id", p.AppID},
+		{"user_id", p.UserID},
+		{"reply_to", p.ReplyTo},
+		{"content_type", p.ContentType},
+	} {
+		if place, ok := f.plain.place(InProperty, part.name, part.text); ok {
+			return place, true
+		}
+	}
+	if place, ok := f.inHeaders(m.Headers); ok {
+		return place, true
+	}
+	return f.InBody(m.Body)
+}
+
+// InBody reports where the text of the filter is in a body, packed or not; an expression finds nothing there.
+func (f *Filter) InBody(body []byte) (Place, bool) {
+	if f == nil || f.plain.text == "" {
+		return Place{}, false
+	}
+	return f.plain.place(InBody, "", string(body))
+}
+
+// inHeaders is the place in the first header by name.
+func (f *Filter) inHeaders(headers model.Table) (found Place, ok bool) {
+	for name, value := range headers {
+		if ok && name > found.Name {
+			continue
+		}
+		place, here := f.plain.place(InHeader, name, name)
+		if !here {
+			place, here = f.plain.inValue(name, value, 0)
+		}
+		if here {
+			found, ok = place, true
+		}
+	}
+	return found, ok
+}
+
+// needle is a text that is looked for whatever its case.
+type needle struct {
+	text  string   // in lower case
+	other []string // the same as JSON may write it inside a string; none when that is no different
+	ascii bool     // it has ASCII letters only
+}
+
+func newNeedle(text string) needle {
+	n := needle{text: strings.ToLower(text), ascii: true}
+	for i := range len(n.text) {
+		n.ascii = n.ascii && n.text[i] < utf8.RuneSelf
+	}
+	quoted, err := json.Marshal(text)
+	if err != nil || !utf8.ValidString(text) {
+		return n
+	}
+	plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(quoted[1 : len(quoted)-1]))
+	escaped := strings.ToLower(escapedRunes(plain))
+	for _, other := range []string{strings.ToLower(plain), escaped, strings.ReplaceAll(escaped, "/", `\/`)} {
+		if other != n.text && (len(n.other) == 0 || n.other[len(n.other)-1] != other) {
+			n.other = append(n.other, other)
+		}
+	}
+	return n
+}
+
+// escapedRunes writes all that is not ASCII as JSON writes it for who reads ASCII only.
+func escapedRunes(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r < utf8.RuneSelf:
+			b.WriteRune(r)
+		case r > 0xffff:
+			r -= 0x10000
+			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+(r>>10), 0xdc00+(r&0x3ff))
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// in reports whether a text has it.
+func (n *needle) in(s string) bool {
+	_, _, ok := n.index(s)
+	return ok
+}
+
+// index is where a text has it first.
+func (n *needle) index(s string) (from, to int, ok bool) {
+	if n.ascii {
+		from, to = foldedIndex(s, n.text), len(n.text)
+	} else {
+		from, to = loweredIndex(s, n.text)
+	}
+	for i := 0; from < 0 && i < len(n.other) && strings.IndexByte(s, '\\') >= 0; i++ {
+		from, to = loweredIndex(s, n.other[i])
+	}
+	return from, from + to, from >= 0
+}
+
+// loweredIndex is where a text has another one, which is in lower case, and how long that is there.
+func loweredIndex(s, lower string) (at, length int) {
+	folded := strings.ToLower(s)
+	at = strings.Index(folded, lower)
+	if at < 0 || len(folded) == len(s) {
+		return at, len(lower)
+	}
+	// Some letters have another length in lower case, but none becomes two.
+	first, runes := utf8.RuneCountInString(folded[:at]), utf8.RuneCountInString(lower)
+	start, end, n := len(s), len(s), 0
+	for i := range s {
+		if n == first {
+			start = i
+		}
+		if n == first+runes {
+			end = i
+			break
+		}
+		n++
+	}
+	return start, end - start
+}
+
+// foldedIndex is where a text has another one of ASCII letters, which is in lower case; -1 when it does not. It looks
+// for the first letter as fast as the machine can, and compares there.
+func foldedIndex(s, lower string) int {
+	if lower == "" {
+		return 0
+	}
+	low := lower[0]
+	up := low
+	if 'a' <= low && low <= 'z' {
+		up -= 'a' - 'A'
+	}
+	nextLow, nextUp := -1, -1
+	for from := 0; from+len(lower) <= len(s); {
+		nextLow = nextByte(s, low, from, nextLow)
+		at := nextLow
+		if up != low {
+			if nextUp = nextByte(s, up, from, nextUp); nextUp < at {
+				at = nextUp
+			}
+		}
+		if at+len(lower) > len(s) {
+			return -1
+		}
+		if sameFolded(s[at:at+len(lower)], lower) {
+			return at
+		}
+		from = at + 1
+	}
+	return -1
+}
+
+// nextByte is where a byte is next from an offset on, len(s) when nowhere; known is what it was before.
+func nextByte(s string, b byte, from, known int) int {
+	if known >= from {
+		return known
+	}
+	if at := strings.IndexByte(s[from:], b); at >= 0 {
+		return from + at
+	}
+	return len(s)
+}
+
+func sameFolded(s, lower string) bool {
+	for i := range len(s) {
+		b := s[i]
+		if 'A' <= b && b <= 'Z' {
+			b += 'a' - 'A'
+		}
+		if b != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// place is where a text has it, with what is around it.
+func (n *needle) place(kind PlaceKind, name, s string) (Place, bool) {
+	from, to, ok := n.index(s)
+	if !ok {
+		return Place{}, false
+	}
+	before, after := max(from-placeBefore, 0), min(to+placeAfter, len(s))
+	for before > 0 && before < from && !utf8.RuneStart(s[before]) {
+		before++
+	}
+	to = min(to, from+placeFound)
+	for after < len(s) && after > to && !utf8.RuneStart(s[after]) {
+		after--
+	}
+	return Place{
+		kind, name, strings.Clone(s[before:from]), strings.Clone(s[from:to]), strings.Clone(s[to:after]),
+	}, true
+}
+
+// inValue looks into a value of a header, however deep.
+func (n *needle) inValue(name string, v any, depth int) (Place, bool) {
+	if depth > maxDepth {
+		return Place{}, false
+	}
+	if t, ok := asTable(v); ok {
+		return n.inTable(name, t, depth+1)
+	}
+	switch v := v.(type) {
+	case nil:
+		return Place{}, false
+	case []any:
+		return n.inList(name, v, depth+1)
+	case model.Repeated:
+		return n.inList(name, v, depth+1)
+	case model.RawValue:
+		return n.inBytes(name, v.Bytes)
+	case time.Time:
+		return n.place(InHeader, name, v.UTC().Format(time.RFC3339))
+	case []byte:
+		return n.inBytes(name, v)
+	case string:
+		return n.place(InHeader, name, v)
+	}
+	return n.place(InHeader, name, fmt.Sprint(v))
+}
+
+// inTable is the place in the first member by name.
+func (n *needle) inTable(name string, t model.Table, depth int) (found Place, ok bool) {
+	first := ""
+	for key, e := range t {
+		if ok && key > first {
+			continue
+		}
+		place, here := n.place(InHeader, name, key)
+		if !here {
+			place, here = n.inValue(name, e, depth)
+		}
+		if here {
+			found, first, ok = place, key, true
+		}
+	}
+	return found, ok
+}
+
+func (n *needle) inList(name string, values []any, depth int) (Place, bool) {
+	for _, v := range values {
+		if place, ok := n.inValue(name, v, depth); ok {
+			return place, true
+		}
+	}
+	return Place{}, false
+}
+
+func (n *needle) inBytes(name string, b []byte) (Place, bool) {
+	if place, ok := n.place(InHeader, name, string(b)); ok {
+		return place, true
+	}
+	return n.place(InHeader, name, base64.StdEncoding.EncodeToString(b))
+}

@@ -1,0 +1,60 @@
+package message
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"dlxtop/model"
+)
+
+// SavedMark begins the name of a saved filter, where an expression may stand.
+const SavedMark = "@"
+
+// Saved are expressions by the names that they were saved under. nil has none.
+type Saved map[string]string
+
+// Filter reads a filter as ParseFilter does; "=@NAME" is the saved expression of that name. The filter has the
+// expression itself, so that a plan is the same whatever becomes of the name.
+func (s Saved) Filter(text string) (*Filter, error) {
+	expression, ok := strings.CutPrefix(strings.TrimSpace(text), expressionMark)
+	if !ok || !strings.HasPrefix(strings.TrimSpace(expression), SavedMark) {
+		return ParseFilter(text)
+	}
+	f, err := s.Expression(expression)
+	if err == nil {
+		f.Text = expressionMark + f.Text
+	}
+	return f, err
+}
+
+// Expression reads an expression as ParseExpression does; "@NAME" is the saved one of that name.
+func (s Saved) Expression(text string) (*Filter, error) {
+	name, ok := strings.CutPrefix(strings.TrimSpace(text), SavedMark)
+	if !ok {
+		return ParseExpression(text)
+	}
+	saved, there := s[name]
+	if !there {
+		return nil, fmt.Errorf("there is no saved filter %s: [filters] in the configuration file has %s",
+			model.Printable(SavedMark+name), s.words())
+	}
+	return ParseExpression(saved)
+}
+
+// Names are the names, sorted, each as it is typed: "@slow".
+func (s Saved) Names() []string {
+	names := slices.Sorted(maps.Keys(s))
+	for i := range names {
+		names[i] = SavedMark + names[i]
+	}
+	return names
+}
+
+func (s Saved) words() string {
+	if len(s) == 0 {
+		return "none"
+	}
+	return model.Printable(strings.Join(s.Names(), ", "))
+}

@@ -1,0 +1,122 @@
+package message
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+)
+
+// Template is a text with fields in it; it has at least one part.
+type Template []templatePart
+
+// templatePart is a text, or the path to a field: "headers", "traceparent".
+type templatePart struct {
+	text  string
+	field []string // nil: it is a text
+}
+
+func (p *templatePart) name() string { return model.Printable(strings.Join(p.field, ".")) }
+
+// mostOfValue bounds a value that is put into a URL or a command, in bytes.
+const mostOfValue = 4096
+
+// ParseTemplate reads "…{{headers.traceparent}}…". A field is a name of expressions; behind headers. stands the name of
+// one header, behind json. a member, and its members.
+func ParseTemplate(text string) (Template, error) {
+	var t Template
+	for {
+		before, rest, more := strings.Cut(text, "{{")
+		if before != "" || !more && len(t) == 0 {
+			t = append(t, templatePart{text: before})
+		}
+		if !more {
+			return t, nil
+		}
+		name, behind, closed := strings.Cut(rest, "}}")
+		if !closed {
+			return nil, errors.New("{{ is not closed by }}")
+		}
+		field, err := parseField(strings.TrimSpace(name))
+		if err != nil {
+			return nil, err
+		}
+		t, text = append(t, templatePart{field: field}), behind
+		if text == "" {
+			return t, nil
+		}
+	}
+}
+
+func parseField(name string) ([]string, error) {
+	root, below, nested := strings.Cut(name, ".")
+	if !slices.Contains(expressionNames(), root) {
+		return nil, fmt.Errorf("there is no field %s: there are %s", model.Printable(name),
+			strings.Join(expressionNames(), ", "))
+	}
+	switch takes := root == "headers" || root == "json"; {
+	case takes != nested || nested && below == "":
+		return nil, fmt.Errorf("the field %s: headers.NAME and json.MEMBER name one value, and the other fields have "+
+			"nothing behind them", model.Printable(name))
+	case root == "headers":
+		return []string{root, below}, nil
+	}
+	return strings.Split(name, "."), nil
+}
+
+// fill puts the values of a message in the place of the fields.
+func (t Template) Fill(m *Message, escape func(string) string) (string, error) {
+	var b strings.Builder
+	for i := range t {
+		if t[i].field == nil {
+			b.WriteString(t[i].text)
+			continue
+		}
+		value, ok := m.fieldText(t[i].field)
+		switch {
+		case !ok:
+			return "", fmt.Errorf("this message has no %s", t[i].name())
+		case len(value) > mostOfValue:
+			return "", fmt.Errorf("%s has more than %sB", t[i].name(), Size(mostOfValue))
+		}
+		b.WriteString(escape(value))
+	}
+	return b.String(), nil
+}
+
+// fieldText is the value of a field as text: one that is empty, nil, or has members is none.
+func (m *Message) fieldText(path []string) (string, bool) {
+	f := Filter{uses: map[string]bool{path[0]: true}}
+	env := f.env(m)
+	value := fieldOf(&env, path[0])
+	for _, name := range path[1:] {
+		members, ok := value.(map[string]any)
+		if !ok {
+			return "", false
+		}
+		value = members[name]
+	}
+	switch v := value.(type) {
+	case nil, map[string]any, []any:
+		return "", false
+	case time.Time:
+		value = v.UTC().Format(time.RFC3339Nano)
+	}
+	text := fmt.Sprint(value)
+	return text, text != ""
+}
+
+// fieldOf is a field of an expression by its name; nil when there is none.
+func fieldOf(env *expressionEnv, name string) any {
+	v := reflect.ValueOf(env).Elem()
+	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("expr") == name {
+			return v.Field(i).Interface()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"dlxtop/model"
+)
+
+// LongestSpread bounds how long a replay may be spread: RabbitMQ closes the channel of who holds a message for 30
+// minutes (consumer_timeout, its default in all versions), and what waits for its turn is held.
+const LongestSpread = 25 * time.Minute
+
+// spread is the rate at which a number of messages takes a given time.
+func spread(messages int, over time.Duration) float64 {
+	if over <= 0 || messages < 1 {
+		return 0
+	}
+	return float64(messages) / over.Seconds()
+}
+
+// PaceWords say how fast it publishes, and how long that takes; "" when it is as fast as the broker confirms.
+func (p *Plan) PaceWords() string {
+	if p.Rate <= 0 {
+		return ""
+	}
+	took := time.Duration(float64(p.Planned) / p.Rate * float64(time.Second)).Round(time.Second)
+	take := "take"
+	if p.Planned == 1 {
+		take = "takes"
+	}
+	return fmt.Sprintf("at most %s/s: %s %s %s or more", strconv.FormatFloat(p.Rate, 'g', 3, 64),
+		model.Plural(p.Planned, "message"), take, model.ShortDuration(max(took, time.Second)))
+}
+
+// Later is a buffer of a flow through which a message that is published to it comes to the worker, and to nobody else,
+// after the buffer's TTL.
+type Later struct {
+	Buffer, Worker model.QueueRef
+	After          time.Duration
+}
+
+// Laters are the buffers through which messages of a queue can come to their worker later: by the name of the buffer,
+// through the default exchange. What leaves it is then routed with that name, or with the buffer's dead-letter key.
+func Laters(t *model.Topology, from model.QueueRef) []Later {
+	var all []Later
+	for _, flow := range t.FlowsOf(from) {
+		for i := range flow.Buffers {
+			b := &flow.Buffers[i]
+			if later, ok := laterBy(t, flow.Worker.Queue, b); ok && b.Queue != from {
+				all = append(all, later)
+			}
+		}
+	}
+	return all
+}
+
+func laterBy(t *model.Topology, worker model.QueueRef, b *model.Buffer) (Later, bool) {
+	after, known := b.TTL.Get()
+	if !known || after <= 0 || b.Held || b.InExchange != "" || len(b.Levels) > 0 {
+		return Later{}, false
+	}
+	if s := t.Settings(b.Queue); s.Bounded() && (!s.Overflow.Set || s.Overflow.Value == model.DropHead) {
+		return Later{}, false // what it drops at its limit comes too early
+	}
+	route := t.DeadLetter(b.Queue, []string{b.Queue.Name}, nil)
+	if !route.Exact || len(route.Queues) != 1 || route.Queues[0] != worker {
+		return Later{}, false
+	}
+	return Later{b.Queue, worker, after}, true
+}
+
+// comesLater reports whether a queue is a buffer through which the worker gets what is published to the queue by name.
+func (p *Plan) comesLater(t *model.Topology, queue model.QueueRef) (Later, bool) {
+	if p.Target.Mode != ToQueue || p.Operation != Replay {
+		return Later{}, false
+	}
+	for _, l := range Laters(t, p.From) {
+		if l.Buffer == queue {
+			return l, true
+		}
+	}
+	return Later{}, false
+}

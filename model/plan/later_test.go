@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"testing"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+)
+
+// TestLaters: only a buffer that hands what is published to it by name to the worker alone.
+func TestLaters(t *testing.T) {
+	worker := []build.Part{
+		build.Queue("w", build.DLX("x"), build.DeadKey("failed"), build.Consumers(1)), build.Queue("w.failed"),
+		build.Exchange("direct", "x"), build.Bind("x", "failed", "w.failed"), build.Bind("x", "w", "w"),
+		build.Queue("w.other"),
+	}
+	for _, c := range []struct {
+		name  string
+		parts []build.Part
+		want  bool
+	}{
+		{"with a key", []build.Part{build.Queue("w.retry", build.TTL(30_000), build.DLX("x"), build.DeadKey("w"))}, true},
+		{"by the default exchange", []build.Part{
+			build.Queue("w.retry", build.TTL(30_000), build.DLX(""), build.DeadKey("w")),
+		}, true},
+		{"to two", []build.Part{
+			build.Queue("w.retry", build.TTL(30_000), build.DLX("x"), build.DeadKey("w")), build.Bind("x", "w", "w.other"),
+		}, false},
+		{"by the message's own key", []build.Part{
+			build.Queue("w.retry", build.TTL(30_000), build.DLX("x")), build.Bind("x", "#", "w.other"),
+		}, false},
+		{"that drops its oldest", []build.Part{
+			build.Queue("w.retry", build.TTL(30_000), build.DLX("x"), build.DeadKey("w"), build.Argument("x-max-length", 5)),
+		}, false},
+		{"with the messages' own TTL", []build.Part{build.Queue("w.delay", build.DLX("x"), build.DeadKey("w"))}, false},
+	} {
+		topology := build.TopologyOf("4.0.5", append(c.parts, worker...)...)
+		got := Laters(topology, build.Ref("w.failed"))
+		want := Later{build.Ref("w.retry"), build.Ref("w"), 30 * time.Second}
+		if c.want != (len(got) == 1) || c.want && got[0] != want {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
+func TestSpread(t *testing.T) {
+	topology := build.TopologyOf("4.0.5", build.Queue("f"), build.Queue("w"))
+	for _, c := range []struct {
+		planned int
+		over    time.Duration
+		rate    float64
+		words   string
+	}{
+		{600, 10 * time.Minute, 1, "at most 1/s: 600 messages take 10m or more"},
+		{2, time.Minute, 1.0 / 30, "at most 0.0333/s: 2 messages take 1m or more"},
+		{1, time.Second, 1, "at most 1/s: 1 message takes 1s or more"},
+		{0, time.Minute, 0, ""},
+		{5, 0, 0, ""},
+	} {
+		p := New(topology, ActionWant{
+			Operation: Move, From: build.Ref("f"), Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"},
+			Planned: c.planned, Over: c.over,
+		})
+		if p.Rate != c.rate || p.PaceWords() != c.words {
+			t.Errorf("%d over %s: %v, %q", c.planned, c.over, p.Rate, p.PaceWords())
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"dlxtop/model"
+	"dlxtop/model/mend"
+	"dlxtop/model/message"
+)
+
+const (
+	mostShown   = 5         // messages that a program changes, as examples
+	shownBytes  = 256 << 10 // of the body of an example
+	mostEndless = 3         // messages of which a program does not come to its end, before it is not tried any more
+)
+
+// Mended is what the program of a plan makes of the messages that were looked at.
+type Mended struct {
+	Changed  int
+	Same     int // they are published as they would be without it
+	Stay     int // nothing can be published of them
+	Failures []MendFailure
+	Shown    []MendedMessage // the first ones that it changes, at most five
+}
+
+// MendFailure is why some messages stay.
+type MendFailure struct {
+	Why      Objection
+	Messages int
+}
+
+// MendedMessage is a message as it would be published without a program, and with it.
+type MendedMessage struct {
+	Position int // in its queue; 1 is the head
+	Was, Is  Draft
+}
+
+// Looked is how many messages the program was tried on.
+func (m *Mended) Looked() int { return m.Changed + m.Same + m.Stay }
+
+// KeepsWhole reports whether the journal keeps the originals whole, because what is published of them differs in more
+// than what a replay strips, or because a limit drops some of them.
+func (p *Plan) KeepsWhole() bool { return p.Whole || p.Edited != nil || p.Mend != nil }
+
+// mend gives a message to the program, with what would be published of it, and returns that and what the program makes
+// of it. When it fails, or makes what must not be published, the way has the problem. Another address is another way,
+// and so may other headers be.
+func (p *Plan) mend(t *model.Topology, m *message.Message, o message.Opened, way *Way) (
+	was, is message.Publishing, changed bool,
+) {
+	was = p.publishing(o.Message, *way)
+	if way.Problem != nil {
+		was.Address = p.Target.Fixed
+		if p.Target.Mode == ToAuto || p.Target.Mode == ToOrigin {
+			was.Address, _ = m.OriginBy(o.Envelope)
+		}
+	}
+	mark, marked := was.Headers[message.ReplayHeader]
+	delete(was.Headers, message.ReplayHeader) // it is dlxtop's own, and no program has to reckon with it
+	if len(was.Headers) == 0 {
+		was.Headers = nil
+	}
+	is, changed, err := p.Mend.Apply(&was)
+	if err == nil && changed {
+		err = p.mayPublish(t, &was, &is)
+	}
+	var problem *mend.Problem
+	switch {
+	case errors.As(err, &problem):
+		*way = Way{Problem: &Objection{Kind: NotMended, Mend: problem}}
+		return was, was, false
+	case !changed:
+	case is.Address != was.Address:
+		*way = p.Target.way(t, is.Address, "edited", &message.Message{Headers: is.Headers})
+	case way.Problem == nil:
+		again := p.Target.way(t, way.Address, way.Why, &message.Message{Headers: is.Headers})
+		again.Clue, again.Against = way.Clue, way.Against
+		*way = again
+	}
+	if marked {
+		if is.Headers = maps.Clone(is.Headers); is.Headers == nil {
+			is.Headers = model.Table{}
+		}
+		is.Headers[message.ReplayHeader] = mark
+	}
+	is.Reaches = way.Reaches
+	return was, is, changed
+}
+
+// mayPublish refuses what no broker takes, and what would send a message further than the plan says.
+func (p *Plan) mayPublish(t *model.Topology, was, is *message.Publishing) error {
+	changed := model.Table{}
+	for name, v := range is.Headers {
+		if before, there := was.Headers[name]; !there || !equalValue(before, v) {
+			changed[name] = v
+		}
+	}
+	refuse := func(field, words string) error {
+		return &mend.Problem{Kind: mend.NotAllowed, Field: field, Detail: words}
+	}
+	m := message.Message{Exchange: is.Exchange, RoutingKey: is.RoutingKey, Properties: is.Properties, Headers: changed}
+	var wrong *fieldError
+	most := t.Behaviour.MaxMessageSize
+	switch size := int64(len(is.Body)); {
+	case errors.As(checkDraft(&m), &wrong):
+		return refuse(wrong.field, wrong.words)
+	case is.Properties.UserID != "" && is.Properties.UserID != p.User:
+		return refuse("user_id", "is not that of the connected user, and RabbitMQ takes no other")
+	case p.Operation == Move && is.Address != was.Address:
+		return refuse("the address", "is changed by the jq program, and a move goes to one queue")
+	case size > most && size > int64(len(was.Body)):
+		return &mend.Problem{Kind: mend.TooLarge, Bytes: size, Most: most}
+	}
+	return nil
+}
+
+// mending gathers what a program makes of the messages of a sample.
+type mending struct {
+	mended  *Mended // nil: there is none
+	endless int     // messages of which it did not come to its end
+}
+
+// note tries the program on one message. It returns the properties that an edit asks for, nil where there is none, and
+// how large the body is that is published.
+func (n *mending) note(
+	p *Plan, t *model.Topology, m *message.Message, o message.Opened, way *Way,
+) (asked *message.Properties, size int64) {
+	switch {
+	case p.Edited != nil:
+		return &p.Edited.Properties, int64(m.BodyBytes)
+	case n.mended == nil:
+		return nil, int64(m.BodyBytes)
+	case n.endless == mostEndless:
+		*way = Way{Problem: &Objection{Kind: NotMended, Mend: &mend.Problem{Kind: mend.Endless}}}
+		n.mended.Stay++
+		return nil, 0
+	}
+	was, is, changed := p.mend(t, m, o, way)
+	switch {
+	case way.Problem != nil:
+		n.stays(way.Problem)
+		return nil, 0
+	case !changed:
+		n.mended.Same++
+	default:
+		n.mended.Changed++
+		if len(n.mended.Shown) < mostShown && len(was.Body) <= shownBytes && len(is.Body) <= shownBytes {
+			n.mended.Shown = append(n.mended.Shown, MendedMessage{m.Position, drafted(&was), drafted(&is)})
+		}
+	}
+	return &is.Properties, int64(len(is.Body))
+}
+
+func drafted(p *message.Publishing) Draft {
+	d := Draft{p.Address, p.Properties, maps.Clone(p.Headers), slices.Clone(p.Body)} // the rest of a page is let go
+	if delete(d.Headers, message.ReplayHeader); len(d.Headers) == 0 {
+		d.Headers = nil
+	}
+	return d
+}
+
+// stays notes a message of which nothing can be published.
+func (n *mending) stays(why *Objection) {
+	n.mended.Stay++
+	if why.Kind == NotMended && why.Mend.Kind == mend.Endless {
+		n.endless++
+	}
+	for i := range n.mended.Failures {
+		if f := &n.mended.Failures[i]; reflect.DeepEqual(f.Why, *why) {
+			f.Messages++
+			return
+		}
+	}
+	if len(n.mended.Failures) < mostOffered {
+		n.mended.Failures = append(n.mended.Failures, MendFailure{*why, 1})
+	}
+}
+
+// end writes down what was gathered.
+func (n *mending) end(p *Plan) {
+	if n.mended == nil {
+		return
+	}
+	p.Mended = n.mended
+	slices.SortStableFunc(p.Mended.Failures, func(a, b MendFailure) int { return cmp.Compare(b.Messages, a.Messages) })
+	switch {
+	case n.endless == mostEndless:
+		p.against(Objection{Kind: NotMended, Mend: &mend.Problem{Kind: mend.Endless}})
+	case n.mended.Changed == 0 && n.mended.Same > 0:
+		p.warn(Warning{Kind: mendsNothing})
+	}
+}
+
+// Words are "598 of 600 messages are changed, 1 is published unchanged, 1 stays in the queue".
+func (m *Mended) Words() string {
+	be := func(n int, one, more string) string {
+		if n == 1 {
+			return "1 " + one
+		}
+		return model.Count(int64(n)) + " " + more
+	}
+	words := fmt.Sprintf("%s of %s changed", model.Count(int64(m.Changed)), be(m.Looked(), "message is", "messages are"))
+	if m.Same > 0 {
+		words += ", " + be(m.Same, "is published unchanged", "are published unchanged")
+	}
+	if m.Stay > 0 {
+		words += ", " + be(m.Stay, "stays in the queue", "stay in the queue")
+	}
+	return words
+}

@@ -1,0 +1,231 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/mend"
+	"dlxtop/model/message"
+)
+
+func programmed(t testing.TB, text string) *mend.Program {
+	t.Helper()
+	p, err := mend.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// numbered are dead messages whose bodies are {"n": "1"}, {"n": "2"}, …
+func numbered(n int) message.MessageList {
+	list := make(message.MessageList, n)
+	for i := range list {
+		m := deadMessage()
+		m.Body = fmt.Appendf(nil, `{"n": "%d", "rest": [1, 2]}`, i+1)
+		m.BodyBytes, m.Position = len(m.Body), i+1
+		m.Fingerprint = message.FingerprintOf(&m)
+		list[i] = m
+	}
+	return list
+}
+
+func mendedBy(t testing.TB, program string, messages message.MessageList, change func(*ActionWant)) (
+	Plan, *model.Topology,
+) {
+	t.Helper()
+	topology := build.TopologyOf("4.0.5", append(build.ScenarioParts["pubsub"], build.Queue("parking"),
+		build.Queue("other", build.Consumers(1)))...)
+	want := ActionWant{
+		Operation: Replay, From: build.Ref("ucenter@user@failed"), Sample: messages, Planned: len(messages), Mark: true,
+		Mode: ToExchange, Fixed: model.Address{Exchange: "master", RoutingKey: "ucenter@user"},
+		User: "guest", Mend: programmed(t, program), Journaled: true, Selection: Chosen(messages),
+	}
+	if change != nil {
+		change(&want)
+	}
+	return New(topology, want), topology
+}
+
+func TestMended(t *testing.T) {
+	p, topology := mendedBy(t, `(.body.n | tonumber) as $n | if $n == 1 then . elif $n == 2 then empty
+		else .body.n = $n | .headers.fixed = true end`, numbered(9), nil)
+	m := p.Mended
+	if p.Refusal.Refused() || m == nil || m.Changed != 7 || m.Same != 1 || m.Stay != 1 || m.Looked() != 9 {
+		t.Fatalf("%v %+v", p.Refusal.Words(), m)
+	}
+	if len(m.Failures) != 1 || m.Failures[0].Messages != 1 || m.Failures[0].Why.Mend.Kind != mend.Nothing {
+		t.Errorf("%+v", m.Failures)
+	}
+	if len(m.Shown) != 5 || m.Shown[0].Position != 3 {
+		t.Fatalf("%+v", m.Shown)
+	}
+	want := []string{"with the header fixed: true", "body: 26 → 24 bytes, different from byte 7 on"}
+	if got := m.Shown[0].Was.Differences(&m.Shown[0].Is); cmp.Diff(want, got) != "" {
+		t.Error(cmp.Diff(want, got))
+	}
+	stay := ""
+	for _, w := range p.Warnings {
+		if w.Kind == someStay {
+			stay = w.Words()
+		}
+	}
+	if stay != "1 of them stays: the jq program gives nothing for it" {
+		t.Errorf("%q", stay)
+	}
+	run := p.On(topology)
+	for i, want := range []string{`{"n": "1", "rest": [1, 2]}`, "", `{"n": 3, "rest": [1, 2]}`} {
+		out, err := run.Publishing(&numbered(3)[i])
+		if (err != nil) != (want == "") || err == nil && string(out.Body) != want {
+			t.Errorf("%s: %v", out.Body, err)
+		}
+		if want != "" && (out.Headers[message.ReplayHeader] == nil || out.Headers["x-death"] != nil ||
+			(out.Headers["fixed"] != nil) != (i == 2) || len(out.Reaches) != 1) {
+			t.Errorf("%v %v", out.Headers, out.Reaches)
+		}
+	}
+	if !p.KeepsWhole() || p.Intent(9).Mend != p.Mend {
+		t.Error("the journal would not keep all of it")
+	}
+}
+
+// TestMendedIsAsItWouldBePublished: a program sees neither the history nor a mark, and what it leaves alone is
+// published as it is without a program.
+func TestMendedIsAsItWouldBePublished(t *testing.T) {
+	messages := numbered(1)
+	messages[0].Headers[message.ReplayHeader] = "count=2; time=2026-11-22T05:00:00Z"
+	messages[0].Headers["n"] = int8(5)
+	messages[0].Properties.Expiration = "100"
+	for name, mark := range map[string]bool{"marked": true, "unmarked": false} {
+		p, topology := mendedBy(t, `if (.headers | keys) == ["n", "own"] and .exchange == "master" and
+			.routing_key == "ucenter@user" and .properties.expiration == null then . else error(.headers | keys | tostring)
+			end`, messages, func(w *ActionWant) { w.Mark = mark })
+		run := p.On(topology)
+		mended, err := run.Publishing(&messages[0])
+		if err != nil || p.Mended.Same != 1 {
+			t.Fatal(name, err, p.Mended)
+		}
+		run.Mend = nil
+		plain, err := run.Publishing(&messages[0])
+		if diff := cmp.Diff(plain, mended, sameData); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", name, err, diff)
+		}
+		if n, _, _ := (&message.Message{Headers: mended.Headers}).Replays(); mark && n != 3 || !mark && n != 2 {
+			t.Errorf("%s: %v", name, mended.Headers)
+		}
+	}
+}
+
+func TestMendedMustBePublishable(t *testing.T) {
+	large := strings.Repeat("x", 17<<20)
+	for _, test := range []struct{ name, program, want string }{
+		{"CC", `.headers.CC = ["a"]`, "CC would send it to further queues: leave it out"},
+		{"x-death", `.headers["x-death"] = []`, "x-death is the broker's own: leave it out"},
+		{"expiration", `.properties.expiration = "soon"`, "expiration soon is not a number of milliseconds"},
+		{"a long key", `.routing_key = "k" * 300`, "routing_key has more than 255 bytes"},
+		{"user_id", `.properties.user_id = "root"`, "user_id is not that of the connected user"},
+		{"too large", `.body.n = "` + large + `"`, "its body would have 17MB, and the broker takes at most 16MB"},
+		{"nowhere", `.exchange = "nope"`, "the exchange nope does not exist"},
+		{"no binding", `.routing_key = "nope"`, "no queue is bound for key nope on master"},
+	} {
+		p, topology := mendedBy(t, test.program, numbered(2), nil)
+		if !strings.Contains(p.Refusal.Words(), test.want) || p.Mended.Stay != 2 {
+			t.Errorf("%s: %q, %+v", test.name, p.Refusal.Words(), p.Mended)
+		}
+		run := p.On(topology)
+		if _, err := run.Publishing(&numbered(1)[0]); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
+
+// TestMendedAddress: another address is another way, which the plan names.
+func TestMendedAddress(t *testing.T) {
+	p, topology := mendedBy(t, `if .body.n == "2" then .exchange = "" | .routing_key = "other" else . end`, numbered(3), nil)
+	if p.Refusal.Refused() || len(p.Ways) != 2 || len(p.Recipients) != 2 || p.Mended.Changed != 1 || p.Mended.Same != 2 {
+		t.Fatalf("%s %+v %+v", p.Refusal.Words(), p.Ways, p.Recipients)
+	}
+	run := p.On(topology)
+	out, err := run.Publishing(&numbered(2)[1])
+	if err != nil || out.RoutingKey != "other" || len(out.Reaches) != 1 || out.Reaches[0].Name != "other" {
+		t.Errorf("%+v %v", out, err)
+	}
+	// What no sample has shown is refused.
+	few, topology := mendedBy(t, `if .body.n == "2" then .exchange = "" | .routing_key = "other" else . end`, numbered(1), nil)
+	run = few.On(topology)
+	if _, err := run.Publishing(&numbered(2)[1]); err == nil || !strings.Contains(err.Error(), "does not name") {
+		t.Error(err)
+	}
+}
+
+func TestMendedMove(t *testing.T) {
+	move := func(w *ActionWant) {
+		w.Operation, w.Mode, w.Fixed = Move, ToQueue, model.Address{RoutingKey: "parking"}
+	}
+	p, topology := mendedBy(t, `.body.n |= tonumber`, numbered(2), move)
+	run := p.On(topology)
+	out, err := run.Publishing(&numbered(1)[0])
+	if p.Refusal.Refused() || err != nil || out.Headers["x-death"] == nil || string(out.Body) != `{"n": 1, "rest": [1, 2]}` {
+		t.Errorf("%s %v %+v", p.Refusal.Words(), err, out)
+	}
+	elsewhere, _ := mendedBy(t, `.routing_key = "other"`, numbered(2), move)
+	want := "the address is changed by the jq program, and a move goes to one queue"
+	if words := elsewhere.Refusal.Words(); words != want {
+		t.Error(words)
+	}
+}
+
+// TestEndlessProgram: it is not tried on all of a thousand messages.
+func TestEndlessProgram(t *testing.T) {
+	p, _ := mendedBy(t, `if .body.n == "1" then . else def f: f; f end`, numbered(1000), nil)
+	if words := p.Refusal.Words(); words != "the jq program did not end within 1 million steps" {
+		t.Error(words)
+	}
+	if m := p.Mended; m.Same != 1 || m.Stay != 999 || m.Failures[0].Messages != mostEndless {
+		t.Errorf("%+v", m)
+	}
+	none, _ := mendedBy(t, `.`, numbered(2), nil)
+	if len(none.Warnings) == 0 || none.Warnings[len(none.Warnings)-1].Kind != mendsNothing {
+		t.Errorf("%+v", none.Warnings)
+	}
+}
+
+// TestIntentKeepsTheProgram: a resume changes the rest by the same one.
+func TestIntentKeepsTheProgram(t *testing.T) {
+	p, _ := mendedBy(t, `.body.n = "\u00fc"`, numbered(1), nil)
+	text, err := json.Marshal(p.Intent(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := ParseIntent(text)
+	if err != nil || read.Mend == nil || read.Mend.Text != p.Mend.Text {
+		t.Fatalf("%+v %v", read, err)
+	}
+	if _, err := ParseIntent([]byte(`{"edit": ".["}`)); err == nil {
+		t.Error("a program that cannot be read is read")
+	}
+}
+
+// BenchmarkMended10k plans a replay of 10,000 messages of 1 KiB that a program changes.
+func BenchmarkMended10k(b *testing.B) {
+	messages := numbered(10_000)
+	filler := strings.Repeat("x", 450)
+	for i := range messages {
+		m := &messages[i]
+		m.Body = fmt.Appendf(nil, `{"order":{"id":%d,"quantity":"12","notes":["%s"],"lines":[{"sku":"a-%d","price":9.90}]},"user":"%s"}`,
+			i, filler, i, filler)
+		m.BodyBytes, m.Fingerprint = len(m.Body), message.FingerprintOf(m)
+	}
+	for b.Loop() {
+		p, _ := mendedBy(b, `.body.order.quantity |= tonumber | .headers["x-fixed"] = true`, messages, nil)
+		if p.Mended.Changed != len(messages) {
+			b.Fatalf("%+v", p.Mended)
+		}
+	}
+}

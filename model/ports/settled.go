@@ -1,0 +1,29 @@
+package ports
+
+import (
+	"context"
+	"time"
+
+	"dlxtop/model"
+)
+
+// settling is between two counts of a queue that is getting messages back.
+const settling = 100 * time.Millisecond
+
+// CountSettled counts the ready messages of a queue when it has back what was held of it. It is unknown when the queue
+// cannot be counted, or ctx ends before.
+func CountSettled(ctx context.Context, counter Counter, queue model.QueueRef) model.Opt[int64] {
+	ticker := time.NewTicker(settling)
+	defer ticker.Stop()
+	for {
+		counts, err := counter.Count(ctx, []model.QueueRef{queue})
+		if q, ok := counts[queue]; err != nil || !ok || !q.Held {
+			return q.Ready
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return model.Unknown[int64]()
+		}
+	}
+}
