@@ -24,8 +24,11 @@ const (
 	// stashLimit is how many acknowledgements may be under way to a quorum queue so that none is put aside: from 32 on a
 	// channel keeps them, and forgets them when it is closed (3.10.8 to 4.3.6; rabbitmq-server issue 10327).
 	stashLimit = 16
-	// comeback bounds the wait until what was given back to a quorum queue is there again.
-	comeback = 500 * time.Millisecond
+	// comeback bounds the wait until what was given back to a quorum queue is there again, and brinkComeback that where
+	// one more return would lose some of it: RabbitMQ takes what is on its way to a consumer that is cancelled for a
+	// return (3.10.8), and the next look may be such a consumer.
+	comeback      = 500 * time.Millisecond
+	brinkComeback = turn
 )
 
 // From 33 consumers on, a quorum queue gets their messages back in no order (3.10.8, 4.0.5). An execution uses maxPages

@@ -31,11 +31,11 @@ type brink struct {
 
 // note takes a delivery in before anybody else gets it.
 func (b *brink) note(d *amqp.Delivery, position int) {
-	if !b.plan.Counts {
+	if !b.plan.Limited() {
 		return
 	}
 	m := withoutFingerprint(d)
-	count := m.Counted()
+	count := b.plan.CountOf(&m)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.counted++
@@ -111,6 +111,16 @@ func (b *brink) end(s *source) (end peek.LookEnd) {
 	return end
 }
 
+// given is the highest delivery count of the messages when they are given back.
+func (b *brink) given() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.plan.Carries {
+		return b.highest // a nack does not count
+	}
+	return b.highest + 1
+}
+
 // weigh is why nothing more may be taken; nil when it may.
 func (b *brink) weigh() error {
 	doomed := len(b.unclaimed()) > 0
@@ -119,7 +129,7 @@ func (b *brink) weigh() error {
 	count := b.highest
 	switch {
 	case doomed:
-		count = b.plan.Budget
+		count = b.plan.Budget + 1
 	case b.counted > 1:
 		return nil
 	}
@@ -137,7 +147,7 @@ func (b *brink) weigh() error {
 func (s *source) page(ctx context.Context, n int, each func(*amqp.Delivery)) (taken int, err error) {
 	if !s.plan.Careful() {
 		taken, err = s.take(ctx, n, each)
-		if s.plan.Counts {
+		if s.plan.Limited() {
 			s.rescue()
 		}
 		return taken, err

@@ -71,7 +71,8 @@ func (c *Client) canPublish(ctx context.Context, vhost string) error {
 			case e == nil:
 				return lost(amqp.ErrClosed)
 			case e.Code == amqp.AccessRefused:
-				return fmt.Errorf("the user %s may not publish to the default exchange (right write on amq.default)", c.User())
+				return fmt.Errorf("the user %s may not publish to the default exchange (it needs write permission on "+
+					"amq.default)", c.User())
 			}
 			return lost(e)
 		case b := <-blocked:

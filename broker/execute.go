@@ -24,7 +24,7 @@ const (
 var operations = []plan.Operation{plan.Replay, plan.Move, plan.Drop, plan.Undo}
 
 // errCancelled is why an execution ends when its context was cancelled.
-var errCancelled = errors.New("cancelled")
+var errCancelled = errors.New("on request")
 
 // Execute runs a plan. It acts on messages that were ready when it started, each at most once: what comes in meanwhile,
 // and what it publishes into the queue itself, is not chased. An original is acknowledged only after its publish was
@@ -112,6 +112,7 @@ type execution struct {
 	last     int   // the last position that was given to a chosen message
 	left     int64 // messages that were ready at the start and have not been moved or dropped
 	gone     int   // messages that were taken out from in front of them by a record that this one goes on with
+	short    bool  // the queue had fewer messages than were counted at the start
 	finished bool  // the window is
 	most     int   // messages that may have been picked when this stage is over; 0: all
 }
@@ -246,6 +247,12 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 	taker.Wait()
 	if err := x.settle(most == 0); err != nil {
 		x.end(err)
+	}
+	// A quorum queue that is being deleted may say that it is empty (3.10.8); it is gone when all is settled.
+	if x.short {
+		if _, err := x.source.ready(); err != nil {
+			x.end(err)
+		}
 	}
 	x.acks.finish()
 	rescued, err := x.client.giveBack(x.source)

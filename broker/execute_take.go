@@ -51,7 +51,8 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 		if ctx.Err() != nil {
 			return false
 		}
-		if taken < n { // others took the rest
+		if taken < n { // others took the rest, or the queue is being deleted
+			x.short = true
 			break
 		}
 	}

@@ -102,17 +102,22 @@ func (c *cable) gone(t testing.TB, n *demo.Node, user string) error {
 
 // hold takes all messages that a queue has, and leaves them with the channel. Whoever held some before has to be gone.
 // What basic.get answers comes after what the queue has heard until then, which a passive declare may overtake, and
-// counts the rest.
+// counts the rest. The channel of a connection that is gone may still route what it had read: this comes, too.
 func (a *app) hold(channel *amqp.Channel, queue model.QueueRef) (got []amqp.Delivery) {
 	a.Helper()
-	first, any, err := channel.Get(queue.Name, false)
-	if err != nil {
-		a.Fatal(err)
+	for {
+		first, any, err := channel.Get(queue.Name, false)
+		if err != nil {
+			a.Fatal(err)
+		}
+		if !any {
+			return got
+		}
+		got = append(got, first)
+		if n := int(first.MessageCount); n > 0 {
+			got = append(got, a.consume(channel, queue, n)...)
+		}
 	}
-	if !any {
-		return nil
-	}
-	return append([]amqp.Delivery{first}, a.consume(channel, queue, int(first.MessageCount))...)
 }
 
 // empty takes all messages out of a queue. Whoever held some before has to be gone.

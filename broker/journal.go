@@ -272,7 +272,7 @@ func (x *execution) prepare(page []chosen) (batch []chosen, entries []plan.Entry
 			x.canary.release(&p)
 		}
 		if journaled {
-			e := plan.NewEntry(c.message, c.publishing, x.client.full || x.plan.Whole || x.plan.Edited != nil)
+			e := plan.NewEntry(c.message, c.publishing, x.client.full || x.plan.KeepsWhole())
 			if e.Undoes = undoes; undoes > 0 {
 				e.Message = nil // what an undo does is not undone
 			}

@@ -290,7 +290,7 @@ func wantTold(t *testing.T, j *journal.Journal, uncertain int) int {
 	}
 	told := ""
 	for i := range unfinished {
-		told += strings.Join(unfinished[i].Explain(), "\n")
+		told += strings.Join(unfinished[i].Certain(), "\n")
 	}
 	if want := "not certain: " + model.Plural(uncertain, "message"); uncertain > 0 && !strings.Contains(told, want) {
 		t.Errorf("%q is not in: %s", want, told)

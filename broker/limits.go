@@ -92,7 +92,8 @@ func (e channelLimit) Unwrap() error { return e.ConnectError }
 // isChannelLimit reports whether err is a limit of channels.
 func isChannelLimit(err error) bool { return errors.As(err, &channelLimit{}) }
 
-// patiently tries again, for less than a second, while a limit is in the way.
+// patiently tries again, for less than a second, while a limit is in the way. When ctx ends during a try, the limit is
+// why it had to be made.
 func patiently(ctx context.Context, inTheWay func(error) bool, try func() error) error {
 	err := try()
 	for _, pause := range limitPauses {
@@ -104,7 +105,11 @@ func patiently(ctx context.Context, inTheWay func(error) bool, try func() error)
 			return err
 		case <-time.After(pause):
 		}
-		err = try()
+		again := try()
+		if again != nil && ctx.Err() != nil {
+			return err
+		}
+		err = again
 	}
 	return err
 }

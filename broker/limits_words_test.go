@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -86,5 +87,22 @@ func TestLoginErrorIsNotMisledByNames(t *testing.T) {
 		if !errors.As(err, &e) || e.Kind != kind {
 			t.Errorf("%s: %v is not %s", said, err, kind)
 		}
+	}
+}
+
+// A try that the end of the time cuts short does not hide the limit that made it necessary.
+func TestALimitIsTheReason(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	limit := &model.ConnectError{Kind: model.AtLimit}
+	tries := 0
+	err := patiently(ctx, isLimit, func() error {
+		if tries++; tries == 1 {
+			return limit
+		}
+		cancel()
+		return ctx.Err()
+	})
+	if !errors.Is(err, limit) || tries != 2 {
+		t.Errorf("after %d tries: %v", tries, err)
 	}
 }

@@ -141,7 +141,11 @@ func (c *Client) lock(ctx context.Context, plan *peek.Plan) (unlock func(), err 
 	}
 	waiting, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()
-	unlock, err = c.memory().Lock(waiting, c.clusterName(), plan.Queue)
+	locks := c.looks // also where the memory on disk has failed: other dlxtop look in turns with this one
+	if locks == nil {
+		locks = c.own
+	}
+	unlock, err = locks.Lock(waiting, c.clusterName(), plan.Queue)
 	if err != nil && waiting.Err() == nil {
 		c.forgets(err)
 		unlock, err = c.own.Lock(waiting, c.clusterName(), plan.Queue)

@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,11 +10,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"dlxtop/broker"
+	"dlxtop/demo"
 	"dlxtop/internal/seed"
 	"dlxtop/internal/size"
 	"dlxtop/journal"
@@ -92,7 +97,7 @@ func (l *looker) session(r *rand.Rand) (refused int, err error) {
 		var why peek.RefusedLook
 		var busy *model.ConnectError // a broker that does not answer at once
 		switch err := l.look(c, q, r); {
-		case errors.As(err, &busy):
+		case errors.As(err, &busy), errors.Is(err, model.ErrBeingRead):
 			l.looks++
 		case errors.As(err, &why):
 			refused++
@@ -166,13 +171,70 @@ func (l *looker) start(t *testing.T) (*exec.Cmd, *bufio.Scanner) {
 // that match nothing; some insist. Afterwards each message is in its queue, once.
 func TestLooksAtOnce(t *testing.T) {
 	t.Parallel()
+	name, url := person(t)
+	looksAtOnce(t, node, name, url, max(20, 67*size.Rounds(0)))
+}
+
+// TestLooksAtOnceOnAStalledBroker does so while the broker stops again and again for a moment. Then it takes long until
+// what a look gave back is there again: the next one must not be a consumer that is cancelled at that moment, for which
+// RabbitMQ returns what is on its way, and drops what is at its limit.
+func TestLooksAtOnceOnAStalledBroker(t *testing.T) {
+	size.Long(t)
+	t.Parallel()
+	n := roughNode(t)
+	const name, password = "stalled", "secret"
+	for _, command := range [][]string{
+		{"add_user", name, password}, {"set_permissions", name, ".*", ".*", ".*"}, {"set_user_tags", name, "monitoring"},
+	} {
+		if said, err := n.Control(t.Context(), command...); err != nil {
+			t.Fatalf("%v\n%s", err, said)
+		}
+	}
+	t.Cleanup(func() { _, _ = n.Control(context.Background(), "delete_user", name) })
+	_, address, _ := strings.Cut(n.AMQP(), "@")
+	defer stalling(t, n)()
+	looksAtOnce(t, n, name, "amqp://"+name+":"+password+"@"+address, max(40, 67*size.Rounds(0)))
+}
+
+// stalling stops a node for three tenths of a second again and again, until the function that it returns is called.
+func stalling(t *testing.T, n *demo.Node) (end func()) {
+	t.Helper()
+	said, err := n.Control(t.Context(), "eval", "os:getpid().")
+	pid, e := strconv.Atoi(strings.Trim(strings.TrimSpace(said), `"`))
+	if err = cmp.Or(err, e); err != nil {
+		t.Fatalf("%v: %q", err, said)
+	}
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for stopped := false; ; stopped = !stopped {
+			signal, length := syscall.SIGSTOP, 300*time.Millisecond
+			if stopped {
+				signal, length = syscall.SIGCONT, 150*time.Millisecond
+			}
+			_ = process.Signal(signal)
+			select {
+			case <-time.After(length):
+			case <-over:
+				_ = process.Signal(syscall.SIGCONT)
+				return
+			}
+		}
+	}()
+	return func() { close(over); <-done }
+}
+
+func looksAtOnce(t *testing.T, on *demo.Node, person, url string, looks int) {
+	t.Helper()
 	const processes, n = 3, 30
-	looks := max(20, 67*size.Rounds(0))
-	a := newApp(t)
+	a := newAppOn(t, on)
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 1))
-	person, url := person(t)
-	l := looker{url: url, version: node.Version(), dir: t.TempDir(), looks: looks, insist: 40}
+	l := looker{url: url, version: on.Version(), dir: t.TempDir(), looks: looks, insist: 40}
 	for i, limit := range []int{1, 3, 5, deliveryLimit} {
 		q, _ := a.limited(fmt.Sprint("q", i), limit)
 		a.publish(q.QueueRef, numbered(n)...)
@@ -200,7 +262,7 @@ func TestLooksAtOnce(t *testing.T) {
 		refused += some
 	}
 	t.Logf("%d looks by %d processes, %d of them refused", looks*processes, processes, refused)
-	a.until(func() error { return allGone(t, node, person) })
+	a.until(func() error { return allGone(t, on, person) })
 	kept := keptOnly(t, filepath.Join(l.dir, "journal.db"))
 	for _, q := range l.queues {
 		ref := model.QueueRef{VHost: "/", Name: q.name}
@@ -216,7 +278,8 @@ func TestLooksAtOnce(t *testing.T) {
 				}
 			}
 			if missing != nil {
-				return fmt.Errorf("%s: the messages %v are neither there nor in the journal", q.name, missing)
+				return fmt.Errorf("%s: the messages %v are neither there nor in the journal, which says of them:%s", q.name,
+					missing, journalSays(t, filepath.Join(l.dir, "journal.db"), q.name, missing))
 			}
 			return nil
 		})
@@ -228,9 +291,8 @@ func TestLooksAtOnce(t *testing.T) {
 	}
 }
 
-// keptOnly are the messages, as "queue id", that the journal has of rescues, and that have no confirmed copy: a busy
-// broker may not answer.
-func keptOnly(t *testing.T, path string) map[string]bool {
+// eachKept goes through everything that a journal has of messages.
+func eachKept(t *testing.T, path string, each func(*plan.Record, *plan.Entry)) {
 	t.Helper()
 	j := journal.New(journal.Options{Path: path})
 	defer j.Close()
@@ -238,21 +300,38 @@ func keptOnly(t *testing.T, path string) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := map[string]bool{}
 	for _, r := range records {
-		if err := j.Entries(t.Context(), r.ID, func(e *plan.Entry) error {
-			if e.Outcome != plan.Moved && e.Message != nil {
-				kept[r.From.Name+" "+e.MessageID] = true
-			}
-			return nil
-		}); err != nil {
+		if err := j.Entries(t.Context(), r.ID, func(e *plan.Entry) error { each(&r, e); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// keptOnly are the messages, as "queue id", that the journal has of rescues, and that have no confirmed copy: a busy
+// broker may not answer.
+func keptOnly(t *testing.T, path string) map[string]bool {
+	t.Helper()
+	kept := map[string]bool{}
+	eachKept(t, path, func(r *plan.Record, e *plan.Entry) {
+		if e.Outcome != plan.Moved && e.Message != nil {
+			kept[r.From.Name+" "+e.MessageID] = true
+		}
+	})
 	if len(kept) > 0 {
 		t.Logf("%d messages may be in the journal only", len(kept))
 	}
 	return kept
+}
+
+// journalSays is what the journal says of messages of a queue.
+func journalSays(t *testing.T, path, queue string, ids []string) (said string) {
+	t.Helper()
+	eachKept(t, path, func(r *plan.Record, e *plan.Entry) {
+		if r.From.Name == queue && slices.Contains(ids, e.MessageID) {
+			said += fmt.Sprintf("\n%s %d: %s %s %s", r.Operation, r.ID, e.MessageID, e.Outcome, e.Reason)
+		}
+	})
+	return said
 }
 
 // TestKilledLooks kills processes that look at a queue until its limit allows no more. Each kill counts as a return,

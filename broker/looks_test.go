@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -114,6 +115,45 @@ func newProcess(t testing.TB, path string, looks broker.Looks) *broker.Client {
 	}
 	t.Cleanup(func() { c.Close(); j.Close() })
 	return c
+}
+
+// forgetful is a memory of looks that cannot be written, as on a full disk; its locks work.
+type forgetful struct {
+	broker.Looks
+	locks atomic.Int32
+}
+
+func (f *forgetful) Begin(context.Context, string, model.QueueRef, int64, int64) (int64, bool, error) {
+	return 0, false, errors.New("the disk is full")
+}
+
+func (f *forgetful) Lock(ctx context.Context, cluster string, queue model.QueueRef) (func(), error) {
+	f.locks.Add(1)
+	return f.Looks.Lock(ctx, cluster, queue)
+}
+
+// TestLooksTakeTurnsWithoutMemory: a memory of looks that fails does not end the turns with other programs. Two that
+// look at once lose what is at its limit.
+func TestLooksTakeTurnsWithoutMemory(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	q, s := a.limited("q", deliveryLimit)
+	if !planLook(q, s, false, true).Counts {
+		t.Log("a look counts towards no limit here: none needs a turn")
+		return
+	}
+	a.publish(q.QueueRef, numbered(3)...)
+	path := filepath.Join(t.TempDir(), "journal.db")
+	looks := &forgetful{Looks: journal.NewLooks(path)}
+	c := newProcess(t, path, looks)
+	for range 2 {
+		if _, err := doPeek(t.Context(), c, q, s, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := looks.locks.Load(); n != 2 {
+		t.Errorf("2 looks waited %d times for their turn", n)
+	}
 }
 
 // TestManyProcessesLook lets 24 programs that know nothing of each other look at a queue whose delivery limit each look

@@ -227,6 +227,9 @@ func (a *app) drain(queue model.QueueRef, n int) []amqp.Delivery {
 	channel := a.open()
 	defer channel.Close()
 	got := a.consume(channel, queue, n)
+	for _, d := range got[n:] {
+		a.Errorf("%s: one more message: %s", queue, d.MessageId)
+	}
 	if n > 0 {
 		if err := channel.Ack(got[n-1].DeliveryTag, true); err != nil {
 			a.Fatal(err)
@@ -235,7 +238,7 @@ func (a *app) drain(queue model.QueueRef, n int) []amqp.Delivery {
 	return got
 }
 
-// consume takes n messages, leaves them with the channel, and wants no more to come.
+// consume takes n messages, and what more has come until then, and leaves them with the channel.
 func (a *app) consume(channel *amqp.Channel, queue model.QueueRef, n int) (got []amqp.Delivery) {
 	a.Helper()
 	if err := channel.Qos(n+1, 0, false); err != nil {
@@ -258,7 +261,7 @@ func (a *app) consume(channel *amqp.Channel, queue model.QueueRef, n int) (got [
 		a.Fatal(err)
 	}
 	for d := range deliveries {
-		a.Errorf("%s: one more message: %s", queue, d.MessageId)
+		got = append(got, d)
 	}
 	return got
 }

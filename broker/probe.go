@@ -58,7 +58,9 @@ type probe struct {
 	ready   map[model.QueueRef]int64 // messages at the last look, where looks count
 	sent    time.Time
 	entered time.Time // as well as it is known
-	result  trace.ProbeResult
+	// by the broker, so that it is not known to have entered any later; zero: it was not
+	confirmed time.Time
+	result    trace.ProbeResult
 }
 
 // passing is the probe at a tapped exchange.
@@ -155,7 +157,7 @@ func (p *probe) send(ctx context.Context) error {
 	account := l.copy()
 	switch {
 	case account.Moved == 1:
-		p.entered = p.sent
+		p.entered, p.confirmed = p.sent, at
 		p.step(trace.ProbeEntered, p.plan.Buffer.Name, at, "")
 		return nil
 	case account.Unknown == 1:
@@ -180,6 +182,9 @@ func (p *probe) await(ctx context.Context, tapEnded <-chan struct{}) {
 		case seen := <-p.passed:
 			if !seen.died {
 				p.entered = seen.at
+				if !p.confirmed.IsZero() && p.confirmed.Before(seen.at) { // a copy may come late
+					p.entered = p.confirmed
+				}
 				continue
 			}
 			p.result.Waited = model.Some(seen.at.Sub(p.entered))

@@ -98,9 +98,13 @@ func (s *source) release() error {
 }
 
 // awaitReturn waits until a queue shows what it got back: that takes a moment (3.10.8, classic and quorum), and a look
-// at once would not find all. It does not wait long, because consumers may take the messages meanwhile.
+// at once would not find all. It does not wait long, because consumers may take the messages meanwhile; but where some
+// of it is at its delivery limit now, it lets the next look wait.
 func (s *source) awaitReturn(want int64) {
 	limit := comeback
+	if s.plan.Doomed(s.brink.given()) {
+		limit = brinkComeback
+	}
 	if s.plan.Priority != 0 {
 		limit /= 5
 	}

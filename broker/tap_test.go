@@ -345,7 +345,7 @@ func TestTapFollowsWhatChanges(t *testing.T) {
 	a.until(func() error {
 		a.send(x, "second", numbered(1)...)
 		if len(tap.seen()) == seen {
-			return fmt.Errorf("the exchange that was declared anew is not seen")
+			return fmt.Errorf("the exchange that was declared again is not seen")
 		}
 		return nil
 	})

@@ -20,6 +20,7 @@ import (
 
 	"dlxtop/broker"
 	"dlxtop/demo"
+	"dlxtop/internal/size"
 	"dlxtop/model"
 )
 
@@ -97,6 +98,7 @@ func secureNode(t *testing.T, n *demo.Node) (address, authority string) {
 // TestTLS acts on messages through a broker's TLS listener, those with odd headers too, and tells what is wrong
 // there in words.
 func TestTLS(t *testing.T) {
+	size.Long(t)
 	t.Parallel()
 	address, authority := secureNode(t, node)
 	s := newOddStage(t, model.Quorum)

@@ -34,7 +34,7 @@ type Options struct {
 	User, Password string        // used when the URL carries none
 	VHost          string        // only this vhost; "" is all that the user may see
 	TLS            *tls.Config   // nil: the system's defaults
-	Timeout        time.Duration // of one request; 0 is 10 s
+	Timeout        time.Duration // of one request; 0 is 10 s; up to four times as long after one that took longer
 }
 
 // Client polls one broker. It is safe for concurrent use.
@@ -45,6 +45,7 @@ type Client struct {
 	password  string
 	vhost     string
 	timeout   time.Duration
+	longer    atomic.Int64 // how often the timeout was doubled
 	most      sizes
 	transport *http.Transport
 	clock     clock                  // the broker's
@@ -128,20 +129,29 @@ func (c *Client) inVHost(list string) string {
 	return list + "/" + url.PathEscape(c.vhost)
 }
 
-// request runs one request under the client's timeout.
+// mostLonger is how often the timeout is doubled.
+const mostLonger = 2
+
+// request runs one request under the client's timeout. A broker that was asked and did not answer in time gets more for
+// the next request: a poll that ended at the same time again and again would never show a large broker that is busy.
 func (c *Client) request(ctx context.Context, do func(context.Context) error) error {
-	slow := &slowError{after: c.timeout}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, slow)
+	longer := c.longer.Load()
+	timeout := c.timeout << longer
+	slow := &slowError{after: timeout}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, slow)
 	defer cancel()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		ConnectDone: func(_, _ string, err error) { slow.accepted.CompareAndSwap(false, err == nil) },
 		GotConn:     func(httptrace.GotConnInfo) { slow.accepted.Store(true) },
 	})
 	err := do(ctx)
-	if err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
+	if err == nil || ctx.Err() == nil {
+		return err
 	}
-	return err
+	if context.Cause(ctx) == slow && slow.accepted.Load() && longer < mostLonger {
+		c.longer.CompareAndSwap(longer, longer+1)
+	}
+	return context.Cause(ctx)
 }
 
 // rabbit is a rabbit-hole client whose requests end with ctx.

@@ -109,6 +109,37 @@ func TestFindingDeliveryLimitWithoutDLX(t *testing.T) {
 	s.silent("delivery-limit-without-dlx")
 }
 
+func TestFindingDeliveryCountCarried(t *testing.T) {
+	s := newStage(t)
+	carries := model.BehaviourOf(model.ParseVersion(s.b.Version())).CarriesDeliveryCount
+	for failed, limit := range map[string]int64{"same": 1, "higher": 2} {
+		work := "work-" + failed
+		s.queue(failed, amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": limit})
+		s.queue(work, amqp.Table{
+			"x-queue-type": "quorum", "x-delivery-limit": int64(1), "x-dead-letter-exchange": "",
+			"x-dead-letter-routing-key": failed,
+		})
+		s.publish(work, nil)
+		for range 2 {
+			s.must(s.take(work).Reject(true))
+		}
+		s.awaitDepth(failed, 1)
+		s.must(s.take(failed).Nack(false, true))
+		if failed == "same" && carries {
+			s.awaitDepth(failed, 0) // lost
+		} else {
+			s.must(s.take(failed).Ack(false)) // it came back
+		}
+	}
+	if !carries {
+		s.silent("delivery-count-carried")
+		return
+	}
+	s.finds("delivery-count-carried", "same")
+	s.must(deleteQueue(s.channel, "same"))
+	s.silent("delivery-count-carried")
+}
+
 func TestFindingWorkerWithoutConsumers(t *testing.T) {
 	s := newStage(t)
 	s.queue("w", nil)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"dlxtop/internal/size"
 	"dlxtop/model"
 )
 
@@ -108,6 +109,7 @@ func TestCountsWithoutStatistics(t *testing.T) {
 }
 
 func TestALostBrokerComesBack(t *testing.T) {
+	size.Long(t)
 	b := realBroker(t)
 	c := client(t, Options{URL: b.API()})
 	poll(t, c)

@@ -169,6 +169,31 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
+// A broker that takes longer than the timeout is asked again with more time, four times as much at most.
+func TestASlowBrokerGetsMoreTime(t *testing.T) {
+	b := realBroker(t)
+	const limit = time.Second
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done(): // the client gave up
+		case <-time.After(2*limit + limit/5): // a busy machine has what is left of 4 s for the answer itself
+			b.proxy(nil).ServeHTTP(w, r)
+		}
+	}))
+	defer slow.Close()
+	c := client(t, Options{URL: through(slow.URL), Timeout: limit})
+	for _, within := range []string{"1s", "2s"} {
+		var connect *model.ConnectError
+		if _, err := c.overview(t.Context()); !errors.As(c.connectError(t.Context(), err), &connect) ||
+			connect.Kind != model.NoAnswer || !strings.Contains(connect.Cause, within) {
+			t.Fatalf("within %s: %v", within, err)
+		}
+	}
+	if _, err := c.overview(t.Context()); err != nil {
+		t.Errorf("with four times as long: %v", err)
+	}
+}
+
 func TestNothingIsLeftBehind(t *testing.T) {
 	b := realBroker(t)
 	http.DefaultClient.CloseIdleConnections()
