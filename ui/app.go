@@ -14,6 +14,7 @@ import (
 
 	"dlxtop/model"
 	"dlxtop/model/plan"
+	"dlxtop/ui/picture"
 	"dlxtop/ui/term"
 )
 
@@ -48,12 +49,18 @@ type tab struct {
 
 func newApp(ctx context.Context, o Options) app {
 	e := &env{
-		broker: o.Broker, source: o.Source, journal: o.Journal, files: o.Files,
+		source: o.Source, journal: o.Journal, files: o.Files,
 		editor: o.Editor, styles: &term.Styles{}, keys: newKeyMap(), now: o.Now,
-		mouse: o.Mouse, keeper: &keeper{file: o.Kept},
+		dotStep: cmp.Or(o.dotStep, picture.DotStep),
+		schemas: o.Schemas,
+		mouse:   o.Mouse, filters: o.Filters, actions: o.Actions, keeper: &keeper{file: o.Kept}, index: o.Index,
 		title: o.Title, contexts: o.Contexts, readOnly: o.ReadOnly, production: o.Production,
 		work: newWork(ctx), requests: &atomic.Int64{},
 		profile: termenv.Ascii,
+	}
+	e.marks, e.quiet = newCauseMarks(e, o.Marks), &quietLooks{looker: o.Broker}
+	if o.Broker != nil {
+		e.broker = wantedBroker{o.Broker, e.quiet}
 	}
 	e.dress(cmp.Or(term.Theme(o.Theme), term.Auto))
 	e.reread = e.rereading()
@@ -75,7 +82,7 @@ func newApp(ctx context.Context, o Options) app {
 		tabs: [5]tab{
 			{name: "Flows", stack: first(newFlowsScreen(e))},
 			{name: "Queues", stack: first(newQueuesScreen(e))},
-			{name: "Failed", stack: first(newFailedScreen(e))},
+			{name: "Failed", stack: first(newFailedScreen(e, model.QueueRef{}))},
 			{name: "Findings", stack: first(newFindingsScreen(e))},
 			{name: "Journal", stack: first(newJournalScreen(e))},
 		},

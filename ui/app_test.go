@@ -19,7 +19,7 @@ var terminalSizes = []struct {
 // frozen are options under which nothing happens but what the test does: no time passes and no second poll comes by
 // itself.
 func frozen(source ports.Source) Options {
-	return Options{Source: source, Title: "prod", Interval: time.Hour, Now: newClock().now}
+	return Options{Source: source, Title: "prod", Interval: time.Hour, Now: newClock().now, dotStep: time.Hour}
 }
 
 // lively are options for tests of the polling.
@@ -38,7 +38,7 @@ func TestScreens(t *testing.T) {
 			{"flows-failed", []string{"j"}, "ucenter@user@failed"},
 			{"flows-filter", []string{"/", "user"}, "of 6"},
 			{"queues", []string{"2"}, "UNACKED"},
-			{"failed", []string{"3"}, "FAILED QUEUE"},
+			{"failed", []string{"3", keyTab}, "FAILED QUEUE"},
 			{"findings", []string{"4"}, "WHAT"},
 			{"help", []string{"?"}, "everywhere"},
 			{"palette", []string{":", "f"}, "findings"},

@@ -17,6 +17,7 @@ const (
 // keptChoices are what the dashboard remembers from start to start, as JSON in a file.
 type keptChoices struct {
 	Commands []string            `json:"commands,omitempty"`       // of the palette, the newest last
+	Programs []string            `json:"programs,omitempty"`       // of jq, that edited messages; the newest last
 	Hidden   map[string][]string `json:"hidden_columns,omitempty"` // titles, by the screen's name
 }
 
@@ -26,14 +27,18 @@ func choicesIn(text []byte) keptChoices {
 	if json.Unmarshal(text, &c) != nil {
 		return keptChoices{}
 	}
-	var commands []string
-	for _, command := range c.Commands {
-		if len(command) <= longestCommand {
-			commands = remembered(commands, command)
+	c.Commands, c.Programs = rememberable(c.Commands), rememberable(c.Programs)
+	return c
+}
+
+// rememberable are the texts of a file that are remembered.
+func rememberable(texts []string) (past []string) {
+	for _, text := range texts {
+		if len(text) <= longestCommand {
+			past = remembered(past, text)
 		}
 	}
-	c.Commands = commands
-	return c
+	return past
 }
 
 // hide notes the columns that are hidden on a screen.
@@ -113,6 +118,11 @@ func (a app) chosen(c keptChoices) (tea.Model, tea.Cmd) {
 		past = remembered(past, command)
 	}
 	a.palette.past, a.palette.back = past, len(past)
+	programs := c.Programs
+	for _, program := range a.env.programs {
+		programs = remembered(programs, program)
+	}
+	a.env.programs = programs
 	var cmds []tea.Cmd
 	for name, titles := range c.Hidden {
 		cmds = append(cmds, a.hide(hideMsg{name, titles}))

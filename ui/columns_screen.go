@@ -30,12 +30,6 @@ func (q queuesScreen) Columns() (titles, hidden []string) { return q.list.Table.
 // List implements columned.
 func (q queuesScreen) List(width, height int) string { return q.list.View(width, height, nil) }
 
-// Columns implements columned.
-func (f failedScreen) Columns() (titles, hidden []string) { return f.list.Table.Hideable() }
-
-// List implements columned.
-func (f failedScreen) List(width, height int) string { return f.list.View(width, height, nil) }
-
 // columnsScreen hides and shows the columns of the list below it, which is seen meanwhile.
 type columnsScreen struct {
 	env    *env

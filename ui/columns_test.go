@@ -68,10 +68,11 @@ func TestColumnsAreChosenAndKept(t *testing.T) {
 	term.press(" ", keyDown, keyDown, " ")
 	term.await("[ ] WAITING", "[ ] NEXT DUE")
 	m.awaitKept(term, "WAITING", "NEXT DUE")
+	head := func(term *terminal) string { return strings.Split(term.screen(), "\n")[3] }
+	term.awaitThat("the list hides them, too", func(string) bool { return !strings.Contains(head(term), "NEXT DUE") })
 	term.golden()
 	term.press(keyEsc)
 	term.awaitGone("columns of flows")
-	head := func(term *terminal) string { return strings.Split(term.screen(), "\n")[3] }
 	if h := head(term); strings.Contains(h, "WAITING") || strings.Contains(h, "NEXT DUE") || !strings.Contains(h, "FLOW") {
 		t.Errorf("the head is %q", h)
 	}

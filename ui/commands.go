@@ -12,7 +12,24 @@ type command struct {
 	name, does string
 	run        effect    // nil: it needs a name behind its own
 	names      *nameKind // what may stand behind its name; nil: nothing
+	takes      *textKind // the same of any text
 }
+
+// textKind is a text that a command takes.
+type textKind struct {
+	word string // what it is called: "text"
+	// open does it; the error is why the text cannot be taken, in one sentence
+	open func(e *env, text string) (effect, error)
+}
+
+// findText is what is looked for in all queues.
+var findText = textKind{word: "text", open: func(e *env, text string) (effect, error) {
+	filter, err := e.filters.Filter(text)
+	if err != nil {
+		return nil, err
+	}
+	return func(a app) (tea.Model, tea.Cmd) { return a.push(newFindScreen(a.env, text, filter)) }, nil
+}}
 
 // commands are those that do something now, in the order in which they are offered.
 func commands(a app) []command {
@@ -29,11 +46,12 @@ func commands(a app) []command {
 	all := []command{
 		{name: "flows", does: "what waits, moves, is stuck, failed", run: show(0)},
 		{name: "queues", does: "all queues", run: show(1)},
-		{name: "failed", does: "failed queues", run: show(2)},
+		{name: "failed", does: "what failed and why, and the failed queues", run: show(2)},
 		{name: "findings", does: "what is wrong or risky", run: show(3)},
 		{name: "journal", does: "what was done", run: show(4)},
 		{name: "flow", does: "open a flow", run: show(0), names: &flowNames},
 		{name: "queue", does: "open the messages of a queue", run: show(1), names: &queueNames},
+		{name: "find", does: "a text, or = and an expression, in all queues", takes: &findText},
 		{
 			name: "tap", does: "watch messages pass an exchange",
 			run: func(a app) (tea.Model, tea.Cmd) { return a.tapHere() }, names: &exchangeNames,
@@ -55,6 +73,7 @@ func commands(a app) []command {
 			name: "columns", does: "hide and show columns of this list",
 			run: func(a app) (tea.Model, tea.Cmd) { return a.columns() },
 		},
+		{name: "snapshot", does: "write this screen into a new file, as text; FILE.svg as a picture", takes: &snapshotFile},
 		{name: "theme", does: "other colours, until you leave", names: &themeNames},
 		{name: "pause", does: "stop or resume reading the broker", run: func(a app) (tea.Model, tea.Cmd) {
 			cmd := a.poller.toggle(a.env)

@@ -19,6 +19,7 @@ import (
 type compareScreen struct {
 	env     *env
 	of      [2]*messageRow
+	read    func(*message.Message) body.View
 	request request
 	names   [2]string      // of the messages
 	parts   []comparedPart // nil: not read yet
@@ -49,22 +50,24 @@ type comparedMsg struct {
 	parts   []comparedPart
 }
 
-func newCompareScreen(e *env, left, right *messageRow) screen {
-	return compareScreen{env: e, of: [2]*messageRow{left, right}, request: e.newRequest(), drawn: &comparedLines{}}
+func newCompareScreen(e *env, queue model.QueueRef, left, right *messageRow) screen {
+	return compareScreen{
+		env: e, of: [2]*messageRow{left, right}, read: e.reads(queue), request: e.newRequest(), drawn: &comparedLines{},
+	}
 }
 
 // Init reads both messages, which can be on disk.
 func (c compareScreen) Init() tea.Cmd {
-	id, of := c.request, c.of
+	id, of, read := c.request, c.of, c.read
 	return c.env.command(0, func(context.Context) tea.Msg {
 		left, right := parts(nil, of[0]).whole, parts(nil, of[1]).whole
-		return comparedMsg{id, [2]string{comparedName(left), comparedName(right)}, comparedParts(left, right)}
+		return comparedMsg{id, [2]string{comparedName(left), comparedName(right)}, comparedParts(left, right, read)}
 	})
 }
 
 // comparedParts compares the bodies as they are read, headers and properties.
-func comparedParts(left, right *message.Message) []comparedPart {
-	l, r := body.Read(left), body.Read(right)
+func comparedParts(left, right *message.Message, read func(*message.Message) body.View) []comparedPart {
+	l, r := read(left), read(right)
 	part := func(name string, left, right []body.Line) comparedPart {
 		p := comparedPart{name: name}
 		p.rows, p.near = body.Compare(left, right)
@@ -125,29 +128,10 @@ func (c compareScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 
 func (c compareScreen) handleKey(msg tea.KeyMsg) screen {
 	k := c.env.keys
-	page := max(c.drawn.height, 1)
-	step := 0
-	switch {
-	case term.Is(msg, k.Fold):
+	if term.Is(msg, k.Fold) {
 		c.whole, c.top = !c.whole, 0
-	case term.Is(msg, k.Up):
-		step = -1
-	case term.Is(msg, k.Down):
-		step = 1
-	case term.Is(msg, k.HalfUp):
-		step = -page / 2
-	case term.Is(msg, k.HalfDown):
-		step = page / 2
-	case term.Is(msg, k.PageUp):
-		step = -page
-	case term.Is(msg, k.PageDown):
-		step = page
-	case term.Is(msg, k.Top):
-		step = -len(c.drawn.lines)
-	case term.Is(msg, k.Bottom):
-		step = len(c.drawn.lines)
 	}
-	c.top = min(max(c.top+step, 0), max(len(c.drawn.lines)-page, 0))
+	c.top = scrolled(k, msg, c.top, len(c.drawn.lines), c.drawn.height)
 	return c
 }
 
@@ -197,5 +181,5 @@ func (s messagesScreen) compare() (screen, tea.Cmd) {
 		return s, notice(fmt.Sprintf("%s selected: %s selects the two to compare",
 			model.Plural(len(chosen), "message"), s.env.keys.Choose.Help().Key), true)
 	}
-	return s, push(newCompareScreen(s.env, chosen[0], chosen[1]))
+	return s, push(newCompareScreen(s.env, s.queue, chosen[0], chosen[1]))
 }

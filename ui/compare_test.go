@@ -52,7 +52,7 @@ func TestComparedSidesKeepTheirWidth(t *testing.T) {
 		m.BodyBytes = len(m.Body)
 	}
 	e := &env{styles: term.NewStyles(term.Dark, termenv.TrueColor)}
-	c := compareScreen{env: e, parts: comparedParts(&left, &right)}
+	c := compareScreen{env: e, parts: comparedParts(&left, &right, body.Read)}
 	for _, c.whole = range []bool{false, true} {
 		for width := 20; width < 130; width += 11 {
 			text := ""

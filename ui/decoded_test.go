@@ -35,7 +35,7 @@ func TestALookReadsItsMessagesOnce(t *testing.T) {
 		}
 		at := newClock().now()
 		look := peekedMsg{queue: ref(queue), peeked: peek.Peeked{Messages: messages, TakenAt: at}}
-		if err := look.read(topology, story.Sight{}, nil); err != nil {
+		if err := look.read(topology, story.Sight{}, nil, ofCause{}); err != nil {
 			t.Fatal(err)
 		}
 		if reads := messages.reads.Load(); reads != n {

@@ -167,7 +167,7 @@ func lateness(
 		t.Fatal(err)
 	}
 	look := peekedMsg{queue: ref, peeked: peeked}
-	if err := look.read(topology, story.Sight{}, nil); err != nil {
+	if err := look.read(topology, story.Sight{}, nil, ofCause{}); err != nil {
 		t.Fatal(err)
 	}
 	waits := look.waits

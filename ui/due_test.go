@@ -198,6 +198,7 @@ func TestComeBack(t *testing.T) {
 	term := onQueue(t, Options{Source: &recorded{snapshot: s}, Broker: b, Now: c.now}, "ucenter@user@retry", 120, 36)
 	look := func(n int) {
 		term.press(keyCtrlR)
+		term.settle() // until then the screen may say of the look before that it was 0s ago
 		term.awaitThat("another look", func(screen string) bool {
 			return b.peeked() == n &&
 				strings.Contains(screen, "read 0s ago")

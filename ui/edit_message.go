@@ -130,7 +130,7 @@ func (s messagesScreen) saved(msg savedMsg) (screen, tea.Cmd) {
 	}
 	e.state, e.is = editIdle, is
 	var cmd tea.Cmd
-	s.dialog, cmd = newEditedDialog(s.env, s.topology, s.queue, *e, s.leftBehind())
+	s.dialog, cmd = newEditedDialog(s.env, s.topology, s.queue, *e, s.others())
 	return s, cmd
 }
 
@@ -181,9 +181,9 @@ func (e *messageEdit) view(width int) string {
 
 // newEditedDialog is the dialog of a replay of what was edited. An address that was edited is the first of its targets.
 func newEditedDialog(
-	e *env, t *model.Topology, queue model.QueueRef, edit messageEdit, left int64,
+	e *env, t *model.Topology, queue model.QueueRef, edit messageEdit, others otherMessages,
 ) (planDialog, tea.Cmd) {
-	d, _ := newPlanDialog(e, t, plan.Replay, queue, []*messageRow{edit.row}, "the edited message", left)
+	d, _ := newPlanDialog(e, t, plan.Replay, queue, []*messageRow{edit.row}, "the edited message", others)
 	d.edit = &edit
 	if is := edit.is.Address; is != edit.was.Address {
 		target := replayTarget{

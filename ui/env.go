@@ -11,6 +11,8 @@ import (
 	"github.com/muesli/termenv"
 
 	"dlxtop/model"
+	"dlxtop/model/body"
+	"dlxtop/model/message"
 	"dlxtop/model/plan"
 	"dlxtop/model/ports"
 	"dlxtop/ui/term"
@@ -21,7 +23,7 @@ import (
 // comes in messages instead: the root sends a screen the latest topologyMsg when it is pushed, before Init, and again
 // after each poll.
 type env struct {
-	broker     Broker
+	broker     Broker // quiet looks give way to it
 	reread     plan.Reread
 	source     ports.Source
 	journal    ports.Records // nil: nothing is kept
@@ -30,11 +32,20 @@ type env struct {
 	styles     *term.Styles
 	keys       *keyMap
 	now        func() time.Time
-	shown      time.Time // when Update was called last: what is drawn is as of then. For Update and View only
-	title      string    // the context's name or the broker's address
-	contexts   []string  // that one can go to
-	keeper     *keeper   // of what is remembered from start to start
-	mouse      bool      // clicks and the wheel mean something
+	dotStep    time.Duration // between two cells of a dot
+	shown      time.Time     // when Update was called last: what is drawn is as of then. For Update and View only
+	filters    message.Saved
+	actions    []message.Action
+	schemas    body.Schemas                                // the protobuf types of bodies
+	opener     func(ctx context.Context, url string) error // nil: that of the desktop
+	programs   []string                                    // jq programs of before, the newest last. For Update only
+	title      string                                      // the context's name or the broker's address
+	contexts   []string                                    // that one can go to
+	keeper     *keeper                                     // of what is remembered from start to start
+	marks      *causeMarks
+	index      Index // nil: what is read of failed queues is not kept
+	quiet      *quietLooks
+	mouse      bool // clicks and the wheel mean something
 	readOnly   bool
 	production bool
 	theme      term.Theme
@@ -54,6 +65,11 @@ type env struct {
 
 // kit is what a component of a screen needs.
 func (e *env) kit() term.Kit { return term.Kit{Styles: e.styles, Keys: &e.keys.ListKeys} }
+
+// reads is how bodies in a queue are read.
+func (e *env) reads(queue model.QueueRef) func(*message.Message) body.View {
+	return func(m *message.Message) body.View { return e.schemas.Read(queue, m) }
+}
 
 // newRequest numbers a command: no two requests of the program are equal, so that a screen knows late answers.
 func (e *env) newRequest() request { return request(e.requests.Add(1)) }

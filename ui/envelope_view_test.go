@@ -8,6 +8,7 @@ import (
 	"github.com/muesli/termenv"
 
 	"dlxtop/model"
+	"dlxtop/model/body"
 	"dlxtop/model/message"
 	"dlxtop/ui/term"
 )
@@ -44,7 +45,7 @@ func TestEnvelopesAreShownOpened(t *testing.T) {
 				lines []string
 				want  []string
 			}{{headerLines(term.NewStyles(term.Mono, termenv.Ascii), &m, 90), test.headers}, {
-				new(bodies).lines(term.NewStyles(term.Mono, termenv.Ascii), &m, 90, false, false),
+				(&bodies{read: body.Read}).lines(term.NewStyles(term.Mono, termenv.Ascii), &m, 90, false, false),
 				test.text,
 			}} {
 				text := ansi.Strip(strings.Join(pane.lines, "\n"))

@@ -1,202 +1,238 @@
 package ui
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/model/cause"
 	"dlxtop/ui/term"
 )
 
-// failedScreen lists the failed queues of all flows, the fullest first.
+// failedScreen shows what failed: the causes of the messages in all failed queues, or in those of one flow, and on a
+// key the queues. It reads while it is seen, and only then.
 type failedScreen struct {
-	env    *env
-	list   term.List[model.QueueRef, failedRow]
-	latest topologyMsg
+	env     *env
+	worker  model.QueueRef // of the one flow; zero: of all
+	latest  topologyMsg
+	queues  failedQueues
+	causes  causesList
+	reading *causesReading // changed in Update and Prepare only
+	listed  bool           // the queues are seen, not the causes
+	costly  bool           // it asks whether to read what costs more than a mark
+	noting  *causeNote     // a note is typed; nil: none is
 }
 
-type failedRow struct {
-	model.Member
-	name      string // printable
-	flowName  string // printable; "-" when it belongs to none
-	ready     model.Opt[int64]
-	consumers model.Opt[int64]
-	kind      string
-	down      bool // nobody can use it now
-	in        model.Opt[float64]
-	looks     looksField
-}
-
-func newFailedScreen(e *env) screen {
-	rows := term.NewTable(e.kit(), func(r failedRow) model.QueueRef { return r.Queue }, fullestFirst,
-		failedColumns(e.styles, false)...)
-	return failedScreen{env: e, list: term.NewList(rows,
-		func(r failedRow) []string { return []string{r.name, r.flowName} })}
-}
-
-// fullestFirst puts queues with messages before empty ones, then goes by name: exact counts would make rows change
-// places.
-func fullestFirst(a, b failedRow) int {
-	empty := func(r failedRow) int {
-		if r.ready.Or(1) == 0 {
-			return 1
-		}
-		return 0
+func newFailedScreen(e *env, worker model.QueueRef) screen {
+	return failedScreen{
+		env: e, worker: worker, queues: newFailedQueues(e), causes: newCausesList(e), reading: newCausesReading(e),
 	}
-	return cmp.Or(cmp.Compare(empty(a), empty(b)), cmp.Compare(a.name, b.name))
-}
-
-// failedColumns are the columns; limited adds how many looks are left, which only some versions limit.
-func failedColumns(s *term.Styles, limited bool) []term.Column[failedRow] {
-	columns := []term.Column[failedRow]{
-		{
-			Title: "FAILED QUEUE", Width: 24, Flex: 3, Max: 52, Middle: true,
-			Cell:    func(r failedRow) term.Field { return term.Field{Text: r.name, Style: s.Text} },
-			Compare: func(a, b failedRow) int { return cmp.Compare(a.name, b.name) },
-		},
-		{
-			Title: "MESSAGES", Width: 9, Right: true, Most: true,
-			Cell:    func(r failedRow) term.Field { return readyField(s, r.ready, r.down, s.Danger) },
-			Compare: func(a, b failedRow) int { return compareOpt(a.ready, b.ready) },
-		},
-		{
-			Title: "IN/s", Width: 7, Right: true, Most: true,
-			Cell:    func(r failedRow) term.Field { return rate(s, r.in) },
-			Compare: func(a, b failedRow) int { return compareOpt(a.in, b.in) },
-		},
-		{
-			Title: "OF FLOW", Width: 16, Flex: 2, Max: 40, Middle: true,
-			Cell:    func(r failedRow) term.Field { return term.Field{Text: r.flowName, Style: s.Text} },
-			Compare: func(a, b failedRow) int { return cmp.Compare(a.flowName, b.flowName) },
-		},
-		{
-			Title: "CONSUMERS", Width: 9, Right: true, Drop: 1,
-			Cell: func(r failedRow) term.Field { return number(s, r.consumers, s.Text) },
-		},
-		{
-			Title: "TYPE", Width: 9, Drop: 2,
-			Cell: func(r failedRow) term.Field { return term.Field{Text: r.kind, Style: s.Muted} },
-		},
-	}
-	if limited {
-		columns = append(columns, term.Column[failedRow]{
-			Title: "LOOKS LEFT", Width: 10, Right: true,
-			Cell:    func(r failedRow) term.Field { return r.looks.field(s) },
-			Compare: func(a, b failedRow) int { return cmp.Compare(a.looks.left, b.looks.left) },
-		})
-	}
-	return columns
 }
 
 func (f failedScreen) Init() tea.Cmd { return nil }
 
-func (f failedScreen) Title() string { return "failed" }
-
-func (f failedScreen) Typing() bool { return f.list.Filter.Typing }
-
-// Keys are those of a list whose rows are failed queues.
-func (f failedScreen) Keys() []key.Binding {
-	if _, ok := f.list.Table.Current(); ok {
-		return f.list.Bindings(term.Describe(f.env.keys.Open, "messages"))
+// Title names what is seen: the columns that are hidden are those of the list of that name.
+func (f failedScreen) Title() string {
+	if f.listed {
+		return "failed"
 	}
-	return f.list.Bindings()
+	return "causes"
+}
+
+func (f failedScreen) Typing() bool {
+	if f.listed {
+		return f.queues.list.Filter.Typing
+	}
+	return f.costly || f.noting != nil || f.causes.list.Filter.Typing
+}
+
+// Keys are those of the list that is seen.
+func (f failedScreen) Keys() []key.Binding {
+	k := f.env.keys
+	var own []key.Binding
+	if f.listed {
+		if _, ok := f.queues.list.Table.Current(); ok {
+			own = append(own, term.Describe(k.Open, "messages"))
+		}
+		return f.queues.list.Bindings(append(own, term.Describe(k.NextPane, "causes"))...)
+	}
+	switch {
+	case f.noting != nil:
+		return []key.Binding{k.Accept, k.Cancel}
+	case f.costly:
+		return []key.Binding{term.Describe(k.Confirm, "read them"), k.Cancel}
+	}
+	_, current := f.causes.list.Table.Current()
+	if current {
+		own = append(own, term.Describe(k.Open, "messages"))
+	}
+	own = append(own, term.Describe(k.NextPane, "queues"))
+	if current {
+		own = append(append(own, causeKeys(k)...), k.Resolve, k.Ignore, k.Note)
+	}
+	if n := f.reading.more(); n > 0 {
+		own = append(own, term.Describe(k.More, "read more"))
+	}
+	if len(f.reading.costly()) > 0 {
+		own = append(own, term.Describe(k.Insist, "read what has a cost"))
+	}
+	return f.causes.list.Bindings(append(own, k.Peek)...)
 }
 
 func (f failedScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	switch msg := msg.(type) {
 	case topologyMsg:
 		f.latest = msg
-		rows := failedRows(msg)
-		f.list.Table.SetColumns(failedColumns(f.env.styles, slices.ContainsFunc(rows,
-			func(r failedRow) bool { return r.looks.counts })))
-		f.list.Table.Set(rows)
+		rows := failedRows(msg, f.worker)
+		f.queues.polled(rows)
+		f.reading.polled(msg.topology, rows)
+	case causesReadMsg:
+		if f.reading.answered(msg) {
+			f.causes.set(f.reading)
+			return f, f.env.marks.take(msg.marks)
+		}
 	case hideMsg:
-		if msg.screen == f.Title() {
-			f.list.Table.Hide(msg.titles)
+		switch msg.screen {
+		case "failed":
+			f.queues.list.Table.Hide(msg.titles)
+		case "causes":
+			f.causes.list.Table.Hide(msg.titles)
 		}
 	case tea.KeyMsg:
-		if f.list.Handle(msg) {
-			return f, nil
+		if f.listed {
+			return f.queueKey(msg)
 		}
-		if r, ok := f.list.Table.Current(); ok && term.Is(msg, f.env.keys.Open) {
-			return f, push(newMessagesScreen(f.env, r.Queue))
+		return f.causeKey(msg)
+	}
+	return f, nil
+}
+
+// queueKey takes a key while the queues are seen.
+func (f failedScreen) queueKey(msg tea.KeyMsg) (screen, tea.Cmd) {
+	if f.queues.list.Handle(msg) {
+		return f, nil
+	}
+	k := f.env.keys
+	r, ok := f.queues.list.Table.Current()
+	switch {
+	case term.Is(msg, k.NextPane):
+		f.listed = false
+	case ok && term.Is(msg, k.Open):
+		return f, push(newMessagesScreen(f.env, r.Queue))
+	}
+	return f, nil
+}
+
+// causeKey takes a key while the causes are seen.
+func (f failedScreen) causeKey(msg tea.KeyMsg) (screen, tea.Cmd) {
+	k := f.env.keys
+	row, current := f.causes.list.Table.Current()
+	switch {
+	case f.noting != nil:
+		return f.noteKey(msg)
+	case f.costly && term.Is(msg, k.Confirm):
+		f.costly = false
+		f.reading.agree()
+	case f.costly:
+		f.costly = !term.Is(msg, k.Cancel)
+	case f.causes.list.Handle(msg):
+	case term.Is(msg, k.NextPane):
+		f.listed = true
+	case term.Is(msg, k.More):
+		f.reading.extend()
+	case term.Is(msg, k.Insist):
+		f.costly = len(f.reading.costly()) > 0
+	case term.Is(msg, k.Peek):
+		f.reading.again()
+		f.causes.sort(f.reading)
+	case current && term.Is(msg, k.Resolve):
+		return f, f.env.marks.turn(f.latest.topology, &row.Group, cause.Resolved)
+	case current && term.Is(msg, k.Ignore):
+		return f, f.env.marks.turn(f.latest.topology, &row.Group, cause.Ignored)
+	case current && term.Is(msg, k.Note):
+		f.noting = newCauseNote(f.env, row)
+	case current && term.Is(msg, k.Open):
+		return f, f.open(row, nil)
+	case current:
+		if then := causeAction(k, msg); then != nil {
+			return f, f.open(row, then)
 		}
 	}
 	return f, nil
 }
 
-// failedRows are the failed queues, each once: one that several flows share is named with the first of them and how
-// many more, one that all share by its framework's custom belongs to none.
-func failedRows(msg topologyMsg) []failedRow {
-	at := map[model.QueueRef]int{}
-	more := map[model.QueueRef]int{}
-	var rows []failedRow
-	for i := range msg.flows {
-		flow := &msg.flows[i]
-		for _, m := range flow.Failed {
-			if _, ok := at[m.Queue]; ok {
-				more[m.Queue]++
-				continue
-			}
-			at[m.Queue] = len(rows)
-			rows = append(rows, newFailedRow(m, model.Printable(flow.Worker.Queue.String()), msg))
-		}
+// open opens a cause: its messages, where they are in one queue, else its queues. then is what is done with them.
+func (f failedScreen) open(row causeRow, then afterLook) tea.Cmd {
+	only, seen := ofCause{&row.Group, row.text}, f.env.marks.open(f.latest.topology, &row.Group)
+	if len(row.Queues) == 1 {
+		ref := row.Queues[0].Of
+		return tea.Batch(push(newCauseScreen(f.env, ref, only, f.reading.limitOf(ref), then)), seen)
 	}
-	for ref, n := range more {
-		rows[at[ref]].flowName += " and " + model.Count(int64(n)) + " more"
-	}
-	for _, m := range msg.topology.FailedWithoutFlow() {
-		at[m.Queue] = len(rows)
-		rows = append(rows, newFailedRow(m, "-", msg))
-	}
-	for i := range msg.topology.Snapshot.Queues {
-		q := &msg.topology.Snapshot.Queues[i]
-		_, listed := at[q.QueueRef]
-		if why := msg.looks.failed(msg.topology, q); why != "" && !listed {
-			rows = append(rows, newFailedRow(model.Member{Queue: q.QueueRef, Reason: why}, "-", msg))
-		}
-	}
-	return rows
+	return tea.Batch(push(newCauseQueuesScreen(f.env, row, f.reading.limitOf, then)), seen)
 }
 
-func newFailedRow(m model.Member, flowName string, msg topologyMsg) failedRow {
-	r := failedRow{
-		Member: m, name: model.Printable(m.Queue.String()), flowName: flowName, kind: "?",
-		in: msg.moves[m.Queue].In, looks: newLooksField(msg.topology, m.Queue),
+// noteKey takes a key while a note is typed.
+func (f failedScreen) noteKey(msg tea.KeyMsg) (screen, tea.Cmd) {
+	k, noting := f.env.keys, f.noting
+	switch {
+	case term.Is(msg, k.Accept):
+		f.noting = nil
+		return f, f.env.marks.note(f.latest.topology, &noting.row.Group, noting.field.Text())
+	case term.Is(msg, k.Cancel):
+		f.noting = nil
+	default:
+		next := *noting
+		next.field.Update(msg)
+		f.noting = &next
 	}
-	if q, ok := msg.topology.Queue(m.Queue); ok {
-		r.ready, r.consumers, r.kind, r.down = q.Ready, q.Consumers, queueRow{Queue: q}.kind(), q.Outage() != model.NoOutage
+	return f, nil
+}
+
+// Prepare reads on, and works out what is drawn: what is not seen is not read.
+func (f failedScreen) Prepare(width, height int) (screen, tea.Cmd) {
+	if f.latest.topology == nil || len(f.reading.order) == 0 {
+		return f, nil
 	}
-	return r
+	var cmd tea.Cmd
+	if !f.listed {
+		cmd = f.reading.next(f.env.shown)
+		f.causes.settle(f.reading, f.env.shown)
+		f.causes.prepare(f.reading, width, height)
+	}
+	return f, cmd
 }
 
 func (f failedScreen) View(width, height int) string {
-	if len(f.list.Table.All) == 0 {
-		return f.list.View(width, height, f.empty(width))
+	switch {
+	case len(f.queues.list.Table.All) == 0:
+		return term.Block(f.empty(width), width, height)
+	case f.listed:
+		return f.queues.view(width, height)
 	}
-	rows := f.list.Rows(height, 3)
-	return f.list.View(width, rows, nil) + "\n" + term.Block(f.detail(width), width, height-rows)
+	page := f.causes.view(f.reading, width, height)
+	if f.costly {
+		return term.Overlay(page, costDialog(f.env.styles, f.reading.costly(), width), width, height)
+	}
+	if f.noting != nil {
+		return term.Overlay(page, f.noting.view(f.env.styles, width), width, height)
+	}
+	return page
 }
 
-// detail tells why the queue at the cursor is a failed queue.
-func (f failedScreen) detail(width int) []string {
-	s := f.env.styles
-	r, ok := f.list.Table.Current()
-	if !ok {
-		return f.list.Aimless("queue", width)
+// Columns implements columned.
+func (f failedScreen) Columns() (titles, hidden []string) {
+	if f.listed {
+		return f.queues.list.Table.Hideable()
 	}
-	lines := []string{term.Partition(s, r.name, f.list.Table.Position(), width)}
-	for i, line := range term.Wrap(model.Printable(r.Reason), width-16) {
-		name := ""
-		if i == 0 {
-			name = "why here"
-		}
-		lines = append(lines, "   "+s.Muted.Render(term.Fit(name, 10, false, false))+line)
+	return f.causes.list.Table.Hideable()
+}
+
+// List implements columned.
+func (f failedScreen) List(width, height int) string {
+	if f.listed {
+		return f.queues.list.View(width, height, nil)
 	}
-	return lines
+	return f.causes.list.View(width, height, nil)
 }
 
 func (f failedScreen) empty(width int) []string {
@@ -205,6 +241,9 @@ func (f failedScreen) empty(width int) []string {
 	text := "A failed queue is where the failures of a worker end for a person to look at: a parking lot, an error " +
 		"queue, a DLQ. " +
 		"None of the flows has one, so what their workers reject is lost or comes back for ever. 1 shows the flows."
+	if f.worker != (model.QueueRef{}) {
+		text = "This flow has no failed queue any more."
+	}
 	if len(f.latest.flows) == 0 {
 		text = "There are no flows here, so there is nothing whose failures could end in one."
 	}

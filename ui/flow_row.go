@@ -39,7 +39,7 @@ func newFlowRow(flow *model.Flow, msg topologyMsg, now time.Time) flowRow {
 		flow: flow, poll: &msg, name: model.Printable(flow.Worker.Queue.String()), buffers: bufferWords(flow),
 		due: new(term.Field),
 	}
-	r.findings = findingsOf(flow, msg.findings)
+	r.findings = msg.about.Flow(flow)
 	for _, f := range r.findings {
 		if mark := levelMark(f.Level); r.mark == "" || mark == term.MarkError || mark == term.MarkWarning &&
 			r.mark == term.MarkInfo {
@@ -130,28 +130,6 @@ func sumOf[N int64 | float64](refs []model.QueueRef, value func(model.QueueRef) 
 		return model.Unknown[N]()
 	}
 	return model.Some(sum)
-}
-
-// findingsOf are the findings about the flow's queues and the exchanges that its buffers expire into.
-func findingsOf(flow *model.Flow, all []findings.Finding) []findings.Finding {
-	var own []findings.Finding
-	queues := flow.Queues()
-	for _, f := range all {
-		if f.VHost != flow.VHost {
-			continue
-		}
-		about := f.Queue != "" && slices.Contains(queues, model.QueueRef{VHost: f.VHost, Name: f.Queue})
-		if f.Queue == "" && f.Exchange != "" {
-			about = slices.ContainsFunc(flow.Buffers, func(b model.Buffer) bool {
-				return b.DLX == f.Exchange ||
-					b.InExchange == f.Exchange
-			})
-		}
-		if about {
-			own = append(own, f)
-		}
-	}
-	return own
 }
 
 // bufferWords tells how long the buffers hold messages, by role: "retry 30s", "delayed 10s 60s", "per message" (which

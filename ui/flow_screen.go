@@ -20,12 +20,13 @@ const (
 // a queue.
 type flowScreen struct {
 	movingFlow
-	chart bool     // the queue under the cursor is charted
-	lines []string // as prepared
+	causes flowCauses
+	chart  bool     // the queue under the cursor is charted
+	lines  []string // as prepared
 }
 
 func newFlowScreen(e *env, worker model.QueueRef) screen {
-	return flowScreen{movingFlow: newMovingFlow(e, worker)}
+	return flowScreen{movingFlow: newMovingFlow(e, worker), causes: newFlowCauses(e)}
 }
 
 func (s flowScreen) Init() tea.Cmd { return nil }
@@ -39,7 +40,7 @@ func (s flowScreen) Keys() []key.Binding {
 	}
 	keys := []key.Binding{term.Describe(k.Open, "messages")}
 	if len(s.flow.Failed) > 0 {
-		keys = append(keys, k.Failed)
+		keys = append(keys, k.Failed, k.Causes)
 	}
 	chart := k.Chart
 	if s.chart {
@@ -50,8 +51,8 @@ func (s flowScreen) Keys() []key.Binding {
 
 func (s flowScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	switch msg := msg.(type) {
-	case topologyMsg, countedMsg, dotStepMsg:
-		cmd := s.moved(msg)
+	case topologyMsg, countedMsg, dotStepMsg, causesReadMsg:
+		cmd := tea.Batch(s.moved(msg), s.causes.update(msg, s.worker))
 		return s, cmd
 	case tea.KeyMsg:
 		return s.handleKey(msg)
@@ -69,6 +70,11 @@ func (s flowScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		return s, push(newMessagesScreen(s.env, s.opened()))
 	case term.Is(msg, k.Failed):
 		return s, s.openFailed()
+	case term.Is(msg, k.Causes):
+		if len(s.flow.Failed) == 0 {
+			return s, notice("this flow has no failed queue", true)
+		}
+		return s, push(newFailedScreen(s.env, s.worker))
 	case term.Is(msg, k.Tap):
 		return s, s.tap()
 	case term.Is(msg, k.Chart):
@@ -128,13 +134,24 @@ func (s *flowScreen) move(by int, round bool) {
 	s.cursor = stations[min(max(at, 0), len(stations)-1)].Queue
 }
 
-func (s flowScreen) View(width, height int) string { return term.Block(s.lines, width, height) }
+func (s flowScreen) View(width, height int) string {
+	if s.causes.columns == 0 {
+		return term.Block(s.lines, width, height)
+	}
+	columns := width - 1 - s.causes.columns
+	return term.Beside(s.env.styles, term.Block(s.lines, columns, height),
+		term.Block(s.causes.lines, s.causes.columns, height))
+}
 
-// Prepare lays the picture out, and tells what is below it.
+// Prepare lays the picture out, and tells what is below it and beside it.
 func (s flowScreen) Prepare(width, height int) (screen, tea.Cmd) {
 	if s.seen() {
+		s.causes.place(&s.movingFlow, width)
+		if s.causes.columns > 0 {
+			width -= 1 + s.causes.columns
+		}
 		s.lines = s.laid(width, height)
-		return s, nil
+		return s, s.causes.prepare(height)
 	}
 	words := "reading …"
 	if s.gone {

@@ -111,7 +111,7 @@ func (f flowsScreen) Keys() []key.Binding {
 	if r, ok := f.list.Table.Current(); ok {
 		own = append(own, term.Describe(k.Open, "open the flow"))
 		if len(r.flow.Failed) > 0 {
-			own = append(own, k.Failed)
+			own = append(own, k.Failed, k.Causes)
 		}
 	}
 	return f.list.Bindings(own...)
@@ -159,6 +159,8 @@ func (f flowsScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 			return f, push(newMessagesScreen(f.env, ref))
 		}
 		return f, func() tea.Msg { return noticeMsg{text: "this flow has no failed queue"} }
+	case term.Is(msg, k.Causes) && len(r.flow.Failed) > 0:
+		return f, push(newFailedScreen(f.env, r.flow.Worker.Queue))
 	}
 	return f, nil
 }

@@ -94,14 +94,17 @@ func (term *terminal) press(keys ...string) {
 }
 
 const (
-	keyEnter = "\r"
-	keyEsc   = "\x1b"
-	keyDown  = "\x1b[B"
-	keyUp    = "\x1b[A"
-	keyTab   = "\t"
-	keyCtrlC = "\x03"
-	keyCtrlR = "\x12"
-	keyCtrlD = "\x04"
+	keyEnter   = "\r"
+	keyEsc     = "\x1b"
+	keyDown    = "\x1b[B"
+	keyUp      = "\x1b[A"
+	keyTab     = "\t"
+	keyCtrlC   = "\x03"
+	keyCtrlR   = "\x12"
+	keyCtrlD   = "\x04"
+	keyBackTab = "\x1b[Z"
+	keyCtrlN   = "\x0e"
+	keyCtrlP   = "\x10"
 )
 
 // screen is what stands on the screen, without the blanks at the ends of lines.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -218,11 +217,17 @@ func (j journalScreen) detail(width int) []string {
 	if r.Account.Stopped != "" {
 		told += ": " + r.Account.Stopped
 	}
-	for _, p := range []struct{ name, text string }{
-		{"outcome", told},
-		{"who", r.Who() + ", " + r.Began.Format("2006-01-02 15:04:05")},
-		{"certain?", strings.Join(r.Explain(), "; ")},
-	} {
+	type line struct{ name, text string }
+	said := []line{{"outcome", told}, {"who", r.Who() + ", " + r.Began.Format("2006-01-02 15:04:05")}}
+	if r.Unfinished() {
+		said = append(said, line{"ended", r.Interrupted()})
+		for _, words := range r.Certain() {
+			said = append(said, line{"", words})
+		}
+		k := j.env.keys
+		said = append(said, line{"next", r.NextStep(k.Resume.Help().Key, k.Undo.Help().Key, k.Open.Help().Key)})
+	}
+	for _, p := range said {
 		for i, line := range term.Wrap(model.Printable(p.text), width-16) {
 			name := ""
 			if i == 0 {
@@ -249,12 +254,12 @@ func tellUnfinished(e *env) tea.Cmd {
 		case len(unfinished) == 0:
 			return nil
 		}
-		words := unfinished[0].Explain()[0]
+		words := unfinished[0].Interrupted()
 		if n := len(unfinished) - 1; n > 0 {
 			words += fmt.Sprintf(", and of %s more", model.Plural(n, "action"))
 		}
 		journal, resume := e.keys.Screens[4].Help().Key, e.keys.Resume.Help().Key
-		words += ": " + journal + " Journal shows what is certain, " + resume + " there resumes it"
+		words += ": " + journal + " shows what is certain, " + resume + " resumes it"
 		return noticeMsg{text: words, bad: true}
 	})
 }

@@ -166,9 +166,9 @@ func TestUnfinishedIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	term := newTerminal(t, o, 120, 36)
-	term.await(fmt.Sprintf("in the middle of the drop %d of ucenter@user@failed", id), "5 Journal shows")
+	term.await(fmt.Sprintf("ended during the drop %d of ucenter@user@failed", id), "5 shows what is certain")
 	term.press("5")
-	term.await("4 dropped; unfinish", "none is lost")
+	term.await("4 dropped; unfinish", "none is lost: r looks for them")
 	if len(b.executed()) > 0 {
 		t.Error("something was done")
 	}

@@ -28,7 +28,9 @@ func KeyHelp() []KeyGroup {
 		group("in every list", lists(k)),
 		group("on Flows, Queues, Failed, Findings and Journal", []explained{
 			{k.Open, "open what is under the cursor"},
+			{k.NextPane, "the failed queues; the causes again (Failed)"},
 			{k.Failed, "the failed messages of this flow (Flows)"},
+			{k.Causes, "what failed in this flow, and why (Flows)"},
 			{k.Undo, "undo the action under the cursor (Journal)"},
 			{k.Resume, "resume the action under the cursor, if it did not come to its end (Journal)"},
 		}),
@@ -37,8 +39,23 @@ func KeyHelp() []KeyGroup {
 			{k.NextPane, "next queue"},
 			{k.PrevPane, "previous queue"},
 			{k.Failed, "the failed messages of this flow"},
+			{k.Causes, "what failed in this flow, and why"},
 			{k.Tap, "tap: watch messages pass its exchanges"},
 			{k.Chart, "chart the queue under the cursor over five minutes; close the chart"},
+		}),
+		group("on the causes of failed messages", []explained{
+			{k.Open, "the messages that failed for this cause"},
+			{k.Replay, "replay them all"},
+			{k.Drop, "drop them all"},
+			{k.Move, "move them all to a queue of choice"},
+			{k.Mend, "change them all by one jq program, then replay them"},
+			{k.Export, "export them all to a file"},
+			{k.Resolve, "mark it as resolved; again: not resolved. If it fails again, it is shown as back"},
+			{k.Ignore, "ignore it; again: do not ignore it"},
+			{k.Note, "a note of one line"},
+			{k.More, "read more of the queues that were read in part"},
+			{k.Insist, "read the queues where a look has a cost: it asks first"},
+			{k.Peek, "read the queues again, and put the most frequent causes first"},
 		}),
 		group("on messages", messages(k)),
 		group("in the detail of a message", []explained{
@@ -46,11 +63,17 @@ func KeyHelp() []KeyGroup {
 			{k.PrevPane, "previous pane"},
 			{k.Earlier, "the message before"},
 			{k.Later, "the message after"},
-			{k.Raw, "the body as it lies in the queue; read again"},
-			{k.Fold, "only the outermost of the body; all of it again"},
+			{k.Raw, "the body as it lies in the queue; again: decoded"},
+			{k.Fold, "fold the body to its outermost level; again: all of it"},
+		}),
+		group("on what was found", []explained{
+			{k.Open, "the messages of its queue, with the cursor on it"},
+			{k.Back, "stop the search"},
+			{k.Insist, "search the queues where a look has a cost, too"},
+			{k.Peek, "search again"},
 		}),
 		group("on two messages side by side", []explained{
-			{k.Fold, "what is equal, too; only what differs"},
+			{k.Fold, "show equal lines, too; again: only those that differ"},
 		}),
 		group("after "+k.Copy.Help().Key+", what to copy", []explained{
 			{k.CopyBody, "the body"},
@@ -68,7 +91,7 @@ func KeyHelp() []KeyGroup {
 		group("in a filter, and after "+k.Palette.Help().Key, []explained{
 			{k.Accept, "keep the filter; run the command"},
 			{k.Abandon, "clear the filter; close the line"},
-			{k.Complete, "complete the command; again: the next one"},
+			{k.Complete, "complete the command, or a name in an expression; again: the next one"},
 			{k.CompleteBack, "complete the one before"},
 			{k.ChooseUp, "the command before"},
 			{k.ChooseDown, "the command after"},
@@ -84,6 +107,9 @@ func paletteGroup(k *keyMap) KeyGroup {
 		name := c.name
 		if c.names != nil {
 			name += " " + strings.ToUpper(c.names.word)
+		}
+		if c.takes != nil {
+			name += " " + strings.ToUpper(c.takes.word)
 		}
 		g.Keys = append(g.Keys, Key{[]string{name}, c.does})
 	}
@@ -145,9 +171,12 @@ func messages(k *keyMap) []explained {
 		{k.DropAll, "drop all that the filter shows"},
 		{k.Move, "move the selection, else the message under the cursor, to a queue of choice"},
 		{k.Edit, "edit this message in $VISUAL or $EDITOR, then replay it"},
+		{k.Mend, "change the selection, else all that are shown, by one jq program, then replay them"},
 		{k.Export, "export the selection, else all that the filter shows, to a file"},
 		{k.Copy, "copy something of this message"},
 		{k.Compare, "compare the two selected messages, side by side"},
+		{k.NextMatch, "the next message that matches the filter; in a pane, first the next line with the text"},
+		{k.PrevMatch, "the previous match"},
 		{k.More, "read more messages: 5,000, 50,000, 200,000"},
 		{k.Peek, "look again"},
 		{k.Insist, "look anyway, where a look is refused for its cost"},
@@ -161,8 +190,10 @@ func dialogs(k *keyMap) []explained {
 		{k.Target, "the next target of a replay, at last a queue of choice; the next exchange of a tap"},
 		{k.Canary, "begin with a canary"},
 		{k.KeepTries, "keep the counters of tries"},
+		{k.Spread, "spread the messages over 1, 5, 15 or 25 minutes; again as fast as the broker confirms"},
 		{k.Insist, "go on in spite of a refusal that can be overridden"},
 		{k.Edit, "edit again"},
+		{k.Mend, "edit the jq program again"},
 		{k.GoOn, "do not wait longer for the canary"},
 		{k.Undo, "undo what was just done"},
 	}

@@ -16,8 +16,13 @@ type keyMap struct {
 
 	// On messages.
 	Replay, ReplayAll, Drop, DropAll, Copy, Failed, NextPane, PrevPane, Peek key.Binding
+	Causes                                                                   key.Binding
 	More, Insist, Earlier, Later, Tap                                        key.Binding
-	Move, Edit, Export, Raw, Fold, Compare                                   key.Binding
+	Move, Edit, Mend, Export, Raw, Fold, Compare                             key.Binding
+	NextMatch, PrevMatch                                                     key.Binding
+
+	// On causes.
+	Resolve, Ignore, Note key.Binding
 
 	// What to copy of a message.
 	CopyBody, CopyHeaders, CopyID, CopyJSON key.Binding
@@ -26,7 +31,7 @@ type keyMap struct {
 	Chart key.Binding
 
 	// In a dialog.
-	Confirm, Target, Cancel, ChooseUp, ChooseDown, Canary, KeepTries, GoOn key.Binding
+	Confirm, Target, Cancel, ChooseUp, ChooseDown, Canary, KeepTries, Spread, GoOn key.Binding
 
 	// Everywhere.
 	Screens                           [5]key.Binding
@@ -51,12 +56,14 @@ func newKeyMap() *keyMap {
 		DropAll:   term.Binding("D", "drop all shown", "D"),
 		Move:      term.Binding("m", "move", "m"),
 		Edit:      term.Binding("e", "edit", "e"),
+		Mend:      term.Binding("E", "edit many", "E"),
 		Export:    term.Binding("x", "export", "x"),
 		Copy:      term.Binding("y", "copy", "y"),
 		Raw:       term.Binding("b", "raw body", "b"),
 		Compare:   term.Binding("=", "compare", "="),
 		Fold:      term.Binding("z", "fold the body", "z"),
 		Failed:    term.Binding("f", "failed messages", "f"),
+		Causes:    term.Binding("F", "causes of failures", "F"),
 		NextPane:  term.Binding("tab", "next pane", "tab"),
 		PrevPane:  term.Binding("shift-tab", "previous pane", "shift+tab"),
 		Peek:      term.Binding("ctrl-r", "read again", "ctrl+r"),
@@ -65,6 +72,13 @@ func newKeyMap() *keyMap {
 		Tap:       term.Binding("t", "tap", "t"),
 		Earlier:   term.Binding("←", "message before", "left", "h"),
 		Later:     term.Binding("→", "message after", "right", "l"),
+
+		NextMatch: term.Binding("ctrl-n", "next match", "ctrl+n"),
+		PrevMatch: term.Binding("ctrl-p", "previous match", "ctrl+p"),
+
+		Resolve: term.Binding("o", "resolved", "o"),
+		Ignore:  term.Binding("O", "ignore", "O"),
+		Note:    term.Binding("N", "note", "N"),
 
 		CopyBody:    term.Binding("b", "body", "b"),
 		CopyHeaders: term.Binding("h", "headers", "h"),
@@ -79,6 +93,7 @@ func newKeyMap() *keyMap {
 
 		Canary:    term.Binding("c", "canary", "c"),
 		KeepTries: term.Binding("t", "keep tries", "t"),
+		Spread:    term.Binding("o", "spread", "o"),
 		GoOn:      term.Binding("enter", "do not wait longer", "enter"),
 
 		ChooseUp:   term.Binding("↑", "up", "up", "ctrl+p"),

@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/internal/size"
 	"dlxtop/model"
 	"dlxtop/model/message"
 	"dlxtop/ui/picture"
@@ -104,6 +105,7 @@ func TestRatesOfLevels(t *testing.T) {
 // Native delays as kombu declares them, on a real broker: the picture has what waits in all levels, enter opens the one
 // that holds it, an eta dates it there, and it arrives.
 func TestDelayLevelsOnARealBroker(t *testing.T) {
+	size.Long(t)
 	t.Parallel()
 	o, _, channel := real(t)
 	worker := declareCeleryDelays(t, channel)

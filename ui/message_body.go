@@ -2,6 +2,7 @@ package ui
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -13,6 +14,7 @@ import (
 
 // bodies are the bodies of one message, made ready once: its own, and that of the original when it is in an envelope.
 type bodies struct {
+	read          func(*message.Message) body.View
 	made          bool
 	raw           bool // as they lie in the queue
 	own, original body.View
@@ -25,7 +27,7 @@ func (b *bodies) make(m *message.Message, raw bool) {
 	if b.made && b.raw == raw {
 		return
 	}
-	read := body.Read
+	read := b.read
 	if raw {
 		read = body.Raw
 	}
@@ -115,7 +117,7 @@ func inkedLines(parts []inked, width int) []string {
 		whole.WriteString(p.text)
 	}
 	var lines []string
-	for _, piece := range hardWrap(whole.String(), width) {
+	for _, piece := range pieces(whole.String(), width) {
 		var b strings.Builder
 		for left := len(piece); left > 0 && len(parts) > 0; {
 			p := &parts[0]
@@ -147,10 +149,28 @@ func bodyStyle(s *term.Styles, k body.Kind) term.Style {
 	return s.Text
 }
 
-// hardWrap breaks printable text at the width, wherever that is.
-func hardWrap(text string, width int) []string {
-	if ansi.StringWidthWc(text) <= width {
-		return []string{text}
+// pieces are printable text broken at the width: behind a blank in the second half of a line, else wherever that is.
+// Together they are the text.
+func pieces(text string, width int) (lines []string) {
+	width = max(width, 1)
+	for {
+		head := text[:min(len(text), 8*width)] // more than a line: each character has four bytes at most
+		for !utf8.ValidString(head) && len(head) > 8*width-utf8.UTFMax {
+			head = head[:len(head)-1]
+		}
+		switch {
+		case text == "" && lines != nil:
+			return lines
+		case len(head) == len(text) && ansi.StringWidthWc(text) <= width:
+			return append(lines, text)
+		}
+		piece, _, _ := strings.Cut(ansi.HardwrapWc(head, width, true), "\n")
+		if piece == "" { // a wide character, in a line of one cell
+			_, size := utf8.DecodeRuneInString(text)
+			piece = text[:size]
+		} else if at := strings.LastIndexByte(piece, ' '); at >= len(piece)/2 && text[len(piece)] != ' ' {
+			piece = piece[:at+1]
+		}
+		lines, text = append(lines, piece), text[len(piece):]
 	}
-	return strings.Split(ansi.HardwrapWc(text, max(width, 1), true), "\n")
 }

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,5 +98,29 @@ func TestDressedBodyIsTheBody(t *testing.T) {
 				t.Errorf("at %d: %q is shown as %q", width, l.String(), got.String())
 			}
 		}
+	}
+}
+
+// A long line is broken behind words, and nothing of it is lost: what is marked in it is found by its bytes.
+func TestPieces(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  []string
+	}{
+		{"short", 10, []string{"short"}},
+		{"duplicate key value violates unique", 20, []string{"duplicate key value ", "violates unique"}},
+		{"a 0123456789abcdefghij", 10, []string{"a 01234567", "89abcdefgh", "ij"}},
+		{"exactly 10 more", 10, []string{"exactly 10", " more"}},
+		{"世界", 1, []string{"世", "界"}},
+		{"", 5, []string{""}},
+	} {
+		if got := pieces(c.text, c.width); !slices.Equal(got, c.want) {
+			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+	long := strings.Repeat("é世 word", 5000)
+	if got := pieces(long, 7); strings.Join(got, "") != long {
+		t.Error("a part of the text is lost")
 	}
 }

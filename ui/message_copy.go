@@ -42,10 +42,7 @@ func (s messagesScreen) copyKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	default:
 		return s, nil
 	}
-	out := s.env.clipboard
-	if out == nil {
-		out = os.Stdout
-	}
+	out := s.env.toClipboard()
 	return s, s.env.command(0, func(context.Context) tea.Msg {
 		m := parts(nil, row).whole
 		what, text := of(m)
@@ -54,6 +51,14 @@ func (s messagesScreen) copyKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		}
 		return copyText(out, what, text)
 	})
+}
+
+// toClipboard is where the sequences go that a terminal keeps as its clipboard.
+func (e *env) toClipboard() io.Writer {
+	if e.clipboard == nil {
+		return os.Stdout
+	}
+	return e.clipboard
 }
 
 func bodyToCopy(m *message.Message) (what, text string) {

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
+	"dlxtop/model/body"
 	"dlxtop/model/message"
 	"dlxtop/model/story"
 	"dlxtop/ui/term"
@@ -35,12 +36,17 @@ const paneSeparator = " │ "
 // messageDetail shows one message in three panes: side by side when there is room, else one at a time. Each scrolls on
 // its own.
 type messageDetail struct {
+	read   func(*message.Message) body.View
 	focus  pane
 	scroll [paneCount]int
-	of     messageID
-	raw    bool // the body as it lies in the queue
-	folded bool // only the outermost of the body
-	drawn  *detailLines
+	hit    [paneCount]int // of the lines with what is looked for, the one that a step went to
+	of     messageID      // that was scrolled
+	sought string         // what is looked for; "" nothing
+
+	fromEnd bool // a step back goes into the next message that is laid
+	raw     bool // the body as it lies in the queue
+	folded  bool // only the outermost of the body
+	drawn   *detailLines
 }
 
 // detailLines is what was laid of a message last: only a new message, another width or another second makes it again.
@@ -50,18 +56,23 @@ type detailLines struct {
 	body    int // its width, unwrapped
 	widths  [paneCount]int
 	lines   [paneCount][]string
-	panes   []pane // that are seen
+	hits    [paneCount][]int // the lines with what is looked for
+	sought  string           // what that was
+	panes   []pane           // that are seen
 	brief   bool
 	height  int
 	second  time.Time
 }
 
-func newMessageDetail() messageDetail { return messageDetail{drawn: &detailLines{}} }
+func newMessageDetail(read func(*message.Message) body.View) messageDetail {
+	return messageDetail{read: read, drawn: &detailLines{bodies: bodies{read: read}}}
+}
 
-// top is the first line of a pane that is seen: another message than the one that was scrolled starts at its top.
+// top is the first line of a pane that is seen: another message than the one that was scrolled starts where it has what
+// is looked for, else at its top.
 func (d *messageDetail) top(id messageID, p pane) int {
 	if d.of != id {
-		return 0
+		return d.topOf(p, 0)
 	}
 	return min(d.scroll[p], max(len(d.drawn.lines[p])-d.drawn.height, 0))
 }
@@ -78,9 +89,7 @@ func (d *messageDetail) next(step int, table bool) {
 
 // move scrolls the pane in focus, which shows this message.
 func (d *messageDetail) move(id messageID, lines int) {
-	if d.of != id {
-		d.of, d.scroll = id, [paneCount]int{}
-	}
+	d.begin(id)
 	most := max(len(d.drawn.lines[d.focus])-d.drawn.height, 0)
 	d.scroll[d.focus] = min(max(d.top(id, d.focus)+lines, 0), most)
 }
@@ -102,6 +111,12 @@ func (d *messageDetail) lay(
 	}
 	d.prepare(s, m, story, now.Truncate(time.Second), panes, widths, brief && d.focus != paneStory)
 	d.drawn.panes, d.drawn.height = panes, height-1
+	if d.drawn.sought != d.sought {
+		d.drawn.sought = d.sought
+		for p := range paneCount {
+			d.seek(p)
+		}
+	}
 }
 
 const (
@@ -114,7 +129,7 @@ func (d *messageDetail) shares(m *message.Message, width int) (toStory, headers,
 	toStory, headers = width*36/100, width*30/100
 	body = width - toStory - headers
 	if d.drawn.message != m {
-		*d.drawn = detailLines{message: m}
+		*d.drawn = detailLines{message: m, bodies: bodies{read: d.read}, sought: d.sought}
 		if m != nil {
 			d.drawn.body = d.drawn.bodies.width(m, d.raw)
 		}
@@ -133,7 +148,7 @@ func (d *messageDetail) view(s *term.Styles, r *messageRow) []string {
 		for i, p := range panes {
 			text := ""
 			if at := d.top(r.id, p) + y; at < len(d.drawn.lines[p]) {
-				text = d.drawn.lines[p][at]
+				text = term.Highlight(d.drawn.lines[p][at], d.sought, s.Chosen)
 			}
 			parts[i] = term.Pad(text, widths[p])
 		}
@@ -216,11 +231,11 @@ func (d *messageDetail) prepare(
 	widths [paneCount]int, brief bool,
 ) {
 	if d.drawn.message != m || d.drawn.brief != brief {
-		kept := bodies{}
+		kept := bodies{read: d.read}
 		if d.drawn.message == m {
 			kept = d.drawn.bodies
 		}
-		*d.drawn = detailLines{message: m, brief: brief, body: d.drawn.body, bodies: kept}
+		*d.drawn = detailLines{message: m, brief: brief, body: d.drawn.body, bodies: kept, sought: d.sought}
 	}
 	if !d.drawn.second.Equal(second) {
 		d.drawn.second, d.drawn.widths[paneStory] = second, 0 // what is due counts down
@@ -239,6 +254,7 @@ func (d *messageDetail) prepare(
 		case p == paneBody:
 			d.drawn.lines[p] = d.drawn.bodies.lines(s, m, widths[p], d.raw, d.folded)
 		}
+		d.seek(p)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"golang.org/x/sync/errgroup"
 
+	"dlxtop/model/find"
 	"dlxtop/model/message"
 	"dlxtop/ui/term"
 )
@@ -22,11 +23,13 @@ const (
 
 // messageFilter is the filter of a queue's messages: plain text, or "=" and an expression.
 type messageFilter struct {
-	field   term.FilterField
-	parsed  *message.Filter // the filter that applies: the last text that could be read; nil: none
-	err     error           // why the text cannot be read
-	request request         // the search in flight; 0: none
-	cancel  func()          // ends it
+	field    term.FilterField
+	complete completion
+	saved    message.Saved
+	parsed   *message.Filter // the filter that applies: the last text that could be read; nil: none
+	err      error           // why the text cannot be read
+	request  request         // the search in flight; 0: none
+	cancel   func()          // ends it
 }
 
 // filteredMsg is the answer to a search: for each row whether it matches.
@@ -37,7 +40,7 @@ type filteredMsg struct {
 }
 
 func newMessageFilter(e *env) messageFilter {
-	return messageFilter{field: term.NewFilterField(&e.keys.ListKeys)}
+	return messageFilter{field: term.NewFilterField(&e.keys.ListKeys), saved: e.filters}
 }
 
 // pending reports whether what is shown is not yet what the filter says.
@@ -49,6 +52,14 @@ func (f messageFilter) match() func(*messageRow) bool {
 		return nil
 	}
 	return func(r *messageRow) bool { return r.matched }
+}
+
+// sought is the text that is looked for; "" when nothing is, or what an expression says.
+func (f messageFilter) sought() string {
+	if f.parsed == nil || f.parsed.Expression() != "" {
+		return ""
+	}
+	return f.parsed.Text
 }
 
 // apply reads the text and looks for it in the rows: at once when that is quick, else in a command. A text that cannot
@@ -64,7 +75,7 @@ func (f messageFilter) apply(e *env, rows []*messageRow) (messageFilter, tea.Cmd
 		f.parsed = nil
 		return f, nil
 	}
-	parsed, err := message.ParseFilter(text)
+	parsed, err := f.saved.Filter(text)
 	if err != nil {
 		f.err = err
 	} else {
@@ -79,7 +90,7 @@ func (f messageFilter) apply(e *env, rows []*messageRow) (messageFilter, tea.Cmd
 	}
 	if bytes <= filterAtOnce && len(rows) <= filterAtOnceRows && (len(rows) == 0 || rows[0].peeked.InMemory()) {
 		matched, err := search(context.Background(), f.parsed, rows)
-		f.take(matched, err, rows)
+		f.takeMatched(matched, err, rows)
 		return f, nil
 	}
 	f.request = e.newRequest()
@@ -109,7 +120,7 @@ func search(ctx context.Context, filter *message.Filter, rows []*messageRow) ([]
 					if err != nil {
 						return err
 					}
-					matched[i] = filter.Match(&m)
+					matched[i] = find.Matches(filter, &m)
 				}
 				if end >= len(rows) {
 					break
@@ -128,12 +139,14 @@ func (f *messageFilter) answered(msg filteredMsg, rows []*messageRow) bool {
 		return false
 	}
 	f.request = 0
-	f.take(msg.matched, msg.err, rows)
+	f.takeMatched(msg.matched, msg.err, rows)
 	return true
 }
 
-func (f *messageFilter) take(matched []bool, err error, rows []*messageRow) {
-	f.err = err
+func (f *messageFilter) takeMatched(matched []bool, err error, rows []*messageRow) {
+	if err != nil { // else why the text cannot be read stays: the filter before it was searched for
+		f.err = err
+	}
 	for i, r := range rows {
 		r.matched = matched[i]
 	}

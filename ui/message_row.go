@@ -44,6 +44,7 @@ type messageRow struct {
 	exact     bool  // since is not just the latest possible time
 	malformed bool  // its x-death is
 	matched   bool  // the filter lets it through
+	other     bool  // it failed for another cause than the one that is shown
 }
 
 // peekedMessages are the messages of a look, with the one at hand that was read last.

@@ -16,7 +16,7 @@ func (s messagesScreen) updateDialog(msg tea.Msg) (screen, tea.Cmd) {
 	case s.dialog.state == dialogEnded && before != dialogEnded:
 		s.settle()
 	case s.dialog.state == dialogClosed && before == dialogEnded && cmd == nil:
-		return s, notice(s.dialog.summary(), !s.dialog.account.Complete())
+		return s, notice(s.dialog.summary()+s.remaining(), !s.dialog.account.Complete())
 	}
 	return s, cmd
 }

@@ -3,6 +3,7 @@ package ui
 import (
 	tea "github.com/charmbracelet/bubbletea"
 
+	"dlxtop/model/cause"
 	"dlxtop/model/plan"
 	"dlxtop/ui/term"
 )
@@ -14,17 +15,37 @@ func (s messagesScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	case s.dialog.editsAgain(msg):
 		s.dialog.state = dialogClosed
 		return s.openEditor()
+	case s.dialog.mendsAgain(msg):
+		s.dialog.state, s.mending.state = dialogClosed, mendTyping
+		return s, nil
 	case s.dialog.open():
 		return s.updateDialog(msg)
+	case s.mending.open():
+		return s.mendKey(msg)
 	case s.saving.open():
 		return s.updateSaving(msg)
 	case s.editing.open():
 		return s.editKey(msg)
 	case s.copying:
 		return s.copyKey(msg)
+	case s.filter.field.Visible() && term.Is(msg, k.NextMatch):
+		return s.step(1)
+	case s.filter.field.Visible() && term.Is(msg, k.PrevMatch):
+		return s.step(-1)
 	case s.filter.field.Typing:
-		s.filter.field.Handle(msg)
+		s.filter.typed(k, msg)
 		return s.filtered()
+	}
+	return s.messageKey(msg)
+}
+
+// messageKey takes a key that nothing above the messages takes.
+func (s messagesScreen) messageKey(msg tea.KeyMsg) (screen, tea.Cmd) {
+	k := s.env.keys
+	if cmd, taken := s.custom(msg); taken {
+		return s, cmd
+	}
+	switch {
 	case term.Is(msg, k.Insist) && s.refused.Refusal.Overridable():
 		return s.look(true)
 	case term.Is(msg, k.Peek):
@@ -40,6 +61,10 @@ func (s messagesScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		return s.act(plan.Move, s.aimed)
 	case term.Is(msg, k.Edit):
 		return s.edit()
+	case term.Is(msg, k.Resolve) && s.only.Group != nil && s.topology != nil:
+		return s, s.env.marks.turn(s.topology, s.only.Group, cause.Resolved)
+	case term.Is(msg, k.Mend):
+		return s.mendMany()
 	case term.Is(msg, k.Copy):
 		_, s.copying = s.table.Current()
 		return s, nil
@@ -57,7 +82,7 @@ func (s messagesScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	case term.Is(msg, k.Export):
 		return s.export()
 	case term.Is(msg, k.Filter):
-		s.filter.field.Open()
+		s.filter.open(s.headers, s.current())
 	case term.Is(msg, k.Back) && s.filter.field.Text() != "":
 		s.filter.field.Clear()
 		return s.filtered()
@@ -130,7 +155,7 @@ func (s messagesScreen) filtered() (screen, tea.Cmd) {
 	var cmd tea.Cmd
 	s.filter, cmd = s.filter.apply(s.env, s.rows)
 	if !s.filter.pending() {
-		s.table.Narrow(s.filter.match())
+		s.table.Narrow(s.match())
 	}
 	return s, cmd
 }
@@ -150,6 +175,9 @@ func (s messagesScreen) aimed() ([]*messageRow, string) {
 func (s messagesScreen) allShown() ([]*messageRow, string) {
 	if s.filter.field.Text() != "" {
 		return s.table.Shown, "all that the filter shows"
+	}
+	if s.only.Group != nil {
+		return s.table.Shown, "all of the cause, as read at " + s.peeked.TakenAt.Local().Format("15:04:05")
 	}
 	return s.table.Shown, "all that were read"
 }
@@ -171,17 +199,8 @@ func (s messagesScreen) act(operation plan.Operation, choose func() ([]*messageR
 		return s, notice("no message is under the cursor: move it onto one first", true)
 	}
 	var cmd tea.Cmd
-	s.dialog, cmd = newPlanDialog(s.env, s.topology, operation, s.queue, rows, words, s.leftBehind())
+	s.dialog, cmd = newPlanDialog(s.env, s.topology, operation, s.queue, rows, words, s.others())
 	return s, cmd
-}
-
-// leftBehind is how many messages of the queue were not read, as far as is known.
-func (s messagesScreen) leftBehind() int64 {
-	ready := s.peeked.Depth.Or(0) - int64(s.taken)
-	if now, newer := s.newerCount(); newer {
-		ready = now
-	}
-	return max(ready-int64(len(s.rows)), 0)
 }
 
 func notice(text string, bad bool) tea.Cmd {

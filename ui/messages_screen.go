@@ -10,6 +10,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/model/find"
 	"dlxtop/model/findings"
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
@@ -24,6 +25,8 @@ const (
 	peekFactor = 10      // times as many with each "more"
 	peekMost   = 200_000 // messages: their rows are in memory, all else of them is on disk
 	peekGrace  = 5 * time.Second
+
+	mostHeaderNames = 200 // that are offered to who types an expression
 )
 
 // messagesScreen shows the messages of one queue. It looks once when it is opened and then only when asked to: looking
@@ -31,11 +34,14 @@ const (
 type messagesScreen struct {
 	env      *env
 	queue    model.QueueRef
+	only     ofCause   // the messages that are shown; zero: all
+	then     afterLook // what was asked for with the screen; nil: nothing
 	topology *model.Topology
 	looks    *looks
 	head     story.Sight // what the polls saw of the message at the head
 	goneAt   time.Time   // when a poll no longer found the queue; zero: it is there
 
+	sought  *find.Hit // that a search found, and the cursor is to go to; nil: none
 	limit   int
 	asked   bool
 	peek    request            // the look in flight; 0: none
@@ -48,22 +54,26 @@ type messagesScreen struct {
 	found   []findings.Finding // what only these messages tell
 	waits   *story.Waits       // when they leave; nil: not by expiry
 	rows    []*messageRow
+	headers map[string]bool  // the names of some, for who types an expression
 	used    model.Opt[int64] // the highest delivery count of a message of the queue after this look, where that is limited
 	taken   int              // messages that actions took out of the queue since
 	settled time.Time        // when the last action ended
 	unclear string           // why the table may show messages that are gone; "" when it does not
 
-	table   term.Table[messageID, *messageRow]
-	filter  messageFilter
-	detail  messageDetail
-	zoomed  bool     // the detail has the whole screen
-	split   bool     // the detail stands below the table
-	above   []string // the lines above the table, as prepared
-	copying bool     // y was pressed: the next key says what
+	table     term.Table[messageID, *messageRow]
+	filter    messageFilter
+	detail    messageDetail
+	zoomed    bool             // the detail has the whole screen
+	split     bool             // the detail stands below the table
+	above     []string         // the lines above the table, as prepared
+	offered   []key.Binding    // actions of the configuration
+	offeredOf *message.Message // the message that has the fields for them
+	copying   bool             // y was pressed: the next key says what
 
 	dialog  planDialog
 	saving  exportDialog
 	editing messageEdit
+	mending mendPrompt
 }
 
 // peekedMsg is the answer to a look.
@@ -74,15 +84,21 @@ type peekedMsg struct {
 	waits   *story.Waits
 	found   []findings.Finding
 	rows    []*messageRow
-	seen    model.Seen // the ways of its messages
-	dead    int        // of the messages: those with a death or an error of an application
+	headers map[string]bool // the names of some of its messages' headers
+	seen    model.Seen      // the ways of its messages
+	dead    int             // of the messages: those with a death or an error of an application
 	err     error
 }
 
 func newMessagesScreen(e *env, queue model.QueueRef) screen {
+	return newCauseScreen(e, queue, ofCause{}, peekFirst, nil)
+}
+
+// newCauseScreen shows those messages of a queue that failed for one cause, of at least so many that it reads.
+func newCauseScreen(e *env, queue model.QueueRef, only ofCause, limit int, then afterLook) screen {
 	return messagesScreen{
-		env: e, queue: queue, limit: peekFirst,
-		table: newMessageTable(e), filter: newMessageFilter(e), detail: newMessageDetail(),
+		env: e, queue: queue, only: only, limit: max(limit, peekFirst), then: then,
+		table: newMessageTable(e), filter: newMessageFilter(e), detail: newMessageDetail(e.reads(queue)),
 	}
 }
 
@@ -91,7 +107,8 @@ func (s messagesScreen) Init() tea.Cmd { return nil }
 func (s messagesScreen) Title() string { return model.Printable(s.queue.String()) }
 
 func (s messagesScreen) Typing() bool {
-	return s.filter.field.Typing || s.copying || s.dialog.open() || s.saving.open() || s.editing.open()
+	return s.filter.field.Typing || s.copying || s.dialog.open() || s.saving.open() || s.editing.open() ||
+		s.mending.open()
 }
 
 func (s messagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
@@ -111,7 +128,7 @@ func (s messagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		return s, nil
 	case filteredMsg:
 		if s.filter.answered(msg, s.rows) {
-			s.table.Narrow(s.filter.match())
+			s.table.Narrow(s.match())
 		}
 		return s, nil
 	case wholeMsg, writtenMsg, closedMsg, savedMsg:
@@ -124,6 +141,8 @@ func (s messagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		return s.updateDialog(msg)
 	case s.saving.open():
 		return s.updateSaving(msg)
+	case s.mending.open():
+		return s.updateMend(msg)
 	}
 	return s, nil
 }
@@ -160,11 +179,11 @@ func (s messagesScreen) look(insist bool) (screen, tea.Cmd) {
 	}
 	s.peek = s.env.newRequest()
 	id, looker, queue, topology := s.peek, ports.Looker(s.env.broker), s.queue, s.topology
-	head, before := s.head, s.looks.at(s.queue)
+	head, before, only := s.head, s.looks.at(s.queue), s.only
 	return s, s.env.command(plan.Timeout+peekGrace, func(ctx context.Context) tea.Msg {
 		msg := peekedMsg{request: id, queue: queue}
 		if msg.peeked, msg.err = looker.Peek(ctx, plan); msg.err == nil {
-			msg.err = msg.read(topology, head, before)
+			msg.err = msg.read(topology, head, before, only)
 		}
 		if msg.err != nil && msg.peeked.Messages != nil {
 			_ = msg.peeked.Messages.Close()
@@ -175,18 +194,29 @@ func (s messagesScreen) look(insist bool) (screen, tea.Cmd) {
 
 // read works out what the screen shows of the messages of a look. Each of them is read once. before is what an
 // earlier look told; nil: there was none.
-func (m *peekedMsg) read(t *model.Topology, head story.Sight, before *story.Waits) (err error) {
+func (m *peekedMsg) read(t *model.Topology, head story.Sight, before *story.Waits, only ofCause) (err error) {
 	found := findings.ReadingOf(t, m.queue, m.peeked.TakenAt, nil)
 	waiting := story.WaitingIn(t, m.queue, m.peeked, head)
 	waiting.After(before)
+	others := make([]bool, m.peeked.Messages.Len())
+	m.headers = map[string]bool{}
 	m.rows, err = messageRows(m.peeked.Messages, m.queue, t.IsBuffer(m.queue), func(i int, one *message.Message) {
 		found.See(one)
 		waiting.See(i, one)
+		others[i] = !only.has(one)
+		for name := range one.Headers {
+			if len(m.headers) < mostHeaderNames {
+				m.headers[name] = true
+			}
+		}
 		if _, failed := one.Failure(); failed {
 			m.dead++
 		}
 	})
 	m.found, m.waits, m.seen = found.Found(), waiting.Waits(), found.Seen()
+	for i, r := range m.rows {
+		r.other = others[i]
+	}
 	byThisClock(m.rows, t.Snapshot.Overview.Clock())
 	return err
 }
@@ -204,7 +234,8 @@ func (s messagesScreen) looked(msg peekedMsg) (screen, tea.Cmd) {
 	}
 	old := closing(s.peeked.Messages)
 	s.reading = 0
-	s.peeked, s.found, s.waits, s.rows, s.unclear, s.taken = msg.peeked, msg.found, msg.waits, msg.rows, "", 0
+	s.peeked, s.found, s.waits, s.rows, s.headers = msg.peeked, msg.found, msg.waits, msg.rows, msg.headers
+	s.unclear, s.taken = "", 0
 	if s.waits != nil {
 		if s.waits.Expired > 0 && s.peeked.Fewer {
 			s.peeked.Stopped = "" // the waits say why there were fewer
@@ -217,8 +248,16 @@ func (s messagesScreen) looked(msg peekedMsg) (screen, tea.Cmd) {
 	s.table.SetColumns(messageColumns(s.env, s.waits, s.topology.IsBuffer(s.queue)))
 	var cmd tea.Cmd
 	s.filter, cmd = s.filter.apply(s.env, s.rows)
-	s.table.Match = s.filter.match()
+	s.table.Match = s.match()
 	s.table.Set(s.rows)
+	if then := s.then; then != nil {
+		s.then = nil
+		next, asked := then(s)
+		return next, tea.Batch(cmd, old, asked)
+	}
+	if s.seek() {
+		return s, tea.Batch(cmd, old, notice("the message that was found is not in the queue any more", true))
+	}
 	return s, tea.Batch(cmd, old)
 }
 
@@ -264,10 +303,12 @@ func (s messagesScreen) Keys() []key.Binding {
 		return s.saving.keys()
 	case s.editing.open():
 		return s.editing.keys()
+	case s.mending.open():
+		return s.mending.keys()
 	case s.copying:
 		return []key.Binding{k.CopyBody, k.CopyHeaders, k.CopyID, k.CopyJSON, k.Cancel}
 	case s.filter.field.Typing:
-		return []key.Binding{k.Accept, k.Abandon}
+		return s.filter.keys(k)
 	}
 	var keys []key.Binding
 	if s.refused.Refusal.Overridable() {
@@ -282,7 +323,7 @@ func (s messagesScreen) Keys() []key.Binding {
 			} else {
 				keys = append(append(keys, rest...), body...)
 			}
-			keys = append(keys, term.Describe(k.Back, "messages"), term.Describe(k.Quit, "messages"))
+			keys = append(append(keys, s.offered...), term.Describe(k.Back, "messages"), term.Describe(k.Quit, "messages"))
 			if !s.zoomed {
 				keys = append(keys, k.Open)
 			}
@@ -291,7 +332,9 @@ func (s messagesScreen) Keys() []key.Binding {
 		if len(s.table.Chosen) == 2 {
 			keys = append(keys, k.Compare)
 		}
-		keys = append(keys, k.Open, k.Move, k.Edit, k.ReplayAll, k.DropAll, k.Choose, k.Filter, k.Copy, k.Range, k.ChooseAll)
+		keys = append(append(keys, k.Open), s.offered...)
+		keys = append(keys, k.Move, k.Edit, k.ReplayAll, k.DropAll, k.Choose, k.Filter, k.Mend, k.Copy, k.Range,
+			k.ChooseAll)
 		if s.env.files != nil {
 			keys = append(keys, k.Export)
 		}
@@ -299,7 +342,7 @@ func (s messagesScreen) Keys() []key.Binding {
 			keys = append(keys, k.NextPane, k.PrevPane)
 		}
 		if s.filter.field.Text() != "" {
-			keys = append(keys, term.Describe(k.Back, "clear the filter"))
+			keys = append(keys, k.NextMatch, k.PrevMatch, term.Describe(k.Back, "clear the filter"))
 		} else if len(s.table.Chosen) > 0 {
 			keys = append(keys, term.Describe(k.Back, "clear the selection"))
 		}
@@ -307,6 +350,9 @@ func (s messagesScreen) Keys() []key.Binding {
 		if s.more() {
 			keys = append(keys, term.Describe(k.More, "read "+s.moreWords()))
 		}
+	}
+	if s.only.Group != nil {
+		keys = append(keys, k.Resolve)
 	}
 	return append(keys, k.Peek)
 }

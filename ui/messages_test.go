@@ -166,7 +166,7 @@ func TestFilter(t *testing.T) {
 	terms := onQueue(t, o, failedQueue, 120, 36)
 	terms.await("40 messages")
 	terms.press("/", "valueerror")
-	terms.await("20 of 40", "showing 20")
+	terms.await("match 1 of 20 in 40", "showing 20")
 	terms.press(keyEnter, "R")
 	terms.await("Replay 20 messages", "all that the filter shows")
 	terms.press(keyEnter)
@@ -328,7 +328,7 @@ func TestManyMessagesScrollQuickly(t *testing.T) {
 	term.awaitThat("the cursor is on message 101",
 		func(string) bool { return strings.Contains(term.cursorRow(), " 101 ") })
 	term.press("/", "valueerror")
-	term.await("10,000 of 20,000")
+	term.await("of 10,000 in 20,000")
 }
 
 func TestResizeWithDialog(t *testing.T) {

@@ -26,19 +26,24 @@ const (
 func (s messagesScreen) Prepare(width, height int) (screen, tea.Cmd) {
 	s.split = height >= splitHeight
 	s.above = s.aboveLines(width, height)
+	s.mending.prepare(width, height)
 	rest := height - len(s.above)
 	row, current := s.table.Current()
 	list, detail := s.shares(rest)
 	if s.zoomed && current {
 		list, detail = 0, rest-1
 	}
-	if s.filter.field.Visible() {
-		list--
-	}
+	list -= s.filter.lines()
 	cmd := s.read(list, detail > 0)
+	s.offer()
 	if detail > 0 && current {
 		m := cmp.Or(row.whole(), s.detail.drawn.message)
+		s.detail.sought = s.filter.sought()
 		s.detail.lay(s.env.styles, m, s.story(m), s.env.shown, width, detail, !s.zoomed)
+		if s.detail.fromEnd && row.whole() != nil {
+			s.detail.fromEnd = false
+			s.detail.atEnd(row.id)
+		}
 	}
 	return s, cmd
 }
@@ -51,6 +56,8 @@ func (s messagesScreen) View(width, height int) string {
 		return term.Overlay(page, s.saving.view(width), width, height)
 	case s.editing.open():
 		return term.Overlay(page, s.editing.view(width), width, height)
+	case s.mending.open():
+		return term.Overlay(page, s.mending.view(width), width, height)
 	default:
 		return page
 	}
@@ -61,6 +68,10 @@ func (s messagesScreen) aboveLines(width, height int) []string {
 	lines := []string{s.headLine(width)}
 	if !s.zoomed {
 		lines = append(lines, s.costLine(width))
+	}
+	if s.only.Group != nil {
+		words := " cause: " + s.only.words
+		lines = append(lines, s.env.styles.Strong.Render(term.Cut(words, width-1, "…")))
 	}
 	for _, l := range append(s.dueLines(), s.troubles()...) {
 		for _, part := range term.Wrap(l.Text, width-3) {
@@ -115,26 +126,30 @@ func (s messagesScreen) place(r *messageRow, width int) string {
 
 // list draws the table, or why there is none, and the filter.
 func (s messagesScreen) list(width, height int) string {
-	rows := height
-	if s.filter.field.Visible() {
-		rows--
-	}
+	rows := height - s.filter.lines()
 	styles := s.env.styles
 	var picture string
 	switch {
 	case len(s.rows) == 0:
 		picture = term.Block([]string{"", "   " + styles.Muted.Render(s.emptiness())}, width, rows)
 	case len(s.table.Shown) == 0 && !s.filter.pending():
-		picture = term.Block([]string{"", "   " + styles.Muted.Render("nothing matches")}, width, rows)
+		words := "nothing matches"
+		if s.only.Group != nil && s.filter.field.Text() == "" {
+			words = "none of the messages that were read failed for this cause"
+		}
+		picture = term.Block([]string{"", "   " + styles.Muted.Render(words)}, width, rows)
 	default:
 		picture = s.table.View(width, rows)
 	}
 	if s.filter.field.Visible() {
-		found := model.Count(int64(len(s.table.Shown))) + " of " + model.Count(int64(len(s.rows)))
+		found := s.foundWords()
 		if s.filter.pending() {
 			found = "looking …"
 		}
 		picture += "\n" + s.filter.field.View(styles, width, found)
+	}
+	if s.filter.lines() > 1 {
+		picture += "\n" + s.filter.hint(styles, width)
 	}
 	return picture
 }
@@ -294,9 +309,6 @@ func (s messagesScreen) troubles() []term.Span {
 		mark := levelMark(f.Level)
 		say(map[string]term.Tone{term.MarkError: term.ToneDanger, term.MarkWarning: term.ToneWarning}[mark], "%s %s",
 			mark, f.Message)
-	}
-	if s.filter.err != nil {
-		say(term.ToneWarning, "%s %s", term.MarkWarning, model.Printable(s.filter.err.Error()))
 	}
 	return all
 }

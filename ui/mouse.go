@@ -32,7 +32,11 @@ func (q queuesScreen) Click(x, y int) (screen, bool) {
 
 // Click implements clickable.
 func (f failedScreen) Click(x, y int) (screen, bool) {
-	again := f.list.Table.Click(x, y)
+	if f.listed {
+		again := f.queues.list.Table.Click(x, y)
+		return f, again
+	}
+	again := f.causes.list.Table.Click(x, y-1) // below the line that says what was read
 	return f, again
 }
 

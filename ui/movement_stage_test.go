@@ -333,7 +333,7 @@ func (s *stage) want(what string, got, want int64) {
 func (s *stage) check(waited ...time.Duration) {
 	s.Helper()
 	for _, m := range s.watch.Log() {
-		if m.Missing() > 0 || m.Kind == watch.MoveLook || m.Anew {
+		if m.Missing() > 0 || m.Kind == watch.MoveLook || m.Redeclared {
 			s.Errorf("a false alarm: %s", m)
 		}
 		least, most := m.Waited()

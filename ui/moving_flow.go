@@ -98,7 +98,7 @@ func (m *movingFlow) polled(msg topologyMsg) tea.Cmd {
 		return nil
 	}
 	m.flow = &msg.flows[i]
-	m.own = findingsOf(m.flow, msg.findings)
+	m.own = msg.about.Flow(m.flow)
 	m.live.polled(msg, m.flow)
 	return m.redraw()
 }
@@ -147,7 +147,7 @@ func (m *movingFlow) redraw() tea.Cmd {
 func (m *movingFlow) tick() tea.Cmd {
 	m.ticking = m.env.newRequest()
 	id := m.ticking
-	return tea.Tick(picture.DotStep, func(time.Time) tea.Msg { return dotStepMsg{id} })
+	return tea.Tick(m.env.dotStep, func(time.Time) tea.Msg { return dotStepMsg{id} })
 }
 
 // step moves the dots, as long as something moves and somebody looks.

@@ -67,6 +67,9 @@ func (a app) answer(msg answerMsg) (tea.Model, tea.Cmd) {
 		a.looks.dead[looked.queue] = deadLetters{looked.dead, len(looked.rows)}
 		a.looks.seen = a.looks.seen.With(looked.seen)
 	}
+	if marked, ok := msg.msg.(markedMsg); ok {
+		return a, a.env.marks.take(marked)
+	}
 	for i := range a.tabs {
 		t := &a.tabs[i]
 		at := slices.IndexFunc(t.stack, func(p page) bool { return p.number == msg.page })

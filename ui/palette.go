@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -108,7 +109,7 @@ func (p palette) accept(a app) (palette, effect) {
 	case strings.TrimSpace(p.field.Text()) == "":
 		return p.closed(), nil
 	case len(p.found) == 0:
-		p.wrong = p.nothing()
+		p.wrong = cmp.Or(p.wrong, p.nothing())
 		return p, nil
 	}
 	chosen := p.found[p.at]
@@ -172,6 +173,10 @@ func (p palette) searched(a app) palette {
 			p.offerNames(a, c.names, strings.TrimSpace(argument))
 			return p
 		}
+		if more && c.name == word && c.takes != nil {
+			p.offerText(&c, strings.TrimSpace(argument))
+			return p
+		}
 	}
 	typed = strings.ToLower(strings.TrimSpace(typed))
 	var begun []suggestion
@@ -179,6 +184,9 @@ func (p palette) searched(a app) palette {
 		s := suggestion{text: c.name, does: c.does, run: c.run}
 		if c.names != nil {
 			s.of = strings.ToUpper(c.names.word)
+		}
+		if c.takes != nil {
+			s.of = strings.ToUpper(c.takes.word)
 		}
 		switch {
 		case c.name == typed:
@@ -194,6 +202,20 @@ func (p palette) searched(a app) palette {
 	p.offerNames(a, &flowNames, typed)
 	p.offerNames(a, &queueNames, typed)
 	return p
+}
+
+// offerText adds a command with the text that is typed behind it.
+func (p *palette) offerText(c *command, text string) {
+	s := suggestion{text: c.name, of: strings.ToUpper(c.takes.word), does: c.does}
+	if text != "" {
+		var err error
+		if s.run, err = c.takes.open(p.env, text); err != nil {
+			p.wrong = model.Printable(err.Error())
+			return
+		}
+		s.text, s.of = c.name+" "+text, ""
+	}
+	p.found = append(p.found, s)
 }
 
 // offerNames adds the names that match best.

@@ -12,10 +12,11 @@ import (
 	"dlxtop/model/ports"
 )
 
-// acting is a plan, and the id of its message when that is one.
+// acting is a plan, the id of its message when that is one, and what is beside its messages.
 type acting struct {
-	plan plan.Plan
-	one  string
+	plan    plan.Plan
+	one     string
+	arrived model.Opt[int64] // messages that came into the queue since it was read
 }
 
 // replan starts making the plan. It looks at every chosen message, so it is made outside Update.
@@ -29,11 +30,14 @@ func (d *planDialog) planner() func(context.Context, *model.Topology) (acting, e
 	rows, user, counter := d.rows, d.env.broker.User(), ports.Counter(d.env.broker)
 	want := plan.ActionWant{
 		Operation: d.operation, From: d.queue, Planned: len(rows), User: user, Insist: d.insist, Mark: true,
-		Journaled: d.env.journal != nil, KeepTries: d.tries,
+		Journaled: d.env.journal != nil, KeepTries: d.tries, Mend: d.mend,
 	}
 	if d.edit != nil && !d.edit.was.Same(&d.edit.is) {
 		edited := d.edit.is
 		want.Edited = &edited
+	}
+	if d.operation.Publishes() {
+		want.Over = spreads[d.over]
 	}
 	if d.canary {
 		want.Canary = plan.DefaultCanaryWait
@@ -44,6 +48,7 @@ func (d *planDialog) planner() func(context.Context, *model.Topology) (acting, e
 	if q, ok := d.chooser.current(); ok && d.operation == plan.Move {
 		want.Mode, want.Fixed = plan.ToQueue, model.Address{RoutingKey: q.Name}
 	}
+	arrivals := d.arrivals()
 	return func(ctx context.Context, t *model.Topology) (acting, error) {
 		want := want
 		want.Sample, want.Selection = sampleOf(rows)
@@ -51,7 +56,7 @@ func (d *planDialog) planner() func(context.Context, *model.Topology) (acting, e
 		if want.Counts = counted(ctx, counter, p.Limited(t)); want.Counts != nil {
 			p = plan.New(t, want)
 		}
-		a := acting{plan: p}
+		a := acting{plan: p, arrived: arrivals(ctx, t)}
 		if len(rows) == 1 {
 			if m, err := rows[0].peeked.At(int(rows[0].index), 1); err == nil {
 				a.one = m.Properties.MessageID
@@ -81,6 +86,7 @@ func counted(ctx context.Context, counter ports.Counter, refs []model.QueueRef) 
 func (d planDialog) planned(msg plannedMsg[acting]) (planDialog, tea.Cmd) {
 	was, is := d.plan.Promise(), msg.plan.plan.Promise()
 	d.one = cmp.Or(msg.plan.one, d.one)
+	d.others.arrived = msg.plan.arrived.Or(d.others.arrived)
 	switch d.state {
 	case dialogPlanning:
 		d.plan, d.state, d.changedAt, d.changes = msg.plan.plan, dialogAsking, time.Time{}, nil

@@ -8,12 +8,16 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/model/mend"
 	"dlxtop/model/plan"
 	"dlxtop/ui/term"
 )
 
 // replanMost is how many messages a plan may have that is made again with each poll.
 const replanMost = 5000
+
+// remendMost is the same where a program looks into each of them.
+const remendMost = 500
 
 // planDialog shows an action before it happens, while it happens, and what happened.
 type planDialog struct {
@@ -24,15 +28,17 @@ type planDialog struct {
 	rows      []*messageRow // what it acts on
 	one       string        // the id of that message, when it is one
 	words     string        // how they were chosen
-	left      int64         // messages of the queue that were not read and stay
+	others    otherMessages // what else is in the queue, and stays
 
 	chooser queueChooser // of a move, and of a replay to a queue of choice
 
 	modes  []replayTarget // the last is a queue of choice
 	mode   int
-	canary bool         // it begins with one message
-	tries  bool         // counters of tries stay as they are
-	edit   *messageEdit // what was made of the one message; nil: it is as it was
+	canary bool          // it begins with one message
+	tries  bool          // counters of tries stay as they are
+	over   int           // which of the spreads it takes
+	edit   *messageEdit  // what was made of the one message; nil: it is as it was
+	mend   *mend.Program // that changes them; nil: none does
 	plan   plan.Plan
 	goOn   chan struct{} // tells a canary not to wait any longer
 }
@@ -47,11 +53,11 @@ type replayTarget struct {
 
 func newPlanDialog(
 	e *env, t *model.Topology, operation plan.Operation, queue model.QueueRef, rows []*messageRow, words string,
-	left int64,
+	others otherMessages,
 ) (planDialog, tea.Cmd) {
 	d := planDialog{
 		dialog:   newDialog(e, dialogPlanning),
-		topology: t, operation: operation, queue: queue, rows: rows, words: words, left: left,
+		topology: t, operation: operation, queue: queue, rows: rows, words: words, others: others,
 	}
 	switch operation {
 	case plan.Move:
@@ -64,6 +70,9 @@ func newPlanDialog(
 		}
 		for _, flow := range t.FlowsOf(queue) {
 			d.modes = append(d.modes, queueTarget(flow.Worker.Queue, "by name"))
+		}
+		for _, later := range plan.Laters(t, queue) {
+			d.modes = append(d.modes, laterTarget(&later))
 		}
 		d.modes = append(d.modes, replayTarget{mode: plan.ToQueue, name: "a queue of choice", choice: true})
 	}
@@ -139,7 +148,7 @@ func (d *planDialog) polled(t *model.Topology) tea.Cmd {
 		d.topology = t
 		d.chooser.polled(plan.MoveTargets(t, d.queue))
 	}
-	if d.state != dialogAsking || len(d.rows) > replanMost {
+	if d.state != dialogAsking || len(d.rows) > replanMost || d.mend != nil && len(d.rows) > remendMost {
 		return nil
 	}
 	d.topology = t
@@ -174,11 +183,17 @@ func (d *planDialog) keys() []key.Binding {
 		if d.edit != nil {
 			more = append(more, term.Describe(k.Edit, "edit again"))
 		}
+		if d.mend != nil {
+			more = append(more, term.Describe(k.Mend, "edit again"))
+		}
 		if d.canCanary() {
 			more = append(more, term.Describe(k.Canary, d.canaryWords()))
 		}
 		if d.canKeepTries() {
 			more = append(more, term.Describe(k.KeepTries, d.triesWords()))
+		}
+		if d.canSpread() {
+			more = append(more, term.Describe(k.Spread, d.spreadWords()))
 		}
 	case dialogRunning:
 		if d.waits() {
@@ -206,8 +221,16 @@ func (d planDialog) update(msg tea.Msg) (planDialog, tea.Cmd) {
 		}
 	case tea.KeyMsg:
 		return d.handleKey(msg)
+	case arrivedMsg:
+		if msg.request == d.request {
+			d.others.arrived = msg.messages
+		}
 	default:
+		running := d.state != dialogEnded
 		cmd := d.executing(msg)
+		if running && d.state == dialogEnded {
+			cmd = tea.Batch(cmd, d.countArrived())
+		}
 		return d, cmd
 	}
 	return d, nil
@@ -225,6 +248,10 @@ func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 		return d, cmd
 	case term.Is(msg, k.KeepTries) && d.canKeepTries():
 		d.tries = !d.tries
+		cmd := d.work()
+		return d, cmd
+	case term.Is(msg, k.Spread) && d.canSpread():
+		d.over = (d.over + 1) % len(spreads)
 		cmd := d.work()
 		return d, cmd
 	case term.Is(msg, k.Target) && d.state == dialogPlanning && d.operation == plan.Replay:

@@ -357,6 +357,8 @@ func TestPlanFollowsTheBroker(t *testing.T) {
 	term.press(keyTab) // one at a time: while a plan is being made, keys do nothing
 	term.await("target    queue")
 	term.press(keyTab)
+	term.await("target    later")
+	term.press(keyTab)
 	term.await("Type a part of the queue's name")
 	term.press(keyEsc)
 	term.await("target    auto")

@@ -19,7 +19,7 @@ func TestKeysWhileItPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, topology := newApp(t.Context(), o).env, model.NewTopology(o.Source.(*recorded).snapshot)
-	d, make := newPlanDialog(e, topology, plan.Replay, ref(failedQueue), rows, "all", 0)
+	d, make := newPlanDialog(e, topology, plan.Replay, ref(failedQueue), rows, "all", otherMessages{})
 	planned := func() {
 		t.Helper()
 		d, _ = d.update(make())

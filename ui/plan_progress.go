@@ -67,6 +67,9 @@ func (d *planDialog) tell(l *dialogLines) {
 	if a.Canary.Phase != "" && a.Canary.Phase != plan.CanaryFailed {
 		l.say("canary", model.Printable(a.Canary.Words()), s.Text)
 	}
+	if arrived := plan.ArrivedWords(d.others.arrived); arrived != "" {
+		l.say("later", arrived+" (after "+d.others.frozen.At.Local().Format("15:04:05")+")", s.Warning)
+	}
 	if rest := a.Planned - a.Done(); rest > 0 {
 		l.say("untouched", model.Count(int64(rest))+"  still in the queue", s.Text)
 	}

@@ -65,7 +65,7 @@ func (d *planDialog) askJournal(l *dialogLines) {
 	case d.env.journal == nil:
 		l.say("journal", "no: it was switched off, and there is no undo", s.Warning)
 	case d.operation == plan.Drop:
-		l.say("journal", undoes+" (that publishes: it takes the right write on amq.default)", s.Text)
+		l.say("journal", undoes+" (needs write permission on amq.default)", s.Text)
 	case all:
 		l.say("journal", "yes, but messages that reach several queues cannot be undone", s.Warning)
 	case some:
@@ -82,8 +82,12 @@ func (d *planDialog) ask(l *dialogLines) {
 	l.say("from", model.Printable(p.From.String()), s.Strong)
 	l.say("chosen", d.chosen(), s.Text)
 	d.askEdit(l)
+	d.askMend(l)
 	if d.operation.Publishes() {
 		d.askWhere(l)
+	}
+	if words := p.PaceWords(); words != "" {
+		l.say("pace", words, s.Accent)
 	}
 	if p.Canary != nil {
 		l.say("canary", p.Canary.Words(), s.Accent)
@@ -103,7 +107,7 @@ func (d *planDialog) ask(l *dialogLines) {
 			enter += " for good"
 		}
 	}
-	d.sayAsked(l, d.offer(), enter, d.otherHint()+d.canaryHint()+d.triesHint())
+	d.sayAsked(l, d.offer(), enter, d.otherHint()+d.canaryHint()+d.triesHint()+d.spreadHint())
 }
 
 // other is what tab does, "" when it does nothing.
@@ -122,6 +126,9 @@ func (d *planDialog) otherHint() string {
 	if d.other() != "" {
 		hints = hint(d.env.styles, "tab", d.other())
 	}
+	if d.mend != nil {
+		hints += hint(d.env.styles, d.env.keys.Mend.Help().Key, "edit")
+	}
 	if d.edit != nil {
 		hints += hint(d.env.styles, d.env.keys.Edit.Help().Key, "edit")
 	}
@@ -139,8 +146,11 @@ func (d *planDialog) chosen() string {
 	} else {
 		words += ": " + model.Plural(len(d.rows), "message")
 	}
-	if d.left > 0 {
-		words += fmt.Sprintf("; the other %s in the queue were not read, and stay", model.Count(d.left))
+	if d.others.unread > 0 {
+		words += fmt.Sprintf("; the other %s in the queue were not read, and stay", model.Count(d.others.unread))
+	}
+	if arrived := plan.ArrivedWords(d.others.arrived); arrived != "" {
+		words += "; " + arrived
 	}
 	return words
 }

@@ -113,6 +113,7 @@ func (p *poller) read(e *env) tea.Cmd {
 			moves:    moves,
 			flows:    topology.Flows(),
 			findings: found,
+			about:    findings.NewAbout(found),
 		}}
 	})
 }

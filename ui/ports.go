@@ -8,6 +8,20 @@ type Kept interface {
 	Save([]byte) error
 }
 
+// Marks is the file of what people said of causes. Load brings nil when there is none. Change writes what how makes of
+// it, while no other dlxtop does; a file that how refuses is set aside, under the name that is returned.
+type Marks interface {
+	Load() ([]byte, error)
+	Change(how func([]byte) ([]byte, error)) (aside string, err error)
+}
+
+// Index is what is kept of failed queues that were read, under a name for each. Load brings nil when there is nothing;
+// Save with nothing keeps nothing.
+type Index interface {
+	Load(name string) ([]byte, error)
+	Save(name string, text []byte) error
+}
+
 // Broker looks at messages and acts on them.
 type Broker interface {
 	ports.Named

@@ -102,8 +102,8 @@ func (s *probeScreen) offer() *offer {
 		o.turns = "other buffer"
 	}
 	if !s.env.readOnly && s.plan.NeedsConsumers() {
-		o.insists = "to its consumers too"
-		o.override = "sends it all the same: " + model.Plural(s.plan.Consumed, "consumer") + " may get it"
+		o.insists = "send it anyway"
+		o.override = "sends it anyway: " + model.Plural(s.plan.Consumed, "consumer") + " may get it"
 	}
 	if s.env.production && o.refusal == "" {
 		o.prompt = "To send it (production), type the buffer's name:"

@@ -57,7 +57,7 @@ func TestProbeGolden(t *testing.T) {
 			sent++
 			return arrives(plan, tell)
 		}), "worker-queue", width, height)
-		term.await("not sent: applications", "i sends it all the same")
+		term.await("not sent: applications", "i sends it anyway")
 		t.Run("asks", func(t *testing.T) { term.t = t; term.golden() })
 		term.t = t
 		term.press(keyEnter)
@@ -68,7 +68,7 @@ func TestProbeGolden(t *testing.T) {
 		term.press("i")
 		term.await("they will get it", "enter send the probe")
 		term.press(keyEnter)
-		term.await("the probe arrived", "after 5.003s against 5s", "once more")
+		term.await("the probe arrived", "after 5.003s, TTL 5s", "once more")
 	})
 }
 
@@ -131,7 +131,7 @@ func TestProbeOnARealBroker(t *testing.T) {
 	term.await("through (default), key probe.buffer", "probe.worker, no consumers: it is taken out again",
 		"enter send the probe")
 	term.press(keyEnter)
-	term.await("the probe arrived", "against 300ms", "and taken out again")
+	term.await("the probe arrived", "TTL 300ms", "and taken out again")
 	if n := readyIn(t, channel, "probe.worker") + readyIn(t, channel, "probe.buffer"); n != 0 {
 		t.Errorf("%d messages are left", n)
 	}

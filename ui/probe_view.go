@@ -28,7 +28,8 @@ func (s *probeScreen) ask(l *dialogLines) {
 	if s.flow != nil && p.Buffer.Name != "" {
 		l.say("enters", fmt.Sprintf("%s, through %s, key %s", model.Printable(p.Buffer.Name),
 			model.Printable(model.ExchangeName(p.Entrance.Exchange)), printableKey(p.Entrance.RoutingKey)), styles.Strong)
-		l.say("waits", model.ShortDuration(p.TTL.Or(0))+", and is waited for "+model.ShortDuration(p.Timeout), styles.Text)
+		l.say("waits", fmt.Sprintf("%s; dlxtop waits %s for it", model.ShortDuration(p.TTL.Or(0)),
+			model.ShortDuration(p.Timeout)), styles.Text)
 		l.say("expires", "into "+model.Printable(model.ExchangeName(p.DLX)), styles.Text)
 		label := "reaches"
 		for _, r := range p.Reaches {
@@ -99,13 +100,13 @@ func (s *probeScreen) draw(l *dialogLines) {
 			term.Fit(model.Printable(where), min(30, l.width/3), false, true) + "  " + term.Pad(when, 10)
 		l.lines = append(l.lines, line+styles.Muted.Render(more))
 	}
-	should := "against " + model.ShortDuration(s.plan.TTL.Or(0))
+	should := "TTL " + model.ShortDuration(s.plan.TTL.Or(0))
 	entered, _ := at(trace.ProbeEntered, "")
 	waited := ""
 	if d, ok := s.result.Waited.Get(); ok {
-		waited = "after " + model.ShortDuration(d.Round(time.Millisecond)) + " " + should
+		waited = "after " + model.ShortDuration(d.Round(time.Millisecond)) + ", " + should
 	} else if step, ok := at(trace.ProbeExpired, ""); ok {
-		waited = "after " + model.ShortDuration((step.After - entered.After).Round(time.Millisecond)) + " " + should
+		waited = "after " + model.ShortDuration((step.After - entered.After).Round(time.Millisecond)) + ", " + should
 	}
 	station(trace.ProbeEntered, s.plan.Buffer.Name, s.plan.Buffer.Name, "through "+
 		model.Printable(model.ExchangeName(s.plan.Entrance.Exchange)))

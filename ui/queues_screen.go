@@ -266,8 +266,8 @@ func (q queuesScreen) detail(width int) []string {
 	for _, way := range exitLines(s, r.topo.Exits(r.QueueRef)) {
 		lines = append(lines, term.Cut(way, width, "…"))
 	}
-	for _, f := range q.latest.findings {
-		if f.Level != findings.LevelInfo && f.VHost == r.VHost && f.Queue == r.Name {
+	for _, f := range q.latest.about.Queue(r.QueueRef) {
+		if f.Level != findings.LevelInfo {
 			lines = append(lines, findingLines(s, []findings.Finding{f}, width)...)
 		}
 	}

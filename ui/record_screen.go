@@ -158,11 +158,24 @@ func (r recordScreen) View(width, height int) string {
 	for _, line := range term.Wrap(model.Printable(words), width-6) {
 		lines = append(lines, "   "+line)
 	}
-	if r.more {
-		foot := fmt.Sprintf("the first %s: `dlxtop journal show %d` has them all",
-			model.Plural(shownEntries, "message"), r.record.ID)
-		return r.list.View(width, height-1, lines) + "\n" +
-			term.Block([]string{"   " + r.env.styles.Muted.Render(foot)}, width, 1)
+	feet := r.feet(width)
+	if len(feet) == 0 {
+		return r.list.View(width, height, lines)
 	}
-	return r.list.View(width, height, lines)
+	return r.list.View(width, height-len(feet), lines) + "\n" + term.Block(feet, width, len(feet))
+}
+
+// feet are the lines below the list: what changed the messages, and that there are more.
+func (r recordScreen) feet(width int) (feet []string) {
+	say := func(words string) {
+		feet = append(feet, "   "+r.env.styles.Muted.Render(term.Cut(words, width-4, "…")))
+	}
+	if r.record.Edit != "" {
+		say("changed by the jq program " + model.Printable(r.record.Edit))
+	}
+	if r.more {
+		say(fmt.Sprintf("the first %s: `dlxtop journal show %d` has them all", model.Plural(shownEntries, "message"),
+			r.record.ID))
+	}
+	return feet
 }

@@ -60,11 +60,11 @@ func TestResumeGolden(t *testing.T) {
 		o, b, c := failedOptions(5)
 		withReplay(t, &o, b, c)
 		term := newTerminal(t, o, width, height)
-		term.await("in the middle of the replay 1", "r there resumes it")
+		term.await("ended during the replay 1", "r resumes it")
 		term.press("5")
 		term.await("r resume this")
 		term.press("r")
-		term.await("Resume 1: continue the replay", "2 messages of the replay 1 cannot be decided")
+		term.await("Resume 1: continue the replay", "2 messages: undecided")
 		term.golden()
 	})
 }

@@ -9,6 +9,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
+	"dlxtop/model/body"
+	"dlxtop/model/message"
 	"dlxtop/model/ports"
 	"dlxtop/ui/term"
 )
@@ -27,10 +29,17 @@ type Options struct {
 	Production bool
 	Theme      string           // one of Themes; "" is auto
 	Mouse      bool             // wheel, rows and tabs
+	Filters    message.Saved    // that "=@NAME" stands for
+	Actions    []message.Action // offered on messages; CheckActionKey takes their keys
+	Schemas    body.Schemas     // the protobuf types of bodies
 	Kept       Kept             // nil: choices and commands are lost with the program
+	Marks      Marks            // nil: what is said of causes is lost with the program
+	Index      Index            // nil: each start reads the failed queues before it shows their causes
 	Contexts   []string         // brokers that one can go to from here, by their names
 	Trouble    string           // why it could not go to one; "" when it did not try
 	Now        func() time.Time // nil: time.Now
+
+	dotStep time.Duration // between two cells of a dot; 0 is picture.DotStep. For tests, which hold dots
 }
 
 // Themes are the names that Options.Theme may have.

@@ -45,6 +45,7 @@ type topologyMsg struct {
 	moves    model.Moves // In and Out are averages over the last polls, Came, Went and Depth are since the last one
 	flows    []model.Flow
 	findings []findings.Finding
+	about    *findings.About // by what they are about
 	history  *history
 	looks    *looks
 	watch    *watch.Watch                   // of one flow; nil: nobody counts it

@@ -97,13 +97,13 @@ func (s tapScreen) View(width, height int) string {
 func (s *tapScreen) ask(l *dialogLines) {
 	styles := l.styles
 	want := &s.wants[s.want]
-	l.say("sees", "each message that passes "+s.exchange()+", from where, and how long it waited", styles.Strong)
+	l.say("sees", "what passes "+s.exchange()+": from where, and how long it waited", styles.Strong)
 	if len(want.Exchanges) > 1 {
 		var fronts []string
 		for _, x := range want.Exchanges[1:] {
 			fronts = append(fronts, model.Printable(x))
 		}
-		l.say("and", "messages that enter by "+strings.Join(fronts, ", ")+": so the waits are measured", styles.Text)
+		l.say("and", "what enters by "+strings.Join(fronts, ", ")+", so that waits are measured", styles.Text)
 	} else {
 		l.say("", "waits come from the messages' own times; only a tap on the exchange in front measures "+
 			"them", styles.Muted)
@@ -224,10 +224,10 @@ func tapSentence(p *trace.Passed) string {
 		words += " since its death before"
 	}
 	if should, known := p.Should.Get(); known {
-		words += " against " + model.ShortDuration(should)
+		words += ", TTL " + model.ShortDuration(should)
 	}
 	if behind := p.Behind.Or(0).Round(time.Millisecond); behind > 0 {
-		words += ", " + model.ShortDuration(behind) + " of it behind others in front of it"
+		words += ", " + model.ShortDuration(behind) + " of it behind others"
 	}
 	return words
 }

@@ -85,6 +85,8 @@ func (d *driven) press(key string) {
 		msg = tea.KeyMsg{Type: tea.KeyEnter}
 	case keyDown:
 		msg = tea.KeyMsg{Type: tea.KeyDown}
+	case keyTab:
+		msg = tea.KeyMsg{Type: tea.KeyTab}
 	}
 	d.take(msg)
 }
@@ -206,26 +208,33 @@ func (m askedMessages) ReadBody(i int, b []byte, from int64) (int, error) {
 // TestViewAsksNobody: what is drawn was worked out by Update, on each screen and with each dialog, after each change of
 // the size too; drawing it again draws the same.
 func TestViewAsksNobody(t *testing.T) {
+	inQueue := func(more ...string) []string {
+		return append([]string{
+			"", "ucenter@user", "3", "CAUSE", keyTab, "FAILED QUEUE", keyEnter, "5 messages",
+		}, more...)
+	}
 	for name, steps := range map[string][]string{ // a key, and what is awaited then
 		"flows":    {"", "ucenter@user"},
 		"flow":     {"", "ucenter@user", keyEnter, "nothing moved while"},
 		"chart":    {"", "ucenter@user", keyEnter, "nothing moved while", "c", "close the chart"},
 		"tap":      {"", "ucenter@user", keyEnter, "nothing moved while", "t", "sees"},
 		"queues":   {"", "ucenter@user", "2", "DEAD-LETTERS TO"},
-		"failed":   {"", "ucenter@user", "3", "FAILED QUEUE"},
+		"failed":   {"", "ucenter@user", "3", "CAUSE", keyTab, "FAILED QUEUE"},
+		"causes":   {"", "ucenter@user", "3", "TimeoutError: smtp gateway did not answer"},
+		"cause":    {"", "ucenter@user", "3", "TimeoutError: smtp gateway did not answer", keyEnter, "showing 3"},
 		"findings": {"", "ucenter@user", "4", "WHERE"},
 		"journal":  {"", "ucenter@user", "5", "3 dropped"},
 		"record":   {"", "ucenter@user", "5", "3 dropped", keyEnter, "undo"},
 		"undo":     {"", "ucenter@user", "u", "byte for byte"},
 		"undone":   {"", "ucenter@user", "u", "byte for byte", keyEnter, "What happened"},
-		"messages": {"", "ucenter@user", "3", "FAILED QUEUE", keyEnter, "5 messages"},
-		"another":  {"", "ucenter@user", "3", "FAILED QUEUE", keyEnter, "5 messages", keyDown, "0f3c9a01-user"},
-		"zoomed":   {"", "ucenter@user", "3", "FAILED QUEUE", keyEnter, "5 messages", keyEnter, "1 of 5   0f3c9a00"},
-		"filter":   {"", "ucenter@user", "3", "FAILED QUEUE", keyEnter, "5 messages", "/", "5 of 5", "user3", "1 of 5"},
-		"copied":   {"", "ucenter@user", "3", "FAILED QUEUE", keyEnter, "5 messages", "y", "message id", "i", "copied the"},
-		"replay":   {"", "ucenter@user", "3", "FAILED QUEUE", keyEnter, "5 messages", "r", "id 0f3c9a00-user"},
-		"dropped":  {"", "ucenter@user", "3", "FAILED QUEUE", keyEnter, "5 messages", "d", "enter drop", keyEnter, "What"},
-		"move":     {"", "ucenter@user", "3", "FAILED QUEUE", keyEnter, "5 messages", "m", "Move"},
+		"messages": inQueue(),
+		"another":  inQueue(keyDown, "0f3c9a01-user"),
+		"zoomed":   inQueue(keyEnter, "1 of 5   0f3c9a00"),
+		"filter":   inQueue("/", "5 of 5", "user3", "match 1 of 1 in 5"),
+		"copied":   inQueue("y", "message id", "i", "copied the"),
+		"replay":   inQueue("r", "id 0f3c9a00-user"),
+		"dropped":  inQueue("d", "enter drop", keyEnter, "What"),
+		"move":     inQueue("m", "Move"),
 		"help":     {"", "ucenter@user", "?", "everywhere"},
 		"palette":  {"", "ucenter@user", ":", "flow FLOW"},
 	} {

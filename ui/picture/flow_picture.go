@@ -224,10 +224,8 @@ func (b *builder) howInto(ref model.QueueRef, otherwise string) string {
 			return "rejected"
 		}
 	}
-	for _, binding := range b.Topology.Snapshot.Bindings {
-		if binding.VHost == ref.VHost && binding.Destination == ref.Name && !binding.ToExchange && binding.Source != "" {
-			return "via " + model.Printable(binding.Source)
-		}
+	for binding := range b.Topology.BindingsTo(ref) {
+		return "via " + model.Printable(binding.Source)
 	}
 	return otherwise
 }
@@ -235,13 +233,15 @@ func (b *builder) howInto(ref model.QueueRef, otherwise string) string {
 // entrance are the exchanges that publishers reach buffers through.
 func (b *builder) entrance(members []model.Buffer) Station {
 	var names []string
-	for _, binding := range b.Topology.Snapshot.Bindings {
-		into := slices.ContainsFunc(members, func(x model.Buffer) bool {
-			entrance, ok := x.Entrance()
-			return ok && entrance == model.QueueRef{VHost: binding.VHost, Name: binding.Destination}
-		})
-		if into && !binding.ToExchange && binding.Source != "" && !slices.Contains(names, binding.Source) {
-			names = append(names, binding.Source)
+	for i := range members {
+		entrance, ok := members[i].Entrance()
+		if !ok {
+			continue
+		}
+		for binding := range b.Topology.BindingsTo(entrance) {
+			if !slices.Contains(names, binding.Source) {
+				names = append(names, binding.Source)
+			}
 		}
 	}
 	slices.Sort(names)

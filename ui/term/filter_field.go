@@ -29,6 +29,19 @@ func (f *TextField) Set(text string) {
 	f.input.CursorEnd()
 }
 
+// Around is the text before the cursor, and behind it.
+func (f TextField) Around() (before, behind string) {
+	runes := []rune(f.input.Value())
+	at := min(f.input.Position(), len(runes))
+	return string(runes[:at]), string(runes[at:])
+}
+
+// SetAround sets the text with the cursor in it.
+func (f *TextField) SetAround(before, behind string) {
+	f.input.SetValue(before + behind)
+	f.input.SetCursor(len([]rune(before)))
+}
+
 func (f *TextField) Update(msg tea.Msg) { f.input, _ = f.input.Update(msg) }
 
 // View draws the text with its cursor in width cells, the part around the cursor when all does not fit.
@@ -47,15 +60,15 @@ func (f TextField) View(s *Styles, width int) string {
 
 // FilterField is the filter of a list: "/" opens it, typing narrows the list at once, enter keeps it, esc clears it.
 type FilterField struct {
-	field  TextField
+	Field  TextField
 	Typing bool
 	keys   *ListKeys
 }
 
-func NewFilterField(k *ListKeys) FilterField { return FilterField{field: NewTextField(""), keys: k} }
+func NewFilterField(k *ListKeys) FilterField { return FilterField{Field: NewTextField(""), keys: k} }
 
 // Text is the filter as it applies now, while it is being typed too.
-func (f FilterField) Text() string { return f.field.Text() }
+func (f FilterField) Text() string { return f.Field.Text() }
 
 // Visible reports whether the filter takes a line of the screen.
 func (f FilterField) Visible() bool { return f.Typing || f.Text() != "" }
@@ -63,7 +76,7 @@ func (f FilterField) Visible() bool { return f.Typing || f.Text() != "" }
 func (f *FilterField) Open() { f.Typing = true }
 
 func (f *FilterField) Clear() {
-	f.field.Set("")
+	f.Field.Set("")
 	f.Typing = false
 }
 
@@ -75,7 +88,7 @@ func (f *FilterField) Handle(msg tea.KeyMsg) {
 	case Is(msg, f.keys.Abandon):
 		f.Clear()
 	default:
-		f.field.Update(msg)
+		f.Field.Update(msg)
 	}
 }
 
@@ -83,7 +96,7 @@ func (f *FilterField) Handle(msg tea.KeyMsg) {
 func (f FilterField) View(s *Styles, width int, found string) string {
 	left := s.Accent.Render(" / ")
 	if f.Typing {
-		left += f.field.View(s, max(1, width-6-ansi.StringWidthWc(found)))
+		left += f.Field.View(s, max(1, width-6-ansi.StringWidthWc(found)))
 	} else {
 		left += s.Strong.Render(f.Text()) + s.Muted.Render("   esc clears")
 	}

@@ -19,13 +19,16 @@ func Block(lines []string, width, height int) string {
 	return strings.Join(out, "\n")
 }
 
-// Spread puts left and right at the two ends of a line of width cells; left is cut first.
+// Spread puts left and right at the two ends of a line of width cells, with a blank between them; left is cut first.
 func Spread(left, right string, width int) string {
 	r := ansi.StringWidthWc(right)
-	if r >= width {
+	switch {
+	case r >= width:
 		return Pad(right, width)
+	case r == 0:
+		return Pad(left, width)
 	}
-	return Pad(left, width-r) + right
+	return Pad(left, width-r-1) + " " + right
 }
 
 // Cut is at most width cells of a text, which may be dressed, with tail in the place of what is missing.

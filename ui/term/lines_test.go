@@ -46,3 +46,16 @@ func TestWrap(t *testing.T) {
 		}
 	}
 }
+
+func TestSpread(t *testing.T) {
+	for _, c := range []struct{ left, right, want string }{
+		{"find a", "complete", "find a    complete"},
+		{"find a   12 found", "complete", "find a  … complete"},
+		{"find", "", "find              "},
+		{"find", "a very long right end", "a very long right…"},
+	} {
+		if got := Spread(c.left, c.right, 18); got != c.want {
+			t.Errorf("%q and %q: %q, want %q", c.left, c.right, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package ui
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+	"dlxtop/model/cause"
+)
+
+// causeMarks are what people said of causes: seen, resolved, ignored, and notes. The file is read with each look and
+// changed by commands; what is known of it here is changed in Update only.
+type causeMarks struct {
+	env    *env
+	file   Marks
+	states cause.States
+	newest request // of the answers that were taken: an older one may have read the file before a change
+	failed string  // why the file cannot be used; "" when it can
+}
+
+// markedMsg brings the states as they are after a change; also with the answer of a look.
+type markedMsg struct {
+	request request
+	states  cause.States
+	aside   string // where a damaged file was set aside; "" when there was none
+	words   string // what was done, for a notice; "" when it is plain to see
+	err     error
+}
+
+func newCauseMarks(e *env, file Marks) *causeMarks {
+	if file == nil {
+		file = &passingMarks{}
+	}
+	return &causeMarks{env: e, file: file, states: cause.States{}}
+}
+
+// passingMarks hold the file in memory: without a journal nothing is kept.
+type passingMarks struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (p *passingMarks) Load() ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text, nil
+}
+
+func (p *passingMarks) Change(how func([]byte) ([]byte, error)) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text, err := how(p.text)
+	if err == nil {
+		p.text = text
+	}
+	return "", err
+}
+
+// read reads the states of a broker, and writes down which causes have come back by what was just read of them. It runs
+// outside Update.
+func (c *causeMarks) read(id request, broker string, list []cause.Group, now time.Time) markedMsg {
+	msg := markedMsg{request: id}
+	text, err := c.file.Load()
+	if err == nil {
+		msg.states, err = cause.StatesIn(text, broker)
+	}
+	if err != nil {
+		msg.err = err
+		return msg
+	}
+	back := map[cause.ID]cause.Mark{}
+	for i := range list {
+		if m := msg.states.Now(&list[i], now); m.State != msg.states.Of(list[i].ID).State {
+			back[list[i].ID] = m
+		}
+	}
+	if len(back) > 0 {
+		return c.written(id, broker, func(s cause.States) {
+			for i := range list {
+				if s.Of(list[i].ID).State == cause.Resolved && back[list[i].ID].State == cause.Back {
+					s.Mark(&list[i], cause.Back, now)
+				}
+			}
+		})
+	}
+	return msg
+}
+
+// written changes the file.
+func (c *causeMarks) written(id request, broker string, how func(cause.States)) markedMsg {
+	msg := markedMsg{request: id}
+	msg.aside, msg.err = c.file.Change(func(text []byte) ([]byte, error) {
+		changed, err := cause.WithStates(text, broker, how)
+		if err == nil {
+			msg.states, err = cause.StatesIn(changed, broker)
+		}
+		return changed, err
+	})
+	return msg
+}
+
+// change has the file changed. words say what was done.
+func (c *causeMarks) change(t *model.Topology, words string, how func(cause.States)) tea.Cmd {
+	id, broker := c.env.newRequest(), t.Snapshot.Overview.ClusterName
+	return c.env.command(keepingTime, func(context.Context) tea.Msg {
+		msg := c.written(id, broker, how)
+		msg.words = words
+		return msg
+	})
+}
+
+// take takes an answer, and says what there is to say of it.
+func (c *causeMarks) take(msg markedMsg) tea.Cmd {
+	before := c.failed
+	switch {
+	case msg.err != nil:
+		if c.failed = msg.err.Error(); c.failed != before {
+			return notice("the states of causes cannot be used: "+model.Printable(c.failed), true)
+		}
+		return nil
+	case msg.request > c.newest:
+		c.newest, c.states, c.failed = msg.request, msg.states, ""
+	}
+	if msg.aside != "" {
+		return notice("the states of causes were damaged: they begin again, and the old file is "+msg.aside, true)
+	}
+	if msg.words != "" {
+		return notice(msg.words, false)
+	}
+	return nil
+}
+
+// open marks a new cause as seen.
+func (c *causeMarks) open(t *model.Topology, g *cause.Group) tea.Cmd {
+	if c.states.Of(g.ID).State != cause.New {
+		return nil
+	}
+	now := c.env.now()
+	return c.change(t, "", func(s cause.States) {
+		if s.Of(g.ID).State == cause.New {
+			s.Mark(g, cause.Seen, now)
+		}
+	})
+}
+
+// turn puts a cause into a state, or, when it is in it, back to seen.
+func (c *causeMarks) turn(t *model.Topology, g *cause.Group, state cause.State) tea.Cmd {
+	if c.states.Of(g.ID).State == state {
+		state = cause.Seen
+	}
+	now := c.env.now()
+	words := map[cause.State]string{
+		cause.Resolved: "marked as resolved: when it fails again, it is shown as back",
+		cause.Ignored:  "marked as ignored",
+		cause.Seen:     "marked as seen",
+	}[state]
+	return c.change(t, words, func(s cause.States) { s.Mark(g, state, now) })
+}
+
+// note keeps a line with a cause.
+func (c *causeMarks) note(t *model.Topology, g *cause.Group, text string) tea.Cmd {
+	return c.change(t, "", func(s cause.States) { s.Note(g, text) })
+}

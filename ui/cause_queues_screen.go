@@ -1,0 +1,119 @@
+package ui
+
+import (
+	"cmp"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+	"dlxtop/model/cause"
+	"dlxtop/ui/term"
+)
+
+// causeQueuesScreen lists the queues of one cause: an action is on the messages of one queue.
+type causeQueuesScreen struct {
+	env      *env
+	topology *model.Topology
+	only     ofCause
+	limits   func(model.QueueRef) int // of the look at each queue
+	then     afterLook                // what is done with the messages of the queue that is chosen; nil: nothing
+	list     term.List[model.QueueRef, causeQueueRow]
+}
+
+type causeQueueRow struct {
+	cause.Count[model.QueueRef]
+	name  string           // printable
+	ready model.Opt[int64] // in the queue, by the newest poll
+}
+
+func newCauseQueuesScreen(e *env, r causeRow, limits func(model.QueueRef) int, then afterLook) screen {
+	s := e.styles
+	table := term.NewTable(e.kit(), func(r causeQueueRow) model.QueueRef { return r.Of },
+		func(a, b causeQueueRow) int {
+			return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.name, b.name))
+		},
+		[]term.Column[causeQueueRow]{
+			{
+				Title: "QUEUE", Width: 30, Flex: 1, Max: 70, Middle: true,
+				Cell:    func(r causeQueueRow) term.Field { return term.Field{Text: r.name, Style: s.Text} },
+				Compare: func(a, b causeQueueRow) int { return cmp.Compare(a.name, b.name) },
+			},
+			{
+				Title: "OF THE CAUSE", Width: 12, Right: true, Most: true,
+				Cell: func(r causeQueueRow) term.Field {
+					return term.Field{Text: model.Count(int64(r.Messages)), Style: s.Danger}
+				},
+				Compare: func(a, b causeQueueRow) int { return cmp.Compare(a.Messages, b.Messages) },
+			},
+			{
+				Title: "MESSAGES", Width: 9, Right: true, Most: true,
+				Cell:    func(r causeQueueRow) term.Field { return number(s, r.ready, s.Text) },
+				Compare: func(a, b causeQueueRow) int { return compareOpt(a.ready, b.ready) },
+			},
+		}...)
+	rows := make([]causeQueueRow, len(r.Queues))
+	for i, q := range r.Queues {
+		rows[i] = causeQueueRow{Count: q, name: model.Printable(q.Of.String())}
+	}
+	table.Set(rows)
+	return causeQueuesScreen{
+		env: e, only: ofCause{&r.Group, r.text}, limits: limits, then: then,
+		list: term.NewList(table, func(r causeQueueRow) []string { return []string{r.name} }),
+	}
+}
+
+func (c causeQueuesScreen) Init() tea.Cmd { return nil }
+func (c causeQueuesScreen) Title() string { return "queues of a cause" }
+func (c causeQueuesScreen) Typing() bool  { return c.list.Filter.Typing }
+
+// Keys are those of a list whose rows are queues.
+func (c causeQueuesScreen) Keys() []key.Binding {
+	if _, ok := c.list.Table.Current(); ok {
+		return c.list.Bindings(append([]key.Binding{term.Describe(c.env.keys.Open, "messages")},
+			append(causeKeys(c.env.keys), c.env.keys.Resolve)...)...)
+	}
+	return c.list.Bindings()
+}
+
+func (c causeQueuesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
+	switch msg := msg.(type) {
+	case topologyMsg:
+		c.topology = msg.topology
+		rows := append([]causeQueueRow(nil), c.list.Table.All...)
+		for i := range rows {
+			rows[i].ready = readyOf(msg.topology, rows[i].Of)
+		}
+		c.list.Table.Set(rows)
+	case tea.KeyMsg:
+		if c.list.Handle(msg) {
+			return c, nil
+		}
+		r, ok := c.list.Table.Current()
+		if !ok {
+			return c, nil
+		}
+		if term.Is(msg, c.env.keys.Resolve) {
+			return c, c.env.marks.turn(c.topology, c.only.Group, cause.Resolved)
+		}
+		then := causeAction(c.env.keys, msg)
+		if then == nil && !term.Is(msg, c.env.keys.Open) {
+			return c, nil
+		}
+		if then == nil {
+			then = c.then
+		}
+		return c, push(newCauseScreen(c.env, r.Of, c.only, c.limits(r.Of), then))
+	}
+	return c, nil
+}
+
+func (c causeQueuesScreen) View(width, height int) string {
+	s := c.env.styles
+	words := " cause: " + c.only.words
+	head := []string{s.Strong.Render(term.Cut(words, width-1, "…")), ""}
+	if c.then != nil {
+		head[1] = s.Muted.Render(" It is in several queues: choose the one to act on.")
+	}
+	return term.Block(head, width, len(head)) + "\n" + c.list.View(width, height-len(head), nil)
+}

@@ -1,0 +1,197 @@
+package ui
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"dlxtop/kept"
+	"dlxtop/model"
+	"dlxtop/model/cause"
+	"dlxtop/model/message"
+)
+
+// indexed is the screen of causes with an index in a directory, after its failed queues were read, the costly one too.
+// The next one that is started with these options begins an hour later.
+func indexed(t *testing.T, dir string) (Options, *recordedBroker, *recorded, *clock) {
+	t.Helper()
+	o, b, source, c := manyFailed()
+	o.Index = kept.Index{Dir: dir}
+	source.snapshot.Overview.ClusterName = "rabbit@mq1"
+	term := onCauses(t, o, 120, 36)
+	term.await("88 read, 2 not yet")
+	term.press("i")
+	term.await("Read 1 failed queue")
+	term.press(keyEnter)
+	term.await("90 read", "KeyError")
+	term.awaitGone("as of")
+	term.press("q")
+	<-term.ended
+	c.advance(time.Hour)
+	source.tell(countedAt(c, later(source.snapshot, 0, nil)))
+	return o, b, source, c
+}
+
+// filesOf are the files of an index.
+func filesOf(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		paths = append(paths, filepath.Join(dir, entry.Name()))
+	}
+	return paths
+}
+
+// What was read before stands at once, with its time, until it is read again. Where a look has a cost, it is not read
+// again unless that is asked for.
+func TestCausesOfEarlierStarts(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "causes")
+	o, b, _, _ := indexed(t, dir)
+	looks := b.looksAt("lots.failed")
+	b.fail(errors.New("the broker is busy"))
+	term := onCauses(t, o, 120, 36)
+	term.await("90 messages   90 read, 90 of them as of 03:04", "ValueError: the user", "KeyError",
+		"not read again: mail.failed: the broker is busy", "not read again: ucenter@user@failed: the broker",
+		"as of 03:04: 2 of lots.failed: a look has a cost")
+	if strings.Contains(term.screen(), "example  ") {
+		t.Errorf("the text of a message was kept:\n%s", term.screen())
+	}
+	term.settle()
+	term.golden()
+	b.fail(nil)
+	term.press(keyCtrlR)
+	term.await("90 read, 2 of them as of 03:04", "example  ")
+	if n := b.looksAt("lots.failed"); n != looks {
+		t.Errorf("it looked %d times where a look has a cost", n-looks)
+	}
+	term.press("i")
+	term.await("Read 1 failed queue", "lots.failed, 2 messages")
+	term.press(keyEnter)
+	term.awaitGone("as of")
+	if n := b.looksAt("lots.failed"); n != looks+1 {
+		t.Errorf("it looked %d times when it was asked to", n-looks)
+	}
+}
+
+// When messages have left a queue, nobody knows which: none of its causes is shown, and all of it is not read. What
+// came later is not read, either.
+func TestEarlierCausesThatAreUnknownNow(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "causes")
+	o, b, source, c := indexed(t, dir)
+	b.put("lots.failed", failedFor(3, "KeyError: lot"))
+	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"lots.failed": 3})))
+	o.Interval = 10 * time.Millisecond
+	term := onCauses(t, o, 120, 36)
+	term.await("90 read, 1 not yet, 2 of them as of 03:04", "as of 03:04: 2 of lots.failed, not read: 1: a look",
+		"KeyError")
+	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"lots.failed": 1})))
+	term.await("88 read, 1 not yet", "not read: 1 of lots.failed: a look has a cost")
+	term.awaitGone("KeyError")
+	if n := len(filesOf(t, dir)); n != 2 {
+		t.Errorf("%d queues are in the index", n)
+	}
+	term.press("q")
+	<-term.ended
+
+	term = onCauses(t, o, 120, 36)
+	term.await("88 read, 1 not yet", "not read: 1 of lots.failed: a look has a cost")
+	term.awaitGone("as of")
+	if strings.Contains(term.screen(), "KeyError") {
+		t.Errorf("it shows what is not known any more:\n%s", term.screen())
+	}
+}
+
+// What was read where a look has a cost is not read again by itself: when messages have left since, it is not known any
+// more, either.
+func TestCostlyCausesThatAreUnknownNow(t *testing.T) {
+	o, _, source, c := manyFailed()
+	o.Interval = 10 * time.Millisecond
+	term := onCauses(t, o, 120, 36)
+	term.await("88 read, 2 not yet")
+	term.press("i")
+	term.await("Read 1 failed queue")
+	term.press(keyEnter)
+	term.await("90 read", "KeyError")
+	c.advance(time.Minute)
+	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"lots.failed": 1})))
+	term.await("88 read, 1 not yet", "not read: 1 of lots.failed: a look has a cost")
+	term.awaitGone("KeyError")
+}
+
+// A damaged or foreign index is written again, and nothing else is affected; one that cannot be written neither.
+func TestDamagedIndex(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "causes")
+	o, _, _, _ := indexed(t, dir)
+	files := filesOf(t, dir)
+	if len(files) != 3 {
+		t.Fatalf("the index is %q", files)
+	}
+	for i, path := range files {
+		text := [][]byte{[]byte("dlxtop causes 2\n…"), {}, []byte("{}")}[i]
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	term := onCauses(t, o, 120, 36)
+	term.await("88 read, 2 not yet", "not read: 2 of lots.failed")
+	term.awaitGone("as of")
+	term.press("q")
+	<-term.ended
+	term = onCauses(t, o, 120, 36)
+	term.await("88 read, 2 not yet")
+	sound := 0
+	for _, path := range files {
+		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), "dlxtop causes 1\n") {
+			sound++
+		}
+	}
+	if sound != 2 {
+		t.Errorf("%d files were written again", sound)
+	}
+
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.Index = kept.Index{Dir: filepath.Join(file, "causes")}
+	onCauses(t, o, 120, 36).await("88 read, 2 not yet")
+}
+
+// A cause is not back because of messages that only the index has: where they do not say when they failed, it is their
+// number that decides, and they may have left.
+func TestEarlierCausesAreNotBack(t *testing.T) {
+	o, _, _, c := manyFailed()
+	marks, lots := &passingMarks{}, ref("lots.failed")
+	o.Marks = marks
+	r := newCausesReading(newApp(t.Context(), o).env)
+	for i := range 2 {
+		m := message.Message{Headers: model.Table{"x-error": "KeyError: lot"}, Fingerprint: message.Fingerprint{byte(i)}}
+		r.groups.Add(lots, &m)
+	}
+	found := r.groups.List()[0]
+	_, err := marks.Change(func(text []byte) ([]byte, error) {
+		return cause.WithStates(text, r.broker, func(s cause.States) {
+			s.Mark(&cause.Group{ID: found.ID, Cause: found.Cause}, cause.Resolved, c.now()) // none of them was left
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		earlier *cause.Earlier
+		want    cause.State
+	}{{&cause.Earlier{}, cause.Resolved}, {nil, cause.Back}} {
+		r.queues[lots] = &causesQueue{ref: lots, earlier: c.earlier}
+		msg := causesReadMsg{at: r.env.now()}
+		r.finishing(nil)(&msg)
+		if got := msg.marks.states.Of(found.ID).State; got != c.want || len(msg.list) != 1 || msg.list[0].Messages != 2 {
+			t.Errorf("of the index %v: it is %s, %+v", c.earlier != nil, got, msg.list)
+		}
+	}
+}

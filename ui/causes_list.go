@@ -1,0 +1,272 @@
+package ui
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/cause"
+	"dlxtop/ui/picture"
+	"dlxtop/ui/term"
+)
+
+// causesList lists causes. A cause that is in the list stays where it is: one that comes later stands behind it, and
+// only a key sorts them again.
+type causesList struct {
+	env    *env
+	list   term.List[cause.ID, causeRow]
+	places map[cause.ID]int
+	opened time.Time // when the screen was first seen
+	shown  bool      // the list is: before that, the first round is awaited
+	head   string
+	below  []string // of the cause under the cursor, and what was not read
+}
+
+// causesWait is how long the first round is awaited before the list is shown, so that it begins with the most frequent
+// cause.
+const causesWait = 2 * time.Second
+
+type causeRow struct {
+	cause.Group
+	text    string // printable
+	workers string // printable
+	recent  []float64
+	place   int
+}
+
+func newCausesList(e *env) causesList {
+	rows := term.NewTable(e.kit(), func(r causeRow) cause.ID { return r.ID },
+		func(a, b causeRow) int { return cmp.Compare(a.place, b.place) }, causeColumns(e)...)
+	return causesList{
+		env: e, places: map[cause.ID]int{},
+		list: term.NewList(rows, func(r causeRow) []string { return []string{r.text, r.workers} }),
+	}
+}
+
+func causeColumns(e *env) []term.Column[causeRow] {
+	s := e.styles
+	return []term.Column[causeRow]{
+		{
+			Title: "CAUSE", Width: 28, Flex: 8,
+			Cell:    func(r causeRow) term.Field { return term.Field{Text: r.text, Style: e.marks.look(r.ID)} },
+			Compare: func(a, b causeRow) int { return cmp.Compare(a.text, b.text) },
+		},
+		{
+			Title: "MESSAGES", Width: 8, Right: true, Most: true,
+			Cell: func(r causeRow) term.Field {
+				return term.Field{Text: model.Count(int64(r.Messages)), Style: s.Danger}
+			},
+			Compare: func(a, b causeRow) int { return cmp.Compare(a.Messages, b.Messages) },
+		},
+		{
+			Title: "WORKER", Width: 10, Flex: 1, Max: 30, Middle: true,
+			Cell:    func(r causeRow) term.Field { return term.Field{Text: r.workers, Style: s.Text} },
+			Compare: func(a, b causeRow) int { return cmp.Compare(a.workers, b.workers) },
+		},
+		{
+			Title: "FIRST", Width: 6, Drop: 1,
+			Cell: func(r causeRow) term.Field { return term.Field{Text: clockOf(r.First, e.shown), Style: s.Muted} },
+			Compare: func(a, b causeRow) int {
+				return a.First.Or(time.Time{}).Compare(b.First.Or(time.Time{}))
+			},
+		},
+		{
+			Title: "LAST", Width: 8, Most: true,
+			Cell: func(r causeRow) term.Field { return term.Field{Text: agoOf(r.Last, e.shown), Style: s.Text} },
+			Compare: func(a, b causeRow) int {
+				return a.Last.Or(time.Time{}).Compare(b.Last.Or(time.Time{}))
+			},
+		},
+		{
+			Title: "LAST HOUR", Width: 9, Drop: 2,
+			Cell: func(r causeRow) term.Field {
+				return term.Field{Text: picture.Sparkline(r.recent), Style: s.Danger}
+			},
+		},
+		{
+			Title: "STATE", Width: 13,
+			Cell: func(r causeRow) term.Field {
+				return term.Field{Text: e.marks.words(r.ID), Style: e.marks.look(r.ID)}
+			},
+			Compare: func(a, b causeRow) int { return cmp.Compare(e.marks.rank(a.ID), e.marks.rank(b.ID)) },
+		},
+	}
+}
+
+// clockOf is the time of a day that is today, "Nov 19" of another one, "?" when it is unknown.
+func clockOf(t model.Opt[time.Time], now time.Time) string {
+	at, known := t.Get()
+	if !known {
+		return "?"
+	}
+	at, now = at.Local(), now.Local()
+	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
+		return at.Format("15:04")
+	}
+	return at.Format("Jan 2")
+}
+
+// agoOf is "2m ago", "?" when it is unknown.
+func agoOf(t model.Opt[time.Time], now time.Time) string {
+	at, known := t.Get()
+	if !known {
+		return "?"
+	}
+	d := max(now.Sub(at), 0)
+	switch {
+	case d < time.Minute:
+		return model.Count(int64(d/time.Second)) + "s ago"
+	case d < time.Hour:
+		return model.Count(int64(d/time.Minute)) + "m ago"
+	case d < 2*24*time.Hour:
+		return model.Count(int64(d/time.Hour)) + "h ago"
+	}
+	return model.Count(int64(d/(24*time.Hour))) + "d ago"
+}
+
+// set takes what was read.
+func (c *causesList) set(r *causesReading) {
+	if !c.shown {
+		return
+	}
+	rows := make([]causeRow, len(r.list))
+	for i, g := range r.list {
+		place, known := c.places[g.ID]
+		if !known {
+			place = len(c.places)
+			c.places[g.ID] = place
+		}
+		rows[i] = causeRow{
+			Group: g, text: model.Printable(g.Cause.String()), workers: oneOf(r.workers(&r.list[i])), place: place,
+			recent: r.recent[g.ID],
+		}
+	}
+	c.list.Table.Set(rows)
+}
+
+// workers are those whose messages failed for a cause, as the messages say, else as the flows of their queues do.
+func (c *causesReading) workers(g *cause.Group) (names []string) {
+	for _, w := range g.Workers {
+		names = append(names, model.Printable(w.Of))
+	}
+	if names != nil {
+		return names
+	}
+	for _, in := range g.Queues {
+		if q := c.queues[in.Of]; q != nil && q.worker != "-" && !slices.Contains(names, q.worker) {
+			names = append(names, q.worker)
+		}
+	}
+	return names
+}
+
+// sort puts first what is back, then what nobody has dealt with, each with the most frequent first.
+func (c *causesList) sort(r *causesReading) {
+	list := append([]cause.Group(nil), r.list...)
+	cause.MostFirst(list)
+	slices.SortStableFunc(list, func(a, b cause.Group) int {
+		return cmp.Compare(c.env.marks.rank(a.ID), c.env.marks.rank(b.ID))
+	})
+	clear(c.places)
+	for i := range list {
+		c.places[list[i].ID] = i
+	}
+	c.set(r)
+}
+
+// settle shows the list when the first round is over, or when it takes long.
+func (c *causesList) settle(r *causesReading, now time.Time) {
+	if c.opened.IsZero() {
+		c.opened = now
+	}
+	if !c.shown && (!r.first(now) || len(r.list) > 0 && (now.Sub(c.opened) >= causesWait || r.recalls())) {
+		c.shown = true
+		c.sort(r)
+	}
+}
+
+// leastBelow is how many lines the pane below the list has.
+const leastBelow = 8
+
+// prepare works out what stands above and below the list.
+func (c *causesList) prepare(r *causesReading, width, height int) {
+	s := c.env.styles
+	right := ""
+	if r.at != nil {
+		right = s.Accent.Render("reading " + term.CutMiddle(model.Printable(r.at.ref.String()), width/3) + " … ")
+	}
+	c.head = term.Spread(" "+s.Strong.Render(r.words()), right, width)
+	room := height - 1 - c.rows(height)
+	c.list.Seen(c.rows(height)) // the cursor's place among the rows is as they are drawn
+	c.below = c.detail(width)
+	c.below = append(c.below, r.unread(s, width, max(room-len(c.below), 3))...)
+}
+
+// rows are the lines of the list.
+func (c *causesList) rows(height int) int {
+	return max(min(len(c.list.Table.All)+2, height-1-leastBelow), 4)
+}
+
+// view draws what prepare has worked out, and the list.
+func (c *causesList) view(r *causesReading, width, height int) string {
+	s := c.env.styles
+	rows := c.rows(height)
+	why := "no messages were read"
+	switch {
+	case !c.shown:
+		why = "reading the failed queues …"
+	case r.read == 0 && r.empty():
+		why = "the failed queues are empty"
+	}
+	empty := []string{"", "   " + s.Muted.Render(why)}
+	return c.head + "\n" + c.list.View(width, rows, empty) + "\n" + term.Block(c.below, width, height-1-rows)
+}
+
+// detail shows the cause at the cursor in full: what one of its messages says, and where they are.
+func (c *causesList) detail(width int) []string {
+	s := c.env.styles
+	r, ok := c.list.Table.Current()
+	if !ok {
+		return c.list.Aimless("cause", width)
+	}
+	lines := []string{term.Partition(s, r.text, c.list.Table.Position(), width)}
+	say := func(label, text string, most int) {
+		for i, line := range term.Wrap(text, width-16) {
+			if i == most {
+				break
+			}
+			if i > 0 {
+				label = ""
+			}
+			lines = append(lines, "   "+s.Muted.Render(term.Fit(label, 10, false, false))+line)
+		}
+	}
+	if r.Cause.Evidence == cause.ByError && r.Sample.Text != "" { // the index has none
+		say("example", model.Printable(r.Sample.Text), 2)
+	}
+	queues := make([]string, len(r.Queues))
+	for i, q := range r.Queues {
+		queues[i] = model.Printable(q.Of.String()) + " " + model.Count(int64(q.Messages))
+	}
+	say("queues", namesOf(queues, 4), 2)
+	say("state", c.env.marks.sentence(r.ID, c.env.shown), 1)
+	if note := c.env.marks.states.Of(r.ID).Note; note != "" {
+		say("note", model.Printable(note), 2)
+	}
+	if words := r.Cause.Level.Words(); words != "" {
+		say("grouped", words, 1)
+	}
+	say("id", string(r.ID)+", for --cause of dlxtop peek, replay, move, drop and export", 2)
+	return lines
+}
+
+// empty reports whether all queues are, as far as is known.
+func (c *causesReading) empty() bool {
+	for _, q := range c.queues {
+		if q.total().Or(1) > 0 {
+			return false
+		}
+	}
+	return true
+}

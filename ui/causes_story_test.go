@@ -1,0 +1,192 @@
+package ui
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/broker"
+	"dlxtop/internal/size"
+	"dlxtop/mgmt"
+	"dlxtop/model"
+)
+
+// storyCause is why messages in the failed queue of a worker failed, and what is done about it.
+type storyCause struct {
+	worker  string
+	said    func(i int) amqp.Table // as its framework writes it
+	text    string                 // of the cause
+	n       int
+	key     string // replay or drop
+	several bool   // the cause is in further queues, too
+}
+
+// storyCauses are 1,000 messages that failed for seven causes, in five queues of five frameworks.
+func storyCauses() []storyCause {
+	spring := func(i int) amqp.Table {
+		return amqp.Table{
+			"x-exception-message":    fmt.Sprintf("421 4.7.0 <user%d@example.com>: try again in %d s", i, i),
+			"x-exception-stacktrace": fmt.Sprintf("org.mail.MailException: 421 4.7.0 <user%d@example.com>\n\tat a.B.c()", i),
+		}
+	}
+	const timeout = "the database did not answer in %d ms"
+	massTransit := func(kind, text string) func(int) amqp.Table {
+		return func(i int) amqp.Table {
+			return amqp.Table{"MT-Fault-ExceptionType": kind, "MT-Fault-Message": fmt.Sprintf(text, i)}
+		}
+	}
+	nServiceBus := func(kind, text string) func(int) amqp.Table {
+		return func(i int) amqp.Table {
+			return amqp.Table{
+				"NServiceBus.ExceptionInfo.ExceptionType": kind, "NServiceBus.ExceptionInfo.Message": fmt.Sprintf(text, i),
+			}
+		}
+	}
+	rebus := func(i int) amqp.Table {
+		return amqp.Table{"rbs2-error-details": fmt.Sprintf("System.IO.IOException: index %d is read-only\n   at S.E.A()", i)}
+	}
+	wolverine := func(kind, text string) func(int) amqp.Table {
+		return func(i int) amqp.Table {
+			return amqp.Table{"exception-type": kind, "exception-message": fmt.Sprintf(text, i)}
+		}
+	}
+	return []storyCause{
+		{"mail", spring, "MailException: 421", 250, "r", false},
+		{"stock", massTransit("System.TimeoutException", timeout), "TimeoutException: the database", 120, "r", true},
+		{"invoice", nServiceBus("System.TimeoutException", timeout), "TimeoutException: the database", 80, "r", false},
+		{"stock", massTransit("System.ArgumentException", "no article %d"), "ArgumentException: no article", 200, "d", false},
+		{"invoice", nServiceBus("Tax.RateException", "no rate for country %d"), "RateException: no rate", 100, "d", false},
+		{"search", rebus, "IOException: index", 150, "r", false},
+		{"orders", wolverine("Shop.OrderException", "order %d was paid twice"), "OrderException: order", 60, "d", false},
+		{"orders", wolverine("Shop.LockException", "order %d is locked"), "LockException: order", 40, "r", false},
+	}
+}
+
+// storyVHost makes a vhost for a test, and the program's options on it.
+func storyVHost(t *testing.T) (Options, *amqp.Channel) {
+	t.Helper()
+	_, node, _ := real(t)
+	vhost := "story"
+	manage := func(method string) {
+		request, err := http.NewRequest(method, node.API()+"/api/vhosts/"+vhost, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil || response.StatusCode >= 300 {
+			t.Fatalf("%s: %v, %v", method, response, err)
+		}
+		response.Body.Close()
+	}
+	manage(http.MethodPut)
+	t.Cleanup(func() { manage(http.MethodDelete) })
+	at := node.AMQP()[:strings.LastIndex(node.AMQP(), "/")+1] + vhost
+	client, err := broker.New(broker.Options{URL: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := mgmt.New(mgmt.Options{URL: node.API(), VHost: vhost})
+	if err != nil {
+		t.Fatal(err)
+	}
+	connection, err := amqp.Dial(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { connection.Close(); client.Close(); source.Close() })
+	channel, err := connection.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{
+		Source: source, Broker: client, Title: "test", VHost: vhost, Interval: 200 * time.Millisecond,
+	}, channel
+}
+
+// TestStoryOfCauses: 1,000 failed messages of five frameworks are seven causes; each is dealt with, and at the end the
+// failed queues are empty and the workers have what was replayed, each message once.
+func TestStoryOfCauses(t *testing.T) {
+	sizes := []struct{ width, height int }{{120, 36}, {80, 24}, {200, 50}}
+	for _, s := range sizes[:size.Of(1, len(sizes))] {
+		t.Run(fmt.Sprintf("%dx%d", s.width, s.height), func(t *testing.T) {
+			o, channel := storyVHost(t)
+			wanted, left := map[string]int{}, 0
+			for _, c := range storyCauses() {
+				for _, name := range []string{c.worker, c.worker + ".failed"} {
+					if _, err := channel.QueueDeclare(name, true, false, false, false, nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+				messages := make([]amqp.Publishing, c.n)
+				for i := range messages {
+					messages[i] = amqp.Publishing{MessageId: fmt.Sprint(c.text, i), Headers: c.said(i), Body: []byte("{}")}
+				}
+				publish(t, channel, c.worker+".failed", messages...)
+				left += c.n
+				if c.key == "r" {
+					wanted[c.worker] += c.n
+				}
+			}
+			screen := newTerminal(t, o, s.width, s.height)
+			screen.await("mail ")
+			screen.press("3")
+			screen.await(model.Count(int64(left))+" read", "all 7")
+			for i, c := range storyCauses() {
+				workDown(screen, c, i == 0)
+				left -= c.n
+				screen.press(keyCtrlR)
+				screen.await("   " + model.Count(int64(left)) + " read")
+			}
+			screen.await("the failed queues are empty")
+			for _, c := range storyCauses() {
+				if n := readyIn(t, channel, c.worker+".failed"); n != 0 {
+					t.Errorf("%d are in %s.failed", n, c.worker)
+				}
+				if n := readyIn(t, channel, c.worker); n != wanted[c.worker] {
+					t.Errorf("%d are in %s, not %d", n, c.worker, wanted[c.worker])
+				}
+			}
+		})
+	}
+}
+
+// workDown acts on all messages of a cause in one queue, and goes back to the causes.
+func workDown(screen *terminal, c storyCause, resolve bool) {
+	screen.t.Helper()
+	screen.press("/", c.text, keyEnter)
+	kind, _, _ := strings.Cut(c.text, ":")
+	screen.awaitThat(kind+" is under the cursor", func(string) bool { return strings.Contains(screen.cursorRow(), kind) })
+	screen.press(c.key)
+	if c.several {
+		screen.await("choose the one to act on", c.worker+".failed")
+		screen.press(keyEnter)
+	}
+	does, done := "Replay", "moved"
+	if c.key == "d" {
+		does, done = "Drop", "dropped"
+	}
+	screen.await(fmt.Sprintf("%s %d messages", does, c.n), "all of the cause, as read at")
+	if c.n > typedAbove {
+		screen.press(c.worker + ".failed")
+	}
+	screen.press(keyEnter)
+	screen.await("What happened", fmt.Sprintf("%d messages %s", c.n, done))
+	screen.press(keyEnter)
+	screen.await("none of this cause is left here")
+	if resolve {
+		screen.press("o")
+		screen.await("marked as resolved")
+	}
+	screen.press("q")
+	if c.several {
+		screen.await("OF THE CAUSE")
+		screen.press("q")
+	}
+	screen.await("5 failed queues   ")
+	screen.press(keyEsc)
+	screen.awaitGone("esc clears")
+}

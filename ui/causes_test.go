@@ -1,0 +1,332 @@
+package ui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+const smtpCause = "TimeoutError: smtp gateway did not answer in #"
+
+// failedFor is a message that failed for a reason.
+func failedFor(i int, reason string) message.Message {
+	m := failedMessage(i)
+	m.Headers["x-error"] = reason
+	return m
+}
+
+// manyFailed is a broker with failed queues that are read by themselves, and one where a look has a cost.
+func manyFailed() (Options, *recordedBroker, *recorded, *clock) {
+	c := newClock()
+	b := failing(c, 47)
+	for i := range 40 {
+		b.put("mail.failed", failedFor(i, "TimeoutError: smtp gateway did not answer in "+fmt.Sprint(i)+" s"))
+	}
+	b.put("mail.failed", message.Message{Headers: model.Table{"x-death": []any{
+		model.Table{"queue": "mail", "reason": "rejected", "count": int64(2), "time": c.now().Add(-50 * time.Hour)},
+	}}})
+	b.put("lots.failed", failedFor(1, "KeyError: lot"), failedFor(2, "KeyError: lot"))
+	s := later(busyBroker(), 0, map[string]int64{failedQueue: 47})
+	queue("mail", consumers(1))(s)
+	queue("mail.failed", ready(41))(s)
+	queue("lots.failed", ready(2))(s)
+	for i := range s.Queues {
+		q := &s.Queues[i]
+		if q.Name == "lots.failed" {
+			q.Type = model.Quorum
+		}
+		if q.Name == "mail.failed" || q.Name == "lots.failed" {
+			q.Consumers = model.Some[int64](0)
+		}
+	}
+	source := &recorded{snapshot: countedAt(c, s)}
+	return Options{Source: source, Broker: b, Title: "prod", Now: c.now, Interval: time.Hour}, b, source, c
+}
+
+func onCauses(t *testing.T, o Options, width, height int) *terminal {
+	t.Helper()
+	term := newTerminal(t, o, width, height)
+	term.await("ucenter@user ")
+	term.press("3")
+	term.await("CAUSE", "TimeoutError: smtp gateway did")
+	return term
+}
+
+// looksAt are how often each queue was looked at.
+func (b *recordedBroker) looksAt(queue string) (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range b.peeks {
+		if b.peeks[i].Queue == ref(queue) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestCausesGolden(t *testing.T) {
+	for _, size := range []struct{ width, height int }{{80, 24}, {120, 36}, {200, 50}} {
+		t.Run(fmt.Sprintf("%dx%d", size.width, size.height), func(t *testing.T) {
+			o, _, _, _ := manyFailed()
+			term := onCauses(t, o, size.width, size.height)
+			term.await("88 read, 2 not yet", "not read: 2 of lots.failed")
+			term.settle()
+			term.golden()
+		})
+	}
+}
+
+// What a look costs is asked for, and paid once.
+func TestCostlyQueuesAreReadWhenAsked(t *testing.T) {
+	o, b, _, _ := manyFailed()
+	term := onCauses(t, o, 120, 36)
+	term.await("88 read, 2 not yet", "not read: 2 of lots.failed: a look has a cost")
+	if n := b.looksAt("lots.failed"); n != 0 {
+		t.Fatalf("it was looked at %d times, and nobody asked", n)
+	}
+	term.press("i")
+	term.await("Read 1 failed queue", "lots.failed, 2 messages", "delivery limit")
+	term.press(keyEsc)
+	term.awaitGone("Read 1 failed queue")
+	term.press("i")
+	term.await("Read 1 failed queue")
+	term.press(keyEnter)
+	term.await("90 read", "KeyError")
+	term.press(keyCtrlR)
+	term.settle()
+	term.await("90 read")
+	if n := b.looksAt("lots.failed"); n != 1 {
+		t.Errorf("it was looked at %d times", n)
+	}
+}
+
+// A cause opens those of its messages that are in one queue, and acts on them alone.
+func TestCauseOpensItsMessages(t *testing.T) {
+	o, b, _, _ := manyFailed()
+	term := onCauses(t, o, 120, 36)
+	term.await("ValueError: the user has no valid e-mail address")
+	term.press(keyDown, keyEnter)
+	term.await("cause: ValueError: the user has no valid e-mail address", "47 messages", "showing 23")
+	if strings.Contains(term.screen(), "TimeoutError") {
+		t.Errorf("messages of another cause are shown:\n%s", term.screen())
+	}
+	term.press("/", "user3@", keyEnter)
+	term.await("showing 1 ")
+	term.press(keyEsc)
+	term.await("showing 23 ")
+	term.press("q")
+	term.await("CAUSE")
+	term.press("d")
+	term.await("Drop 23 messages", "all of the cause, as read at 03:04:05")
+	term.press(keyEnter)
+	term.await("What happened")
+	if plans := b.executed(); len(plans) != 1 || plans[0].Planned != 23 || plans[0].From != ref(failedQueue) {
+		t.Errorf("it did %+v", plans)
+	}
+}
+
+// A cause in several queues: an action is on one of them.
+func TestCauseInSeveralQueues(t *testing.T) {
+	o, _, _, _ := manyFailed()
+	term := onCauses(t, o, 120, 36)
+	term.awaitThat("the cursor is on it", func(string) bool { return strings.Contains(term.cursorRow(), smtpCause) })
+	term.press("r")
+	term.await("choose the one to act on", "mail.failed", "ucenter@user@failed")
+	term.press(keyEnter)
+	term.await("Replay 40 messages", "mail.failed")
+	term.press(keyEsc)
+	term.await("41 messages", "showing 40")
+}
+
+// A cause that comes later stands behind those that are there, however many messages it has, until a key sorts them.
+func TestCausesStayWhereTheyAre(t *testing.T) {
+	o, b, source, c := manyFailed()
+	o.Interval = 10 * time.Millisecond
+	term := onCauses(t, o, 120, 36)
+	term.await("88 read, 2 not yet")
+	before := term.cursorRow()
+	for i := range 200 {
+		b.put("mail.failed", failedFor(1000+i, "KeyError: 'customer_id'"))
+	}
+	c.advance(causesPause + time.Second)
+	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"mail.failed": 241})))
+	term.await("KeyError: 'customer_id'", "288 read, 2 not yet")
+	if now := term.cursorRow(); !strings.Contains(now, smtpCause) {
+		t.Errorf("the cursor went from %q to %q", before, now)
+	}
+	order := func() (rows []string) {
+		for _, line := range strings.Split(term.screen(), "\n") {
+			for _, text := range []string{smtpCause, "ValueError", "no error: rejected in mail", "KeyError: 'customer_id'"} {
+				if strings.Contains(line, text) && !strings.Contains(line, "──") && !strings.Contains(line, "example ") {
+					rows = append(rows, text)
+				}
+			}
+		}
+		return rows
+	}
+	want := []string{smtpCause, "ValueError", "no error: rejected in mail", "KeyError: 'customer_id'"}
+	if got := order(); !slices.Equal(got, want) {
+		t.Errorf("they stand in the order %q", got)
+	}
+	term.press(keyCtrlR)
+	term.awaitThat("the most frequent is first", func(string) bool {
+		rows := order()
+		return len(rows) > 0 && rows[0] == "KeyError: 'customer_id'"
+	})
+}
+
+// What left a queue leaves its causes; a queue that is gone takes its messages with it.
+func TestCausesForget(t *testing.T) {
+	o, b, source, c := manyFailed()
+	o.Interval = 10 * time.Millisecond
+	term := onCauses(t, o, 120, 36)
+	term.await("88 read, 2 not yet", "ValueError")
+	b.mu.Lock()
+	b.messages[ref(failedQueue)] = nil
+	b.mu.Unlock()
+	c.advance(causesPause + time.Second)
+	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{failedQueue: 0})))
+	term.await("41 read, 2 not yet")
+	term.awaitGone("ValueError")
+	s := later(source.snapshot, 0, nil)
+	s.Queues = slices.DeleteFunc(slices.Clone(s.Queues), func(q model.Queue) bool { return q.Name == "mail.failed" })
+	source.tell(countedAt(c, s))
+	term.await("0 read, 2 not yet")
+	term.awaitGone("smtp gateway")
+}
+
+// What a message says is drawn, and does nothing else.
+func TestHostileCauses(t *testing.T) {
+	o, b, _, _ := manyFailed()
+	b.put(failedQueue, failedFor(100, "Evil\x1b[2J\x1b]0;title\x07: \u202egnp "+strings.Repeat("x y ", 1<<18)))
+	term := onCauses(t, o, 120, 36)
+	term.await("89 read")
+	term.press("G")
+	term.settle()
+	if screen := term.screen(); strings.ContainsAny(screen, "\x1b\x07\u202e") || !strings.Contains(screen, "q quit") {
+		t.Errorf("it drew over the screen:\n%q", screen)
+	}
+}
+
+// Texts that all differ are grouped by what they have in common, and the screen says so.
+func TestTooManyCauses(t *testing.T) {
+	o, b, source, c := manyFailed()
+	for i := range 6000 {
+		b.put("mail.failed", message.Message{Headers: model.Table{"x-error": "OddError: no way to " + letters(i)}})
+	}
+	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"mail.failed": 6041})))
+	term := onCauses(t, o, 120, 36)
+	term.await("1,047 read", "the first 1,000 messages were read")
+	term.press("n")
+	term.await("6,088 read")
+	term.press("/", "OddError: no way to…", keyEnter)
+	term.await("errors that begin alike", "6,000")
+}
+
+// letters is a number as a word, so that it cannot be folded.
+func letters(n int) string {
+	var b strings.Builder
+	for ; n > 0 || b.Len() == 0; n /= 10 {
+		b.WriteByte("bcdfghjklm"[n%10])
+	}
+	return "z" + b.String() + "q"
+}
+
+// TestCausesBudget: a queue that changes all the time is not read all the time, and one look is in flight at most.
+func TestCausesBudget(t *testing.T) {
+	o, _, _, c := manyFailed()
+	r := newCausesReading(newApp(t.Context(), o).env)
+	now := c.now()
+	free := peek.Plan{Method: peek.Consume, Free: true}
+	for i := range 40 {
+		at := ref(fmt.Sprint("q", i))
+		r.order = append(r.order, at)
+		r.queues[at] = &causesQueue{ref: at, limit: causesPage, plan: free, ready: model.Some[int64](900)}
+	}
+	depth := int64(900)
+	look := func() bool {
+		if r.next(now) == nil {
+			return false
+		}
+		if r.next(now) != nil {
+			t.Fatal("two looks are in flight")
+		}
+		return r.answered(causesReadMsg{request: r.request, at: now, looked: true, read: depth, depth: model.Some(depth)})
+	}
+	round := func() (n int) {
+		for look() {
+			n++
+		}
+		return n
+	}
+	if n := round(); n != 40 {
+		t.Errorf("the first round has %d looks, not one at each queue", n)
+	}
+	now, depth = now.Add(causesPause), 899
+	for _, q := range r.queues {
+		q.ready, q.countedAt = model.Some(depth), now
+	}
+	if n := round(); n != causesAMinute/899 {
+		t.Errorf("%d queues were read again in a minute", n)
+	}
+	now = now.Add(time.Minute)
+	if n := round(); n != 40-causesAMinute/899 {
+		t.Errorf("%d queues were read in the next minute", n)
+	}
+}
+
+// F shows the causes of one flow, and reads its queues only.
+func TestCausesOfAFlow(t *testing.T) {
+	o, b, _, _ := manyFailed()
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user ")
+	term.press("/ucenter@user", keyEnter)
+	term.awaitThat("it is under the cursor", func(string) bool { return strings.Contains(term.cursorRow(), "@user ") })
+	term.press("F")
+	term.await("1 failed queue ", "47 messages", "47 read", smtpCause)
+	if n := b.looksAt("mail.failed"); n != 0 {
+		t.Errorf("it looked %d times at a queue of another flow", n)
+	}
+	term.press(keyEnter)
+	term.await("showing 24", "cause: "+smtpCause)
+}
+
+// On the picture of a flow, too; there f still opens the messages.
+func TestCausesFromThePicture(t *testing.T) {
+	o, b, _, _ := manyFailed()
+	term := onFlow(t, o, "ucenter@user", 120, 36)
+	term.await("MOVED  ", "F causes of failures")
+	term.press("F")
+	term.await("1 failed queue ", "47 messages", "47 read", smtpCause)
+	if n := b.looksAt("mail.failed"); n != 0 {
+		t.Errorf("it looked %d times at a queue of another flow", n)
+	}
+	term.press("q")
+	term.await("MOVED  ")
+	term.press("f")
+	term.await("read 0s ago", "Story")
+}
+
+// E on a cause changes all its messages, and no others.
+func TestMendACause(t *testing.T) {
+	o, b, _, _ := manyFailed()
+	term := onCauses(t, o, 120, 36)
+	term.await("ValueError: the user has no valid e-mail address")
+	term.press(keyDown, "E")
+	term.await("Edit 23 messages with jq", "all of the cause, as read at 03:04:05")
+	term.press(".body.name = 5", keyEnter)
+	term.await("23 of 23 messages are changed")
+	term.press(keyEnter)
+	term.await("Replay 23 messages")
+	term.press(keyEnter)
+	term.await("What happened")
+	if plans := b.executed(); len(plans) != 1 || plans[0].Planned != 23 || plans[0].Mend == nil {
+		t.Errorf("it did %+v", plans)
+	}
+}

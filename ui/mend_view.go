@@ -1,0 +1,159 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+	"dlxtop/model/body"
+	"dlxtop/model/plan"
+	"dlxtop/ui/term"
+)
+
+// leastDifferences is how many lines of differences are seen at least.
+const leastDifferences = 3
+
+// scroll moves through the differences.
+func (p *mendPrompt) scroll(msg tea.KeyMsg) {
+	p.top = scrolled(p.env.keys, msg, p.top, len(p.drawn.lines), p.drawn.room)
+}
+
+// prepare lays the differences for a box within width x height.
+func (p *mendPrompt) prepare(width, height int) {
+	if p.state != mendShown {
+		return
+	}
+	l := p.box(width)
+	d := *p.drawn
+	if d.lines == nil || d.width != l.width {
+		d = mendedLines{width: l.width, lines: p.differences(l.width)}
+	}
+	p.above(l)
+	p.below(l)
+	d.room = max(height-2-len(l.lines), leastDifferences)
+	p.drawn = &d
+	p.top = min(p.top, max(len(d.lines)-d.room, 0))
+}
+
+// box is as wide as the screen: two sides stand in it.
+func (p *mendPrompt) box(width int) *dialogLines {
+	l := newDialogLines(p.env.styles, width)
+	l.outer = width
+	l.width = l.outer - 4
+	return l
+}
+
+// view draws the prompt.
+func (p *mendPrompt) view(width int) string {
+	l := p.box(width)
+	p.above(l)
+	if p.state == mendShown {
+		end := min(p.top+p.drawn.room, len(p.drawn.lines))
+		l.lines = append(l.lines, p.drawn.lines[min(p.top, end):end]...)
+	}
+	p.below(l)
+	return l.box("Edit " + model.Plural(len(p.rows), "message") + " with jq")
+}
+
+// above is what stands above the differences: the program, and what it makes of the messages.
+func (p *mendPrompt) above(l *dialogLines) {
+	s := l.styles
+	if p.state != mendTyping {
+		l.say("program", model.Printable(p.field.Text()), s.Strong)
+	} else {
+		l.say("messages", p.words+": "+model.Plural(len(p.rows), "message"), s.Text)
+		l.lines = append(l.lines, s.Muted.Render(term.Fit("program", labelWidth, false, false))+
+			p.field.View(s, l.width-labelWidth))
+		l.say("", "each message is {body, headers, properties, exchange, routing_key}: change it in place, as in "+
+			".body.quantity |= tonumber", s.Muted)
+		if p.wrong != "" {
+			l.say("", term.MarkError+" "+model.Printable(p.wrong), s.Danger)
+		}
+	}
+	switch p.state {
+	case mendTrying:
+		l.say("", "trying it on "+model.Plural(len(p.rows), "message")+" …", s.Muted)
+	case mendShown:
+		p.sayMended(l)
+	}
+}
+
+// sayMended tells how many messages the program changes, and why others stay.
+func (p *mendPrompt) sayMended(l *dialogLines) {
+	s, planned := l.styles, &p.dialog.plan
+	if planned.Refusal.Refused() {
+		l.say("", term.MarkError+" not possible: "+model.Printable(planned.Refusal.Words()), s.Danger)
+	}
+	m := planned.Mended
+	if m == nil {
+		return
+	}
+	l.say("result", m.Words(), s.Strong)
+	for _, f := range m.Failures {
+		l.say("stays", fmt.Sprintf("%s: %s", model.Plural(f.Messages, "message"), model.Printable(f.Why.Words())), s.Warning)
+	}
+	if more := m.Changed - len(m.Shown); more > 0 && len(m.Shown) > 0 {
+		l.say("examples", fmt.Sprintf("the first %d that change, before and after", len(m.Shown)), s.Muted)
+	}
+}
+
+// below is what the keys do.
+func (p *mendPrompt) below(l *dialogLines) {
+	s, k := l.styles, p.env.keys
+	l.blank()
+	switch p.state {
+	case mendTyping:
+		l.hints(hint(s, "enter", "try it") + hint(s, "↑", "earlier programs") + hint(s, "esc", "back"))
+	case mendTrying:
+		l.hints(hint(s, "esc", "stop"))
+	case mendShown:
+		hints := hint(s, k.Mend.Help().Key, "edit the program") + hint(s, "↓", "more") + hint(s, "esc", "back")
+		if !p.dialog.plan.Refusal.Refused() {
+			hints = hint(s, "enter", "to the replay") + hints
+		}
+		l.hints(hints)
+	}
+}
+
+// differences are the lines of all examples.
+func (p *mendPrompt) differences(width int) []string {
+	var lines []string
+	if m := p.dialog.plan.Mended; m != nil {
+		for i := range m.Shown {
+			lines = append(append(lines, ""), mendedMessage(p.env.styles, &m.Shown[i], width)...)
+		}
+	}
+	return lines
+}
+
+// mendedMessage is one example: what differs above the body, and the bodies side by side.
+func mendedMessage(s *term.Styles, m *plan.MendedMessage, width int) []string {
+	was, is := m.Was.Message(), m.Is.Message()
+	was.Position = m.Position
+	lines := []string{term.Cut(s.Strong.Render(comparedName(&was)), width, "…")}
+	for _, change := range m.Was.DifferencesAbove(&m.Is) {
+		for _, line := range term.Wrap(change, width-1) {
+			lines = append(lines, " "+s.Text.Render(line))
+		}
+	}
+	left, right := body.Read(&was), body.Read(&is)
+	part := comparedPart{}
+	part.rows, part.near = body.Compare(left.Lines, right.Lines)
+	if strings.Join(m.Was.Differences(&m.Is), "\n") != strings.Join(m.Was.DifferencesAbove(&m.Is), "\n") {
+		lines = append(lines, part.lay(s, comparedWidth(width), false)...)
+	}
+	return lines
+}
+
+// askMend tells what is changed.
+func (d *planDialog) askMend(l *dialogLines) {
+	if d.mend == nil {
+		return
+	}
+	if m := d.plan.Mended; m != nil {
+		l.say("edited", m.Words(), l.styles.Strong)
+	}
+	l.aside("by", model.Printable(d.mend.Text), l.styles.Muted)
+}

@@ -1,0 +1,190 @@
+package ui
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+	"dlxtop/ui/term"
+)
+
+const (
+	actionTimeout = 30 * time.Second // of a command, and of what opens a URL
+	actionOutput  = 64 << 10         // bytes of what a command says that are kept
+)
+
+// CheckActionKey refuses a key for an action that is no key, or that does something already. The error is one sentence.
+func CheckActionKey(name string) error {
+	if _, ok := pressOf(pressed(name)); !ok {
+		return fmt.Errorf("there is no key %s: write ctrl-t, f5 or one letter", model.Printable(name))
+	}
+	for _, group := range KeyHelp() {
+		for _, k := range group.Keys {
+			for _, taken := range k.Names {
+				if taken == name {
+					return fmt.Errorf("the key %s is taken (%s: %s)", name, group.Place, k.Does)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// pressed is a key as Bubble Tea names it, from what a person calls it.
+func pressed(name string) string {
+	if len(name) > 1 {
+		name = strings.ReplaceAll(name, "-", "+")
+	}
+	return name
+}
+
+// actionKey is the binding of an action.
+func actionKey(a *message.Action) key.Binding {
+	return term.Binding(a.Key, model.Printable(a.Name), pressed(a.Key))
+}
+
+// offer finds the actions that the message under the cursor has the fields for.
+func (s *messagesScreen) offer() {
+	if len(s.env.actions) == 0 {
+		return
+	}
+	row, ok := s.table.Current()
+	if !ok || row.whole() == nil {
+		s.offered, s.offeredOf = nil, nil
+		return
+	}
+	if s.offeredOf == row.whole() {
+		return
+	}
+	s.offered, s.offeredOf = nil, row.whole()
+	for i := range s.env.actions {
+		if a := &s.env.actions[i]; a.Offered(s.offeredOf) {
+			s.offered = append(s.offered, actionKey(a))
+		}
+	}
+}
+
+// custom does what an action of the configuration says, if the key is one of theirs.
+func (s messagesScreen) custom(msg tea.KeyMsg) (cmd tea.Cmd, taken bool) {
+	for i := range s.env.actions {
+		a := &s.env.actions[i]
+		if !term.Is(msg, actionKey(a)) {
+			continue
+		}
+		row, ok := s.table.Current()
+		if !ok {
+			return notice("no message is under the cursor: move it onto one first", true), true
+		}
+		clipboard, open := s.env.toClipboard(), s.env.opener
+		return s.env.command(actionTimeout, func(ctx context.Context) tea.Msg {
+			m := parts(nil, row).whole
+			if a.IsURL() {
+				return openURL(ctx, a, m, clipboard, open)
+			}
+			return runCommand(ctx, a, m)
+		}), true
+	}
+	return nil, false
+}
+
+// runCommand runs an action's command without a shell and without the terminal, and tells the last line that it says.
+func runCommand(ctx context.Context, a *message.Action, m *message.Message) tea.Msg {
+	name := model.Printable(a.Name)
+	words, err := a.Command(m)
+	if err != nil {
+		return noticeMsg{text: name + ": not run: " + err.Error(), bad: true}
+	}
+	said := &lastOutput{}
+	program := exec.CommandContext(ctx, words[0], words[1:]...)
+	program.Stdout, program.Stderr, program.WaitDelay = said, said, time.Second
+	err = program.Run()
+	text := said.line()
+	switch {
+	case ctx.Err() != nil:
+		return noticeMsg{text: fmt.Sprintf("%s: stopped after %s", name, actionTimeout), bad: true}
+	case errors.Is(err, exec.ErrWaitDelay): // it left something running that has its output
+	case err != nil:
+		return noticeMsg{text: strings.TrimRight(name+": "+model.Printable(err.Error())+": "+text, ": "), bad: true}
+	}
+	if text == "" {
+		text = "done"
+	}
+	return noticeMsg{text: name + ": " + text}
+}
+
+// openURL opens an action's URL where there is a desktop, and always copies and shows it: over SSH the desktop is
+// elsewhere.
+func openURL(
+	ctx context.Context, a *message.Action, m *message.Message, clipboard io.Writer,
+	open func(ctx context.Context, url string) error,
+) tea.Msg {
+	name := model.Printable(a.Name)
+	url, err := a.URL(m)
+	if err != nil {
+		return noticeMsg{text: name + ": not opened: " + err.Error(), bad: true}
+	}
+	done := "copied"
+	if msg, ok := copyText(clipboard, "the url", url).(noticeMsg); ok && msg.bad {
+		done = msg.text
+	}
+	if open == nil {
+		open = openOnDesktop
+	}
+	switch err := open(ctx, url); {
+	case err == nil:
+		done = "opened and " + done
+	case !errors.Is(err, errNoDesktop):
+		done += ", not opened (" + model.Printable(err.Error()) + ")"
+	}
+	return noticeMsg{text: name + ": " + done + ": " + url}
+}
+
+var errNoDesktop = errors.New("there is no desktop here")
+
+// openOnDesktop has the desktop open a URL, which begins with http. No shell sees it.
+func openOnDesktop(ctx context.Context, url string) error {
+	opener := []string{"xdg-open", url}
+	switch {
+	case os.Getenv("SSH_CONNECTION") != "":
+		return errNoDesktop
+	case runtime.GOOS == "darwin":
+		opener = []string{"open", url}
+	case runtime.GOOS == "windows":
+		opener = []string{"rundll32", "url.dll,FileProtocolHandler", url}
+	case os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "":
+		return errNoDesktop
+	}
+	program := exec.CommandContext(ctx, opener[0], opener[1:]...)
+	program.WaitDelay = time.Second
+	err := program.Run()
+	if errors.Is(err, exec.ErrWaitDelay) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil // it is the browser itself, or waits for it
+	}
+	return err
+}
+
+// lastOutput keeps the end of what a command says.
+type lastOutput struct{ text []byte }
+
+func (o *lastOutput) Write(p []byte) (int, error) {
+	o.text = append(o.text, p...)
+	o.text = o.text[max(0, len(o.text)-actionOutput):]
+	return len(p), nil
+}
+
+func (o *lastOutput) line() string {
+	text := bytes.TrimSpace(o.text)
+	return model.Printable(string(text[bytes.LastIndexByte(text, '\n')+1:]))
+}

@@ -1,0 +1,81 @@
+package ui
+
+import (
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model/cause"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+	"dlxtop/ui/term"
+)
+
+// ofCause is the one cause whose messages are shown; zero: all are.
+type ofCause struct {
+	*cause.Group        // nil: all
+	words        string // printable
+}
+
+// has reports whether a message failed for it.
+func (c ofCause) has(m *message.Message) bool { return c.Group == nil || cause.Is(m, c.ID) }
+
+// match is what the table of messages narrows by: the cause, and within it the filter. nil shows all.
+func (s messagesScreen) match() func(*messageRow) bool {
+	filter := s.filter.match()
+	if s.only.Group == nil {
+		return filter
+	}
+	return func(r *messageRow) bool { return !r.other && (filter == nil || filter(r)) }
+}
+
+// remaining says what came into the queue since it was read, or that an action has left no message of the cause in it;
+// "" when neither is known.
+func (s messagesScreen) remaining() string {
+	if arrived := plan.ArrivedWords(s.dialog.others.arrived); arrived != "" {
+		return "; " + arrived + ": " + s.env.keys.Peek.Help().Key + " reads the queue again"
+	}
+	if s.only.Group == nil || len(s.table.Shown) > 0 || s.filter.field.Text() != "" || s.unclear != "" {
+		return ""
+	}
+	words := "; none of this cause is left here"
+	if s.env.marks.states.Of(s.only.ID).State == cause.Resolved {
+		return words // the key would take that back
+	}
+	return words + ": " + s.env.keys.Resolve.Help().Key + " marks it as resolved"
+}
+
+// afterLook is done once the messages were read.
+type afterLook func(messagesScreen) (screen, tea.Cmd)
+
+// causeKeys are the keys that act on all messages of a cause.
+func causeKeys(k *keyMap) []key.Binding {
+	return []key.Binding{k.Replay, k.Drop, k.Move, k.Mend, k.Export}
+}
+
+// causeAction is what a key does with all messages of a cause; nil: nothing.
+func causeAction(k *keyMap, msg tea.KeyMsg) afterLook {
+	unlessGone := func(then afterLook) afterLook {
+		return func(s messagesScreen) (screen, tea.Cmd) {
+			if len(s.table.Shown) == 0 {
+				return s, notice("no message of this cause is in the queue any more", true)
+			}
+			return then(s)
+		}
+	}
+	act := func(operation plan.Operation) afterLook {
+		return unlessGone(func(s messagesScreen) (screen, tea.Cmd) { return s.act(operation, s.allShown) })
+	}
+	switch {
+	case term.Is(msg, k.Replay), term.Is(msg, k.ReplayAll):
+		return act(plan.Replay)
+	case term.Is(msg, k.Drop), term.Is(msg, k.DropAll):
+		return act(plan.Drop)
+	case term.Is(msg, k.Move):
+		return act(plan.Move)
+	case term.Is(msg, k.Mend):
+		return unlessGone(messagesScreen.mendMany)
+	case term.Is(msg, k.Export):
+		return messagesScreen.export
+	}
+	return nil
+}

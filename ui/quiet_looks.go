@@ -1,0 +1,116 @@
+package ui
+
+import (
+	"context"
+	"sync"
+
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+	"dlxtop/model/ports"
+	"dlxtop/model/resume"
+)
+
+// quietLooks are the looks that nobody asked for, one at a time. While one of them holds messages, what was asked for
+// would not see them: it ends the quiet one first, and none begins before it is over.
+type quietLooks struct {
+	looker ports.Looker // theirs
+
+	mu      sync.Mutex
+	asked   int                // looks and actions that were asked for, and are not over
+	end     context.CancelFunc // of the quiet look that runs; nil: none does
+	changed chan struct{}      // closed when one of these has changed; nil: nothing waits for that
+}
+
+// run runs a quiet look when nothing else runs. Its context ends when it has to give way.
+func (q *quietLooks) run(ctx context.Context, look func(context.Context) error) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	q.mu.Lock()
+	for q.asked > 0 || q.end != nil {
+		changed := q.change()
+		q.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		q.mu.Lock()
+	}
+	q.end = end
+	q.mu.Unlock()
+	defer q.tell(func() { q.end = nil })
+	return look(ctx)
+}
+
+// giveWay ends the quiet look, and returns when it has given its messages back. None begins before done.
+func (q *quietLooks) giveWay() (done func()) {
+	q.mu.Lock()
+	q.asked++
+	for q.end != nil {
+		q.end()
+		changed := q.change()
+		q.mu.Unlock()
+		<-changed
+		q.mu.Lock()
+	}
+	q.mu.Unlock()
+	return func() { q.tell(func() { q.asked-- }) }
+}
+
+// change is closed with the next change. mu is held.
+func (q *quietLooks) change() <-chan struct{} {
+	if q.changed == nil {
+		q.changed = make(chan struct{})
+	}
+	return q.changed
+}
+
+// tell makes a change known to all that wait.
+func (q *quietLooks) tell(change func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	change()
+	if q.changed != nil {
+		close(q.changed)
+		q.changed = nil
+	}
+}
+
+// wantedBroker is a broker for what was asked for: quiet looks give way to it.
+type wantedBroker struct {
+	Broker
+	quiet *quietLooks
+}
+
+// Peek implements ports.Looker.
+func (b wantedBroker) Peek(ctx context.Context, p peek.Plan) (peek.Peeked, error) {
+	defer b.quiet.giveWay()()
+	return b.Broker.Peek(ctx, p)
+}
+
+// Read implements ports.Looker.
+func (b wantedBroker) Read(ctx context.Context, p peek.Plan, each func(*message.Message) error) (peek.Read, error) {
+	defer b.quiet.giveWay()()
+	return b.Broker.Read(ctx, p, each)
+}
+
+// Execute implements ports.Executor.
+func (b wantedBroker) Execute(ctx context.Context, run plan.Run, progress func(plan.Account)) (plan.Account, error) {
+	defer b.quiet.giveWay()()
+	return b.Broker.Execute(ctx, run, progress)
+}
+
+// Undo implements ports.Undoer.
+func (b wantedBroker) Undo(
+	ctx context.Context, p plan.UndoPlan, entries func(func(*plan.Entry) error) error, progress func(plan.Account),
+) (plan.Account, error) {
+	defer b.quiet.giveWay()()
+	return b.Broker.Undo(ctx, p, entries, progress)
+}
+
+// Resume implements ports.Resumer.
+func (b wantedBroker) Resume(ctx context.Context, run resume.Run, progress func(plan.Account)) (plan.Account, error) {
+	defer b.quiet.giveWay()()
+	return b.Broker.Resume(ctx, run, progress)
+}

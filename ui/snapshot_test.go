@@ -1,0 +1,72 @@
+package ui
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/muesli/termenv"
+
+	"dlxtop/ui/term"
+)
+
+// A frame is written as it stands on the screen, without colours, for its owner alone, and never over another file.
+func TestSnapshot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "frame")
+	o, _, _ := failedOptions(5)
+	term := newTerminal(t, o, 120, 36, func(a *app) { a.env.styles = term.NewStyles(term.Dark, termenv.TrueColor) })
+	term.await("ucenter@user")
+	term.press("2")
+	term.await("UNACKED")
+	term.command("snapshot "+path, "▸ snapshot /")
+	term.press(keyEnter)
+	term.await("this screen is in ")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	if len(lines) != 37 || strings.Contains(string(text), "\x1b") || !strings.Contains(string(text), "UNACKED") ||
+		strings.Contains(string(text), "snapshot") || lines[0] != strings.TrimRight(lines[0], " ") {
+		t.Errorf("the frame has %d lines:\n%s", len(lines), text)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	term.command("snapshot "+path, "▸ snapshot /")
+	term.press(keyEnter)
+	term.await("the file exists already")
+	term.command("snapshot "+filepath.Join(path, "below"), "▸ snapshot /")
+	term.press(keyEnter)
+	term.await("not written to")
+}
+
+// :snapshot FILE.svg writes the screen in its colours; a PNG is refused with what to do instead.
+func TestSnapshotAsSVG(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "frame.SVG")
+	o, _, _ := failedOptions(5)
+	screen := newTerminal(t, o, 120, 36, func(a *app) { a.env.styles = term.NewStyles(term.Dark, termenv.TrueColor) })
+	screen.await("ucenter@user")
+	screen.press("2")
+	screen.await("UNACKED")
+	screen.command("snapshot "+path, "▸ snapshot /")
+	screen.press(keyEnter)
+	screen.await("this screen is in ")
+	picture, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(picture)
+	if !strings.HasPrefix(text, "<svg ") || !strings.Contains(text, ">UNACKED") || strings.Contains(text, "\x1b") ||
+		!strings.Contains(text, `fill="#ff7b71"`) { // danger
+		t.Errorf("%s", text)
+	}
+	png := strings.TrimSuffix(path, ".SVG") + ".png"
+	screen.command("snapshot "+png, "▸ snapshot /")
+	screen.press(keyEnter)
+	screen.await("a PNG needs a font", "FILE.svg")
+	if _, err := os.Stat(png); !os.IsNotExist(err) {
+		t.Errorf("it was written: %v", err)
+	}
+}

@@ -1,0 +1,37 @@
+package term
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+func TestHighlight(t *testing.T) {
+	mark, red := Style{"<", ">"}, Style{"\x1b[31m", "\x1b[0m"}
+	for _, test := range []struct{ line, text, want string }{
+		{"an order", "order", "an <order>"},
+		{"Order, ORDER", "order", "<Order>, <ORDER>"},
+		{"aaa", "aa", "<aa>a"},
+		{"注文 42 は失敗", "42 は", "注文 <42 は>失敗"},
+		{"an order", "", "an order"},
+		{"", "x", ""},
+		{"short", "longer than it", "short"},
+	} {
+		if got := Highlight(test.line, test.text, mark); got != test.want {
+			t.Errorf("%q in %q: %q, not %q", test.text, test.line, got, test.want)
+		}
+		if Holds(test.line, test.text) != (test.want != test.line) {
+			t.Errorf("%q in %q: %v", test.text, test.line, Holds(test.line, test.text))
+		}
+	}
+	// What is dressed keeps its cells, its text and its look around the place.
+	line := red.Render(`"id"`) + ": " + red.Render("120") + ","
+	got := Highlight(line, `id": 1`, mark)
+	if plain := ansi.Strip(got); plain != `"<id": 1>20,` {
+		t.Errorf("the text is %q", plain)
+	}
+	if want := red.open + "20" + red.end + ","; !strings.HasSuffix(got, want) {
+		t.Errorf("%q does not end with %q", got, want)
+	}
+}
