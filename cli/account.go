@@ -19,6 +19,7 @@ type (
 		From      string         `json:"from"`
 		To        string         `json:"to,omitempty"`
 		Cause     cause.ID       `json:"cause,omitempty"` // that the messages were selected by
+		Edit      *editJSON      `json:"edit,omitempty"`  // what changes them
 		Planned   int            `json:"planned"`
 		Moved     int            `json:"moved"`
 		Dropped   int            `json:"dropped"`
@@ -26,6 +27,7 @@ type (
 		Returned  int            `json:"returned"`
 		Unknown   int            `json:"unknown"`
 		CameBack  *int           `json:"came_back,omitempty"`  // of a canary
+		Arrived   int64          `json:"came_later,omitempty"` // into the queue since it was read for a cause, and stay
 		JournalID int64          `json:"journal_id,omitempty"` // the record that keeps it
 		// messages at their delivery limit that were not acted on, and were moved to the end of the queue
 		Rescued  int           `json:"rescued,omitempty"`
@@ -76,6 +78,9 @@ func (p *Program) announce(a plannedAction) {
 	planned := a.plan
 	if words := a.looked.cause; words != "" {
 		p.say("cause %s: %s", planned.Selection.Cause, words)
+		if at := a.looked.frozen.At; !at.IsZero() {
+			p.say("%s as of %s: what comes later stays", model.Plural(planned.Planned, "message"), at.Local().Format("15:04:05"))
+		}
 	}
 	if !a.looked.complete {
 		of := ""
@@ -92,6 +97,7 @@ func (p *Program) announce(a plannedAction) {
 				p.say("%s (%s)", words, model.Plural(planned.Ways[i].Messages, "message"))
 			}
 		}
+		p.announceEdit(&planned)
 		if words := planned.GroupWords(); words != "" {
 			p.say("that is %s", words)
 		}
@@ -111,9 +117,17 @@ func (p *Program) announce(a plannedAction) {
 	if some, _ := planned.Irrevocable(); some && planned.Operation != plan.Drop {
 		p.say("messages that reach several queues cannot be undone")
 	}
-	if a.looked.saved && planned.Operation != plan.Drop {
+	switch {
+	case !a.looked.saved || planned.Operation == plan.Drop:
+	case a.looked.counts:
 		p.say("no message was read, because each look counts towards the delivery limit: changes to headers " +
 			"are not listed")
+	default:
+		p.say("no message was read before: what a replay changes in messages, and what their frameworks will do, is " +
+			"not listed (--dry-run lists it)")
+	}
+	if words := planned.PaceWords(); words != "" {
+		p.say("pace: %s", words)
 	}
 	if planned.Canary != nil {
 		p.say("canary: %s", planned.Canary.Words())
@@ -226,11 +240,15 @@ func (p *Program) showAccount(a plannedAction, account plan.Account) error {
 		case plan.Import:
 			p.say("journal %d: `dlxtop journal show %d` lists what came into the queue", account.JournalID, account.JournalID)
 		case plan.Drop:
-			p.say("journal %d: `dlxtop journal undo %d` takes it back (that publishes: it takes the right write on "+
-				"amq.default)", account.JournalID, account.JournalID)
+			p.say("journal %d: `dlxtop journal undo %d` takes it back (needs write permission on amq.default)",
+				account.JournalID, account.JournalID)
 		default:
 			p.say("journal %d: %s", account.JournalID, undoWords(&a.plan, account.JournalID))
 		}
+	}
+	if words := plan.ArrivedWords(a.arrived); words != "" {
+		p.say("%s in %s (after %s)", words, model.Printable(account.From.String()),
+			a.looked.frozen.At.Local().Format("15:04:05"))
 	}
 	if account.Rescued.Any() {
 		p.say("%s", model.Printable(account.Rescued.Words()))
@@ -282,9 +300,9 @@ func accountOf(a plannedAction, account plan.Account) accountJSON {
 		Unknown:   account.Unknown,
 		Troubled:  account.Refused + account.Returned + account.Unknown,
 		JournalID: account.JournalID, Rescued: account.Rescued.Copied, Elapsed: account.Elapsed.Milliseconds(),
-		Canary: canaryWords(&account),
+		Canary: canaryWords(&account), Arrived: a.arrived,
 	}
-	out.Cause = a.plan.Selection.Cause
+	out.Cause, out.Edit = a.plan.Selection.Cause, editOf(&a.plan)
 	if a.plan.Canary != nil {
 		out.CameBack = &account.CameBack
 	}

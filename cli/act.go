@@ -10,6 +10,7 @@ import (
 
 	"dlxtop/model"
 	"dlxtop/model/cause"
+	"dlxtop/model/mend"
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
 	"dlxtop/model/plan"
@@ -29,6 +30,7 @@ type action struct {
 	queue                string
 	filter, id, to, rate string
 	cause                string
+	edit                 string
 	limit                int
 	given                func(flag string) bool
 	consent
@@ -36,6 +38,7 @@ type action struct {
 	keepTries  bool
 	canary     bool
 	canaryWait time.Duration
+	over       time.Duration
 }
 
 func (p *Program) actCommand(operation plan.Operation, flags *connectionFlags) *cobra.Command {
@@ -54,9 +57,11 @@ func (p *Program) actCommand(operation plan.Operation, flags *connectionFlags) *
   failure contains "smtp" and deaths >= 3
   json.user.id == 121 or headers["x-tenant"] == "acme"
 over body, json, headers, exchange, routing_key, message_id, correlation_id, content_type, type, app_id, priority, expiration,
-size (bytes), deaths, reason, failure, failure_kind, failure_message, redelivered, age (seconds) and position.
+size (bytes), deaths, reason, failure, failure_kind, failure_message, redelivered, age (seconds) and position. @NAME is the
+one that [filters] of the configuration file has under this name.
 
-Without a selection it acts on all messages that are in the queue at the start. Exit status 1 when a message was refused,
+Without a selection it acts on all messages that are in the queue at the start; with --cause, on those that were read
+before it asks: what comes later stays, and is counted in the end. Exit status 1 when a message was refused,
 returned or gone, or its outcome is unknown: it is then still in the queue; 3 on a read-only connection.`
 	cmd.Flags().StringVar(&a.filter, "filter", "", "only messages that match this expression")
 	registerCause(cmd, &a.cause)
@@ -83,6 +88,7 @@ journal keeps all of it: ` + "`dlxtop journal undo`" + ` brings them back.
 
 ` + statuses
 		cmd.Flags().StringVar(&a.to, "to", "", "queue:NAME")
+		a.registerEdit(cmd)
 		a.registerPace(cmd)
 		return cmd
 	}
@@ -100,8 +106,15 @@ gone, nothing is replayed: the refusal names the possible queues, for --to.
 		" (count and time), which identifies a message that comes back")
 	cmd.Flags().BoolVar(&a.keepTries, "keep-tries", false,
 		"keep the counters of tries that frameworks write: by default they are reset")
+	a.registerEdit(cmd)
 	a.registerPace(cmd)
 	return cmd
+}
+
+// registerEdit adds what changes messages on their way.
+func (a *action) registerEdit(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.edit, "edit", "",
+		"change each message by the jq `PROGRAM`: it gets {body, headers, properties, exchange, routing_key}")
 }
 
 // registerPace adds what says how fast, and how carefully, messages are published.
@@ -112,11 +125,12 @@ func (a *action) registerPace(cmd *cobra.Command) {
 		"how long a canary watches whether a message that was taken comes back")
 	cmd.Flags().StringVar(&a.rate, "rate", "",
 		"messages per second at most: 20/s (default: as fast as the broker confirms)")
+	cmd.Flags().DurationVar(&a.over, "over", 0, "spread the messages over this time instead: 10m")
 }
 
 // act does all that can be refused without a broker first, then plans, asks and executes.
 func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) error {
-	want, err := a.want()
+	want, err := a.want(p)
 	if err != nil {
 		return err
 	}
@@ -142,7 +156,7 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 	if want.From, err = s.findQueue(ctx, t, a.queue); err != nil {
 		return err
 	}
-	looked, err := s.sample(ctx, t, &want, a.dryRun)
+	looked, err := s.sample(ctx, t, &want, a.consent)
 	if err != nil {
 		return err
 	}
@@ -170,7 +184,7 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 }
 
 // want checks everything that the flags say.
-func (a *action) want() (plan.ActionWant, error) {
+func (a *action) want(p *Program) (plan.ActionWant, error) {
 	want := plan.ActionWant{Operation: a.operation, Insist: a.insist, Mark: !a.unmarked, KeepTries: a.keepTries}
 	want.Selection = plan.Selection{MessageID: a.id, Limit: a.limit}
 	// A variable that a script forgot to set must not select everything.
@@ -181,7 +195,11 @@ func (a *action) want() (plan.ActionWant, error) {
 		return want, usage("--limit %d: a limit is at least 1", a.limit)
 	}
 	if a.given("filter") {
-		filter, err := message.ParseExpression(a.filter)
+		saved, err := p.savedFilters(a.filter)
+		if err != nil {
+			return want, err
+		}
+		filter, err := saved.Expression(a.filter)
 		if err != nil {
 			return want, usage("--filter: %s", oneLine(err))
 		}
@@ -194,6 +212,11 @@ func (a *action) want() (plan.ActionWant, error) {
 	if want.Mode, want.Fixed, err = plan.ParseTarget(a.to); err != nil {
 		return want, usage("--to: %s", oneLine(err))
 	}
+	if a.given("edit") {
+		if want.Mend, err = mend.Parse(a.edit); err != nil {
+			return want, usage("--edit: %s", oneLine(err))
+		}
+	}
 	if a.operation == plan.Move && want.Mode != plan.ToQueue {
 		return want, usage("move goes to one queue: name it with --to queue:NAME")
 	}
@@ -204,6 +227,15 @@ func (a *action) want() (plan.ActionWant, error) {
 		return want, usage("--canary-wait %s: between 1s and 1h", a.canaryWait)
 	case a.canary:
 		want.Canary = a.canaryWait
+	}
+	switch {
+	case a.given("over") && a.given("rate"):
+		return want, usage("--over sets the rate by the number of messages: leave out --rate")
+	case a.given("over") && (a.over < time.Second || a.over > plan.LongestSpread):
+		return want, usage("--over %s: between 1s and %s; RabbitMQ closes a channel that holds a message for 30 "+
+			"minutes", a.over, model.ShortDuration(plan.LongestSpread))
+	case a.given("over"):
+		want.Over = a.over
 	}
 	if a.rate != "" {
 		rate, err := strconv.ParseFloat(strings.TrimSuffix(a.rate, "/s"), 64)
@@ -228,26 +260,37 @@ type look struct {
 	complete bool             // that was all there is
 	left     model.Opt[int64] // looks, where a delivery limit counts them
 	limit    int64
-	cause    string // the one that messages are selected by, in words that can be shown
-	saved    bool   // nothing was looked at, because looks are counted and it was not needed
+	cause    string      // the one that messages are selected by, in words that can be shown
+	frozen   plan.Frozen // when the messages of a cause were read that it is on; zero: what is there later counts, too
+	saved    bool        // nothing was looked at, because that costs something and was not needed
+	counts   bool        // each look counts towards a delivery limit
 }
 
 // sample looks at messages in order to say who would receive the chosen ones, and completes want with them. Messages
 // that are chosen one by one are looked for in as much of the queue as one page holds.
-func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.ActionWant, dryRun bool) (look, error) {
+//
+// With nobody to read it, an action that needs no sample goes without where that costs much: a quorum queue gives what
+// it got back from an earlier look out first, and all of it has to be taken so that it keeps its order.
+func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.ActionWant, c consent) (look, error) {
 	selection := want.Selection
 	oneByOne := selection.ByContent()
 	peeking := peek.Want{Limit: sampleSize, Insist: want.Insist}
-	counts := peek.For(t, want.From, peeking).Counts
+	acquire := peek.For(t, want.From, peeking)
+	dear := acquire.Counts || acquire.Type == model.Quorum && c.agreed && !c.dryRun
 	switch {
-	case counts && !want.NeedsLook():
-		return s.withoutLook(ctx, t, want)
+	case dear && !want.NeedsLook():
+		return s.withoutLook(ctx, t, want, acquire.Counts)
 	case oneByOne:
 		peeking.Limit = peek.MaxPage
+	case want.Mend != nil: // how many it changes is wanted of all
+		peeking.Limit = peek.MaxPage
+		if selection.Limit > 0 {
+			peeking.Limit = min(selection.Limit, peek.MaxPage)
+		}
 	case selection.Limit > 0:
 		peeking.Limit = min(selection.Limit, sampleSize)
 	}
-	if counts && dryRun && !oneByOne {
+	if acquire.Counts && c.dryRun && !oneByOne {
 		peeking.Limit = min(peeking.Limit, countedSample)
 	}
 	peeked, err := s.peek(ctx, t, want.From, peeking)
@@ -263,7 +306,7 @@ func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.Acti
 	looked.complete = peeked.Stopped == "" && looked.messages >= depth && looked.messages < peeking.Limit
 
 	picker := selection.Picker()
-	picked := message.Part{Messages: peeked.Messages}
+	picked, chosen := message.Part{Messages: peeked.Messages}, map[message.Fingerprint]int{}
 	for i := range peeked.Messages.Len() {
 		m, err := peeked.Messages.At(i, 0)
 		if err != nil {
@@ -274,11 +317,16 @@ func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.Acti
 				looked.cause = model.Printable(cause.Of(&m).String())
 			}
 			picked.Indexes = append(picked.Indexes, i)
+			chosen[m.Fingerprint]++
 		}
 	}
 	want.Sample = picked
 	looked.complete = looked.complete || picker.Done()
 	want.Planned = picked.Len()
+	if selection.Cause != "" && looked.complete { // who reads it agrees to these, however long that takes
+		want.Selection.Fingerprints = chosen
+		looked.frozen = plan.Frozen{At: peeked.TakenAt, Depth: peeked.Depth}
+	}
 	if !oneByOne {
 		want.Planned = depth
 		if selection.Limit > 0 {
@@ -290,17 +338,19 @@ func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.Acti
 }
 
 // withoutLook completes want with the number of messages alone.
-func (s *session) withoutLook(ctx context.Context, t *model.Topology, want *plan.ActionWant) (look, error) {
-	counts, err := s.broker.Count(ctx, []model.QueueRef{want.From})
+func (s *session) withoutLook(
+	ctx context.Context, t *model.Topology, want *plan.ActionWant, counts bool,
+) (look, error) {
+	counted, err := s.broker.Count(ctx, []model.QueueRef{want.From})
 	if err != nil {
 		return look{}, err
 	}
-	depth := counts[want.From].Ready
+	depth := counted[want.From].Ready
 	want.Planned = int(depth.Or(0))
 	if limit := want.Selection.Limit; limit > 0 {
 		want.Planned = min(want.Planned, limit)
 	}
-	looked := look{depth: depth, complete: true, saved: true}
+	looked := look{depth: depth, complete: true, saved: true, counts: counts}
 	if left, limit, _, told := peek.LooksLeftOf(t, want.From); told {
 		looked.left, looked.limit = model.Some(left), limit
 	}
@@ -331,6 +381,7 @@ type plannedAction struct {
 	topology *model.Topology // that it was made of
 	looked   look
 	output   *format
+	arrived  int64          // messages that came into the queue since it was read, and stay
 	undo     *plan.UndoPlan // of an undo; plan is then what can be said of it in the words of other actions
 	resume   *resumeJSON    // of a resume, else nil
 	// why a resume must not run, which is more than why its plan must not; nil of everything else

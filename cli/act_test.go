@@ -22,14 +22,29 @@ type accountContract struct {
 	To        string `json:"to"`
 	Cause     string `json:"cause"`
 	Planned   *int   `json:"planned"`
-	Moved     *int   `json:"moved"`
-	Dropped   *int   `json:"dropped"`
-	Refused   *int   `json:"refused"`
-	Returned  *int   `json:"returned"`
-	Unknown   *int   `json:"unknown"`
-	JournalID int64  `json:"journal_id"`
-	ElapsedMS *int   `json:"elapsed_ms"`
-	Total     int    `json:"problems_total"`
+	Edit      *struct {
+		Program   string `json:"program"`
+		Changed   int    `json:"changed"`
+		Unchanged int    `json:"unchanged"`
+		Staying   int    `json:"staying"`
+		Reasons   []struct {
+			Why      string `json:"why"`
+			Messages int    `json:"messages"`
+		} `json:"reasons"`
+		Differences []struct {
+			Position  int      `json:"position"`
+			MessageID string   `json:"message_id"`
+			Lines     []string `json:"lines"`
+		} `json:"differences"`
+	} `json:"edit"`
+	Moved     *int  `json:"moved"`
+	Dropped   *int  `json:"dropped"`
+	Refused   *int  `json:"refused"`
+	Returned  *int  `json:"returned"`
+	Unknown   *int  `json:"unknown"`
+	JournalID int64 `json:"journal_id"`
+	ElapsedMS *int  `json:"elapsed_ms"`
+	Total     int   `json:"problems_total"`
 	Problems  []struct {
 		MessageID   string `json:"message_id"`
 		Fingerprint string `json:"fingerprint"`

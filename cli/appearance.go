@@ -1,18 +1,29 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"dlxtop/model"
+	"dlxtop/model/body"
+	"dlxtop/model/message"
 )
 
 // appearance is how the dashboard looks and is steered, whatever broker it shows.
 type appearance struct {
-	theme string
-	mouse bool
+	theme   string
+	mouse   bool
+	filters message.Saved
+	actions []message.Action
+	schemas body.Schemas
 }
 
 // register adds --theme to a command that opens the dashboard.
@@ -37,8 +48,73 @@ func (a appearance) resolve(p *Program) (appearance, error) {
 		}
 		a.theme = file.Theme
 	}
-	a.mouse = file.Mouse
-	return a, nil
+	a.mouse, a.filters = file.Mouse, file.Filters
+	if a.actions, err = p.actionsOf(file, model.Printable(path)); err != nil {
+		return a, err
+	}
+	a.schemas, err = schemasOf(file, path)
+	return a, err
+}
+
+// schemasOf are the protobuf types of the configuration file. A relative path of a descriptor set begins where that
+// file is.
+func schemasOf(file config, path string) (body.Schemas, error) {
+	var all body.Schemas
+	for i, c := range file.Protobuf {
+		at := c.Descriptors
+		if at != "" && !filepath.IsAbs(at) {
+			at = filepath.Join(filepath.Dir(path), at)
+		}
+		set, unread := readSet(at)
+		schema, err := body.NewSchema(at, set, unread, c.Message, c.Queues, c.ContentType)
+		if err != nil {
+			return nil, usage("%s: protobuf %d: %s", model.Printable(path), i+1, oneLine(err))
+		}
+		all = append(all, schema)
+	}
+	return all, nil
+}
+
+// readSet reads a descriptor set, and no more of it than one may have.
+func readSet(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, errors.New("it is not a file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, reasonOf(err)
+	}
+	defer f.Close()
+	set, err := io.ReadAll(io.LimitReader(f, body.MaxTypes+1))
+	return set, reasonOf(err)
+}
+
+// reasonOf is an error of a file without its path.
+func reasonOf(err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
+
+// actionsOf are the actions of the configuration file, each on a key of its own.
+func (p *Program) actionsOf(file config, path string) ([]message.Action, error) {
+	var all []message.Action
+	for i, c := range file.Actions {
+		action, err := message.NewAction(c.Key, c.Name, c.URL, c.Command)
+		if err == nil && p.CheckKey != nil {
+			err = p.CheckKey(c.Key)
+		}
+		if err == nil && slices.ContainsFunc(all, func(a message.Action) bool { return a.Key == c.Key }) {
+			err = fmt.Errorf("the key %s is that of another action", model.Printable(c.Key))
+		}
+		if err != nil {
+			return nil, usage("%s: action %d (%s): %s", path, i+1, model.Printable(c.Name), oneLine(err))
+		}
+		all = append(all, action)
+	}
+	return all, nil
 }
 
 // checkTheme refuses a theme that there is not, with the list of those that there are.

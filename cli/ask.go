@@ -106,7 +106,17 @@ func (p *progress) show(account plan.Account) {
 	case account.Canary.Phase != "":
 		words += "   " + canaryWords(&account)
 	}
-	fmt.Fprintf(p.out, "\r\x1b[K%s", shortened(words, 78))
+	p.draw(words)
+}
+
+// draw replaces the line.
+func (p *progress) draw(words string) { fmt.Fprintf(p.out, "\r\x1b[K%s", shortened(words, 78)) }
+
+// clear takes the line away, until the next one.
+func (p *progress) clear() {
+	if p.shown {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
 }
 
 // end takes the line away.

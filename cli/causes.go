@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,6 +19,7 @@ type (
 		Read    int              `json:"read"`
 		Ready   model.Opt[int64] `json:"ready,omitzero"` // in the failed queues; absent where one is unknown
 		Causes  []causeJSON      `json:"causes"`
+		Earlier []earlierJSON    `json:"earlier"` // of these, what was not read now: it was here at another time
 		NotRead []notReadJSON    `json:"not_read"`
 	}
 	causeJSON struct {
@@ -31,12 +30,21 @@ type (
 		Frame    string   `json:"frame,omitempty"`
 		Evidence string   `json:"evidence"`         // error, x-death or nothing
 		Coarse   string   `json:"coarse,omitempty"` // what was grouped although it differs
+		State    string   `json:"state"`            // new, seen, resolved, back or ignored
+		Note     string   `json:"note,omitempty"`
 		Messages int      `json:"messages"`
 		Queues   []string `json:"queues"`
 		Workers  []string `json:"workers"`
 		First    string   `json:"first,omitempty"`
 		Last     string   `json:"last,omitempty"`
 		Sample   string   `json:"sample,omitempty"` // the error of one message as it was written
+	}
+	earlierJSON struct {
+		Queue    string `json:"queue"`
+		Messages int    `json:"messages"`
+		At       string `json:"at"`  // when they were read
+		Why      string `json:"why"` // they were not read again
+		at       time.Time
 	}
 	notReadJSON struct {
 		Queue    string           `json:"queue"`
@@ -65,10 +73,15 @@ func (p *Program) causesCommand(flags *connectionFlags) *cobra.Command {
 differs from message to message (numbers, ids, addresses, quoted values), and the topmost place of
 its stack trace that is in the application's own code. A message without an error is grouped by
 the reason and the queue of its death. peek, replay, move, drop and export take --cause ID.
+STATE is what was said of a cause in the dashboard: new, seen, resolved, back (it came again after
+it was resolved) or ignored.
 
 A queue is read where a look has no cost but the mark redelivered: classic queues, quorum queues from
-4.3, streams. What a look at the others would cost is shown, and --read-costly reads them, too. One
-queue is read at a time. Exit status 1 when a queue could not be read because of an error.`,
+4.3, streams. What a look at the others would cost is shown, and --read-costly reads them, too. Of
+those, what was read earlier, here or in the dashboard, is shown as of that time, unless messages
+have left the queue since. All others are read each time: the statistics cannot prove that a queue is
+unchanged. One queue is read at a time. Exit status 1 when a queue could not be read because of an
+error.`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if c.limit < 1 || c.limit > mostPeeked {
@@ -112,9 +125,13 @@ type reading struct {
 	groups  *cause.Groups
 	ready   int64
 	unknown bool // the depth of a queue is not known
+	earlier []earlierJSON
+	recalls map[model.QueueRef]bool // the queues of these
+	index   Index                   // nil: nothing is kept
 	notRead []notReadJSON
 	looked  int   // queues that were looked at
 	failed  error // the first of those that could not be read
+	states  cause.States
 }
 
 func (s *session) causes(ctx context.Context, c *causing) error {
@@ -126,7 +143,7 @@ func (s *session) causes(ctx context.Context, c *causing) error {
 	if err != nil {
 		return err
 	}
-	r := &reading{groups: cause.NewGroups()}
+	r := &reading{groups: cause.NewGroups(), recalls: map[model.QueueRef]bool{}, index: s.index(t)}
 	entered := map[string]error{}
 	for _, ref := range refs {
 		q := queueOf(t, ref)
@@ -155,6 +172,7 @@ func (s *session) causes(ctx context.Context, c *causing) error {
 	if r.failed != nil && r.looked == 0 {
 		return r.failed
 	}
+	r.states = s.statesOf(t)
 	if err := s.program.showCauses(r, len(refs), &c.output); err != nil || r.failed == nil {
 		return err
 	}
@@ -169,7 +187,7 @@ func (c *causing) queues(t *model.Topology) ([]model.QueueRef, error) {
 	}
 	var refs []model.QueueRef
 	for _, ref := range all {
-		if matchesGlob(c.pattern, ref.Name) || matchesGlob(c.pattern, ref.String()) {
+		if model.MatchesGlob(c.pattern, ref.Name) || model.MatchesGlob(c.pattern, ref.String()) {
 			refs = append(refs, ref)
 		}
 	}
@@ -178,33 +196,6 @@ func (c *causing) queues(t *model.Topology) ([]model.QueueRef, error) {
 			model.Plural(len(all), "failed queue"))
 	}
 	return refs, nil
-}
-
-// matchesGlob reports whether a name matches a pattern, in which * stands for any text and ? for one character. A name
-// may have slashes and brackets: they are characters as all others.
-func matchesGlob(pattern, name string) bool {
-	p, n := []rune(pattern), []rune(name)
-	star, from := -1, 0 // the last *, and where what it stands for ends
-	i, j := 0, 0
-	for j < len(n) {
-		switch {
-		case i < len(p) && p[i] == '*':
-			star, from = i, j
-			i++
-		case i < len(p) && (p[i] == '?' || p[i] == n[j]):
-			i++
-			j++
-		case star >= 0:
-			from++
-			i, j = star+1, from
-		default:
-			return false
-		}
-	}
-	for i < len(p) && p[i] == '*' {
-		i++
-	}
-	return i == len(p)
 }
 
 // readCauses reads one queue, where that is free or was asked for.
@@ -218,12 +209,13 @@ func (s *session) readCauses(
 	case empty && (!look.Allowed() || !look.Free):
 		return nil
 	case !look.Allowed():
-		r.miss(ref, ready, look.Refusal.Words())
+		r.recall(t, ref, look.Refusal.Words())
 		return nil
 	case !look.Free && !c.costly:
-		r.miss(ref, ready, "a look has a cost: "+look.Cost)
+		r.recall(t, ref, "a look has a cost: "+look.Cost)
 		return nil
 	}
+	began := time.Now()
 	peeked, err := s.broker.Peek(ctx, look)
 	s.tellRescued(peeked.Rescued)
 	var limit peek.RefusedLook
@@ -241,6 +233,7 @@ func (s *session) readCauses(
 	if err != nil {
 		return err
 	}
+	r.keep(t, ref, began, &peeked)
 	r.rest(ref, &peeked, look.Limit, ready)
 	return nil
 }
@@ -278,9 +271,13 @@ func (p *Program) showCauses(r *reading, queues int, output *format) error {
 		return writeJSON(p.Out, causesOf(r, list))
 	}
 	if len(list) > 0 {
-		if err := causesTable(list).write(p.Out); err != nil {
+		if err := causesTable(list, r).write(p.Out); err != nil {
 			return err
 		}
+	}
+	for _, e := range r.earlier {
+		p.say("as of %s: %s of %s: %s", seenAt(model.Some(e.at)), messagesWords(model.Some(int64(e.Messages))),
+			model.Printable(e.Queue), model.Printable(e.Why))
 	}
 	for _, missed := range r.notRead {
 		p.say("not read: %s of %s: %s", messagesWords(missed.Messages), model.Printable(missed.Queue),
@@ -318,7 +315,8 @@ func messagesWords(n model.Opt[int64]) string {
 }
 
 func causesOf(r *reading, list []cause.Group) causesJSON {
-	out := causesJSON{Read: r.groups.Read(), Causes: []causeJSON{}, NotRead: []notReadJSON{}}
+	out := causesJSON{Read: r.groups.Read(), Causes: []causeJSON{}, Earlier: []earlierJSON{}, NotRead: []notReadJSON{}}
+	out.Earlier = append(out.Earlier, r.earlier...)
 	out.NotRead = append(out.NotRead, r.notRead...)
 	if !r.unknown {
 		out.Ready = model.Some(r.ready)
@@ -328,6 +326,7 @@ func causesOf(r *reading, list []cause.Group) causesJSON {
 		one := causeJSON{
 			ID: g.ID, Cause: g.Cause.String(), Kind: g.Cause.Kind, Text: g.Cause.Text, Frame: g.Cause.Frame,
 			Evidence: string(g.Cause.Evidence), Coarse: g.Cause.Level.Words(), Messages: g.Messages,
+			State: string(r.state(g)), Note: r.states.Of(g.ID).Note,
 			Queues: []string{}, Workers: []string{}, Sample: g.Sample.Text,
 		}
 		for _, q := range g.Queues {
@@ -345,44 +344,4 @@ func causesOf(r *reading, list []cause.Group) causesJSON {
 		out.Causes = append(out.Causes, one)
 	}
 	return out
-}
-
-func causesTable(list []cause.Group) *grid {
-	table := &grid{right: []bool{false, true}}
-	table.add("ID", "MESSAGES", "FIRST", "LAST", "QUEUES", "WORKERS", "CAUSE")
-	for i := range list {
-		g := &list[i]
-		var queues, workers []string
-		for _, q := range g.Queues {
-			queues = append(queues, q.Of.String())
-		}
-		for _, w := range g.Workers {
-			workers = append(workers, w.Of)
-		}
-		table.add(string(g.ID), strconv.Itoa(g.Messages), seenAt(g.First), seenAt(g.Last), named(queues),
-			named(workers), cell(g.Cause.String(), 120))
-	}
-	return table
-}
-
-// named are the first names of a list, and how many more there are; "?" of none.
-func named(names []string) string {
-	const shown = 2
-	if len(names) == 0 {
-		return "?"
-	}
-	text := cell(strings.Join(names[:min(len(names), shown)], ", "), 40)
-	if more := len(names) - shown; more > 0 {
-		text += " and " + strconv.Itoa(more) + " more"
-	}
-	return text
-}
-
-// seenAt is a time of day on this machine's clock; "?" when it is unknown.
-func seenAt(t model.Opt[time.Time]) string {
-	at, known := t.Get()
-	if !known {
-		return "?"
-	}
-	return at.Local().Format(time.DateTime)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,13 +16,33 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
 )
 
 // config is the configuration file. example.toml shows each of its keys.
 type config struct {
 	Theme    string                   `toml:"theme"`
 	Mouse    bool                     `toml:"mouse"`
+	Filters  map[string]string        `toml:"filters"`
+	Actions  []configAction           `toml:"actions"`
+	Protobuf []configProtobuf         `toml:"protobuf"`
 	Contexts map[string]configContext `toml:"contexts"`
+}
+
+// configAction is a way from a message to somewhere else.
+type configAction struct {
+	Key     string `toml:"key"`
+	Name    string `toml:"name"`
+	URL     string `toml:"url"`
+	Command string `toml:"command"`
+}
+
+// configProtobuf is which bodies are protobuf, and of which type.
+type configProtobuf struct {
+	Descriptors string `toml:"descriptors"`
+	Message     string `toml:"message"`
+	Queues      string `toml:"queues"`
+	ContentType string `toml:"content_type"`
 }
 
 // configContext is one broker in it.
@@ -79,10 +100,40 @@ func readConfig(env func(string) string) (file config, path string, there bool, 
 		return config{}, path, true, usage("%s: a value has the wrong type", shown)
 	}
 	if odd := meta.Undecoded(); len(odd) > 0 {
-		return config{}, path, true, usage("%s: unknown key %s: the file has theme, mouse and [contexts.NAME]; "+
+		return config{}, path, true, usage("%s: unknown key %s: the file has theme, mouse, [filters], [[actions]], "+
+			"[[protobuf]] and [contexts.NAME]; an action has key, name, url, command; protobuf has descriptors, message, "+
+			"queues, content_type; "+
 			"a context has url, api, vhost, production, read_only, journal", shown, model.Printable(odd[0].String()))
 	}
+	if err := checkFilters(file.Filters, shown); err != nil {
+		return config{}, path, true, err
+	}
 	return file, path, true, nil
+}
+
+// checkFilters refuses a saved filter that could not be typed, or read.
+func checkFilters(saved message.Saved, path string) error {
+	for _, name := range slices.Sorted(maps.Keys(saved)) {
+		if !filterName.MatchString(name) {
+			return usage("%s: the name %q of a filter: it has letters, digits, _ and - only", path, model.Printable(name))
+		}
+		if _, err := message.ParseExpression(saved[name]); err != nil {
+			return usage("%s: filters.%s: %s", path, name, oneLine(err))
+		}
+	}
+	return nil
+}
+
+// filterName is what a filter can be saved under: it is typed as @NAME.
+var filterName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// savedFilters are those of the configuration file, for an expression that names one: no other needs the file.
+func (p *Program) savedFilters(text string) (message.Saved, error) {
+	if !strings.Contains(text, message.SavedMark) {
+		return nil, nil
+	}
+	file, _, _, err := readConfig(p.Env)
+	return file.Filters, err
 }
 
 // misfit finds the first key, in the order of the fields, whose value does not fit into its field, and says what would.
@@ -103,11 +154,25 @@ func misfit(fields reflect.Type, table map[string]any) (key, allowed string) {
 			allowed = "a text in quotation marks"
 		case reflect.Bool:
 			allowed = "true or false"
+		case reflect.Slice:
+			if key, allowed := misfits(name, of.Elem(), value); key != "" {
+				return key, allowed
+			}
+			continue
 		default:
-			allowed = "a table: [contexts.NAME]"
+			allowed = "a table: [" + name + "]"
+			if of.Elem().Kind() == reflect.Struct {
+				allowed = "a table: [" + name + ".NAME]"
+			}
 		}
 		if below, isTable := value.(map[string]any); isTable && of.Kind() == reflect.Map {
 			for _, each := range slices.Sorted(maps.Keys(below)) {
+				if of.Elem().Kind() == reflect.String {
+					if _, isText := below[each].(string); !isText {
+						return name + "." + each, "a text in quotation marks"
+					}
+					continue
+				}
 				context, isTable := below[each].(map[string]any)
 				if !isTable {
 					return name + "." + each, allowed
@@ -120,6 +185,20 @@ func misfit(fields reflect.Type, table map[string]any) (key, allowed string) {
 		}
 		if reflect.TypeOf(value).Kind() != of.Kind() {
 			return name, allowed
+		}
+	}
+	return "", ""
+}
+
+// misfits does the same for a list of tables.
+func misfits(name string, fields reflect.Type, value any) (key, allowed string) {
+	tables, ok := value.([]map[string]any)
+	if !ok {
+		return name, "a list of tables: [[" + name + "]]"
+	}
+	for _, table := range tables {
+		if key, allowed := misfit(fields, table); key != "" {
+			return name + "." + key, allowed
 		}
 	}
 	return "", ""

@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,6 +12,12 @@ import (
 	"testing"
 
 	"github.com/BurntSushi/toml"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"dlxtop/model"
+	"dlxtop/model/body"
+	"dlxtop/model/message"
 )
 
 // written makes a configuration file and an environment that leads to it.
@@ -35,6 +43,12 @@ func run(env func(string) string, args ...string) (status int, out, errs string)
 	var stdout, stderr bytes.Buffer
 	program := Program{
 		In: strings.NewReader(""), Out: &stdout, Err: &stderr, Env: env, Themes: []string{"auto", "dark", "mono"},
+		CheckKey: func(name string) error {
+			if name == "ctrl-d" {
+				return errors.New("the key ctrl-d is taken")
+			}
+			return nil
+		},
 	}
 	status = program.Run(context.Background(), args)
 	return status, stdout.String(), stderr.String()
@@ -94,17 +108,55 @@ func TestAppearance(t *testing.T) {
 		{"", "", appearance{}},
 		{"", "mono", appearance{theme: "mono"}},
 		{"theme = \"dark\"\n", "", appearance{theme: "dark"}},
-		{"theme = \"dark\"\nmouse = true\n", "mono", appearance{"mono", true}},
+		{"theme = \"dark\"\nmouse = true\n", "mono", appearance{theme: "mono", mouse: true}},
 		{"mouse = false\n[contexts.a]\nurl = \"amqp://h\"\n", "", appearance{}},
 	} {
 		program.Env = written(t, test.file)
-		if got, err := (appearance{theme: test.flag}).resolve(program); err != nil || got != test.want {
+		if got, err := (appearance{theme: test.flag}).resolve(program); err != nil || !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%q with --theme %q: %+v, %v", test.file, test.flag, got, err)
 		}
 	}
 	program.Env = func(string) string { return "" } // no place for a file
 	if got, err := (appearance{theme: "dark"}).resolve(program); err != nil || got.theme != "dark" {
 		t.Errorf("without a file: %+v, %v", got, err)
+	}
+}
+
+// A descriptor set is read where the configuration file is; without one the dashboard still opens.
+func TestDescriptorSets(t *testing.T) {
+	env := written(t, "[[protobuf]]\ndescriptors = \"shop.desc\"\nmessage = \"shop.Order\"\n"+
+		"[[protobuf]]\ndescriptors = \"/\"\nmessage = \"shop.Order\"\n")
+	m := &message.Message{Body: []byte("\x0a\x01a"), BodyBytes: 3}
+	m.Properties.ContentType = "application/protobuf"
+	read := func() body.View {
+		t.Helper()
+		look, err := (appearance{}).resolve(&Program{Env: env})
+		if err != nil || len(look.schemas) != 2 {
+			t.Fatalf("%d: %v", len(look.schemas), err)
+		}
+		return look.schemas.Read(model.QueueRef{}, m)
+	}
+	path := filepath.Join(filepath.Dir(configPath(env)), "shop.desc")
+	if v := read(); v.Problem != path+": no such file or directory" || v.Title != "protobuf" {
+		t.Errorf("%q, %q", v.Problem, v.Title)
+	}
+	set, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
+		Name: proto.String("shop.proto"), Package: proto.String("shop"),
+		MessageType: []*descriptorpb.DescriptorProto{{
+			Name: proto.String("Order"),
+			Field: []*descriptorpb.FieldDescriptorProto{{
+				Name: proto.String("id"), Number: proto.Int32(1), Type: descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum(),
+			}},
+		}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, set, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if v := read(); v.Problem != "" || v.Title != "protobuf shop.Order" {
+		t.Errorf("%q, %q", v.Problem, v.Title)
 	}
 }
 
@@ -120,6 +172,11 @@ func TestConfigCompletes(t *testing.T) {
 	if _, out, _ := run(written(t, "mouse = 1\n"), "__complete", "flows", "--context", ""); !strings.HasPrefix(out, ":") {
 		t.Errorf("a bad file completes --context with %q", out)
 	}
+}
+
+// actionText is a part of a configuration file.
+func actionText(key, behind string) string {
+	return fmt.Sprintf("[[actions]]\nkey = %q\nname = \"trace\"\nurl = \"https://h/%s\"\n", key, behind)
 }
 
 // What is wrong in the file, or in --theme, is one sentence that names the place and what is allowed, and no password.
@@ -138,6 +195,26 @@ func TestConfigMistakes(t *testing.T) {
 		{"mouse = \"yes\"\n", nil, []string{"config.toml", "mouse", "true or false"}},
 		{"mouse = 1\n" + secret, nil, []string{"mouse", "true or false"}},
 		{"mice = true\n", nil, []string{"config.toml", "unknown key mice", "theme, mouse"}},
+		{"filters = 1\n", nil, []string{"filters has the wrong type", "[filters]"}},
+		{"[filters]\na = 1\n", nil, []string{"filters.a has the wrong type", "text"}},
+		{"[filters]\n\"a b\" = \"deaths > 1\"\n", nil, []string{"config.toml", "a b", "letters, digits"}},
+		{"[filters]\na = \"deaths > \"\n", nil, []string{"config.toml", "filters.a", "cannot be read at character"}},
+		{"actions = 1\n", nil, []string{"actions has the wrong type", "[[actions]]"}},
+		{"[actions]\nkey = \"a\"\n", nil, []string{"actions has the wrong type", "[[actions]]"}},
+		{"[[actions]]\nkey = 1\n", nil, []string{"actions.key has the wrong type", "text"}},
+		{"[[actions]]\nkeys = \"a\"\n", nil, []string{"unknown key actions.keys", "key, name, url, command"}},
+		{actionText("ctrl-t", "{{nothing}}"), nil, []string{"config.toml", "action 1 (trace)", "there is no field nothing"}},
+		{actionText("ctrl-d", ""), nil, []string{"action 1 (trace)", "ctrl-d is taken"}},
+		{actionText("a", "") + actionText("a", ""), nil, []string{"action 2 (trace)", "another action"}},
+		{"protobuf = 1\n", nil, []string{"protobuf has the wrong type", "[[protobuf]]"}},
+		{"[[protobuf]]\nmessages = \"a\"\n", nil, []string{"unknown key protobuf.messages", "descriptors, message"}},
+		{"[[protobuf]]\nmessage = \"a\"\n", nil, []string{"config.toml: protobuf 1", "descriptors and a message"}},
+		{
+			"[[protobuf]]\ndescriptors = \"a\"\nmessage = \"{{x}}\"\n", nil,
+			[]string{"protobuf 1: there is no field x"},
+		},
+		{"", []string{"find", "=@x"}, []string{"there is no saved filter @x", "none"}},
+		{"[filters]\na = \"deaths > 1\"\n", []string{"drop", "q", "--filter", "@b"}, []string{"--filter", "@b", "has @a"}},
 		{"contexts = 1\n", nil, []string{"contexts has the wrong type", "[contexts.NAME]"}},
 		{"[contexts]\na = \"amqp://u:s3cr3t@h\"\n", nil, []string{"contexts.a", "[contexts.NAME]"}},
 		{secret + "production = \"s3cr3t\"\n", nil, []string{"contexts.a.production", "true or false"}},

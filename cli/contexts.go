@@ -12,7 +12,7 @@ import (
 func (s *session) dashboard(look appearance) Dashboard {
 	return Dashboard{
 		Connection: s.connection, Source: s.source, Broker: s.broker, Journal: s.journal,
-		Theme: look.theme, Mouse: look.mouse,
+		Theme: look.theme, Mouse: look.mouse, Filters: look.filters, Actions: look.actions, Schemas: look.schemas,
 	}
 }
 

@@ -1,15 +1,20 @@
 package cli_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/cli"
 	"dlxtop/model"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
 )
 
 // TestLooksOfManyRuns: each look at a quorum queue uses up its delivery limit, which is 20 by default from 4.0. However
@@ -97,5 +102,58 @@ func TestReadOnlyLooks(t *testing.T) {
 	}
 	if got := v.count("q"); got != 2 {
 		t.Errorf("%d of 2 messages are left", got)
+	}
+}
+
+// looking is a broker that counts the looks at queues.
+type looking struct {
+	cli.Broker
+	looks *atomic.Int32
+}
+
+func (l looking) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) {
+	l.looks.Add(1)
+	return l.Broker.Peek(ctx, plan)
+}
+
+// TestAgreedActionsLookOnce: what a quorum queue got back it gives out first, and all of it has to be taken. So with
+// --yes an action takes its messages, and looks at none before, unless its plan depends on them.
+func TestAgreedActionsLookOnce(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t)
+	v.declare("q", amqp.Table{"x-queue-type": "quorum"})
+	v.declare("other", nil)
+	for _, test := range []struct {
+		looks int32
+		args  []string
+	}{
+		{0, v.on("move", "q", "--to", "queue:other", "--yes")},
+		{0, v.on("replay", "q", "--to", "queue:other", "--yes", "--limit", "2")},
+		{0, v.on("drop", "q", "--yes")},
+		{1, v.on("replay", "q", "--to", "queue:other", "--filter", `body != ""`, "--yes")},
+		{1, v.on("replay", "q", "--to", "exchange:/other", "--yes")},
+	} {
+		v.fill("q", 2)
+		if r := v.run("peek", "q"); r.status != cli.ExitDone {
+			t.Fatal(r.stderr)
+		}
+		var out, errs bytes.Buffer
+		var looks atomic.Int32
+		p := program(strings.NewReader(""), &out, &errs)
+		broker := p.Broker
+		p.Broker = func(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+			b, err := broker(c, j, reread)
+			return looking{b, &looks}, err
+		}
+		if status := p.Run(t.Context(), test.args); status != cli.ExitDone || looks.Load() != test.looks {
+			t.Errorf("%v: exit status %d, %d looks, want %d: %s", test.args, status, looks.Load(), test.looks, errs.String())
+		}
+		unread := strings.Contains(errs.String(), "no message was read")
+		if want := test.looks == 0 && test.args[0] != "drop"; unread != want {
+			t.Errorf("%v: it says %s", test.args, errs.String())
+		}
+		if n := v.count("q"); n != 0 {
+			t.Errorf("%v: %d messages are left", test.args, n)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"dlxtop/model"
 	"dlxtop/model/plan"
+	"dlxtop/model/ports"
 )
 
 // consent is how far a command that changes the broker may go without asking.
@@ -71,5 +72,25 @@ func (p *Program) do(ctx context.Context, s *session, d doing) error {
 	if err != nil {
 		return err
 	}
+	planned.arrived = s.arrived(planned, &account)
 	return p.showAccount(planned, account)
+}
+
+// arrived is how many messages have come into a queue while an action on messages that were read before was agreed to
+// and ran; 0 also when that is unknown.
+func (s *session) arrived(planned plannedAction, account *plan.Account) int64 {
+	if planned.looked.frozen.At.IsZero() {
+		return 0
+	}
+	out, known := account.Out().Get()
+	if declare, _ := planned.topology.Countable(planned.plan.From); !known || !declare {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), briefly) // an action that was interrupted has arrivals, too
+	defer cancel()
+	ready, known := ports.CountSettled(ctx, s.broker, planned.plan.From).Get()
+	if !known {
+		return 0
+	}
+	return planned.looked.frozen.Arrived(ready, out)
 }

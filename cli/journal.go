@@ -25,6 +25,7 @@ type recordJSON struct {
 	Undoes    int64          `json:"undoes,omitempty"`
 	Resumes   int64          `json:"resumes,omitempty"`    // the record that it goes on with
 	ResumedBy int64          `json:"resumed_by,omitempty"` // the record that goes on with it
+	Edit      string         `json:"edit,omitempty"`       // the jq program that changed the messages
 	VHost     string         `json:"vhost"`
 	From      string         `json:"from"`
 	To        string         `json:"to,omitempty"`
@@ -47,6 +48,7 @@ func recordOf(r *plan.Record) recordJSON {
 	a := &r.Account
 	out := recordJSON{
 		ID: r.ID, State: "ended", Operation: r.Operation, Undoes: r.Undoes, Resumes: r.Resumes, ResumedBy: r.ResumedBy,
+		Edit:  message.TextJSON(r.Edit),
 		VHost: r.From.VHost, From: r.From.Name, To: r.To,
 		User: r.User, Broker: r.Broker, Began: message.JSONTime(r.Began), Ended: message.JSONTime(r.Ended),
 		Planned: r.Planned,
@@ -117,15 +119,20 @@ func (s *session) checkJournal(ctx context.Context) error {
 		return err
 	}
 	for i := range unfinished {
-		s.program.say("%s: `dlxtop journal resume %d` continues it", unfinished[i].Explain()[0], unfinished[i].ID)
+		s.program.say("%s: `dlxtop journal resume %d` continues it", unfinished[i].Interrupted(), unfinished[i].ID)
 	}
 	return nil
 }
 
 func (p *Program) showRecords(records []plan.Record, output *format) error {
 	for i := range records {
-		for _, line := range records[i].Explain() {
-			p.say("%s", line)
+		if r := &records[i]; r.Unfinished() {
+			command := func(verb string) string { return fmt.Sprintf("`dlxtop journal %s %d`", verb, r.ID) }
+			p.say("%s", r.Interrupted())
+			for _, line := range r.Certain() {
+				p.say("%s", line)
+			}
+			p.say("%s", r.NextStep(command("resume"), command("undo"), command("show")))
 		}
 	}
 	if output.json(p.Out) {
@@ -203,6 +210,9 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 	}
 	if err := p.showRecords([]plan.Record{r}, output); err != nil {
 		return err
+	}
+	if r.Edit != "" {
+		p.say("changed by the jq program %s", model.Printable(r.Edit))
 	}
 	g := &grid{right: []bool{true, false, false, true}}
 	g.add("#", "MESSAGE ID", "ROUTING KEY", "SIZE", "SENT TO", "OUTCOME", "CHANGED")

@@ -63,7 +63,7 @@ func withoutBroker() bool {
 }
 
 // patience bounds every wait of a test, on a machine that is busy with others.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // program is dlxtop as main.go wires it, on streams of the test.
 func program(in io.Reader, out, errs io.Writer) *cli.Program {

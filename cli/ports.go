@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"dlxtop/model"
+	"dlxtop/model/body"
 	"dlxtop/model/message"
 	"dlxtop/model/plan"
 	"dlxtop/model/ports"
@@ -61,6 +62,13 @@ type Node interface {
 	Stop() error
 }
 
+// Index is what is kept of failed queues that were read, under a name for each. Load brings nil when there is nothing;
+// Save with nothing keeps nothing.
+type Index interface {
+	Load(name string) ([]byte, error)
+	Save(name string, text []byte) error
+}
+
 // Scenario is one thing that the demo can play.
 type Scenario struct {
 	Name  string // as --scenario takes it
@@ -75,6 +83,9 @@ type Dashboard struct {
 	Journal    Journal // nil: nothing is kept
 	Theme      string  // one of Program.Themes; "" when nobody chose one
 	Mouse      bool    // the mouse steers it, and the terminal selects no text by itself
+	Filters    message.Saved
+	Actions    []message.Action
+	Schemas    body.Schemas // the protobuf types of bodies
 
 	Contexts []string // that one can go to from here
 	Trouble  string   // why it could not go to one; "" when it did not try
@@ -92,12 +103,19 @@ type Program struct {
 	Source  func(Connection) (Source, error)
 	Broker  func(Connection, Journal, plan.Reread) (Broker, error) // without a journal (nil) nothing is kept
 	Journal func(dir string) Journal                               // in this directory; "" is the user's own
-	Files   Files
+	// States is the file of what people said of causes, beside the journal in this directory, "" the user's own; nil
+	// when there is none.
+	States func(dir string) ([]byte, error)
+	// Index is where what is read of failed queues is kept; nil, also as an answer, is nowhere.
+	Index func(Connection) Index
+	Files Files
 	// Dashboard returns the context to go to; "" when the user quits.
 	Dashboard func(ctx context.Context, d Dashboard) (next string, err error)
 	Demo      func(ctx context.Context, log io.Writer) (Node, error)
 	Scenarios []Scenario
 	Themes    []string // what the dashboard can look like
+	// CheckKey refuses a key that an action cannot have, in one sentence; nil takes all.
+	CheckKey func(name string) error
 
 	given []string // the arguments, while they are run
 }

@@ -113,7 +113,7 @@ func (p *Program) probe(ctx context.Context, flags *connectionFlags, a *probing)
 	}
 	plan := trace.PlanProbe(t, want)
 	if plan.NeedsConsumers() {
-		return refused("%s; --to-consumers sends it all the same", plan.Refusal.Words())
+		return refused("%s; --to-consumers sends it anyway", plan.Refusal.Words())
 	}
 	if plan.Refusal.Refused() {
 		return refused("%s", plan.Refusal.Words())

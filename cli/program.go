@@ -59,7 +59,8 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 	flags.registerNoJournal(root)
 	look.register(root, p.Themes)
 	root.AddCommand(
-		p.flowsCommand(&flags), p.causesCommand(&flags), p.peekCommand(&flags), p.actCommand(plan.Replay, &flags),
+		p.flowsCommand(&flags), p.causesCommand(&flags), p.findCommand(&flags), p.peekCommand(&flags),
+		p.actCommand(plan.Replay, &flags),
 		p.actCommand(plan.Move, &flags), p.actCommand(plan.Drop, &flags),
 		p.findingsCommand(&flags), p.journalCommand(&flags), p.exportCommand(&flags), p.importCommand(&flags),
 		p.tapCommand(&flags), p.probeCommand(&flags), p.demoCommand(&flags), p.configCommand(),
@@ -138,6 +139,6 @@ func (p *Program) needTerminal() error {
 	default:
 		return nil
 	}
-	return usage("the dashboard needs a terminal: for scripts there are flows, causes, peek, replay, move, drop, " +
+	return usage("the dashboard needs a terminal: for scripts there are flows, causes, find, peek, replay, move, drop, " +
 		"findings, journal, export, import, tap and probe (see `dlxtop --help`)")
 }

@@ -28,18 +28,19 @@ type resumeContract struct {
 	} `json:"resume"`
 }
 
-// interrupted runs a command until so many messages are in a queue, and ends it then.
+// interrupted runs a command until so many more messages are in a queue, and ends it then.
 func (v *vhost) interrupted(queue string, n int, args ...string) result {
 	v.t.Helper()
 	ctx, cancel := context.WithCancel(v.t.Context())
 	defer cancel()
 	done := make(chan result)
+	before := v.count(queue)
 	go func() {
 		var out, errs bytes.Buffer
 		status := program(strings.NewReader(""), &out, &errs).Run(ctx, append(args, "--url", v.url(), "--api", node.API()))
 		done <- result{status, out.String(), errs.String()}
 	}()
-	await(v.t, "it is in its middle", func() bool { return v.count(queue) >= n })
+	await(v.t, "it is in its middle", func() bool { return v.count(queue) >= before+n })
 	cancel()
 	return <-done
 }

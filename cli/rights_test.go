@@ -137,6 +137,7 @@ var rightTests = map[string]rightTest{
 	"findings": {prepare: failed, args: command("findings")},
 	"peek":     {prepare: failed, args: command("peek", "failed")},
 	"causes":   {prepare: failed, args: command("causes")},
+	"find":     {prepare: failed, args: command("find", "m-1", "--queues", "failed")},
 	"export": {
 		prepare: failed,
 		args:    func(v *vhost) []string { return []string{"export", "failed", v.t.TempDir() + "/f"} },

@@ -76,7 +76,8 @@ func (try *tryOfRights) prepare() {
 }
 
 // run runs the command, again as long as it lacks a connection that is allowed: one of the run before is counted until
-// the broker has taken it down.
+// the broker has taken it down. It is also run again when a busy broker has not answered the check of the cluster in
+// time.
 func (try *tryOfRights) run() (r result) {
 	try.t.Helper()
 	await(try.t, "there are connections enough", func() bool {
@@ -85,7 +86,8 @@ func (try *tryOfRights) run() (r result) {
 		} else {
 			r = run(try.t, try.args...)
 		}
-		if !try.enough || !strings.Contains(r.stderr, "max-connections") {
+		lacks := try.enough && strings.Contains(r.stderr, "max-connections")
+		if !lacks && !strings.Contains(r.stderr, "did not answer within") {
 			return true
 		}
 		try.prepare()

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/cause"
+)
+
+// statesOf are what people said of the causes of a broker, in the dashboard. Where the file cannot be read, that is
+// said, and all are new.
+func (s *session) statesOf(t *model.Topology) cause.States {
+	if s.program.States == nil || s.connection.NoJournal {
+		return cause.States{}
+	}
+	text, err := s.program.States(s.connection.JournalDir)
+	var states cause.States
+	if err == nil {
+		states, err = cause.StatesIn(text, t.Snapshot.Overview.ClusterName)
+	}
+	if err != nil {
+		s.program.say("the states of causes cannot be read: %s", model.Printable(err.Error()))
+		return cause.States{}
+	}
+	return states
+}
+
+func causesTable(list []cause.Group, r *reading) *grid {
+	table := &grid{right: []bool{false, false, true}}
+	table.add("ID", "STATE", "MESSAGES", "FIRST", "LAST", "QUEUES", "WORKERS", "CAUSE")
+	for i := range list {
+		g := &list[i]
+		var queues, workers []string
+		for _, q := range g.Queues {
+			queues = append(queues, q.Of.String())
+		}
+		for _, w := range g.Workers {
+			workers = append(workers, w.Of)
+		}
+		table.add(string(g.ID), string(r.state(g)), strconv.Itoa(g.Messages), seenAt(g.First), seenAt(g.Last), named(queues),
+			named(workers), cell(g.Cause.String(), 120))
+	}
+	return table
+}
+
+// named are the first names of a list, and how many more there are; "?" of none.
+func named(names []string) string {
+	const shown = 2
+	if len(names) == 0 {
+		return "?"
+	}
+	text := cell(strings.Join(names[:min(len(names), shown)], ", "), 40)
+	if more := len(names) - shown; more > 0 {
+		text += " and " + strconv.Itoa(more) + " more"
+	}
+	return text
+}
+
+// seenAt is a time of day on this machine's clock; "?" when it is unknown.
+func seenAt(t model.Opt[time.Time]) string {
+	at, known := t.Get()
+	if !known {
+		return "?"
+	}
+	return at.Local().Format(time.DateTime)
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"dlxtop/model"
+	"dlxtop/model/body"
+	"dlxtop/model/message"
+	"dlxtop/model/plan"
+)
+
+// editJSON is what the program of --edit makes of the messages that were looked at.
+type (
+	editJSON struct {
+		Program     string           `json:"program"`
+		Changed     int              `json:"changed"`
+		Unchanged   int              `json:"unchanged"` // they are published as they would be without it
+		Staying     int              `json:"staying"`   // nothing can be published of them
+		Reasons     []reasonJSON     `json:"reasons"`   // why these stay
+		Differences []differenceJSON `json:"differences"`
+	}
+	reasonJSON struct {
+		Why      string `json:"why"`
+		Messages int    `json:"messages"`
+	}
+	differenceJSON struct {
+		Position  int      `json:"position"`
+		MessageID string   `json:"message_id,omitempty"`
+		Lines     []string `json:"lines"`
+	}
+)
+
+const (
+	shownDifferences = 12  // lines of the difference of one message
+	differenceWidth  = 116 // cells
+)
+
+func editOf(p *plan.Plan) *editJSON {
+	if p.Mend == nil {
+		return nil
+	}
+	out := &editJSON{
+		Program: message.TextJSON(p.Mend.Text), Reasons: []reasonJSON{}, Differences: []differenceJSON{},
+	}
+	if m := p.Mended; m != nil {
+		out.Changed, out.Unchanged, out.Staying = m.Changed, m.Same, m.Stay
+		for _, f := range m.Failures {
+			out.Reasons = append(out.Reasons, reasonJSON{f.Why.Words(), f.Messages})
+		}
+		for i := range m.Shown {
+			shown := &m.Shown[i]
+			out.Differences = append(out.Differences, differenceJSON{
+				shown.Position, message.TextJSON(shown.Was.Properties.MessageID), differenceLines(shown),
+			})
+		}
+	}
+	return out
+}
+
+// announceEdit tells what the program of --edit changes, with examples.
+func (p *Program) announceEdit(planned *plan.Plan) {
+	m := planned.Mended
+	if m == nil {
+		return
+	}
+	p.say("edit: %s", m.Words())
+	for i := range m.Shown {
+		shown := &m.Shown[i]
+		id := ""
+		if of := shown.Was.Properties.MessageID; of != "" {
+			id = " (" + shortened(model.Printable(of), 60) + ")"
+		}
+		p.say("message %d%s:", shown.Position, id)
+		for _, line := range differenceLines(shown) {
+			p.say("  %s", line)
+		}
+	}
+}
+
+// differenceLines are what is different in a message that was changed: a line for each field above the body, and of the
+// body as it is read the lines that differ.
+func differenceLines(m *plan.MendedMessage) []string {
+	lines := m.Was.DifferencesAbove(&m.Is)
+	was, is := m.Was.Message(), m.Is.Message()
+	before, after := body.Read(&was), body.Read(&is)
+	rows, _ := body.Compare(before.Lines, after.Lines)
+	say := func(mark string, l body.Line) {
+		lines = append(lines, shortened(mark+model.Printable(strings.TrimSpace(l.String())), differenceWidth))
+	}
+	for i := range rows {
+		if r := &rows[i]; !r.Same {
+			if r.HasLeft {
+				say("- ", r.Left)
+			}
+			if r.HasRight {
+				say("+ ", r.Right)
+			}
+		}
+	}
+	if more := len(lines) - shownDifferences; more > 0 {
+		lines = append(lines[:shownDifferences:shownDifferences], fmt.Sprintf("and %s", model.Plural(more, "more line")))
+	}
+	if len(lines) == 0 { // the bytes differ, and nothing of what they mean
+		lines = m.Was.Differences(&m.Is)
+	}
+	return lines
+}

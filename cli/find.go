@@ -1,0 +1,306 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"dlxtop/model"
+	"dlxtop/model/find"
+	"dlxtop/model/message"
+)
+
+// The JSON of `dlxtop find`: a line for each message that was found, and one at the end. A queue is named as peek takes
+// it: VHOST/NAME, in / its name alone.
+type (
+	hitJSON struct {
+		Queue       string              `json:"queue"`
+		Position    int                 `json:"position"`
+		MessageID   string              `json:"message_id,omitempty"`
+		Exchange    string              `json:"exchange"`
+		RoutingKey  string              `json:"routing_key"`
+		Published   string              `json:"published,omitempty"` // absent: unknown
+		BodyBytes   int                 `json:"body_bytes"`
+		Fingerprint message.Fingerprint `json:"fingerprint"`
+		In          message.PlaceKind   `json:"in"`             // property, header, body, or matched: an expression
+		Name        string              `json:"name,omitempty"` // of the property or the header
+		Packed      string              `json:"packed,omitempty"`
+		Text        string              `json:"text"` // with what is around it, printable
+	}
+	foundJSON struct {
+		Found   int           `json:"found"`
+		Read    int64         `json:"read"`   // messages
+		Queues  int           `json:"queues"` // that were read
+		Took    int64         `json:"elapsed_ms"`
+		NotRead []notReadJSON `json:"not_read"`
+	}
+)
+
+// The bounds of a search, as long as no flag says something else.
+const (
+	mostFound    = 1_000   // messages
+	mostToFind   = 100_000 // messages that -n can ask for
+	mostSearched = 100_000 // messages of each queue
+)
+
+// finding is a search as the command line asks for it.
+type finding struct {
+	text    string
+	pattern string
+	want    find.Want
+	output  format
+}
+
+func (p *Program) findCommand(flags *connectionFlags) *cobra.Command {
+	f := &finding{want: find.Want{Limit: mostSearched, Hits: mostFound}}
+	cmd := &cobra.Command{
+		Use:   "find TEXT",
+		Short: "Find a text or an expression in the messages of all queues that can be read without harm",
+		Long: `Look for a text, whatever its case, in the messages of all queues: in their ids and other properties,
+their headers and their bodies, also where a body is packed (gzip, zstd, deflate, bzip2, base64; the
+first MiB of what is in it). TEXT that begins with = is an expression, as for --filter. The messages
+stay in their queues and in their order.
+
+Failed queues are read first, then buffers, then all others, one at a time. A queue is read where a
+look has no cost but the mark redelivered: classic queues, quorum queues from 4.3, streams. The others
+are named with what a look would cost, and --read-costly reads them, too. While a queue is read, its
+messages are held, for 30 s at most: consumers are served first, but do not get those that are held.
+
+A message is shown when it is found: queue, position, when it was published, routing key, where the
+text is, and the text with what is around it; of a stream, when all of it was read. -o json writes one
+line a message, and at the end one with "found", "read", "queues", "elapsed_ms" and "not_read".
+Ctrl-c ends it; what was not read is shown then, too.
+
+Exit status 0 also when nothing was found, and 1 when a queue could not be read because of an error.`,
+		Args: arguments("a text, or = and an expression"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.text = args[0]
+			if err := f.check(p); err != nil {
+				return err
+			}
+			s, err := p.open(flags)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			return s.find(cmd.Context(), f)
+		},
+	}
+	cmd.Flags().StringVar(&f.pattern, "queues", "", "only queues with such names: `GLOB`, with * and ?")
+	cmd.Flags().IntVar(&f.want.Limit, "limit", f.want.Limit, "at most this many messages of each queue, from its head")
+	cmd.Flags().IntVarP(&f.want.Hits, "number", "n", f.want.Hits, "end after this number of messages found")
+	cmd.Flags().BoolVar(&f.want.Costly, "read-costly", false, "also read queues where a look has a cost, as peek does")
+	f.output.register(cmd)
+	return cmd
+}
+
+// check reads the text, and refuses what cannot be searched for.
+func (f *finding) check(p *Program) error {
+	switch {
+	case strings.TrimSpace(f.text) == "":
+		return usage("there is no text to look for: name one, or = and an expression")
+	case f.want.Limit < 1 || f.want.Limit > mostPeeked:
+		return usage("--limit %d: between 1 and %d messages of a queue can be read", f.want.Limit, mostPeeked)
+	case f.want.Hits < 1 || f.want.Hits > mostToFind:
+		return usage("-n %d: between 1 and %d messages can be found", f.want.Hits, mostToFind)
+	}
+	saved, err := p.savedFilters(f.text)
+	if err != nil {
+		return err
+	}
+	if f.want.Filter, err = saved.Filter(f.text); err != nil {
+		return usage("%w", err)
+	}
+	return nil
+}
+
+func (s *session) find(ctx context.Context, f *finding) error {
+	t, err := s.topology(ctx)
+	if err != nil {
+		return err
+	}
+	if f.pattern != "" {
+		f.want.Queue = func(ref model.QueueRef) bool {
+			return model.MatchesGlob(f.pattern, ref.Name) || model.MatchesGlob(f.pattern, ref.String())
+		}
+	}
+	f.want.ReadOnly = s.connection.ReadOnly
+	queues := find.Queues(t, f.want)
+	if len(queues) == 0 && f.pattern != "" {
+		if err := f.noQueue(t); err != nil {
+			return err
+		}
+	}
+	enter := func(ctx context.Context, vhost string) error {
+		return s.checkCluster(ctx, vhost, t.Snapshot.Overview)
+	}
+	searching, stop := context.WithCancel(ctx)
+	defer stop()
+	search := find.New(s.broker, queues, f.want, enter)
+	type ending struct {
+		result find.Result
+		err    error
+	}
+	ended := make(chan ending, 1) // that it ends must not wait for the writing
+	go func() {
+		result, err := search.Run(searching)
+		ended <- ending{result, err}
+	}()
+	w := &foundWriter{program: s.program, output: &f.output, line: s.program.progress()}
+	w.follow(search, stop)
+	e := <-ended
+	w.line.end()
+	if w.failed != nil {
+		return w.failed
+	}
+	if err := s.program.showFound(e.result, &f.output); err != nil {
+		return err
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case e.err != nil:
+		return e.err
+	case e.result.Failed != nil:
+		return &exit{status: ExitRefused}
+	}
+	return nil
+}
+
+// noQueue is that no queue has a name of the pattern; nil when those which have one are empty.
+func (f *finding) noQueue(t *model.Topology) error {
+	for i := range t.Snapshot.Queues {
+		if f.want.Queue(t.Snapshot.Queues[i].QueueRef) {
+			return nil
+		}
+	}
+	return usage("--queues %s: none of the %s has such a name", model.Printable(f.pattern),
+		model.Plural(len(t.Snapshot.Queues), "queue"))
+}
+
+// foundWriter writes what a search finds, while it runs.
+type foundWriter struct {
+	program *Program
+	output  *format
+	line    *progress
+	rows    int
+	failed  error // of the output
+}
+
+// follow writes until the search has ended. Where nothing can be written any more, it stops the search.
+func (w *foundWriter) follow(search *find.Search, stop func()) {
+	for more := true; more; {
+		var hits []find.Hit
+		var progress find.Progress
+		hits, progress, more = search.Next()
+		if len(hits) > 0 && w.failed == nil {
+			w.line.clear()
+			if w.failed = w.write(hits); w.failed != nil {
+				stop()
+			}
+		}
+		if w.line.terminal && more {
+			w.line.shown = true
+			w.line.draw(progressWords(&progress))
+		}
+	}
+}
+
+func (w *foundWriter) write(hits []find.Hit) error {
+	var text strings.Builder
+	asJSON := w.output.json(w.program.Out)
+	for i := range hits {
+		if asJSON {
+			text.Write(jsonLine(hitOf(&hits[i])))
+			continue
+		}
+		if w.rows == 0 {
+			text.WriteString(foundCells("QUEUE", "#", "PUBLISHED", "ROUTING KEY", "IN", "TEXT"))
+		}
+		w.rows++
+		text.WriteString(foundLine(&hits[i]))
+	}
+	if _, err := w.program.Out.Write([]byte(text.String())); err != nil {
+		return fmt.Errorf("write what was found: %w", err)
+	}
+	return nil
+}
+
+// progressWords are how far a search is, on one line.
+func progressWords(p *find.Progress) string {
+	return fmt.Sprintf("%d of %s   %s read   %s/s   %s found   %s", p.Queues, model.Plural(p.Of, "queue"),
+		messagesWords(model.Some(p.Read)), model.Count(p.Rate()), model.Count(int64(p.Hits)),
+		model.Printable(p.Now.String()))
+}
+
+func hitOf(h *find.Hit) hitJSON {
+	before, found, after := h.Excerpt()
+	out := hitJSON{
+		Queue: h.Queue.String(), Position: h.Position, MessageID: message.TextJSON(h.MessageID),
+		Exchange: message.TextJSON(h.Exchange), RoutingKey: message.TextJSON(h.RoutingKey), BodyBytes: h.BodyBytes,
+		Fingerprint: h.Fingerprint, In: h.Place.Kind, Name: message.TextJSON(h.Place.Name), Packed: h.Packed,
+		Text: before + found + after,
+	}
+	if at, known := h.Published.Get(); known {
+		out.Published = message.JSONTime(at)
+	}
+	return out
+}
+
+// foundWidths are the columns of a table that is not measured, because its rows come one by one: a negative one stands
+// to the right.
+var foundWidths = []int{32, -7, 19, 24, 24}
+
+func foundLine(h *find.Hit) string {
+	before, found, after := h.Excerpt()
+	return foundCells(cell(h.Queue.String(), 32), strconv.Itoa(h.Position), seenAt(h.Published), cell(h.RoutingKey, 24),
+		cell(h.Where(), 24), shortened(before+found+after, 120))
+}
+
+func foundCells(cells ...string) string {
+	var line strings.Builder
+	for i, text := range cells {
+		if i > 0 {
+			line.WriteString("  ")
+		}
+		width := 0
+		if i < len(foundWidths) {
+			width = foundWidths[i]
+		}
+		padding := strings.Repeat(" ", max(max(width, -width)-ansi.StringWidthWc(text), 0))
+		if width < 0 {
+			line.WriteString(padding + text)
+		} else {
+			line.WriteString(text + padding)
+		}
+	}
+	return strings.TrimRight(line.String(), " ") + "\n"
+}
+
+// showFound tells how a search ended.
+func (p *Program) showFound(r find.Result, output *format) error {
+	for _, rescued := range r.Rescued {
+		p.say("%s", model.Printable(rescued.Words()))
+	}
+	if output.json(p.Out) {
+		out := foundJSON{
+			Found: r.Hits, Read: r.Read, Queues: r.Queues, Took: r.Took.Milliseconds(), NotRead: []notReadJSON{},
+		}
+		for _, n := range r.NotRead {
+			out.NotRead = append(out.NotRead, notReadJSON{n.Queue.String(), n.Messages, n.Why})
+		}
+		if _, err := p.Out.Write(jsonLine(out)); err != nil {
+			return fmt.Errorf("write what was found: %w", err)
+		}
+	}
+	for _, why := range find.Reasons(r.NotRead) {
+		p.say("not read: %s", model.Printable(why.Words()))
+	}
+	p.say("%s found in %s read of %s, %s", model.Plural(r.Hits, "message"), messagesWords(model.Some(r.Read)),
+		model.Plural(r.Queues, "queue"), model.ShortDuration(r.Took))
+	return nil
+}
