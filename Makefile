@@ -53,7 +53,7 @@ matrix: setup compiler ## the tests in full size on RabbitMQ 3.10, 4.0 and 4.3, 
 clients: setup compiler ## real applications on nine frameworks: what dlxtop does right with each, as a table (Linux; installs PHP, Python and Ruby packages as root on Debian, npm's into the cache)
 	@bash scripts/clients.sh
 
-screenshots: setup build ## pictures of the real program on real queues, and contact sheets of all screens, themes and sizes (12 minutes)
+screenshots: setup build ## pictures of the real program on real queues, and contact sheets of all screens, themes and sizes (25 minutes)
 	go run ./screenshots
 
 clean: ## remove what was built

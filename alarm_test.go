@@ -53,7 +53,7 @@ func TestAlarm(t *testing.T) {
 		}
 	}
 	// In the dashboard: one message, replayed by hand.
-	screen.press("3")
+	screen.press("3\t")
 	screen.waitFor("FAILED QUEUE", "ucenter@user@failed")
 	screen.press("/ucenter@user@failed\r\r")
 	screen.waitFor("peek:", "Story", "republished")

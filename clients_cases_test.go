@@ -36,6 +36,19 @@ func eventually(ask func() error) (err error) {
 	return err
 }
 
+// flowsSeen is what is read of `dlxtop flows`.
+type flowsSeen struct {
+	Flows []struct {
+		Worker  workerSeen
+		Buffers []struct {
+			Queue  string
+			Levels []string
+		}
+		Failed []struct{ Queue string }
+	}
+	Alone []struct{ Queue string } `json:"failed_without_flow"`
+}
+
 type workerSeen struct {
 	Queue       string
 	Redelivered float64 `json:"redelivered_per_second"`

@@ -67,16 +67,6 @@ func (row *clientsRow) judge(t *testing.T, c check, judge func() error) {
 	}
 }
 
-// flowsSeen is what is read of `dlxtop flows`.
-type flowsSeen struct {
-	Flows []struct {
-		Worker  workerSeen
-		Buffers []struct{ Queue string }
-		Failed  []struct{ Queue string }
-	}
-	Alone []struct{ Queue string } `json:"failed_without_flow"`
-}
-
 // checkFlows waits until each worker is known as one, and some flow has a queue in this role: the statistics of the
 // broker's API come up to 11 s late.
 func (r *clientRun) checkFlows(queue string, role model.Role) (err error) {
@@ -99,7 +89,9 @@ func (r *clientRun) seesFlows(queue string, role model.Role) error {
 	for _, f := range seen.Flows {
 		workers[f.Worker.Queue] = true
 		for _, b := range f.Buffers {
-			roles[b.Queue] = model.RetryBuffer
+			for _, queue := range append(b.Levels, b.Queue) {
+				roles[queue] = model.RetryBuffer
+			}
 		}
 		for _, q := range f.Failed {
 			roles[q.Queue] = model.FailedRole

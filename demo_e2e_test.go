@@ -13,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/cli"
+	"dlxtop/internal/size"
 )
 
 // TestDemo: the dashboard of the demo shows the flows of every scenario, and nothing is left when it is closed.
@@ -26,6 +27,7 @@ func TestDemo(t *testing.T) {
 
 // TestDemoWithoutDashboard prints where it is, and an interrupt is its normal end.
 func TestDemoWithoutDashboard(t *testing.T) {
+	size.Long(t)
 	command := exec.Command(binary, "demo", "--no-ui", "--scenario", "pubsub")
 	command.Env = cleanEnvironment()
 	var errs bytes.Buffer

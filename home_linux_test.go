@@ -12,6 +12,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/cli"
+	"dlxtop/internal/size"
 )
 
 // machine is a file system of its own with dlxtop in it, built without cgo as releases are, and a database of users:
@@ -87,6 +88,7 @@ func (m machine) written() (files []string) {
 // TestWithoutHome: what is dropped in one directory is brought back from another, whatever HOME and XDG_STATE_HOME do
 // not say.
 func TestWithoutHome(t *testing.T) {
+	size.Long(t) // it compiles all of the program a second time, without cgo
 	t.Parallel()
 	connection, err := amqp.Dial(node.AMQP())
 	if err != nil {

@@ -31,8 +31,8 @@ const (
 	timeout  = 10 * time.Second // of one request to a broker
 	interval = 2 * time.Second  // between two polls of the dashboard
 
-	collectAfter = 200      // percent of what is in use
-	memoryLimit  = 80 << 20 // bytes that the program stays below as far as it can
+	collectAfter = 200       // percent of what is in use
+	memoryLimit  = 160 << 20 // bytes that the program stays below as far as it can
 )
 
 func main() {
@@ -55,7 +55,9 @@ func run() int {
 		Version: version, Commit: commit(),
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: environment,
 		Source: newSource, Broker: newBroker, Journal: newJournal, Files: export.Files{}, Dashboard: dashboard,
-		Demo: startDemo, Themes: ui.Themes(),
+		States: func(dir string) ([]byte, error) { return marksIn(dir).Load() },
+		Index:  func(c cli.Connection) cli.Index { return indexOf(c) },
+		Demo:   startDemo, Themes: ui.Themes(), CheckKey: ui.CheckActionKey,
 	}
 	for _, s := range demo.Scenarios() {
 		program.Scenarios = append(program.Scenarios, cli.Scenario{Name: s.Name, About: s.Summary})
@@ -127,8 +129,8 @@ func dashboard(ctx context.Context, d cli.Dashboard) (next string, err error) {
 		Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Title: d.Connection.Name, VHost: d.Connection.VHost,
 		Interval: interval,
 		ReadOnly: d.Connection.ReadOnly, Production: d.Connection.Production,
-		Theme: d.Theme, Mouse: d.Mouse,
-		Kept: keptOf(d), Contexts: d.Contexts, Trouble: d.Trouble,
+		Theme: d.Theme, Mouse: d.Mouse, Filters: d.Filters, Actions: d.Actions, Schemas: d.Schemas,
+		Kept: keptOf(d), Marks: marksOf(d), Index: indexOf(d.Connection), Contexts: d.Contexts, Trouble: d.Trouble,
 	})
 }
 
@@ -140,6 +142,40 @@ func keptOf(d cli.Dashboard) ui.Kept {
 		return nil
 	}
 	return kept.File{Path: filepath.Join(filepath.Dir(path), kept.Name)}
+}
+
+// marksOf is where what people say of causes is kept: beside the journal.
+func marksOf(d cli.Dashboard) ui.Marks {
+	if d.Connection.NoJournal || journalPath(d.Connection.JournalDir) == "" {
+		return nil
+	}
+	return marksIn(d.Connection.JournalDir)
+}
+
+// marksIn is the file of a journal's directory; "" is the user's own.
+func marksIn(dir string) kept.File {
+	path := journalPath(dir)
+	if path == "" {
+		return kept.File{}
+	}
+	return kept.File{Path: filepath.Join(filepath.Dir(path), kept.CausesName)}
+}
+
+// indexOf is what is kept of failed queues that were read: in the user's cache. The demo leaves nothing behind, and
+// --no-journal asks for the same.
+func indexOf(c cli.Connection) ui.Index {
+	dir, err := os.UserCacheDir()
+	if err != nil || !filepath.IsAbs(dir) {
+		home := environment("HOME")
+		if !filepath.IsAbs(home) {
+			return nil
+		}
+		dir = filepath.Join(home, ".cache")
+	}
+	if c.JournalDir != "" || c.NoJournal {
+		return nil
+	}
+	return kept.Index{Dir: filepath.Join(dir, "dlxtop", kept.IndexDir)}
 }
 
 // journalOf is nil when there is none: an interface that holds a nil is not.

@@ -3,14 +3,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,7 +41,7 @@ func TestSoak(t *testing.T) {
 			t.Errorf("the scenarios: %v", err)
 		}
 	}()
-	broker := brokerProcess(t)
+	broker := brokerProcess(t, node)
 	part := func(share float64) time.Duration { return time.Duration(share * float64(whole)) }
 
 	early := goroutines(t, openSoaked(t, program)) // also lets the scenarios begin
@@ -98,60 +96,6 @@ func openSoaked(t *testing.T, program string) *terminal {
 	return screen
 }
 
-// ticksPerSecond is USER_HZ, in which /proc counts: 100 on every Linux that Go runs on.
-const ticksPerSecond = 100
-
-// spent is the processor time that a process has used.
-func spent(t *testing.T, pid int) time.Duration {
-	t.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name before may hold spaces
-	var ticks int
-	for _, field := range fields[11:13] { // utime, stime
-		n, err := strconv.Atoi(field)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ticks += n
-	}
-	return time.Duration(ticks) * time.Second / ticksPerSecond
-}
-
-// watch is what a process uses over a while, of one core.
-func watch(t *testing.T, pid int, d time.Duration) float64 {
-	t.Helper()
-	return watchTwo(t, pid, pid, d)[0]
-}
-
-// watchTwo does so with two processes.
-func watchTwo(t *testing.T, a, b int, d time.Duration) [2]float64 {
-	t.Helper()
-	began, ofA, ofB := time.Now(), spent(t, a), spent(t, b)
-	select {
-	case <-time.After(d):
-	case <-t.Context().Done():
-	}
-	took := time.Since(began).Seconds()
-	return [2]float64{(spent(t, a) - ofA).Seconds() / took, (spent(t, b) - ofB).Seconds() / took}
-}
-
-// memory is what a process has in memory, in bytes.
-func memory(t *testing.T, pid int) int64 {
-	t.Helper()
-	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages, err := strconv.ParseInt(strings.Fields(string(statm))[1], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pages * int64(os.Getpagesize())
-}
-
 var oneGoroutine = regexp.MustCompile(`(?m)^goroutine \d+ `)
 
 // goroutines ends the program, as a person who wants to know its goroutines does, and counts them.
@@ -168,32 +112,4 @@ func goroutines(t *testing.T, screen *terminal) int {
 		t.Fatal("the program told no goroutines")
 	}
 	return n
-}
-
-// brokerProcess is the process of the node.
-func brokerProcess(t *testing.T) int {
-	t.Helper()
-	_, port, _ := strings.Cut(strings.TrimSuffix(node.AMQP(), "/"), "@127.0.0.1:")
-	want := []byte("RABBITMQ_NODE_PORT=" + port + "\x00")
-	paths, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range paths {
-		environ, err := os.ReadFile(path)
-		if err != nil || !bytes.Contains(environ, want) {
-			continue
-		}
-		name, err := os.ReadFile(filepath.Join(filepath.Dir(path), "comm"))
-		if err != nil || strings.TrimSpace(string(name)) != "beam.smp" {
-			continue
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pid
-	}
-	t.Fatal("the broker's process is not found: `make soak` needs a RabbitMQ that is installed")
-	return 0
 }

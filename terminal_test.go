@@ -204,7 +204,7 @@ func cleanEnvironment() []string {
 		name, _, _ := strings.Cut(entry, "=")
 		switch {
 		case name == "AMQP_URL", name == "RABBITMQ_URL", name == "NO_COLOR", name == "HOME", name == "TERM",
-			name == "XDG_CONFIG_HOME", name == "XDG_STATE_HOME":
+			name == "XDG_CONFIG_HOME", name == "XDG_STATE_HOME", name == "XDG_CACHE_HOME":
 		case strings.HasPrefix(name, "DLXTOP_") && name != "DLXTOP_RABBITMQ_SERVER":
 		default:
 			env = append(env, entry)

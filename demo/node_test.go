@@ -18,6 +18,8 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/internal/size"
 )
 
 // shared is the node of all tests that do not end it.
@@ -128,6 +130,7 @@ func TestNodeAnswers(t *testing.T) {
 
 // A halted broker keeps its ports and its durable messages, and a stopped one leaves nothing.
 func TestHaltResumeStop(t *testing.T) {
+	size.Long(t)
 	t.Parallel()
 	var log bytes.Buffer
 	node, err := Start(t.Context(), Options{Log: &log})

@@ -181,7 +181,7 @@ func TestPicturesAreTheSame(t *testing.T) {
 	for i := range files {
 		path := filepath.Join(t.TempDir(), "picture.png")
 		p := testPainter(t)
-		if err := p.write(s, darkLook, path); err != nil {
+		if _, err := p.write(s, darkLook, path); err != nil {
 			t.Fatal(err)
 		}
 		data, err := os.ReadFile(path)

@@ -2,11 +2,13 @@
 // throwaway RabbitMQ with the demo's live traffic, presses keys as a person would, and draws what stands on the screen.
 // Run it from the project's root, after a build: make screenshots, or go run ./screenshots NAME for some. The name tour
 // is the moving picture, sheet the contact sheets: every screen in every theme and several sizes, in bin/contact-sheet.
+// Behind sheet, names of ways, themes and sizes choose some of them: sheet mending dark 80x24.
 package main
 
 import (
 	"context"
 	"fmt"
+	"image"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -33,14 +35,15 @@ func main() {
 
 // run makes the pictures that are named, all when none is.
 func run(ctx context.Context, names []string) error {
-	if err := known(names); err != nil {
+	want, err := wantedBy(names)
+	if err != nil {
 		return err
 	}
 	fonts, err := findFonts(fontFolders())
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 25*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 50*time.Minute)
 	defer cancel()
 	node, err := demo.Start(ctx, demo.Options{Log: os.Stderr})
 	if err != nil {
@@ -56,77 +59,84 @@ func run(ctx context.Context, names []string) error {
 	case err := <-traffic:
 		return err
 	}
-	state, err := os.MkdirTemp("", "dlxtop-pictures-") // a journal of its own
+	leave, err := ownHome()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(state)
-	os.Setenv("XDG_STATE_HOME", state)
-	err = makeAll(ctx, node, fonts, func(name string) bool { return len(names) == 0 || slices.Contains(names, name) })
+	defer leave()
+	os.Setenv("VISUAL", "sed -i s/example.com/example.org/") // who edits a message
+	err = makeAll(ctx, node, fonts, want)
 	halt()
 	<-traffic
 	return err
 }
 
-// known refuses a name that no picture has.
-func known(names []string) error {
-	all := []string{"tour", "sheet"}
-	for _, s := range scenes {
-		all = append(all, s.name)
+// ownHome gives the programs that are started from now on a journal, a cache and a configuration of their own, until
+// the returned function is called.
+func ownHome() (leave func(), err error) {
+	dir, err := os.MkdirTemp("", "dlxtop-pictures-")
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range names {
-		if !slices.Contains(all, name) {
-			return fmt.Errorf("there is no picture %q: there are %v", name, all)
+	before := map[string]string{}
+	for _, name := range []string{"XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"} {
+		before[name] = os.Getenv(name)
+		os.Setenv(name, filepath.Join(dir, name))
+	}
+	return func() {
+		for name, value := range before {
+			os.Setenv(name, value)
 		}
-	}
-	return nil
+		os.RemoveAll(dir)
+	}, nil
 }
 
-func makeAll(ctx context.Context, node *demo.Node, fonts []cuts, wanted func(name string) bool) error {
-	if wanted("tour") { // first: nothing has been replayed yet
-		path := filepath.Join(folder, "tour.gif")
-		if err := makeTour(ctx, node, fonts, path); err != nil {
-			return fmt.Errorf("picture tour: %w", err)
-		}
-		report(path)
-	}
+func makeAll(ctx context.Context, node *demo.Node, fonts []cuts, want wanted) error {
 	glyphs, err := newGlyphs(fonts, 12)
 	if err != nil {
 		return err
 	}
 	painter := painter{glyphs, 16}
 	for _, s := range scenes {
-		if !wanted(s.name) {
+		if !slices.Contains(want.pictures, s.name) {
 			continue
 		}
 		path := filepath.Join(folder, s.name+".png")
 		screen, err := s.play(ctx, node)
 		if err == nil {
-			err = painter.write(screen, darkLook, path)
+			_, err = painter.write(screen, darkLook, path)
 		}
 		if err != nil {
 			return fmt.Errorf("picture %s: %w", s.name, err)
 		}
-		report(path)
+		made(path)
 	}
-	if wanted("sheet") {
-		return makeSheets(ctx, node, fonts, sheetFolder)
+	if want.sheets {
+		if err := makeSheets(ctx, node, fonts, want.parts, sheetFolder); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(want.pictures, "tour") { // last: it replays what the others show
+		return makeTour(ctx, node, fonts, filepath.Join(folder, "tour.gif"))
 	}
 	return nil
 }
 
 // write draws a screen into a PNG file.
-func (p painter) write(s screen, l look, path string) error {
+func (p painter) write(s screen, l look, path string) (*image.RGBA, error) {
 	img, err := p.draw(s, l.paper)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writePNG(img, path)
+	return img, writePNG(img, path)
 }
 
-// report says what was made, and how large it is.
-func report(path string) {
+// made says what was made, and how large it is.
+func made(path string) {
 	if file, err := os.Stat(path); err == nil {
-		fmt.Fprintf(os.Stderr, "made %s, %d KB\n", path, file.Size()/1024)
+		report("made %s, %d KB", path, file.Size()/1024)
 	}
 }
+
+// report says something to who waits for the pictures.
+func report(format string, values ...any) { fmt.Fprintf(os.Stderr, format+"\n", values...) }

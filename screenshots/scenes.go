@@ -41,6 +41,10 @@ var scenes = []scene{
 		{"ucenter@user", "/ucenter@user" + enter + enter},
 		{"MOVED  ", ""},
 	}, watch: 30 * time.Second},
+	{name: "causes", width: 120, height: 36, steps: []step{
+		{"ucenter@user", "3"}, {"TimeoutError", "jo"}, {"resolved", "k"},
+	}},
+	{name: "find", width: 120, height: 36, steps: []step{{"ucenter@user", ":find user4" + enter}, {"found", ""}}},
 	{name: "messages", width: 120, height: 36, steps: []step{failed, {"TimeoutError", ""}}},
 	{name: "replay", width: 120, height: 36, steps: []step{failed, {"TimeoutError", "r"}, {"reaches", ""}}},
 	{name: "chart", width: 120, height: 36, steps: []step{
@@ -49,10 +53,18 @@ var scenes = []scene{
 	}, watch: 90 * time.Second},
 	{name: "findings", width: 120, height: 36, steps: []step{{"ucenter@user", "4"}, {"evidence", ""}}},
 	{name: "queues", width: 120, height: 36, steps: []step{{"ucenter@user", "2"}, {"ucenter@user@retry", ""}}},
-	{name: "journal", width: 120, height: 36, steps: []step{failed, {"TimeoutError", "r"}, {
-		"reaches",
-		enter,
-	}, {"What happened", enter}, {"Story", "5"}, {"replay", ""}}},
+	{name: "journal", width: 120, height: 36, steps: []step{
+		failed,
+		{"TimeoutError", "r"},
+		{"reaches", enter},
+		{"What happened", enter},
+		{"Story", "d"},
+		{"enter drop", enter},
+		{"What happened", "u"},
+		{"bring back", enter},
+		{"brought back to", enter + "5"},
+		{"replay", ""},
+	}},
 	{name: "tap", width: 120, height: 36, steps: []step{
 		{"worker-queue", "/worker-queue" + enter + "j" + enter},
 		{"MOVED  ", "t"},
@@ -61,7 +73,7 @@ var scenes = []scene{
 	}, watch: 15 * time.Second},
 	{name: "probe", width: 120, height: 36, steps: []step{
 		{"worker-queue-5s", ":probe worker-queue-5s" + enter},
-		{"to its consumers", "i"},
+		{"sends it anyway", "i"},
 		{"send the probe", enter},
 		{"arrived", ""},
 	}},

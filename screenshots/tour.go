@@ -24,23 +24,32 @@ type act struct {
 	says  string
 }
 
-// acts are the main job: from the flows to a failed message, a replay, and back.
+// acts are the main job: from the flows to what failed and why, a replay of all that failed for one cause, a drop, and
+// its undo.
 var acts = []act{
 	{until: "ucenter@user", stay: 3500 * time.Millisecond, keys: "/ucenter@user" + enter, says: "/  find a flow"},
 	{until: "ucenter@user", stay: 1200 * time.Millisecond, keys: enter, says: "enter  one flow: dots move as messages do"},
-	{until: "MOVED  ", stay: 6 * time.Second, keys: "f", says: "f  its failed messages"},
-	{until: "Error", stay: 3 * time.Second, keys: "jj", says: "j  the story of each: what failed, how often, when"},
-	{until: "Error", stay: 2 * time.Second, keys: " j j ", says: "space  select some"},
-	{until: "Error", stay: 1500 * time.Millisecond, keys: "r", says: "r  replay: who will receive them"},
+	{until: "MOVED  ", stay: 6 * time.Second, keys: "3", says: "3  what failed, and why: each cause once"},
+	{until: "CAUSE", stay: 3500 * time.Millisecond, keys: "/timeout" + enter, says: "/  find a cause"},
+	{until: "TimeoutError", stay: time.Second, keys: enter, says: "enter  its messages, without consuming them"},
+	{until: "Story", stay: 2500 * time.Millisecond, keys: "j", says: "j  the story of each: what failed, how often, when"},
+	{until: "Story", stay: 2 * time.Second, keys: "R", says: "R  replay all of the cause: who will receive them"},
 	{until: "reaches", stay: 3500 * time.Millisecond, keys: enter, says: "enter  on disk first, then moved"},
-	{until: "What happened", stay: 2 * time.Second, keys: enter, says: "enter  the others are still here"},
-	{until: "Error", stay: 1500 * time.Millisecond, keys: "d", says: "d  drop one"},
-	{until: "Drop", stay: 2 * time.Second, keys: enter, says: "enter  the journal keeps it"},
+	{until: "What happened", stay: 2500 * time.Millisecond, keys: enter, says: "enter  none is left"},
+	{
+		until: "marks it as resolved", stay: 1500 * time.Millisecond, keys: "o",
+		says: "o  resolved: if it fails again, it is shown as back",
+	},
+	{until: "marked as resolved", stay: 2 * time.Second, keys: escape, says: "esc  the other causes"},
+	{until: "nothing matches", stay: 500 * time.Millisecond, keys: escape, says: "esc  the other causes"},
+	{until: "CAUSE", stay: 2 * time.Second, keys: "/integrity" + enter, says: "/  another cause"},
+	{until: "/ integrity", stay: time.Second, keys: "d", says: "d  drop all of it"},
+	{until: "enter drop", stay: 2 * time.Second, keys: enter, says: "enter  the journal keeps them"},
 	{until: "What happened", stay: 2 * time.Second, keys: enter + "u", says: "u  undo"},
-	{until: "Undo", stay: 2 * time.Second, keys: enter, says: "enter  bring it back"},
-	{until: "What happened", stay: 2500 * time.Millisecond, keys: enter, says: "enter  done"},
-	{until: "Error", stay: 1500 * time.Millisecond, keys: "\x12", says: "ctrl-r  read again: it is back"},
-	{until: "9 messages", stay: 3 * time.Second},
+	{until: "bring back", stay: 2500 * time.Millisecond, keys: enter, says: "enter  bring them back, byte for byte"},
+	{until: "brought back to", stay: 2500 * time.Millisecond, keys: enter, says: "enter  done"},
+	{until: "Error", stay: 1500 * time.Millisecond, keys: "\x12", says: "ctrl-r  read again: they are back"},
+	{until: "Error", stay: 3 * time.Second},
 }
 
 // frame is a picture of the tour, and how long it stands.
@@ -55,9 +64,14 @@ func makeTour(ctx context.Context, node *demo.Node, fonts []cuts, path string) e
 	if err != nil {
 		return err
 	}
-	frames, err := playTour(ctx, node)
+	leave, err := ownHome()
 	if err != nil {
 		return err
+	}
+	defer leave()
+	frames, err := playTour(ctx, node)
+	if err != nil {
+		return fmt.Errorf("picture tour: %w", err)
 	}
 	moving, err := animation(painter{glyphs, 8}, frames, darkLook)
 	if err != nil {
@@ -71,7 +85,11 @@ func makeTour(ctx context.Context, node *demo.Node, fonts []cuts, path string) e
 	if err := gif.EncodeAll(file, moving); err != nil {
 		return err
 	}
-	return file.Close()
+	if err := file.Close(); err != nil {
+		return err
+	}
+	made(path)
+	return nil
 }
 
 // playTour runs the program through the acts and records its screen whenever it has changed, up to eight times a

@@ -2,8 +2,9 @@
 # clients.sh runs dlxtop on the applications in clients/, which stand on real client frameworks, and prints a table of
 # what it did right: framework x check. Linux only.
 #
-# What the applications need is installed where it can be: Debian's packages as root, npm's into the user's cache. What
-# cannot be had is a row "not run: why", and the exit status is not 0.
+# What the applications need is installed where it can be: Debian's packages as root, npm's into the user's cache, and
+# there, too, a newer Celery in a minimal root of Debian's trixie, 300 MB. What cannot be had is a row "not run: why", and
+# the exit status is not 0.
 #
 #   scripts/clients.sh [go test flags]   -run 'TestClients/Celery': that one
 set -euo pipefail
@@ -13,8 +14,18 @@ packages=(
 	php-symfony-serializer php-symfony-property-access python3-celery python3-pika ruby-bunny
 )
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/dlxtop/clients
+trixie=${XDG_CACHE_HOME:-$HOME/.cache}/dlxtop/debian/trixie
 
 say() { echo "clients: $*" >&2; }
+. scripts/debian.sh
+
+# wrapper writes the script that runs Python in the root beside it, in the directory where it is called.
+wrapper() {
+	mkdir -p "$1/bin" && cat >"$1/bin/trixie-python3" <<-END && chmod 755 "$1/bin/trixie-python3"
+		#!/bin/sh
+		exec $private sh -c 'mount --rbind /proc "\$0/proc" && mount --bind . "\$0/mnt" && exec chroot "\$0" env -C /mnt python3 "\$@"' "\${0%/*}/../root" "\$@"
+	END
+}
 
 missing=()
 if command -v dpkg-query >/dev/null; then
@@ -39,6 +50,11 @@ if command -v npm >/dev/null && ! cmp -s clients/node/package-lock.json "$cache/
 	rm -rf "$cache" && mkdir -p "$cache"
 	cp clients/node/package.json clients/node/package-lock.json "$cache/"
 	(cd "$cache" && npm ci --ignore-scripts --no-audit --no-fund >&2) || { rm -rf "$cache" && say "npm ci failed"; }
+fi
+if can_set_up; then
+	set_up "$trixie" trixie python3-celery "" && wrapper "$trixie" && PATH=$PATH:$trixie/bin || true
+else
+	say "only root, on Debian or Ubuntu, where mounting is allowed, can set up a newer Celery"
 fi
 export DLXTOP_CLIENTS_NODE=$cache/node_modules
 exec go test -tags clients -run 'TestClients$' -v -count=1 -parallel 3 -timeout 40m "$@" .

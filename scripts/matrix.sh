@@ -24,25 +24,7 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/dlxtop/matrix
 
 say() { echo "matrix: $*" >&2; }
 
-# mirror prints where this Debian's apt gets its main component from.
-mirror() {
-	[ -z "${DEBIAN_MIRROR:-}" ] || { echo "$DEBIAN_MIRROR"; return; }
-	(
-		. /etc/os-release
-		[ "$ID" != debian ] || apt-get indextargets --format '$(REPO_URI) $(COMPONENT) $(RELEASE) $(CODENAME)' |
-			awk -v own="${VERSION_CODENAME:-}" '$2 == "main" && ($3 == own || $4 == own) && !seen++ { print $1 }'
-	)
-}
-
-install_debootstrap() {
-	say "installing the package debootstrap"
-	apt-get -o DPkg::Lock::Timeout=300 update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends debootstrap debian-archive-keyring
-}
-
-# private is how a mount namespace of one's own is made: in a chroot, whose root is no mount, its propagation has to stay as it is.
-private='unshare -m'
-$private true 2>/dev/null || private='unshare -m --propagation unchanged'
+. scripts/debian.sh
 
 # wrapper writes the scripts that enter the root beside them. The mounts are in a namespace of the program's own and end with it.
 wrapper() {
@@ -53,39 +35,6 @@ wrapper() {
 	END
 }
 
-# make_root makes a minimal Debian with RabbitMQ. Its own mount namespace leaves nothing mounted, interrupted or not; the new
-# name tells that it is whole.
-make_root() {
-	local version=$1 suite=$2 mirror=$3 half=$cache/$1.half
-	say "setting up RabbitMQ $version (Debian's $suite, 400 MB) in $cache/$version, once; a minute or so"
-	rm -rf --one-file-system "$half" && mkdir -p "$half" || return 1
-	if ! $private debootstrap --variant=minbase --include=rabbitmq-server "$suite" "$half/root" "$mirror" sid >"$half/log" 2>&1 </dev/null; then
-		tail -n 20 "$half/log" >&2
-		say "debootstrap failed; its whole log is $half/log"
-		return 1
-	fi
-	rm -f "$half"/root/var/cache/apt/archives/*.deb
-	# Without this the node waits long for its own name; not every suite writes it.
-	grep -qs localhost "$half/root/etc/hosts" || echo '127.0.0.1 localhost' >>"$half/root/etc/hosts" || return 1
-	wrapper "$half" && mv "$half" "$cache/$version"
-}
-
-set_up() (
-	version=$1 suite=$2 variable=$3
-	mkdir -p "$cache" && exec 9>"$cache/lock" && flock 9 || exit 1 # two at once would make the same root
-	[ ! -d "$cache/$version" ] || exit 0
-	from=$(mirror) || from=
-	if [ -z "$from" ]; then
-		say "this machine's apt sources name no mirror of Debian: give one, DEBIAN_MIRROR=URL, or the script of a RabbitMQ $version, $variable=/path/to/sbin/rabbitmq-server"
-		exit 1
-	fi
-	command -v debootstrap >/dev/null || install_debootstrap >&2 || {
-		say "debootstrap is missing and could not be installed: give the script of a RabbitMQ $version instead, $variable=/path/to/sbin/rabbitmq-server"
-		exit 1
-	}
-	make_root "$version" "$suite" "$from"
-)
-
 # server prints the rabbitmq-server script of a version, which it sets up when it is neither given nor there.
 server() {
 	local version=$1 suite=$2 variable=RABBITMQ_${1/./_}
@@ -94,12 +43,12 @@ server() {
 		say "$variable names ${!variable}, which is not a program"
 		return 1
 	fi
-	if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || ! $private true 2>/dev/null; then
+	if ! can_set_up; then
 		say "RabbitMQ $version can be set up only by root, on Debian or Ubuntu, where mounting is allowed: give the script of one instead, $variable=/path/to/sbin/rabbitmq-server"
 		return 1
 	fi
-	[ -d "$cache/$version" ] || set_up "$version" "$suite" "$variable" || return 1
-	[ -x "$cache/$version/bin/rabbitmqctl" ] || wrapper "$cache/$version" || return 1 # set up before there was need of it
+	set_up "$cache/$version" "$suite" rabbitmq-server ", or the script of a RabbitMQ $version, $variable=/path/to/sbin/rabbitmq-server" || return 1
+	[ -x "$cache/$version/bin/rabbitmqctl" ] || wrapper "$cache/$version" || return 1
 	echo "$cache/$version/bin/rabbitmq-server"
 }
 

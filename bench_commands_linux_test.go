@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/demo"
+)
+
+// mostGot is how many messages are taken one by one: 50,000 at once by the HTTP API end in a timeout.
+const mostGot = 10_000
+
+// benchTurns is how often each thing is done: the figure is the median.
+const benchTurns = 3
+
+// loads are what the commands are measured with.
+var loads = []struct {
+	kind     string
+	body     string // the size of one, in words
+	messages int
+	size     int // of one body, in bytes
+}{
+	{"classic", "1 KiB", 50_000, 1 << 10},
+	{"quorum", "1 KiB", 50_000, 1 << 10},
+	{"classic", "16 KiB", 10_000, 16 << 10},
+	{"quorum", "16 KiB", 10_000, 16 << 10},
+}
+
+// BenchmarkCommands measures whole commands as they are typed, the journal on: from the start of the process to its
+// end. What people use instead takes turns with them, on the same queues. Run it with
+//
+//	go test -bench Commands -benchtime 1x -run '^$' -v .
+//
+// and with DLXTOP_RABBITMQ_SERVER on another RabbitMQ. The journal grows over all turns, as that of a user does.
+func BenchmarkCommands(b *testing.B) {
+	program := filepath.Join(b.TempDir(), "dlxtop")
+	build(b, program)
+	n, err := demo.Start(b.Context(), demo.Options{Plugins: []string{"rabbitmq_shovel", "rabbitmq_shovel_management"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer n.Stop()
+	for _, load := range loads {
+		b.Run(load.kind+"/"+strings.ReplaceAll(load.body, " ", ""), func(b *testing.B) {
+			for b.Loop() {
+				c := &bench{
+					B: b, node: n, program: program, home: b.TempDir(), messages: load.messages,
+					broker: brokerProcess(b, n), turns: map[string][]benchRun{},
+				}
+				c.measure(load.kind, load.size)
+				c.report(fmt.Sprintf("%s, %s, RabbitMQ %s", load.kind, load.body, n.Version()))
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// bench is one broker, one program, two queues, and what was measured with them.
+type bench struct {
+	*testing.B
+	node          *demo.Node
+	program, home string
+	messages      int
+	channel       *amqp.Channel
+	broker        int                   // its process
+	own           time.Duration         // processor time of the commands so far
+	names         []string              // of what was measured, in the order in which it was
+	turns         map[string][]benchRun // of each of them
+}
+
+// benchRun is how often something was done in a second, and the processor time that a message took.
+type benchRun struct {
+	speed       float64
+	own, broker time.Duration
+}
+
+// The two queues.
+const (
+	benchFailed = "bench.failed"
+	benchWorker = "bench"
+)
+
+func (c *bench) measure(kind string, size int) {
+	connection, err := amqp.Dial(c.node.AMQP())
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer connection.Close()
+	if c.channel, err = connection.Channel(); err != nil {
+		c.Fatal(err)
+	}
+	for _, queue := range []string{benchFailed, benchWorker} {
+		table := amqp.Table{"x-queue-type": kind}
+		if _, err := c.channel.QueueDeclare(queue, true, false, false, false, table); err != nil {
+			c.Fatal(err)
+		}
+		defer func() { _, _ = c.channel.QueueDelete(queue, false, false, false) }()
+	}
+	c.fill(size)
+	exported := filepath.Join(c.home, "exported.jsonl")
+	for range benchTurns {
+		c.time("peek -o json", func() { c.dlxtop("peek", benchFailed, "-n", strconv.Itoa(c.messages), "-o", "json") })
+		c.await(benchFailed)
+		c.time("export", func() { c.dlxtop("export", benchFailed, exported) })
+		c.await(benchFailed)
+		c.time("replay", func() { c.dlxtop("replay", benchFailed, "--to", "queue:"+benchWorker, "--yes") })
+		c.await(benchWorker)
+		c.time("a shovel over TCP", func() { c.shovel(benchWorker, benchFailed, c.node.AMQP()+"%2f") })
+		c.time("move", func() { c.dlxtop("move", benchFailed, "--to", "queue:"+benchWorker, "--yes") })
+		c.await(benchWorker)
+		c.time("the web UI's move (amqp://)", func() { c.shovel(benchWorker, benchFailed, "amqp:///%2f") })
+		c.time("replay --no-journal", func() {
+			c.dlxtop("replay", benchFailed, "--to", "queue:"+benchWorker, "--yes", "--no-journal")
+		})
+		c.await(benchWorker)
+		c.time("drop", func() { c.dlxtop("drop", benchWorker, "--yes") })
+		c.time("import", func() { c.dlxtop("import", exported, "--to", "queue:"+benchFailed, "--yes") })
+		c.await(benchFailed)
+		if err := os.Remove(exported); err != nil {
+			c.Fatal(err)
+		}
+	}
+	some := min(c.messages, mostGot)
+	c.timeOf("the web UI's get", some, func() { c.getByAPI(some) })
+	c.await(benchFailed)
+	c.timeOf("a loop of basic.get", some, func() { c.getLoop(some) })
+}
+
+// fill publishes the messages into the failed queue.
+func (c *bench) fill(size int) {
+	if err := c.channel.Confirm(false); err != nil {
+		c.Fatal(err)
+	}
+	var last *amqp.DeferredConfirmation
+	for i := range c.messages {
+		text := fmt.Sprintf(`{"id":%d,"email":"user%d@example.com","text":"`, i, i)
+		body := text + strings.Repeat("x", size-len(text)-2) + `"}`
+		var err error
+		last, err = c.channel.PublishWithDeferredConfirm("", benchFailed, false, false, amqp.Publishing{
+			MessageId: strconv.Itoa(i), ContentType: "application/json", DeliveryMode: 2,
+			Headers: amqp.Table{"x-tenant": "acme"}, Body: []byte(body),
+		})
+		if err != nil {
+			c.Fatal(err)
+		}
+	}
+	last.Wait()
+	c.await(benchFailed)
+}
+
+// time measures something that handles all messages once.
+func (c *bench) time(name string, what func()) { c.timeOf(name, c.messages, what) }
+
+// timeOf measures something that handles n messages.
+func (c *bench) timeOf(name string, n int, what func()) {
+	began, own, broker := time.Now(), c.own, spent(c, c.broker)
+	what()
+	took := time.Since(began)
+	if c.turns[name] == nil {
+		c.names = append(c.names, name)
+	}
+	c.turns[name] = append(c.turns[name], benchRun{
+		speed: float64(n) / took.Seconds(), own: (c.own - own) / time.Duration(n),
+		broker: (spent(c, c.broker) - broker) / time.Duration(n),
+	})
+}
+
+// dlxtop runs the program; its output goes to a file.
+func (c *bench) dlxtop(args ...string) {
+	c.Helper()
+	out, err := os.Create(filepath.Join(c.home, "output"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer out.Close()
+	command := exec.Command(c.program, append(args, "--url", c.node.AMQP()+"%2f", "--api", c.node.API())...)
+	command.Env = append(cleanEnvironment(), "HOME="+c.home)
+	var complaints bytes.Buffer
+	command.Stdout, command.Stderr = out, &complaints
+	if err := command.Run(); err != nil {
+		c.Fatalf("%s: %v\n%s", args[0], err, complaints.String())
+	}
+	c.own += command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+}
+
+// await waits until a queue has all messages ready.
+func (c *bench) await(queue string) {
+	c.Helper()
+	await(c, fmt.Sprintf("%d messages in %s", c.messages, queue), func() bool {
+		q, err := c.channel.QueueDeclarePassive(queue, true, false, false, false, nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		return q.Messages == c.messages
+	})
+}
+
+// report prints a row of each thing that was measured: the median and the spread, the processor time of a message in
+// dlxtop and in the broker (medians), and how fast it is beside the others.
+func (c *bench) report(of string) {
+	rows := []string{
+		"| " + of + " | messages a second | lowest and highest | dlxtop | the broker |",
+		"|---|---|---|---|---|",
+	}
+	for _, name := range c.names {
+		speeds := c.sorted(name, func(r benchRun) float64 { return r.speed })
+		own := c.sorted(name, func(r benchRun) float64 { return float64(r.own.Microseconds()) })
+		broker := c.sorted(name, func(r benchRun) float64 { return float64(r.broker.Microseconds()) })
+		middle := len(speeds) / 2
+		rows = append(rows, fmt.Sprintf("| %s | %.0f | %.0f, %.0f | %.0f µs | %.0f µs |", name, speeds[middle], speeds[0],
+			speeds[len(speeds)-1], own[middle], broker[middle]))
+	}
+	for _, pair := range [][2]string{
+		{"replay", "a shovel over TCP"},
+		{"replay", "the web UI's move (amqp://)"},
+		{"move", "the web UI's move (amqp://)"},
+		{"peek -o json", "the web UI's get"},
+		{"peek -o json", "a loop of basic.get"},
+	} {
+		ratio := c.median(pair[0]) / c.median(pair[1])
+		rows = append(rows, fmt.Sprintf("| %s / %s | %.2f | | | |", pair[0], pair[1], ratio))
+		unit := strings.NewReplacer(" ", "-", "(", "", ")", "", ":", "", "//", "", "'", "").Replace(pair[0] + "/" + pair[1])
+		c.ReportMetric(ratio, unit)
+	}
+	c.Log("\n" + strings.Join(rows, "\n"))
+}
+
+// sorted are the values of something that was measured, lowest first.
+func (c *bench) sorted(name string, value func(benchRun) float64) []float64 {
+	values := make([]float64, 0, benchTurns)
+	for _, r := range c.turns[name] {
+		values = append(values, value(r))
+	}
+	slices.Sort(values)
+	return values
+}
+
+func (c *bench) median(name string) float64 {
+	speeds := c.sorted(name, func(r benchRun) float64 { return r.speed })
+	return speeds[len(speeds)/2]
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// BenchmarkFind measures the search through 100,000 messages of 1 KiB by the built command: how many a second, from the
+// connection to the last one given back, and when the first hit was written, which is the first message of the queue;
+// and an export of the same messages, which must not be much faster.
+func BenchmarkFind(b *testing.B) {
+	program := filepath.Join(b.TempDir(), "dlxtop")
+	build(b, program)
+	for _, kind := range []string{"classic", "quorum"} {
+		b.Run(kind, func(b *testing.B) {
+			queue := "bench.find." + kind
+			fillDead(b, queue, kind)
+			for b.Loop() {
+				var processor time.Duration // that dlxtop itself took
+				run := func(text string) (read int, took, first time.Duration) {
+					command := exec.Command(program, "find", text, "--queues", queue, "--read-costly", "-n", "1000",
+						"--url", node.AMQP()+"%2f", "--api", node.API(), "-o", "json")
+					out, err := command.StdoutPipe()
+					if err != nil {
+						b.Fatal(err)
+					}
+					began := time.Now()
+					if err := command.Start(); err != nil {
+						b.Fatal(err)
+					}
+					var end struct {
+						Read    int `json:"read"`
+						Elapsed int `json:"elapsed_ms"`
+					}
+					lines := bufio.NewScanner(out)
+					for n := 0; lines.Scan(); n++ {
+						if n == 0 {
+							first = time.Since(began)
+						}
+						if err := json.Unmarshal(lines.Bytes(), &end); err != nil {
+							b.Fatal(err)
+						}
+					}
+					if err := command.Wait(); err != nil {
+						b.Fatal(err)
+					}
+					processor = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+					return end.Read, time.Duration(end.Elapsed) * time.Millisecond, first
+				}
+				read, took, first := run("message 0 of")
+				if read != manyMessages {
+					b.Fatalf("%d read", read)
+				}
+				speed := float64(read) / took.Seconds()
+				began := time.Now()
+				export := exec.Command(program, "export", queue, "-", "--url", node.AMQP()+"%2f", "--api", node.API())
+				if err := export.Run(); err != nil {
+					b.Fatal(err)
+				}
+				exported := float64(read) / time.Since(began).Seconds()
+				if speed < exported/2 {
+					b.Errorf("%.0f messages a second are found, %.0f exported", speed, exported)
+				}
+				b.ReportMetric(exported, "export-msg/s")
+				b.ReportMetric(float64(processor.Microseconds())/float64(read), "us-processor/msg")
+				b.ReportMetric(speed, "msg/s")
+				b.ReportMetric(float64(first.Milliseconds()), "ms/first-hit")
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// What people use instead of dlxtop.
+
+// shovel moves everything with a dynamic shovel that waits for confirms, with the settings of the web UI's "Move
+// messages", which gives amqp:///VHOST as the address: a connection inside the broker. It ends when all has arrived.
+func (c *bench) shovel(from, to, address string) {
+	c.Helper()
+	value := map[string]any{"value": map[string]any{
+		"src-protocol": "amqp091", "src-uri": address, "src-queue": from, "src-delete-after": "queue-length",
+		"src-prefetch-count": 1000,
+		"dest-protocol":      "amqp091", "dest-uri": address, "dest-queue": to, "ack-mode": "on-confirm",
+		"dest-add-forward-headers": false,
+	}}
+	body, err := json.Marshal(value)
+	if err != nil {
+		c.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(c.Context(), http.MethodPut,
+		c.node.API()+"/api/parameters/shovel/%2F/bench", bytes.NewReader(body))
+	if err != nil {
+		c.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode >= 300 {
+		said, _ := io.ReadAll(response.Body)
+		c.Fatalf("%s: %s", response.Status, said)
+	}
+	c.await(to)
+}
+
+// getLoop looks at the first messages one by one, as many tools do.
+func (c *bench) getLoop(messages int) {
+	c.Helper()
+	for range messages {
+		if _, ok, err := c.channel.Get(benchFailed, false); err != nil || !ok {
+			c.Fatalf("a message: %v, %v", ok, err)
+		}
+	}
+}
+
+// getByAPI looks at the first messages with the management API, as the web UI does.
+func (c *bench) getByAPI(messages int) {
+	c.Helper()
+	body := fmt.Sprintf(`{"count":%d,"ackmode":"ack_requeue_true","encoding":"auto"}`, messages)
+	response, err := http.Post(c.node.API()+"/api/queues/%2F/"+benchFailed+"/get", "application/json",
+		strings.NewReader(body))
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer response.Body.Close()
+	var got []struct{ Payload string }
+	if err := json.NewDecoder(response.Body).Decode(&got); err != nil || len(got) != messages {
+		c.Fatalf("%d messages: %v", len(got), err)
+	}
+}

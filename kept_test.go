@@ -1,0 +1,37 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"dlxtop/cli"
+	"dlxtop/kept"
+)
+
+// What is read of failed queues is kept in the user's cache; never in the current directory, and not where nothing is
+// to be kept.
+func TestIndexOf(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	cache := filepath.Join(home, "cache")
+	for _, c := range []struct {
+		cache string
+		of    cli.Connection
+		kept  bool
+	}{
+		{"", cli.Connection{}, true},
+		{cache, cli.Connection{}, true},
+		{"relative", cli.Connection{}, true},
+		{cache, cli.Connection{NoJournal: true}, false},
+		{cache, cli.Connection{JournalDir: home}, false}, // the demo
+	} {
+		t.Setenv("XDG_CACHE_HOME", c.cache)
+		index, ok := indexOf(c.of).(kept.Index)
+		if ok != c.kept {
+			t.Errorf("%+v: it is kept in %q", c, index.Dir)
+		}
+		if rel, err := filepath.Rel(home, index.Dir); ok && (err != nil || !filepath.IsLocal(rel)) {
+			t.Errorf("%+v: it is kept in %q", c, index.Dir)
+		}
+	}
+}
