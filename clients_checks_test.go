@@ -71,7 +71,7 @@ func (row *clientsRow) judge(t *testing.T, c check, judge func() error) {
 // broker's API come up to 11 s late.
 func (r *clientRun) checkFlows(queue string, role model.Role) (err error) {
 	r.t.Helper()
-	for end := time.Now().Add(patience / 3); time.Now().Before(end); {
+	for end := time.Now().Add(patience); time.Now().Before(end); {
 		if err = r.seesFlows(queue, role); err == nil {
 			return nil
 		}
@@ -227,7 +227,7 @@ func checkDue(r *clientRun) error {
 			by := now.Add(time.Duration(seconds * float64(time.Second)))
 			bounds = append(bounds, bound{cell[1] + cell[2] + "s", cell[1] == "", now, by})
 		}
-		if len(bounds) == 0 && time.Since(sentAt) > patience/3 { // it left before the dashboard was open
+		if len(bounds) == 0 && time.Since(sentAt) > 15*time.Second { // it left before the dashboard was open
 			r.do("send", "1")
 			sentAt = time.Now()
 		}

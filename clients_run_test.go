@@ -223,7 +223,7 @@ func (w *clientWorker) stop() {
 	}
 	w.stopped = true
 	_ = syscall.Kill(-w.run.Process.Pid, syscall.SIGTERM)
-	slow := time.AfterFunc(patience/3, func() { _ = syscall.Kill(-w.run.Process.Pid, syscall.SIGKILL) })
+	slow := time.AfterFunc(15*time.Second, func() { _ = syscall.Kill(-w.run.Process.Pid, syscall.SIGKILL) })
 	defer slow.Stop()
 	<-w.read
 	_ = w.run.Wait() // some end by the signal

@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds every wait of a test.
-const patience = 45 * time.Second
+const patience = 2 * time.Minute
 
 // terminal is the real binary in a real pseudo-terminal, seen through an emulator.
 type terminal struct {

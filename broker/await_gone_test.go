@@ -35,11 +35,7 @@ func TestGoneIsNotWhatIsNotListedYet(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dead.Close()
-	c, err := broker.New(broker.Options{URL: node.AMQP()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := newClient(t, broker.Options{URL: node.AMQP()})
 	asked, seen, closed := 0, false, false
 	err = c.AwaitGone(t.Context(), &plan.Record{Operation: plan.Replay, Session: session, From: queue},
 		func(ctx context.Context) ([]string, error) {

@@ -178,11 +178,7 @@ func TestImportOfABadMessage(t *testing.T) {
 // later.
 func anotherBrokerAtTheSameAddress(t *testing.T, other *demo.Node) {
 	cable, address := newCable(t, 0)
-	c, err := broker.New(broker.Options{URL: address})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := newClient(t, broker.Options{URL: address})
 	if err := c.Check(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}

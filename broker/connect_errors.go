@@ -28,7 +28,9 @@ func (c *Client) connectError(ctx context.Context, err error, vhost string, w *w
 	if e := c.tlsError(err, first); e != nil {
 		return e
 	}
-	if e := c.loginError(err, vhost); e != nil {
+	// amqp091-go takes any end of the handshake for a refusal; when time is over it is none.
+	late := timedOut(readErr) || timedOut(err) || errors.Is(ctx.Err(), context.DeadlineExceeded)
+	if e := c.loginError(err, vhost); e != nil && (!late || e.Kind != model.Unreachable) {
 		return e
 	}
 	switch {
@@ -36,7 +38,7 @@ func (c *Client) connectError(ctx context.Context, err error, vhost string, w *w
 		return c.failed(model.AMQPIsHTTP, "")
 	case first != "" && first[0] != frameMethod:
 		return c.failed(model.AMQPOther, "")
-	case timedOut(readErr) || timedOut(err) || errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case late:
 		return c.failed(model.AMQPSilent, model.ShortDuration(c.timeout))
 	case first == "":
 		return c.failed(model.AMQPHungUp, "")
@@ -139,8 +141,9 @@ func (c *Client) certificateError(err error) error {
 	return c.failed(model.CertificateUntrusted, words)
 }
 
-// loginError explains why the broker did not let the user in; nil when it did not come so far.
-func (c *Client) loginError(err error, vhost string) error {
+// loginError explains why the broker did not let the user in; nil when it did not come so far. It is Unreachable when
+// the connection ended without the broker's word.
+func (c *Client) loginError(err error, vhost string) *model.ConnectError {
 	var e *amqp.Error
 	if !errors.As(err, &e) {
 		return nil
@@ -155,7 +158,9 @@ func (c *Client) loginError(err error, vhost string) error {
 		return model.AMQPNoMechanism.With(values)
 	case e == amqp.ErrSASL:
 		return model.AMQPNoPassword.With(values)
-	case e == amqp.ErrCredentials, why == badLogin:
+	case e == amqp.ErrCredentials:
+		return model.AMQPLoginClosed.With(values)
+	case why == badLogin:
 		if c.uri.Username == "guest" {
 			return model.AMQPRefusesGuest.With(values)
 		}

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	defaultTimeout = 5 * time.Second
+	defaultTimeout = 10 * time.Second
 	heartbeat      = 10 * time.Second // a dead peer is noticed after 15 s
 	closeLimit     = 2 * time.Second  // for the last words on a connection
 )
@@ -35,7 +35,7 @@ var mechanisms = []string{"plain", "amqplain", "external"}
 type Options struct {
 	URL     string         // amqp(s)://user:pass@host:port[/vhost]
 	TLS     *tls.Config    // nil: what the URL's parameters say, else the system's defaults
-	Timeout time.Duration  // to connect; 0 is 5 s
+	Timeout time.Duration  // to connect; 0 is 10 s, as for a request to the API
 	Journal ports.Recorder // nil: what is done is not kept, and there is no undo
 	Reread  plan.Reread    // tells whether a replay reaches other queues than it did; nil: nobody looks
 	Full    bool           // the journal keeps replayed messages completely, not only what was changed in them

@@ -3,6 +3,7 @@ package broker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -100,11 +101,7 @@ func TestConnectErrors(t *testing.T) {
 			if strings.Contains(test.says, "said nothing") {
 				timeout = 200 * time.Millisecond
 			}
-			c, err := broker.New(broker.Options{URL: test.url, Timeout: timeout})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
+			c := newClient(t, broker.Options{URL: test.url, Timeout: timeout})
 			err = c.Check(t.Context(), test.vhost)
 			var e *model.ConnectError
 			if !errors.As(err, &e) {
@@ -147,11 +144,7 @@ func oddServer(t *testing.T, answer []byte) string {
 
 func TestConnectIsCancelled(t *testing.T) {
 	t.Parallel()
-	c, err := broker.New(broker.Options{URL: "amqp://guest:sesame@" + oddServer(t, nil), Timeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := newClient(t, broker.Options{URL: "amqp://guest:sesame@" + oddServer(t, nil), Timeout: time.Minute})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := c.Check(ctx, "/"); !errors.Is(err, context.DeadlineExceeded) {
@@ -165,22 +158,14 @@ func TestPermissions(t *testing.T) {
 	from, to := described(a.queue("failed", model.Classic), model.Classic),
 		described(a.queue("worker", model.Classic), model.Classic)
 	a.publish(from.QueueRef, numbered(10)...)
-	blind, err := broker.New(broker.Options{URL: user(t, "blind", `{"configure":"","write":".*","read":""}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer blind.Close()
+	blind := newClient(t, broker.Options{URL: user(t, "blind", `{"configure":"","write":".*","read":""}`)})
 	var e *model.ConnectError
 	if _, err := blind.Peek(t.Context(), planPeek(from, peek.Want{})); !errors.As(err, &e) || e.Kind != model.NotAllowed {
 		t.Errorf("peek without the right to read: %v", err)
 	} else {
 		t.Log(err)
 	}
-	mute, err := broker.New(broker.Options{URL: user(t, "mute", `{"configure":"","write":"","read":".*"}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mute.Close()
+	mute := newClient(t, broker.Options{URL: user(t, "mute", `{"configure":"","write":"","read":".*"}`)})
 	account := execute(t, mute, replayTo(t, from, to, plan.Selection{}))
 	t.Log(account.Stopped, account.Problems)
 	wantOutcome(t, account, outcome{Planned: 10, Refused: 1, Stopped: true})
@@ -198,5 +183,39 @@ func TestCloseEndsTheClient(t *testing.T) {
 	}
 	if err := c.Check(t.Context(), ""); err == nil {
 		t.Error("a closed client connects")
+	}
+}
+
+// TestAnEndOfTheHandshakeIsNoRefusal: a connection that stalls or is cut while it is opened tells nothing of the
+// password or the vhost. amqp091-go takes it for a refusal of the user, or of the vhost.
+func TestAnEndOfTheHandshakeIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	whole, address := newCable(t, 0)
+	check := func(t *testing.T, address string, timeout time.Duration) error {
+		t.Helper()
+		c := newClient(t, broker.Options{URL: address, Timeout: timeout})
+		return c.Check(t.Context(), "/")
+	}
+	if err := check(t, address, patience); err != nil {
+		t.Fatal(err)
+	}
+	const header = 8
+	for limit := int64(header + 1); limit < whole.bytes.Load(); limit += 40 {
+		for how, stall := range map[string]chan struct{}{"cut": nil, "stall": make(chan struct{})} {
+			t.Run(fmt.Sprintf("%s/%d", how, limit), func(t *testing.T) {
+				t.Parallel()
+				c := &cable{limit: limit, stall: stall}
+				address := c.lay(t, node)
+				if stall != nil {
+					t.Cleanup(func() { close(stall) })
+				}
+				err := check(t, address, 300*time.Millisecond)
+				var e *model.ConnectError
+				if err == nil && limit > header+1 || errors.As(err, &e) && e.Kind == model.Unreachable {
+					return // the last bytes are the connection's end, of which nothing depends
+				}
+				t.Error(err)
+			})
+		}
 	}
 }

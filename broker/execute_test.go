@@ -311,11 +311,7 @@ func TestReplayStrips(t *testing.T) {
 	}
 	// A user_id that the broker would close the channel for is refused before that.
 	a.publish(from.QueueRef, amqp.Publishing{MessageId: "1", UserId: "guest"}, amqp.Publishing{MessageId: "2"})
-	other, err := broker.New(broker.Options{URL: otherUser(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
+	other := newClient(t, broker.Options{URL: otherUser(t)})
 	p = replayTo(t, from, to, plan.Selection{}) // planned for guest
 	wantOutcome(t, execute(t, other, p), outcome{Planned: 2, Moved: 1, Refused: 1})
 	wantIDs(t, "moved", a.drain(to.QueueRef, 1), []string{"2"})

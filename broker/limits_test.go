@@ -25,11 +25,7 @@ func limited(t *testing.T) (c *broker.Client, address string, set func(kind stri
 	t.Helper()
 	name := strings.ReplaceAll(t.Name(), "/", "-")
 	address = user(t, name, `{"configure":".*","write":".*","read":".*"}`)
-	c, err := broker.New(broker.Options{URL: address, Timeout: patience}) // the limits, not a busy machine
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
+	c = newClient(t, broker.Options{URL: address})
 	t.Cleanup(func() { api(t, http.MethodDelete, "/api/users/"+name, "") })
 	return c, address, func(kind, value string) {
 		t.Helper()

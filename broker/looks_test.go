@@ -109,12 +109,8 @@ func doDrop(
 func newProcess(t testing.TB, path string, looks broker.Looks) *broker.Client {
 	t.Helper()
 	j := journal.New(journal.Options{Path: path})
-	c, err := broker.New(broker.Options{URL: node.AMQP(), Journal: j, Looks: looks})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close(); j.Close() })
-	return c
+	t.Cleanup(func() { j.Close() })
+	return newClient(t, broker.Options{URL: node.AMQP(), Journal: j, Looks: looks})
 }
 
 // forgetful is a memory of looks that cannot be written, as on a full disk; its locks work.

@@ -76,7 +76,17 @@ func client(t testing.TB) *broker.Client {
 
 func clientOf(t testing.TB, n *demo.Node) *broker.Client {
 	t.Helper()
-	c, err := broker.New(broker.Options{URL: n.AMQP()})
+	return newClient(t, broker.Options{URL: n.AMQP()})
+}
+
+// newClient is a client that is closed at the test's end. Where a test does not say how long it may take to connect, it
+// has the time that any wait has.
+func newClient(t testing.TB, o broker.Options) *broker.Client {
+	t.Helper()
+	if o.Timeout == 0 {
+		o.Timeout = patience
+	}
+	c, err := broker.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -115,11 +115,7 @@ func TestRescueThatIsNotPossible(t *testing.T) {
 			}
 			j := journal.New(journal.Options{Path: path})
 			defer j.Close()
-			c, err := broker.New(broker.Options{URL: test.url, Journal: j})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
+			c := newClient(t, broker.Options{URL: test.url, Journal: j})
 			var impossible *peek.RescueImpossible
 			careful := peek.OfQueue(q, limitOf(deliveryLimit), behaviour(), peek.Want{})
 			_, err = c.Peek(t.Context(), careful)
@@ -156,11 +152,7 @@ func TestRescueInTheLastMoment(t *testing.T) {
 	cable, address := newCable(t, 0)
 	j := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
 	defer j.Close()
-	c, err := broker.New(broker.Options{URL: address, Journal: j})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := newClient(t, broker.Options{URL: address, Journal: j})
 	plan := peek.OfQueue(q, s, behaviour(), peek.Want{ForAction: true, Insist: true})
 	read, err := c.Read(context.Background(), plan, func(m *message.Message) error {
 		if m.Position == n { // what is under way is out of reach

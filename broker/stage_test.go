@@ -112,10 +112,7 @@ func (s *stage) run(t *testing.T) {
 	u.User = s.user
 	j := journal.New(journal.Options{Path: s.path})
 	defer j.Close()
-	c, err := broker.New(broker.Options{URL: u.String(), Journal: j})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newClient(t, broker.Options{URL: u.String(), Journal: j})
 	defer c.Close()
 	c.SetPatience(s.patience, time.Minute, 10*time.Second)
 	s.account, s.err = c.Execute(context.Background(), s.plan(), func(a plan.Account) {

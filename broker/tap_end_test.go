@@ -16,11 +16,7 @@ func TestTapThatIsCutOff(t *testing.T) {
 	a.bind(worker, x, "", nil)
 	cable, address := newCable(t, 0)
 	cable.lead(t, node)
-	c, err := broker.New(broker.Options{URL: address})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	c := newClient(t, broker.Options{URL: address})
 	tap := startTap(a, c, topologyNow(t),
 		trace.PlanTap(topologyNow(t), trace.TapWant{VHost: "/", Exchanges: []string{x}}), nil)
 	a.send(x, "", numbered(3)...)

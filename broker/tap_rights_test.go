@@ -19,11 +19,7 @@ func TestTapWithoutRights(t *testing.T) {
 	topology := topologyNow(t)
 	plan := trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{x}})
 	of := func(name, rights string) *broker.Client {
-		c, err := broker.New(broker.Options{URL: user(t, name, rights)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
+		c := newClient(t, broker.Options{URL: user(t, name, rights)})
 		return c
 	}
 	for name, test := range map[string]struct{ rights, says string }{

@@ -103,11 +103,7 @@ func TestTLS(t *testing.T) {
 	address, authority := secureNode(t, node)
 	s := newOddStage(t, model.Quorum)
 	with := func(user, parameters string) *broker.Client {
-		c, err := broker.New(broker.Options{URL: "amqps://" + user + "@" + address + "/?" + parameters})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() })
+		c := newClient(t, broker.Options{URL: "amqps://" + user + "@" + address + "/?" + parameters})
 		return c
 	}
 	c := with("guest:guest", "cacertfile="+authority)

@@ -94,12 +94,8 @@ func newUndoRace(t *testing.T, operation plan.Operation, kind model.QueueType) *
 // client is a client with a view of its own on the journal, as another program has it.
 func (s *undoRace) client() (*broker.Client, *journal.Journal) {
 	j := journal.New(journal.Options{Path: s.path})
-	c, err := broker.New(broker.Options{URL: node.AMQP(), Journal: j})
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.Cleanup(func() { c.Close(); j.Close() })
-	return c, j
+	s.Cleanup(func() { j.Close() })
+	return newClient(s, broker.Options{URL: node.AMQP(), Journal: j}), j
 }
 
 // run is one race: of clients, or of processes. It returns how many undos were refused.

@@ -36,11 +36,7 @@ func journaled(t testing.TB, full bool) (*broker.Client, *journal.Journal) {
 
 func journaledBy(t testing.TB, j ports.Recorder, full bool) *broker.Client {
 	t.Helper()
-	c, err := broker.New(broker.Options{URL: node.AMQP(), Journal: j, Full: full})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
+	c := newClient(t, broker.Options{URL: node.AMQP(), Journal: j, Full: full})
 	return c
 }
 

@@ -72,12 +72,12 @@ func program(in io.Reader, out, errs io.Writer) *cli.Program {
 		Source: func(c cli.Connection) (cli.Source, error) {
 			return mgmt.New(mgmt.Options{
 				URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, TLS: c.APITLS,
-				Timeout: 10 * time.Second,
+				Timeout: patience,
 			})
 		},
 		Broker: func(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
 			o := broker.Options{
-				URL: c.AMQP, TLS: c.TLS, Timeout: 10 * time.Second, Full: c.FullJournal,
+				URL: c.AMQP, TLS: c.TLS, Timeout: patience, Full: c.FullJournal,
 				Looks: journal.NewLooks(journalPath), Reread: reread,
 			}
 			if j != nil {

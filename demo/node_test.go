@@ -101,9 +101,12 @@ func (r remains) check(ctx context.Context) error {
 }
 
 // await tries until there is no error, and fails the test when that takes longer than limit.
-func await(t *testing.T, limit time.Duration, try func(context.Context) error) {
+// patience bounds every wait of a test.
+const patience = 2 * time.Minute
+
+func await(t *testing.T, try func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := until(ctx, 50*time.Millisecond, try); err != nil {
 		t.Fatal(err)
@@ -201,7 +204,7 @@ func TestHaltResumeStop(t *testing.T) {
 	if _, err := os.Stat(left.Directory); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("after Stop the directory %s is there: %v", left.Directory, err)
 	}
-	await(t, 10*time.Second, left.check)
+	await(t, left.check)
 	if err := node.Stop(); err != nil {
 		t.Errorf("the second Stop: %v", err)
 	}
@@ -239,7 +242,7 @@ func TestParentKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := time.Now()
-	await(t, 20*time.Second, left.check)
+	await(t, left.check)
 	t.Logf("nothing left after %s", time.Since(begin))
 }
 
@@ -292,7 +295,7 @@ func TestStartGivenUp(t *testing.T) {
 		done <- err
 	}()
 	var home string
-	await(t, 20*time.Second, func(context.Context) error {
+	await(t, func(context.Context) error {
 		text, err := os.ReadFile(filepath.Join(dir, "home"))
 		if home = strings.TrimSpace(string(text)); home == "" && err == nil {
 			err = errors.New("no home yet")

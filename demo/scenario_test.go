@@ -221,14 +221,14 @@ func TestRunMoves(t *testing.T) {
 			go func() { ended <- scenario.Run(ctx, url) }()
 			move := moves[scenario.Name]
 			if move.buffer != "" {
-				await(t, 20*time.Second, func(context.Context) error {
+				await(t, func(context.Context) error {
 					if counts(t, name)[move.buffer] == 0 {
 						return fmt.Errorf("nothing waits in %s", move.buffer)
 					}
 					return nil
 				})
 			}
-			await(t, 30*time.Second, func(context.Context) error {
+			await(t, func(context.Context) error {
 				var queue struct {
 					Ready int                          `json:"messages_ready"`
 					Stats struct{ Deliver, Ack int64 } `json:"message_stats"`
@@ -323,9 +323,9 @@ func TestRunSurvivesLostConnections(t *testing.T) {
 		}
 		return fmt.Errorf("no new connection")
 	}
-	await(t, time.Minute, connection)
+	await(t, connection)
 	// The first connection has to last until all is declared: then there are consumers.
-	await(t, time.Minute, func(context.Context) error {
+	await(t, func(context.Context) error {
 		var consumers []struct{}
 		if call(t, http.MethodGet, "/api/consumers/"+pathSegment(name), nil, &consumers); len(consumers) == 0 {
 			return errors.New("no consumer")
@@ -333,7 +333,7 @@ func TestRunSurvivesLostConnections(t *testing.T) {
 		return nil
 	})
 	call(t, http.MethodDelete, "/api/connections/"+pathSegment(before), nil, nil)
-	await(t, time.Minute, connection)
+	await(t, connection)
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("Run ended with %v", err)

@@ -114,11 +114,15 @@ func TestFindingNegativeDeliveryLimit(t *testing.T) {
 func TestFindingLeasedBuffer(t *testing.T) {
 	s := newStage(t)
 	s.queue("w", nil)
-	s.queue("w.delay", amqp.Table{
-		"x-message-ttl": int64(1500), "x-expires": int64(1500), "x-dead-letter-exchange": "",
-		"x-dead-letter-routing-key": "w",
-	})
-	s.finds("buffer-expires", "w.delay")
+	leased := func(ms int64) {
+		s.queue("w.delay", amqp.Table{
+			"x-message-ttl": ms, "x-expires": ms, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w",
+		})
+	}
+	leased(3_600_000)
+	s.finds("buffer-expires", "w.delay") // however slowly it is read
+	s.must(deleteQueue(s.channel, "w.delay"))
+	leased(1500)
 	s.publish("w.delay", nil)
 	pollUntil(t, s.poll, "the buffer is deleted", func(snapshot *model.Snapshot) bool {
 		return !slices.ContainsFunc(snapshot.Queues, func(q model.Queue) bool { return q.Name == "w.delay" })

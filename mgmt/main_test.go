@@ -21,7 +21,7 @@ import (
 
 // patience bounds every wait for what the broker does on its own: statistics come after 5 s, those of quorum queues
 // after 10 s.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // choosingExchanges are the plugins whose exchanges choose among their bindings by a rule of their own; they come with
 // the server.

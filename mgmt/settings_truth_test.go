@@ -245,7 +245,7 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 			}
 		}
 	}
-	for deadline := time.Now().Add(3 * time.Second); arrived < letters && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); arrived < letters && time.Now().Before(deadline); {
 		take()
 	}
 	take()

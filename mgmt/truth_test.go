@@ -213,7 +213,7 @@ func (w *world) compare(connection *amqp.Connection, client *mgmt.Client) (cases
 	w.must(channel.Confirm(false))
 	w.declare()
 	defer w.remove()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	snapshot, err := client.Snapshot(ctx)
 	w.must(err)
@@ -281,7 +281,7 @@ func (w *world) compareDeadLetters(ctx context.Context, topology *model.Topology
 		w.must(d.Nack(false, false))
 	}
 	got := map[string][]string{}
-	deadline := time.Now().Add(3 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		// A queue answers after it has sent on what was rejected: what is not in the others then was not sent.
 		for _, q := range w.queues {

@@ -79,6 +79,10 @@ var (
 		kind: NotAllowed, cause: "the user {user} may not enter the vhost {vhost}",
 		next: "grant it (rabbitmqctl set_permissions), or use another user or vhost",
 	}
+	AMQPLoginClosed = ConnectTrouble{
+		kind: Unreachable, cause: "{at} closed the connection while the user {user} logged in",
+		next: "check the broker's log",
+	}
 	AMQPVHostClosed = ConnectTrouble{
 		kind: Unreachable, cause: "{at} closed the connection while the vhost {vhost} was opened",
 		next: "check the broker's log",

@@ -92,7 +92,6 @@ func TestBlockedFlowOnARealBroker(t *testing.T) {
 		publish(t, channel, buffer, delayed(i+1, time.Duration(9-i)*time.Second))
 	}
 	term := onFlow(t, o, "ui.blockedflow", 120, 36)
-	term.patience = 20 * time.Second
 	term.await("head due: unknown")
 	term.press("k")
 	term.await("enter looks at them")

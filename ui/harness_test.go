@@ -18,19 +18,18 @@ import (
 )
 
 // patience is how long a test waits for something to be on the screen.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // terminal is the real program in a terminal emulator.
 type terminal struct {
-	t        *testing.T
-	marks    int // that were sent
-	glass    *glass
-	program  *tea.Program
-	keys     io.WriteCloser
-	ended    chan struct{}
-	err      error         // of the program, once ended
-	last     app           // as the program left it, once ended
-	patience time.Duration // of a wait; a test may change it
+	t       *testing.T
+	marks   int // that were sent
+	glass   *glass
+	program *tea.Program
+	keys    io.WriteCloser
+	ended   chan struct{}
+	err     error // of the program, once ended
+	last    app   // as the program left it, once ended
 }
 
 // newTerminal runs the program in a terminal of this size, without colours unless adjust changes that.
@@ -50,7 +49,7 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 			t.Fatal(err)
 		}
 	}
-	term := &terminal{t: t, glass: newGlass(width, height), keys: keys, ended: make(chan struct{}), patience: patience}
+	term := &terminal{t: t, glass: newGlass(width, height), keys: keys, ended: make(chan struct{})}
 	term.program = tea.NewProgram(marked{Model: a}, tea.WithInput(keyboard), tea.WithOutput(term.glass),
 		tea.WithAltScreen(), tea.WithoutSignals(), tea.WithFPS(120))
 	go func() {
@@ -132,14 +131,14 @@ func (term *terminal) awaitGone(text string) {
 // awaitThat waits until the screen is as it is wanted.
 func (term *terminal) awaitThat(what string, wanted func(screen string) bool) {
 	term.t.Helper()
-	deadline := time.Now().Add(term.patience)
+	deadline := time.Now().Add(patience)
 	for {
 		screen := term.screen()
 		if wanted(screen) {
 			return
 		}
 		if time.Now().After(deadline) {
-			term.t.Fatalf("not on the screen within %v: %s\n%s", term.patience, what, screen)
+			term.t.Fatalf("not on the screen within %v: %s\n%s", patience, what, screen)
 		}
 		select {
 		case <-term.ended:

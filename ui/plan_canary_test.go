@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -140,7 +139,6 @@ func TestCanaryOnARealBroker(t *testing.T) {
 		}
 	}()
 	term := onQueue(t, o, "ui.canary.failed", 120, 36)
-	term.patience = 30 * time.Second
 	term.await("20 messages")
 	term.press("R")
 	term.await("through", "c canary")
