@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test steady lint bench truth faults fuzz matrix clients soak screenshots clean compiler
+.PHONY: help setup build demo test steady lint bench truth faults fuzz matrix clients soak screenshots clean compiler pika
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,10 +19,10 @@ build: ## bin/dlxtop
 demo: setup build ## the dashboard on a throwaway RabbitMQ with live traffic
 	bin/dlxtop demo
 
-test: setup compiler ## all tests, on real brokers, with the race detector (a sample; DLXTOP_FULL=0: each of them; DLXTOP_FULL=2: in full size)
+test: setup pika compiler ## all tests, on real brokers, with the race detector (a sample; DLXTOP_FULL=0: each of them; DLXTOP_FULL=2: in full size)
 	@bash scripts/test.sh ./...
 
-steady: setup compiler ## the same ten times in a row under a load of four, until one fails (STEADY=3: three times)
+steady: setup pika compiler ## the same ten times in a row under a load of four, until one fails (STEADY=3: three times)
 	@bash scripts/steady.sh
 
 lint: ## formatting (gofumpt), go vet, staticcheck, and nothing too large to be read
@@ -47,7 +47,7 @@ faults: setup ## 200 kills, 100 that are gone on with, 50 of each fault at rando
 fuzz: ## what reads bytes of a broker, a file or a person, with random ones: each for 10 minutes (DLXTOP_FUZZ=30s: shorter)
 	@bash scripts/fuzz.sh
 
-matrix: setup compiler ## the tests in full size on RabbitMQ 3.10, 4.0 and 4.3, and a table of them
+matrix: setup pika compiler ## the tests in full size on RabbitMQ 3.10, 4.0 and 4.3, and a table of them
 	@bash scripts/matrix.sh
 
 clients: setup compiler ## real applications on nine frameworks: what dlxtop does right with each, as a table (Linux; installs PHP, Python and Ruby packages as root on Debian, npm's into the cache)
@@ -58,6 +58,10 @@ screenshots: setup build ## pictures of the real program on real queues, and con
 
 clean: ## remove what was built
 	rm -rf bin
+
+# One of the two applications on which the tests run dlxtop is written with it.
+pika:
+	@sh scripts/setup.sh --pika
 
 # The race detector needs cgo, and that a C compiler.
 compiler:

@@ -154,7 +154,7 @@ func (s *source) take(ctx context.Context, n int, each func(*amqp.Delivery)) (ta
 		return s.get(ctx, n, each)
 	}
 	before := s.commands.Load()
-	tag := fmt.Sprintf("dlxtop-%04d", s.pages) // quorum queues give back in the order of the tags
+	tag := fmt.Sprintf("%s%04d", model.ConsumerTag, s.pages) // quorum queues give back in the order of the tags
 	s.pages++
 	deliveries, err := s.consume(tag, n)
 	if err != nil {

@@ -277,7 +277,9 @@ func counted(t *testing.T, requests *asked) string {
 	target.User = nil
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		requests.add(r.URL.Path)
+		if !strings.HasPrefix(r.URL.Path, "/api/consumers") { // only while statistics have a look that was a moment ago
+			requests.add(r.URL.Path)
+		}
 		proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)

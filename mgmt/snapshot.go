@@ -93,6 +93,9 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 	s.Policies = append(s.Policies, operator...)
 	s.VHosts = c.vhostsOf(s)
 	applyDefinitions(s, current)
+	if err := c.withoutOwn(ctx, s.Queues); err != nil {
+		s.Missing = append(s.Missing, "who consumes failed queues and buffers: "+c.whyMissing(ctx, err))
+	}
 	if s.Overview.StatsOff {
 		s.Missing = append(s.Missing, "rates, consumers and bytes of queues: statistics are switched off on this broker")
 	}

@@ -97,6 +97,23 @@ func (r *roles) bufferReason(q *Queue) string {
 	return ""
 }
 
+// ConsumerTag begins the tags of dlxtop's own consumers.
+const ConsumerTag = "dlxtop-"
+
+// Unattended reports whether a queue's settings or its name say that messages wait or end in it: no application is
+// expected to consume it.
+func (q *Queue) Unattended() bool {
+	says := listen(q.Name)
+	return says.failed != "" || says.buffer() != "" || q.sets("message-ttl") && q.sets("dead-letter-exchange")
+}
+
+// sets reports whether an argument or a policy of a queue sets what goes by this name in a policy.
+func (q *Queue) sets(name string) bool {
+	_, byArgument := q.Arguments["x-"+name]
+	_, byPolicy := q.PolicyDefinition[name]
+	return byArgument || byPolicy
+}
+
 // works reports whether applications consume a queue, or did so when it was seen before.
 func (r *roles) works(q *Queue) bool { return q.Consumers.Or(0) > 0 || r.t.worked[q.QueueRef] }
 

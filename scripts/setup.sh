@@ -4,6 +4,8 @@
 #   scripts/setup.sh          installs rabbitmq-server on Debian and Ubuntu when none is found
 #   scripts/setup.sh --check  only says whether one is found
 #   scripts/setup.sh --find   prints the path of its server script
+#   scripts/setup.sh --pika   installs python3-pika on Debian and Ubuntu when it is not there: one of the two applications
+#                             of `make test` is written with it. Elsewhere the test says what is missing
 #
 # Exit status: 0 there is one; 1 there is none and this script cannot install it: what to do is on standard error.
 set -eu
@@ -55,6 +57,15 @@ quietly() {
 	fi
 }
 
+# install_package runs as root.
+install_package() {
+	export DEBIAN_FRONTEND=noninteractive
+	say "reading the package lists (apt-get update)"
+	quietly apt-get -o DPkg::Lock::Timeout=300 update -qq
+	say "installing the package $1 and what it depends on; a minute or so"
+	quietly apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends "$1"
+}
+
 # install_debian runs as root. The package would start a broker for the whole machine, now (which policy-rc.d forbids) and
 # at every boot (which disabling it forbids); the demo and the tests only want its files.
 install_debian() {
@@ -66,12 +77,8 @@ install_debian() {
 		printf '#!/bin/sh\nexit 101\n' >"$policy"
 		chmod 755 "$policy"
 	fi
-	export DEBIAN_FRONTEND=noninteractive
 	erlang=$(command -v erl || true) # one that was there before keeps its settings
-	say "reading the package lists (apt-get update)"
-	quietly apt-get -o DPkg::Lock::Timeout=300 update -qq
-	say "installing the package rabbitmq-server and what it depends on (Erlang); a minute or so"
-	quietly apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends rabbitmq-server
+	install_package rabbitmq-server
 	if command -v systemctl >/dev/null 2>&1; then
 		systemctl disable rabbitmq-server.service >/dev/null 2>&1 || true
 		[ -n "$erlang" ] || systemctl disable epmd.service epmd.socket >/dev/null 2>&1 || true
@@ -79,12 +86,18 @@ install_debian() {
 	fi
 }
 
-# ask_sudo lets a person give a password; without a terminal there is nobody to ask.
-ask_sudo() {
+# may_install reports whether this user can install a package: is root, or becomes it by sudo, to which a person may have
+# to give a password. Without a terminal there is nobody to ask.
+may_install() {
+	[ "$(id -u)" = 0 ] && return 0
+	command -v sudo >/dev/null 2>&1 || return 1
+	sudo -n true 2>/dev/null && return 0
 	[ -t 0 ] || return 1
-	say "no RabbitMQ found; installing the package rabbitmq-server needs root, so sudo may ask for your password"
+	say "installing the package $1 needs root, so sudo may ask for your password"
 	sudo -v
 }
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -- "$@"; fi; }
 
 refuse() {
 	say "$1"
@@ -100,6 +113,16 @@ END
 
 if [ "${1:-}" = --install-debian ]; then # how this script calls itself as root
 	install_debian
+	exit 0
+fi
+if [ "${1:-}" = --install-pika ]; then
+	install_package python3-pika
+	exit 0
+fi
+if [ "${1:-}" = --pika ]; then
+	if is_debian && ! /usr/bin/python3 -c 'import pika' 2>/dev/null; then
+		may_install python3-pika && as_root sh "$0" --install-pika || say "python3-pika is not installed; the test that needs it fails"
+	fi
 	exit 0
 fi
 if [ -n "${DLXTOP_RABBITMQ_SERVER:-}" ] && [ ! -x "$DLXTOP_RABBITMQ_SERVER" ]; then
@@ -118,10 +141,8 @@ if [ "${1:-}" = --check ]; then
 	exit 0
 fi
 if is_debian; then
-	if [ "$(id -u)" = 0 ]; then
-		sh "$0" --install-debian
-	elif command -v sudo >/dev/null 2>&1 && { sudo -n true 2>/dev/null || ask_sudo; }; then
-		sudo -- sh "$0" --install-debian
+	if may_install rabbitmq-server; then
+		as_root sh "$0" --install-debian
 	else
 		docker_works && exit 0
 		refuse "no RabbitMQ found, and installing one needs root or sudo, which $(id -un) does not have"

@@ -173,8 +173,8 @@ func workDown(screen *terminal, c storyCause, resolve bool) {
 	if c.n > typedAbove {
 		screen.press(c.worker + ".failed")
 	}
-	screen.press(keyEnter)
-	screen.await("What happened", fmt.Sprintf("%d messages %s", c.n, done))
+	screen.agree(strings.ToLower(does), fmt.Sprintf("%d messages %s", c.n, done))
+	screen.await("What happened")
 	screen.press(keyEnter)
 	screen.await("none of this cause is left here")
 	if resolve {

@@ -48,6 +48,7 @@ type dialog struct {
 	account plan.Account // of what runs, or has run
 	err     error        // why there is no plan, or how the run ended
 
+	promised  *plan.Promise // of the plan that was read before the one that is shown was refused; nil: of none
 	changes   []plan.Change // between the plan that was read and the one that is shown
 	changedAt time.Time     // when it became another one; zero: it did not
 	unchecked error         // why the topology could not be read again when the plan was agreed to
@@ -110,13 +111,26 @@ func (d *dialog) ready(o *offer) bool {
 }
 
 // changed compares what two plans promise, and reports whether the new one has to be read: what is different is shown
-// with it.
+// with it. What is possible again is compared with what was read before it was refused: the broker's API may not know a
+// queue for a moment, and a plan without it promises nothing.
 func (d *dialog) changed(was, is plan.Promise) bool {
 	changes := was.Changes(&is)
 	if len(changes) == 0 && reflect.DeepEqual(was.Refusal, is.Refusal) {
 		return false
 	}
-	d.changes, d.changedAt = changes, d.env.shown
+	d.changedAt = d.env.shown
+	switch {
+	case !was.Refusal.Refused():
+		d.promised = &was
+	case is.Refusal.Refused():
+	case d.promised != nil:
+		if changes = d.promised.Changes(&is); len(changes) == 0 {
+			d.changedAt = time.Time{} // it is as it was read
+		}
+	case len(was.Ways) == 0:
+		changes = nil
+	}
+	d.changes = changes
 	return true
 }
 

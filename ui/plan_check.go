@@ -90,6 +90,7 @@ func (d planDialog) planned(msg plannedMsg[acting]) (planDialog, tea.Cmd) {
 	switch d.state {
 	case dialogPlanning:
 		d.plan, d.state, d.changedAt, d.changes = msg.plan.plan, dialogAsking, time.Time{}, nil
+		d.promised = nil
 		d.offerTargets()
 	case dialogAsking:
 		d.plan = msg.plan.plan

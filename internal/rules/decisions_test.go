@@ -23,6 +23,7 @@ var readsText = map[string]string{
 	"broker/gone.go":           "the names of connections, as the broker lists them",
 	"mgmt/binary.go":           "RabbitMQ's mark of a name that is not UTF-8",
 	"mgmt/client.go":           "the path of a URL",
+	"mgmt/consumers.go":        "the tags of consumers, of which dlxtop's own begin alike",
 	"mgmt/reasons.go":          "the words of the API and of net/http, where neither has a code or a type",
 	"mgmt/transport.go":        "the media type of an answer, and its first line",
 	"journal/looks.go":         "the name of a file",
