@@ -93,9 +93,7 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 	s.Policies = append(s.Policies, operator...)
 	s.VHosts = c.vhostsOf(s)
 	applyDefinitions(s, current)
-	if err := c.withoutOwn(ctx, s.Queues); err != nil {
-		s.Missing = append(s.Missing, "who consumes failed queues and buffers: "+c.whyMissing(ctx, err))
-	}
+	s.Missing = c.withoutOwn(ctx, s.Queues)
 	if s.Overview.StatsOff {
 		s.Missing = append(s.Missing, "rates, consumers and bytes of queues: statistics are switched off on this broker")
 	}
