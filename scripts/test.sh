@@ -6,10 +6,12 @@
 # all, and the linker takes either copy. What tests build by themselves is built in the same way, and once.
 #
 # Nor does it check pointers, as the race detector does by default: that is for package unsafe, which one test uses,
-# and it was a fifth of the screens' time.
+# and it was a fifth of the screens' time. By default each program built for the race detector waits a second before it
+# exits, for a race that is about to happen; tests start hundreds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export GOFLAGS="${GOFLAGS:-} -gcflags=all=-d=checkptr=0 '-gcflags=modernc.org/sqlite/lib=-race=false -d=checkptr=0'"
+export GORACE="atexit_sleep_ms=10 ${GORACE:-}"
 # The packages that take long go first: the last one would run alone.
 args=()
 for arg; do
