@@ -37,13 +37,12 @@ func (t *Topology) Countable(ref QueueRef) (declare, totals bool) {
 }
 
 // Confirmed is the topology with the consumers that a count found where the statistics told none: those are late by up
-// to StatisticsLag, and a worker that has just started is in none of them. One of a queue that nobody is expected to
-// consume may be dlxtop's own, which a count cannot tell. It is t itself when nothing differs.
+// to StatisticsLag, and a worker that has just started is in none of them. It is t itself when nothing differs.
 func (t *Topology) Confirmed(counts map[QueueRef]QueueCounts) *Topology {
 	var queues []Queue
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
-		if n := counts[q.QueueRef].Consumers; n.Or(0) > 0 && q.Consumers.Or(0) == 0 && !q.Unattended() {
+		if n := counts[q.QueueRef].Consumers; n.Or(0) > 0 && q.Consumers.Or(0) == 0 {
 			if queues == nil {
 				queues = slices.Clone(t.Snapshot.Queues)
 			}
