@@ -86,7 +86,7 @@ func (s *session) arrived(planned plannedAction, account *plan.Account) int64 {
 	if declare, _ := planned.topology.Countable(planned.plan.From); !known || !declare {
 		return 0
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), briefly) // an action that was interrupted has arrivals, too
+	ctx, cancel := context.WithTimeout(context.Background(), patience) // an action that was interrupted has arrivals, too
 	defer cancel()
 	ready, known := ports.CountSettled(ctx, s.broker, planned.plan.From).Get()
 	if !known {

@@ -11,7 +11,7 @@ import (
 	"dlxtop/model/findings"
 )
 
-// patience bounds the first contact with a broker.
+// patience bounds the first contact with a broker, and the count behind an action.
 const patience = 20 * time.Second
 
 // briefly bounds the question over AMQP of a command that needs the management API only.
