@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -142,8 +143,15 @@ var clients = []client{
 // TestSampleOfClients is the part of make clients that every run has: one application in Go, one in another language
 // that is quickly installed. The others need more on the machine.
 func TestSampleOfClients(t *testing.T) {
-	sample := func(c client) bool { return c.name == "Watermill" || c.name == "pika" }
-	runClients(t, slices.DeleteFunc(slices.Clone(clients), func(c client) bool { return !sample(c) }))
+	var sample []client
+	for _, c := range clients {
+		if c.name == "Watermill" || c.name == "pika" {
+			c.without = maps.Clone(c.without)
+			c.without[dueCheck] = "it holds a clock against the screen, beside other tests: make clients has it"
+			sample = append(sample, c)
+		}
+	}
+	runClients(t, sample)
 }
 
 // runClients runs dlxtop on real applications, and prints what it did right.
