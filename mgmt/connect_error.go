@@ -141,7 +141,7 @@ func (c *Client) unreachable(err error) *model.ConnectError {
 		return c.failed(model.APINothingListens, "")
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return c.failed(model.APIBrokeOff, "")
-	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case hungUp(err):
 		return c.failed(model.APIHungUp, "")
 	case errors.As(err, &slow) && slow.accepted.Load():
 		return c.failed(model.APISilent, slow.after.String())

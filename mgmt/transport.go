@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"dlxtop/model"
@@ -50,11 +52,14 @@ func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 	req.Close = false
 	resp, err := b.roundTrip(req)
 	// The API starts the cache of a list with the first request for it; of two at once, from anybody, one finds it
-	// started meanwhile and answers 500 (3.10.8). The second time it is there, on a busy machine the third or fourth.
+	// started meanwhile and answers 500 (3.10.8). The second time it is there, on a busy machine the third or fourth. Such
+	// a machine may also close a connection that it has just accepted.
 	const first, last = 10 * time.Millisecond, 160 * time.Millisecond
-	for pause := first; err == nil && resp.StatusCode == http.StatusInternalServerError &&
-		req.Method == http.MethodGet && pause <= last; pause *= 4 {
-		drained{resp.Body}.Close()
+	for pause := first; req.Method == http.MethodGet && pause <= last && (hungUp(err) ||
+		err == nil && resp.StatusCode == http.StatusInternalServerError); pause *= 4 {
+		if err == nil {
+			drained{resp.Body}.Close()
+		}
 		select {
 		case <-b.ctx.Done():
 			return nil, b.ctx.Err()
@@ -71,6 +76,11 @@ func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, refusal(resp)
 	}
 	return resp, nil
+}
+
+// hungUp reports whether a connection ended before an answer began.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // roundTrip sends a request and learns the broker's time from the answer.
