@@ -138,45 +138,21 @@ func (c *canary) passes(ctx context.Context) bool {
 	return true
 }
 
-// await waits until what was sent is taken, or comes back.
-func (c *canary) await(ctx context.Context) bool {
-	x := c.execution
-	x.ledger.watch(c.waiting())
-	c.forget()
-	deadline := time.NewTimer(c.plan.Patience)
-	defer deadline.Stop()
-	ticker := time.NewTicker(canaryTick)
-	defer ticker.Stop()
-	for !c.taken() {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-c.goOn:
-			c.hurried = true
-			return true
-		case <-deadline.C:
-			if c.growth.unseen && !c.look(ctx) {
-				return false
-			}
-			x.end(c.notTaken())
-			return false
-		case now := <-ticker.C:
-			if !c.count(ctx, now) || c.due(now) && !c.look(ctx) {
-				return false
-			}
-			x.ledger.watch(c.waiting())
-		}
-	}
-	return true
-}
+// verdict is what a wait has shown so far.
+type verdict int
 
-// watch watches for a while that nothing comes back.
-func (c *canary) watch(ctx context.Context) bool {
-	c.say(plan.CanaryWatches)
-	c.forget()
-	over := time.NewTimer(c.plan.Wait)
-	defer over.Stop()
-	ticker := time.NewTicker(canaryTick)
+const (
+	undecided verdict = iota
+	passed
+	failed
+)
+
+// wait asks try now and then until it decides, or over when the limit is reached: then it fails, or it has passed. A
+// person may end it earlier.
+func (c *canary) wait(ctx context.Context, every, limit time.Duration, try func() verdict, over func() bool) bool {
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		select {
@@ -185,17 +161,62 @@ func (c *canary) watch(ctx context.Context) bool {
 		case <-c.goOn:
 			c.hurried = true
 			return true
-		case now := <-ticker.C:
-			if !c.count(ctx, now) || c.due(now) && !c.look(ctx) {
-				return false
+		case <-deadline.C:
+			return over()
+		case <-ticker.C:
+			if v := try(); v != undecided {
+				return v == passed && ctx.Err() == nil
 			}
-		case now := <-over.C:
-			if !c.count(ctx, now) {
-				return false
-			}
-			return !c.growth.unseen && !c.growth.consumed && !c.plan.Leaves || c.look(ctx)
 		}
 	}
+}
+
+// await waits until what was sent is taken, or comes back.
+func (c *canary) await(ctx context.Context) bool {
+	x := c.execution
+	x.ledger.watch(c.waiting())
+	c.forget()
+	if c.taken() {
+		return true
+	}
+	return c.wait(ctx, canaryTick, c.plan.Patience, func() verdict {
+		if !c.step(ctx) {
+			return failed
+		}
+		x.ledger.watch(c.waiting())
+		if c.taken() {
+			return passed
+		}
+		return undecided
+	}, func() bool {
+		if !c.growth.unseen || c.look(ctx) {
+			x.end(c.notTaken())
+		}
+		return false
+	})
+}
+
+// watch watches for a while that nothing comes back.
+func (c *canary) watch(ctx context.Context) bool {
+	c.say(plan.CanaryWatches)
+	c.forget()
+	return c.wait(ctx, canaryTick, c.plan.Wait, func() verdict {
+		if !c.step(ctx) {
+			return failed
+		}
+		return undecided
+	}, func() bool {
+		if !c.count(ctx, time.Now()) {
+			return false
+		}
+		return !c.growth.unseen && !c.growth.consumed && !c.plan.Leaves || c.look(ctx)
+	})
+}
+
+// step counts, and looks when that helps. It reports whether nothing came back, as far as is known.
+func (c *canary) step(ctx context.Context) bool {
+	now := time.Now()
+	return c.count(ctx, now) && (!c.due(now) || c.look(ctx))
 }
 
 // over notes, when it ended while it was watched, that it shows nothing.

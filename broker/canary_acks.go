@@ -51,30 +51,25 @@ func (c *canary) acknowledged(ctx context.Context) bool {
 			acks = append(acks, &plan.CanaryAcks{Queue: t.queue, Sent: t.sent})
 		}
 	}
-	deadline := time.NewTimer(max(acksPatience, c.plan.Wait))
-	defer deadline.Stop()
-	ticker := time.NewTicker(acksEvery)
-	defer ticker.Stop()
-	for {
-		missing := c.unacknowledged(ctx, acks)
-		if missing == nil {
-			return ctx.Err() == nil
+	var missing *plan.CanaryAcks
+	try := func() verdict {
+		if missing = c.unacknowledged(ctx, acks); missing == nil {
+			return passed
 		}
 		c.execution.ledger.watch(c.unsettled(missing))
 		if missing.Loops() {
-			return c.refuseUnsettled(missing)
+			c.refuseUnsettled(missing)
+			return failed
 		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-c.goOn:
-			c.hurried = true
-			return true
-		case <-deadline.C:
-			return c.refuseUnsettled(missing)
-		case <-ticker.C:
-		}
+		return undecided
 	}
+	if v := try(); v != undecided {
+		return v == passed && ctx.Err() == nil
+	}
+	return c.wait(ctx, acksEvery, max(acksPatience, c.plan.Wait), try, func() bool {
+		c.refuseUnsettled(missing)
+		return false
+	})
 }
 
 // unacknowledged is the first queue in which what was sent is not acknowledged as far as is known; nil when it is in
@@ -106,10 +101,9 @@ func (c *canary) unsettled(a *plan.CanaryAcks) plan.CanaryState {
 }
 
 // refuseUnsettled ends it: what was sent was taken, and nobody says that it was processed.
-func (c *canary) refuseUnsettled(a *plan.CanaryAcks) bool {
+func (c *canary) refuseUnsettled(a *plan.CanaryAcks) {
 	state := c.unsettled(a)
 	c.judged = true
 	c.execution.ledger.watch(state)
 	c.execution.end(fmt.Errorf("the canary has not passed: %s", state.Words()))
-	return false
 }
