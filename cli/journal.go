@@ -94,14 +94,29 @@ that), for 90 days or 2 GiB.`,
 	return cmd
 }
 
+var errNoJournal = usage("there is no journal here")
+
 // withJournal opens the user's journal for a command that needs no broker.
 func (p *Program) withJournal(use func(Journal) error) error {
 	if p.Journal == nil {
-		return usage("there is no journal here")
+		return errNoJournal
 	}
 	j := p.Journal("")
 	defer func() { _ = j.Close() }()
 	return use(j)
+}
+
+// openRecords opens the connection for an action on what a record has done, in the vhost that the record names.
+func (p *Program) openRecords(flags *connectionFlags, c *consent, what string) (*session, error) {
+	connection, err := p.allowed(flags, c, what)
+	if err != nil {
+		return nil, err
+	}
+	if p.Journal == nil {
+		return nil, errNoJournal
+	}
+	connection.VHost = ""
+	return p.openConnection(connection)
 }
 
 // checkJournal proves that what is done can be written down, before anybody is asked to agree, and tells what did not

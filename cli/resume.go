@@ -75,19 +75,11 @@ status is 1.`,
 }
 
 func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resuming) error {
-	connection, err := p.allowed(flags, &r.consent, "a resume")
-	if err != nil {
-		return err
-	}
-	connection.VHost = "" // the record says which
-	s, err := p.openConnection(connection)
+	s, err := p.openRecords(flags, &r.consent, "a resume")
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if s.journal == nil {
-		return usage("there is no journal here to resume from")
-	}
 	want, err := s.resumeWant(ctx, r)
 	if err != nil {
 		return err

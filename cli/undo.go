@@ -41,19 +41,11 @@ An undo is in the journal, too. Exit status 1 when not all of them could be brou
 }
 
 func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) error {
-	connection, err := p.allowed(flags, &u.consent, "an undo")
-	if err != nil {
-		return err
-	}
-	connection.VHost = "" // the record says which
-	s, err := p.openConnection(connection)
+	s, err := p.openRecords(flags, &u.consent, "an undo")
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if s.journal == nil {
-		return usage("there is no journal here to undo from")
-	}
 	record, err := s.journal.Record(ctx, u.id)
 	if err != nil {
 		return err
