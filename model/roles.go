@@ -74,25 +74,24 @@ func (r *roles) bufferReason(q *Queue) string {
 	if s.TTL.Set {
 		waits = fmt.Sprintf("messages wait %s (%s)", ShortDuration(s.TTL.Value), s.TTL.Source)
 	}
+	then := "reach no queue then"
+	if len(targets) > 0 {
+		then = "then go to " + Names(targets)
+	}
 	switch {
 	case consumed && s.TTL.Set && says.buffer() != "" && len(targets) > 0:
-		return fmt.Sprintf("%s, then go to %s; its name says %q (but it has consumers: they bypass the delay)", waits,
-			Names(targets), says.buffer())
+		return fmt.Sprintf("%s, %s; %q in its name (but it has consumers: they bypass the delay)", waits, then,
+			says.buffer())
 	case consumed:
 		return ""
 	case r.leadsToFailed(targets) && (says.buffer() == "" || !s.TTL.Set):
 		// A worker that is not consumed right now, and dead-letters into its failed queue. A name like RetryQueue alone
 		// makes it no buffer: what a retry waits for is another try, not the failed queue.
 		return ""
-	case s.TTL.Set && len(targets) > 0:
-		return fmt.Sprintf("no consumers; %s, then go to %s", waits, Names(targets))
-	case s.TTL.Set:
-		return fmt.Sprintf("no consumers; %s; they then reach no queue", waits)
-	case r.anyConsumed(targets) && !r.returnsTo(targets, q.QueueRef):
-		return fmt.Sprintf("no consumers, and it dead-letters to %s: %s", Names(targets), waits)
+	case s.TTL.Set, r.anyConsumed(targets) && !r.returnsTo(targets, q.QueueRef):
+		return fmt.Sprintf("no consumers; %s, %s", waits, then)
 	case says.buffer() != "" && says.failed == "":
-		return fmt.Sprintf("no consumers, it dead-letters to %s, and its name says %q: %s",
-			NamesOr(targets, "no queue"), says.buffer(), waits)
+		return fmt.Sprintf("no consumers; %s, %s; %q in its name", waits, then, says.buffer())
 	}
 	return ""
 }
@@ -266,13 +265,13 @@ func (r *roles) bufferRole(b *Buffer, worker QueueRef) (Role, string) {
 		return RetryBuffer, "messages that were looked at came here from " + Printable(worker.Name)
 	}
 	if word := r.heard[b.Queue].retry; word != "" {
-		return RetryBuffer, fmt.Sprintf("its name says %q", word)
+		return RetryBuffer, fmt.Sprintf("%q in its name", word)
 	}
 	if exchange := r.entrance[b.Queue]; exchange != "" {
 		return RetryBuffer, fmt.Sprintf("the exchange %s fills it, and is named for retries", Printable(exchange))
 	}
 	if word := r.heard[b.Queue].failed; word != "" {
-		return RetryBuffer, fmt.Sprintf("its name says %q", word)
+		return RetryBuffer, fmt.Sprintf("%q in its name", word)
 	}
 	return DelayedBuffer, "publishers fill it"
 }
@@ -283,7 +282,7 @@ func (r *roles) exchangeRole(b *Buffer, worker QueueRef) (Role, string) {
 		return RetryBuffer, "messages rejected by " + Printable(worker.Name) + " go here"
 	}
 	if word := listen(b.InExchange).retry; word != "" {
-		return RetryBuffer, fmt.Sprintf("its name says %q", word)
+		return RetryBuffer, fmt.Sprintf("%q in its name", word)
 	}
 	return DelayedBuffer, "publishers fill it"
 }

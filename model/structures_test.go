@@ -49,7 +49,7 @@ func TestFlowsOfStructures(t *testing.T) {
 			want: []string{"orders: orders.10s=retry(10s, argument) orders.retry.60s=retry(1m, argument)"},
 			reasons: reasons{
 				"orders.10s":       "the exchange orders.retry fills it, and is named for retries",
-				"orders.retry.60s": `its name says "retry"`,
+				"orders.retry.60s": `"retry" in its name`,
 			},
 		},
 		{
