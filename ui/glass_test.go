@@ -82,8 +82,14 @@ type marked struct {
 }
 
 func (m marked) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	if key, ok := msg.(tea.KeyMsg); ok && key.Type == tea.KeyF20 {
-		m.marks++
+	switch msg := msg.(type) {
+	case tea.KeyMsg:
+		if msg.Type == tea.KeyF20 {
+			m.marks++
+			return m, nil
+		}
+	case inside:
+		msg(m.Model.(app))
 		return m, nil
 	}
 	var command tea.Cmd
@@ -96,6 +102,24 @@ func (m marked) View() string {
 		return m.Model.View()
 	}
 	return m.Model.View() + fmt.Sprintf("\x1b]2;%s\x07", markOf(m.marks))
+}
+
+// inside reads the program between two messages.
+type inside func(a app)
+
+// awaitInside waits until the program is in a state that the screen does not show.
+func (term *terminal) awaitInside(what string, wanted func(a app) bool) {
+	term.t.Helper()
+	term.awaitThat(what, func(string) bool {
+		answer := make(chan bool, 1)
+		term.program.Send(inside(func(a app) { answer <- wanted(a) }))
+		select {
+		case is := <-answer:
+			return is
+		case <-term.ended:
+			return false
+		}
+	})
 }
 
 func markOf(n int) string { return fmt.Sprint("mark ", n) }

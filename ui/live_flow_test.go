@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"dlxtop/model"
 	"dlxtop/ui/picture"
 )
@@ -82,11 +84,14 @@ func TestCountsStopWhenNobodyLooks(t *testing.T) {
 	still := func(why string) {
 		t.Helper()
 		term.settle()
-		asked := b.times() + 1 // one may be under way
+		term.awaitInside("neither a count nor the wait for one "+why, func(a app) bool {
+			return a.counters[0].inFlight == 0 && a.counters[0].timer == 0
+		})
+		asked := b.times()
+		term.program.Send(tea.WindowSizeMsg{Width: 120, Height: 36}) // each message may begin a count
 		term.settle()
-		time.Sleep(600 * time.Millisecond) // what must not happen cannot be awaited: two counts would be due
-		if got := b.times(); got > asked {
-			t.Errorf("counted %d times %s", got-asked+1, why)
+		if got := b.times(); got != asked {
+			t.Errorf("counted %d times %s", got-asked, why)
 		}
 	}
 	term.await("live, 4 counts a second")
