@@ -54,7 +54,7 @@ func run() int {
 	program := cli.Program{
 		Version: version, Commit: commit(),
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: environment,
-		Source: newSource, Broker: newBroker, Journal: newJournal, Files: export.Files{}, Dashboard: dashboard,
+		Source: newSource, Broker: newBroker, Journal: newJournal, Files: export.Files{}, Dashboard: dashboard, Frame: frame,
 		States: func(dir string) ([]byte, error) { return marksIn(dir).Load() },
 		Index:  func(c cli.Connection) cli.Index { return indexOf(c) },
 		Demo:   startDemo, Themes: ui.Themes(), CheckKey: ui.CheckActionKey,
@@ -124,14 +124,23 @@ func journalPath(dir string) string {
 }
 
 func dashboard(ctx context.Context, d cli.Dashboard) (next string, err error) {
-	return ui.Run(ctx, ui.Options{
+	return ui.Run(ctx, optionsOf(d))
+}
+
+func frame(ctx context.Context, d cli.Dashboard, f cli.Frame) error {
+	return ui.Frame(f).Write(ctx, optionsOf(d))
+}
+
+// optionsOf is what a command line asks of the dashboard.
+func optionsOf(d cli.Dashboard) ui.Options {
+	return ui.Options{
 		Source: d.Source, Broker: d.Broker, Journal: journalOf(d), Files: export.Files{},
 		Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Title: d.Connection.Name, VHost: d.Connection.VHost,
 		Interval: interval,
 		ReadOnly: d.Connection.ReadOnly, Production: d.Connection.Production,
 		Theme: d.Theme, Mouse: d.Mouse, Filters: d.Filters, Actions: d.Actions, Schemas: d.Schemas,
 		Kept: keptOf(d), Marks: marksOf(d), Index: indexOf(d.Connection), Contexts: d.Contexts, Trouble: d.Trouble,
-	})
+	}
 }
 
 // keptOf is where choices are kept: beside the user's own journal. The demo leaves nothing behind, and

@@ -91,6 +91,13 @@ type Dashboard struct {
 	Trouble  string   // why it could not go to one; "" when it did not try
 }
 
+// Frame is one screen of the dashboard in a new file.
+type Frame struct {
+	Path          string // what ends in .svg becomes a picture, everything else text
+	Open          string // what is typed behind ":" to open the screen; "" is the first one
+	Width, Height int    // columns and rows
+}
+
 // Program is the command line with everything that it reaches: main.go fills it in.
 type Program struct {
 	Version string // "v1.2.0"; "" when not built as a release
@@ -111,6 +118,8 @@ type Program struct {
 	Files Files
 	// Dashboard returns the context to go to; "" when the user quits.
 	Dashboard func(ctx context.Context, d Dashboard) (next string, err error)
+	// Frame writes one screen of the dashboard.
+	Frame     func(ctx context.Context, d Dashboard, f Frame) error
 	Demo      func(ctx context.Context, log io.Writer) (Node, error)
 	Scenarios []Scenario
 	Themes    []string // what the dashboard can look like

@@ -30,6 +30,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 func (p *Program) root() *cobra.Command {
 	var flags connectionFlags
 	var look appearance
+	var shot snapshot
 	root := &cobra.Command{
 		Use:   "dlxtop",
 		Short: "A dashboard for the delayed, retry and failed queues of RabbitMQ",
@@ -47,7 +48,11 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.dashboard(cmd.Context(), &flags, look)
+			frame, err := shot.frame()
+			if err != nil {
+				return err
+			}
+			return p.dashboard(cmd.Context(), &flags, look, frame)
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
@@ -58,6 +63,7 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 	_ = root.RegisterFlagCompletionFunc("context", p.completeContext)
 	flags.registerNoJournal(root)
 	look.register(root, p.Themes)
+	shot.register(root)
 	root.AddCommand(
 		p.flowsCommand(&flags), p.causesCommand(&flags), p.findCommand(&flags), p.peekCommand(&flags),
 		p.actCommand(plan.Replay, &flags),
@@ -109,14 +115,16 @@ func arguments(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// dashboard checks the connection while errors can still be read, then hands the terminal over.
-func (p *Program) dashboard(ctx context.Context, flags *connectionFlags, look appearance) error {
+// dashboard checks the connection while errors can still be read, then hands the terminal over, or writes a frame.
+func (p *Program) dashboard(ctx context.Context, flags *connectionFlags, look appearance, frame *Frame) error {
 	look, err := look.resolve(p)
 	if err != nil {
 		return err
 	}
-	if err := p.needTerminal(); err != nil {
-		return err
+	if frame == nil {
+		if err := p.needTerminal(); err != nil {
+			return err
+		}
 	}
 	s, err := p.open(flags)
 	if err != nil {
@@ -125,6 +133,10 @@ func (p *Program) dashboard(ctx context.Context, flags *connectionFlags, look ap
 	if err := s.check(ctx); err != nil {
 		s.close()
 		return err
+	}
+	if frame != nil {
+		defer s.close()
+		return p.Frame(ctx, s.dashboard(look), *frame)
 	}
 	return p.dashboards(ctx, s, flags, look)
 }

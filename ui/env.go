@@ -83,6 +83,20 @@ func (e *env) command(timeout time.Duration, f func(ctx context.Context) tea.Msg
 			return nil
 		}
 		defer done()
+		e.work.active.Add(1)
+		defer e.work.active.Add(-1)
+		return f(ctx)
+	}
+}
+
+// standby is command for what may wait as long as the program runs: nothing is under way meanwhile.
+func (e *env) standby(f func(ctx context.Context) tea.Msg) tea.Cmd {
+	return func() tea.Msg {
+		ctx, done, ok := e.work.begin(0)
+		if !ok {
+			return nil
+		}
+		defer done()
 		return f(ctx)
 	}
 }
@@ -105,6 +119,7 @@ type work struct {
 	mu      sync.Mutex
 	ended   bool
 	running sync.WaitGroup
+	active  atomic.Int64 // of what runs, without what is on standby
 }
 
 func newWork(ctx context.Context) *work {

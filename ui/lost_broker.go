@@ -14,7 +14,7 @@ func awaitLoss(e *env) tea.Cmd {
 	if e.broker == nil {
 		return nil
 	}
-	return e.command(0, func(ctx context.Context) tea.Msg {
+	return e.standby(func(ctx context.Context) tea.Msg {
 		if why := e.broker.Lost(ctx); why != nil {
 			return lostMsg{why}
 		}

@@ -32,28 +32,36 @@ const (
 	pngEnding = ".png"
 )
 
-// snapshot writes a frame into a new file: as a picture with its colours, or as text. Only its owner can read it: a
-// screen may show messages.
+// snapshot writes the screen as it is now.
 func (e *env) snapshot(path, frame string) tea.Cmd {
 	return e.command(snapshotTimeout, func(context.Context) tea.Msg {
-		shown := model.Printable(path)
-		picture := plainFrame
-		switch strings.ToLower(filepath.Ext(path)) {
-		case pngEnding:
-			return noticeMsg{bad: true, text: fmt.Sprintf("not written to %s: a PNG needs a font, which dlxtop has not; "+
-				"FILE%s is a picture that browsers show", shown, svgEnding)}
-		case svgEnding:
-			picture = e.svg
+		if err := e.writeFrame(path, frame); err != nil {
+			return noticeMsg{text: err.Error(), bad: true}
 		}
-		if err := writeNew(path, picture(frame)); err != nil {
-			why := model.Printable(err.Error())
-			if errors.Is(err, fs.ErrExist) {
-				why = "the file exists already: name another one"
-			}
-			return noticeMsg{text: fmt.Sprintf("not written to %s: %s", shown, why), bad: true}
-		}
-		return noticeMsg{text: "this screen is in " + shown}
+		return noticeMsg{text: "this screen is in " + model.Printable(path)}
 	})
+}
+
+// writeFrame writes a frame into a new file: as a picture with its colours, or as text. Only its owner can read it: a
+// screen may show messages. The error is printable.
+func (e *env) writeFrame(path, frame string) error {
+	shown := model.Printable(path)
+	picture := plainFrame
+	switch strings.ToLower(filepath.Ext(path)) {
+	case pngEnding:
+		return fmt.Errorf("not written to %s: a PNG needs a font, which dlxtop has not; FILE%s is a picture that "+
+			"browsers show", shown, svgEnding)
+	case svgEnding:
+		picture = e.svg
+	}
+	err := writeNew(path, picture(frame))
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("not written to %s: the file exists already: name another one", shown)
+	case err != nil:
+		return fmt.Errorf("not written to %s: %s", shown, model.Printable(err.Error()))
+	}
+	return nil
 }
 
 // svg is a frame as a picture, on a background like that of the terminal.

@@ -1,0 +1,125 @@
+package ui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/muesli/termenv"
+
+	"dlxtop/model"
+)
+
+const (
+	frameTick     = 100 * time.Millisecond // between two looks whether the screen is complete
+	framePatience = 15 * time.Second       // then it is written as far as it is
+)
+
+// Frame is one screen of the dashboard in a new file, for a ticket.
+type Frame struct {
+	Path          string // what ends in .svg becomes a picture, everything else text
+	Open          string // what is typed behind ":" to open the screen; "" is the first screen
+	Width, Height int    // columns and rows
+}
+
+// Write opens the dashboard without a terminal, waits until the screen has read what it shows, for 15 s at most, and
+// writes it. Nothing is kept of it but the file. The error is printable: an unknown screen, a broker that does not
+// answer, or a file that cannot be written.
+func (f Frame) Write(ctx context.Context, o Options) error {
+	o.Kept = nil
+	a := newApp(ctx, o)
+	a.env.profile = termenv.TrueColor
+	a.env.dress(a.env.theme)
+	program := tea.NewProgram(framing{app: a, frame: f}, tea.WithContext(ctx), tea.WithInput(nil), tea.WithoutRenderer(),
+		tea.WithoutSignalHandler())
+	last, err := program.Run()
+	a.env.work.end()
+	if err != nil {
+		return err
+	}
+	framed := last.(framing)
+	if framed.err != nil {
+		return framed.err
+	}
+	return framed.env.writeFrame(f.Path, framed.View())
+}
+
+// framing is the dashboard until its screen is complete.
+type framing struct {
+	app
+	frame  Frame
+	tries  int
+	opened bool
+	quiet  int // looks in a row at which nothing was under way
+	err    error
+}
+
+// frameMsg is a look whether the screen is complete.
+type frameMsg struct{}
+
+func frameDue() tea.Cmd { return tea.Tick(frameTick, func(time.Time) tea.Msg { return frameMsg{} }) }
+
+func (f framing) Init() tea.Cmd {
+	size := tea.WindowSizeMsg{Width: f.frame.Width, Height: f.frame.Height}
+	return tea.Batch(func() tea.Msg { return size }, f.app.Init(), frameDue())
+}
+
+func (f framing) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if _, ok := msg.(frameMsg); ok {
+		return f.look()
+	}
+	cmd := f.give(msg)
+	return f, cmd
+}
+
+func (f *framing) give(msg tea.Msg) tea.Cmd {
+	m, cmd := f.app.Update(msg)
+	f.app = m.(app)
+	return cmd
+}
+
+// look opens the screen as soon as there is a topology, and ends when it has been read.
+func (f framing) look() (tea.Model, tea.Cmd) {
+	f.tries++
+	over := time.Duration(f.tries)*frameTick >= framePatience
+	switch {
+	case f.width == 0 || f.latest.topology == nil:
+		if over {
+			f.err = fmt.Errorf("the broker's queues could not be read within %s", framePatience)
+			if why := f.poller.err; why != nil {
+				f.err = why
+			}
+			return f, tea.Quit
+		}
+	case !f.opened:
+		f.opened = true
+		if f.frame.Open != "" {
+			return f.open()
+		}
+	case f.env.work.active.Load() > 0:
+		f.quiet = 0
+	default:
+		f.quiet++
+	}
+	if f.quiet > 1 || over {
+		return f, tea.Quit
+	}
+	return f, frameDue()
+}
+
+// open types the command that opens the screen.
+func (f framing) open() (tea.Model, tea.Cmd) {
+	cmds := []tea.Cmd{
+		f.give(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(":")}),
+		f.give(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(f.frame.Open), Paste: true}),
+		f.give(tea.KeyMsg{Type: tea.KeyEnter}),
+	}
+	if f.palette.open {
+		f.err = errors.New(cmp.Or(f.palette.wrong, model.Printable(f.frame.Open)+" is not complete: a text has to follow"))
+		return f, tea.Quit
+	}
+	return f, tea.Batch(append(cmds, frameDue())...)
+}

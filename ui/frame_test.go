@@ -1,0 +1,70 @@
+package ui
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A frame is a screen without a terminal: the first one, or what a command opens, with what it reads.
+func TestFrame(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, file, open string
+		want             []string
+	}{
+		{"flows", "a.txt", "", []string{"▸ ✗  example.delay.heaven", "── example.delay.heaven"}},
+		{"queues", "b.txt", "queues", []string{"▸ RetryQueue", "UNACKED"}},
+		{"flow", "c.svg", "flow ucenter@user", []string{"<svg ", "ucenter@user@retry", "master.failed"}},
+		{"messages", "d.txt", "queue ucenter@user@failed", []string{"5 messages", "ROUTING KEY", "TimeoutError"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			o, _, _ := failedOptions(5)
+			path := filepath.Join(t.TempDir(), test.file)
+			if err := (Frame{path, test.open, 120, 36}).Write(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			frame, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(string(frame), want) {
+					t.Errorf("there is no %q in\n%s", want, frame)
+				}
+			}
+		})
+	}
+}
+
+func TestFrameThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	there := filepath.Join(t.TempDir(), "there")
+	if err := os.WriteFile(there, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ name, path, open, want string }{
+		{"unknown", "new", "flow nowhere", "there is no flow nowhere"},
+		{"incomplete", "new", "find", "find is not complete: a text has to follow"},
+		{"hostile", "new", "flow \x1b[2J", `there is no flow `},
+		{"file exists", there, "", "the file exists already"},
+		{"PNG", "new.png", "", "a PNG needs a font"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			o, _, _ := failedOptions(5)
+			if !filepath.IsAbs(test.path) {
+				test.path = filepath.Join(t.TempDir(), test.path)
+			}
+			err := Frame{test.path, test.open, 120, 36}.Write(t.Context(), o)
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\x1b") {
+				t.Errorf("%v", err)
+			}
+			if info, err := os.Stat(test.path); err == nil && info.Size() > 0 || err != nil && test.path == there {
+				t.Errorf("it was written: %v", err)
+			}
+		})
+	}
+}
