@@ -236,13 +236,18 @@ var clusterName = regexp.MustCompile(`"cluster_name":"[^"]*"`)
 // newUser makes a user with a password that no output may show.
 func newUser(t *testing.T, name, tags string, vhosts ...string) string {
 	t.Helper()
-	manage(t, http.MethodPut, "users/"+name, `{"password":"s3cr3t","tags":"`+tags+`"}`)
+	makeUser(t, name, tags)
 	t.Cleanup(func() { manage(t, http.MethodDelete, "users/"+name, "") })
 	for _, vhost := range vhosts {
 		manage(t, http.MethodPut, "permissions/"+url.PathEscape(vhost)+"/"+name,
 			`{"configure":".*","write":".*","read":".*"}`)
 	}
 	return name
+}
+
+func makeUser(t *testing.T, name, tags string) {
+	t.Helper()
+	manage(t, http.MethodPut, "users/"+name, `{"password":"s3cr3t","tags":"`+tags+`"}`)
 }
 
 // dashboardAt starts the dashboard on a terminal, and returns what it said instead of running.

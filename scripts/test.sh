@@ -15,7 +15,7 @@ export GORACE="atexit_sleep_ms=10 ${GORACE:-}"
 # The packages that take long go first: the last one would run alone.
 args=()
 for arg; do
-	[ "$arg" != ./... ] || args+=(./ui ./broker . ./cli ./mgmt ./demo)
+	[ "$arg" != ./... ] || args+=(./ui ./cli ./broker . ./mgmt ./demo)
 	args+=("$arg")
 done
 exec go test -race -p 3 -parallel 8 -timeout 20m "${args[@]}"
