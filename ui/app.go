@@ -129,6 +129,10 @@ func (a app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	a.env.shown = a.env.now()
 	m, cmd := a.update(msg)
 	next := m.(app).trailed(a)
+	switch msg.(type) {
+	case polledMsg, answerMsg:
+		next.palette = next.palette.refreshed(next)
+	}
 	count := next.count()
 	next, read := next.prepared()
 	return next, tea.Batch(cmd, count, read)

@@ -55,6 +55,17 @@ func (p palette) opened(a app) palette {
 	return p.searched(a)
 }
 
+// refreshed offers what a poll or the answer to a screen has brought. What tab has chosen stays.
+func (p palette) refreshed(a app) palette {
+	if !p.open || p.completed {
+		return p
+	}
+	if p.unread && a.latest.topology != nil {
+		p.unread, p.names = false, map[string][]name{}
+	}
+	return p.searched(a)
+}
+
 func newPalette(e *env) palette { return palette{env: e, field: term.NewTextField("")} }
 
 // commanded gives a key to the palette, and does what it asks for.

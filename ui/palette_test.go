@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"dlxtop/model"
@@ -96,6 +97,24 @@ func TestPaletteOffersKeys(t *testing.T) {
 	if n := len(broker.executed()); n != 0 {
 		t.Errorf("%d plans were executed: only the dialog was asked for", n)
 	}
+}
+
+// What a screen can do once it has read is offered then, and what the first poll brings, too: nothing is typed again.
+func TestPaletteOffersWhatComesLater(t *testing.T) {
+	o, broker, _ := failedOptions(5)
+	source := &hanging{recorded: recorded{snapshot: o.Source.(*recorded).snapshot}, turn: make(chan struct{})}
+	o.Source, o.Interval = source, time.Hour
+	term := newTerminal(t, o, 120, 36)
+	term.await("Flows")
+	term.command("queue user@failed", "✗ no such command, and the broker has not been read yet")
+	source.turn <- struct{}{}
+	term.await("▸ queue ucenter@user@failed")
+	broker.mu.Lock()
+	term.press(keyEnter)
+	term.await("reading the queue")
+	term.command("replay all", "✗ no command, flow or queue has that name")
+	broker.mu.Unlock()
+	term.await("▸ replay all shown", "key R")
 }
 
 // Names of any bytes are drawn printable and opened as they are, in the vhost that was meant.
