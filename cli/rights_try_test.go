@@ -96,8 +96,8 @@ func (try *tryOfRights) prepare() {
 }
 
 // run runs the command, again as long as it lacks a connection that is allowed: one of the run before is counted until
-// the broker has taken it down, or longer. It is also run again when a busy broker has not answered the check of the cluster in
-// time.
+// the broker has taken it down, or longer. It is also run again when a busy broker has not answered the check of the
+// cluster in time.
 func (try *tryOfRights) run() (r result) {
 	try.t.Helper()
 	await(try.t, "there are connections enough", func() bool {
