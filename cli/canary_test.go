@@ -83,6 +83,7 @@ func TestCanary(t *testing.T) {
 // TestCanaryWantsAcknowledgements: a delivery alone proves nothing. A worker that gives every message back for ever,
 // and one that keeps it, do not pass.
 func TestCanaryWantsAcknowledgements(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		handle func(amqp.Delivery)

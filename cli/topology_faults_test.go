@@ -101,6 +101,7 @@ func (u *underPlan) giveAlternate() {
 // bound, unbound and deleted. No message is in a queue that the last agreed plan did not name unless the account says
 // so, and none is lost.
 func TestFaultsTopologyChangedUnderPlans(t *testing.T) {
+	t.Parallel()
 	v := newVHost(t)
 	random := seed.Rand(t)
 	told := map[string]int{}
