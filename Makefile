@@ -47,7 +47,7 @@ faults: setup ## 200 kills, 100 that are gone on with, 50 of each fault at rando
 fuzz: ## what reads bytes of a broker, a file or a person, with random ones: each for 10 minutes (DLXTOP_FUZZ=30s: shorter)
 	@bash scripts/fuzz.sh
 
-matrix: setup pika compiler ## the tests in full size on RabbitMQ 3.10, 4.0 and 4.3, and a table of them
+matrix: setup pika compiler ## the tests in full size, and the applications of make clients, on RabbitMQ 3.10, 4.0 and 4.3, and a table of them
 	@bash scripts/matrix.sh
 
 clients: setup compiler ## real applications on nine frameworks: what dlxtop does right with each, as a table (Linux; installs PHP, Python and Ruby packages as root on Debian, npm's into the cache)

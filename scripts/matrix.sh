@@ -6,6 +6,7 @@
 #                                           Debian and Ubuntu, they are set up in the user's cache directory, once
 #
 # They run in full size: DLXTOP_FULL=N is how often to repeat what is random, 2 by default; 0 is each test with the sizes of a sample.
+# The applications of `make clients` are part of it, but not of a sample: some of their checks are by the clock.
 # MATRIX_SKIP_INSTALLED=1 leaves the installed one out: `make test` has just run on it.
 # DEBIAN_MIRROR names the mirror for that; by default it is the one in the machine's own apt sources.
 # Exit status: 0 everything ran and passed; 1 a test failed; 3 what ran passed, but a version could not be had.
@@ -85,7 +86,14 @@ trap 'rm -f "$log"; table' EXIT # of an interrupted run, too, what it saw
 trap 'exit 130' INT TERM HUP
 
 export DLXTOP_FULL=${DLXTOP_FULL:-2} # what `make test` does a sample of
-run() { DLXTOP_RABBITMQ_SERVER=$1 bash scripts/test.sh -count=1 "$2" >"$log" 2>&1; }
+[ "$DLXTOP_FULL" = 0 ] || groups+=('real applications            clients')
+run() {
+	local -x DLXTOP_RABBITMQ_SERVER=$1
+	case $2 in
+	clients) bash scripts/clients.sh ;;
+	*) bash scripts/test.sh -count=1 "$2" ;;
+	esac >"$log" 2>&1
+}
 
 for i in 2 1 0; do # the installed one last: `make test` runs on it, with less
 	[ -n "${servers[i]}" ] || continue
