@@ -30,6 +30,7 @@ type matchablePolicy struct {
 	pattern *regexp.Regexp
 }
 
+// NewPolicyMatcher takes policies, without operator policies. One whose pattern is none of Go matches nothing.
 func NewPolicyMatcher(policies []Policy) policyMatcher {
 	m := policyMatcher{}
 	for i := range policies {
@@ -86,6 +87,7 @@ var unsupported = map[QueueType][]string{
 	},
 }
 
+// UnsupportedKeys are the keys of a policy that queues of this type ignore.
 func UnsupportedKeys(p *Policy, kind QueueType) []string {
 	var keys []string
 	for _, key := range unsupported[kind] {

@@ -91,7 +91,7 @@ const (
 	pressedAgain
 )
 
-// careful reports whether so many messages are agreed to with the queue's name.
+// careful reports whether this number of messages is agreed to with the queue's name.
 func (d *dialog) careful(messages int) bool {
 	return messages > typedAbove || messages > 1 && d.env.production
 }

@@ -28,7 +28,7 @@ type dialogLines struct {
 	asked  int   // how many of them, at the end, are what is asked
 }
 
-// newDialogLines are the lines of a box that stands in so many columns.
+// newDialogLines are the lines of a box that stands in this number of columns.
 func newDialogLines(s *term.Styles, width int) *dialogLines {
 	outer := min(dialogWidth, width-4)
 	return &dialogLines{styles: s, width: outer - 4, outer: outer}

@@ -11,7 +11,7 @@ import (
 	"dlxtop/ui/term"
 )
 
-// flowRow is a flow with what is told of it in one line, summed over its queues.
+// flowRow is a flow as one line shows it, summed over its queues.
 type flowRow struct {
 	flow      *model.Flow
 	poll      *topologyMsg // what is due is worked out when it is drawn

@@ -13,7 +13,7 @@ import (
 
 const (
 	leastLog      = 3
-	findingsShare = 3 // findings get one of so many parts of the room below the picture, at least
+	findingsShare = 3 // findings get at least 1/3 of the room below the picture
 )
 
 // flowScreen shows one flow as a picture that moves, with what is wrong with it and what moved lately. The cursor is on

@@ -17,7 +17,7 @@ import (
 	"dlxtop/ui/term"
 )
 
-// pane is one part of what is told of a message.
+// pane is one part of what is shown of a message.
 type pane int
 
 // The panes. paneNone is the table beside them.

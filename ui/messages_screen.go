@@ -94,7 +94,7 @@ func newMessagesScreen(e *env, queue model.QueueRef) screen {
 	return newCauseScreen(e, queue, ofCause{}, peekFirst, nil)
 }
 
-// newCauseScreen shows those messages of a queue that failed for one cause, of at least so many that it reads.
+// newCauseScreen shows those messages of a queue that failed for one cause, of at least this number that it reads.
 func newCauseScreen(e *env, queue model.QueueRef, only ofCause, limit int, then afterLook) screen {
 	return messagesScreen{
 		env: e, queue: queue, only: only, limit: max(limit, peekFirst), then: then,

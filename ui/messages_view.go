@@ -17,7 +17,7 @@ import (
 const (
 	splitHeight  = 26 // from this height on the detail stands below the table
 	leastDetail  = 9
-	detailOfEach = 2 // of so many parts of the height the detail gets one
+	detailOfEach = 2 // the detail gets 1/2 of the height
 
 	fewDeliveries = 5 // left of a delivery limit: a warning
 )

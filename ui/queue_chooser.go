@@ -98,7 +98,7 @@ func (c *queueChooser) keys() []key.Binding {
 	return []key.Binding{term.Describe(k.Confirm, "choose"), k.ChooseUp, k.ChooseDown, k.Cancel}
 }
 
-// view draws the field and as many queues as fit into so many lines.
+// view draws the field and as many queues as fit into the lines.
 func (c *queueChooser) view(l *dialogLines, height int) {
 	s := l.styles
 	l.say("", "Type a part of the queue's name:", s.Text)

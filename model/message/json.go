@@ -128,6 +128,7 @@ func (p *Properties) AsJSON() PropertiesJSON {
 	}
 }
 
+// EncodeBody is a body as JSON can carry it: itself where it is UTF-8, else base64, and which of them.
 func EncodeBody(body []byte) (text, encoding string) {
 	encoding = BodyEncoding(body)
 	if encoding == "base64" {

@@ -29,6 +29,7 @@ func (m *Message) OriginReason() string {
 	return reason
 }
 
+// OriginOrWhy is where the message was first published to, and by what that is known, or why it is not.
 func (m *Message) OriginOrWhy() (model.Address, string) {
 	return m.OriginBy(Opening(m).Envelope)
 }

@@ -23,6 +23,7 @@ type replayMark struct {
 	name  string    // "" when the replay had none
 }
 
+// String is the mark as the header has it: count, time (RFC 3339, UTC), and the name of the replay.
 func (r replayMark) String() string {
 	text := fmt.Sprintf("count=%d; time=%s", r.count, r.at.UTC().Format(time.RFC3339))
 	if r.name != "" {

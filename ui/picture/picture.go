@@ -84,7 +84,7 @@ type Arrow struct {
 	label string             // "expired"
 	rate  model.Opt[float64] // messages per second, over some seconds
 
-	latest model.Opt[float64] // over the last second, where counts tell it: so many dots there are
+	latest model.Opt[float64] // over the last second, where counts show it: the number of dots
 }
 
 // moving reports whether something moves along the arrow.

@@ -53,7 +53,7 @@ type Styles struct {
 	Production Style // under the header of a context that is marked as production
 }
 
-// NewStyles makes the looks of a theme for a terminal with so many colours: Theme.Palette says which theme it can show.
+// NewStyles makes the looks of a theme for a terminal with these colours: Theme.Palette says which theme it can show.
 func NewStyles(theme Theme, profile termenv.Profile) *Styles {
 	l := newLooks(theme, profile)
 	return &Styles{
