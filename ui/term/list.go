@@ -60,7 +60,7 @@ func (l *List[K, T]) Bindings(own ...key.Binding) []key.Binding {
 	return append(own, k.Filter, Describe(k.Sort, "sort"), Describe(k.Reverse, "reverse"))
 }
 
-// Rows are the lines that the list takes of a height when the pane below it needs at least pane lines. A short list leaves
+// Rows are the lines that the list takes of a height when the pane below needs at least pane lines. A short list leaves
 // the pane more; what the filter hides does not change that, or the picture would jump while one types.
 func (l *List[K, T]) Rows(height, pane int) int { return min(len(l.Table.All)+2, height-pane) }
 
