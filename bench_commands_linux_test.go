@@ -15,6 +15,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/demo"
+	"dlxtop/internal/depth"
 )
 
 // mostGot is how many messages are taken one by one: 50,000 at once by the HTTP API end in a timeout.
@@ -197,11 +198,7 @@ func (c *bench) dlxtop(args ...string) {
 func (c *bench) await(queue string) {
 	c.Helper()
 	await(c, fmt.Sprintf("%d messages in %s", c.messages, queue), func() bool {
-		q, err := c.channel.QueueDeclarePassive(queue, true, false, false, false, nil)
-		if err != nil {
-			c.Fatal(err)
-		}
-		return q.Messages == c.messages
+		return depth.Of(c, c.channel, queue) == c.messages
 	})
 }
 

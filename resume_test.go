@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/cli"
+	"dlxtop/internal/depth"
 	"dlxtop/internal/size"
 )
 
@@ -54,10 +55,10 @@ func TestEndsOfAReplay(t *testing.T) {
 				[]string{state, binary, "replay", failed, "--to", "queue:" + worker, "--rate", "100/s", "--yes"},
 				connection...)
 			screen := start(t, exec.Command("env", run...))
-			await(t, "some are replayed", func() bool { return ready(t, channel, worker) >= 20 })
+			await(t, "some are replayed", func() bool { return depth.Of(t, channel, worker) >= 20 })
 			end.strike(screen)
 			<-screen.ended
-			moved := ready(t, channel, worker)
+			moved := depth.Of(t, channel, worker)
 			if moved == n {
 				t.Fatal("it was over before")
 			}
@@ -77,7 +78,7 @@ func TestEndsOfAReplay(t *testing.T) {
 			}
 			for i := range 2 { // after the first one the broker has all that the program had sent, and knows that it is gone
 				status, out, said := act("journal", "resume", "1", "--dry-run")
-				if now := ready(t, channel, worker); status != cli.ExitDone || i > 0 && now != moved {
+				if now := depth.Of(t, channel, worker); status != cli.ExitDone || i > 0 && now != moved {
 					t.Errorf("a dry run: %d %s%s", status, out, said)
 				} else {
 					moved = now
@@ -91,7 +92,7 @@ func TestEndsOfAReplay(t *testing.T) {
 				t.Errorf("%d %s", status, said)
 			}
 			got := map[string]int{}
-			for range ready(t, channel, worker) {
+			for range depth.Of(t, channel, worker) {
 				d, _, err := channel.Get(worker, true)
 				if err != nil {
 					t.Fatal(err)
@@ -103,7 +104,7 @@ func TestEndsOfAReplay(t *testing.T) {
 					t.Fatalf("%d is there %d times", i, got[fmt.Sprint(i)])
 				}
 			}
-			if left := ready(t, channel, failed); left > 0 {
+			if left := depth.Of(t, channel, failed); left > 0 {
 				t.Errorf("%d are left", left)
 			}
 		})
@@ -135,13 +136,4 @@ func declared(t *testing.T, channel *amqp.Channel, name string) string {
 	}
 	t.Cleanup(func() { _, _ = channel.QueueDelete(name, false, false, false) })
 	return name
-}
-
-func ready(t *testing.T, channel *amqp.Channel, queue string) int {
-	t.Helper()
-	q, err := channel.QueueDeclarePassive(queue, true, false, false, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return q.Messages
 }

@@ -138,13 +138,20 @@ func (s *source) connect(ctx context.Context) error {
 	return nil
 }
 
-// ready counts the messages that are ready. A stream has no such count: it says 0 (all versions).
+// ready counts the messages that are ready, and waits for a queue that does not answer as long as for messages. A
+// stream has no such count: it says 0 (all versions).
 func (s *source) ready() (int64, error) {
-	q, err := s.probe.QueueDeclarePassive(s.plan.Queue.Name, false, false, false, false, nil)
-	if err != nil {
-		return 0, queueError("count", s.plan.Queue, err)
+	for began := time.Now(); ; {
+		q, answered, err := declared(s.probe, s.plan.Queue.Name)
+		switch {
+		case err != nil:
+			return 0, queueError("count", s.plan.Queue, err)
+		case answered:
+			return int64(q.Messages), nil
+		case time.Since(began) > s.plan.Timeout:
+			return 0, queueError("count", s.plan.Queue, model.ErrQueueSilent)
+		}
 	}
-	return int64(q.Messages), nil
 }
 
 // take takes the next n messages, up to 65,535, with one consumer; with 0 it only consumes and cancels, and takes what
@@ -253,11 +260,15 @@ func (s *source) receive(
 				}
 				continue
 			}
-			ready, err := s.ready()
+			q, answered, err := declared(s.probe, s.plan.Queue.Name)
 			switch {
 			case err != nil:
-				return false, err
-			case ready > 0:
+				return false, queueError("count", s.plan.Queue, err)
+			case !answered, s.plan.Type == model.Quorum && q.Consumers == 0: // it has us
+				if idle > s.plan.Timeout {
+					return false, queueError("read", s.plan.Queue, model.ErrQueueSilent)
+				}
+			case q.Messages > 0:
 				empty = 0
 				if idle > s.plan.Timeout {
 					return false, errNothingComes

@@ -108,7 +108,12 @@ func (c *canary) prepare(ctx context.Context) {
 		return
 	}
 	for ref, n := range counts {
-		c.before[ref] = n.Ready.Or(0)
+		ready, answered := n.Ready.Get()
+		if !answered {
+			c.execution.end(queueError("count", ref, model.ErrQueueSilent))
+			return
+		}
+		c.before[ref] = ready
 	}
 	c.countAcks(ctx)
 }
@@ -294,7 +299,10 @@ func (c *canary) count(ctx context.Context, now time.Time) bool {
 	}
 	for _, t := range c.targets {
 		n, there := counts[t.queue]
-		ready := n.Ready.Or(0)
+		ready, answered := n.Ready.Get()
+		if there && !answered {
+			continue // the next count tells
+		}
 		if ready < t.ready {
 			t.behind -= t.ready - ready
 		}
@@ -306,7 +314,9 @@ func (c *canary) count(ctx context.Context, now time.Time) bool {
 		x.end(fmt.Errorf("watch %s: %w", model.Printable(x.plan.From.String()), model.ErrQueueGone))
 		return false
 	}
-	c.growth.count(n.Ready.Or(0), n.Consumers.Or(0), n.Held, now)
+	if ready, answered := n.Ready.Get(); answered {
+		c.growth.count(ready, n.Consumers.Or(0), n.Held, now)
+	}
 	return true
 }
 

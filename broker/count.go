@@ -15,6 +15,8 @@ import (
 const (
 	// countLanes is how many queues are counted at the same time: the library waits for each answer on its channel.
 	countLanes = 8
+	// countTries is how often a queue is asked that does not answer, a quarter of a second each time.
+	countTries = 3
 	// refusedFor is for how long a queue is not asked that is gone or exclusive to another connection: each such answer
 	// closes a channel, and the broker writes it into its log.
 	refusedFor = 30 * time.Second
@@ -43,8 +45,8 @@ func newCounter() counter {
 
 // Count counts queues exactly and at once: their ready messages and their consumers. It keeps its channels, so that up
 // to eight queues take one round trip. A queue that does not exist, or is exclusive to another connection, is left out,
-// and is not asked again for some time. Do not ask for streams, of which a broker says 0 (all versions), nor for
-// classic queues with x-expires, whose lease it renews.
+// and is not asked again for some time; one that does not answer has no figures. Do not ask for streams, of which a
+// broker says 0 (all versions), nor for classic queues with x-expires, whose lease it renews.
 //
 // Where dlxtop itself held messages of a queue meanwhile, its count says so (Held): ready is then less than what is
 // there.
@@ -147,7 +149,8 @@ func (c *Client) countIn(
 	return failed
 }
 
-// countOne counts a queue on a kept channel, which is opened when there is none.
+// countOne counts a queue on a kept channel, which is opened when there is none. What a queue does not answer is asked
+// again, and then unknown.
 func (c *Client) countOne(ctx context.Context, channel **amqp.Channel, ref model.QueueRef) (model.QueueCounts, error) {
 	if *channel == nil || (*channel).IsClosed() {
 		opened, err := c.toOpen(ctx, ref.VHost)
@@ -156,9 +159,14 @@ func (c *Client) countOne(ctx context.Context, channel **amqp.Channel, ref model
 		}
 		*channel = opened
 	}
-	q, err := (*channel).QueueDeclarePassive(ref.Name, false, false, false, false, nil)
-	if err != nil {
-		return model.QueueCounts{}, queueError("count", ref, err)
+	for range countTries {
+		q, answered, err := declared(*channel, ref.Name)
+		if err != nil {
+			return model.QueueCounts{}, queueError("count", ref, err)
+		}
+		if answered {
+			return model.QueueCounts{Ready: model.Some(int64(q.Messages)), Consumers: model.Some(int64(q.Consumers))}, nil
+		}
 	}
-	return model.QueueCounts{Ready: model.Some(int64(q.Messages)), Consumers: model.Some(int64(q.Consumers))}, nil
+	return model.QueueCounts{}, nil
 }

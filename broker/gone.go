@@ -99,14 +99,15 @@ func (c *Client) awaitStill(ctx context.Context, r *plan.Record, queues []model.
 		if err != nil {
 			return err
 		}
-		ready := int64(0)
+		ready, answered := int64(0), true
 		for _, count := range counts {
 			ready += count.Ready.Or(0)
+			answered = answered && count.Ready.Known()
 		}
 		if ready != before {
 			before, since = ready, time.Now()
 		}
-		if limit == backLimit && r.IsBack(counts) {
+		if limit == backLimit && answered && r.IsBack(counts) {
 			limit = time.Since(began) + stillLimit
 		}
 		select {

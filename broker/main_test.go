@@ -14,6 +14,7 @@ import (
 
 	"dlxtop/broker"
 	"dlxtop/demo"
+	"dlxtop/internal/depth"
 	"dlxtop/model"
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
@@ -196,11 +197,7 @@ func (a *app) ready(queue model.QueueRef) int {
 	a.Helper()
 	channel := a.open()
 	defer channel.Close()
-	q, err := channel.QueueDeclarePassive(queue.Name, false, false, false, false, nil)
-	if err != nil {
-		a.Fatal(err)
-	}
-	return q.Messages
+	return depth.Of(a, channel, queue.Name)
 }
 
 // await waits until so many messages are ready.

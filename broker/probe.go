@@ -87,7 +87,11 @@ func (p *probe) nobodyElse(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if n := counts[r.From].Consumers.Or(0); n > 0 {
+		n, answered := counts[r.From].Consumers.Get()
+		if _, there := counts[r.From]; there && !answered {
+			return queueError("count", r.From, model.ErrQueueSilent)
+		}
+		if n > 0 {
 			return fmt.Errorf("%s has %s now: nothing was sent", model.Printable(r.From.String()), model.Plural(n, "consumer"))
 		}
 	}
@@ -289,8 +293,8 @@ func (p *probe) collect(ctx context.Context, removals []plan.Plan) int {
 // looked at only then.
 func (p *probe) news(ctx context.Context, queue model.QueueRef) bool {
 	counts, err := p.client.Count(ctx, []model.QueueRef{queue})
-	ready := counts[queue].Ready.Or(0)
-	if last, looked := p.ready[queue]; err != nil || looked && last == ready {
+	ready, answered := counts[queue].Ready.Get()
+	if last, looked := p.ready[queue]; err != nil || !answered || looked && last == ready {
 		return false
 	}
 	p.ready[queue] = ready
@@ -309,7 +313,10 @@ func (p *probe) giveUp(why string) {
 	buffer := p.plan.Removals[0]
 	name, waited := model.Printable(buffer.From.Name), time.Since(p.sent).Round(time.Millisecond)
 	counts, err := p.client.Count(ctx, []model.QueueRef{buffer.From})
-	depth := counts[buffer.From].Ready.Or(0)
+	depth, answered := counts[buffer.From].Ready.Get()
+	if _, there := counts[buffer.From]; err == nil && there && !answered {
+		err = queueError("count", buffer.From, model.ErrQueueSilent)
+	}
 	overdue := waited > p.plan.TTL.Or(0)
 	if err == nil && depth > 1 && (overdue || p.plan.Expiration != "") {
 		if p.collect(ctx, p.plan.Removals[1:]) > 0 {

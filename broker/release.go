@@ -109,7 +109,7 @@ func (s *source) awaitReturn(want int64) {
 		limit /= 5
 	}
 	for began := time.Now(); time.Since(began) < limit; time.Sleep(2 * time.Millisecond) {
-		if ready, err := s.ready(); err != nil || ready >= want {
+		if q, _, err := declared(s.probe, s.plan.Queue.Name); err != nil || int64(q.Messages) >= want {
 			return
 		}
 	}

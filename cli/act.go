@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -338,19 +339,20 @@ func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.Acti
 }
 
 // withoutLook completes want with the number of messages alone.
-func (s *session) withoutLook(
-	ctx context.Context, t *model.Topology, want *plan.ActionWant, counts bool,
-) (look, error) {
+func (s *session) withoutLook(ctx context.Context, t *model.Topology, want *plan.ActionWant, costs bool) (look, error) {
 	counted, err := s.broker.Count(ctx, []model.QueueRef{want.From})
+	depth := counted[want.From].Ready
+	if _, there := counted[want.From]; err == nil && there && !depth.Known() {
+		err = fmt.Errorf("count %s: %w", model.Printable(want.From.String()), model.ErrQueueSilent)
+	}
 	if err != nil {
 		return look{}, err
 	}
-	depth := counted[want.From].Ready
 	want.Planned = int(depth.Or(0))
 	if limit := want.Selection.Limit; limit > 0 {
 		want.Planned = min(want.Planned, limit)
 	}
-	looked := look{depth: depth, complete: true, saved: true, counts: counts}
+	looked := look{depth: depth, complete: true, saved: true, counts: costs}
 	if left, limit, _, told := peek.LooksLeftOf(t, want.From); told {
 		looked.left, looked.limit = model.Some(left), limit
 	}

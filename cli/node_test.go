@@ -21,6 +21,7 @@ import (
 	"dlxtop/cli"
 	"dlxtop/demo"
 	"dlxtop/export"
+	"dlxtop/internal/depth"
 	"dlxtop/journal"
 	"dlxtop/mgmt"
 	"dlxtop/model/plan"
@@ -220,11 +221,7 @@ func (v *vhost) fill(queue string, n int) {
 // count is how many messages are ready in a queue, by the broker's own word.
 func (v *vhost) count(queue string) int {
 	v.t.Helper()
-	q, err := v.channel.QueueDeclarePassive(queue, true, false, false, false, nil)
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	return q.Messages
+	return depth.Of(v.t, v.channel, queue)
 }
 
 // counts are those of several queues.

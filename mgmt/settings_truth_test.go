@@ -11,6 +11,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/internal/depth"
 	"dlxtop/internal/seed"
 	"dlxtop/internal/size"
 	"dlxtop/model"
@@ -264,7 +265,5 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 }
 
 func (s *settingsTrial) depth(queue string) int {
-	q, err := s.channel.QueueDeclarePassive(queue, true, false, false, false, nil)
-	s.must(err)
-	return q.Messages
+	return depth.Of(s.t, s.channel, queue)
 }

@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/internal/depth"
 	"dlxtop/model"
 	"dlxtop/model/findings"
 )
@@ -86,9 +87,7 @@ func (s *stage) confirmed(exchange, key string, p amqp.Publishing) bool {
 
 func (s *stage) depth(queue string) int {
 	s.t.Helper()
-	q, err := s.channel.QueueDeclarePassive(queue, true, false, false, false, nil)
-	s.must(err)
-	return q.Messages
+	return depth.Of(s.t, s.channel, queue)
 }
 
 func (s *stage) awaitDepth(queue string, want int) {

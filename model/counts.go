@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// QueueCounts are the counts of one queue as a cheap look between two polls tells them.
+// QueueCounts are the counts of one queue as a cheap look between two polls tells them. A queue that did not answer has
+// none.
 type QueueCounts struct {
 	Ready     Opt[int64]
 	Unacked   Opt[int64] // a passive declare does not tell them

@@ -10,6 +10,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/broker"
+	"dlxtop/internal/depth"
 	"dlxtop/internal/size"
 	"dlxtop/mgmt"
 	"dlxtop/model"
@@ -143,10 +144,10 @@ func TestStoryOfCauses(t *testing.T) {
 			}
 			screen.await("the failed queues are empty")
 			for _, c := range storyCauses() {
-				if n := readyIn(t, channel, c.worker+".failed"); n != 0 {
+				if n := depth.Of(t, channel, c.worker+".failed"); n != 0 {
 					t.Errorf("%d are in %s.failed", n, c.worker)
 				}
-				if n := readyIn(t, channel, c.worker); n != wanted[c.worker] {
+				if n := depth.Of(t, channel, c.worker); n != wanted[c.worker] {
 					t.Errorf("%d are in %s, not %d", n, c.worker, wanted[c.worker])
 				}
 			}

@@ -10,6 +10,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/internal/depth"
 	"dlxtop/mgmt"
 	"dlxtop/model"
 	"dlxtop/model/peek"
@@ -60,12 +61,12 @@ func TestBlockedOnARealBroker(t *testing.T) {
 	term.await("message 1 (TTL 9s) blocks 4 messages; it leaves in ")
 	term.await("1 is overdue", "overdue 1, behind another")
 	term.await("4 are overdue", "overdue 4, behind another")
-	if got := readyIn(t, channel, buffer); got != 5 {
+	if got := depth.Of(t, channel, buffer); got != 5 {
 		t.Errorf("%d messages wait while 4 are said to be overdue", got)
 	}
 	term.awaitGone("blocks")
 	term.await("left")
-	term.awaitThat("all arrived", func(string) bool { return readyIn(t, channel, name) == 5 })
+	term.awaitThat("all arrived", func(string) bool { return depth.Of(t, channel, name) == 5 })
 
 	buffer = delayLine(t, channel, "ui.unblocked", nil)
 	for i := range 5 {
@@ -102,9 +103,9 @@ func TestBlockedFlowOnARealBroker(t *testing.T) {
 	term.press("q", "/", "ui.blockedflow", keyEnter)
 	term.await("blocked 4")
 	term.awaitGone("blocked 4")
-	if got := readyIn(t, channel, "ui.blockedflow"); got < 5 {
+	if got := depth.Of(t, channel, "ui.blockedflow"); got < 5 {
 		// They were to leave together; the last of them may be on its way.
-		term.awaitThat("all arrived", func(string) bool { return readyIn(t, channel, "ui.blockedflow") == 5 })
+		term.awaitThat("all arrived", func(string) bool { return depth.Of(t, channel, "ui.blockedflow") == 5 })
 	}
 }
 
@@ -209,13 +210,13 @@ func TestALookLetsTheOverdueGo(t *testing.T) {
 			due := time.Now().Add(600 * time.Millisecond)
 			term := newTerminal(t, o, 120, 36)
 			term.awaitThat("both are overdue, and still there", func(string) bool {
-				return time.Now().After(due) && readyIn(t, channel, buffer) == 3 && readyIn(t, channel, worker) == 0
+				return time.Now().After(due) && depth.Of(t, channel, buffer) == 3 && depth.Of(t, channel, worker) == 0
 			})
 			term = onQueue(t, o, buffer, 120, 36)
 			term.await("2 more were overdue behind these: they expired meanwhile", "1 message ")
 			term.awaitThat("they have arrived", func(string) bool {
-				return readyIn(t, channel, worker) == 2 &&
-					readyIn(t, channel, buffer) == 1
+				return depth.Of(t, channel, worker) == 2 &&
+					depth.Of(t, channel, buffer) == 1
 			})
 			if screen := term.screen(); strings.Contains(screen, "blocks") {
 				t.Errorf("something is said to block still:\n%s", screen)
@@ -249,9 +250,9 @@ func TestSeenToArriveOnARealBroker(t *testing.T) {
 		t.Errorf("%v after it was published, it is said to be due in %ds", time.Since(published), left)
 	}
 	term.awaitThat("it counts down", func(screen string) bool {
-		return seen(screen) && left < first || readyIn(t, channel, "ui.seen") == 1
+		return seen(screen) && left < first || depth.Of(t, channel, "ui.seen") == 1
 	})
-	term.awaitThat("it has arrived", func(string) bool { return readyIn(t, channel, "ui.seen") == 1 })
+	term.awaitThat("it has arrived", func(string) bool { return depth.Of(t, channel, "ui.seen") == 1 })
 	if waited := time.Since(published); waited < 7900*time.Millisecond {
 		t.Errorf("it arrived after %v", waited)
 	}

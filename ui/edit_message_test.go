@@ -10,6 +10,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/broker"
+	"dlxtop/internal/depth"
 	"dlxtop/journal"
 	"dlxtop/model/message"
 )
@@ -163,7 +164,7 @@ func TestEditOnARealBroker(t *testing.T) {
 		"body: 300007 → 300,011 bytes, different from byte 300001 on", "reaches   ui.edit.worker")
 	term.press(keyEnter)
 	term.await("1 message moved to ui.edit.worker")
-	term.awaitThat("it arrived", func(string) bool { return readyIn(t, channel, "ui.edit.worker") == 1 })
+	term.awaitThat("it arrived", func(string) bool { return depth.Of(t, channel, "ui.edit.worker") == 1 })
 	d, ok, err := channel.Get("ui.edit.worker", false)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
@@ -179,7 +180,7 @@ func TestEditOnARealBroker(t *testing.T) {
 	term.await("enter bring back")
 	term.press(keyEnter)
 	term.await("1 of 1 message brought back")
-	term.awaitThat("it is back", func(string) bool { return readyIn(t, channel, "ui.edit.failed") == 1 })
+	term.awaitThat("it is back", func(string) bool { return depth.Of(t, channel, "ui.edit.failed") == 1 })
 	d, ok, err = channel.Get("ui.edit.failed", true)
 	if err != nil || !ok || string(d.Body) != body || d.Headers["x"] != "y" || len(d.Headers) != 2 || d.Priority != 3 ||
 		d.MessageId != "one" {

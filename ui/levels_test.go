@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/internal/depth"
 	"dlxtop/internal/size"
 	"dlxtop/model"
 	"dlxtop/model/message"
@@ -125,9 +126,9 @@ func TestDelayLevelsOnARealBroker(t *testing.T) {
 	term.press(keyEnter)
 	term.await("celery_delayed_5", "1 message ", "at the earliest", "shop.charge")
 	term.press("q")
-	term.awaitThat("the first has arrived", func(string) bool { return readyIn(t, channel, worker) == 1 })
+	term.awaitThat("the first has arrived", func(string) bool { return depth.Of(t, channel, worker) == 1 })
 	term.await("1 in celery_delayed_3; enter opens celery_delayed_3")
-	term.awaitThat("both have arrived", func(string) bool { return readyIn(t, channel, worker) == 2 })
+	term.awaitThat("both have arrived", func(string) bool { return depth.Of(t, channel, worker) == 2 })
 	if early := time.Until(due); early > time.Second+100*time.Millisecond || early < -10*time.Second {
 		t.Errorf("it arrived %v before its eta", early)
 	}

@@ -48,8 +48,8 @@ func (l *liveFlow) counted(msg countedMsg) (changed bool) {
 	}
 	l.every = msg.every
 	for ref, q := range msg.counts.Queues {
-		if q.Held {
-			continue // what dlxtop holds is still there
+		if q.Held || !q.Ready.Known() {
+			continue // what dlxtop holds is still there, and so is what a queue does not count in time
 		}
 		if old := l.counts[ref]; q.Ready != old.Ready || q.Consumers != old.Consumers {
 			changed = true

@@ -8,6 +8,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/internal/depth"
 	"dlxtop/model/watch"
 )
 
@@ -207,7 +208,7 @@ func (s *stage) ready(queue string) int {
 		s.Fatal(err)
 	}
 	defer channel.Close()
-	return readyIn(s.T, channel, queue)
+	return depth.Of(s.T, channel, queue)
 }
 
 // counted is what the management API says is ready in a queue that may be exclusive to another connection.

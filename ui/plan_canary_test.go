@@ -7,6 +7,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/internal/depth"
 	"dlxtop/model"
 	"dlxtop/model/plan"
 )
@@ -146,7 +147,7 @@ func TestCanaryOnARealBroker(t *testing.T) {
 	term.await("no canary")
 	term.press(keyEnter)
 	term.await("What happened", "1 of 20 messages moved", "1 of 1 came back", "untouched 19")
-	if got := readyIn(t, channel, "ui.canary.failed"); got != 20 {
+	if got := depth.Of(t, channel, "ui.canary.failed"); got != 20 {
 		t.Errorf("%d messages are there, want 20", got)
 	}
 	conn.Close()

@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/broker"
+	"dlxtop/internal/depth"
 	"dlxtop/journal"
 	"dlxtop/model"
 	"dlxtop/model/plan"
@@ -46,7 +47,7 @@ func TestChangedUnderADialogOnARealBroker(t *testing.T) {
 	term.await("through ui.check.x, key ui.check", "reaches   ui.check,")
 	bind("ui.check.audit")
 	counts := func() string {
-		return fmt.Sprint(readyIn(t, channel, "ui.check.failed"), readyIn(t, channel, "ui.check"), readyIn(t, channel,
+		return fmt.Sprint(depth.Of(t, channel, "ui.check.failed"), depth.Of(t, channel, "ui.check"), depth.Of(t, channel,
 			"ui.check.audit"))
 	}
 	term.press(keyEnter)
@@ -87,7 +88,7 @@ func TestLimitUnderADialogOnARealBroker(t *testing.T) {
 	term.await("ui.limit.there keeps at most 5 messages", "7 of these 12", "i insists")
 	term.press(keyEnter)
 	term.settle()
-	if got := readyIn(t, channel, "ui.limit.failed"); got != 12 {
+	if got := depth.Of(t, channel, "ui.limit.failed"); got != 12 {
 		t.Fatalf("%d are left\n%s", got, term.screen())
 	}
 	term.press("i")

@@ -8,6 +8,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/internal/depth"
 	"dlxtop/model"
 	"dlxtop/model/trace"
 )
@@ -130,7 +131,7 @@ func TestProbeOnARealBroker(t *testing.T) {
 		"enter send the probe")
 	term.press(keyEnter)
 	term.await("the probe arrived", "TTL 300ms", "and taken out again")
-	if n := readyIn(t, channel, "probe.worker") + readyIn(t, channel, "probe.buffer"); n != 0 {
+	if n := depth.Of(t, channel, "probe.worker") + depth.Of(t, channel, "probe.buffer"); n != 0 {
 		t.Errorf("%d messages are left", n)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"dlxtop/broker"
 	"dlxtop/demo"
+	"dlxtop/internal/depth"
 	"dlxtop/mgmt"
 	"dlxtop/model"
 	"dlxtop/ui/picture"
@@ -63,16 +64,6 @@ func real(t *testing.T) (Options, *demo.Node, *amqp.Channel) {
 	return Options{Source: source, Broker: client, Title: "test", Interval: 200 * time.Millisecond}, node, channel
 }
 
-// ready is the exact number of messages in a queue.
-func readyIn(t *testing.T, channel *amqp.Channel, name string) int {
-	t.Helper()
-	q, err := channel.QueueDeclarePassive(name, false, false, false, false, nil)
-	if err != nil {
-		t.Fatalf("count %s: %v", name, err)
-	}
-	return q.Messages
-}
-
 // declare makes a durable queue that is deleted after the test.
 func declare(t *testing.T, channel *amqp.Channel, name string, arguments amqp.Table) {
 	t.Helper()
@@ -116,7 +107,7 @@ func TestReplayOnARealBroker(t *testing.T) {
 	if err := scenario.Declare(t.Context(), node.AMQP()); err != nil {
 		t.Fatal(err)
 	}
-	failed := readyIn(t, channel, failedQueue)
+	failed := depth.Of(t, channel, failedQueue)
 	if failed < 3 {
 		t.Fatalf("the scenario seeds %d failed messages", failed)
 	}
@@ -143,7 +134,7 @@ func TestReplayOnARealBroker(t *testing.T) {
 	for name, want := range map[string]int{
 		failedQueue: failed - 1, "ucenter@user": 1, "ucenter@user@retry": 0, "ucenter@enterprise": 0, "user-monitor": 0,
 	} {
-		if got := readyIn(t, channel, name); got != want {
+		if got := depth.Of(t, channel, name); got != want {
 			t.Errorf("%s holds %d messages, want %d", name, got, want)
 		}
 	}
@@ -226,7 +217,7 @@ func TestStopOnARealBrokerLosesNothing(t *testing.T) {
 	term.await("What happened")
 	var here, there int
 	term.awaitThat("what was released is back, and none is lost", func(string) bool {
-		here, there = readyIn(t, channel, "ui.stop.failed"), readyIn(t, channel, "ui.stop")
+		here, there = depth.Of(t, channel, "ui.stop.failed"), depth.Of(t, channel, "ui.stop")
 		return here+there >= n
 	})
 	if !strings.Contains(term.screen(), "unknown") && here+there != n {
@@ -276,7 +267,7 @@ func TestHostileMessagesOnARealBroker(t *testing.T) {
 	if lines := strings.Split(term.screen(), "\n"); !strings.HasPrefix(lines[0], " dlxtop") {
 		t.Errorf("a message moved the screen:\n%s", term.screen())
 	}
-	if got := readyIn(t, channel, "ui.hostile"); got != 3 {
+	if got := depth.Of(t, channel, "ui.hostile"); got != 3 {
 		t.Errorf("%d messages are there after the look, want 3", got)
 	}
 }

@@ -62,6 +62,7 @@ var rooms = map[string]struct{ own, libraries []string }{
 			"model/ports"),
 		charm,
 	},
+	"dlxtop/internal/depth": {nil, []string{"github.com/rabbitmq/amqp091-go"}}, // for tests only
 }
 
 // charm are the libraries of screens. Lip Gloss, which makes their looks, lives in ui/term alone.

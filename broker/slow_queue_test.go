@@ -1,0 +1,89 @@
+package broker_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"dlxtop/demo"
+	"dlxtop/model"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+)
+
+// slowed stops the process of a quorum queue for 0.6 s again and again, as a disk does that takes its time, until the
+// function that it returns is called, and for a minute at most.
+func slowed(t *testing.T, n *demo.Node, queue model.QueueRef) (end func()) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	here, over := filepath.Join(dir, "here"), filepath.Join(dir, "over")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := n.Control(context.Background(), "eval", fmt.Sprintf(`
+			{ok, Queue} = rabbit_amqqueue:lookup(rabbit_misc:r(<<%q>>, queue, <<%q>>)),
+			Process = whereis(element(1, amqqueue:get_pid(Queue))),
+			ok = file:write_file(%q, ""),
+			Slow = fun Slow(Left) ->
+				case filelib:is_file(%q) orelse Left =:= 0 of
+					true -> ok;
+					false ->
+						erlang:suspend_process(Process), timer:sleep(600),
+						erlang:resume_process(Process), timer:sleep(10), Slow(Left - 1)
+				end
+			end,
+			Slow(100).`, queue.VHost, queue.Name, here, over))
+		ended <- err
+	}()
+	a := newAppOn(t, n)
+	a.until(func() error {
+		select {
+		case err := <-ended:
+			t.Fatal(err)
+		default:
+		}
+		_, err := os.Stat(here)
+		return err
+	})
+	return func() {
+		t.Helper()
+		if err := os.WriteFile(over, nil, 0o600); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A quorum queue that does not answer within a quarter of a second counts as empty and without consumers when it is
+// declared passively (3.10.8, 4.0.5, 4.3.6).
+func TestSlowQueueIsNotEmpty(t *testing.T) {
+	t.Parallel()
+	a, c := newApp(t), client(t)
+	from, to := described(a.queue("failed", model.Quorum), model.Quorum),
+		described(a.queue("worker", model.Classic), model.Classic)
+	const n = 2000
+	a.publish(from.QueueRef, numbered(n)...)
+	end := slowed(t, node, from.QueueRef)
+	defer end()
+	for range 20 {
+		counts, err := c.Count(t.Context(), []model.QueueRef{from.QueueRef})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ready, told := counts[from.QueueRef].Ready.Get(); told && ready != n {
+			t.Errorf("%d counted", ready)
+		}
+	}
+	peeked, err := c.Peek(t.Context(), planPeek(from, peek.Want{Limit: n}))
+	if err != nil || peeked.Messages.Len() != n {
+		t.Errorf("looked at %d: %v", peeked.Messages.Len(), err)
+	}
+	wantOutcome(t, execute(t, c, replayTo(t, from, to, plan.Selection{})), outcome{Planned: n, Moved: n})
+	wantIDs(t, "there", a.drain(to.QueueRef, n), count(n))
+}
