@@ -70,15 +70,20 @@ func TestLooksOfManyRuns(t *testing.T) {
 			if counts && !test.free {
 				want = runs - limit + 2
 			}
-			// On a busy machine a look can cost two: a consumer that is cancelled while a message is on its way.
-			if refused < want || want == 0 && refused > 0 || refused > want+3 {
+			// On a busy machine a look can cost two: a consumer that is cancelled while a message is on its way. One that
+			// comes before the queue shows what it got back costs none.
+			if refused < want-2 || want == 0 && refused > 0 || refused > want+3 {
 				t.Errorf("%d runs were refused, want the last %d", refused, want)
 			}
 			if got := v.count("q"); got != n {
 				t.Errorf("%d of %d messages are left", got, n)
 			}
-			if d, ok, err := v.channel.Get("q", true); err != nil || !ok || counts && test.free && d.Redelivered {
+			d, ok, err := v.channel.Get("q", true)
+			if err != nil || !ok || counts && test.free && d.Redelivered {
 				t.Errorf("the first message: %v %v", err, d.Redelivered)
+			}
+			if came, _ := d.Headers["x-delivery-count"].(int64); counts && (came > limit-2 || came == 0 && !test.free) {
+				t.Errorf("the first message came back %d times", came)
 			}
 		})
 	}
