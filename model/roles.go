@@ -345,8 +345,10 @@ func (t *Topology) Hop(ref QueueRef, reason Reason) (*Hop, bool) {
 	return nil, false
 }
 
+// ExpiredTargets are the queues that get what expires in a queue; nil where its TTL or its DLX leads nowhere.
 func (t *Topology) ExpiredTargets(ref QueueRef) []QueueRef { return t.targets(ref, Expired) }
 
+// RejectedTargets are the queues that get what is rejected from a queue; nil where its DLX leads nowhere.
 func (t *Topology) RejectedTargets(ref QueueRef) []QueueRef { return t.targets(ref, Rejected) }
 
 func (t *Topology) targets(ref QueueRef, reason Reason) []QueueRef {
@@ -374,6 +376,7 @@ func Names(refs []QueueRef) string {
 	return strings.Join(names, ", ")
 }
 
+// NamesOr is Names, and none where there are no queues.
 func NamesOr(refs []QueueRef, none string) string {
 	if len(refs) == 0 {
 		return none

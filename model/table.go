@@ -20,6 +20,7 @@ func (t Table) Integer(key string) (int64, bool) {
 	return AsInteger(t[key])
 }
 
+// AsInteger is Integer of a value by itself.
 func AsInteger(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int:
@@ -57,6 +58,7 @@ func (t Table) Text(key string) (string, bool) {
 	return AsText(t[key])
 }
 
+// AsText is Text of a value by itself.
 func AsText(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:

@@ -76,7 +76,10 @@ type lineError struct {
 	err  error
 }
 
+// Error is "line N: " and what is wrong there.
 func (e *lineError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.err) }
+
+// Unwrap is what is wrong there.
 func (e *lineError) Unwrap() error { return e.err }
 
 // ParseDraft reads a document that Text wrote and somebody edited. An error is one sentence with the line.
@@ -221,6 +224,7 @@ func offsetOf(err error, head []byte) int64 {
 // fieldError is about one field of a draft.
 type fieldError struct{ field, words string }
 
+// Error is the field and what is wrong with it.
 func (e *fieldError) Error() string { return e.field + " " + e.words }
 
 // checkDraft refuses what no broker takes, and what would send the message further than the plan says.

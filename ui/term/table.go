@@ -269,7 +269,7 @@ func (t *Table[K, T]) Seen(height int) []T {
 	return t.Shown[t.drawn.top:min(t.drawn.top+height-1, len(t.Shown))]
 }
 
-// Around are the rows that were seen last, and so many before and after them.
+// Around are the rows that were seen last, and as many as rows before them and after them.
 func (t *Table[K, T]) Around(rows int) []T {
 	from, to := max(t.drawn.top-rows, 0), min(t.drawn.top+t.drawn.height+rows, len(t.Shown))
 	return t.Shown[min(from, to):to]
