@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"dlxtop/demo"
+	"dlxtop/ui/paint"
 )
 
 const (
@@ -36,10 +37,6 @@ func main() {
 // run makes the pictures that are named, all when none is.
 func run(ctx context.Context, names []string) error {
 	want, err := wantedBy(names)
-	if err != nil {
-		return err
-	}
-	fonts, err := findFonts(fontFolders())
 	if err != nil {
 		return err
 	}
@@ -65,7 +62,7 @@ func run(ctx context.Context, names []string) error {
 	}
 	defer leave()
 	os.Setenv("VISUAL", "sed -i s/example.com/example.org/") // who edits a message
-	err = makeAll(ctx, node, fonts, want)
+	err = makeAll(ctx, node, want)
 	halt()
 	<-traffic
 	return err
@@ -91,12 +88,11 @@ func ownHome() (leave func(), err error) {
 	}, nil
 }
 
-func makeAll(ctx context.Context, node *demo.Node, fonts []cuts, want wanted) error {
-	glyphs, err := newGlyphs(fonts, 12)
+func makeAll(ctx context.Context, node *demo.Node, want wanted) error {
+	painter, err := paint.New(12, 16)
 	if err != nil {
 		return err
 	}
-	painter := painter{glyphs, 16}
 	for _, s := range scenes {
 		if !slices.Contains(want.pictures, s.name) {
 			continue
@@ -104,7 +100,7 @@ func makeAll(ctx context.Context, node *demo.Node, fonts []cuts, want wanted) er
 		path := filepath.Join(folder, s.name+".png")
 		screen, err := s.play(ctx, node)
 		if err == nil {
-			_, err = painter.write(screen, darkLook, path)
+			_, err = writePicture(painter, screen, paint.Dark, path)
 		}
 		if err != nil {
 			return fmt.Errorf("picture %s: %w", s.name, err)
@@ -112,23 +108,36 @@ func makeAll(ctx context.Context, node *demo.Node, fonts []cuts, want wanted) er
 		made(path)
 	}
 	if want.sheets {
-		if err := makeSheets(ctx, node, fonts, want.parts, sheetFolder); err != nil {
+		if err := makeSheets(ctx, node, want.parts, sheetFolder); err != nil {
 			return err
 		}
 	}
 	if slices.Contains(want.pictures, "tour") { // last: it replays what the others show
-		return makeTour(ctx, node, fonts, filepath.Join(folder, "tour.gif"))
+		return makeTour(ctx, node, filepath.Join(folder, "tour.gif"))
 	}
 	return nil
 }
 
-// write draws a screen into a PNG file.
-func (p painter) write(s screen, l look, path string) (*image.RGBA, error) {
-	img, err := p.draw(s, l.paper)
+// writePicture draws a screen into a PNG file.
+func writePicture(p *paint.Painter, s paint.Screen, l paint.Look, path string) (*image.RGBA, error) {
+	img, err := p.Draw(s, l.Paper)
 	if err != nil {
 		return nil, err
 	}
 	return img, writePNG(img, path)
+}
+
+// writePNG writes a picture into a file.
+func writePNG(img *image.RGBA, path string) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := paint.PNG(file, img); err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 // made says what was made, and how large it is.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"dlxtop/demo"
+	"dlxtop/ui/paint"
 )
 
 // scene is one picture: from a fresh start of the program, keys are pressed one after the other.
@@ -82,15 +83,15 @@ var scenes = []scene{
 }
 
 // play runs the program through the steps of a scene and returns its last screen.
-func (s scene) play(ctx context.Context, node *demo.Node) (screen, error) {
-	t, err := openDashboard(ctx, node, darkLook, s.width, s.height)
+func (s scene) play(ctx context.Context, node *demo.Node) (paint.Screen, error) {
+	t, err := openDashboard(ctx, node, paint.Dark, s.width, s.height)
 	if err != nil {
-		return screen{}, err
+		return paint.Screen{}, err
 	}
 	defer t.close()
 	for _, step := range s.steps {
 		if err := t.await(ctx, step.until); err != nil {
-			return screen{}, err
+			return paint.Screen{}, err
 		}
 		t.press(step.keys)
 	}
@@ -100,7 +101,7 @@ func (s scene) play(ctx context.Context, node *demo.Node) (screen, error) {
 
 // openDashboard starts the real program on the node.
 func openDashboard(
-	ctx context.Context, node *demo.Node, l look, width, height int, arguments ...string,
+	ctx context.Context, node *demo.Node, l paint.Look, width, height int, arguments ...string,
 ) (*terminal, error) {
 	arguments = append([]string{"--url", node.AMQP(), "--api", node.API()}, arguments...)
 	return openTerminal(ctx, l, width, height, "bin/dlxtop", arguments...)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"image"
+	"image/color"
 	"image/draw"
 	"os"
 	"path/filepath"
 	"time"
 
 	"dlxtop/demo"
+	"dlxtop/ui/paint"
 )
 
 // sheetCell is the width of a character on a contact sheet, in pixels.
@@ -21,10 +23,10 @@ const stopPatience = 15 * time.Second
 // theme is one of the program's, with the terminal that it is for.
 type theme struct {
 	name string
-	look look
+	look paint.Look
 }
 
-var themes = []theme{{"dark", darkLook}, {"light", lightLook}, {"ansi", darkLook}, {"mono", darkLook}}
+var themes = []theme{{"dark", paint.Dark}, {"light", paint.Light}, {"ansi", paint.Dark}, {"mono", paint.Dark}}
 
 // size is that of a terminal: a column of a contact sheet.
 type size struct{ width, height int }
@@ -33,12 +35,11 @@ var sizes = []size{{120, 36}, {80, 24}, {200, 50}}
 
 // makeSheets makes a contact sheet for each theme, and the single pictures beside it. Of some parts it makes only the
 // single pictures.
-func makeSheets(ctx context.Context, node *demo.Node, fonts []cuts, parts []string, folder string) error {
-	glyphs, err := newGlyphs(fonts, sheetCell)
+func makeSheets(ctx context.Context, node *demo.Node, parts []string, folder string) error {
+	painter, err := paint.New(sheetCell, sheetCell)
 	if err != nil {
 		return err
 	}
-	painter := painter{glyphs, sheetCell}
 	for _, theme := range chosen(themes, parts) {
 		single := filepath.Join(folder, theme.name)
 		if err := os.MkdirAll(single, 0o755); err != nil {
@@ -54,7 +55,7 @@ func makeSheets(ctx context.Context, node *demo.Node, fonts []cuts, parts []stri
 				}
 				for _, shot := range shots {
 					path := filepath.Join(single, shot.name+"-"+size.called()+".png")
-					picture, err := painter.write(shot.screen, theme.look, path)
+					picture, err := writePicture(painter, shot.screen, theme.look, path)
 					if err != nil {
 						return err
 					}
@@ -93,7 +94,7 @@ func sheet(columns [][]*image.RGBA) *image.RGBA {
 		width += column[0].Rect.Dx() + gap
 	}
 	out := image.NewRGBA(image.Rect(0, 0, width, height))
-	fill(out, out.Rect, rgb(0x7f7f7f))
+	draw.Draw(out, out.Rect, image.NewUniform(color.Gray{0x7f}), image.Point{}, draw.Src)
 	for i, column := range columns {
 		for row, picture := range column {
 			draw.Draw(out, picture.Rect.Add(image.Pt(lefts[i], tops[row])), picture, image.Point{}, draw.Src)

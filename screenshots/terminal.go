@@ -12,13 +12,15 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
+
+	"dlxtop/ui/paint"
 )
 
 // terminal is a pseudo-terminal with a program in it and an emulator that knows what stands on its screen.
 type terminal struct {
 	file    *os.File
 	program *exec.Cmd
-	look    look
+	look    paint.Look
 	ended   chan struct{} // closed when the program's output has ended
 
 	mu       sync.Mutex // held while the program's output changes the screen, so that nobody sees half of it
@@ -26,7 +28,9 @@ type terminal struct {
 	changed  time.Time
 }
 
-func openTerminal(ctx context.Context, l look, width, height int, name string, arguments ...string) (*terminal, error) {
+func openTerminal(
+	ctx context.Context, l paint.Look, width, height int, name string, arguments ...string,
+) (*terminal, error) {
 	program := exec.CommandContext(ctx, name, arguments...)
 	program.Env = append(os.Environ(), "TERM=xterm-256color", "COLORTERM=truecolor")
 	file, err := pty.StartWithSize(program, &pty.Winsize{Rows: uint16(height), Cols: uint16(width)})
@@ -36,8 +40,8 @@ func openTerminal(ctx context.Context, l look, width, height int, name string, a
 	t := &terminal{
 		file: file, program: program, look: l, ended: make(chan struct{}), emulator: vt.NewEmulator(width, height),
 	}
-	t.emulator.SetDefaultBackgroundColor(l.paper)
-	t.emulator.SetDefaultForegroundColor(l.ink)
+	t.emulator.SetDefaultBackgroundColor(l.Paper)
+	t.emulator.SetDefaultForegroundColor(l.Ink)
 	go func() {
 		defer close(t.ended)
 		io.Copy(output{t}, file)
@@ -99,7 +103,7 @@ func split(keys string) (single []string) {
 
 // screen is what stands on the screen. It waits until the program has written the whole of it: until nothing has come
 // for a moment, or for half a second where something always comes.
-func (t *terminal) screen() screen {
+func (t *terminal) screen() paint.Screen {
 	for deadline := time.Now().Add(500 * time.Millisecond); time.Now().Before(deadline); {
 		t.mu.Lock()
 		quiet := time.Since(t.changed) > 15*time.Millisecond
@@ -111,13 +115,7 @@ func (t *terminal) screen() screen {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := screen{width: t.emulator.Width(), height: t.emulator.Height()}
-	for y := range s.height {
-		for x := range s.width {
-			s.cells = append(s.cells, t.look.cellOf(t.emulator.CellAt(x, y)))
-		}
-	}
-	return s
+	return t.look.Screen(t.emulator.Render(), t.emulator.Width(), t.emulator.Height())
 }
 
 // text is what stands on the screen, without its colours.

@@ -7,9 +7,11 @@ import (
 	"image/color"
 	"image/gif"
 	"os"
+	"slices"
 	"time"
 
 	"dlxtop/demo"
+	"dlxtop/ui/paint"
 )
 
 // The tour's size, in characters, and of one character in pixels.
@@ -54,13 +56,13 @@ var acts = []act{
 
 // frame is a picture of the tour, and how long it stands.
 type frame struct {
-	screen screen
+	screen paint.Screen
 	stands time.Duration
 }
 
 // makeTour plays the tour and writes it as a GIF.
-func makeTour(ctx context.Context, node *demo.Node, fonts []cuts, path string) error {
-	glyphs, err := newGlyphs(fonts, tourCell)
+func makeTour(ctx context.Context, node *demo.Node, path string) error {
+	painter, err := paint.New(tourCell, 8)
 	if err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func makeTour(ctx context.Context, node *demo.Node, fonts []cuts, path string) e
 	if err != nil {
 		return fmt.Errorf("picture tour: %w", err)
 	}
-	moving, err := animation(painter{glyphs, 8}, frames, darkLook)
+	moving, err := animation(painter, frames, paint.Dark)
 	if err != nil {
 		return err
 	}
@@ -95,7 +97,7 @@ func makeTour(ctx context.Context, node *demo.Node, fonts []cuts, path string) e
 // playTour runs the program through the acts and records its screen whenever it has changed, up to eight times a
 // second.
 func playTour(ctx context.Context, node *demo.Node) ([]frame, error) {
-	t, err := openDashboard(ctx, node, darkLook, tourWidth, tourHeight)
+	t, err := openDashboard(ctx, node, paint.Dark, tourWidth, tourHeight)
 	if err != nil {
 		return nil, err
 	}
@@ -107,12 +109,12 @@ func playTour(ctx context.Context, node *demo.Node) ([]frame, error) {
 	says := "dlxtop: the delayed, retry and failed queues of RabbitMQ"
 	begun := time.Now()
 	record := func() {
-		now := t.screen().with(says, darkLook)
+		now := withLine(t.screen(), says, paint.Dark)
 		if len(frames) > 0 {
 			frames[len(frames)-1].stands += time.Since(begun)
 		}
 		begun = time.Now()
-		if len(frames) == 0 || !now.same(frames[len(frames)-1].screen) {
+		if len(frames) == 0 || !slices.Equal(now.Cells, frames[len(frames)-1].screen.Cells) {
 			frames = append(frames, frame{screen: now})
 		}
 	}
@@ -145,36 +147,27 @@ func playTour(ctx context.Context, node *demo.Node) ([]frame, error) {
 	return frames, ctx.Err()
 }
 
-// with is the screen with a line below it.
-func (s screen) with(line string, l look) screen {
-	added := screen{width: s.width, height: s.height + 1, cells: append([]cell(nil), s.cells...)}
+// withLine is the screen with a line below it.
+func withLine(s paint.Screen, line string, l paint.Look) paint.Screen {
+	added := paint.Screen{Width: s.Width, Height: s.Height + 1, Cells: slices.Clone(s.Cells)}
 	text := []rune(" " + line)
-	for x := range s.width {
-		below := cell{width: 1, ink: l.paper, paper: l.basic[6], bold: true}
+	for x := range s.Width {
+		below := paint.Cell{Width: 1, Ink: l.Paper, Paper: l.Basic[6], Bold: true}
 		if x < len(text) && text[x] != ' ' {
-			below.text = string(text[x])
+			below.Text = string(text[x])
 		}
-		added.cells = append(added.cells, below)
+		added.Cells = append(added.Cells, below)
 	}
 	return added
 }
 
-func (s screen) same(other screen) bool {
-	for i := range s.cells {
-		if s.cells[i] != other.cells[i] {
-			return false
-		}
-	}
-	return len(s.cells) == len(other.cells)
-}
-
 // changes is the smallest area of cells in which two screens differ.
-func (s screen) changes(before screen) image.Rectangle {
+func changes(s, before paint.Screen) image.Rectangle {
 	var area image.Rectangle
-	for i := range s.cells {
-		if s.cells[i] != before.cells[i] {
-			x, y := i%s.width, i/s.width
-			area = area.Union(image.Rect(x, y, x+max(1, s.cells[i].width), y+1))
+	for i := range s.Cells {
+		if s.Cells[i] != before.Cells[i] {
+			x, y := i%s.Width, i/s.Width
+			area = area.Union(image.Rect(x, y, x+max(1, s.Cells[i].Width), y+1))
 		}
 	}
 	return area
@@ -182,25 +175,25 @@ func (s screen) changes(before screen) image.Rectangle {
 
 // animation is the frames as a GIF. A frame after the first holds only the part in which something changed, and in it
 // only the pixels that did: all others are transparent.
-func animation(p painter, frames []frame, l look) (*gif.GIF, error) {
-	bounds := p.bounds(frames[0].screen.width, frames[0].screen.height)
+func animation(p *paint.Painter, frames []frame, l paint.Look) (*gif.GIF, error) {
+	bounds := p.Bounds(frames[0].screen.Width, frames[0].screen.Height)
 	moving := &gif.GIF{Config: image.Config{Width: bounds.Dx(), Height: bounds.Dy()}}
 	var pictures []*image.RGBA
 	for _, f := range frames {
-		picture, err := p.draw(f.screen, l.paper)
+		picture, err := p.Draw(f.screen, l.Paper)
 		if err != nil {
 			return nil, err
 		}
 		pictures = append(pictures, picture)
 	}
-	palette := append(color.Palette{color.Transparent}, paletteOf(255, pictures...)...)
+	palette := append(color.Palette{color.Transparent}, paint.PaletteOf(255, pictures...)...)
 	moving.Config.ColorModel = palette
-	colours := indexed{palette, map[color.RGBA]uint8{}}
+	colours := paint.NewIndexed(palette)
 	for i, picture := range pictures {
-		drawn := colours.of(picture)
+		drawn := colours.Of(picture)
 		if i > 0 {
-			area := frames[i].screen.changes(frames[i-1].screen)
-			drawn = drawn.SubImage(p.pixels(area)).(*image.Paletted)
+			area := changes(frames[i].screen, frames[i-1].screen)
+			drawn = drawn.SubImage(p.Pixels(area)).(*image.Paletted)
 			drawn = onlyChanges(drawn, pictures[i], pictures[i-1])
 		}
 		moving.Image = append(moving.Image, drawn)
@@ -208,13 +201,6 @@ func animation(p painter, frames []frame, l look) (*gif.GIF, error) {
 		moving.Disposal = append(moving.Disposal, gif.DisposalNone)
 	}
 	return moving, nil
-}
-
-// pixels is where an area of cells is drawn.
-func (p painter) pixels(cells image.Rectangle) image.Rectangle {
-	g := p.glyphs
-	return image.Rect(cells.Min.X*g.width, cells.Min.Y*g.height, cells.Max.X*g.width, cells.Max.Y*g.height).
-		Add(image.Pt(p.padding, p.padding))
 }
 
 // onlyChanges is a part of a picture with what was there before made transparent.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dlxtop/demo"
+	"dlxtop/ui/paint"
 )
 
 // way is a walk through the program: a start of its own, and screens and dialogs one behind the other.
@@ -28,7 +29,7 @@ type stop struct {
 // shot is what stood on the screen at a stop.
 type shot struct {
 	name   string
-	screen screen
+	screen paint.Screen
 }
 
 // errand is a command of the program, beside the dashboard.

@@ -73,7 +73,10 @@ func commands(a app) []command {
 			name: "columns", does: "hide and show columns of this list",
 			run: func(a app) (tea.Model, tea.Cmd) { return a.columns() },
 		},
-		{name: "snapshot", does: "write this screen into a new file, as text; FILE.svg as a picture", takes: &snapshotFile},
+		{
+			name: "snapshot", does: "write this screen into a new file, as text; FILE.png, FILE.svg as a picture",
+			takes: &snapshotFile,
+		},
 		{name: "theme", does: "other colours, until you leave", names: &themeNames},
 		{name: "pause", does: "stop or resume reading the broker", run: func(a app) (tea.Model, tea.Cmd) {
 			cmd := a.poller.toggle(a.env)

@@ -20,7 +20,7 @@ const (
 
 // Frame is one screen of the dashboard in a new file, for a ticket.
 type Frame struct {
-	Path          string // what ends in .svg becomes a picture, everything else text
+	Path          string // what ends in .png or .svg becomes a picture, everything else text
 	Open          string // what is typed behind ":" to open the screen; "" is the first screen
 	Width, Height int    // columns and rows
 }

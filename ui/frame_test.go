@@ -17,6 +17,7 @@ func TestFrame(t *testing.T) {
 		{"flows", "a.txt", "", []string{"▸ ✗  example.delay.heaven", "── example.delay.heaven"}},
 		{"queues", "b.txt", "queues", []string{"▸ RetryQueue", "UNACKED"}},
 		{"flow", "c.svg", "flow ucenter@user", []string{"<svg ", "ucenter@user@retry", "master.failed"}},
+		{"picture", "e.png", "", []string{"\x89PNG\r\n"}},
 		{"messages", "d.txt", "queue ucenter@user@failed", []string{"5 messages", "ROUTING KEY", "TimeoutError"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -50,7 +51,7 @@ func TestFrameThatCannotBeWritten(t *testing.T) {
 		{"incomplete", "new", "find", "find is not complete: a text has to follow"},
 		{"hostile", "new", "flow \x1b[2J", `there is no flow `},
 		{"file exists", there, "", "the file exists already"},
-		{"PNG", "new.png", "", "a PNG needs a font"},
+		{"no folder", "nowhere/new.png", "", "no such file or directory"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"dlxtop/model"
+	"dlxtop/ui/paint"
 	"dlxtop/ui/term"
 )
 
@@ -25,12 +27,8 @@ var snapshotFile = textKind{word: "file", open: func(_ *env, path string) (effec
 	return func(a app) (tea.Model, tea.Cmd) { return a, a.env.snapshot(path, a.View()) }, nil
 }}
 
-// The endings of files that mean something. A PNG would need a font: one in the program, or the luck of one on the
-// user's system. An SVG names fonts, and is drawn with those of who looks at it.
-const (
-	svgEnding = ".svg"
-	pngEnding = ".png"
-)
+// The measures of a PNG, in pixels: the width of a cell, and what is around the screen.
+const pngCell, pngPadding = 10, 12
 
 // snapshot writes the screen as it is now.
 func (e *env) snapshot(path, frame string) tea.Cmd {
@@ -46,15 +44,10 @@ func (e *env) snapshot(path, frame string) tea.Cmd {
 // screen may show messages. The error is printable.
 func (e *env) writeFrame(path, frame string) error {
 	shown := model.Printable(path)
-	picture := plainFrame
-	switch strings.ToLower(filepath.Ext(path)) {
-	case pngEnding:
-		return fmt.Errorf("not written to %s: a PNG needs a font, which dlxtop has not; FILE%s is a picture that "+
-			"browsers show", shown, svgEnding)
-	case svgEnding:
-		picture = e.svg
+	data, err := e.picture(strings.ToLower(filepath.Ext(path)), frame)
+	if err == nil {
+		err = writeNew(path, data)
 	}
-	err := writeNew(path, picture(frame))
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("not written to %s: the file exists already: name another one", shown)
@@ -64,9 +57,30 @@ func (e *env) writeFrame(path, frame string) error {
 	return nil
 }
 
-// svg is a frame as a picture, on a background like that of the terminal.
-func (e *env) svg(frame string) string {
-	return term.SVG(frame, e.light || e.theme == term.Light)
+// picture is a frame as a file with this ending has it: a picture on a background like that of the terminal, or text.
+func (e *env) picture(ending, frame string) ([]byte, error) {
+	look := paint.Dark
+	if e.light || e.theme == term.Light {
+		look = paint.Light
+	}
+	screen := look.Frame(frame)
+	switch ending {
+	case ".svg":
+		return []byte(paint.SVG(screen, look)), nil
+	case ".png":
+		painter, err := paint.New(pngCell, pngPadding)
+		if err != nil {
+			return nil, err
+		}
+		drawn, err := painter.Draw(screen, look.Paper)
+		if err != nil {
+			return nil, err
+		}
+		var file bytes.Buffer
+		err = paint.PNG(&file, drawn)
+		return file.Bytes(), err
+	}
+	return []byte(plainFrame(frame)), nil
 }
 
 // plainFrame is a frame without its looks, and without the blanks at the ends of its lines.
@@ -79,12 +93,12 @@ func plainFrame(frame string) string {
 }
 
 // writeNew writes a file that does not exist yet. What could not be written whole is taken away again.
-func writeNew(path, text string) error {
+func writeNew(path string, data []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = file.WriteString(text)
+	_, err = file.Write(data)
 	if e := file.Close(); err == nil {
 		err = e
 	}

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,8 +43,8 @@ func TestSnapshot(t *testing.T) {
 	term.await("not written to")
 }
 
-// :snapshot FILE.svg writes the screen in its colours; a PNG is refused with what to do instead.
-func TestSnapshotAsSVG(t *testing.T) {
+// :snapshot FILE.svg and FILE.png write the screen in its colours.
+func TestSnapshotAsPicture(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame.SVG")
 	o, _, _ := failedOptions(5)
 	screen := newTerminal(t, o, 120, 36, func(a *app) { a.env.styles = term.NewStyles(term.Dark, termenv.TrueColor) })
@@ -62,11 +63,27 @@ func TestSnapshotAsSVG(t *testing.T) {
 		!strings.Contains(text, `fill="#ff7b71"`) { // danger
 		t.Errorf("%s", text)
 	}
-	png := strings.TrimSuffix(path, ".SVG") + ".png"
-	screen.command("snapshot "+png, "▸ snapshot /")
+	path = strings.TrimSuffix(path, ".SVG") + ".png"
+	screen.command("snapshot "+path, "▸ snapshot /")
 	screen.press(keyEnter)
-	screen.await("a PNG needs a font", "FILE.svg")
-	if _, err := os.Stat(png); !os.IsNotExist(err) {
-		t.Errorf("it was written: %v", err)
+	screen.await("this screen is in ", ".png")
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	drawn, err := png.Decode(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	danger := 0
+	for i := range drawn.Bounds().Dx() * drawn.Bounds().Dy() {
+		r, g, b, _ := drawn.At(i%drawn.Bounds().Dx(), i/drawn.Bounds().Dx()).RGBA()
+		if r>>8 == 0xff && g>>8 == 0x7b && b>>8 == 0x71 {
+			danger++
+		}
+	}
+	if size := drawn.Bounds().Size(); size.X != 120*pngCell+2*pngPadding || danger == 0 {
+		t.Errorf("it has %v pixels, %d of them red", size, danger)
 	}
 }

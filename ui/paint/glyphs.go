@@ -1,4 +1,4 @@
-package main
+package paint
 
 import (
 	"image"
@@ -61,8 +61,8 @@ func newGlyphs(fonts []cuts, width int) (*glyphs, error) {
 func pixels(length fixed.Int26_6) float64 { return float64(length) / 64 }
 
 // of returns the mask of a cell's character, width cells wide.
-func (g *glyphs) of(c cell) (mask, error) {
-	of := glyph{c.text, max(1, c.width), style{c.bold, c.italic}}
+func (g *glyphs) of(c Cell) (mask, error) {
+	of := glyph{c.Text, max(1, c.Width), style{c.Bold, c.Italic}}
 	if made, ok := g.masks[of]; ok {
 		return made, nil
 	}
@@ -77,7 +77,7 @@ func (g *glyphs) of(c cell) (mask, error) {
 	return made, nil
 }
 
-// written draws a character with the first font that has it; a box stands for what none has.
+// written draws a character with the first font that has it; a shape or a box stands for what none has.
 func (g *glyphs) written(of glyph) (mask, error) {
 	width := g.width * of.width
 	target := image.NewAlpha(image.Rect(0, 0, width, g.height))
@@ -87,7 +87,7 @@ func (g *glyphs) written(of glyph) (mask, error) {
 			return nil, err
 		}
 		if !ok {
-			return g.box(width), nil
+			return g.standIn(of), nil
 		}
 		drawer := font.Drawer{Dst: target, Src: image.Opaque, Face: face, Dot: fixed.P(0, g.baseline)}
 		if advance := drawer.MeasureString(string(r)); advance > fixed.I(width) { // of a font that is wider
@@ -100,19 +100,6 @@ func (g *glyphs) written(of glyph) (mask, error) {
 		made[i] = uint8((int(alpha)*(shades-1) + 127) / 255)
 	}
 	return made, nil
-}
-
-// box is a frame, as terminals show what no font has.
-func (g *glyphs) box(width int) mask {
-	made := make(mask, width*g.height)
-	for y := g.height / 5; y <= g.baseline; y++ {
-		for x := 1; x < width-1; x++ {
-			if y == g.height/5 || y == g.baseline || x == 1 || x == width-2 {
-				made[y*width+x] = shades / 2
-			}
-		}
-	}
-	return made
 }
 
 // face is that of the first font with a glyph for r.

@@ -1,4 +1,4 @@
-package term
+package paint
 
 import (
 	"encoding/xml"
@@ -46,12 +46,12 @@ func svgTexts(t *testing.T, picture string) (texts, rects []map[string]string) {
 func TestFrameAsSVG(t *testing.T) {
 	frame := "a <b> & \"c\"\x1b[1;38;2;255;0;16m bold \x1b[0m\x1b[2mfaint\x1b[22m\n" +
 		"\x1b[7mback\x1b[27m\x1b[48;5;21;38;5;196;4mblue\x1b[m 漢字x\x1b]8;;http://h\x07link\x1b]8;;\x07\n   \n"
-	texts, rects := svgTexts(t, SVG(frame, false))
+	texts, rects := svgTexts(t, SVG(Dark.Frame(frame), Dark))
 	want := []map[string]string{
-		{"is": `a <b> & "c"`, "x": "10.0", "y": "23.5", "textLength": "92.4", "fill": "#e6edf3"},
+		{"is": `a <b> & "c"`, "x": "10.0", "y": "23.5", "textLength": "92.4", "fill": "#d5d8df"},
 		{"is": "bold", "x": "110.8", "textLength": "33.6", "fill": "#ff0010", "font-weight": "bold"},
-		{"is": "faint", "x": "152.8", "fill": "#e6edf3", "fill-opacity": "0.6"},
-		{"is": "back", "x": "10.0", "y": "41.5", "fill": "#0d1117"},
+		{"is": "faint", "x": "152.8", "fill": "#7f8288"},
+		{"is": "back", "x": "10.0", "y": "41.5", "fill": "#15181e"},
 		{"is": "blue", "x": "43.6", "fill": "#ff0000", "text-decoration": "underline"},
 		{"is": "漢", "x": "85.6", "textLength": "16.8"},
 		{"is": "字", "x": "102.4", "textLength": "16.8"},
@@ -67,11 +67,11 @@ func TestFrameAsSVG(t *testing.T) {
 			}
 		}
 	}
-	if len(rects) != 3 || rects[0]["fill"] != "#0d1117" || rects[1]["fill"] != "#e6edf3" || rects[1]["width"] != "33.6" ||
+	if len(rects) != 3 || rects[0]["fill"] != "#15181e" || rects[1]["fill"] != "#d5d8df" || rects[1]["width"] != "33.6" ||
 		rects[2]["fill"] != "#0000ff" {
 		t.Errorf("the backgrounds are %v", rects)
 	}
-	if _, light := svgTexts(t, SVG("a", true)); light[0]["fill"] != "#ffffff" {
+	if _, light := svgTexts(t, SVG(Light.Frame("a"), Light)); light[0]["fill"] != "#fdfdfb" {
 		t.Errorf("on a light background: %v", light)
 	}
 }

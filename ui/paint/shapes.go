@@ -1,4 +1,4 @@
-package main
+package paint
 
 import "math"
 
@@ -57,6 +57,58 @@ func (g *glyphs) drawn(of glyph) (made mask, ok bool) {
 		return g.fill(func(x, y float64) float64 { return g.head(head, x, y) }), true
 	}
 	return nil, false
+}
+
+// signs are characters that not every font has, by the strokes that draw them: from x, y to x, y, in parts of a square
+// as wide as a cell.
+var signs = map[string][][4]float64{
+	"✓": {{0.05, 0.55, 0.35, 0.9}, {0.35, 0.9, 0.95, 0.15}},
+	"✗": {{0.1, 0.1, 0.9, 0.9}, {0.1, 0.9, 0.9, 0.1}},
+	"◇": {{0.5, 0.05, 0.95, 0.5}, {0.95, 0.5, 0.5, 0.95}, {0.5, 0.95, 0.05, 0.5}, {0.05, 0.5, 0.5, 0.05}},
+	"▸": {
+		{0.3, 0.2, 0.75, 0.5}, {0.75, 0.5, 0.3, 0.8}, {0.3, 0.8, 0.3, 0.2}, {0.3, 0.5, 0.6, 0.5}, {0.35, 0.4, 0.35, 0.6},
+	},
+}
+
+// standIn draws what no font has: a sign by its strokes, and anything else as a box, as terminals do.
+func (g *glyphs) standIn(of glyph) mask {
+	strokes, ok := signs[of.text]
+	if !ok {
+		return g.box(g.width * of.width)
+	}
+	side := float64(g.width) - 2
+	top := float64(g.baseline) - side - 1
+	thick := float64(g.thin())
+	if of.style.bold {
+		thick *= 1.5
+	}
+	return g.fill(func(x, y float64) float64 {
+		nearest := math.Inf(1)
+		for _, s := range strokes {
+			nearest = min(nearest, toStroke(x, y, 1+s[0]*side, top+s[1]*side, 1+s[2]*side, top+s[3]*side))
+		}
+		return thick/2 + 0.5 - nearest
+	})
+}
+
+// toStroke is how far a point is from a line between two others.
+func toStroke(x, y, fromX, fromY, toX, toY float64) float64 {
+	dx, dy := toX-fromX, toY-fromY
+	along := max(0, min(1, ((x-fromX)*dx+(y-fromY)*dy)/(dx*dx+dy*dy)))
+	return math.Hypot(x-fromX-along*dx, y-fromY-along*dy)
+}
+
+// box is a frame of this width, in pixels.
+func (g *glyphs) box(width int) mask {
+	made := make(mask, width*g.height)
+	for y := g.height / 5; y <= g.baseline; y++ {
+		for x := 1; x < width-1; x++ {
+			if y == g.height/5 || y == g.baseline || x == 1 || x == width-2 {
+				made[y*width+x] = shades / 2
+			}
+		}
+	}
+	return made
 }
 
 // fill makes the mask of one cell from what covers the pixel whose middle is at x, y: 0 is nothing, 1 is all of it.

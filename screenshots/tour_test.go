@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/gif"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+
+	"dlxtop/ui/paint"
+)
+
+// shown is the screen of a terminal of 6 columns and 3 rows that got this text.
+func shown(t *testing.T, text string) paint.Screen {
+	t.Helper()
+	emulator := vt.NewEmulator(6, 3)
+	if _, err := emulator.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	terminal := &terminal{look: paint.Dark, emulator: emulator}
+	return terminal.screen()
+}
+
+// A moving picture shows, frame by frame, what the screens show, and its later frames hold only what changed.
+func TestAnimation(t *testing.T) {
+	p, err := paint.New(12, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames := []frame{
+		{shown(t, "one\r\n─•──"), 500 * time.Millisecond},
+		{shown(t, "one\r\n──•─"), 200 * time.Millisecond},
+		{shown(t, "one\r\n───•"), time.Second},
+	}
+	moving, err := animation(p, frames, paint.Dark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := gif.EncodeAll(&file, moving); err != nil {
+		t.Fatal(err)
+	}
+	back, err := gif.DecodeAll(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := back.Delay; len(got) != 3 || got[0] != 50 || got[1] != 20 || got[2] != 100 {
+		t.Errorf("the delays are %v", got)
+	}
+	if got, want := back.Image[1].Rect, p.Pixels(image.Rect(1, 1, 3, 2)); got != want {
+		t.Errorf("the second frame is %v, want the two cells that changed: %v", got, want)
+	}
+	canvas := image.NewRGBA(back.Image[0].Rect)
+	for i, part := range back.Image {
+		for y := part.Rect.Min.Y; y < part.Rect.Max.Y; y++ {
+			for x := part.Rect.Min.X; x < part.Rect.Max.X; x++ {
+				if c := color.RGBAModel.Convert(part.At(x, y)).(color.RGBA); c.A > 0 {
+					canvas.SetRGBA(x, y, c)
+				}
+			}
+		}
+		want, err := p.Draw(frames[i].screen, paint.Dark.Paper)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(canvas.Pix, want.Pix) {
+			t.Errorf("frame %d does not show what the screen shows", i)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package paint
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/cellbuf"
+	"golang.org/x/image/font/gofont/gomonobold"
+)
+
+// testPainter draws with the font that every machine has.
+func testPainter(t *testing.T) *Painter {
+	t.Helper()
+	font, err := ownFont()
+	if err != nil {
+		t.Fatal(err)
+	}
+	glyphs, err := newGlyphs([]cuts{font}, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Painter{glyphs, 4}
+}
+
+func (p *Painter) mustDraw(t *testing.T, s Screen) *image.RGBA {
+	t.Helper()
+	img, err := p.Draw(s, Dark.Paper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// strongest is the colour of a cell's picture that is farthest from a background.
+func (p *Painter) strongest(img *image.RGBA, x, y int, from color.RGBA) color.RGBA {
+	area := p.Pixels(image.Rect(x, y, x+1, y+1))
+	best, farthest := from, 0
+	for py := area.Min.Y; py < area.Max.Y; py++ {
+		for px := area.Min.X; px < area.Max.X; px++ {
+			c := img.RGBAAt(px, py)
+			far := 0
+			for _, d := range [3]int{int(c.R) - int(from.R), int(c.G) - int(from.G), int(c.B) - int(from.B)} {
+				far += d * d
+			}
+			if far > farthest {
+				best, farthest = c, far
+			}
+		}
+	}
+	return best
+}
+
+// Faint, reversed and coloured text is seen, each in its own way.
+func TestAttributesAreSeen(t *testing.T) {
+	s := Dark.Screen("H\x1b[2mH\x1b[0;7mH\x1b[0;31mH\x1b[0;2;7mH", 5, 1)
+	p := testPainter(t)
+	img := p.mustDraw(t, s)
+	corner := func(x int) color.RGBA { return img.RGBAAt(p.padding+x*p.glyphs.width, p.padding) }
+	faint := mix(Dark.Ink, Dark.Paper, faintPart)
+	for x, want := range []struct{ ink, paper color.RGBA }{
+		{Dark.Ink, Dark.Paper},
+		{faint, Dark.Paper},
+		{Dark.Paper, Dark.Ink},
+		{Dark.Basic[1], Dark.Paper},
+		{Dark.Paper, faint},
+	} {
+		if got := corner(x); got != want.paper {
+			t.Errorf("cell %d: the background is %v, want %v", x, got, want.paper)
+		}
+		if got := p.strongest(img, x, 0, want.paper); got != want.ink {
+			t.Errorf("cell %d: the ink is %v, want %v", x, got, want.ink)
+		}
+	}
+	if faint == Dark.Ink || faint == Dark.Paper {
+		t.Errorf("faint is %v", faint)
+	}
+}
+
+// An underline is below the text, and bold and italic ask for their own cuts.
+func TestStylesOfCells(t *testing.T) {
+	s := Dark.Screen("\x1b[4m \x1b[0;1mb\x1b[0;3mi\x1b[0;9ms", 4, 1)
+	if !s.at(0, 0).Underline || !s.at(1, 0).Bold || !s.at(2, 0).Italic || !s.at(3, 0).Struck {
+		t.Errorf("the cells are %+v", s.Cells)
+	}
+	p := testPainter(t)
+	if got := p.strongest(p.mustDraw(t, s), 0, 0, Dark.Paper); got != Dark.Ink {
+		t.Errorf("the underline is %v", got)
+	}
+}
+
+// The terminal's own colours stand for the 16; all others are themselves.
+func TestColours(t *testing.T) {
+	for _, test := range []struct{ given, want color.Color }{
+		{nil, Dark.Ink},
+		{ansi.Green, Dark.Basic[2]},
+		{ansi.IndexedColor(9), Dark.Basic[9]},
+		{ansi.IndexedColor(231), color.RGBA{255, 255, 255, 255}},
+		{ansi.RGBColor{R: 1, G: 2, B: 3}, color.RGBA{1, 2, 3, 255}},
+	} {
+		got := Dark.cell("x", 1, cellbuf.Style{Fg: test.given}).Ink
+		if got != test.want {
+			t.Errorf("%v: got %v, want %v", test.given, got, test.want)
+		}
+	}
+}
+
+// Lines and blocks leave no gap between the cells that they join.
+func TestLinesJoin(t *testing.T) {
+	p := testPainter(t)
+	g := p.glyphs
+	img := p.mustDraw(t, Dark.Screen("╭─┬\r\n│█│\r\n╰─▶", 3, 3))
+	ink := func(x, y int) bool { return img.RGBAAt(x+p.padding, y+p.padding) != Dark.Paper }
+	middleX, middleY := g.middle()
+	x, y := int(middleX-0.5), int(middleY-0.5)
+	arrows := p.mustDraw(t, Dark.Screen("▲│\r\n│▼", 3, 2))
+	for at := y; at < g.height+y; at++ {
+		for column := range 2 {
+			pixel := arrows.RGBAAt(p.padding+column*g.width+x, p.padding+at)
+			if pixel == Dark.Paper {
+				t.Fatalf("arrow %d has a gap at %d", column, at)
+			}
+		}
+	}
+	for at := y + g.width; at < g.height*2+y-g.width; at++ { // between the arcs
+		if !ink(x, at) {
+			t.Fatalf("the left side has a gap at %d", at)
+		}
+	}
+	for at := x + g.width; at < 3*g.width; at++ {
+		if !ink(at, y) {
+			t.Fatalf("the top has a gap at %d", at)
+		}
+		if at < 3*g.width-2 && !ink(at, 2*g.height+y) {
+			t.Fatalf("the bottom has a gap at %d", at)
+		}
+	}
+	for _, corner := range []image.Point{{0, 0}, {g.width - 1, 0}, {0, g.height - 1}, {g.width - 1, g.height - 1}} {
+		if !ink(g.width+corner.X, g.height+corner.Y) {
+			t.Errorf("the block does not fill its cell at %v", corner)
+		}
+	}
+}
+
+// What no font has is a box and not nothing; a wide character takes two cells. Go Mono lacks some signs of the screens:
+// they are drawn.
+func TestOtherCharacters(t *testing.T) {
+	p := testPainter(t)
+	masks := map[string]bool{string(p.glyphs.standIn(glyph{text: "?", width: 1})): true}
+	for sign := range signs {
+		mask, err := p.glyphs.of(Cell{Text: sign, Width: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if masks[string(mask)] {
+			t.Errorf("%s looks like a box or another sign", sign)
+		}
+		masks[string(mask)] = true
+	}
+	s := Dark.Screen("世x", 4, 1)
+	img := p.mustDraw(t, s)
+	for _, x := range []int{0, 1, 2} {
+		if p.strongest(img, x, 0, Dark.Paper) == Dark.Paper {
+			t.Errorf("nothing is in cell %d of %+v", x, s.Cells)
+		}
+	}
+}
+
+// The same screen makes the same file, small and with the colours that were drawn.
+func TestPicturesAreTheSame(t *testing.T) {
+	s := Dark.Screen("\x1b[1mdlxtop\x1b[0m \x1b[2mfaint\x1b[0m \x1b[36mcyan\x1b[0m ▁▂▃▄▅▆▇█ ├──▶", 30, 5)
+	var files [2][]byte
+	for i := range files {
+		p := testPainter(t)
+		var file bytes.Buffer
+		if err := PNG(&file, p.mustDraw(t, s)); err != nil {
+			t.Fatal(err)
+		}
+		data := file.Bytes()
+		files[i] = data
+		back, err := png.Decode(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn := p.mustDraw(t, s)
+		for y := range drawn.Rect.Dy() {
+			for x := range drawn.Rect.Dx() {
+				if color.RGBAModel.Convert(back.At(x, y)) != color.Color(drawn.RGBAAt(x, y)) {
+					t.Fatalf("the pixel %d,%d has another colour in the file", x, y)
+				}
+			}
+		}
+	}
+	if !bytes.Equal(files[0], files[1]) {
+		t.Error("the second file is another one")
+	}
+}
+
+// The fonts of the machine come first, and Go Mono is always there.
+func TestFonts(t *testing.T) {
+	if found, err := findFonts([]string{t.TempDir()}); err != nil || len(found) != 1 {
+		t.Errorf("without fonts: %v, %v", found, err)
+	}
+	folder := t.TempDir()
+	for _, name := range []string{"DejaVuSansMono.ttf", "DejaVuSans.ttf"} {
+		if err := os.WriteFile(filepath.Join(folder, name), gomonobold.TTF, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := findFonts([]string{"/nowhere", folder})
+	if err != nil || len(found) != 3 || len(found[1]) != 2 {
+		t.Errorf("found %v, %v", found, err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "DejaVuSansMono.ttf"), []byte("no font"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := findFonts([]string{folder}); err == nil || !strings.Contains(err.Error(), "DejaVuSansMono.ttf") {
+		t.Errorf("a damaged font: %v", err)
+	}
+}
