@@ -61,8 +61,8 @@ var rooms = map[string]struct{ own, libraries []string }{
 	"dlxtop/ui/picture": {of("ui/term", "model", "model/story", "model/watch", "model/findings"), nil},
 	"dlxtop/ui": {
 		of("ui/term", "ui/paint", "ui/picture", "model", "model/message", "model/body", "model/cause", "model/mend",
-			"model/peek", "model/find", "model/story", "model/watch", "model/plan", "model/resume", "model/trace", "model/findings",
-			"model/ports"),
+			"model/peek", "model/find", "model/story", "model/watch", "model/plan", "model/resume", "model/trace",
+			"model/findings", "model/ports"),
 		charm,
 	},
 	"dlxtop/internal/depth": {nil, []string{"github.com/rabbitmq/amqp091-go"}}, // for tests only
