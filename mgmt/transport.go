@@ -51,10 +51,11 @@ func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(b.ctx)
 	req.Close = false
 	resp, err := b.roundTrip(req)
-	// The API starts the cache of a list with the first request for it; of two at once, from anybody, one finds it
-	// started meanwhile and answers 500 (3.10.8). The second time it is there, on a busy machine the third or fourth. Such
-	// a machine may also close a connection that it has just accepted.
-	const first, last = 10 * time.Millisecond, 160 * time.Millisecond
+	// An answer 500 to a GET is often of this moment alone. The API starts the cache of a list with the first request for
+	// it; of two at once, from anybody, one finds it started meanwhile. A list of queues has none for as long as a stream
+	// is being declared (both 3.10.8), which takes its time on a busy machine. Such a machine may also close a connection
+	// that it has just accepted.
+	const first, last = 10 * time.Millisecond, 640 * time.Millisecond
 	for pause := first; req.Method == http.MethodGet && pause <= last && (hungUp(err) ||
 		err == nil && resp.StatusCode == http.StatusInternalServerError); pause *= 4 {
 		if err == nil {
