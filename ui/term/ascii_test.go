@@ -51,6 +51,9 @@ func TestUTF8(t *testing.T) {
 func TestGlyphsHaveStandIns(t *testing.T) {
 	for _, dir := range []string{"..", "../../model"} {
 		err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+			if entry != nil && entry.Name() == "paint" {
+				return filepath.SkipDir // it draws what any program has written
+			}
 			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
