@@ -136,9 +136,16 @@ func TestStoryOfCauses(t *testing.T) {
 			screen.await("mail ")
 			screen.press("3")
 			screen.await(model.Count(int64(left))+" read", "all 7")
-			for i, c := range storyCauses() {
-				workDown(screen, c, i == 0)
-				left -= c.n
+			for todo := storyCauses(); len(todo) > 0; {
+				now := todo[:1]
+				if now[0].several {
+					now = todo[:2]
+				}
+				todo = todo[len(now):]
+				workDown(screen, now...)
+				for _, c := range now {
+					left -= c.n
+				}
 				screen.press(keyCtrlR)
 				screen.await("   " + model.Count(int64(left)) + " read")
 			}
@@ -155,30 +162,38 @@ func TestStoryOfCauses(t *testing.T) {
 	}
 }
 
-// workDown acts on all messages of a cause in one queue, and goes back to the causes.
-func workDown(screen *terminal, c storyCause, resolve bool) {
+// workDown acts on all messages of a cause, from one of its queues to the next, and goes back to the causes. What was
+// in several queues is marked as resolved.
+func workDown(screen *terminal, queues ...storyCause) {
 	screen.t.Helper()
+	c := queues[0]
 	screen.press("/", c.text, keyEnter)
 	kind, _, _ := strings.Cut(c.text, ":")
 	screen.awaitThat(kind+" is under the cursor", func(string) bool { return strings.Contains(screen.cursorRow(), kind) })
 	screen.press(c.key)
 	if c.several {
-		screen.await("choose the one to act on", c.worker+".failed")
+		screen.await("It is in 2 queues", c.worker+".failed")
 		screen.press(keyEnter)
 	}
 	does, done := "Replay", "moved"
 	if c.key == "d" {
 		does, done = "Drop", "dropped"
 	}
-	screen.await(fmt.Sprintf("%s %d messages", does, c.n), "all of the cause, as read at")
-	if c.n > typedAbove {
-		screen.press(c.worker + ".failed")
+	for i, c := range queues {
+		if i > 0 {
+			screen.await("enter next queue: " + c.worker + ".failed (1 left)")
+			screen.press(keyEnter)
+		}
+		screen.await(fmt.Sprintf("%s %d messages", does, c.n), "all of the cause, as read at")
+		if c.n > typedAbove {
+			screen.press(c.worker + ".failed")
+		}
+		screen.agree(strings.ToLower(does), fmt.Sprintf("%d messages %s", c.n, done))
+		screen.await("What happened")
 	}
-	screen.agree(strings.ToLower(does), fmt.Sprintf("%d messages %s", c.n, done))
-	screen.await("What happened")
 	screen.press(keyEnter)
 	screen.await("none of this cause is left here")
-	if resolve {
+	if c.several {
 		screen.press("o")
 		screen.await("marked as resolved")
 	}

@@ -131,17 +131,34 @@ func TestCauseOpensItsMessages(t *testing.T) {
 	}
 }
 
-// A cause in several queues: an action is on one of them.
+// A cause in several queues: an action goes from one to the next, and each is asked about by itself.
 func TestCauseInSeveralQueues(t *testing.T) {
-	o, _, _, _ := manyFailed()
+	o, b, _, _ := manyFailed()
 	term := onCauses(t, o, 120, 36)
 	term.awaitThat("the cursor is on it", func(string) bool { return strings.Contains(term.cursorRow(), smtpCause) })
 	term.press("r")
-	term.await("choose the one to act on", "mail.failed", "ucenter@user@failed")
+	term.await("It is in 2 queues", "mail.failed", "ucenter@user@failed")
 	term.press(keyEnter)
 	term.await("Replay 40 messages", "mail.failed")
 	term.press(keyEsc)
 	term.await("41 messages", "showing 40")
+	term.press("q")
+	term.await("It is in 2 queues")
+	term.press("d")
+	term.await("Drop 40 messages", "mail.failed")
+	term.press(keyEnter)
+	term.await("What happened", "enter next queue: ucenter@user@failed (1 left)")
+	term.press(keyEnter)
+	term.await("Drop 24 messages", "ucenter@user@failed")
+	term.press(keyEnter)
+	term.await("What happened", "enter close")
+	term.press(keyEnter)
+	term.await("24 messages dropped")
+	term.press("q")
+	term.await("It is in 2 queues", "40 messages dropped", "24 messages dropped")
+	if plans := b.executed(); len(plans) != 2 || plans[0].From != ref("mail.failed") || plans[1].From != ref(failedQueue) {
+		t.Errorf("it did %+v", plans)
+	}
 }
 
 // A cause that comes later stands behind those that are there, however many messages it has, until a key sorts them.

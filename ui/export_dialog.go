@@ -43,6 +43,7 @@ func (s messagesScreen) export() (screen, tea.Cmd) {
 	case s.filter.pending():
 		return s, notice("the filter is still being applied: try again in a moment", true)
 	}
+	s.walk = nil // a file is of one queue
 	s.saving = exportDialog{
 		dialog: newDialog(s.env, dialogAsking), rows: rows, words: words,
 		path: term.NewTextField(message.FileName(s.queue, s.env.now())),

@@ -105,7 +105,7 @@ func (s messagesScreen) mendKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	p, k := &s.mending, s.env.keys
 	switch {
 	case term.Is(msg, k.Cancel):
-		p.state = mendIdle
+		p.state, s.walk = mendIdle, nil
 	case p.state == mendTyping && term.Is(msg, k.Confirm):
 		return s.tryMend()
 	case p.state == mendTyping:
@@ -173,7 +173,7 @@ func (s messagesScreen) tryMend() (screen, tea.Cmd) {
 	p.back = len(s.env.programs)
 	keep := s.env.keep(func(c *keptChoices) { c.Programs = remembered(c.Programs, text) })
 	p.dialog, _ = newPlanDialog(s.env, s.topology, plan.Replay, s.queue, p.rows, p.words, s.others())
-	p.dialog.mend, p.state = program, mendTrying
+	p.dialog.mend, p.dialog.next, p.state = program, s.walk.words(s.queue), mendTrying
 	cmd := p.dialog.work()
 	return s, tea.Batch(keep, cmd)
 }

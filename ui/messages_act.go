@@ -12,11 +12,20 @@ func (s messagesScreen) updateDialog(msg tea.Msg) (screen, tea.Cmd) {
 	before := s.dialog.state
 	var cmd tea.Cmd
 	s.dialog, cmd = s.dialog.update(msg)
+	ended := before == dialogEnded
 	switch {
-	case s.dialog.state == dialogEnded && before != dialogEnded:
+	case s.dialog.state == dialogEnded && !ended:
 		s.settle()
-	case s.dialog.state == dialogClosed && before == dialogEnded && cmd == nil:
-		return s, notice(s.dialog.summary()+s.remaining(), !s.dialog.account.Complete())
+		if s.walk != nil {
+			s.walk.done[s.queue] = queueDone{s.dialog.summary(), s.dialog.account.Complete()}
+		}
+	case s.dialog.state == dialogClosed && ended && s.dialog.onward:
+		return s, s.walk.onward(s.env, s.queue)
+	case s.dialog.state == dialogClosed && ended && cmd == nil:
+		cmd = notice(s.dialog.summary()+s.remaining(), !s.dialog.account.Complete())
+	}
+	if !s.dialog.open() {
+		s.walk = nil // what is done from here on is for this queue alone
 	}
 	return s, cmd
 }

@@ -56,10 +56,16 @@ func causeKeys(k *keyMap) []key.Binding {
 func causeAction(k *keyMap, msg tea.KeyMsg) afterLook {
 	unlessGone := func(then afterLook) afterLook {
 		return func(s messagesScreen) (screen, tea.Cmd) {
-			if len(s.table.Shown) == 0 {
-				return s, notice("no message of this cause is in the queue any more", true)
+			if len(s.table.Shown) > 0 {
+				return then(s)
 			}
-			return then(s)
+			if s.walk != nil {
+				s.walk.done[s.queue] = queueDone{"none is left", true}
+				if onward := s.walk.onward(s.env, s.queue); onward != nil {
+					return s, onward
+				}
+			}
+			return s, notice("no message of this cause is in the queue any more", true)
 		}
 	}
 	act := func(operation plan.Operation) afterLook {

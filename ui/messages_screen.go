@@ -34,8 +34,9 @@ const (
 type messagesScreen struct {
 	env      *env
 	queue    model.QueueRef
-	only     ofCause   // the messages that are shown; zero: all
-	then     afterLook // what was asked for with the screen; nil: nothing
+	only     ofCause    // the messages that are shown; zero: all
+	then     afterLook  // what was asked for with the screen; nil: nothing
+	walk     *causeWalk // that goes on behind what was asked for; nil: none does
 	topology *model.Topology
 	looks    *looks
 	head     story.Sight // what the polls saw of the message at the head

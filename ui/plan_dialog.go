@@ -29,6 +29,8 @@ type planDialog struct {
 	one       string        // the id of that message, when it is one
 	words     string        // how they were chosen
 	others    otherMessages // what else is in the queue, and stays
+	next      string        // what enter does when it has ended; "": it closes
+	onward    bool          // enter was pressed then
 
 	chooser queueChooser // of a move, and of a replay to a queue of choice
 
@@ -158,6 +160,9 @@ func (d *planDialog) polled(t *model.Topology) tea.Cmd {
 // offer is what is asked.
 func (d *planDialog) offer() *offer {
 	o := &offer{does: string(d.operation), refusal: d.plan.Refusal.Words(), name: d.queue.Name, turns: d.other()}
+	if d.err == nil && d.account.Stopped == "" {
+		o.again = d.next
+	}
 	if d.env.readOnly {
 		o.refusal = readOnlyWords
 	} else {
@@ -270,6 +275,8 @@ func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 	switch d.press(msg, d.offer()) {
 	case pressedBack:
 		d.state = dialogClosed
+	case pressedAgain:
+		d.state, d.onward = dialogClosed, true
 	case pressedAgree:
 		cmd := d.check()
 		return d, cmd

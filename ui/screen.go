@@ -74,10 +74,12 @@ func (m topologyMsg) moment(now time.Time) picture.Moment {
 	return at
 }
 
-// pushMsg opens a screen on top of the one that asked for it; popMsg closes the top one.
+// pushMsg opens a screen on top of the one that asked for it; popMsg closes the top one; insteadMsg opens another one
+// in its place.
 type (
-	pushMsg struct{ screen screen }
-	popMsg  struct{}
+	pushMsg    struct{ screen screen }
+	popMsg     struct{}
+	insteadMsg struct{ screen screen }
 )
 
 // noticeMsg shows one line above the footer until the next key: what just happened, or why not.
