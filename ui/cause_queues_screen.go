@@ -139,7 +139,7 @@ func (c causeQueuesScreen) View(width, height int) string {
 	words := " cause: " + c.only.words
 	head := []string{s.Strong.Render(term.Cut(words, width-1, "…")), ""}
 	if c.then != nil {
-		words := fmt.Sprintf(" It is in %d queues: %s begins with the one at the cursor, and each is asked about by itself.",
+		words := fmt.Sprintf(" In %d queues: %s begins with the one at the cursor; each is asked about.",
 			len(c.list.Table.All), c.env.keys.Open.Help().Key)
 		head[1] = s.Muted.Render(term.Cut(words, width-1, "…"))
 	}

@@ -172,7 +172,7 @@ func workDown(screen *terminal, queues ...storyCause) {
 	screen.awaitThat(kind+" is under the cursor", func(string) bool { return strings.Contains(screen.cursorRow(), kind) })
 	screen.press(c.key)
 	if c.several {
-		screen.await("It is in 2 queues", c.worker+".failed")
+		screen.await("In 2 queues", c.worker+".failed")
 		screen.press(keyEnter)
 	}
 	does, done := "Replay", "moved"

@@ -137,13 +137,13 @@ func TestCauseInSeveralQueues(t *testing.T) {
 	term := onCauses(t, o, 120, 36)
 	term.awaitThat("the cursor is on it", func(string) bool { return strings.Contains(term.cursorRow(), smtpCause) })
 	term.press("r")
-	term.await("It is in 2 queues", "mail.failed", "ucenter@user@failed")
+	term.await("In 2 queues", "mail.failed", "ucenter@user@failed")
 	term.press(keyEnter)
 	term.await("Replay 40 messages", "mail.failed")
 	term.press(keyEsc)
 	term.await("41 messages", "showing 40")
 	term.press("q")
-	term.await("It is in 2 queues")
+	term.await("In 2 queues")
 	term.press("d")
 	term.await("Drop 40 messages", "mail.failed")
 	term.press(keyEnter)
@@ -155,9 +155,42 @@ func TestCauseInSeveralQueues(t *testing.T) {
 	term.press(keyEnter)
 	term.await("24 messages dropped")
 	term.press("q")
-	term.await("It is in 2 queues", "40 messages dropped", "24 messages dropped")
+	term.await("In 2 queues", "40 messages dropped", "24 messages dropped")
 	if plans := b.executed(); len(plans) != 2 || plans[0].From != ref("mail.failed") || plans[1].From != ref(failedQueue) {
 		t.Errorf("it did %+v", plans)
+	}
+}
+
+// A queue that has no message of the cause any more is passed by, and an action that was stopped goes no further.
+func TestCauseInSeveralQueuesIsGone(t *testing.T) {
+	o, b, _, _ := manyFailed()
+	term := onCauses(t, o, 120, 36)
+	term.awaitThat("the cursor is on it", func(string) bool { return strings.Contains(term.cursorRow(), smtpCause) })
+	b.mu.Lock()
+	b.messages[ref("mail.failed")] = nil
+	b.mu.Unlock()
+	term.press("d")
+	term.await("In 2 queues", "mail.failed", "ucenter@user@failed")
+	term.press(keyEnter)
+	term.await("Drop 24 messages", "ucenter@user@failed")
+	term.press(keyEsc, "q")
+	term.await("none is left")
+	walk := &causeWalk{
+		queues: []model.QueueRef{ref("a"), ref("b"), ref("c")}, done: map[model.QueueRef]queueDone{ref("b"): {"", true}},
+	}
+	if words := walk.words(ref("a")); words != "next queue: c (1 left)" {
+		t.Errorf("behind a: %q", words)
+	}
+	if words := walk.words(ref("c")); words != "" {
+		t.Errorf("behind the last: %q", words)
+	}
+	stopped := planDialog{dialog: dialog{env: &env{}}, next: walk.words(ref("a"))}
+	if again := stopped.offer().again; again == "" {
+		t.Error("an end offers no next queue")
+	}
+	stopped.account.Stopped = "by esc"
+	if again := stopped.offer().again; again != "" {
+		t.Errorf("a stop offers %q", again)
 	}
 }
 

@@ -171,7 +171,7 @@ func (d *dialog) keys(o *offer, more ...key.Binding) []key.Binding {
 		return []key.Binding{term.Describe(k.ForceQuit, "quit")}
 	case dialogEnded:
 		if o.again != "" {
-			return append(more, term.Describe(k.Confirm, o.again), k.Cancel)
+			return append(more, term.Describe(k.Confirm, o.again), term.Describe(k.Cancel, "close"))
 		}
 		return append(more, term.Describe(k.Confirm, "close"), term.Describe(k.Cancel, "close"))
 	}

@@ -60,7 +60,9 @@ func causeAction(k *keyMap, msg tea.KeyMsg) afterLook {
 				return then(s)
 			}
 			if s.walk != nil {
-				s.walk.done[s.queue] = queueDone{"none is left", true}
+				if _, told := s.walk.done[s.queue]; !told {
+					s.walk.done[s.queue] = queueDone{"none is left", true}
+				}
 				if onward := s.walk.onward(s.env, s.queue); onward != nil {
 					return s, onward
 				}

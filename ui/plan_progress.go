@@ -108,6 +108,10 @@ func (d *planDialog) tell(l *dialogLines) {
 		l.say(string(p.Outcome), term.Cut(model.Printable(id), 24, "…")+"  "+model.Printable(p.Reason), s.Text)
 	}
 	l.blank()
+	if again := d.offer().again; again != "" {
+		l.hints(hint(s, "enter", again) + hint(s, "esc", "close"))
+		return
+	}
 	l.hints(hint(s, "enter", "close"))
 }
 
