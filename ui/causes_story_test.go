@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 
 	"dlxtop/broker"
 	"dlxtop/internal/depth"
-	"dlxtop/internal/size"
+	"dlxtop/journal"
 	"dlxtop/mgmt"
 	"dlxtop/model"
 )
@@ -86,7 +87,8 @@ func storyVHost(t *testing.T) (Options, *amqp.Channel) {
 	manage(http.MethodPut)
 	t.Cleanup(func() { manage(http.MethodDelete) })
 	at := node.AMQP()[:strings.LastIndex(node.AMQP(), "/")+1] + vhost
-	client, err := broker.New(broker.Options{URL: at})
+	kept := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
+	client, err := broker.New(broker.Options{URL: at, Journal: kept})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,68 +100,65 @@ func storyVHost(t *testing.T) (Options, *amqp.Channel) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { connection.Close(); client.Close(); source.Close() })
+	t.Cleanup(func() { connection.Close(); client.Close(); source.Close(); kept.Close() })
 	channel, err := connection.Channel()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return Options{
-		Source: source, Broker: client, Title: "test", VHost: vhost, Interval: 200 * time.Millisecond,
+		Source: source, Broker: client, Journal: kept, Title: "test", VHost: vhost, Interval: 200 * time.Millisecond,
 	}, channel
 }
 
 // TestStoryOfCauses: 1,000 failed messages of five frameworks are seven causes; each is dealt with, and at the end the
 // failed queues are empty and the workers have what was replayed, each message once.
 func TestStoryOfCauses(t *testing.T) {
-	sizes := []struct{ width, height int }{{120, 36}, {80, 24}, {200, 50}}
-	for _, s := range sizes[:size.Of(1, len(sizes))] {
-		t.Run(fmt.Sprintf("%dx%d", s.width, s.height), func(t *testing.T) {
-			o, channel := storyVHost(t)
-			wanted, left := map[string]int{}, 0
-			for _, c := range storyCauses() {
-				for _, name := range []string{c.worker, c.worker + ".failed"} {
-					if _, err := channel.QueueDeclare(name, true, false, false, false, nil); err != nil {
-						t.Fatal(err)
-					}
-				}
-				messages := make([]amqp.Publishing, c.n)
-				for i := range messages {
-					messages[i] = amqp.Publishing{MessageId: fmt.Sprint(c.text, i), Headers: c.said(i), Body: []byte("{}")}
-				}
-				publish(t, channel, c.worker+".failed", messages...)
-				left += c.n
-				if c.key == "r" {
-					wanted[c.worker] += c.n
+	storySizes(t, func(t *testing.T, width, height int) {
+		o, channel := storyVHost(t)
+		wanted, left := map[string]int{}, 0
+		for _, c := range storyCauses() {
+			for _, name := range []string{c.worker, c.worker + ".failed"} {
+				if _, err := channel.QueueDeclare(name, true, false, false, false, nil); err != nil {
+					t.Fatal(err)
 				}
 			}
-			screen := newTerminal(t, o, s.width, s.height)
-			screen.await("mail ")
-			screen.press("3")
-			screen.await(model.Count(int64(left))+" read", "all 7")
-			for todo := storyCauses(); len(todo) > 0; {
-				now := todo[:1]
-				if now[0].several {
-					now = todo[:2]
-				}
-				todo = todo[len(now):]
-				workDown(screen, now...)
-				for _, c := range now {
-					left -= c.n
-				}
-				screen.press(keyCtrlR)
-				screen.await("   " + model.Count(int64(left)) + " read")
+			messages := make([]amqp.Publishing, c.n)
+			for i := range messages {
+				messages[i] = amqp.Publishing{MessageId: fmt.Sprint(c.text, i), Headers: c.said(i), Body: []byte("{}")}
 			}
-			screen.await("the failed queues are empty")
-			for _, c := range storyCauses() {
-				if n := depth.Of(t, channel, c.worker+".failed"); n != 0 {
-					t.Errorf("%d are in %s.failed", n, c.worker)
-				}
-				if n := depth.Of(t, channel, c.worker); n != wanted[c.worker] {
-					t.Errorf("%d are in %s, not %d", n, c.worker, wanted[c.worker])
-				}
+			publish(t, channel, c.worker+".failed", messages...)
+			left += c.n
+			if c.key == "r" {
+				wanted[c.worker] += c.n
 			}
-		})
-	}
+		}
+		screen := newTerminal(t, o, width, height)
+		screen.await("mail ")
+		screen.press("3")
+		screen.await(model.Count(int64(left))+" read", "all 7")
+		for todo := storyCauses(); len(todo) > 0; {
+			now := todo[:1]
+			if now[0].several {
+				now = todo[:2]
+			}
+			todo = todo[len(now):]
+			workDown(screen, now...)
+			for _, c := range now {
+				left -= c.n
+			}
+			screen.press(keyCtrlR)
+			screen.await("   " + model.Count(int64(left)) + " read")
+		}
+		screen.await("the failed queues are empty")
+		for _, c := range storyCauses() {
+			if n := depth.Of(t, channel, c.worker+".failed"); n != 0 {
+				t.Errorf("%d are in %s.failed", n, c.worker)
+			}
+			if n := depth.Of(t, channel, c.worker); n != wanted[c.worker] {
+				t.Errorf("%d are in %s, not %d", n, c.worker, wanted[c.worker])
+			}
+		}
+	})
 }
 
 // workDown acts on all messages of a cause, from one of its queues to the next, and goes back to the causes. What was
