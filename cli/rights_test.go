@@ -106,7 +106,13 @@ func atTheLimit(v *vhost) {
 			return ok && d.Nack(false, true) == nil
 		})
 	}
-	await(v.t, "it is back", func() bool { return v.count("failed") == 1 })
+	there := 0
+	defer func() {
+		if v.t.Failed() {
+			v.t.Logf("%d are in the queue", there)
+		}
+	}()
+	await(v.t, "it is back", func() bool { there = v.count("failed"); return there == 1 })
 }
 
 // half runs a command with every right, ends it in its middle, and is then followed by another one of its record.
