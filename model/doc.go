@@ -14,6 +14,9 @@
 //	ports      what screens and commands need of the adapters
 //	build      topologies for tests
 //
+// It has more than 4,000 lines: settings, routing, roles and flows are views of one topology, and share what it has
+// looked up.
+//
 // No room does IO, and none imports a library but the one for filter expressions. Units are in the names or the types:
 // durations are time.Duration, sizes are bytes, rates are per second.
 package model

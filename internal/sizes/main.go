@@ -1,6 +1,7 @@
 // Command sizes refuses what is too large to be read: lines of more than 120 columns (but for text between backquotes,
 // and tables and code of Markdown, which are as they have to be), functions of more than 80 lines (tables of values do
-// not count), files of more than 400. `make lint` runs it.
+// not count), files of more than 400, and packages of more than 4,000 whose doc.go does not say why. `make lint` runs
+// it.
 package main
 
 import (
@@ -16,10 +17,14 @@ import (
 	"unicode/utf8"
 )
 
-const columns, functionLines, fileLines = 120, 80, 400
+const columns, functionLines, fileLines, packageLines = 120, 80, 400, 4000
+
+// reason is how the sentence in a doc.go begins that says why a package is as large as it is.
+const reason = "It has more than 4,000 lines: "
 
 func main() {
 	var found []string
+	packages := map[string]int{} // lines without tests, by folder
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() && path != "." && strings.HasPrefix(entry.Name(), ".") {
 			return fs.SkipDir
@@ -35,10 +40,14 @@ func main() {
 		large := tooWide(path, text)
 		if kind == ".go" {
 			large, err = tooLarge(path, text)
+			if !strings.HasSuffix(path, "_test.go") {
+				packages[filepath.Dir(path)] += bytes.Count(text, []byte("\n"))
+			}
 		}
 		found = append(found, large...)
 		return err
 	})
+	found = append(found, unexplained(packages)...)
 	for _, sentence := range found {
 		fmt.Fprintln(os.Stderr, sentence)
 	}
@@ -48,6 +57,18 @@ func main() {
 	if err != nil || len(found) > 0 {
 		os.Exit(1)
 	}
+}
+
+// unexplained are sentences about packages that are large without a reason.
+func unexplained(packages map[string]int) (found []string) {
+	for dir, lines := range packages {
+		doc, _ := os.ReadFile(filepath.Join(dir, "doc.go"))
+		if lines > packageLines && !bytes.Contains(doc, []byte(reason)) {
+			found = append(found, fmt.Sprintf("%s: %d lines, more than %d, and its doc.go does not say why", dir, lines,
+				packageLines))
+		}
+	}
+	return found
 }
 
 // tooWide are sentences about a file of Markdown.
