@@ -39,29 +39,33 @@ func delayed(id int, ttl time.Duration) amqp.Publishing {
 	}
 }
 
-// Five messages of 9, 8, 7, 6, 5 s: that the first blocks the others is on the screen while it lasts, with who is
+// Five messages of 12, 8, 7, 6, 5 s: that the first blocks the others is on the screen while it lasts, with who is
 // overdue by then, and gone when they are. Of 6, 7, 8, 9, 10 s nothing is said to block.
 func TestBlockedOnARealBroker(t *testing.T) {
 	t.Parallel()
 	o, _, channel := real(t)
+	const first = 12 * time.Second
 	name, buffer, term := "", "", (*terminal)(nil)
+	var published time.Time
 	// a machine that looks later than after 5 s, when the look itself sets the first one free, gets another line
 	for round := range 4 {
 		name = "ui.blocked" + strconv.Itoa(round)
 		buffer = delayLine(t, channel, name, nil)
-		for i := range 5 {
+		published = time.Now()
+		publish(t, channel, buffer, delayed(0, first))
+		for i := 1; i < 5; i++ {
 			publish(t, channel, buffer, delayed(i, time.Duration(9-i)*time.Second))
 		}
 		term = onQueue(t, o, buffer, 120, 36)
-		term.await("message 1 (TTL 9s) blocks ", "; it leaves in ")
+		term.await("message 1 (TTL 12s) blocks ", "; it leaves in ")
 		if strings.Contains(term.screen(), "blocks 4 messages") {
 			break
 		}
 	}
-	term.await("message 1 (TTL 9s) blocks 4 messages; it leaves in ")
+	term.await("message 1 (TTL 12s) blocks 4 messages; it leaves in ")
 	term.await("1 is overdue", "overdue 1, behind another")
 	term.await("4 are overdue", "overdue 4, behind another")
-	if got := depth.Of(t, channel, buffer); got != 5 {
+	if got := depth.Of(t, channel, buffer); got != 5 && time.Since(published) < first { // later, they may have left
 		t.Errorf("%d messages wait while 4 are said to be overdue", got)
 	}
 	term.awaitGone("blocks")
