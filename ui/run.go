@@ -51,10 +51,6 @@ func Themes() []string {
 	return names
 }
 
-// New makes the dashboard as a Bubble Tea model. Its commands run until their deadlines; Run also ends them with the
-// program.
-func New(o Options) tea.Model { return newApp(context.Background(), o) }
-
 // Run shows the dashboard on this terminal until the user quits or ctx ends, and restores the terminal. It returns when
 // everything that it started has returned. next is the context that the user wants to go to; "" when they quit.
 //

@@ -25,9 +25,9 @@ const MaxTypes = 16 << 20
 
 var errTypes = errors.New("it is not a descriptor set: protoc --include_imports --descriptor_set_out=FILE writes one")
 
-// ParseTypes reads a descriptor set. The error is one sentence. What a set imports and does not have is known by its
+// parseTypes reads a descriptor set. The error is one sentence. What a set imports and does not have is known by its
 // field numbers only.
-func ParseTypes(set []byte) (*Types, error) {
+func parseTypes(set []byte) (*Types, error) {
 	if len(set) > MaxTypes {
 		return nil, fmt.Errorf("it has more than %d MiB", MaxTypes>>20)
 	}

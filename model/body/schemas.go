@@ -35,7 +35,7 @@ func NewSchema(file string, set []byte, unread error, name, queues, contentType 
 		return s, err
 	}
 	if err = unread; err == nil {
-		s.types, err = ParseTypes(set)
+		s.types, err = parseTypes(set)
 	}
 	if err != nil {
 		s.problem = s.file + ": " + model.Printable(err.Error())

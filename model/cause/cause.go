@@ -64,10 +64,10 @@ const mostKind = 120
 
 // Of is the cause of a message's failure. Where its error is unknown, the newest death that is no expiry stands for it,
 // else the newest: an expired message has only waited on its way.
-func Of(m *message.Message) Cause { return Read(m).Cause }
+func Of(m *message.Message) Cause { return readFailed(m).Cause }
 
-// Read is Of with what else a message says of its failure.
-func Read(m *message.Message) Failed {
+// readFailed is Of with what else a message says of its failure.
+func readFailed(m *message.Message) Failed {
 	f, ok := m.Failure()
 	read := Failed{Error: f}
 	read.Worker, _, _ = m.Worker()
@@ -85,7 +85,7 @@ func Read(m *message.Message) Failed {
 			stack = f.Message
 		}
 		read.Cause = Cause{
-			Evidence: ByError, Kind: kindOf(f.Kind), Text: Fold(headOf(f.Message)), Frame: OwnFrame(stack),
+			Evidence: ByError, Kind: kindOf(f.Kind), Text: Fold(headOf(f.Message)), Frame: ownFrame(stack),
 		}
 		if read.Worker == "" {
 			read.Worker = rejectedIn(m)

@@ -61,7 +61,7 @@ func TestOf(t *testing.T) {
 		},
 		{"nothing", message.Message{}, Cause{Evidence: Nothing}, "", "no error and no death"},
 	} {
-		got := Read(&c.m)
+		got := readFailed(&c.m)
 		if got.Cause != c.want || got.Worker != c.worker || got.Cause.String() != c.words {
 			t.Errorf("%s: %+v of %q, %q", c.name, got.Cause, got.Worker, got.Cause.String())
 		}

@@ -13,10 +13,10 @@ const (
 	longestLine = 1000
 )
 
-// OwnFrame is the topmost place of a stack trace that is in the application's own code, without its line: where the
+// ownFrame is the topmost place of a stack trace that is in the application's own code, without its line: where the
 // error was raised, or what called the library that raised it. It reads the traces of Java (and Kotlin, Scala), .NET,
 // Python, PHP, Ruby, Node.js, Go and Elixir. "" when the text is no trace, or has libraries only.
-func OwnFrame(stack string) string {
+func ownFrame(stack string) string {
 	if strings.IndexByte(stack, '\n') < 0 {
 		return ""
 	}

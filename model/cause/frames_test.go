@@ -87,7 +87,7 @@ main.main()
 		{"one line", "at com.example.Mail.send(Mail.java:12)", ""},
 		{"nothing", "", ""},
 	} {
-		if got := OwnFrame(c.stack); got != c.want {
+		if got := ownFrame(c.stack); got != c.want {
 			t.Errorf("%s: %q instead of %q", c.name, got, c.want)
 		}
 	}
@@ -98,7 +98,7 @@ func TestOwnFrameOfAnotherRelease(t *testing.T) {
 	const stack = "Traceback (most recent call last):\n" +
 		"  File \"/srv/releases/20260304/shop/mail.py\", line 12, in send\nE: x"
 	later := strings.NewReplacer("20260304", "20260401", "12", "17").Replace(stack)
-	if a, b := OwnFrame(stack), OwnFrame(later); a != b || a == "" {
+	if a, b := ownFrame(stack), ownFrame(later); a != b || a == "" {
 		t.Errorf("%q became %q", a, b)
 	}
 }

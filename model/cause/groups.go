@@ -85,12 +85,12 @@ func NewGroups() *Groups {
 	return &Groups{groups: map[ID]*group{}, queues: map[model.QueueRef]*queueMessages{}}
 }
 
-// Read is how many messages there are.
+// failed is how many messages there are.
 func (g *Groups) Read() int { return g.read }
 
 // Add takes in a message that was read in a queue, with its whole body.
 func (g *Groups) Add(queue model.QueueRef, m *message.Message) {
-	read := Read(m)
+	read := readFailed(m)
 	first, last := m.Failed(read.Error)
 	at := g.place(read.Cause)
 	if at.messages == 0 || at.untold {

@@ -11,8 +11,8 @@ import (
 // maxPreview bounds a preview, in characters.
 const maxPreview = 64 << 10
 
-// BodyEncoding is how a body is written as text: "utf-8" when it is UTF-8, else "base64".
-func BodyEncoding(body []byte) string {
+// bodyEncoding is how a body is written as text: "utf-8" when it is UTF-8, else "base64".
+func bodyEncoding(body []byte) string {
 	if utf8.Valid(body) {
 		return "utf-8"
 	}

@@ -130,7 +130,7 @@ func (p *Properties) AsJSON() PropertiesJSON {
 
 // EncodeBody is a body as JSON can carry it: itself where it is UTF-8, else base64, and which of them.
 func EncodeBody(body []byte) (text, encoding string) {
-	encoding = BodyEncoding(body)
+	encoding = bodyEncoding(body)
 	if encoding == "base64" {
 		return base64.StdEncoding.EncodeToString(body), encoding
 	}

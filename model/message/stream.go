@@ -75,9 +75,9 @@ func (w *whole) Read(b []byte) (int, error) {
 
 // encodingOf is BodyEncoding of a text that is not in memory.
 func encodingOf(text io.Reader) (string, error) {
-	encoding := BodyEncoding(nil)
+	encoding := bodyEncoding(nil)
 	err := inRunes(text, func(part []byte) error {
-		if encoding = BodyEncoding(part); encoding != BodyEncoding(nil) {
+		if encoding = bodyEncoding(part); encoding != bodyEncoding(nil) {
 			return io.EOF // known
 		}
 		return nil
