@@ -43,9 +43,9 @@ func (c *Client) canRescue(ctx context.Context, plan peek.Plan) error {
 	return nil
 }
 
-// canPublish publishes a message without content that no queue gets. RabbitMQ returns it to who may publish to the
-// default exchange, and closes the channel of others (403; all versions). It has a connection of its own, as one in
-// alarm is not read from any more.
+// canPublish publishes messages without content that no queue gets. RabbitMQ returns them to who may publish to the
+// default exchange, and closes the channel of others (403; all versions). They are two: in an alarm RabbitMQ still takes
+// a connection's first one, and reads no further (3.10.8, 4.0.5). It has a connection of its own for that.
 func (c *Client) canPublish(ctx context.Context, vhost string) error {
 	connection, wire, channels, err := c.dialChannels(ctx, vhost, "dlxtop may publish", 1)
 	if err != nil {
@@ -53,19 +53,22 @@ func (c *Client) canPublish(ctx context.Context, vhost string) error {
 	}
 	defer wire.cut()
 	channel := channels[0]
-	returns := channel.NotifyReturn(make(chan amqp.Return, 1))
+	const proofs = 2
+	returns := channel.NotifyReturn(make(chan amqp.Return, proofs))
 	closed := channel.NotifyClose(make(chan *amqp.Error, 1))
 	blocked := connection.NotifyBlocked(make(chan amqp.Blocking, 1))
-	if err := channel.PublishWithContext(ctx, "", nowhere, true, false, amqp.Publishing{}); err != nil {
-		return lost(err)
+	for range proofs {
+		err := channel.PublishWithContext(ctx, "", nowhere, true, false, amqp.Publishing{})
+		if err != nil && !errors.Is(err, amqp.ErrClosed) { // why it is closed comes below
+			return lost(err)
+		}
 	}
 	limit := time.NewTimer(c.timeout)
 	defer limit.Stop()
-	for {
+	for returned := 0; returned < proofs; {
 		select {
 		case <-returns:
-			_ = connection.CloseDeadline(time.Now().Add(closeLimit))
-			return nil
+			returned++
 		case e := <-closed:
 			switch {
 			case e == nil:
@@ -85,4 +88,6 @@ func (c *Client) canPublish(ctx context.Context, vhost string) error {
 			return ctx.Err()
 		}
 	}
+	_ = connection.CloseDeadline(time.Now().Add(closeLimit))
+	return nil
 }

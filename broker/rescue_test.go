@@ -231,18 +231,21 @@ func noLookInAnAlarm(t *testing.T, n *demo.Node) {
 	a := newAppOn(t, n)
 	q, s := a.limited("q", deliveryLimit)
 	a.publish(q.QueueRef, numbered(3)...)
-	watermark := func(value string) {
+	watermark := func(value, then string) {
 		t.Helper()
 		if _, err := n.Control(context.Background(), "eval", "vm_memory_monitor:set_vm_memory_high_watermark("+value+
-			")."); err != nil {
+			")"+then+"."); err != nil {
 			t.Fatal(err)
 		}
 	}
-	watermark("0.000001")
+	watermark("0.000001", `, Await = fun Await() -> case rabbit_alarm:get_alarms() of
+		[] -> timer:sleep(20), Await();
+		_ -> ok
+	end end, Await()`)
 	lifted := false
 	defer func() {
 		if !lifted {
-			watermark(`{absolute, "2GB"}`)
+			watermark(`{absolute, "2GB"}`, "")
 		}
 	}()
 	c := clientOf(t, n)
@@ -251,7 +254,7 @@ func noLookInAnAlarm(t *testing.T, n *demo.Node) {
 	if !errors.As(err, &impossible) || !strings.Contains(err.Error(), "blocks publishers") {
 		t.Errorf("in the alarm: %v", err)
 	}
-	watermark(`{absolute, "2GB"}`)
+	watermark(`{absolute, "2GB"}`, "")
 	lifted = true
 	a.until(func() error { // it takes a moment until it is over
 		peeked, err := c.Peek(t.Context(), peek.OfQueue(q, s, behaviour(), peek.Want{}))
