@@ -44,8 +44,8 @@ func (c *Client) canRescue(ctx context.Context, plan peek.Plan) error {
 }
 
 // canPublish publishes messages without content that no queue gets. RabbitMQ returns them to who may publish to the
-// default exchange, and closes the channel of others (403; all versions). They are two: in an alarm RabbitMQ still takes
-// a connection's first one, and reads no further (3.10.8, 4.0.5). It has a connection of its own for that.
+// default exchange, and closes the channel of others (403; all versions). They are two: in an alarm RabbitMQ still
+// takes a connection's first one, and reads no further (4.0.5). It has a connection of its own for that.
 func (c *Client) canPublish(ctx context.Context, vhost string) error {
 	connection, wire, channels, err := c.dialChannels(ctx, vhost, "dlxtop may publish", 1)
 	if err != nil {
