@@ -17,6 +17,7 @@ func TestAnswersInTime(t *testing.T) {
 	}{
 		{"at once", 3 * ms, nil, true},
 		{"the limit", 251 * ms, []time.Duration{1 * ms}, false},
+		{"the limit of a clock that catches up", 248 * ms, []time.Duration{1 * ms}, false},
 		{"the limit, on a busy machine", 255 * ms, []time.Duration{60 * ms}, false},
 		{"the limit, on a machine that stands still for a moment", 255 * ms, []time.Duration{180 * ms, 2 * ms}, false},
 		{"the limit behind a slow way", 400 * ms, []time.Duration{150 * ms}, false},
