@@ -43,12 +43,14 @@ type passingMarks struct {
 	text []byte
 }
 
+// Load implements Marks.
 func (p *passingMarks) Load() ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.text, nil
 }
 
+// Change implements Marks.
 func (p *passingMarks) Change(how func([]byte) ([]byte, error)) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
