@@ -208,10 +208,11 @@ func TestLimitsOfTheNode(t *testing.T) {
 	t.Cleanup(func() { n.Stop() })
 	c := clientOf(t, n)
 	plan := planPeek(described(model.QueueRef{VHost: "/", Name: "q"}, model.Classic), peek.Want{Limit: 5})
-	connection, err := amqp.Dial(n.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	var connection *amqp.Connection
+	(&app{TB: t}).until(func() error { // the connection by which the start was awaited counts for a moment
+		connection, err = amqp.Dial(n.AMQP())
+		return err
+	})
 	channel, err := connection.Channel()
 	if err == nil {
 		_, err = channel.QueueDeclare("q", true, false, false, false, nil)

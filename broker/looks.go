@@ -134,10 +134,14 @@ const turn = 10 * time.Second
 
 // lock keeps other dlxtop of this machine from a queue while a look at it goes on. A consumer that waits for more is
 // given what another look gives back at this moment; cancelled then, RabbitMQ takes what is on the way for a return
-// (3.10.8), and loses what is at its limit.
+// (3.10.8), and loses what is at its limit. It connects first: only the broker tells of which cluster the queue is, and
+// who has not asked yet would wait for nobody.
 func (c *Client) lock(ctx context.Context, plan *peek.Plan) (unlock func(), err error) {
 	if !plan.Counts || plan.TakesAll {
 		return func() {}, nil
+	}
+	if _, err := c.connection(ctx, plan.Queue.VHost); err != nil {
+		return nil, err
 	}
 	waiting, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()

@@ -152,6 +152,65 @@ func TestLooksTakeTurnsWithoutMemory(t *testing.T) {
 	}
 }
 
+// askedLooks tells for which cluster a turn is asked.
+type askedLooks struct {
+	broker.Looks
+	asked chan string
+}
+
+func (l *askedLooks) Lock(ctx context.Context, cluster string, queue model.QueueRef) (func(), error) {
+	l.asked <- cluster
+	return l.Looks.Lock(ctx, cluster, queue)
+}
+
+// TestFirstLookTakesTurns: the first look of a program waits for that of one that has run for a while, by whatever
+// address they connect. Two that look at once change the order, and may lose what is at its limit.
+func TestFirstLookTakesTurns(t *testing.T) {
+	t.Parallel()
+	const n = 5
+	a := newApp(t)
+	q, s := a.limited("q", deliveryLimit)
+	if !planLook(q, s, false, true).Counts {
+		t.Log("a look counts towards no limit here: none needs a turn")
+		return
+	}
+	a.publish(q.QueueRef, numbered(n)...)
+	path := filepath.Join(t.TempDir(), "journal.db")
+	looks := &askedLooks{journal.NewLooks(path), make(chan string, 2)}
+	running := newProcess(t, path, looks)
+	if err := running.Check(t.Context(), "/"); err != nil {
+		t.Fatal(err)
+	}
+	first := newClient(t, broker.Options{
+		URL: strings.Replace(node.AMQP(), "127.0.0.1", "localhost", 1), Looks: looks,
+	})
+	ended := make(chan error, 1)
+	var seen []int64 // by the first look of the other: how often each message had come back
+	_, err := running.Read(t.Context(), planLook(q, s, true, true), func(m *message.Message) error {
+		if m.Position > 1 {
+			return nil
+		}
+		cluster := <-looks.asked
+		go func() {
+			_, err := first.Read(t.Context(), planLook(q, s, true, true), func(m *message.Message) error {
+				seen = append(seen, m.Counted())
+				return nil
+			})
+			ended <- err
+		}()
+		if other := <-looks.asked; other != cluster {
+			t.Errorf("it waits for its turn at a queue of %q, not of %q", other, cluster)
+		}
+		return nil
+	})
+	if e := <-ended; e != nil || err != nil {
+		t.Fatal(e, err)
+	}
+	if diff := cmp.Diff([]int64{1, 1, 1, 1, 1}, seen); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestManyProcessesLook lets 24 programs that know nothing of each other look at a queue whose delivery limit each look
 // uses up: none of its messages is lost, and those that come too late are told how much is left.
 func TestManyProcessesLook(t *testing.T) {
