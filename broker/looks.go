@@ -129,21 +129,30 @@ func (c *Client) Looked(ctx context.Context, cluster string) (map[model.QueueRef
 	return looked, c.looksFailed
 }
 
-// turn is how long a look waits for another one at its queue.
-const turn = 10 * time.Second
+// turn is how long a look waits for another one at its queue where messages could be lost, and courtesy how long where
+// only their order is at stake: an action may hold a part of the queue for long.
+const (
+	turn     = 10 * time.Second
+	courtesy = 2 * time.Second
+)
 
-// lock keeps other dlxtop of this machine from a queue while a look at it goes on. A consumer that waits for more is
-// given what another look gives back at this moment; cancelled then, RabbitMQ takes what is on the way for a return
-// (3.10.8), and loses what is at its limit. It connects first: only the broker tells of which cluster the queue is, and
-// who has not asked yet would wait for nobody.
+// lock keeps other dlxtop of this machine from a quorum queue while a look at it goes on. Two that look at once get
+// parts of it, which come back in the order in which the looks end (3.10.8, 4.0.5, 4.3.6). Where returns count, they
+// may lose messages: a consumer that waits for more is given what another look gives back at this moment;
+// cancelled then, RabbitMQ takes what is on the way for a return (3.10.8, 4.0.5), and loses what is at its limit. It
+// connects first: only the broker tells of which cluster the queue is, and who has not asked would wait for nobody.
 func (c *Client) lock(ctx context.Context, plan *peek.Plan) (unlock func(), err error) {
-	if !plan.Counts || plan.TakesAll {
+	if plan.Type != model.Quorum || plan.TakesAll {
 		return func() {}, nil
 	}
 	if _, err := c.connection(ctx, plan.Queue.VHost); err != nil {
 		return nil, err
 	}
-	waiting, cancel := context.WithTimeout(ctx, turn)
+	limit := courtesy
+	if plan.Limited() {
+		limit = turn
+	}
+	waiting, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	locks := c.looks // also where the memory on disk has failed: other dlxtop look in turns with this one
 	if locks == nil {
@@ -157,6 +166,8 @@ func (c *Client) lock(ctx context.Context, plan *peek.Plan) (unlock func(), err 
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case err != nil && !plan.Limited():
+		return func() {}, nil
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", model.Printable(plan.Queue.String()), model.ErrBeingRead)
 	}
