@@ -169,6 +169,16 @@ func workDown(screen *terminal, queues ...storyCause) {
 	screen.press("/", c.text, keyEnter)
 	kind, _, _ := strings.Cut(c.text, ":")
 	screen.awaitThat(kind+" is under the cursor", func(string) bool { return strings.Contains(screen.cursorRow(), kind) })
+	if c.several {
+		all := 0
+		for _, c := range queues {
+			all += c.n
+		}
+		screen.press(keyEnter)
+		screen.await(fmt.Sprintf("%d found", all), "complete")
+		screen.press("q")
+		screen.await("5 failed queues   ")
+	}
 	screen.press(c.key)
 	if c.several {
 		screen.await("In 2 queues", c.worker+".failed")

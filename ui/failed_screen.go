@@ -161,12 +161,16 @@ func (f failedScreen) causeKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	return f, nil
 }
 
-// open opens a cause: its messages, where they are in one queue, else its queues. then is what is done with them.
+// open opens a cause: its messages, and where something is to be done with them in several queues, these. then is what
+// is done.
 func (f failedScreen) open(row causeRow, then afterLook) tea.Cmd {
 	only, seen := ofCause{&row.Group, row.text}, f.env.marks.open(f.latest.topology, &row.Group)
 	if len(row.Queues) == 1 {
 		ref := row.Queues[0].Of
 		return tea.Batch(push(newCauseScreen(f.env, ref, only, f.reading.limitOf(ref), then)), seen)
+	}
+	if then == nil {
+		return tea.Batch(push(newCauseMessagesScreen(f.env, row, f.reading.limitOf)), seen)
 	}
 	return tea.Batch(push(newCauseQueuesScreen(f.env, row, f.reading.limitOf, then)), seen)
 }

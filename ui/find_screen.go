@@ -25,8 +25,9 @@ const (
 // findScreen shows what is found in all queues that can be read without harm, while they are read.
 type findScreen struct {
 	env      *env
-	text     string
+	title    string // printable
 	want     find.Want
+	only     ofCause // that is shown of the queue of a message that is opened; zero: all
 	topology *model.Topology
 
 	request  request // the search; 0: it has not begun
@@ -67,11 +68,17 @@ type (
 )
 
 func newFindScreen(e *env, text string, filter *message.Filter) screen {
+	return newSearchScreen(e, "find "+model.Printable(text), find.Want{Filter: filter, Hits: findsMost},
+		findColumns(e, inPlace))
+}
+
+// newSearchScreen shows what is wanted, and reads the queues to which that is narrowed.
+func newSearchScreen(e *env, title string, want find.Want, columns []term.Column[*findRow]) findScreen {
+	want.Limit, want.ReadOnly = searchesMost, e.readOnly
 	rows := term.NewTable(e.kit(), func(r *findRow) int { return r.number },
-		func(a, b *findRow) int { return cmp.Compare(a.number, b.number) }, findColumns(e)...)
+		func(a, b *findRow) int { return cmp.Compare(a.number, b.number) }, columns...)
 	return findScreen{
-		env: e, text: text,
-		want: find.Want{Filter: filter, Limit: searchesMost, Hits: findsMost, ReadOnly: e.readOnly},
+		env: e, title: title, want: want,
 		list: term.NewList(rows, func(r *findRow) []string {
 			return []string{r.queue, r.key, r.id, r.where, r.folded}
 		}),
@@ -80,7 +87,7 @@ func newFindScreen(e *env, text string, filter *message.Filter) screen {
 
 func (s findScreen) Init() tea.Cmd { return nil }
 
-func (s findScreen) Title() string { return "find " + model.Printable(s.text) }
+func (s findScreen) Title() string { return s.title }
 
 func (s findScreen) Typing() bool { return s.list.Filter.Typing }
 
@@ -93,12 +100,16 @@ func (s findScreen) Close() {
 
 func (s findScreen) searching() bool { return s.request != 0 && !s.ended }
 
-func (s findScreen) Keys() []key.Binding {
+func (s findScreen) Keys() []key.Binding { return s.bindings() }
+
+// bindings are the keys of what is found, with others behind that which opens a message.
+func (s findScreen) bindings(others ...key.Binding) []key.Binding {
 	k := s.env.keys
 	var keys []key.Binding
 	if _, ok := s.list.Table.Current(); ok {
 		keys = append(keys, term.Describe(k.Open, "message"))
 	}
+	keys = append(keys, others...)
 	switch {
 	case s.searching() && !s.stopped && s.list.Filter.Text() == "":
 		keys = append(keys, term.Describe(k.Back, "stop"))
@@ -152,7 +163,7 @@ func (s findScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		return s.begin()
 	case term.Is(msg, k.Open):
 		if row, ok := s.list.Table.Current(); ok {
-			return s, push(newMessagesScreenAt(s.env, &row.hit))
+			return s, push(newMessagesScreenAt(s.env, &row.hit, s.only))
 		}
 	}
 	return s, nil

@@ -13,10 +13,30 @@ import (
 // findPane is how many lines below the list are for the message under the cursor and for what was not read.
 const findPane = 6
 
-func findColumns(e *env) []term.Column[*findRow] {
+// foundBy is what a column says of a message that was found.
+type foundBy bool
+
+const (
+	inPlace foundBy = false // where what is looked for stands
+	byID    foundBy = true  // its message id
+)
+
+func findColumns(e *env, by foundBy) []term.Column[*findRow] {
 	s := e.styles
 	text := func(of func(*findRow) string, style *term.Style) func(*findRow) term.Field {
 		return func(r *findRow) term.Field { return term.Field{Text: of(r), Style: *style} }
+	}
+	third := term.Column[*findRow]{
+		Title: "IN", Width: 14, Max: 24, Flex: 1,
+		Cell:    text(func(r *findRow) string { return r.where }, &s.Muted),
+		Compare: func(a, b *findRow) int { return cmp.Compare(a.where, b.where) },
+	}
+	if by == byID {
+		third = term.Column[*findRow]{
+			Title: "MESSAGE ID", Width: 14, Max: 36, Flex: 1, Drop: 3,
+			Cell:    text(func(r *findRow) string { return r.id }, &s.Muted),
+			Compare: func(a, b *findRow) int { return cmp.Compare(a.id, b.id) },
+		}
 	}
 	return []term.Column[*findRow]{
 		{
@@ -41,11 +61,7 @@ func findColumns(e *env) []term.Column[*findRow] {
 			Cell:    text(func(r *findRow) string { return r.key }, &s.Text),
 			Compare: func(a, b *findRow) int { return cmp.Compare(a.key, b.key) },
 		},
-		{
-			Title: "IN", Width: 14, Max: 24, Flex: 1,
-			Cell:    text(func(r *findRow) string { return r.where }, &s.Muted),
-			Compare: func(a, b *findRow) int { return cmp.Compare(a.where, b.where) },
-		},
+		third,
 		{
 			Title: "TEXT", Width: 20, Flex: 4,
 			Cell: text(func(r *findRow) string { return r.folded }, &s.Text),
@@ -55,9 +71,13 @@ func findColumns(e *env) []term.Column[*findRow] {
 
 func (s findScreen) View(width, height int) string {
 	head := []string{s.headLine(width)}
-	pane := s.pane(width, max(height/3, findPane))
-	rows := height - len(head) - len(pane)
+	if s.only.Group != nil {
+		head = append(head, s.env.styles.Strong.Render(term.Cut(" cause: "+s.only.words, width-1, "…")))
+	}
+	most := max(height/3, findPane)
+	rows := height - len(head) - len(s.pane(width, most))
 	list := s.list.View(width, rows, []string{"", "   " + s.env.styles.Muted.Render(s.emptiness())})
+	pane := s.pane(width, most) // says which rows are seen
 	return term.Block(append(append(head, strings.Split(list, "\n")...), pane...), width, height)
 }
 
@@ -96,6 +116,8 @@ func (s findScreen) emptiness() string {
 		return "the broker has not been read yet"
 	case !s.ended:
 		return "nothing found yet: failed queues are read first, then buffers, then the others"
+	case s.only.Group != nil:
+		return "none of this cause is left"
 	}
 	return "nothing found"
 }
@@ -110,7 +132,11 @@ func (s findScreen) pane(width, height int) []string {
 			id = "   " + r.id
 		}
 		lines = append(lines, term.Partition(styles, r.queue+id, s.list.Table.Position(), width))
-		lines = append(lines, "   "+styles.Muted.Render(r.where+"   ")+r.before+styles.Chosen.Render(r.found)+r.after)
+		where := ""
+		if s.only.Group == nil {
+			where = styles.Muted.Render(r.where + "   ")
+		}
+		lines = append(lines, "   "+where+r.before+styles.Chosen.Render(r.found)+r.after)
 	} else {
 		lines = append(lines, s.list.Aimless("message", width)...)
 	}
@@ -134,12 +160,9 @@ func (s findScreen) pane(width, height int) []string {
 }
 
 // newMessagesScreenAt opens the messages of a queue with the cursor on one that was found. It reads so much of the
-// queue that this one is read.
-func newMessagesScreenAt(e *env, hit *find.Hit) screen {
-	s, ok := newMessagesScreen(e, hit.Queue).(messagesScreen)
-	if !ok {
-		return newMessagesScreen(e, hit.Queue)
-	}
+// queue that this one is read, and shows those of a cause.
+func newMessagesScreenAt(e *env, hit *find.Hit, only ofCause) screen {
+	s := newCauseScreen(e, hit.Queue, only, peekFirst, nil).(messagesScreen)
 	for s.limit < hit.Position && s.limit < peekMost {
 		s.limit = s.nextLimit()
 	}

@@ -44,7 +44,8 @@ func KeyHelp() []KeyGroup {
 			{k.Chart, "chart the queue under the cursor over five minutes; close the chart"},
 		}),
 		group("on the causes of failed messages", []explained{
-			{k.Open, "the messages that failed for this cause"},
+			{k.Open, "the messages that failed for this cause, in all its queues"},
+			{k.NextPane, "on its messages in several queues: these queues"},
 			{k.Replay, "replay them all"},
 			{k.Drop, "drop them all"},
 			{k.Move, "move them all to a queue of choice"},

@@ -40,6 +40,10 @@ func Match(f *message.Filter, queue model.QueueRef, m *message.Message) (Hit, bo
 	if !ok {
 		return Hit{}, false
 	}
+	return hitOf(queue, m, place, packed), true
+}
+
+func hitOf(queue model.QueueRef, m *message.Message, place message.Place, packed string) Hit {
 	hit := Hit{
 		Queue: queue, Position: m.Position, Fingerprint: m.Fingerprint, MessageID: m.Properties.MessageID,
 		Exchange: m.Exchange, RoutingKey: m.RoutingKey, BodyBytes: max(m.BodyBytes, len(m.Body)), Place: place,
@@ -51,7 +55,18 @@ func Match(f *message.Filter, queue model.QueueRef, m *message.Message) (Hit, bo
 	if place.Kind == message.Matched {
 		hit.Preview = m.BodyPreview(previewLength)
 	}
-	return hit, true
+	return hit
+}
+
+// match looks into a message for what is wanted.
+func (w *Want) match(queue model.QueueRef, m *message.Message) (Hit, bool) {
+	if w.Has == nil {
+		return Match(w.Filter, queue, m)
+	}
+	if !w.Has(m) {
+		return Hit{}, false
+	}
+	return hitOf(queue, m, message.Place{Kind: message.Matched}, ""), true
 }
 
 // Matches reports whether a message meets the condition, also by what is packed in its body.

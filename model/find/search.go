@@ -222,7 +222,7 @@ func (s *Search) messages(ctx context.Context, q *Queue) (n int64, why string, e
 			return errEnough
 		}
 		n++
-		if hit, ok := Match(s.want.Filter, q.Ref, m); ok {
+		if hit, ok := s.want.match(q.Ref, m); ok {
 			s.found(hit)
 		}
 		s.tell()

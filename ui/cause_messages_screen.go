@@ -1,0 +1,56 @@
+package ui
+
+import (
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+	"dlxtop/model/cause"
+	"dlxtop/model/find"
+	"dlxtop/ui/term"
+)
+
+// causeMessagesMost bounds how many messages of a cause are listed.
+const causeMessagesMost = 10_000
+
+// causeMessagesScreen lists the messages of a cause in all its queues, as a search for them. What acts on all of them
+// goes from queue to queue.
+type causeMessagesScreen struct {
+	findScreen
+	row    causeRow
+	limits func(model.QueueRef) int // of the look at each queue, when something is done with its messages
+}
+
+func newCauseMessagesScreen(e *env, r causeRow, limits func(model.QueueRef) int) screen {
+	only, queues := ofCause{&r.Group, r.text}, map[model.QueueRef]bool{}
+	for _, q := range r.Queues {
+		queues[q.Of] = true
+	}
+	search := newSearchScreen(e, "messages of a cause", find.Want{
+		Has: only.has, Queue: func(ref model.QueueRef) bool { return queues[ref] }, Hits: causeMessagesMost,
+	}, findColumns(e, byID))
+	search.only = only
+	return causeMessagesScreen{findScreen: search, row: r, limits: limits}
+}
+
+// Keys are those of a search, and of a cause.
+func (s causeMessagesScreen) Keys() []key.Binding {
+	k := s.env.keys
+	return s.bindings(append(causeKeys(k), k.Resolve, term.Describe(k.NextPane, "queues"))...)
+}
+
+func (s causeMessagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
+	if pressed, ok := msg.(tea.KeyMsg); ok && !s.Typing() {
+		k := s.env.keys
+		then := causeAction(k, pressed)
+		switch {
+		case then != nil, term.Is(pressed, k.NextPane):
+			return s, push(newCauseQueuesScreen(s.env, s.row, s.limits, then))
+		case term.Is(pressed, k.Resolve):
+			return s, s.env.marks.turn(s.topology, &s.row.Group, cause.Resolved)
+		}
+	}
+	next, cmd := s.findScreen.Update(msg)
+	s.findScreen = next.(findScreen)
+	return s, cmd
+}

@@ -1,0 +1,40 @@
+package ui
+
+import (
+	"strings"
+	"testing"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// The messages of a cause in several queues are one list; each opens in its queue, and an action goes through these.
+func TestMessagesOfACauseInSeveralQueues(t *testing.T) {
+	o, b, _, _ := manyFailed()
+	term := onCauses(t, o, 120, 36)
+	term.awaitThat("the cursor is on it", func(string) bool { return strings.Contains(term.cursorRow(), smtpCause) })
+	term.press(keyEnter)
+	term.await("messages of a cause   64 found", "complete", "cause: "+smtpCause, "MESSAGE ID")
+	term.press(keyEnter)
+	term.await("showing 40 ", "mail.failed")
+	term.press("q")
+	term.await("64 found")
+	term.press("G", keyEnter)
+	term.await("showing 24 ", failedQueue)
+	term.awaitThat("the cursor is on the last", func(string) bool { return strings.Contains(term.cursorRow(), " 47 ") })
+	term.press("q")
+	term.await("64 found")
+	term.press(keyTab)
+	term.await("OF THE CAUSE")
+	term.press("q")
+	term.await("64 found")
+	term.press("d")
+	term.await("In 2 queues", "mail.failed", failedQueue)
+	term.press("q", "o")
+	term.await("marked as resolved")
+	b.mu.Lock()
+	b.messages = map[model.QueueRef][]message.Message{}
+	b.mu.Unlock()
+	term.press(keyCtrlR)
+	term.await("0 found", "none of this cause is left")
+}
