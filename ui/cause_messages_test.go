@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"dlxtop/model"
+	"dlxtop/model/cause"
+	"dlxtop/model/find"
 	"dlxtop/model/message"
 )
 
@@ -37,4 +39,9 @@ func TestMessagesOfACauseInSeveralQueues(t *testing.T) {
 	b.mu.Unlock()
 	term.press(keyCtrlR)
 	term.await("0 found", "none of this cause is left")
+	unread := findScreen{topology: &model.Topology{}, ended: true, only: ofCause{Group: &cause.Group{}}}
+	unread.missed = make([]find.Reason, 1)
+	if words := unread.emptiness(); words != "none of this cause in what was read" {
+		t.Errorf("where a queue was not read it says %q", words)
+	}
 }

@@ -116,6 +116,8 @@ func (s findScreen) emptiness() string {
 		return "the broker has not been read yet"
 	case !s.ended:
 		return "nothing found yet: failed queues are read first, then buffers, then the others"
+	case s.only.Group != nil && len(s.missed) > 0:
+		return "none of this cause in what was read"
 	case s.only.Group != nil:
 		return "none of this cause is left"
 	}
