@@ -110,7 +110,7 @@ func TestUndoFromAnyScreen(t *testing.T) {
 					term.settle()
 				}
 			}
-			term.await("Undo 1: bring back 3 messages")
+			term.await("Undo 1: bring back 3 messages", "enter bring back")
 			term.press(keyEnter)
 			term.await("3 of 3 messages brought back to ucenter@user@failed")
 			term.press(keyEnter)

@@ -168,7 +168,7 @@ func TestFilter(t *testing.T) {
 	terms.press("/", "valueerror")
 	terms.await("match 1 of 20 in 40", "showing 20")
 	terms.press(keyEnter, "R")
-	terms.await("Replay 20 messages", "all that the filter shows")
+	terms.await("Replay 20 messages", "all that the filter shows", "enter replay")
 	terms.press(keyEnter)
 	terms.await("20 messages moved to ucenter@user")
 	terms.press(keyEnter, keyEsc)

@@ -64,7 +64,7 @@ func TestCanaryIsToldAndHurried(t *testing.T) {
 	term.press("R")
 	term.await("c canary")
 	term.press("c")
-	term.await("no canary")
+	term.await("no canary", "enter replay")
 	term.press(keyEnter)
 	term.await("enter do not wait longer")
 	term.press(keyEsc)
@@ -144,7 +144,7 @@ func TestCanaryOnARealBroker(t *testing.T) {
 	term.press("R")
 	term.await("through", "c canary")
 	term.press("c")
-	term.await("no canary")
+	term.await("no canary", "enter replay")
 	term.press(keyEnter)
 	term.await("What happened", "1 of 20 messages moved", "1 of 1 came back", "untouched 19")
 	if got := depth.Of(t, channel, "ui.canary.failed"); got != 20 {

@@ -70,7 +70,7 @@ func TestWhatComesLaterStays(t *testing.T) {
 			term.await("ValueError: the user has no valid e-mail address")
 			term.press(keyDown, "d")
 			term.await("Drop 23 messages", "all of the cause, as read at 03:04:05: 23 messages")
-			term.await("23 messages; 3 came later and stay")
+			term.await("23 messages; 3 came later and stay", "enter drop")
 			term.press(keyEnter)
 			term.await(append(test.last, "What happened")...)
 			if test.not != "" {
@@ -104,7 +104,7 @@ func TestArrivalsAreCountedWhenTheQueueIsWhole(t *testing.T) {
 	term := onCauses(t, o, 120, 36)
 	term.await("ValueError: the user has no valid e-mail address")
 	term.press(keyDown, "d")
-	term.await("Drop 23 messages")
+	term.await("Drop 23 messages", "enter drop")
 	term.press(keyEnter)
 	term.await("What happened", "2 came later and stay")
 }

@@ -67,6 +67,7 @@ func Run(ctx context.Context, o Options) (next string, err error) {
 	keys := &keyboard{File: os.Stdin, background: func(light bool) { program.Send(backgroundMsg{true, light}) }}
 	options := []tea.ProgramOption{
 		tea.WithContext(ctx), tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithInput(keys), tea.WithOutput(screen),
+		tea.WithFPS(framesPerSecond),
 	}
 	if o.Mouse {
 		options = append(options, tea.WithMouseCellMotion())
@@ -74,6 +75,9 @@ func Run(ctx context.Context, o Options) (next string, err error) {
 	program = tea.NewProgram(a, options...)
 	return run(a, program)
 }
+
+// framesPerSecond is the most that Bubble Tea draws. By default it is 60, and a key waits for its frame for 17 ms.
+const framesPerSecond = 120
 
 func run(a app, program *tea.Program) (next string, err error) {
 	ended := func() {}
