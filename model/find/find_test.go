@@ -60,7 +60,7 @@ func TestQueues(t *testing.T) {
 		build.Queue("b.failed", build.Ready(2)),
 		build.Queue("c-retry", build.DLX(""), build.DeadKey("a-worker"), build.TTL(30_000), build.Ready(1)),
 		build.Queue("limited", build.Ready(5), build.OfType(model.Quorum)),
-		build.Queue("limited-empty", build.OfType(model.Quorum)), // nothing that its cost would be paid for
+		build.Queue("limited-empty", build.OfType(model.Quorum)),
 		build.Queue("empty"),
 		build.Queue("log", build.OfType(model.Stream)),
 		build.Exchange("direct", "dead"), build.Bind("dead", "a-worker", "b.failed"),
@@ -76,10 +76,10 @@ func TestQueues(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	if got := names(find.Want{}); got != "b.failed c-retry a-worker empty -limited log" {
+	if got := names(find.Want{}); got != "b.failed c-retry a-worker empty -limited -limited-empty log" {
 		t.Error(got)
 	}
-	if got := names(find.Want{Costly: true}); got != "b.failed c-retry a-worker empty limited log" {
+	if got := names(find.Want{Costly: true}); got != "b.failed c-retry a-worker empty limited limited-empty log" {
 		t.Error(got)
 	}
 	if got := names(find.Want{Queue: func(q model.QueueRef) bool { return q.Name == "limited" }}); got != "-limited" {

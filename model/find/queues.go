@@ -29,6 +29,7 @@ type Queue struct {
 	plan   peek.Plan
 	why    string // it is not read; "" when it is
 	costly bool   // it is not read because of what a look costs, and of nothing else
+	empty  bool   // by the statistics
 	order  int    // of its kind
 }
 
@@ -63,9 +64,9 @@ func Queues(t *model.Topology, want Want) []Queue {
 		}
 		look := peek.Want{Limit: want.Limit, ReadOnly: want.ReadOnly}
 		one.plan = peek.For(t, q.QueueRef, look)
-		empty := q.Type != model.Stream && q.Ready.Known() && q.Ready.Or(0) == 0
+		one.empty = q.Type != model.Stream && q.Ready.Known() && q.Ready.Or(0) == 0
 		switch {
-		case empty && !one.plan.Free: // there is nothing that its cost would be paid for
+		case one.empty && !one.plan.Allowed():
 			continue
 		case !one.plan.Allowed():
 			one.why = one.plan.Refusal.Words()

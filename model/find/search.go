@@ -69,10 +69,11 @@ type Search struct {
 	ended    bool
 	news     chan struct{} // one signal is enough, however much is new
 
-	result Result
-	empty  map[model.QueueRef]bool // counted exactly
-	vhosts map[string]error        // those that were entered
-	told   time.Time               // when progress was signalled
+	result  Result
+	empty   map[model.QueueRef]bool             // counted exactly
+	counted map[model.QueueRef]model.Opt[int64] // of those that were empty by the statistics
+	vhosts  map[string]error                    // those that were entered
+	told    time.Time                           // when progress was signalled
 }
 
 // tellEvery is how often progress is told when nothing is found. A hit is told at once.
@@ -83,7 +84,7 @@ func New(looker Looker, queues []Queue, want Want, enter func(ctx context.Contex
 	s := &Search{
 		want: want, queues: queues, looker: looker, enter: enter, began: time.Now(),
 		news:   make(chan struct{}, 1), // one signal, see above
-		vhosts: map[string]error{}, empty: map[model.QueueRef]bool{},
+		vhosts: map[string]error{}, empty: map[model.QueueRef]bool{}, counted: map[model.QueueRef]model.Opt[int64]{},
 	}
 	for i := range queues {
 		if queues[i].why == "" {
@@ -103,11 +104,13 @@ var errEnough = errors.New("enough was read")
 // broker cannot be reached any more, or is another one. What was found and what was not read is told in any case.
 func (s *Search) Run(ctx context.Context) (Result, error) {
 	defer s.end()
-	s.countEmpty(ctx)
+	s.countEmpty(ctx, func(q *Queue) bool { return q.why == "" })
 	var fatal error
 	for i := range s.queues {
 		q := &s.queues[i]
 		switch {
+		case q.why != "" && q.empty:
+			continue
 		case q.why != "":
 			s.result.NotRead = append(s.result.NotRead, NotRead{q.Ref, q.Ready, q.why, q.costly})
 			continue
@@ -128,6 +131,7 @@ func (s *Search) Run(ctx context.Context) (Result, error) {
 			fatal = err
 		}
 	}
+	s.missEmpty(ctx)
 	s.mu.Lock()
 	s.progress.Took = time.Since(s.began)
 	s.result.Progress = s.progress
@@ -135,12 +139,13 @@ func (s *Search) Run(ctx context.Context) (Result, error) {
 	return s.result, fatal
 }
 
-// countEmpty finds out which of the queues that had no message by the statistics have none: a look takes longer.
-func (s *Search) countEmpty(ctx context.Context) {
+// countEmpty finds out which of the queues that had no message by the statistics, which are late, have none: a look
+// takes longer, or has a cost. which chooses among them.
+func (s *Search) countEmpty(ctx context.Context, which func(*Queue) bool) {
 	const atOnce = 500
 	var refs []model.QueueRef
 	for i := range s.queues {
-		if q := &s.queues[i]; q.why == "" && q.plan.Type != model.Stream && q.Ready.Known() && q.Ready.Or(0) == 0 {
+		if q := &s.queues[i]; q.empty && which(q) {
 			refs = append(refs, q.Ref)
 		}
 	}
@@ -151,9 +156,23 @@ func (s *Search) countEmpty(ctx context.Context) {
 			return // they are read, then
 		}
 		for ref, c := range counts {
+			s.counted[ref] = c.Ready
 			s.empty[ref] = c.Ready.Known() && c.Ready.Or(0) == 0 && !c.Held
 		}
 		refs = refs[n:]
+	}
+}
+
+// missEmpty counts those of the queues that were not read that had no message by the statistics: what came since is
+// told.
+func (s *Search) missEmpty(ctx context.Context) {
+	skipped := func(q *Queue) bool { return q.why != "" }
+	s.countEmpty(ctx, skipped)
+	for i := range s.queues {
+		q := &s.queues[i]
+		if ready, counted := s.counted[q.Ref]; q.empty && skipped(q) && counted && !s.empty[q.Ref] {
+			s.result.NotRead = append(s.result.NotRead, NotRead{q.Ref, ready, q.why, q.costly})
+		}
 	}
 }
 

@@ -148,3 +148,37 @@ func TestSearchStops(t *testing.T) {
 		t.Errorf("%+v, %v, looked at %v", result, err, broker.looks)
 	}
 }
+
+// TestSearchDoesNotBelieveLateStatistics: a queue that was empty by the statistics is counted before it is passed by,
+// also where a look has a cost: what is there is read or told, and nothing is paid for an empty queue.
+func TestSearchDoesNotBelieveLateStatistics(t *testing.T) {
+	topology := build.TopologyOf("4.0.5", build.Queue("late", build.OfType(model.Quorum)),
+		build.Queue("empty", build.OfType(model.Quorum)))
+	for _, c := range []struct {
+		name          string
+		costly        bool
+		looks, missed string
+		read          int64
+	}{
+		{"a look has a cost", false, "", "2 messages of late: a look has a cost: ", 0},
+		{"that was agreed to", true, "late", "", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			broker := &told{messages: map[string]int{"late": 2}}
+			want := find.Want{Limit: 100, Hits: 100, Costly: c.costly}
+			want.Filter, _ = message.ParseFilter("message")
+			result, err := find.New(broker, find.Queues(topology, want), want, nil).Run(t.Context())
+			missed := ""
+			for _, why := range find.Reasons(result.NotRead) {
+				missed += why.Words()
+			}
+			told := strings.HasPrefix(missed, c.missed) && (missed == "") == (c.missed == "")
+			if err != nil || result.Read != c.read || !told {
+				t.Errorf("%v: %d read, not read: %q", err, result.Read, missed)
+			}
+			if looks := strings.Join(broker.looks, " "); looks != c.looks {
+				t.Errorf("it looked at %q", looks)
+			}
+		})
+	}
+}
