@@ -202,12 +202,14 @@ func (c *causing) queues(t *model.Topology) ([]model.QueueRef, error) {
 func (s *session) readCauses(
 	ctx context.Context, t *model.Topology, ref model.QueueRef, c *causing, r *reading,
 ) error {
-	ready := queueOf(t, ref).Ready
-	empty := ready.Known() && ready.Or(0) == 0 // as the statistics say, which are late: a look knows better
 	look := peek.For(t, ref, s.wants(peek.Want{Limit: c.limit}))
+	if !look.Allowed() || !look.Free { // else the look knows it
+		if empty, err := s.emptyNow(ctx, t, ref, r); empty || err != nil {
+			return err
+		}
+	}
+	ready := queueOf(t, ref).Ready
 	switch {
-	case empty && (!look.Allowed() || !look.Free):
-		return nil
 	case !look.Allowed():
 		r.recall(t, ref, look.Refusal.Words())
 		return nil
@@ -236,6 +238,26 @@ func (s *session) readCauses(
 	r.keep(t, ref, began, &peeked)
 	r.rest(ref, &peeked, look.Limit, ready)
 	return nil
+}
+
+// emptyNow counts a queue that was empty by the statistics, which are late.
+func (s *session) emptyNow(ctx context.Context, t *model.Topology, ref model.QueueRef, r *reading) (bool, error) {
+	q := queueOf(t, ref)
+	if !q.Ready.Known() || q.Ready.Or(0) > 0 {
+		return false, nil
+	}
+	began := time.Now()
+	counts, err := s.broker.Count(ctx, []model.QueueRef{ref})
+	if err != nil {
+		return false, err
+	}
+	count, there := counts[ref]
+	n, answered := count.Ready.Get()
+	if answered {
+		q.Ready, q.CountedAt = count.Ready, began
+		r.ready += n
+	}
+	return !there || answered && n == 0, nil
 }
 
 // miss notes that messages of a queue were not read.

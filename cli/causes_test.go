@@ -73,6 +73,30 @@ func causeOf(t *testing.T, found causesContract, text string) causeContract {
 	return found.Causes[at]
 }
 
+// TestCausesOfWhatJustFailed: the statistics still say that the queue is empty, and are not believed where a look has
+// a cost either.
+func TestCausesOfWhatJustFailed(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t)
+	v.declare("mail.failed", amqp.Table{"x-queue-type": "quorum"})
+	await(t, "the statistics have the queue", func() bool {
+		found := decode[causesContract](t, v.run("causes", "--read-costly"))
+		return found.Ready != nil && *found.Ready == 0
+	})
+	v.failing("mail.failed", "order", "ValueError: no order %", 3)
+	found := decode[causesContract](t, v.run("causes"))
+	if len(found.NotRead) == 1 { // a look has a cost before 4.3
+		if n := found.NotRead[0].Messages; n == nil || *n != 3 || *found.Ready != 3 {
+			t.Errorf("not read: %+v", found.NotRead)
+		}
+	} else if found.Read != 3 {
+		t.Errorf("it says %+v", found)
+	}
+	if found = decode[causesContract](t, v.run("causes", "--read-costly")); found.Read != 3 || *found.Ready != 3 {
+		t.Errorf("it read %+v", found)
+	}
+}
+
 func TestCauses(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
