@@ -24,7 +24,7 @@ type Hit struct {
 	Preview     string // the beginning of the body, printable, where the place has no text of its own
 }
 
-const previewLength = 80 // characters
+const previewLength = 200 // characters: a line of a wide terminal
 
 // Match looks into a message. Plain text is also looked for in what is packed in the body.
 func Match(f *message.Filter, queue model.QueueRef, m *message.Message) (Hit, bool) {
