@@ -226,6 +226,9 @@ func (q queuesScreen) Prepare(width, height int) (screen, tea.Cmd) {
 		}
 	}
 	q.below = q.detail(width)
+	if room := height - q.list.Rows(height, 5); len(q.below) > room && room > 0 {
+		q.below[room-1] = term.Cut(q.below[room-1], width-2, "") + q.env.styles.Muted.Render(" …")
+	}
 	return q, nil
 }
 
