@@ -19,19 +19,17 @@ import (
 const (
 	atOnce       = 2                // requests in flight during a poll: the broker has other work
 	keptIdle     = 30 * time.Second // the broker closes an idle connection after 60 s (Cowboy's default)
-	dialTimeout  = 5 * time.Second
-	errorBody    = 4 << 10  // bytes of a refusal that are read: RabbitMQ's take some dozen
-	drainedBytes = 64 << 10 // bytes that are read off to keep a connection; with more left a new one is cheaper
+	errorBody    = 4 << 10          // bytes of a refusal that are read: RabbitMQ's take some dozen
+	drainedBytes = 64 << 10         // bytes that are read off to keep a connection; with more left a new one is cheaper
 )
 
 // newTransport keeps connections between polls and asks for gzip, which net/http also undoes (the list of 10,000 queues
-// shrinks from 9 MB to 70 kB).
+// shrinks from 9 MB to 70 kB). The timeout of a request bounds the way to the broker, too.
 func newTransport(config *tls.Config) *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		DialContext:         new(net.Dialer).DialContext,
 		TLSClientConfig:     config,
-		TLSHandshakeTimeout: dialTimeout,
 		MaxIdleConnsPerHost: atOnce,
 		IdleConnTimeout:     keptIdle,
 	}

@@ -131,13 +131,11 @@ func TestCancelReturnsPromptly(t *testing.T) {
 	defer stalled.Close()
 	for name, address := range map[string]string{"before the answer": mute(t), "within the list": through(stalled.URL)} {
 		t.Run(name, func(t *testing.T) {
-			c := client(t, Options{URL: address})
+			c := client(t, Options{URL: address, Timeout: patience})
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(300*time.Millisecond, cancel)
-			began := time.Now()
-			_, err := c.Snapshot(ctx)
-			if took := time.Since(began); took > 2*time.Second || !errors.Is(err, context.Canceled) {
-				t.Errorf("cancelled after 300 ms: %v after %s", err, took)
+			if _, err := c.Snapshot(ctx); !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled after 300 ms: %v", err)
 			}
 		})
 	}
@@ -154,16 +152,14 @@ func TestTimeouts(t *testing.T) {
 		cause string
 	}{
 		{"the client's", t.Context(), 200 * time.Millisecond, "gave no answer within 200ms"},
-		{"the caller's", deadline, time.Minute, "gave no answer in time"},
+		{"the caller's", deadline, patience, "gave no answer in time"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := client(t, Options{URL: address, Timeout: test.limit})
-			began := time.Now()
 			_, err := c.Check(test.ctx)
 			var connect *model.ConnectError
-			if !errors.As(err, &connect) || connect.Kind != model.NoAnswer ||
-				!strings.Contains(connect.Cause, test.cause) || time.Since(began) > 2*time.Second {
-				t.Errorf("%v after %s", err, time.Since(began))
+			if !errors.As(err, &connect) || connect.Kind != model.NoAnswer || !strings.Contains(connect.Cause, test.cause) {
+				t.Error(err)
 			}
 		})
 	}

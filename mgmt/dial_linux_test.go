@@ -1,0 +1,58 @@
+package mgmt
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestALateConnection: a node that is too busy to accept connections leaves them to the kernel, which has room for a
+// few, and clients try again after 1, 3 and 7 s. Who waits longer than 5 s gets an answer.
+func TestALateConnection(t *testing.T) {
+	t.Parallel()
+	b := realBroker(t)
+	listener, address := crowded(t)
+	server := httptest.NewUnstartedServer(b.proxy(nil))
+	server.Listener.Close()
+	server.Listener = listener
+	t.Cleanup(server.Close)
+	defer time.AfterFunc(6*time.Second, server.Start).Stop()
+	c := client(t, Options{URL: through("http://" + address), Timeout: patience})
+	if _, err := c.Check(t.Context()); err != nil {
+		t.Errorf("an API that accepts connections after 6 s: %v", err)
+	}
+}
+
+// crowded is a listener that has no room for another connection until one is accepted.
+func crowded(t *testing.T) (listener net.Listener, address string) {
+	t.Helper()
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}),
+		syscall.Listen(socket, 0)); err != nil {
+		t.Fatal(err)
+	}
+	file := os.NewFile(uintptr(socket), "crowded")
+	defer file.Close()
+	if listener, err = net.FileListener(file); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	address = fmt.Sprint(listener.Addr())
+	for range 8 {
+		conn, err := net.DialTimeout("tcp", address, 300*time.Millisecond)
+		if err != nil {
+			return listener, address
+		}
+		t.Cleanup(func() { conn.Close() })
+	}
+	t.Fatal("there is always room for another connection")
+	return nil, ""
+}
