@@ -13,8 +13,7 @@ import (
 // causeMessagesMost bounds how many messages of a cause are listed.
 const causeMessagesMost = 10_000
 
-// causeMessagesScreen lists the messages of a cause in all its queues, as a search for them. What acts on all of them
-// goes from queue to queue.
+// causeMessagesScreen lists the messages of a cause in all its queues, as a search for them.
 type causeMessagesScreen struct {
 	findScreen
 	row    causeRow
@@ -41,11 +40,12 @@ func (s causeMessagesScreen) Keys() []key.Binding {
 
 func (s causeMessagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	if pressed, ok := msg.(tea.KeyMsg); ok && !s.Typing() {
-		k := s.env.keys
-		then := causeAction(k, pressed)
+		k, acts := s.env.keys, actOnCause(s.env, s.row, s.limits, pressed)
 		switch {
-		case then != nil, term.Is(pressed, k.NextPane):
-			return s, push(newCauseQueuesScreen(s.env, s.row, s.limits, then))
+		case acts != nil:
+			return s, push(acts)
+		case term.Is(pressed, k.NextPane):
+			return s, push(newCauseQueuesScreen(s.env, s.row, s.limits, nil))
 		case term.Is(pressed, k.Resolve):
 			return s, s.env.marks.turn(s.topology, &s.row.Group, cause.Resolved)
 		}

@@ -31,8 +31,10 @@ func TestMessagesOfACauseInSeveralQueues(t *testing.T) {
 	term.press("q")
 	term.await("64 found")
 	term.press("d")
-	term.await("In 2 queues", "mail.failed", failedQueue)
-	term.press("q", "o")
+	term.await("drop 64 messages of 2 queues", "mail.failed", failedQueue)
+	term.press(keyEsc)
+	term.await("64 found")
+	term.press("o")
 	term.await("marked as resolved")
 	b.mu.Lock()
 	b.messages = map[model.QueueRef][]message.Message{}

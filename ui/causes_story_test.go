@@ -161,8 +161,8 @@ func TestStoryOfCauses(t *testing.T) {
 	})
 }
 
-// workDown acts on all messages of a cause, from one of its queues to the next, and goes back to the causes. What was
-// in several queues is marked as resolved.
+// workDown acts on all messages of a cause, and goes back to the causes. What was in several queues is marked as
+// resolved.
 func workDown(screen *terminal, queues ...storyCause) {
 	screen.t.Helper()
 	c := queues[0]
@@ -170,48 +170,55 @@ func workDown(screen *terminal, queues ...storyCause) {
 	kind, _, _ := strings.Cut(c.text, ":")
 	screen.awaitThat(kind+" is under the cursor", func(string) bool { return strings.Contains(screen.cursorRow(), kind) })
 	if c.several {
-		all := 0
-		for _, c := range queues {
-			all += c.n
-		}
-		screen.press(keyEnter)
-		screen.await(fmt.Sprintf("%d found", all), "complete")
-		screen.press("q")
-		screen.await("5 failed queues   ")
-	}
-	screen.press(c.key)
-	if c.several {
-		screen.await("In 2 queues", c.worker+".failed")
-		screen.press(keyEnter)
-	}
-	does, done := "Replay", "moved"
-	if c.key == "d" {
-		does, done = "Drop", "dropped"
-	}
-	for i, c := range queues {
-		if i > 0 {
-			screen.await("enter next queue: " + c.worker + ".failed (1 left)")
-			screen.press(keyEnter)
-		}
-		screen.await(fmt.Sprintf("%s %d messages", does, c.n), "all of the cause, as read at")
-		if c.n > typedAbove {
-			screen.press(c.worker + ".failed")
-		}
-		screen.agree(strings.ToLower(does), fmt.Sprintf("%d messages %s", c.n, done))
-		screen.await("What happened")
-	}
-	screen.press(keyEnter)
-	screen.await("none of this cause is left here")
-	if c.several {
-		screen.press("o")
-		screen.await("marked as resolved")
-	}
-	screen.press("q")
-	if c.several {
-		screen.await("OF THE CAUSE")
-		screen.press("q")
+		workDownSeveral(screen, queues)
+	} else {
+		workDownOne(screen, c)
 	}
 	screen.await("5 failed queues   ")
 	screen.press(keyEsc)
 	screen.awaitGone("esc clears")
+}
+
+// words are what the key of a cause does, and what is said when it has.
+func (c *storyCause) words() (does, done string) {
+	if c.key == "d" {
+		return "drop", "dropped"
+	}
+	return "replay", "moved"
+}
+
+func workDownOne(screen *terminal, c storyCause) {
+	screen.t.Helper()
+	does, done := c.words()
+	screen.press(c.key)
+	screen.await(fmt.Sprintf("%s%s %d messages", strings.ToUpper(does[:1]), does[1:], c.n), "all of the cause, as read at")
+	if c.n > typedAbove {
+		screen.press(c.worker + ".failed")
+	}
+	screen.agree(does, fmt.Sprintf("%d messages %s", c.n, done))
+	screen.await("What happened")
+	screen.press(keyEnter)
+	screen.await("none of this cause is left here")
+	screen.press("q")
+}
+
+func workDownSeveral(screen *terminal, queues []storyCause) {
+	screen.t.Helper()
+	c, all := queues[0], 0
+	does, done := c.words()
+	for _, c := range queues {
+		all += c.n
+	}
+	screen.press(keyEnter)
+	screen.await(fmt.Sprintf("%d found", all), "complete")
+	screen.press("q")
+	screen.await("5 failed queues   ")
+	screen.press(c.key)
+	screen.await(fmt.Sprintf("%s %d messages of %d queues, as read at", does, all, len(queues)), "type their number")
+	screen.press(fmt.Sprint(all))
+	screen.agree(fmt.Sprintf("%s %d messages", does, all), fmt.Sprintf(" %d messages %s", all, done))
+	screen.await("esc close")
+	screen.press("o")
+	screen.await("marked as resolved")
+	screen.press(keyEsc)
 }

@@ -131,15 +131,15 @@ func TestCauseOpensItsMessages(t *testing.T) {
 	}
 }
 
-// A cause in several queues: an action goes from one to the next, and each is asked about by itself.
-func TestCauseInSeveralQueues(t *testing.T) {
+// From the list of a cause's queues an action goes from one to the next, and each is asked about by itself.
+func TestCauseFromQueueToQueue(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onCauses(t, o, 120, 36)
 	term.awaitThat("the cursor is on it", func(string) bool { return strings.Contains(term.cursorRow(), smtpCause) })
-	term.press("r")
+	term.press("m")
 	term.await("In 2 queues", "mail.failed", "ucenter@user@failed")
 	term.press(keyEnter)
-	term.await("Replay 40 messages", "mail.failed")
+	term.await("Move 40 messages", "Type a part of the queue's name")
 	term.press(keyEsc)
 	term.await("41 messages", "showing 40")
 	term.press("q")
@@ -162,16 +162,16 @@ func TestCauseInSeveralQueues(t *testing.T) {
 }
 
 // A queue that has no message of the cause any more is passed by, and an action that was stopped goes no further.
-func TestCauseInSeveralQueuesIsGone(t *testing.T) {
+func TestCauseThatIsGoneFromAQueue(t *testing.T) {
 	o, b, _, _ := manyFailed()
 	term := onCauses(t, o, 120, 36)
 	term.awaitThat("the cursor is on it", func(string) bool { return strings.Contains(term.cursorRow(), smtpCause) })
 	b.mu.Lock()
 	b.messages[ref("mail.failed")] = nil
 	b.mu.Unlock()
-	term.press("d")
+	term.press("m")
 	term.await("In 2 queues", "mail.failed", "ucenter@user@failed")
-	term.press(keyEnter)
+	term.press("d")
 	term.await("Drop 24 messages", "ucenter@user@failed")
 	term.press(keyEsc, "q")
 	term.await("none is left")

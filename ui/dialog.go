@@ -92,8 +92,8 @@ const (
 )
 
 // careful reports whether this number of messages is agreed to with the queue's name.
-func (d *dialog) careful(messages int) bool {
-	return messages > typedAbove || messages > 1 && d.env.production
+func (e *env) careful(messages int) bool {
+	return messages > typedAbove || messages > 1 && e.production
 }
 
 // open reports whether there is something to be seen of it.
@@ -106,8 +106,12 @@ func (d *dialog) named(o *offer) bool {
 
 // ready reports whether enter agrees. What has just changed nobody can have read.
 func (d *dialog) ready(o *offer) bool {
-	unread := !d.changedAt.IsZero() && d.env.shown.Sub(d.changedAt) < changeGuard
-	return d.state == dialogAsking && d.named(o) && !unread
+	return d.state == dialogAsking && d.named(o) && !d.unread()
+}
+
+// unread reports whether the plan has become another one a moment ago.
+func (d *dialog) unread() bool {
+	return !d.changedAt.IsZero() && d.env.shown.Sub(d.changedAt) < changeGuard
 }
 
 // changed compares what two plans promise, and reports whether the new one has to be read: what is different is shown

@@ -151,28 +151,23 @@ func (f failedScreen) causeKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		return f, f.env.marks.turn(f.latest.topology, &row.Group, cause.Ignored)
 	case current && term.Is(msg, k.Note):
 		f.noting = newCauseNote(f.env, row)
-	case current && term.Is(msg, k.Open):
-		return f, f.open(row, nil)
-	case current:
-		if then := causeAction(k, msg); then != nil {
-			return f, f.open(row, then)
-		}
+	case current && term.Is(msg, k.Open), current && causeAction(k, msg) != nil:
+		return f, f.open(row, msg)
 	}
 	return f, nil
 }
 
-// open opens a cause: its messages, and where something is to be done with them in several queues, these. then is what
-// is done.
-func (f failedScreen) open(row causeRow, then afterLook) tea.Cmd {
+// open opens the messages of a cause, and does what the key does with them.
+func (f failedScreen) open(row causeRow, msg tea.KeyMsg) tea.Cmd {
 	only, seen := ofCause{&row.Group, row.text}, f.env.marks.open(f.latest.topology, &row.Group)
+	var opened screen
 	if len(row.Queues) == 1 {
 		ref := row.Queues[0].Of
-		return tea.Batch(push(newCauseScreen(f.env, ref, only, f.reading.limitOf(ref), then)), seen)
+		opened = newCauseScreen(f.env, ref, only, f.reading.limitOf(ref), causeAction(f.env.keys, msg))
+	} else if opened = actOnCause(f.env, row, f.reading.limitOf, msg); opened == nil {
+		opened = newCauseMessagesScreen(f.env, row, f.reading.limitOf)
 	}
-	if then == nil {
-		return tea.Batch(push(newCauseMessagesScreen(f.env, row, f.reading.limitOf)), seen)
-	}
-	return tea.Batch(push(newCauseQueuesScreen(f.env, row, f.reading.limitOf, then)), seen)
+	return tea.Batch(push(opened), seen)
 }
 
 // noteKey takes a key while a note is typed.

@@ -168,7 +168,7 @@ func (d *planDialog) offer() *offer {
 	} else {
 		o.insist(d.env, d.plan.Refusal)
 	}
-	if n := len(d.rows); o.refusal == "" && d.careful(n) {
+	if n := len(d.rows); o.refusal == "" && d.env.careful(n) {
 		why := "that many messages"
 		if d.env.production {
 			why = "production"
@@ -293,6 +293,9 @@ func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 	}
 	return d, nil
 }
+
+// well reports whether all of it was done.
+func (d *planDialog) well() bool { return d.err == nil && d.account.Complete() }
 
 // canUndo reports whether there is something to take back of what happened.
 func (d *planDialog) canUndo() bool {

@@ -9,8 +9,19 @@ import (
 	"dlxtop/ui/term"
 )
 
-// progress shows how far a run is.
+// progress shows how far a run is, and how it is stopped.
 func (d *planDialog) progress(l *dialogLines) {
+	d.sayRun(l)
+	l.blank()
+	hints := ""
+	if d.waits() {
+		hints = hint(l.styles, "enter", "do not wait longer")
+	}
+	d.sayStop(l, hints)
+}
+
+// sayRun shows how far a run is.
+func (d *planDialog) sayRun(l *dialogLines) {
 	s, a := l.styles, &d.account
 	width := l.width - labelWidth
 	share := 0
@@ -25,12 +36,6 @@ func (d *planDialog) progress(l *dialogLines) {
 		l.say("canary", model.Printable(a.Canary.Words()), s.Accent)
 	}
 	sayWaiting(l, a)
-	l.blank()
-	hints := ""
-	if d.waits() {
-		hints = hint(s, "enter", "do not wait longer")
-	}
-	d.sayStop(l, hints)
 }
 
 // counts are the outcomes that happened, each with what it means.
@@ -54,8 +59,20 @@ func (d *planDialog) counts(l *dialogLines) {
 	say("gone", a.Gone, "no longer in the queue when it ran", s.Text)
 }
 
-// tell shows the account.
+// tell shows the account, and what the keys do then.
 func (d *planDialog) tell(l *dialogLines) {
+	d.sayAccount(l)
+	l.blank()
+	s := l.styles
+	if again := d.offer().again; again != "" {
+		l.hints(hint(s, "enter", again) + hint(s, "esc", "close"))
+		return
+	}
+	l.hints(hint(s, "enter", "close"))
+}
+
+// sayAccount shows the account.
+func (d *planDialog) sayAccount(l *dialogLines) {
 	s, a := l.styles, &d.account
 	look := s.Strong
 	if !a.Complete() {
@@ -107,12 +124,6 @@ func (d *planDialog) tell(l *dialogLines) {
 		}
 		l.say(string(p.Outcome), term.Cut(model.Printable(id), 24, "…")+"  "+model.Printable(p.Reason), s.Text)
 	}
-	l.blank()
-	if again := d.offer().again; again != "" {
-		l.hints(hint(s, "enter", again) + hint(s, "esc", "close"))
-		return
-	}
-	l.hints(hint(s, "enter", "close"))
 }
 
 // summary is the account in one sentence.

@@ -77,6 +77,19 @@ func (d *planDialog) askJournal(l *dialogLines) {
 
 // ask shows the plan and what the keys would do.
 func (d *planDialog) ask(l *dialogLines) {
+	d.sayPlan(l)
+	enter := string(d.operation)
+	if o := d.offer(); o.prompt == "" && d.operation == plan.Drop {
+		enter = "drop " + model.Plural(len(d.rows), "message")
+		if d.env.journal == nil {
+			enter += " for good"
+		}
+	}
+	d.sayAsked(l, d.offer(), enter, d.otherHint()+d.canaryHint()+d.triesHint()+d.spreadHint())
+}
+
+// sayPlan shows the plan.
+func (d *planDialog) sayPlan(l *dialogLines) {
 	s := l.styles
 	p := &d.plan
 	l.say("from", model.Printable(p.From.String()), s.Strong)
@@ -100,14 +113,6 @@ func (d *planDialog) ask(l *dialogLines) {
 	if p.Acquire.Cost != "" && !p.Refusal.Refused() {
 		l.aside("costs", model.Printable(p.Acquire.Cost), s.Muted)
 	}
-	enter := string(d.operation)
-	if o := d.offer(); o.prompt == "" && d.operation == plan.Drop {
-		enter = "drop " + model.Plural(len(d.rows), "message")
-		if d.env.journal == nil {
-			enter += " for good"
-		}
-	}
-	d.sayAsked(l, d.offer(), enter, d.otherHint()+d.canaryHint()+d.triesHint()+d.spreadHint())
 }
 
 // other is what tab does, "" when it does nothing.

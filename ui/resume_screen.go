@@ -67,7 +67,7 @@ func (r *resumeScreen) offer() *offer {
 	if r.canChoose() {
 		o.turns = "other choice"
 	}
-	if r.careful(r.plan.Planned()) {
+	if r.env.careful(r.plan.Planned()) {
 		o.prompt = "To go on, type the queue's name:"
 	}
 	return o

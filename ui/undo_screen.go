@@ -66,7 +66,7 @@ func (u *undoScreen) offer() *offer {
 		o.refusal, refusal = readOnlyWords, nil
 	}
 	o.insist(u.env, refusal)
-	if o.refusal == "" && u.careful(u.plan.Planned()) {
+	if o.refusal == "" && u.env.careful(u.plan.Planned()) {
 		o.prompt = "To bring them back, type the queue's name:"
 	}
 	return o

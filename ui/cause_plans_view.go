@@ -1,0 +1,274 @@
+package ui
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"dlxtop/model"
+	"dlxtop/model/plan"
+	"dlxtop/ui/term"
+)
+
+// causePlanRow is a queue of the list.
+type causePlanRow struct {
+	index    int
+	queue    model.QueueRef
+	name, to string // printable
+	messages model.Opt[int64]
+	state    term.Field
+}
+
+func newCausePlanTable(e *env, operation plan.Operation) term.Table[model.QueueRef, causePlanRow] {
+	s := e.styles
+	columns := []term.Column[causePlanRow]{
+		{
+			Title: "QUEUE", Width: 20, Flex: 2, Max: 50, Middle: true,
+			Cell: func(r causePlanRow) term.Field { return term.Field{Text: r.name, Style: s.Text} },
+		},
+		{
+			Title: "MESSAGES", Width: 8, Right: true,
+			Cell: func(r causePlanRow) term.Field { return number(s, r.messages, s.Danger) },
+		},
+	}
+	if operation.Publishes() {
+		columns = append(columns, term.Column[causePlanRow]{
+			Title: "TO", Width: 14, Flex: 1, Max: 40, Middle: true,
+			Cell: func(r causePlanRow) term.Field { return term.Field{Text: r.to, Style: s.Text} },
+		})
+	}
+	columns = append(columns, term.Column[causePlanRow]{
+		Title: "STATE", Width: 20, Flex: 2,
+		Cell: func(r causePlanRow) term.Field { return r.state },
+	})
+	return term.NewTable(e.kit(), func(r causePlanRow) model.QueueRef { return r.queue },
+		func(a, b causePlanRow) int { return cmp.Compare(a.index, b.index) }, columns...)
+}
+
+// show works the rows of the list out.
+func (c *causePlansScreen) show() {
+	rows := make([]causePlanRow, len(c.queues))
+	for i := range c.queues {
+		q := &c.queues[i]
+		rows[i] = causePlanRow{index: i, queue: q.queue, name: model.Printable(q.queue.String()), state: c.stateOf(i)}
+		if q.dialog.open() {
+			rows[i].messages, rows[i].to = model.Some(int64(len(q.dialog.rows))), recipientsOf(&q.dialog.plan)
+		}
+	}
+	c.table.Set(rows)
+}
+
+// recipientsOf are the queues that a plan reaches, or their number.
+func recipientsOf(p *plan.Plan) string {
+	switch n := len(p.Recipients); n {
+	case 0:
+		return ""
+	case 1:
+		return model.Printable(p.Recipients[0].Queue.Name)
+	default:
+		return model.Plural(n, "queue")
+	}
+}
+
+// stateOf is how far a queue is.
+func (c *causePlansScreen) stateOf(i int) term.Field {
+	s, q := c.env.styles, &c.queues[i]
+	d := &q.dialog
+	say := func(text string, style term.Style) term.Field { return term.Field{Text: text, Style: style} }
+	switch {
+	case !q.asked:
+		return say("", s.Text)
+	case q.peek != 0:
+		return say("reading …", s.Accent)
+	case q.failed != nil || q.refused.Refusal.Refused():
+		return say(term.MarkError+" not read", s.Danger)
+	case !d.open():
+		return say("none is left", s.Muted)
+	}
+	switch d.state {
+	case dialogEnded:
+		if d.well() {
+			return say(d.summary(), s.Good)
+		}
+		return say(d.summary(), s.Warning)
+	case dialogRunning, dialogStopping:
+		a := &d.account
+		return say(fmt.Sprintf("%s of %s", model.Count(int64(a.Done())), model.Count(int64(a.Planned))), s.Accent)
+	case dialogChecking:
+		return say("reading the topology again …", s.Muted)
+	case dialogPlanning:
+		return say("working out where they go …", s.Muted)
+	}
+	switch {
+	case d.offer().refusal != "":
+		return say(term.MarkError+" not possible", s.Danger)
+	case d.unchecked != nil:
+		return say(term.MarkWarning+" not checked", s.Warning)
+	case !d.changedAt.IsZero():
+		return say(term.MarkWarning+" changed", s.Warning)
+	case len(d.plan.Warnings) > 0:
+		return say(term.MarkWarning+" ready", s.Warning)
+	}
+	return say("ready", s.Good)
+}
+
+// View draws the queues, what is known of the one under the cursor, and the question.
+func (c causePlansScreen) View(width, height int) string {
+	s := c.env.styles
+	foot := c.lines(width)
+	c.ask(foot)
+	lines := []string{
+		s.Strong.Render(term.Cut(" cause: "+c.only.words, width-1, "…")), " " + term.Cut(c.words(), width-2, "…"),
+	}
+	room := height - len(lines) - len(foot.lines)
+	rows := max(min(len(c.queues)+1, room/2), 2)
+	lines = append(lines, strings.Split(c.table.View(width, rows), "\n")...)
+	lines = append(lines, strings.Split(term.Block(c.pane(width, room-rows), width, max(room-rows, 0)), "\n")...)
+	for _, line := range foot.lines {
+		lines = append(lines, pageIndent+line)
+	}
+	return term.Block(lines, width, height)
+}
+
+// words say how far it is.
+func (c *causePlansScreen) words() string {
+	rest := c.ready()
+	what := fmt.Sprintf("%s of %s", model.Plural(c.messages(rest), "message"), model.Plural(len(rest), "queue"))
+	switch c.state {
+	case causePlansReading:
+		return fmt.Sprintf("reading queue %d of %d …", c.at+1, len(c.queues))
+	case causePlansAsking:
+		return string(c.operation) + " " + what + c.asOf()
+	case causePlansRunning:
+		if len(rest) > 0 {
+			return c.summary() + ", then " + what
+		}
+	}
+	return c.summary()
+}
+
+// summary is what has happened in one sentence.
+func (c *causePlansScreen) summary() string {
+	done, planned := 0, 0
+	for i := range c.queues {
+		if a := &c.queues[i].dialog.account; a.Operation != "" {
+			done, planned = done+a.Moved+a.Dropped, planned+a.Planned
+		}
+	}
+	what := map[bool]string{true: "moved", false: "dropped"}[c.operation.Publishes()]
+	if done < planned {
+		return fmt.Sprintf("%s of %s %s", model.Count(int64(done)), model.Plural(planned, "message"), what)
+	}
+	return model.Plural(done, "message") + " " + what
+}
+
+// asOf is when they were read, and what came later.
+func (c *causePlansScreen) asOf() string {
+	var first time.Time
+	arrived := int64(0)
+	for i := range c.queues {
+		q := &c.queues[i]
+		if !q.dialog.open() {
+			continue
+		}
+		if first.IsZero() || q.peeked.TakenAt.Before(first) {
+			first = q.peeked.TakenAt
+		}
+		arrived += q.dialog.others.arrived
+	}
+	words := ", as read at " + first.Local().Format("15:04:05")
+	if later := plan.ArrivedWords(arrived); later != "" {
+		words += "; " + later
+	}
+	return words
+}
+
+// pane is the queue under the cursor: its plan, how far that is, or how it ended.
+func (c *causePlansScreen) pane(width, height int) []string {
+	s := c.env.styles
+	q, ok := c.current()
+	if !ok || height < 1 {
+		return nil
+	}
+	l, d := c.lines(width), &q.dialog
+	switch {
+	case q.failed != nil:
+		l.say("not read", readableError(q.failed), s.Danger)
+	case q.refused.Refusal.Refused():
+		l.say("not read", model.Printable(q.refused.Refusal.Words()), s.Danger)
+	case d.state == dialogEnded:
+		d.sayAccount(l)
+	case d.state == dialogRunning, d.state == dialogStopping:
+		d.sayRun(l)
+	case d.open() && d.plan.Operation != "":
+		if refusal := d.offer().refusal; refusal != "" {
+			l.say("", term.MarkError+" not possible: "+model.Printable(refusal), s.Danger)
+		}
+		d.sayPlan(l)
+	}
+	l.fit(height - 1)
+	for i := range l.lines {
+		l.lines[i] = pageIndent + l.lines[i]
+	}
+	return append([]string{term.Partition(s, model.Printable(q.queue.String()), c.table.Position(), width)}, l.lines...)
+}
+
+// pageIndent stands before the lines of a page, as before the rows of a table.
+const pageIndent = "   "
+
+// lines are those of a page of this width: what takes more than a dialog's is hard to read.
+func (c *causePlansScreen) lines(width int) *dialogLines {
+	l := newDialogLines(c.env.styles, width)
+	l.width = min(width-2*len(pageIndent), 120)
+	return l
+}
+
+// ask shows what is asked, and the keys.
+func (c *causePlansScreen) ask(l *dialogLines) {
+	s, k := c.env.styles, c.env.keys
+	l.blank()
+	switch c.state {
+	case causePlansReading:
+		l.hints(hint(s, "esc", "back"))
+	case causePlansAsking:
+		ready := c.ready()
+		if left := len(c.planned()) - len(ready); left > 0 {
+			words := model.Plural(left, "queue") + " left out: its messages stay where they are"
+			if left > 1 {
+				words = model.Plural(left, "queue") + " left out: their messages stay where they are"
+			}
+			l.say("", term.MarkWarning+" "+words, s.Warning)
+		}
+		if prompt := c.prompt(); prompt != "" {
+			l.say("", prompt, s.Text)
+			l.field(&c.number)
+		}
+		hints := ""
+		if c.agreeable() {
+			enter := string(c.operation) + " " + model.Plural(c.messages(ready), "message")
+			if c.operation == plan.Drop && c.env.journal == nil {
+				enter += " for good"
+			}
+			hints = hint(s, "enter", enter)
+		}
+		for _, b := range c.options() {
+			hints += hint(s, b.Help().Key, b.Help().Desc)
+		}
+		l.hints(hints + hint(s, "esc", "back"))
+	case causePlansRunning:
+		hints := ""
+		if c.running().waits() {
+			hints = hint(s, "enter", "do not wait longer")
+		}
+		c.running().sayStop(l, hints)
+	case causePlansEnded:
+		hints := ""
+		if rest := c.ready(); len(rest) > 0 {
+			l.say("", term.MarkWarning+" it ended before "+model.Plural(len(rest), "queue")+": "+
+				model.Plural(c.messages(rest), "message")+" are untouched", s.Warning)
+			hints = hint(s, "enter", "go on")
+		}
+		l.hints(hints + hint(s, k.Resolve.Help().Key, "mark the cause as resolved") + hint(s, "esc", "close"))
+	}
+}
