@@ -142,7 +142,7 @@ func (s *source) connect(ctx context.Context) error {
 // stream has no such count: it says 0 (all versions).
 func (s *source) ready() (int64, error) {
 	for began := time.Now(); ; {
-		q, answered, err := declared(s.probe, s.plan.Queue.Name)
+		q, answered, err := s.client.declared(s.probe, s.plan.Queue.Name)
 		switch {
 		case err != nil:
 			return 0, queueError("count", s.plan.Queue, err)
@@ -260,7 +260,7 @@ func (s *source) receive(
 				}
 				continue
 			}
-			q, answered, err := declared(s.probe, s.plan.Queue.Name)
+			q, answered, err := s.client.declared(s.probe, s.plan.Queue.Name)
 			switch {
 			case err != nil:
 				return false, queueError("count", s.plan.Queue, err)

@@ -1,6 +1,8 @@
 package broker
 
 import (
+	"slices"
+	"sync"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -10,16 +12,41 @@ import (
 // example. One that did not answer counts as empty and without consumers then (3.10.8, 4.0.5, 4.3.6).
 const statLimit = 250 * time.Millisecond
 
+// roundTrips are how long the last round trips to a broker took.
+type roundTrips struct {
+	mu   sync.Mutex
+	last [32]time.Duration // 0: none yet
+	next int
+}
+
+func (r *roundTrips) add(took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.last[r.next] = max(took, 1)
+	r.next = (r.next + 1) % len(r.last)
+}
+
+// shortest is what the way to the broker costs; 0 when there was none yet.
+func (r *roundTrips) shortest() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := slices.DeleteFunc(slices.Clone(r.last[:]), func(d time.Duration) bool { return d == 0 })
+	if len(known) == 0 {
+		return 0
+	}
+	return slices.Min(known)
+}
+
 // declared declares a queue passively, which counts it. answered tells whether the queue itself did: a quorum queue
-// that seems empty and without consumers after statLimit did not, unless all on this channel takes so long.
-func declared(channel *amqp.Channel, queue string) (q amqp.Queue, answered bool, err error) {
+// that seems empty and without consumers after statLimit did not, unless the way to the broker takes so long.
+func (c *Client) declared(channel *amqp.Channel, queue string) (q amqp.Queue, answered bool, err error) {
 	began := time.Now()
 	q, err = channel.QueueDeclarePassive(queue, false, false, false, false, nil)
 	took := time.Since(began)
 	if err != nil || q.Messages > 0 || q.Consumers > 0 {
 		return q, true, err
 	}
-	answered, err = inTime(took, func() (time.Duration, error) {
+	answered, err = c.trips.inTime(took, func() (time.Duration, error) {
 		began := time.Now()
 		err := channel.Qos(1, 0, false) // nothing is consumed on a channel that counts: only the round trip
 		return time.Since(began), err
@@ -28,16 +55,24 @@ func declared(channel *amqp.Channel, queue string) (q amqp.Queue, answered bool,
 }
 
 // inTime tells whether an answer that took so long came from the queue and not from statLimit. A round trip alone may
-// be as long on a slow way to the broker; a single one may be on a busy machine, so that three have to be. In doubt it
-// was the limit: who asks again loses a moment, who believes it a queue.
-func inTime(took time.Duration, roundTrip func() (time.Duration, error)) (bool, error) {
+// be as long on a slow way to the broker; on a busy machine many of them may be, so that none of the last ones, and of
+// three more, may have been quick. In doubt it was the limit: who asks again loses a moment, who believes it a queue.
+func (r *roundTrips) inTime(took time.Duration, roundTrip func() (time.Duration, error)) (bool, error) {
+	late := func() bool {
+		shortest := r.shortest()
+		return shortest > 0 && took-shortest > statLimit/2
+	}
 	if took < statLimit*9/10 { // Erlang's clock may run up to a hundredth faster than ours, to catch up
+		r.add(took)
 		return true, nil
 	}
 	for range 3 {
 		alone, err := roundTrip()
-		if err != nil || took-alone > statLimit/2 {
+		if err != nil {
 			return false, err
+		}
+		if r.add(alone); late() {
+			return false, nil
 		}
 	}
 	return true, nil

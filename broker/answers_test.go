@@ -23,8 +23,8 @@ func TestAnswersInTime(t *testing.T) {
 		{"the limit behind a slow way", 400 * ms, []time.Duration{150 * ms}, false},
 		{"a slow way", 310 * ms, []time.Duration{305 * ms, 290 * ms, 330 * ms}, true},
 	} {
-		asked := 0
-		got, err := inTime(test.took, func() (time.Duration, error) {
+		asked, trips := 0, roundTrips{}
+		got, err := trips.inTime(test.took, func() (time.Duration, error) {
 			asked++
 			return test.alone[asked-1], nil
 		})
@@ -32,7 +32,21 @@ func TestAnswersInTime(t *testing.T) {
 			t.Errorf("%s: %v after %d round trips, %v; want %v after %d", test.name, got, asked, err, test.want, len(test.alone))
 		}
 	}
-	if _, err := inTime(time.Second, func() (time.Duration, error) { return 0, errNothingComes }); err != errNothingComes {
+	before := roundTrips{}
+	before.add(4 * ms) // in a quieter moment
+	if got, err := before.inTime(260*ms, func() (time.Duration, error) { return 200 * ms, nil }); got || err != nil {
+		t.Errorf("the limit, while each round trip takes as long: %v, %v", got, err)
+	}
+	believed := false
+	for range before.last {
+		believed, _ = before.inTime(310*ms, func() (time.Duration, error) { return 305 * ms, nil })
+	}
+	if !believed {
+		t.Error("a way that has become slow is never believed")
+	}
+	var none roundTrips
+	fails := func() (time.Duration, error) { return 0, errNothingComes }
+	if _, err := none.inTime(time.Second, fails); err != errNothingComes {
 		t.Errorf("a channel that closed: %v", err)
 	}
 }

@@ -70,6 +70,7 @@ type Client struct {
 
 	holds    holds
 	counter  counter
+	trips    roundTrips
 	losses   chan error // holds one: a loss that Lost has not told yet
 	watching sync.WaitGroup
 }
@@ -290,8 +291,10 @@ func (c *Client) address() string {
 
 // open opens a channel. Where a limit is reached the error is a channelLimit.
 func (c *Client) open(connection *amqp.Connection) (*amqp.Channel, error) {
+	began := time.Now()
 	channel, err := connection.Channel()
 	if err == nil {
+		c.trips.add(time.Since(began))
 		return channel, nil
 	}
 	if reached := limitReached(err, c.uri.Username, "", int(connection.Config.ChannelMax)); reached != nil {

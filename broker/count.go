@@ -160,7 +160,7 @@ func (c *Client) countOne(ctx context.Context, channel **amqp.Channel, ref model
 		*channel = opened
 	}
 	for range countTries {
-		q, answered, err := declared(*channel, ref.Name)
+		q, answered, err := c.declared(*channel, ref.Name)
 		if err != nil {
 			return model.QueueCounts{}, queueError("count", ref, err)
 		}

@@ -99,7 +99,8 @@ func (s *source) release() error {
 
 // awaitReturn waits until a queue shows what it got back: that takes a moment (3.10.8, classic and quorum), and a look
 // at once would not find all. It does not wait long, because consumers may take the messages meanwhile; but where some
-// of it is at its delivery limit now, it lets the next look wait.
+// of it is at its delivery limit now, it lets the next look wait, and a queue that does not answer has no time yet to
+// take anything back.
 func (s *source) awaitReturn(want int64) {
 	limit := comeback
 	if s.plan.Doomed(s.brink.given()) {
@@ -108,9 +109,14 @@ func (s *source) awaitReturn(want int64) {
 	if s.plan.Priority != 0 {
 		limit /= 5
 	}
-	for began := time.Now(); time.Since(began) < limit; time.Sleep(2 * time.Millisecond) {
-		if q, _, err := declared(s.probe, s.plan.Queue.Name); err != nil || int64(q.Messages) >= want {
+	began := time.Now()
+	for latest := began.Add(s.plan.Timeout); time.Since(began) < limit; time.Sleep(2 * time.Millisecond) {
+		q, answered, err := s.client.declared(s.probe, s.plan.Queue.Name)
+		if err != nil || int64(q.Messages) >= want {
 			return
+		}
+		if !answered && time.Now().Before(latest) {
+			began = time.Now()
 		}
 	}
 }
