@@ -295,13 +295,13 @@ func (c *causePlansScreen) runOn() tea.Cmd {
 		return nil
 	}
 	c.number.Set("")
-	c.table.MoveTo(c.at)
 	return nil
 }
 
 // start checks a plan that was agreed to, and runs it.
 func (c *causePlansScreen) start(i int) tea.Cmd {
 	c.at, c.state = i, causePlansRunning
+	c.table.MoveTo(i)
 	return c.take(i, func(q messagesScreen) (screen, tea.Cmd) {
 		cmd := q.dialog.check()
 		return q, cmd

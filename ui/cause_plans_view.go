@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"dlxtop/model"
+	"dlxtop/model/cause"
 	"dlxtop/model/plan"
 	"dlxtop/ui/term"
 )
@@ -269,6 +270,9 @@ func (c *causePlansScreen) ask(l *dialogLines) {
 				model.Plural(c.messages(rest), "message")+" are untouched", s.Warning)
 			hints = hint(s, "enter", "go on")
 		}
-		l.hints(hints + hint(s, k.Resolve.Help().Key, "mark the cause as resolved") + hint(s, "esc", "close"))
+		if c.env.marks.states.Of(c.only.ID).State != cause.Resolved { // else the key would take that back
+			hints += hint(s, k.Resolve.Help().Key, "mark the cause as resolved")
+		}
+		l.hints(hints + hint(s, "esc", "close"))
 	}
 }
