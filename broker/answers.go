@@ -26,15 +26,11 @@ func (r *roundTrips) add(took time.Duration) {
 	r.next = (r.next + 1) % len(r.last)
 }
 
-// shortest is what the way to the broker costs; 0 when there was none yet.
+// shortest is what the way to the broker costs; there was one.
 func (r *roundTrips) shortest() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known := slices.DeleteFunc(slices.Clone(r.last[:]), func(d time.Duration) bool { return d == 0 })
-	if len(known) == 0 {
-		return 0
-	}
-	return slices.Min(known)
+	return slices.Min(slices.DeleteFunc(slices.Clone(r.last[:]), func(d time.Duration) bool { return d == 0 }))
 }
 
 // declared declares a queue passively, which counts it. answered tells whether the queue itself did: a quorum queue
@@ -58,10 +54,6 @@ func (c *Client) declared(channel *amqp.Channel, queue string) (q amqp.Queue, an
 // be as long on a slow way to the broker; on a busy machine many of them may be, so that none of the last ones, and of
 // three more, may have been quick. In doubt it was the limit: who asks again loses a moment, who believes it a queue.
 func (r *roundTrips) inTime(took time.Duration, roundTrip func() (time.Duration, error)) (bool, error) {
-	late := func() bool {
-		shortest := r.shortest()
-		return shortest > 0 && took-shortest > statLimit/2
-	}
 	if took < statLimit*9/10 { // Erlang's clock may run up to a hundredth faster than ours, to catch up
 		r.add(took)
 		return true, nil
@@ -71,7 +63,7 @@ func (r *roundTrips) inTime(took time.Duration, roundTrip func() (time.Duration,
 		if err != nil {
 			return false, err
 		}
-		if r.add(alone); late() {
+		if r.add(alone); took-r.shortest() > statLimit/2 {
 			return false, nil
 		}
 	}

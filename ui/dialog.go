@@ -91,7 +91,7 @@ const (
 	pressedAgain
 )
 
-// careful reports whether this number of messages is agreed to with the queue's name.
+// careful reports whether this number of messages is agreed to by typing the queue's name, or the number.
 func (e *env) careful(messages int) bool {
 	return messages > typedAbove || messages > 1 && e.production
 }
