@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
+
+	"dlxtop/internal/manage"
 )
 
 // What people use instead of dlxtop.
@@ -25,19 +25,9 @@ func (c *bench) shovel(from, to, address string) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(c.Context(), http.MethodPut,
-		c.node.API()+"/api/parameters/shovel/%2F/bench", bytes.NewReader(body))
-	if err != nil {
+	url := c.node.API() + "/api/parameters/shovel/%2F/bench"
+	if _, err := manage.Send(c.Context(), http.MethodPut, url, string(body)); err != nil {
 		c.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		c.Fatal(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode >= 300 {
-		said, _ := io.ReadAll(response.Body)
-		c.Fatalf("%s: %s", response.Status, said)
 	}
 	c.await(to)
 }

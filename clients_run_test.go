@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -22,6 +21,8 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/internal/manage"
 )
 
 // clientProgram is how a client's program is run.
@@ -83,18 +84,9 @@ func (r *clientRun) manage(method, path, body string) []byte {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, node.API()+"/api/"+path, strings.NewReader(body))
+	answer, err := manage.Send(ctx, method, node.API()+"/api/"+path, body)
 	if err != nil {
-		r.t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode >= 300 {
-		r.t.Fatalf("%s %s: %s %v", method, path, response.Status, err)
+		r.t.Fatalf("%s: %v", path, err)
 	}
 	return answer
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os/exec"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"dlxtop/broker"
 	"dlxtop/cli"
 	"dlxtop/demo"
+	"dlxtop/internal/manage"
 	"dlxtop/internal/size"
 	"dlxtop/mgmt"
 	"dlxtop/model"
@@ -54,18 +54,8 @@ func (c *cluster) send(method, path string, body any) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(c.t.Context(), method, c.nodes[0].API()+"/api/"+path, bytes.NewReader(text))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode >= 300 {
-		words, _ := io.ReadAll(response.Body)
-		c.t.Fatalf("%s %s: %s %s", method, path, response.Status, words)
+	if _, err := manage.Send(c.t.Context(), method, c.nodes[0].API()+"/api/"+path, string(text)); err != nil {
+		c.t.Fatalf("%s: %v", path, err)
 	}
 }
 

@@ -4,26 +4,16 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strings"
 	"testing"
+
+	"dlxtop/internal/manage"
 )
 
 // api sends a request to the management API.
 func api(t testing.TB, method, path, body string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, node.API()+path,
-		strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/json") // limits want it (3.10.8, 4.0.5, 4.3.6)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode >= 300 {
-		t.Fatalf("%s %s: %s", method, path, response.Status)
+	if _, err := manage.Send(context.WithoutCancel(t.Context()), method, node.API()+path, body); err != nil {
+		t.Fatalf("%s: %v", path, err)
 	}
 }
 

@@ -153,7 +153,7 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 			return v.policyOf(test.limited) == ""
 		})
 		const body = `{"pattern":"^%s$","definition":{"max-length":0},"apply-to":"queues"}`
-		manage(t, http.MethodPut, policy, fmt.Sprintf(body, test.limited))
+		configure(t, http.MethodPut, policy, fmt.Sprintf(body, test.limited))
 		if test.limited == "failed" {
 			v.publish("", "failed", amqp.Publishing{Body: []byte("x")}) // the policy has dropped what was there
 		}
@@ -162,7 +162,7 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 		if status := <-k.done; status != cli.ExitRefused {
 			t.Errorf("%s: exit status %d: %s", test.question, status, k.shown.String())
 		}
-		manage(t, http.MethodDelete, policy, "")
+		configure(t, http.MethodDelete, policy, "")
 	}
 }
 

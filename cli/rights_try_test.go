@@ -74,17 +74,17 @@ func (try *tryOfRights) allow(connections, channels int) {
 // grant gives the user what it may have now.
 func (try *tryOfRights) grant() {
 	limits := "user-limits/" + try.user
-	manage(try.t, http.MethodPut, limits+"/max-connections", fmt.Sprintf(`{"value":%d}`, try.connections))
-	manage(try.t, http.MethodPut, limits+"/max-channels", fmt.Sprintf(`{"value":%d}`, try.channels))
+	configure(try.t, http.MethodPut, limits+"/max-connections", fmt.Sprintf(`{"value":%d}`, try.connections))
+	configure(try.t, http.MethodPut, limits+"/max-channels", fmt.Sprintf(`{"value":%d}`, try.channels))
 	if try.permission != "" {
-		manage(try.t, http.MethodPut, "permissions/"+try.v.name+"/"+try.user, try.permission)
+		configure(try.t, http.MethodPut, "permissions/"+try.v.name+"/"+try.user, try.permission)
 	}
 }
 
 // renew makes the user once more: RabbitMQ may count a connection that ended as soon as it was open until its user is
 // deleted (docs/rabbitmq.md).
 func (try *tryOfRights) renew() {
-	manage(try.t, http.MethodDelete, "users/"+try.user, "")
+	configure(try.t, http.MethodDelete, "users/"+try.user, "")
 	makeUser(try.t, try.user, try.row.tag)
 	try.grant()
 }

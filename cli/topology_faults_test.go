@@ -94,7 +94,7 @@ func (u *underPlan) matching() amqp.Table {
 func (u *underPlan) giveAlternate() {
 	policy := "policies/" + url.PathEscape(u.vhost.name) + "/" + u.name("policy")
 	const body = `{"pattern":"^%s$","definition":{"alternate-exchange":%q},"apply-to":"exchanges"}`
-	manage(u.t, http.MethodPut, policy, fmt.Sprintf(body, u.name("x"), u.name("aside")))
+	configure(u.t, http.MethodPut, policy, fmt.Sprintf(body, u.name("x"), u.name("aside")))
 }
 
 // TestFaultsTopologyChangedUnderPlans: at random moments between the plan, the yes and the end of a replay queues are

@@ -190,7 +190,7 @@ func TestUncheckedCluster(t *testing.T) {
 			if r.status != cli.ExitDone || !strings.HasPrefix(r.out, "{") {
 				t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
 			}
-			if c.says == "" && r.stderr != "" {
+			if c.says == "" && r.stderr != "" && (c.args[0] == "--api" || !r.quiet()) {
 				t.Errorf("it says %s", r.stderr)
 			}
 			if c.says != "" {
@@ -237,9 +237,9 @@ var clusterName = regexp.MustCompile(`"cluster_name":"[^"]*"`)
 func newUser(t *testing.T, name, tags string, vhosts ...string) string {
 	t.Helper()
 	makeUser(t, name, tags)
-	t.Cleanup(func() { manage(t, http.MethodDelete, "users/"+name, "") })
+	t.Cleanup(func() { configure(t, http.MethodDelete, "users/"+name, "") })
 	for _, vhost := range vhosts {
-		manage(t, http.MethodPut, "permissions/"+url.PathEscape(vhost)+"/"+name,
+		configure(t, http.MethodPut, "permissions/"+url.PathEscape(vhost)+"/"+name,
 			`{"configure":".*","write":".*","read":".*"}`)
 	}
 	return name
@@ -247,7 +247,7 @@ func newUser(t *testing.T, name, tags string, vhosts ...string) string {
 
 func makeUser(t *testing.T, name, tags string) {
 	t.Helper()
-	manage(t, http.MethodPut, "users/"+name, `{"password":"s3cr3t","tags":"`+tags+`"}`)
+	configure(t, http.MethodPut, "users/"+name, `{"password":"s3cr3t","tags":"`+tags+`"}`)
 }
 
 // dashboardAt starts the dashboard on a terminal, and returns what it said instead of running.

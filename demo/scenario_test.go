@@ -1,12 +1,10 @@
 package demo
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -15,47 +13,28 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/internal/manage"
 )
 
 // vhost makes a vhost for one test on the shared node.
 func vhost(t *testing.T) (name, amqpURL string) {
 	t.Helper()
 	name = strings.ToLower(strings.ReplaceAll(t.Name(), "/", "-"))
-	call(t, http.MethodPut, "/api/vhosts/"+name, nil, nil)
-	t.Cleanup(func() { call(t, http.MethodDelete, "/api/vhosts/"+name, nil, nil) })
+	call(t, http.MethodPut, "/api/vhosts/"+name, nil)
+	t.Cleanup(func() { call(t, http.MethodDelete, "/api/vhosts/"+name, nil) })
 	return name, shared.AMQP() + name
 }
 
 // call asks the shared node's management API.
-func call(t *testing.T, method, path string, question, answer any) {
+func call(t *testing.T, method, path string, answer any) {
 	t.Helper()
-	var body io.Reader
-	if question != nil {
-		text, err := json.Marshal(question)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body = bytes.NewReader(text)
+	text, err := manage.Send(context.WithoutCancel(t.Context()), method, shared.API()+path, "")
+	if err == nil && answer != nil {
+		err = json.Unmarshal(text, answer)
 	}
-	request, err := http.NewRequestWithContext(context.Background(), method, shared.API()+path, body)
 	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode >= 300 {
-		text, _ := io.ReadAll(response.Body)
-		t.Fatalf("%s %s: %s: %s", method, path, response.Status, text)
-	}
-	if answer == nil {
-		return
-	}
-	if err := json.NewDecoder(response.Body).Decode(answer); err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
+		t.Fatalf("%s: %v", path, err)
 	}
 }
 
@@ -66,7 +45,7 @@ func counts(t *testing.T, vhost string) map[string]int {
 		Name  string
 		Ready int `json:"messages_ready"`
 	}
-	call(t, http.MethodGet, "/api/queues/"+vhost+"?disable_stats=true&enable_queue_totals=true", nil, &queues)
+	call(t, http.MethodGet, "/api/queues/"+vhost+"?disable_stats=true&enable_queue_totals=true", &queues)
 	ready := map[string]int{}
 	for _, q := range queues {
 		ready[q.Name] = q.Ready
@@ -140,14 +119,14 @@ func declaredIn(t *testing.T, vhost string) []string {
 		Name      string
 		Arguments map[string]any
 	}
-	call(t, http.MethodGet, "/api/queues/"+vhost+"?disable_stats=true&enable_queue_totals=true", nil, &queues)
+	call(t, http.MethodGet, "/api/queues/"+vhost+"?disable_stats=true&enable_queue_totals=true", &queues)
 	for _, q := range queues {
 		delete(q.Arguments, "x-queue-type") // 4.x writes the default in
 		arguments, _ := json.Marshal(q.Arguments)
 		list = append(list, fmt.Sprintf("queue %s %s", q.Name, arguments))
 	}
 	var exchanges []struct{ Name, Type string }
-	call(t, http.MethodGet, "/api/exchanges/"+vhost, nil, &exchanges)
+	call(t, http.MethodGet, "/api/exchanges/"+vhost, &exchanges)
 	for _, e := range exchanges {
 		if e.Name != "" && !strings.HasPrefix(e.Name, "amq.") {
 			list = append(list, fmt.Sprintf("exchange %s %s", e.Name, e.Type))
@@ -157,7 +136,7 @@ func declaredIn(t *testing.T, vhost string) []string {
 		Source, Destination string
 		Key                 string `json:"routing_key"`
 	}
-	call(t, http.MethodGet, "/api/bindings/"+vhost, nil, &bindings)
+	call(t, http.MethodGet, "/api/bindings/"+vhost, &bindings)
 	for _, b := range bindings {
 		if b.Source != "" {
 			list = append(list, fmt.Sprintf("binding %s %q %s", b.Source, b.Key, b.Destination))
@@ -236,7 +215,7 @@ func TestRunMoves(t *testing.T) {
 				if _, there := counts(t, name)[move.delivered]; !there {
 					return fmt.Errorf("no queue %s yet", move.delivered)
 				}
-				call(t, http.MethodGet, "/api/queues/"+name+"/"+pathSegment(move.delivered), nil, &queue)
+				call(t, http.MethodGet, "/api/queues/"+name+"/"+pathSegment(move.delivered), &queue)
 				if queue.Ready == 0 && queue.Stats.Ack == 0 {
 					return fmt.Errorf("nothing came to %s", move.delivered)
 				}
@@ -314,7 +293,7 @@ func TestRunSurvivesLostConnections(t *testing.T) {
 	var before string
 	connection := func(context.Context) error {
 		var connections []struct{ Name, Vhost string }
-		call(t, http.MethodGet, "/api/connections", nil, &connections)
+		call(t, http.MethodGet, "/api/connections", &connections)
 		for _, c := range connections {
 			if c.Vhost == name && c.Name != before {
 				before = c.Name
@@ -327,12 +306,12 @@ func TestRunSurvivesLostConnections(t *testing.T) {
 	// The first connection has to last until all is declared: then there are consumers.
 	await(t, func(context.Context) error {
 		var consumers []struct{}
-		if call(t, http.MethodGet, "/api/consumers/"+pathSegment(name), nil, &consumers); len(consumers) == 0 {
+		if call(t, http.MethodGet, "/api/consumers/"+pathSegment(name), &consumers); len(consumers) == 0 {
 			return errors.New("no consumer")
 		}
 		return nil
 	})
-	call(t, http.MethodDelete, "/api/connections/"+pathSegment(before), nil, nil)
+	call(t, http.MethodDelete, "/api/connections/"+pathSegment(before), nil)
 	await(t, connection)
 	cancel()
 	if err := <-ended; err != nil {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"dlxtop/demo"
+	"dlxtop/internal/manage"
 )
 
 // patience bounds every wait for what the broker does on its own: statistics come after 5 s, those of quorum queues
@@ -81,19 +82,8 @@ func (b broker) post(path, body string) { b.t.Helper(); b.send(http.MethodPost, 
 
 func (b broker) send(method, path, body string) {
 	b.t.Helper()
-	req, err := http.NewRequest(method, b.API()+"/api/"+path, strings.NewReader(body))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Close = true
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if answer, _ := io.ReadAll(resp.Body); resp.StatusCode >= 300 {
-		b.t.Fatalf("%s %s: %s: %s", method, path, resp.Status, answer)
+	if _, err := manage.Send(context.WithoutCancel(b.t.Context()), method, b.API()+"/api/"+path, body); err != nil {
+		b.t.Fatalf("%s: %v", path, err)
 	}
 }
 

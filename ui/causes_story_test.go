@@ -73,19 +73,8 @@ func storyVHost(t *testing.T) (Options, *amqp.Channel) {
 	t.Helper()
 	_, node, _ := real(t)
 	vhost := "story"
-	manage := func(method string) {
-		request, err := http.NewRequest(method, node.API()+"/api/vhosts/"+vhost, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil || response.StatusCode >= 300 {
-			t.Fatalf("%s: %v, %v", method, response, err)
-		}
-		response.Body.Close()
-	}
-	manage(http.MethodPut)
-	t.Cleanup(func() { manage(http.MethodDelete) })
+	manageVHost(t, node, http.MethodPut, vhost)
+	t.Cleanup(func() { manageVHost(t, node, http.MethodDelete, vhost) })
 	at := node.AMQP()[:strings.LastIndex(node.AMQP(), "/")+1] + vhost
 	kept := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
 	client, err := broker.New(broker.Options{URL: at, Journal: kept})

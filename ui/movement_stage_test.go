@@ -15,6 +15,7 @@ import (
 
 	"dlxtop/broker"
 	"dlxtop/demo"
+	"dlxtop/internal/manage"
 	"dlxtop/internal/seed"
 	"dlxtop/mgmt"
 	"dlxtop/model"
@@ -65,8 +66,8 @@ func stageOf(t *testing.T, played demo.Scenario, worker string) *stage {
 		t.Fatal(err)
 	}
 	vhost := strings.ReplaceAll(t.Name(), "/", ".")
-	call(t, http.MethodPut, node.API()+"/api/vhosts/"+vhost)
-	t.Cleanup(func() { call(t, http.MethodDelete, node.API()+"/api/vhosts/"+vhost) })
+	manageVHost(t, node, http.MethodPut, vhost)
+	t.Cleanup(func() { manageVHost(t, node, http.MethodDelete, vhost) })
 	u, err := url.Parse(node.AMQP())
 	if err != nil {
 		t.Fatal(err)
@@ -94,19 +95,11 @@ func scenario(t *testing.T, name string) demo.Scenario {
 	return s
 }
 
-func call(t *testing.T, method, url string) {
+// manageVHost makes or deletes a vhost.
+func manageVHost(t *testing.T, node *demo.Node, method, name string) {
 	t.Helper()
-	req, err := http.NewRequest(method, url, nil)
-	if err != nil {
+	if _, err := manage.Send(context.WithoutCancel(t.Context()), method, node.API()+"/api/vhosts/"+name, ""); err != nil {
 		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode >= 300 {
-		t.Fatalf("%s %s: %s", method, req.URL.Path, resp.Status)
 	}
 }
 
