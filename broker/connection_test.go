@@ -98,14 +98,20 @@ func TestConnectErrors(t *testing.T) {
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
 			timeout := 10 * time.Second
-			if strings.Contains(test.says, "said nothing") {
+			silence := strings.Contains(test.says, "said nothing")
+			if silence {
 				timeout = 200 * time.Millisecond
 			}
-			c := newClient(t, broker.Options{URL: test.url, Timeout: timeout})
-			err = c.Check(t.Context(), test.vhost)
 			var e *model.ConnectError
-			if !errors.As(err, &e) {
-				t.Fatalf("%v", err)
+			for {
+				c := newClient(t, broker.Options{URL: test.url, Timeout: timeout})
+				if err := c.Check(t.Context(), test.vhost); !errors.As(err, &e) {
+					t.Fatalf("%v", err)
+				}
+				if !silence || timeout > time.Minute || !strings.Contains(e.Cause, "did not answer within") {
+					break
+				}
+				timeout *= 2 // a busy machine had not even connected
 			}
 			t.Log(e)
 			if e.Kind != test.kind || !strings.Contains(e.Cause, test.says) || e.Next == "" ||

@@ -20,7 +20,6 @@ type tryOfRights struct {
 	as, api  string // the user's addresses of the broker
 	requests *asked
 	args     []string
-	enough   bool // connections are allowed
 
 	permission            string
 	connections, channels int
@@ -67,7 +66,6 @@ func (try *tryOfRights) permit(configure, write, read string) {
 
 func (try *tryOfRights) allow(connections, channels int) {
 	try.connections, try.channels = connections, channels
-	try.enough = connections >= try.row.connections
 	try.grant()
 }
 
@@ -95,8 +93,14 @@ func (try *tryOfRights) prepare() {
 	}
 }
 
-// run runs the command, again as long as it lacks a connection that is allowed: one of the run before is counted until
-// the broker has taken it down, or longer. It is also run again when a busy broker has not answered the check of the
+// lacks reports whether a run was refused a connection or a channel that is allowed: those of the run before are counted
+// until the broker has taken them down, or longer.
+func (try *tryOfRights) lacks(r result) bool {
+	return try.connections >= try.row.connections && strings.Contains(r.stderr, "max-connections") ||
+		try.channels >= try.row.channels && strings.Contains(r.stderr, "max-channels")
+}
+
+// run runs the command, again as long as it lacks a connection or a channel that is allowed. It is also run again when a busy broker has not answered the check of the
 // cluster in time.
 func (try *tryOfRights) run() (r result) {
 	try.t.Helper()
@@ -106,7 +110,7 @@ func (try *tryOfRights) run() (r result) {
 		} else {
 			r = run(try.t, try.args...)
 		}
-		lacks := try.enough && strings.Contains(r.stderr, "max-connections")
+		lacks := try.lacks(r)
 		if !lacks && !strings.Contains(r.stderr, "did not answer within") {
 			return true
 		}
