@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -26,22 +27,37 @@ func EncodeJSON(v any, prefix, indent string) ([]byte, error) {
 // EscapeJSON writes every character that is not printable as \u escapes: what a terminal would act on or hide cannot do
 // anything to a person who looks at it, and to a JSON reader it is the same. Outside of strings JSON has only ASCII.
 func EscapeJSON(text []byte) []byte {
-	if !bytes.ContainsFunc(text, Hidden) {
+	if isVisible(text) || !bytes.ContainsFunc(text, Hidden) {
 		return text
 	}
 	safe := make([]byte, 0, len(text)+64)
 	for _, r := range string(text) {
-		switch {
-		case !Hidden(r):
+		if Hidden(r) {
+			safe = AppendEscaped(safe, r)
+		} else {
 			safe = utf8.AppendRune(safe, r)
-		case r > 0xffff:
-			high, low := (r-0x10000)>>10+0xd800, (r-0x10000)&0x3ff+0xdc00
-			safe = fmt.Appendf(safe, `\u%04x\u%04x`, high, low)
-		default:
-			safe = fmt.Appendf(safe, `\u%04x`, r)
 		}
 	}
 	return safe
+}
+
+// isVisible reports whether a text is ASCII of which nothing is hidden, as most JSON is.
+func isVisible(text []byte) bool {
+	for _, b := range text {
+		if (b < ' ' || b > '~') && b != '\n' {
+			return false
+		}
+	}
+	return true
+}
+
+// AppendEscaped writes a character as JSON's escape by its number.
+func AppendEscaped(b []byte, r rune) []byte {
+	if r > 0xffff {
+		high, low := utf16.EncodeRune(r)
+		return fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+	}
+	return fmt.Appendf(b, `\u%04x`, r)
 }
 
 // Hidden reports whether a character cannot be seen, or acts on a terminal; the end of a line does not count.

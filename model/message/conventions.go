@@ -71,6 +71,7 @@ type reader struct {
 	m     *Message
 	plain map[string]string // headers with a text, by their plain name; nil until asked for
 	body  []byte            // as JSON, of a pickled one; nil until asked for
+	marks marks
 }
 
 // MaxEnvelope bounds the JSON that is read for an envelope, in bytes.
@@ -81,6 +82,9 @@ func (r *reader) text(in place, p path) (string, bool) {
 	if in == inBody {
 		if r.m.looksPickled() {
 			return r.pickledText(p)
+		}
+		if !r.marks.of(r.m.Body).has(p[0]) { // most bodies are no envelope
+			return "", false
 		}
 		return jsonText(r.m.Body, p)
 	}
@@ -163,7 +167,7 @@ func (r *reader) plainText(names []string) string {
 }
 
 // jsonText is the text or number at a path of a JSON object. It reads one level after the other, so that a large body
-// is not turned into values, and looks for the keys first, because most bodies are no envelope.
+// is not turned into values, and looks for the keys first.
 func jsonText(raw []byte, p path) (string, bool) {
 	if len(raw) == 0 || len(raw) > MaxEnvelope {
 		return "", false

@@ -36,10 +36,16 @@ func (m *Message) envelope(wish ResetWish) (Envelope, bool) {
 	if !m.whole() {
 		return Envelope{}, false
 	}
-	if e, ok := m.easyNetQ(); ok {
-		return e, true
+	members := membersOf(m.Body) // most bodies are in no envelope
+	if members.hasAll(easyNetQMembers) || strings.Contains(m.Properties.Type, EasyNetQType) {
+		if e, ok := m.easyNetQ(); ok {
+			return e, true
+		}
 	}
-	return m.dramatiq(wish)
+	if members.hasAll(dramatiqMembers) {
+		return m.dramatiq(wish)
+	}
+	return Envelope{}, false
 }
 
 // Opened is a message as a replay publishes it: the original when it is in an envelope, else the message itself.
@@ -63,6 +69,9 @@ func OpeningWith(m *Message, wish ResetWish) Opened {
 
 // EasyNetQType is in the type property of what EasyNetQ publishes to its error queue.
 const EasyNetQType = "EasyNetQ.SystemMessages.Error"
+
+// easyNetQMembers are what an EasyNetQ error message has at least.
+var easyNetQMembers = []string{"Exception", "BasicProperties"}
 
 // easyNetQ opens EasyNetQ's error message: a JSON object with the body as text, the properties, and where it was
 // received.

@@ -17,6 +17,9 @@ import (
 // publisher chose) is the original's.
 var dramatiqMarks = []string{"retries", "traceback", "requeue_timestamp", "eta"}
 
+// dramatiqMembers are what a Dramatiq message has at least.
+var dramatiqMembers = []string{"actor_name", "queue_name", "options"}
+
 // dramatiq takes out of a Dramatiq message what its failures wrote into it, and leaves every other byte as it is.
 func (m *Message) dramatiq(wish ResetWish) (Envelope, bool) {
 	for _, key := range []string{`"actor_name"`, `"queue_name"`, `"options"`, `"message_id"`} {

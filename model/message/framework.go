@@ -90,18 +90,18 @@ func (m *Message) Frameworks() []Framework {
 // rows are the rows of the table that the message has evidence of.
 func (m *Message) rows() func(yield func(*framework) bool) {
 	return func(yield func(*framework) bool) {
-		prefixed := prefixesOf(m.Headers)
+		marks := marks{prefixes: prefixesOf(m.Headers)}
 		for i := range frameworks {
-			if k := &frameworks[i]; k.wrote(m, prefixed) && !yield(k) {
+			if k := &frameworks[i]; k.wrote(m, &marks) && !yield(k) {
 				return
 			}
 		}
 	}
 }
 
-func (k *framework) wrote(m *Message, prefixed prefixSet) bool {
+func (k *framework) wrote(m *Message, marks *marks) bool {
 	for i := range k.evidence {
-		if k.evidence[i].in(m, prefixed) {
+		if k.evidence[i].in(m, marks) {
 			return true
 		}
 	}
@@ -109,8 +109,8 @@ func (k *framework) wrote(m *Message, prefixed prefixSet) bool {
 }
 
 // in reports whether the evidence is in a message. What is cheap to look at comes first.
-func (e *evidence) in(m *Message, prefixed prefixSet) bool {
-	if !prefixed.has(e.prefix) || len(m.Headers) == 0 && (len(e.headers) > 0 || len(e.texts) > 0) {
+func (e *evidence) in(m *Message, marks *marks) bool {
+	if !marks.prefixes.has(e.prefix) || len(m.Headers) == 0 && (len(e.headers) > 0 || len(e.texts) > 0) {
 		return false
 	}
 	for _, name := range e.headers {
@@ -124,10 +124,10 @@ func (e *evidence) in(m *Message, prefixed prefixSet) bool {
 			return false
 		}
 	}
-	return (e.kind == "" || strings.Contains(m.Properties.Type, e.kind)) && e.inBody(m.Body)
+	return (e.kind == "" || strings.Contains(m.Properties.Type, e.kind)) && e.inBody(m.Body, marks)
 }
 
-func (e *evidence) inBody(body []byte) bool {
+func (e *evidence) inBody(body []byte, marks *marks) bool {
 	if len(e.begins) > 0 && !beginsWithOne(body, e.begins) {
 		return false
 	}
@@ -142,7 +142,22 @@ func (e *evidence) inBody(body []byte) bool {
 			return false
 		}
 	}
-	return hasMembers(body, e.members)
+	return len(e.members) == 0 || marks.of(body).hasAll(e.members)
+}
+
+// marks is what a message is gone through for only once, whatever is asked about it.
+type marks struct {
+	prefixes prefixSet
+	members  members
+	read     bool // members are
+}
+
+// of are the members of a body, which is always the same.
+func (s *marks) of(body []byte) members {
+	if !s.read {
+		s.members, s.read = membersOf(body), true
+	}
+	return s.members
 }
 
 // prefixSet tells which of headerPrefixes the headers of a message begin with: they are gone through once.

@@ -3,6 +3,7 @@ package message
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"io"
 	"sync"
@@ -18,7 +19,11 @@ const bodyChunk = 64 << 10
 // which a failure is looked for, the whole is taken from where it is, twice: first to know how it is to be written.
 func (m *Message) WriteJSON(w io.Writer, body io.ReaderAt, prefix, indent string) error {
 	head := m.headJSON()
-	encoding, err := encodingOf(wholeBody(m, body))
+	inMemory := len(m.Body) == m.BodyBytes
+	encoding, err := bodyEncoding(m.Body), error(nil)
+	if !inMemory {
+		encoding, err = encodingOf(wholeBody(m, body))
+	}
 	if err != nil {
 		return err
 	}
@@ -36,10 +41,13 @@ func (m *Message) WriteJSON(w io.Writer, body io.ReaderAt, prefix, indent string
 	if _, err := w.Write(text[:at]); err != nil {
 		return err
 	}
-	if encoding == "base64" {
+	switch {
+	case encoding == "base64":
 		err = writeBase64(w, wholeBody(m, body))
-	} else {
-		err = writeText(w, wholeBody(m, body))
+	case inMemory:
+		err = writeText(w, m.Body)
+	default:
+		err = inRunes(wholeBody(m, body), func(part []byte) error { return writeText(w, part) })
 	}
 	if err == nil {
 		_, err = w.Write(text[at:])
@@ -98,47 +106,75 @@ func writeBase64(w io.Writer, body io.Reader) error {
 	return encoder.Close()
 }
 
-// writeText writes the inside of a JSON string.
-func writeText(w io.Writer, text io.Reader) error {
-	return inRunes(text, func(part []byte) error {
-		for len(part) > 0 {
-			plain := 0
-			for plain < len(part) && isPlain(part[plain]) {
-				plain++
-			}
-			odd := plain
-			for odd < len(part) && !isPlain(part[odd]) {
-				odd++
-			}
-			if _, err := w.Write(part[:plain]); err != nil {
-				return err
-			}
-			if err := writeOdd(w, part[plain:odd]); err != nil {
-				return err
-			}
-			part = part[odd:]
+// writeText writes a part of the inside of a JSON string, which is UTF-8.
+func writeText(w io.Writer, text []byte) error {
+	chunk := chunks.Get().(*[bodyChunk]byte)
+	defer chunks.Put(chunk)
+	for len(text) > 0 {
+		part := WholeRunes(text, bodyChunk/6) // an escape has six bytes at most for one
+		if _, err := w.Write(appendJSONText(chunk[:0], part)); err != nil {
+			return err
 		}
-		return nil
-	})
+		text = text[len(part):]
+	}
+	return nil
+}
+
+// shortEscapes are the letters behind a backslash that JSON has for some characters.
+var shortEscapes = [utf8.RuneSelf]byte{
+	'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't',
+}
+
+// appendJSONText escapes a text as model.JSONLine does: what JSON wants, and what cannot be seen.
+func appendJSONText(b, text []byte) []byte {
+	for at := 0; at < len(text); {
+		if c := text[at]; c < utf8.RuneSelf {
+			switch letter := shortEscapes[c]; {
+			case letter != 0:
+				b = append(b, '\\', letter)
+			case isPlain(c):
+				plain := plainBytes(text[at:])
+				b = append(b, text[at:at+plain]...)
+				at += plain
+				continue
+			default:
+				b = model.AppendEscaped(b, rune(c))
+			}
+			at++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[at:])
+		switch {
+		case r == utf8.RuneError && size == 1 || model.Hidden(r):
+			b = model.AppendEscaped(b, r)
+		default:
+			b = append(b, text[at:at+size]...)
+		}
+		at += size
+	}
+	return b
 }
 
 // isPlain reports whether a byte is written in a JSON string as it is.
 func isPlain(b byte) bool { return ' ' <= b && b <= '~' && b != '"' && b != '\\' }
 
-// writeOdd writes what is escaped in a JSON string, or may be.
-func writeOdd(w io.Writer, part []byte) error {
-	switch string(part) {
-	case "":
-		return nil
-	case `"`:
-		_, err := io.WriteString(w, `\"`)
-		return err
+// plainBytes is how many bytes at the beginning of a text are plain. It looks at eight at a time: of eight bytes in one
+// number a byte below 0x20 borrows from its highest bit when 0x20 is taken from each, and one that is not ASCII has that
+// bit; a byte that equals another one is 0 when they are combined by exclusive or, and borrows when 1 is taken from it.
+func plainBytes(text []byte) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	n := 0
+	for ; n+8 <= len(text); n += 8 {
+		b := binary.LittleEndian.Uint64(text[n:])
+		quote, slash, rubout := b^ones*'"', b^ones*'\\', b^ones*0x7f
+		if (b|(b-ones*' ')|(quote-ones)&^quote|(slash-ones)&^slash|(rubout-ones)&^rubout)&highs != 0 {
+			break
+		}
 	}
-	quoted, err := model.JSONLine(string(part))
-	if err == nil {
-		_, err = w.Write(quoted[1 : len(quoted)-1])
+	for n < len(text) && isPlain(text[n]) {
+		n++
 	}
-	return err
+	return n
 }
 
 // chunks are buffers for parts of a body.
