@@ -32,7 +32,7 @@ const (
 	interval = 2 * time.Second  // between two polls of the dashboard
 
 	collectAfter = 200       // percent of what is in use
-	memoryLimit  = 160 << 20 // bytes that the program stays below as far as it can
+	memoryLimit  = 112 << 20 // bytes that the program stays below as far as it can
 )
 
 func main() {

@@ -2,12 +2,9 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -18,18 +15,6 @@ import (
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
 )
-
-// peekJSON is the JSON of `dlxtop peek`.
-type peekJSON struct {
-	Queue          string      `json:"queue"`
-	Method         peek.Method `json:"method"`
-	Cost           string      `json:"cost"`
-	DeliveryLimit  int64       `json:"delivery_limit,omitempty"`  // when looks use it up
-	DeliveriesLeft *int64      `json:"deliveries_left,omitempty"` // of it, after this look: how many looks are left
-	// messages at the limit that were moved to the end of the queue
-	Rescued  int               `json:"rescued,omitempty"`
-	Messages []json.RawMessage `json:"messages"`
-}
 
 // mostPeeked is how many messages can be read at a time: all but the beginning of a table is on disk.
 const mostPeeked = 1_000_000
@@ -169,38 +154,42 @@ func (p *Program) showPeeked(peeked peek.Peeked, buffer bool, output *format) er
 	if depth, ok := peeked.Depth.Get(); ok && depth > int64(messages.Len()) {
 		p.say("the first %d of %s", messages.Len(), model.Plural(int(depth), "message"))
 	}
-	table := &grid{right: []bool{true, false, false, false, false, true}}
-	head := messageHead(buffer)
-	table.measure(head)
-	asJSON := output.json(p.Out)
-	for i := range messages.Len() {
-		m, err := messages.At(i, shownBody)
-		if err != nil {
-			return err
-		}
-		if m.DeathsError != "" {
-			p.say("message %d: its x-death cannot be read in full: %s", m.Position, model.Printable(m.DeathsError))
-		}
-		if !asJSON {
-			table.measure(messageCells(&m, buffer))
-		}
-	}
 	out := peekJSON{
 		Queue: plan.Queue.Name, Method: plan.Method, Cost: plan.Cost, Rescued: peeked.Rescued.Copied,
-		Messages: []json.RawMessage{},
 	}
 	_, part := messages.(message.Part)
 	if left, counts := peeked.LooksLeft(); counts && (messages.Len() > 0 || part) {
 		out.DeliveryLimit, out.DeliveriesLeft = plan.Budget, &left
 		p.say("this look used 1: %s", peek.LooksLeft(left, plan.Budget))
 	}
-	if asJSON {
-		return writePeeked(p.Out, out, messages)
+	if output.json(p.Out) {
+		return p.writePeeked(out, messages)
 	}
 	p.say("peek: %s", model.Printable(plan.Cost))
 	if messages.Len() == 0 {
 		p.say("no message is there")
 		return nil
+	}
+	return p.showTable(messages, buffer)
+}
+
+// shownBody is how many bytes of a body are read for what is shown of it: what an envelope may have.
+const shownBody = 4 << 20
+
+// showTable writes messages of a buffer, or of another queue, as a table.
+func (p *Program) showTable(messages message.Messages, buffer bool) error {
+	table := &grid{right: []bool{true, false, false, false, false, true}}
+	head := messageHead(buffer)
+	table.measure(head)
+	for i := range messages.Len() {
+		m, err := messages.At(i, shownBody)
+		if err != nil {
+			return err
+		}
+		if said := unreadableDeaths(&m); said != "" {
+			p.say("%s", said)
+		}
+		table.measure(messageCells(&m, buffer))
 	}
 	buffered := bufio.NewWriterSize(p.Out, 64<<10)
 	_, _ = buffered.WriteString(table.line(head)) // Flush tells
@@ -211,39 +200,6 @@ func (p *Program) showPeeked(peeked peek.Peeked, buffer bool, output *format) er
 		}
 		_, _ = buffered.WriteString(table.line(messageCells(&m, buffer)))
 	}
-	return buffered.Flush()
-}
-
-// shownBody is how many bytes of a body are read for what is shown of it: what an envelope may have.
-const shownBody = 4 << 20
-
-// writePeeked writes one object, as writeJSON does, with a part of one body in memory at a time.
-func writePeeked(out io.Writer, head peekJSON, messages message.Messages) error {
-	var text bytes.Buffer
-	if err := writeJSON(&text, head); err != nil {
-		return err
-	}
-	if messages.Len() == 0 {
-		_, err := out.Write(text.Bytes())
-		return err
-	}
-	open := bytes.TrimSuffix(text.Bytes(), []byte("]\n}\n"))
-	buffered := bufio.NewWriterSize(out, 64<<10)
-	_, _ = buffered.Write(open) // Flush tells
-	for i := range messages.Len() {
-		m, err := messages.At(i, shownBody)
-		if err != nil {
-			return err
-		}
-		if i > 0 {
-			_, _ = buffered.WriteString(",")
-		}
-		_, _ = buffered.WriteString("\n    ")
-		if err := m.WriteJSON(buffered, message.BodyOf(messages, i), "    ", "  "); err != nil {
-			return err
-		}
-	}
-	_, _ = buffered.WriteString("\n  ]\n}\n")
 	return buffered.Flush()
 }
 

@@ -46,6 +46,7 @@ type Client struct {
 	vhost     string
 	timeout   time.Duration
 	longer    atomic.Int64 // how often the timeout was doubled
+	polled    atomic.Bool  // there was a snapshot
 	most      sizes
 	transport *http.Transport
 	clock     clock                  // the broker's

@@ -34,6 +34,9 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 	var operator []model.Policy
 	group, polling := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
+	if !current && c.polled.Load() { // nobody waits for it
+		group.SetLimit(1)
+	}
 	group.Go(func() (err error) {
 		if s.Queues, missingOf.queues, err = c.queues(polling, s.Overview.StatsOff); err == nil && !s.Overview.StatsOff {
 			err = c.fill(polling, s.Queues, current)
@@ -100,6 +103,7 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 	s.Missing = slices.Concat(s.Missing, missingOf.user, missingOf.queues, missingOf.exchanges, missingOf.bindings,
 		missingOf.policies, missingOf.operator)
 	s.Took = time.Since(s.TakenAt)
+	c.polled.Store(true)
 	return s, nil
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	atOnce       = 2                // requests in flight during a poll: the broker has other work
+	atOnce       = 2                // requests in flight until there was a first poll; then one: the broker has other work
 	keptIdle     = 30 * time.Second // the broker closes an idle connection after 60 s (Cowboy's default)
 	errorBody    = 4 << 10          // bytes of a refusal that are read: RabbitMQ's take some dozen
 	drainedBytes = 64 << 10         // bytes that are read off to keep a connection; with more left a new one is cheaper

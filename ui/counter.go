@@ -15,7 +15,7 @@ const countTimeout = 10 * time.Second
 // queues at once.
 var (
 	declarePace = pace{least: 250 * time.Millisecond, most: 10 * time.Second, share: 4}
-	totalsPace  = pace{least: 250 * time.Millisecond, most: 30 * time.Second, share: 5}
+	totalsPace  = pace{least: 250 * time.Millisecond, most: 30 * time.Second, share: 10}
 )
 
 // counter counts the queues that a screen shows, again and again, for as long as the screen is seen. An error makes it
