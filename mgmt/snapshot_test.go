@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
