@@ -32,8 +32,8 @@ lint: ## formatting (gofumpt), go vet, staticcheck, and nothing too large to be 
 	$(TOOL) staticcheck -tags soak,clients ./...
 	go run ./internal/sizes
 
-bench: setup ## measured figures: peek, replay, rendering, start
-	go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./...
+bench: setup ## measured figures: whole commands beside shovels, on the installed RabbitMQ and 4.3; screens, memory, start
+	@bash scripts/bench.sh
 
 truth: setup ## 2,000 random topologies and settings on a real broker, compared with what the model says
 	DLXTOP_FULL=50 go test -run 'WhatTheBrokerDoes' -v -timeout 60m ./mgmt

@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
 
 // BenchmarkFind measures the search through 100,000 messages of 1 KiB by the built command: how many a second, from the
-// connection to the last one given back, and when the first hit was written, which is the first message of the queue;
-// and an export of the same messages, which must not be much faster.
+// connection to the last one given back, and when the first hit was written, which is the first message of the queue.
+// Beside it an export of the same messages, which must not be much faster, the same piped into jq that looks into the
+// bodies, and the web UI's get of the first 10,000, which looks for nothing.
 func BenchmarkFind(b *testing.B) {
 	program := filepath.Join(b.TempDir(), "dlxtop")
 	build(b, program)
@@ -66,6 +68,17 @@ func BenchmarkFind(b *testing.B) {
 					b.Errorf("%.0f messages a second are found, %.0f exported", speed, exported)
 				}
 				b.ReportMetric(exported, "export-msg/s")
+				export = exec.Command("sh", "-c", `"$0" export "$1" - --url "$2" --api "$3" |
+					jq -c 'select(.body | contains("message 0 of"))' | grep -c .`, program, queue, node.AMQP()+"%2f", node.API())
+				began = time.Now()
+				if out, err := export.Output(); err != nil || strings.TrimSpace(string(out)) != "1" {
+					b.Logf("without jq: %v %s", err, out)
+				} else {
+					b.ReportMetric(float64(read)/time.Since(began).Seconds(), "export-jq-msg/s")
+				}
+				began = time.Now()
+				getByAPI(b, node, queue, mostGot)
+				b.ReportMetric(mostGot/time.Since(began).Seconds(), "web-get-msg/s")
 				b.ReportMetric(float64(processor.Microseconds())/float64(read), "us-processor/msg")
 				b.ReportMetric(speed, "msg/s")
 				b.ReportMetric(float64(first.Milliseconds()), "ms/first-hit")

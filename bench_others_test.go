@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"testing"
 
+	"dlxtop/demo"
 	"dlxtop/internal/manage"
 )
 
@@ -43,17 +45,16 @@ func (c *bench) getLoop(messages int) {
 }
 
 // getByAPI looks at the first messages with the management API, as the web UI does.
-func (c *bench) getByAPI(messages int) {
-	c.Helper()
+func getByAPI(b *testing.B, n *demo.Node, queue string, messages int) {
+	b.Helper()
 	body := fmt.Sprintf(`{"count":%d,"ackmode":"ack_requeue_true","encoding":"auto"}`, messages)
-	response, err := http.Post(c.node.API()+"/api/queues/%2F/"+benchFailed+"/get", "application/json",
-		strings.NewReader(body))
+	response, err := http.Post(n.API()+"/api/queues/%2F/"+queue+"/get", "application/json", strings.NewReader(body))
 	if err != nil {
-		c.Fatal(err)
+		b.Fatal(err)
 	}
 	defer response.Body.Close()
 	var got []struct{ Payload string }
 	if err := json.NewDecoder(response.Body).Decode(&got); err != nil || len(got) != messages {
-		c.Fatalf("%d messages: %v", len(got), err)
+		b.Fatalf("%d messages: %v", len(got), err)
 	}
 }

@@ -72,7 +72,10 @@ func (r *reading) take(d *amqp.Delivery) {
 	if r.failed != nil {
 		return
 	}
-	m := messageOf(d)
+	m := withoutFingerprint(d)
+	if !r.source.plan.Nameless {
+		m.Fingerprint = message.FingerprintOf(&m)
+	}
 	m.Position = r.pages.took(len(d.Body))
 	r.failed = r.each(&m)
 	m.Body = nil

@@ -65,6 +65,7 @@ func (s *session) export(ctx context.Context, queue, path string, want exporting
 		return refused("%s", refusal(plan.Refusal))
 	}
 	s.program.say("peek: %s", model.Printable(plan.Cost))
+	plan.Nameless = true
 	var read peek.Read
 	messages := func(each func(*message.Message) error) (err error) {
 		read, err = s.broker.Read(ctx, plan, func(m *message.Message) error {

@@ -45,7 +45,7 @@ func Match(f *message.Filter, queue model.QueueRef, m *message.Message) (Hit, bo
 
 func hitOf(queue model.QueueRef, m *message.Message, place message.Place, packed string) Hit {
 	hit := Hit{
-		Queue: queue, Position: m.Position, Fingerprint: m.Fingerprint, MessageID: m.Properties.MessageID,
+		Queue: queue, Position: m.Position, Fingerprint: message.FingerprintOf(m), MessageID: m.Properties.MessageID,
 		Exchange: m.Exchange, RoutingKey: m.RoutingKey, BodyBytes: max(m.BodyBytes, len(m.Body)), Place: place,
 		Packed: packed,
 	}

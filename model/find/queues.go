@@ -64,6 +64,7 @@ func Queues(t *model.Topology, want Want) []Queue {
 		}
 		look := peek.Want{Limit: want.Limit, ReadOnly: want.ReadOnly}
 		one.plan = peek.For(t, q.QueueRef, look)
+		one.plan.Nameless = true
 		one.empty = q.Type != model.Stream && q.Ready.Known() && q.Ready.Or(0) == 0
 		switch {
 		case one.empty && !one.plan.Allowed():

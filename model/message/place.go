@@ -1,6 +1,7 @@
 package message
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -68,6 +69,9 @@ func (f *Filter) Where(m *Message) (Place, bool) {
 // InBody reports where the text of the filter is in a body, packed or not; an expression finds nothing there.
 func (f *Filter) InBody(body []byte) (Place, bool) {
 	if f == nil || f.plain.text == "" {
+		return Place{}, false
+	}
+	if !f.plain.mayBeIn(body) { // no copy is made of most bodies
 		return Place{}, false
 	}
 	return f.plain.place(InBody, "", string(body))
@@ -139,10 +143,15 @@ func (n *needle) in(s string) bool {
 	return ok
 }
 
+// mayBeIn reports whether index has to look into a body.
+func (n *needle) mayBeIn(body []byte) bool {
+	return !n.ascii || foldedIndex(body, n.text) >= 0 || len(n.other) > 0 && bytes.IndexByte(body, '\\') >= 0
+}
+
 // index is where a text has it first.
 func (n *needle) index(s string) (from, to int, ok bool) {
 	if n.ascii {
-		from, to = foldedIndex(s, n.text), len(n.text)
+		from, to = foldedIndex([]byte(s), n.text), len(n.text)
 	} else {
 		from, to = loweredIndex(s, n.text)
 	}
@@ -177,7 +186,7 @@ func loweredIndex(s, lower string) (at, length int) {
 
 // foldedIndex is where a text has another one of ASCII letters, which is in lower case; -1 when it does not. It looks
 // for the first letter as fast as the machine can, and compares there.
-func foldedIndex(s, lower string) int {
+func foldedIndex(s []byte, lower string) int {
 	if lower == "" {
 		return 0
 	}
@@ -207,17 +216,17 @@ func foldedIndex(s, lower string) int {
 }
 
 // nextByte is where a byte is next from an offset on, len(s) when nowhere; known is what it was before.
-func nextByte(s string, b byte, from, known int) int {
+func nextByte(s []byte, b byte, from, known int) int {
 	if known >= from {
 		return known
 	}
-	if at := strings.IndexByte(s[from:], b); at >= 0 {
+	if at := bytes.IndexByte(s[from:], b); at >= 0 {
 		return from + at
 	}
 	return len(s)
 }
 
-func sameFolded(s, lower string) bool {
+func sameFolded(s []byte, lower string) bool {
 	for i := range len(s) {
 		b := s[i]
 		if 'A' <= b && b <= 'Z' {

@@ -94,6 +94,8 @@ type Plan struct {
 	Cost     string        // in words, for the person who looks
 	Free     bool          // messages become marked as redelivered, and that is all that it costs: nobody must be asked
 	Refusal  Refusal       // why not, nil when allowed
+	// Nameless messages have no fingerprint: who reads them does not compare them, and it takes its time.
+	Nameless bool
 }
 
 // Allowed reports whether the plan may run.
