@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"runtime"
 	"sync"
@@ -143,6 +144,5 @@ func unreadableDeaths(m *message.Message) string {
 	if m.DeathsError == "" {
 		return ""
 	}
-	return "message " + model.Count(int64(m.Position)) + ": its x-death cannot be read in full: " +
-		model.Printable(m.DeathsError)
+	return fmt.Sprintf("message %d: its x-death cannot be read in full: %s", m.Position, model.Printable(m.DeathsError))
 }

@@ -93,15 +93,15 @@ func (try *tryOfRights) prepare() {
 	}
 }
 
-// lacks reports whether a run was refused a connection or a channel that is allowed: those of the run before are counted
-// until the broker has taken them down, or longer.
+// lacks reports whether a run was refused a connection or a channel that is allowed: those of the run before are
+// counted until the broker has taken them down, or longer.
 func (try *tryOfRights) lacks(r result) bool {
 	return try.connections >= try.row.connections && strings.Contains(r.stderr, "max-connections") ||
 		try.channels >= try.row.channels && strings.Contains(r.stderr, "max-channels")
 }
 
-// run runs the command, again as long as it lacks a connection or a channel that is allowed. It is also run again when a busy broker has not answered the check of the
-// cluster in time.
+// run runs the command, again as long as it lacks a connection or a channel that is allowed. It is also run again when
+// a busy broker has not answered the check of the cluster in time.
 func (try *tryOfRights) run() (r result) {
 	try.t.Helper()
 	await(try.t, "there are connections enough", func() bool {

@@ -33,10 +33,7 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 	var missingOf struct{ user, queues, exchanges, bindings, policies, operator []string }
 	var operator []model.Policy
 	group, polling := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	if !current && c.polled.Load() { // nobody waits for it
-		group.SetLimit(1)
-	}
+	group.SetLimit(c.atOnce(current))
 	group.Go(func() (err error) {
 		if s.Queues, missingOf.queues, err = c.queues(polling, s.Overview.StatsOff); err == nil && !s.Overview.StatsOff {
 			err = c.fill(polling, s.Queues, current)
@@ -89,7 +86,6 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 	if err != nil {
 		return nil, c.connectError(ctx, err)
 	}
-
 	if user != "" {
 		s.Overview.User = user
 	}
@@ -105,6 +101,15 @@ func (c *Client) snapshot(ctx context.Context, current bool) (*model.Snapshot, e
 	s.Took = time.Since(s.TakenAt)
 	c.polled.Store(true)
 	return s, nil
+}
+
+// atOnce is how many requests of a snapshot are in flight: one in a poll that follows another one, as nobody waits for
+// it and the broker has other work.
+func (c *Client) atOnce(current bool) int {
+	if !current && c.polled.Load() {
+		return 1
+	}
+	return mostAtOnce
 }
 
 // vhostsOf are the vhosts that a snapshot covers. A user with the monitoring tag may list all vhosts and yet read the

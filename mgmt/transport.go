@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	atOnce       = 2                // requests in flight until there was a first poll; then one: the broker has other work
+	mostAtOnce   = 2                // requests in flight
 	keptIdle     = 30 * time.Second // the broker closes an idle connection after 60 s (Cowboy's default)
 	errorBody    = 4 << 10          // bytes of a refusal that are read: RabbitMQ's take some dozen
 	drainedBytes = 64 << 10         // bytes that are read off to keep a connection; with more left a new one is cheaper
@@ -30,7 +30,7 @@ func newTransport(config *tls.Config) *http.Transport {
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         new(net.Dialer).DialContext,
 		TLSClientConfig:     config,
-		MaxIdleConnsPerHost: atOnce,
+		MaxIdleConnsPerHost: mostAtOnce,
 		IdleConnTimeout:     keptIdle,
 	}
 }

@@ -58,8 +58,8 @@ func TestConnectionsAreKept(t *testing.T) {
 		}
 	}
 	// A request that begins before the transport has taken the last connection back makes another.
-	if n := w.connections.Load(); n > 2*atOnce {
-		t.Errorf("5 polls took %d connections, not %d at most", n, 2*atOnce)
+	if n := w.connections.Load(); n > 2*mostAtOnce {
+		t.Errorf("5 polls took %d connections, not %d at most", n, 2*mostAtOnce)
 	}
 }
 

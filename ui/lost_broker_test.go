@@ -137,8 +137,8 @@ func TestASlowPollIsNotLive(t *testing.T) {
 		after time.Duration
 		says  string
 	}{
-		{0, "6s old, every 24s"},
-		{20 * time.Second, "26s old, every 24s"},
+		{0, "6s old, every 30s"},
+		{20 * time.Second, "26s old, every 30s"},
 		{20 * time.Second, "slow, 46s old"},
 	} {
 		c.advance(step.after)

@@ -159,8 +159,8 @@ func appendJSONText(b, text []byte) []byte {
 func isPlain(b byte) bool { return ' ' <= b && b <= '~' && b != '"' && b != '\\' }
 
 // plainBytes is how many bytes at the beginning of a text are plain. It looks at eight at a time: of eight bytes in one
-// number a byte below 0x20 borrows from its highest bit when 0x20 is taken from each, and one that is not ASCII has that
-// bit; a byte that equals another one is 0 when they are combined by exclusive or, and borrows when 1 is taken from it.
+// number, one below 0x20 gets its highest bit when 0x20 is taken from each, and one that is not ASCII has that bit; one
+// that equals another is 0 when they are combined by exclusive or, and gets that bit when 1 is taken from it.
 func plainBytes(text []byte) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	n := 0
