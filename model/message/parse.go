@@ -18,16 +18,41 @@ const sizeUnknown = -1
 // only describes it (deaths, failure, message_id at the top) is not read: the headers and properties have it. An error
 // is one sentence.
 func ParseMessage(text []byte) (Message, error) {
-	in := MessageJSON{BodyBytes: sizeUnknown}
+	rest, inside, ok := cutBody(text)
+	if !ok {
+		return parseWhole(text)
+	}
+	body, ok := unquoted(inside)
+	if !ok {
+		return parseWhole(text)
+	}
+	in, err := decodeMessage(rest)
+	if err != nil {
+		return Message{}, err
+	}
+	return in.message(body)
+}
+
+// parseWhole is ParseMessage of a text whose body is not looked at apart.
+func parseWhole(text []byte) (Message, error) {
+	in, err := decodeMessage(text)
+	if err != nil {
+		return Message{}, err
+	}
+	return in.Message()
+}
+
+func decodeMessage(text []byte) (in MessageJSON, err error) {
+	in.BodyBytes = sizeUnknown
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	if err := decoder.Decode(&in); err != nil {
-		return Message{}, JSONError(err)
+		return in, JSONError(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Message{}, errors.New("there is more than one message in the line")
+		return in, errors.New("there is more than one message in the line")
 	}
-	return in.Message()
+	return in, nil
 }
 
 // JSONError puts what encoding/json says into a sentence.
@@ -45,7 +70,10 @@ func JSONError(err error) error {
 }
 
 // Message is the message that was written. Its deaths and fingerprint are worked out again.
-func (in *MessageJSON) Message() (Message, error) {
+func (in *MessageJSON) Message() (Message, error) { return in.message([]byte(in.Body)) }
+
+// message is Message with a body as JSON has it, which it may keep.
+func (in *MessageJSON) message(body []byte) (Message, error) {
 	m := Message{Position: in.Position, Redelivered: in.Redelivered, BodyBytes: in.BodyBytes}
 	p, q := &m.Properties, &in.Properties
 	for _, field := range []struct {
@@ -79,9 +107,9 @@ func (in *MessageJSON) Message() (Message, error) {
 	}
 	switch in.BodyEncoding {
 	case "utf-8", "":
-		m.Body = []byte(in.Body)
+		m.Body = body
 	case "base64":
-		if m.Body, err = base64.StdEncoding.DecodeString(in.Body); err != nil {
+		if m.Body, err = base64.StdEncoding.AppendDecode(nil, body); err != nil {
 			return Message{}, errors.New("its body is not base64")
 		}
 	default:

@@ -1,0 +1,97 @@
+package message
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// cutBody takes the body out of the JSON of a message, which mostly is nearly all of it: encoding/json goes through
+// every byte three times. rest has an empty text in its place. ok is false where that cannot be done so simply.
+func cutBody(text []byte) (rest, body []byte, ok bool) {
+	from, to, depth := 0, 0, 0
+	for i := 0; i < len(text); {
+		switch text[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case '"':
+			end := endOfText(text, i+1)
+			name := text[i+1 : max(end-1, i+1)]
+			i = end
+			if depth != 1 || !isMember(text[end:]) {
+				continue
+			}
+			if bytes.IndexByte(name, '\\') >= 0 || bytes.EqualFold(name, []byte("body")) &&
+				(string(name) != "body" || to > 0) {
+				return nil, nil, false // it may be the body, too, and the last one counts
+			}
+			if string(name) != "body" {
+				continue
+			}
+			from = end + bytes.IndexByte(text[end:], ':') + 1
+			from += len(text[from:]) - len(bytes.TrimLeft(text[from:], " \t\r\n"))
+			if from == len(text) || text[from] != '"' {
+				return nil, nil, false
+			}
+			to = endOfText(text, from+1)
+			if to-1 == from || text[to-1] != '"' {
+				return nil, nil, false
+			}
+			i = to
+			continue
+		}
+		i++
+	}
+	if to == 0 {
+		return nil, nil, false
+	}
+	rest = make([]byte, 0, len(text)-(to-from)+2)
+	rest = append(append(append(rest, text[:from]...), `""`...), text[to:]...)
+	return rest, text[from+1 : to-1], true
+}
+
+// unquoted is the text that stands between the quotes of a JSON string; ok is false when it is none.
+func unquoted(inside []byte) (text []byte, ok bool) {
+	text = make([]byte, 0, len(inside))
+	for at := 0; at < len(inside); {
+		plain := plainBytes(inside[at:])
+		text = append(text, inside[at:at+plain]...)
+		if at += plain; at == len(inside) {
+			break
+		}
+		if r, size := utf8.DecodeRune(inside[at:]); r >= utf8.RuneSelf && size > 1 || inside[at] == 0x7f {
+			text = append(text, inside[at:at+size]...)
+			at += size
+			continue
+		}
+		if letter := escapedBy(inside[at:]); letter != 0 {
+			text = append(text, letter)
+			at += 2
+			continue
+		}
+		var rest string // what is seldom: escapes by number, and what is no JSON
+		if json.Unmarshal(append(append([]byte{'"'}, inside[at:]...), '"'), &rest) != nil {
+			return nil, false
+		}
+		return append(text, rest...), true
+	}
+	return text, true
+}
+
+// escapedBy is the character that a backslash and the letter behind it stand for, 0 when they are no such escape.
+func escapedBy(text []byte) byte {
+	if len(text) < 2 || text[0] != '\\' {
+		return 0
+	}
+	if text[1] == '/' {
+		return '/'
+	}
+	for c, letter := range shortEscapes {
+		if letter == text[1] {
+			return byte(c)
+		}
+	}
+	return 0
+}
