@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"runtime"
 	"strings"
@@ -60,6 +61,36 @@ func TestConnectionsAreKept(t *testing.T) {
 	// A request that begins before the transport has taken the last connection back makes another.
 	if n := w.connections.Load(); n > 2*mostAtOnce {
 		t.Errorf("5 polls took %d connections, not %d at most", n, 2*mostAtOnce)
+	}
+}
+
+// TestOneRequestAtATime: a poll behind another one never has two requests in flight.
+func TestOneRequestAtATime(t *testing.T) {
+	b := realBroker(t)
+	target, err := url.Parse(b.API())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked, now, most atomic.Int64
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: target.Scheme, Host: target.Host})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		at := now.Add(1)
+		defer now.Add(-1)
+		for before := most.Load(); at > before && !most.CompareAndSwap(before, at); before = most.Load() {
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	c := client(t, Options{URL: server.URL, User: "guest", Password: "guest"})
+	poll(t, c)
+	asked.Store(0)
+	most.Store(0)
+	for range 3 {
+		poll(t, c)
+	}
+	if n, at := asked.Load(), most.Load(); n < 3*5 || at != 1 {
+		t.Errorf("of %d requests %d were in flight at once", n, at)
 	}
 }
 

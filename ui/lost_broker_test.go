@@ -122,7 +122,7 @@ func (h *hanging) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 	}
 }
 
-// What a poll that took 6 s brought is 6 s old, and the next one comes 24 s later: that is never "live".
+// What a poll that took 6 s brought is 6 s old, and the next one comes 30 s later: that is never "live".
 func TestASlowPollIsNotLive(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
