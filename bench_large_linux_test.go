@@ -135,6 +135,7 @@ func measureLarge(b *testing.B, program string, d definitions, flow string) {
 	watch(b, broker, largeTurn) // what it still does with what was imported
 	alone := watch(b, broker, largeTurn)
 	answers := answerTime(b, n)
+	flows := flowsTime(b, program, n)
 	rows := []string{
 		fmt.Sprintf("| %s queues, RabbitMQ %s | dlxtop | broker, more than alone | memory | age |",
 			fmt.Sprint(len(d.Queues)), n.Version()), "|---|---|---|---|---|",
@@ -168,9 +169,10 @@ func measureLarge(b *testing.B, program string, d definitions, flow string) {
 	}
 	screen.press("\x03")
 	screen.waitForEnd(0)
-	b.Logf("\n%s\nthe broker alone: %.1f %%; its answers take %v together, and the first flow stood on the screen after "+
-		"%v (%.2f times)", strings.Join(rows, "\n"), 100*alone, answers.Round(time.Millisecond),
-		first.Round(time.Millisecond), first.Seconds()/answers.Seconds())
+	b.Logf("\n%s\nthe broker alone: %.1f %%; its answers take %v together, the first flow stood on the screen after "+
+		"%v (%.2f times), and `dlxtop flows` took %v (%.2f times)", strings.Join(rows, "\n"), 100*alone,
+		answers.Round(time.Millisecond), first.Round(time.Millisecond), first.Seconds()/answers.Seconds(),
+		flows.Round(time.Millisecond), flows.Seconds()/answers.Seconds())
 }
 
 var (
@@ -192,6 +194,18 @@ func importAll(b *testing.B, n *demo.Node, d definitions) {
 	if said, err := n.Control(b.Context(), "import_definitions", file); err != nil {
 		b.Fatalf("%v\n%s", err, said)
 	}
+}
+
+// flowsTime is how long `dlxtop flows -o json` takes, from its start to its end.
+func flowsTime(b *testing.B, program string, n *demo.Node) time.Duration {
+	b.Helper()
+	command := exec.Command(program, "flows", "-o", "json", "--url", n.AMQP(), "--api", n.API())
+	command.Env = append(cleanEnvironment(), "HOME="+b.TempDir())
+	began := time.Now()
+	if err := command.Run(); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(began)
 }
 
 // answerTime is how long the answers take that dlxtop needs for its first screen, one after the other.

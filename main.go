@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -33,6 +34,8 @@ const (
 
 	collectAfter = 200       // percent of what is in use
 	memoryLimit  = 112 << 20 // bytes that the program stays below as far as it can
+
+	spareProcessors = 2 // of Go's scheduler, for keys
 )
 
 func main() {
@@ -124,6 +127,11 @@ func journalPath(dir string) string {
 }
 
 func dashboard(ctx context.Context, d cli.Dashboard) (next string, err error) {
+	// While messages are read, a key would wait until one of Go's processors is free, 10 ms at worst. With more of them
+	// than there are cores the system decides, which lets what has waited go first. GOMAXPROCS says otherwise.
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareProcessors)
+	}
 	return ui.Run(ctx, optionsOf(d))
 }
 
