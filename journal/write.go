@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"dlxtop/model/message"
 	"dlxtop/model/plan"
 )
 
@@ -188,10 +190,25 @@ const entryBytes = 400
 func encode(entries []plan.Entry) (string, error) {
 	var lines strings.Builder
 	lines.Grow(len(entries) * entryBytes)
-	encoder := json.NewEncoder(&lines)
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
 	for i := range entries {
-		if err := encoder.Encode(entries[i].JSON()); err != nil {
+		line.Reset()
+		entry := entries[i].JSON()
+		whole := entry.Message != nil && entry.Message.BodyEncoding == "utf-8"
+		if whole {
+			entry.Message.Body = ""
+		}
+		err := encoder.Encode(entry)
+		switch {
+		case err != nil:
+		case whole:
+			err = message.WriteWithBody(&lines, line.Bytes(), entries[i].Message.Body)
+		default:
+			_, err = lines.Write(line.Bytes())
+		}
+		if err != nil {
 			return "", err
 		}
 	}

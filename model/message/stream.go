@@ -55,6 +55,24 @@ func (m *Message) WriteJSON(w io.Writer, body io.ReaderAt, prefix, indent string
 	return err
 }
 
+// emptyBody is how the JSON of a message has a body that is put in later. Nothing else can look like it: names of
+// headers are sorted, and these would come in another order.
+var emptyBody = []byte(`"body":"","body_encoding":"utf-8","body_bytes":`)
+
+// WriteWithBody writes JSON in which a MessageJSON without its body is, on one line, with the body in its place, which
+// is UTF-8. It is what encoding/json would write, but for what cannot be seen, and many times as fast.
+func WriteWithBody(w io.Writer, text, body []byte) error {
+	at := bytes.Index(text, emptyBody) + len(`"body":"`)
+	if _, err := w.Write(text[:at]); err != nil {
+		return err
+	}
+	if err := writeText(w, body); err != nil {
+		return err
+	}
+	_, err := w.Write(text[at:])
+	return err
+}
+
 // errCut is a body of which less is there than there was.
 var errCut = errors.New("the body ends too early")
 
