@@ -32,8 +32,8 @@ const (
 	timeout  = 10 * time.Second // of one request to a broker
 	interval = 2 * time.Second  // between two polls of the dashboard
 
-	collectAfter = 200       // percent of what is in use
-	memoryLimit  = 112 << 20 // bytes that the program stays below as far as it can
+	collectAfter = 200      // percent of what is in use
+	memoryLimit  = 96 << 20 // bytes that the program stays below as far as it can: see keepRoom
 
 	spareProcessors = 2 // of Go's scheduler, for keys
 )
@@ -132,6 +132,7 @@ func dashboard(ctx context.Context, d cli.Dashboard) (next string, err error) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareProcessors)
 	}
+	defer keepRoom()()
 	return ui.Run(ctx, optionsOf(d))
 }
 

@@ -1,0 +1,13 @@
+package main
+
+import "testing"
+
+func TestRoomFor(t *testing.T) {
+	for live, want := range map[int64]int64{
+		0: memoryLimit, 30 << 20: memoryLimit, 48 << 20: memoryLimit, 49 << 20: 112 << 20, 97 << 20: 176 << 20,
+	} {
+		if got := roomFor(live); got != want {
+			t.Errorf("%d MiB in use: a limit of %d MiB, not %d", live>>20, got>>20, want>>20)
+		}
+	}
+}
