@@ -11,8 +11,8 @@ import (
 // roomEvery is how often the limit of memory is compared with what is in use.
 const roomEvery = 2 * time.Second
 
-// keepRoom raises the limit of memory while the dashboard needs more, until it is stopped: with 10,000 queues in tangled
-// flows 97 MB are in use, and a limit that is near to that made a processor collect garbage all the time that was none.
+// keepRoom raises the limit of memory while the dashboard needs more, until it is stopped: with 10,000 queues in
+// tangled flows 97 MB are in use, and a limit near to that made a processor collect garbage all the time.
 func keepRoom() (stop func()) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
