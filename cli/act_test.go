@@ -15,6 +15,18 @@ import (
 	"dlxtop/cli"
 )
 
+// sampleContract is what a test looks at of a message before or after a program.
+type sampleContract struct {
+	Position int
+	Body     string
+}
+
+// UnmarshalJSON takes the members that are looked at: the others are those of peek.
+func (s *sampleContract) UnmarshalJSON(text []byte) error {
+	type members sampleContract
+	return json.Unmarshal(text, (*members)(s))
+}
+
 // accountContract is the contract's JSON of replay and drop.
 type accountContract struct {
 	Operation string `json:"operation"`
@@ -26,16 +38,18 @@ type accountContract struct {
 		Program   string `json:"program"`
 		Changed   int    `json:"changed"`
 		Unchanged int    `json:"unchanged"`
-		Staying   int    `json:"staying"`
+		Failed    int    `json:"failed"`
 		Reasons   []struct {
 			Why      string `json:"why"`
 			Messages int    `json:"messages"`
 		} `json:"reasons"`
-		Differences []struct {
-			Position  int      `json:"position"`
-			MessageID string   `json:"message_id"`
-			Lines     []string `json:"lines"`
-		} `json:"differences"`
+		Samples []struct {
+			Position    int            `json:"position"`
+			MessageID   string         `json:"message_id"`
+			Before      sampleContract `json:"before"`
+			After       sampleContract `json:"after"`
+			Differences []string       `json:"differences"`
+		} `json:"samples"`
 	} `json:"edit"`
 	Moved     *int  `json:"moved"`
 	Dropped   *int  `json:"dropped"`

@@ -13,21 +13,24 @@ import (
 // editJSON is what the program of --edit makes of the messages that were looked at.
 type (
 	editJSON struct {
-		Program     string           `json:"program"`
-		Changed     int              `json:"changed"`
-		Unchanged   int              `json:"unchanged"` // they are published as they would be without it
-		Staying     int              `json:"staying"`   // nothing can be published of them
-		Reasons     []reasonJSON     `json:"reasons"`   // why these stay
-		Differences []differenceJSON `json:"differences"`
+		Program   string       `json:"program"`
+		Changed   int          `json:"changed"`
+		Unchanged int          `json:"unchanged"` // they are published as they would be without it
+		Failed    int          `json:"failed"`    // nothing can be published of them: they stay
+		Reasons   []reasonJSON `json:"reasons"`   // why these stay
+		Samples   []sampleJSON `json:"samples"`   // of those that change
 	}
 	reasonJSON struct {
 		Why      string `json:"why"`
 		Messages int    `json:"messages"`
 	}
-	differenceJSON struct {
-		Position  int      `json:"position"`
-		MessageID string   `json:"message_id,omitempty"`
-		Lines     []string `json:"lines"`
+	// sampleJSON is a message as it would be published without the program, and with it.
+	sampleJSON struct {
+		Position    int                 `json:"position"` // in its queue; 1 is the head
+		MessageID   string              `json:"message_id,omitempty"`
+		Before      message.MessageJSON `json:"before"`
+		After       message.MessageJSON `json:"after"`
+		Differences []string            `json:"differences"` // in lines for a person
 	}
 )
 
@@ -41,17 +44,19 @@ func editOf(p *plan.Plan) *editJSON {
 		return nil
 	}
 	out := &editJSON{
-		Program: message.TextJSON(p.Mend.Text), Reasons: []reasonJSON{}, Differences: []differenceJSON{},
+		Program: message.TextJSON(p.Mend.Text), Reasons: []reasonJSON{}, Samples: []sampleJSON{},
 	}
 	if m := p.Mended; m != nil {
-		out.Changed, out.Unchanged, out.Staying = m.Changed, m.Same, m.Stay
+		out.Changed, out.Unchanged, out.Failed = m.Changed, m.Same, m.Stay
 		for _, f := range m.Failures {
 			out.Reasons = append(out.Reasons, reasonJSON{f.Why.Words(), f.Messages})
 		}
 		for i := range m.Shown {
 			shown := &m.Shown[i]
-			out.Differences = append(out.Differences, differenceJSON{
-				shown.Position, message.TextJSON(shown.Was.Properties.MessageID), differenceLines(shown),
+			was, is := shown.Was.Message(), shown.Is.Message()
+			was.Position, is.Position = shown.Position, shown.Position
+			out.Samples = append(out.Samples, sampleJSON{
+				shown.Position, message.TextJSON(shown.Was.Properties.MessageID), was.JSON(), is.JSON(), differenceLines(shown),
 			})
 		}
 	}

@@ -58,14 +58,18 @@ func TestReplayEdited(t *testing.T) {
 	dry := v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--dry-run", "-o", "json")
 	plan := decode[accountContract](t, dry)
 	e := plan.Edit
-	if dry.status != cli.ExitDone || e == nil || e.Changed != n || e.Unchanged != 1 || e.Staying != 1 ||
-		len(e.Reasons) != 1 || !strings.Contains(e.Reasons[0].Why, "the jq program failed: ") || len(e.Differences) != 5 {
+	if dry.status != cli.ExitDone || e == nil || e.Changed != n || e.Unchanged != 1 || e.Failed != 1 ||
+		len(e.Reasons) != 1 || !strings.Contains(e.Reasons[0].Why, "the jq program failed: ") || len(e.Samples) != 5 {
 		t.Fatalf("exit status %d: %s%s", dry.status, dry.out, dry.stderr)
 	}
-	second := e.Differences[1]
-	got, lines := strings.Join(second.Lines, "\n"), "header tries: 1 → 0\n- \"n\": \"1\",\n+ \"n\": 1,"
+	second := e.Samples[1]
+	got, lines := strings.Join(second.Differences, "\n"), "header tries: 1 → 0\n- \"n\": \"1\",\n+ \"n\": 1,"
 	if second.MessageID != "m-2" || got != lines {
 		t.Errorf("%s:\n%s\nwant\n%s", second.MessageID, got, lines)
+	}
+	if before, after := second.Before.Body, second.After.Body; second.Before.Position != 2 ||
+		!strings.Contains(before, `"n": "1",`) || strings.Replace(before, `"1"`, "1", 1) != after {
+		t.Errorf("before %q, after %q", before, after)
 	}
 	table := v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--dry-run", "-o", "table")
 	for _, want := range []string{

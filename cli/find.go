@@ -14,10 +14,11 @@ import (
 	"dlxtop/model/message"
 )
 
-// The JSON of `dlxtop find`: a line for each message that was found, and one at the end. A queue is named as peek takes
-// it: VHOST/NAME, in / its name alone.
+// The JSON of `dlxtop find`: a line for each message that was found, and one at the end, in which a queue is named as
+// peek takes it: VHOST/NAME, in / its name alone.
 type (
 	hitJSON struct {
+		VHost       string              `json:"vhost"`
 		Queue       string              `json:"queue"`
 		Position    int                 `json:"position"`
 		MessageID   string              `json:"message_id,omitempty"`
@@ -26,10 +27,10 @@ type (
 		Published   string              `json:"published,omitempty"` // absent: unknown
 		BodyBytes   int                 `json:"body_bytes"`
 		Fingerprint message.Fingerprint `json:"fingerprint"`
-		In          message.PlaceKind   `json:"in"`             // property, header, body, or matched: an expression
+		Where       message.PlaceKind   `json:"where"`          // property, header, body, or matched: an expression
 		Name        string              `json:"name,omitempty"` // of the property or the header
 		Packed      string              `json:"packed,omitempty"`
-		Text        string              `json:"text"` // with what is around it, printable
+		Match       string              `json:"match"` // with what is around it, printable
 	}
 	foundJSON struct {
 		Found   int           `json:"found"`
@@ -240,10 +241,10 @@ func progressWords(p *find.Progress) string {
 func hitOf(h *find.Hit) hitJSON {
 	before, found, after := h.Excerpt()
 	out := hitJSON{
-		Queue: h.Queue.String(), Position: h.Position, MessageID: message.TextJSON(h.MessageID),
+		VHost: h.Queue.VHost, Queue: h.Queue.Name, Position: h.Position, MessageID: message.TextJSON(h.MessageID),
 		Exchange: message.TextJSON(h.Exchange), RoutingKey: message.TextJSON(h.RoutingKey), BodyBytes: h.BodyBytes,
-		Fingerprint: h.Fingerprint, In: h.Place.Kind, Name: message.TextJSON(h.Place.Name), Packed: h.Packed,
-		Text: before + found + after,
+		Fingerprint: h.Fingerprint, Where: h.Place.Kind, Name: message.TextJSON(h.Place.Name), Packed: h.Packed,
+		Match: before + found + after,
 	}
 	if at, known := h.Published.Get(); known {
 		out.Published = message.JSONTime(at)

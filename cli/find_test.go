@@ -23,6 +23,7 @@ import (
 // The contract of `dlxtop find`, written down once more.
 type (
 	hitContract struct {
+		VHost       string `json:"vhost"`
 		Queue       string `json:"queue"`
 		Position    int    `json:"position"`
 		MessageID   string `json:"message_id"`
@@ -31,10 +32,10 @@ type (
 		Published   string `json:"published"`
 		BodyBytes   int    `json:"body_bytes"`
 		Fingerprint string `json:"fingerprint"`
-		In          string `json:"in"`
+		Where       string `json:"where"`
 		Name        string `json:"name"`
 		Packed      string `json:"packed"`
-		Text        string `json:"text"`
+		Match       string `json:"match"`
 	}
 	foundContract struct {
 		Found   *int `json:"found"`
@@ -116,8 +117,10 @@ func TestFind(t *testing.T) {
 	hits, end := found(t, r)
 	var got []string
 	for _, h := range hits {
-		queue := strings.TrimPrefix(h.Queue, v.name+"/")
-		got = append(got, fmt.Sprint(queue, " ", h.Position, " ", h.In, " ", h.Name, h.Packed))
+		if h.VHost != v.name {
+			t.Errorf("found in the vhost %s: %+v", h.VHost, h)
+		}
+		got = append(got, fmt.Sprint(h.Queue, " ", h.Position, " ", h.Where, " ", h.Name, h.Packed))
 	}
 	want := []string{
 		"orders.failed 1 header x-order", "orders.failed 2 property message_id", "a-orders 4 body ", "a-orders 5 body gzip",
@@ -200,8 +203,8 @@ func TestFindOne(t *testing.T) {
 	}
 	text := fmt.Sprintf(`"o-%d-%d"`, queues-2, each-1)
 	hits, end := found(t, v.run("find", text))
-	queue := fmt.Sprintf("/q%03d.failed", queues-2)
-	if len(hits) != 1 || hits[0].Position != each || !strings.HasSuffix(hits[0].Queue, queue) ||
+	queue := fmt.Sprintf("q%03d.failed", queues-2)
+	if len(hits) != 1 || hits[0].Position != each || hits[0].Queue != queue ||
 		hits[0].MessageID != fmt.Sprintf("id-%d-%d", queues-2, each-1) {
 		t.Errorf("found %+v", hits)
 	}
@@ -264,7 +267,7 @@ func TestFindWhile(t *testing.T) {
 			}
 		})
 		hits, end := found(t, r)
-		if r.status != cli.ExitDone || len(hits) < 2 || !strings.HasSuffix(hits[len(hits)-1].Queue, "/c") || end.Queues != 1 {
+		if r.status != cli.ExitDone || len(hits) < 2 || hits[len(hits)-1].Queue != "c" || end.Queues != 1 {
 			t.Errorf("exit status %d, %d hits, %+v: %s", r.status, len(hits), end, r.stderr)
 		}
 		for i, name := range []string{"/a", "/b"} {
