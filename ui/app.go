@@ -212,20 +212,8 @@ func (a app) polled(msg polledMsg) (tea.Model, tea.Cmd) {
 	a.latest = msg.topology
 	a.env.polled.Store(msg.topology.topology)
 	a.latest.history, a.latest.looks = a.history, a.looks
-	a.shed()
 	cmd := a.refresh()
 	return a, tea.Batch(wait, cmd)
-}
-
-// shed lets the hidden tabs let go of the topology that they showed last: one of a large broker has megabytes, and they
-// get the latest one when they are shown.
-func (a *app) shed() {
-	for i := range a.tabs {
-		if t := &a.tabs[i]; i != a.tab && t.seen != nil {
-			t.seen = nil
-			_ = t.send(shedMsg{})
-		}
-	}
 }
 
 // refresh sends the latest topology to the screens of the current tab, unless they have it.

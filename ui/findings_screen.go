@@ -88,8 +88,6 @@ func (f findingsScreen) Keys() []key.Binding {
 
 func (f findingsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	switch msg := msg.(type) {
-	case shedMsg:
-		f.latest = topologyMsg{}
 	case topologyMsg:
 		f.latest = msg
 		rows := make([]findingRow, len(msg.findings))

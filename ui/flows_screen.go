@@ -119,9 +119,6 @@ func (f flowsScreen) Keys() []key.Binding {
 
 func (f flowsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	switch msg := msg.(type) {
-	case shedMsg:
-		f.latest = topologyMsg{}
-		f.moving.latest = topologyMsg{}
 	case topologyMsg:
 		f.latest = msg
 		now := f.env.now()

@@ -105,7 +105,7 @@ func (m *movingFlow) polled(msg topologyMsg) tea.Cmd {
 
 // counted takes in counts between two polls.
 func (m *movingFlow) counted(msg countedMsg) tea.Cmd {
-	if m.flow == nil || m.gone || m.latest.topology == nil || !m.live.counted(msg) {
+	if m.flow == nil || m.gone || !m.live.counted(msg) {
 		return nil
 	}
 	return m.redraw()

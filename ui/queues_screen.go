@@ -174,8 +174,6 @@ func (q queuesScreen) Keys() []key.Binding {
 
 func (q queuesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	switch msg := msg.(type) {
-	case shedMsg:
-		q.latest = topologyMsg{}
 	case topologyMsg:
 		q.latest = msg
 		q.list.Table.Set(queueRows(msg))

@@ -54,10 +54,6 @@ type topologyMsg struct {
 	held     map[model.QueueRef]bool        // dlxtop looked at them while these counts may have been taken
 }
 
-// shedMsg tells a screen that it is hidden and that what it shows is old: it may let go of the topology, of which it
-// gets the latest one before it is seen again.
-type shedMsg struct{}
-
 // moment is what a picture is drawn from now.
 func (m topologyMsg) moment(now time.Time) picture.Moment {
 	at := picture.Moment{Topology: m.topology, Moves: m.moves, Findings: m.findings, Now: now}

@@ -62,7 +62,11 @@ var emptyBody = []byte(`"body":"","body_encoding":"utf-8","body_bytes":`)
 // WriteWithBody writes JSON in which a MessageJSON without its body is, on one line, with the body in its place, which
 // is UTF-8. It is what encoding/json would write, but for what cannot be seen, and many times as fast.
 func WriteWithBody(w io.Writer, text, body []byte) error {
-	at := bytes.Index(text, emptyBody) + len(`"body":"`)
+	at := bytes.Index(text, emptyBody)
+	if at < 0 {
+		return errNoPlace
+	}
+	at += len(`"body":"`)
 	if _, err := w.Write(text[:at]); err != nil {
 		return err
 	}
@@ -72,6 +76,9 @@ func WriteWithBody(w io.Writer, text, body []byte) error {
 	_, err := w.Write(text[at:])
 	return err
 }
+
+// errNoPlace is JSON in which no body is left out.
+var errNoPlace = errors.New("there is no place for the body")
 
 // errCut is a body of which less is there than there was.
 var errCut = errors.New("the body ends too early")
