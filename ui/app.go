@@ -186,8 +186,6 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return a.push(msg.screen)
 	case popMsg:
 		return a.back(), nil
-	case insteadMsg:
-		return a.back().push(msg.screen)
 	case noticeMsg:
 		a.notice = msg
 		return a, nil

@@ -45,7 +45,7 @@ func (s causeMessagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		case acts != nil:
 			return s, push(acts)
 		case term.Is(pressed, k.NextPane):
-			return s, push(newCauseQueuesScreen(s.env, s.row, s.limits, nil))
+			return s, push(newCauseQueuesScreen(s.env, s.row, s.limits))
 		case term.Is(pressed, k.Resolve):
 			return s, s.env.marks.turn(s.topology, &s.row.Group, cause.Resolved)
 		}

@@ -10,27 +10,26 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
-	"dlxtop/model/cause"
-	"dlxtop/model/plan"
 	"dlxtop/ui/term"
 )
 
-// causePlansScreen replays or drops the messages of a cause in several queues. They are read one queue after the other,
-// shown together with where they go, and agreed to once: what was read then is what is acted on. The queues are gone
-// through in the same order, each with its own plan, account and record in the journal; what does not end well ends it.
+// causePlansScreen does something with the messages of a cause in several queues. They are read one queue after the
+// other, shown together with where they go, and agreed to once: what was read then is what is acted on. The queues are
+// gone through in the same order, each with its own plan, account and record in the journal; what does not go as
+// planned ends it.
 type causePlansScreen struct {
-	env       *env
-	only      ofCause
-	operation plan.Operation
-	latest    topologyMsg
-	state     causePlansState
-	queues    []messagesScreen // in the order of the list; those that were read have their dialog open
-	at        int              // the one that is read, or that runs
-	table     term.Table[model.QueueRef, causePlanRow]
-	number    term.TextField // of the messages, where it has to be typed
-	canary    bool
-	tries     bool
-	over      int // which of the spreads each queue takes
+	env    *env
+	only   ofCause
+	wish   causeWish
+	latest topologyMsg
+	state  causePlansState
+	queues []messagesScreen // in the order of the list; those that are planned have their dialog open
+	at     int              // the one that is read, or that runs
+	table  term.Table[model.QueueRef, causePlanRow]
+	number term.TextField // of the messages, where it has to be typed
+	canary bool
+	tries  bool
+	over   int // which of the spreads each queue takes
 }
 
 // causePlansState is how far it is.
@@ -38,14 +37,15 @@ type causePlansState int
 
 const (
 	causePlansReading causePlansState = iota
+	causePlansWishing                 // what the plans need to know is asked for
 	causePlansAsking                  // nothing runs; what has ended stays
 	causePlansRunning
 	causePlansEnded
 )
 
-func newCausePlansScreen(e *env, r causeRow, limits func(model.QueueRef) int, operation plan.Operation) screen {
+func newCausePlansScreen(e *env, r causeRow, limits func(model.QueueRef) int, wish causeWish) screen {
 	c := causePlansScreen{
-		env: e, only: ofCause{&r.Group, r.text}, operation: operation, table: newCausePlanTable(e, operation),
+		env: e, only: ofCause{&r.Group, r.text}, wish: wish, table: newCausePlanTable(e, wish),
 		number: term.NewTextField(""),
 	}
 	for _, q := range r.Queues {
@@ -57,14 +57,8 @@ func newCausePlansScreen(e *env, r causeRow, limits func(model.QueueRef) int, op
 
 // actOnCause is the screen that does what a key does with all messages of a cause in several queues; nil: nothing.
 func actOnCause(e *env, r causeRow, limits func(model.QueueRef) int, msg tea.KeyMsg) screen {
-	switch k := e.keys; {
-	case term.Is(msg, k.Replay), term.Is(msg, k.ReplayAll):
-		return newCausePlansScreen(e, r, limits, plan.Replay)
-	case term.Is(msg, k.Drop), term.Is(msg, k.DropAll):
-		return newCausePlansScreen(e, r, limits, plan.Drop)
-	}
-	if then := causeAction(e.keys, msg); then != nil {
-		return newCauseQueuesScreen(e, r, limits, then)
+	if wish, ok := causeWishOf(e.keys, msg); ok && (wish.asks != asksPath || e.files != nil) {
+		return newCausePlansScreen(e, r, limits, wish)
 	}
 	return nil
 }
@@ -72,15 +66,18 @@ func actOnCause(e *env, r causeRow, limits func(model.QueueRef) int, msg tea.Key
 func (c causePlansScreen) Init() tea.Cmd { return nil }
 
 // Title names what is done.
-func (c causePlansScreen) Title() string { return string(c.operation) + " a cause" }
+func (c causePlansScreen) Title() string { return c.wish.title() }
 
-// Typing keeps all keys here while a number is typed, and while something runs.
+// Typing keeps all keys here while something is typed, and while something runs.
 func (c causePlansScreen) Typing() bool {
-	return c.state == causePlansRunning || c.state == causePlansAsking && c.prompt() != ""
+	return c.state == causePlansWishing || c.state == causePlansRunning ||
+		c.state == causePlansAsking && c.prompt() != ""
 }
 
 // Busy reports whether ctrl-c stops what runs instead of the program.
-func (c causePlansScreen) Busy() bool { return c.state == causePlansRunning && c.running().busy() }
+func (c causePlansScreen) Busy() bool {
+	return c.state == causePlansRunning && c.running().busy() || c.wish.saving.busy()
+}
 
 // Close lets go of what was read of the queues.
 func (c causePlansScreen) Close() {
@@ -130,7 +127,7 @@ func (c *causePlansScreen) prompt() string {
 	if c.env.production {
 		why = "production"
 	}
-	return fmt.Sprintf("To %s %s (%s), type their number:", c.operation, model.Plural(n, "message"), why)
+	return fmt.Sprintf("To %s %s (%s), type their number:", c.wish.operation, model.Plural(n, "message"), why)
 }
 
 // agreeable reports whether enter agrees: all plans are made, the number is typed where it is asked for, and nothing
@@ -153,10 +150,12 @@ func (c *causePlansScreen) agreeable() bool {
 func (c causePlansScreen) Keys() []key.Binding {
 	k := c.env.keys
 	switch c.state {
+	case causePlansWishing:
+		return c.wishKeys()
 	case causePlansAsking:
 		var keys []key.Binding
 		if c.agreeable() {
-			keys = append(keys, term.Describe(k.Confirm, string(c.operation)))
+			keys = append(keys, term.Describe(k.Confirm, string(c.wish.operation)))
 		}
 		return append(append(keys, c.options()...), k.Cancel)
 	case causePlansRunning:
@@ -177,8 +176,16 @@ func (c causePlansScreen) Keys() []key.Binding {
 // options are the keys that change all plans which have not run.
 func (c *causePlansScreen) options() (keys []key.Binding) {
 	k, planned := c.env.keys, c.planned()
-	if !c.operation.Publishes() || c.env.readOnly || len(c.ready()) == 0 && !c.canary || len(planned) == 0 {
+	switch {
+	case !c.wish.operation.Publishes() || len(planned) == 0:
 		return nil
+	case c.wish.asks == asksQueue:
+		keys = append(keys, term.Describe(k.Target, "other queue"))
+	case c.wish.asks == asksProgram:
+		keys = append(keys, term.Describe(k.Mend, "edit"))
+	}
+	if c.env.readOnly || len(c.ready()) == 0 && !c.canary {
+		return keys
 	}
 	d := c.queues[planned[0]].dialog
 	d.canary, d.tries, d.over = c.canary, c.tries, c.over
@@ -208,6 +215,8 @@ func (c causePlansScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		cmd = c.polled()
 	case tea.KeyMsg:
 		cmd = c.handleKey(msg)
+	case endedMsg[exportedFiles]:
+		cmd = c.saved(msg)
 	default: // the answer to what one of them asked for
 		cmd = c.each(func(q messagesScreen) (screen, tea.Cmd) { return q.Update(msg) })
 	}
@@ -234,8 +243,14 @@ func (c *causePlansScreen) take(i int, take func(messagesScreen) (screen, tea.Cm
 // polled makes the plans again that nobody has agreed to yet. Those that were agreed to are made again when their turn
 // comes.
 func (c *causePlansScreen) polled() tea.Cmd {
-	if c.state == causePlansRunning {
+	switch {
+	case c.state == causePlansRunning:
 		return nil
+	case c.state == causePlansWishing && c.wish.asks == asksQueue:
+		c.wish.chooser.polled(c.moveTargets())
+		return nil
+	case c.state == causePlansWishing:
+		return nil // what is shown of a program is what it was tried on
 	}
 	return c.each(func(q messagesScreen) (screen, tea.Cmd) {
 		if !q.asked {
@@ -250,13 +265,17 @@ func (c *causePlansScreen) onward() tea.Cmd {
 	switch c.state {
 	case causePlansReading:
 		return c.readOn()
+	case causePlansWishing:
+		if c.wish.mending.state == mendTrying {
+			c.tried()
+		}
 	case causePlansRunning:
 		return c.runOn()
 	}
 	return nil
 }
 
-// readOn plans what was read of a queue, and reads the next.
+// readOn reads the next queue. What needs to know no more is planned at once.
 func (c *causePlansScreen) readOn() tea.Cmd {
 	var cmds []tea.Cmd
 	for c.latest.topology != nil && c.state == causePlansReading {
@@ -267,59 +286,22 @@ func (c *causePlansScreen) readOn() tea.Cmd {
 			continue
 		case q.peek != 0:
 			return tea.Batch(cmds...)
-		case len(q.table.Shown) > 0:
-			cmds = append(cmds, c.take(c.at, func(q messagesScreen) (screen, tea.Cmd) {
-				return q.act(c.operation, q.allShown)
-			}))
+		case c.wish.asks == asksNothing:
+			cmds = append(cmds, c.planOne(c.at))
 		}
 		if c.at++; c.at == len(c.queues) {
-			c.at, c.state = 0, causePlansAsking
+			c.at = 0
+			cmds = append(cmds, c.ask())
 		}
 	}
 	return tea.Batch(cmds...)
 }
 
-// runOn starts the next plan when one has ended well. One that is no longer what was agreed to is asked about again.
-func (c *causePlansScreen) runOn() tea.Cmd {
-	switch d := c.running(); d.state {
-	case dialogAsking:
-		c.state = causePlansAsking
-	case dialogEnded:
-		rest := c.ready()
-		if !d.well() || len(rest) == 0 {
-			c.state = causePlansEnded
-			return nil
-		}
-		return c.start(rest[0])
-	default:
-		return nil
-	}
-	c.number.Set("")
-	return nil
-}
-
-// start checks a plan that was agreed to, and runs it.
-func (c *causePlansScreen) start(i int) tea.Cmd {
-	c.at, c.state = i, causePlansRunning
-	c.table.MoveTo(i)
-	return c.take(i, func(q messagesScreen) (screen, tea.Cmd) {
-		cmd := q.dialog.check()
-		return q, cmd
-	})
-}
-
-// agree starts the first plan. Those behind it stay as they were agreed to.
-func (c *causePlansScreen) agree() tea.Cmd {
-	ready := c.ready()
-	for _, i := range ready {
-		c.queues[i].dialog.request = c.env.newRequest() // a plan that is on its way comes too late
-	}
-	return c.start(ready[0])
-}
-
 func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 	k := c.env.keys
 	switch {
+	case c.state == causePlansWishing:
+		return c.wishKey(msg)
 	case c.table.Motion(msg):
 	case c.state == causePlansRunning:
 		return c.runKey(msg)
@@ -343,6 +325,12 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 // option changes all plans that have not run, and makes them again.
 func (c *causePlansScreen) option(msg tea.KeyMsg) tea.Cmd {
 	switch k := c.env.keys; {
+	case term.Is(msg, k.Target):
+		c.wish.chooser, c.state = newQueueChooser(c.env, c.moveTargets()), causePlansWishing
+		return nil
+	case term.Is(msg, k.Mend):
+		c.wish.mending.state, c.state = mendTyping, causePlansWishing
+		return nil
 	case term.Is(msg, k.Canary):
 		c.canary = !c.canary
 	case term.Is(msg, k.KeepTries):
@@ -351,45 +339,19 @@ func (c *causePlansScreen) option(msg tea.KeyMsg) tea.Cmd {
 		c.over = (c.over + 1) % len(spreads)
 	}
 	return c.each(func(q messagesScreen) (screen, tea.Cmd) {
-		d := &q.dialog
-		if !d.asks() {
+		if !q.dialog.asks() {
 			return q, nil
 		}
-		d.canary, d.tries, d.over = c.canary, c.tries, 0
-		if len(d.rows) > 1 {
-			d.over = c.over
-		}
-		cmd := d.work()
+		cmd := c.optOne(&q.dialog)
 		return q, cmd
 	})
 }
 
-// runKey stops what runs, and ends the wait of a canary. Before it runs, nothing has happened.
-func (c *causePlansScreen) runKey(msg tea.KeyMsg) tea.Cmd {
-	k, d := c.env.keys, c.running()
-	if d.state == dialogChecking {
-		if term.Is(msg, k.Cancel) || term.Is(msg, k.ForceQuit) {
-			d.state, d.request = dialogAsking, c.env.newRequest()
-		}
-		return nil
+// optOne plans a queue with what was chosen for all.
+func (c *causePlansScreen) optOne(d *planDialog) tea.Cmd {
+	d.canary, d.tries, d.over, d.target, d.mend = c.canary, c.tries, 0, c.wish.target, c.wish.program
+	if len(d.rows) > 1 {
+		d.over = c.over
 	}
-	return c.take(c.at, func(q messagesScreen) (screen, tea.Cmd) { return q.Update(msg) })
-}
-
-// endKey takes a key when what was agreed to has ended.
-func (c *causePlansScreen) endKey(msg tea.KeyMsg) tea.Cmd {
-	k := c.env.keys
-	switch q, ok := c.current(); {
-	case term.Is(msg, k.Confirm):
-		if len(c.ready()) == 0 {
-			return pop
-		}
-		c.state = causePlansAsking
-		return c.polled()
-	case term.Is(msg, k.Resolve):
-		return c.env.marks.turn(c.latest.topology, c.only.Group, cause.Resolved)
-	case term.Is(msg, k.Undo) && ok && q.dialog.state == dialogEnded && q.dialog.canUndo():
-		return push(newUndoScreen(c.env, q.dialog.account.JournalID))
-	}
-	return nil
+	return d.work()
 }

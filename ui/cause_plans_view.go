@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"dlxtop/model"
 	"dlxtop/model/cause"
 	"dlxtop/model/plan"
@@ -21,7 +23,7 @@ type causePlanRow struct {
 	state    term.Field
 }
 
-func newCausePlanTable(e *env, operation plan.Operation) term.Table[model.QueueRef, causePlanRow] {
+func newCausePlanTable(e *env, wish causeWish) term.Table[model.QueueRef, causePlanRow] {
 	s := e.styles
 	columns := []term.Column[causePlanRow]{
 		{
@@ -33,7 +35,7 @@ func newCausePlanTable(e *env, operation plan.Operation) term.Table[model.QueueR
 			Cell: func(r causePlanRow) term.Field { return number(s, r.messages, s.Danger) },
 		},
 	}
-	if operation.Publishes() {
+	if wish.asks != asksPath && wish.operation.Publishes() {
 		columns = append(columns, term.Column[causePlanRow]{
 			Title: "TO", Width: 14, Flex: 1, Max: 40, Middle: true,
 			Cell: func(r causePlanRow) term.Field { return term.Field{Text: r.to, Style: s.Text} },
@@ -53,8 +55,10 @@ func (c *causePlansScreen) show() {
 	for i := range c.queues {
 		q := &c.queues[i]
 		rows[i] = causePlanRow{index: i, queue: q.queue, name: model.Printable(q.queue.String()), state: c.stateOf(i)}
-		if q.dialog.open() {
+		if n := len(q.table.Shown); q.dialog.open() {
 			rows[i].messages, rows[i].to = model.Some(int64(len(q.dialog.rows))), recipientsOf(&q.dialog.plan)
+		} else if n > 0 {
+			rows[i].messages = model.Some(int64(n))
 		}
 	}
 	c.table.Set(rows)
@@ -84,8 +88,10 @@ func (c *causePlansScreen) stateOf(i int) term.Field {
 		return say("reading …", s.Accent)
 	case q.failed != nil || q.refused.Refusal.Refused():
 		return say(term.MarkError+" not read", s.Danger)
-	case !d.open():
+	case !d.open() && len(q.table.Shown) == 0:
 		return say("none is left", s.Muted)
+	case !d.open():
+		return say("read", s.Text)
 	}
 	switch d.state {
 	case dialogEnded:
@@ -118,7 +124,7 @@ func (c *causePlansScreen) stateOf(i int) term.Field {
 func (c causePlansScreen) View(width, height int) string {
 	s := c.env.styles
 	foot := c.lines(width)
-	c.ask(foot)
+	c.foot(foot)
 	lines := []string{
 		s.Strong.Render(term.Cut(" cause: "+c.only.words, width-1, "…")), " " + term.Cut(c.words(), width-2, "…"),
 	}
@@ -129,7 +135,19 @@ func (c causePlansScreen) View(width, height int) string {
 	for _, line := range foot.lines {
 		lines = append(lines, pageIndent+line)
 	}
-	return term.Block(lines, width, height)
+	page := term.Block(lines, width, height)
+	if box := c.wishBox(width, height); box != "" {
+		return term.Overlay(page, box, width, height)
+	}
+	return page
+}
+
+// Prepare lays what a program makes of the messages.
+func (c causePlansScreen) Prepare(width, height int) (screen, tea.Cmd) {
+	if c.wish.asks == asksProgram && c.state == causePlansWishing {
+		c.wish.mending.prepare(width, height)
+	}
+	return c, nil
 }
 
 // words say how far it is.
@@ -139,8 +157,10 @@ func (c *causePlansScreen) words() string {
 	switch c.state {
 	case causePlansReading:
 		return fmt.Sprintf("reading queue %d of %d …", c.at+1, len(c.queues))
+	case causePlansWishing:
+		return fmt.Sprintf("%s of %s", model.Plural(c.read(), "message"), model.Plural(len(c.queues), "queue"))
 	case causePlansAsking:
-		return string(c.operation) + " " + what + c.asOf()
+		return string(c.wish.operation) + " " + what + c.asOf()
 	case causePlansRunning:
 		if len(rest) > 0 {
 			return c.summary() + ", then " + what
@@ -157,7 +177,7 @@ func (c *causePlansScreen) summary() string {
 			done, planned = done+a.Moved+a.Dropped, planned+a.Planned
 		}
 	}
-	what := map[bool]string{true: "moved", false: "dropped"}[c.operation.Publishes()]
+	what := map[bool]string{true: "moved", false: "dropped"}[c.wish.operation.Publishes()]
 	if done < planned {
 		return fmt.Sprintf("%s of %s %s", model.Count(int64(done)), model.Plural(planned, "message"), what)
 	}
@@ -225,8 +245,8 @@ func (c *causePlansScreen) lines(width int) *dialogLines {
 	return l
 }
 
-// ask shows what is asked, and the keys.
-func (c *causePlansScreen) ask(l *dialogLines) {
+// foot shows what is asked, and the keys.
+func (c *causePlansScreen) foot(l *dialogLines) {
 	s, k := c.env.styles, c.env.keys
 	l.blank()
 	switch c.state {
@@ -247,8 +267,8 @@ func (c *causePlansScreen) ask(l *dialogLines) {
 		}
 		hints := ""
 		if c.agreeable() {
-			enter := string(c.operation) + " " + model.Plural(c.messages(ready), "message")
-			if c.operation == plan.Drop && c.env.journal == nil {
+			enter := string(c.wish.operation) + " " + model.Plural(c.messages(ready), "message")
+			if c.wish.operation == plan.Drop && c.env.journal == nil {
 				enter += " for good"
 			}
 			hints = hint(s, "enter", enter)

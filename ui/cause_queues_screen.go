@@ -2,7 +2,6 @@ package ui
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -12,14 +11,12 @@ import (
 	"dlxtop/ui/term"
 )
 
-// causeQueuesScreen lists the queues of one cause: an action goes from the one that is chosen to those below it.
+// causeQueuesScreen lists the queues of one cause: an action is for the messages of the cause in the one at the cursor.
 type causeQueuesScreen struct {
 	env      *env
 	topology *model.Topology
 	only     ofCause
-	limits   func(model.QueueRef) int     // of the look at each queue
-	then     afterLook                    // what is done with the messages of the queues; nil: nothing
-	done     map[model.QueueRef]queueDone // what actions have done
+	limits   func(model.QueueRef) int // of the look at each queue
 	list     term.List[model.QueueRef, causeQueueRow]
 }
 
@@ -29,8 +26,8 @@ type causeQueueRow struct {
 	ready model.Opt[int64] // in the queue, by the newest poll
 }
 
-func newCauseQueuesScreen(e *env, r causeRow, limits func(model.QueueRef) int, then afterLook) screen {
-	s, done := e.styles, map[model.QueueRef]queueDone{}
+func newCauseQueuesScreen(e *env, r causeRow, limits func(model.QueueRef) int) screen {
+	s := e.styles
 	table := term.NewTable(e.kit(), func(r causeQueueRow) model.QueueRef { return r.Of },
 		func(a, b causeQueueRow) int {
 			return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.name, b.name))
@@ -49,17 +46,6 @@ func newCauseQueuesScreen(e *env, r causeRow, limits func(model.QueueRef) int, t
 				Compare: func(a, b causeQueueRow) int { return cmp.Compare(a.Messages, b.Messages) },
 			},
 			{
-				Title: "DONE", Width: 12, Flex: 1,
-				Cell: func(r causeQueueRow) term.Field {
-					o := done[r.Of]
-					if o.well {
-						return term.Field{Text: o.words, Style: s.Good}
-					}
-					return term.Field{Text: o.words, Style: s.Warning}
-				},
-				Compare: func(a, b causeQueueRow) int { return cmp.Compare(done[a.Of].words, done[b.Of].words) },
-			},
-			{
 				Title: "MESSAGES", Width: 9, Right: true, Most: true,
 				Cell:    func(r causeQueueRow) term.Field { return number(s, r.ready, s.Text) },
 				Compare: func(a, b causeQueueRow) int { return compareOpt(a.ready, b.ready) },
@@ -71,7 +57,7 @@ func newCauseQueuesScreen(e *env, r causeRow, limits func(model.QueueRef) int, t
 	}
 	table.Set(rows)
 	return causeQueuesScreen{
-		env: e, only: ofCause{&r.Group, r.text}, limits: limits, then: then, done: done,
+		env: e, only: ofCause{&r.Group, r.text}, limits: limits,
 		list: term.NewList(table, func(r causeQueueRow) []string { return []string{r.name} }),
 	}
 }
@@ -109,39 +95,14 @@ func (c causeQueuesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		if term.Is(msg, c.env.keys.Resolve) {
 			return c, c.env.marks.turn(c.topology, c.only.Group, cause.Resolved)
 		}
-		then := causeAction(c.env.keys, msg)
-		if then == nil && !term.Is(msg, c.env.keys.Open) {
-			return c, nil
+		if then := causeAction(c.env.keys, msg); then != nil || term.Is(msg, c.env.keys.Open) {
+			return c, push(newCauseScreen(c.env, r.Of, c.only, c.limits(r.Of), then))
 		}
-		if then == nil {
-			then = c.then
-		}
-		s := newCauseScreen(c.env, r.Of, c.only, c.limits(r.Of), then).(messagesScreen)
-		if then != nil {
-			s.walk = c.walk(then)
-		}
-		return c, push(s)
 	}
 	return c, nil
 }
 
-// walk is what goes through the queues as they stand in the list, with one action.
-func (c causeQueuesScreen) walk(then afterLook) *causeWalk {
-	w := &causeWalk{then: then, only: c.only, limits: c.limits, done: c.done}
-	for _, r := range c.list.Table.Shown {
-		w.queues = append(w.queues, r.Of)
-	}
-	return w
-}
-
 func (c causeQueuesScreen) View(width, height int) string {
-	s := c.env.styles
-	words := " cause: " + c.only.words
-	head := []string{s.Strong.Render(term.Cut(words, width-1, "…")), ""}
-	if c.then != nil {
-		words := fmt.Sprintf(" In %d queues: %s begins with the one at the cursor; each is asked about.",
-			len(c.list.Table.All), c.env.keys.Open.Help().Key)
-		head[1] = s.Muted.Render(term.Cut(words, width-1, "…"))
-	}
-	return term.Block(head, width, len(head)) + "\n" + c.list.View(width, height-len(head), nil)
+	words := c.env.styles.Strong.Render(term.Cut(" cause: "+c.only.words, width-1, "…"))
+	return term.Block([]string{words}, width, 1) + "\n" + c.list.View(width, height-1, nil)
 }

@@ -131,67 +131,34 @@ func TestCauseOpensItsMessages(t *testing.T) {
 	}
 }
 
-// From the list of a cause's queues an action goes from one to the next, and each is asked about by itself.
-func TestCauseFromQueueToQueue(t *testing.T) {
+// In the list of a cause's queues an action is for the queue at the cursor alone.
+func TestOneQueueOfACause(t *testing.T) {
 	o, b, _, _ := manyFailed()
-	term := onCauses(t, o, 120, 36)
-	term.awaitThat("the cursor is on it", func(string) bool { return strings.Contains(term.cursorRow(), smtpCause) })
-	term.press("m")
-	term.await("In 2 queues", "mail.failed", "ucenter@user@failed")
+	term := onSMTP(t, o, 120, 36)
 	term.press(keyEnter)
+	term.await("messages of a cause")
+	term.press(keyTab)
+	term.await("OF THE CAUSE", "mail.failed", failedQueue)
+	term.press("m")
 	term.await("Move 40 messages", "Type a part of the queue's name")
 	term.press(keyEsc)
 	term.await("41 messages", "showing 40")
 	term.press("q")
-	term.await("In 2 queues")
-	term.press("d")
-	term.await("Drop 40 messages", "mail.failed", "enter drop")
-	term.press(keyEnter)
-	term.await("What happened", "enter next queue: ucenter@user@failed (1 left)")
-	term.press(keyEnter)
-	term.await("Drop 24 messages", "ucenter@user@failed", "enter drop")
+	term.await("OF THE CAUSE")
+	term.press(keyDown, "d")
+	term.await("Drop 24 messages", failedQueue, "enter drop")
 	term.press(keyEnter)
 	term.await("What happened", "enter close")
 	term.press(keyEnter)
 	term.await("24 messages dropped")
-	term.press("q")
-	term.await("In 2 queues", "40 messages dropped", "24 messages dropped")
-	if plans := b.executed(); len(plans) != 2 || plans[0].From != ref("mail.failed") || plans[1].From != ref(failedQueue) {
-		t.Errorf("it did %+v", plans)
-	}
-}
-
-// A queue that has no message of the cause any more is passed by, and an action that was stopped goes no further.
-func TestCauseThatIsGoneFromAQueue(t *testing.T) {
-	o, b, _, _ := manyFailed()
-	term := onCauses(t, o, 120, 36)
-	term.awaitThat("the cursor is on it", func(string) bool { return strings.Contains(term.cursorRow(), smtpCause) })
+	wantFroms(t, b, failedQueue+" 24")
 	b.mu.Lock()
 	b.messages[ref("mail.failed")] = nil
 	b.mu.Unlock()
-	term.press("m")
-	term.await("In 2 queues", "mail.failed", "ucenter@user@failed")
-	term.press("d")
-	term.await("Drop 24 messages", "ucenter@user@failed")
-	term.press(keyEsc, "q")
-	term.await("none is left")
-	walk := &causeWalk{
-		queues: []model.QueueRef{ref("a"), ref("b"), ref("c")}, done: map[model.QueueRef]queueDone{ref("b"): {"", true}},
-	}
-	if words := walk.words(ref("a")); words != "next queue: c (1 left)" {
-		t.Errorf("behind a: %q", words)
-	}
-	if words := walk.words(ref("c")); words != "" {
-		t.Errorf("behind the last: %q", words)
-	}
-	stopped := planDialog{dialog: dialog{env: &env{}}, next: walk.words(ref("a"))}
-	if again := stopped.offer().again; again == "" {
-		t.Error("an end offers no next queue")
-	}
-	stopped.account.Stopped = "by esc"
-	if again := stopped.offer().again; again != "" {
-		t.Errorf("a stop offers %q", again)
-	}
+	term.press("q")
+	term.await("OF THE CAUSE")
+	term.press(keyUp, "d")
+	term.await("no message of this cause is in the queue any more")
 }
 
 // A cause that comes later stands behind those that are there, however many messages it has, until a key sorts them.

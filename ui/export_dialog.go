@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -14,19 +15,26 @@ import (
 	"dlxtop/ui/term"
 )
 
-// exportDialog asks for a path and writes messages into a new file.
+// exportDialog asks for a path and writes messages into new files: the one at the path, or one for each queue in the
+// directory at the path.
 type exportDialog struct {
 	dialog
-	rows  []*messageRow
+	parts []exportPart
 	words string // how they were chosen
 	path  term.TextField
 	wrong string // why it could not be written; "" when nothing is wrong
 }
 
-// exportedFile is what was written.
-type exportedFile struct {
-	path string
-	n    int // messages
+// exportPart are the messages of one file.
+type exportPart struct {
+	name string // in the directory; "": the path names the file
+	rows []*messageRow
+}
+
+// exportedFiles is what was written.
+type exportedFiles struct {
+	paths    []string
+	messages int
 }
 
 // export opens the dialog for the selection, else for all that are shown.
@@ -43,12 +51,42 @@ func (s messagesScreen) export() (screen, tea.Cmd) {
 	case s.filter.pending():
 		return s, notice("the filter is still being applied: try again in a moment", true)
 	}
-	s.walk = nil // a file is of one queue
 	s.saving = exportDialog{
-		dialog: newDialog(s.env, dialogAsking), rows: rows, words: words,
+		dialog: newDialog(s.env, dialogAsking), parts: []exportPart{{rows: rows}}, words: words,
 		path: term.NewTextField(message.FileName(s.queue, s.env.now())),
 	}
 	return s, nil
+}
+
+// newCauseExport asks where the messages of a cause in several queues are written to.
+func newCauseExport(e *env, queues []messagesScreen) exportDialog {
+	d := exportDialog{
+		dialog: newDialog(e, dialogAsking), words: "all of the cause in " + model.Plural(len(queues), "queue"),
+		path: term.NewTextField("."),
+	}
+	names := map[string]bool{}
+	for i := range queues {
+		q := &queues[i]
+		if len(q.table.Shown) == 0 {
+			continue
+		}
+		named, name := q.queue, message.FileName(q.queue, e.now())
+		for n := 2; names[name]; n++ { // of another virtual host
+			named.Name = fmt.Sprintf("%s-%d", q.queue.Name, n)
+			name = message.FileName(named, e.now())
+		}
+		names[name] = true
+		d.parts = append(d.parts, exportPart{name, q.table.Shown})
+	}
+	return d
+}
+
+// messages are how many there are.
+func (d *exportDialog) messages() (n int) {
+	for _, p := range d.parts {
+		n += len(p.rows)
+	}
+	return n
 }
 
 func (d *exportDialog) keys() []key.Binding {
@@ -63,7 +101,7 @@ func (d *exportDialog) keys() []key.Binding {
 func (d exportDialog) update(msg tea.Msg) (exportDialog, tea.Cmd) {
 	k := d.env.keys
 	switch msg := msg.(type) {
-	case endedMsg[exportedFile]:
+	case endedMsg[exportedFiles]:
 		if d.ended(msg.request, msg.err) {
 			return d.written(msg.result)
 		}
@@ -88,27 +126,50 @@ func (d exportDialog) write() (exportDialog, tea.Cmd) {
 		d.wrong = "name a file"
 		return d, nil
 	}
-	files, rows := d.env.files, d.rows
-	cmd := running(&d.dialog, func(ctx context.Context) (exportedFile, error) {
-		n, err := files.Create(path, func(each func(*message.Message) error) error {
-			return wholeMessages(ctx, rows, each)
-		})
-		return exportedFile{path, n}, err
+	files, parts := d.env.files, d.parts
+	cmd := running(&d.dialog, func(ctx context.Context) (done exportedFiles, err error) {
+		for _, p := range parts {
+			at := path
+			if p.name != "" {
+				at = filepath.Join(path, p.name)
+			}
+			n, err := files.Create(at, func(each func(*message.Message) error) error {
+				return wholeMessages(ctx, p.rows, each)
+			})
+			if err != nil {
+				return done, err
+			}
+			done.paths, done.messages = append(done.paths, at), done.messages+n
+		}
+		return done, nil
 	})
 	return d, cmd
 }
 
 // written takes the end of the writing. When it failed the path can be changed.
-func (d exportDialog) written(what exportedFile) (exportDialog, tea.Cmd) {
+func (d exportDialog) written(what exportedFiles) (exportDialog, tea.Cmd) {
 	d.state = dialogClosed
+	files := ""
+	switch n := len(what.paths); {
+	case n == 1:
+		files = model.Printable(what.paths[0])
+	case n > 1:
+		files = fmt.Sprintf("%s and %s", model.Printable(what.paths[0]), model.Plural(n-1, "further file"))
+	}
+	words := fmt.Sprintf("%s written to %s", model.Plural(what.messages, "message"), files)
 	switch {
-	case errors.Is(d.err, context.Canceled):
+	case errors.Is(d.err, context.Canceled) && files == "":
 		return d, notice("stopped: no file was written", true)
+	case errors.Is(d.err, context.Canceled):
+		return d, notice("stopped: "+words, true)
+	case d.err != nil && files != "":
+		d.parts = d.parts[len(what.paths):] // what is written stays
+		d.state, d.wrong = dialogAsking, readableError(d.err)+"; "+words
+		return d, nil
 	case d.err != nil:
 		d.state, d.wrong = dialogAsking, readableError(d.err)
 		return d, nil
 	}
-	words := fmt.Sprintf("%s written to %s", model.Plural(what.n, "message"), model.Printable(what.path))
 	return d, notice(words, false)
 }
 
@@ -116,9 +177,14 @@ func (d exportDialog) written(what exportedFile) (exportDialog, tea.Cmd) {
 func (d *exportDialog) view(width int) string {
 	l := newDialogLines(d.env.styles, width)
 	s := l.styles
-	l.say("export", d.words+": "+model.Plural(len(d.rows), "message")+
+	n, to, enter := model.Plural(d.messages(), "message"), "to", "write a new file"
+	l.say("export", d.words+": "+n+
 		", one line of JSON each, as `dlxtop import` and jq read them; they stay in the queue", s.Text)
-	l.lines = append(l.lines, s.Muted.Render(term.Fit("to", labelWidth, false, false))+d.path.View(s, l.width-labelWidth))
+	if d.parts[0].name != "" {
+		to, enter = "into", "write "+model.Plural(len(d.parts), "new file")
+		l.say("files", "one for each queue: "+d.parts[0].name+", …", s.Text)
+	}
+	l.lines = append(l.lines, s.Muted.Render(term.Fit(to, labelWidth, false, false))+d.path.View(s, l.width-labelWidth))
 	if d.wrong != "" {
 		l.say("", term.MarkError+" "+model.Printable(d.wrong), s.Danger)
 	}
@@ -126,7 +192,7 @@ func (d *exportDialog) view(width int) string {
 	if d.state != dialogAsking {
 		l.hints(s.Accent.Render("writing … ") + hint(s, "esc", "stop"))
 	} else {
-		l.hints(hint(s, "enter", "write a new file") + hint(s, "esc", "back"))
+		l.hints(hint(s, "enter", enter) + hint(s, "esc", "back"))
 	}
-	return l.box("Export " + model.Plural(len(d.rows), "message"))
+	return l.box("Export " + n)
 }

@@ -19,20 +19,21 @@ const (
 	mendShown            // what it makes of them is shown
 )
 
-// mendPrompt asks for a jq program that changes messages, and shows what it makes of them before the dialog of their
-// replay follows.
+// mendPrompt asks for a jq program that changes messages, and shows what it makes of them. Who embeds it tries the
+// program, and has the dialog of the replay follow.
 type mendPrompt struct {
-	env    *env
-	state  mendState
-	field  term.TextField
-	back   int    // which earlier program is in the field; as many as there are: none
-	draft  string // what was typed before the first ↑
-	wrong  string // why it cannot be read; "" when it can be
-	rows   []*messageRow
-	words  string // how they were chosen
-	dialog planDialog
-	top    int // of the differences, the first line that is seen
-	drawn  *mendedLines
+	env      *env
+	state    mendState
+	field    term.TextField
+	back     int    // which earlier program is in the field; as many as there are: none
+	draft    string // what was typed before the first ↑
+	wrong    string // why it cannot be read; "" when it can be
+	messages int    // how many it is tried on
+	words    string // how they were chosen
+	mended   *plan.Mended
+	refusal  string // why none of them can be replayed; "" when some can
+	top      int    // of the differences, the first line that is seen
+	drawn    *mendedLines
 }
 
 // mendedLines is what was laid last of the differences.
@@ -41,29 +42,21 @@ type mendedLines struct {
 	lines       []string // nil: to be laid
 }
 
-// mendMany asks for the program that changes the selection, else all that are shown.
-func (s messagesScreen) mendMany() (screen, tea.Cmd) {
-	rows, words := s.table.Selection(), "the selection"
-	if len(rows) == 0 {
-		rows, words = s.allShown()
+// mendPress is what a key means to who embeds a prompt.
+type mendPress int
+
+const (
+	mendElse  mendPress = iota
+	mendBack            // it was left
+	mendTry             // a program is to be tried
+	mendAgree           // what it makes of the messages is agreed to
+)
+
+func newMendPrompt(e *env, messages int, words string) mendPrompt {
+	return mendPrompt{
+		env: e, state: mendTyping, field: term.NewTextField(""), back: len(e.programs), messages: messages,
+		words: words, drawn: &mendedLines{},
 	}
-	switch {
-	case s.env.readOnly:
-		return s, notice(readOnlyWords, true)
-	case s.filter.pending():
-		return s, notice("the filter is still being applied: try again in a moment", true)
-	case s.filter.err != nil:
-		return s, notice("the filter is not complete: finish it, or clear it with esc", true)
-	case s.peek != 0:
-		return s, notice("the queue is being read again: try again in a moment", true)
-	case s.topology == nil || len(rows) == 0:
-		return s, notice("there is nothing to edit", true)
-	}
-	s.mending = mendPrompt{
-		env: s.env, state: mendTyping, field: term.NewTextField(""), back: len(s.env.programs), rows: rows, words: words,
-		drawn: &mendedLines{},
-	}
-	return s, nil
 }
 
 func (p *mendPrompt) open() bool { return p.state != mendIdle }
@@ -77,7 +70,7 @@ func (p *mendPrompt) keys() []key.Binding {
 		}
 	case mendShown:
 		keys := []key.Binding{term.Describe(k.Mend, "edit the program"), k.Up, k.Down, k.PageUp, k.PageDown}
-		if !p.dialog.plan.Refusal.Refused() {
+		if p.refusal == "" {
 			keys = append([]key.Binding{term.Describe(k.Confirm, "to the replay")}, keys...)
 		}
 		return append(keys, k.Cancel)
@@ -85,41 +78,28 @@ func (p *mendPrompt) keys() []key.Binding {
 	return []key.Binding{k.Cancel}
 }
 
-// updateMend gives a message to the prompt.
-func (s messagesScreen) updateMend(msg tea.Msg) (screen, tea.Cmd) {
-	p := &s.mending
-	switch msg := msg.(type) {
-	case plannedMsg[acting]:
-		if p.state == mendTrying && msg.request == p.dialog.request {
-			p.dialog, _ = p.dialog.planned(msg)
-			p.state, p.top, p.drawn = mendShown, 0, &mendedLines{}
-		}
-	case tea.KeyMsg:
-		return s.mendKey(msg)
-	}
-	return s, nil
-}
-
-// mendKey takes a key while the prompt is open.
-func (s messagesScreen) mendKey(msg tea.KeyMsg) (screen, tea.Cmd) {
-	p, k := &s.mending, s.env.keys
+// press takes a key.
+func (p *mendPrompt) press(msg tea.KeyMsg) mendPress {
+	k := p.env.keys
 	switch {
 	case term.Is(msg, k.Cancel):
-		p.state, s.walk = mendIdle, nil
+		p.state = mendIdle
+		return mendBack
 	case p.state == mendTyping && term.Is(msg, k.Confirm):
-		return s.tryMend()
+		return mendTry
 	case p.state == mendTyping:
 		p.typed(msg)
 	case p.state == mendShown && term.Is(msg, k.Confirm):
-		if !p.dialog.plan.Refusal.Refused() {
-			s.dialog, p.state = p.dialog, mendIdle
+		if p.refusal == "" {
+			p.state = mendIdle
+			return mendAgree
 		}
 	case p.state == mendShown && term.Is(msg, k.Mend):
 		p.state = mendTyping
 	case p.state == mendShown:
 		p.scroll(msg)
 	}
-	return s, nil
+	return mendElse
 }
 
 // typed takes a key of the field. A program is read while it is typed, so that what is wrong with it is seen.
@@ -160,29 +140,20 @@ func (p *mendPrompt) recall(to int) {
 	p.field.Set(text)
 }
 
-// tryMend plans the replay of what the program makes of the messages.
-func (s messagesScreen) tryMend() (screen, tea.Cmd) {
-	p := &s.mending
+// try takes the program that was typed, which is tried from then on. It is nil when it cannot be read.
+func (p *mendPrompt) try() (*mend.Program, tea.Cmd) {
 	text := p.field.Text()
 	program, err := mend.Parse(text)
 	if err != nil {
 		p.wrong = err.Error()
-		return s, nil
+		return nil, nil
 	}
-	s.env.programs = remembered(s.env.programs, text)
-	p.back = len(s.env.programs)
-	keep := s.env.keep(func(c *keptChoices) { c.Programs = remembered(c.Programs, text) })
-	p.dialog, _ = newPlanDialog(s.env, s.topology, plan.Replay, s.queue, p.rows, p.words, s.others())
-	p.dialog.mend, p.dialog.next, p.state = program, s.walk.words(s.queue), mendTrying
-	cmd := p.dialog.work()
-	return s, tea.Batch(keep, cmd)
+	p.env.programs = remembered(p.env.programs, text)
+	p.back, p.state = len(p.env.programs), mendTrying
+	return program, p.env.keep(func(c *keptChoices) { c.Programs = remembered(c.Programs, text) })
 }
 
-// mendsAgain reports whether a key goes back to the program.
-func (d *planDialog) mendsAgain(msg tea.KeyMsg) bool {
-	if d.state != dialogAsking || d.mend == nil || !term.Is(msg, d.env.keys.Mend) {
-		return false
-	}
-	o := d.offer()
-	return o.prompt == "" || d.named(o) // else it is a letter of the queue's name
+// show shows what the program makes of the messages.
+func (p *mendPrompt) show(mended *plan.Mended, refusal string) {
+	p.state, p.mended, p.refusal, p.top, p.drawn = mendShown, mended, refusal, 0, &mendedLines{}
 }

@@ -54,7 +54,7 @@ func (p *mendPrompt) view(width int) string {
 		l.lines = append(l.lines, p.drawn.lines[min(p.top, end):end]...)
 	}
 	p.below(l)
-	return l.box("Edit " + model.Plural(len(p.rows), "message") + " with jq")
+	return l.box("Edit " + model.Plural(p.messages, "message") + " with jq")
 }
 
 // above is what stands above the differences: the program, and what it makes of the messages.
@@ -63,7 +63,7 @@ func (p *mendPrompt) above(l *dialogLines) {
 	if p.state != mendTyping {
 		l.say("program", model.Printable(p.field.Text()), s.Strong)
 	} else {
-		l.say("messages", p.words+": "+model.Plural(len(p.rows), "message"), s.Text)
+		l.say("messages", p.words+": "+model.Plural(p.messages, "message"), s.Text)
 		l.lines = append(l.lines, s.Muted.Render(term.Fit("program", labelWidth, false, false))+
 			p.field.View(s, l.width-labelWidth))
 		l.say("", "each message is {body, headers, properties, exchange, routing_key}: change it in place, as in "+
@@ -74,7 +74,7 @@ func (p *mendPrompt) above(l *dialogLines) {
 	}
 	switch p.state {
 	case mendTrying:
-		l.say("", "trying it on "+model.Plural(len(p.rows), "message")+" …", s.Muted)
+		l.say("", "trying it on "+model.Plural(p.messages, "message")+" …", s.Muted)
 	case mendShown:
 		p.sayMended(l)
 	}
@@ -82,11 +82,10 @@ func (p *mendPrompt) above(l *dialogLines) {
 
 // sayMended tells how many messages the program changes, and why others stay.
 func (p *mendPrompt) sayMended(l *dialogLines) {
-	s, planned := l.styles, &p.dialog.plan
-	if planned.Refusal.Refused() {
-		l.say("", term.MarkError+" not possible: "+model.Printable(planned.Refusal.Words()), s.Danger)
+	s, m := l.styles, p.mended
+	if p.refusal != "" {
+		l.say("", term.MarkError+" not possible: "+model.Printable(p.refusal), s.Danger)
 	}
-	m := planned.Mended
 	if m == nil {
 		return
 	}
@@ -110,7 +109,7 @@ func (p *mendPrompt) below(l *dialogLines) {
 		l.hints(hint(s, "esc", "stop"))
 	case mendShown:
 		hints := hint(s, k.Mend.Help().Key, "edit the program") + hint(s, "↓", "more") + hint(s, "esc", "back")
-		if !p.dialog.plan.Refusal.Refused() {
+		if p.refusal == "" {
 			hints = hint(s, "enter", "to the replay") + hints
 		}
 		l.hints(hints)
@@ -120,7 +119,7 @@ func (p *mendPrompt) below(l *dialogLines) {
 // differences are the lines of all examples.
 func (p *mendPrompt) differences(width int) []string {
 	var lines []string
-	if m := p.dialog.plan.Mended; m != nil {
+	if m := p.mended; m != nil {
 		for i := range m.Shown {
 			lines = append(append(lines, ""), mendedMessage(p.env.styles, &m.Shown[i], width)...)
 		}

@@ -16,16 +16,8 @@ func (s messagesScreen) updateDialog(msg tea.Msg) (screen, tea.Cmd) {
 	switch {
 	case s.dialog.state == dialogEnded && !ended:
 		s.settle()
-		if s.walk != nil {
-			s.walk.done[s.queue] = queueDone{s.dialog.summary(), s.dialog.account.Complete()}
-		}
-	case s.dialog.state == dialogClosed && ended && s.dialog.onward:
-		return s, s.walk.onward(s.env, s.queue)
 	case s.dialog.state == dialogClosed && ended && cmd == nil:
 		cmd = notice(s.dialog.summary()+s.remaining(), !s.dialog.account.Complete())
-	}
-	if !s.dialog.open() {
-		s.walk = nil // what is done from here on is for this queue alone
 	}
 	return s, cmd
 }

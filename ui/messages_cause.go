@@ -59,14 +59,6 @@ func causeAction(k *keyMap, msg tea.KeyMsg) afterLook {
 			if len(s.table.Shown) > 0 {
 				return then(s)
 			}
-			if s.walk != nil {
-				if _, told := s.walk.done[s.queue]; !told {
-					s.walk.done[s.queue] = queueDone{"none is left", true}
-				}
-				if onward := s.walk.onward(s.env, s.queue); onward != nil {
-					return s, onward
-				}
-			}
 			return s, notice("no message of this cause is in the queue any more", true)
 		}
 	}

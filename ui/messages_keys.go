@@ -200,7 +200,6 @@ func (s messagesScreen) act(operation plan.Operation, choose func() ([]*messageR
 	}
 	var cmd tea.Cmd
 	s.dialog, cmd = newPlanDialog(s.env, s.topology, operation, s.queue, rows, words, s.others())
-	s.dialog.next = s.walk.words(s.queue)
 	return s, cmd
 }
 

@@ -34,9 +34,8 @@ const (
 type messagesScreen struct {
 	env      *env
 	queue    model.QueueRef
-	only     ofCause    // the messages that are shown; zero: all
-	then     afterLook  // what was asked for with the screen; nil: nothing
-	walk     *causeWalk // that goes on behind what was asked for; nil: none does
+	only     ofCause   // the messages that are shown; zero: all
+	then     afterLook // what was asked for with the screen; nil: nothing
 	topology *model.Topology
 	looks    *looks
 	head     story.Sight // what the polls saw of the message at the head
@@ -74,7 +73,7 @@ type messagesScreen struct {
 	dialog  planDialog
 	saving  exportDialog
 	editing messageEdit
-	mending mendPrompt
+	mending queueMend
 }
 
 // peekedMsg is the answer to a look.

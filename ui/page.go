@@ -40,7 +40,7 @@ func (p page) asked(cmd tea.Cmd) tea.Cmd {
 	}
 	return func() tea.Msg {
 		switch msg := cmd().(type) {
-		case nil, pushMsg, popMsg, insteadMsg, noticeMsg, hideMsg:
+		case nil, pushMsg, popMsg, noticeMsg, hideMsg:
 			return msg
 		case lendMsg:
 			over := msg.over

@@ -45,8 +45,8 @@ func (d *planDialog) planner() func(context.Context, *model.Topology) (acting, e
 	if len(d.modes) > 0 {
 		want.Mode, want.Fixed = d.modes[d.mode].mode, d.modes[d.mode].fixed
 	}
-	if q, ok := d.chooser.current(); ok && d.operation == plan.Move {
-		want.Mode, want.Fixed = plan.ToQueue, model.Address{RoutingKey: q.Name}
+	if d.operation == plan.Move {
+		want.Mode, want.Fixed = plan.ToQueue, model.Address{RoutingKey: d.target}
 	}
 	arrivals := d.arrivals()
 	return func(ctx context.Context, t *model.Topology) (acting, error) {

@@ -29,10 +29,9 @@ type planDialog struct {
 	one       string        // the id of that message, when it is one
 	words     string        // how they were chosen
 	others    otherMessages // what else is in the queue, and stays
-	next      string        // what enter does when it has ended; "": it closes
-	onward    bool          // enter was pressed then
 
 	chooser queueChooser // of a move, and of a replay to a queue of choice
+	target  string       // the queue that was chosen for a move; "": none yet
 
 	modes  []replayTarget // the last is a queue of choice
 	mode   int
@@ -126,7 +125,11 @@ func (d *planDialog) choose(msg tea.KeyMsg) tea.Cmd {
 	default:
 		d.mode = 0
 	}
-	if q, ok := d.chooser.current(); ok && chosen && d.operation == plan.Replay {
+	switch q, ok := d.chooser.current(); {
+	case !ok || !chosen:
+	case d.operation == plan.Move:
+		d.target = q.Name
+	default:
 		d.modes[d.mode].fixed = model.Address{RoutingKey: q.Name}
 		d.modes[d.mode].name = "queue: " + model.Printable(q.Name) + " of choice"
 	}
@@ -160,9 +163,6 @@ func (d *planDialog) polled(t *model.Topology) tea.Cmd {
 // offer is what is asked.
 func (d *planDialog) offer() *offer {
 	o := &offer{does: string(d.operation), refusal: d.plan.Refusal.Words(), name: d.queue.Name, turns: d.other()}
-	if d.err == nil && d.account.Stopped == "" {
-		o.again = d.next
-	}
 	if d.env.readOnly {
 		o.refusal = readOnlyWords
 	} else {
@@ -275,8 +275,6 @@ func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 	switch d.press(msg, d.offer()) {
 	case pressedBack:
 		d.state = dialogClosed
-	case pressedAgain:
-		d.state, d.onward = dialogClosed, true
 	case pressedAgree:
 		cmd := d.check()
 		return d, cmd
@@ -296,6 +294,16 @@ func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 
 // well reports whether all of it was done.
 func (d *planDialog) well() bool { return d.err == nil && d.account.Complete() }
+
+// asPlanned reports whether what was agreed to was done, and nothing else. What a program cannot change stays, as it
+// was said.
+func (d *planDialog) asPlanned() bool {
+	a := d.account
+	if m := d.plan.Mended; m != nil && a.Refused <= m.Stay {
+		a.Planned -= a.Refused
+	}
+	return d.err == nil && a.Complete()
+}
 
 // canUndo reports whether there is something to take back of what happened.
 func (d *planDialog) canUndo() bool {

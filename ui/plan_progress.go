@@ -63,12 +63,7 @@ func (d *planDialog) counts(l *dialogLines) {
 func (d *planDialog) tell(l *dialogLines) {
 	d.sayAccount(l)
 	l.blank()
-	s := l.styles
-	if again := d.offer().again; again != "" {
-		l.hints(hint(s, "enter", again) + hint(s, "esc", "close"))
-		return
-	}
-	l.hints(hint(s, "enter", "close"))
+	l.hints(hint(l.styles, "enter", "close"))
 }
 
 // sayAccount shows the account.

@@ -74,12 +74,10 @@ func (m topologyMsg) moment(now time.Time) picture.Moment {
 	return at
 }
 
-// pushMsg opens a screen on top of the one that asked for it; popMsg closes the top one; insteadMsg opens another one
-// in its place.
+// pushMsg opens a screen on top of the one that asked for it; popMsg closes the top one.
 type (
-	pushMsg    struct{ screen screen }
-	popMsg     struct{}
-	insteadMsg struct{ screen screen }
+	pushMsg struct{ screen screen }
+	popMsg  struct{}
 )
 
 // noticeMsg shows one line above the footer until the next key: what just happened, or why not.

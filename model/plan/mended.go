@@ -43,6 +43,23 @@ type MendedMessage struct {
 // Looked is how many messages the program was tried on.
 func (m *Mended) Looked() int { return m.Changed + m.Same + m.Stay }
 
+// With is what a program makes of the messages of two plans.
+func (m Mended) With(o *Mended) Mended {
+	m.Changed, m.Same, m.Stay = m.Changed+o.Changed, m.Same+o.Same, m.Stay+o.Stay
+	m.Shown = slices.Concat(m.Shown, o.Shown)
+	m.Shown = m.Shown[:min(len(m.Shown), mostShown)]
+	m.Failures = slices.Clone(m.Failures)
+	for _, f := range o.Failures {
+		same := func(g MendFailure) bool { return reflect.DeepEqual(f.Why, g.Why) }
+		if i := slices.IndexFunc(m.Failures, same); i >= 0 {
+			m.Failures[i].Messages += f.Messages
+		} else {
+			m.Failures = append(m.Failures, f)
+		}
+	}
+	return m
+}
+
 // KeepsWhole reports whether the journal keeps the originals whole, because what is published of them differs in more
 // than what a replay strips, or because a limit drops some of them.
 func (p *Plan) KeepsWhole() bool { return p.Whole || p.Edited != nil || p.Mend != nil }

@@ -1,0 +1,76 @@
+package ui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model/cause"
+	"dlxtop/ui/term"
+)
+
+// runOn starts the next plan when one has ended well. One that is no longer what was agreed to is asked about again.
+func (c *causePlansScreen) runOn() tea.Cmd {
+	switch d := c.running(); d.state {
+	case dialogAsking:
+		c.state = causePlansAsking
+	case dialogEnded:
+		rest := c.ready()
+		if !d.asPlanned() || len(rest) == 0 {
+			c.state = causePlansEnded
+			return nil
+		}
+		return c.start(rest[0])
+	default:
+		return nil
+	}
+	c.number.Set("")
+	return nil
+}
+
+// start checks a plan that was agreed to, and runs it.
+func (c *causePlansScreen) start(i int) tea.Cmd {
+	c.at, c.state = i, causePlansRunning
+	c.table.MoveTo(i)
+	return c.take(i, func(q messagesScreen) (screen, tea.Cmd) {
+		cmd := q.dialog.check()
+		return q, cmd
+	})
+}
+
+// agree starts the first plan. Those behind it stay as they were agreed to.
+func (c *causePlansScreen) agree() tea.Cmd {
+	ready := c.ready()
+	for _, i := range ready {
+		c.queues[i].dialog.request = c.env.newRequest() // a plan that is on its way comes too late
+	}
+	return c.start(ready[0])
+}
+
+// runKey stops what runs, and ends the wait of a canary. Before it runs, nothing has happened.
+func (c *causePlansScreen) runKey(msg tea.KeyMsg) tea.Cmd {
+	k, d := c.env.keys, c.running()
+	if d.state == dialogChecking {
+		if term.Is(msg, k.Cancel) || term.Is(msg, k.ForceQuit) {
+			d.state, d.request = dialogAsking, c.env.newRequest()
+		}
+		return nil
+	}
+	return c.take(c.at, func(q messagesScreen) (screen, tea.Cmd) { return q.Update(msg) })
+}
+
+// endKey takes a key when what was agreed to has ended.
+func (c *causePlansScreen) endKey(msg tea.KeyMsg) tea.Cmd {
+	k := c.env.keys
+	switch q, ok := c.current(); {
+	case term.Is(msg, k.Confirm):
+		if len(c.ready()) == 0 {
+			return pop
+		}
+		c.state = causePlansAsking
+		return c.polled()
+	case term.Is(msg, k.Resolve):
+		return c.env.marks.turn(c.latest.topology, c.only.Group, cause.Resolved)
+	case term.Is(msg, k.Undo) && ok && q.dialog.state == dialogEnded && q.dialog.canUndo():
+		return push(newUndoScreen(c.env, q.dialog.account.JournalID))
+	}
+	return nil
+}

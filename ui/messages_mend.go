@@ -1,0 +1,75 @@
+package ui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model/plan"
+	"dlxtop/ui/term"
+)
+
+// queueMend is the editing of many messages of one queue, and the dialog of their replay that follows.
+type queueMend struct {
+	mendPrompt
+	rows   []*messageRow
+	dialog planDialog
+}
+
+// mendMany asks for the program that changes the selection, else all that are shown.
+func (s messagesScreen) mendMany() (screen, tea.Cmd) {
+	rows, words := s.table.Selection(), "the selection"
+	if len(rows) == 0 {
+		rows, words = s.allShown()
+	}
+	switch {
+	case s.env.readOnly:
+		return s, notice(readOnlyWords, true)
+	case s.filter.pending():
+		return s, notice("the filter is still being applied: try again in a moment", true)
+	case s.filter.err != nil:
+		return s, notice("the filter is not complete: finish it, or clear it with esc", true)
+	case s.peek != 0:
+		return s, notice("the queue is being read again: try again in a moment", true)
+	case s.topology == nil || len(rows) == 0:
+		return s, notice("there is nothing to edit", true)
+	}
+	s.mending = queueMend{mendPrompt: newMendPrompt(s.env, len(rows), words), rows: rows}
+	return s, nil
+}
+
+// updateMend gives a message to the prompt.
+func (s messagesScreen) updateMend(msg tea.Msg) (screen, tea.Cmd) {
+	m := &s.mending
+	if msg, ok := msg.(plannedMsg[acting]); ok && m.state == mendTrying && msg.request == m.dialog.request {
+		m.dialog, _ = m.dialog.planned(msg)
+		m.show(m.dialog.plan.Mended, m.dialog.plan.Refusal.Words())
+	}
+	return s, nil
+}
+
+// mendKey takes a key while the prompt is open.
+func (s messagesScreen) mendKey(msg tea.KeyMsg) (screen, tea.Cmd) {
+	m := &s.mending
+	switch m.press(msg) {
+	case mendTry:
+		program, keep := m.try()
+		if program == nil {
+			return s, nil
+		}
+		m.dialog, _ = newPlanDialog(s.env, s.topology, plan.Replay, s.queue, m.rows, m.words, s.others())
+		m.dialog.mend = program
+		cmd := m.dialog.work()
+		return s, tea.Batch(keep, cmd)
+	case mendAgree:
+		s.dialog = m.dialog
+	}
+	return s, nil
+}
+
+// mendsAgain reports whether a key goes back to the program.
+func (d *planDialog) mendsAgain(msg tea.KeyMsg) bool {
+	if d.state != dialogAsking || d.mend == nil || !term.Is(msg, d.env.keys.Mend) {
+		return false
+	}
+	o := d.offer()
+	return o.prompt == "" || d.named(o) // else it is a letter of the queue's name
+}
