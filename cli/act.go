@@ -62,8 +62,9 @@ size (bytes), deaths, reason, failure, failure_kind, failure_message, redelivere
 one that [filters] of the configuration file has under this name.
 
 Without a selection it acts on all messages that are in the queue at the start; with --cause, on those that were read
-before it asks: what comes later stays, and is counted in the end. Exit status 1 when a message was refused,
-returned or gone, or its outcome is unknown: it is then still in the queue; 3 on a read-only connection.`
+before it asks: what comes later stays, and is counted in the end. Of a queue with more than 200,000 messages not all
+are read, and it acts on those of the cause that it meets. Exit status 1 when a message was refused, returned or gone,
+or its outcome is unknown: it is then still in the queue; 3 on a read-only connection.`
 	cmd.Flags().StringVar(&a.filter, "filter", "", "only messages that match this expression")
 	registerCause(cmd, &a.cause)
 	cmd.Flags().IntVar(&a.limit, "limit", 0, "at most this many messages, from the head of the queue")
@@ -268,7 +269,7 @@ type look struct {
 }
 
 // sample looks at messages in order to say who would receive the chosen ones, and completes want with them. Messages
-// that are chosen one by one are looked for in as much of the queue as one page holds.
+// that are chosen one by one are looked for in as much of the queue as a look may read.
 //
 // With nobody to read it, an action that needs no sample goes without where that costs much: a quorum queue gives what
 // it got back from an earlier look out first, and all of it has to be taken so that it keeps its order.
@@ -282,11 +283,11 @@ func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.Acti
 	case dear && !want.NeedsLook():
 		return s.withoutLook(ctx, t, want, acquire.Counts)
 	case oneByOne:
-		peeking.Limit = peek.MaxPage
+		peeking.Limit = peek.MostLook
 	case want.Mend != nil: // how many it changes is wanted of all
-		peeking.Limit = peek.MaxPage
+		peeking.Limit = peek.MostLook
 		if selection.Limit > 0 {
-			peeking.Limit = min(selection.Limit, peek.MaxPage)
+			peeking.Limit = min(selection.Limit, peek.MostLook)
 		}
 	case selection.Limit > 0:
 		peeking.Limit = min(selection.Limit, sampleSize)

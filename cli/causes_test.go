@@ -12,6 +12,8 @@ import (
 
 	"dlxtop/cli"
 	"dlxtop/model"
+	"dlxtop/model/cause"
+	"dlxtop/model/message"
 )
 
 // The contract of `dlxtop causes`, written down once more.
@@ -71,6 +73,27 @@ func causeOf(t *testing.T, found causesContract, text string) causeContract {
 		t.Fatalf("there is no cause %q in %+v", text, found.Causes)
 	}
 	return found.Causes[at]
+}
+
+// TestCauseBehindMany: more messages than a page of AMQP holds lie before those of a cause, and they are a frozen set.
+func TestCauseBehindMany(t *testing.T) {
+	t.Parallel()
+	const before = 65_600
+	v := newVHost(t)
+	v.declare("many.failed", nil)
+	v.send("many.failed", make([]amqp.Publishing, before))
+	v.failing("many.failed", "late", "ValueError: no order %", 3)
+	late := message.Message{Headers: model.Table{"x-error": "ValueError: no order 1"}, Body: []byte("{}"), BodyBytes: 2}
+	k := startTalk(t, v.on("drop", "many.failed", "--cause", string(cause.Of(&late).ID()), "-o", "json")...)
+	k.asked("drop 3 messages of", 1)
+	k.asked("3 messages as of", 1)
+	k.answer("y")
+	if status := <-k.done; status != cli.ExitDone {
+		t.Errorf("exit status %d: %s", status, k.shown.String())
+	}
+	if left := v.count("many.failed"); left != before {
+		t.Errorf("%d messages are left, want %d", left, before)
+	}
 }
 
 // TestCausesOfWhatJustFailed: the statistics still say that the queue is empty, and are not believed where a look has

@@ -57,12 +57,19 @@ func rich(n int) []amqp.Publishing {
 	return messages
 }
 
+// send publishes messages in this order, and waits until the broker has all of them.
 func (v *vhost) send(queue string, messages []amqp.Publishing) {
 	v.t.Helper()
-	for _, m := range messages {
-		confirm, err := v.channel.PublishWithDeferredConfirm("", queue, false, false, m)
-		if err != nil || !confirm.Wait() {
+	confirms := make([]*amqp.DeferredConfirmation, len(messages))
+	for i, m := range messages {
+		var err error
+		if confirms[i], err = v.channel.PublishWithDeferredConfirm("", queue, false, false, m); err != nil {
 			v.t.Fatal(err)
+		}
+	}
+	for _, c := range confirms {
+		if !c.Wait() {
+			v.t.Fatal("the broker did not take a message")
 		}
 	}
 }

@@ -21,9 +21,9 @@ import (
 
 // What a look at a queue asks for.
 const (
-	peekFirst  = 500     // messages, until more are asked for
-	peekFactor = 10      // times as many with each "more"
-	peekMost   = 200_000 // messages: their rows are in memory, all else of them is on disk
+	peekFirst  = 500           // messages, until more are asked for
+	peekFactor = 10            // times as many with each "more"
+	peekMost   = peek.MostLook // their rows are in memory, all else of them is on disk
 	peekGrace  = 5 * time.Second
 
 	mostHeaderNames = 200 // that are offered to who types an expression

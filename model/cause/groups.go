@@ -85,7 +85,7 @@ func NewGroups() *Groups {
 	return &Groups{groups: map[ID]*group{}, queues: map[model.QueueRef]*queueMessages{}}
 }
 
-// failed is how many messages there are.
+// Read is how many messages were added and have not left.
 func (g *Groups) Read() int { return g.read }
 
 // Add takes in a message that was read in a queue, with its whole body.

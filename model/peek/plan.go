@@ -29,6 +29,9 @@ const (
 // MaxPage is the largest prefetch of AMQP 0-9-1.
 const MaxPage = 65535
 
+// MostLook bounds the messages of one look: the broker holds each for it until the end.
+const MostLook = 200_000
+
 // What a Want says that says nothing.
 const (
 	defaultLimit   = 50
