@@ -1,6 +1,10 @@
 package ui
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 )
@@ -71,8 +75,10 @@ func (a app) handleMouse(msg tea.MouseMsg) (tea.Model, tea.Cmd) {
 		return a.wheel(tea.KeyUp)
 	case msg.Button == tea.MouseButtonWheelDown:
 		return a.wheel(tea.KeyDown)
-	case msg.Action != tea.MouseActionPress || msg.Button != tea.MouseButtonLeft || a.top().Typing():
+	case msg.Action != tea.MouseActionPress || msg.Button != tea.MouseButtonLeft:
 		return a, nil
+	case msg.Y == a.height-1, a.top().Typing():
+		return a.clickHint(msg.X, msg.Y)
 	case msg.Y == tabRow:
 		if i, ok := a.tabAt(msg.X); ok {
 			a.notice = noticeMsg{}
@@ -81,6 +87,48 @@ func (a app) handleMouse(msg tea.MouseMsg) (tea.Model, tea.Cmd) {
 		return a, nil
 	}
 	return a.click(msg.X, msg.Y-aboveScreen)
+}
+
+// clickHint presses the key that a line names where it was clicked on, as "key does". What is agreed to, and what has a
+// cost, is not clicked on: a hand on a mouse slips.
+func (a app) clickHint(x, y int) (tea.Model, tea.Cmd) {
+	lines := strings.Split(ansi.Strip(a.View()), "\n")
+	if y >= len(lines) {
+		return a, nil
+	}
+	k := a.env.keys
+	for _, b := range slices.Concat(a.top().Keys(), []key.Binding{k.Quit, k.Help, k.Palette}) {
+		if !b.Enabled() || !hintAt(lines[y], b, x) || sharesKey(b, k.Insist) || a.top().Typing() && sharesKey(b, k.Confirm) {
+			continue
+		}
+		if press, ok := pressOf(b.Keys()[0]); ok {
+			return a.handleKey(press)
+		}
+	}
+	return a, nil
+}
+
+// hintAt reports whether a line names a binding in a column. What a key does may be told in other words there: up to
+// the next gap of two.
+func hintAt(line string, b key.Binding, x int) bool {
+	for from := 0; ; {
+		i := strings.Index(line[from:], b.Help().Key+" ")
+		if i < 0 {
+			return false
+		}
+		at := from + i
+		text, _, _ := strings.Cut(line[at:], "  ")
+		from = at + len(b.Help().Key)
+		left := ansi.StringWidthWc(line[:at])
+		if (at == 0 || line[at-1] == ' ') && x >= left && x < left+ansi.StringWidthWc(text) {
+			return true
+		}
+	}
+}
+
+// sharesKey reports whether two bindings have a key in common.
+func sharesKey(a, b key.Binding) bool {
+	return slices.ContainsFunc(a.Keys(), func(name string) bool { return slices.Contains(b.Keys(), name) })
 }
 
 // wheel moves in a list or scrolls a text, by the keys that do so.

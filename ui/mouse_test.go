@@ -27,6 +27,18 @@ func (term *terminal) click(text string) {
 	term.t.Fatalf("there is no %s to click on:\n%s", text, term.screen())
 }
 
+// clickLast is the same on the last line.
+func (term *terminal) clickLast(text string) {
+	term.t.Helper()
+	lines := strings.Split(strings.TrimRight(term.screen(), "\n"), "\n")
+	before, _, ok := strings.Cut(lines[len(lines)-1], text)
+	if !ok {
+		term.t.Fatalf("there is no %s to click on in the last line:\n%s", text, term.screen())
+	}
+	at := fmt.Sprintf("%d;%d", ansi.StringWidthWc(before)+1, len(lines))
+	term.press("\x1b[<0;"+at+"M", "\x1b[<0;"+at+"m")
+}
+
 func clicking(n int) (Options, *recordedBroker) {
 	o, broker, _ := failedOptions(n)
 	o.Mouse = true
@@ -64,15 +76,23 @@ func TestMouse(t *testing.T) {
 	term.click("ucenter@user@failed  ")
 	term.await("47 messages")
 	term.click("0f3c9a") // in the detail: no row
-	term.press("r")
+	term.click("r replay")
 	term.await("enter replay")
-	term.click("enter replay")
+	term.click("c canary")
+	term.await("c no canary")
+	term.clickLast("enter replay")
 	term.click("enter replay")
 	term.settle()
 	if n := len(broker.executed()); n != 0 {
 		t.Errorf("%d plans were executed by mouse", n)
 	}
 	term.await("enter replay")
+	term.clickLast("esc back")
+	term.awaitGone("enter replay")
+	term.clickLast("q back")
+	term.await("FAILED QUEUE")
+	term.clickLast("? help")
+	term.await("on failed", "everywhere")
 }
 
 // The cursor that a key has put on a row is no first click.
