@@ -18,7 +18,7 @@ func TestReplayAtARate(t *testing.T) {
 	plan.Rate = 20
 	account := execute(t, c, plan)
 	wantOutcome(t, account, outcome{Planned: 10, Moved: 10})
-	if account.Elapsed < 400*time.Millisecond || account.Elapsed > 5*time.Second {
+	if account.Elapsed < 400*time.Millisecond {
 		t.Errorf("10 messages at 20/s took %s", account.Elapsed)
 	}
 }

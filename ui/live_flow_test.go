@@ -114,7 +114,7 @@ func TestACountThatFailsIsToldAndTriedSlower(t *testing.T) {
 	term.await("live, 4 counts a second")
 	b.set(errors.New("the connection \x1b[2Jto the broker was lost"), nil)
 	term.await("followed by polls only: the connection", "25 ready")
-	asked, began := b.times(), time.Now()
+	began, asked := time.Now(), b.times()
 	term.awaitThat("two more counts", func(string) bool { return b.times() >= asked+2 })
 	if took := time.Since(began); took < time.Second/2 { // a storm would have asked twice in half a second
 		t.Errorf("asked twice in %v after an error", took)
