@@ -124,8 +124,9 @@ func (c *canary) passes(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	if done := x.ledger.done(); done < c.sent || c.sent < x.picker.Picked() {
-		x.end(fmt.Errorf("the canary did not arrive: %d of %d went through", done, x.picker.Picked()))
+	wanted := x.picker.Picked() - x.stay // these were told of before
+	if done := x.ledger.done(); done < c.sent || c.sent < wanted {
+		x.end(fmt.Errorf("the canary did not arrive: %d of %d went through", done, wanted))
 		return false
 	}
 	if len(c.targets) == 0 {

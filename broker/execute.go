@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -115,6 +116,10 @@ type execution struct {
 	short    bool  // the queue had fewer messages than were counted at the start
 	finished bool  // the window is
 	most     int   // messages that may have been picked when this stage is over; 0: all
+	// with a canary, the messages that the program cannot change: how many, and those that a stage meets again
+	stay    int
+	staying map[message.Fingerprint]int
+	again   map[message.Fingerprint]int // of staying, what this stage has not met yet
 }
 
 // work does the work. An error means that it did not begin.
@@ -228,7 +233,7 @@ func (x *execution) reopen(ctx context.Context) (err error) {
 
 // stage acts until most messages were picked in all (0: all that are left), and gives back what it holds.
 func (x *execution) stage(ctx context.Context, most int) (complete bool) {
-	x.most = most
+	x.most, x.again = most, maps.Clone(x.staying)
 	before := x.ledger.done()
 	x.taken = x.gone + before
 	x.acks = startAcknowledger(x.source, x.ledger, x.outcome, x.end)

@@ -2,11 +2,13 @@ package broker
 
 import (
 	"context"
+	"errors"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
+	"dlxtop/model/plan"
 )
 
 // chosen is a message that the plan acts on.
@@ -28,7 +30,7 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 			x.taken++
 			m.Position = x.taken
 			// What came back is not sent again, although others may have gone from in front of it.
-			if !x.full() && !m.MarkedBy(x.plan.MarkName) && x.picker.Pick(&m) {
+			if !x.full() && !m.MarkedBy(x.plan.MarkName) && !x.meets(&m) && x.picker.Pick(&m) {
 				m.Position = max(m.Position, x.last+1) // names it in the journal: others may have gone between two stages
 				x.last = m.Position
 				x.kept += int64(m.BodyBytes)
@@ -56,6 +58,28 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 			break
 		}
 	}
+	return true
+}
+
+// stays notes a message that the program cannot change: no later stage picks it again.
+func (x *execution) stays(m *message.Message, why error) {
+	var u *plan.Unpublished
+	if x.canary == nil || !errors.As(why, &u) || u.Kind != plan.NotMended {
+		return
+	}
+	if x.staying == nil {
+		x.staying = map[message.Fingerprint]int{}
+	}
+	x.stay++
+	x.staying[m.Fingerprint]++
+}
+
+// meets reports whether a message is one that stayed in an earlier stage.
+func (x *execution) meets(m *message.Message) bool {
+	if x.again[m.Fingerprint] == 0 {
+		return false
+	}
+	x.again[m.Fingerprint]--
 	return true
 }
 

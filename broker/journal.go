@@ -266,6 +266,7 @@ func (x *execution) prepare(page []chosen) (batch []chosen, entries []plan.Entry
 			}
 			if err != nil {
 				x.ledger.refuse(c.message, err.Error())
+				x.stays(c.message, err)
 				continue
 			}
 			c.publishing = &p

@@ -112,3 +112,22 @@ func TestCanaryWantsAcknowledgements(t *testing.T) {
 		})
 	}
 }
+
+// TestCanaryOfAnEdit: what the program cannot change stays, as it was said: it is no canary that did not arrive, not
+// even as the first message or one of the ten.
+func TestCanaryOfAnEdit(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.declare("worker", nil)
+	v.fill("failed", 20)
+	v.consume("worker", func(d amqp.Delivery) { _ = d.Ack(false) })
+	program := `if .body.n == 1 or .body.n == 5 then error("no") else .body.n += 1 end`
+	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", program, "--canary", "--canary-wait", "1s", "--yes")
+	if got := decode[accountContract](t, r); r.status != cli.ExitRefused || got.counts() != "20 18 0 2 0 0" {
+		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
+	}
+	if left := ids(v.take("failed")); left != "m-1 m-5" {
+		t.Errorf("left is %s", left)
+	}
+}

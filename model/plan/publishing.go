@@ -82,7 +82,7 @@ func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 		_, out, _ = p.mend(r.Topology, m, o, &way)
 	}
 	if way.Problem != nil {
-		return message.Publishing{}, fmt.Errorf("%s", way.Problem.Words())
+		return message.Publishing{}, &Unpublished{*way.Problem}
 	}
 	for _, q := range way.Reaches {
 		if !slices.ContainsFunc(p.Recipients, func(r Recipient) bool { return r.Queue == q }) {
@@ -102,6 +102,11 @@ func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 	}
 	return out, nil
 }
+
+// Unpublished is why nothing is published of a message.
+type Unpublished struct{ Objection }
+
+func (u *Unpublished) Error() string { return u.Words() }
 
 // publishing is what is published of a message that was opened, without a mark.
 func (p *Plan) publishing(m *message.Message, way Way) message.Publishing {
