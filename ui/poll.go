@@ -16,8 +16,8 @@ import (
 
 const (
 	defaultInterval = 2 * time.Second
-	slowestPoll     = 30 * time.Second // the pause that a slow broker is given, at most
-	pollShare       = 10               // a poll takes at most a tenth of the time
+	slowestPoll     = 2 * time.Minute // the pause that a slow broker is given, at most
+	pollShare       = 10              // a poll takes at most a tenth of the time
 	pollTimeout     = 15 * time.Second
 	retryFirst      = time.Second
 	retryMost       = 10 * time.Second
