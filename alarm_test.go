@@ -26,7 +26,7 @@ func TestAlarm(t *testing.T) {
 	const limit, noLimit = "0.000001", "0.9"
 	t.Cleanup(func() { control("set_vm_memory_high_watermark", noLimit) })
 	screen := open(t, "--url", node.AMQP()+"%2f", "--api", node.API())
-	screen.waitFor("ucenter@user", "live")
+	screen.waitForPoll("ucenter@user")
 	if strings.Contains(screen.text(), "alarm") {
 		t.Errorf("an alarm is shown that there is not:\n%s", screen.text())
 	}
@@ -67,7 +67,7 @@ func TestAlarm(t *testing.T) {
 	if err := command.Wait(); err != nil || command.ProcessState.ExitCode() != cli.ExitDone {
 		t.Errorf("%v: %s", err, errs.String())
 	}
-	if n := strings.Count(errs.String(), "waits at"); n != 1 ||
+	if n := strings.Count(errs.String(), "waits at 0 of 1: the broker blocks publishers"); n != 1 ||
 		!strings.Contains(errs.String(), "warning: memory alarm on") || strings.Contains(errs.String(), "\x1b") {
 		t.Errorf("standard error has\n%s", errs.String())
 	}

@@ -182,7 +182,7 @@ var matching = regexp.MustCompile(`(?m)^ / .* [1-9]\d* of \d+\s*$`)
 func (r *clientRun) openQueue(queue string) *terminal {
 	r.t.Helper()
 	screen := open(r.t, "--url", r.url(), "--api", node.API())
-	screen.waitFor("live")
+	screen.waitForPoll()
 	screen.press("2/" + queue + "\r")
 	screen.waitUntil("the queue is found", func() bool {
 		screen.press("\x12")

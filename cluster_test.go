@@ -222,7 +222,7 @@ func (c *cluster) stopNode() {
 	if q, _ := back.Queue(early.Queue); q.Ready.Or(-1) != 3 {
 		t.Errorf("orders.failed came back with %s messages", q.Ready)
 	}
-	screen.waitFor("orders.failed", "classic", "live")
+	screen.waitForPoll("orders.failed", "classic")
 	screen.press("q")
 	screen.waitForEnd(cli.ExitDone)
 }

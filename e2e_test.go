@@ -146,7 +146,7 @@ func TestReplayInTheDashboard(t *testing.T) {
 	chosen := before[failed][2]
 
 	screen := open(t, s.arguments()...)
-	screen.waitFor("FLOW", worker, "live")
+	screen.waitForPoll("FLOW", worker)
 	screen.press("/" + worker + "\r")
 	screen.waitUntil("only this flow is shown", func() bool { return !strings.Contains(screen.text(), "user-monitor") })
 	screen.press("f")
@@ -244,7 +244,7 @@ func TestEndsOfTheDashboard(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			screen := open(t, s.arguments()...)
-			screen.waitFor("ucenter@user", "live")
+			screen.waitForPoll("ucenter@user")
 			if screen.mu.Lock(); !screen.alt || screen.cursor {
 				t.Errorf("the dashboard does not have the terminal: alternate screen %t, cursor %t", screen.alt, screen.cursor)
 			}
@@ -259,7 +259,7 @@ func TestEndsOfTheDashboard(t *testing.T) {
 func TestBrokerLost(t *testing.T) {
 	s := newSystem(t)
 	screen := open(t, s.arguments()...)
-	screen.waitFor("ucenter@user", "live")
+	screen.waitForPoll("ucenter@user")
 	if err := node.Halt(); err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestBrokerLost(t *testing.T) {
 	}
 	screen.waitUntil("it is live again", func() bool {
 		text := screen.text()
-		return strings.Contains(text, "live") && !strings.Contains(text, "stale")
+		return polled.MatchString(text) && !strings.Contains(text, "stale")
 	})
 	screen.press("1f") // and messages can be read again, over AMQP
 	screen.waitFor("@failed", "messages")

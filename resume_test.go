@@ -39,16 +39,10 @@ func TestEndsOfAReplay(t *testing.T) {
 				size.Long(t)
 			}
 			t.Parallel()
-			const n = 300
+			const n = 1000
 			channel := confirming(t)
 			failed, worker := declared(t, channel, end.name+" failed"), declared(t, channel, end.name+" worker")
-			for i := range n {
-				m := amqp.Publishing{MessageId: fmt.Sprint(i), Body: []byte("body")}
-				confirm, err := channel.PublishWithDeferredConfirm("", failed, false, false, m)
-				if err != nil || !confirm.Wait() {
-					t.Fatal(err)
-				}
-			}
+			publishNumbered(t, channel, failed, n)
 			state := "XDG_STATE_HOME=" + t.TempDir()
 			connection := []string{"--url", node.AMQP(), "--api", node.API()}
 			run := append(
@@ -136,4 +130,22 @@ func declared(t *testing.T, channel *amqp.Channel, name string) string {
 	}
 	t.Cleanup(func() { _, _ = channel.QueueDelete(name, false, false, false) })
 	return name
+}
+
+// publishNumbered publishes messages with the ids 0, 1, …, and waits until the broker has them.
+func publishNumbered(t *testing.T, channel *amqp.Channel, queue string, n int) {
+	t.Helper()
+	confirms := make([]*amqp.DeferredConfirmation, n)
+	for i := range confirms {
+		m := amqp.Publishing{MessageId: fmt.Sprint(i), Body: []byte("body")}
+		var err error
+		if confirms[i], err = channel.PublishWithDeferredConfirm("", queue, false, false, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, confirm := range confirms {
+		if !confirm.Wait() {
+			t.Fatal("the broker did not take a message")
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,7 +84,7 @@ func TestKillsLeaveTheTerminal(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGHUP, syscall.SIGTERM} {
 		t.Run(signal.String(), func(t *testing.T) {
 			screen := open(t, s.arguments()...)
-			screen.waitFor("ucenter@user", "live")
+			screen.waitForPoll("ucenter@user")
 			if !screen.taken(usual) {
 				t.Error("the dashboard does not have the terminal")
 			}
@@ -108,7 +109,7 @@ func TestParentKilled(t *testing.T) {
 	script := `sh -c 'echo $$ >"$0"; "$@"; true' "$@"; read -r`
 	args := append([]string{"-mc", script, "bash", pid, binary}, s.arguments()...)
 	screen := start(t, exec.Command("bash", args...))
-	screen.waitFor("ucenter@user", "live")
+	screen.waitForPoll("ucenter@user")
 	group := screen.foreground()
 	t.Cleanup(func() { _ = syscall.Kill(-group, syscall.SIGKILL) })
 	text, err := os.ReadFile(pid)
@@ -133,7 +134,7 @@ func TestTerminalClosed(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	args := []string{"-c", `trap : HUP; sh -c 'echo $$ >"$0"; exec "$@"' "$@"; true`, "bash", pid, binary}
 	screen := start(t, exec.Command("bash", append(args, s.arguments()...)...))
-	screen.waitFor("ucenter@user", "live")
+	screen.waitForPoll("ucenter@user")
 	text, err := os.ReadFile(pid)
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +167,7 @@ func TestSuspend(t *testing.T) {
 		func() { _ = syscall.Kill(-screen.foreground(), syscall.SIGTSTP) },
 		func() { screen.press("/u\x1a") }, // in a text
 	} {
-		screen.waitFor("FLOW", "live")
+		screen.waitForPoll("FLOW")
 		screen.waitUntil("the dashboard has the terminal", func() bool { return screen.taken(usual) })
 		stop()
 		screen.waitUntil("the shell has the terminal", func() bool {
@@ -194,7 +195,7 @@ func TestSuspend(t *testing.T) {
 		return screen.foreground() != group && strings.Contains(screen.text(), "STOPPED")
 	})
 	screen.press("\r")
-	screen.waitFor("FLOW", "live")
+	screen.waitForPoll("FLOW")
 	screen.waitUntil("the dashboard is back", func() bool { return screen.taken(usual) })
 	screen.press("\x03")
 	screen.waitFor("ENDED")
@@ -217,7 +218,7 @@ func (s *terminal) row(name string) []string {
 func TestSuspendWithoutShell(t *testing.T) {
 	s := newSystem(t)
 	screen := open(t, s.arguments()...)
-	screen.waitFor("FLOW", "live")
+	screen.waitForPoll("FLOW")
 	screen.press("\x1a")
 	screen.press("2")
 	screen.waitFor("UNACKED")
@@ -230,8 +231,9 @@ func TestSuspendOfACommand(t *testing.T) {
 	s := newSystem(t)
 	const failed = "ucenter@user@failed"
 	n := len(s.look()[failed])
-	screen := s.inShell("replay", failed, "--rate", "2/s", "--yes")
-	screen.waitFor("1 of ")
+	screen := s.inShell("replay", failed, "--rate", "1/s", "--yes")
+	begun := regexp.MustCompile(`\b[1-6] of `)
+	screen.waitUntil("it has begun", func() bool { return begun.MatchString(screen.text()) })
 	screen.press("\x1a")
 	screen.waitFor("STOPPED")
 	screen.press("\r")
@@ -253,7 +255,7 @@ func TestKilledBesideAnEditor(t *testing.T) {
 	}
 	t.Setenv("VISUAL", editor)
 	screen := open(t, s.arguments()...)
-	screen.waitFor("ucenter@user", "live")
+	screen.waitForPoll("ucenter@user")
 	screen.press("/ucenter@user\r")
 	screen.waitUntil("only this flow is shown", func() bool { return !strings.Contains(screen.text(), "user-monitor") })
 	screen.press("f")

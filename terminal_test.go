@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -137,6 +138,16 @@ func (s *terminal) waitFor(words ...string) {
 		}
 		return true
 	})
+}
+
+// polled is what the first line says while the broker answers polls: on a busy machine it takes its time.
+var polled = regexp.MustCompile(`live \d|\d+s old, every `)
+
+// waitForPoll waits until words stand on the screen, and the broker answers.
+func (s *terminal) waitForPoll(words ...string) {
+	s.t.Helper()
+	s.waitFor(words...)
+	s.waitUntil("the broker answers polls", func() bool { return polled.MatchString(s.text()) })
 }
 
 // waitUntil waits until something holds; a program that ends meanwhile will not make it so.

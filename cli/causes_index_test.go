@@ -46,6 +46,7 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
 		t.Errorf("%d queues are kept: %v", len(files), err)
 	}
+	await(t, "all are back", func() bool { return v.count("lots.failed") == 4 })
 	found, _ := causes()
 	if lots := causeOf(t, found, "lot #"); found.Read != 7 || len(found.NotRead) != 0 || lots.Messages != 4 {
 		t.Errorf("then %+v", found)

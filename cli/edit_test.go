@@ -189,15 +189,15 @@ func TestResumeOfAnEdit(t *testing.T) {
 	v := newVHost(t)
 	v.declare("failed", nil)
 	v.declare("worker", nil)
-	v.fill("failed", 40)
-	r := v.interrupted("worker", 3, "replay", "failed", "--to", "queue:worker", "--rate", "10/s", "--edit",
+	v.fill("failed", 120)
+	r := v.interrupted("worker", 3, "replay", "failed", "--to", "queue:worker", "--rate", "20/s", "--edit",
 		`.body.fixed = true`, "--yes")
 	first := decode[accountContract](t, r)
-	if first.JournalID == 0 || *first.Moved >= 40 {
+	if first.JournalID == 0 || *first.Moved >= 120 {
 		t.Fatalf("%+v", r)
 	}
 	r = v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes")
-	if second := decode[resumeContract](t, r); r.status != cli.ExitDone || *second.Moved != 40-*first.Moved {
+	if second := decode[resumeContract](t, r); r.status != cli.ExitDone || *second.Moved != 120-*first.Moved {
 		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
 	}
 	got := v.take("worker")
@@ -206,7 +206,7 @@ func TestResumeOfAnEdit(t *testing.T) {
 			t.Errorf("%s was not changed", d.Body)
 		}
 	}
-	if len(got) != 40 {
+	if len(got) != 120 {
 		t.Errorf("%d arrived", len(got))
 	}
 }

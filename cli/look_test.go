@@ -261,6 +261,7 @@ func TestPeekTellsTheDeliveriesLeft(t *testing.T) {
 	v.fill("q", 3)
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery
 	for look := range int64(2) {
+		await(t, "all are back", func() bool { return v.count("q") == 3 })
 		r := v.run("peek", "q")
 		peeked := decode[peekContract](t, r)
 		switch {

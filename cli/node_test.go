@@ -210,9 +210,11 @@ func (v *vhost) publish(exchange, key string, message amqp.Publishing) {
 // fill publishes messages with the ids m-1, m-2, …
 func (v *vhost) fill(queue string, n int) {
 	v.t.Helper()
-	for i := range n {
-		v.publish("", queue, amqp.Publishing{MessageId: fmt.Sprintf("m-%d", i+1), Body: fmt.Appendf(nil, `{"n":%d}`, i+1)})
+	messages := make([]amqp.Publishing, n)
+	for i := range messages {
+		messages[i] = amqp.Publishing{MessageId: fmt.Sprintf("m-%d", i+1), Body: fmt.Appendf(nil, `{"n":%d}`, i+1)}
 	}
+	v.send(queue, messages)
 }
 
 // count is how many messages are ready in a queue, by the broker's own word.

@@ -51,7 +51,7 @@ func TestResume(t *testing.T) {
 	v := newVHost(t)
 	v.declare("failed", nil)
 	v.declare("worker", nil)
-	v.fill("failed", 40)
+	v.fill("failed", 160) // at 20 a second a machine that stands still for seconds does not come to the end
 	r := v.interrupted(
 		"worker",
 		5,
@@ -62,25 +62,25 @@ func TestResume(t *testing.T) {
 		"--rate",
 		"20/s",
 		"--filter",
-		"position <= 30",
+		"position <= 120",
 		"--yes",
 	)
 	first := decode[accountContract](t, r)
-	if first.JournalID == 0 || *first.Moved < 5 || *first.Moved >= 30 ||
+	if first.JournalID == 0 || *first.Moved < 5 || *first.Moved >= 120 ||
 		!strings.Contains(r.stderr, fmt.Sprintf("`dlxtop journal resume %d` continues it", first.JournalID)) {
 		t.Fatalf("%+v", r)
 	}
 	resume := []string{"journal", "resume", fmt.Sprint(first.JournalID)}
 	dry := decode[resumeContract](t, v.run(append(resume, "--dry-run")...))
-	if dry.Resume.Resumes != first.JournalID || *dry.Planned != 30-*first.Moved || v.count("worker") != *first.Moved {
+	if dry.Resume.Resumes != first.JournalID || *dry.Planned != 120-*first.Moved || v.count("worker") != *first.Moved {
 		t.Errorf("a dry run: %+v", dry)
 	}
 	v.fill("failed", 7) // which is not its business
 	r = v.run(append(resume, "--yes")...)
 	second := decode[resumeContract](t, r)
-	if r.status != cli.ExitDone || *second.Moved != 30-*first.Moved || second.JournalID != first.JournalID+1 ||
-		v.count("worker") != 30 ||
-		v.count("failed") != 17 {
+	if r.status != cli.ExitDone || *second.Moved != 120-*first.Moved || second.JournalID != first.JournalID+1 ||
+		v.count("worker") != 120 ||
+		v.count("failed") != 47 {
 		t.Fatalf("%+v", r)
 	}
 	if r := v.run(append(resume, "--yes")...); r.status != cli.ExitRefused ||
@@ -103,7 +103,7 @@ func TestResume(t *testing.T) {
 	for _, d := range v.take("failed") {
 		seen[d.MessageId]++
 	}
-	for i := range 40 {
+	for i := range 160 {
 		if id := fmt.Sprintf("m-%d", i+1); seen[id] != 1 && i >= 7 || seen[id] != 2 && i < 7 {
 			t.Errorf("%s is there %d times", id, seen[id])
 		}
@@ -118,15 +118,15 @@ func TestResumeOfAnEarlyDrop(t *testing.T) {
 	v := newVHost(t)
 	v.declare("failed", nil)
 	v.declare("worker", nil)
-	v.fill("failed", 30)
-	r := v.interrupted("worker", 3, "move", "failed", "--to", "queue:worker", "--rate", "20/s", "--limit", "20", "--yes")
+	v.fill("failed", 150)
+	r := v.interrupted("worker", 3, "move", "failed", "--to", "queue:worker", "--rate", "20/s", "--limit", "120", "--yes")
 	first := decode[accountContract](t, r)
-	if *first.Moved < 3 || *first.Moved >= 20 {
+	if *first.Moved < 3 || *first.Moved >= 120 {
 		t.Fatalf("%+v", r)
 	}
 	if r := v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes", "-o", "table"); r.status != cli.ExitDone ||
-		v.count("worker") != 20 ||
-		v.count("failed") != 10 {
+		v.count("worker") != 120 ||
+		v.count("failed") != 30 {
 		t.Errorf("%d, %d left: %+v", v.count("worker"), v.count("failed"), r)
 	}
 }

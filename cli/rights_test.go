@@ -119,7 +119,7 @@ func atTheLimit(v *vhost) {
 func half(args []string, then ...string) func(*vhost) []string {
 	return func(v *vhost) []string {
 		v.t.Helper()
-		v.fill("failed", 20)
+		v.fill("failed", 120)
 		r := v.interrupted("worker", 2, args...)
 		return append(then, fmt.Sprint(decode[accountContract](v.t, r).JournalID), "--yes")
 	}
