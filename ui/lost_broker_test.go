@@ -122,7 +122,7 @@ func (h *hanging) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 	}
 }
 
-// What a poll that took 6 s brought is 6 s old, and the next one comes 30 s later: that is never "live".
+// What a poll that took 6 s brought is 6 s old, and the next one comes 54 s later: that is never "live".
 func TestASlowPollIsNotLive(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
@@ -137,9 +137,9 @@ func TestASlowPollIsNotLive(t *testing.T) {
 		after time.Duration
 		says  string
 	}{
-		{0, "6s old, every 30s"},
-		{20 * time.Second, "26s old, every 30s"},
-		{20 * time.Second, "slow, 46s old"},
+		{0, "6s old, every 54s"},
+		{20 * time.Second, "26s old, every 54s"},
+		{50 * time.Second, "slow, 1m 16s old"},
 	} {
 		c.advance(step.after)
 		a.env.shown = c.now()
