@@ -165,6 +165,9 @@ func (c *Client) lock(ctx context.Context, plan *peek.Plan) (unlock func(), err 
 	}
 	switch {
 	case ctx.Err() != nil:
+		if err == nil { // it was free at once
+			unlock()
+		}
 		return nil, ctx.Err()
 	case err != nil && !plan.Limited():
 		return func() {}, nil

@@ -111,7 +111,7 @@ func newApp(t testing.TB) *app {
 func newAppOn(t testing.TB, n *demo.Node) *app {
 	t.Helper()
 	// A machine that has too much to do lets heartbeats of 10 s, the default, come too late.
-	connection, err := amqp.DialConfig(n.AMQP(), amqp.Config{Heartbeat: time.Minute})
+	connection, err := amqp.DialConfig(n.AMQP(), amqp.Config{Heartbeat: time.Minute, Dial: amqp.DefaultDial(patience)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,6 @@ type fault struct {
 	strike     func(*stage)      // at a random moment; nil: nothing
 	latency    time.Duration     // of the cable, each way, more or less half of it
 	messages   int               // 0: 3000, in the sample 1000
-	patience   time.Duration     // with a broker that confirms nothing; 0: 15 s
 	complete   bool              // all of it is done nevertheless
 	ends       bool              // what it strikes comes to an early end, or leaves something undone
 }
@@ -44,7 +43,7 @@ var faults = []fault{
 		name: "channel error, source", operations: both, ends: true,
 		strike: func(s *stage) { s.cable.poison.Store(basicAck) },
 	},
-	{name: "target queue deleted", ends: true, patience: 3 * time.Second, strike: func(s *stage) {
+	{name: "target queue deleted", ends: true, strike: func(s *stage) {
 		s.destroyed = true
 		s.deleteQueue(s.to.Name)
 	}},
@@ -129,7 +128,6 @@ func TestFaults(t *testing.T) {
 
 func (f *fault) once(t *testing.T, operation plan.Operation, kind model.QueueType) verdict {
 	s := newStage(t, node, operation, kind, cmp.Or(f.messages, size.Of(600, 3000)))
-	s.patience = cmp.Or(f.patience, s.patience)
 	if f.latency > 0 {
 		s.cable.latency, s.cable.jitter = f.latency, f.latency/2
 	}
