@@ -39,10 +39,7 @@ type exportedFiles struct {
 
 // export opens the dialog for the selection, else for all that are shown.
 func (s messagesScreen) export() (screen, tea.Cmd) {
-	rows, words := s.table.Selection(), "the selection"
-	if len(rows) == 0 {
-		rows, words = s.allShown()
-	}
+	rows, words := s.selected()
 	switch {
 	case s.env.files == nil || s.topology == nil:
 		return s, nil

@@ -182,16 +182,33 @@ func (s messagesScreen) allShown() ([]*messageRow, string) {
 	return s.table.Shown, "all that were read"
 }
 
-// act opens the dialog for an action on messages.
-func (s messagesScreen) act(operation plan.Operation, choose func() ([]*messageRow, string)) (screen, tea.Cmd) {
+// selected are the selection, else all that are shown, and how they were chosen.
+func (s messagesScreen) selected() ([]*messageRow, string) {
+	if rows := s.table.Selection(); len(rows) > 0 {
+		return rows, "the selection"
+	}
+	return s.allShown()
+}
+
+// unready is why nothing can be done yet with the messages that are shown; "" when it can.
+func (s messagesScreen) unready() string {
 	switch {
 	case s.filter.pending():
-		return s, notice("the filter is still being applied: try again in a moment", true)
+		return "the filter is still being applied: try again in a moment"
 	case s.filter.err != nil:
-		return s, notice("the filter is not complete: finish it, or clear it with esc", true)
+		return "the filter is not complete: finish it, or clear it with esc"
 	case s.peek != 0:
-		return s, notice("the queue is being read again: try again in a moment", true)
-	case s.topology == nil:
+		return "the queue is being read again: try again in a moment"
+	}
+	return ""
+}
+
+// act opens the dialog for an action on messages.
+func (s messagesScreen) act(operation plan.Operation, choose func() ([]*messageRow, string)) (screen, tea.Cmd) {
+	if why := s.unready(); why != "" {
+		return s, notice(why, true)
+	}
+	if s.topology == nil {
 		return s, nil
 	}
 	rows, words := choose()

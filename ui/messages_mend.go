@@ -16,19 +16,12 @@ type queueMend struct {
 
 // mendMany asks for the program that changes the selection, else all that are shown.
 func (s messagesScreen) mendMany() (screen, tea.Cmd) {
-	rows, words := s.table.Selection(), "the selection"
-	if len(rows) == 0 {
-		rows, words = s.allShown()
-	}
-	switch {
+	rows, words := s.selected()
+	switch why := s.unready(); {
 	case s.env.readOnly:
 		return s, notice(readOnlyWords, true)
-	case s.filter.pending():
-		return s, notice("the filter is still being applied: try again in a moment", true)
-	case s.filter.err != nil:
-		return s, notice("the filter is not complete: finish it, or clear it with esc", true)
-	case s.peek != 0:
-		return s, notice("the queue is being read again: try again in a moment", true)
+	case why != "":
+		return s, notice(why, true)
 	case s.topology == nil || len(rows) == 0:
 		return s, notice("there is nothing to edit", true)
 	}

@@ -106,6 +106,7 @@ func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 // Unpublished is why nothing is published of a message.
 type Unpublished struct{ Objection }
 
+// Error is the objection in words.
 func (u *Unpublished) Error() string { return u.Words() }
 
 // publishing is what is published of a message that was opened, without a mark.
