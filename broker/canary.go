@@ -54,6 +54,7 @@ type growth struct {
 	old      int64     // messages that were there before, at most
 	ready    int64     // that are accounted for
 	unseen   bool      // it has grown since the last look
+	silent   bool      // it did not answer the last count
 	consumed bool      // it has consumers, so that its count does not tell
 	looked   time.Time
 }
@@ -215,7 +216,8 @@ func (c *canary) watch(ctx context.Context) bool {
 		if !c.count(ctx, time.Now()) {
 			return false
 		}
-		return !c.growth.unseen && !c.growth.consumed && !c.plan.Leaves || c.look(ctx)
+		g := &c.growth
+		return !g.unseen && !g.silent && !g.consumed && !c.plan.Leaves || c.look(ctx)
 	})
 }
 
@@ -315,7 +317,8 @@ func (c *canary) count(ctx context.Context, now time.Time) bool {
 		x.end(fmt.Errorf("watch %s: %w", model.Printable(x.plan.From.String()), model.ErrQueueGone))
 		return false
 	}
-	if ready, answered := n.Ready.Get(); answered {
+	ready, answered := n.Ready.Get()
+	if c.growth.silent = !answered; answered {
 		c.growth.count(ready, n.Consumers.Or(0), n.Held, now)
 	}
 	return true

@@ -222,6 +222,33 @@ func TestCanaryStops(t *testing.T) {
 	}
 }
 
+// TestCanaryOfASilentQueue: a queue that cannot be counted at the end does not show that nothing came back.
+func TestCanaryOfASilentQueue(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	c, _ := journaled(t, false)
+	from := described(a.queue("failed", model.Quorum), model.Quorum)
+	to := described(a.queue("worker", model.Classic), model.Classic)
+	to.Consumers = model.Some[int64](1)
+	a.publish(from.QueueRef, numbered(20)...)
+	var end func()
+	first := sync.OnceFunc(func() { end = stopped(t, node, from.QueueRef, time.Minute, 1) })
+	w := a.work(to.QueueRef, func(_ *amqp.Channel, d amqp.Delivery) {
+		first()
+		_ = d.Ack(false)
+	})
+	account, told := runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
+		return c.Execute(t.Context(), canaryPlan(t, plan.Replay, from, to, 20), progress)
+	})
+	got := len(w.received())
+	end()
+	if got != 1 || account.Moved != 1 || !strings.Contains(account.Stopped, "does not answer") ||
+		strings.Contains(strings.Join(told, "\n")+account.Canary.Words(), "did not come back") {
+		t.Errorf("the worker got %d, %+v\n%s", got, account, strings.Join(told, "\n"))
+	}
+	a.await(from.QueueRef, 19)
+}
+
 // TestCanaryOfSomeFailures: the first is fine, of the ten some fail.
 func TestCanaryOfSomeFailures(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {

@@ -56,6 +56,7 @@ type Client struct {
 
 	patience    patience // of replays
 	spoolMemory int      // bytes of a peek that are kept in memory: a test wants none
+	comeback    time.Duration
 
 	mu       sync.Mutex
 	links    map[string]*links      // by vhost
@@ -104,7 +105,8 @@ func New(o Options) (*Client, error) {
 	}
 	return &Client{
 		url: o.URL, uri: uri, tls: secured, timeout: o.Timeout, patience: defaultPatience, spoolMemory: spoolMemory,
-		journal: o.Journal, reread: o.Reread, full: o.Full,
+		comeback: comeback,
+		journal:  o.Journal, reread: o.Reread, full: o.Full,
 		links: map[string]*links{}, losses: make(chan error, 1), returned: map[model.QueueRef]int{},
 		looks: o.Looks, own: newOwnLooks(), rescues: map[string]bool{},
 		session: rand.Text()[:sessionLength],

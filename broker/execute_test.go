@@ -25,6 +25,7 @@ func TestReplayOfOneChosenMessage(t *testing.T) {
 			t.Run(fmt.Sprint(at), func(t *testing.T) {
 				t.Parallel()
 				a, c := newApp(t), client(t)
+				c.SetComeback(patience)
 				from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 				messages := numbered(n)
 				messages[at-1].Headers = everyType()
@@ -342,12 +343,14 @@ func TestSmallerLooksKeepTheOrder(t *testing.T) {
 		const n = 1000
 		a.publish(q.QueueRef, numbered(n)...)
 		c := client(t)
+		c.SetComeback(patience)
 		for _, limit := range []int{400, 50, 50, 10, 300, 1} {
 			if got := messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: limit})).Messages); !slices.Equal(got, count(limit)) {
 				t.Fatalf("look at %d: %s", limit, cmp.Diff(count(limit), got))
 			}
 		}
 		c = client(t) // that knows of no earlier look
+		c.SetComeback(patience)
 		for _, limit := range []int{20, 20} {
 			if got := messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: limit})).Messages); !slices.Equal(got, count(limit)) {
 				t.Fatalf("look of another at %d: %s", limit, cmp.Diff(count(limit), got))

@@ -7,6 +7,9 @@ func (c *Client) SetPatience(confirm, alarm, cancel time.Duration) {
 	c.patience = patience{confirm, alarm, cancel}
 }
 
+// SetComeback is how long a look waits until what it gave back is there again.
+func (c *Client) SetComeback(limit time.Duration) { c.comeback = limit }
+
 // SpoolAll lets peeks keep nothing in memory, so that a few messages use the file.
 func (c *Client) SpoolAll() { c.spoolMemory = 0 }
 

@@ -151,7 +151,7 @@ func alarm(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 	begin()
 	all("before the alarm", func(moved int, _ string) bool { return moved >= some })
 	tell(raise)
-	all("in the alarm", func(_ int, waited string) bool { return waited != "" })
+	all("in the alarm", func(_ int, waited string) bool { return strings.Contains(waited, blocked) })
 	time.Sleep(seed.Within(r, time.Second))
 	tell(lift)
 	if err := <-ended; err != nil {
@@ -159,12 +159,14 @@ func alarm(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 	}
 }
 
+const blocked = "blocks publishers" // is said of an alarm
+
 // wentOn checks that what was blocked was told as waiting, and went on.
 func wentOn(s *stage) {
 	if !s.account.Complete() || s.account.Waiting != "" {
 		s.Errorf("it did not go on: %+v", s.account)
 	}
-	if !strings.Contains(s.under.waited, "blocks publishers") {
+	if !strings.Contains(s.under.waited, blocked) {
 		s.Errorf("it was told to wait for %q", s.under.waited)
 	}
 }

@@ -129,6 +129,7 @@ func TestLooksInARow(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		n := size.Of(2000, 20_000)
 		a, c := newApp(t), client(t)
+		c.SetComeback(patience) // nobody takes them meanwhile
 		q := a.queue("q", kind)
 		messages := numbered(n)
 		for i := range messages {

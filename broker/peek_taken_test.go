@@ -3,8 +3,8 @@ package broker_test
 import (
 	"strings"
 	"testing"
-	"time"
 
+	"dlxtop/internal/depth"
 	"dlxtop/internal/size"
 	"dlxtop/model"
 	"dlxtop/model/peek"
@@ -21,12 +21,18 @@ func TestPeekSaysWhyItEndsBesideOthers(t *testing.T) {
 	a.await(queue, messages)
 	c := client(t)
 	for try := 1; ; try++ {
-		purged := make(chan int, 1)
+		purged, looked := make(chan int, 1), make(chan struct{})
 		go func() {
-			// the look is somewhere in the middle then: that is all that is wanted
-			time.Sleep(time.Duration(try) * 20 * time.Millisecond)
 			channel := a.open()
 			defer channel.Close()
+			for depth.Of(t, channel, queue.Name) == messages { // until the look has some of them
+				select {
+				case <-looked:
+					purged <- 0
+					return
+				default:
+				}
+			}
 			n, err := channel.QueuePurge(queue.Name, false)
 			if err != nil {
 				t.Error(err)
@@ -34,6 +40,7 @@ func TestPeekSaysWhyItEndsBesideOthers(t *testing.T) {
 			purged <- n
 		}()
 		peeked := peekAt(t, c, planPeek(described(queue, model.Classic), peek.Want{Limit: messages}))
+		close(looked)
 		n := <-purged
 		if read := len(peeked.Messages); read > 0 && read < messages {
 			if read+n > messages || !strings.Contains(peeked.Stopped, "no more are ready: of the "+

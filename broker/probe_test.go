@@ -160,7 +160,7 @@ func TestProbeThatDoesNotArrive(t *testing.T) {
 	})
 	t.Run("lost at the DLX", func(t *testing.T) {
 		a := newApp(t)
-		plan, worker := probed(a, "dlx", 300, trace.ProbeWant{Timeout: time.Second})
+		plan, worker := probed(a, "dlx", 300, trace.ProbeWant{Timeout: 5 * time.Second})
 		if err := a.channel.QueueUnbind(worker.Name, "work", plan.DLX, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -102,7 +102,7 @@ func (s *source) release() error {
 // of it is at its delivery limit now, it lets the next look wait, and a queue that does not answer has no time yet to
 // take anything back.
 func (s *source) awaitReturn(want int64) {
-	limit := comeback
+	limit := s.client.comeback
 	if s.plan.Doomed(s.brink.given()) {
 		limit = brinkComeback
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"dlxtop/demo"
 	"dlxtop/model"
@@ -17,6 +18,13 @@ import (
 // function that it returns is called, and for a minute at most.
 func slowed(t *testing.T, n *demo.Node, queue model.QueueRef) (end func()) {
 	t.Helper()
+	return stopped(t, n, queue, 600*time.Millisecond, 100)
+}
+
+// stopped stops the process of a quorum queue for some time, so many times with 10 ms between them, until the function
+// that it returns is called. It is stopped when stopped returns.
+func stopped(t *testing.T, n *demo.Node, queue model.QueueRef, pause time.Duration, times int) (end func()) {
+	t.Helper()
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
@@ -27,16 +35,19 @@ func slowed(t *testing.T, n *demo.Node, queue model.QueueRef) (end func()) {
 		_, err := n.Control(context.Background(), "eval", fmt.Sprintf(`
 			{ok, Queue} = rabbit_amqqueue:lookup(rabbit_misc:r(<<%q>>, queue, <<%q>>)),
 			Process = whereis(element(1, amqqueue:get_pid(Queue))),
-			ok = file:write_file(%q, ""),
+			Over = fun() -> filelib:is_file(%q) end,
+			Pause = fun Pause(Left) ->
+				case Left > 0 andalso not Over() of true -> timer:sleep(20), Pause(Left - 20); false -> ok end
+			end,
 			Slow = fun Slow(Left) ->
-				case filelib:is_file(%q) orelse Left =:= 0 of
+				case Left =:= 0 orelse Over() of
 					true -> ok;
 					false ->
-						erlang:suspend_process(Process), timer:sleep(600),
+						erlang:suspend_process(Process), file:write_file(%q, ""), Pause(%d),
 						erlang:resume_process(Process), timer:sleep(10), Slow(Left - 1)
 				end
 			end,
-			Slow(100).`, queue.VHost, queue.Name, here, over))
+			Slow(%d).`, queue.VHost, queue.Name, over, here, pause.Milliseconds(), times))
 		ended <- err
 	}()
 	a := newAppOn(t, n)

@@ -49,7 +49,7 @@ type stage struct {
 type underWay struct {
 	sync.Mutex
 	moved  int
-	waited string // what it said it was waiting for
+	waited string // all that it said it was waiting for
 	ended  bool
 }
 
@@ -118,8 +118,8 @@ func (s *stage) run(t *testing.T) {
 	s.account, s.err = c.Execute(context.Background(), s.plan(), func(a plan.Account) {
 		s.under.Lock()
 		defer s.under.Unlock()
-		if s.under.moved = a.Moved + a.Dropped; a.Waiting != "" {
-			s.under.waited = a.Waiting
+		if s.under.moved = a.Moved + a.Dropped; !strings.Contains(s.under.waited, a.Waiting) {
+			s.under.waited += a.Waiting + "; "
 		}
 	})
 	s.under.Lock()

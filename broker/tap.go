@@ -36,9 +36,10 @@ const (
 // has; nil is fine.
 //
 // The tap is a queue of its own on a connection of its own: exclusive, so that it goes with the connection, however
-// that ends. It is bounded, and a full one drops its oldest messages, without a word to anybody (drop-head;
-// reject-publish would refuse the publishers' messages). So it dead-letters them into a second queue, whose length
-// tells how many they were; no statistics would: a broker has none of dead letters (all versions).
+// that ends (not auto-delete: it outlives its consumer for a last count). It is bounded, and a full one drops its
+// oldest messages, without a word to anybody (drop-head; reject-publish would refuse the publishers' messages). So it
+// dead-letters them into a second queue, whose length tells how many they were; no statistics would: a broker has none
+// of dead letters (all versions).
 //
 // The error says why it ended early: one sentence, a *model.ConnectError where a right is missing.
 func (c *Client) Tap(
@@ -115,7 +116,7 @@ func (t *tap) start() error {
 		return t.error("limit what is delivered to", t.queue, err)
 	}
 	var err error
-	if t.deliveries, err = t.channel.Consume(t.queue, "", false, true, false, false, nil); err != nil {
+	if t.deliveries, err = t.channel.Consume(t.queue, t.queue, false, true, false, false, nil); err != nil {
 		return t.error("read", t.queue, err)
 	}
 	for _, b := range t.plan.Bindings {
@@ -138,13 +139,13 @@ func (t *tap) declare() error {
 		"x-overflow":             "drop-head",
 		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": t.missed(),
 	}
-	_, err := t.channel.QueueDeclare(t.queue, false, true, true, false, own)
+	_, err := t.channel.QueueDeclare(t.queue, false, false, true, false, own)
 	if t.counting = err == nil; !t.counting {
 		if t.channel, err = t.again(err); err != nil {
 			return t.error("declare", t.queue, err)
 		}
 		own["x-dead-letter-exchange"] = t.queue + ".none"
-		if _, err := t.channel.QueueDeclare(t.queue, false, true, true, false, own); err != nil {
+		if _, err := t.channel.QueueDeclare(t.queue, false, false, true, false, own); err != nil {
 			return t.error("declare", t.queue, err)
 		}
 		return nil
@@ -268,7 +269,7 @@ func (t *tap) look() error {
 // count empties the queue of the missed, which says how many they were.
 func (t *tap) count() error {
 	if !t.counting {
-		q, err := t.control.QueueDeclarePassive(t.queue, false, true, true, false, nil)
+		q, err := t.control.QueueDeclarePassive(t.queue, false, false, true, false, nil)
 		if err != nil {
 			return t.error("count", t.queue, err)
 		}

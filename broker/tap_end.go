@@ -7,52 +7,46 @@ import (
 
 // catchUp takes what has passed and is on its way still, for a moment; what is left then counts as missed.
 func (t *tap) catchUp() {
-	for end := time.Now().Add(tapCatchUp); ; {
+	end := time.Now().Add(tapCatchUp)
+	for time.Now().Before(end) {
 		before := t.seen()
 		brief, stop := context.WithTimeout(context.Background(), tapIdle)
 		t.receive(brief)
 		stop()
-		late := !time.Now().Before(end)
-		if late {
-			t.skip()
-		}
-		q, err := t.control.QueueDeclarePassive(t.queue, false, true, true, false, nil)
-		if err != nil || t.channel.IsClosed() {
+		q, err := t.control.QueueDeclarePassive(t.queue, false, false, true, false, nil)
+		if err != nil || t.deliveries == nil {
 			t.cutOff()
 			return
 		}
-		if late {
-			t.mu.Lock()
-			t.counts.Missed += int64(q.Messages)
-			t.mu.Unlock()
-		}
-		if late || q.Messages == 0 && t.seen() == before {
+		if q.Messages == 0 && t.seen() == before {
 			break
 		}
 	}
-	if t.count() != nil {
+	// The answer to a cancel comes after all that was delivered (classic queues, all versions): so each message is
+	// delivered here, or still in the queue.
+	if t.channel.Cancel(t.queue, false) != nil {
 		t.cutOff()
+		return
 	}
-}
-
-// skip counts as missed what is delivered already: the prefetch at most.
-func (t *tap) skip() {
-	idle := time.NewTimer(tapIdle)
-	defer idle.Stop()
-	for n := 0; n < tapPrefetch; n++ {
-		select {
-		case _, open := <-t.deliveries:
-			if !open {
-				return
-			}
-			t.mu.Lock()
-			t.counts.Missed++
-			t.mu.Unlock()
-			idle.Reset(tapIdle)
-		case <-idle.C:
-			return
+	for d := range t.deliveries {
+		if time.Now().Before(end) {
+			t.take(&d)
+		} else {
+			t.miss(1)
 		}
 	}
+	q, err := t.control.QueueDeclarePassive(t.queue, false, false, true, false, nil)
+	if err != nil || t.count() != nil {
+		t.cutOff()
+		return
+	}
+	t.miss(q.Messages)
+}
+
+func (t *tap) miss(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counts.Missed += int64(n)
 }
 
 // cutOff notes that nobody knows what passed since the last count.

@@ -41,6 +41,7 @@ func TestTwoAtOnce(t *testing.T) {
 func twoAtOnce(t *testing.T, kind model.QueueType, second plan.Operation) bool {
 	n := size.Of(3000, 5000)
 	one := newStage(t, node, plan.Replay, kind, n)
+	one.patience = patience       // nothing is struck here: a broker that stands still is to go on
 	moment := one.moment(t) / 256 // before the first has taken all pages
 	begins := make(chan struct{})
 	one.cable.struck.Store(&strike{at: moment, do: func() { close(begins) }})

@@ -146,6 +146,8 @@ func (b broker) proxy(change func(path string, body []byte) []byte) *httputil.Re
 			r.SetURL(target)
 			r.Out.Header.Del("Accept-Encoding")
 		},
+		// The node hung up, and so does this: not an answer 502 of its own.
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ModifyResponse: func(resp *http.Response) error {
 			body, err := io.ReadAll(resp.Body)
 			resp.Body.Close()

@@ -252,8 +252,13 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 	take()
 	for _, name := range s.subject {
 		f := got[name]
+		w := want[name]
+		// A queue may count what has left it for a moment still.
 		f.left, f.dead = s.depth(name), dead[name]
-		if w := want[name]; w.refused != f.refused || w.left != f.left || !slices.Equal(w.dead, f.dead) {
+		for deadline := time.Now().Add(5 * time.Second); f.left > w.left && time.Now().Before(deadline); {
+			f.left = s.depth(name)
+		}
+		if w.refused != f.refused || w.left != f.left || !slices.Equal(w.dead, f.dead) {
 			ref := model.QueueRef{VHost: s.vhost, Name: name}
 			q, _ := topology.Queue(ref)
 			disagreements = append(disagreements,

@@ -33,7 +33,7 @@ func (w *Watch) move(changes []change, at time.Time) {
 		}
 		switch {
 		case gone > 0 && p.buffer:
-			m := w.hop(ch, gone)
+			m := w.hop(ch, gone, at)
 			m.vague = m.vague || ch.forced > 0
 			hops = append(hops, m)
 		case gone > 0:
@@ -125,10 +125,10 @@ func (w *Watch) keep(m *LoggedMove) {
 }
 
 // hop notes what left a buffer.
-func (w *Watch) hop(ch *change, gone int64) *LoggedMove {
+func (w *Watch) hop(ch *change, gone int64, at time.Time) *LoggedMove {
 	p := ch.watched
 	logged := len(w.log)
-	m := w.note(MoveHop, p.ref, gone, ch.to)
+	m := w.note(MoveHop, p.ref, gone, at)
 	if len(w.log) > logged || m.N == gone { // a new one
 		m.waited, m.exact = ch.waited, p.exact
 		m.early = true

@@ -192,7 +192,7 @@ func (p *watched) read(at time.Time, took time.Duration, q model.QueueCounts, fa
 		return change{}, false
 	}
 	was, before, first := p.consumed, p.ready, p.at.IsZero() || p.fast != fast
-	ch := change{watched: p, from: p.at, to: at, own: p.own}
+	ch := change{watched: p, from: p.at, to: at.Add(took), own: p.own}
 	p.at, p.ready, p.fast, p.own = at, n, fast, false
 	if consumers, known := q.Consumers.Get(); known {
 		p.consumed = consumers > 0
