@@ -168,7 +168,7 @@ func (c *causePlansScreen) programKey(msg tea.KeyMsg) tea.Cmd {
 
 // tried shows what the program makes of the messages of all queues, once the last of them was planned.
 func (c *causePlansScreen) tried() {
-	var all plan.Mended
+	var all []*plan.Mended
 	refusal, can := "", false
 	for i := range c.queues {
 		d := &c.queues[i].dialog
@@ -179,7 +179,7 @@ func (c *causePlansScreen) tried() {
 			continue
 		}
 		if d.plan.Mended != nil {
-			all = all.With(d.plan.Mended)
+			all = append(all, d.plan.Mended)
 		}
 		if words := d.offer().refusal; words == "" {
 			can = true
@@ -190,7 +190,8 @@ func (c *causePlansScreen) tried() {
 	if can {
 		refusal = ""
 	}
-	c.wish.mending.show(&all, refusal)
+	mended := plan.MendedTogether(all)
+	c.wish.mending.show(&mended, refusal)
 }
 
 // saved gives a message to the dialog of an export. When that closes there is nothing left to do here.

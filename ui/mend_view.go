@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -94,7 +95,11 @@ func (p *mendPrompt) sayMended(l *dialogLines) {
 		l.say("stays", fmt.Sprintf("%s: %s", model.Plural(f.Messages, "message"), model.Printable(f.Why.Words())), s.Warning)
 	}
 	if more := m.Changed - len(m.Shown); more > 0 && len(m.Shown) > 0 {
-		l.say("examples", fmt.Sprintf("the first %d that change, before and after", len(m.Shown)), s.Muted)
+		which := fmt.Sprintf("the first %d that change", len(m.Shown))
+		if ofSeveralQueues(m) {
+			which = fmt.Sprintf("%d of those that change", len(m.Shown))
+		}
+		l.say("examples", which+", before and after", s.Muted)
 	}
 }
 
@@ -120,18 +125,29 @@ func (p *mendPrompt) below(l *dialogLines) {
 func (p *mendPrompt) differences(width int) []string {
 	var lines []string
 	if m := p.mended; m != nil {
+		several := ofSeveralQueues(m)
 		for i := range m.Shown {
-			lines = append(append(lines, ""), mendedMessage(p.env.styles, &m.Shown[i], width)...)
+			lines = append(append(lines, ""), mendedMessage(p.env.styles, &m.Shown[i], several, width)...)
 		}
 	}
 	return lines
 }
 
-// mendedMessage is one example: what differs above the body, and the bodies side by side.
-func mendedMessage(s *term.Styles, m *plan.MendedMessage, width int) []string {
+// ofSeveralQueues reports whether the messages that are shown are not all of one queue.
+func ofSeveralQueues(m *plan.Mended) bool {
+	return slices.ContainsFunc(m.Shown, func(o plan.MendedMessage) bool { return o.Queue != m.Shown[0].Queue })
+}
+
+// mendedMessage is one example: what differs above the body, and the bodies side by side. It is named with its queue
+// where others are not of the same.
+func mendedMessage(s *term.Styles, m *plan.MendedMessage, several bool, width int) []string {
 	was, is := m.Was.Message(), m.Is.Message()
 	was.Position = m.Position
-	lines := []string{term.Cut(s.Strong.Render(comparedName(&was)), width, "…")}
+	name := comparedName(&was)
+	if several {
+		name = model.Printable(m.Queue.String()) + "  " + name
+	}
+	lines := []string{term.Cut(s.Strong.Render(name), width, "…")}
 	for _, change := range m.Was.DifferencesAbove(&m.Is) {
 		for _, line := range term.Wrap(change, width-1) {
 			lines = append(lines, " "+s.Text.Render(line))

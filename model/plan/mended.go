@@ -36,6 +36,7 @@ type MendFailure struct {
 
 // MendedMessage is a message as it would be published without a program, and with it.
 type MendedMessage struct {
+	Queue    model.QueueRef
 	Position int // in its queue; 1 is the head
 	Was, Is  Draft
 }
@@ -43,18 +44,24 @@ type MendedMessage struct {
 // Looked is how many messages the program was tried on.
 func (m *Mended) Looked() int { return m.Changed + m.Same + m.Stay }
 
-// With is what a program makes of the messages of two plans.
-func (m Mended) With(o *Mended) Mended {
-	m.Changed, m.Same, m.Stay = m.Changed+o.Changed, m.Same+o.Same, m.Stay+o.Stay
-	m.Shown = slices.Concat(m.Shown, o.Shown)
-	m.Shown = m.Shown[:min(len(m.Shown), mostShown)]
-	m.Failures = slices.Clone(m.Failures)
-	for _, f := range o.Failures {
-		same := func(g MendFailure) bool { return reflect.DeepEqual(f.Why, g.Why) }
-		if i := slices.IndexFunc(m.Failures, same); i >= 0 {
-			m.Failures[i].Messages += f.Messages
-		} else {
-			m.Failures = append(m.Failures, f)
+// MendedTogether is what a program makes of the messages of several plans. It shows messages of each, in turns.
+func MendedTogether(all []*Mended) (m Mended) {
+	for _, o := range all {
+		m.Changed, m.Same, m.Stay = m.Changed+o.Changed, m.Same+o.Same, m.Stay+o.Stay
+		for _, f := range o.Failures {
+			same := func(g MendFailure) bool { return reflect.DeepEqual(f.Why, g.Why) }
+			if i := slices.IndexFunc(m.Failures, same); i >= 0 {
+				m.Failures[i].Messages += f.Messages
+			} else {
+				m.Failures = append(m.Failures, f)
+			}
+		}
+	}
+	for turn := range mostShown {
+		for _, o := range all {
+			if turn < len(o.Shown) && len(m.Shown) < mostShown {
+				m.Shown = append(m.Shown, o.Shown[turn])
+			}
 		}
 	}
 	return m
@@ -167,7 +174,7 @@ func (n *mending) note(
 	default:
 		n.mended.Changed++
 		if len(n.mended.Shown) < mostShown && len(was.Body) <= shownBytes && len(is.Body) <= shownBytes {
-			n.mended.Shown = append(n.mended.Shown, MendedMessage{m.Position, drafted(&was), drafted(&is)})
+			n.mended.Shown = append(n.mended.Shown, MendedMessage{p.From, m.Position, drafted(&was), drafted(&is)})
 		}
 	}
 	return &is.Properties, int64(len(is.Body))
