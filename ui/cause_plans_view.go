@@ -169,14 +169,19 @@ func (c *causePlansScreen) words() string {
 	return c.summary()
 }
 
-// summary is what has happened in one sentence.
-func (c *causePlansScreen) summary() string {
-	done, planned := 0, 0
+// done is how many messages have gone from their queues, of those that were to go from them.
+func (c *causePlansScreen) done() (done, planned int) {
 	for i := range c.queues {
 		if a := &c.queues[i].dialog.account; a.Operation != "" {
 			done, planned = done+a.Moved+a.Dropped, planned+a.Planned
 		}
 	}
+	return done, planned
+}
+
+// summary is what has happened in one sentence.
+func (c *causePlansScreen) summary() string {
+	done, planned := c.done()
 	what := map[bool]string{true: "moved", false: "dropped"}[c.wish.operation.Publishes()]
 	if done < planned {
 		return fmt.Sprintf("%s of %s %s", model.Count(int64(done)), model.Plural(planned, "message"), what)
@@ -285,12 +290,15 @@ func (c *causePlansScreen) foot(l *dialogLines) {
 		c.running().sayStop(l, hints)
 	case causePlansEnded:
 		hints := ""
-		if rest := c.ready(); len(rest) > 0 {
+		done, planned := c.done()
+		rest := c.ready()
+		if len(rest) > 0 {
 			l.say("", term.MarkWarning+" it ended before "+model.Plural(len(rest), "queue")+": "+
 				model.Plural(c.messages(rest), "message")+" are untouched", s.Warning)
 			hints = hint(s, "enter", "go on")
 		}
-		if c.env.marks.states.Of(c.only.ID).State != cause.Resolved { // else the key would take that back
+		resolved := c.env.marks.states.Of(c.only.ID).State == cause.Resolved // then the key would take that back
+		if !resolved && done == planned && len(rest) == 0 {
 			hints += hint(s, k.Resolve.Help().Key, "mark the cause as resolved")
 		}
 		l.hints(hints + hint(s, "esc", "close"))
