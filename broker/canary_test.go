@@ -231,17 +231,23 @@ func TestCanaryOfASilentQueue(t *testing.T) {
 	to := described(a.queue("worker", model.Classic), model.Classic)
 	to.Consumers = model.Some[int64](1)
 	a.publish(from.QueueRef, numbered(20)...)
-	var end func()
-	first := sync.OnceFunc(func() { end = stopped(t, node, from.QueueRef, time.Minute, 1) })
-	w := a.work(to.QueueRef, func(_ *amqp.Channel, d amqp.Delivery) {
-		first()
-		_ = d.Ack(false)
-	})
-	account, told := runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
-		return c.Execute(t.Context(), canaryPlan(t, plan.Replay, from, to, 20), progress)
-	})
-	got := len(w.received())
+	type ran struct {
+		account plan.Account
+		told    []string
+	}
+	over := make(chan ran, 1)
+	go func() {
+		account, told := runCanary(t, func(progress func(plan.Account)) (plan.Account, error) {
+			return c.Execute(t.Context(), canaryPlan(t, plan.Replay, from, to, 20), progress)
+		})
+		over <- ran{account, told}
+	}()
+	a.await(to.QueueRef, 1) // the canary waits for a worker
+	end := stopped(t, node, from.QueueRef, time.Minute, 1)
+	w := a.work(to.QueueRef, succeed)
+	r := <-over
 	end()
+	account, told, got := r.account, r.told, len(w.received())
 	if got != 1 || account.Moved != 1 || !strings.Contains(account.Stopped, "does not answer") ||
 		strings.Contains(strings.Join(told, "\n")+account.Canary.Words(), "did not come back") {
 		t.Errorf("the worker got %d, %+v\n%s", got, account, strings.Join(told, "\n"))

@@ -24,7 +24,7 @@ func (t *tap) catchUp() {
 	}
 	// The answer to a cancel comes after all that was delivered (classic queues, all versions): so each message is
 	// delivered here, or still in the queue.
-	if t.channel.Cancel(t.queue, false) != nil {
+	if t.deliveries == nil || t.channel.Cancel(t.queue, false) != nil {
 		t.cutOff()
 		return
 	}

@@ -78,9 +78,9 @@ func (p *Program) announce(a plannedAction) {
 	planned := a.plan
 	if words := a.looked.cause; words != "" {
 		p.say("cause %s: %s", planned.Selection.Cause, words)
-		if at := a.looked.frozen.At; !at.IsZero() {
-			p.say("%s as of %s: what comes later stays", model.Plural(planned.Planned, "message"), at.Local().Format("15:04:05"))
-		}
+	}
+	if at := a.looked.frozen.At; !at.IsZero() {
+		p.say("%s as of %s: what comes later stays", model.Plural(planned.Planned, "message"), at.Local().Format("15:04:05"))
 	}
 	if !a.looked.complete {
 		of := ""

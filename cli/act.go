@@ -263,7 +263,7 @@ type look struct {
 	left     model.Opt[int64] // looks, where a delivery limit counts them
 	limit    int64
 	cause    string      // the one that messages are selected by, in words that can be shown
-	frozen   plan.Frozen // when the messages of a cause were read that it is on; zero: what is there later counts, too
+	frozen   plan.Frozen // when the messages that it is on were read; zero: what is there later counts, too
 	saved    bool        // nothing was looked at, because that costs something and was not needed
 	counts   bool        // each look counts towards a delivery limit
 }
@@ -325,7 +325,7 @@ func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.Acti
 	want.Sample = picked
 	looked.complete = looked.complete || picker.Done()
 	want.Planned = picked.Len()
-	if selection.Cause != "" && looked.complete { // who reads it agrees to these, however long that takes
+	if oneByOne && looked.complete { // who reads it agrees to these, however long that takes
 		want.Selection.Fingerprints = chosen
 		looked.frozen = plan.Frozen{At: peeked.TakenAt, Depth: peeked.Depth}
 	}

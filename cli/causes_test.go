@@ -272,13 +272,13 @@ func TestByCause(t *testing.T) {
 	}
 }
 
-// TestCauseIsFrozen: who is asked agrees to the messages that were read. What comes in before the answer stays, and is
+// TestCauseIsFrozen: so is what a filter chooses. Who is asked agrees to the messages that were read. What comes in before the answer stays, and is
 // counted in the account.
 func TestCauseIsFrozen(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
 	for name, arguments := range map[string]amqp.Table{
-		"classic.failed": nil, "quorum.failed": {"x-queue-type": "quorum"},
+		"classic.failed": nil, "quorum.failed": {"x-queue-type": "quorum"}, "filtered.failed": nil,
 	} {
 		v.declare(name, arguments)
 		v.failing(name, "before", "ValueError: no order %", 3)
@@ -292,7 +292,11 @@ func TestCauseIsFrozen(t *testing.T) {
 			id = causeOf(t, found, "no order #").ID
 			return true
 		})
-		k := startTalk(t, v.on("drop", name, "--cause", id, "-o", "json")...)
+		chosen := []string{"--cause", id}
+		if name == "filtered.failed" {
+			chosen = []string{"--filter", `failure contains "no order"`}
+		}
+		k := startTalk(t, v.on(append([]string{"drop", name, "-o", "json"}, chosen...)...)...)
 		k.asked("3 messages as of", 1)
 		k.asked("drop 3 messages of", 1)
 		v.failing(name, "later", "ValueError: no order %", 2)

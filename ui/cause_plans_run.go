@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"slices"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model/cause"
@@ -14,8 +16,8 @@ func (c *causePlansScreen) runOn() tea.Cmd {
 		c.state = causePlansAsking
 	case dialogEnded:
 		rest := c.ready()
-		if !d.asPlanned() || len(rest) == 0 {
-			c.state = causePlansEnded
+		if !d.asPlanned() || c.stopped || len(rest) == 0 {
+			c.state, c.endedAt = causePlansEnded, c.env.shown
 			return nil
 		}
 		return c.start(rest[0])
@@ -29,20 +31,20 @@ func (c *causePlansScreen) runOn() tea.Cmd {
 // start checks a plan that was agreed to, and runs it.
 func (c *causePlansScreen) start(i int) tea.Cmd {
 	c.at, c.state = i, causePlansRunning
-	c.table.MoveTo(i)
+	c.table.MoveTo(slices.IndexFunc(c.table.Shown, func(r causePlanRow) bool { return r.index == i }))
 	return c.take(i, func(q messagesScreen) (screen, tea.Cmd) {
 		cmd := q.dialog.check()
 		return q, cmd
 	})
 }
 
-// agree starts the first plan. Those behind it stay as they were agreed to.
+// agree starts the first plan. Those behind it stay as they were agreed to, and those that were left out stay so.
 func (c *causePlansScreen) agree() tea.Cmd {
-	ready := c.ready()
-	for _, i := range ready {
+	for i := range c.queues {
 		c.queues[i].dialog.request = c.env.newRequest() // a plan that is on its way comes too late
 	}
-	return c.start(ready[0])
+	c.stopped = false
+	return c.start(c.ready()[0])
 }
 
 // runKey stops what runs, and ends the wait of a canary. Before it runs, nothing has happened.
@@ -54,15 +56,21 @@ func (c *causePlansScreen) runKey(msg tea.KeyMsg) tea.Cmd {
 		}
 		return nil
 	}
-	return c.take(c.at, func(q messagesScreen) (screen, tea.Cmd) { return q.Update(msg) })
+	cmd := c.take(c.at, func(q messagesScreen) (screen, tea.Cmd) { return q.Update(msg) })
+	c.stopped = c.stopped || c.running().state == dialogStopping // the queue itself may be done with already
+	return cmd
 }
 
-// endKey takes a key when what was agreed to has ended.
+// endKey takes a key when what was agreed to has ended. An enter that was meant for the wait of a canary does not go
+// on: nobody can have read yet how it ended.
 func (c *causePlansScreen) endKey(msg tea.KeyMsg) tea.Cmd {
 	k := c.env.keys
 	switch q, ok := c.current(); {
 	case term.Is(msg, k.Confirm):
-		if len(c.ready()) == 0 {
+		switch {
+		case c.env.shown.Sub(c.endedAt) < changeGuard:
+			return nil
+		case len(c.ready()) == 0:
 			return pop
 		}
 		c.state = causePlansAsking

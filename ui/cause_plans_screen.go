@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -30,6 +31,9 @@ type causePlansScreen struct {
 	canary bool
 	tries  bool
 	over   int // which of the spreads each queue takes
+
+	stopped bool      // by a key, since what runs was agreed to: no further queue begins
+	endedAt time.Time // when it ended before its last queue
 }
 
 // causePlansState is how far it is.
@@ -68,10 +72,15 @@ func (c causePlansScreen) Init() tea.Cmd { return nil }
 // Title names what is done.
 func (c causePlansScreen) Title() string { return c.wish.title() }
 
-// Typing keeps all keys here while something is typed, and while something runs.
+// Typing keeps all keys here while something is typed, or will be when the plans are made, and while something runs.
 func (c causePlansScreen) Typing() bool {
 	return c.state == causePlansWishing || c.state == causePlansRunning ||
-		c.state == causePlansAsking && c.prompt() != ""
+		c.state == causePlansAsking && (c.prompt() != "" || c.planning() && c.env.careful(c.messages(c.planned())))
+}
+
+// planning reports whether plans are being made.
+func (c *causePlansScreen) planning() bool {
+	return slices.ContainsFunc(c.queues, func(q messagesScreen) bool { return q.dialog.state == dialogPlanning })
 }
 
 // Busy reports whether ctrl-c stops what runs instead of the program.
@@ -137,10 +146,8 @@ func (c *causePlansScreen) agreeable() bool {
 	if c.state != causePlansAsking || len(ready) == 0 {
 		return false
 	}
-	for i := range c.queues {
-		if d := &c.queues[i].dialog; d.state == dialogPlanning || d.unread() {
-			return false
-		}
+	if c.planning() || slices.ContainsFunc(c.queues, func(q messagesScreen) bool { return q.dialog.unread() }) {
+		return false
 	}
 	typed := strings.ReplaceAll(c.number.Text(), ",", "")
 	return c.prompt() == "" || typed == strconv.Itoa(c.messages(ready))
@@ -316,7 +323,7 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 		}
 	case slices.ContainsFunc(c.options(), func(b key.Binding) bool { return term.Is(msg, b) }):
 		return c.option(msg)
-	case c.prompt() != "":
+	case c.Typing():
 		c.number.Update(msg)
 	}
 	return nil
@@ -330,6 +337,7 @@ func (c *causePlansScreen) option(msg tea.KeyMsg) tea.Cmd {
 		return nil
 	case term.Is(msg, k.Mend):
 		c.wish.mending.state, c.state = mendTyping, causePlansWishing
+		c.wish.mending.messages, _ = c.read()
 		return nil
 	case term.Is(msg, k.Canary):
 		c.canary = !c.canary

@@ -84,7 +84,7 @@ func TestOptionsOfACauseInSeveralQueues(t *testing.T) {
 
 // Where one of the queues is not handled well, those behind it are left as they are, and can be gone on with.
 func TestCauseStopsAtTheFirstTrouble(t *testing.T) {
-	o, b, _, _ := manyFailed()
+	o, b, _, c := manyFailed()
 	b.execute = func(_ context.Context, p plan.Run, _ func(plan.Account)) (plan.Account, error) {
 		a := plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned, Dropped: p.Planned}
 		if p.From == ref("mail.failed") {
@@ -98,6 +98,14 @@ func TestCauseStopsAtTheFirstTrouble(t *testing.T) {
 	term.await("enter drop 64 messages")
 	term.press(keyEnter)
 	term.await("7 of 40 messages dropped", "it ended before 1 queue: 24 messages are untouched", "the connection was lost")
+	wantFroms(t, b, "mail.failed 40")
+	term.press(keyEnter, keyEnter, keyEnter) // by a hand that did not see that it ended
+	term.press("G")
+	term.awaitThat("the cursor is on the last", func(string) bool {
+		return strings.Contains(term.cursorRow(), failedQueue)
+	})
+	c.advance(changeGuard)
+	term.await("it ended before 1 queue")
 	wantFroms(t, b, "mail.failed 40")
 	term.press(keyEnter)
 	term.await("drop 24 messages of 1 queue", "enter drop 24 messages")
@@ -132,6 +140,15 @@ func TestCauseIsStopped(t *testing.T) {
 
 // What is not possible in one queue is said and left out; a plan that changes after it was read is asked about again.
 func TestCausePlansThatChange(t *testing.T) {
+	for _, size := range []struct{ width, height int }{{80, 24}, {120, 36}} {
+		t.Run(fmt.Sprintf("%dx%d", size.width, size.height), func(t *testing.T) {
+			causePlansThatChange(t, size.width, size.height)
+		})
+	}
+}
+
+func causePlansThatChange(t *testing.T, width, height int) {
+	t.Helper()
 	o, b, source, c := manyFailed()
 	orphans := make([]message.Message, 40) // that nothing says the worker of
 	for i := range orphans {
@@ -150,7 +167,7 @@ func TestCausePlansThatChange(t *testing.T) {
 		}
 	}
 	source.snapshot = s
-	term := onSMTP(t, o, 120, 36)
+	term := onSMTP(t, o, width, height)
 	term.press("r")
 	term.await("replay 24 messages of 1 queue", "not possible", "1 queue left out: its messages stay where they are")
 	changed := later(s, 0, nil)
@@ -163,7 +180,7 @@ func TestCausePlansThatChange(t *testing.T) {
 	}
 	source.tell(countedAt(c, changed))
 	term.press(keyEnter)
-	term.await("changed")
+	term.await("read it again", "changed   ")
 	if n := len(b.executed()); n != 0 {
 		t.Fatalf("%d plans ran that nobody had read", n)
 	}

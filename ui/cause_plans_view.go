@@ -14,6 +14,13 @@ import (
 	"dlxtop/ui/term"
 )
 
+// sayUnread tells what of the cause was not read.
+func (c *causePlansScreen) sayUnread(l *dialogLines) {
+	if words := c.unread(); words != "" {
+		l.say("", term.MarkWarning+" "+words, l.styles.Warning)
+	}
+}
+
 // causePlanRow is a queue of the list.
 type causePlanRow struct {
 	index    int
@@ -158,7 +165,12 @@ func (c *causePlansScreen) words() string {
 	case causePlansReading:
 		return fmt.Sprintf("reading queue %d of %d …", c.at+1, len(c.queues))
 	case causePlansWishing:
-		return fmt.Sprintf("%s of %s", model.Plural(c.read(), "message"), model.Plural(len(c.queues), "queue"))
+		messages, queues := c.read()
+		words := fmt.Sprintf("%s of %s", model.Plural(messages, "message"), model.Plural(queues, "queue"))
+		if unread := c.unread(); unread != "" {
+			words += "; " + unread
+		}
+		return words
 	case causePlansAsking:
 		return string(c.wish.operation) + " " + what + c.asOf()
 	case causePlansRunning:
@@ -231,6 +243,7 @@ func (c *causePlansScreen) pane(width, height int) []string {
 		if refusal := d.offer().refusal; refusal != "" {
 			l.say("", term.MarkError+" not possible: "+model.Printable(refusal), s.Danger)
 		}
+		d.sayChanges(l) // first: the end may not be seen
 		d.sayPlan(l)
 	}
 	l.fit(height - 1)
@@ -266,6 +279,7 @@ func (c *causePlansScreen) foot(l *dialogLines) {
 			}
 			l.say("", term.MarkWarning+" "+words, s.Warning)
 		}
+		c.sayUnread(l)
 		if prompt := c.prompt(); prompt != "" {
 			l.say("", prompt, s.Text)
 			l.field(&c.number)
@@ -297,8 +311,9 @@ func (c *causePlansScreen) foot(l *dialogLines) {
 				model.Plural(c.messages(rest), "message")+" are untouched", s.Warning)
 			hints = hint(s, "enter", "go on")
 		}
+		c.sayUnread(l)
 		resolved := c.env.marks.states.Of(c.only.ID).State == cause.Resolved // then the key would take that back
-		if !resolved && done == planned && len(rest) == 0 {
+		if !resolved && done == planned && len(rest) == 0 && c.unread() == "" {
 			hints += hint(s, k.Resolve.Help().Key, "mark the cause as resolved")
 		}
 		l.hints(hints + hint(s, "esc", "close"))

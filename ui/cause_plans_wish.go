@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"strings"
+
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -19,6 +21,7 @@ type causeWish struct {
 	target  string // where messages are moved to, in the virtual host of each queue; "": not yet chosen
 	mending mendPrompt
 	program *mend.Program // that changes the messages; nil: none does
+	agreed  *mend.Program // the one that the plans were shown with last
 	saving  exportDialog
 }
 
@@ -59,31 +62,58 @@ func (w *causeWish) title() string {
 	return string(w.operation) + " a cause"
 }
 
-// ask opens what asks for the rest, when all queues were read.
+// ask opens what asks for the rest, when all queues were read. Where nothing was read there is nothing to ask for.
 func (c *causePlansScreen) ask() tea.Cmd {
+	c.state = causePlansAsking
+	messages, queues := c.read()
+	if messages == 0 || c.wish.asks == asksNothing {
+		return nil
+	}
 	c.state = causePlansWishing
-	n := c.read()
-	switch {
-	case n == 0 && c.wish.asks != asksNothing:
-		return tea.Batch(pop, notice("no message of this cause is in the queues any more", true))
-	case c.wish.asks == asksQueue:
+	words := "all of the cause in " + model.Plural(queues, "queue")
+	switch c.wish.asks {
+	case asksQueue:
 		c.wish.chooser = newQueueChooser(c.env, c.moveTargets())
-	case c.wish.asks == asksProgram:
-		c.wish.mending = newMendPrompt(c.env, n, "all of the cause in "+model.Plural(len(c.queues), "queue"))
-	case c.wish.asks == asksPath:
-		c.wish.saving = newCauseExport(c.env, c.queues)
-	default:
-		c.state = causePlansAsking
+	case asksProgram:
+		c.wish.mending = newMendPrompt(c.env, messages, words)
+	case asksPath:
+		c.wish.saving = newCauseExport(c.env, c.queues, words)
 	}
 	return nil
 }
 
-// read is how many messages of the cause were read.
-func (c *causePlansScreen) read() (n int) {
+// read is how many messages of the cause were read that nothing was done with yet, and in how many queues.
+func (c *causePlansScreen) read() (messages, queues int) {
 	for i := range c.queues {
-		n += len(c.queues[i].table.Shown)
+		if n := len(c.queues[i].table.Shown); n > 0 && c.queues[i].dialog.state != dialogEnded {
+			messages, queues = messages+n, queues+1
+		}
 	}
-	return n
+	return messages, queues
+}
+
+// unread says what of the cause was not read, "" when all was: nothing is done with that.
+func (c *causePlansScreen) unread() string {
+	queues, messages := 0, int64(0)
+	for i := range c.queues {
+		q := &c.queues[i]
+		if q.failed != nil || q.refused.Refusal.Refused() {
+			queues++
+		} else if q.asked && q.peek == 0 {
+			messages += q.others().unread
+		}
+	}
+	var words []string
+	if queues > 0 {
+		words = append(words, model.Plural(queues, "queue"))
+	}
+	if messages > 0 {
+		words = append(words, model.Plural(messages, "message")+" behind what was read")
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "not read: " + strings.Join(words, ", ")
 }
 
 // moveTargets are the queues that messages can be moved to, each name once: each queue's go to that of the name in its
@@ -152,7 +182,11 @@ func (c *causePlansScreen) programKey(msg tea.KeyMsg) tea.Cmd {
 	w := &c.wish
 	switch w.mending.press(msg) {
 	case mendBack:
-		return pop
+		if w.agreed == nil {
+			return pop
+		}
+		w.program, c.state = w.agreed, causePlansAsking
+		return c.planAll()
 	case mendTry:
 		program, keep := w.mending.try()
 		if program == nil {
@@ -161,7 +195,7 @@ func (c *causePlansScreen) programKey(msg tea.KeyMsg) tea.Cmd {
 		w.program = program
 		return tea.Batch(keep, c.planAll())
 	case mendAgree:
-		c.state = causePlansAsking
+		w.agreed, c.state = w.program, causePlansAsking
 	}
 	return nil
 }
@@ -215,7 +249,8 @@ func (c *causePlansScreen) wishBox(width, height int) string {
 	default:
 		l := newDialogLines(c.env.styles, width)
 		w.chooser.view(l, height-2)
-		return l.box("Move " + model.Plural(c.read(), "message"))
+		messages, _ := c.read()
+		return l.box("Move " + model.Plural(messages, "message"))
 	}
 }
 

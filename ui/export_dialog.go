@@ -56,11 +56,8 @@ func (s messagesScreen) export() (screen, tea.Cmd) {
 }
 
 // newCauseExport asks where the messages of a cause in several queues are written to.
-func newCauseExport(e *env, queues []messagesScreen) exportDialog {
-	d := exportDialog{
-		dialog: newDialog(e, dialogAsking), words: "all of the cause in " + model.Plural(len(queues), "queue"),
-		path: term.NewTextField("."),
-	}
+func newCauseExport(e *env, queues []messagesScreen, words string) exportDialog {
+	d := exportDialog{dialog: newDialog(e, dialogAsking), words: words, path: term.NewTextField(".")}
 	names := map[string]bool{}
 	for i := range queues {
 		q := &queues[i]

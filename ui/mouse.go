@@ -97,8 +97,10 @@ func (a app) clickHint(x, y int) (tea.Model, tea.Cmd) {
 		return a, nil
 	}
 	k := a.env.keys
+	_, rows := a.top().(clickable) // enter opens one; elsewhere it agrees
+	opens := rows && !a.top().Typing()
 	for _, b := range slices.Concat(a.top().Keys(), []key.Binding{k.Quit, k.Help, k.Palette}) {
-		if !b.Enabled() || !hintAt(lines[y], b, x) || sharesKey(b, k.Insist) || a.top().Typing() && sharesKey(b, k.Confirm) {
+		if !b.Enabled() || !hintAt(lines[y], b, x) || sharesKey(b, k.Insist) || !opens && sharesKey(b, k.Confirm) {
 			continue
 		}
 		if press, ok := pressOf(b.Keys()[0]); ok {

@@ -78,6 +78,7 @@ func (d *planDialog) askJournal(l *dialogLines) {
 // ask shows the plan and what the keys would do.
 func (d *planDialog) ask(l *dialogLines) {
 	d.sayPlan(l)
+	d.sayChanges(l)
 	enter := string(d.operation)
 	if o := d.offer(); o.prompt == "" && d.operation == plan.Drop {
 		enter = "drop " + model.Plural(len(d.rows), "message")
@@ -109,7 +110,6 @@ func (d *planDialog) sayPlan(l *dialogLines) {
 	for _, w := range p.Warnings {
 		l.say("", term.MarkWarning+" "+model.Printable(w.Words()), s.Warning)
 	}
-	d.sayChanges(l)
 	if p.Acquire.Cost != "" && !p.Refusal.Refused() {
 		l.aside("costs", model.Printable(p.Acquire.Cost), s.Muted)
 	}

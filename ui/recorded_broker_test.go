@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ type recordedBroker struct {
 	mu       sync.Mutex
 	messages map[model.QueueRef][]message.Message
 	err      error
+	down     model.QueueRef // cannot be read
 	clock    *clock
 	peeks    []peek.Plan
 	plans    []plan.Run
@@ -130,6 +132,9 @@ func (b *recordedBroker) Peek(_ context.Context, plan peek.Plan) (peek.Peeked, e
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.peeks = append(b.peeks, plan)
+	if b.down == plan.Queue {
+		return peek.Peeked{Plan: plan}, errors.New("the queue's node is down")
+	}
 	if b.err != nil {
 		return peek.Peeked{Plan: plan, Rescued: b.rescued}, b.err
 	}
