@@ -15,58 +15,58 @@ import (
 // The JSON of `dlxtop replay`, `move` and `drop`. What follows the problems is of a dry run.
 type (
 	accountJSON struct {
-		Operation plan.Operation `json:"operation"`
-		From      string         `json:"from"`
-		To        string         `json:"to,omitempty"`
-		Cause     cause.ID       `json:"cause,omitempty"` // that the messages were selected by
-		Edit      *editJSON      `json:"edit,omitempty"`  // what changes them
-		Planned   int            `json:"planned"`
-		Moved     int            `json:"moved"`
-		Dropped   int            `json:"dropped"`
-		Refused   int            `json:"refused"`
-		Returned  int            `json:"returned"`
-		Unknown   int            `json:"unknown"`
-		CameBack  *int           `json:"came_back,omitempty"`  // of a canary
-		Arrived   int64          `json:"came_later,omitempty"` // into the queue since it was read for a cause, and stay
+		Operation plan.Operation `json:"operation"`            // replay, move, drop, import or undo
+		From      string         `json:"from"`                 // the queue that messages are taken from
+		To        string         `json:"to,omitempty"`         // where they go
+		Cause     cause.ID       `json:"cause,omitempty"`      // by which the messages were selected
+		Edit      *editJSON      `json:"edit,omitempty"`       // what changes them
+		Planned   int            `json:"planned"`              // messages
+		Moved     int            `json:"moved"`                // published, confirmed and acknowledged
+		Dropped   int            `json:"dropped"`              // acknowledged, and kept in the journal
+		Refused   int            `json:"refused"`              // they stay: nothing can be published of them, or the broker refused
+		Returned  int            `json:"returned"`             // they stay: no queue took them
+		Unknown   int            `json:"unknown"`              // they may be in both queues
+		CameBack  *int           `json:"came_back,omitempty"`  // of a canary: messages that failed again
+		Arrived   int64          `json:"came_later,omitempty"` // messages that came into the queue since it was read, and stay
 		JournalID int64          `json:"journal_id,omitempty"` // the record that keeps it
 		// messages at their delivery limit that were not acted on, and were moved to the end of the queue
 		Rescued  int           `json:"rescued,omitempty"`
-		Elapsed  int64         `json:"elapsed_ms"`
-		Problems []problemJSON `json:"problems,omitempty"` // the first of them, at most model.MaxProblems
+		Elapsed  int64         `json:"elapsed_ms"`         // how long it took
+		Problems []problemJSON `json:"problems,omitempty"` // the first of those that were refused, returned or unknown
 		// how many messages were refused or returned, or are unknown
 		Troubled   int         `json:"problems_total,omitempty"`
-		Recipients *[]string   `json:"recipients,omitempty"`
-		Ways       *[]wayJSON  `json:"ways,omitempty"` // where they are published
-		Strayed    []strayJSON `json:"strayed,omitempty"`
-		Strips     *[]string   `json:"strips,omitempty"`
-		Keeps      *[]string   `json:"keeps,omitempty"` // of the death history, by a move
-		Adds       *[]string   `json:"adds,omitempty"`
-		Resets     []resetJSON `json:"resets,omitempty"` // what a replay changes of what frameworks wrote
-		Groups     []groupJSON `json:"groups,omitempty"` // where the messages of each framework go, when there are several
-		Canary     string      `json:"canary,omitempty"` // also of one that ran: what it has shown
-		Warnings   *[]string   `json:"warnings,omitempty"`
+		Recipients *[]string   `json:"recipients,omitempty"` // of a dry run: the queues that messages reach
+		Ways       *[]wayJSON  `json:"ways,omitempty"`       // where they are published
+		Strayed    []strayJSON `json:"strayed,omitempty"`    // queues that the plan did not name, and that messages may have reached
+		Strips     *[]string   `json:"strips,omitempty"`     // of a dry run: the headers that are removed
+		Keeps      *[]string   `json:"keeps,omitempty"`      // of the death history, by a move
+		Adds       *[]string   `json:"adds,omitempty"`       // of a dry run: the headers that are added
+		Resets     []resetJSON `json:"resets,omitempty"`     // what a replay changes of what frameworks wrote
+		Groups     []groupJSON `json:"groups,omitempty"`     // where the messages of each framework go, when there are several
+		Canary     string      `json:"canary,omitempty"`     // also of one that ran: what it has shown
+		Warnings   *[]string   `json:"warnings,omitempty"`   // of a dry run: what could go wrong
 		LooksLeft  *int64      `json:"looks_left,omitempty"` // where a delivery limit counts looks, and one has told
 		Resume     *resumeJSON `json:"resume,omitempty"`     // of a resume: what was found out
 	}
 	wayJSON struct {
-		Exchange   string `json:"exchange"` // "" is the default exchange
-		RoutingKey string `json:"routing_key"`
-		Messages   int    `json:"messages"` // of those that were looked at
-		Why        string `json:"why,omitempty"`
+		Exchange   string `json:"exchange"`           // "" is the default exchange
+		RoutingKey string `json:"routing_key"`        // the key it is published with
+		Messages   int    `json:"messages"`           // how many, of those that were looked at
+		Why        string `json:"why,omitempty"`      // why nothing can be published
 		Evidence   string `json:"evidence,omitempty"` // what tells the worker
 	}
 	// strayJSON is a queue that the plan did not name, and that messages may have reached.
 	strayJSON struct {
-		Queue      string `json:"queue"`
-		Exchange   string `json:"exchange"`
-		RoutingKey string `json:"routing_key"`
-		Messages   int    `json:"messages"` // at most
+		Queue      string `json:"queue"`       // its name
+		Exchange   string `json:"exchange"`    // that led there
+		RoutingKey string `json:"routing_key"` // the same
+		Messages   int    `json:"messages"`    // at most
 	}
 	problemJSON struct {
-		MessageID   string       `json:"message_id,omitempty"`
-		Fingerprint string       `json:"fingerprint"`
-		Outcome     plan.Outcome `json:"outcome"`
-		Reason      string       `json:"reason"`
+		MessageID   string       `json:"message_id,omitempty"` // of the message
+		Fingerprint string       `json:"fingerprint"`          // of the message: a hash of all that it is
+		Outcome     plan.Outcome `json:"outcome"`              // refused, returned or unknown
+		Reason      string       `json:"reason"`               // a sentence
 	}
 )
 

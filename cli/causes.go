@@ -16,40 +16,40 @@ import (
 // causesJSON is the JSON of `dlxtop causes`. A queue is named as peek takes it: VHOST/NAME, in / its name alone.
 type (
 	causesJSON struct {
-		Read    int              `json:"read"`
+		Read    int              `json:"read"`           // messages that were read
 		Ready   model.Opt[int64] `json:"ready,omitzero"` // in the failed queues; absent where one is unknown
-		Causes  []causeJSON      `json:"causes"`
-		Earlier []earlierJSON    `json:"earlier"` // of these, what was not read now: it was here at another time
-		NotRead []notReadJSON    `json:"not_read"`
+		Causes  []causeJSON      `json:"causes"`         // the causes, the most frequent first
+		Earlier []earlierJSON    `json:"earlier"`        // queues among them of which an earlier reading is shown
+		NotRead []notReadJSON    `json:"not_read"`       // queues that were not read
 	}
 	causeJSON struct {
-		ID       cause.ID `json:"id"`
-		Cause    string   `json:"cause"` // in one line
-		Kind     string   `json:"kind,omitempty"`
-		Text     string   `json:"text,omitempty"`
-		Frame    string   `json:"frame,omitempty"`
+		ID       cause.ID `json:"id"`               // by which `--cause` takes it
+		Cause    string   `json:"cause"`            // in one line
+		Kind     string   `json:"kind,omitempty"`   // the type of the error
+		Text     string   `json:"text,omitempty"`   // the error without what differs
+		Frame    string   `json:"frame,omitempty"`  // the place in the application
 		Evidence string   `json:"evidence"`         // error, x-death or nothing
 		Coarse   string   `json:"coarse,omitempty"` // what was grouped although it differs
 		State    string   `json:"state"`            // new, seen, resolved, back or ignored
-		Note     string   `json:"note,omitempty"`
-		Messages int      `json:"messages"`
-		Queues   []string `json:"queues"`
-		Workers  []string `json:"workers"`
-		First    string   `json:"first,omitempty"`
-		Last     string   `json:"last,omitempty"`
+		Note     string   `json:"note,omitempty"`   // that a person wrote
+		Messages int      `json:"messages"`         // messages that failed for it
+		Queues   []string `json:"queues"`           // where they are
+		Workers  []string `json:"workers"`          // whose they are
+		First    string   `json:"first,omitempty"`  // when the first of them failed
+		Last     string   `json:"last,omitempty"`   // when the last of them failed
 		Sample   string   `json:"sample,omitempty"` // the error of one message as it was written
 	}
 	earlierJSON struct {
-		Queue    string `json:"queue"`
-		Messages int    `json:"messages"`
-		At       string `json:"at"`  // when they were read
-		Why      string `json:"why"` // they were not read again
+		Queue    string `json:"queue"`    // its name
+		Messages int    `json:"messages"` // messages of it
+		At       string `json:"at"`       // when they were read
+		Why      string `json:"why"`      // why they were not read again
 		at       time.Time
 	}
 	notReadJSON struct {
-		Queue    string           `json:"queue"`
-		Messages model.Opt[int64] `json:"messages,omitzero"`
-		Why      string           `json:"why"`
+		Queue    string           `json:"queue"`             // its name
+		Messages model.Opt[int64] `json:"messages,omitzero"` // messages in it
+		Why      string           `json:"why"`               // a sentence
 	}
 )
 

@@ -272,8 +272,8 @@ func TestByCause(t *testing.T) {
 	}
 }
 
-// TestCauseIsFrozen: so is what a filter chooses. Who is asked agrees to the messages that were read. What comes in before the answer stays, and is
-// counted in the account.
+// TestCauseIsFrozen: who is asked agrees to the messages that were read, by their cause or by a filter. What comes in
+// before the answer stays, and is counted in the account.
 func TestCauseIsFrozen(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)

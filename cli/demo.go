@@ -14,8 +14,8 @@ import (
 
 // demoJSON is the JSON of `dlxtop demo --no-ui`.
 type demoJSON struct {
-	AMQP string `json:"amqp"`
-	API  string `json:"api"`
+	AMQP string `json:"amqp"` // the URL for `--url`
+	API  string `json:"api"`  // the URL for `--api`
 }
 
 func (p *Program) demoCommand(flags *connectionFlags) *cobra.Command {

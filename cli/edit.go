@@ -13,24 +13,24 @@ import (
 // editJSON is what the program of --edit makes of the messages that were looked at.
 type (
 	editJSON struct {
-		Program   string       `json:"program"`
-		Changed   int          `json:"changed"`
+		Program   string       `json:"program"`   // the jq program
+		Changed   int          `json:"changed"`   // messages that it changes
 		Unchanged int          `json:"unchanged"` // they are published as they would be without it
 		Failed    int          `json:"failed"`    // nothing can be published of them: they stay
 		Reasons   []reasonJSON `json:"reasons"`   // why these stay
 		Samples   []sampleJSON `json:"samples"`   // of those that change
 	}
 	reasonJSON struct {
-		Why      string `json:"why"`
-		Messages int    `json:"messages"`
+		Why      string `json:"why"`      // a sentence
+		Messages int    `json:"messages"` // how many stay for it
 	}
 	// sampleJSON is a message as it would be published without the program, and with it.
 	sampleJSON struct {
-		Position    int                 `json:"position"` // in its queue; 1 is the head
-		MessageID   string              `json:"message_id,omitempty"`
-		Before      message.MessageJSON `json:"before"`
-		After       message.MessageJSON `json:"after"`
-		Differences []string            `json:"differences"` // in lines for a person
+		Position    int                 `json:"position"`             // in its queue; 1 is the head
+		MessageID   string              `json:"message_id,omitempty"` // of the message
+		Before      message.MessageJSON `json:"before"`               // as it would be published without the program
+		After       message.MessageJSON `json:"after"`                // the same with it
+		Differences []string            `json:"differences"`          // lines for a person
 	}
 )
 

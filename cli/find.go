@@ -18,26 +18,26 @@ import (
 // peek takes it: VHOST/NAME, in / its name alone.
 type (
 	hitJSON struct {
-		VHost       string              `json:"vhost"`
-		Queue       string              `json:"queue"`
-		Position    int                 `json:"position"`
-		MessageID   string              `json:"message_id,omitempty"`
-		Exchange    string              `json:"exchange"`
-		RoutingKey  string              `json:"routing_key"`
-		Published   string              `json:"published,omitempty"` // absent: unknown
-		BodyBytes   int                 `json:"body_bytes"`
-		Fingerprint message.Fingerprint `json:"fingerprint"`
-		Where       message.PlaceKind   `json:"where"`          // property, header, body, or matched: an expression
-		Name        string              `json:"name,omitempty"` // of the property or the header
-		Packed      string              `json:"packed,omitempty"`
-		Match       string              `json:"match"` // with what is around it, printable
+		VHost       string              `json:"vhost"`                // of the queue
+		Queue       string              `json:"queue"`                // its name
+		Position    int                 `json:"position"`             // in the queue; 1 is the head
+		MessageID   string              `json:"message_id,omitempty"` // of the message
+		Exchange    string              `json:"exchange"`             // it was published to
+		RoutingKey  string              `json:"routing_key"`          // it was published with
+		Published   string              `json:"published,omitempty"`  // when, if its publisher says so
+		BodyBytes   int                 `json:"body_bytes"`           // how long its body is
+		Fingerprint message.Fingerprint `json:"fingerprint"`          // of the message: a hash of all that it is
+		Where       message.PlaceKind   `json:"where"`                // property, header, body, or matched: an expression
+		Name        string              `json:"name,omitempty"`       // of the property or the header
+		Packed      string              `json:"packed,omitempty"`     // what the body had to be unpacked from
+		Match       string              `json:"match"`                // with what is around it, printable
 	}
 	foundJSON struct {
-		Found   int           `json:"found"`
-		Read    int64         `json:"read"`   // messages
-		Queues  int           `json:"queues"` // that were read
-		Took    int64         `json:"elapsed_ms"`
-		NotRead []notReadJSON `json:"not_read"`
+		Found   int           `json:"found"`      // hits
+		Read    int64         `json:"read"`       // messages
+		Queues  int           `json:"queues"`     // that were read
+		Took    int64         `json:"elapsed_ms"` // how long it took
+		NotRead []notReadJSON `json:"not_read"`   // queues that were not read
 	}
 )
 

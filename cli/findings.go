@@ -12,19 +12,19 @@ import (
 // The JSON of `dlxtop findings`.
 type (
 	findingsJSON struct {
-		Findings []findingJSON `json:"findings"`
+		Findings []findingJSON `json:"findings"` // the worst first
 	}
 	findingJSON struct {
-		Code     string         `json:"code"`
-		Level    findings.Level `json:"level"`
-		VHost    string         `json:"vhost"`
-		Queue    string         `json:"queue,omitempty"`
-		Exchange string         `json:"exchange,omitempty"`
-		Node     string         `json:"node,omitempty"`
-		Message  string         `json:"message"`
-		Evidence string         `json:"evidence"`
-		Remedy   string         `json:"remedy"`
-		Page     string         `json:"page"`
+		Code     string         `json:"code"`               // its name: docs/findings/CODE.md
+		Level    findings.Level `json:"level"`              // error, warning or info
+		VHost    string         `json:"vhost"`              // where it is
+		Queue    string         `json:"queue,omitempty"`    // where it is
+		Exchange string         `json:"exchange,omitempty"` // where it is
+		Node     string         `json:"node,omitempty"`     // where it is
+		Message  string         `json:"message"`            // what is wrong
+		Evidence string         `json:"evidence"`           // by what that is known
+		Remedy   string         `json:"remedy"`             // what to do
+		Page     string         `json:"page"`               // the address of its page
 	}
 )
 

@@ -14,41 +14,41 @@ import (
 // The JSON of `dlxtop flows`.
 type (
 	flowsJSON struct {
-		Flows []flowJSON        `json:"flows"`
-		Alone []failedAloneJSON `json:"failed_without_flow,omitempty"`
+		Flows []flowJSON        `json:"flows"`                         // each worker with what leads to it and from it
+		Alone []failedAloneJSON `json:"failed_without_flow,omitempty"` // failed queues that belong to no flow
 	}
 	flowJSON struct {
-		Name    string       `json:"name"`
-		VHost   string       `json:"vhost"`
-		Worker  workerJSON   `json:"worker"`
-		Buffers []bufferJSON `json:"buffers"`
-		Failed  []failedJSON `json:"failed"`
+		Name    string       `json:"name"`    // of the flow
+		VHost   string       `json:"vhost"`   // where it is
+		Worker  workerJSON   `json:"worker"`  // the queue whose messages are delayed or retried
+		Buffers []bufferJSON `json:"buffers"` // where messages wait
+		Failed  []failedJSON `json:"failed"`  // where failed messages end
 	}
 	workerJSON struct {
-		Queue     string           `json:"queue"`
-		Ready     model.Opt[int64] `json:"ready,omitzero"`
-		Consumers model.Opt[int64] `json:"consumers,omitzero"`
-		Polled    bool             `json:"polled,omitzero"` // an application takes messages with basic.get instead
+		Queue     string           `json:"queue"`              // its name
+		Ready     model.Opt[int64] `json:"ready,omitzero"`     // messages that wait in it
+		Consumers model.Opt[int64] `json:"consumers,omitzero"` // that take from it
+		Polled    bool             `json:"polled,omitzero"`    // an application takes messages with basic.get instead
 		redeliveredJSON
 		Outage model.Outage `json:"unavailable,omitempty"` // node down, no majority
 
 		// all, failed, returned: it holds its own failures back
 		DelayedRetry string           `json:"delayed_retry,omitempty"`
-		Delayed      model.Opt[int64] `json:"delayed,omitzero"` // these
+		Delayed      model.Opt[int64] `json:"delayed,omitzero"` // messages that it holds back
 	}
 	bufferJSON struct {
-		Queue string           `json:"queue"`
-		Role  model.Role       `json:"role"`
-		Ready model.Opt[int64] `json:"ready,omitzero"`
+		Queue string           `json:"queue"`          // its name
+		Role  model.Role       `json:"role"`           // delayed or retry
+		Ready model.Opt[int64] `json:"ready,omitzero"` // messages that wait in it
 		redeliveredJSON
-		Outage     model.Outage      `json:"unavailable,omitempty"`
-		TTL        model.Opt[int64]  `json:"ttl_ms,omitzero"`
-		TTLSource  string            `json:"ttl_source,omitempty"`
-		DLX        string            `json:"dlx"`
-		DLXSource  string            `json:"dlx_source,omitempty"`
-		RoutingKey model.Opt[string] `json:"routing_key,omitzero"`
-		Targets    []string          `json:"targets"`
-		Reason     string            `json:"reason"`
+		Outage     model.Outage      `json:"unavailable,omitempty"` // node down, no majority
+		TTL        model.Opt[int64]  `json:"ttl_ms,omitzero"`       // how long they wait at most
+		TTLSource  string            `json:"ttl_source,omitempty"`  // argument, policy or operator policy
+		DLX        string            `json:"dlx"`                   // the dead-letter exchange
+		DLXSource  string            `json:"dlx_source,omitempty"`  // argument or policy
+		RoutingKey model.Opt[string] `json:"routing_key,omitzero"`  // of its dead letters; absent: each keeps its own
+		Targets    []string          `json:"targets"`               // the queues that they reach
+		Reason     string            `json:"reason"`                // why it is taken for a buffer
 
 		// all the queues, when several delay as one; queue is the first of them
 		Levels   []string         `json:"levels,omitempty"`
@@ -56,19 +56,19 @@ type (
 		Exchange string           `json:"exchange,omitempty"`  // messages wait in this exchange, and queue is empty
 	}
 	failedAloneJSON struct {
-		VHost string `json:"vhost"`
+		VHost string `json:"vhost"` // where it is
 		failedJSON
 	}
 	failedJSON struct {
-		Queue string           `json:"queue"`
-		Ready model.Opt[int64] `json:"ready,omitzero"`
+		Queue string           `json:"queue"`          // its name
+		Ready model.Opt[int64] `json:"ready,omitzero"` // messages in it
 		redeliveredJSON
-		Outage model.Outage `json:"unavailable,omitempty"`
-		Reason string       `json:"reason"`
+		Outage model.Outage `json:"unavailable,omitempty"` // node down, no majority
+		Reason string       `json:"reason"`                // why it is taken for a failed queue
 	}
 	// messages that were delivered again, per second; absent: RabbitMQ has counted none of this queue
 	redeliveredJSON struct {
-		Redelivered model.Opt[float64] `json:"redelivered_per_second,omitzero"`
+		Redelivered model.Opt[float64] `json:"redelivered_per_second,omitzero"` // messages delivered again, a mean of 5 s; absent: none was ever
 	}
 )
 

@@ -15,33 +15,33 @@ import (
 
 // recordsJSON is the JSON of `dlxtop journal`.
 type recordsJSON struct {
-	Records []recordJSON `json:"records"`
+	Records []recordJSON `json:"records"` // the newest first
 }
 
 type recordJSON struct {
-	ID        int64          `json:"id"`
-	State     string         `json:"state"` // ended, running or unfinished
-	Operation plan.Operation `json:"operation"`
-	Undoes    int64          `json:"undoes,omitempty"`
+	ID        int64          `json:"id"`                   // by which undo and resume take it
+	State     string         `json:"state"`                // ended, running or unfinished
+	Operation plan.Operation `json:"operation"`            // replay, move, drop, import or undo
+	Undoes    int64          `json:"undoes,omitempty"`     // the record that it takes back
 	Resumes   int64          `json:"resumes,omitempty"`    // the record that it goes on with
 	ResumedBy int64          `json:"resumed_by,omitempty"` // the record that goes on with it
 	Edit      string         `json:"edit,omitempty"`       // the jq program that changed the messages
-	VHost     string         `json:"vhost"`
-	From      string         `json:"from"`
-	To        string         `json:"to,omitempty"`
-	User      string         `json:"user"`
-	Broker    string         `json:"broker"`
-	Began     string         `json:"began"`
-	Ended     string         `json:"ended,omitempty"`
-	Planned   int            `json:"planned"`
-	Moved     int            `json:"moved"`
-	Dropped   int            `json:"dropped"`
-	Refused   int            `json:"refused"`
-	Returned  int            `json:"returned"`
-	Unknown   int            `json:"unknown"`
-	Gone      int            `json:"gone"`
-	Undone    int            `json:"undone"`
-	Stopped   string         `json:"stopped,omitempty"`
+	VHost     string         `json:"vhost"`                // of the queues
+	From      string         `json:"from"`                 // the queue that messages were taken from
+	To        string         `json:"to,omitempty"`         // where messages went
+	User      string         `json:"user"`                 // of the broker
+	Broker    string         `json:"broker"`               // its address
+	Began     string         `json:"began"`                // when it began
+	Ended     string         `json:"ended,omitempty"`      // when it ended
+	Planned   int            `json:"planned"`              // messages
+	Moved     int            `json:"moved"`                // published, confirmed and acknowledged
+	Dropped   int            `json:"dropped"`              // acknowledged, and kept
+	Refused   int            `json:"refused"`              // they stayed: nothing could be published of them, or the broker refused
+	Returned  int            `json:"returned"`             // they stayed: no queue took them
+	Unknown   int            `json:"unknown"`              // they may be in both queues
+	Gone      int            `json:"gone"`                 // they were not found any more
+	Undone    int            `json:"undone"`               // they were taken back
+	Stopped   string         `json:"stopped,omitempty"`    // why it ended early
 }
 
 func recordOf(r *plan.Record) recordJSON {

@@ -16,14 +16,14 @@ import (
 
 // peekJSON is the JSON of `dlxtop peek`.
 type peekJSON struct {
-	Queue          string      `json:"queue"`
-	Method         peek.Method `json:"method"`
-	Cost           string      `json:"cost"`
+	Queue          string      `json:"queue"`                     // its name
+	Method         peek.Method `json:"method"`                    // how the queue was looked at
+	Cost           string      `json:"cost"`                      // what that costs it, in a sentence
 	DeliveryLimit  int64       `json:"delivery_limit,omitempty"`  // when looks use it up
 	DeliveriesLeft *int64      `json:"deliveries_left,omitempty"` // of it, after this look: how many looks are left
 	// messages at the limit that were moved to the end of the queue
 	Rescued  int               `json:"rescued,omitempty"`
-	Messages []json.RawMessage `json:"messages"`
+	Messages []json.RawMessage `json:"messages"` // in the order of the queue
 }
 
 const (

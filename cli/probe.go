@@ -25,23 +25,23 @@ type probing struct {
 // The JSON of `dlxtop probe`.
 type (
 	probeJSON struct {
-		ID       string           `json:"id"`
-		Flow     string           `json:"flow"`
-		Exchange string           `json:"exchange"`
-		Key      string           `json:"routing_key"`
-		Buffer   string           `json:"buffer"`
-		Steps    []probeStepJSON  `json:"steps"`
-		Waited   model.Opt[int64] `json:"waited_ms,omitzero"`
-		Should   model.Opt[int64] `json:"should_ms,omitzero"`
-		Arrived  bool             `json:"arrived"`
-		Verdict  string           `json:"verdict"`
-		Left     string           `json:"left_in,omitempty"`
+		ID       string           `json:"id"`                 // of its message
+		Flow     string           `json:"flow"`               // its name
+		Exchange string           `json:"exchange"`           // that it was published to
+		Key      string           `json:"routing_key"`        // that it was published with
+		Buffer   string           `json:"buffer"`             // that it waited in
+		Steps    []probeStepJSON  `json:"steps"`              // what was seen of it
+		Waited   model.Opt[int64] `json:"waited_ms,omitzero"` // from its arrival in the buffer to that behind it
+		Should   model.Opt[int64] `json:"should_ms,omitzero"` // how long it should have waited
+		Arrived  bool             `json:"arrived"`            // it came to the worker's queue
+		Verdict  string           `json:"verdict"`            // a sentence
+		Left     string           `json:"left_in,omitempty"`  // the queue where it is still
 	}
 	probeStepJSON struct {
-		Stage trace.ProbeStage `json:"stage"`
-		Where string           `json:"where"`
-		After int64            `json:"after_ms"`
-		Note  string           `json:"note,omitempty"`
+		Stage trace.ProbeStage `json:"stage"`          // what happened
+		Where string           `json:"where"`          // the exchange or queue
+		After int64            `json:"after_ms"`       // since it was published
+		Note  string           `json:"note,omitempty"` // a sentence
 	}
 )
 

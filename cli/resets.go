@@ -8,18 +8,18 @@ import (
 type (
 	// resetJSON is one change by which a replay makes messages what they were before their first try.
 	resetJSON struct {
-		Framework message.Framework `json:"framework,omitempty"`
-		Does      string            `json:"does"` // resets, keeps, removes
-		Name      string            `json:"name"`
-		Was       *int64            `json:"was,omitempty"` // of a counter: the least
-		Most      *int64            `json:"most,omitempty"`
-		Is        *int64            `json:"is,omitempty"`
-		Messages  int               `json:"messages"`
+		Framework message.Framework `json:"framework,omitempty"` // whose header or field it is
+		Does      string            `json:"does"`                // resets, keeps, removes
+		Name      string            `json:"name"`                // of the header or field
+		Was       *int64            `json:"was,omitempty"`       // of a counter: the least
+		Most      *int64            `json:"most,omitempty"`      // the largest
+		Is        *int64            `json:"is,omitempty"`        // what it is afterwards
+		Messages  int               `json:"messages"`            // that have it
 	}
 	groupJSON struct {
-		Framework message.Framework `json:"framework,omitempty"`
-		Queues    []string          `json:"queues"` // none: they stay
-		Messages  int               `json:"messages"`
+		Framework message.Framework `json:"framework,omitempty"` // absent: none
+		Queues    []string          `json:"queues"`              // none: they stay
+		Messages  int               `json:"messages"`            // of it
 	}
 )
 

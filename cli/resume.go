@@ -29,14 +29,14 @@ type resumeJSON struct {
 	Done         int             `json:"done"`         // messages that turned out to be done
 	Acknowledged int             `json:"acknowledged"` // that had arrived, and are acknowledged now
 	Unsent       int             `json:"unsent"`       // that turned out to be untouched: the rest has them
-	Undecided    []undecidedJSON `json:"undecided"`
+	Undecided    []undecidedJSON `json:"undecided"`    // messages that nobody can tell of
 }
 
 type undecidedJSON struct {
-	Record    int64  `json:"record"`
-	Position  int    `json:"position"`
-	MessageID string `json:"message_id,omitempty"`
-	Reason    string `json:"reason"`
+	Record    int64  `json:"record"`               // of the journal
+	Position  int    `json:"position"`             // in that record
+	MessageID string `json:"message_id,omitempty"` // of the message
+	Reason    string `json:"reason"`               // a sentence
 }
 
 func (p *Program) journalResumeCommand(flags *connectionFlags) *cobra.Command {

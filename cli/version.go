@@ -10,9 +10,9 @@ import (
 
 // versionJSON is the JSON of `dlxtop version`.
 type versionJSON struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit,omitempty"`
-	Go      string `json:"go"`
+	Version string `json:"version"`          // of dlxtop
+	Commit  string `json:"commit,omitempty"` // that it was built of
+	Go      string `json:"go"`               // that it was built by
 }
 
 func (p *Program) versionCommand() *cobra.Command {

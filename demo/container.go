@@ -15,8 +15,7 @@ const image = "rabbitmq:4-management"
 // dockerPatience is how long a question to the Docker engine may take.
 const dockerPatience = 10 * time.Second
 
-// container runs a node by Docker. There was no Docker engine where this was written: the command lines are tested, the
-// running of them is not.
+// container runs a node by Docker. The command lines are tested, the running of them is not.
 type container struct {
 	layout layout
 	dog    *watchdog

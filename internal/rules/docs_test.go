@@ -28,6 +28,7 @@ func TestDocsAreGenerated(t *testing.T) {
 		{"docs/expressions.md", "fields", fieldsPage()},
 		{"docs/expressions.md", "functions", functionsPage()},
 		{"docs/configuration.md", "example", configPage(t)},
+		{"docs/json.md", "outputs", jsonPage(t)},
 		{"docs/configuration.md", "themes", "`" + strings.Join(ui.Themes(), "`, `") + "`\n"},
 	} {
 		old, err := os.ReadFile(page.path)

@@ -13,60 +13,60 @@ import (
 // MessageJSON is a message as JSON has it, for scripts and for the clipboard. What is unknown is left out. Header
 // values that plain JSON would change are written as {"$type": …, "value": …}.
 type MessageJSON struct {
-	Position     int            `json:"position"`
-	MessageID    string         `json:"message_id,omitempty"`
-	Exchange     string         `json:"exchange"`
-	RoutingKey   string         `json:"routing_key"`
-	Redelivered  bool           `json:"redelivered"`
-	Properties   PropertiesJSON `json:"properties"`
-	Headers      map[string]any `json:"headers"`
-	Body         string         `json:"body"`
-	BodyEncoding string         `json:"body_encoding"` // utf-8 or base64
-	BodyBytes    int            `json:"body_bytes"`
-	Deaths       []DeathJSON    `json:"deaths"` // newest first
-	Failure      *failureJSON   `json:"failure,omitempty"`
-	Framework    *frameworkJSON `json:"framework,omitempty"`
+	Position     int            `json:"position"`             // in the queue; 1 is the head
+	MessageID    string         `json:"message_id,omitempty"` // as in the properties
+	Exchange     string         `json:"exchange"`             // it was published to
+	RoutingKey   string         `json:"routing_key"`          // it was published with
+	Redelivered  bool           `json:"redelivered"`          // it was delivered before, be it by a look
+	Properties   PropertiesJSON `json:"properties"`           // those of AMQP that are set
+	Headers      map[string]any `json:"headers"`              // by their names; what JSON has no type for is `{"$type", "value"}`
+	Body         string         `json:"body"`                 // text, or base64
+	BodyEncoding string         `json:"body_encoding"`        // utf-8 or base64
+	BodyBytes    int            `json:"body_bytes"`           // how long it is, before base64
+	Deaths       []DeathJSON    `json:"deaths"`               // newest first
+	Failure      *failureJSON   `json:"failure,omitempty"`    // the error that it carries
+	Framework    *frameworkJSON `json:"framework,omitempty"`  // what the framework that published it says
 }
 
 // PropertiesJSON are the properties of a message as JSON; expiration is in ms, as a text, as AMQP has it.
 type PropertiesJSON struct {
-	ContentType     string `json:"content_type,omitempty"`
-	ContentEncoding string `json:"content_encoding,omitempty"`
-	DeliveryMode    uint8  `json:"delivery_mode,omitempty"`
-	Priority        uint8  `json:"priority,omitempty"`
-	CorrelationID   string `json:"correlation_id,omitempty"`
-	ReplyTo         string `json:"reply_to,omitempty"`
-	Expiration      string `json:"expiration,omitempty"`
-	MessageID       string `json:"message_id,omitempty"`
-	Timestamp       string `json:"timestamp,omitempty"`
-	Type            string `json:"type,omitempty"`
-	UserID          string `json:"user_id,omitempty"`
-	AppID           string `json:"app_id,omitempty"`
+	ContentType     string `json:"content_type,omitempty"`     // as published
+	ContentEncoding string `json:"content_encoding,omitempty"` // as published
+	DeliveryMode    uint8  `json:"delivery_mode,omitempty"`    // 2 is persistent
+	Priority        uint8  `json:"priority,omitempty"`         // as published
+	CorrelationID   string `json:"correlation_id,omitempty"`   // as published
+	ReplyTo         string `json:"reply_to,omitempty"`         // as published
+	Expiration      string `json:"expiration,omitempty"`       // in ms, as RabbitMQ has it now
+	MessageID       string `json:"message_id,omitempty"`       // as published
+	Timestamp       string `json:"timestamp,omitempty"`        // when it was published, if the publisher says so
+	Type            string `json:"type,omitempty"`             // as published
+	UserID          string `json:"user_id,omitempty"`          // as published
+	AppID           string `json:"app_id,omitempty"`           // as published
 }
 
 // DeathJSON is an entry of x-death as JSON.
 type DeathJSON struct {
-	Queue              string       `json:"queue"`
-	Reason             model.Reason `json:"reason"`
-	Count              int64        `json:"count,omitempty"`
-	Exchange           string       `json:"exchange"`
-	RoutingKeys        []string     `json:"routing_keys"`
-	Time               string       `json:"time,omitempty"`
-	OriginalExpiration string       `json:"original_expiration,omitempty"`
+	Queue              string       `json:"queue"`                         // that it left
+	Reason             model.Reason `json:"reason"`                        // expired, rejected, maxlen or delivery_limit
+	Count              int64        `json:"count,omitempty"`               // how often, where RabbitMQ says it
+	Exchange           string       `json:"exchange"`                      // it had been published to
+	RoutingKeys        []string     `json:"routing_keys"`                  // it had been published with
+	Time               string       `json:"time,omitempty"`                // the first time
+	OriginalExpiration string       `json:"original_expiration,omitempty"` // in ms: RabbitMQ took it off
 }
 
 type failureJSON struct {
-	Kind    string `json:"kind,omitempty"`
-	Message string `json:"message,omitempty"`
+	Kind    string `json:"kind,omitempty"`    // the type of the error
+	Message string `json:"message,omitempty"` // its text
 }
 
 // frameworkJSON is what the framework that wrote a message says of it.
 type frameworkJSON struct {
-	Name    Framework `json:"name"`
-	Task    string    `json:"task,omitempty"`
+	Name    Framework `json:"name"`              // of the framework
+	Task    string    `json:"task,omitempty"`    // the job or the class
 	Counted *int64    `json:"counted,omitempty"` // retries or tries, as the framework counts them
-	Due     string    `json:"due,omitempty"`
-	Expires string    `json:"expires,omitempty"`
+	Due     string    `json:"due,omitempty"`     // when it is to run
+	Expires string    `json:"expires,omitempty"` // until when it may run
 }
 
 func (m *Message) frameworkJSON() *frameworkJSON {

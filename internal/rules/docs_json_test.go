@@ -1,0 +1,140 @@
+package rules_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// jsonOutputs are the commands that write JSON, and the types that they write.
+var jsonOutputs = []struct{ title, room, name string }{
+	{"`flows`", "cli", "flowsJSON"},
+	{"`peek`", "cli", "peekJSON"},
+	{"A message", "model/message", "MessageJSON"},
+	{"`causes`", "cli", "causesJSON"},
+	{"`find`: a line for each hit", "cli", "hitJSON"},
+	{"`find`: the last line", "cli", "foundJSON"},
+	{"`replay`, `move`, `drop`, `import`, `journal undo`, `journal resume`", "cli", "accountJSON"},
+	{"`findings`", "cli", "findingsJSON"},
+	{"`journal`", "cli", "recordsJSON"},
+	{"`probe`", "cli", "probeJSON"},
+	{"`demo --no-ui`", "cli", "demoJSON"},
+	{"`version`", "cli", "versionJSON"},
+}
+
+// jsonPage is what the commands write with -o json, read from the types and the comments on their fields.
+func jsonPage(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	for _, o := range jsonOutputs {
+		room := jsonRoom{t, structsIn(t, o.room)}
+		fmt.Fprintf(&b, "## %s\n\n| field | is | |\n|---|---|---|\n", o.title)
+		room.write(&b, "", o.name)
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// structsIn are the structs that a package declares, by their names.
+func structsIn(t *testing.T, room string) map[string]*ast.StructType {
+	t.Helper()
+	structs := map[string]*ast.StructType{}
+	files, err := filepath.Glob(room + "/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				if s, ok := spec.Type.(*ast.StructType); ok {
+					structs[spec.Name.Name] = s
+				}
+			}
+			return true
+		})
+	}
+	return structs
+}
+
+// jsonRoom writes rows for the structs of one package.
+type jsonRoom struct {
+	t       *testing.T
+	structs map[string]*ast.StructType
+}
+
+// write writes a row for each field of a struct, and below it those of the structs in it.
+func (r jsonRoom) write(b *strings.Builder, prefix, name string) {
+	r.t.Helper()
+	s := r.structs[name]
+	if s == nil {
+		r.t.Fatalf("there is no struct %s", name)
+	}
+	for _, f := range s.Fields.List {
+		if len(f.Names) == 0 { // embedded: its fields are as if they stood here
+			r.write(b, prefix, f.Type.(*ast.Ident).Name)
+			continue
+		}
+		if f.Tag == nil {
+			continue
+		}
+		tag := reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json")
+		key, options, _ := strings.Cut(tag, ",")
+		what := strings.TrimSpace(f.Doc.Text() + f.Comment.Text())
+		if what == "" {
+			r.t.Errorf("%s: the field %s%s has no comment, so docs/json.md cannot say what it is", name, prefix, key)
+		}
+		kind, within := jsonKind(f.Type)
+		if options != "" {
+			kind += ", or absent"
+		}
+		path := prefix + key
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", path, kind, cell(strings.Join(strings.Fields(what), " ")))
+		if _, here := r.structs[within]; here {
+			if strings.HasPrefix(kind, "list") {
+				path += "[]"
+			}
+			r.write(b, path+".", within)
+		}
+	}
+}
+
+// jsonKind is what a field's type is in JSON, and the name of the struct in it, where that is one.
+func jsonKind(e ast.Expr) (kind, within string) {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return jsonKind(e.X)
+	case *ast.IndexExpr: // model.Opt[T]
+		return jsonKind(e.Index)
+	case *ast.ArrayType:
+		element, within := jsonKind(e.Elt)
+		return "list of " + strings.TrimSuffix(element, "s") + "s", within
+	case *ast.MapType:
+		return "object", ""
+	case *ast.SelectorExpr:
+		switch e.Sel.Name {
+		case "MessageJSON", "RawMessage":
+			return "message", ""
+		}
+		return "text", "" // a kind, an id, a fingerprint
+	case *ast.Ident:
+		switch e.Name {
+		case "bool":
+			return "true or false", ""
+		case "int", "int64", "uint8", "float64":
+			return "number", ""
+		case "string", "Framework":
+			return "text", ""
+		}
+		return "object", e.Name
+	}
+	return "object", ""
+}
