@@ -90,9 +90,9 @@ func newSource(c cli.Connection) (cli.Source, error) {
 }
 
 func newBroker(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
-	o := broker.Options{
-		URL: c.AMQP, TLS: c.TLS, Timeout: timeout, Full: c.FullJournal,
-		Looks: journal.NewLooks(journalPath(c.JournalDir)), Reread: reread,
+	o := broker.Options{URL: c.AMQP, TLS: c.TLS, Timeout: timeout, Full: c.FullJournal, Reread: reread}
+	if path := journalPath(c.JournalDir); path != "" {
+		o.Looks = journal.NewLooks(path)
 	}
 	if j != nil {
 		o.Journal = j

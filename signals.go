@@ -9,11 +9,18 @@ import (
 
 // untilSignal is a context that ends with the first signal that asks the program to end: what is under way then
 // settles and is written down. A second ctrl-c ends the program at once. A terminal that closes may send SIGHUP more
-// than once: that changes nothing.
+// than once: that changes nothing. What whoever started it ignores, as nohup does, stays ignored.
+//
+// A pipe whose reader is gone does not end the program, which may hold messages: the write fails, and they go back.
 func untilSignal() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 1) // further ones need not be kept
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
 		select {
 		case <-signals:

@@ -18,7 +18,10 @@ import (
 const (
 	actionFirstPage = 250  // a chosen message is mostly near the head
 	actionPage      = 4000 // what is taken ahead of the publishing
-	progressEvery   = 100 * time.Millisecond
+	// at a rate, how long a page takes: three are held at most, and RabbitMQ closes the channel of who holds a message
+	// for 30 minutes (consumer_timeout, all versions)
+	pageAtRate    = 5 * time.Minute
+	progressEvery = 100 * time.Millisecond
 )
 
 // operations are what Execute does.

@@ -98,6 +98,9 @@ func (x *execution) nextPage(left int64, number int) int {
 	}
 	selection := &x.plan.Selection
 	if !selection.OneByOne() {
+		if rate := x.plan.Rate; rate > 0 {
+			n = min(n, max(int64(rate*pageAtRate.Seconds()), 1))
+		}
 		n = min(n, int64(max(x.plan.Acquire.Page, 1)))
 		if selection.Limit > 0 {
 			n = min(n, int64(selection.Limit-x.picker.Picked()))

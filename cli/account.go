@@ -26,6 +26,9 @@ type (
 		Refused   int            `json:"refused"`              // they stay: nothing can be published of them, or the broker refused
 		Returned  int            `json:"returned"`             // they stay: no queue took them
 		Unknown   int            `json:"unknown"`              // they may be in both queues
+		Gone      int            `json:"gone,omitempty"`       // they were not found any more
+		Stopped   string         `json:"stopped,omitempty"`    // why it ended early
+		Unguarded string         `json:"unguarded,omitempty"`  // why it is unknown whether the last reached a further queue
 		CameBack  *int           `json:"came_back,omitempty"`  // of a canary: messages that failed again
 		Arrived   int64          `json:"came_later,omitempty"` // messages that came into the queue since it was read, and stay
 		JournalID int64          `json:"journal_id,omitempty"` // the record that keeps it
@@ -297,7 +300,7 @@ func accountOf(a plannedAction, account plan.Account) accountJSON {
 	out := accountJSON{
 		Resume: a.resume, Operation: account.Operation, From: account.From.Name, To: a.plan.To(), Planned: account.Planned,
 		Moved: account.Moved, Dropped: account.Dropped, Refused: account.Refused, Returned: account.Returned,
-		Unknown:   account.Unknown,
+		Unknown: account.Unknown, Gone: account.Gone, Stopped: account.Stopped, Unguarded: account.Unguarded,
 		Troubled:  account.Refused + account.Returned + account.Unknown,
 		JournalID: account.JournalID, Rescued: account.Rescued.Copied, Elapsed: account.Elapsed.Milliseconds(),
 		Canary: canaryWords(&account), Arrived: a.arrived,

@@ -146,7 +146,7 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 	}
 	defer s.close()
 	if !a.dryRun {
-		if err := s.checkJournal(ctx); err != nil {
+		if err := s.checkJournal(ctx, true); err != nil {
 			return err
 		}
 	}
@@ -211,6 +211,9 @@ func (a *action) want(p *Program) (plan.ActionWant, error) {
 	if want.Selection.Cause, err = causeNamed(a.cause, a.given); err != nil {
 		return want, err
 	}
+	if a.given("to") && a.to == "" { // a variable that a script forgot to set
+		return want, usage("--to is empty: give it a value, or leave it out")
+	}
 	if want.Mode, want.Fixed, err = plan.ParseTarget(a.to); err != nil {
 		return want, usage("--to: %s", oneLine(err))
 	}
@@ -239,15 +242,19 @@ func (a *action) want(p *Program) (plan.ActionWant, error) {
 	case a.given("over"):
 		want.Over = a.over
 	}
-	if a.rate != "" {
+	if a.given("rate") {
 		rate, err := strconv.ParseFloat(strings.TrimSuffix(a.rate, "/s"), 64)
-		if err != nil || !(rate > 0) || rate > 1e9 {
-			return want, usage("--rate %s: a rate is a number of messages per second, like 20/s", model.Printable(a.rate))
+		if err != nil || !(rate >= leastRate) || rate > 1e9 {
+			return want, usage("--rate %s: a rate is a number of messages per second, like 20/s, at least 1 a minute",
+				model.Printable(a.rate))
 		}
 		want.Rate = rate
 	}
 	return want, nil
 }
+
+// leastRate is one message a minute: what waits for its turn is held, and RabbitMQ takes back what is held for long.
+const leastRate = 1.0 / 60
 
 // oneLine is an error without the picture that a parser may have drawn.
 func oneLine(err error) string {

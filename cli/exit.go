@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"dlxtop/model"
 	"dlxtop/model/plan"
@@ -18,6 +19,7 @@ const (
 	ExitUsage       = 2   // bad usage or configuration
 	ExitConnect     = 3   // cannot connect, or not allowed
 	ExitInterrupted = 130 // by a signal
+	ExitPipe        = 141 // nobody reads the output any more
 )
 
 // exit is an error with the status that it ends the program with. Without a cause everything has been said already.
@@ -59,6 +61,8 @@ func statusOf(ctx context.Context, err error) (int, string) {
 	switch {
 	case errors.As(err, &own) && own.status == ExitDone:
 		return ExitDone, ""
+	case errors.Is(err, syscall.EPIPE): // as of any program: `| head` has seen enough
+		return ExitPipe, ""
 	case ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)):
 		return ExitInterrupted, "interrupted"
 	case ctx.Err() != nil && errors.As(err, &own) && own.cause == nil:

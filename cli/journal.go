@@ -120,14 +120,17 @@ func (p *Program) openRecords(flags *connectionFlags, c *consent, what string) (
 }
 
 // checkJournal proves that what is done can be written down, before anybody is asked to agree, and tells what did not
-// end.
-func (s *session) checkJournal(ctx context.Context) error {
+// end. spare: the command has --no-journal.
+func (s *session) checkJournal(ctx context.Context, spare bool) error {
 	if s.journal == nil {
 		s.program.say("without the journal: this cannot be undone")
 		return nil
 	}
 	if err := s.journal.Check(ctx); err != nil {
-		return refused("%w; nothing was done (--no-journal acts without it, and without undo)", err)
+		if spare {
+			return refused("%w; nothing was done (--no-journal acts without it, and without undo)", err)
+		}
+		return refused("%w; nothing was done", err)
 	}
 	unfinished, err := s.journal.Unfinished(ctx)
 	if err != nil {

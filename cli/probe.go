@@ -99,7 +99,7 @@ func (p *Program) probe(ctx context.Context, flags *connectionFlags, a *probing)
 	}
 	defer s.close()
 	if s.journal != nil {
-		if err := s.checkJournal(ctx); err != nil {
+		if err := s.checkJournal(ctx, true); err != nil {
 			return err
 		}
 	}

@@ -139,6 +139,9 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 	if !r.output.json(r.program.Out) {
 		r.write([]byte(tapCells("TIME", "FROM", "REASON", "WAITED", "SHOULD", "LATE", "TRIES", "ROUTING KEY",
 			"MESSAGE ID", "SIZE")))
+		if r.failed != nil {
+			return r.failed
+		}
 	}
 	follow := make(chan trace.TapPlan)
 	var others sync.WaitGroup

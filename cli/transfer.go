@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -74,6 +75,9 @@ func (s *session) export(ctx context.Context, queue, path string, want exporting
 			}
 			return each(m)
 		})
+		if err == nil && read.Stopped != "" && path != "-" { // a file that has its name is complete
+			return fmt.Errorf("not all messages could be read, and no file was written: %s", model.Printable(read.Stopped))
+		}
 		return err
 	}
 	var n int
@@ -99,6 +103,9 @@ func (s *session) export(ctx context.Context, queue, path string, want exporting
 	return nil
 }
 
+// errFileChanged is that a file is not the one that was agreed to.
+var errFileChanged = errors.New("the file has changed since it was read first")
+
 // importing is an import as the command line asks for it.
 type importing struct {
 	path, to string
@@ -112,7 +119,7 @@ func (p *Program) importCommand(flags *connectionFlags) *cobra.Command {
 		Short: "Publish the messages of an exported file into a queue, byte for byte",
 		Long: `Publish the messages of a file that export wrote into a queue, through the default exchange, with
 their properties, headers and bodies byte for byte. The whole file is read first: if a line is
-bad, or the file was cut, nothing is imported. It removes CC and BCC, which would send them to further
+bad, or was cut, nothing is imported. It removes CC and BCC, which would send them to further
 queues, and a user_id that is not the connected user's.`,
 		Args: arguments("a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -135,6 +142,9 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	if err != nil {
 		return err
 	}
+	if info, err := os.Stat(i.path); err == nil && !info.Mode().IsRegular() {
+		return usage("%s is no file: an import reads it twice, so write it into one first", model.Printable(i.path))
+	}
 	var sizes []int64
 	if err := p.readMessages(ctx, i.path, func(m *message.Message) error {
 		sizes = append(sizes, int64(m.BodyBytes))
@@ -156,7 +166,7 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 		return err
 	}
 	if !i.dryRun {
-		if err := s.checkJournal(ctx); err != nil {
+		if err := s.checkJournal(ctx, false); err != nil {
 			return err
 		}
 	}
@@ -179,7 +189,19 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 		consent: i.consent, planned: planned, again: planning,
 		ask: question{does: "import", where: "into", queue: ref},
 		run: func(ctx context.Context, _ plannedAction, progress func(plan.Account)) (plan.Account, error) {
-			messages := func(each func(*message.Message) error) error { return p.readMessages(ctx, i.path, each) }
+			messages := func(each func(*message.Message) error) error {
+				at := 0
+				err := p.readMessages(ctx, i.path, func(m *message.Message) error {
+					if at++; at > n {
+						return errFileChanged
+					}
+					return each(m)
+				})
+				if err == nil && at < n {
+					err = errFileChanged
+				}
+				return err
+			}
 			account, err := s.broker.Import(ctx, resume.FromFile(t, ref, path, n), messages, progress)
 			account.Planned = max(account.Planned, n)
 			return account, err

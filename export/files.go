@@ -39,6 +39,11 @@ func (f Files) Create(path string, messages Messages) (n int, err error) {
 		return 0, fmt.Errorf("%w cannot be written: %w", message.ErrFile, err)
 	}
 	defer func() {
+		if err == nil {
+			if e := file.Sync(); e != nil { // it may be all that there is, after a drop
+				err = fmt.Errorf("%w cannot be written: %w", message.ErrFile, e)
+			}
+		}
 		if e := file.Close(); err == nil && e != nil {
 			err = fmt.Errorf("%w cannot be written: %w", message.ErrFile, e)
 		}

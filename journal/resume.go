@@ -55,11 +55,9 @@ func (j *Journal) Chain(ctx context.Context, id int64) ([]plan.Record, error) {
 
 // Resume begins a record that goes on with r.Resumes, and writes down in the same transaction what was found out
 // about the messages of records before it; those that did not end, end with that. The error is a *model.ClaimedError
-// when another record goes on with it, or an undo of it brings messages back: then nothing was begun.
+// when another record goes on with it, or an undo of it brings messages back: then nothing was begun. It forgets
+// nothing: that could be r.Resumes.
 func (j *Journal) Resume(ctx context.Context, r plan.Record, found map[int64][]plan.Settled) (id int64, err error) {
-	if err := j.retain(ctx); err != nil {
-		return 0, err
-	}
 	return j.begin(
 		ctx,
 		r,
@@ -104,7 +102,11 @@ func (j *Journal) mayResume(ctx context.Context, tx *sql.Tx, id int64) error {
 				return &plan.ClaimedError{Record: id, By: undo, State: plan.ClaimDone}
 			}
 		}
-		if err := tx.QueryRowContext(ctx, `SELECT resumes FROM records WHERE id = ?`, id).Scan(&by); err != nil {
+		err := tx.QueryRowContext(ctx, `SELECT resumes FROM records WHERE id = ?`, id).Scan(&by)
+		switch {
+		case errors.Is(err, sql.ErrNoRows): // forgotten
+			return nil
+		case err != nil:
 			return err
 		}
 	}

@@ -7,6 +7,10 @@ import (
 	"os"
 )
 
+// unneeded are records that no undo or resume works with now.
+const unneeded = `NOT EXISTS (SELECT 1 FROM records AS r WHERE r.ended IS NULL AND
+	(r.undoes = records.id OR r.resumes = records.id))`
+
 // retain forgets what is too old, and the oldest of what is too much. What has not ended is only ever forgotten for its
 // age.
 func (j *Journal) retain(ctx context.Context) error {
@@ -15,14 +19,14 @@ func (j *Journal) retain(ctx context.Context) error {
 		return j.explain("open", err)
 	}
 	oldest := j.options.Now().Add(-j.options.Age).UnixMilli()
-	forgotten, err := j.forget(ctx, db, `SELECT id FROM records WHERE began < ?`, oldest)
+	forgotten, err := j.forget(ctx, db, `SELECT id FROM records WHERE began < ? AND `+unneeded, oldest)
 	for err == nil {
 		var used int64
 		if used, err = size(ctx, db); err != nil || used <= j.options.Bytes {
 			break
 		}
 		var n int
-		n, err = j.forget(ctx, db, `SELECT id FROM records WHERE ended IS NOT NULL ORDER BY id LIMIT 1`)
+		n, err = j.forget(ctx, db, `SELECT id FROM records WHERE ended IS NOT NULL AND `+unneeded+` ORDER BY id LIMIT 1`)
 		if forgotten += n; n == 0 {
 			break
 		}

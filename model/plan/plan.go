@@ -136,6 +136,7 @@ func New(t *model.Topology, want ActionWant) Plan {
 	}
 	sizes := p.address(t, want.Sample)
 	p.refuseDown(t)
+	p.refuseSlow()
 	p.limits(t, &want, sizes)
 	p.Warnings = append(p.Warnings, warnOfAlarms(t)...)
 	p.warnOfRecipients(t)
@@ -143,6 +144,17 @@ func New(t *model.Topology, want ActionWant) Plan {
 		p.prepareCanary(t, &want)
 	}
 	return p
+}
+
+// refuseSlow refuses what would hold messages for too long: those chosen one by one are held together, with all that
+// is in front of them.
+func (p *Plan) refuseSlow() {
+	if !p.Selection.OneByOne() || p.Rate <= 0 {
+		return
+	}
+	if most := p.Rate * LongestSpread.Seconds(); float64(p.Planned) > most+1 {
+		p.against(Objection{Kind: TooSlow, Messages: max(int(most), 1)})
+	}
 }
 
 // depth is how far an action may have to read: to the end of the queue, unless the first messages are asked for.

@@ -35,6 +35,7 @@ const (
 	CanaryBlind     ObjectionKind = "canary blind"      // they go back into the queue that it would watch
 	CanaryCounted   ObjectionKind = "canary counted"    // its looks would use up the delivery limit
 	NotMended       ObjectionKind = "not mended"        // a program that changes messages has no other for it
+	TooSlow         ObjectionKind = "too slow"          // they would be held for longer than RabbitMQ allows
 
 	// A limit would drop messages. The kinds tell what is left of these.
 	DropsKept      ObjectionKind = "drops kept"       // whole in the journal, and an undo brings them back
@@ -70,7 +71,7 @@ type Objection struct {
 	Operation  Operation        `json:",omitempty"` // of that record
 	There      string           `json:",omitempty"` // of OtherBroker: where it was done
 	Here       string           `json:",omitempty"`
-	Messages   int              `json:",omitempty"` // of MaybeThere
+	Messages   int              `json:",omitempty"` // of MaybeThere; of TooSlow: that are not too many
 	Skips      []Skip           `json:",omitempty"` // of NothingLeft
 }
 

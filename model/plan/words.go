@@ -28,6 +28,10 @@ func (o Objection) Words() string {
 		return fmt.Sprintf("no canary possible: it takes the remaining messages out up to %d times, each "+
 			"counts against the delivery limit %d of %s, and one has used %d of "+
 			"it", canaryDeliveries, o.Limit, queue, o.Used)
+	case TooSlow:
+		return fmt.Sprintf("at this rate they take longer than %s, and messages that are chosen one by one are held for "+
+			"all that time, which RabbitMQ allows for 30 minutes: choose a higher rate, or %s at most (--limit)",
+			model.ShortDuration(LongestSpread), model.Plural(o.Messages, "message"))
 	case DropsKept, DropsGone, DropsInFile, DropsInJournal:
 		return lossWords(o.Losses)
 	case NoFlow, Disagree, WorkerGone, ManyFlows, NoExchange, InternalOne, DelayingOne, UnknownReach, NoBinding:

@@ -26,6 +26,7 @@ type resumption struct {
 	copies  map[string]*targetCopies // by target
 	rank    int
 	depth   int64                       // messages of the source
+	undo    plan.UndoWant               // of an undo: what it takes back, and what of that is in the queue now
 	lines   map[int]message.Fingerprint // of an import: the messages that were acted on, by their number in the file
 }
 

@@ -132,8 +132,33 @@ func Inquire(t *model.Topology, want Want) (Inquiry, error) {
 	if err := f.find(); err != nil {
 		return q, err
 	}
+	if last.Operation == plan.Undo {
+		if err := f.findUndone(last.Undoes); err != nil {
+			return q, err
+		}
+	}
 	q.found = f
 	return q, nil
+}
+
+// findUndone looks which messages are in their queue already of those that an undo was to bring back, where that is
+// not certain.
+func (f *resumption) findUndone(id int64) error {
+	record, err := f.want.Record(id)
+	if err != nil {
+		return err
+	}
+	f.undo, err = plan.UndoWant{
+		Record: record, User: f.want.User, Broker: f.want.Broker, Insist: f.want.Insist, ReadOnly: f.want.ReadOnly,
+		Counts:  f.want.Counts,
+		Entries: func(each func(*plan.Entry) error) error { return f.want.Entries(record.ID, each) },
+	}.Looked(f.topology, plan.UndoReads{Look: func(
+		look peek.Plan, each func(*message.Message) error,
+	) (string, error) {
+		f.looked = append(f.looked, look)
+		return f.want.Look(look, each)
+	}})
+	return err
 }
 
 func (q *Inquiry) empty() Plan {
@@ -167,15 +192,9 @@ func (q *Inquiry) Plan(choice Choice) (Plan, error) {
 // restOfUndo plans what an undo has not brought back.
 func (d *decision) restOfUndo() error {
 	p, f := d.plan, d.resumption
-	record, err := f.want.Record(p.Record.Undoes)
-	if err != nil {
-		return err
-	}
-	undo, err := plan.ForUndo(f.topology, plan.UndoWant{
-		Record: record, User: f.want.User, Broker: f.want.Broker, Insist: f.want.Insist, Found: d.back,
-		Counts:  f.want.Counts,
-		Entries: func(each func(*plan.Entry) error) error { return f.want.Entries(record.ID, each) },
-	})
+	want := f.undo
+	want.Found = d.back
+	undo, err := plan.ForUndo(f.topology, want)
 	if undo.Planned() > 0 {
 		p.Undo, p.Refusal = &undo, restRefused(undo.Refusal)
 	}
