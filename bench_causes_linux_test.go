@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"dlxtop/internal/dial"
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
@@ -80,7 +81,7 @@ func wordOf(n int) string {
 // fillCauses makes failed queues with messages of 1 KiB; their names begin with the prefix.
 func fillCauses(b *testing.B, prefix string, text func(i int) string) {
 	b.Helper()
-	connection, err := amqp.Dial(node.AMQP())
+	connection, err := dial.AMQP(node.AMQP())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"dlxtop/demo"
 	"dlxtop/internal/depth"
+	"dlxtop/internal/dial"
 )
 
 // mostGot is how many messages are taken one by one: 50,000 at once by the HTTP API end in a timeout.
@@ -92,7 +93,7 @@ const (
 )
 
 func (c *bench) measure(kind string, size int) {
-	connection, err := amqp.Dial(c.node.AMQP())
+	connection, err := dial.AMQP(c.node.AMQP())
 	if err != nil {
 		c.Fatal(err)
 	}

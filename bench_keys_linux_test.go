@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"dlxtop/internal/dial"
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
@@ -65,7 +66,7 @@ func reportKeys(b *testing.B, when string, times []time.Duration) {
 // workersOf declares the workers whose failed queues fillCauses makes.
 func workersOf(b *testing.B, prefix string) {
 	b.Helper()
-	connection, err := amqp.Dial(node.AMQP())
+	connection, err := dial.AMQP(node.AMQP())
 	if err != nil {
 		b.Fatal(err)
 	}

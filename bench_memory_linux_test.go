@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"dlxtop/internal/dial"
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
@@ -87,7 +88,7 @@ func BenchmarkMemory(b *testing.B) {
 
 // fillDead makes a queue with messages of 1 KiB as a broker dead-letters them, each with an error of its own.
 func fillDead(b *testing.B, queue, kind string) {
-	connection, err := amqp.Dial(node.AMQP())
+	connection, err := dial.AMQP(node.AMQP())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func fillDead(b *testing.B, queue, kind string) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		if connection, err := amqp.Dial(node.AMQP()); err == nil {
+		if connection, err := dial.AMQP(node.AMQP()); err == nil {
 			defer connection.Close()
 			if channel, err := connection.Channel(); err == nil {
 				_, _ = channel.QueueDelete(queue, false, false, false)

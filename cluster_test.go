@@ -18,6 +18,7 @@ import (
 	"dlxtop/broker"
 	"dlxtop/cli"
 	"dlxtop/demo"
+	"dlxtop/internal/dial"
 	"dlxtop/internal/manage"
 	"dlxtop/internal/size"
 	"dlxtop/mgmt"
@@ -74,7 +75,7 @@ func (c *cluster) declare(name string, at int, arguments map[string]any) {
 // channel opens a channel on the first node.
 func (c *cluster) channel() *amqp.Channel {
 	c.t.Helper()
-	connection, err := amqp.Dial(c.nodes[0].AMQP())
+	connection, err := dial.AMQP(c.nodes[0].AMQP())
 	if err != nil {
 		c.t.Fatal(err)
 	}

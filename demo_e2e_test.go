@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	amqp "github.com/rabbitmq/amqp091-go"
-
 	"dlxtop/cli"
+	"dlxtop/internal/dial"
 	"dlxtop/internal/size"
 )
 
@@ -48,7 +47,7 @@ func TestDemoWithoutDashboard(t *testing.T) {
 		told[name] = strings.TrimSpace(value)
 	}
 	amqpURL, api := told["AMQP"], told["API"]
-	connection, err := amqp.Dial(amqpURL)
+	connection, err := dial.AMQP(amqpURL)
 	if err != nil {
 		t.Fatalf("%v with %v: %s", err, told, errs.String())
 	}
@@ -65,7 +64,7 @@ func TestDemoWithoutDashboard(t *testing.T) {
 	if err := command.Wait(); err != nil || len(rest) > 0 {
 		t.Errorf("it ended with %v: %s%s", err, rest, errs.String())
 	}
-	if connection, err := amqp.Dial(amqpURL); err == nil {
+	if connection, err := dial.AMQP(amqpURL); err == nil {
 		connection.Close()
 		t.Errorf("the broker at %s is still there", amqpURL)
 	}

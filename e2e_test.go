@@ -22,6 +22,7 @@ import (
 
 	"dlxtop/cli"
 	"dlxtop/demo"
+	"dlxtop/internal/dial"
 )
 
 var (
@@ -76,7 +77,7 @@ func newSystem(t testing.TB) *system {
 
 // remove deletes the queues, so that the next test finds what the scenario puts into new ones.
 func (s *system) remove() {
-	connection, err := amqp.Dial(node.AMQP())
+	connection, err := dial.AMQP(node.AMQP())
 	if err != nil {
 		s.t.Error(err)
 		return
@@ -101,7 +102,7 @@ func (s *system) arguments(args ...string) []string {
 // look reads every message of every queue, in order, and leaves them there.
 func (s *system) look() map[string][]amqp.Delivery {
 	s.t.Helper()
-	connection, err := amqp.Dial(node.AMQP())
+	connection, err := dial.AMQP(node.AMQP())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -312,7 +313,7 @@ func TestErrorsLeaveTheTerminal(t *testing.T) {
 
 // TestKilledTap kills the program in the middle of a tap: the broker has nothing of it afterwards.
 func TestKilledTap(t *testing.T) {
-	connection, err := amqp.Dial(node.AMQP())
+	connection, err := dial.AMQP(node.AMQP())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/cli"
+	"dlxtop/internal/dial"
 	"dlxtop/internal/size"
 )
 
@@ -90,7 +91,7 @@ func (m machine) written() (files []string) {
 func TestWithoutHome(t *testing.T) {
 	size.Long(t) // it compiles all of the program a second time, without cgo
 	t.Parallel()
-	connection, err := amqp.Dial(node.AMQP())
+	connection, err := dial.AMQP(node.AMQP())
 	if err != nil {
 		t.Fatal(err)
 	}

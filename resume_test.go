@@ -12,6 +12,7 @@ import (
 
 	"dlxtop/cli"
 	"dlxtop/internal/depth"
+	"dlxtop/internal/dial"
 	"dlxtop/internal/size"
 )
 
@@ -108,7 +109,7 @@ func TestEndsOfAReplay(t *testing.T) {
 // confirming is a channel to the node, past dlxtop.
 func confirming(t *testing.T) *amqp.Channel {
 	t.Helper()
-	connection, err := amqp.Dial(node.AMQP())
+	connection, err := dial.AMQP(node.AMQP())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ type canary struct {
 	goOn      <-chan struct{}
 	released  plan.Released
 	sent      int                      // messages of all stages so far
-	hurried   bool                     // a person did not want to wait any longer
+	hurried   bool                     // a person did not want to wait any longer for this stage
 	targets   []*canaryTarget          // that the messages of this stage reached
 	before    map[model.QueueRef]int64 // ready in whom the plan reaches, before this stage
 	growth    growth
@@ -133,7 +133,7 @@ func (c *canary) passes(ctx context.Context) bool {
 	if len(c.targets) == 0 {
 		return true // nothing was chosen
 	}
-	c.growth = growth{since: time.Now(), old: x.left, ready: x.left}
+	c.growth, c.hurried = growth{since: time.Now(), old: x.left, ready: x.left}, false
 	if !c.await(ctx) || !c.watch(ctx) || !c.hurried && !c.acknowledged(ctx) {
 		return false
 	}
@@ -157,6 +157,7 @@ const (
 // wait asks try now and then until it decides, or over when the limit is reached: then it fails, or it has passed. A
 // person may end it earlier.
 func (c *canary) wait(ctx context.Context, every, limit time.Duration, try func() verdict, over func() bool) bool {
+	c.forget()
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	ticker := time.NewTicker(every)
@@ -182,7 +183,6 @@ func (c *canary) wait(ctx context.Context, every, limit time.Duration, try func(
 func (c *canary) await(ctx context.Context) bool {
 	x := c.execution
 	x.ledger.watch(c.waiting())
-	c.forget()
 	if c.taken() {
 		return true
 	}
@@ -206,7 +206,6 @@ func (c *canary) await(ctx context.Context) bool {
 // watch watches for a while that nothing comes back.
 func (c *canary) watch(ctx context.Context) bool {
 	c.say(plan.CanaryWatches)
-	c.forget()
 	return c.wait(ctx, canaryTick, c.plan.Wait, func() verdict {
 		if !c.step(ctx) {
 			return failed

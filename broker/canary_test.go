@@ -11,6 +11,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/internal/dial"
 	"dlxtop/model"
 	"dlxtop/model/message"
 	"dlxtop/model/plan"
@@ -25,7 +26,7 @@ type worker struct {
 // work consumes until the test ends. handle gets each message, and a channel to publish on; it acknowledges or rejects.
 func (a *app) work(queue model.QueueRef, handle func(channel *amqp.Channel, d amqp.Delivery)) *worker {
 	a.Helper()
-	connection, err := amqp.DialConfig(node.AMQP(), amqp.Config{Heartbeat: time.Minute, Dial: amqp.DefaultDial(patience)})
+	connection, err := dial.AMQP(node.AMQP())
 	if err != nil {
 		a.Fatal(err)
 	}

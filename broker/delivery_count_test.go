@@ -7,6 +7,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/internal/dial"
 	"dlxtop/model"
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
@@ -55,7 +56,7 @@ func TestWhatAReturnCounts(t *testing.T) {
 // deliverOnce takes the only message of a queue on a connection of its own, and gives it back.
 func (a *app) deliverOnce(q model.QueueRef, how string) (m message.Message, there bool) {
 	a.Helper()
-	connection, err := amqp.Dial(node.AMQP())
+	connection, err := dial.AMQP(node.AMQP())
 	if err != nil {
 		a.Fatal(err)
 	}

@@ -15,9 +15,8 @@ import (
 	"testing"
 	"time"
 
-	amqp "github.com/rabbitmq/amqp091-go"
-
 	"dlxtop/broker"
+	"dlxtop/internal/dial"
 	"dlxtop/internal/seed"
 	"dlxtop/internal/size"
 	"dlxtop/journal"
@@ -326,7 +325,7 @@ func wantAllBack(t *testing.T, c *broker.Client, j *journal.Journal, id int64, f
 func (a *app) look(queue model.QueueRef) map[string]int {
 	a.Helper()
 	found := map[string]int{}
-	connection, err := amqp.Dial(node.AMQP())
+	connection, err := dial.AMQP(node.AMQP())
 	if err != nil {
 		a.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"dlxtop/broker"
 	"dlxtop/demo"
 	"dlxtop/internal/depth"
+	"dlxtop/internal/dial"
 	"dlxtop/model"
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
@@ -111,8 +112,7 @@ func newApp(t testing.TB) *app {
 
 func newAppOn(t testing.TB, n *demo.Node) *app {
 	t.Helper()
-	// A machine that has too much to do lets heartbeats of 10 s, the default, come too late.
-	connection, err := amqp.DialConfig(n.AMQP(), amqp.Config{Heartbeat: time.Minute, Dial: amqp.DefaultDial(patience)})
+	connection, err := dial.AMQP(n.AMQP())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,14 +51,17 @@ type accountContract struct {
 			Differences []string       `json:"differences"`
 		} `json:"samples"`
 	} `json:"edit"`
-	Moved     *int  `json:"moved"`
-	Dropped   *int  `json:"dropped"`
-	Refused   *int  `json:"refused"`
-	Returned  *int  `json:"returned"`
-	Unknown   *int  `json:"unknown"`
-	JournalID int64 `json:"journal_id"`
-	ElapsedMS *int  `json:"elapsed_ms"`
-	Total     int   `json:"problems_total"`
+	Moved     *int   `json:"moved"`
+	Dropped   *int   `json:"dropped"`
+	Refused   *int   `json:"refused"`
+	Returned  *int   `json:"returned"`
+	Unknown   *int   `json:"unknown"`
+	Gone      int    `json:"gone"`
+	Stopped   string `json:"stopped"`
+	Unguarded string `json:"unguarded"`
+	JournalID int64  `json:"journal_id"`
+	ElapsedMS *int   `json:"elapsed_ms"`
+	Total     int    `json:"problems_total"`
 	Problems  []struct {
 		MessageID   string `json:"message_id"`
 		Fingerprint string `json:"fingerprint"`

@@ -7,12 +7,13 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/cli"
+	"dlxtop/internal/dial"
 )
 
 // consume plays a worker until the test ends.
 func (v *vhost) consume(queue string, handle func(amqp.Delivery)) {
 	v.t.Helper()
-	connection, err := amqp.Dial(v.url())
+	connection, err := dial.AMQP(v.url())
 	if err != nil {
 		v.t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"dlxtop/demo"
 	"dlxtop/export"
 	"dlxtop/internal/depth"
+	"dlxtop/internal/dial"
 	"dlxtop/internal/manage"
 	"dlxtop/journal"
 	"dlxtop/mgmt"
@@ -152,7 +153,7 @@ func newNamedVHost(t *testing.T, name string) *vhost {
 	t.Cleanup(func() { configure(t, http.MethodDelete, "vhosts/"+url.PathEscape(name), "") })
 	configure(t, http.MethodPut, "permissions/"+url.PathEscape(name)+"/guest", `{"configure":".*","write":".*","read":".*"}`)
 	v := &vhost{t: t, name: name}
-	connection, err := amqp.Dial(v.url())
+	connection, err := dial.AMQP(v.url())
 	if err != nil {
 		t.Fatal(err)
 	}

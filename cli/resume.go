@@ -153,7 +153,7 @@ func (s *session) resumeWant(ctx context.Context, r *resuming) (resume.Want, err
 // settledTopology reads the broker when it has noticed that the program of a record is gone: what that held is back
 // then.
 func (s *session) settledTopology(ctx context.Context, r *plan.Record) (*model.Topology, error) {
-	if !r.Running {
+	if !r.Running && (r.Early() || r.Uncertain() > 0) {
 		if err := s.broker.AwaitGone(ctx, r, s.source.Connections, r.Queues()...); err != nil {
 			return nil, err
 		}

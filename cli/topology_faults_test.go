@@ -19,6 +19,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/cli"
+	"dlxtop/internal/dial"
 	"dlxtop/internal/seed"
 	"dlxtop/internal/size"
 	"dlxtop/model"
@@ -125,7 +126,7 @@ func TestFaultsTopologyChangedUnderPlans(t *testing.T) {
 // connected is the vhost on a connection of its own.
 func (v *vhost) connected(t *testing.T) (own *vhost, over func()) {
 	t.Helper()
-	connection, err := amqp.Dial(v.url())
+	connection, err := dial.AMQP(v.url())
 	if err != nil {
 		t.Fatal(err)
 	}

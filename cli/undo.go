@@ -50,11 +50,8 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) 
 	if err != nil {
 		return err
 	}
-	t, err := s.topology(ctx)
+	t, err := s.settledTopology(ctx, &record)
 	if err != nil {
-		return err
-	}
-	if err := s.checkCluster(ctx, record.From.VHost, t.Snapshot.Overview); err != nil {
 		return err
 	}
 	want, err := plan.UndoWant{

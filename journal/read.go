@@ -28,7 +28,7 @@ func (j *Journal) Records(ctx context.Context, limit int) ([]plan.Record, error)
 	return j.query(ctx, `SELECT `+recordColumns+` FROM records r ORDER BY r.id DESC LIMIT ?`, limit)
 }
 
-// Record is one record. The error wraps model.ErrNoRecord when there is none with this number.
+// Record is one record, with its intent. The error wraps model.ErrNoRecord when there is none with this number.
 func (j *Journal) Record(ctx context.Context, id int64) (plan.Record, error) {
 	records, err := j.query(ctx, `SELECT `+recordColumns+` FROM records r WHERE r.id = ?`, id)
 	switch {
@@ -37,7 +37,24 @@ func (j *Journal) Record(ctx context.Context, id int64) (plan.Record, error) {
 	case len(records) == 0:
 		return plan.Record{}, fmt.Errorf("%w %d: `dlxtop journal` lists what there is", plan.ErrNoRecord, id)
 	}
-	return records[0], nil
+	r := records[0]
+	r.Intent, err = j.intent(ctx, id)
+	return r, err
+}
+
+// intent is that of a record; nil when it was not kept.
+func (j *Journal) intent(ctx context.Context, id int64) (*plan.Intent, error) {
+	db, err := j.open(ctx)
+	if err != nil {
+		return nil, j.explain("read", err)
+	}
+	var text sql.NullString
+	err = db.QueryRowContext(ctx, `SELECT intent FROM records WHERE id = ?`, id).Scan(&text)
+	if err != nil || !text.Valid {
+		return nil, j.explain("read", err)
+	}
+	intent, err := plan.ParseIntent([]byte(text.String))
+	return intent, j.explain("read", err)
 }
 
 // tellFor is how long each start reports an action that did not end. Records has it for longer.

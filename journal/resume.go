@@ -35,21 +35,6 @@ func (j *Journal) Chain(ctx context.Context, id int64) ([]plan.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := j.open(ctx)
-	if err != nil {
-		return nil, j.explain("read", err)
-	}
-	for i := range chain {
-		var text sql.NullString
-		if err := db.QueryRowContext(ctx, `SELECT intent FROM records WHERE id = ?`, chain[i].ID).Scan(&text); err != nil {
-			return nil, j.explain("read", err)
-		}
-		if text.Valid {
-			if chain[i].Intent, err = plan.ParseIntent([]byte(text.String)); err != nil {
-				return nil, j.explain("read", err)
-			}
-		}
-	}
 	return chain, nil
 }
 

@@ -5,6 +5,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/internal/dial"
 	"dlxtop/model"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestBinaryRoutingKeys(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("binary")
-	connection, err := amqp.Dial(b.AMQP() + vhost)
+	connection, err := dial.AMQP(b.AMQP() + vhost)
 	if err != nil {
 		t.Fatal(err)
 	}

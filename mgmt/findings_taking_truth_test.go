@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"dlxtop/internal/dial"
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
 // consume gives each message that a queue has to do, on a channel of its own, until the returned function ends it.
 func (s *stage) consume(queue string, prefetch int, do func(amqp.Delivery)) (end func()) {
 	s.t.Helper()
-	connection, err := amqp.Dial(s.b.AMQP() + s.vhost)
+	connection, err := dial.AMQP(s.b.AMQP() + s.vhost)
 	s.must(err)
 	s.t.Cleanup(func() { connection.Close() })
 	channel, err := connection.Channel()

@@ -12,6 +12,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/internal/depth"
+	"dlxtop/internal/dial"
 	"dlxtop/internal/seed"
 	"dlxtop/internal/size"
 	"dlxtop/model"
@@ -102,7 +103,7 @@ func (s *settingsTrial) policy(b broker, kind, name, queue string, priority int,
 func (s *settingsTrial) run(vhost string) (int, []string) {
 	b := realBroker(s.t)
 	s.vhost = b.vhost(vhost)
-	connection, err := amqp.Dial(b.AMQP() + vhost)
+	connection, err := dial.AMQP(b.AMQP() + vhost)
 	s.must(err)
 	defer connection.Close()
 	s.channel, err = connection.Channel()

@@ -14,6 +14,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/demo"
+	"dlxtop/internal/dial"
 	"dlxtop/model"
 )
 
@@ -292,7 +293,7 @@ func TestExclusive(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("exclusive")
 	declare(t, b, "lifecycle", vhost)
-	connection, err := amqp.Dial(b.AMQP() + vhost)
+	connection, err := dial.AMQP(b.AMQP() + vhost)
 	if err != nil {
 		t.Fatal(err)
 	}

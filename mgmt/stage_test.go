@@ -10,6 +10,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/internal/depth"
+	"dlxtop/internal/dial"
 	"dlxtop/model"
 	"dlxtop/model/findings"
 )
@@ -29,7 +30,7 @@ func newStage(t *testing.T) *stage {
 	b := realBroker(t)
 	name := strings.NewReplacer("/", "-", " ", "-", ",", "").Replace(t.Name())
 	s := &stage{t: t, b: b, vhost: b.vhost(name)}
-	connection, err := amqp.Dial(b.AMQP() + name)
+	connection, err := dial.AMQP(b.AMQP() + name)
 	s.must(err)
 	t.Cleanup(func() { connection.Close() })
 	s.channel, err = connection.Channel()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"dlxtop/internal/dial"
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestListWhileAStreamStarts(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("starting")
-	connection, err := amqp.Dial(b.AMQP() + vhost)
+	connection, err := dial.AMQP(b.AMQP() + vhost)
 	if err != nil {
 		t.Fatal(err)
 	}

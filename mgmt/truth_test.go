@@ -12,6 +12,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"dlxtop/internal/dial"
 	"dlxtop/internal/seed"
 	"dlxtop/internal/size"
 	"dlxtop/mgmt"
@@ -24,7 +25,7 @@ import (
 func TestRoutingIsWhatTheBrokerDoes(t *testing.T) {
 	topologies := max(10, 40*size.Rounds(0))
 	number := seed.Number(t)
-	connection, err := amqp.Dial(node.AMQP())
+	connection, err := dial.AMQP(node.AMQP())
 	if err != nil {
 		t.Fatal(err)
 	}

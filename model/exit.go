@@ -59,7 +59,7 @@ func (t *Topology) Exits(ref QueueRef) []Exit {
 }
 
 func (t *Topology) fate(q *Queue, s Settings, hop Hop) (Fate, string) {
-	held := q.Type == Quorum && s.Strategy.Value == "at-least-once" && s.Overflow.Value == "reject-publish"
+	held := s.KeepsDeadLetters()
 	switch route := hop.Route; {
 	case route.Unread:
 		return Unclear, route.Why

@@ -47,7 +47,7 @@ type Settings struct {
 	Strategy      Setting[string]        // at-most-once or at-least-once (quorum)
 	MaxLength     Setting[int64]         // messages
 	MaxBytes      Setting[int64]         // body bytes
-	Overflow      Setting[string]        // drop-head, reject-publish, reject-publish-dlx
+	Overflow      Setting[string]        // drop-head, reject-publish, reject-publish-dlx (classic)
 	DeliveryLimit Setting[int64]         // quorum; -1 is unlimited from 4.0
 	DelayedRetry  Setting[string]        // delayed-retry-type of a quorum queue, 4.3 and later
 }
@@ -67,7 +67,8 @@ func findSettings(s *Snapshot, b Behaviour) map[QueueRef]Settings {
 // settingsOf merges the arguments of a queue with its policies. The rules (measured on 3.10.8, 4.0.5 and 4.3.6):
 // dead-letter exchange, key and strategy: the argument wins; TTL, expiry and lengths: the lower wins; delivery limit:
 // the lower wins, from 4.0 the higher when one is negative; overflow: the argument wins on classic, the policy on
-// quorum queues.
+// quorum queues, which take reject-publish-dlx for drop-head (rabbit_quorum_queue: it logs "Invalid overflow
+// strategy").
 func settingsOf(q *Queue, policies policyIndex, b Behaviour) Settings {
 	if q.Type == Stream {
 		return Settings{} // streams neither expire nor dead-letter single messages
@@ -89,6 +90,9 @@ func settingsOf(q *Queue, policies policyIndex, b Behaviour) Settings {
 		if policy := r.policyText("overflow"); policy.Set {
 			s.Overflow = policy
 		}
+		if s.Overflow.Value == "reject-publish-dlx" {
+			s.Overflow.Value = DropHead
+		}
 		s.Strategy = r.text("dead-letter-strategy")
 		s.DeliveryLimit = r.deliveryLimit(b)
 		if b.DelayedRetry {
@@ -103,6 +107,12 @@ func settingsOf(q *Queue, policies policyIndex, b Behaviour) Settings {
 
 // Bounded reports whether the queue has a maximum length, in messages or bytes.
 func (s Settings) Bounded() bool { return s.MaxLength.Set || s.MaxBytes.Set }
+
+// KeepsDeadLetters reports whether a quorum queue keeps a dead letter until the queues behind its exchange have taken
+// it (rabbit_fifo_dlx, 3.10 and later): without overflow reject-publish the broker falls back to at-most-once.
+func (s Settings) KeepsDeadLetters() bool {
+	return s.DLX.Set && s.Strategy.Value == "at-least-once" && s.Overflow.Value == "reject-publish"
+}
 
 // settingReader reads one queue's settings by their policy names; the argument of each is the same name behind "x-".
 type settingReader struct {

@@ -61,6 +61,30 @@ func TestEffectiveSettings(t *testing.T) {
 			model.Settings{Overflow: model.Setting[string]{Value: "drop-head", Set: true, Source: byPolicy}},
 		},
 		{
+			"overflow: a quorum queue drops its head where reject-publish-dlx is asked for", "4.0.5",
+			[]build.Setting{
+				build.OfType(model.Quorum), build.Argument("x-overflow", "reject-publish-dlx"),
+				build.Argument("x-delivery-limit", int64(-1)),
+			},
+			model.Settings{
+				Overflow:      model.Setting[string]{Value: "drop-head", Set: true, Source: byArgument},
+				DeliveryLimit: model.Setting[int64]{Value: -1, Set: true, Source: byArgument},
+			},
+		},
+		{
+			"overflow: so it does by policy", "3.10.8",
+			[]build.Setting{
+				build.OfType(model.Quorum), build.Argument("x-overflow", "reject-publish"),
+				build.Policy("p", model.Table{"overflow": "reject-publish-dlx"}),
+			},
+			model.Settings{Overflow: model.Setting[string]{Value: "drop-head", Set: true, Source: byPolicy}},
+		},
+		{
+			"overflow: a classic queue refuses, and dead-letters", "3.10.8",
+			[]build.Setting{build.Argument("x-overflow", "reject-publish-dlx")},
+			model.Settings{Overflow: model.Setting[string]{Value: "reject-publish-dlx", Set: true, Source: byArgument}},
+		},
+		{
 			"delivery limit: 20 by default from 4.0", "4.0.5",
 			[]build.Setting{build.OfType(model.Quorum)},
 			model.Settings{Overflow: head, DeliveryLimit: model.Setting[int64]{Value: 20, Set: true, Source: byDefault}},

@@ -185,7 +185,7 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case pushMsg:
 		return a.push(msg.screen)
 	case popMsg:
-		return a.back(), nil
+		return a.popped(msg), nil
 	case noticeMsg:
 		a.notice = msg
 		return a, nil
@@ -258,6 +258,18 @@ func (a app) back() app {
 	t := &a.tabs[a.tab]
 	if len(t.stack) > 1 {
 		t.drop(len(t.stack) - 1)
+	}
+	return a
+}
+
+// popped closes the screen that asked for it, whichever tab that is on. It may be closed already, or covered: two keys
+// that are read at once both ask for it.
+func (a app) popped(msg popMsg) app {
+	for i := range a.tabs {
+		t := &a.tabs[i]
+		if top := len(t.stack) - 1; top > 0 && t.stack[top].number == msg.page {
+			t.drop(top)
+		}
 	}
 	return a
 }

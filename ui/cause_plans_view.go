@@ -232,16 +232,16 @@ func (c *causePlansScreen) pane(width, height int) []string {
 	l, d := c.lines(width), &q.dialog
 	switch {
 	case q.failed != nil:
-		l.say("not read", readableError(q.failed), s.Danger)
+		l.stress("not read", readableError(q.failed), s.Danger)
 	case q.refused.Refusal.Refused():
-		l.say("not read", model.Printable(q.refused.Refusal.Words()), s.Danger)
+		l.stress("not read", model.Printable(q.refused.Refusal.Words()), s.Danger)
 	case d.state == dialogEnded:
 		d.sayAccount(l)
 	case d.state == dialogRunning, d.state == dialogStopping:
 		d.sayRun(l)
 	case d.open() && d.plan.Operation != "":
 		if refusal := d.offer().refusal; refusal != "" {
-			l.say("", term.MarkError+" not possible: "+model.Printable(refusal), s.Danger)
+			l.stress("", term.MarkError+" not possible: "+model.Printable(refusal), s.Danger)
 		}
 		d.sayChanges(l) // first: the end may not be seen
 		d.sayPlan(l)

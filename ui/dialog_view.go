@@ -24,7 +24,8 @@ type dialogLines struct {
 	width  int
 	outer  int
 	lines  []string
-	minor  []int // which of these may be left out where there is no room, in their order
+	minor  []int // which of these go first where there is no room
+	major  []int // which of them go last
 	asked  int   // how many of them, at the end, are what is asked
 }
 
@@ -55,19 +56,52 @@ func (l *dialogLines) aside(label, text string, look term.Style) {
 	}
 }
 
-// fit leaves out what has no room: first what is said aside, then what stands before the question, which never goes.
+// stress is say for what must be read before a key is pressed.
+func (l *dialogLines) stress(label, text string, look term.Style) {
+	from := len(l.lines)
+	l.say(label, text, look)
+	for i := from; i < len(l.lines); i++ {
+		l.major = append(l.major, i)
+	}
+}
+
+// question makes the lines from this one on what is asked.
+func (l *dialogLines) question(from int) { l.asked = len(l.lines) - from }
+
+// fit leaves out what has no room, and marks where: first what is said aside, then what is said, and then what is
+// stressed, each from its end. The question stays, and with it the keys.
 func (l *dialogLines) fit(most int) {
 	over := len(l.lines) - most
-	if over <= 0 || most <= l.asked+1 {
+	if over <= 0 || most < 2 {
 		return
 	}
 	over++ // for the mark
-	for ; over > 0 && len(l.minor) > 0; over-- {
-		at := l.minor[len(l.minor)-1]
-		l.lines, l.minor = slices.Delete(l.lines, at, at+1), l.minor[:len(l.minor)-1]
+	end := len(l.lines) - min(l.asked, most-1)
+	mark, gone := end, map[int]bool{}
+	leave := func(which func(i int) bool) {
+		for i := end - 1; i >= 0 && over > 0; i-- {
+			if which(i) {
+				mark, gone[i] = i, true
+				over--
+			}
+		}
 	}
-	end := len(l.lines) - l.asked
-	l.lines = slices.Insert(slices.Delete(l.lines, end-over, end), end-over, l.styles.Muted.Render("…"))
+	minor := func(i int) bool { return slices.Contains(l.minor, i) }
+	major := func(i int) bool { return slices.Contains(l.major, i) }
+	leave(minor)
+	mark = end
+	leave(func(i int) bool { return !minor(i) && !major(i) })
+	leave(major)
+	var lines []string
+	for i := range len(l.lines) + 1 {
+		if i == mark {
+			lines = append(lines, l.styles.Muted.Render("…"))
+		}
+		if i < len(l.lines) && !gone[i] {
+			lines = append(lines, l.lines[i])
+		}
+	}
+	l.lines = lines
 }
 
 // field adds a text field.
@@ -101,8 +135,9 @@ func (l *dialogLines) hints(text string) {
 // box draws the lines in a frame.
 func (l *dialogLines) box(title string) string { return term.Framed(l.styles, title, l.lines, l.outer) }
 
-// page draws the lines in a frame on a screen of their own.
+// page draws the lines in a frame on a screen of their own, as many as it has room for.
 func (l *dialogLines) page(title string, width, height int) string {
+	l.fit(height - 3)
 	lines, left := []string{""}, strings.Repeat(" ", max((width-l.outer)/2, 0))
 	for line := range strings.SplitSeq(l.box(title), "\n") {
 		lines = append(lines, left+line)
@@ -114,15 +149,15 @@ func (l *dialogLines) page(title string, width, height int) string {
 func (d *dialog) sayChanges(l *dialogLines) {
 	if d.unchecked != nil {
 		words := " the topology could not be read again, and nothing was changed: " + readableError(d.unchecked)
-		l.say("", term.MarkError+words, l.styles.Danger)
+		l.stress("", term.MarkError+words, l.styles.Danger)
 	}
 	if d.changedAt.IsZero() {
 		return
 	}
-	l.say("", term.MarkWarning+" this has changed while you looked at it: read it again", l.styles.Danger)
+	l.stress("", term.MarkWarning+" this has changed while you looked at it: read it again", l.styles.Danger)
 	for i := range d.changes {
 		if d.changes[i].Kind != plan.NowRefused { // it is shown as what is not possible
-			l.say("changed", model.Printable(d.changes[i].Words()), l.styles.Danger)
+			l.stress("changed", model.Printable(d.changes[i].Words()), l.styles.Danger)
 		}
 	}
 }
@@ -148,7 +183,7 @@ func (d *dialog) sayAsked(l *dialogLines, o *offer, enter, hints string) {
 		hints = hint(s, "enter", enter) + hints
 	}
 	l.hints(hints + hint(s, "esc", "back"))
-	l.asked = len(l.lines) - before
+	l.question(before)
 }
 
 // sayProgress tells how far a run is.
@@ -163,7 +198,7 @@ func (d *dialog) sayProgress(l *dialogLines) {
 // sayWaiting tells why nothing moves at the moment.
 func sayWaiting(l *dialogLines, a *plan.Account) {
 	if a.Waiting != "" {
-		l.say("waits", model.Printable(a.Waiting), l.styles.Danger)
+		l.stress("waits", model.Printable(a.Waiting), l.styles.Danger)
 	}
 }
 
@@ -186,17 +221,24 @@ type outcome struct {
 func (d *dialog) sayOutcomes(l *dialogLines, outcomes ...outcome) {
 	for _, c := range outcomes {
 		if c.n > 0 {
-			l.say(c.label, model.Count(int64(c.n))+"  "+c.words, l.styles.Warning)
+			l.stress(c.label, model.Count(int64(c.n))+"  "+c.words, l.styles.Warning)
 		}
 	}
 	if d.account.Stopped != "" {
-		l.say("stopped", model.Printable(d.account.Stopped), l.styles.Warning)
+		l.stress("stopped", model.Printable(d.account.Stopped), l.styles.Warning)
 	}
 	if d.err != nil {
-		l.say("error", readableError(d.err), l.styles.Danger)
+		l.stress("error", readableError(d.err), l.styles.Danger)
 	}
+	d.sayClose(l)
+}
+
+// sayClose ends what happened.
+func (d *dialog) sayClose(l *dialogLines) {
+	before := len(l.lines)
 	l.blank()
 	l.hints(hint(l.styles, "enter", "close"))
+	l.question(before)
 }
 
 func hint(s *term.Styles, key, does string) string {

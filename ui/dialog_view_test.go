@@ -17,10 +17,11 @@ func TestDialogKeepsWarningsAndKeys(t *testing.T) {
 	build := func(warnings int) *dialogLines {
 		l := newDialogLines(styles, 80)
 		l.say("from", "failed", styles.Text)
+		l.say("to", "the worker", styles.Text)
 		l.aside("target", "auto", styles.Muted)
 		l.aside("adds", "a mark", styles.Text)
 		for range warnings {
-			l.say("", "! a warning", styles.Warning)
+			l.stress("", "! a warning", styles.Warning)
 		}
 		l.aside("costs", strings.Repeat("words of what it costs ", 8), styles.Muted)
 		before := len(l.lines)
@@ -39,8 +40,10 @@ func TestDialogKeepsWarningsAndKeys(t *testing.T) {
 		want, gone     []string
 	}{
 		{2, 40, []string{"auto", "a mark", "what it costs", "esc back"}, []string{"…"}},
-		{2, 8, []string{"failed", "…", "t keep tries", "e edit", "esc back"}, []string{"a mark", "what it costs"}},
-		{9, 8, []string{"failed", "! a warning", "…", "t keep tries", "esc back"}, []string{"auto", "a mark"}},
+		{2, 8, []string{"failed", "the worker", "…", "e edit", "esc back"}, []string{"a mark", "what it costs"}},
+		{2, 7, []string{"failed", "…", "t keep tries", "esc back"}, []string{"a mark", "the worker", "what it costs"}},
+		{9, 8, []string{"! a warning", "…", "t keep tries", "esc back"}, []string{"failed", "the worker", "a mark"}},
+		{9, 3, []string{"…", "c canary", "esc back"}, []string{"failed", "! a warning"}},
 	} {
 		l := build(c.warnings)
 		l.fit(c.most)

@@ -40,8 +40,10 @@ func (p page) asked(cmd tea.Cmd) tea.Cmd {
 	}
 	return func() tea.Msg {
 		switch msg := cmd().(type) {
-		case nil, pushMsg, popMsg, noticeMsg, hideMsg:
+		case nil, pushMsg, noticeMsg, hideMsg:
 			return msg
+		case popMsg:
+			return popMsg{p.number}
 		case lendMsg:
 			over := msg.over
 			msg.over = func(err error) tea.Msg { return answerMsg{p.number, over(err)} }

@@ -93,3 +93,32 @@ func (c *closeable) Close() error {
 	*c.closed = true
 	return nil
 }
+
+// TestAScreenClosesOnce: two keys that are read at once both close the screen that took them, and nothing below it. One
+// whose tab was left meanwhile is closed there.
+func TestAScreenClosesOnce(t *testing.T) {
+	o, _, _ := failedOptions(1)
+	help := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("?")}
+	for name, leave := range map[string]bool{"both keys on the same tab": false, "the tab is left": true} {
+		t.Run(name, func(t *testing.T) {
+			var m tea.Model = newApp(t.Context(), o)
+			m, _ = m.Update(tea.WindowSizeMsg{Width: 120, Height: 36})
+			m, _ = m.(app).push(newMessagesScreen(m.(app).env, ref(failedQueue)))
+			m, _ = m.Update(help)
+			if n := len(m.(app).tabs[0].stack); n != 3 {
+				t.Fatalf("%d screens are open", n)
+			}
+			m, first := m.(app).toScreen(help)
+			m, second := m.(app).toScreen(help)
+			if leave {
+				m, _ = m.(app).show(1)
+			}
+			for _, cmd := range []tea.Cmd{first, second} {
+				m, _ = m.Update(cmd())
+			}
+			if n := len(m.(app).tabs[0].stack); n != 2 {
+				t.Errorf("%d screens are left, want the list and its messages", n)
+			}
+		})
+	}
+}

@@ -42,7 +42,7 @@ func watched(ctx context.Context, p plan.Run, progress func(plan.Account)) (plan
 }
 
 func TestCanaryIsToldAndHurried(t *testing.T) {
-	o, b, _ := failedOptions(47)
+	o, b, c := failedOptions(47)
 	b.execute = watched
 	term := onQueue(t, o, failedQueue, 120, 36)
 	term.await("47 messages")
@@ -53,6 +53,10 @@ func TestCanaryIsToldAndHurried(t *testing.T) {
 	term.press(keyEnter)
 	term.await("Replaying 47 messages", "1 of 47",
 		"canary    1 sent, waiting until it is taken: no consumers on ucenter@user", "enter do not wait longer", "esc stop")
+	term.press(keyEnter, keyEnter) // a key that is held down
+	term.settle()
+	term.await("canary    1 sent, waiting until it is taken")
+	c.advance(changeGuard)
 	term.press(keyEnter)
 	term.await("What happened", "11 of 47 messages moved", "stopped   3 of 11 came back", "untouched 36")
 	if plans := b.executed(); len(plans) != 1 || plans[0].Canary.Wait != plan.DefaultCanaryWait {

@@ -112,10 +112,10 @@ func (d planDialog) planned(msg plannedMsg[acting]) (planDialog, tea.Cmd) {
 // sayStrays shows whom messages may have reached that the plan did not name.
 func sayStrays(l *dialogLines, a *plan.Account) {
 	for i := range a.Strayed {
-		l.say("beyond", model.Printable(a.Strayed[i].Words()), l.styles.Danger)
+		l.stress("beyond", model.Printable(a.Strayed[i].Words()), l.styles.Danger)
 	}
 	if a.Unguarded != "" {
 		words := "whether the last of them reached a further queue is unknown: " + model.Printable(a.Unguarded)
-		l.say("unknown", words, l.styles.Warning)
+		l.stress("unknown", words, l.styles.Warning)
 	}
 }

@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -42,6 +43,7 @@ type planDialog struct {
 	mend   *mend.Program // that changes them; nil: none does
 	plan   plan.Plan
 	goOn   chan struct{} // tells a canary not to wait any longer
+	waited time.Time     // since when what its canary does now is seen
 }
 
 // replayTarget is one of the targets that tab goes through.
@@ -101,9 +103,9 @@ func (d *planDialog) offerTargets() {
 	}
 }
 
-// turn goes on to the next target. That of choice is asked for.
+// turn goes on to the next target. That of choice is asked for. Who insisted did so for the target before.
 func (d *planDialog) turn() tea.Cmd {
-	d.mode = (d.mode + 1) % len(d.modes)
+	d.mode, d.insist = (d.mode+1)%len(d.modes), false
 	if d.modes[d.mode].choice {
 		d.chooser, d.state = newQueueChooser(d.env, plan.MoveTargets(d.topology, d.queue)), dialogChoosing
 		return nil
@@ -128,7 +130,7 @@ func (d *planDialog) choose(msg tea.KeyMsg) tea.Cmd {
 	switch q, ok := d.chooser.current(); {
 	case !ok || !chosen:
 	case d.operation == plan.Move:
-		d.target = q.Name
+		d.target, d.insist = q.Name, false
 	default:
 		d.modes[d.mode].fixed = model.Address{RoutingKey: q.Name}
 		d.modes[d.mode].name = "queue: " + model.Printable(q.Name) + " of choice"
@@ -231,8 +233,11 @@ func (d planDialog) update(msg tea.Msg) (planDialog, tea.Cmd) {
 			d.others.arrived = msg.messages
 		}
 	default:
-		running := d.state != dialogEnded
+		running, was := d.state != dialogEnded, d.account.Canary
 		cmd := d.executing(msg)
+		if is := d.account.Canary; is.Phase != was.Phase || is.Sent != was.Sent {
+			d.waited = d.env.shown
+		}
 		if running && d.state == dialogEnded {
 			cmd = tea.Batch(cmd, d.countArrived())
 		}
@@ -263,10 +268,7 @@ func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 		cmd := d.turn()
 		return d, cmd
 	case term.Is(msg, k.GoOn) && d.waits():
-		select {
-		case d.goOn <- struct{}{}: // it holds one: the wait that is seen ends
-		default:
-		}
+		d.hurry()
 		return d, nil
 	case d.state == dialogEnded && d.canUndo() && term.Is(msg, k.Undo):
 		d.state = dialogClosed

@@ -62,8 +62,7 @@ func (d *planDialog) counts(l *dialogLines) {
 // tell shows the account, and what the keys do then.
 func (d *planDialog) tell(l *dialogLines) {
 	d.sayAccount(l)
-	l.blank()
-	l.hints(hint(l.styles, "enter", "close"))
+	d.sayClose(l)
 }
 
 // sayAccount shows the account.
@@ -80,20 +79,20 @@ func (d *planDialog) sayAccount(l *dialogLines) {
 		l.say("canary", model.Printable(a.Canary.Words()), s.Text)
 	}
 	if arrived := plan.ArrivedWords(d.others.arrived); arrived != "" {
-		l.say("later", arrived+" (after "+d.others.frozen.At.Local().Format("15:04:05")+")", s.Warning)
+		l.stress("later", arrived+" (after "+d.others.frozen.At.Local().Format("15:04:05")+")", s.Warning)
 	}
 	if rest := a.Planned - a.Done(); rest > 0 {
 		l.say("untouched", model.Count(int64(rest))+"  still in the queue", s.Text)
 	}
 	if a.Stopped != "" {
-		l.say("stopped", model.Printable(a.Stopped), s.Warning)
+		l.stress("stopped", model.Printable(a.Stopped), s.Warning)
 	}
 	if a.Rescued.Any() {
-		l.say("rescued", model.Printable(a.Rescued.Words()), s.Warning)
+		l.stress("rescued", model.Printable(a.Rescued.Words()), s.Warning)
 	}
 	sayStrays(l, a)
 	if d.err != nil {
-		l.say("error", readableError(d.err), s.Danger)
+		l.stress("error", readableError(d.err), s.Danger)
 	}
 	if a.JournalID > 0 {
 		words := fmt.Sprint(a.JournalID)

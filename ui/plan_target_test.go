@@ -68,3 +68,52 @@ func TestDeadLettersThatNoFlowHas(t *testing.T) {
 	term.press("3", keyTab)
 	term.await("FAILED QUEUE", "no flow has it", "failures in 1 of 1 message read there")
 }
+
+// TestInsistIsForOneTarget: who insists that a limit of one queue may drop messages has not agreed to that of another.
+func TestInsistIsForOneTarget(t *testing.T) {
+	limit := func(q *model.Queue) { q.Arguments["x-max-length"] = int64(5) }
+	for _, test := range []struct {
+		key    string
+		turns  []string // to the queue of choice: what is seen after each tab
+		agrees string
+	}{
+		{"m", nil, "enter move"},
+		{"R", []string{"target    auto", "target    origin"}, "enter replay"},
+	} {
+		t.Run(test.agrees, func(t *testing.T) {
+			c := newClock()
+			b := newRecordedBroker(c)
+			for range 12 {
+				b.put("parking", message.Message{RoutingKey: "parking", Body: []byte("x")})
+			}
+			o := Options{Source: &recorded{snapshot: recording(
+				queue("parking", ready(12)), queue("limited.one", limit), queue("limited.two", limit),
+			)}, Broker: b, Now: c.now}
+			term := onQueue(t, o, "parking", 120, 36)
+			term.await("12 messages")
+			choose := func(keys ...string) {
+				term.await("Type a part of the queue's name", "2 of 2")
+				term.press(keys...)
+			}
+			turn := func() {
+				for _, seen := range test.turns {
+					term.await(seen)
+					term.press(keyTab)
+				}
+			}
+			if test.key == "m" {
+				term.press("*")
+			}
+			term.press(test.key)
+			turn()
+			choose(keyEnter)
+			term.await("limited.one keeps at most 5 messages", "i insists")
+			term.press("i")
+			term.await(test.agrees)
+			term.press(keyTab)
+			turn()
+			choose(keyDown, keyEnter)
+			term.await("limited.two keeps at most 5 messages", "i insists")
+		})
+	}
+}

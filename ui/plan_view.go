@@ -63,13 +63,13 @@ func (d *planDialog) askJournal(l *dialogLines) {
 	switch {
 	case d.env.readOnly:
 	case d.env.journal == nil:
-		l.say("journal", "no: it was switched off, and there is no undo", s.Warning)
+		l.stress("journal", "no: it was switched off, and there is no undo", s.Warning)
 	case d.operation == plan.Drop:
 		l.say("journal", undoes+" (needs write permission on amq.default)", s.Text)
 	case all:
-		l.say("journal", "yes, but messages that reach several queues cannot be undone", s.Warning)
+		l.stress("journal", "yes, but messages that reach several queues cannot be undone", s.Warning)
 	case some:
-		l.say("journal", undoes+", except messages that reach several queues", s.Warning)
+		l.stress("journal", undoes+", except messages that reach several queues", s.Warning)
 	default:
 		l.say("journal", undoes, s.Text)
 	}
@@ -77,8 +77,8 @@ func (d *planDialog) askJournal(l *dialogLines) {
 
 // ask shows the plan and what the keys would do.
 func (d *planDialog) ask(l *dialogLines) {
-	d.sayPlan(l)
 	d.sayChanges(l)
+	d.sayPlan(l)
 	enter := string(d.operation)
 	if o := d.offer(); o.prompt == "" && d.operation == plan.Drop {
 		enter = "drop " + model.Plural(len(d.rows), "message")
@@ -108,7 +108,7 @@ func (d *planDialog) sayPlan(l *dialogLines) {
 	}
 	d.askJournal(l)
 	for _, w := range p.Warnings {
-		l.say("", term.MarkWarning+" "+model.Printable(w.Words()), s.Warning)
+		l.stress("", term.MarkWarning+" "+model.Printable(w.Words()), s.Warning)
 	}
 	if p.Acquire.Cost != "" && !p.Refusal.Refused() {
 		l.aside("costs", model.Printable(p.Acquire.Cost), s.Muted)
@@ -190,12 +190,12 @@ func (d *planDialog) askWhere(l *dialogLines) {
 	}
 	label = "reaches"
 	if len(p.Recipients) > 1 {
-		l.say(label, model.Plural(len(p.Recipients), "queue")+":", s.Warning)
+		l.stress(label, model.Plural(len(p.Recipients), "queue")+":", s.Warning)
 		label = ""
 	}
 	for i, r := range p.Recipients {
 		if i == shownNames {
-			l.say(label, fmt.Sprintf("and %d more", len(p.Recipients)-i), s.Warning)
+			l.stress(label, fmt.Sprintf("and %d more", len(p.Recipients)-i), s.Warning)
 			break
 		}
 		words := model.Printable(r.Queue.String()) + ", " + picture.ConsumerCount(r.Consumers)
@@ -206,7 +206,7 @@ func (d *planDialog) askWhere(l *dialogLines) {
 		if c, known := r.Consumers.Get(); known && c == 0 {
 			look = s.Warning
 		}
-		l.say(label, words, look)
+		l.stress(label, words, look)
 		label = ""
 	}
 	if len(p.Strips) > 0 {

@@ -14,12 +14,14 @@ import (
 // View draws the probe as a box on a screen of its own.
 func (s probeScreen) View(width, height int) string {
 	l := newDialogLines(s.env.styles, width)
+	title := "Probe " + s.plan.ID
 	if s.state == dialogAsking {
+		title = "Send a probe through " + model.Printable(s.worker.Name)
 		s.ask(l)
-		return l.page("Send a probe through "+model.Printable(s.worker.Name), width, height)
+	} else {
+		s.draw(l)
 	}
-	s.draw(l)
-	return l.page("Probe "+s.plan.ID, width, height)
+	return l.page(title, width, height)
 }
 
 // ask shows where the probe goes and whom it reaches.
@@ -42,11 +44,11 @@ func (s *probeScreen) ask(l *dialogLines) {
 			default:
 				look = styles.Warning
 			}
-			l.say(label, words, look)
+			l.stress(label, words, look)
 			label = ""
 		}
 		if len(p.Reaches) == 0 {
-			l.say(label, "no queue", styles.Warning)
+			l.stress(label, "no queue", styles.Warning)
 		}
 		if len(p.Tap.Exchanges) > 0 {
 			l.say("followed", "by a tap on "+printables(p.Tap.Exchanges)+
@@ -55,7 +57,7 @@ func (s *probeScreen) ask(l *dialogLines) {
 		l.say("adds", "one small message, with the header "+trace.ProbeHeader, styles.Muted)
 	}
 	for _, w := range p.Warnings {
-		l.say("", term.MarkWarning+" "+model.Printable(w.Words()), styles.Warning)
+		l.stress("", term.MarkWarning+" "+model.Printable(w.Words()), styles.Warning)
 	}
 	o, hints := s.offer(), ""
 	if o.turns != "" {
@@ -118,6 +120,7 @@ func (s *probeScreen) draw(l *dialogLines) {
 		}
 		station(trace.ProbeReached, r.Queue.Name, r.Queue.Name, more)
 	}
+	defer l.question(len(l.lines))
 	l.blank()
 	switch {
 	case s.state == dialogStopping:
@@ -133,14 +136,14 @@ func (s *probeScreen) draw(l *dialogLines) {
 		l.hints(hint(styles, "esc", "stop"))
 		return
 	case s.err != nil:
-		l.say("", term.MarkError+" nothing was sent: "+model.Printable(s.err.Error()), styles.Danger)
+		l.stress("", term.MarkError+" nothing was sent: "+model.Printable(s.err.Error()), styles.Danger)
 	case s.result.Arrived:
 		l.say("", model.Printable(s.result.Verdict)+": "+s.result.String(), styles.Good)
 	default:
-		l.say("", term.MarkError+" it did not arrive: "+model.Printable(s.result.Verdict), styles.Danger)
+		l.stress("", term.MarkError+" it did not arrive: "+model.Printable(s.result.Verdict), styles.Danger)
 	}
 	if s.result.Left != "" {
-		l.say("", term.MarkWarning+" it may still be in "+model.Printable(s.result.Left)+", with the message id "+
+		l.stress("", term.MarkWarning+" it may still be in "+model.Printable(s.result.Left)+", with the message id "+
 			s.plan.ID, styles.Warning)
 	}
 	l.blank()

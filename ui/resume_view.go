@@ -59,40 +59,43 @@ func (r *resumeScreen) ask(l *dialogLines) string {
 		}
 		l.say(label, model.Printable(words), s.Text)
 	}
-	r.sayUndecided(l, o)
+	r.sayUndecided(l)
 	for _, w := range p.Rest.Warnings {
-		l.say("", term.MarkWarning+" "+model.Printable(w.Words()), s.Warning)
+		l.stress("", term.MarkWarning+" "+model.Printable(w.Words()), s.Warning)
 	}
-	hints := ""
+	hints, question := "", len(l.lines)
 	if o.turns != "" {
 		hints = hint(s, r.env.keys.Target.Help().Key, o.turns)
+		r.sayChoice(l)
 	}
 	r.sayAsked(l, o, o.does, hints+r.insistHint(o))
+	l.question(question)
 	return title
 }
 
-// sayUndecided lists what nobody can decide, and what is done with it.
-func (r *resumeScreen) sayUndecided(l *dialogLines, o *offer) {
+// sayUndecided lists what nobody can decide.
+func (r *resumeScreen) sayUndecided(l *dialogLines) {
 	s := l.styles
 	for i, u := range r.plan.Undecided {
 		if i == shownUndecided {
-			l.say("", fmt.Sprintf("and %d more", len(r.plan.Undecided)-i), s.Warning)
+			l.stress("", fmt.Sprintf("and %d more", len(r.plan.Undecided)-i), s.Warning)
 			break
 		}
 		id := ""
 		if u.MessageID != "" {
 			id = " (" + model.Printable(u.MessageID) + ")"
 		}
-		l.say("undecided", fmt.Sprintf("%d%s: %s", u.Position, id, model.Printable(u.Why)), s.Warning)
+		l.stress("undecided", fmt.Sprintf("%d%s: %s", u.Position, id, model.Printable(u.Why)), s.Warning)
 	}
-	if o.turns == "" {
-		return
-	}
+}
+
+// sayChoice is what is done with what nobody can decide.
+func (r *resumeScreen) sayChoice(l *dialogLines) {
 	l.say("these", map[resume.Choice]string{
 		"":                  "stay as they are, and unknown",
 		resume.PublishAgain: "are published again: they may be there twice",
 		resume.LeaveThem:    "stay in their queue, and count as done",
-	}[choices[r.choice]], s.Strong)
+	}[choices[r.choice]], l.styles.Strong)
 }
 
 func (r *resumeScreen) tell(l *dialogLines) {

@@ -74,10 +74,10 @@ func (m topologyMsg) moment(now time.Time) picture.Moment {
 	return at
 }
 
-// pushMsg opens a screen on top of the one that asked for it; popMsg closes the top one.
+// pushMsg opens a screen on top of the one that asked for it; popMsg closes the one that asked for it.
 type (
 	pushMsg struct{ screen screen }
-	popMsg  struct{}
+	popMsg  struct{ page request }
 )
 
 // noticeMsg shows one line above the footer until the next key: what just happened, or why not.

@@ -19,15 +19,18 @@ func (u *undoScreen) replan() tea.Cmd {
 	u.state = dialogPlanning
 	return planning(&u.dialog, u.topology, func(ctx context.Context, t *model.Topology) (undoing, error) {
 		record, err := recordToUndo(ctx, e.journal, e.broker, id)
+		if err == nil && !record.Running && record.Uncertain() > 0 { // what its program held is not back at once
+			err = e.broker.AwaitGone(ctx, &record, e.source.Connections, record.Queues()...)
+		}
 		if err != nil {
-			return undoing{}, err
+			return undoing{want: plan.UndoWant{Record: record}}, err
 		}
 		want, err := plan.UndoWant{
 			Record: record, User: e.broker.User(), Broker: e.broker.Address(), Insist: insist, ReadOnly: e.readOnly,
 			Entries: e.entries(ctx, record.ID),
 		}.Looked(t, undoReads(ctx, e.broker, e.broker))
 		if err != nil {
-			return undoing{}, err
+			return undoing{want: want}, err
 		}
 		p, err := plan.PlanUndo(t, want, undoReads(ctx, e.broker, e.broker))
 		return undoing{want, p}, err
@@ -72,7 +75,7 @@ func recordToUndo(ctx context.Context, journal ports.Records, broker ports.Named
 		done := r.Account.Moved + r.Account.Dropped + r.Uncertain()
 		kind := r.Operation != plan.Undo && r.Operation != plan.Import && r.Operation != plan.Rescue
 		if kind && r.Broker == broker.Address() && done > r.Undone {
-			return r, nil
+			return journal.Record(ctx, r.ID) // with its intent
 		}
 	}
 	return plan.Record{}, errors.New("no action on this broker can be undone")

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -87,6 +88,7 @@ func (u undoScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	case tea.KeyMsg:
 		switch u.press(msg, u.offer()) {
 		case pressedBack:
+			u.request = 0 // a plan that was agreed to may be on its way: it does not start
 			return u, pop
 		case pressedAgree:
 			cmd := u.check()
@@ -106,6 +108,7 @@ func (u undoScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 // different, and asked about again.
 func (u undoScreen) planned(msg plannedMsg[undoing]) (screen, tea.Cmd) {
 	agreed := u.state == dialogChecking
+	u.id = cmp.Or(msg.plan.want.Record.ID, u.id) // the last one may be another one soon
 	was, is := u.plan.Promise(), msg.plan.plan.Promise()
 	u.state, u.unchecked = dialogAsking, msg.unread
 	switch {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"dlxtop/model/message"
 	"dlxtop/model/plan"
 )
@@ -38,4 +40,17 @@ func TestUndoTellsWhyNobodyCouldLook(t *testing.T) {
 		"i insists: messages that are already there are then there twice")
 	term.press("i")
 	term.await(fmt.Sprintf("Undo %d: bring back 1 message", id), "enter bring back")
+}
+
+// TestUndoLeftWhileItIsChecked: who leaves an undo that was agreed to, while its plan is made again, does not start it.
+func TestUndoLeftWhileItIsChecked(t *testing.T) {
+	o, _, _ := failedOptions(0)
+	u := newUndoScreen(newApp(t.Context(), o).env, 0).(undoScreen)
+	u.state, u.request = dialogChecking, u.env.newRequest()
+	answer := plannedMsg[undoing]{request: u.request}
+	left, _ := u.Update(tea.KeyMsg{Type: tea.KeyEsc})
+	after, cmd := left.Update(answer)
+	if state := after.(undoScreen).state; state == dialogRunning || cmd != nil {
+		t.Errorf("it is in the state %d, and has a command: %t", state, cmd != nil)
+	}
 }

@@ -32,6 +32,7 @@ func (u undoScreen) View(width, height int) string {
 func (u *undoScreen) ask(l *dialogLines) string {
 	s, p := l.styles, &u.plan
 	title := "Undo"
+	u.sayChanges(l)
 	if r := &p.Record; r.ID > 0 {
 		title = fmt.Sprintf("Undo %d: bring back %s", r.ID, model.Plural(p.Planned(), "message"))
 		l.say("of", fmt.Sprintf("the %s of %s, %s, by %s", r.Operation, model.Printable(r.From.String()),
@@ -55,9 +56,8 @@ func (u *undoScreen) ask(l *dialogLines) string {
 		l.say("not", fmt.Sprintf("%s %s", model.Plural(skip.Messages, "message"), model.Printable(skip.Words())), s.Muted)
 	}
 	for _, w := range p.Warnings {
-		l.say("", term.MarkWarning+" "+model.Printable(w.Words()), s.Warning)
+		l.stress("", term.MarkWarning+" "+model.Printable(w.Words()), s.Warning)
 	}
-	u.sayChanges(l)
 	o := u.offer()
 	u.sayAsked(l, o, o.does, u.insistHint(o))
 	return title

@@ -28,6 +28,8 @@ var readsText = map[string]string{
 	"mgmt/transport.go":        "the media type of an answer, and its first line",
 	"journal/looks.go":         "the name of a file",
 
+	"model/cause/fold_scripts.go": "the error of an application, for the scheme of a URL in it",
+
 	"model/duration.go":      "digits that it has just formatted",
 	"model/headers_match.go": "x-match of a binding, and the names of headers",
 	"model/held.go":          "the name of a queue",

@@ -66,6 +66,7 @@ var rooms = map[string]struct{ own, libraries []string }{
 		charm,
 	},
 	"dlxtop/internal/depth": {nil, []string{"github.com/rabbitmq/amqp091-go"}}, // for tests only
+	"dlxtop/internal/dial":  {nil, []string{"github.com/rabbitmq/amqp091-go"}}, // the same
 }
 
 // charm are the libraries of screens. Lip Gloss, which makes their looks, lives in ui/term alone.

@@ -77,6 +77,9 @@ func (f *folder) step() {
 		f.out = append(f.out, closing(c))
 	case isDelimiter(c):
 		f.emit(c)
+	case isWidePunctuation(f.in[f.at:]):
+		f.out = append(f.out, f.in[f.at:f.at+wideLength]...)
+		f.at += wideLength
 	default:
 		f.chunk()
 	}
@@ -118,12 +121,9 @@ func (f *folder) skip(from int, opens, closes byte) {
 	}
 }
 
-// chunk folds what stands between two delimiters.
+// chunk folds what stands between two delimiters, or between two kinds of writing.
 func (f *folder) chunk() {
-	end := f.at
-	for end < len(f.in) && (!isDelimiter(f.in[end]) || f.apostrophe(end)) {
-		end++
-	}
+	end := f.chunkEnd()
 	for end > f.at+1 && isTrailing(f.in[end-1]) {
 		end--
 	}
@@ -261,7 +261,7 @@ func isLettered(s string) bool {
 // word notes a word that stays: it can say what the number or the quotes behind it are.
 func (f *folder) word(s string) {
 	lower := strings.ToLower(s)
-	f.code.word(lower)
+	f.code.word(lower, f.codeKind(lower))
 	f.words[1], f.words[0] = f.words[0], lower
 	f.values = valueLists[lower]
 	f.kept = false

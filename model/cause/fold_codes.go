@@ -14,7 +14,8 @@ const (
 	noCode     codeKind = iota
 	anyCode             // behind "status", "errno", "SQLSTATE"
 	errorCode           // behind "error": 3 to 5 digits, or letters and digits in capitals
-	statusCode          // behind "response", "returned": 100 to 599
+	statusCode          // behind "response", "returned": 100 to 599, unless something is counted
+	countCode           // behind "got", "received": 100 to 599 where the text says that it is a status
 )
 
 // codeWords are the words behind which a number is a code.
@@ -24,15 +25,18 @@ var codeWords = map[string]codeKind{
 	"exit": anyCode, "exited": anyCode, "signal": anyCode, "winerror": anyCode, "hresult": anyCode,
 	"vendorerror": anyCode, "state": anyCode, "alert": anyCode, "reply": anyCode, "replycode": anyCode, "rc": anyCode,
 	"error": errorCode, "exception": errorCode, "err": errorCode, "fault": errorCode,
-	"response": statusCode, "returned": statusCode, "responded": statusCode, "replied": statusCode, "got": statusCode,
-	"received": statusCode, "answered": statusCode,
+	"response": statusCode, "returned": statusCode, "responded": statusCode, "replied": statusCode,
+	"answered": statusCode, "got": countCode, "received": countCode,
 }
+
+// codeNames are the words behind which "code" means that of an error: there are codes of zips, coupons and countries.
+var codeNames = set("codeNames")
 
 // codeLinks may stand between such a word and its number.
 var codeLinks = set("codeLinks")
 
-func (s *codeState) word(w string) {
-	if kind := codeWords[w]; kind != noCode {
+func (s *codeState) word(w string, kind codeKind) {
+	if kind != noCode {
 		if s.kind != anyCode || s.left <= 0 {
 			s.kind = kind
 		}
@@ -42,6 +46,25 @@ func (s *codeState) word(w string) {
 	if s.left--; s.left < 0 || !codeLinks[w] {
 		*s = codeState{}
 	}
+}
+
+// codeKind is what a word that was just written says of the number behind it.
+func (f *folder) codeKind(w string) codeKind {
+	if w != "code" || f.code.left > 0 && f.code.kind <= errorCode && f.code.kind != noCode {
+		return codeWords[w]
+	}
+	before := strings.TrimRight(string(f.out[:max(len(f.out)-len(w), 0)]), " -")
+	if before == "" || !isLetterOrDigit(before[len(before)-1]) && before[len(before)-1] != someValue[0] {
+		return anyCode // first in the text, or behind a mark: "(code 1205)"
+	}
+	name := f.words[0]
+	if codeLinks[name] { // "failed with code 5"
+		name = f.words[1]
+	}
+	if codeNames[name] {
+		return anyCode
+	}
+	return noCode
 }
 
 // isCode reports whether a word with digits is a code that has to stay.
@@ -58,7 +81,12 @@ func (f *folder) isCode(s string) bool {
 		}
 		return len(s) <= 10 && isUpperCode(s) || isHResult(s)
 	case statusCode:
-		if isStatus(s) {
+		if isStatus(s) && (!f.counts() || f.inHTTP()) {
+			return true
+		}
+	case countCode:
+		phrase := firstWord(strings.TrimLeft(f.in[f.at:], " (:-")) // 503 (Service Unavailable)
+		if isStatus(s) && (f.inHTTP() || phrases[phrase]) {
 			return true
 		}
 	}
@@ -103,6 +131,18 @@ func (f *folder) phrased(s string) bool {
 		return capital || len(rest) > 1 && isEnhanced(rest[1:])
 	}
 	return capital && before == ": " && f.inSQL() // Integrity constraint violation: 1062 Duplicate entry
+}
+
+// counts reports whether a number has behind it what it counts: "returned 437 rows".
+func (f *folder) counts() bool {
+	rest := f.in[f.at:]
+	return len(rest) > 1 && rest[0] == ' ' && rest[1] >= 'a' && rest[1] <= 'z' && !codeLinks[firstWord(rest[1:])]
+}
+
+// inHTTP reports whether the text so far is about HTTP: "HTTP", a URL, or a status.
+func (f *folder) inHTTP() bool {
+	before := strings.ToLower(f.in[:f.at])
+	return strings.Contains(before, "http") || strings.Contains(before, "status")
 }
 
 // inSQL reports whether an SQLSTATE was named.

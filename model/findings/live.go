@@ -2,6 +2,7 @@ package findings
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"dlxtop/model"
@@ -14,9 +15,10 @@ const (
 )
 
 // LosingNow finds messages that are being lost while one looks: they leave a buffer by no consumer's hand, and arrive
-// in none of the queues that they should reach. moves are the movements over a span of time.
+// in none of the queues that they should reach. moves are the movements over a span of time. It says so only where
+// nothing else can explain it: with statistics, and where the queues behind show all that arrives.
 func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Finding {
-	if over < liveSpan {
+	if o := &t.Snapshot.Overview; over < liveSpan || o.StatsOff || o.RatesMode == "none" {
 		return nil
 	}
 	var findings []Finding
@@ -24,15 +26,14 @@ func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Findi
 		q := &t.Snapshot.Queues[i]
 		hops := t.Hops(q.QueueRef)
 		dead := moves[q.QueueRef].Dead.Or(0) * over.Seconds()
-		if len(hops) == 0 || !allKnown(&hops[0].Route) || dead < liveLeast || q.Consumers.Or(1) > 0 {
+		if len(hops) == 0 || !allKnown(&hops[0].Route) || dead < liveLeast || q.Consumers.Or(1) > 0 ||
+			t.Settings(q.QueueRef).KeepsDeadLetters() {
 			continue
 		}
 		arrived := false
 		targets := hops[0].Route.Queues
 		for _, ref := range targets {
-			in, known := moves[ref].In.Get()
-			q, _ := t.Queue(ref)
-			arrived = arrived || !known || in > 0 || q.Type == model.Stream
+			arrived = arrived || mayArrive(t, ref, moves)
 		}
 		if arrived {
 			continue
@@ -49,6 +50,21 @@ func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Findi
 		})
 	}
 	return findings
+}
+
+// mayArrive reports whether messages come into a queue, or could without being seen: as many leave it by expiry or by
+// its limit, or its consumers reject them.
+func mayArrive(t *model.Topology, ref model.QueueRef, moves model.Moves) bool {
+	in, known := moves[ref].In.Get()
+	q, _ := t.Queue(ref)
+	s := t.Settings(ref)
+	if !known || in > 0 || q.Type == model.Stream || s.TTL.Set || t.IsBuffer(ref) ||
+		s.Bounded() && s.Overflow.Value != "reject-publish" {
+		return true
+	}
+	return q.Consumers.Or(1) > 0 && slices.ContainsFunc(t.RejectedTargets(ref), func(behind model.QueueRef) bool {
+		return moves[behind].In.Or(1) > 0
+	})
 }
 
 // allKnown reports whether a route has all queues that messages can reach by it.

@@ -60,6 +60,59 @@ func TestLosingNow(t *testing.T) {
 			[]string{"error losing-now b"},
 		},
 		{
+			"from buffer to buffer, where what arrives hides what leaves",
+			[]build.Part{
+				build.Queue("b", build.DLX(""), build.DeadKey("b2"), build.TTL(1000)),
+				build.Queue("b2", build.DLX(""), build.DeadKey("w"), build.TTL(1000)), build.Queue("w", build.Consumers(1)),
+			},
+			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("b2"): moving(0, 0), build.Ref("w"): moving(2, 0)},
+			12 * time.Second, nil,
+		},
+		{
+			"into a queue that is full, and drops as many as arrive",
+			[]build.Part{
+				build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
+				build.Queue("w", build.Argument("x-max-length", int64(10)), build.Ready(10)),
+			},
+			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0)},
+			12 * time.Second, nil,
+		},
+		{
+			"into a queue that is full, and refuses",
+			[]build.Part{
+				build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
+				build.Queue("w", build.Argument("x-max-length", int64(10)), build.Ready(10),
+					build.Argument("x-overflow", "reject-publish")),
+			},
+			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0)},
+			12 * time.Second,
+			[]string{"error losing-now b"},
+		},
+		{
+			"the worker rejects all that arrives into its failed queue",
+			[]build.Part{
+				build.Queue("b", build.DLX(""), build.DeadKey("w"), build.TTL(1000)),
+				build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("w.failed")), build.Queue("w.failed"),
+			},
+			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0), build.Ref("w.failed"): moving(2, 0)},
+			12 * time.Second, nil,
+		},
+		{
+			"at least once keeps them",
+			[]build.Part{
+				build.Queue("b", build.OfType(model.Quorum), build.DLX("nope"), build.TTL(1000),
+					build.Argument("x-dead-letter-strategy", "at-least-once"), build.Argument("x-overflow", "reject-publish")),
+			},
+			model.Moves{build.Ref("b"): moving(2, 2)},
+			12 * time.Second, nil,
+		},
+		{"no rates", append([]build.Part{func(s *model.Snapshot) { s.Overview.RatesMode = "none" }}, flow...),
+			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0)}, 12 * time.Second, nil,
+		},
+		{"statistics are off", append([]build.Part{func(s *model.Snapshot) { s.Overview.StatsOff = true }}, flow...),
+			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0)}, 12 * time.Second, nil,
+		},
+		{
 			"no dead-letter exchange, so nothing should arrive",
 			[]build.Part{build.Queue("b", build.TTL(1000))},
 			model.Moves{build.Ref("b"): moving(2, 2)},

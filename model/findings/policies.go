@@ -99,8 +99,7 @@ func findAtLeastOnceFallback(t *model.Topology, found func(Finding)) {
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		s := t.Settings(q.QueueRef)
-		if q.PolicyDefinition == nil || s.Strategy.Value != "at-least-once" || s.DLX.Set &&
-			s.Overflow.Value == "reject-publish" {
+		if q.PolicyDefinition == nil || s.Strategy.Value != "at-least-once" || s.KeepsDeadLetters() {
 			continue
 		}
 		missing := "overflow is " + s.Overflow.String() + ", and must be reject-publish"

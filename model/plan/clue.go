@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"sort"
 	"strings"
 
 	"dlxtop/model"
@@ -70,11 +71,15 @@ func (t *Target) seen(r *model.Topology, c Clue) Clue {
 		return c
 	}
 	c.Gone = true
-	for i := range r.Snapshot.Queues { // sorted
-		if q := &r.Snapshot.Queues[i]; q.Name == c.Queue.Name {
-			c.Elsewhere = q.VHost
+	queues := r.Snapshot.Queues // sorted, so that each message asks once per vhost, not once per queue
+	for len(queues) > 0 {
+		vhost := queues[0].VHost
+		if _, there := r.Queue(model.QueueRef{VHost: vhost, Name: c.Queue.Name}); there {
+			c.Elsewhere = vhost
 			break
 		}
+		next := sort.Search(len(queues), func(i int) bool { return queues[i].VHost > vhost })
+		queues = queues[next:]
 	}
 	return c
 }

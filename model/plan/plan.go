@@ -185,7 +185,7 @@ func (p *Plan) address(t *model.Topology, sample message.Messages) (sizes []int6
 	strips, keeps := map[string]bool{}, map[string]bool{}
 	var problems []Objection
 	var failing int
-	notes := newResetNotes(p, t)
+	notes, tally := newResetNotes(p, t), newTally(p)
 	err := message.Each(sample, 0, func(m *message.Message) {
 		o, resets := p.reopening(m)
 		way := p.Target.wayOf(t, m, o)
@@ -200,20 +200,20 @@ func (p *Plan) address(t *model.Topology, sample message.Messages) (sizes []int6
 			return
 		}
 		sizes = append(sizes, size)
-		p.countWay(way)
-		p.warnOfClues(&way)
+		tally.way(&way)
+		tally.clues(&way)
 		for _, ref := range way.Reaches {
 			recipients[ref]++
 		}
 		p.noteChanges(m, properties, strips, keeps)
 		notes.reset(resets, strips)
 		if p.Operation == Replay {
-			p.warnOfEnvelope(m)
+			tally.envelope(m)
 			notes.arrives(o.Message)
 		}
 		if origin := m.Origin(); way.Exchange == "" && way.RoutingKey != origin.RoutingKey && origin.RoutingKey != "" &&
 			p.Target.Mode == ToAuto {
-			p.warn(Warning{Kind: otherKey, Key: way.RoutingKey, Was: origin.RoutingKey})
+			tally.otherKey(way.RoutingKey, origin.RoutingKey)
 		}
 	})
 	if err != nil {
@@ -224,6 +224,7 @@ func (p *Plan) address(t *model.Topology, sample message.Messages) (sizes []int6
 		p.Recipients = append(p.Recipients, Recipient{Queue: ref, Consumers: q.Consumers, Messages: n, Taken: q.Taken()})
 	}
 	slices.SortFunc(p.Recipients, func(a, b Recipient) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) })
+	tally.end()
 	notes.end()
 	mends.end(p)
 	p.Strips, p.Keeps = slices.Sorted(maps.Keys(strips)), slices.Sorted(maps.Keys(keeps))
@@ -237,22 +238,6 @@ func (p *Plan) address(t *model.Topology, sample message.Messages) (sizes []int6
 	return sizes
 }
 
-func (p *Plan) countWay(way Way) {
-	for i := range p.Ways {
-		if w := &p.Ways[i]; w.Address == way.Address {
-			w.Messages++
-			w.Exact = w.Exact && way.Exact
-			if !slices.Equal(w.Reaches, way.Reaches) { // a headers exchange is on the way
-				w.Reaches = slices.Concat(w.Reaches, way.Reaches)
-				slices.SortFunc(w.Reaches, func(a, b model.QueueRef) int { return cmp.Compare(a.Name, b.Name) })
-				w.Reaches = slices.Compact(w.Reaches)
-			}
-			return
-		}
-	}
-	p.Ways = append(p.Ways, PlannedWay{way, 1})
-}
-
 // Irrevocable reports whether an undo will not take back some of the messages, or any of them: those that reach several
 // queues, or none that is known for certain, are left where they are (SentToMany).
 func (p *Plan) Irrevocable() (some, all bool) {
@@ -262,28 +247,6 @@ func (p *Plan) Irrevocable() (some, all bool) {
 		some, all = some || many, all && many
 	}
 	return some, all
-}
-
-// warnOfClues tells what says another worker than the one that was chosen.
-func (p *Plan) warnOfClues(w *Way) {
-	for i := range w.Against {
-		p.warn(Warning{Kind: outvotedClue, Clue: &w.Against[i], Stronger: w.Clue})
-	}
-}
-
-// warnOfEnvelope tells that a replay publishes something else than what lies in the queue, or that it cannot.
-func (p *Plan) warnOfEnvelope(m *message.Message) {
-	e, ok := m.Envelope()
-	switch {
-	case !ok:
-	case e.Problem != "":
-		p.warn(Warning{Kind: notOpened, Why: e.Problem})
-	default:
-		p.warn(Warning{Kind: opensEnvelope, Why: e.Does})
-		for _, doubt := range e.Doubts {
-			p.warn(Warning{Kind: envelopeDoubt, Why: doubt})
-		}
-	}
 }
 
 // Limited are the recipients that drop their oldest messages when they are full, and that can be counted exactly:

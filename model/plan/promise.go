@@ -117,18 +117,13 @@ func (p *Promise) Changes(now *Promise) []Change {
 	return changes
 }
 
-// wayChanges compares ways that are sorted.
+// wayChanges compares ways. There can be as many as there are messages.
 func wayChanges(was, is []Way) []Change {
 	var changes []Change
-	find := func(ways []Way, a model.Address) *Way {
-		if i := slices.IndexFunc(ways, func(w Way) bool { return w.Address == a }); i >= 0 {
-			return &ways[i]
-		}
-		return nil
-	}
+	before, after := waysByAddress(was), waysByAddress(is)
 	for i := range is {
 		now := &is[i]
-		if before := find(was, now.Address); before == nil {
+		if before := before[now.Address]; before == nil {
 			changes = append(changes, Change{Kind: WayAdded, Way: now.Address, Queues: now.Reaches})
 		} else {
 			changes = append(changes, reachChanges(now.Address, before.Reaches, now.Reaches)...)
@@ -138,11 +133,19 @@ func wayChanges(was, is []Way) []Change {
 		}
 	}
 	for i := range was {
-		if find(is, was[i].Address) == nil {
+		if after[was[i].Address] == nil {
 			changes = append(changes, Change{Kind: WayGone, Way: was[i].Address, Queues: was[i].Reaches})
 		}
 	}
 	return changes
+}
+
+func waysByAddress(ways []Way) map[model.Address]*Way {
+	at := make(map[model.Address]*Way, len(ways))
+	for i := range ways {
+		at[ways[i].Address] = &ways[i]
+	}
+	return at
 }
 
 // reachChanges compares the queues that a way reached and reaches.

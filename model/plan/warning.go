@@ -70,8 +70,8 @@ type Warning struct {
 	Against   Refusal           `json:",omitempty"` // of someStay, downMeanwhile and insistedOn
 	Clue      *Clue             `json:",omitempty"` // of outvotedClue
 	Stronger  *Clue             `json:",omitempty"` // of outvotedClue: nil is the flow
-	Key       string            `json:",omitempty"` // of otherKey
-	Was       string            `json:",omitempty"` // of otherKey
+	Key       string            `json:",omitempty"` // of otherKey: with Messages set, one of several
+	Was       string            `json:",omitempty"` // of otherKey: with Messages set, one of several
 	Why       string            `json:",omitempty"` // of an envelope: what message tells
 	Overflow  string            `json:",omitempty"` // of refusesFull
 	Others    bool              `json:",omitempty"` // of notTheWorker: the worker receives them, too
@@ -112,6 +112,10 @@ func (w Warning) Words() string {
 		}
 		return fmt.Sprintf("%d of them stay: %s", w.Messages, w.Against.Words())
 	case otherKey:
+		if w.Messages > 0 {
+			return fmt.Sprintf("the worker sees other routing keys than %s had, such as %s instead of %s",
+				model.Plural(w.Messages, "message"), model.Printable(w.Key), model.Printable(w.Was))
+		}
 		return fmt.Sprintf("the worker sees the routing key %s instead of %s", model.Printable(w.Key),
 			model.Printable(w.Was))
 	case outvotedClue:

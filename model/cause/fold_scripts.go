@@ -1,0 +1,48 @@
+package cause
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// chunkEnd is where the chunk that begins here ends: before a delimiter, or where Latin letters and digits meet another
+// writing. Chinese, Japanese and Thai put no spaces between words, so that a sentence with a number would else be one
+// word, and be taken for an id. A path and a URL keep such names in them.
+func (f *folder) chunkEnd() int {
+	end, other := f.at, false
+	for end < len(f.in) && (!isDelimiter(f.in[end]) || f.apostrophe(end)) {
+		size, is := 1, false
+		if f.in[end] >= utf8.RuneSelf {
+			if isWidePunctuation(f.in[end:]) {
+				return end
+			}
+			var r rune
+			r, size = utf8.DecodeRuneInString(f.in[end:])
+			is = isOtherLetter(r) || other && unicode.IsMark(r)
+		}
+		if s := f.in[f.at:end]; is != other && s != "" && !isPath(s) && !strings.Contains(s, "://") {
+			return end
+		}
+		other = is
+		end += size
+	}
+	return end
+}
+
+// isOtherLetter reports whether a letter belongs to a writing that is neither Latin nor Greek (whose letters are in
+// units, too).
+func isOtherLetter(r rune) bool {
+	return r >= '\u0400' && unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) && !unicode.Is(unicode.Greek, r)
+}
+
+const wideLength = 3 // bytes of a punctuation mark in UTF-8
+
+// isWidePunctuation reports whether a text begins with a punctuation mark of Chinese or Japanese: 、。「」，：；！？（）.
+func isWidePunctuation(s string) bool {
+	if len(s) < wideLength || s[0] != 0xe3 && s[0] != 0xef {
+		return false
+	}
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsPunct(r) && (r >= '\u3001' && r <= '\u301f' || r >= '\uff01' && r <= '\uff65')
+}

@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"dlxtop/model"
+	"dlxtop/model/build"
+	"dlxtop/model/message"
+)
+
+const manyKeys = 20_000
+
+// manyOf are failed messages of orders that have a routing key each, and came through an exchange.
+func manyOf(exchange string, n int) message.MessageList {
+	list := make(message.MessageList, n)
+	for i := range list {
+		list[i] = message.Message{
+			Exchange: "dead", RoutingKey: "orders.failed",
+			Deaths: []message.Death{{
+				Queue: "orders", Reason: model.Rejected, Count: 1, Exchange: exchange,
+				RoutingKeys: []string{fmt.Sprintf("order.%d", i)},
+			}},
+		}
+	}
+	return list
+}
+
+func manyPlan(sample message.MessageList, more ...build.Part) *Run {
+	t := build.TopologyOf("3.10.8", append([]build.Part{
+		build.Exchange("topic", "events"), build.Queue("orders", build.Consumers(1), build.DLX(""),
+			build.DeadKey("orders.failed")), build.Bind("events", "order.#", "orders"), build.Queue("orders.failed"),
+	}, more...)...)
+	return newRun(t, ActionWant{
+		Operation: Replay, From: build.Ref("orders.failed"), Sample: sample, Planned: len(sample), Mode: ToAuto,
+	})
+}
+
+// Messages with keys of their own, as many as there are messages: one warning tells of all, and the plan is made and
+// compared in a time that grows with their number, not its square (no clock: that would take many minutes).
+func TestAsManyKeysAsMessages(t *testing.T) {
+	plan := manyPlan(manyOf("gone", manyKeys))
+	var words []string
+	for _, w := range plan.Warnings {
+		words = append(words, w.Words())
+	}
+	const want = "the worker sees other routing keys than 20,000 messages had, such as orders instead of order.0"
+	if len(words) != 1 || words[0] != want {
+		t.Errorf("%d warnings, the first %q, not %q", len(words), strings.Join(words[:min(len(words), 1)], ""), want)
+	}
+	ways := manyPlan(manyOf("events", manyKeys))
+	if len(ways.Ways) != manyKeys || ways.Ways[7].Messages != 1 {
+		t.Errorf("%d ways", len(ways.Ways))
+	}
+	was, other := ways.Promise(), manyPlan(manyOf("events", manyKeys-1)).Promise()
+	if changes := was.Changes(&was); changes != nil {
+		t.Errorf("%d changes", len(changes))
+	}
+	if changes := was.Changes(&other); len(changes) != 1 || changes[0].Kind != WayGone {
+		t.Errorf("changes %+v", changes)
+	}
+}
+
+// One key alone is told as it is.
+func TestOneOtherKey(t *testing.T) {
+	sample := manyOf("gone", 1)
+	plan := manyPlan(append(sample, sample...))
+	const want = "the worker sees the routing key orders instead of order.0"
+	if len(plan.Warnings) != 1 || plan.Warnings[0].Words() != want {
+		t.Errorf("warnings %+v", plan.Warnings)
+	}
+}
+
+// What outvotes a name is told once, whatever the keys that it is known from.
+func TestOneClueOfManyKeys(t *testing.T) {
+	sample := manyOf("events", 50)
+	for i := range sample {
+		sample[i].Headers = model.Table{"x-original-routingKey": fmt.Sprintf("order.%d", i), "x-original-exchange": "events"}
+		sample[i].Deaths = nil
+	}
+	topology := build.TopologyOf("3.10.8", build.Exchange("topic", "events"), build.Queue("mail", build.Consumers(1)),
+		build.Queue("mail.failed"), build.Queue("orders", build.Consumers(1)), build.Bind("events", "order.#", "orders"))
+	plan := newRun(topology, ActionWant{
+		Operation: Replay, From: build.Ref("mail.failed"), Sample: sample, Planned: len(sample), Mode: ToAuto,
+	})
+	var outvoted []string
+	for _, w := range plan.Warnings {
+		if w.Kind == outvotedClue {
+			outvoted = append(outvoted, w.Words())
+		}
+	}
+	const want = "mail (by name): orders (its origin, exchange events, key order.0) weighs more"
+	if len(outvoted) != 1 || outvoted[0] != want {
+		t.Errorf("%d times %q, not %q once", len(outvoted), strings.Join(outvoted[:min(len(outvoted), 1)], ""), want)
+	}
+}
+
+func BenchmarkPlanOfManyKeys(b *testing.B) {
+	sample := manyOf("gone", 10_000)
+	b.ResetTimer()
+	for range b.N {
+		manyPlan(sample)
+	}
+}

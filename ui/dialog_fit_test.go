@@ -1,0 +1,75 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"dlxtop/model/plan"
+	"dlxtop/model/resume"
+)
+
+// TestDialogsFitTheSmallestTerminal: where a question has more lines than 80 x 24 has room for, what has changed, the
+// choice, the field and the keys stay, and a mark says that lines are missing.
+func TestDialogsFitTheSmallestTerminal(t *testing.T) {
+	const width, height = 80, 19 // of the screen, without what stands above and below it
+	o, _, _ := failedOptions(47)
+	e := newApp(t.Context(), o).env
+	e.production = true
+	warnings := make([]plan.Warning, 8)
+	for i := range warnings {
+		warnings[i] = plan.Warning{
+			Kind: plan.TakesBack, Messages: 1, Queue: ref(strings.Repeat("a.long.name.of.a.queue.", 4)),
+		}
+	}
+	changed := []plan.Change{{Kind: plan.CountChanged, Was: 46, Is: 47}}
+
+	p := planDialog{dialog: newDialog(e, dialogAsking), operation: plan.Replay, queue: ref(failedQueue)}
+	p.rows, p.modes = make([]*messageRow, 47), make([]replayTarget, 2)
+	p.plan = plan.Plan{Operation: plan.Replay, From: ref(failedQueue), Warnings: warnings, Strips: []string{"x-death"}}
+	p.changedAt, p.changes = e.now(), changed
+
+	u := newUndoScreen(e, 1).(undoScreen)
+	u.state, u.changedAt, u.changes = dialogAsking, e.now(), changed
+	u.plan = plan.UndoPlan{Record: plan.Record{ID: 1, Operation: plan.Replay}, Back: ref(failedQueue), Warnings: warnings}
+	for i := range 8 {
+		u.plan.Takes = append(u.plan.Takes, plan.Plan{
+			From: ref(fmt.Sprint("taken.from.", i)), Planned: 3, Undoing: &plan.Undoing{},
+		})
+	}
+
+	r := newResumeScreen(e, 1).(resumeScreen)
+	r.state = dialogAsking
+	r.plan.Record = plan.Record{ID: 1, Operation: plan.Replay, From: ref(failedQueue), Planned: 500}
+	r.plan.Rest.Planned, r.plan.Rest.Warnings = 500, warnings
+	for i := range 4 {
+		r.plan.Undecided = append(r.plan.Undecided, resume.Undecided{Position: i, Why: strings.Repeat("nobody can say it ", 9)})
+	}
+
+	for name, test := range map[string]struct {
+		view string
+		want []string
+	}{
+		"a replay": {p.view(width, height), []string{
+			"this has changed while you looked at it", "changed   ", "type the queue's name", "> ", "tab", "esc back",
+		}},
+		"an undo": {u.View(width, height), []string{
+			"this has changed while you looked at it", "changed   ", "type the queue's name", "> ", "esc back",
+		}},
+		"a resume": {r.View(width, height), []string{
+			"undecided 0", "these     stay as they are", "type the queue's name", "> ", "tab other choice", "esc back",
+		}},
+	} {
+		lines := strings.Split(ansi.Strip(test.view), "\n")
+		if len(lines) > height {
+			t.Errorf("%s has %d lines", name, len(lines))
+		}
+		for _, want := range append(test.want, "…", "╰") {
+			if !strings.Contains(ansi.Strip(test.view), want) {
+				t.Errorf("%s has no %q:\n%s", name, want, ansi.Strip(test.view))
+			}
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"dlxtop/internal/depth"
+)
+
+// tunnel leads to the node. Frozen, it carries nothing more to it, and does not let the broker know that its client is gone,
+// as a network that is cut.
+type tunnel struct {
+	address string
+	limit   atomic.Int64 // bytes to the node, after which it is frozen; 0: it never is
+	carried atomic.Int64
+	mu      sync.Mutex
+	far     []net.Conn
+}
+
+func newTunnel(t *testing.T) *tunnel {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(node.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &tunnel{}
+	host := u.Host
+	u.Host = listener.Addr().String()
+	c.address = u.String()
+	t.Cleanup(func() { listener.Close(); c.release() })
+	go func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", host)
+			if err != nil {
+				near.Close()
+				continue
+			}
+			c.mu.Lock()
+			c.far = append(c.far, far)
+			c.mu.Unlock()
+			go func() { _, _ = io.Copy(near, far); near.Close() }()
+			go func() {
+				buffer := make([]byte, 4096)
+				for {
+					n, err := near.Read(buffer)
+					all, limit := c.carried.Add(int64(n)), c.limit.Load()
+					if limit > 0 && all > limit {
+						return
+					}
+					if _, e := far.Write(buffer[:n]); err != nil || e != nil {
+						far.Close()
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return c
+}
+
+// release lets the broker know that its clients until now are gone.
+func (c *tunnel) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, far := range c.far {
+		far.Close()
+	}
+	c.far = nil
+}
+
+// An undo waits until the broker has noticed that the program which acted is gone: what that held is in its queue only
+// then, and would be brought back a second time.
+func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
+	const n = 5000
+	channel := confirming(t)
+	failed, worker := declared(t, channel, "dead.failed"), declared(t, channel, "dead.worker")
+	publishNumbered(t, channel, failed, n)
+	tunnel, state := newTunnel(t), t.TempDir()
+	dlxtop := func(args ...string) *exec.Cmd {
+		command := exec.Command(binary, append(args, "--url", tunnel.address+"%2f", "--api", node.API())...)
+		command.Env = append(cleanEnvironment(), "XDG_STATE_HOME="+state)
+		return command
+	}
+	tunnel.limit.Store(200_000) // somewhere in the middle
+	replay := dlxtop("replay", failed, "--to", "queue:"+worker, "--yes")
+	if err := replay.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitJournal(t, dlxtop, `"unknown": `, `"unknown": 0`)
+	_ = replay.Process.Kill()
+	_ = replay.Wait()
+	tunnel.limit.Store(0)
+	held := n - depth.Of(t, channel, failed) - depth.Of(t, channel, worker)
+
+	undo := dlxtop("journal", "undo", "1", "--yes")
+	var said strings.Builder
+	undo.Stdout, undo.Stderr = &said, &said
+	if err := undo.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- undo.Wait() }()
+	select {
+	case <-ended:
+		t.Errorf("it did not wait, while %d were held\n%s", held, said.String())
+	case <-time.After(3 * time.Second): // it needs less to bring them back
+	}
+	tunnel.release()
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Fatal("it waits for ever")
+	}
+	if ready := depth.Of(t, channel, failed); ready != n {
+		t.Errorf("%d are there, want %d\n%s", ready, n, said.String())
+	}
+	found := map[string]bool{}
+	for {
+		d, ok, err := channel.Get(failed, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			break
+		}
+		found[d.MessageId] = true
+	}
+	if len(found) != n {
+		t.Errorf("%d different ones are there\n%s", len(found), said.String())
+	}
+}
+
+// awaitJournal waits until the journal says something, and not something else.
+func awaitJournal(t *testing.T, dlxtop func(args ...string) *exec.Cmd, want, unwanted string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		out, err := dlxtop("journal", "-o", "json").Output()
+		if text := string(out); err == nil && strings.Contains(text, want) && !strings.Contains(text, unwanted) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the journal says %s (%v)", out, err)
+		}
+	}
+}
