@@ -27,7 +27,9 @@ func TestPipeThatNobodyReads(t *testing.T) {
 	channel := confirming(t)
 	failed := declared(t, channel, "pipe.failed")
 	publishNumbered(t, channel, failed, n)
-	for _, args := range [][]string{{"find", "body", "--queues", failed}, {"export", failed, "-"}, {"peek", failed, "-n", "20000"}} {
+	for _, args := range [][]string{
+		{"find", "body", "--queues", failed}, {"export", failed, "-"}, {"peek", failed, "-n", "20000"},
+	} {
 		command := command(t, nil, args...)
 		var errs strings.Builder
 		command.Stderr = &errs

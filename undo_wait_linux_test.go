@@ -14,8 +14,8 @@ import (
 	"dlxtop/internal/depth"
 )
 
-// tunnel leads to the node. Frozen, it carries nothing more to it, and does not let the broker know that its client is gone,
-// as a network that is cut.
+// tunnel leads to the node. Frozen, it carries nothing more to it, and does not let the broker know that its client is
+// gone, as a network that is cut.
 type tunnel struct {
 	address string
 	limit   atomic.Int64 // bytes to the node, after which it is frozen; 0: it never is

@@ -11,8 +11,8 @@ import (
 	"dlxtop/model/plan"
 )
 
-// TestCanaryHurriedOnce: who does not want to wait for the first message ends that wait alone: what follows it has to be
-// acknowledged.
+// TestCanaryHurriedOnce: who does not want to wait for the first message ends that wait alone: what follows it has to
+// be acknowledged.
 func TestCanaryHurriedOnce(t *testing.T) {
 	a := newApp(t)
 	from, to := canaryStage(t, a, model.Classic)

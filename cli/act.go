@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -10,20 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"dlxtop/model"
-	"dlxtop/model/cause"
 	"dlxtop/model/mend"
 	"dlxtop/model/message"
-	"dlxtop/model/peek"
 	"dlxtop/model/plan"
 )
-
-// sampleSize is how many messages are looked at before everything in a queue is acted on: enough to name who would
-// receive them. What the sample did not foresee is refused message by message, never sent.
-const sampleSize = 1000
-
-// countedSample is how many a dry run looks at where that counts towards a delivery limit: enough to name the usual
-// recipients.
-const countedSample = 100
 
 // action is a replay, a move or a drop, as the command line asks for it.
 type action struct {
@@ -260,111 +249,6 @@ const leastRate = 1.0 / 60
 func oneLine(err error) string {
 	first, _, _ := strings.Cut(err.Error(), "\n")
 	return model.Printable(first)
-}
-
-// look is what was looked at before an action.
-type look struct {
-	messages int
-	depth    model.Opt[int64]
-	complete bool             // that was all there is
-	left     model.Opt[int64] // looks, where a delivery limit counts them
-	limit    int64
-	cause    string      // the one that messages are selected by, in words that can be shown
-	frozen   plan.Frozen // when the messages that it is on were read; zero: what is there later counts, too
-	saved    bool        // nothing was looked at, because that costs something and was not needed
-	counts   bool        // each look counts towards a delivery limit
-}
-
-// sample looks at messages in order to say who would receive the chosen ones, and completes want with them. Messages
-// that are chosen one by one are looked for in as much of the queue as a look may read.
-//
-// With nobody to read it, an action that needs no sample goes without where that costs much: a quorum queue gives what
-// it got back from an earlier look out first, and all of it has to be taken so that it keeps its order.
-func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.ActionWant, c consent) (look, error) {
-	selection := want.Selection
-	oneByOne := selection.ByContent()
-	peeking := peek.Want{Limit: sampleSize, Insist: want.Insist}
-	acquire := peek.For(t, want.From, peeking)
-	dear := acquire.Counts || acquire.Type == model.Quorum && c.agreed && !c.dryRun
-	switch {
-	case dear && !want.NeedsLook():
-		return s.withoutLook(ctx, t, want, acquire.Counts)
-	case oneByOne:
-		peeking.Limit = peek.MostLook
-	case want.Mend != nil: // how many it changes is wanted of all
-		peeking.Limit = peek.MostLook
-		if selection.Limit > 0 {
-			peeking.Limit = min(selection.Limit, peek.MostLook)
-		}
-	case selection.Limit > 0:
-		peeking.Limit = min(selection.Limit, sampleSize)
-	}
-	if acquire.Counts && c.dryRun && !oneByOne {
-		peeking.Limit = min(peeking.Limit, countedSample)
-	}
-	peeked, err := s.peek(ctx, t, want.From, peeking)
-	if err != nil {
-		return look{}, err
-	}
-	peek.Note(t.Snapshot, &peeked)
-	looked := look{messages: peeked.Messages.Len(), depth: peeked.Depth, limit: peeked.Plan.Budget}
-	if left, counts := peeked.LooksLeft(); counts {
-		looked.left = model.Some(left)
-	}
-	depth := int(peeked.Depth.Or(int64(looked.messages)))
-	looked.complete = peeked.Stopped == "" && looked.messages >= depth && looked.messages < peeking.Limit
-
-	picker := selection.Picker()
-	picked, chosen := message.Part{Messages: peeked.Messages}, map[message.Fingerprint]int{}
-	for i := range peeked.Messages.Len() {
-		m, err := peeked.Messages.At(i, 0)
-		if err != nil {
-			return look{}, err
-		}
-		if picker.Pick(&m) {
-			if selection.Cause != "" && looked.cause == "" {
-				looked.cause = model.Printable(cause.Of(&m).String())
-			}
-			picked.Indexes = append(picked.Indexes, i)
-			chosen[m.Fingerprint]++
-		}
-	}
-	want.Sample = picked
-	looked.complete = looked.complete || picker.Done()
-	want.Planned = picked.Len()
-	if oneByOne && looked.complete { // who reads it agrees to these, however long that takes
-		want.Selection.Fingerprints = chosen
-		looked.frozen = plan.Frozen{At: peeked.TakenAt, Depth: peeked.Depth}
-	}
-	if !oneByOne {
-		want.Planned = depth
-		if selection.Limit > 0 {
-			want.Planned = min(selection.Limit, depth)
-		}
-		looked.complete = looked.complete || looked.messages >= want.Planned
-	}
-	return looked, nil
-}
-
-// withoutLook completes want with the number of messages alone.
-func (s *session) withoutLook(ctx context.Context, t *model.Topology, want *plan.ActionWant, costs bool) (look, error) {
-	counted, err := s.broker.Count(ctx, []model.QueueRef{want.From})
-	depth := counted[want.From].Ready
-	if _, there := counted[want.From]; err == nil && there && !depth.Known() {
-		err = fmt.Errorf("count %s: %w", model.Printable(want.From.String()), model.ErrQueueSilent)
-	}
-	if err != nil {
-		return look{}, err
-	}
-	want.Planned = int(depth.Or(0))
-	if limit := want.Selection.Limit; limit > 0 {
-		want.Planned = min(want.Planned, limit)
-	}
-	looked := look{depth: depth, complete: true, saved: true, counts: costs}
-	if left, limit, _, told := peek.LooksLeftOf(t, want.From); told {
-		looked.left, looked.limit = model.Some(left), limit
-	}
-	return looked, nil
 }
 
 // plan makes the plan of an action, with exact counts of the queues whose limits decide what is lost there.

@@ -45,7 +45,8 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 	r.plan.Record = plan.Record{ID: 1, Operation: plan.Replay, From: ref(failedQueue), Planned: 500}
 	r.plan.Rest.Planned, r.plan.Rest.Warnings = 500, warnings
 	for i := range 4 {
-		r.plan.Undecided = append(r.plan.Undecided, resume.Undecided{Position: i, Why: strings.Repeat("nobody can say it ", 9)})
+		why := strings.Repeat("nobody can say it ", 9)
+		r.plan.Undecided = append(r.plan.Undecided, resume.Undecided{Position: i, Why: why})
 	}
 
 	for name, test := range map[string]struct {

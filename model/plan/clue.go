@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"sort"
 	"strings"
 
 	"dlxtop/model"
@@ -71,15 +70,11 @@ func (t *Target) seen(r *model.Topology, c Clue) Clue {
 		return c
 	}
 	c.Gone = true
-	queues := r.Snapshot.Queues // sorted, so that each message asks once per vhost, not once per queue
-	for len(queues) > 0 {
-		vhost := queues[0].VHost
+	for _, vhost := range r.Snapshot.VHosts { // sorted, and few: each message asks, and queues may be many
 		if _, there := r.Queue(model.QueueRef{VHost: vhost, Name: c.Queue.Name}); there {
 			c.Elsewhere = vhost
 			break
 		}
-		next := sort.Search(len(queues), func(i int) bool { return queues[i].VHost > vhost })
-		queues = queues[next:]
 	}
 	return c
 }

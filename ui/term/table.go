@@ -83,11 +83,14 @@ func (t *Table[K, T]) SetColumns(columns []Column[T]) {
 
 // Set replaces the items. Cursor, selection and the cursor's line stay.
 func (t *Table[K, T]) Set(items []T) {
+	between := t.between()
 	t.All = slices.Clone(items)
 	t.order()
 	t.filter()
 	t.prune()
-	if !t.follow() && !t.moved {
+	followed := t.follow()
+	t.endRange(between)
+	if !followed && !t.moved {
 		t.MoveTo(0)
 	}
 }
@@ -95,9 +98,12 @@ func (t *Table[K, T]) Set(items []T) {
 // Narrow shows only what matches; nil shows all. It is the operator's own doing, so a cursor whose item is hidden goes
 // to the nearest one.
 func (t *Table[K, T]) Narrow(match func(T) bool) {
+	between := t.between()
 	t.Match = match
 	t.filter()
-	if !t.follow() && len(t.Shown) > 0 {
+	followed := t.follow()
+	t.endRange(between)
+	if !followed && len(t.Shown) > 0 {
 		t.MoveTo(min(t.Index, len(t.Shown)-1))
 	}
 }
@@ -123,8 +129,10 @@ func (t *Table[K, T]) sortReverse() {
 	t.resort()
 }
 
-// resort shows the new order from its top: who sorts wants to see what is first now.
+// resort shows the new order from its top: who sorts wants to see what is first now. A range ends: other rows lie
+// between now.
 func (t *Table[K, T]) resort() {
+	t.anchor = nil
 	t.order()
 	t.filter()
 	t.MoveTo(0)

@@ -41,13 +41,34 @@ func (t *Table[K, T]) toggle() {
 
 // chooseRange chooses everything between the anchor and the cursor.
 func (t *Table[K, T]) chooseRange() {
+	between := t.between()
+	if between == nil {
+		t.anchor = nil
+	}
+	for _, k := range between {
+		t.Chosen[k] = struct{}{}
+	}
+}
+
+// between are the items from the anchor to the cursor; none without a range.
+func (t *Table[K, T]) between() (keys []K) {
+	if t.anchor == nil || t.Index >= len(t.Shown) {
+		return nil
+	}
 	from := slices.IndexFunc(t.Shown, func(item T) bool { return t.key(item) == *t.anchor })
 	if from < 0 {
-		t.anchor = nil
-		return
+		return nil
 	}
 	for i := min(from, t.Index); i <= max(from, t.Index); i++ {
-		t.Chosen[t.key(t.Shown[i])] = struct{}{}
+		keys = append(keys, t.key(t.Shown[i]))
+	}
+	return keys
+}
+
+// endRange ends the range when other items lie between its ends than did: nobody has seen them there.
+func (t *Table[K, T]) endRange(was []K) {
+	if t.anchor != nil && !slices.Equal(was, t.between()) {
+		t.anchor = nil
 	}
 }
 

@@ -179,3 +179,46 @@ func TestSelection(t *testing.T) {
 		t.Errorf("after the others vanished: %q, want d", got)
 	}
 }
+
+// TestRangeEndsWithItsOrder: what v chooses are the rows that were seen between two: where others come to lie there, it
+// ends.
+func TestRangeEndsWithItsOrder(t *testing.T) {
+	fruits := []fruit{{"a", 1}, {"b", 2}, {"c", 3}, {"d", 4}, {"e", 5}}
+	for name, test := range map[string]struct {
+		change func(*Table[string, fruit])
+		want   string
+	}{
+		"nothing": {func(t *Table[string, fruit]) { t.Set(fruits) }, "bcd"},
+		"another order": {func(t *Table[string, fruit]) {
+			t.Motion(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("S")})
+		}, "bc"},
+		"other items": {func(t *Table[string, fruit]) { t.Set(slices.Concat(fruits, []fruit{{"bb", 1}})) }, "bc"},
+		"items gone":  {func(t *Table[string, fruit]) { t.Set(slices.Concat(fruits[:1], fruits[2:])) }, "c"},
+		"items after": {func(t *Table[string, fruit]) { t.Set(slices.Concat(fruits, []fruit{{"f", 1}})) }, "bcd"},
+		"a filter": {func(t *Table[string, fruit]) {
+			t.Narrow(func(f fruit) bool { return f.name != "c" })
+		}, "bc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := fruitTable()
+			table.Set(fruits)
+			for _, key := range "jvj" {
+				msg := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{key}}
+				if !table.Choosing(msg) {
+					table.Motion(msg)
+				}
+			}
+			test.change(&table)
+			table.Motion(tea.KeyMsg{Type: tea.KeyDown})
+			var chosen string
+			table.Sorted, table.reverse = -1, false
+			table.Set(table.All)
+			for _, f := range table.Selection() {
+				chosen += f.name
+			}
+			if chosen != test.want {
+				t.Errorf("%q is chosen, want %q", chosen, test.want)
+			}
+		})
+	}
+}
