@@ -106,11 +106,15 @@ func TestLosingNow(t *testing.T) {
 			model.Moves{build.Ref("b"): moving(2, 2)},
 			12 * time.Second, nil,
 		},
-		{"no rates", append([]build.Part{func(s *model.Snapshot) { s.Overview.RatesMode = "none" }}, flow...),
-			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0)}, 12 * time.Second, nil,
+		{
+			"no rates", append([]build.Part{func(s *model.Snapshot) { s.Overview.RatesMode = "none" }}, flow...),
+			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0)},
+			12 * time.Second, nil,
 		},
-		{"statistics are off", append([]build.Part{func(s *model.Snapshot) { s.Overview.StatsOff = true }}, flow...),
-			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0)}, 12 * time.Second, nil,
+		{
+			"statistics are off", append([]build.Part{func(s *model.Snapshot) { s.Overview.StatsOff = true }}, flow...),
+			model.Moves{build.Ref("b"): moving(2, 2), build.Ref("w"): moving(0, 0)},
+			12 * time.Second, nil,
 		},
 		{
 			"no dead-letter exchange, so nothing should arrive",
