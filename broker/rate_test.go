@@ -29,6 +29,7 @@ func TestActingAtARateKeepsTheOrder(t *testing.T) {
 	t.Parallel()
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a, c := newApp(t), client(t)
+		c.SetComeback(patience)
 		from := described(a.queue("failed", kind), kind)
 		const n, first = 100, 40
 		a.publish(from.QueueRef, numbered(n)...)
