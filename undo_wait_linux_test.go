@@ -38,7 +38,7 @@ func newTunnel(t *testing.T) *tunnel {
 	host := u.Host
 	u.Host = listener.Addr().String()
 	c.address = u.String()
-	t.Cleanup(func() { listener.Close(); c.release() })
+	t.Cleanup(func() { listener.Close(); closeAll(c.take()) })
 	go func() {
 		for {
 			near, err := listener.Accept()
@@ -73,14 +73,19 @@ func newTunnel(t *testing.T) *tunnel {
 	return c
 }
 
-// release lets the broker know that its clients until now are gone.
-func (c *tunnel) release() {
+// take takes over the connections to the node until now: who closes them lets the broker know that their clients are
+// gone.
+func (c *tunnel) take() (taken []net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, far := range c.far {
-		far.Close()
+	taken, c.far = c.far, nil
+	return taken
+}
+
+func closeAll(connections []net.Conn) {
+	for _, c := range connections {
+		c.Close()
 	}
-	c.far = nil
 }
 
 // An undo waits until the broker has noticed that the program which acted is gone: what that held is in its queue only
@@ -104,6 +109,8 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	awaitJournal(t, dlxtop, `"unknown": `, `"unknown": 0`)
 	_ = replay.Process.Kill()
 	_ = replay.Wait()
+	dead := tunnel.take()
+	defer closeAll(dead)
 	tunnel.limit.Store(0)
 	held := n - depth.Of(t, channel, failed) - depth.Of(t, channel, worker)
 
@@ -120,7 +127,7 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 		t.Errorf("it did not wait, while %d were held\n%s", held, said.String())
 	case <-time.After(3 * time.Second): // it needs less to bring them back
 	}
-	tunnel.release()
+	closeAll(dead)
 	select {
 	case <-ended:
 	case <-time.After(patience):
