@@ -107,7 +107,7 @@ func received(d amqp.Delivery) message.Message {
 	for key, v := range d.Headers {
 		headers[key] = v
 	}
-	return message.Message{Position: 1, Headers: headers}
+	return message.Message{Position: 1, Headers: headers, Redelivered: d.Redelivered}
 }
 
 func TestFindingNearDeliveryLimit(t *testing.T) {

@@ -17,7 +17,7 @@ type Fate string
 const (
 	Arrives Fate = "arrives" // in every queue of the route, or, when that is not exact, in some of them
 	Lost    Fate = "lost"    // dropped without a word
-	Held    Fate = "held"    // a quorum queue keeps it until a queue takes it (at-least-once)
+	Held    Fate = "held"    // a quorum queue keeps it until a queue takes it (at-least-once): it, or one behind it
 	Cut     Fate = "cut"     // it comes back by expiry alone, and the broker drops it then (all versions)
 	Endless Fate = "endless" // it comes back after a rejection, as often as it is rejected: no broker ends that
 	Retried Fate = "retried" // it waits in its own queue and is delivered again (delayed retry, 4.3 and later)
@@ -72,31 +72,37 @@ func (t *Topology) fate(q *Queue, s Settings, hop Hop) (Fate, string) {
 			ExchangeName(hop.Exchange))
 	case len(route.Queues) == 0:
 		return Lost, fmt.Sprintf("%s leads to no queue for it", ExchangeName(hop.Exchange))
-	case t.comesBack(hop) && hop.Reason == Rejected:
+	}
+	switch last, back := t.comesBack(hop); {
+	case back && hop.Reason == Rejected:
 		return Endless, "it comes back by expiry after each rejection"
-	case t.comesBack(hop):
+	case back && t.settings[last].KeepsDeadLetters():
+		return Held, fmt.Sprintf("it would return by expiry alone: %s keeps it instead (dead-letter-strategy "+
+			"at-least-once)", Printable(last.Name))
+	case back:
 		return Cut, "it would return by expiry alone: RabbitMQ then drops it"
-	case !route.Exact:
-		return Arrives, route.Why
+	case !hop.Route.Exact:
+		return Arrives, hop.Route.Why
 	}
 	return Arrives, ""
 }
 
 // comesBack reports whether all that takes a hop comes back to its queue: there is one way only, and each queue on it
-// lets its messages expire, with no consumer in between.
-func (t *Topology) comesBack(hop Hop) bool {
+// lets its messages expire, with no consumer in between. last is the queue that would send it back.
+func (t *Topology) comesBack(hop Hop) (last QueueRef, back bool) {
+	last = hop.From
 	seen := map[QueueRef]bool{}
 	for at := hop.Route; at.Exact && len(at.Queues) == 1; {
 		ref := at.Queues[0]
 		if ref == hop.From {
-			return true
+			return last, true
 		}
 		next, ok := t.Hop(ref, Expired)
 		if !ok || seen[ref] || !t.settings[ref].TTL.Set || t.Queues[ref].Consumers.Or(1) > 0 {
-			return false
+			return QueueRef{}, false
 		}
 		seen[ref] = true
-		at = next.Route
+		last, at = ref, next.Route
 	}
-	return false
+	return QueueRef{}, false
 }

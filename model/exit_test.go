@@ -65,6 +65,24 @@ func TestExits(t *testing.T) {
 			[]string{"expired held []", "rejected held []"},
 		},
 		{
+			"at least once keeps what would come back by expiry alone", "4.0.5",
+			[]build.Part{
+				build.Queue("q", build.DLX(""), build.DeadKey("b"), build.TTL(10)),
+				build.Queue("b", build.AtLeastOnce, build.DLX(""), build.DeadKey("q"), build.TTL(10),
+					build.Argument("x-delivery-limit", int64(-1))),
+			},
+			[]string{"expired held [b]", "rejected endless [b]"},
+		},
+		{
+			"at least once elsewhere keeps nothing of a circle", "4.0.5",
+			[]build.Part{
+				build.Queue("q", build.AtLeastOnce, build.DLX(""), build.DeadKey("b"), build.TTL(10),
+					build.Argument("x-delivery-limit", int64(-1))),
+				build.Queue("b", build.DLX(""), build.DeadKey("q"), build.TTL(10)),
+			},
+			[]string{"expired cut [b]", "rejected endless [b]"},
+		},
+		{
 			"at least once falls back", "4.0.5",
 			[]build.Part{build.Queue("q", build.OfType(model.Quorum), build.DLX("nope"),
 				build.Argument("x-dead-letter-strategy", "at-least-once"),

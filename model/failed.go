@@ -69,7 +69,7 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 			q.Consumers.Or(0) > 0 || b.t.settings[q.QueueRef].DLX.Set || q.Type == Stream {
 			continue
 		}
-		why := fmt.Sprintf("no consumers, no dead-letter exchange, %q in its name", says.failed)
+		why := fmt.Sprintf("%s, no dead-letter exchange, %q in its name", q.unconsumed(), says.failed)
 		tied := workers[namesake{q.VHost, says.whole}]
 		if len(tied) == 0 {
 			tied = workers[namesake{q.VHost, says.base}]

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -69,9 +70,14 @@ func (l *levels) highest() QueueRef { return l.queues[len(l.queues)-1] }
 
 // reason says why these queues are one buffer.
 func (l *levels) reason(r *roles) string {
-	return fmt.Sprintf("%d queues are one delay: they have no consumers, their TTLs double from %s to %s, and each "+
+	consumers := "they have no consumers"
+	if slices.ContainsFunc(l.queues, func(ref QueueRef) bool { return !r.t.Queues[ref].Consumers.Known() }) {
+		consumers = "their consumers are unknown"
+	}
+	return fmt.Sprintf("%d queues are one delay: %s, their TTLs double from %s to %s, and each "+
 		"expires into the next shorter one (%s to %s): a message waits in those that make up its delay, at most %s",
-		len(l.queues), LongDuration(r.t.settings[l.lowest()].TTL.Value), LongDuration(r.t.settings[l.highest()].TTL.Value),
+		len(l.queues), consumers, LongDuration(r.t.settings[l.lowest()].TTL.Value),
+		LongDuration(r.t.settings[l.highest()].TTL.Value),
 		Printable(l.highest().Name), Printable(l.lowest().Name), LongDuration(l.most))
 }
 

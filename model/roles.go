@@ -89,11 +89,19 @@ func (r *roles) bufferReason(q *Queue) string {
 		// makes it no buffer: what a retry waits for is another try, not the failed queue.
 		return ""
 	case s.TTL.Set, r.anyConsumed(targets) && !r.returnsTo(targets, q.QueueRef):
-		return fmt.Sprintf("no consumers; %s, %s", waits, then)
+		return fmt.Sprintf("%s; %s, %s", q.unconsumed(), waits, then)
 	case says.buffer() != "" && says.failed == "":
-		return fmt.Sprintf("no consumers; %s, %s; %q in its name", waits, then, says.buffer())
+		return fmt.Sprintf("%s; %s, %s; %q in its name", q.unconsumed(), waits, then, says.buffer())
 	}
 	return ""
+}
+
+// unconsumed says of a queue without consumers whether that is known: statistics are off, or it is new.
+func (q *Queue) unconsumed() string {
+	if q.Consumers.Known() {
+		return "no consumers"
+	}
+	return "consumers unknown"
 }
 
 // ConsumerTag begins the tags of dlxtop's own consumers.

@@ -90,6 +90,12 @@ func Ready(n int64) Setting { return func(q *model.Queue) { q.Ready = model.Some
 // OfType is its type.
 func OfType(t model.QueueType) Setting { return func(q *model.Queue) { q.Type = t } }
 
+// AtLeastOnce makes it a quorum queue that keeps its dead letters until a queue takes them.
+func AtLeastOnce(q *model.Queue) {
+	q.Type = model.Quorum
+	q.Arguments["x-dead-letter-strategy"], q.Arguments["x-overflow"] = "at-least-once", "reject-publish"
+}
+
 // Policy is the policy that applies to the queue.
 func Policy(name string, definition model.Table) Setting {
 	return func(q *model.Queue) { q.Policy, q.PolicyDefinition = name, definition }

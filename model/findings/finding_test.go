@@ -36,6 +36,15 @@ func TestFindings(t *testing.T) {
 			build.Queue("a", build.DLX("x"), build.DeadKey("k"), build.TTL(1000)),
 		}, []string{"error dead-letter-unroutable a"}},
 		{
+			"a missing DLX, and a queue that keeps its dead letters", "4.0.5",
+			[]build.Part{build.Queue("a", build.AtLeastOnce, build.DLX("nope"), build.TTL(1000))},
+			[]string{"warning dlx-missing a"},
+		},
+		{"an unroutable key, and a queue that keeps its dead letters", "4.0.5", []build.Part{
+			build.Exchange("direct", "x"),
+			build.Queue("a", build.AtLeastOnce, build.DLX("x"), build.DeadKey("k"), build.TTL(1000)),
+		}, []string{"warning dead-letter-unroutable a"}},
+		{
 			"a default exchange with a wrong name", "3.10.8",
 			[]build.Part{build.Queue("a", build.DLX(""), build.DeadKey("b"), build.TTL(1000), build.Consumers(1))},
 			[]string{"error dead-letter-unroutable a"},
@@ -231,6 +240,22 @@ func TestFindings(t *testing.T) {
 				build.Queue("b", build.DLX(""), build.DeadKey("a"), build.TTL(1000)),
 			},
 			[]string{"error cycle-cut a"},
+		},
+		{
+			"a circle of expiries that keeps what comes round", "4.3.6",
+			[]build.Part{
+				build.Queue("a", build.AtLeastOnce, build.DLX(""), build.DeadKey("b"), build.TTL(1000)),
+				build.Queue("b", build.AtLeastOnce, build.DLX(""), build.DeadKey("a"), build.TTL(1000)),
+			},
+			nil,
+		},
+		{
+			"a circle of expiries that keeps some", "4.3.6",
+			[]build.Part{
+				build.Queue("a", build.DLX(""), build.DeadKey("b"), build.TTL(1000)),
+				build.Queue("b", build.AtLeastOnce, build.DLX(""), build.DeadKey("a"), build.TTL(1000)),
+			},
+			[]string{"error cycle-cut b"},
 		},
 		{
 			"a way into a circle of expiries", "3.10.8",

@@ -10,6 +10,19 @@ import (
 // Findings about messages that are lost on their way out of a queue. A missing DLX and an unroutable key drop silently,
 // on classic and quorum queues (measured on 3.10.8, 4.0.5 and 4.3.6).
 
+// end is what becomes of dead letters that no queue takes: they are lost, or their queue keeps them and tries again.
+type end struct {
+	level                    Level
+	are, may, will, evidence string
+}
+
+func endOf(s model.Settings) end {
+	if s.KeepsDeadLetters() {
+		return end{LevelWarning, "stay in it", "may stay in it", "kept", "; dead-letter-strategy at-least-once keeps them"}
+	}
+	return end{LevelError, "are lost", "may be lost", "lost", ""}
+}
+
 func findMissingDLX(t *model.Topology, found func(Finding)) {
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
@@ -18,12 +31,13 @@ func findMissingDLX(t *model.Topology, found func(Finding)) {
 			continue
 		}
 		s := t.Settings(q.QueueRef)
+		end := endOf(s)
 		found(Finding{
-			Code: "dlx-missing", Level: LevelError, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-			Message: fmt.Sprintf("dead letters of %s are lost: the exchange %s does not exist",
-				model.Printable(q.Name), model.Printable(s.DLX.Value)),
-			Evidence: fmt.Sprintf("dead-letter-exchange %s; no exchange of that name in the vhost",
-				model.Printable(s.DLX.String())),
+			Code: "dlx-missing", Level: end.level, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
+			Message: fmt.Sprintf("dead letters of %s %s: the exchange %s does not exist",
+				model.Printable(q.Name), end.are, model.Printable(s.DLX.Value)),
+			Evidence: fmt.Sprintf("dead-letter-exchange %s; no exchange of that name in the vhost%s",
+				model.Printable(s.DLX.String()), end.evidence),
 			Remedy: fmt.Sprintf("declare the exchange %s and bind it, or set another dead-letter-exchange (a "+
 				"policy can change it without declaring the queue again)", model.Printable(s.DLX.Value)),
 		})

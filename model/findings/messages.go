@@ -32,7 +32,7 @@ func ReadingOf(t *model.Topology, ref model.QueueRef, takenAt time.Time, waiting
 	r.checks = append(r.checks,
 		&nearDeliveryLimit{queue: q, settings: t.Settings(ref), rescued: t.Behaviour.ReturnCountsAsDelivery},
 		&copies{}, &publishersAhead{clock: t.Snapshot.Overview.Clock(), takenAt: takenAt},
-		newPoison(t, q, takenAt), &strays{r.ways, t.Settings(ref).DLX},
+		newPoison(t, q, takenAt), &strays{r.ways, t.Settings(ref)},
 	)
 	return r
 }
@@ -133,14 +133,13 @@ func (l *nearDeliveryLimit) see(m *message.Message) {
 	if l.queue.Type != model.Quorum || !limit.Set || limit.Value < 0 {
 		return
 	}
-	if n, ok := m.Headers.Integer("x-delivery-count"); ok {
-		if l.rescued && n >= limit.Value {
-			return
-		}
-		l.most = max(l.most, n)
-		if n >= limit.Value-2 {
-			l.near++
-		}
+	n := m.Delivered() // not the header alone: on a message that was never delivered, its publisher wrote it
+	if n == 0 || l.rescued && n >= limit.Value {
+		return
+	}
+	l.most = max(l.most, n)
+	if n >= limit.Value-2 {
+		l.near++
 	}
 }
 

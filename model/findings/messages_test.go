@@ -34,7 +34,7 @@ func TestFindingsInMessages(t *testing.T) {
 	counted := func(counts ...int64) []message.Message {
 		var ms []message.Message
 		for _, n := range counts {
-			ms = append(ms, message.Message{Headers: model.Table{"x-delivery-count": n}})
+			ms = append(ms, message.Message{Redelivered: true, Headers: model.Table{"x-delivery-count": n}})
 		}
 		return ms
 	}
@@ -69,6 +69,11 @@ func TestFindingsInMessages(t *testing.T) {
 		},
 		{"far from the delivery limit", []build.Part{build.Queue("q", build.OfType(model.Quorum),
 			build.Argument("x-delivery-limit", int64(20)))}, counted(0, 3, 5), nil, ""},
+		{
+			"a publisher's own header is no count", []build.Part{build.Queue("q", build.OfType(model.Quorum),
+				build.Argument("x-delivery-limit", int64(20)))},
+			[]message.Message{{Headers: model.Table{"x-delivery-count": int64(19)}}}, nil, "",
+		},
 		{
 			"copies",
 			[]build.Part{build.Queue("q")},

@@ -67,8 +67,11 @@ func (p *poison) finding() (Finding, bool) {
 			model.Plural(n, "message"), p.position, id, worst.Words())
 	}
 	evidence := "its deaths, and the tries that its worker counts in headers"
-	if worst.Note != "" {
+	switch {
+	case worst.Note != "" && worst.Most > 0:
 		evidence = worst.Note + ": its age and the shortest delay of a retry bound it"
+	case worst.Note != "":
+		evidence = worst.Note
 	}
 	return Finding{
 		Code: "poison-message", Level: LevelWarning, Message: words, Evidence: evidence,

@@ -110,7 +110,8 @@ func isFailedQueue(t *model.Topology, ref model.QueueRef) bool {
 }
 
 // findCutCycles finds circles that a message can go round without being rejected: the broker drops it when it would
-// come into a queue for the second time (all versions).
+// come into a queue for the second time (all versions), unless the queue that would send it there keeps its dead
+// letters: then it stays in that one.
 func findCutCycles(t *model.Topology, found func(Finding)) {
 	walked := map[model.QueueRef]int{} // the walk that came by first
 	for i := range t.Snapshot.Queues {
@@ -119,6 +120,14 @@ func findCutCycles(t *model.Topology, found func(Finding)) {
 		if circle == nil {
 			continue
 		}
+		first := slices.IndexFunc(circle, func(ref model.QueueRef) bool {
+			before := circle[(slices.Index(circle, ref)+len(circle)-1)%len(circle)]
+			return !t.Settings(before).KeepsDeadLetters()
+		})
+		if first < 0 {
+			continue
+		}
+		circle = slices.Concat(circle[first:], circle[:first])
 		at := circle[0]
 		found(Finding{
 			Code: "cycle-cut", Level: LevelError, VHost: at.VHost, Queue: at.Name,

@@ -9,9 +9,10 @@ import (
 	"dlxtop/model/story"
 )
 
-// Dead letters that no binding leads on. With a dead-letter key, or without any binding, they are certainly lost.
-// Without a key each message keeps its own, those of CC and BCC too, which no binding shows: then it is a warning,
-// until statistics or messages that were looked at show that they arrive. That they are lost LosingNow sees.
+// Dead letters that no binding leads on. With a dead-letter key, or without any binding, they are certainly lost, or
+// kept by a queue with the strategy at-least-once. Without a key each message keeps its own, those of CC and BCC too,
+// which no binding shows: then it is a warning, until statistics or messages that were looked at show that they arrive.
+// That they are lost LosingNow sees.
 func findUnroutableDeadLetters(t *model.Topology, found func(Finding)) {
 	var explained map[model.QueueRef]bool
 	for i := range t.Snapshot.Queues {
@@ -60,18 +61,20 @@ func surelyFed(t *model.Topology) map[model.QueueRef]bool {
 
 func deadLettersLost(q *model.Queue, s model.Settings) Finding {
 	name, exchange := model.Printable(q.Name), model.Printable(model.ExchangeName(s.DLX.Value))
+	end := endOf(s)
 	f := Finding{
-		Code: "dead-letter-unroutable", Level: LevelError, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-		Message:  fmt.Sprintf("dead letters of %s are lost: no queue is bound to %s", name, exchange),
+		Code: "dead-letter-unroutable", Level: end.level, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
+		Message:  fmt.Sprintf("dead letters of %s %s: no queue is bound to %s", name, end.are, exchange),
 		Evidence: "dead-letter-exchange " + exchange + " (" + s.DLX.Source.String() + "); no queue is reached",
 		Remedy:   "bind a queue to " + exchange,
 	}
 	if s.Key.Set {
 		key := model.Printable(model.Quoted(s.Key.Value))
-		f.Message = fmt.Sprintf("dead letters of %s are lost: no queue is bound to %s for the key %s", name, exchange, key)
+		f.Message = fmt.Sprintf("dead letters of %s %s: no queue is bound to %s for the key %s", name, end.are, exchange, key)
 		f.Evidence += ", dead-letter-routing-key " + model.Printable(s.Key.String())
 		f.Remedy = fmt.Sprintf("bind a queue to %s with the key %s, or correct the dead-letter-routing-key", exchange, key)
 	}
+	f.Evidence += end.evidence
 	return f
 }
 
@@ -81,10 +84,10 @@ func deadLettersAstray(q *model.Queue, s model.Settings, others []model.QueueRef
 	name, exchange := model.Printable(q.Name), model.Printable(model.ExchangeName(s.DLX.Value))
 	f := Finding{
 		Code: "dead-letter-unroutable", Level: LevelWarning, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-		Message: fmt.Sprintf("dead letters of %s may be lost: %s has no queue for the keys that messages arrive with",
-			name, exchange),
+		Message: fmt.Sprintf("dead letters of %s %s: %s has no queue for the keys that messages arrive with",
+			name, endOf(s).may, exchange),
 		Evidence: "dead-letter-exchange " + exchange + " (" + s.DLX.Source.String() +
-			"); no dead-letter-routing-key, so each message keeps its own keys, including CC and BCC",
+			"); no dead-letter-routing-key, so each message keeps its own keys, including CC and BCC" + endOf(s).evidence,
 		Remedy: fmt.Sprintf("bind a queue to %s for their keys, or set a dead-letter-routing-key; do nothing "+
 			"if they carry another key that is bound (CC)", exchange),
 	}
@@ -94,10 +97,10 @@ func deadLettersAstray(q *model.Queue, s model.Settings, others []model.QueueRef
 	return f
 }
 
-// strays are messages that will be lost when they expire, as their own keys show.
+// strays are messages that will be lost when they expire, or kept, as their own keys show.
 type strays struct {
-	ways *story.Ways
-	dlx  model.Setting[string]
+	ways     *story.Ways
+	settings model.Settings
 }
 
 func (s *strays) see(m *message.Message) { s.ways.See(m) }
@@ -107,12 +110,13 @@ func (s *strays) finding() (Finding, bool) {
 	if n == 0 {
 		return Finding{}, false
 	}
-	exchange := model.Printable(model.ExchangeName(s.dlx.Value))
+	dlx, end := s.settings.DLX, endOf(s.settings)
+	exchange := model.Printable(model.ExchangeName(dlx.Value))
 	return Finding{
-		Code: "dead-letter-unroutable", Level: LevelError, Exchange: s.dlx.Value,
-		Message: fmt.Sprintf("%s lost on expiry: %s has no queue for the keys that they keep", willBe(n), exchange),
-		Evidence: fmt.Sprintf("keys of the first one: %s; dead-letter-exchange %s, no dead-letter-routing-key",
-			model.Printable(keys), model.Printable(s.dlx.String())),
+		Code: "dead-letter-unroutable", Level: end.level, Exchange: dlx.Value,
+		Message: fmt.Sprintf("%s %s on expiry: %s has no queue for the keys that they keep", willBe(n), end.will, exchange),
+		Evidence: fmt.Sprintf("keys of the first one: %s; dead-letter-exchange %s, no dead-letter-routing-key%s",
+			model.Printable(keys), model.Printable(dlx.String()), end.evidence),
 		Remedy: fmt.Sprintf("before they expire, bind a queue to %s for these keys, or set a dead-letter-routing-key "+
 			"by policy", exchange),
 	}, true

@@ -12,12 +12,13 @@ var workerConventions = []struct {
 	name  string
 	needs path // beside the queue
 	queue path
+	topic bool // a queue has its name, or an exchange does: that depends on how the application is set up
 }{
 	{name: "NServiceBus", queue: path{"NServiceBus.FailedQ"}},
 	{name: "Rebus", queue: path{"rbs2-source-queue"}, needs: path{"rbs2-error-details"}},
 	{name: "Rascal", queue: path{"rascal", "originalQueue"}},
 	{name: "MassTransit", queue: path{"MT-Fault-InputAddress"}},
-	{name: "Watermill", queue: path{"topic_poisoned"}, needs: path{"reason_poisoned"}},
+	{name: "Watermill", queue: path{"topic_poisoned"}, needs: path{"reason_poisoned"}, topic: true},
 }
 
 // Statement is what a framework wrote down of the queue in which a message failed.
@@ -25,6 +26,7 @@ type Statement struct {
 	Queue     string
 	VHost     model.Opt[string] // where it tells that: MassTransit
 	Framework string
+	Topic     bool // Queue is a topic (Watermill), which is a queue only where there is one of that name
 }
 
 // Worker is the queue in which a message failed, and the framework that wrote it down; false when none did. What
@@ -51,7 +53,7 @@ func (m *Message) Stated(e *Envelope) (Statement, bool) {
 		if c.needs != nil && !r.has(inHeaders, []path{c.needs}) {
 			continue
 		}
-		s := Statement{Queue: queue, Framework: c.name}
+		s := Statement{Queue: queue, Framework: c.name, Topic: c.topic}
 		if strings.Contains(queue, "://") {
 			if s.VHost, s.Queue, ok = readAddress(queue); !ok {
 				continue

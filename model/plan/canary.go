@@ -120,11 +120,6 @@ func mostDeliveries(messages message.Messages) int64 {
 	if messages == nil {
 		return 0
 	}
-	_ = message.Each(messages, 1, func(m *message.Message) {
-		for _, key := range message.DeliveryCounters {
-			n, _ := m.Headers.Integer(key)
-			most = max(most, n)
-		}
-	})
+	_ = message.Each(messages, 1, func(m *message.Message) { most = max(most, m.Counted()) })
 	return most
 }

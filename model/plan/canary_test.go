@@ -19,7 +19,10 @@ func canaryWant(from string, sample ...message.Message) ActionWant {
 }
 
 func TestCanaryPlans(t *testing.T) {
-	used := func(n int64) message.Message { return message.Message{Headers: model.Table{"x-delivery-count": n}} }
+	used := func(n int64) message.Message {
+		return message.Message{Redelivered: true, Headers: model.Table{"x-delivery-count": n}}
+	}
+	written := message.Message{Headers: model.Table{"x-delivery-count": int64(15)}} // by its publisher
 	limit := func(n int64) build.Setting { return build.Argument("x-delivery-limit", n) }
 	for _, test := range []struct {
 		name, version string
@@ -49,7 +52,7 @@ func TestCanaryPlans(t *testing.T) {
 		},
 		{
 			name: "quorum 4.0, some left", version: "4.0.5", from: []build.Setting{build.OfType(model.Quorum)}, oneLook: true,
-			want: func(w *ActionWant) { w.Sample = message.MessageList{used(14)} },
+			want: func(w *ActionWant) { w.Sample = message.MessageList{used(14), written} },
 		},
 		{
 			name: "quorum 4.3", version: "4.3.6", from: []build.Setting{build.OfType(model.Quorum)},

@@ -35,7 +35,7 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 	others := func(c *Clue) []Clue {
 		return slices.DeleteFunc(slices.Clone(ties), func(tie Clue) bool { return tie.Queue == c.Queue || len(ties) > 1 })
 	}
-	stated := len(told) > 0 && told[0].Kind == ByFramework
+	stated := len(told) > 0 && told[0].Kind == ByFramework && !told[0].Topic // a topic need not be a queue
 	disagree := slices.ContainsFunc(standing, func(c Clue) bool { return c.Queue != standing[0].Queue })
 	switch {
 	case disagree:

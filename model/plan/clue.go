@@ -29,6 +29,7 @@ type Clue struct {
 	Gone      bool          `json:",omitempty"` // there is no such queue in the vhost of the messages
 	Elsewhere string        `json:",omitempty"` // of Gone: a vhost with a queue of that name
 	Framework string        `json:",omitempty"` // of ByFramework
+	Topic     bool          `json:",omitempty"` // of ByFramework: it wrote the name of a topic
 	Through   string        `json:",omitempty"` // of ByExpiry: the buffer
 	Address   model.Address `json:",omitzero"`  // of ByOrigin
 	Reaches   int           `json:",omitempty"` // of ByOrigin: how many queues that address reaches
@@ -37,7 +38,10 @@ type Clue struct {
 // told are the clues that a message itself has, without its origin: the strongest first.
 func (t *Target) told(r *model.Topology, m *message.Message, e *message.Envelope) (clues []Clue) {
 	if s, ok := m.Stated(e); ok {
-		c := Clue{Kind: ByFramework, Queue: model.QueueRef{VHost: t.From.VHost, Name: s.Queue}, Framework: s.Framework}
+		c := Clue{
+			Kind: ByFramework, Queue: model.QueueRef{VHost: t.From.VHost, Name: s.Queue}, Framework: s.Framework,
+			Topic: s.Topic,
+		}
 		if vhost, known := s.VHost.Get(); known && vhost != t.From.VHost {
 			c.Queue.VHost, c.Gone, c.Elsewhere = vhost, true, vhost
 		}
@@ -141,9 +145,15 @@ func (t *Target) symfonyWorker(r *model.Topology, name string) (queue string, ok
 }
 
 // origin are the queues that the first exchange and key of a message reach, when it tells these: a message that was not
-// dead-lettered, and that no framework or application wrote them into, tells only where it was published last.
+// dead-lettered, and that no framework or application wrote them into, tells only where it was published last. A topic
+// can be a fanout exchange, to which each of its queues is bound.
 func (t *Target) origin(r *model.Topology, m *message.Message, e *message.Envelope) (clues []Clue) {
 	address, ok := m.ToldOrigin(e)
+	if s, stated := m.Stated(e); stated && s.Topic {
+		if _, exists := r.Exchange(model.ExchangeRef{VHost: t.From.VHost, Name: s.Queue}); exists {
+			address, ok = model.Address{Exchange: s.Queue}, true
+		}
+	}
 	if !ok {
 		return nil
 	}

@@ -20,6 +20,8 @@ func (c *Clue) name() string {
 		return name + " of the vhost " + model.Printable(c.Elsewhere)
 	case c.Elsewhere != "":
 		return fmt.Sprintf("%s, which is gone; the vhost %s has one of that name", name, model.Printable(c.Elsewhere))
+	case c.Gone && c.Topic:
+		return name + ", a topic whose queue is gone"
 	case c.Gone:
 		return name + ", which is gone"
 	}

@@ -96,6 +96,22 @@ func TestOneClueOfManyKeys(t *testing.T) {
 	}
 }
 
+// A worker that is gone, but is in another vhost: which one is the first of them.
+func TestWorkerOfAnotherVHost(t *testing.T) {
+	s := build.Broker("3.10.8", build.Queue("mail.failed"))
+	s.VHosts = []string{"/", "a", "b"}
+	for _, vhost := range s.VHosts[1:] {
+		s.Queues = append(s.Queues, model.Queue{QueueRef: model.QueueRef{VHost: vhost, Name: "orders"}})
+	}
+	plan := newRun(model.NewTopology(s), ActionWant{
+		Operation: Replay, From: build.Ref("mail.failed"), Sample: manyOf("", 1), Planned: 1, Mode: ToAuto,
+	})
+	const want = "orders, which is gone; the vhost a has one of that name"
+	if got := plan.Refusal.Words(); !strings.Contains(got, want) {
+		t.Errorf("refusal %q, not with %q", got, want)
+	}
+}
+
 func BenchmarkPlanOfManyKeys(b *testing.B) {
 	sample := manyOf("gone", 10_000)
 	b.ResetTimer()

@@ -39,44 +39,68 @@ func next(t *model.Topology, m *message.Message, in model.QueueRef, wait *Wait, 
 		e.What = "the queue is gone"
 		return e
 	}
-	if n := q.Consumers.Or(0); n > 0 {
+	consumers, known := q.Consumers.Get()
+	switch {
+	case consumers > 0:
 		e.What = "a consumer takes it"
 		return e
-	}
-	if wait == nil || wait.Due.Kind == DueUnknown && !wait.HeldBack() {
+	case wait == nil && !known:
+		e.What = "depends on consumers, which are unknown"
+		return e
+	case wait == nil || wait.Due.Kind == DueUnknown && !wait.HeldBack():
 		e.What = "stays: it does not expire"
-		return e
-	}
-	leaves := wait.Leaves
-	at := "in " + leaves.In(now)
-	switch {
-	case leaves.Kind == DueUnknown:
-		e.What = "stays"
-		e.Note = fmt.Sprintf("behind message %d, which does not expire", wait.Behind)
-		return e
-	case leaves.Time.Before(now):
-		at = "by now"
-	}
-	if leaves.Kind == DueExact {
-		e.Time, e.TimeExact = leaves.Time, true
-	}
-	dlx := t.Settings(in).DLX
-	reached := t.DeadLetter(in, keys(m), m.Headers).Queues
-	switch {
-	case !dlx.Set:
-		e.What = "is dropped " + at
-		e.Note = "the queue has no dead-letter exchange"
-	case len(reached) == 0:
-		e.What = "is lost " + at
-		e.Note = "through " + model.ExchangeName(dlx.Value) + ", where no queue takes it"
+	case wait.Leaves.Kind == DueUnknown:
+		e.What, e.Note = "stays", fmt.Sprintf("behind message %d, which does not expire", wait.Behind)
 	default:
-		e.Where, e.Detail = model.NamesOr(reached, ""), at
-		e.Note = "through " + model.ExchangeName(dlx.Value)
+		if wait.Leaves.Kind == DueExact {
+			e.Time, e.TimeExact = wait.Leaves.Time, true
+		}
+		expires(&e, t, q, m, wait, now)
+		if wait.HeldBack() {
+			e.Note += fmt.Sprintf("; it waits behind message %d", wait.Behind)
+		}
 	}
-	if wait.HeldBack() {
-		e.Note += fmt.Sprintf("; it waits behind message %d", wait.Behind)
+	if !known {
+		if e.Note != "" {
+			e.Note += "; "
+		}
+		e.Note += "the queue's consumers are unknown"
 	}
 	return e
+}
+
+// expires tells where a message goes when its time is over. That it is lost then is only said where nobody takes it
+// before, and where no queue keeps it.
+func expires(e *Event, t *model.Topology, q *model.Queue, m *message.Message, wait *Wait, now time.Time) {
+	at := "in " + wait.Leaves.In(now)
+	if wait.Leaves.Time.Before(now) {
+		at = "by now"
+	}
+	s := t.Settings(q.QueueRef)
+	route := t.DeadLetter(q.QueueRef, keys(m), m.Headers)
+	through := "through " + model.ExchangeName(s.DLX.Value)
+	if len(route.Queues) > 0 {
+		e.Where, e.Detail, e.Note = model.NamesOr(route.Queues, ""), at, through
+		return
+	}
+	what := "expires " + at
+	switch {
+	case !s.DLX.Set && !q.NoDLX(s):
+		e.Note = "the queue's policy is still unknown"
+	case !s.DLX.Set:
+		what, e.Note = "is dropped "+at, "the queue has no dead-letter exchange"
+	case route.Unread || !route.Exact:
+		e.Note = through + "; " + route.Why
+	case s.KeepsDeadLetters():
+		what += ", and stays until a queue takes it"
+		e.Note = through + ", where no queue takes it; dead-letter-strategy at-least-once"
+	default:
+		e.Note = through + ", where no queue takes it"
+		if q.Consumers.Known() {
+			what = "is lost " + at
+		}
+	}
+	e.What = what
 }
 
 // keys are a message's routing keys: its own first, then those of CC. The broker has taken BCC off.

@@ -26,6 +26,9 @@ func ladder(more ...build.Part) []build.Part {
 	}, more...)
 }
 
+// unconsumed is a queue of which nobody knows consumers: statistics are off, or it is new.
+func unconsumed(q *model.Queue) { q.Consumers = model.Unknown[int64]() }
+
 func diedIn(counts ...any) []message.Death {
 	var deaths []message.Death
 	for i := 0; i < len(counts); i += 2 {
@@ -95,6 +98,55 @@ func TestStoryAhead(t *testing.T) {
 			[]string{"next | is lost in ≤ 1s | through dlx, where no queue takes it"},
 		},
 		{
+			"into nothing, and kept",
+			[]build.Part{
+				build.Exchange("direct", "dlx"),
+				build.Queue("q", build.AtLeastOnce, build.DLX("dlx"), build.TTL(1000)),
+			},
+			"q",
+			message.Message{RoutingKey: "k"},
+			[]string{"next | expires in ≤ 1s, and stays until a queue takes it | through dlx, where no queue takes it; " +
+				"dead-letter-strategy at-least-once"},
+		},
+		{
+			"nobody knows into what",
+			[]build.Part{
+				build.Queue("q", build.DLX("dlx"), build.TTL(1000)), func(s *model.Snapshot) { s.Bindings = nil },
+			},
+			"q",
+			message.Message{RoutingKey: "k"},
+			[]string{"next | expires in ≤ 1s | through dlx; the bindings could not be read"},
+		},
+		{
+			"its policy is still unknown",
+			[]build.Part{build.Queue("q", build.TTL(1000), func(q *model.Queue) { q.PolicyDefinition = nil })},
+			"q",
+			message.Message{},
+			[]string{"next | expires in ≤ 1s | the queue's policy is still unknown"},
+		},
+		{
+			"its consumers are unknown",
+			[]build.Part{build.Queue("q", unconsumed)},
+			"q",
+			message.Message{Properties: message.Properties{Expiration: "1000"}},
+			[]string{"next | depends on consumers, which are unknown |"},
+		},
+		{
+			"the consumers of a buffer are unknown",
+			[]build.Part{
+				build.Exchange("direct", "dlx"),
+				build.Queue("q", build.DLX("dlx"), build.TTL(1000), unconsumed),
+			},
+			"q",
+			message.Message{RoutingKey: "k"},
+			[]string{"next | expires in ≤ 1s | through dlx, where no queue takes it; the queue's consumers are unknown"},
+		},
+		{
+			"the consumers of a buffer that leads on are unknown", delayed(build.TTL(30_000), unconsumed), "q",
+			message.Message{},
+			[]string{"next | w in ≤ 30s | through dlx; the queue's consumers are unknown"},
+		},
+		{
 			"dropped",
 			[]build.Part{build.Queue("q", build.TTL(1000))},
 			"q",
@@ -145,6 +197,36 @@ func TestStoryAhead(t *testing.T) {
 	}
 }
 
+// limited is a flow whose worker gives up by its delivery limit, 20 by default.
+func limited(settings ...build.Setting) []build.Part {
+	worker := []build.Setting{build.OfType(model.Quorum), build.DLX(""), build.DeadKey("w.retry"), build.Consumers(1)}
+	return []build.Part{
+		build.Queue("w", append(worker, settings...)...),
+		build.Queue("w.retry", build.DLX(""), build.DeadKey("w"), build.TTL(30_000)),
+	}
+}
+
+// limitDeaths are those of a message that came back from the buffer after each of them.
+func limitDeaths(n int64) []message.Death {
+	return []message.Death{
+		{Queue: "w", Reason: model.DeliveryLimit, Count: n}, {Queue: "w.retry", Reason: model.Expired, Count: n},
+	}
+}
+
+// The note says what x-death leaves open.
+func TestNoteOfADeliveryLimit(t *testing.T) {
+	for limit, want := range map[int64]string{
+		3:  "a death by delivery_limit takes 4 or more deliveries (delivery-limit 3 (argument))",
+		-1: "a death by delivery_limit takes more deliveries than x-death counts",
+	} {
+		m := message.Message{Deaths: limitDeaths(1)}
+		topology := build.TopologyOf("4.0.5", limited(build.Argument("x-delivery-limit", limit))...)
+		if got := TriesOf(topology, &m, build.Ref("w.retry"), build.Noon).Note; got != want {
+			t.Errorf("limit %d: %q, want %q", limit, got, want)
+		}
+	}
+}
+
 func TestTriesInAFlow(t *testing.T) {
 	rejects := []build.Part{
 		build.Queue("w", build.DLX(""), build.DeadKey("w.retry"), build.Consumers(1)),
@@ -186,6 +268,24 @@ func TestTriesInAFlow(t *testing.T) {
 			"counted by Celery, and failed at the last", "4.0.5", ladder(), "mail.failed",
 			message.Message{Headers: model.Table{"task": "t", "id": "1", "root_id": "1", "retries": int32(2)}},
 			"3",
+		},
+		{
+			"at its delivery limit", "4.0.5", limited(build.Argument("x-delivery-limit", int64(3))), "w.retry",
+			message.Message{Deaths: limitDeaths(1)}, "4 at least",
+		},
+		{
+			"at its delivery limit twice, and rejected", "4.0.5", limited(), "w.retry",
+			message.Message{Deaths: append(limitDeaths(2), message.Death{Queue: "w", Reason: model.Rejected, Count: 3})},
+			"45 at least",
+		},
+		{
+			"at a delivery limit that is unknown", "4.0.5", limited(build.Argument("x-delivery-limit", int64(-1))), "w.retry",
+			message.Message{Deaths: limitDeaths(2)}, "2 at least",
+		},
+		{
+			"at its delivery limit twice, with a count that it keeps", "4.3.6",
+			limited(build.Argument("x-delivery-limit", int64(3))), "w.retry",
+			message.Message{Deaths: limitDeaths(2)}, "5 at least",
 		},
 		{
 			"a count that is none", "3.10.8", ladder(), "mail.retry.10s",

@@ -52,7 +52,7 @@ func TestEta(t *testing.T) {
 		},
 		{
 			"a key without levels", "celery_delayed_2", "x.orders", later(5 * time.Second),
-			[]string{"next is lost in ≤ 4s", "runs in 5s at the earliest"},
+			[]string{"next expires in ≤ 4s, and stays until a queue takes it", "runs in 5s at the earliest"},
 		},
 		{"no eta", "celery_delayed_2", key("1.0.1"), nil, []string{"next in ≤ 4s"}},
 		{"an eta of no zone", "celery_delayed_2", key("1.0.1"), "2024-05-01T12:00:05", []string{"next in ≤ 4s"}},

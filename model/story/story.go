@@ -57,9 +57,7 @@ func Of(m *message.Message, in model.QueueRef) []Event {
 			Kind: Died, Time: d.Time, TimeExact: !d.Time.IsZero(),
 			What: message.Died(d.Reason, d.Count), Where: d.Queue, Reason: d.Reason, Count: d.Count,
 		}
-		if waited, ok := waited(d, events[len(events)-1]); ok {
-			e.Detail = "after " + model.ShortDuration(waited)
-		}
+		e.Detail = waited(d, events[len(events)-1])
 		if d.Count > 1 {
 			e.Note = fmt.Sprintf("first of %s: RabbitMQ keeps only the first time", model.Count(d.Count))
 		}
@@ -94,10 +92,7 @@ func beginning(m *message.Message, deaths []*message.Death) []Event {
 	case claimed && (firstDeath.IsZero() || !published.After(firstDeath.Add(model.ClockTolerance))):
 		e.Time, e.TimeExact = published, true
 	case !firstDeath.IsZero():
-		e.Time = firstDeath
-		if ttl, ok := message.ParseExpiration(deaths[0].OriginalExpiration); ok && deaths[0].Reason == model.Expired {
-			e.Time = firstDeath.Add(-ttl)
-		}
+		e.Time = firstDeath // its own TTL says nothing: that of its queue may have been lower
 		e.Note = "at the latest: it has no time of its own"
 		if claimed {
 			e.Note = "at the latest: its timestamp is after its first death"
@@ -142,14 +137,21 @@ func deathsByTime(m *message.Message) []*message.Death {
 	return deaths
 }
 
-// waited is how long the message had waited when it died: its own TTL, else what passed since the event before, when
-// both times are known and nothing untold lies between them.
-func waited(d *message.Death, before Event) (time.Duration, bool) {
-	if ttl, ok := message.ParseExpiration(d.OriginalExpiration); ok && d.Reason == model.Expired {
-		return ttl, true
-	}
+// waited tells how long the message had waited when it died: what passed since the event before, when both times are
+// known and nothing untold lies between them. Its own TTL is how long it waited only where that agrees: messages before
+// it can hold it up for longer, and a lower TTL of the queue ends it sooner.
+func waited(d *message.Death, before Event) string {
+	ttl, hasTTL := message.ParseExpiration(d.OriginalExpiration)
+	hasTTL = hasTTL && d.Reason == model.Expired
 	if d.Time.IsZero() || !before.TimeExact || before.Count > 1 || d.Time.Before(before.Time) {
-		return 0, false
+		if hasTTL {
+			return "TTL " + model.ShortDuration(ttl)
+		}
+		return ""
 	}
-	return d.Time.Sub(before.Time).Round(time.Second), true // x-death tells times to the second
+	passed := d.Time.Sub(before.Time).Round(time.Second) // x-death tells times to the second
+	if hasTTL && (passed-ttl).Abs() <= time.Second {
+		passed = ttl
+	}
+	return "after " + model.ShortDuration(passed)
 }

@@ -50,8 +50,53 @@ func TestStory(t *testing.T) {
 				}},
 			},
 			[]string{
-				"≤ 12:00:03 | published | (default) | buffer | at the latest: it has no time of its own",
-				"12:00:06 | expired | buffer | after 3s |",
+				"≤ 12:00:06 | published | (default) | buffer | at the latest: it has no time of its own",
+				"12:00:06 | expired | buffer | TTL 3s |",
+				`now | here | | through (default), key ""`,
+			},
+		},
+		{
+			"a TTL of its own, behind a head that blocked it",
+			message.Message{
+				Properties: published,
+				Deaths: []message.Death{{
+					Queue: "buffer", Reason: model.Expired, Count: 1,
+					RoutingKeys: []string{"buffer"}, Time: at(6), OriginalExpiration: "1000",
+				}},
+			},
+			[]string{
+				"12:00:01 | published | (default) | buffer |",
+				"12:00:06 | expired | buffer | after 5s |",
+				`now | here | | through (default), key ""`,
+			},
+		},
+		{
+			"a TTL of its own, above that of the queue",
+			message.Message{
+				Properties: published,
+				Deaths: []message.Death{{
+					Queue: "buffer", Reason: model.Expired, Count: 1,
+					RoutingKeys: []string{"buffer"}, Time: at(6), OriginalExpiration: "60000",
+				}},
+			},
+			[]string{
+				"12:00:01 | published | (default) | buffer |",
+				"12:00:06 | expired | buffer | after 5s |",
+				`now | here | | through (default), key ""`,
+			},
+		},
+		{
+			"a TTL of its own, which is finer than times are",
+			message.Message{
+				Properties: published,
+				Deaths: []message.Death{{
+					Queue: "buffer", Reason: model.Expired, Count: 1,
+					RoutingKeys: []string{"buffer"}, Time: at(3), OriginalExpiration: "1500",
+				}},
+			},
+			[]string{
+				"12:00:01 | published | (default) | buffer |",
+				"12:00:03 | expired | buffer | after 1.5s |",
 				`now | here | | through (default), key ""`,
 			},
 		},

@@ -48,8 +48,8 @@ func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.
 		shortest = min(shortest, b.TTL.Or(0))
 	}
 	counted := countedTries(m, f.Role(in) == model.FailedRole)
-	rejected := message.AddCapped(deathsIn(m, f.Worker.Queue, model.Rejected),
-		deathsIn(m, f.Worker.Queue, model.DeliveryLimit))
+	limited, note := limitedTries(t, m, f.Worker.Queue)
+	rejected := message.AddCapped(deathsIn(m, f.Worker.Queue, model.Rejected), limited)
 	sent := came
 	republishes := republishes(t, f)
 	if role := f.Role(in); !republishes {
@@ -61,6 +61,10 @@ func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.
 		}
 	}
 	tries := Tries{Least: max(rejected, sent, counted)}
+	if note != "" {
+		tries.Note = note
+		return tries
+	}
 	tries.Most = tries.Least
 	if t.Behaviour.CountsRepublishedDeaths || rejected > 0 || counted > 0 || sent == 0 || !republishes {
 		return tries
@@ -75,6 +79,30 @@ func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.
 		tries.Most = max(tries.Least, int64(age/shortest)+1)
 	}
 	return tries
+}
+
+// limitedTries is how often a worker had a message before its deaths by delivery_limit, at least: a message dies so
+// when it comes back once more than the limit says. What keeps its count (4.3) is over it already when it comes again.
+// note says why there may be more; "" when there are no such deaths.
+func limitedTries(t *model.Topology, m *message.Message, worker model.QueueRef) (tries int64, note string) {
+	deaths := deathsIn(m, worker, model.DeliveryLimit)
+	if deaths == 0 {
+		return 0, ""
+	}
+	limit := t.Settings(worker).DeliveryLimit
+	note = "a death by delivery_limit takes more deliveries than x-death counts"
+	carried, carries := t.Carried(worker)
+	each := message.AddCapped(max(limit.Value, 0), 1)
+	switch {
+	case !limit.Set || limit.Value < 0 || carries && carried.From != worker:
+		return deaths, note
+	case carries:
+		return message.AddCapped(deaths, limit.Value), note
+	case deaths > math.MaxInt64/each:
+		return math.MaxInt64, note
+	}
+	return deaths * each, fmt.Sprintf("a death by delivery_limit takes %s or more deliveries (delivery-limit %s)",
+		model.Count(each), limit)
 }
 
 // countedTries is what a worker counts in a message itself; a framework may count only what came after the first.

@@ -53,10 +53,11 @@ type Waiting struct {
 }
 
 // WaitingIn is for a look at a queue: the messages at its head, in their order. head is what else is known of the first
-// one. It is nil for a queue from which messages do not leave by expiry alone: one with consumers, or without messages.
+// one. It is nil for a queue from which messages do not leave by expiry alone: one that may have consumers, or one
+// without messages.
 func WaitingIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head Sight) *Waiting {
 	q, ok := t.Queue(ref)
-	if !ok || q.Type == model.Stream || q.Consumers.Or(0) > 0 || peeked.Messages.Len() == 0 {
+	if !ok || q.Type == model.Stream || mayBeConsumed(q) || peeked.Messages.Len() == 0 {
 		return nil
 	}
 	w := Waits{Queue: ref, TakenAt: peeked.TakenAt, Depth: peeked.Depth}
@@ -74,6 +75,13 @@ func WaitingIn(t *model.Topology, ref model.QueueRef, peeked peek.Peeked, head S
 		waits: w, told: make([]toldOfDue, peeked.Messages.Len()), refill: refilled(t, ref), fifo: !byPriority,
 		head: head, clock: t.Snapshot.Overview.Clock(), t: t, passage: passageThrough(t, ref),
 	}
+}
+
+// mayBeConsumed reports whether a queue has consumers, or may have some where nobody knows (statistics are off, or it
+// is new): not where its settings or its name say that messages wait in it.
+func mayBeConsumed(q *model.Queue) bool {
+	n, known := q.Consumers.Get()
+	return n > 0 || !known && !q.Unattended()
 }
 
 // After takes in an earlier look at the same queue: what it knows of messages that still wait stays known. nil is none.
@@ -242,7 +250,7 @@ func (w *Waits) Holds(q *model.Queue, lag time.Duration) bool {
 	if !known || q.CountedAt.Before(w.TakenAt.Add(lag)) {
 		return true
 	}
-	if q.Consumers.Or(0) > 0 {
+	if mayBeConsumed(q) {
 		return false
 	}
 	for i := range w.Messages {

@@ -48,6 +48,7 @@ type LoggedMove struct {
 	// were not seen to arrive.
 	waited span
 	exact  bool        // of a hop: all that leaves goes to every queue of To
+	kept   bool        // of a hop: the queue keeps what no queue takes (at-least-once)
 	taken  waitingLine // what left: another tool may give it back
 	early  bool        // of a hop: none of them was due
 	vague  bool        // of a hop: it may have been a look by another tool
@@ -121,6 +122,8 @@ func (m *LoggedMove) hopWords() string {
 	switch {
 	case m.Redeclared:
 		return words + ", which was deleted and declared again"
+	case len(m.To) == 0 && m.exact && m.kept:
+		return words + after + ": kept, no queue takes them yet"
 	case len(m.To) == 0 && m.exact:
 		return words + after + ": lost, no queue takes them"
 	case len(m.To) == 0:

@@ -130,7 +130,7 @@ func (w *Watch) hop(ch *change, gone int64, at time.Time) *LoggedMove {
 	logged := len(w.log)
 	m := w.note(MoveHop, p.ref, gone, at)
 	if len(w.log) > logged || m.N == gone { // a new one
-		m.waited, m.exact = ch.waited, p.exact
+		m.waited, m.exact, m.kept = ch.waited, p.exact, w.topology.Settings(p.ref).KeepsDeadLetters()
 		m.early = true
 		for _, target := range p.targets {
 			r := Reached{Queue: target}

@@ -208,12 +208,12 @@ func (w *Watch) tell(p *watched, at time.Time) {
 }
 
 // miss finds what left a buffer and certainly arrived nowhere. It says so only where nothing else can explain it: the
-// buffer holds nothing unacknowledged, the queue behind takes everything, nobody took anything out of it, and the
-// statistics of all that are newer.
+// buffer holds nothing unacknowledged and keeps no dead letters, the queue behind takes everything, nobody took
+// anything out of it, and the statistics of all that are newer.
 func (w *Watch) miss(at time.Time) {
 	for _, m := range w.log {
 		p := w.places[m.Queue]
-		if m.Kind != MoveHop || m.Late || m.Own || m.Redeclared || m.vague || !m.exact || p == nil || !p.stats.on ||
+		if m.Kind != MoveHop || m.Late || m.Own || m.Redeclared || m.vague || !m.exact || m.kept || p == nil || !p.stats.on ||
 			at.Sub(m.Until) > lookedAt {
 			continue
 		}

@@ -256,6 +256,11 @@ func TestWatch(t *testing.T) {
 			return p.pass(16 * s)
 		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay after 2.0s, 5 not seen to arrive in w: lost, or " +
 			"taken out by hand"}},
+		{"what the buffer keeps is not lost", func() *played {
+			p := play(build.Queue("w", build.Consumers(1)), build.Queue("delay", build.AtLeastOnce, build.DLX(""),
+				build.DeadKey("w"), build.TTL(2000))).put("delay", 5).pass(2*s).move("delay", "", 5)
+			return p.pass(30 * s)
+		}, []string{"0.2 5 arrived in delay", "2.2 5 left delay for w after 2.0s"}},
 		{"never without statistics", func() *played {
 			p := play(build.Queue("w", build.Consumers(1)), build.Queue("delay", build.DLX(""),
 				build.DeadKey("w"), build.TTL(2000)))
