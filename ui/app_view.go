@@ -262,7 +262,7 @@ func (a app) rule() string {
 }
 
 // noticeLines tell what just happened, else what is wrong with the connection: in full, for the next step is at its
-// end.
+// end, or as far as there is room, with a mark.
 func (a app) noticeLines() []string {
 	s := a.env.styles
 	text, style := "", s.Strong
@@ -277,7 +277,10 @@ func (a app) noticeLines() []string {
 		text, style = "! not read: "+strings.Join(a.latest.topology.Snapshot.Missing, "; "), s.Warning
 	}
 	lines := term.Wrap(model.Printable(text), a.width-2)
-	lines = lines[:min(len(lines), mostNotice)]
+	if len(lines) > mostNotice {
+		lines = lines[:mostNotice]
+		lines[mostNotice-1] = term.Cut(lines[mostNotice-1]+" …", a.width-2, "…")
+	}
 	for i := range lines {
 		lines[i] = " " + style.Render(lines[i])
 	}

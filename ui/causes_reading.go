@@ -46,6 +46,7 @@ type causesReading struct {
 	unknown []model.QueueRef // of these, what the index has of them holds no more
 	request request          // the look in flight; 0: none
 	at      *causesQueue     // of that look; nil: none is read
+	wish    causesWish       // what that look was to answer
 	spent   []spending       // what was read again in the last minute
 	list    []cause.Group
 	recent  map[cause.ID][]float64
@@ -66,8 +67,7 @@ type causesQueue struct {
 	countedAt time.Time
 	plan      peek.Plan // of the next look
 	limit     int       // messages that it asks for
-	wanted    bool      // by a key, whatever the counts say
-	agreed    bool      // to what the next look costs
+	causesWish
 
 	readAt  time.Time        // when the last look began that ended well; zero: none did
 	read    int64            // messages, by that look
@@ -79,6 +79,12 @@ type causesQueue struct {
 
 	sought  bool           // in the index
 	earlier *cause.Earlier // what is shown of it is of the index; nil: it was read, or nothing of it is shown
+}
+
+// causesWish is what a person wants of a queue.
+type causesWish struct {
+	wanted bool // by a key, whatever the counts say
+	agreed bool // to what the next look costs
 }
 
 // causesReadMsg is the answer to a look.
@@ -238,7 +244,7 @@ func (c *causesReading) look(q *causesQueue) tea.Cmd {
 	var ready model.Opt[int64]
 	if q != nil {
 		plan, ready = q.plan, q.ready
-		q.wanted, q.agreed, q.triedAt = false, false, now
+		c.wish, q.causesWish, q.triedAt = q.causesWish, causesWish{}, now
 	}
 	quiet, index, broker, finish := c.env.quiet, c.env.index, c.broker, c.finishing(q)
 	return c.env.command(plan.Timeout+peekGrace, func(ctx context.Context) tea.Msg {
@@ -297,6 +303,7 @@ func (c *causesReading) answered(msg causesReadMsg) bool {
 		q.refusal = limit.Refusal()
 	case errors.Is(msg.err, context.Canceled): // it gave way to a look that was asked for
 		q.err = nil
+		q.wanted, q.agreed = q.wanted || c.wish.wanted, q.agreed || c.wish.agreed
 	case msg.err == nil:
 		q.readAt, q.read, q.stopped, q.earlier = msg.at, msg.read, msg.stopped, nil
 		q.depth = model.Some(msg.depth.Or(max(q.ready.Or(0), msg.read))) // a stream has no depth of its own
@@ -330,15 +337,18 @@ func (c *causesReading) more() (n int) {
 }
 
 func (q *causesQueue) extends() bool {
-	return q.plan.Allowed() && q.plan.Free && !q.readAt.IsZero() && q.left() > 0 && q.read >= int64(q.limit) &&
-		q.limit < peekMost
+	full := q.read >= int64(q.limit) && q.limit < peekMost
+	failed := q.err != nil && q.read < int64(q.limit) // as many as were asked for
+	return q.plan.Allowed() && q.plan.Free && !q.readAt.IsZero() && q.left() > 0 && (full || failed)
 }
 
 // extend has more messages read of these queues.
 func (c *causesReading) extend() {
 	for _, q := range c.queues {
 		if q.extends() {
-			q.limit = min(q.limit*peekFactor, peekMost)
+			if q.read >= int64(q.limit) {
+				q.limit = min(q.limit*peekFactor, peekMost)
+			}
 			q.plan.Limit, q.wanted = q.limit, true
 		}
 	}

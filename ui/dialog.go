@@ -40,10 +40,10 @@ const (
 type dialog struct {
 	env     *env
 	state   dialogState
-	request request        // the plan or the run that is awaited
-	insist  bool           // override a refusal, where possible
-	name    term.TextField // what is typed, when a name is asked for
-	stop    context.CancelFunc
+	request request            // the plan or the run that is awaited
+	insist  bool               // override a refusal, where possible
+	name    term.TextField     // what is typed, when a name is asked for
+	stop    context.CancelFunc // ends what is under way; nil: nothing was
 	feed    *progressFeed
 	account plan.Account // of what runs, or has run
 	err     error        // why there is no plan, or how the run ended
@@ -232,12 +232,23 @@ type plannedMsg[P any] struct {
 func planning[P any](
 	d *dialog, t *model.Topology, make func(context.Context, *model.Topology) (P, error),
 ) tea.Cmd {
+	d.Close() // nobody waits for the plan before
 	d.request = d.env.newRequest()
 	id := d.request
-	return d.env.command(0, func(ctx context.Context) tea.Msg {
+	cmd, stop := d.env.stoppable(func(ctx context.Context) tea.Msg {
 		p, err := make(ctx, t)
 		return plannedMsg[P]{request: id, topology: t, plan: p, err: err}
 	})
+	d.stop = stop
+	return cmd
+}
+
+// Close ends what is under way: the root calls it when the screen goes. Until a look that a plan is made with gives its
+// messages back, nobody else sees them.
+func (d dialog) Close() {
+	if d.stop != nil {
+		d.stop()
+	}
 }
 
 // checking makes a plan again when it was agreed to, from the topology of now: a dialog may stay open for long, and a
@@ -245,7 +256,9 @@ func planning[P any](
 func checking[P any](d *dialog, make func(context.Context, *model.Topology) (P, error)) tea.Cmd {
 	d.state, d.request, d.unchecked = dialogChecking, d.env.newRequest(), nil
 	id, e := d.request, d.env
-	return e.command(pollTimeout, func(ctx context.Context) tea.Msg {
+	cmd, stop := e.stoppable(func(ctx context.Context) tea.Msg {
+		ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+		defer cancel()
 		t, err := e.reread(ctx)
 		if err != nil {
 			return plannedMsg[P]{request: id, unread: err}
@@ -253,6 +266,8 @@ func checking[P any](d *dialog, make func(context.Context, *model.Topology) (P, 
 		p, err := make(ctx, t)
 		return plannedMsg[P]{request: id, topology: t, plan: p, err: err}
 	})
+	d.stop = stop
+	return cmd
 }
 
 // endedMsg brings the end of a run.

@@ -40,13 +40,13 @@ type exportedFiles struct {
 // export opens the dialog for the selection, else for all that are shown.
 func (s messagesScreen) export() (screen, tea.Cmd) {
 	rows, words := s.selected()
-	switch {
+	switch why := s.unready(); {
 	case s.env.files == nil || s.topology == nil:
 		return s, nil
+	case why != "":
+		return s, notice(why, true)
 	case len(rows) == 0:
 		return s, notice("there is nothing to export", true)
-	case s.filter.pending():
-		return s, notice("the filter is still being applied: try again in a moment", true)
 	}
 	s.saving = exportDialog{
 		dialog: newDialog(s.env, dialogAsking), parts: []exportPart{{rows: rows}}, words: words,

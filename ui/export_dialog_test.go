@@ -100,3 +100,15 @@ func TestExportWritesWholeBodies(t *testing.T) {
 		t.Errorf("%d messages", len(got))
 	}
 }
+
+// TestExportWaitsForTheFilter: what an expression that is not complete shows is not what was asked for.
+func TestExportWaitsForTheFilter(t *testing.T) {
+	o, _, _ := failedOptions(5)
+	o.Files = export.Files{}
+	term := onQueue(t, o, failedQueue, 120, 36)
+	term.await("5 messages")
+	term.press("/", "= body_bytes +")
+	term.await("cannot be read")
+	term.press(keyEnter, "x")
+	term.await("the filter is not complete")
+}

@@ -23,7 +23,7 @@ const (
 type journalScreen struct {
 	env     *env
 	list    term.List[int64, plan.Record]
-	request request // the reading under way: late answers to older ones are dropped
+	request request // the reading under way; 0: none
 	err     error   // of the last reading
 	read    bool
 }
@@ -137,14 +137,14 @@ func (j journalScreen) Keys() []key.Binding {
 func (j journalScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	switch msg := msg.(type) {
 	case topologyMsg: // each poll, so that what runs is seen to run
-		if j.env.journal == nil {
+		if j.env.journal == nil || j.request != 0 {
 			return j, nil
 		}
 		j.request = j.env.newRequest()
 		return j, readRecords(j.env, j.request)
 	case recordsMsg:
 		if msg.request == j.request {
-			j.read, j.err = true, msg.err
+			j.request, j.read, j.err = 0, true, msg.err
 			if msg.err == nil {
 				j.list.Table.Set(msg.records)
 			}

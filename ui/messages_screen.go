@@ -45,6 +45,7 @@ type messagesScreen struct {
 	limit   int
 	asked   bool
 	peek    request            // the look in flight; 0: none
+	stop    context.CancelFunc // ends it
 	reading request            // of what is seen, from the disk; 0: none is in flight
 	planned peek.Plan          // of the look in flight
 	refused peek.Plan          // the plan that was refused, when the last one was, also by what it met
@@ -180,7 +181,9 @@ func (s messagesScreen) look(insist bool) (screen, tea.Cmd) {
 	s.peek = s.env.newRequest()
 	id, looker, queue, topology := s.peek, ports.Looker(s.env.broker), s.queue, s.topology
 	head, before, only := s.head, s.looks.at(s.queue), s.only
-	return s, s.env.command(plan.Timeout+peekGrace, func(ctx context.Context) tea.Msg {
+	cmd, stop := s.env.stoppable(func(ctx context.Context) tea.Msg {
+		ctx, cancel := context.WithTimeout(ctx, plan.Timeout+peekGrace)
+		defer cancel()
 		msg := peekedMsg{request: id, queue: queue}
 		if msg.peeked, msg.err = looker.Peek(ctx, plan); msg.err == nil {
 			msg.err = msg.read(topology, head, before, only)
@@ -190,6 +193,8 @@ func (s messagesScreen) look(insist bool) (screen, tea.Cmd) {
 		}
 		return msg
 	})
+	s.stop = stop
+	return s, cmd
 }
 
 // read works out what the screen shows of the messages of a look. Each of them is read once. before is what an
@@ -275,8 +280,12 @@ func (s messagesScreen) moreWords() string {
 	return "all " + model.Count(s.peeked.Depth.Or(0))
 }
 
-// Close lets go of what was read.
+// Close ends the look, and lets go of what was read.
 func (s messagesScreen) Close() {
+	if s.stop != nil {
+		s.stop()
+	}
+	s.dialog.Close()
 	if s.peeked.Messages != nil {
 		_ = s.peeked.Messages.Close()
 	}

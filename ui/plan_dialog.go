@@ -277,6 +277,7 @@ func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 	switch d.press(msg, d.offer()) {
 	case pressedBack:
 		d.state = dialogClosed
+		d.Close()
 	case pressedAgree:
 		cmd := d.check()
 		return d, cmd

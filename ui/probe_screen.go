@@ -10,6 +10,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"dlxtop/model"
+	"dlxtop/model/plan"
 	"dlxtop/model/ports"
 	"dlxtop/model/trace"
 )
@@ -19,9 +20,9 @@ type probeScreen struct {
 	dialog
 	worker   model.QueueRef
 	topology *model.Topology
-	flow     *model.Flow // nil: it is gone
-	buffer   int         // of the flow's buffers: tab goes through them
-	to       bool        // to the consumers, too
+	flow     *model.Flow    // nil: it is gone
+	buffer   model.QueueRef // of the flow's buffers: tab goes through them; zero: none was there yet
+	to       bool           // to the consumers, too
 	plan     trace.ProbePlan
 
 	way    *probeWay
@@ -73,13 +74,6 @@ func (s probeScreen) Typing() bool { return s.typing(s.offer()) }
 // Busy reports whether ctrl-c stops the probe instead of the program.
 func (s probeScreen) Busy() bool { return s.busy() }
 
-// Close stops the probe: the root calls it when the screen goes.
-func (s probeScreen) Close() {
-	if s.stop != nil {
-		s.stop()
-	}
-}
-
 func (s probeScreen) Keys() []key.Binding { return s.keys(s.offer()) }
 
 // offer is what is asked.
@@ -98,7 +92,7 @@ func (s *probeScreen) offer() *offer {
 	if s.flow == nil {
 		return o
 	}
-	if len(s.flow.Buffers) > 1 {
+	if n := len(s.flow.Buffers); n > 1 || n == 1 && s.number() == 0 {
 		o.turns = "other buffer"
 	}
 	if !s.env.readOnly && s.plan.NeedsConsumers() {
@@ -122,7 +116,7 @@ func (s probeScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 			}
 		}
 		if s.state == dialogAsking {
-			s.replan()
+			s.polled()
 		}
 	case probeStepMsg:
 		if msg.request == s.request && s.open() && s.state != dialogEnded {
@@ -139,15 +133,39 @@ func (s probeScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	return s, nil
 }
 
+// polled makes the plan again. Who agreed that consumers get the probe agreed to those that were shown.
+func (s *probeScreen) polled() {
+	was := s.plan
+	s.replan()
+	if was.ID == "" || sameProbe(&was, &s.plan) {
+		return
+	}
+	s.to, s.changedAt = false, s.env.shown
+	s.replan()
+}
+
+// sameProbe reports whether two probes go the same way to the same consumers.
+func sameProbe(a, b *trace.ProbePlan) bool {
+	return a.Buffer == b.Buffer && a.Entrance == b.Entrance && a.Consumed == b.Consumed &&
+		slices.EqualFunc(a.Reaches, b.Reaches, func(a, b plan.Recipient) bool {
+			return a.Queue == b.Queue && a.Consumers == b.Consumers
+		})
+}
+
 func (s *probeScreen) replan() {
 	if s.flow == nil {
 		return
 	}
-	want := trace.ProbeWant{ID: trace.NewProbeID(), Flow: s.flow, ToConsumers: s.to}
-	if s.buffer < len(s.flow.Buffers) {
-		want.Buffer = s.flow.Buffers[s.buffer].Queue
+	if s.buffer == (model.QueueRef{}) && len(s.flow.Buffers) > 0 {
+		s.buffer = s.flow.Buffers[0].Queue
 	}
+	want := trace.ProbeWant{ID: trace.NewProbeID(), Flow: s.flow, ToConsumers: s.to, Buffer: s.buffer}
 	s.plan = trace.PlanProbe(s.topology, want)
+}
+
+// number is the place of the buffer among those of the flow, from 1 on; 0: it is gone.
+func (s *probeScreen) number() int {
+	return 1 + slices.IndexFunc(s.flow.Buffers, func(b model.Buffer) bool { return b.Queue == s.buffer })
 }
 
 func (s probeScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
@@ -160,8 +178,8 @@ func (s probeScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	case pressedInsist:
 		s.to = true
 	case pressedTurn:
-		s.buffer = (s.buffer + 1) % len(s.flow.Buffers)
-		s.to = false // agreed to for the buffer before
+		s.buffer = s.flow.Buffers[s.number()%len(s.flow.Buffers)].Queue
+		s.to, s.changedAt = false, time.Time{} // agreed to for the buffer before
 	case pressedAgain:
 		s.dialog, s.to = newDialog(s.env, dialogAsking), false
 	default:

@@ -129,9 +129,63 @@ func TestProbeOnARealBroker(t *testing.T) {
 	term := openProbe(t, o, "probe.worker", 120, 36)
 	term.await("through (default), key probe.buffer", "probe.worker, no consumers: it is taken out again",
 		"enter send the probe")
-	term.press(keyEnter)
+	term.agree("send the probe", "the probe arrived")
 	term.await("the probe arrived", "TTL 300ms", "and taken out again")
 	if n := depth.Of(t, channel, "probe.worker") + depth.Of(t, channel, "probe.buffer"); n != 0 {
 		t.Errorf("%d messages are left", n)
+	}
+}
+
+// TestProbeIsForWhatWasRead: the buffer that was chosen stays chosen when others come or go, and who agreed that
+// consumers get a probe agreed to those that were shown.
+func TestProbeIsForWhatWasRead(t *testing.T) {
+	sent := make(chan trace.ProbePlan, 1)
+	o := probing(func(plan trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResult, error) {
+		sent <- plan
+		return arrives(plan, tell)
+	})
+	broker := func(consuming int64, buffers ...string) *model.Snapshot {
+		parts := []told{exchange("direct", "dlx"), queue("worker", consumers(consuming)), bind("dlx", "w", "worker")}
+		for i, name := range buffers {
+			parts = append(parts, queue(name, ttl(int64(1000*(i+1))), dlx("dlx"), deadKey("w")))
+		}
+		return recording(parts...)
+	}
+	source, c := o.Source.(*recorded), newClock()
+	o.Now = c.now
+	source.tell(broker(1, "wait.a", "wait.b", "wait.c"))
+	term := openProbe(t, o, "worker", 120, 36)
+	term.await("enters    wait.a", "other buffer, 1 of 3")
+	term.press(keyTab)
+	term.await("enters    wait.b", "i sends it anyway: 1 consumer may get it")
+	source.tell(broker(1, "wait.b", "wait.c"))
+	term.press(keyCtrlR)
+	term.await("enters    wait.b", "other buffer, 1 of 2")
+	term.press("i")
+	term.await("they will get it", "enter send the probe")
+	source.tell(broker(4, "wait.b", "wait.c"))
+	term.press(keyCtrlR)
+	term.await("this has changed while you looked at it", "i sends it anyway: 4 consumers may get it")
+	term.press("i")
+	term.await("they will get it")
+	term.press(keyEnter) // nobody can have read it yet
+	term.settle()
+	c.advance(changeGuard)
+	if len(sent) > 0 {
+		t.Fatal("it was sent before anybody could have read whom it reaches")
+	}
+	source.tell(broker(4, "wait.c"))
+	term.press(keyCtrlR)
+	term.await("not sent: wait.b is not a buffer of this flow", "tab other buffer")
+	source.tell(broker(4, "wait.b", "wait.c"))
+	term.press(keyCtrlR)
+	term.await("enters    wait.b", "i sends it anyway")
+	c.advance(changeGuard)
+	term.press("i")
+	term.await("they will get it")
+	term.press(keyEnter)
+	term.await("the probe arrived")
+	if p := <-sent; p.Buffer.Name != "wait.b" || p.Consumed != 4 {
+		t.Errorf("sent %+v", p)
 	}
 }

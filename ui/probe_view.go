@@ -27,6 +27,7 @@ func (s probeScreen) View(width, height int) string {
 // ask shows where the probe goes and whom it reaches.
 func (s *probeScreen) ask(l *dialogLines) {
 	styles, p := l.styles, &s.plan
+	s.sayChanges(l)
 	if s.flow != nil && p.Buffer.Name != "" {
 		l.say("enters", fmt.Sprintf("%s, through %s, key %s", model.Printable(p.Buffer.Name),
 			model.Printable(model.ExchangeName(p.Entrance.Exchange)), printableKey(p.Entrance.RoutingKey)), styles.Strong)
@@ -61,7 +62,11 @@ func (s *probeScreen) ask(l *dialogLines) {
 	}
 	o, hints := s.offer(), ""
 	if o.turns != "" {
-		hints = hint(styles, "tab", fmt.Sprintf("%s, %d of %d", o.turns, s.buffer+1, len(s.flow.Buffers)))
+		turns := o.turns
+		if at := s.number(); at > 0 {
+			turns += fmt.Sprintf(", %d of %d", at, len(s.flow.Buffers))
+		}
+		hints = hint(styles, "tab", turns)
 	}
 	s.sayAsked(l, o, o.does, hints)
 }

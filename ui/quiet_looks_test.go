@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"dlxtop/model"
 	"dlxtop/model/peek"
 )
 
@@ -85,5 +86,47 @@ func TestQuietLooksWait(t *testing.T) {
 	second()
 	if err := <-ran; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAWishOutlivesGivingWay: a quiet look that was asked for with a key, or whose cost was agreed to, begins again
+// after it has given way; one that failed does not.
+func TestAWishOutlivesGivingWay(t *testing.T) {
+	o, _, c := failedOptions(5)
+	for _, test := range []struct {
+		err  error
+		want bool
+	}{{context.Canceled, true}, {errors.New("the queue's node is down"), false}, {nil, false}} {
+		reading := newCausesReading(newApp(t.Context(), o).env)
+		q := &causesQueue{ref: ref(failedQueue), limit: 10 * causesPage, read: causesPage, readAt: c.now()}
+		q.wanted, q.agreed = true, true
+		reading.look(q)
+		reading.answered(causesReadMsg{request: reading.request, looked: true, err: test.err})
+		if q.wanted != test.want || q.agreed != test.want {
+			t.Errorf("after %v it is wanted: %t, and agreed to: %t", test.err, q.wanted, q.agreed)
+		}
+	}
+}
+
+// TestMoreIsOfferedAgain: more that could not be read can be asked for again, and is no more than was asked for.
+func TestMoreIsOfferedAgain(t *testing.T) {
+	o, _, c := failedOptions(5)
+	reading := newCausesReading(newApp(t.Context(), o).env)
+	q := &causesQueue{
+		ref: ref(failedQueue), limit: causesPage, read: causesPage, readAt: c.now(),
+		plan: peek.Plan{Method: peek.Stream, Free: true}, depth: model.Some[int64](50_000),
+	}
+	reading.queues[q.ref] = q
+	for range 2 {
+		if reading.more() != 1 {
+			t.Fatal("more is not offered")
+		}
+		reading.extend()
+		if q.limit != causesPage*peekFactor || !q.wanted {
+			t.Errorf("%d messages are asked for, and wanted: %t", q.limit, q.wanted)
+		}
+		reading.look(q)
+		err := errors.New("the queue's node is down")
+		reading.answered(causesReadMsg{request: reading.request, looked: true, err: err})
 	}
 }

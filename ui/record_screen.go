@@ -24,9 +24,9 @@ type recordScreen struct {
 	env     *env
 	record  plan.Record
 	list    term.List[int, entryRow]
-	request request
+	request request // the reading under way; 0: none
 	more    bool
-	err     error
+	err     error // why the last reading did not come to its end
 	read    bool
 }
 
@@ -93,11 +93,18 @@ func (r recordScreen) Keys() []key.Binding {
 func (r recordScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	switch msg := msg.(type) {
 	case topologyMsg:
+		if r.request != 0 {
+			return r, nil
+		}
 		r.request = r.env.newRequest()
 		return r, readEntries(r.env, r.request, r.record)
 	case entriesMsg:
-		if msg.request == r.request {
-			r.read, r.err, r.more = true, msg.err, msg.more
+		if msg.request != r.request {
+			return r, nil
+		}
+		r.request, r.read, r.err = 0, true, msg.err
+		if msg.err == nil || len(msg.rows) > len(r.list.Table.All) {
+			r.more = msg.more
 			r.list.Table.Set(msg.rows)
 		}
 	case tea.KeyMsg:
@@ -165,13 +172,19 @@ func (r recordScreen) View(width, height int) string {
 	return r.list.View(width, height-len(feet), lines) + "\n" + term.Block(feet, width, len(feet))
 }
 
-// feet are the lines below the list: what changed the messages, and that there are more.
+// feet are the lines below the list: what changed the messages, that there are more, and why these may not be all.
 func (r recordScreen) feet(width int) (feet []string) {
 	say := func(words string) {
 		feet = append(feet, "   "+r.env.styles.Muted.Render(term.Cut(words, width-4, "…")))
 	}
 	if r.record.Edit != "" {
 		say("changed by the jq program " + model.Printable(r.record.Edit))
+	}
+	if r.err != nil && len(r.list.Table.All) > 0 {
+		words := term.MarkError + " these may not be all: " + readableError(r.err)
+		for _, line := range term.Wrap(words, width-6) {
+			feet = append(feet, "   "+r.env.styles.Danger.Render(line))
+		}
 	}
 	if r.more {
 		say(fmt.Sprintf("the first %s: `dlxtop journal show %d` has them all", model.Plural(shownEntries, "message"),

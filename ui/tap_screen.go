@@ -70,13 +70,6 @@ func (s *tapScreen) exchange() string {
 
 func (s tapScreen) Typing() bool { return s.list.Filter.Typing }
 
-// Close ends the tap: the root calls it when the screen goes.
-func (s tapScreen) Close() {
-	if s.stop != nil {
-		s.stop()
-	}
-}
-
 func (s tapScreen) Keys() []key.Binding {
 	k := s.env.keys
 	switch s.state {

@@ -1,0 +1,76 @@
+package ui
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+)
+
+// endlessBroker looks until it is told to end.
+type endlessBroker struct {
+	*recordedBroker
+	began, ended chan struct{}
+}
+
+func (b endlessBroker) last(ctx context.Context) error {
+	b.began <- struct{}{}
+	<-ctx.Done()
+	b.ended <- struct{}{}
+	return ctx.Err()
+}
+
+func (b endlessBroker) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) {
+	return peek.Peeked{Plan: plan}, b.last(ctx)
+}
+
+func (b endlessBroker) Read(ctx context.Context, _ peek.Plan, _ func(*message.Message) error) (peek.Read, error) {
+	return peek.Read{}, b.last(ctx)
+}
+
+// TestLeavingEndsTheLook: until a look gives its messages back, the next one sees the queue empty. It ends with its
+// screen, as does the one that an undo is planned with.
+func TestLeavingEndsTheLook(t *testing.T) {
+	for name, open := range map[string]func(*app, int64) screen{
+		"messages": func(a *app, _ int64) screen { return newMessagesScreen(a.env, ref(failedQueue)) },
+		"undo":     func(a *app, id int64) screen { return newUndoScreen(a.env, id) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, b, c := failedOptions(1)
+			j := withJournal(t, &o, c, 1)
+			id, err := j.Begin(t.Context(), plan.Record{
+				Operation: plan.Drop, From: ref(failedQueue), User: "guest", Broker: "mq1:5672", Planned: 1,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := failedMessage(0)
+			m.Position, m.BodyBytes, m.Fingerprint = 1, len(m.Body), message.FingerprintOf(&m)
+			if err := j.Write(id, []plan.Entry{plan.NewEntry(&m, nil, false)}, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := j.Close(); err != nil { // as the end of its program would
+				t.Fatal(err)
+			}
+			looks := endlessBroker{b, make(chan struct{}, 1), make(chan struct{}, 1)}
+			o.Broker = looks
+			term := newTerminal(t, o, 120, 36, func(a *app) {
+				a.tabs[0].stack = append(a.tabs[0].stack, a.env.newPage(open(a, id)))
+			})
+			await := func(what string, happened chan struct{}) {
+				select {
+				case <-happened:
+				case <-time.After(patience):
+					t.Fatalf("%s\n%s", what, term.screen())
+				}
+			}
+			await("no look began", looks.began)
+			term.press(keyEsc)
+			term.await("NEXT DUE")
+			await("the look goes on", looks.ended)
+		})
+	}
+}
