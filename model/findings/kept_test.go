@@ -18,21 +18,26 @@ func TestKeptDeadLettersAreNotLost(t *testing.T) {
 		want    string
 	}{
 		{
-			"a missing exchange", []build.Setting{build.DLX("nope")},
+			"a missing exchange",
+			[]build.Setting{build.DLX("nope")},
 			"dead letters of q stay in it: the exchange nope does not exist",
 		},
 		{
-			"nothing bound for the key", []build.Setting{build.DLX("x"), build.DeadKey("other")},
+			"nothing bound for the key",
+			[]build.Setting{build.DLX("x"), build.DeadKey("other")},
 			"dead letters of q stay in it: no queue is bound to x for the key other",
 		},
 		{
-			"nothing bound for their own keys", []build.Setting{build.DLX("x")},
+			"nothing bound for their own keys",
+			[]build.Setting{build.DLX("x")},
 			"dead letters of q may stay in it: x has no queue for the keys that messages arrive with",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			all := append([]build.Part{build.Queue("q", append(test.setting, build.AtLeastOnce, build.TTL(1000))...),
-				build.Exchange("direct", "in"), build.Bind("in", "own", "q")}, parts...)
+			all := append([]build.Part{
+				build.Queue("q", append(test.setting, build.AtLeastOnce, build.TTL(1000))...),
+				build.Exchange("direct", "in"), build.Bind("in", "own", "q"),
+			}, parts...)
 			topology := build.TopologyOf("4.0.5", all...)
 			var got []string
 			for _, f := range Of(topology) {

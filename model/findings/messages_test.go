@@ -70,9 +70,11 @@ func TestFindingsInMessages(t *testing.T) {
 		{"far from the delivery limit", []build.Part{build.Queue("q", build.OfType(model.Quorum),
 			build.Argument("x-delivery-limit", int64(20)))}, counted(0, 3, 5), nil, ""},
 		{
-			"a publisher's own header is no count", []build.Part{build.Queue("q", build.OfType(model.Quorum),
+			"a publisher's own header is no count",
+			[]build.Part{build.Queue("q", build.OfType(model.Quorum),
 				build.Argument("x-delivery-limit", int64(20)))},
-			[]message.Message{{Headers: model.Table{"x-delivery-count": int64(19)}}}, nil, "",
+			[]message.Message{{Headers: model.Table{"x-delivery-count": int64(19)}}},
+			nil, "",
 		},
 		{
 			"copies",

@@ -30,7 +30,8 @@ func TestTopicOfWatermill(t *testing.T) {
 		tells string
 	}{
 		{
-			"a queue of that name", []build.Part{build.Queue("orders", build.Consumers(1)), build.Queue("poison")},
+			"a queue of that name",
+			[]build.Part{build.Queue("orders", build.Consumers(1)), build.Queue("poison")},
 			poisoned(), "orders", "",
 		},
 		{
@@ -43,11 +44,14 @@ func TestTopicOfWatermill(t *testing.T) {
 			"orders, a topic whose queue is gone (Watermill wrote it): the flow decides",
 		},
 		{
-			"x-death", []build.Part{build.Queue("orders_shop", build.Consumers(1)), build.Queue("poison")},
+			"x-death",
+			[]build.Part{build.Queue("orders_shop", build.Consumers(1)), build.Queue("poison")},
 			poisoned(message.Death{Queue: "orders_shop", Reason: model.Rejected, Count: 1}), "orders_shop", "",
 		},
 		{
-			"nothing else", []build.Part{build.Queue("poison")}, poisoned(), "",
+			"nothing else",
+			[]build.Part{build.Queue("poison")},
+			poisoned(), "",
 			"the worker is not here: orders, a topic whose queue is gone (Watermill wrote it)",
 		},
 		{

@@ -271,7 +271,8 @@ func TestTriesInAFlow(t *testing.T) {
 		},
 		{
 			"at its delivery limit", "4.0.5", limited(build.Argument("x-delivery-limit", int64(3))), "w.retry",
-			message.Message{Deaths: limitDeaths(1)}, "4 at least",
+			message.Message{Deaths: limitDeaths(1)},
+			"4 at least",
 		},
 		{
 			"at its delivery limit twice, and rejected", "4.0.5", limited(), "w.retry",
@@ -280,12 +281,14 @@ func TestTriesInAFlow(t *testing.T) {
 		},
 		{
 			"at a delivery limit that is unknown", "4.0.5", limited(build.Argument("x-delivery-limit", int64(-1))), "w.retry",
-			message.Message{Deaths: limitDeaths(2)}, "2 at least",
+			message.Message{Deaths: limitDeaths(2)},
+			"2 at least",
 		},
 		{
 			"at its delivery limit twice, with a count that it keeps", "4.3.6",
 			limited(build.Argument("x-delivery-limit", int64(3))), "w.retry",
-			message.Message{Deaths: limitDeaths(2)}, "5 at least",
+			message.Message{Deaths: limitDeaths(2)},
+			"5 at least",
 		},
 		{
 			"a count that is none", "3.10.8", ladder(), "mail.retry.10s",
