@@ -9,7 +9,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -77,17 +79,29 @@ func (b bound) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// errHungUp is a connection that ended before an answer began.
+var errHungUp = errors.New("the connection ended before an answer began")
+
 // hungUp reports whether a connection ended before an answer began.
 func hungUp(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return errors.Is(err, errHungUp) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
 }
 
 // roundTrip sends a request and learns the broker's time from the answer.
 func (b bound) roundTrip(req *http.Request) (*http.Response, error) {
+	// What net/http says of a new connection that ends before the request is written has no name outside it.
+	var connected, answered atomic.Bool
+	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+		GotConn:              func(httptrace.GotConnInfo) { connected.Store(true) },
+		GotFirstResponseByte: func() { answered.Store(true) },
+	}))
 	sent := time.Now()
 	resp, err := b.base.RoundTrip(req)
 	if err == nil {
 		b.clock.measure(resp.Header.Get("Date"), sent, time.Now())
+	} else if connected.Load() && !answered.Load() && b.ctx.Err() == nil {
+		err = fmt.Errorf("%w: %w", errHungUp, err)
 	}
 	return resp, err
 }
