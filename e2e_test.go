@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,6 +36,9 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M) int {
+	if signal.Ignored(syscall.SIGHUP) { // by nohup: what tests start would, too, but for what is caught here
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	dir, err := os.MkdirTemp("", "dlxtop-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -49,13 +49,21 @@ func recordOf(p *plan.Plan, depth int64) plan.Record {
 	return r
 }
 
+// signed is a record with who begins it, and where. Its connection is there before.
+func (c *Client) signed(r plan.Record) plan.Record {
+	r.User, r.Broker, r.Session = c.User(), c.Address(), c.session
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.Cluster = c.cluster
+	return r
+}
+
 // begin begins a record; nil when there is no journal.
 func (c *Client) begin(ctx context.Context, r plan.Record) (*writer, error) {
 	if c.journal == nil {
 		return nil, nil
 	}
-	r.User, r.Broker, r.Session = c.User(), c.Address(), c.session
-	id, err := c.journal.Begin(ctx, r)
+	id, err := c.journal.Begin(ctx, c.signed(r))
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +72,7 @@ func (c *Client) begin(ctx context.Context, r plan.Record) (*writer, error) {
 
 // resume begins a record that goes on with another one.
 func (c *Client) resume(ctx context.Context, r plan.Record, found map[int64][]plan.Settled) (*writer, error) {
-	r.User, r.Broker, r.Session = c.User(), c.Address(), c.session
-	id, err := c.journal.Resume(ctx, r, found)
+	id, err := c.journal.Resume(ctx, c.signed(r), found)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +81,7 @@ func (c *Client) resume(ctx context.Context, r plan.Record, found map[int64][]pl
 
 // claim begins an undo. granted are the positions that it may bring back.
 func (c *Client) claim(ctx context.Context, r plan.Record, claim plan.Claim) (w *writer, granted []int, err error) {
-	r.User, r.Broker, r.Session = c.User(), c.Address(), c.session
-	id, granted, err := c.journal.Claim(ctx, r, claim)
+	id, granted, err := c.journal.Claim(ctx, c.signed(r), claim)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -38,5 +39,37 @@ func TestActingAtARateKeepsTheOrder(t *testing.T) {
 		plan.Rate = 400
 		wantOutcome(t, execute(t, c, plan), outcome{Planned: first, Dropped: first})
 		wantIDs(t, "kept", a.drain(from.QueueRef, n-first), count(n)[first:])
+	})
+}
+
+// TestSlowRateHoldsFewMessages: RabbitMQ closes the channel of who holds a message for 30 minutes, so that a replay at
+// a low rate takes no more than it sends in 15.
+func TestSlowRateHoldsFewMessages(t *testing.T) {
+	t.Parallel()
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		a, c := newApp(t), client(t)
+		c.SetComeback(patience)
+		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
+		const n, most = 100, 18
+		a.publish(from.QueueRef, numbered(n)...)
+		plan := replayTo(t, from, to, plan.Selection{})
+		plan.Planned, plan.Rate = n, most/(15*60.)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		held := 0
+		go func() {
+			defer cancel()
+			a.await(to.QueueRef, 1)
+			held = n - a.ready(from.QueueRef)
+		}()
+		account, err := c.Execute(ctx, plan, nil)
+		<-ctx.Done()
+		if err != nil || account.Stopped == "" || account.Moved != 1 {
+			t.Fatalf("%+v %v", account, err)
+		}
+		if held < 1 || held > most {
+			t.Errorf("it held %d messages, want %d at most", held, most)
+		}
+		wantIDs(t, "kept", a.drain(from.QueueRef, n-1), count(n)[1:])
 	})
 }

@@ -37,7 +37,9 @@ func (p *Program) agree(
 		}
 		was, is := planned.promise(), now.promise()
 		changes := was.Changes(&is)
-		switch {
+		switch why := now.refusal(); {
+		case why.Refused() && !is.Refusal.Refused():
+			return planned, refused("the plan is no longer valid: %s; nothing was changed", refusal(why))
 		case len(changes) == 0:
 			return now, nil
 		case yes || is.Refusal.Refused():

@@ -124,7 +124,7 @@ func TestBoundBetweenQuestionAndYes(t *testing.T) {
 	}
 }
 
-// TestChangedBetweenQuestionAndYes: a move, an undo and an import are made again too.
+// TestChangedBetweenQuestionAndYes: a move, an undo, an import and a resume are made again too.
 func TestChangedBetweenQuestionAndYes(t *testing.T) {
 	v := newVHost(t)
 	v.declare("failed", nil)
@@ -136,6 +136,11 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 	if r := v.run("export", "failed", file); r.status != cli.ExitDone {
 		t.Fatal(r.stderr)
 	}
+	v.declare("source", nil)
+	v.declare("rest", nil)
+	v.fill("source", 60)
+	early := decode[accountContract](t, v.interrupted("rest", 2, "move", "source", "--to", "queue:rest", "--rate", "5/s",
+		"--yes"))
 	for i, test := range []struct {
 		question string
 		args     []string
@@ -144,6 +149,7 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 		{"move 1 message of", v.on("move", "failed", "--to", "queue:there"), "there"},
 		{"bring back 1 message into", v.on("journal", "undo", fmt.Sprint(dropped.JournalID)), "failed"},
 		{"import 1 message into", v.on("import", file, "--to", "queue:elsewhere"), "elsewhere"},
+		{"go on: move", v.on("journal", "resume", fmt.Sprint(early.JournalID)), "rest"},
 	} {
 		name := fmt.Sprint("cap", i)
 		policy := "policies/" + url.PathEscape(v.name) + "/" + name

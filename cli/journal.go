@@ -31,6 +31,7 @@ type recordJSON struct {
 	To        string         `json:"to,omitempty"`         // where messages went
 	User      string         `json:"user"`                 // of the broker
 	Broker    string         `json:"broker"`               // its address
+	Cluster   string         `json:"cluster,omitempty"`    // the name of its cluster
 	Began     string         `json:"began"`                // when it began
 	Ended     string         `json:"ended,omitempty"`      // when it ended
 	Planned   int            `json:"planned"`              // messages
@@ -50,7 +51,8 @@ func recordOf(r *plan.Record) recordJSON {
 		ID: r.ID, State: "ended", Operation: r.Operation, Undoes: r.Undoes, Resumes: r.Resumes, ResumedBy: r.ResumedBy,
 		Edit:  message.TextJSON(r.Edit),
 		VHost: r.From.VHost, From: r.From.Name, To: r.To,
-		User: r.User, Broker: r.Broker, Began: message.JSONTime(r.Began), Ended: message.JSONTime(r.Ended),
+		User: r.User, Broker: r.Broker, Cluster: message.TextJSON(r.Cluster),
+		Began: message.JSONTime(r.Began), Ended: message.JSONTime(r.Ended),
 		Planned: r.Planned,
 		Moved:   a.Moved, Dropped: a.Dropped, Refused: a.Refused, Returned: a.Returned, Unknown: r.Uncertain(),
 		Gone: a.Gone, Undone: r.Undone,

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"dlxtop/cli"
 	"dlxtop/journal"
+	"dlxtop/model/plan"
 )
 
 type recordWire struct {
@@ -27,6 +29,7 @@ type recordWire struct {
 	To        string `json:"to"`
 	User      string `json:"user"`
 	Broker    string `json:"broker"`
+	Cluster   string `json:"cluster"`
 	Began     string `json:"began"`
 	Ended     string `json:"ended"`
 	Planned   int    `json:"planned"`
@@ -108,7 +111,7 @@ func TestJournal(t *testing.T) {
 		Records []recordWire `json:"records"`
 	}](t, v.run("journal", "-n", "2")).Records
 	if len(records) != 2 || records[0].Operation != "replay" || records[0].To != "queue:worker" ||
-		records[0].From != "failed" || records[0].User != "guest" ||
+		records[0].From != "failed" || records[0].User != "guest" || records[0].Cluster == "" ||
 		records[0].Moved != 3 || records[1].Dropped != 2 || records[1].State != "ended" || records[1].VHost != v.name {
 		t.Fatalf("%+v", records)
 	}
@@ -257,6 +260,50 @@ func wantImportKept(t *testing.T, v *vhost) {
 	}
 	if r := v.run("journal", "undo", fmt.Sprint(record.ID), "--yes"); r.status != cli.ExitRefused ||
 		!strings.Contains(r.stderr, "is an import: to remove its messages, drop them from") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// elsewhere is a journal of what was done on another cluster.
+type elsewhere struct{ cli.Journal }
+
+// Record implements cli.Journal.
+func (e elsewhere) Record(ctx context.Context, id int64) (plan.Record, error) {
+	r, err := e.Journal.Record(ctx, id)
+	r.Cluster = "another@one"
+	return r, err
+}
+
+// Chain implements cli.Journal.
+func (e elsewhere) Chain(ctx context.Context, id int64) ([]plan.Record, error) {
+	chain, err := e.Journal.Chain(ctx, id)
+	for i := range chain {
+		chain[i].Cluster = "another@one"
+	}
+	return chain, err
+}
+
+// TestJournalOfAnotherCluster: an address that leads to another cluster than it did, as those of port-forwards do, is
+// another broker.
+func TestJournalOfAnotherCluster(t *testing.T) {
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.fill("failed", 3)
+	id := fmt.Sprint(decode[accountContract](t, v.run("drop", "failed", "--limit", "2", "--yes")).JournalID)
+	other := func(p *cli.Program) {
+		p.Journal = func(string) cli.Journal {
+			return elsewhere{journal.New(journal.Options{Path: journalPath})}
+		}
+	}
+	for _, verb := range []string{"undo", "resume"} {
+		r := v.runProgram(other, "journal", verb, id, "--yes")
+		if r.status != cli.ExitRefused || v.count("failed") != 1 ||
+			!strings.Contains(r.stderr, "(cluster another@one), and this is ") {
+			t.Errorf("%s: %+v", verb, r)
+		}
+	}
+	if r := v.runProgram(other, "journal", "undo", id, "--yes", "--insist"); r.status != cli.ExitDone ||
+		v.count("failed") != 3 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -99,14 +99,14 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 	if err != nil {
 		return err
 	}
-	found, err := inquiry.Plan(want.Choice)
+	choice := want.Choice
+	found, err := inquiry.Plan(choice)
 	if err != nil {
 		return err
 	}
 	p.announceResume(&found)
 	if !r.dryRun && !r.agreed && !found.Refusal.Refused() && len(found.Undecided) > 0 {
-		choice, err := p.choose(ctx)
-		if err == nil {
+		if choice, err = p.choose(ctx); err == nil {
 			found, err = inquiry.Plan(choice)
 		}
 		if err != nil {
@@ -114,8 +114,17 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 		}
 	}
 	var record int64 // that the resume writes
+	again := func(now *model.Topology) (_ plannedAction, err error) {
+		counts, err := s.counts(ctx, plan.LimitedAmong(now, last.Queues()))
+		if err != nil {
+			return plannedAction{}, err
+		}
+		t, inquiry = now, inquiry.On(now, counts)
+		found, err = inquiry.Plan(choice)
+		return resumeAction(&found, &r.output), err
+	}
 	err = p.do(ctx, s, doing{
-		consent: r.consent, planned: resumeAction(&found, &r.output),
+		consent: r.consent, planned: resumeAction(&found, &r.output), again: again,
 		ask: question{does: "go on: " + string(last.Operation), where: "of", queue: last.From},
 		run: func(ctx context.Context, _ plannedAction, progress func(plan.Account)) (plan.Account, error) {
 			account, err := s.broker.Resume(ctx, found.On(t, want), progress)

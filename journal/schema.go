@@ -24,7 +24,8 @@ const application = 0x646c7874
 // Positions are ranges: "1-500 502". An entry's content are JSON lines.
 //
 // A field of an intent that decides what a resume does needs a version, too, because a dlxtop that does not know the
-// field would go on without it: the third one is for selections by cause and for programs that change messages.
+// field would go on without it: the third one is for selections by cause and for programs that change messages. The
+// fourth one is for the cluster, of which such a dlxtop would not know that it is another one.
 var migrations = []string{`
 CREATE TABLE records (
 	id        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -70,6 +71,8 @@ CREATE INDEX claims_of ON claims(record);
 CREATE INDEX claims_by ON claims(claimant);
 `, `
 ALTER TABLE records ADD COLUMN edit TEXT NOT NULL DEFAULT '';
+`, `
+ALTER TABLE records ADD COLUMN cluster TEXT NOT NULL DEFAULT '';
 `}
 
 // errNewer and errForeign are files that this program must not touch.

@@ -85,15 +85,16 @@ func (r resumeScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 			return r, cmd
 		}
 	case plannedMsg[resuming]:
-		if msg.request == r.request && r.state == dialogPlanning {
-			r.resuming, r.err, r.state = msg.plan, msg.err, dialogAsking
+		if msg.request == r.request {
+			return r.planned(msg)
 		}
 	case tea.KeyMsg:
 		switch r.press(msg, r.offer()) {
 		case pressedBack:
+			r.request = 0 // a plan that was agreed to may be on its way: it does not start
 			return r, pop
 		case pressedAgree:
-			cmd := r.run()
+			cmd := r.check()
 			return r, cmd
 		case pressedTurn:
 			r.choice = (r.choice + 1) % len(choices)
@@ -136,6 +137,32 @@ func (r *resumeScreen) replan() tea.Cmd {
 		p, err := inquiry.Plan(want.Choice)
 		return resuming{want, inquiry, p}, err
 	})
+}
+
+// check makes the plan again when it was agreed to. What became of the messages is not looked for again.
+func (r *resumeScreen) check() tea.Cmd {
+	e, now, choice := r.env, r.resuming, choices[r.choice]
+	return checking(&r.dialog, func(ctx context.Context, t *model.Topology) (_ resuming, err error) {
+		now.inquiry = now.inquiry.On(t, counted(ctx, e.broker, plan.LimitedAmong(t, now.plan.Record.Queues())))
+		now.plan, err = now.inquiry.Plan(choice)
+		return now, err
+	})
+}
+
+// planned takes a plan. One that was agreed to runs when it is what was agreed to; else it is shown with what is
+// different, and asked about again.
+func (r resumeScreen) planned(msg plannedMsg[resuming]) (screen, tea.Cmd) {
+	agreed := r.state == dialogChecking
+	if r.state, r.unchecked = dialogAsking, msg.unread; msg.unread != nil {
+		return r, nil
+	}
+	was, is := r.plan.Promise(), msg.plan.plan.Promise()
+	r.topology, r.resuming, r.err = msg.topology, msg.plan, msg.err
+	if !agreed || r.err != nil || r.changed(was, is) || r.plan.Refusal.Refused() {
+		return r, nil
+	}
+	cmd := r.run()
+	return r, cmd
 }
 
 // resumeWant is what a resume is planned from.

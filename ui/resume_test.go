@@ -1,8 +1,11 @@
 package ui
 
 import (
+	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"dlxtop/journal"
 	"dlxtop/model"
@@ -93,6 +96,35 @@ func TestResume(t *testing.T) {
 	}
 	term.press(keyEnter)
 	term.await("r resume this")
+}
+
+// TestResumeIsCheckedAgain: a plan that was agreed to is made again, from the topology of then.
+func TestResumeIsCheckedAgain(t *testing.T) {
+	o, b, c := failedOptions(5)
+	withReplay(t, &o, b, c)
+	o.Interval = time.Hour
+	source := o.Source.(*recorded)
+	term := newTerminal(t, o, 120, 36)
+	term.await("ucenter@user")
+	term.press("5")
+	term.await("r resume this")
+	term.press("r")
+	term.await("2 messages at most")
+	source.fail(errors.New("the API is away"))
+	term.press(keyEnter)
+	term.await("the topology could not be read again, and nothing was changed")
+	without := *source.snapshot
+	without.Queues = slices.DeleteFunc(slices.Clone(without.Queues), func(q model.Queue) bool {
+		return q.QueueRef == ref(failedQueue)
+	})
+	source.tell(&without)
+	term.press(keyEnter)
+	term.await("there is no queue " + failedQueue + " here any more")
+	term.press(keyEnter)
+	term.settle()
+	if plans := b.executed(); len(plans) > 0 {
+		t.Errorf("executed %+v", plans)
+	}
 }
 
 func TestResumeReadOnly(t *testing.T) {

@@ -18,6 +18,8 @@ func (r resumeScreen) View(width, height int) string {
 	switch r.state {
 	case dialogPlanning:
 		l.say("", "looking for the messages whose outcome is unknown …", l.styles.Muted)
+	case dialogChecking:
+		l.say("", "reading the topology again …", l.styles.Muted)
 	case dialogAsking:
 		title = r.ask(l)
 	case dialogRunning, dialogStopping:
@@ -34,6 +36,7 @@ func (r resumeScreen) View(width, height int) string {
 func (r *resumeScreen) ask(l *dialogLines) string {
 	s, p, o := l.styles, &r.plan, r.offer()
 	title := fmt.Sprintf("Resume %d", r.id)
+	r.sayChanges(l)
 	if record := &p.Record; record.ID > 0 {
 		title = fmt.Sprintf("Resume %d: continue the %s", record.ID, record.Operation)
 		l.say(

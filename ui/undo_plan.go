@@ -18,7 +18,7 @@ func (u *undoScreen) replan() tea.Cmd {
 	e, id, insist := u.env, u.id, u.insist
 	u.state = dialogPlanning
 	return planning(&u.dialog, u.topology, func(ctx context.Context, t *model.Topology) (undoing, error) {
-		record, err := recordToUndo(ctx, e.journal, e.broker, id)
+		record, err := recordToUndo(ctx, e, t.Snapshot.Overview.ClusterName, id)
 		if err == nil && !record.Running && record.Uncertain() > 0 { // what its program held is not back at once
 			err = e.broker.AwaitGone(ctx, &record, e.source.Connections, record.Queues()...)
 		}
@@ -62,20 +62,21 @@ func undoReads(ctx context.Context, looker ports.Looker, counter ports.Counter) 
 	}
 }
 
-// recordToUndo is the record with this number; 0 is the last one on this broker of which something can be taken back.
-func recordToUndo(ctx context.Context, journal ports.Records, broker ports.Named, id int64) (plan.Record, error) {
+// recordToUndo is the record with this number; 0 is the last one on the broker of this cluster of which something can
+// be taken back.
+func recordToUndo(ctx context.Context, e *env, cluster string, id int64) (plan.Record, error) {
 	if id > 0 {
-		return journal.Record(ctx, id)
+		return e.journal.Record(ctx, id)
 	}
-	records, err := journal.Records(ctx, shownRecords)
+	records, err := e.journal.Records(ctx, shownRecords)
 	if err != nil {
 		return plan.Record{}, err
 	}
 	for _, r := range records {
 		done := r.Account.Moved + r.Account.Dropped + r.Uncertain()
 		kind := r.Operation != plan.Undo && r.Operation != plan.Import && r.Operation != plan.Rescue
-		if kind && r.Broker == broker.Address() && done > r.Undone {
-			return journal.Record(ctx, r.ID) // with its intent
+		if kind && r.On(e.broker.Address(), cluster) && done > r.Undone {
+			return e.journal.Record(ctx, r.ID) // with its intent
 		}
 	}
 	return plan.Record{}, errors.New("no action on this broker can be undone")

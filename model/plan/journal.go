@@ -17,6 +17,7 @@ type Record struct {
 	To        string         // where a replay went, as --to names it; "" otherwise
 	User      string         // the user of the broker
 	Broker    string         // its host:port
+	Cluster   string         // the name of its cluster; "": not known
 	Began     time.Time      // to the millisecond
 	Ended     time.Time      // zero: it did not end, or has not yet
 	Planned   int
@@ -30,6 +31,20 @@ type Record struct {
 	Edit      string  // the jq program that changed the messages; "": there was none
 	Intent    *Intent // what was planned; nil: not kept, or not read (Records leaves it out)
 	Account   Account // of what ended; of what did not: the outcomes that were written down
+}
+
+// On reports whether it was done on the broker at this address, of this cluster: the same address leads to another
+// broker after a while, as those of port-forwards do. A name that is not known ("") is any.
+func (r *Record) On(broker, cluster string) bool {
+	return r.Broker == broker && (r.Cluster == cluster || r.Cluster == "" || cluster == "")
+}
+
+// BrokerWords name a broker and its cluster, where that is known.
+func BrokerWords(broker, cluster string) string {
+	if cluster == "" {
+		return broker
+	}
+	return broker + " (cluster " + cluster + ")"
 }
 
 // Who is the user and the broker, for people.
@@ -114,8 +129,8 @@ func (r *Record) moved() string {
 
 // Interrupted says of an unfinished action that it is one.
 func (r *Record) Interrupted() string {
-	return fmt.Sprintf("dlxtop ended during the %s %d of %s (%s)", r.Operation, r.ID, model.Printable(r.From.String()),
-		r.Began.Format("2006-01-02 15:04:05"))
+	return fmt.Sprintf("dlxtop ended during the %s %d of %s on %s (%s)", r.Operation, r.ID,
+		model.Printable(r.From.String()), model.Printable(r.Broker), r.Began.Format("2006-01-02 15:04:05"))
 }
 
 // Certain says of an unfinished action what is certain and what is not: one sentence each.

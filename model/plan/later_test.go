@@ -67,3 +67,33 @@ func TestSpread(t *testing.T) {
 		}
 	}
 }
+
+// TestTooSlow: messages that are chosen one by one are held together until the last of them was sent.
+func TestTooSlow(t *testing.T) {
+	topology := build.TopologyOf("4.0.5", build.Queue("f"), build.Queue("w"))
+	oneByOne := Selection{MessageID: "m"}
+	for _, c := range []struct {
+		planned   int
+		rate      float64
+		selection Selection
+		refused   bool
+	}{
+		{1501, 1, oneByOne, false}, // the first one is sent at once
+		{1502, 1, oneByOne, true},
+		{1502, 0, oneByOne, false},
+		{1_000_000, 1, Selection{}, false}, // page by page
+		{1_000_000, 1, Selection{Limit: 900_000}, false},
+		{2, 0.0001, oneByOne, true},
+	} {
+		p := New(topology, ActionWant{
+			Operation: Move, From: build.Ref("f"), Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"},
+			Planned: c.planned, Rate: c.rate, Selection: c.selection,
+		})
+		if c.refused != (len(p.Refusal) == 1 && p.Refusal[0].Kind == TooSlow) || c.refused && p.Refusal.Overridable() {
+			t.Errorf("%d at %v/s: %q", c.planned, c.rate, p.Refusal.Words())
+		}
+		if most := max(int(c.rate*25*60), 1); c.refused && p.Refusal[0].Messages != most {
+			t.Errorf("%d at %v/s: %d may go, want %d", c.planned, c.rate, p.Refusal[0].Messages, most)
+		}
+	}
+}

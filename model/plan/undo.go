@@ -71,6 +71,7 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 	r := &want.Record
 	p := UndoPlan{Record: *r, Back: r.From, User: want.User}
 	q, exists := t.Queue(r.From)
+	here := t.Snapshot.Overview.ClusterName
 	if p.Into.Queue = r.From; exists {
 		p.Into.Consumers, p.Into.Taken = q.Consumers, q.Taken()
 	}
@@ -81,8 +82,10 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 		p.Refusal = Refusal{{Kind: IsImport, Record: r.ID, Queue: r.From}}
 	case r.Running:
 		p.Refusal = Refusal{{Kind: StillRuns, Record: r.ID, Operation: r.Operation}}
-	case r.Broker != want.Broker && !want.Insist:
-		p.Refusal = Refusal{{Kind: OtherBroker, There: r.Broker, Here: want.Broker}}
+	case !r.On(want.Broker, here) && !want.Insist:
+		p.Refusal = Refusal{{
+			Kind: OtherBroker, There: BrokerWords(r.Broker, r.Cluster), Here: BrokerWords(want.Broker, here),
+		}}
 	case !exists:
 		p.Refusal = Refusal{{Kind: BackGone, Queue: r.From}}
 	case q.Outage() != model.NoOutage:

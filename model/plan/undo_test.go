@@ -106,7 +106,7 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 func TestPlanUndo(t *testing.T) {
 	failed, worker := model.QueueRef{VHost: "/", Name: "failed"}, model.QueueRef{VHost: "/", Name: "worker"}
 	topology := model.NewTopology(&model.Snapshot{
-		VHosts: []string{"/"},
+		Overview: model.Overview{ClusterName: "rabbit@b"}, VHosts: []string{"/"},
 		Queues: []model.Queue{
 			{QueueRef: failed, Type: model.Classic},
 			{QueueRef: worker, Type: model.Classic, Consumers: model.Some[int64](2)},
@@ -160,6 +160,10 @@ func TestPlanUndo(t *testing.T) {
 			words: "there is nothing to undo; 1 brought back before",
 		},
 		{name: "another broker", record: with(func(r *Record) { r.Broker = "other" }), words: "it was done on other"},
+		{
+			name: "another cluster", record: with(func(r *Record) { r.Cluster = "rabbit@a" }),
+			words: "it was done on b:5672 (cluster rabbit@a), and this is b:5672 (cluster rabbit@b)",
+		},
 		{name: "no queue", record: with(func(r *Record) { r.From.Name = "gone" }), words: "there is no queue gone"},
 		{name: "running", record: with(func(r *Record) { r.Running = true }), words: "still running"},
 		{name: "an undo", record: with(func(r *Record) { r.Operation = Undo }), words: "an undo itself"},

@@ -73,6 +73,16 @@ func (p *Plan) Planned() int {
 	return p.Rest.Planned
 }
 
+// Promise is what a person agrees to with the plan. What speaks against an import's file is in Refusal alone.
+func (p *Plan) Promise() plan.Promise {
+	promise := p.Rest.Promise()
+	if p.Undo != nil {
+		promise = p.Undo.Promise()
+	}
+	promise.Messages = p.Planned()
+	return promise
+}
+
 // Want is what is to be gone on with.
 type Want struct {
 	// the record, with those that it goes on with and those that go on with it, from the first one on
@@ -161,6 +171,23 @@ func (f *resumption) findUndone(id int64) error {
 	return err
 }
 
+// On is the inquiry on a newer topology, with newer counts of queues that have a limit: what became of the messages is
+// not looked for again.
+func (q Inquiry) On(t *model.Topology, counts map[model.QueueRef]model.QueueCounts) Inquiry {
+	if q.found == nil {
+		return q
+	}
+	q.want.Counts = counts
+	want, found := q.want, *q.found
+	if q.refusal = refuseResume(t, &want); q.refusal.Refused() {
+		q.found = nil
+		return q
+	}
+	found.topology, found.want, found.undo.Counts = t, &want, counts
+	q.found = &found
+	return q
+}
+
 func (q *Inquiry) empty() Plan {
 	chain := q.want.Chain
 	return Plan{Record: chain[len(chain)-1], First: chain[0].ID, Refusal: q.refusal}
@@ -214,13 +241,16 @@ func refuseResume(t *model.Topology, want *Want) Refusal {
 		}
 	}
 	_, exists := t.Queue(from)
+	here := t.Snapshot.Overview.ClusterName
 	switch {
 	case last.Operation == plan.Rescue:
 		return Refusal{{Kind: IsRescue, Record: last.ID}}
 	case last.Running:
 		return Refusal{{Kind: StillRuns, Record: last.ID, Operation: last.Operation}}
-	case last.Broker != want.Broker && !want.Insist:
-		return Refusal{{Kind: OtherBroker, There: last.Broker, Here: want.Broker}}
+	case !last.On(want.Broker, here) && !want.Insist:
+		return Refusal{{
+			Kind: OtherBroker, There: plan.BrokerWords(last.Broker, last.Cluster), Here: plan.BrokerWords(want.Broker, here),
+		}}
 	case !exists:
 		return Refusal{{Kind: QueueGone, Queue: from}}
 	}

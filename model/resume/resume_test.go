@@ -4,8 +4,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"dlxtop/model/build"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
 	"dlxtop/model/plan"
 )
 
@@ -34,5 +37,81 @@ func TestRescuesAreNotResumed(t *testing.T) {
 	r.Operation = plan.Move
 	if !r.Resumable() {
 		t.Error("a move is not offered")
+	}
+}
+
+// TestResumeOnAnotherCluster: the same address leads to another broker after a while.
+func TestResumeOnAnotherCluster(t *testing.T) {
+	for _, test := range []struct {
+		was, is string
+		refused bool
+	}{{"rabbit@a", "rabbit@b", true}, {"rabbit@a", "rabbit@a", false}, {"", "rabbit@a", false}, {"rabbit@a", "", false}} {
+		topology := build.TopologyOf("4.0.5", build.Queue("q"))
+		topology.Snapshot.Overview.ClusterName = test.is
+		r := plan.Record{
+			ID: 7, Operation: plan.Drop, From: build.Ref("q"), Broker: "b:5672", Cluster: test.was,
+			Intent: &plan.Intent{Source: build.Ref("q")}, Planned: 2,
+		}
+		for _, insist := range []bool{false, true} {
+			p, err := Of(topology, Want{
+				Chain: []plan.Record{r}, Broker: "b:5672", Insist: insist,
+				Entries: func(int64, func(*plan.Entry) error) error { return nil },
+			})
+			refused := p.Refusal.Refused() && p.Refusal[0].Kind == OtherBroker
+			if err != nil || refused != (test.refused && !insist) {
+				t.Errorf("%+v, insisting %v: %q %v", test, insist, p.Refusal.Words(), err)
+			}
+			if words := p.Refusal.Words(); refused &&
+				!strings.Contains(words, "on b:5672 (cluster rabbit@a), and this is b:5672 (cluster rabbit@b)") {
+				t.Error(words)
+			}
+		}
+	}
+}
+
+// TestResumeOfAnUndoLooks: what the record that is undone did not tell the outcome of may be in its queue, and the undo
+// that ended early may not have come to it. Resuming it looks, as the undo itself does, and needs no --insist.
+func TestResumeOfAnUndoLooks(t *testing.T) {
+	kept := func(id string) *message.Message {
+		m := message.Message{RoutingKey: "failed", Properties: message.Properties{MessageID: id}}
+		m.Fingerprint = message.FingerprintOf(&m)
+		return &m
+	}
+	gone, there := kept("gone"), kept("there")
+	failed := build.Ref("failed")
+	dropped := plan.Record{
+		ID: 7, Operation: plan.Drop, From: failed, Broker: "b:5672", Ended: time.Unix(9, 0),
+		Planned: 2, Entries: 2, Account: plan.Account{Unknown: 2, Stopped: "the connection was lost"},
+	}
+	undo := plan.Record{
+		ID: 8, Operation: plan.Undo, Undoes: 7, From: failed, Broker: "b:5672", Ended: time.Unix(10, 0),
+		Planned: 2, Account: plan.Account{Stopped: "the connection was lost"},
+	}
+	entries := map[int64][]plan.Entry{7: {
+		{Position: 1, Fingerprint: gone.Fingerprint, Message: gone, Outcome: plan.Unsure},
+		{Position: 2, Fingerprint: there.Fingerprint, Message: there, Outcome: plan.Unsure},
+	}}
+	looks := 0
+	p, err := Of(build.TopologyOf("4.0.5", build.Queue("failed", build.Ready(1))), Want{
+		Chain: []plan.Record{undo}, Broker: "b:5672", User: "guest",
+		Record: func(int64) (plan.Record, error) { return dropped, nil },
+		Entries: func(record int64, each func(*plan.Entry) error) error {
+			for i := range entries[record] {
+				if err := each(&entries[record][i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Look: func(look peek.Plan, each func(*message.Message) error) (string, error) {
+			looks++
+			return "", each(there)
+		},
+	})
+	if err != nil || p.Refusal.Refused() || looks != 1 || len(p.Looked) != 1 || p.Looked[0].Queue != failed {
+		t.Fatalf("%d looks, %+v, %q, %v", looks, p.Looked, p.Refusal.Words(), err)
+	}
+	if p.Undo == nil || p.Undo.Restores != 1 || !reflect.DeepEqual(p.Undo.Positions, []int{1}) {
+		t.Errorf("it brings back %+v", p.Undo)
 	}
 }

@@ -1,0 +1,127 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"dlxtop/cli"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+	"dlxtop/model/plan"
+)
+
+// runProgram runs a command of a program that a test has changed.
+func (v *vhost) runProgram(change func(*cli.Program), args ...string) result {
+	v.t.Helper()
+	var out, errs bytes.Buffer
+	p := program(strings.NewReader(""), &out, &errs)
+	change(p)
+	status := p.Run(v.t.Context(), append(args, "--url", v.url(), "--api", node.API()))
+	return result{status, out.String(), errs.String()}
+}
+
+// cut is a broker of which a look shows the first message alone.
+type cut struct{ cli.Broker }
+
+// Read implements cli.Broker.
+func (c cut) Read(
+	ctx context.Context, plan peek.Plan, each func(*message.Message) error,
+) (peek.Read, error) {
+	first := true
+	read, err := c.Broker.Read(ctx, plan, func(m *message.Message) error {
+		if !first {
+			return nil
+		}
+		first = false
+		return each(m)
+	})
+	read.Stopped = "the queue's leader changed"
+	return read, err
+}
+
+// TestExportOfAPart: a file that has its name is complete. A stream says on standard error, and with its exit status,
+// that there is more.
+func TestExportOfAPart(t *testing.T) {
+	v := newVHost(t)
+	v.declare("q", nil)
+	v.fill("q", 3)
+	cutting := func(p *cli.Program) {
+		open := p.Broker
+		p.Broker = func(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+			b, err := open(c, j, reread)
+			return cut{b}, err
+		}
+	}
+	dir := t.TempDir()
+	r := v.runProgram(cutting, "export", "q", filepath.Join(dir, "messages.jsonl"))
+	if r.status == cli.ExitDone || !strings.Contains(r.stderr, "no file was written: the queue's leader changed") {
+		t.Errorf("%+v", r)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+	r = v.runProgram(cutting, "export", "q", "-")
+	if r.status != cli.ExitRefused || strings.Count(r.out, "\n") != 1 ||
+		!strings.Contains(r.stderr, "there are more: the queue's leader changed") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// rewritten are files of which the second reading comes to another end than the first.
+type rewritten struct {
+	cli.Files
+	content string // of the second reading
+	reads   int
+}
+
+// Read implements cli.Files.
+func (c *rewritten) Read(ctx context.Context, path string, each func(*message.Message) error) error {
+	if c.reads++; c.reads == 2 {
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+			return err
+		}
+	}
+	return c.Files.Read(ctx, path, each)
+}
+
+// TestImportOfAFileThatChanges: what was agreed to is a number of messages. A file that has more or fewer of them when
+// it is imported is no success, and nothing beyond the number is published.
+func TestImportOfAFileThatChanges(t *testing.T) {
+	line := "{\"properties\":{\"message_id\":\"m\"}}\n"
+	for _, test := range []struct {
+		name     string
+		is, most int // messages: in the second reading, in the queue at most
+	}{{"longer", 5, 3}, {"shorter", 1, 1}} {
+		t.Run(test.name, func(t *testing.T) {
+			v := newVHost(t)
+			v.declare("to", nil)
+			path := filepath.Join(t.TempDir(), "messages.jsonl")
+			if err := os.WriteFile(path, []byte(strings.Repeat(line, 3)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r := v.runProgram(func(p *cli.Program) {
+				p.Files = &rewritten{Files: p.Files, content: strings.Repeat(line, test.is)}
+			}, "import", path, "--to", "queue:to", "--yes")
+			if r.status == cli.ExitDone || !strings.Contains(r.stderr, "the file has changed since it was read first") {
+				t.Errorf("%+v", r)
+			}
+			if n := v.count("to"); n > test.most {
+				t.Errorf("%d are there", n)
+			}
+		})
+	}
+}
+
+// TestImportOfNoFile: a pipe can be read once, and an import reads twice.
+func TestImportOfNoFile(t *testing.T) {
+	for _, path := range []string{os.DevNull, t.TempDir()} {
+		r := run(t, "import", path, "--to", "queue:to", "--yes")
+		if r.status != cli.ExitUsage || !strings.Contains(r.stderr, "write it into one first") {
+			t.Errorf("%s: %+v", path, r)
+		}
+	}
+}
