@@ -187,7 +187,7 @@ func causePlansThatChange(t *testing.T, width, height int) {
 	c.advance(2 * changeGuard)
 	term.await("enter replay 24 messages")
 	term.press(keyEnter)
-	term.await("24 messages moved")
+	term.await("24 messages moved", "esc close") // "0 of 24 messages moved" is when it begins
 	wantFroms(t, b, failedQueue+" 24")
 }
 
