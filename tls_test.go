@@ -112,7 +112,8 @@ management.ssl.port = %d
 management.ssl.cacertfile = %s
 management.ssl.certfile = %s
 management.ssl.keyfile = %s
-`, amqps, a.path("authority.pem"), a.path("amqp.pem"), a.path("amqp.key"), https, a.path("authority.pem"), a.path("api.pem"), a.path("api.key"))})
+`, amqps, a.path("authority.pem"), a.path("amqp.pem"), a.path("amqp.key"),
+		https, a.path("authority.pem"), a.path("api.pem"), a.path("api.key"))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,14 +23,14 @@ type (
 		Planned   int            `json:"planned"`              // messages
 		Moved     int            `json:"moved"`                // published, confirmed and acknowledged
 		Dropped   int            `json:"dropped"`              // acknowledged, and kept in the journal
-		Refused   int            `json:"refused"`              // they stay: nothing can be published of them, or the broker refused
+		Refused   int            `json:"refused"`              // they stay: not publishable, or refused by the broker
 		Returned  int            `json:"returned"`             // they stay: no queue took them
 		Unknown   int            `json:"unknown"`              // they may be in both queues
 		Gone      int            `json:"gone,omitempty"`       // they were not found any more
 		Stopped   string         `json:"stopped,omitempty"`    // why it ended early
 		Unguarded string         `json:"unguarded,omitempty"`  // why it is unknown whether the last reached a further queue
 		CameBack  *int           `json:"came_back,omitempty"`  // of a canary: messages that failed again
-		Arrived   int64          `json:"came_later,omitempty"` // messages that came into the queue since it was read, and stay
+		Arrived   int64          `json:"came_later,omitempty"` // messages that came since the queue was read, and stay
 		JournalID int64          `json:"journal_id,omitempty"` // the record that keeps it
 		// messages at their delivery limit that were not acted on, and were moved to the end of the queue
 		Rescued  int           `json:"rescued,omitempty"`
@@ -40,12 +40,12 @@ type (
 		Troubled   int         `json:"problems_total,omitempty"`
 		Recipients *[]string   `json:"recipients,omitempty"` // of a dry run: the queues that messages reach
 		Ways       *[]wayJSON  `json:"ways,omitempty"`       // where they are published
-		Strayed    []strayJSON `json:"strayed,omitempty"`    // queues that the plan did not name, and that messages may have reached
+		Strayed    []strayJSON `json:"strayed,omitempty"`    // queues beyond the plan that messages may have reached
 		Strips     *[]string   `json:"strips,omitempty"`     // of a dry run: the headers that are removed
 		Keeps      *[]string   `json:"keeps,omitempty"`      // of the death history, by a move
 		Adds       *[]string   `json:"adds,omitempty"`       // of a dry run: the headers that are added
 		Resets     []resetJSON `json:"resets,omitempty"`     // what a replay changes of what frameworks wrote
-		Groups     []groupJSON `json:"groups,omitempty"`     // where the messages of each framework go, when there are several
+		Groups     []groupJSON `json:"groups,omitempty"`     // where those of each framework go, when there are several
 		Canary     string      `json:"canary,omitempty"`     // also of one that ran: what it has shown
 		Warnings   *[]string   `json:"warnings,omitempty"`   // of a dry run: what could go wrong
 		LooksLeft  *int64      `json:"looks_left,omitempty"` // where a delivery limit counts looks, and one has told

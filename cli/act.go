@@ -46,9 +46,9 @@ func (p *Program) actCommand(operation plan.Operation, flags *connectionFlags) *
 	const statuses = `--filter takes an expression, for example
   failure contains "smtp" and deaths >= 3
   json.user.id == 121 or headers["x-tenant"] == "acme"
-over body, json, headers, exchange, routing_key, message_id, correlation_id, content_type, type, app_id, priority, expiration,
-size (bytes), deaths, reason, failure, failure_kind, failure_message, redelivered, age (seconds) and position. @NAME is the
-one that [filters] of the configuration file has under this name.
+over body, json, headers, exchange, routing_key, message_id, correlation_id, content_type, type, app_id,
+priority, expiration, size (bytes), deaths, reason, failure, failure_kind, failure_message, redelivered,
+age (seconds) and position. @NAME is the one that [filters] of the configuration file has under this name.
 
 Without a selection it acts on all messages that are in the queue at the start; with --cause, on those that were read
 before it asks: what comes later stays, and is counted in the end. Of a queue with more than 200,000 messages not all

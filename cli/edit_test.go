@@ -165,8 +165,8 @@ func TestEditedCanary(t *testing.T) {
 	v.declare("worker", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "failed"})
 	v.fill("failed", 14)
 	v.consume("worker", func(d amqp.Delivery) { _ = d.Reject(false) })
-	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", `.body.fixed = true`, "--canary", "--canary-wait", "1s",
-		"--yes")
+	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", `.body.fixed = true`, "--canary", "--canary-wait",
+		"1s", "--yes")
 	account := decode[accountContract](t, r)
 	if r.status != cli.ExitRefused || account.counts() != "14 1 0 0 0 0" || *account.CameBack != 1 {
 		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)

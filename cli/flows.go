@@ -68,7 +68,8 @@ type (
 	}
 	// messages that were delivered again, per second; absent: RabbitMQ has counted none of this queue
 	redeliveredJSON struct {
-		Redelivered model.Opt[float64] `json:"redelivered_per_second,omitzero"` // messages delivered again, a mean of 5 s; absent: none was ever
+		// messages delivered again, a mean of 5 s; absent: none was ever
+		Redelivered model.Opt[float64] `json:"redelivered_per_second,omitzero"`
 	}
 )
 

@@ -37,7 +37,7 @@ type recordJSON struct {
 	Planned   int            `json:"planned"`              // messages
 	Moved     int            `json:"moved"`                // published, confirmed and acknowledged
 	Dropped   int            `json:"dropped"`              // acknowledged, and kept
-	Refused   int            `json:"refused"`              // they stayed: nothing could be published of them, or the broker refused
+	Refused   int            `json:"refused"`              // they stayed: not publishable, or refused by the broker
 	Returned  int            `json:"returned"`             // they stayed: no queue took them
 	Unknown   int            `json:"unknown"`              // they may be in both queues
 	Gone      int            `json:"gone"`                 // they were not found any more

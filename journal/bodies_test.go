@@ -16,7 +16,8 @@ import (
 // what is written beside a body.
 func TestWholeMessages(t *testing.T) {
 	bodies := []string{
-		"", `{"a":"\"b\"\\ \/"}`, `"body":"","body_encoding":"utf-8","body_bytes":0`, "é 世 🎉 \u2028\u202e\u200b", "\x00\x1b\x7f\t\r\n",
+		"", `{"a":"\"b\"\\ \/"}`, `"body":"","body_encoding":"utf-8","body_bytes":0`,
+		"é 世 🎉 \u2028\u202e\u200b", "\x00\x1b\x7f\t\r\n",
 		"\xff\xfe", "<&>", strings.Repeat(`x"`, 40_000),
 	}
 	odd := model.Table{

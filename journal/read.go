@@ -16,8 +16,8 @@ import (
 	"dlxtop/model/plan"
 )
 
-const recordColumns = `r.id, r.operation, r.vhost, r.queue, r.target, r.user, r.broker, r.began, r.ended, r.planned, r.undoes, r.account,
-	r.resumes, r.session, r.edit, r.cluster, coalesce((SELECT id FROM records n WHERE n.resumes = r.id), 0),
+const recordColumns = `r.id, r.operation, r.vhost, r.queue, r.target, r.user, r.broker, r.began, r.ended,
+	r.planned, r.undoes, r.account, r.resumes, r.session, r.edit, r.cluster, coalesce((SELECT id FROM records n WHERE n.resumes = r.id), 0),
 	(SELECT coalesce(sum(count), 0) FROM entries WHERE record = r.id)`
 
 // Records are the newest records, newest first; limit 0 is all of them. Where there is no journal there are none.
@@ -145,7 +145,8 @@ func scanRecord(rows *sql.Rows) (plan.Record, error) {
 // complete works out what a record does not hold itself: the outcomes of what has not ended, and what undos brought
 // back.
 func (j *Journal) complete(ctx context.Context, db *sql.DB, r *plan.Record) error {
-	if err := db.QueryRowContext(ctx, `SELECT coalesce(sum(o.count), 0) FROM outcomes o JOIN records u ON u.id = o.record WHERE u.undoes = ? AND o.outcome = ?`,
+	if err := db.QueryRowContext(ctx, `SELECT coalesce(sum(o.count), 0) FROM outcomes o
+		JOIN records u ON u.id = o.record WHERE u.undoes = ? AND o.outcome = ?`,
 		r.ID, plan.Moved).Scan(&r.Undone); err != nil || !r.Ended.IsZero() {
 		return err
 	}

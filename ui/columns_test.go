@@ -124,7 +124,8 @@ func TestChoicesOfAnyFile(t *testing.T) {
 	if c := choicesIn([]byte(many)); len(c.Commands) != mostCommands {
 		t.Errorf("%d commands are remembered", len(c.Commands))
 	}
-	if c := choicesIn([]byte(fmt.Sprintf(`{"commands":[%q,"flows"]}`, strings.Repeat("x", 10_000)))); len(c.Commands) != 1 {
+	text := fmt.Sprintf(`{"commands":[%q,"flows"]}`, strings.Repeat("x", 10_000))
+	if c := choicesIn([]byte(text)); len(c.Commands) != 1 {
 		t.Errorf("a command of 10,000 letters is remembered: %d", len(c.Commands))
 	}
 }

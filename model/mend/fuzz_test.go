@@ -83,7 +83,8 @@ func FuzzApply(f *testing.F) {
 
 // Whatever is typed is a program or says in one line why not.
 func FuzzParse(f *testing.F) {
-	for _, text := range append([]string{"", ".body.", ".[", `"\u00`, "import \"a\" as a; .", "\x1b[2J", "reduce", "$__loc__"}, fuzzed...) {
+	odd := []string{"", ".body.", ".[", `"\u00`, "import \"a\" as a; .", "\x1b[2J", "reduce", "$__loc__"}
+	for _, text := range append(odd, fuzzed...) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

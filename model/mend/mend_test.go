@@ -40,7 +40,10 @@ func TestBodies(t *testing.T) {
 		{"the first less", `del(.body.b)`, pretty, strings.Replace(pretty, "\"b\": 1.10,\n  ", "", 1)},
 		{"the last less", `del(.body.long)`, pretty, strings.Replace(pretty, ",\n  \"long\": 12345678901234567890.5", "", 1)},
 		{"an element less", `del(.body.a[2])`, pretty, strings.Replace(pretty, ", 3]", "]", 1)},
-		{"a large number that moves", `.body.b = .body.long`, pretty, strings.Replace(pretty, "1.10", "12345678901234567890.5", 1)},
+		{
+			"a large number that moves", `.body.b = .body.long`, pretty,
+			strings.Replace(pretty, "1.10", "12345678901234567890.5", 1),
+		},
 		{"no member", `.body = {}`, pretty, "{}\n"},
 		{"all others", `.body = {z: 1, y: 2}`, pretty, "{\"y\":2,\"z\":1}\n"},
 		{"another kind", `.body = [1]`, `{"a":1}`, `[1]`},
@@ -160,13 +163,15 @@ func TestProperties(t *testing.T) {
 		Properties: message.Properties{ContentType: "text/plain", Timestamp: time.Unix(1e9, 0), Priority: 3, AppID: "\xfe"},
 	}
 	for text, want := range map[string]func(*message.Publishing){
-		`.properties.priority += 1`:                      func(m *message.Publishing) { m.Properties.Priority = 4 },
-		`del(.properties.content_type)`:                  func(m *message.Publishing) { m.Properties.ContentType = "" },
-		`.properties.expiration = "500"`:                 func(m *message.Publishing) { m.Properties.Expiration = "500" },
-		`.properties.app_id = null`:                      func(m *message.Publishing) { m.Properties.AppID = "" },
-		`.properties.timestamp = "2001-09-09T01:46:41Z"`: func(m *message.Publishing) { m.Properties.Timestamp = time.Unix(1e9+1, 0) },
-		`.routing_key = "k"`:                             func(m *message.Publishing) { m.RoutingKey = "k" },
-		`.exchange |= . + "y"`:                           func(m *message.Publishing) { m.Exchange = "xy" },
+		`.properties.priority += 1`:      func(m *message.Publishing) { m.Properties.Priority = 4 },
+		`del(.properties.content_type)`:  func(m *message.Publishing) { m.Properties.ContentType = "" },
+		`.properties.expiration = "500"`: func(m *message.Publishing) { m.Properties.Expiration = "500" },
+		`.properties.app_id = null`:      func(m *message.Publishing) { m.Properties.AppID = "" },
+		`.properties.timestamp = "2001-09-09T01:46:41Z"`: func(m *message.Publishing) {
+			m.Properties.Timestamp = time.Unix(1e9+1, 0)
+		},
+		`.routing_key = "k"`:   func(m *message.Publishing) { m.RoutingKey = "k" },
+		`.exchange |= . + "y"`: func(m *message.Publishing) { m.Exchange = "xy" },
 	} {
 		made, changed, err := program(t, text).Apply(&in)
 		is := in
@@ -209,7 +214,10 @@ func TestProblems(t *testing.T) {
 		{`., def f: f; f`, mend.Endless, ""},
 		{`empty`, mend.Nothing, "the jq program gives nothing for it"},
 		{`., .`, mend.Several, "the jq program gives more than one value for it"},
-		{`.body`, mend.NoObject, "the jq program gives a number instead of the message: change it in place, as in .body.id = 1"},
+		{
+			`.body`, mend.NoObject,
+			"the jq program gives a number instead of the message: change it in place, as in .body.id = 1",
+		},
 		{`"text"`, mend.NoObject, "gives a text instead"},
 		{`null`, mend.NoObject, "gives null instead"},
 		{`true`, mend.NoObject, "gives true or false instead"},

@@ -81,7 +81,9 @@ func TestFailureOfEachConvention(t *testing.T) {
 		},
 		{
 			"Sneakers, a rejected message",
-			Message{Headers: model.Table{"retry_info": `{"error":"reject","num_attempts":6,"failed_at":"2024-05-01T12:00:00Z"}`}},
+			Message{Headers: model.Table{
+				"retry_info": `{"error":"reject","num_attempts":6,"failed_at":"2024-05-01T12:00:00Z"}`,
+			}},
 			Failure{"reject", "", "Sneakers"},
 			"reject",
 		},

@@ -19,7 +19,7 @@ type MessageJSON struct {
 	RoutingKey   string         `json:"routing_key"`          // it was published with
 	Redelivered  bool           `json:"redelivered"`          // it was delivered before, be it by a look
 	Properties   PropertiesJSON `json:"properties"`           // those of AMQP that are set
-	Headers      map[string]any `json:"headers"`              // by their names; what JSON has no type for is `{"$type", "value"}`
+	Headers      map[string]any `json:"headers"`              // by name; what JSON has no type for is `{"$type", "value"}`
 	Body         string         `json:"body"`                 // text, or base64
 	BodyEncoding string         `json:"body_encoding"`        // utf-8 or base64
 	BodyBytes    int            `json:"body_bytes"`           // how long it is, before base64

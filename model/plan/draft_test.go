@@ -76,7 +76,10 @@ func TestDraftErrorsNameTheLine(t *testing.T) {
 		{"a missing bracket", edit("  }\n}\n", "  }\n"), line("-----")[:5], "the JSON is not complete"},
 		{"an unknown field", edit(`"routing_key"`, `"routingkey"`), line(`"routing_key"`), "routingkey is not a field here"},
 		{"a wrong type", edit(`"delivery_mode": 2`, `"delivery_mode": "two"`), line(`"delivery_mode"`), "has the wrong type"},
-		{"a bad header", edit(`"value": -3`, `"value": 999`), line(`"small"`), "header small: 999 is not a value of type int8"},
+		{
+			"a bad header", edit(`"value": -3`, `"value": 999`), line(`"small"`),
+			"header small: 999 is not a value of type int8",
+		},
 		{"a bad time", edit(`"timestamp": "2026`, `"timestamp": "tomorrow2026`), line(`"timestamp": "`), "is not a time"},
 		{"CC", edit(`"headers": {`, `"headers": {"CC": ["x"],`), line(`"headers"`), "CC would send it to further queues"},
 		{"x-death", edit(`"headers": {`, `"headers": {"x-death": [],`), line(`"headers"`), "the broker's own"},

@@ -17,9 +17,19 @@ func TestDamagedEnvelopesStayAsTheyAre(t *testing.T) {
 		{"the body was no text", `{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":"a` +
 			"\uFFFD" + `b","BasicProperties":{}}`, "lost bytes"},
 		{"half a character", `{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":"\ud83d","BasicProperties":{}}`, "lost bytes"},
-		{"a message that is no text", `{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":{"a":1},"BasicProperties":{}}`, "no Message"},
-		{"no exchange", `{"Exception":"e","RoutingKey":"k","Exchange":null,"Queue":"q","Message":"m","BasicProperties":{}}`, "no Exchange"},
-		{"no properties", `{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":"m","BasicProperties":null}`, "no BasicProperties"},
+		{
+			"a message that is no text",
+			`{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":{"a":1},"BasicProperties":{}}`, "no Message",
+		},
+		{
+			"no exchange",
+			`{"Exception":"e","RoutingKey":"k","Exchange":null,"Queue":"q","Message":"m","BasicProperties":{}}`, "no Exchange",
+		},
+		{
+			"no properties",
+			`{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":"m","BasicProperties":null}`,
+			"no BasicProperties",
+		},
 		{"a property of another type", `{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":"m","BasicProperties":{"DeliveryMode":"two"}}`, "a property that AMQP does not have"},
 		{"headers of another type", `{"Exception":"e","RoutingKey":"k","Exchange":"x","Queue":"q","Message":"m","BasicProperties":{"Headers":[1]}}`, "Headers"},
 		{

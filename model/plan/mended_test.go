@@ -147,7 +147,8 @@ func TestMendedMustBePublishable(t *testing.T) {
 
 // TestMendedAddress: another address is another way, which the plan names.
 func TestMendedAddress(t *testing.T) {
-	p, topology := mendedBy(t, `if .body.n == "2" then .exchange = "" | .routing_key = "other" else . end`, numbered(3), nil)
+	const second = `if .body.n == "2" then .exchange = "" | .routing_key = "other" else . end`
+	p, topology := mendedBy(t, second, numbered(3), nil)
 	if p.Refusal.Refused() || len(p.Ways) != 2 || len(p.Recipients) != 2 || p.Mended.Changed != 1 || p.Mended.Same != 2 {
 		t.Fatalf("%s %+v %+v", p.Refusal.Words(), p.Ways, p.Recipients)
 	}
@@ -157,7 +158,7 @@ func TestMendedAddress(t *testing.T) {
 		t.Errorf("%+v %v", out, err)
 	}
 	// What no sample has shown is refused.
-	few, topology := mendedBy(t, `if .body.n == "2" then .exchange = "" | .routing_key = "other" else . end`, numbered(1), nil)
+	few, topology := mendedBy(t, second, numbered(1), nil)
 	run = few.On(topology)
 	if _, err := run.Publishing(&numbered(2)[1]); err == nil || !strings.Contains(err.Error(), "does not name") {
 		t.Error(err)

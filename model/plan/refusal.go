@@ -61,7 +61,7 @@ type Objection struct {
 	RoutingKey string           `json:",omitempty"`
 	Workers    []model.QueueRef `json:",omitempty"` // of ManyFlows
 	Clues      []Clue           `json:",omitempty"` // of NoFlow, Disagree, WorkerGone: the queues that could be meant
-	Why        string           `json:",omitempty"` // of UnknownReach and SampleGone: what the routing, or the reading, tells
+	Why        string           `json:",omitempty"` // of UnknownReach and SampleGone: what routing or reading tells
 	Look       *peek.Objection  `json:",omitempty"` // of NotReadable
 	Mend       *mend.Problem    `json:",omitempty"` // of NotMended
 	Losses     []LimitLoss      `json:",omitempty"`
