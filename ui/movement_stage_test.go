@@ -30,7 +30,6 @@ type stage struct {
 	conn   *amqp.Connection
 	watch  *watch.Watch // belongs to the follower until it has stopped
 	stop   func()
-	sent   atomic.Int64
 	worker model.QueueRef
 	source *mgmt.Client
 	asked  chan statistics // unbuffered: the follower answers when it has polled
@@ -233,9 +232,7 @@ func (s *stage) publisher() func(exchange, key string, m amqp.Publishing) {
 		}
 		if err != nil {
 			s.Error(err)
-			return
 		}
-		s.sent.Add(1)
 	}
 }
 

@@ -98,9 +98,13 @@ func delayedMovesTTLOfTheQueue(t *testing.T) {
 
 func delayedRetryMoves(t *testing.T) {
 	t.Parallel()
-	s := stageOf(t, scenario(t, "delayed-retry"), "retry.worker-queue")
-	seeded := int64(s.ready("retry.buffer-queue"))
+	// Empty, as that of pubsub: what is there before is sent on a connection that stays.
+	s := stageOf(t, scenario(t, "delayed-retry").Empty(), "retry.worker-queue")
 	again := s.publisher()
+	const seeded = 3
+	for range seeded {
+		again("retry.out.exchange", "retry.out.routing.key", amqp.Publishing{Body: []byte("x")})
+	}
 	got := s.consume("retry.worker-queue", func(d amqp.Delivery) {
 		if _, tried := d.Headers["x-tries"]; !tried {
 			again("retry.out.exchange", "retry.out.routing.key",
