@@ -145,6 +145,9 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	if ready := depth.Of(t, channel, failed); ready != n {
 		t.Errorf("%d are there, want %d\n%s", ready, n, said.String())
 	}
+	if !strings.Contains(said.String(), "peek: order kept") {
+		t.Errorf("it does not say what its look costs: %s", said.String())
+	}
 	found := map[string]bool{}
 	for {
 		d, ok, err := channel.Get(failed, true)

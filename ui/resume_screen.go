@@ -97,8 +97,8 @@ func (r resumeScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 			cmd := r.check()
 			return r, cmd
 		case pressedTurn:
-			r.choice = (r.choice + 1) % len(choices)
-			r.plan, r.err = r.inquiry.Plan(choices[r.choice])
+			cmd := r.turn()
+			return r, cmd
 		case pressedInsist:
 			cmd := r.replan()
 			return r, cmd
@@ -136,6 +136,17 @@ func (r *resumeScreen) replan() tea.Cmd {
 		}
 		p, err := inquiry.Plan(want.Choice)
 		return resuming{want, inquiry, p}, err
+	})
+}
+
+// turn makes the plan for the next choice: it may read the journal, or an import's file. Whoever agrees before it is
+// there agrees to the choice that is shown, and is asked again where the plan is another one.
+func (r *resumeScreen) turn() tea.Cmd {
+	r.choice = (r.choice + 1) % len(choices)
+	now, choice := r.resuming, choices[r.choice]
+	return planning(&r.dialog, r.topology, func(context.Context, *model.Topology) (_ resuming, err error) {
+		now.plan, err = now.inquiry.Plan(choice)
+		return now, err
 	})
 }
 
