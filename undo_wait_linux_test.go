@@ -145,7 +145,7 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	if ready := depth.Of(t, channel, failed); ready != n {
 		t.Errorf("%d are there, want %d\n%s", ready, n, said.String())
 	}
-	if !strings.Contains(said.String(), "peek: order kept") {
+	if !strings.Contains(said.String(), "looked at all of "+failed+": order kept") {
 		t.Errorf("it does not say what its look costs: %s", said.String())
 	}
 	found := map[string]bool{}

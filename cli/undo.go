@@ -86,9 +86,11 @@ func (s *session) entries(ctx context.Context, id int64) func(func(*plan.Entry) 
 func (s *session) undoReads(ctx context.Context) plan.UndoReads {
 	return plan.UndoReads{
 		Look: func(look peek.Plan, each func(*message.Message) error) (string, error) {
-			s.program.say("peek: %s", model.Printable(look.Cost))
 			read, err := s.broker.Read(ctx, look, each)
 			s.tellRescued(read.Rescued)
+			if err == nil && read.Stopped == "" {
+				s.program.say("%s", look.Looked())
+			}
 			return read.Stopped, err
 		},
 		Count: func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {

@@ -1,6 +1,7 @@
 package peek
 
 import (
+	"fmt"
 	"time"
 
 	"dlxtop/model"
@@ -108,6 +109,16 @@ func (p Plan) Allowed() bool { return !p.Refusal.Refused() }
 // dead-lettered, and whether looks use that up.
 func (p Plan) DeliveriesLeft(count int64) (left int64, counts bool) {
 	return max(p.Budget-count, 0), p.Counts
+}
+
+// Looked tells what a look at all of the queue has cost, in printable words.
+func (p Plan) Looked() string {
+	words := fmt.Sprintf("looked at all of %s: order kept, messages become marked as redelivered",
+		model.Printable(p.Queue.String()))
+	if p.Counts {
+		words += fmt.Sprintf(", and 1 of the delivery limit %d is used", p.Budget)
+	}
+	return words
 }
 
 // Peeked is the result of a peek. Nothing is held any more when it is returned.

@@ -364,15 +364,7 @@ func (p *Plan) Found() (said []string) {
 		}
 	}
 	for i := range p.Looked {
-		look := &p.Looked[i]
-		words := fmt.Sprintf(
-			"looked at all of %s: order kept, messages become marked as redelivered",
-			model.Printable(look.Queue.String()),
-		)
-		if look.Counts {
-			words += fmt.Sprintf(", and 1 of the delivery limit %d is used", look.Budget)
-		}
-		said = append(said, words)
+		said = append(said, p.Looked[i].Looked())
 	}
 	return said
 }
