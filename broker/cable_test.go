@@ -32,7 +32,9 @@ type cable struct {
 	pausedUntil     atomic.Int64           // nothing arrives before: nanoseconds since 1970
 	struck          atomic.Pointer[strike] // nil: nothing strikes
 	// the method before which a wrong acknowledgement goes to the node, once; 0 is none
-	poison atomic.Int64
+	poison   atomic.Int64
+	consumes func(n int) // is called before the nth consumer's beginning goes to the node; nil: nothing is
+	consumed atomic.Int64
 }
 
 // strike is done once, when so many bytes went to the node, and before the last of them arrive there.
@@ -54,8 +56,9 @@ func (s *strike) strike() {
 	})
 }
 
-// The methods of AMQP's class basic that poison may name.
+// The methods of AMQP's class basic that a cable knows.
 const (
+	basicConsume = 20
 	basicPublish = 40
 	basicAck     = 80
 )
@@ -251,8 +254,12 @@ func (f *frames) next() error {
 	}
 	const method, basic = 1, 60
 	if frame[0] == method && binary.BigEndian.Uint16(frame[7:]) == basic {
-		if m := int64(binary.BigEndian.Uint16(frame[9:])); f.cable.poison.CompareAndSwap(m, 0) {
+		m := int64(binary.BigEndian.Uint16(frame[9:]))
+		if f.cable.poison.CompareAndSwap(m, 0) {
 			f.whole = append(f.whole[:0], wrongAck(binary.BigEndian.Uint16(frame[1:]))...)
+		}
+		if m == basicConsume && f.cable.consumes != nil {
+			f.cable.consumes(int(f.cable.consumed.Add(1)))
 		}
 	}
 	f.whole = append(f.whole, frame...)

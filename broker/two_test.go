@@ -2,9 +2,9 @@ package broker_test
 
 import (
 	"fmt"
-	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"dlxtop/internal/size"
 	"dlxtop/journal"
@@ -12,8 +12,9 @@ import (
 	"dlxtop/model/plan"
 )
 
-// TestTwoAtOnce lets two clients with one journal act on the same queue, the second from a random moment on. Each
-// message is moved or dropped by one of them.
+// TestTwoAtOnce lets two clients with one journal act on the same queue. Each message is moved or dropped by one of
+// them. The second begins at a random moment, when the first has most often taken all there are, and then while the
+// first has some of them: there both must have done something.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	rounds := size.Rounds(1)
@@ -21,34 +22,53 @@ func TestTwoAtOnce(t *testing.T) {
 		for _, second := range both {
 			t.Run("replay and "+string(second), func(t *testing.T) {
 				t.Parallel()
-				met := 0 // rounds in which both did something
-				for round := 0; round < rounds || met < rounds && round < 8*rounds; round++ {
-					t.Run(strconv.Itoa(round), func(t *testing.T) {
-						if twoAtOnce(t, kind, second) {
-							met++
+				for range rounds {
+					twoAtOnce(t, kind, second, func(one *stage, begin func(), _ func() bool) {
+						one.cable.struck.Store(&strike{at: one.moment(t) / 256, do: begin})
+					})
+					first, other := twoAtOnce(t, kind, second, func(one *stage, begin func(), busy func() bool) {
+						page := 2 + one.random.IntN(2) // of three or more
+						one.cable.consumes = func(n int) {
+							if n != page {
+								return
+							}
+							for begin(); !busy(); {
+								time.Sleep(5 * time.Millisecond)
+							}
 						}
 					})
-				}
-				if met < rounds {
-					t.Errorf("both did something in %d of %d rounds", met, 8*rounds)
+					if first == 0 || other == 0 {
+						t.Errorf("the first did %d, and the second %d", first, other)
+					}
 				}
 			})
 		}
 	})
 }
 
-// twoAtOnce reports whether both did something.
-func twoAtOnce(t *testing.T, kind model.QueueType, second plan.Operation) bool {
+// twoAtOnce returns how many messages each of two clients has moved or dropped. prepare decides when the second begins;
+// busy reports whether that has done something, or is at its end.
+func twoAtOnce(
+	t *testing.T, kind model.QueueType, second plan.Operation, prepare func(one *stage, begin func(), busy func() bool),
+) (first, other int) {
+	t.Helper()
 	n := size.Of(3000, 5000)
 	one := newStage(t, node, plan.Replay, kind, n)
-	one.patience = patience       // nothing is struck here: a broker that stands still is to go on
-	moment := one.moment(t) / 256 // before the first has taken all pages
-	begins := make(chan struct{})
-	one.cable.struck.Store(&strike{at: moment, do: func() { close(begins) }})
+	one.patience = patience // nothing is struck here: a broker that stands still is to go on
 	two := *one
 	two.operation, two.cable, two.under = second, &cable{random: one.random}, &underWay{}
+	begins := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(begins) })
+	prepare(one, begin, func() bool {
+		moved, _, ended := two.progress()
+		return moved > 0 || ended
+	})
+	two.path = one.path // it has another one when the moment was not known
 	var running sync.WaitGroup
-	running.Go(func() { one.run(t) })
+	running.Go(func() {
+		one.run(t)
+		begin()
+	})
 	running.Go(func() {
 		<-begins
 		two.run(t)
@@ -72,9 +92,8 @@ func twoAtOnce(t *testing.T, kind model.QueueType, second plan.Operation) bool {
 			t.Errorf("%s was %s, and is %d times in the target", id, done[0], target[id])
 		}
 	}
-	t.Logf("the second began after %d bytes: %d moved, then %d moved and %d dropped", moment, one.account.Moved,
-		two.account.Moved, two.account.Dropped)
-	return one.account.Moved > 0 && two.account.Moved+two.account.Dropped > 0
+	t.Logf("%d moved, then %d moved and %d dropped", one.account.Moved, two.account.Moved, two.account.Dropped)
+	return one.account.Moved, two.account.Moved + two.account.Dropped
 }
 
 // outcomes are what the records of a journal say of each message.
