@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
 	"dlxtop/model/peek"
 )
 
@@ -79,6 +80,9 @@ type source struct {
 	commands     atomic.Int64 // acknowledgements sent
 	applied      atomic.Int64 // of these, how many a quorum queue has certainly taken in
 }
+
+// eachTaken gets the messages that a source takes, in their order, with their delivery tags and without fingerprints.
+type eachTaken func(tag uint64, m *message.Message)
 
 // openSource opens the queue and counts it. Nothing is taken yet. From now on until its release the queue counts as
 // held by dlxtop. An error is a *model.LimitReached or a *model.RescueImpossible where messages could be lost by being
@@ -156,7 +160,7 @@ func (s *source) ready() (int64, error) {
 
 // take takes the next n messages, up to 65,535, with one consumer; with 0 it only consumes and cancels, and takes what
 // comes meanwhile: one message at most. Whatever a delivery limit says: page heeds that.
-func (s *source) take(ctx context.Context, n int, each func(*amqp.Delivery)) (taken int, err error) {
+func (s *source) take(ctx context.Context, n int, each eachTaken) (taken int, err error) {
 	if s.plan.Method == peek.Get {
 		return s.get(ctx, n, each)
 	}
@@ -169,10 +173,8 @@ func (s *source) take(ctx context.Context, n int, each func(*amqp.Delivery)) (ta
 	}
 	receive := func(d *amqp.Delivery) {
 		taken++
-		s.taken++
 		s.again = d.Redelivered
-		s.brink.note(d, s.taken)
-		each(d)
+		s.took(d, each)
 	}
 	ended, err := s.receive(ctx, deliveries, n, &taken, receive)
 	if ended {
@@ -237,7 +239,7 @@ func (s *source) receive(
 			if !ok {
 				return true, s.gone()
 			}
-			each(&d) // keeps nothing of it but what it points to
+			each(&d)
 		case <-done:
 			done, ending = nil, time.Now()
 			if s.plan.Type == model.Classic {
@@ -283,8 +285,17 @@ func (s *source) receive(
 	return false, nil
 }
 
+// took hands a delivery on as a message.
+func (s *source) took(d *amqp.Delivery, each eachTaken) {
+	s.taken++
+	m := messageOf(d)
+	d.Body = nil // the message has it
+	s.brink.note(d.DeliveryTag, &m, s.taken)
+	each(d.DeliveryTag, &m)
+}
+
 // get takes messages one by one, without being a consumer.
-func (s *source) get(ctx context.Context, n int, each func(*amqp.Delivery)) (taken int, err error) {
+func (s *source) get(ctx context.Context, n int, each eachTaken) (taken int, err error) {
 	for taken < n && ctx.Err() == nil {
 		s.calls.Lock()
 		d, ok, err := s.holding.Get(s.plan.Queue.Name, false)
@@ -296,9 +307,7 @@ func (s *source) get(ctx context.Context, n int, each func(*amqp.Delivery)) (tak
 			break
 		}
 		taken++
-		s.taken++
-		s.brink.note(&d, s.taken)
-		each(&d)
+		s.took(&d, each)
 	}
 	return taken, nil
 }
@@ -352,7 +361,7 @@ func (s *source) flush() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), settling)
 	defer cancel()
-	if _, err := s.take(ctx, n, func(*amqp.Delivery) {}); err != nil && !errors.Is(err, errNothingComes) {
+	if _, err := s.take(ctx, n, func(uint64, *message.Message) {}); err != nil && !errors.Is(err, errNothingComes) {
 		return err
 	}
 	return s.sync()

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	amqp "github.com/rabbitmq/amqp091-go"
-
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
 )
@@ -29,13 +27,12 @@ type brink struct {
 	counted int                         // messages
 }
 
-// note takes a delivery in before anybody else gets it.
-func (b *brink) note(d *amqp.Delivery, position int) {
+// note takes a message in before anybody else gets it. It keeps nothing of m but what that points to.
+func (b *brink) note(tag uint64, m *message.Message, position int) {
 	if !b.plan.Limited() {
 		return
 	}
-	m := withoutFingerprint(d)
-	count := b.plan.CountOf(&m)
+	count := b.plan.CountOf(m)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.counted++
@@ -44,11 +41,12 @@ func (b *brink) note(d *amqp.Delivery, position int) {
 		return
 	}
 	b.met = true
-	m.Fingerprint, m.Position = message.FingerprintOf(&m), position
+	kept := *m
+	kept.Fingerprint, kept.Position = message.FingerprintOf(m), position
 	if b.doomed == nil {
 		b.doomed, b.claimed = map[uint64]*message.Message{}, map[uint64]bool{}
 	}
-	b.doomed[d.DeliveryTag] = &m
+	b.doomed[tag] = &kept
 }
 
 // claim notes that a message is acted on: what becomes of it is settled by that.
@@ -140,11 +138,10 @@ func (b *brink) weigh() error {
 	return nil
 }
 
-// page takes the next n messages, or fewer when the queue has no more, ctx ends or an error occurs. each gets them in
-// their order, and always all that were taken; the delivery is its own only for the call. Where the delivery limit may
-// end it, it takes one message first, then few; the error then is a *model.LimitReached. Where somebody agreed, what is
-// at its limit is rescued as it comes.
-func (s *source) page(ctx context.Context, n int, each func(*amqp.Delivery)) (taken int, err error) {
+// page takes the next n messages, or fewer when the queue has no more, ctx ends or an error occurs. each gets all that
+// were taken, always. Where the delivery limit may end it, it takes one message first, then few; the error then is a
+// *model.LimitReached. Where somebody agreed, what is at its limit is rescued as it comes.
+func (s *source) page(ctx context.Context, n int, each eachTaken) (taken int, err error) {
 	if !s.plan.Careful() {
 		taken, err = s.take(ctx, n, each)
 		if s.plan.Limited() {

@@ -247,7 +247,6 @@ func (c *Client) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connec
 		w.cut()
 		return nil, nil, err
 	}
-	w.in.frameMax.Store(int64(connection.Config.FrameSize))
 	return connection, w, nil
 }
 

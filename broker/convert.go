@@ -7,16 +7,10 @@ import (
 	"dlxtop/model/message"
 )
 
-// messageOf is a delivery as the model knows it, without a position. It shares the delivery's body.
+// messageOf is a delivery as the model knows it, without a position, and without a fingerprint, which takes its time
+// with large bodies. It shares the delivery's body.
 func messageOf(d *amqp.Delivery) message.Message {
-	m := withoutFingerprint(d)
-	m.Fingerprint = message.FingerprintOf(&m)
-	return m
-}
-
-// withoutFingerprint is messageOf for who does not need the fingerprint, which takes its time with large bodies.
-func withoutFingerprint(d *amqp.Delivery) message.Message {
-	headers, body := received(d.Headers, d.Body)
+	headers, body := received(d.Body)
 	m := message.Message{
 		Exchange:    d.Exchange,
 		RoutingKey:  d.RoutingKey,
@@ -34,38 +28,6 @@ func withoutFingerprint(d *amqp.Delivery) message.Message {
 	return m
 }
 
-// tableOf is a table as the model knows it; nil when there is nothing in it. It is the same table, which amqp091-go
-// made for us alone.
-func tableOf(t amqp.Table) model.Table {
-	if len(t) == 0 {
-		return nil
-	}
-	for key, v := range t {
-		switch v.(type) {
-		case amqp.Table, amqp.Decimal, []any:
-			t[key] = valueOf(v)
-		}
-	}
-	return model.Table(t)
-}
-
-func valueOf(v any) any {
-	switch v := v.(type) {
-	case amqp.Table:
-		if t := tableOf(v); t != nil {
-			return t
-		}
-		return model.Table{}
-	case amqp.Decimal:
-		return model.Decimal(v)
-	case []any:
-		for i := range v {
-			v[i] = valueOf(v[i])
-		}
-	}
-	return v
-}
-
 // publishingOf is what amqp091-go publishes.
 func publishingOf(p *message.Publishing) amqp.Publishing {
 	q := &p.Properties
@@ -78,7 +40,8 @@ func publishingOf(p *message.Publishing) amqp.Publishing {
 	}
 }
 
-// wireTable is a table as amqp091-go takes it: the same one, unless there are values in it that only the model knows.
+// wireTable are the arguments of a binding as amqp091-go takes them: the same table, unless there are values in it that
+// only the model knows.
 func wireTable(t model.Table) amqp.Table {
 	plain := true
 	for _, v := range t {
@@ -117,7 +80,7 @@ func wireValue(v any) any {
 
 // returnedAs is a returned publishing as a message, to be compared with what was published.
 func returnedAs(r *amqp.Return) message.Message {
-	headers, body := received(r.Headers, r.Body)
+	headers, body := received(r.Body)
 	return message.Message{
 		Exchange:   r.Exchange,
 		RoutingKey: r.RoutingKey,

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	amqp "github.com/rabbitmq/amqp091-go"
-
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
 	"dlxtop/model/plan"
@@ -25,17 +23,16 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 		n := x.nextPage(left, number)
 		collectAsNeeded()
 		var page []chosen
-		taken, err := x.source.page(ctx, n, func(d *amqp.Delivery) {
-			m := messageOf(d)
+		taken, err := x.source.page(ctx, n, func(tag uint64, m *message.Message) {
 			x.taken++
-			m.Position = x.taken
+			m.Fingerprint, m.Position = message.FingerprintOf(m), x.taken
 			// What came back is not sent again, although others may have gone from in front of it.
-			if !x.full() && !m.MarkedBy(x.plan.MarkName) && !x.meets(&m) && x.picker.Pick(&m) {
+			if !x.full() && !m.MarkedBy(x.plan.MarkName) && !x.meets(m) && x.picker.Pick(m) {
 				m.Position = max(m.Position, x.last+1) // names it in the journal: others may have gone between two stages
 				x.last = m.Position
 				x.kept += int64(m.BodyBytes)
-				x.source.brink.claim(d.DeliveryTag)
-				page = append(page, chosen{tag: d.DeliveryTag, message: &m})
+				x.source.brink.claim(tag)
+				page = append(page, chosen{tag: tag, message: m})
 			}
 		})
 		left -= int64(taken)

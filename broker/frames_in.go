@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/binary"
 	"math"
-	"sync/atomic"
 )
 
 const (
@@ -16,20 +15,17 @@ const (
 	frameBody      = 3
 	frameHeartbeat = 8
 
-	smallestFrame = 4096     // bytes that every peer takes
-	largestHeader = 16 << 20 // bytes of a content header that are read; a broker's frames have 128 KiB by default
+	smallestFrame = 4096 // bytes that every peer takes
 )
 
-// incoming are the bytes of a broker, frame by frame, with a stand-in for each table of headers that amqp091-go
-// cannot read. What is no AMQP passes as it is.
+// incoming are the bytes of a broker, frame by frame, with the headers of each message in front of its body. What is no
+// AMQP passes as it is.
 type incoming struct {
-	from   *bufio.Reader
-	ready  []byte // is handed out next
-	rest   int64  // bytes of the frame that is handed out as it comes
-	asIs   bool   // nothing is looked at any more
-	walker walker
-
-	frameMax atomic.Int64 // that amqp091-go accepts, in bytes; 0 while it is not known
+	from  *bufio.Reader
+	ready []byte // is handed out next
+	rest  int64  // bytes of the frame that is handed out as it comes
+	asIs  bool   // nothing is looked at any more
+	spare []byte // for what is ready next
 }
 
 func newIncoming(from *bufio.Reader) *incoming { return &incoming{from: from} }
@@ -93,7 +89,7 @@ func (r *incoming) next() error {
 	}
 	total := frameExtra + int64(binary.BigEndian.Uint32(head[3:]))
 	switch {
-	case kind != frameHeader || total > largestHeader:
+	case kind != frameHeader:
 		r.rest = total
 		return nil
 	case total <= int64(r.from.Size()):
@@ -101,7 +97,7 @@ func (r *incoming) next() error {
 		if err != nil {
 			return r.broken(err)
 		}
-		if r.ready = r.rewritten(frame); r.ready == nil {
+		if r.ready = r.disguised(frame); r.ready == nil {
 			r.rest = total
 		} else {
 			_, _ = r.from.Discard(int(total)) // which it has
@@ -113,7 +109,7 @@ func (r *incoming) next() error {
 		r.ready, r.asIs = frame, true
 		return nil
 	}
-	if r.ready = r.rewritten(frame); r.ready == nil {
+	if r.ready = r.disguised(frame); r.ready == nil {
 		r.ready = frame
 	}
 	return nil
@@ -143,42 +139,41 @@ func (r *incoming) long(total int64) ([]byte, error) {
 	return frame, nil
 }
 
-// rewritten is what stands for a content header frame, nil when amqp091-go reads it as it is.
-func (r *incoming) rewritten(frame []byte) []byte {
+// disguised is what stands for a content header frame: one without headers, and a frame of the body that has them. It
+// is nil when the frame is damaged: amqp091-go then ends the connection.
+func (r *incoming) disguised(frame []byte) []byte {
 	payload := frame[frameHead : len(frame)-1]
 	start, end, ok := tableAt(payload)
 	if !ok || frame[len(frame)-1] != frameEnd {
 		return nil
 	}
-	table := payload[start+4 : end]
-	most := r.frameMax.Load()
-	if most == 0 {
-		most = smallestFrame
-	}
-	if int64(len(frame)) <= most && r.walker.readable(table) {
-		return nil
+	table := payload[start:end]
+	if len(table) == 0 {
+		table = noTable[:]
 	}
 	body := binary.BigEndian.Uint64(payload[4:])
-	if body > math.MaxInt64-largestHeader {
+	if body > math.MaxInt64-uint64(len(table)) {
 		return nil
 	}
-	out := make([]byte, 0, len(frame)+128+len(table)/smallestFrame*2*frameExtra)
-	out = appendFrame(out, frame[0], frame[1:3], func(b []byte) []byte {
-		b = append(b, payload[:4]...)
-		b = binary.BigEndian.AppendUint64(b, body+uint64(len(table)))
-		b = append(b, payload[12:start]...)
-		b = binary.BigEndian.AppendUint32(b, uint32(1+len(standIn)+9))
-		b = append(append(b, byte(len(standIn))), standIn...)
-		b = binary.BigEndian.AppendUint64(append(b, 'l'), uint64(len(table)))
-		return append(b, payload[end:]...)
+	flags := binary.BigEndian.Uint16(payload[frameFixed-2:])
+	out := appendFrame(r.spare[:0], frame[0], frame[1:3], func(b []byte) []byte {
+		b = binary.BigEndian.AppendUint64(append(b, payload[:4]...), body+uint64(len(table)))
+		b = binary.BigEndian.AppendUint16(b, flags&^withHeaders)
+		return append(append(b, payload[frameFixed:start]...), payload[end:]...)
 	})
 	for len(table) > 0 {
 		n := min(len(table), smallestFrame-frameExtra)
 		out = appendFrame(out, frameBody, frame[1:3], func(b []byte) []byte { return append(b, table[:n]...) })
 		table = table[n:]
 	}
+	if r.spare = nil; cap(out) <= readAhead {
+		r.spare = out
+	}
 	return out
 }
+
+// noTable is the length of a table that is not there.
+var noTable [tableLength]byte
 
 // appendFrame writes a frame with the payload that write appends.
 func appendFrame(b []byte, kind byte, channel []byte, write func([]byte) []byte) []byte {

@@ -52,15 +52,15 @@ func (w *outgoing) size() int { return frameExtra + int(binary.BigEndian.Uint32(
 func restored(b, frame []byte) []byte {
 	payload := frame[frameHead : len(frame)-1]
 	start, end, ok := tableAt(payload)
-	if !ok {
-		return append(b, frame...)
-	}
-	entry := payload[start+4 : end]
 	name := 1 + len(standIn)
-	if len(entry) < name+5 || string(entry[1:name]) != standIn {
+	if !ok || end-start < tableLength+name+5 {
 		return append(b, frame...)
 	}
-	table := entry[name+5:] // behind the letter of a text and its length
+	entry := payload[start+tableLength : end]
+	if string(entry[1:name]) != standIn {
+		return append(b, frame...)
+	}
+	table := entry[name+5:] // behind the letter of its type and its length
 	return appendFrame(b, frame[0], frame[1:3], func(b []byte) []byte {
 		b = binary.BigEndian.AppendUint32(append(b, payload[:start]...), uint32(len(table)))
 		return append(append(b, table...), payload[end:]...)

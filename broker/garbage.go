@@ -5,7 +5,7 @@ import (
 	"runtime/metrics"
 	"sync"
 
-	amqp "github.com/rabbitmq/amqp091-go"
+	"dlxtop/model/message"
 )
 
 // garbage is how many bytes may wait to be collected while an execution runs, where that is more than what Go allows by
@@ -20,9 +20,9 @@ const mostGarbage = 400
 const hugeBody = 32 << 20
 
 // letGo frees a body that is not needed any more.
-func letGo(d *amqp.Delivery) {
-	if len(d.Body) >= hugeBody {
-		d.Body = nil
+func letGo(m *message.Message) {
+	huge := len(m.Body) >= hugeBody
+	if m.Body = nil; huge {
 		debug.FreeOSMemory()
 	}
 }

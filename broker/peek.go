@@ -7,8 +7,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	amqp "github.com/rabbitmq/amqp091-go"
-
 	"dlxtop/model"
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
@@ -105,19 +103,19 @@ func (l *look) take(ctx context.Context) error {
 
 // keep takes a message in. Beyond MaxBytes, or when there is no room on the disk, it is only held until the end, like
 // the others.
-func (l *look) keep(d *amqp.Delivery) {
-	l.pages.took(len(d.Body))
+func (l *look) keep(_ uint64, m *message.Message) {
+	l.pages.took(m.BodyBytes)
 	switch {
 	case l.spool.Len() == l.want: // a stream delivers whole chunks, beyond the prefetch (3.10.8)
 	case l.spool.bytes >= l.plan.MaxBytes && l.spool.Len() > 0:
 		l.full()
 	default:
-		m := messageOf(d)
-		if err := l.spool.add(&m); err != nil {
+		m.Fingerprint = message.FingerprintOf(m)
+		if err := l.spool.add(m); err != nil {
 			l.stopped = err.Error()
 		}
 	}
-	letGo(d)
+	letGo(m)
 }
 
 func (l *look) full() {

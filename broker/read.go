@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	amqp "github.com/rabbitmq/amqp091-go"
-
 	"dlxtop/model"
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
@@ -68,16 +66,14 @@ func (r *reading) all(ctx context.Context) error {
 	return nil
 }
 
-func (r *reading) take(d *amqp.Delivery) {
+func (r *reading) take(_ uint64, m *message.Message) {
 	if r.failed != nil {
 		return
 	}
-	m := withoutFingerprint(d)
 	if !r.source.plan.Nameless {
-		m.Fingerprint = message.FingerprintOf(&m)
+		m.Fingerprint = message.FingerprintOf(m)
 	}
-	m.Position = r.pages.took(len(d.Body))
-	r.failed = r.each(&m)
-	m.Body = nil
-	letGo(d)
+	m.Position = r.pages.took(m.BodyBytes)
+	r.failed = r.each(m)
+	letGo(m)
 }

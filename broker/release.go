@@ -8,6 +8,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/model"
+	"dlxtop/model/message"
 	"dlxtop/model/peek"
 )
 
@@ -59,7 +60,7 @@ func (s *source) extend(ctx context.Context, expected int) error {
 			}
 			n = int(min(int64(n), ready))
 		}
-		if taken, err := s.take(ctx, n, func(*amqp.Delivery) {}); err != nil || taken < n {
+		if taken, err := s.take(ctx, n, func(uint64, *message.Message) {}); err != nil || taken < n {
 			return err
 		}
 	}

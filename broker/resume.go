@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	amqp "github.com/rabbitmq/amqp091-go"
-
 	"dlxtop/model/message"
 	"dlxtop/model/peek"
 	"dlxtop/model/plan"
@@ -44,12 +42,12 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 		for left, missing := x.source.depth, len(arrived); left > 0 && missing > 0; {
 			var tags []uint64
 			most := min(left, max(actionPage, left/maxPages+1), peek.MaxPage)
-			n, err := x.source.page(ctx, int(most), func(d *amqp.Delivery) {
-				m := messageOf(d)
-				if these := wanted[m.Fingerprint]; len(these) > 0 {
-					x.source.brink.claim(d.DeliveryTag)
-					wanted[m.Fingerprint] = these[1:]
-					tags = append(tags, d.DeliveryTag)
+			n, err := x.source.page(ctx, int(most), func(tag uint64, m *message.Message) {
+				name := message.FingerprintOf(m)
+				if these := wanted[name]; len(these) > 0 {
+					x.source.brink.claim(tag)
+					wanted[name] = these[1:]
+					tags = append(tags, tag)
 					settled[these[0].Record] = append(
 						settled[these[0].Record],
 						plan.Settled{Position: these[0].Position, Outcome: plan.Moved},

@@ -14,9 +14,9 @@ import (
 // maxNesting is how many tables and arrays in each other are read as such; what is deeper is kept as it came.
 const maxNesting = 1000
 
-// decodeTable reads the entries of a field table, without the length in front of them. It reads everything that
-// RabbitMQ takes and amqp091-go 1.16 does not (see walker), and keeps as raw bytes what cannot be read. The values
-// have the types that amqp091-go gives them.
+// decodeTable reads the entries of a field table, without the length in front of them: everything that RabbitMQ takes
+// (3.10.8, 4.0.5, 4.3.6). What cannot be read it keeps as raw bytes. The values have the types that amqp091-go 1.16
+// gives them.
 func decodeTable(b []byte, depth int) model.Table {
 	t := model.Table{}
 	for len(b) > 0 {
@@ -157,7 +157,9 @@ func decodeSimple(letter byte, b []byte) any {
 // encodeTable writes the entries of a table in the order of their names, without the length in front of them: what
 // decodeTable read, it writes. The table must be one that tableSize has measured.
 func encodeTable(b []byte, t model.Table) []byte {
-	for _, name := range slices.Sorted(maps.Keys(t)) {
+	names := slices.AppendSeq(make([]string, 0, len(t)), maps.Keys(t))
+	slices.Sort(names)
+	for _, name := range names {
 		values, several := t[name].(model.Repeated)
 		if !several {
 			values = []any{t[name]}

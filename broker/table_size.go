@@ -74,3 +74,46 @@ func listSize(values []any) (n int, err error) {
 	}
 	return n, nil
 }
+
+// wellFormed reports whether a raw value is what AMQP allows, whatever its depth.
+func wellFormed(raw model.RawValue) bool {
+	value := append([]byte{raw.Type}, raw.Bytes...)
+	_, end, ok := valueEnd(value)
+	return ok && end == len(value) && walk(value)
+}
+
+// walk goes through the values of an array, and reports whether they are what AMQP allows. It makes nothing of them: a
+// hostile client nests tens of thousands of tables.
+func walk(values []byte) bool {
+	type level struct {
+		end   int
+		table bool
+	}
+	in, around := level{end: len(values)}, []level(nil)
+	for at := 0; ; {
+		if at == in.end {
+			if len(around) == 0 {
+				return true
+			}
+			in, around = around[len(around)-1], around[:len(around)-1]
+			continue
+		}
+		if in.table {
+			if at += 1 + int(values[at]); at >= in.end {
+				return false
+			}
+		}
+		letter := values[at]
+		begin, end, ok := valueEnd(values[at:in.end])
+		switch {
+		case !ok:
+			return false
+		case letter == 'A' || letter == 'F':
+			around = append(around, in)
+			in = level{at + end, letter == 'F'}
+			at += begin
+		default:
+			at += end
+		}
+	}
+}

@@ -32,7 +32,7 @@ func tables() map[string][]byte {
 		"every type":           encodeTable(nil, all),
 		"nothing":              {},
 		"nested":               nested,
-		"too many":             bytes.Repeat([]byte("\x00V"), clientEntries+1),
+		"too many":             bytes.Repeat([]byte("\x00V"), 8193),
 		"a name twice":         []byte("\x01kt\x01\x01kt\x02"),
 		"a name without value": []byte("\x01k"),
 		"a name cut off":       []byte("\x01kV\x05k"),
@@ -122,7 +122,7 @@ func (p *peer) publishes(t *testing.T, headers model.Table) {
 	}
 	payload := <-p.published
 	start, end, ok := tableAt(payload)
-	if !ok && len(headers) == 0 {
+	if ok && start == end && len(headers) == 0 {
 		return
 	}
 	if got := encodeTable(nil, decodeTable(payload[start+4:end], 0)); !ok || !bytes.Equal(got, encoded) {

@@ -208,7 +208,7 @@ func (t *tap) receive(ctx context.Context) {
 
 func (t *tap) take(d *amqp.Delivery) {
 	at := time.Now()
-	m := withoutFingerprint(d)
+	m := messageOf(d)
 	t.mu.Lock()
 	t.counts.Seen++
 	t.mu.Unlock()

@@ -20,8 +20,8 @@ const (
 // wire is a network connection that reads and writes many frames at once: amqp091-go writes each message by itself
 // and reads 4 KiB at a time, which keeps both sides busy with packets. What is written goes out at once when the
 // line is free, else together with what comes meanwhile. It remembers how the other side began, which tells what it
-// is when it is no RabbitMQ. Headers that amqp091-go cannot read or write pass it in disguise: see standIn. So it
-// has to be above TLS.
+// is when it is no RabbitMQ. The headers of messages pass amqp091-go in disguise: see headers.go. So it has to be
+// above TLS.
 type wire struct {
 	net.Conn
 	in  *incoming

@@ -1,0 +1,123 @@
+package broker
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/model"
+	"dlxtop/model/message"
+)
+
+// Tables of headers pass amqp091-go 1.16 in disguise. There are some that it cannot read, or cannot write, and RabbitMQ
+// takes them (3.10.8, 4.0.5, 4.3.6): of two values with one name it keeps the last, and where it meets an unsigned
+// 64-bit number, more than 32 tables in each other or 8192 values in one, it closes the connection, with everything
+// that is held on it, and the message is delivered again. All others it reads and writes value by value through a
+// stream, which takes longer than everything else that is done with a small message.
+//
+// On the way in, the wire takes the table out of the content header, and puts it in front of the body, behind its
+// length: four zero bytes of a message without headers. So it lives as long as its delivery, and a header that is
+// larger than a frame passes, too.
+//
+// On the way out, a table with one entry stands for it: standIn, with the bytes of the table, and the wire puts these
+// in its place.
+
+// standIn is the name of that entry. No message has it: it is random, and never leaves this process.
+var standIn = rand.Text()
+
+// tableLength is what the length of a table has, in bytes.
+const tableLength = 4
+
+// received are the headers and the body of what amqp091-go received, as they were sent; nil when there are no headers.
+func received(body []byte) (model.Table, []byte) {
+	end := tableLength + int(binary.BigEndian.Uint32(body))
+	if end == tableLength {
+		return nil, body[end:]
+	}
+	return decodeTable(body[tableLength:end], 0), body[end:]
+}
+
+// sendable are headers as amqp091-go takes them. publishable has measured them.
+func sendable(t model.Table) amqp.Table {
+	if len(t) == 0 {
+		return nil
+	}
+	return amqp.Table{standIn: encodeTable(make([]byte, 0, usualTable), t)}
+}
+
+// usualTable is room for the headers of a message that died once or twice, in bytes.
+const usualTable = 1024
+
+// frameFixed is what a content header has beside its properties: class, weight, size of the body, flags; frameExtra
+// is what a frame has beside its payload. In bytes.
+const (
+	frameFixed = 14
+	frameExtra = 8
+)
+
+// headerFits refuses what cannot be the header of a message: it would end the connection. frameMax is in bytes, 0
+// is no limit.
+func headerFits(p *message.Publishing, frameMax int) error {
+	size, err := tableSize(p.Headers)
+	if err != nil {
+		return fmt.Errorf("AMQP cannot carry its headers: %w", err)
+	}
+	q := &p.Properties
+	size += frameExtra + frameFixed + tableLength
+	if q.DeliveryMode > 0 {
+		size++
+	}
+	if q.Priority > 0 {
+		size++
+	}
+	if !q.Timestamp.IsZero() {
+		size += 8
+	}
+	for _, s := range [...]string{
+		q.ContentType, q.ContentEncoding, q.CorrelationID, q.ReplyTo, q.Expiration, q.MessageID, q.Type, q.UserID, q.AppID,
+	} {
+		if len(s) > 255 {
+			return fmt.Errorf("a property has %d bytes, and 255 is the most", len(s))
+		}
+		if s != "" {
+			size += 1 + len(s)
+		}
+	}
+	if frameMax > 0 && size > frameMax {
+		return fmt.Errorf("its headers and properties have %s, and the broker takes %s at most (frame_max)",
+			model.Plural(size, "byte"), model.Plural(frameMax, "byte"))
+	}
+	return nil
+}
+
+// withHeaders is the flag of a content header that has headers.
+const withHeaders = 1 << 13
+
+// tableAt finds the table of the headers in the payload of a content header frame: payload[start:end], which begins
+// with its length and is empty when there is none. ok is false when the payload is damaged up to there.
+func tableAt(payload []byte) (start, end int, ok bool) {
+	const contentType, contentEncoding = 1 << 15, 1 << 14
+	if len(payload) < frameFixed {
+		return 0, 0, false
+	}
+	flags := binary.BigEndian.Uint16(payload[frameFixed-2:])
+	start = frameFixed
+	for _, text := range [...]uint16{contentType, contentEncoding} {
+		if flags&text != 0 && start < len(payload) {
+			start += 1 + int(payload[start])
+		}
+	}
+	if flags&withHeaders == 0 {
+		return start, start, start <= len(payload)
+	}
+	if start+tableLength > len(payload) {
+		return 0, 0, false
+	}
+	size := binary.BigEndian.Uint32(payload[start:])
+	if uint64(size) > uint64(len(payload)-start-tableLength) {
+		return 0, 0, false
+	}
+	return start, start + tableLength + int(size), true
+}
