@@ -23,7 +23,7 @@ func sameStructure(a, b *Snapshot) bool {
 		}) &&
 		slices.EqualFunc(a.Bindings, b.Bindings, func(x, y Binding) bool {
 			return x.VHost == y.VHost && x.Source == y.Source && x.Destination == y.Destination &&
-				x.ToExchange == y.ToExchange &&
+				x.ToExchange == y.ToExchange && x.PropertiesKey == y.PropertiesKey &&
 				x.RoutingKey == y.RoutingKey && sameTable(x.Arguments, y.Arguments)
 		}) &&
 		slices.EqualFunc(a.Policies, b.Policies, func(x, y Policy) bool {
@@ -32,6 +32,38 @@ func sameStructure(a, b *Snapshot) bool {
 				x.Priority == y.Priority && sameTable(x.Definition, y.Definition)
 		}) &&
 		reflect.DeepEqual(a.Seen, b.Seen)
+}
+
+// sharing is a snapshot that has what it repeats of an earlier one with the same structure from that one, so that it is
+// in memory once: on a broker with 10,000 queues and 30,000 bindings most of a poll is names and tables.
+func sharing(earlier, s *Snapshot) *Snapshot {
+	shared := *s
+	shared.Bindings = earlier.Bindings
+	shared.Queues = slices.Clone(s.Queues)
+	for i := range shared.Queues {
+		q, before := &shared.Queues[i], &earlier.Queues[i]
+		q.QueueRef, q.Type, q.Arguments = before.QueueRef, before.Type, before.Arguments
+		q.Policy, q.OperatorPolicy, q.PolicyDefinition = before.Policy, before.OperatorPolicy, before.PolicyDefinition
+		if q.State == before.State {
+			q.State = before.State
+		}
+		if q.Node == before.Node {
+			q.Node = before.Node
+		}
+		if q.Members != nil && slices.Equal(q.Members, before.Members) {
+			q.Members = before.Members
+		}
+		if q.Online != nil && slices.Equal(q.Online, before.Online) {
+			q.Online = before.Online
+		}
+	}
+	shared.Exchanges = slices.Clone(s.Exchanges)
+	for i := range shared.Exchanges {
+		x, before := &shared.Exchanges[i], &earlier.Exchanges[i]
+		x.ExchangeRef, x.Type, x.Arguments = before.ExchangeRef, before.Type, before.Arguments
+		x.Policy, x.PolicyDefinition = before.Policy, before.PolicyDefinition
+	}
+	return &shared
 }
 
 // sameConsumers reports whether the queues of two polls with the same structure have as many consumers as before: roles

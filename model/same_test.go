@@ -56,3 +56,31 @@ func TestTheNextTopologyIsTheOneFromNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatAPollRepeatsIsInMemoryOnce: most of a poll is names and tables, and they rarely change.
+func TestWhatAPollRepeatsIsInMemoryOnce(t *testing.T) {
+	broker := func(ready int64) *model.Snapshot {
+		return build.Broker("3.10.8", build.Exchange("direct", "x"), build.Queue("w", build.Consumers(1), build.Ready(ready)),
+			build.Queue("b", build.DLX("x"), build.DeadKey("w"), build.TTL(1000)), build.Bind("x", "w", "w"))
+	}
+	first := model.NewTopology(broker(1))
+	polled := broker(2)
+	second := first.Next(polled)
+	before, after := first.Snapshot, second.Snapshot
+	if &before.Bindings[0] != &after.Bindings[0] {
+		t.Error("bindings are kept twice")
+	}
+	for i := range before.Queues {
+		kept, table := reflect.ValueOf(before.Queues[i].Arguments), reflect.ValueOf(after.Queues[i].Arguments)
+		if kept.Pointer() != table.Pointer() {
+			t.Errorf("the arguments of %s are kept twice", before.Queues[i].Name)
+		}
+	}
+	q, ok := second.Queue(build.Ref("w"))
+	if was, _ := first.Queue(build.Ref("w")); !ok || q.Ready.Or(0) != 2 || was.Ready.Or(0) != 1 {
+		t.Errorf("%v and %v are ready", was.Ready, q.Ready)
+	}
+	if &polled.Bindings[0] == &after.Bindings[0] {
+		t.Error("the poll itself was changed")
+	}
+}

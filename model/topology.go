@@ -26,6 +26,10 @@ func NewTopology(s *Snapshot) *Topology { return (*Topology)(nil).Next(s) }
 // change counts only. The snapshot must not change afterwards; t may be nil.
 func (t *Topology) Next(s *Snapshot) *Topology {
 	s = withoutTaps(s)
+	same := t != nil && sameStructure(t.Snapshot, s)
+	if same {
+		s = sharing(t.Snapshot, s)
+	}
 	next := &Topology{
 		Snapshot:  s,
 		Behaviour: BehaviourOf(s.Overview.Version),
@@ -38,7 +42,6 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 	for i := range s.Exchanges {
 		next.exchanges[s.Exchanges[i].ExchangeRef] = &s.Exchanges[i]
 	}
-	same := t != nil && sameStructure(t.Snapshot, s)
 	if same {
 		next.settings, next.routings, next.hops, next.bound = t.settings, t.routings, t.hops, t.bound
 		next.carried = t.carried
