@@ -69,7 +69,7 @@ func (f *Flow) Role(ref QueueRef) Role {
 // findFlows finds every worker that has buffers or failed queues or retries by itself, and the failed queues that
 // belong to none.
 func findFlows(t *Topology) (flows []Flow, alone []Member) {
-	b := flowBuilder{roles: findRoles(t), flows: map[QueueRef]*Flow{}}
+	b := flowBuilder{roles: findRoles(t), flows: map[QueueRef]*Flow{}, reasons: map[reasonParts]string{}}
 	b.addBuffers()
 	b.addDelayingExchanges()
 	b.addHeldBuffers()
@@ -78,6 +78,7 @@ func findFlows(t *Topology) (flows []Flow, alone []Member) {
 	alone = b.addFailedByName()
 	flows = make([]Flow, 0, len(b.flows))
 	for _, f := range b.flows {
+		f.Buffers = slices.Clone(f.Buffers) // without the room that it grew into
 		slices.SortFunc(f.Buffers, byTTL)
 		slices.SortFunc(f.Failed, byName)
 		flows = append(flows, *f)
@@ -93,7 +94,25 @@ func byName(a, b Member) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) }
 // flowBuilder puts flows together, each under its worker.
 type flowBuilder struct {
 	*roles
-	flows map[QueueRef]*Flow
+	flows   map[QueueRef]*Flow
+	reasons map[reasonParts]string
+}
+
+// reasonParts are what the reason for a buffer is made of.
+type reasonParts struct {
+	why  string
+	role Role
+	of   string // the role
+}
+
+// once is the reason for a buffer, made once: a buffer that is shared has the same for each of its workers.
+func (b *flowBuilder) once(p reasonParts) string {
+	reason, made := b.reasons[p]
+	if !made {
+		reason = p.why + "; " + string(p.role) + ": " + p.of
+		b.reasons[p] = reason
+	}
+	return reason
 }
 
 // of is the flow of a worker; reason is why it is one, as long as nothing has said so before.
@@ -152,7 +171,7 @@ func (b *flowBuilder) addBuffers() {
 			sent := b.sentBackBy(worker)
 			own.Rejected = slices.ContainsFunc(own.Queues(), func(ref QueueRef) bool { return sent[ref] })
 			own.Role, roleReason = b.bufferRole(&own, worker)
-			own.Reason = why + "; " + string(own.Role) + ": " + roleReason
+			own.Reason = b.once(reasonParts{why, own.Role, roleReason})
 			f := b.of(worker, receives+Printable(own.Name()))
 			f.Buffers = append(f.Buffers, own)
 		}
@@ -201,7 +220,7 @@ func (b *flowBuilder) addDelayingExchanges() {
 			var roleReason string
 			own.Rejected = b.rejectsPass(x.ExchangeRef, worker)
 			own.Role, roleReason = b.exchangeRole(&own, worker)
-			own.Reason = why + "; " + string(own.Role) + ": " + roleReason
+			own.Reason = b.once(reasonParts{why, own.Role, roleReason})
 			f := b.of(worker, "receives messages that have waited in the exchange "+Printable(x.Name))
 			f.Buffers = append(f.Buffers, own)
 		}

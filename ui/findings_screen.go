@@ -131,7 +131,7 @@ func (f findingsScreen) detail(width int) []string {
 	}
 	lines := []string{term.Partition(s, model.Printable(r.Code)+"  "+r.where(), f.list.Table.Position(), width)}
 	for _, p := range []struct{ name, text string }{
-		{"what", happening(r.Finding)},
+		{"what", happening(&r.Finding)},
 		{"evidence", r.Evidence},
 		{"remedy", r.Remedy},
 		{"more", r.Page()},
@@ -148,7 +148,7 @@ func (f findingsScreen) detail(width int) []string {
 }
 
 // happening is what a finding says, and since when, where that matters: it may have begun before dlxtop saw it.
-func happening(f findings.Finding) string {
+func happening(f *findings.Finding) string {
 	if !f.Happening || f.Since.IsZero() {
 		return f.Message
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // findingLines are findings in words, each with what to do about it.
-func findingLines(s *term.Styles, found []findings.Finding, width int) []string {
+func findingLines(s *term.Styles, found []*findings.Finding, width int) []string {
 	var lines []string
 	for _, f := range found {
 		mark := levelMark(f.Level)

@@ -16,7 +16,7 @@ type flowRow struct {
 	flow      *model.Flow
 	poll      *topologyMsg // what is due is worked out when it is drawn
 	name      string       // printable, with the vhost when that is not the default one
-	findings  []findings.Finding
+	findings  []*findings.Finding
 	mark      string // of the worst finding
 	waiting   model.Opt[int64]
 	buffers   string
@@ -33,10 +33,10 @@ type flowRow struct {
 
 const trendSteps = 12
 
-func newFlowRow(flow *model.Flow, msg topologyMsg, now time.Time) flowRow {
+func newFlowRow(flow *model.Flow, msg *topologyMsg, now time.Time) flowRow {
 	t := msg.topology
 	r := flowRow{
-		flow: flow, poll: &msg, name: model.Printable(flow.Worker.Queue.String()), buffers: bufferWords(flow),
+		flow: flow, poll: msg, name: model.Printable(flow.Worker.Queue.String()), buffers: bufferWords(flow),
 		due: new(term.Field),
 	}
 	r.findings = msg.about.Flow(flow)
@@ -72,7 +72,7 @@ func newFlowRow(flow *model.Flow, msg topologyMsg, now time.Time) flowRow {
 }
 
 // sumBuffers adds up what waits in the buffers and what leaves them. It returns the queues whose messages wait.
-func (r *flowRow) sumBuffers(msg topologyMsg) (waits []model.QueueRef) {
+func (r *flowRow) sumBuffers(msg *topologyMsg) (waits []model.QueueRef) {
 	t := msg.topology
 	moved := model.Unknown[float64]()
 	uncounted := false // the broker does not count what leaves an exchange that delays

@@ -124,7 +124,7 @@ func (f flowsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		now := f.env.now()
 		rows := make([]flowRow, len(msg.flows))
 		for i := range msg.flows {
-			rows[i] = newFlowRow(&msg.flows[i], msg, now)
+			rows[i] = newFlowRow(&msg.flows[i], &msg, now)
 		}
 		f.list.Table.Set(rows)
 		cmd := f.moving.moved(msg)

@@ -19,7 +19,7 @@ type movingFlow struct {
 	latest topologyMsg
 	flow   *model.Flow // of the newest poll that had it
 	gone   bool        // the newest poll does not have it
-	own    []findings.Finding
+	own    []*findings.Finding
 	cursor model.QueueRef
 	live   *liveFlow
 

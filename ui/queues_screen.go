@@ -271,7 +271,7 @@ func (q queuesScreen) detail(width int) []string {
 	}
 	for _, f := range q.latest.about.Queue(r.QueueRef) {
 		if f.Level != findings.LevelInfo {
-			lines = append(lines, findingLines(s, []findings.Finding{f}, width)...)
+			lines = append(lines, findingLines(s, []*findings.Finding{f}, width)...)
 		}
 	}
 	return lines

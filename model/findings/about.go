@@ -30,10 +30,10 @@ func NewAbout(all []Finding) *About {
 }
 
 // Queue are the findings about a queue, in the order of all.
-func (a *About) Queue(ref model.QueueRef) []Finding { return a.at(a.queues[ref]) }
+func (a *About) Queue(ref model.QueueRef) []*Finding { return a.at(a.queues[ref]) }
 
 // Flow are the findings about the flow's queues and the exchanges that its buffers expire into, in the order of all.
-func (a *About) Flow(flow *model.Flow) []Finding {
+func (a *About) Flow(flow *model.Flow) []*Finding {
 	var own []int
 	for _, ref := range flow.Queues() {
 		own = append(own, a.queues[ref]...)
@@ -48,10 +48,10 @@ func (a *About) Flow(flow *model.Flow) []Finding {
 	return a.at(slices.Compact(own))
 }
 
-func (a *About) at(indexes []int) []Finding {
-	var some []Finding
-	for _, i := range indexes {
-		some = append(some, a.all[i])
+func (a *About) at(indexes []int) []*Finding {
+	some := make([]*Finding, len(indexes)) // a finding belongs to many flows
+	for i, at := range indexes {
+		some[i] = &a.all[at]
 	}
 	return some
 }
