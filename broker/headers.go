@@ -14,8 +14,8 @@ import (
 // Tables of headers pass amqp091-go 1.16 in disguise. There are some that it cannot read, or cannot write, and RabbitMQ
 // takes them (3.10.8, 4.0.5, 4.3.6): of two values with one name it keeps the last, and where it meets an unsigned
 // 64-bit number, more than 32 tables in each other or 8192 values in one, it closes the connection, with everything
-// that is held on it, and the message is delivered again. All others it reads value by value through a stream: that was
-// half of the time that a message took which had died twice.
+// that is held on it, and the message is delivered again. All others it reads value by value through a stream: a search
+// took 20 µs of a processor for a message that had died twice, and takes 12 without that.
 //
 // On the way in, the wire takes the table out of the content header, and puts it in front of the body, behind its
 // length: four zero bytes of a message without headers. So it lives as long as its delivery, and a header that is
