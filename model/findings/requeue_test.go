@@ -106,6 +106,9 @@ func TestSinceWhenFindingsAreThere(t *testing.T) {
 		{30, []string{"a", "b"}, []int{0, 2}},
 		{40, nil, nil},
 		{71, []string{"a", "b"}, []int{71, 71}},
+		{171, []string{"a", "b"}, []int{71, 71}}, // a slow broker is asked every two minutes
+		{271, []string{"b"}, []int{71}},
+		{371, []string{"a", "b"}, []int{371, 71}},
 	} {
 		var found []Finding
 		for _, code := range step.codes {
