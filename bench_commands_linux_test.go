@@ -92,6 +92,9 @@ const (
 	benchWorker = "bench"
 )
 
+// least names what bounds every client: see relay.
+const least = "the least through a socket"
+
 func (c *bench) measure(kind string, size int) {
 	connection, err := dial.AMQP(c.node.AMQP())
 	if err != nil {
@@ -117,13 +120,14 @@ func (c *bench) measure(kind string, size int) {
 		c.time("a shovel over TCP", func() { c.shovel(benchWorker, benchFailed, c.node.AMQP()+"%2f") })
 		c.move("move", "move", benchFailed, benchWorker)
 		c.time("the web UI's move (amqp://)", func() { c.shovel(benchWorker, benchFailed, "amqp:///%2f") })
-		c.move("replay --no-journal", "replay", benchFailed, benchWorker, "--no-journal")
-		c.time("peek -o json", func() { c.dlxtop("peek", benchWorker, "-n", strconv.Itoa(c.messages), "-o", "json") })
-		c.await(benchWorker)
-		c.time("export", func() { c.dlxtop("export", benchWorker, exported) })
-		c.await(benchWorker)
-		c.move("replay, behind an export", "replay", benchWorker, benchFailed)
-		c.time("drop", func() { c.dlxtop("drop", benchFailed, "--yes") })
+		c.time(least, func() { c.relay(benchFailed, benchWorker) })
+		c.move("replay --no-journal", "replay", benchWorker, benchFailed, "--no-journal")
+		c.time("peek -o json", func() { c.dlxtop("peek", benchFailed, "-n", strconv.Itoa(c.messages), "-o", "json") })
+		c.await(benchFailed)
+		c.time("export", func() { c.dlxtop("export", benchFailed, exported) })
+		c.await(benchFailed)
+		c.move("replay, behind an export", "replay", benchFailed, benchWorker)
+		c.time("drop", func() { c.dlxtop("drop", benchWorker, "--yes") })
 		c.time("import", func() { c.dlxtop("import", exported, "--to", "queue:"+benchFailed, "--yes") })
 		c.await(benchFailed)
 		if err := os.Remove(exported); err != nil {
@@ -232,6 +236,9 @@ func (c *bench) report(of string) {
 		{"move", "a shovel over TCP"},
 		{"move", "the web UI's move (amqp://)"},
 		{"replay, behind an export", "a shovel over TCP"},
+		{least, "a shovel over TCP"},
+		{least, "the web UI's move (amqp://)"},
+		{"replay", least},
 		{"peek -o json", "the web UI's get"},
 		{"peek -o json", "a loop of basic.get"},
 	} {
