@@ -216,7 +216,7 @@ func (a app) freshness() string {
 	case old > p.pause+2*p.took+2*time.Second:
 		return s.Warning.Render("slow, " + age(old) + " old")
 	case p.pause > p.interval: // the broker takes its time
-		return s.Good.Render(age(old) + " old, every " + model.ShortDuration(roundUp(p.pause)))
+		return s.Good.Render(age(old) + " old, every " + age(roundUp(p.pause)))
 	}
 	return s.Good.Render("live " + model.ShortDuration(p.interval))
 }

@@ -175,8 +175,8 @@ func TestChart(t *testing.T) {
 func TestPace(t *testing.T) {
 	poll := pace{2 * time.Second, slowestPoll, pollShare - 1}
 	for took, want := range map[time.Duration]time.Duration{
-		50 * time.Millisecond: 2 * time.Second, 2 * time.Second: 18 * time.Second,
-		8 * time.Second: 72 * time.Second, time.Minute: slowestPoll,
+		50 * time.Millisecond: 2 * time.Second, 2 * time.Second: 38 * time.Second,
+		6 * time.Second: 114 * time.Second, time.Minute: slowestPoll,
 	} {
 		if got := poll.every(took); got != want {
 			t.Errorf("a poll that takes %v is made every %v, want %v", took, got, want)

@@ -137,9 +137,9 @@ func TestASlowPollIsNotLive(t *testing.T) {
 		after time.Duration
 		says  string
 	}{
-		{0, "6s old, every 54s"},
-		{20 * time.Second, "26s old, every 54s"},
-		{50 * time.Second, "slow, 1m 16s old"},
+		{0, "6s old, every 1m 54s"},
+		{20 * time.Second, "26s old, every 1m 54s"},
+		{110 * time.Second, "slow, 2m 16s old"},
 	} {
 		c.advance(step.after)
 		a.env.shown = c.now()

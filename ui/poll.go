@@ -17,7 +17,7 @@ import (
 const (
 	defaultInterval = 2 * time.Second
 	slowestPoll     = 2 * time.Minute // the pause that a slow broker is given, at most
-	pollShare       = 10              // a poll takes at most a tenth of the time
+	pollShare       = 20              // a poll takes at most a twentieth of the time
 	pollTimeout     = 15 * time.Second
 	retryFirst      = time.Second
 	retryMost       = 10 * time.Second
