@@ -11,8 +11,8 @@ import (
 // roomEvery is how often the limit of memory is compared with what is in use.
 const roomEvery = 2 * time.Second
 
-// keepRoom raises the limit of memory while the dashboard needs more, until it is stopped: with 10,000 queues in
-// tangled flows 97 MB are in use, and a limit near to that made a processor collect garbage all the time.
+// keepRoom raises the limit of memory while the dashboard needs more, until it is stopped: a limit near to what is in
+// use makes a processor collect garbage all the time.
 func keepRoom() (stop func()) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
@@ -42,9 +42,9 @@ func keepRoom() (stop func()) {
 	}
 }
 
-// roomFor is the limit for what is in use, in bytes: half as much again, and what Go itself needs.
+// roomFor is the limit for what is in use, in bytes: a quarter more, and what Go itself needs.
 func roomFor(live int64) int64 {
-	const own, step = 24 << 20, 16 << 20
-	needed := (live*3/2 + own + step - 1) / step * step // in steps, so that it does not change all the time
+	const own, step = 16 << 20, 8 << 20
+	needed := (live*5/4 + own + step - 1) / step * step // in steps, so that it does not change all the time
 	return max(memoryLimit, needed)
 }
