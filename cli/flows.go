@@ -116,7 +116,7 @@ func flowsOf(t *model.Topology) flowsJSON {
 		for _, b := range f.Buffers {
 			q := queueOf(t, b.Queue)
 			buffer := bufferJSON{
-				Queue: b.Queue.Name, Role: b.Role, Ready: t.Waiting(&b), Outage: q.Outage(),
+				Queue: b.Queue.Name, Role: b.Role, Ready: t.Waiting(b), Outage: q.Outage(),
 				redeliveredJSON: redeliveredJSON{q.RedeliverRate},
 				TTLSource:       string(b.TTLSource.Kind), DLX: b.DLX, DLXSource: string(b.DLXSource.Kind), RoutingKey: b.Key,
 				Targets: []string{}, Reason: b.Reason, Exchange: b.InExchange,
@@ -187,7 +187,7 @@ func flowRows(t *model.Topology) []flowRow {
 		for _, b := range f.Buffers {
 			q := queueOf(t, b.Queue)
 			rows = append(rows, flowRow{
-				role: string(b.Role), name: b.Name(), q: q, ready: t.Waiting(&b), consumers: q.Consumers.String(),
+				role: string(b.Role), name: b.Name(), q: q, ready: t.Waiting(b), consumers: q.Consumers.String(),
 				after: after(b), target: leadsTo(b),
 			})
 		}
@@ -245,7 +245,7 @@ func readyWords(q *model.Queue, ready model.Opt[int64]) string {
 }
 
 // after is how long messages wait in a buffer, and who says so.
-func after(b model.Buffer) string {
+func after(b *model.Buffer) string {
 	ttl, ok := b.TTL.Get()
 	most, ranges := b.MaxTTL.Get()
 	switch {
@@ -268,7 +268,7 @@ func itself(retry model.Setting[string]) string {
 	return "delayed retry of " + model.Printable(retry.String())
 }
 
-func leadsTo(b model.Buffer) string {
+func leadsTo(b *model.Buffer) string {
 	var targets []string
 	for _, q := range b.Targets {
 		targets = append(targets, model.Printable(q.Name))

@@ -106,12 +106,12 @@ func TestOtherAnswersWithoutEnd(t *testing.T) {
 	for name, ask := range map[string]func() error{
 		"Check":    func() error { _, err := c.Check(context.Background()); return err },
 		"Snapshot": func() error { _, err := c.Snapshot(context.Background()); return err },
-		"bindings": func() error { _, err := c.rabbit(context.Background()).ListBindings(); return err },
+		"policies": func() error { _, err := c.rabbit(context.Background()).ListPolicies(); return err },
 	} {
 		var endless endlessError
 		err := ask()
 		said := strings.Contains(err.Error(), "reading stopped after")
-		if name == "bindings" && !errors.As(err, &endless) || name != "bindings" && !said {
+		if name == "policies" && !errors.As(err, &endless) || name != "policies" && !said {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

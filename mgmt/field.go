@@ -67,12 +67,15 @@ func decodeText(b []byte) (text string, err error) {
 	return text, err
 }
 
+// noEntries is the table of most bindings, and of many queues.
+var noEntries = model.Table{}
+
 // decodeTable reads an object whose whole numbers stay whole. Erlang's empty list is an empty object. It reads its text
 // once, however deep it is nested: RabbitMQ takes arguments with tables in tables of 10,000 levels and more.
 func decodeTable(b []byte) (model.Table, error) {
 	switch string(b) {
 	case "{}", "[]":
-		return model.Table{}, nil
+		return noEntries, nil
 	}
 	if bytes.ContainsAny(b[1:], "{[") {
 		return decodeNested(b)

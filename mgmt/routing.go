@@ -2,41 +2,63 @@ package mgmt
 
 import (
 	"context"
+	"slices"
 
 	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 
 	"dlxtop/model"
 )
 
-// bindings reads the bindings of the chosen vhost, or of all that the user may see. A binding may name what has
-// vanished since: it is left as the broker told it.
+// bindingElement is one binding of the list.
+type bindingElement struct {
+	VHost           string             `json:"vhost"`
+	Source          string             `json:"source"`
+	Destination     string             `json:"destination"`
+	DestinationType string             `json:"destination_type"`
+	RoutingKey      string             `json:"routing_key"`
+	Arguments       field[model.Table] `json:"arguments"`
+	PropertiesKey   string             `json:"properties_key"`
+}
+
+// bindings reads the bindings of the chosen vhost, or of all that the user may see; that of each queue to the default
+// exchange, which every queue has, is not among them. A binding may name what has vanished since: it is left as the
+// broker told it. With one that cannot be read nothing is known: what is said of ways must hold for all.
 func (c *Client) bindings(ctx context.Context) ([]model.Binding, error) {
-	var told []rabbithole.BindingInfo
-	err := c.request(ctx, func(ctx context.Context) (err error) {
-		if c.vhost != "" {
-			told, err = c.rabbit(ctx).ListBindingsIn(c.vhost)
-		} else {
-			told, err = c.rabbit(ctx).ListBindings()
+	bindings := []model.Binding{}
+	odd := false
+	texts := texts{}
+	notObjects, err := getList(ctx, c, c.inVHost("bindings"), nil, func(b *bindingElement) {
+		if odd = odd || b.Arguments.odd; b.Source == "" {
+			return
 		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	bindings := make([]model.Binding, len(told))
-	for i := range told {
-		b := &told[i]
-		bindings[i] = model.Binding{
-			VHost:         b.Vhost,
-			Source:        b.Source,
-			Destination:   b.Destination,
+		bindings = append(bindings, model.Binding{
+			VHost:         texts.once(b.VHost),
+			Source:        texts.once(b.Source),
+			Destination:   texts.once(b.Destination),
 			ToExchange:    b.DestinationType == "exchange",
-			RoutingKey:    plain(b.RoutingKey),
-			Arguments:     plainTexts(tableOf(b.Arguments)),
-			PropertiesKey: b.PropertiesKey,
-		}
+			RoutingKey:    texts.once(plain(b.RoutingKey)),
+			Arguments:     plainTexts(b.Arguments.value),
+			PropertiesKey: texts.once(b.PropertiesKey),
+		})
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case odd || len(notObjects) > 0:
+		return nil, errOtherJSON
 	}
-	return bindings, nil
+	return slices.Clip(bindings), nil
+}
+
+// texts are those of a list, each in memory once: names and keys come again and again.
+type texts map[string]string
+
+func (t texts) once(text string) string {
+	if kept, ok := t[text]; ok {
+		return kept
+	}
+	t[text] = text
+	return text
 }
 
 // policies reads the users' policies.

@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -79,6 +80,29 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 				t.Error("bindings that could not be read are not nil")
 			}
 		})
+	}
+}
+
+// TestOneOddBindingLosesAll: what is said of a way must hold for all bindings.
+func TestOneOddBindingLosesAll(t *testing.T) {
+	b := realBroker(t)
+	vhost := b.vhost("oddbinding")
+	b.put("queues/"+vhost+"/a", `{"durable":true}`)
+	b.post("bindings/"+vhost+"/e/amq.topic/q/a", `{"routing_key":"k"}`)
+	for _, odd := range []string{`1`, `[]`, `{"source":{}}`, `{"source":"x","destination":"a","arguments":"none"}`} {
+		server := b.before(func(path string, body []byte) []byte {
+			if !strings.Contains(path, "/api/bindings") {
+				return body
+			}
+			return append(bytes.TrimSuffix(bytes.TrimSpace(body), []byte("]")), ","+odd+"]"...)
+		})
+		s := poll(t, client(t, Options{URL: through(server.URL), VHost: vhost}))
+		if s.Bindings != nil || len(s.Missing) != 1 || !strings.HasPrefix(s.Missing[0], "bindings: ") {
+			t.Errorf("%s: bindings %v, missing %q", odd, s.Bindings, s.Missing)
+		}
+	}
+	if s := poll(t, client(t, Options{URL: b.API(), VHost: vhost})); len(s.Bindings) != 1 {
+		t.Errorf("as told: %v", s.Bindings)
 	}
 }
 

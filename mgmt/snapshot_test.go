@@ -132,9 +132,7 @@ func wantPubsubBindings(t *testing.T, s *model.Snapshot, vhost string) {
 	t.Helper()
 	var bindings []string
 	for _, binding := range s.Bindings {
-		if binding.Source != "" {
-			bindings = append(bindings, binding.Source+" "+binding.RoutingKey+" "+binding.Destination)
-		}
+		bindings = append(bindings, binding.Source+" "+binding.RoutingKey+" "+binding.Destination)
 		if binding.VHost != vhost || binding.ToExchange || binding.PropertiesKey == "" {
 			t.Errorf("binding %+v", binding)
 		}

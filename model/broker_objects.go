@@ -95,7 +95,7 @@ type Exchange struct {
 // Binding binds a queue or an exchange to an exchange.
 type Binding struct {
 	VHost         string
-	Source        string // exchange; "" is the default exchange
+	Source        string // exchange: what the default exchange binds, every queue, is not listed
 	Destination   string
 	ToExchange    bool // the destination is an exchange, else a queue
 	RoutingKey    string

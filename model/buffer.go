@@ -120,7 +120,7 @@ func (t *Topology) IsBuffer(ref QueueRef) bool {
 }
 
 // byTTL orders the buffers of a flow.
-func byTTL(a, b Buffer) int {
+func byTTL(a, b *Buffer) int {
 	return cmp.Or(cmp.Compare(a.TTL.Or(0), b.TTL.Or(0)), cmp.Compare(a.Queue.Name, b.Queue.Name),
 		cmp.Compare(a.InExchange, b.InExchange))
 }

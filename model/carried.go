@@ -49,7 +49,7 @@ func (t *Topology) carriedBy(ref QueueRef, reason Reason, came Carried) Carried 
 	own := Carried{From: ref}
 	if t.Queues[ref].Type == Quorum {
 		own.Count = math.MaxInt64
-		if limit := t.settings[ref].DeliveryLimit; limit.Set && limit.Value >= 0 {
+		if limit := t.settings.of(ref).DeliveryLimit; limit.Set && limit.Value >= 0 {
 			own.Count = limit.Value
 			if reason == DeliveryLimit {
 				own.Count++

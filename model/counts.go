@@ -30,7 +30,7 @@ func (t *Topology) Countable(ref QueueRef) (declare, totals bool) {
 	switch {
 	case !ok || q.Type == Stream || q.Outage() != NoOutage:
 		return false, false
-	case q.OwnedByAnother || q.Exclusive, q.Type == Classic && t.settings[ref].Expires.Set, q.Type != Classic &&
+	case q.OwnedByAnother || q.Exclusive, q.Type == Classic && t.settings.of(ref).Expires.Set, q.Type != Classic &&
 		q.Type != Quorum:
 		return false, true
 	}

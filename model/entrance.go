@@ -9,7 +9,7 @@ import (
 // in: what comes into them is new, or sent again by the worker, and it is unknown which. What the worker rejects comes
 // back to an exchange (or, through the default one, to its queue) that publishers can use.
 func (t *Topology) FedThroughRetries(f *Flow) bool {
-	return len(t.DirectBindings(f)) == 0 && !slices.ContainsFunc(f.Buffers, func(b Buffer) bool {
+	return len(t.DirectBindings(f)) == 0 && !slices.ContainsFunc(f.Buffers, func(b *Buffer) bool {
 		return b.Role == DelayedBuffer || b.Rejected
 	})
 }
@@ -18,7 +18,7 @@ func (t *Topology) FedThroughRetries(f *Flow) bool {
 // buffers reach it. When there is no other way in, rejected messages come back to the exchange that publishers use.
 func (t *Topology) DirectBindings(f *Flow) []Binding {
 	direct := t.bindingsBeside(f, func(*Buffer) bool { return true })
-	if len(direct) == 0 && !slices.ContainsFunc(f.Buffers, func(b Buffer) bool { return b.Role == DelayedBuffer }) {
+	if len(direct) == 0 && !slices.ContainsFunc(f.Buffers, func(b *Buffer) bool { return b.Role == DelayedBuffer }) {
 		direct = t.bindingsBeside(f, func(b *Buffer) bool { return !b.Rejected })
 	}
 	slices.SortFunc(direct, func(a, b Binding) int {
@@ -31,9 +31,9 @@ func (t *Topology) DirectBindings(f *Flow) []Binding {
 func (t *Topology) bindingsBeside(f *Flow, some func(*Buffer) bool) []Binding {
 	var beside []Binding
 	for binding := range t.BindingsTo(f.Worker.Queue) {
-		explained := slices.ContainsFunc(f.Buffers, func(b Buffer) bool {
+		explained := slices.ContainsFunc(f.Buffers, func(b *Buffer) bool {
 			key, known := b.Key.Get()
-			if b.DLX != binding.Source || !some(&b) {
+			if b.DLX != binding.Source || !some(b) {
 				return false
 			}
 			exchange, ok := t.Exchange(ExchangeRef{f.VHost, binding.Source})

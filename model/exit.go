@@ -34,7 +34,7 @@ func (t *Topology) Exits(ref QueueRef) []Exit {
 	if !ok || q.Type == Stream {
 		return nil
 	}
-	s := t.settings[ref]
+	s := t.settings.of(ref)
 	var exits []Exit
 	for _, hop := range t.hops[ref] {
 		fate, why := t.fate(q, s, hop)
@@ -43,7 +43,7 @@ func (t *Topology) Exits(ref QueueRef) []Exit {
 	if len(exits) == 0 {
 		for _, reason := range t.reasons(ref) {
 			exit := Exit{Hop{From: ref, Reason: reason, Route: Route{Exact: true}}, Lost, "there is no dead-letter exchange"}
-			if !q.NoDLX(s) {
+			if !q.NoDLX(*s) {
 				exit.Fate, exit.Why, exit.Route = Unclear, "the queue's policy is still unknown", Route{Unread: true}
 			}
 			exits = append(exits, exit)
@@ -58,7 +58,7 @@ func (t *Topology) Exits(ref QueueRef) []Exit {
 	return exits
 }
 
-func (t *Topology) fate(q *Queue, s Settings, hop Hop) (Fate, string) {
+func (t *Topology) fate(q *Queue, s *Settings, hop Hop) (Fate, string) {
 	held := s.KeepsDeadLetters()
 	switch route := hop.Route; {
 	case route.Unread:
@@ -76,7 +76,7 @@ func (t *Topology) fate(q *Queue, s Settings, hop Hop) (Fate, string) {
 	switch last, back := t.comesBack(hop); {
 	case back && hop.Reason == Rejected:
 		return Endless, "it comes back by expiry after each rejection"
-	case back && t.settings[last].KeepsDeadLetters():
+	case back && t.settings.of(last).KeepsDeadLetters():
 		return Held, fmt.Sprintf("it would return by expiry alone: %s keeps it instead (dead-letter-strategy "+
 			"at-least-once)", Printable(last.Name))
 	case back:
@@ -98,7 +98,7 @@ func (t *Topology) comesBack(hop Hop) (last QueueRef, back bool) {
 			return last, true
 		}
 		next, ok := t.Hop(ref, Expired)
-		if !ok || seen[ref] || !t.settings[ref].TTL.Set || t.Queues[ref].Consumers.Or(1) > 0 {
+		if !ok || seen[ref] || !t.settings.of(ref).TTL.Set || t.Queues[ref].Consumers.Or(1) > 0 {
 			return QueueRef{}, false
 		}
 		seen[ref] = true

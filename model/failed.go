@@ -17,20 +17,25 @@ func (b *flowBuilder) addFailed() {
 		if b.flows[q.QueueRef] == nil && !b.works(q) && !b.leadsToFailed(targets) {
 			continue
 		}
+		why := "messages rejected by " + Printable(q.Name) + " end here"
 		for _, ref := range b.narrowed(q.QueueRef, Rejected) {
 			if b.isBuffer(ref) || ref == q.QueueRef {
 				continue
 			}
 			f := b.of(q.QueueRef, "dead-letters rejected messages to "+Printable(ref.Name))
-			f.Failed = append(f.Failed, Member{Queue: ref, Reason: "messages rejected by " +
-				"" + Printable(q.Name) + " end here"})
+			f.Failed = append(f.Failed, Member{Queue: ref, Reason: why})
 			sharing[ref]++
 		}
 	}
 	for _, f := range b.flows {
+		shared := map[int]string{} // by how many share it: the reason for all that a worker rejects is the same
 		for i := range f.Failed {
-			if n := sharing[f.Failed[i].Queue]; n > 1 {
-				f.Failed[i].Reason += fmt.Sprintf("; %d workers share it", n)
+			m := &f.Failed[i]
+			if n := sharing[m.Queue]; n > 1 {
+				if shared[n] == "" {
+					shared[n] = m.Reason + fmt.Sprintf("; %d workers share it", n)
+				}
+				m.Reason = shared[n]
 			}
 		}
 	}
@@ -66,7 +71,7 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 		q := &b.t.Snapshot.Queues[i]
 		says := b.heard[q.QueueRef]
 		if says.failed == "" || inFlow[q.QueueRef] || b.flows[q.QueueRef] != nil || b.isBuffer(q.QueueRef) ||
-			q.Consumers.Or(0) > 0 || b.t.settings[q.QueueRef].DLX.Set || q.Type == Stream {
+			q.Consumers.Or(0) > 0 || b.t.settings.of(q.QueueRef).DLX.Set || q.Type == Stream {
 			continue
 		}
 		why := fmt.Sprintf("%s, no dead-letter exchange, %q in its name", q.unconsumed(), says.failed)

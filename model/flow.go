@@ -22,7 +22,7 @@ type Flow struct {
 	Name    string
 	VHost   string
 	Worker  Member
-	Buffers []Buffer
+	Buffers []*Buffer // the same one in all flows that have it for the same reason
 	Failed  []Member
 	// what the worker itself holds back for a while (all, failed, returned; quorum queues from 4.3); not set: nothing
 	DelayedRetry Setting[string]
@@ -38,8 +38,8 @@ type Member struct {
 // Queues are all queues of the flow: buffers with their levels, worker, failed.
 func (f *Flow) Queues() []QueueRef {
 	refs := make([]QueueRef, 0, len(f.Buffers)+1+len(f.Failed))
-	for i := range f.Buffers {
-		refs = append(refs, f.Buffers[i].Queues()...)
+	for _, b := range f.Buffers {
+		refs = append(refs, b.Queues()...)
 	}
 	refs = append(refs, f.Worker.Queue)
 	for _, m := range f.Failed {
@@ -53,9 +53,9 @@ func (f *Flow) Role(ref QueueRef) Role {
 	if f.Worker.Queue == ref {
 		return WorkerRole
 	}
-	for i := range f.Buffers {
-		if f.Buffers[i].Has(ref) {
-			return f.Buffers[i].Role
+	for _, b := range f.Buffers {
+		if b.Has(ref) {
+			return b.Role
 		}
 	}
 	for _, m := range f.Failed {
@@ -69,7 +69,7 @@ func (f *Flow) Role(ref QueueRef) Role {
 // findFlows finds every worker that has buffers or failed queues or retries by itself, and the failed queues that
 // belong to none.
 func findFlows(t *Topology) (flows []Flow, alone []Member) {
-	b := flowBuilder{roles: findRoles(t), flows: map[QueueRef]*Flow{}, reasons: map[reasonParts]string{}}
+	b := flowBuilder{roles: findRoles(t), flows: map[QueueRef]*Flow{}}
 	b.addBuffers()
 	b.addDelayingExchanges()
 	b.addHeldBuffers()
@@ -78,7 +78,7 @@ func findFlows(t *Topology) (flows []Flow, alone []Member) {
 	alone = b.addFailedByName()
 	flows = make([]Flow, 0, len(b.flows))
 	for _, f := range b.flows {
-		f.Buffers = slices.Clone(f.Buffers) // without the room that it grew into
+		f.Buffers, f.Failed = slices.Clone(f.Buffers), slices.Clone(f.Failed) // without the room that they grew into
 		slices.SortFunc(f.Buffers, byTTL)
 		slices.SortFunc(f.Failed, byName)
 		flows = append(flows, *f)
@@ -94,25 +94,7 @@ func byName(a, b Member) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) }
 // flowBuilder puts flows together, each under its worker.
 type flowBuilder struct {
 	*roles
-	flows   map[QueueRef]*Flow
-	reasons map[reasonParts]string
-}
-
-// reasonParts are what the reason for a buffer is made of.
-type reasonParts struct {
-	why  string
-	role Role
-	of   string // the role
-}
-
-// once is the reason for a buffer, made once: a buffer that is shared has the same for each of its workers.
-func (b *flowBuilder) once(p reasonParts) string {
-	reason, made := b.reasons[p]
-	if !made {
-		reason = p.why + "; " + string(p.role) + ": " + p.of
-		b.reasons[p] = reason
-	}
-	return reason
+	flows map[QueueRef]*Flow
 }
 
 // of is the flow of a worker; reason is why it is one, as long as nothing has said so before.
@@ -154,27 +136,49 @@ func (b *flowBuilder) addBuffers() {
 			continue // the highest leads to all the others
 		}
 		buffer := b.bufferOf(ref, as)
-		workers := b.workersBehind(ref)
 		if as != nil {
 			why = as.reason(b.roles)
-		}
-		if len(workers) > 1 {
-			why += fmt.Sprintf("; %d workers share it", len(workers))
 		}
 		receives := "receives messages that expire in "
 		if hop, ok := b.t.Hop(buffer.Queue, Expired); ok && !hop.Route.Exact {
 			receives = "can receive messages that expire in "
 		}
-		for _, worker := range workers {
-			own := buffer
-			var roleReason string
+		receives += Printable(buffer.Name())
+		b.add(buffer, why, receives, b.workersBehind(ref), func(own *Buffer, worker QueueRef) (Role, string) {
 			sent := b.sentBackBy(worker)
 			own.Rejected = slices.ContainsFunc(own.Queues(), func(ref QueueRef) bool { return sent[ref] })
-			own.Role, roleReason = b.bufferRole(&own, worker)
-			own.Reason = b.once(reasonParts{why, own.Role, roleReason})
-			f := b.of(worker, receives+Printable(own.Name()))
-			f.Buffers = append(f.Buffers, own)
+			return b.bufferRole(own, worker)
+		})
+	}
+}
+
+// part is what a buffer is for a worker.
+type part struct {
+	rejected bool
+	role     Role
+	reason   string // for the role
+}
+
+// add ties a buffer to its workers. why it is a buffer, and what a worker receives from it, is the same for all; role
+// tells what it is for one, and notes whether it gets what that rejects.
+func (b *flowBuilder) add(
+	buffer Buffer, why, receives string, workers []QueueRef, role func(own *Buffer, worker QueueRef) (Role, string),
+) {
+	if len(workers) > 1 {
+		why += fmt.Sprintf("; %d workers share it", len(workers))
+	}
+	made := map[part]*Buffer{}
+	for _, worker := range workers {
+		var p part
+		p.role, p.reason = role(&buffer, worker)
+		p.rejected = buffer.Rejected
+		if made[p] == nil {
+			own := buffer
+			own.Role, own.Reason = p.role, why+"; "+string(p.role)+": "+p.reason
+			made[p] = &own
 		}
+		f := b.of(worker, receives)
+		f.Buffers = append(f.Buffers, made[p])
 	}
 }
 
@@ -185,7 +189,7 @@ func (b *flowBuilder) bufferOf(ref QueueRef, as *levels) Buffer {
 		ref = as.lowest()
 		buffer.Levels, buffer.MaxTTL = as.queues, Some(as.most)
 	}
-	s := b.t.settings[ref]
+	s := b.t.settings.of(ref)
 	buffer.Queue, buffer.DLX, buffer.DLXSource, buffer.Targets = ref, s.DLX.Value, s.DLX.Source, b.t.ExpiredTargets(ref)
 	if s.TTL.Set {
 		buffer.TTL, buffer.TTLSource = Some(s.TTL.Value), s.TTL.Source
@@ -209,21 +213,13 @@ func (b *flowBuilder) addDelayingExchanges() {
 			InExchange: x.Name, DLX: x.Name, TTLSource: Source{Kind: FromMessage},
 			Targets: routing.route(x.Name, routed{}).Queues,
 		}
-		workers := b.workersOf(buffer.Targets)
 		why := fmt.Sprintf("an exchange of type x-delayed-message: a message waits in it for its own x-delay, then "+
 			"goes to %s", NamesOr(buffer.Targets, "no queue"))
-		if len(workers) > 1 {
-			why += fmt.Sprintf("; %d workers share it", len(workers))
-		}
-		for _, worker := range workers {
-			own := buffer
-			var roleReason string
-			own.Rejected = b.rejectsPass(x.ExchangeRef, worker)
-			own.Role, roleReason = b.exchangeRole(&own, worker)
-			own.Reason = b.once(reasonParts{why, own.Role, roleReason})
-			f := b.of(worker, "receives messages that have waited in the exchange "+Printable(x.Name))
-			f.Buffers = append(f.Buffers, own)
-		}
+		b.add(buffer, why, "receives messages that have waited in the exchange "+Printable(x.Name),
+			b.workersOf(buffer.Targets), func(own *Buffer, worker QueueRef) (Role, string) {
+				own.Rejected = b.rejectsPass(x.ExchangeRef, worker)
+				return b.exchangeRole(own, worker)
+			})
 	}
 }
 
@@ -232,7 +228,7 @@ func (b *flowBuilder) addDelayingExchanges() {
 func (b *flowBuilder) addDelayedRetries() {
 	for i := range b.t.Snapshot.Queues {
 		ref := b.t.Snapshot.Queues[i].QueueRef
-		retry := b.t.settings[ref].DelayedRetry
+		retry := b.t.settings.of(ref).DelayedRetry
 		if !retry.Set || retry.Value == "disabled" || b.isBuffer(ref) {
 			continue
 		}

@@ -9,8 +9,8 @@ import (
 // q.DQ beside q, both dead-lettering into q.XQ.
 func (b *flowBuilder) addHeldBuffers() {
 	for ref, held := range b.held {
-		s := b.t.settings[ref]
-		buffer := Buffer{
+		s := b.t.settings.of(ref)
+		buffer := &Buffer{
 			Member: Member{Queue: ref, Reason: fmt.Sprintf("the workers of %s take its messages and hold them until "+
 				"they are due (Dramatiq: the name ends in %s, and both dead-letter to %s); delayed: workers and publishers fill it",
 				Printable(held.Name), HeldSuffix, Printable(s.Key.Value))},
@@ -32,7 +32,7 @@ func (r *roles) findHeld() map[QueueRef]QueueRef {
 			continue
 		}
 		worker := QueueRef{ref.VHost, name}
-		if _, exists := r.t.Queues[worker]; !exists || r.t.settings[ref].TTL.Set {
+		if _, exists := r.t.Queues[worker]; !exists || r.t.settings.of(ref).TTL.Set {
 			continue
 		}
 		dead := Address{"", name + deadSuffix}
@@ -45,6 +45,6 @@ func (r *roles) findHeld() map[QueueRef]QueueRef {
 
 // deadLetterAddress is where a queue's dead letters are published, as far as its settings tell.
 func (t *Topology) deadLetterAddress(ref QueueRef) Address {
-	s := t.settings[ref]
+	s := t.settings.of(ref)
 	return Address{s.DLX.Value, s.Key.Value}
 }

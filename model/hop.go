@@ -52,7 +52,7 @@ func (t *Topology) findHops() map[QueueRef][]Hop {
 	entries := t.EntryKeys()
 	for i := range t.Snapshot.Queues {
 		ref := t.Snapshot.Queues[i].QueueRef
-		s := t.settings[ref]
+		s := t.settings.of(ref)
 		if !s.DLX.Set {
 			continue
 		}
@@ -112,7 +112,7 @@ func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry 
 		route.Why = "each message keeps its own routing key; these are for the keys that are bound"
 	}
 	// A queue that exists to expire its messages leads somewhere: by keys that bring no message into it by themselves.
-	if route.Keys == KeysBound && len(route.Queues) == 0 && t.settings[ref].TTL.Set {
+	if route.Keys == KeysBound && len(route.Queues) == 0 && t.settings.of(ref).TTL.Set {
 		route = any
 		route.Keys = KeysBeyond
 		route.Why = "each message keeps its own routing keys; none that is bound leads on, these are for others (CC)"
@@ -140,7 +140,7 @@ func (t *Topology) EntryKeys() map[QueueRef]entryKeys {
 	entries := map[QueueRef]entryKeys{}
 	for i := range t.Snapshot.Bindings {
 		b := &t.Snapshot.Bindings[i]
-		if b.ToExchange || b.Source == "" {
+		if b.ToExchange {
 			continue
 		}
 		ref := QueueRef{b.VHost, b.Destination}
@@ -162,7 +162,7 @@ func (t *Topology) EntryKeys() map[QueueRef]entryKeys {
 // reasons are why messages can leave a queue that has a dead-letter exchange. A message with an expiration of its own
 // can expire in any queue.
 func (t *Topology) reasons(ref QueueRef) []Reason {
-	s, q := t.settings[ref], t.Queues[ref]
+	s, q := t.settings.of(ref), t.Queues[ref]
 	reasons := []Reason{Expired, Rejected}
 	if s.Bounded() && s.Overflow.Value != "reject-publish" {
 		reasons = append(reasons, MaxLen)

@@ -30,13 +30,13 @@ func (r *roles) findLevels() map[QueueRef]*levels {
 	var buffers []half
 	for i := range r.t.Snapshot.Queues {
 		ref := r.t.Snapshot.Queues[i].QueueRef
-		if ttl := r.t.settings[ref].TTL; ttl.Set && ttl.Value > 0 && r.buffer[ref] != "" {
+		if ttl := r.t.settings.of(ref).TTL; ttl.Set && ttl.Value > 0 && r.buffer[ref] != "" {
 			buffers = append(buffers, half{ref, ttl.Value})
 		}
 	}
 	for _, b := range buffers {
 		for _, next := range r.narrowed(b.of, Expired) {
-			ttl := r.t.settings[next].TTL
+			ttl := r.t.settings.of(next).TTL
 			_, taken := above[next]
 			if ttl.Set && 2*ttl.Value == b.ttl && r.buffer[next] != "" && !taken {
 				below[b.of], above[next] = next, b.of
@@ -52,7 +52,7 @@ func (r *roles) findLevels() map[QueueRef]*levels {
 		l := &levels{}
 		for at, ok := b.of, true; ok; at, ok = above[at] {
 			l.queues = append(l.queues, at)
-			ttl := r.t.settings[at].TTL.Value
+			ttl := r.t.settings.of(at).TTL.Value
 			l.most += min(ttl, math.MaxInt64-l.most)
 		}
 		if len(l.queues) < leastLevels {
@@ -76,8 +76,8 @@ func (l *levels) reason(r *roles) string {
 	}
 	return fmt.Sprintf("%d queues are one delay: %s, their TTLs double from %s to %s, and each "+
 		"expires into the next shorter one (%s to %s): a message waits in those that make up its delay, at most %s",
-		len(l.queues), consumers, LongDuration(r.t.settings[l.lowest()].TTL.Value),
-		LongDuration(r.t.settings[l.highest()].TTL.Value),
+		len(l.queues), consumers, LongDuration(r.t.settings.of(l.lowest()).TTL.Value),
+		LongDuration(r.t.settings.of(l.highest()).TTL.Value),
 		Printable(l.highest().Name), Printable(l.lowest().Name), LongDuration(l.most))
 }
 

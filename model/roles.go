@@ -63,7 +63,7 @@ func (r *roles) isBuffer(ref QueueRef) bool {
 
 // bufferReason tells why a queue is a buffer, "" when it is none.
 func (r *roles) bufferReason(q *Queue) string {
-	s := r.t.settings[q.QueueRef]
+	s := r.t.settings.of(q.QueueRef)
 	if !s.DLX.Set {
 		return ""
 	}
@@ -147,7 +147,7 @@ func (r *roles) anyConsumed(targets []QueueRef) bool {
 // the worker of a retry loop, and the target its buffer.
 func (r *roles) returnsTo(targets []QueueRef, ref QueueRef) bool {
 	for _, target := range targets {
-		if r.t.settings[target].TTL.Set && slices.Contains(r.t.ExpiredTargets(target), ref) {
+		if r.t.settings.of(target).TTL.Set && slices.Contains(r.t.ExpiredTargets(target), ref) {
 			return true
 		}
 	}
@@ -327,7 +327,7 @@ func (r *roles) retryEntrances() map[QueueRef]string {
 	for i := range r.t.Snapshot.Bindings {
 		b := &r.t.Snapshot.Bindings[i]
 		ref := QueueRef{b.VHost, b.Destination}
-		if b.ToExchange || b.Source == "" || entrances[ref] != "" || !r.isBuffer(ref) {
+		if b.ToExchange || entrances[ref] != "" || !r.isBuffer(ref) {
 			continue
 		}
 		retries, known := heard[b.Source]

@@ -76,11 +76,11 @@ func newRoutings(s *Snapshot) map[string]*routing {
 	return byVHost
 }
 
-// boundIn indexes the bindings of exchanges to queues; that of each queue to the default exchange is not among them.
+// boundIn indexes the bindings of exchanges to queues.
 func boundIn(s *Snapshot) map[QueueRef][]int {
 	bound := make(map[QueueRef][]int, len(s.Queues))
 	for i := range s.Bindings {
-		if b := &s.Bindings[i]; !b.ToExchange && b.Source != "" {
+		if b := &s.Bindings[i]; !b.ToExchange {
 			ref := QueueRef{b.VHost, b.Destination}
 			bound[ref] = append(bound[ref], i)
 		}

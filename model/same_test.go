@@ -84,3 +84,22 @@ func TestWhatAPollRepeatsIsInMemoryOnce(t *testing.T) {
 		t.Error("the poll itself was changed")
 	}
 }
+
+// TestWhatFlowsShareIsInMemoryOnce: in a tangle, each buffer belongs to dozens of flows.
+func TestWhatFlowsShareIsInMemoryOnce(t *testing.T) {
+	topology := model.NewTopology(build.Broker("3.10.8", build.Exchange("fanout", "x"),
+		build.Queue("a", build.Consumers(1)), build.Queue("b", build.Consumers(1)),
+		build.Queue("c", build.Consumers(1), build.DLX(""), build.DeadKey("later")),
+		build.Queue("later", build.DLX("x"), build.TTL(1000)),
+		build.Bind("x", "", "a"), build.Bind("x", "", "b"), build.Bind("x", "", "c")))
+	flows := topology.Flows()
+	if len(flows) != 3 || len(flows[0].Buffers) != 1 || len(flows[2].Buffers) != 1 {
+		t.Fatalf("flows %+v", flows)
+	}
+	if flows[0].Buffers[0] != flows[1].Buffers[0] {
+		t.Error("a buffer that is the same for two workers is kept twice")
+	}
+	if own := flows[2].Buffers[0]; own == flows[0].Buffers[0] || !own.Rejected || flows[0].Buffers[0].Rejected {
+		t.Errorf("for the worker whose failures it gets it is %+v", own)
+	}
+}

@@ -55,13 +55,31 @@ type Settings struct {
 // drop-head is what a queue without an overflow setting does (all versions).
 const DropHead = "drop-head"
 
-func findSettings(s *Snapshot, b Behaviour) map[QueueRef]Settings {
-	policies := indexPolicies(s.Policies)
-	settings := make(map[QueueRef]Settings, len(s.Queues))
-	for i := range s.Queues {
-		settings[s.Queues[i].QueueRef] = settingsOf(&s.Queues[i], policies, b)
+// settingsOfAll are the settings of queues. Those that have the same share them: a broker has many queues and few ways
+// to declare one.
+type settingsOfAll map[QueueRef]*Settings
+
+// of are a queue's settings, nothing set when it is not there.
+func (all settingsOfAll) of(ref QueueRef) *Settings {
+	if s := all[ref]; s != nil {
+		return s
 	}
-	return settings
+	return &Settings{}
+}
+
+func findSettings(s *Snapshot, b Behaviour) settingsOfAll {
+	policies := indexPolicies(s.Policies)
+	all := make(settingsOfAll, len(s.Queues))
+	made := map[Settings]*Settings{}
+	for i := range s.Queues {
+		told := settingsOf(&s.Queues[i], policies, b)
+		if made[told] == nil {
+			own := told
+			made[told] = &own
+		}
+		all[s.Queues[i].QueueRef] = made[told]
+	}
+	return all
 }
 
 // settingsOf merges the arguments of a queue with its policies. The rules (measured on 3.10.8, 4.0.5 and 4.3.6):

@@ -366,7 +366,7 @@ func TestWaiting(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			topology := build.TopologyOf("4.0.5", test.parts...)
-			if got := topology.Waiting(&topology.Flows()[0].Buffers[0]); got != test.want {
+			if got := topology.Waiting(topology.Flows()[0].Buffers[0]); got != test.want {
 				t.Errorf("%v, want %v", got, test.want)
 			}
 		})

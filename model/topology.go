@@ -7,7 +7,7 @@ type Topology struct {
 	Behaviour Behaviour
 
 	Queues      map[QueueRef]*Queue
-	settings    map[QueueRef]Settings
+	settings    settingsOfAll
 	exchanges   map[ExchangeRef]*Exchange
 	routings    map[string]*routing
 	bound       map[QueueRef][]int // indexes of the bindings of exchanges to a queue
@@ -92,7 +92,7 @@ func (t *Topology) Exchange(ref ExchangeRef) (*Exchange, bool) {
 }
 
 // Settings are the effective settings of a queue; nothing is set for a queue that is not there.
-func (t *Topology) Settings(ref QueueRef) Settings { return t.settings[ref] }
+func (t *Topology) Settings(ref QueueRef) Settings { return *t.settings.of(ref) }
 
 // Route tells which queues a message reaches that is published to an exchange ("" is the default exchange) with these
 // keys (the routing key first, then CC and BCC) and headers. A client's publish to an internal exchange is refused:
@@ -137,7 +137,7 @@ func (t *Topology) Hops(ref QueueRef) []Hop { return t.hops[ref] }
 // DeadLetter tells which queues a message reaches that leaves a queue as a dead letter, with these keys of its own (the
 // routing key first, then CC and BCC) and headers. Without a dead-letter exchange it reaches none.
 func (t *Topology) DeadLetter(ref QueueRef, keys []string, headers Table) Route {
-	s := t.settings[ref]
+	s := t.settings.of(ref)
 	if !s.DLX.Set {
 		return Route{Exact: true}
 	}
@@ -168,8 +168,8 @@ func (t *Topology) FlowOf(ref QueueRef) (*Flow, bool) {
 // WaitsByMessage reports whether a queue is a buffer in which each message has a TTL of its own.
 func (t *Topology) WaitsByMessage(ref QueueRef) bool {
 	for _, f := range t.flowsOf[ref] {
-		for i := range f.Buffers {
-			if b := &f.Buffers[i]; b.Queue == ref && !b.TTL.Known() && !b.Held {
+		for _, b := range f.Buffers {
+			if b.Queue == ref && !b.TTL.Known() && !b.Held {
 				return true
 			}
 		}

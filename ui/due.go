@@ -139,8 +139,8 @@ func (m *topologyMsg) sight(ref model.QueueRef, q *model.Queue, now time.Time) s
 // soonest is the head that leaves first of all buffers of a flow.
 func (m *topologyMsg) soonest(f *model.Flow, now time.Time) picture.HeadState {
 	var soonest picture.HeadState
-	for i := range f.Buffers {
-		h := m.head(&f.Buffers[i], now)
+	for _, b := range f.Buffers {
+		h := m.head(b, now)
 		soonest.Waits = soonest.Waits || h.Waits
 		if h.Blocked.Past > soonest.Blocked.Past {
 			soonest.Blocked = h.Blocked
@@ -201,8 +201,8 @@ func (m *topologyMsg) bufferLines(b *model.Buffer, messagesKey string, now time.
 // delay for it.
 func (m *topologyMsg) comingLines(f *model.Flow, now time.Time) []term.Span {
 	var all story.DueHistogram
-	for i := range f.Buffers {
-		all.Add(story.HistogramOf(m.topology, &f.Buffers[i], m.looks.in(m.topology), now))
+	for _, b := range f.Buffers {
+		all.Add(story.HistogramOf(m.topology, b, m.looks.in(m.topology), now))
 	}
 	if words := all.Words(); words != "" && all.Unknown < all.Total() {
 		return []term.Span{{Text: "due: " + words, Tone: term.ToneText}}

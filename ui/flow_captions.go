@@ -10,8 +10,8 @@ func (s flowScreen) captionLines(width, height int) []string {
 	styles := s.env.styles
 	name, reason := s.cursor.Name, ""
 	var due []term.Span
-	for i := range s.flow.Buffers {
-		if b := &s.flow.Buffers[i]; b.Queue == s.cursor {
+	for _, b := range s.flow.Buffers {
+		if b.Queue == s.cursor {
 			name, reason = b.Name(), string(b.Role)+" buffer: "+b.Reason
 			due = s.latest.bufferLines(b, s.env.keys.Open.Help().Key, s.env.shown)
 		}

@@ -50,8 +50,7 @@ func flowParts(s *term.Styles, t *model.Topology, flow *model.Flow) []part {
 		return part{role, model.Printable(m.Queue.Name), ready, how, model.Printable(m.Reason)}
 	}
 	var parts []part
-	for i := range flow.Buffers {
-		b := &flow.Buffers[i]
+	for _, b := range flow.Buffers {
 		waiting := number(s, t.Waiting(b), s.Waiting)
 		waiting.Text += " waiting"
 		how := term.Field{Text: model.Printable(bufferHow(b)), Style: s.Text}

@@ -76,8 +76,7 @@ func (r *flowRow) sumBuffers(msg *topologyMsg) (waits []model.QueueRef) {
 	t := msg.topology
 	moved := model.Unknown[float64]()
 	uncounted := false // the broker does not count what leaves an exchange that delays
-	for i := range r.flow.Buffers {
-		b := &r.flow.Buffers[i]
+	for _, b := range r.flow.Buffers {
 		r.waiting = plus(r.waiting, t.Waiting(b))
 		waits = append(waits, b.Queues()...)
 		if rate, ok := msg.moves.Of(b).Out.Get(); ok {

@@ -8,14 +8,14 @@ import (
 )
 
 func TestBufferWords(t *testing.T) {
-	buffer := func(role model.Role, ttl time.Duration) model.Buffer {
-		b := model.Buffer{Member: model.Member{Queue: ref("b")}, Role: role}
+	buffer := func(role model.Role, ttl time.Duration) *model.Buffer {
+		b := &model.Buffer{Member: model.Member{Queue: ref("b")}, Role: role}
 		if ttl >= 0 {
 			b.TTL = model.Some(ttl)
 		}
 		return b
 	}
-	levels := model.Buffer{
+	levels := &model.Buffer{
 		Role: model.DelayedBuffer, Levels: []model.QueueRef{ref("level-0"), ref("level-1")},
 		TTL: model.Some(time.Second), MaxTTL: model.Some(90 * time.Second),
 	}
@@ -25,18 +25,18 @@ func TestBufferWords(t *testing.T) {
 		want string
 	}{
 		{model.Flow{}, "-"},
-		{model.Flow{Buffers: []model.Buffer{buffer(retry, 30*time.Second)}}, "retry 30s"},
+		{model.Flow{Buffers: []*model.Buffer{buffer(retry, 30*time.Second)}}, "retry 30s"},
 		{
-			model.Flow{Buffers: []model.Buffer{buffer(delayed, time.Minute), buffer(delayed, 10*time.Second)}},
+			model.Flow{Buffers: []*model.Buffer{buffer(delayed, time.Minute), buffer(delayed, 10*time.Second)}},
 			"delayed 10s 1m",
 		},
-		{model.Flow{Buffers: []model.Buffer{buffer(delayed, -1)}}, "per message"},
-		{model.Flow{Buffers: []model.Buffer{buffer(retry, -1)}}, "retry per message"},
-		{model.Flow{Buffers: []model.Buffer{buffer(delayed, -1), buffer(retry, 5*time.Second)}}, "per message, retry 5s"},
-		{model.Flow{Buffers: []model.Buffer{
+		{model.Flow{Buffers: []*model.Buffer{buffer(delayed, -1)}}, "per message"},
+		{model.Flow{Buffers: []*model.Buffer{buffer(retry, -1)}}, "retry per message"},
+		{model.Flow{Buffers: []*model.Buffer{buffer(delayed, -1), buffer(retry, 5*time.Second)}}, "per message, retry 5s"},
+		{model.Flow{Buffers: []*model.Buffer{
 			buffer(retry, 1e9), buffer(retry, 2e9), buffer(retry, 4e9), buffer(retry, 8e9), buffer(retry, 16e9),
 		}}, "retry 1s…16s"},
-		{model.Flow{Buffers: []model.Buffer{levels}}, "delayed to 1m30s"},
+		{model.Flow{Buffers: []*model.Buffer{levels}}, "delayed to 1m30s"},
 		{model.Flow{DelayedRetry: model.Setting[string]{Set: true, Value: "all"}}, "retry in itself"},
 	} {
 		if got := bufferWords(&tc.flow); got != tc.want {
@@ -65,7 +65,7 @@ func TestNextDue(t *testing.T) {
 		{"hours", []trait{ready(3)}, model.Some(3 * time.Hour), 30 * time.Second, "≤ 3h"},
 	} {
 		snapshot := recording(queue("b", tc.traits...))
-		buffers := []model.Buffer{{Member: model.Member{Queue: ref("b")}, Role: model.RetryBuffer, TTL: tc.ttl}}
+		buffers := []*model.Buffer{{Member: model.Member{Queue: ref("b")}, Role: model.RetryBuffer, TTL: tc.ttl}}
 		flows := []model.Flow{{Worker: model.Member{Queue: ref("w")}, Buffers: buffers}}
 		h, topology := newHistory(), model.NewTopology(snapshot)
 		for at := time.Duration(0); at <= tc.still; at += 2 * time.Second {

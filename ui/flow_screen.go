@@ -97,8 +97,8 @@ func (s flowScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 
 // opened is the queue whose messages are looked at: of levels that delay as one the level that holds most.
 func (s flowScreen) opened() model.QueueRef {
-	for i := range s.flow.Buffers {
-		if b := &s.flow.Buffers[i]; b.Queue == s.cursor {
+	for _, b := range s.flow.Buffers {
+		if b.Queue == s.cursor {
 			if levels := s.latest.holding(b); len(levels) > 0 {
 				return levels[0].ref
 			}

@@ -76,7 +76,7 @@ func TestFlowLeadsNowhere(t *testing.T) {
 		c := newClock()
 		msg := topologyMsg{topology: model.NewTopology(s)}
 		msg.findings = findings.Of(msg.topology)
-		flow := model.Flow{Name: "work", VHost: "/", Worker: model.Member{Queue: ref("work")}, Buffers: []model.Buffer{
+		flow := model.Flow{Name: "work", VHost: "/", Worker: model.Member{Queue: ref("work")}, Buffers: []*model.Buffer{
 			{
 				Member: model.Member{Queue: ref("wait")}, Role: model.DelayedBuffer, DLX: "gone.exchange",
 				TTL: model.Some(30 * time.Second),
@@ -101,7 +101,7 @@ func TestFlowLeadsNowhere(t *testing.T) {
 func TestBufferThatIsAnExchange(t *testing.T) {
 	s := recording(exchange("x-delayed-message", "later"), queue("work", consumers(1)), bind("later", "w", "work"))
 	msg := topologyMsg{topology: model.NewTopology(s)}
-	flow := model.Flow{Name: "work", VHost: "/", Worker: model.Member{Queue: ref("work")}, Buffers: []model.Buffer{
+	flow := model.Flow{Name: "work", VHost: "/", Worker: model.Member{Queue: ref("work")}, Buffers: []*model.Buffer{
 		{Role: model.DelayedBuffer, DLX: "later", Targets: []model.QueueRef{ref("work")}},
 	}}
 	p := picture.Of(&flow, msg.moment(newClock().now()))

@@ -50,7 +50,7 @@ func (h *history) record(at time.Time, t *model.Topology, flows []model.Flow, mo
 			}
 			samples := h.queues[ref]
 			if samples == nil {
-				samples = make([]sample, len(h.times)-1, len(h.times)+32)
+				samples = make([]sample, len(h.times)-1, len(h.times)+4)
 				for j := range samples {
 					samples[j] = sample{-1, true}
 				}

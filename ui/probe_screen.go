@@ -165,7 +165,7 @@ func (s *probeScreen) replan() {
 
 // number is the place of the buffer among those of the flow, from 1 on; 0: it is gone.
 func (s *probeScreen) number() int {
-	return 1 + slices.IndexFunc(s.flow.Buffers, func(b model.Buffer) bool { return b.Queue == s.buffer })
+	return 1 + slices.IndexFunc(s.flow.Buffers, func(b *model.Buffer) bool { return b.Queue == s.buffer })
 }
 
 func (s probeScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {

@@ -38,8 +38,7 @@ func (a *About) Flow(flow *model.Flow) []*Finding {
 	for _, ref := range flow.Queues() {
 		own = append(own, a.queues[ref]...)
 	}
-	for i := range flow.Buffers {
-		b := &flow.Buffers[i]
+	for _, b := range flow.Buffers {
 		for _, name := range []string{b.DLX, b.InExchange} {
 			own = append(own, a.exchanges[model.ExchangeRef{VHost: flow.VHost, Name: name}]...)
 		}

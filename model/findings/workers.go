@@ -19,8 +19,8 @@ func findWorkersWithoutConsumers(t *model.Topology, found func(Finding)) {
 		}
 		waiting := q.Ready.Or(0)
 		coming := int64(0)
-		for i := range flow.Buffers {
-			coming += t.Waiting(&flow.Buffers[i]).Or(0)
+		for _, b := range flow.Buffers {
+			coming += t.Waiting(b).Or(0)
 		}
 		f := Finding{
 			Code: "worker-without-consumers", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,

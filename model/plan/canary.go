@@ -93,8 +93,7 @@ func (p *Plan) warnOfCanary(t *model.Topology) {
 // before.
 func (p *Plan) warnOfLadder(f *model.Flow) {
 	var longest time.Duration
-	for i := range f.Buffers {
-		b := &f.Buffers[i]
+	for _, b := range f.Buffers {
 		if b.Role == model.RetryBuffer {
 			longest += b.MaxTTL.Or(b.TTL.Or(0))
 		}

@@ -46,8 +46,7 @@ type Later struct {
 func Laters(t *model.Topology, from model.QueueRef) []Later {
 	var all []Later
 	for _, flow := range t.FlowsOf(from) {
-		for i := range flow.Buffers {
-			b := &flow.Buffers[i]
+		for _, b := range flow.Buffers {
 			if later, ok := laterBy(t, flow.Worker.Queue, b); ok && b.Queue != from {
 				all = append(all, later)
 			}

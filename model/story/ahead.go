@@ -119,7 +119,7 @@ func keys(m *message.Message) []string {
 // RetryFlow is the flow of a queue in which messages are tried again; nil when there is none.
 func RetryFlow(t *model.Topology, in model.QueueRef) *model.Flow {
 	for _, f := range t.FlowsOf(in) {
-		if slices.ContainsFunc(f.Buffers, func(b model.Buffer) bool { return b.Role == model.RetryBuffer }) {
+		if slices.ContainsFunc(f.Buffers, func(b *model.Buffer) bool { return b.Role == model.RetryBuffer }) {
 			return f
 		}
 	}
@@ -130,8 +130,8 @@ func RetryFlow(t *model.Topology, in model.QueueRef) *model.Flow {
 // is: "10s ✓ › 1m ✓×2 › ▸5m". It is "" for a flow with fewer than two.
 func ladderWords(f *model.Flow, m *message.Message, in model.QueueRef) string {
 	var rungs []*model.Buffer
-	for i := range f.Buffers {
-		if b := &f.Buffers[i]; b.Role == model.RetryBuffer && b.TTL.Known() && len(b.Levels) == 0 {
+	for _, b := range f.Buffers {
+		if b.Role == model.RetryBuffer && b.TTL.Known() && len(b.Levels) == 0 {
 			rungs = append(rungs, b)
 		}
 	}

@@ -35,9 +35,9 @@ type passage struct {
 // passageThrough is the way that the messages of a queue are on; it has no levels when the queue is none.
 func passageThrough(t *model.Topology, ref model.QueueRef) passage {
 	for _, f := range t.FlowsOf(ref) {
-		for i := range f.Buffers {
-			if at := slices.Index(f.Buffers[i].Levels, ref); at >= 0 {
-				levels := slices.Clone(f.Buffers[i].Levels)
+		for _, b := range f.Buffers {
+			if at := slices.Index(b.Levels, ref); at >= 0 {
+				levels := slices.Clone(b.Levels)
 				slices.Reverse(levels)
 				return passage{levels, len(levels) - 1 - at}
 			}

@@ -37,8 +37,7 @@ func TriesOf(t *model.Topology, m *message.Message, in model.QueueRef, now time.
 	}
 	var came int64 // back from a retry buffer
 	shortest := time.Duration(math.MaxInt64)
-	for i := range f.Buffers {
-		b := &f.Buffers[i]
+	for _, b := range f.Buffers {
 		if b.Role != model.RetryBuffer {
 			continue
 		}

@@ -174,8 +174,8 @@ func flowTo(parts ...build.Part) (*model.Topology, *model.Flow) {
 // dueWords are those of the histogram of all buffers.
 func dueWords(t *model.Topology, f *model.Flow, looks func(model.QueueRef) *Waits, now time.Time) string {
 	var h DueHistogram
-	for i := range f.Buffers {
-		h.Add(HistogramOf(t, &f.Buffers[i], looks, now))
+	for _, b := range f.Buffers {
+		h.Add(HistogramOf(t, b, looks, now))
 	}
 	return h.Words()
 }

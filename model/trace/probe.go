@@ -95,8 +95,7 @@ func PlanProbe(t *model.Topology, want ProbeWant) ProbePlan {
 }
 
 func probedBuffer(want ProbeWant) (b *model.Buffer, why Refusal) {
-	for i := range want.Flow.Buffers {
-		one := &want.Flow.Buffers[i]
+	for _, one := range want.Flow.Buffers {
 		if one.InExchange == "" && !one.Held && (want.Buffer == (model.QueueRef{}) || one.Has(want.Buffer)) {
 			return one, nil
 		}
@@ -111,7 +110,7 @@ func probedBuffer(want ProbeWant) (b *model.Buffer, why Refusal) {
 func entranceOf(t *model.Topology, b *model.Buffer) (model.Address, bool) {
 	for i := range t.Snapshot.Bindings {
 		binding := &t.Snapshot.Bindings[i]
-		if binding.ToExchange || binding.Source == "" ||
+		if binding.ToExchange ||
 			(model.QueueRef{VHost: binding.VHost, Name: binding.Destination}) != b.Queue || len(binding.Arguments) > 0 {
 			continue
 		}

@@ -17,7 +17,7 @@ func TapChoices(t *model.Topology, f *model.Flow, ref model.QueueRef) []TapWant 
 		}
 	}
 	buffers := slices.Clone(f.Buffers)
-	slices.SortStableFunc(buffers, func(a, b model.Buffer) int {
+	slices.SortStableFunc(buffers, func(a, b *model.Buffer) int {
 		switch {
 		case a.Has(ref) == b.Has(ref):
 			return 0
@@ -26,8 +26,7 @@ func TapChoices(t *model.Topology, f *model.Flow, ref model.QueueRef) []TapWant 
 		}
 		return 1
 	})
-	for i := range buffers {
-		b := &buffers[i]
+	for _, b := range buffers {
 		if fronts := frontsOf(t, b); len(fronts) > 0 {
 			add(append([]string{b.DLX}, fronts...)...)
 		}
@@ -44,8 +43,7 @@ func TapChoices(t *model.Topology, f *model.Flow, ref model.QueueRef) []TapWant 
 func TapsOf(t *model.Topology, x model.ExchangeRef) []TapWant {
 	exchanges := []string{x.Name}
 	for i := range t.Flows() {
-		for j := range t.Flows()[i].Buffers {
-			b := &t.Flows()[i].Buffers[j]
+		for _, b := range t.Flows()[i].Buffers {
 			if t.Flows()[i].VHost != x.VHost || b.DLX != x.Name {
 				continue
 			}
@@ -68,7 +66,7 @@ func frontsOf(t *model.Topology, b *model.Buffer) []string {
 	var fronts []string
 	for i := range t.Snapshot.Bindings {
 		binding := &t.Snapshot.Bindings[i]
-		if binding.ToExchange || binding.Source == "" || binding.Source == b.DLX ||
+		if binding.ToExchange || binding.Source == b.DLX ||
 			!b.Has(model.QueueRef{VHost: binding.VHost, Name: binding.Destination}) {
 			continue
 		}

@@ -97,8 +97,8 @@ func (w *Watch) follow(t *model.Topology, flow *model.Flow) {
 	for _, ref := range flow.Queues() {
 		w.add(ref)
 	}
-	for i := range flow.Buffers {
-		for _, ref := range flow.Buffers[i].Queues() {
+	for _, b := range flow.Buffers {
+		for _, ref := range b.Queues() {
 			p := w.places[ref]
 			p.buffer, p.targets, p.exact = true, nil, false
 			if hop, ok := t.Hop(ref, model.Expired); ok {

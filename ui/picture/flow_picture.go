@@ -48,13 +48,13 @@ type builder struct {
 
 // addBuffers makes a lane for each exchange that delayed buffers expire into, and one for each way that leads nowhere.
 func (b *builder) addBuffers() {
-	var delayed []model.Buffer
+	var delayed []*model.Buffer
 	for _, buffer := range b.flow.Buffers {
 		if buffer.Role != model.RetryBuffer || b.Topology.FedThroughRetries(b.flow) {
 			delayed = append(delayed, buffer)
 		}
 	}
-	for _, members := range groupBuffers(delayed, func(x model.Buffer) string { return x.DLX + "\x00" + b.deadEnd(x) }) {
+	for _, members := range groupBuffers(delayed, func(x *model.Buffer) string { return x.DLX + "\x00" + b.deadEnd(x) }) {
 		first := members[0]
 		id := "delayed " + first.DLX
 		l := lane{buffers: b.bufferGroup(id, members), exchange: b.exchangeStation(first.DLX)}
@@ -98,13 +98,13 @@ func (b *builder) addRetries() {
 		return
 	}
 	entrance := len(b.p.lanes) == 0 // publishers have no other way in than the one by which retries come back
-	var retries []model.Buffer
+	var retries []*model.Buffer
 	for _, buffer := range b.flow.Buffers {
 		if buffer.Role == model.RetryBuffer {
 			retries = append(retries, buffer)
 		}
 	}
-	for _, members := range groupBuffers(retries, func(x model.Buffer) string { return x.DLX }) {
+	for _, members := range groupBuffers(retries, func(x *model.Buffer) string { return x.DLX }) {
 		dlx := members[0].DLX
 		g := b.bufferGroup("retry "+dlx, members)
 		if entrance, ok := members[0].Entrance(); ok {
@@ -205,7 +205,7 @@ func (b *builder) rateLanes() {
 }
 
 // deadEnd is why nothing that expires in a buffer arrives anywhere, in the finding's words; "" when it does.
-func (b *builder) deadEnd(buffer model.Buffer) string {
+func (b *builder) deadEnd(buffer *model.Buffer) string {
 	if len(buffer.Targets) > 0 {
 		return ""
 	}
@@ -231,7 +231,7 @@ func (b *builder) howInto(ref model.QueueRef, otherwise string) string {
 }
 
 // entrance are the exchanges that publishers reach buffers through.
-func (b *builder) entrance(members []model.Buffer) Station {
+func (b *builder) entrance(members []*model.Buffer) Station {
 	var names []string
 	for i := range members {
 		entrance, ok := members[i].Entrance()
@@ -273,8 +273,8 @@ func (b *builder) exchange(name string) (*model.Exchange, bool) {
 }
 
 // groupBuffers puts buffers with the same key together, in their order.
-func groupBuffers(buffers []model.Buffer, of func(model.Buffer) string) [][]model.Buffer {
-	var groups [][]model.Buffer
+func groupBuffers(buffers []*model.Buffer, of func(*model.Buffer) string) [][]*model.Buffer {
+	var groups [][]*model.Buffer
 	at := map[string]int{}
 	for _, buffer := range buffers {
 		key := of(buffer)

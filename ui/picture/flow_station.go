@@ -94,11 +94,11 @@ func (b *builder) queue(ref model.QueueRef) (*model.Queue, bool) {
 	return &live, true
 }
 
-func (b *builder) bufferGroup(id string, members []model.Buffer) group {
+func (b *builder) bufferGroup(id string, members []*model.Buffer) group {
 	g := group{in: Arrow{id: id + " in"}, out: Arrow{id: id + " out", label: string(model.Expired)}}
 	for _, m := range members {
 		g.stations = append(g.stations, b.bufferStation(m))
-		moves := b.Moves.Of(&m)
+		moves := b.Moves.Of(m)
 		g.in.rate, g.out.rate = plus(g.in.rate, moves.In), plus(g.out.rate, moves.Out)
 		if r, ok := b.Latest[m.Queue]; ok && len(m.Levels) == 0 { // else nobody counts what goes from level to level
 			g.in.latest, g.out.latest = plus(g.in.latest, r.In), plus(g.out.latest, r.Out)
@@ -116,7 +116,7 @@ func plus[N int64 | float64](sum, n model.Opt[N]) model.Opt[N] {
 	return model.Some(sum.Or(0) + n.Or(0))
 }
 
-func (b *builder) bufferStation(buffer model.Buffer) Station {
+func (b *builder) bufferStation(buffer *model.Buffer) Station {
 	if buffer.Queue.Name == "" {
 		// The messages wait in an exchange: there is no queue to look into.
 		s := b.exchangeStation(buffer.DLX)
@@ -147,8 +147,8 @@ func (b *builder) bufferStation(buffer model.Buffer) Station {
 type headFact struct{ long, short term.Span }
 
 // headDue is when the head of a buffer leaves it, as exactly as that is known.
-func (b *builder) headDue(buffer model.Buffer, q *model.Queue) headFact {
-	h := b.Head(&buffer)
+func (b *builder) headDue(buffer *model.Buffer, q *model.Queue) headFact {
+	h := b.Head(buffer)
 	blocks := ""
 	if h.Blocked.Past > 0 {
 		blocks = ", blocks " + model.Count(int64(h.Blocked.Past))

@@ -6,7 +6,7 @@ import (
 )
 
 // levelsStation is levels that delay as one, as one buffer: with what waits in all of them, and how many hold some.
-func (b *builder) levelsStation(buffer model.Buffer) Station {
+func (b *builder) levelsStation(buffer *model.Buffer) Station {
 	s, q := b.queueStation(buffer.Queue)
 	if q == nil {
 		return s
@@ -28,7 +28,7 @@ func (b *builder) levelsStation(buffer model.Buffer) Station {
 
 // sumOfLevels is what is in the levels of a buffer by the newest counts, as if they were one queue, and how many hold
 // ready messages. One that nobody can use stands for all.
-func (b *builder) sumOfLevels(buffer model.Buffer) (sum model.Queue, holding int) {
+func (b *builder) sumOfLevels(buffer *model.Buffer) (sum model.Queue, holding int) {
 	for _, ref := range buffer.Levels {
 		q, ok := b.queue(ref)
 		if !ok {
