@@ -261,8 +261,8 @@ func (c *bench) sorted(name string, value func(benchRun) float64) []float64 {
 	return values
 }
 
-// ratios are how fast one thing is beside another, lowest first: turn by turn, as a machine that is shared is now faster
-// and now slower. What was done once stands beside each turn.
+// ratios are how fast one thing is beside another, lowest first: turn by turn, as a machine that is shared is now
+// faster and now slower. What was done once stands beside each turn.
 func (c *bench) ratios(name, other string) []float64 {
 	mine, others := c.turns[name], c.turns[other]
 	ratios := make([]float64, len(mine))
