@@ -13,6 +13,7 @@ import (
 	"dlxtop/internal/size"
 	"dlxtop/mgmt"
 	"dlxtop/model"
+	"dlxtop/model/plan"
 	"dlxtop/ui/term"
 )
 
@@ -147,4 +148,41 @@ func TestASlowPollIsNotLive(t *testing.T) {
 			t.Errorf("it says %q instead of %q", says, step.says)
 		}
 	}
+}
+
+// TestWhatWasDoneIsSeenSoon: a broker that answers slowly is asked seldom, but for what was done just now.
+func TestWhatWasDoneIsSeenSoon(t *testing.T) {
+	c := newClock()
+	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
+	a.env.styles = term.NewStyles(term.Mono, termenv.Ascii)
+	answer := func() {
+		a.poller.inFlight = a.env.newRequest()
+		a.poller.answered(polledMsg{
+			request: a.poller.inFlight, took: 6 * time.Second,
+			topology: topologyMsg{topology: model.NewTopology(busyBroker())},
+		}, a.env)
+	}
+	acted := func() {
+		next, _ := a.Update(answerMsg{msg: endedMsg[plan.Account]{}})
+		a = next.(app)
+	}
+	wantNext := func(want time.Duration) {
+		t.Helper()
+		if got := a.poller.next.Sub(c.now()); got != want {
+			t.Errorf("the next poll comes in %v, not in %v", got, want)
+		}
+	}
+	answer()
+	wantNext(114 * time.Second)
+	acted()
+	wantNext(model.LateStatistics)
+	c.advance(2 * time.Second)
+	answer() // of a poll that was made meanwhile: it may not tell all
+	wantNext(model.LateStatistics - 2*time.Second)
+	c.advance(model.LateStatistics)
+	answer()
+	wantNext(114 * time.Second)
+	c.advance(112 * time.Second)
+	acted()
+	wantNext(2 * time.Second)
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model/plan"
 )
 
 // page is a screen on a stack. What the screen's commands bring carries the page's number: it concerns no other screen.
@@ -72,6 +74,10 @@ func (a app) answer(msg answerMsg) (tea.Model, tea.Cmd) {
 	if marked, ok := msg.msg.(markedMsg); ok {
 		return a, a.env.marks.take(marked)
 	}
+	var soon tea.Cmd
+	if _, acted := msg.msg.(endedMsg[plan.Account]); acted {
+		soon = a.poller.soon(a.env)
+	}
 	for i := range a.tabs {
 		t := &a.tabs[i]
 		at := slices.IndexFunc(t.stack, func(p page) bool { return p.number == msg.page })
@@ -81,10 +87,10 @@ func (a app) answer(msg answerMsg) (tea.Model, tea.Cmd) {
 		var cmd tea.Cmd
 		t.stack = slices.Clone(t.stack)
 		t.stack[at], cmd = t.stack[at].takes(msg.msg)
-		return a, cmd
+		return a, tea.Batch(cmd, soon)
 	}
 	if isLook && looked.err == nil {
 		return a, closing(looked.peeked.Messages)
 	}
-	return a, nil
+	return a, soon
 }

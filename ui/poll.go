@@ -37,6 +37,7 @@ type poller struct {
 	inFlight request // the poll that is running; 0: none
 	timer    request // the wait for the next one; 0: none
 	next     time.Time
+	wanted   time.Time // a poll is wanted by then: see soon
 	paused   bool
 
 	last     *model.Topology // of the last success
@@ -162,9 +163,24 @@ func (p *poller) wait(pause time.Duration, e *env) tea.Cmd {
 	if p.paused {
 		return nil
 	}
-	p.timer, p.next = e.newRequest(), e.now().Add(pause)
+	now := e.now()
+	if p.wanted.After(now) {
+		pause = min(pause, p.wanted.Sub(now))
+	}
+	p.timer, p.next = e.newRequest(), now.Add(pause)
 	id := p.timer
 	return tea.Tick(pause, func(time.Time) tea.Msg { return pollDueMsg{id} })
+}
+
+// soon brings the next poll forward to when statistics tell what was done just now: on a broker that is asked every two
+// minutes, what was replayed would be seen where it was until then.
+func (p *poller) soon(e *env) tea.Cmd {
+	now := e.now()
+	p.wanted = now.Add(model.LateStatistics)
+	if p.timer == 0 || !p.next.After(p.wanted) {
+		return nil // one is in flight, and its wait will be shorter, or the next comes in time
+	}
+	return p.wait(p.next.Sub(now), e)
 }
 
 // due starts the poll whose wait is over.
