@@ -62,8 +62,8 @@ type fingerprinter struct {
 	keys    []string
 }
 
-// smallBody is a body that is copied, in bytes.
-const smallBody = 16 << 10
+// smallBody is a body that is copied, in bytes: for a larger one a second call of the hash takes less time.
+const smallBody = 4 << 10
 
 var fingerprints = sync.Pool{New: func() any { return &fingerprinter{} }}
 
