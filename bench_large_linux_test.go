@@ -177,7 +177,7 @@ func measureLarge(b *testing.B, program string, d definitions, flow string) {
 
 var (
 	firstFlow = regexp.MustCompile(`(?m)^ ▸ \S`)
-	headerAge = regexp.MustCompile(`live \S+|\S+ old`)
+	headerAge = regexp.MustCompile(`live \S+|(\d+m )?\S+ old`)
 )
 
 // importAll makes everything, as an operator does with a file of definitions.
