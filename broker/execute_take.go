@@ -85,9 +85,9 @@ func (x *execution) full() bool {
 	return x.picker.Done() || x.most > 0 && x.picker.Picked() >= x.most
 }
 
-// pagesHeld is the part of the bytes that an action may hold which one page has: three are held at a time, the client
+// pageShare is the part of the bytes that an action may hold which one page has: three are held at a time, the client
 // library has some of it twice, and beyond the limit of memory the garbage collector takes more time than the messages.
-const pagesHeld = 8
+const pageShare = 8
 
 // nextPage is the size of the next page: small first, because what is chosen is mostly near the head; then as large as
 // is useful, but so that the chosen bodies stay within MaxBytes and the messages that are kept in few pages.
@@ -95,7 +95,7 @@ func (x *execution) nextPage(left int64, number int) int {
 	n := int64(min(actionFirstPage<<(2*min(number, 4)), actionPage))
 	if picked := x.picker.Picked(); picked > 0 {
 		mean := max(x.kept/int64(picked), 1)
-		n = min(n, max(x.plan.Acquire.MaxBytes/pagesHeld/mean, 1))
+		n = min(n, max(x.plan.Acquire.MaxBytes/pageShare/mean, 1))
 	}
 	selection := &x.plan.Selection
 	if !selection.OneByOne() {

@@ -2,8 +2,9 @@
 //
 // Typed lists that rabbit-hole reads well come from it; the queue list, the exchange list and the overview have
 // tolerant decoders of their own, because rabbit-hole loses a whole list over one odd element and does not know all
-// fields. Every request goes through one transport, which adds what rabbit-hole lacks: a context, a timeout,
-// connections that are kept, and an answer's own words in the error.
+// fields; the bindings, the longest list, are read one by one to be in memory once. Every request goes through one
+// transport, which adds what rabbit-hole lacks: a context, a timeout, connections that are kept, and an answer's own
+// words in the error.
 package mgmt
 
 import (
