@@ -23,13 +23,14 @@ type tryOfRights struct {
 
 	permission            string
 	connections, channels int
+	users                 int // that were made anew
 }
 
 func tryRight(t *testing.T, row right, test rightTest) {
 	v := newNamedVHost(t, "rights-"+strings.NewReplacer(" ", "-", ",", "", ":", "").Replace(row.command))
-	try := tryOfRights{t: t, row: row, test: test, v: v, user: newUser(t, v.name, row.tag), requests: new(asked)}
+	try := tryOfRights{t: t, row: row, test: test, v: v, requests: new(asked)}
 	try.api = counted(t, try.requests)
-	try.as = strings.Replace(v.url(), "guest:guest", try.user+":s3cr3t", 1)
+	try.become(v.name)
 	try.prepare()
 	if row.connections > 0 {
 		try.permit(row.configure, row.write, row.read)
@@ -79,11 +80,17 @@ func (try *tryOfRights) grant() {
 	}
 }
 
-// renew makes the user once more: RabbitMQ may count a connection that ended as soon as it was open until its user is
-// deleted (docs/rabbitmq.md).
+// become makes a user, as which the command runs.
+func (try *tryOfRights) become(user string) {
+	try.user = newUser(try.t, user, try.row.tag)
+	try.as = strings.Replace(try.v.url(), "guest:guest", try.user+":s3cr3t", 1)
+}
+
+// renew goes on as another user: RabbitMQ may count a connection that ended as soon as it was open for as long as there
+// is a user of that name (docs/rabbitmq.md).
 func (try *tryOfRights) renew() {
-	configure(try.t, http.MethodDelete, "users/"+try.user, "")
-	makeUser(try.t, try.user, try.row.tag)
+	try.users++
+	try.become(fmt.Sprint(try.v.name, "-", try.users))
 	try.grant()
 }
 
@@ -104,7 +111,12 @@ func (try *tryOfRights) lacks(r result) bool {
 // a busy broker has not answered the check of the cluster in time.
 func (try *tryOfRights) run() (r result) {
 	try.t.Helper()
-	await(try.t, "there are connections enough", func() bool {
+	defer func() {
+		if try.t.Failed() {
+			try.t.Logf("what it said last, as %s: status %d: %s%s", try.user, r.status, r.out, r.stderr)
+		}
+	}()
+	await(try.t, "there are connections and channels enough", func() bool {
 		if try.requests.taken(); try.test.args == nil {
 			r = dashboardRights(try.t, try.as, try.api)
 		} else {

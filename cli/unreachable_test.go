@@ -236,18 +236,13 @@ var clusterName = regexp.MustCompile(`"cluster_name":"[^"]*"`)
 // newUser makes a user with a password that no output may show.
 func newUser(t *testing.T, name, tags string, vhosts ...string) string {
 	t.Helper()
-	makeUser(t, name, tags)
+	configure(t, http.MethodPut, "users/"+name, `{"password":"s3cr3t","tags":"`+tags+`"}`)
 	t.Cleanup(func() { configure(t, http.MethodDelete, "users/"+name, "") })
 	for _, vhost := range vhosts {
 		configure(t, http.MethodPut, "permissions/"+url.PathEscape(vhost)+"/"+name,
 			`{"configure":".*","write":".*","read":".*"}`)
 	}
 	return name
-}
-
-func makeUser(t *testing.T, name, tags string) {
-	t.Helper()
-	configure(t, http.MethodPut, "users/"+name, `{"password":"s3cr3t","tags":"`+tags+`"}`)
 }
 
 // dashboardAt starts the dashboard on a terminal, and returns what it said instead of running.
