@@ -40,13 +40,6 @@ type app struct {
 	next       string // the context to go to when the program has ended
 }
 
-// tab is one of the numbered screens with what was opened from it.
-type tab struct {
-	name  string
-	stack []page          // the last one is on top
-	seen  *model.Topology // the newest that this stack was sent: a hidden tab gets the latest one when it is shown
-}
-
 func newApp(ctx context.Context, o Options) app {
 	e := &env{
 		source: o.Source, journal: o.Journal, files: o.Files,
@@ -211,30 +204,8 @@ func (a app) polled(msg polledMsg) (tea.Model, tea.Cmd) {
 	a.env.polled.Store(msg.topology.topology)
 	a.latest.history, a.latest.looks = a.history, a.looks
 	cmd := a.refresh()
+	a.rest()
 	return a, tea.Batch(wait, cmd)
-}
-
-// refresh sends the latest topology to the screens of the current tab, unless they have it.
-func (a *app) refresh() tea.Cmd {
-	t := &a.tabs[a.tab]
-	if a.latest.topology == nil || t.seen == a.latest.topology {
-		return nil
-	}
-	t.seen = a.latest.topology
-	return t.send(a.latest)
-}
-
-// send gives a message to all screens of the tab.
-func (t *tab) send(msg tea.Msg) tea.Cmd {
-	var cmds []tea.Cmd
-	stack := make([]page, len(t.stack))
-	for i, p := range t.stack {
-		var cmd tea.Cmd
-		stack[i], cmd = p.takes(msg)
-		cmds = append(cmds, cmd)
-	}
-	t.stack = stack
-	return tea.Batch(cmds...)
 }
 
 func (a app) top() screen {
@@ -272,27 +243,6 @@ func (a app) popped(msg popMsg) app {
 		}
 	}
 	return a
-}
-
-// drop closes the screens above the first n. What one of them has under way on the broker ends with it.
-func (t *tab) drop(n int) {
-	for _, p := range t.stack[n:] {
-		if s, ok := p.screen.(interface{ Close() }); ok {
-			s.Close()
-		}
-	}
-	t.stack = t.stack[:n]
-}
-
-// show goes to a tab. Going to the one that is shown closes what was opened from it.
-func (a app) show(i int) (app, tea.Cmd) {
-	if i == a.tab {
-		a.tabs[i].drop(1)
-		return a, nil
-	}
-	a.tab = i
-	cmd := a.refresh()
-	return a, cmd
 }
 
 // handleKeys takes apart what was typed faster than it was read: the terminal then delivers several keys as one.

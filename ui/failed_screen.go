@@ -107,6 +107,13 @@ func (f failedScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	return f, nil
 }
 
+// Rest implements resting. What was read of the queues stays.
+func (f failedScreen) Rest() screen {
+	f.latest = topologyMsg{}
+	f.queues.list.Table.Rest()
+	return f
+}
+
 // queueKey takes a key while the queues are seen.
 func (f failedScreen) queueKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	if f.queues.list.Handle(msg) {

@@ -110,6 +110,13 @@ func (f findingsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	return f, nil
 }
 
+// Rest implements resting.
+func (f findingsScreen) Rest() screen {
+	f.latest = topologyMsg{}
+	f.list.Table.Rest()
+	return f
+}
+
 func (f findingsScreen) View(width, height int) string {
 	if len(f.list.Table.All) == 0 {
 		s := f.env.styles

@@ -142,6 +142,13 @@ func (f flowsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	return f, nil
 }
 
+// Rest implements resting.
+func (f flowsScreen) Rest() screen {
+	f.latest, f.moving, f.drawn = topologyMsg{}, movingFlow{}, false
+	f.list.Table.Rest()
+	return f
+}
+
 func (f flowsScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	k := f.env.keys
 	if f.list.Handle(msg) {

@@ -192,6 +192,13 @@ func (q queuesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	return q, nil
 }
 
+// Rest implements resting.
+func (q queuesScreen) Rest() screen {
+	q.latest = topologyMsg{}
+	q.list.Table.Rest()
+	return q
+}
+
 func queueRows(msg topologyMsg) []queueRow {
 	roles := map[model.QueueRef]model.Role{}
 	for i := range msg.flows {

@@ -37,6 +37,12 @@ type preparing interface {
 	Prepare(width, height int) (screen, tea.Cmd)
 }
 
+// resting is a screen that lets go of the poll that it shows while it is not seen: the next one brings all of it again,
+// and comes before the screen is seen. On a large broker a poll is tens of megabytes.
+type resting interface {
+	Rest() screen
+}
+
 // topologyMsg brings a new poll to every screen. A screen that is pushed gets the latest one before its Init, when
 // there is one. All of it is worked out outside Update, and none of it changes afterwards but the history, which grows
 // by one sample a poll, and keeps what counts see of heads.

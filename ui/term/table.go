@@ -95,6 +95,9 @@ func (t *Table[K, T]) Set(items []T) {
 	}
 }
 
+// Rest lets go of the items. The next Set finds cursor, selection and the cursor's line as they were.
+func (t *Table[K, T]) Rest() { t.All, t.Shown = nil, nil }
+
 // Narrow shows only what matches; nil shows all. It is the operator's own doing, so a cursor whose item is hidden goes
 // to the nearest one.
 func (t *Table[K, T]) Narrow(match func(T) bool) {

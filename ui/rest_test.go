@@ -1,0 +1,66 @@
+package ui
+
+import (
+	"runtime"
+	"testing"
+	"weak"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/muesli/termenv"
+
+	"dlxtop/model"
+	"dlxtop/model/findings"
+	"dlxtop/ui/term"
+)
+
+// TestHiddenTabsKeepNoOldPoll: on a large broker each poll is tens of megabytes. What was seen of an older one is let
+// go of, and comes back with its cursor and its order when it is shown again.
+func TestHiddenTabsKeepNoOldPoll(t *testing.T) {
+	c := newClock()
+	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
+	a.env.styles = term.NewStyles(term.Mono, termenv.Ascii)
+	update := func(msg tea.Msg) {
+		next, _ := a.Update(msg)
+		a = next.(app)
+	}
+	var polls []weak.Pointer[model.Topology]
+	poll := func() {
+		topology := model.NewTopology(busyBroker())
+		polls = append(polls, weak.Make(topology))
+		found := findings.Of(topology)
+		a.poller.inFlight = a.env.newRequest()
+		update(polledMsg{request: a.poller.inFlight, topology: topologyMsg{
+			topology: topology, flows: topology.Flows(), findings: found, about: findings.NewAbout(found),
+		}})
+	}
+	key := func(r rune) { update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}}) }
+	update(tea.WindowSizeMsg{Width: 120, Height: 36})
+	var screens []string
+	for tab := range a.tabs {
+		key(rune('1' + tab))
+		poll()
+		key('j')
+		key('s')
+		key('j')
+		screens = append(screens, a.View())
+	}
+	for range 3 {
+		poll()
+	}
+	runtime.GC()
+	runtime.GC()
+	for i, p := range polls[:len(polls)-1] {
+		if p.Value() != nil {
+			t.Errorf("poll %d of %d is still in memory", i+1, len(polls))
+		}
+	}
+	for tab := range a.tabs {
+		key(rune('1' + tab))
+		if got := a.View(); got != screens[tab] {
+			t.Errorf("it shows\n%s\ninstead of\n%s", got, screens[tab])
+		}
+	}
+	if last := polls[len(polls)-1].Value(); last == nil || last != a.latest.topology {
+		t.Error("the newest poll is not the one that is shown")
+	}
+}

@@ -1,0 +1,76 @@
+package ui
+
+import (
+	"slices"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"dlxtop/model"
+)
+
+// tab is one of the numbered screens with what was opened from it.
+type tab struct {
+	name  string
+	stack []page          // the last one is on top
+	seen  *model.Topology // the newest that this stack was sent: a hidden tab gets the latest one when it is shown
+}
+
+// show goes to a tab. Going to the one that is shown closes what was opened from it.
+func (a app) show(i int) (app, tea.Cmd) {
+	if i == a.tab {
+		a.tabs[i].drop(1)
+		return a, nil
+	}
+	a.tab = i
+	cmd := a.refresh()
+	return a, cmd
+}
+
+// refresh sends the latest topology to the screens of the current tab, unless they have it.
+func (a *app) refresh() tea.Cmd {
+	t := &a.tabs[a.tab]
+	if a.latest.topology == nil || t.seen == a.latest.topology {
+		return nil
+	}
+	t.seen = a.latest.topology
+	return t.send(a.latest)
+}
+
+// rest lets the screens of the other tabs go of an older poll.
+func (a *app) rest() {
+	for i := range a.tabs {
+		t := &a.tabs[i]
+		if i == a.tab || t.seen == nil {
+			continue
+		}
+		t.seen, t.stack = nil, slices.Clone(t.stack)
+		for j, p := range t.stack {
+			if s, ok := p.screen.(resting); ok {
+				t.stack[j].screen = s.Rest()
+			}
+		}
+	}
+}
+
+// send gives a message to all screens of the tab.
+func (t *tab) send(msg tea.Msg) tea.Cmd {
+	var cmds []tea.Cmd
+	stack := make([]page, len(t.stack))
+	for i, p := range t.stack {
+		var cmd tea.Cmd
+		stack[i], cmd = p.takes(msg)
+		cmds = append(cmds, cmd)
+	}
+	t.stack = stack
+	return tea.Batch(cmds...)
+}
+
+// drop closes the screens above the first n. What one of them has under way on the broker ends with it.
+func (t *tab) drop(n int) {
+	for _, p := range t.stack[n:] {
+		if s, ok := p.screen.(interface{ Close() }); ok {
+			s.Close()
+		}
+	}
+	t.stack = t.stack[:n]
+}
