@@ -92,8 +92,11 @@ const (
 	benchWorker = "bench"
 )
 
-// least names what bounds every client: see relay.
-const least = "the least through a socket"
+// What bounds every client: see relay and look.
+const (
+	least     = "the least through a socket"
+	leastLook = "the least look"
+)
 
 func (c *bench) measure(kind string, size int) {
 	connection, err := dial.AMQP(c.node.AMQP())
@@ -123,6 +126,8 @@ func (c *bench) measure(kind string, size int) {
 		c.time(least, func() { c.relay(benchFailed, benchWorker) })
 		c.move("replay --no-journal", "replay", benchWorker, benchFailed, "--no-journal")
 		c.time("peek -o json", func() { c.dlxtop("peek", benchFailed, "-n", strconv.Itoa(c.messages), "-o", "json") })
+		c.await(benchFailed)
+		c.time(leastLook, func() { c.look(benchFailed) })
 		c.await(benchFailed)
 		c.time("export", func() { c.dlxtop("export", benchFailed, exported) })
 		c.await(benchFailed)
@@ -239,6 +244,7 @@ func (c *bench) report(of string) {
 		{least, "a shovel over TCP"},
 		{least, "the web UI's move (amqp://)"},
 		{"replay", least},
+		{"peek -o json", leastLook},
 		{"peek -o json", "the web UI's get"},
 		{"peek -o json", "a loop of basic.get"},
 	} {

@@ -32,6 +32,8 @@ const (
 	acknowledge   = 60<<16 | 80
 	confirmSelect = 85<<16 | 10
 	confirmsOn    = 85<<16 | 11
+	closing       = 20<<16 | 40
+	closed        = 20<<16 | 41
 )
 
 const (
@@ -52,6 +54,39 @@ func (c *bench) relay(from, to string) {
 	}
 	c.await(to)
 	c.own += ownTime() - began
+}
+
+// look takes all messages and gives them back, the least that every look does, and counts the processor time as a
+// command's.
+func (c *bench) look(queue string) {
+	c.Helper()
+	began := ownTime()
+	if err := lookAtMessages(c.node.AMQP(), queue, c.messages); err != nil {
+		c.Fatal(err)
+	}
+	c.own += ownTime() - began
+}
+
+func lookAtMessages(address, queue string, messages int) error {
+	source, err := openRaw(address)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	if err := source.consume(queue, messages); err != nil {
+		return err
+	}
+	var bodyLeft uint64 // bytes of the message
+	for left := messages; left > 0; {
+		frame, err := source.frame()
+		if err != nil {
+			return err
+		}
+		if bodyLeft = bodyRest(frame, bodyLeft); frame[0] != methodFrame && bodyLeft == 0 {
+			left--
+		}
+	}
+	return source.call(closed, closing, []byte{0, 200}, short(""), make([]byte, 4)) // gives them back in their order
 }
 
 // ownTime is the processor time of this process.
@@ -77,15 +112,10 @@ func relayMessages(address, from, to string, messages int) error {
 	if err := target.call(confirmsOn, confirmSelect, []byte{0}); err != nil {
 		return err
 	}
-	prefetch := [][]byte{make([]byte, 4), octets.BigEndian.AppendUint16(nil, relayed), {0}}
-	if err := source.call(qosDone, qos, prefetch...); err != nil {
-		return err
-	}
 	const mandatory = 1
 	r := &relay{source: source, target: target, failed: make(chan error, 1), publish: frameOf(publish,
 		[]byte{0, 0}, short(""), short(to), []byte{mandatory})}
-	source.method(consume, []byte{0, 0}, short(from), short(""), []byte{0}, []byte{0, 0, 0, 0})
-	if err := source.out.Flush(); err != nil {
+	if err := source.consume(from, relayed); err != nil {
 		return err
 	}
 	go func() { r.failed <- r.forward(messages) }()
@@ -96,7 +126,7 @@ func relayMessages(address, from, to string, messages int) error {
 	if err := errors.Join(settled, <-r.failed); err != nil {
 		return err
 	}
-	return source.call(qosDone, qos, prefetch...) // behind it, the broker has got all acknowledgements
+	return source.prefetch(relayed) // behind it, the broker has got all acknowledgements
 }
 
 // forward publishes what is delivered. When it cannot, nothing more is to be confirmed.
@@ -112,18 +142,12 @@ func (r *relay) forward(messages int) (err error) {
 		if err != nil {
 			return err
 		}
-		payload := frame[frameHead : len(frame)-1]
-		switch frame[0] {
-		case methodFrame:
+		bodyLeft = bodyRest(frame, bodyLeft)
+		if frame[0] == methodFrame {
 			if methodOf(frame) != deliver {
 				continue
 			}
 			frame = r.publish
-		case headerFrame:
-			const sizeAt = 4
-			bodyLeft = octets.BigEndian.Uint64(payload[sizeAt:])
-		case bodyFrame:
-			bodyLeft -= uint64(len(payload))
 		}
 		if _, err := r.target.out.Write(frame); err != nil {
 			return err
@@ -220,6 +244,20 @@ func openRaw(address string) (*rawLink, error) {
 	return l, l.call(channelOk, channelOpen, short(""))
 }
 
+// prefetch bounds how many messages are delivered and not acknowledged.
+func (l *rawLink) prefetch(messages int) error {
+	return l.call(qosDone, qos, make([]byte, 4), octets.BigEndian.AppendUint16(nil, uint16(messages)), []byte{0})
+}
+
+// consume begins deliveries, as many at once as prefetch has.
+func (l *rawLink) consume(queue string, prefetch int) error {
+	if err := l.prefetch(prefetch); err != nil {
+		return err
+	}
+	l.method(consume, []byte{0, 0}, short(queue), short(""), []byte{0}, []byte{0, 0, 0, 0})
+	return l.out.Flush()
+}
+
 // call writes a method and waits for its answer.
 func (l *rawLink) call(answer, method uint32, arguments ...[]byte) error {
 	l.method(method, arguments...)
@@ -279,6 +317,18 @@ func frameOf(method uint32, arguments ...[]byte) []byte {
 	}
 	const end = 0xCE
 	return append(frame, end)
+}
+
+// bodyRest is how many bytes of a message's body come behind a frame; left came behind the one before.
+func bodyRest(frame []byte, left uint64) uint64 {
+	const sizeAt = 4
+	switch payload := frame[frameHead : len(frame)-1]; frame[0] {
+	case headerFrame:
+		return octets.BigEndian.Uint64(payload[sizeAt:])
+	case bodyFrame:
+		return left - uint64(len(payload))
+	}
+	return left
 }
 
 // methodOf is the method of a frame, 0 when it is none of a method.
