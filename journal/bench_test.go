@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"bytes"
 	"path/filepath"
 	"testing"
 
@@ -11,7 +12,12 @@ import (
 )
 
 // BenchmarkWrite writes down replays of messages of 1 KiB, 500 at once, as an execution does.
-func BenchmarkWrite(b *testing.B) {
+func BenchmarkWrite(b *testing.B) { benchmarkWrite(b, 500, 1<<10, false) }
+
+// BenchmarkWriteWhole writes down messages of 16 KiB with their bodies, 250 at once, as a drop does.
+func BenchmarkWriteWhole(b *testing.B) { benchmarkWrite(b, 250, 16<<10, true) }
+
+func benchmarkWrite(b *testing.B, batch, size int, full bool) {
 	j := journal.New(journal.Options{Path: filepath.Join(b.TempDir(), "journal.db")})
 	defer j.Close()
 	id, err := j.Begin(b.Context(), record(plan.Replay))
@@ -21,20 +27,20 @@ func BenchmarkWrite(b *testing.B) {
 	m := message.Message{Exchange: "dlx", RoutingKey: "k", Headers: model.Table{
 		"n":       int64(7),
 		"x-death": []any{model.Table{"count": int64(3)}},
-	}, Body: make([]byte, 1024), BodyBytes: 1024}
+	}, Body: bytes.Repeat([]byte("x"), size), BodyBytes: size}
 	p := message.Publishing{
 		Headers: model.Table{"n": int64(7)}, Body: m.Body,
 		Reaches: []model.QueueRef{{VHost: "/", Name: "worker"}},
 	}
 	for b.Loop() {
-		entries := make([]plan.Entry, 500)
+		entries := make([]plan.Entry, batch)
 		for i := range entries {
 			m.Position++
-			entries[i] = plan.NewEntry(&m, &p, false)
+			entries[i] = plan.NewEntry(&m, &p, full)
 		}
 		if err := j.Write(id, entries, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/500, "µs/message")
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*batch), "µs/message")
 }

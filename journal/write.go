@@ -183,13 +183,19 @@ func (j *Journal) unlock(id int64) {
 	}
 }
 
-// entryBytes is about how long the line of an entry without a message is.
+// entryBytes is about how long the line of an entry without a body is.
 const entryBytes = 400
 
 // encode writes entries as JSON lines.
 func encode(entries []plan.Entry) (string, error) {
+	room := len(entries) * entryBytes
+	for i := range entries {
+		if m := entries[i].Message; m != nil {
+			room += len(m.Body) + len(m.Body)/4 // for what is escaped
+		}
+	}
 	var lines strings.Builder
-	lines.Grow(len(entries) * entryBytes)
+	lines.Grow(room)
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
