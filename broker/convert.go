@@ -28,18 +28,6 @@ func messageOf(d *amqp.Delivery) message.Message {
 	return m
 }
 
-// publishingOf is what amqp091-go publishes.
-func publishingOf(p *message.Publishing) amqp.Publishing {
-	q := &p.Properties
-	return amqp.Publishing{
-		Headers:     sendable(p.Headers),
-		ContentType: q.ContentType, ContentEncoding: q.ContentEncoding, DeliveryMode: q.DeliveryMode, Priority: q.Priority,
-		CorrelationId: q.CorrelationID, ReplyTo: q.ReplyTo, Expiration: q.Expiration, MessageId: q.MessageID,
-		Timestamp: q.Timestamp, Type: q.Type, UserId: q.UserID, AppId: q.AppID,
-		Body: p.Body,
-	}
-}
-
 // wireTable are the arguments of a binding as amqp091-go takes them: the same table, unless there are values in it that
 // only the model knows.
 func wireTable(t model.Table) amqp.Table {

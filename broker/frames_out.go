@@ -2,11 +2,12 @@ package broker
 
 import "encoding/binary"
 
-// outgoing are the bytes for a broker, frame by frame, with the tables of headers that the stand-ins carry.
+// outgoing are the bytes for a broker, frame by frame, with the properties of messages that are published.
 type outgoing struct {
-	greeting int    // bytes of the protocol's name that are still to come
-	rest     int64  // bytes of the frame that passes as it comes
-	held     []byte // the beginning of a frame
+	properties []byte // of the next content header; nil: it passes as it is
+	greeting   int    // bytes of the protocol's name that are still to come
+	rest       int64  // bytes of the frame that passes as it comes
+	held       []byte // the beginning of a frame
 }
 
 func newOutgoing() *outgoing { return &outgoing{greeting: len("AMQP\x00\x00\x09\x01")} }
@@ -37,7 +38,7 @@ func (w *outgoing) add(waiting, p []byte) []byte {
 				w.rest = int64(w.size() - frameHead)
 				w.held = w.held[:0]
 			case len(w.held) > frameHead && len(w.held) == w.size():
-				waiting = restored(waiting, w.held)
+				waiting = w.header(waiting)
 				w.held = w.held[:0]
 			}
 		}
@@ -48,21 +49,15 @@ func (w *outgoing) add(waiting, p []byte) []byte {
 // size is that of the frame whose head is held, in bytes.
 func (w *outgoing) size() int { return frameExtra + int(binary.BigEndian.Uint32(w.held[3:])) }
 
-// restored appends a content header frame, with the table that its stand-in carries, if it has one.
-func restored(b, frame []byte) []byte {
-	payload := frame[frameHead : len(frame)-1]
-	start, end, ok := tableAt(payload)
-	name := 1 + len(standIn)
-	if !ok || end-start < tableLength+name+5 {
-		return append(b, frame...)
+// header appends the content header frame that is held.
+func (w *outgoing) header(b []byte) []byte {
+	const before = frameFixed - 2 // the flags are the beginning of the properties
+	if w.properties == nil || len(w.held) < frameExtra+before {
+		return append(b, w.held...)
 	}
-	entry := payload[start+tableLength : end]
-	if string(entry[1:name]) != standIn {
-		return append(b, frame...)
-	}
-	table := entry[name+5:] // behind the letter of its type and its length
-	return appendFrame(b, frame[0], frame[1:3], func(b []byte) []byte {
-		b = binary.BigEndian.AppendUint32(append(b, payload[:start]...), uint32(len(table)))
-		return append(append(b, table...), payload[end:]...)
+	b = appendFrame(b, w.held[0], w.held[1:3], func(b []byte) []byte {
+		return append(append(b, w.held[frameHead:frameHead+before]...), w.properties...)
 	})
+	w.properties = nil
+	return b
 }

@@ -3,7 +3,6 @@ package broker
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
 	"io"
 	"math/rand/v2"
 	"testing"
@@ -30,20 +29,25 @@ func incomingOf(from io.Reader) *incoming {
 func TestFramesInPieces(t *testing.T) {
 	r := seed.Rand(t)
 	greeting := "AMQP\x00\x00\x09\x01"
-	stream, plain := []byte(greeting), []byte(greeting)
-	for _, table := range tables() {
-		entry := append(append([]byte{byte(len(standIn))}, standIn...), 'S')
-		entry = append(binary.BigEndian.AppendUint32(entry, uint32(len(table))), table...)
-		heartbeat := []byte{frameHeartbeat, 0, 0, 0, 0, 0, 0, frameEnd}
-		stream = append(append(append(stream, headerFrame(entry)...), heartbeat...), headerFrame(table)...)
-		plain = append(append(append(plain, headerFrame(table)...), heartbeat...), headerFrame(table)...)
-	}
+	heartbeat := []byte{frameHeartbeat, 0, 0, 0, 0, 0, 0, frameEnd}
+	plain := []byte(greeting)
 	for range 50 {
-		out, rest := newOutgoing(), stream
+		out, rest := newOutgoing(), []byte(greeting)
 		var got []byte
-		for len(rest) > 0 {
-			n := 1 + r.IntN(min(len(rest), 5000))
-			got, rest = out.add(got, rest[:n]), rest[n:]
+		plain = plain[:len(greeting)]
+		for _, table := range tables() {
+			whole := headerFrame(table)
+			const before = frameFixed - 2
+			out.properties = whole[frameHead+before : len(whole)-1]
+			empty := appendFrame(nil, frameHeader, whole[1:3], func(b []byte) []byte {
+				return append(append(b, whole[frameHead:frameHead+before]...), 0, 0)
+			})
+			rest = append(append(append(rest, empty...), heartbeat...), whole...)
+			plain = append(append(append(plain, whole...), heartbeat...), whole...)
+			for len(rest) > 0 {
+				n := 1 + r.IntN(min(len(rest), 5000))
+				got, rest = out.add(got, rest[:n]), rest[n:]
+			}
 		}
 		if !bytes.Equal(got, plain) {
 			t.Fatal("what is written depends on how it is cut")

@@ -17,6 +17,7 @@ type peer struct {
 	testing.TB
 	conn    net.Conn
 	reader  *bufio.Reader
+	wire    *wire
 	channel *amqp.Channel
 
 	next      []byte      // the table of the message that is handed out next
@@ -26,8 +27,9 @@ type peer struct {
 func newPeer(t testing.TB) *peer {
 	near, far := net.Pipe()
 	p := &peer{TB: t, conn: far, reader: bufio.NewReader(far), published: make(chan []byte, 1)}
+	p.wire = newWire(near, time.Minute)
 	go p.serve()
-	connection, err := amqp.Open(newWire(near, time.Minute), amqp.Config{
+	connection, err := amqp.Open(p.wire, amqp.Config{
 		SASL: []amqp.Authentication{&amqp.PlainAuth{}}, Vhost: "/", Locale: "en_US", FrameSize: 131072,
 	})
 	if err != nil {
@@ -56,8 +58,10 @@ func (p *peer) serve() {
 	}
 	answer := p.method(0, 10<<16|10, "\x00\x09\x00\x00\x00\x00\x00\x00\x00\x05PLAIN\x00\x00\x00\x05en_US")
 	for {
-		if _, err := p.conn.Write(answer); err != nil {
-			return
+		if len(answer) > 0 {
+			if _, err := p.conn.Write(answer); err != nil {
+				return
+			}
 		}
 		head := make([]byte, frameHead)
 		if _, err := io.ReadFull(p.reader, head); err != nil {

@@ -44,6 +44,8 @@ type window struct {
 	over    chan struct{} // closed when everything is settled
 	known   map[string]bool
 
+	properties []byte // of the message that is published
+
 	mu       sync.Mutex
 	idle     *sync.Cond
 	flying   []*flight   // from the oldest that is not settled on
@@ -143,9 +145,11 @@ func (w *window) send(f *flight) error {
 	w.flying = append(w.flying, f) // before the publish: its return may come before the publish call returns
 	w.mu.Unlock()
 	p := f.publishing
+	w.properties = appendProperties(w.properties[:0], p)
+	w.wire.carry(w.properties)
 	var err error
 	if f.confirm, err = w.channel.PublishWithDeferredConfirm(p.Exchange, p.RoutingKey, true, false,
-		publishingOf(p)); err == nil {
+		amqp.Publishing{Body: p.Body}); err == nil {
 		w.sent <- f
 		return nil
 	}

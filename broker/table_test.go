@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	amqp "github.com/rabbitmq/amqp091-go"
+
 	"dlxtop/model"
 	"dlxtop/model/message"
 )
@@ -102,6 +104,16 @@ func written(t *testing.T, m message.Message) message.Message {
 	return again
 }
 
+// publish is the content header that a message is published with.
+func (p *peer) publish(t *testing.T, out *message.Publishing) []byte {
+	t.Helper()
+	p.wire.carry(appendProperties(nil, out))
+	if err := p.channel.Publish("e", "k", false, false, amqp.Publishing{Body: out.Body}); err != nil {
+		t.Fatal(err)
+	}
+	return <-p.published
+}
+
 // publishes proves that headers arrive as they are, or are refused.
 func (p *peer) publishes(t *testing.T, headers model.Table) {
 	t.Helper()
@@ -117,16 +129,54 @@ func (p *peer) publishes(t *testing.T, headers model.Table) {
 	if again := decodeTable(encoded, 0); !bytes.Equal(encodeTable(nil, again), encoded) {
 		t.Errorf("%v becomes %v", headers, again)
 	}
-	if err := p.channel.Publish("e", "k", false, false, publishingOf(&out)); err != nil {
-		t.Fatal(err)
-	}
-	payload := <-p.published
+	payload := p.publish(t, &out)
 	start, end, ok := tableAt(payload)
 	if ok && start == end && len(headers) == 0 {
 		return
 	}
 	if got := encodeTable(nil, decodeTable(payload[start+4:end], 0)); !ok || !bytes.Equal(got, encoded) {
 		t.Errorf("published %q, want %q", got, encoded)
+	}
+}
+
+// TestPropertiesAreWrittenAsTheLibraryDoes: with each combination of properties, a content header is what amqp091-go
+// makes of them.
+func TestPropertiesAreWrittenAsTheLibraryDoes(t *testing.T) {
+	p := newPeer(t)
+	texts := [...]string{"text/plain", "gzip", "correlation", "reply", "1000", "id", "type", "guest", "app"}
+	for chosen := range 1 << 5 {
+		has := func(bit int, s string) string {
+			if chosen>>bit&1 == 0 {
+				return ""
+			}
+			return s
+		}
+		out := message.Publishing{Body: []byte("body"), Properties: message.Properties{
+			ContentType: has(0, texts[0]), ContentEncoding: has(1, texts[1]), CorrelationID: has(2, texts[2]),
+			ReplyTo: has(3, texts[3]), Expiration: has(4, texts[4]), MessageID: has(0, texts[5]), Type: has(1, texts[6]),
+			UserID: has(2, texts[7]), AppID: has(3, texts[8]),
+		}}
+		var headers amqp.Table
+		if chosen&1 == 0 {
+			out.Properties.DeliveryMode, out.Properties.Timestamp = 2, time.Unix(1_700_000_000, 0)
+		}
+		if chosen&2 == 0 {
+			out.Properties.Priority = 255
+			out.Headers, headers = model.Table{"k": int32(7)}, amqp.Table{"k": int32(7)}
+		}
+		got := p.publish(t, &out)
+		q := &out.Properties
+		err := p.channel.Publish("e", "k", false, false, amqp.Publishing{
+			Headers: headers, ContentType: q.ContentType, ContentEncoding: q.ContentEncoding, DeliveryMode: q.DeliveryMode,
+			Priority: q.Priority, CorrelationId: q.CorrelationID, ReplyTo: q.ReplyTo, Expiration: q.Expiration,
+			MessageId: q.MessageID, Timestamp: q.Timestamp, Type: q.Type, UserId: q.UserID, AppId: q.AppID, Body: out.Body,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := <-p.published; !bytes.Equal(got, want) {
+			t.Errorf("%+v is written %q, want %q", out, got, want)
+		}
 	}
 }
 

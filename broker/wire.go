@@ -20,8 +20,7 @@ const (
 // wire is a network connection that reads and writes many frames at once: amqp091-go writes each message by itself
 // and reads 4 KiB at a time, which keeps both sides busy with packets. What is written goes out at once when the
 // line is free, else together with what comes meanwhile. It remembers how the other side began, which tells what it
-// is when it is no RabbitMQ. The headers of messages pass amqp091-go in disguise: see headers.go. So it has to be
-// above TLS.
+// is when it is no RabbitMQ. The headers of messages pass by amqp091-go: see headers.go. So it has to be above TLS.
 type wire struct {
 	net.Conn
 	in  *incoming
@@ -84,6 +83,14 @@ func (w *wire) Write(p []byte) (int, error) {
 	w.waiting = w.out.add(w.waiting, p)
 	w.changed.Broadcast()
 	return len(p), nil
+}
+
+// carry gives the next message that is published its properties, those of appendProperties. They are written when its
+// publish has returned, which has to be the only one on this wire.
+func (w *wire) carry(properties []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.out.properties = properties
 }
 
 // write writes what waits, until the wire is closed.
