@@ -151,7 +151,8 @@ func newNamedVHost(t *testing.T, name string) *vhost {
 	t.Helper()
 	configure(t, http.MethodPut, "vhosts/"+url.PathEscape(name), "{}")
 	t.Cleanup(func() { configure(t, http.MethodDelete, "vhosts/"+url.PathEscape(name), "") })
-	configure(t, http.MethodPut, "permissions/"+url.PathEscape(name)+"/guest", `{"configure":".*","write":".*","read":".*"}`)
+	configure(t, http.MethodPut, "permissions/"+url.PathEscape(name)+"/guest",
+		`{"configure":".*","write":".*","read":".*"}`)
 	v := &vhost{t: t, name: name}
 	connection, err := dial.AMQP(v.url())
 	if err != nil {
