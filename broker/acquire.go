@@ -55,6 +55,7 @@ var errNothingComes = errors.New("messages are ready, but none came: consumers o
 type source struct {
 	client  *Client
 	plan    peek.Plan
+	wire    *wire
 	holding *amqp.Channel
 	probe   *amqp.Channel // counts: an error on it must not void what is held
 	closed  chan *amqp.Error
@@ -115,10 +116,11 @@ func (c *Client) openSource(ctx context.Context, plan peek.Plan) (*source, error
 
 // connect opens both channels, before anything is held on them, and counts.
 func (s *source) connect(ctx context.Context) error {
-	connection, release, err := s.client.toHold(ctx, s.plan.Queue.VHost)
+	link, release, err := s.client.toHold(ctx, s.plan.Queue.VHost)
 	if err != nil {
 		return err
 	}
+	s.wire = link.wire
 	var channels []*amqp.Channel
 	s.disconnect = func() {
 		for _, channel := range channels {
@@ -126,12 +128,12 @@ func (s *source) connect(ctx context.Context) error {
 		}
 		release()
 	}
-	if s.probe, err = s.client.open(connection); err == nil {
+	if s.probe, err = s.client.open(link.Connection); err == nil {
 		channels = append(channels, s.probe)
 		s.depth, err = s.ready()
 	}
 	if err == nil {
-		s.holding, err = s.client.open(connection)
+		s.holding, err = s.client.open(link.Connection)
 	}
 	if err != nil {
 		s.disconnect()
@@ -288,8 +290,7 @@ func (s *source) receive(
 // took hands a delivery on as a message.
 func (s *source) took(d *amqp.Delivery, each eachTaken) {
 	s.taken++
-	m := messageOf(d)
-	d.Body = nil // the message has it
+	m := s.wire.message(d)
 	s.brink.note(d.DeliveryTag, &m, s.taken)
 	each(d.DeliveryTag, &m)
 }
@@ -365,36 +366,4 @@ func (s *source) flush() error {
 		return err
 	}
 	return s.sync()
-}
-
-// reason is why the holding channel was closed, when amqp091-go only says that it is.
-func (s *source) reason(err error) error {
-	if s.holding.IsClosed() && s.why.Load() == nil {
-		select {
-		case why := <-s.closed: // comes, or is closed, a moment after the channel counts as closed
-			if why != nil {
-				s.why.Store(why)
-			}
-		case <-time.After(time.Second):
-		}
-	}
-	if why := s.why.Load(); why != nil {
-		return why
-	}
-	return err
-}
-
-// gone tells why the broker ended a consumer.
-func (s *source) gone() error {
-	if s.holding.IsClosed() {
-		return queueError("read", s.plan.Queue, s.reason(amqp.ErrClosed))
-	}
-	_, err := s.ready()
-	for _, known := range []error{model.ErrQueueGone, model.ErrQueueDown} {
-		if errors.Is(err, known) {
-			return fmt.Errorf("read %s: %w", model.Printable(s.plan.Queue.String()), known)
-		}
-	}
-	return fmt.Errorf("read %s: the broker ended the consumer: the queue's node went down, or its leader moved",
-		model.Printable(s.plan.Queue.String()))
 }

@@ -7,10 +7,10 @@ import (
 	"dlxtop/model/message"
 )
 
-// messageOf is a delivery as the model knows it, without a position, and without a fingerprint, which takes its time
-// with large bodies. It shares the delivery's body.
-func messageOf(d *amqp.Delivery) message.Message {
-	headers, body := received(d.Body)
+// message is a delivery as the model knows it, without a position, and without a fingerprint, which takes its time with
+// large bodies. It claims the delivery's content.
+func (w *wire) message(d *amqp.Delivery) message.Message {
+	headers, body := w.in.claim(d.Body)
 	m := message.Message{
 		Exchange:    d.Exchange,
 		RoutingKey:  d.RoutingKey,
@@ -66,9 +66,9 @@ func wireValue(v any) any {
 	return v
 }
 
-// returnedAs is a returned publishing as a message, to be compared with what was published.
-func returnedAs(r *amqp.Return) message.Message {
-	headers, body := received(r.Body)
+// returned is a returned publishing as a message, to be compared with what was published. It claims its content.
+func (w *wire) returned(r *amqp.Return) message.Message {
+	headers, body := w.in.claim(r.Body)
 	return message.Message{
 		Exchange:   r.Exchange,
 		RoutingKey: r.RoutingKey,

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"math"
 )
@@ -18,9 +19,10 @@ const (
 	smallestFrame = 4096 // bytes that every peer takes
 )
 
-// incoming are the bytes of a broker, frame by frame, with the headers of each message in front of its body. What is no
-// AMQP passes as it is.
+// incoming are the bytes of a broker, frame by frame, with a ticket in the place of each content, or the headers of a
+// large one in front of its body. What is no AMQP passes as it is.
 type incoming struct {
+	contents
 	from  *bufio.Reader
 	ready []byte // is handed out next
 	rest  int64  // bytes of the frame that is handed out as it comes
@@ -68,8 +70,17 @@ func (r *incoming) whole() bool {
 	if r.from.Buffered() < frameHead {
 		return false
 	}
-	head, _ := r.from.Peek(frameHead)
-	return head[0] != frameHeader || int64(r.from.Buffered()) >= frameExtra+int64(binary.BigEndian.Uint32(head[3:]))
+	frame, _ := r.from.Peek(frameHead)
+	if frame[0] != frameHeader {
+		return true
+	}
+	total := frameSize(frame)
+	if int64(r.from.Buffered()) < total {
+		return false
+	}
+	frame, _ = r.from.Peek(int(total))
+	body := bodySize(frame)
+	return !r.keeps(total, body) || body == 0 || int64(r.from.Buffered()) >= total+frameExtra+int64(body)
 }
 
 // next begins the next frame. The error is that of the connection, when nothing came before it.
@@ -87,12 +98,15 @@ func (r *incoming) next() error {
 	if err != nil {
 		return r.broken(err)
 	}
-	total := frameExtra + int64(binary.BigEndian.Uint32(head[3:]))
+	total := frameSize(head)
 	switch {
 	case kind != frameHeader:
 		r.rest = total
 		return nil
 	case total <= int64(r.from.Size()):
+		if r.kept(total) {
+			return nil
+		}
 		frame, err := r.from.Peek(int(total))
 		if err != nil {
 			return r.broken(err)
@@ -139,28 +153,72 @@ func (r *incoming) long(total int64) ([]byte, error) {
 	return frame, nil
 }
 
-// disguised is what stands for a content header frame: one without headers, and a frame of the body that has them. It
-// is nil when the frame is damaged: amqp091-go then ends the connection.
+// keeps reports whether a content is small enough to be kept; its header frame has total bytes, and its body size.
+func (r *incoming) keeps(total int64, size uint64) bool {
+	room := int64(r.from.Size()) - total - frameExtra
+	return room >= 0 && size <= uint64(room)
+}
+
+// kept keeps the content whose header frame has total bytes and comes next, and puts a ticket in its place. It does not
+// when its body is large, or not in the one frame behind, or when something is damaged.
+func (r *incoming) kept(total int64) bool {
+	frames, err := r.from.Peek(int(total))
+	if err != nil {
+		return false
+	}
+	size := bodySize(frames)
+	if !r.keeps(total, size) {
+		return false
+	}
+	if size > 0 {
+		if frames, err = r.from.Peek(int(total) + frameHead); err != nil {
+			return false
+		}
+		behind := frames[total:]
+		if behind[0] != frameBody || string(behind[1:3]) != string(frames[1:3]) ||
+			frameSize(behind) != frameExtra+int64(size) {
+			return false
+		}
+		frames, err = r.from.Peek(int(total) + frameExtra + int(size))
+		if err != nil || frames[len(frames)-1] != frameEnd {
+			return false
+		}
+	}
+	header := frames[:total]
+	start, end, ok := headersAt(header)
+	if !ok {
+		return false
+	}
+	var one content
+	if end-start > tableLength {
+		one.table = bytes.Clone(header[start:end])
+	}
+	if size > 0 {
+		one.body = bytes.Clone(frames[total+frameHead : len(frames)-1])
+	}
+	out := appendHeader(r.spare[:0], header, start, end, ticketSize)
+	out = appendFrame(out, frameBody, header[1:3], func(b []byte) []byte { return r.keep(b, one) })
+	r.ready, r.spare = out, out
+	_, _ = r.from.Discard(len(frames)) // which it has
+	return true
+}
+
+// disguised is what stands for the content header frame of a large body: one without headers, and a frame of the body
+// that has them. It is nil when the frame is damaged: amqp091-go then ends the connection.
 func (r *incoming) disguised(frame []byte) []byte {
-	payload := frame[frameHead : len(frame)-1]
-	start, end, ok := tableAt(payload)
-	if !ok || frame[len(frame)-1] != frameEnd {
+	start, end, ok := headersAt(frame)
+	if !ok {
 		return nil
 	}
-	table := payload[start:end]
+	table := frame[start:end]
 	if len(table) == 0 {
 		table = noTable[:]
 	}
-	body := binary.BigEndian.Uint64(payload[4:])
+	body := bodySize(frame)
 	if body > math.MaxInt64-uint64(len(table)) {
 		return nil
 	}
-	flags := binary.BigEndian.Uint16(payload[frameFixed-2:])
-	out := appendFrame(r.spare[:0], frame[0], frame[1:3], func(b []byte) []byte {
-		b = binary.BigEndian.AppendUint64(append(b, payload[:4]...), body+uint64(len(table)))
-		b = binary.BigEndian.AppendUint16(b, flags&^withHeaders)
-		return append(append(b, payload[frameFixed:start]...), payload[end:]...)
-	})
+	out := appendHeader(r.spare[:0], frame, start, end, body+uint64(len(table)))
 	for len(table) > 0 {
 		n := min(len(table), smallestFrame-frameExtra)
 		out = appendFrame(out, frameBody, frame[1:3], func(b []byte) []byte { return append(b, table[:n]...) })
@@ -174,6 +232,35 @@ func (r *incoming) disguised(frame []byte) []byte {
 
 // noTable is the length of a table that is not there.
 var noTable [tableLength]byte
+
+// frameSize is the size of a frame, in bytes, by its head.
+func frameSize(head []byte) int64 { return frameExtra + int64(binary.BigEndian.Uint32(head[3:])) }
+
+// bodySize is the size of a message's body, in bytes, by its content header frame; 0 when that is too short to tell.
+func bodySize(frame []byte) uint64 {
+	if len(frame) < frameFixed+frameExtra {
+		return 0
+	}
+	return binary.BigEndian.Uint64(frame[frameHead+4:])
+}
+
+// headersAt finds the headers in a content header frame: frame[start:end], with their length in front; they are empty
+// when there are none. ok is false when the frame is damaged.
+func headersAt(frame []byte) (start, end int, ok bool) {
+	start, end, ok = tableAt(frame[frameHead : len(frame)-1])
+	return frameHead + start, frameHead + end, ok && frame[len(frame)-1] == frameEnd
+}
+
+// appendHeader writes a content header frame without its headers, which are frame[start:end], and with another size of
+// the body.
+func appendHeader(b, frame []byte, start, end int, body uint64) []byte {
+	const flags = frameHead + frameFixed - 2
+	return appendFrame(b, frame[0], frame[1:3], func(b []byte) []byte {
+		b = binary.BigEndian.AppendUint64(append(b, frame[frameHead:frameHead+4]...), body)
+		b = binary.BigEndian.AppendUint16(b, binary.BigEndian.Uint16(frame[flags:])&^withHeaders)
+		return append(append(b, frame[flags+2:start]...), frame[end:len(frame)-1]...)
+	})
+}
 
 // appendFrame writes a frame with the payload that write appends.
 func appendFrame(b []byte, kind byte, channel []byte, write func([]byte) []byte) []byte {

@@ -2,9 +2,10 @@ package broker
 
 import "encoding/binary"
 
-// outgoing are the bytes for a broker, frame by frame, with the properties of messages that are published.
+// outgoing are the bytes for a broker, frame by frame, with what of messages that are published passes by amqp091-go.
 type outgoing struct {
 	properties []byte // of the next content header; nil: it passes as it is
+	body       []byte // behind it, when it says that there is none
 	greeting   int    // bytes of the protocol's name that are still to come
 	rest       int64  // bytes of the frame that passes as it comes
 	held       []byte // the beginning of a frame
@@ -56,8 +57,15 @@ func (w *outgoing) header(b []byte) []byte {
 		return append(b, w.held...)
 	}
 	b = appendFrame(b, w.held[0], w.held[1:3], func(b []byte) []byte {
-		return append(append(b, w.held[frameHead:frameHead+before]...), w.properties...)
+		b = append(b, w.held[frameHead:frameHead+before]...)
+		if len(w.body) > 0 {
+			binary.BigEndian.PutUint64(b[len(b)-8:], uint64(len(w.body)))
+		}
+		return append(b, w.properties...)
 	})
-	w.properties = nil
+	if len(w.body) > 0 {
+		b = appendFrame(b, frameBody, w.held[1:3], func(b []byte) []byte { return append(b, w.body...) })
+	}
+	w.properties, w.body = nil, nil
 	return b
 }

@@ -3,6 +3,7 @@ package broker
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"io"
 	"math/rand/v2"
 	"testing"
@@ -25,41 +26,69 @@ func incomingOf(from io.Reader) *incoming {
 	return newIncoming(bufio.NewReaderSize(from, readAhead))
 }
 
-// TestFramesInPieces: frames are what they are however they are cut, on both sides.
-func TestFramesInPieces(t *testing.T) {
-	r := seed.Rand(t)
-	greeting := "AMQP\x00\x00\x09\x01"
+// streamed are messages as a broker sends them, in all the shapes that there are: each with every table, with bodies
+// that are kept and bodies that pass, whole and in pieces, and other frames between them.
+func streamed() (stream []byte, all []content) {
+	channel := []byte{0, 1}
+	method := appendFrame(nil, frameMethod, channel, func(b []byte) []byte { return append(b, "deliver"...) })
 	heartbeat := []byte{frameHeartbeat, 0, 0, 0, 0, 0, 0, frameEnd}
-	plain := []byte(greeting)
-	for range 50 {
-		out, rest := newOutgoing(), []byte(greeting)
-		var got []byte
-		plain = plain[:len(greeting)]
-		for _, table := range tables() {
-			whole := headerFrame(table)
-			const before = frameFixed - 2
-			out.properties = whole[frameHead+before : len(whole)-1]
-			empty := appendFrame(nil, frameHeader, whole[1:3], func(b []byte) []byte {
-				return append(append(b, whole[frameHead:frameHead+before]...), 0, 0)
-			})
-			rest = append(append(append(rest, empty...), heartbeat...), whole...)
-			plain = append(append(append(plain, whole...), heartbeat...), whole...)
-			for len(rest) > 0 {
-				n := 1 + r.IntN(min(len(rest), 5000))
-				got, rest = out.add(got, rest[:n]), rest[n:]
+	for name, table := range tables() {
+		for _, shape := range [][]int{{}, {1}, {1000}, {500, 500}, {50_000}, {65_000}, {70_000}, {131_064, 131_064, 9}} {
+			size := 0
+			for _, n := range shape {
+				size += n
+			}
+			one := content{body: bytes.Repeat([]byte(name), 1+size/len(name))[:size]}
+			header := headerFrame(table)
+			binary.BigEndian.PutUint64(header[frameHead+4:], uint64(size))
+			if len(table) > 0 {
+				one.table = binary.BigEndian.AppendUint32(nil, uint32(len(table)))
+				one.table = append(one.table, table...)
+			}
+			all = append(all, one)
+			stream = append(append(stream, method...), header...)
+			for i, rest := 0, one.body; i < len(shape); i++ {
+				if i > 0 {
+					stream = append(stream, heartbeat...)
+				}
+				stream = appendFrame(stream, frameBody, channel, func(b []byte) []byte { return append(b, rest[:shape[i]]...) })
+				rest = rest[shape[i]:]
 			}
 		}
-		if !bytes.Equal(got, plain) {
-			t.Fatal("what is written depends on how it is cut")
+	}
+	return stream, all
+}
+
+// claimed are the contents that amqp091-go would get of a stream.
+func claimed(t *testing.T, in *incoming, stream []byte) (all []content) {
+	t.Helper()
+	var body []byte
+	left := uint64(0)
+	for len(stream) > 0 {
+		frame := stream[:frameSize(stream)]
+		stream = stream[len(frame):]
+		switch frame[0] {
+		case frameHeader:
+			left, body = bodySize(frame), nil
+			if start, end, ok := headersAt(frame); !ok || start != end || left == 0 {
+				t.Fatalf("a header came through: %.100q", frame)
+			}
+		case frameBody:
+			body = append(body, frame[frameHead:len(frame)-1]...)
+			if left -= uint64(len(frame) - frameExtra); left == 0 {
+				all = append(all, in.claimed(body))
+			}
 		}
 	}
-	plain = plain[len(greeting):]
-	whole, err := io.ReadAll(incomingOf(bytes.NewReader(plain)))
-	if err != nil || bytes.Equal(whole, plain) {
-		t.Fatal("nothing was disguised", err)
-	}
-	for range 50 {
-		in := incomingOf(pieces{bytes.NewReader(plain), r})
+	return all
+}
+
+// TestFramesThatComeInPieces: contents are what they are however they are cut.
+func TestFramesThatComeInPieces(t *testing.T) {
+	r := seed.Rand(t)
+	stream, want := streamed()
+	for round := range 20 {
+		in := incomingOf(pieces{bytes.NewReader(stream), r})
 		var got []byte
 		for buffer := make([]byte, 1+r.IntN(10_000)); ; {
 			n, err := in.Read(buffer)
@@ -68,8 +97,72 @@ func TestFramesInPieces(t *testing.T) {
 				break
 			}
 		}
-		if !bytes.Equal(got, whole) {
-			t.Fatal("what is read depends on how it comes")
+		if round == 0 && len(in.waited) < len(want)/2 {
+			t.Errorf("%d of %d are kept", len(in.waited), len(want))
+		}
+		all := claimed(t, in, got)
+		if len(all) != len(want) || len(in.waited) > 0 {
+			t.Fatalf("%d messages, want %d; %d are left", len(all), len(want), len(in.waited))
+		}
+		for i := range want {
+			if !bytes.Equal(all[i].table, want[i].table) || !bytes.Equal(all[i].body, want[i].body) {
+				t.Fatalf("message %d has %.100q and a body of %d bytes, want %.100q and %d", i, all[i].table, len(all[i].body),
+					want[i].table, len(want[i].body))
+			}
+		}
+	}
+}
+
+// Each content is claimed once: a second claim must not pass for a message without a body.
+func TestContentIsClaimedOnce(t *testing.T) {
+	for name, then := range map[string]func(*contents, []byte){
+		"claimed":   func(c *contents, ticket []byte) { c.claimed(ticket) },
+		"forgotten": func(c *contents, _ []byte) { c.forget() },
+	} {
+		var c contents
+		ticket := c.keep(nil, content{body: []byte("body")})
+		then(&c, ticket)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s, it was claimed again", name)
+				}
+			}()
+			c.claimed(ticket)
+		}()
+	}
+}
+
+// TestFramesThatGoInPieces: what is published is the same however amqp091-go cuts its frames.
+func TestFramesThatGoInPieces(t *testing.T) {
+	r := seed.Rand(t)
+	greeting := "AMQP\x00\x00\x09\x01"
+	heartbeat := []byte{frameHeartbeat, 0, 0, 0, 0, 0, 0, frameEnd}
+	for range 50 {
+		out, rest, want := newOutgoing(), []byte(greeting), []byte(greeting)
+		var got []byte
+		for _, table := range tables() {
+			const before = frameFixed - 2
+			header := headerFrame(table)
+			body := bytes.Repeat([]byte("b"), r.IntN(3)*r.IntN(60_000))
+			binary.BigEndian.PutUint64(header[frameHead+4:], uint64(len(body)))
+			whole := header
+			if len(body) > 0 {
+				whole = appendFrame(whole, frameBody, header[1:3], func(b []byte) []byte { return append(b, body...) })
+			}
+			out.properties, out.body = header[frameHead+before:len(header)-1], body
+			empty := appendFrame(nil, frameHeader, header[1:3], func(b []byte) []byte {
+				return append(append(b, header[frameHead:frameHead+4]...), make([]byte, 10)...)
+			})
+			rest = append(append(append(rest, empty...), heartbeat...), whole...) // the last one as amqp091-go wrote it
+			want = append(append(append(want, whole...), heartbeat...), whole...)
+			for len(rest) > 0 {
+				n := 1 + r.IntN(min(len(rest), 5000))
+				got, rest = out.add(got, rest[:n]), rest[n:]
+			}
+		}
+		if !bytes.Equal(got, want) {
+			t.Fatal("what is written depends on how it is cut")
 		}
 	}
 }
@@ -84,9 +177,13 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte{frameHeader, 0, 1, 0, 0xff, 0xff, 0xff, 0, 60})
 	f.Add([]byte{frameMethod, 0, 1, 0xff, 0xff, 0xff, 0xff, 0, 60})
 	f.Fuzz(func(t *testing.T, stream []byte) {
-		got, err := io.ReadAll(incomingOf(bytes.NewReader(stream)))
+		in := incomingOf(bytes.NewReader(stream))
+		got, err := io.ReadAll(in)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, one := range in.waited {
+			got = append(append(got, one.table...), one.body...)
 		}
 		if !bytes.Contains(stream, []byte{frameHeader}) && !bytes.Equal(got, stream) {
 			t.Errorf("%q became %q", stream, got)

@@ -14,24 +14,15 @@ import (
 // held on it, and the message is delivered again. All others it reads value by value through a stream: a search took 20
 // µs of a processor for a message that had died twice, and takes 12 without that.
 //
-// On the way in, the wire takes the table out of the content header, and puts it in front of the body, behind its
-// length: four zero bytes of a message without headers. So it lives as long as its delivery, and a header that is
-// larger than a frame passes, too.
+// On the way in, the wire takes the table out of the content header. It keeps it with the body (contents.go), or, where
+// the body is too large for that, puts it in front of it, behind its length: four zero bytes of a message without
+// headers. So a header that is larger than a frame passes, too.
 //
-// On the way out, a message is published with its body alone, and the wire writes its properties, headers included, in
-// the place of none.
+// On the way out, a message is published without properties, and the wire writes them, headers included, in the place
+// of none.
 
 // tableLength is what the length of a table has, in bytes.
 const tableLength = 4
-
-// received are the headers and the body of what amqp091-go received, as they were sent; nil when there are no headers.
-func received(body []byte) (model.Table, []byte) {
-	end := tableLength + int(binary.BigEndian.Uint32(body))
-	if end == tableLength {
-		return nil, body[end:]
-	}
-	return decodeTable(body[tableLength:end], 0), body[end:]
-}
 
 // appendProperties writes the properties of a message, its headers among them, as a content header has them: flags
 // first. headerFits has measured them.

@@ -21,6 +21,7 @@ type links struct {
 // link is one connection.
 type link struct {
 	*amqp.Connection
+	wire    *wire
 	holding bool // messages are held on it
 	opening int  // channels are being opened on it
 	kept    bool // channels stay open on it
@@ -43,7 +44,7 @@ func (c *Client) connection(ctx context.Context, vhost string) (*amqp.Connection
 
 // toHold returns a connection on which messages can be held: until release no channel is opened on it but by the
 // caller.
-func (c *Client) toHold(ctx context.Context, vhost string) (connection *amqp.Connection, release func(), err error) {
+func (c *Client) toHold(ctx context.Context, vhost string) (held *link, release func(), err error) {
 	l, err := c.linksTo(vhost)
 	if err != nil {
 		return nil, nil, err
@@ -55,7 +56,7 @@ func (c *Client) toHold(ctx context.Context, vhost string) (connection *amqp.Con
 		return nil, nil, err
 	}
 	found.holding = true
-	return found.Connection, func() { l.release(found) }, nil
+	return found, func() { l.release(found) }, nil
 }
 
 // toOpen opens a channel that is kept, on a connection on which no messages are held.
@@ -104,11 +105,11 @@ func (l *links) find(ctx context.Context, c *Client, vhost string, does func(*li
 	if i := slices.IndexFunc(l.all, does); i >= 0 {
 		return l.all[i], nil
 	}
-	connection, _, err := c.dial(ctx, vhost, "dlxtop "+c.session)
+	connection, wire, err := c.dial(ctx, vhost, "dlxtop "+c.session)
 	if err != nil {
 		return nil, err
 	}
-	made := &link{Connection: connection}
+	made := &link{Connection: connection, wire: wire}
 	l.all = append(l.all, made)
 	c.watch(connection)
 	return made, nil
@@ -119,6 +120,7 @@ func (l *links) release(held *link) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	held.holding = false
+	held.wire.in.forget()
 	if len(l.all) > 1 && l.all[0] != held && !held.kept {
 		l.all = slices.DeleteFunc(l.all, func(l *link) bool { return l == held })
 		_ = held.CloseDeadline(time.Now().Add(closeLimit)) // it holds nothing

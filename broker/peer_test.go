@@ -20,7 +20,8 @@ type peer struct {
 	wire    *wire
 	channel *amqp.Channel
 
-	next      []byte      // the table of the message that is handed out next
+	next      []byte // the table of the message that is handed out next
+	gets      int
 	published chan []byte // content headers
 }
 
@@ -87,11 +88,15 @@ func (p *peer) serve() {
 			answer = p.method(0, 10<<16|51, "")
 		case 20<<16 | 10:
 			answer = p.method(1, 20<<16|11, "\x00\x00\x00\x00")
-		case 60<<16 | 70: // get: a message with all that surrounds the table, and a body in two frames
+		case 60<<16 | 70: // get: a message with all that surrounds the table, and a body in one frame or two
 			answer = p.method(1, 60<<16|71, "\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01e\x01k\x00\x00\x00\x00")
 			answer = append(answer, headerFrame(p.next)...)
-			for range 2 {
-				answer = appendFrame(answer, frameBody, []byte{0, 1}, func(b []byte) []byte { return append(b, "half"...) })
+			halves := [][]byte{[]byte("half"), []byte("half")}
+			if p.gets++; p.gets%2 == 0 {
+				halves = [][]byte{[]byte("halfhalf")}
+			}
+			for _, half := range halves {
+				answer = appendFrame(answer, frameBody, []byte{0, 1}, func(b []byte) []byte { return append(b, half...) })
 			}
 		}
 	}

@@ -146,10 +146,10 @@ func (w *window) send(f *flight) error {
 	w.mu.Unlock()
 	p := f.publishing
 	w.properties = appendProperties(w.properties[:0], p)
-	w.wire.carry(w.properties)
+	rest := w.wire.carry(w.properties, p.Body, w.frameMax())
 	var err error
 	if f.confirm, err = w.channel.PublishWithDeferredConfirm(p.Exchange, p.RoutingKey, true, false,
-		amqp.Publishing{Body: p.Body}); err == nil {
+		amqp.Publishing{Body: rest}); err == nil {
 		w.sent <- f
 		return nil
 	}
@@ -240,7 +240,7 @@ func (w *window) takeReturns() {
 // match finds the message that was returned. Twins are interchangeable: they went to the same address.
 func (w *window) match(r *amqp.Return) {
 	reason := fmt.Sprintf("no queue took it: %s", model.Printable(r.ReplyText))
-	back := returnedAs(r)
+	back := w.wire.returned(r)
 	fingerprint := message.FingerprintOf(&back)
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -3,6 +3,7 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -36,4 +37,36 @@ func queueError(attempt string, queue model.QueueRef, err error) error {
 		return fmt.Errorf("%s %s: %w", attempt, name, lost(err))
 	}
 	return fmt.Errorf("%s %s: %w (%s)", attempt, name, kind, words(err))
+}
+
+// reason is why the holding channel was closed, when amqp091-go only says that it is.
+func (s *source) reason(err error) error {
+	if s.holding.IsClosed() && s.why.Load() == nil {
+		select {
+		case why := <-s.closed: // comes, or is closed, a moment after the channel counts as closed
+			if why != nil {
+				s.why.Store(why)
+			}
+		case <-time.After(time.Second):
+		}
+	}
+	if why := s.why.Load(); why != nil {
+		return why
+	}
+	return err
+}
+
+// gone tells why the broker ended a consumer.
+func (s *source) gone() error {
+	if s.holding.IsClosed() {
+		return queueError("read", s.plan.Queue, s.reason(amqp.ErrClosed))
+	}
+	_, err := s.ready()
+	for _, known := range []error{model.ErrQueueGone, model.ErrQueueDown} {
+		if errors.Is(err, known) {
+			return fmt.Errorf("read %s: %w", model.Printable(s.plan.Queue.String()), known)
+		}
+	}
+	return fmt.Errorf("read %s: the broker ended the consumer: the queue's node went down, or its leader moved",
+		model.Printable(s.plan.Queue.String()))
 }

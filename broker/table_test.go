@@ -61,7 +61,7 @@ func FuzzHeaders(f *testing.F) {
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
-		m := messageOf(&d)
+		m := far.wire.message(&d)
 		p := message.Properties{ContentType: "text", MessageID: "id", DeliveryMode: 2}
 		if string(m.Body) != "halfhalf" || m.BodyBytes != 8 || m.Properties != p {
 			t.Errorf("%+v", m.Properties)
@@ -107,8 +107,8 @@ func written(t *testing.T, m message.Message) message.Message {
 // publish is the content header that a message is published with.
 func (p *peer) publish(t *testing.T, out *message.Publishing) []byte {
 	t.Helper()
-	p.wire.carry(appendProperties(nil, out))
-	if err := p.channel.Publish("e", "k", false, false, amqp.Publishing{Body: out.Body}); err != nil {
+	rest := p.wire.carry(appendProperties(nil, out), out.Body, smallestFrame)
+	if err := p.channel.Publish("e", "k", false, false, amqp.Publishing{Body: rest}); err != nil {
 		t.Fatal(err)
 	}
 	return <-p.published

@@ -55,7 +55,7 @@ func (c *Client) Tap(
 	}
 	defer wire.cut()
 	t := &tap{
-		client: c, connection: connection, plan: plan, see: see, tell: tell, channel: channels[0],
+		client: c, connection: connection, wire: wire, plan: plan, see: see, tell: tell, channel: channels[0],
 		control: channels[1],
 	}
 	t.lost = t.control.NotifyClose(make(chan *amqp.Error, 1))
@@ -86,6 +86,7 @@ func (c *Client) Tap(
 type tap struct {
 	client     *Client
 	connection *amqp.Connection
+	wire       *wire
 	plan       trace.TapPlan
 	see        func(m *message.Message, at time.Time)
 	tell       func(trace.TapCounts)
@@ -208,7 +209,7 @@ func (t *tap) receive(ctx context.Context) {
 
 func (t *tap) take(d *amqp.Delivery) {
 	at := time.Now()
-	m := messageOf(d)
+	m := t.wire.message(d)
 	t.mu.Lock()
 	t.counts.Seen++
 	t.mu.Unlock()

@@ -20,7 +20,8 @@ const (
 // wire is a network connection that reads and writes many frames at once: amqp091-go writes each message by itself
 // and reads 4 KiB at a time, which keeps both sides busy with packets. What is written goes out at once when the
 // line is free, else together with what comes meanwhile. It remembers how the other side began, which tells what it
-// is when it is no RabbitMQ. The headers of messages pass by amqp091-go: see headers.go. So it has to be above TLS.
+// is when it is no RabbitMQ. Headers and bodies of messages pass by amqp091-go: see headers.go and contents.go. So it
+// has to be above TLS.
 type wire struct {
 	net.Conn
 	in  *incoming
@@ -85,12 +86,21 @@ func (w *wire) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// carry gives the next message that is published its properties, those of appendProperties. They are written when its
-// publish has returned, which has to be the only one on this wire.
-func (w *wire) carry(properties []byte) {
+// carry gives the next message that is published its properties, those of appendProperties, and its body, unless that
+// is larger than one frame: rest is the body to publish it with. What it carries is written when the publish has
+// returned, which has to be the only one on this wire. frameMax is in bytes, 0 is no limit.
+func (w *wire) carry(properties, body []byte, frameMax int) (rest []byte) {
+	most := readAhead
+	if frameMax > 0 {
+		most = min(most, frameMax)
+	}
+	if len(body)+frameExtra > most {
+		body, rest = nil, body
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.out.properties = properties
+	w.out.properties, w.out.body = properties, body
+	return rest
 }
 
 // write writes what waits, until the wire is closed.
