@@ -119,23 +119,66 @@ func (s *spool) Len() int { return len(s.records) }
 
 // At implements model.Messages.
 func (s *spool) At(i, body int) (message.Message, error) {
+	record := make([]byte, s.size(i, body))
+	if err := s.read(record, s.records[i].at); err != nil {
+		return message.Message{}, notReadAgain(i, err)
+	}
+	return s.parse(i, record)
+}
+
+// Range implements model.Messages.
+func (s *spool) Range(from, to, body int, f func(*message.Message) error) error {
+	for from < to {
+		behind, size := from+1, s.size(from, body)
+		for behind < to && s.whole(behind-1, body) && size+s.size(behind, body) <= spoolBuffer {
+			size += s.size(behind, body)
+			behind++
+		}
+		records := make([]byte, size)
+		if err := s.read(records, s.records[from].at); err != nil {
+			return notReadAgain(from, err)
+		}
+		for ; from < behind; from++ {
+			n := s.size(from, body)
+			m, err := s.parse(from, records[:n:n])
+			if err == nil {
+				err = f(&m)
+			}
+			if err != nil {
+				return err
+			}
+			records = records[n:]
+		}
+	}
+	return nil
+}
+
+// size is that of a record with at most body bytes of its body, 0 is all of it; in bytes.
+func (s *spool) size(i, body int) int64 {
 	r := &s.records[i]
-	size := r.body
-	if body > 0 {
-		size = min(size, int64(body))
+	if s.whole(i, body) {
+		return int64(r.head) + r.body
 	}
-	record := make([]byte, int64(r.head)+size)
-	if err := s.read(record, r.at); err != nil {
-		return message.Message{}, fmt.Errorf("message %d was read, but cannot be read again: %w", i+1, err)
-	}
-	head, part := record[:r.head], record[r.head:]
-	m, err := parseHead(string(head))
+	return int64(r.head) + int64(body)
+}
+
+// whole reports whether a body is not cut by a limit: the next record is behind it.
+func (s *spool) whole(i, body int) bool { return body <= 0 || s.records[i].body <= int64(body) }
+
+// parse reads a record.
+func (s *spool) parse(i int, record []byte) (message.Message, error) {
+	r := &s.records[i]
+	m, err := parseHead(string(record[:r.head]))
 	if err != nil {
-		return message.Message{}, fmt.Errorf("message %d was read, but cannot be read again: %w", i+1, err)
+		return message.Message{}, notReadAgain(i, err)
 	}
-	m.Position, m.Body, m.BodyBytes, m.Fingerprint = i+1, part, int(r.body), r.fingerprint
+	m.Position, m.Body, m.BodyBytes, m.Fingerprint = i+1, record[r.head:], int(r.body), r.fingerprint
 	m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 	return m, nil
+}
+
+func notReadAgain(i int, err error) error {
+	return fmt.Errorf("message %d was read, but cannot be read again: %w", i+1, err)
 }
 
 // ReadBody implements model.Messages.
@@ -143,7 +186,7 @@ func (s *spool) ReadBody(i int, b []byte, from int64) (int, error) {
 	r := &s.records[i]
 	n := min(int64(len(b)), max(r.body-from, 0))
 	if err := s.read(b[:n], r.at+int64(r.head)+from); err != nil {
-		return 0, fmt.Errorf("message %d was read, but cannot be read again: %w", i+1, err)
+		return 0, notReadAgain(i, err)
 	}
 	if n < int64(len(b)) {
 		return int(n), io.EOF

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -96,24 +97,28 @@ func (p *Program) writePeeked(head peekJSON, messages message.Messages) error {
 func (r *messageRun) work(messages message.Messages) {
 	defer close(r.ready)
 	var text bytes.Buffer
-	for r.done = r.from; r.done < r.to && text.Len() < runBytes; r.done++ {
-		m, err := messages.At(r.done, runBody)
-		if err == nil && len(m.Body) < m.BodyBytes {
-			break
+	r.done = r.from
+	err := messages.Range(r.from, r.to, runBody, func(m *message.Message) error {
+		if len(m.Body) < m.BodyBytes || text.Len() >= runBytes {
+			return errRunEnds
 		}
-		if err == nil {
-			if said := unreadableDeaths(&m); said != "" {
-				r.said = append(r.said, said)
-			}
-			err = writeInList(&text, &m, nil, r.done)
+		if said := unreadableDeaths(m); said != "" {
+			r.said = append(r.said, said)
 		}
-		if err != nil {
-			r.err = err
-			break
+		if err := writeInList(&text, m, nil, r.done); err != nil {
+			return err
 		}
+		r.done++
+		return nil
+	})
+	if err != errRunEnds {
+		r.err = err
 	}
 	r.text = text.Bytes()
 }
+
+// errRunEnds ends a run early.
+var errRunEnds = errors.New("the run ends")
 
 // writeLarge writes a message with a part of its body in memory at a time.
 func (p *Program) writeLarge(out io.Writer, messages message.Messages, i int) error {

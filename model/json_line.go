@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -14,15 +15,28 @@ func JSONLine(v any) ([]byte, error) { return EncodeJSON(v, "", "") }
 
 // EncodeJSON is JSONLine, indented as json.Indent does it.
 func EncodeJSON(v any, prefix, indent string) ([]byte, error) {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent(prefix, indent)
-	if err := encoder.Encode(v); err != nil {
+	e := jsonEncoders.Get().(*jsonEncoder)
+	defer jsonEncoders.Put(e)
+	e.line.Reset()
+	e.SetIndent(prefix, indent)
+	if err := e.Encode(v); err != nil {
 		return nil, fmt.Errorf("write JSON: %w", err)
 	}
-	return EscapeJSON(bytes.TrimRight(line.Bytes(), "\n")), nil
+	return EscapeJSON(bytes.Clone(bytes.TrimRight(e.line.Bytes(), "\n"))), nil
 }
+
+// jsonEncoder keeps its memory from one value to the next.
+type jsonEncoder struct {
+	*json.Encoder
+	line *bytes.Buffer
+}
+
+var jsonEncoders = sync.Pool{New: func() any {
+	line := new(bytes.Buffer)
+	e := json.NewEncoder(line)
+	e.SetEscapeHTML(false)
+	return &jsonEncoder{e, line}
+}}
 
 // EscapeJSON writes every character that is not printable as \u escapes: what a terminal would act on or hide cannot do
 // anything to a person who looks at it, and to a JSON reader it is the same. Outside of strings JSON has only ASCII.

@@ -200,6 +200,11 @@ func (m askedMessages) At(i, body int) (message.Message, error) {
 	return m.Messages.At(i, body)
 }
 
+func (m askedMessages) Range(from, to, body int, f func(*message.Message) error) error {
+	onDisk()
+	return m.Messages.Range(from, to, body, f)
+}
+
 func (m askedMessages) ReadBody(i int, b []byte, from int64) (int, error) {
 	onDisk()
 	return m.Messages.ReadBody(i, b, from)

@@ -12,6 +12,10 @@ type Messages interface {
 	// At is the message at an index, 0 is the first, with at most body bytes of its body; 0 is all of it. BodyBytes
 	// and the fingerprint are of the whole.
 	At(i, body int) (Message, error)
+	// Range calls f with what At tells of one message after the other, from an index up to before another, until there
+	// is an error. It is faster than At where they are on disk. f may keep the messages, but a body keeps others in
+	// memory, too.
+	Range(from, to, body int, f func(*Message) error) error
 	// ReadBody reads of the body of the message at an index from an offset on, as io.ReaderAt does.
 	ReadBody(i int, b []byte, from int64) (int, error)
 	// InMemory reports whether At and ReadBody read no disk.
@@ -33,6 +37,11 @@ func (l MessageList) At(i, body int) (Message, error) {
 		m.Body = m.Body[:min(len(m.Body), body)]
 	}
 	return m, nil
+}
+
+// Range implements Messages.
+func (l MessageList) Range(from, to, body int, f func(*Message) error) error {
+	return oneByOne(l, from, to, body, f)
 }
 
 // InMemory implements Messages.
@@ -74,14 +83,28 @@ func (p Part) ReadBody(i int, b []byte, from int64) (int, error) {
 // At implements Messages.
 func (p Part) At(i, body int) (Message, error) { return p.Messages.At(p.Indexes[i], body) }
 
-// Each calls f with one message after the other, with so much of its body, until there is an error.
-func Each(messages Messages, body int, f func(*Message)) error {
-	for i := range messages.Len() {
+// Range implements Messages.
+func (p Part) Range(from, to, body int, f func(*Message) error) error {
+	return oneByOne(p, from, to, body, f)
+}
+
+func oneByOne(messages Messages, from, to, body int, f func(*Message) error) error {
+	for i := from; i < to; i++ {
 		m, err := messages.At(i, body)
 		if err != nil {
 			return err
 		}
-		f(&m)
+		if err := f(&m); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// Each calls f with one message after the other, with so much of its body, until one cannot be read.
+func Each(messages Messages, body int, f func(*Message)) error {
+	return messages.Range(0, messages.Len(), body, func(m *Message) error {
+		f(m)
+		return nil
+	})
 }
