@@ -42,7 +42,8 @@ func (b *brink) note(tag uint64, m *message.Message, position int) {
 	}
 	b.met = true
 	kept := *m
-	kept.Fingerprint, kept.Position = message.FingerprintOf(m), position
+	kept.Identify()
+	kept.Position = position
 	if b.doomed == nil {
 		b.doomed, b.claimed = map[uint64]*message.Message{}, map[uint64]bool{}
 	}

@@ -301,7 +301,7 @@ func (x *execution) act(ctx context.Context, batches <-chan []chosen) {
 			c := batch[i]
 			batch[i] = chosen{} // lets go of the body as soon as it is settled
 			if c.publishing == nil {
-				c.message.Body = nil
+				c.message.DropBody()
 				x.acks.add(c.tag, c.message)
 				continue
 			}

@@ -25,7 +25,8 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 		var page []chosen
 		taken, err := x.source.page(ctx, n, func(tag uint64, m *message.Message) {
 			x.taken++
-			m.Fingerprint, m.Position = message.FingerprintOf(m), x.taken
+			m.Identify()
+			m.Position = x.taken
 			// What came back is not sent again, although others may have gone from in front of it.
 			if !x.full() && !m.MarkedBy(x.plan.MarkName) && !x.meets(m) && x.picker.Pick(m) {
 				m.Position = max(m.Position, x.last+1) // names it in the journal: others may have gone between two stages

@@ -22,7 +22,7 @@ const hugeBody = 32 << 20
 // letGo frees a body that is not needed any more.
 func letGo(m *message.Message) {
 	huge := len(m.Body) >= hugeBody
-	if m.Body = nil; huge {
+	if m.DropBody(); huge {
 		debug.FreeOSMemory()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"dlxtop/export"
 	"dlxtop/model"
@@ -46,7 +47,7 @@ func TestCreateAndRead(t *testing.T) {
 		func(m *message.Message) error { got = append(got, *m); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(message.Message{})); diff != "" {
 		t.Error(diff)
 	}
 	var out bytes.Buffer

@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -144,5 +146,103 @@ func TestEditOfARecord(t *testing.T) {
 	check(t, db.QueryRow(`PRAGMA user_version`).Scan(&version))
 	if version < 3 {
 		t.Errorf("the version is %d", version)
+	}
+}
+
+// fourthSteps are what made a file of the first version one of the fourth, the last one without the kind of the
+// fingerprints, and a replay in it.
+const fourthSteps = `
+ALTER TABLE records ADD COLUMN resumes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE records ADD COLUMN session TEXT NOT NULL DEFAULT '';
+ALTER TABLE records ADD COLUMN intent TEXT;
+CREATE UNIQUE INDEX resumed ON records(resumes) WHERE resumes > 0;
+CREATE TABLE claims (
+	record    INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
+	claimant  INTEGER NOT NULL REFERENCES records(id) ON DELETE CASCADE,
+	positions TEXT    NOT NULL
+);
+CREATE INDEX claims_of ON claims(record);
+CREATE INDEX claims_by ON claims(claimant);
+ALTER TABLE records ADD COLUMN edit TEXT NOT NULL DEFAULT '';
+ALTER TABLE records ADD COLUMN cluster TEXT NOT NULL DEFAULT '';
+PRAGMA user_version = 4;
+INSERT INTO records(id, operation, vhost, queue, target, user, broker, began, planned, undoes, cluster)
+	VALUES(11, 'replay', '/', 'failed', 'queue:worker', 'guest', 'localhost:5672', 4102444804000, 2, 0, 'rabbit@a');
+INSERT INTO entries VALUES(11, 2, '{"position":1,"message_id":"d","fingerprint":"05050505050505050505050505050505","exchange":"","routing_key":"k","sent":{"fingerprint":"06060606060606060606060606060606","exchange":"","routing_key":"worker","reached":["worker"]}}
+{"position":2,"message_id":"e","fingerprint":"07070707070707070707070707070707","exchange":"","routing_key":"k","sent":{"fingerprint":"08080808080808080808080808080808","exchange":"","routing_key":"worker","reached":["worker"]}}
+');
+INSERT INTO outcomes VALUES(11, 'moved', '', 1, '1');
+`
+
+func fourthVersion(t *testing.T) (path string, db *sql.DB) {
+	t.Helper()
+	path = firstVersion(t)
+	db, err := sql.Open("sqlite", path)
+	check(t, err)
+	t.Cleanup(func() { db.Close() })
+	_, err = db.Exec(fourthSteps)
+	check(t, err)
+	return path, db
+}
+
+// TestFingerprintsOfBefore: a record of a file without the kind of its fingerprints has the first one, and is listed
+// and shown as before; what is written now has this program's. A drop that needs nothing looked for is undone.
+func TestFingerprintsOfBefore(t *testing.T) {
+	path, db := fourthVersion(t)
+	j := open(t, journal.Options{Path: path})
+	id := begin(t, j, record(plan.Replay))
+	records, err := j.Records(t.Context(), 0)
+	if err != nil || len(records) != 4 || records[0].ID != id || records[0].OtherPrints {
+		t.Fatalf("%+v %v", records, err)
+	}
+	for _, r := range records[1:] {
+		if !r.OtherPrints {
+			t.Errorf("%d has the fingerprints of now", r.ID)
+		}
+	}
+	if r := records[1]; r.ID != 11 || r.To != "queue:worker" || r.Cluster != "rabbit@a" || r.Entries != 2 ||
+		r.Uncertain() != 1 || r.Told() != "1 moved, 1 unknown; unfinished" {
+		t.Errorf("%+v: %s", r, r.Told())
+	}
+	if got := read(t, j, 11); len(got) != 2 || got[0].Sent.Reached[0] != "worker" || got[0].Outcome != plan.Moved {
+		t.Errorf("%+v", got)
+	}
+	chain, err := j.Chain(t.Context(), 11)
+	if err != nil || len(chain) != 1 || !chain[0].OtherPrints {
+		t.Errorf("%+v %v", chain, err)
+	}
+	if _, granted, err := j.Claim(t.Context(), undoOf(7), plan.Claim{Positions: []int{1, 3}}); err != nil ||
+		len(granted) != 2 {
+		t.Errorf("%v %v", granted, err)
+	}
+	var version int
+	check(t, db.QueryRow(`PRAGMA user_version`).Scan(&version))
+	if version < 5 {
+		t.Errorf("the version is %d", version)
+	}
+}
+
+// TestOlderProgramBesides: a program that has had the file open since before goes on writing records, of its own kind.
+// It cannot undo or resume one of another kind, as it would not find the messages.
+func TestOlderProgramBesides(t *testing.T) {
+	path, older := fourthVersion(t)
+	j := open(t, journal.Options{Path: path})
+	id := begin(t, j, record(plan.Replay))
+	insert := func(undoes, resumes int64) error {
+		_, err := older.Exec(`INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes,
+			resumes, session, intent, edit, cluster) VALUES('drop', '/', 'q', '', 'guest', 'b', 1, 1, ?, ?, '', NULL, '', '')`,
+			undoes, resumes)
+		return err
+	}
+	check(t, insert(0, 0), insert(7, 0), insert(0, 11))
+	for _, err := range []error{insert(id, 0), insert(0, id)} {
+		if err == nil || !strings.Contains(err.Error(), "start dlxtop again") {
+			t.Errorf("it goes on with a newer record: %v", err)
+		}
+	}
+	records, err := j.Records(t.Context(), 3)
+	ours := func(r plan.Record) bool { return !r.OtherPrints }
+	if err != nil || len(records) != 3 || slices.ContainsFunc(records, ours) {
+		t.Errorf("%+v %v", records, err)
 	}
 }

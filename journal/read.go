@@ -17,7 +17,8 @@ import (
 )
 
 const recordColumns = `r.id, r.operation, r.vhost, r.queue, r.target, r.user, r.broker, r.began, r.ended,
-	r.planned, r.undoes, r.account, r.resumes, r.session, r.edit, r.cluster, coalesce((SELECT id FROM records n WHERE n.resumes = r.id), 0),
+	r.planned, r.undoes, r.account, r.resumes, r.session, r.edit, r.cluster, r.fingerprints,
+	coalesce((SELECT id FROM records n WHERE n.resumes = r.id), 0),
 	(SELECT coalesce(sum(count), 0) FROM entries WHERE record = r.id)`
 
 // Records are the newest records, newest first; limit 0 is all of them. Where there is no journal there are none.
@@ -115,12 +116,13 @@ func scanRecord(rows *sql.Rows) (plan.Record, error) {
 	var began int64
 	var ended sql.NullInt64
 	var account sql.NullString
+	var prints int
 	if err := rows.Scan(&r.ID, &r.Operation, &r.From.VHost, &r.From.Name, &r.To, &r.User, &r.Broker, &began, &ended,
 		&r.Planned, &r.Undoes, &account,
-		&r.Resumes, &r.Session, &r.Edit, &r.Cluster, &r.ResumedBy, &r.Entries); err != nil {
+		&r.Resumes, &r.Session, &r.Edit, &r.Cluster, &prints, &r.ResumedBy, &r.Entries); err != nil {
 		return r, err
 	}
-	r.Began = time.UnixMilli(began)
+	r.Began, r.OtherPrints = time.UnixMilli(began), prints != message.FingerprintKind
 	if ended.Valid {
 		r.Ended = time.UnixMilli(ended.Int64)
 	}

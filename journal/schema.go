@@ -26,6 +26,10 @@ const application = 0x646c7874
 // A field of an intent that decides what a resume does needs a version, too, because a dlxtop that does not know the
 // field would go on without it: the third one is for selections by cause and for programs that change messages. The
 // fourth one is for the cluster, of which such a dlxtop would not know that it is another one.
+//
+// The fifth one is for the FingerprintKind of a record. What an older dlxtop wrote has the first kind, also when it has
+// had the file open since before and goes on. It knows no other kind: what it undid or resumed of a newer record could
+// be there twice afterwards, and the trigger keeps it from that.
 var migrations = []string{`
 CREATE TABLE records (
 	id        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -73,6 +77,11 @@ CREATE INDEX claims_by ON claims(claimant);
 ALTER TABLE records ADD COLUMN edit TEXT NOT NULL DEFAULT '';
 `, `
 ALTER TABLE records ADD COLUMN cluster TEXT NOT NULL DEFAULT '';
+`, `
+ALTER TABLE records ADD COLUMN fingerprints INTEGER NOT NULL DEFAULT 1;
+CREATE TRIGGER newer BEFORE INSERT ON records
+WHEN EXISTS (SELECT 1 FROM records r WHERE r.id IN (NEW.undoes, NEW.resumes) AND r.fingerprints > NEW.fingerprints)
+BEGIN SELECT RAISE(ABORT, 'a newer dlxtop wrote that record: start dlxtop again'); END;
 `}
 
 // errNewer and errForeign are files that this program must not touch.

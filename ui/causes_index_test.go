@@ -133,7 +133,7 @@ func TestDamagedIndex(t *testing.T) {
 		t.Fatalf("the index is %q", files)
 	}
 	for i, path := range files {
-		text := [][]byte{[]byte("dlxtop causes 2\n…"), {}, []byte("{}")}[i]
+		text := [][]byte{[]byte("dlxtop causes 1\n…"), {}, []byte("{}")}[i]
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +147,7 @@ func TestDamagedIndex(t *testing.T) {
 	term.await("88 read, 2 not yet")
 	sound := 0
 	for _, path := range files {
-		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), "dlxtop causes 1\n") {
+		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), "dlxtop causes 2\n") {
 			sound++
 		}
 	}

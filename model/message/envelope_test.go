@@ -53,11 +53,11 @@ func TestEasyNetQEnvelope(t *testing.T) {
 				t.Fatal(ok, e.Problem)
 			}
 			test.want.BodyBytes = len(test.want.Body)
-			if diff := cmp.Diff(test.want, e.Original); diff != "" {
+			if diff := cmp.Diff(test.want, e.Original, sameMessage); diff != "" {
 				t.Error(diff)
 			}
 			m.Properties.Type = "" // recognized without it
-			if again, ok := m.Envelope(); !ok || !cmp.Equal(e, again) {
+			if again, ok := m.Envelope(); !ok || !cmp.Equal(e, again, sameMessage) {
 				t.Errorf("without the type: %v %+v", ok, again)
 			}
 		})

@@ -15,8 +15,14 @@ import (
 
 // Fingerprint identifies a message by everything that its publisher set, and by nothing that a peek changes: exchange,
 // routing key, properties, headers (without the broker's counters of deliveries) and body. Two messages with the same
-// fingerprint are twins: acting on either is the same.
+// fingerprint are twins: acting on either is the same. It is the beginning of a SHA-256 of all that; of a body of more
+// than smallBody it has the length and the SHA-256, so that original and copy need the body hashed once.
 type Fingerprint [16]byte
+
+// FingerprintKind numbers what a fingerprint is made of: by those of another kind no message can be recognized. What
+// keeps fingerprints for longer than the program runs keeps it, too. The first kind had a body of any size in the one
+// hash.
+const FingerprintKind = 2
 
 // String is the fingerprint in hexadecimal.
 func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
@@ -40,10 +46,51 @@ var DeliveryCounters = []string{"x-delivery-count", "x-acquired-count"}
 
 // FingerprintOf computes the fingerprint of a message whose body is present.
 func FingerprintOf(m *Message) Fingerprint {
+	return inFront(m.Exchange, m.RoutingKey, &m.Properties, m.Headers).Sum(m.Body)
+}
+
+// Identify sets the fingerprint of a message whose body is present, and keeps the sum of a large body for
+// FingerprintOfCopy.
+func (m *Message) Identify() {
+	m.hashed = nil
+	w := inFront(m.Exchange, m.RoutingKey, &m.Properties, m.Headers)
+	if len(m.Body) <= smallBody {
+		m.Fingerprint = w.Sum(m.Body)
+		return
+	}
+	m.hashed = &hashedBody{m.Body, sha256.Sum256(m.Body)}
+	m.Fingerprint = w.sumApart(len(m.Body), &m.hashed.sum)
+}
+
+// FingerprintOfCopy computes the fingerprint of what a queue gets when p is published of m. The body is not hashed
+// again where it is the one that m was identified with.
+func (m *Message) FingerprintOfCopy(p *Publishing) Fingerprint {
+	w := inFront(p.Exchange, p.RoutingKey, &p.Properties, p.Headers)
+	if m.hashed.is(p.Body) {
+		return w.sumApart(len(p.Body), &m.hashed.sum)
+	}
+	return w.Sum(p.Body)
+}
+
+// DropBody lets go of the body, to free its memory.
+func (m *Message) DropBody() { m.Body, m.hashed = nil, nil }
+
+// hashedBody is the sum of a large body, with the body that it is the sum of: a message may get another one.
+type hashedBody struct {
+	body []byte
+	sum  [sha256.Size]byte
+}
+
+// is reports whether the sum is that of a body: the same memory, which nobody writes to.
+func (h *hashedBody) is(body []byte) bool {
+	return h != nil && len(body) == len(h.body) && &body[0] == &h.body[0]
+}
+
+// inFront begins the fingerprint of a message with all that stands in front of its body.
+func inFront(exchange, routingKey string, p *Properties, headers model.Table) *fingerprinter {
 	w := NewFingerprinter()
-	w.Text(m.Exchange)
-	w.Text(m.RoutingKey)
-	p := &m.Properties
+	w.Text(exchange)
+	w.Text(routingKey)
 	for _, s := range [...]string{
 		p.ContentType, p.ContentEncoding, p.CorrelationID, p.ReplyTo, p.Expiration, p.MessageID, p.Type, p.UserID, p.AppID,
 	} {
@@ -51,8 +98,8 @@ func FingerprintOf(m *Message) Fingerprint {
 	}
 	w.Number('p', uint64(p.DeliveryMode)<<8|uint64(p.Priority))
 	w.Value(p.Timestamp)
-	w.Table(m.Headers, DeliveryCounters)
-	return w.Sum(m.Body)
+	w.Table(headers, DeliveryCounters)
+	return w
 }
 
 // fingerprinter writes each value with its type and length in front, so that no two different messages write the same.
@@ -62,7 +109,8 @@ type fingerprinter struct {
 	keys    []string
 }
 
-// smallBody is a body that is copied, in bytes: for a larger one a second call of the hash takes less time.
+// smallBody is a body that is copied and hashed with all in front of it, in bytes. A larger one is hashed apart. To
+// change it makes another FingerprintKind.
 const smallBody = 4 << 10
 
 var fingerprints = sync.Pool{New: func() any { return &fingerprinter{} }}
@@ -76,18 +124,26 @@ func NewFingerprinter() *fingerprinter {
 
 // Sum is the fingerprint of all that was written, and of a body behind it. Nothing more can be written.
 func (w *fingerprinter) Sum(body []byte) Fingerprint {
-	defer fingerprints.Put(w)
-	w.Number('b', uint64(len(body)))
-	var sum [sha256.Size]byte
-	if len(body) <= smallBody {
-		w.written = append(w.written, body...)
-		sum = sha256.Sum256(w.written)
-	} else {
-		h := sha256.New()
-		h.Write(w.written)
-		h.Write(body)
-		h.Sum(sum[:0])
+	if len(body) > smallBody {
+		sum := sha256.Sum256(body)
+		return w.sumApart(len(body), &sum)
 	}
+	w.Number('b', uint64(len(body)))
+	w.written = append(w.written, body...)
+	return w.end()
+}
+
+// sumApart is Sum with a large body of so many bytes, of which only the sum is given.
+func (w *fingerprinter) sumApart(size int, sum *[sha256.Size]byte) Fingerprint {
+	w.Number('b', uint64(size))
+	w.written = append(w.written, sum[:]...)
+	return w.end()
+}
+
+// end is the fingerprint of all that was written.
+func (w *fingerprinter) end() Fingerprint {
+	defer fingerprints.Put(w)
+	sum := sha256.Sum256(w.written)
 	return Fingerprint(sum[:len(Fingerprint{})])
 }
 

@@ -1,11 +1,20 @@
 package message
 
 import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"dlxtop/internal/seed"
 	"dlxtop/model"
 )
+
+// sameMessage compares all of a message but the sum that is kept beside it.
+var sameMessage = cmpopts.IgnoreUnexported(Message{})
 
 func fingerprinted() Message {
 	return Message{
@@ -78,5 +87,90 @@ func TestFingerprintTellsMessagesApart(t *testing.T) {
 	}
 	if len(FingerprintOf(&m).String()) != 32 {
 		t.Error("not 32 digits")
+	}
+}
+
+// bodySizes are small bodies, and those that are hashed apart.
+var bodySizes = []int{0, 1, smallBody - 1, smallBody, smallBody + 1, 4 * smallBody, 1 << 20}
+
+// asRead is the message that a queue gives of what was published into it: all of it is in memory of its own.
+func asRead(p *Publishing) *Message {
+	return &Message{
+		Position: 7, Redelivered: true, Exchange: p.Exchange, RoutingKey: p.RoutingKey, Properties: p.Properties,
+		Headers: p.Headers, Body: bytes.Clone(p.Body), BodyBytes: len(p.Body),
+	}
+}
+
+func randomBody(r *rand.Rand, size int) []byte {
+	body := make([]byte, size)
+	for i := range body {
+		body[i] = byte(r.Uint32())
+	}
+	return body
+}
+
+// TestFingerprintOfACopy: it is that of the copy when it is read from its queue, whatever was done about the body since
+// the original was identified, and so is that of the original.
+func TestFingerprintOfACopy(t *testing.T) {
+	r := seed.Rand(t)
+	for change, bodyOf := range map[string]func(m *Message) []byte{
+		"the same":        func(m *Message) []byte { return m.Body },
+		"an equal one":    func(m *Message) []byte { return bytes.Clone(m.Body) },
+		"changed":         func(m *Message) []byte { return append([]byte{1}, m.Body...)[:len(m.Body)] },
+		"longer":          func(m *Message) []byte { return append(slices.Clip(m.Body), 'x') },
+		"its beginning":   func(m *Message) []byte { return m.Body[:len(m.Body)/2] },
+		"its end":         func(m *Message) []byte { return m.Body[len(m.Body)/2:] },
+		"large":           func(*Message) []byte { return randomBody(r, smallBody+1) },
+		"none":            func(*Message) []byte { return nil },
+		"replaced inside": func(m *Message) []byte { m.Body = randomBody(r, len(m.Body)); return m.Body },
+		"dropped":         func(m *Message) []byte { m.DropBody(); return m.Body },
+	} {
+		for _, size := range bodySizes {
+			m := fingerprinted()
+			m.Body = randomBody(r, size)
+			m.Identify()
+			if m.Fingerprint != FingerprintOf(&m) {
+				t.Errorf("%s, %d bytes: identified as another than it is", change, size)
+			}
+			p := Publishing{Address: model.Address{RoutingKey: "worker"}, Properties: m.Properties, Headers: m.Headers}
+			p.Properties.Expiration = "1000"
+			p.Body = bodyOf(&m)
+			if m.FingerprintOfCopy(&p) != FingerprintOf(asRead(&p)) {
+				t.Errorf("%s, %d bytes: another than that of the copy in its queue", change, size)
+			}
+			p.Address, p.Properties = model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, m.Properties
+			if same := bytes.Equal(p.Body, m.Body); same != (m.FingerprintOfCopy(&p) == FingerprintOf(&m)) {
+				t.Errorf("%s, %d bytes: the same is %v", change, size, same)
+			}
+		}
+	}
+}
+
+// TestFingerprintOfLargeBodies: each of its bytes counts, also where the body is hashed apart.
+func TestFingerprintOfLargeBodies(t *testing.T) {
+	r := seed.Rand(t)
+	for _, size := range bodySizes[1:] {
+		m := fingerprinted()
+		m.Body = randomBody(r, size)
+		before := FingerprintOf(&m)
+		for _, i := range []int{0, r.IntN(size), size - 1} {
+			m.Body[i]++
+			if FingerprintOf(&m) == before {
+				t.Errorf("byte %d of %d does not count", i, size)
+			}
+			m.Body[i]--
+		}
+		if FingerprintOf(&m) != before {
+			t.Errorf("%d bytes: not the same twice", size)
+		}
+	}
+}
+
+// TestSmallBodiesHaveAllInOneHash: journals of every dlxtop know them.
+func TestSmallBodiesHaveAllInOneHash(t *testing.T) {
+	m := fingerprinted()
+	m.Body = bytes.Repeat([]byte("b"), smallBody)
+	if got := FingerprintOf(&m).String(); got != "986881e930d23709a8a3c528654acb73" {
+		t.Errorf("it is %s", got)
 	}
 }

@@ -19,6 +19,8 @@ type Message struct {
 	Deaths      []Death // parsed from x-death; newest first
 	DeathsError string  // why x-death could not be read (in full), "" when it could
 	Fingerprint Fingerprint
+
+	hashed *hashedBody // set by Identify for a large body
 }
 
 // Properties are AMQP 0-9-1's basic properties without the headers. A zero field was absent (amqp091-go cannot tell an

@@ -122,6 +122,6 @@ func (in *MessageJSON) message(body []byte) (Message, error) {
 		return Message{}, fmt.Errorf("its body has %d bytes, and should have %d: it was cut", len(m.Body), m.BodyBytes)
 	}
 	m.Deaths, m.DeathsError = ParseDeaths(m.Headers)
-	m.Fingerprint = FingerprintOf(&m)
+	m.Identify()
 	return m, nil
 }

@@ -49,8 +49,8 @@ func NewDraft(t *model.Topology, from model.QueueRef, m *message.Message, user s
 func (d *Draft) Same(other *Draft) bool { return d.fingerprint() == other.fingerprint() }
 
 func (d *Draft) fingerprint() message.Fingerprint {
-	p := message.Publishing{Address: d.Address, Properties: d.Properties, Headers: d.Headers, Body: d.Body}
-	return fingerprint(&p)
+	m := d.Message()
+	return message.FingerprintOf(&m)
 }
 
 // shownValue is how many characters of a value a difference shows.

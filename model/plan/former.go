@@ -30,7 +30,7 @@ func NewEntry(m *message.Message, p *message.Publishing, full bool) Entry {
 		return e
 	}
 	former, told := formerOf(m, p)
-	e.Sent = &Sent{Fingerprint: fingerprint(p), To: p.Address, Former: former}
+	e.Sent = &Sent{Fingerprint: m.FingerprintOfCopy(p), To: p.Address, Former: former}
 	for _, q := range p.Reaches {
 		e.Sent.Reached = append(e.Sent.Reached, q.Name)
 	}
@@ -92,14 +92,6 @@ func (f *Former) restore(m *message.Message) {
 	}
 	maps.Copy(headers, f.Headers)
 	m.Headers = headers
-}
-
-// fingerprint is that of the message which a queue gets.
-func fingerprint(p *message.Publishing) message.Fingerprint {
-	return message.FingerprintOf(&message.Message{
-		Exchange: p.Exchange, RoutingKey: p.RoutingKey,
-		Properties: p.Properties, Headers: p.Headers, Body: p.Body,
-	})
 }
 
 // Restoring is what brings a message back to its queue: through the default exchange, with everything as it was. left

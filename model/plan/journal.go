@@ -31,6 +31,9 @@ type Record struct {
 	Edit      string  // the jq program that changed the messages; "": there was none
 	Intent    *Intent // what was planned; nil: not kept, or not read (Records leaves it out)
 	Account   Account // of what ended; of what did not: the outcomes that were written down
+	// OtherPrints: its fingerprints are of another kind than message.FingerprintKind, so that none of its messages can be
+	// recognized by them.
+	OtherPrints bool
 }
 
 // On reports whether it was done on the broker at this address, of this cluster: the same address leads to another

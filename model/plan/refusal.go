@@ -50,6 +50,10 @@ const (
 	BackGone    ObjectionKind = "back gone"    // the queue that they came from
 	MaybeThere  ObjectionKind = "maybe there"  // they could be in the queue twice
 	NothingLeft ObjectionKind = "nothing left" // to undo
+
+	// The record has fingerprints of another kind.
+	CopiesUnknown ObjectionKind = "copies unknown" // what was sent cannot be recognized
+	ThereUnknown  ObjectionKind = "there unknown"  // they could be in the queue twice
 )
 
 // Objection is one reason against a plan, or against the way of a message, with the values that its sentence needs.
@@ -71,7 +75,7 @@ type Objection struct {
 	Operation  Operation        `json:",omitempty"` // of that record
 	There      string           `json:",omitempty"` // of OtherBroker: where it was done
 	Here       string           `json:",omitempty"`
-	Messages   int              `json:",omitempty"` // of MaybeThere; of TooSlow: that are not too many
+	Messages   int              `json:",omitempty"` // of MaybeThere, ThereUnknown; of TooSlow: that are not too many
 	Skips      []Skip           `json:",omitempty"` // of NothingLeft
 }
 
@@ -80,7 +84,7 @@ func (o Objection) Overridable() bool {
 	switch o.Kind {
 	case NotReadable:
 		return o.Look.Overridable()
-	case DropsKept, DropsGone, DropsInFile, DropsInJournal, OtherBroker, MaybeThere:
+	case DropsKept, DropsGone, DropsInFile, DropsInJournal, OtherBroker, MaybeThere, ThereUnknown:
 		return true
 	}
 	return false

@@ -236,13 +236,27 @@ func (b *undoBuilder) finish(t *model.Topology, want *UndoWant) {
 	if b.timed > 0 {
 		p.Warnings = append(p.Warnings, Warning{Kind: timedAnew, Messages: b.timed})
 	}
-	if !b.looked && p.Uncertain > 0 && !want.Insist {
-		p.Refusal = Refusal{{Kind: MaybeThere, Messages: p.Uncertain}}
-	}
+	p.Refusal = b.unrecognized(want)
 	b.limits(t, want)
 	if !p.Refusal.Refused() && p.Planned() == 0 {
 		p.Refusal = Refusal{{Kind: NothingLeft, Skips: p.Skips}}
 	}
+}
+
+// unrecognized refuses what needs messages to be found that nobody has looked for, or that nobody can recognize.
+func (b *undoBuilder) unrecognized(want *UndoWant) Refusal {
+	p, r := b.plan, &b.plan.Record
+	switch {
+	case r.OtherPrints && len(p.Takes) > 0:
+		return Refusal{{Kind: CopiesUnknown, Record: r.ID, Operation: r.Operation, Queue: r.From}}
+	case p.Uncertain == 0 || want.Insist:
+		return nil
+	case r.OtherPrints:
+		return Refusal{{Kind: ThereUnknown, Record: r.ID, Messages: p.Uncertain}}
+	case !b.looked:
+		return Refusal{{Kind: MaybeThere, Messages: p.Uncertain}}
+	}
+	return nil
 }
 
 // take plans to take back from one queue what was sent there.

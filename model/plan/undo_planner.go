@@ -36,11 +36,12 @@ func (e *UndoNotLooked) Refusal() Refusal {
 }
 
 // Looked completes what is wanted with the messages that are in the queue, when it is not certain that none of the
-// record's is there: each look costs, so that a plan which is made again takes what this one has found. An error is an
-// *UndoNotLooked, which insisting overrides, or that of reading the entries.
+// record's is there: each look costs, so that a plan which is made again takes what this one has found. It does not
+// look for what it cannot recognize. An error is an *UndoNotLooked, which insisting overrides, or that of reading the
+// entries.
 func (w UndoWant) Looked(t *model.Topology, reads UndoReads) (UndoWant, error) {
 	p, err := ForUndo(t, w)
-	if err != nil || p.Uncertain == 0 {
+	if err != nil || p.Uncertain == 0 || w.Record.OtherPrints {
 		return w, err
 	}
 	there := map[message.Fingerprint]int{}

@@ -142,6 +142,11 @@ func TestPlanUndo(t *testing.T) {
 		change(&r)
 		return r
 	}
+	other := func(o Operation) Record {
+		return with(func(r *Record) { r.Operation, r.OtherPrints = o, true })
+	}
+	tried := drop(1, Dropped)
+	tried.Undoing = []Attempt{{By: 5}}
 	for _, test := range []struct {
 		name     string
 		record   Record
@@ -179,6 +184,25 @@ func TestPlanUndo(t *testing.T) {
 			Moved, "worker"), sent(3, Refused, "worker")}, takes: 2, words: "2 consumers on worker"},
 		{name: "to several", record: finished, entries: []Entry{sent(1, Moved, "worker"), sent(2,
 			Moved, "worker", "audit")}, takes: 1, words: "1 sent to 2 queues"},
+		{
+			name: "other fingerprints, certain", record: other(Drop), entries: []Entry{drop(1, Dropped)}, restores: 1,
+		},
+		{
+			name: "other fingerprints, unknown", record: other(Drop), entries: []Entry{drop(1, Unsure), drop(2, Dropped)},
+			restores: 2, words: "1 message may already be in the queue, and dlxtop cannot recognize them",
+		},
+		{
+			name: "other fingerprints, tried", record: other(Drop), entries: []Entry{tried}, restores: 1,
+			words: "1 message may already be in the queue, and dlxtop cannot recognize them",
+		},
+		{
+			name: "other fingerprints, sent", record: other(Replay), entries: []Entry{sent(1, Moved, "worker")}, takes: 1,
+			words: "dlxtop cannot recognize the messages of the replay 4; `dlxtop journal show 4` lists them",
+		},
+		{
+			name: "other fingerprints, sent to what is gone", record: other(Move),
+			entries: []Entry{sent(1, Moved, "gone")}, words: "does not exist any more",
+		},
 		{name: "target gone", record: finished, entries: []Entry{sent(1, Moved, "gone")}, words: "does not exist any more"},
 	} {
 		plan, err := ForUndo(topology, UndoWant{

@@ -97,6 +97,14 @@ func (o Objection) undoWords(queue string) string {
 		return fmt.Sprintf("%s may already be in the queue, and the queue could not be read to its end; insist "+
 			"to bring back all the same, which may make duplicates",
 			model.Plural(o.Messages, "message"))
+	case CopiesUnknown:
+		return fmt.Sprintf("dlxtop cannot recognize the messages of the %s %d where they were sent to: an earlier version "+
+			"made their fingerprints in another way; `dlxtop journal show %d` lists them, and `dlxtop move` brings back "+
+			"those that are there and not in %s", o.Operation, o.Record, o.Record, queue)
+	case ThereUnknown:
+		return fmt.Sprintf("%s may already be in the queue, and dlxtop cannot recognize them: an earlier version made "+
+			"their fingerprints in another way; look for them (`dlxtop journal show %d` lists them), then insist to "+
+			"bring back all the same, which may make duplicates", model.Plural(o.Messages, "message"), o.Record)
 	}
 	words := "there is nothing to undo"
 	for _, skip := range o.Skips {
@@ -120,7 +128,7 @@ func (o Objection) Override() string {
 		return "dropped messages are then only in the journal"
 	case OtherBroker:
 		return "dlxtop treats it as the same broker"
-	case MaybeThere:
+	case MaybeThere, ThereUnknown:
 		return "messages that are already there are then there twice"
 	}
 	return ""

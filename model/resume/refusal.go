@@ -21,6 +21,7 @@ const (
 	OtherBroker ObjectionKind = "other broker"
 	QueueGone   ObjectionKind = "queue gone"
 	CameToEnd   ObjectionKind = "came to its end"
+	OtherPrints ObjectionKind = "other fingerprints" // than this dlxtop makes: nothing can be recognized
 	OtherLine   ObjectionKind = "other message in the file"
 	OtherLength ObjectionKind = "other length of the file"
 	RestRefused ObjectionKind = "rest refused" // what is left must not run
@@ -30,6 +31,7 @@ const (
 type Objection struct {
 	Kind      ObjectionKind
 	Record    int64           `json:",omitempty"`
+	Undoes    int64           `json:",omitempty"` // of OtherPrints: the record that it takes back; 0: none
 	Operation plan.Operation  `json:",omitempty"`
 	Queue     model.QueueRef  `json:",omitzero"`
 	There     string          `json:",omitempty"` // of OtherBroker: where it was done
@@ -65,12 +67,30 @@ func (o Objection) Words() string {
 			model.Printable(o.Queue.String()))
 	case CameToEnd:
 		return fmt.Sprintf("the %s %d came to its end: there is nothing to resume", o.Operation, o.Record)
+	case OtherPrints:
+		return fmt.Sprintf("dlxtop cannot recognize the messages of the %s %d: an earlier version made their fingerprints "+
+			"in another way; %s", o.Operation, o.Record, o.instead())
 	case OtherLine:
 		return fmt.Sprintf("%s was changed since: its message %d is not the one that was imported", file, o.Message)
 	case OtherLength:
 		return fmt.Sprintf("%s was changed since: it has %s instead of %d", file, model.Plural(o.Is, "message"), o.Was)
 	}
 	return o.Rest.Words()
+}
+
+// instead is what a person can do about a record whose messages cannot be recognized.
+func (o Objection) instead() string {
+	queue := model.Printable(o.Queue.String())
+	switch {
+	case o.Undoes > 0:
+		return fmt.Sprintf("`dlxtop journal undo %d` begins again", o.Undoes)
+	case o.Operation == plan.Import:
+		return fmt.Sprintf("look which messages of the file are in %s, and import the others", queue)
+	case o.Operation == plan.Drop:
+		return fmt.Sprintf("look which of them are left in %s, and drop those", queue)
+	}
+	return fmt.Sprintf("look which of those left in %s are not where they were sent to (`dlxtop journal show %d`), "+
+		"and %s those", queue, o.Record, o.Operation)
 }
 
 // Override is what insisting would do, "" when nobody may.

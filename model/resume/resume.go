@@ -2,6 +2,7 @@ package resume
 
 import (
 	"fmt"
+	"slices"
 
 	"dlxtop/model"
 	"dlxtop/model/message"
@@ -139,6 +140,12 @@ func Inquire(t *model.Topology, want Want) (Inquiry, error) {
 		q.refusal = Refusal{{Kind: CameToEnd, Operation: last.Operation, Record: last.ID}}
 		return q, nil
 	}
+	if slices.ContainsFunc(want.Chain, func(r plan.Record) bool { return r.OtherPrints }) {
+		q.refusal = Refusal{{
+			Kind: OtherPrints, Operation: last.Operation, Record: last.ID, Undoes: last.Undoes, Queue: queueOf(last),
+		}}
+		return q, nil
+	}
 	if err := f.find(); err != nil {
 		return q, err
 	}
@@ -231,10 +238,7 @@ func (d *decision) restOfUndo() error {
 // refuseResume tells what can be told without reading a message.
 func refuseResume(t *model.Topology, want *Want) Refusal {
 	last := &want.Chain[len(want.Chain)-1]
-	from := last.From
-	if in := last.Intent; in != nil && in.Source.Name != "" {
-		from = in.Source
-	}
+	from := queueOf(last)
 	for i := range want.Chain {
 		if r := &want.Chain[i]; r.Undone > 0 {
 			return Refusal{{Kind: WasUndone, Record: r.ID}}
@@ -255,6 +259,14 @@ func refuseResume(t *model.Topology, want *Want) Refusal {
 		return Refusal{{Kind: QueueGone, Queue: from}}
 	}
 	return nil
+}
+
+// queueOf is the queue that the messages of a record come from; of an undo and an import: that they go to.
+func queueOf(r *plan.Record) model.QueueRef {
+	if in := r.Intent; in != nil && in.Source.Name != "" {
+		return in.Source
+	}
+	return r.From
 }
 
 // rest plans what is left of the record's plan.

@@ -115,3 +115,89 @@ func TestResumeOfAnUndoLooks(t *testing.T) {
 		t.Errorf("it brings back %+v", p.Undo)
 	}
 }
+
+// TestResumeOfOtherFingerprints: a record whose messages cannot be recognized is not gone on with, and nothing is read
+// for it; nor is one that goes on with such a record.
+func TestResumeOfOtherFingerprints(t *testing.T) {
+	topology := build.TopologyOf("4.0.5", build.Queue("failed", build.Ready(1)))
+	early := plan.Account{Stopped: "the connection was lost"}
+	for operation, words := range map[plan.Operation]string{
+		plan.Replay: "look which of those left in failed are not where they were sent to (`dlxtop journal show 8`), " +
+			"and replay those",
+		plan.Move:   "and move those",
+		plan.Drop:   "look which of them are left in failed, and drop those",
+		plan.Import: "look which messages of the file are in failed, and import the others",
+		plan.Undo:   "`dlxtop journal undo 3` begins again",
+	} {
+		first := plan.Record{
+			ID: 7, Operation: operation, From: build.Ref("failed"), Broker: "b:5672", Ended: time.Unix(9, 0), Account: early,
+			Planned: 2, Entries: 2, OtherPrints: true,
+		}
+		last := first
+		if last.ID, last.Resumes, last.OtherPrints = 8, 7, false; operation == plan.Undo {
+			last.Undoes = 3
+		}
+		p, err := Of(topology, Want{
+			Chain: []plan.Record{first, last}, Broker: "b:5672", Insist: true,
+			Entries: func(_ int64, each func(*plan.Entry) error) error {
+				return each(&plan.Entry{Position: 1, Outcome: plan.Unsure})
+			},
+			Look: func(peek.Plan, func(*message.Message) error) (string, error) {
+				t.Errorf("%s: it looks", operation)
+				return "", nil
+			},
+		})
+		if err != nil || !p.Refusal.Refused() || p.Refusal[0].Kind != OtherPrints || p.Refusal.Overridable() ||
+			!strings.Contains(p.Refusal.Words(), words) || !strings.Contains(p.Refusal.Words(), "an earlier version") {
+			t.Errorf("%s: %q %v", operation, p.Refusal.Words(), err)
+		}
+	}
+}
+
+// TestResumeOfAnUndoOfOtherFingerprints: what an undo of this program published is recognized, also where the record
+// that it takes back has other fingerprints; the rest comes from the journal without a look.
+func TestResumeOfAnUndoOfOtherFingerprints(t *testing.T) {
+	kept := func(id string) *message.Message {
+		m := message.Message{RoutingKey: "failed", Properties: message.Properties{MessageID: id}}
+		m.Identify()
+		return &m
+	}
+	there := kept("there")
+	failed, early := build.Ref("failed"), plan.Account{Stopped: "the connection was lost"}
+	dropped := plan.Record{
+		ID: 7, Operation: plan.Drop, From: failed, Broker: "b:5672", Ended: time.Unix(9, 0), Planned: 3, OtherPrints: true,
+	}
+	undo := plan.Record{
+		ID: 8, Operation: plan.Undo, Undoes: 7, From: failed, Broker: "b:5672", Ended: time.Unix(10, 0), Account: early,
+	}
+	entries := map[int64][]plan.Entry{}
+	for i, id := range []string{"there", "not", "untouched"} {
+		m, old := kept(id), message.Fingerprint{byte(i)}
+		e := plan.Entry{Position: i + 1, Fingerprint: old, Message: m, Outcome: plan.Dropped}
+		if id != "untouched" {
+			e.Undoing = []plan.Attempt{{By: 8, Sent: m.Fingerprint}}
+			sent := &plan.Sent{Fingerprint: m.Fingerprint, Reached: []string{"failed"}}
+			entries[8] = append(entries[8], plan.Entry{
+				Position: i + 1, Fingerprint: m.Fingerprint, Undoes: i + 1, Sent: sent, Outcome: plan.Unsure,
+			})
+		}
+		entries[7] = append(entries[7], e)
+	}
+	p, err := Of(build.TopologyOf("4.0.5", build.Queue("failed", build.Ready(1))), Want{
+		Chain: []plan.Record{undo}, Broker: "b:5672", User: "guest", Choice: PublishAgain,
+		Record: func(int64) (plan.Record, error) { return dropped, nil },
+		Entries: func(record int64, each func(*plan.Entry) error) error {
+			for _, e := range entries[record] {
+				if err := each(&e); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Look: func(_ peek.Plan, each func(*message.Message) error) (string, error) { return "", each(there) },
+	})
+	if err != nil || p.Refusal.Refused() || p.Done != 1 || p.Undo == nil ||
+		!reflect.DeepEqual(p.Undo.Positions, []int{2, 3}) {
+		t.Fatalf("%d done, it brings back %+v: %q %v", p.Done, p.Undo, p.Refusal.Words(), err)
+	}
+}

@@ -1,0 +1,125 @@
+package cli_test
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/cli"
+	"dlxtop/journal"
+)
+
+// olderJournal is a journal in a file that can be made one of the version before the kind of fingerprints was kept.
+type olderJournal struct {
+	*vhost
+	path string
+}
+
+func (o *olderJournal) run(args ...string) result {
+	o.t.Helper()
+	return o.runProgram(func(p *cli.Program) {
+		p.Journal = func(string) cli.Journal { return journal.New(journal.Options{Path: o.path}) }
+	}, args...)
+}
+
+func (o *olderJournal) act(args ...string) (id string) {
+	o.t.Helper()
+	r := o.run(append(args, "--yes")...)
+	if r.status != cli.ExitDone {
+		o.t.Fatalf("%q: %+v", args, r)
+	}
+	return fmt.Sprint(decode[accountContract](o.t, r).JournalID)
+}
+
+// age makes the file older, with what else is to be changed in it.
+func (o *olderJournal) age(changes ...string) {
+	o.t.Helper()
+	db, err := sql.Open("sqlite", o.path)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer db.Close()
+	steps := []string{
+		`DROP TRIGGER newer`, `ALTER TABLE records DROP COLUMN fingerprints`, `PRAGMA user_version = 4`,
+	}
+	for _, step := range append(steps, changes...) {
+		if _, err := db.Exec(step); err != nil {
+			o.t.Fatalf("%s: %v", step, err)
+		}
+	}
+}
+
+func (o *olderJournal) wantRefused(words string, args ...string) {
+	o.t.Helper()
+	worker, failed := o.count("worker"), o.count("failed")
+	r := o.run(append(args, "--yes")...)
+	if r.status != cli.ExitRefused || !strings.Contains(r.stderr, words) ||
+		!strings.Contains(r.stderr, "an earlier version made their fingerprints in another way") ||
+		o.count("worker") != worker || o.count("failed") != failed {
+		o.t.Errorf("%q: %+v", args, r)
+	}
+}
+
+// TestJournalOfOtherFingerprints: what an earlier dlxtop recorded is shown, and undone where nothing has to be found.
+// Where the messages have to be recognized it is refused, and the next step that the refusal names works.
+func TestJournalOfOtherFingerprints(t *testing.T) {
+	o := &olderJournal{newVHost(t), filepath.Join(t.TempDir(), "journal.db")}
+	o.declare("failed", nil)
+	o.declare("worker", nil)
+	fill := func(ids ...string) {
+		t.Helper()
+		var messages []amqp.Publishing
+		for _, id := range ids {
+			messages = append(messages, amqp.Publishing{MessageId: id, Body: bytes.Repeat([]byte(id), 16<<10)})
+		}
+		o.send("failed", messages)
+	}
+	fill("a", "b", "c", "d", "e", "f")
+	dropped := o.act("drop", "failed", "--id", "a")
+	unsure := o.act("drop", "failed", "--id", "b")
+	replayed := o.act("replay", "failed", "--to", "queue:worker", "--id", "c")
+	killed := o.act("replay", "failed", "--to", "queue:worker", "--id", "d")
+	o.age(
+		"UPDATE outcomes SET outcome = 'unknown' WHERE record = "+unsure,
+		"DELETE FROM outcomes WHERE record = "+killed, "UPDATE records SET ended = NULL, account = NULL WHERE id = "+killed,
+	)
+
+	if r := o.run("journal", "-o", "table"); !strings.Contains(r.out, "1 unknown; unfinished") ||
+		!strings.Contains(r.out, "1 dropped") || !strings.Contains(r.out, "1 moved") {
+		t.Errorf("%+v", r)
+	}
+	undo := func(id string) []string { return []string{"journal", "undo", id} }
+	o.wantRefused("`dlxtop journal show "+replayed+"` lists them, and `dlxtop move` brings back", undo(replayed)...)
+	o.wantRefused("`dlxtop journal show "+replayed+"` lists them", append(undo(replayed), "--insist")...)
+	o.wantRefused("where they were sent to", undo(killed)...)
+	o.wantRefused("look which of those left in", "journal", "resume", killed)
+	if r := o.run("journal", "show", replayed, "-o", "table"); !strings.Contains(r.out, "(default) worker") ||
+		!strings.Contains(r.out, "c ") {
+		t.Errorf("%+v", r)
+	}
+	o.act("move", "worker", "--to", "queue:failed", "--id", "c")
+	o.act(undo(dropped)...)
+	o.wantRefused("1 message may already be in the queue", undo(unsure)...)
+	o.act(append(undo(unsure), "--insist")...)
+	if o.count("worker") != 1 || o.count("failed") != 5 {
+		t.Errorf("%v", o.counts("worker", "failed"))
+	}
+
+	now := o.act("replay", "failed", "--to", "queue:worker", "--id", "e")
+	o.act(undo(now)...)
+	if r := o.run(append(undo(dropped), "--yes")...); !strings.Contains(r.stderr, "1 brought back before") {
+		t.Errorf("%+v", r)
+	}
+	seen := ""
+	for _, d := range o.take("failed") {
+		seen += d.MessageId
+	}
+	if seen != "fcabe" {
+		t.Errorf("the queue has %s", seen)
+	}
+}

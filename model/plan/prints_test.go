@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"testing"
+
+	"dlxtop/model/build"
+	"dlxtop/model/message"
+	"dlxtop/model/peek"
+)
+
+// TestUndoOfOtherFingerprints: an undo of a record with fingerprints of another kind does not look for its messages.
+// What only comes from the journal may be insisted on; what has to be found where it was sent to may not.
+func TestUndoOfOtherFingerprints(t *testing.T) {
+	topology := build.TopologyOf("4.0.5", build.Queue("failed", build.Ready(1)), build.Queue("worker", build.Ready(1)))
+	m := &message.Message{RoutingKey: "k", Body: []byte("m")}
+	m.Identify()
+	dropped, rescued := NewEntry(m, nil, false), NewEntry(m, nil, false)
+	dropped.Outcome, rescued.Outcome = Unsure, Unsure
+	rescued.Sent = &Sent{Reached: []string{"failed"}}
+	sent := Entry{Fingerprint: m.Fingerprint, Outcome: Unsure, Sent: &Sent{Reached: []string{"worker"}}}
+	whole := sent
+	whole.Message = m
+	for _, test := range []struct {
+		operation Operation
+		entry     Entry
+		kind      ObjectionKind
+		restores  int // when it is insisted on
+	}{
+		{Drop, dropped, ThereUnknown, 1},
+		{Rescue, rescued, ThereUnknown, 1},
+		{Replay, sent, CopiesUnknown, 0},
+		{Move, whole, CopiesUnknown, 0},
+	} {
+		for _, insist := range []bool{false, true} {
+			want, err := UndoWant{
+				Record: Record{ID: 7, Operation: test.operation, From: build.Ref("failed"), Broker: "b", OtherPrints: true},
+				Broker: "b", Insist: insist,
+				Entries: func(each func(*Entry) error) error { e := test.entry; return each(&e) },
+			}.Looked(topology, UndoReads{Look: func(peek.Plan, func(*message.Message) error) (string, error) {
+				t.Errorf("%s: it looks", test.operation)
+				return "", nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := ForUndo(topology, want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			may := insist && test.restores > 0
+			if p.Refusal.Refused() == may || !may && p.Refusal[0].Kind != test.kind ||
+				!may && p.Refusal.Overridable() != (test.restores > 0) || may && p.Restores != test.restores {
+				t.Errorf("%s, insisting %v: %d restored, %q", test.operation, insist, p.Restores, p.Refusal.Words())
+			}
+		}
+	}
+}
