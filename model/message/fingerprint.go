@@ -111,7 +111,7 @@ type fingerprinter struct {
 
 // smallBody is a body that is copied and hashed with all in front of it, in bytes. A larger one is hashed apart. To
 // change it makes another FingerprintKind.
-const smallBody = 4 << 10
+const smallBody = 512
 
 var fingerprints = sync.Pool{New: func() any { return &fingerprinter{} }}
 
