@@ -42,9 +42,9 @@ func keepRoom() (stop func()) {
 	}
 }
 
-// roomFor is the limit for what is in use, in bytes: a quarter more, and what Go itself needs.
+// roomFor is the limit for what is in use, in bytes: a fifth more, and what Go itself needs.
 func roomFor(live int64) int64 {
 	const own, step = 16 << 20, 8 << 20
-	needed := (live*5/4 + own + step - 1) / step * step // in steps, so that it does not change all the time
+	needed := (live*6/5 + own + step - 1) / step * step // in steps, so that it does not change all the time
 	return max(memoryLimit, needed)
 }
