@@ -248,7 +248,7 @@ func (b *undoBuilder) unrecognized(want *UndoWant) Refusal {
 	p, r := b.plan, &b.plan.Record
 	switch {
 	case r.OtherPrints && len(p.Takes) > 0:
-		return Refusal{{Kind: CopiesUnknown, Record: r.ID, Operation: r.Operation, Queue: r.From}}
+		return Refusal{{Kind: CopiesUnknown, Record: r.ID, Operation: r.Operation}}
 	case p.Uncertain == 0 || want.Insist:
 		return nil
 	case r.OtherPrints:

@@ -189,15 +189,15 @@ func TestPlanUndo(t *testing.T) {
 		},
 		{
 			name: "other fingerprints, unknown", record: other(Drop), entries: []Entry{drop(1, Unsure), drop(2, Dropped)},
-			restores: 2, words: "1 message may already be in the queue, and dlxtop cannot recognize them",
+			restores: 2, words: "1 message may already be in the queue, and cannot be recognized there",
 		},
 		{
 			name: "other fingerprints, tried", record: other(Drop), entries: []Entry{tried}, restores: 1,
-			words: "1 message may already be in the queue, and dlxtop cannot recognize them",
+			words: "1 message may already be in the queue, and cannot be recognized there",
 		},
 		{
 			name: "other fingerprints, sent", record: other(Replay), entries: []Entry{sent(1, Moved, "worker")}, takes: 1,
-			words: "dlxtop cannot recognize the messages of the replay 4; `dlxtop journal show 4` lists them",
+			words: "the messages of the replay 4 cannot be recognized; `dlxtop journal show 4` lists them",
 		},
 		{
 			name: "other fingerprints, sent to what is gone", record: other(Move),

@@ -98,11 +98,11 @@ func (o Objection) undoWords(queue string) string {
 			"to bring back all the same, which may make duplicates",
 			model.Plural(o.Messages, "message"))
 	case CopiesUnknown:
-		return fmt.Sprintf("dlxtop cannot recognize the messages of the %s %d where they were sent to: an earlier version "+
+		return fmt.Sprintf("the messages of the %s %d cannot be recognized where they were sent to: an earlier version "+
 			"made their fingerprints in another way; `dlxtop journal show %d` lists them, and `dlxtop move` brings back "+
-			"those that are there and not in %s", o.Operation, o.Record, o.Record, queue)
+			"what is still there", o.Operation, o.Record, o.Record)
 	case ThereUnknown:
-		return fmt.Sprintf("%s may already be in the queue, and dlxtop cannot recognize them: an earlier version made "+
+		return fmt.Sprintf("%s may already be in the queue, and cannot be recognized there: an earlier version made "+
 			"their fingerprints in another way; look for them (`dlxtop journal show %d` lists them), then insist to "+
 			"bring back all the same, which may make duplicates", model.Plural(o.Messages, "message"), o.Record)
 	}

@@ -68,8 +68,8 @@ func (o Objection) Words() string {
 	case CameToEnd:
 		return fmt.Sprintf("the %s %d came to its end: there is nothing to resume", o.Operation, o.Record)
 	case OtherPrints:
-		return fmt.Sprintf("dlxtop cannot recognize the messages of the %s %d: an earlier version made their fingerprints "+
-			"in another way; %s", o.Operation, o.Record, o.instead())
+		return fmt.Sprintf("the messages of the %s %d cannot be recognized: an earlier version made their fingerprints in "+
+			"another way; %s", o.Operation, o.Record, o.instead())
 	case OtherLine:
 		return fmt.Sprintf("%s was changed since: its message %d is not the one that was imported", file, o.Message)
 	case OtherLength:
