@@ -113,26 +113,6 @@ func TestFramesThatComeInPieces(t *testing.T) {
 	}
 }
 
-// Each content is claimed once: a second claim must not pass for a message without a body.
-func TestContentIsClaimedOnce(t *testing.T) {
-	for name, then := range map[string]func(*contents, []byte){
-		"claimed":   func(c *contents, ticket []byte) { c.claimed(ticket) },
-		"forgotten": func(c *contents, _ []byte) { c.forget() },
-	} {
-		var c contents
-		ticket := c.keep(nil, content{body: []byte("body")})
-		then(&c, ticket)
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s, it was claimed again", name)
-				}
-			}()
-			c.claimed(ticket)
-		}()
-	}
-}
-
 // TestFramesThatGoInPieces: what is published is the same however amqp091-go cuts its frames.
 func TestFramesThatGoInPieces(t *testing.T) {
 	r := seed.Rand(t)
