@@ -15,9 +15,9 @@ import (
 // receive them. What the sample did not foresee is refused message by message, never sent.
 const sampleSize = 1000
 
-// countedSample is how many a dry run looks at where that counts towards a delivery limit: enough to name the usual
-// recipients.
-const countedSample = 100
+// smallSample is how many a dry run looks at where that counts towards a delivery limit, and an action that goes on by
+// itself and needs no sample: enough to name the usual recipients, and what is changed.
+const smallSample = 100
 
 // look is what was looked at before an action.
 type look struct {
@@ -35,16 +35,17 @@ type look struct {
 // sample looks at messages in order to say who would receive the chosen ones, and completes want with them. Messages
 // that are chosen one by one are looked for in as much of the queue as a look may read.
 //
-// With nobody to read it, an action that needs no sample goes without where that costs much: a quorum queue gives what
-// it got back from an earlier look out first, and all of it has to be taken so that it keeps its order.
+// With nobody to read it, an action that needs no sample makes do with a small one, and goes without where that costs
+// much: a quorum queue gives what it got back from an earlier look out first, and all of it has to be taken so that it
+// keeps its order.
 func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.ActionWant, c consent) (look, error) {
 	selection := want.Selection
 	oneByOne := selection.ByContent()
 	peeking := peek.Want{Limit: sampleSize, Insist: want.Insist}
 	acquire := peek.For(t, want.From, peeking)
-	dear := acquire.Counts || acquire.Type == model.Quorum && c.agreed && !c.dryRun
+	unread := c.agreed && !c.dryRun && !want.NeedsLook()
 	switch {
-	case dear && !want.NeedsLook():
+	case acquire.Counts && !want.NeedsLook(), unread && acquire.Type == model.Quorum:
 		return s.withoutLook(ctx, t, want, acquire.Counts)
 	case oneByOne:
 		peeking.Limit = peek.MostLook
@@ -56,8 +57,8 @@ func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.Acti
 	case selection.Limit > 0:
 		peeking.Limit = min(selection.Limit, sampleSize)
 	}
-	if acquire.Counts && c.dryRun && !oneByOne {
-		peeking.Limit = min(peeking.Limit, countedSample)
+	if acquire.Counts && c.dryRun && !oneByOne || unread {
+		peeking.Limit = min(peeking.Limit, smallSample)
 	}
 	peeked, err := s.peek(ctx, t, want.From, peeking)
 	if err != nil {
