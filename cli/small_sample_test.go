@@ -1,0 +1,46 @@
+package cli_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"dlxtop/cli"
+)
+
+// TestSmallSample: with --yes a replay to one queue reads the first 100 messages before, and a dry run 1,000. Both act
+// on all of them.
+func TestSmallSample(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t)
+	v.declare("failed", nil)
+	v.declare("worker", nil)
+	const n = 150
+	messages := make([]amqp.Publishing, n)
+	for i := range messages {
+		messages[i].MessageId = fmt.Sprint(i + 1)
+	}
+	for _, i := range []int{0, 120} {
+		messages[i].Headers = amqp.Table{"CC": []any{"elsewhere"}}
+	}
+	v.send("failed", messages)
+	replay := func(flag string) string {
+		t.Helper()
+		r := v.run("replay", "failed", "--to", "queue:worker", flag)
+		if r.status != cli.ExitDone {
+			t.Fatalf("%s: %+v", flag, r)
+		}
+		return r.stderr
+	}
+	if said := replay("--dry-run"); !strings.Contains(said, "2 messages were copied to further queues by CC") {
+		t.Errorf("the dry run says\n%s", said)
+	}
+	if said := replay("--yes"); !strings.Contains(said, "1 message was copied to further queues by CC") {
+		t.Errorf("the replay says\n%s", said)
+	}
+	if got := v.count("worker"); got != n {
+		t.Errorf("%d messages arrived", got)
+	}
+}
