@@ -21,7 +21,7 @@ type content struct {
 	table, body []byte
 }
 
-// contents are those that came in and were not claimed yet.
+// contents keeps each content that came in until it is claimed.
 type contents struct {
 	mu     sync.Mutex
 	last   uint64

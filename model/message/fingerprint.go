@@ -133,7 +133,7 @@ func (w *fingerprinter) Sum(body []byte) Fingerprint {
 	return w.end()
 }
 
-// sumApart is Sum with a large body of so many bytes, of which only the sum is given.
+// sumApart is Sum for a large body that was hashed before: its size in bytes, and its SHA-256.
 func (w *fingerprinter) sumApart(size int, sum *[sha256.Size]byte) Fingerprint {
 	w.Number('b', uint64(size))
 	w.written = append(w.written, sum[:]...)
