@@ -86,9 +86,9 @@ func (x *execution) full() bool {
 	return x.picker.Done() || x.most > 0 && x.picker.Picked() >= x.most
 }
 
-// pageShare is the part of the bytes that an action may hold which one page has: three are held at a time, the client
-// library has some of it twice, and beyond the limit of memory the garbage collector takes more time than the messages.
-const pageShare = 8
+// pageShare is the part of the bytes that an action may hold which one page has: three are held at a time, and beyond
+// the limit of memory the garbage collector takes more time than the messages.
+const pageShare = 4
 
 // nextPage is the size of the next page: small first, because what is chosen is mostly near the head; then as large as
 // is useful, but so that the chosen bodies stay within MaxBytes and the messages that are kept in few pages.
