@@ -22,8 +22,9 @@ import (
 // mostGot is how many messages are taken one by one: 50,000 at once by the HTTP API end in a timeout.
 const mostGot = 10_000
 
-// benchTurns is how often each thing is done: the figure is the median.
-const benchTurns = 5
+// benchTurns is how often each thing is done: the figure is the median. In as many turns as there are movers each of
+// them takes each place once, and follows each other once: what ran before matters.
+const benchTurns = 6
 
 // loads are what the commands are measured with.
 var loads = []struct {
@@ -116,22 +117,25 @@ func (c *bench) measure(kind string, size int) {
 	}
 	c.fill(size)
 	exported := filepath.Join(c.home, "exported.jsonl")
-	for range benchTurns {
-		// All that moves messages from one queue to the other finds them as they were published or moved last: what was
-		// given back to a quorum queue takes it longer to deliver again.
-		c.move("replay", "replay", benchFailed, benchWorker)
-		c.time("a shovel over TCP", func() { c.shovel(benchWorker, benchFailed, c.node.AMQP()+"%2f") })
-		c.move("move", "move", benchFailed, benchWorker)
-		c.time("the web UI's move (amqp://)", func() { c.shovel(benchWorker, benchFailed, "amqp:///%2f") })
-		c.time(least, func() { c.relay(benchFailed, benchWorker) })
-		c.move("replay --no-journal", "replay", benchWorker, benchFailed, "--no-journal")
+	movers := c.movers()
+	for turn := range benchTurns {
+		// All of them find the messages as they were published or moved last: what was given back to a quorum queue takes
+		// it longer to deliver again.
+		from, to := benchFailed, benchWorker
+		for place := range movers {
+			m := movers[(turn+zigzag(place))%len(movers)]
+			c.time(m.name, func() { m.move(from, to) })
+			c.await(to)
+			from, to = to, from
+		}
 		c.time("peek -o json", func() { c.dlxtop("peek", benchFailed, "-n", strconv.Itoa(c.messages), "-o", "json") })
 		c.await(benchFailed)
 		c.time(leastLook, func() { c.look(benchFailed) })
 		c.await(benchFailed)
 		c.time("export", func() { c.dlxtop("export", benchFailed, exported) })
 		c.await(benchFailed)
-		c.move("replay, behind an export", "replay", benchFailed, benchWorker)
+		c.time("replay, behind an export", func() { c.command("replay")(benchFailed, benchWorker) })
+		c.await(benchWorker)
 		c.time("drop", func() { c.dlxtop("drop", benchWorker, "--yes") })
 		c.time("import", func() { c.dlxtop("import", exported, "--to", "queue:"+benchFailed, "--yes") })
 		c.await(benchFailed)
@@ -145,11 +149,40 @@ func (c *bench) measure(kind string, size int) {
 	c.timeOf("a loop of basic.get", some, func() { c.getLoop(some) })
 }
 
-// move measures a command that brings all messages from one queue to another.
-func (c *bench) move(name, command, from, to string, flags ...string) {
-	args := append([]string{command, from, "--to", "queue:" + to, "--yes"}, flags...)
-	c.time(name, func() { c.dlxtop(args...) })
-	c.await(to)
+// mover is one way to bring all messages from one queue to another.
+type mover struct {
+	name string
+	move func(from, to string)
+}
+
+// movers are an even number: behind all of them, the messages are where they were.
+func (c *bench) movers() []mover {
+	shovel := func(address string) func(from, to string) {
+		return func(from, to string) { c.shovel(from, to, address) }
+	}
+	return []mover{
+		{"replay", c.command("replay")},
+		{"a shovel over TCP", shovel(c.node.AMQP() + "%2f")},
+		{"move", c.command("move")},
+		{"the web UI's move (amqp://)", shovel("amqp:///%2f")},
+		{least, c.relay},
+		{"replay --no-journal", c.command("replay", "--no-journal")},
+	}
+}
+
+// zigzag is 0, 1, -1, 2, -2 and so on of benchTurns: the places that lie between two neighbours are all different.
+func zigzag(place int) int {
+	if place%2 == 1 {
+		return place/2 + 1
+	}
+	return (benchTurns - place/2) % benchTurns
+}
+
+// command is one of dlxtop's commands that bring all messages from one queue to another.
+func (c *bench) command(name string, flags ...string) func(from, to string) {
+	return func(from, to string) {
+		c.dlxtop(append([]string{name, from, "--to", "queue:" + to, "--yes"}, flags...)...)
+	}
 }
 
 // fill publishes the messages into the failed queue.
@@ -231,9 +264,8 @@ func (c *bench) report(of string) {
 		speeds := c.sorted(name, func(r benchRun) float64 { return r.speed })
 		own := c.sorted(name, func(r benchRun) float64 { return float64(r.own.Microseconds()) })
 		broker := c.sorted(name, func(r benchRun) float64 { return float64(r.broker.Microseconds()) })
-		middle := len(speeds) / 2
-		rows = append(rows, fmt.Sprintf("| %s | %.0f | %.0f, %.0f | %.0f µs | %.0f µs |", name, speeds[middle], speeds[0],
-			speeds[len(speeds)-1], own[middle], broker[middle]))
+		rows = append(rows, fmt.Sprintf("| %s | %.0f | %.0f, %.0f | %.0f µs | %.0f µs |", name, median(speeds), speeds[0],
+			speeds[len(speeds)-1], median(own), median(broker)))
 	}
 	for _, pair := range [][2]string{
 		{"replay", "a shovel over TCP"},
@@ -249,7 +281,7 @@ func (c *bench) report(of string) {
 		{"peek -o json", "a loop of basic.get"},
 	} {
 		ratios := c.ratios(pair[0], pair[1])
-		ratio := ratios[len(ratios)/2]
+		ratio := median(ratios)
 		rows = append(rows, fmt.Sprintf("| %s / %s | %.2f | %.2f, %.2f | | |", pair[0], pair[1], ratio, ratios[0],
 			ratios[len(ratios)-1]))
 		c.ReportMetric(ratio, unitOf.Replace(pair[0]+"/"+pair[1]))
@@ -265,6 +297,12 @@ func (c *bench) sorted(name string, value func(benchRun) float64) []float64 {
 	}
 	slices.Sort(values)
 	return values
+}
+
+// median is the value in the middle of those that are sorted, between two of them where they are an even number.
+func median(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // ratios are how fast one thing is beside another, lowest first: turn by turn, as a machine that is shared is now
