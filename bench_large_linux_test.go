@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -214,9 +215,11 @@ func flowsTime(b *testing.B, program string, n *demo.Node) time.Duration {
 	b.Helper()
 	command := exec.Command(program, "flows", "-o", "json", "--url", n.AMQP(), "--api", n.API())
 	command.Env = append(cleanEnvironment(), "HOME="+b.TempDir())
+	var complaints bytes.Buffer
+	command.Stderr = &complaints
 	began := time.Now()
 	if err := command.Run(); err != nil {
-		b.Fatal(err)
+		b.Fatalf("%v\n%s", err, complaints.String())
 	}
 	return time.Since(began)
 }

@@ -27,7 +27,8 @@ func (c *bench) shovel(from, to, address string) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	url := c.node.API() + "/api/parameters/shovel/%2F/bench"
+	c.shovels++ // one that ends with its last message may be there a while longer
+	url := fmt.Sprintf("%s/api/parameters/shovel/%%2F/bench-%d", c.node.API(), c.shovels)
 	if _, err := manage.Send(c.Context(), http.MethodPut, url, string(body)); err != nil {
 		c.Fatal(err)
 	}
