@@ -70,9 +70,17 @@ func (s *session) close() {
 	}
 }
 
-// topology reads the broker once.
+// slowPolls is how often a broker is asked that does not answer in time: each time it gets twice the time.
+const slowPolls = 3
+
+// topology reads the broker once. The answers of a large broker that is busy may take longer than a first poll waits.
 func (s *session) topology(ctx context.Context) (*model.Topology, error) {
 	snapshot, err := s.source.Snapshot(ctx)
+	var slow *model.ConnectError
+	for polls := 1; polls < slowPolls && errors.As(err, &slow) && slow.Kind == model.TooSlow; polls++ {
+		s.program.say("%s: dlxtop asks again and waits longer", slow.Cause)
+		snapshot, err = s.source.Snapshot(ctx)
+	}
 	if err != nil {
 		return nil, s.explain(ctx, err)
 	}
@@ -132,7 +140,7 @@ func (s *session) checkCluster(ctx context.Context, vhost string, told model.Ove
 // explain makes the most of a management API that does not answer: whether RabbitMQ itself does decides what to do
 // next.
 func (s *session) explain(ctx context.Context, err error) error {
-	if !isKind(err, model.Unreachable, model.NoSuchHost, model.NoAnswer) || ctx.Err() != nil {
+	if !isKind(err, model.Unreachable, model.NoSuchHost, model.NoAnswer, model.TooSlow) || ctx.Err() != nil {
 		return err
 	}
 	vhost := s.connection.VHost

@@ -7,14 +7,17 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/creack/pty"
+	amqp "github.com/rabbitmq/amqp091-go"
 
 	"dlxtop/cli"
 	"dlxtop/mgmt"
@@ -147,20 +150,57 @@ func TestTwoBrokers(t *testing.T) {
 func TestSilentAPI(t *testing.T) {
 	v := newVHost(t)
 	var out, errs bytes.Buffer
-	p := program(strings.NewReader(""), &out, &errs)
+	if status := impatient(&out, &errs).Run(t.Context(), []string{"flows", "--url", v.url(), "--api", "http://" +
+		silent(t)}); status != cli.ExitConnect || out.Len() > 0 {
+		t.Errorf("exit status %d: %s", status, out.String())
+	}
+	said := strings.SplitAfter(errs.String(), "\n")
+	if len(said) != 4 || !strings.Contains(said[0], "within 500ms: dlxtop asks again") ||
+		!strings.Contains(said[1], "within 1s: dlxtop asks again") {
+		t.Errorf("it is asked three times: %q", said)
+	}
+	checkSentence(t, said[2], "RabbitMQ answers at", "accepted the connection and gave no answer within 2s")
+	if strings.Contains(errs.String(), "enable") {
+		t.Errorf("it is to be enabled: %s", errs.String())
+	}
+}
+
+// impatient is a program that waits half a second for a first answer of the management API.
+func impatient(out, errs io.Writer) *cli.Program {
+	p := program(strings.NewReader(""), out, errs)
 	p.Source = func(c cli.Connection) (cli.Source, error) {
 		return mgmt.New(mgmt.Options{
 			URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost,
 			Timeout: 500 * time.Millisecond,
 		})
 	}
-	if status := p.Run(t.Context(), []string{"flows", "--url", v.url(), "--api", "http://" +
-		silent(t)}); status != cli.ExitConnect || out.Len() > 0 {
-		t.Errorf("exit status %d: %s", status, out.String())
+	return p
+}
+
+// TestSlowAPI: a large broker that is busy may take longer for its lists than a first poll waits.
+func TestSlowAPI(t *testing.T) {
+	v := newVHost(t)
+	v.declare("orders.failed", nil)
+	v.declare("orders", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders.failed"})
+	api, err := url.Parse(node.API())
+	if err != nil {
+		t.Fatal(err)
 	}
-	checkSentence(t, errs.String(), "RabbitMQ answers at", "accepted the connection and gave no answer within 500ms")
-	if strings.Contains(errs.String(), "enable") {
-		t.Errorf("it is to be enabled: %s", errs.String())
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: api.Scheme, Host: api.Host})
+	var asked atomic.Int64
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/queues") && asked.Add(1) == 1 {
+			<-r.Context().Done() // the client gave up
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer slow.Close()
+	var out, errs bytes.Buffer
+	status := impatient(&out, &errs).Run(t.Context(), []string{"flows", "--url", v.url(), "--api", slow.URL})
+	if status != cli.ExitDone || !strings.Contains(out.String(), "orders.failed") ||
+		strings.Count(errs.String(), "gave no answer within 500ms: dlxtop asks again and waits longer") != 1 {
+		t.Errorf("exit status %d, %q, %q", status, out.String(), errs.String())
 	}
 }
 

@@ -180,16 +180,17 @@ func TestTimeouts(t *testing.T) {
 		name  string
 		ctx   context.Context
 		limit time.Duration
+		kind  model.ConnectKind
 		cause string
 	}{
-		{"the client's", t.Context(), 200 * time.Millisecond, "gave no answer within 200ms"},
-		{"the caller's", deadline, patience, "gave no answer in time"},
+		{"the client's", t.Context(), 200 * time.Millisecond, model.TooSlow, "gave no answer within 200ms"},
+		{"the caller's", deadline, patience, model.NoAnswer, "gave no answer in time"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := client(t, Options{URL: address, Timeout: test.limit})
 			_, err := c.Check(test.ctx)
 			var connect *model.ConnectError
-			if !errors.As(err, &connect) || connect.Kind != model.NoAnswer || !strings.Contains(connect.Cause, test.cause) {
+			if !errors.As(err, &connect) || connect.Kind != test.kind || !strings.Contains(connect.Cause, test.cause) {
 				t.Error(err)
 			}
 		})
@@ -217,7 +218,7 @@ func TestASlowBrokerGetsMoreTime(t *testing.T) {
 	for _, within := range []string{"1s", "2s"} {
 		var connect *model.ConnectError
 		if _, err := c.overview(t.Context()); !errors.As(c.connectError(t.Context(), err), &connect) ||
-			connect.Kind != model.NoAnswer || !strings.Contains(connect.Cause, within) {
+			connect.Kind != model.TooSlow || !strings.Contains(connect.Cause, within) {
 			t.Fatalf("within %s: %v", within, err)
 		}
 	}

@@ -10,6 +10,7 @@ const (
 	Unreachable    ConnectKind = "unreachable"     // nobody listens; over AMQP also no such host, a timeout
 	NoSuchHost     ConnectKind = "no such host"    // of the management API's URL
 	NoAnswer       ConnectKind = "no answer"       // the management API's port gave none in time, or not a whole one
+	TooSlow        ConnectKind = "too slow"        // it accepted the connection: asked again, it gets more time
 	BadCredentials ConnectKind = "bad credentials" // user or password
 	NoManagement   ConnectKind = "no management"   // the management plugin does not answer
 	NotAllowed     ConnectKind = "not allowed"     // the user lacks a tag or a permission

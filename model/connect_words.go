@@ -162,7 +162,7 @@ var (
 		next: "check that the broker runs, and that --api names its management port, with https:// if that port has TLS",
 	}
 	APISilent = ConnectTrouble{
-		kind: NoAnswer, cause: "{at} accepted the connection and gave no answer within {detail}",
+		kind: TooSlow, cause: "{at} accepted the connection and gave no answer within {detail}",
 		next: "check the broker's load and its log, and the log of any proxy in front of it",
 	}
 	APISlow = ConnectTrouble{
