@@ -154,8 +154,8 @@ func (c *bench) measure(kind string, size int) {
 }
 
 // freshLog has the broker begin a new file of the log that all quorum queues share, and waits until it is done with the
-// old one. By itself that happens every 512 MB, and makes one move in three (16 KiB) or in eight (1 KiB) a third slower
-// or more (3.10.8, 4.3.6): which of them is chance.
+// old one. By itself that happens every 512 MB, and makes one move of 1 KiB in eight a third slower (seen on 3.10.8):
+// which of them is chance.
 func (c *bench) freshLog(kind string) {
 	c.Helper()
 	if kind != "quorum" {
