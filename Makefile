@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test steady lint bench truth faults fuzz matrix clients soak screenshots clean compiler pika
+.PHONY: help setup build demo test steady lint words bench truth faults fuzz matrix clients soak screenshots clean compiler pika
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ lint: ## formatting (gofumpt), go vet, staticcheck, and nothing too large to be 
 	go vet -tags soak,clients ./...
 	$(TOOL) staticcheck -tags soak,clients ./...
 	go run ./internal/sizes
+
+words: ## all that dlxtop says, in bin/words.txt, to be read in one sitting
+	@mkdir -p bin && DLXTOP_WORDS=$(CURDIR)/bin/words.txt go test -count=1 -run 'TestSentences$$' ./internal/rules >/dev/null && echo bin/words.txt
 
 bench: setup ## measured figures: whole commands beside shovels, on the installed RabbitMQ and 4.3; screens, memory, start
 	@bash scripts/bench.sh

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli"
 )
 
 // An alarm of the broker is told before a replay starts and while it waits, on the screen and on the command line.

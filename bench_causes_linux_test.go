@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/dial"
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/demo"
-	"dlxtop/internal/depth"
-	"dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
 )
 
 // mostGot is how many messages are taken one by one: 50,000 at once by the HTTP API end in a timeout.

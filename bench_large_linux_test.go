@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/demo"
+	"github.com/dlxtop/dlxtop/demo"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/demo"
-	"dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/manage"
 )
 
 // What people use instead of dlxtop.

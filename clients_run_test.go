@@ -22,7 +22,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/manage"
 )
 
 // clientProgram is how a client's program is run.

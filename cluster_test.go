@@ -15,16 +15,16 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/broker"
-	"dlxtop/cli"
-	"dlxtop/demo"
-	"dlxtop/internal/dial"
-	"dlxtop/internal/manage"
-	"dlxtop/internal/size"
-	"dlxtop/mgmt"
-	"dlxtop/model"
-	"dlxtop/model/findings"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // cluster is three nodes with a queue of each kind, seen from the first one. One of the queues has the worker's failed

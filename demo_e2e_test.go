@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/cli"
-	"dlxtop/internal/dial"
-	"dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/size"
 )
 
 // TestDemo: the dashboard of the demo shows the flows of every scenario, and nothing is left when it is closed.

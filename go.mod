@@ -1,4 +1,4 @@
-module dlxtop
+module github.com/dlxtop/dlxtop
 
 go 1.26.0
 

@@ -11,9 +11,9 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
-	"dlxtop/internal/dial"
-	"dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/size"
 )
 
 // machine is a file system of its own with dlxtop in it, built without cgo as releases are, and a database of users:

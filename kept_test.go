@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"dlxtop/cli"
-	"dlxtop/kept"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/kept"
 )
 
 // What is read of failed queues is kept in the user's cache; never in the current directory, and not where nothing is

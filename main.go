@@ -13,16 +13,16 @@ import (
 	"runtime/debug"
 	"time"
 
-	"dlxtop/broker"
-	"dlxtop/cli"
-	"dlxtop/demo"
-	"dlxtop/export"
-	"dlxtop/journal"
-	"dlxtop/kept"
-	"dlxtop/mgmt"
-	"dlxtop/model/plan"
-	"dlxtop/model/ports"
-	"dlxtop/ui"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/kept"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/ui"
 )
 
 // version is set by the linker: -X main.version=v1.2.3.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // cut cuts the third node off from the others, as a broken network does, until mend is called. RabbitMQ (3.10.8, 4.0.5)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/cli"
-	"dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/depth"
 )
 
 // command is dlxtop on the node, with a journal of its own.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/demo"
+	"github.com/dlxtop/dlxtop/demo"
 )
 
 // ticksPerSecond is USER_HZ, in which /proc counts: 100 on every Linux that Go runs on.

@@ -10,10 +10,10 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
-	"dlxtop/internal/depth"
-	"dlxtop/internal/dial"
-	"dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/size"
 )
 
 // TestEndsOfAReplay: however a terminal goes, the replay on it is gone on with by the next program, and each message

@@ -20,7 +20,7 @@ import (
 	"github.com/creack/pty"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli"
 )
 
 // fresh are the settings of a terminal that nobody has changed.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/demo"
+	"github.com/dlxtop/dlxtop/demo"
 )
 
 // The shares of the whole time: the broker with nobody connected, before and after, and the two screens between.

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/cli"
-	"dlxtop/demo"
-	"dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/size"
 )
 
 // authority signs certificates for a test.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/depth"
 )
 
 // tunnel leads to the node. Frozen, it carries nothing more to it, and does not let the broker know that its client is

@@ -6,9 +6,9 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/model"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // What was acknowledged and counted is taken back when the queue may have forgotten it: when the broker is stopped, the

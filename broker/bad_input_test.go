@@ -9,12 +9,12 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/broker"
-	"dlxtop/demo"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
-	"dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/resume"
 )
 
 // TestReplayToAnInternalExchange: whether it is known that the exchange is internal or not, nothing is taken out of the

@@ -8,10 +8,10 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/broker"
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // The benchmarks here are of the engine, for what a whole command does not show; those of the commands, beside what

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // carefulPages are the sizes of the first pages where the delivery limit of a queue may end a look: the first message

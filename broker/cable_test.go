@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/demo"
-	"dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/seed"
 )
 
 // cable is a TCP proxy to a node that can be cut, delays, stalls, and says something wrong in its client's name.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 const (

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"dlxtop/broker"
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // TestCanaryHurriedOnce: who does not want to wait for the first message ends that wait alone: what follows it has to

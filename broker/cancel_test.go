@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/internal/size"
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 func TestCancelledReplayTellsTheTruth(t *testing.T) {

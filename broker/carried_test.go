@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // carried lets the delivery limit of a quorum queue dead-letter n messages into another one with the same limit,

@@ -14,7 +14,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // connectError says in an operator's words why no connection could be made: a *model.ConnectError.

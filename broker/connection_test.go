@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/broker"
-	"dlxtop/model"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 func TestNewRefusesABadURLWithoutThePassword(t *testing.T) {

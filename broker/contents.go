@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"sync"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Bodies that fit into one frame, and into what is read ahead, pass by amqp091-go 1.16 as headers do. It takes memory

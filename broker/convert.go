@@ -3,8 +3,8 @@ package broker
 import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // message is a delivery as the model knows it, without a position, and without a fingerprint, which takes its time with

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/demo"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 func TestCount(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/broker"
-	"dlxtop/internal/size"
-	"dlxtop/model"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // wantNothingLost drains both queues and checks that each of n messages is in one of them, and that the account is not

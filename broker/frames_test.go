@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"dlxtop/internal/seed"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // pieces is a reader that returns little at a time.

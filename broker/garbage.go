@@ -5,7 +5,7 @@ import (
 	"runtime/metrics"
 	"sync"
 
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // garbage is how many bytes may wait to be collected while an execution runs, where that is more than what Go allows by

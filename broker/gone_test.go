@@ -14,8 +14,8 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/demo"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // connectionsOf are the names of a user's connections, "address:port -> address:port". The broker adds and removes them

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Tables of headers pass by amqp091-go 1.16. There are some that it cannot read, or cannot write, and RabbitMQ takes

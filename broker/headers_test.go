@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/broker"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
-	"dlxtop/model/resume"
-	"dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/model/trace"
 )
 
 // oddStage is a queue with a message for each odd table, and an ordinary one before each.

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // holds knows of which queues this client holds messages, or did so lately: counts that were taken meanwhile do not

@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync"
 
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
-	"dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 const (

@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/broker"
-	"dlxtop/internal/dial"
-	"dlxtop/internal/seed"
-	"dlxtop/internal/size"
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // victimVariable makes the test's program a process that acts on a queue and is killed: "operation type url from to

@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // ledger keeps the account of an execution while several goroutines work on it.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // Looks remembers what looks have cost where returns count towards a delivery limit, for all dlxtop on a machine. Its

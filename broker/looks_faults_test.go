@@ -17,15 +17,15 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/broker"
-	"dlxtop/demo"
-	"dlxtop/internal/seed"
-	"dlxtop/internal/size"
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // lookerVariable makes the test's program a process that looks at queues again and again: "url version dir seed looks

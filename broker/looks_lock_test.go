@@ -5,9 +5,9 @@ import (
 	"errors"
 	"testing"
 
-	"dlxtop/broker"
-	"dlxtop/model"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // endingLooks has a queue for itself at the moment at which the look is called off.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/demo"
+	"github.com/dlxtop/dlxtop/demo"
 )
 
 // lostIsTold: a connection that is lost is told at once, also one that was made again by itself; one that is closed is

@@ -7,10 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // movePlan plans to move all that was peeked.

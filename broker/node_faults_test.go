@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/demo"
-	"dlxtop/internal/seed"
-	"dlxtop/internal/size"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // TestFaultsOfTheNode strikes a whole node, which nobody else uses meanwhile: a stop and start, and an alarm.

@@ -1,8 +1,8 @@
 package broker
 
 import (
-	"dlxtop/model"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 const (

@@ -7,9 +7,9 @@ import (
 	"runtime/debug"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // Peek looks at the messages at the head of a queue, exactly as the plan says, and gives them back before it returns.

@@ -14,10 +14,10 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/broker"
-	"dlxtop/internal/size"
-	"dlxtop/model"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // peekerVariable makes the test's program a process that looks at a queue until it is killed: "type url queue".

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/internal/depth"
-	"dlxtop/internal/size"
-	"dlxtop/model"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // Messages of a classic queue that were counted, and that somebody else takes while a look is under way, are told: the

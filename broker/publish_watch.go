@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // patience is how long a window waits.

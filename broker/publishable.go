@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // publishable refuses what would end the channel or the connection, and with it all that is under way. frameMax is that

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/internal/seed"
-	"dlxtop/internal/size"
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // fault is something that happens to a broker, or to the way there, while messages are moved or dropped.

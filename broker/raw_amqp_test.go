@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/demo"
+	"github.com/dlxtop/dlxtop/demo"
 )
 
 // rawAMQP is an application that speaks AMQP without a client library: it publishes headers as bytes, and gets them

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // Read looks at every message that is in a queue when it begins, from the head on, and gives them back before it

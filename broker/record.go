@@ -7,8 +7,8 @@ import (
 	"math"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // A record is a message as a spool keeps it: everything but its position and fingerprint, header values with their AMQP

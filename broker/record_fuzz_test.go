@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/internal/limit"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // FuzzRecord reads what a disk has made of a peek's record: a message, which is the same when it is kept again, or an

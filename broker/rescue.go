@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // rescuePatience is how long a rescue waits: everything that its look has taken is held meanwhile.

@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/broker"
-	"dlxtop/demo"
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // atTheLimit declares a queue with a small delivery limit, and lets a worker requeue n messages until they are at it.

@@ -11,12 +11,12 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/broker"
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
-	"dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/resume"
 )
 
 // dying is a journal whose program is as good as killed from some moment on: what it writes after that is not there.

@@ -14,17 +14,17 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/broker"
-	"dlxtop/internal/seed"
-	"dlxtop/internal/size"
-	"dlxtop/journal"
-	"dlxtop/mgmt"
-	"dlxtop/model"
-	"dlxtop/model/build"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
-	"dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/resume"
 )
 
 // resumeWant is what the program gives to plan a resume.

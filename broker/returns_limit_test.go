@@ -5,7 +5,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // TestReturnsThatCountTowardsTheLimit: which way of giving a message back counts towards the delivery limit of a quorum

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"testing"
 
-	"dlxtop/demo"
-	"dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/size"
 )
 
 // rough is a node for what would disturb other tests: it is stopped, alarmed, or configured otherwise.

@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
-	"dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/resume"
 )
 
 // parcel is a message that is in no queue, with what is published of it and what the journal says of that.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/demo"
-	"dlxtop/model"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // slowed stops the process of a quorum queue for 0.6 s again and again, as a disk does that takes its time, until the

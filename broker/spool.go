@@ -8,8 +8,8 @@ import (
 	"runtime"
 	"syscall"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 const (

@@ -6,9 +6,9 @@ import (
 	"reflect"
 	"testing"
 
-	"dlxtop/internal/seed"
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // TestRangeTellsWhatAtTells: with each limit of bodies, from and to anywhere, in memory and on disk.

@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/broker"
-	"dlxtop/demo"
-	"dlxtop/internal/seed"
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // stage is one execution that a fault strikes, with everything that is needed to tell afterwards where each message is.

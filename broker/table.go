@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // maxNesting is how many tables and arrays in each other are read as such; what is deeper is kept as it came.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // tableSize is how many bytes a table has on the wire, without the length in front. An error says why AMQP, or

@@ -10,8 +10,8 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // tables are beginnings for the fuzzer, and tests of their own: what RabbitMQ delivers, and what only a broken

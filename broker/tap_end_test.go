@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/broker"
-	"dlxtop/model"
-	"dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/trace"
 )
 
 // TestTapThatIsCutOff: whoever loses a tap is not told that it missed nothing.

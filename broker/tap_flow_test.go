@@ -12,11 +12,11 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/demo"
-	"dlxtop/internal/seed"
-	"dlxtop/internal/size"
-	"dlxtop/model"
-	"dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/trace"
 )
 
 // With the exchange in front of the buffers tapped too, dlxtop knows when each message is to leave: of 1,000 messages

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/broker"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/trace"
 )
 
 func TestTapWithoutRights(t *testing.T) {

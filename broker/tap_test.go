@@ -10,11 +10,11 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/broker"
-	"dlxtop/mgmt"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/trace"
 )
 
 // topologyNow is what the broker has now.

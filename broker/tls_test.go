@@ -18,10 +18,10 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/broker"
-	"dlxtop/demo"
-	"dlxtop/internal/size"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // certificate is one that nobody trusts, for this machine, with its key, that is valid for so long from now on.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/internal/size"
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // TestTwoAtOnce lets two clients with one journal act on the same queue. Each message is moved or dropped by one of

@@ -13,12 +13,12 @@ import (
 	"sync"
 	"testing"
 
-	"dlxtop/broker"
-	"dlxtop/internal/seed"
-	"dlxtop/internal/size"
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // undoerVariable makes the test's program a process that undoes a record: "type url from to journal record".

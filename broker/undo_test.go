@@ -15,15 +15,15 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/broker"
-	"dlxtop/internal/seed"
-	"dlxtop/internal/size"
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
-	"dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // journaled is a client with a journal of its own.

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"testing"
 
-	"dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/manage"
 )
 
 // api sends a request to the management API.

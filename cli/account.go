@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"dlxtop/model"
-	"dlxtop/model/cause"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // The JSON of `dlxtop replay`, `move` and `drop`. What follows the problems is of a dry run.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dlxtop/model"
-	"dlxtop/model/mend"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/mend"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // action is a replay, a move or a drop, as the command line asks for it.

@@ -12,7 +12,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli"
 )
 
 // sampleContract is what a test looks at of a message before or after a program.

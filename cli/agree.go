@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // agree lets the person agree to a plan, unless yes says so already, and then makes it again from the topology of now:

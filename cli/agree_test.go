@@ -15,9 +15,9 @@ import (
 	"github.com/creack/pty"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
-	"dlxtop/mgmt"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // talk is a command line that runs on a terminal, and answers one question after the other.

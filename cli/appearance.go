@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dlxtop/model"
-	"dlxtop/model/body"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // appearance is how the dashboard looks and is steered, whatever broker it shows.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/muesli/cancelreader"
 
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // manyMessages is the number from which on a plain yes is too easy.

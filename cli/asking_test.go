@@ -10,7 +10,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli"
 )
 
 // terminal runs a command line on a terminal and types an answer when the question is there.

@@ -6,8 +6,8 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
-	"dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/dial"
 )
 
 // consume plays a worker until the test ends.

@@ -3,10 +3,10 @@ package cli
 import (
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/cause"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // index is where what is read of failed queues is kept; nil is nowhere.

@@ -9,9 +9,9 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
-	"dlxtop/kept"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/kept"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // What was read once, where a look has a cost, is shown without another look, as of its time: until messages leave.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/cli"
-	"dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/model/cause"
 )
 
 // What was said of a cause in the dashboard stands in the list, with what its messages make of it. A file that cannot

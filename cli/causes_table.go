@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
 )
 
 // statesOf are what people said of the causes of a broker, in the dashboard. Where the file cannot be read, that is

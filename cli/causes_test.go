@@ -10,10 +10,10 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
-	"dlxtop/model"
-	"dlxtop/model/cause"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // The contract of `dlxtop causes`, written down once more.

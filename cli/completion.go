@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 func (p *Program) completionCommand() *cobra.Command {

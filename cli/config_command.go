@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // configExample is a configuration file with every key, and what it means.

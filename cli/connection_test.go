@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli"
 )
 
 // errSeen ends a command as soon as it is known where it would connect to.

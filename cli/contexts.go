@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // dashboard is what the dashboard needs to show this session.

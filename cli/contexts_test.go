@@ -12,7 +12,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli"
 )
 
 // TestGoingToContexts: from the dashboard one goes to the context that it names; the caution of the command line goes

@@ -11,10 +11,10 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
-	"dlxtop/model"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // TestLooksOfManyRuns: each look at a quorum queue uses up its delivery limit, which is 20 by default from 4.0. However

@@ -9,7 +9,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli"
 )
 
 // onTerminal runs a command line on a terminal, and returns all that it wrote there.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"dlxtop/model"
-	"dlxtop/model/body"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // editJSON is what the program of --edit makes of the messages that were looked at.

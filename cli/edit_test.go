@@ -10,7 +10,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli"
 )
 
 // mendable fills a queue with messages that a program can mend, one that needs nothing, and one that it fails on.

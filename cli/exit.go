@@ -8,8 +8,8 @@ import (
 	"strings"
 	"syscall"
 
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // The exit statuses.

@@ -9,9 +9,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
-	"dlxtop/model"
-	"dlxtop/model/find"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/find"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // The JSON of `dlxtop find`: a line for each message that was found, and one at the end, in which a queue is named as

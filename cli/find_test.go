@@ -12,12 +12,12 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
-	"dlxtop/internal/size"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // The contract of `dlxtop find`, written down once more.

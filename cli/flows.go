@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // The JSON of `dlxtop flows`.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/broker"
-	"dlxtop/internal/limit"
-	"dlxtop/mgmt"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // checkShown checks that an error can be shown: one printable line, and not a long one whatever the input was.

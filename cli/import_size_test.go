@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli"
 )
 
 // TestImportOfTenGigabytesOfNothing: a file that holds no messages is refused at its beginning, not when all of it was

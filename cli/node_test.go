@@ -18,16 +18,16 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/broker"
-	"dlxtop/cli"
-	"dlxtop/demo"
-	"dlxtop/export"
-	"dlxtop/internal/depth"
-	"dlxtop/internal/dial"
-	"dlxtop/internal/manage"
-	"dlxtop/journal"
-	"dlxtop/mgmt"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // journalPath is the journal of all tests in this package.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/broker"
-	"dlxtop/internal/seed"
-	"dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/mgmt"
 )
 
 // secretLetters are the letters of the passwords here: no sentence of dlxtop has two different ones of them in a row,

@@ -10,9 +10,9 @@ import (
 	"runtime"
 	"sync"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // peekJSON is the JSON of `dlxtop peek`.

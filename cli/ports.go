@@ -4,11 +4,11 @@ import (
 	"context"
 	"io"
 
-	"dlxtop/model"
-	"dlxtop/model/body"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
-	"dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // Source tells what is on the broker.

@@ -10,8 +10,8 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
-	"dlxtop/journal"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/journal"
 )
 
 // olderJournal is a journal in a file that can be made one of the version before the kind of fingerprints was kept.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dlxtop/model"
-	"dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/trace"
 )
 
 // probing is what the command line asks for.

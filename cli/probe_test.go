@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli"
 )
 
 // probeContract is what `dlxtop probe -o json` prints, as scripts rely on it.

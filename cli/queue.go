@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // findQueue finds the queue that a person named, for something that is done over AMQP.

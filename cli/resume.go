@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
-	"dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/resume"
 )
 
 // shownUndecided is how many of the messages that nobody can decide are listed; the journal and JSON have them all.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli"
 )
 
 // resumeContract is the JSON of a resume.

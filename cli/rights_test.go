@@ -15,8 +15,8 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // right is a row of the table in docs/rights.md.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli"
 )
 
 // tryOfRights runs the command of a row as a user with some rights and limits.

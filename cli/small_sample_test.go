@@ -7,7 +7,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli"
 )
 
 // TestSmallSample: with --yes a replay to one queue reads the first 100 messages before, and a dry run 1,000. Both act

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // The sizes of a terminal that a frame can have.

@@ -13,9 +13,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/trace"
 )
 
 // tapFollows is how often the bindings of a tapped exchange are read again.

@@ -13,8 +13,8 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // delaying declares front -> buffer (100 ms) -> dlx -> worker.

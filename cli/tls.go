@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"os"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // tlsOf reads RabbitMQ's query parameters of an amqps URL: cacertfile, certfile and keyfile name PEM files, and

@@ -18,12 +18,12 @@ import (
 	"github.com/creack/pty"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
-	"dlxtop/internal/dial"
-	"dlxtop/internal/seed"
-	"dlxtop/internal/size"
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // underPlan is one replay of 100 messages by a person who agrees to whatever is asked, while the topology changes.

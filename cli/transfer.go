@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"dlxtop/model"
-	"dlxtop/model/cause"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
-	"dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/resume"
 )
 
 func (p *Program) exportCommand(flags *connectionFlags) *cobra.Command {

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/cli"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // runProgram runs a command of a program that a test has changed.

@@ -19,9 +19,9 @@ import (
 	"github.com/creack/pty"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/cli"
-	"dlxtop/mgmt"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // nobody is an address on which nothing listens.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // endpoint is one URL of a broker, taken apart.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/cli"
-	"dlxtop/export"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/export"
 )
 
 func sprintf(format string, values ...any) string { return fmt.Sprintf(format, values...) }

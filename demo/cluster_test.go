@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/internal/size"
 )
 
 // The nodes of a cluster know one another, and one that was halted comes back into it.

@@ -19,7 +19,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/internal/size"
 )
 
 // shared is the node of all tests that do not end it.

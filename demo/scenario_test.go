@@ -14,7 +14,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/manage"
 )
 
 // vhost makes a vhost for one test on the shared node.

@@ -11,8 +11,8 @@ import (
 	"io/fs"
 	"os"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Messages calls with each message, until there is an error.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/export"
-	"dlxtop/internal/limit"
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // A file is read to its end or to its first bad line, which the error names; what was read is written as a file that

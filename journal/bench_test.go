@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // BenchmarkWrite writes down replays of messages of 1 KiB, 500 at once, as an execution does.

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"slices"
 
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // queryer is a database or a transaction.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/journal"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // wantError wants one sentence that names the file and what to do.

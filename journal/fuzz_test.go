@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/internal/limit"
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // Rows that a disk has changed make an error in one sentence, or a record that can be told; they end no program.

@@ -15,10 +15,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 func at(t *testing.T) string { return filepath.Join(t.TempDir(), "state", "dlxtop", "journal.db") }

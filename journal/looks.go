@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 const (

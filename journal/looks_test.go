@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 var looked = model.QueueRef{VHost: "/", Name: "orders.failed"}

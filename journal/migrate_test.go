@@ -9,10 +9,10 @@ import (
 	"sync"
 	"testing"
 
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/mend"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/mend"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // firstSchema is a file as the first version of the journal made it, with a drop of three messages in it, and its

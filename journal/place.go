@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // File is the name of the journal in its directory.

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"dlxtop/journal"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // TestOthersMayHaveWrittenIt: an undo publishes what is in the journal, so it has to be this user's alone.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/limit"
 )
 
 // Positions are read as they are written, and a text that is none of theirs is an error soon.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 const recordColumns = `r.id, r.operation, r.vhost, r.queue, r.target, r.user, r.broker, r.began, r.ended,

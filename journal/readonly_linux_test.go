@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
-	"dlxtop/journal"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // TestReadOnly: a journal's directory, or its file, may only be read. Nothing is done then.

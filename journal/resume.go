@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // killed is why a record ended whose program did not say so.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"dlxtop/journal"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // What an undo or a resume begins with is not forgotten by that, however full the journal is, and what it went on with

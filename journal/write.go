@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // accountJSON is what is kept of an account when an action ends.

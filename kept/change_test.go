@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"dlxtop/kept"
+	"github.com/dlxtop/dlxtop/kept"
 )
 
 // Two that change the file at the same time both change it.

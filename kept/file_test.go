@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"dlxtop/kept"
+	"github.com/dlxtop/dlxtop/kept"
 )
 
 func TestFile(t *testing.T) {

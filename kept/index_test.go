@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/kept"
+	"github.com/dlxtop/dlxtop/kept"
 )
 
 func newIndex(t *testing.T) kept.Index {

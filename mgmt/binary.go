@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // notUTF8 is how the management API begins a text that JSON cannot hold (3.10.8 to 4.3.6).

@@ -5,8 +5,8 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/internal/dial"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Texts in arguments may be any bytes, the dead-letter routing key too: the API writes them in base64, and dlxtop has

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // What is read of one answer. The full list of 10,000 queues has 9 MB, their bindings 2 MB (4.3.6); brokers have up to

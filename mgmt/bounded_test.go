@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // TestAnswersWithoutEnd: whatever comes for ever is read to a limit and no further, and the error says so and what to

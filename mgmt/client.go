@@ -23,7 +23,7 @@ import (
 
 	rabbithole "github.com/michaelklishin/rabbit-hole/v2"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // defaultTimeout bounds one request: the full list of 10,000 queues takes about 2 s on 4.3.6.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 const (

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/internal/seed"
-	"dlxtop/model"
-	"dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
 )
 
 func TestClockOfOneAnswer(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // errNoVHost is a user who sees no vhost at all, or not the chosen one.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // answering is a port that says the same bytes to everybody.

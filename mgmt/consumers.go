@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // consumerElement is one consumer of the list.

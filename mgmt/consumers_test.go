@@ -5,7 +5,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // TestOwnConsumersDoNotCount: while dlxtop looks at a failed queue or a buffer, each keeps its role.

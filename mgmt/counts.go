@@ -3,7 +3,7 @@ package mgmt
 import (
 	"context"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // countElement is one queue of the list in totals mode.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 var opts = cmp.Options{

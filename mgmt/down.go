@@ -3,7 +3,7 @@ package mgmt
 import (
 	"context"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // askAgain asks a second time for the state of queues that are listed as down although their node is not known to be: a

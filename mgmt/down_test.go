@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // TestDownIsAskedAgain: a queue that one list has as down is believed to be when the next one says so, too, or when its

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/url"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // exchangeElement is one exchange of the list; rabbit-hole's lacks policy and messages_delayed.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // field is a value that may be absent, null, or of another kind than expected (Erlang writes "undefined" and [] where

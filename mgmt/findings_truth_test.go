@@ -5,8 +5,8 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/model"
-	"dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
 )
 
 // Each finding says that a broker misbehaves in some way: here one really does, and the finding is there; and where it

@@ -8,11 +8,11 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/model"
-	"dlxtop/model/findings"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/watch"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/watch"
 )
 
 func TestFindingLosingNow(t *testing.T) {

@@ -16,10 +16,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"dlxtop/internal/limit"
-	"dlxtop/model"
-	"dlxtop/model/findings"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // recordedAnswer is what a real node of a version answered for one path, with other names for the node.

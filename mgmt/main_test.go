@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/demo"
-	"dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/manage"
 )
 
 // patience bounds every wait for what the broker does on its own: statistics come after 5 s, those of quorum queues

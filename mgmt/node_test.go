@@ -1,6 +1,6 @@
 package mgmt_test
 
-import "dlxtop/mgmt"
+import "github.com/dlxtop/dlxtop/mgmt"
 
 // node is the real node of this folder's tests, also of those within the package; it starts when it is first needed.
 var node sharedNode

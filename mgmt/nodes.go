@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/url"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // nodeElement is one node of the list. One that does not run has a name only.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"net/url"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // overviewElement is the part of the overview that is used. A user with only the management tag does not get the node.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // rate is the part of a statistic that is used: {"rate": 1.5}.

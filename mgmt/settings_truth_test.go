@@ -11,11 +11,11 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/internal/depth"
-	"dlxtop/internal/dial"
-	"dlxtop/internal/seed"
-	"dlxtop/internal/size"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // TestSettingsAreWhatTheBrokerDoes declares queues with random arguments, policies and operator policies, of both

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"dlxtop/internal/size"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 func TestOneOddElementLosesOnlyItself(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/demo"
-	"dlxtop/internal/dial"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // poll takes a snapshot that must succeed.

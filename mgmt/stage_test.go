@@ -9,10 +9,10 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/internal/depth"
-	"dlxtop/internal/dial"
-	"dlxtop/model"
-	"dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
 )
 
 // stage is a vhost of its own in which a test makes the broker misbehave.

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // wire counts a client's connections and the bytes that came over them.

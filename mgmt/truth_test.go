@@ -12,11 +12,11 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/internal/dial"
-	"dlxtop/internal/seed"
-	"dlxtop/internal/size"
-	"dlxtop/mgmt"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // TestRoutingIsWhatTheBrokerDoes builds random topologies on a real broker, reads them through the management API,

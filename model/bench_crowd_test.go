@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // crowded are topologies in which each queue can reach a crowd of others: what goes over all of them for each would be

@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 func TestCarried(t *testing.T) {

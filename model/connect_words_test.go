@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 func TestSentencesOfConnectTroublesNameWhatTheyAreGiven(t *testing.T) {

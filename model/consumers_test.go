@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // Without statistics nobody knows consumers: roles stay as they are, and their reasons claim nothing.

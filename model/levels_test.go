@@ -3,7 +3,7 @@ package model_test
 import (
 	"testing"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 func levelRefs(names ...string) (refs []model.QueueRef) {

@@ -3,8 +3,8 @@ package model_test
 import (
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // What dlxtop holds is still in the queue, and dlxtop is none of its consumers.

@@ -12,9 +12,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
-	"dlxtop/internal/seed"
-	"dlxtop/internal/size"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // drawn are the cells that a terminal without grapheme clusters gives to each rune: what the C library's wcwidth says.

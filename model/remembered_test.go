@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // TestRolesAreRemembered: a flow stays when its worker stops, as long as the queues exist.

@@ -7,10 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
-	"dlxtop/model/findings"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 func TestRoute(t *testing.T) {

@@ -3,7 +3,7 @@ package model_test
 import (
 	"testing"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // A version that is known is written as it is read.

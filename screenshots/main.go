@@ -15,8 +15,8 @@ import (
 	"slices"
 	"time"
 
-	"dlxtop/demo"
-	"dlxtop/ui/paint"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/ui/paint"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"context"
 	"time"
 
-	"dlxtop/demo"
-	"dlxtop/ui/paint"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/ui/paint"
 )
 
 // scene is one picture: from a fresh start of the program, keys are pressed one after the other.

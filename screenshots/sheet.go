@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"dlxtop/demo"
-	"dlxtop/ui/paint"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/ui/paint"
 )
 
 // sheetCell is the width of a character on a contact sheet, in pixels.

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"dlxtop/demo"
-	"dlxtop/ui/paint"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/ui/paint"
 )
 
 // The tour's size, in characters, and of one character in pixels.

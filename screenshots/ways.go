@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/demo"
-	"dlxtop/ui/paint"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/ui/paint"
 )
 
 // way is a walk through the program: a start of its own, and screens and dialogs one behind the other.

@@ -1,6 +1,6 @@
 // The development tools of dlxtop, in a module of their own: who builds or uses dlxtop never downloads them.
 // Run one with: go tool -modfile=tools/go.mod NAME
-module dlxtop/tools
+module github.com/dlxtop/dlxtop/tools
 
 go 1.26.0
 

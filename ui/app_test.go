@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // terminalSizes are those that every main screen is recorded at.

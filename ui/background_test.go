@@ -8,7 +8,7 @@ import (
 
 	"github.com/muesli/termenv"
 
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // TestAnswersOfTheTerminalAreNoKeys: letters of an answer are commands, wherever reads cut it.

@@ -6,7 +6,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // BenchmarkFrame10kQueues draws the whole terminal with 10,000 queues, the cursor moved down by one each time: what a

@@ -7,8 +7,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model"
-	"dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
 )
 
 // causeMarks are what people said of causes: seen, resolved, ignored, and notes. The file is read with each look and

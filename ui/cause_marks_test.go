@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/kept"
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/kept"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // failedAt is a message whose last failure was at a time.

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/cause"
-	"dlxtop/model/find"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/find"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // The messages of a cause in several queues are one list; each opens in its queue, and an action goes through these.

@@ -3,9 +3,9 @@ package ui
 import (
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/cause"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // causeNote is a note of one line that is typed for a cause.

@@ -5,8 +5,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model/cause"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // runOn starts the next plan when one has ended well. One that is no longer what was agreed to is asked about again.

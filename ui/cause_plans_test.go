@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // onSMTP has the cursor on the cause that is in two queues, 40 messages and 24.

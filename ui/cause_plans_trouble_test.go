@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/export"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // Where nothing of a cause is left, or no queue can be read, nothing is asked for.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/export"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // The messages of a cause are moved to one queue, which is chosen once for all of its queues.

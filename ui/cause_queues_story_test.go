@@ -8,7 +8,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/depth"
 )
 
 // TestStoryOfManyQueues: one cause is in the failed queues of three workers, classic and quorum. A program mends all of

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/kept"
-	"dlxtop/model"
-	"dlxtop/model/cause"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/kept"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // indexed is the screen of causes with an index in a directory, after its failed queues were read, the costly one too.

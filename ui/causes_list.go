@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/cause"
-	"dlxtop/ui/picture"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // causesList lists causes. A cause that is in the list stays where it is: one that comes later stands behind it, and

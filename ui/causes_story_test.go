@@ -10,11 +10,11 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/broker"
-	"dlxtop/internal/depth"
-	"dlxtop/journal"
-	"dlxtop/mgmt"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // storyCause is why messages in the failed queue of a worker failed, and what is done about it.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 const smtpCause = "TimeoutError: smtp gateway did not answer in #"

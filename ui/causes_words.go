@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"dlxtop/model"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // words say how much was read: "14 failed queues   1,204 messages   1,180 read, 24 not yet".

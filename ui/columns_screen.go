@@ -6,7 +6,7 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // columned is a list screen whose columns can be hidden.

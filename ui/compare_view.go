@@ -4,9 +4,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"dlxtop/model"
-	"dlxtop/model/body"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // around is how many equal lines are shown beside one that differs.

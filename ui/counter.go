@@ -6,7 +6,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 const countTimeout = 10 * time.Second

@@ -4,10 +4,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/story"
 )
 
 // readings are messages that count how often one was read.

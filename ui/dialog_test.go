@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model/build"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // TestChangesAcrossARefusal: a plan that was refused for a moment is compared with what was read before.

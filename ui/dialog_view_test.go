@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
 
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // TestDialogKeepsWarningsAndKeys: where a dialog has more lines than the screen, what is said aside goes, and a warning

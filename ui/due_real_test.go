@@ -12,12 +12,12 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/internal/depth"
-	"dlxtop/mgmt"
-	"dlxtop/model"
-	"dlxtop/model/peek"
-	"dlxtop/model/ports"
-	"dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model/story"
 )
 
 // delayLine declares a buffer in which each message waits for its own TTL, and the worker behind it.

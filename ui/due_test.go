@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // waiting fills buffer-queue with messages of these TTLs, in seconds, published now by the broker's clock.

@@ -9,10 +9,10 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/broker"
-	"dlxtop/internal/depth"
-	"dlxtop/journal"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // scripted is an editor that runs a script on the file; it keeps its mode, and what it was given, beside the script.

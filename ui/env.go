@@ -10,12 +10,12 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
-	"dlxtop/model"
-	"dlxtop/model/body"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
-	"dlxtop/model/ports"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // env is what every screen needs and none changes: who to ask, how things look, which keys there are, what time it is.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"dlxtop/model"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // exitLines tell, for each reason, where messages go that leave a queue. Reasons with the same way share a line.

@@ -10,9 +10,9 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // exportDialog asks for a path and writes messages into new files: the one at the path, or one for each queue in the

@@ -8,8 +8,8 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/export"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 func TestExportDialogGolden(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"dlxtop/model"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // failedQueues lists failed queues, those with messages first.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strconv"
 
-	"dlxtop/model"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // number is a count: nothing of it is muted, some is in the given look, unknown is "?".

@@ -6,7 +6,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/internal/size"
 )
 
 // TestStoryOfOneOrder: one order's id in 200 queues of 500 messages is found by its text, while the search goes on, and

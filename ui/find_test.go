@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // manySizes are those of a screen with a wide one.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"dlxtop/model"
-	"dlxtop/model/find"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/find"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // findPane is how many lines below the list are for the message under the cursor and for what was not read.

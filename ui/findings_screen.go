@@ -6,9 +6,9 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model"
-	"dlxtop/model/findings"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // findingsScreen lists what is wrong or risky, with the evidence and the remedy of the finding at the cursor.

@@ -7,8 +7,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
-	"dlxtop/model"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // TestFloodsStayInTheirCells: names that are one grapheme cluster, and much wider on a terminal without clusters, leave

@@ -1,8 +1,8 @@
 package ui
 
 import (
-	"dlxtop/model"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // captionLines tell what the queue under the cursor is, and why dlxtop thinks so.

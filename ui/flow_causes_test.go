@@ -3,7 +3,7 @@ package ui
 import (
 	"testing"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Where the terminal is wide, a flow shows the causes of what failed in its own queues, beside its picture. They are

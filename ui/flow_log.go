@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"dlxtop/model"
-	"dlxtop/model/watch"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/watch"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // logTime is the clock of the log: tenths of seconds, for counts are a quarter of a second apart.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/findings"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // flowRow is a flow as one line shows it, summed over its queues.

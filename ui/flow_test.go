@@ -8,10 +8,10 @@ import (
 
 	"github.com/muesli/termenv"
 
-	"dlxtop/model"
-	"dlxtop/model/findings"
-	"dlxtop/ui/picture"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 func onFlow(t *testing.T, o Options, name string, width, height int) *terminal {

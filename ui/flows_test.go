@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/picture"
 )
 
 // TestHomeMoves: messages are seen to move before any key is pressed, and nothing is counted for a picture that has no

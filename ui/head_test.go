@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/watch"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/watch"
 )
 
 // A publisher's timestamp dates the entry of a message into a delayed buffer, but not into a retry buffer: it was

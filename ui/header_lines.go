@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 const (

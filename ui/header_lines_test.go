@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // TestOddHeadersAreShown: each value of a name that is there twice, and the bytes of what cannot be read, within

@@ -3,8 +3,8 @@ package ui
 import (
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/watch"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/watch"
 )
 
 // arrival is between when and when the message at the head of a queue came, as far as counts say: after is zero when it

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // The bound on what is due next shrinks while nothing leaves, and starts again when something may have left.

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // withJournal gives the program a real journal, in which n messages of ucenter@user@failed were dropped.

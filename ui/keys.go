@@ -3,7 +3,7 @@ package ui
 import (
 	"github.com/charmbracelet/bubbles/key"
 
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // keyMap holds every key of the program. It is the one place where keys have names: handlers match against these

@@ -9,11 +9,11 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/internal/depth"
-	"dlxtop/internal/size"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/picture"
 )
 
 const celeryLevels = 28

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/watch"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/watch"
 )
 
 // countedFor is for how long a count is shown when no newer one comes.

@@ -9,8 +9,8 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model"
-	"dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/picture"
 )
 
 // countedBroker is a broker that is counted: what is in its queues changes while a clock goes on with each count.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/story"
 )
 
 // looks remembers, of each buffer that somebody looked at, when its messages leave, and which came back. Only the root

@@ -3,9 +3,9 @@ package ui
 import (
 	"fmt"
 
-	"dlxtop/model"
-	"dlxtop/model/peek"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // looksField is how many looks the delivery limit of a queue allows.

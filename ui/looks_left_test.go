@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // countedLooks is a broker on which each look at orders.failed uses up its delivery limit.

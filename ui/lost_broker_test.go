@@ -8,13 +8,13 @@ import (
 
 	"github.com/muesli/termenv"
 
-	"dlxtop/broker"
-	"dlxtop/demo"
-	"dlxtop/internal/size"
-	"dlxtop/mgmt"
-	"dlxtop/model"
-	"dlxtop/model/plan"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // A real broker goes away while two dashboards show it, and comes back: one polls often, and has no AMQP; the other

@@ -7,8 +7,8 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/internal/depth"
-	"dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/size"
 )
 
 // storySizes are the sizes of a story's screen; a sample has the first.

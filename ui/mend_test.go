@@ -3,8 +3,8 @@ package ui
 import (
 	"testing"
 
-	"dlxtop/model/mend"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/mend"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 func TestMendGolden(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	osc52 "github.com/aymanbagabas/go-osc52/v2"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model/message"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // copyLimit is how many bytes go to the clipboard: terminals cut or ignore longer sequences.

@@ -9,9 +9,9 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"golang.org/x/sync/errgroup"
 
-	"dlxtop/model/find"
-	"dlxtop/model/message"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model/find"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 const (

@@ -13,11 +13,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
-	"dlxtop/model/story"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // messageID is the identity of a message on the screen: its fingerprint, and which of its twins it is, counted from the

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // ctrl-n and ctrl-p go from match to match, also while the filter is typed, round the end, and say which one it is.

@@ -3,9 +3,9 @@ package ui
 import (
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model/cause"
-	"dlxtop/model/plan"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // handleKey keeps the order: dialog, text, the panes, the table.

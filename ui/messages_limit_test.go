@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // A look reads a limited number of messages: that the queue holds more than that is not a change of the queue.

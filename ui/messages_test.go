@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // onQueue runs the program with a queue's messages open.

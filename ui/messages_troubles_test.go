@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 func TestReadTroubles(t *testing.T) {

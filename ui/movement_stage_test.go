@@ -13,13 +13,13 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/broker"
-	"dlxtop/demo"
-	"dlxtop/internal/manage"
-	"dlxtop/internal/seed"
-	"dlxtop/mgmt"
-	"dlxtop/model"
-	"dlxtop/model/watch"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/watch"
 )
 
 // stage is a scenario in a vhost of its own, with nothing that moves but what a test sends, and a watch over one of its

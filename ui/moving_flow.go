@@ -6,9 +6,9 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model"
-	"dlxtop/model/findings"
-	"dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/ui/picture"
 )
 
 // movingFlow is the picture of one flow that moves: it is counted between two polls, and dots run along its arrows. A

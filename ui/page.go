@@ -5,7 +5,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // page is a screen on a stack. What the screen's commands bring carries the page's number: it concerns no other screen.

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // command types into the palette and waits until it shows something.

@@ -18,8 +18,8 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/creack/pty"
 
-	"dlxtop/model"
-	"dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // TestPanicsLeaveTheTerminal: a defect in what draws, in what handles messages, or in what asks a broker, ends the

@@ -10,12 +10,12 @@ import (
 	"github.com/muesli/termenv"
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/broker"
-	"dlxtop/internal/depth"
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/plan"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // TestChangedUnderADialogOnARealBroker: a queue that is bound while the plan is shown gets nothing before that was

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // lockedBuilder is a writer that a test may read while it is written to.

@@ -5,9 +5,9 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // TestKeysWhileItPlans: a plan is made again after each toggle, and keys that are pressed meanwhile count.

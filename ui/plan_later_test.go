@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // Tab offers the flow's buffer, from which the worker gets the messages later, and o spreads them over a time.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // An action on a cause is on what was read: dialog and account say how many messages came later, and these stay.

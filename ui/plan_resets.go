@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // sayResets shows what a replay changes in what frameworks wrote into the messages, a line for each kind of change.

@@ -3,8 +3,8 @@ package ui
 import (
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // spreads are the times over which messages can be spread; the first is as fast as the broker confirms.

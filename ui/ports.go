@@ -1,6 +1,6 @@
 package ui
 
-import "dlxtop/model/ports"
+import "github.com/dlxtop/dlxtop/model/ports"
 
 // Kept is a small file of choices that outlive the program. Load brings nil when there is none.
 type Kept interface {

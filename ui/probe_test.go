@@ -8,9 +8,9 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/internal/depth"
-	"dlxtop/model"
-	"dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/trace"
 )
 
 // probing are options to look at a flow whose probe does what the test says.

@@ -5,7 +5,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // progressMsg brings how far a run is.

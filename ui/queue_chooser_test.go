@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model/plan"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 func TestMoveDialogGolden(t *testing.T) {

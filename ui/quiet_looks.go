@@ -4,11 +4,11 @@ import (
 	"context"
 	"sync"
 
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
-	"dlxtop/model/ports"
-	"dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model/resume"
 )
 
 // quietLooks are the looks that nobody asked for, one at a time. While one of them holds messages, what was asked for

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // stuckBroker holds messages of a queue for as long as it may when they are read for their causes.

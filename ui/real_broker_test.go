@@ -11,12 +11,12 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"dlxtop/broker"
-	"dlxtop/demo"
-	"dlxtop/internal/depth"
-	"dlxtop/mgmt"
-	"dlxtop/model"
-	"dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/picture"
 )
 
 // theNode is a real broker, started by the first test that needs it. Each test has queues of its own on it.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // TestRecordThatCannotBeReadToItsEnd: what was read is shown, with why it is not all; a reading that ends earlier than

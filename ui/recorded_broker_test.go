@@ -7,12 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
-	"dlxtop/model/resume"
-	"dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/model/trace"
 )
 
 // recordedBroker tells what it was given: messages by queue, and what becomes of a plan.

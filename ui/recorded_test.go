@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // A small language to write down what a broker told: recording(queue("a"), bind("x", "key", "a")).

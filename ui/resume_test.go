@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/journal"
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // withReplay gives the program a journal with a replay of five messages of ucenter@user@failed in it that ended in

@@ -3,9 +3,9 @@ package ui
 import (
 	"fmt"
 
-	"dlxtop/model"
-	"dlxtop/model/resume"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // shownUndecided is how many messages that nobody can decide are listed.

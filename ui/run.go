@@ -9,10 +9,10 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/muesli/termenv"
 
-	"dlxtop/model/body"
-	"dlxtop/model/message"
-	"dlxtop/model/ports"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // Options say what the dashboard shows and how it may act.

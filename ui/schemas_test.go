@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"dlxtop/model/body"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // A body of a queue that the configuration has a type for is shown with its names, also beside another one; what is

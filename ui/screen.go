@@ -6,10 +6,10 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model"
-	"dlxtop/model/findings"
-	"dlxtop/model/watch"
-	"dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/watch"
+	"github.com/dlxtop/dlxtop/ui/picture"
 )
 
 // screen is one page of the program. Screens are values: Update returns the next one. The root keeps a stack of them,

@@ -3,7 +3,7 @@ package ui
 import (
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // scrolled is the first line that is seen after a key, of a text of that many lines with room for some of them.

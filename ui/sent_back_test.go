@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // What keys of CC bring into a buffer and out of it no binding shows. Once messages in it were looked at that the

@@ -9,7 +9,7 @@ import (
 
 	"github.com/muesli/termenv"
 
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // A frame is written as it stands on the screen, without colours, for its owner alone, and never over another file.

@@ -8,10 +8,10 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model"
-	"dlxtop/model/ports"
-	"dlxtop/model/trace"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // tapStep is how often the screen fetches what has passed.

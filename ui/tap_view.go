@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/trace"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 func tapColumns(s *term.Styles) []term.Column[*tapRow] {

@@ -8,8 +8,8 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // undoScreen shows how an action would be taken back, does it, and tells what came of it.

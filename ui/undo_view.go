@@ -3,8 +3,8 @@ package ui
 import (
 	"fmt"
 
-	"dlxtop/model"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // View draws the undo as a box on a screen of its own.

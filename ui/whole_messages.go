@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // wholeMessages calls with the whole messages of rows, in the order of the queue.

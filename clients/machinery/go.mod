@@ -1,4 +1,4 @@
-module dlxtop-client-machinery
+module github.com/dlxtop/dlxtop/clients/machinery
 
 go 1.26.0
 

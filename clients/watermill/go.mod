@@ -1,4 +1,4 @@
-module dlxtop-client-watermill
+module github.com/dlxtop/dlxtop/clients/watermill
 
 go 1.26.0
 

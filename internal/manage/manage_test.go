@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/manage"
 )
 
 func TestSend(t *testing.T) {

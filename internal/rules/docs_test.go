@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io/fs"
 	"net/url"
@@ -11,11 +12,13 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/cli"
-	"dlxtop/demo"
-	"dlxtop/model/message"
-	"dlxtop/ui"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui"
 )
+
+var updateGoldens = flag.Bool("update", false, "rewrite the pages of docs that are made from the code")
 
 // TestDocsAreGenerated compares the parts of the documentation that the code knows best with the code.
 func TestDocsAreGenerated(t *testing.T) {

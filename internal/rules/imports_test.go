@@ -21,52 +21,52 @@ import (
 // The demo speaks AMQP by itself: it plays the applications, and its traffic must not pass through the code that is
 // tested with it.
 var rooms = map[string]struct{ own, libraries []string }{
-	"dlxtop/model":         {nil, nil},
-	"dlxtop/model/message": {of("model"), []string{"github.com/expr-lang/expr"}},
-	"dlxtop/model/body": {of("model", "model/message"), []string{
+	module + "/model":         {nil, nil},
+	module + "/model/message": {of("model"), []string{"github.com/expr-lang/expr"}},
+	module + "/model/body": {of("model", "model/message"), []string{
 		"github.com/klauspost/compress", "github.com/fxamacker/cbor", "google.golang.org/protobuf",
 	}},
-	"dlxtop/model/cause":  {of("model", "model/message"), nil},
-	"dlxtop/model/peek":   {of("model", "model/message"), nil},
-	"dlxtop/model/find":   {of("model", "model/message", "model/body", "model/peek"), nil},
-	"dlxtop/model/story":  {of("model", "model/message", "model/peek"), nil},
-	"dlxtop/model/watch":  {of("model"), nil},
-	"dlxtop/model/mend":   {of("model", "model/message"), []string{"github.com/itchyny/gojq"}},
-	"dlxtop/model/plan":   {of("model", "model/message", "model/cause", "model/mend", "model/peek"), nil},
-	"dlxtop/model/resume": {of("model", "model/message", "model/peek", "model/plan"), nil},
-	"dlxtop/model/trace":  {of("model", "model/message", "model/story", "model/plan"), nil},
-	"dlxtop/model/ports": {
+	module + "/model/cause":  {of("model", "model/message"), nil},
+	module + "/model/peek":   {of("model", "model/message"), nil},
+	module + "/model/find":   {of("model", "model/message", "model/body", "model/peek"), nil},
+	module + "/model/story":  {of("model", "model/message", "model/peek"), nil},
+	module + "/model/watch":  {of("model"), nil},
+	module + "/model/mend":   {of("model", "model/message"), []string{"github.com/itchyny/gojq"}},
+	module + "/model/plan":   {of("model", "model/message", "model/cause", "model/mend", "model/peek"), nil},
+	module + "/model/resume": {of("model", "model/message", "model/peek", "model/plan"), nil},
+	module + "/model/trace":  {of("model", "model/message", "model/story", "model/plan"), nil},
+	module + "/model/ports": {
 		of("model", "model/message", "model/peek", "model/plan", "model/resume", "model/trace"), nil,
 	},
-	"dlxtop/model/findings": {of("model", "model/message", "model/peek", "model/story"), nil},
-	"dlxtop/model/build":    {of("model"), []string{"pgregory.net/rapid"}}, // for tests only: no room may import it
-	"dlxtop/mgmt":           {of("model", "model/message"), []string{"github.com/michaelklishin/rabbit-hole"}},
-	"dlxtop/broker": {
+	module + "/model/findings": {of("model", "model/message", "model/peek", "model/story"), nil},
+	module + "/model/build":    {of("model"), []string{"pgregory.net/rapid"}}, // for tests only: no room may import it
+	module + "/mgmt":           {of("model", "model/message"), []string{"github.com/michaelklishin/rabbit-hole"}},
+	module + "/broker": {
 		of("model", "model/message", "model/peek", "model/plan", "model/resume", "model/trace", "model/ports"),
 		[]string{"github.com/rabbitmq/amqp091-go"},
 	},
-	"dlxtop/journal": {of("model", "model/message", "model/peek", "model/plan"), []string{"modernc.org/sqlite"}},
-	"dlxtop/export":  {of("model", "model/message"), nil},
-	"dlxtop/kept":    {nil, nil},
-	"dlxtop/demo":    {nil, []string{"github.com/rabbitmq/amqp091-go", "golang.org/x/sync"}},
-	"dlxtop/cli": {
+	module + "/journal": {of("model", "model/message", "model/peek", "model/plan"), []string{"modernc.org/sqlite"}},
+	module + "/export":  {of("model", "model/message"), nil},
+	module + "/kept":    {nil, nil},
+	module + "/demo":    {nil, []string{"github.com/rabbitmq/amqp091-go", "golang.org/x/sync"}},
+	module + "/cli": {
 		of("model", "model/message", "model/body", "model/cause", "model/mend", "model/peek", "model/find", "model/plan",
 			"model/resume", "model/trace", "model/findings", "model/ports"),
 		nil,
 	},
-	"dlxtop/ui/term": {of("model"), append([]string{"github.com/charmbracelet/lipgloss"}, charm...)},
-	"dlxtop/ui/paint": {
+	module + "/ui/term": {of("model"), append([]string{"github.com/charmbracelet/lipgloss"}, charm...)},
+	module + "/ui/paint": {
 		nil, []string{"github.com/charmbracelet/x/cellbuf", "golang.org/x/image"},
 	},
-	"dlxtop/ui/picture": {of("ui/term", "model", "model/story", "model/watch", "model/findings"), nil},
-	"dlxtop/ui": {
+	module + "/ui/picture": {of("ui/term", "model", "model/story", "model/watch", "model/findings"), nil},
+	module + "/ui": {
 		of("ui/term", "ui/paint", "ui/picture", "model", "model/message", "model/body", "model/cause", "model/mend",
 			"model/peek", "model/find", "model/story", "model/watch", "model/plan", "model/resume", "model/trace",
 			"model/findings", "model/ports"),
 		charm,
 	},
-	"dlxtop/internal/depth": {nil, []string{"github.com/rabbitmq/amqp091-go"}}, // for tests only
-	"dlxtop/internal/dial":  {nil, []string{"github.com/rabbitmq/amqp091-go"}}, // the same
+	module + "/internal/depth": {nil, []string{"github.com/rabbitmq/amqp091-go"}}, // for tests only
+	module + "/internal/dial":  {nil, []string{"github.com/rabbitmq/amqp091-go"}}, // the same
 }
 
 // charm are the libraries of screens. Lip Gloss, which makes their looks, lives in ui/term alone.
@@ -74,21 +74,24 @@ var charm = []string{
 	"github.com/charmbracelet/bubbletea", "github.com/charmbracelet/bubbles", "github.com/muesli/termenv",
 }
 
+// module is the path that all packages of dlxtop begin with.
+const module = "github.com/dlxtop/dlxtop"
+
 // of are packages of dlxtop. What they import in turn may be reached, too.
 func of(names ...string) []string {
 	for i := range names {
-		names[i] = "dlxtop/" + names[i]
+		names[i] = module + "/" + names[i]
 	}
 	return names
 }
 
 // closed are the packages that import no library but those which live in them.
 var closed = []string{
-	"dlxtop/model", "dlxtop/model/message", "dlxtop/model/body", "dlxtop/model/cause", "dlxtop/model/mend",
-	"dlxtop/model/peek", "dlxtop/model/find", "dlxtop/model/story", "dlxtop/model/watch",
-	"dlxtop/model/plan", "dlxtop/model/resume", "dlxtop/model/trace", "dlxtop/model/findings", "dlxtop/model/ports",
-	"dlxtop/model/build",
-	"dlxtop/demo", "dlxtop/export", "dlxtop/kept",
+	module + "/model", "dlxtop/model/message", "dlxtop/model/body", "dlxtop/model/cause", "dlxtop/model/mend",
+	module + "/model/peek", "dlxtop/model/find", "dlxtop/model/story", "dlxtop/model/watch",
+	module + "/model/plan", "dlxtop/model/resume", "dlxtop/model/trace", "dlxtop/model/findings", "dlxtop/model/ports",
+	module + "/model/build",
+	module + "/demo", "dlxtop/export", "dlxtop/kept",
 }
 
 // shared are libraries that may be used in more than one place.
@@ -137,7 +140,7 @@ func TestDependencyRule(t *testing.T) {
 	seen := 0
 	for _, p := range packages {
 		room, ruled := roomOf(p.ImportPath)
-		if !within(p.ImportPath, "dlxtop") || p.ImportPath == "dlxtop" {
+		if !within(p.ImportPath, module) || p.ImportPath == module {
 			continue
 		}
 		if ruled {
@@ -146,7 +149,7 @@ func TestDependencyRule(t *testing.T) {
 		for _, imported := range p.Imports {
 			switch {
 			case standard[imported] || imported == "C":
-			case within(imported, "dlxtop"):
+			case within(imported, module):
 				if ruled && imported != room && !slices.Contains(rooms[room].own, imported) {
 					t.Errorf("%s imports %s", p.ImportPath, imported)
 				}

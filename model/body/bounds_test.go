@@ -8,10 +8,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"dlxtop/internal/limit"
-	"dlxtop/internal/size"
-	"dlxtop/model/build"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 func TestViewsAreBounded(t *testing.T) {

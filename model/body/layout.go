@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // layout makes lines of the text of a structure: JSON, and CBOR's diagnostic notation, which is JSON with more kinds of

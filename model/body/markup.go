@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // layXML lays out XML, one element a line, an element that holds only text with it. Nothing between < and > is changed.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Schema says which bodies are protobuf of which message type.

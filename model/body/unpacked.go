@@ -3,7 +3,7 @@ package body
 import (
 	"bytes"
 
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Unpacked is what is packed in a body, to a bound, and in what: "gzip", "base64 → gzip". It is false of a body that is

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // value is a value of a structure.

@@ -3,8 +3,8 @@ package body
 import (
 	"strings"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Format is what a body is written in.

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 func messageOf(body string, contentType, encoding string) *message.Message {

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // AnyText draws a text of any bytes, and often one that JSON writes in another way.

@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // A small language to write topologies in tests: Broker("4.0.5", Queue("a", DLX("x")), Exchange("direct", "x"),

@@ -1,6 +1,6 @@
 package build
 
-import "dlxtop/model"
+import "github.com/dlxtop/dlxtop/model"
 
 // CopyKeyParts are two workers whose failures wait in one buffer, as Rascal's documentation has it: published to delay
 // with the worker's name in the routing key and delay.5s in CC, and expired into retry with both.

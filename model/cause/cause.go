@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // ID identifies a cause: 12 hexadecimal digits, the same for the same failure on every machine.

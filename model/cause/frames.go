@@ -3,7 +3,7 @@ package cause
 import (
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Bounds of a stack trace.

@@ -3,8 +3,8 @@ package cause
 import (
 	"testing"
 
-	"dlxtop/internal/limit"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Any text folds to one printable line of bounded length, and the same one when it is folded again.

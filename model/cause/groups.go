@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // mostCauses bounds the causes that are told apart. A person reads tens of them; more come from texts in which

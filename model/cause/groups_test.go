@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/internal/size"
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 var mail, stock = model.QueueRef{VHost: "/", Name: "mail.failed"}, model.QueueRef{VHost: "/", Name: "stock.failed"}

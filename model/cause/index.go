@@ -11,8 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Earlier is what is kept of a reading of a queue: when it was read, and of how many messages the causes are known.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 var earlier = Earlier{At: time.UnixMilli(1_700_000_000_123).UTC(), Depth: 7}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // State is how far people are with a cause.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 func groupOf(text string, messages int, last time.Time) *Group {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // errorGroup are texts of errors that have one cause.

@@ -3,7 +3,7 @@ package find
 import (
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Reason is why some queues were not read, or not to their end.

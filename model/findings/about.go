@@ -3,7 +3,7 @@ package findings
 import (
 	"slices"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // About has findings by what they are about, so that a flow finds its own without a look at all of them.

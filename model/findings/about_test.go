@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // A flow's findings are those of its queues and of the exchanges that its buffers expire into: no others, each once,

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // large is a broker of 10,000 queues and 30,000 bindings: 3,333 services with a worker, a retry buffer and a failed

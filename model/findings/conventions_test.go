@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // Queues and exchanges as each framework of the table of conventions declares them, with workers that run.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Level is how bad a finding is.

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model/build"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // What a queue keeps until somebody takes it is not lost, and no sentence says so.

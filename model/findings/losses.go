@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Findings about messages that are lost on their way out of a queue. A missing DLX and an unroutable key drop silently,

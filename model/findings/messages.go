@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/story"
 )
 
 // Reading finds what only the messages of a queue tell, from each of them once, in whichever order: delivery counts

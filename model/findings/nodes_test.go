@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // replicas makes a quorum queue with members on a, b, c, …, of which the first are online.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Findings about where settings come from, and settings that do nothing.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Findings about how applications take messages: by asking for each, and by giving the same ones back for ever.

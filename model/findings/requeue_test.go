@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // A loop hands the same messages out again and again; it says how many there are, how fast they go round, and how often

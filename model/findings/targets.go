@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Findings about the queues that dead letters reach, and about ways that lead in circles.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/story"
 )
 
 // Dead letters that no binding leads on. With a dead-letter key, or without any binding, they are certainly lost, or

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Findings about workers and what they do with failures.

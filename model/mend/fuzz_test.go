@@ -7,10 +7,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"dlxtop/internal/limit"
-	"dlxtop/model"
-	"dlxtop/model/mend"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/mend"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // fuzzed are programs that change a body in all ways in which one can be written back.

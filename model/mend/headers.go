@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // typeField marks a value that JSON has no form for: {"$type": "decimal", "value": …}, as message.HeadersJSON has it.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // object is a message as a program sees it: exchange, routing_key, properties, headers, body.

@@ -3,7 +3,7 @@ package mend
 import (
 	"fmt"
 
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Kind is a reason why a program does not change a message.

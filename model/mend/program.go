@@ -9,8 +9,8 @@ import (
 
 	"github.com/itchyny/gojq"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // A value stays where it was put, whatever it is.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // place is where a convention writes something.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Death is one entry of x-death: all deaths in one queue for one reason. Exchange, RoutingKeys and Time are those of

@@ -1,6 +1,6 @@
 package message
 
-import "dlxtop/model"
+import "github.com/dlxtop/dlxtop/model"
 
 // Counted is how often a delivered message has come back before. A quorum queue tells that in x-delivery-count, and
 // newer ones in x-acquired-count. On a message that was never delivered such a header is what its publisher wrote

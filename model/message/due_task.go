@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Task is what the worker is to do, by its framework's name for it: a task, an actor, a type of message.

@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Envelope is what a framework made of a message when it failed, opened: the message as it was before. A replay

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // dramatiqMarks are the options that Dramatiq's retries and delays write into a message

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // An expiration of a message is a duration that can be added to a time, or none.

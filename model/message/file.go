@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // ErrFile is that a file of messages cannot be used. Errors that wrap it are one sentence that names the file.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/internal/limit"
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 func filterMessage() *Message {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Fingerprint identifies a message by everything that its publisher set, and by nothing that a peek changes: exchange,

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"dlxtop/internal/seed"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // sameMessage compares all of a message but the sum that is kept beside it.

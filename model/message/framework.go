@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Framework is a client framework by its name: what dlxtop knows of its messages is its row in the table of frameworks.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // Messages as the frameworks write them, and bodies of the same kind that are nobody's.

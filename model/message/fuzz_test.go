@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/internal/limit"
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // A line is a message, which is written and read again as the same one, or an error in one sentence.

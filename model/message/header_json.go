@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // typedJSON is a header value that plain JSON would change: `{"$type":"int32","value":5}`.

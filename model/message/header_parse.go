@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // ParseHeaders reads what HeadersJSON wrote, from JSON decoded with UseNumber. An empty table is nil.

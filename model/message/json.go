@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // MessageJSON is a message as JSON has it, for scripts and for the clipboard. What is unknown is left out. Header

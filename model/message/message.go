@@ -3,7 +3,7 @@ package message
 import (
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Message is one message as it was peeked.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Origin is where a message was first published, as far as it tells: what the envelope that it is in tells; the

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // sizeUnknown is the size of a body whose line, written by hand, does not name it.

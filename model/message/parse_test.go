@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // Properties as they are, headers of every type nested, any bytes in any text: what is written is what is read.

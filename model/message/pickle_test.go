@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/limit"
 )
 
 // pickles are a task, a result that is an exception, and a list that is in itself, as Python 3.11 pickles them, by name

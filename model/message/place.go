@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // PlaceKind is a part of a message in which a filter found something.

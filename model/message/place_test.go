@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 func TestWhere(t *testing.T) {

@@ -3,7 +3,7 @@ package message
 import (
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // PublishedWithin is between when and when the message was published, by the clock of the broker where it wrote the

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Publishing is a message as a replay publishes it.

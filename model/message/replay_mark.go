@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // ReplayHeader is the header that a replay adds: a message that fails again is recognised by it. Its value is a text,

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 func TestReplayMark(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // ResetKind is what a replay does to one thing that a framework, or a worker without one, wrote into a message.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // What a replay makes of the headers that each framework writes: counters at their beginning, no failure that is over,

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // SavedMark begins the name of a saved filter, where an expression may stand.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // maxStack bounds the stack trace of a failure, in bytes.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 func TestFailureStack(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // bodyChunk is how many bytes of a body are in memory while it is written.

@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"dlxtop/internal/size"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // TestWriteJSONIsJSON: a body that is written in parts is the same text as one in memory, wherever the parts end.

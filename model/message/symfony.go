@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Symfony's classes of stamps, as headers and bodies name them.

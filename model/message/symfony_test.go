@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"dlxtop/internal/limit"
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // phpText is a text of PHP's serialize, phpStamps an array of one class of stamps.

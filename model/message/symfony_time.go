@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // SentAgain is between when and when the message was sent again for another try, by the clock of the worker that did.

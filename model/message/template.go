@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Template is a text with fields in it; it has at least one part.

@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // workerConventions are where frameworks write down the queue in which a message failed.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // belowOthers is the x-priority of a peek's consumer: applications have 0 or more, and are served first.

@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // TestPlanIsData: a look survives JSON, also one that is refused, whatever speaks against it.

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // TestFree: what may be looked at without being asked for, and what may not.

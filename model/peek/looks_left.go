@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // A message of a quorum queue can go back a limited number of times, where each return counts (3.10 to 4.2 with a

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Method is how messages are acquired.

@@ -1,6 +1,6 @@
 package peek
 
-import "dlxtop/model"
+import "github.com/dlxtop/dlxtop/model"
 
 // Refusal is why a queue must not be looked at; nil when it may.
 type Refusal = model.Refusal[Objection]

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 const overLimit = "a message that comes back more often than its delivery limit is dropped or dead-lettered"

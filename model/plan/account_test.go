@@ -3,7 +3,7 @@ package plan
 import (
 	"testing"
 
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 func TestAccount(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Canary lets a replay or a move begin with one message, then ten, and then the rest: each time it goes on only when

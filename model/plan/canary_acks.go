@@ -3,7 +3,7 @@ package plan
 import (
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // CanaryAcks tell whether what a canary sent to a queue was acknowledged, by what the management API counts there: a

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // CanaryPhase is how far a canary is, or how it ended.

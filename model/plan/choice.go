@@ -3,8 +3,8 @@ package plan
 import (
 	"slices"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // mostOffered bounds the queues that a refusal names.

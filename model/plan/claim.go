@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Claim is what an undo takes for itself of a record before it does anything: what one undo has claimed, no other

@@ -3,7 +3,7 @@ package plan
 import (
 	"crypto/sha256"
 
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Released are messages that were published, so that one of them is known again when it comes back.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
-	"dlxtop/model/cause"
-	"dlxtop/model/mend"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/mend"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // sameData compares all of a plan. A filter is its text, and so is a program.

@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"slices"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Draft is a message as a replay publishes it, without ReplayHeader: what is edited.

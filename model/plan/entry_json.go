@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // EntryJSON is an entry as the journal's file and `dlxtop journal show -o json` have it.

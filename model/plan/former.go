@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"slices"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Former is what a publish changed in a message, as it was before.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // BenchmarkEntry is what a replay hashes of each message: the message as it was taken, and the copy that is published.

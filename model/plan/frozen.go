@@ -3,7 +3,7 @@ package plan
 import (
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Frozen is when messages were read that an action is on. What comes into their queue later is none of them, and stays.

@@ -3,8 +3,8 @@ package plan_test
 import (
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 func TestArrived(t *testing.T) {

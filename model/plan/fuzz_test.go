@@ -6,10 +6,10 @@ import (
 	"errors"
 	"testing"
 
-	"dlxtop/internal/limit"
-	"dlxtop/model"
-	"dlxtop/model/build"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // An entry of the journal is read as it was written. Fingerprints stand for the messages.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Guard follows what a plan publishes through exchanges, and compares whom it reaches with newer topologies: a binding

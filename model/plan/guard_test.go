@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // guarded is a plan through the exchange x of these parts, and what follows it.

@@ -1,6 +1,6 @@
 package plan
 
-import "dlxtop/model"
+import "github.com/dlxtop/dlxtop/model"
 
 // ImportWant is what is to be imported, and where.
 type ImportWant struct {

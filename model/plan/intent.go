@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/cause"
-	"dlxtop/model/mend"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/mend"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Intent is what a record keeps of its plan, so that somebody can go on with it: what was asked for, and what was

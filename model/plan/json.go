@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // A plan is data: all of it survives JSON. What has headers or a body is written as messages are, because plain JSON

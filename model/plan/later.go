@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // LongestSpread bounds how long a replay may be spread: RabbitMQ closes the channel of who holds a message for 30

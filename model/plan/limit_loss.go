@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // LimitLoss is what a queue that drops its oldest messages (overflow drop-head) will drop when the messages of a plan

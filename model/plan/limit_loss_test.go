@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 func readyBytes(n int64) build.Setting { return func(q *model.Queue) { q.ReadyBytes = model.Some(n) } }

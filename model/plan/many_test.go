@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 const manyKeys = 20_000

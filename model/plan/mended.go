@@ -8,9 +8,9 @@ import (
 	"reflect"
 	"slices"
 
-	"dlxtop/model"
-	"dlxtop/model/mend"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/mend"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 const (

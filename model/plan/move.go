@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // prepareMove looks at the queue of choice: what speaks against it, and whether the death history may stay. It may

@@ -1,6 +1,6 @@
 package plan
 
-import "dlxtop/model"
+import "github.com/dlxtop/dlxtop/model"
 
 // refuseDown refuses a plan whose recipients are all unavailable, and warns of those that are: RabbitMQ returns what is
 // published to a classic queue whose node is down, as if it did not exist, and does not confirm what a quorum queue

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/mend"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/mend"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // Operation is what a plan does.

@@ -3,9 +3,9 @@ package plan
 import (
 	"testing"
 
-	"dlxtop/model/build"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // TestUndoOfOtherFingerprints: an undo of a record with fingerprints of another kind does not look for its messages.

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Reread reads the topology again.

@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Words tell a change in one sentence.

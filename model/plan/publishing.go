@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // strips reports whether a header is removed.

@@ -1,9 +1,9 @@
 package plan
 
 import (
-	"dlxtop/model"
-	"dlxtop/model/mend"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/mend"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // Refusal is why a plan must not run; nil when it may.

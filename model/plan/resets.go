@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // PlannedReset is one change that a replay makes because of what a framework wrote, in some messages of the sample. Of

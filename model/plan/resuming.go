@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Resuming is how an execution goes on with a record whose program ended in the middle of it, or that ended early.

@@ -3,7 +3,7 @@ package plan
 import (
 	"testing"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // A killed program's messages come back a moment after its connection is gone: before they are, nothing is looked at.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Undoing is the part of a record that one execution takes back from a queue: what was sent there.

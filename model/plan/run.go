@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Run is a plan with what its execution needs beside it: the plan is data, and these are not.

@@ -1,8 +1,8 @@
 package plan
 
 import (
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // newRun is the plan of an action, after it was written as JSON and read, with the topology that it was made of.

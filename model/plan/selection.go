@@ -3,8 +3,8 @@ package plan
 import (
 	"maps"
 
-	"dlxtop/model/cause"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Selection says which messages of a queue a plan acts on.

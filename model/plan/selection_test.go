@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/model/cause"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 func selected(t *testing.T, s Selection, messages []message.Message) (picked []int, p *Picker) {

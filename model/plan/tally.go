@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // tally counts the ways of a plan's messages, and what each of them warns of. There can be as many of both as there are

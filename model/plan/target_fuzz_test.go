@@ -3,7 +3,7 @@ package plan
 import (
 	"testing"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // A target that is read is written as --to would name it, and read again as the same one.

@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // UndoPlan is how a record is taken back: data that can be printed and shown before anything is done.

@@ -3,7 +3,7 @@ package plan
 import (
 	"cmp"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // GoneWhy says what may have become of messages that are not where they were sent to any more.

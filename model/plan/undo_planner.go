@@ -3,9 +3,9 @@ package plan
 import (
 	"fmt"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // UndoReads is how the planner of an undo reads what the record does not tell.

@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // anyMessage draws a message with everything that a publisher may set.

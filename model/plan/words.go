@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Words say the objection in one sentence.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
-	"dlxtop/model/resume"
-	"dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/model/trace"
 )
 
 // What is asked of a broker over AMQP. Errors that a person can act on are *model.ConnectError.

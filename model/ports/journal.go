@@ -3,8 +3,8 @@ package ports
 import (
 	"context"
 
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // Records are what was done. Errors that a person can act on wrap model.ErrJournal or model.ErrNoRecord.

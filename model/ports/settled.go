@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // settling is between two counts of a queue that is getting messages back.

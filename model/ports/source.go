@@ -3,7 +3,7 @@ package ports
 import (
 	"context"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Source tells what is on the broker. Errors that a person can act on are *model.ConnectError.

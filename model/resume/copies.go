@@ -1,6 +1,6 @@
 package resume
 
-import "dlxtop/model/message"
+import "github.com/dlxtop/dlxtop/model/message"
 
 // targetCopies are the messages of a record in one of its targets.
 type targetCopies struct {

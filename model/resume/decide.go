@@ -1,9 +1,9 @@
 package resume
 
 import (
-	"dlxtop/model"
-	"dlxtop/model/message"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // why is why something stays open, or counts as done.

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // place works out which originals are in the source still. Acknowledgements go in the order of publishing: those that

@@ -3,8 +3,8 @@ package resume
 import (
 	"fmt"
 
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // Refusal is why a record must not be gone on with; nil when it may.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model/build"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // TestPlansAreData: nothing in a plan is lost in JSON; TestResumeAtRandom executes plans that were written and read.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Ahead says what a message's queue adds to its story: how often its worker has had it, where on a ladder of retries it

@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
-	"dlxtop/model/message"
-	"dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // ladder is a worker whose failures wait 10 s, 60 s and 300 s, and then lie in a failed queue; the worker publishes

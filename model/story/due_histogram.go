@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // dueSpans are the steps of a histogram: what leaves within a minute, ten minutes, an hour, a day, later.

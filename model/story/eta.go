@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // A framework can write the time before which its worker does not run a message (Celery's eta). A worker takes such a

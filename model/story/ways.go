@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // mostWays bounds how many different keys of one look are followed.

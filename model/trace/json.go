@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // tapBindingJSON is a binding as JSON has it: its arguments as the headers of a message are written, because plain JSON

@@ -3,8 +3,8 @@ package trace
 import (
 	"fmt"
 
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // Refusal is why a tap or a probe must not run; nil when it may.

@@ -3,7 +3,7 @@ package trace
 import (
 	"slices"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // TapChoices are the taps that make sense on a flow: the exchange behind each buffer, that of the queue ref first,

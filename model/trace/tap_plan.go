@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"dlxtop/model"
-	"dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // The bounds of a tap's queue, and of its bindings.

@@ -3,7 +3,7 @@ package trace
 import (
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // WaitedWords is how long a message waited, for people: "5.003s", "≈ 5s" when it is known to the second, "?" when it is

@@ -3,8 +3,8 @@ package trace
 import (
 	"fmt"
 
-	"dlxtop/model"
-	"dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // WarningKind is something that a person might not expect of a probe.

@@ -3,7 +3,7 @@ package watch
 import (
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Head is what counts know of the message at the head of a queue.

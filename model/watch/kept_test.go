@@ -3,7 +3,7 @@ package watch
 import (
 	"testing"
 
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // What no queue takes is lost, unless the queue keeps its dead letters.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // MoveKind is what kind of movement was seen.

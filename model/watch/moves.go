@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 const (

@@ -3,7 +3,7 @@ package watch
 import (
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // steadySpan is over how long rates are averaged. The broker counts in steps of its own (collect_statistics_interval, 5

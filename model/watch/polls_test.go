@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // A broker that counts every 5 s and is polled every 2 s seems to move nothing, nothing, then everything at once.

@@ -3,7 +3,7 @@ package watch
 import (
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Every rate that is shown is made in this room: by the polls of all queues (Polls), and, sooner, by the counts of a

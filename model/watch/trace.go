@@ -3,7 +3,7 @@ package watch
 import (
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // traceSpan is for how long a watch remembers how deep queues were and what moved.

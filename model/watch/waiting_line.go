@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // waitingLine is what waits in a queue without consumers: messages come at its end and leave at its head, so that what

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"dlxtop/model"
-	"dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
 )
 
 // played is a flow that a test plays: what is in its queues, and a clock that counts them four times a second and polls

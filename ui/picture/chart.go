@@ -7,9 +7,9 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"dlxtop/model"
-	"dlxtop/model/watch"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/watch"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // The measures of a chart, in rows and columns.

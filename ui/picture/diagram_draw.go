@@ -1,8 +1,8 @@
 package picture
 
 import (
-	"dlxtop/model"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // draw draws a placed picture: boxes first, then the arrows between them.

@@ -3,7 +3,7 @@ package picture
 import (
 	"time"
 
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // The dots' clock. A dot runs one cell a step, so an arrow shows at most one dot a cell: beyond dotsPerSecond messages

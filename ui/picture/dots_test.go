@@ -3,8 +3,8 @@ package picture
 import (
 	"testing"
 
-	"dlxtop/model"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 func TestDotsAreAsManyAsMessages(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/findings"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // Moment is what the picture of a flow is drawn from: what is known of the broker at one moment.

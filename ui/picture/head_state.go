@@ -3,8 +3,8 @@ package picture
 import (
 	"time"
 
-	"dlxtop/model"
-	"dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/story"
 )
 
 // HeadState is what is known of the head of a buffer.

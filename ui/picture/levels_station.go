@@ -1,8 +1,8 @@
 package picture
 
 import (
-	"dlxtop/model"
-	"dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // levelsStation is levels that delay as one, as one buffer: with what waits in all of them, and how many hold some.

@@ -3,7 +3,7 @@ package picture
 import (
 	"strconv"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // perSecond writes a rate: "38.2/s", "1,204/s".

@@ -5,7 +5,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"dlxtop/model"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 const (
