@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test steady lint words bench truth faults fuzz matrix clients soak screenshots clean compiler pika
+.PHONY: help setup build demo test steady lint words bench truth faults fuzz matrix clients cases soak screenshots clean compiler pika
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ matrix: setup pika compiler ## the tests in full size, and the applications of m
 
 clients: setup compiler ## real applications on nine frameworks: what dlxtop does right with each, as a table (Linux; installs PHP, Python and Ruby packages as root on Debian, npm's into the cache)
 	@bash scripts/clients.sh
+
+cases: setup compiler ## situations that strangers reported, on a real broker, and what dlxtop says of each
+	@bash scripts/test.sh -count=1 ./cases
 
 screenshots: setup build ## pictures of the real program on real queues, and contact sheets of all screens, themes and sizes (25 minutes)
 	go run ./screenshots

@@ -16,6 +16,7 @@ cd "$(dirname "$0")/.."
 groups=(
 	'broker                       ./broker'
 	'routing, settings, findings  ./mgmt'
+	'situations                   ./cases'
 	'end to end                   .'
 	'scenarios                    ./demo'
 	'screens on a broker          ./ui'

@@ -1,0 +1,333 @@
+package cases
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/plan"
+)
+
+// patience bounds every wait, on a machine that is busy with others.
+const patience = time.Minute
+
+// Statistics come every second instead of every five.
+const settings = "collect_statistics_interval = 1000"
+
+var (
+	startNode = sync.OnceValues(func() (*demo.Node, error) {
+		return demo.Start(context.Background(), demo.Options{Settings: settings})
+	})
+	started atomic.Bool
+	played  atomic.Int64 // situations, for the names of their vhosts
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if started.Load() {
+		if node, err := startNode(); err == nil {
+			if err := node.Stop(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				code = 1
+			}
+		}
+	}
+	os.Exit(code)
+}
+
+// world is a vhost with the queues and the workers of one situation.
+type world struct {
+	*testing.T
+	node    *demo.Node
+	vhost   string
+	channel *amqp.Channel // in confirm mode
+	source  *mgmt.Client
+	home    string
+
+	workers map[string]func() // by queue: ends it
+	mu      sync.Mutex
+	got     []string // what workers got, as "QUEUE ID", in this order
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	started.Store(true)
+	node, err := startNode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, node: node, vhost: fmt.Sprintf("case-%d", played.Add(1)), home: t.TempDir()}
+	w.workers = map[string]func(){}
+	w.manage(http.MethodPut, "vhosts/"+w.vhost, "{}")
+	t.Cleanup(func() { w.manage(http.MethodDelete, "vhosts/"+w.vhost, "") })
+	w.channel = w.open()
+	w.must(w.channel.Confirm(false))
+	w.source, err = mgmt.New(mgmt.Options{URL: node.API(), VHost: w.vhost, Timeout: patience})
+	w.must(err)
+	t.Cleanup(w.source.Close)
+	t.Cleanup(w.stop)
+	return w
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// open is a channel on a connection of its own.
+func (w *world) open() *amqp.Channel {
+	w.Helper()
+	connection, err := dial.AMQP(w.node.AMQP() + w.vhost)
+	w.must(err)
+	w.Cleanup(func() { connection.Close() })
+	channel, err := connection.Channel()
+	w.must(err)
+	return channel
+}
+
+// manage sends one request to the management API; the path begins after /api/.
+func (w *world) manage(method, path, body string) {
+	w.Helper()
+	if _, err := manage.Send(context.WithoutCancel(w.Context()), method, w.node.API()+"/api/"+path, body); err != nil {
+		w.Fatalf("%s: %v", path, err)
+	}
+}
+
+// declare makes what the parts say.
+func (w *world) declare(parts []build.Part) {
+	w.Helper()
+	s := build.Broker(w.node.Version(), parts...)
+	for _, p := range s.Policies {
+		kind := "policies/"
+		if p.Operator {
+			kind = "operator-policies/"
+		}
+		text, err := model.JSONLine(map[string]any{
+			"pattern": p.Pattern, "definition": p.Definition, "priority": p.Priority, "apply-to": p.ApplyTo,
+		})
+		w.must(err)
+		w.manage(http.MethodPut, kind+w.vhost+"/"+p.Name, string(text))
+	}
+	for _, x := range s.Exchanges {
+		if x.Name != "" {
+			w.must(w.channel.ExchangeDeclare(x.Name, x.Type, true, false, x.Internal, false, amqp.Table(x.Arguments)))
+		}
+	}
+	for i := range s.Queues {
+		w.declareQueue(&s.Queues[i])
+	}
+	for _, b := range s.Bindings {
+		bind := w.channel.QueueBind
+		if b.ToExchange {
+			bind = w.channel.ExchangeBind
+		}
+		w.must(bind(b.Destination, b.RoutingKey, b.Source, false, amqp.Table(b.Arguments)))
+	}
+	for _, q := range s.Queues {
+		if q.Consumers.Or(0) > 0 {
+			w.work(q.Name, acks)
+		}
+	}
+}
+
+func (w *world) declareQueue(q *model.Queue) {
+	w.Helper()
+	if q.Policy != "" {
+		w.Fatalf("%s: a policy is a part of its own (build.UserPolicy)", q.Name)
+	}
+	if q.Type != model.Classic {
+		q.Arguments["x-queue-type"] = string(q.Type)
+	}
+	_, err := w.channel.QueueDeclare(q.Name, q.Durable, q.AutoDelete, false, false, amqp.Table(q.Arguments))
+	w.must(err)
+}
+
+// action is what a worker does with a message.
+type action func(channel *amqp.Channel, d amqp.Delivery) error
+
+func acks(_ *amqp.Channel, d amqp.Delivery) error     { return d.Ack(false) }
+func rejects(_ *amqp.Channel, d amqp.Delivery) error  { return d.Reject(false) }
+func requeues(_ *amqp.Channel, d amqp.Delivery) error { return d.Nack(false, true) }
+
+// slowly is an action after a pause, for what goes round without end.
+func slowly(do action) action {
+	return func(channel *amqp.Channel, d amqp.Delivery) error {
+		time.Sleep(20 * time.Millisecond)
+		return do(channel, d)
+	}
+}
+
+// republishes publishes the message as it is, with further headers, and acknowledges it: what workers do that retry by
+// themselves.
+func republishes(exchange, key string, headers amqp.Table) action {
+	return func(channel *amqp.Channel, d amqp.Delivery) error {
+		again := amqp.Table{}
+		for _, table := range []amqp.Table{d.Headers, headers} {
+			for name, value := range table {
+				again[name] = value
+			}
+		}
+		err := channel.Publish(exchange, key, false, false, amqp.Publishing{
+			Headers: again, MessageId: d.MessageId, Body: d.Body, DeliveryMode: amqp.Persistent,
+		})
+		if err != nil {
+			return err
+		}
+		return d.Ack(false)
+	}
+}
+
+// work starts a worker of a queue, in the place of the one before.
+func (w *world) work(queue string, do action) {
+	w.Helper()
+	if end := w.workers[queue]; end != nil {
+		end()
+	}
+	channel := w.open()
+	w.must(channel.Qos(1, 0, false))
+	deliveries, err := channel.Consume(queue, "", false, false, false, false, nil)
+	w.must(err)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for d := range deliveries {
+			w.mu.Lock()
+			w.got = append(w.got, queue+" "+d.MessageId)
+			w.mu.Unlock()
+			if err := do(channel, d); err != nil {
+				return // its channel was closed
+			}
+		}
+	}()
+	w.workers[queue] = func() {
+		channel.Close()
+		<-ended
+	}
+}
+
+// stop ends all workers.
+func (w *world) stop() {
+	for queue, end := range w.workers {
+		end()
+		delete(w.workers, queue)
+	}
+}
+
+// seen is what workers have got so far, as "QUEUE ID", in this order.
+func (w *world) seen() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.got)
+}
+
+// awaitSeen waits until a worker has got a message n times.
+func (w *world) awaitSeen(queue, id string, n int) {
+	w.Helper()
+	w.await(fmt.Sprintf("%s gets %s %d times", queue, id, n), func() bool {
+		times := 0
+		for _, line := range w.seen() {
+			if line == queue+" "+id {
+				times++
+			}
+		}
+		return times >= n
+	})
+}
+
+// publish sends a message and waits until the broker has it, or refuses it.
+func (w *world) publish(exchange, key, id string, change ...func(*amqp.Publishing)) (taken bool) {
+	w.Helper()
+	p := amqp.Publishing{MessageId: id, Body: []byte("{}"), DeliveryMode: amqp.Persistent}
+	for _, c := range change {
+		c(&p)
+	}
+	ctx, cancel := context.WithTimeout(w.Context(), patience)
+	defer cancel()
+	confirm, err := w.channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, false, false, p)
+	w.must(err)
+	taken, err = confirm.WaitContext(ctx)
+	w.must(err)
+	return taken
+}
+
+// await waits until the condition holds.
+func (w *world) await(what string, holds func() bool) {
+	w.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.Fatalf("after %s still not: %s", patience, what)
+		}
+	}
+}
+
+// depth waits until so many messages are ready in a queue.
+func (w *world) depth(queue string, want int) {
+	w.Helper()
+	w.await(fmt.Sprintf("%d messages in %s", want, queue), func() bool { return depth.Of(w, w.channel, queue) == want })
+}
+
+// topology is what a poll shows, once statistics have told all of every queue.
+func (w *world) topology() (t *model.Topology, known bool) {
+	w.Helper()
+	snapshot, err := w.source.Snapshot(w.Context())
+	w.must(err)
+	for i := range snapshot.Queues {
+		q := &snapshot.Queues[i]
+		if q.PolicyDefinition == nil || !q.Consumers.Known() || !q.Ready.Known() && q.Type != model.Stream {
+			return nil, false
+		}
+	}
+	return model.NewTopology(snapshot), true
+}
+
+// dlxtop runs a command on the vhost, as main.go wires it.
+func (w *world) dlxtop(args ...string) (status int, out, errs string) {
+	w.Helper()
+	path := filepath.Join(w.home, journal.File)
+	var stdout, stderr bytes.Buffer
+	program := cli.Program{
+		In: strings.NewReader(""), Out: &stdout, Err: &stderr, Env: func(string) string { return "" },
+		Source: func(c cli.Connection) (cli.Source, error) {
+			return mgmt.New(mgmt.Options{
+				URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, TLS: c.APITLS, Timeout: patience,
+			})
+		},
+		Broker: func(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+			o := broker.Options{URL: c.AMQP, Timeout: patience, Looks: journal.NewLooks(path), Reread: reread}
+			if j != nil {
+				o.Journal = j
+			}
+			return broker.New(o)
+		},
+		Files:   export.Files{},
+		Journal: func(string) cli.Journal { return journal.New(journal.Options{Path: path}) },
+	}
+	ctx, cancel := context.WithTimeout(w.Context(), patience)
+	defer cancel()
+	status = program.Run(ctx, append(args, "--url", w.node.AMQP()+w.vhost, "--api", w.node.API()))
+	return status, stdout.String(), stderr.String()
+}
