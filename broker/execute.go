@@ -148,7 +148,7 @@ func (x *execution) work(ctx context.Context, progress func(plan.Account)) error
 		return err
 	}
 	x.ledger.account.JournalID = x.ledger.journal.number()
-	x.picker = x.plan.Selection.Picker()
+	x.picker = x.plan.Selection.Picker(x.plan.From)
 	done := make(chan struct{})
 	if progress != nil {
 		others.Go(func() { report(x.ledger, progress, done) })

@@ -84,7 +84,8 @@ func TestCauseBehindMany(t *testing.T) {
 	v.send("many.failed", make([]amqp.Publishing, before))
 	v.failing("many.failed", "late", "ValueError: no order %", 3)
 	late := message.Message{Headers: model.Table{"x-error": "ValueError: no order 1"}, Body: []byte("{}"), BodyBytes: 2}
-	k := startTalk(t, v.on("drop", "many.failed", "--cause", string(cause.Of(&late).ID()), "-o", "json")...)
+	id := cause.Of(model.QueueRef{}, &late).ID()
+	k := startTalk(t, v.on("drop", "many.failed", "--cause", string(id), "-o", "json")...)
 	k.asked("drop 3 messages of", 1)
 	k.asked("3 messages as of", 1)
 	k.answer("y")

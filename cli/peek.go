@@ -104,7 +104,7 @@ func (p *Program) keepCause(peeked *peek.Peeked, id cause.ID) error {
 		if err != nil {
 			return err
 		}
-		if cause.Is(&m, id) {
+		if cause.Is(peeked.Plan.Queue, &m, id) {
 			kept.Indexes = append(kept.Indexes, i)
 		}
 	}

@@ -72,7 +72,7 @@ func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.Acti
 	depth := int(peeked.Depth.Or(int64(looked.messages)))
 	looked.complete = peeked.Stopped == "" && looked.messages >= depth && looked.messages < peeking.Limit
 
-	picker := selection.Picker()
+	picker := selection.Picker(want.From)
 	picked, chosen := message.Part{Messages: peeked.Messages}, map[message.Fingerprint]int{}
 	for i := range peeked.Messages.Len() {
 		m, err := peeked.Messages.At(i, 0)
@@ -81,7 +81,7 @@ func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.Acti
 		}
 		if picker.Pick(&m) {
 			if selection.Cause != "" && looked.cause == "" {
-				looked.cause = model.Printable(cause.Of(&m).String())
+				looked.cause = model.Printable(cause.Of(want.From, &m).String())
 			}
 			picked.Indexes = append(picked.Indexes, i)
 			chosen[m.Fingerprint]++

@@ -70,7 +70,7 @@ func (s *session) export(ctx context.Context, queue, path string, want exporting
 	var read peek.Read
 	messages := func(each func(*message.Message) error) (err error) {
 		read, err = s.broker.Read(ctx, plan, func(m *message.Message) error {
-			if want.cause != "" && !cause.Is(m, want.cause) {
+			if want.cause != "" && !cause.Is(ref, m, want.cause) {
 				return nil
 			}
 			return each(m)

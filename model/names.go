@@ -90,6 +90,12 @@ func listen(name string) spoken {
 	return s
 }
 
+// NamedForFailures reports whether the name of a queue or an exchange says that failures come there.
+func NamedForFailures(name string) bool {
+	s := listen(name)
+	return s.failed != "" || s.retry != ""
+}
+
 func (s spoken) buffer() string {
 	if s.retry != "" {
 		return s.retry

@@ -4,6 +4,7 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -16,8 +17,10 @@ type ofCause struct {
 	words        string // printable
 }
 
-// has reports whether a message failed for it.
-func (c ofCause) has(m *message.Message) bool { return c.Group == nil || cause.Is(m, c.ID) }
+// has reports whether a message in a queue failed for it.
+func (c ofCause) has(in model.QueueRef, m *message.Message) bool {
+	return c.Group == nil || cause.Is(in, m, c.ID)
+}
 
 // match is what the table of messages narrows by: the cause, and within it the filter. nil shows all.
 func (s messagesScreen) match() func(*messageRow) bool {

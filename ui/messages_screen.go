@@ -208,7 +208,7 @@ func (m *peekedMsg) read(t *model.Topology, head story.Sight, before *story.Wait
 	m.rows, err = messageRows(m.peeked.Messages, m.queue, t.IsBuffer(m.queue), func(i int, one *message.Message) {
 		found.See(one)
 		waiting.See(i, one)
-		others[i] = !only.has(one)
+		others[i] = !only.has(m.queue, one)
 		for name := range one.Headers {
 			if len(m.headers) < mostHeaderNames {
 				m.headers[name] = true

@@ -44,7 +44,6 @@ var readsText = map[string]string{
 
 	"model/message/action.go":            "values of messages, and what a person wrote into the configuration",
 	"model/message/body.go":              "digits that it has just formatted",
-	"model/message/conventions.go":       "the names of headers",
 	"model/message/complete.go":          "what a person types, and the names that it can become",
 	"model/message/envelope.go":          "types as frameworks write them",
 	"model/message/envelope_dramatiq.go": "the name of a queue",

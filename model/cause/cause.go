@@ -37,7 +37,7 @@ type Cause struct {
 	Kind     string // the type of the error; of a death its reason; "" when unknown
 	Text     string // the error's text, folded; "" when there is none
 	Frame    string // the topmost place in the application's own code, by the stack trace; "" when unknown
-	Queue    string // of a death: the queue in which the message died
+	Queue    string // of a death: the queue in which the message died; of nothing: that in which it is, with its vhost
 	Level    Level  // how much of it was left out
 }
 
@@ -63,17 +63,18 @@ type Failed struct {
 const mostKind = 120
 
 // Of is the cause of a message's failure. Where its error is unknown, the newest death that is no expiry stands for it,
-// else the newest: an expired message has only waited on its way.
-func Of(m *message.Message) Cause { return readFailed(m).Cause }
+// else the newest: an expired message has only waited on its way. A message that says nothing has only its queue in
+// common with others.
+func Of(in model.QueueRef, m *message.Message) Cause { return readFailed(in, m).Cause }
 
 // readFailed is Of with what else a message says of its failure.
-func readFailed(m *message.Message) Failed {
+func readFailed(in model.QueueRef, m *message.Message) Failed {
 	f, ok := m.Failure()
 	read := Failed{Error: f}
 	read.Worker, _, _ = m.Worker()
 	switch {
 	case !ok:
-		read.Cause = Cause{Evidence: Nothing}
+		read.Cause = Cause{Evidence: Nothing, Queue: in.String()}
 	case f.Source == message.FromDeaths:
 		read.Cause = ofDeath(m)
 		if read.Worker == "" {
@@ -150,10 +151,11 @@ func (c Cause) At(level Level) Cause {
 		return c
 	}
 	c.Level = level
-	switch level {
-	case FirstWords:
+	switch {
+	case level < NoKind && c.Evidence == Nothing: // queues without a reason have nothing in common
+	case level == FirstWords:
 		c.Text, c.Queue = firstWords(c.Text), ""
-	case NoText:
+	case level == NoText:
 		c.Text, c.Queue = "", ""
 	default:
 		c = Cause{Evidence: c.Evidence, Level: level}
@@ -175,9 +177,9 @@ func firstWords(text string) string {
 	return text
 }
 
-// Is reports whether a message failed for the cause with this ID, at whichever level it was made.
-func Is(m *message.Message, id ID) bool {
-	c := Of(m)
+// Is reports whether a message in a queue failed for the cause with this ID, at whichever level it was made.
+func Is(in model.QueueRef, m *message.Message, id ID) bool {
+	c := Of(in, m)
 	for level := Whole; level <= NoKind; level++ {
 		if c.At(level).ID() == id {
 			return true

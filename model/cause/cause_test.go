@@ -59,9 +59,14 @@ func TestOf(t *testing.T) {
 			Cause{Evidence: ByDeath, Kind: "expired", Queue: "mail"},
 			"", "no error: expired in mail",
 		},
-		{"nothing", message.Message{}, Cause{Evidence: Nothing}, "", "no error and no death"},
+		{
+			"nothing",
+			message.Message{},
+			Cause{Evidence: Nothing, Queue: "mail.failed"},
+			"", "no error and no death in mail.failed",
+		},
 	} {
-		got := readFailed(&c.m)
+		got := readFailed(mail, &c.m)
 		if got.Cause != c.want || got.Worker != c.worker || got.Cause.String() != c.words {
 			t.Errorf("%s: %+v of %q, %q", c.name, got.Cause, got.Worker, got.Cause.String())
 		}
@@ -69,8 +74,8 @@ func TestOf(t *testing.T) {
 }
 
 func TestID(t *testing.T) {
-	first, same := Of(failed("order 12 not found")).ID(), Of(failed("order 7 not found")).ID()
-	other := Of(failed("customer 7 not found")).ID()
+	first, same := Of(mail, failed("order 12 not found")).ID(), Of(mail, failed("order 7 not found")).ID()
+	other := Of(mail, failed("customer 7 not found")).ID()
 	if first != same || first == other {
 		t.Errorf("%s and %s are one cause, %s another", first, same, other)
 	}
@@ -91,9 +96,9 @@ func TestIDsStayTheSame(t *testing.T) {
 	for id, m := range map[ID]*message.Message{
 		"c33aa49c3b16": failed("order 12 not found"),
 		"f774a36a65d0": {Deaths: []message.Death{died(model.Rejected, "mail")}},
-		"94503472d103": {},
+		"d2a2beb941d4": {},
 	} {
-		if got := Of(m).ID(); got != id {
+		if got := Of(mail, m).ID(); got != id {
 			t.Errorf("%s became %s", id, got)
 		}
 	}
@@ -101,16 +106,16 @@ func TestIDsStayTheSame(t *testing.T) {
 
 func TestIsAtEachLevel(t *testing.T) {
 	m := failed("ValueError: order zzq of ann not found")
-	c := Of(m)
+	c := Of(mail, m)
 	seen := map[ID]bool{}
 	for level := Whole; level <= NoKind; level++ {
 		id := c.At(level).ID()
-		if seen[id] || !Is(m, id) {
+		if seen[id] || !Is(mail, m, id) {
 			t.Errorf("%s does not mean it at level %d", id, level)
 		}
 		seen[id] = true
 	}
-	if Is(failed("KeyError: x"), c.ID()) {
+	if Is(mail, failed("KeyError: x"), c.ID()) {
 		t.Error("another cause is taken for it")
 	}
 	if got := c.At(FirstWords).String(); got != "ValueError: order zzq of…" {
@@ -133,7 +138,7 @@ func TestHostileTexts(t *testing.T) {
 		"backslashes": strings.Repeat(`\"`, 1<<19),
 	} {
 		m := failed(text)
-		c := Of(m)
+		c := Of(mail, m)
 		for _, s := range []string{c.Kind, c.Text, c.Frame, c.String()} {
 			if model.Printable(s) != s || len(s) > mostKind+mostFolded+mostFrame+20 {
 				t.Errorf("%s: %q (%d bytes)", name, s[:min(len(s), 200)], len(s))

@@ -22,13 +22,13 @@ func FuzzFold(f *testing.F) {
 		if again := Fold(text); again != folded {
 			t.Errorf("%q is folded to %q and to %q", text, folded, again)
 		}
-		c := Of(failed(text))
+		c := Of(mail, failed(text))
 		for _, s := range []string{c.Kind, c.Text, c.Frame} {
 			if model.Escaped(s) != s || len(s) > mostFolded {
 				t.Errorf("%q has the cause %+v", text, c)
 			}
 		}
-		if !Is(failed(text), c.ID()) {
+		if !Is(mail, failed(text), c.ID()) {
 			t.Errorf("%q is not of its own cause", text)
 		}
 	})

@@ -90,7 +90,7 @@ func (g *Groups) Read() int { return g.read }
 
 // Add takes in a message that was read in a queue, with its whole body.
 func (g *Groups) Add(queue model.QueueRef, m *message.Message) {
-	read := readFailed(m)
+	read := readFailed(queue, m)
 	first, last := m.Failed(read.Error)
 	at := g.place(read.Cause)
 	if at.messages == 0 || at.untold {

@@ -44,6 +44,26 @@ func shown(g *Groups) string {
 	return strings.Join(all, "; ")
 }
 
+// Messages without a reason are those of their queue, also where causes are made coarser.
+func TestNothingIsGroupedByQueue(t *testing.T) {
+	g := NewGroups()
+	for _, queue := range []model.QueueRef{mail, stock, {VHost: "eu", Name: mail.Name}, mail} {
+		g.Add(queue, &message.Message{})
+	}
+	want := "no error and no death in mail.failed 2 mail.failed:2; " +
+		"no error and no death in stock.failed 1 stock.failed:1; no error and no death in eu/mail.failed 1 mail.failed:1"
+	if got := shown(g); got != want {
+		t.Errorf("%s", got)
+	}
+	word := func(n int) string { return string([]byte{'a' + byte(n%26), 'a' + byte(n/26%26), 'a' + byte(n/676)}) }
+	for i := range mostCauses + 1 {
+		g.Add(mail, failed("ValueError: no such thing as "+word(i)))
+	}
+	if got := shown(g); !strings.HasPrefix(got, want+"; ValueError: no such thing… 5001 ") {
+		t.Errorf("coarser: %.300s", got)
+	}
+}
+
 func TestGroups(t *testing.T) {
 	g := NewGroups()
 	check := func(want string) {
@@ -119,7 +139,7 @@ func TestTooManyCauses(t *testing.T) {
 		}
 	}
 	m := numbered(7, "customer with the name "+letters(7)+" is unknown", "mail", 8)
-	if !slices.ContainsFunc(list, func(at Group) bool { return at.Cause.Level > Whole && Is(m, at.ID) }) {
+	if !slices.ContainsFunc(list, func(at Group) bool { return at.Cause.Level > Whole && Is(mail, m, at.ID) }) {
 		t.Error("a message is not selected by the coarse cause that it is in")
 	}
 	g.Forget(mail)

@@ -39,7 +39,7 @@ func IndexName(broker string, queue model.QueueRef) string {
 }
 
 const (
-	indexMagic = "dlxtop causes 2\n" // with the FingerprintKind; what begins otherwise is foreign, or of another version
+	indexMagic = "dlxtop causes 3\n" // with the FingerprintKind; what begins otherwise is foreign, or of another version
 	mostKept   = 100_000             // messages of one queue: 3 MB
 )
 

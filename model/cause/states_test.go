@@ -12,7 +12,7 @@ import (
 )
 
 func groupOf(text string, messages int, last time.Time) *Group {
-	c := Of(failed(text))
+	c := Of(mail, failed(text))
 	g := &Group{ID: c.ID(), Cause: c, Messages: messages}
 	if !last.IsZero() {
 		g.Last = model.Some(last)

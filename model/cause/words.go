@@ -6,7 +6,7 @@ import "strings"
 func (c Cause) String() string {
 	switch c.Evidence {
 	case Nothing:
-		return "no error and no death"
+		return "no error and no death in " + c.Queue
 	case ByDeath:
 		words := "no error: " + orText(c.Kind, "dead-lettered")
 		if c.Queue != "" {

@@ -63,7 +63,7 @@ func (w *Want) match(queue model.QueueRef, m *message.Message) (Hit, bool) {
 	if w.Has == nil {
 		return Match(w.Filter, queue, m)
 	}
-	if !w.Has(m) {
+	if !w.Has(queue, m) {
 		return Hit{}, false
 	}
 	return hitOf(queue, m, message.Place{Kind: message.Matched}, ""), true

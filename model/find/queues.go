@@ -13,13 +13,13 @@ import (
 // Want is what is to be found, and where.
 type Want struct {
 	Filter   *message.Filter
-	Has      func(*message.Message) bool // what is to be found, instead of Filter; nil: Filter says it
-	Queue    func(model.QueueRef) bool   // whether it is among those that are looked into; nil: all are
-	Limit    int                         // messages of each queue at most, from its head
-	Hits     int                         // the search ends with that many
-	Longest  time.Duration               // that the messages of a queue are held; 0 is 30 s
-	Costly   bool                        // queues where a look has a cost are read, too
-	ReadOnly bool                        // the connection is
+	Has      func(model.QueueRef, *message.Message) bool // what is to be found, instead of Filter; nil: Filter says it
+	Queue    func(model.QueueRef) bool                   // whether it is among those that are looked into; nil: all are
+	Limit    int                                         // messages of each queue at most, from its head
+	Hits     int                                         // the search ends with that many
+	Longest  time.Duration                               // that the messages of a queue are held; 0 is 30 s
+	Costly   bool                                        // queues where a look has a cost are read, too
+	ReadOnly bool                                        // the connection is
 }
 
 // Queue is a queue of a search.

@@ -3,7 +3,6 @@ package message
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -19,22 +18,6 @@ const (
 
 // path leads to a value: a header or JSON key, then the keys below it.
 type path []string
-
-// Headers that workers without a framework use, in the form of plainHeader, best first.
-var (
-	plainTraceHeaders = []string{
-		"error", "exception", "error_text", "last_error", "failure", "failure_reason",
-		"fail_reason", "error_reason", "err",
-	}
-	plainMessageHeaders = []string{
-		"error_message", "exception_message", "errormessage", "exceptionmessage",
-		"error_description", "error_msg", "failure_message",
-	}
-	plainKindHeaders = []string{
-		"error_class", "error_type", "exception_class", "exception_type", "error_kind", "error_name", "exception_name",
-		"errortype", "exceptiontype", "error_code", "failure_type",
-	}
-)
 
 // originConvention is how one framework writes down where a message was published.
 type originConvention struct {
@@ -60,17 +43,10 @@ var originConventions = []originConvention{
 	{name: "the application", in: inHeaders, exchange: path{"x-orig-exchange"}, key: path{"x-orig-routing-key"}},
 }
 
-// plainHeader is a header's name without what differs between habits: "X-Error-Message" is "error_message".
-func plainHeader(name string) string {
-	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
-	return strings.TrimPrefix(name, "x_")
-}
-
 // reader finds what conventions write in one message.
 type reader struct {
 	m     *Message
-	plain map[string]string // headers with a text, by their plain name; nil until asked for
-	body  []byte            // as JSON, of a pickled one; nil until asked for
+	body  []byte // as JSON, of a pickled one; nil until asked for
 	marks marks
 }
 
@@ -135,31 +111,6 @@ func (r *reader) has(in place, paths []path) bool {
 func (r *reader) first(in place, alternatives []path) string {
 	for _, p := range alternatives {
 		if s, ok := r.text(in, p); ok && strings.TrimSpace(s) != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-// plainText is the first text under one of the names of plain headers.
-func (r *reader) plainText(names []string) string {
-	if r.plain == nil {
-		r.plain = make(map[string]string, len(r.m.Headers))
-		keys := make([]string, 0, len(r.m.Headers))
-		for key := range r.m.Headers {
-			keys = append(keys, key)
-		}
-		slices.Sort(keys) // two headers may have one plain name: the choice must not change from call to call
-		for _, key := range keys {
-			if s, ok := model.AsText(r.m.Headers[key]); ok && strings.TrimSpace(s) != "" {
-				if name := plainHeader(key); r.plain[name] == "" {
-					r.plain[name] = strings.ToValidUTF8(s, "\uFFFD")
-				}
-			}
-		}
-	}
-	for _, name := range names {
-		if s := r.plain[name]; s != "" {
 			return s
 		}
 	}

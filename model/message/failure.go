@@ -20,6 +20,12 @@ type Failure struct {
 // FromDeaths is the source of a failure that only the broker tells.
 const FromDeaths = "x-death"
 
+// The sources of what workers without a framework write.
+const (
+	fromHeader = "an error header"
+	fromBody   = "an error in the body"
+)
+
 // maxFailureText bounds each half of a failure, in bytes.
 const maxFailureText = 2000
 
@@ -32,9 +38,12 @@ func (m *Message) Failure() (Failure, bool) {
 			return f, true
 		}
 	}
-	if f, ok := newFailure("an error header",
-		r.plainText(plainKindHeaders), r.plainText(plainMessageHeaders), r.plainText(plainTraceHeaders)); ok {
+	if f, ok := failureOf(fromHeader, m.plainFields()); ok {
 		return f, true
+	}
+	rejected := slices.ContainsFunc(m.Deaths, func(d Death) bool { return d.Reason != model.Expired })
+	if f, ok := failureOf(fromBody, m.bodyFields()); ok && !rejected {
+		return f, true // nothing writes into the body of what RabbitMQ dead-letters
 	}
 	if len(m.Deaths) > 0 {
 		return m.Deaths[0].failure(), true
@@ -93,6 +102,16 @@ func (k *framework) failure(r *reader) (Failure, bool) {
 	return Failure{}, false
 }
 
+// failureOf is what the fields of a worker without a framework say of a failure.
+func failureOf(source string, fields []plainField) (Failure, bool) {
+	kind, message := firstText(fields, kindRole), firstText(fields, messageRole)
+	trace := firstText(fields, traceRole)
+	if source == fromBody && message == "" && trace == "" {
+		return Failure{}, false
+	}
+	return newFailure(source, kind, message, trace)
+}
+
 // String is "TimeoutError: smtp gateway", or the half of it that is known. The kind loses its package or namespace.
 func (f Failure) String() string {
 	kind := shortKind(f.Kind)
@@ -139,8 +158,9 @@ func newFailure(source, kind, message, trace string) (Failure, bool) {
 // maxKind bounds what is taken for the name of a type, in bytes.
 const maxKind = 300
 
-// typed matches "java.lang.IllegalStateException: text", "Net::OpenTimeout: text", `App\MailException: text`.
-var typed = regexp.MustCompile(`^([A-Za-z_][\w.$+:\\` + "`" + `]*\w): *(.*)$`)
+// typed matches "java.lang.IllegalStateException: text", "Net::OpenTimeout: text", `App\MailException: text`. The colon
+// behind the name is not that of a ::, as in "DBD::Pg::st execute failed".
+var typed = regexp.MustCompile(`^([A-Za-z_][\w.$+:\\` + "`" + `]*\w):( +.*|[^ :].*|)$`)
 
 // errorEndings are the last part of names that errors have.
 var errorEndings = []string{
@@ -179,7 +199,7 @@ func splitError(s string) (kind, message string) {
 	if !namedLikeError(name) && (name == match[1] || !unicode.IsUpper(rune(name[0]))) {
 		return "", s
 	}
-	message = match[2]
+	message = strings.TrimLeft(match[2], " ")
 	if rest != "" {
 		message = strings.TrimSpace(message + "\n" + rest)
 	}

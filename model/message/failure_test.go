@@ -286,6 +286,8 @@ func TestSplitError(t *testing.T) {
 		{"dial tcp: i/o timeout", "", "dial tcp: i/o timeout"},
 		{"smtp: 550 no such user", "", "smtp: 550 no such user"},
 		{"Note: nothing", "", "Note: nothing"},
+		{"DBD::Pg::st execute failed: deadlock", "", "DBD::Pg::st execute failed: deadlock"},
+		{"Net::Timeout::", "", "Net::Timeout::"},
 		{"http://example.com: down", "", "http://example.com: down"},
 	} {
 		if kind, message := splitError(c.in); kind != c.kind || message != c.message {

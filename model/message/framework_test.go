@@ -65,6 +65,7 @@ func written() map[Framework]Message {
 		"Machinery":         body(machineryTask),
 		"Faktory":           body(faktoryJob),
 		"Brighter":          headers(model.Table{"HandledCount": int32(1), "Topic": "mail", "MessageType": "MT_COMMAND"}),
+		"Laravel":           headers(model.Table{"laravel": model.Table{"attempts": int64(2)}}),
 		"Nameko":            headers(model.Table{"nameko.call_id_stack": []any{"a.b.1"}}),
 	}
 }

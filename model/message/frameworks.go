@@ -211,16 +211,17 @@ var frameworks = []framework{
 		tries: []counter{{spot: header("HandledCount")}},
 	},
 	{
-		name:     "Nameko",
-		evidence: []evidence{{prefix: "nameko."}},
+		name: "Laravel", // by the driver laravel-queue-rabbitmq
+		evidence: []evidence{
+			{headers: []string{"laravel"}},
+			{begins: jsonObjects, members: []string{"displayName", "job", "maxTries", "data"}},
+		},
+		task:  []spot{body("displayName")},
+		tries: []counter{{spot: header("laravel", "attempts")}},
 	},
 	{
-		name: "an error header", // no framework's: nested, as JavaScript clients write it
-		failures: []failureForm{{
-			in: inHeaders, needs: []path{{"error", "message"}},
-			kind:    []path{{"error", "name"}, {"error", "type"}, {"error", "class"}, {"error", "code"}},
-			message: []path{{"error", "message"}},
-		}},
+		name:     "Nameko",
+		evidence: []evidence{{prefix: "nameko."}},
 	},
 }
 

@@ -152,7 +152,7 @@ func FuzzFailure(f *testing.F) {
 		}{{c.needs, message}, {c.trace, trace}, {c.message, message}, {
 			c.kind,
 			kind,
-		}, {[]path{plainTraceHeaders[:1], plainKindHeaders[:1]}, trace}} {
+		}, {[]path{{"error"}, {"error_class"}}, trace}} {
 			if c.in == inHeaders && len(part.paths) > 0 {
 				put(m.Headers, part.paths[int(which/64)%len(part.paths)], part.text)
 			}

@@ -36,12 +36,6 @@ type ResetWish struct {
 	MarksOnly bool // nothing but the marks with which the next worker would fail it at once: a move
 }
 
-// TriesHeaders are headers in which workers that republish count by themselves.
-var TriesHeaders = []string{
-	"x-tries", "x-retries", "x-retry", "x-retry-count", "x-attempts", "x-attempt", "retry-count", "retries", "attempts",
-	"MT-Fault-RetryCount", "x-delivery-attempts",
-}
-
 // Reset is the message as it was before its first try, as far as what was written into it since is known: counters at
 // their beginning, and without what tells of a failure that is over. The message itself stays as it is.
 func (m *Message) Reset(wish ResetWish) (*Message, []Reset) {
@@ -306,36 +300,22 @@ func (r *resetter) setBody(body []byte) {
 	r.changed.Body, r.changed.BodyBytes = body, len(body)
 }
 
-// plain resets what workers without a framework write: their counters, and the headers that a failure is read from.
+// plain resets what workers without a framework write: their counters, and the fields that a failure is read from. What
+// may be business data is removed only where something says that a worker wrote it.
 func (r *resetter) plain() {
-	headers := r.now().Headers
-	if r.wish.MarksOnly || len(headers) == 0 {
+	if r.wish.MarksOnly {
 		return
 	}
-	var found []string
-	for key := range headers {
-		if slices.Contains(TriesHeaders, key) || tellsOfError(key) {
-			found = append(found, key)
+	fields := r.now().plainFields()
+	slices.SortStableFunc(fields, func(a, b plainField) int { return slices.Compare(a.at, b.at) })
+	for _, f := range fields {
+		switch {
+		case f.role == triesRole:
+			if !slices.ContainsFunc(r.resets, func(noted Reset) bool { return noted.Name == strings.Join(f.at, ".") }) {
+				r.headers(f.at, r.counter(&counter{}))
+			}
+		case f.role <= stackRole && !f.vague:
+			r.removeStale(f.at)
 		}
 	}
-	slices.Sort(found)
-	for _, key := range found {
-		v := headers[key]
-		_, isText := model.AsText(v)
-		table, isTable := asTable(v)
-		switch n, counts := model.AsInteger(v); {
-		case slices.Contains(TriesHeaders, key) && counts:
-			r.headers(path{key}, r.counter(&counter{}))
-		case tellsOfError(key) && (isText || isTable && table["message"] != nil || counts && n != 0):
-			r.note(ErrorRemoved, []string{key}, 0)
-			r.set(key, nil, false)
-		}
-	}
-}
-
-// tellsOfError reports whether workers write failures into a header of this name.
-func tellsOfError(name string) bool {
-	plain := plainHeader(name)
-	return slices.Contains(plainTraceHeaders, plain) || slices.Contains(plainMessageHeaders, plain) ||
-		slices.Contains(plainKindHeaders, plain)
 }

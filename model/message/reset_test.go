@@ -100,8 +100,8 @@ func TestReset(t *testing.T) {
 		{
 			"a counter that is a text, and an error that is none",
 			model.Table{"x-retries": "4", "error": nil},
-			model.Table{"x-retries": "4", "error": nil},
-			nil,
+			model.Table{"x-retries": "0", "error": nil},
+			[]Reset{{"", CounterReset, "x-retries", "x-retries", 4, 0}},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

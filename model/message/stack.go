@@ -2,7 +2,6 @@ package message
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -26,12 +25,6 @@ var stackSpots = map[string][]spot{
 	"Dramatiq":    {body("options", "traceback")},
 }
 
-// plainStackHeaders are headers in which workers without a framework write a stack trace, best first.
-var plainStackHeaders = []string{
-	"stacktrace", "stack_trace", "stack", "traceback", "backtrace", "error_stack", "error_stacktrace",
-	"error_stack_trace", "exception_stacktrace", "exception_stack_trace", "exception_stack", "error_trace", "trace",
-}
-
 // failedAtSpots are where each framework writes when a message failed.
 var failedAtSpots = map[string][]spot{
 	"MassTransit": {header("MT-Fault-Timestamp")},
@@ -42,12 +35,6 @@ var failedAtSpots = map[string][]spot{
 	"Faktory":     {body("failure", "failed_at")},
 }
 
-// plainTimeHeaders are headers in which workers without a framework write when a message failed, best first.
-var plainTimeHeaders = []string{
-	"failed_at", "failure_time", "failure_timestamp", "error_time", "error_timestamp", "exception_time",
-	"exception_timestamp", "time_of_failure",
-}
-
 // FailureStack is the stack trace that the writer of a failure added to it, its first 64 KiB; "" when there is none.
 func (m *Message) FailureStack(f Failure) string {
 	r := reader{m: m}
@@ -56,10 +43,15 @@ func (m *Message) FailureStack(f Failure) string {
 			return cut(text, maxStack)
 		}
 	}
-	if f.Source == FromDeaths || len(m.Headers) == 0 {
-		return ""
+	var fields []plainField
+	switch f.Source {
+	case FromDeaths:
+	case fromBody:
+		fields = m.bodyFields()
+	default:
+		fields = m.plainFields()
 	}
-	return cut(cmp.Or(r.plainText(plainStackHeaders), r.plainText(plainTraceHeaders)), maxStack)
+	return cut(cmp.Or(firstText(fields, stackRole), firstText(fields, traceRole)), maxStack)
 }
 
 // Failed are the times between which a message failed, the first time and the last, as far as it says: what the writer
@@ -89,19 +81,24 @@ func (m *Message) Failed(f Failure) (first, last model.Opt[time.Time]) {
 			take(failureTime(text))
 		}
 	}
-	for name, v := range m.Headers {
-		if !slices.Contains(plainTimeHeaders, plainHeader(name)) {
-			continue
-		}
-		if t, ok := v.(time.Time); ok {
-			take(plausible(t))
-		} else if text, ok := model.AsText(v); ok {
-			take(failureTime(text))
-		} else if n, ok := model.AsInteger(v); ok {
-			take(sinceEpoch(n))
+	for _, field := range m.plainFields() {
+		if field.role == timeRole {
+			take(failedAt(field.value))
 		}
 	}
 	return first, last
+}
+
+// failedAt is the time in a header; zero when it is none.
+func failedAt(v any) time.Time {
+	if t, ok := v.(time.Time); ok {
+		return plausible(t)
+	} else if text, ok := model.AsText(v); ok {
+		return failureTime(text)
+	} else if n, ok := model.AsInteger(v); ok {
+		return sinceEpoch(n)
+	}
+	return time.Time{}
 }
 
 // failureTimes are the layouts in which frameworks write times; the second is that of NServiceBus.

@@ -93,7 +93,7 @@ func TestPlanSurvivesJSON(t *testing.T) {
 		"by a filter":      func(w *ActionWant) { w.Selection = Selection{Filter: filter, Limit: 9} },
 		"by an expression": func(w *ActionWant) { w.Selection = Selection{Filter: expression} },
 		"by a text":        func(w *ActionWant) { w.Selection = Selection{Filter: plain, MessageID: "id"} },
-		"by a cause":       func(w *ActionWant) { w.Selection = Selection{Cause: cause.Of(&m).ID(), Limit: 2} },
+		"by a cause":       func(w *ActionWant) { w.Selection = Selection{Cause: cause.Of(w.From, &m).ID(), Limit: 2} },
 		"edited":           func(w *ActionWant) { w.Edited, w.Insist = &edited, true },
 		"mended":           func(w *ActionWant) { w.Mend = program },
 		"mended badly":     func(w *ActionWant) { w.Mend = programmed(t, `.body.a`) },
@@ -130,7 +130,7 @@ func TestPlanSurvivesJSON(t *testing.T) {
 			if diff := cmp.Diff(a, b, sameData); diff != "" {
 				t.Error(diff)
 			}
-			if x, y := p.Selection.Picker(), read.Selection.Picker(); x.Pick(&m) != y.Pick(&m) {
+			if x, y := p.Selection.Picker(p.From), read.Selection.Picker(p.From); x.Pick(&m) != y.Pick(&m) {
 				t.Error("it picks another message")
 			}
 		})

@@ -3,6 +3,7 @@ package plan
 import (
 	"maps"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -50,6 +51,7 @@ func (s Selection) OneByOne() bool {
 // Picker decides message by message, from the head of the queue on, whether a plan acts on it.
 type Picker struct {
 	selection Selection
+	from      model.QueueRef
 	left      map[message.Fingerprint]int
 	except    map[message.Fingerprint]int
 	picked    int
@@ -57,8 +59,8 @@ type Picker struct {
 }
 
 // Picker starts a selection at the head of a queue.
-func (s Selection) Picker() *Picker {
-	p := &Picker{selection: s, wanted: s.Limit, except: maps.Clone(s.Except)}
+func (s Selection) Picker(from model.QueueRef) *Picker {
+	p := &Picker{selection: s, from: from, wanted: s.Limit, except: maps.Clone(s.Except)}
 	if s.Fingerprints != nil {
 		p.left = make(map[message.Fingerprint]int, len(s.Fingerprints))
 		chosen := 0
@@ -92,7 +94,7 @@ func (p *Picker) Pick(m *message.Message) bool {
 	if s.Filter != nil && !s.Filter.Match(m) {
 		return false
 	}
-	if s.Cause != "" && !cause.Is(m, s.Cause) {
+	if s.Cause != "" && !cause.Is(p.from, m, s.Cause) {
 		return false
 	}
 	if p.left != nil {

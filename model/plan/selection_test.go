@@ -11,7 +11,7 @@ import (
 
 func selected(t *testing.T, s Selection, messages []message.Message) (picked []int, p *Picker) {
 	t.Helper()
-	p = s.Picker()
+	p = s.Picker(model.QueueRef{})
 	for i := range messages {
 		if p.Pick(&messages[i]) {
 			picked = append(picked, i+1)
@@ -38,6 +38,7 @@ func TestSelection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	id := cause.Of(model.QueueRef{}, &messages[1]).ID()
 	cases := []struct {
 		name      string
 		selection Selection
@@ -58,8 +59,8 @@ func TestSelection(t *testing.T) {
 		{"an id, once", Selection{MessageID: "b", Limit: 1}, []int{2}, true, 0, false, true},
 		{"a filter", Selection{Filter: filter}, []int{1, 4}, false, 0, false, true},
 		{"a filter with a limit", Selection{Filter: filter, Limit: 1}, []int{1}, true, 0, false, true},
-		{"a cause", Selection{Cause: cause.Of(&messages[1]).ID()}, []int{2, 3, 5}, false, 0, false, true},
-		{"a cause and an id", Selection{Cause: cause.Of(&messages[1]).ID(), MessageID: "a"}, nil, false, 0, false, true},
+		{"a cause", Selection{Cause: id}, []int{2, 3, 5}, false, 0, false, true},
+		{"a cause and an id", Selection{Cause: id, MessageID: "a"}, nil, false, 0, false, true},
 		{"another cause", Selection{Cause: "000000000000", Limit: 2}, nil, false, 0, false, true},
 		{
 			"chosen with a limit", func() Selection { s := Chosen(messages); s.Limit = 3; return s }(),

@@ -179,7 +179,7 @@ func (k *killedAt) execute(plan *Plan) (copies, left []int) {
 		}
 		kinds = append(kinds, kind)
 	}
-	picker := plan.Rest.Selection.Picker()
+	picker := plan.Rest.Selection.Picker(plan.Rest.From)
 	most := int(plan.Rest.Resuming.Left) - len(plan.Rest.Resuming.Acks)
 	for i, kind := range kinds {
 		m := original(kind)

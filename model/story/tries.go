@@ -106,11 +106,7 @@ func limitedTries(t *model.Topology, m *message.Message, worker model.QueueRef) 
 
 // countedTries is what a worker counts in a message itself; a framework may count only what came after the first.
 func countedTries(m *message.Message, failed bool) (counted int64) {
-	for _, h := range message.TriesHeaders {
-		if n, ok := m.Headers.Integer(h); ok && n > 0 && n < math.MaxInt32 {
-			counted = max(counted, n)
-		}
-	}
+	counted = m.CountedByWorker()
 	if n, more, ok := m.Retried(); ok && n < math.MaxInt32 {
 		if more && failed {
 			n++

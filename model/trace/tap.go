@@ -315,10 +315,5 @@ func tries(m *message.Message) model.Opt[int64] {
 	if failed > 0 {
 		return model.Some(failed)
 	}
-	for _, h := range message.TriesHeaders {
-		if n, ok := m.Headers.Integer(h); ok && n > expired && n < 1<<31 {
-			expired = n
-		}
-	}
-	return model.Some(expired)
+	return model.Some(max(expired, m.CountedByWorker()))
 }
