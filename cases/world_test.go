@@ -229,6 +229,17 @@ func (w *world) work(queue string, do action) {
 	}
 }
 
+// gone ends the worker of a queue, and deletes it.
+func (w *world) gone(queue string) {
+	w.Helper()
+	if end := w.workers[queue]; end != nil {
+		end()
+		delete(w.workers, queue)
+	}
+	_, err := w.channel.QueueDelete(queue, false, false, false)
+	w.must(err)
+}
+
 // stop ends all workers.
 func (w *world) stop() {
 	for queue, end := range w.workers {

@@ -73,7 +73,7 @@ type (
 	}
 )
 
-// mostEvidence bounds how many ways are announced with what tells them.
+// mostEvidence bounds how many lines tell what the workers are known by, and how many queues are named.
 const mostEvidence = 20
 
 // announce tells the person what is about to happen.
@@ -95,10 +95,12 @@ func (p *Program) announce(a plannedAction) {
 	}
 	if planned.Operation == plan.Replay || planned.Operation == plan.Move {
 		p.say("to %s, which reaches %s", model.Printable(a.plan.To()), reaches(planned))
-		for i := range planned.Ways {
-			if words := evidence(&planned.Ways[i]); words != "" && i < mostEvidence {
-				p.say("%s (%s)", words, model.Plural(planned.Ways[i].Messages, "message"))
+		for i, line := range planned.Evidence() {
+			if i == mostEvidence {
+				p.say("and %d more queues or reasons: -o json lists them all", len(planned.Evidence())-i)
+				break
 			}
+			p.say("%s", line)
 		}
 		p.announceEdit(&planned)
 		if words := planned.GroupWords(); words != "" {
@@ -150,7 +152,11 @@ func evidence(w *plan.PlannedWay) string {
 
 func reaches(plan plan.Plan) string {
 	var names []string
-	for _, r := range plan.Recipients {
+	for i, r := range plan.Recipients {
+		if i == mostEvidence {
+			names = append(names, fmt.Sprintf("and %d more queues", len(plan.Recipients)-i))
+			break
+		}
 		name := model.Printable(r.Queue.String())
 		if consumers, ok := r.Consumers.Get(); ok {
 			name += fmt.Sprintf(" (%s)", model.Plural(int(consumers), "consumer"))

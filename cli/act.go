@@ -16,13 +16,14 @@ import (
 
 // action is a replay, a move or a drop, as the command line asks for it.
 type action struct {
-	operation            plan.Operation
-	queue                string
-	filter, id, to, rate string
-	cause                string
-	edit                 string
-	limit                int
-	given                func(flag string) bool
+	operation           plan.Operation
+	queue               string
+	filter, id, to, key string
+	rate                string
+	cause               string
+	edit                string
+	limit               int
+	given               func(flag string) bool
 	consent
 	unmarked   bool
 	keepTries  bool
@@ -59,7 +60,7 @@ or its outcome is unknown: it is then still in the queue; 3 on a read-only conne
 	cmd.Flags().IntVar(&a.limit, "limit", 0, "at most this many messages, from the head of the queue")
 	cmd.Flags().StringVar(&a.id, "id", "", "only messages with this message_id")
 	a.consent.register(cmd, "show what would happen, and change nothing",
-		"override a refusal, where possible: the cost of a look, what a limit drops")
+		"override a refusal, where possible: the cost of a look, what a limit drops or a second failure loses")
 	flags.registerNoJournal(cmd)
 	switch operation {
 	case plan.Drop:
@@ -86,13 +87,14 @@ journal keeps all of it: ` + "`dlxtop journal undo`" + ` brings them back.
 	cmd.Short = "Publish messages again, and take them out of the queue when the broker has confirmed it"
 	cmd.Long = `Publish messages again; each is taken out of the queue only after the broker has confirmed that a
 queue has it. By default it goes to the narrowest target that keeps the routing key which the worker
-expects. The worker is found by the first of these that is there: what a framework wrote into the
+expects, and by which a message that fails again is not lost. The worker is found by the first of these that is there: what a framework wrote into the
 message; x-death (the queue that rejected it last, or to which its last delay led); the only queue
 that its first exchange and key reach; the flow; the queue's name. If two disagree, or the worker is
 gone, nothing is replayed: the refusal names the possible queues, for --to.
 
 ` + statuses
 	cmd.Flags().StringVar(&a.to, "to", string(plan.ToAuto), "auto, origin, queue:NAME or exchange:NAME/KEY")
+	cmd.Flags().StringVar(&a.key, "key", "", "routing key of --to exchange:NAME, where the name or the key holds a slash")
 	cmd.Flags().BoolVar(&a.unmarked, "no-mark", false, "do not add the header "+message.ReplayHeader+
 		" (count and time), which identifies a message that comes back")
 	cmd.Flags().BoolVar(&a.keepTries, "keep-tries", false,
@@ -146,6 +148,11 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 	want.Journaled = s.journal != nil
 	if want.From, err = s.findQueue(ctx, t, a.queue); err != nil {
 		return err
+	}
+	if want.Mode == plan.ToExchange && !a.given("key") {
+		if want.Fixed, err = plan.SplitTarget(t, want.From, want.Fixed.Exchange); err != nil {
+			return usage("--to: %w", err)
+		}
 	}
 	looked, err := s.sample(ctx, t, &want, a.consent)
 	if err != nil {
@@ -203,7 +210,11 @@ func (a *action) want(p *Program) (plan.ActionWant, error) {
 	if a.given("to") && a.to == "" { // a variable that a script forgot to set
 		return want, usage("--to is empty: give it a value, or leave it out")
 	}
-	if want.Mode, want.Fixed, err = plan.ParseTarget(a.to); err != nil {
+	key := model.Unknown[string]()
+	if a.given("key") {
+		key = model.Some(a.key)
+	}
+	if want.Mode, want.Fixed, err = plan.ParseTarget(a.to, key); err != nil {
 		return want, usage("--to: %s", oneLine(err))
 	}
 	if a.given("edit") {

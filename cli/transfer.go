@@ -134,7 +134,7 @@ queues, and a user_id that is not the connected user's.`,
 }
 
 func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *importing) error {
-	mode, fixed, err := plan.ParseTarget(i.to)
+	mode, fixed, err := plan.ParseTarget(i.to, model.Unknown[string]())
 	if err != nil || mode != plan.ToQueue {
 		return usage("--to names the queue, as queue:NAME")
 	}

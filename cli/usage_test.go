@@ -90,6 +90,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"replay", "q", "--yes", "--canary", "--canary-wait", "0s"}, []string{"--canary-wait 0s", "1h"}},
 		{[]string{"drop", "q", "--yes", "--canary"}, []string{"--canary"}},
 		{[]string{"move", "q", "--yes", "--to", "exchange:x/k"}, []string{"--to queue:NAME"}},
+		{[]string{"replay", "q", "--yes", "--key", "k"}, []string{"--to exchange:NAME --key KEY"}},
 		{[]string{"move", "q", "--to", "queue:p"}, []string{"--yes", "--dry-run"}},
 		{[]string{"move", "q", "--to", "queue:p", "--no-mark"}, []string{"--no-mark"}},
 		{[]string{"demo", "--scenario", "nothing"}, []string{"no scenario nothing", "pubsub"}},

@@ -49,7 +49,6 @@ func (t *Topology) findHops() map[QueueRef][]Hop {
 	routes := map[way]Route{}
 	anyKey := map[ExchangeRef]Route{}
 	hops := map[QueueRef][]Hop{}
-	entries := t.EntryKeys()
 	for i := range t.Snapshot.Queues {
 		ref := t.Snapshot.Queues[i].QueueRef
 		s := t.settings.of(ref)
@@ -73,7 +72,7 @@ func (t *Topology) findHops() map[QueueRef][]Hop {
 				any = t.deadLetterRoute(x.VHost, x.Name, routed{})
 				anyKey[x] = any
 			}
-			route = t.ownKeysRoute(ref, any, s.DLX.Value, entries[ref])
+			route = t.ownKeysRoute(ref, any, s.DLX.Value, t.EntryKeys(ref))
 		}
 		for _, reason := range t.reasons(ref) {
 			hops[ref] = append(hops[ref], Hop{ref, reason, s.DLX.Value, keys, route})
@@ -103,7 +102,7 @@ func (t *Topology) ownKeysRoute(ref QueueRef, any Route, exchange string, entry 
 	}
 	route := any
 	route.Keys = KeysAny
-	if !entry.open {
+	if !entry.Open {
 		route = t.deadLetterRoute(ref.VHost, exchange, routed{
 			keys:      append(slices.Clone(entry.Keys), ref.Name),
 			keysKnown: true,
@@ -132,31 +131,36 @@ func (t *Topology) refsThatAre(refs []QueueRef) []QueueRef {
 // entryKeys are the routing keys with which messages get into a queue, as far as its bindings show.
 type entryKeys struct {
 	Keys []string
-	open bool // a binding takes other keys too (fanout, headers, a topic pattern, or through another exchange)
+	Open bool // a binding takes other keys too (fanout, headers, a topic pattern, or through another exchange)
 }
 
-// EntryKeys are the routing keys of each queue that an exchange is bound to.
-func (t *Topology) EntryKeys() map[QueueRef]entryKeys {
-	entries := map[QueueRef]entryKeys{}
-	for i := range t.Snapshot.Bindings {
-		b := &t.Snapshot.Bindings[i]
-		if b.ToExchange {
-			continue
+// OnlyKey is the routing key by which all bindings lead into a queue, if it is one.
+func (t *Topology) OnlyKey(ref QueueRef) (key string, one bool) {
+	for b := range t.BindingsTo(ref) {
+		if !t.isLiteral(b) || one && b.RoutingKey != key {
+			return "", false
 		}
-		ref := QueueRef{b.VHost, b.Destination}
-		e := entries[ref]
-		kind := ""
-		if x := t.routings[b.VHost].exchanges[b.Source]; x != nil {
-			kind = x.kind
-		}
-		if kind == "direct" || kind == "topic" && !isTopicPattern(topicWords(b.RoutingKey)) {
+		key, one = b.RoutingKey, true
+	}
+	return key, one
+}
+
+// isLiteral reports whether a binding takes one key alone.
+func (t *Topology) isLiteral(b *Binding) bool {
+	x := t.routings[b.VHost].exchanges[b.Source]
+	return x != nil && (x.kind == "direct" || x.kind == "topic" && !isTopicPattern(topicWords(b.RoutingKey)))
+}
+
+// EntryKeys are the routing keys with which messages get into a queue.
+func (t *Topology) EntryKeys(ref QueueRef) (e entryKeys) {
+	for b := range t.BindingsTo(ref) {
+		if t.isLiteral(b) {
 			e.Keys = append(e.Keys, b.RoutingKey)
 		} else {
-			e.open = true
+			e.Open = true
 		}
-		entries[ref] = e
 	}
-	return entries
+	return e
 }
 
 // reasons are why messages can leave a queue that has a dead-letter exchange. A message with an expiration of its own

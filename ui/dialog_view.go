@@ -65,6 +65,17 @@ func (l *dialogLines) stress(label, text string, look term.Style) {
 	}
 }
 
+// warn shows what a person might not expect, and in red what is lost.
+func (l *dialogLines) warn(warnings []plan.Warning) {
+	for _, w := range warnings {
+		mark, look := term.MarkWarning, l.styles.Warning
+		if w.Grave() {
+			mark, look = term.MarkError, l.styles.Danger
+		}
+		l.stress("", mark+" "+model.Printable(w.Words()), look)
+	}
+}
+
 // question makes the lines from this one on what is asked.
 func (l *dialogLines) question(from int) { l.asked = len(l.lines) - from }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/picture"
-	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 const (
@@ -107,9 +106,7 @@ func (d *planDialog) sayPlan(l *dialogLines) {
 		l.say("canary", p.Canary.Words(), s.Accent)
 	}
 	d.askJournal(l)
-	for _, w := range p.Warnings {
-		l.stress("", term.MarkWarning+" "+model.Printable(w.Words()), s.Warning)
-	}
+	l.warn(p.Warnings)
 	if p.Acquire.Cost != "" && !p.Refusal.Refused() {
 		l.aside("costs", model.Printable(p.Acquire.Cost), s.Muted)
 	}

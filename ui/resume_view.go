@@ -5,7 +5,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/resume"
-	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // shownUndecided is how many messages that nobody can decide are listed.
@@ -63,9 +62,7 @@ func (r *resumeScreen) ask(l *dialogLines) string {
 		l.say(label, model.Printable(words), s.Text)
 	}
 	r.sayUndecided(l)
-	for _, w := range p.Rest.Warnings {
-		l.stress("", term.MarkWarning+" "+model.Printable(w.Words()), s.Warning)
-	}
+	l.warn(p.Rest.Warnings)
 	hints, question := "", len(l.lines)
 	if o.turns != "" {
 		hints = hint(s, r.env.keys.Target.Help().Key, o.turns)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // View draws the undo as a box on a screen of its own.
@@ -55,9 +54,7 @@ func (u *undoScreen) ask(l *dialogLines) string {
 	for _, skip := range p.Skips {
 		l.say("not", fmt.Sprintf("%s %s", model.Plural(skip.Messages, "message"), model.Printable(skip.Words())), s.Muted)
 	}
-	for _, w := range p.Warnings {
-		l.stress("", term.MarkWarning+" "+model.Printable(w.Words()), s.Warning)
-	}
+	l.warn(p.Warnings)
 	o := u.offer()
 	u.sayAsked(l, o, o.does, u.insistHint(o))
 	return title

@@ -44,6 +44,9 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 		return t.refuse(WorkerGone, r, m, e, told)
 	case len(standing) > 0:
 		return choice{clue: &standing[0], against: others(&standing[0])}
+	case slices.ContainsFunc(told, func(c Clue) bool { return c.Kind == ByRejection }):
+		// a queue that is there got copies of its own, or has taken the place of the one that is gone: both look the same
+		return t.refuse(WorkerGone, r, m, e, told)
 	}
 	if origin := t.origin(r, m, e); len(origin) == 1 && origin[0].Reaches == 1 {
 		switch {

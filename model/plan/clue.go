@@ -14,7 +14,7 @@ type ClueKind string
 // The kinds, the strongest first. All but ByLikeness decide; that one is only offered.
 const (
 	ByFramework ClueKind = "framework" // which wrote it into the message
-	ByRejection ClueKind = "rejection" // the last queue in x-death that gave it up
+	ByRejection ClueKind = "rejection" // the last queue in x-death that gave it up, or where it waited for a worker
 	ByExpiry    ClueKind = "expiry"    // where what expired in the last buffer of x-death went
 	ByOrigin    ClueKind = "origin"    // its first exchange and key reach it
 	ByFlow      ClueKind = "flow"      // its dead letters end here
@@ -31,6 +31,7 @@ type Clue struct {
 	Framework string        `json:",omitempty"` // of ByFramework
 	Topic     bool          `json:",omitempty"` // of ByFramework: it wrote the name of a topic
 	Through   string        `json:",omitempty"` // of ByExpiry: the buffer
+	Reason    model.Reason  `json:",omitempty"` // of ByRejection: why the message left it
 	Address   model.Address `json:",omitzero"`  // of ByOrigin
 	Reaches   int           `json:",omitempty"` // of ByOrigin: how many queues that address reaches
 }
@@ -49,8 +50,9 @@ func (t *Target) told(r *model.Topology, m *message.Message, e *message.Envelope
 	}
 	for i := range m.Deaths {
 		d := &m.Deaths[i]
-		c := Clue{Kind: ByRejection, Queue: model.QueueRef{VHost: t.From.VHost, Name: d.Queue}}
-		if d.Queue != "" && d.Reason != model.Expired && c.Queue != t.From && t.notWaiting(r, c.Queue) {
+		c := Clue{Kind: ByRejection, Queue: model.QueueRef{VHost: t.From.VHost, Name: d.Queue}, Reason: d.Reason}
+		gaveUp := d.Reason != model.Expired && t.notWaiting(r, c.Queue) || t.stoodBesideWorkers(r, d)
+		if d.Queue != "" && c.Queue != t.From && gaveUp {
 			clues = append(clues, t.seen(r, c))
 			break
 		}
@@ -66,6 +68,16 @@ func (t *Target) told(r *model.Topology, m *message.Message, e *message.Envelope
 func (t *Target) notWaiting(r *model.Topology, ref model.QueueRef) bool {
 	_, exists := r.Queue(ref)
 	return !exists || r.Works(ref)
+}
+
+// stoodBesideWorkers reports whether a queue is gone, and what brought a message into it leads to workers now: then it
+// was one of them, and no buffer.
+func (t *Target) stoodBesideWorkers(r *model.Topology, d *message.Death) bool {
+	if _, exists := r.Queue(model.QueueRef{VHost: t.From.VHost, Name: d.Queue}); exists || len(d.RoutingKeys) == 0 {
+		return false
+	}
+	route := r.Route(t.From.VHost, d.Exchange, d.RoutingKeys, nil)
+	return slices.ContainsFunc(route.Queues, func(ref model.QueueRef) bool { return ref != t.From && r.Works(ref) })
 }
 
 // seen completes a clue with whether its queue is there.

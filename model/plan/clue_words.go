@@ -13,6 +13,40 @@ func (c *Clue) Words() string {
 	return fmt.Sprintf("%s (%s)", c.name(), c.Source())
 }
 
+// Evidence says what the workers of a plan are known by, and of how many messages, a line each: those that differ only
+// in their routing key are told together. A worker that the flow alone tells has no line.
+func (p *Plan) Evidence() []string {
+	type told struct {
+		clue                *Clue
+		addresses, messages int
+	}
+	var all []*told
+	known := map[Clue]*told{}
+	for i := range p.Ways {
+		w := &p.Ways[i]
+		if w.Clue == nil {
+			continue
+		}
+		same := *w.Clue
+		same.Address.RoutingKey = ""
+		one := known[same]
+		if one == nil {
+			one = &told{clue: w.Clue}
+			known[same], all = one, append(all, one)
+		}
+		one.addresses, one.messages = one.addresses+1, one.messages+w.Messages
+	}
+	lines := make([]string, len(all))
+	for i, one := range all {
+		words := model.Plural(one.messages, "message")
+		if one.addresses > 1 {
+			words += fmt.Sprintf(", by %s", model.Plural(one.addresses, "routing key"))
+		}
+		lines[i] = fmt.Sprintf("%s (%s)", one.clue.Words(), words)
+	}
+	return lines
+}
+
 func (c *Clue) name() string {
 	name := model.Printable(c.Queue.Name)
 	switch {
@@ -34,6 +68,9 @@ func (c *Clue) Source() string {
 	case ByFramework:
 		return model.Printable(c.Framework) + " wrote it"
 	case ByRejection:
+		if c.Reason != model.Rejected {
+			return fmt.Sprintf("x-death: the message left it last, %s", model.Printable(string(c.Reason)))
+		}
 		return "x-death: it rejected the message last"
 	case ByExpiry:
 		return fmt.Sprintf("x-death: %s led there", model.Printable(c.Through))
@@ -58,6 +95,9 @@ func (c *Clue) why() string {
 	case ByFramework:
 		return "the worker that it failed in, as " + c.Framework + " wrote it"
 	case ByRejection:
+		if c.Reason != model.Rejected {
+			return "the worker that it left last, by x-death"
+		}
 		return "the worker that rejected it last, by x-death"
 	case ByExpiry:
 		return "the worker that its last delay led to, by x-death"
@@ -95,7 +135,10 @@ func (o Objection) clueWords() string {
 		words += "; it could be " + cluesWords(there)
 	}
 	name := "NAME"
-	if at := slices.IndexFunc(o.Clues, func(c Clue) bool { return !c.Gone }); at >= 0 {
+	switch at := slices.IndexFunc(o.Clues, func(c Clue) bool { return !c.Gone }); {
+	case slices.ContainsFunc(there, func(c Clue) bool { return c.Kind == ByOrigin }):
+		words += "; what its first exchange and key reach now may have had a copy of its own"
+	case at >= 0:
 		name = model.Printable(o.Clues[at].Queue.Name)
 	}
 	return words + ": name a target, for example queue:" + name

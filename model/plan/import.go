@@ -25,7 +25,17 @@ func ForImport(t *model.Topology, want ImportWant) Plan {
 	p.warnOfIntake(t)
 	if l := limitLoss(t, want.To, arrivals{messages: p.Planned, sizes: want.Sizes}, want.Counts); l != nil {
 		p.Losses = []LimitLoss{*l}
-		p.refuseUnless(Objection{Kind: DropsInFile, Losses: p.Losses}, want.Insist)
+	}
+	own := func() [][]string { return ownKeys(t, want.To) }
+	switch f := secondFailure(t, want.To, want.To.Name, nil, nil, own); {
+	case f == nil:
+	case f.Same:
+		p.warn(Warning{Kind: losesSome, Against: Refusal{{Kind: DropsInFile, Again: []SecondFailure{*f}}}})
+	default:
+		p.Again = []SecondFailure{*f}
+	}
+	if len(p.Losses) > 0 || len(p.Again) > 0 {
+		p.refuseUnless(Objection{Kind: DropsInFile, Losses: p.Losses, Again: p.Again}, want.Insist)
 	}
 	return p
 }
@@ -48,7 +58,7 @@ func IntakeWarnings(t *model.Topology, ref model.QueueRef, messages int) []Warni
 	p := Plan{Planned: messages, Recipients: []Recipient{{Queue: ref, Consumers: q.Consumers, Messages: messages}}}
 	p.warnOfIntake(t)
 	if l := limitLoss(t, ref, arrivals{messages: messages}, nil); l != nil {
-		p.warn(Warning{Kind: limitReached, Loss: l})
+		p.warn(Warning{Kind: losesSome, Against: Refusal{{Kind: DropsGone, Losses: []LimitLoss{*l}}}})
 	}
 	return p.Warnings
 }

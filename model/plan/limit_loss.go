@@ -224,8 +224,9 @@ func heldBytes(q *model.Queue, holds model.Opt[int64]) (held int64, known bool) 
 	return bytes * n / ready, true
 }
 
-// limits works out what the recipients' limits drop, and refuses that unless it was insisted on: then the journal keeps
-// the messages whole. sizes are those of the bodies that were looked at and go somewhere.
+// limits works out what the recipients' limits drop, and refuses that, and what loses copies that fail again, unless it
+// was insisted on: then the journal keeps the messages whole, as it does where not all of them were looked at. sizes
+// are those of the bodies that were looked at and go somewhere.
 func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
 	looked := 0
 	if want.Sample != nil {
@@ -247,15 +248,16 @@ func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
 			p.Losses = append(p.Losses, *l)
 		}
 	}
-	if len(p.Losses) == 0 {
+	loses := len(p.Losses) > 0 || len(p.Again) > 0
+	p.Whole = want.Insist && want.Journaled && (loses || looked < want.Planned)
+	if !loses {
 		return
 	}
-	p.Whole = want.Insist && want.Journaled
 	kind := DropsKept
 	if !want.Journaled {
 		kind = DropsGone
 	}
-	p.refuseUnless(Objection{Kind: kind, Losses: p.Losses}, want.Insist)
+	p.refuseUnless(Objection{Kind: kind, Losses: p.Losses, Again: p.Again}, want.Insist)
 }
 
 // meanSize is the mean size of the bodies in a queue, in bytes.

@@ -184,7 +184,7 @@ func TestLimitLossByNewerCounts(t *testing.T) {
 	}
 	want.Insist = true
 	if plan = New(topology, want); plan.Whole || !strings.Contains(strings.Join(warned(plan.Warnings), "\n"),
-		"without the journal, dropped messages cannot be brought back") {
+		"without the journal, lost messages cannot be brought back") {
 		t.Errorf("whole %t: %v", plan.Whole, warned(plan.Warnings))
 	}
 }

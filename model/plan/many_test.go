@@ -37,15 +37,22 @@ func manyPlan(sample message.MessageList, more ...build.Part) *Run {
 	})
 }
 
+// audited are parts with which no exchange leads to the orders alone.
+var audited = []build.Part{build.Queue("audit"), build.Bind("events", "order.#", "audit")}
+
+const unheard = "; orders is bound for other keys only: an application that chooses by the key may acknowledge them " +
+	"unseen"
+
 // Messages with keys of their own, as many as there are messages: one warning tells of all, and the plan is made and
 // compared in a time that grows with their number, not its square (no clock: that would take many minutes).
 func TestAsManyKeysAsMessages(t *testing.T) {
-	plan := manyPlan(manyOf("gone", manyKeys))
+	plan := manyPlan(manyOf("gone", manyKeys), audited...)
 	var words []string
 	for _, w := range plan.Warnings {
 		words = append(words, w.Words())
 	}
-	const want = "the worker sees other routing keys than 20,000 messages had, such as orders instead of order.0"
+	const want = "the worker sees other routing keys than 20,000 messages had, such as orders instead of order.0" +
+		unheard
 	if len(words) != 1 || words[0] != want {
 		t.Errorf("%d warnings, the first %q, not %q", len(words), strings.Join(words[:min(len(words), 1)], ""), want)
 	}
@@ -65,8 +72,8 @@ func TestAsManyKeysAsMessages(t *testing.T) {
 // One key alone is told as it is.
 func TestOneOtherKey(t *testing.T) {
 	sample := manyOf("gone", 1)
-	plan := manyPlan(append(sample, sample...))
-	const want = "the worker sees the routing key orders instead of order.0"
+	plan := manyPlan(append(sample, sample...), audited...)
+	const want = "the worker sees the routing key orders instead of order.0" + unheard
 	if len(plan.Warnings) != 1 || plan.Warnings[0].Words() != want {
 		t.Errorf("warnings %+v", plan.Warnings)
 	}
@@ -93,6 +100,10 @@ func TestOneClueOfManyKeys(t *testing.T) {
 	const want = "mail (by name): orders (its origin, exchange events, key order.0) weighs more"
 	if len(outvoted) != 1 || outvoted[0] != want {
 		t.Errorf("%d times %q, not %q once", len(outvoted), strings.Join(outvoted[:min(len(outvoted), 1)], ""), want)
+	}
+	const line = "orders (its origin, exchange events, key order.0) (50 messages, by 50 routing keys)"
+	if lines := plan.Evidence(); len(lines) != 1 || lines[0] != line {
+		t.Errorf("%d lines, %q, not %q", len(lines), lines, line)
 	}
 }
 

@@ -68,7 +68,7 @@ func MendedTogether(all []*Mended) (m Mended) {
 }
 
 // KeepsWhole reports whether the journal keeps the originals whole, because what is published of them differs in more
-// than what a replay strips, or because a limit drops some of them.
+// than what a replay strips, or because some of them may be lost.
 func (p *Plan) KeepsWhole() bool { return p.Whole || p.Edited != nil || p.Mend != nil }
 
 // mend gives a message to the program, with what would be published of it, and returns that and what the program makes
@@ -100,9 +100,9 @@ func (p *Plan) mend(t *model.Topology, m *message.Message, o message.Opened, way
 		return was, was, false
 	case !changed:
 	case is.Address != was.Address:
-		*way = p.Target.way(t, is.Address, "edited", &message.Message{Headers: is.Headers})
+		*way = p.Target.way(copied{t, m, o.Envelope, is.Headers}, is.Address, "edited")
 	case way.Problem == nil:
-		again := p.Target.way(t, way.Address, way.Why, &message.Message{Headers: is.Headers})
+		again := p.Target.way(copied{t, m, o.Envelope, is.Headers}, way.Address, way.Why)
 		again.Clue, again.Against = way.Clue, way.Against
 		*way = again
 	}

@@ -37,6 +37,7 @@ type Plan struct {
 	Acquire    peek.Plan      // how the messages are taken out of From
 	Selection  Selection      // which of them
 	Target     Target         // where a replay or a move goes
+	KeyApart   bool           // only --key names its key: exchange:NAME/KEY would be another address
 	Planned    int            // how many messages are chosen
 	Ways       []PlannedWay   // the addresses of a replay, as the sample needs them
 	Recipients []Recipient    // every queue that may receive a message of this plan: others are refused while it runs
@@ -48,8 +49,10 @@ type Plan struct {
 	Keeps      []string       // headers of the death history that stay, as they occur in the chosen messages
 	Warnings   []Warning      // what a person might not expect
 	Losses     []LimitLoss    // what the limits of the receiving queues drop when it runs
-	Whole      bool           // the journal keeps the messages whole, because limits drop some of them
-	Refusal    Refusal        // why it must not run, nil when it may
+	// what loses copies that fail again, but the application's own messages are not lost there: one for each queue
+	Again   []SecondFailure
+	Whole   bool    // the journal keeps the messages whole, because some of them are lost, or may be
+	Refusal Refusal // why it must not run, nil when it may
 	// the connected user: another user_id than this one is stripped, because the broker refuses it (406)
 	User     string
 	Rate     float64       // messages per second at most; 0 is as fast as the broker confirms
@@ -134,7 +137,8 @@ func New(t *model.Topology, want ActionWant) Plan {
 	if want.Operation == Move {
 		p.prepareMove(t)
 	}
-	sizes := p.address(t, want.Sample)
+	sizes := p.route(t, want.Sample)
+	p.nameApart(t)
 	p.refuseDown(t)
 	p.refuseSlow()
 	p.limits(t, &want, sizes)
@@ -169,9 +173,9 @@ func (w ActionWant) depth(t *model.Topology) int {
 	return w.Planned
 }
 
-// address works out where the sample goes, whom it reaches and what it loses. It returns the sizes of the bodies that
+// route works out where the sample goes, whom it reaches and what it loses. It returns the sizes of the bodies that
 // go somewhere.
-func (p *Plan) address(t *model.Topology, sample message.Messages) (sizes []int64) {
+func (p *Plan) route(t *model.Topology, sample message.Messages) (sizes []int64) {
 	var mends mending
 	if sample == nil || sample.Len() == 0 {
 		sample = message.MessageList{}
@@ -200,8 +204,9 @@ func (p *Plan) address(t *model.Topology, sample message.Messages) (sizes []int6
 			return
 		}
 		sizes = append(sizes, size)
-		tally.way(&way)
+		unheard := tally.way(t, &way)
 		tally.clues(&way)
+		tally.again(way.Again)
 		for _, ref := range way.Reaches {
 			recipients[ref]++
 		}
@@ -211,9 +216,10 @@ func (p *Plan) address(t *model.Topology, sample message.Messages) (sizes []int6
 			tally.envelope(m)
 			notes.arrives(o.Message)
 		}
-		if origin := m.Origin(); way.Exchange == "" && way.RoutingKey != origin.RoutingKey && origin.RoutingKey != "" &&
+		key, told := publishedKey(m, o.Envelope)
+		if unheard.Name != "" && key != way.RoutingKey || way.Exchange == "" && told && key != way.RoutingKey &&
 			p.Target.Mode == ToAuto {
-			tally.otherKey(way.RoutingKey, origin.RoutingKey)
+			tally.otherKey(way.RoutingKey, key, unheard)
 		}
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,14 +97,7 @@ func TestReplayIsRefused(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			mode, fixed, err := ParseTarget(test.to)
-			if err != nil {
-				t.Fatal(err)
-			}
-			plan := newRun(topology, ActionWant{
-				Operation: Replay, From: build.Ref(test.from),
-				Sample: message.MessageList{{}}, Planned: 1, Mode: mode, Fixed: fixed,
-			})
+			plan := newRun(topology, wantTo(t, topology, test.from, test.to, message.Message{}))
 			if !strings.Contains(plan.Refusal.Words(), test.want) {
 				t.Errorf("refusal %q, want something with %q", plan.Refusal.Words(), test.want)
 			}
@@ -154,14 +148,7 @@ func TestReplayWarns(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			mode, fixed, err := ParseTarget(test.to)
-			if err != nil {
-				t.Fatal(err)
-			}
-			plan := newRun(test.topology, ActionWant{
-				Operation: Replay, From: build.Ref(test.from), Planned: 2, Mode: mode,
-				Fixed: fixed,
-			})
+			plan := newRun(test.topology, wantTo(t, test.topology, test.from, test.to))
 			if !strings.Contains(strings.Join(warned(plan.Warnings), "\n"), test.want) {
 				t.Errorf("warnings %q, want something with %q", warned(plan.Warnings), test.want)
 			}
@@ -179,18 +166,99 @@ func TestParseTarget(t *testing.T) {
 		{"auto", ToAuto, model.Address{}},
 		{"origin", ToOrigin, model.Address{}},
 		{"queue:a:b/c", ToQueue, model.Address{Exchange: "", RoutingKey: "a:b/c"}},
-		{"exchange:x/k/l", ToExchange, model.Address{Exchange: "x", RoutingKey: "k/l"}},
+		{"exchange:x/k/l", ToExchange, model.Address{Exchange: "x/k/l"}},
 		{"exchange:x", ToExchange, model.Address{Exchange: "x", RoutingKey: ""}},
 	}
 	for _, test := range tests {
-		mode, address, err := ParseTarget(test.to)
+		mode, address, err := ParseTarget(test.to, model.Unknown[string]())
 		if err != nil || mode != test.mode || address != test.want {
 			t.Errorf("%q: %v %v %v", test.to, mode, address, err)
 		}
 	}
 	for _, bad := range []string{"queue:", "somewhere", "exchange:"} {
-		if _, _, err := ParseTarget(bad); err == nil {
+		if _, _, err := ParseTarget(bad, model.Unknown[string]()); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}
+	}
+}
+
+// wantTo is a replay of a queue's messages to a target as it is typed.
+func wantTo(t *testing.T, topology *model.Topology, from, to string, sample ...message.Message) ActionWant {
+	t.Helper()
+	want := ActionWant{Operation: Replay, From: build.Ref(from), Planned: max(len(sample), 1), Journaled: true}
+	if sample != nil {
+		want.Sample = message.MessageList(sample)
+	}
+	var err error
+	if want.Mode, want.Fixed, err = ParseTarget(to, model.Unknown[string]()); err == nil && want.Mode == ToExchange {
+		want.Fixed, err = SplitTarget(topology, want.From, want.Fixed.Exchange)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return want
+}
+
+// What names of exchanges and keys that hold slashes are read as, and how a plan names them.
+func TestSplitTarget(t *testing.T) {
+	bind := func(exchange, key, queue string) []build.Part {
+		return []build.Part{build.Exchange("direct", exchange), build.Queue(queue), build.Bind(exchange, key, queue)}
+	}
+	worker := []build.Part{
+		build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("f")), build.Queue("f"),
+	}
+	for _, test := range []struct {
+		name, typed, want string // "EXCHANGE KEY", or words of the error
+		parts             [][]build.Part
+		to                string // how the plan names it
+	}{
+		{
+			"no slash in the name", "api/v1/order", "api v1/order",
+			[][]build.Part{bind("api", "v1/order", "q")},
+			"exchange:api/v1/order",
+		},
+		{
+			"the longest that is there", "api/v1/order", "api/v1 order",
+			[][]build.Part{bind("api", "k", "q"), bind("api/v1", "order", "q")},
+			"exchange:api/v1/order",
+		},
+		{
+			"only a shorter one leads on", "api/v1/order", "api v1/order",
+			[][]build.Part{bind("api", "v1/order", "q"), bind("api/v1", "k", "q")},
+			"exchange:api/v1/order",
+		},
+		{
+			"one leads to the worker", "api/v1/order", "api/v1 order",
+			[][]build.Part{bind("api", "v1/order", "q"), bind("api/v1", "order", "w")},
+			"exchange:api/v1/order",
+		},
+		{
+			"both lead on", "api/v1/order", "--to exchange:api/v1 --key order, or --to exchange:api --key v1/order",
+			[][]build.Part{bind("api", "v1/order", "q"), bind("api/v1", "order", "q")},
+			"",
+		},
+		{"no key", "api/v1", "api/v1 ", [][]build.Part{bind("api/v1", "", "q")}, "exchange:api/v1/"},
+		{"none is there", "no/k/l", "no k/l", nil, "exchange:no/k/l"},
+		{"the default exchange", "/q/1", " q/1", [][]build.Part{{build.Queue("q/1")}}, "exchange:/q/1"},
+	} {
+		topology := build.TopologyOf("4.0.5", slices.Concat(append(test.parts, worker)...)...)
+		a, err := SplitTarget(topology, build.Ref("f"), test.typed)
+		if got := a.Exchange + " " + a.RoutingKey; err == nil && got != test.want ||
+			err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %q, %v", test.name, got, err)
+		}
+		if err == nil {
+			p := New(topology, wantTo(t, topology, "f", "exchange:"+test.typed))
+			if p.To() != test.to {
+				t.Errorf("%s: the plan says %s, not %s", test.name, p.To(), test.to)
+			}
+		}
+	}
+	both := slices.Concat(bind("api", "v1/order", "q"), bind("api/v1", "order", "q"), worker)
+	topology := build.TopologyOf("4.0.5", both...)
+	want := wantTo(t, topology, "f", "exchange:api")
+	want.Fixed.RoutingKey = "v1/order"
+	if p := New(topology, want); p.To() != `exchange:api --key v1/order` {
+		t.Errorf("the plan says %s", p.To())
 	}
 }

@@ -19,6 +19,7 @@ type Promise struct {
 	Strips   []string
 	Keeps    []string
 	Losses   []LimitLoss
+	Again    []SecondFailure
 	Takes    []PromisedTake // of an undo
 	Messages int            // that are planned
 	Refusal  Refusal
@@ -32,7 +33,9 @@ type PromisedTake struct {
 
 // Promise is what the plan promises.
 func (p *Plan) Promise() Promise {
-	out := Promise{Strips: p.Strips, Keeps: p.Keeps, Losses: p.Losses, Messages: p.Planned, Refusal: p.Refusal}
+	out := Promise{
+		Strips: p.Strips, Keeps: p.Keeps, Losses: p.Losses, Again: p.Again, Messages: p.Planned, Refusal: p.Refusal,
+	}
 	for _, w := range p.Ways {
 		out.Ways = append(out.Ways, w.Way)
 	}
@@ -42,7 +45,7 @@ func (p *Plan) Promise() Promise {
 
 // Promise is what the plan promises.
 func (p *UndoPlan) Promise() Promise {
-	out := Promise{Losses: p.Losses, Messages: p.Planned(), Refusal: p.Refusal}
+	out := Promise{Losses: p.Losses, Again: p.Again, Messages: p.Planned(), Refusal: p.Refusal}
 	for i := range p.Takes {
 		out.Takes = append(out.Takes, PromisedTake{p.Takes[i].From, p.Takes[i].Planned})
 	}
@@ -66,6 +69,7 @@ const (
 	HeaderAdded  ChangeKind = "header stays"  // a header or property stays that was removed
 	HeaderGone   ChangeKind = "header goes"   // a header or property is removed that stayed
 	LimitDrops   ChangeKind = "limit reached" // a limit drops messages that it did not drop
+	AgainLost    ChangeKind = "again lost"    // copies that fail again are lost, and were not
 	TakeChanged  ChangeKind = "take changed"  // an undo takes more or fewer messages back from a queue
 	CountChanged ChangeKind = "count changed" // more or fewer messages are planned
 	NowRefused   ChangeKind = "now refused"   // it must not run any more
@@ -98,6 +102,12 @@ func (p *Promise) Changes(now *Promise) []Change {
 	for i := range now.Losses {
 		if l := &now.Losses[i]; !slices.ContainsFunc(p.Losses, l.within) {
 			changes = append(changes, Change{Kind: LimitDrops, Queue: l.Queue, Loss: l})
+		}
+	}
+	for _, f := range now.Again {
+		if !slices.Contains(p.Again, f) {
+			o := Objection{Kind: DropsGone, Again: []SecondFailure{f}}
+			changes = append(changes, Change{Kind: AgainLost, Queue: f.Queue, Why: Refusal{o}})
 		}
 	}
 	for _, header := range now.Strips {

@@ -84,6 +84,9 @@ func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 	if way.Problem != nil {
 		return message.Publishing{}, &Unpublished{*way.Problem}
 	}
+	if way.loses() && !p.Insist {
+		return message.Publishing{}, &Unpublished{Objection{Kind: DropsKept, Again: []SecondFailure{*way.Again}}}
+	}
 	for _, q := range way.Reaches {
 		if !slices.ContainsFunc(p.Recipients, func(r Recipient) bool { return r.Queue == q }) {
 			return message.Publishing{}, fmt.Errorf("it would also reach %s, which the plan does not name", q)

@@ -12,7 +12,7 @@ import (
 // messages, so it finds them by key; the plan itself is data, and has lists.
 type tally struct {
 	plan  *Plan
-	ways  map[model.Address]int // where in Plan.Ways
+	ways  map[model.Address]countedWay
 	told  map[telling]bool
 	other struct {
 		messages, at int  // the warning's place
@@ -20,27 +20,39 @@ type tally struct {
 	}
 }
 
+// countedWay is one of Plan.Ways.
+type countedWay struct {
+	at      int
+	unheard model.QueueRef // a queue that it reaches, and that is bound for other keys only; zero: there is none
+}
+
 // telling is what makes two warnings the same.
 type telling struct {
 	kind           WarningKind
 	why            string
+	again          SecondFailure
 	clue, stronger Clue
 }
 
 func newTally(p *Plan) *tally {
-	return &tally{plan: p, ways: map[model.Address]int{}, told: map[telling]bool{}}
+	return &tally{plan: p, ways: map[model.Address]countedWay{}, told: map[telling]bool{}}
 }
 
-// way counts the way of one message.
-func (t *tally) way(way *Way) {
+// way counts the way of one message. unheard is a queue that it reaches, though it is bound for other keys only: what
+// consumes there may not know the key.
+func (t *tally) way(r *model.Topology, way *Way) (unheard model.QueueRef) {
 	p := t.plan
-	i, known := t.ways[way.Address]
+	counted, known := t.ways[way.Address]
 	if !known {
-		t.ways[way.Address] = len(p.Ways)
+		counted.at = len(p.Ways)
+		if way.Exchange == "" && !r.Hears(way.Reaches[0], way.RoutingKey) {
+			counted.unheard = way.Reaches[0]
+		}
+		t.ways[way.Address] = counted
 		p.Ways = append(p.Ways, PlannedWay{*way, 1})
-		return
+		return counted.unheard
 	}
-	w := &p.Ways[i]
+	w := &p.Ways[counted.at]
 	w.Messages++
 	w.Exact = w.Exact && way.Exact
 	if !slices.Equal(w.Reaches, way.Reaches) { // a headers exchange is on the way
@@ -48,6 +60,7 @@ func (t *tally) way(way *Way) {
 		slices.SortFunc(w.Reaches, func(a, b model.QueueRef) int { return cmp.Compare(a.Name, b.Name) })
 		w.Reaches = slices.Compact(w.Reaches)
 	}
+	return counted.unheard
 }
 
 // warn adds a warning, unless one like it was told.
@@ -71,6 +84,23 @@ func (t *tally) clues(w *Way) {
 	}
 }
 
+// again notes how copies are lost that fail again: of those that differ only in their keys, the first stands for all.
+func (t *tally) again(f *SecondFailure) {
+	if f == nil {
+		return
+	}
+	as := telling{kind: losesSome, again: SecondFailure{Queue: f.Queue, Same: f.Same}}
+	as.again.End.Queue, as.again.End.Exchange = f.End.Queue, f.End.Exchange
+	switch {
+	case t.told[as]:
+	case f.Same:
+		t.warn(as, Warning{Kind: losesSome, Against: Refusal{{Kind: DropsGone, Again: []SecondFailure{*f}}}})
+	default:
+		t.told[as] = true
+		t.plan.Again = append(t.plan.Again, *f)
+	}
+}
+
 // envelope tells that a replay publishes something else than what lies in the queue, or that it cannot.
 func (t *tally) envelope(m *message.Message) {
 	e, ok := m.Envelope()
@@ -86,12 +116,13 @@ func (t *tally) envelope(m *message.Message) {
 	}
 }
 
-// otherKey tells that the worker sees another routing key than a message had: the first stands for all.
-func (t *tally) otherKey(key, was string) {
+// otherKey tells that the worker sees another routing key than a message had, or one that its queue is not bound for:
+// the first stands for all.
+func (t *tally) otherKey(key, was string, unheard model.QueueRef) {
 	t.other.messages++
 	if t.other.messages == 1 {
 		t.other.at = len(t.plan.Warnings)
-		t.plan.Warnings = append(t.plan.Warnings, Warning{Kind: otherKey, Key: key, Was: was})
+		t.plan.Warnings = append(t.plan.Warnings, Warning{Kind: otherKey, Queue: unheard, Key: key, Was: was})
 		return
 	}
 	first := &t.plan.Warnings[t.other.at]

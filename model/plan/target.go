@@ -1,9 +1,7 @@
 package plan
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -44,65 +42,7 @@ type Way struct {
 	Clue    *Clue            // what tells the worker, of ToAuto; nil: the flow alone
 	Against []Clue           // what tells otherwise, and weighs less
 	Problem *Objection       // why it cannot be replayed there, nil when it can
-}
-
-// ParseTarget reads --to: auto, origin, queue:NAME or exchange:NAME/KEY (the key may hold further slashes).
-func ParseTarget(to string) (TargetMode, model.Address, error) {
-	kind, rest, _ := strings.Cut(to, ":")
-	switch {
-	case to == "" || to == string(ToAuto):
-		return ToAuto, model.Address{}, nil
-	case to == string(ToOrigin):
-		return ToOrigin, model.Address{}, nil
-	case kind == string(ToQueue) && rest != "":
-		return ToQueue, model.Address{RoutingKey: rest}, nil
-	case kind == string(ToExchange) && rest != "":
-		name, key, _ := strings.Cut(rest, "/")
-		return ToExchange, model.Address{Exchange: name, RoutingKey: key}, nil
-	}
-	return "", model.Address{}, fmt.Errorf("%s is not a target: use auto, origin, queue:NAME or exchange:NAME/KEY",
-		message.Excerpt(to))
-}
-
-// To is where a replay or a move goes, as --to would name it; "auto" when that differs from message to message, "" when
-// it is neither.
-func (p *Plan) To() string {
-	switch {
-	case p.Operation != Replay && p.Operation != Move:
-		return ""
-	case p.Target.Mode != ToAuto || len(p.Ways) != 1:
-		return named(p.Target.Fixed, p.Target.Mode)
-	case p.Ways[0].Exchange == "":
-		return named(p.Ways[0].Address, ToQueue)
-	}
-	return named(p.Ways[0].Address, ToExchange)
-}
-
-// Went is To for the journal: what went to queues that differ from message to message has these by name.
-func (p *Plan) Went() string {
-	to := p.To()
-	if to != string(ToAuto) || len(p.Recipients) == 0 {
-		return to
-	}
-	var names []string
-	for i, r := range p.Recipients {
-		if i == mostOffered {
-			names = append(names, fmt.Sprintf("%d more", len(p.Recipients)-i))
-			break
-		}
-		names = append(names, r.Queue.Name)
-	}
-	return string(ToQueue) + ":" + strings.Join(names, ", ")
-}
-
-func named(a model.Address, mode TargetMode) string {
-	switch mode {
-	case ToQueue:
-		return fmt.Sprintf("%s:%s", mode, a.RoutingKey)
-	case ToExchange:
-		return fmt.Sprintf("%s:%s/%s", mode, a.Exchange, a.RoutingKey)
-	}
-	return string(mode)
+	Again   *SecondFailure   // how it is lost when it fails again there; nil: it is not
 }
 
 // targetOf prepares where a replay from a queue goes. The mode and fixed address are those of ParseTarget.
@@ -160,54 +100,106 @@ func waysBack(t *model.Topology, flow *model.Flow) []model.Address {
 
 // wayOf decides where one message goes, whose envelope, if there is one, is open.
 func (t *Target) wayOf(r *model.Topology, m *message.Message, o message.Opened) Way {
+	c := copied{r, m, o.Envelope, o.ReplayHeaders()}
 	if t.Mode == ToQueue || t.Mode == ToExchange {
-		return t.way(r, t.Fixed, "chosen", o.Message)
+		return t.way(c, t.Fixed, "chosen")
 	}
 	origin, _ := m.OriginBy(o.Envelope)
 	if t.Mode == ToOrigin {
-		return t.way(r, origin, "its origin", o.Message)
+		return t.way(c, origin, "its origin")
 	}
-	c := t.choose(r, m, o.Envelope)
-	if c.problem != nil {
-		return Way{Problem: c.problem}
+	chosen := t.choose(r, m, o.Envelope)
+	if chosen.problem != nil {
+		return Way{Problem: chosen.problem}
 	}
 	workers := t.Workers
-	if c.clue != nil {
-		workers = []model.QueueRef{c.clue.Queue}
+	if chosen.clue != nil {
+		workers = []model.QueueRef{chosen.clue.Queue}
 	}
-	w := t.way(r, origin, "its origin", o.Message)
-	if !w.reachesOnly(workers...) {
-		w = t.wayTo(r, c.clue, m, o.Message)
+	w := t.way(c, origin, "its origin")
+	if narrow := w.reachesOnly(workers...); !narrow || w.loses() {
+		other := t.wayTo(c, chosen.clue)
+		if !narrow || other.Problem == nil && !other.loses() {
+			w = other
+		}
 	}
-	w.Clue, w.Against = c.clue, c.against
+	w.Clue, w.Against = chosen.clue, chosen.against
 	return w
 }
 
-// wayTo is the way of a message, whose origin does not lead to the worker alone. clue tells the worker; nil: its flows.
-func (t *Target) wayTo(r *model.Topology, clue *Clue, m, opened *message.Message) Way {
+// wayTo is the way of a message, whose origin does not lead to the worker alone, or loses it when it fails again: the
+// first that reaches the worker alone and does not lose it. clue tells the worker; nil: its flows.
+func (t *Target) wayTo(c copied, clue *Clue) Way {
 	worker, why := model.QueueRef{}, "the worker by name"
 	if clue != nil {
 		worker, why = clue.Queue, clue.why()
 	} else {
 		var ok bool
-		if worker, ok = t.workerOf(m); !ok {
+		if worker, ok = t.workerOf(c.message); !ok {
 			return Way{Problem: &Objection{Kind: ManyFlows, Workers: t.Workers}}
 		}
 	}
-	for _, address := range t.waysBackTo(worker) {
-		if w := t.way(r, address, "the flow's own way back", opened); w.reachesOnly(worker) {
+	var lossy *Way
+	for _, to := range t.addressesOf(c, worker) {
+		w := t.way(c, to.Address, to.why)
+		switch {
+		case !w.reachesOnly(worker):
+		case !w.loses():
 			return w
+		case lossy == nil:
+			lossy = &w
 		}
 	}
-	return t.way(r, model.Address{RoutingKey: worker.Name}, why, opened)
+	w := t.way(c, model.Address{RoutingKey: worker.Name}, why)
+	if w.loses() && lossy != nil {
+		return *lossy
+	}
+	return w
 }
 
-// waysBackTo are the flow's own ways to a worker.
-func (t *Target) waysBackTo(worker model.QueueRef) []model.Address {
-	if i := slices.Index(t.Workers, worker); i >= 0 {
-		return t.WaysBack[i]
+// reasoned is an address with why a message could be sent there.
+type reasoned struct {
+	model.Address
+	why string
+}
+
+// addressesOf are the addresses by which a worker expects its messages, the best first: the key that the message was
+// published with, through each exchange that leads it to the worker by its key; the flow's own ways back; the one key
+// that the worker is bound by. Its own name is none of them.
+func (t *Target) addressesOf(c copied, worker model.QueueRef) (found []reasoned) {
+	var exchanges []string
+	for b := range c.topology.BindingsTo(worker) {
+		x, _ := c.topology.Handing(model.ExchangeRef{VHost: b.VHost, Name: b.Source})
+		if (x.Kind == "direct" || x.Kind == "topic") && !slices.Contains(exchanges, b.Source) {
+			exchanges = append(exchanges, b.Source)
+		}
 	}
-	return nil
+	through := func(key, why string) {
+		for _, x := range exchanges {
+			found = append(found, reasoned{model.Address{Exchange: x, RoutingKey: key}, why})
+		}
+	}
+	if key, told := publishedKey(c.message, c.envelope); told {
+		through(key, "the key that it was published with")
+	}
+	if i := slices.Index(t.Workers, worker); i >= 0 {
+		for _, a := range t.WaysBack[i] {
+			found = append(found, reasoned{a, "the flow's own way back"})
+		}
+	}
+	if key, one := c.topology.OnlyKey(worker); one && key != worker.Name {
+		through(key, "the key that the worker is bound by")
+	}
+	return found
+}
+
+// publishedKey is the routing key with which a message was first published, where it tells it.
+func publishedKey(m *message.Message, e *message.Envelope) (string, bool) {
+	if key, _, told := m.FirstKey(); told {
+		return key, true
+	}
+	a, told := m.ToldOrigin(e)
+	return a.RoutingKey, told
 }
 
 // workerOf finds the worker that a message is for: the only one there is, or the one in which it died last.
@@ -228,8 +220,17 @@ func (w Way) reachesOnly(workers ...model.QueueRef) bool {
 	return w.Problem == nil && w.Exact && len(w.Reaches) == 1 && slices.Contains(workers, w.Reaches[0])
 }
 
-func (t *Target) way(r *model.Topology, a model.Address, why string, m *message.Message) Way {
-	route := r.Route(t.From.VHost, a.Exchange, []string{a.RoutingKey}, m.ReplayHeaders())
+// copied is what a way depends on: a message, and the headers that its copy will have. The headers are nil where
+// nothing was looked at.
+type copied struct {
+	topology *model.Topology
+	message  *message.Message
+	envelope *message.Envelope
+	headers  model.Table
+}
+
+func (t *Target) way(c copied, a model.Address, why string) Way {
+	route := c.topology.Route(t.From.VHost, a.Exchange, []string{a.RoutingKey}, c.headers)
 	w := Way{Address: a, Reaches: route.Queues, Exact: route.Exact, Why: why}
 	switch {
 	case route.MissingExchange != "":
@@ -242,6 +243,20 @@ func (t *Target) way(r *model.Topology, a model.Address, why string, m *message.
 		w.Problem = &Objection{Kind: UnknownReach, Why: route.Why}
 	case len(route.Queues) == 0:
 		w.Problem = &Objection{Kind: NoBinding, Exchange: a.Exchange, RoutingKey: a.RoutingKey}
+	default:
+		w.Again = c.again(&w)
 	}
 	return w
+}
+
+// again is how the copy is lost when it fails again in one of the queues that a way reaches.
+func (c *copied) again(w *Way) (again *SecondFailure) {
+	for _, ref := range w.Reaches {
+		own := func() [][]string { return ownKeysOf(c.topology, ref, c.message, c.envelope) }
+		f := secondFailure(c.topology, ref, w.RoutingKey, c.headers, c.message.Headers, own)
+		if f != nil && (again == nil || again.Same) {
+			again = f
+		}
+	}
+	return again
 }

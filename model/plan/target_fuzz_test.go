@@ -15,14 +15,18 @@ func FuzzParseTarget(f *testing.F) {
 		f.Add(to)
 	}
 	f.Fuzz(func(t *testing.T, to string) {
-		mode, address, err := ParseTarget(to)
+		mode, address, err := ParseTarget(to, model.Unknown[string]())
 		if err != nil {
 			if text := err.Error(); model.Printable(text) != text {
 				t.Errorf("the error cannot be shown: %q", text)
 			}
 			return
 		}
-		m, a, err := ParseTarget(named(address, mode))
+		p := Plan{Operation: Replay, Target: Target{Mode: mode, Fixed: address}}
+		m, a, err := ParseTarget(p.To(), model.Unknown[string]())
+		if mode == ToExchange {
+			address.Exchange += "/" // an empty key
+		}
 		if err != nil || m != mode || a != address {
 			t.Errorf("%q is %s %+v, and then %s %+v, %v", to, mode, address, m, a, err)
 		}

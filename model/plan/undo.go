@@ -21,8 +21,9 @@ type UndoPlan struct {
 	Takes    []Plan // for each queue that messages were sent to: those that are still there are taken back
 	Skips    []Skip // what is not undone, and why
 	Warnings []Warning
-	Losses   []LimitLoss // what the limit of Back drops when they come
-	Refusal  Refusal     // why it must not run, nil when it may
+	Losses   []LimitLoss     // what the limit of Back drops when they come
+	Again    []SecondFailure // as a Plan has it: of those that leave Back once more
+	Refusal  Refusal         // why it must not run, nil when it may
 	// Uncertain is how many messages may be in their queue already. To be sure, somebody has to look: UndoWant.There.
 	Uncertain int
 	Positions []int   // of the entries whose messages it publishes from the journal, in their order
@@ -95,7 +96,7 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 		return p, nil
 	}
 	b := undoBuilder{
-		plan: &p, there: maps.Clone(want.There), looked: want.There != nil,
+		plan: &p, topology: t, there: maps.Clone(want.There), looked: want.There != nil,
 		takes: map[string][]Entry{},
 	}
 	if err := want.Entries(func(e *Entry) error { return b.add(e, want.Found) }); err != nil {
@@ -107,15 +108,16 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 
 // undoBuilder sorts the entries of a record by what can be done about them.
 type undoBuilder struct {
-	plan   *UndoPlan
-	there  map[message.Fingerprint]int
-	looked bool
-	skips  []Skip
-	left   map[string]bool
-	takes  map[string][]Entry // by the queue that they went to
-	ways   []string           // the queues in the order of their first entry
-	timed  int                // messages with an expiration
-	sizes  []int64            // of the bodies that are restored
+	plan     *UndoPlan
+	topology *model.Topology
+	there    map[message.Fingerprint]int
+	looked   bool
+	skips    []Skip
+	left     map[string]bool
+	takes    map[string][]Entry // by the queue that they went to
+	ways     []string           // the queues in the order of their first entry
+	timed    int                // messages with an expiration
+	sizes    []int64            // of the bodies that are restored
 }
 
 func (b *undoBuilder) add(e *Entry, found map[int]Outcome) error {
@@ -184,7 +186,22 @@ func (b *undoBuilder) add(e *Entry, found map[int]Outcome) error {
 		}
 		b.takes[to] = append(b.takes[to], *e)
 	}
+	b.again(e)
 	return nil
+}
+
+// again notes when a message is lost that leaves its queue as a dead letter after it was brought back: the queue's name
+// is its key then.
+func (b *undoBuilder) again(e *Entry) {
+	p, headers := b.plan, model.Table(nil)
+	if e.Message != nil {
+		headers = e.Message.Headers
+	}
+	own := func() [][]string { return [][]string{{e.Address.RoutingKey}} }
+	f := secondFailure(b.topology, p.Back, p.Back.Name, headers, headers, own)
+	if f != nil && !f.Same && len(p.Again) == 0 {
+		p.Again = append(p.Again, *f)
+	}
 }
 
 // skip notes messages that are not undone.

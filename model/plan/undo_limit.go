@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -15,9 +16,9 @@ const (
 	GoneTaken GoneWhy = ""
 	// The queue's limit has dropped them, and nothing else can have: the journal brings them back.
 	GoneLimit GoneWhy = "limit"
-	// A consumer or the queue's limit.
+	// A consumer or the queue's limit, or their second failure lost them.
 	GoneEither GoneWhy = "either"
-	// A consumer or the queue's limit, and it was insisted on to bring them back from the journal.
+	// The same, and it was insisted on to bring them back from the journal.
 	GoneInsists GoneWhy = "insists"
 )
 
@@ -30,16 +31,21 @@ func (g GoneWhy) Words() string {
 	case GoneLimit:
 		return "dropped by the limit of the queue"
 	case GoneEither, GoneInsists:
-		return "taken by a consumer, expired, or dropped by the limit of the queue"
+		return "taken by a consumer, expired, or lost there: dropped by a limit, or a dead letter that reaches no queue"
 	}
 	return "taken by a consumer, or expired"
 }
 
 // goneWhy decides what may have become of messages that are not in a queue any more. A queue that drops its oldest
-// messages may have dropped them. Nobody else has, as far as can be known, where the queue is still full, no consumer
-// is there, none acknowledged anything, nothing expires, and no dead-letter exchange has taken them elsewhere.
+// messages may have dropped them, and one that loses copies which fail again may have lost them. Nobody else has, as
+// far as can be known, where the queue is still full, no consumer is there, none acknowledged anything, nothing
+// expires, and no dead-letter exchange has taken them elsewhere.
 func goneWhy(t *model.Topology, ref model.QueueRef, entries []Entry, want *UndoWant) GoneWhy {
-	if !dropsHead(t, ref) {
+	lost := func(e Entry) bool {
+		_, lost := t.DeadEnd(ref, []string{e.Sent.To.RoutingKey}, nil)
+		return lost
+	}
+	if !dropsHead(t, ref) && !slices.ContainsFunc(entries, lost) {
 		return GoneTaken
 	}
 	var largest int64
@@ -85,8 +91,8 @@ func (p *UndoPlan) Gone() GoneWhy {
 	return why
 }
 
-// limits works out what the limit of the queue drops that the messages go back to, and refuses that unless it was
-// insisted on.
+// limits works out what the limit of the queue drops that the messages go back to, and refuses that, and what loses
+// them when they leave it again, unless it was insisted on.
 func (b *undoBuilder) limits(t *model.Topology, want *UndoWant) {
 	p := b.plan
 	a := arrivals{messages: p.Planned(), sizes: b.sizes, mean: meanSize(t, p.Back), atMost: len(p.Takes) > 0}
@@ -95,13 +101,12 @@ func (b *undoBuilder) limits(t *model.Topology, want *UndoWant) {
 			a.mean = mean
 		}
 	}
-	l := limitLoss(t, p.Back, a, want.Counts)
-	if l == nil {
-		return
+	if l := limitLoss(t, p.Back, a, want.Counts); l != nil {
+		p.Losses = []LimitLoss{*l}
 	}
-	p.Losses = []LimitLoss{*l}
-	o := Objection{Kind: DropsInJournal, Losses: p.Losses}
+	o := Objection{Kind: DropsInJournal, Losses: p.Losses, Again: p.Again}
 	switch {
+	case len(p.Losses) == 0 && len(p.Again) == 0:
 	case want.Insist:
 		p.Warnings = append(p.Warnings, Warning{Kind: insistedOn, Against: Refusal{o}})
 	case !p.Refusal.Refused() || p.Refusal.Overridable():

@@ -33,7 +33,7 @@ const (
 	deletesItself WarningKind = "deletes itself" // a queue, without consumers or unused
 	downMeanwhile WarningKind = "down meanwhile" // a recipient
 	insistedOn    WarningKind = "insisted"       // on what speaks against it
-	limitReached  WarningKind = "limit reached"  // of a queue that it goes into
+	losesSome     WarningKind = "loses some"     // by a limit, or at their second failure
 
 	canaryCounts WarningKind = "canary counts" // towards a delivery limit
 	canaryIdle   WarningKind = "canary idle"   // nothing consumes what it waits for
@@ -67,17 +67,16 @@ type Warning struct {
 	Name      string            `json:",omitempty"` // of answerLost: the queue; of twoFrameworks: they
 	Watched   time.Duration     `json:",omitempty"` // of canaryEarly and canaryIdle
 	Alarms    []model.Alarm     `json:",omitempty"`
-	Against   Refusal           `json:",omitempty"` // of someStay, downMeanwhile and insistedOn
+	Against   Refusal           `json:",omitempty"` // of someStay, downMeanwhile, insistedOn and losesSome
 	Clue      *Clue             `json:",omitempty"` // of outvotedClue
 	Stronger  *Clue             `json:",omitempty"` // of outvotedClue: nil is the flow
 	Key       string            `json:",omitempty"` // of otherKey: with Messages set, one of several
-	Was       string            `json:",omitempty"` // of otherKey: with Messages set, one of several
+	Was       string            `json:",omitempty"` // of otherKey: the same; "": not known
 	Why       string            `json:",omitempty"` // of an envelope: what message tells
 	Overflow  string            `json:",omitempty"` // of refusesFull
 	Others    bool              `json:",omitempty"` // of notTheWorker: the worker receives them, too
 	Flow      string            `json:",omitempty"` // of canaryEarly
 	Parts     []string          `json:",omitempty"` // of notRestored
-	Loss      *LimitLoss        `json:",omitempty"` // of limitReached
 	Gone      GoneWhy           `json:",omitempty"` // of mayBeGone and TakesBack
 	Skip      *Skip             `json:",omitempty"` // of NotUndone
 }
@@ -97,6 +96,13 @@ func warnOfAlarms(t *model.Topology) []Warning {
 	return nil
 }
 
+// Grave reports whether it is about messages that are lost, and were insisted on.
+func (w Warning) Grave() bool {
+	return w.Kind == insistedOn && slices.ContainsFunc(w.Against, func(o Objection) bool {
+		return len(o.Losses) > 0 || len(o.Again) > 0
+	})
+}
+
 // Words say the warning in one sentence.
 func (w Warning) Words() string {
 	queue := model.Printable(w.Queue.String())
@@ -112,12 +118,7 @@ func (w Warning) Words() string {
 		}
 		return fmt.Sprintf("%d of them stay: %s", w.Messages, w.Against.Words())
 	case otherKey:
-		if w.Messages > 0 {
-			return fmt.Sprintf("the worker sees other routing keys than %s had, such as %s instead of %s",
-				model.Plural(w.Messages, "message"), model.Printable(w.Key), model.Printable(w.Was))
-		}
-		return fmt.Sprintf("the worker sees the routing key %s instead of %s", model.Printable(w.Key),
-			model.Printable(w.Was))
+		return w.keyWords(queue)
 	case outvotedClue:
 		if w.Stronger == nil {
 			return w.Clue.Words() + ": the flow decides"
@@ -133,8 +134,8 @@ func (w Warning) Words() string {
 		return w.Against.Words() + "; it receives nothing until then"
 	case insistedOn:
 		return w.Against.Words() + "; " + w.Against.Override()
-	case limitReached:
-		return w.Loss.Words()
+	case losesSome:
+		return w.Against.Words()
 	case canaryCounts:
 		return fmt.Sprintf("a canary looks at the queue more often: x-delivery-count of the messages that stay "+
 			"grows by up to %d",
@@ -152,6 +153,23 @@ func (w Warning) Words() string {
 		return w.frameworkWords()
 	}
 	return w.queueWords(queue)
+}
+
+// keyWords say which routing key a worker sees.
+func (w Warning) keyWords(queue string) string {
+	words := "the worker sees the routing key " + model.Printable(w.Key)
+	if w.Messages > 0 {
+		words = fmt.Sprintf("the worker sees other routing keys than %s had, such as %s",
+			model.Plural(w.Messages, "message"), model.Printable(w.Key))
+	}
+	if w.Was != "" {
+		words += " instead of " + model.Printable(w.Was)
+	}
+	if w.Queue.Name != "" {
+		words += fmt.Sprintf("; %s is bound for other keys only: an application that chooses by the key may acknowledge "+
+			"them unseen", queue)
+	}
+	return words
 }
 
 // queueWords say what a receiving queue does.
@@ -249,8 +267,7 @@ func (w Warning) undoWords(queue string) string {
 		return fmt.Sprintf("messages no longer in %s come back from the journal: those that a consumer or its "+
 			"dead-letter exchange has taken exist twice", queue)
 	case GoneEither:
-		return fmt.Sprintf("%s drops its oldest messages when it is full: missing messages were taken by a "+
-			"consumer, or dropped", queue)
+		return fmt.Sprintf("messages no longer in %s were taken by a consumer, or lost there", queue)
 	}
 	return fmt.Sprintf("%s on %s: messages taken from there cannot be brought "+
 		"back", model.Plural(w.Consumers, "consumer"),

@@ -33,7 +33,7 @@ func (o Objection) Words() string {
 			"all that time, which RabbitMQ allows for 30 minutes: choose a higher rate, or %s at most (--limit)",
 			model.ShortDuration(LongestSpread), model.Plural(o.Messages, "message"))
 	case DropsKept, DropsGone, DropsInFile, DropsInJournal:
-		return lossWords(o.Losses)
+		return o.lossWords()
 	case NoFlow, Disagree, WorkerGone, ManyFlows, NoExchange, InternalOne, DelayingOne, UnknownReach, NoBinding:
 		return o.wayWords()
 	case MoveNowhere, MoveToItself, MoveToNone, MoveToExclusive, MoveToStream:
@@ -119,13 +119,13 @@ func (o Objection) Override() string {
 	case NotReadable:
 		return o.Look.Override()
 	case DropsKept:
-		return "the journal keeps the complete messages, and an undo brings back those that are dropped"
+		return "the journal keeps the complete messages, and an undo brings back those that are lost"
 	case DropsGone:
-		return "without the journal, dropped messages cannot be brought back"
+		return "without the journal, lost messages cannot be brought back"
 	case DropsInFile:
-		return "dropped messages are then only in the file"
+		return "lost messages are then only in the file"
 	case DropsInJournal:
-		return "dropped messages are then only in the journal"
+		return "lost messages are then only in the journal"
 	case OtherBroker:
 		return "dlxtop treats it as the same broker"
 	case MaybeThere, ThereUnknown:
@@ -159,10 +159,13 @@ func (s Skip) Words() string {
 	return fmt.Sprintf("sent to %s: %s", quoteList(s.Queues), s.Look.Words())
 }
 
-func lossWords(losses []LimitLoss) string {
-	words := make([]string, len(losses))
-	for i := range losses {
-		words[i] = losses[i].Words()
+func (o Objection) lossWords() string {
+	var words []string
+	for i := range o.Losses {
+		words = append(words, o.Losses[i].Words())
+	}
+	for i := range o.Again {
+		words = append(words, o.Again[i].Words())
 	}
 	return strings.Join(words, "; ")
 }

@@ -151,7 +151,6 @@ func tapAll(t *model.Topology, ref model.ExchangeRef, x model.Handing, found []T
 	case "topic":
 		return []TapBinding{{Exchange: ref.Name, Key: "#"}}
 	}
-	entries := t.EntryKeys()
 	for i := range t.Snapshot.Queues {
 		q := t.Snapshot.Queues[i].QueueRef
 		s := t.Settings(q)
@@ -160,7 +159,7 @@ func tapAll(t *model.Topology, ref model.ExchangeRef, x model.Handing, found []T
 		}
 		keys := []string{s.Key.Value}
 		if !s.Key.Set {
-			keys = append(slices.Clone(entries[q].Keys), q.Name)
+			keys = append(slices.Clone(t.EntryKeys(q).Keys), q.Name)
 		}
 		for _, key := range keys {
 			b := TapBinding{Exchange: ref.Name, Key: key}

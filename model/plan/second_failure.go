@@ -1,0 +1,98 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+)
+
+// SecondFailure is how a copy is lost that fails again where it was sent to: its dead letter reaches no queue with the
+// routing key and headers that the copy has.
+type SecondFailure struct {
+	Queue model.QueueRef // where it fails again
+	End   model.DeadEnd  // where it is lost
+	// Same: the application's own messages are lost there, too, so that the copy is no worse off. Otherwise they are kept
+	// with the key OwnKey, where that is known.
+	Same   bool
+	OwnKey model.Opt[string]
+}
+
+// secondFailure works out whether a copy is lost that fails again in a queue; nil: it is not, as far as is known. own
+// are the keys, with those of CC, with which the application's own messages come into the queue, each nil when it can
+// be any.
+func secondFailure(
+	t *model.Topology, ref model.QueueRef, key string, headers, ownHeaders model.Table, own func() [][]string,
+) *SecondFailure {
+	end, lost := t.DeadEnd(ref, []string{key}, headers)
+	if !lost {
+		return nil
+	}
+	f := &SecondFailure{Queue: ref, End: end, Same: true}
+	for _, keys := range own() {
+		if _, lost := t.DeadEnd(ref, keys, ownHeaders); lost {
+			continue
+		}
+		f.Same = false
+		if len(keys) > 0 {
+			f.OwnKey = model.Some(keys[0])
+		}
+	}
+	return f
+}
+
+// ownKeys are the keys with which the application's messages come into a queue: those of its bindings, or its name
+// where it is bound to nothing.
+func ownKeys(t *model.Topology, ref model.QueueRef) [][]string {
+	var own [][]string
+	e := t.EntryKeys(ref)
+	for _, key := range e.Keys {
+		own = append(own, []string{key})
+	}
+	switch {
+	case e.Open:
+		own = append(own, nil)
+	case own == nil:
+		own = [][]string{{ref.Name}}
+	}
+	return own
+}
+
+// ownKeysOf are ownKeys, where a message does not tell with which keys it came into the queue itself.
+func ownKeysOf(t *model.Topology, ref model.QueueRef, m *message.Message, e *message.Envelope) [][]string {
+	for i := range m.Deaths {
+		if d := &m.Deaths[i]; d.Queue == ref.Name && len(d.RoutingKeys) > 0 {
+			return [][]string{d.RoutingKeys}
+		}
+	}
+	if a, told := m.ToldOrigin(e); told {
+		route := t.Route(ref.VHost, a.Exchange, []string{a.RoutingKey}, m.Headers)
+		if slices.Contains(route.Queues, ref) {
+			return [][]string{{a.RoutingKey}}
+		}
+	}
+	return ownKeys(t, ref)
+}
+
+// loses reports whether a copy that goes this way is lost at its second failure, unlike the application's messages.
+func (w *Way) loses() bool { return w.Again != nil && !w.Again.Same }
+
+// Words tell the loss in one sentence.
+func (f *SecondFailure) Words() string {
+	name := func(s string) string { return model.Printable(model.Quoted(s)) }
+	words := fmt.Sprintf("messages that fail again in %s are lost: ", model.Printable(f.Queue.String()))
+	if f.End.Queue != f.Queue {
+		words += fmt.Sprintf("after %s, ", model.Printable(f.End.Queue.Name))
+	}
+	words += fmt.Sprintf("the dead-letter exchange %s leads to no queue for the key %s",
+		model.Printable(model.ExchangeName(f.End.Exchange)), name(f.End.Key))
+	key, known := f.OwnKey.Get()
+	switch {
+	case f.Same:
+		words += ", and it loses the application's own messages, too"
+	case known:
+		words += fmt.Sprintf(" (for %s it does)", name(key))
+	}
+	return words
+}
