@@ -301,10 +301,15 @@ func (w *world) compareDeadLetters(ctx context.Context, topology *model.Topology
 	}
 	for id, tr := range letters {
 		slices.Sort(got[id])
+		leaves := model.QueueRef{VHost: "/", Name: tr.leaves}
+		if end, lost := topology.DeadEnd(leaves, tr.keys, model.Table(tr.headers)); lost && len(got[id]) > 0 {
+			*disagreements = append(*disagreements, fmt.Sprintf("rejected in %s with %q and %v: the broker gave it to %v, the "+
+				"model says that %s loses it", tr.leaves, tr.keys, tr.headers, got[id], end.Queue.Name))
+		}
 		if !agree(want[id], got[id]) {
 			*disagreements = append(*disagreements,
 				fmt.Sprintf("rejected in %s (%v) with %q and %v: the broker gave it to %v, the model says %v",
-					tr.leaves, topology.Settings(model.QueueRef{VHost: "/", Name: tr.leaves}), tr.keys, tr.headers,
+					tr.leaves, topology.Settings(leaves), tr.keys, tr.headers,
 					got[id], namesOf(want[id].Queues)))
 		}
 	}

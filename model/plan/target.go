@@ -198,8 +198,10 @@ func publishedKey(m *message.Message, e *message.Envelope) (string, bool) {
 	if key, _, told := m.FirstKey(); told {
 		return key, true
 	}
-	a, told := m.ToldOrigin(e)
-	return a.RoutingKey, told
+	if a, told := m.ToldOrigin(e); told {
+		return a.RoutingKey, true
+	}
+	return "", false
 }
 
 // workerOf finds the worker that a message is for: the only one there is, or the one in which it died last.
