@@ -58,6 +58,10 @@ func TestReplays(t *testing.T) {
 				}
 				w.depth("main", 0)
 				w.depth("main.rejected", 0)
+				status, _, errs = w.dlxtop("journal", "undo", "1", "--yes")
+				if status != 1 || !strings.Contains(errs, "undo and insist") {
+					w.Errorf("undone: exit status %d, %s", status, errs)
+				}
 				if status, _, errs = w.dlxtop("journal", "undo", "1", "--insist", "--yes"); status != 0 {
 					w.Errorf("undone: exit status %d, %s", status, errs)
 				}

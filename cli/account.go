@@ -390,7 +390,7 @@ func (p *Program) showProblems(a plannedAction, account plan.Account) {
 	if account.Gone > 0 {
 		if a.plan.Operation == plan.Undo {
 			gone := model.Plural(account.Gone, "message")
-			p.say("%s not where it was sent to any more: %s; that cannot be undone", gone, a.undo.Gone().Words())
+			p.say("%s not where it was sent to any more: %s; %s", gone, a.undo.Gone().Words(), a.undo.Gone().Next())
 			return
 		}
 		p.say("%s gone before their turn: someone else took or removed them, or they expired",

@@ -67,6 +67,9 @@ func (u *undoScreen) offer() *offer {
 		o.refusal, refusal = readOnlyWords, nil
 	}
 	o.insist(u.env, refusal)
+	if o.refusal == "" && u.plan.Gone() == plan.GoneEither {
+		o.insists = u.env.keys.Insist.Help().Desc
+	}
 	if o.refusal == "" && u.env.careful(u.plan.Planned()) {
 		o.prompt = "To bring them back, type the queue's name:"
 	}

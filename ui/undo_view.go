@@ -73,7 +73,7 @@ func (u *undoScreen) tell(l *dialogLines) {
 	}
 	u.sayOutcomes(l,
 		outcome{a.Gone, "gone", "not where they were sent to any more: " + u.plan.Gone().Words() +
-			"; that cannot be undone"},
+			"; " + u.plan.Gone().Next()},
 		outcome{a.Refused, "refused", "by the broker: the journal still has them"},
 		outcome{a.Returned, "returned", "no queue took them: the journal still has them"},
 		outcome{a.Unknown, "unknown", "the connection was lost while they were in flight: undo again to look " +

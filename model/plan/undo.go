@@ -301,7 +301,7 @@ func (b *undoBuilder) take(t *model.Topology, name string, want *UndoWant) {
 		b.skip(Skip{Kind: TargetUnread, Queues: []string{name}, Look: plan.Acquire.Refusal}, len(entries))
 		return
 	}
-	if n := q.Consumers.Or(0); u.Gone == GoneInsists || u.Gone == GoneEither || u.Gone == GoneTaken && n > 0 {
+	if n := q.Consumers.Or(0); u.Gone != GoneLimit && (u.Gone != GoneTaken || n > 0) {
 		p.Warnings = append(p.Warnings, Warning{Kind: mayBeGone, Queue: ref, Gone: u.Gone, Consumers: n})
 	}
 	p.Takes = append(p.Takes, plan)

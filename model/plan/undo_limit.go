@@ -18,6 +18,8 @@ const (
 	GoneLimit GoneWhy = "limit"
 	// A consumer or the queue's limit, or their second failure lost them.
 	GoneEither GoneWhy = "either"
+	// The same, and the journal does not have all of them whole.
+	GoneUnkept GoneWhy = "unkept"
 	// The same, and it was insisted on to bring them back from the journal.
 	GoneInsists GoneWhy = "insists"
 )
@@ -30,10 +32,18 @@ func (g GoneWhy) Words() string {
 	switch g {
 	case GoneLimit:
 		return "dropped by the limit of the queue"
-	case GoneEither, GoneInsists:
+	case GoneEither, GoneUnkept, GoneInsists:
 		return "taken by a consumer, expired, or lost there: dropped by a limit, or a dead letter that reaches no queue"
 	}
 	return "taken by a consumer, or expired"
+}
+
+// Next is what can be done about it.
+func (g GoneWhy) Next() string {
+	if g == GoneEither {
+		return "undo and insist, and the journal brings them back, twice where a consumer has taken them"
+	}
+	return "that cannot be undone"
 }
 
 // goneWhy decides what may have become of messages that are not in a queue any more. A queue that drops its oldest
@@ -52,7 +62,7 @@ func goneWhy(t *model.Topology, ref model.QueueRef, entries []Entry, want *UndoW
 	for i := range entries {
 		m := entries[i].Message
 		if m == nil {
-			return GoneEither
+			return GoneUnkept
 		}
 		largest = max(largest, int64(m.BodyBytes))
 	}
@@ -84,7 +94,7 @@ func full(t *model.Topology, ref model.QueueRef, largest int64, counts map[model
 func (p *UndoPlan) Gone() GoneWhy {
 	var why GoneWhy
 	for i := range p.Takes {
-		if g := p.Takes[i].Undoing.Gone; why == GoneTaken || g == GoneEither {
+		if g := p.Takes[i].Undoing.Gone; why == GoneTaken || g == GoneEither || g == GoneUnkept {
 			why = g
 		}
 	}

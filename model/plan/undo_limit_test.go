@@ -57,8 +57,8 @@ var dropHeadTargets = []struct {
 		insist: GoneInsists,
 	},
 	{
-		name: "not whole", worker: []build.Setting{maxLength(5), build.Ready(5)}, digest: true, want: GoneEither,
-		insist: GoneEither,
+		name: "not whole", worker: []build.Setting{maxLength(5), build.Ready(5)}, digest: true, want: GoneUnkept,
+		insist: GoneUnkept,
 	},
 	{name: "no limit", worker: []build.Setting{build.Ready(5)}, want: GoneTaken, insist: GoneTaken},
 	{name: "it refuses instead", worker: []build.Setting{

@@ -266,8 +266,12 @@ func (w Warning) undoWords(queue string) string {
 	case GoneInsists:
 		return fmt.Sprintf("messages no longer in %s come back from the journal: those that a consumer or its "+
 			"dead-letter exchange has taken exist twice", queue)
-	case GoneEither:
-		return fmt.Sprintf("messages no longer in %s were taken by a consumer, or lost there", queue)
+	case GoneEither, GoneUnkept:
+		words := fmt.Sprintf("messages no longer in %s were taken by a consumer, or lost there", queue)
+		if w.Gone == GoneEither {
+			words += ": insist, and the journal brings back all that is not found"
+		}
+		return words
 	}
 	return fmt.Sprintf("%s on %s: messages taken from there cannot be brought "+
 		"back", model.Plural(w.Consumers, "consumer"),
