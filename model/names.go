@@ -142,3 +142,6 @@ func (t *Topology) Works(ref QueueRef) bool {
 	flows := t.flowsOf[ref]
 	return exists && (len(flows) == 0 || slices.ContainsFunc(flows, func(f *Flow) bool { return f.Worker.Queue == ref }))
 }
+
+// NamedForRetries reports whether a name says that messages wait there for another try.
+func NamedForRetries(name string) bool { return listen(name).retry != "" }

@@ -1,8 +1,10 @@
 package model
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // appliesTo reports whether a policy's apply-to takes in queues of a type. classic_queues, quorum_queues and streams
@@ -21,49 +23,75 @@ func (p *Policy) appliesTo(kind QueueType) bool {
 	return false
 }
 
-// policyMatcher finds the policies whose pattern matches a queue's name. Patterns are Perl-like on the broker: one that
-// Go's engine does not read matches nothing here, because nobody can tell.
+// policyMatcher finds the policies whose pattern matches a queue's name. Patterns are Perl-like on the broker: one
+// that Go's engine does not read matches nothing here, because nobody can tell.
 type policyMatcher map[string][]matchablePolicy // by vhost; highest priority first
 
 type matchablePolicy struct {
 	*Policy
-	pattern *regexp.Regexp
+	pattern, not *regexp.Regexp // not: nil, or what a name must not begin with
 }
 
-// NewPolicyMatcher takes policies, without operator policies. One whose pattern is none of Go matches nothing.
-func NewPolicyMatcher(policies []Policy) policyMatcher {
+// NewPolicyMatcher takes the policies, or the operator policies, among some. One whose pattern is none of Go matches
+// nothing.
+func NewPolicyMatcher(policies []Policy, operator bool) policyMatcher {
 	m := policyMatcher{}
 	for i := range policies {
-		p := &policies[i]
-		if p.Operator {
-			continue
-		}
-		if pattern, err := regexp.Compile(p.Pattern); err == nil {
-			m[p.VHost] = append(m[p.VHost], matchablePolicy{p, pattern})
+		p := matchablePolicy{Policy: &policies[i]}
+		if p.Operator == operator && p.compile() == nil {
+			m[p.VHost] = append(m[p.VHost], p)
 		}
 	}
 	for _, list := range m {
-		slices.SortStableFunc(list, func(a, b matchablePolicy) int { return int(max(min(b.Priority-a.Priority, 1), -1)) })
+		slices.SortStableFunc(list, func(a, b matchablePolicy) int { return cmp.Compare(b.Priority, a.Priority) })
 	}
 	return m
 }
 
-// PassedOver are the policies that match a queue and have a higher priority than the one that applies: the broker skips
-// a policy entirely for a queue whose type does not support one of its keys (measured on 3.10.8, 4.0.5 and 4.3.6).
-func (m policyMatcher) PassedOver(q *Queue) []*Policy {
-	var skipped []*Policy
-	for _, p := range m[q.VHost] {
-		if p.Name == q.Policy {
-			return skipped
-		}
-		if p.appliesTo(q.Type) && p.pattern.MatchString(q.Name) {
-			skipped = append(skipped, p.Policy)
+// compile reads the pattern, also one that leaves names out by their beginning, ^(?!amq\.).*: Go has no such
+// assertions.
+func (p *matchablePolicy) compile() (err error) {
+	pattern := p.Pattern
+	if rest, ok := strings.CutPrefix(pattern, "^(?!"); ok {
+		if not, tail, ok := strings.Cut(rest, ")"); ok && !strings.ContainsAny(not, "([") {
+			if p.not, err = regexp.Compile("^(?:" + not + ")"); err != nil {
+				return err
+			}
+			pattern = "^" + tail
 		}
 	}
-	if q.Policy != "" {
-		return nil // the one that applies is unknown here, so nothing can be said of the order
+	p.pattern, err = regexp.Compile(pattern)
+	return err
+}
+
+func (p *matchablePolicy) matches(q *Queue) bool {
+	return p.appliesTo(q.Type) && p.pattern.MatchString(q.Name) && (p.not == nil || !p.not.MatchString(q.Name))
+}
+
+// Others are the policies that match a queue beside the one that applies, in the order of their priority. Those
+// above it the broker skipped: it does so with a whole policy when the queue's type does not support one of its keys
+// (measured on 3.10.8, 4.0.5 and 4.3.6; operator policies, too). Those below it, or of the same priority, it hides.
+// When the one that applies is unknown here, nothing can be said of the order.
+func (m policyMatcher) Others(q *Queue) (above []*Policy, applied *Policy, below []*Policy) {
+	list, name := m[q.VHost], q.Policy
+	if len(list) > 0 && list[0].Operator {
+		name = q.OperatorPolicy
 	}
-	return skipped
+	if i := slices.IndexFunc(list, func(p matchablePolicy) bool { return p.Name == name }); i >= 0 {
+		applied = list[i].Policy
+	} else if name != "" {
+		return nil, nil, nil
+	}
+	for _, p := range list {
+		switch {
+		case p.Policy == applied || !p.matches(q):
+		case applied == nil || p.Priority > applied.Priority:
+			above = append(above, p.Policy)
+		default:
+			below = append(below, p.Policy)
+		}
+	}
+	return above, applied, below
 }
 
 // unsupported are policy keys that a type of queue does not know, as far as dlxtop knows (from the broker's source,

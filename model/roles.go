@@ -67,7 +67,11 @@ func (r *roles) bufferReason(q *Queue) string {
 	if !s.DLX.Set {
 		return ""
 	}
-	targets := r.narrowed(q.QueueRef, Expired)
+	all := r.narrowed(q.QueueRef, Expired)
+	targets := slices.DeleteFunc(slices.Clone(all), func(ref QueueRef) bool { return ref == q.QueueRef })
+	if len(targets) == 0 && len(all) > 0 {
+		return "" // what comes back to it is dropped: it waits for nothing
+	}
 	says := r.heard[q.QueueRef]
 	consumed := q.Consumers.Or(0) > 0
 	waits := "messages wait for their own TTL"

@@ -76,16 +76,19 @@ func newRoutings(s *Snapshot) map[string]*routing {
 	return byVHost
 }
 
-// boundIn indexes the bindings of exchanges to queues.
-func boundIn(s *Snapshot) map[QueueRef][]int {
-	bound := make(map[QueueRef][]int, len(s.Queues))
+// indexBindings indexes the bindings of exchanges by where they lead: queues, and other exchanges.
+func indexBindings(s *Snapshot) (bound map[QueueRef][]int, into map[ExchangeRef][]int) {
+	bound, into = make(map[QueueRef][]int, len(s.Queues)), map[ExchangeRef][]int{}
 	for i := range s.Bindings {
-		if b := &s.Bindings[i]; !b.ToExchange {
+		if b := &s.Bindings[i]; b.ToExchange {
+			at := ExchangeRef{b.VHost, b.Destination}
+			into[at] = append(into[at], i)
+		} else {
 			ref := QueueRef{b.VHost, b.Destination}
 			bound[ref] = append(bound[ref], i)
 		}
 	}
-	return bound
+	return bound, into
 }
 
 // BindingsTo are the bindings of exchanges to a queue, but for that to the default exchange.
@@ -97,6 +100,19 @@ func (t *Topology) BindingsTo(ref QueueRef) iter.Seq[*Binding] {
 			}
 		}
 	}
+}
+
+// IsFed reports whether dead letters or another exchange lead to an exchange; publishers may do so, too.
+func (t *Topology) IsFed(x ExchangeRef) bool {
+	if len(t.into[x]) > 0 {
+		return true
+	}
+	for ref, hops := range t.hops {
+		if ref.VHost == x.VHost && hops[0].Exchange == x.Name {
+			return true
+		}
+	}
+	return false
 }
 
 // Unread names what of the routing a snapshot lacks: nil is unknown, and unknown is not "none".

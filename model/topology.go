@@ -1,5 +1,7 @@
 package model
 
+import "slices"
+
 // Topology is a snapshot with its settings, routing and flows worked out. It is immutable and safe for
 // concurrent use.
 type Topology struct {
@@ -10,8 +12,10 @@ type Topology struct {
 	settings    settingsOfAll
 	exchanges   map[ExchangeRef]*Exchange
 	routings    map[string]*routing
-	bound       map[QueueRef][]int // indexes of the bindings of exchanges to a queue
+	bound       map[QueueRef][]int    // indexes of the bindings of exchanges to a queue
+	into        map[ExchangeRef][]int // and to another exchange
 	hops        map[QueueRef][]Hop
+	gone        map[QueueRef][]QueueRef
 	carried     map[QueueRef]Carried
 	flows       []Flow
 	failedAlone []Member
@@ -43,14 +47,15 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 		next.exchanges[s.Exchanges[i].ExchangeRef] = &s.Exchanges[i]
 	}
 	if same {
-		next.settings, next.routings, next.hops, next.bound = t.settings, t.routings, t.hops, t.bound
-		next.carried = t.carried
+		next.settings, next.routings, next.hops = t.settings, t.routings, t.hops
+		next.bound, next.into, next.carried, next.gone = t.bound, t.into, t.carried, t.gone
 	} else {
 		next.settings = findSettings(s, next.Behaviour)
 		next.routings = newRoutings(s)
-		next.bound = boundIn(s)
+		next.bound, next.into = indexBindings(s)
 		next.hops = next.findHops()
 		next.carried = next.findCarried()
+		next.gone = t.goneIn(next)
 	}
 	if same && sameConsumers(t.Snapshot, s) {
 		next.flows, next.failedAlone, next.flowsOf, next.worked = t.flows, t.failedAlone, t.flowsOf, t.worked
@@ -78,6 +83,33 @@ func (t *Topology) remembered(exist map[QueueRef]*Queue) map[QueueRef]bool {
 	}
 	return worked
 }
+
+// goneIn are the buffers with a lease to which dead letters went at this poll or one before it, by the queues from
+// which they go nowhere in the next one.
+func (t *Topology) goneIn(next *Topology) map[QueueRef][]QueueRef {
+	if t == nil {
+		return nil
+	}
+	var gone map[QueueRef][]QueueRef
+	for ref, hops := range next.hops {
+		before := slices.DeleteFunc(slices.Clone(t.RejectedTargets(ref)), func(at QueueRef) bool {
+			s := t.settings.of(at)
+			return !s.Expires.Set || !s.TTL.Set || !s.DLX.Set
+		})
+		if before = UnionOf(before, t.gone[ref]); len(before) == 0 || len(hops[0].Route.Queues) > 0 || hops[0].Route.Unread {
+			continue
+		}
+		if gone == nil {
+			gone = map[QueueRef][]QueueRef{}
+		}
+		gone[ref] = before
+	}
+	return gone
+}
+
+// Gone are the buffers with a lease to which the dead letters of a queue went at an earlier poll, when they go nowhere
+// now.
+func (t *Topology) Gone(ref QueueRef) []QueueRef { return t.gone[ref] }
 
 // Queue finds a queue.
 func (t *Topology) Queue(ref QueueRef) (*Queue, bool) {
@@ -134,8 +166,8 @@ func (t *Topology) LeadsToQueue(b *Binding) bool {
 // Hops are the ways out of a queue: none when it has no dead-letter exchange.
 func (t *Topology) Hops(ref QueueRef) []Hop { return t.hops[ref] }
 
-// DeadLetter tells which queues a message reaches that leaves a queue as a dead letter, with these keys of its own (the
-// routing key first, then CC and BCC) and headers. Without a dead-letter exchange it reaches none.
+// DeadLetter tells which queues a message reaches that leaves a queue as a dead letter, with these keys of its own
+// (the routing key first, then CC and BCC) and headers. Without a dead-letter exchange it reaches none.
 func (t *Topology) DeadLetter(ref QueueRef, keys []string, headers Table) Route {
 	s := t.settings.of(ref)
 	if !s.DLX.Set {

@@ -34,6 +34,7 @@ var readsText = map[string]string{
 	"model/headers_match.go": "x-match of a binding, and the names of headers",
 	"model/held.go":          "the name of a queue",
 	"model/own_taps.go":      "the name of a queue",
+	"model/policy_match.go":  "the pattern of a policy",
 	"model/printable.go":     "lines of any text, for their ends and tabs",
 
 	"model/body/diff.go":         "commas at the ends of lines of JSON",

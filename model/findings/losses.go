@@ -32,7 +32,7 @@ func findMissingDLX(t *model.Topology, found func(Finding)) {
 		}
 		s := t.Settings(q.QueueRef)
 		end := endOf(s)
-		found(Finding{
+		f := Finding{
 			Code: "dlx-missing", Level: end.level, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
 			Message: fmt.Sprintf("dead letters of %s %s: the exchange %s does not exist",
 				model.Printable(q.Name), end.are, model.Printable(s.DLX.Value)),
@@ -40,15 +40,18 @@ func findMissingDLX(t *model.Topology, found func(Finding)) {
 				model.Printable(s.DLX.String()), end.evidence),
 			Remedy: fmt.Sprintf("declare the exchange %s and bind it, or set another dead-letter-exchange (a "+
 				"policy can change it without declaring the queue again)", model.Printable(s.DLX.Value)),
-		})
+		}
+		onDemand(t, q, surelyFed(t), &f)
+		found(f)
 	}
 }
 
 func findTTLWithoutDLX(t *model.Topology, found func(Finding)) {
+	failed := failedQueues(t)
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		s := t.Settings(q.QueueRef)
-		if !s.TTL.Set || !q.NoDLX(s) || isFailedQueue(t, q.QueueRef) {
+		if !s.TTL.Set || !q.NoDLX(s) || failed[q.QueueRef] {
 			continue
 		}
 		level := LevelWarning
@@ -67,10 +70,11 @@ func findTTLWithoutDLX(t *model.Topology, found func(Finding)) {
 }
 
 func findLimitWithoutDLX(t *model.Topology, found func(Finding)) {
+	failed := failedQueues(t)
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		s := t.Settings(q.QueueRef)
-		if !s.Bounded() || !q.NoDLX(s) || s.Overflow.Value != model.DropHead || isFailedQueue(t, q.QueueRef) {
+		if !s.Bounded() || !q.NoDLX(s) || s.Overflow.Value != model.DropHead || failed[q.QueueRef] {
 			continue
 		}
 		limit := "max-length " + s.MaxLength.String()
@@ -92,10 +96,11 @@ func findLimitWithoutDLX(t *model.Topology, found func(Finding)) {
 }
 
 func findDeliveryLimitWithoutDLX(t *model.Topology, found func(Finding)) {
+	failed := failedQueues(t)
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		s := t.Settings(q.QueueRef)
-		if !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 || !q.NoDLX(s) || isFailedQueue(t, q.QueueRef) {
+		if !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 || !q.NoDLX(s) || failed[q.QueueRef] {
 			continue
 		}
 		level := LevelWarning

@@ -11,41 +11,106 @@ import (
 // Findings about where settings come from, and settings that do nothing.
 
 func findSkippedPolicies(t *model.Topology, found func(Finding)) {
-	matcher := model.NewPolicyMatcher(t.Snapshot.Policies)
-	if len(matcher) == 0 {
-		return
-	}
-	for i := range t.Snapshot.Queues {
-		q := &t.Snapshot.Queues[i]
-		for _, p := range matcher.PassedOver(q) {
-			keys := model.UnsupportedKeys(p, q.Type)
-			if len(keys) == 0 {
-				continue // two policies of one priority, or a key that dlxtop does not know: no ground to stand on
+	failed := failedQueues(t)
+	for _, operator := range []bool{false, true} {
+		matcher := model.NewPolicyMatcher(t.Snapshot.Policies, operator)
+		for i := range t.Snapshot.Queues {
+			q := &t.Snapshot.Queues[i]
+			above, applied, _ := matcher.Others(q)
+			for _, p := range above {
+				if keys := model.UnsupportedKeys(p, q.Type); len(keys) > 0 { // else two of one priority, or an unknown key
+					found(skippedPolicy(q, p, applied, keys, !t.Settings(q.QueueRef).DLX.Set && !failed[q.QueueRef]))
+				}
 			}
-			f := Finding{
-				Code: "policy-skipped", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-				Message: fmt.Sprintf("the policy %s has no effect on %s: a %s queue does not support %s, and "+
-					"RabbitMQ then skips the whole policy",
-					model.Printable(p.Name), model.Printable(q.Name), q.Type, strings.Join(keys, ", ")),
-				Evidence: fmt.Sprintf("policy %s (priority %d, pattern %s) matches; applied is %s",
-					model.Printable(p.Name), p.Priority, model.Printable(p.Pattern), orNone(model.Printable(q.Policy))),
-				Remedy: fmt.Sprintf("remove %s from the policy, or give %s queues a policy of their own (apply-to, "+
-					"or another pattern)", strings.Join(keys, ", "), q.Type),
-			}
-			if _, dead := p.Definition["dead-letter-exchange"]; dead && !t.Settings(q.QueueRef).DLX.Set {
-				f.Level = LevelError
-				f.Message += ": it has no dead-letter exchange"
-			}
-			found(f)
 		}
 	}
 }
 
-func orNone(name string) string {
-	if name == "" {
-		return "none"
+// skippedPolicy: needed is false for a failed queue, which is better off without dead lettering.
+func skippedPolicy(q *model.Queue, p, applied *model.Policy, keys []string, needed bool) Finding {
+	instead := "none"
+	if applied != nil {
+		instead = model.Printable(applied.Name)
 	}
-	return name
+	f := Finding{
+		Code: "policy-skipped", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+		Message: fmt.Sprintf("the %s has no effect on %s: a %s queue does not support %s, and RabbitMQ then skips the "+
+			"whole policy", policyName(p), model.Printable(q.Name), q.Type, strings.Join(keys, ", ")),
+		Evidence: fmt.Sprintf("%s matches; applied is %s", policyWords(p), instead),
+		Remedy: fmt.Sprintf("remove %s from the policy, or give %s queues a policy of their own (apply-to, "+
+			"or another pattern)", strings.Join(keys, ", "), q.Type),
+	}
+	if _, dead := p.Definition["dead-letter-exchange"]; dead && needed {
+		f.Level = LevelError
+		f.Message += ": it has no dead-letter exchange"
+	}
+	return f
+}
+
+func policyName(p *model.Policy) string {
+	if p.Operator {
+		return "operator policy " + model.Printable(p.Name)
+	}
+	return "policy " + model.Printable(p.Name)
+}
+
+func policyWords(p *model.Policy) string {
+	return fmt.Sprintf("%s (priority %d, pattern %s)", policyName(p), p.Priority, model.Printable(p.Pattern))
+}
+
+// findHiddenPolicies finds dead lettering that a policy sets in vain, as only one policy applies to a queue: the one
+// of the highest priority that matches. What an operator policy sets is merged with it, and can be no dead
+// lettering.
+func findHiddenPolicies(t *model.Topology, found func(Finding)) {
+	matcher := model.NewPolicyMatcher(t.Snapshot.Policies, false)
+	if len(matcher) == 0 {
+		return
+	}
+	failed := failedQueues(t)
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		s := t.Settings(q.QueueRef)
+		_, applied, below := matcher.Others(q)
+		for _, p := range below {
+			exchange, leads := p.Definition.Text("dead-letter-exchange")
+			key, keyed := p.Definition.Text("dead-letter-routing-key")
+			lost := leads && q.NoDLX(s)
+			switch {
+			case q.Type == model.Stream, len(model.UnsupportedKeys(p, q.Type)) > 0:
+				continue
+			case failed[q.QueueRef]: // a failed queue's own policy takes it out of the one for all
+				continue
+			case lost:
+			case keyed && s.DLX.Set && !s.Key.Set && (!leads || exchange == s.DLX.Value):
+			default:
+				continue
+			}
+			f := hiddenPolicy(q, p, applied)
+			if lost {
+				f.Message += "; messages that it rejects or expires are lost"
+				f.Evidence += ": dead-letter-exchange " + model.Printable(model.ExchangeName(exchange))
+			} else {
+				f.Evidence += ": dead-letter-routing-key " + model.Printable(model.Quoted(key))
+			}
+			found(f)
+			break // the one that would apply next
+		}
+	}
+}
+
+func hiddenPolicy(q *model.Queue, p, applied *model.Policy) Finding {
+	why := "has a higher priority"
+	if p.Priority == applied.Priority {
+		why = "has the same priority"
+	}
+	return Finding{
+		Code: "policy-hidden", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+		Message: fmt.Sprintf("the dead lettering of %s has no effect on %s: %s matches, too, and %s, and only one "+
+			"applies", policyName(p), model.Printable(q.Name), policyName(applied), why),
+		Evidence: fmt.Sprintf("applied is %s; it hides %s", policyWords(applied), policyWords(p)),
+		Remedy: fmt.Sprintf("add the dead lettering to %s, or let its pattern leave out %s", policyName(applied),
+			model.Printable(q.Name)),
+	}
 }
 
 func findShadowedPolicies(t *model.Topology, found func(Finding)) {
@@ -138,6 +203,9 @@ func findNegativeDeliveryLimits(t *model.Topology, found func(Finding)) {
 	}
 }
 
+// findLeasedBuffers finds buffers that are deleted with what waits in them. A queue is used as long as it has a
+// consumer, and by each basic.get; a classic queue, not a quorum queue, also when it is declared again (measured on
+// 3.10.8, 4.0.5 and 4.3.6). Publishing is no use.
 func findLeasedBuffers(t *model.Topology, found func(Finding)) {
 	for i := range t.Flows() {
 		var waits []model.QueueRef
@@ -146,24 +214,39 @@ func findLeasedBuffers(t *model.Topology, found func(Finding)) {
 		}
 		for _, ref := range waits {
 			s := t.Settings(ref)
-			if !s.Expires.Set || t.FlowsOf(ref)[0] != &t.Flows()[i] {
-				continue
+			if s.Expires.Set && t.FlowsOf(ref)[0] == &t.Flows()[i] {
+				q, _ := t.Queue(ref)
+				found(leased(q, s))
 			}
-			f := Finding{
-				Code: "buffer-expires", Level: LevelInfo, VHost: ref.VHost, Queue: ref.Name,
-				Message: fmt.Sprintf("RabbitMQ deletes %s, messages included, when it is unused for %s "+
-					"(publishing does not count as "+
-					"use)", model.Printable(ref.Name), model.ShortDuration(s.Expires.Value)),
-				Evidence: "expires " + s.Expires.String() + ", message-ttl " + s.TTL.String() +
-					"; an expiring queue dead-letters nothing",
-				Remedy: "declare the queue again with each publish, and set expires much longer than the TTL",
-			}
-			if s.TTL.Set && s.Expires.Value <= s.TTL.Value+time.Second {
-				f.Level = LevelWarning
-				f.Message = fmt.Sprintf("%s can be deleted before its messages are due: they are then lost",
-					model.Printable(ref.Name))
-			}
-			found(f)
 		}
 	}
+}
+
+func leased(q *model.Queue, s model.Settings) Finding {
+	name, expires := model.Printable(q.Name), model.ShortDuration(s.Expires.Value)
+	f := Finding{
+		Code: "buffer-expires", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+		Evidence: "expires " + s.Expires.String() + ", message-ttl " + s.TTL.String() +
+			"; a queue that expires dead-letters nothing",
+		Remedy: without(s.Expires.Source, "expires"),
+	}
+	switch {
+	case q.Type == model.Quorum:
+		f.Message = fmt.Sprintf("RabbitMQ deletes %s %s after it was declared, and what waits in it then is lost: neither "+
+			"publishing nor declaring it again renews the lease of a quorum queue", name, expires)
+		if s.TTL.Set && s.Expires.Value > s.TTL.Value {
+			f.Message = fmt.Sprintf("messages published to %s later than %s after it was declared are lost: RabbitMQ deletes "+
+				"it after %s, and neither publishing nor declaring it again renews the lease of a quorum queue", name,
+				model.ShortDuration(s.Expires.Value-s.TTL.Value), expires)
+		}
+		f.Remedy += ", or make it a classic queue that publishers declare again before each message"
+	case s.TTL.Set && s.Expires.Value <= s.TTL.Value+time.Second:
+		f.Message = fmt.Sprintf("%s can be deleted before its messages are due: they are then lost", name)
+	default:
+		f.Level = LevelInfo
+		f.Message = fmt.Sprintf("RabbitMQ deletes %s, messages included, when it is unused for %s (publishing does not "+
+			"count as use)", name, expires)
+		f.Remedy = "declare the queue again before each publish, with expires much longer than the TTL; else " + f.Remedy
+	}
+	return f
 }

@@ -20,8 +20,18 @@ const (
 // again and again: several times what can be held by consumers at one time. A worker that crashes takes a second or
 // more for each round: that is a loop when all its rounds together did next to nothing.
 func findRequeueLoops(t *model.Topology, found func(Finding)) {
+	// From 4.0 what is rejected and comes back as a dead letter counts as delivered again.
+	explained := map[model.QueueRef]bool{}
+	returns(t, func(_ Finding, round ...model.QueueRef) {
+		for _, ref := range round {
+			explained[ref] = true
+		}
+	})
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
+		if explained[q.QueueRef] {
+			continue
+		}
 		rate := q.RedeliverRate.Or(0)
 		again := rate * loopSpan
 		depth, known := q.Depth()

@@ -9,33 +9,84 @@ import (
 
 // Findings about the queues that dead letters reach, and about ways that lead in circles.
 
-func findDropHeadTargets(t *model.Topology, found func(Finding)) {
-	seen := map[model.QueueRef]bool{}
-	looked := map[*model.QueueRef]bool{} // queues with the same way out share one list of targets
+// findFullTargets finds queues behind others that lose messages when they are full: their oldest, or what comes in. A
+// classic queue with reject-publish refuses dead letters, too, and RabbitMQ drops what is refused; a quorum queue takes
+// them beyond its limit (measured on 3.10.8, 4.0.5 and 4.3.6).
+func findFullTargets(t *model.Topology, found func(Finding)) {
+	type way struct {
+		targets *model.QueueRef // queues with the same way out share one list of them
+		keeps   bool
+	}
+	seen, looked := map[model.QueueRef]bool{}, map[way]bool{}
 	for i := range t.Snapshot.Queues {
 		from := t.Snapshot.Queues[i].QueueRef
-		targets := t.ExpiredTargets(from)
-		if len(targets) == 0 || looked[&targets[0]] {
+		hop, ok := t.Hop(from, model.Expired)
+		if !ok || len(hop.Route.Queues) == 0 {
 			continue
 		}
-		looked[&targets[0]] = true
-		for _, ref := range targets {
+		w := way{&hop.Route.Queues[0], t.Settings(from).KeepsDeadLetters()}
+		if looked[w] {
+			continue
+		}
+		looked[w] = true
+		for _, ref := range hop.Route.Queues {
 			s := t.Settings(ref)
 			q, _ := t.Queue(ref)
-			if seen[ref] || ref == from || !s.Bounded() || s.Overflow.Value != model.DropHead || !q.NoDLX(s) {
+			if seen[ref] || ref == from || !s.Bounded() || !q.NoDLX(s) {
 				continue
 			}
 			seen[ref] = true
-			found(Finding{
-				Code: "target-drops-head", Level: LevelWarning, VHost: ref.VHost, Queue: ref.Name,
-				Message: fmt.Sprintf("%s receives the dead letters of %s, and loses its oldest messages when it "+
-					"is full", model.Printable(ref.Name), model.Printable(from.Name)),
-				Evidence: fmt.Sprintf("%s ready; max-length %s, max-length-bytes %s, overflow %s", q.Ready, s.MaxLength,
-					s.MaxBytes, s.Overflow),
-				Remedy: "give it a dead-letter exchange of its own, a larger limit, or no limit",
-			})
+			switch {
+			case s.Overflow.Value == model.DropHead:
+				found(dropsHead(q, s, from))
+			case q.Type == model.Classic && !w.keeps:
+				found(refuses(q, s, hop))
+			default:
+				seen[ref] = false // another one may lose what this one keeps
+			}
 		}
 	}
+}
+
+func dropsHead(q *model.Queue, s model.Settings, from model.QueueRef) Finding {
+	return Finding{
+		Code: "target-drops-head", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+		Message: fmt.Sprintf("%s receives the dead letters of %s, and loses its oldest messages when it "+
+			"is full", model.Printable(q.Name), model.Printable(from.Name)),
+		Evidence: bounds(q, s),
+		Remedy:   "give it a dead-letter exchange of its own, a larger limit, or no limit",
+	}
+}
+
+func refuses(q *model.Queue, s model.Settings, hop *model.Hop) Finding {
+	name, from := model.Printable(q.Name), model.Printable(hop.From.Name)
+	f := Finding{
+		Code: "target-refuses", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
+		Message: fmt.Sprintf("dead letters of %s are lost when %s is full: a classic queue with overflow %s refuses "+
+			"them, and RabbitMQ then drops them", from, name, s.Overflow.Value),
+		Evidence: bounds(q, s),
+		Remedy:   roomier(s) + ", or make it a quorum queue, which takes dead letters beyond its limit",
+	}
+	if s.MaxLength.Set && q.Ready.Or(0) >= s.MaxLength.Value && hop.Route.Exact {
+		f.Level, f.Happening = LevelError, true
+		f.Message = fmt.Sprintf("dead letters of %s are being lost: %s is full, and a classic queue with overflow %s "+
+			"refuses them", from, name, s.Overflow.Value)
+		f.Remedy = "make room: replay or drop messages of " + name + "; then " + f.Remedy
+	}
+	return f
+}
+
+func bounds(q *model.Queue, s model.Settings) string {
+	return fmt.Sprintf("%s ready; max-length %s, max-length-bytes %s, overflow %s", q.Ready, s.MaxLength, s.MaxBytes,
+		s.Overflow)
+}
+
+// roomier says how to be rid of a queue's limit.
+func roomier(s model.Settings) string {
+	if s.MaxLength.Set {
+		return without(s.MaxLength.Source, "max-length")
+	}
+	return without(s.MaxBytes.Source, "max-length-bytes")
 }
 
 func findStuckDeadLetters(t *model.Topology, found func(Finding)) {
@@ -56,57 +107,95 @@ func findStuckDeadLetters(t *model.Topology, found func(Finding)) {
 }
 
 func findForgetfulFailedQueues(t *model.Topology, found func(Finding)) {
-	seen := map[model.QueueRef]bool{}
-	for i := range t.Flows() {
-		for _, m := range t.Flows()[i].Failed {
-			q, _ := t.Queue(m.Queue)
-			s := t.Settings(m.Queue)
-			if seen[m.Queue] || !q.NoDLX(s) || q.Type == model.Stream {
-				continue
-			}
-			seen[m.Queue] = true
-			f := Finding{Code: "failed-queue-forgets", Level: LevelWarning, VHost: m.Queue.VHost, Queue: m.Queue.Name}
-			name := model.Printable(m.Queue.Name)
-			switch {
-			case s.TTL.Set:
-				f.Message = fmt.Sprintf("failed messages in %s are lost after %s", name, model.ShortDuration(s.TTL.Value))
-				f.Evidence = "message-ttl " + s.TTL.String() + ", no dead-letter-exchange"
-				f.Remedy = "remove the TTL, or replay and drop before it ends"
-			case s.Bounded() && s.Overflow.Value == model.DropHead:
-				f.Message = fmt.Sprintf("failed messages in %s are lost when it is full: the oldest go first", name)
-				f.Evidence = fmt.Sprintf("max-length %s, max-length-bytes %s, overflow %s", s.MaxLength, s.MaxBytes, s.Overflow)
-				f.Remedy = "remove the limit, or set overflow to reject-publish"
-			case s.DeliveryLimit.Set && s.DeliveryLimit.Value >= 0:
-				f.Message = fmt.Sprintf("failed messages in %s are lost after they were looked at %s", name,
-					model.Plural(s.DeliveryLimit.Value, "time"))
-				f.Evidence = "delivery-limit " + s.DeliveryLimit.String() +
-					", no dead-letter-exchange; each look that is returned counts"
-				f.Remedy = "set delivery-limit -1 by policy (from 4.0), or use a classic queue for failed messages"
-				if s.DeliveryLimit.Source.Kind == model.FromDefault {
-					f.Level = LevelInfo
-				}
-				if !t.Behaviour.ReturnCountsAsDelivery {
-					f.Message = fmt.Sprintf("failed messages in %s are lost after a consumer has failed on "+
-						"them %s", name,
-						model.Plural(s.DeliveryLimit.Value, "time"))
-					f.Evidence = "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange"
-				}
-			default:
-				continue
-			}
+	for ref := range failedQueues(t) {
+		q, _ := t.Queue(ref)
+		f := Finding{Code: "failed-queue-forgets", Level: LevelWarning, VHost: ref.VHost, Queue: ref.Name}
+		if forgets(t, q, &f) {
 			found(f)
 		}
 	}
 }
 
-// isFailedQueue reports whether a queue is a failed queue of a flow: findForgetfulFailedQueues then speaks of it.
-func isFailedQueue(t *model.Topology, ref model.QueueRef) bool {
-	for _, f := range t.FlowsOf(ref) {
-		if f.Role(ref) == model.FailedRole {
-			return true
+// forgets fills in by what a failed queue loses messages; false: by nothing.
+func forgets(t *model.Topology, q *model.Queue, f *Finding) bool {
+	s, name := t.Settings(q.QueueRef), model.Printable(q.Name)
+	switch {
+	case q.Type == model.Stream:
+		return streamForgets(q, f)
+	case s.Expires.Set && q.Consumers == model.Some[int64](0):
+		f.Message = fmt.Sprintf("RabbitMQ deletes %s, failed messages included, when it is unused for %s; dead letters "+
+			"do not count as use", name, model.ShortDuration(s.Expires.Value))
+		f.Evidence = "expires " + s.Expires.String() + ", 0 consumers; a queue that expires dead-letters nothing"
+		f.Remedy = without(s.Expires.Source, "expires")
+	case !q.NoDLX(s):
+		return false
+	case s.TTL.Set:
+		f.Message = fmt.Sprintf("failed messages in %s are lost after %s", name, model.ShortDuration(s.TTL.Value))
+		f.Evidence = "message-ttl " + s.TTL.String() + ", no dead-letter-exchange"
+		f.Remedy = without(s.TTL.Source, "message-ttl") + "; until then, replay or drop before it ends"
+	case s.Bounded() && s.Overflow.Value == model.DropHead:
+		f.Message = fmt.Sprintf("failed messages in %s are lost when it is full: the oldest go first", name)
+		f.Evidence = bounds(q, s)
+		f.Remedy = roomier(s)
+		if q.Type == model.Quorum { // a classic one would throw dead letters away
+			f.Remedy += ", or set overflow to reject-publish by policy: a quorum queue takes dead letters beyond its limit"
 		}
+	case s.DeliveryLimit.Set && s.DeliveryLimit.Value >= 0:
+		f.Message = fmt.Sprintf("failed messages in %s are lost after they were looked at %s", name,
+			model.Plural(s.DeliveryLimit.Value, "time"))
+		f.Evidence = "delivery-limit " + s.DeliveryLimit.String() +
+			", no dead-letter-exchange; each look that is returned counts"
+		f.Remedy = "set delivery-limit -1 by policy (from 4.0), or use a classic queue for failed messages"
+		if s.DeliveryLimit.Source.Kind == model.FromDefault {
+			f.Level = LevelInfo
+		}
+		if !t.Behaviour.ReturnCountsAsDelivery {
+			f.Message = fmt.Sprintf("failed messages in %s are lost after a consumer has failed on "+
+				"them %s", name,
+				model.Plural(s.DeliveryLimit.Value, "time"))
+			f.Evidence = "delivery-limit " + s.DeliveryLimit.String() + ", no dead-letter-exchange"
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// streamForgets is forgets for a stream, which deletes whole segments of its oldest messages.
+func streamForgets(q *model.Queue, f *Finding) bool {
+	for _, key := range []string{"max-age", "max-length-bytes"} {
+		from, value := model.Source{Kind: model.FromArgument}, q.Arguments["x-"+key]
+		if value == nil {
+			from, value = model.Source{Kind: model.FromPolicy, Name: q.Policy}, q.PolicyDefinition[key]
+		}
+		if value == nil {
+			continue
+		}
+		f.Message = fmt.Sprintf("%s deletes its oldest failed messages by itself", model.Printable(q.Name))
+		f.Evidence = fmt.Sprintf("a stream with %s %s (%s)", key, model.Printable(fmt.Sprint(value)), from)
+		f.Remedy = without(from, key)
+		return true
 	}
 	return false
+}
+
+// failedQueues are all failed queues: findForgetfulFailedQueues speaks of what they lose.
+func failedQueues(t *model.Topology) map[model.QueueRef]bool {
+	failed := map[model.QueueRef]bool{}
+	for _, ref := range t.FailedQueues() {
+		failed[ref] = true
+	}
+	return failed
+}
+
+// without says how a queue is freed of a setting, by where it was made.
+func without(from model.Source, key string) string {
+	switch from.Kind {
+	case model.FromPolicy, model.FromOperatorPolicy:
+		return fmt.Sprintf("remove %s from the %s, or let its pattern leave out this queue", key,
+			model.Printable(from.String()))
+	}
+	return fmt.Sprintf("delete the queue and declare it without x-%s (no policy raises an argument)", key)
 }
 
 // findCutCycles finds circles that a message can go round without being rejected: the broker drops it when it would
@@ -117,7 +206,7 @@ func findCutCycles(t *model.Topology, found func(Finding)) {
 	for i := range t.Snapshot.Queues {
 		start := t.Snapshot.Queues[i].QueueRef
 		circle := expiryCircle(t, start, walked, i+1)
-		if circle == nil {
+		if len(circle) < 2 { // of one alone findReturns speaks
 			continue
 		}
 		first := slices.IndexFunc(circle, func(ref model.QueueRef) bool {

@@ -3,6 +3,7 @@ package findings
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -14,7 +15,13 @@ import (
 // which no binding shows: then it is a warning, until statistics or messages that were looked at show that they arrive.
 // That they are lost LosingNow sees.
 func findUnroutableDeadLetters(t *model.Topology, found func(Finding)) {
-	var explained map[model.QueueRef]bool
+	explained := map[model.QueueRef]bool(nil)
+	fed := func() map[model.QueueRef]bool {
+		if explained == nil {
+			explained = surelyFed(t)
+		}
+		return explained
+	}
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		hops := t.Hops(q.QueueRef)
@@ -24,24 +31,120 @@ func findUnroutableDeadLetters(t *model.Topology, found func(Finding)) {
 		switch route := hops[0].Route; route.Keys {
 		case model.KeysKnown:
 			if len(route.Queues) == 0 {
-				found(deadLettersLost(q, t.Settings(q.QueueRef)))
+				f := deadLettersLost(q, t.Settings(q.QueueRef))
+				onDemand(t, q, fed(), &f)
+				found(f)
 			}
 		case model.KeysBound:
 			if len(route.Queues) == 0 {
 				found(deadLettersAstray(q, t.Settings(q.QueueRef), nil))
+			} else {
+				findLostKeys(t, q, found)
 			}
+		case model.KeysAny, model.KeysSeen:
+			findLostKeys(t, q, found)
 		case model.KeysBeyond:
-			if explained == nil {
-				explained = surelyFed(t)
-			}
 			if !slices.ContainsFunc(route.Queues, func(ref model.QueueRef) bool {
 				behind, _ := t.Queue(ref)
-				return behind.DeadLettered().Or(0) > 0 && !explained[ref]
+				return behind.DeadLettered().Or(0) > 0 && !fed()[ref]
 			}) {
 				found(deadLettersAstray(q, t.Settings(q.QueueRef), route.Queues))
 			}
 		}
 	}
+}
+
+// findLostKeys finds the keys by which messages get into a queue, and with which no queue takes their dead letters.
+// Where none of all keys leads on, and no binding takes any key, deadLettersAstray says so.
+func findLostKeys(t *model.Topology, q *model.Queue, found func(Finding)) {
+	var lost, kept []string
+	for _, k := range t.ArrivalKeys(q.QueueRef) {
+		names := &kept
+		if route := t.DeadLetterWith(q.QueueRef, k.Key); route.Exact && len(route.Queues) == 0 {
+			names = &lost
+		}
+		if name := k.Name(); !slices.Contains(*names, name) {
+			*names = append(*names, name)
+		}
+	}
+	if len(lost) == 0 || len(kept) == 0 && len(t.Snapshot.Seen.To[q.QueueRef]) > 0 {
+		return
+	}
+	s := t.Settings(q.QueueRef)
+	name, exchange := model.Printable(q.Name), model.Printable(model.ExchangeName(s.DLX.Value))
+	leads := "no other key that is bound leads on"
+	if len(kept) > 0 {
+		leads = "it has one for " + namedKeys(kept)
+	}
+	found(Finding{
+		Code: "dead-letter-unroutable", Level: LevelWarning, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
+		Message: fmt.Sprintf("dead letters of %s %s that arrive with %s: %s has no queue for them", name, endOf(s).are,
+			namedKeys(lost), exchange),
+		Evidence: fmt.Sprintf("dead-letter-exchange %s (%s); no dead-letter-routing-key, so each message keeps its own "+
+			"keys; %s%s", exchange, s.DLX.Source, leads, endOf(s).evidence),
+		Remedy: fmt.Sprintf("bind a queue to %s for %s, or set a dead-letter-routing-key", exchange, namedKeys(lost)),
+	})
+}
+
+// namedKeys names keys for a sentence, at most three of them.
+func namedKeys(keys []string) string {
+	const most = 3
+	some := keys[:min(len(keys), most)]
+	words := "the key "
+	if len(keys) > 1 {
+		words = "the keys "
+	}
+	words += model.Printable(strings.Join(some, ", "))
+	if more := len(keys) - len(some); more > 0 {
+		words += fmt.Sprintf(" and %d more", more)
+	}
+	return words
+}
+
+// onDemand makes a finding a warning when something shows that workers declare a queue for dead letters only when they
+// need it, as Peanar does just before each reject: an earlier poll had one; dead letters have come back, though no
+// queue leads to this one; or an exchange that is named for retries leads back, and nothing leads there.
+func onDemand(t *model.Topology, q *model.Queue, fed map[model.QueueRef]bool, f *Finding) {
+	name, seen := model.Printable(q.Name), ""
+	if gone := t.Gone(q.QueueRef); len(gone) > 0 {
+		seen = "at an earlier poll they went to " + model.Names(gone)
+	} else if n := cameBack(q); n > 0 && !fed[q.QueueRef] {
+		seen = fmt.Sprintf("%s came back to %s since RabbitMQ counts, though no queue leads there now",
+			model.Plural(n, "dead letter"), name)
+	} else if back := wayBack(t, q); back != "" {
+		seen = fmt.Sprintf("the exchange %s leads back to %s, and no queue expires into it", model.Printable(back), name)
+	}
+	if seen == "" {
+		return
+	}
+	f.Level = LevelWarning
+	f.Message = strings.Replace(f.Message, "dead letters of "+name+" are lost: ", "dead letters of "+name+
+		" are lost unless its worker declares a queue for them in time: now ", 1)
+	f.Evidence += "; " + seen
+	f.Remedy = "nothing, if its worker declares that queue before each reject; else " + f.Remedy
+}
+
+// cameBack is how many dead letters a worker got since the broker counts, at least: what was handed out for the first
+// time, without what publishers sent. What was published before the broker counts must not pass for them.
+func cameBack(q *model.Queue) int64 {
+	if !q.Published.Known() {
+		return 0
+	}
+	return q.Delivered.Or(0) - q.Redelivered.Or(0) - q.Published.Or(0)
+}
+
+// wayBack is an exchange that is bound to a queue and named for retries, as its dead-letter exchange is, but that
+// nothing leads to; "" when there is none.
+func wayBack(t *model.Topology, q *model.Queue) string {
+	if !model.NamedForRetries(t.Settings(q.QueueRef).DLX.Value) {
+		return ""
+	}
+	for b := range t.BindingsTo(q.QueueRef) {
+		if model.NamedForRetries(b.Source) && !t.IsFed(model.ExchangeRef{VHost: b.VHost, Name: b.Source}) {
+			return b.Source
+		}
+	}
+	return ""
 }
 
 // surelyFed are the queues whose dead letters a hop of another queue explains.

@@ -2,7 +2,6 @@ package findings
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -107,35 +106,6 @@ func findBuffersWithConsumers(t *model.Topology, found func(Finding)) {
 					Remedy:   "stop the consumers of the buffer: the application should consume " + model.Names(b.Targets),
 				})
 			}
-		}
-	}
-}
-
-// From 4.0 the broker ignores an x-death that a client publishes (before, it went on counting in it): a worker that
-// republishes a failed message to a retry buffer, and gives up by the count of x-death, then never gives up.
-func findUncountedRetries(t *model.Topology, found func(Finding)) {
-	version := t.Snapshot.Overview.Version
-	if !version.Known() || t.Behaviour.CountsRepublishedDeaths {
-		return
-	}
-	for i := range t.Flows() {
-		flow := &t.Flows()[i]
-		for _, b := range flow.Buffers {
-			counted := slices.ContainsFunc(b.Queues(), func(ref model.QueueRef) bool {
-				return t.Snapshot.Seen.Counted[ref]
-			})
-			if b.Role != model.RetryBuffer || b.Rejected || counted {
-				continue
-			}
-			found(Finding{
-				Code: "republished-deaths-uncounted", Level: LevelWarning, VHost: flow.VHost, Queue: b.Queue.Name,
-				Message: fmt.Sprintf("retries of %s may never end: RabbitMQ %s does not count deaths in messages "+
-					"that a worker republishes", model.Printable(flow.Name), version),
-				Evidence: fmt.Sprintf("%s is filled by publishing, not by a dead-letter exchange of %s; there "+
-					"the count in x-death stays 1", model.Printable(b.Queue.Name), model.Printable(flow.Name)),
-				Remedy: "let the worker count its tries in a header of its own, or let it reject the message into a " +
-					"dead-letter exchange that leads to the buffer",
-			})
 		}
 	}
 }

@@ -54,13 +54,26 @@ func (w *Ways) See(m *message.Message) {
 			w.follow(model.QueueRef{VHost: w.queue.VHost, Name: d.Queue}, d.RoutingKeys, m.Headers)
 		}
 	}
-	if !w.topology.Settings(w.queue).DLX.Set {
-		return // no buffer
+	if countedTries(m, false) > 0 {
+		w.counts(w.queue)
+		for i := range m.Deaths {
+			w.counts(model.QueueRef{VHost: w.queue.VHost, Name: m.Deaths[i].Queue})
+		}
 	}
-	w.seeWorkers(m)
-	if w.seen.Counted == nil && countedTries(m, false) > 0 {
-		w.seen.Counted = map[model.QueueRef]bool{w.queue: true}
+	if w.topology.Settings(w.queue).DLX.Set { // else it is no buffer
+		w.seeWorkers(m)
 	}
+}
+
+// counts adds a buffer in which messages are counted by the application.
+func (w *Ways) counts(ref model.QueueRef) {
+	if _, there := w.topology.Queue(ref); !there || !w.topology.Settings(ref).DLX.Set || w.seen.Counted[ref] {
+		return
+	}
+	if w.seen.Counted == nil {
+		w.seen.Counted = map[model.QueueRef]bool{}
+	}
+	w.seen.Counted[ref] = true
 }
 
 // seeWorkers adds from which queues workers sent a message here: its framework wrote that down, or it has expired here

@@ -1,0 +1,102 @@
+package model
+
+import (
+	"slices"
+	"strings"
+)
+
+// anyWord stands in an example of a pattern for a word that no binding has.
+const anyWord = "…"
+
+// mostArrivals bounds how many keys of one queue are followed: routing tables can have thousands.
+const mostArrivals = 100
+
+// ArrivalKey is a routing key with which messages come into a queue.
+type ArrivalKey struct {
+	Key     string
+	Pattern string // of the binding, when Key is but an example of what it takes
+}
+
+// ArrivalKeys are the keys with which messages come into a queue, as far as bindings show: for a topic pattern
+// examples. What is bound to no exchange has its own name: only the default exchange leads there. What comes through
+// exchanges that ask for no key has any: there are none of it here.
+func (t *Topology) ArrivalKeys(ref QueueRef) []ArrivalKey {
+	if len(t.bound[ref]) == 0 {
+		return []ArrivalKey{{Key: ref.Name}}
+	}
+	var keys []ArrivalKey
+	for b := range t.BindingsTo(ref) {
+		for _, k := range t.keysThrough(b, map[string]bool{}) {
+			if len(keys) < mostArrivals && !slices.Contains(keys, k) &&
+				slices.Contains(t.Route(ref.VHost, b.Source, []string{k.Key}, nil).Queues, ref) {
+				keys = append(keys, k)
+			}
+		}
+	}
+	return keys
+}
+
+// keysThrough are the keys of messages that pass a binding. Behind bindings between exchanges it is those that narrow
+// them down.
+func (t *Topology) keysThrough(b *Binding, passed map[string]bool) []ArrivalKey {
+	var own []ArrivalKey
+	wide := true
+	if x := t.routings[b.VHost].exchanges[b.Source]; x != nil && !x.chooses {
+		words := topicWords(b.RoutingKey)
+		switch {
+		case x.kind == "direct", x.kind == "topic" && !isTopicPattern(words):
+			own, wide = []ArrivalKey{{Key: b.RoutingKey}}, false
+		case x.kind == "topic":
+			own = examplesOf(b.RoutingKey, words)
+		}
+	}
+	if !wide || passed[b.Source] {
+		return own
+	}
+	passed[b.Source] = true
+	var before []ArrivalKey
+	for _, i := range t.into[ExchangeRef{b.VHost, b.Source}] {
+		before = append(before, t.keysThrough(&t.Snapshot.Bindings[i], passed)...)
+	}
+	if len(before) > 0 {
+		return before
+	}
+	return own
+}
+
+// examplesOf are keys that a topic pattern takes: with nothing for each #, and with a word for it.
+func examplesOf(pattern string, words []string) []ArrivalKey {
+	var short, long []string
+	for _, w := range words {
+		switch w {
+		case "#":
+			long = append(long, anyWord)
+		case "*":
+			short, long = append(short, anyWord), append(long, anyWord)
+		default:
+			short, long = append(short, w), append(long, w)
+		}
+	}
+	keys := []ArrivalKey{{strings.Join(long, "."), pattern}}
+	if len(short) < len(long) && len(short) > 0 {
+		keys = append(keys, ArrivalKey{strings.Join(short, "."), pattern})
+	}
+	return keys
+}
+
+// Name is the key as it is bound, in words.
+func (k ArrivalKey) Name() string {
+	if k.Pattern != "" {
+		return Quoted(k.Pattern)
+	}
+	return Quoted(k.Key)
+}
+
+// DeadLetterWith is where a dead letter goes that has this routing key and no other one; its headers are unknown.
+func (t *Topology) DeadLetterWith(ref QueueRef, key string) Route {
+	s := t.settings.of(ref)
+	if s.Key.Set {
+		key = s.Key.Value
+	}
+	return t.deadLetterRoute(ref.VHost, s.DLX.Value, routed{keys: []string{key}, keysKnown: true})
+}

@@ -1,0 +1,150 @@
+package findings
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// Findings about messages that wait for another try.
+
+// retryBuffers calls with each queue that is a retry buffer, or the entrance of one, once.
+func retryBuffers(t *model.Topology, each func(*model.Buffer, model.QueueRef)) {
+	seen := map[model.QueueRef]bool{}
+	for i := range t.Flows() {
+		for _, b := range t.Flows()[i].Buffers {
+			if ref, ok := b.Entrance(); ok && b.Role == model.RetryBuffer && !seen[ref] {
+				seen[ref] = true
+				each(b, ref)
+			}
+		}
+	}
+}
+
+// From 4.0 the broker ignores an x-death that a client publishes (before, it went on counting in it): a worker that
+// republishes a failed message to a retry buffer, and gives up by the count of x-death, then never gives up. One that
+// has published to a failed queue gives up by another count.
+func findUncountedRetries(t *model.Topology, found func(Finding)) {
+	version := t.Snapshot.Overview.Version
+	if !version.Known() || t.Behaviour.CountsRepublishedDeaths {
+		return
+	}
+	retryBuffers(t, func(b *model.Buffer, ref model.QueueRef) {
+		workers := t.Retriers(ref)
+		counted := slices.ContainsFunc(b.Queues(), func(ref model.QueueRef) bool { return t.Snapshot.Seen.Counted[ref] })
+		if b.Rejected || counted || slices.ContainsFunc(workers, func(w model.QueueRef) bool { return givesUp(t, w) }) {
+			return
+		}
+		name := model.Printable(ref.Name)
+		of, worker := model.NamesOr(workers, "what waits in "+name), model.NamesOr(workers, "the worker")
+		found(Finding{
+			Code: "republished-deaths-uncounted", Level: LevelWarning, VHost: ref.VHost, Queue: ref.Name,
+			Message: fmt.Sprintf("retries of %s may never end: RabbitMQ %s does not count deaths in messages "+
+				"that a worker republishes", of, version),
+			Evidence: fmt.Sprintf("%s is filled by publishing, not by a dead-letter exchange of %s; there "+
+				"the count in x-death stays 1", name, worker),
+			Remedy: "let the worker count its tries in a header of its own, or let it reject the message into a " +
+				"dead-letter exchange that leads to the buffer",
+		})
+	})
+}
+
+// givesUp reports whether a worker has published to one of its failed queues since RabbitMQ counts.
+func givesUp(t *model.Topology, worker model.QueueRef) bool {
+	for _, f := range t.FlowsOf(worker) {
+		for _, m := range f.Failed {
+			if q, ok := t.Queue(m.Queue); ok && f.Worker.Queue == worker && q.Published.Or(0) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// findRetriesForOthers finds retry buffers that lead to more workers than those whose failures wait there: what has
+// waited reaches some that had processed it.
+func findRetriesForOthers(t *model.Topology, found func(Finding)) {
+	retryBuffers(t, func(b *model.Buffer, ref model.QueueRef) {
+		failed := t.Retriers(ref)
+		if reached, exact := afterRetry(t, ref, nil, 0); exact {
+			if len(reached) > 1 {
+				found(retriesForOthers(t, ref, failed, reached, ""))
+			}
+			return
+		}
+		for _, worker := range failed {
+			for _, k := range t.ArrivalKeys(worker) {
+				key := k.Key
+				if s := t.Settings(worker); s.Key.Set {
+					key = s.Key.Value
+				}
+				if b.Rejected && !slices.Contains(t.DeadLetterWith(worker, k.Key).Queues, ref) {
+					continue
+				}
+				reached, exact := afterRetry(t, ref, &key, 0)
+				if exact && len(reached) > 1 && slices.Contains(reached, worker) {
+					found(retriesForOthers(t, ref, []model.QueueRef{worker}, reached, k.Name()))
+					return
+				}
+			}
+		}
+	})
+}
+
+const mostHops = 20 // of buffers in a row: more is a circle
+
+// afterRetry are the workers that what expires in a queue reaches in the end, with its key or, nil, whatever its key;
+// exact is false where that is not sure.
+func afterRetry(t *model.Topology, ref model.QueueRef, key *string, hops int) (workers []model.QueueRef, exact bool) {
+	hop, ok := t.Hop(ref, model.Expired)
+	if !ok || hops == mostHops {
+		return nil, ok
+	}
+	route := hop.Route
+	if len(hop.Keys) > 0 {
+		key = &hop.Keys[0]
+	} else if !route.Exact && key != nil {
+		route = t.DeadLetterWith(ref, *key)
+	}
+	if !route.Exact {
+		return nil, false
+	}
+	for _, next := range route.Queues {
+		switch {
+		case t.IsBuffer(next):
+			further, exact := afterRetry(t, next, key, hops+1)
+			if !exact {
+				return nil, false
+			}
+			workers = model.UnionOf(workers, further)
+		case len(t.FlowsOf(next)) > 0 && t.FlowsOf(next)[0].Worker.Queue == next:
+			workers = model.UnionOf(workers, []model.QueueRef{next})
+		}
+	}
+	return workers, true
+}
+
+func retriesForOthers(t *model.Topology, ref model.QueueRef, failed, reached []model.QueueRef, key string) Finding {
+	name, s := model.Printable(ref.Name), t.Settings(ref)
+	others := slices.DeleteFunc(slices.Clone(reached), func(r model.QueueRef) bool { return slices.Contains(failed, r) })
+	f := Finding{
+		Code: "retry-reaches-others", Level: LevelWarning, VHost: ref.VHost, Queue: ref.Name, Exchange: s.DLX.Value,
+		Message: fmt.Sprintf("retries of %s go to %s, too, which get again what they may have processed",
+			model.Names(failed), model.Names(others)),
+		Evidence: fmt.Sprintf("%s expires to the exchange %s, which leads to %s", name,
+			model.Printable(model.ExchangeName(s.DLX.Value)), model.Names(reached)),
+		Remedy: fmt.Sprintf("let it lead to %s alone: the default exchange (\"\") as dead-letter-exchange, and its name as "+
+			"dead-letter-routing-key", model.Names(failed)),
+	}
+	if key != "" {
+		f.Evidence += fmt.Sprintf(" with the key %s that %s arrives with", model.Printable(key), model.Names(failed))
+	}
+	if len(failed) != 1 {
+		f.Message = fmt.Sprintf("what waits in %s for another try goes to %s: those that have processed it get it again",
+			name, model.Names(reached))
+		f.Remedy = "use a retry buffer for each worker, with the default exchange (\"\") as dead-letter-exchange, and the " +
+			"worker's name as dead-letter-routing-key"
+	}
+	return f
+}

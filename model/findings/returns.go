@@ -1,0 +1,141 @@
+package findings
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// Findings about dead letters that come straight back, with no buffer on their way. RabbitMQ drops what returns to a
+// queue without a rejection since it was there, also at its first expiry or when it is pushed out; what is rejected it
+// delivers again at once, as often as it is rejected (all versions, classic and quorum).
+
+func findReturns(t *model.Topology, found func(Finding)) {
+	returns(t, func(f Finding, _ ...model.QueueRef) { found(f) })
+}
+
+// returns calls with each finding, and with the queues in which messages go round.
+func returns(t *model.Topology, found func(Finding, ...model.QueueRef)) {
+	walked := map[model.QueueRef]int{} // the walk that came by first
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		if f, returns := returning(t, q); returns {
+			found(f, q.QueueRef)
+		} else if circle := rejectionCircle(t, q.QueueRef, walked, i+1); circle != nil {
+			found(passedAround(circle), circle...)
+		}
+	}
+}
+
+// returning is the finding about a queue whose dead letters come back to it: all of them, or those with some keys.
+func returning(t *model.Topology, q *model.Queue) (f Finding, returns bool) {
+	hop, ok := t.Hop(q.QueueRef, model.Rejected)
+	if !ok || hop.Route.Delays {
+		return f, false
+	}
+	s := t.Settings(q.QueueRef)
+	back, elsewhere := ways{}, ways{}
+	handing, _ := t.Handing(model.ExchangeRef{VHost: q.VHost, Name: s.DLX.Value})
+	switch {
+	case hop.Route.Exact:
+		back.add("", hop.Route.Queues, q.QueueRef)
+	case handing.Kind == "headers": // a death leaves the headers by which a message came
+		for b := range t.BindingsTo(q.QueueRef) {
+			if b.Source == s.DLX.Value {
+				back.add("", []model.QueueRef{q.QueueRef}, q.QueueRef)
+			}
+		}
+	default:
+		for _, k := range t.ArrivalKeys(q.QueueRef) {
+			route := t.DeadLetterWith(q.QueueRef, k.Key)
+			way := &elsewhere
+			if route.Exact && slices.Contains(route.Queues, q.QueueRef) {
+				way = &back
+			}
+			way.add(k.Name(), route.Queues, q.QueueRef)
+		}
+	}
+	if !back.returns {
+		return f, false
+	}
+	name, level, with := model.Printable(q.Name), LevelError, ""
+	if len(elsewhere.keys) > 0 {
+		level, with = LevelWarning, " with "+namedKeys(back.keys)
+	}
+	f = Finding{
+		Code: "dead-letters-return", Level: level, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
+		Message: fmt.Sprintf("dead letters of %s%s come back to it: RabbitMQ drops what expires, and delivers what is "+
+			"rejected again at once, without end", name, with),
+		Evidence: fmt.Sprintf("dead-letter-exchange %s, key %s, leads to %s; message-ttl %s",
+			model.Printable(s.DLX.String()), model.Printable(s.Key.String()), model.Names(hop.Route.Queues), s.TTL),
+		Remedy: "lead dead letters to a failed queue, or to a buffer with a TTL that leads back: " +
+			change(s.DLX.Source, "dead-letter-exchange"),
+	}
+	switch {
+	case len(back.others) > 0:
+		f.Message = fmt.Sprintf("dead letters of %s%s come back to it, too: what is rejected is delivered again at once, "+
+			"without end, and %s gets a copy each time", name, with, model.Names(back.others))
+	case s.KeepsDeadLetters():
+		f.Message = fmt.Sprintf("dead letters of %s%s come back to it: what expires stays in it, and what is rejected is "+
+			"delivered again at once, without end", name, with)
+	}
+	return f, true
+}
+
+// ways are keys whose messages go the same way.
+type ways struct {
+	keys    []string
+	returns bool
+	others  []model.QueueRef // that get a copy
+}
+
+func (w *ways) add(key string, queues []model.QueueRef, self model.QueueRef) {
+	w.keys = append(w.keys, key)
+	w.returns = w.returns || slices.Contains(queues, self)
+	w.others = model.UnionOf(w.others, slices.DeleteFunc(slices.Clone(queues),
+		func(ref model.QueueRef) bool { return ref == self }))
+}
+
+// rejectionCircle follows what is rejected through queues that applications consume, as long as there is only one way.
+// It returns the circle that this walk closed, if any: each queue is passed by one walk only.
+func rejectionCircle(
+	t *model.Topology, start model.QueueRef, walked map[model.QueueRef]int, walk int,
+) []model.QueueRef {
+	var path []model.QueueRef
+	for at := start; ; {
+		if walked[at] == walk {
+			return path[slices.Index(path, at):]
+		}
+		q, _ := t.Queue(at)
+		hop, ok := t.Hop(at, model.Rejected)
+		if walked[at] != 0 || q.Consumers.Or(0) == 0 || !ok || !hop.Route.Exact || len(hop.Route.Queues) != 1 ||
+			hop.Route.Queues[0] == at {
+			return nil
+		}
+		walked[at] = walk
+		path = append(path, at)
+		at = hop.Route.Queues[0]
+	}
+}
+
+func passedAround(circle []model.QueueRef) Finding {
+	at := circle[0]
+	return Finding{
+		Code: "dead-letters-return", Level: LevelWarning, VHost: at.VHost, Queue: at.Name,
+		Message: fmt.Sprintf("messages that the workers of %s all reject go round between them at once, without end",
+			model.Names(circle)),
+		Evidence: "dead letters go through " + model.Names(circle) + " and back; each has consumers, none is a buffer",
+		Remedy:   "lead the dead letters of one of them to a failed queue",
+	}
+}
+
+// change says how a setting of a queue is changed, by where it was made: an argument stays as long as the queue, and
+// beats a policy, or with numbers the lower wins.
+func change(from model.Source, key string) string {
+	switch from.Kind {
+	case model.FromPolicy, model.FromOperatorPolicy:
+		return fmt.Sprintf("change %s in the %s", key, model.Printable(from.String()))
+	}
+	return fmt.Sprintf("delete the queue and declare it with another x-%s (a policy does not change an argument)", key)
+}
