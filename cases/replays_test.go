@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,6 +68,38 @@ func TestReplays(t *testing.T) {
 				}
 				w.depth("main.rejected", 3)
 			},
+		},
+		situation{
+			name: "dead letters by a key of CC, which a copy does not have", from: "the same kind",
+			parts: []build.Part{
+				build.Exchange("direct", "shop"), build.Exchange("direct", "shop.dlx"), build.Queue("main", build.DLX("shop.dlx")),
+				build.Bind("shop", "created", "main"), build.Queue("main.rejected"), build.Bind("shop.dlx", "bad", "main.rejected"),
+			},
+			traffic: func(w *world) {
+				w.work("main", rejects)
+				w.publish("shop", "created", "m0", func(p *amqp.Publishing) { p.Headers = amqp.Table{"CC": []any{"bad"}} })
+				w.depth("main.rejected", 1)
+			},
+			replays: []replay{{queue: "main.rejected", reach: "refused", warns: "leads to no queue for the key created"}},
+			check:   losesAgain("main", "main.rejected", "m0"),
+		},
+		situation{
+			name: "lost behind a retry buffer", from: "the same kind",
+			parts: append(shop()[:6:6], build.Queue("wait", build.TTL(100), build.DLX("shop")),
+				build.Bind("shop.dlx", "created", "wait"), build.Bind("shop.dlx", "main", "wait")),
+			traffic: func(w *world) {
+				failures := 0
+				w.work("main", func(channel *amqp.Channel, d amqp.Delivery) error {
+					if failures++; failures > 1 {
+						return republishes("", "main.rejected", nil)(channel, d)
+					}
+					return rejects(channel, d)
+				})
+				w.publish("shop", "created", "m0")
+				w.depth("main.rejected", 1)
+			},
+			replays: []replay{{queue: "main.rejected", to: "queue:main", reach: "refused", warns: "main are lost: after wait"}},
+			check:   losesAgain("main", "main.rejected", "m0"),
 		},
 		situation{
 			name: "another exchange leads to the worker alone", from: "the same",
@@ -176,6 +209,23 @@ func shop() []build.Part {
 		build.Exchange("direct", "shop"), build.Exchange("direct", "shop.dlx"), build.Queue("main", build.DLX("shop.dlx")),
 		build.Queue("audit", build.Consumers(1)), build.Queue("main.rejected"), build.Bind("shop", "created", "main"),
 		build.Bind("shop", "created", "audit"), build.Bind("shop.dlx", "created", "main.rejected"),
+	}
+}
+
+// losesAgain insists on a replay by the queue's name, of a message that the worker has got before, and sees it lost.
+func losesAgain(worker, failed, id string) func(*world) {
+	return func(w *world) {
+		w.work(worker, rejects)
+		before := len(w.seen())
+		if status, _, errs := w.dlxtop("replay", failed, "--to", "queue:"+worker, "--insist", "--yes"); status != 0 {
+			w.Errorf("insisted: exit status %d, %s", status, errs)
+		}
+		w.await(worker+" gets it again", func() bool { return slices.Contains(w.seen()[before:], worker+" "+id) })
+		snapshot, err := w.source.Snapshot(w.Context())
+		w.must(err)
+		for _, q := range snapshot.Queues {
+			w.depth(q.Name, 0)
+		}
 	}
 }
 

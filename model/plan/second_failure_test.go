@@ -145,6 +145,10 @@ func TestSecondFailureElsewhere(t *testing.T) {
 		!p.Refusal.Overridable() {
 		t.Errorf("an import: %q", p.Refusal.Words())
 	}
+	edit := wantTo(t, topology, "failed", "exchange:x/k", rejectedBy("main", "x", "k"))
+	if edit.Mend = programmed(t, `.exchange = "" | .routing_key = "main"`); New(topology, edit).Again == nil {
+		t.Error("an edit: not refused")
+	}
 	kept := message.Message{Exchange: "dlx", RoutingKey: "k"}
 	p, err := ForUndo(topology, UndoWant{
 		Record: Record{ID: 1, Operation: Drop, From: build.Ref("wait")},
