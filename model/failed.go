@@ -118,6 +118,9 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 // messages may tell (Message.Worker).
 func (t *Topology) FailedWithoutFlow() []Member { return t.failedAlone }
 
+// IsFailed reports whether a queue is a failed queue, of a flow or of none.
+func (t *Topology) IsFailed(ref QueueRef) bool { return t.failed[ref] }
+
 // FailedQueues are all failed queues, those of flows and those without, each once, sorted by vhost and name.
 func (t *Topology) FailedQueues() []QueueRef {
 	var refs []QueueRef

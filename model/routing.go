@@ -102,19 +102,6 @@ func (t *Topology) BindingsTo(ref QueueRef) iter.Seq[*Binding] {
 	}
 }
 
-// IsFed reports whether dead letters or another exchange lead to an exchange; publishers may do so, too.
-func (t *Topology) IsFed(x ExchangeRef) bool {
-	if len(t.into[x]) > 0 {
-		return true
-	}
-	for ref, hops := range t.hops {
-		if ref.VHost == x.VHost && hops[0].Exchange == x.Name {
-			return true
-		}
-	}
-	return false
-}
-
 // Unread names what of the routing a snapshot lacks: nil is unknown, and unknown is not "none".
 func Unread(s *Snapshot) string {
 	switch {

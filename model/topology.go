@@ -20,6 +20,7 @@ type Topology struct {
 	flows       []Flow
 	failedAlone []Member
 	flowsOf     map[QueueRef][]*Flow
+	failed      map[QueueRef]bool
 	worked      map[QueueRef]bool // workers of flows, by this topology or one before it
 }
 
@@ -59,10 +60,15 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 	}
 	if same && sameConsumers(t.Snapshot, s) {
 		next.flows, next.failedAlone, next.flowsOf, next.worked = t.flows, t.failedAlone, t.flowsOf, t.worked
+		next.failed = t.failed
 	} else {
 		next.worked = t.remembered(next.Queues)
 		next.flows, next.failedAlone = findFlows(next)
 		next.flowsOf = indexFlows(next.flows)
+		next.failed = map[QueueRef]bool{}
+		for _, ref := range next.FailedQueues() {
+			next.failed[ref] = true
+		}
 		for i := range next.flows {
 			next.worked[next.flows[i].Worker.Queue] = true
 		}

@@ -274,6 +274,69 @@ func TestFindings(t *testing.T) {
 			},
 			[]string{"info rejected-loop a"},
 		},
+		{
+			"a queue that dead-letters into itself, through a headers exchange", "4.0.5",
+			[]build.Part{
+				build.Exchange("headers", "h"), build.Queue("a", build.DLX("h")),
+				build.BindHeaders("h", "a", model.Table{"x": "1"}),
+			},
+			[]string{"error dead-letters-return a"},
+		},
+		{
+			"one of two keys leads back, and the other into a failed queue", "4.0.5",
+			[]build.Part{
+				build.Exchange("direct", "in"), build.Exchange("direct", "dlx"), build.Queue("a", build.DLX("dlx")),
+				build.Bind("in", "new", "a"), build.Bind("in", "again", "a"), build.Bind("dlx", "again", "a"),
+				build.Queue("a.failed"), build.Bind("dlx", "new", "a.failed"),
+			},
+			[]string{"warning dead-letters-return a"},
+		},
+		{
+			"a hidden policy without dead lettering", "4.0.5",
+			[]build.Part{
+				build.Queue("a", build.Policy("high", model.Table{"max-length": int64(9), "overflow": "reject-publish"})),
+				build.UserPolicy("low", "^a", 0, model.Table{"message-ttl": int64(5)}),
+				build.UserPolicy("high", "^a", 1, model.Table{"max-length": int64(9), "overflow": "reject-publish"}),
+			},
+			nil,
+		},
+		{
+			"a failed stream with an age", "4.0.5",
+			[]build.Part{
+				build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("w.failed")),
+				build.Queue("w.failed", build.OfType(model.Stream), build.Argument("x-max-age", "1h")),
+			},
+			[]string{"warning failed-queue-forgets w.failed"},
+		},
+		{
+			"a failed queue that refuses, at the end of an exchange that chooses", "4.0.5",
+			[]build.Part{
+				build.Exchange("x-consistent-hash", "x"), build.Bind("x", "1", "w.failed"),
+				build.Queue("w", build.Consumers(1), build.DLX("x")),
+				build.Queue("w.failed", build.Ready(5), build.Argument("x-max-length", int64(5)),
+					build.Argument("x-overflow", "reject-publish")),
+			},
+			[]string{"warning target-refuses w.failed"},
+		},
+		{
+			"retries through a fanout exchange that leads to a worker and a failed queue", "3.10.8",
+			[]build.Part{
+				build.Exchange("fanout", "x"), build.Queue("w", build.Consumers(1)), build.Queue("w.failed"),
+				build.Bind("x", "", "w"), build.Bind("x", "", "w.failed"), build.Queue("w.retry", build.DLX("x"), build.TTL(9)),
+			},
+			nil,
+		},
+		{
+			"retries of several workers that share a buffer and an exchange", "3.10.8",
+			[]build.Part{
+				build.Exchange("fanout", "x"), build.Queue("wait", build.DLX("x"), build.TTL(9)),
+				build.Queue("v", build.Consumers(1), build.DLX(""), build.DeadKey("wait")), build.Bind("x", "", "v"),
+				build.Queue("w", build.Consumers(1), build.DLX(""), build.DeadKey("wait")), build.Bind("x", "", "w"),
+			},
+			[]string{
+				"warning retry-reaches-others wait", "info rejected-loop v", "info rejected-loop w",
+			},
+		},
 		{"nothing wrong", "4.3.6", []build.Part{build.Queue("a", build.Consumers(1)), build.Queue("b")}, nil},
 	}
 	for _, test := range tests {

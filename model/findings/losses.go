@@ -3,6 +3,7 @@ package findings
 import (
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -24,6 +25,7 @@ func endOf(s model.Settings) end {
 }
 
 func findMissingDLX(t *model.Topology, found func(Finding)) {
+	fed := sync.OnceValue(func() feeds { return feedsOf(t) })
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		hops := t.Hops(q.QueueRef)
@@ -41,17 +43,16 @@ func findMissingDLX(t *model.Topology, found func(Finding)) {
 			Remedy: fmt.Sprintf("declare the exchange %s and bind it, or set another dead-letter-exchange (a "+
 				"policy can change it without declaring the queue again)", model.Printable(s.DLX.Value)),
 		}
-		onDemand(t, q, surelyFed(t), &f)
+		onDemand(t, q, fed(), &f)
 		found(f)
 	}
 }
 
 func findTTLWithoutDLX(t *model.Topology, found func(Finding)) {
-	failed := failedQueues(t)
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		s := t.Settings(q.QueueRef)
-		if !s.TTL.Set || !q.NoDLX(s) || failed[q.QueueRef] {
+		if !s.TTL.Set || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
 			continue
 		}
 		level := LevelWarning
@@ -70,11 +71,10 @@ func findTTLWithoutDLX(t *model.Topology, found func(Finding)) {
 }
 
 func findLimitWithoutDLX(t *model.Topology, found func(Finding)) {
-	failed := failedQueues(t)
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		s := t.Settings(q.QueueRef)
-		if !s.Bounded() || !q.NoDLX(s) || s.Overflow.Value != model.DropHead || failed[q.QueueRef] {
+		if !s.Bounded() || !q.NoDLX(s) || s.Overflow.Value != model.DropHead || t.IsFailed(q.QueueRef) {
 			continue
 		}
 		limit := "max-length " + s.MaxLength.String()
@@ -96,11 +96,10 @@ func findLimitWithoutDLX(t *model.Topology, found func(Finding)) {
 }
 
 func findDeliveryLimitWithoutDLX(t *model.Topology, found func(Finding)) {
-	failed := failedQueues(t)
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		s := t.Settings(q.QueueRef)
-		if !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 || !q.NoDLX(s) || failed[q.QueueRef] {
+		if !s.DeliveryLimit.Set || s.DeliveryLimit.Value < 0 || !q.NoDLX(s) || t.IsFailed(q.QueueRef) {
 			continue
 		}
 		level := LevelWarning

@@ -11,7 +11,6 @@ import (
 // Findings about where settings come from, and settings that do nothing.
 
 func findSkippedPolicies(t *model.Topology, found func(Finding)) {
-	failed := failedQueues(t)
 	for _, operator := range []bool{false, true} {
 		matcher := model.NewPolicyMatcher(t.Snapshot.Policies, operator)
 		for i := range t.Snapshot.Queues {
@@ -19,7 +18,7 @@ func findSkippedPolicies(t *model.Topology, found func(Finding)) {
 			above, applied, _ := matcher.Others(q)
 			for _, p := range above {
 				if keys := model.UnsupportedKeys(p, q.Type); len(keys) > 0 { // else two of one priority, or an unknown key
-					found(skippedPolicy(q, p, applied, keys, !t.Settings(q.QueueRef).DLX.Set && !failed[q.QueueRef]))
+					found(skippedPolicy(q, p, applied, keys, !t.Settings(q.QueueRef).DLX.Set && !t.IsFailed(q.QueueRef)))
 				}
 			}
 		}
@@ -66,7 +65,6 @@ func findHiddenPolicies(t *model.Topology, found func(Finding)) {
 	if len(matcher) == 0 {
 		return
 	}
-	failed := failedQueues(t)
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		s := t.Settings(q.QueueRef)
@@ -78,7 +76,7 @@ func findHiddenPolicies(t *model.Topology, found func(Finding)) {
 			switch {
 			case q.Type == model.Stream, len(model.UnsupportedKeys(p, q.Type)) > 0:
 				continue
-			case failed[q.QueueRef]: // a failed queue's own policy takes it out of the one for all
+			case t.IsFailed(q.QueueRef): // a failed queue's own policy takes it out of the one for all
 				continue
 			case lost:
 			case keyed && s.DLX.Set && !s.Key.Set && (!leads || exchange == s.DLX.Value):

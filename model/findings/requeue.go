@@ -3,6 +3,7 @@ package findings
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -21,17 +22,17 @@ const (
 // more for each round: that is a loop when all its rounds together did next to nothing.
 func findRequeueLoops(t *model.Topology, found func(Finding)) {
 	// From 4.0 what is rejected and comes back as a dead letter counts as delivered again.
-	explained := map[model.QueueRef]bool{}
-	returns(t, func(_ Finding, round ...model.QueueRef) {
-		for _, ref := range round {
-			explained[ref] = true
-		}
+	explained := sync.OnceValue(func() map[model.QueueRef]bool {
+		round := map[model.QueueRef]bool{}
+		returns(t, func(_ Finding, refs ...model.QueueRef) {
+			for _, ref := range refs {
+				round[ref] = true
+			}
+		})
+		return round
 	})
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
-		if explained[q.QueueRef] {
-			continue
-		}
 		rate := q.RedeliverRate.Or(0)
 		again := rate * loopSpan
 		depth, known := q.Depth()
@@ -47,6 +48,9 @@ func findRequeueLoops(t *model.Topology, found func(Finding)) {
 		case again >= loopLeast*float64(depth):
 		case taken && again >= loopLeast*float64(max(q.Unacked.Or(depth), 1)):
 		default:
+			continue
+		}
+		if explained()[q.QueueRef] {
 			continue
 		}
 		found(Finding{

@@ -66,14 +66,13 @@ func givesUp(t *model.Topology, worker model.QueueRef) bool {
 // waited reaches some that had processed it.
 func findRetriesForOthers(t *model.Topology, found func(Finding)) {
 	retryBuffers(t, func(b *model.Buffer, ref model.QueueRef) {
-		failed := t.Retriers(ref)
 		if reached, exact := afterRetry(t, ref, nil, 0); exact {
 			if len(reached) > 1 {
-				found(retriesForOthers(t, ref, failed, reached, ""))
+				found(retriesForOthers(t, ref, t.Retriers(ref), reached, ""))
 			}
 			return
 		}
-		for _, worker := range failed {
+		for _, worker := range t.Retriers(ref) {
 			for _, k := range t.ArrivalKeys(worker) {
 				key := k.Key
 				if s := t.Settings(worker); s.Key.Set {

@@ -31,7 +31,7 @@ func returns(t *model.Topology, found func(Finding, ...model.QueueRef)) {
 // returning is the finding about a queue whose dead letters come back to it: all of them, or those with some keys.
 func returning(t *model.Topology, q *model.Queue) (f Finding, returns bool) {
 	hop, ok := t.Hop(q.QueueRef, model.Rejected)
-	if !ok || hop.Route.Delays {
+	if !ok || hop.Route.Delays || hop.Route.Exact && !slices.Contains(hop.Route.Queues, q.QueueRef) {
 		return f, false
 	}
 	s := t.Settings(q.QueueRef)

@@ -107,7 +107,7 @@ func findStuckDeadLetters(t *model.Topology, found func(Finding)) {
 }
 
 func findForgetfulFailedQueues(t *model.Topology, found func(Finding)) {
-	for ref := range failedQueues(t) {
+	for _, ref := range t.FailedQueues() {
 		q, _ := t.Queue(ref)
 		f := Finding{Code: "failed-queue-forgets", Level: LevelWarning, VHost: ref.VHost, Queue: ref.Name}
 		if forgets(t, q, &f) {
@@ -177,15 +177,6 @@ func streamForgets(q *model.Queue, f *Finding) bool {
 		return true
 	}
 	return false
-}
-
-// failedQueues are all failed queues: findForgetfulFailedQueues speaks of what they lose.
-func failedQueues(t *model.Topology) map[model.QueueRef]bool {
-	failed := map[model.QueueRef]bool{}
-	for _, ref := range t.FailedQueues() {
-		failed[ref] = true
-	}
-	return failed
 }
 
 // without says how a queue is freed of a setting, by where it was made.

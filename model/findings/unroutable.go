@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -15,13 +16,7 @@ import (
 // which no binding shows: then it is a warning, until statistics or messages that were looked at show that they arrive.
 // That they are lost LosingNow sees.
 func findUnroutableDeadLetters(t *model.Topology, found func(Finding)) {
-	explained := map[model.QueueRef]bool(nil)
-	fed := func() map[model.QueueRef]bool {
-		if explained == nil {
-			explained = surelyFed(t)
-		}
-		return explained
-	}
+	fed := sync.OnceValue(func() feeds { return feedsOf(t) })
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		hops := t.Hops(q.QueueRef)
@@ -46,7 +41,7 @@ func findUnroutableDeadLetters(t *model.Topology, found func(Finding)) {
 		case model.KeysBeyond:
 			if !slices.ContainsFunc(route.Queues, func(ref model.QueueRef) bool {
 				behind, _ := t.Queue(ref)
-				return behind.DeadLettered().Or(0) > 0 && !fed()[ref]
+				return behind.DeadLettered().Or(0) > 0 && !fed().queues[ref]
 			}) {
 				found(deadLettersAstray(q, t.Settings(q.QueueRef), route.Queues))
 			}
@@ -104,14 +99,14 @@ func namedKeys(keys []string) string {
 // onDemand makes a finding a warning when something shows that workers declare a queue for dead letters only when they
 // need it, as Peanar does just before each reject: an earlier poll had one; dead letters have come back, though no
 // queue leads to this one; or an exchange that is named for retries leads back, and nothing leads there.
-func onDemand(t *model.Topology, q *model.Queue, fed map[model.QueueRef]bool, f *Finding) {
+func onDemand(t *model.Topology, q *model.Queue, fed feeds, f *Finding) {
 	name, seen := model.Printable(q.Name), ""
 	if gone := t.Gone(q.QueueRef); len(gone) > 0 {
 		seen = "at an earlier poll they went to " + model.Names(gone)
-	} else if n := cameBack(q); n > 0 && !fed[q.QueueRef] {
+	} else if n := cameBack(q); n > 0 && !fed.queues[q.QueueRef] {
 		seen = fmt.Sprintf("%s came back to %s since RabbitMQ counts, though no queue leads there now",
 			model.Plural(n, "dead letter"), name)
-	} else if back := wayBack(t, q); back != "" {
+	} else if back := wayBack(t, q, fed); back != "" {
 		seen = fmt.Sprintf("the exchange %s leads back to %s, and no queue expires into it", model.Printable(back), name)
 	}
 	if seen == "" {
@@ -135,28 +130,41 @@ func cameBack(q *model.Queue) int64 {
 
 // wayBack is an exchange that is bound to a queue and named for retries, as its dead-letter exchange is, but that
 // nothing leads to; "" when there is none.
-func wayBack(t *model.Topology, q *model.Queue) string {
+func wayBack(t *model.Topology, q *model.Queue, fed feeds) string {
 	if !model.NamedForRetries(t.Settings(q.QueueRef).DLX.Value) {
 		return ""
 	}
 	for b := range t.BindingsTo(q.QueueRef) {
-		if model.NamedForRetries(b.Source) && !t.IsFed(model.ExchangeRef{VHost: b.VHost, Name: b.Source}) {
+		if model.NamedForRetries(b.Source) && !fed.exchanges[model.ExchangeRef{VHost: b.VHost, Name: b.Source}] {
 			return b.Source
 		}
 	}
 	return ""
 }
 
-// surelyFed are the queues whose dead letters a hop of another queue explains.
-func surelyFed(t *model.Topology) map[model.QueueRef]bool {
-	fed := map[model.QueueRef]bool{}
+// feeds are the queues whose dead letters a hop of another queue explains, and the exchanges that dead letters or other
+// exchanges lead to.
+type feeds struct {
+	queues    map[model.QueueRef]bool
+	exchanges map[model.ExchangeRef]bool
+}
+
+func feedsOf(t *model.Topology) feeds {
+	fed := feeds{map[model.QueueRef]bool{}, map[model.ExchangeRef]bool{}}
 	for i := range t.Snapshot.Queues {
-		for _, hop := range t.Hops(t.Snapshot.Queues[i].QueueRef) {
+		ref := t.Snapshot.Queues[i].QueueRef
+		for _, hop := range t.Hops(ref) {
+			fed.exchanges[model.ExchangeRef{VHost: ref.VHost, Name: hop.Exchange}] = true
 			if hop.Route.Keys != model.KeysBeyond {
 				for _, ref := range hop.Route.Queues {
-					fed[ref] = true
+					fed.queues[ref] = true
 				}
 			}
+		}
+	}
+	for i := range t.Snapshot.Bindings {
+		if b := &t.Snapshot.Bindings[i]; b.ToExchange {
+			fed.exchanges[model.ExchangeRef{VHost: b.VHost, Name: b.Destination}] = true
 		}
 	}
 	return fed

@@ -2,6 +2,7 @@ package findings
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,4 +58,36 @@ func TestUnroutableOwnKeys(t *testing.T) {
 			t.Error(codes(found))
 		}
 	})
+}
+
+// A retry queue that its worker declares when it needs it is there at some polls; a failed queue that is gone is gone.
+func TestQueuesThatAreThereAtSomePolls(t *testing.T) {
+	worker := []build.Part{
+		build.Exchange("direct", "x"), build.Queue("w", build.DLX("x"), build.DeadKey("k"), build.Consumers(1)),
+	}
+	lease := build.Argument("x-expires", int64(6000))
+	for _, test := range []struct {
+		name    string
+		dead    build.Part
+		want    Level
+		because string
+	}{
+		{
+			"a retry queue", build.Queue("r", build.TTL(3000), build.DLX(""), build.DeadKey("w"), lease), LevelWarning,
+			"at an earlier poll they went to r",
+		},
+		{"a failed queue", build.Queue("r", lease), LevelError, "no queue is reached"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			with := append([]build.Part{test.dead, build.Bind("x", "k", "r")}, worker...)
+			topology := build.TopologyOf("4.0.5", with...)
+			for range 2 { // it is remembered
+				topology = topology.Next(build.Broker("4.0.5", worker...))
+			}
+			found := Of(topology)
+			if len(found) != 1 || found[0].Level != test.want || !strings.Contains(found[0].Evidence, test.because) {
+				t.Errorf("%+v", found)
+			}
+		})
+	}
 }
