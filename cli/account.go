@@ -137,8 +137,12 @@ func (p *Program) announce(a plannedAction) {
 	if planned.Canary != nil {
 		p.say("canary: %s", planned.Canary.Words())
 	}
-	for _, warning := range planned.Warnings {
-		p.say("warning: %s", model.Printable(warning.Words()))
+	p.warn(planned.Warnings)
+}
+
+func (p *Program) warn(warnings []plan.Warning) {
+	for _, w := range warnings {
+		p.say("warning: %s", model.Printable(w.Words()))
 	}
 }
 

@@ -59,6 +59,7 @@ func (p *Program) do(ctx context.Context, s *session, d doing) error {
 		return p.showPlan(planned)
 	}
 	if why := planned.refusal(); why.Refused() {
+		p.warn(planned.plan.Warnings) // who may insist has to know them
 		return refused("%s", refusal(why))
 	}
 	d.ask.production = s.connection.Production
