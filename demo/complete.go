@@ -45,7 +45,7 @@ func shownQueues(ctx context.Context, api string) (map[string]shownQueue, error)
 	if err != nil {
 		return nil, err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return nil, err
 	}

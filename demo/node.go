@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -126,13 +125,12 @@ func (n *Node) boot(ctx context.Context) error {
 	if err := n.backend.start(ctx); err != nil {
 		return fmt.Errorf("start a RabbitMQ node: %w", err)
 	}
-	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	err := until(ctx, 100*time.Millisecond, func(ctx context.Context) error {
 		if err := n.backend.ended(); err != nil {
 			return giveUp{err}
 		}
 		// The management listener comes last: before it, a handshake would only add lines to the log.
-		version, err := overview(ctx, client, n.API())
+		version, err := overview(ctx, n.API())
 		if err != nil {
 			return err
 		}

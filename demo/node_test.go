@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -114,7 +113,7 @@ func await(t *testing.T, try func(context.Context) error) {
 }
 
 func TestNodeAnswers(t *testing.T) {
-	version, err := overview(t.Context(), http.DefaultClient, shared.API())
+	version, err := overview(t.Context(), shared.API())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,6 +56,8 @@ func (c *Client) connectError(ctx context.Context, err error) error {
 // user who may not do it. A vhost that the user may not see is 401 up to 4.0 and 404 in 4.3.
 func (c *Client) answered(e *answerError) *model.ConnectError {
 	switch {
+	case e.Leads != "":
+		return c.failed(model.APIRedirects, firstWords(e.Leads))
 	case e.Status == http.StatusForbidden, e.Status == http.StatusUnauthorized && e.Code == "not_authorised":
 		return c.notAllowed(e)
 	case e.Status == http.StatusUnauthorized && c.user == "":

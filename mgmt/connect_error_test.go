@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -39,6 +40,13 @@ func answering(t *testing.T, bytes string) string {
 	return listener.Addr().String()
 }
 
+// trustOf trusts a server's certificate.
+func trustOf(s *httptest.Server) *tls.Config {
+	trust := &tls.Config{RootCAs: x509.NewCertPool()}
+	trust.RootCAs.AddCert(s.Certificate())
+	return trust
+}
+
 func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 	b := realBroker(t)
 	shop := b.vhost("shop")
@@ -66,12 +74,25 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		http.Error(w, "no\x1b[31m backend\nmore", http.StatusBadGateway)
 	}))
 	defer broken.Close()
+	var followed atomic.Int64 // requests that came by a redirect, with a real broker's answers
+	elsewhere := httptest.NewServer(b.proxy(func(_ string, body []byte) []byte { followed.Add(1); return body }))
+	defer elsewhere.Close()
+	target := strings.Replace(elsewhere.URL, "http://", "http://guest:secret@", 1)
+	redirecting := func(status int, server func(http.Handler) *httptest.Server) *httptest.Server {
+		s := server(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", target+r.URL.Path+"?token=secret")
+			w.WriteHeader(status)
+		}))
+		t.Cleanup(s.Close)
+		return s
+	}
+	moved := redirecting(http.StatusPermanentRedirect, httptest.NewServer)
+	downgrading := redirecting(http.StatusFound, httptest.NewTLSServer)
 	secured := httptest.NewTLSServer(b.proxy(nil))
 	defer secured.Close()
 	secured.Config.ErrorLog = nil
 	_, port, _ := net.SplitHostPort(secured.Listener.Addr().String())
-	trust := &tls.Config{RootCAs: x509.NewCertPool()}
-	trust.RootCAs.AddCert(secured.Certificate())
+	trust := trustOf(secured)
 
 	tests := []struct {
 		name    string
@@ -175,6 +196,17 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		{"other JSON", Options{URL: through(other.URL)}, model.NoManagement, "not as RabbitMQ's management API", "15672"},
 		{"a wrong path", Options{URL: b.API() + "/rabbit"}, model.NoManagement, "no RabbitMQ management API", "--api"},
 		{
+			"a redirect",
+			Options{URL: through(moved.URL)},
+			model.NoManagement,
+			"redirects to " + elsewhere.URL + "/api/", "--api",
+		},
+		{
+			"a redirect from TLS to none",
+			Options{URL: strings.Replace(downgrading.URL, "https://", "https://guest:secret@", 1), TLS: trustOf(downgrading)},
+			model.NoManagement, "redirects to " + elsewhere.URL + "/api/", "--api",
+		},
+		{
 			"a proxy without its broker",
 			Options{URL: through(broken.URL)},
 			model.NoManagement,
@@ -203,6 +235,9 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 			}
 		})
 	}
+	if n := followed.Load(); n != 0 {
+		t.Errorf("%d requests came by a redirect", n)
+	}
 	t.Run("vhost without a permission", func(t *testing.T) {
 		_, err := client(t, Options{URL: b.as("clerk", "secret"), VHost: closed}).Check(t.Context())
 		var connect *model.ConnectError
@@ -229,25 +264,25 @@ func TestAnswersInOtherWords(t *testing.T) {
 		cause  string
 	}{
 		// 4.0.5, 4.3.6
-		{answerError{401, "not_authorized", "Not_Authorized"}, model.BadCredentials, "does not accept user u"},
-		{answerError{401, "not_authorized", "Login failed"}, model.BadCredentials, "does not accept user u"}, // 3.10.8
-		{answerError{401, "", ""}, model.BadCredentials, "does not accept user u"},
+		{answerError{401, "not_authorized", "Not_Authorized", ""}, model.BadCredentials, "does not accept user u"},
+		{answerError{401, "not_authorized", "Login failed", ""}, model.BadCredentials, "does not accept user u"}, // 3.10.8
+		{answerError{401, "", "", ""}, model.BadCredentials, "does not accept user u"},
 		{
-			answerError{401, "not_authorised", "User can only log in via localhost"},
+			answerError{401, "not_authorised", "User can only log in via localhost", ""},
 			model.NotAllowed,
 			"only from its own machine",
 		},
 		// 3.10.8, 4.0.5
 		{
-			answerError{401, "not_authorised", "User not authorised to access virtual host"},
+			answerError{401, "not_authorised", "User not authorised to access virtual host", ""},
 			model.NotAllowed,
 			"no permission on vhost v",
 		},
-		{answerError{403, "", "denied"}, model.NotAllowed, "no permission on vhost v"},
-		{answerError{404, "not_found", "Not Found"}, model.NoSuchVHost, "or user u may not see it"},         // 4.3.6
-		{answerError{404, "Object Not Found", "Not Found"}, model.NoSuchVHost, "vhost v does not exist"},    // all
-		{answerError{404, "", ""}, model.NoManagement, "no RabbitMQ management API"},                        // a proxy
-		{answerError{503, "", "starting"}, model.NoManagement, "answers 503 Service Unavailable: starting"}, // a proxy
+		{answerError{403, "", "denied", ""}, model.NotAllowed, "no permission on vhost v"},
+		{answerError{404, "not_found", "Not Found", ""}, model.NoSuchVHost, "or user u may not see it"},         // 4.3.6
+		{answerError{404, "Object Not Found", "Not Found", ""}, model.NoSuchVHost, "vhost v does not exist"},    // all
+		{answerError{404, "", "", ""}, model.NoManagement, "no RabbitMQ management API"},                        // a proxy
+		{answerError{503, "", "starting", ""}, model.NoManagement, "answers 503 Service Unavailable: starting"}, // a proxy
 	} {
 		if got := c.answered(&test.answer); got.Kind != test.kind || !strings.Contains(got.Cause, test.cause) {
 			t.Errorf("%v: %s: %v", test.answer, got.Kind, got)

@@ -98,6 +98,10 @@ var (
 		next: "check the broker's log; if this is not RabbitMQ's management API, name its address with --api: its " +
 			"port is usually 15672",
 	}
+	APIRedirects = ConnectTrouble{
+		kind: NoManagement, cause: "{at} redirects to {detail}, and dlxtop follows no redirect, which would get the password",
+		next: "if that is RabbitMQ's management API, name its address with --api, without the part from /api on",
+	}
 	APIWithoutTag = ConnectTrouble{
 		kind: NotAllowed, cause: "user {user} may not use the management API of {at}",
 		next: "give the user the tag: rabbitmqctl set_user_tags {user} management",
