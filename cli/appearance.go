@@ -102,7 +102,7 @@ func reasonOf(err error) error {
 func (p *Program) actionsOf(file config, path string) ([]message.Action, error) {
 	var all []message.Action
 	for i, c := range file.Actions {
-		action, err := message.NewAction(c.Key, c.Name, c.URL, c.Command)
+		action, err := message.NewAction(c.Key, c.Name, c.URL, c.Command, c.Shell)
 		if err == nil && p.CheckKey != nil {
 			err = p.CheckKey(c.Key)
 		}

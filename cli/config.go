@@ -35,6 +35,7 @@ type configAction struct {
 	Name    string `toml:"name"`
 	URL     string `toml:"url"`
 	Command string `toml:"command"`
+	Shell   bool   `toml:"shell"`
 }
 
 // configProtobuf is which bodies are protobuf, and of which type.
@@ -101,7 +102,7 @@ func readConfig(env func(string) string) (file config, path string, there bool, 
 	}
 	if odd := meta.Undecoded(); len(odd) > 0 {
 		return config{}, path, true, usage("%s: unknown key %s: the file has theme, mouse, [filters], [[actions]], "+
-			"[[protobuf]] and [contexts.NAME]; an action has key, name, url, command; protobuf has descriptors, message, "+
+			"[[protobuf]] and [contexts.NAME]; an action has key, name, url, command, shell; protobuf has descriptors, message, "+
 			"queues, content_type; "+
 			"a context has url, api, vhost, production, read_only, journal", shown, model.Printable(odd[0].String()))
 	}

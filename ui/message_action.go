@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -108,6 +109,9 @@ func runCommand(ctx context.Context, a *message.Action, m *message.Message) tea.
 	}
 	said := &lastOutput{}
 	program := exec.CommandContext(ctx, words[0], words[1:]...)
+	if ext := strings.ToLower(filepath.Ext(program.Path)); runtime.GOOS == "windows" && (ext == ".bat" || ext == ".cmd") {
+		return noticeMsg{text: name + ": not run: its program is a batch file, whose arguments cmd reads as commands", bad: true}
+	}
 	program.Stdout, program.Stderr, program.WaitDelay = said, said, time.Second
 	err = program.Run()
 	text := said.line()

@@ -19,11 +19,11 @@ func traced(t *testing.T) Options {
 	b.put(failedQueue,
 		message.Message{RoutingKey: "k", Body: []byte("a"), Headers: model.Table{"trace": "ab c/\x1b[2J"}},
 		message.Message{RoutingKey: "k", Body: []byte("b")})
-	trace, err := message.NewAction("ctrl-t", "trace", "https://t.example/{{headers.trace}}", "")
+	trace, err := message.NewAction("ctrl-t", "trace", "https://t.example/{{headers.trace}}", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	echo, err := message.NewAction("a", "say", "", "echo it is {{headers.trace}}")
+	echo, err := message.NewAction("a", "say", "", "echo it is {{headers.trace}}", false)
 	if err != nil {
 		t.Fatal(err)
 	}

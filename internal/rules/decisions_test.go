@@ -44,6 +44,7 @@ var readsText = map[string]string{
 	"model/body/structure.go":    "a content type",
 
 	"model/message/action.go":            "values of messages, and what a person wrote into the configuration",
+	"model/message/action_shell.go":      "a command that a person wrote into the configuration",
 	"model/message/body.go":              "digits that it has just formatted",
 	"model/message/complete.go":          "what a person types, and the names that it can become",
 	"model/message/envelope.go":          "types as frameworks write them",

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Action leads from a message to somewhere else: to a URL, or to a command, with fields of the message in it. It
@@ -15,16 +16,22 @@ type Action struct {
 	Name string
 	url  Template   // empty: it is a command
 	args []Template // the words of the command, the program first
+
+	shell   bool // one shell reads the values, which are quoted for it
+	formats bool // before it does tmux, for which # begins a command
 }
 
-// NewAction reads an action: one of address and command is given, the other is "". The error is one sentence.
-func NewAction(key, name, address, command string) (Action, error) {
-	a := Action{Key: key, Name: name}
+// NewAction reads an action: one of address and command is given, the other is "". A shell may read a command where shell
+// says so. The error is one sentence.
+func NewAction(key, name, address, command string, shell bool) (Action, error) {
+	a := Action{Key: key, Name: name, shell: shell}
 	switch {
 	case key == "" || name == "":
 		return a, errors.New("it needs a key and a name")
 	case (address == "") == (command == ""):
 		return a, errors.New("it needs either a url or a command")
+	case address != "" && shell:
+		return a, errors.New("shell = true is for a command, and this is a url")
 	case address != "":
 		var err error
 		if a.url, err = ParseTemplate(address); err != nil {
@@ -46,7 +53,14 @@ func NewAction(key, name, address, command string) (Action, error) {
 	if len(a.args) == 0 || len(a.args[0]) != 1 || a.args[0][0].field != nil {
 		return a, errors.New("the program of a command is named, not taken from the message")
 	}
-	return a, nil
+	if !shell {
+		return a, a.checkWords()
+	}
+	line, err := ParseTemplate(command)
+	if err != nil {
+		return a, err
+	}
+	return a, a.checkShell(line)
 }
 
 // checkHost refuses a URL whose server a message could choose.
@@ -89,24 +103,48 @@ func (a *Action) URL(m *Message) (string, error) {
 	return text, nil
 }
 
-// Command are the program and its arguments for a message. No shell sees them: the command was split into words before
-// values are put in, so a value stays in its word. A word that begins with a value does not become an option: a value
-// that begins with - is refused there.
+// Command are the program and its arguments for a message. The command was split into words before values are put in, so
+// a value stays in its word, and no shell sees it, or one, for which it is quoted. A value that would begin a word does
+// not become an option: one that begins with - or + is refused there.
 func (a *Action) Command(m *Message) ([]string, error) {
 	words := make([]string, len(a.args))
 	for i, t := range a.args {
-		var err error
-		if words[i], err = t.Fill(m, func(value string) string { return value }); err != nil {
+		if err := a.checkValues(t, m); err != nil {
 			return nil, err
 		}
-		switch {
-		case strings.ContainsRune(words[i], 0):
-			return nil, errors.New("a value has a zero byte, which no argument can have")
-		case t[0].field != nil && strings.HasPrefix(words[i], "-"):
-			return nil, fmt.Errorf("the value of %s begins with -, and would be taken as an option", t[0].name())
+		escape := func(value string) string { return value }
+		if a.shell {
+			escape = quoted
+		}
+		var err error
+		if words[i], err = t.Fill(m, escape); err != nil {
+			return nil, err
 		}
 	}
 	return words, nil
+}
+
+// checkValues refuses values that mean something else where they are put.
+func (a *Action) checkValues(t Template, m *Message) error {
+	for i := range t {
+		if t[i].field == nil {
+			continue
+		}
+		value, _ := m.fieldText(t[i].field)
+		refuse := func(words string) error { return fmt.Errorf("the value of %s %s", t[i].name(), words) }
+		begins := i == 0 || strings.HasSuffix(t[i-1].text, " ") || strings.HasSuffix(t[i-1].text, "\t")
+		switch {
+		case strings.ContainsRune(value, 0):
+			return refuse("has a zero byte, which no argument can have")
+		case a.shell && strings.ContainsFunc(value, unicode.IsControl):
+			return refuse("has a line end or another control character, which not every shell takes in quotes")
+		case a.formats && strings.Contains(value, "#"):
+			return refuse("has a #, which tmux may read as a command")
+		case begins && strings.HasPrefix(value, "-") || begins && strings.HasPrefix(value, "+"):
+			return refuse(fmt.Sprintf("begins with %c, and would be taken as an option", value[0]))
+		}
+	}
+	return nil
 }
 
 // escaped is a value as a part of a URL.

@@ -11,7 +11,7 @@ import (
 
 // A value stays where it was put, whatever it is.
 func TestActionURL(t *testing.T) {
-	a, err := NewAction("ctrl-t", "trace", "https://t.example/trace/{{headers.trace}}?at={{json.user.id}}#x", "")
+	a, err := NewAction("ctrl-t", "trace", "https://t.example/trace/{{headers.trace}}?at={{json.user.id}}#x", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestActionURL(t *testing.T) {
 
 // A value never becomes another word, or an option.
 func TestActionCommand(t *testing.T) {
-	a, err := NewAction("ctrl-t", "look", "", `tool  --id={{message_id}} "two words" -- '' {{headers.a}}:x {{headers.b.c}}`)
+	a, err := NewAction("ctrl-t", "look", "", `tool  --id={{message_id}} "two words" -- '' {{headers.a}}:x {{headers.b.c}}`, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +66,83 @@ func TestActionCommand(t *testing.T) {
 	m.Headers["a"] = "zero\x00"
 	if a.Offered(&m) {
 		t.Error("a zero byte is taken")
+	}
+}
+
+// A field is refused where a shell, or another program that reads code, reads its value; with shell = true where no
+// quotes make it one value for exactly one shell.
+func TestActionsThatLeadIntoAShell(t *testing.T) {
+	for command, want := range map[string]struct{ direct, shell string }{ // what the refusal says; "": none
+		`tail -n 5 /var/log/{{app_id}}.log`:                   {"", ""},
+		`tmux new-window 'tail -n 5 /var/log/{{app_id}}.log'`: {"several words", ""},
+		`tmux new-window tail {{app_id}}`:                     {"behind tmux", "would be the program"},
+		`/usr/bin/tmux new-window {{app_id}}`:                 {"behind /usr/bin/tmux", "would be the program"},
+		`tmux new-window "sh -c 'tail {{app_id}}'"`:           {"several words", "more than once"},
+		`tmux new-window 'sh -c tail\ {{app_id}}'`:            {"several words", "more than once"},
+		`tmux new-window 'ssh h tail {{app_id}}'`:             {"several words", "more than once"},
+		`notify 'an error of {{app_id}}'`:                     {"several words", "in quotes"},
+		`sh -c 'tail {{app_id}}'`:                             {"several words", ""},
+		`sh -c {{app_id}}`:                                    {"behind sh", "would be the program"},
+		`sh -c 'tail "$1"' sh {{app_id}}`:                     {"behind sh", "no part of the command behind sh -c"},
+		`sh {{app_id}}`:                                       {"behind sh", "no part of the command"},
+		`BASH.EXE -lc 'tail {{app_id}}'`:                      {"several words", ""},
+		`sudo bash -c 'tail {{app_id}}'`:                      {"several words", ""},
+		`docker exec c sh -c tail:{{app_id}}`:                 {"behind exec", "would be the program"},
+		`ssh h sh -c 'tail {{app_id}}'`:                       {"several words", "more than ssh"},
+		`ssh "h'" 'tail {{app_id}}'`:                          {"several words", "more than ssh"},
+		`ssh h 'tail {{app_id}}'`:                             {"several words", ""},
+		`ssh {{app_id}}`:                                      {"behind ssh", "would be the program"},
+		`su -c 'tail {{app_id}}' me`:                          {"several words", ""},
+		`script -c 'tail {{app_id}}'`:                         {"several words", ""},
+		`watch 'tail {{app_id}}'`:                             {"several words", ""},
+		`env A={{app_id}} tool`:                               {"behind env", "would be the program"},
+		`env tool {{app_id}}`:                                 {"behind env", ""},
+		`xargs tool {{app_id}}`:                               {"behind xargs", ""},
+		`sudo tool {{app_id}}`:                                {"behind sudo", ""},
+		`nice -n 5 tool {{app_id}}`:                           {"behind nice", ""},
+		`timeout 5 tool {{app_id}}`:                           {"behind timeout", ""},
+		`timeout 5 {{app_id}}`:                                {"behind timeout", "would be the program"},
+		`screen tool {{app_id}}`:                              {"behind screen", "no value can be quoted"},
+		`parallel tool {{app_id}}`:                            {"behind parallel", "no value can be quoted"},
+		`eval tool {{app_id}}`:                                {"behind eval", "no value can be quoted"},
+		`python3.11 -c "print('{{app_id}}')"`:                 {"behind python3.11", "no value can be quoted"},
+		`perl -e print({{app_id}})`:                           {"behind perl", "no value can be quoted"},
+		`C:\tools\look.bat {{app_id}}`:                        {"behind C:", "no value can be quoted"},
+		`cmd /c type {{app_id}}`:                              {"behind cmd", "no value can be quoted"},
+		`tail /var/log/{{app_id}}.log | grep error`:           {"", ""},
+		`tail '/var/log/{{app_id}}.log'`:                      {"", "in quotes"},
+		`tail "/var/log/{{app_id}}.log"`:                      {"", "in quotes"},
+		`tail \{{app_id}}`:                                    {"", "in quotes, or behind"},
+		"tool `cat {{app_id}}`":                               {"", "more than once"},
+		"cat <<x {{app_id}}":                                  {"", "more than once"},
+		`tool $'a' {{app_id}}`:                                {"", "more than once"},
+		`tool $((1+{{app_id}}))`:                              {"", "more than once"},
+		`tool ${x:-{{app_id}}}`:                               {"", "more than once"},
+		`tool; test -v {{app_id}}`:                            {"", "more than once"},
+		`tool; eval {{app_id}}`:                               {"behind eval", "no value can be quoted"},
+		`tool | {{app_id}}`:                                   {"", "would be the program"},
+		`tool; a=b {{app_id}}`:                                {"", "would be the program"},
+		`tool > {{app_id}}`:                                   {"", "the file that is written"},
+		`tool >/tmp/{{app_id}}`:                               {"", "the file that is written"},
+		`tool 2>/dev/null {{app_id}}`:                         {"", ""},
+		`tool {{app_id}} | sh -c 'cat'`:                       {"", ""},
+	} {
+		for _, shell := range []bool{false, true} {
+			says := want.direct
+			if shell {
+				says = want.shell
+			}
+			_, err := NewAction("a", "n", "", command, shell)
+			if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+				t.Errorf("%s, shell = %t: %v, want %q", command, shell, err, says)
+			}
+			if err != nil && (!strings.Contains(err.Error(), "app_id") || strings.ContainsAny(err.Error(), "\n")) {
+				t.Errorf("%s: %v", command, err)
+			}
+		}
+	}
+	if _, err := NewAction("a", "n", "https://h/", "", true); err == nil {
+		t.Error("a url has a shell")
 	}
 }
 
@@ -88,7 +165,7 @@ func TestActionMistakes(t *testing.T) {
 		{"a", "n", "", "  ", "the program"},
 		{"a", "n", "", "c 'x", "not closed"},
 	} {
-		if _, err := NewAction(test.key, test.name, test.url, test.command); err == nil ||
+		if _, err := NewAction(test.key, test.name, test.url, test.command, false); err == nil ||
 			!strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%+v: %v", test, err)
 		}

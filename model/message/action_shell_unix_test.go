@@ -1,0 +1,70 @@
+//go:build unix
+
+package message
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// What a shell makes of a value is the value, in each shell of this machine.
+func TestQuotedValuesInShells(t *testing.T) {
+	for _, shell := range []string{"sh", "bash", "dash", "ksh", "zsh", "fish"} {
+		if _, err := exec.LookPath(shell); err != nil && shell != "sh" {
+			continue
+		}
+		ran := filepath.Join(t.TempDir(), "ran")
+		for _, value := range []string{
+			"plain", "x; touch " + ran + " #", "$(touch " + ran + ")", "`touch " + ran + "`", "'; touch " + ran + "; '",
+			`\'; touch ` + ran + `; echo \'`, `"; touch ` + ran + `; "`, "a'b", "''", `\`, `\\n`, "*", "~", "!!", "$HOME", "é\xff", "a  b",
+			"=x", "{a,b}", "&", "|", ">" + ran, "<x", "#", "%s",
+		} {
+			a, err := NewAction("a", "n", "", shell+` -c 'printf "%s\n" key:{{message_id}}'`, true)
+			if shell == "sh" { // the one that is not named
+				a, err = NewAction("a", "n", "", `printf '%s\n' key:{{message_id}} | cat`, true)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			words, err := a.Command(&Message{Properties: Properties{MessageID: value}})
+			if err != nil {
+				t.Errorf("%q: %v", value, err)
+				continue
+			}
+			said, err := exec.Command(words[0], words[1:]...).CombinedOutput()
+			if want := "key:" + value + "\n"; err != nil || string(said) != want {
+				t.Errorf("%s of %q says %q, %v", shell, value, said, err)
+			}
+		}
+		if _, err := exec.Command("ls", ran).Output(); err == nil {
+			t.Errorf("%s ran a value", shell)
+		}
+	}
+}
+
+// Values that no quotes keep what they are.
+func TestValuesRefusedInCommands(t *testing.T) {
+	for _, test := range []struct {
+		command, value string
+		shell          bool
+	}{
+		{"tool {{message_id}}", "-o", false},
+		{"tool {{message_id}}", "+!id", false},
+		{"tool {{message_id}}", "a\x00", false},
+		{"tool {{message_id}}", "-o", true},
+		{"tool a{{message_id}}", "a\nb", true},
+		{"tool a{{message_id}}", "a\x00b", true},
+		{"tool a{{message_id}}", "a\u009bb", true},
+		{"tmux new-window 'tail a{{message_id}}'", "#(id)", true},
+	} {
+		a, err := NewAction("a", "n", "", test.command, test.shell)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := Message{Properties: Properties{MessageID: test.value}}
+		if words, err := a.Command(&m); err == nil || a.Offered(&m) {
+			t.Errorf("%+v: %q", test, words)
+		}
+	}
+}
