@@ -102,8 +102,8 @@ func readConfig(env func(string) string) (file config, path string, there bool, 
 	}
 	if odd := meta.Undecoded(); len(odd) > 0 {
 		return config{}, path, true, usage("%s: unknown key %s: the file has theme, mouse, [filters], [[actions]], "+
-			"[[protobuf]] and [contexts.NAME]; an action has key, name, url, command, shell; protobuf has descriptors, message, "+
-			"queues, content_type; "+
+			"[[protobuf]] and [contexts.NAME]; an action has key, name, url, command, shell; "+
+			"protobuf has descriptors, message, queues, content_type; "+
 			"a context has url, api, vhost, production, read_only, journal", shown, model.Printable(odd[0].String()))
 	}
 	if err := checkFilters(file.Filters, shown); err != nil {

@@ -110,7 +110,7 @@ func runCommand(ctx context.Context, a *message.Action, m *message.Message) tea.
 	said := &lastOutput{}
 	program := exec.CommandContext(ctx, words[0], words[1:]...)
 	if ext := strings.ToLower(filepath.Ext(program.Path)); runtime.GOOS == "windows" && (ext == ".bat" || ext == ".cmd") {
-		return noticeMsg{text: name + ": not run: its program is a batch file, whose arguments cmd reads as commands", bad: true}
+		return noticeMsg{text: name + ": not run: it is a batch file, whose arguments cmd reads as commands", bad: true}
 	}
 	program.Stdout, program.Stderr, program.WaitDelay = said, said, time.Second
 	err = program.Run()

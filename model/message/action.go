@@ -21,8 +21,8 @@ type Action struct {
 	formats bool // before it does tmux, for which # begins a command
 }
 
-// NewAction reads an action: one of address and command is given, the other is "". A shell may read a command where shell
-// says so. The error is one sentence.
+// NewAction reads an action: one of address and command is given, the other is "". A shell may read a command where
+// shell says so. The error is one sentence.
 func NewAction(key, name, address, command string, shell bool) (Action, error) {
 	a := Action{Key: key, Name: name, shell: shell}
 	switch {
@@ -103,9 +103,9 @@ func (a *Action) URL(m *Message) (string, error) {
 	return text, nil
 }
 
-// Command are the program and its arguments for a message. The command was split into words before values are put in, so
-// a value stays in its word, and no shell sees it, or one, for which it is quoted. A value that would begin a word does
-// not become an option: one that begins with - or + is refused there.
+// Command are the program and its arguments for a message. The command was split into words before values are put in,
+// so a value stays in its word, and no shell sees it, or one, for which it is quoted. A value that would begin a word
+// does not become an option: one that begins with - or + is refused there.
 func (a *Action) Command(m *Message) ([]string, error) {
 	words := make([]string, len(a.args))
 	for i, t := range a.args {
@@ -137,7 +137,7 @@ func (a *Action) checkValues(t Template, m *Message) error {
 		case strings.ContainsRune(value, 0):
 			return refuse("has a zero byte, which no argument can have")
 		case a.shell && strings.ContainsFunc(value, unicode.IsControl):
-			return refuse("has a line end or another control character, which not every shell takes in quotes")
+			return refuse("has a line end or a control character, which not every shell takes in quotes")
 		case a.formats && strings.Contains(value, "#"):
 			return refuse("has a #, which tmux may read as a command")
 		case begins && strings.HasPrefix(value, "-") || begins && strings.HasPrefix(value, "+"):

@@ -40,8 +40,8 @@ func readersOf(kinds map[reading]string) map[string]reading {
 	return all
 }
 
-// readerOf is what a word of a command makes of those behind it, if it is a program that is known to: /usr/bin/python3.11
-// is python.
+// readerOf is what a word of a command makes of those behind it, if it is a program that is known to:
+// /usr/bin/python3.11 is python.
 func readerOf(word string) reading {
 	name := strings.ToLower(word[strings.LastIndexAny(word, `/\`)+1:])
 	name = strings.TrimSuffix(name, ".exe")
@@ -127,8 +127,8 @@ func asksForCommand(option string) bool {
 	return option == "--command" || len(option) > 1 && option[0] == '-' && option[1] != '-' && option[len(option)-1] == 'c'
 }
 
-// checkShellText refuses a field in what a shell reads where a quoted value is not just a part of an argument: in quotes,
-// as the program, as a file that is written, or where a shell reads a word twice.
+// checkShellText refuses a field in what a shell reads where a quoted value is not just a part of an argument: in
+// quotes, as the program, as a file that is written, or where a shell reads a word twice.
 func (t Template) checkShellText() error {
 	var s shellText
 	for i := range t {
@@ -141,7 +141,7 @@ func (t Template) checkShellText() error {
 		case s.odd != "":
 			return refuse("stands behind " + model.Printable(s.odd) + ", where a value is read more than once: " + script)
 		case s.quote != 0 || s.escaped:
-			return refuse("stands in quotes, or behind a \\, of what the shell reads: leave those away, the value gets its own")
+			return refuse("stands in quotes, or behind a \\, of what the shell reads: leave those away, it is quoted")
 		case !s.program:
 			return refuse("would be the program that the shell runs: that is named, not taken from the message")
 		case s.writes:
@@ -213,8 +213,8 @@ func (s *shellText) end() {
 	}
 }
 
-// quoted is a value as a part of a word of a shell: sh, bash, dash, ksh, zsh and fish read it as it is. A quotation mark
-// and a backslash are in double quotes, because in single ones a backslash means something to fish.
+// quoted is a value as a part of a word of a shell: sh, bash, dash, ksh, zsh and fish read it as it is. A quotation
+// mark and a backslash are in double quotes, because in single ones a backslash means something to fish.
 func quoted(value string) string {
 	return "'" + strings.NewReplacer("'", `'"'"'`, `\`, `'"\\"'`).Replace(value) + "'"
 }

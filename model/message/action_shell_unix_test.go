@@ -17,8 +17,8 @@ func TestQuotedValuesInShells(t *testing.T) {
 		ran := filepath.Join(t.TempDir(), "ran")
 		for _, value := range []string{
 			"plain", "x; touch " + ran + " #", "$(touch " + ran + ")", "`touch " + ran + "`", "'; touch " + ran + "; '",
-			`\'; touch ` + ran + `; echo \'`, `"; touch ` + ran + `; "`, "a'b", "''", `\`, `\\n`, "*", "~", "!!", "$HOME", "é\xff", "a  b",
-			"=x", "{a,b}", "&", "|", ">" + ran, "<x", "#", "%s",
+			`\'; touch ` + ran + `; echo \'`, `"; touch ` + ran + `; "`, "a'b", "''", `\`, `\\n`, "*", "~", "!!", "$HOME",
+			"a  b", "é\xff", "=x", "{a,b}", "&", "|", ">" + ran, "<x", "#", "%s",
 		} {
 			a, err := NewAction("a", "n", "", shell+` -c 'printf "%s\n" key:{{message_id}}'`, true)
 			if shell == "sh" { // the one that is not named
