@@ -35,8 +35,10 @@ func secondFailure(
 			continue
 		}
 		f.Same = false
-		if len(keys) > 0 {
-			f.OwnKey = model.Some(keys[0])
+		for _, key := range keys { // of CC, perhaps
+			if _, lost := t.DeadEnd(ref, []string{key}, ownHeaders); !lost {
+				f.OwnKey = model.Some(key)
+			}
 		}
 	}
 	return f
@@ -69,10 +71,22 @@ func ownKeysOf(t *model.Topology, ref model.QueueRef, m *message.Message, e *mes
 	if a, told := m.ToldOrigin(e); told {
 		route := t.Route(ref.VHost, a.Exchange, []string{a.RoutingKey}, m.Headers)
 		if slices.Contains(route.Queues, ref) {
-			return [][]string{{a.RoutingKey}}
+			return [][]string{withCC(a.RoutingKey, m.Headers)}
 		}
 	}
 	return ownKeys(t, ref)
+}
+
+// withCC are the keys of a message: its routing key, and those in its header CC.
+func withCC(key string, headers model.Table) []string {
+	keys := []string{key}
+	copies, _ := headers["CC"].([]any)
+	for _, c := range copies {
+		if text, ok := model.AsText(c); ok {
+			keys = append(keys, text)
+		}
+	}
+	return keys
 }
 
 // loses reports whether a copy that goes this way is lost at its second failure, unlike the application's messages.

@@ -197,7 +197,7 @@ func (b *undoBuilder) again(e *Entry) {
 	if e.Message != nil {
 		headers = e.Message.Headers
 	}
-	own := func() [][]string { return [][]string{{e.Address.RoutingKey}} }
+	own := func() [][]string { return [][]string{withCC(e.Address.RoutingKey, headers)} }
 	f := secondFailure(b.topology, p.Back, p.Back.Name, headers, headers, own)
 	if f != nil && !f.Same && len(p.Again) == 0 {
 		p.Again = append(p.Again, *f)
