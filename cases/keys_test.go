@@ -46,7 +46,7 @@ func TestKeys(t *testing.T) {
 				rejected("orders", "billing", "order.created", "order.cancelled")(w)
 				w.depth("billing.failed", 1) // one is lost
 			},
-			says: []string{"warning dead-letter-unroutable billing: arrive with the key order.cancelled"},
+			says: []string{"warning dead-letter-unroutable billing: with the key order.cancelled are lost"},
 		},
 		situation{
 			name: "a pattern, of which one key is bound", from: "c46",
@@ -97,7 +97,7 @@ func TestKeys(t *testing.T) {
 			},
 			traffic: rejected("orders", "w", "b"),
 			says: []string{
-				"warning dead-letter-unroutable w: stay in it that arrive with the key b", "warning dead-letters-held w",
+				"warning dead-letter-unroutable w: that arrive with the key b stay in it", "warning dead-letters-held w",
 			},
 		},
 	)

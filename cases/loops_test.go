@@ -80,6 +80,19 @@ func TestLoops(t *testing.T) {
 			},
 		},
 		situation{
+			name: "a policy for all queues leads the failed queue back to itself", from: "c10, c28",
+			parts: []build.Part{
+				build.Exchange("fanout", "dlx"), build.Queue("w"), build.Queue("dead"), build.Bind("dlx", "", "dead"),
+				build.UserPolicy("all", ".*", 0, model.Table{"dead-letter-exchange": "dlx"}),
+			},
+			traffic: func(w *world) {
+				w.work("w", rejects)
+				w.publish("", "w", "m")
+				w.depth("dead", 1) // and stays
+			},
+			says: []string{"info dead-letters-return dead"},
+		},
+		situation{
 			name: "two workers pass on what both reject", from: "c10",
 			parts: []build.Part{
 				build.Queue("a", build.DLX(""), build.DeadKey("b")), build.Queue("b", build.DLX(""), build.DeadKey("a")),

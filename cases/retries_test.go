@@ -59,6 +59,21 @@ func TestRetries(t *testing.T) {
 			says: []string{"warning retry-reaches-others wait: retries of mail go to stock, too"},
 		},
 		situation{
+			name: "through two buffers", from: "c20",
+			parts: append([]build.Part{
+				build.Queue("svc.D.retry.long", build.TTL(200), build.DLX(""), build.DeadKey("svc.D.retry.short")),
+				build.Queue("svc.D.retry.short", build.TTL(100), build.DLX("A")),
+			}, services...),
+			traffic: func(w *world) {
+				w.work("svc.D", counts("tries", "svc.D.retry.long", "svc.D.failed"))
+				w.publish("A", "", "x1")
+				w.awaitSeen("svc.B", "x1", 2)
+			},
+			says: []string{
+				"warning retry-reaches-others svc.D.retry.long: svc.B, svc.C", "warning retry-reaches-others svc.D.retry.short",
+			},
+		},
+		situation{
 			name: "retries of each worker come back to it alone", from: "c20",
 			parts: append([]build.Part{
 				build.Queue("mail.wait", build.TTL(200), build.DLX(""), build.DeadKey("mail")),

@@ -1,24 +1,38 @@
 package model
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Retriers are the workers whose failures wait in a buffer, sorted: those whose dead letters come there; else those
-// from which messages that were looked at came; else those that have its name. None where nothing of it tells.
+// from which messages that were looked at came; else those with whose name its own begins, the longest of them. None
+// where nothing of it tells.
 func (t *Topology) Retriers(ref QueueRef) []QueueRef {
-	base := listen(ref.Name).base
-	for _, is := range []func(*Buffer, QueueRef) bool{
-		func(b *Buffer, _ QueueRef) bool { return b.Rejected },
-		t.seenFrom,
-		func(_ *Buffer, worker QueueRef) bool { return base != "" && listen(worker.Name).base == base },
-	} {
-		var workers []QueueRef
-		for _, f := range t.flowsOf[ref] {
-			for _, b := range f.Buffers {
-				if b.Has(ref) && is(b, f.Worker.Queue) {
-					workers = append(workers, f.Worker.Queue)
+	var rejected, seen, named []QueueRef
+	base, longest := listen(ref.Name).base+" ", 0
+	for _, f := range t.flowsOf[ref] {
+		worker := f.Worker.Queue
+		for _, b := range f.Buffers {
+			if !b.Has(ref) {
+				continue
+			}
+			if b.Rejected {
+				rejected = append(rejected, worker)
+			}
+			if t.seenFrom(b, worker) {
+				seen = append(seen, worker)
+			}
+			name := listen(worker.Name).base
+			if n := len(name); n > 0 && n >= longest && strings.HasPrefix(base, name+" ") {
+				if n > longest {
+					named, longest = nil, n
 				}
+				named = append(named, worker)
 			}
 		}
+	}
+	for _, workers := range [][]QueueRef{rejected, seen, named} {
 		if len(workers) > 0 {
 			slices.SortFunc(workers, compareRefs)
 			return slices.Compact(workers)

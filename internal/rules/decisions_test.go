@@ -35,6 +35,7 @@ var readsText = map[string]string{
 	"model/held.go":          "the name of a queue",
 	"model/own_taps.go":      "the name of a queue",
 	"model/policy_match.go":  "the pattern of a policy",
+	"model/retriers.go":      "the names of queues",
 	"model/printable.go":     "lines of any text, for their ends and tabs",
 
 	"model/body/diff.go":         "commas at the ends of lines of JSON",

@@ -37,10 +37,13 @@ func findUncountedRetries(t *model.Topology, found func(Finding)) {
 			return
 		}
 		name := model.Printable(ref.Name)
-		of, worker := model.NamesOr(workers, "what waits in "+name), model.NamesOr(workers, "the worker")
+		of, worker := "of "+model.Names(workers), model.NamesOr(workers, "the worker")
+		if len(workers) == 0 {
+			of = "through " + name
+		}
 		found(Finding{
 			Code: "republished-deaths-uncounted", Level: LevelWarning, VHost: ref.VHost, Queue: ref.Name,
-			Message: fmt.Sprintf("retries of %s may never end: RabbitMQ %s does not count deaths in messages "+
+			Message: fmt.Sprintf("retries %s may never end: RabbitMQ %s does not count deaths in messages "+
 				"that a worker republishes", of, version),
 			Evidence: fmt.Sprintf("%s is filled by publishing, not by a dead-letter exchange of %s; there "+
 				"the count in x-death stays 1", name, worker),

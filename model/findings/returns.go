@@ -73,6 +73,10 @@ func returning(t *model.Topology, q *model.Queue) (f Finding, returns bool) {
 			change(s.DLX.Source, "dead-letter-exchange"),
 	}
 	switch {
+	case t.IsFailed(q.QueueRef) && !s.TTL.Set && !s.Bounded(): // what rests there neither expires nor is rejected
+		f.Level = LevelInfo
+		f.Message = fmt.Sprintf("dead letters of %s%s come back to it: what a person rejects there is in it again", name,
+			with)
 	case len(back.others) > 0:
 		f.Message = fmt.Sprintf("dead letters of %s%s come back to it, too: what is rejected is delivered again at once, "+
 			"without end, and %s gets a copy each time", name, with, model.Names(back.others))

@@ -71,14 +71,18 @@ func findLostKeys(t *model.Topology, q *model.Queue, found func(Finding)) {
 	if len(kept) > 0 {
 		leads = "it has one for " + namedKeys(kept)
 	}
-	found(Finding{
+	f := Finding{
 		Code: "dead-letter-unroutable", Level: LevelWarning, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
-		Message: fmt.Sprintf("dead letters of %s %s that arrive with %s: %s has no queue for them", name, endOf(s).are,
-			namedKeys(lost), exchange),
+		Message: fmt.Sprintf("dead letters of %s that arrive with %s %s: %s has no queue for them", name, namedKeys(lost),
+			endOf(s).are, exchange),
 		Evidence: fmt.Sprintf("dead-letter-exchange %s (%s); no dead-letter-routing-key, so each message keeps its own "+
 			"keys; %s%s", exchange, s.DLX.Source, leads, endOf(s).evidence),
 		Remedy: fmt.Sprintf("bind a queue to %s for %s, or set a dead-letter-routing-key", exchange, namedKeys(lost)),
-	})
+	}
+	if s.DLX.Value == "" {
+		f.Remedy = "set a dead-letter-routing-key: the default exchange leads to the queue of that name"
+	}
+	found(f)
 }
 
 // namedKeys names keys for a sentence, at most three of them.
