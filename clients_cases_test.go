@@ -16,8 +16,7 @@ import (
 // checkCases finds out what dlxtop does right with what else a client does.
 func (row *clientsRow) checkCases(t *testing.T, program *clientProgram) {
 	for i, c := range row.client.cases {
-		r := newClientRun(t, row.client, program)
-		r.environment = c.environment
+		r := newClientRun(t, row.client, program, c.environment...)
 		err := c.check(r)
 		row.cases[i] = verdict{judged: true, why: err}
 		if err != nil {
@@ -71,6 +70,9 @@ func checkLoop(r *clientRun) error {
 			return f.Code == "requeue-loop" && f.Queue == queue
 		}) {
 			return fmt.Errorf("%s was handled %d times, and the findings are %v", queue, len(worker.said()), found.Findings)
+		}
+		if r.apart { // its queue is in no flow
+			return nil
 		}
 		seen, err := answer[flowsSeen](r, "flows")
 		if err != nil {
@@ -141,4 +143,38 @@ func checkExclusive(r *clientRun) error {
 		return errors.New("a look at it ends with " + strconv.Itoa(refused.status) + ": " + lastLine(refused.stderr))
 	}
 	return worker.processes(1)
+}
+
+// checkKey replays a message of which only the routing key says what it is: its worker has to find its handler.
+func checkKey(r *clientRun) error {
+	worker := r.work(false)
+	r.do("send", "1")
+	await(r.t, "it has failed", func() bool { return r.depth(r.failed) == 1 })
+	worker.stop()
+	worker = r.work(true)
+	defer worker.stop()
+	if _, err := r.replay(); err != nil {
+		return err
+	}
+	return worker.processes(1)
+}
+
+// checkNoErrors lets an application run and end: no finding is an error.
+func checkNoErrors(r *clientRun) error {
+	worker := r.work(r.client.failed == "")
+	defer worker.stop()
+	r.do("send", strconv.Itoa(sent))
+	if r.client.failed != "" {
+		await(r.t, "all have failed", func() bool { return r.depth(r.failed) == sent })
+		await(r.t, "nothing waits", func() bool { return !slices.Contains(r.queues(), r.retry) })
+	} else if err := worker.processes(sent); err != nil {
+		return err
+	}
+	for range 2 {
+		if found := r.dlxtop("findings", "-o", "json"); found.status != 0 { // 1 is that one is an error
+			return errors.New("findings: " + found.out + found.stderr)
+		}
+		worker.stop()
+	}
+	return nil
 }

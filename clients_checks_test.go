@@ -46,6 +46,7 @@ func (row *clientsRow) check(t *testing.T, program *clientProgram) {
 	row.judge(t, failureCheck, r.checkFailure)
 	row.judge(t, triesCheck, r.checkTries)
 	worker.stop()
+	r.tried = worker.times("FAILED")
 	row.judge(t, undoCheck, r.checkUndo)
 	failing := r.checkCanaryStops()
 	worker = r.work(true)
@@ -277,7 +278,7 @@ func (r *clientRun) checkUndo() error {
 	if err != nil {
 		return err
 	}
-	done, err := answer[account](r, "replay", r.failed, "--yes")
+	done, err := r.replay()
 	if err != nil {
 		return err
 	}
@@ -327,9 +328,24 @@ type account struct {
 	CameBack       int   `json:"came_back"`
 }
 
+// replaying are the arguments of a replay of what has failed.
+func (r *clientRun) replaying(more ...string) []string {
+	args := append([]string{"replay", r.failed, "--yes"}, more...)
+	if r.to != "" {
+		args = append(args, "--to", r.to)
+	}
+	return args
+}
+
+// replay is a replay that has to succeed.
+func (r *clientRun) replay(more ...string) (account, error) {
+	r.t.Helper()
+	return answer[account](r, r.replaying(more...)...)
+}
+
 // checkReplay replays half of the messages: the worker has to say of each that it processed it, once.
 func (r *clientRun) checkReplay(worker *clientWorker) error {
-	done, err := answer[account](r, "replay", r.failed, "--limit", strconv.Itoa(r.messages/2), "--yes")
+	done, err := r.replay("--limit", strconv.Itoa(r.messages/2))
 	if err != nil {
 		return err
 	}
@@ -342,7 +358,7 @@ func (r *clientRun) checkReplay(worker *clientWorker) error {
 // checkCanary replays the rest with a canary.
 func (r *clientRun) checkCanary(worker *clientWorker) error {
 	left := r.depth(r.failed)
-	done, err := answer[account](r, "replay", r.failed, "--canary", "--canary-wait", "1s", "--yes")
+	done, err := r.replay("--canary", "--canary-wait", "1s")
 	if err != nil {
 		return err
 	}
@@ -352,15 +368,16 @@ func (r *clientRun) checkCanary(worker *clientWorker) error {
 	return worker.processes(r.messages)
 }
 
-// checkCanaryStops replays with a canary while the worker still fails: it must stop at the first message. It has to
-// watch for longer than all retries take. What waits in a buffer has not failed for good, and does not come back there.
+// checkCanaryStops replays with a canary while the worker still fails: it must stop at the first message, whose tries
+// begin again. It has to watch for longer than all retries take. What waits in a buffer has not failed for good, and
+// does not come back there.
 func (r *clientRun) checkCanaryStops() error {
 	if r.waits {
 		return nil
 	}
 	worker := r.work(false)
 	defer worker.stop()
-	done := r.dlxtop("replay", r.failed, "--canary", "--canary-wait", "20s", "--yes", "-o", "json")
+	done := r.dlxtop(r.replaying("--canary", "--canary-wait", "20s", "-o", "json")...)
 	var a account
 	if err := json.Unmarshal([]byte(done.out), &a); err != nil {
 		return fmt.Errorf("a canary for a worker that fails: %s", lastLine(done.stderr))
@@ -368,6 +385,12 @@ func (r *clientRun) checkCanaryStops() error {
 	await(r.t, "all have failed again", func() bool { return r.depth(r.failed) == r.messages })
 	if done.status != 1 || a.Moved != 1 {
 		return fmt.Errorf("with a worker that fails, a canary moved %d of %d messages", a.Moved, r.messages)
+	}
+	for id, times := range worker.times("FAILED") {
+		if times != r.tried[id] {
+			return fmt.Errorf("message %s failed %d times when it was sent, and %d times when it was replayed", id,
+				r.tried[id], times)
+		}
 	}
 	return nil
 }

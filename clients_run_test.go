@@ -55,15 +55,16 @@ type clientRun struct {
 	program     *clientProgram
 	home        string // dlxtop's
 	vhost       string
-	failed      string   // the client's, with its real name
-	messages    int      // that are in there when all have failed
-	environment []string // of the program, beside what it has in all runs
+	failed      string         // the client's, with its real name
+	messages    int            // that are in there when all have failed
+	tried       map[string]int // how often each of them failed until then
+	environment []string       // of the program, beside what it has in all runs
 	connection  *amqp.Connection
 }
 
-func newClientRun(t *testing.T, c *client, program *clientProgram) *clientRun {
+func newClientRun(t *testing.T, c *client, program *clientProgram, environment ...string) *clientRun {
 	t.Helper()
-	r := &clientRun{client: c, t: t, program: program, home: t.TempDir(), failed: c.failed}
+	r := &clientRun{client: c, t: t, program: program, home: t.TempDir(), failed: c.failed, environment: environment}
 	r.vhost = fmt.Sprintf("client-%d", clientRuns.Add(1))
 	r.manage(http.MethodPut, "vhosts/"+r.vhost, "{}")
 	t.Cleanup(func() { r.manage(http.MethodDelete, "vhosts/"+r.vhost, "") })
@@ -232,10 +233,12 @@ func (w *clientWorker) said() []printed {
 }
 
 // processed are the messages that the worker said to have processed, each with how often.
-func (w *clientWorker) processed() map[string]int {
+func (w *clientWorker) processed() map[string]int { return w.times("PROCESSED") }
+
+func (w *clientWorker) times(what string) map[string]int {
 	times := map[string]int{}
 	for _, line := range w.said() {
-		if line.what == "PROCESSED" {
+		if line.what == what {
 			times[line.id]++
 		}
 	}

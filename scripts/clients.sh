@@ -11,7 +11,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=(
 	php-cli php-xml php-amqp php-amqplib php-symfony-messenger php-symfony-amqp-messenger php-symfony-event-dispatcher
-	php-symfony-serializer php-symfony-property-access python3-celery python3-pika ruby-bunny
+	php-symfony-serializer php-symfony-property-access python3-celery python3-pika python3-qpid-proton ruby-bunny
+	libanyevent-rabbitmq-perl default-jdk-headless librabbitmq-client-java libslf4j-java amqp-tools
 )
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/dlxtop/clients
 trixie=${XDG_CACHE_HOME:-$HOME/.cache}/dlxtop/debian/trixie
