@@ -312,6 +312,7 @@ func TestFindings(t *testing.T) {
 			"a failed queue that refuses, at the end of an exchange that chooses", "4.0.5",
 			[]build.Part{
 				build.Exchange("x-consistent-hash", "x"), build.Bind("x", "1", "w.failed"),
+				build.Queue("w.dead"), build.Bind("x", "1", "w.dead"),
 				build.Queue("w", build.Consumers(1), build.DLX("x")),
 				build.Queue("w.failed", build.Ready(5), build.Argument("x-max-length", int64(5)),
 					build.Argument("x-overflow", "reject-publish")),

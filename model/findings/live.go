@@ -43,8 +43,8 @@ func LosingNow(t *model.Topology, moves model.Moves, over time.Duration) []Findi
 			Message: fmt.Sprintf("%s left %s in the last %s, and nothing arrived in %s: they are lost",
 				model.Plural(int64(dead+0.5), "message"), model.Printable(q.Name),
 				model.ShortDuration(over.Round(time.Second)), model.NamesOr(targets, "any queue")),
-			Evidence: fmt.Sprintf("%.1f/s left, and no consumer took them; dead-letter-exchange %s, key %s",
-				dead/over.Seconds(), t.Settings(q.QueueRef).DLX, t.Settings(q.QueueRef).Key),
+			Evidence: fmt.Sprintf("%.1f/s left, and no consumer took them; %s", dead/over.Seconds(),
+				deadLettering(t.Settings(q.QueueRef))),
 			Remedy: "check that the dead-letter exchange exists, that the key is bound, and that the queue " +
 				"behind it does not refuse (full, reject-publish); a manual purge looks the same",
 		})

@@ -17,6 +17,12 @@ type end struct {
 	are, may, will, evidence string
 }
 
+// deadLettering is where a queue's dead letters go and why, in words.
+func deadLettering(s model.Settings) string {
+	return fmt.Sprintf("dead-letter-exchange %s (%s), key %s", model.Printable(model.ExchangeName(s.DLX.Value)),
+		s.DLX.Source, model.Printable(s.Key.String()))
+}
+
 func endOf(s model.Settings) end {
 	if s.KeepsDeadLetters() {
 		return end{LevelWarning, "stay in it", "may stay in it", "kept", "; dead-letter-strategy at-least-once keeps them"}

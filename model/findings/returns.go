@@ -67,8 +67,7 @@ func returning(t *model.Topology, q *model.Queue) (f Finding, returns bool) {
 		Code: "dead-letters-return", Level: level, VHost: q.VHost, Queue: q.Name, Exchange: s.DLX.Value,
 		Message: fmt.Sprintf("dead letters of %s%s come back to it: RabbitMQ drops what expires, and delivers what is "+
 			"rejected again at once, without end", name, with),
-		Evidence: fmt.Sprintf("dead-letter-exchange %s, key %s, leads to %s; message-ttl %s",
-			model.Printable(s.DLX.String()), model.Printable(s.Key.String()), model.Names(hop.Route.Queues), s.TTL),
+		Evidence: fmt.Sprintf("%s, leads to %s; message-ttl %s", deadLettering(s), model.Names(hop.Route.Queues), s.TTL),
 		Remedy: "lead dead letters to a failed queue, or to a buffer with a TTL that leads back: " +
 			change(s.DLX.Source, "dead-letter-exchange"),
 	}

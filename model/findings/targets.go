@@ -67,7 +67,8 @@ func refuses(q *model.Queue, s model.Settings, hop *model.Hop) Finding {
 		Evidence: bounds(q, s),
 		Remedy:   roomier(s) + ", or make it a quorum queue, which takes dead letters beyond its limit",
 	}
-	if s.MaxLength.Set && q.Ready.Or(0) >= s.MaxLength.Value && hop.Route.Exact {
+	certain := hop.Route.Exact || hop.Route.Keys == model.KeysBound && len(hop.Route.Queues) == 1
+	if s.MaxLength.Set && q.Ready.Or(0) >= s.MaxLength.Value && certain {
 		f.Level, f.Happening = LevelError, true
 		f.Message = fmt.Sprintf("dead letters of %s are being lost: %s is full, and a classic queue with overflow %s "+
 			"refuses them", from, name, s.Overflow.Value)
@@ -97,8 +98,8 @@ func findStuckDeadLetters(t *model.Topology, found func(Finding)) {
 				Code: "dead-letters-held", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
 				Message: fmt.Sprintf("%s holds %s that no queue has taken yet", model.Printable(q.Name),
 					model.Plural(n, "dead letter")),
-				Evidence: fmt.Sprintf("messages_dlx %d, dead-letter-exchange %s, key %s, reaches %s", n,
-					t.Settings(q.QueueRef).DLX, t.Settings(q.QueueRef).Key, model.NamesOr(t.RejectedTargets(q.QueueRef), "no queue")),
+				Evidence: fmt.Sprintf("messages_dlx %d, %s, reaches %s", n, deadLettering(t.Settings(q.QueueRef)),
+					model.NamesOr(t.RejectedTargets(q.QueueRef), "no queue")),
 				Remedy: "bind a queue that takes them, or make room in the queue that refuses them; RabbitMQ " +
 					"keeps trying",
 			})
