@@ -41,9 +41,11 @@ func (m *Message) Failure() (Failure, bool) {
 	if f, ok := failureOf(fromHeader, m.plainFields()); ok {
 		return f, true
 	}
-	rejected := slices.ContainsFunc(m.Deaths, func(d Death) bool { return d.Reason != model.Expired })
-	if f, ok := failureOf(fromBody, m.bodyFields()); ok && !rejected {
-		return f, true // nothing writes into the body of what RabbitMQ dead-letters
+	// Nothing writes into the body of what a consumer rejects.
+	if !slices.ContainsFunc(m.Deaths, func(d Death) bool { return d.Reason != model.Expired }) {
+		if f, ok := failureOf(fromBody, m.bodyFields()); ok {
+			return f, true
+		}
 	}
 	if len(m.Deaths) > 0 {
 		return m.Deaths[0].failure(), true

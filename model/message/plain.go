@@ -122,6 +122,9 @@ func (m *Message) plainFields() []plainField {
 	if tables && m.Frameworks() == nil { // what is in those of a framework, its row says
 		for key, v := range m.Headers {
 			table, _ := asTable(v)
+			if IsDeathHeader(key) { // of a client that unwraps an array of one
+				continue
+			}
 			for inner, v := range table {
 				n, ok := plainNameOf(key, inner)
 				if !ok {
@@ -148,14 +151,13 @@ func (m *Message) plainFields() []plainField {
 	return found
 }
 
-// publishedAgain reports whether the message says so beside its plain fields: by a mark or an origin that somebody
-// wrote into it, or by where it was published.
+// publishedAgain reports whether the message says beside its plain fields that a worker published it again: by an
+// origin that it wrote down, or by where it published it. A dead letter is where RabbitMQ published it.
 func (m *Message) publishedAgain() bool {
-	_, replayed := m.ReplayMark()
 	_, _, key := m.FirstKey()
 	_, _, origin := (&reader{m: m}).writtenOrigin()
-	return replayed || key || origin || model.NamedForFailures(m.Exchange) ||
-		m.Exchange == "" && model.NamedForFailures(m.RoutingKey)
+	return key || origin || len(m.Deaths) == 0 &&
+		(model.NamedForFailures(m.Exchange) || m.Exchange == "" && model.NamedForFailures(m.RoutingKey))
 }
 
 // read adds what a value under a name holds, if it holds what the name says.

@@ -70,7 +70,7 @@ func TestVagueNamesNeedEvidence(t *testing.T) {
 		},
 		{
 			"it died: a counter; the text stays, as nothing says that a worker wrote it",
-			Message{Headers: model.Table{"attempt": "2", "reason": "refund"}, Deaths: died},
+			Message{Headers: model.Table{"attempt": "2", "reason": "refund"}, Exchange: "dlx", Deaths: died},
 			"refund",
 			model.Table{"attempt": "0", "reason": "refund"},
 		},
@@ -85,6 +85,12 @@ func TestVagueNamesNeedEvidence(t *testing.T) {
 			Message{Headers: model.Table{"reason": "no customer"}, RoutingKey: "orders_error"},
 			"no customer",
 			model.Table{},
+		},
+		{
+			"an x-death that is a table",
+			Message{Headers: model.Table{"x-death": model.Table{"reason": "rejected", "count": int64(2)}}, Deaths: died},
+			"rejected in mail",
+			model.Table{"x-death": model.Table{"reason": "rejected", "count": int64(2)}},
 		},
 		{
 			"a table of an order",
