@@ -328,6 +328,16 @@ func TestFindings(t *testing.T) {
 			nil,
 		},
 		{
+			"retries that keep a key which another worker asks for", "3.10.8",
+			[]build.Part{
+				build.Exchange("topic", "in"), build.Exchange("topic", "later"), build.Bind("later", "#", "wait"),
+				build.Queue("wait", build.DLX("in"), build.TTL(9)),
+				build.Queue("w", build.Consumers(1), build.DLX("later")), build.Bind("in", "order.*", "w"),
+				build.Queue("v", build.Consumers(1)), build.Bind("in", "order.paid", "v"), build.Queue("v.failed"),
+			},
+			[]string{"warning retry-reaches-others wait", "info rejected-loop w"},
+		},
+		{
 			"retries of several workers that share a buffer and an exchange", "3.10.8",
 			[]build.Part{
 				build.Exchange("fanout", "x"), build.Queue("wait", build.DLX("x"), build.TTL(9)),

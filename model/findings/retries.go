@@ -76,7 +76,7 @@ func findRetriesForOthers(t *model.Topology, found func(Finding)) {
 			return
 		}
 		for _, worker := range t.Retriers(ref) {
-			for _, k := range t.ArrivalKeys(worker) {
+			for _, k := range sharedKeys(t, worker, t.ExpiredTargets(ref)) {
 				key := k.Key
 				if s := t.Settings(worker); s.Key.Set {
 					key = s.Key.Value
@@ -93,6 +93,24 @@ func findRetriesForOthers(t *model.Topology, found func(Finding)) {
 		}
 	})
 }
+
+// sharedKeys are the keys with which messages arrive at a worker, those first that others ask for: of what a pattern
+// takes only they show which keys there are.
+func sharedKeys(t *model.Topology, worker model.QueueRef, others []model.QueueRef) (keys []model.ArrivalKey) {
+	for _, other := range others[:min(len(others), mostOthers)] {
+		for _, k := range t.ArrivalKeys(other) {
+			for b := range t.BindingsTo(worker) {
+				if k.Pattern == "" && other != worker &&
+					slices.Contains(t.Route(b.VHost, b.Source, []string{k.Key}, nil).Queues, worker) {
+					keys = append(keys, k)
+				}
+			}
+		}
+	}
+	return append(keys, t.ArrivalKeys(worker)...)
+}
+
+const mostOthers = 20 // workers whose keys are asked for
 
 const mostHops = 20 // of buffers in a row: more is a circle
 

@@ -53,7 +53,11 @@ func findUnroutableDeadLetters(t *model.Topology, found func(Finding)) {
 // Where none of all keys leads on, and no binding takes any key, deadLettersAstray says so.
 func findLostKeys(t *model.Topology, q *model.Queue, found func(Finding)) {
 	var lost, kept []string
+	waits := t.Settings(q.QueueRef).TTL.Set
 	for _, k := range t.ArrivalKeys(q.QueueRef) {
+		if waits && k.Pattern != "" {
+			continue // a retry buffer takes all keys, and gets those of its worker
+		}
 		names := &kept
 		if route := t.DeadLetterWith(q.QueueRef, k.Key); route.Exact && len(route.Queues) == 0 {
 			names = &lost
