@@ -73,9 +73,11 @@ type source struct {
 	again bool
 
 	brink   *brink
-	rescuer *rescuer // nil: nothing had to be rescued yet
-	noted   bool     // that this look counts
-	highest int64    // delivery count that a message of the queue may have, when all was given back
+	rescuer *rescuer      // nil: nothing had to be rescued yet
+	acts    bool          // messages are acknowledged
+	version model.Version // of the broker
+	noted   bool          // that this look counts
+	highest int64         // delivery count that a message of the queue may have, when all was given back
 
 	acknowledged atomic.Int64 // messages
 	commands     atomic.Int64 // acknowledgements sent
@@ -95,6 +97,9 @@ func (c *Client) openSource(ctx context.Context, plan peek.Plan) (*source, error
 		return nil, err
 	}
 	if err := patiently(ctx, isChannelLimit, func() error { return s.connect(ctx) }); err != nil {
+		if errors.Is(err, model.ErrQueueGone) {
+			c.forget(ctx, plan.Queue)
+		}
 		unlock()
 		return nil, err
 	}
@@ -121,6 +126,8 @@ func (s *source) connect(ctx context.Context) error {
 		return err
 	}
 	s.wire = link.wire
+	version, _ := link.Properties["version"].(string)
+	s.version = model.ParseVersion(version)
 	var channels []*amqp.Channel
 	s.disconnect = func() {
 		for _, channel := range channels {
@@ -349,7 +356,7 @@ func (s *source) stashed() (behind int64, waiting bool) {
 // log behind them. Where messages are left it takes and holds one of them, as a cancel while that is under way would
 // change their order.
 func (s *source) flush() error {
-	if _, waiting := s.stashed(); !waiting {
+	if _, waiting := s.stashed(); !waiting || s.plan.Most() > 0 {
 		return nil
 	}
 	n := 1

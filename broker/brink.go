@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -100,8 +101,12 @@ func (b *brink) message(tag uint64) *message.Message {
 func (b *brink) end(s *source) (end peek.LookEnd) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	end.Complete = int64(s.taken) >= s.depth
-	if s.held() > 0 {
+	end.Complete, end.Ended, end.Uncounted = s.complete(), s.endedBy(), !s.noted
+	end.Moved = s.acknowledged.Load()
+	if b.plan.Type == model.Quorum {
+		end.Moved = int64(s.taken)
+	}
+	if s.held() > 0 || end.Ended.Any() {
 		end.Highest = b.highest + 1
 	}
 	if b.met && !end.Complete {
@@ -140,29 +145,34 @@ func (b *brink) weigh() error {
 }
 
 // page takes the next n messages, or fewer when the queue has no more, ctx ends or an error occurs. each gets all that
-// were taken, always. Where the delivery limit may end it, it takes one message first, then few; the error then is a
-// *model.LimitReached. Where somebody agreed, what is at its limit is rescued as it comes.
+// were taken, always. Where the delivery limit may end it, or the broker did, it takes one message first, then few; the
+// error then is a *peek.LimitReached or a *peek.LookEnded. Where somebody agreed, what is at its limit is rescued as it
+// comes.
 func (s *source) page(ctx context.Context, n int, each eachTaken) (taken int, err error) {
-	if !s.plan.Careful() {
-		taken, err = s.take(ctx, n, each)
-		if s.plan.Limited() {
-			s.rescue()
-		}
-		return taken, err
-	}
-	for taken < n {
-		part := n - taken
-		if s.pages < len(carefulPages) {
+	for taken < n && err == nil {
+		part, rest := n-taken, s.most()
+		if (s.plan.Careful() || s.plan.Ended.Sure()) && s.pages < len(carefulPages) {
 			part = min(part, carefulPages[s.pages])
 		}
-		got, err := s.take(ctx, part, each)
+		switch {
+		case rest == 0:
+			return taken, s.reached()
+		case s.plan.Scarce:
+			part = 1
+		}
+		part = min(part, rest)
+		var got int
+		got, err = s.take(ctx, part, each)
 		taken += got
-		if err == nil {
+		switch {
+		case !s.plan.Careful() && s.plan.Limited():
+			s.rescue()
+		case s.plan.Careful() && err == nil:
 			err = s.brink.weigh()
 		}
-		if err != nil || got < part {
-			return taken, err
+		if got < part {
+			break
 		}
 	}
-	return taken, nil
+	return taken, s.explained(err)
 }

@@ -66,6 +66,7 @@ func (c *Client) execute(
 	if p.Mark && p.MarkName == "" {
 		p.MarkName = message.NewMark()
 	}
+	source.acts = true
 	x := &execution{client: c, run: &r, plan: p, source: source, ledger: l, left: source.depth, outcome: plan.Dropped}
 	if p.Operation.Publishes() {
 		x.outcome = plan.Moved
@@ -230,7 +231,9 @@ func (x *execution) stages(ctx context.Context) (complete bool) {
 
 // reopen starts taking messages again. Those that were ready at the start, and were not moved, are in front.
 func (x *execution) reopen(ctx context.Context) (err error) {
-	x.source, err = x.client.openSource(ctx, x.plan.Acquire)
+	if x.source, err = x.client.openSource(ctx, x.plan.Acquire); err == nil {
+		x.source.acts = true
+	}
 	return err
 }
 

@@ -44,7 +44,12 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 				return false
 			}
 		}
-		if err != nil {
+		var ended *peek.LookEnded
+		switch {
+		case errors.As(err, &ended) && ended.Reached: // what was taken is acted on
+			x.ledger.stop(err.Error())
+			return false
+		case err != nil:
 			x.end(err)
 			return false
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// Looks remembers what looks have cost where returns count towards a delivery limit, for all dlxtop on a machine. Its
-// errors are one sentence.
+// Looks remembers, for all dlxtop on a machine, what looks have cost where returns count towards a delivery limit, and
+// how they ended that dlxtop did not end. Its errors are one sentence.
 type Looks interface {
 	// Lock waits until nobody else looks at a queue, and keeps others from it until unlock is called, or the program ends.
 	Lock(ctx context.Context, cluster string, queue model.QueueRef) (unlock func(), err error)
@@ -25,6 +25,8 @@ type Looks interface {
 	End(cluster string, queue model.QueueRef, end peek.LookEnd) (highest int64, err error)
 	// Forget notes that a queue is empty.
 	Forget(ctx context.Context, cluster string, queue model.QueueRef) error
+	// LookedAt is what is remembered of a queue.
+	LookedAt(ctx context.Context, cluster string, queue model.QueueRef) (model.Looked, error)
 	// Looked is what is remembered of the queues of a cluster.
 	Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
 	Close() error
@@ -66,7 +68,7 @@ func (l *ownLooks) Begin(_ context.Context, _ string, queue model.QueueRef, limi
 	if before > most {
 		return before, false, nil
 	}
-	l.looked[queue] = model.Looked{Highest: before + 1, Limit: limit}
+	l.looked[queue] = model.Looked{Highest: before + 1, Limit: limit, Ended: l.looked[queue].Ended}
 	return before, true, nil
 }
 
@@ -75,7 +77,7 @@ func (l *ownLooks) End(_ string, queue model.QueueRef, end peek.LookEnd) (int64,
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	looked := l.looked[queue]
-	looked.Highest = end.After(looked.Highest)
+	looked.Highest, looked.Ended = end.After(looked.Highest), end.Then(looked.Ended)
 	l.looked[queue] = looked
 	return looked.Highest, nil
 }
@@ -90,6 +92,13 @@ func (l *ownLooks) Forget(_ context.Context, _ string, queue model.QueueRef) err
 
 // Close does nothing: there is nothing on disk.
 func (l *ownLooks) Close() error { return nil }
+
+// LookedAt is what is remembered of a queue.
+func (l *ownLooks) LookedAt(_ context.Context, _ string, queue model.QueueRef) (model.Looked, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.looked[queue], nil
+}
 
 // Looked is what is remembered, by queue.
 func (l *ownLooks) Looked(context.Context, string) (map[model.QueueRef]model.Looked, error) {
@@ -177,17 +186,28 @@ func (c *Client) lock(ctx context.Context, plan *peek.Plan) (unlock func(), err 
 	return sync.OnceFunc(unlock), nil
 }
 
-// lookBegins notes that a look counts, before anything is taken. It ends what would use up the delivery limit.
+// lookBegins notes that a look counts, before anything is taken. It ends what would use up the delivery limit, and what
+// would most likely end as an earlier look did.
 func (c *Client) lookBegins(ctx context.Context, s *source) error {
 	plan := &s.plan
-	if !plan.Counts {
-		return nil
-	}
 	cluster := c.clusterName()
-	if s.depth == 0 {
-		if err := c.memory().Forget(ctx, cluster, plan.Queue); err != nil && ctx.Err() == nil {
-			c.forgets(err)
+	looked, err := c.memory().LookedAt(ctx, cluster, plan.Queue)
+	if err != nil && ctx.Err() == nil {
+		c.forgets(err)
+		looked, _ = c.own.LookedAt(ctx, cluster, plan.Queue)
+	}
+	switch empty := s.depth == 0 && plan.Method != peek.Stream; {
+	case empty && looked.Ended.Any() && time.Since(looked.Ended.At) < forgetAfter:
+		return nil
+	case empty:
+		if plan.Counts || looked.Ended.Any() {
+			c.forget(ctx, plan.Queue)
 		}
+		return nil
+	case !plan.Heeds(looked.Ended):
+		return &peek.LookEnded{Queue: plan.Queue, Type: plan.Type, Ended: looked.Ended}
+	}
+	if plan.Heed(looked); !plan.Counts {
 		return nil
 	}
 	before, begun, err := c.memory().Begin(ctx, cluster, plan.Queue, plan.Budget, plan.MostCounted())
@@ -205,12 +225,24 @@ func (c *Client) lookBegins(ctx context.Context, s *source) error {
 	return nil
 }
 
-// lookEnds notes what a look has cost, and returns the highest delivery count that a message of the queue may have now.
+// forgetAfter is how long a queue that is empty must not forget how a look at it ended: what that look held may still
+// be on its way back.
+const forgetAfter = time.Minute
+
+// forget forgets what looks at a queue have cost.
+func (c *Client) forget(ctx context.Context, queue model.QueueRef) {
+	if err := c.memory().Forget(ctx, c.clusterName(), queue); err != nil && ctx.Err() == nil {
+		c.forgets(err)
+	}
+}
+
+// lookEnds notes what a look has cost, and how it ended, and returns the highest delivery count that a message of the
+// queue may have now.
 func (c *Client) lookEnds(s *source) (highest int64) {
-	if !s.noted {
+	end := s.brink.end(s)
+	if !s.noted && !end.Ended.Any() && !s.plan.Ended.Any() {
 		return 0
 	}
-	end := s.brink.end(s)
 	highest, err := c.memory().End(c.clusterName(), s.plan.Queue, end)
 	if err != nil {
 		c.forgets(err)

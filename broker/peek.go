@@ -46,7 +46,10 @@ func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) 
 		debug.FreeOSMemory() // what the deliveries took
 	}
 	var reached *peek.LimitReached
+	var ended *peek.LookEnded
 	switch {
+	case errors.As(err, &ended) && kept.Len() > 0:
+		peeked.Stopped = ended.Error()
 	case errors.As(err, &reached) && kept.Len() > 1:
 		peeked.Stopped = reached.Error()
 	case reached != nil:

@@ -34,7 +34,11 @@ func (c *Client) Read(ctx context.Context, plan peek.Plan, each func(*message.Me
 		err = e
 	}
 	read.Rescued = rescued
+	var ended *peek.LookEnded
 	switch {
+	case errors.As(err, &ended) && src.taken > 0 && r.failed == nil:
+		read.Stopped = ended.Error()
+		return read, nil
 	case r.failed != nil:
 		return read, r.failed
 	case ctx.Err() != nil:

@@ -18,7 +18,8 @@ func (c *Client) giveBack(s *source) (rescued peek.Rescued, err error) {
 	quorum := s.plan.Type == model.Quorum
 	s.brink.unclaim()
 	rescued = s.rescueAll()
-	ends := rescued.Any() && s.plan.Careful() // further messages may be at their limit, too
+	// Further messages may be at their limit, too, or end the look.
+	ends := rescued.Any() && s.plan.Careful() || s.plan.Ended.Sure()
 	if quorum && s.held() > 0 && !s.holding.IsClosed() && !ends {
 		c.mu.Lock()
 		expected := c.returned[s.plan.Queue]
@@ -37,6 +38,7 @@ func (c *Client) giveBack(s *source) (rescued peek.Rescued, err error) {
 		c.mu.Unlock()
 	}
 	s.highest = c.lookEnds(s) // before another look begins
+	err = s.explained(err)
 	if e := s.release(); e != nil && err == nil {
 		err = queueError("give the messages back to", s.plan.Queue, e)
 	}

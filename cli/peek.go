@@ -29,7 +29,7 @@ func (p *Program) peekCommand(flags *connectionFlags) *cobra.Command {
 		Long: `Look at the first messages of a queue. They stay in the queue and in their order; standard error
 and the JSON show the cost of looking. Where each look counts towards a delivery limit (quorum queues
 before 4.3) it shows how many looks are left, and refuses with 2 left. Exit status 1 when dlxtop
-refuses a peek because it would do harm.`,
+refuses a peek because it would do harm, or could not read all that it asked for.`,
 		Args:              arguments("a queue"),
 		ValidArgsFunction: p.completeQueue(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,7 +63,13 @@ refuses a peek because it would do harm.`,
 					return err
 				}
 			}
-			return p.showPeeked(peeked, t.IsBuffer(ref), &output)
+			if err := p.showPeeked(peeked, t.IsBuffer(ref), &output); err != nil {
+				return err
+			}
+			if peeked.Stopped != "" && !peeked.Fewer {
+				return &exit{status: ExitRefused}
+			}
+			return nil
 		},
 	}
 	cmd.Flags().IntVarP(&want.Limit, "number", "n", want.Limit, "messages at most")

@@ -84,9 +84,7 @@ func (s *session) topology(ctx context.Context) (*model.Topology, error) {
 	if err != nil {
 		return nil, s.explain(ctx, err)
 	}
-	if snapshot.ReturnsCount() {
-		snapshot.Remember(s.broker.Looked(ctx, snapshot.Overview.ClusterName))
-	}
+	snapshot.Remember(s.broker.Looked(ctx, snapshot.Overview.ClusterName))
 	for _, missing := range snapshot.Missing {
 		s.program.say("%s", model.Printable(missing))
 	}

@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -40,8 +41,20 @@ CREATE TABLE looks (
 ) WITHOUT ROWID;
 `
 
-// Looks remembers what looks at queues have cost, where returns count towards a delivery limit: in a file of its own
-// beside the journal, for all dlxtop of a user. It holds the names of queues and no messages. Losing it loses nothing
+// endedSchema is of looks that dlxtop did not end itself: how is a model.Ended. Earlier versions did not have it.
+const endedSchema = `
+CREATE TABLE IF NOT EXISTS ended (
+	cluster TEXT    NOT NULL,
+	vhost   TEXT    NOT NULL,
+	queue   TEXT    NOT NULL,
+	how     TEXT    NOT NULL,
+	at      INTEGER NOT NULL,
+	PRIMARY KEY (cluster, vhost, queue)
+) WITHOUT ROWID;
+`
+
+// Looks remembers what looks at queues have cost, where returns count towards a delivery limit, and how they ended that
+// dlxtop did not end: in a file of its own beside the journal, for all dlxtop of a user. It holds the names of queues and no messages. Losing it loses nothing
 // else: each look reads the count of a message first. It opens its file when that is first needed. It is safe for
 // concurrent use, by several processes too. Its errors are one sentence.
 type Looks struct {
@@ -70,6 +83,20 @@ func (l *Looks) Begin(ctx context.Context, cluster string, queue model.QueueRef,
 		return l.set(ctx, tx, cluster, queue, before+1, limit)
 	})
 	return before, begun && err == nil, err
+}
+
+// LookedAt is what is remembered of a queue.
+func (l *Looks) LookedAt(ctx context.Context, cluster string, queue model.QueueRef) (looked model.Looked, err error) {
+	if !l.exists() {
+		return looked, nil
+	}
+	err = l.within(ctx, func(tx *sql.Tx) error {
+		if looked.Highest, err = highest(ctx, tx, cluster, queue); err == nil {
+			looked.Ended, err = ended(ctx, tx, cluster, queue)
+		}
+		return err
+	})
+	return looked, err
 }
 
 // Lock waits until nobody else looks at a queue, and keeps others from it until unlock is called, or the program ends.
@@ -107,12 +134,53 @@ func (l *Looks) End(cluster string, queue model.QueueRef, end peek.LookEnd) (aft
 		if err != nil {
 			return err
 		}
+		how, err := ended(ctx, tx, cluster, queue)
+		if err != nil {
+			return err
+		}
 		after = end.After(before)
-		_, err = tx.ExecContext(ctx, `UPDATE looks SET highest = ?, at = ? WHERE cluster = ? AND vhost = ? AND queue = ?`,
-			after, l.now().UnixMilli(), cluster, queue.VHost, queue.Name)
+		if err := l.setEnded(ctx, tx, cluster, queue, end.Then(how)); err != nil {
+			return err
+		}
+		const row = `INSERT INTO looks(cluster, vhost, queue, highest, most, at) VALUES(?, ?, ?, ?, 0, ?)
+			ON CONFLICT DO UPDATE SET highest = excluded.highest, at = excluded.at`
+		_, err = tx.ExecContext(ctx, row, cluster, queue.VHost, queue.Name, after, l.now().UnixMilli())
 		return err
 	})
 	return after, err
+}
+
+// ended is how the last look at a queue ended that dlxtop did not end.
+func ended(ctx context.Context, tx *sql.Tx, cluster string, queue model.QueueRef) (how model.Ended, err error) {
+	var text []byte
+	err = tx.QueryRowContext(ctx, `SELECT how FROM ended WHERE cluster = ? AND vhost = ? AND queue = ?`,
+		cluster, queue.VHost, queue.Name).Scan(&text)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return how, nil
+	case err == nil:
+		err = json.Unmarshal(text, &how)
+	}
+	return how, err
+}
+
+func (l *Looks) setEnded(ctx context.Context, tx *sql.Tx, cluster string, queue model.QueueRef, how model.Ended) error {
+	if !how.Any() {
+		return forgetEnded(ctx, tx, cluster, queue)
+	}
+	text, err := json.Marshal(how)
+	if err != nil {
+		return err
+	}
+	const row = `INSERT OR REPLACE INTO ended(cluster, vhost, queue, how, at) VALUES(?, ?, ?, ?, ?)`
+	_, err = tx.ExecContext(ctx, row, cluster, queue.VHost, queue.Name, text, l.now().UnixMilli())
+	return err
+}
+
+func forgetEnded(ctx context.Context, tx *sql.Tx, cluster string, queue model.QueueRef) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM ended WHERE cluster = ? AND vhost = ? AND queue = ?`,
+		cluster, queue.VHost, queue.Name)
+	return err
 }
 
 // Forget notes that a queue is empty.
@@ -123,7 +191,10 @@ func (l *Looks) Forget(ctx context.Context, cluster string, queue model.QueueRef
 	return l.within(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM looks WHERE cluster = ? AND vhost = ? AND queue = ?`,
 			cluster, queue.VHost, queue.Name)
-		return err
+		if err != nil {
+			return err
+		}
+		return forgetEnded(ctx, tx, cluster, queue)
 	})
 }
 
@@ -137,7 +208,8 @@ func (l *Looks) Looked(ctx context.Context, cluster string) (map[model.QueueRef]
 	if err != nil {
 		return looked, l.explain(err)
 	}
-	rows, err := db.QueryContext(ctx, `SELECT vhost, queue, highest, most FROM looks WHERE cluster = ?`, cluster)
+	rows, err := db.QueryContext(ctx, `SELECT vhost, queue, highest, most, how FROM looks
+		LEFT JOIN ended USING (cluster, vhost, queue) WHERE cluster = ?`, cluster)
 	if err != nil {
 		return looked, l.explain(err)
 	}
@@ -145,7 +217,12 @@ func (l *Looks) Looked(ctx context.Context, cluster string) (map[model.QueueRef]
 	for rows.Next() {
 		var queue model.QueueRef
 		var of model.Looked
-		if err := rows.Scan(&queue.VHost, &queue.Name, &of.Highest, &of.Limit); err != nil {
+		var how []byte // nil: the last look was ended by who looked
+		err := rows.Scan(&queue.VHost, &queue.Name, &of.Highest, &of.Limit, &how)
+		if err == nil && how != nil {
+			err = json.Unmarshal(how, &of.Ended)
+		}
+		if err != nil {
 			return looked, l.explain(err)
 		}
 		looked[queue] = of
@@ -176,8 +253,10 @@ func highest(ctx context.Context, tx *sql.Tx, cluster string, queue model.QueueR
 
 func (l *Looks) set(ctx context.Context, tx *sql.Tx, cluster string, queue model.QueueRef, highest, limit int64) error {
 	now := l.now()
-	if _, err := tx.ExecContext(ctx, `DELETE FROM looks WHERE at < ?`, now.Add(-looksAge).UnixMilli()); err != nil {
-		return err
+	for _, old := range []string{`DELETE FROM looks WHERE at < ?`, `DELETE FROM ended WHERE at < ?`} {
+		if _, err := tx.ExecContext(ctx, old, now.Add(-looksAge).UnixMilli()); err != nil {
+			return err
+		}
 	}
 	const row = `INSERT OR REPLACE INTO looks(cluster, vhost, queue, highest, most, at) VALUES(?, ?, ?, ?, ?, ?)`
 	_, err := tx.ExecContext(ctx, row,
@@ -243,7 +322,11 @@ func (l *Looks) open(ctx context.Context) (*sql.DB, error) {
 // prepareLooks makes the table of a new file, and refuses a file that is not ours.
 func prepareLooks(ctx context.Context, db *sql.DB) error {
 	found, mark, err := markOf(ctx, db)
-	if err != nil || found == looksVersion && mark == looksMark {
+	if err == nil && found == looksVersion && mark == looksMark {
+		_, err = db.ExecContext(ctx, endedSchema)
+		return err
+	}
+	if err != nil {
 		return err
 	}
 	tx, err := db.BeginTx(ctx, nil)
@@ -258,7 +341,7 @@ func prepareLooks(ctx context.Context, db *sql.DB) error {
 		return errForeign
 	}
 	marks := fmt.Sprintf(`PRAGMA user_version = %d; PRAGMA application_id = %d`, looksVersion, looksMark)
-	if _, err := tx.ExecContext(ctx, looksSchema+marks); err != nil {
+	if _, err := tx.ExecContext(ctx, looksSchema+endedSchema+marks); err != nil {
 		return err
 	}
 	return tx.Commit()

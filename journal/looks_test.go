@@ -156,3 +156,48 @@ func lookedIn(t *testing.T, dir string) map[model.QueueRef]model.Looked {
 	}
 	return all
 }
+
+// TestLooksThatEnded: how the broker ended a look is known to all programs, also in a file of an earlier version, until
+// the queue was read or is empty.
+func TestLooksThatEnded(t *testing.T) {
+	dir := t.TempDir()
+	l := newLooks(t, dir)
+	want := func(times, before int64) {
+		t.Helper()
+		of, err := newLooks(t, dir).LookedAt(t.Context(), "shop", looked)
+		all, e := newLooks(t, dir).Looked(t.Context(), "shop")
+		if diff := cmp.Diff(of, all[looked]); err != nil || e != nil || diff != "" {
+			t.Error(err, e, diff)
+		}
+		if of.Ended.Times != times || of.Ended.Before != before || of.Ended.Any() != (times > 0) {
+			t.Errorf("%+v, want %d times, %d before", of, times, before)
+		}
+	}
+	end := func(e peek.LookEnd) {
+		t.Helper()
+		if _, err := l.End("shop", looked, e); err != nil {
+			t.Error(err)
+		}
+	}
+	want(0, 0)
+	ended := peek.LookEnd{Uncounted: true, Ended: model.Ended{By: model.EndedByBroker, Before: 6}}
+	end(ended)
+	want(1, 6)
+	end(peek.LookEnd{Uncounted: true, Moved: 4})
+	want(1, 2)
+	end(ended)
+	want(2, 6)
+	wantHighest(t, dir, 2) // each was a return
+	end(peek.LookEnd{Uncounted: true, Complete: true})
+	want(0, 0)
+	end(ended)
+	if err := l.Forget(t.Context(), "shop", looked); err != nil {
+		t.Error(err)
+	}
+	want(0, 0)
+	ended.Ended.By = model.EndedByCut
+	end(ended)
+	want(1, 6)
+	end(peek.LookEnd{Uncounted: true}) // it was the line
+	want(0, 0)
+}

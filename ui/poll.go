@@ -88,7 +88,7 @@ func (p *poller) read(e *env) tea.Cmd {
 		if seen.Any() {
 			snapshot.Seen = seen
 		}
-		if looked != nil && snapshot.ReturnsCount() {
+		if looked != nil {
 			snapshot.Remember(looked(ctx, snapshot.Overview.ClusterName))
 		}
 		var own map[model.QueueRef]bool

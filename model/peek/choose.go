@@ -25,6 +25,7 @@ func For(t *model.Topology, ref model.QueueRef, want Want) Plan {
 		want.Delivered = delivered(t, ref)
 	}
 	want.Carried, _ = t.Carried(ref)
+	want.Looked = t.Snapshot.Looked[ref]
 	plan := OfQueue(q, t.Settings(ref), t.Behaviour, want)
 	if t.WaitsByMessage(ref) {
 		plan.Cost, plan.Free = "overdue messages expire when read; "+plan.Cost, false
@@ -51,7 +52,7 @@ func OfQueue(q *model.Queue, s model.Settings, b model.Behaviour, want Want) Pla
 	want = want.withDefaults()
 	p := peekPlanner{queue: q, settings: s, behaviour: b, want: want, plan: Plan{
 		Queue: q.QueueRef, Type: q.Type, Method: Consume, Release: ReleaseClose,
-		Limit: want.Limit, MaxBytes: want.MaxBytes, Timeout: want.Timeout,
+		Limit: want.Limit, MaxBytes: want.MaxBytes, Timeout: want.Timeout, Acts: want.ForAction, Insists: want.Insist,
 	}}
 	switch {
 	case q.Outage() != model.NoOutage:
@@ -68,6 +69,7 @@ func OfQueue(q *model.Queue, s model.Settings, b model.Behaviour, want Want) Pla
 		p.refuse(Objection{Kind: UnknownType, Type: q.Type})
 		p.classic()
 	}
+	p.ended()
 	return p.done()
 }
 
@@ -81,6 +83,23 @@ type peekPlanner struct {
 	costs     []string
 	charged   bool // one of them is more than the mark
 	against   Refusal
+}
+
+// ended weighs how the last look ended, when dlxtop did not end it.
+func (p *peekPlanner) ended() {
+	p.plan.Heed(p.want.Looked)
+	switch objection := (Objection{Kind: EndedBefore, Ended: p.plan.Ended, Type: p.plan.Type}); {
+	case p.plan.Ended.Sure():
+		p.refuse(objection)
+		if p.plan.Scarce && p.plan.Carries {
+			left := max(p.plan.Budget-p.want.Looked.Highest, 0)
+			p.refuse(Objection{
+				Kind: LimitNear, Left: left, Limit: p.settings.DeliveryLimit, Final: p.want.ReadOnly,
+			})
+		}
+	case p.plan.Ended.Any():
+		p.cost("%s", objection.Words())
+	}
 }
 
 // mark adds what every look costs.
@@ -107,7 +126,7 @@ func (p *peekPlanner) done() Plan {
 		plan.Refusal = p.against
 	}
 	plan.Cost = strings.Join(p.costs, "; ")
-	plan.Free = !p.charged && !p.against.Refused()
+	plan.Free = !p.charged && !p.against.Refused() && !p.want.ForAction
 	return plan
 }
 
@@ -239,10 +258,14 @@ func (p *peekPlanner) redelivered(how string) {
 	if how != "" {
 		p.mark("%s", how)
 	}
-	if p.want.ForAction {
+	ended := p.want.Looked.Ended
+	switch {
+	case p.plan.Type == model.Quorum && ended.Sure() && ended.Before > 0:
+		p.mark("messages become marked as redelivered")
+	case p.want.ForAction:
 		p.mark("while it runs, messages ahead of the last selected one are held; the others return in order, " +
 			"marked redelivered")
-	} else {
+	default:
 		p.mark("order kept, messages become marked as redelivered")
 	}
 }

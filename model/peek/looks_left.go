@@ -17,7 +17,8 @@ import (
 
 // Doomed reports whether a message that was taken with this plan would be lost by its return.
 func (p Plan) Doomed(count int64) bool {
-	return p.Counts && count >= p.Budget || p.Carries && count > p.Budget
+	return p.Counts && count >= p.Budget ||
+		p.Carries && (count > p.Budget || count == p.Budget && p.Ended.Sure()) // it may end as a return that counts
 }
 
 // CountOf is the count of a message, as Doomed takes it.
@@ -155,21 +156,6 @@ func (r Rescued) Words() string {
 	say(r.Kept, "kept in the journal only: %s: `dlxtop journal undo %d` brings back what is missing", r.Why, r.JournalID)
 	say(r.Lost, "neither copied nor kept, so RabbitMQ dropped or dead-lettered them: %s", r.Why)
 	return words
-}
-
-// LookEnd is how a look ended that was counted when it began.
-type LookEnd struct {
-	Highest  int64 // delivery count that one of the messages may have now that it took; 0: none went back
-	Complete bool  // it took all that the queue held
-}
-
-// After is the highest delivery count that a message may have when the look has ended; highest is what was noted, this
-// look included.
-func (e LookEnd) After(highest int64) int64 {
-	if e.Complete {
-		return e.Highest
-	}
-	return max(highest-1, e.Highest)
 }
 
 // Note takes in what a look at a queue has cost.

@@ -51,6 +51,7 @@ type Want struct {
 	Delivered model.Opt[int64] // the highest delivery count of a message, as an earlier look left it
 	Insist    bool             // override a refusal, where possible
 	ReadOnly  bool             // the connection is read-only: nobody can agree that messages are moved
+	Looked    model.Looked     // how the last look ended
 	ForAction bool             // acquiring in order to acknowledge some of it: the whole depth is wanted
 	Carried   model.Carried    // with which delivery count messages may come into the queue
 	TakesAll  bool             // all that is acquired is acted on: nothing is to come back
@@ -96,6 +97,10 @@ type Plan struct {
 	Agreed   bool          // somebody agreed: the limit ends nothing, and what is at it is rescued
 	Final    bool          // nobody can agree to that: the connection is read-only
 	Cost     string        // in words, for the person who looks
+	Ended    model.Ended   // how the last look ended, where dlxtop did not end it
+	Scarce   bool          // one that ends so again may lose what is held
+	Acts     bool          // messages are taken out of the queue
+	Insists  bool          // somebody insisted
 	Free     bool          // messages become marked as redelivered, and that is all that it costs: nobody must be asked
 	Refusal  Refusal       // why not, nil when allowed
 	// Nameless messages have no fingerprint: who reads them does not compare them, and it takes its time.

@@ -24,6 +24,7 @@ const (
 	LimitMet             ObjectionKind = "delivery limit met"      // while messages were taken
 	CountCarried         ObjectionKind = "delivery count carried"  // from another queue, above the limit of this one
 	CannotRescue         ObjectionKind = "cannot rescue"           // a message that is at its delivery limit
+	EndedBefore          ObjectionKind = "ended before"            // an earlier look did not end by itself
 )
 
 // Objection is one reason against a look, with the values that its sentence needs.
@@ -37,13 +38,14 @@ type Objection struct {
 	Limit   model.Setting[int64] `json:",omitzero"`  // of deliveries
 	Carried model.Carried        `json:",omitzero"`  // of CountCarried: from where
 	Why     string               `json:",omitempty"` // of CannotRescue: one sentence
+	Ended   model.Ended          `json:",omitzero"`  // of EndedBefore
 	Final   bool                 `json:",omitempty"` // nobody can agree to go on: the connection is read-only
 }
 
 // Overridable reports whether a person may insist.
 func (o Objection) Overridable() bool {
 	switch o.Kind {
-	case UnknownType, ActiveConsumerGoesOn, DelayedRetry:
+	case UnknownType, ActiveConsumerGoesOn, DelayedRetry, EndedBefore:
 		return true
 	case NegativeLimit, LimitNear, LimitMet, CountCarried, CannotRescue:
 		return !o.Final

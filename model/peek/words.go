@@ -45,6 +45,8 @@ func (o Objection) Words() string {
 	case CannotRescue:
 		return "each look counts against the delivery limit, and a message at the limit could not be rescued: " +
 			"" + o.Why
+	case EndedBefore:
+		return o.ended()
 	}
 	return string(o.Kind)
 }
@@ -65,8 +67,53 @@ func (o Objection) Override() string {
 		return rescuing
 	case CannotRescue:
 		return "messages that are at their limit are dropped or dead-lettered"
+	case EndedBefore:
+		return o.again()
 	}
 	return ""
+}
+
+// ended says how the last look ended, at which message, and what that costs.
+func (o Objection) ended() string {
+	e, at := o.Ended, "at its first message"
+	if e.Before > 0 {
+		at = "after " + model.Plural(int(e.Before), "message")
+	}
+	words := ""
+	switch e.By {
+	case model.EndedByConversion:
+		words = fmt.Sprintf("RabbitMQ ended the last look %s (%s): it cannot convert the next message to AMQP 0-9-1. Most "+
+			"likely an AMQP 1.0 client sent it, with a UUID, char or decimal in its properties or annotations, or an "+
+			"unsigned number in a list. Only an AMQP 1.0 client can read it", at, e.Said)
+	case model.EndedByBroker:
+		words = fmt.Sprintf("RabbitMQ ended the last look %s (%s)", at, e.Said)
+	case model.EndedByClient:
+		words = fmt.Sprintf("the last look ended %s: dlxtop cannot read the next message (%s). Another AMQP client may", at,
+			e.Said)
+	default:
+		last := "look"
+		if e.Times > 1 {
+			last = model.Plural(int(e.Times), "look")
+		}
+		words = fmt.Sprintf("the last %s lost the connection %s (%s)", last, at, e.Said)
+	}
+	if o.Type == model.Quorum {
+		words += "; each such look counts as a failed delivery of the messages that it held"
+	}
+	return words
+}
+
+// again says what a look does that is insisted on although the last one ended.
+func (o Objection) again() string {
+	switch {
+	case o.Ended.Before > 0 && o.Type == model.Quorum:
+		return fmt.Sprintf("only the %s before it are taken, and go behind others that were read before", model.Plural(
+			int(o.Ended.Before), "message"))
+	case o.Type == model.Quorum:
+		return "it takes one message first, then a few at a time; if it ends in the same way, the messages held then have " +
+			"1 more failed delivery, and RabbitMQ drops or dead-letters those above the delivery limit"
+	}
+	return "it reads the queue again; if it ends in the same way, all messages stay in their order"
 }
 
 // carried says what a message brings along, and which limit keeps it.

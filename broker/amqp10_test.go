@@ -1,0 +1,92 @@
+package broker_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/dlxtop/dlxtop/demo"
+)
+
+// sendAMQP10 publishes messages to a queue of RabbitMQ 4 by AMQP 1.0. Each is its sections, as bytes.
+func sendAMQP10(t testing.TB, n *demo.Node, queue string, messages ...[]byte) {
+	t.Helper()
+	u, err := url.Parse(n.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	reader := bufio.NewReader(conn)
+	read := func(performative byte) { // skips what comes before it
+		t.Helper()
+		for {
+			head := make([]byte, 8)
+			if _, err := io.ReadFull(reader, head); err != nil {
+				t.Fatal(err)
+			}
+			if string(head[:4]) == "AMQP" {
+				continue
+			}
+			payload := make([]byte, binary.BigEndian.Uint32(head)-8)
+			if _, err := io.ReadFull(reader, payload); err != nil {
+				t.Fatal(err)
+			}
+			if len(payload) > 2 && payload[2] == performative {
+				return
+			}
+			if len(payload) > 2 && payload[2] >= 0x16 && payload[2] <= 0x18 { // detach, end, close
+				t.Fatalf("the broker said %q", payload)
+			}
+		}
+	}
+	send := func(kind, performative byte, payload []byte, fields ...[]byte) {
+		t.Helper()
+		body := append(described10(performative, list10(fields...)), payload...)
+		frame := append(binary.BigEndian.AppendUint32(nil, uint32(len(body)+8)), 2, kind, 0, 0)
+		if _, err := conn.Write(append(frame, body...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := func(code byte, s string) []byte { return append([]byte{code, byte(len(s))}, s...) }
+	number := func(n byte) []byte { return []byte{0x52, n} }
+	null, no := []byte{0x40}, []byte{0x42}
+	_, _ = conn.Write([]byte("AMQP\x03\x01\x00\x00"))
+	send(1, 0x41, nil, text(0xa3, "PLAIN"), text(0xa0, "\x00guest\x00guest")) // init
+	read(0x44)                                                                // outcome
+	_, _ = conn.Write([]byte("AMQP\x00\x01\x00\x00"))
+	send(0, 0x10, nil, text(0xa1, "test"))                              // open
+	send(0, 0x11, nil, null, number(0), number(100), number(100))       // begin
+	target := described10(0x29, list10(text(0xa1, "/queues/"+queue)))   // queues' names need no escapes here
+	send(0, 0x12, nil, text(0xa1, "sender"), number(0), no, null, null, // attach
+		described10(0x28, list10()), target, null, null, number(0))
+	read(0x13) // flow
+	for i, message := range messages {
+		send(0, 0x14, message, number(0), number(byte(i)), text(0xa0, string(rune('a'+i))), number(0), no) // transfer
+		read(0x15)                                                                                         // disposition
+	}
+}
+
+func described10(code byte, value []byte) []byte { return append([]byte{0, 0x53, code}, value...) }
+
+func list10(fields ...[]byte) []byte {
+	all := bytes.Join(fields, nil)
+	head := binary.BigEndian.AppendUint32([]byte{0xd0}, uint32(len(all)+4))
+	return append(binary.BigEndian.AppendUint32(head, uint32(len(fields))), all...)
+}
+
+// unconvertible is a message that RabbitMQ 4 cannot deliver by AMQP 0-9-1: it has a UUID in its application properties.
+func unconvertible() []byte {
+	id := append([]byte{0xa1, 1, 'u', 0x98}, make([]byte, 16)...)
+	properties := append([]byte{0xc1, byte(len(id) + 1), 2}, id...)
+	return append(described10(0x74, properties), described10(0x75, []byte{0xa0, 3, 'b', 'a', 'd'})...)
+}

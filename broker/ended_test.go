@@ -1,0 +1,104 @@
+package broker_test
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/journal"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
+)
+
+const basicCancel = 30
+
+// TestLookThatTheBrokerEnds: the broker closes the channel of a look. No other program of the user looks at that queue
+// then, unless its user insists; when all of it was read it is as before.
+func TestLookThatTheBrokerEnds(t *testing.T) {
+	t.Parallel()
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		const n = 5
+		a := newApp(t)
+		q, s := described(a.queue("q", kind), kind), limitOf(deliveryLimit)
+		a.publish(q.QueueRef, numbered(n)...)
+		path := filepath.Join(t.TempDir(), "journal.db")
+		cable, url := newCable(t, 0)
+		cable.poison.Store(basicCancel)
+		first := newClient(t, broker.Options{URL: url, Looks: journal.NewLooks(path)})
+		if _, err := doPeek(t.Context(), first, q, s, false); err != nil {
+			t.Error(err) // what it has read is shown
+		}
+		a.await(q.QueueRef, n)
+		for _, look := range allLooks {
+			c := newProcess(t, path, journal.NewLooks(path))
+			var why *peek.LookEnded
+			if _, err := look.do(t.Context(), c, q, s, false); !errors.As(err, &why) ||
+				why.Ended.By != model.EndedByBroker || why.Ended.Before == 0 {
+				t.Errorf("%s: %v %+v", look.name, err, why)
+			}
+		}
+		channel := a.open()
+		for _, d := range a.consume(channel, q.QueueRef, n) {
+			if count, _ := d.Headers["x-delivery-count"].(int64); count > 1 {
+				t.Errorf("%s came back %d times", d.MessageId, count)
+			}
+		}
+		if err := errors.Join(channel.Nack(0, true, true), channel.Close()); err != nil {
+			t.Fatal(err)
+		}
+		a.await(q.QueueRef, n)
+		for i, insist := range []bool{true, true, false} { // on a quorum queue what came before it first
+			if _, err := doPeek(t.Context(), newProcess(t, path, journal.NewLooks(path)), q, s, insist); err != nil {
+				t.Errorf("look %d: %v", i+1, err)
+			}
+			a.await(q.QueueRef, n)
+		}
+	})
+}
+
+// TestUnconvertibleMessages: RabbitMQ 4 ends each connection that is to get such a message, and counts a failed delivery
+// of all that was held. However often a queue is looked at then, nothing in it is lost, and what stands before the
+// message can be read, and taken out.
+func TestUnconvertibleMessages(t *testing.T) {
+	t.Parallel()
+	if !model.ParseVersion(node.Version()).AtLeast(4, 0) {
+		t.Skip("before RabbitMQ 4 they are converted when they are published")
+	}
+	const before, looks = 6, 25
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		for name, first := range map[string]int{"head": 0, "middle": before} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				a := newApp(t)
+				q, s := described(a.queue("q", kind), kind), limitOf(deliveryLimit)
+				a.publish(q.QueueRef, numbered(first)...)
+				sendAMQP10(t, node, q.Name, unconvertible(), unconvertible())
+				a.await(q.QueueRef, first+2)
+				a.publish(q.QueueRef, numbered(before)...)
+				n := first + 2 + before
+				path := filepath.Join(t.TempDir(), "journal.db")
+				for i := range looks {
+					look := allLooks[i%len(allLooks)]
+					_, err := look.do(t.Context(), newProcess(t, path, journal.NewLooks(path)), q, s, false)
+					var why *peek.LookEnded
+					if i > 0 && (!errors.As(err, &why) || why.Ended.By != model.EndedByConversion ||
+						int(why.Ended.Before) != first || why.Ended.Times != 1) {
+						t.Fatalf("%s %d: %v %+v", look.name, i, err, why)
+					}
+					a.await(q.QueueRef, n)
+				}
+				if first == 0 {
+					return
+				}
+				c := newProcess(t, path, journal.NewLooks(path))
+				account := execute(t, c, dropPlan(t, q, plan.Selection{}, n))
+				if account.Dropped != first || account.Unknown != 0 || account.Stopped == "" {
+					t.Errorf("%+v", account)
+				}
+				a.await(q.QueueRef, n-first)
+			})
+		}
+	})
+}
