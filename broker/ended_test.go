@@ -58,9 +58,9 @@ func TestLookThatTheBrokerEnds(t *testing.T) {
 	})
 }
 
-// TestUnconvertibleMessages: RabbitMQ 4 ends each connection that is to get such a message, and counts a failed delivery
-// of all that was held. However often a queue is looked at then, nothing in it is lost, and what stands before the
-// message can be read, and taken out.
+// TestUnconvertibleMessages: RabbitMQ 4 ends each connection that is to get such a message, and counts a failed
+// delivery of all that was held. However often a queue is looked at then, nothing in it is lost, and what stands before
+// the message can be read, and taken out.
 func TestUnconvertibleMessages(t *testing.T) {
 	t.Parallel()
 	if !model.ParseVersion(node.Version()).AtLeast(4, 0) {

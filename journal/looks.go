@@ -54,9 +54,9 @@ CREATE TABLE IF NOT EXISTS ended (
 `
 
 // Looks remembers what looks at queues have cost, where returns count towards a delivery limit, and how they ended that
-// dlxtop did not end: in a file of its own beside the journal, for all dlxtop of a user. It holds the names of queues and no messages. Losing it loses nothing
-// else: each look reads the count of a message first. It opens its file when that is first needed. It is safe for
-// concurrent use, by several processes too. Its errors are one sentence.
+// dlxtop did not end: in a file of its own beside the journal, for all dlxtop of a user. It holds the names of queues
+// and no messages. Losing it loses little: each look reads the count of a message first. It opens its file when that is
+// first needed. It is safe for concurrent use, by several processes too. Its errors are one sentence.
 type Looks struct {
 	path string
 	now  func() time.Time

@@ -33,7 +33,8 @@ type Ended struct {
 // Any reports whether a look ended so.
 func (e Ended) Any() bool { return e.By != "" }
 
-// Sure reports whether another look would most likely end in the same way. A connection can be lost once for any reason.
+// Sure reports whether another look would most likely end in the same way. A connection can be lost once for any
+// reason.
 func (e Ended) Sure() bool { return e.Any() && (e.By != EndedByCut || e.Times > 1) }
 
 // Remember takes in what earlier looks have cost, of all dlxtop on this machine. err is why that is not known.

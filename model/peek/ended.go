@@ -43,8 +43,8 @@ func (p Plan) Most() int64 {
 	return 0
 }
 
-// LookEnded is the error of a look that ended before dlxtop ended it, or that did not begin, or went no further, because
-// an earlier one had.
+// LookEnded is the error of a look that ended before dlxtop ended it, or that did not begin, or went no further,
+// because an earlier one had.
 type LookEnded struct {
 	Queue   model.QueueRef
 	Type    model.QueueType
@@ -58,8 +58,7 @@ func (e *LookEnded) Error() string {
 	case e.Reached && e.Ended.Before == 0:
 		return fmt.Sprintf("%d are read at a time, one by one: another failed delivery may lose them", scarcePage)
 	case e.Reached:
-		return fmt.Sprintf("the last look at this queue ended behind %s: %s", model.Plural(int(e.Ended.Before), "message"),
-			e.Ended.Said)
+		return fmt.Sprintf("an earlier look ended at message %s (%s)", model.Count(e.Ended.Before+1), e.Ended.Said)
 	}
 	return e.Refusal().Words()
 }

@@ -73,32 +73,31 @@ func (o Objection) Override() string {
 	return ""
 }
 
-// ended says how the last look ended, at which message, and what that costs.
+// ended says how a look ended, at which message, and what that costs.
 func (o Objection) ended() string {
-	e, at := o.Ended, "at its first message"
+	e, which := o.Ended, "a message here"
 	if e.Before > 0 {
-		at = "after " + model.Plural(int(e.Before), "message")
+		which = "message " + model.Count(e.Before+1)
 	}
 	words := ""
 	switch e.By {
 	case model.EndedByConversion:
-		words = fmt.Sprintf("RabbitMQ ended the last look %s (%s): it cannot convert the next message to AMQP 0-9-1. Most "+
-			"likely an AMQP 1.0 client sent it, with a UUID, char or decimal in its properties or annotations, or an "+
-			"unsigned number in a list. Only an AMQP 1.0 client can read it", at, e.Said)
+		words = fmt.Sprintf("RabbitMQ ended a look at this queue (%s): it cannot convert %s to AMQP 0-9-1, most likely one "+
+			"of an AMQP 1.0 client with a UUID, char or decimal in its properties or annotations, or an unsigned number in "+
+			"a list. Only an AMQP 1.0 client can read it", e.Said, which)
 	case model.EndedByBroker:
-		words = fmt.Sprintf("RabbitMQ ended the last look %s (%s)", at, e.Said)
+		words = fmt.Sprintf("RabbitMQ ended a look at this queue at %s (%s)", which, e.Said)
 	case model.EndedByClient:
-		words = fmt.Sprintf("the last look ended %s: dlxtop cannot read the next message (%s). Another AMQP client may", at,
-			e.Said)
+		words = fmt.Sprintf("dlxtop cannot read %s, and lost its connection (%s): another client may read it", which, e.Said)
 	default:
 		last := "look"
 		if e.Times > 1 {
 			last = model.Plural(int(e.Times), "look")
 		}
-		words = fmt.Sprintf("the last %s lost the connection %s (%s)", last, at, e.Said)
+		words = fmt.Sprintf("the last %s at this queue lost the connection at %s (%s)", last, which, e.Said)
 	}
 	if o.Type == model.Quorum {
-		words += "; each such look counts as a failed delivery of the messages that it held"
+		words += "; each such look counts as a failed delivery of all that it held"
 	}
 	return words
 }
