@@ -158,7 +158,7 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 	if err != nil {
 		return err
 	}
-	want.User = s.broker.User()
+	want.User, want.Mend = s.broker.User(), want.Mend.Within(ctx)
 	planning := func(t *model.Topology) (plannedAction, error) {
 		plan, err := s.plan(ctx, t, want)
 		return plannedAction{plan: plan, topology: t, looked: looked, output: &a.output}, err
@@ -265,7 +265,10 @@ func oneLine(err error) string {
 // plan makes the plan of an action, with exact counts of the queues whose limits decide what is lost there.
 func (s *session) plan(ctx context.Context, t *model.Topology, want plan.ActionWant) (plan.Plan, error) {
 	p := plan.New(t, want)
-	var err error
+	err := ctx.Err()
+	if err != nil {
+		return p, err // what was not tried would stay
+	}
 	if want.Counts, err = s.counts(ctx, p.Limited(t)); err != nil || want.Counts == nil {
 		return p, err
 	}

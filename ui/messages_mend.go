@@ -43,6 +43,8 @@ func (s messagesScreen) updateMend(msg tea.Msg) (screen, tea.Cmd) {
 func (s messagesScreen) mendKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	m := &s.mending
 	switch m.press(msg) {
+	case mendBack:
+		m.dialog.Close()
 	case mendTry:
 		program, keep := m.try()
 		if program == nil {

@@ -51,11 +51,17 @@ func (d *planDialog) planner() func(context.Context, *model.Topology) (acting, e
 	arrivals := d.arrivals()
 	return func(ctx context.Context, t *model.Topology) (acting, error) {
 		want := want
+		mended := want.Mend
+		want.Mend = mended.Within(ctx)
 		want.Sample, want.Selection = sampleOf(rows)
 		p := plan.New(t, want)
 		if want.Counts = counted(ctx, counter, p.Limited(t)); want.Counts != nil {
 			p = plan.New(t, want)
 		}
+		if err := ctx.Err(); err != nil {
+			return acting{}, err // what was not tried would stay
+		}
+		p.Mend = mended
 		a := acting{plan: p, arrived: arrivals(ctx, t)}
 		if len(rows) == 1 {
 			if m, err := rows[0].peeked.At(int(rows[0].index), 1); err == nil {

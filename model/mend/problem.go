@@ -13,6 +13,10 @@ type Kind string
 const (
 	Failed       Kind = "failed"        // it ended with an error
 	Endless      Kind = "endless"       // it does not come to its end
+	Slow         Kind = "slow"          // it takes too long
+	Large        Kind = "large"         // it takes too much memory
+	NotRun       Kind = "not run"       // the process that bounds it cannot be started
+	Stopped      Kind = "stopped"       // who asked for it does not wait any more
 	Nothing      Kind = "nothing"       // it gives no value
 	Several      Kind = "several"       // it gives more than one
 	NoObject     Kind = "no object"     // it gives something else than an object
@@ -32,6 +36,11 @@ type Problem struct {
 	Most   int64  `json:",omitempty"` // of TooLarge
 }
 
+// Costly reports whether it took long to find out, and would with many messages.
+func (p *Problem) Costly() bool {
+	return p.Kind == Endless || p.Kind == Slow || p.Kind == Large || p.Kind == NotRun
+}
+
 // Error says it in one sentence.
 func (p *Problem) Error() string {
 	switch p.Kind {
@@ -39,6 +48,14 @@ func (p *Problem) Error() string {
 		return "the jq program failed: " + p.Detail
 	case Endless:
 		return fmt.Sprintf("the jq program did not end within %d million steps", mostSteps/1_000_000)
+	case Slow:
+		return fmt.Sprintf("the jq program did not end within %s", mostTime)
+	case Large:
+		return fmt.Sprintf("the jq program took more than %sB of memory", message.Size(mostMemory))
+	case NotRun:
+		return "the jq program was not run: " + p.Detail
+	case Stopped:
+		return "the jq program was stopped"
 	case Nothing:
 		return "the jq program gives nothing for it"
 	case Several:

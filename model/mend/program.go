@@ -17,10 +17,8 @@ const (
 	// mostSteps bounds what a program does with one message, in instructions of its machine: some 50 ms. It is a count
 	// and not a time, so that the same program has the same result on a busy machine.
 	mostSteps = 1_000_000
-	// mostTime bounds the same where single instructions are slow.
-	mostTime = 5 * time.Second
-	// stepsBetween are how many instructions are done between two looks at the clock.
-	stepsBetween = 4096
+	// mostTime bounds the same where single instructions are slow: the process that does it is ended then.
+	mostTime = 3 * time.Second
 )
 
 // Program is a jq program that changes messages. It is safe for concurrent use. It sees nothing but the message: no
@@ -28,6 +26,7 @@ const (
 type Program struct {
 	Text string // as it was written
 	code *gojq.Code
+	ctx  context.Context // ends what it does; nil: nothing does
 }
 
 // Parse reads a program. The error is one sentence.
@@ -44,7 +43,17 @@ func Parse(text string) (*Program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("this is not a jq program: %s", detail(err.Error()))
 	}
-	return &Program{text, code}, nil
+	return &Program{Text: text, code: code}, nil
+}
+
+// Within is the same program, whose work ends with ctx: what it makes of a message is then the problem Stopped.
+func (p *Program) Within(ctx context.Context) *Program {
+	if p == nil {
+		return nil
+	}
+	within := *p
+	within.ctx = ctx
+	return &within
 }
 
 // syntaxError says where a program cannot be read.
@@ -85,8 +94,30 @@ func (p *Program) UnmarshalJSON(from []byte) error {
 	return err
 }
 
-// Apply is what the program makes of a message, and whether that is another one. The error is a *Problem.
+// Apply is what the program makes of a message, and whether that is another one. The error is a *Problem. It is bounded
+// in time and memory, by a process of its own that is ended.
 func (p *Program) Apply(m *message.Publishing) (made message.Publishing, changed bool, err error) {
+	ctx := p.ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	a, err := askChild(ctx, &request{p.Text, m.Address, m.Properties, jsonOf(m.Headers), m.Body})
+	switch {
+	case err != nil:
+		return *m, false, err
+	case a.Problem != nil:
+		return *m, false, a.Problem
+	case !a.Changed:
+		return *m, false, nil
+	}
+	if made, err = a.message(m); err != nil {
+		return *m, false, &Problem{Kind: Failed, Detail: detail(err.Error())}
+	}
+	return made, true, nil
+}
+
+// apply is Apply in the process that does it.
+func (p *Program) apply(m *message.Publishing) (made message.Publishing, changed bool, err error) {
 	defer func() {
 		if r := recover(); r != nil { // hostile input must not end the program
 			made, changed, err = *m, false, &Problem{Kind: Failed, Detail: detail(fmt.Sprint(r))}
@@ -102,7 +133,7 @@ func (p *Program) Apply(m *message.Publishing) (made message.Publishing, changed
 
 // run is the one value that the program gives for a value.
 func (p *Program) run(value any) (any, error) {
-	bounds := &bounded{Context: context.Background(), until: time.Now().Add(mostTime)}
+	bounds := &bounded{Context: context.Background()}
 	values := p.code.RunWithContext(bounds, value)
 	result, ok := values.Next()
 	if !ok {
@@ -148,7 +179,6 @@ func detail(text string) string {
 type bounded struct {
 	context.Context
 	steps int
-	until time.Time
 }
 
 // ended is closed from the beginning.
@@ -160,9 +190,7 @@ var ended = func() chan struct{} {
 
 // Done counts how often it was asked.
 func (b *bounded) Done() <-chan struct{} {
-	b.steps++
-	if b.steps > mostSteps || b.steps%stepsBetween == 0 && time.Now().After(b.until) {
-		b.steps = mostSteps
+	if b.steps++; b.steps > mostSteps {
 		return ended
 	}
 	return nil // which is never ready

@@ -57,6 +57,7 @@ const (
 	maxSteps      = 10_000_000 // iterations of any, all, count…
 	maxMemory     = 10_000_000 // values in lists that it makes
 	maxJoined     = 64 << 20   // bytes of text put together with +
+	maxTime       = 2 * time.Second
 )
 
 // builtins are the functions of expressions. What they make is never larger than what they get: repeat, replace, join
@@ -157,9 +158,10 @@ func maybeText(n ast.Node) bool {
 
 func (f *Filter) evaluate(m *Message) bool {
 	env := f.env(m)
-	steps, joined := 0, 0
+	steps, joined, began := 0, 0, time.Now()
 	env.Step = func() bool {
-		if steps++; steps > f.steps {
+		// A single step can go through a whole body: lower(body) in a loop.
+		if steps++; steps > f.steps || steps%16 == 0 && time.Since(began) > maxTime {
 			panic("too many steps")
 		}
 		return true

@@ -146,7 +146,8 @@ func (p *Plan) mayPublish(t *model.Topology, was, is *message.Publishing) error 
 // mending gathers what a program makes of the messages of a sample.
 type mending struct {
 	mended  *Mended // nil: there is none
-	endless int     // messages of which it did not come to its end
+	endless int     // messages that took long, and of which nothing can be published
+	why     *mend.Problem
 }
 
 // note tries the program on one message. It returns the properties that an edit asks for, nil where there is none, and
@@ -160,7 +161,7 @@ func (n *mending) note(
 	case n.mended == nil:
 		return nil, int64(m.BodyBytes)
 	case n.endless == mostEndless:
-		*way = Way{Problem: &Objection{Kind: NotMended, Mend: &mend.Problem{Kind: mend.Endless}}}
+		*way = Way{Problem: &Objection{Kind: NotMended, Mend: n.why}}
 		n.mended.Stay++
 		return nil, 0
 	}
@@ -191,8 +192,8 @@ func drafted(p *message.Publishing) Draft {
 // stays notes a message of which nothing can be published.
 func (n *mending) stays(why *Objection) {
 	n.mended.Stay++
-	if why.Kind == NotMended && why.Mend.Kind == mend.Endless {
-		n.endless++
+	if why.Kind == NotMended && why.Mend.Costly() {
+		n.endless, n.why = n.endless+1, why.Mend
 	}
 	for i := range n.mended.Failures {
 		if f := &n.mended.Failures[i]; reflect.DeepEqual(f.Why, *why) {
@@ -214,7 +215,7 @@ func (n *mending) end(p *Plan) {
 	slices.SortStableFunc(p.Mended.Failures, func(a, b MendFailure) int { return cmp.Compare(b.Messages, a.Messages) })
 	switch {
 	case n.endless == mostEndless:
-		p.against(Objection{Kind: NotMended, Mend: &mend.Problem{Kind: mend.Endless}})
+		p.against(Objection{Kind: NotMended, Mend: n.why})
 	case n.mended.Changed == 0 && n.mended.Same > 0:
 		p.warn(Warning{Kind: mendsNothing})
 	}

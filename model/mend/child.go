@@ -1,0 +1,316 @@
+package mend
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/gob"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"reflect"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
+	"time"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+)
+
+// A program runs in a process of its own, this one once more: nothing inside a process ends a single instruction of jq
+// that takes minutes or gigabytes. One child does message after message, and the next one follows when it was ended.
+const (
+	mostMemory = 512 << 20        // bytes of a child's heap
+	mostAnswer = 512 << 20        // bytes of an answer
+	startTime  = 30 * time.Second // until a child is there
+	idleTime   = 10 * time.Second // without a message, after which a child ends
+	lookEvery  = 5 * time.Millisecond
+
+	childVariable = "DLXTOP_JQ_CHILD" // in its environment, which has nothing else
+	greeting      = "dlxtop jq 1\n"   // the first that it says
+	exitMemory    = 3                 // its exit status when it took too much memory
+)
+
+// init makes this process a child where it was started as one. Test programs that start children are these, too.
+func init() {
+	if os.Getenv(childVariable) != "" {
+		serve(os.Stdin, os.Stdout)
+		os.Exit(0)
+	}
+}
+
+// request is a message for a child, and answer is what it makes of it.
+type (
+	request struct {
+		Program    string
+		Address    model.Address
+		Properties message.Properties
+		Headers    []byte // JSON, which keeps AMQP's types
+		Body       []byte
+	}
+	answer struct {
+		Problem    *Problem
+		Changed    bool
+		Address    model.Address
+		Properties message.Properties
+		Headers    []byte
+		Same       []string // headers that stay what they are
+		SameBody   bool
+		Body       []byte
+	}
+)
+
+// serve is the work of a child: it ends with its input.
+func serve(in io.Reader, out io.Writer) {
+	signal.Ignore(os.Interrupt) // of the terminal: who started it decides
+	debug.SetMemoryLimit(mostMemory / 2)
+	limitMemory(mostMemory * 3 / 2)
+	var begun atomic.Int64 // when the message under way began, in ns; 0: none
+	go watch(&begun)
+	if _, err := io.WriteString(out, greeting); err != nil {
+		return
+	}
+	decoder, encoder := gob.NewDecoder(bufio.NewReader(in)), gob.NewEncoder(out)
+	var p *Program
+	for {
+		var r request
+		if decoder.Decode(&r) != nil {
+			return
+		}
+		begun.Store(time.Now().UnixNano())
+		if p == nil || p.Text != r.Program {
+			read, err := Parse(r.Program)
+			if err != nil {
+				return
+			}
+			p = read
+		}
+		err := encoder.Encode(p.answer(&r))
+		if begun.Store(0); err != nil {
+			return
+		}
+	}
+}
+
+// watch ends a child that takes too much memory, which on Linux the kernel does, too, or that no parent waits for.
+func watch(begun *atomic.Int64) {
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	for range time.Tick(lookEvery) {
+		if metrics.Read(heap); heap[0].Value.Uint64() > mostMemory {
+			os.Exit(exitMemory)
+		}
+		if at := begun.Load(); at != 0 && time.Since(time.Unix(0, at)) > 2*mostTime {
+			os.Exit(1)
+		}
+	}
+}
+
+// answer is what a program makes of a message, in the child.
+func (p *Program) answer(r *request) (a answer) {
+	headers, err := tableOf(r.Headers)
+	if err != nil {
+		return answer{Problem: &Problem{Kind: Failed, Detail: detail(err.Error())}}
+	}
+	was := message.Publishing{Address: r.Address, Properties: r.Properties, Headers: headers, Body: r.Body}
+	made, changed, err := p.apply(&was)
+	if err != nil {
+		problem, ok := err.(*Problem)
+		if !ok {
+			problem = &Problem{Kind: Failed, Detail: detail(err.Error())}
+		}
+		return answer{Problem: problem}
+	}
+	if !changed {
+		return answer{}
+	}
+	a = answer{Changed: true, Address: made.Address, Properties: made.Properties}
+	for name, v := range made.Headers {
+		if before, there := was.Headers[name]; there && reflect.DeepEqual(before, v) {
+			a.Same = append(a.Same, name)
+			delete(made.Headers, name)
+		}
+	}
+	a.Headers = jsonOf(made.Headers)
+	if a.SameBody = bytes.Equal(was.Body, made.Body); !a.SameBody {
+		a.Body = made.Body
+	}
+	return a
+}
+
+// message is the message that was made of another one. What stays is taken from that.
+func (a *answer) message(was *message.Publishing) (made message.Publishing, err error) {
+	made = *was
+	made.Address, made.Properties = a.Address, a.Properties
+	if at := a.Properties.Timestamp; at.Equal(was.Properties.Timestamp) {
+		made.Properties.Timestamp = was.Properties.Timestamp
+	} else if !at.IsZero() {
+		made.Properties.Timestamp = at.Local() // as AMQP's client delivers it
+	}
+	if made.Headers, err = tableOf(a.Headers); err != nil {
+		return *was, err
+	}
+	for _, name := range a.Same {
+		if made.Headers == nil {
+			made.Headers = model.Table{}
+		}
+		made.Headers[name] = was.Headers[name]
+	}
+	if !a.SameBody {
+		made.Body = a.Body
+	}
+	return made, nil
+}
+
+func jsonOf(t model.Table) []byte {
+	if len(t) == 0 {
+		return nil
+	}
+	text, _ := json.Marshal(message.HeadersJSON(t)) // all of it is JSON's own types
+	return text
+}
+
+func tableOf(text []byte) (model.Table, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var fields map[string]any
+	if err := decoder.Decode(&fields); err != nil {
+		return nil, message.JSONError(err)
+	}
+	return message.ParseHeaders(fields)
+}
+
+// child is a process that runs programs.
+type child struct {
+	command *exec.Cmd
+	in, out *os.File
+	answers *io.LimitedReader
+	encoder *gob.Encoder
+	decoder *gob.Decoder
+	tooLong atomic.Bool // it was ended for a message that took too long
+}
+
+// startChild starts this program once more, as a child.
+func startChild() (c *child, err error) {
+	self := "/proc/self/exe" // also when another version was put in its place
+	if _, err := os.Stat(self); err != nil {
+		if self, err = os.Executable(); err != nil {
+			return nil, err
+		}
+	}
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer theirIn.Close()
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	defer theirOut.Close()
+	c = &child{command: exec.Command(self), in: in, out: out}
+	c.command.Env = []string{childVariable + "=1"}
+	c.command.Stdin, c.command.Stdout = theirIn, theirOut
+	if err := c.command.Start(); err != nil {
+		in.Close()
+		out.Close()
+		return nil, err
+	}
+	late := time.AfterFunc(startTime, func() { _ = c.command.Process.Kill() })
+	defer late.Stop()
+	said := make([]byte, len(greeting))
+	if _, err := io.ReadFull(out, said); err != nil || string(said) != greeting {
+		c.end()
+		return nil, fmt.Errorf("the process that runs it did not begin: %v", err)
+	}
+	c.answers = &io.LimitedReader{R: out}
+	c.encoder, c.decoder = gob.NewEncoder(in), gob.NewDecoder(bufio.NewReader(c.answers))
+	return c, nil
+}
+
+// end ends the process, and waits for that.
+func (c *child) end() {
+	_ = c.command.Process.Kill()
+	c.in.Close()
+	c.out.Close()
+	_ = c.command.Wait()
+}
+
+// ask has the child do one message.
+func (c *child) ask(ctx context.Context, r *request) (a answer, err error) {
+	kill := func() { _ = c.command.Process.Kill() }
+	late := time.AfterFunc(mostTime, func() { c.tooLong.Store(true); kill() })
+	defer late.Stop()
+	defer context.AfterFunc(ctx, kill)()
+	c.answers.N = mostAnswer
+	if err = c.encoder.Encode(r); err == nil {
+		err = c.decoder.Decode(&a)
+	}
+	return a, err
+}
+
+// children is the one child that there is at a time, and who may use it.
+var children = struct {
+	turn chan struct{} // holds one token: who takes it has the child
+	now  *child        // nil: none
+	idle *time.Timer   // ends it when it has nothing to do
+}{turn: make(chan struct{}, 1)}
+
+// askChild has a child do one message. An error is a *Problem; after one of the child's, the next message has another.
+func askChild(ctx context.Context, r *request) (answer, error) {
+	select {
+	case <-ctx.Done():
+		return answer{}, &Problem{Kind: Stopped}
+	case children.turn <- struct{}{}:
+		defer func() { <-children.turn }()
+	}
+	if ctx.Err() != nil {
+		return answer{}, &Problem{Kind: Stopped}
+	}
+	if children.idle != nil {
+		children.idle.Stop()
+	}
+	if children.now == nil {
+		c, err := startChild()
+		if err != nil {
+			return answer{}, &Problem{Kind: NotRun, Detail: detail(err.Error())}
+		}
+		children.now = c
+	}
+	c := children.now
+	a, err := c.ask(ctx, r)
+	if err != nil || ctx.Err() != nil || c.tooLong.Load() {
+		c.end()
+		children.now = nil
+		switch {
+		case ctx.Err() != nil:
+			return answer{}, &Problem{Kind: Stopped}
+		case c.tooLong.Load():
+			return answer{}, &Problem{Kind: Slow}
+		case err != nil:
+			return answer{}, &Problem{Kind: Large}
+		}
+	}
+	children.idle = time.AfterFunc(idleTime, endIdle)
+	return a, nil
+}
+
+// endIdle ends the child that has nothing to do.
+func endIdle() {
+	select {
+	case children.turn <- struct{}{}:
+		if children.now != nil {
+			children.now.end()
+			children.now = nil
+		}
+		<-children.turn
+	default: // it has something to do again
+	}
+}

@@ -1,0 +1,71 @@
+package mend_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/dlxtop/dlxtop/model/mend"
+	"github.com/dlxtop/dlxtop/model/message"
+)
+
+// What a message costs is bounded, whatever it holds, and the next one is changed as before.
+func TestCostsAreBounded(t *testing.T) {
+	line := strings.Repeat("log line of thirty characters ", 20_000)
+	for _, test := range []struct {
+		program, body string
+		kinds         []mend.Kind
+	}{
+		{`.body.s |= gsub("[a-z]";"b")`, `{"s":"` + line + `"}`, []mend.Kind{mend.Slow}},
+		{`.body.a[.body.i] = 1`, `{"i":536870000,"a":[]}`, []mend.Kind{mend.Large, mend.Failed, mend.Slow}},
+		{`.body.q *= 3`, `{"q":` + strings.Repeat("9", 5_000_000) + `}`, []mend.Kind{mend.Slow}},
+	} {
+		_, changed, err := program(t, test.program).Apply(&message.Publishing{Body: []byte(test.body)})
+		var problem *mend.Problem
+		if !errors.As(err, &problem) || changed {
+			t.Errorf("%s: %t %v", test.program, changed, err)
+			continue
+		}
+		if kinds := test.kinds; problem.Kind != kinds[0] && problem.Kind != kinds[len(kinds)-1] {
+			t.Errorf("%s: %v", test.program, err)
+		}
+		made, _, err := program(t, `.body.a = 1`).Apply(&message.Publishing{Body: []byte(`{}`)})
+		if err != nil || string(made.Body) != `{"a":1}` {
+			t.Errorf("after %s: %s %v", test.program, made.Body, err)
+		}
+	}
+}
+
+// Who does not wait any more has the processor back at once.
+func TestStoppedProgram(t *testing.T) {
+	body := []byte(`{"s":"` + strings.Repeat("a", 1_000_000) + `"}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	p := program(t, `.body.s |= gsub("a";"b")`).Within(ctx)
+	ends := make(chan error)
+	go func() {
+		_, _, err := p.Apply(&message.Publishing{Body: body})
+		ends <- err
+	}()
+	cancel()
+	var problem *mend.Problem
+	if err := <-ends; !errors.As(err, &problem) || problem.Kind != mend.Stopped {
+		t.Errorf("%v", err)
+	}
+}
+
+func BenchmarkApply(b *testing.B) {
+	p, err := mend.Parse(`.body.attempts = 0 | .headers["x-fixed"] = "yes"`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := message.Publishing{
+		Body:    []byte(`{"id":121,"user":{"name":"Guan","mail":"g@example.com"},"items":[1,2,3]}`),
+		Headers: map[string]any{"x-tenant": "acme", "x-tries": int32(3)},
+	}
+	for b.Loop() {
+		if _, changed, err := p.Apply(&m); err != nil || !changed {
+			b.Fatal(err)
+		}
+	}
+}
