@@ -120,6 +120,10 @@ func (Files) Read(ctx context.Context, path string, each func(*message.Message) 
 			if bad != nil {
 				return fmt.Errorf("%w %s, line %d: %w", message.ErrFile, name, number, bad)
 			}
+			if odd := m.OddFloat(); odd != "" {
+				return fmt.Errorf("%w %s, line %d: its header %s is not a finite number, and RabbitMQ ends a connection for that",
+					message.ErrFile, name, number, odd)
+			}
 			if bad := each(&m); bad != nil {
 				return bad
 			}

@@ -98,3 +98,20 @@ func TestCreateDoesNoHarm(t *testing.T) {
 	}
 	refused(filepath.Join(dir, "x"), "remove it", some(1))
 }
+
+// What is no message, or would end the connection, is refused with its line before anything is sent.
+func TestReadRefusesOddLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	for _, line := range []string{
+		"null", "{}", `{"body":null}`, `{"body":"a","evil":1}`, "{\"body\":\"\xff\"}",
+		`{"body":"a","headers":{"x":{"$type":"float64","value":"NaN"}}}`,
+	} {
+		if err := os.WriteFile(path, []byte(`{"body":"a"}`+"\n"+line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := (export.Files{}).Read(t.Context(), path, func(*message.Message) error { return nil })
+		if !errors.Is(err, message.ErrFile) || !strings.Contains(err.Error(), "line 2: ") {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"unicode/utf8"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -18,9 +20,17 @@ const sizeUnknown = -1
 // only describes it (deaths, failure, message_id at the top) is not read: the headers and properties have it. An error
 // is one sentence.
 func ParseMessage(text []byte) (Message, error) {
+	if !utf8.Valid(text) {
+		return Message{}, errors.New("it is not UTF-8: a body of other bytes is written in base64")
+	}
 	rest, inside, ok := cutBody(text)
 	if !ok {
-		return parseWhole(text)
+		m, err := parseWhole(text)
+		if err == nil && m.Exchange+m.RoutingKey == "" && len(m.Headers)+len(m.Body) == 0 &&
+			reflect.ValueOf(m.Properties).IsZero() {
+			return Message{}, errors.New("it is empty: null and {} are no messages")
+		}
+		return m, err
 	}
 	body, ok := unquoted(inside)
 	if !ok {
@@ -46,7 +56,11 @@ func decodeMessage(text []byte) (in MessageJSON, err error) {
 	in.BodyBytes = sizeUnknown
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
+	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&in); err != nil {
+		if json.Unmarshal(text, new(MessageJSON)) == nil {
+			return in, fmt.Errorf("it has a key that no message has (%s)", model.Printable(err.Error()))
+		}
 		return in, JSONError(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {

@@ -1,0 +1,43 @@
+package message
+
+import (
+	"math"
+
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// OddFloat is the printable name of a header that has a NaN or an infinity in it, "" when there is none. RabbitMQ reads
+// no such float and ends the connection.
+func (m *Message) OddFloat() string {
+	for name, v := range m.Headers {
+		if hasOddFloat(v, 0) {
+			return Excerpt(name)
+		}
+	}
+	return ""
+}
+
+func hasOddFloat(v any, depth int) bool {
+	if depth > maxDepth {
+		return false
+	}
+	switch v := v.(type) {
+	case float32:
+		return hasOddFloat(float64(v), depth)
+	case float64:
+		return math.IsNaN(v) || math.IsInf(v, 0)
+	case model.Table:
+		for _, e := range v {
+			if hasOddFloat(e, depth+1) {
+				return true
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if hasOddFloat(e, depth+1) {
+				return true
+			}
+		}
+	}
+	return false
+}
