@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"unicode/utf8"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -116,9 +117,15 @@ func (Files) Read(ctx context.Context, path string, each func(*message.Message) 
 			return fmt.Errorf("%w cannot be read: %w", message.ErrFile, err)
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
+			if !utf8.Valid(line) {
+				return fmt.Errorf("%w %s, line %d: it is not UTF-8", message.ErrFile, name, number)
+			}
 			m, bad := message.ParseMessage(line)
 			if bad != nil {
 				return fmt.Errorf("%w %s, line %d: %w", message.ErrFile, name, number, bad)
+			}
+			if text := bytes.TrimSpace(line); text[0] != '{' || len(bytes.Trim(text, "{} \t")) == 0 {
+				return fmt.Errorf("%w %s, line %d: null and {} are no messages", message.ErrFile, name, number)
 			}
 			if odd := m.OddFloat(); odd != "" {
 				return fmt.Errorf("%w %s, line %d: its header %s is not a finite number, and RabbitMQ ends a connection for that",

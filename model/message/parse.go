@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
-	"unicode/utf8"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -20,17 +18,9 @@ const sizeUnknown = -1
 // only describes it (deaths, failure, message_id at the top) is not read: the headers and properties have it. An error
 // is one sentence.
 func ParseMessage(text []byte) (Message, error) {
-	if !utf8.Valid(text) {
-		return Message{}, errors.New("it is not UTF-8: a body of other bytes is written in base64")
-	}
 	rest, inside, ok := cutBody(text)
 	if !ok {
-		m, err := parseWhole(text)
-		if err == nil && m.Exchange+m.RoutingKey == "" && len(m.Headers)+len(m.Body) == 0 &&
-			reflect.ValueOf(m.Properties).IsZero() {
-			return Message{}, errors.New("it is empty: null and {} are no messages")
-		}
-		return m, err
+		return parseWhole(text)
 	}
 	body, ok := unquoted(inside)
 	if !ok {
