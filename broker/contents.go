@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Bodies that fit into one frame, and into what is read ahead, pass by amqp091-go 1.16 as headers do. It takes memory
@@ -15,10 +16,9 @@ import (
 // the content with it. On the way out, a message is published without a body, and the wire writes it behind the
 // properties.
 
-// content is what a message has beside its address and its other properties: its headers as AMQP writes them, behind
-// their length, nil when it has none; and its body.
+// content is what a message has beside its address: its properties as AMQP writes them, flags first, and its body.
 type content struct {
-	table, body []byte
+	properties, body []byte
 }
 
 // contents keeps each content that came in until it is claimed.
@@ -28,11 +28,14 @@ type contents struct {
 	waited map[uint64]content
 }
 
-// ticketSize is what stands for a content, in bytes: the length of a table that there cannot be, and a number.
-const ticketSize = tableLength + 8
+// ticketSize is what stands for a content, in bytes: the length of properties that there cannot be, and a number.
+const ticketSize = lengthSize + 8
 
-// noSuchTable is longer than every frame.
-const noSuchTable = 1<<32 - 1
+// lengthSize is what the length of properties in front of a body has, in bytes; noSuchLength is more than every frame.
+const (
+	lengthSize   = 4
+	noSuchLength = 1<<32 - 1
+)
 
 // keep appends the ticket of a content to b.
 func (c *contents) keep(b []byte, one content) []byte {
@@ -43,29 +46,22 @@ func (c *contents) keep(b []byte, one content) []byte {
 	}
 	c.last++
 	c.waited[c.last] = one
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(b, noSuchTable), c.last)
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(b, noSuchLength), c.last)
 }
 
-// claim returns the headers and the body of what amqp091-go received, as they were sent; nil when there are no headers.
-// It can be called once.
-func (c *contents) claim(received []byte) (model.Table, []byte) {
+// claim returns the properties, the headers and the body of what amqp091-go received, as they were sent; headers is nil
+// when there are none. It can be called once.
+func (c *contents) claim(received []byte) (p message.Properties, headers model.Table, body []byte) {
 	one := c.claimed(received)
-	if one.table == nil {
-		return nil, one.body
-	}
-	return decodeTable(one.table[tableLength:], 0), one.body
+	p, headers = decodeProperties(one.properties)
+	return p, headers, one.body
 }
 
 func (c *contents) claimed(received []byte) content {
-	n := binary.BigEndian.Uint32(received)
-	switch n {
-	case 0:
-		return content{body: received[tableLength:]}
-	case noSuchTable:
-	default:
-		return content{received[:tableLength+n], received[tableLength+n:]}
+	if n := binary.BigEndian.Uint32(received); n != noSuchLength {
+		return content{received[lengthSize : lengthSize+n], received[lengthSize+n:]}
 	}
-	ticket := binary.BigEndian.Uint64(received[tableLength:])
+	ticket := binary.BigEndian.Uint64(received[lengthSize:])
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	one, there := c.waited[ticket]

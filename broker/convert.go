@@ -10,20 +10,9 @@ import (
 // message is a delivery as the model knows it, without a position, and without a fingerprint, which takes its time with
 // large bodies. It claims the delivery's content.
 func (w *wire) message(d *amqp.Delivery) message.Message {
-	headers, body := w.in.claim(d.Body)
-	m := message.Message{
-		Exchange:    d.Exchange,
-		RoutingKey:  d.RoutingKey,
-		Redelivered: d.Redelivered,
-		Properties: message.Properties{
-			ContentType: d.ContentType, ContentEncoding: d.ContentEncoding, DeliveryMode: d.DeliveryMode, Priority: d.Priority,
-			CorrelationID: d.CorrelationId, ReplyTo: d.ReplyTo, Expiration: d.Expiration, MessageID: d.MessageId,
-			Timestamp: d.Timestamp, Type: d.Type, UserID: d.UserId, AppID: d.AppId,
-		},
-		Headers:   headers,
-		Body:      body,
-		BodyBytes: len(body),
-	}
+	m := message.Message{Exchange: d.Exchange, RoutingKey: d.RoutingKey, Redelivered: d.Redelivered}
+	m.Properties, m.Headers, m.Body = w.in.claim(d.Body)
+	m.BodyBytes = len(m.Body)
 	m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 	return m
 }
@@ -68,16 +57,7 @@ func wireValue(v any) any {
 
 // returned is a returned publishing as a message, to be compared with what was published. It claims its content.
 func (w *wire) returned(r *amqp.Return) message.Message {
-	headers, body := w.in.claim(r.Body)
-	return message.Message{
-		Exchange:   r.Exchange,
-		RoutingKey: r.RoutingKey,
-		Properties: message.Properties{
-			ContentType: r.ContentType, ContentEncoding: r.ContentEncoding, DeliveryMode: r.DeliveryMode, Priority: r.Priority,
-			CorrelationID: r.CorrelationId, ReplyTo: r.ReplyTo, Expiration: r.Expiration, MessageID: r.MessageId,
-			Timestamp: r.Timestamp, Type: r.Type, UserID: r.UserId, AppID: r.AppId,
-		},
-		Headers: headers,
-		Body:    body,
-	}
+	m := message.Message{Exchange: r.Exchange, RoutingKey: r.RoutingKey}
+	m.Properties, m.Headers, m.Body = w.in.claim(r.Body)
+	return m
 }

@@ -19,8 +19,8 @@ const (
 	smallestFrame = 4096 // bytes that every peer takes
 )
 
-// incoming are the bytes of a broker, frame by frame, with a ticket in the place of each content, or the headers of a
-// large one in front of its body. What is no AMQP passes as it is.
+// incoming are the bytes of a broker, frame by frame, with a ticket in the place of each content, or the properties of
+// a large one in front of its body. What is no AMQP passes as it is.
 type incoming struct {
 	contents
 	from  *bufio.Reader
@@ -184,54 +184,44 @@ func (r *incoming) kept(total int64) bool {
 			return false
 		}
 	}
-	header := frames[:total]
-	start, end, ok := headersAt(header)
+	properties, ok := propertiesOf(frames[:total])
 	if !ok {
 		return false
 	}
-	var one content
-	if end-start > tableLength {
-		one.table = bytes.Clone(header[start:end])
-	}
+	one := content{properties: bytes.Clone(properties)}
 	if size > 0 {
 		one.body = bytes.Clone(frames[total+frameHead : len(frames)-1])
 	}
-	out := appendHeader(r.spare[:0], header, start, end, ticketSize)
-	out = appendFrame(out, frameBody, header[1:3], func(b []byte) []byte { return r.keep(b, one) })
+	out := appendHeader(r.spare[:0], frames, ticketSize)
+	out = appendFrame(out, frameBody, frames[1:3], func(b []byte) []byte { return r.keep(b, one) })
 	r.ready, r.spare = out, out
 	_, _ = r.from.Discard(len(frames)) // which it has
 	return true
 }
 
-// disguised is what stands for the content header frame of a large body: one without headers, and a frame of the body
-// that has them. It is nil when the frame is damaged: amqp091-go then ends the connection.
+// disguised is what stands for the content header frame of a large body: one without properties, and frames of the body
+// that have them. It is nil when the frame is damaged: amqp091-go then ends the connection.
 func (r *incoming) disguised(frame []byte) []byte {
-	start, end, ok := headersAt(frame)
+	properties, ok := propertiesOf(frame)
 	if !ok {
 		return nil
 	}
-	table := frame[start:end]
-	if len(table) == 0 {
-		table = noTable[:]
-	}
+	front := append(binary.BigEndian.AppendUint32(nil, uint32(len(properties))), properties...)
 	body := bodySize(frame)
-	if body > math.MaxInt64-uint64(len(table)) {
+	if body > math.MaxInt64-uint64(len(front)) {
 		return nil
 	}
-	out := appendHeader(r.spare[:0], frame, start, end, body+uint64(len(table)))
-	for len(table) > 0 {
-		n := min(len(table), smallestFrame-frameExtra)
-		out = appendFrame(out, frameBody, frame[1:3], func(b []byte) []byte { return append(b, table[:n]...) })
-		table = table[n:]
+	out := appendHeader(r.spare[:0], frame, body+uint64(len(front)))
+	for len(front) > 0 {
+		n := min(len(front), smallestFrame-frameExtra)
+		out = appendFrame(out, frameBody, frame[1:3], func(b []byte) []byte { return append(b, front[:n]...) })
+		front = front[n:]
 	}
 	if r.spare = nil; cap(out) <= readAhead {
 		r.spare = out
 	}
 	return out
 }
-
-// noTable is the length of a table that is not there.
-var noTable [tableLength]byte
 
 // frameSize is the size of a frame, in bytes, by its head.
 func frameSize(head []byte) int64 { return frameExtra + int64(binary.BigEndian.Uint32(head[3:])) }
@@ -244,21 +234,17 @@ func bodySize(frame []byte) uint64 {
 	return binary.BigEndian.Uint64(frame[frameHead+4:])
 }
 
-// headersAt finds the headers in a content header frame: frame[start:end], with their length in front; they are empty
-// when there are none. ok is false when the frame is damaged.
-func headersAt(frame []byte) (start, end int, ok bool) {
-	start, end, ok = tableAt(frame[frameHead : len(frame)-1])
-	return frameHead + start, frameHead + end, ok && frame[len(frame)-1] == frameEnd
+// propertiesOf finds the properties in a content header frame, flags first. ok is false when the frame is damaged.
+func propertiesOf(frame []byte) (properties []byte, ok bool) {
+	properties, ok = propertiesIn(frame[frameHead : len(frame)-1])
+	return properties, ok && frame[len(frame)-1] == frameEnd
 }
 
-// appendHeader writes a content header frame without its headers, which are frame[start:end], and with another size of
-// the body.
-func appendHeader(b, frame []byte, start, end int, body uint64) []byte {
-	const flags = frameHead + frameFixed - 2
+// appendHeader writes a content header frame without its properties, and with another size of the body.
+func appendHeader(b, frame []byte, body uint64) []byte {
 	return appendFrame(b, frame[0], frame[1:3], func(b []byte) []byte {
 		b = binary.BigEndian.AppendUint64(append(b, frame[frameHead:frameHead+4]...), body)
-		b = binary.BigEndian.AppendUint16(b, binary.BigEndian.Uint16(frame[flags:])&^withHeaders)
-		return append(append(b, frame[flags+2:start]...), frame[end:len(frame)-1]...)
+		return append(b, 0, 0)
 	})
 }
 

@@ -41,10 +41,7 @@ func streamed() (stream []byte, all []content) {
 			one := content{body: bytes.Repeat([]byte(name), 1+size/len(name))[:size]}
 			header := headerFrame(table)
 			binary.BigEndian.PutUint64(header[frameHead+4:], uint64(size))
-			if len(table) > 0 {
-				one.table = binary.BigEndian.AppendUint32(nil, uint32(len(table)))
-				one.table = append(one.table, table...)
-			}
+			one.properties, _ = propertiesOf(bytes.Clone(header))
 			all = append(all, one)
 			stream = append(append(stream, method...), header...)
 			for i, rest := 0, one.body; i < len(shape); i++ {
@@ -70,7 +67,7 @@ func claimed(t *testing.T, in *incoming, stream []byte) (all []content) {
 		switch frame[0] {
 		case frameHeader:
 			left, body = bodySize(frame), nil
-			if start, end, ok := headersAt(frame); !ok || start != end || left == 0 {
+			if properties, ok := propertiesOf(frame); !ok || len(properties) != 2 || left == 0 {
 				t.Fatalf("a header came through: %.100q", frame)
 			}
 		case frameBody:
@@ -105,9 +102,9 @@ func TestFramesThatComeInPieces(t *testing.T) {
 			t.Fatalf("%d messages, want %d; %d are left", len(all), len(want), len(in.waited))
 		}
 		for i := range want {
-			if !bytes.Equal(all[i].table, want[i].table) || !bytes.Equal(all[i].body, want[i].body) {
-				t.Fatalf("message %d has %.100q and a body of %d bytes, want %.100q and %d", i, all[i].table, len(all[i].body),
-					want[i].table, len(want[i].body))
+			if !bytes.Equal(all[i].properties, want[i].properties) || !bytes.Equal(all[i].body, want[i].body) {
+				t.Fatalf("message %d has %.100q and a body of %d bytes, want %.100q and %d", i, all[i].properties, len(all[i].body),
+					want[i].properties, len(want[i].body))
 			}
 		}
 	}
@@ -163,7 +160,7 @@ func FuzzFrames(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, one := range in.waited {
-			got = append(append(got, one.table...), one.body...)
+			got = append(append(got, one.properties...), one.body...)
 		}
 		if !bytes.Contains(stream, []byte{frameHeader}) && !bytes.Equal(got, stream) {
 			t.Errorf("%q became %q", stream, got)

@@ -13,7 +13,6 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/model/resume"
 	"github.com/dlxtop/dlxtop/model/trace"
 )
 
@@ -57,10 +56,13 @@ func newOddStage(t *testing.T, kind model.QueueType) *oddStage {
 	return s
 }
 
+// wholeQueue is a look at all of a queue.
+var wholeQueue = peek.Want{Limit: 1000, MaxBytes: 1 << 30}
+
 // peeked looks at a queue, and wants all messages in their order.
 func (s *oddStage) peeked(t *testing.T, c *broker.Client, q *model.Queue) []message.Message {
 	t.Helper()
-	got := peekAt(t, c, planPeek(q, peek.Want{Limit: 1000, MaxBytes: 1 << 30}))
+	got := peekAt(t, c, planPeek(q, wholeQueue))
 	if ids := messageIDs(got.Messages); !slices.Equal(ids, s.ids) || got.Stopped != "" {
 		t.Fatalf("%s: %q (%s)", q.Name, ids, got.Stopped)
 	}
@@ -180,22 +182,7 @@ func TestOddHeaders(t *testing.T) {
 		file := exported(t, s.peeked(t, c, s.to))
 		s.wantTables(t, s.to.Name, s.ids)
 
-		account, err := c.Import(t.Context(), resume.ImportPlan{Queue: s.from.QueueRef},
-			func(add func(*message.Message) error) error {
-				for _, line := range file {
-					m, err := message.ParseMessage(line)
-					if err == nil {
-						err = add(&m)
-					}
-					if err != nil {
-						return err
-					}
-				}
-				return nil
-			}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		account = imported(t, c, s.from, file)
 		wantOutcome(t, account, outcome{Planned: n, Moved: n})
 		s.await(s.from.QueueRef, n)
 		s.wantTables(t, s.from.Name, s.ids)

@@ -108,11 +108,17 @@ func (r *rawAMQP) read(wanted ...uint32) uint32 {
 // publish sends a message with a table as bytes, and waits for its confirm.
 func (r *rawAMQP) publish(exchange, key, id string, table, body []byte) {
 	r.Helper()
-	r.method(1, 60<<16|40, []byte{0, 0}, shortText(exchange), shortText(key), []byte{0})
 	const flags = 1<<13 | 1<<12 | 1<<7 // headers, delivery mode, message id
+	properties := append(binary.BigEndian.AppendUint16(nil, flags), longText(string(table))...)
+	r.publishWith(exchange, key, append(append(properties, 2), shortText(id)...), body)
+}
+
+// publishWith sends a message with properties as bytes, flags first, and waits for its confirm.
+func (r *rawAMQP) publishWith(exchange, key string, properties, body []byte) {
+	r.Helper()
+	r.method(1, 60<<16|40, []byte{0, 0}, shortText(exchange), shortText(key), []byte{0})
 	header := binary.BigEndian.AppendUint64([]byte{0, 60, 0, 0}, uint64(len(body)))
-	header = append(binary.BigEndian.AppendUint16(header, flags), longText(string(table))...)
-	r.write(rawFrameOf(2, 1, append(append(header, 2), shortText(id)...)))
+	r.write(rawFrameOf(2, 1, append(header, properties...)))
 	for len(body) > 0 {
 		n := min(len(body), 131072-8)
 		r.write(rawFrameOf(3, 1, body[:n]))
@@ -123,9 +129,10 @@ func (r *rawAMQP) publish(exchange, key, id string, table, body []byte) {
 
 // rawMessage is a message as its bytes came.
 type rawMessage struct {
-	id    string
-	table []byte // without the counters of deliveries
-	body  []byte
+	id         string
+	table      []byte // without the counters of deliveries
+	body       []byte
+	properties []byte // all of them, the table among them: flags first
 }
 
 // drain takes everything out of a queue.
@@ -138,7 +145,7 @@ func (r *rawAMQP) drain(queue string) (all []rawMessage) {
 		}
 		header := r.frame().payload
 		size, flags, properties := binary.BigEndian.Uint64(header[4:]), binary.BigEndian.Uint16(header[12:]), header[14:]
-		var m rawMessage
+		m := rawMessage{properties: header[12:]}
 		text := func(bit uint16) string {
 			if flags&bit == 0 {
 				return ""

@@ -17,32 +17,23 @@ import (
 
 // appendHead writes all of a record but the body.
 func appendHead(b []byte, m *message.Message) []byte {
-	p := &m.Properties
-	flags := byte(0)
+	redelivered := byte(0)
 	if m.Redelivered {
-		flags |= 1
+		redelivered = 1
 	}
-	if !p.Timestamp.IsZero() {
-		flags |= 2
-	}
-	b = append(b, flags, p.DeliveryMode, p.Priority)
-	if !p.Timestamp.IsZero() {
-		b = binary.AppendVarint(b, p.Timestamp.Unix())
-	}
-	for _, s := range texts(m) {
-		b = appendText(b, *s)
+	b = appendText(appendText(append(b, redelivered), m.Exchange), m.RoutingKey)
+	b = binary.BigEndian.AppendUint16(b, uint16(m.Properties.Zeros))
+	for _, f := range m.Properties.Fields() {
+		switch {
+		case f.Text != nil:
+			b = appendText(b, *f.Text)
+		case f.Number != nil:
+			b = append(b, *f.Number)
+		default:
+			b = binary.AppendVarint(b, f.Time.Unix()) // of a zero time, too
+		}
 	}
 	return appendTable(b, m.Headers)
-}
-
-// texts are the texts of a message outside of its headers, in the order in which a record has them.
-func texts(m *message.Message) [11]*string {
-	p := &m.Properties
-	return [...]*string{
-		&m.Exchange, &m.RoutingKey, &p.ContentType, &p.ContentEncoding, &p.CorrelationID, &p.ReplyTo, &p.Expiration,
-		&p.MessageID, &p.Type,
-		&p.UserID, &p.AppID,
-	}
 }
 
 func appendText(b []byte, s string) []byte {
@@ -127,14 +118,19 @@ func parseHead(text string) (m message.Message, err error) {
 		}
 	}()
 	r := recordReader{text}
-	flags := r.byte()
-	p := &m.Properties
-	m.Redelivered, p.DeliveryMode, p.Priority = flags&1 != 0, r.byte(), r.byte()
-	if flags&2 != 0 {
-		p.Timestamp = time.Unix(r.signed(), 0)
-	}
-	for _, s := range texts(&m) {
-		*s = r.text()
+	m.Redelivered, m.Exchange, m.RoutingKey = r.byte() != 0, r.text(), r.text()
+	m.Properties.Zeros = message.PropertySet(binary.BigEndian.Uint16([]byte(r.bytes(2))))
+	for _, f := range m.Properties.Fields() {
+		switch {
+		case f.Text != nil:
+			*f.Text = r.text()
+		case f.Number != nil:
+			*f.Number = r.byte()
+		default:
+			if seconds := r.signed(); seconds != (time.Time{}).Unix() {
+				*f.Time = time.Unix(seconds, 0)
+			}
+		}
 	}
 	if m.Headers = r.table(); len(m.Headers) == 0 {
 		m.Headers = nil

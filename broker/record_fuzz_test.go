@@ -25,7 +25,7 @@ func FuzzRecord(f *testing.F) {
 			f.Add(head)
 		}
 	}
-	f.Add([]byte(strings.Repeat("\x00", 14) + "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
+	f.Add([]byte(strings.Repeat("\x00", 18) + "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Fuzz(func(t *testing.T, head []byte) {
 		var m message.Message
 		var err error
@@ -46,7 +46,7 @@ func FuzzRecord(f *testing.F) {
 // A damaged record says how large a table is, and each table in it that it is as large.
 func TestADamagedRecordTakesNoMemory(t *testing.T) {
 	const levels = 20_000
-	record := strings.Repeat("\x00", 3+11) + strings.Repeat("\xff\xff\xff\x7f\x00F", levels)
+	record := strings.Repeat("\x00", 18) + strings.Repeat("\xff\xff\xff\x7f\x00F", levels)
 	limit.Keep(t, len(record), func() {
 		if _, err := parseHead(record); !errors.Is(err, errRecord) {
 			t.Error(err)

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -31,28 +32,23 @@ func propertyLines(m *message.Message) []named {
 			lines = append(lines, named{name, value})
 		}
 	}
-	add("message_id", p.MessageID)
-	add("content_type", p.ContentType)
-	add("content_encoding", p.ContentEncoding)
-	switch p.DeliveryMode {
-	case 0:
-	case 2:
-		add("delivery_mode", "2 persistent")
-	default:
-		add("delivery_mode", strconv.Itoa(int(p.DeliveryMode))+" transient")
+	fields := p.Fields()
+	slices.SortStableFunc(fields[:], func(a, b message.Property) int { // the id comes first
+		return cmp.Compare(b.Flag&message.PropMessageID, a.Flag&message.PropMessageID)
+	})
+	for _, f := range fields {
+		value := p.Shown(&f)
+		switch {
+		case value == "":
+		case f.Flag == message.PropDeliveryMode && p.Persistent():
+			value += " persistent"
+		case f.Flag == message.PropDeliveryMode:
+			value += " transient"
+		case f.Time != nil:
+			value = f.Time.Local().Format(time.DateTime)
+		}
+		add(f.Name, value)
 	}
-	if p.Priority > 0 {
-		add("priority", strconv.Itoa(int(p.Priority)))
-	}
-	add("correlation_id", p.CorrelationID)
-	add("reply_to", p.ReplyTo)
-	add("expiration", p.Expiration)
-	if !p.Timestamp.IsZero() {
-		add("timestamp", p.Timestamp.Local().Format(time.DateTime))
-	}
-	add("type", p.Type)
-	add("user_id", p.UserID)
-	add("app_id", p.AppID)
 	if m.Redelivered {
 		add("redelivered", "true")
 	}

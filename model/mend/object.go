@@ -132,17 +132,16 @@ func (o *object) madeProperties(value any) (message.Properties, error) {
 	if err := json.Unmarshal(encoded(value), &in); err != nil {
 		return was, badJSON(propertiesField, err)
 	}
-	whole := message.MessageJSON{Properties: in}
-	m, err := whole.Message()
-	if err != nil {
+	is, err := in.Properties()
+	switch {
+	case err != nil:
 		return was, &Problem{Kind: BadField, Field: propertiesField, Detail: "cannot be read: " + detail(err.Error())}
+	case is.Timestamp.Equal(was.Timestamp):
+		is.Timestamp = was.Timestamp
+	case !is.Timestamp.IsZero():
+		is.Timestamp = is.Timestamp.Local() // as AMQP's client delivers it
 	}
-	if in.Timestamp == message.JSONTime(was.Timestamp) {
-		m.Properties.Timestamp = was.Timestamp
-	} else if !m.Properties.Timestamp.IsZero() {
-		m.Properties.Timestamp = m.Properties.Timestamp.Local() // as AMQP's client delivers it
-	}
-	return m.Properties, nil
+	return is, nil
 }
 
 // badJSON is what encoding/json says of the type of a field.

@@ -91,14 +91,20 @@ func inFront(exchange, routingKey string, p *Properties, headers model.Table) *f
 	w := NewFingerprinter()
 	w.Text(exchange)
 	w.Text(routingKey)
-	for _, s := range [...]string{
-		p.ContentType, p.ContentEncoding, p.CorrelationID, p.ReplyTo, p.Expiration, p.MessageID, p.Type, p.UserID, p.AppID,
-	} {
-		w.Text(s)
+	for _, f := range p.Fields() {
+		if f.Text != nil && f.Flag != PropClusterID {
+			w.Text(*f.Text)
+		}
 	}
 	w.Number('p', uint64(p.DeliveryMode)<<8|uint64(p.Priority))
 	w.Value(p.Timestamp)
 	w.Table(headers, DeliveryCounters)
+	// A message without these has the fingerprint that it had before they were read. An empty table of headers does not
+	// count: a quorum queue puts its counters into it.
+	if zeros := p.Zeros &^ PropHeaders; zeros != 0 || p.ClusterID != "" {
+		w.Number('z', uint64(zeros))
+		w.Text(p.ClusterID)
+	}
 	return w
 }
 

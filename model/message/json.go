@@ -18,7 +18,7 @@ type MessageJSON struct {
 	Exchange     string         `json:"exchange"`             // it was published to
 	RoutingKey   string         `json:"routing_key"`          // it was published with
 	Redelivered  bool           `json:"redelivered"`          // it was delivered before, be it by a look
-	Properties   PropertiesJSON `json:"properties"`           // those of AMQP that are set
+	Properties   PropertiesJSON `json:"properties"`           // those of AMQP that it has
 	Headers      map[string]any `json:"headers"`              // by name; what JSON has no type for is `{"$type", "value"}`
 	Body         string         `json:"body"`                 // text, or base64
 	BodyEncoding string         `json:"body_encoding"`        // utf-8 or base64
@@ -26,22 +26,6 @@ type MessageJSON struct {
 	Deaths       []DeathJSON    `json:"deaths"`               // newest first
 	Failure      *failureJSON   `json:"failure,omitempty"`    // the error that it carries
 	Framework    *frameworkJSON `json:"framework,omitempty"`  // what the framework that published it says
-}
-
-// PropertiesJSON are the properties of a message as JSON; expiration is in ms, as a text, as AMQP has it.
-type PropertiesJSON struct {
-	ContentType     string `json:"content_type,omitempty"`     // as published
-	ContentEncoding string `json:"content_encoding,omitempty"` // as published
-	DeliveryMode    uint8  `json:"delivery_mode,omitempty"`    // 2 is persistent
-	Priority        uint8  `json:"priority,omitempty"`         // as published
-	CorrelationID   string `json:"correlation_id,omitempty"`   // as published
-	ReplyTo         string `json:"reply_to,omitempty"`         // as published
-	Expiration      string `json:"expiration,omitempty"`       // in ms, as RabbitMQ has it now
-	MessageID       string `json:"message_id,omitempty"`       // as published
-	Timestamp       string `json:"timestamp,omitempty"`        // when it was published, if the publisher says so
-	Type            string `json:"type,omitempty"`             // as published
-	UserID          string `json:"user_id,omitempty"`          // as published
-	AppID           string `json:"app_id,omitempty"`           // as published
 }
 
 // DeathJSON is an entry of x-death as JSON.
@@ -119,15 +103,6 @@ func (m *Message) headJSON() MessageJSON {
 	return out
 }
 
-// AsJSON are the properties as JSON.
-func (p *Properties) AsJSON() PropertiesJSON {
-	return PropertiesJSON{
-		TextJSON(p.ContentType), TextJSON(p.ContentEncoding), p.DeliveryMode, p.Priority, TextJSON(p.CorrelationID),
-		TextJSON(p.ReplyTo), TextJSON(p.Expiration), TextJSON(p.MessageID), JSONTime(p.Timestamp), TextJSON(p.Type),
-		TextJSON(p.UserID), TextJSON(p.AppID),
-	}
-}
-
 // EncodeBody is a body as JSON can carry it: itself where it is UTF-8, else base64, and which of them.
 func EncodeBody(body []byte) (text, encoding string) {
 	encoding = bodyEncoding(body)
@@ -154,6 +129,11 @@ func JSONTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
+	return timeJSON(t)
+}
+
+// timeJSON is JSONTime of a time that is known, be it Go's zero.
+func timeJSON(t time.Time) string {
 	if t = t.UTC(); t.Year() < 0 || t.Year() > 9999 {
 		return "@" + strconv.FormatInt(t.Unix(), 10)
 	}

@@ -1,10 +1,6 @@
 package message
 
-import (
-	"time"
-
-	"github.com/dlxtop/dlxtop/model"
-)
+import "github.com/dlxtop/dlxtop/model"
 
 // Message is one message as it was peeked.
 type Message struct {
@@ -22,23 +18,3 @@ type Message struct {
 
 	hashed *hashedBody // set by Identify for a large body
 }
-
-// Properties are AMQP 0-9-1's basic properties without the headers. A zero field was absent (amqp091-go cannot tell an
-// explicit priority 0 from an absent one).
-type Properties struct {
-	ContentType     string
-	ContentEncoding string
-	DeliveryMode    uint8 // 1 transient, 2 persistent
-	Priority        uint8
-	CorrelationID   string
-	ReplyTo         string
-	Expiration      string // milliseconds, as text: that is how AMQP carries it
-	MessageID       string
-	Timestamp       time.Time // to the second
-	Type            string
-	UserID          string
-	AppID           string
-}
-
-// Persistent reports whether the message survives a restart in a durable queue.
-func (p Properties) Persistent() bool { return p.DeliveryMode == 2 }

@@ -79,32 +79,15 @@ func (in *MessageJSON) Message() (Message, error) { return in.message([]byte(in.
 // message is Message with a body as JSON has it, which it may keep.
 func (in *MessageJSON) message(body []byte) (Message, error) {
 	m := Message{Position: in.Position, Redelivered: in.Redelivered, BodyBytes: in.BodyBytes}
-	p, q := &m.Properties, &in.Properties
-	for _, field := range []struct {
-		from string
-		to   *string
-	}{
-		{in.Exchange, &m.Exchange},
-		{in.RoutingKey, &m.RoutingKey},
-		{q.ContentType, &p.ContentType},
-		{q.ContentEncoding, &p.ContentEncoding},
-		{q.CorrelationID, &p.CorrelationID},
-		{q.ReplyTo, &p.ReplyTo},
-		{q.Expiration, &p.Expiration},
-		{q.MessageID, &p.MessageID},
-		{q.Type, &p.Type},
-		{q.UserID, &p.UserID},
-		{q.AppID, &p.AppID},
-	} {
-		var err error
-		if *field.to, err = ParseText(field.from); err != nil {
-			return Message{}, err
-		}
-	}
-	p.DeliveryMode, p.Priority = q.DeliveryMode, q.Priority
 	var err error
-	if p.Timestamp, err = parseTime(q.Timestamp); err != nil {
-		return Message{}, &PropertyError{"timestamp", err}
+	if m.Exchange, err = ParseText(in.Exchange); err != nil {
+		return Message{}, err
+	}
+	if m.RoutingKey, err = ParseText(in.RoutingKey); err != nil {
+		return Message{}, err
+	}
+	if m.Properties, err = in.Properties.Properties(); err != nil {
+		return Message{}, err
 	}
 	if m.Headers, err = ParseHeaders(in.Headers); err != nil {
 		return Message{}, err

@@ -73,28 +73,14 @@ func beyondFormer(m *message.Message, p *message.Publishing) []string {
 	return changed
 }
 
-// propertyField is one property before and after, as text.
+// propertyField is one property before and after, as text, "" where it is absent.
 type propertyField struct{ name, was, is string }
 
 func propertyFields(was, is *message.Properties) []propertyField {
-	number := func(n uint8) string {
-		if n == 0 {
-			return ""
-		}
-		return fmt.Sprint(n)
+	fields := make([]propertyField, 0, 13)
+	after := is.Fields()
+	for i, f := range was.Fields() {
+		fields = append(fields, propertyField{f.Name, was.Shown(&f), is.Shown(&after[i])})
 	}
-	return []propertyField{
-		{"content_type", was.ContentType, is.ContentType},
-		{"content_encoding", was.ContentEncoding, is.ContentEncoding},
-		{"delivery_mode", number(was.DeliveryMode), number(is.DeliveryMode)},
-		{"priority", number(was.Priority), number(is.Priority)},
-		{"correlation_id", was.CorrelationID, is.CorrelationID},
-		{"reply_to", was.ReplyTo, is.ReplyTo},
-		{"expiration", was.Expiration, is.Expiration},
-		{"message_id", was.MessageID, is.MessageID},
-		{"timestamp", message.JSONTime(was.Timestamp), message.JSONTime(is.Timestamp)},
-		{"type", was.Type, is.Type},
-		{"user_id", was.UserID, is.UserID},
-		{"app_id", was.AppID, is.AppID},
-	}
+	return fields
 }

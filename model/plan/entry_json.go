@@ -30,6 +30,7 @@ type sentJSON struct {
 	Reached     []string       `json:"reached,omitempty"`
 	Expiration  string         `json:"former_expiration,omitempty"`
 	UserID      string         `json:"former_user_id,omitempty"`
+	Zeros       uint16         `json:"former_zeros,omitempty"`
 	Headers     map[string]any `json:"former_headers,omitempty"`
 	Added       []string       `json:"added_headers,omitempty"`
 	Changed     []string       `json:"changed,omitempty"`
@@ -58,7 +59,7 @@ func (e *Entry) JSON() EntryJSON {
 		out.Sent = &sentJSON{
 			s.Fingerprint.String(), message.TextJSON(s.To.Exchange), message.TextJSON(s.To.RoutingKey), textsJSON(s.Reached),
 			message.TextJSON(s.Former.Expiration), message.TextJSON(s.Former.UserID),
-			message.HeadersJSON(s.Former.Headers), textsJSON(s.Former.Added), s.Changed, textsJSON(s.Removed),
+			uint16(s.Former.Zeros), message.HeadersJSON(s.Former.Headers), textsJSON(s.Former.Added), s.Changed, textsJSON(s.Removed),
 		}
 	}
 	return out
@@ -91,7 +92,7 @@ func ParseEntry(text []byte) (Entry, error) {
 		e.Message = &m
 	}
 	if s := in.Sent; s != nil && err == nil {
-		e.Sent = &Sent{Changed: s.Changed}
+		e.Sent = &Sent{Changed: s.Changed, Former: Former{Zeros: message.PropertySet(s.Zeros)}}
 		read(s.Exchange, &e.Sent.To.Exchange)
 		read(s.RoutingKey, &e.Sent.To.RoutingKey)
 		read(s.Expiration, &e.Sent.Former.Expiration)

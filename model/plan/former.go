@@ -14,8 +14,9 @@ import (
 type Former struct {
 	Expiration string
 	UserID     string
-	Headers    model.Table // those that were removed or changed, with their values
-	Added      []string    // headers that it did not have
+	Zeros      message.PropertySet // of its properties
+	Headers    model.Table         // those that were removed or changed, with their values
+	Added      []string            // headers that it did not have
 }
 
 // NewEntry is what the journal keeps of a message that a plan acts on. p is what is published of it, nil for a drop.
@@ -52,7 +53,7 @@ func NewEntry(m *message.Message, p *message.Publishing, full bool) Entry {
 // formerOf compares a message with what is published of it. told is false when the difference is more than Former can
 // tell: the body, or a property that a replay keeps.
 func formerOf(m *message.Message, p *message.Publishing) (f Former, told bool) {
-	f = Former{Expiration: m.Properties.Expiration, UserID: m.Properties.UserID}
+	f = Former{Expiration: m.Properties.Expiration, UserID: m.Properties.UserID, Zeros: m.Properties.Zeros}
 	for key, v := range m.Headers {
 		if now, there := p.Headers[key]; !there || !equalValue(now, v) {
 			if f.Headers == nil {
@@ -67,7 +68,7 @@ func formerOf(m *message.Message, p *message.Publishing) (f Former, told bool) {
 		}
 	}
 	same := p.Properties
-	same.Expiration, same.UserID = m.Properties.Expiration, m.Properties.UserID
+	same.Expiration, same.UserID, same.Zeros = f.Expiration, f.UserID, f.Zeros
 	return f, same == m.Properties && bytes.Equal(p.Body, m.Body)
 }
 
@@ -82,7 +83,7 @@ func equalValue(a, b any) bool {
 
 // restore gives a message that was published the parts that it had before.
 func (f *Former) restore(m *message.Message) {
-	m.Properties.Expiration, m.Properties.UserID = f.Expiration, f.UserID
+	m.Properties.Expiration, m.Properties.UserID, m.Properties.Zeros = f.Expiration, f.UserID, f.Zeros
 	headers := maps.Clone(m.Headers)
 	if headers == nil {
 		headers = model.Table{}
@@ -99,8 +100,8 @@ func (f *Former) restore(m *message.Message) {
 // queues, a foreign user_id is refused (406), and a quorum queue's delivery counters begin at 0.
 func Restoring(m *message.Message, queue, user string) (p message.Publishing, left []string) {
 	p = message.Publishing{Address: model.Address{RoutingKey: queue}, Properties: m.Properties, Body: m.Body}
-	if id := m.Properties.UserID; id != "" && id != user {
-		p.Properties.UserID = ""
+	if m.Properties.HasForeignUser(user) {
+		p.Properties.Clear(message.PropUserID)
 		left = append(left, "user_id")
 	}
 	for key, v := range m.Headers {

@@ -55,10 +55,7 @@ func (p *Plan) noteChanges(m *message.Message, asked *message.Properties, strips
 	if m.Properties.Expiration != "" && (asked == nil || asked.Expiration == "") {
 		strips["expiration"] = true
 	}
-	if asked != nil && asked.UserID != "" && asked.UserID != p.User {
-		strips["user_id"] = true
-	}
-	if m.Properties.UserID != "" && m.Properties.UserID != p.User {
+	if asked != nil && asked.HasForeignUser(p.User) || m.Properties.HasForeignUser(p.User) {
 		strips["user_id"] = true
 	}
 }
@@ -116,10 +113,10 @@ func (u *Unpublished) Error() string { return u.Words() }
 func (p *Plan) publishing(m *message.Message, way Way) message.Publishing {
 	out := message.Publishing{Address: way.Address, Properties: m.Properties, Body: m.Body, Reaches: way.Reaches}
 	if p.Edited == nil { // else it was asked for
-		out.Properties.Expiration = ""
+		out.Properties.Clear(message.PropExpiration)
 	}
-	if m.Properties.UserID != p.User {
-		out.Properties.UserID = ""
+	if m.Properties.HasForeignUser(p.User) {
+		out.Properties.Clear(message.PropUserID)
 	}
 	for key, v := range m.Headers {
 		if p.strips(key) {
