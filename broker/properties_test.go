@@ -70,9 +70,11 @@ func wireMessages() (names []string, all [][]byte) {
 	return names, all
 }
 
-// comparableProperties are the properties of a message that was delivered, without what a queue adds, and without some by their
-// names.
-func comparableProperties(t testing.TB, kind model.QueueType, delivered []byte, without ...string) string {
+// comparableProperties are the properties of a message that was delivered, without what a queue adds, and without some
+// by their names.
+func comparableProperties(
+	t testing.TB, kind model.QueueType, delivered []byte, without ...string,
+) string {
 	t.Helper()
 	flags, rest := binary.BigEndian.Uint16(delivered), delivered[2:]
 	var out []byte
@@ -107,7 +109,8 @@ func comparableProperties(t testing.TB, kind model.QueueType, delivered []byte, 
 }
 
 // TestPropertiesByteForByte: each of the 14 properties is after a replay, a move, a drop and its undo, a replay and its
-// undo, an export and its import what it was: absent, zero or with its value. A replay and a move take the expiration off.
+// undo, an export and its import what it was: absent, zero or with its value. A replay and a move take the expiration
+// off.
 func TestPropertiesByteForByte(t *testing.T) {
 	t.Parallel()
 	names, all := wireMessages()

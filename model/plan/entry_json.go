@@ -58,8 +58,8 @@ func (e *Entry) JSON() EntryJSON {
 	if s := e.Sent; s != nil {
 		out.Sent = &sentJSON{
 			s.Fingerprint.String(), message.TextJSON(s.To.Exchange), message.TextJSON(s.To.RoutingKey), textsJSON(s.Reached),
-			message.TextJSON(s.Former.Expiration), message.TextJSON(s.Former.UserID),
-			uint16(s.Former.Zeros), message.HeadersJSON(s.Former.Headers), textsJSON(s.Former.Added), s.Changed, textsJSON(s.Removed),
+			message.TextJSON(s.Former.Expiration), message.TextJSON(s.Former.UserID), uint16(s.Former.Zeros),
+			message.HeadersJSON(s.Former.Headers), textsJSON(s.Former.Added), s.Changed, textsJSON(s.Removed),
 		}
 	}
 	return out
