@@ -2,10 +2,13 @@ package broker_test
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -101,4 +104,72 @@ func TestUnconvertibleMessages(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestLooksAtOnceOfUnconvertible looks at random at queues that hold such messages at their head, in their middle, or
+// several, by clients that share what they remember: nothing is lost where no look was insisted on, and where some were,
+// at most the messages that cannot be converted.
+func TestLooksAtOnceOfUnconvertible(t *testing.T) {
+	t.Parallel()
+	if !model.ParseVersion(node.Version()).AtLeast(4, 0) {
+		t.Skip("before RabbitMQ 4 they are converted when they are published")
+	}
+	const good = 20
+	type held struct {
+		*model.Queue
+		model.Settings
+		n, bad, insists int
+	}
+	a, r := newApp(t), seed.Rand(t)
+	var queues []held
+	for i, kind := range []model.QueueType{model.Quorum, model.Quorum, model.Quorum, model.Quorum, model.Classic} {
+		limit := []int{deliveryLimit, 4, deliveryLimit, 4, deliveryLimit}[i]
+		q, s := described(a.queue(fmt.Sprint("q", i), kind), kind), limitOf(int64(limit))
+		if kind == model.Quorum {
+			a.deleteQueue(q.Name)
+			q, s = a.limited(fmt.Sprint("q", i), limit)
+		}
+		before := r.IntN(good)
+		a.publish(q.QueueRef, numbered(before)...)
+		bad := 1 + r.IntN(3)
+		for range bad {
+			sendAMQP10(t, node, q.Name, unconvertible())
+		}
+		a.await(q.QueueRef, before+bad)
+		a.publish(q.QueueRef, numbered(good-before)...)
+		queues = append(queues, held{q, s, good + bad, bad, 10 * (i / 2 % 2)}) // of a hundred
+	}
+	path := filepath.Join(t.TempDir(), "journal.db")
+	refused, ended, total := 0, 0, size.Of(60, 10_000)
+	var c *broker.Client
+	for i := range total {
+		if i%5 == 0 {
+			if c != nil {
+				c.Close()
+			}
+			c = newProcess(t, path, journal.NewLooks(path))
+		}
+		q, look := queues[r.IntN(len(queues))], allLooks[r.IntN(len(allLooks))]
+		_, err := look.do(t.Context(), c, q.Queue, q.Settings, r.IntN(100) < q.insists)
+		var why peek.RefusedLook
+		switch {
+		case errors.As(err, &why):
+			refused++
+		case err != nil:
+			ended++
+		}
+	}
+	t.Logf("%d looks, %d of them refused, %d ended", total, refused, ended)
+	for _, q := range queues {
+		a.until(func() error {
+			n := a.ready(q.QueueRef)
+			if q.insists == 0 && n != q.n || n < good {
+				return fmt.Errorf("%s: %d of %d messages are left, %d of them not convertible", q.Name, n, q.n, q.bad)
+			}
+			return nil
+		})
+		if lost := q.n - a.ready(q.QueueRef); lost > 0 {
+			t.Logf("%s: %d of %d that cannot be converted were lost by looks that were insisted on", q.Name, lost, q.bad)
+		}
+	}
 }

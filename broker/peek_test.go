@@ -163,8 +163,17 @@ func TestPeekOfAStream(t *testing.T) {
 	}
 	a.until(func() error {
 		all := peekAt(t, c, planPeek(described(q, model.Stream), peek.Want{Limit: 100}))
-		if diff := cmp.Diff(count(50), messageIDs(all.Messages)); diff != "" {
-			return errors.New(diff)
+		if diff := cmp.Diff(count(50), messageIDs(all.Messages)); diff != "" || all.Stopped != "" {
+			return errors.New(diff + all.Stopped)
+		}
+		return nil
+	})
+	a.until(func() error { // an export
+		var read []string
+		_, err := c.Read(t.Context(), planPeek(described(q, model.Stream), peek.Want{Limit: 100}),
+			func(m *message.Message) error { read = append(read, m.Properties.MessageID); return nil })
+		if diff := cmp.Diff(count(50), read); err != nil || diff != "" {
+			return fmt.Errorf("%w %s", err, diff)
 		}
 		return nil
 	})

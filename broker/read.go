@@ -20,8 +20,6 @@ func (c *Client) Read(ctx context.Context, plan peek.Plan, each func(*message.Me
 	switch {
 	case !plan.Allowed():
 		return read, fmt.Errorf("read %s: %s", name, plan.Refusal.Words())
-	case plan.Method == peek.Stream:
-		return read, fmt.Errorf("read %s: a stream is not read to its end: look at it with peek", name)
 	}
 	src, err := c.openSource(ctx, plan)
 	if err != nil {
@@ -43,12 +41,15 @@ func (c *Client) Read(ctx context.Context, plan peek.Plan, each func(*message.Me
 		return read, r.failed
 	case ctx.Err() != nil:
 		return read, fmt.Errorf("read %s: %w", name, ctx.Err())
-	case errors.Is(err, errNothingComes):
+	case errors.Is(err, errNothingComes), errors.Is(err, errLongStream):
 		read.Stopped = err.Error()
 		return read, nil
 	}
 	return read, err
 }
+
+// errLongStream is why the rest of a stream is not read.
+var errLongStream = errors.New("dlxtop reads no further in a stream")
 
 // reading is one Read under way.
 type reading struct {
@@ -59,6 +60,13 @@ type reading struct {
 }
 
 func (r *reading) all(ctx context.Context) error {
+	if plan := r.source.plan; plan.Method == peek.Stream { // a second consumer would begin at the first message again
+		taken, err := r.source.page(ctx, plan.Page, r.take)
+		if err == nil && taken >= plan.Page {
+			err = errLongStream
+		}
+		return err
+	}
 	for left := r.source.depth; left > 0 && r.failed == nil && ctx.Err() == nil; {
 		n := r.pages.next(left, r.source.plan.Type)
 		taken, err := r.source.page(ctx, n, r.take)

@@ -61,7 +61,11 @@ func (s *session) export(ctx context.Context, queue, path string, want exporting
 	if err != nil {
 		return err
 	}
-	plan := peek.For(t, ref, s.wants(peek.Want{Insist: want.insist, ForAction: true}))
+	look := peek.Want{Insist: want.insist, ForAction: true}
+	if q, ok := t.Queue(ref); ok && q.Type == model.Stream {
+		look = peek.Want{Insist: want.insist, Limit: peek.MaxPage} // nothing is taken out of it
+	}
+	plan := peek.For(t, ref, s.wants(look))
 	if !plan.Allowed() {
 		return refused("%s", refusal(plan.Refusal))
 	}
