@@ -107,8 +107,8 @@ func TestUnconvertibleMessages(t *testing.T) {
 }
 
 // TestLooksAtOnceOfUnconvertible looks at random at queues that hold such messages at their head, in their middle, or
-// several, by clients that share what they remember: nothing is lost where no look was insisted on, and where some were,
-// at most the messages that cannot be converted.
+// several, by clients that share what they remember: nothing is lost where no look was insisted on, and where some
+// were, at most the messages that cannot be converted.
 func TestLooksAtOnceOfUnconvertible(t *testing.T) {
 	t.Parallel()
 	if !model.ParseVersion(node.Version()).AtLeast(4, 0) {
