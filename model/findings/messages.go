@@ -32,7 +32,7 @@ func ReadingOf(t *model.Topology, ref model.QueueRef, takenAt time.Time, waiting
 	r.checks = append(r.checks,
 		&nearDeliveryLimit{queue: q, settings: t.Settings(ref), rescued: t.Behaviour.ReturnCountsAsDelivery},
 		&copies{}, &publishersAhead{clock: t.Snapshot.Overview.Clock(), takenAt: takenAt},
-		newPoison(t, q, takenAt), &strays{r.ways, t.Settings(ref)},
+		newPoison(t, q, takenAt), &released{queue: q, behaviour: t.Behaviour}, &strays{r.ways, t.Settings(ref)},
 	)
 	return r
 }

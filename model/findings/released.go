@@ -1,0 +1,50 @@
+package findings
+
+import (
+	"fmt"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+)
+
+// manyReturns is from how many returns on, none of which counted, a message is taken for one that goes round: looks
+// return a message, too, but not as often beside a consumer.
+const manyReturns = 100
+
+// released: a worker returns a message again and again in a way that counts towards no delivery limit (basic.nack, and
+// AMQP 1.0's released, from 4.3 on). RabbitMQ's statistics may not show such deliveries of AMQP 1.0; the message does.
+type released struct {
+	queue     *model.Queue
+	behaviour model.Behaviour
+
+	n     int
+	worst message.Message // without headers and body
+	most  int64           // of it: how often it was taken
+	count int64           // of it: how often that counted
+}
+
+func (r *released) see(m *message.Message) {
+	taken, counted := m.Counted(), m.Delivered()
+	if !r.behaviour.CarriesDeliveryCount || r.queue.Consumers.Or(0) == 0 || taken-counted < manyReturns {
+		return
+	}
+	if r.n++; taken > r.most {
+		r.most, r.count = taken, counted
+		r.worst = message.Message{Position: m.Position, Properties: message.Properties{MessageID: m.Properties.MessageID}}
+	}
+}
+
+func (r *released) finding() (Finding, bool) {
+	if r.n == 0 {
+		return Finding{}, false
+	}
+	return Finding{
+		Code: "requeue-loop", Level: LevelWarning,
+		Message: fmt.Sprintf("%s went back to the queue %s times or more, and its delivery limit does not end that",
+			model.Plural(r.n, "message"), model.Count(manyReturns)),
+		Evidence: fmt.Sprintf("message %d %s: x-acquired-count %s, x-delivery-count %s: taken that often, and returned by "+
+			"basic.nack or AMQP 1.0's released, which do not count from RabbitMQ 4.3 on", r.worst.Position,
+			model.Printable(r.worst.Properties.MessageID), model.Count(r.most), model.Count(r.count)),
+		Remedy: "let the worker reject what it cannot process, by AMQP 1.0 rejected or modified with delivery-failed",
+	}, true
+}
