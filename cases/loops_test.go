@@ -1,7 +1,10 @@
 package cases
 
 import (
+	"strings"
 	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -104,6 +107,39 @@ func TestLoops(t *testing.T) {
 				w.awaitSeen("a", "m", 5)
 			},
 			says: []string{"warning dead-letters-return a: a, b"},
+		},
+		situation{
+			name: "messages that expire while their worker is away", from: "rabbitmq-server #2287 (c23)",
+			parts: []build.Part{
+				build.Exchange("direct", "in"), build.Exchange("direct", "again"),
+				build.Queue("w", build.DLX("again"), build.DeadKey("retry")), build.Bind("in", "w", "w"),
+				build.Queue("retry", build.DLX("in"), build.DeadKey("w"), build.TTL(600_000)),
+				build.Bind("again", "retry", "retry"),
+				build.Queue("v", build.DLX("again"), build.DeadKey("v"), build.TTL(60_000)), build.Bind("in", "v", "v"),
+				build.Queue("v.retry", build.DLX("in"), build.DeadKey("v"), build.TTL(60_000)),
+				build.Bind("again", "v", "v.retry"), build.Queue("u", build.DLX("again"), build.DeadKey("u")),
+				build.Queue("u.retry", build.DLX("in"), build.DeadKey("u"), build.TTL(600_000)),
+				build.Bind("again", "u", "u.retry"), build.Bind("in", "u", "u"),
+			},
+			traffic: func(w *world) {
+				for _, id := range []string{"1", "2", "3"} {
+					w.publish("in", "w", id, func(p *amqp.Publishing) { p.Expiration = "50" })
+				}
+				w.depth("retry", 3)
+				w.work("v", acks)
+				w.work("u", rejects)
+				w.publish("in", "u", "u1")
+				w.depth("u.retry", 1)
+			},
+			says: []string{"warning cycle-cut retry: 3 messages will be dropped on expiry", "warning cycle-cut v: longer than"},
+			check: func(w *world) {
+				for queue, says := range map[string]bool{"retry": true, "u.retry": false} {
+					status, out, errs := w.dlxtop("peek", queue)
+					if dropped := "will be dropped on expiry"; status != 0 || strings.Contains(errs, dropped) != says {
+						w.Errorf("peek %s: %s%s", queue, out, errs)
+					}
+				}
+			},
 		},
 		situation{
 			name: "a retry buffer leads back: no queue does by itself", from: "c10",

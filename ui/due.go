@@ -45,7 +45,7 @@ func (m *topologyMsg) head(b *model.Buffer, now time.Time) picture.HeadState {
 			if same {
 				leaves = leaves.Narrowed(h.Due)
 			}
-			h.Due, h.Looked = leaves, true
+			h.Due, h.Looked, h.Cut = leaves, true, head.Cut
 			h.Blocked, _ = w.Blocked(now)
 		}
 	}
@@ -149,7 +149,7 @@ func (m *topologyMsg) soonest(f *model.Flow, now time.Time) picture.HeadState {
 		case !h.Waits:
 		case soonest.Due.Kind == "", soonest.Due.Kind == story.DueUnknown && h.Due.Kind != "",
 			h.Due.Kind != "" && h.Due.Kind != story.DueUnknown && h.Due.Time.Before(soonest.Due.Time):
-			soonest.Due, soonest.Looked = h.Due, h.Looked
+			soonest.Due, soonest.Looked, soonest.Cut = h.Due, h.Looked, h.Cut
 		}
 	}
 	return soonest
@@ -166,6 +166,9 @@ func dueField(s *term.Styles, h picture.HeadState, now time.Time) term.Field {
 	case picture.HeadUnknown, picture.HeadNone:
 		return term.Field{Text: h.Words(now), Style: s.Muted}
 	default:
+		if h.Cut {
+			return term.Field{Text: h.Words(now) + " " + term.MarkError, Style: s.Danger}
+		}
 		return term.Field{Text: h.Words(now), Style: s.Text}
 	}
 }
@@ -186,6 +189,10 @@ func (m *topologyMsg) bufferLines(b *model.Buffer, messagesKey string, now time.
 	lines := []term.Span{{Text: "due: " + histogram.Words(), Tone: term.ToneText}}
 	if words := m.holdingWords(b, messagesKey); words != "" {
 		lines = append(lines, term.Span{Text: words, Tone: term.ToneText})
+	}
+	if histogram.Cut > 0 {
+		lines = append(lines, term.Span{Text: term.MarkError + " " + model.Plural(histogram.Cut, "message") +
+			" will be dropped on expiry: RabbitMQ drops what returns without a rejection", Tone: term.ToneDanger})
 	}
 	if h := m.head(b, now); h.Blocked.By != nil {
 		line := term.Span{Text: term.MarkWarning + " " + h.Blocked.Words(now), Tone: term.ToneWarning}

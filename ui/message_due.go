@@ -56,6 +56,8 @@ func waitField(s *term.Styles, w *story.Wait, now time.Time) term.Field {
 		return term.Field{Text: "never" + late, Style: s.Danger}
 	case w.Leaves.Time.Before(now):
 		return term.Field{Text: "left", Style: s.Muted}
+	case w.Cut:
+		return term.Field{Text: w.Leaves.In(now) + " " + term.MarkError, Style: s.Danger}
 	}
 	return term.Field{Text: w.Leaves.In(now) + late, Style: style}
 }

@@ -275,6 +275,22 @@ func TestFindings(t *testing.T) {
 			[]string{"info rejected-loop a"},
 		},
 		{
+			"a circle of expiries past a worker", "3.10.8",
+			[]build.Part{
+				build.Queue("a", build.DLX(""), build.DeadKey("b"), build.TTL(1000)),
+				build.Queue("b", build.DLX(""), build.DeadKey("a"), build.TTL(1000), build.Consumers(1)),
+			},
+			[]string{"warning cycle-cut b", "info rejected-loop b"},
+		},
+		{
+			"messages that expire before a worker has had any", "4.0.5",
+			[]build.Part{
+				build.Queue("a", build.DLX(""), build.DeadKey("b"), build.Counted(5, 0), build.Ready(2)),
+				build.Queue("b", build.DLX(""), build.DeadKey("a"), build.TTL(1000), build.Ready(3)),
+			},
+			[]string{"error worker-without-consumers a", "warning cycle-cut b", "info rejected-loop a"},
+		},
+		{
 			"a queue that dead-letters into itself, through a headers exchange", "4.0.5",
 			[]build.Part{
 				build.Exchange("headers", "h"), build.Queue("a", build.DLX("h")),

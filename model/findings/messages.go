@@ -33,6 +33,7 @@ func ReadingOf(t *model.Topology, ref model.QueueRef, takenAt time.Time, waiting
 		&nearDeliveryLimit{queue: q, settings: t.Settings(ref), rescued: t.Behaviour.ReturnCountsAsDelivery},
 		&copies{}, &publishersAhead{clock: t.Snapshot.Overview.Clock(), takenAt: takenAt},
 		newPoison(t, q, takenAt), &released{queue: q, behaviour: t.Behaviour}, &strays{r.ways, t.Settings(ref)},
+		dropped{r.ways},
 	)
 	return r
 }

@@ -2,12 +2,11 @@ package findings
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// Findings about the queues that dead letters reach, and about ways that lead in circles.
+// Findings about the queues that dead letters reach.
 
 // findFullTargets finds queues behind others that lose messages when they are full: their oldest, or what comes in. A
 // classic queue with reject-publish refuses dead letters, too, and RabbitMQ drops what is refused; a quorum queue takes
@@ -188,81 +187,4 @@ func without(from model.Source, key string) string {
 			model.Printable(from.String()))
 	}
 	return fmt.Sprintf("delete the queue and declare it without x-%s (no policy raises an argument)", key)
-}
-
-// findCutCycles finds circles that a message can go round without being rejected: the broker drops it when it would
-// come into a queue for the second time (all versions), unless the queue that would send it there keeps its dead
-// letters: then it stays in that one.
-func findCutCycles(t *model.Topology, found func(Finding)) {
-	walked := map[model.QueueRef]int{} // the walk that came by first
-	for i := range t.Snapshot.Queues {
-		start := t.Snapshot.Queues[i].QueueRef
-		circle := expiryCircle(t, start, walked, i+1)
-		if len(circle) < 2 { // of one alone findReturns speaks
-			continue
-		}
-		first := slices.IndexFunc(circle, func(ref model.QueueRef) bool {
-			before := circle[(slices.Index(circle, ref)+len(circle)-1)%len(circle)]
-			return !t.Settings(before).KeepsDeadLetters()
-		})
-		if first < 0 {
-			continue
-		}
-		circle = slices.Concat(circle[first:], circle[:first])
-		at := circle[0]
-		found(Finding{
-			Code: "cycle-cut", Level: LevelError, VHost: at.VHost, Queue: at.Name,
-			Message: fmt.Sprintf("messages that expire in %s are lost after one round: they return by expiry "+
-				"alone, and RabbitMQ then drops them", model.Printable(at.Name)),
-			Evidence: "expires through " + model.Names(circle) +
-				" and back, each with a message-ttl, with no rejection in between",
-			Remedy: "put a worker that rejects into the circle, or lead it out into a failed queue",
-		})
-	}
-}
-
-// expiryCircle follows what expires, from queue to queue, as long as there is only one way and nobody consumes. It
-// returns the circle that this walk closed, if any: each queue is passed by one walk only.
-func expiryCircle(t *model.Topology, start model.QueueRef, walked map[model.QueueRef]int, walk int) []model.QueueRef {
-	var path []model.QueueRef
-	for at := start; ; {
-		if walked[at] == walk {
-			return path[slices.Index(path, at):]
-		}
-		q, _ := t.Queue(at)
-		if walked[at] != 0 || !t.Settings(at).TTL.Set || q.Consumers.Or(1) > 0 {
-			return nil
-		}
-		walked[at] = walk
-		path = append(path, at)
-		targets := t.ExpiredTargets(at)
-		if len(targets) != 1 || !t.Hops(at)[0].Route.Exact {
-			return nil
-		}
-		at = targets[0]
-	}
-}
-
-// findUncappedLoops finds retry loops that the broker never ends: a cycle with a rejection in it is never cut.
-func findUncappedLoops(t *model.Topology, found func(Finding)) {
-	for i := range t.Flows() {
-		flow := &t.Flows()[i]
-		worker := flow.Worker.Queue
-		for _, b := range flow.Buffers {
-			if !b.Rejected {
-				continue
-			}
-			found(Finding{
-				Code: "rejected-loop", Level: LevelInfo, VHost: worker.VHost, Queue: worker.Name,
-				Message: fmt.Sprintf("messages that %s rejects come back through %s without end, unless its "+
-					"consumer counts and gives up", model.Printable(worker.Name), model.Printable(b.Queue.Name)),
-				Evidence: fmt.Sprintf("%s dead-letters to %s, which expires back; this loop never ends: "+
-					"RabbitMQ only counts it in "+
-					"x-death", model.Printable(worker.Name), model.Printable(b.Queue.Name)),
-				Remedy: "when the count in x-death reaches a limit, let the consumer publish to a failed queue " +
-					"and acknowledge",
-			})
-			break
-		}
-	}
 }

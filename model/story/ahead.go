@@ -79,12 +79,26 @@ func expires(e *Event, t *model.Topology, q *model.Queue, m *message.Message, wa
 	s := t.Settings(q.QueueRef)
 	route := t.DeadLetter(q.QueueRef, keys(m), m.Headers)
 	through := "through " + model.ExchangeName(s.DLX.Value)
-	if len(route.Queues) > 0 {
-		e.Where, e.Detail, e.Note = model.NamesOr(route.Queues, ""), at, through
+	arrives := arrivals(route.Queues, q.QueueRef, diedSince(t, m, q.QueueRef))
+	back := model.Names(slices.DeleteFunc(slices.Clone(route.Queues),
+		func(ref model.QueueRef) bool { return slices.Contains(arrives, ref) }))
+	if len(arrives) > 0 {
+		e.Where, e.Detail, e.Note = model.Names(arrives), at, through
+		if back != "" {
+			e.Note += "; not to " + back + ", where it has been, and was not rejected since"
+		}
 		return
 	}
 	what := "expires " + at
 	switch {
+	case back != "" && s.KeepsDeadLetters():
+		what += ", and stays in this queue"
+		e.Note = "it would return to " + back + ", and was not rejected since; dead-letter-strategy at-least-once"
+	case back != "":
+		e.Note = "it would return to " + back + ", and was not rejected since: RabbitMQ drops it"
+		if q.Consumers.Known() {
+			what = "is dropped " + at
+		}
 	case !s.DLX.Set && !q.NoDLX(s):
 		e.Note = "the queue's policy is still unknown"
 	case !s.DLX.Set:

@@ -147,6 +147,50 @@ func TestStoryAhead(t *testing.T) {
 			[]string{"next | w in ≤ 30s | through dlx; the queue's consumers are unknown"},
 		},
 		{
+			"back by expiry alone", circle(), "retry",
+			message.Message{Deaths: diedIn("w", 1)},
+			[]string{"next | is dropped in ≤ 30s | it would return to w, and was not rejected since: RabbitMQ drops it"},
+		},
+		{
+			"back by expiry alone, after a rejection before", circle(), "retry",
+			message.Message{Deaths: []message.Death{
+				{Queue: "w", Reason: model.Expired, Count: 1},
+				{Queue: "retry", Reason: model.Expired, Count: 1},
+				{Queue: "w", Reason: model.Rejected, Count: 1},
+			}},
+			[]string{"next | is dropped in ≤ 30s | it would return to w, and was not rejected since: RabbitMQ drops it"},
+		},
+		{
+			"back after a rejection", circle(), "retry",
+			message.Message{Deaths: []message.Death{
+				{Queue: "retry", Reason: model.Expired, Count: 1}, {Queue: "w", Reason: model.Rejected, Count: 2},
+			}},
+			[]string{"tries | 2 |", "next | w in ≤ 30s | through (default)"},
+		},
+		{
+			"back by expiry alone, and kept", circle(build.AtLeastOnce), "retry",
+			message.Message{Deaths: diedIn("w", 1)},
+			[]string{"next | expires in ≤ 30s, and stays in this queue | it would return to w, and was not rejected " +
+				"since; dead-letter-strategy at-least-once"},
+		},
+		{
+			"back by expiry alone, and a copy elsewhere",
+			[]build.Part{
+				build.Exchange("fanout", "all"), build.Queue("v"), build.Queue("w", build.DLX(""), build.DeadKey("q")),
+				build.Bind("all", "", "v"), build.Bind("all", "", "w"), build.Queue("q", build.DLX("all"), build.TTL(30_000)),
+			},
+			"q",
+			message.Message{Deaths: diedIn("w", 1)},
+			[]string{"next | v in ≤ 30s | through all; not to w, where it has been, and was not rejected since"},
+		},
+		{
+			"into itself",
+			[]build.Part{build.Queue("q", build.TTL(1000), build.DLX(""))},
+			"q",
+			message.Message{RoutingKey: "q"},
+			[]string{"next | is dropped in ≤ 1s | it would return to q, and was not rejected since: RabbitMQ drops it"},
+		},
+		{
 			"dropped",
 			[]build.Part{build.Queue("q", build.TTL(1000))},
 			"q",
@@ -194,6 +238,35 @@ func TestStoryAhead(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// circle is a worker and its retry buffer.
+func circle(settings ...build.Setting) []build.Part {
+	settings = append(settings, build.DLX(""), build.DeadKey("w"), build.TTL(30_000))
+	return []build.Part{build.Queue("w", build.DLX(""), build.DeadKey("retry")), build.Queue("retry", settings...)}
+}
+
+// From 4.0 RabbitMQ ignores the x-death that a client publishes, and shows it until the message dies again.
+func TestDeathsThatAreNotCounted(t *testing.T) {
+	dead := message.Message{RoutingKey: "retry", Deaths: diedIn("w", 1)}
+	published := message.Message{RoutingKey: "retry", Deaths: diedIn("other", 1, "w", 1)}
+	for _, c := range []struct {
+		version string
+		m       *message.Message
+		cut     bool
+	}{
+		{"3.12.0", &dead, true},
+		{"3.12.0", &published, true},
+		{"3.13.1", &published, false},
+		{"3.13.7", &published, true},
+		{"4.0.5", &dead, true},
+		{"4.0.5", &published, false},
+	} {
+		topology := build.TopologyOf(c.version, append(circle(), build.Queue("other", build.DLX("elsewhere")))...)
+		if got := cutOnExpiry(topology, c.m, build.Ref("retry")); got != c.cut {
+			t.Errorf("%s, %v: cut %v", c.version, c.m.Deaths, got)
+		}
 	}
 }
 

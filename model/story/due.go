@@ -77,6 +77,7 @@ type toldOfDue struct {
 	delivered bool          // from this queue before
 	// its worker wrote down when it sent it here for another try: that is true of a retry buffer, too
 	again bool
+	cut   bool // RabbitMQ drops it when it expires
 }
 
 // tellsOfDue does not tell the id: it is part of more of the message, which would stay in memory.

@@ -21,6 +21,7 @@ var dueSpans = [...]struct {
 type DueHistogram struct {
 	Within  [len(dueSpans)]int64 // each message in the first span that is long enough for it
 	Blocked int64                // past their own time, and still behind another: not in Within
+	Cut     int64                // dropped when they expire, as they return without a rejection: not in Within
 	Never   int64                // nothing expires them
 	Unknown int64                // nobody has looked at them, and each brings its own TTL
 	Bounds  int64                // of those in Within, how many leave then at the latest, perhaps sooner
@@ -29,7 +30,7 @@ type DueHistogram struct {
 
 // Total is how many messages it counts.
 func (h *DueHistogram) Total() int64 {
-	n := h.Blocked + h.Never + h.Unknown
+	n := h.Blocked + h.Cut + h.Never + h.Unknown
 	for _, w := range h.Within {
 		n += w
 	}
@@ -94,6 +95,8 @@ func (h *DueHistogram) look(w *Waits, now time.Time) int64 {
 		switch {
 		case m.HeldBack() && m.Due.Kind != DueUnknown && m.Due.Time.Before(now):
 			h.Blocked++
+		case m.Cut && m.Leaves.Kind != DueUnknown:
+			h.Cut++
 		default:
 			h.add(1, m.Leaves, now)
 		}
@@ -116,6 +119,7 @@ func (h *DueHistogram) Add(other DueHistogram) {
 		h.Within[i] += n
 	}
 	h.Blocked += other.Blocked
+	h.Cut += other.Cut
 	h.Never += other.Never
 	h.Unknown += other.Unknown
 	h.Bounds += other.Bounds
@@ -153,6 +157,7 @@ func (h *DueHistogram) Words() string {
 		}
 	}
 	say(h.Blocked, "overdue %s, behind another")
+	say(h.Cut, "dropped %s")
 	say(h.Never, "never %s")
 	say(h.Unknown, "not looked at %s")
 	return strings.Join(parts, "   ")

@@ -20,6 +20,7 @@ type Wait struct {
 	Due      DueTime                  // when its TTL runs out
 	Leaves   DueTime                  // when it leaves: not before those ahead of it, for only the head expires
 	Behind   int                      // the position of the one that it waits for; its own when nothing holds it back
+	Cut      bool                     // RabbitMQ drops it then
 }
 
 // HeldBack reports whether the message waits for one before it longer than for its own TTL.
@@ -147,6 +148,7 @@ func (w *Waiting) See(i int, m *message.Message) {
 	}
 	told := tellsOfDue(m)
 	told.id, told.same = strings.Clone(m.Properties.MessageID), m.Fingerprint
+	told.cut = cutOnExpiry(w.t, m, w.waits.Queue)
 	if w.refill && !told.again {
 		told.came = time.Time{}
 	}
@@ -171,7 +173,7 @@ func (w *Waiting) Waits() *Waits {
 	var after time.Time // no message from here on came before that
 	for i := range w.told {
 		told, this := &w.told[i], &waits.Messages[i]
-		*this = Wait{Position: i + 1, ID: told.id, Same: told.same, Behind: i + 1}
+		*this = Wait{Position: i + 1, ID: told.id, Same: told.same, Behind: i + 1, Cut: told.cut}
 		sight := Sight{At: waits.TakenAt, Clock: w.clock}
 		if i == 0 {
 			sight.Since, sight.After = w.head.Since, w.head.After

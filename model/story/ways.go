@@ -21,6 +21,8 @@ type Ways struct {
 	from     map[model.QueueRef]bool // of seen, from which queues messages came into this one
 	lost     int
 	lostKeys []string // of the first one
+	cut      int
+	cutTo    []model.QueueRef // of the first one
 }
 
 // way is a way out of a queue by some keys.
@@ -47,6 +49,11 @@ func (w *Ways) See(m *message.Message) {
 			if w.lost++; w.lost == 1 {
 				w.lostKeys = own
 			}
+		}
+	}
+	if w.expires(m) && cutOnExpiry(w.topology, m, w.queue) {
+		if w.cut++; w.cut == 1 {
+			w.cutTo = w.topology.DeadLetter(w.queue, own, m.Headers).Queues
 		}
 	}
 	for i := range m.Deaths {
@@ -131,6 +138,9 @@ func (w *Ways) expires(m *message.Message) bool {
 
 // Seen are the queues that messages go to, by the queue that they leave, and those from which they came here.
 func (w *Ways) Seen() model.Seen { return w.seen }
+
+// Cut is how many messages RabbitMQ drops when they expire, and where the first would return to.
+func (w *Ways) Cut() (n int, to []model.QueueRef) { return w.cut, w.cutTo }
 
 // Lost is how many messages will go nowhere when they expire, and in words the keys of the first; 0 when none will.
 func (w *Ways) Lost() (n int, keys string) {

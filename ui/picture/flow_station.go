@@ -181,6 +181,12 @@ func (b *builder) headDue(buffer *model.Buffer, q *model.Queue) headFact {
 		return headFact{term.Span{Text: "head due now", Tone: term.ToneText}, term.Span{Text: "due now", Tone: term.ToneText}}
 	}
 	words := h.Words(b.Now)
+	if h.Cut {
+		return headFact{
+			term.Span{Text: term.MarkError + " head dropped in " + words, Tone: term.ToneDanger},
+			term.Span{Text: term.MarkError + " dropped " + words, Tone: term.ToneDanger},
+		}
+	}
 	return headFact{
 		term.Span{Text: "head due in " + words, Tone: term.ToneText},
 		term.Span{Text: "due " + words, Tone: term.ToneText},

@@ -13,6 +13,7 @@ type HeadState struct {
 	Due     story.DueTime
 	Blocked story.Blocked // what waits behind it; By is nil when nothing does, or nobody has looked
 	Looked  bool          // a look told it
+	Cut     bool          // RabbitMQ drops it then, as it returns without a rejection
 }
 
 // headKind is what can be said of when the head of a buffer leaves.

@@ -1,0 +1,163 @@
+package findings
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/story"
+)
+
+// Findings about ways that lead in circles through a buffer. RabbitMQ drops a message that would come into a queue for
+// the second time with no rejection since (all versions), and ends no circle with a rejection in it.
+
+// findCutCycles finds circles that a message can go round without being rejected. When the queue that would send it
+// into one for the second time keeps its dead letters, it stays in that one.
+func findCutCycles(t *model.Topology, found func(Finding)) {
+	walked := map[model.QueueRef]int{} // the walk that came by first
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		findExpiredUnread(t, q, found)
+		circle := expiryCircle(t, q.QueueRef, walked, i+1)
+		if len(circle) < 2 { // of one alone findReturns speaks
+			continue
+		}
+		first := slices.IndexFunc(circle, func(ref model.QueueRef) bool {
+			before := circle[(slices.Index(circle, ref)+len(circle)-1)%len(circle)]
+			return !t.Settings(before).KeepsDeadLetters()
+		})
+		if first < 0 {
+			continue
+		}
+		circle = slices.Concat(circle[first:], circle[:first])
+		at := circle[0]
+		f := Finding{
+			Code: "cycle-cut", Level: LevelError, VHost: at.VHost, Queue: at.Name,
+			Message: fmt.Sprintf("messages that expire in %s are lost after one round: they return by expiry "+
+				"alone, and RabbitMQ then drops them", model.Printable(at.Name)),
+			Evidence: "expires through " + model.Names(circle) +
+				" and back, each with a message-ttl, with no rejection in between",
+			Remedy: "put a worker that rejects into the circle, or lead it out into a failed queue",
+		}
+		if worker, ttl, escapes := escape(t, circle); escapes {
+			f.Level, f.Queue = LevelWarning, worker.Name
+			f.Message = fmt.Sprintf("messages that wait in %s for longer than %s are lost: they return by expiry alone, and "+
+				"RabbitMQ then drops them", model.Printable(worker.Name), ttl)
+			f.Remedy = "remove its message-ttl, or lead what expires to a failed queue"
+		}
+		found(f)
+	}
+}
+
+// expiryCircle follows what expires, from queue to queue, as long as there is only one way. It returns the circle that
+// this walk closed, if any: each queue is passed by one walk only.
+func expiryCircle(t *model.Topology, start model.QueueRef, walked map[model.QueueRef]int, walk int) []model.QueueRef {
+	var path []model.QueueRef
+	for at := start; ; {
+		if walked[at] == walk {
+			return path[slices.Index(path, at):]
+		}
+		if walked[at] != 0 || !t.Settings(at).TTL.Set {
+			return nil
+		}
+		walked[at] = walk
+		path = append(path, at)
+		targets := t.ExpiredTargets(at)
+		if len(targets) != 1 {
+			return nil
+		}
+		at = targets[0]
+	}
+}
+
+// escape is where messages may leave a circle before they expire, or by another key, and after how long they do not: a
+// queue that has consumers, or may have some.
+func escape(t *model.Topology, circle []model.QueueRef) (worker model.QueueRef, ttl string, escapes bool) {
+	for _, ref := range circle {
+		q, _ := t.Queue(ref)
+		consumed := q.Consumers.Or(1) > 0
+		if escapes = escapes || consumed || !t.Hops(ref)[0].Route.Exact; worker == (model.QueueRef{}) && consumed {
+			worker = ref
+		}
+	}
+	if worker == (model.QueueRef{}) {
+		worker = circle[0]
+	}
+	return worker, t.Settings(worker).TTL.String(), escapes
+}
+
+// findExpiredUnread finds messages that came into a buffer by their own expiry, or were pushed out, as statistics show:
+// the queue that dead-letters them there, and gets them back, has delivered none.
+func findExpiredUnread(t *model.Topology, q *model.Queue, found func(Finding)) {
+	depth, counted := q.Depth()
+	if !counted || q.Delivered.Or(0) > 0 || q.Published.Or(0) <= depth || t.Settings(q.QueueRef).TTL.Set {
+		return
+	}
+	for _, exit := range t.Exits(q.QueueRef) {
+		if exit.Reason != model.Expired || exit.Fate != model.Cut || exit.Route.Queues[0] == q.QueueRef {
+			continue
+		}
+		buffer, _ := t.Queue(exit.Route.Queues[0])
+		n := min(q.Published.Or(0)-depth, buffer.Ready.Or(0)-buffer.Published.Or(0))
+		if n <= 0 {
+			return
+		}
+		name := model.Printable(q.Name)
+		found(Finding{
+			Code: "cycle-cut", Level: LevelWarning, VHost: q.VHost, Queue: buffer.Name,
+			Message: fmt.Sprintf("%s will be dropped on expiry: without a rejection they do not return to %s",
+				model.Plural(n, "message"), name),
+			Evidence: fmt.Sprintf("%s in %s; %s dead-letters there, got %s, holds %s, and has delivered none",
+				model.Count(buffer.Ready.Or(0)), model.Printable(buffer.Name), name, model.Count(q.Published.Or(0)),
+				model.Count(depth)),
+			Remedy: savedBy,
+		})
+	}
+}
+
+const savedBy = "replay them before they expire (a replay removes x-death); start the worker, or let messages not " +
+	"expire in its queue"
+
+// dropped are messages that will be dropped when they expire, as their x-death shows.
+type dropped struct{ ways *story.Ways }
+
+func (dropped) see(*message.Message) {} // strays does
+
+func (d dropped) finding() (Finding, bool) {
+	n, back := d.ways.Cut()
+	if n == 0 {
+		return Finding{}, false
+	}
+	return Finding{
+		Code: "cycle-cut", Level: LevelError,
+		Message: fmt.Sprintf("%s dropped on expiry: RabbitMQ drops what returns without a rejection", willBe(n)),
+		Evidence: fmt.Sprintf("the first one would return to %s, where it has been; x-death has no rejection since",
+			model.Names(back)),
+		Remedy: savedBy,
+	}, true
+}
+
+// findUncappedLoops finds retry loops that the broker never ends: a cycle with a rejection in it is never cut.
+func findUncappedLoops(t *model.Topology, found func(Finding)) {
+	for i := range t.Flows() {
+		flow := &t.Flows()[i]
+		worker := flow.Worker.Queue
+		for _, b := range flow.Buffers {
+			if !b.Rejected {
+				continue
+			}
+			found(Finding{
+				Code: "rejected-loop", Level: LevelInfo, VHost: worker.VHost, Queue: worker.Name,
+				Message: fmt.Sprintf("messages that %s rejects come back through %s without end, unless its "+
+					"consumer counts and gives up", model.Printable(worker.Name), model.Printable(b.Queue.Name)),
+				Evidence: fmt.Sprintf("%s dead-letters to %s, which expires back; this loop never ends: "+
+					"RabbitMQ only counts it in "+
+					"x-death", model.Printable(worker.Name), model.Printable(b.Queue.Name)),
+				Remedy: "when the count in x-death reaches a limit, let the consumer publish to a failed queue " +
+					"and acknowledge",
+			})
+			break
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package story
+
+import (
+	"slices"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+)
+
+// RabbitMQ drops what would come into a queue in which it has died, and not been rejected since (all versions): it goes
+// by x-death, newest first. Up to 3.12 it believes what clients publish there; from 4.0 it knows only its own.
+
+// cutOnExpiry reports whether RabbitMQ drops a message when it expires in a queue, since each queue that it would come
+// into is one of those.
+func cutOnExpiry(t *model.Topology, m *message.Message, in model.QueueRef) bool {
+	if s := t.Settings(in); !s.DLX.Set || s.KeepsDeadLetters() {
+		return false
+	}
+	died := diedSince(t, m, in)
+	if hop, ok := t.Hop(in, model.Expired); ok && len(died) == 0 && !slices.Contains(hop.Route.Queues, in) {
+		return false
+	}
+	targets := t.DeadLetter(in, keys(m), m.Headers).Queues
+	return len(targets) > 0 && len(arrivals(targets, in, died)) == 0
+}
+
+// arrivals are those of the queues that a message which expires in a queue comes into.
+func arrivals(targets []model.QueueRef, in model.QueueRef, died []string) []model.QueueRef {
+	return slices.DeleteFunc(slices.Clone(targets), func(ref model.QueueRef) bool {
+		return ref == in || slices.Contains(died, ref.Name)
+	})
+}
+
+// diedSince are the queues in which a message died, and was not rejected since, beside the one that it is in. The death
+// in that one becomes the newest when it expires there again.
+func diedSince(t *model.Topology, m *message.Message, in model.QueueRef) (queues []string) {
+	if m.DeathsError != "" || !countsDeaths(t, m, in) {
+		return nil
+	}
+	for i := range m.Deaths {
+		switch d := &m.Deaths[i]; {
+		case d.Queue == in.Name && d.Reason == model.Expired:
+		case d.Reason == model.Rejected:
+			return queues
+		default:
+			queues = append(queues, d.Queue)
+		}
+	}
+	return queues
+}
+
+// countsDeaths reports whether RabbitMQ knows the deaths that a message shows. Where it ignores what clients publish it
+// shows that all the same, until the message dies again: then it has not come as the newest death would have it.
+func countsDeaths(t *model.Topology, m *message.Message, in model.QueueRef) bool {
+	if t.Behaviour.CountsRepublishedDeaths || len(m.Deaths) == 0 {
+		return true
+	}
+	from := model.QueueRef{VHost: in.VHost, Name: m.Deaths[0].Queue}
+	s := t.Settings(from)
+	if _, there := t.Queue(from); !there {
+		return true // deleted since: its settings are unknown
+	}
+	return s.DLX.Set && s.DLX.Value == m.Exchange && (!s.Key.Set || s.Key.Value == m.RoutingKey) &&
+		slices.Contains(t.DeadLetter(from, keys(m), m.Headers).Queues, in)
+}
