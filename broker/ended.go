@@ -16,7 +16,7 @@ import (
 // stops, is no sign of a message that ends every look.
 func (s *source) endedBy() (ended model.Ended) {
 	var why *amqp.Error
-	if !s.holding.IsClosed() || !errors.As(s.reason(amqp.ErrClosed), &why) {
+	if !s.holding.IsClosed() || !errors.As(s.reason(nil), &why) {
 		return ended
 	}
 	if known := reasonOf(onQueue, why); known != unknownReason {

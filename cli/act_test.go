@@ -51,6 +51,14 @@ type accountContract struct {
 			Differences []string       `json:"differences"`
 		} `json:"samples"`
 	} `json:"edit"`
+	Resets []struct {
+		Does     string `json:"does"`
+		Name     string `json:"name"`
+		Was      int64  `json:"was"`
+		Most     int64  `json:"most"`
+		Is       int64  `json:"is"`
+		Messages int    `json:"messages"`
+	} `json:"resets"`
 	Moved     *int   `json:"moved"`
 	Dropped   *int   `json:"dropped"`
 	Refused   *int   `json:"refused"`

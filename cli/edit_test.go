@@ -59,11 +59,12 @@ func TestReplayEdited(t *testing.T) {
 	plan := decode[accountContract](t, dry)
 	e := plan.Edit
 	if dry.status != cli.ExitDone || e == nil || e.Changed != n || e.Unchanged != 1 || e.Failed != 1 ||
+		len(plan.Resets) != 1 || plan.Resets[0].Name != "tries" || plan.Resets[0].Most != n-1 ||
 		len(e.Reasons) != 1 || !strings.Contains(e.Reasons[0].Why, "the jq program failed: ") || len(e.Samples) != 5 {
 		t.Fatalf("exit status %d: %s%s", dry.status, dry.out, dry.stderr)
 	}
 	second := e.Samples[1]
-	got, lines := strings.Join(second.Differences, "\n"), "header tries: 1 → 0\n- \"n\": \"1\",\n+ \"n\": 1,"
+	got, lines := strings.Join(second.Differences, "\n"), "- \"n\": \"1\",\n+ \"n\": 1,"
 	if second.MessageID != "m-2" || got != lines {
 		t.Errorf("%s:\n%s\nwant\n%s", second.MessageID, got, lines)
 	}
@@ -140,7 +141,7 @@ func TestEditIsRefused(t *testing.T) {
 		{`.exchange = "nope"`, cli.ExitRefused, "the exchange nope does not exist"},
 	} {
 		if test.want == "the broker takes at most" && strings.HasPrefix(node.Version(), "3.") {
-			test.edit = strings.Replace(test.edit, "17", "129", 1)
+			continue // it takes 128 MB: more than a program may take time for
 		}
 		r := v.run("replay", "failed", "--to", "queue:worker", "--edit", test.edit, "--yes")
 		if r.status != test.status || r.out != "" || !strings.Contains(r.stderr, test.want) {
