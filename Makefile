@@ -53,7 +53,7 @@ fuzz: ## what reads bytes of a broker, a file or a person, with random ones: eac
 matrix: setup pika compiler ## the tests in full size, and the applications of make clients, on RabbitMQ 3.10, 4.0 and 4.3, and a table of them
 	@bash scripts/matrix.sh
 
-clients: setup compiler ## real applications on nine frameworks: what dlxtop does right with each, as a table (Linux; installs PHP, Python and Ruby packages as root on Debian, npm's into the cache)
+clients: setup compiler ## real applications on many frameworks: what dlxtop does right with each, as a table (Linux; installs PHP, Python and Ruby packages as root on Debian, npm's into the cache)
 	@bash scripts/clients.sh
 
 cases: setup compiler ## situations that strangers reported, on a real broker, and what dlxtop says of each

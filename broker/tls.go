@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 
@@ -57,6 +59,9 @@ func readCertificates(config *tls.Config, uri *amqp.URI) error {
 	if uri.CertFile != "" || uri.KeyFile != "" {
 		pair, err := tls.LoadX509KeyPair(uri.CertFile, uri.KeyFile)
 		if err != nil {
+			if in := (*fs.PathError)(nil); errors.As(err, &in) {
+				err = in.Err // the path of a key is not for logs
+			}
 			return fmt.Errorf("certfile and keyfile in the AMQP URL cannot be used: %s", model.Printable(err.Error()))
 		}
 		config.Certificates = []tls.Certificate{pair}

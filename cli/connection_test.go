@@ -225,6 +225,11 @@ func TestConnectionMistakes(t *testing.T) {
 			[]string{"--url", "amqps://u:s3cr3t@h?certfile=/nowhere/c.pem"},
 			[]string{"certfile and keyfile in --url"},
 		},
+		{
+			"a key that is not there", nil,
+			[]string{"--url", "amqps://u:p@h?certfile=/nowhere/s3cr3t.pem&keyfile=/nowhere/s3cr3t.key"},
+			[]string{"certfile and keyfile in --url", "no such file"},
+		},
 		{"no such context", config, []string{"--context", "x\x1b[2J"}, []string{"no context x", "local, prod"}},
 		{
 			"no configuration",

@@ -3,6 +3,8 @@ package cli
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"io/fs"
 	"net/url"
 	"os"
 
@@ -37,6 +39,9 @@ func tlsOf(from string, e endpoint) (*tls.Config, error) {
 	if certificate != "" || key != "" {
 		pair, err := tls.LoadX509KeyPair(certificate, key)
 		if err != nil {
+			if in := (*fs.PathError)(nil); errors.As(err, &in) {
+				err = in.Err // the path of a key is not for logs
+			}
 			return nil, usage("certfile and keyfile in %s cannot be used: %s", from, model.Printable(err.Error()))
 		}
 		config.Certificates = []tls.Certificate{pair}
