@@ -3,11 +3,14 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"sync"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -21,6 +24,10 @@ const (
 	// uncertain then: those of the last second, up to a bound.
 	latest     = time.Second
 	latestMost = 1000
+
+	// A classic queue writes acknowledgements down by many: a node that is killed has forgotten up to 32,768 of them
+	// (queue_index_max_journal_entries, 3.10), and up to 2,048 (4.0, 4.3).
+	unwrittenMost = 1 << 15
 )
 
 // acknowledger takes settled messages out of the queue, many with one acknowledgement, and counts them when the broker
@@ -93,11 +100,15 @@ func (a *acknowledger) run() {
 		case <-a.ending:
 			last = true
 		}
-		a.mu.Lock()
-		batch := a.pending
-		a.pending = nil
-		a.mu.Unlock()
-		if err := a.batch(batch); err != nil {
+		batch := a.next()
+		err := a.batch(batch)
+		if err == nil && last {
+			if batch, err = nil, a.source.raiseAnchor(); err == nil {
+				batch = a.next()
+				err = a.batch(batch)
+			}
+		}
+		if err != nil {
 			a.failed(fmt.Errorf("acknowledge: %w", lost(err)))
 			a.lose(batch, err)
 			a.drain(err)
@@ -108,6 +119,19 @@ func (a *acknowledger) run() {
 		a.failed(fmt.Errorf("acknowledge: %w", lost(err)))
 		a.lose(nil, err)
 	}
+}
+
+// next is what can be acknowledged now: all but what an anchor holds.
+func (a *acknowledger) next() (batch []settled) {
+	held := a.source.anchor.holds.Load()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	batch, a.pending = a.pending, nil
+	if i := slices.IndexFunc(batch, func(s settled) bool { return s.tag == held }); i >= 0 {
+		a.pending = []settled{batch[i]}
+		batch = slices.Delete(batch, i, i+1)
+	}
+	return batch
 }
 
 // batch acknowledges messages, waits until the broker has got it, and counts them.
@@ -144,13 +168,17 @@ func (a *acknowledger) batch(batch []settled) error {
 	return nil
 }
 
-// forget lets go of what the queue has certainly taken in, as far as anybody can know.
+// forget lets go of what the queue has certainly taken in and written down, as far as anybody can know.
 func (a *acknowledger) forget() {
 	applied, waiting := a.source.stashed()
+	most, limit := latestMost, latest
+	if a.source.plan.Type == model.Classic {
+		most, limit = unwrittenMost, math.MaxInt64
+	}
 	first, n := len(a.sent), 0
 	for first > 0 {
 		s := &a.sent[first-1]
-		if !(waiting && s.command > applied) && (n >= latestMost || time.Since(s.at) > latest) {
+		if !(waiting && s.command > applied) && (n >= most || time.Since(s.at) > limit) {
 			break
 		}
 		n += len(s.positions)
@@ -161,29 +189,38 @@ func (a *acknowledger) forget() {
 
 // lose counts what became uncertain when the queue's channel went.
 func (a *acknowledger) lose(batch []settled, err error) {
-	reason := fmt.Sprintf("it was published and confirmed, but its original could not be acknowledged (%s): it may "+
-		"be in both queues", words(err))
-	if a.outcome == plan.Dropped {
-		reason = fmt.Sprintf("its acknowledgement may not have reached the broker (%s): it may still be there", words(err))
-	}
 	for _, s := range batch {
-		a.ledger.record(plan.Unsure, s.message, reason)
+		a.ledger.record(plan.Unsure, s.message, a.unsure(err))
 	}
 	a.doubt(err)
 }
 
-// doubt counts what was acknowledged, and what the queue may not have taken in before its channel went: what waits in
-// the channel, and when the broker is being stopped, the latest.
+// doubt counts what was acknowledged, and what the queue may not have taken in before its channel went, or has forgotten:
+// what waits in the channel, when the broker is being stopped, the latest, and all that a classic queue may not have
+// written down when it has forgotten what is held.
 func (a *acknowledger) doubt(err error) {
 	var e *amqp.Error
 	stopped := errors.As(a.source.reason(err), &e) && e.Code == amqp.ConnectionForced
+	forgotten := a.source.forgets(err)
 	applied, waiting := a.source.stashed()
-	for _, s := range a.sent {
-		if stopped || waiting && s.command > applied {
-			a.ledger.doubt(s.positions)
+	n := 0
+	for _, s := range slices.Backward(a.sent) {
+		late := n < latestMost && a.sent[len(a.sent)-1].at.Sub(s.at) <= latest
+		if forgotten || stopped && late || waiting && s.command > applied {
+			a.ledger.doubt(s.positions, a.unsure(err))
 		}
+		n += len(s.positions)
 	}
 	a.sent = nil
+}
+
+// unsure is why it is not known what became of a message.
+func (a *acknowledger) unsure(err error) string {
+	if a.outcome == plan.Dropped {
+		return fmt.Sprintf("its acknowledgement may not have reached the broker (%s): it may still be there", words(err))
+	}
+	return fmt.Sprintf("it was published and confirmed, but its original may not be acknowledged (%s): it may be in "+
+		"both queues", words(err))
 }
 
 // drain takes what still comes, until the end.

@@ -72,6 +72,9 @@ type source struct {
 	// again tells that the last message had been given back before: there may be more of these behind it.
 	again bool
 
+	anchor anchor       // of a classic queue
+	asking atomic.Int32 // passive declares without an answer
+
 	brink   *brink
 	rescuer *rescuer      // nil: nothing had to be rescued yet
 	acts    bool          // messages are acknowledged
@@ -148,6 +151,7 @@ func (s *source) connect(ctx context.Context) error {
 	}
 	channels = append(channels, s.holding)
 	s.closed = s.holding.NotifyClose(make(chan *amqp.Error, 1))
+	s.anchor.cancels = s.holding.NotifyCancel(make(chan string, mostCancels))
 	return nil
 }
 
@@ -155,7 +159,7 @@ func (s *source) connect(ctx context.Context) error {
 // stream has no such count: it says 0 (all versions).
 func (s *source) ready() (int64, error) {
 	for began := time.Now(); ; {
-		q, answered, err := s.client.declared(s.probe, s.plan.Queue.Name)
+		q, answered, err := s.declared(s.probe)
 		switch {
 		case err != nil:
 			return 0, queueError("count", s.plan.Queue, err)
@@ -167,12 +171,34 @@ func (s *source) ready() (int64, error) {
 	}
 }
 
+// declared declares the queue passively, as Client.declared has it.
+func (s *source) declared(channel *amqp.Channel) (q amqp.Queue, answered bool, err error) {
+	s.asking.Add(1)
+	if q, answered, err = s.client.declared(channel, s.plan.Queue.Name); err == nil {
+		s.asking.Add(-1)
+	}
+	return q, answered, err
+}
+
 // take takes the next n messages, up to 65,535, with one consumer; with 0 it only consumes and cancels, and takes what
 // comes meanwhile: one message at most. Whatever a delivery limit says: page heeds that.
 func (s *source) take(ctx context.Context, n int, each eachTaken) (taken int, err error) {
-	if s.plan.Method == peek.Get {
+	switch {
+	case s.plan.Method == peek.Get:
 		return s.get(ctx, n, each)
+	case !s.anchors() || n == 0:
+		return s.takeWith(ctx, n, false, each)
+	case n > 1:
+		if taken, err = s.takeWith(ctx, n-1, false, each); err != nil || taken < n-1 && s.anchor.consumer != "" {
+			return taken, err
+		}
 	}
+	last, err := s.takeWith(ctx, 1, true, each)
+	return taken + last, err
+}
+
+// takeWith takes the next n messages with one consumer. An anchor's stays.
+func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTaken) (taken int, err error) {
 	before := s.commands.Load()
 	tag := fmt.Sprintf("%s%04d", model.ConsumerTag, s.pages) // quorum queues give back in the order of the tags
 	s.pages++
@@ -180,14 +206,21 @@ func (s *source) take(ctx context.Context, n int, each eachTaken) (taken int, er
 	if err != nil {
 		return 0, queueError("consume", s.plan.Queue, err)
 	}
+	last := uint64(0)
 	receive := func(d *amqp.Delivery) {
 		taken++
+		last = d.DeliveryTag
 		s.again = d.Redelivered
 		s.took(d, each)
 	}
 	ended, err := s.receive(ctx, deliveries, n, &taken, receive)
 	if ended {
 		return taken, err
+	}
+	if anchors {
+		if tag, deliveries = s.replaceAnchor(tag, deliveries, last); tag == "" {
+			return taken, err
+		}
 	}
 	// What is still under way is taken too: a message that nobody receives would stay unacknowledged.
 	cancelled := make(chan error, 1)
@@ -217,6 +250,9 @@ func (s *source) consume(tag string, n int) (<-chan amqp.Delivery, error) {
 	}
 	if s.plan.Method == peek.Stream {
 		arguments = amqp.Table{"x-stream-offset": "first"} // a stream refuses a priority (406)
+	}
+	if s.anchors() {
+		arguments["x-cancel-on-ha-failover"] = true // 3.10 would make it again, without a word
 	}
 	s.calls.Lock()
 	defer s.calls.Unlock()
@@ -271,7 +307,7 @@ func (s *source) receive(
 				}
 				continue
 			}
-			q, answered, err := s.client.declared(s.probe, s.plan.Queue.Name)
+			q, answered, err := s.declared(s.probe)
 			switch {
 			case err != nil:
 				return false, queueError("count", s.plan.Queue, err)
@@ -335,14 +371,21 @@ func (s *source) acknowledge(tag uint64, multiple bool, n int) error {
 	return err
 }
 
-// sync returns when everything that was sent before has reached the broker.
+// sync returns when everything that was sent before has reached the broker, and a classic queue that still knows what is
+// held. A queue that was out of sight is noticed by the channel before its answer comes: what the channel says of that
+// comes before its next answer.
 func (s *source) sync() error {
 	s.calls.Lock()
 	defer s.calls.Unlock()
+	if s.anchors() {
+		if _, _, err := s.declared(s.holding); err != nil {
+			return queueError("acknowledge messages of", s.plan.Queue, s.reason(err))
+		}
+	}
 	if err := s.holding.Qos(max(s.prefetch, 1), 0, false); err != nil {
 		return s.reason(err)
 	}
-	return nil
+	return s.forgotten()
 }
 
 // stashed reports whether acknowledgements may wait in a channel of a quorum queue; behind tells which are certainly

@@ -22,6 +22,9 @@ func (s *source) endedBy() (ended model.Ended) {
 	if known := reasonOf(onQueue, why); known != unknownReason {
 		return ended
 	}
+	if s.plan.Type == model.Classic && s.asking.Load() > 0 { // 541, too, when its node is out of sight (4.3.6)
+		return ended
+	}
 	ended = model.Ended{
 		By: model.EndedByBroker, Said: fmt.Sprintf("%d %s", why.Code, words(why)),
 		Before: int64(s.held()), Times: s.plan.Ended.Times + 1, At: time.Now(),

@@ -35,12 +35,12 @@ func (l *ledger) refuse(m *message.Message, reason string) {
 
 // doubt takes the outcomes at these positions back: it is not known any more whether these messages are still in the
 // queue.
-func (l *ledger) doubt(positions []int) {
+func (l *ledger) doubt(positions []int, reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := len(positions)
 	for _, p := range positions {
-		l.journal.settle(plan.Settled{Position: p, Outcome: plan.Unsure})
+		l.journal.settle(plan.Settled{Position: p, Outcome: plan.Unsure, Reason: reason})
 	}
 	if l.account.Operation == plan.Drop {
 		l.account.Dropped -= n

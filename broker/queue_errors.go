@@ -67,6 +67,6 @@ func (s *source) gone() error {
 			return fmt.Errorf("read %s: %w", model.Printable(s.plan.Queue.String()), known)
 		}
 	}
-	return fmt.Errorf("read %s: the broker ended the consumer: the queue's node went down, or its leader moved",
-		model.Printable(s.plan.Queue.String()))
+	return fmt.Errorf("read %s: %w: the queue's node went down or was out of sight, or its leader moved",
+		model.Printable(s.plan.Queue.String()), errForgotten)
 }

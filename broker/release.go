@@ -114,7 +114,7 @@ func (s *source) awaitReturn(want int64) {
 	}
 	began := time.Now()
 	for latest := began.Add(s.plan.Timeout); time.Since(began) < limit; time.Sleep(2 * time.Millisecond) {
-		q, answered, err := s.client.declared(s.probe, s.plan.Queue.Name)
+		q, answered, err := s.declared(s.probe)
 		if err != nil || int64(q.Messages) >= want {
 			return
 		}

@@ -37,10 +37,10 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 		wanted[a.Fingerprint] = append(wanted[a.Fingerprint], a)
 	}
 	settled := map[int64][]plan.Settled{}
-	var taken int64
+	var tags []uint64
 	err := func() error {
 		for left, missing := x.source.depth, len(arrived); left > 0 && missing > 0; {
-			var tags []uint64
+			before := len(tags)
 			most := min(left, max(actionPage, left/maxPages+1), peek.MaxPage)
 			n, err := x.source.page(ctx, int(most), func(tag uint64, m *message.Message) {
 				name := message.FingerprintOf(m)
@@ -54,18 +54,17 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 					)
 				}
 			})
-			for _, tag := range tags {
-				if e := x.source.acknowledge(tag, false, 1); e != nil {
-					return errors.Join(err, e)
-				}
-			}
-			missing -= len(tags)
-			taken += int64(len(tags))
+			missing -= len(tags) - before
 			if left -= int64(n); err != nil || ctx.Err() != nil {
 				return errors.Join(err, ctx.Err())
 			}
 			if n == 0 {
 				break
+			}
+		}
+		for _, tag := range tags { // not before: an anchor would take the next message
+			if err := x.source.acknowledge(tag, false, 1); err != nil {
+				return err
 			}
 		}
 		if err := x.source.sync(); err != nil {
@@ -81,7 +80,7 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 	if err != nil {
 		return fmt.Errorf("acknowledge what has arrived: %w", lost(err)) // they stay uncertain: the next resume looks again
 	}
-	x.left, x.gone = max(x.left-taken, 0), x.gone+int(taken)
+	x.left, x.gone = max(x.left-int64(len(tags)), 0), x.gone+len(tags)
 	for record, these := range settled {
 		if err := x.client.journal.Amend(record, these); err != nil {
 			return err

@@ -1,0 +1,458 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// struckNode is the one that a fault strikes; dlxtop is connected to another one.
+const struckNode = 1
+
+// standsStill is longer than net_ticktime of the cluster, which then gives the node up.
+const standsStill = 25 * time.Second
+
+var (
+	clusterFaults = []string{"kill", "term", "stop", "link"}
+	clusterPlaces = map[string][2]int{
+		"source": {struckNode, 0}, "target": {0, struckNode}, "both": {struckNode, struckNode}, "neither": {0, 2},
+	}
+	clusterActions = []string{"move", "replay", "drop", "edit", "undo", "resume", "import"}
+)
+
+// clusterTrial is one command of dlxtop in a cluster one of whose nodes is struck meanwhile.
+type clusterTrial struct {
+	*cluster
+	fault, place, action string
+	source, target       string
+	n                    int
+	home                 string
+	record               int // of the command, in the journal
+}
+
+// TestClusterFaults strikes a node while dlxtop, connected to another one, moves messages between queues that are there
+// or elsewhere. No message is lost, and the journal is true of each of them: what it calls moved or dropped has left
+// its queue, and only what it calls unknown may be in two places.
+func TestClusterFaults(t *testing.T) {
+	size.Long(t)
+	nodes, err := demo.StartCluster(t.Context(), 3, demo.Options{Settings: "net_ticktime = 15\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := demo.StopCluster(nodes); err != nil {
+			t.Error(err)
+		}
+	})
+	faults := clusterFaults
+	if !model.ParseVersion(nodes[0].Version()).AtLeast(4, 3) {
+		faults = faults[:3] // a link that was lost leaves a partition where the metadata are in Mnesia
+	}
+	r := seed.Rand(t)
+	struck, doubled, unknown, messages := 0, 0, 0, 0
+	for i := range 2 + size.Rounds(0) {
+		trial := &clusterTrial{cluster: &cluster{t, nodes}, fault: "kill", place: "source", action: "move"}
+		kinds := []string{"classic", "classic"}
+		switch i {
+		case 0: // the acknowledgements that went nowhere
+		case 1:
+			trial.fault, trial.action = faults[len(faults)-1], "replay"
+		default:
+			trial.fault = faults[r.IntN(len(faults))]
+			trial.action = clusterActions[r.IntN(len(clusterActions))]
+			trial.place = []string{"source", "source", "target", "both", "neither"}[r.IntN(5)]
+			for k := range kinds {
+				kinds[k] = []string{"classic", "classic", "quorum"}[r.IntN(3)]
+			}
+		}
+		name := fmt.Sprintf("%d %s %s %s %s-%s", i, trial.action, trial.fault, trial.place, kinds[0], kinds[1])
+		t.Run(name, func(t *testing.T) {
+			trial.t, trial.home = t, t.TempDir()
+			status, told := trial.strike(r, i, kinds)
+			found := trial.find()
+			twice := trial.judge(told, found)
+			if i < 2 && (status == cli.ExitDone || told["unknown"] == 0) {
+				t.Errorf("exit status %d, and of %v nothing is unknown", status, told)
+			}
+			if status != cli.ExitDone {
+				struck++
+			}
+			doubled, unknown, messages = doubled+twice, unknown+told["unknown"], messages+trial.n
+			trial.goOn(status, twice)
+		})
+	}
+	t.Logf("%d messages, %d times in the middle, %d in two places, %d unknown", messages, struck, doubled, unknown)
+}
+
+// strike lets the node be struck while the command runs. told are the outcomes that the journal has, counted.
+func (c *clusterTrial) strike(r *rand.Rand, number int, kinds []string) (status int, told map[string]int) {
+	t := c.t
+	c.n, c.record = 4000, 1
+	c.source, c.target = fmt.Sprintf("source-%d", number), fmt.Sprintf("target-%d", number)
+	for i, queue := range []string{c.source, c.target} {
+		c.declare(queue, clusterPlaces[c.place][i], map[string]any{"x-queue-type": kinds[i]})
+	}
+	first := c.source
+	if c.action == "undo" {
+		first = c.target
+	}
+	connection, channel := c.confirmingOn()
+	c.fill(channel, first)
+	args := c.prepare()
+	process := os.Getpid()
+	if c.fault == "kill" || c.fault == "stop" {
+		process = c.process()
+	}
+	if c.fault == "link" { // rabbitmqctl takes its time
+		c.eval(0, fmt.Sprintf("[timer:apply_after(%d, erlang, disconnect_node, [N]) || N <- ['%s', '%s']].",
+			800+r.IntN(2000), c.nodes[struckNode].Name(), c.nodes[2].Name()))
+	}
+	command, stdout := c.start(args...)
+	// Some are there, or gone, and then it comes.
+	within := 200 * time.Millisecond
+	if slices.Contains(args, "--rate") || c.action == "resume" {
+		within = 1500 * time.Millisecond
+	}
+	began, moment := time.Now(), seed.Within(r, within)
+	before := depth.Of(t, channel, c.source) + 7*depth.Of(t, channel, c.target)
+	for depth.Of(t, channel, c.source)+7*depth.Of(t, channel, c.target) == before && time.Since(began) < 5*time.Second {
+		time.Sleep(5 * time.Millisecond)
+	}
+	time.Sleep(moment)
+	_ = connection.Close()
+	c.hit(process)
+	ended := time.AfterFunc(3*time.Minute, func() {
+		_ = command.Process.Kill()
+		t.Error("it does not end")
+	})
+	_ = command.Wait()
+	ended.Stop()
+	if t.Failed() {
+		t.Log(stdout)
+	}
+	c.whole()
+	told = map[string]int{}
+	for _, outcome := range c.outcomes() {
+		told[outcome]++
+	}
+	return command.ProcessState.ExitCode(), told
+}
+
+// fill publishes the messages, on disk: those in memory alone are gone with their node.
+func (c *clusterTrial) fill(channel *amqp.Channel, queue string) {
+	c.t.Helper()
+	confirms := make([]*amqp.DeferredConfirmation, c.n)
+	for i := range confirms {
+		m := amqp.Publishing{MessageId: strconv.Itoa(i), DeliveryMode: amqp.Persistent, Body: []byte("body")}
+		var err error
+		if confirms[i], err = channel.PublishWithDeferredConfirm("", queue, false, false, m); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	for _, confirm := range confirms {
+		if !confirm.Wait() {
+			c.t.Fatal("the broker did not take a message")
+		}
+	}
+}
+
+// prepare brings about what the command needs, and returns it.
+func (c *clusterTrial) prepare() []string {
+	move := []string{"move", c.source, "--to", "queue:" + c.target, "--yes", "-o", "json"}
+	paced := append(move, "--rate", "1000/s")
+	switch c.action {
+	case "replay":
+		return []string{"replay", c.source, "--to", "queue:" + c.target, "--yes", "-o", "json", "--rate", "1000/s"}
+	case "edit":
+		return []string{
+			"replay", c.source, "--to", "queue:" + c.target, "--edit", `.headers.edited = "yes"`, "--yes", "-o", "json",
+			"--rate", "1000/s",
+		}
+	case "drop":
+		return []string{"drop", c.source, "--yes", "-o", "json"}
+	case "undo": // it takes from the source what was moved there, and brings it back to the target
+		c.must("move", c.target, "--to", "queue:"+c.source, "--yes")
+		c.record = 2
+		return []string{"journal", "undo", "1", "--yes", "-o", "json"}
+	case "resume":
+		command, _ := c.start(paced...)
+		time.Sleep(time.Second)
+		_ = command.Process.Kill()
+		_ = command.Wait()
+		c.record = 2
+		return []string{"journal", "resume", "1", "--yes", "-o", "json"}
+	case "import":
+		file := filepath.Join(c.home, "messages.json")
+		c.must("export", c.source, file)
+		return []string{"import", file, "--to", "queue:" + c.target, "--yes", "-o", "json"}
+	}
+	return paced
+}
+
+// hit strikes the node, and lets it come back.
+func (c *clusterTrial) hit(process int) {
+	c.t.Helper()
+	node := c.nodes[struckNode]
+	var err error
+	switch c.fault {
+	case "kill":
+		err = syscall.Kill(process, syscall.SIGKILL)
+	case "stop":
+		if err = syscall.Kill(process, syscall.SIGSTOP); err == nil {
+			time.Sleep(standsStill)
+			err = syscall.Kill(process, syscall.SIGCONT)
+		}
+	}
+	if err == nil && (c.fault == "kill" || c.fault == "term") {
+		if err = node.Halt(); err == nil {
+			err = node.Resume(c.t.Context())
+		}
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// process is the struck node's.
+func (c *clusterTrial) process() int {
+	c.t.Helper()
+	out, err := c.nodes[struckNode].Control(c.t.Context(), "eval", "list_to_integer(os:getpid()).")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	process, err := strconv.Atoi(out)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return process
+}
+
+// start starts dlxtop with a home that is kept.
+func (c *clusterTrial) start(args ...string) (*exec.Cmd, *bytes.Buffer) {
+	c.t.Helper()
+	out := &bytes.Buffer{}
+	command := exec.Command(binary, append(args, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API())...)
+	command.Env = append(cleanEnvironment(), "HOME="+c.home)
+	command.Stdout, command.Stderr = out, out
+	if err := command.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	return command, out
+}
+
+// must runs dlxtop to its end.
+func (c *clusterTrial) must(args ...string) {
+	c.t.Helper()
+	if command, out := c.start(args...); command.Wait() != nil {
+		c.t.Fatalf("%v: %s", args, out)
+	}
+}
+
+// confirmingOn is a channel with confirms on a connection of its own.
+func (c *clusterTrial) confirmingOn() (*amqp.Connection, *amqp.Channel) {
+	c.t.Helper()
+	connection, err := dial.AMQP(c.nodes[0].AMQP())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { connection.Close() })
+	channel, err := connection.Channel()
+	if err == nil {
+		err = channel.Confirm(false)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return connection, channel
+}
+
+// whole waits until all nodes run, and both queues have their messages.
+func (c *clusterTrial) whole() {
+	c.t.Helper()
+	await(c.t, "the cluster is whole", func() bool {
+		for i := range c.nodes {
+			out, err := c.nodes[i].Control(c.t.Context(), "eval", "length(rabbit_nodes:all_running()).")
+			if err != nil || out != "3" {
+				return false
+			}
+		}
+		return true
+	})
+	last, since := -1, time.Now()
+	await(c.t, "the queues are there, and change no more", func() bool {
+		connection, err := dial.AMQP(c.nodes[0].AMQP())
+		if err != nil {
+			return false
+		}
+		defer connection.Close()
+		sum := 0
+		for _, queue := range []string{c.source, c.target} {
+			channel, err := connection.Channel()
+			if err != nil {
+				return false
+			}
+			q, err := channel.QueueDeclarePassive(queue, true, false, false, false, nil)
+			if err != nil {
+				return false
+			}
+			sum += q.Messages
+		}
+		if sum != last {
+			last, since = sum, time.Now()
+		}
+		return time.Since(since) > 2*time.Second
+	})
+}
+
+// outcomes are those of the messages, by their ids. A message that was untouched has "".
+func (c *clusterTrial) outcomes() map[string]string {
+	c.t.Helper()
+	told := map[string]string{}
+	if c.action == "resume" { // of both records
+		c.readOutcomes(1, told)
+	}
+	c.readOutcomes(c.record, told)
+	return told
+}
+
+func (c *clusterTrial) readOutcomes(record int, told map[string]string) {
+	c.t.Helper()
+	command, out := c.start("journal", "show", strconv.Itoa(record), "-o", "json")
+	_ = command.Wait()
+	var shown struct {
+		Entries []struct {
+			ID      string `json:"message_id"`
+			Outcome string `json:"outcome"`
+		} `json:"entries"`
+	}
+	if err := json.Unmarshal(out.Bytes(), &shown); err != nil {
+		c.t.Fatal(err, out)
+	}
+	for _, e := range shown.Entries {
+		told[e.ID] = e.Outcome
+	}
+}
+
+// find counts the messages of both queues by their ids, and leaves them there.
+func (c *clusterTrial) find() (found [2]map[string]int) {
+	c.t.Helper()
+	for i, queue := range []string{c.source, c.target} {
+		connection, channel := c.confirmingOn()
+		n := depth.Of(c.t, channel, queue)
+		if err := channel.Qos(n+1, 0, false); err != nil {
+			c.t.Fatal(err)
+		}
+		deliveries, err := channel.Consume(queue, "", false, false, false, false, nil)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		found[i] = map[string]int{}
+		late := time.After(patience)
+		for range n {
+			select {
+			case d := <-deliveries:
+				found[i][d.MessageId]++
+			case <-late:
+				c.t.Fatalf("%s gives %d of %d messages", queue, len(found[i]), n)
+			}
+		}
+		_ = connection.Close()
+	}
+	return found
+}
+
+// judge compares where each message is with what the journal says of it. twice is how many are in two places.
+func (c *clusterTrial) judge(told map[string]int, found [2]map[string]int) (twice int) {
+	c.t.Helper()
+	wrong := map[string]int{}
+	outcomes := c.outcomes()
+	for i := range c.n {
+		id := strconv.Itoa(i)
+		in, out, outcome := found[0][id], found[1][id], outcomes[id]
+		if c.action == "import" {
+			in = 0 // the file has them, and the queue that they were read from
+		}
+		dropped := c.action == "drop" && outcome != ""
+		switch {
+		case in+out == 0 && !dropped && c.action != "import":
+			wrong["lost: "+outcome]++
+		case in+out > 1:
+			if twice++; outcome != "unknown" && !(c.action == "resume" && outcome == "") { // a kill leaves no outcome
+				wrong["doubled: "+outcome]++
+			}
+		}
+		switch outcome {
+		case "moved":
+			if in > 0 || out != 1 {
+				wrong["moved, and not only there"]++
+			}
+		case "dropped":
+			if in > 0 {
+				wrong["dropped, and there"]++
+			}
+		case "refused", "returned":
+			if out > 0 {
+				wrong[outcome+", and there"]++
+			}
+		}
+	}
+	if len(wrong) > 0 {
+		c.t.Errorf("of %d messages, %v: %v", c.n, told, wrong)
+	}
+	return twice
+}
+
+// goOn goes on with what ended early: everything is then where it belongs, once.
+func (c *clusterTrial) goOn(status, twice int) {
+	c.t.Helper()
+	if status == cli.ExitDone {
+		return
+	}
+	command, out := c.start("journal", "resume", strconv.Itoa(c.record), "--yes", "-o", "json")
+	_ = command.Wait()
+	c.whole()
+	wrong := map[string]int{}
+	found := c.find()
+	all := maps.Clone(found[1])
+	if c.action != "import" {
+		for id, n := range found[0] {
+			all[id] += n
+		}
+	}
+	for _, n := range all {
+		if n > 1 {
+			wrong["twice"]++
+		}
+	}
+	left := len(found[0])
+	if c.action == "import" {
+		left = c.n - len(found[1])
+	}
+	if command.ProcessState.ExitCode() == cli.ExitDone && left > 0 {
+		wrong["left"] = left
+	}
+	if len(wrong) > 0 && command.ProcessState.ExitCode() == cli.ExitDone {
+		c.t.Errorf("after a resume of %d that were twice: %v; %s", twice, wrong, out)
+	}
+	c.t.Logf("%d twice; resumed with exit status %d, %d left, %v", twice, command.ProcessState.ExitCode(), left, wrong)
+}
