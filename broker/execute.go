@@ -136,7 +136,7 @@ func (x *execution) work(ctx context.Context, progress func(plan.Account)) error
 	var others sync.WaitGroup
 	if x.outcome == plan.Moved {
 		var err error
-		if x.window, err = openWindow(ctx, x.client, x.plan.From.VHost, x.ledger,
+		if x.window, err = openWindow(ctx, x.client, x.plan.From.VHost, x.plan.Recipients, x.ledger,
 			func(f *flight) { x.acks.add(f.tag, f.message) }); err != nil {
 			return err
 		}

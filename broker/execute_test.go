@@ -252,6 +252,7 @@ func TestReplayToAFullQueue(t *testing.T) {
 		a, c := newApp(t), client(t)
 		from := described(a.queue("failed", kind), kind)
 		to := described(a.queue("worker", kind, "x-max-length", int32(20), "x-overflow", "reject-publish"), kind)
+		to.Arguments = model.Table{"x-max-length": int32(20), "x-overflow": "reject-publish"}
 		const n = 500
 		a.publish(from.QueueRef, numbered(n)...)
 		account := execute(t, c, replayTo(t, from, to, plan.Selection{}))
@@ -269,6 +270,37 @@ func TestReplayToAFullQueue(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// TestReplayToAFullQueueAndAnother: the nack of one queue says nothing of the other one, which has the message.
+func TestReplayToAFullQueueAndAnother(t *testing.T) {
+	t.Parallel()
+	a, c := newApp(t), client(t)
+	const kind, n = model.Classic, 20
+	from, other := described(a.queue("failed", kind), kind), described(a.queue("other", kind), kind)
+	full := described(a.queue("full", kind, "x-max-length", int32(0), "x-overflow", "reject-publish"), kind)
+	full.Arguments = model.Table{"x-max-length": int32(0), "x-overflow": "reject-publish"}
+	exchange := t.Name()
+	if err := a.channel.ExchangeDeclare(exchange, "direct", false, true, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []*model.Queue{full, other} {
+		if err := a.channel.QueueBind(q.Name, "k", exchange, false, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.publish(from.QueueRef, numbered(n)...)
+	snapshot := *topology([]*model.Queue{from, full, other}, exchange).Snapshot
+	snapshot.Bindings = append(snapshot.Bindings, model.Binding{ // beside that of the last queue
+		VHost: "/", Source: exchange, Destination: full.Name, RoutingKey: "k",
+	})
+	account := execute(t, c, planned(t, model.NewTopology(&snapshot), plan.ActionWant{
+		Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: plan.ToExchange,
+		Fixed: model.Address{Exchange: exchange, RoutingKey: "k"}, User: "guest", Insist: true,
+	}))
+	wantOutcome(t, account, outcome{Planned: n, Unknown: 1, Stopped: true})
+	wantIDs(t, "kept", a.drain(from.QueueRef, n), count(n))
+	wantIDs(t, "in the other one", a.drain(other.QueueRef, 1), count(1))
 }
 
 func byNumber(a, b string) int {

@@ -145,7 +145,7 @@ func (p *probe) send(ctx context.Context) error {
 		Body: publishing.Body, BodyBytes: len(publishing.Body),
 	}
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: plan.Import, From: p.plan.Buffer, Planned: 1}}
-	w, err := openWindow(ctx, p.client, p.plan.VHost, l, func(f *flight) { l.record(plan.Moved, f.message, "") })
+	w, err := openWindow(ctx, p.client, p.plan.VHost, nil, l, func(f *flight) { l.record(plan.Moved, f.message, "") })
 	if err != nil {
 		return err
 	}

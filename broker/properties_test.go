@@ -180,7 +180,7 @@ func peekedAll(t *testing.T, c *broker.Client, q *model.Queue) []message.Message
 // imported publishes the lines of a file into a queue.
 func imported(t *testing.T, c *broker.Client, q *model.Queue, file [][]byte) plan.Account {
 	t.Helper()
-	account, err := c.Import(t.Context(), resume.ImportPlan{Queue: q.QueueRef},
+	account, err := c.Import(t.Context(), resume.ImportPlan{Into: plan.Recipient{Queue: q.QueueRef}},
 		func(add func(*message.Message) error) error {
 			for _, line := range file {
 				m, err := message.ParseMessage(line)

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -33,6 +34,7 @@ type window struct {
 	channel    *amqp.Channel
 	patience   patience
 	ledger     *ledger
+	into       []plan.Recipient
 	moved      func(*flight) // gets what was confirmed and not returned; called in the order of publishing
 
 	slots   chan struct{} // one for each publish under way
@@ -66,14 +68,19 @@ type flight struct {
 	returned   string // the broker's words
 }
 
-// openWindow connects for publishing to a vhost.
-func openWindow(ctx context.Context, c *Client, vhost string, l *ledger, moved func(*flight)) (*window, error) {
+// errNacked is a nack that does not mean that no queue has the message.
+var errNacked = errors.New("RabbitMQ answered basic.nack, which does not say whether a queue has the message")
+
+// openWindow connects for publishing to a vhost. into are the queues that may be reached.
+func openWindow(
+	ctx context.Context, c *Client, vhost string, into []plan.Recipient, l *ledger, moved func(*flight),
+) (*window, error) {
 	connection, wire, channels, err := c.dialChannels(ctx, vhost, publishes+" "+c.session, 1)
 	if err != nil {
 		return nil, err
 	}
 	w := &window{
-		connection: connection, wire: wire, channel: channels[0], patience: c.patience, ledger: l, moved: moved,
+		connection: connection, wire: wire, channel: channels[0], patience: c.patience, ledger: l, moved: moved, into: into,
 		slots: make(chan struct{}, windowSize), sent: make(chan *flight, windowSize),
 		returns: make(chan amqp.Return, windowSize), // amqp091-go drops what nobody takes for 5 s
 		closed:  make(chan *amqp.Error, 1),
@@ -182,11 +189,14 @@ func (w *window) settle() {
 			w.ledger.record(plan.Returned, f.message, f.returned)
 		case f.confirm.Acked():
 			w.moved(f)
-		case !w.channel.IsClosed():
-			w.ledger.record(plan.Refused, f.message,
-				"the broker refused it (basic.nack): a queue that it reaches is full and rejects publishes, or cannot store it")
-		default:
+		case w.channel.IsClosed():
 			w.settleClosed(f)
+		case plan.NackRefuses(w.into, f.publishing.Reaches):
+			w.ledger.record(plan.Refused, f.message,
+				"the broker refused it (basic.nack): the queue that it reaches is full and rejects publishes")
+		default: // each further one might be in two places, too
+			w.ledger.record(plan.Unsure, f.message, errNacked.Error()+": it may be in both queues")
+			w.die(errNacked)
 		}
 		w.mu.Lock()
 		w.flying = w.flying[1:]

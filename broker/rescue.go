@@ -75,7 +75,7 @@ func (c *Client) newRescuer(s *source) *rescuer {
 	const tries = 3 // of a broker that is busy
 	copied := func(f *flight) { r.acks.add(f.tag, f.message) }
 	for range tries {
-		if r.window, err = openWindow(context.Background(), c, queue.VHost, r.ledger, copied); err == nil {
+		if r.window, err = openWindow(context.Background(), c, queue.VHost, nil, r.ledger, copied); err == nil {
 			break
 		}
 	}

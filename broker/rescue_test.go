@@ -62,7 +62,7 @@ func TestRescueThatIsRefused(t *testing.T) {
 	c, j := journaled(t, false)
 	before := a.ready(q.QueueRef)
 	peeked := peekAt(t, c, insisting(q, s))
-	if r := peeked.Rescued; r.Lost > 0 || r.Kept == 0 || !strings.Contains(r.Why, "refused") ||
+	if r := peeked.Rescued; r.Lost > 0 || r.Kept == 0 || !strings.Contains(r.Why, "nack") ||
 		!strings.Contains(r.Words(), fmt.Sprintf("journal undo %d", r.JournalID)) {
 		t.Fatalf("%+v", r)
 	}

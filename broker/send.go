@@ -35,7 +35,7 @@ func (c *Client) Import(
 	ctx context.Context, planned resume.ImportPlan, messages func(func(*message.Message) error) error,
 	progress func(plan.Account),
 ) (plan.Account, error) {
-	queue := planned.Queue
+	queue := planned.Into.Queue
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: plan.Import, From: queue, Planned: planned.Planned}}
 	user, n := c.User(), 0
 	record := plan.Record{Operation: plan.Import, From: queue, Planned: planned.Planned, Intent: planned.Intent()}
@@ -46,7 +46,7 @@ func (c *Client) Import(
 		}
 		return c.begin(ctx, record)
 	}
-	return c.send(ctx, queue.VHost, l, begin, func(add func(parcel) error) error {
+	return c.send(ctx, planned.Into, l, begin, func(add func(parcel) error) error {
 		return messages(func(m *message.Message) error {
 			if n++; planned.Skip[n] {
 				return nil
@@ -140,7 +140,7 @@ func (c *Client) restore(
 		l.plan(len(granted))
 		return w, err
 	}
-	return c.send(ctx, planned.Back.VHost, l, begin, func(add func(parcel) error) error {
+	return c.send(ctx, planned.Into, l, begin, func(add func(parcel) error) error {
 		return entries(func(e *plan.Entry) error {
 			if !claimed[e.Position] {
 				return nil
@@ -159,12 +159,13 @@ func (c *Client) restore(
 // send publishes parcels and settles them. With a journal everything is in it first: begin begins the record. An error
 // means that nothing was done.
 func (c *Client) send(
-	ctx context.Context, vhost string, l *ledger, begin func() (*writer, error), parcels func(func(parcel) error) error,
+	ctx context.Context, into plan.Recipient, l *ledger, begin func() (*writer, error), parcels func(func(parcel) error) error,
 	progress func(plan.Account),
 ) (plan.Account, error) {
 	s := &sending{client: c, ledger: l}
 	var err error
-	if s.window, err = openWindow(ctx, c, vhost, l, func(f *flight) { l.record(plan.Moved, f.message, "") }); err != nil {
+	moved := func(f *flight) { l.record(plan.Moved, f.message, "") }
+	if s.window, err = openWindow(ctx, c, into.Queue.VHost, []plan.Recipient{into}, l, moved); err != nil {
 		return l.copy(), err
 	}
 	var others sync.WaitGroup

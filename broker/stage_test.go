@@ -83,6 +83,10 @@ func (s *stage) retarget(arguments ...any) {
 	s.Helper()
 	s.deleteQueue(s.to.Name)
 	s.queue(s.suffix("worker"), s.kind, arguments...)
+	s.to.Arguments = model.Table{}
+	for i := 0; i+1 < len(arguments); i += 2 {
+		s.to.Arguments[arguments[i].(string)] = arguments[i+1]
+	}
 }
 
 func (s *stage) plan() plan.Run {

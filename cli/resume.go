@@ -181,7 +181,7 @@ func resumeAction(p *resume.Plan, output *format) plannedAction {
 	case p.Undo != nil:
 		a = undoAction(p.Undo, output)
 	case p.Import != nil:
-		a.plan = plan.Plan{From: p.Import.Queue, Recipients: []plan.Recipient{{Queue: p.Import.Queue}}}
+		a.plan = plan.Plan{From: p.Import.Into.Queue, Recipients: []plan.Recipient{p.Import.Into}}
 	}
 	a.plan.Operation, a.plan.Planned = p.Record.Operation, p.Planned()
 	a.against = p.Refusal

@@ -73,15 +73,6 @@ type PlannedWay struct {
 	Messages int
 }
 
-// Recipient is a queue that would receive messages of a plan.
-type Recipient struct {
-	Queue     model.QueueRef
-	Consumers model.Opt[int64]
-	Messages  int // of the messages looked at when the plan was made
-	// what consumers had taken out of it for good when the plan was made, since the broker counts
-	Taken model.Opt[int64]
-}
-
 // ActionWant is what a person or a script wants done.
 type ActionWant struct {
 	Operation Operation
@@ -226,8 +217,9 @@ func (p *Plan) route(t *model.Topology, sample message.Messages) (sizes []int64)
 		p.against(Objection{Kind: SampleGone, Why: model.Printable(err.Error())})
 	}
 	for ref, n := range recipients {
-		q, _ := t.Queue(ref)
-		p.Recipients = append(p.Recipients, Recipient{Queue: ref, Consumers: q.Consumers, Messages: n, Taken: q.Taken()})
+		r := RecipientOf(t, ref)
+		r.Messages = n
+		p.Recipients = append(p.Recipients, r)
 	}
 	slices.SortFunc(p.Recipients, func(a, b Recipient) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) })
 	tally.end()

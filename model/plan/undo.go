@@ -73,9 +73,7 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 	p := UndoPlan{Record: *r, Back: r.From, User: want.User}
 	q, exists := t.Queue(r.From)
 	here := t.Snapshot.Overview.ClusterName
-	if p.Into.Queue = r.From; exists {
-		p.Into.Consumers, p.Into.Taken = q.Consumers, q.Taken()
-	}
+	p.Into = RecipientOf(t, r.From)
 	switch {
 	case r.Operation == Undo:
 		p.Refusal = Refusal{{Kind: IsUndo, Record: r.ID}}

@@ -141,24 +141,18 @@ func (d *decision) outcomeOfGone(q *pending) (plan.Outcome, why) {
 
 // ImportPlan is an import: of a file, or of the rest of one.
 type ImportPlan struct {
-	Queue     model.QueueRef
-	File      string           // its absolute path
-	Total     int              // messages of the file
-	Planned   int              // messages that are published
-	Skip      map[int]bool     // their numbers in the file, from 1 on, of those that are not
-	Consumers model.Opt[int64] // of the queue
-	Taken     model.Opt[int64] // as a Recipient has it
-	Resuming  *plan.Resuming   // nil: it goes on with nothing
+	Into     plan.Recipient
+	File     string         // its absolute path
+	Total    int            // messages of the file
+	Planned  int            // messages that are published
+	Skip     map[int]bool   // their numbers in the file, from 1 on, of those that are not
+	Resuming *plan.Resuming // nil: it goes on with nothing
 }
 
 // FromFile is the import of a file with that many messages. The path is absolute, so that it is found again from
 // elsewhere.
 func FromFile(t *model.Topology, queue model.QueueRef, path string, messages int) ImportPlan {
-	p := ImportPlan{Queue: queue, File: path, Total: messages, Planned: messages}
-	if q, ok := t.Queue(queue); ok {
-		p.Consumers, p.Taken = q.Consumers, q.Taken()
-	}
-	return p
+	return ImportPlan{Into: plan.RecipientOf(t, queue), File: path, Total: messages, Planned: messages}
 }
 
 // Intent is what the journal keeps of the plan.
@@ -166,14 +160,14 @@ func (p *ImportPlan) Intent() *plan.Intent {
 	return &plan.Intent{
 		File:       p.File,
 		Depth:      int64(p.Total),
-		Recipients: []plan.Recipient{{Queue: p.Queue, Consumers: p.Consumers, Taken: p.Taken}},
+		Recipients: []plan.Recipient{p.Into},
 	}
 }
 
 // restOfImport plans to publish the messages of the file that were not come to.
 func (d *decision) restOfImport() error {
 	p, f := d.plan, d.resumption
-	p.Import = &ImportPlan{Queue: p.Record.From, Skip: d.numbers, Resuming: d.resuming}
+	p.Import = &ImportPlan{Into: plan.RecipientOf(f.topology, p.Record.From), Skip: d.numbers, Resuming: d.resuming}
 	if f.intent == nil || !p.Record.Early() && p.Unsent == 0 {
 		return nil
 	}

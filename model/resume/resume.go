@@ -290,11 +290,7 @@ func (d *decision) rest() plan.Plan {
 	if last.Operation != plan.Drop {
 		p.Recipients = nil
 		for _, r := range in.Recipients { // what would reach others than those who were agreed to is refused
-			r.Consumers = model.Unknown[int64]()
-			if q, ok := d.topology.Queue(r.Queue); ok {
-				r.Consumers, r.Taken = q.Consumers, q.Taken()
-			}
-			p.Recipients = append(p.Recipients, r)
+			p.Recipients = append(p.Recipients, plan.RecipientOf(d.topology, r.Queue))
 		}
 	}
 	return p

@@ -1,0 +1,37 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// Recipient is a queue that would receive messages of a plan.
+type Recipient struct {
+	Queue     model.QueueRef
+	Consumers model.Opt[int64]
+	Messages  int // of the messages looked at when the plan was made
+	// what consumers had taken out of it for good when the plan was made, since the broker counts
+	Taken model.Opt[int64]
+	// Rejects: when it is full it refuses what is published (reject-publish, reject-publish-dlx). Not in the journal.
+	Rejects bool
+}
+
+// RecipientOf is a queue as the topology has it.
+func RecipientOf(t *model.Topology, ref model.QueueRef) Recipient {
+	r := Recipient{Queue: ref}
+	if q, exists := t.Queue(ref); exists {
+		s := t.Settings(ref)
+		r.Consumers, r.Taken = q.Consumers, q.Taken()
+		r.Rejects = s.Bounded() && s.Overflow.Value != model.DropHead
+	}
+	return r
+}
+
+// NackRefuses reports whether a basic.nack means that no queue has stored the message: RabbitMQ sends one, too, when
+// the node of a classic queue is out of sight, although the queue may have the message (3.10.8, 4.3.6), and when one of
+// several queues refuses what the others keep.
+func NackRefuses(recipients []Recipient, reaches []model.QueueRef) bool {
+	return len(reaches) == 1 &&
+		slices.ContainsFunc(recipients, func(r Recipient) bool { return r.Queue == reaches[0] && r.Rejects })
+}
