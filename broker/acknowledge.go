@@ -195,9 +195,9 @@ func (a *acknowledger) lose(batch []settled, err error) {
 	a.doubt(err)
 }
 
-// doubt counts what was acknowledged, and what the queue may not have taken in before its channel went, or has forgotten:
-// what waits in the channel, when the broker is being stopped, the latest, and all that a classic queue may not have
-// written down when it has forgotten what is held.
+// doubt counts what was acknowledged, and what the queue may not have taken in before its channel went, or has
+// forgotten: what waits in the channel; when the broker is being stopped, the latest; and all that a classic queue may
+// not have written down when it has forgotten what is held.
 func (a *acknowledger) doubt(err error) {
 	var e *amqp.Error
 	stopped := errors.As(a.source.reason(err), &e) && e.Code == amqp.ConnectionForced

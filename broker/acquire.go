@@ -371,9 +371,9 @@ func (s *source) acknowledge(tag uint64, multiple bool, n int) error {
 	return err
 }
 
-// sync returns when everything that was sent before has reached the broker, and a classic queue that still knows what is
-// held. A queue that was out of sight is noticed by the channel before its answer comes: what the channel says of that
-// comes before its next answer.
+// sync returns when everything that was sent before has reached the broker, and a classic queue that still knows what
+// is held. The channel notices that a queue was out of sight before it has that queue's answer, and says so before its
+// next answer.
 func (s *source) sync() error {
 	s.calls.Lock()
 	defer s.calls.Unlock()

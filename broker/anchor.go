@@ -10,11 +10,11 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
-// anchor is a consumer that stays while messages of a classic queue are acknowledged. When the queue's node dies, stands
-// still or is out of sight for a moment, the queue forgets who holds what; acknowledging that draws no error, and only
-// a channel that has a consumer then hears basic.cancel (3.10.8, 4.0.5, 4.3.6). Its prefetch is 1, and it holds the last
-// message of a page, so that nothing else comes to it: that one is acknowledged when the next page has an anchor, or at
-// the end.
+// anchor is a consumer that stays while messages of a classic queue are acknowledged. When the queue's node dies,
+// stands still or is out of sight for a moment, the queue forgets who holds what; acknowledging that draws no error,
+// and only a channel that has a consumer then hears basic.cancel (3.10.8, 4.3.6). Its prefetch is 1, and it holds the
+// last message of a page, so that nothing else comes to it: that one is acknowledged when the next page has an anchor,
+// or at the end.
 type anchor struct {
 	consumer   string // its tag; "": there is none
 	deliveries <-chan amqp.Delivery
@@ -69,9 +69,9 @@ func (s *source) forgotten() error {
 	return s.gone()
 }
 
-// forgets reports whether a classic queue may have forgotten what was held of it, and what it had not written down, when
-// an acknowledgement fails: its node went, or the connection did, perhaps with the node. It has not when the broker
-// closed the channel for another reason, and one that was deleted has nothing to forget.
+// forgets reports whether a classic queue may have forgotten what was held of it, and what it had not written down,
+// when an acknowledgement fails: its node went, or the connection did, perhaps with the node. It has not when the
+// broker closed the channel for another reason, and one that was deleted has nothing to forget.
 func (s *source) forgets(err error) bool {
 	var closed *amqp.Error
 	switch {

@@ -148,7 +148,8 @@ func TestImportOfABadMessage(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
 	q := a.queue("q", model.Classic)
-	account, err := c.Import(t.Context(), resume.ImportPlan{Into: plan.Recipient{Queue: q}}, func(add func(*message.Message) error) error {
+	into := resume.ImportPlan{Into: plan.Recipient{Queue: q}}
+	account, err := c.Import(t.Context(), into, func(add func(*message.Message) error) error {
 		for _, m := range []message.Message{
 			{Properties: message.Properties{MessageID: "1", UserID: "somebody else"}},
 			{Properties: message.Properties{MessageID: "2", Expiration: "tomorrow"}},

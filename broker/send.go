@@ -159,8 +159,8 @@ func (c *Client) restore(
 // send publishes parcels and settles them. With a journal everything is in it first: begin begins the record. An error
 // means that nothing was done.
 func (c *Client) send(
-	ctx context.Context, into plan.Recipient, l *ledger, begin func() (*writer, error), parcels func(func(parcel) error) error,
-	progress func(plan.Account),
+	ctx context.Context, into plan.Recipient, l *ledger, begin func() (*writer, error),
+	parcels func(func(parcel) error) error, progress func(plan.Account),
 ) (plan.Account, error) {
 	s := &sending{client: c, ledger: l}
 	var err error
