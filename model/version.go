@@ -61,6 +61,9 @@ type Behaviour struct {
 	// CountsRepublishedDeaths: the broker goes on counting in an x-death that a client published (before 4.0, by source
 	// also not in 3.13.0 to 3.13.2). From 4.0 it ignores what clients send.
 	CountsRepublishedDeaths bool
+	// ReversesDeaths: each death turns the order of those before it in x-death around (before 3.13 by source; measured
+	// on 3.10.8). Only the first one is the newest, and what was rejected since is no longer told from what was before.
+	ReversesDeaths bool
 	// CyclesDropOnReplayedDeaths: a replay that keeps x-death can be dropped as a cycle at its next expiry (3.x).
 	CyclesDropOnReplayedDeaths bool
 	// NegativeDeliveryLimitDrops: x-delivery-limit -1 drops a message at its first return (3.x); unlimited from 4.0.
@@ -86,6 +89,7 @@ func BehaviourOf(v Version) Behaviour {
 		CloseCountsAsFailure:       fourThree,
 		CarriesDeliveryCount:       fourThree,
 		CountsRepublishedDeaths:    !four && (v.Major != 3 || v.Minor != 13 || v.Patch >= 3),
+		ReversesDeaths:             !v.AtLeast(3, 13),
 		CyclesDropOnReplayedDeaths: !four,
 		NegativeDeliveryLimitDrops: !four,
 		MaxMessageSize:             128 << 20,

@@ -152,15 +152,6 @@ func TestStoryAhead(t *testing.T) {
 			[]string{"next | is dropped in ≤ 30s | it would return to w, and was not rejected since: RabbitMQ drops it"},
 		},
 		{
-			"back by expiry alone, after a rejection before", circle(), "retry",
-			message.Message{Deaths: []message.Death{
-				{Queue: "w", Reason: model.Expired, Count: 1},
-				{Queue: "retry", Reason: model.Expired, Count: 1},
-				{Queue: "w", Reason: model.Rejected, Count: 1},
-			}},
-			[]string{"next | is dropped in ≤ 30s | it would return to w, and was not rejected since: RabbitMQ drops it"},
-		},
-		{
 			"back after a rejection", circle(), "retry",
 			message.Message{Deaths: []message.Death{
 				{Queue: "retry", Reason: model.Expired, Count: 1}, {Queue: "w", Reason: model.Rejected, Count: 2},
@@ -247,8 +238,11 @@ func circle(settings ...build.Setting) []build.Part {
 	return []build.Part{build.Queue("w", build.DLX(""), build.DeadKey("retry")), build.Queue("retry", settings...)}
 }
 
-// From 4.0 RabbitMQ ignores the x-death that a client publishes, and shows it until the message dies again.
-func TestDeathsThatAreNotCounted(t *testing.T) {
+// From 4.0 RabbitMQ ignores the x-death that a client publishes, and shows it until the message dies again. Before 3.13
+// each death turns the others around, so that an old rejection counts as one since.
+func TestDeathsByVersion(t *testing.T) {
+	again := message.Message{RoutingKey: "retry", Deaths: append(diedIn("w", 1, "retry", 1),
+		message.Death{Queue: "w", Reason: model.Rejected, Count: 1})}
 	dead := message.Message{RoutingKey: "retry", Deaths: diedIn("w", 1)}
 	published := message.Message{RoutingKey: "retry", Deaths: diedIn("other", 1, "w", 1)}
 	for _, c := range []struct {
@@ -262,6 +256,8 @@ func TestDeathsThatAreNotCounted(t *testing.T) {
 		{"3.13.7", &published, true},
 		{"4.0.5", &dead, true},
 		{"4.0.5", &published, false},
+		{"3.12.0", &again, false},
+		{"4.0.5", &again, true},
 	} {
 		topology := build.TopologyOf(c.version, append(circle(), build.Queue("other", build.DLX("elsewhere")))...)
 		if got := cutOnExpiry(topology, c.m, build.Ref("retry")); got != c.cut {

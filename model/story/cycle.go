@@ -37,8 +37,12 @@ func diedSince(t *model.Topology, m *message.Message, in model.QueueRef) (queues
 	if m.DeathsError != "" || !countsDeaths(t, m, in) {
 		return nil
 	}
-	for i := range m.Deaths {
-		switch d := &m.Deaths[i]; {
+	deaths := slices.Clone(m.Deaths)
+	if t.Behaviour.ReversesDeaths {
+		slices.Reverse(deaths)
+	}
+	for i := range deaths {
+		switch d := &deaths[i]; {
 		case d.Queue == in.Name && d.Reason == model.Expired:
 		case d.Reason == model.Rejected:
 			return queues

@@ -1,0 +1,434 @@
+package mgmt
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/story"
+)
+
+// TestStoriesAreWhatTheBrokerDoes lets messages go through random topologies, with cycles in many of them: they expire
+// by the TTL of their queue or their own, are rejected, or published again by a worker that keeps their headers. Before
+// each expiry their story says which queues get them, or that RabbitMQ drops or keeps them. In a buffer of each, what
+// waits says when it leaves at most, or never. There are 40 topologies a round (`make truth`: 2,000).
+func TestStoriesAreWhatTheBrokerDoes(t *testing.T) {
+	const atOnce = 20
+	number, s := seed.Number(t), newStage(t)
+	var sum tally
+	for batch := range max(1, 40*size.Rounds(0)/atOnce) {
+		r := &telling{stage: s, tally: &sum, random: rand.New(rand.NewPCG(number, uint64(batch)))}
+		r.play(batch, atOnce)
+		if sum.wrong > 20 {
+			t.Fatal("more than 20 disagreements: the rest is not looked at")
+		}
+	}
+	if sum.stories == 0 || sum.dropped == 0 || sum.republished == 0 || sum.dues == 0 {
+		t.Errorf("not everything was compared: %+v", sum)
+	}
+	t.Logf("%+v", sum)
+}
+
+// tally is what was compared.
+type tally struct{ topologies, stories, dropped, kept, republished, dues, never, wrong int }
+
+// telling are some topologies, each a tale, whose messages are told about at the same time.
+type telling struct {
+	*stage
+	*tally
+	random     *rand.Rand
+	connection *amqp.Connection
+	topology   *model.Topology
+	messages   map[string]*told
+	arrivals   chan amqp.Delivery // of all queues but the buffers: the tag of the consumer is the queue
+	nacks      sync.WaitGroup     // of what is to expire
+	due        map[string]time.Time
+}
+
+// told is one message of a tale.
+type told struct {
+	queues, exchanges []string // those of its tale
+	expected          []string // where it must arrive next; empty: nowhere
+	what              string   // what was said, and what was done
+	arrived           []amqp.Delivery
+	steps             int
+	by                time.Time // when it must have arrived
+}
+
+func (r *telling) pick(list []string) string { return list[r.random.IntN(len(list))] }
+
+func (r *telling) chance(n int) bool { return r.random.IntN(n) == 0 }
+
+func (r *telling) play(batch, n int) {
+	r.t.Helper()
+	r.messages, r.due = map[string]*told{}, map[string]time.Time{}
+	r.arrivals = make(chan amqp.Delivery, 10_000) // more than there are messages
+	var tales []*told
+	for i := range n {
+		tales = append(tales, r.declare(fmt.Sprintf("t%d.%d", batch, i)))
+	}
+	snapshot := poll(r.t, r.poll)
+	for i := range snapshot.Queues {
+		q := &snapshot.Queues[i] // none has a consumer but those that look; the policies of new queues are known to be none
+		q.Consumers, q.PolicyDefinition = model.Some[int64](0), model.Table{}
+	}
+	r.topology = model.NewTopology(snapshot)
+	connection, err := dial.AMQP(r.b.AMQP() + r.vhost)
+	r.must(err)
+	defer connection.Close()
+	r.connection = connection
+	taker, err := connection.Channel()
+	r.must(err)
+	for _, tale := range tales {
+		for _, queue := range append(tale.queues, tale.queues[0]+".sink") {
+			deliveries, err := taker.Consume(queue, queue, false, false, false, false, nil)
+			r.must(err)
+			go func() {
+				for d := range deliveries {
+					r.arrivals <- d
+				}
+			}()
+		}
+	}
+	for _, tale := range tales {
+		r.topologies++
+		for i := range 3 {
+			m := *tale
+			id := fmt.Sprintf("%s.%d", tale.queues[0], i)
+			r.messages[id] = &m
+			m.expect([]string{r.pick(m.queues)}, "published")
+			r.send("", m.expected[0], id, nil)
+		}
+		r.fill(tale.queues[0]+".buffer", tale.queues[0]+".sink")
+	}
+	for r.waits() {
+		select {
+		case d := <-r.arrivals:
+			r.arrives(d)
+		case <-time.After(time.Second):
+			r.late()
+		}
+	}
+	r.settle(taker, tales)
+	for _, tale := range tales {
+		for _, queue := range append(tale.queues, tale.queues[0]+".sink", tale.queues[0]+".buffer") {
+			r.must(deleteQueue(r.channel, queue))
+		}
+		for _, exchange := range tale.exchanges[1:] {
+			r.must(r.channel.ExchangeDelete(exchange, false, false))
+		}
+	}
+}
+
+// settle waits for what should not arrive: each queue answers after it has sent on what it had.
+func (r *telling) settle(taker *amqp.Channel, tales []*told) {
+	r.t.Helper()
+	r.nacks.Wait()
+	for range 3 {
+		for _, tale := range tales {
+			for _, queue := range tale.queues {
+				_, err := taker.QueueDeclarePassive(queue, true, false, false, false, nil)
+				r.must(err)
+			}
+		}
+	}
+	for len(r.arrivals) > 0 {
+		r.arrives(<-r.arrivals)
+	}
+}
+
+// declare makes the queues and exchanges of a tale, and a buffer of messages that each bring a TTL.
+func (r *telling) declare(name string) *told {
+	tale := &told{exchanges: []string{""}}
+	for i := range 3 + r.random.IntN(2) {
+		tale.queues = append(tale.queues, fmt.Sprintf("%s.q%d", name, i))
+	}
+	for _, kind := range []string{"direct", "topic", "fanout"} {
+		tale.exchanges = append(tale.exchanges, name+"."+kind)
+		r.exchange(kind, name+"."+kind, nil)
+	}
+	for _, queue := range tale.queues {
+		arguments := amqp.Table{}
+		if !r.chance(8) {
+			arguments["x-dead-letter-exchange"] = r.pick(append(tale.exchanges, ""))
+			if !r.chance(4) {
+				arguments["x-dead-letter-routing-key"] = r.key(tale)
+			}
+		}
+		if !r.chance(3) {
+			arguments["x-message-ttl"] = int64(20 + r.random.IntN(60))
+		}
+		if r.chance(5) {
+			arguments["x-queue-type"] = "quorum"
+			if r.chance(2) {
+				arguments["x-dead-letter-strategy"], arguments["x-overflow"] = "at-least-once", "reject-publish"
+			}
+		}
+		r.queue(queue, arguments)
+		r.bind(queue, r.key(tale), tale.exchanges[1])
+		r.bind(queue, r.pick([]string{"a", "b", "*", "#"}), tale.exchanges[2])
+		if r.chance(3) {
+			r.bind(queue, "", tale.exchanges[3])
+		}
+	}
+	sink := tale.queues[0] + ".sink"
+	r.queue(sink, nil)
+	buffer := amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": sink}
+	if r.chance(3) {
+		buffer["x-message-ttl"] = int64(100 + r.random.IntN(300))
+	}
+	r.queue(tale.queues[0]+".buffer", buffer)
+	return tale
+}
+
+// key is one that may lead somewhere: a queue's name for the default exchange.
+func (r *telling) key(tale *told) string {
+	if r.chance(2) {
+		return r.pick(tale.queues)
+	}
+	return r.pick([]string{"a", "b", "c"})
+}
+
+// send publishes with a TTL, or none.
+func (r *telling) send(exchange, key, id string, headers amqp.Table) {
+	r.t.Helper()
+	p := amqp.Publishing{MessageId: id, Headers: headers}
+	if r.chance(2) {
+		p.Expiration = strconv.Itoa(30 + r.random.IntN(50))
+	}
+	r.confirmed(exchange, key, p)
+}
+
+func (m *told) expect(queues []string, what string) {
+	m.expected, m.arrived, m.by = slices.Clone(queues), nil, time.Now().Add(patience/2)
+	m.what += fmt.Sprintf("\n%s: %v", what, queues)
+}
+
+func (r *telling) disagree(format string, values ...any) {
+	r.t.Helper()
+	r.wrong++
+	r.t.Errorf(format, values...)
+}
+
+// waits reports whether something must still arrive.
+func (r *telling) waits() bool {
+	for _, m := range r.messages {
+		if len(m.expected) > 0 {
+			return true
+		}
+	}
+	return len(r.due) > 0
+}
+
+// late gives up what should have arrived long ago.
+func (r *telling) late() {
+	for id, m := range r.messages {
+		if len(m.expected) > 0 && time.Now().After(m.by) {
+			r.disagree("%s: not in %v: %s", id, m.expected, m.what)
+			m.expected = nil
+		}
+	}
+	for id, by := range r.due {
+		if time.Now().After(by) {
+			r.disagree("%s: has not left by %s", id, by)
+			delete(r.due, id)
+		}
+	}
+}
+
+func (r *telling) arrives(d amqp.Delivery) {
+	r.t.Helper()
+	if _, ok := r.due[d.MessageId]; ok && strings.HasSuffix(d.ConsumerTag, ".sink") {
+		delete(r.due, d.MessageId)
+		r.must(d.Ack(false))
+		return
+	}
+	m := r.messages[d.MessageId]
+	i := -1
+	if m != nil {
+		i = slices.Index(m.expected, d.ConsumerTag)
+	}
+	if i < 0 {
+		said := "nothing"
+		if m != nil {
+			said = m.what
+		}
+		r.disagree("%s: in %s, and that was not expected: %s; x-death %v", d.MessageId, d.ConsumerTag, said,
+			d.Headers["x-death"])
+		r.must(d.Ack(false))
+		return
+	}
+	m.expected = slices.Delete(m.expected, i, i+1)
+	if m.arrived = append(m.arrived, d); len(m.expected) > 0 {
+		return
+	}
+	one := r.random.IntN(len(m.arrived))
+	for i := range m.arrived {
+		if i != one { // one copy goes on
+			r.must(m.arrived[i].Ack(false))
+		}
+	}
+	r.goOn(m, m.arrived[one])
+}
+
+// goOn lets a message expire, rejects it or publishes it again.
+func (r *telling) goOn(m *told, d amqp.Delivery) {
+	r.t.Helper()
+	ref := model.QueueRef{VHost: r.vhost, Name: d.ConsumerTag}
+	seen := seenMessage(d)
+	m.steps++
+	ttl, expires := message.ParseExpiration(d.Expiration)
+	if s := r.topology.Settings(ref).TTL; s.Set && (!expires || s.Value < ttl) {
+		ttl, expires = s.Value, true
+	}
+	switch {
+	case m.steps > 8:
+		m.expect(nil, "acknowledged")
+		r.must(d.Ack(false))
+	case r.chance(4):
+		if r.topology.Settings(ref).KeepsDeadLetters() {
+			m.expect(nil, "acknowledged: what no queue takes it keeps, and would deliver when one does")
+			r.must(d.Ack(false))
+			return
+		}
+		m.expect(names(r.topology.DeadLetter(ref, []string{seen.RoutingKey}, seen.Headers).Queues), "rejected in "+ref.Name)
+		r.must(d.Reject(false))
+	case !expires || r.chance(4):
+		r.republish(m, d, &seen)
+	default:
+		at := time.Now()
+		r.foretell(m, ref, &seen)
+		r.nacks.Add(1)
+		time.AfterFunc(time.Until(at.Add(ttl+5*time.Millisecond)), func() {
+			_ = d.Nack(false, true) // it expires then
+			r.nacks.Done()
+		})
+	}
+}
+
+// republish does what workers do that retry by themselves: it keeps the headers. From 4.0 nothing tells such a message
+// from a dead letter when it is sent where its newest death led it: those lose x-death here.
+func (r *telling) republish(m *told, d amqp.Delivery, seen *message.Message) {
+	r.t.Helper()
+	exchange, key, headers := r.pick(m.exchanges), r.key(m), d.Headers
+	if len(seen.Deaths) > 0 && !r.topology.Behaviour.CountsRepublishedDeaths &&
+		r.topology.Settings(model.QueueRef{VHost: r.vhost, Name: seen.Deaths[0].Queue}).DLX.Value == exchange {
+		delete(headers, "x-death")
+	}
+	r.republished++
+	m.expect(names(r.topology.Route(r.vhost, exchange, []string{key}, seen.Headers).Queues),
+		fmt.Sprintf("published again to %q with %q", exchange, key))
+	r.send(exchange, key, d.MessageId, headers)
+	r.must(d.Ack(false))
+}
+
+// foretell expects what the story of a message says of its next queues.
+func (r *telling) foretell(m *told, ref model.QueueRef, seen *message.Message) {
+	r.t.Helper()
+	look := lookAt(time.Now(), *seen)
+	waiting := story.WaitingIn(r.topology, ref, look, story.Sight{})
+	waiting.See(0, seen)
+	wait := &waiting.Waits().Messages[0]
+	events := story.Ahead(r.topology, seen, ref, wait, time.Now())
+	i := slices.IndexFunc(events, func(e story.Event) bool { return e.Kind == story.Next })
+	next := events[i]
+	said := fmt.Sprintf("in %s: %s %s %s (%s); x-death %v", ref.Name, next.What, next.Where, next.Detail, next.Note,
+		seen.Deaths)
+	r.stories++
+	if next.Where != "" {
+		m.expect(strings.Split(next.Where, ", "), said)
+		if wait.Cut {
+			r.disagree("%s is cut, and has a next queue", said)
+		}
+		return
+	}
+	m.expect(nil, said)
+	switch {
+	case wait.Cut || strings.Contains(next.Note, "would return"):
+		r.dropped++
+	case strings.Contains(next.What, "stays"):
+		r.kept++
+	}
+}
+
+// fill puts messages with TTLs of their own into a buffer, looks at them, and expects those in its sink that leave.
+func (r *telling) fill(buffer, sink string) {
+	r.t.Helper()
+	const n = 5
+	for i := range n {
+		p := amqp.Publishing{MessageId: fmt.Sprintf("%s.%d", buffer, i)}
+		if !r.chance(6) {
+			p.Expiration = strconv.Itoa(50 + r.random.IntN(400))
+		}
+		r.confirmed("", buffer, p)
+	}
+	var list message.MessageList
+	look, err := r.connection.Channel()
+	r.must(err)
+	defer look.Close() // gives them back
+	at := time.Now()
+	for {
+		d, ok, err := look.Get(buffer, false)
+		r.must(err)
+		if !ok {
+			break
+		}
+		m := seenMessage(d)
+		m.Position = len(list) + 1
+		list = append(list, m)
+	}
+	if len(list) < n { // some were due already, and the others say nothing of them
+		for i := range n {
+			id := fmt.Sprintf("%s.%d", buffer, i)
+			if !slices.ContainsFunc(list, func(m message.Message) bool { return m.Properties.MessageID == id }) {
+				r.due[id] = time.Now().Add(patience / 2)
+			}
+		}
+	}
+	waiting := story.WaitingIn(r.topology, model.QueueRef{VHost: r.vhost, Name: buffer},
+		peek.Peeked{TakenAt: at, Messages: list, Depth: model.Some(int64(len(list)))}, story.Sight{})
+	for i := range list {
+		waiting.See(i, &list[i])
+	}
+	waits := waiting.Waits()
+	for i := range list {
+		if waits == nil || waits.Messages[i].Leaves.Kind == story.DueUnknown {
+			r.never++ // in the sink, it would be unexpected
+			continue
+		}
+		r.dues++
+		r.due[list[i].Properties.MessageID] = waits.Messages[i].Leaves.Time.Add(dueSlack)
+	}
+}
+
+// dueSlack is how late a broker may be beside seven other programs: far later than a due time that is not so.
+const dueSlack = 20 * time.Second
+
+// seenMessage is a delivery as a look has it.
+func seenMessage(d amqp.Delivery) message.Message {
+	m := received(d)
+	m.Exchange, m.RoutingKey = d.Exchange, d.RoutingKey
+	m.Properties = message.Properties{MessageID: d.MessageId, Expiration: d.Expiration}
+	m.Deaths, m.DeathsError = message.ParseDeaths(modelTable(d.Headers))
+	return m
+}
+
+func names(refs []model.QueueRef) (list []string) {
+	for _, ref := range refs {
+		list = append(list, ref.Name)
+	}
+	return list
+}
