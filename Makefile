@@ -38,7 +38,7 @@ words: ## all that dlxtop says, in bin/words.txt, to be read in one sitting
 bench: setup ## measured figures: whole commands beside shovels, on the installed RabbitMQ and 4.3; screens, memory, start
 	@bash scripts/bench.sh
 
-truth: setup ## 2,000 random topologies and settings on a real broker, compared with what the model says
+truth: setup ## 2,000 random topologies, settings and stories on a real broker, compared with what the model says
 	DLXTOP_FULL=50 go test -run 'WhatTheBrokerDoes' -v -timeout 60m ./mgmt
 
 soak: setup ## an hour of the dashboard on the demo: processor, memory, goroutines (DLXTOP_SOAK=10m: shorter)

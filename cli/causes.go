@@ -122,16 +122,17 @@ func causeNamed(text string, given func(flag string) bool) (cause.ID, error) {
 
 // reading is what was read of the failed queues so far.
 type reading struct {
-	groups  *cause.Groups
-	ready   int64
-	unknown bool // the depth of a queue is not known
-	earlier []earlierJSON
-	recalls map[model.QueueRef]bool // the queues of these
-	index   Index                   // nil: nothing is kept
-	notRead []notReadJSON
-	looked  int   // queues that were looked at
-	failed  error // the first of those that could not be read
-	states  cause.States
+	topology *model.Topology
+	groups   *cause.Groups
+	ready    int64
+	unknown  bool // the depth of a queue is not known
+	earlier  []earlierJSON
+	recalls  map[model.QueueRef]bool // the queues of these
+	index    Index                   // nil: nothing is kept
+	notRead  []notReadJSON
+	looked   int   // queues that were looked at
+	failed   error // the first of those that could not be read
+	states   cause.States
 }
 
 func (s *session) causes(ctx context.Context, c *causing) error {
@@ -143,7 +144,7 @@ func (s *session) causes(ctx context.Context, c *causing) error {
 	if err != nil {
 		return err
 	}
-	r := &reading{groups: cause.NewGroups(), recalls: map[model.QueueRef]bool{}, index: s.index(t)}
+	r := &reading{topology: t, groups: cause.NewGroups(), recalls: map[model.QueueRef]bool{}, index: s.index(t)}
 	entered := map[string]error{}
 	for _, ref := range refs {
 		q := queueOf(t, ref)
@@ -349,13 +350,10 @@ func causesOf(r *reading, list []cause.Group) causesJSON {
 			ID: g.ID, Cause: g.Cause.String(), Kind: g.Cause.Kind, Text: g.Cause.Text, Frame: g.Cause.Frame,
 			Evidence: string(g.Cause.Evidence), Coarse: g.Cause.Level.Words(), Messages: g.Messages,
 			State: string(r.state(g)), Note: r.states.Of(g.ID).Note,
-			Queues: []string{}, Workers: []string{}, Sample: g.Sample.Text,
+			Queues: []string{}, Workers: r.workersOf(g), Sample: g.Sample.Text,
 		}
 		for _, q := range g.Queues {
 			one.Queues = append(one.Queues, q.Of.String())
-		}
-		for _, w := range g.Workers {
-			one.Workers = append(one.Workers, w.Of)
 		}
 		if first, known := g.First.Get(); known {
 			one.First = message.JSONTime(first)

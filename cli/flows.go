@@ -29,7 +29,7 @@ type (
 		Ready     model.Opt[int64] `json:"ready,omitzero"`     // messages that wait in it
 		Consumers model.Opt[int64] `json:"consumers,omitzero"` // that take from it
 		Polled    bool             `json:"polled,omitzero"`    // an application takes messages with basic.get instead
-		redeliveredJSON
+		countsJSON
 		Outage model.Outage `json:"unavailable,omitempty"` // node down, no majority
 
 		// all, failed, returned: it holds its own failures back
@@ -40,7 +40,7 @@ type (
 		Queue string           `json:"queue"`          // its name
 		Role  model.Role       `json:"role"`           // delayed or retry
 		Ready model.Opt[int64] `json:"ready,omitzero"` // messages that wait in it
-		redeliveredJSON
+		countsJSON
 		Outage     model.Outage      `json:"unavailable,omitempty"` // node down, no majority
 		TTL        model.Opt[int64]  `json:"ttl_ms,omitzero"`       // how long they wait at most
 		TTLSource  string            `json:"ttl_source,omitempty"`  // argument, policy or operator policy
@@ -62,12 +62,13 @@ type (
 	failedJSON struct {
 		Queue string           `json:"queue"`          // its name
 		Ready model.Opt[int64] `json:"ready,omitzero"` // messages in it
-		redeliveredJSON
+		countsJSON
 		Outage model.Outage `json:"unavailable,omitempty"` // node down, no majority
 		Reason string       `json:"reason"`                // why it is taken for a failed queue
 	}
-	// messages that were delivered again, per second; absent: RabbitMQ has counted none of this queue
-	redeliveredJSON struct {
+	// what a queue counts beside ready messages; absent: RabbitMQ has counted none of this queue
+	countsJSON struct {
+		DeadLettersHeld model.Opt[int64] `json:"dead_letters_held,omitzero"` // that no queue has taken yet
 		// messages delivered again, a mean of 5 s; absent: none was ever
 		Redelivered model.Opt[float64] `json:"redelivered_per_second,omitzero"`
 	}
@@ -78,7 +79,9 @@ func (p *Program) flowsCommand(flags *connectionFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "flows",
 		Short: "The flows: each worker with its buffers and failed queues",
-		Long: `The flows: each worker with its buffers and failed queues. The table has the column REDELIVERED
+		Long: `The flows: each worker with its buffers and failed queues. READY is what a look can show; "+3 held" are
+dead letters that no queue has taken yet (dead-letter-strategy at-least-once), "+1 delayed" what waits
+for a delayed retry (4.3). The table has the column REDELIVERED
 when messages that had come back are delivered again: how many per second, a mean of the last 5
 seconds. In JSON it is redelivered_per_second; times are in ms.`,
 		Args: arguments(),
@@ -105,7 +108,7 @@ func flowsOf(t *model.Topology) flowsJSON {
 			Name: f.Name, VHost: f.VHost,
 			Worker: workerJSON{
 				Queue: f.Worker.Queue.Name, Ready: worker.Ready, Consumers: worker.Consumers,
-				Polled: worker.Polled(), redeliveredJSON: redeliveredJSON{worker.RedeliverRate},
+				Polled: worker.Polled(), countsJSON: countsJSON{worker.DeadLettering, worker.RedeliverRate},
 				Outage: worker.Outage(),
 			},
 			Buffers: []bufferJSON{}, Failed: []failedJSON{},
@@ -117,8 +120,8 @@ func flowsOf(t *model.Topology) flowsJSON {
 			q := queueOf(t, b.Queue)
 			buffer := bufferJSON{
 				Queue: b.Queue.Name, Role: b.Role, Ready: t.Waiting(b), Outage: q.Outage(),
-				redeliveredJSON: redeliveredJSON{q.RedeliverRate},
-				TTLSource:       string(b.TTLSource.Kind), DLX: b.DLX, DLXSource: string(b.DLXSource.Kind), RoutingKey: b.Key,
+				countsJSON: countsJSON{q.DeadLettering, q.RedeliverRate},
+				TTLSource:  string(b.TTLSource.Kind), DLX: b.DLX, DLXSource: string(b.DLXSource.Kind), RoutingKey: b.Key,
 				Targets: []string{}, Reason: b.Reason, Exchange: b.InExchange,
 			}
 			for _, level := range b.Levels {
@@ -148,7 +151,7 @@ func flowsOf(t *model.Topology) flowsJSON {
 
 func failedOf(t *model.Topology, m model.Member) failedJSON {
 	q := queueOf(t, m.Queue)
-	return failedJSON{m.Queue.Name, q.Ready, redeliveredJSON{q.RedeliverRate}, q.Outage(), m.Reason}
+	return failedJSON{m.Queue.Name, q.Ready, countsJSON{q.DeadLettering, q.RedeliverRate}, q.Outage(), m.Reason}
 }
 
 // queueOf is what is known of a queue; nothing when the snapshot does not have it.
@@ -236,12 +239,19 @@ func redeliveredWords(q *model.Queue) string {
 	return ""
 }
 
-// readyWords are how many messages are ready, or that nobody can tell because the queue is down.
+// readyWords are how many messages are ready, and how many are in the queue that no look shows: "0 +3 held".
 func readyWords(q *model.Queue, ready model.Opt[int64]) string {
 	if q.Outage() != model.NoOutage {
 		return "down"
 	}
-	return ready.String()
+	words := ready.String()
+	if n := q.DeadLettering.Or(0); n > 0 {
+		words += " +" + model.Count(n) + " held"
+	}
+	if n := q.Delayed.Or(0); n > 0 {
+		words += " +" + model.Count(n) + " delayed"
+	}
+	return words
 }
 
 // after is how long messages wait in a buffer, and who says so.

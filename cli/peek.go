@@ -63,7 +63,7 @@ refuses a peek because it would do harm, or could not read all that it asked for
 					return err
 				}
 			}
-			if err := p.showPeeked(peeked, t.IsBuffer(ref), &output); err != nil {
+			if err := p.showPeeked(peeked, queueOf(t, ref), t.IsBuffer(ref), &output); err != nil {
 				return err
 			}
 			if peeked.Stopped != "" && !peeked.Fewer {
@@ -154,9 +154,15 @@ func withInsist(words string, r model.Refusing) string {
 	return model.Printable(words)
 }
 
-// showPeeked writes what a look at a queue saw, which is a buffer or not.
-func (p *Program) showPeeked(peeked peek.Peeked, buffer bool, output *format) error {
+// showPeeked writes what a look at a queue saw, which is a buffer or not, and says what no look sees.
+func (p *Program) showPeeked(peeked peek.Peeked, q *model.Queue, buffer bool, output *format) error {
 	messages, plan := peeked.Messages, &peeked.Plan
+	if n := q.DeadLettering.Or(0); n > 0 {
+		p.say("it holds %s that no queue has taken yet: no look shows them", model.Plural(n, "dead letter"))
+	}
+	if n := q.Delayed.Or(0); n > 0 {
+		p.say("%s for a delayed retry: no look shows them", model.Plural(n, "message")+" in it wait")
+	}
 	if depth, ok := peeked.Depth.Get(); ok && depth > int64(messages.Len()) {
 		p.say("the first %d of %s", messages.Len(), model.Plural(int(depth), "message"))
 	}
@@ -173,7 +179,7 @@ func (p *Program) showPeeked(peeked peek.Peeked, buffer bool, output *format) er
 	}
 	p.say("peek: %s", model.Printable(plan.Cost))
 	if messages.Len() == 0 {
-		p.say("no message is there")
+		p.say("no message is ready")
 		return nil
 	}
 	return p.showTable(messages, buffer)

@@ -78,7 +78,7 @@ func readFailed(in model.QueueRef, m *message.Message) Failed {
 	case f.Source == message.FromDeaths:
 		read.Cause = ofDeath(m)
 		if read.Worker == "" {
-			read.Worker = rejectedIn(m)
+			read.Worker = givenUpIn(m)
 		}
 	default:
 		stack := m.FailureStack(f)
@@ -89,7 +89,7 @@ func readFailed(in model.QueueRef, m *message.Message) Failed {
 			Evidence: ByError, Kind: kindOf(f.Kind), Text: Fold(headOf(f.Message)), Frame: ownFrame(stack),
 		}
 		if read.Worker == "" {
-			read.Worker = rejectedIn(m)
+			read.Worker = givenUpIn(m)
 		}
 	}
 	return read
@@ -123,10 +123,10 @@ func newestDeath(m *message.Message) (reason, queue string) {
 	return reason, queue
 }
 
-// rejectedIn is the queue in which a consumer rejected the message last: its worker; "" when none did.
-func rejectedIn(m *message.Message) string {
+// givenUpIn is the queue that the message left last without having waited for its time: its worker; "" when none.
+func givenUpIn(m *message.Message) string {
 	for i := range m.Deaths {
-		if d := &m.Deaths[i]; d.Reason == model.Rejected || d.Reason == model.DeliveryLimit {
+		if d := &m.Deaths[i]; d.Reason != model.Expired {
 			return d.Queue
 		}
 	}

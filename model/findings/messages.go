@@ -96,20 +96,39 @@ func (h *blockingHead) finding() (Finding, bool) {
 		return Finding{}, false
 	}
 	blocked, ok := waits.Blocked(takenAt)
-	if !ok {
+	if !ok && waits.Expired == 0 {
 		return Finding{}, false
+	}
+	remedy := "use one buffer for each TTL, with the TTL on the queue: then no message waits for another"
+	if !ok {
+		head := &waits.Messages[0]
+		return Finding{
+			Code: "head-of-line-blocked", Level: LevelWarning,
+			Message: fmt.Sprintf("%s overdue behind message 1 (%s), and expired while the look held it",
+				wasOrWere(waits.Expired), head.TTLWords()),
+			Evidence: fmt.Sprintf("%s counted, %d read, the others were due; it %s", model.Plural(waits.Expired+
+				int64(len(waits.Messages)), "message"), len(waits.Messages), head.LeavesWords(takenAt)),
+			Remedy: remedy,
+		}, true
 	}
 	f := Finding{
 		Code: "head-of-line-blocked", Level: LevelWarning,
 		Message: blocked.Words(takenAt),
 		Evidence: fmt.Sprintf("%d of %d messages that were read are overdue; message %d has %s", blocked.Past,
 			blocked.Seen, blocked.By.Position, blocked.By.TTLWords()),
-		Remedy: "use one buffer for each TTL, with the TTL on the queue: then no message waits for another",
+		Remedy: remedy,
 	}
 	if blocked.By.Due.Kind == story.DueUnknown {
 		f.Level = LevelError
 	}
 	return f, true
+}
+
+func wasOrWere(n int64) string {
+	if n == 1 {
+		return "1 message was"
+	}
+	return model.Plural(n, "message") + " were"
 }
 
 func its(n int) string {

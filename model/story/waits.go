@@ -162,9 +162,10 @@ func (w *Waiting) See(i int, m *message.Message) {
 	w.expires = w.expires || ok
 }
 
-// Waits is when they leave; nil when none of them ever expires, or when not all of them were seen.
+// Waits is when they leave; nil when none of them ever expires, and none behind them did, or when not all of them were
+// seen.
 func (w *Waiting) Waits() *Waits {
-	if w == nil || !w.expires || w.seen < len(w.told) {
+	if w == nil || !w.expires && w.waits.Expired == 0 || w.seen < len(w.told) {
 		return nil
 	}
 	waits := w.waits
@@ -321,6 +322,9 @@ func (w *Wait) TTLWords() string {
 	}
 	return "no TTL"
 }
+
+// LeavesWords are "leaves in 3.2s", "never leaves".
+func (w *Wait) LeavesWords(now time.Time) string { return leaves(w.Leaves, now) }
 
 func leaves(d DueTime, now time.Time) string {
 	switch {

@@ -229,14 +229,15 @@ func (b *builder) workerStation() Station {
 		rate = term.Span{Text: perSecond(out) + " out", Tone: term.ToneGood}
 	}
 	trend, again := b.trend(q.QueueRef), b.again(q)
-	s.facts = facts(term.Spans{ready, unacked}, term.Spans{consumers}, term.Spans{again, rate, trend})
+	inside := append(term.Spans{ready, unacked}, b.extras(q)...)
+	s.facts = facts(inside, term.Spans{consumers}, term.Spans{again, rate, trend})
 	for len(s.facts) < 3 {
 		s.facts = append(s.facts, term.Spans{})
 	}
 	if again.Text != "" { // of both the one that tells more has the column
 		rate = again
 	}
-	s.short = term.Spans{ready, consumers, rate, trend}
+	s.short = append(append(term.Spans{ready}, b.extras(q)...), consumers, rate, trend)
 	return s
 }
 
