@@ -25,7 +25,7 @@ type (
 		Dropped   int            `json:"dropped"`              // acknowledged, and kept in the journal
 		Refused   int            `json:"refused"`              // they stay: not publishable, or refused by the broker
 		Returned  int            `json:"returned"`             // they stay: no queue took them
-		Unknown   int            `json:"unknown"`              // they may be in both queues
+		Unknown   int            `json:"unknown"`              // they may be in both queues, or not dropped
 		Gone      int            `json:"gone,omitempty"`       // they were not found any more
 		Stopped   string         `json:"stopped,omitempty"`    // why it ended early
 		Unguarded string         `json:"unguarded,omitempty"`  // why it is unknown whether the last reached a further queue

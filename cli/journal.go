@@ -39,7 +39,7 @@ type recordJSON struct {
 	Dropped   int            `json:"dropped"`              // acknowledged, and kept
 	Refused   int            `json:"refused"`              // they stayed: not publishable, or refused by the broker
 	Returned  int            `json:"returned"`             // they stayed: no queue took them
-	Unknown   int            `json:"unknown"`              // they may be in both queues
+	Unknown   int            `json:"unknown"`              // they may be in both queues, or not dropped
 	Gone      int            `json:"gone"`                 // they were not found any more
 	Undone    int            `json:"undone"`               // they were taken back
 	Stopped   string         `json:"stopped,omitempty"`    // why it ended early

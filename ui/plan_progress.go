@@ -54,8 +54,12 @@ func (d *planDialog) counts(l *dialogLines) {
 	say("dropped", a.Dropped, "", s.Good)
 	say("returned", a.Returned, "no queue took them: they stay where they were", s.Warning)
 	say("refused", a.Refused, "they are where they were", s.Warning)
-	say("unknown", a.Unknown, "the connection was lost while they were in flight: they may be in both queues, never "+
-		"in none", s.Danger)
+	unknown := "the connection or a queue's node was lost while they were in flight: they may be in both queues, never " +
+		"in none"
+	if a.Operation == plan.Drop {
+		unknown = "the connection or the queue's node was lost: they may still be there; the journal has them"
+	}
+	say("unknown", a.Unknown, unknown, s.Danger)
 	say("gone", a.Gone, "no longer in the queue when it ran", s.Text)
 }
 

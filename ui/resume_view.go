@@ -125,6 +125,6 @@ func (r *resumeScreen) tell(l *dialogLines) {
 		outcome{a.Refused, "refused", "they stay where they are"},
 		outcome{a.Returned, "returned", "no queue took them"},
 		outcome{
-			a.Unknown, "unknown", "the connection was lost while they were in flight: resume again to look for them",
+			a.Unknown, "unknown", "the connection or a queue's node was lost meanwhile: resume again to look for them",
 		})
 }

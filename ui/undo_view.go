@@ -76,6 +76,6 @@ func (u *undoScreen) tell(l *dialogLines) {
 			"; " + u.plan.Gone().Next()},
 		outcome{a.Refused, "refused", "by the broker: the journal still has them"},
 		outcome{a.Returned, "returned", "no queue took them: the journal still has them"},
-		outcome{a.Unknown, "unknown", "the connection was lost while they were in flight: undo again to look " +
+		outcome{a.Unknown, "unknown", "the connection or a queue's node was lost meanwhile: undo again to look " +
 			"for them"})
 }

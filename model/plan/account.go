@@ -21,7 +21,8 @@ const (
 	// the broker nacked it or closed the channel for it, or the plan does not allow its target
 	Refused  Outcome = "refused"
 	Returned Outcome = "returned" // no queue took it (basic.return)
-	Unsure   Outcome = "unknown"  // the connection went while it was in flight: it may be in both queues, never in none
+	// the connection or a queue's node went while it was in flight: it may be in both queues, never in none
+	Unsure Outcome = "unknown"
 )
 
 // Account is the true account of an execution. Moved + Dropped + Refused + Returned + Unknown + Gone = Planned, unless
