@@ -125,7 +125,9 @@ func TestLosses(t *testing.T) {
 			name: "nothing renews the lease of a quorum buffer but a get", from: "c24",
 			parts: []build.Part{build.Queue("w", build.Consumers(1))},
 			traffic: func(w *world) {
-				size.Long(w)
+				if size.Rounds(0) == 0 {
+					w.Skip("a lease that ends takes long: make matrix")
+				}
 				buffers := []model.QueueType{model.Quorum, model.Classic}
 				for i := range 30 { // over 15 s, each after the queue was declared again
 					for _, kind := range buffers {
