@@ -54,9 +54,7 @@ type clusterTrial struct {
 // or elsewhere. No message is lost, and the journal is true of each of them: what it calls moved or dropped has left
 // its queue, and only what it calls unknown may be in two places.
 func TestClusterFaults(t *testing.T) {
-	if size.Rounds(0) == 0 {
-		t.Skip("a cluster whose nodes die takes minutes: make faults")
-	}
+	size.Long(t)
 	nodes, err := demo.StartCluster(t.Context(), 3, demo.Options{Settings: "net_ticktime = 15\n"})
 	if err != nil {
 		t.Fatal(err)

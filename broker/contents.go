@@ -72,6 +72,13 @@ func (c *contents) claimed(received []byte) content {
 	return one
 }
 
+// unclaimed is how many contents came in for which no delivery was taken yet.
+func (c *contents) unclaimed() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.waited)
+}
+
 // forget lets go of what nobody will claim: deliveries that amqp091-go had when their channel ended.
 func (c *contents) forget() {
 	c.mu.Lock()

@@ -27,7 +27,8 @@ func (s *source) endedBy() (ended model.Ended) {
 	}
 	ended = model.Ended{
 		By: model.EndedByBroker, Said: fmt.Sprintf("%d %s", why.Code, words(why)),
-		Before: int64(s.held()), Times: s.plan.Ended.Times + 1, At: time.Now(),
+		// amqp091-go 1.16 drops what it has not handed out when a connection ends
+		Before: int64(s.held() + s.wire.in.unclaimed()), Times: s.plan.Ended.Times + 1, At: time.Now(),
 	}
 	_, broken := s.wire.began()
 	switch {

@@ -43,14 +43,16 @@ func init() {
 	}
 }
 
-// request is a message for a child, and answer is what it makes of it.
+// request is a message for a child, and answer is what it makes of it. A body follows as it is: gob would copy it
+// twice.
 type (
 	request struct {
 		Program    string
 		Address    model.Address
 		Properties message.Properties
 		Headers    []byte // JSON, which keeps AMQP's types
-		Body       []byte
+		Size       int    // of the body, in bytes
+		body       []byte
 	}
 	answer struct {
 		Problem    *Problem
@@ -60,7 +62,8 @@ type (
 		Headers    []byte
 		Same       []string // headers that stay what they are
 		SameBody   bool
-		Body       []byte
+		Size       int // of the body, in bytes
+		body       []byte
 	}
 )
 
@@ -74,11 +77,16 @@ func serve(in io.Reader, out io.Writer) {
 	if _, err := io.WriteString(out, greeting); err != nil {
 		return
 	}
-	decoder, encoder := gob.NewDecoder(bufio.NewReader(in)), gob.NewEncoder(out)
+	reader := bufio.NewReader(in)
+	decoder, encoder := gob.NewDecoder(reader), gob.NewEncoder(out)
 	var p *Program
 	for {
 		var r request
 		if decoder.Decode(&r) != nil {
+			return
+		}
+		r.body = make([]byte, r.Size)
+		if _, err := io.ReadFull(reader, r.body); err != nil {
 			return
 		}
 		begun.Store(time.Now().UnixNano())
@@ -89,7 +97,11 @@ func serve(in io.Reader, out io.Writer) {
 			}
 			p = read
 		}
-		err := encoder.Encode(p.answer(&r))
+		a := p.answer(&r)
+		err := encoder.Encode(a)
+		if err == nil {
+			_, err = out.Write(a.body)
+		}
 		if begun.Store(0); err != nil {
 			return
 		}
@@ -115,7 +127,7 @@ func (p *Program) answer(r *request) (a answer) {
 	if err != nil {
 		return answer{Problem: &Problem{Kind: Failed, Detail: detail(err.Error())}}
 	}
-	was := message.Publishing{Address: r.Address, Properties: r.Properties, Headers: headers, Body: r.Body}
+	was := message.Publishing{Address: r.Address, Properties: r.Properties, Headers: headers, Body: r.body}
 	made, changed, err := p.apply(&was)
 	if err != nil {
 		problem, ok := err.(*Problem)
@@ -136,7 +148,7 @@ func (p *Program) answer(r *request) (a answer) {
 	}
 	a.Headers = jsonOf(made.Headers)
 	if a.SameBody = bytes.Equal(was.Body, made.Body); !a.SameBody {
-		a.Body = made.Body
+		a.body, a.Size = made.Body, len(made.Body)
 	}
 	return a
 }
@@ -160,7 +172,7 @@ func (a *answer) message(was *message.Publishing) (made message.Publishing, err 
 		made.Headers[name] = was.Headers[name]
 	}
 	if !a.SameBody {
-		made.Body = a.Body
+		made.Body = a.body
 	}
 	return made, nil
 }
@@ -191,6 +203,7 @@ type child struct {
 	command *exec.Cmd
 	in, out *os.File
 	answers *io.LimitedReader
+	reader  *bufio.Reader // of these
 	encoder *gob.Encoder
 	decoder *gob.Decoder
 	tooLong atomic.Bool // it was ended for a message that took too long
@@ -231,7 +244,8 @@ func startChild() (c *child, err error) {
 		return nil, fmt.Errorf("the process that runs it did not begin: %v", err)
 	}
 	c.answers = &io.LimitedReader{R: out}
-	c.encoder, c.decoder = gob.NewEncoder(in), gob.NewDecoder(bufio.NewReader(c.answers))
+	c.reader = bufio.NewReader(c.answers)
+	c.encoder, c.decoder = gob.NewEncoder(in), gob.NewDecoder(c.reader)
 	return c, nil
 }
 
@@ -251,7 +265,17 @@ func (c *child) ask(ctx context.Context, r *request) (a answer, err error) {
 	defer context.AfterFunc(ctx, kill)()
 	c.answers.N = mostAnswer
 	if err = c.encoder.Encode(r); err == nil {
+		_, err = c.in.Write(r.body)
+	}
+	if err == nil {
 		err = c.decoder.Decode(&a)
+	}
+	if err == nil && a.Size > mostAnswer {
+		err = io.ErrShortBuffer
+	}
+	if err == nil {
+		a.body = make([]byte, a.Size)
+		_, err = io.ReadFull(c.reader, a.body)
 	}
 	return a, err
 }

@@ -15,20 +15,16 @@ func TestCostsAreBounded(t *testing.T) {
 	line := strings.Repeat("log line of thirty characters ", 20_000)
 	for _, test := range []struct {
 		program, body string
-		kinds         []mend.Kind
+		kind          mend.Kind
 	}{
-		{`.body.s |= gsub("[a-z]";"b")`, `{"s":"` + line + `"}`, []mend.Kind{mend.Slow}},
-		{`.body.a[.body.i] = 1`, `{"i":536870000,"a":[]}`, []mend.Kind{mend.Large, mend.Failed, mend.Slow}},
-		{`.body.q *= 3`, `{"q":` + strings.Repeat("9", 5_000_000) + `}`, []mend.Kind{mend.Slow}},
+		{`.body.s |= gsub("[a-z]";"b")`, `{"s":"` + line + `"}`, mend.Slow},
+		{`.body.a[.body.i] = 1`, `{"i":536870000,"a":[]}`, mend.Large},
+		{`.body.q *= 3`, `{"q":` + strings.Repeat("9", 5_000_000) + `}`, mend.Slow},
 	} {
 		_, changed, err := program(t, test.program).Apply(&message.Publishing{Body: []byte(test.body)})
 		var problem *mend.Problem
-		if !errors.As(err, &problem) || changed {
+		if !errors.As(err, &problem) || problem.Kind != test.kind || changed {
 			t.Errorf("%s: %t %v", test.program, changed, err)
-			continue
-		}
-		if kinds := test.kinds; problem.Kind != kinds[0] && problem.Kind != kinds[len(kinds)-1] {
-			t.Errorf("%s: %v", test.program, err)
 		}
 		made, _, err := program(t, `.body.a = 1`).Apply(&message.Publishing{Body: []byte(`{}`)})
 		if err != nil || string(made.Body) != `{"a":1}` {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/itchyny/gojq"
 
@@ -13,13 +12,9 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-const (
-	// mostSteps bounds what a program does with one message, in instructions of its machine: some 50 ms. It is a count
-	// and not a time, so that the same program has the same result on a busy machine.
-	mostSteps = 1_000_000
-	// mostTime bounds the same where single instructions are slow: the process that does it is ended then.
-	mostTime = 3 * time.Second
-)
+// mostSteps bounds what a program does with one message, in instructions of its machine: some 50 ms. It is a count
+// and not a time, so that the same program has the same result on a busy machine.
+const mostSteps = 1_000_000
 
 // Program is a jq program that changes messages. It is safe for concurrent use. It sees nothing but the message: no
 // environment, no files, no further input.
@@ -101,7 +96,7 @@ func (p *Program) Apply(m *message.Publishing) (made message.Publishing, changed
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	a, err := askChild(ctx, &request{p.Text, m.Address, m.Properties, jsonOf(m.Headers), m.Body})
+	a, err := askChild(ctx, &request{p.Text, m.Address, m.Properties, jsonOf(m.Headers), len(m.Body), m.Body})
 	switch {
 	case err != nil:
 		return *m, false, err
