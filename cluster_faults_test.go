@@ -88,24 +88,24 @@ func TestClusterFaults(t *testing.T) {
 		name := fmt.Sprintf("%d %s %s %s %s-%s", i, trial.action, trial.fault, trial.place, kinds[0], kinds[1])
 		t.Run(name, func(t *testing.T) {
 			trial.t, trial.home = t, t.TempDir()
-			status, told := trial.strike(r, i, kinds)
+			status, recorded := trial.strike(r, i, kinds)
 			found := trial.find()
-			twice := trial.judge(told, found)
-			if i < 2 && (status == cli.ExitDone || told["unknown"] == 0) {
-				t.Errorf("exit status %d, and of %v nothing is unknown", status, told)
+			twice := trial.judge(recorded, found)
+			if i < 2 && (status == cli.ExitDone || recorded["unknown"] == 0) {
+				t.Errorf("exit status %d, and of %v nothing is unknown", status, recorded)
 			}
 			if status != cli.ExitDone {
 				struck++
 			}
-			doubled, unknown, messages = doubled+twice, unknown+told["unknown"], messages+trial.n
+			doubled, unknown, messages = doubled+twice, unknown+recorded["unknown"], messages+trial.n
 			trial.goOn(status, twice)
 		})
 	}
 	t.Logf("%d messages, %d times in the middle, %d in two places, %d unknown", messages, struck, doubled, unknown)
 }
 
-// strike lets the node be struck while the command runs. told are the outcomes that the journal has, counted.
-func (c *clusterTrial) strike(r *rand.Rand, number int, kinds []string) (status int, told map[string]int) {
+// strike lets the node be struck while the command runs. recorded are the outcomes that the journal has, counted.
+func (c *clusterTrial) strike(r *rand.Rand, number int, kinds []string) (status int, recorded map[string]int) {
 	t := c.t
 	c.n, c.record = 4000, 1
 	c.source, c.target = fmt.Sprintf("source-%d", number), fmt.Sprintf("target-%d", number)
@@ -116,7 +116,7 @@ func (c *clusterTrial) strike(r *rand.Rand, number int, kinds []string) (status 
 	if c.action == "undo" {
 		first = c.target
 	}
-	connection, channel := c.confirmingOn()
+	connection, channel := c.connect()
 	c.fill(channel, first)
 	args := c.prepare()
 	process := os.Getpid()
@@ -128,25 +128,25 @@ func (c *clusterTrial) strike(r *rand.Rand, number int, kinds []string) (status 
 			800+r.IntN(2000), c.nodes[struckNode].Name(), c.nodes[2].Name()))
 	}
 	command, stdout := c.start(args...)
-	// Some are there, or gone, and then it comes.
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
 	within := 200 * time.Millisecond
 	if slices.Contains(args, "--rate") || c.action == "resume" {
 		within = 1500 * time.Millisecond
 	}
-	began, moment := time.Now(), seed.Within(r, within)
-	before := depth.Of(t, channel, c.source) + 7*depth.Of(t, channel, c.target)
-	for depth.Of(t, channel, c.source)+7*depth.Of(t, channel, c.target) == before && time.Since(began) < 5*time.Second {
-		time.Sleep(5 * time.Millisecond)
-	}
-	time.Sleep(moment)
+	moved := func() int { return depth.Of(t, channel, c.source) + 7*depth.Of(t, channel, c.target) }
+	before := moved()
+	await(t, "messages move, or the command has ended", func() bool { return moved() != before || len(ended) > 0 })
+	<-time.After(seed.Within(r, within)) // the fault comes at a random moment
 	_ = connection.Close()
 	c.hit(process)
-	ended := time.AfterFunc(3*time.Minute, func() {
+	select {
+	case <-ended:
+	case <-time.After(3 * time.Minute):
 		_ = command.Process.Kill()
 		t.Error("it does not end")
-	})
-	_ = command.Wait()
-	ended.Stop()
+		<-ended
+	}
 	if t.Failed() {
 		t.Log(stdout)
 	}
@@ -154,11 +154,11 @@ func (c *clusterTrial) strike(r *rand.Rand, number int, kinds []string) (status 
 		c.restart()
 	}
 	c.whole()
-	told = map[string]int{}
+	recorded = map[string]int{}
 	for _, outcome := range c.outcomes() {
-		told[outcome]++
+		recorded[outcome]++
 	}
-	return command.ProcessState.ExitCode(), told
+	return command.ProcessState.ExitCode(), recorded
 }
 
 // fill publishes the messages, on disk: those in memory alone are gone with their node.
@@ -199,7 +199,8 @@ func (c *clusterTrial) prepare() []string {
 		return []string{"journal", "undo", "1", "--yes", "-o", "json"}
 	case "resume":
 		command, _ := c.start(paced...)
-		time.Sleep(time.Second)
+		_, channel := c.connect()
+		await(c.t, "some are moved", func() bool { return depth.Of(c.t, channel, c.target) > c.n/4 })
 		_ = command.Process.Kill()
 		_ = command.Wait()
 		c.record = 2
@@ -221,7 +222,7 @@ func (c *clusterTrial) hit(process int) {
 		err = syscall.Kill(process, syscall.SIGKILL)
 	case "stop":
 		if err = syscall.Kill(process, syscall.SIGSTOP); err == nil {
-			time.Sleep(standsStill)
+			<-time.After(standsStill) // the fault itself
 			err = syscall.Kill(process, syscall.SIGCONT)
 		}
 	}
@@ -284,24 +285,6 @@ func (c *clusterTrial) must(args ...string) {
 	}
 }
 
-// confirmingOn is a channel with confirms on a connection of its own.
-func (c *clusterTrial) confirmingOn() (*amqp.Connection, *amqp.Channel) {
-	c.t.Helper()
-	connection, err := dial.AMQP(c.nodes[0].AMQP())
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.t.Cleanup(func() { connection.Close() })
-	channel, err := connection.Channel()
-	if err == nil {
-		err = channel.Confirm(false)
-	}
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return connection, channel
-}
-
 // whole waits until all nodes run, and both queues have their messages.
 func (c *clusterTrial) whole() {
 	c.t.Helper()
@@ -343,15 +326,15 @@ func (c *clusterTrial) whole() {
 // outcomes are those of the messages, by their ids. A message that was untouched has "".
 func (c *clusterTrial) outcomes() map[string]string {
 	c.t.Helper()
-	told := map[string]string{}
+	recorded := map[string]string{}
 	if c.action == "resume" { // of both records
-		c.readOutcomes(1, told)
+		c.readOutcomes(1, recorded)
 	}
-	c.readOutcomes(c.record, told)
-	return told
+	c.readOutcomes(c.record, recorded)
+	return recorded
 }
 
-func (c *clusterTrial) readOutcomes(record int, told map[string]string) {
+func (c *clusterTrial) readOutcomes(record int, recorded map[string]string) {
 	c.t.Helper()
 	command, out := c.start("journal", "show", strconv.Itoa(record), "-o", "json")
 	_ = command.Wait()
@@ -365,7 +348,7 @@ func (c *clusterTrial) readOutcomes(record int, told map[string]string) {
 		c.t.Fatal(err, out)
 	}
 	for _, e := range shown.Entries {
-		told[e.ID] = e.Outcome
+		recorded[e.ID] = e.Outcome
 	}
 }
 
@@ -373,7 +356,7 @@ func (c *clusterTrial) readOutcomes(record int, told map[string]string) {
 func (c *clusterTrial) find() (found [2]map[string]int) {
 	c.t.Helper()
 	for i, queue := range []string{c.source, c.target} {
-		connection, channel := c.confirmingOn()
+		connection, channel := c.connect()
 		n := depth.Of(c.t, channel, queue)
 		if err := channel.Qos(n+1, 0, false); err != nil {
 			c.t.Fatal(err)
@@ -398,7 +381,7 @@ func (c *clusterTrial) find() (found [2]map[string]int) {
 }
 
 // judge compares where each message is with what the journal says of it. twice is how many are in two places.
-func (c *clusterTrial) judge(told map[string]int, found [2]map[string]int) (twice int) {
+func (c *clusterTrial) judge(recorded map[string]int, found [2]map[string]int) (twice int) {
 	c.t.Helper()
 	wrong := map[string]int{}
 	outcomes := c.outcomes()
@@ -433,7 +416,7 @@ func (c *clusterTrial) judge(told map[string]int, found [2]map[string]int) (twic
 		}
 	}
 	if len(wrong) > 0 {
-		c.t.Errorf("of %d messages, %v: %v", c.n, told, wrong)
+		c.t.Errorf("of %d messages, %v: %v", c.n, recorded, wrong)
 	}
 	return twice
 }

@@ -72,8 +72,15 @@ func (c *cluster) declare(name string, at int, arguments map[string]any) {
 	})
 }
 
-// channel opens a channel on the first node.
+// channel opens a channel with confirms on the first node.
 func (c *cluster) channel() *amqp.Channel {
+	c.t.Helper()
+	_, channel := c.connect()
+	return channel
+}
+
+// connect is a connection to the first node, and a channel with confirms on it.
+func (c *cluster) connect() (*amqp.Connection, *amqp.Channel) {
 	c.t.Helper()
 	connection, err := dial.AMQP(c.nodes[0].AMQP())
 	if err != nil {
@@ -87,7 +94,7 @@ func (c *cluster) channel() *amqp.Channel {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return channel
+	return connection, channel
 }
 
 func (c *cluster) publish(queue string, n int) {

@@ -168,7 +168,7 @@ func (a *acknowledger) batch(batch []settled) error {
 	return nil
 }
 
-// forget lets go of what the queue has certainly taken in and written down, as far as anybody can know.
+// forget drops the records of acknowledgements that the queue has surely received and written down.
 func (a *acknowledger) forget() {
 	applied, waiting := a.source.stashed()
 	most, limit := latestMost, latest

@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
-	"net"
-	"net/url"
 	"testing"
 	"time"
 
@@ -16,15 +14,7 @@ import (
 // sendAMQP10 publishes messages to a queue of RabbitMQ 4 by AMQP 1.0. Each is its sections, as bytes.
 func sendAMQP10(t testing.TB, n *demo.Node, queue string, messages ...[]byte) {
 	t.Helper()
-	u, err := url.Parse(n.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := net.Dial("tcp", u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn := dialNode(t, n)
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	reader := bufio.NewReader(conn)
 	read := func(performative byte) { // skips what comes before it

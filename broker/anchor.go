@@ -22,8 +22,7 @@ type anchor struct {
 	cancels    chan string   // consumers that the broker ended
 }
 
-// mostCancels is how many consumers the broker may end before somebody looks: there are an old anchor, a new one and a
-// page at most.
+// mostCancels bounds the cancellations that wait to be read: at most an old anchor, a new one and a page are consumers.
 const mostCancels = 8
 
 // anchors reports whether what is acknowledged needs an anchor. A queue that is read by basic.get cannot have one.

@@ -146,8 +146,7 @@ func (b *brink) weigh() error {
 
 // page takes the next n messages, or fewer when the queue has no more, ctx ends or an error occurs. each gets all that
 // were taken, always. Where the delivery limit may end it, or the broker did, it takes one message first, then few; the
-// error then is a *peek.LimitReached or a *peek.LookEnded. Where somebody agreed, what is at its limit is rescued as it
-// comes.
+// error then is a *peek.LimitReached or a *peek.LookEnded. With --insist, what is at its limit is rescued as it comes.
 func (s *source) page(ctx context.Context, n int, each eachTaken) (taken int, err error) {
 	for taken < n && err == nil {
 		part, rest := n-taken, s.most()

@@ -9,8 +9,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Properties pass by amqp091-go 1.16: it leaves out what is zero, cannot tell it from what is absent, and knows no
-// cluster_id. So do tables of headers. There are some that it cannot read, or cannot write, and RabbitMQ takes
+// Properties pass by amqp091-go 1.16: it leaves out zero values, which it cannot distinguish from absent ones, and
+// has no cluster_id. So do tables of headers. There are some that it cannot read, or cannot write, and RabbitMQ takes
 // them (3.10.8, 4.0.5, 4.3.6): of two values with one name it keeps the last, and where it meets an unsigned 64-bit
 // number, more than 32 tables in each other or 8192 values in one, it closes the connection, with everything that is
 // held on it, and the message is delivered again. All others it reads value by value through a stream: a search took 20

@@ -97,7 +97,7 @@ func comparableProperties(
 		if rest = rest[n:]; p.name == "headers" {
 			table := sorted(t, value[4:], counters...)
 			if len(table) == 0 && (n > 4 || kind == model.Quorum) {
-				continue // nobody can tell an empty table below a quorum queue's counters
+				continue // a quorum queue adds its counters to an empty table
 			}
 			value = table
 		}

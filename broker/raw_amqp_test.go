@@ -28,7 +28,8 @@ type rawFrame struct {
 	payload []byte
 }
 
-func newRaw(t testing.TB, n *demo.Node) *rawAMQP {
+// dialNode is a connection on which nothing was said yet.
+func dialNode(t testing.TB, n *demo.Node) net.Conn {
 	t.Helper()
 	u, err := url.Parse(n.AMQP())
 	if err != nil {
@@ -39,6 +40,12 @@ func newRaw(t testing.TB, n *demo.Node) *rawAMQP {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+func newRaw(t testing.TB, n *demo.Node) *rawAMQP {
+	t.Helper()
+	conn := dialNode(t, n)
 	r := &rawAMQP{TB: t, conn: conn, reader: bufio.NewReader(conn)}
 	r.write([]byte("AMQP\x00\x00\x09\x01"))
 	r.read(10<<16 | 10) // connection.start

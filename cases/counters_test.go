@@ -43,7 +43,7 @@ func set(name string) func(amqp.Table, int) {
 	return func(h amqp.Table, n int) { h[name] = int64(n) }
 }
 
-// A replayed message is tried anew, however its worker counts.
+// A replayed message begins at its first try, whichever way its worker counts.
 func TestCounters(t *testing.T) {
 	var broken atomic.Bool
 	var processed atomic.Int64

@@ -73,7 +73,7 @@ type (
 	}
 )
 
-// mostEvidence bounds how many lines tell what the workers are known by, and how many queues are named.
+// mostEvidence is the most lines of evidence about workers, and the most queues named.
 const mostEvidence = 20
 
 // announce tells the person what is about to happen.

@@ -87,10 +87,11 @@ journal keeps all of it: ` + "`dlxtop journal undo`" + ` brings them back.
 	cmd.Short = "Publish messages again, and take them out of the queue when the broker has confirmed it"
 	cmd.Long = `Publish messages again; each is taken out of the queue only after the broker has confirmed that a
 queue has it. By default it goes to the narrowest target that keeps the routing key which the worker
-expects, and by which a message that fails again is not lost. The worker is found by the first of these that is there: what a framework wrote into the
-message; x-death (the queue that rejected it last, or to which its last delay led); the only queue
-that its first exchange and key reach; the flow; the queue's name. If two disagree, or the worker is
-gone, nothing is replayed: the refusal names the possible queues, for --to.
+expects, and where a message that fails again is not lost. The first of these that exists names the
+worker: what a framework wrote into the message; x-death (the queue that rejected it last, or to
+which its last delay led); the only queue that its first exchange and key reach; the flow; the
+queue's name. If two disagree, or the worker is gone, nothing is replayed: the refusal names the
+possible queues, for --to.
 
 ` + statuses
 	cmd.Flags().StringVar(&a.to, "to", string(plan.ToAuto), "auto, origin, queue:NAME or exchange:NAME/KEY")

@@ -30,7 +30,7 @@ func TestStoriesAreWhatTheBrokerDoes(t *testing.T) {
 	number, s := seed.Number(t), newStage(t)
 	var sum tally
 	for batch := range max(1, 40*size.Rounds(0)/atOnce) {
-		r := &telling{stage: s, tally: &sum, random: rand.New(rand.NewPCG(number, uint64(batch)))}
+		r := &storyRun{stage: s, tally: &sum, random: rand.New(rand.NewPCG(number, uint64(batch)))}
 		r.play(batch, atOnce)
 		if sum.wrong > 20 {
 			t.Fatal("more than 20 disagreements: the rest is not looked at")
@@ -45,22 +45,22 @@ func TestStoriesAreWhatTheBrokerDoes(t *testing.T) {
 // tally is what was compared.
 type tally struct{ topologies, stories, dropped, kept, republished, dues, never, wrong int }
 
-// telling are some topologies, each a tale, whose messages are told about at the same time.
-type telling struct {
+// storyRun plays several topologies at once and compares what happens to their messages with their stories.
+type storyRun struct {
 	*stage
 	*tally
 	random     *rand.Rand
 	connection *amqp.Connection
 	topology   *model.Topology
-	messages   map[string]*told
+	messages   map[string]*storyMessage
 	arrivals   chan amqp.Delivery // of all queues but the buffers: the tag of the consumer is the queue
 	nacks      sync.WaitGroup     // of what is to expire
 	due        map[string]time.Time
 }
 
-// told is one message of a tale.
-type told struct {
-	queues, exchanges []string // those of its tale
+// storyMessage is one message of a topology.
+type storyMessage struct {
+	queues, exchanges []string // those of its topology
 	expected          []string // where it must arrive next; empty: nowhere
 	what              string   // what was said, and what was done
 	arrived           []amqp.Delivery
@@ -68,17 +68,17 @@ type told struct {
 	by                time.Time // when it must have arrived
 }
 
-func (r *telling) pick(list []string) string { return list[r.random.IntN(len(list))] }
+func (r *storyRun) pick(list []string) string { return list[r.random.IntN(len(list))] }
 
-func (r *telling) chance(n int) bool { return r.random.IntN(n) == 0 }
+func (r *storyRun) chance(n int) bool { return r.random.IntN(n) == 0 }
 
-func (r *telling) play(batch, n int) {
+func (r *storyRun) play(batch, n int) {
 	r.t.Helper()
-	r.messages, r.due = map[string]*told{}, map[string]time.Time{}
+	r.messages, r.due = map[string]*storyMessage{}, map[string]time.Time{}
 	r.arrivals = make(chan amqp.Delivery, 10_000) // more than there are messages
-	var tales []*told
+	var shapes []*storyMessage
 	for i := range n {
-		tales = append(tales, r.declare(fmt.Sprintf("t%d.%d", batch, i)))
+		shapes = append(shapes, r.declare(fmt.Sprintf("t%d.%d", batch, i)))
 	}
 	snapshot := poll(r.t, r.poll)
 	for i := range snapshot.Queues {
@@ -92,8 +92,8 @@ func (r *telling) play(batch, n int) {
 	r.connection = connection
 	taker, err := connection.Channel()
 	r.must(err)
-	for _, tale := range tales {
-		for _, queue := range append(tale.queues, tale.queues[0]+".sink") {
+	for _, shape := range shapes {
+		for _, queue := range append(shape.queues, shape.queues[0]+".sink") {
 			deliveries, err := taker.Consume(queue, queue, false, false, false, false, nil)
 			r.must(err)
 			go func() {
@@ -103,16 +103,16 @@ func (r *telling) play(batch, n int) {
 			}()
 		}
 	}
-	for _, tale := range tales {
+	for _, shape := range shapes {
 		r.topologies++
 		for i := range 3 {
-			m := *tale
-			id := fmt.Sprintf("%s.%d", tale.queues[0], i)
+			m := *shape
+			id := fmt.Sprintf("%s.%d", shape.queues[0], i)
 			r.messages[id] = &m
 			m.expect([]string{r.pick(m.queues)}, "published")
 			r.send("", m.expected[0], id, nil)
 		}
-		r.fill(tale.queues[0]+".buffer", tale.queues[0]+".sink")
+		r.fill(shape.queues[0]+".buffer", shape.queues[0]+".sink")
 	}
 	for r.waits() {
 		select {
@@ -122,24 +122,24 @@ func (r *telling) play(batch, n int) {
 			r.late()
 		}
 	}
-	r.settle(taker, tales)
-	for _, tale := range tales {
-		for _, queue := range append(tale.queues, tale.queues[0]+".sink", tale.queues[0]+".buffer") {
+	r.settle(taker, shapes)
+	for _, shape := range shapes {
+		for _, queue := range append(shape.queues, shape.queues[0]+".sink", shape.queues[0]+".buffer") {
 			r.must(deleteQueue(r.channel, queue))
 		}
-		for _, exchange := range tale.exchanges[1:] {
+		for _, exchange := range shape.exchanges[1:] {
 			r.must(r.channel.ExchangeDelete(exchange, false, false))
 		}
 	}
 }
 
 // settle waits for what should not arrive: each queue answers after it has sent on what it had.
-func (r *telling) settle(taker *amqp.Channel, tales []*told) {
+func (r *storyRun) settle(taker *amqp.Channel, shapes []*storyMessage) {
 	r.t.Helper()
 	r.nacks.Wait()
 	for range 3 {
-		for _, tale := range tales {
-			for _, queue := range tale.queues {
+		for _, shape := range shapes {
+			for _, queue := range shape.queues {
 				_, err := taker.QueueDeclarePassive(queue, true, false, false, false, nil)
 				r.must(err)
 			}
@@ -150,22 +150,22 @@ func (r *telling) settle(taker *amqp.Channel, tales []*told) {
 	}
 }
 
-// declare makes the queues and exchanges of a tale, and a buffer of messages that each bring a TTL.
-func (r *telling) declare(name string) *told {
-	tale := &told{exchanges: []string{""}}
+// declare makes the queues and exchanges of a shape, and a buffer of messages that each bring a TTL.
+func (r *storyRun) declare(name string) *storyMessage {
+	shape := &storyMessage{exchanges: []string{""}}
 	for i := range 3 + r.random.IntN(2) {
-		tale.queues = append(tale.queues, fmt.Sprintf("%s.q%d", name, i))
+		shape.queues = append(shape.queues, fmt.Sprintf("%s.q%d", name, i))
 	}
 	for _, kind := range []string{"direct", "topic", "fanout"} {
-		tale.exchanges = append(tale.exchanges, name+"."+kind)
+		shape.exchanges = append(shape.exchanges, name+"."+kind)
 		r.exchange(kind, name+"."+kind, nil)
 	}
-	for _, queue := range tale.queues {
+	for _, queue := range shape.queues {
 		arguments := amqp.Table{}
 		if !r.chance(8) {
-			arguments["x-dead-letter-exchange"] = r.pick(append(tale.exchanges, ""))
+			arguments["x-dead-letter-exchange"] = r.pick(append(shape.exchanges, ""))
 			if !r.chance(4) {
-				arguments["x-dead-letter-routing-key"] = r.key(tale)
+				arguments["x-dead-letter-routing-key"] = r.key(shape)
 			}
 		}
 		if !r.chance(3) {
@@ -178,32 +178,32 @@ func (r *telling) declare(name string) *told {
 			}
 		}
 		r.queue(queue, arguments)
-		r.bind(queue, r.key(tale), tale.exchanges[1])
-		r.bind(queue, r.pick([]string{"a", "b", "*", "#"}), tale.exchanges[2])
+		r.bind(queue, r.key(shape), shape.exchanges[1])
+		r.bind(queue, r.pick([]string{"a", "b", "*", "#"}), shape.exchanges[2])
 		if r.chance(3) {
-			r.bind(queue, "", tale.exchanges[3])
+			r.bind(queue, "", shape.exchanges[3])
 		}
 	}
-	sink := tale.queues[0] + ".sink"
+	sink := shape.queues[0] + ".sink"
 	r.queue(sink, nil)
 	buffer := amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": sink}
 	if r.chance(3) {
 		buffer["x-message-ttl"] = int64(100 + r.random.IntN(300))
 	}
-	r.queue(tale.queues[0]+".buffer", buffer)
-	return tale
+	r.queue(shape.queues[0]+".buffer", buffer)
+	return shape
 }
 
 // key is one that may lead somewhere: a queue's name for the default exchange.
-func (r *telling) key(tale *told) string {
+func (r *storyRun) key(shape *storyMessage) string {
 	if r.chance(2) {
-		return r.pick(tale.queues)
+		return r.pick(shape.queues)
 	}
 	return r.pick([]string{"a", "b", "c"})
 }
 
 // send publishes with a TTL, or none.
-func (r *telling) send(exchange, key, id string, headers amqp.Table) {
+func (r *storyRun) send(exchange, key, id string, headers amqp.Table) {
 	r.t.Helper()
 	p := amqp.Publishing{MessageId: id, Headers: headers}
 	if r.chance(2) {
@@ -212,19 +212,19 @@ func (r *telling) send(exchange, key, id string, headers amqp.Table) {
 	r.confirmed(exchange, key, p)
 }
 
-func (m *told) expect(queues []string, what string) {
+func (m *storyMessage) expect(queues []string, what string) {
 	m.expected, m.arrived, m.by = slices.Clone(queues), nil, time.Now().Add(patience/2)
 	m.what += fmt.Sprintf("\n%s: %v", what, queues)
 }
 
-func (r *telling) disagree(format string, values ...any) {
+func (r *storyRun) disagree(format string, values ...any) {
 	r.t.Helper()
 	r.wrong++
 	r.t.Errorf(format, values...)
 }
 
 // waits reports whether something must still arrive.
-func (r *telling) waits() bool {
+func (r *storyRun) waits() bool {
 	for _, m := range r.messages {
 		if len(m.expected) > 0 {
 			return true
@@ -234,7 +234,7 @@ func (r *telling) waits() bool {
 }
 
 // late gives up what should have arrived long ago.
-func (r *telling) late() {
+func (r *storyRun) late() {
 	for id, m := range r.messages {
 		if len(m.expected) > 0 && time.Now().After(m.by) {
 			r.disagree("%s: not in %v: %s", id, m.expected, m.what)
@@ -249,7 +249,7 @@ func (r *telling) late() {
 	}
 }
 
-func (r *telling) arrives(d amqp.Delivery) {
+func (r *storyRun) arrives(d amqp.Delivery) {
 	r.t.Helper()
 	if _, ok := r.due[d.MessageId]; ok && strings.HasSuffix(d.ConsumerTag, ".sink") {
 		delete(r.due, d.MessageId)
@@ -285,7 +285,7 @@ func (r *telling) arrives(d amqp.Delivery) {
 }
 
 // goOn lets a message expire, rejects it or publishes it again.
-func (r *telling) goOn(m *told, d amqp.Delivery) {
+func (r *storyRun) goOn(m *storyMessage, d amqp.Delivery) {
 	r.t.Helper()
 	ref := model.QueueRef{VHost: r.vhost, Name: d.ConsumerTag}
 	seen := seenMessage(d)
@@ -310,7 +310,7 @@ func (r *telling) goOn(m *told, d amqp.Delivery) {
 		r.republish(m, d, &seen)
 	default:
 		at := time.Now()
-		r.foretell(m, ref, &seen)
+		r.predict(m, ref, &seen)
 		r.nacks.Add(1)
 		time.AfterFunc(time.Until(at.Add(ttl+5*time.Millisecond)), func() {
 			_ = d.Nack(false, true) // it expires then
@@ -319,9 +319,9 @@ func (r *telling) goOn(m *told, d amqp.Delivery) {
 	}
 }
 
-// republish does what workers do that retry by themselves: it keeps the headers. From 4.0 nothing tells such a message
-// from a dead letter when it is sent where its newest death led it: those lose x-death here.
-func (r *telling) republish(m *told, d amqp.Delivery, seen *message.Message) {
+// republish does what workers do that retry by themselves: it keeps the headers. From 4.0 nothing distinguishes such a
+// message from a dead letter when it is sent where its newest death led it: those lose x-death here.
+func (r *storyRun) republish(m *storyMessage, d amqp.Delivery, seen *message.Message) {
 	r.t.Helper()
 	exchange, key, headers := r.pick(m.exchanges), r.key(m), d.Headers
 	if len(seen.Deaths) > 0 && !r.topology.Behaviour.CountsRepublishedDeaths &&
@@ -335,8 +335,8 @@ func (r *telling) republish(m *told, d amqp.Delivery, seen *message.Message) {
 	r.must(d.Ack(false))
 }
 
-// foretell expects what the story of a message says of its next queues.
-func (r *telling) foretell(m *told, ref model.QueueRef, seen *message.Message) {
+// predict expects what the story of a message says of its next queues.
+func (r *storyRun) predict(m *storyMessage, ref model.QueueRef, seen *message.Message) {
 	r.t.Helper()
 	look := lookAt(time.Now(), *seen)
 	waiting := story.WaitingIn(r.topology, ref, look, story.Sight{})
@@ -365,7 +365,7 @@ func (r *telling) foretell(m *told, ref model.QueueRef, seen *message.Message) {
 }
 
 // fill puts messages with TTLs of their own into a buffer, looks at them, and expects those in its sink that leave.
-func (r *telling) fill(buffer, sink string) {
+func (r *storyRun) fill(buffer, sink string) {
 	r.t.Helper()
 	const n = 5
 	for i := range n {

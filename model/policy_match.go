@@ -24,7 +24,7 @@ func (p *Policy) appliesTo(kind QueueType) bool {
 }
 
 // policyMatcher finds the policies whose pattern matches a queue's name. Patterns are Perl-like on the broker: one
-// that Go's engine does not read matches nothing here, because nobody can tell.
+// that Go's engine cannot compile matches nothing here.
 type policyMatcher map[string][]matchablePolicy // by vhost; highest priority first
 
 type matchablePolicy struct {

@@ -7,7 +7,7 @@ import (
 
 // Retriers are the workers whose failures wait in a buffer, sorted: those whose dead letters come there; else those
 // from which messages that were looked at came; else those with whose name its own begins, the longest of them. None
-// where nothing of it tells.
+// without such evidence.
 func (t *Topology) Retriers(ref QueueRef) []QueueRef {
 	var rejected, seen, named []QueueRef
 	base, longest := listen(ref.Name).base+" ", 0

@@ -172,7 +172,7 @@ func (t *Topology) LeadsToQueue(b *Binding) bool {
 // Hops are the ways out of a queue: none when it has no dead-letter exchange.
 func (t *Topology) Hops(ref QueueRef) []Hop { return t.hops[ref] }
 
-// DeadLetter tells which queues a message reaches that leaves a queue as a dead letter, with these keys of its own
+// DeadLetter is the queues that a dead letter from ref is routed to, with these keys of its own
 // (the routing key first, then CC and BCC) and headers. Without a dead-letter exchange it reaches none.
 func (t *Topology) DeadLetter(ref QueueRef, keys []string, headers Table) Route {
 	s := t.settings.of(ref)

@@ -33,7 +33,7 @@ func TestCostsAreBounded(t *testing.T) {
 	}
 }
 
-// Who does not wait any more has the processor back at once.
+// Cancelling ends a program that is running.
 func TestStoppedProgram(t *testing.T) {
 	body := []byte(`{"s":"` + strings.Repeat("a", 1_000_000) + `"}`)
 	ctx, cancel := context.WithCancel(t.Context())

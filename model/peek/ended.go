@@ -24,8 +24,8 @@ func (p *Plan) Heed(looked model.Looked) {
 	p.Scarce = p.Ended.Sure() && p.Limited() && p.Budget-looked.Highest <= scarceDeliveries
 }
 
-// Heeds reports whether the plan may run although a look at the queue ended so: one that was planned before that, and
-// that was not insisted on, may not, nor may one that nobody asked for.
+// Heeds reports whether the plan may run although a look at the queue ended this way. A plan made before that end needs
+// --insist, and a look that no user asked for does not run.
 func (p Plan) Heeds(ended model.Ended) bool {
 	return !ended.Any() || p.Insists || p.Ended == ended || !ended.Sure() && !p.Free
 }

@@ -100,7 +100,7 @@ type Plan struct {
 	Ended    model.Ended   // how the last look ended, where dlxtop did not end it
 	Scarce   bool          // one that ends so again may lose what is held
 	Acts     bool          // messages are taken out of the queue
-	Insists  bool          // somebody insisted
+	Insists  bool          // the user insisted
 	Free     bool          // messages become marked as redelivered, and that is all that it costs: nobody must be asked
 	Refusal  Refusal       // why not, nil when allowed
 	// Nameless messages have no fingerprint: who reads them does not compare them, and it takes its time.

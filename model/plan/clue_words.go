@@ -13,8 +13,8 @@ func (c *Clue) Words() string {
 	return fmt.Sprintf("%s (%s)", c.name(), c.Source())
 }
 
-// Evidence says what the workers of a plan are known by, and of how many messages, a line each: those that differ only
-// in their routing key are told together. A worker that the flow alone tells has no line.
+// Evidence returns one line for each way in which the workers were found, with its number of messages. Ways that differ
+// only in the routing key share a line; a worker that is known from its flow alone has none.
 func (p *Plan) Evidence() []string {
 	type told struct {
 		clue                *Clue

@@ -164,8 +164,8 @@ func (w ActionWant) depth(t *model.Topology) int {
 	return w.Planned
 }
 
-// route works out where the sample goes, whom it reaches and what it loses. It returns the sizes of the bodies that
-// go somewhere.
+// route works out where the sample goes, which queues it reaches and what it loses. It returns the sizes of the bodies
+// that go somewhere.
 func (p *Plan) route(t *model.Topology, sample message.Messages) (sizes []int64) {
 	var mends mending
 	if sample == nil || sample.Len() == 0 {

@@ -37,7 +37,7 @@ const (
 	NotMended       ObjectionKind = "not mended"        // a program that changes messages has no other for it
 	TooSlow         ObjectionKind = "too slow"          // they would be held for longer than RabbitMQ allows
 
-	// A limit would drop messages, or a second failure lose them. The kinds tell what is left of these.
+	// A limit would drop messages, or a second failure lose them. The kinds differ in what remains of these.
 	DropsKept      ObjectionKind = "drops kept"       // whole in the journal, and an undo brings them back
 	DropsGone      ObjectionKind = "drops gone"       // there is no journal
 	DropsInFile    ObjectionKind = "drops in file"    // of an import

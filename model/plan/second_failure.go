@@ -61,7 +61,7 @@ func ownKeys(t *model.Topology, ref model.QueueRef) [][]string {
 	return own
 }
 
-// ownKeysOf are ownKeys, where a message does not tell with which keys it came into the queue itself.
+// ownKeysOf are the ownKeys of a message that does not say with which keys it came into the queue itself.
 func ownKeysOf(t *model.Topology, ref model.QueueRef, m *message.Message, e *message.Envelope) [][]string {
 	for i := range m.Deaths {
 		if d := &m.Deaths[i]; d.Queue == ref.Name && len(d.RoutingKeys) > 0 {
@@ -92,7 +92,7 @@ func withCC(key string, headers model.Table) []string {
 // loses reports whether a copy that goes this way is lost at its second failure, unlike the application's messages.
 func (w *Way) loses() bool { return w.Again != nil && !w.Again.Same }
 
-// Words tell the loss in one sentence.
+// Words is the loss in one sentence.
 func (f *SecondFailure) Words() string {
 	name := func(s string) string { return model.Printable(model.Quoted(s)) }
 	words := fmt.Sprintf("messages that fail again in %s are lost: ", model.Printable(f.Queue.String()))

@@ -116,7 +116,7 @@ func (t *tally) envelope(m *message.Message) {
 	}
 }
 
-// otherKey tells that the worker sees another routing key than a message had, or one that its queue is not bound for:
+// otherKey warns that the worker sees another routing key than a message had, or one that its queue is not bound for:
 // the first stands for all.
 func (t *tally) otherKey(key, was string, unheard model.QueueRef) {
 	t.other.messages++

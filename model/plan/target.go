@@ -128,7 +128,7 @@ func (t *Target) wayOf(r *model.Topology, m *message.Message, o message.Opened) 
 }
 
 // wayTo is the way of a message, whose origin does not lead to the worker alone, or loses it when it fails again: the
-// first that reaches the worker alone and does not lose it. clue tells the worker; nil: its flows.
+// first that reaches the worker alone and does not lose it. clue names the worker; nil: the flows do.
 func (t *Target) wayTo(c copied, clue *Clue) Way {
 	worker, why := model.QueueRef{}, "the worker by name"
 	if clue != nil {
@@ -193,7 +193,7 @@ func (t *Target) addressesOf(c copied, worker model.QueueRef) (found []reasoned)
 	return found
 }
 
-// publishedKey is the routing key with which a message was first published, where it tells it.
+// publishedKey is the routing key with which a message was first published, if known.
 func publishedKey(m *message.Message, e *message.Envelope) (string, bool) {
 	if key, _, told := m.FirstKey(); told {
 		return key, true

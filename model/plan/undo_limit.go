@@ -46,9 +46,9 @@ func (g GoneWhy) Next() string {
 	return "that cannot be undone"
 }
 
-// goneWhy decides what may have become of messages that are not in a queue any more. A queue that drops its oldest
-// messages may have dropped them, and one that loses copies which fail again may have lost them. Nobody else has, as
-// far as can be known, where the queue is still full, no consumer is there, none acknowledged anything, nothing
+// goneWhy decides what may have become of messages that are no longer in a queue. A queue that drops its oldest
+// messages may have dropped them, and one that loses copies which fail again may have lost them. Otherwise they are
+// unlikely to have been taken where the queue is still full, no consumer is there, none acknowledged anything, nothing
 // expires, and no dead-letter exchange has taken them elsewhere.
 func goneWhy(t *model.Topology, ref model.QueueRef, entries []Entry, want *UndoWant) GoneWhy {
 	lost := func(e Entry) bool {
