@@ -153,6 +153,22 @@ func TestPolicies(t *testing.T) {
 			}, dead...),
 			says: []string{"warning policy-hidden orders: dead-letter-routing-key dead"},
 		},
+		situation{
+			name: "limits and a buffer's TTL that a policy of dead lettering hides", from: "c28",
+			parts: append([]build.Part{
+				build.Queue("orders", build.OfType(model.Quorum), build.Consumers(1)), build.Queue("wait"),
+				build.UserPolicy("limits", "^(orders|wait)$", 0, model.Table{
+					"delivery-limit": int64(5), "message-ttl": int64(500),
+				}),
+				build.UserPolicy("dlx", "^(orders|wait)$", 5, model.Table{"dead-letter-exchange": "dlx"}),
+				build.UserPolicy("ttl", "^wait$", 1, model.Table{"message-ttl": int64(500)}),
+			}, dead...),
+			traffic: func(w *world) { w.publish("", "wait", "w1"); w.depth("wait", 1) },
+			says: []string{
+				"info policy-hidden orders: message-ttl, delivery-limit of policy limits",
+				"warning policy-hidden wait: policy ttl has no effect on wait",
+			},
+		},
 	)
 }
 

@@ -98,6 +98,22 @@ func TestLosses(t *testing.T) {
 			says: []string{"error dead-letter-unroutable orders"}, // what fails from now on is lost, too
 		},
 		situation{
+			name: "a failed queue that goes with its consumer, or with its node", from: "c42",
+			parts: []build.Part{
+				work("orders", "orders.dead"), build.Queue("orders.dead", func(q *model.Queue) { q.AutoDelete = true }),
+				work("mail", "mail.dead"), build.Queue("mail.dead", func(q *model.Queue) { q.Durable = false }),
+			},
+			traffic: func(w *world) {
+				rejected("", "orders", "orders")(w)
+				rejected("", "mail", "mail")(w)
+				w.depth("orders.dead", 1)
+			},
+			says: []string{
+				"warning failed-queue-forgets orders.dead: when the last of its consumers ends",
+				"info failed-queue-forgets mail.dead: declared without durable",
+			},
+		},
+		situation{
 			name: "failed streams that forget", from: "c42, c47",
 			parts: []build.Part{
 				work("a", "a.failed", build.Consumers(1)),

@@ -314,7 +314,7 @@ func TestFindings(t *testing.T) {
 				build.UserPolicy("low", "^a", 0, model.Table{"message-ttl": int64(5)}),
 				build.UserPolicy("high", "^a", 1, model.Table{"max-length": int64(9), "overflow": "reject-publish"}),
 			},
-			nil,
+			[]string{"info policy-hidden a"},
 		},
 		{
 			"a failed stream with an age", "4.0.5",

@@ -57,9 +57,11 @@ func policyWords(p *model.Policy) string {
 	return fmt.Sprintf("%s (priority %d, pattern %s)", policyName(p), p.Priority, model.Printable(p.Pattern))
 }
 
-// findHiddenPolicies finds dead lettering that a policy sets in vain, as only one policy applies to a queue: the one
-// of the highest priority that matches. What an operator policy sets is merged with it, and can be no dead
-// lettering.
+// limits are the keys of policies beside dead lettering that decide how long messages stay, and how many.
+var limits = []string{"message-ttl", "expires", "max-length", "max-length-bytes", "overflow", "delivery-limit"}
+
+// findHiddenPolicies finds what a policy sets in vain, as only one policy applies to a queue: the one of the highest
+// priority that matches. What an operator policy sets is merged with it, and can be no dead lettering.
 func findHiddenPolicies(t *model.Topology, found func(Finding)) {
 	matcher := model.NewPolicyMatcher(t.Snapshot.Policies, false)
 	if len(matcher) == 0 {
@@ -73,22 +75,36 @@ func findHiddenPolicies(t *model.Topology, found func(Finding)) {
 			exchange, leads := p.Definition.Text("dead-letter-exchange")
 			key, keyed := p.Definition.Text("dead-letter-routing-key")
 			lost := leads && q.NoDLX(s)
+			var unset []string
+			for _, name := range limits {
+				if p.Definition[name] != nil && q.PolicyDefinition[name] == nil && q.Arguments["x-"+name] == nil {
+					unset = append(unset, name)
+				}
+			}
+			rekeys := keyed && s.DLX.Set && !s.Key.Set && (!leads || exchange == s.DLX.Value)
+			does := "the dead lettering"
 			switch {
 			case q.Type == model.Stream, len(model.UnsupportedKeys(p, q.Type)) > 0:
 				continue
 			case t.IsFailed(q.QueueRef): // a failed queue's own policy takes it out of the one for all
 				continue
-			case lost:
-			case keyed && s.DLX.Set && !s.Key.Set && (!leads || exchange == s.DLX.Value):
+			case lost, rekeys:
+			case len(unset) > 0:
+				does = strings.Join(unset, ", ")
 			default:
 				continue
 			}
-			f := hiddenPolicy(q, p, applied)
-			if lost {
+			f := hiddenPolicy(q, p, applied, does)
+			switch {
+			case lost:
 				f.Message += "; messages that it rejects or expires are lost"
 				f.Evidence += ": dead-letter-exchange " + model.Printable(model.ExchangeName(exchange))
-			} else {
+			case rekeys:
 				f.Evidence += ": dead-letter-routing-key " + model.Printable(model.Quoted(key))
+			case unset[0] == "message-ttl" && s.DLX.Set && q.Consumers == model.Some[int64](0):
+				f.Message += "; nothing consumes it, and what is in it does not expire"
+			default:
+				f.Level = LevelInfo
 			}
 			found(f)
 			break // the one that would apply next
@@ -96,17 +112,17 @@ func findHiddenPolicies(t *model.Topology, found func(Finding)) {
 	}
 }
 
-func hiddenPolicy(q *model.Queue, p, applied *model.Policy) Finding {
+func hiddenPolicy(q *model.Queue, p, applied *model.Policy, does string) Finding {
 	why := "has a higher priority"
 	if p.Priority == applied.Priority {
 		why = "has the same priority"
 	}
 	return Finding{
 		Code: "policy-hidden", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-		Message: fmt.Sprintf("the dead lettering of %s has no effect on %s: %s matches, too, and %s, and only one "+
-			"applies", policyName(p), model.Printable(q.Name), policyName(applied), why),
+		Message: fmt.Sprintf("%s of %s has no effect on %s: %s matches, too, and %s, and only one applies",
+			does, policyName(p), model.Printable(q.Name), policyName(applied), why),
 		Evidence: fmt.Sprintf("applied is %s; it hides %s", policyWords(applied), policyWords(p)),
-		Remedy: fmt.Sprintf("add the dead lettering to %s, or let its pattern leave out %s", policyName(applied),
+		Remedy: fmt.Sprintf("add %s to %s, or let its pattern leave out %s", does, policyName(applied),
 			model.Printable(q.Name)),
 	}
 }

@@ -112,6 +112,12 @@ func findForgetfulFailedQueues(t *model.Topology, found func(Finding)) {
 		f := Finding{Code: "failed-queue-forgets", Level: LevelWarning, VHost: ref.VHost, Queue: ref.Name}
 		if forgets(t, q, &f) {
 			found(f)
+		} else if !q.Durable {
+			f.Level = LevelInfo
+			f.Message = fmt.Sprintf("%s is gone, failed messages included, when its node is started again",
+				model.Printable(q.Name))
+			f.Evidence, f.Remedy = "declared without durable", "delete the queue and declare it durable"
+			found(f)
 		}
 	}
 }
@@ -122,6 +128,14 @@ func forgets(t *model.Topology, q *model.Queue, f *Finding) bool {
 	switch {
 	case q.Type == model.Stream:
 		return streamForgets(q, f)
+	case q.Exclusive, q.AutoDelete:
+		when, flag := "when the last of its consumers ends", "auto-delete"
+		if q.Exclusive {
+			when, flag = "when the connection that declared it ends", "exclusive"
+		}
+		f.Message = fmt.Sprintf("RabbitMQ deletes %s, failed messages included, %s", name, when)
+		f.Evidence = "declared " + flag + "; a queue that is deleted dead-letters nothing"
+		f.Remedy = "delete the queue and declare it durable, and not " + flag
 	case s.Expires.Set && q.Consumers == model.Some[int64](0):
 		f.Message = fmt.Sprintf("RabbitMQ deletes %s, failed messages included, when it is unused for %s; dead letters "+
 			"do not count as use", name, model.ShortDuration(s.Expires.Value))
