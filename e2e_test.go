@@ -253,6 +253,9 @@ func TestEndsOfTheDashboard(t *testing.T) {
 			if screen.mu.Lock(); !screen.alt || screen.cursor {
 				t.Errorf("the dashboard does not have the terminal: alternate screen %t, cursor %t", screen.alt, screen.cursor)
 			}
+			if !strings.Contains(screen.emulator.Render(), "\x1b[38;") {
+				t.Error("the dashboard has no colours") // as it has none where CI is set: see internal/unasked
+			}
 			screen.mu.Unlock()
 			test.end(screen)
 			screen.waitForEnd(test.status)

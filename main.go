@@ -17,6 +17,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/unasked"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/mgmt"
@@ -25,8 +26,8 @@ import (
 	"github.com/dlxtop/dlxtop/ui"
 )
 
-// version is set by the linker: -X main.version=v1.2.3.
-var version string
+// Set by the linker: -X main.version=v1.2.3.
+var version, commit, date string
 
 const (
 	timeout  = 10 * time.Second // of one request to a broker
@@ -44,6 +45,7 @@ func main() {
 
 // run is main with deferred calls that happen.
 func run() int {
+	unasked.Restore()
 	// Most of the memory that is taken is garbage a moment later: it is collected seldom while there is little of it,
 	// and often when a hundred thousand messages are looked at. GOGC and GOMEMLIMIT say otherwise.
 	if os.Getenv("GOGC") == "" {
@@ -55,8 +57,8 @@ func run() int {
 	ctx, stop := untilSignal()
 	defer stop()
 	program := cli.Program{
-		Version: version, Commit: commit(),
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: environment,
+		Build: built(),
+		In:    os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: environment,
 		Source: newSource, Broker: newBroker, Journal: newJournal, Files: export.Files{}, Dashboard: dashboard, Frame: frame,
 		States: func(dir string) ([]byte, error) { return marksIn(dir).Load() },
 		Index:  func(c cli.Connection) cli.Index { return indexOf(c) },
@@ -68,18 +70,26 @@ func run() int {
 	return program.Run(ctx, os.Args[1:])
 }
 
-// commit is the revision that the program was built from, "" when Go did not note it.
-func commit() string {
+// built is what the linker was given, and otherwise what Go notes: the module's version where `go install` built it,
+// the commit where the repository is.
+func built() cli.Build {
+	b := cli.Build{Version: version, Commit: commit, Date: date}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return ""
+		return b
+	}
+	if v := info.Main.Version; v != "(devel)" {
+		b.Version = cmp.Or(b.Version, v)
 	}
 	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
-			return setting.Value
+		switch setting.Key {
+		case "vcs.revision":
+			b.Commit = cmp.Or(b.Commit, setting.Value)
+		case "vcs.time":
+			b.Date = cmp.Or(b.Date, setting.Value)
 		}
 	}
-	return ""
+	return b
 }
 
 func newSource(c cli.Connection) (cli.Source, error) {

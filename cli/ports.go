@@ -98,10 +98,16 @@ type Frame struct {
 	Width, Height int    // columns and rows
 }
 
+// Build is what dlxtop was built from; what is unknown is "".
+type Build struct {
+	Version string // "v1.2.0"
+	Commit  string
+	Date    string // of the commit, RFC 3339
+}
+
 // Program is the command line with everything that it reaches: main.go fills it in.
 type Program struct {
-	Version string // "v1.2.0"; "" when not built as a release
-	Commit  string // "" when unknown
+	Build Build
 
 	In       io.Reader
 	Out, Err io.Writer

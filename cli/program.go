@@ -31,6 +31,7 @@ func (p *Program) root() *cobra.Command {
 	var flags connectionFlags
 	var look appearance
 	var shot snapshot
+	var version bool
 	root := &cobra.Command{
 		Use:   "dlxtop",
 		Short: "A dashboard for the delayed, retry and failed queues of RabbitMQ",
@@ -48,6 +49,9 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return p.printVersion(format{})
+			}
 			frame, err := shot.frame()
 			if err != nil {
 				return err
@@ -64,6 +68,7 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 	flags.registerNoJournal(root)
 	look.register(root, p.Themes)
 	shot.register(root)
+	root.Flags().BoolVar(&version, "version", false, "print the version, as dlxtop version does")
 	root.AddCommand(
 		p.flowsCommand(&flags), p.causesCommand(&flags), p.findCommand(&flags), p.peekCommand(&flags),
 		p.actCommand(plan.Replay, &flags),

@@ -135,7 +135,8 @@ func TestVersionAndCompletion(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"version"}, "dlxtop v9.8.7\ncommit abc\ngo"},
+		{[]string{"version"}, "dlxtop v9.8.7\ncommit abc\ndate 2026-01-02T03:04:05Z\ngo"},
+		{[]string{"--version"}, "dlxtop v9.8.7\ncommit abc\ndate 2026-01-02T03:04:05Z\ngo"},
 		{[]string{"version", "-o", "json"}, `"version": "v9.8.7"`},
 		{[]string{"completion", "bash"}, "__start_dlxtop"},
 		{[]string{"completion", "zsh"}, "#compdef dlxtop"},
@@ -147,7 +148,7 @@ func TestVersionAndCompletion(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		program := cli.Program{
-			Version: "v9.8.7", Commit: "abc", In: strings.NewReader(""), Out: &out, Err: &errs,
+			Build: cli.Build{Version: "v9.8.7", Commit: "abc", Date: "2026-01-02T03:04:05Z"}, In: strings.NewReader(""), Out: &out, Err: &errs,
 			Env:       func(string) string { return "" },
 			Scenarios: []cli.Scenario{{Name: "pubsub"}},
 		}

@@ -12,6 +12,7 @@ import (
 type versionJSON struct {
 	Version string `json:"version"`          // of dlxtop
 	Commit  string `json:"commit,omitempty"` // that it was built of
+	Date    string `json:"date,omitempty"`   // of that commit
 	Go      string `json:"go"`               // that it was built by
 }
 
@@ -21,15 +22,18 @@ func (p *Program) versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "The version of dlxtop",
 		Args:  arguments(),
-		RunE: func(*cobra.Command, []string) error {
-			v := versionJSON{cmp.Or(p.Version, "development"), p.Commit, runtime.Version()}
-			if output.chosen == asJSON { // a person may well pipe this one
-				return writeJSON(p.Out, v)
-			}
-			_, err := fmt.Fprintf(p.Out, "dlxtop %s\ncommit %s\n%s\n", v.Version, cmp.Or(v.Commit, "unknown"), v.Go)
-			return err
-		},
+		RunE:  func(*cobra.Command, []string) error { return p.printVersion(output) },
 	}
 	output.register(cmd)
 	return cmd
+}
+
+func (p *Program) printVersion(output format) error {
+	v := versionJSON{cmp.Or(p.Build.Version, "development"), p.Build.Commit, p.Build.Date, runtime.Version()}
+	if output.chosen == asJSON { // a person may well pipe this one
+		return writeJSON(p.Out, v)
+	}
+	_, err := fmt.Fprintf(p.Out, "dlxtop %s\ncommit %s\ndate %s\n%s\n", v.Version, cmp.Or(v.Commit, "unknown"),
+		cmp.Or(v.Date, "unknown"), v.Go)
+	return err
 }
