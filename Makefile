@@ -30,6 +30,7 @@ lint: ## formatting (gofumpt), go vet, staticcheck, and nothing too large to be 
 	if [ -n "$$unformatted" ]; then echo "not formatted as gofumpt does (go tool -modfile=tools/go.mod gofumpt -w FILE):" >&2; echo "$$unformatted" >&2; exit 1; fi
 	go vet -tags soak,clients ./...
 	$(TOOL) staticcheck -tags soak,clients ./...
+	go -C screenshots vet ./...
 	go run ./internal/sizes
 
 words: ## all that dlxtop says, in bin/words.txt, to be read in one sitting
@@ -59,8 +60,8 @@ clients: setup compiler ## real applications on many frameworks: what dlxtop doe
 cases: setup compiler ## situations that strangers reported, on a real broker, and what dlxtop says of each
 	@bash scripts/test.sh -count=1 ./cases
 
-screenshots: setup build ## pictures of the real program on real queues, and contact sheets of all screens, themes and sizes (25 minutes)
-	go run ./screenshots
+screenshots: setup build ## pictures of the real program on real queues, and contact sheets of all screens, themes and sizes (25 minutes; PICTURES=NAME: one)
+	go -C screenshots build -o ../bin/screenshots . && bin/screenshots $(PICTURES)
 
 clean: ## remove what was built
 	rm -rf bin

@@ -9,8 +9,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// Commands that draw nothing ask the terminal nothing: one that does not answer would hold each of them for 5 s, and one
-// that answers late would type its answer into the shell.
+// Commands that draw nothing ask the terminal nothing: one that does not answer would hold each of them for 5 s, and
+// one that answers late would type its answer into the shell.
 func TestCommandsAskTheTerminalNothing(t *testing.T) {
 	for _, args := range []string{"version", "--version", "--help", "version -o json", "help flows", "nonsense"} {
 		for _, variable := range []string{"DLXTOP=", "NO_COLOR=1", "CI=", "CI=1"} {

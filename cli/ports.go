@@ -93,7 +93,7 @@ type Dashboard struct {
 
 // Frame is one screen of the dashboard in a new file.
 type Frame struct {
-	Path          string // what ends in .svg becomes a picture, everything else text
+	Path          string // what ends in .ansi has the colours, everything else is plain text
 	Open          string // what is typed behind ":" to open the screen; "" is the first one
 	Width, Height int    // columns and rows
 }

@@ -20,7 +20,7 @@ type snapshot struct{ path, screen, size string }
 func (s *snapshot) register(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVar(&s.path, "snapshot", "",
-		"write one frame of the dashboard into the new `FILE` and end: as text, or as a picture (FILE.png, FILE.svg)")
+		"write one frame of the dashboard into the new `FILE` and end: as text; FILE.ansi has the colours")
 	set.StringVar(&s.screen, "screen", "",
 		"the screen of --snapshot, as the `COMMAND` that opens it behind ':' (failed, 'flow orders'; default: flows)")
 	set.StringVar(&s.size, "size", "", "columns and rows of --snapshot, as `COLUMNSxROWS` (default: 120x36)")

@@ -148,7 +148,8 @@ func TestVersionAndCompletion(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		program := cli.Program{
-			Build: cli.Build{Version: "v9.8.7", Commit: "abc", Date: "2026-01-02T03:04:05Z"}, In: strings.NewReader(""), Out: &out, Err: &errs,
+			Build: cli.Build{Version: "v9.8.7", Commit: "abc", Date: "2026-01-02T03:04:05Z"},
+			In:    strings.NewReader(""), Out: &out, Err: &errs,
 			Env:       func(string) string { return "" },
 			Scenarios: []cli.Scenario{{Name: "pubsub"}},
 		}

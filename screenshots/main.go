@@ -1,6 +1,6 @@
 // Command screenshots makes the pictures of the documentation: it runs the real program in a terminal of its own, on a
 // throwaway RabbitMQ with the demo's live traffic, presses keys as a person would, and draws what stands on the screen.
-// Run it from the project's root, after a build: make screenshots, or go run ./screenshots NAME for some. The name tour
+// Run it from the project's root, after a build: make screenshots, or make screenshots PICTURES=NAME. The name tour
 // is the moving picture, sheet the contact sheets: every screen in every theme and several sizes, in bin/contact-sheet.
 // Behind sheet, names of ways, themes and sizes choose some of them: sheet mending dark 80x24.
 package main
@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
-	"github.com/dlxtop/dlxtop/ui/paint"
+	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
 const (

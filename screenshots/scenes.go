@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
-	"github.com/dlxtop/dlxtop/ui/paint"
+	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
 // scene is one picture: from a fresh start of the program, keys are pressed one after the other.

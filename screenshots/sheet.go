@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
-	"github.com/dlxtop/dlxtop/ui/paint"
+	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
 // sheetCell is the width of a character on a contact sheet, in pixels.

@@ -13,7 +13,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 
-	"github.com/dlxtop/dlxtop/ui/paint"
+	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
 // terminal is a pseudo-terminal with a program in it and an emulator that knows what stands on its screen.

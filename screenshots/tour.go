@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
-	"github.com/dlxtop/dlxtop/ui/paint"
+	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
 // The tour's size, in characters, and of one character in pixels.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 
-	"github.com/dlxtop/dlxtop/ui/paint"
+	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
 // shown is the screen of a terminal of 6 columns and 3 rows that got this text.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
-	"github.com/dlxtop/dlxtop/ui/paint"
+	"github.com/dlxtop/dlxtop/screenshots/paint"
 )
 
 // way is a walk through the program: a start of its own, and screens and dialogs one behind the other.

@@ -74,7 +74,7 @@ func commands(a app) []command {
 			run: func(a app) (tea.Model, tea.Cmd) { return a.columns() },
 		},
 		{
-			name: "snapshot", does: "write this screen into a new file, as text; FILE.png, FILE.svg as a picture",
+			name: "snapshot", does: "write this screen into a new file, as text; FILE.ansi has the colours",
 			takes: &snapshotFile,
 		},
 		{name: "theme", does: "other colours, until you leave", names: &themeNames},

@@ -20,7 +20,7 @@ const (
 
 // Frame is one screen of the dashboard in a new file, for a ticket.
 type Frame struct {
-	Path          string // what ends in .png or .svg becomes a picture, everything else text
+	Path          string // what ends in .ansi has the colours, everything else is plain text
 	Open          string // what is typed behind ":" to open the screen; "" is the first screen
 	Width, Height int    // columns and rows
 }
@@ -29,6 +29,9 @@ type Frame struct {
 // writes it. Nothing is kept of it but the file. The error is printable: an unknown screen, a broker that does not
 // answer, or a file that cannot be written.
 func (f Frame) Write(ctx context.Context, o Options) error {
+	if err := refusePicture(f.Path); err != nil {
+		return err
+	}
 	o.Kept = nil
 	a := newApp(ctx, o)
 	a.env.profile = termenv.TrueColor
@@ -44,7 +47,7 @@ func (f Frame) Write(ctx context.Context, o Options) error {
 	if framed.err != nil {
 		return framed.err
 	}
-	return framed.env.writeFrame(f.Path, framed.View())
+	return writeFrame(f.Path, framed.View())
 }
 
 // framing is the dashboard until its screen is complete.

@@ -16,8 +16,7 @@ func TestFrame(t *testing.T) {
 	}{
 		{"flows", "a.txt", "", []string{"▸ ✗  example.delay.heaven", "── example.delay.heaven"}},
 		{"queues", "b.txt", "queues", []string{"▸ RetryQueue", "UNACKED"}},
-		{"flow", "c.svg", "flow ucenter@user", []string{"<svg ", "ucenter@user@retry", "master.failed"}},
-		{"picture", "e.png", "", []string{"\x89PNG\r\n"}},
+		{"flow", "c.ansi", "flow ucenter@user", []string{"\x1b[", "ucenter@user@retry", "master.failed"}},
 		{"messages", "d.txt", "queue ucenter@user@failed", []string{"5 messages", "ROUTING KEY", "TimeoutError"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -51,7 +50,8 @@ func TestFrameThatCannotBeWritten(t *testing.T) {
 		{"incomplete", "new", "find", "find is not complete: a text has to follow"},
 		{"hostile", "new", "flow \x1b[2J", `there is no flow `},
 		{"file exists", there, "", "the file exists already"},
-		{"no folder", "nowhere/new.png", "", "no such file or directory"},
+		{"picture", "new.png", "", "a snapshot is text"},
+		{"no folder", "nowhere/new", "", "no such file or directory"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

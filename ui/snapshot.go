@@ -1,13 +1,13 @@
 package ui
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,8 +15,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/ui/paint"
-	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // snapshotTimeout bounds the writing of a frame.
@@ -27,27 +25,32 @@ var snapshotFile = textKind{word: "file", open: func(_ *env, path string) (effec
 	return func(a app) (tea.Model, tea.Cmd) { return a, a.env.snapshot(path, a.View()) }, nil
 }}
 
-// The measures of a PNG, in pixels: the width of a cell, and what is around the screen.
-const pngCell, pngPadding = 10, 12
+// What the name of a file ends in that has the colours, and what would promise a picture, which dlxtop does not draw.
+const colourEnding = ".ansi"
+
+var pictureEndings = []string{".png", ".svg", ".gif", ".jpg", ".jpeg", ".pdf"}
 
 // snapshot writes the screen as it is now.
 func (e *env) snapshot(path, frame string) tea.Cmd {
 	return e.command(snapshotTimeout, func(context.Context) tea.Msg {
-		if err := e.writeFrame(path, frame); err != nil {
+		if err := writeFrame(path, frame); err != nil {
 			return noticeMsg{text: err.Error(), bad: true}
 		}
 		return noticeMsg{text: "this screen is in " + model.Printable(path)}
 	})
 }
 
-// writeFrame writes a frame into a new file: as a picture with its colours, or as text. Only its owner can read it: a
-// screen may show messages. The error is printable.
-func (e *env) writeFrame(path, frame string) error {
-	shown := model.Printable(path)
-	data, err := e.picture(strings.ToLower(filepath.Ext(path)), frame)
-	if err == nil {
-		err = writeNew(path, data)
+// writeFrame writes a frame into a new file, as text. Only its owner can read it: a screen may show messages. The error
+// is printable.
+func writeFrame(path, frame string) error {
+	if err := refusePicture(path); err != nil {
+		return err
 	}
+	shown, text := model.Printable(path), plainFrame(frame)
+	if strings.EqualFold(filepath.Ext(path), colourEnding) {
+		text = frame + ansi.ResetStyle + "\n"
+	}
+	err := writeNew(path, []byte(text))
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("not written to %s: the file exists already: name another one", shown)
@@ -57,30 +60,12 @@ func (e *env) writeFrame(path, frame string) error {
 	return nil
 }
 
-// picture is a frame as a file with this ending has it: a picture on a background like that of the terminal, or text.
-func (e *env) picture(ending, frame string) ([]byte, error) {
-	look := paint.Dark
-	if e.light || e.theme == term.Light {
-		look = paint.Light
+func refusePicture(path string) error {
+	if !slices.Contains(pictureEndings, strings.ToLower(filepath.Ext(path))) {
+		return nil
 	}
-	screen := look.Frame(frame)
-	switch ending {
-	case ".svg":
-		return []byte(paint.SVG(screen, look)), nil
-	case ".png":
-		painter, err := paint.New(pngCell, pngPadding)
-		if err != nil {
-			return nil, err
-		}
-		drawn, err := painter.Draw(screen, look.Paper)
-		if err != nil {
-			return nil, err
-		}
-		var file bytes.Buffer
-		err = paint.PNG(&file, drawn)
-		return file.Bytes(), err
-	}
-	return []byte(plainFrame(frame)), nil
+	return fmt.Errorf("not written to %s: a snapshot is text: name FILE, or FILE%s for text with its colours",
+		model.Printable(path), colourEnding)
 }
 
 // plainFrame is a frame without its looks, and without the blanks at the ends of its lines.

@@ -54,13 +54,10 @@ var rooms = map[string]struct{ own, libraries []string }{
 			"model/resume", "model/trace", "model/findings", "model/ports"),
 		nil,
 	},
-	module + "/ui/term": {of("model"), append([]string{"github.com/charmbracelet/lipgloss"}, charm...)},
-	module + "/ui/paint": {
-		nil, []string{"github.com/charmbracelet/x/cellbuf", "golang.org/x/image"},
-	},
+	module + "/ui/term":    {of("model"), append([]string{"github.com/charmbracelet/lipgloss"}, charm...)},
 	module + "/ui/picture": {of("ui/term", "model", "model/story", "model/watch", "model/findings"), nil},
 	module + "/ui": {
-		of("ui/term", "ui/paint", "ui/picture", "model", "model/message", "model/body", "model/cause", "model/mend",
+		of("ui/term", "ui/picture", "model", "model/message", "model/body", "model/cause", "model/mend",
 			"model/peek", "model/find", "model/story", "model/watch", "model/plan", "model/resume", "model/trace",
 			"model/findings", "model/ports"),
 		charm,

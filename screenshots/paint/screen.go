@@ -53,16 +53,6 @@ var (
 // faintPart is how much of a faint character's colour is left; the rest is its background.
 const faintPart = 0.55
 
-// Frame is the screen of a terminal that has just the size of a frame.
-func (l Look) Frame(frame string) Screen {
-	width, height := 0, 0
-	for line := range strings.Lines(frame) {
-		width = max(width, ansi.StringWidthWc(strings.TrimRight(line, "\r\n")))
-		height++
-	}
-	return l.Screen(frame, width, height)
-}
-
 // Screen is the screen of a terminal of this size, in cells, on which a frame stands: lines with their looks as escape
 // sequences. What does not fit is left out.
 func (l Look) Screen(frame string, width, height int) Screen {
