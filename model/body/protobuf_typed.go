@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // typed reads protobuf by its types: fields have their names, and what the types do not know its number, as on the
@@ -15,7 +14,7 @@ type typed struct{ wire }
 
 // parseTyped reads a message of a type that fills the body. It is an error when a field is not what the type says, or
 // when the type knows none of the fields: then the body is of another type.
-func parseTyped(b []byte, of protoreflect.MessageDescriptor) (*value, error) {
+func parseTyped(b []byte, of *messageType) (*value, error) {
 	var t typed
 	v, known, err := t.message(b, of, 0)
 	if err == nil && known == 0 && len(b) > 0 {
@@ -31,7 +30,7 @@ type occurrences struct {
 }
 
 // message reads a message. known is how many of its fields the type has.
-func (t *typed) message(b []byte, of protoreflect.MessageDescriptor, depth int) (v *value, known int, err error) {
+func (t *typed) message(b []byte, of *messageType, depth int) (v *value, known int, err error) {
 	var fields []*occurrences
 	at := map[protowire.Number]*occurrences{}
 	err = eachField(b, func(number protowire.Number, f wireField) error {
@@ -51,7 +50,7 @@ func (t *typed) message(b []byte, of protoreflect.MessageDescriptor, depth int) 
 	}
 	v = &value{kind: objectValue}
 	for _, o := range fields {
-		field := of.Fields().ByNumber(o.number)
+		field := of.fields[o.number]
 		if field == nil {
 			err = t.unknown(v, o, depth)
 		} else {
@@ -79,35 +78,35 @@ func (t *typed) unknown(v *value, o *occurrences, depth int) error {
 
 // known adds a field of the type: of one that is not repeated the last value counts, and messages are merged, as
 // protobuf has it.
-func (t *typed) known(v *value, o *occurrences, field protoreflect.FieldDescriptor, depth int) error {
+func (t *typed) known(v *value, o *occurrences, field *fieldType, depth int) error {
 	switch {
-	case field.IsMap():
+	case field.isMap():
 		return t.mapped(v, o, field, depth)
-	case field.IsList():
+	case field.repeated:
 		list := &value{kind: listValue}
 		for _, f := range o.all {
 			if err := t.element(list, f, field, depth); err != nil {
 				return err
 			}
 		}
-		v.add(string(field.Name()), list)
+		v.add(field.name, list)
 		return nil
 	}
 	last := o.all[len(o.all)-1]
-	if len(o.all) > 1 && field.Message() != nil {
+	if len(o.all) > 1 && field.isMessage() {
 		last.content = nil
 		for _, f := range o.all {
 			last.content = append(last.content, f.content...)
 		}
 	}
 	of, err := t.value(last, field, depth)
-	v.add(string(field.Name()), of)
+	v.add(field.name, of)
 	return err
 }
 
 // element adds what a repeated field has: one value, or several numbers in a row.
-func (t *typed) element(list *value, f wireField, field protoreflect.FieldDescriptor, depth int) error {
-	wanted := wireOf(field.Kind())
+func (t *typed) element(list *value, f wireField, field *fieldType, depth int) error {
+	wanted := wireOf(field.kind)
 	if f.kind != protowire.BytesType || wanted == protowire.BytesType || wanted == protowire.StartGroupType {
 		of, err := t.value(f, field, depth)
 		list.add("", of)
@@ -132,87 +131,86 @@ func (t *typed) element(list *value, f wireField, field protoreflect.FieldDescri
 }
 
 // mapped adds a map: its entries are messages of a key and a value.
-func (t *typed) mapped(v *value, o *occurrences, field protoreflect.FieldDescriptor, depth int) error {
+func (t *typed) mapped(v *value, o *occurrences, field *fieldType, depth int) error {
 	all := &value{kind: objectValue}
 	for _, f := range o.all {
 		if f.kind != protowire.BytesType {
 			return errStructure
 		}
-		read, _, err := t.message(f.content, field.Message(), depth+1)
+		read, _, err := t.message(f.content, field.of, depth+1)
 		if err != nil {
 			return err
 		}
-		key, err := t.part(read, field.MapKey(), depth+1)
+		key, err := t.part(read, field.of.fields[1], depth+1)
 		if err != nil {
 			return err
 		}
-		of, err := t.part(read, field.MapValue(), depth+1)
+		of, err := t.part(read, field.of.fields[2], depth+1)
 		if err != nil {
 			return err
 		}
 		all.add(key.text, of)
 	}
-	v.add(string(field.Name()), all)
+	v.add(field.name, all)
 	return nil
 }
 
 // part is the key or the value of an entry of a map; what is not there is zero.
-func (t *typed) part(entry *value, field protoreflect.FieldDescriptor, depth int) (*value, error) {
+func (t *typed) part(entry *value, field *fieldType, depth int) (*value, error) {
 	for _, m := range entry.members {
-		if m.name == string(field.Name()) {
+		if m.name == field.name {
 			return m.of, nil
 		}
 	}
-	return t.value(wireField{kind: wireOf(field.Kind())}, field, depth)
+	return t.value(wireField{kind: wireOf(field.kind)}, field, depth)
 }
 
 // value is one value of a field.
-func (t *typed) value(f wireField, field protoreflect.FieldDescriptor, depth int) (*value, error) {
-	of := field.Message()
-	if f.kind != wireOf(field.Kind()) &&
-		(of == nil || f.kind != protowire.BytesType && f.kind != protowire.StartGroupType) { // editions have both
+func (t *typed) value(f wireField, field *fieldType, depth int) (*value, error) {
+	if f.kind != wireOf(field.kind) &&
+		(!field.isMessage() || f.kind != protowire.BytesType && f.kind != protowire.StartGroupType) { // editions have both
 		return nil, errStructure
 	}
-	switch field.Kind() {
-	case protoreflect.MessageKind, protoreflect.GroupKind:
-		if of.IsPlaceholder() { // the set was made without its imports
+	switch field.kind {
+	case messageKind, groupKind:
+		if field.of == nil { // the set was made without its imports
 			return t.wire.message(f.content, depth+1)
 		}
-		v, _, err := t.message(f.content, of, depth+1)
+		v, _, err := t.message(f.content, field.of, depth+1)
 		return v, err
-	case protoreflect.StringKind:
+	case stringKind:
 		if !utf8.Valid(f.content) {
 			return nil, errStructure
 		}
 		return text(string(f.content)), nil
-	case protoreflect.BytesKind:
+	case bytesKind:
 		return &value{kind: bytesValue, text: string(f.content)}, nil
-	case protoreflect.EnumKind:
-		if named := field.Enum().Values().ByNumber(protoreflect.EnumNumber(int32(f.number))); named != nil {
-			return text(string(named.Name())), nil
+	case enumKind:
+		if name, is := field.names[int32(f.number)]; is {
+			return text(name), nil
 		}
 	}
-	return numberOf(field.Kind(), f.number), nil
+	return numberOf(field.kind, f.number), nil
 }
 
 // numberOf is a number of 64 bits as a kind means it.
-func numberOf(kind protoreflect.Kind, n uint64) *value {
+func numberOf(kind kind, n uint64) *value {
 	switch kind {
-	case protoreflect.DoubleKind:
+	case doubleKind:
 		return float(math.Float64frombits(n), 64)
-	case protoreflect.FloatKind:
+	case floatKind:
 		return float(float64(math.Float32frombits(uint32(n))), 32)
-	case protoreflect.BoolKind:
+	case boolKind:
 		return literal(strconv.FormatBool(n != 0))
-	case protoreflect.Int32Kind, protoreflect.Sfixed32Kind, protoreflect.EnumKind:
+	case int32Kind, sfixed32Kind, enumKind:
 		return whole(int64(int32(n)))
-	case protoreflect.Int64Kind, protoreflect.Sfixed64Kind:
+	case int64Kind, sfixed64Kind:
 		return whole(int64(n))
-	case protoreflect.Sint32Kind:
+	case sint32Kind:
 		return whole(int64(int32(protowire.DecodeZigZag(n & math.MaxUint32))))
-	case protoreflect.Sint64Kind:
+	case sint64Kind:
 		return whole(protowire.DecodeZigZag(n))
-	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
+	case uint32Kind, fixed32Kind:
 		return literal(strconv.FormatUint(uint64(uint32(n)), 10))
 	}
 	return literal(strconv.FormatUint(n, 10))

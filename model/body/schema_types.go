@@ -3,22 +3,68 @@ package body
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
-	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/dlxtop/dlxtop/model"
 )
 
 // Types are the message types of protobuf by their full names, as a descriptor set has them: the file that protoc
-// --descriptor_set_out writes, a google.protobuf.FileDescriptorSet.
-type Types struct{ files *protoregistry.Files }
+// --descriptor_set_out writes, a google.protobuf.FileDescriptorSet. The library's own reader of them would be a tenth
+// of the program.
+type Types struct {
+	messages map[string]*messageType
+	enums    map[string]map[int32]string
+}
+
+// messageType is a message type.
+type messageType struct {
+	name   string // with its package
+	fields map[protowire.Number]*fieldType
+	entry  bool // of a map: fields 1 and 2 are key and value
+}
+
+// fieldType is a field of a message type.
+type fieldType struct {
+	name, typeName string
+	number         protowire.Number
+	kind           kind
+	repeated       bool
+	of             *messageType     // of messages; nil when the set was made without its imports
+	names          map[int32]string // of an enum's values
+}
+
+func (f *fieldType) isMessage() bool { return f.kind == messageKind || f.kind == groupKind }
+
+func (f *fieldType) isMap() bool { return f.repeated && f.of != nil && f.of.entry }
+
+// kind is what a field holds, by its number in descriptor.proto.
+type kind uint64
+
+const (
+	doubleKind kind = iota + 1
+	floatKind
+	int64Kind
+	uint64Kind
+	int32Kind
+	fixed64Kind
+	fixed32Kind
+	boolKind
+	stringKind
+	groupKind
+	messageKind
+	bytesKind
+	uint32Kind
+	enumKind
+	sfixed32Kind
+	sfixed64Kind
+	sint32Kind
+	sint64Kind
+)
 
 // MaxTypes bounds a descriptor set, in bytes.
 const MaxTypes = 16 << 20
@@ -31,29 +77,127 @@ func parseTypes(set []byte) (*Types, error) {
 	if len(set) > MaxTypes {
 		return nil, fmt.Errorf("it has more than %d MiB", MaxTypes>>20)
 	}
-	var all descriptorpb.FileDescriptorSet
-	if err := proto.Unmarshal(set, &all); err != nil {
+	t := &Types{map[string]*messageType{}, map[string]map[int32]string{}}
+	err := eachPart(set, parts{1: func(file wireField) error {
+		scope := ""
+		if err := eachPart(file.content, parts{2: textInto(&scope)}); err != nil {
+			return err
+		}
+		return eachPart(file.content, parts{
+			4: func(f wireField) error { return t.readMessage(f.content, scope) },
+			5: func(f wireField) error { return t.readEnum(f.content, scope) },
+		})
+	}})
+	if err != nil || len(t.names()) == 0 {
 		return nil, errTypes
 	}
-	files, err := protodesc.FileOptions{AllowUnresolvable: true}.NewFiles(&all)
-	if err != nil {
-		return nil, errTypes
+	for _, m := range t.messages {
+		if m.entry && (m.fields[1] == nil || m.fields[2] == nil) {
+			return nil, errTypes
+		}
+		for _, f := range m.fields {
+			t.resolve(f, m.name)
+		}
 	}
-	if t := (&Types{files}); len(t.names()) > 0 {
-		return t, nil
+	return t, nil
+}
+
+// parts are the fields of a descriptor that count, by their numbers in descriptor.proto.
+type parts map[protowire.Number]func(wireField) error
+
+func eachPart(b []byte, wanted parts) error {
+	return eachField(b, func(number protowire.Number, f wireField) error {
+		if read := wanted[number]; read != nil {
+			return read(f)
+		}
+		return nil
+	})
+}
+
+func textInto(to *string) func(wireField) error {
+	return func(f wireField) error { *to = string(f.content); return nil }
+}
+
+func numberInto[T ~int32 | ~uint64](to *T) func(wireField) error {
+	return func(f wireField) error { *to = T(f.number); return nil }
+}
+
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// readMessage reads a DescriptorProto and what it nests.
+func (t *Types) readMessage(b []byte, scope string) error {
+	m, name := &messageType{fields: map[protowire.Number]*fieldType{}}, ""
+	if err := eachPart(b, parts{1: textInto(&name)}); err != nil {
+		return err
 	}
-	return nil, errTypes
+	m.name = strings.TrimPrefix(scope+"."+name, ".")
+	if !identifier.MatchString(name) || t.messages[m.name] != nil {
+		return errTypes
+	}
+	t.messages[m.name] = m
+	return eachPart(b, parts{
+		2: func(f wireField) error { return m.readField(f.content) },
+		3: func(f wireField) error { return t.readMessage(f.content, m.name) },
+		4: func(f wireField) error { return t.readEnum(f.content, m.name) },
+		7: func(f wireField) error {
+			return eachPart(f.content, parts{7: func(f wireField) error { m.entry = f.number != 0; return nil }})
+		},
+	})
+}
+
+func (m *messageType) readField(b []byte) error {
+	const many = 3 // LABEL_REPEATED
+	f, label := &fieldType{}, uint64(0)
+	err := eachPart(b, parts{
+		1: textInto(&f.name), 3: numberInto(&f.number), 4: numberInto(&label), 5: numberInto(&f.kind),
+		6: textInto(&f.typeName),
+	})
+	if err != nil || !identifier.MatchString(f.name) || !f.number.IsValid() || m.fields[f.number] != nil ||
+		f.kind < doubleKind || f.kind > sint64Kind {
+		return errTypes
+	}
+	f.repeated, m.fields[f.number] = label == many, f
+	return nil
+}
+
+// readEnum reads an EnumDescriptorProto. Of several names of a number the first counts.
+func (t *Types) readEnum(b []byte, scope string) error {
+	name, values := "", map[int32]string{}
+	err := eachPart(b, parts{1: textInto(&name), 2: func(f wireField) error {
+		var name string
+		var number int32
+		err := eachPart(f.content, parts{1: textInto(&name), 2: numberInto(&number)})
+		if _, is := values[number]; !is {
+			values[number] = name
+		}
+		return err
+	}})
+	t.enums[strings.TrimPrefix(scope+"."+name, ".")] = values
+	return err
+}
+
+// resolve finds the type of a field: by its full name, which begins with a dot, or outwards from where it is used.
+func (t *Types) resolve(f *fieldType, scope string) {
+	name, full := strings.CutPrefix(f.typeName, ".")
+	for {
+		at := name
+		if !full && scope != "" {
+			at = scope + "." + name
+		}
+		if f.of, f.names = t.messages[at], t.enums[at]; f.of != nil || f.names != nil || full || scope == "" {
+			return
+		}
+		scope = scope[:max(0, strings.LastIndexByte(scope, '.'))]
+	}
 }
 
 // shownTypes is how many names of types an error has.
 const shownTypes = 8
 
 // named is a message type by its full name. The error says which there are.
-func (t *Types) named(name string) (protoreflect.MessageDescriptor, error) {
-	if found, err := t.files.FindDescriptorByName(protoreflect.FullName(name)); err == nil {
-		if of, ok := found.(protoreflect.MessageDescriptor); ok && !of.IsMapEntry() {
-			return of, nil
-		}
+func (t *Types) named(name string) (*messageType, error) {
+	if of := t.messages[name]; of != nil && !of.entry {
+		return of, nil
 	}
 	names := t.names()
 	of := strings.Join(names[:min(len(names), shownTypes)], ", ")
@@ -64,34 +208,21 @@ func (t *Types) named(name string) (protoreflect.MessageDescriptor, error) {
 }
 
 // names are those of all message types, sorted.
-func (t *Types) names() (all []string) {
-	var add func(protoreflect.MessageDescriptors)
-	add = func(messages protoreflect.MessageDescriptors) {
-		for i := range messages.Len() {
-			if m := messages.Get(i); !m.IsMapEntry() {
-				all = append(all, string(m.FullName()))
-				add(m.Messages())
-			}
-		}
-	}
-	t.files.RangeFiles(func(f protoreflect.FileDescriptor) bool {
-		add(f.Messages())
-		return true
-	})
-	slices.Sort(all)
-	return all
+func (t *Types) names() []string {
+	all := slices.Sorted(maps.Keys(t.messages))
+	return slices.DeleteFunc(all, func(name string) bool { return t.messages[name].entry })
 }
 
 // wireOf is how a kind is on the wire.
-func wireOf(kind protoreflect.Kind) protowire.Type {
-	switch kind {
-	case protoreflect.DoubleKind, protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind:
+func wireOf(of kind) protowire.Type {
+	switch of {
+	case doubleKind, fixed64Kind, sfixed64Kind:
 		return protowire.Fixed64Type
-	case protoreflect.FloatKind, protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind:
+	case floatKind, fixed32Kind, sfixed32Kind:
 		return protowire.Fixed32Type
-	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind:
+	case stringKind, bytesKind, messageKind:
 		return protowire.BytesType
-	case protoreflect.GroupKind:
+	case groupKind:
 		return protowire.StartGroupType
 	}
 	return protowire.VarintType

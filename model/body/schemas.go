@@ -86,7 +86,7 @@ func (d *document) typed(s *Schema, m *message.Message) (View, bool) {
 		d.problem("%s: %s", s.file, err)
 		return View{}, false
 	}
-	name = string(of.FullName())
+	name = of.name
 	v, err := d.readAs(reader{format: Protobuf, read: tree(func(b []byte) (*value, error) {
 		return parseTyped(b, of)
 	})})

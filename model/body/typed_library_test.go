@@ -2,12 +2,16 @@ package body
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 	"pgregory.net/rapid"
 )
@@ -15,6 +19,11 @@ import (
 // What protobuf's own library reads of a message is what is shown.
 func TestTypedAsTheLibrary(t *testing.T) {
 	of := orderType(t)
+	types, err := parseTypes(shopSet(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := types.messages["shop.Order"]
 	rapid.Check(t, func(t *rapid.T) {
 		var body []byte
 		for range rapid.IntRange(1, 8).Draw(t, "fields") {
@@ -24,7 +33,7 @@ func TestTypedAsTheLibrary(t *testing.T) {
 		if err := proto.Unmarshal(body, m); err != nil {
 			t.Fatal(err)
 		}
-		v, err := parseTyped(body, of)
+		v, err := parseTyped(body, own)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +71,7 @@ func appendAny(t *rapid.T, body []byte, of protoreflect.MessageDescriptor) []byt
 		}
 		return protowire.AppendBytes(protowire.AppendTag(body, number, protowire.BytesType), inner)
 	}
-	wire := wireOf(f.Kind())
+	wire := wireOf(kind(f.Kind()))
 	put := func(b []byte) []byte {
 		switch wire {
 		case protowire.Fixed32Type:
@@ -144,4 +153,53 @@ func plainOf(v *value) any {
 		return list
 	}
 	return v.text
+}
+
+// What protobuf's own library finds in a descriptor set of many files is what is found: its own descriptors, which have
+// types in types, maps, groups, enums and imports.
+func TestTypesAsTheLibrary(t *testing.T) {
+	var set descriptorpb.FileDescriptorSet
+	var want []string
+	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
+		set.File = append(set.File, protodesc.ToFileDescriptorProto(f))
+		return true
+	})
+	b, err := proto.Marshal(&set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	types, err := parseTypes(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var same func(protoreflect.MessageDescriptors)
+	same = func(all protoreflect.MessageDescriptors) {
+		for i := range all.Len() {
+			of := all.Get(i)
+			own := types.messages[string(of.FullName())]
+			if own == nil || own.entry != of.IsMapEntry() || len(own.fields) != of.Fields().Len() {
+				t.Errorf("%s is %v", of.FullName(), own)
+				continue
+			}
+			if !own.entry {
+				want = append(want, own.name)
+			}
+			for i := range of.Fields().Len() {
+				f := of.Fields().Get(i)
+				have := own.fields[f.Number()]
+				if have == nil || have.name != string(f.Name()) || have.kind != kind(f.Kind()) || have.isMap() != f.IsMap() ||
+					have.repeated != (f.IsList() || f.IsMap()) || (have.of != nil) != (f.Message() != nil) ||
+					have.of != nil && have.of.name != string(f.Message().FullName()) ||
+					f.Enum() != nil && len(have.names) == 0 {
+					t.Errorf("%s is %v", f.FullName(), have)
+				}
+			}
+			same(of.Messages())
+		}
+	}
+	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool { same(f.Messages()); return true })
+	slices.Sort(want)
+	if diff := cmp.Diff(want, types.names()); diff != "" || len(want) < 20 {
+		t.Error(len(want), diff)
+	}
 }
