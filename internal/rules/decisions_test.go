@@ -43,6 +43,7 @@ var readsText = map[string]string{
 	"model/body/java_classes.go": "the names of Java's classes",
 	"model/body/markup.go":       "the end of a tag of XML",
 	"model/body/structure.go":    "a content type",
+	"model/body/schema_types.go": "names of protobuf types",
 
 	"model/message/action.go":            "values of messages, and what a person wrote into the configuration",
 	"model/message/action_shell.go":      "a command that a person wrote into the configuration",
