@@ -36,6 +36,7 @@ func (p *Program) actCommand(operation plan.Operation, flags *connectionFlags) *
 	a := &action{operation: operation}
 	cmd := &cobra.Command{
 		Use:               string(operation) + " QUEUE",
+		GroupID:           toAct,
 		Args:              arguments("a queue"),
 		ValidArgsFunction: p.completeQueue(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -65,12 +66,15 @@ or its outcome is unknown: it is then still in the queue; 3 on a read-only conne
 	switch operation {
 	case plan.Drop:
 		cmd.Short = "Take messages out of a queue, and keep them in the journal"
+		cmd.Example = "dlxtop drop orders@failed --filter 'age > 86400' --dry-run\ndlxtop drop orders@failed --id ord-4711"
 		cmd.Long = "Take messages out of a queue. They are written to the journal first: `dlxtop journal undo` brings " +
 			"them back.\n\n" + statuses
 		return cmd
 	case plan.Move:
 		cmd.Use += " --to queue:NAME"
 		cmd.Short = "Move messages to a queue of choice"
+		cmd.Example = "dlxtop move orders@failed --to queue:orders.parked\n" +
+			"dlxtop move orders@failed --to queue:orders.parked --filter 'deaths > 10' --yes"
 		cmd.Long = `Move messages to another queue of the same vhost: each is published there through the default
 exchange, as it is, and taken out of its queue only after the broker has confirmed that the other
 one has it. It removes CC and BCC, which would copy the message elsewhere, a user_id that is not the
@@ -85,6 +89,8 @@ journal keeps all of it: ` + "`dlxtop journal undo`" + ` brings them back.
 		return cmd
 	}
 	cmd.Short = "Publish messages again, and take them out of the queue when the broker has confirmed it"
+	cmd.Example = "dlxtop replay orders@failed --cause 1f2e3d4c5b6a --canary\n" +
+		`dlxtop replay orders@failed --filter 'failure contains "smtp"' --rate 50/s --dry-run`
 	cmd.Long = `Publish messages again; each is taken out of the queue only after the broker has confirmed that a
 queue has it. By default it goes to the narrowest target that keeps the routing key which the worker
 expects, and where a message that fails again is not lost. The first of these that exists names the

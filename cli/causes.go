@@ -67,8 +67,10 @@ type causing struct {
 func (p *Program) causesCommand(flags *connectionFlags) *cobra.Command {
 	c := &causing{limit: mostCauseMessages}
 	cmd := &cobra.Command{
-		Use:   "causes",
-		Short: "What failed and why: the messages of all failed queues, grouped by their cause",
+		Use:     "causes",
+		Short:   "What failed and why: the messages of all failed queues, grouped by their cause",
+		GroupID: toLook,
+		Example: "dlxtop causes\ndlxtop causes --read-costly -o json",
 		Long: `Read the failed queues and group their messages by cause: the type of the error, its text without what
 differs from message to message (numbers, ids, addresses, quoted values), and the topmost place of
 its stack trace that is in the application's own code. A message without an error is grouped by

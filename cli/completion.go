@@ -16,6 +16,8 @@ func (p *Program) completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:       "completion SHELL",
 		Short:     "The completion script of a shell: bash, zsh, fish or powershell",
+		GroupID:   toSetUp,
+		Example:   "source <(dlxtop completion bash)\ndlxtop completion fish > ~/.config/fish/completions/dlxtop.fish",
 		Long:      "Print the completion script of a shell. For bash: source <(dlxtop completion bash)",
 		Args:      arguments("a shell (bash, zsh, fish or powershell)"),
 		ValidArgs: shells,

@@ -24,8 +24,10 @@ func (p *Program) demoCommand(flags *connectionFlags) *cobra.Command {
 	var output format
 	var look appearance
 	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "A throwaway RabbitMQ with live traffic, and the dashboard on it",
+		Use:     "demo",
+		Short:   "A throwaway RabbitMQ with live traffic, and the dashboard on it",
+		GroupID: toSetUp,
+		Example: "dlxtop demo\ndlxtop demo --scenario pubsub --no-ui",
 		Long: `Start a RabbitMQ of its own on free ports of this machine, let applications work on it, and open the
 dashboard. With --no-ui it prints the URLs of the broker and of its management API instead, and runs
 until it is interrupted, which is its normal end (exit status 0). Nothing of it is left afterwards.

@@ -59,8 +59,10 @@ type finding struct {
 func (p *Program) findCommand(flags *connectionFlags) *cobra.Command {
 	f := &finding{want: find.Want{Limit: mostSearched, Hits: mostFound}}
 	cmd := &cobra.Command{
-		Use:   "find TEXT",
-		Short: "Find a text or an expression in the messages of all queues that can be read without harm",
+		Use:     "find TEXT",
+		Short:   "Find a text or an expression in the messages of all queues that can be read without harm",
+		GroupID: toLook,
+		Example: "dlxtop find ord-4711\ndlxtop find '=json.user.id == 121'",
 		Long: `Look for a text, whatever its case, in the messages of all queues: in their ids and other properties,
 their headers and their bodies, also where a body is packed (gzip, zstd, deflate, bzip2, base64; the
 first MiB of what is in it). TEXT that begins with = is an expression, as for --filter. The messages

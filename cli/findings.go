@@ -31,9 +31,11 @@ type (
 func (p *Program) findingsCommand(flags *connectionFlags) *cobra.Command {
 	var output format
 	cmd := &cobra.Command{
-		Use:   "findings",
-		Short: "What is wrong or risky; exit status 1 when messages are lost or about to be",
-		Args:  arguments(),
+		Use:     "findings",
+		Short:   "What is wrong or risky; exit status 1 when messages are lost or about to be",
+		GroupID: toLook,
+		Example: "dlxtop findings\ndlxtop findings --vhost shop -o json",
+		Args:    arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			t, err := p.poll(cmd.Context(), flags)
 			if err != nil {
@@ -78,9 +80,9 @@ func (p *Program) listFindings(findings []findings.Finding) error {
 	}
 	for _, f := range findings {
 		_, err := fmt.Fprintf(p.Out, "%-7s  %s  (%s)\n         %s\n         evidence: %s\n         remedy:   %s\n    "+
-			"     more:     %s\n", f.Level,
+			"     more:     dlxtop explain %s\n", f.Level,
 			model.Printable(placeOf(f)), f.Code, model.Printable(f.Message), model.Printable(f.Evidence),
-			model.Printable(f.Remedy), f.Page())
+			model.Printable(f.Remedy), f.Code)
 		if err != nil {
 			return err
 		}

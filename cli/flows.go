@@ -77,8 +77,10 @@ type (
 func (p *Program) flowsCommand(flags *connectionFlags) *cobra.Command {
 	var output format
 	cmd := &cobra.Command{
-		Use:   "flows",
-		Short: "The flows: each worker with its buffers and failed queues",
+		Use:     "flows",
+		Short:   "The flows: each worker with its buffers and failed queues",
+		GroupID: toLook,
+		Example: "dlxtop flows\ndlxtop flows --context production -o json",
 		Long: `The flows: each worker with its buffers and failed queues. READY is what a look can show; "+3 held" are
 dead letters that no queue has taken yet (dead-letter-strategy at-least-once), "+1 delayed" what waits
 for a delayed retry (4.3). The table has the column REDELIVERED

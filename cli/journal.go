@@ -71,8 +71,10 @@ func (p *Program) journalCommand(flags *connectionFlags) *cobra.Command {
 	var output format
 	limit := 50
 	cmd := &cobra.Command{
-		Use:   "journal",
-		Short: "What was done: who replayed, dropped and imported what, when, to where, with what outcome",
+		Use:     "journal",
+		Short:   "What was done: who replayed, dropped and imported what, when, to where, with what outcome",
+		GroupID: toUndo,
+		Example: "dlxtop journal\ndlxtop journal -o json",
 		Long: `What was done on this machine, the newest first. Every replay, drop and import is recorded before it
 is done, for all brokers, in $XDG_STATE_HOME/dlxtop/journal.db (~/.local/state without
 that), for 90 days or 2 GiB.`,
@@ -205,9 +207,10 @@ func recordID(text string) (int64, error) {
 func (p *Program) journalShowCommand() *cobra.Command {
 	var output format
 	cmd := &cobra.Command{
-		Use:   "show ID",
-		Short: "The messages of one record, with what became of each",
-		Args:  arguments("the ID of a record"),
+		Use:     "show ID",
+		Short:   "The messages of one record, with what became of each",
+		Example: "dlxtop journal show 42\ndlxtop journal show 42 -o json",
+		Args:    arguments("the ID of a record"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := recordID(args[0])
 			if err != nil {

@@ -24,8 +24,10 @@ func (p *Program) peekCommand(flags *connectionFlags) *cobra.Command {
 	want := peek.Want{Limit: 50}
 	var named string
 	cmd := &cobra.Command{
-		Use:   "peek QUEUE",
-		Short: "Look at messages without consuming them",
+		Use:     "peek QUEUE",
+		Short:   "Look at messages without consuming them",
+		GroupID: toLook,
+		Example: "dlxtop peek orders@failed\ndlxtop peek orders@failed -n 1 -o json",
 		Long: `Look at the first messages of a queue. They stay in the queue and in their order; standard error
 and the JSON show the cost of looking. Where each look counts towards a delivery limit (quorum queues
 before 4.3) it shows how many looks are left, and refuses with 2 left. Exit status 1 when dlxtop

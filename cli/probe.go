@@ -48,8 +48,10 @@ type (
 func (p *Program) probeCommand(flags *connectionFlags) *cobra.Command {
 	a := &probing{}
 	cmd := &cobra.Command{
-		Use:   "probe FLOW",
-		Short: "Send one marked message through a flow, and measure its way",
+		Use:     "probe FLOW",
+		Short:   "Send one marked message through a flow, and measure its way",
+		GroupID: toAct,
+		Example: "dlxtop probe orders\ndlxtop probe orders --to-consumers",
 		Long: `Send one marked message through a buffer of a flow, and show when it entered, when it expired and
 when it reached the worker. A flow has the name of its worker (see ` + "`dlxtop flows`" + `). It
 enters through an exchange that leads to this buffer only, otherwise through the default exchange.

@@ -11,6 +11,9 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
+// The groups of the commands in the help.
+const toLook, toAct, toUndo, toSetUp = "look", "act", "undo", "set up"
+
 // Run runs one command line and returns the exit status. ctx ends when the program is interrupted.
 func (p *Program) Run(ctx context.Context, args []string) int {
 	p.given = args
@@ -45,6 +48,8 @@ vhost that the user sees; the vhost / is written %2f.
 
 Exit status: 0 done; 1 done, but something was refused, returned or unknown, or there is an
 error-level finding; 2 bad usage or configuration; 3 cannot connect or not allowed; 130 interrupted.`,
+		Example: "dlxtop --url amqp://me@broker:5672/shop --read-only\n" +
+			"dlxtop --context production --theme light",
 		Args:          p.noSuchCommand,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -69,17 +74,23 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 	look.register(root, p.Themes)
 	shot.register(root)
 	root.Flags().BoolVar(&version, "version", false, "print the version, as dlxtop version does")
+	for _, group := range []string{toLook, toAct, toUndo, toSetUp} {
+		root.AddGroup(&cobra.Group{ID: group, Title: strings.ToUpper(group[:1]) + group[1:] + ":"})
+	}
 	root.AddCommand(
 		p.flowsCommand(&flags), p.causesCommand(&flags), p.findCommand(&flags), p.peekCommand(&flags),
 		p.actCommand(plan.Replay, &flags),
 		p.actCommand(plan.Move, &flags), p.actCommand(plan.Drop, &flags),
-		p.findingsCommand(&flags), p.journalCommand(&flags), p.exportCommand(&flags), p.importCommand(&flags),
+		p.findingsCommand(&flags), p.explainCommand(), p.journalCommand(&flags),
+		p.exportCommand(&flags), p.importCommand(&flags),
 		p.tapCommand(&flags), p.probeCommand(&flags), p.demoCommand(&flags), p.configCommand(),
 		p.versionCommand(), p.completionCommand(),
 	)
 	root.SetHelpCommand(&cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "What a command does",
+		Use:     "help [COMMAND]",
+		Short:   "What a command does",
+		GroupID: toSetUp,
+		Example: "dlxtop help replay\ndlxtop help journal undo",
 		RunE: func(_ *cobra.Command, args []string) error {
 			found, rest, err := root.Find(args)
 			if err != nil {
@@ -91,7 +102,18 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 			return found.Help()
 		},
 	})
+	indentExamples(root)
 	return root
+}
+
+// indentExamples puts examples where cobra puts what else a help lists.
+func indentExamples(c *cobra.Command) {
+	if c.Example != "" {
+		c.Example = "  " + strings.ReplaceAll(c.Example, "\n", "\n  ")
+	}
+	for _, sub := range c.Commands() {
+		indentExamples(sub)
+	}
 }
 
 // noSuchCommand is what a word in the place of a command means, when there is no such command.

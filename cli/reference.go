@@ -1,16 +1,19 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 // Command is a command as its --help describes it. docs/commands.md is written from it.
 type Command struct {
-	Use   string // "dlxtop journal show ID"
-	Short string // one line
-	Long  string // some lines with lists in them; "" when Short says it all
-	Flags []Flag // its own; those of all commands are with the first one
+	Use      string // "dlxtop journal show ID"
+	Short    string // one line
+	Long     string // some lines with lists in them; "" when Short says it all
+	Examples []string
+	Flags    []Flag // its own; those of all commands are with the first one
 }
 
 // Flag is a flag of a command.
@@ -40,6 +43,9 @@ func below(parent *cobra.Command) []Command {
 
 func described(c *cobra.Command, sets ...*pflag.FlagSet) Command {
 	d := Command{Use: c.Use, Short: c.Short, Long: c.Long}
+	for line := range strings.Lines(c.Example) {
+		d.Examples = append(d.Examples, strings.TrimSpace(line))
+	}
 	if c.HasParent() {
 		d.Use = c.Parent().CommandPath() + " " + c.Use
 	}

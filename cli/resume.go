@@ -42,8 +42,9 @@ type undecidedJSON struct {
 func (p *Program) journalResumeCommand(flags *connectionFlags) *cobra.Command {
 	r := &resuming{}
 	cmd := &cobra.Command{
-		Use:   "resume ID",
-		Short: "Continue an action that did not finish",
+		Use:     "resume ID",
+		Short:   "Continue an action that did not finish",
+		Example: "dlxtop journal resume 42 --dry-run\ndlxtop journal resume 42",
 		Long: `Continue an action whose program was killed, or that ended early: a replay, a move, a drop, an
 import or an undo. It first looks for the messages whose outcome is unknown, in the queue that they
 come from and where they were sent. It acknowledges those that have arrived, sends those that were

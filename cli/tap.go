@@ -35,8 +35,10 @@ type tapping struct {
 func (p *Program) tapCommand(flags *connectionFlags) *cobra.Command {
 	a := &tapping{}
 	cmd := &cobra.Command{
-		Use:   "tap EXCHANGE",
-		Short: "Watch messages pass an exchange: from where, why, and how long they waited",
+		Use:     "tap EXCHANGE",
+		Short:   "Watch messages pass an exchange: from where, why, and how long they waited",
+		GroupID: toLook,
+		Example: "dlxtop tap dlx.exchange\ndlxtop tap dlx.exchange --front out.exchange",
 		Long: `Show each message that passes an exchange, usually a dead-letter exchange: from which queue it
 comes and why, how long it waited there and how long it should have. Ctrl-c ends it. With --front
 it also taps the exchange in front of the buffers: the wait of a message between the two is then

@@ -21,8 +21,10 @@ func (p *Program) exportCommand(flags *connectionFlags) *cobra.Command {
 	var insist bool
 	var named string
 	cmd := &cobra.Command{
-		Use:   "export QUEUE FILE",
-		Short: "Write the messages of a queue to a file, one line of JSON each; they stay in the queue",
+		Use:     "export QUEUE FILE",
+		Short:   "Write the messages of a queue to a file, one line of JSON each; they stay in the queue",
+		GroupID: toLook,
+		Example: "dlxtop export orders@failed failed.jsonl\ndlxtop export orders@failed - | jq .body",
 		Long: `Write every message that is in the queue to a new file (- is standard output), one line of JSON
 each, as import reads them and jq can. The messages stay in the queue and in their order;
 standard error shows the cost of looking. The file gets its name only when it is complete.`,
@@ -119,8 +121,10 @@ type importing struct {
 func (p *Program) importCommand(flags *connectionFlags) *cobra.Command {
 	i := &importing{}
 	cmd := &cobra.Command{
-		Use:   "import FILE --to queue:NAME",
-		Short: "Publish the messages of an exported file into a queue, byte for byte",
+		Use:     "import FILE --to queue:NAME",
+		Short:   "Publish the messages of an exported file into a queue, byte for byte",
+		GroupID: toAct,
+		Example: "dlxtop import failed.jsonl --to queue:orders --dry-run\ndlxtop import failed.jsonl --to queue:orders",
 		Long: `Publish the messages of a file that export wrote into a queue, through the default exchange, with
 their properties, headers and bodies byte for byte. The whole file is read first: if a line is
 bad, or was cut, nothing is imported. It removes CC and BCC, which would send them to further

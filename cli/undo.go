@@ -20,8 +20,9 @@ type undoing struct {
 func (p *Program) journalUndoCommand(flags *connectionFlags) *cobra.Command {
 	u := &undoing{}
 	cmd := &cobra.Command{
-		Use:   "undo ID",
-		Short: "Bring the messages of a record back to the queue that they came from",
+		Use:     "undo ID",
+		Short:   "Bring the messages of a record back to the queue that they came from",
+		Example: "dlxtop journal undo 42 --dry-run\ndlxtop journal undo 42",
 		Long: `Bring the messages of a record back to the queue that they came from: dropped ones from the journal,
 replayed ones from where they were sent to, with everything that the replay removed. Messages that a
 consumer has taken cannot be brought back. They go to the end of the queue, through the default exchange.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -130,6 +131,35 @@ func TestReadOnlyRefuses(t *testing.T) {
 	}
 }
 
+// Every command has two examples, whose command and flags there are.
+func TestExamplesAreCommands(t *testing.T) {
+	var out, errs bytes.Buffer
+	program := cli.Program{Out: &out, Err: &errs, Env: func(string) string { return "" }}
+	for _, c := range program.Commands() {
+		if len(c.Examples) != 2 {
+			t.Errorf("%s has the examples %q", c.Use, c.Examples)
+		}
+		for _, example := range c.Examples {
+			_, line, _ := strings.Cut(example, "dlxtop ")
+			var args []string
+			for i, part := range strings.Split(shellsOwn.ReplaceAllString(line, ""), "'") {
+				if i%2 == 0 {
+					args = append(args, strings.Fields(part)...)
+				} else {
+					args = append(args, part)
+				}
+			}
+			out.Reset()
+			if status := program.Run(t.Context(), append(args, "--help")); status != cli.ExitDone ||
+				args[0] != "help" && !strings.Contains(out.String(), "\n  "+c.Use) {
+				t.Errorf("%s: %q: %d, %s", c.Use, example, status, errs.String())
+			}
+		}
+	}
+}
+
+var shellsOwn = regexp.MustCompile(`\)$| [>|] .*`) // what a shell does with a command
+
 func TestVersionAndCompletion(t *testing.T) {
 	for _, test := range []struct {
 		args []string
@@ -145,6 +175,8 @@ func TestVersionAndCompletion(t *testing.T) {
 		{[]string{"--help"}, "Exit status"},
 		{[]string{"demo", "--help"}, "pubsub"},
 		{[]string{"help", "peek"}, "dlxtop peek QUEUE"},
+		{[]string{"explain", "poller"}, "poller\n\nAn application polls the worker"},
+		{[]string{"explain"}, "\nrejects-lost "},
 	} {
 		var out, errs bytes.Buffer
 		program := cli.Program{

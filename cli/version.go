@@ -19,10 +19,12 @@ type versionJSON struct {
 func (p *Program) versionCommand() *cobra.Command {
 	var output format
 	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "The version of dlxtop",
-		Args:  arguments(),
-		RunE:  func(*cobra.Command, []string) error { return p.printVersion(output) },
+		Use:     "version",
+		Short:   "The version of dlxtop",
+		GroupID: toSetUp,
+		Example: "dlxtop version\ndlxtop version -o json",
+		Args:    arguments(),
+		RunE:    func(*cobra.Command, []string) error { return p.printVersion(output) },
 	}
 	output.register(cmd)
 	return cmd

@@ -40,6 +40,7 @@ func TestScreens(t *testing.T) {
 			{"queues", []string{"2"}, "UNACKED"},
 			{"failed", []string{"3", keyTab}, "FAILED QUEUE"},
 			{"findings", []string{"4"}, "WHAT"},
+			{"explain", []string{"4", "e"}, "e close"},
 			{"help", []string{"?"}, "everywhere"},
 			{"palette", []string{":", "f"}, "findings"},
 		} {

@@ -81,7 +81,9 @@ func (f findingsScreen) Keys() []key.Binding {
 		if _, ok := f.latest.topology.FlowOf(model.QueueRef{VHost: r.VHost, Name: r.Queue}); ok {
 			what = "open the flow"
 		}
-		return f.list.Bindings(term.Describe(f.env.keys.Open, what))
+		return f.list.Bindings(term.Describe(f.env.keys.Open, what), f.env.keys.Explain)
+	} else if ok {
+		return f.list.Bindings(f.env.keys.Explain)
 	}
 	return f.list.Bindings()
 }
@@ -99,7 +101,11 @@ func (f findingsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		if f.list.Handle(msg) {
 			return f, nil
 		}
-		if r, ok := f.list.Table.Current(); ok && r.Queue != "" && term.Is(msg, f.env.keys.Open) {
+		r, ok := f.list.Table.Current()
+		if ok && term.Is(msg, f.env.keys.Explain) {
+			return f, push(newExplainScreen(f.env, r.Code))
+		}
+		if ok && r.Queue != "" && term.Is(msg, f.env.keys.Open) {
 			ref := model.QueueRef{VHost: r.VHost, Name: r.Queue}
 			if flow, ok := f.latest.topology.FlowOf(ref); ok {
 				return f, push(newFlowScreen(f.env, flow.Worker.Queue))
@@ -141,7 +147,7 @@ func (f findingsScreen) detail(width int) []string {
 		{"what", happening(&r.Finding)},
 		{"evidence", r.Evidence},
 		{"remedy", r.Remedy},
-		{"more", r.Page()},
+		{"more", f.env.keys.Explain.Help().Key + " explains it, as dlxtop explain " + r.Code + " does"},
 	} {
 		for i, line := range term.Wrap(model.Printable(p.text), width-16) {
 			name := ""

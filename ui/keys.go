@@ -27,8 +27,8 @@ type keyMap struct {
 	// What to copy of a message.
 	CopyBody, CopyHeaders, CopyID, CopyJSON key.Binding
 
-	// On a flow.
-	Chart key.Binding
+	// On a flow, and on findings.
+	Chart, Explain key.Binding
 
 	// In a dialog.
 	Confirm, Target, Cancel, ChooseUp, ChooseDown, Canary, KeepTries, Spread, GoOn key.Binding
@@ -85,7 +85,8 @@ func newKeyMap() *keyMap {
 		CopyID:      term.Binding("i", "message id", "i"),
 		CopyJSON:    term.Binding("j", "JSON", "j"),
 
-		Chart: term.Binding("c", "chart", "c"),
+		Chart:   term.Binding("c", "chart", "c"),
+		Explain: term.Binding("e", "explain", "e"),
 
 		Confirm: term.Binding("enter", "do it", "enter"),
 		Target:  term.Binding("tab", "other target", "tab"),

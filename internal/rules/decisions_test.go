@@ -38,6 +38,8 @@ var readsText = map[string]string{
 	"model/retriers.go":      "the names of queues",
 	"model/printable.go":     "lines of any text, for their ends and tabs",
 
+	"docs/pages.go": "Markdown of this repository",
+
 	"model/body/diff.go":         "commas at the ends of lines of JSON",
 	"model/body/document.go":     "a content type",
 	"model/body/java_classes.go": "the names of Java's classes",

@@ -48,10 +48,11 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/journal": {of("model", "model/message", "model/peek", "model/plan"), []string{"modernc.org/sqlite"}},
 	module + "/export":  {of("model", "model/message"), nil},
 	module + "/kept":    {nil, nil},
+	module + "/docs":    {nil, nil},
 	module + "/demo":    {nil, []string{"github.com/rabbitmq/amqp091-go", "golang.org/x/sync"}},
 	module + "/cli": {
 		of("model", "model/message", "model/body", "model/cause", "model/mend", "model/peek", "model/find", "model/plan",
-			"model/resume", "model/trace", "model/findings", "model/ports"),
+			"model/resume", "model/trace", "model/findings", "model/ports", "docs"),
 		nil,
 	},
 	module + "/ui/term":    {of("model"), append([]string{"github.com/charmbracelet/lipgloss"}, charm...)},
@@ -59,7 +60,7 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/ui": {
 		of("ui/term", "ui/picture", "model", "model/message", "model/body", "model/cause", "model/mend",
 			"model/peek", "model/find", "model/story", "model/watch", "model/plan", "model/resume", "model/trace",
-			"model/findings", "model/ports"),
+			"model/findings", "model/ports", "docs"),
 		charm,
 	},
 	module + "/internal/depth": {nil, []string{"github.com/rabbitmq/amqp091-go"}}, // for tests only

@@ -1,0 +1,107 @@
+// Package docs has the pages that dlxtop shows itself, because the repository is not where it runs: those of findings.
+package docs
+
+import (
+	"embed"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+//go:embed findings/*.md
+var findings embed.FS
+
+// Brief is a finding in one line.
+type Brief struct{ Code, Short string }
+
+var indexRow = regexp.MustCompile(`(?m)^\| \[([a-z-]+)\]\(\S+\) \| (.+) \|$`)
+
+// Findings are all kinds of findings, in the order of their codes.
+func Findings() (all []Brief) {
+	index, _ := findings.ReadFile("findings/README.md") // a test reads it
+	for _, row := range indexRow.FindAllStringSubmatch(string(index), -1) {
+		all = append(all, Brief{row[1], plain(row[2])})
+	}
+	return all
+}
+
+// Finding is the page of a finding as plain text, in lines of at most width characters; nil when there is none.
+func Finding(code string, width int) (lines []string) {
+	page, err := findings.ReadFile("findings/" + code + ".md")
+	if err != nil || !slices.ContainsFunc(Findings(), func(b Brief) bool { return b.Code == code }) {
+		return nil
+	}
+	text, _, _ := strings.Cut(string(page), "\n[All findings]")
+	_, text, _ = strings.Cut(text, "\n") // behind its title
+	for _, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		if len(lines) > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, laidOut(block, width)...)
+	}
+	return lines
+}
+
+// laidOut is a paragraph, a list or a table: a row of a table is a sentence, as wide tables fit on no terminal.
+func laidOut(block string, width int) (lines []string) {
+	var header, paragraph []string
+	flush := func(indent string) {
+		lines = append(lines, wrapped(strings.Join(paragraph, " "), indent, width)...)
+		paragraph = nil
+	}
+	for i, line := range strings.Split(block, "\n") {
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		switch {
+		case !strings.HasPrefix(line, "|"):
+			if strings.HasPrefix(line, "- ") {
+				flush("  ")
+			}
+			paragraph = append(paragraph, strings.TrimSpace(line))
+		case i == 0:
+			header = cells
+		case i > 1:
+			paragraph = []string{"- " + cells[0] + ":"}
+			for n, cell := range cells[1:] {
+				if len(cells) > 2 {
+					cell = header[len(header)-len(cells)+1+n] + ": " + cell + ";"
+				}
+				paragraph = append(paragraph, cell)
+			}
+			paragraph[len(paragraph)-1] = strings.TrimSuffix(paragraph[len(paragraph)-1], ";")
+			flush("  ")
+		}
+	}
+	indent := ""
+	if strings.HasPrefix(block, "- ") {
+		indent = "  "
+	}
+	flush(indent)
+	return lines
+}
+
+var link = regexp.MustCompile(`\[([^]]+)\]\([^)]+\)`)
+
+// plain is a text without what only Markdown needs.
+func plain(text string) string {
+	return strings.NewReplacer("`", "", `\|`, "|", "**", "").Replace(link.ReplaceAllString(text, "$1"))
+}
+
+// wrapped breaks a text between words; the lines after the first begin with the indent.
+func wrapped(text, indent string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(plain(text)) {
+		switch {
+		case line == "":
+			line = word
+		case len([]rune(line+" "+word)) > width:
+			lines = append(lines, line)
+			line = indent + word
+		default:
+			line += " " + word
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}

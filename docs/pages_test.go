@@ -1,0 +1,30 @@
+package docs
+
+import (
+	"strings"
+	"testing"
+)
+
+// Every page of a finding can be read on a terminal, without what only Markdown needs.
+func TestPagesAreText(t *testing.T) {
+	all := Findings()
+	if len(all) < 39 {
+		t.Errorf("only %d findings", len(all))
+	}
+	for _, f := range all {
+		page := strings.Join(Finding(f.Code, 76), "\n")
+		if len(page) < 60 || f.Short == "" {
+			t.Errorf("%s: %q: %q", f.Code, f.Short, page)
+		}
+		for _, line := range strings.Split(page, "\n") {
+			if len([]rune(line)) > 76 || strings.ContainsAny(line, "`|") || strings.Contains(line, "](") {
+				t.Errorf("%s: %q", f.Code, line)
+			}
+		}
+	}
+	for _, other := range []string{"README", "nonsense", "../keys", ""} {
+		if page := Finding(other, 76); page != nil {
+			t.Errorf("%s has a page: %q", other, page)
+		}
+	}
+}

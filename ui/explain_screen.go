@@ -1,0 +1,56 @@
+package ui
+
+import (
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/docs"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// explainScreen is the page of a finding.
+type explainScreen struct {
+	env   *env
+	code  string
+	lines []string // as wide as the screen
+	top   int
+	room  int
+}
+
+func newExplainScreen(e *env, code string) screen { return explainScreen{env: e, code: code} }
+
+func (x explainScreen) Init() tea.Cmd { return nil }
+
+func (x explainScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
+	if msg, ok := msg.(tea.KeyMsg); ok {
+		if term.Is(msg, x.env.keys.Explain) {
+			return x, pop
+		}
+		x.top = scrolled(x.env.keys, msg, x.top, len(x.lines), x.room)
+	}
+	return x, nil
+}
+
+// Prepare implements preparing.
+func (x explainScreen) Prepare(width, height int) (screen, tea.Cmd) {
+	x.lines, x.room = docs.Finding(x.code, min(width-6, 100)), height-1
+	x.top = min(x.top, max(0, len(x.lines)-x.room))
+	return x, nil
+}
+
+func (x explainScreen) Title() string { return x.code }
+
+func (x explainScreen) Typing() bool { return false }
+
+// Keys makes a second "e" close the page.
+func (x explainScreen) Keys() []key.Binding {
+	return []key.Binding{term.Describe(x.env.keys.Explain, "close")}
+}
+
+func (x explainScreen) View(width, height int) string {
+	lines := []string{""}
+	for _, line := range x.lines[min(x.top, len(x.lines)):] {
+		lines = append(lines, "   "+x.env.styles.Text.Render(line))
+	}
+	return term.Block(lines, width, height)
+}
