@@ -40,6 +40,9 @@ var readsText = map[string]string{
 
 	"docs/pages.go": "Markdown of this repository",
 
+	"internal/manual/manual.go": "names of commands, and their help",
+	"internal/manual/roff.go":   "Markdown and help, for their layout",
+
 	"model/body/diff.go":         "commas at the ends of lines of JSON",
 	"model/body/document.go":     "a content type",
 	"model/body/java_classes.go": "the names of Java's classes",

@@ -74,17 +74,23 @@ func keysPage() string {
 	return b.String()
 }
 
-func commandsPage() string {
-	program := cli.Program{Themes: ui.Themes()}
+// wholeProgram has what its help says of themes and scenarios.
+func wholeProgram() *cli.Program {
+	program := cli.Program{Themes: ui.Themes(), Env: func(string) string { return "" }}
 	for _, s := range demo.Scenarios() {
 		program.Scenarios = append(program.Scenarios, cli.Scenario{Name: s.Name, About: s.Summary})
 	}
+	return &program
+}
+
+func commandsPage() string {
 	var b strings.Builder
-	for _, c := range program.Commands() {
+	for _, c := range wholeProgram().Commands() {
 		fmt.Fprintf(&b, "## %s\n\n%s.\n\n", c.Use, strings.TrimSuffix(c.Short, "."))
 		if c.Long != "" {
 			fmt.Fprintf(&b, "```text\n%s\n```\n\n", c.Long)
 		}
+		fmt.Fprintf(&b, "```sh\n%s\n```\n\n", strings.Join(c.Examples, "\n"))
 		if len(c.Flags) == 0 {
 			continue
 		}

@@ -1,0 +1,116 @@
+// Package manual makes man pages: of the commands, from what their --help is made of, and of pages of docs.
+package manual
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/dlxtop/dlxtop/cli"
+)
+
+// Release is what man pages say of the program that they belong to.
+type Release struct {
+	Version string
+	Date    time.Time
+}
+
+// Page is a man page as roff.
+type Page struct{ Name, Text string } // Name: "dlxtop-peek.1"
+
+// Pages are all man pages. root is the repository, for docs.
+func Pages(commands []cli.Command, root string, r Release) (all []Page, err error) {
+	var others []string
+	for _, c := range commands {
+		others = append(others, nameOf(c)+"(1)")
+	}
+	others = append(others, "dlxtop-config(5)", "dlxtop-expressions(7)")
+	for _, c := range commands {
+		all = append(all, Page{nameOf(c) + ".1", r.command(c, others)})
+	}
+	for _, p := range []struct{ file, name, section, short string }{
+		{"configuration.md", "dlxtop-config", "5", "contexts, theme, filters, actions and protobuf types of dlxtop"},
+		{"expressions.md", "dlxtop-expressions", "7", "expressions that choose messages in dlxtop"},
+	} {
+		page, err := os.ReadFile(filepath.Join(root, "docs", p.file))
+		if err != nil {
+			return nil, err
+		}
+		_, text, _ := strings.Cut(string(page), "\n") // behind its title
+		var b roff
+		b.head(p.name, p.section, p.short, r)
+		b.section("Description")
+		b.markdown(text)
+		b.section("See also")
+		b.line("dlxtop(1)")
+		all = append(all, Page{p.name + "." + p.section, b.String()})
+	}
+	return all, nil
+}
+
+// nameOf is the name of a command's page: its words, without its arguments.
+func nameOf(c cli.Command) string {
+	var words []string
+	for _, word := range strings.Fields(c.Use) {
+		if strings.ToLower(word) != word || strings.HasPrefix(word, "-") || strings.HasPrefix(word, "[") {
+			break
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, "-")
+}
+
+func (r Release) command(c cli.Command, others []string) string {
+	var b roff
+	name := nameOf(c)
+	b.head(name, "1", c.Short, r)
+	b.section("Synopsis")
+	b.line(escaped(c.Use) + " [\\fIflags\\fR]")
+	b.section("Description")
+	b.help(cmp.Or(c.Long, c.Short+"."))
+	b.section("Options")
+	for _, f := range c.Flags {
+		flag := strong(f.Name)
+		if f.Short != "" {
+			flag = strong(f.Short) + ", " + flag
+		}
+		if f.Takes != "" {
+			flag += " \\fI" + escaped(f.Takes) + "\\fR"
+		}
+		usage := f.Usage
+		if f.Default != "" {
+			usage += " (default: " + f.Default + ")"
+		}
+		b.item(flag, escaped(usage))
+	}
+	if name != "dlxtop" {
+		b.line(".PP")
+		b.line("The flags of all commands are in dlxtop(1).")
+	}
+	b.section("Examples")
+	b.verbatim(c.Examples)
+	b.section("See also")
+	var see []string
+	for _, other := range others {
+		if other != name+"(1)" && (name == "dlxtop" || !strings.Contains(other, "(1)") || other == "dlxtop(1)") {
+			see = append(see, escaped(other))
+		}
+	}
+	b.line(strings.Join(see, ",\n"))
+	return b.String()
+}
+
+func (b *roff) head(name, section, short string, r Release) {
+	date := ""
+	if !r.Date.IsZero() {
+		date = r.Date.UTC().Format(time.DateOnly)
+	}
+	b.line(fmt.Sprintf(`.TH %s %s "%s" "%s" "dlxtop manual"`, strings.ToUpper(escaped(name)), section, date,
+		strings.TrimSpace("dlxtop "+r.Version)))
+	b.line(".nh\n.ad l")
+	b.section("Name")
+	b.line(escaped(name) + " \\- " + escaped(strings.TrimSuffix(short, ".")))
+}

@@ -1,0 +1,67 @@
+package rules_test
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/manual"
+)
+
+// Each command's man page, its help and docs/commands.md say the same: its use, words, flags and examples.
+func TestManualHelpAndDocsAgree(t *testing.T) {
+	program := wholeProgram()
+	commands := program.Commands()
+	pages, err := manual.Pages(commands, ".", manual.Release{Version: "v1.0.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := os.ReadFile("docs/commands.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range commands {
+		var help bytes.Buffer
+		program.Out = &help
+		_, path, _ := strings.Cut(strings.TrimSuffix(pages[i].Name, ".1"), "-")
+		args := append(strings.FieldsFunc(path, func(r rune) bool { return r == '-' }), "--help")
+		if status := program.Run(t.Context(), args); status != cli.ExitDone {
+			t.Errorf("%s: exit status %d", args, status)
+		}
+		_, ofDocs, _ := strings.Cut("\n"+string(docs), "\n## "+c.Use+"\n")
+		ofDocs, _, _ = strings.Cut(ofDocs, "\n## ")
+		said := []string{c.Short}
+		if c.Long != "" {
+			said = strings.Fields(c.Long)
+		}
+		said = append(said, c.Examples...)
+		for _, f := range c.Flags {
+			said = append(said, f.Name, f.Short, f.Usage)
+		}
+		for in, text := range map[string]string{"man page": unescaped(pages[i].Text), "help": help.String(), "docs": ofDocs} {
+			for _, words := range said {
+				if !strings.Contains(strings.ReplaceAll(text, `\|`, "|"), words) {
+					t.Errorf("the %s of %s does not say %q", in, c.Use, words)
+				}
+			}
+		}
+	}
+	if len(pages) != len(commands)+2 {
+		t.Errorf("%d pages of %d commands", len(pages), len(commands))
+	}
+	for _, p := range pages {
+		for line := range strings.Lines(p.Text) {
+			if strings.HasPrefix(line, "'") || strings.Contains(line, "`") && p.Name == "dlxtop-expressions.7" {
+				t.Errorf("%s: %q", p.Name, line)
+			}
+		}
+	}
+}
+
+// unescaped is what a reader of roff sees.
+func unescaped(text string) string {
+	return strings.NewReplacer(`\e`, `\`, `\-`, "-", `\(ti`, "~", `\(ha`, "^", `\(aq`, "'", `\&`, "", `\fB`, "", `\fR`, "",
+		`\fI`, "").Replace(text)
+}
