@@ -3,7 +3,6 @@ package broker
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -170,19 +169,11 @@ func (a *acknowledger) batch(batch []settled) error {
 
 // forget drops the records of acknowledgements that the queue has surely received and written down.
 func (a *acknowledger) forget() {
-	applied, waiting := a.source.stashed()
-	most, limit := latestMost, latest
-	if a.source.plan.Type == model.Classic {
-		most, limit = unwrittenMost, math.MaxInt64
-	}
+	quorum, applied := a.source.plan.Type == model.Quorum, a.source.applied.Load()
 	first, n := len(a.sent), 0
-	for first > 0 {
-		s := &a.sent[first-1]
-		if !(waiting && s.command > applied) && (n >= most || time.Since(s.at) > limit) {
-			break
-		}
-		n += len(s.positions)
+	for first > 0 && (quorum && a.sent[first-1].command > applied || !quorum && n < unwrittenMost) {
 		first--
+		n += len(a.sent[first].positions)
 	}
 	a.sent = a.sent[first:]
 }
@@ -196,17 +187,17 @@ func (a *acknowledger) lose(batch []settled, err error) {
 }
 
 // doubt counts what was acknowledged, and what the queue may not have taken in before its channel went, or has
-// forgotten: what waits in the channel; when the broker is being stopped, the latest; and all that a classic queue may
-// not have written down when it has forgotten what is held.
+// forgotten: of a quorum queue, what has not gone through its log for sure; of a classic one the latest when the broker
+// is being stopped, and all that it may not have written down when it has forgotten what is held.
 func (a *acknowledger) doubt(err error) {
 	var e *amqp.Error
 	stopped := errors.As(a.source.reason(err), &e) && e.Code == amqp.ConnectionForced
-	forgotten := a.source.forgets(err)
-	applied, waiting := a.source.stashed()
+	forgotten, waiting := a.source.forgets(err), a.source.stashed()
+	quorum, applied := a.source.plan.Type == model.Quorum, a.source.applied.Load()
 	n := 0
 	for _, s := range slices.Backward(a.sent) {
-		late := n < latestMost && a.sent[len(a.sent)-1].at.Sub(s.at) <= latest
-		if forgotten || stopped && late || waiting && s.command > applied {
+		late := quorum || n < latestMost && a.sent[len(a.sent)-1].at.Sub(s.at) <= latest
+		if (forgotten || waiting || stopped && late) && !(quorum && s.command <= applied) {
 			a.ledger.doubt(s.positions, a.unsure(err))
 		}
 		n += len(s.positions)

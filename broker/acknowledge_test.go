@@ -12,7 +12,7 @@ import (
 )
 
 // What was acknowledged and counted is taken back when the queue may have forgotten it: when the broker is stopped, the
-// latest; when the connection is lost otherwise, only what a channel of a quorum queue may not have handed on.
+// latest; of a quorum queue, what has not gone through its log for sure.
 func TestWhatIsUncertainWhenTheChannelGoes(t *testing.T) {
 	stopped := &amqp.Error{
 		Code:   amqp.ConnectionForced,
@@ -37,12 +37,16 @@ func TestWhatIsUncertainWhenTheChannelGoes(t *testing.T) {
 		{"classic, its node is gone", model.Classic, 10, 0, 0, errForgotten, 2500},
 		{"classic, deleted", model.Classic, 10, 0, 0, model.ErrQueueGone, 0},
 		{"classic, channel error", model.Classic, 10, 0, 0, refused, 0},
-		{"quorum, stopped", model.Quorum, 10, 0, 0, stopped, 1000},
-		{"quorum, cut, few commands", model.Quorum, 10, 0, 0, cut, 0},
-		// all from the last that could not wait in the channel on
-		{"quorum, cut, many commands", model.Quorum, 40, 0, 0, cut, 7000},
-		{"quorum, cut, half of them applied", model.Quorum, 40, 0, 20, cut, 2000},
-		{"quorum, stopped, many commands", model.Quorum, 40, 0, 20, stopped, 2000},
+		{"quorum, stopped", model.Quorum, 10, 0, 0, stopped, 2500},
+		{"quorum, stopped, half of them applied", model.Quorum, 40, 0, 20, stopped, 5000},
+		{"quorum, cut, perhaps with its leader", model.Quorum, 10, 0, 0, cut, 2500},
+		{"quorum, cut, most of them applied", model.Quorum, 40, 0, 36, cut, 1000},
+		{"quorum, no leader", model.Quorum, 10, 0, 0, model.ErrQueueDown, 2500},
+		{"quorum, no leader, long since", model.Quorum, 40, time.Second, 30, model.ErrQueueDown, 2500},
+		{"quorum, deleted", model.Quorum, 10, 0, 0, model.ErrQueueGone, 0},
+		{"quorum, channel error", model.Quorum, 10, 0, 0, refused, 0},
+		// the channel may have put some aside
+		{"quorum, channel error, many commands", model.Quorum, 40, 0, 10, refused, 7500},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := &ledger{account: plan.Account{Operation: plan.Replay, Moved: 250 * test.batches}}

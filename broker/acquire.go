@@ -379,7 +379,7 @@ func (s *source) sync() error {
 	defer s.calls.Unlock()
 	if s.anchors() {
 		if _, _, err := s.declared(s.holding); err != nil {
-			return queueError("acknowledge messages of", s.plan.Queue, s.reason(err))
+			return queueError("ask", s.plan.Queue, s.reason(err))
 		}
 	}
 	if err := s.holding.Qos(max(s.prefetch, 1), 0, false); err != nil {
@@ -388,32 +388,33 @@ func (s *source) sync() error {
 	return s.forgotten()
 }
 
-// stashed reports whether acknowledgements may wait in a channel of a quorum queue; behind tells which are certainly
-// beyond that.
-func (s *source) stashed() (behind int64, waiting bool) {
-	applied := s.applied.Load()
-	return applied, s.plan.Type == model.Quorum && s.commands.Load()-applied > stashLimit
+// stashed reports whether acknowledgements may wait in a channel of a quorum queue.
+func (s *source) stashed() bool {
+	return s.plan.Type == model.Quorum && s.commands.Load()-s.applied.Load() > stashLimit
 }
 
-// flush makes sure that a quorum queue has taken in all acknowledgements: one more consumer goes through the queue's
-// log behind them. Where messages are left it takes and holds one of them, as a cancel while that is under way would
-// change their order.
+// flush makes sure that a quorum queue has taken in all acknowledgements. While the queue has no leader, the channel
+// keeps them for the next one, and forgets them when it is closed. A count of 0 is what a queue without a leader has,
+// too (4.3.6); with another one the leader answered, and what was kept is on its way to it. Else, and where some were
+// put aside, one more consumer goes through the queue's log behind them. Where messages are left it takes and holds one
+// of them, as a cancel while that is under way would change their order.
 func (s *source) flush() error {
-	if _, waiting := s.stashed(); !waiting || s.plan.Most() > 0 {
+	if s.plan.Type != model.Quorum || s.commands.Load() == s.applied.Load() {
 		return nil
 	}
-	n := 1
-	if s.held() == 0 {
-		left, err := s.ready()
-		if err != nil {
+	s.calls.Lock()
+	q, _, err := s.declared(s.holding)
+	s.calls.Unlock()
+	if err != nil {
+		return queueError("ask", s.plan.Queue, s.reason(err))
+	}
+	if q.Messages == 0 || s.stashed() && s.plan.Most() == 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), settling)
+		defer cancel()
+		_, err := s.take(ctx, min(q.Messages, 1), func(uint64, *message.Message) {})
+		if err != nil && !errors.Is(err, errNothingComes) {
 			return err
 		}
-		n = int(min(left, 1))
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), settling)
-	defer cancel()
-	if _, err := s.take(ctx, n, func(uint64, *message.Message) {}); err != nil && !errors.Is(err, errNothingComes) {
-		return err
 	}
 	return s.sync()
 }

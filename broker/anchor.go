@@ -68,13 +68,14 @@ func (s *source) forgotten() error {
 	return s.gone()
 }
 
-// forgets reports whether a classic queue may have forgotten what was held of it, and what it had not written down,
-// when an acknowledgement fails: its node went, or the connection did, perhaps with the node. It has not when the
-// broker closed the channel for another reason, and one that was deleted has nothing to forget.
+// forgets reports whether a queue may have forgotten what was held of it, and what it had not written down, when an
+// acknowledgement fails: its node went, or the connection did, perhaps with the node. It has not when the broker
+// closed the channel for another reason, and one that was deleted has nothing to forget. A quorum queue forgets
+// nothing, but what was sent to it last may not have come to a leader.
 func (s *source) forgets(err error) bool {
 	var closed *amqp.Error
 	switch {
-	case s.plan.Type != model.Classic || errors.Is(err, model.ErrQueueGone):
+	case errors.Is(err, model.ErrQueueGone):
 		return false
 	case errors.Is(err, model.ErrQueueDown) || errors.Is(err, errForgotten):
 		return true
