@@ -85,6 +85,7 @@ type source struct {
 	acknowledged atomic.Int64 // messages
 	commands     atomic.Int64 // acknowledgements sent
 	applied      atomic.Int64 // of these, how many a quorum queue has certainly taken in
+	through      int64        // of these, how many were sent before the last consumer
 }
 
 // eachTaken gets the messages that a source takes, in their order, with their delivery tags and without fingerprints.
@@ -199,7 +200,7 @@ func (s *source) take(ctx context.Context, n int, each eachTaken) (taken int, er
 
 // takeWith takes the next n messages with one consumer. An anchor's stays.
 func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTaken) (taken int, err error) {
-	before := s.commands.Load()
+	sent, stashed := s.commands.Load(), s.stashed()
 	tag := fmt.Sprintf("%s%04d", model.ConsumerTag, s.pages) // quorum queues give back in the order of the tags
 	s.pages++
 	deliveries, err := s.consume(tag, n)
@@ -239,7 +240,13 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 	if e := <-cancelled; e != nil {
 		return taken, queueError("cancel the consumer of", s.plan.Queue, s.reason(e))
 	}
-	s.applied.Store(before) // consume and cancel went through the queue's log, behind what was sent before
+	// Consume and cancel went through the queue's log, behind what was sent before. What the channel had put aside
+	// follows it, and is there when the next ones went through.
+	through := s.through
+	if s.through = sent; !stashed {
+		through = sent
+	}
+	s.applied.Store(through)
 	return taken, err
 }
 
@@ -362,9 +369,9 @@ func (s *source) held() int { return s.taken - int(s.acknowledged.Load()) }
 // acknowledge takes a message out of the queue for good, and with multiple all that are held before it: n together. The
 // tag must be held. It does not wait: sync does.
 func (s *source) acknowledge(tag uint64, multiple bool, n int) error {
-	s.commands.Add(1)
 	s.acknowledged.Add(int64(n))
 	err := s.holding.Ack(tag, multiple)
+	s.commands.Add(1) // not before: what it counts goes before the next consumer
 	if err == nil {
 		s.brink.acknowledged(tag, multiple)
 	}
@@ -396,8 +403,8 @@ func (s *source) stashed() bool {
 // flush makes sure that a quorum queue has taken in all acknowledgements. While the queue has no leader, the channel
 // keeps them for the next one, and forgets them when it is closed. A count of 0 is what a queue without a leader has,
 // too (4.3.6); with another one the leader answered, and what was kept is on its way to it. Else, and where some were
-// put aside, one more consumer goes through the queue's log behind them. Where messages are left it takes and holds one
-// of them, as a cancel while that is under way would change their order.
+// put aside, more consumers go through the queue's log behind them. Where messages are left each takes and holds one of
+// them, as a cancel while that is under way would change their order.
 func (s *source) flush() error {
 	if s.plan.Type != model.Quorum || s.commands.Load() == s.applied.Load() {
 		return nil
@@ -408,13 +415,16 @@ func (s *source) flush() error {
 	if err != nil {
 		return queueError("ask", s.plan.Queue, s.reason(err))
 	}
-	if q.Messages == 0 || s.stashed() && s.plan.Most() == 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), settling)
-		defer cancel()
+	if q.Messages > 0 && (!s.stashed() || s.plan.Most() > 0) {
+		return s.sync()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), settling)
+	defer cancel()
+	for s.commands.Load() > s.applied.Load() {
 		_, err := s.take(ctx, min(q.Messages, 1), func(uint64, *message.Message) {})
 		if err != nil && !errors.Is(err, errNothingComes) {
 			return err
 		}
 	}
-	return s.sync()
+	return nil
 }
