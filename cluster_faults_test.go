@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -40,14 +39,21 @@ var (
 	clusterActions = []string{"move", "replay", "drop", "edit", "undo", "resume", "import"}
 )
 
+// trialsAtOnce is how many commands run while a node is struck.
+const trialsAtOnce = 6
+
 // clusterTrial is one command of dlxtop in a cluster one of whose nodes is struck meanwhile.
 type clusterTrial struct {
 	*cluster
-	fault, place, action string
-	source, target       string
-	n                    int
-	home                 string
-	record               int // of the command, in the journal
+	place, action  string
+	kinds          [2]string // of the queues
+	source, target string
+	n              int
+	home           string
+	record         int // of the command, in the journal
+	args           []string
+	command        *exec.Cmd
+	stdout         *bytes.Buffer
 }
 
 // TestClusterFaults strikes a node while dlxtop, connected to another one, moves messages between queues that are there
@@ -69,96 +75,114 @@ func TestClusterFaults(t *testing.T) {
 		faults = faults[:3] // a link that was lost parts all three
 	}
 	r := seed.Rand(t)
-	struck, doubled, unknown, messages := 0, 0, 0, 0
+	trials, struck, doubled, unknown, messages := 0, 0, 0, 0, 0
 	for i := range 2 + size.Rounds(0) {
-		trial := &clusterTrial{cluster: &cluster{t, nodes}, fault: "kill", place: "source", action: "move"}
-		kinds := []string{"classic", "classic"}
+		classic := [2]string{"classic", "classic"}
+		fault, these := faults[r.IntN(len(faults))], randomTrials(r)
 		switch i {
 		case 0: // the acknowledgements that went nowhere
+			fault, these = "kill", []*clusterTrial{{place: "source", action: "move", kinds: classic, n: 4000}}
 		case 1:
-			trial.fault, trial.action = faults[len(faults)-1], "replay"
-		default:
-			trial.fault = faults[r.IntN(len(faults))]
-			trial.action = clusterActions[r.IntN(len(clusterActions))]
-			trial.place = []string{"source", "source", "target", "both", "neither"}[r.IntN(5)]
-			for k := range kinds {
-				kinds[k] = []string{"classic", "classic", "quorum"}[r.IntN(3)]
-			}
+			fault = faults[len(faults)-1]
+			these = []*clusterTrial{{place: "source", action: "replay", kinds: classic, n: 4000}}
 		}
-		name := fmt.Sprintf("%d %s %s %s %s-%s", i, trial.action, trial.fault, trial.place, kinds[0], kinds[1])
-		t.Run(name, func(t *testing.T) {
-			trial.t, trial.home = t, t.TempDir()
-			status, recorded := trial.strike(r, i, kinds)
-			found := trial.find()
-			twice := trial.judge(recorded, found)
-			if i < 2 && (status == cli.ExitDone || recorded["unknown"] == 0) {
-				t.Errorf("exit status %d, and of %v nothing is unknown", status, recorded)
+		t.Run(fmt.Sprintf("%d %s", i, fault), func(t *testing.T) {
+			for k, trial := range these {
+				trial.cluster, trial.home = &cluster{t, nodes}, t.TempDir()
+				trial.prepare(fmt.Sprintf("%d-%d", i, k))
 			}
-			if status != cli.ExitDone {
-				struck++
+			strike(r, fault, these)
+			for _, trial := range these {
+				t.Run(fmt.Sprintf("%s %s %s", trial.action, trial.place, trial.kinds), func(t *testing.T) {
+					trial.t = t
+					status, recorded := trial.command.ProcessState.ExitCode(), map[string]int{}
+					for _, outcome := range trial.outcomes() {
+						recorded[outcome]++
+					}
+					twice := trial.judge(recorded, trial.find())
+					if i < 2 && (status == cli.ExitDone || recorded["unknown"] == 0) {
+						t.Errorf("exit status %d, and of %v nothing is unknown", status, recorded)
+					}
+					if status != cli.ExitDone {
+						struck++
+					}
+					t.Logf("exit status %d, %v, %d in two places", status, recorded, twice)
+					trials, doubled, unknown, messages = trials+1, doubled+twice, unknown+recorded["unknown"], messages+trial.n
+					trial.goOn(status, twice)
+					if t.Failed() {
+						t.Log(trial.stdout)
+					}
+				})
 			}
-			doubled, unknown, messages = doubled+twice, unknown+recorded["unknown"], messages+trial.n
-			trial.goOn(status, twice)
 		})
 	}
-	t.Logf("%d messages, %d times in the middle, %d in two places, %d unknown", messages, struck, doubled, unknown)
+	t.Logf("%d trials, %d messages, %d times in the middle, %d in two places, %d unknown",
+		trials, messages, struck, doubled, unknown)
 }
 
-// strike lets the node be struck while the command runs. recorded are the outcomes that the journal has, counted.
-func (c *clusterTrial) strike(r *rand.Rand, number int, kinds []string) (status int, recorded map[string]int) {
+func randomTrials(r *rand.Rand) []*clusterTrial {
+	trials := make([]*clusterTrial, trialsAtOnce)
+	for i := range trials {
+		trials[i] = &clusterTrial{
+			action: clusterActions[r.IntN(len(clusterActions))],
+			place:  []string{"source", "source", "target", "both", "neither"}[r.IntN(5)],
+			n:      500 + r.IntN(3500),
+		}
+		for k := range trials[i].kinds {
+			trials[i].kinds[k] = []string{"classic", "quorum"}[r.IntN(2)]
+		}
+	}
+	return trials
+}
+
+// strike lets the node be struck while the commands run, and returns when all are over and the cluster is whole.
+func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
+	c := trials[0]
 	t := c.t
-	c.n, c.record = 4000, 1
-	c.source, c.target = fmt.Sprintf("source-%d", number), fmt.Sprintf("target-%d", number)
-	for i, queue := range []string{c.source, c.target} {
-		c.declare(queue, clusterPlaces[c.place][i], map[string]any{"x-queue-type": kinds[i]})
-	}
-	first := c.source
-	if c.action == "undo" {
-		first = c.target
-	}
-	connection, channel := c.connect()
-	c.fill(channel, first)
-	args := c.prepare()
 	process := os.Getpid()
-	if c.fault == "kill" || c.fault == "stop" {
+	if fault == "kill" || fault == "stop" {
 		process = c.process()
 	}
-	if c.fault == "link" { // rabbitmqctl takes its time
+	if fault == "link" { // rabbitmqctl takes its time
 		c.eval(0, fmt.Sprintf("[timer:apply_after(%d, erlang, disconnect_node, [N]) || N <- ['%s', '%s']].",
 			800+r.IntN(2000), c.nodes[struckNode].Name(), c.nodes[2].Name()))
 	}
-	command, stdout := c.start(args...)
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
-	within := 200 * time.Millisecond
-	if slices.Contains(args, "--rate") || c.action == "resume" {
-		within = 1500 * time.Millisecond
+	connection, channel := c.connect()
+	moved := func() (sum int) {
+		for _, c := range trials {
+			sum += depth.Of(t, channel, c.source) + 7*depth.Of(t, channel, c.target)
+		}
+		return sum
 	}
-	moved := func() int { return depth.Of(t, channel, c.source) + 7*depth.Of(t, channel, c.target) }
 	before := moved()
-	await(t, "messages move, or the command has ended", func() bool { return moved() != before || len(ended) > 0 })
+	ended := make(chan error, len(trials))
+	for _, c := range trials {
+		c.command, c.stdout = c.start(c.args...)
+		go func() { ended <- c.command.Wait() }()
+	}
+	await(t, "messages move, or a command has ended", func() bool { return moved() != before || len(ended) > 0 })
+	within := []time.Duration{200 * time.Millisecond, 1500 * time.Millisecond}[r.IntN(2)]
 	<-time.After(seed.Within(r, within)) // the fault comes at a random moment
 	_ = connection.Close()
-	c.hit(process)
-	select {
-	case <-ended:
-	case <-time.After(3 * time.Minute):
-		_ = command.Process.Kill()
-		t.Error("it does not end")
-		<-ended
+	c.hit(fault, process)
+	late := time.After(3 * time.Minute)
+	for over := 0; over < len(trials); {
+		select {
+		case <-ended:
+			over++
+		case <-late:
+			t.Error("a command does not end")
+			for _, c := range trials {
+				_ = c.command.Process.Kill()
+			}
+		}
 	}
-	if t.Failed() {
-		t.Log(stdout)
-	}
-	if c.fault == "stop" && inMnesia(c.nodes[0]) {
+	if fault == "stop" && inMnesia(c.nodes[0]) {
 		c.restart()
 	}
-	c.whole()
-	recorded = map[string]int{}
-	for _, outcome := range c.outcomes() {
-		recorded[outcome]++
+	for _, c := range trials {
+		c.whole()
 	}
-	return command.ProcessState.ExitCode(), recorded
 }
 
 // fill publishes the messages, on disk: those in memory alone are gone with their node.
@@ -179,8 +203,25 @@ func (c *clusterTrial) fill(channel *amqp.Channel, queue string) {
 	}
 }
 
-// prepare brings about what the command needs, and returns it.
-func (c *clusterTrial) prepare() []string {
+// prepare brings about what the command needs: its queues, their messages, an earlier record.
+func (c *clusterTrial) prepare(name string) {
+	c.record = 1
+	c.source, c.target = "source-"+name, "target-"+name
+	for i, queue := range []string{c.source, c.target} {
+		c.declare(queue, clusterPlaces[c.place][i], map[string]any{"x-queue-type": c.kinds[i]})
+	}
+	first := c.source
+	if c.action == "undo" {
+		first = c.target
+	}
+	connection, channel := c.connect()
+	c.fill(channel, first)
+	_ = connection.Close()
+	c.args = c.arguments()
+}
+
+// arguments are those of the command.
+func (c *clusterTrial) arguments() []string {
 	move := []string{"move", c.source, "--to", "queue:" + c.target, "--yes", "-o", "json"}
 	paced := append(move, "--rate", "1000/s")
 	switch c.action {
@@ -214,10 +255,10 @@ func (c *clusterTrial) prepare() []string {
 }
 
 // hit strikes the node, and lets it come back.
-func (c *clusterTrial) hit(process int) {
+func (c *clusterTrial) hit(fault string, process int) {
 	c.t.Helper()
 	var err error
-	switch c.fault {
+	switch fault {
 	case "kill":
 		err = syscall.Kill(process, syscall.SIGKILL)
 	case "stop":
@@ -229,7 +270,7 @@ func (c *clusterTrial) hit(process int) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	if c.fault == "kill" || c.fault == "term" {
+	if fault == "kill" || fault == "term" {
 		c.restart()
 	}
 }
@@ -356,28 +397,45 @@ func (c *clusterTrial) readOutcomes(record int, recorded map[string]string) {
 func (c *clusterTrial) find() (found [2]map[string]int) {
 	c.t.Helper()
 	for i, queue := range []string{c.source, c.target} {
-		connection, channel := c.connect()
-		n := depth.Of(c.t, channel, queue)
-		if err := channel.Qos(n+1, 0, false); err != nil {
-			c.t.Fatal(err)
-		}
-		deliveries, err := channel.Consume(queue, "", false, false, false, false, nil)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		found[i] = map[string]int{}
-		late := time.After(patience)
-		for range n {
-			select {
-			case d := <-deliveries:
-				found[i][d.MessageId]++
-			case <-late:
-				c.t.Fatalf("%s gives %d of %d messages", queue, len(found[i]), n)
+		for try := 1; ; try++ {
+			var n int
+			var complete bool
+			if found[i], n, complete = c.read(queue); complete {
+				break
+			}
+			c.t.Logf("%s gives %d of %d messages", queue, len(found[i]), n)
+			if try == 3 {
+				c.t.FailNow()
 			}
 		}
-		_ = connection.Close()
 	}
 	return found
+}
+
+// read is what one consumer gets of a queue. A broker that was struck may leave a consumer waiting, and not the next.
+func (c *clusterTrial) read(queue string) (found map[string]int, n int, complete bool) {
+	c.t.Helper()
+	connection, channel := c.connect()
+	defer connection.Close()
+	n = depth.Of(c.t, channel, queue)
+	if err := channel.Qos(n+1, 0, false); err != nil {
+		c.t.Fatal(err)
+	}
+	deliveries, err := channel.Consume(queue, "", false, false, false, false, nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	found = map[string]int{}
+	late := time.After(patience / 4)
+	for range n {
+		select {
+		case d := <-deliveries:
+			found[d.MessageId]++
+		case <-late:
+			return found, n, false
+		}
+	}
+	return found, n, true
 }
 
 // judge compares where each message is with what the journal says of it. twice is how many are in two places.
