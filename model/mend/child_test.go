@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -12,6 +14,7 @@ import (
 
 // What a message costs is bounded, whatever it holds, and the next one is changed as before.
 func TestCostsAreBounded(t *testing.T) {
+	defer mend.SetMostTime(5 * time.Second)()
 	line := strings.Repeat("log line of thirty characters ", 20_000)
 	for _, test := range []struct {
 		program, body string
@@ -33,16 +36,34 @@ func TestCostsAreBounded(t *testing.T) {
 	}
 }
 
+// watched is a context that says when something waits for its end for the nth time.
+type watched struct {
+	context.Context
+	left  atomic.Int64
+	begun chan struct{}
+}
+
+func (w *watched) Done() <-chan struct{} {
+	if w.left.Add(-1) == 0 {
+		close(w.begun)
+	}
+	return w.Context.Done()
+}
+
 // Cancelling ends a program that is running.
 func TestStoppedProgram(t *testing.T) {
 	body := []byte(`{"s":"` + strings.Repeat("a", 1_000_000) + `"}`)
 	ctx, cancel := context.WithCancel(t.Context())
-	p := program(t, `.body.s |= gsub("a";"b")`).Within(ctx)
+	defer cancel()
+	w := &watched{Context: ctx, begun: make(chan struct{})}
+	w.left.Store(2) // for its turn, and then with the process
+	p := program(t, `.body.s |= gsub("a";"b")`).Within(w)
 	ends := make(chan error)
 	go func() {
 		_, _, err := p.Apply(&message.Publishing{Body: body})
 		ends <- err
 	}()
+	<-w.begun
 	cancel()
 	var problem *mend.Problem
 	if err := <-ends; !errors.As(err, &problem) || problem.Kind != mend.Stopped {

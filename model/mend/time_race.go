@@ -4,5 +4,4 @@ package mend
 
 import "time"
 
-// mostTime is more than users give a program: the race detector makes it several times slower.
-const mostTime = 15 * time.Second
+func init() { mostTime = time.Minute }
