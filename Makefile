@@ -1,11 +1,12 @@
 # Two commands are enough on a fresh Debian or Ubuntu with Go, git, make and a C compiler: make demo, make test.
 # `make help` lists all.
 
+PREFIX := /usr/local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 TOOL := go tool -modfile=tools/go.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test steady lint words bench truth faults fuzz matrix clients cases soak screenshots clean compiler pika
+.PHONY: help setup build install release demo test steady lint words bench truth faults fuzz matrix clients cases soak screenshots clean compiler pika
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,9 +15,25 @@ setup: ## install rabbitmq-server when no RabbitMQ is found (Debian, Ubuntu; els
 	@sh scripts/setup.sh
 
 build: ## bin/dlxtop
-	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/dlxtop .
+	CGO_ENABLED=0 go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/dlxtop .
 
-demo: setup build ## the dashboard on a throwaway RabbitMQ with live traffic
+install: build ## dlxtop, its man pages and completions below PREFIX (/usr/local), or DESTDIR and PREFIX for packages
+	go run ./internal/packaged files bin/release $(VERSION) $$(git log -1 --format=%ct 2>/dev/null || date +%s)
+	@set -e; to='$(DESTDIR)$(PREFIX)'; umask 022; \
+	put() { mkdir -p "$$to/$$2" && install -m "$$1" "$$3" "$$to/$$2/$$4"; }; \
+	put 755 bin bin/dlxtop dlxtop; \
+	for page in bin/release/man/*; do put 644 "share/man/man$${page##*.}" "$$page" "$${page##*/}"; done; \
+	put 644 share/bash-completion/completions bin/release/completions/dlxtop.bash dlxtop; \
+	put 644 share/zsh/site-functions bin/release/completions/_dlxtop _dlxtop; \
+	put 644 share/fish/vendor_completions.d bin/release/completions/dlxtop.fish dlxtop.fish; \
+	echo "$$to/bin/dlxtop, man pages and completions are installed"
+
+release: ## everything that a release consists of, in dist/ (docs/releasing.md)
+	@bash scripts/release.sh
+
+demo: setup ## the dashboard on a throwaway RabbitMQ with live traffic
+	@[ -e bin/dlxtop ] || echo "building bin/dlxtop; the first time Go downloads and compiles all of it, which takes some minutes" >&2
+	@$(MAKE) --no-print-directory build
 	bin/dlxtop demo
 
 test: setup pika compiler ## all tests, on real brokers, with the race detector (a sample; DLXTOP_FULL=0: each of them; DLXTOP_FULL=2: in full size)

@@ -1,6 +1,10 @@
-// Command packaged writes what packages have beside the program: man pages, also compressed as Linux has them, and
-// completions. `make release` and `make install` run it in the project's root: packaged FOLDER VERSION [SECONDS], that
-// is, the time of the commit.
+// Command packaged writes what packages have beside the program. `make release` and `make install` run it in the
+// project's root:
+//
+//	packaged files FOLDER VERSION SECONDS      man pages, also compressed as Linux has them, and completions
+//	packaged sbom BINARY FILE VERSION SECONDS  what a built program consists of, as CycloneDX has it
+//
+// SECONDS since 1970 are the time of the commit.
 package main
 
 import (
@@ -20,20 +24,25 @@ import (
 )
 
 func main() {
-	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "packaged: usage: packaged FOLDER VERSION [SECONDS]")
-		os.Exit(2)
-	}
-	r := manual.Release{Version: os.Args[2]}
-	if len(os.Args) > 3 {
-		if seconds, err := strconv.ParseInt(os.Args[3], 10, 64); err == nil {
-			r.Date = time.Unix(seconds, 0)
-		}
-	}
-	if err := write(os.Args[1], r); err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "packaged:", err)
 		os.Exit(1)
 	}
+}
+
+func run(args []string) error {
+	if len(args) < 4 {
+		return fmt.Errorf("%d arguments: see the beginning of internal/packaged/main.go", len(args))
+	}
+	seconds, err := strconv.ParseInt(args[len(args)-1], 10, 64)
+	if err != nil {
+		return err
+	}
+	r := manual.Release{Version: args[len(args)-2], Date: time.Unix(seconds, 0).UTC()}
+	if args[0] == "sbom" {
+		return writeSBOM(args[1], args[2], r)
+	}
+	return write(args[1], r)
 }
 
 // completions are the files of the shells, where each looks for them.
