@@ -17,6 +17,6 @@ command -v nix-hash >/dev/null || PATH=$PATH:$PWD/scripts/release
 export GOTOOLCHAIN=local GOFLAGS=-buildvcs=false CGO_ENABLED=0
 go build -o bin/packaged ./internal/packaged
 go tool -modfile=tools/release/go.mod goreleaser release "${flags[@]}"
-# What goreleaser notes of this run and of this machine is no part of a release.
-rm -f dist/config.yaml dist/metadata.json dist/artifacts.json
-(cd dist && find . -type f ! -path './dlxtop_*_*_*/*' -printf '%10s  %P\n' | sort -k 2) | tee bin/release.txt
+# What goreleaser notes of this run, and what is in the archives, is no part of a release.
+rm -rf dist/config.yaml dist/metadata.json dist/artifacts.json dist/dlxtop_*/
+cd dist && find . -type f -printf '%10s  %P\n' | sort -k 2
