@@ -40,6 +40,7 @@ var readsText = map[string]string{
 
 	"docs/pages.go": "Markdown of this repository",
 
+	"internal/packaged/sbom.go": "versions of Go and hashes of modules",
 	"internal/manual/manual.go": "names of commands, and their help",
 	"internal/manual/roff.go":   "Markdown and help, for their layout",
 
