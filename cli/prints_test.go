@@ -39,15 +39,20 @@ func (o *olderJournal) act(args ...string) (id string) {
 // age makes the file older, with what else is to be changed in it.
 func (o *olderJournal) age(changes ...string) {
 	o.t.Helper()
+	o.change(append([]string{
+		`DROP TRIGGER newer`, `ALTER TABLE records DROP COLUMN fingerprints`, `PRAGMA user_version = 4`,
+	}, changes...)...)
+}
+
+// change does steps of SQL in the file.
+func (o *olderJournal) change(steps ...string) {
+	o.t.Helper()
 	db, err := sql.Open("sqlite", o.path)
 	if err != nil {
 		o.t.Fatal(err)
 	}
 	defer db.Close()
-	steps := []string{
-		`DROP TRIGGER newer`, `ALTER TABLE records DROP COLUMN fingerprints`, `PRAGMA user_version = 4`,
-	}
-	for _, step := range append(steps, changes...) {
+	for _, step := range steps {
 		if _, err := db.Exec(step); err != nil {
 			o.t.Fatalf("%s: %v", step, err)
 		}
@@ -62,6 +67,27 @@ func (o *olderJournal) wantRefused(words string, args ...string) {
 		!strings.Contains(r.stderr, "an earlier version made their fingerprints in another way") ||
 		o.count("worker") != worker || o.count("failed") != failed {
 		o.t.Errorf("%q: %+v", args, r)
+	}
+}
+
+// An entry that cannot be read keeps no other one from being brought back, and is named.
+func TestDamagedEntryIsLeftOut(t *testing.T) {
+	t.Parallel()
+	o := &olderJournal{newVHost(t), filepath.Join(t.TempDir(), "journal.db")}
+	o.declare("failed", nil)
+	o.declare("worker", nil)
+	for _, id := range []string{"a", "b", "c"} {
+		o.publish("", "failed", amqp.Publishing{MessageId: id, Body: []byte(id)})
+	}
+	await(t, "they are there", func() bool { return o.count("failed") == 3 })
+	dropped := o.act("drop", "failed")
+	o.change(`UPDATE entries SET content = replace(content, '"message_id":"b"', '"message_id":"b')`)
+	r := o.run("journal", "undo", dropped, "--yes")
+	if !strings.Contains(r.stderr, "1 message damaged in the journal") || o.count("failed") != 2 {
+		t.Errorf("%d are back: %+v", o.count("failed"), r)
+	}
+	if r := o.run("journal", "show", dropped, "-o", "table"); !strings.Contains(r.out, "damaged in the journal: ") {
+		t.Errorf("%+v", r)
 	}
 }
 

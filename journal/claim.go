@@ -141,6 +141,9 @@ func attempts(ctx context.Context, q queryer, record int64, running func(int64) 
 			return err
 		}
 		if err := entries(ctx, q, id, func(e *plan.Entry) error {
+			if err := e.Readable(id); err != nil {
+				return err
+			}
 			switch outcome := outcomes[e.Position].Outcome; {
 			case outcome == plan.Moved:
 				a.done[e.Undoes] = true

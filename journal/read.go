@@ -186,7 +186,8 @@ func readOutcomes(ctx context.Context, db queryer, id int64) (map[int]plan.Settl
 }
 
 // Entries calls each with every entry of a record, in the order in which they were written, with its outcome and what
-// became of undoing it. An error of each ends it. The entries of one Write are in memory at a time.
+// became of undoing it; of one that cannot be read, why. An error of each ends it. The entries of one Write are in
+// memory at a time.
 func (j *Journal) Entries(ctx context.Context, id int64, each func(*plan.Entry) error) error {
 	if !j.exists() {
 		return nil
@@ -234,10 +235,10 @@ func entries(ctx context.Context, db queryer, id int64, each func(*plan.Entry) e
 		}
 		for line := range strings.Lines(content) {
 			e, err := plan.ParseEntry([]byte(line))
-			if err == nil {
-				err = each(&e)
-			}
 			if err != nil {
+				e = plan.Entry{Position: e.Position, Damaged: err.Error()}
+			}
+			if err := each(&e); err != nil {
 				return err
 			}
 		}

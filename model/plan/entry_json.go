@@ -21,6 +21,7 @@ type EntryJSON struct {
 	Outcome     Outcome              `json:"outcome,omitempty"`
 	Reason      string               `json:"reason,omitempty"`
 	Undone      bool                 `json:"undone,omitempty"`
+	Damaged     string               `json:"damaged,omitempty"` // why it cannot be read; then nothing else is known
 }
 
 type sentJSON struct {
@@ -42,7 +43,7 @@ func (e *Entry) JSON() EntryJSON {
 	out := EntryJSON{
 		Position: e.Position, MessageID: message.TextJSON(e.MessageID), Fingerprint: e.Fingerprint.String(),
 		Exchange: message.TextJSON(e.Address.Exchange), RoutingKey: message.TextJSON(e.Address.RoutingKey),
-		Undoes: e.Undoes, Outcome: e.Outcome, Reason: e.Reason, Undone: e.Undone,
+		Undoes: e.Undoes, Outcome: e.Outcome, Reason: e.Reason, Undone: e.Undone, Damaged: e.Damaged,
 	}
 	if m := e.Message; m != nil {
 		// What only describes the message would have to be worked out, and is in its headers and body anyway.

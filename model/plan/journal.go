@@ -108,6 +108,8 @@ func (r *Record) Told() string {
 func (r *Record) State(e *Entry) string {
 	words := string(e.Outcome)
 	switch {
+	case e.Damaged != "":
+		return "damaged in the journal: " + e.Damaged
 	case e.Undone:
 		words += ", brought back"
 	case e.Outcome == "" && r.Unfinished():
@@ -203,6 +205,18 @@ type Entry struct {
 	// Undoing are undos of it that ended without telling its outcome: it may have been brought back by one of these.
 	Undoing []Attempt
 	Claimed int64 // the undo that brings it back at this moment; 0: none does
+	// Damaged is why the journal's text of it cannot be read, "" when it can. Then of all else at most the position is
+	// known.
+	Damaged string
+}
+
+// Readable is an error when the entry is damaged, of a record that must have all of them.
+func (e *Entry) Readable(record int64) error {
+	if e.Damaged == "" {
+		return nil
+	}
+	return fmt.Errorf("an entry of record %d is damaged (%s): `dlxtop journal show %d` lists the others", record,
+		e.Damaged, record)
 }
 
 // Sent is a message as it was published, and what was changed in it.

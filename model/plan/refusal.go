@@ -129,6 +129,7 @@ const (
 	UndoneNow    SkipKind = "undone now" // by another undo
 	There        SkipKind = "there"      // what became of it was not known before
 	NotKept      SkipKind = "not kept"   // by the journal
+	Damaged      SkipKind = "damaged"    // in the journal
 	SentToMany   SkipKind = "sent to many"
 	TargetGone   SkipKind = "target gone"
 	TargetUnread SkipKind = "target unreadable"

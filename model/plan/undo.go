@@ -125,6 +125,9 @@ func (b *undoBuilder) add(e *Entry, found map[int]Outcome) error {
 		e.Undoing = nil
 	}
 	switch {
+	case e.Damaged != "":
+		b.skip(Skip{Kind: Damaged}, 1)
+		return nil
 	case known && outcome == Unsure:
 		b.skip(Skip{Kind: MaybeUndone}, 1)
 		return nil

@@ -151,6 +151,8 @@ func (s Skip) Words() string {
 		return "already in the queue: its outcome was unknown before"
 	case NotKept:
 		return "not kept by the journal"
+	case Damaged:
+		return "damaged in the journal: it cannot be read"
 	case SentToMany:
 		return fmt.Sprintf("sent to %d queues (%s): to remove it, drop it there", len(s.Queues), quoteList(s.Queues))
 	case TargetGone:

@@ -132,7 +132,10 @@ func Inquire(t *model.Topology, want Want) (Inquiry, error) {
 	f := newResumption(t, &want)
 	for i := range want.Chain {
 		r := &want.Chain[i]
-		if err := want.Entries(r.ID, func(e *plan.Entry) error { f.note(r, e); return nil }); err != nil {
+		if err := want.Entries(r.ID, func(e *plan.Entry) error {
+			f.note(r, e)
+			return e.Readable(r.ID)
+		}); err != nil {
 			return q, err
 		}
 	}
