@@ -1,6 +1,10 @@
 package resume
 
-import "github.com/dlxtop/dlxtop/model/message"
+import (
+	"slices"
+
+	"github.com/dlxtop/dlxtop/model/message"
+)
 
 // targetCopies are the messages of a record in one of its targets.
 type targetCopies struct {
@@ -11,7 +15,7 @@ type targetCopies struct {
 
 	seen      int                           // messages of the target so far
 	sightings map[message.Fingerprint][]int // of pending ones: where
-	lastOf    map[int64]int                 // where the last copy of each record was seen that has certainly arrived
+	places    map[int64][]place             // of the copies that have certainly arrived, by record, from the head on
 	found     map[message.Fingerprint]int   // copies that have certainly arrived
 	earliest  int                           // the lowest rank that was seen, 0: none
 	strangers map[string]int                // messages with the mark that are none of these, by message_id
@@ -21,6 +25,9 @@ type targetCopies struct {
 	untouched bool   // nobody has taken a message out of it since the record began
 	unread    string // why the target could not be read; "" when it was
 }
+
+// place is where a copy was seen that has certainly arrived.
+type place struct{ rank, at int }
 
 // published is what was published with one fingerprint.
 type published struct {
@@ -34,7 +41,7 @@ func newTargetCopies() *targetCopies {
 	return &targetCopies{
 		arrivals: map[message.Fingerprint]published{}, verdicts: map[*pending]verdict{},
 		sightings: map[message.Fingerprint][]int{},
-		lastOf:    map[int64]int{},
+		places:    map[int64][]place{},
 		found:     map[message.Fingerprint]int{}, strangers: map[string]int{},
 	}
 }
@@ -68,7 +75,7 @@ func (c *targetCopies) see(m *message.Message) {
 		if p.pending > 0 {
 			c.sightings[m.Fingerprint] = append(c.sightings[m.Fingerprint], c.seen)
 		} else {
-			c.lastOf[p.record] = c.seen
+			c.places[p.record] = append(c.places[p.record], place{p.rank, c.seen})
 		}
 		c.found[m.Fingerprint]++
 	case m.MarkedBy(c.mark):
@@ -95,7 +102,7 @@ func (c *targetCopies) judge() {
 	for _, p := range c.expected {
 		f := *p.sent
 		if _, worked := left[f]; !worked {
-			left[f] = c.beyond(f, p.record)
+			left[f] = c.beyond(p)
 			foreign[f] = c.mark == "" && left[f] > c.arrivals[f].pending
 		}
 	}
@@ -116,14 +123,21 @@ func (c *targetCopies) judge() {
 	}
 }
 
-// beyond is how many copies there are beyond those that have certainly arrived. Without a mark, one that lies in
-// front of what has certainly arrived before it is none of this record.
-func (c *targetCopies) beyond(f message.Fingerprint, record int64) (n int) {
+// beyond is how many copies like p's there are beyond those that have certainly arrived. Without a mark, one that lies
+// in front of what was published before it and has certainly arrived is none of this record.
+func (c *targetCopies) beyond(p *pending) (n int) {
+	f, last := *p.sent, 0
 	if c.arrivals[f].certain > 0 || c.mark != "" {
 		return len(c.sightings[f]) - c.arrivals[f].certain
 	}
+	for _, earlier := range slices.Backward(c.places[p.record]) {
+		if earlier.rank < p.rank {
+			last = earlier.at
+			break
+		}
+	}
 	for _, at := range c.sightings[f] {
-		if at > c.lastOf[record] {
+		if at > last {
 			n++
 		}
 	}

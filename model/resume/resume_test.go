@@ -201,3 +201,28 @@ func TestResumeOfAnUndoOfOtherFingerprints(t *testing.T) {
 		t.Fatalf("%d done, it brings back %+v: %q %v", p.Done, p.Undo, p.Refusal.Words(), err)
 	}
 }
+
+// TestCopiesInFrontOfConfirmedOnes: a node that is out of sight for a moment may have stored what RabbitMQ then nacks,
+// and confirms what is published after that.
+func TestCopiesInFrontOfConfirmedOnes(t *testing.T) {
+	const record = 7
+	print := func(n byte) message.Fingerprint { return message.Fingerprint{n} }
+	c := newTargetCopies()
+	var nacked []*pending
+	for rank := 1; rank <= 4; rank++ {
+		if sent := print(byte(rank)); rank == 1 || rank == 4 {
+			c.certain(sent, rank, record)
+		} else {
+			nacked = append(nacked, &pending{record: record, rank: rank, sent: &sent})
+			c.expect(sent, nacked[len(nacked)-1])
+		}
+	}
+	for _, at := range []byte{2, 1, 3, 4} { // another program's, in front, and three of the four
+		c.see(&message.Message{Fingerprint: print(at)})
+	}
+	c.untouched = true
+	c.judge()
+	if c.verdicts[nacked[0]] != no || c.verdicts[nacked[1]] != yes {
+		t.Errorf("%v, want no and yes", c.verdicts)
+	}
+}
