@@ -47,6 +47,7 @@ type clusterTrial struct {
 	*cluster
 	place, action  string
 	kinds          [2]string // of the queues
+	rejects        bool      // what is too much for the target
 	source, target string
 	n              int
 	home           string
@@ -126,7 +127,7 @@ func randomTrials(r *rand.Rand) []*clusterTrial {
 		trials[i] = &clusterTrial{
 			action: clusterActions[r.IntN(len(clusterActions))],
 			place:  []string{"source", "source", "target", "both", "neither"}[r.IntN(5)],
-			n:      500 + r.IntN(3500),
+			n:      500 + r.IntN(3500), rejects: r.IntN(3) == 0,
 		}
 		for k := range trials[i].kinds {
 			trials[i].kinds[k] = []string{"classic", "quorum"}[r.IntN(2)]
@@ -208,7 +209,11 @@ func (c *clusterTrial) prepare(name string) {
 	c.record = 1
 	c.source, c.target = "source-"+name, "target-"+name
 	for i, queue := range []string{c.source, c.target} {
-		c.declare(queue, clusterPlaces[c.place][i], map[string]any{"x-queue-type": c.kinds[i]})
+		arguments := map[string]any{"x-queue-type": c.kinds[i]}
+		if i == 1 && c.rejects {
+			arguments["x-max-length"], arguments["x-overflow"] = 1<<20, "reject-publish"
+		}
+		c.declare(queue, clusterPlaces[c.place][i], arguments)
 	}
 	first := c.source
 	if c.action == "undo" {
@@ -486,7 +491,9 @@ func (c *clusterTrial) goOn(status, twice int) {
 		return
 	}
 	command, out := c.start("journal", "resume", strconv.Itoa(c.record), "--yes", "-o", "json")
-	_ = command.Wait()
+	if _ = command.Wait(); bytes.Contains(out.Bytes(), []byte("ended a look")) {
+		c.t.Error("the fault is taken for a message that cannot be read")
+	}
 	c.whole()
 	wrong := map[string]int{}
 	found := c.find()
@@ -512,4 +519,7 @@ func (c *clusterTrial) goOn(status, twice int) {
 		c.t.Errorf("after a resume of %d that were twice: %v; %s", twice, wrong, out)
 	}
 	c.t.Logf("%d twice; resumed with exit status %d, %d left, %v", twice, command.ProcessState.ExitCode(), left, wrong)
+	if command.ProcessState.ExitCode() != cli.ExitDone {
+		c.t.Log(out)
+	}
 }

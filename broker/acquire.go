@@ -74,6 +74,7 @@ type source struct {
 
 	anchor anchor       // of a classic queue
 	asking atomic.Int32 // passive declares without an answer
+	open   atomic.Bool  // a page is: messages may be under way
 
 	brink   *brink
 	rescuer *rescuer      // nil: nothing had to be rescued yet
@@ -207,6 +208,7 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 	if err != nil {
 		return 0, queueError("consume", s.plan.Queue, err)
 	}
+	s.open.Store(true)
 	last := uint64(0)
 	receive := func(d *amqp.Delivery) {
 		taken++
@@ -218,6 +220,7 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 	if ended {
 		return taken, err
 	}
+	s.open.Store(taken < n)
 	if anchors {
 		if tag, deliveries = s.replaceAnchor(tag, deliveries, last); tag == "" {
 			return taken, err
@@ -240,6 +243,7 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 	if e := <-cancelled; e != nil {
 		return taken, queueError("cancel the consumer of", s.plan.Queue, s.reason(e))
 	}
+	s.open.Store(false)
 	// Consume and cancel went through the queue's log, behind what was sent before. What the channel had put aside
 	// follows it, and is there when the next ones went through.
 	through := s.through

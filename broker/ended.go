@@ -22,7 +22,9 @@ func (s *source) endedBy() (ended model.Ended) {
 	if known := reasonOf(onQueue, why); known != unknownReason {
 		return ended
 	}
-	if s.plan.Type == model.Classic && s.asking.Load() > 0 { // 541, too, when its node is out of sight (4.3.6)
+	// 541, too, when the queue's node is out of sight (4.3.6)
+	nothingComes := s.plan.Method != peek.Get && !s.open.Load() && why.Code == amqp.InternalError
+	if nothingComes || s.plan.Type == model.Classic && s.asking.Load() > 0 {
 		return ended
 	}
 	ended = model.Ended{

@@ -13,7 +13,8 @@ type Recipient struct {
 	Messages  int // of the messages looked at when the plan was made
 	// what consumers had taken out of it for good when the plan was made, since the broker counts
 	Taken model.Opt[int64]
-	// Rejects: when it is full it refuses what is published (reject-publish, reject-publish-dlx). Not in the journal.
+	// Rejects: when it is full it refuses what is published (reject-publish, reject-publish-dlx), and nothing else does.
+	// Not in the journal.
 	Rejects bool
 }
 
@@ -23,7 +24,9 @@ func RecipientOf(t *model.Topology, ref model.QueueRef) Recipient {
 	if q, exists := t.Queue(ref); exists {
 		s := t.Settings(ref)
 		r.Consumers, r.Taken = q.Consumers, q.Taken()
-		r.Rejects = s.Bounded() && s.Overflow.Value != model.DropHead
+		of := t.Snapshot
+		alone := len(of.Nodes) == 1 || of.Nodes == nil && q.Node == of.Overview.Node
+		r.Rejects = s.Bounded() && s.Overflow.Value != model.DropHead && (alone || q.Type == model.Quorum)
 	}
 	return r
 }
