@@ -82,10 +82,10 @@ func TestClusterFaults(t *testing.T) {
 		fault, these := faults[r.IntN(len(faults))], randomTrials(r)
 		switch i {
 		case 0: // the acknowledgements that went nowhere
-			fault, these = "kill", []*clusterTrial{{place: "source", action: "move", kinds: classic, n: 4000}}
+			fault, these = "kill", []*clusterTrial{{place: "source", action: "move", kinds: classic, n: 8000}}
 		case 1:
 			fault = faults[len(faults)-1]
-			these = []*clusterTrial{{place: "source", action: "replay", kinds: classic, n: 4000}}
+			these = []*clusterTrial{{place: "source", action: "replay", kinds: classic, n: 8000}}
 		}
 		t.Run(fmt.Sprintf("%d %s", i, fault), func(t *testing.T) {
 			for k, trial := range these {
@@ -127,7 +127,7 @@ func randomTrials(r *rand.Rand) []*clusterTrial {
 		trials[i] = &clusterTrial{
 			action: clusterActions[r.IntN(len(clusterActions))],
 			place:  []string{"source", "source", "target", "both", "neither"}[r.IntN(5)],
-			n:      500 + r.IntN(3500), rejects: r.IntN(3) == 0,
+			n:      1500 + r.IntN(4500), rejects: r.IntN(3) == 0,
 		}
 		for k := range trials[i].kinds {
 			trials[i].kinds[k] = []string{"classic", "quorum"}[r.IntN(2)]
@@ -146,23 +146,28 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 	}
 	if fault == "link" { // rabbitmqctl takes its time
 		c.eval(0, fmt.Sprintf("[timer:apply_after(%d, erlang, disconnect_node, [N]) || N <- ['%s', '%s']].",
-			800+r.IntN(2000), c.nodes[struckNode].Name(), c.nodes[2].Name()))
+			4000+r.IntN(2000), c.nodes[struckNode].Name(), c.nodes[2].Name()))
 	}
 	connection, channel := c.connect()
-	moved := func() (sum int) {
-		for _, c := range trials {
-			sum += depth.Of(t, channel, c.source) + 7*depth.Of(t, channel, c.target)
-		}
-		return sum
-	}
-	before := moved()
 	ended := make(chan error, len(trials))
-	for _, c := range trials {
-		c.command, c.stdout = c.start(c.args...)
-		go func() { ended <- c.command.Wait() }()
-	}
-	await(t, "messages move, or a command has ended", func() bool { return moved() != before || len(ended) > 0 })
 	within := []time.Duration{200 * time.Millisecond, 1500 * time.Millisecond}[r.IntN(2)]
+	for _, drops := range []bool{false, true} { // these at last: they take no time
+		for _, c := range trials {
+			if (c.action == "drop") != drops {
+				continue
+			}
+			before := depth.Of(t, channel, c.source) + 7*depth.Of(t, channel, c.target)
+			c.command, c.stdout = c.start(c.args...)
+			over := make(chan error, 1)
+			go func() { over <- c.command.Wait(); ended <- nil }()
+			await(t, "messages move, or the command has ended", func() bool {
+				return depth.Of(t, channel, c.source)+7*depth.Of(t, channel, c.target) != before || len(over) > 0
+			})
+			if drops {
+				within = 50 * time.Millisecond
+			}
+		}
+	}
 	<-time.After(seed.Within(r, within)) // the fault comes at a random moment
 	_ = connection.Close()
 	c.hit(fault, process)
