@@ -404,13 +404,17 @@ func (s *source) stashed() bool {
 	return s.plan.Type == model.Quorum && s.commands.Load()-s.applied.Load() > stashLimit
 }
 
-// flush makes sure that a quorum queue has taken in all acknowledgements. While the queue has no leader, the channel
-// keeps them for the next one, and forgets them when it is closed. A count of 0 is what a queue without a leader has,
-// too (4.3.6); with another one the leader answered, and what was kept is on its way to it. Else, and where some were
-// put aside, more consumers go through the queue's log behind them. Where messages are left each takes and holds one of
-// them, as a cancel while that is under way would change their order.
+// flush makes sure that the queue has taken in all acknowledgements.
+//
+// Of one that is read by basic.get, which no consumer watches, only the count shows that it gave them back: others may
+// have published what is more, so it has to be much.
+//
+// While a quorum queue has no leader, the channel keeps them for the next one, and forgets them when it is closed. A
+// count of 0 is what a queue without a leader has, too (4.3.6); with another one the leader answered, and what was kept
+// is on its way to it. Else, and where some were put aside, more consumers go through the queue's log behind them. Where
+// messages are left each takes and holds one of them, as a cancel while that is under way would change their order.
 func (s *source) flush() error {
-	if s.plan.Type != model.Quorum || s.commands.Load() == s.applied.Load() {
+	if s.commands.Load() == s.applied.Load() || s.plan.Type != model.Quorum && s.plan.Method != peek.Get {
 		return nil
 	}
 	s.calls.Lock()
@@ -418,6 +422,13 @@ func (s *source) flush() error {
 	s.calls.Unlock()
 	if err != nil {
 		return queueError("ask", s.plan.Queue, s.reason(err))
+	}
+	if s.plan.Method == peek.Get {
+		if more := int64(q.Messages) - s.depth + int64(s.taken); more > s.acknowledged.Load()/2 {
+			return fmt.Errorf("read %s: it has %s more than were left: they were published meanwhile, or came back",
+				model.Printable(s.plan.Queue.String()), model.Plural(more, "message"))
+		}
+		return nil
 	}
 	if q.Messages > 0 && (!s.stashed() || s.plan.Most() > 0) {
 		return s.sync()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -395,4 +396,29 @@ func TestSmallerLooksKeepTheOrder(t *testing.T) {
 		}
 		wantIDs(t, "afterwards", a.drain(q.QueueRef, n-1), count(n, 3))
 	})
+}
+
+// TestQueueThatIsReadByGetGivesBack: nothing but its count shows that a queue without our consumer has given back what
+// was taken.
+func TestQueueThatIsReadByGetGivesBack(t *testing.T) {
+	t.Parallel()
+	const n = 30
+	for came, want := range map[int]outcome{
+		n / 3: {Planned: n, Moved: n},
+		n:     {Planned: n, Unknown: n, Stopped: true},
+	} {
+		a, c := newApp(t), client(t)
+		from := described(a.queue(fmt.Sprint("failed", came), model.Classic), model.Classic)
+		to := described(a.queue(fmt.Sprint("worker", came), model.Classic), model.Classic)
+		from.SingleActive = true
+		a.publish(from.QueueRef, numbered(n)...)
+		run := replayTo(t, from, to, plan.Selection{})
+		run.Plan.Rate = 100
+		again := sync.OnceFunc(func() { a.send("", from.Name, numbered(came)...) })
+		account, err := c.Execute(t.Context(), run, func(plan.Account) { again() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantOutcome(t, account, want)
+	}
 }
