@@ -411,8 +411,9 @@ func (s *source) stashed() bool {
 //
 // While a quorum queue has no leader, the channel keeps them for the next one, and forgets them when it is closed. A
 // count of 0 is what a queue without a leader has, too (4.3.6); with another one the leader answered, and what was kept
-// is on its way to it. Else, and where some were put aside, more consumers go through the queue's log behind them. Where
-// messages are left each takes and holds one of them, as a cancel while that is under way would change their order.
+// is on its way to it. Else, and where some were put aside, more consumers go through the queue's log behind them.
+// Where messages are left each takes and holds one of them, as a cancel while that is under way would change their
+// order.
 func (s *source) flush() error {
 	if s.commands.Load() == s.applied.Load() || s.plan.Type != model.Quorum && s.plan.Method != peek.Get {
 		return nil
