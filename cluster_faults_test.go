@@ -527,4 +527,7 @@ func (c *clusterTrial) goOn(status, twice int) {
 	if command.ProcessState.ExitCode() != cli.ExitDone {
 		c.t.Log(out)
 	}
+	if left > 0 && bytes.Contains(out.Bytes(), []byte("came to its end")) {
+		c.t.Error("the rest is there, and the record says that it is gone")
+	}
 }

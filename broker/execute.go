@@ -267,14 +267,31 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 		}
 	}
 	x.acks.finish()
+	back := int64(x.source.held()-x.source.taken) + min(x.source.depth, x.left)
 	rescued, err := x.client.giveBack(x.source)
 	x.ledger.rescued(rescued)
 	if err != nil {
 		x.end(err)
 		x.acks.doubt(err)
 	}
+	if x.short && x.source.plan.Type == model.Quorum && x.client.has(x.plan.From, back) {
+		x.end(fmt.Errorf("%s did not deliver all that it has", model.Printable(x.plan.From.String())))
+	}
 	x.left -= int64(x.ledger.done() - before)
 	return complete
+}
+
+// has reports whether that many messages are ready, or come back in a moment. What the leader of a quorum queue sends to
+// a node that is out of sight does not come, and counts as taken until the channel is closed (4.3.6).
+func (c *Client) has(queue model.QueueRef, n int64) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), c.comeback)
+	defer cancel()
+	for ; ; time.Sleep(countEvery) {
+		counts, err := c.Count(ctx, []model.QueueRef{queue})
+		if ready := counts[queue].Ready.Or(-1); err != nil || ctx.Err() != nil || ready >= n {
+			return err == nil && ready >= n
+		}
+	}
 }
 
 // settle waits until everything that was published is settled. The error is why it ended early, if it did.
