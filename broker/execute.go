@@ -281,8 +281,8 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 	return complete
 }
 
-// has reports whether that many messages are ready, or come back in a moment. What the leader of a quorum queue sends to
-// a node that is out of sight does not come, and counts as taken until the channel is closed (4.3.6).
+// has reports whether that many messages are ready, or come back in a moment. What the leader of a quorum queue sends
+// to a node that is out of sight does not come, and counts as taken until the channel is closed (4.3.6).
 func (c *Client) has(queue model.QueueRef, n int64) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), c.comeback)
 	defer cancel()
