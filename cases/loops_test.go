@@ -131,7 +131,10 @@ func TestLoops(t *testing.T) {
 				w.publish("in", "u", "u1")
 				w.depth("u.retry", 1)
 			},
-			says: []string{"warning cycle-cut retry: 3 messages will be dropped on expiry", "warning cycle-cut v: longer than"},
+			says: []string{
+				"warning cycle-cut retry: 3 messages in retry will be dropped on expiry if they expired in w",
+				"warning cycle-cut v: longer than",
+			},
 			check: func(w *world) {
 				for queue, says := range map[string]bool{"retry": true, "u.retry": false} {
 					status, out, errs := w.dlxtop("peek", queue)

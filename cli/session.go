@@ -193,16 +193,16 @@ func (p *Program) poll(ctx context.Context, flags *connectionFlags) (*model.Topo
 	return s.confirmed(ctx, t), nil
 }
 
-// confirmed counts the queues of which late statistics say that nothing consumes them. Where AMQP does not answer, what
-// they say stands.
+// confirmed counts the queues of which late statistics say that nothing consumes them, and the buffers of those that
+// have delivered nothing. Where AMQP does not answer, what they say stands.
 func (s *session) confirmed(ctx context.Context, t *model.Topology) *model.Topology {
 	ctx, cancel := context.WithTimeout(ctx, briefly)
 	defer cancel()
-	counts, err := s.counts(ctx, findings.Unconfirmed(t))
+	counts, err := s.counts(ctx, append(findings.Unconfirmed(t), findings.Unread(t)...))
 	if err != nil {
 		return t
 	}
-	return t.Confirmed(counts)
+	return t.Confirmed(counts, true)
 }
 
 // sameCluster checks, for a command that needs the management API only, that AMQP leads to the same cluster: who names

@@ -38,16 +38,24 @@ func (t *Topology) Countable(ref QueueRef) (declare, totals bool) {
 }
 
 // Confirmed is the topology with the consumers that a count found where the statistics told none: those are late by up
-// to StatisticsLag, and a worker that has just started is in none of them. It is t itself when nothing differs.
-func (t *Topology) Confirmed(counts map[QueueRef]QueueCounts) *Topology {
+// to StatisticsLag, and a worker that has just started is in none of them. With ready it has the messages that were
+// counted, too: not where polls are compared with each other. It is t itself when nothing differs.
+func (t *Topology) Confirmed(counts map[QueueRef]QueueCounts, ready bool) *Topology {
 	var queues []Queue
+	change := func(i int) *Queue {
+		if queues == nil {
+			queues = slices.Clone(t.Snapshot.Queues)
+		}
+		return &queues[i]
+	}
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
-		if n := counts[q.QueueRef].Consumers; n.Or(0) > 0 && q.Consumers.Or(0) == 0 {
-			if queues == nil {
-				queues = slices.Clone(t.Snapshot.Queues)
-			}
-			queues[i].Consumers = n
+		count := counts[q.QueueRef]
+		if n := count.Consumers; n.Or(0) > 0 && q.Consumers.Or(0) == 0 {
+			change(i).Consumers = n
+		}
+		if n := count.Ready; ready && n.Known() && n != q.Ready {
+			change(i).Ready = n
 		}
 	}
 	if queues == nil {

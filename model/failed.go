@@ -14,7 +14,7 @@ func (b *flowBuilder) addFailed() {
 		if _, held := b.held[q.QueueRef]; held || len(targets) == 0 || b.isBuffer(q.QueueRef) {
 			continue
 		}
-		if b.flows[q.QueueRef] == nil && !b.works(q) && !b.leadsToFailed(targets) {
+		if b.flows[q.QueueRef] == nil && !b.works(q) && !b.leadsToFailed(q.QueueRef, targets) {
 			continue
 		}
 		why := "messages rejected by " + Printable(q.Name) + " end here"
@@ -67,6 +67,7 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 			idle[name] = append(idle[name], q.QueueRef)
 		}
 	}
+	served := b.served()
 	for i := range b.t.Snapshot.Queues {
 		q := &b.t.Snapshot.Queues[i]
 		says := b.heard[q.QueueRef]
@@ -100,6 +101,8 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 				q.QueueRef,
 				fmt.Sprintf("%s; %s is the only worker here", why, Printable(worker.Name)), true,
 			})
+		case says.weak || served[q.QueueRef] || b.t.worked[q.QueueRef]:
+			// nothing but its name says so: an application's queue whose worker is away
 		case framework != "":
 			alone = append(alone, Member{
 				q.QueueRef,
@@ -112,6 +115,34 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 	}
 	slices.SortFunc(alone, func(a, b Member) int { return compareRefs(a.Queue, b.Queue) })
 	return alone
+}
+
+// served are the queues that get what applications publish for others, too: by an exchange that leads to queues which
+// are not named for failures, is not so itself, and gets no dead letters but of buffers.
+func (b *flowBuilder) served() map[QueueRef]bool {
+	dead, plain := map[ExchangeRef]bool{}, map[ExchangeRef]bool{}
+	for i := range b.t.Snapshot.Queues {
+		ref := b.t.Snapshot.Queues[i].QueueRef
+		if s := b.t.settings.of(ref); s.DLX.Set && !b.isBuffer(ref) {
+			dead[ExchangeRef{ref.VHost, s.DLX.Value}] = true
+		}
+	}
+	for i := range b.t.Snapshot.Bindings {
+		if bound := &b.t.Snapshot.Bindings[i]; !bound.ToExchange {
+			says := b.heard[QueueRef{bound.VHost, bound.Destination}]
+			x := ExchangeRef{bound.VHost, bound.Source}
+			plain[x] = plain[x] || says.failed == "" && says.buffer() == ""
+		}
+	}
+	served := map[QueueRef]bool{}
+	for i := range b.t.Snapshot.Bindings {
+		bound := &b.t.Snapshot.Bindings[i]
+		x := ExchangeRef{bound.VHost, bound.Source}
+		if !bound.ToExchange && plain[x] && !dead[x] && !NamedForFailures(x.Name) {
+			served[QueueRef{bound.VHost, bound.Destination}] = true
+		}
+	}
+	return served
 }
 
 // FailedWithoutFlow are the failed queues that structure and names tie to no worker, sorted by vhost and name: their

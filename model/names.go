@@ -15,6 +15,8 @@ var (
 	failedWords = wordSet("failed failure failures fail error errors dlq dead deadletter deadletters parking parked " +
 		"parkinglot poison " +
 		"poisoned skipped rejected undeliverable unprocessable xq dlx morgue")
+	// weakWords are among them only where structure or another name says the same: they are words of business, too
+	weakWords = wordSet("err errs fault faults invalid quarantine quarantined")
 	// fillerWords belong to a failed queue's name without meaning anything by themselves: dead.letter.queue.
 	fillerWords = wordSet("letter letters lot queue q")
 )
@@ -57,6 +59,7 @@ func nameWords(name string) []string {
 // spoken is what a queue's name says of its role.
 type spoken struct {
 	delay, retry, failed string // the word that says it, "" when none does
+	weak                 bool   // of failed: only a weak word does
 	base                 string // the name without the words that tell a role, to find the queues that belong together
 	whole                string // base with a failed queue's filler words: error.billing.q is that of billing.q
 }
@@ -69,7 +72,11 @@ func listen(name string) spoken {
 		case retryWords[w]:
 			s.retry = w
 		case failedWords[w]:
-			s.failed = w
+			s.failed, s.weak = w, false
+		case weakWords[w]:
+			if s.failed == "" {
+				s.failed, s.weak = w, true
+			}
 		case delayWords[w]:
 			s.delay = w
 		default:

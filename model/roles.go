@@ -19,7 +19,14 @@ type roles struct {
 	// queues whose consumers hold messages until they are due, with the worker of each
 	held     map[QueueRef]QueueRef
 	sentBack map[QueueRef]map[QueueRef]bool // of a worker: the buffers that what it rejects passes
-	entrance map[QueueRef]string            // of a buffer: an exchange that is bound to it and named for retries
+	rests    map[resting]bool
+	entrance map[QueueRef]string // of a buffer: an exchange that is bound to it and named for retries
+}
+
+// resting is a queue in which what consumers of others reject ends, and the dead-letter exchange that leads there.
+type resting struct {
+	queue    QueueRef
+	exchange string
 }
 
 // namesake finds the queues of a vhost whose names differ only in the words that tell a role.
@@ -40,6 +47,7 @@ func findRoles(t *Topology) *roles {
 		r.named[namesake{q.VHost, says.base}] = append(r.named[namesake{q.VHost, says.base}], q.QueueRef)
 	}
 	r.held = r.findHeld()
+	r.rests = r.findResting()
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		if _, held := r.held[q.QueueRef]; held {
@@ -88,7 +96,7 @@ func (r *roles) bufferReason(q *Queue) string {
 			says.buffer())
 	case consumed:
 		return ""
-	case r.leadsToFailed(targets) && (says.buffer() == "" || !s.TTL.Set):
+	case r.leadsToFailed(q.QueueRef, targets) && (says.buffer() == "" || !s.TTL.Set):
 		// A worker that is not consumed right now, and dead-letters into its failed queue. A name like RetryQueue alone
 		// makes it no buffer: what a retry waits for is another try, not the failed queue.
 		return ""
@@ -128,10 +136,38 @@ func (q *Queue) sets(name string) bool {
 // works reports whether applications consume a queue, or did so when it was seen before.
 func (r *roles) works(q *Queue) bool { return q.Consumers.Or(0) > 0 || r.t.worked[q.QueueRef] }
 
-// leadsToFailed reports whether all that a queue dead-letters ends in queues that are named as failed queues.
-func (r *roles) leadsToFailed(targets []QueueRef) bool {
+// findResting finds queues that nothing consumes, that lead nowhere, and that get by a named exchange what is rejected
+// from a queue that is consumed, or get it beside a failed queue by an exchange that is named for failures.
+func (r *roles) findResting() map[resting]bool {
+	rests := map[resting]bool{}
+	looked := map[*QueueRef]bool{} // queues with the same way out share one list of targets
+	for i := range r.t.Snapshot.Queues {
+		q := &r.t.Snapshot.Queues[i]
+		hop, ok := r.t.Hop(q.QueueRef, Rejected)
+		if !ok || hop.Exchange == "" || len(hop.Route.Queues) == 0 || looked[&hop.Route.Queues[0]] {
+			continue
+		}
+		if q.Consumers.Or(0) == 0 && (listen(hop.Exchange).failed == "" ||
+			!slices.ContainsFunc(hop.Route.Queues, func(ref QueueRef) bool { return r.heard[ref].failed != "" })) {
+			continue
+		}
+		looked[&hop.Route.Queues[0]] = true
+		for _, ref := range hop.Route.Queues {
+			end := r.t.Queues[ref]
+			if end.Consumers.Or(1) == 0 && !r.works(end) && !r.t.settings.of(ref).DLX.Set && end.PolicyDefinition != nil {
+				rests[resting{ref, hop.Exchange}] = true
+			}
+		}
+	}
+	return rests
+}
+
+// leadsToFailed reports whether all that a queue dead-letters ends in queues that are named as failed queues, or rest
+// behind its dead-letter exchange.
+func (r *roles) leadsToFailed(from QueueRef, targets []QueueRef) bool {
+	exchange := r.t.settings.of(from).DLX.Value
 	for _, ref := range targets {
-		if r.heard[ref].failed == "" {
+		if r.heard[ref].failed == "" && !r.rests[resting{ref, exchange}] {
 			return false
 		}
 	}

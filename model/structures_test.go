@@ -275,6 +275,59 @@ func TestFlowsOfStructures(t *testing.T) {
 			want: []string{"w1: w2=failed", "w2: w1=failed"},
 		},
 		{
+			name: "a queue of business that is named like a failed one, and its worker is away (c07)",
+			parts: []build.Part{
+				build.Exchange("topic", "tickets"), build.Queue("q.payments.approved"), build.Queue("q.refunds.rejected"),
+				build.Queue("hold", build.DLX("tickets"), build.DeadKey("approved"), build.TTL(1000)),
+				build.Bind("tickets", "approved", "q.payments.approved"), build.Bind("tickets", "rejected", "q.refunds.rejected"),
+				build.Exchange("topic", "failures"), build.Queue("mail.dead"), build.Bind("failures", "#", "mail.dead"),
+				build.Exchange("direct", "dlx"), build.Queue("w", build.DLX("dlx"), build.DeadKey("k"), build.Consumers(1)),
+				build.Bind("dlx", "k", "w.late"), build.Queue("w.late"),
+			},
+			want:  []string{"q.payments.approved: hold=delayed(1s, argument)", "w: w.late=failed"},
+			alone: []string{"mail.dead"},
+		},
+		{
+			name: "words that are of business, too, say nothing alone",
+			parts: []build.Part{
+				build.Queue("orders", build.Consumers(1)), build.Queue("orders.err"), build.Queue("orders.quarantine"),
+				build.Queue("mail", build.DLX(""), build.DeadKey("mail_invalid"), build.Consumers(1)),
+				build.Queue("mail_invalid"), build.Queue("bills.invalid"), build.Queue("reports.fault"),
+				build.Queue("sms.poison"),
+			},
+			want:  []string{"mail: mail_invalid=failed", "orders: orders.err=failed orders.quarantine=failed"},
+			alone: []string{"sms.poison"},
+		},
+		{
+			name: "a failed queue without such a name, and a worker with a TTL that is away (c38)",
+			parts: []build.Part{
+				build.Exchange("headers", "dead"), build.Queue("late"), build.Queue("pay.rejected"),
+				build.BindHeaders("dead", "late", model.Table{"x-first-death-reason": "expired"}),
+				build.BindHeaders("dead", "pay.rejected", model.Table{"x-first-death-reason": "rejected"}),
+				build.Queue("pay", build.DLX("dead"), build.TTL(4000), build.Consumers(1)),
+				build.Queue("ship", build.DLX("dead"), build.TTL(4000)),
+			},
+			want: []string{"pay: late=failed pay.rejected=failed", "ship: late=failed pay.rejected=failed"},
+		},
+		{
+			name: "the same while all workers are away",
+			parts: []build.Part{
+				build.Exchange("headers", "dlx"), build.Queue("late"), build.Queue("pay.rejected"),
+				build.BindHeaders("dlx", "late", model.Table{"x-first-death-reason": "expired"}),
+				build.BindHeaders("dlx", "pay.rejected", model.Table{"x-first-death-reason": "rejected"}),
+				build.Queue("pay", build.DLX("dlx"), build.TTL(4000)),
+			},
+			want: []string{"pay: late=failed pay.rejected=failed"},
+		},
+		{
+			name: "a worker that is away, behind an exchange that is named for failures",
+			parts: []build.Part{
+				build.Exchange("direct", "dlx"), build.Queue("process"), build.Bind("dlx", "k", "process"),
+				build.Queue("hold", build.DLX("dlx"), build.DeadKey("k"), build.TTL(4000)),
+			},
+			want: []string{"process: hold=delayed(4s, argument)"},
+		},
+		{
 			name: "a failed queue that sends its messages back later is a retry buffer",
 			parts: []build.Part{
 				build.Queue("w", build.Consumers(1)), build.Queue("w.failed", build.DLX(""),

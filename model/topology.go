@@ -21,7 +21,7 @@ type Topology struct {
 	failedAlone []Member
 	flowsOf     map[QueueRef][]*Flow
 	failed      map[QueueRef]bool
-	worked      map[QueueRef]bool // workers of flows, by this topology or one before it
+	worked      map[QueueRef]bool // workers of flows and what had consumers, by this topology or one before it
 }
 
 // NewTopology works a snapshot out. The snapshot must not change afterwards.
@@ -71,6 +71,11 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 		}
 		for i := range next.flows {
 			next.worked[next.flows[i].Worker.Queue] = true
+		}
+		for i := range s.Queues {
+			if q := &s.Queues[i]; q.Consumers.Or(0) > 0 {
+				next.worked[q.QueueRef] = true
+			}
 		}
 	}
 	return next

@@ -100,7 +100,7 @@ func (p *poller) read(e *env) tea.Cmd {
 		}
 		topology := before.Next(snapshot)
 		if counter != nil {
-			topology = topology.Confirmed(counted(ctx, counter, findings.Unconfirmed(topology)))
+			topology = topology.Confirmed(counted(ctx, counter, findings.Unconfirmed(topology)), false)
 		}
 		if before != nil {
 			recent = recent.After(model.MovesBetween(before.Snapshot, snapshot), snapshot.TakenAt.Sub(before.Snapshot.TakenAt))

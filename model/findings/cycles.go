@@ -87,33 +87,56 @@ func escape(t *model.Topology, circle []model.QueueRef) (worker model.QueueRef, 
 	return worker, t.Settings(worker).TTL.String(), escapes
 }
 
-// findExpiredUnread finds messages that came into a buffer by their own expiry, or were pushed out, as statistics show:
-// the queue that dead-letters them there, and gets them back, has delivered none.
+// findExpiredUnread finds messages that came into a buffer by their own expiry, or were pushed out, as far as
+// statistics show: the queue that dead-letters them there, and gets them back, has no consumers and has delivered none.
 func findExpiredUnread(t *model.Topology, q *model.Queue, found func(Finding)) {
-	depth, counted := q.Depth()
-	if !counted || q.Delivered.Or(0) > 0 || q.Published.Or(0) <= depth || t.Settings(q.QueueRef).TTL.Set {
+	buffer := behindUnread(t, q)
+	if buffer == nil || buffer.Ready.Or(0) <= buffer.Published.Or(0) {
 		return
 	}
+	name, behind := model.Printable(q.Name), model.Printable(buffer.Name)
+	found(Finding{
+		Code: "cycle-cut", Level: LevelWarning, VHost: q.VHost, Queue: buffer.Name,
+		Message: fmt.Sprintf("%s in %s will be dropped on expiry if they expired in %s: without a rejection they do not "+
+			"return", model.Plural(buffer.Ready.Or(0)-buffer.Published.Or(0), "message"), behind, name),
+		Evidence: fmt.Sprintf("%s dead-letters to %s, has no consumers, and has delivered none", name, behind),
+		Remedy:   "look at them: dlxtop peek shows x-death; " + savedBy,
+	})
+}
+
+// behindUnread is the buffer behind a queue that has delivered nothing, which leads back to it; nil when there is none.
+// findCutCycles speaks of a queue with a TTL.
+func behindUnread(t *model.Topology, q *model.Queue) *model.Queue {
+	if q.Delivered.Or(0) > 0 || q.Consumers != model.Some[int64](0) || t.Settings(q.QueueRef).TTL.Set {
+		return nil
+	}
+	hop, ok := t.Hop(q.QueueRef, model.Expired)
+	if !ok || !hop.Route.Exact || len(hop.Route.Queues) != 1 || !t.Settings(hop.Route.Queues[0]).TTL.Set ||
+		hop.Route.Queues[0] == q.QueueRef {
+		return nil
+	}
 	for _, exit := range t.Exits(q.QueueRef) {
-		if exit.Reason != model.Expired || exit.Fate != model.Cut || exit.Route.Queues[0] == q.QueueRef {
+		if exit.Reason == model.Expired && exit.Fate == model.Cut {
+			buffer, _ := t.Queue(hop.Route.Queues[0])
+			return buffer
+		}
+	}
+	return nil
+}
+
+// Unread are the buffers behind queues that have delivered nothing, as far as they can be counted: statistics know late
+// what is in them.
+func Unread(t *model.Topology) (refs []model.QueueRef) {
+	for i := range t.Snapshot.Queues {
+		buffer := behindUnread(t, &t.Snapshot.Queues[i])
+		if buffer == nil || len(refs) >= mostConfirmed {
 			continue
 		}
-		buffer, _ := t.Queue(exit.Route.Queues[0])
-		n := min(q.Published.Or(0)-depth, buffer.Ready.Or(0)-buffer.Published.Or(0))
-		if n <= 0 {
-			return
+		if declare, _ := t.Countable(buffer.QueueRef); declare {
+			refs = append(refs, buffer.QueueRef)
 		}
-		name := model.Printable(q.Name)
-		found(Finding{
-			Code: "cycle-cut", Level: LevelWarning, VHost: q.VHost, Queue: buffer.Name,
-			Message: fmt.Sprintf("%s will be dropped on expiry: without a rejection they do not return to %s",
-				model.Plural(n, "message"), name),
-			Evidence: fmt.Sprintf("%s in %s; %s dead-letters there, got %s, holds %s, and has delivered none",
-				model.Count(buffer.Ready.Or(0)), model.Printable(buffer.Name), name, model.Count(q.Published.Or(0)),
-				model.Count(depth)),
-			Remedy: savedBy,
-		})
 	}
+	return refs
 }
 
 const savedBy = "replay them before they expire (a replay removes x-death); start the worker, or let messages not " +
