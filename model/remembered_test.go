@@ -33,3 +33,18 @@ func TestRolesAreRemembered(t *testing.T) {
 		t.Errorf("a queue that was deleted and made again: %+v", flows)
 	}
 }
+
+// A queue that has just been declared has no statistics: what is taken for a worker then is forgotten.
+func TestUnknownConsumersMakeNoWorkers(t *testing.T) {
+	at := func(settings ...build.Setting) *model.Snapshot {
+		return build.TopologyOf("4.0.5", build.Exchange("headers", "dead"),
+			build.Queue("late", settings...), build.Queue("pay.rejected", settings...),
+			build.Bind("dead", "", "late"), build.Bind("dead", "", "pay.rejected"),
+			build.Queue("pay", append(settings, build.DLX("dead"), build.TTL(4000))...)).Snapshot
+	}
+	unknown := func(q *model.Queue) { q.Consumers = model.Unknown[int64]() }
+	flows := model.NewTopology(at(unknown)).Next(at()).Flows()
+	if len(flows) != 1 || flows[0].Name != "pay" || len(flows[0].Failed) != 2 {
+		t.Errorf("%+v", flows)
+	}
+}

@@ -21,7 +21,7 @@ type Topology struct {
 	failedAlone []Member
 	flowsOf     map[QueueRef][]*Flow
 	failed      map[QueueRef]bool
-	worked      map[QueueRef]bool // workers of flows and what had consumers, by this topology or one before it
+	worked      map[QueueRef]bool // workers of flows (no guesses on unknown consumers), and what had consumers
 }
 
 // NewTopology works a snapshot out. The snapshot must not change afterwards.
@@ -69,11 +69,10 @@ func (t *Topology) Next(s *Snapshot) *Topology {
 		for _, ref := range next.FailedQueues() {
 			next.failed[ref] = true
 		}
-		for i := range next.flows {
-			next.worked[next.flows[i].Worker.Queue] = true
-		}
 		for i := range s.Queues {
-			if q := &s.Queues[i]; q.Consumers.Or(0) > 0 {
+			q := &s.Queues[i]
+			isWorker := func(f *Flow) bool { return f.Worker.Queue == q.QueueRef }
+			if q.Consumers.Or(0) > 0 || q.Consumers.Known() && slices.ContainsFunc(next.flowsOf[q.QueueRef], isWorker) {
 				next.worked[q.QueueRef] = true
 			}
 		}
