@@ -2,6 +2,7 @@ package message
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,44 @@ func TestParseDeathsOfManyEntries(t *testing.T) {
 	}
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("took %v", took)
+	}
+}
+
+// What 3.10.8, 4.0.5 and 4.3.6 wrote, recorded: queue, r for rejected or e for expired, count, and second of the first.
+func TestNewestDeathIsFirst(t *testing.T) {
+	for _, c := range []struct{ name, first, last, header, want string }{
+		{"3.10.8: rejected, and waited, twice", "a", "", "r2e1@48 r1e1@47 ar1@45 br1@47", "r2 b r1 a"},
+		{"once more", "a", "", "r3e1@49 r2e1@48 r1e1@47 ar1@45 br1@47 cr1@48", "r3 c r2 b r1 a"},
+		{"and rejected", "a", "", "dr1@49 cr1@48 br1@47 ar1@45 r1e1@47 r2e1@48 r3e1@49", "d r3 c r2 b r1 a"},
+		{"4.0.5, 4.3.6", "a", "d", "dr1@53 r3e1@53 cr1@52 r2e1@52 br1@51 r1e1@51 ar1@49", "d r3 c r2 b r1 a"},
+		{"3.10.8: rounds, then republished", "w", "", "pe1@49 wr3@49 re3@49", "p r w"},
+		{"rejected after that: nothing proves that r came last", "w", "", "br1@49 wr3@49 re3@49 pe2@49", "b p w r"},
+		{"3.10.8: republished twice, its time proves it", "w", "", "pe2@50 re1@49 wr1@48", "p r w"},
+		{"its first death proves it", "w", "", "pe2@52 re1@52 wr1@52", "p r w"},
+	} {
+		headers := model.Table{"x-first-death-queue": c.first, "x-first-death-reason": "rejected"}
+		if c.last != "" {
+			headers["x-last-death-queue"] = c.last
+		}
+		var entries []any
+		for _, entry := range strings.Fields(c.header) {
+			at, count := entry[len(entry)-2:], int64(entry[len(entry)-4]-'0')
+			second, _ := strconv.Atoi(at)
+			reason := map[byte]string{'r': "rejected", 'e': "expired"}[entry[len(entry)-5]]
+			entries = append(entries, model.Table{
+				"queue": entry[:len(entry)-5], "reason": reason, "count": count, "exchange": "", "routing-keys": []any{"k"},
+				"time": build.Noon.Add(time.Duration(second) * time.Second),
+			})
+		}
+		headers["x-death"] = entries
+		deaths, problem := ParseDeaths(headers)
+		var got []string
+		for i := range deaths {
+			got = append(got, deaths[i].Queue)
+		}
+		if diff := cmp.Diff(c.want, strings.Join(got, " ")); diff != "" || problem != "" {
+			t.Errorf("%s: %s%s", c.name, diff, problem)
+		}
 	}
 }
 

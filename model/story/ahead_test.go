@@ -40,6 +40,15 @@ func diedIn(counts ...any) []message.Death {
 	return deaths
 }
 
+// deathHeader is the x-death of deaths that were written in this order.
+func deathHeader(deaths []message.Death) model.Table {
+	var entries []any
+	for _, d := range deaths {
+		entries = append(entries, model.Table{"queue": d.Queue, "reason": string(d.Reason), "count": d.Count})
+	}
+	return model.Table{"x-death": entries}
+}
+
 func TestStoryAhead(t *testing.T) {
 	direct := []build.Part{build.Exchange("direct", "dlx"), build.Bind("dlx", "k", "w"), build.Queue("w")}
 	delayed := func(settings ...build.Setting) []build.Part {
@@ -215,6 +224,9 @@ func TestStoryAhead(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			topology := build.TopologyOf("3.12.0", c.parts...)
 			c.m.Position = 1
+			if len(c.m.Deaths) > 0 {
+				c.m.Headers = deathHeader(c.m.Deaths)
+			}
 			peeked := peek.Peeked{Messages: message.MessageList{c.m}, TakenAt: build.Noon}
 			var wait *Wait
 			if w := waitsIn(topology, build.Ref(c.in), peeked, Sight{}); w != nil {
@@ -259,6 +271,7 @@ func TestDeathsByVersion(t *testing.T) {
 		{"3.12.0", &again, false},
 		{"4.0.5", &again, true},
 	} {
+		c.m.Headers = deathHeader(c.m.Deaths)
 		topology := build.TopologyOf(c.version, append(circle(), build.Queue("other", build.DLX("elsewhere")))...)
 		if got := cutOnExpiry(topology, c.m, build.Ref("retry")); got != c.cut {
 			t.Errorf("%s, %v: cut %v", c.version, c.m.Deaths, got)

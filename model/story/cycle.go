@@ -37,8 +37,9 @@ func diedSince(t *model.Topology, m *message.Message, in model.QueueRef) (queues
 	if m.DeathsError != "" || !countsDeaths(t, m, in) {
 		return nil
 	}
-	deaths := slices.Clone(m.Deaths)
+	deaths := m.Deaths
 	if t.Behaviour.ReversesDeaths {
+		deaths, _ = message.WrittenDeaths(m.Headers)
 		slices.Reverse(deaths)
 	}
 	for i := range deaths {
