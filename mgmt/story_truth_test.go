@@ -422,7 +422,8 @@ func seenMessage(d amqp.Delivery) message.Message {
 	m := received(d)
 	m.Exchange, m.RoutingKey = d.Exchange, d.RoutingKey
 	m.Properties = message.Properties{MessageID: d.MessageId, Expiration: d.Expiration}
-	m.Deaths, m.DeathsError = message.ParseDeaths(modelTable(d.Headers))
+	m.Headers = modelTable(d.Headers)
+	m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 	return m
 }
 

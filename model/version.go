@@ -62,7 +62,7 @@ type Behaviour struct {
 	// also not in 3.13.0 to 3.13.2). From 4.0 it ignores what clients send.
 	CountsRepublishedDeaths bool
 	// ReversesDeaths: each death turns the order of those before it in x-death around (before 3.13 by source; measured
-	// on 3.10.8). Only the first one is the newest, and later rejections cannot be distinguished from earlier ones.
+	// on 3.10.8), and it looks for cycles in that order.
 	ReversesDeaths bool
 	// CyclesDropOnReplayedDeaths: a replay that keeps x-death can be dropped as a cycle at its next expiry (3.x).
 	CyclesDropOnReplayedDeaths bool
