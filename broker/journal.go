@@ -268,7 +268,7 @@ func (x *execution) prepare(page []chosen) (batch []chosen, entries []plan.Entry
 			p, position, err := x.publishing(c.message)
 			undoes = position
 			if err == nil {
-				err = publishable(&p, x.client.User(), x.window.frameMax())
+				err = publishable(&p, x.client.User(), x.window.connection)
 			}
 			if err != nil {
 				x.ledger.refuse(c.message, err.Error())

@@ -1,28 +1,53 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
+	amqp "github.com/rabbitmq/amqp091-go"
+
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// publishable refuses what would end the channel or the connection, and with it all that is under way. frameMax is that
-// of the connection.
-func publishable(p *message.Publishing, user string, frameMax int) error {
-	switch q := &p.Properties; {
+// Importable returns what says of a message why an import into a queue cannot publish it, nil when it can: the broker
+// would end the connection.
+func (c *Client) Importable(ctx context.Context, into model.QueueRef) (func(*message.Message) error, error) {
+	link, release, err := c.toHold(ctx, into.VHost)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	connection := link.Connection
+	return func(m *message.Message) error {
+		p, _ := plan.Restoring(m, into.Name, c.User())
+		return publishable(&p, c.User(), connection)
+	}, nil
+}
+
+// publishable refuses what would end the channel or the connection on which user publishes, and with it all that is
+// under way.
+func publishable(p *message.Publishing, user string, connection *amqp.Connection) error {
+	q := &p.Properties
+	version, _ := connection.Properties["version"].(string)
+	switch {
 	case len(p.Exchange) > 255 || len(p.RoutingKey) > 255:
 		return errors.New("the name of an exchange and a routing key have 255 bytes at most")
 	case q.HasForeignUser(user):
 		return fmt.Errorf("its user_id is %s, but RabbitMQ takes only that of the connected user %s",
 			model.Printable(q.UserID), model.Printable(user))
+	case (q.DeliveryMode > 2 || q.Zeros.Has(message.PropDeliveryMode)) &&
+		model.BehaviourOf(model.ParseVersion(version)).RefusesDeliveryModes:
+		return fmt.Errorf("its delivery_mode is %d, and RabbitMQ %s takes only 1 and 2", q.DeliveryMode,
+			model.Printable(version))
 	}
-	if e := p.Properties.Expiration; e != "" || p.Properties.Zeros.Has(message.PropExpiration) {
+	if e := q.Expiration; e != "" || q.Zeros.Has(message.PropExpiration) {
 		if _, ok := message.ParseExpiration(e); !ok {
 			return fmt.Errorf("its expiration is %s, but RabbitMQ takes only whole milliseconds, at most "+
 				"315360000000", model.Printable(e))
 		}
 	}
-	return headerFits(p, frameMax)
+	return headerFits(p, connection.Config.FrameSize)
 }

@@ -146,7 +146,7 @@ func (r *rescuer) copy(ctx context.Context, f *flight) error {
 	if r.window == nil {
 		return r.reason()
 	}
-	if err := publishable(f.publishing, r.client.User(), r.window.frameMax()); err != nil {
+	if err := publishable(f.publishing, r.client.User(), r.window.connection); err != nil {
 		return err
 	}
 	return r.window.publish(ctx, f)

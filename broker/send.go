@@ -208,7 +208,7 @@ func (c *Client) send(
 
 // add takes one parcel in. After an error there is nothing more to add.
 func (s *sending) add(ctx context.Context, p parcel) error {
-	if err := publishable(p.publishing, s.client.User(), s.window.frameMax()); err != nil {
+	if err := publishable(p.publishing, s.client.User(), s.window.connection); err != nil {
 		s.ledger.refuse(p.message, err.Error())
 		return nil
 	}

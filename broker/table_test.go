@@ -123,7 +123,7 @@ func (p *peer) publish(t *testing.T, out *message.Publishing) []byte {
 func (p *peer) publishes(t *testing.T, headers model.Table) {
 	t.Helper()
 	out := message.Publishing{Headers: headers}
-	if publishable(&out, "guest", 131072) != nil {
+	if publishable(&out, "guest", &amqp.Connection{Config: amqp.Config{FrameSize: 131072}}) != nil {
 		return
 	}
 	size, err := tableSize(headers)

@@ -16,6 +16,8 @@ import (
 // TestImportOfTenGigabytesOfNothing: a file that holds no messages is refused at its beginning, not when all of it was
 // read.
 func TestImportOfTenGigabytesOfNothing(t *testing.T) {
+	v := newVHost(t)
+	v.declare("q", nil)
 	path := filepath.Join(t.TempDir(), "sparse")
 	for _, test := range []struct {
 		begins, words string
@@ -31,7 +33,7 @@ func TestImportOfTenGigabytesOfNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r result
-		peak := heapDuring(func() { r = run(t, "import", path, "--to", "queue:q", "--yes") })
+		peak := heapDuring(func() { r = v.run("import", path, "--to", "queue:q", "--yes") })
 		if r.status != cli.ExitUsage || !strings.Contains(r.stderr, test.words) ||
 			!strings.Contains(r.stderr, "nothing was imported") {
 			t.Errorf("%+v", r)

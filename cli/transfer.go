@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -150,15 +151,11 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(i.path); err == nil && !info.Mode().IsRegular() {
+	switch info, err := os.Stat(i.path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return usage("%w %s is not there", message.ErrFile, model.Printable(i.path))
+	case err == nil && !info.Mode().IsRegular():
 		return usage("%s is no file: an import reads it twice, so write it into one first", model.Printable(i.path))
-	}
-	var sizes []int64
-	if err := p.readMessages(ctx, i.path, func(m *message.Message) error {
-		sizes = append(sizes, int64(m.BodyBytes))
-		return nil
-	}); err != nil {
-		return fmt.Errorf("%w; nothing was imported", err)
 	}
 	s, err := p.openConnection(connection)
 	if err != nil {
@@ -172,6 +169,17 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	ref, err := s.findQueue(ctx, t, fixed.RoutingKey)
 	if err != nil {
 		return err
+	}
+	importable, err := s.broker.Importable(ctx, ref)
+	if err != nil {
+		return err
+	}
+	var sizes []int64
+	if err := p.readMessages(ctx, i.path, func(m *message.Message) error {
+		sizes = append(sizes, int64(m.BodyBytes))
+		return message.BadLine(importable(m))
+	}); err != nil {
+		return fmt.Errorf("%w; nothing was imported", err)
 	}
 	if !i.dryRun {
 		if err := s.checkJournal(ctx, false); err != nil {

@@ -117,6 +117,32 @@ func TestImportOfAFileThatChanges(t *testing.T) {
 }
 
 // TestImportOfNoFile: a pipe can be read once, and an import reads twice.
+// What RabbitMQ would end the connection for is found before anything is sent, with its line.
+func TestImportFindsWhatEndsConnections(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t)
+	v.declare("to", nil)
+	path := filepath.Join(t.TempDir(), "messages.jsonl")
+	long := strings.Repeat("k", 300)
+	for _, bad := range []string{
+		`{"properties":{"expiration":"1s"}}`, `{"properties":{"expiration":"-5"}}`, `{"properties":{"type":"` + long + `"}}`,
+		`{"headers":{"` + long + `":1}}`, `{"headers":{"x":"` + strings.Repeat("x", 140_000) + `"}}`,
+		`{"properties":{"delivery_mode":9}}`,
+	} {
+		if strings.Contains(bad, "delivery_mode") && !strings.HasPrefix(node.Version(), "3.") {
+			continue // it takes that
+		}
+		text := "{\"body\":\"good\"}\n" + bad + "\n"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := v.run("import", path, "--to", "queue:to", "--yes")
+		if r.status != cli.ExitUsage || !strings.Contains(r.stderr, ", line 2: ") || v.count("to") != 0 {
+			t.Errorf("%.60s: %d messages are there: %+v", bad, v.count("to"), r)
+		}
+	}
+}
+
 func TestImportOfNoFile(t *testing.T) {
 	for _, path := range []string{os.DevNull, t.TempDir()} {
 		r := run(t, "import", path, "--to", "queue:to", "--yes")

@@ -131,7 +131,11 @@ func (Files) Read(ctx context.Context, path string, each func(*message.Message) 
 				return fmt.Errorf("%w %s, line %d: its header %s is not a finite number, and RabbitMQ ends a connection for that",
 					message.ErrFile, name, number, odd)
 			}
-			if bad := each(&m); bad != nil {
+			bad = each(&m)
+			if line := (*message.LineError)(nil); errors.As(bad, &line) {
+				bad = fmt.Errorf("%w %s, line %d: %w", message.ErrFile, name, number, bad)
+			}
+			if bad != nil {
 				return bad
 			}
 		}

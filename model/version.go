@@ -70,6 +70,8 @@ type Behaviour struct {
 	NegativeDeliveryLimitDrops bool
 	// MaxMessageSize is how many bytes a body may have where max_message_size is not set: 16 MiB from 4.0, 128 MiB before.
 	MaxMessageSize int64
+	// RefusesDeliveryModes: a delivery_mode beside 1 and 2 closes the connection of who publishes it (3.x).
+	RefusesDeliveryModes bool
 	// DelayedRetry: quorum queues know delayed-retry-type (4.3 and later).
 	DelayedRetry bool
 }
@@ -80,6 +82,7 @@ func BehaviourOf(v Version) Behaviour {
 		return Behaviour{
 			NackScramblesQuorum: true, ReturnCountsAsDelivery: true, DefaultDeliveryLimit: 20,
 			CyclesDropOnReplayedDeaths: true, NegativeDeliveryLimitDrops: true, MaxMessageSize: 16 << 20,
+			RefusesDeliveryModes: true,
 		}
 	}
 	four, fourThree := v.AtLeast(4, 0), v.AtLeast(4, 3)
@@ -93,6 +96,7 @@ func BehaviourOf(v Version) Behaviour {
 		CyclesDropOnReplayedDeaths: !four,
 		NegativeDeliveryLimitDrops: !four,
 		MaxMessageSize:             128 << 20,
+		RefusesDeliveryModes:       !four,
 		DelayedRetry:               fourThree,
 	}
 	if four {

@@ -13,6 +13,17 @@ import (
 // ErrFile is that a file of messages cannot be used. Errors that wrap it are one sentence that names the file.
 var ErrFile = errors.New("the file")
 
+// LineError is what is wrong with a message of a file; what reads the file adds the line.
+type LineError struct{ error }
+
+// BadLine makes a LineError of an error, and nil of nil.
+func BadLine(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &LineError{err}
+}
+
 // FileName is the name of a new file for the messages of a queue: "orders.failed-20260506-070809.jsonl". What a file
 // name or a shell would take amiss is replaced.
 func FileName(queue model.QueueRef, at time.Time) string {
