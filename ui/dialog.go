@@ -67,6 +67,7 @@ type offer struct {
 	prompt   string // the sentence that asks for a name; "" when a plain enter agrees
 	name     string // that has to be typed then
 	turns    string // what tab does; "" when there is nothing to turn to
+	choice   string // what is chosen by it, where that is shown
 	again    string // what enter does when it has ended; "": it closes
 	not      string // what a refusal says that it is; "" is not possible
 }
@@ -299,10 +300,11 @@ func (d *dialog) ended(id request, err error) bool {
 	return true
 }
 
-// execute runs a plan whose progress is an account. begun is the account before anything has happened.
-func (d *dialog) execute(
-	begun plan.Account, run func(ctx context.Context, progress func(plan.Account)) (plan.Account, error),
-) tea.Cmd {
+// accountRun runs a plan whose progress is an account.
+type accountRun func(ctx context.Context, progress func(plan.Account)) (plan.Account, error)
+
+// execute runs what was agreed to. begun is the account before anything has happened.
+func (d *dialog) execute(begun plan.Account, run accountRun) tea.Cmd {
 	d.account, d.feed = begun, newProgressFeed()
 	feed := d.feed
 	cmd := running(d, func(ctx context.Context) (plan.Account, error) {

@@ -31,23 +31,25 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 	p.plan = plan.Plan{Operation: plan.Replay, From: ref(failedQueue), Warnings: warnings, Strips: []string{"x-death"}}
 	p.changedAt, p.changes = e.now(), changed
 
-	u := newUndoScreen(e, 1).(undoScreen)
+	u := newUndoScreen(e, 1).(followUpScreen)
 	u.state, u.changedAt, u.changes = dialogAsking, e.now(), changed
-	u.plan = plan.UndoPlan{Record: plan.Record{ID: 1, Operation: plan.Replay}, Back: ref(failedQueue), Warnings: warnings}
+	undo := plan.UndoPlan{Record: plan.Record{ID: 1, Operation: plan.Replay}, Back: ref(failedQueue), Warnings: warnings}
 	for i := range 8 {
-		u.plan.Takes = append(u.plan.Takes, plan.Plan{
+		undo.Takes = append(undo.Takes, plan.Plan{
 			From: ref(fmt.Sprint("taken.from.", i)), Planned: 3, Undoing: &plan.Undoing{},
 		})
 	}
+	u.is = undoing{id: 1, undo: undo}
 
-	r := newResumeScreen(e, 1).(resumeScreen)
+	r := newResumeScreen(e, 1).(followUpScreen)
 	r.state = dialogAsking
-	r.plan.Record = plan.Record{ID: 1, Operation: plan.Replay, From: ref(failedQueue), Planned: 500}
-	r.plan.Rest.Planned, r.plan.Rest.Warnings = 500, warnings
+	rest := resume.Plan{Record: plan.Record{ID: 1, Operation: plan.Replay, From: ref(failedQueue), Planned: 500}}
+	rest.Rest.Planned, rest.Rest.Warnings = 500, warnings
 	for i := range 4 {
 		why := strings.Repeat("nobody can say it ", 9)
-		r.plan.Undecided = append(r.plan.Undecided, resume.Undecided{Position: i, Why: why})
+		rest.Undecided = append(rest.Undecided, resume.Undecided{Position: i, Why: why})
 	}
+	r.is = resuming{id: 1, rest: rest}
 
 	for name, test := range map[string]struct {
 		view string

@@ -45,12 +45,12 @@ func TestUndoTellsWhyNobodyCouldLook(t *testing.T) {
 // TestUndoLeftWhileItIsChecked: who leaves an undo that was agreed to, while its plan is made again, does not start it.
 func TestUndoLeftWhileItIsChecked(t *testing.T) {
 	o, _, _ := failedOptions(0)
-	u := newUndoScreen(newApp(t.Context(), o).env, 0).(undoScreen)
+	u := newUndoScreen(newApp(t.Context(), o).env, 0).(followUpScreen)
 	u.state, u.request = dialogChecking, u.env.newRequest()
-	answer := plannedMsg[undoing]{request: u.request}
+	answer := plannedMsg[followUp]{request: u.request, plan: undoing{}}
 	left, _ := u.Update(tea.KeyMsg{Type: tea.KeyEsc})
 	after, cmd := left.Update(answer)
-	if state := after.(undoScreen).state; state == dialogRunning || cmd != nil {
+	if state := after.(followUpScreen).state; state == dialogRunning || cmd != nil {
 		t.Errorf("it is in the state %d, and has a command: %t", state, cmd != nil)
 	}
 }
