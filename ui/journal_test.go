@@ -50,6 +50,28 @@ func writeDrop(t *testing.T, j *journal.Journal, n int, finished bool) int64 {
 	return id
 }
 
+// withUnfinishedDrop gives the program a journal with a drop of one message in it whose outcome is unknown, as its
+// program ended.
+func withUnfinishedDrop(t *testing.T, o *Options, c *clock) int64 {
+	t.Helper()
+	j := withJournal(t, o, c, 1)
+	id, err := j.Begin(t.Context(), plan.Record{
+		Operation: plan.Drop, From: ref(failedQueue), User: "guest", Broker: "mq1:5672", Planned: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := failedMessage(0)
+	m.Position, m.BodyBytes, m.Fingerprint = 1, len(m.Body), message.FingerprintOf(&m)
+	if err := j.Write(id, []plan.Entry{plan.NewEntry(&m, nil, false)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil { // as the end of its program would
+		t.Fatal(err)
+	}
+	return id
+}
+
 func TestJournalGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, _, c := failedOptions(5)

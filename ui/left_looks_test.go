@@ -7,7 +7,6 @@ import (
 
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
-	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // endlessBroker looks until it is told to end.
@@ -40,21 +39,7 @@ func TestLeavingEndsTheLook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, b, c := failedOptions(1)
-			j := withJournal(t, &o, c, 1)
-			id, err := j.Begin(t.Context(), plan.Record{
-				Operation: plan.Drop, From: ref(failedQueue), User: "guest", Broker: "mq1:5672", Planned: 1,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			m := failedMessage(0)
-			m.Position, m.BodyBytes, m.Fingerprint = 1, len(m.Body), message.FingerprintOf(&m)
-			if err := j.Write(id, []plan.Entry{plan.NewEntry(&m, nil, false)}, nil); err != nil {
-				t.Fatal(err)
-			}
-			if err := j.Close(); err != nil { // as the end of its program would
-				t.Fatal(err)
-			}
+			id := withUnfinishedDrop(t, &o, c)
 			looks := endlessBroker{b, make(chan struct{}, 1), make(chan struct{}, 1)}
 			o.Broker = looks
 			term := newTerminal(t, o, 120, 36, func(a *app) {

@@ -66,15 +66,21 @@ func delayedMoves(t *testing.T) {
 	s.settled("all arrived", func() bool { return s.ready("worker-queue") >= sent }, func() []totals {
 		return []totals{{"buffer-queue", sent, 0}, {"worker-queue", 0, 0}}
 	})
-	came, went := s.watch.Total(s.ref("buffer-queue"))
-	arrived, _ := s.watch.Total(s.ref("worker-queue"))
-	left, _ := s.hops("buffer-queue", "worker-queue")
+	s.wantAllMoved("buffer-queue", "worker-queue")
+	s.check()
+}
+
+// wantAllMoved wants that all that was sent went through the buffer into the worker, and is there.
+func (s *stage) wantAllMoved(buffer, worker string) {
+	s.Helper()
+	came, went := s.watch.Total(s.ref(buffer))
+	arrived, _ := s.watch.Total(s.ref(worker))
+	left, _ := s.hops(buffer, worker)
 	s.want("came into the buffer", came, sent)
 	s.want("went from the buffer", went, sent)
 	s.want("left the buffer by the log", left, sent)
 	s.want("came into the worker", arrived, sent)
-	s.want("consumed afterwards", s.drain("worker-queue"), sent)
-	s.check()
+	s.want("consumed afterwards", s.drain(worker), sent)
 }
 
 func delayedMovesTTLOfTheQueue(t *testing.T) {
@@ -85,14 +91,7 @@ func delayedMovesTTLOfTheQueue(t *testing.T) {
 	s.settled("all arrived", func() bool { return s.ready("worker-queue-5s") >= sent }, func() []totals {
 		return []totals{{"buffer-queue-5s", sent, 0}, {"worker-queue-5s", 0, 0}}
 	})
-	came, went := s.watch.Total(s.ref("buffer-queue-5s"))
-	arrived, _ := s.watch.Total(s.ref("worker-queue-5s"))
-	left, _ := s.hops("buffer-queue-5s", "worker-queue-5s")
-	s.want("came into the buffer", came, sent)
-	s.want("went from the buffer", went, sent)
-	s.want("left the buffer by the log", left, sent)
-	s.want("came into the worker", arrived, sent)
-	s.want("consumed afterwards", s.drain("worker-queue-5s"), sent)
+	s.wantAllMoved("buffer-queue-5s", "worker-queue-5s")
 	s.check(5*time.Second, 5*time.Second)
 }
 

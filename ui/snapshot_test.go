@@ -11,24 +11,31 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// A frame is written as it stands on the screen, without colours, for its owner alone, and never over another file.
-func TestSnapshot(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "frame")
+// snapshotOfQueues writes the queues into a file, and reads it.
+func snapshotOfQueues(t *testing.T, path string) (*terminal, string) {
+	t.Helper()
 	o, _, _ := failedOptions(5)
-	term := newTerminal(t, o, 120, 36, func(a *app) { a.env.styles = term.NewStyles(term.Dark, termenv.TrueColor) })
-	term.await("ucenter@user")
-	term.press("2")
-	term.await("UNACKED")
-	term.command("snapshot "+path, "▸ snapshot /")
-	term.press(keyEnter)
-	term.await("this screen is in ")
+	screen := newTerminal(t, o, 120, 36, func(a *app) { a.env.styles = term.NewStyles(term.Dark, termenv.TrueColor) })
+	screen.await("ucenter@user")
+	screen.press("2")
+	screen.await("UNACKED")
+	screen.command("snapshot "+path, "▸ snapshot /")
+	screen.press(keyEnter)
+	screen.await("this screen is in ")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(string(text), "\n")
-	if len(lines) != 37 || strings.Contains(string(text), "\x1b") || !strings.Contains(string(text), "UNACKED") ||
-		strings.Contains(string(text), "snapshot") || lines[0] != strings.TrimRight(lines[0], " ") {
+	return screen, string(text)
+}
+
+// A frame is written as it stands on the screen, without colours, for its owner alone, and never over another file.
+func TestSnapshot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "frame")
+	term, text := snapshotOfQueues(t, path)
+	lines := strings.Split(text, "\n")
+	if len(lines) != 37 || strings.Contains(text, "\x1b") || !strings.Contains(text, "UNACKED") ||
+		strings.Contains(text, "snapshot") || lines[0] != strings.TrimRight(lines[0], " ") {
 		t.Errorf("the frame has %d lines:\n%s", len(lines), text)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -45,19 +52,8 @@ func TestSnapshot(t *testing.T) {
 // :snapshot FILE.ansi writes the screen in its colours; what would have to be a picture is refused.
 func TestSnapshotInColours(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame.ANSI")
-	o, _, _ := failedOptions(5)
-	screen := newTerminal(t, o, 120, 36, func(a *app) { a.env.styles = term.NewStyles(term.Dark, termenv.TrueColor) })
-	screen.await("ucenter@user")
-	screen.press("2")
-	screen.await("UNACKED")
-	screen.command("snapshot "+path, "▸ snapshot /")
-	screen.press(keyEnter)
-	screen.await("this screen is in ")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if danger := "38;2;255;123;113"; !strings.Contains(string(text), danger) || strings.Count(string(text), "\n") != 36 {
+	screen, text := snapshotOfQueues(t, path)
+	if danger := "38;2;255;123;113"; !strings.Contains(text, danger) || strings.Count(text, "\n") != 36 {
 		t.Errorf("%q", text)
 	}
 	screen.command("snapshot "+path+".png", "▸ snapshot /")

@@ -6,30 +6,13 @@ import (
 	"testing"
 
 	tea "github.com/charmbracelet/bubbletea"
-
-	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // TestUndoTellsWhyNobodyCouldLook: messages whose outcome is not known may be in their queue already. When looking
 // fails the screen says why, as the command does, and only insisting goes on.
 func TestUndoTellsWhyNobodyCouldLook(t *testing.T) {
 	o, b, c := failedOptions(0)
-	j := withJournal(t, &o, c, 1)
-	id, err := j.Begin(t.Context(), plan.Record{
-		Operation: plan.Drop, From: ref(failedQueue), User: "guest", Broker: "mq1:5672", Planned: 1,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := failedMessage(0)
-	m.Position, m.BodyBytes, m.Fingerprint = 1, len(m.Body), message.FingerprintOf(&m)
-	if err := j.Write(id, []plan.Entry{plan.NewEntry(&m, nil, false)}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := j.Close(); err != nil { // as the end of its program would
-		t.Fatal(err)
-	}
+	id := withUnfinishedDrop(t, &o, c)
 	b.unreadable = errors.New("the node shut the channel down")
 	term := newTerminal(t, o, 120, 36)
 	term.await("ucenter@user")
