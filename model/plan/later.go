@@ -30,7 +30,11 @@ func (p *Plan) PaceWords() string {
 	if p.Planned == 1 {
 		take = "takes"
 	}
-	return fmt.Sprintf("at most %s/s: %s %s %s or more", strconv.FormatFloat(p.Rate, 'g', 3, 64),
+	rate := strconv.FormatFloat(p.Rate, 'g', 3, 64)
+	if p.Rate >= 100 {
+		rate = model.Count(int64(p.Rate))
+	}
+	return fmt.Sprintf("at most %s/s: %s %s %s or more", rate,
 		model.Plural(p.Planned, "message"), take, model.ShortDuration(max(took, time.Second)))
 }
 

@@ -54,6 +54,7 @@ func TestSpread(t *testing.T) {
 	}{
 		{600, 10 * time.Minute, 1, "at most 1/s: 600 messages take 10m or more"},
 		{2, time.Minute, 1.0 / 30, "at most 0.0333/s: 2 messages take 1m or more"},
+		{3000, 3 * time.Second, 1000, "at most 1,000/s: 3,000 messages take 3s or more"},
 		{1, time.Second, 1, "at most 1/s: 1 message takes 1s or more"},
 		{0, time.Minute, 0, ""},
 		{5, 0, 0, ""},
