@@ -48,6 +48,7 @@ func (c *Client) execute(
 ) (account plan.Account, left *plan.Undoing, err error) {
 	p := &r.Plan
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned}}
+	l.converts = r.Topology != nil && r.Topology.Behaviour.ConvertsAMQP10
 	attempt := fmt.Sprintf("%s %s", p.Operation, model.Printable(p.From.String()))
 	switch {
 	case p.Refusal.Refused():

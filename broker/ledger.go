@@ -15,7 +15,9 @@ type ledger struct {
 	mu      sync.Mutex
 	account plan.Account
 	began   time.Time
-	journal *writer // nil: there is none
+	// model.Behaviour.ConvertsAMQP10
+	converts bool
+	journal  *writer // nil: there is none
 }
 
 // record notes the outcome of one message.
@@ -23,6 +25,9 @@ func (l *ledger) record(outcome plan.Outcome, m *message.Message, reason string)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.account.Add(outcome, m, reason)
+	if l.converts && (outcome == plan.Moved || outcome == plan.Dropped) && m.FromAMQP10() {
+		l.account.Converted++
+	}
 	l.journal.settle(plan.Settled{Position: m.Position, Outcome: outcome, Reason: reason})
 }
 

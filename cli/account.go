@@ -26,6 +26,7 @@ type (
 		Refused   int            `json:"refused"`              // they stay: not publishable, or refused by the broker
 		Returned  int            `json:"returned"`             // they stay: no queue took them
 		Unknown   int            `json:"unknown"`              // they may be in both queues, or not dropped
+		Converted int            `json:"amqp10,omitempty"`     // messages of AMQP 1.0, whose copies lack parts
 		Gone      int            `json:"gone,omitempty"`       // they were not found any more
 		Stopped   string         `json:"stopped,omitempty"`    // why it ended early
 		Unguarded string         `json:"unguarded,omitempty"`  // why it is unknown whether the last reached a further queue
@@ -279,6 +280,9 @@ func (p *Program) showAccount(a plannedAction, account plan.Account) error {
 		}
 		p.say("it ended early: %s%s", model.Printable(account.Stopped), rest)
 	}
+	if n := account.Converted; n > 0 {
+		p.say("%s", plan.ConvertedWords(n))
+	}
 	for i := range account.Strayed {
 		p.say("%s", account.Strayed[i].Words())
 	}
@@ -310,7 +314,8 @@ func accountOf(a plannedAction, account plan.Account) accountJSON {
 	out := accountJSON{
 		Resume: a.resume, Operation: account.Operation, From: account.From.Name, To: a.plan.To(), Planned: account.Planned,
 		Moved: account.Moved, Dropped: account.Dropped, Refused: account.Refused, Returned: account.Returned,
-		Unknown: account.Unknown, Gone: account.Gone, Stopped: account.Stopped, Unguarded: account.Unguarded,
+		Unknown: account.Unknown, Gone: account.Gone, Converted: account.Converted,
+		Stopped: account.Stopped, Unguarded: account.Unguarded,
 		Troubled:  account.Refused + account.Returned + account.Unknown,
 		JournalID: account.JournalID, Rescued: account.Rescued.Copied, Elapsed: account.Elapsed.Milliseconds(),
 		Canary: canaryWords(&account), Arrived: a.arrived,

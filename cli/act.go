@@ -27,6 +27,7 @@ type action struct {
 	consent
 	unmarked   bool
 	keepTries  bool
+	keepDelay  bool
 	canary     bool
 	canaryWait time.Duration
 	over       time.Duration
@@ -113,6 +114,8 @@ possible queues, for --to.
 
 // registerEdit adds what changes messages on their way.
 func (a *action) registerEdit(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.keepDelay, "keep-delay", false, "keep "+message.DeliveryTimeHeader+
+		", by which quorum queues of RabbitMQ 4.4 and newer keep a message back")
 	cmd.Flags().StringVar(&a.edit, "edit", "",
 		"change each message by the jq `PROGRAM`: it gets {body, headers, properties, exchange, routing_key}")
 }
@@ -191,6 +194,7 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 // want checks everything that the flags say.
 func (a *action) want(p *Program) (plan.ActionWant, error) {
 	want := plan.ActionWant{Operation: a.operation, Insist: a.insist, Mark: !a.unmarked, KeepTries: a.keepTries}
+	want.KeepDelay = a.keepDelay
 	want.Selection = plan.Selection{MessageID: a.id, Limit: a.limit}
 	// A variable that a script forgot to set must not select everything.
 	if a.given("id") && a.id == "" {

@@ -74,6 +74,12 @@ type Behaviour struct {
 	RefusesDeliveryModes bool
 	// DelayedRetry: quorum queues know delayed-retry-type (4.3 and later).
 	DelayedRetry bool
+	// ConvertsAMQP10: a message of an AMQP 1.0 client is stored as it came, and what AMQP 0-9-1 has no place for is
+	// missing in what dlxtop gets (4.0 and later; before, it was converted when it came).
+	ConvertsAMQP10 bool
+	// DelaysByHeader: a quorum queue confirms a message with message.DeliveryTimeHeader, and keeps it back until then
+	// (4.4 and later, by what its authors say of its source: not measured).
+	DelaysByHeader bool
 }
 
 // BehaviourOf tells how a version behaves. Of an unknown version it says the most careful of everything.
@@ -83,6 +89,7 @@ func BehaviourOf(v Version) Behaviour {
 			NackScramblesQuorum: true, ReturnCountsAsDelivery: true, DefaultDeliveryLimit: 20,
 			CyclesDropOnReplayedDeaths: true, NegativeDeliveryLimitDrops: true, MaxMessageSize: 16 << 20,
 			RefusesDeliveryModes: true,
+			ConvertsAMQP10:       true, DelaysByHeader: true,
 		}
 	}
 	four, fourThree := v.AtLeast(4, 0), v.AtLeast(4, 3)
@@ -98,6 +105,8 @@ func BehaviourOf(v Version) Behaviour {
 		MaxMessageSize:             128 << 20,
 		RefusesDeliveryModes:       !four,
 		DelayedRetry:               fourThree,
+		ConvertsAMQP10:             four,
+		DelaysByHeader:             v.AtLeast(4, 4),
 	}
 	if four {
 		b.DefaultDeliveryLimit, b.MaxMessageSize = 20, 16<<20

@@ -115,10 +115,13 @@ func (d planDialog) planned(msg plannedMsg[acting]) (planDialog, tea.Cmd) {
 	return d, nil
 }
 
-// sayStrays shows whom messages may have reached that the plan did not name.
+// sayStrays shows whom messages may have reached that the plan did not name, and what their copies lack.
 func sayStrays(l *dialogLines, a *plan.Account) {
 	for i := range a.Strayed {
 		l.stress("beyond", model.Printable(a.Strayed[i].Words()), l.styles.Danger)
+	}
+	if a.Converted > 0 {
+		l.stress("lacks", plan.ConvertedWords(a.Converted), l.styles.Warning)
 	}
 	if a.Unguarded != "" {
 		words := "whether the last of them reached a further queue is unknown: " + model.Printable(a.Unguarded)

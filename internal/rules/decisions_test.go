@@ -27,6 +27,7 @@ var readsText = map[string]string{
 	"mgmt/reasons.go":          "the words of the API and of net/http, where neither has a code or a type",
 	"mgmt/transport.go":        "the media type of an answer, and its first line",
 	"journal/looks.go":         "the name of a file",
+	"model/message/amqp10.go":  "the names of headers, as RabbitMQ makes them of annotations",
 
 	"model/cause/fold_scripts.go": "the error of an application, for the scheme of a URL in it",
 

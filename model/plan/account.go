@@ -37,6 +37,7 @@ type Account struct {
 	Refused   int
 	Returned  int
 	Unknown   int
+	Converted int          // of those that were moved or dropped: messages of AMQP 1.0, of which parts are missing
 	Gone      int          // chosen messages that were no longer in the queue
 	Rescued   peek.Rescued // not chosen, or not acted on, and at the delivery limit of the queue
 	Problems  []Problem    // the first of the messages that were not moved or dropped, at most MaxProblems
@@ -85,6 +86,7 @@ func (a *Account) Add(o Outcome, m *message.Message, reason string) {
 func (a Account) With(b Account) Account {
 	a.JournalID = max(a.JournalID, b.JournalID)
 	a.Moved, a.Dropped, a.Refused = a.Moved+b.Moved, a.Dropped+b.Dropped, a.Refused+b.Refused
+	a.Converted += b.Converted
 	a.Returned, a.Unknown, a.Gone = a.Returned+b.Returned, a.Unknown+b.Unknown, a.Gone+b.Gone
 	a.Rescued = a.Rescued.With(b.Rescued)
 	a.Problems = slices.Concat(a.Problems, b.Problems)

@@ -24,6 +24,7 @@ type Intent struct {
 	Mark       bool
 	MarkName   string
 	KeepTries  bool
+	KeepDelay  bool
 	Rate       float64
 	Insist     bool
 	Canary     time.Duration // how long its canary watches; 0: it has none
@@ -37,7 +38,7 @@ func (p *Plan) Intent(depth int64) *Intent {
 	in := &Intent{
 		Source: p.From, Depth: depth, Selection: p.Selection, Mode: p.Target.Mode, Fixed: p.Target.Fixed,
 		Recipients: p.Recipients, Mark: p.Mark, MarkName: p.MarkName, Rate: p.Rate, Insist: p.Insist, Edited: p.Edited,
-		KeepTries: p.KeepTries, Mend: p.Mend,
+		KeepTries: p.KeepTries, KeepDelay: p.KeepDelay && p.Delays, Mend: p.Mend,
 	}
 	if p.Canary != nil {
 		in.Canary = p.Canary.Wait
@@ -67,6 +68,7 @@ type (
 		Mark       bool                 `json:"mark,omitempty"`
 		MarkName   string               `json:"mark_name,omitempty"`
 		KeepTries  bool                 `json:"keep_tries,omitempty"`
+		KeepDelay  bool                 `json:"keep_delay,omitempty"`
 		Rate       float64              `json:"rate,omitempty"`
 		Insist     bool                 `json:"insist,omitempty"`
 		Canary     int64                `json:"canary_ms,omitempty"`
@@ -91,7 +93,7 @@ func (in *Intent) MarshalJSON() ([]byte, error) {
 		Mode: in.Mode, Exchange: message.TextJSON(in.Fixed.Exchange), RoutingKey: message.TextJSON(in.Fixed.RoutingKey),
 		Mark: in.Mark, MarkName: in.MarkName, Rate: in.Rate, Insist: in.Insist, Canary: in.Canary.Milliseconds(),
 		File: message.TextJSON(in.File), KeepTries: in.KeepTries, Cause: message.TextJSON(string(s.Cause)),
-		Mend: in.Mend,
+		Mend: in.Mend, KeepDelay: in.KeepDelay,
 	}
 	if len(s.Fingerprints) > 0 {
 		out.Chosen = make(map[string]int, len(s.Fingerprints))
@@ -142,7 +144,7 @@ func ParseIntent(text []byte) (*Intent, error) {
 	in := &Intent{
 		Depth: read.Depth, Mode: read.Mode, Mark: read.Mark, MarkName: read.MarkName, Rate: read.Rate, Insist: read.Insist,
 		Canary: time.Duration(read.Canary) * time.Millisecond, KeepTries: read.KeepTries,
-		Mend: read.Mend,
+		Mend: read.Mend, KeepDelay: read.KeepDelay,
 	}
 	in.Selection.Limit = read.Limit
 	for _, field := range []struct {

@@ -45,6 +45,8 @@ type Plan struct {
 	Resets     []PlannedReset // what is changed because of what a framework wrote, beside Strips
 	Groups     []PlannedGroup // where the messages of each framework go; nil: there is nothing to tell apart
 	KeepTries  bool           // counters of tries stay as they are
+	Delays     bool           // RabbitMQ keeps messages back that have message.DeliveryTimeHeader
+	KeepDelay  bool           // and they keep that header
 	KeepDeaths bool           // the death history stays: nothing at the target counts it
 	Keeps      []string       // headers of the death history that stay, as they occur in the chosen messages
 	Warnings   []Warning      // what a person might not expect
@@ -90,6 +92,7 @@ type ActionWant struct {
 	// a replay adds ReplayHeader, so that a message that comes back is recognised
 	Mark      bool
 	KeepTries bool          // counters of tries stay as they are
+	KeepDelay bool          // message.DeliveryTimeHeader stays
 	Journaled bool          // the journal keeps what is done
 	Edited    *Draft        // what is published instead of the one chosen message
 	Mend      *mend.Program // changes each message that is published; nil: none is changed
@@ -113,6 +116,8 @@ func New(t *model.Topology, want ActionWant) Plan {
 		Rate:      cmp.Or(want.Rate, spread(want.Planned, want.Over)),
 		Mark:      want.Mark && want.Operation == Replay,
 		KeepTries: want.KeepTries,
+		KeepDelay: want.KeepDelay,
+		Delays:    t.Behaviour.DelaysByHeader,
 		Edited:    want.Edited,
 		Mend:      want.Mend,
 		Insist:    want.Insist,
@@ -121,6 +126,11 @@ func New(t *model.Topology, want ActionWant) Plan {
 	if want.Operation == Drop {
 		if !want.Journaled {
 			p.warn(Warning{Kind: notJournaled})
+		}
+		if want.Sample != nil {
+			tally := newTally(&p)
+			_ = message.Each(want.Sample, 0, func(m *message.Message) { tally.kept(t, m) }) // a sample that is gone says nothing
+			tally.end(t.Snapshot.TakenAt)
 		}
 		return p
 	}
@@ -198,6 +208,7 @@ func (p *Plan) route(t *model.Topology, sample message.Messages) (sizes []int64)
 		unheard := tally.way(t, &way)
 		tally.clues(&way)
 		tally.again(way.Again)
+		tally.kept(t, m)
 		for _, ref := range way.Reaches {
 			recipients[ref]++
 		}
@@ -222,7 +233,7 @@ func (p *Plan) route(t *model.Topology, sample message.Messages) (sizes []int64)
 		p.Recipients = append(p.Recipients, r)
 	}
 	slices.SortFunc(p.Recipients, func(a, b Recipient) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) })
-	tally.end()
+	tally.end(t.Snapshot.TakenAt)
 	notes.end()
 	mends.end(p)
 	p.Strips, p.Keeps = slices.Sorted(maps.Keys(strips)), slices.Sorted(maps.Keys(keeps))

@@ -10,7 +10,8 @@ import (
 
 // strips reports whether a header is removed.
 func (p *Plan) strips(key string) bool {
-	return message.IsBrokerHeader(key) && !(p.KeepDeaths && message.IsDeathHeader(key))
+	return message.IsBrokerHeader(key) && !(p.KeepDeaths && message.IsDeathHeader(key)) ||
+		key == message.DeliveryTimeHeader && p.Delays && !p.KeepDelay
 }
 
 // opening is what the plan publishes of m, before anything is stripped: a replay opens an envelope, a move does not.

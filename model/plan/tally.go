@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -18,6 +19,8 @@ type tally struct {
 		messages, at int  // the warning's place
 		several      bool // not all have the same two keys
 	}
+	converted int     // messages of AMQP 1.0
+	delayed   awaited // messages that RabbitMQ is not to deliver yet
 }
 
 // countedWay is one of Plan.Ways.
@@ -129,8 +132,40 @@ func (t *tally) otherKey(key, was string, unheard model.QueueRef) {
 	t.other.several = t.other.several || first.Key != key || first.Was != was
 }
 
-func (t *tally) end() {
+// kept notes what a copy of a message, or what an undo brings back, cannot be, and when it would come.
+func (t *tally) kept(r *model.Topology, m *message.Message) {
+	if r.Behaviour.ConvertsAMQP10 && m.FromAMQP10() {
+		t.converted++
+	}
+	at, ok := m.DeliveryTime()
+	if now := r.Snapshot.TakenAt; ok && r.Behaviour.DelaysByHeader && !now.IsZero() && at.After(now) {
+		t.delayed.messages++
+		if at.After(t.delayed.at) {
+			t.delayed.at = at
+		}
+	}
+}
+
+// keeps warns of what kept noted. stay: the header of the delay is published.
+func (t *tally) keeps(stay bool, now time.Time) []Warning {
+	var warnings []Warning
+	if t.converted > 0 {
+		warnings = append(warnings, Warning{Kind: converted, Messages: t.converted})
+	}
+	if n := t.delayed.messages; n > 0 {
+		kind := undelayed
+		if stay {
+			kind = keptBack
+		}
+		warnings = append(warnings, Warning{Kind: kind, Messages: n, Longest: t.delayed.at.Sub(now)})
+	}
+	return warnings
+}
+
+func (t *tally) end(now time.Time) {
 	if t.other.several {
 		t.plan.Warnings[t.other.at].Messages = t.other.messages
 	}
+	p := t.plan
+	p.Warnings = append(p.Warnings, t.keeps(p.KeepDelay || p.Operation == Drop, now)...)
 }

@@ -95,7 +95,7 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 	}
 	b := undoBuilder{
 		plan: &p, topology: t, there: maps.Clone(want.There), looked: want.There != nil,
-		takes: map[string][]Entry{},
+		takes: map[string][]Entry{}, tally: newTally(nil),
 	}
 	if err := want.Entries(func(e *Entry) error { return b.add(e, want.Found) }); err != nil {
 		return p, err
@@ -116,6 +116,7 @@ type undoBuilder struct {
 	ways     []string           // the queues in the order of their first entry
 	timed    int                // messages with an expiration
 	sizes    []int64            // of the bodies that are restored
+	tally    *tally             // of those
 }
 
 func (b *undoBuilder) add(e *Entry, found map[int]Outcome) error {
@@ -172,6 +173,7 @@ func (b *undoBuilder) add(e *Entry, found map[int]Outcome) error {
 		if e.Message.Properties.Expiration != "" {
 			b.timed++
 		}
+		b.tally.kept(b.topology, e.Message)
 		b.plan.Restores++
 		b.sizes = append(b.sizes, int64(e.Message.BodyBytes))
 		b.plan.Positions = append(b.plan.Positions, e.Position)
@@ -254,6 +256,7 @@ func (b *undoBuilder) finish(t *model.Topology, want *UndoWant) {
 	if b.timed > 0 {
 		p.Warnings = append(p.Warnings, Warning{Kind: timedAnew, Messages: b.timed})
 	}
+	p.Warnings = append(p.Warnings, b.tally.keeps(true, t.Snapshot.TakenAt)...)
 	p.Refusal = b.unrecognized(want)
 	b.limits(t, want)
 	if !p.Refusal.Refused() && p.Planned() == 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // GoneWhy says what may have become of messages that are not where they were sent to any more.
@@ -16,6 +17,8 @@ const (
 	GoneTaken GoneWhy = ""
 	// The queue's limit has dropped them, and nothing else can have: the journal brings them back.
 	GoneLimit GoneWhy = "limit"
+	// A consumer has taken them, or RabbitMQ keeps them back until the time in their header.
+	GoneWaits GoneWhy = "waits"
 	// A consumer or the queue's limit, or their second failure lost them.
 	GoneEither GoneWhy = "either"
 	// The same, and the journal does not have all of them whole.
@@ -35,6 +38,9 @@ func (g GoneWhy) Words() string {
 	case GoneEither, GoneUnkept, GoneInsists:
 		return "taken by a consumer, expired, or lost there: dropped by a limit, or a dead letter that reaches no queue"
 	}
+	if g == GoneWaits {
+		return "taken by a consumer, expired, or kept back by RabbitMQ until the time in " + message.DeliveryTimeHeader
+	}
 	return "taken by a consumer, or expired"
 }
 
@@ -42,6 +48,9 @@ func (g GoneWhy) Words() string {
 func (g GoneWhy) Next() string {
 	if g == GoneEither {
 		return "undo and insist, and the journal brings them back, twice where a consumer has taken them"
+	}
+	if g == GoneWaits {
+		return "undo once more when that time has come"
 	}
 	return "that cannot be undone"
 }
@@ -56,6 +65,9 @@ func goneWhy(t *model.Topology, ref model.QueueRef, entries []Entry, want *UndoW
 		return lost
 	}
 	if !dropsHead(t, ref) && !slices.ContainsFunc(entries, lost) {
+		if in := want.Record.Intent; in != nil && in.KeepDelay {
+			return GoneWaits
+		}
 		return GoneTaken
 	}
 	var largest int64

@@ -35,6 +35,10 @@ const (
 	insistedOn    WarningKind = "insisted"       // on what speaks against it
 	losesSome     WarningKind = "loses some"     // by a limit, or at their second failure
 
+	converted WarningKind = "converted" // by RabbitMQ, from AMQP 1.0: a copy lacks parts
+	undelayed WarningKind = "undelayed" // they come at once, as the header of the delay is removed
+	keptBack  WarningKind = "kept back" // by RabbitMQ, until the time in their header
+
 	canaryCounts WarningKind = "canary counts" // towards a delivery limit
 	canaryIdle   WarningKind = "canary idle"   // nothing consumes what it waits for
 	canaryEarly  WarningKind = "canary early"  // what fails comes back later than it watches
@@ -96,6 +100,13 @@ func warnOfAlarms(t *model.Topology) []Warning {
 	return nil
 }
 
+// ConvertedWords say what is missing of messages of AMQP 1.0 when they were published once more.
+func ConvertedWords(messages int) string {
+	return model.Plural(messages, "message") + " of an AMQP 1.0 client: RabbitMQ converts them for dlxtop, so a copy, " +
+		"and what an undo brings back, is without subject, to, group-sequence, reply-to-group-id and absolute-expiry-time, " +
+		"and ids and properties may have other types"
+}
+
 // Grave reports whether it is about messages that are lost, and were insisted on.
 func (w Warning) Grave() bool {
 	return w.Kind == insistedOn && slices.ContainsFunc(w.Against, func(o Objection) bool {
@@ -149,6 +160,16 @@ func (w Warning) Words() string {
 			model.Printable(w.Flow), model.ShortDuration(w.Longest), model.ShortDuration(w.Watched))
 	case notRestored, alsoStrayed, timedAnew, mayBeGone, TakesBack, NotUndone:
 		return w.undoWords(queue)
+	case converted:
+		return ConvertedWords(w.Messages)
+	case undelayed:
+		return fmt.Sprintf("%s not to be delivered yet, the last in %s: %s is removed, and they come at once "+
+			"(--keep-delay keeps it)", model.Plural(w.Messages, "message"),
+			model.ShortDuration(w.Longest.Truncate(time.Second)), message.DeliveryTimeHeader)
+	case keptBack:
+		return fmt.Sprintf("%s with %s, the last in %s: RabbitMQ confirms them, and keeps them back until then: no look "+
+			"finds them", model.Plural(w.Messages, "message"), message.DeliveryTimeHeader,
+			model.ShortDuration(w.Longest.Truncate(time.Second)))
 	case hasExpired, heldUntilDue, runsEarly, lastTry, answerLost, twoFrameworks:
 		return w.frameworkWords()
 	}
@@ -263,6 +284,8 @@ func (w Warning) undoWords(queue string) string {
 		return fmt.Sprintf("not undone: %s %s", model.Plural(w.Skip.Messages, "message"), w.Skip.Words())
 	}
 	switch w.Gone {
+	case GoneWaits:
+		return fmt.Sprintf("messages that are not found in %s were %s", queue, w.Gone.Words())
 	case GoneInsists:
 		return fmt.Sprintf("messages no longer in %s come back from the journal: those that a consumer or its "+
 			"dead-letter exchange has taken exist twice", queue)

@@ -17,6 +17,7 @@ const (
 	whyTwin    why = "twin"    // nobody can tell them apart
 	whyLeft    why = "left"    // as was asked for
 	whyGone    why = "gone"    // out of both queues
+	whyWaits   why = "waits"   // perhaps, in its target
 	whyArrived why = "arrived" // and its original is still there
 )
 
@@ -35,6 +36,9 @@ func (w why) words(unread string) string {
 		return "it counts as done, as you asked: it stays where it is"
 	case whyGone:
 		return "it is neither in its queue nor in the target: a consumer has taken it, or it expired"
+	case whyWaits:
+		return "it is neither in its queue nor found in the target: a consumer has taken it, it expired, or RabbitMQ keeps " +
+			"it back until the time in " + message.DeliveryTimeHeader
 	case whyArrived:
 		return "it has arrived: its original is acknowledged first"
 	}
@@ -136,6 +140,9 @@ func (d *decision) outcomeOfGone(q *pending) (plan.Outcome, why) {
 	}
 	d.add(q.original, q.position)
 	d.gone++
+	if d.intent != nil && d.intent.KeepDelay {
+		return plan.Unsure, whyWaits
+	}
 	return plan.Unsure, whyGone
 }
 

@@ -254,6 +254,10 @@ func (f *resumption) look(name string, c *targetCopies) (unread string) {
 		return fmt.Sprintf("%s could not be read to its end: %s", model.Printable(name), stopped)
 	}
 	c.consumers = q.Consumers.Or(1) > 0
+	if f.intent != nil && f.intent.KeepDelay {
+		return "RabbitMQ may keep its copy back in " + model.Printable(name) + ", until the time in " +
+			message.DeliveryTimeHeader
+	}
 	c.untouched = !c.consumers && f.untouched(q, c)
 	return ""
 }

@@ -1,11 +1,13 @@
 package resume
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -224,5 +226,63 @@ func TestCopiesInFrontOfConfirmedOnes(t *testing.T) {
 	c.judge()
 	if c.verdicts[nacked[0]] != no || c.verdicts[nacked[1]] != yes {
 		t.Errorf("%v, want no and yes", c.verdicts)
+	}
+}
+
+// TestResumeWhereCopiesAreKeptBack: a copy with a time of delivery may be in its target, where no look finds it, so a
+// resume neither publishes it again nor says that it is gone.
+func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
+	m := &message.Message{Properties: message.Properties{MessageID: "m"}}
+	m.Fingerprint = message.FingerprintOf(m)
+	for _, original := range []bool{true, false} {
+		consumers := int64(1) // may have taken it
+		if original {
+			consumers = 0
+		}
+		for _, keeps := range []bool{false, true} {
+			in := &plan.Intent{
+				Source: build.Ref("failed"), Depth: 1, Mode: plan.ToQueue, Fixed: model.Address{RoutingKey: "orders"},
+				Recipients: []plan.Recipient{{
+					Queue: build.Ref("orders"), Consumers: model.Some(int64(0)), Taken: model.Some(int64(0)),
+				}},
+				KeepDelay: keeps,
+			}
+			ended := plan.Account{Stopped: "the connection was lost", Unknown: 1}
+			there := build.TopologyOf("4.4.0", build.Queue("failed", build.Consumers(consumers)), build.Queue("orders"))
+			p, err := Of(there, Want{
+				Chain: []plan.Record{{
+					ID: 7, Operation: plan.Replay, From: build.Ref("failed"), Broker: "b:5672", Planned: 1, Entries: 1,
+					Intent: in, Account: ended, Ended: time.Unix(9, 0),
+				}},
+				Broker: "b:5672", User: "guest",
+				Entries: func(_ int64, each func(*plan.Entry) error) error {
+					return each(&plan.Entry{
+						Position: 1, Fingerprint: m.Fingerprint, Outcome: plan.Unsure,
+						Sent: &plan.Sent{Fingerprint: message.Fingerprint{1}, Reached: []string{"orders"}},
+					})
+				},
+				Look: func(look peek.Plan, each func(*message.Message) error) (string, error) {
+					if look.Queue.Name == "failed" && original {
+						return "", each(m)
+					}
+					return "", nil
+				},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			words := ""
+			for _, u := range p.Undecided {
+				words += u.Why
+			}
+			if waits := strings.Contains(words, "RabbitMQ may keep its copy back in orders"); waits != (keeps && original) ||
+				original && (p.Unsent == 1) == keeps {
+				t.Errorf("original there: %v, kept back: %v: %+v", original, keeps, p)
+			}
+			found := fmt.Sprint(p.Rest.Resuming.Found)
+			if !original && strings.Contains(found, "RabbitMQ keeps it back") != keeps {
+				t.Errorf("kept back: %v: %s", keeps, found)
+			}
+		}
 	}
 }

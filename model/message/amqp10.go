@@ -1,0 +1,34 @@
+package message
+
+import (
+	"strings"
+	"time"
+
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// DeliveryTimeHeader has the time before which RabbitMQ is not to deliver a message: model.Behaviour.DelaysByHeader.
+const DeliveryTimeHeader = "x-opt-delivery-time"
+
+// FromAMQP10 reports whether a message shows that RabbitMQ 4 converted it for AMQP 0-9-1: by a body that is no data, by
+// an id that is no text, or by an annotation. One with a plain body may show nothing.
+func (m *Message) FromAMQP10() bool {
+	if m.Properties.Type == "amqp-1.0" {
+		return true
+	}
+	for key := range m.Headers {
+		if key == "x-message-id" || key == "x-correlation-id" || strings.HasPrefix(key, "x-opt-") {
+			return true
+		}
+	}
+	return false
+}
+
+// DeliveryTime is the time that DeliveryTimeHeader gives, in milliseconds since 1970.
+func (m *Message) DeliveryTime() (time.Time, bool) {
+	ms, ok := m.Headers.Integer(DeliveryTimeHeader)
+	if !ok || ms <= model.FirstTime.UnixMilli() {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(min(ms, model.LastTime.UnixMilli())), true
+}
