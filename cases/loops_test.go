@@ -145,6 +145,28 @@ func TestLoops(t *testing.T) {
 			},
 		},
 		situation{
+			name: "an hour before what is due", from: "taskiq-python/taskiq-aio-pika #25 (c14)",
+			parts: []build.Part{
+				build.Queue("tasks", build.Consumers(1)), build.Queue("tasks.delay", build.DLX(""), build.DeadKey("tasks")),
+			},
+			traffic: func(w *world) {
+				w.publish("", "tasks.delay", "report", func(p *amqp.Publishing) { p.Expiration = "3600000" })
+				w.publish("", "tasks.delay", "mail", func(p *amqp.Publishing) { p.Expiration = "600000" })
+			},
+			check: func(w *world) {
+				w.await("what was not looked at is said", func() bool {
+					_, _, errs := w.dlxtop("findings")
+					return strings.Contains(errs, "not looked at")
+				})
+				for _, args := range [][]string{{"findings", "--read"}, {"peek", "tasks.delay"}} {
+					_, out, errs := w.dlxtop(args...)
+					if said := out + errs; !strings.Contains(said, "blocks 1 message") || strings.Contains(said, "not looked at") {
+						w.Errorf("%v: %s", args, said)
+					}
+				}
+			},
+		},
+		situation{
 			name: "a retry buffer leads back: no queue does by itself", from: "c10",
 			parts: []build.Part{
 				build.Queue("w", build.DLX(""), build.DeadKey("w.wait")),

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // The JSON of `dlxtop findings`.
@@ -28,20 +30,43 @@ type (
 	}
 )
 
+// mostHeads is how many messages of a buffer --read looks at, from its head.
+const mostHeads = 1_000
+
 func (p *Program) findingsCommand(flags *connectionFlags) *cobra.Command {
 	var output format
+	var read bool
 	cmd := &cobra.Command{
 		Use:     "findings",
 		Short:   "What is wrong or risky; exit status 1 when messages are lost or about to be",
 		GroupID: toLook,
-		Example: "dlxtop findings\ndlxtop findings --vhost shop -o json",
-		Args:    arguments(),
+		Example: "dlxtop findings\ndlxtop findings --read --vhost shop -o json",
+		Long: `List what is wrong or risky in the topology and in statistics. Whether a message holds up those behind
+it, only the messages of a buffer show: --read looks at the first 1,000 of each buffer without a TTL of
+its own, unless that counts towards a delivery limit. Messages that are overdue behind another one expire
+when they are read, as with peek. Standard error names the buffers that were not looked at.`,
+		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			t, err := p.poll(cmd.Context(), flags)
+			s, err := p.open(flags)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			t, err := s.polled(cmd.Context())
 			if err != nil {
 				return err
 			}
 			found := findings.Of(t)
+			heads := findings.Heads(t)
+			if len(heads) > 0 && !read {
+				p.say("not looked at: whether a message holds up those behind it in %s; --read looks", model.Names(heads))
+			}
+			for _, ref := range heads {
+				if read {
+					found = append(found, s.findIn(cmd.Context(), t, ref)...)
+				}
+			}
+			found = findings.Sort(found)
 			if output.json(p.Out) {
 				err = writeJSON(p.Out, findingsOf(found))
 			} else {
@@ -58,8 +83,32 @@ func (p *Program) findingsCommand(flags *connectionFlags) *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&read, "read", false, "also look at buffers whose head can hold up what is behind it")
 	output.register(cmd)
 	return cmd
+}
+
+// findIn finds what the first messages of a queue tell, where a look does not bring them nearer to their end.
+func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.QueueRef) []findings.Finding {
+	var why string
+	look := peek.For(t, ref, s.wants(peek.Want{Limit: mostHeads}))
+	switch {
+	case !look.Allowed():
+		why = look.Refusal.Words()
+	case look.Budget > 0:
+		why = "a look counts towards the delivery limit; dlxtop peek looks all the same"
+	default:
+		peeked, err := s.broker.Peek(ctx, look)
+		s.tellRescued(peeked.Rescued)
+		if err == nil {
+			s.program.say("looked at %s: %s", model.Printable(ref.String()), model.Printable(look.Cost))
+			defer peeked.Messages.Close()
+			return findings.In(t, ref, peeked)
+		}
+		why = err.Error()
+	}
+	s.program.say("not looked at: %s: %s", model.Printable(ref.String()), model.Printable(why))
+	return nil
 }
 
 func findingsOf(findings []findings.Finding) findingsJSON {

@@ -183,6 +183,11 @@ func (p *Program) poll(ctx context.Context, flags *connectionFlags) (*model.Topo
 		return nil, err
 	}
 	defer s.close()
+	return s.polled(ctx)
+}
+
+// polled is the topology of one poll, with what is counted.
+func (s *session) polled(ctx context.Context) (*model.Topology, error) {
 	t, err := s.topology(ctx)
 	if err != nil {
 		return nil, err

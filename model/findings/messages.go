@@ -81,6 +81,18 @@ type messageCheck interface {
 	finding() (Finding, bool)
 }
 
+// Heads are the buffers in which a message may hold up those behind it, which only a look shows: several wait, as far
+// as is known, by TTLs of their own.
+func Heads(t *model.Topology) (refs []model.QueueRef) {
+	for i := range t.Snapshot.Queues {
+		q := &t.Snapshot.Queues[i]
+		if !t.Settings(q.QueueRef).TTL.Set && q.Ready.Or(2) > 1 && t.IsBuffer(q.QueueRef) {
+			refs = append(refs, q.QueueRef)
+		}
+	}
+	return refs
+}
+
 // blockingHead: only the head of a queue expires. A message whose own TTL ends before that of one ahead of it waits for
 // that one (all versions). The TTL of the queue is the same for all of them, and blocks nothing.
 type blockingHead struct {
