@@ -156,12 +156,12 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 			if (c.action == "drop") != drops {
 				continue
 			}
-			before := depth.Of(t, channel, c.source) + 7*depth.Of(t, channel, c.target)
+			acts := c.acting(channel)
 			c.command, c.stdout = c.start(c.args...)
 			over := make(chan error, 1)
 			go func() { over <- c.command.Wait(); ended <- nil }()
 			await(t, "messages move, or the command has ended", func() bool {
-				return depth.Of(t, channel, c.source)+7*depth.Of(t, channel, c.target) != before || len(over) > 0
+				return acts() || len(over) > 0
 			})
 			if drops {
 				within = 50 * time.Millisecond
@@ -188,6 +188,17 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 	}
 	for _, c := range trials {
 		c.whole()
+	}
+}
+
+// acting returns what reports whether the command, which is to begin, acts on messages: a look holds 100 at most.
+func (c *clusterTrial) acting(channel *amqp.Channel) func() bool {
+	source, target := depth.Of(c.t, channel, c.source), depth.Of(c.t, channel, c.target)
+	return func() bool {
+		if c.action == "drop" {
+			return depth.Of(c.t, channel, c.source) < source-100
+		}
+		return depth.Of(c.t, channel, c.target) > target
 	}
 }
 
