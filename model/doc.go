@@ -3,8 +3,12 @@
 //
 // The way of the data is Snapshot (one poll of a broker) -> Topology (effective settings, routing) -> flows; from there
 //
-//	message    one message: properties, deaths, failure, envelope
+//	message    one message: properties, deaths, failure, envelope, filters
+//	body       a body as a person reads it
+//	cause      what several failures have in common
+//	mend       messages changed by a jq program
 //	peek       how to look at a queue, and what that costs
+//	find       a text looked for in many queues
 //	story      the past and the future of a message
 //	watch      what moved, from counts
 //	plan       what will be done, and the record of what was done
@@ -17,6 +21,7 @@
 // It has more than 4,000 lines: settings, routing, roles and flows are views of one topology, and share what it has
 // looked up.
 //
-// No room does IO, and none imports a library but the one for filter expressions. Units are in the names or the types:
-// durations are time.Duration, sizes are bytes, rates are per second.
+// No room does IO, but mend, which runs its programs in a process of their own. Three import libraries: message (filter
+// expressions), mend (jq) and body (its formats); build, which is for tests, imports one of random values. Units are in
+// the names or the types: durations are time.Duration, sizes are bytes, rates are per second.
 package model
