@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -170,16 +169,4 @@ func validJSON(text []byte, whole bool) (at int64, ok bool) {
 		at = bad.Offset
 	}
 	return at, !whole && at >= int64(len(text))
-}
-
-// appendText writes a text as JSON does.
-func appendText(out []byte, s string) []byte {
-	var text bytes.Buffer
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	_ = e.Encode(s) // a text can always be written
-	return append(out, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 }

@@ -210,7 +210,7 @@ func unescaped(src []byte) []byte {
 		end := stringEnd(src, i)
 		var s string
 		if err := json.Unmarshal(src[i:end], &s); err == nil {
-			out = appendText(out, s)
+			out = message.AppendText(out, s)
 		} else {
 			out = append(out, src[i:end]...)
 		}

@@ -71,15 +71,16 @@ func (v *value) appendJSON(out []byte) []byte {
 	case literalValue:
 		return append(out, v.text...)
 	case textValue:
-		return appendText(out, v.text)
+		return message.AppendText(out, v.text)
 	case bytesValue:
-		return append(appendText(append(out, `{"$bytes":`...), base64.StdEncoding.EncodeToString([]byte(v.text))), '}')
+		bytes := base64.StdEncoding.EncodeToString([]byte(v.text))
+		return append(message.AppendText(append(out, `{"$bytes":`...), bytes), '}')
 	case listValue:
 		return v.appendMembers(append(out, '['), ']', false)
 	}
 	out = append(out, '{')
 	if v.text != "" {
-		out = appendText(append(out, `"$class":`...), v.text)
+		out = message.AppendText(append(out, `"$class":`...), v.text)
 		if len(v.members) > 0 {
 			out = append(out, ',')
 		}
@@ -93,7 +94,7 @@ func (v *value) appendMembers(out []byte, end byte, named bool) []byte {
 			out = append(out, ',')
 		}
 		if named {
-			out = append(appendText(out, m.name), ':')
+			out = append(message.AppendText(out, m.name), ':')
 		}
 		if out = m.of.appendJSON(out); len(out) > maxShown {
 			break

@@ -49,17 +49,17 @@ func (w *phpWriter) value(out []byte, v *phpValue) []byte {
 		if json.Valid([]byte(v.text)) {
 			return append(out, v.text...)
 		}
-		return appendText(out, v.text) // NAN, INF
+		return AppendText(out, v.text) // NAN, INF
 	case 'r', 'R': // the values of PHP have numbers, in their order
 		number := bytes.TrimSuffix(w.text[v.start+2:v.end], []byte(";"))
-		return append(appendText(append(out, `{"$ref":`...), string(number)), '}')
+		return append(AppendText(append(out, `{"$ref":`...), string(number)), '}')
 	case 'a':
 		if v.isList() {
 			return w.members(append(out, '['), v, false, ']')
 		}
 		return w.members(append(out, '{'), v, true, '}')
 	case 'O', 'C':
-		out = appendText(append(out, `{"$class":`...), v.text)
+		out = AppendText(append(out, `{"$class":`...), v.text)
 		if kind == 'C' {
 			return append(out, `,"$data":"written by the class itself"}`...)
 		}
@@ -68,7 +68,7 @@ func (w *phpWriter) value(out []byte, v *phpValue) []byte {
 		}
 		return w.members(out, v, true, '}')
 	}
-	return appendText(out, v.text)
+	return AppendText(out, v.text)
 }
 
 func (w *phpWriter) members(out []byte, v *phpValue, named bool, end byte) []byte {
@@ -77,7 +77,7 @@ func (w *phpWriter) members(out []byte, v *phpValue, named bool, end byte) []byt
 			out = append(out, ',')
 		}
 		if named {
-			out = append(appendText(out, m.key), ':')
+			out = append(AppendText(out, m.key), ':')
 		}
 		if out = w.value(out, m.value); w.cut {
 			break

@@ -122,13 +122,13 @@ func (v *pickleValue) appendJSON(out []byte, depth int) (_ []byte, whole bool) {
 	}
 	switch v.kind {
 	case pickleText:
-		return appendText(out, v.text), true
+		return AppendText(out, v.text), true
 	case pickleBytes:
 		if utf8.ValidString(v.text) && !LooksBinary([]byte(v.text)) {
-			return appendText(out, v.text), true
+			return AppendText(out, v.text), true
 		}
 		out = append(out, `{"$bytes":`...)
-		return append(appendText(out, base64.StdEncoding.EncodeToString([]byte(v.text))), '}'), true
+		return append(AppendText(out, base64.StdEncoding.EncodeToString([]byte(v.text))), '}'), true
 	case pickleLong:
 		return append(out, long(v.text)...), true
 	case pickleList:
@@ -136,7 +136,7 @@ func (v *pickleValue) appendJSON(out []byte, depth int) (_ []byte, whole bool) {
 	case pickleDict:
 		return appendDict(out, v.items, depth)
 	case pickleClass:
-		return append(appendText(append(out, `{"$class":`...), v.text), '}'), true
+		return append(AppendText(append(out, `{"$class":`...), v.text), '}'), true
 	case pickleCall:
 		return v.appendCall(out, depth)
 	}
@@ -156,7 +156,7 @@ func (v *pickleValue) appendCall(out []byte, depth int) (_ []byte, whole bool) {
 	}
 	out = append(out, `{"$class":`...)
 	if v.callee.kind == pickleClass {
-		out = appendText(out, v.callee.text)
+		out = AppendText(out, v.callee.text)
 	} else {
 		out, whole = v.callee.appendJSON(out, depth+1)
 	}
@@ -194,11 +194,11 @@ func appendDict(out []byte, items []*pickleValue, depth int) (_ []byte, whole bo
 		}
 		var all bool
 		if key := items[i]; key.kind == pickleText {
-			out = appendText(out, key.text)
+			out = AppendText(out, key.text)
 		} else {
 			var text []byte
 			text, all = key.appendJSON(nil, max(depth+1, maxPickleDepth-1)) // it may be in itself
-			out = appendText(out, string(text))
+			out = AppendText(out, string(text))
 			whole = whole && all
 		}
 		out, all = items[i+1].appendJSON(append(out, ':'), depth+1)
@@ -209,7 +209,8 @@ func appendDict(out []byte, items []*pickleValue, depth int) (_ []byte, whole bo
 	return append(out, '}'), whole
 }
 
-func appendText(out []byte, s string) []byte {
+// AppendText writes a text as JSON does, with U+FFFD for what is not UTF-8.
+func AppendText(out []byte, s string) []byte {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
