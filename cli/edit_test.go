@@ -123,6 +123,9 @@ func TestEditIsRefused(t *testing.T) {
 	v.declare("failed", nil)
 	v.declare("worker", nil)
 	v.fill("failed", 3)
+	v.declare("texts", nil)
+	v.publish("", "texts", amqp.Publishing{Body: []byte("no JSON")})
+	await(t, "it is there", func() bool { return v.count("texts") == 1 })
 	for _, test := range []struct {
 		edit   string
 		status int
@@ -136,14 +139,18 @@ func TestEditIsRefused(t *testing.T) {
 		{`"text"`, cli.ExitRefused, "gives a text instead of the message"},
 		{`.colour = "red"`, cli.ExitRefused, "gives colour, which no message has"},
 		{"def f: f; f", cli.ExitRefused, "did not end within 1 million steps"},
-		{`.body.x = "x" * (17 * 1048576)`, cli.ExitRefused, "the broker takes at most"},
+		{`.body = "x" * (17 * 1048576)`, cli.ExitRefused, "the broker takes at most"},
 		{`.headers.CC = ["worker"]`, cli.ExitRefused, "would send it to further queues"},
 		{`.exchange = "nope"`, cli.ExitRefused, "the exchange nope does not exist"},
 	} {
-		if test.want == "the broker takes at most" && strings.HasPrefix(node.Version(), "3.") {
-			continue // 128 MiB, for which a program may need more memory than it gets
+		queue := "failed"
+		if test.want == "the broker takes at most" {
+			queue = "texts" // JSON of that size would take more memory than a program gets
+			if strings.HasPrefix(node.Version(), "3.") {
+				test.edit = strings.Replace(test.edit, "17", "129", 1)
+			}
 		}
-		r := v.run("replay", "failed", "--to", "queue:worker", "--edit", test.edit, "--yes")
+		r := v.run("replay", queue, "--to", "queue:worker", "--edit", test.edit, "--yes")
 		if r.status != test.status || r.out != "" || !strings.Contains(r.stderr, test.want) {
 			t.Errorf("%s: exit status %d: %s%s", test.edit, r.status, r.out, r.stderr)
 		}

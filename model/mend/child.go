@@ -24,7 +24,6 @@ import (
 // A program runs in a process of its own, this one once more: nothing inside a process ends a single instruction of jq
 // that takes minutes or gigabytes. One child does message after message, and the next one follows when it was ended.
 const (
-	mostMemory = 512 << 20        // bytes of a child's heap
 	mostAnswer = 512 << 20        // bytes of an answer
 	startTime  = 30 * time.Second // until a child is there
 	idleTime   = 10 * time.Second // without a message, after which a child ends
@@ -71,7 +70,7 @@ type (
 func serve(in io.Reader, out io.Writer) {
 	signal.Ignore(os.Interrupt) // of the terminal: who started it decides
 	debug.SetMemoryLimit(mostMemory / 2)
-	limitMemory(mostMemory * 3 / 2)
+	limitMemory(uint64(mostMemory) * 3 / 2)
 	var begun atomic.Int64 // when the message under way began, in ns; 0: none
 	go watch(&begun)
 	if _, err := io.WriteString(out, greeting); err != nil {
@@ -112,7 +111,7 @@ func serve(in io.Reader, out io.Writer) {
 func watch(begun *atomic.Int64) {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	for range time.Tick(lookEvery) {
-		if metrics.Read(heap); heap[0].Value.Uint64() > mostMemory {
+		if metrics.Read(heap); heap[0].Value.Uint64() > uint64(mostMemory) {
 			os.Exit(exitMemory)
 		}
 		if at := begun.Load(); at != 0 && time.Since(time.Unix(0, at)) > 2*mostTime {

@@ -1,7 +1,0 @@
-//go:build race
-
-package mend
-
-import "time"
-
-func init() { mostTime = time.Minute }
