@@ -136,7 +136,7 @@ func randomTrials(r *rand.Rand) []*clusterTrial {
 	return trials
 }
 
-// strike lets the node be struck while the commands run, and returns when all are over and the cluster is whole.
+// strike starts the commands, strikes the node, and waits until all have ended and the cluster is whole.
 func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 	c := trials[0]
 	t := c.t
@@ -191,7 +191,8 @@ func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
 	}
 }
 
-// acting returns what reports whether the command, which is to begin, acts on messages: a look holds 100 at most.
+// acting returns a check: has the command, which starts after this call, begun to move messages? A look holds at most
+// 100.
 func (c *clusterTrial) acting(channel *amqp.Channel) func() bool {
 	source, target := depth.Of(c.t, channel, c.source), depth.Of(c.t, channel, c.target)
 	return func() bool {
@@ -220,7 +221,7 @@ func (c *clusterTrial) fill(channel *amqp.Channel, queue string) {
 	}
 }
 
-// prepare brings about what the command needs: its queues, their messages, an earlier record.
+// prepare makes what the command needs: its queues, their messages, an earlier record.
 func (c *clusterTrial) prepare(name string) {
 	c.record = 1
 	c.source, c.target = "source-"+name, "target-"+name

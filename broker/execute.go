@@ -268,7 +268,7 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 		}
 	}
 	x.acks.finish()
-	back := int64(x.source.held()-x.source.taken) + min(x.source.depth, x.left)
+	back := min(x.source.depth, x.left) - x.source.acknowledged.Load()
 	rescued, err := x.client.giveBack(x.source)
 	x.ledger.rescued(rescued)
 	if err != nil {
@@ -287,10 +287,15 @@ func (x *execution) stage(ctx context.Context, most int) (complete bool) {
 func (c *Client) has(queue model.QueueRef, n int64) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), c.comeback)
 	defer cancel()
-	for ; ; time.Sleep(countEvery) {
+	for {
 		counts, err := c.Count(ctx, []model.QueueRef{queue})
-		if ready := counts[queue].Ready.Or(-1); err != nil || ctx.Err() != nil || ready >= n {
-			return err == nil && ready >= n
+		if ready := counts[queue].Ready.Or(-1); err != nil || ready >= n {
+			return err == nil
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(countEvery):
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// Importable returns what says of a message why an import into a queue cannot publish it, nil when it can: the broker
-// would end the connection.
+// Importable returns a check for messages that are to be imported into a queue: its error says why the broker would end
+// the connection for one.
 func (c *Client) Importable(ctx context.Context, into model.QueueRef) (func(*message.Message) error, error) {
 	link, release, err := c.toHold(ctx, into.VHost)
 	if err != nil {

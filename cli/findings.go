@@ -88,7 +88,7 @@ when they are read, as with peek. Standard error names the buffers that were not
 	return cmd
 }
 
-// findIn finds what the first messages of a queue tell, where a look does not bring them nearer to their end.
+// findIn looks for findings in the first messages of a queue, unless the look counts towards its delivery limit.
 func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.QueueRef) []findings.Finding {
 	var why string
 	look := peek.For(t, ref, s.wants(peek.Want{Limit: mostHeads}))

@@ -70,7 +70,7 @@ func (o *olderJournal) wantRefused(words string, args ...string) {
 	}
 }
 
-// An entry that cannot be read keeps no other one from being brought back, and is named.
+// A damaged entry is named, and the others are brought back.
 func TestDamagedEntryIsLeftOut(t *testing.T) {
 	t.Parallel()
 	o := &olderJournal{newVHost(t), filepath.Join(t.TempDir(), "journal.db")}

@@ -106,7 +106,7 @@ error-level finding; 2 bad usage or configuration; 3 cannot connect or not allow
 	return root
 }
 
-// indentExamples puts examples where cobra puts what else a help lists.
+// indentExamples indents examples as cobra indents commands and flags.
 func indentExamples(c *cobra.Command) {
 	if c.Example != "" {
 		c.Example = "  " + strings.ReplaceAll(c.Example, "\n", "\n  ")

@@ -13,7 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/resume"
 )
 
-// shownUndecided is how many of the messages that nobody can decide are listed; the journal and JSON have them all.
+// shownUndecided bounds the list of undecided messages; the journal and JSON have all of them.
 const shownUndecided = 20
 
 // resuming is a resume as the command line asks for it.
@@ -227,7 +227,7 @@ func (p *Program) tellUndecided(plan *resume.Plan) {
 	}
 }
 
-// choose lets the person say what is done with messages that nobody can decide.
+// choose asks what to do with undecided messages.
 func (p *Program) choose(ctx context.Context) (resume.Choice, error) {
 	fmt.Fprint(
 		p.Err,

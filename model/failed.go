@@ -117,8 +117,8 @@ func (b *flowBuilder) addFailedByName() (alone []Member) {
 	return alone
 }
 
-// served are the queues that get what applications publish for others, too: by an exchange that leads to queues which
-// are not named for failures, is not so itself, and gets no dead letters but of buffers.
+// served are queues that receive ordinary messages: from an exchange that also feeds queues not named for failures, is
+// not named for failures itself, and receives dead letters of buffers only.
 func (b *flowBuilder) served() map[QueueRef]bool {
 	dead, plain := map[ExchangeRef]bool{}, map[ExchangeRef]bool{}
 	for i := range b.t.Snapshot.Queues {

@@ -31,7 +31,7 @@ func (x explainScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	return x, nil
 }
 
-// Prepare implements preparing.
+// Prepare lays the page out for this size.
 func (x explainScreen) Prepare(width, height int) (screen, tea.Cmd) {
 	x.lines, x.room = docs.Finding(x.code, min(width-6, 100)), height-1
 	x.top = min(x.top, max(0, len(x.lines)-x.room))

@@ -115,7 +115,7 @@ func (d planDialog) planned(msg plannedMsg[acting]) (planDialog, tea.Cmd) {
 	return d, nil
 }
 
-// sayStrays shows whom messages may have reached that the plan did not name, and what their copies lack.
+// sayStrays shows queues that messages may have reached although the plan did not name them, and what copies lack.
 func sayStrays(l *dialogLines, a *plan.Account) {
 	for i := range a.Strayed {
 		l.stress("beyond", model.Printable(a.Strayed[i].Words()), l.styles.Danger)

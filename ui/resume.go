@@ -12,10 +12,10 @@ import (
 	"github.com/dlxtop/dlxtop/model/resume"
 )
 
-// shownUndecided is how many messages that nobody can decide are listed.
+// shownUndecided bounds the list of undecided messages.
 const shownUndecided = 5
 
-// choices are what can be done with messages that nobody can decide, in the order in which a key goes through them.
+// choices are what can be done with undecided messages. The key steps through them in this order.
 var choices = []resume.Choice{"", resume.PublishAgain, resume.LeaveThem}
 
 // resuming is the plan of a resume, with what it was made of.

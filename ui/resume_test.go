@@ -57,7 +57,7 @@ func withReplay(t *testing.T, o *Options, b *recordedBroker, c *clock) int64 {
 	return id
 }
 
-// TestResumeGolden: what nobody can decide is listed, and asked about.
+// TestResumeGolden: undecided messages are listed, and asked about.
 func TestResumeGolden(t *testing.T) {
 	atSizes(t, func(t *testing.T, width, height int) {
 		o, b, c := failedOptions(5)

@@ -82,7 +82,7 @@ func findHiddenPolicies(t *model.Topology, found func(Finding)) {
 				}
 			}
 			rekeys := keyed && s.DLX.Set && !s.Key.Set && (!leads || exchange == s.DLX.Value)
-			does := "the dead lettering"
+			hides := []string{"the dead lettering"}
 			switch {
 			case q.Type == model.Stream, len(model.UnsupportedKeys(p, q.Type)) > 0:
 				continue
@@ -90,11 +90,11 @@ func findHiddenPolicies(t *model.Topology, found func(Finding)) {
 				continue
 			case lost, rekeys:
 			case len(unset) > 0:
-				does = strings.Join(unset, ", ")
+				hides = unset
 			default:
 				continue
 			}
-			f := hiddenPolicy(q, p, applied, does)
+			f := hiddenPolicy(q, p, applied, hides)
 			switch {
 			case lost:
 				f.Message += "; messages that it rejects or expires are lost"
@@ -112,15 +112,19 @@ func findHiddenPolicies(t *model.Topology, found func(Finding)) {
 	}
 }
 
-func hiddenPolicy(q *model.Queue, p, applied *model.Policy, does string) Finding {
-	why := "has a higher priority"
+func hiddenPolicy(q *model.Queue, p, applied *model.Policy, hides []string) Finding {
+	why, has := "has a higher priority", "has"
+	if len(hides) > 1 {
+		has = "have"
+	}
+	does := strings.Join(hides, ", ")
 	if p.Priority == applied.Priority {
 		why = "has the same priority"
 	}
 	return Finding{
 		Code: "policy-hidden", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
-		Message: fmt.Sprintf("%s of %s has no effect on %s: %s matches, too, and %s, and only one applies",
-			does, policyName(p), model.Printable(q.Name), policyName(applied), why),
+		Message: fmt.Sprintf("%s of %s %s no effect on %s: %s matches, too, and %s, and only one applies",
+			does, policyName(p), has, model.Printable(q.Name), policyName(applied), why),
 		Evidence: fmt.Sprintf("applied is %s; it hides %s", policyWords(applied), policyWords(p)),
 		Remedy: fmt.Sprintf("add %s to %s, or let its pattern leave out %s", does, policyName(applied),
 			model.Printable(q.Name)),

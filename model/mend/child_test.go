@@ -36,7 +36,7 @@ func TestCostsAreBounded(t *testing.T) {
 	}
 }
 
-// watched is a context that says when something waits for its end for the nth time.
+// watched closes begun at the nth call of Done.
 type watched struct {
 	context.Context
 	left  atomic.Int64

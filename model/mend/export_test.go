@@ -2,7 +2,7 @@ package mend
 
 import "time"
 
-// SetMostTime bounds programs for a test, and says how to go back.
+// SetMostTime sets the limit of time for a test; back restores it.
 func SetMostTime(d time.Duration) (back func()) {
 	before := mostTime
 	mostTime = d

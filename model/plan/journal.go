@@ -210,7 +210,7 @@ type Entry struct {
 	Damaged string
 }
 
-// Readable is an error when the entry is damaged, of a record that must have all of them.
+// Readable is an error when the entry is damaged. Only what needs every entry of a record asks.
 func (e *Entry) Readable(record int64) error {
 	if e.Damaged == "" {
 		return nil

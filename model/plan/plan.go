@@ -129,7 +129,8 @@ func New(t *model.Topology, want ActionWant) Plan {
 		}
 		if want.Sample != nil {
 			tally := newTally(&p)
-			_ = message.Each(want.Sample, 0, func(m *message.Message) { tally.kept(t, m) }) // a sample that is gone says nothing
+			// a sample that is gone says nothing
+			_ = message.Each(want.Sample, 0, func(m *message.Message) { tally.copied(t, m) })
 			tally.end(t.Snapshot.TakenAt)
 		}
 		return p
@@ -208,7 +209,7 @@ func (p *Plan) route(t *model.Topology, sample message.Messages) (sizes []int64)
 		unheard := tally.way(t, &way)
 		tally.clues(&way)
 		tally.again(way.Again)
-		tally.kept(t, m)
+		tally.copied(t, m)
 		for _, ref := range way.Reaches {
 			recipients[ref]++
 		}

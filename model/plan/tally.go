@@ -132,8 +132,8 @@ func (t *tally) otherKey(key, was string, unheard model.QueueRef) {
 	t.other.several = t.other.several || first.Key != key || first.Was != was
 }
 
-// kept notes what a copy of a message, or what an undo brings back, cannot be, and when it would come.
-func (t *tally) kept(r *model.Topology, m *message.Message) {
+// copied counts messages whose copies lose parts of AMQP 1.0, and those with a time of delivery that is still to come.
+func (t *tally) copied(r *model.Topology, m *message.Message) {
 	if r.Behaviour.ConvertsAMQP10 && m.FromAMQP10() {
 		t.converted++
 	}
@@ -146,8 +146,8 @@ func (t *tally) kept(r *model.Topology, m *message.Message) {
 	}
 }
 
-// keeps warns of what kept noted. stay: the header of the delay is published.
-func (t *tally) keeps(stay bool, now time.Time) []Warning {
+// copyWarnings are about what copied counted. stay: the header of the delay is published.
+func (t *tally) copyWarnings(stay bool, now time.Time) []Warning {
 	var warnings []Warning
 	if t.converted > 0 {
 		warnings = append(warnings, Warning{Kind: converted, Messages: t.converted})
@@ -167,5 +167,5 @@ func (t *tally) end(now time.Time) {
 		t.plan.Warnings[t.other.at].Messages = t.other.messages
 	}
 	p := t.plan
-	p.Warnings = append(p.Warnings, t.keeps(p.KeepDelay || p.Operation == Drop, now)...)
+	p.Warnings = append(p.Warnings, t.copyWarnings(p.KeepDelay || p.Operation == Drop, now)...)
 }

@@ -173,7 +173,7 @@ func (b *undoBuilder) add(e *Entry, found map[int]Outcome) error {
 		if e.Message.Properties.Expiration != "" {
 			b.timed++
 		}
-		b.tally.kept(b.topology, e.Message)
+		b.tally.copied(b.topology, e.Message)
 		b.plan.Restores++
 		b.sizes = append(b.sizes, int64(e.Message.BodyBytes))
 		b.plan.Positions = append(b.plan.Positions, e.Position)
@@ -256,7 +256,7 @@ func (b *undoBuilder) finish(t *model.Topology, want *UndoWant) {
 	if b.timed > 0 {
 		p.Warnings = append(p.Warnings, Warning{Kind: timedAnew, Messages: b.timed})
 	}
-	p.Warnings = append(p.Warnings, b.tally.keeps(true, t.Snapshot.TakenAt)...)
+	p.Warnings = append(p.Warnings, b.tally.copyWarnings(true, t.Snapshot.TakenAt)...)
 	p.Refusal = b.unrecognized(want)
 	b.limits(t, want)
 	if !p.Refusal.Refused() && p.Planned() == 0 {

@@ -61,8 +61,8 @@ type (
 			queues ...model.QueueRef) error
 	}
 
-	// Importer publishes messages into a queue. messages calls with each of them. Importable returns what says of a
-	// message why the broker would end the connection for it, nil when it would not.
+	// Importer publishes messages into a queue. messages calls with each of them. Importable returns a check
+	// for them: its error says why the broker would end the connection for one.
 	Importer interface {
 		Importable(ctx context.Context, into model.QueueRef) (func(*message.Message) error, error)
 		Import(ctx context.Context, plan resume.ImportPlan, messages func(func(*message.Message) error) error,
