@@ -221,6 +221,7 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 		return taken, err
 	}
 	s.open.Store(taken < n)
+	held := last
 	if anchors {
 		if tag, deliveries = s.replaceAnchor(tag, deliveries, last); tag == "" {
 			return taken, err
@@ -242,6 +243,9 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 	}
 	if e := <-cancelled; e != nil {
 		return taken, queueError("cancel the consumer of", s.plan.Queue, s.reason(e))
+	}
+	if anchors && held != 0 { // not before: what the earlier anchor held, acknowledged, would make room for another one
+		s.anchor.holds.Store(held)
 	}
 	s.open.Store(false)
 	// Consume and cancel went through the queue's log, behind what was sent before. What the channel had put aside

@@ -13,8 +13,8 @@ import (
 // anchor is a consumer that stays while messages of a classic queue are acknowledged. When the queue's node dies,
 // stands still or is out of sight for a moment, the queue forgets who holds what; acknowledging that draws no error,
 // and only a channel that has a consumer then hears basic.cancel (3.10.8, 4.3.6). Its prefetch is 1, and it holds the
-// last message of a page, so that nothing else comes to it: that one is acknowledged when the next page has an anchor,
-// or at the end.
+// last message of a page, so that nothing else comes to it: that one is acknowledged when the next page has an anchor
+// and this one is cancelled, or at the end.
 type anchor struct {
 	consumer   string // its tag; "": there is none
 	deliveries <-chan amqp.Delivery
@@ -41,7 +41,9 @@ func (s *source) replaceAnchor(
 	}
 	cancel, rest = a.consumer, a.deliveries
 	a.consumer, a.deliveries = consumer, deliveries
-	a.holds.Store(last)
+	if cancel == "" {
+		a.holds.Store(last)
+	}
 	return cancel, rest
 }
 
