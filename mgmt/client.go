@@ -46,8 +46,9 @@ type Client struct {
 	password  string
 	vhost     string
 	timeout   time.Duration
-	longer    atomic.Int64 // how often the timeout was doubled
-	polled    atomic.Bool  // there was a snapshot
+	longer    atomic.Int64                            // how often the timeout was doubled
+	polled    atomic.Bool                             // there was a snapshot
+	consumed  atomic.Pointer[map[model.QueueRef]bool] // queues that others than dlxtop consumed in the last snapshot
 	most      sizes
 	transport *http.Transport
 	clock     clock                  // the broker's

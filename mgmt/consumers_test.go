@@ -17,6 +17,11 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 	s.queue("mail.later", amqp.Table{
 		"x-message-ttl": int64(3_600_000), "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "mail",
 	})
+	// Messages with a TTL of their own wait in it: neither its name nor a setting says so.
+	s.queue("letters", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "mail"})
+	s.publish("letters", nil)
+	s.publish("letters", nil)
+	s.must(s.channel.Qos(1, 0, false))
 	consume := func(queue, tag string) {
 		_, err := s.channel.Consume(queue, tag, false, false, false, false, nil)
 		s.must(err)
@@ -39,11 +44,12 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 		}
 		return role, q.Consumers
 	}
-	want := map[string]model.Role{"stock.failed": model.FailedRole, "mail.later": model.DelayedBuffer}
+	want := map[string]model.Role{"stock.failed": model.FailedRole, "mail.later": model.DelayedBuffer, "letters": model.DelayedBuffer}
 	consumed := func(by string, times int64) {
 		for queue := range want {
 			consume(queue, by+queue)
 		}
+		consume("mail", "worker "+by)
 		for queue := range want {
 			await(t, "the statistics know who consumes "+queue, func() bool { return told(queue) == times })
 		}
@@ -55,7 +61,7 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 		}
 	}
 	consumed("archiver ", 2)
-	for queue := range want {
+	for _, queue := range []string{"stock.failed", "mail.later"} {
 		if _, n := roles(queue); n != model.Some[int64](1) {
 			t.Errorf("beside another one, %s has %v consumers", queue, n)
 		}

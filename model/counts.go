@@ -38,7 +38,8 @@ func (t *Topology) Countable(ref QueueRef) (declare, totals bool) {
 }
 
 // Confirmed is the topology with the consumers that a count found where the statistics told none: those are late by up
-// to StatisticsLag, and a worker that has just started is in none of them. With ready it has the messages that were
+// to StatisticsLag, and a worker that has just started is in none of them. One that dlxtop looked at meanwhile may have
+// had only that consumer. With ready it has the messages that were
 // counted, too: not where polls are compared with each other. It is t itself when nothing differs.
 func (t *Topology) Confirmed(counts map[QueueRef]QueueCounts, ready bool) *Topology {
 	var queues []Queue
@@ -51,7 +52,7 @@ func (t *Topology) Confirmed(counts map[QueueRef]QueueCounts, ready bool) *Topol
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
 		count := counts[q.QueueRef]
-		if n := count.Consumers; n.Or(0) > 0 && q.Consumers.Or(0) == 0 {
+		if n := count.Consumers; n.Or(0) > 0 && q.Consumers.Or(0) == 0 && !count.Held {
 			change(i).Consumers = n
 		}
 		if n := count.Ready; ready && n.Known() && n != q.Ready {

@@ -23,7 +23,10 @@ func (s *Snapshot) LeaveOut(held map[QueueRef]bool, before *Snapshot) {
 		if b == nil {
 			continue
 		}
-		q.Consumers, q.ExclusiveHeld = b.Consumers, b.ExclusiveHeld
+		q.ExclusiveHeld = b.ExclusiveHeld
+		if b.Consumers.Known() { // else it stayed unknown for as long as dlxtop looks
+			q.Consumers = b.Consumers
+		}
 		depth, known := q.Depth()
 		if known && q.Unacked.Known() {
 			unacked := min(b.Unacked.Or(0), depth)

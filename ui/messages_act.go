@@ -69,10 +69,6 @@ func (s *messagesScreen) settle() {
 		}
 	}
 	s.rows = kept
-	index := s.table.Index
 	s.table.Set(kept)
-	if _, ok := s.table.Current(); !ok {
-		// It went by the operator's own doing, so the cursor may go on.
-		s.table.MoveTo(index)
-	}
+	s.table.Regain()
 }

@@ -255,6 +255,7 @@ func (s messagesScreen) looked(msg peekedMsg) (screen, tea.Cmd) {
 	s.filter, cmd = s.filter.apply(s.env, s.rows)
 	s.table.Match = s.match()
 	s.table.Set(s.rows)
+	s.table.Regain()
 	if then := s.then; then != nil {
 		s.then = nil
 		next, asked := then(s)

@@ -31,8 +31,8 @@ type Column[T any] struct {
 // reorders, the cursor stays on its item, and on its line of the screen. Only the rows that are seen are made.
 //
 // set brings new data (a poll, a page), narrow a filter, sortBy another order; view draws. An item that vanishes under
-// the cursor leaves no cursor, so that a key never hits what was not aimed at: current then reports false until the
-// cursor is moved.
+// the cursor leaves no cursor, so that a key never hits what was not aimed at: Current then reports false until the
+// cursor is moved, or the list was empty in between.
 type Table[K comparable, T any] struct {
 	Columns []Column[T]
 	key     func(T) K
@@ -90,8 +90,18 @@ func (t *Table[K, T]) Set(items []T) {
 	t.prune()
 	followed := t.follow()
 	t.endRange(between)
+	if len(t.Shown) == 0 {
+		t.moved, t.Index = false, 0
+	}
 	if !followed && !t.moved {
 		t.MoveTo(0)
+	}
+}
+
+// Regain puts a cursor whose item is gone on the row that took its place, where that was the operator's own doing.
+func (t *Table[K, T]) Regain() {
+	if !t.aimed {
+		t.MoveTo(t.Index)
 	}
 }
 
@@ -106,8 +116,8 @@ func (t *Table[K, T]) Narrow(match func(T) bool) {
 	t.filter()
 	followed := t.follow()
 	t.endRange(between)
-	if !followed && len(t.Shown) > 0 {
-		t.MoveTo(min(t.Index, len(t.Shown)-1))
+	if !followed {
+		t.Regain()
 	}
 }
 
@@ -221,11 +231,10 @@ func (t *Table[K, T]) Motion(msg tea.KeyMsg) bool {
 	case Is(msg, k.Up):
 		t.MoveTo(t.Index - 1)
 	case Is(msg, k.Down):
-		// Without a cursor the row that took the vanished one's place is the next one.
 		if t.aimed {
 			t.MoveTo(t.Index + 1)
 		} else {
-			t.MoveTo(t.Index)
+			t.Regain()
 		}
 	case Is(msg, k.Top):
 		t.MoveTo(0)

@@ -137,6 +137,17 @@ func TestCursorFollowsItsItem(t *testing.T) {
 	if at, ok := table.Current(); !ok || at.n <= 40 {
 		t.Errorf("after a filter the cursor is on %v, %v", at, ok)
 	}
+	table.Narrow(nil)
+	table.Set(nil)
+	table.Set(fruits[:3])
+	if at, ok := table.Current(); !ok || at.name != "f00" {
+		t.Errorf("the list was empty, and the cursor is on %v, %v", at, ok)
+	}
+	table.Set(fruits[1:3])
+	table.Regain()
+	if at, ok := table.Current(); !ok || at.name != "f01" {
+		t.Errorf("the cursor's item is gone by the operator's doing, and the cursor is on %v, %v", at, ok)
+	}
 }
 
 func TestSelection(t *testing.T) {
