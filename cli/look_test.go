@@ -380,3 +380,31 @@ func TestFindings(t *testing.T) {
 		t.Errorf("found %s", table.out)
 	}
 }
+
+// TestHeldDeadLettersAreSaid: a quorum queue keeps what no queue takes, and shows nothing of it (dead-letter-strategy
+// at-least-once).
+func TestHeldDeadLettersAreSaid(t *testing.T) {
+	v := newVHost(t)
+	v.declare("jobs", amqp.Table{
+		"x-queue-type": "quorum", "x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish",
+		"x-dead-letter-exchange": "jobs.dlx",
+	})
+	v.exchange("jobs.dlx", "direct")
+	v.declare("jobs.later", amqp.Table{
+		"x-message-ttl": 60_000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "jobs",
+	})
+	v.consume("jobs", func(d amqp.Delivery) { _ = d.Reject(false) })
+	v.fill("jobs", 3)
+	var flows result
+	await(t, "the statistics know what is held", func() bool {
+		flows = v.run("flows")
+		return strings.Contains(flows.out, `"dead_letters_held": 3`)
+	})
+	if table := v.run("flows", "-o", "table"); !strings.Contains(table.out, "0 +3 held") {
+		t.Errorf("flows: %s", table.out)
+	}
+	if r := v.run("peek", "jobs"); r.status != cli.ExitDone ||
+		!strings.Contains(r.stderr, "it holds 3 dead letters that no queue has taken yet") {
+		t.Errorf("peek: exit status %d, %s%s", r.status, r.out, r.stderr)
+	}
+}
