@@ -33,7 +33,8 @@ type cable struct {
 	struck          atomic.Pointer[strike] // nil: nothing strikes
 	// the method before which a wrong acknowledgement goes to the node, once; 0 is none
 	poison   atomic.Int64
-	consumes func(n int) // is called before the nth consumer's beginning goes to the node; nil: nothing is
+	venom    func(channel uint16) []byte // the frame before the poisoned method; nil: wrongAck
+	consumes func(n int)                 // is called before the nth consumer's beginning goes to the node; nil: nothing is
 	consumed atomic.Int64
 }
 
@@ -256,7 +257,11 @@ func (f *frames) next() error {
 	if frame[0] == method && binary.BigEndian.Uint16(frame[7:]) == basic {
 		m := int64(binary.BigEndian.Uint16(frame[9:]))
 		if f.cable.poison.CompareAndSwap(m, 0) {
-			f.whole = append(f.whole[:0], wrongAck(binary.BigEndian.Uint16(frame[1:]))...)
+			venom := wrongAck
+			if f.cable.venom != nil {
+				venom = f.cable.venom
+			}
+			f.whole = append(f.whole[:0], venom(binary.BigEndian.Uint16(frame[1:]))...)
 		}
 		if m == basicConsume && f.cable.consumes != nil {
 			f.cable.consumes(int(f.cable.consumed.Add(1)))
@@ -273,4 +278,12 @@ func wrongAck(channel uint16) []byte {
 	binary.BigEndian.PutUint16(frame[1:], channel)
 	frame = binary.BigEndian.AppendUint64(frame, 1<<40)
 	return append(frame, 0, 0xce) // not multiple; the end of a frame
+}
+
+// strayAck is the frame of an acknowledgement on the channel of the connection itself: the broker ends the connection.
+func strayAck(uint16) []byte { return wrongAck(0) }
+
+// brokenAck is the frame of an acknowledgement that ends after its class and method: the broker ends the connection.
+func brokenAck(channel uint16) []byte {
+	return append(binary.BigEndian.AppendUint16([]byte{1}, channel), 0, 0, 0, 4, 0, 60, 0, basicAck, 0xce)
 }

@@ -17,10 +17,21 @@ import (
 
 const basicCancel = 30
 
-// TestLookThatTheBrokerEnds: the broker closes the channel of a look. No other program of the user looks at that queue
-// then, unless its user insists; when all of it was read it is as before.
+// TestLookThatTheBrokerEnds: the broker closes the channel of a look, or its connection. No other program of the user
+// looks at that queue then, unless its user insists; when all of it was read it is as before.
 func TestLookThatTheBrokerEnds(t *testing.T) {
 	t.Parallel()
+	for name, venom := range map[string]func(uint16) []byte{"channel": wrongAck, "connection": strayAck, "syntax": brokenAck} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lookIsEnded(t, venom, name == "channel")
+		})
+	}
+}
+
+// lookIsEnded: the frame ends a look. shown tells that what it has read is shown for sure; with the connection's end it
+// may come to that too early.
+func lookIsEnded(t *testing.T, venom func(uint16) []byte, shown bool) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		const n = 5
 		a := newApp(t)
@@ -28,10 +39,11 @@ func TestLookThatTheBrokerEnds(t *testing.T) {
 		a.publish(q.QueueRef, numbered(n)...)
 		path := filepath.Join(t.TempDir(), "journal.db")
 		cable, url := newCable(t, 0)
+		cable.venom = venom
 		cable.poison.Store(basicCancel)
 		first := newClient(t, broker.Options{URL: url, Looks: journal.NewLooks(path)})
-		if _, err := doPeek(t.Context(), first, q, s, false); err != nil {
-			t.Error(err) // what it has read is shown
+		if _, err := doPeek(t.Context(), first, q, s, false); err != nil && shown {
+			t.Error(err)
 		}
 		a.await(q.QueueRef, n)
 		for _, look := range allLooks {
