@@ -14,6 +14,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/trace"
 )
 
@@ -242,7 +243,11 @@ func (t *tap) watch(ctx context.Context, follow <-chan trace.TapPlan) error {
 }
 
 func (t *tap) ended(e *amqp.Error) error {
-	if e == nil || t.connection.IsClosed() {
+	switch {
+	case e != nil && e.Server && e.Code == amqp.InternalError:
+		return fmt.Errorf("RabbitMQ ended the tap (%d %s): %s. The tap had a copy, nothing is lost: begin it again",
+			e.Code, words(e), peek.Unconvertible("a message that passed"))
+	case e == nil || t.connection.IsClosed():
 		return lost(amqp.ErrClosed)
 	}
 	return fmt.Errorf("the broker ended the tap: %s", words(e))

@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +35,29 @@ func TestTapThatIsCutOff(t *testing.T) {
 	if tap.counts.Seen != 3 || tap.counts.MissedWords() != "some may have been missed" {
 		t.Errorf("%+v: %q", tap.counts, tap.counts.MissedWords())
 	}
+}
+
+// TestTapOfUnconvertible: RabbitMQ ends the connection of a tap that is to get such a message, and the tap says why.
+func TestTapOfUnconvertible(t *testing.T) {
+	if !behaviour().ConvertsAMQP10 {
+		t.Skip("before RabbitMQ 4 they are converted when they are published")
+	}
+	a := newApp(t)
+	x, worker := a.exchange("x", "fanout", false, nil), a.queue("worker", model.Classic)
+	a.bind(worker, x, "", nil)
+	buffer := a.queue("buffer", model.Classic, "x-message-ttl", int32(1), "x-dead-letter-exchange", x)
+	tap := startTap(a, client(t), topologyNow(t),
+		trace.PlanTap(topologyNow(t), trace.TapWant{VHost: "/", Exchanges: []string{x}}), nil)
+	sendAMQP10(t, node, buffer.Name, unconvertible())
+	select {
+	case err := <-tap.ended:
+		if err == nil || !strings.Contains(err.Error(), "it cannot convert a message that passed") {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+	a.await(worker, 1)
 }
 
 // TestTapThatIsStoppedBehind: what had passed when a tap was stopped is seen, or counts as missed.

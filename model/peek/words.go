@@ -82,9 +82,7 @@ func (o Objection) ended() string {
 	words := ""
 	switch e.By {
 	case model.EndedByConversion:
-		words = fmt.Sprintf("RabbitMQ ended a look at this queue (%s): it cannot convert %s to AMQP 0-9-1, most likely one "+
-			"of an AMQP 1.0 client with a UUID, char or decimal in its properties or annotations, or an unsigned number in "+
-			"a list. Only an AMQP 1.0 client can read it", e.Said, which)
+		words = fmt.Sprintf("RabbitMQ ended a look at this queue (%s): %s", e.Said, Unconvertible(which))
 	case model.EndedByBroker:
 		words = fmt.Sprintf("RabbitMQ ended a look at this queue at %s (%s)", which, e.Said)
 	case model.EndedByClient:
@@ -100,6 +98,12 @@ func (o Objection) ended() string {
 		words += "; each such look counts as a failed delivery of all that it held"
 	}
 	return words
+}
+
+// Unconvertible says why RabbitMQ 4 ends a connection instead of delivering a message.
+func Unconvertible(which string) string {
+	return "it cannot convert " + which + " to AMQP 0-9-1, most likely one of an AMQP 1.0 client with a UUID, char or " +
+		"decimal in its properties or annotations, or an unsigned number in a list. Only an AMQP 1.0 client can read it"
 }
 
 // again says what a look does that is insisted on although the last one ended.
