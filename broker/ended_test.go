@@ -21,7 +21,9 @@ const basicCancel = 30
 // looks at that queue then, unless its user insists; when all of it was read it is as before.
 func TestLookThatTheBrokerEnds(t *testing.T) {
 	t.Parallel()
-	for name, venom := range map[string]func(uint16) []byte{"channel": wrongAck, "connection": strayAck, "syntax": brokenAck} {
+	for name, venom := range map[string]func(uint16) []byte{
+		"channel": wrongAck, "connection": strayAck, "syntax": brokenAck,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			lookIsEnded(t, venom, name == "channel")

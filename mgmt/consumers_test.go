@@ -44,7 +44,9 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 		}
 		return role, q.Consumers
 	}
-	want := map[string]model.Role{"stock.failed": model.FailedRole, "mail.later": model.DelayedBuffer, "letters": model.DelayedBuffer}
+	want := map[string]model.Role{
+		"stock.failed": model.FailedRole, "mail.later": model.DelayedBuffer, "letters": model.DelayedBuffer,
+	}
 	consumed := func(by string, times int64) {
 		for queue := range want {
 			consume(queue, by+queue)
