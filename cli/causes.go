@@ -352,7 +352,7 @@ func causesOf(r *reading, list []cause.Group) causesJSON {
 			ID: g.ID, Cause: g.Cause.String(), Kind: g.Cause.Kind, Text: g.Cause.Text, Frame: g.Cause.Frame,
 			Evidence: string(g.Cause.Evidence), Coarse: g.Cause.Level.Words(), Messages: g.Messages,
 			State: string(r.state(g)), Note: r.states.Of(g.ID).Note,
-			Queues: []string{}, Workers: r.workersOf(g), Sample: g.Sample.Text,
+			Queues: []string{}, Workers: g.WorkerNames(r.topology.WorkersOf), Sample: g.Sample.Text,
 		}
 		for _, q := range g.Queues {
 			one.Queues = append(one.Queues, q.Of.String())

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,25 +27,6 @@ func (s *session) statesOf(t *model.Topology) cause.States {
 	return states
 }
 
-// workersOf are those whose messages failed for a cause, as the messages say, else as the flows of their queues do.
-func (r *reading) workersOf(g *cause.Group) []string {
-	workers := []string{}
-	for _, w := range g.Workers {
-		workers = append(workers, w.Of)
-	}
-	if len(workers) > 0 {
-		return workers
-	}
-	for _, in := range g.Queues {
-		for _, f := range r.topology.FlowsOf(in.Of) {
-			if f.Role(in.Of) == model.FailedRole && !slices.Contains(workers, f.Worker.Queue.Name) {
-				workers = append(workers, f.Worker.Queue.Name)
-			}
-		}
-	}
-	return workers
-}
-
 func causesTable(list []cause.Group, r *reading) *grid {
 	table := &grid{right: []bool{false, false, true}}
 	table.add("ID", "STATE", "MESSAGES", "FIRST", "LAST", "QUEUES", "WORKERS", "CAUSE")
@@ -57,7 +37,7 @@ func causesTable(list []cause.Group, r *reading) *grid {
 			queues = append(queues, q.Of.String())
 		}
 		table.add(string(g.ID), string(r.state(g)), strconv.Itoa(g.Messages), seenAt(g.First), seenAt(g.Last), named(queues),
-			named(r.workersOf(g)), cell(g.Cause.String(), 120))
+			named(g.WorkerNames(r.topology.WorkersOf)), cell(g.Cause.String(), 120))
 	}
 	return table
 }

@@ -199,6 +199,18 @@ func (t *Topology) Flows() []Flow { return t.flows }
 // queue.
 func (t *Topology) FlowsOf(ref QueueRef) []*Flow { return t.flowsOf[ref] }
 
+// WorkersOf are the names of the workers whose failures end in a queue.
+func (t *Topology) WorkersOf(failed QueueRef) (names []string) {
+	for _, f := range t.flowsOf[failed] {
+		for _, m := range f.Failed {
+			if m.Queue == failed && !slices.Contains(names, f.Worker.Queue.Name) {
+				names = append(names, f.Worker.Queue.Name)
+			}
+		}
+	}
+	return names
+}
+
 // FlowOf is the first of the flows that a queue belongs to.
 func (t *Topology) FlowOf(ref QueueRef) (*Flow, bool) {
 	if flows := t.flowsOf[ref]; len(flows) > 0 {

@@ -49,7 +49,7 @@ func newApp(ctx context.Context, o Options) app {
 		mouse:   o.Mouse, filters: o.Filters, actions: o.Actions, keeper: &keeper{file: o.Kept}, index: o.Index,
 		title: o.Title, contexts: o.Contexts, readOnly: o.ReadOnly, production: o.Production,
 		work: newWork(ctx), requests: &atomic.Int64{},
-		profile: termenv.Ascii,
+		profile: termenv.Ascii, acting: map[model.QueueRef]bool{},
 	}
 	e.marks, e.quiet = newCauseMarks(e, o.Marks), &quietLooks{looker: o.Broker}
 	if o.Broker != nil {

@@ -1,6 +1,9 @@
 package ui
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -17,6 +20,7 @@ const causeMessagesMost = 10_000
 type causeMessagesScreen struct {
 	findScreen
 	row    causeRow
+	done   int                      // of the doings since the start: these are taken in
 	limits func(model.QueueRef) int // of the look at each queue, when something is done with its messages
 }
 
@@ -29,7 +33,7 @@ func newCauseMessagesScreen(e *env, r causeRow, limits func(model.QueueRef) int)
 		Has: only.has, Queue: func(ref model.QueueRef) bool { return queues[ref] }, Hits: causeMessagesMost,
 	}, findColumns(e, byID))
 	search.only = only
-	return causeMessagesScreen{findScreen: search, row: r, limits: limits}
+	return causeMessagesScreen{findScreen: search, row: r, limits: limits, done: len(e.doings)}
 }
 
 // Keys are those of a search, and of a cause.
@@ -42,6 +46,8 @@ func (s causeMessagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	if pressed, ok := msg.(tea.KeyMsg); ok && !s.Typing() {
 		k, acts := s.env.keys, actOnCause(s.env, s.row, s.limits, pressed)
 		switch {
+		case acts != nil && s.ended && len(s.rows) == 0 && len(s.missed) == 0:
+			return s, notice("no message of this cause is in its queues any more", true)
 		case acts != nil:
 			return s, push(acts)
 		case term.Is(pressed, k.NextPane):
@@ -51,6 +57,34 @@ func (s causeMessagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		}
 	}
 	next, cmd := s.findScreen.Update(msg)
+	s.findScreen = next.(findScreen)
+	return s, cmd
+}
+
+// Prepare takes in what actions did to the queues since they were read. They are read again where which messages that
+// were is unknown, and nobody has to agree to a cost.
+func (s causeMessagesScreen) Prepare(int, int) (screen, tea.Cmd) {
+	changed := false
+	for _, d := range s.env.since(&s.done) {
+		if s.request == 0 || !s.want.Queue(d.queue) {
+			continue
+		}
+		changed = changed || d.unclear
+		gone := maps.Clone(d.gone)
+		s.rows = slices.DeleteFunc(slices.Clone(s.rows), func(r *findRow) bool {
+			left := r.hit.Queue == d.queue && gone[r.hit.Fingerprint] > 0
+			if left {
+				gone[r.hit.Fingerprint]--
+			}
+			return left
+		})
+		s.list.Table.Set(s.rows)
+		s.list.Table.Regain()
+	}
+	if !changed || s.want.Costly || !s.ended {
+		return s, nil
+	}
+	next, cmd := s.begin()
 	s.findScreen = next.(findScreen)
 	return s, cmd
 }

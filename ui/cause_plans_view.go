@@ -3,6 +3,7 @@ package ui
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -172,6 +173,9 @@ func (c *causePlansScreen) words() string {
 		}
 		return words
 	case causePlansAsking:
+		if c.unplanned() {
+			return "none of this cause is left in what was read"
+		}
 		return string(c.wish.operation) + " " + what + c.asOf()
 	case causePlansRunning:
 		if len(rest) > 0 {
@@ -179,6 +183,11 @@ func (c *causePlansScreen) words() string {
 		}
 	}
 	return c.summary()
+}
+
+// unplanned reports whether no queue has anything to act on.
+func (c *causePlansScreen) unplanned() bool {
+	return !slices.ContainsFunc(c.queues, func(q messagesScreen) bool { return q.dialog.open() })
 }
 
 // done is how many messages have gone from their queues, of those that were to go from them.

@@ -39,7 +39,7 @@ func (c *causesReading) seek(now time.Time) tea.Cmd {
 	msg := causesReadMsg{request: c.request, at: now}
 	index, groups, broker, finish, forget := c.env.index, c.groups, c.broker, c.finishing(nil), c.forgetting()
 	return c.env.command(keepingTime, func(context.Context) tea.Msg {
-		forget()
+		forget(&msg)
 		for _, q := range sought {
 			name := cause.IndexName(broker, q.ref)
 			kept, err := index.Load(name)
@@ -80,7 +80,7 @@ func (c *causesReading) take(recalled []recalledQueue) {
 // withdraw takes back what is shown of a queue that is not read again by itself, when messages have left it since:
 // which ones is unknown.
 func (c *causesReading) withdraw(q *causesQueue) {
-	if q == c.at || q.readAt.IsZero() || q.plan.Allowed() && q.plan.Free {
+	if q == c.at || q.readAt.IsZero() || c.env.acting[q.ref] || q.plan.Allowed() && q.plan.Free {
 		return
 	}
 	read := cause.Earlier{At: q.readAt, Depth: q.depth.Or(q.read)}
@@ -91,11 +91,53 @@ func (c *causesReading) withdraw(q *causesQueue) {
 	c.gone, c.unknown = append(c.gone, q.ref), append(c.unknown, q.ref)
 }
 
-// forgetting takes out the queues that are gone, outside Update.
-func (c *causesReading) forgetting() func() {
+// catchUp takes in what actions did to the queues since they were read: no look is needed for that.
+func (c *causesReading) catchUp() {
+	for _, d := range c.env.since(&c.done) {
+		q := c.queues[d.queue]
+		switch {
+		case q == nil || q.readAt.IsZero() || d.at.Before(q.readAt):
+		case d.unclear && q.plan.Allowed() && q.plan.Free:
+			q.wanted = true
+		default:
+			q.settled, q.ready = d.at, model.Opt[int64]{}
+			q.depth = model.Some(max(q.depth.Or(q.read)+int64(d.back)-d.count(), 0))
+			c.leaving = append(c.leaving, d)
+		}
+	}
+}
+
+// outdated reports whether a count is older than what an action did to the queue after it was read.
+func (q *causesQueue) outdated(countedAt time.Time) bool {
+	return q.settled.After(q.readAt) && countedAt.Before(q.settled.Add(model.StatisticsLag))
+}
+
+// forgetting takes out the queues that are gone, and the messages that actions took, outside Update.
+func (c *causesReading) forgetting() func(*causesReadMsg) {
 	groups, index, broker, gone, unknown := c.groups, c.env.index, c.broker, c.gone, c.unknown
-	c.gone, c.unknown = nil, nil
-	return func() {
+	leaving, kept := c.leaving, map[model.QueueRef]cause.Earlier{}
+	for _, d := range leaving {
+		if q := c.queues[d.queue]; q != nil {
+			kept[d.queue] = cause.Earlier{At: q.readAt, Depth: q.depth.Or(0)}
+		}
+	}
+	c.gone, c.unknown, c.leaving = nil, nil, nil
+	return func(msg *causesReadMsg) {
+		msg.left = map[model.QueueRef]int64{}
+		for _, d := range leaving {
+			for f, twins := range d.gone {
+				for range twins {
+					if groups.Remove(d.queue, f) {
+						msg.left[d.queue]++
+					}
+				}
+			}
+		}
+		for ref, earlier := range kept {
+			if index != nil && broker != "" {
+				_ = index.Save(cause.IndexName(broker, ref), groups.Keep(broker, ref, earlier))
+			}
+		}
 		for _, ref := range gone {
 			groups.Forget(ref)
 		}

@@ -145,18 +145,16 @@ func (c *causesList) set(r *causesReading) {
 	c.list.Table.Set(rows)
 }
 
-// workers are those whose messages failed for a cause, as the messages say, else as the flows of their queues do.
-func (c *causesReading) workers(g *cause.Group) (names []string) {
-	for _, w := range g.Workers {
-		names = append(names, model.Printable(w.Of))
-	}
-	if names != nil {
-		return names
-	}
-	for _, in := range g.Queues {
-		if q := c.queues[in.Of]; q != nil && q.worker != "-" && !slices.Contains(names, q.worker) {
-			names = append(names, q.worker)
+// workers are those whose messages failed for a cause, printable.
+func (c *causesReading) workers(g *cause.Group) []string {
+	names := g.WorkerNames(func(ref model.QueueRef) []string {
+		if q := c.queues[ref]; q != nil {
+			return q.workers
 		}
+		return nil
+	})
+	for i := range names {
+		names[i] = model.Printable(names[i])
 	}
 	return names
 }

@@ -43,6 +43,8 @@ type causesReading struct {
 	broker  string           // the name of its cluster
 	order   []model.QueueRef // of the queues, as the topology has them
 	gone    []model.QueueRef // queues that are no longer there, whose messages are still among the groups
+	done    int              // of the doings since the start: these are taken in
+	leaving []doing          // that the groups have not taken in yet
 	unknown []model.QueueRef // of these, what the index has of them holds no more
 	request request          // the look in flight; 0: none
 	at      *causesQueue     // of that look; nil: none is read
@@ -51,6 +53,7 @@ type causesReading struct {
 	list    []cause.Group
 	recent  map[cause.ID][]float64
 	listed  time.Time // when these were worked out
+	own     bool      // what left the list last did so by an action, or by a key that reads
 	read    int       // messages that these have
 }
 
@@ -62,7 +65,7 @@ type spending struct {
 // causesQueue is a failed queue with what was read of it.
 type causesQueue struct {
 	ref       model.QueueRef
-	worker    string           // of its flow, printable; "-" when it belongs to none
+	workers   []string         // that fail into it
 	ready     model.Opt[int64] // by the newest poll
 	countedAt time.Time
 	plan      peek.Plan // of the next look
@@ -76,6 +79,7 @@ type causesQueue struct {
 	err     error            // of the last look
 	refusal peek.Refusal     // what the last look met
 	triedAt time.Time
+	settled time.Time // when an action last changed the queue; older counts say nothing
 
 	sought  bool           // in the index
 	earlier *cause.Earlier // what is shown of it is of the index; nil: it was read, or nothing of it is shown
@@ -101,15 +105,19 @@ type causesReadMsg struct {
 	marks   markedMsg
 	err     error
 
-	recalled []recalledQueue // from the index
+	recalled []recalledQueue          // from the index
+	left     map[model.QueueRef]int64 // messages that actions of this program took out
 }
 
 func newCausesReading(e *env) *causesReading {
-	return &causesReading{env: e, groups: cause.NewGroups(), queues: map[model.QueueRef]*causesQueue{}}
+	return &causesReading{
+		env: e, groups: cause.NewGroups(), queues: map[model.QueueRef]*causesQueue{}, done: len(e.doings),
+	}
 }
 
 // polled takes a poll: these are the failed queues now.
 func (c *causesReading) polled(t *model.Topology, rows []failedRow) {
+	c.catchUp()
 	c.order, c.broker = c.order[:0:0], t.Snapshot.Overview.ClusterName
 	present := make(map[model.QueueRef]bool, len(rows))
 	for i := range rows {
@@ -120,9 +128,9 @@ func (c *causesReading) polled(t *model.Topology, rows []failedRow) {
 			q = &causesQueue{ref: ref, limit: causesPage}
 			c.queues[ref] = q
 		}
-		q.worker = rows[i].flowName
+		q.workers = t.WorkersOf(ref)
 		q.ready, q.countedAt = model.Opt[int64]{}, time.Time{}
-		if now, ok := t.Queue(ref); ok {
+		if now, ok := t.Queue(ref); ok && !q.outdated(now.CountedAt) {
 			q.ready, q.countedAt = now.Ready, now.CountedAt
 		}
 		q.plan = peek.For(t, ref, peek.Want{Limit: q.limit, MaxBytes: causesBytes, ReadOnly: c.env.readOnly})
@@ -187,6 +195,7 @@ func (c *causesReading) next(now time.Time) tea.Cmd {
 	if c.request != 0 || c.env.broker == nil {
 		return nil
 	}
+	c.catchUp()
 	if cmd := c.seek(now); cmd != nil {
 		return cmd
 	}
@@ -197,7 +206,7 @@ func (c *causesReading) next(now time.Time) tea.Cmd {
 			best = q
 		}
 	}
-	if best == nil && len(c.gone) == 0 && (c.read == 0 || now.Sub(c.listed) < time.Minute) {
+	if best == nil && len(c.gone) == 0 && len(c.leaving) == 0 && (c.read == 0 || now.Sub(c.listed) < time.Minute) {
 		return nil
 	}
 	if best != nil && !best.first() {
@@ -248,7 +257,7 @@ func (c *causesReading) look(q *causesQueue) tea.Cmd {
 	}
 	quiet, index, broker, finish := c.env.quiet, c.env.index, c.broker, c.finishing(q)
 	return c.env.command(plan.Timeout+peekGrace, func(ctx context.Context) tea.Msg {
-		forget()
+		forget(&msg)
 		if plan.Method != "" {
 			msg.looked = true
 			msg.err = quiet.run(ctx, func(ctx context.Context) error { return msg.group(ctx, quiet.looker, plan, groups) })
@@ -290,6 +299,12 @@ func (c *causesReading) answered(msg causesReadMsg) bool {
 		return false
 	}
 	q := c.at
+	c.own = len(msg.left) > 0 || q != nil && c.wish.wanted
+	for ref, n := range msg.left {
+		if left := c.queues[ref]; left != nil {
+			left.read = max(left.read-n, 0)
+		}
+	}
 	c.request, c.at = 0, nil
 	c.list, c.read, c.recent, c.listed = msg.list, msg.all, msg.recent, msg.at
 	c.take(msg.recalled)
@@ -378,6 +393,11 @@ func (c *causesReading) agree() {
 	for _, q := range c.costly() {
 		q.wanted, q.agreed = true, true
 	}
+}
+
+// asked reports whether queues that a key asked for are still to be read.
+func (c *causesReading) asked() bool {
+	return slices.ContainsFunc(c.order, func(ref model.QueueRef) bool { return c.queues[ref].wanted })
 }
 
 // limitOf is how many messages of a queue its looks ask for.

@@ -43,7 +43,9 @@ type env struct {
 	contexts   []string                                    // that one can go to
 	keeper     *keeper                                     // of what is remembered from start to start
 	marks      *causeMarks
-	index      Index // nil: what is read of failed queues is not kept
+	doings     []doing                 // of actions since the start. For Update only
+	acting     map[model.QueueRef]bool // the queues of which an action takes messages now. For Update only
+	index      Index                   // nil: what is read of failed queues is not kept
 	quiet      *quietLooks
 	mouse      bool // clicks and the wheel mean something
 	readOnly   bool

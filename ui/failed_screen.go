@@ -19,6 +19,7 @@ type failedScreen struct {
 	causes  causesList
 	reading *causesReading // changed in Update and Prepare only
 	listed  bool           // the queues are seen, not the causes
+	sorting bool           // what was agreed to is read: then the causes are sorted
 	costly  bool           // it asks whether to read what costs more than a mark
 	noting  *causeNote     // a note is typed; nil: none is
 }
@@ -67,14 +68,14 @@ func (f failedScreen) Keys() []key.Binding {
 		own = append(own, term.Describe(k.Open, "messages"))
 	}
 	own = append(own, term.Describe(k.NextPane, "queues"))
+	if len(f.reading.costly()) > 0 {
+		own = append(own, term.Describe(k.Insist, "read what has a cost"))
+	}
 	if current {
 		own = append(append(own, causeKeys(k)...), k.Resolve, k.Ignore, k.Note)
 	}
 	if n := f.reading.more(); n > 0 {
 		own = append(own, term.Describe(k.More, "read more"))
-	}
-	if len(f.reading.costly()) > 0 {
-		own = append(own, term.Describe(k.Insist, "read what has a cost"))
 	}
 	return f.causes.list.Bindings(append(own, k.Peek)...)
 }
@@ -88,7 +89,14 @@ func (f failedScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		f.reading.polled(msg.topology, rows)
 	case causesReadMsg:
 		if f.reading.answered(msg) {
+			if f.sorting && !f.reading.asked() {
+				f.sorting = false
+				f.causes.sort(f.reading)
+			}
 			f.causes.set(f.reading)
+			if f.reading.own {
+				f.causes.list.Table.Regain()
+			}
 			return f, f.env.marks.take(msg.marks)
 		}
 	case hideMsg:
@@ -138,7 +146,7 @@ func (f failedScreen) causeKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	case f.noting != nil:
 		return f.noteKey(msg)
 	case f.costly && term.Is(msg, k.Confirm):
-		f.costly = false
+		f.costly, f.sorting = false, true
 		f.reading.agree()
 	case f.costly:
 		f.costly = !term.Is(msg, k.Cancel)

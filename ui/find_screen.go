@@ -221,8 +221,12 @@ func newFindRow(h *find.Hit) *findRow {
 func (s findScreen) news(msg findNewsMsg) (screen, tea.Cmd) {
 	s.progress = msg.progress
 	if len(msg.rows) > 0 {
+		first := 0 // those that left the list keep their numbers
+		if n := len(s.rows); n > 0 {
+			first = s.rows[n-1].number + 1
+		}
 		for i, r := range msg.rows {
-			r.number = len(s.rows) + i
+			r.number = first + i
 		}
 		s.rows = append(s.rows, msg.rows...)
 		s.list.Table.Set(s.rows)

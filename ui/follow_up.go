@@ -28,6 +28,7 @@ type followUp interface {
 	say(l *dialogLines) (title string)
 	running(a *plan.Account) string
 	tell(d *dialog, l *dialogLines)
+	did(e *env, a *plan.Account) // takes down what it did to queues
 	run(e *env) (begun plan.Account, run accountRun)
 }
 
@@ -91,7 +92,11 @@ func (f followUpScreen) Update(msg tea.Msg) (_ screen, cmd tea.Cmd) {
 			cmd = f.replan()
 		}
 	default:
+		ended := f.state == dialogEnded
 		cmd = f.executing(msg)
+		if f.state == dialogEnded && !ended {
+			f.is.did(f.env, &f.account)
+		}
 	}
 	return f, cmd
 }

@@ -3,6 +3,7 @@ package ui
 import (
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -37,6 +38,7 @@ func (s *messagesScreen) settle() {
 	a := &s.dialog.account
 	s.settled = s.env.now()
 	s.taken += a.Moved + a.Dropped
+	delete(s.env.acting, s.queue)
 	stayed := map[message.Fingerprint]int{}
 	told := 0
 	for _, p := range a.Problems {
@@ -52,15 +54,18 @@ func (s *messagesScreen) settle() {
 	if a.Unknown > 0 || a.Done() < len(s.dialog.rows) || told < a.Refused+a.Returned {
 		s.unclear = "whether each message is still here is unknown: " + s.env.keys.Peek.Help().Key +
 			" reads the queue again"
+		s.env.did(doing{queue: s.queue, unclear: true})
+		s.done = len(s.env.doings)
 		return
 	}
-	acted := make(map[messageID]bool, len(s.dialog.rows))
+	acted, gone := make(map[messageID]bool, len(s.dialog.rows)), map[message.Fingerprint]int{}
 	for _, r := range s.dialog.rows {
 		if stayed[r.id.fingerprint] > 0 {
 			stayed[r.id.fingerprint]--
 			continue
 		}
 		acted[r.id] = true
+		gone[r.id.fingerprint]++
 	}
 	kept := make([]*messageRow, 0, len(s.rows))
 	for _, r := range s.rows {
@@ -68,7 +73,32 @@ func (s *messagesScreen) settle() {
 			kept = append(kept, r)
 		}
 	}
+	s.env.did(doing{queue: s.queue, gone: gone})
+	s.done = len(s.env.doings)
 	s.rows = kept
 	s.table.Set(kept)
 	s.table.Regain()
+}
+
+// catchUp takes in that messages came back to the queue. It is read again where that costs nothing.
+func (s messagesScreen) catchUp() (messagesScreen, tea.Cmd) {
+	changed, back := false, 0
+	for _, d := range s.env.since(&s.done) {
+		if d.queue == s.queue && d.unclear && d.at.After(s.peeked.TakenAt) {
+			changed, back = true, back+d.back
+		}
+	}
+	if !changed || s.peeked.TakenAt.IsZero() {
+		return s, nil
+	}
+	if s.peeked.Plan.Free {
+		next, cmd := s.look(false)
+		return next.(messagesScreen), cmd
+	}
+	came := "it was changed by an action"
+	if back > 0 {
+		came = model.Plural(back, "message") + " came back"
+	}
+	s.unclear = came + " since this was read: " + s.env.keys.Peek.Help().Key + " reads the queue again"
+	return s, nil
 }

@@ -59,6 +59,7 @@ type messagesScreen struct {
 	used    model.Opt[int64] // the highest delivery count of a message of the queue after this look, where that is limited
 	taken   int              // messages that actions took out of the queue since
 	settled time.Time        // when the last action ended
+	done    int              // of the doings since the start: these are taken in
 	unclear string           // why the table may show messages that are gone; "" when it does not
 
 	table     term.Table[messageID, *messageRow]
@@ -98,7 +99,7 @@ func newMessagesScreen(e *env, queue model.QueueRef) screen {
 // newCauseScreen shows those messages of a queue that failed for one cause, of at least this number that it reads.
 func newCauseScreen(e *env, queue model.QueueRef, only ofCause, limit int, then afterLook) screen {
 	return messagesScreen{
-		env: e, queue: queue, only: only, limit: max(limit, peekFirst), then: then,
+		env: e, queue: queue, only: only, done: len(e.doings), limit: max(limit, peekFirst), then: then,
 		table: newMessageTable(e), filter: newMessageFilter(e), detail: newMessageDetail(e.reads(queue)),
 	}
 }

@@ -24,6 +24,7 @@ const (
 
 // Prepare reads what is seen of the messages, and tells what stands above them.
 func (s messagesScreen) Prepare(width, height int) (screen, tea.Cmd) {
+	s, again := s.catchUp()
 	s.split = height >= splitHeight
 	s.above = s.aboveLines(width, height)
 	s.mending.prepare(width, height)
@@ -45,7 +46,7 @@ func (s messagesScreen) Prepare(width, height int) (screen, tea.Cmd) {
 			s.detail.atEnd(row.id)
 		}
 	}
-	return s, cmd
+	return s, tea.Batch(cmd, again)
 }
 
 func (s messagesScreen) View(width, height int) string {
@@ -166,6 +167,9 @@ func (s messagesScreen) emptiness() string {
 	}
 	if now, changed := s.readyNow(); changed {
 		return fmt.Sprintf("%s in the queue now: %s reads it again", model.Plural(now, "message"), s.env.keys.Peek.Help().Key)
+	}
+	if s.unclear != "" {
+		return "not read again yet"
 	}
 	return "the queue is empty"
 }

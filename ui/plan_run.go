@@ -16,6 +16,7 @@ func (d *planDialog) run() tea.Cmd {
 		d.goOn = make(chan struct{}, 1)
 		run.GoOn = d.goOn
 	}
+	d.env.acting[d.queue] = true
 	executor := ports.Executor(d.env.broker)
 	begun := plan.Account{Operation: run.Operation, From: run.From, Planned: run.Planned}
 	return d.execute(begun, func(ctx context.Context, progress func(plan.Account)) (plan.Account, error) {

@@ -120,6 +120,10 @@ func (r resuming) run(e *env) (begun plan.Account, run accountRun) {
 	}
 }
 
+func (r resuming) did(e *env, _ *plan.Account) {
+	e.did(doing{queue: r.rest.Record.From, unclear: true})
+}
+
 func (r resuming) say(l *dialogLines) (title string) {
 	s, p := l.styles, &r.rest
 	if record := &p.Record; record.ID > 0 {

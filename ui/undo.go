@@ -132,6 +132,13 @@ func (u undoing) run(e *env) (begun plan.Account, run accountRun) {
 	}
 }
 
+func (u undoing) did(e *env, a *plan.Account) {
+	e.did(doing{queue: u.undo.Back, back: a.Moved, unclear: true})
+	for i := range u.undo.Takes {
+		e.did(doing{queue: u.undo.Takes[i].From, unclear: true})
+	}
+}
+
 func (u undoing) say(l *dialogLines) (title string) {
 	s, p := l.styles, &u.undo
 	if r := &p.Record; r.ID > 0 {

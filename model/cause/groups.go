@@ -293,6 +293,25 @@ func (g *Groups) List() []Group {
 	return list
 }
 
+// WorkerNames are those whose messages failed, as the messages say, else those that fail into their queues.
+func (g *Group) WorkerNames(into func(model.QueueRef) []string) []string {
+	names := []string{}
+	for _, w := range g.Workers {
+		names = append(names, w.Of)
+	}
+	if len(names) > 0 {
+		return names
+	}
+	for _, in := range g.Queues {
+		for _, name := range into(in.Of) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // MostFirst sorts causes by how many messages they have; those with equally many stay in their order.
 func MostFirst(list []Group) {
 	slices.SortStableFunc(list, func(a, b Group) int { return cmp.Compare(b.Messages, a.Messages) })

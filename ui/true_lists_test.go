@@ -1,0 +1,115 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// failInto publishes messages that failed with an error, and their queue.
+func failInto(t *testing.T, channel *amqp.Channel, queue, kind, text string, n int) {
+	t.Helper()
+	arguments := amqp.Table{"x-queue-type": kind}
+	if _, err := channel.QueueDeclare(queue, true, false, false, false, arguments); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		publish(t, channel, queue, amqp.Publishing{
+			MessageId: fmt.Sprint(queue, text, i), Headers: amqp.Table{"x-error": text}, Body: []byte("{}"),
+		})
+	}
+}
+
+// TestListsStayTrue: after what the operator did each list says what is there, and a row has the cursor.
+func TestListsStayTrue(t *testing.T) {
+	storySizes(t, func(t *testing.T, width, height int) {
+		o, channel := storyVHost(t)
+		for _, name := range []string{"mail", "sms"} {
+			if _, err := channel.QueueDeclare(name, true, false, false, false, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		failInto(t, channel, "mail.failed", "classic", "ValueError: no address", 9)
+		failInto(t, channel, "sms.failed", "classic", "ValueError: no address", 8)
+		failInto(t, channel, "sms.failed", "classic", "TimeoutError: too late", 7)
+		screen := newTerminal(t, o, width, height)
+		screen.await("mail ")
+		screen.press("3")
+		screen.await("24 read", "ValueError", "TimeoutError")
+		screen.press(keyEnter)
+		screen.await("17 found", "complete")
+		screen.press("r")
+		screen.await("replay 17 messages of 2 queues")
+		screen.agree("replay 17 messages", "17 messages moved")
+		screen.await("esc close")
+		screen.press(keyEsc)
+		screen.await("0 found", "none of this cause is left")
+		screen.press("r")
+		screen.await("no message of this cause is in its queues any more")
+		screen.press("q")
+		screen.await("7 read")
+		screen.awaitThat("the next cause has the cursor", func(string) bool {
+			return strings.Contains(screen.cursorRow(), "TimeoutError")
+		})
+
+		screen.press(keyEnter)
+		screen.await("cause: TimeoutError", "7 messages", "(basic.consume)")
+		screen.press("D")
+		screen.await("Drop 7 messages")
+		screen.agree("drop", "7 messages dropped")
+		screen.await("What happened")
+		screen.press(keyEnter)
+		screen.await("the queue is empty")
+		screen.press("u")
+		screen.await("bring back 7 messages")
+		screen.agree("bring back", "7 of 7 messages brought back")
+		screen.press(keyEnter)
+		screen.awaitThat("what came back is listed", func(s string) bool {
+			return strings.Contains(s, "7 messages ") && !strings.Contains(s, "the queue is empty") &&
+				screen.cursorRow() != ""
+		})
+		screen.press("q")
+		screen.await("7 read")
+		screen.awaitThat("the cause has the cursor", func(string) bool {
+			return strings.Contains(screen.cursorRow(), "TimeoutError")
+		})
+	})
+}
+
+// TestCostlyListStaysTrue: where a look costs, what was read stays when an action took messages, and no look is spent.
+func TestCostlyListStaysTrue(t *testing.T) {
+	storySizes(t, func(t *testing.T, width, height int) {
+		o, channel := storyVHost(t)
+		if _, err := channel.QueueDeclare("mail", true, false, false, false, nil); err != nil {
+			t.Fatal(err)
+		}
+		failInto(t, channel, "mail.failed", "quorum", "TimeoutError: too late", 3)
+		failInto(t, channel, "mail.failed", "quorum", "ValueError: no address", 9)
+		screen := newTerminal(t, o, width, height)
+		screen.await("mail ")
+		screen.press("3")
+		screen.readFailed(12)
+		screen.awaitThat("the most frequent is first", func(s string) bool {
+			return strings.Index(s, "ValueError") < strings.Index(s, "TimeoutError")
+		})
+		screen.press("g", "r")
+		screen.await("Replay 9 messages")
+		screen.agree("replay", "9 messages moved")
+		screen.await("What happened")
+		screen.press(keyEnter)
+		screen.await("none of this cause is left here")
+		screen.press("q")
+		screen.await(model.Count(3)+" read", "TimeoutError")
+		screen.awaitThat("the other cause has the cursor", func(string) bool {
+			return strings.Contains(screen.cursorRow(), "TimeoutError")
+		})
+		polls := screen.screen()
+		if strings.Contains(polls, "not yet") {
+			t.Errorf("what was read is forgotten\n%s", polls)
+		}
+	})
+}
