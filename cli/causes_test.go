@@ -312,3 +312,27 @@ func TestCauseIsFrozen(t *testing.T) {
 		}
 	}
 }
+
+// TestCausesNameWorkers: a failed queue bound beside the retry buffer is that of the worker, as on the screen.
+func TestCausesNameWorkers(t *testing.T) {
+	t.Parallel()
+	v := newVHost(t)
+	if err := v.channel.ExchangeDeclare("mail.dlx", "fanout", true, false, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	v.declare("mail", amqp.Table{"x-dead-letter-exchange": "mail.dlx"})
+	v.declare("mail.retry", amqp.Table{
+		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "mail", "x-message-ttl": 3_600_000,
+	})
+	v.declare("mail.kept", nil)
+	for _, name := range []string{"mail.retry", "mail.kept"} {
+		if err := v.channel.QueueBind(name, "", "mail.dlx", false, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v.failing("mail.kept", "order", "ValueError: no order %", 2)
+	await(t, "the worker is named", func() bool {
+		found := decode[causesContract](t, v.run("causes"))
+		return len(found.Causes) == 1 && slices.Equal(found.Causes[0].Workers, []string{"mail"})
+	})
+}
