@@ -174,7 +174,7 @@ func (c *causePlansScreen) words() string {
 		return words
 	case causePlansAsking:
 		if c.unplanned() {
-			return "none of this cause is left in what was read"
+			return "nothing to " + string(c.wish.operation) + ": no message of this cause was read"
 		}
 		return string(c.wish.operation) + " " + what + c.asOf()
 	case causePlansRunning:

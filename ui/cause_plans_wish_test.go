@@ -98,6 +98,9 @@ func TestCauseIsMended(t *testing.T) {
 	term.await(fmt.Sprintf("%d of 64 messages moved", changed))
 	term.press(keyEsc)
 	term.await("CAUSE")
+
+	o, b, _, _ = manyFailed()
+	term = onSMTP(t, o, 120, 36)
 	term.press("E")
 	term.await("Edit 64 messages with jq")
 	term.press(".body", keyEnter)
@@ -105,7 +108,7 @@ func TestCauseIsMended(t *testing.T) {
 	term.press(keyEnter) // does nothing
 	term.press(keyEsc)
 	term.await("CAUSE")
-	wantFroms(t, b, "mail.failed 40", failedQueue+" 24")
+	wantFroms(t, b)
 }
 
 // A copy of a cause is a file for each of its queues; none is overwritten, and what was written is said.

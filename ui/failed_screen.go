@@ -69,7 +69,7 @@ func (f failedScreen) Keys() []key.Binding {
 	}
 	own = append(own, term.Describe(k.NextPane, "queues"))
 	if len(f.reading.costly()) > 0 {
-		own = append(own, term.Describe(k.Insist, "read what has a cost"))
+		own = append(own, term.Describe(k.Insist, "read"))
 	}
 	if current {
 		own = append(append(own, causeKeys(k)...), k.Resolve, k.Ignore, k.Note)

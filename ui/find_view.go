@@ -84,7 +84,12 @@ func (s findScreen) View(width, height int) string {
 // headLine says what is looked for, and how far that is.
 func (s findScreen) headLine(width int) string {
 	styles, p := s.env.styles, &s.progress
-	left := " " + styles.Title.Render(s.Title()) + "   " + model.Count(int64(len(s.rows))) + " found"
+	found := model.Count(int64(len(s.rows))) + " found"
+	if s.only.Group != nil && s.ended && s.costly && len(s.rows) == 0 {
+		found = styles.Warning.Render(fmt.Sprintf("%s not read: a look costs, %s reads",
+			model.Count(int64(s.only.Messages)), s.env.keys.Insist.Help().Key))
+	}
+	left := " " + styles.Title.Render(s.Title()) + "   " + found
 	if p.Of > 0 {
 		left += styles.Muted.Render(fmt.Sprintf("   %s read in %s of %s", model.Plural(p.Read, "message"),
 			model.Count(int64(p.Queues)), model.Plural(p.Of, "queue")))

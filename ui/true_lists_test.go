@@ -113,3 +113,26 @@ func TestCostlyListStaysTrue(t *testing.T) {
 		}
 	})
 }
+
+// TestCostlyCauseIsNotZero: a cause that is listed does not open as none where a look has a cost.
+func TestCostlyCauseIsNotZero(t *testing.T) {
+	o, channel := storyVHost(t)
+	for _, name := range []string{"mail", "sms"} {
+		if _, err := channel.QueueDeclare(name, true, false, false, false, nil); err != nil {
+			t.Fatal(err)
+		}
+		failInto(t, channel, name+".failed", "quorum", "ValueError: no address", 4)
+	}
+	screen := newTerminal(t, o, 80, 24)
+	screen.await("mail ")
+	screen.press("3")
+	screen.readFailed(8)
+	screen.press("g", keyEnter)
+	screen.awaitThat("it is listed, or not read", func(s string) bool {
+		return strings.Contains(s, "8 not read: a look costs, i reads") || strings.Contains(s, "8 found")
+	})
+	if !strings.Contains(screen.screen(), "8 found") { // from 4.3 on a look has no cost
+		screen.press("i")
+	}
+	screen.await("8 found", "complete")
+}
