@@ -92,7 +92,14 @@ func TestCostlyListStaysTrue(t *testing.T) {
 		screen := newTerminal(t, o, width, height)
 		screen.await("mail ")
 		screen.press("3")
+		screen.awaitThat("it is read, or has a cost", func(s string) bool {
+			return strings.Contains(s, "12 read") || strings.Contains(s, "a look has a cost")
+		})
+		free := strings.Contains(screen.screen(), "12 read")
 		screen.readFailed(12)
+		if free { // from 4.3 on: it is read by itself, and only a key sorts
+			screen.press(keyCtrlR)
+		}
 		screen.awaitThat("the most frequent is first", func(s string) bool {
 			return strings.Index(s, "ValueError") < strings.Index(s, "TimeoutError")
 		})
