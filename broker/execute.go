@@ -64,6 +64,15 @@ func (c *Client) execute(
 	if err != nil {
 		return l.copy(), nil, fmt.Errorf("%s: %w", attempt, err)
 	}
+	var sent *plan.Doubles
+	if c.journal != nil && p.SparesDoubles() {
+		here := c.signed(plan.Record{})
+		if sent, err = c.journal.Replayed(ctx, here.Broker, here.Cluster); err != nil {
+			_ = source.release()
+			c.lookEnds(source)
+			return l.copy(), nil, fmt.Errorf("%s: %w", attempt, err)
+		}
+	}
 	if p.Mark && p.MarkName == "" {
 		p.MarkName = message.NewMark()
 	}
@@ -72,6 +81,9 @@ func (c *Client) execute(
 	x := &execution{client: c, run: &r, plan: p, source: source, ledger: l, left: source.depth, outcome: plan.Dropped}
 	if p.Operation.Publishes() {
 		x.outcome = plan.Moved
+	}
+	if p.SparesDoubles() {
+		x.doubling = plan.NewDoubling(sent, p.From)
 	}
 	x.guard = c.guardOf(&r, l)
 	if p.Canary != nil {
@@ -109,6 +121,8 @@ type execution struct {
 	acks   *acknowledger
 	canary *canary // nil without one
 	guard  *guard  // nil when nothing can change that matters
+	// finds copies of what was replayed; nil: they are replayed, too
+	doubling *plan.Doubling
 	// of an undo that takes messages back, after it was granted them; else nil
 	retrieval *plan.Retrieval
 	outcome   plan.Outcome

@@ -64,10 +64,10 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 	return true
 }
 
-// stays notes a message that the program cannot change: no later stage picks it again.
+// stays notes a message that the program cannot change, or a copy of another: no later stage picks it again.
 func (x *execution) stays(m *message.Message, why error) {
 	var u *plan.Unpublished
-	if x.canary == nil || !errors.As(why, &u) || u.Kind != plan.NotMended {
+	if x.canary == nil || !errors.As(why, &u) || u.Kind != plan.NotMended && u.Kind != plan.Double {
 		return
 	}
 	if x.staying == nil {

@@ -250,6 +250,11 @@ func (x *execution) publishing(m *message.Message) (p message.Publishing, undoes
 		return x.retrieval.Publishing(m)
 	}
 	p, err = x.run.Publishing(m)
+	if err == nil && x.doubling != nil {
+		if o := x.doubling.Against(m, p.Reaches); o != nil {
+			err = &plan.Unpublished{Objection: *o}
+		}
+	}
 	return p, 0, err
 }
 

@@ -49,7 +49,7 @@ func victim() int {
 	topology := model.NewTopology(s)
 	plan := plan.New(topology, plan.ActionWant{
 		Operation: plan.Operation(operation), From: s.Queues[0].QueueRef, Mode: plan.ToQueue,
-		Fixed: model.Address{RoutingKey: to}, User: "guest", Insist: true, Mark: true,
+		Fixed: model.Address{RoutingKey: to}, User: "guest", Insist: true, Mark: true, Doubles: true,
 	})
 	signal.Ignore(syscall.Signal(25)) // SIGXFSZ: a file that may not become larger shall be an error, as on a full disk
 	fmt.Println("begins")

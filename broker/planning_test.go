@@ -47,7 +47,7 @@ func replayTo(t testing.TB, from, to *model.Queue, selection plan.Selection, sam
 	return planned(t, topology([]*model.Queue{from, to}), plan.ActionWant{
 		Operation: plan.Replay, From: from.QueueRef, Selection: selection, Sample: message.MessageList(sample),
 		Planned: len(sample), Mode: plan.ToQueue,
-		Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true,
+		Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Insist: true, Doubles: true,
 	})
 }
 

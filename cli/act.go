@@ -26,6 +26,7 @@ type action struct {
 	given               func(flag string) bool
 	consent
 	unmarked   bool
+	doubles    bool
 	keepTries  bool
 	keepDelay  bool
 	canary     bool
@@ -107,6 +108,8 @@ possible queues, for --to.
 		" (count and time), which identifies a message that comes back")
 	cmd.Flags().BoolVar(&a.keepTries, "keep-tries", false,
 		"keep the counters of tries that frameworks write: by default they are reset")
+	cmd.Flags().BoolVar(&a.doubles, "doubles", false, "replay also copies of what was replayed to the same queue: of one "+
+		"selection, or from another failed queue, by this journal; by default they stay")
 	a.registerEdit(cmd)
 	a.registerPace(cmd)
 	return cmd
@@ -193,8 +196,10 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 
 // want checks everything that the flags say.
 func (a *action) want(p *Program) (plan.ActionWant, error) {
-	want := plan.ActionWant{Operation: a.operation, Insist: a.insist, Mark: !a.unmarked, KeepTries: a.keepTries}
-	want.KeepDelay = a.keepDelay
+	want := plan.ActionWant{
+		Operation: a.operation, Insist: a.insist, Mark: !a.unmarked, KeepTries: a.keepTries, KeepDelay: a.keepDelay,
+		Doubles: a.doubles,
+	}
 	want.Selection = plan.Selection{MessageID: a.id, Limit: a.limit}
 	// A variable that a script forgot to set must not select everything.
 	if a.given("id") && a.id == "" {
@@ -275,6 +280,12 @@ func oneLine(err error) string {
 
 // plan makes the plan of an action, with exact counts of the queues whose limits decide what is lost there.
 func (s *session) plan(ctx context.Context, t *model.Topology, want plan.ActionWant) (plan.Plan, error) {
+	if s.journal != nil && want.Operation == plan.Replay && !want.Doubles && want.Sample != nil {
+		var err error
+		if want.Sent, err = s.journal.Replayed(ctx, s.broker.Address(), t.Snapshot.Overview.ClusterName); err != nil {
+			return plan.Plan{}, err
+		}
+	}
 	p := plan.New(t, want)
 	err := ctx.Err()
 	if err != nil {

@@ -23,21 +23,22 @@ type (
 		NotRead []notReadJSON    `json:"not_read"`       // queues that were not read
 	}
 	causeJSON struct {
-		ID       cause.ID `json:"id"`               // by which `--cause` takes it
-		Cause    string   `json:"cause"`            // in one line
-		Kind     string   `json:"kind,omitempty"`   // the type of the error
-		Text     string   `json:"text,omitempty"`   // the error without what differs
-		Frame    string   `json:"frame,omitempty"`  // the place in the application
-		Evidence string   `json:"evidence"`         // error, x-death or nothing
-		Coarse   string   `json:"coarse,omitempty"` // what was grouped although it differs
-		State    string   `json:"state"`            // new, seen, resolved, back or ignored
-		Note     string   `json:"note,omitempty"`   // that a person wrote
-		Messages int      `json:"messages"`         // messages that failed for it
-		Queues   []string `json:"queues"`           // where they are
-		Workers  []string `json:"workers"`          // whose they are
-		First    string   `json:"first,omitempty"`  // when the first of them failed
-		Last     string   `json:"last,omitempty"`   // when the last of them failed
-		Sample   string   `json:"sample,omitempty"` // the error of one message as it was written
+		ID        cause.ID `json:"id"`               // by which `--cause` takes it
+		Cause     string   `json:"cause"`            // in one line
+		Kind      string   `json:"kind,omitempty"`   // the type of the error
+		Text      string   `json:"text,omitempty"`   // the error without what differs
+		Frame     string   `json:"frame,omitempty"`  // the place in the application
+		Evidence  string   `json:"evidence"`         // error, x-death or nothing
+		Coarse    string   `json:"coarse,omitempty"` // what was grouped although it differs
+		State     string   `json:"state"`            // new, seen, resolved, back or ignored
+		Note      string   `json:"note,omitempty"`   // that a person wrote
+		Messages  int      `json:"messages"`         // messages that failed for it
+		Different int      `json:"different"`        // of these, without copies of the same one in other queues
+		Queues    []string `json:"queues"`           // where they are
+		Workers   []string `json:"workers"`          // whose they are
+		First     string   `json:"first,omitempty"`  // when the first of them failed
+		Last      string   `json:"last,omitempty"`   // when the last of them failed
+		Sample    string   `json:"sample,omitempty"` // the error of one message as it was written
 	}
 	earlierJSON struct {
 		Queue    string `json:"queue"`    // its name
@@ -350,7 +351,7 @@ func causesOf(r *reading, list []cause.Group) causesJSON {
 		g := &list[i]
 		one := causeJSON{
 			ID: g.ID, Cause: g.Cause.String(), Kind: g.Cause.Kind, Text: g.Cause.Text, Frame: g.Cause.Frame,
-			Evidence: string(g.Cause.Evidence), Coarse: g.Cause.Level.Words(), Messages: g.Messages,
+			Evidence: string(g.Cause.Evidence), Coarse: g.Cause.Level.Words(), Messages: g.Messages, Different: g.Different,
 			State: string(r.state(g)), Note: r.states.Of(g.ID).Note,
 			Queues: []string{}, Workers: g.WorkerNames(r.topology.WorkersOf), Sample: g.Sample.Text,
 		}

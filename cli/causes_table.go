@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -36,10 +37,18 @@ func causesTable(list []cause.Group, r *reading) *grid {
 		for _, q := range g.Queues {
 			queues = append(queues, q.Of.String())
 		}
-		table.add(string(g.ID), string(r.state(g)), strconv.Itoa(g.Messages), seenAt(g.First), seenAt(g.Last), named(queues),
+		table.add(string(g.ID), string(r.state(g)), countWords(g), seenAt(g.First), seenAt(g.Last), named(queues),
 			named(g.WorkerNames(r.topology.WorkersOf)), cell(g.Cause.String(), 120))
 	}
 	return table
+}
+
+// countWords are "6 (3 different)".
+func countWords(g *cause.Group) string {
+	if g.Different == g.Messages {
+		return strconv.Itoa(g.Messages)
+	}
+	return fmt.Sprintf("%d (%d different)", g.Messages, g.Different)
 }
 
 // named are the first names of a list, and how many more there are; "?" of none.

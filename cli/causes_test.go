@@ -35,21 +35,22 @@ type (
 		} `json:"not_read"`
 	}
 	causeContract struct {
-		ID       string   `json:"id"`
-		Cause    string   `json:"cause"`
-		Kind     string   `json:"kind"`
-		Text     string   `json:"text"`
-		Frame    string   `json:"frame"`
-		Evidence string   `json:"evidence"`
-		Coarse   string   `json:"coarse"`
-		State    string   `json:"state"`
-		Note     string   `json:"note"`
-		Messages int      `json:"messages"`
-		Queues   []string `json:"queues"`
-		Workers  []string `json:"workers"`
-		First    string   `json:"first"`
-		Last     string   `json:"last"`
-		Sample   string   `json:"sample"`
+		ID        string   `json:"id"`
+		Cause     string   `json:"cause"`
+		Kind      string   `json:"kind"`
+		Text      string   `json:"text"`
+		Frame     string   `json:"frame"`
+		Evidence  string   `json:"evidence"`
+		Coarse    string   `json:"coarse"`
+		State     string   `json:"state"`
+		Note      string   `json:"note"`
+		Messages  int      `json:"messages"`
+		Different int      `json:"different"`
+		Queues    []string `json:"queues"`
+		Workers   []string `json:"workers"`
+		First     string   `json:"first"`
+		Last      string   `json:"last"`
+		Sample    string   `json:"sample"`
 	}
 )
 

@@ -223,6 +223,17 @@ func (j *Journal) Entries(ctx context.Context, id int64, each func(*plan.Entry) 
 
 // entries reads the entries of a record as they were written.
 func entries(ctx context.Context, db queryer, id int64, each func(*plan.Entry) error) error {
+	return lines(ctx, db, id, func(line string) error {
+		e, err := plan.ParseEntry([]byte(line))
+		if err != nil {
+			e = plan.Entry{Position: e.Position, Damaged: err.Error()}
+		}
+		return each(&e)
+	})
+}
+
+// lines reads the entries of a record as JSON.
+func lines(ctx context.Context, db queryer, id int64, each func(line string) error) error {
 	rows, err := db.QueryContext(ctx, `SELECT content FROM entries WHERE record = ? ORDER BY rowid`, id)
 	if err != nil {
 		return err
@@ -234,11 +245,7 @@ func entries(ctx context.Context, db queryer, id int64, each func(*plan.Entry) e
 			return err
 		}
 		for line := range strings.Lines(content) {
-			e, err := plan.ParseEntry([]byte(line))
-			if err != nil {
-				e = plan.Entry{Position: e.Position, Damaged: err.Error()}
-			}
-			if err := each(&e); err != nil {
+			if err := each(line); err != nil {
 				return err
 			}
 		}

@@ -166,3 +166,30 @@ func (t *Topology) FailedQueues() []QueueRef {
 	slices.SortFunc(refs, compareRefs)
 	return slices.Compact(refs)
 }
+
+// FailedTogether are the failed queues without consumers of which each gets a copy of what one queue rejects, as far as
+// its keys are known; nil where there are not several.
+func (t *Topology) FailedTogether(ref QueueRef) (queues []QueueRef) {
+	hop, ok := t.Hop(ref, Rejected)
+	if !ok {
+		return nil
+	}
+	routes := []Route{hop.Route}
+	if !hop.Route.Exact {
+		for _, k := range t.ArrivalKeys(ref) {
+			if k.Pattern == "" {
+				routes = append(routes, t.DeadLetterWith(ref, k.Key))
+			}
+		}
+	}
+	for _, route := range routes {
+		failed := slices.DeleteFunc(slices.Clone(route.Queues), func(q QueueRef) bool {
+			return !t.IsFailed(q) || t.Queues[q].Type == Stream || t.Queues[q].Consumers.Or(0) > 0
+		})
+		if route.Exact && len(failed) > 1 {
+			queues = append(queues, failed...)
+		}
+	}
+	slices.SortFunc(queues, compareRefs)
+	return slices.Compact(queues)
+}

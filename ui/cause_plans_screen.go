@@ -19,18 +19,19 @@ import (
 // gone through in the same order, each with its own plan, account and record in the journal; what does not go as
 // planned ends it.
 type causePlansScreen struct {
-	env    *env
-	only   ofCause
-	wish   causeWish
-	latest topologyMsg
-	state  causePlansState
-	queues []messagesScreen // in the order of the list; those that are planned have their dialog open
-	at     int              // the one that is read, or that runs
-	table  term.Table[model.QueueRef, causePlanRow]
-	number term.TextField // of the messages, where it has to be typed
-	canary bool
-	tries  bool
-	over   int // which of the spreads each queue takes
+	env     *env
+	only    ofCause
+	wish    causeWish
+	latest  topologyMsg
+	state   causePlansState
+	queues  []messagesScreen // in the order of the list; those that are planned have their dialog open
+	at      int              // the one that is read, or that runs
+	table   term.Table[model.QueueRef, causePlanRow]
+	number  term.TextField // of the messages, where it has to be typed
+	canary  bool
+	tries   bool
+	doubles bool
+	over    int // which of the spreads each queue takes
 
 	stopped bool      // by a key, since what runs was agreed to: no further queue begins
 	endedAt time.Time // when it ended before its last queue
@@ -201,6 +202,10 @@ func (c *causePlansScreen) options() (keys []key.Binding) {
 	if slices.ContainsFunc(planned, counts) {
 		keys = append(keys, term.Describe(k.KeepTries, d.triesWords()))
 	}
+	if slices.ContainsFunc(planned, func(i int) bool { return c.queues[i].dialog.canDoubles() }) {
+		d.doubles = c.doubles
+		keys = append(keys, term.Describe(k.Doubles, d.doublesWords()))
+	}
 	return append(keys, term.Describe(k.Spread, d.spreadWords()))
 }
 
@@ -343,6 +348,8 @@ func (c *causePlansScreen) option(msg tea.KeyMsg) tea.Cmd {
 		c.canary = !c.canary
 	case term.Is(msg, k.KeepTries):
 		c.tries = !c.tries
+	case term.Is(msg, k.Doubles):
+		c.doubles = !c.doubles
 	default:
 		c.over = (c.over + 1) % len(spreads)
 	}
@@ -358,6 +365,16 @@ func (c *causePlansScreen) option(msg tea.KeyMsg) tea.Cmd {
 // optOne plans a queue with what was chosen for all.
 func (c *causePlansScreen) optOne(d *planDialog) tea.Cmd {
 	d.canary, d.tries, d.over, d.target, d.mend = c.canary, c.tries, 0, c.wish.target, c.wish.program
+	d.doubles, d.ahead = c.doubles, nil
+	for i := range c.queues {
+		first := &c.queues[i].dialog
+		if c.queues[i].queue == d.queue {
+			break
+		}
+		if len(first.rows) > 0 && first.state != dialogEnded {
+			d.ahead = append(d.ahead, rowsOf{first.queue, first.rows})
+		}
+	}
 	if len(d.rows) > 1 {
 		d.over = c.over
 	}

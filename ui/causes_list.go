@@ -247,6 +247,10 @@ func (c *causesList) detail(width int) []string {
 	for i, q := range r.Queues {
 		queues[i] = model.Printable(q.Of.String()) + " " + model.Count(int64(q.Messages))
 	}
+	if r.Different < r.Messages {
+		say("copies", model.Plural(r.Messages, "message")+", "+model.Count(int64(r.Different))+" different: the others are "+
+			"copies in other queues", 2)
+	}
 	say("queues", namesOf(queues, 4), 2)
 	say("state", c.env.marks.sentence(r.ID, c.env.shown), 1)
 	if note := c.env.marks.states.Of(r.ID).Note; note != "" {

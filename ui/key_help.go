@@ -191,6 +191,7 @@ func dialogs(k *keyMap) []explained {
 		{k.Target, "the next target of a replay, at last a queue of choice; the next exchange of a tap"},
 		{k.Canary, "begin with a canary"},
 		{k.KeepTries, "keep the counters of tries"},
+		{k.Doubles, "replay also copies of what was replayed"},
 		{k.Spread, "spread the messages over 1, 5, 15 or 25 minutes; again as fast as the broker confirms"},
 		{k.Insist, "go on in spite of a refusal that can be overridden"},
 		{k.Edit, "edit again"},

@@ -31,7 +31,7 @@ type keyMap struct {
 	Chart, Explain key.Binding
 
 	// In a dialog.
-	Confirm, Target, Cancel, ChooseUp, ChooseDown, Canary, KeepTries, Spread, GoOn key.Binding
+	Confirm, Target, Cancel, ChooseUp, ChooseDown, Canary, KeepTries, Doubles, Spread, GoOn key.Binding
 
 	// Everywhere.
 	Screens                           [5]key.Binding
@@ -94,6 +94,7 @@ func newKeyMap() *keyMap {
 
 		Canary:    term.Binding("c", "canary", "c"),
 		KeepTries: term.Binding("t", "keep tries", "t"),
+		Doubles:   term.Binding("b", "copies, too", "b"),
 		Spread:    term.Binding("o", "spread", "o"),
 		GoOn:      term.Binding("enter", "do not wait longer", "enter"),
 

@@ -31,6 +31,7 @@ func (d *planDialog) planner() func(context.Context, *model.Topology) (acting, e
 	want := plan.ActionWant{
 		Operation: d.operation, From: d.queue, Planned: len(rows), User: user, Insist: d.insist, Mark: true,
 		Journaled: d.env.journal != nil, KeepTries: d.tries, Mend: d.mend,
+		Doubles: d.doubles,
 	}
 	if d.edit != nil && !d.edit.was.Same(&d.edit.is) {
 		edited := d.edit.is
@@ -48,12 +49,16 @@ func (d *planDialog) planner() func(context.Context, *model.Topology) (acting, e
 	if d.operation == plan.Move {
 		want.Mode, want.Fixed = plan.ToQueue, model.Address{RoutingKey: d.target}
 	}
-	arrivals := d.arrivals()
+	arrivals, sent := d.arrivals(), d.sentBefore(want)
 	return func(ctx context.Context, t *model.Topology) (acting, error) {
 		want := want
 		mended := want.Mend
 		want.Mend = mended.Within(ctx)
 		want.Sample, want.Selection = sampleOf(rows)
+		var err error
+		if want.Sent, err = sent(ctx, t); err != nil {
+			return acting{}, err
+		}
 		p := plan.New(t, want)
 		if want.Counts = counted(ctx, counter, p.Limited(t)); want.Counts != nil {
 			p = plan.New(t, want)
@@ -70,6 +75,50 @@ func (d *planDialog) planner() func(context.Context, *model.Topology) (acting, e
 		}
 		return a, nil
 	}
+}
+
+// sentBefore finds what was replayed before, and what will be by the plans ahead of this one.
+func (d *planDialog) sentBefore(
+	like plan.ActionWant,
+) func(context.Context, *model.Topology) (*plan.Doubles, error) {
+	ahead, journal, broker := d.ahead, d.env.journal, d.env.broker
+	return func(ctx context.Context, t *model.Topology) (sent *plan.Doubles, err error) {
+		if like.Operation != plan.Replay || like.Doubles {
+			return nil, nil
+		}
+		sent = plan.NewDoubles()
+		if journal != nil {
+			if sent, err = journal.Replayed(ctx, broker.Address(), t.Snapshot.Overview.ClusterName); err != nil {
+				return nil, err
+			}
+		}
+		for _, first := range ahead {
+			want := like
+			want.From, want.Planned, want.Canary, want.Mend = first.queue, len(first.rows), 0, nil
+			want.Sample, want.Selection = sampleOf(first.rows)
+			sent.Expect(t, want)
+		}
+		return sent, nil
+	}
+}
+
+// rowsOf are messages of a queue that another plan is on.
+type rowsOf struct {
+	queue model.QueueRef
+	rows  []*messageRow
+}
+
+// canDoubles reports whether the key of copies does something.
+func (d *planDialog) canDoubles() bool {
+	return d.asks() && d.operation == plan.Replay && !d.env.readOnly && d.plan.HoldsDoubles()
+}
+
+// doublesWords are what the key of copies does.
+func (d *planDialog) doublesWords() string {
+	if d.doubles {
+		return "leave copies"
+	}
+	return "copies, too"
 }
 
 // counted counts queues exactly; nil when there are none, or when it cannot be done: then what the last poll told

@@ -34,16 +34,18 @@ type planDialog struct {
 	chooser queueChooser // of a move, and of a replay to a queue of choice
 	target  string       // the queue that was chosen for a move; "": none yet
 
-	modes  []replayTarget // the last is a queue of choice
-	mode   int
-	canary bool          // it begins with one message
-	tries  bool          // counters of tries stay as they are
-	over   int           // which of the spreads it takes
-	edit   *messageEdit  // what was made of the one message; nil: it is as it was
-	mend   *mend.Program // that changes them; nil: none does
-	plan   plan.Plan
-	goOn   chan struct{} // tells a canary not to wait any longer
-	waited time.Time     // since when what its canary does now is seen
+	modes   []replayTarget // the last is a queue of choice
+	mode    int
+	canary  bool          // it begins with one message
+	tries   bool          // counters of tries stay as they are
+	doubles bool          // copies of what was replayed are replayed, too
+	ahead   []rowsOf      // what runs before: copies of it stay
+	over    int           // which of the spreads it takes
+	edit    *messageEdit  // what was made of the one message; nil: it is as it was
+	mend    *mend.Program // that changes them; nil: none does
+	plan    plan.Plan
+	goOn    chan struct{} // tells a canary not to wait any longer
+	waited  time.Time     // since when what its canary does now is seen
 }
 
 // replayTarget is one of the targets that tab goes through.
@@ -199,6 +201,9 @@ func (d *planDialog) keys() []key.Binding {
 		if d.canKeepTries() {
 			more = append(more, term.Describe(k.KeepTries, d.triesWords()))
 		}
+		if d.canDoubles() {
+			more = append(more, term.Describe(k.Doubles, d.doublesWords()))
+		}
 		if d.canSpread() {
 			more = append(more, term.Describe(k.Spread, d.spreadWords()))
 		}
@@ -258,6 +263,10 @@ func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 		return d, cmd
 	case term.Is(msg, k.KeepTries) && d.canKeepTries():
 		d.tries = !d.tries
+		cmd := d.work()
+		return d, cmd
+	case term.Is(msg, k.Doubles) && d.canDoubles():
+		d.doubles = !d.doubles
 		cmd := d.work()
 		return d, cmd
 	case term.Is(msg, k.Spread) && d.canSpread():

@@ -28,6 +28,7 @@ var readsText = map[string]string{
 	"mgmt/transport.go":        "the media type of an answer, and its first line",
 	"journal/looks.go":         "the name of a file",
 	"model/message/amqp10.go":  "the names of headers, as RabbitMQ makes them of annotations",
+	"journal/replayed.go":      "the beginning of an entry, as JSON has it",
 
 	"model/cause/fold_scripts.go": "the error of an application, for the scheme of a URL in it",
 

@@ -36,7 +36,8 @@ type queueMessages struct {
 type member struct {
 	group       *group
 	worker      string
-	first, last int64 // ms since 1970; 0: unknown
+	first, last int64  // ms since 1970; 0: unknown
+	original    uint64 // what was published, even by its id; 0: not known
 }
 
 // group is a cause with its messages.
@@ -68,6 +69,7 @@ type Group struct {
 	ID          ID
 	Cause       Cause
 	Messages    int
+	Different   int                     // of these, where several queues have copies of one
 	Queues      []Count[model.QueueRef] // where they are, most first
 	Workers     []Count[string]         // in which queues they failed, as far as they say, most first
 	First, Last model.Opt[time.Time]    // when, as far as they say
@@ -97,8 +99,9 @@ func (g *Groups) Add(queue model.QueueRef, m *message.Message) {
 		text := read.Error.String()
 		at.sample, at.untold = Sample{Queue: queue, Fingerprint: m.Fingerprint, Text: cut(text, mostSample)}, false
 	}
-	g.put(queue, m.Fingerprint,
-		member{group: at, worker: read.Worker, first: milliseconds(first), last: milliseconds(last)})
+	g.put(queue, m.Fingerprint, member{
+		group: at, worker: read.Worker, first: milliseconds(first), last: milliseconds(last), original: originalOf(m),
+	})
 }
 
 // place is the group of a cause, which the next message is put into.
@@ -281,10 +284,11 @@ func (g *Groups) List() []Group {
 		}
 	}
 	slices.SortFunc(present, func(a, b *group) int { return cmp.Compare(a.order, b.order) })
+	different := g.different(present)
 	list := make([]Group, len(present))
 	for i, at := range present {
 		list[i] = Group{
-			ID: at.cause.ID(), Cause: at.cause, Messages: at.messages, Sample: at.sample,
+			ID: at.cause.ID(), Cause: at.cause, Messages: at.messages, Different: different[at], Sample: at.sample,
 			First: timeOf(at.first), Last: timeOf(at.last),
 			Queues:  mostFirst(at.queues, func(q model.QueueRef) string { return q.String() }),
 			Workers: mostFirst(at.workers, func(w string) string { return w }),

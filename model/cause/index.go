@@ -39,8 +39,8 @@ func IndexName(broker string, queue model.QueueRef) string {
 }
 
 const (
-	indexMagic = "dlxtop causes 3\n" // with the FingerprintKind; what begins otherwise is foreign, or of another version
-	mostKept   = 100_000             // messages of one queue: 3 MB
+	indexMagic = "dlxtop causes 4\n" // with the FingerprintKind; what begins otherwise is foreign, or of another version
+	mostKept   = 100_000             // messages of one queue: 4 MB
 )
 
 // errIndex is that what is kept of a queue is damaged, foreign, of another version or of another queue.
@@ -68,6 +68,7 @@ func (g *Groups) Keep(broker string, queue model.QueueRef, e Earlier) []byte {
 		members = binary.AppendUvarint(members, texts.of(m.worker))
 		members = binary.AppendVarint(members, m.first)
 		members = binary.AppendVarint(members, m.last-m.first)
+		members = binary.BigEndian.AppendUint64(members, m.original)
 	}
 	var named []byte
 	for _, c := range causes.list {
@@ -138,7 +139,7 @@ func (g *Groups) Recall(kept []byte, broker string, queue model.QueueRef) (Earli
 			r.bad = true
 		}
 	}
-	e.Messages = r.count(len(message.Fingerprint{}) + 4)
+	e.Messages = r.count(len(message.Fingerprint{}) + 4 + 8)
 	read := make([]recalled, e.Messages)
 	for i := range read {
 		m := &read[i]
@@ -147,6 +148,9 @@ func (g *Groups) Recall(kept []byte, broker string, queue model.QueueRef) (Earli
 		m.worker = at(texts, &r)
 		m.first = r.signed()
 		m.last = m.first + r.signed()
+		if original := r.take(8); original != nil {
+			m.original = binary.BigEndian.Uint64(original)
+		}
 	}
 	if r.bad || len(r.rest) > 0 || e.Messages > 0 && len(causes) == 0 {
 		return Earlier{}, errIndex
@@ -161,6 +165,7 @@ type recalled struct {
 	cause       uint64
 	worker      string
 	first, last int64
+	original    uint64
 }
 
 func (g *Groups) recall(queue model.QueueRef, causes []Cause, read []recalled) {
@@ -174,7 +179,9 @@ func (g *Groups) recall(queue model.QueueRef, causes []Cause, read []recalled) {
 		if at = at.current(); at.messages == 0 {
 			at.sample, at.untold = Sample{Queue: queue, Fingerprint: m.fingerprint}, true
 		}
-		g.put(queue, m.fingerprint, member{group: at, worker: m.worker, first: m.first, last: m.last})
+		g.put(queue, m.fingerprint, member{
+			group: at, worker: m.worker, first: m.first, last: m.last, original: m.original,
+		})
 	}
 }
 

@@ -54,6 +54,7 @@ var checks = []func(*model.Topology, func(Finding)){
 	findBuffersWithConsumers,
 	findUncountedRetries,
 	findRetriesForOthers,
+	findDoubledFailures,
 	findSkippedPolicies,
 	findHiddenPolicies,
 	findShadowedPolicies,

@@ -364,6 +364,18 @@ func TestFindings(t *testing.T) {
 				"warning retry-reaches-others wait", "info rejected-loop v", "info rejected-loop w",
 			},
 		},
+		{
+			"one failure in two failed queues, and of another worker in one", "3.10.8",
+			[]build.Part{
+				build.Exchange("topic", "in"), build.Exchange("topic", "dlx"),
+				build.Queue("w", build.Consumers(1), build.DLX("dlx")), build.Bind("in", "order.paid", "w"),
+				build.Queue("v", build.Consumers(1), build.DLX("dlx"), build.DeadKey("v")), build.Bind("in", "order.paid", "v"),
+				build.Queue("w.failed"), build.Bind("dlx", "order.*", "w.failed"),
+				build.Queue("v.failed"), build.Bind("dlx", "v", "v.failed"), build.Bind("dlx", "order.paid", "v.failed"),
+				build.Queue("log", build.Consumers(1)), build.Bind("dlx", "#", "log"),
+			},
+			[]string{"warning failure-in-two-queues w"},
+		},
 		{"nothing wrong", "4.3.6", []build.Part{build.Queue("a", build.Consumers(1)), build.Queue("b")}, nil},
 	}
 	for _, test := range tests {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strconv"
 
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -11,6 +13,7 @@ import (
 // EntryJSON is an entry as the journal's file and `dlxtop journal show -o json` have it.
 type EntryJSON struct {
 	Position    int                  `json:"position"`
+	Copies      string               `json:"copies,omitempty"` // 16 hexadecimal digits each
 	MessageID   string               `json:"message_id,omitempty"`
 	Fingerprint string               `json:"fingerprint"`
 	Exchange    string               `json:"exchange"`
@@ -45,6 +48,9 @@ func (e *Entry) JSON() EntryJSON {
 		Exchange: message.TextJSON(e.Address.Exchange), RoutingKey: message.TextJSON(e.Address.RoutingKey),
 		Undoes: e.Undoes, Outcome: e.Outcome, Reason: e.Reason, Undone: e.Undone, Damaged: e.Damaged,
 	}
+	for _, c := range e.Copies {
+		out.Copies += fmt.Sprintf("%016x", uint64(c))
+	}
 	if m := e.Message; m != nil {
 		// What only describes the message would have to be worked out, and is in its headers and body anyway.
 		whole := message.MessageJSON{
@@ -76,6 +82,7 @@ func ParseEntry(text []byte) (Entry, error) {
 	}
 	e := Entry{Position: in.Position, Undoes: in.Undoes}
 	var err error
+	e.Copies, err = ParseCopies(in.Copies)
 	read := func(from string, to *string) {
 		if err == nil {
 			*to, err = message.ParseText(from)
@@ -118,6 +125,17 @@ func ParseEntry(text []byte) (Entry, error) {
 		err = errors.New("it holds neither the message nor where it was sent")
 	}
 	return e, err
+}
+
+// ParseCopies reads the copies of an entry as JSON has them.
+func ParseCopies(text string) (copies []Copy, err error) {
+	const digits = 16
+	for ; len(text) >= digits && err == nil; text = text[digits:] {
+		var n uint64
+		n, err = strconv.ParseUint(text[:digits], 16, 64)
+		copies = append(copies, Copy(n))
+	}
+	return copies, err
 }
 
 func parseFingerprint(text string) (f message.Fingerprint, err error) {

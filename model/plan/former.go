@@ -30,6 +30,7 @@ func NewEntry(m *message.Message, p *message.Publishing, full bool) Entry {
 		e.Message = m
 		return e
 	}
+	e.Copies = entryCopies(m, p.Reaches)
 	former, told := formerOf(m, p)
 	e.Sent = &Sent{Fingerprint: m.FingerprintOfCopy(p), To: p.Address, Former: former}
 	for _, q := range p.Reaches {

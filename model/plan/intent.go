@@ -25,6 +25,7 @@ type Intent struct {
 	MarkName   string
 	KeepTries  bool
 	KeepDelay  bool
+	Doubles    bool
 	Rate       float64
 	Insist     bool
 	Canary     time.Duration // how long its canary watches; 0: it has none
@@ -38,7 +39,7 @@ func (p *Plan) Intent(depth int64) *Intent {
 	in := &Intent{
 		Source: p.From, Depth: depth, Selection: p.Selection, Mode: p.Target.Mode, Fixed: p.Target.Fixed,
 		Recipients: p.Recipients, Mark: p.Mark, MarkName: p.MarkName, Rate: p.Rate, Insist: p.Insist, Edited: p.Edited,
-		KeepTries: p.KeepTries, KeepDelay: p.KeepDelay && p.Delays, Mend: p.Mend,
+		KeepTries: p.KeepTries, KeepDelay: p.KeepDelay && p.Delays, Doubles: p.Doubles, Mend: p.Mend,
 	}
 	if p.Canary != nil {
 		in.Canary = p.Canary.Wait
@@ -69,6 +70,7 @@ type (
 		MarkName   string               `json:"mark_name,omitempty"`
 		KeepTries  bool                 `json:"keep_tries,omitempty"`
 		KeepDelay  bool                 `json:"keep_delay,omitempty"`
+		Doubles    bool                 `json:"doubles,omitempty"`
 		Rate       float64              `json:"rate,omitempty"`
 		Insist     bool                 `json:"insist,omitempty"`
 		Canary     int64                `json:"canary_ms,omitempty"`
@@ -93,7 +95,7 @@ func (in *Intent) MarshalJSON() ([]byte, error) {
 		Mode: in.Mode, Exchange: message.TextJSON(in.Fixed.Exchange), RoutingKey: message.TextJSON(in.Fixed.RoutingKey),
 		Mark: in.Mark, MarkName: in.MarkName, Rate: in.Rate, Insist: in.Insist, Canary: in.Canary.Milliseconds(),
 		File: message.TextJSON(in.File), KeepTries: in.KeepTries, Cause: message.TextJSON(string(s.Cause)),
-		Mend: in.Mend, KeepDelay: in.KeepDelay,
+		Mend: in.Mend, KeepDelay: in.KeepDelay, Doubles: in.Doubles,
 	}
 	if len(s.Fingerprints) > 0 {
 		out.Chosen = make(map[string]int, len(s.Fingerprints))
@@ -144,7 +146,7 @@ func ParseIntent(text []byte) (*Intent, error) {
 	in := &Intent{
 		Depth: read.Depth, Mode: read.Mode, Mark: read.Mark, MarkName: read.MarkName, Rate: read.Rate, Insist: read.Insist,
 		Canary: time.Duration(read.Canary) * time.Millisecond, KeepTries: read.KeepTries,
-		Mend: read.Mend, KeepDelay: read.KeepDelay,
+		Mend: read.Mend, KeepDelay: read.KeepDelay, Doubles: read.Doubles,
 	}
 	in.Selection.Limit = read.Limit
 	for _, field := range []struct {

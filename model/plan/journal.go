@@ -198,6 +198,8 @@ type Entry struct {
 	Message *message.Message // complete: of a drop, and of a replay when the journal keeps everything; else nil
 	Sent    *Sent            // of what was published, else nil
 
+	Copies []Copy // of a replay: what is not to be sent once more
+
 	Undoes  int // of an undo: the position of the entry that it takes back
 	Outcome Outcome
 	Reason  string // of the outcome, "" when there is nothing to say

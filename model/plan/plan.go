@@ -47,6 +47,7 @@ type Plan struct {
 	KeepTries  bool           // counters of tries stay as they are
 	Delays     bool           // RabbitMQ keeps messages back that have message.DeliveryTimeHeader
 	KeepDelay  bool           // and they keep that header
+	Doubles    bool           // copies of what was replayed are replayed, too
 	KeepDeaths bool           // the death history stays: nothing at the target counts it
 	Keeps      []string       // headers of the death history that stay, as they occur in the chosen messages
 	Warnings   []Warning      // what a person might not expect
@@ -93,12 +94,15 @@ type ActionWant struct {
 	Mark      bool
 	KeepTries bool          // counters of tries stay as they are
 	KeepDelay bool          // message.DeliveryTimeHeader stays
+	Doubles   bool          // copies of what was replayed are replayed, too
+	Sent      *Doubles      // what was replayed; nil: it is not known
 	Journaled bool          // the journal keeps what is done
 	Edited    *Draft        // what is published instead of the one chosen message
 	Mend      *mend.Program // changes each message that is published; nil: none is changed
 	// exact ones, newer than the topology: of Plan.Limited, where they are known
 	Counts map[model.QueueRef]model.QueueCounts
 	Canary time.Duration // a replay or a move begins with a canary that is watched for so long; 0: without one
+	sends  *[]Copy       // gets what the plan sends; nil: that is not wanted
 }
 
 // New makes the plan for an action.
@@ -118,6 +122,7 @@ func New(t *model.Topology, want ActionWant) Plan {
 		KeepTries: want.KeepTries,
 		KeepDelay: want.KeepDelay,
 		Delays:    t.Behaviour.DelaysByHeader,
+		Doubles:   want.Doubles,
 		Edited:    want.Edited,
 		Mend:      want.Mend,
 		Insist:    want.Insist,
@@ -139,13 +144,14 @@ func New(t *model.Topology, want ActionWant) Plan {
 	if want.Operation == Move {
 		p.prepareMove(t)
 	}
-	sizes := p.route(t, want.Sample)
+	sizes := p.route(t, &want)
 	p.nameApart(t)
 	p.refuseDown(t)
 	p.refuseSlow()
 	p.limits(t, &want, sizes)
 	p.Warnings = append(p.Warnings, warnOfAlarms(t)...)
 	p.warnOfRecipients(t)
+	p.warnOfCopies(t)
 	if want.Canary > 0 {
 		p.prepareCanary(t, &want)
 	}
@@ -177,8 +183,9 @@ func (w ActionWant) depth(t *model.Topology) int {
 
 // route works out where the sample goes, which queues it reaches and what it loses. It returns the sizes of the bodies
 // that go somewhere.
-func (p *Plan) route(t *model.Topology, sample message.Messages) (sizes []int64) {
+func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 	var mends mending
+	sample := want.Sample
 	if sample == nil || sample.Len() == 0 {
 		sample = message.MessageList{}
 		if p.Target.Mode == ToQueue || p.Target.Mode == ToExchange {
@@ -192,11 +199,15 @@ func (p *Plan) route(t *model.Topology, sample message.Messages) (sizes []int64)
 	var problems []Objection
 	var failing int
 	notes, tally := newResetNotes(p, t), newTally(p)
+	doubling := planDoubling(want)
 	err := message.Each(sample, 0, func(m *message.Message) {
 		o, resets := p.reopening(m)
 		way := p.Target.wayOf(t, m, o)
 		properties, size := mends.note(p, t, m, o, &way)
 		notes.group(m, &way)
+		if way.Problem == nil && p.SparesDoubles() {
+			way.Problem = doubling.Against(m, way.Reaches)
+		}
 		if way.Problem != nil {
 			failing++
 			same := func(o Objection) bool { return reflect.DeepEqual(o, *way.Problem) }
@@ -234,6 +245,7 @@ func (p *Plan) route(t *model.Topology, sample message.Messages) (sizes []int64)
 		p.Recipients = append(p.Recipients, r)
 	}
 	slices.SortFunc(p.Recipients, func(a, b Recipient) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) })
+	doubling.end(p, want)
 	tally.end(t.Snapshot.TakenAt)
 	notes.end()
 	mends.end(p)

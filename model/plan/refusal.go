@@ -36,6 +36,7 @@ const (
 	CanaryCounted   ObjectionKind = "canary counted"    // its looks would use up the delivery limit
 	NotMended       ObjectionKind = "not mended"        // a program that changes messages has no other for it
 	TooSlow         ObjectionKind = "too slow"          // they would be held for longer than RabbitMQ allows
+	Double          ObjectionKind = "double"            // a copy of it is replayed, or was
 
 	// A limit would drop messages, or a second failure lose them. The kinds differ in what remains of these.
 	DropsKept      ObjectionKind = "drops kept"       // whole in the journal, and an undo brings them back

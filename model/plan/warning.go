@@ -18,6 +18,8 @@ const (
 	notJournaled  WarningKind = "not journaled"  // what is dropped is gone
 	inAlarm       WarningKind = "in alarm"       // RabbitMQ blocks publishers
 	someStay      WarningKind = "some stay"      // messages that have no way
+	sameID        WarningKind = "same id"        // as another message that is not the same
+	alsoIn        WarningKind = "also in"        // further failed queues
 	otherKey      WarningKind = "other key"      // than the message had
 	outvotedClue  WarningKind = "outvoted clue"  // what tells another worker than the one that was chosen
 	notOpened     WarningKind = "not opened"     // what looks like an envelope
@@ -62,6 +64,7 @@ const (
 type Warning struct {
 	Kind      WarningKind
 	Queue     model.QueueRef               `json:",omitzero"`
+	Queues    []model.QueueRef             `json:",omitempty"` // of alsoIn
 	Messages  int                          `json:",omitempty"`
 	Consumers int64                        `json:",omitempty"` // of mayBeGone
 	After     model.Setting[time.Duration] `json:",omitzero"`  // of noConsumer, expiresThem and deletesItself
@@ -128,6 +131,12 @@ func (w Warning) Words() string {
 			return "1 of them stays: " + w.Against.Words()
 		}
 		return fmt.Sprintf("%d of them stay: %s", w.Messages, w.Against.Words())
+	case sameID:
+		return fmt.Sprintf("%s with the message_id of another one, but different: no copies of each other, and all are "+
+			"replayed", model.Plural(w.Messages, "message"))
+	case alsoIn:
+		return fmt.Sprintf("messages rejected by %s also arrive in %s: copies of what is replayed stay there", queue,
+			model.Names(w.Queues))
 	case otherKey:
 		return w.keyWords(queue)
 	case outvotedClue:

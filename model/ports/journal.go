@@ -7,8 +7,15 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
+// Replays are the copies that replays have sent.
+type Replays interface {
+	// Replayed are those of a broker ("HOST:PORT") and its cluster, without those that an undo has brought back.
+	Replayed(ctx context.Context, broker, cluster string) (*plan.Doubles, error)
+}
+
 // Records are what was done. Errors that a person can act on wrap model.ErrJournal or model.ErrNoRecord.
 type Records interface {
+	Replays
 	Records(ctx context.Context, limit int) ([]plan.Record, error)
 	Record(ctx context.Context, id int64) (plan.Record, error)
 	Unfinished(ctx context.Context) ([]plan.Record, error)
@@ -19,6 +26,7 @@ type Records interface {
 
 // Recorder keeps what an execution is about to do, on disk before it is done.
 type Recorder interface {
+	Replays
 	// Check proves that it can be written.
 	Check(ctx context.Context) error
 	// Begin writes down that an action begins, and returns its number.

@@ -287,7 +287,7 @@ func (d *decision) rest() plan.Plan {
 		Mode: in.Mode, Fixed: in.Fixed, Mark: in.Mark, Rate: in.Rate, Canary: in.Canary, Edited: in.Edited,
 		Mend: in.Mend,
 		User: d.want.User, Insist: in.Insist || d.want.Insist, Journaled: true, Counts: d.want.Counts,
-		KeepTries: in.KeepTries, KeepDelay: in.KeepDelay,
+		KeepTries: in.KeepTries, KeepDelay: in.KeepDelay, Doubles: in.Doubles,
 	})
 	p.MarkName, p.Resuming = in.MarkName, d.resuming
 	if last.Operation != plan.Drop {

@@ -1,0 +1,95 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
+)
+
+// Replayed are the copies that replays on a broker have sent, without those that an undo has brought back.
+func (j *Journal) Replayed(ctx context.Context, broker, cluster string) (*plan.Doubles, error) {
+	d := plan.NewDoubles()
+	if !j.exists() {
+		return d, nil
+	}
+	db, err := j.open(ctx)
+	if err == nil {
+		err = j.replayed(ctx, db, d, plan.Record{Broker: broker, Cluster: cluster})
+	}
+	return d, j.explain("read", err)
+}
+
+func (j *Journal) replayed(ctx context.Context, db *sql.DB, d *plan.Doubles, here plan.Record) error {
+	rows, err := db.QueryContext(ctx, `SELECT id, vhost, queue, broker, cluster, began,
+		coalesce(json_extract(intent, '$.mark'), 0) FROM records WHERE operation = ? AND fingerprints = ? ORDER BY began, id`,
+		plan.Replay, message.FingerprintKind)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	type replay struct {
+		plan.Record
+		marked bool
+	}
+	var replays []replay
+	for rows.Next() {
+		var r replay
+		var began int64
+		if err := rows.Scan(&r.ID, &r.From.VHost, &r.From.Name, &r.Broker, &r.Cluster, &began, &r.marked); err != nil {
+			return err
+		}
+		if r.Began = time.UnixMilli(began); r.On(here.Broker, here.Cluster) {
+			replays = append(replays, r)
+		}
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	for i := range replays {
+		d.Sender(replays[i].From, replays[i].Began, replays[i].marked)
+		if err := j.copies(ctx, db, replays[i].ID, d.Add); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copies calls with each copy that a record has sent, as far as is known.
+func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, each func(plan.Copy)) error {
+	outcomes, err := readOutcomes(ctx, db, id)
+	if err != nil {
+		return err
+	}
+	undos := map[int64]attempt{}
+	if err := attempts(ctx, db, id, j.running, undos); err != nil {
+		return err
+	}
+	return lines(ctx, db, id, func(line string) error {
+		// Of a journal with many entries, to read all of each would take seconds.
+		text, found := strings.CutPrefix(line, `{"position":`)
+		position, text, ok := strings.Cut(text, `,"copies":"`)
+		n, err := strconv.Atoi(position)
+		if !found || !ok || err != nil || outcomes[n].Outcome != plan.Moved {
+			return nil
+		}
+		e := plan.Entry{Position: n}
+		for _, undo := range undos {
+			undo.tell(&e)
+		}
+		if e.Undone || e.Claimed > 0 || len(e.Undoing) > 0 {
+			return nil
+		}
+		text, _, _ = strings.Cut(text, `"`)
+		sent, _ := plan.ParseCopies(text) // of a damaged entry those that can be read
+		for _, c := range sent {
+			each(c)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,194 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+)
+
+// Copy identifies what an application published together with a queue that a copy of it was sent to: two messages with
+// the same are processed twice there.
+type Copy uint64
+
+// sentCopy is a copy that reaches a queue: of what was published, and of its failure alone.
+type sentCopy struct{ message, failure Copy }
+
+func copiesOf(o *message.Original, reached []model.QueueRef) []sentCopy {
+	copies := make([]sentCopy, len(reached))
+	for i, q := range reached {
+		of := func(f message.Fingerprint) Copy {
+			sum := sha256.Sum256([]byte(string(f[:]) + q.VHost + "\x00" + q.Name))
+			return Copy(binary.BigEndian.Uint64(sum[:]))
+		}
+		copies[i] = sentCopy{of(o.Message), of(o.Failure)}
+	}
+	return copies
+}
+
+// entryCopies are what the journal keeps of a message that was sent to these queues.
+func entryCopies(m *message.Message, reached []model.QueueRef) (copies []Copy) {
+	if o, ok := m.Original(); ok {
+		for _, c := range copiesOf(&o, reached) {
+			copies = append(copies, c.message, c.failure)
+		}
+	}
+	return copies
+}
+
+// Doubles are the copies that replays have sent before, or will send before. Nil has none.
+type Doubles struct {
+	copies  map[Copy]sentCopies
+	senders []sender
+}
+
+type sentCopies struct{ sender, messages uint32 }
+
+type sender struct {
+	from   model.QueueRef
+	began  time.Time // zero: it is still to begin
+	marked bool
+}
+
+// NewDoubles has no copies.
+func NewDoubles() *Doubles { return &Doubles{copies: map[Copy]sentCopies{}} }
+
+// Sender adds a replay, to which the copies that Add notes next belong: a later one counts more. began is zero of one
+// that is still to run.
+func (d *Doubles) Sender(from model.QueueRef, began time.Time, marked bool) {
+	d.senders = append(d.senders, sender{from, began, marked})
+}
+
+// Add notes a copy of the last sender.
+func (d *Doubles) Add(c Copy) {
+	d.copies[c] = sentCopies{uint32(len(d.senders) - 1), d.copies[c].messages + 1}
+}
+
+// Expect adds what a replay that is to run before will send.
+func (d *Doubles) Expect(t *model.Topology, want ActionWant) {
+	want.Sent, want.sends = d, new([]Copy)
+	if p := New(t, want); p.Refusal.Refused() {
+		return
+	}
+	d.Sender(want.From, time.Time{}, want.Mark)
+	for _, c := range *want.sends {
+		d.Add(c)
+	}
+}
+
+// SparesDoubles reports whether copies of what was replayed stay where they are.
+func (p *Plan) SparesDoubles() bool { return p.Operation == Replay && !p.Doubles }
+
+// HoldsDoubles reports whether some messages stay because they are copies.
+func (p *Plan) HoldsDoubles() bool {
+	double := func(o Objection) bool { return o.Kind == Double }
+	return p.Doubles || slices.ContainsFunc(p.Refusal, double) || slices.ContainsFunc(p.Warnings, func(w Warning) bool {
+		return slices.ContainsFunc(w.Against, double)
+	})
+}
+
+// warnOfCopies says in which other failed queues copies of the messages are.
+func (p *Plan) warnOfCopies(t *model.Topology) {
+	if !p.SparesDoubles() {
+		return
+	}
+	for _, f := range t.FlowsOf(p.From) {
+		others := t.FailedTogether(f.Worker.Queue)
+		if at := slices.Index(others, p.From); at >= 0 {
+			p.warn(Warning{Kind: alsoIn, Queue: f.Worker.Queue, Queues: slices.Delete(others, at, at+1)})
+		}
+	}
+}
+
+// mostIDs bounds the messages of a queue that later ones are compared with.
+const mostIDs = 500_000
+
+// Doubling finds doubles among the messages of one queue, from its head on.
+type Doubling struct {
+	doubles *Doubles
+	from    model.QueueRef
+	met     map[Copy]bool   // of messages with an id
+	used    map[Copy]uint32 // of those without: as many of them are doubles as were sent
+	// of a plan:
+	ids    map[string]message.Fingerprint
+	sends  []Copy
+	differ int // messages that have the id of another one, and are not the same
+}
+
+// NewDoubling begins at the head of a queue. Nil doubles are none.
+func NewDoubling(d *Doubles, from model.QueueRef) *Doubling {
+	if d == nil {
+		d = NewDoubles()
+	}
+	return &Doubling{doubles: d, from: from, met: map[Copy]bool{}, used: map[Copy]uint32{}}
+}
+
+// planDoubling also finds what a plan has to say of its messages.
+func planDoubling(want *ActionWant) *Doubling {
+	d := NewDoubling(want.Sent, want.From)
+	d.ids = map[string]message.Fingerprint{}
+	return d
+}
+
+func (d *Doubling) end(p *Plan, want *ActionWant) {
+	if d.differ > 0 {
+		p.warn(Warning{Kind: sameID, Messages: d.differ})
+	}
+	if want.sends != nil {
+		*want.sends = d.sends
+	}
+}
+
+// Against is what speaks against sending a message to these queues; nil: no copy of it was sent to any of them.
+func (d *Doubling) Against(m *message.Message, reached []model.QueueRef) *Objection {
+	o, ok := m.Original()
+	if !ok {
+		return nil
+	}
+	if id := m.Properties.MessageID; id != "" && d.ids != nil {
+		if first, met := d.ids[id]; !met {
+			d.ids[id] = o.Message
+		} else if first != o.Message {
+			d.differ++
+		}
+	}
+	copies := copiesOf(&o, reached)
+	for _, c := range copies {
+		if d.met[c.message] {
+			return &Objection{Kind: Double, Queue: d.from}
+		}
+		if s, sent := d.doubles.copies[c.message]; sent && d.isCopy(m, c, s, o.ByID) {
+			return &Objection{Kind: Double, Queue: d.doubles.senders[s.sender].from}
+		}
+	}
+	for _, c := range copies {
+		if o.ByID && len(d.met) < mostIDs {
+			d.met[c.message] = true
+		}
+		if d.ids != nil {
+			d.sends = append(d.sends, c.message, c.failure)
+		}
+	}
+	return nil
+}
+
+// isCopy reports whether a message is one of those that were sent, and not one that failed after that. Those without an
+// id are never copies of others in their own queue.
+func (d *Doubling) isCopy(m *message.Message, c sentCopy, s sentCopies, byID bool) bool {
+	by := d.doubles.senders[s.sender]
+	if !byID && (by.from == d.from || d.used[c.message] >= s.messages) {
+		return false
+	}
+	if _, same := d.doubles.copies[c.failure]; !by.began.IsZero() && !(same && by.marked) {
+		if after, known := m.FailedAfter(by.began); after || !known && !by.marked {
+			return false
+		}
+	}
+	if !byID {
+		d.used[c.message]++
+	}
+	return true
+}
