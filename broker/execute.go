@@ -64,15 +64,6 @@ func (c *Client) execute(
 	if err != nil {
 		return l.copy(), nil, fmt.Errorf("%s: %w", attempt, err)
 	}
-	var sent *plan.Doubles
-	if c.journal != nil && p.SparesDoubles() {
-		here := c.signed(plan.Record{})
-		if sent, err = c.journal.Replayed(ctx, here.Broker, here.Cluster); err != nil {
-			_ = source.release()
-			c.lookEnds(source)
-			return l.copy(), nil, fmt.Errorf("%s: %w", attempt, err)
-		}
-	}
 	if p.Mark && p.MarkName == "" {
 		p.MarkName = message.NewMark()
 	}
@@ -81,9 +72,6 @@ func (c *Client) execute(
 	x := &execution{client: c, run: &r, plan: p, source: source, ledger: l, left: source.depth, outcome: plan.Dropped}
 	if p.Operation.Publishes() {
 		x.outcome = plan.Moved
-	}
-	if p.SparesDoubles() {
-		x.doubling = plan.NewDoubling(sent, p.From)
 	}
 	x.guard = c.guardOf(&r, l)
 	if p.Canary != nil {
@@ -165,6 +153,9 @@ func (x *execution) work(ctx context.Context, progress func(plan.Account)) error
 		return err
 	}
 	x.ledger.account.JournalID = x.ledger.journal.number()
+	if err := x.spare(ctx); err != nil {
+		x.end(err)
+	}
 	x.picker = x.plan.Selection.Picker(x.plan.From)
 	done := make(chan struct{})
 	if progress != nil {

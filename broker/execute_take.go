@@ -67,7 +67,7 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 // stays notes a message that the program cannot change, or a copy of another: no later stage picks it again.
 func (x *execution) stays(m *message.Message, why error) {
 	var u *plan.Unpublished
-	if x.canary == nil || !errors.As(why, &u) || u.Kind != plan.NotMended && u.Kind != plan.Double {
+	if x.canary == nil || !x.isDouble(why) && !(errors.As(why, &u) && u.Kind == plan.NotMended) {
 		return
 	}
 	if x.staying == nil {
@@ -75,6 +75,29 @@ func (x *execution) stays(m *message.Message, why error) {
 	}
 	x.stay++
 	x.staying[m.Fingerprint]++
+}
+
+// isDouble reports whether a message is not published because it is a copy of another.
+func (x *execution) isDouble(why error) bool {
+	var u *plan.Unpublished
+	return errors.As(why, &u) && u.Kind == plan.Double
+}
+
+// spare finds out what was sent before, so that no copy of it is. What this goes on with belongs to it.
+func (x *execution) spare(ctx context.Context) error {
+	if !x.plan.SparesDoubles() {
+		return nil
+	}
+	var sent *plan.Doubles
+	if journal := x.client.journal; journal != nil {
+		var err error
+		here := x.client.signed(plan.Record{})
+		if sent, err = journal.Replayed(ctx, here.Broker, here.Cluster); err != nil {
+			return err
+		}
+	}
+	x.doubling = plan.NewDoubling(sent, x.plan.From)
+	return nil
 }
 
 // meets reports whether a message is one that stayed in an earlier stage.

@@ -227,7 +227,7 @@ func (x *execution) write(ctx context.Context, pages <-chan []chosen, written ch
 			}
 			batch, entries := x.prepare(page[:n])
 			page = page[n:]
-			if len(batch) == 0 {
+			if len(batch) == 0 && len(entries) == 0 {
 				continue
 			}
 			if err := x.ledger.journal.intend(ctx, entries); err != nil {
@@ -276,7 +276,12 @@ func (x *execution) prepare(page []chosen) (batch []chosen, entries []plan.Entry
 				err = publishable(&p, x.client.User(), x.window.connection)
 			}
 			if err != nil {
-				x.ledger.refuse(c.message, err.Error())
+				if journaled && x.isDouble(err) { // what goes on with this record finds it among those that were sent
+					x.ledger.record(plan.Refused, c.message, err.Error())
+					entries = append(entries, plan.StayingEntry(c.message))
+				} else {
+					x.ledger.refuse(c.message, err.Error())
+				}
 				x.stays(c.message, err)
 				continue
 			}

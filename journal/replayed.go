@@ -60,7 +60,7 @@ func (j *Journal) replayed(ctx context.Context, db *sql.DB, d *plan.Doubles, her
 	return nil
 }
 
-// copies calls with each copy that a record has sent, as far as is known.
+// copies calls with each copy that a record has sent, or may have.
 func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, each func(plan.Copy)) error {
 	outcomes, err := readOutcomes(ctx, db, id)
 	if err != nil {
@@ -75,7 +75,8 @@ func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, each func(pl
 		text, found := strings.CutPrefix(line, `{"position":`)
 		position, text, ok := strings.Cut(text, `,"copies":"`)
 		n, err := strconv.Atoi(position)
-		if !found || !ok || err != nil || outcomes[n].Outcome != plan.Moved {
+		outcome := outcomes[n].Outcome
+		if !found || !ok || err != nil || outcome != plan.Moved && outcome != plan.Unsure {
 			return nil
 		}
 		e := plan.Entry{Position: n}

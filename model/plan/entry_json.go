@@ -20,6 +20,7 @@ type EntryJSON struct {
 	RoutingKey  string               `json:"routing_key"`
 	Message     *message.MessageJSON `json:"message,omitempty"`
 	Sent        *sentJSON            `json:"sent,omitempty"`
+	Stays       bool                 `json:"stays,omitempty"` // it was never to be sent
 	Undoes      int                  `json:"undoes,omitempty"`
 	Outcome     Outcome              `json:"outcome,omitempty"`
 	Reason      string               `json:"reason,omitempty"`
@@ -46,7 +47,7 @@ func (e *Entry) JSON() EntryJSON {
 	out := EntryJSON{
 		Position: e.Position, MessageID: message.TextJSON(e.MessageID), Fingerprint: e.Fingerprint.String(),
 		Exchange: message.TextJSON(e.Address.Exchange), RoutingKey: message.TextJSON(e.Address.RoutingKey),
-		Undoes: e.Undoes, Outcome: e.Outcome, Reason: e.Reason, Undone: e.Undone, Damaged: e.Damaged,
+		Stays: e.Stays, Undoes: e.Undoes, Outcome: e.Outcome, Reason: e.Reason, Undone: e.Undone, Damaged: e.Damaged,
 	}
 	for _, c := range e.Copies {
 		out.Copies += fmt.Sprintf("%016x", uint64(c))
@@ -80,7 +81,7 @@ func ParseEntry(text []byte) (Entry, error) {
 	if err := decoder.Decode(&in); err != nil {
 		return Entry{}, message.JSONError(err)
 	}
-	e := Entry{Position: in.Position, Undoes: in.Undoes}
+	e := Entry{Position: in.Position, Undoes: in.Undoes, Stays: in.Stays}
 	var err error
 	e.Copies, err = ParseCopies(in.Copies)
 	read := func(from string, to *string) {
@@ -121,7 +122,7 @@ func ParseEntry(text []byte) (Entry, error) {
 			e.Sent.Former.Headers, err = message.ParseHeaders(s.Headers)
 		}
 	}
-	if err == nil && e.Sent == nil && (e.Message == nil || e.Undoes != 0) {
+	if err == nil && e.Sent == nil && !e.Stays && (e.Message == nil || e.Undoes != 0) {
 		err = errors.New("it holds neither the message nor where it was sent")
 	}
 	return e, err

@@ -51,6 +51,13 @@ func NewEntry(m *message.Message, p *message.Publishing, full bool) Entry {
 	return e
 }
 
+// StayingEntry notes a message that stays among those that are sent.
+func StayingEntry(m *message.Message) Entry {
+	e := NewEntry(m, nil, false)
+	e.Message, e.Stays = nil, true
+	return e
+}
+
 // formerOf compares a message with what is published of it. told is false when the difference is more than Former can
 // tell: the body, or a property that a replay keeps.
 func formerOf(m *message.Message, p *message.Publishing) (f Former, told bool) {

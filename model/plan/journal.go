@@ -199,6 +199,7 @@ type Entry struct {
 	Sent    *Sent            // of what was published, else nil
 
 	Copies []Copy // of a replay: what is not to be sent once more
+	Stays  bool   // it is such a copy, and was never to be sent
 
 	Undoes  int // of an undo: the position of the entry that it takes back
 	Outcome Outcome
