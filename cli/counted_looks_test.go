@@ -125,7 +125,7 @@ func TestAgreedActionsLookOnce(t *testing.T) {
 	v := newVHost(t)
 	v.declare("q", amqp.Table{"x-queue-type": "quorum"})
 	v.declare("other", nil)
-	for _, test := range []struct {
+	for i, test := range []struct {
 		looks int32
 		args  []string
 	}{
@@ -135,7 +135,9 @@ func TestAgreedActionsLookOnce(t *testing.T) {
 		{1, v.on("replay", "q", "--to", "queue:other", "--filter", `body != ""`, "--yes")},
 		{1, v.on("replay", "q", "--to", "exchange:/other", "--yes")},
 	} {
-		v.fill("q", 2)
+		v.send("q", []amqp.Publishing{ // no copies of what was replayed before
+			{MessageId: fmt.Sprint("first ", i), Body: []byte("1")}, {MessageId: fmt.Sprint("second ", i), Body: []byte("2")},
+		})
 		if r := v.run("peek", "q"); r.status != cli.ExitDone {
 			t.Fatal(r.stderr)
 		}
