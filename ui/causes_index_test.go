@@ -147,7 +147,7 @@ func TestDamagedIndex(t *testing.T) {
 	term.await("88 read, 2 not yet")
 	sound := 0
 	for _, path := range files {
-		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), "dlxtop causes 3\n") {
+		if text, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(text), "dlxtop causes 4\n") {
 			sound++
 		}
 	}
