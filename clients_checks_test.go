@@ -45,6 +45,7 @@ func (row *clientsRow) check(t *testing.T, program *clientProgram) {
 	row.judge(t, flowCheck, func() error { return errors.Join(seen...) })
 	row.judge(t, failureCheck, r.checkFailure)
 	row.judge(t, triesCheck, r.checkTries)
+	row.judge(t, errorsCheck, r.checkErrors)
 	worker.stop()
 	r.tried = worker.times("FAILED")
 	row.judge(t, undoCheck, r.checkUndo)
@@ -66,6 +67,22 @@ func (row *clientsRow) judge(t *testing.T, c check, judge func() error) {
 	if err != nil {
 		t.Errorf("%s: no: %v", c, err)
 	}
+}
+
+// checkErrors reads the findings while the worker fails: none is an error but those that are right.
+func (r *clientRun) checkErrors() (err error) {
+	var found struct {
+		Findings []struct{ Level, Code, Queue, Message string }
+	}
+	if err := json.Unmarshal([]byte(r.dlxtop("findings", "-o", "json").out), &found); err != nil {
+		return fmt.Errorf("findings: %w", err)
+	}
+	for _, f := range found.Findings {
+		if f.Level == "error" && !slices.Contains(r.errors, f.Code+" "+f.Queue) {
+			err = errors.Join(err, fmt.Errorf("%s %s: %s", f.Code, f.Queue, f.Message))
+		}
+	}
+	return err
 }
 
 // checkFlows waits until each worker is known as one, and some flow has a queue in this role: the statistics of the

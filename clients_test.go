@@ -31,6 +31,7 @@ type client struct {
 	tries    []string // what it has to say of them, one after the other
 	soon     []string // of the environment, when it sends what waits a short time
 	to       string   // where its messages are to go, when dlxtop has to ask for it
+	errors   []string // findings of this level that are right: "CODE QUEUE"
 
 	unable func(model.Version) string // why it cannot run on a version of RabbitMQ; nil: it can on all
 
@@ -54,6 +55,7 @@ const (
 	failureCheck check = "failure"
 	triesCheck   check = "tries"
 	dueCheck     check = "due"
+	errorsCheck  check = "no false error"
 	undoCheck    check = "undo"
 	replayCheck  check = "replay"
 	canaryCheck  check = "canary"
@@ -76,7 +78,9 @@ func smallFrames(v model.Version) string {
 	return ""
 }
 
-var checks = []check{flowCheck, failureCheck, triesCheck, dueCheck, undoCheck, replayCheck, canaryCheck}
+var checks = []check{
+	flowCheck, failureCheck, triesCheck, dueCheck, errorsCheck, undoCheck, replayCheck, canaryCheck,
+}
 
 var clients = []client{
 	{

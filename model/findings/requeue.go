@@ -36,7 +36,8 @@ func findRequeueLoops(t *model.Topology, found func(Finding)) {
 		rate := q.RedeliverRate.Or(0)
 		again := rate * loopSpan
 		depth, known := q.Depth()
-		slow := rate > 0 && known && works(t, q) &&
+		worked := works(t, q)
+		slow := rate > 0 && known && worked &&
 			float64(q.Redelivered.Or(0)) >= loopEver*float64(q.Acked.Or(0)+max(depth, 1))
 		taken := q.Consumers.Or(0) > 0 || q.Polled()
 		switch {
@@ -45,7 +46,7 @@ func findRequeueLoops(t *model.Topology, found func(Finding)) {
 		case slow:
 		case again < loopLeast:
 			continue
-		case again >= loopLeast*float64(depth):
+		case (taken || worked) && again >= loopLeast*float64(depth): // else somebody looks, as dlxtop does
 		case taken && again >= loopLeast*float64(max(q.Unacked.Or(depth), 1)):
 		default:
 			continue

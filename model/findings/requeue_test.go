@@ -62,6 +62,19 @@ func TestRequeueLoop(t *testing.T) {
 	}
 }
 
+// Who looks at a failed queue several times in some seconds, dlxtop for example, is no worker in a loop.
+func TestLooksAreNoLoop(t *testing.T) {
+	looked := func(q *model.Queue) {
+		q.RedeliverRate, q.Ready, q.Redelivered = model.Some(6.0), model.Some[int64](6), model.Some[int64](60)
+	}
+	found := codes(Of(build.TopologyOf("3.10.8", build.Exchange("fanout", "dead"),
+		build.Queue("mail", build.DLX("dead"), build.Consumers(1)),
+		build.Queue("mail.dlq", looked), build.Bind("dead", "", "mail.dlq"))))
+	if slices.Contains(found, "error requeue-loop mail.dlq") {
+		t.Errorf("found %v", found)
+	}
+}
+
 // A worker that crashes on its message is mostly gone when the broker counts consumers.
 func TestCrashLoop(t *testing.T) {
 	crashing := func(polled model.Opt[float64]) build.Setting {
