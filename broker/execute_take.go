@@ -66,8 +66,7 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 
 // stays notes a message that the program cannot change, or a copy of another: no later stage picks it again.
 func (x *execution) stays(m *message.Message, why error) {
-	var u *plan.Unpublished
-	if x.canary == nil || !x.isDouble(why) && !(errors.As(why, &u) && u.Kind == plan.NotMended) {
+	if kind := unpublished(why); x.canary == nil || kind != plan.NotMended && kind != plan.Double {
 		return
 	}
 	if x.staying == nil {
@@ -77,13 +76,16 @@ func (x *execution) stays(m *message.Message, why error) {
 	x.staying[m.Fingerprint]++
 }
 
-// isDouble reports whether a message is not published because it is a copy of another.
-func (x *execution) isDouble(why error) bool {
+// unpublished is the plan's reason not to publish a message; "" when it is another one.
+func unpublished(why error) plan.ObjectionKind {
 	var u *plan.Unpublished
-	return errors.As(why, &u) && u.Kind == plan.Double
+	if errors.As(why, &u) {
+		return u.Kind
+	}
+	return ""
 }
 
-// spare finds out what was sent before, so that no copy of it is. What this goes on with belongs to it.
+// spare finds what was sent before, so that its copies stay. That includes what a resumed record has sent.
 func (x *execution) spare(ctx context.Context) error {
 	if !x.plan.SparesDoubles() {
 		return nil

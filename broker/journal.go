@@ -276,7 +276,7 @@ func (x *execution) prepare(page []chosen) (batch []chosen, entries []plan.Entry
 				err = publishable(&p, x.client.User(), x.window.connection)
 			}
 			if err != nil {
-				if journaled && x.isDouble(err) { // what goes on with this record finds it among those that were sent
+				if journaled && unpublished(err) == plan.Double { // a resume meets it among the messages that were sent
 					x.ledger.record(plan.Refused, c.message, err.Error())
 					entries = append(entries, plan.StayingEntry(c.message))
 				} else {

@@ -144,7 +144,7 @@ func newKilledRun(t *testing.T, operation plan.Operation, kind model.QueueType, 
 	return k
 }
 
-// every so many messages there is a twin of the one before
+// twinEvery is the distance of twins: message 8 repeats message 7, 16 repeats 15.
 const twinEvery = 8
 
 func (k *killedRun) messages() []amqp.Publishing {

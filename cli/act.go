@@ -280,7 +280,7 @@ func oneLine(err error) string {
 
 // plan makes the plan of an action, with exact counts of the queues whose limits decide what is lost there.
 func (s *session) plan(ctx context.Context, t *model.Topology, want plan.ActionWant) (plan.Plan, error) {
-	if s.journal != nil && want.Operation == plan.Replay && !want.Doubles && want.Sample != nil {
+	if s.journal != nil && want.SparesDoubles() && want.Sample != nil {
 		var err error
 		if want.Sent, err = s.journal.Replayed(ctx, s.broker.Address(), t.Snapshot.Overview.ClusterName); err != nil {
 			return plan.Plan{}, err

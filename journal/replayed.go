@@ -26,7 +26,7 @@ func (j *Journal) Replayed(ctx context.Context, broker, cluster string) (*plan.D
 }
 
 func (j *Journal) replayed(ctx context.Context, db *sql.DB, d *plan.Doubles, here plan.Record) error {
-	rows, err := db.QueryContext(ctx, `SELECT id, vhost, queue, broker, cluster, began,
+	rows, err := db.QueryContext(ctx, `SELECT id, vhost, queue, broker, cluster, began, ended IS NOT NULL,
 		coalesce(json_extract(intent, '$.mark'), 0) FROM records WHERE operation = ? AND fingerprints = ? ORDER BY began, id`,
 		plan.Replay, message.FingerprintKind)
 	if err != nil {
@@ -35,13 +35,14 @@ func (j *Journal) replayed(ctx context.Context, db *sql.DB, d *plan.Doubles, her
 	defer rows.Close()
 	type replay struct {
 		plan.Record
-		marked bool
+		ended, marked bool
 	}
 	var replays []replay
 	for rows.Next() {
 		var r replay
 		var began int64
-		if err := rows.Scan(&r.ID, &r.From.VHost, &r.From.Name, &r.Broker, &r.Cluster, &began, &r.marked); err != nil {
+		err := rows.Scan(&r.ID, &r.From.VHost, &r.From.Name, &r.Broker, &r.Cluster, &began, &r.ended, &r.marked)
+		if err != nil {
 			return err
 		}
 		if r.Began = time.UnixMilli(began); r.On(here.Broker, here.Cluster) {
@@ -53,15 +54,16 @@ func (j *Journal) replayed(ctx context.Context, db *sql.DB, d *plan.Doubles, her
 	}
 	for i := range replays {
 		d.Sender(replays[i].From, replays[i].Began, replays[i].marked)
-		if err := j.copies(ctx, db, replays[i].ID, d.Add); err != nil {
+		if err := j.copies(ctx, db, replays[i].ID, replays[i].ended, d.Add); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// copies calls with each copy that a record has sent, or may have.
-func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, each func(plan.Copy)) error {
+// copies calls with each copy that a record has sent, or may have: after a kill what it intended may be sent, but what
+// has no outcome when a record has ended is untouched.
+func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, ended bool, each func(plan.Copy)) error {
 	outcomes, err := readOutcomes(ctx, db, id)
 	if err != nil {
 		return err
@@ -75,8 +77,9 @@ func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, each func(pl
 		text, found := strings.CutPrefix(line, `{"position":`)
 		position, text, ok := strings.Cut(text, `,"copies":"`)
 		n, err := strconv.Atoi(position)
-		outcome := outcomes[n].Outcome
-		if !found || !ok || err != nil || outcome != plan.Moved && outcome != plan.Unsure {
+		s, settled := outcomes[n]
+		sent := s.Outcome == plan.Moved || s.Outcome == plan.Unsure || !settled && !ended
+		if !found || !ok || err != nil || !sent {
 			return nil
 		}
 		e := plan.Entry{Position: n}
@@ -87,8 +90,8 @@ func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, each func(pl
 			return nil
 		}
 		text, _, _ = strings.Cut(text, `"`)
-		sent, _ := plan.ParseCopies(text) // of a damaged entry those that can be read
-		for _, c := range sent {
+		copies, _ := plan.ParseCopies(text) // of a damaged entry those that can be read
+		for _, c := range copies {
 			each(c)
 		}
 		return nil

@@ -61,8 +61,8 @@ func (s causeMessagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	return s, cmd
 }
 
-// Prepare takes in what actions did to the queues since they were read. They are read again where which messages that
-// were is unknown, and nobody has to agree to a cost.
+// Prepare takes out what actions took from the queues. Where it is unknown which messages these were, the queues are
+// read again, unless that costs something.
 func (s causeMessagesScreen) Prepare(int, int) (screen, tea.Cmd) {
 	changed := false
 	for _, d := range s.env.since(&s.done) {

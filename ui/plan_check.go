@@ -78,12 +78,10 @@ func (d *planDialog) planner() func(context.Context, *model.Topology) (acting, e
 }
 
 // sentBefore finds what was replayed before, and what will be by the plans ahead of this one.
-func (d *planDialog) sentBefore(
-	like plan.ActionWant,
-) func(context.Context, *model.Topology) (*plan.Doubles, error) {
+func (d *planDialog) sentBefore(like plan.ActionWant) func(context.Context, *model.Topology) (*plan.Doubles, error) {
 	ahead, journal, broker := d.ahead, d.env.journal, d.env.broker
 	return func(ctx context.Context, t *model.Topology) (sent *plan.Doubles, err error) {
-		if like.Operation != plan.Replay || like.Doubles {
+		if !like.SparesDoubles() {
 			return nil, nil
 		}
 		sent = plan.NewDoubles()

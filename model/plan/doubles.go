@@ -82,6 +82,9 @@ func (d *Doubles) Expect(t *model.Topology, want ActionWant) {
 // SparesDoubles reports whether copies of what was replayed stay where they are.
 func (p *Plan) SparesDoubles() bool { return p.Operation == Replay && !p.Doubles }
 
+// SparesDoubles is that of its plan.
+func (w *ActionWant) SparesDoubles() bool { return w.Operation == Replay && !w.Doubles }
+
 // HoldsDoubles reports whether some messages stay because they are copies.
 func (p *Plan) HoldsDoubles() bool {
 	double := func(o Objection) bool { return o.Kind == Double }

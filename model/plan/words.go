@@ -33,8 +33,8 @@ func (o Objection) Words() string {
 			"all that time, which RabbitMQ allows for 30 minutes: choose a higher rate, or %s at most (--limit)",
 			model.ShortDuration(LongestSpread), model.Plural(o.Messages, "message"))
 	case Double:
-		return fmt.Sprintf("a copy from %s is replayed to the same queue, or was: to process both, replay doubles, "+
-			"too (--doubles)", queue)
+		return fmt.Sprintf("a copy from %s is replayed to the same queue, or was, or may have been: to process "+
+			"both, replay doubles, too (--doubles)", queue)
 	case DropsKept, DropsGone, DropsInFile, DropsInJournal:
 		return o.lossWords()
 	case NoFlow, Disagree, WorkerGone, ManyFlows, NoExchange, InternalOne, DelayingOne, UnknownReach, NoBinding:
