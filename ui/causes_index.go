@@ -98,7 +98,7 @@ func (c *causesReading) catchUp() {
 		switch {
 		case q == nil || q.readAt.IsZero() || d.at.Before(q.readAt):
 		case d.unclear && q.plan.Allowed() && q.plan.Free:
-			q.wanted = true
+			q.wanted, q.settled = true, d.at
 		default:
 			q.settled, q.ready = d.at, model.Opt[int64]{}
 			q.depth = model.Some(max(q.depth.Or(q.read)+int64(d.back)-d.count(), 0))
@@ -107,9 +107,9 @@ func (c *causesReading) catchUp() {
 	}
 }
 
-// outdated reports whether a count is older than what an action did to the queue after it was read.
+// outdated reports whether a count may be older than what an action did to the queue.
 func (q *causesQueue) outdated(countedAt time.Time) bool {
-	return q.settled.After(q.readAt) && countedAt.Before(q.settled.Add(model.StatisticsLag))
+	return countedAt.Before(q.settled.Add(model.StatisticsLag))
 }
 
 // forgetting takes out the queues that are gone, and the messages that actions took, outside Update.

@@ -85,7 +85,7 @@ func (s messagesScreen) catchUp() (messagesScreen, tea.Cmd) {
 	changed, back := false, 0
 	for _, d := range s.env.since(&s.done) {
 		if d.queue == s.queue && d.unclear && d.at.After(s.peeked.TakenAt) {
-			changed, back = true, back+d.back
+			changed, back, s.settled = true, back+d.back, d.at
 		}
 	}
 	if !changed || s.peeked.TakenAt.IsZero() {

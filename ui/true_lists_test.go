@@ -72,8 +72,14 @@ func TestListsStayTrue(t *testing.T) {
 			return strings.Contains(s, "7 messages ") && !strings.Contains(s, "the queue is empty") &&
 				screen.cursorRow() != ""
 		})
+		if s := screen.screen(); strings.Contains(s, "now 0") {
+			t.Errorf("a count from before the undo counts\n%s", s)
+		}
 		screen.press("q")
 		screen.await("7 read")
+		if s := screen.screen(); !strings.Contains(s, "7 messages   7 read") {
+			t.Errorf("a count from before the undo counts\n%s", s)
+		}
 		screen.awaitThat("the cause has the cursor", func(string) bool {
 			return strings.Contains(screen.cursorRow(), "TimeoutError")
 		})
