@@ -17,6 +17,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/spool"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
@@ -104,7 +105,7 @@ func New(o Options) (*Client, error) {
 		o.Timeout = defaultTimeout
 	}
 	return &Client{
-		url: o.URL, uri: uri, tls: secured, timeout: o.Timeout, patience: defaultPatience, spoolMemory: spoolMemory,
+		url: o.URL, uri: uri, tls: secured, timeout: o.Timeout, patience: defaultPatience, spoolMemory: spool.Memory,
 		comeback: comeback,
 		journal:  o.Journal, reread: o.Reread, full: o.Full,
 		links: map[string]*links{}, losses: make(chan error, 1), returned: map[model.QueueRef]int{},

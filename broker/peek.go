@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/dlxtop/dlxtop/broker/spool"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -34,7 +35,7 @@ func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) 
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, plan.Timeout, errTimeout)
 	defer cancel()
-	kept := &spool{limit: c.spoolMemory}
+	kept := spool.New(c.spoolMemory)
 	look := look{source: src, plan: plan, want: want, spool: kept, pages: pages{told: plan.Mean}}
 	err = look.take(limited)
 	rescued, e := c.giveBack(src)
@@ -42,7 +43,7 @@ func (c *Client) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) 
 		err = e
 	}
 	peeked.Messages, peeked.Stopped, peeked.Rescued, peeked.Highest = kept, look.stopped, rescued, src.highest
-	if kept.file != nil {
+	if !kept.InMemory() {
 		debug.FreeOSMemory() // what the deliveries took
 	}
 	var reached *peek.LimitReached
@@ -79,7 +80,7 @@ type look struct {
 	plan    peek.Plan
 	want    int
 	pages   pages
-	spool   *spool
+	spool   *spool.Spool
 	stopped string
 }
 
@@ -90,14 +91,14 @@ func (l *look) take(ctx context.Context) error {
 		if l.plan.Method == peek.Stream {
 			n = min(l.want, max(l.plan.Page, 1), peek.MaxPage) // a second consumer would begin at the first message again
 		} else if mean := l.pages.mean(); mean > 0 {
-			n = min(n, int(max((l.plan.MaxBytes-l.spool.bytes)/mean, 1)))
+			n = min(n, int(max((l.plan.MaxBytes-l.spool.Bytes())/mean, 1)))
 		}
 		taken, err := l.source.page(ctx, n, l.keep)
 		total += taken
 		if err != nil || taken < n || l.plan.Method == peek.Stream {
 			return err
 		}
-		if l.spool.bytes >= l.plan.MaxBytes && total < l.want {
+		if l.spool.Bytes() >= l.plan.MaxBytes && total < l.want {
 			l.full()
 		}
 	}
@@ -110,11 +111,11 @@ func (l *look) keep(_ uint64, m *message.Message) {
 	l.pages.took(m.BodyBytes)
 	switch {
 	case l.spool.Len() == l.want: // a stream delivers whole chunks, beyond the prefetch (3.10.8)
-	case l.spool.bytes >= l.plan.MaxBytes && l.spool.Len() > 0:
+	case l.spool.Bytes() >= l.plan.MaxBytes && l.spool.Len() > 0:
 		l.full()
 	default:
 		m.Fingerprint = message.FingerprintOf(m)
-		if err := l.spool.add(m); err != nil {
+		if err := l.spool.Add(m); err != nil {
 			l.stopped = err.Error()
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/spool"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -88,7 +89,11 @@ func FuzzHeaders(f *testing.F) {
 // spooled is a message as a spool keeps it.
 func spooled(t *testing.T, m message.Message) message.Message {
 	t.Helper()
-	again, err := parseHead(string(appendHead(nil, &m)))
+	kept := spool.New(spool.Memory)
+	if err := kept.Add(&m); err != nil {
+		t.Fatal(err)
+	}
+	again, err := kept.At(0, 0)
 	if err != nil {
 		t.Error(err)
 	}

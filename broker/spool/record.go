@@ -1,4 +1,4 @@
-package broker
+package spool
 
 import (
 	"encoding/binary"
@@ -12,10 +12,10 @@ import (
 )
 
 // A record is a message as a spool keeps it: everything but its position and fingerprint, header values with their AMQP
-// types. Numbers are varints, texts and tables have their length in front. The body is last and has none: the record's
-// end is its own.
+// types. Numbers are varints, texts and tables have their length in front. The body comes last, without a length: it
+// ends where the record ends.
 
-// appendHead writes all of a record but the body.
+// appendHead appends all of a record but the body.
 func appendHead(b []byte, m *message.Message) []byte {
 	redelivered := byte(0)
 	if m.Redelivered {
@@ -48,8 +48,7 @@ func appendTable(b []byte, t model.Table) []byte {
 	return b
 }
 
-// appendValue writes a header's value behind the letter that AMQP has for its type, R for a Repeated and ? for a
-// RawValue.
+// appendValue appends a header's value behind the letter that AMQP has for its type; R is a Repeated, ? a RawValue.
 func appendValue(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
@@ -107,13 +106,13 @@ func appendList(b []byte, values []any) []byte {
 	return b
 }
 
-// errRecord is a record that is not as it was written.
+// errRecord: a record does not read as it was written.
 var errRecord = errors.New("the stored copy of it is damaged")
 
 // parseHead reads what appendHead wrote, which must be all of text.
 func parseHead(text string) (m message.Message, err error) {
 	defer func() {
-		if recover() != nil { // an index out of range: nobody else can write to a spool, so this is the disk
+		if recover() != nil { // an index out of range: no other program can write to a spool, so this is the disk
 			m, err = message.Message{}, errRecord
 		}
 	}()
@@ -141,7 +140,7 @@ func parseHead(text string) (m message.Message, err error) {
 	return m, nil
 }
 
-// recordReader reads a record from its start on. It panics where that is not possible.
+// recordReader reads a record from its start. It panics where the record is damaged.
 type recordReader struct{ rest string }
 
 func (r *recordReader) bytes(n uint64) string {

@@ -1,4 +1,4 @@
-package broker
+package spool
 
 import (
 	"errors"
@@ -11,22 +11,22 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// TestRangeTellsWhatAtTells: with each limit of bodies, from and to anywhere, in memory and on disk.
-func TestRangeTellsWhatAtTells(t *testing.T) {
+// TestRangeReadsWhatAtReads: with each limit of bodies, from and to anywhere, in memory and on disk.
+func TestRangeReadsWhatAtReads(t *testing.T) {
 	r := seed.Rand(t)
-	for _, limit := range []int{spoolMemory, 0} {
-		s := &spool{limit: limit}
+	for _, limit := range []int{Memory, 0} {
+		s := New(limit)
 		t.Cleanup(func() { _ = s.Close() })
 		const n = 400
 		for i := range n {
 			size := r.IntN(3) * r.IntN(3000)
 			if i%100 == 50 {
-				size = spoolBuffer + r.IntN(1000)
+				size = buffer + r.IntN(1000)
 			}
 			m := message.Message{
 				RoutingKey: fmt.Sprint("key ", i), Headers: model.Table{"i": int64(i)}, Body: make([]byte, size),
 			}
-			if err := s.add(&m); err != nil {
+			if err := s.Add(&m); err != nil {
 				t.Fatal(err)
 			}
 		}

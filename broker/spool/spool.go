@@ -1,4 +1,5 @@
-package broker
+// Package spool keeps the messages of a peek: in memory while they are few, else in a file.
+package spool
 
 import (
 	"errors"
@@ -13,24 +14,25 @@ import (
 )
 
 const (
-	// bytes of messages that a peek keeps in memory; what is more goes to a file, with all that came before
-	spoolMemory = 4 << 20
-	spoolBuffer = 256 << 10 // bytes that wait to be written to it
+	// Memory is how many bytes of messages a peek keeps in memory; beyond that, all of them go to the file.
+	Memory = 4 << 20
+
+	buffer = 256 << 10 // bytes that wait to be written to the file
 )
 
-// spool keeps the messages of a peek as records: in memory while they are few, else in a file that nobody else can
-// open, and that is gone with the program, however it ends. When all are added it is safe for concurrent use.
-type spool struct {
+// Spool keeps messages as records, in memory or in a file that no other program can open: it loses its name at once,
+// and goes with the program, however that ends. When all are added, a Spool is safe for concurrent use.
+type Spool struct {
 	records []kept
-	limit   int // of memory, until there is a file
+	limit   int // bytes of memory, until there is a file
 	file    *os.File
-	written int64  // to the file
-	memory  []byte // what is not written
+	written int64  // bytes in the file
+	memory  []byte // not written yet
 	bytes   int64  // of bodies
 	failed  error  // of the file: nothing more is added
 }
 
-// kept says where a record is, and what is asked for without reading it.
+// kept is where a record is, and what can be answered without reading it.
 type kept struct {
 	at          int64 // of the head; the body follows
 	body        int64 // bytes
@@ -38,10 +40,13 @@ type kept struct {
 	fingerprint message.Fingerprint
 }
 
-var _ message.Messages = (*spool)(nil)
+var _ message.Messages = (*Spool)(nil)
 
-// add takes a message in. Its error says why there is no room for this one and for any further one.
-func (s *spool) add(m *message.Message) error {
+// New is an empty spool that makes its file when the messages take more than this many bytes.
+func New(memory int) *Spool { return &Spool{limit: memory} }
+
+// Add takes a message in. Its error is a sentence: why there is no room for this one, nor for any further one.
+func (s *Spool) Add(m *message.Message) error {
 	if s.failed != nil {
 		return s.failed
 	}
@@ -59,30 +64,30 @@ func (s *spool) add(m *message.Message) error {
 	return nil
 }
 
-// put takes a body behind its head.
-func (s *spool) put(body []byte) error {
+// put adds a body behind its head.
+func (s *Spool) put(body []byte) error {
 	all := len(s.memory) + len(body)
 	if s.file == nil && all > s.limit {
 		if err := s.open(); err != nil {
 			return err
 		}
 	}
-	if s.file == nil || all <= spoolBuffer {
+	if s.file == nil || all <= buffer {
 		s.memory = append(s.memory, body...)
 		return nil
 	}
 	if err := s.write(s.memory); err != nil {
 		return err
 	}
-	if cap(s.memory) > 2*spoolBuffer {
-		s.memory = make([]byte, 0, spoolBuffer)
+	if cap(s.memory) > 2*buffer {
+		s.memory = make([]byte, 0, buffer)
 	}
 	s.memory = s.memory[:0]
 	return s.write(body)
 }
 
-// open makes the file. It loses its name at once, where the system allows that.
-func (s *spool) open() error {
+// open makes the file, and takes its name away where the system allows that.
+func (s *Spool) open() error {
 	file, err := os.CreateTemp("", "dlxtop-peek-") // 0600
 	if err != nil {
 		return notKept(err)
@@ -94,7 +99,7 @@ func (s *spool) open() error {
 	return nil
 }
 
-func (s *spool) write(b []byte) error {
+func (s *Spool) write(b []byte) error {
 	if _, err := s.file.WriteAt(b, s.written); err != nil {
 		return notKept(err)
 	}
@@ -105,20 +110,21 @@ func (s *spool) write(b []byte) error {
 func notKept(err error) error {
 	dir := model.Printable(os.TempDir())
 	if errors.Is(err, syscall.ENOSPC) {
-		return fmt.Errorf("the disk of %s, where dlxtop keeps the messages that it reads, is full: make room "+
-			"there, or name another "+
-			"directory with TMPDIR", dir)
+		return fmt.Errorf("the disk of %s, where dlxtop keeps the messages that it reads, is full: make room there, "+
+			"or name another directory with TMPDIR", dir)
 	}
-	return fmt.Errorf("dlxtop cannot keep the messages that it reads in %s (%s): name another directory with "+
-		"TMPDIR", dir,
-		model.Printable(err.Error()))
+	return fmt.Errorf("dlxtop cannot keep the messages that it reads in %s (%s): name another directory with TMPDIR",
+		dir, model.Printable(err.Error()))
 }
 
-// Len implements model.Messages.
-func (s *spool) Len() int { return len(s.records) }
+// Bytes is how many bytes the bodies of all messages have.
+func (s *Spool) Bytes() int64 { return s.bytes }
 
-// At implements model.Messages.
-func (s *spool) At(i, body int) (message.Message, error) {
+// Len implements message.Messages.
+func (s *Spool) Len() int { return len(s.records) }
+
+// At implements message.Messages.
+func (s *Spool) At(i, body int) (message.Message, error) {
 	record := make([]byte, s.size(i, body))
 	if err := s.read(record, s.records[i].at); err != nil {
 		return message.Message{}, notReadAgain(i, err)
@@ -126,11 +132,11 @@ func (s *spool) At(i, body int) (message.Message, error) {
 	return s.parse(i, record)
 }
 
-// Range implements model.Messages.
-func (s *spool) Range(from, to, body int, f func(*message.Message) error) error {
+// Range implements message.Messages.
+func (s *Spool) Range(from, to, body int, f func(*message.Message) error) error {
 	for from < to {
 		behind, size := from+1, s.size(from, body)
-		for behind < to && s.whole(behind-1, body) && size+s.size(behind, body) <= spoolBuffer {
+		for behind < to && s.whole(behind-1, body) && size+s.size(behind, body) <= buffer {
 			size += s.size(behind, body)
 			behind++
 		}
@@ -153,8 +159,8 @@ func (s *spool) Range(from, to, body int, f func(*message.Message) error) error 
 	return nil
 }
 
-// size is that of a record with at most body bytes of its body, 0 is all of it; in bytes.
-func (s *spool) size(i, body int) int64 {
+// size is how many bytes a record has with at most body bytes of its body; 0: all of it.
+func (s *Spool) size(i, body int) int64 {
 	r := &s.records[i]
 	if s.whole(i, body) {
 		return int64(r.head) + r.body
@@ -162,11 +168,11 @@ func (s *spool) size(i, body int) int64 {
 	return int64(r.head) + int64(body)
 }
 
-// whole reports whether a body is not cut by a limit: the next record is behind it.
-func (s *spool) whole(i, body int) bool { return body <= 0 || s.records[i].body <= int64(body) }
+// whole reports whether a limit leaves a body whole, so that the next record follows it.
+func (s *Spool) whole(i, body int) bool { return body <= 0 || s.records[i].body <= int64(body) }
 
 // parse reads a record.
-func (s *spool) parse(i int, record []byte) (message.Message, error) {
+func (s *Spool) parse(i int, record []byte) (message.Message, error) {
 	r := &s.records[i]
 	m, err := parseHead(string(record[:r.head]))
 	if err != nil {
@@ -181,8 +187,8 @@ func notReadAgain(i int, err error) error {
 	return fmt.Errorf("message %d was read, but cannot be read again: %w", i+1, err)
 }
 
-// ReadBody implements model.Messages.
-func (s *spool) ReadBody(i int, b []byte, from int64) (int, error) {
+// ReadBody implements message.Messages.
+func (s *Spool) ReadBody(i int, b []byte, from int64) (int, error) {
 	r := &s.records[i]
 	n := min(int64(len(b)), max(r.body-from, 0))
 	if err := s.read(b[:n], r.at+int64(r.head)+from); err != nil {
@@ -194,7 +200,7 @@ func (s *spool) ReadBody(i int, b []byte, from int64) (int, error) {
 	return int(n), nil
 }
 
-func (s *spool) read(b []byte, at int64) error {
+func (s *Spool) read(b []byte, at int64) error {
 	n := 0
 	if at < s.written {
 		var err error
@@ -209,11 +215,11 @@ func (s *spool) read(b []byte, at int64) error {
 	return nil
 }
 
-// InMemory implements model.Messages.
-func (s *spool) InMemory() bool { return s.file == nil }
+// InMemory implements message.Messages.
+func (s *Spool) InMemory() bool { return s.file == nil }
 
-// Close implements model.Messages.
-func (s *spool) Close() error {
+// Close implements message.Messages.
+func (s *Spool) Close() error {
 	if s.file == nil {
 		return nil
 	}
