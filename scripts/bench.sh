@@ -19,4 +19,4 @@ bench() { go test -run '^$' -bench "$1" -benchtime 1x -timeout 90m -v "${@:2}"; 
 bench "$only" ./...
 newest=$(server 4.3) || exit 3
 export DLXTOP_RABBITMQ_SERVER=$newest
-if [ "$only" = . ]; then bench 'Commands|Large' .; else bench "$only" .; fi
+if [ "$only" = . ]; then bench 'Commands|Large' ./bench; else bench "$only" ./bench; fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# clients.sh runs dlxtop on the applications in clients/, which stand on real client frameworks, and prints a table of
+# clients.sh runs dlxtop on the applications in clients/apps, which stand on real client frameworks, and prints a table of
 # what it did right: framework x check. Linux only.
 #
 # What the applications need is installed where it can be: Debian's packages as root, npm's into the user's cache, and
@@ -46,10 +46,10 @@ elif [ ${#missing[@]} != 0 ]; then
 fi
 
 # The modules are not in the tree: some have Go files in them.
-if command -v npm >/dev/null && ! cmp -s clients/node/package-lock.json "$cache/package-lock.json"; then
+if command -v npm >/dev/null && ! cmp -s clients/apps/node/package-lock.json "$cache/package-lock.json"; then
 	say "installing the npm modules into $cache"
 	rm -rf "$cache" && mkdir -p "$cache"
-	cp clients/node/package.json clients/node/package-lock.json "$cache/"
+	cp clients/apps/node/package.json clients/apps/node/package-lock.json "$cache/"
 	(cd "$cache" && npm ci --ignore-scripts --no-audit --no-fund >&2) || { rm -rf "$cache" && say "npm ci failed"; }
 fi
 if can_set_up; then
@@ -58,4 +58,4 @@ else
 	say "only root, on Debian or Ubuntu, where mounting is allowed, can set up a newer Celery"
 fi
 export DLXTOP_CLIENTS_NODE=$cache/node_modules
-exec go test -tags clients -run 'TestClients$' -v -count=1 -parallel 3 -timeout 40m "$@" .
+exec go test -tags clients -run 'TestClients$' -v -count=1 -parallel 3 -timeout 40m "$@" ./clients

@@ -17,7 +17,7 @@ groups=(
 	'broker                       ./broker'
 	'routing, settings, findings  ./mgmt'
 	'situations                   ./cases'
-	'end to end                   .'
+	'end to end                   ./e2e'
 	'scenarios                    ./demo'
 	'screens on a broker          ./ui'
 	'commands                     ./cli'
@@ -51,7 +51,7 @@ trap 'rm -f "$log"; table' EXIT # of an interrupted run, too, what it saw
 trap 'exit 130' INT TERM HUP
 
 export DLXTOP_FULL=${DLXTOP_FULL:-2} # what `make test` does a sample of
-[ "$DLXTOP_FULL" = 0 ] || groups+=('real applications            clients')
+if [ "$DLXTOP_FULL" = 0 ]; then groups+=('two applications             ./clients'); else groups+=('real applications            clients'); fi
 run() {
 	local -x DLXTOP_RABBITMQ_SERVER=$1
 	case $2 in

@@ -20,7 +20,7 @@ zip=bin/proxy/$module/@v/$version.zip
 unzip -l "$zip" | awk -v prefix="$module@$version/" '
 	NR > 3 && $4 != "" { name = substr($4, length(prefix) + 1); sub("/.*", "", name); size[name] += $1; all += $1 }
 	END { for (n in size) printf "%9d  %s\n", size[n], n; printf "%9d  all\n", all }' | sort -n
-if unzip -l "$zip" | grep -E "@$version/(screenshots|clients|tools)/"; then
+if unzip -l "$zip" | grep -E "@$version/(screenshots|clients/apps|tools)/"; then
 	echo "module.sh: this is not needed to build dlxtop" >&2
 	exit 1
 fi

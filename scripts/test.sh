@@ -18,7 +18,7 @@ export GORACE="atexit_sleep_ms=10 ${GORACE:-}"
 # The packages that take long go first: the last one would run alone.
 args=()
 for arg; do
-	[ "$arg" != ./... ] || args+=(./ui ./cli ./broker . ./mgmt ./cases ./demo)
+	[ "$arg" != ./... ] || args+=(./ui ./cli ./broker ./e2e ./clients ./mgmt ./cases ./demo)
 	args+=("$arg")
 done
 exec go test -race -vet=off -p 3 -parallel 8 -timeout 20m "${args[@]}"

@@ -91,10 +91,11 @@ var readsText = map[string]string{
 	"ui/palette.go":           "what a person types",
 	"ui/term/filter_field.go": "what a person types, in the texts of a list",
 
-	"demo/config.go":          "the names of environment variables",
-	"demo/installed.go":       "the log of a node that does not start",
-	"internal/sizes/main.go":  "the names of directories",
-	"screenshots/terminal.go": "a screen, as a person would read it",
+	"demo/config.go":             "the names of environment variables",
+	"demo/installed.go":          "the log of a node that does not start",
+	"internal/built/terminal.go": "a screen, as a person would read it",
+	"internal/sizes/main.go":     "the names of directories",
+	"screenshots/terminal.go":    "a screen, as a person would read it",
 }
 
 // asking are the functions of package strings that decide by a text, or take it apart.

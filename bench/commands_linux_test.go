@@ -1,0 +1,339 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
+)
+
+// mostGot is how many messages are taken one by one: 50,000 at once by the HTTP API end in a timeout.
+const mostGot = 10_000
+
+// benchTurns is how often each thing is done: the figure is the median. In as many turns as there are movers each of
+// them takes each place once, and follows each other once: what ran before matters.
+const benchTurns = 6
+
+// loads are what the commands are measured with.
+var loads = []struct {
+	kind     string
+	body     string // the size of one, in words
+	messages int
+	size     int // of one body, in bytes
+}{
+	{"classic", "1 KiB", 50_000, 1 << 10},
+	{"quorum", "1 KiB", 50_000, 1 << 10},
+	{"classic", "16 KiB", 10_000, 16 << 10},
+	{"quorum", "16 KiB", 10_000, 16 << 10},
+}
+
+// BenchmarkCommands measures whole commands as they are typed, the journal on: from the start of the process to its
+// end. What people use instead takes turns with them, on the same queues. Run it with
+//
+//	go test -bench Commands -benchtime 1x -run '^$' -v ./bench
+//
+// and with DLXTOP_RABBITMQ_SERVER on another RabbitMQ. The journal grows over all turns, as that of a user does.
+func BenchmarkCommands(b *testing.B) {
+	n, err := demo.Start(b.Context(), demo.Options{Plugins: []string{"rabbitmq_shovel", "rabbitmq_shovel_management"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer n.Stop()
+	for _, load := range loads {
+		b.Run(load.kind+"/"+strings.ReplaceAll(load.body, " ", ""), func(b *testing.B) {
+			for b.Loop() {
+				c := &bench{
+					B: b, node: n, home: b.TempDir(), messages: load.messages,
+					broker: brokerProcess(b, n), turns: map[string][]benchRun{},
+				}
+				c.measure(load.kind, load.size)
+				c.report(fmt.Sprintf("%s, %s, RabbitMQ %s", load.kind, load.body, n.Version()))
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// bench is one broker, two queues, and what was measured with them.
+type bench struct {
+	*testing.B
+	node          *demo.Node
+	home          string
+	messages      int
+	channel       *amqp.Channel
+	broker        int                   // its process
+	own           time.Duration         // processor time of the commands so far
+	turn, shovels int                   // so far
+	names         []string              // of what was measured, in the order in which it was
+	turns         map[string][]benchRun // of each of them
+}
+
+// benchRun is how often something was done in a second, and the processor time that a message took.
+type benchRun struct {
+	turn        int
+	speed       float64
+	own, broker time.Duration
+}
+
+// The two queues.
+const (
+	benchFailed = "bench.failed"
+	benchWorker = "bench"
+)
+
+// What bounds every client: see relay and look.
+const (
+	least     = "the least through a socket"
+	leastLook = "the least look"
+)
+
+func (c *bench) measure(kind string, size int) {
+	connection, err := dial.AMQP(c.node.AMQP())
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer connection.Close()
+	if c.channel, err = connection.Channel(); err != nil {
+		c.Fatal(err)
+	}
+	for _, queue := range []string{benchFailed, benchWorker} {
+		table := amqp.Table{"x-queue-type": kind}
+		if _, err := c.channel.QueueDeclare(queue, true, false, false, false, table); err != nil {
+			c.Fatal(err)
+		}
+		defer func() { _, _ = c.channel.QueueDelete(queue, false, false, false) }()
+	}
+	c.fill(size)
+	exported := filepath.Join(c.home, "exported.jsonl")
+	movers := c.movers()
+	for c.turn = range benchTurns {
+		// All of them find the messages as they were published or moved last: what was given back to a quorum queue takes
+		// it longer to deliver again.
+		from, to := benchFailed, benchWorker
+		for place := range movers {
+			m := movers[(c.turn+zigzag(place, len(movers)))%len(movers)]
+			c.freshLog(kind)
+			c.time(m.name, func() { m.move(from, to) })
+			c.await(to)
+			from, to = to, from
+		}
+		c.time("peek -o json", func() { c.dlxtop("peek", benchFailed, "-n", strconv.Itoa(c.messages), "-o", "json") })
+		c.await(benchFailed)
+		c.time(leastLook, func() { c.look(benchFailed) })
+		c.await(benchFailed)
+		c.time("export", func() { c.dlxtop("export", benchFailed, exported) })
+		c.await(benchFailed)
+		c.freshLog(kind)
+		c.time("replay, behind an export", func() { c.command("replay")(benchFailed, benchWorker) })
+		c.await(benchWorker)
+		c.time("drop", func() { c.dlxtop("drop", benchWorker, "--yes") })
+		c.time("import", func() { c.dlxtop("import", exported, "--to", "queue:"+benchFailed, "--yes") })
+		c.await(benchFailed)
+		if err := os.Remove(exported); err != nil {
+			c.Fatal(err)
+		}
+	}
+	some := min(c.messages, mostGot)
+	c.timeOf("the web UI's get", some, func() { getByAPI(c.B, c.node, benchFailed, some) })
+	c.await(benchFailed)
+	c.timeOf("a loop of basic.get", some, func() { c.getLoop(some) })
+}
+
+// freshLog has the broker begin a new file of the log that all quorum queues share, and waits until it is done with the
+// old one. By itself that happens every 512 MB, and makes one move of 1 KiB in eight a third slower (seen on 3.10.8):
+// which of them is chance.
+func (c *bench) freshLog(kind string) {
+	c.Helper()
+	if kind != "quorum" {
+		return
+	}
+	if said, err := c.node.Control(c.Context(), "eval", "ra_log_wal:force_roll_over(ra_log_wal)."); err != nil {
+		c.Fatalf("%v\n%s", err, said)
+	}
+	const glance, rest = 200 * time.Millisecond, 0.1 // of a core
+	built.Await(c, "the broker at rest", func() bool { return watch(c.B, c.broker, glance) < rest })
+}
+
+// mover is one way to bring all messages from one queue to another.
+type mover struct {
+	name string
+	move func(from, to string)
+}
+
+// movers are an even number: behind all of them, the messages are where they were.
+func (c *bench) movers() []mover {
+	shovel := func(address string) func(from, to string) {
+		return func(from, to string) { c.shovel(from, to, address) }
+	}
+	return []mover{
+		{"replay", c.command("replay")},
+		{"a shovel over TCP", shovel(c.node.AMQP() + "%2f")},
+		{"move", c.command("move")},
+		{"the web UI's move (amqp://)", shovel("amqp:///%2f")},
+		{least, c.relay},
+		{"replay --no-journal", c.command("replay", "--no-journal")},
+	}
+}
+
+// zigzag is 0, 1, -1, 2, -2 and so on of n: the places that lie between two neighbours are all different.
+func zigzag(place, n int) int {
+	if place%2 == 1 {
+		return place/2 + 1
+	}
+	return (n - place/2) % n
+}
+
+// command is one of dlxtop's commands that bring all messages from one queue to another.
+func (c *bench) command(name string, flags ...string) func(from, to string) {
+	return func(from, to string) {
+		c.dlxtop(append([]string{name, from, "--to", "queue:" + to, "--yes"}, flags...)...)
+	}
+}
+
+// fill publishes the messages into the failed queue.
+func (c *bench) fill(size int) {
+	if err := c.channel.Confirm(false); err != nil {
+		c.Fatal(err)
+	}
+	var last *amqp.DeferredConfirmation
+	for i := range c.messages {
+		text := fmt.Sprintf(`{"id":%d,"email":"user%d@example.com","text":"`, i, i)
+		body := text + strings.Repeat("x", size-len(text)-2) + `"}`
+		var err error
+		last, err = c.channel.PublishWithDeferredConfirm("", benchFailed, false, false, amqp.Publishing{
+			MessageId: strconv.Itoa(i), ContentType: "application/json", DeliveryMode: 2,
+			Headers: amqp.Table{"x-tenant": "acme"}, Body: []byte(body),
+		})
+		if err != nil {
+			c.Fatal(err)
+		}
+	}
+	last.Wait()
+	c.await(benchFailed)
+}
+
+// time measures something that handles all messages once.
+func (c *bench) time(name string, what func()) { c.timeOf(name, c.messages, what) }
+
+// timeOf measures something that handles n messages.
+func (c *bench) timeOf(name string, n int, what func()) {
+	began, own, broker := time.Now(), c.own, spent(c, c.broker)
+	what()
+	took := time.Since(began)
+	if c.turns[name] == nil {
+		c.names = append(c.names, name)
+	}
+	c.turns[name] = append(c.turns[name], benchRun{
+		turn: c.turn, speed: float64(n) / took.Seconds(), own: (c.own - own) / time.Duration(n),
+		broker: (spent(c, c.broker) - broker) / time.Duration(n),
+	})
+}
+
+// dlxtop runs the program; its output goes to a file.
+func (c *bench) dlxtop(args ...string) {
+	c.Helper()
+	out, err := os.Create(filepath.Join(c.home, "output"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer out.Close()
+	command := exec.Command(built.Program, append(args, "--url", c.node.AMQP()+"%2f", "--api", c.node.API())...)
+	command.Env = append(built.Environment(), "HOME="+c.home)
+	var complaints bytes.Buffer
+	command.Stdout, command.Stderr = out, &complaints
+	if err := command.Run(); err != nil {
+		c.Fatalf("%s: %v\n%s", args[0], err, complaints.String())
+	}
+	c.own += command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+}
+
+// await waits until a queue has all messages ready.
+func (c *bench) await(queue string) {
+	c.Helper()
+	built.Await(c, fmt.Sprintf("%d messages in %s", c.messages, queue), func() bool {
+		return depth.Of(c, c.channel, queue) == c.messages
+	})
+}
+
+// unitOf makes a unit of a name: Go's benchmarks want no blanks in it.
+var unitOf = strings.NewReplacer(" ", "-", "(", "", ")", "", ":", "", "//", "", "'", "", ",", "")
+
+// report prints a row of each thing that was measured: the median and the spread, the processor time of a message in
+// dlxtop and in the broker (medians), and how fast it is beside the others, in the median and the spread of the turns.
+func (c *bench) report(of string) {
+	rows := []string{
+		"| " + of + " | messages a second | lowest and highest | dlxtop | the broker |",
+		"|---|---|---|---|---|",
+	}
+	for _, name := range c.names {
+		speeds := c.sorted(name, func(r benchRun) float64 { return r.speed })
+		own := c.sorted(name, func(r benchRun) float64 { return float64(r.own.Microseconds()) })
+		broker := c.sorted(name, func(r benchRun) float64 { return float64(r.broker.Microseconds()) })
+		rows = append(rows, fmt.Sprintf("| %s | %.0f | %.0f, %.0f | %.0f µs | %.0f µs |", name, median(speeds), speeds[0],
+			speeds[len(speeds)-1], median(own), median(broker)))
+	}
+	for _, pair := range [][2]string{
+		{"replay", "a shovel over TCP"},
+		{"replay", "the web UI's move (amqp://)"},
+		{"move", "a shovel over TCP"},
+		{"move", "the web UI's move (amqp://)"},
+		{"replay, behind an export", "a shovel over TCP"},
+		{least, "a shovel over TCP"},
+		{least, "the web UI's move (amqp://)"},
+		{"replay", least},
+		{"peek -o json", leastLook},
+		{"peek -o json", "the web UI's get"},
+		{"peek -o json", "a loop of basic.get"},
+	} {
+		ratios := c.ratios(pair[0], pair[1])
+		ratio := median(ratios)
+		rows = append(rows, fmt.Sprintf("| %s / %s | %.2f | %.2f, %.2f | | |", pair[0], pair[1], ratio, ratios[0],
+			ratios[len(ratios)-1]))
+		c.ReportMetric(ratio, unitOf.Replace(pair[0]+"/"+pair[1]))
+	}
+	c.Log("\n" + strings.Join(rows, "\n"))
+}
+
+// sorted are the values of something that was measured, lowest first.
+func (c *bench) sorted(name string, value func(benchRun) float64) []float64 {
+	values := make([]float64, 0, benchTurns)
+	for _, r := range c.turns[name] {
+		values = append(values, value(r))
+	}
+	slices.Sort(values)
+	return values
+}
+
+// median is the value in the middle of those that are sorted, between two of them where they are an even number.
+func median(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// ratios are how fast one thing is beside another, lowest first: turn by turn, as a machine that is shared is now
+// faster and now slower. What was done once stands beside each turn.
+func (c *bench) ratios(name, other string) []float64 {
+	var ratios []float64
+	for _, mine := range c.turns[name] {
+		for _, others := range c.turns[other] {
+			if others.turn == mine.turn || len(c.turns[other]) == 1 {
+				ratios = append(ratios, mine.speed/others.speed)
+			}
+		}
+	}
+	slices.Sort(ratios)
+	return ratios
+}

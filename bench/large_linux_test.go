@@ -1,0 +1,242 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/built"
+)
+
+const (
+	largeTurn = 12 * time.Second // that each screen is watched
+	// largeRun is how long Flows is watched, and a part of it the broker before and after that, alone: several polls fall
+	// into it.
+	largeRun   = 5 * time.Minute
+	largeAlone = largeRun / 5
+)
+
+// definitions are what the management API imports.
+type definitions struct {
+	VHosts      []any `json:"vhosts,omitempty"`
+	Permissions []any `json:"permissions,omitempty"`
+	Exchanges   []any `json:"exchanges"`
+	Queues      []any `json:"queues"`
+	Bindings    []any `json:"bindings"`
+}
+
+type fields map[string]any
+
+func (d *definitions) vhost(name string) {
+	d.VHosts = append(d.VHosts, fields{"name": name})
+	d.Permissions = append(d.Permissions, fields{
+		"user": "guest", "vhost": name, "configure": ".*", "write": ".*", "read": ".*",
+	})
+}
+
+func (d *definitions) exchange(vhost, name, kind string) {
+	d.Exchanges = append(d.Exchanges, fields{
+		"vhost": vhost, "name": name, "type": kind, "durable": true, "auto_delete": false, "internal": false,
+		"arguments": fields{},
+	})
+}
+
+func (d *definitions) queue(vhost, name string, arguments fields) {
+	d.Queues = append(d.Queues, fields{
+		"vhost": vhost, "name": name, "durable": true, "auto_delete": false, "arguments": arguments,
+	})
+}
+
+func (d *definitions) bind(vhost, exchange, key, queue string) {
+	d.Bindings = append(d.Bindings, fields{
+		"vhost": vhost, "source": exchange, "destination": queue, "destination_type": "queue", "routing_key": key,
+		"arguments": fields{},
+	})
+}
+
+// orderly are 3,000 flows: a worker, its retry buffer and its failed queue each.
+func orderly() (d definitions, flow string) {
+	for _, name := range []string{"master", "retry", "failed"} {
+		d.exchange("/", name, "topic")
+	}
+	for i := range 3000 {
+		name := fmt.Sprintf("service-%04d", i)
+		d.queue("/", name, fields{"x-dead-letter-exchange": "failed", "x-dead-letter-routing-key": name})
+		d.queue("/", name+".retry", fields{
+			"x-dead-letter-exchange": "master", "x-dead-letter-routing-key": name, "x-message-ttl": 30_000,
+		})
+		d.queue("/", name+".failed", fields{})
+		d.bind("/", "master", name, name)
+		d.bind("/", "retry", name, name+".retry")
+		d.bind("/", "failed", name, name+".failed")
+	}
+	return d, "service-1500"
+}
+
+// tangled are 10,000 queues and 30,000 bindings in 200 vhosts, in which dead letters go anywhere.
+func tangled() (d definitions, flow string) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for v := range 200 {
+		vhost := fmt.Sprintf("vhost-%03d", v)
+		d.vhost(vhost)
+		exchange := func() string { return fmt.Sprintf("exchange-%d", random.IntN(10)) }
+		for i := range 10 {
+			d.exchange(vhost, fmt.Sprintf("exchange-%d", i), []string{"direct", "topic", "fanout"}[i%3])
+		}
+		for i := range 50 {
+			arguments := fields{}
+			if random.IntN(2) == 0 {
+				arguments["x-dead-letter-exchange"] = exchange()
+			}
+			if random.IntN(3) == 0 {
+				arguments["x-message-ttl"] = 60_000 + random.IntN(60_000)
+			}
+			d.queue(vhost, fmt.Sprintf("queue-%02d", i), arguments)
+			for range 3 {
+				key := fmt.Sprintf("key.%d", random.IntN(30))
+				d.bind(vhost, exchange(), key, fmt.Sprintf("queue-%02d", i))
+			}
+		}
+	}
+	return d, ""
+}
+
+// BenchmarkLarge measures what the dashboard costs on large brokers, screen by screen: of one core, dlxtop and the
+// broker beyond what that uses alone; the memory of dlxtop, and how long it takes to the first flow.
+func BenchmarkLarge(b *testing.B) {
+	for _, topology := range []struct {
+		name string
+		make func() (definitions, string)
+	}{{"3000Flows", orderly}, {"Tangled", tangled}} {
+		b.Run(topology.name, func(b *testing.B) {
+			for b.Loop() {
+				d, flow := topology.make()
+				measureLarge(b, d, flow)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+func measureLarge(b *testing.B, d definitions, flow string) {
+	n, err := demo.Start(b.Context(), demo.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer n.Stop()
+	importAll(b, n, d)
+	broker := brokerProcess(b, n)
+	watch(b, broker, largeTurn) // what it still does with what was imported
+	alone := watch(b, broker, largeAlone)
+	answers := answerTime(b, n)
+	flows := flowsTime(b, n)
+	rows := []string{
+		fmt.Sprintf("| %s queues, RabbitMQ %s | dlxtop | broker, more than alone | memory | age |",
+			fmt.Sprint(len(d.Queues)), n.Version()), "|---|---|---|---|---|",
+	}
+	command := exec.Command(built.Program, "--url", n.AMQP(), "--api", n.API())
+	if flow != "" {
+		command.Args[2] += "%2f"
+	}
+	began := time.Now()
+	screen := built.Start(b, command)
+	screen.WaitFor("FLOW")
+	built.Await(b, "the first flow", func() bool { return firstFlow.MatchString(screen.Text()) })
+	first := time.Since(began)
+	pid := command.Process.Pid
+	for _, at := range []struct{ name, keys, shows string }{
+		{"Flows", "1", "FLOW"},
+		{"Queues", "2", "QUEUE"},
+		{"Failed", "3", ""},
+		{"Findings", "4", ""},
+		{"Journal", "5", ""},
+		{"a flow", "1/" + flow + "\r\r", ""},
+	} {
+		screen.Press(at.keys)
+		screen.WaitFor(at.shows)
+		time.Sleep(2 * time.Second) // the first frames of a screen are not what it costs to stay there
+		shares := watchTwo(b, pid, broker, largeTurn)
+		age := headerAge.FindString(screen.Text())
+		rows = append(rows, fmt.Sprintf("| %s | %.1f %% | %+.1f %% | %.0f MB | %s |", at.name, 100*shares[0],
+			100*(shares[1]-alone), memoryOf(b, pid, "VmRSS"), age))
+		b.ReportMetric(100*shares[0], strings.ReplaceAll(at.name, " ", "-")+"-%")
+	}
+	screen.Press("\x1b\x1b1")
+	screen.WaitFor("FLOW")
+	shares := watchTwo(b, pid, broker, largeRun)
+	resident := memoryOf(b, pid, "VmRSS")
+	screen.Press("\x03")
+	screen.WaitForEnd(0)
+	alone = (alone + watch(b, broker, largeAlone)) / 2
+	rows = append(rows, fmt.Sprintf("| Flows for %v | %.1f %% | %+.1f %% | %.0f MB | |", largeRun, 100*shares[0],
+		100*(shares[1]-alone), resident))
+	b.ReportMetric(100*(shares[1]-alone), "broker-%")
+	b.Logf("\n%s\nthe broker alone: %.1f %%; its answers take %v together, the first flow stood on the screen after "+
+		"%v (%.2f times), and `dlxtop flows` took %v (%.2f times)", strings.Join(rows, "\n"), 100*alone,
+		answers.Round(time.Millisecond), first.Round(time.Millisecond), first.Seconds()/answers.Seconds(),
+		flows.Round(time.Millisecond), flows.Seconds()/answers.Seconds())
+}
+
+var (
+	firstFlow = regexp.MustCompile(`(?m)^ ▸ \S`)
+	headerAge = regexp.MustCompile(`live \S+|(\d+m )?\S+ old`)
+)
+
+// importAll makes everything, as an operator does with a file of definitions.
+func importAll(b *testing.B, n *demo.Node, d definitions) {
+	b.Helper()
+	body, err := json.Marshal(d)
+	if err != nil {
+		b.Fatal(err)
+	}
+	file := filepath.Join(b.TempDir(), "definitions.json")
+	if err := os.WriteFile(file, body, 0o644); err != nil {
+		b.Fatal(err)
+	}
+	if said, err := n.Control(b.Context(), "import_definitions", file); err != nil {
+		b.Fatalf("%v\n%s", err, said)
+	}
+}
+
+// flowsTime is how long `dlxtop flows -o json` takes, from its start to its end.
+func flowsTime(b *testing.B, n *demo.Node) time.Duration {
+	b.Helper()
+	command := exec.Command(built.Program, "flows", "-o", "json", "--url", n.AMQP(), "--api", n.API())
+	command.Env = append(built.Environment(), "HOME="+b.TempDir())
+	var complaints bytes.Buffer
+	command.Stderr = &complaints
+	began := time.Now()
+	if err := command.Run(); err != nil {
+		b.Fatalf("%v\n%s", err, complaints.String())
+	}
+	return time.Since(began)
+}
+
+// answerTime is how long the answers take that dlxtop needs for its first screen, one after the other.
+func answerTime(b *testing.B, n *demo.Node) time.Duration {
+	b.Helper()
+	began := time.Now()
+	for _, path := range []string{"overview", "queues", "exchanges", "bindings", "policies", "operator-policies"} {
+		response, err := http.Get(n.API() + "/api/" + path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, response.Body)
+		response.Body.Close()
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	return time.Since(began)
+}

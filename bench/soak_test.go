@@ -1,0 +1,114 @@
+//go:build soak && linux
+
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/built"
+)
+
+// The shares of the whole time: the broker with nobody connected, before and after, and the two screens between.
+const (
+	shareAlone  = 0.08
+	shareScreen = 0.42
+)
+
+// TestSoak lets the dashboard watch all scenarios for DLXTOP_SOAK (an hour by `make soak`), and tells what that costs.
+// What it costs is told and not asserted, because machines differ; what must not grow with time is asserted.
+func TestSoak(t *testing.T) {
+	whole, err := time.ParseDuration(os.Getenv("DLXTOP_SOAK"))
+	if err != nil {
+		t.Fatalf("DLXTOP_SOAK has to be a duration, for example 1h: %v", err)
+	}
+	playing, stop := context.WithCancel(t.Context())
+	played := make(chan error, 1)
+	go func() { played <- demo.RunAll(playing, built.Node, nil) }()
+	defer func() {
+		stop()
+		if err := <-played; err != nil {
+			t.Errorf("the scenarios: %v", err)
+		}
+	}()
+	broker := brokerProcess(t, built.Node)
+	part := func(share float64) time.Duration { return time.Duration(share * float64(whole)) }
+
+	early := goroutines(t, openSoaked(t)) // also lets the scenarios begin
+	alone := watch(t, broker, part(shareAlone))
+
+	screen := openSoaked(t)
+	dashboard := screen.Command.Process.Pid
+	atFirst := memory(t, dashboard)
+	var rows []string
+	tell := func(what string, cost, brokers float64) {
+		rows = append(rows, fmt.Sprintf("%-28s %9.2f %% %9.2f %%", what, 100*cost, 100*brokers))
+	}
+	onFlows := watchTwo(t, dashboard, broker, part(shareScreen))
+	between := memory(t, dashboard)
+	screen.Press("/ucenter@user\r\r")
+	screen.WaitFor("ucenter@user@retry", "master.retry")
+	onFlow := watchTwo(t, dashboard, broker, part(shareScreen))
+	atLast := memory(t, dashboard)
+	late := goroutines(t, screen)
+	after := watch(t, broker, part(shareAlone))
+
+	none := (alone + after) / 2
+	tell("nobody connected", 0, none)
+	tell("Flows", onFlows[0], onFlows[1])
+	tell("one flow", onFlow[0], onFlow[1])
+	t.Logf("%s on RabbitMQ %s, all scenarios; of one core\n%-28s %11s %11s\n%s\nthe broker more than alone: Flows "+
+		"%+.2f %%, one flow %+.2f %% (alone before and after: %.2f %%, %.2f %%)\nresident memory: at first %d MiB, "+
+		"after Flows %d MiB, after the flow %d MiB\ngoroutines: %d after the start, %d at the end",
+		whole, built.Node.Version(), "", "dlxtop", "broker", strings.Join(rows, "\n"), 100*(onFlows[1]-none),
+		100*(onFlow[1]-none), 100*alone, 100*after,
+		atFirst>>20, between>>20, atLast>>20, early, late)
+	if late > early+10 {
+		t.Errorf("%d goroutines after the start, and %d at the end", early, late)
+	}
+	if atLast > 2*max(atFirst, between) {
+		t.Errorf("memory grew from %d and %d bytes to %d", atFirst, between, atLast)
+	}
+}
+
+// openSoaked opens the dashboard on everything and waits for the flows.
+func openSoaked(t *testing.T) *built.Terminal {
+	t.Helper()
+	command := exec.Command(built.Program, built.ToNode("--no-journal")...)
+	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = said.Close() })
+	command.Stderr = said
+	screen := built.Start(t, command)
+	screen.WaitFor("ucenter@user", "worker-queue")
+	return screen
+}
+
+var oneGoroutine = regexp.MustCompile(`(?m)^goroutine \d+ `)
+
+// goroutines ends the program, as a person who wants to know its goroutines does, and counts them.
+func goroutines(t *testing.T, screen *built.Terminal) int {
+	t.Helper()
+	screen.Signal(syscall.SIGQUIT)
+	<-screen.Ended
+	said, err := os.ReadFile(screen.Command.Stderr.(*os.File).Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(oneGoroutine.FindAll(said, -1))
+	if n == 0 {
+		t.Fatal("the program told no goroutines")
+	}
+	return n
+}

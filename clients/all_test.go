@@ -1,0 +1,7 @@
+//go:build clients && linux
+
+package clients
+
+import "testing"
+
+func TestClients(t *testing.T) { runClients(t, clients) }

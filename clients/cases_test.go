@@ -1,0 +1,182 @@
+//go:build linux
+
+package clients
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dlxtop/dlxtop/internal/built"
+)
+
+// checkCases finds out what dlxtop does right with what else a client does.
+func (row *clientsRow) checkCases(t *testing.T, program *clientProgram) {
+	for i, c := range row.client.cases {
+		r := newClientRun(t, row.client, program, c.environment...)
+		err := c.check(r)
+		row.cases[i] = verdict{judged: true, why: err}
+		if err != nil {
+			t.Errorf("%s: no: %v", c.name, err)
+		}
+	}
+}
+
+// eventually asks until there is no error any more, or for so long that it will not happen: the last error is why.
+func eventually(ask func() error) (err error) {
+	for end := time.Now().Add(2 * built.Patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if err = ask(); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// flowsSeen is what is read of `dlxtop flows`.
+type flowsSeen struct {
+	Flows []struct {
+		Worker  workerSeen
+		Buffers []struct {
+			Queue  string
+			Levels []string
+		}
+		Failed []struct{ Queue string }
+	}
+	Alone []struct{ Queue string } `json:"failed_without_flow"`
+}
+
+type workerSeen struct {
+	Queue       string
+	Redelivered float64 `json:"redelivered_per_second"`
+}
+
+// checkLoop lets a worker have its messages again and again: a finding names its queue, and its flow has the rate.
+func checkLoop(r *clientRun) error {
+	worker := r.work(false)
+	defer worker.stop()
+	r.do("send", "1")
+	queue := r.workers[0]
+	return eventually(func() error {
+		var found struct {
+			Findings []struct{ Code, Queue string }
+		}
+		if err := json.Unmarshal([]byte(r.dlxtop("findings", "-o", "json").out), &found); err != nil {
+			return fmt.Errorf("findings: %w", err)
+		}
+		if !slices.ContainsFunc(found.Findings, func(f struct{ Code, Queue string }) bool {
+			return f.Code == "requeue-loop" && f.Queue == queue
+		}) {
+			return fmt.Errorf("%s was handled %d times, and the findings are %v", queue, len(worker.said()), found.Findings)
+		}
+		if r.apart { // its queue is in no flow
+			return nil
+		}
+		seen, err := answer[flowsSeen](r, "flows")
+		if err != nil {
+			return err
+		}
+		for _, f := range seen.Flows {
+			if f.Worker.Queue == queue && f.Worker.Redelivered > 0 {
+				return nil
+			}
+		}
+		return fmt.Errorf("the flow of %s has no redeliveries: %+v", queue, seen.Flows)
+	})
+}
+
+// checkExpired replays tasks whose time is over: a dry run says that the worker will discard them, and it does.
+func checkExpired(r *clientRun) error {
+	worker := r.work(false)
+	r.do("send", strconv.Itoa(sent))
+	r.failed = r.client.failed
+	built.Await(r.t, "all have failed", func() bool { return r.depth(r.failed) == sent })
+	worker.stop()
+	want := fmt.Sprintf("%d Celery messages have expired", sent)
+	if err := eventually(func() error {
+		planned, err := answer[struct{ Warnings []string }](r, "replay", r.failed, "--dry-run")
+		if err == nil && !strings.Contains(strings.Join(planned.Warnings, "\n"), want) {
+			err = fmt.Errorf("a dry run warns %q", planned.Warnings)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	worker = r.work(true)
+	defer worker.stop()
+	if _, err := answer[account](r, "replay", r.failed, "--yes"); err != nil {
+		return err
+	}
+	// What comes behind them in the queue is handled after them. It has the same numbers, and one more, the last.
+	r.environment = nil
+	r.do("send", strconv.Itoa(sent+1))
+	if err := worker.processes(sent + 1); err != nil {
+		return fmt.Errorf("the tasks were discarded, and those behind them were to be processed: %w", err)
+	}
+	return nil
+}
+
+// checkExclusive lets an application have queues that only its connection may touch: they are a flow as any other, a
+// look is refused with the reason, and the message arrives.
+func checkExclusive(r *clientRun) error {
+	const buffer, queue = "souls.own.life", "souls.own.heaven"
+	worker := r.work(true)
+	defer worker.stop()
+	if err := eventually(func() error {
+		seen, err := answer[flowsSeen](r, "flows")
+		if err != nil {
+			return err
+		}
+		for _, f := range seen.Flows {
+			if f.Worker.Queue == queue && len(f.Buffers) == 1 && f.Buffers[0].Queue == buffer {
+				return nil
+			}
+		}
+		return fmt.Errorf("the flows are %+v", seen.Flows)
+	}); err != nil {
+		return err
+	}
+	refused := r.dlxtop("peek", buffer, "--insist")
+	if refused.status == 0 || !strings.Contains(refused.stderr, "exclusive to another connection") {
+		return errors.New("a look at it ends with " + strconv.Itoa(refused.status) + ": " + lastLine(refused.stderr))
+	}
+	return worker.processes(1)
+}
+
+// checkKey replays a message of which only the routing key says what it is: its worker has to find its handler.
+func checkKey(r *clientRun) error {
+	worker := r.work(false)
+	r.do("send", "1")
+	built.Await(r.t, "it has failed", func() bool { return r.depth(r.failed) == 1 })
+	worker.stop()
+	worker = r.work(true)
+	defer worker.stop()
+	if _, err := r.replay(); err != nil {
+		return err
+	}
+	return worker.processes(1)
+}
+
+// checkNoErrors lets an application run and end: no finding is an error.
+func checkNoErrors(r *clientRun) error {
+	worker := r.work(r.client.failed == "")
+	defer worker.stop()
+	r.do("send", strconv.Itoa(sent))
+	if r.client.failed != "" {
+		built.Await(r.t, "all have failed", func() bool { return r.depth(r.failed) == sent })
+		built.Await(r.t, "nothing waits", func() bool { return !slices.Contains(r.queues(), r.retry) })
+	} else if err := worker.processes(sent); err != nil {
+		return err
+	}
+	for range 2 {
+		if found := r.dlxtop("findings", "-o", "json"); found.status != 0 { // 1 is that one is an error
+			return errors.New("findings: " + found.out + found.stderr)
+		}
+		worker.stop()
+	}
+	return nil
+}

@@ -1,0 +1,432 @@
+//go:build linux
+
+package clients
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// sent is how many messages are sent to a client.
+const sent = 6
+
+// check finds out what dlxtop does right with a client.
+func (row *clientsRow) check(t *testing.T, program *clientProgram) {
+	row.judge(t, dueCheck, func() error { return checkDue(newClientRun(t, row.client, program)) })
+	r := newClientRun(t, row.client, program)
+	worker := r.work(false)
+	r.do("send", strconv.Itoa(sent))
+	var seen []error
+	if r.retry != "" && !r.waits {
+		built.Await(t, "a message waits in "+r.retry, func() bool { return r.depth(r.retry) > 0 })
+		seen = append(seen, r.checkFlows(r.retry, model.RetryBuffer))
+	}
+	built.Await(t, "all have failed", func() bool {
+		var all int
+		r.failed, all = r.resolve(r.client.failed)
+		return all == sent
+	})
+	r.messages = r.depth(r.failed)
+	end := model.FailedRole
+	if r.waits {
+		end = model.RetryBuffer
+	}
+	seen = append(seen, r.checkFlows(r.failed, end))
+	row.judge(t, flowCheck, func() error { return errors.Join(seen...) })
+	row.judge(t, failureCheck, r.checkFailure)
+	row.judge(t, triesCheck, r.checkTries)
+	row.judge(t, errorsCheck, r.checkErrors)
+	worker.stop()
+	r.tried = worker.times("FAILED")
+	row.judge(t, undoCheck, r.checkUndo)
+	failing := r.checkCanaryStops()
+	worker = r.work(true)
+	row.judge(t, replayCheck, func() error { return r.checkReplay(worker) })
+	row.judge(t, canaryCheck, func() error { return errors.Join(failing, r.checkCanary(worker)) })
+	worker.stop()
+}
+
+// judge notes what a check says: an error is a no, with its cause.
+func (row *clientsRow) judge(t *testing.T, c check, judge func() error) {
+	t.Helper()
+	if row.client.without[c] != "" {
+		return
+	}
+	err := judge()
+	row.verdicts[c] = verdict{judged: true, why: err}
+	if err != nil {
+		t.Errorf("%s: no: %v", c, err)
+	}
+}
+
+// checkErrors reads the findings while the worker fails: none is an error but those that are right.
+func (r *clientRun) checkErrors() (err error) {
+	var found struct {
+		Findings []struct{ Level, Code, Queue, Message string }
+	}
+	if err := json.Unmarshal([]byte(r.dlxtop("findings", "-o", "json").out), &found); err != nil {
+		return fmt.Errorf("findings: %w", err)
+	}
+	for _, f := range found.Findings {
+		if f.Level == "error" && !slices.Contains(r.errors, f.Code+" "+f.Queue) {
+			err = errors.Join(err, fmt.Errorf("%s %s: %s", f.Code, f.Queue, f.Message))
+		}
+	}
+	return err
+}
+
+// checkFlows waits until each worker is known as one, and some flow has a queue in this role: the statistics of the
+// broker's API come up to 11 s late.
+func (r *clientRun) checkFlows(queue string, role model.Role) (err error) {
+	r.t.Helper()
+	for end := time.Now().Add(built.Patience); time.Now().Before(end); {
+		if err = r.seesFlows(queue, role); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (r *clientRun) seesFlows(queue string, role model.Role) error {
+	r.t.Helper()
+	seen, err := answer[flowsSeen](r, "flows")
+	if err != nil {
+		return err
+	}
+	workers, roles := map[string]bool{}, map[string]model.Role{}
+	for _, f := range seen.Flows {
+		workers[f.Worker.Queue] = true
+		for _, b := range f.Buffers {
+			for _, queue := range append(b.Levels, b.Queue) {
+				roles[queue] = model.RetryBuffer
+			}
+		}
+		for _, q := range f.Failed {
+			roles[q.Queue] = model.FailedRole
+		}
+	}
+	for _, q := range seen.Alone {
+		if r.apart {
+			roles[q.Queue] = model.FailedRole
+		}
+	}
+	for _, worker := range r.workers {
+		if !workers[worker] && !(r.apart && r.retry == "") {
+			return fmt.Errorf("%s is not seen as a worker", worker)
+		}
+	}
+	if roles[queue] != role {
+		return fmt.Errorf("%s is seen as %q instead of %q", queue, roles[queue], role)
+	}
+	return nil
+}
+
+// peeked is what is read of `dlxtop peek`.
+type peeked struct {
+	Messages []peekedMessage
+}
+
+type peekedMessage struct {
+	Exchange   string          `json:"exchange"`
+	RoutingKey string          `json:"routing_key"`
+	Headers    json.RawMessage `json:"headers"`
+	Properties json.RawMessage `json:"properties"`
+	Body       string          `json:"body"`
+	Failure    struct{ Kind, Message string }
+}
+
+func (r *clientRun) peek() ([]peekedMessage, error) {
+	r.t.Helper()
+	seen, err := answer[peeked](r, "peek", r.failed)
+	if err == nil && len(seen.Messages) != r.messages {
+		err = fmt.Errorf("peek shows %d messages of %d", len(seen.Messages), r.messages)
+	}
+	return seen.Messages, err
+}
+
+func (r *clientRun) checkFailure() error {
+	messages, err := r.peek()
+	if err != nil {
+		return err
+	}
+	for _, m := range messages {
+		if said := m.Failure.Kind + " " + m.Failure.Message; !slices.ContainsFunc(r.failures, func(f string) bool {
+			return strings.Contains(said, f)
+		}) {
+			return fmt.Errorf("a failure is read as %q", said)
+		}
+	}
+	return nil
+}
+
+// triesCell is where the story of a message says how often its worker has had it.
+var triesCell = regexp.MustCompile(`(?m)^ tries +(.*?) *│`)
+
+// checkTries reads from the dashboard how often the worker has had each message.
+func (r *clientRun) checkTries() error {
+	screen := r.openQueue(r.failed)
+	for i := range r.messages {
+		chosen := fmt.Sprintf("▸ %6d ", i+1)
+		screen.WaitUntil("message "+chosen+" is shown", func() bool {
+			text := screen.Text()
+			return strings.Contains(text, chosen) && strings.Contains(text, " next ")
+		})
+		said := ""
+		if cell := triesCell.FindStringSubmatch(screen.Text()); cell != nil {
+			said = cell[1]
+		}
+		if said != r.tries[i%len(r.tries)] {
+			return fmt.Errorf("the story of a message says %q tries instead of %s", said, r.tries[i%len(r.tries)])
+		}
+		screen.Press("j")
+	}
+	return nil
+}
+
+// matching is what the line of a filter says when something matches it.
+var matching = regexp.MustCompile(`(?m)^ / .* [1-9]\d* of \d+\s*$`)
+
+// openQueue opens the dashboard on the messages of a queue.
+func (r *clientRun) openQueue(queue string) *built.Terminal {
+	r.t.Helper()
+	screen := built.Open(r.t, "--url", r.url(), "--api", built.Node.API())
+	screen.WaitForPoll()
+	screen.Press("2/" + queue + "\r")
+	screen.WaitUntil("the queue is found", func() bool {
+		screen.Press("\x12")
+		time.Sleep(50 * time.Millisecond)
+		return matching.MatchString(screen.Text())
+	})
+	screen.Press("\r")
+	return screen
+}
+
+// dueCell is the due time of a message in a buffer, behind its age: "≤ 5s", "4.2s".
+var dueCell = regexp.MustCompile(`(?m)^ +▸ +1 {2,}\S+(?: \S+)? {2,}(≤ )?(\d+(?:\.\d+)?)s {2,}`)
+
+// bound is what the dashboard said about when a message leaves its buffer.
+type bound struct {
+	cell   string
+	exact  bool // not only a limit
+	at, by time.Time
+}
+
+// checkDue reads from the dashboard, again and again, when a message leaves its buffer, until its worker prints that it
+// has it.
+func checkDue(r *clientRun) error {
+	r.environment = r.soon
+	worker := r.work(false)
+	r.do("send", "1")
+	sentAt := time.Now()
+	var retry string
+	built.Await(r.t, "it waits", func() bool {
+		var waits int
+		retry, waits = r.resolve(r.retry)
+		return waits > 0
+	})
+	screen := r.openQueue(retry)
+	var bounds []bound
+	var left time.Time
+	end := time.Now().Add(2 * built.Patience)
+	for ; left.IsZero() && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		screen.Press("\x12")
+		if cell := dueCell.FindStringSubmatch(screen.Text()); cell != nil {
+			seconds, _ := strconv.ParseFloat(cell[2], 64)
+			now := time.Now()
+			by := now.Add(time.Duration(seconds * float64(time.Second)))
+			bounds = append(bounds, bound{cell[1] + cell[2] + "s", cell[1] == "", now, by})
+		}
+		if len(bounds) == 0 && time.Since(sentAt) > 15*time.Second { // it left before the dashboard was open
+			r.do("send", "1")
+			sentAt = time.Now()
+		}
+		for _, line := range worker.said() {
+			if len(bounds) > 0 && line.at.After(bounds[0].at) {
+				left = line.at
+				break
+			}
+		}
+	}
+	if left.IsZero() {
+		return errors.New("the dashboard never said when")
+	}
+	return judgeDue(bounds, left)
+}
+
+// What is shown is rounded up to seconds, and is drawn a moment before it is read. What is called exact is exact to a
+// second, which publishers' timestamps are.
+const (
+	drawnLate = 1500 * time.Millisecond
+	exactTo   = time.Second
+)
+
+// judgeDue compares what was shown with when the message left.
+func judgeDue(bounds []bound, left time.Time) error {
+	best := bounds[0]
+	for _, b := range bounds {
+		switch {
+		case b.at.After(left):
+			return nil
+		case left.Sub(b.by) > drawnLate, b.exact && b.by.Sub(left) > exactTo+drawnLate:
+			return fmt.Errorf("%q was shown %.1f s before it left", b.cell, left.Sub(b.at).Seconds())
+		case b.by.Sub(best.by) > drawnLate:
+			return fmt.Errorf("%q was shown %.1f s before it left, and %q %.1f s before that", b.cell,
+				left.Sub(b.at).Seconds(), best.cell, b.at.Sub(best.at).Seconds())
+		}
+		if b.by.Before(best.by) {
+			best = b
+		}
+	}
+	return nil
+}
+
+// checkUndo replays everything while no worker runs, and takes it back: each message is as it was.
+func (r *clientRun) checkUndo() error {
+	before, err := r.peek()
+	if err != nil {
+		return err
+	}
+	done, err := r.replay()
+	if err != nil {
+		return err
+	}
+	if _, err := answer[account](r, "journal", "undo", strconv.FormatInt(done.JournalID, 10), "--yes"); err != nil {
+		return err
+	}
+	after, err := r.peek()
+	if err != nil {
+		return err
+	}
+	return same(before, after)
+}
+
+// same compares messages as their applications wrote them, in whatever order. How they came into the queue differs, and
+// an undo leaves CC out (docs/journal.md).
+func same(before, after []peekedMessage) error {
+	written := func(messages []peekedMessage) (all []string, err error) {
+		for _, m := range messages {
+			var headers map[string]any
+			if err := json.Unmarshal(m.Headers, &headers); len(m.Headers) > 0 && err != nil {
+				return nil, fmt.Errorf("headers %s: %w", m.Headers, err)
+			}
+			delete(headers, "CC")
+			all = append(all, fmt.Sprintf("%v %s %s", headers, m.Properties, m.Body))
+		}
+		slices.Sort(all)
+		return all, nil
+	}
+	was, err := written(before)
+	if err != nil {
+		return err
+	}
+	is, err := written(after)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(was, is) {
+		return fmt.Errorf("the messages came back as\n%s\ninstead of\n%s", strings.Join(is, "\n"), strings.Join(was, "\n"))
+	}
+	return nil
+}
+
+// account is what is read of an action's.
+type account struct {
+	Planned, Moved int
+	JournalID      int64 `json:"journal_id"`
+	CameBack       int   `json:"came_back"`
+}
+
+// replaying are the arguments of a replay of what has failed.
+func (r *clientRun) replaying(more ...string) []string {
+	args := append([]string{"replay", r.failed, "--yes"}, more...)
+	if r.to != "" {
+		args = append(args, "--to", r.to)
+	}
+	return args
+}
+
+// replay is a replay that has to succeed.
+func (r *clientRun) replay(more ...string) (account, error) {
+	r.t.Helper()
+	return answer[account](r, r.replaying(more...)...)
+}
+
+// checkReplay replays half of the messages: the worker has to say of each that it processed it, once.
+func (r *clientRun) checkReplay(worker *clientWorker) error {
+	done, err := r.replay("--limit", strconv.Itoa(r.messages/2))
+	if err != nil {
+		return err
+	}
+	if done.Moved != r.messages/2 {
+		return fmt.Errorf("%d messages were moved", done.Moved)
+	}
+	return worker.processes(r.messages / 2)
+}
+
+// checkCanary replays the rest with a canary.
+func (r *clientRun) checkCanary(worker *clientWorker) error {
+	left := r.depth(r.failed)
+	done, err := r.replay("--canary", "--canary-wait", "1s")
+	if err != nil {
+		return err
+	}
+	if done.Moved != left {
+		return fmt.Errorf("%d of %d messages were moved", done.Moved, left)
+	}
+	return worker.processes(r.messages)
+}
+
+// checkCanaryStops replays with a canary while the worker still fails: it must stop at the first message, whose tries
+// begin again. It has to watch for longer than all retries take. What waits in a buffer has not failed for good, and
+// does not come back there.
+func (r *clientRun) checkCanaryStops() error {
+	if r.waits {
+		return nil
+	}
+	worker := r.work(false)
+	defer worker.stop()
+	done := r.dlxtop(r.replaying("--canary", "--canary-wait", "20s", "-o", "json")...)
+	var a account
+	if err := json.Unmarshal([]byte(done.out), &a); err != nil {
+		return fmt.Errorf("a canary for a worker that fails: %s", lastLine(done.stderr))
+	}
+	built.Await(r.t, "all have failed again", func() bool { return r.depth(r.failed) == r.messages })
+	if done.status != 1 || a.Moved != 1 {
+		return fmt.Errorf("with a worker that fails, a canary moved %d of %d messages", a.Moved, r.messages)
+	}
+	for id, times := range worker.times("FAILED") {
+		if times != r.tried[id] {
+			return fmt.Errorf("message %s failed %d times when it was sent, and %d times when it was replayed", id,
+				r.tried[id], times)
+		}
+	}
+	return nil
+}
+
+// processes waits until the worker has said that it processed this many messages.
+func (w *clientWorker) processes(n int) error {
+	end := time.Now().Add(built.Patience)
+	for ; len(w.processed()) < n && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	}
+	times := w.processed()
+	if len(times) != n {
+		return fmt.Errorf("the worker processed %d of %d messages", len(times), n)
+	}
+	for _, id := range slices.Sorted(maps.Keys(times)) {
+		if times[id] != 1 {
+			return fmt.Errorf("the worker processed message %s %d times", id, times[id])
+		}
+	}
+	return nil
+}

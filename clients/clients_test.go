@@ -1,0 +1,331 @@
+//go:build linux
+
+package clients
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// client is an application on a framework, and what is true of it. Its program is in apps, which says what it does.
+type client struct {
+	name    string
+	module  string   // a Go module in apps, which is built
+	command []string // else how the program is run, in apps
+	extra   []string // of its environment
+
+	workers  []string // the queues that its applications consume
+	failed   string   // where its failures end: a queue, or a pattern with *, of which the fullest counts
+	retry    string   // the buffer in which they wait before, or, with waits, one in which they wait a short time
+	apart    bool     // only the messages tie the failed queue to its worker: no setting of the broker does
+	waits    bool     // nothing ends anywhere: failed is a buffer
+	failures []string // what dlxtop has to read of them, one or the other
+	tries    []string // what it has to say of them, one after the other
+	soon     []string // of the environment, when it sends what waits a short time
+	to       string   // where its messages are to go, when dlxtop has to ask for it
+	errors   []string // findings of this level that are right: "CODE QUEUE"
+
+	unable func(model.Version) string // why it cannot run on a version of RabbitMQ; nil: it can on all
+
+	without map[check]string // what there is none of, and why
+
+	cases []clientCase
+}
+
+// clientCase is something else that an application does, and what dlxtop has to do right with it.
+type clientCase struct {
+	name        string
+	environment []string
+	check       func(*clientRun) error
+}
+
+// check is one thing that dlxtop has to do right with an application.
+type check string
+
+const (
+	flowCheck    check = "flow"
+	failureCheck check = "failure"
+	triesCheck   check = "tries"
+	dueCheck     check = "due"
+	errorsCheck  check = "no false error"
+	undoCheck    check = "undo"
+	replayCheck  check = "replay"
+	canaryCheck  check = "canary"
+)
+
+// allChecks are those of an application whose messages end nowhere.
+func allChecks(why string) map[check]string {
+	without := map[check]string{}
+	for _, c := range checks {
+		without[c] = why
+	}
+	return without
+}
+
+// smallFrames is that RabbitMQ 4.1 and newer refuse amqplib before 0.10.7, which offers frames of 4,096 bytes.
+func smallFrames(v model.Version) string {
+	if v.AtLeast(4, 1) {
+		return "its amqplib cannot connect to RabbitMQ 4.1 and newer (frame_max 4096)"
+	}
+	return ""
+}
+
+var checks = []check{
+	flowCheck, failureCheck, triesCheck, dueCheck, errorsCheck, undoCheck, replayCheck, canaryCheck,
+}
+
+var clients = []client{
+	{
+		name: "Watermill", module: "watermill",
+		workers: []string{"wm_orders"}, failed: "wm_poison", apart: true,
+		failures: []string{"carrier api: 503 service unavailable"},
+		without: map[check]string{
+			triesCheck: "it tries again in memory, which leaves no trace",
+			dueCheck:   "nothing waits in a queue",
+		},
+	},
+	{
+		name: "Machinery", module: "machinery", soon: []string{"SOON=1"},
+		workers: []string{"machinery_tasks"}, failed: "delay.23????.*", waits: true,
+		retry: "delay.1????.*",
+		without: map[check]string{
+			failureCheck: "it writes no error into a task",
+			triesCheck:   "it counts down from a number that the task does not keep",
+		},
+	},
+	{
+		name: "Rascal", command: []string{"node", "node/rascal.js"},
+		workers: []string{"registration:user:save", "registration:user:delete"}, failed: "dead_letters:registration",
+		retry: "delay:5s", failures: []string{"connect ETIMEDOUT db:5432", "invalid user id"},
+		tries: []string{"", "", "", "3", "3", "3"}, // what is rejected at once comes first
+	},
+	{
+		name: "golevelup/nestjs-rabbitmq", command: []string{"node", "node/golevelup.js"},
+		workers: []string{"shop.order"}, failed: "shop.order.dlq", failures: []string{"rejected"},
+		without: map[check]string{
+			triesCheck: "it tries once",
+			dueCheck:   "nothing waits in a queue",
+		},
+		cases: []clientCase{
+			{"a handler that requeues for ever", []string{"LOOP=1"}, checkLoop},
+		},
+	},
+	{
+		name: "Symfony Messenger in PHP's format", command: []string{"php", "php/symfony.php"},
+		workers: []string{"messages"}, failed: "failed", retry: "delay_messages_messages_5000_retry", apart: true,
+		failures: []string{"SMTP 550 mailbox unavailable for bob"}, tries: []string{"3"},
+	},
+	{
+		name: "Symfony Messenger in JSON", command: []string{"php", "php/symfony.php"}, extra: []string{"JSON=1"},
+		workers: []string{"messages"}, failed: "failed", retry: "delay_messages_messages_5000_retry", apart: true,
+		failures: []string{"SMTP 550 mailbox unavailable for bob"}, tries: []string{"3"},
+	},
+	{
+		name: "php-amqplib", command: []string{"php", "php/amqplib.php"},
+		workers: []string{"billing.invoice"}, failed: "billing.parking", retry: "billing.invoice.wait", apart: true,
+		failures: []string{"SQLSTATE[40001] deadlock found"}, tries: []string{"3"},
+	},
+	{
+		name: "Celery", command: []string{"/usr/bin/python3", "python/celery_app.py"},
+		workers: []string{"orders"}, failed: "orders.dead", tries: []string{"3"},
+		without: map[check]string{
+			failureCheck: "it writes no error into a task",
+			dueCheck:     "its worker holds what waits",
+		},
+		cases: []clientCase{
+			{"a task that kills its worker (acks_late)", []string{"CRASH=1"}, checkLoop},
+			{"tasks that have expired", []string{"EXPIRES=30", "RETRIES=0"}, checkExpired},
+		},
+	},
+	{
+		name: "Celery with native delay", command: []string{"trixie-python3", "python/celery_app.py"},
+		extra:   []string{"QUORUM=1", "DELAY=4"}, // one level: RabbitMQ 3.10 loses second retries in two (celery.md)
+		workers: []string{"orders"}, failed: "orders.dead", retry: "celery_delayed_2", tries: []string{"3"},
+		without: map[check]string{failureCheck: "it writes no error into a task"},
+	},
+	{
+		name: "pika", command: []string{"/usr/bin/python3", "python/pika_app.py"},
+		workers: []string{"RetryQueue"}, failed: "FailedQueue", retry: "test-delay", failures: []string{"rejected"},
+		without: map[check]string{triesCheck: "it tries once"},
+	},
+	{
+		name: "Bunny", command: []string{"ruby", "ruby/bunny.rb"},
+		workers: []string{"souls.heaven"}, failed: "souls.limbo", retry: "souls.life", failures: []string{"rejected"},
+		without: map[check]string{triesCheck: "it tries once"},
+		cases: []clientCase{
+			{"exclusive queues", []string{"EXCLUSIVE=1"}, checkExclusive},
+		},
+	},
+	{
+		name: "BunnyBus", command: []string{"node", "node/bunnybus.js"}, unable: smallFrames,
+		workers: []string{"bb.orders"}, failed: "bb.orders_error", apart: true,
+		failures: []string{"has no customer", "message passed retry limit of 2"},
+		tries:    []string{"", "", "", "", "", ""},
+		without: map[check]string{
+			triesCheck: "it counts what came after the first try, and of a rejection nothing",
+			dueCheck:   "nothing waits in a queue",
+		},
+		cases: []clientCase{
+			{"a message whose key alone says what it is", []string{"KEY=1"}, checkKey},
+		},
+	},
+	{
+		name: "rabbit-queue", command: []string{"node", "node/rabbitqueue.js"},
+		workers: []string{"rq_jobs"}, failed: "rq_jobs_dlq", apart: true, failures: []string{"card declined: 4002"},
+		without: map[check]string{
+			triesCheck: "it tries again in memory, which leaves no trace",
+			dueCheck:   "nothing waits in a queue",
+		},
+	},
+	{
+		name: "Peanar", command: []string{"node", "node/peanar.js"}, unable: smallFrames,
+		workers: []string{"pn.mail"}, failed: "pn.mail.error", retry: "pn.mail.retry", apart: true,
+		failures: []string{"is full"},
+		without:  map[check]string{triesCheck: "the failure is a new message, without a count"},
+		cases: []clientCase{
+			{"a retry queue that is declared just before each rejection", nil, checkNoErrors},
+		},
+	},
+	{
+		name: "Moleculer", command: []string{"node", "node/moleculer.js"},
+		without: allChecks("nothing is dead-lettered, by design"),
+		cases: []clientCase{
+			{"queues with a TTL and without dead lettering", nil, checkNoErrors},
+		},
+	},
+	{
+		name: "RabbitMQ's Java client",
+		command: []string{
+			"java", "-cp", "/usr/share/java/amqp-client.jar:/usr/share/java/slf4j-api.jar:/usr/share/java/slf4j-nop.jar",
+			"java/Ladder.java",
+		},
+		workers: []string{"jv.orders"}, failed: "jv.parking", retry: "jv.orders.wait", apart: true, to: "queue:jv.orders",
+		failures: []string{"IllegalStateException stock service: 503"}, tries: []string{"3"},
+	},
+	{
+		name: "AnyEvent::RabbitMQ", command: []string{"perl", "perl/anyevent.pl"},
+		workers: []string{"pl.jobs"}, failed: "pl.jobs.failed", apart: true,
+		failures: []string{"DBD::Pg::st execute failed: deadlock detected"}, tries: []string{"3"},
+		without: map[check]string{dueCheck: "its worker holds what waits"},
+	},
+	{
+		name: "AnyEvent::RabbitMQ, a text counts", command: []string{"perl", "perl/anyevent.pl"}, extra: []string{"TEXT=1"},
+		workers: []string{"pl.jobs"}, failed: "pl.jobs.failed", apart: true,
+		failures: []string{"DBD::Pg::st execute failed: deadlock detected"}, tries: []string{"3"},
+		without: map[check]string{dueCheck: "its worker holds what waits"},
+	},
+	{
+		name: "amqp-tools", command: []string{"bash", "shell/amqptools.sh"},
+		workers: []string{"ct.jobs"}, failed: "ct.jobs.err", apart: true, to: "queue:ct.jobs",
+		without: map[check]string{
+			failureCheck: "it writes no headers",
+			triesCheck:   "it writes no headers",
+			dueCheck:     "nothing waits in a queue",
+		},
+		cases: []clientCase{
+			{"amqp-consume, whose command fails", []string{"CONSUME=1"}, checkLoop},
+		},
+	},
+	{
+		name: "Qpid Proton, AMQP 1.0", command: []string{"/usr/bin/python3", "python/proton_app.py"},
+		workers: []string{"qp.jobs"}, failed: "qp.dead", failures: []string{"rejected"},
+		without: map[check]string{triesCheck: "it tries once", dueCheck: "nothing waits in a queue"},
+		unable: func(v model.Version) string {
+			if v.AtLeast(4, 0) {
+				return ""
+			}
+			return "RabbitMQ 3 takes AMQP 1.0 with a plugin only"
+		},
+	},
+}
+
+func TestMain(m *testing.M) { os.Exit(built.Main(m, "-race")) }
+
+// TestSampleOfClients is the part of make clients that every run has: one application in Go, one in another language
+// that is quickly installed. The others need more on the machine.
+func TestSampleOfClients(t *testing.T) {
+	var sample []client
+	for _, c := range clients {
+		if c.name == "Watermill" || c.name == "pika" {
+			c.without = maps.Clone(c.without)
+			c.without[dueCheck] = "it holds a clock against the screen, beside other tests: make clients has it"
+			sample = append(sample, c)
+		}
+	}
+	runClients(t, sample)
+}
+
+// runClients runs dlxtop on real applications, and prints what it did right.
+func runClients(t *testing.T, some []client) {
+	table := &clientsTable{broker: built.Node.Version()}
+	t.Cleanup(func() { table.write(t) })
+	for i := range some {
+		c := &some[i]
+		row := table.add(c)
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			program, err := c.program(t)
+			if err != nil {
+				row.notRun = err.Error()
+				t.Fatalf("not run: %v", err)
+			}
+			row.version = program.version
+			if c.unable != nil {
+				if row.notRun = c.unable(model.ParseVersion(built.Node.Version())); row.notRun != "" {
+					t.Skip("not run: " + row.notRun)
+				}
+			}
+			if c.failed != "" {
+				row.check(t, program)
+			}
+			row.checkCases(t, program)
+		})
+	}
+}
+
+// program finds or builds the program of a client.
+func (c *client) program(t *testing.T) (*clientProgram, error) {
+	p := &clientProgram{t: t, command: c.command, environment: append(built.Environment(), c.extra...)}
+	if c.module != "" {
+		binary := filepath.Join(t.TempDir(), c.module)
+		build := exec.Command("go", "build", "-o", binary, ".")
+		build.Dir = filepath.Join("apps", c.module)
+		if out, err := build.CombinedOutput(); err != nil {
+			return nil, &cannotRun{"go build: " + lastLine(string(out))}
+		}
+		p.command = []string{binary}
+	}
+	p.environment = append(p.environment, "NODE_PATH="+os.Getenv("DLXTOP_CLIENTS_NODE"))
+	if _, err := exec.LookPath(p.command[0]); err != nil {
+		return nil, &cannotRun{p.command[0] + " is not installed"}
+	}
+	out, err := p.run(nil, "version").CombinedOutput()
+	if err != nil {
+		return nil, &cannotRun{cmp.Or(lastLine(string(out)), err.Error())}
+	}
+	p.version = strings.TrimSpace(string(out))
+	return p, nil
+}
+
+// cannotRun is why a client's program does not run on this machine.
+type cannotRun struct{ why string }
+
+func (e *cannotRun) Error() string { return e.why }
+
+// lastLine is the last line of a text that says something.
+func lastLine(text string) string {
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(lines[len(lines)-1])
+}

@@ -1,0 +1,281 @@
+//go:build linux
+
+package clients
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/manage"
+)
+
+// clientProgram is how a client's program is run.
+type clientProgram struct {
+	t           *testing.T
+	command     []string
+	environment []string
+	version     string
+}
+
+// run is a run of the program in one of its modes, not yet started. It ends with the test at the latest, and with all
+// processes that it started.
+func (p *clientProgram) run(environment []string, mode ...string) *exec.Cmd {
+	args := append(p.command[1:len(p.command):len(p.command)], mode...)
+	run := exec.CommandContext(p.t.Context(), p.command[0], args...)
+	run.Dir = "apps"
+	run.Env = append(p.environment[:len(p.environment):len(p.environment)], environment...)
+	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	run.Cancel = func() error { return syscall.Kill(-run.Process.Pid, syscall.SIGKILL) }
+	run.WaitDelay = built.Patience
+	return run
+}
+
+var clientRuns atomic.Int64 // counts them, for the names of their vhosts
+
+// clientRun is an application on a vhost of its own, with what was sent to it so far.
+type clientRun struct {
+	*client
+	t           *testing.T
+	program     *clientProgram
+	home        string // dlxtop's
+	vhost       string
+	failed      string         // the client's, with its real name
+	messages    int            // that are in there when all have failed
+	tried       map[string]int // how often each of them failed until then
+	environment []string       // of the program, beside what it has in all runs
+	connection  *amqp.Connection
+}
+
+func newClientRun(t *testing.T, c *client, program *clientProgram, environment ...string) *clientRun {
+	t.Helper()
+	r := &clientRun{client: c, t: t, program: program, home: t.TempDir(), failed: c.failed, environment: environment}
+	r.vhost = fmt.Sprintf("client-%d", clientRuns.Add(1))
+	r.manage(http.MethodPut, "vhosts/"+r.vhost, "{}")
+	t.Cleanup(func() { r.manage(http.MethodDelete, "vhosts/"+r.vhost, "") })
+	r.manage(http.MethodPut, "permissions/"+r.vhost+"/guest", `{"configure":".*","write":".*","read":".*"}`)
+	var err error
+	if r.connection, err = amqp.Dial(r.url()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.connection.Close() })
+	r.do("setup")
+	return r
+}
+
+func (r *clientRun) url() string { return built.Node.AMQP() + url.PathEscape(r.vhost) }
+
+// manage sends one request to the management API.
+func (r *clientRun) manage(method, path, body string) []byte {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), built.Patience)
+	defer cancel()
+	answer, err := manage.Send(ctx, method, built.Node.API()+"/api/"+path, body)
+	if err != nil {
+		r.t.Fatalf("%s: %v", path, err)
+	}
+	return answer
+}
+
+// do lets the program do something to its end.
+func (r *clientRun) do(mode ...string) {
+	r.t.Helper()
+	run := r.program.run(append(r.environment, "AMQP_URL="+r.url()), mode...)
+	if out, err := run.CombinedOutput(); err != nil {
+		r.t.Fatalf("%v: %v\n%s", mode, err, out)
+	}
+}
+
+// depth is how many messages are ready in a queue, as the broker counts them; none when there is no such queue.
+func (r *clientRun) depth(queue string) int {
+	r.t.Helper()
+	ready := 0
+	err := r.on(func(channel *amqp.Channel) error {
+		q, err := channel.QueueDeclarePassive(queue, false, false, false, false, nil)
+		ready = q.Messages
+		return err
+	})
+	var refused *amqp.Error
+	if err != nil && (!errors.As(err, &refused) || refused.Code != amqp.NotFound) {
+		r.t.Fatal(err)
+	}
+	return ready
+}
+
+// resolve is the queue of a pattern that has the most messages, and how many all of them have.
+func (r *clientRun) resolve(pattern string) (fullest string, messages int) {
+	r.t.Helper()
+	if !strings.ContainsAny(pattern, "*?") {
+		return pattern, r.depth(pattern)
+	}
+	most := -1
+	for _, name := range r.queues() {
+		if ok, err := path.Match(pattern, name); err != nil || !ok {
+			continue
+		}
+		n := r.depth(name)
+		messages += n
+		if n > most {
+			fullest, most = name, n
+		}
+	}
+	return fullest, messages
+}
+
+// queues are the names of all queues of the vhost.
+func (r *clientRun) queues() []string {
+	r.t.Helper()
+	var list []struct{ Name string }
+	if err := json.Unmarshal(r.manage(http.MethodGet, "queues/"+r.vhost+"?columns=name", ""), &list); err != nil {
+		r.t.Fatal(err)
+	}
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	return names
+}
+
+// on uses a channel of its own, which an error of the broker closes.
+func (r *clientRun) on(use func(*amqp.Channel) error) error {
+	channel, err := r.connection.Channel()
+	if err != nil {
+		return err
+	}
+	defer channel.Close()
+	return use(channel)
+}
+
+// printed is what a worker printed of messages, and when.
+type printed struct {
+	what, id string // FAILED or PROCESSED, and which message
+	at       time.Time
+}
+
+// clientWorker is a program that handles messages.
+type clientWorker struct {
+	t       *testing.T
+	run     *exec.Cmd
+	errs    bytes.Buffer
+	read    chan struct{} // closed when all that it printed is read
+	mu      sync.Mutex
+	lines   []printed
+	stopped bool
+}
+
+// work starts the worker, whose messages all fail, or all succeed.
+func (r *clientRun) work(succeeds bool) *clientWorker {
+	r.t.Helper()
+	environment := []string{"AMQP_URL=" + r.url()}
+	if succeeds {
+		environment = append(environment, "OK=1")
+	}
+	run := r.program.run(append(environment, r.environment...), "work")
+	w := &clientWorker{t: r.t, run: run, read: make(chan struct{})}
+	w.run.Stderr = &w.errs
+	out, err := w.run.StdoutPipe()
+	if err == nil {
+		err = w.run.Start()
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	go func() {
+		defer close(w.read)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if fields := strings.Fields(lines.Text()); len(fields) == 2 {
+				w.mu.Lock()
+				w.lines = append(w.lines, printed{fields[0], fields[1], time.Now()})
+				w.mu.Unlock()
+			}
+		}
+	}()
+	r.t.Cleanup(w.stop)
+	return w
+}
+
+// stop asks the worker to end, and waits until it has.
+func (w *clientWorker) stop() {
+	if w.stopped {
+		return
+	}
+	w.stopped = true
+	_ = syscall.Kill(-w.run.Process.Pid, syscall.SIGTERM)
+	slow := time.AfterFunc(15*time.Second, func() { _ = syscall.Kill(-w.run.Process.Pid, syscall.SIGKILL) })
+	defer slow.Stop()
+	<-w.read
+	_ = w.run.Wait() // some end by the signal
+	if w.t.Failed() {
+		w.t.Logf("the worker printed %v\n%s", w.lines, w.errs.String())
+	}
+}
+
+// said is what the worker printed so far.
+func (w *clientWorker) said() []printed {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]printed(nil), w.lines...)
+}
+
+// processed are the messages that the worker said to have processed, each with how often.
+func (w *clientWorker) processed() map[string]int { return w.times("PROCESSED") }
+
+func (w *clientWorker) times(what string) map[string]int {
+	times := map[string]int{}
+	for _, line := range w.said() {
+		if line.what == what {
+			times[line.id]++
+		}
+	}
+	return times
+}
+
+// ran is what a run of dlxtop left behind.
+type ran struct {
+	status      int
+	out, stderr string
+}
+
+// dlxtop runs a command of the real program on the vhost.
+func (r *clientRun) dlxtop(args ...string) ran {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 2*built.Patience)
+	defer cancel()
+	run := exec.CommandContext(ctx, built.Program, append(args, "--url", r.url(), "--api", built.Node.API())...)
+	run.Env = append(built.Environment(), "HOME="+r.home)
+	var out, errs bytes.Buffer
+	run.Stdout, run.Stderr = &out, &errs
+	err := run.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		r.t.Fatal(err)
+	}
+	return ran{run.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
+// answer runs a command that has to succeed, and reads its JSON.
+func answer[T any](r *clientRun, args ...string) (T, error) {
+	r.t.Helper()
+	var v T
+	done := r.dlxtop(append(args, "-o", "json")...)
+	if done.status != 0 {
+		return v, errors.New(strings.Join(args, " ") + ": " + lastLine(done.stderr))
+	}
+	return v, json.Unmarshal([]byte(done.out), &v)
+}

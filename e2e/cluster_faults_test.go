@@ -1,0 +1,550 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/seed"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// struckNode is the one that a fault strikes; dlxtop is connected to another one.
+const struckNode = 1
+
+// standsStill is longer than net_ticktime of the cluster, which then gives the node up.
+const standsStill = 25 * time.Second
+
+var (
+	clusterFaults = []string{"kill", "term", "stop", "link"}
+	clusterPlaces = map[string][2]int{
+		"source": {struckNode, 0}, "target": {0, struckNode}, "both": {struckNode, struckNode}, "neither": {0, 2},
+	}
+	clusterActions = []string{"move", "replay", "drop", "edit", "undo", "resume", "import"}
+)
+
+// trialsAtOnce is how many commands run while a node is struck.
+const trialsAtOnce = 6
+
+// clusterTrial is one command of dlxtop in a cluster one of whose nodes is struck meanwhile.
+type clusterTrial struct {
+	*cluster
+	place, action  string
+	kinds          [2]string // of the queues
+	rejects        bool      // what is too much for the target
+	source, target string
+	n              int
+	home           string
+	record         int // of the command, in the journal
+	args           []string
+	command        *exec.Cmd
+	stdout         *bytes.Buffer
+}
+
+// TestClusterFaults strikes a node while dlxtop, connected to another one, moves messages between queues that are there
+// or elsewhere. No message is lost, and the journal is true of each of them: what it calls moved or dropped has left
+// its queue, and only what it calls unknown may be in two places.
+func TestClusterFaults(t *testing.T) {
+	size.Long(t)
+	nodes, err := demo.StartCluster(t.Context(), 3, demo.Options{Settings: "net_ticktime = 15\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := demo.StopCluster(nodes); err != nil {
+			t.Error(err)
+		}
+	})
+	faults := clusterFaults
+	if inMnesia(nodes[0]) {
+		faults = faults[:3] // a link that was lost parts all three
+	}
+	r := seed.Rand(t)
+	trials, struck, doubled, unknown, messages := 0, 0, 0, 0, 0
+	for i := range 2 + size.Rounds(0) {
+		classic := [2]string{"classic", "classic"}
+		fault, these := faults[r.IntN(len(faults))], randomTrials(r)
+		switch i {
+		case 0: // the acknowledgements that went nowhere
+			fault, these = "kill", []*clusterTrial{{place: "source", action: "move", kinds: classic, n: 8000}}
+		case 1:
+			fault = faults[len(faults)-1]
+			these = []*clusterTrial{{place: "source", action: "replay", kinds: classic, n: 8000}}
+		}
+		t.Run(fmt.Sprintf("%d %s", i, fault), func(t *testing.T) {
+			for k, trial := range these {
+				trial.cluster, trial.home = &cluster{t, nodes}, t.TempDir()
+				trial.prepare(fmt.Sprintf("%d-%d", i, k))
+			}
+			strike(r, fault, these)
+			for _, trial := range these {
+				t.Run(fmt.Sprintf("%s %s %s", trial.action, trial.place, trial.kinds), func(t *testing.T) {
+					trial.t = t
+					status, recorded := trial.command.ProcessState.ExitCode(), map[string]int{}
+					for _, outcome := range trial.outcomes() {
+						recorded[outcome]++
+					}
+					twice := trial.judge(recorded, trial.find())
+					if i < 2 && (status == cli.ExitDone || recorded["unknown"] == 0) {
+						t.Errorf("exit status %d, and of %v nothing is unknown", status, recorded)
+					}
+					if status != cli.ExitDone {
+						struck++
+					}
+					t.Logf("exit status %d, %v, %d in two places", status, recorded, twice)
+					trials, doubled, unknown, messages = trials+1, doubled+twice, unknown+recorded["unknown"], messages+trial.n
+					trial.goOn(status, twice)
+					if t.Failed() {
+						t.Log(trial.stdout)
+					}
+				})
+			}
+		})
+	}
+	t.Logf("%d trials, %d messages, %d times in the middle, %d in two places, %d unknown",
+		trials, messages, struck, doubled, unknown)
+}
+
+func randomTrials(r *rand.Rand) []*clusterTrial {
+	trials := make([]*clusterTrial, trialsAtOnce)
+	for i := range trials {
+		trials[i] = &clusterTrial{
+			action: clusterActions[r.IntN(len(clusterActions))],
+			place:  []string{"source", "source", "target", "both", "neither"}[r.IntN(5)],
+			n:      1500 + r.IntN(4500), rejects: r.IntN(3) == 0,
+		}
+		for k := range trials[i].kinds {
+			trials[i].kinds[k] = []string{"classic", "quorum"}[r.IntN(2)]
+		}
+	}
+	return trials
+}
+
+// strike starts the commands, strikes the node, and waits until all have ended and the cluster is whole.
+func strike(r *rand.Rand, fault string, trials []*clusterTrial) {
+	c := trials[0]
+	t := c.t
+	process := os.Getpid()
+	if fault == "kill" || fault == "stop" {
+		process = c.process()
+	}
+	if fault == "link" { // rabbitmqctl takes its time
+		c.eval(0, fmt.Sprintf("[timer:apply_after(%d, erlang, disconnect_node, [N]) || N <- ['%s', '%s']].",
+			4000+r.IntN(2000), c.nodes[struckNode].Name(), c.nodes[2].Name()))
+	}
+	connection, channel := c.connect()
+	ended := make(chan error, len(trials))
+	within := []time.Duration{200 * time.Millisecond, 1500 * time.Millisecond}[r.IntN(2)]
+	for _, drops := range []bool{false, true} { // these at last: they take no time
+		for _, c := range trials {
+			if (c.action == "drop") != drops {
+				continue
+			}
+			acts := c.acting(channel)
+			c.command, c.stdout = c.start(c.args...)
+			over := make(chan error, 1)
+			go func() { over <- c.command.Wait(); ended <- nil }()
+			built.Await(t, "messages move, or the command has ended", func() bool {
+				return acts() || len(over) > 0
+			})
+			if drops {
+				within = 50 * time.Millisecond
+			}
+		}
+	}
+	<-time.After(seed.Within(r, within)) // the fault comes at a random moment
+	_ = connection.Close()
+	c.hit(fault, process)
+	late := time.After(3 * time.Minute)
+	for over := 0; over < len(trials); {
+		select {
+		case <-ended:
+			over++
+		case <-late:
+			t.Error("a command does not end")
+			for _, c := range trials {
+				_ = c.command.Process.Kill()
+			}
+		}
+	}
+	if fault == "stop" && inMnesia(c.nodes[0]) {
+		c.restart()
+	}
+	for _, c := range trials {
+		c.whole()
+	}
+}
+
+// acting returns a check: has the command, which starts after this call, begun to move messages? A look holds at most
+// 100.
+func (c *clusterTrial) acting(channel *amqp.Channel) func() bool {
+	source, target := depth.Of(c.t, channel, c.source), depth.Of(c.t, channel, c.target)
+	return func() bool {
+		if c.action == "drop" {
+			return depth.Of(c.t, channel, c.source) < source-100
+		}
+		return depth.Of(c.t, channel, c.target) > target
+	}
+}
+
+// fill publishes the messages, on disk: those in memory alone are gone with their node.
+func (c *clusterTrial) fill(channel *amqp.Channel, queue string) {
+	c.t.Helper()
+	confirms := make([]*amqp.DeferredConfirmation, c.n)
+	for i := range confirms {
+		m := amqp.Publishing{MessageId: strconv.Itoa(i), DeliveryMode: amqp.Persistent, Body: []byte("body")}
+		var err error
+		if confirms[i], err = channel.PublishWithDeferredConfirm("", queue, false, false, m); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	for _, confirm := range confirms {
+		if !confirm.Wait() {
+			c.t.Fatal("the broker did not take a message")
+		}
+	}
+}
+
+// prepare makes what the command needs: its queues, their messages, an earlier record.
+func (c *clusterTrial) prepare(name string) {
+	c.record = 1
+	c.source, c.target = "source-"+name, "target-"+name
+	for i, queue := range []string{c.source, c.target} {
+		arguments := map[string]any{"x-queue-type": c.kinds[i]}
+		if i == 1 && c.rejects {
+			arguments["x-max-length"], arguments["x-overflow"] = 1<<20, "reject-publish"
+		}
+		c.declare(queue, clusterPlaces[c.place][i], arguments)
+	}
+	first := c.source
+	if c.action == "undo" {
+		first = c.target
+	}
+	connection, channel := c.connect()
+	c.fill(channel, first)
+	_ = connection.Close()
+	c.args = c.arguments()
+}
+
+// arguments are those of the command.
+func (c *clusterTrial) arguments() []string {
+	move := []string{"move", c.source, "--to", "queue:" + c.target, "--yes", "-o", "json"}
+	paced := append(move, "--rate", "1000/s")
+	switch c.action {
+	case "replay":
+		return []string{"replay", c.source, "--to", "queue:" + c.target, "--yes", "-o", "json", "--rate", "1000/s"}
+	case "edit":
+		return []string{
+			"replay", c.source, "--to", "queue:" + c.target, "--edit", `.headers.edited = "yes"`, "--yes", "-o", "json",
+			"--rate", "1000/s",
+		}
+	case "drop":
+		return []string{"drop", c.source, "--yes", "-o", "json"}
+	case "undo": // it takes from the source what was moved there, and brings it back to the target
+		c.must("move", c.target, "--to", "queue:"+c.source, "--yes")
+		c.record = 2
+		return []string{"journal", "undo", "1", "--yes", "-o", "json"}
+	case "resume":
+		command, _ := c.start(paced...)
+		_, channel := c.connect()
+		built.Await(c.t, "some are moved", func() bool { return depth.Of(c.t, channel, c.target) > c.n/4 })
+		_ = command.Process.Kill()
+		_ = command.Wait()
+		c.record = 2
+		return []string{"journal", "resume", "1", "--yes", "-o", "json"}
+	case "import":
+		file := filepath.Join(c.home, "messages.json")
+		c.must("export", c.source, file)
+		return []string{"import", file, "--to", "queue:" + c.target, "--yes", "-o", "json"}
+	}
+	return paced
+}
+
+// hit strikes the node, and lets it come back.
+func (c *clusterTrial) hit(fault string, process int) {
+	c.t.Helper()
+	var err error
+	switch fault {
+	case "kill":
+		err = syscall.Kill(process, syscall.SIGKILL)
+	case "stop":
+		if err = syscall.Kill(process, syscall.SIGSTOP); err == nil {
+			<-time.After(standsStill) // the fault itself
+			err = syscall.Kill(process, syscall.SIGCONT)
+		}
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if fault == "kill" || fault == "term" {
+		c.restart()
+	}
+}
+
+// restart halts the struck node, if it runs, and starts it again.
+func (c *clusterTrial) restart() {
+	c.t.Helper()
+	node := c.nodes[struckNode]
+	err := node.Halt()
+	if err == nil {
+		err = node.Resume(c.t.Context())
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// inMnesia reports whether the metadata are there: nodes that were out of sight then stay apart until one is restarted.
+func inMnesia(n *demo.Node) bool { return !model.ParseVersion(n.Version()).AtLeast(4, 3) }
+
+// process is the struck node's.
+func (c *clusterTrial) process() int {
+	c.t.Helper()
+	out, err := c.nodes[struckNode].Control(c.t.Context(), "eval", "list_to_integer(os:getpid()).")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	process, err := strconv.Atoi(out)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return process
+}
+
+// start starts dlxtop with a home that is kept.
+func (c *clusterTrial) start(args ...string) (*exec.Cmd, *bytes.Buffer) {
+	c.t.Helper()
+	out := &bytes.Buffer{}
+	command := exec.Command(built.Program, append(args, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API())...)
+	command.Env = append(built.Environment(), "HOME="+c.home)
+	command.Stdout, command.Stderr = out, out
+	if err := command.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	return command, out
+}
+
+// must runs dlxtop to its end.
+func (c *clusterTrial) must(args ...string) {
+	c.t.Helper()
+	if command, out := c.start(args...); command.Wait() != nil {
+		c.t.Fatalf("%v: %s", args, out)
+	}
+}
+
+// whole waits until all nodes run, and both queues have their messages.
+func (c *clusterTrial) whole() {
+	c.t.Helper()
+	built.Await(c.t, "the cluster is whole", func() bool {
+		for i := range c.nodes {
+			out, err := c.nodes[i].Control(c.t.Context(), "eval", "length(rabbit_nodes:all_running()).")
+			if err != nil || out != "3" {
+				return false
+			}
+		}
+		return true
+	})
+	last, since := -1, time.Now()
+	built.Await(c.t, "the queues are there, and change no more", func() bool {
+		connection, err := dial.AMQP(c.nodes[0].AMQP())
+		if err != nil {
+			return false
+		}
+		defer connection.Close()
+		sum := 0
+		for _, queue := range []string{c.source, c.target} {
+			channel, err := connection.Channel()
+			if err != nil {
+				return false
+			}
+			q, err := channel.QueueDeclarePassive(queue, true, false, false, false, nil)
+			if err != nil {
+				return false
+			}
+			sum += q.Messages
+		}
+		if sum != last {
+			last, since = sum, time.Now()
+		}
+		return time.Since(since) > 2*time.Second
+	})
+}
+
+// outcomes are those of the messages, by their ids. A message that was untouched has "".
+func (c *clusterTrial) outcomes() map[string]string {
+	c.t.Helper()
+	recorded := map[string]string{}
+	if c.action == "resume" { // of both records
+		c.readOutcomes(1, recorded)
+	}
+	c.readOutcomes(c.record, recorded)
+	return recorded
+}
+
+func (c *clusterTrial) readOutcomes(record int, recorded map[string]string) {
+	c.t.Helper()
+	command, out := c.start("journal", "show", strconv.Itoa(record), "-o", "json")
+	_ = command.Wait()
+	var shown struct {
+		Entries []struct {
+			ID      string `json:"message_id"`
+			Outcome string `json:"outcome"`
+		} `json:"entries"`
+	}
+	if err := json.Unmarshal(out.Bytes(), &shown); err != nil && command.ProcessState.ExitCode() == cli.ExitDone {
+		c.t.Fatal(err, out)
+	}
+	for _, e := range shown.Entries {
+		recorded[e.ID] = e.Outcome
+	}
+}
+
+// find counts the messages of both queues by their ids, and leaves them there.
+func (c *clusterTrial) find() (found [2]map[string]int) {
+	c.t.Helper()
+	for i, queue := range []string{c.source, c.target} {
+		for try := 1; ; try++ {
+			var n int
+			var complete bool
+			if found[i], n, complete = c.read(queue); complete {
+				break
+			}
+			c.t.Logf("%s gives %d of %d messages", queue, len(found[i]), n)
+			if try == 3 {
+				c.t.FailNow()
+			}
+		}
+	}
+	return found
+}
+
+// read is what one consumer gets of a queue. A broker that was struck may leave a consumer waiting, and not the next.
+func (c *clusterTrial) read(queue string) (found map[string]int, n int, complete bool) {
+	c.t.Helper()
+	connection, channel := c.connect()
+	defer connection.Close()
+	n = depth.Of(c.t, channel, queue)
+	if err := channel.Qos(n+1, 0, false); err != nil {
+		c.t.Fatal(err)
+	}
+	deliveries, err := channel.Consume(queue, "", false, false, false, false, nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	found = map[string]int{}
+	late := time.After(built.Patience / 4)
+	for range n {
+		select {
+		case d := <-deliveries:
+			found[d.MessageId]++
+		case <-late:
+			return found, n, false
+		}
+	}
+	return found, n, true
+}
+
+// judge compares where each message is with what the journal says of it. twice is how many are in two places.
+func (c *clusterTrial) judge(recorded map[string]int, found [2]map[string]int) (twice int) {
+	c.t.Helper()
+	wrong := map[string]int{}
+	outcomes := c.outcomes()
+	for i := range c.n {
+		id := strconv.Itoa(i)
+		in, out, outcome := found[0][id], found[1][id], outcomes[id]
+		if c.action == "import" {
+			in = 0 // the file has them, and the queue that they were read from
+		}
+		dropped := c.action == "drop" && outcome != ""
+		switch {
+		case in+out == 0 && !dropped && c.action != "import":
+			wrong["lost: "+outcome]++
+		case in+out > 1:
+			if twice++; outcome != "unknown" && !(c.action == "resume" && outcome == "") { // a kill leaves no outcome
+				wrong["doubled: "+outcome]++
+			}
+		}
+		switch outcome {
+		case "moved":
+			if in > 0 || out != 1 {
+				wrong["moved, and not only there"]++
+			}
+		case "dropped":
+			if in > 0 {
+				wrong["dropped, and there"]++
+			}
+		case "refused", "returned":
+			if out > 0 {
+				wrong[outcome+", and there"]++
+			}
+		}
+	}
+	if len(wrong) > 0 {
+		c.t.Errorf("of %d messages, %v: %v", c.n, recorded, wrong)
+	}
+	return twice
+}
+
+// goOn goes on with what ended early: everything is then where it belongs, once.
+func (c *clusterTrial) goOn(status, twice int) {
+	c.t.Helper()
+	if status == cli.ExitDone || len(c.outcomes()) == 0 { // or it had not begun
+		return
+	}
+	record, second := c.record, map[string]string{}
+	if c.readOutcomes(record, second); c.action == "resume" && len(second) == 0 {
+		record = 1 // the resume did not begin
+	}
+	command, out := c.start("journal", "resume", strconv.Itoa(record), "--yes", "-o", "json")
+	if _ = command.Wait(); bytes.Contains(out.Bytes(), []byte("ended a look")) {
+		c.t.Error("the fault is taken for a message that cannot be read")
+	}
+	c.whole()
+	wrong := map[string]int{}
+	found := c.find()
+	all := maps.Clone(found[1])
+	if c.action != "import" {
+		for id, n := range found[0] {
+			all[id] += n
+		}
+	}
+	for _, n := range all {
+		if n > 1 {
+			wrong["twice"]++
+		}
+	}
+	left := len(found[0])
+	if c.action == "import" {
+		left = c.n - len(found[1])
+	}
+	if command.ProcessState.ExitCode() == cli.ExitDone && left > 0 {
+		wrong["left"] = left
+	}
+	if len(wrong) > 0 && command.ProcessState.ExitCode() == cli.ExitDone {
+		c.t.Errorf("after a resume of %d that were twice: %v; %s", twice, wrong, out)
+	}
+	c.t.Logf("%d twice; resumed with exit status %d, %d left, %v", twice, command.ProcessState.ExitCode(), left, wrong)
+	if command.ProcessState.ExitCode() != cli.ExitDone {
+		c.t.Log(out)
+	}
+	if left > 0 && bytes.Contains(out.Bytes(), []byte("came to its end")) {
+		c.t.Error("the rest is there, and the record says that it is gone")
+	}
+}

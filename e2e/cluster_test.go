@@ -1,0 +1,347 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/size"
+	"github.com/dlxtop/dlxtop/mgmt"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/model/peek"
+)
+
+// cluster is three nodes with a queue of each kind, seen from the first one. One of the queues has the worker's failed
+// messages.
+type cluster struct {
+	t     *testing.T
+	nodes []*demo.Node
+}
+
+func startCluster(t *testing.T) []*demo.Node {
+	t.Helper()
+	nodes, err := demo.StartCluster(t.Context(), 3, demo.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := demo.StopCluster(nodes); err != nil {
+			t.Error(err)
+		}
+	})
+	return nodes
+}
+
+// send sends a request to the first node's API.
+func (c *cluster) send(method, path string, body any) {
+	c.t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if _, err := manage.Send(c.t.Context(), method, c.nodes[0].API()+"/api/"+path, string(text)); err != nil {
+		c.t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// declare makes a durable queue, led by a node.
+func (c *cluster) declare(name string, at int, arguments map[string]any) {
+	c.t.Helper()
+	if arguments == nil {
+		arguments = map[string]any{}
+	}
+	c.send(http.MethodPut, "queues/%2f/"+name, map[string]any{
+		"durable": true, "node": c.nodes[at].Name(),
+		"arguments": arguments,
+	})
+}
+
+// channel opens a channel with confirms on the first node.
+func (c *cluster) channel() *amqp.Channel {
+	c.t.Helper()
+	_, channel := c.connect()
+	return channel
+}
+
+// connect is a connection to the first node, and a channel with confirms on it.
+func (c *cluster) connect() (*amqp.Connection, *amqp.Channel) {
+	c.t.Helper()
+	connection, err := dial.AMQP(c.nodes[0].AMQP())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { connection.Close() })
+	channel, err := connection.Channel()
+	if err == nil {
+		err = channel.Confirm(false)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return connection, channel
+}
+
+func (c *cluster) publish(queue string, n int) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), built.Patience)
+	defer cancel()
+	channel := c.channel()
+	for i := range n {
+		m := amqp.Publishing{MessageId: fmt.Sprintf("m-%d", i+1), DeliveryMode: amqp.Persistent}
+		confirm, err := channel.PublishWithDeferredConfirm("", queue, false, false, m)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if ok, err := confirm.WaitContext(ctx); err != nil || !ok {
+			c.t.Fatalf("publish to %s: %t %v", queue, ok, err)
+		}
+	}
+}
+
+// poll polls the first node as a user until the topology is as wanted.
+func (c *cluster) poll(user string, what string, wanted func(*model.Topology) bool) *model.Topology {
+	c.t.Helper()
+	source, err := mgmt.New(mgmt.Options{URL: strings.Replace(c.nodes[0].API(), "guest:guest", user, 1)})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer source.Close()
+	var last *model.Topology
+	for deadline := time.Now().Add(built.Patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		snapshot, err := source.Snapshot(c.t.Context())
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if last = model.NewTopology(snapshot); wanted(last) {
+			return last
+		}
+	}
+	c.t.Fatalf("not within %s: %s; queues %+v, nodes %+v", built.Patience, what, last.Snapshot.Queues, last.Snapshot.Nodes)
+	return nil
+}
+
+// run runs dlxtop on the first node.
+func (c *cluster) run(args ...string) (status int, out, errs string) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 2*built.Patience)
+	defer cancel()
+	args = append(args, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API())
+	command := exec.CommandContext(ctx, built.Program, args...)
+	command.Env = append(built.Environment(), "HOME="+c.t.TempDir())
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil && command.ProcessState == nil {
+		c.t.Fatal(err)
+	}
+	return command.ProcessState.ExitCode(), stdout.String(), stderr.String()
+}
+
+// about are the findings of a code: what they are about, sorted.
+func about(t *model.Topology, code string) string {
+	var places []string
+	for _, f := range findings.Of(t) {
+		if f.Code == code {
+			places = append(places, string(f.Level)+" "+f.Queue+f.Node)
+		}
+	}
+	slices.Sort(places)
+	return strings.Join(places, ", ")
+}
+
+func running(t *model.Topology) (n int) {
+	for _, node := range t.Snapshot.Nodes {
+		if node.Running {
+			n++
+		}
+	}
+	return n
+}
+
+// What is wrong with a cluster is told. Both happen to the same one: three nodes take their time to start.
+func TestCluster(t *testing.T) {
+	size.Long(t)
+	t.Parallel()
+	nodes := startCluster(t)
+	t.Run("a node stops", func(t *testing.T) { (&cluster{t, nodes}).stopNode() })
+	t.Run("the network breaks", func(t *testing.T) { (&cluster{t, nodes}).breakNetwork() })
+}
+
+// stopNode stops a node: its queues are told as what they are, everywhere, and none as gone or as empty.
+func (c *cluster) stopNode() {
+	t, gone := c.t, c.nodes[2].Name()
+	c.declareForStop()
+	well := c.poll("guest:guest", "all nodes run and have told of their queues", func(t *model.Topology) bool {
+		q, _ := t.Queue(model.QueueRef{VHost: "/", Name: "three"})
+		return running(t) == 3 && len(t.Snapshot.Queues) == 6 && q != nil && len(q.Online) == 3
+	})
+	for _, code := range []string{"queue-down", "node-down", "memory-alarm", "disk-alarm", "partition"} {
+		if found := about(well, code); found != "" {
+			t.Errorf("nothing is wrong, and dlxtop finds %s of %s", code, found)
+		}
+	}
+	if found := about(well, "quorum-at-risk"); found != "info one, info two" {
+		t.Errorf("at risk by their size are: %s", found)
+	}
+	early := peek.For(well, model.QueueRef{VHost: "/", Name: "orders.failed"}, peek.Want{})
+	screen := built.Open(t, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API())
+	screen.WaitFor("retry 500ms")
+	screen.Press("2/orders.failed\r")
+	screen.WaitFor("orders.failed", "classic", "1 of 6")
+
+	if err := c.nodes[2].Halt(); err != nil {
+		t.Fatal(err)
+	}
+	c.checkStoppedQueues(gone)
+	c.checkStoppedErrors(early)
+	c.checkStoppedScreens(screen, gone)
+	c.checkStoppedCommands(gone)
+
+	// What expires into a queue that is down is lost, as the finding says.
+	c.publish("orders.retry", 4)
+	c.poll("guest:guest", "the buffer is empty again", func(t *model.Topology) bool {
+		q, _ := t.Queue(model.QueueRef{VHost: "/", Name: "orders.retry"})
+		return q.Published.Or(0) == 4 && q.Ready.Or(-1) == 0
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := c.nodes[2].Resume(ctx); err != nil {
+		t.Fatal(err)
+	}
+	back := c.poll("guest:guest", "all is back", func(t *model.Topology) bool {
+		q, _ := t.Queue(early.Queue)
+		return running(t) == 3 && about(t, "queue-down") == "" && about(t, "quorum-at-risk") == "info one, info two" &&
+			q.Ready.Known()
+	})
+	if q, _ := back.Queue(early.Queue); q.Ready.Or(-1) != 3 {
+		t.Errorf("orders.failed came back with %s messages", q.Ready)
+	}
+	screen.WaitForPoll("orders.failed", "classic")
+	screen.Press("q")
+	screen.WaitForEnd(cli.ExitDone)
+}
+
+// declareForStop declares queues on each node, some with messages, and a user who is told less than guest.
+func (c *cluster) declareForStop() {
+	c.t.Helper()
+	c.declare("orders", 0, nil)
+	c.declare("orders.retry", 1, map[string]any{
+		"x-message-ttl": 500, "x-dead-letter-exchange": "",
+		"x-dead-letter-routing-key": "orders.failed",
+	})
+	c.declare("orders.failed", 2, nil)
+	c.declare("three", 0, map[string]any{"x-queue-type": "quorum"})
+	c.declare("two", 2, map[string]any{"x-queue-type": "quorum", "x-quorum-initial-group-size": 2})
+	c.declare("one", 2, map[string]any{"x-queue-type": "quorum", "x-quorum-initial-group-size": 1})
+	for _, queue := range []string{"orders.failed", "three", "two", "one"} {
+		c.publish(queue, 3)
+	}
+	c.send(http.MethodPut, "users/manager", map[string]any{"password": "m", "tags": "management"})
+	c.send(http.MethodPut, "permissions/%2f/manager", map[string]any{"configure": ".*", "write": ".*", "read": ".*"})
+}
+
+// checkStoppedQueues wants the queues of the stopped node to be told as down, and none of them to be looked at.
+func (c *cluster) checkStoppedQueues(gone string) {
+	c.t.Helper()
+	t := c.t
+	for _, user := range []string{"guest:guest", "manager:m"} {
+		down := c.poll(user, "the stopped node's queues are down", func(t *model.Topology) bool {
+			return len(strings.Split(about(t, "queue-down"), ",")) == 3 &&
+				about(t, "quorum-at-risk") == "warning three" && (user != "guest:guest" || running(t) == 2)
+		})
+		if found := about(down, "queue-down"); found != "error one, error orders.failed, error two" {
+			t.Errorf("%s: down are: %s", user, found)
+		}
+		nodes := "error " + gone
+		if user != "guest:guest" {
+			nodes = "" // the tag management does not tell of nodes
+		}
+		if found := about(down, "node-down"); found != nodes {
+			t.Errorf("%s: nodes down are: %s", user, found)
+		}
+		for _, name := range []string{"orders.failed", "two", "one"} {
+			ref := model.QueueRef{VHost: "/", Name: name}
+			plan := peek.For(down, ref, peek.Want{Insist: true})
+			if plan.Allowed() || !strings.Contains(plan.Refusal.Words(), gone) {
+				t.Errorf("%s may be looked at: %q", name, plan.Refusal.Words())
+			}
+			if declare, totals := down.Countable(ref); declare || totals {
+				t.Errorf("%s may be counted", name)
+			}
+		}
+	}
+}
+
+// checkStoppedErrors looks with a plan that was made when the node still ran.
+func (c *cluster) checkStoppedErrors(plan peek.Plan) {
+	c.t.Helper()
+	client, err := broker.New(broker.Options{URL: c.nodes[0].AMQP()})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer client.Close()
+	_, err = client.Peek(c.t.Context(), plan)
+	if !errors.Is(err, model.ErrQueueDown) || errors.Is(err, model.ErrQueueGone) {
+		c.t.Errorf("a peek says %v", err)
+	}
+	counts, err := client.Count(c.t.Context(), []model.QueueRef{plan.Queue, {VHost: "/", Name: "orders"}})
+	if _, counted := counts[plan.Queue]; err != nil || counted || len(counts) != 1 {
+		c.t.Errorf("a count says %v %v", counts, err)
+	}
+}
+
+func (c *cluster) checkStoppedScreens(screen *built.Terminal, gone string) {
+	c.t.Helper()
+	screen.WaitFor("orders.failed", "classic", "down", "its node "+gone+" is down")
+	screen.Press("\r")
+	screen.WaitFor("not read: its node " + gone + " is down")
+	if strings.Contains(screen.Text(), "does not exist") {
+		c.t.Errorf("the queue is told as gone:\n%s", screen.Text())
+	}
+	screen.Press("q")
+	screen.Press("4")
+	screen.WaitFor("node-down", "node "+gone, "orders.failed is down", "three becomes unavailable when one more")
+	screen.Press("2")
+}
+
+func (c *cluster) checkStoppedCommands(gone string) {
+	c.t.Helper()
+	for _, command := range [][]string{
+		{"peek", "orders.failed"},
+		{"peek", "two"},
+		{"drop", "one", "--yes"},
+		{"replay", "three", "--to", "queue:orders.failed", "--yes"},
+		{"move", "three", "--to", "queue:two", "--yes"},
+	} {
+		status, out, errs := c.run(command...)
+		if status != cli.ExitRefused || out != "" || !strings.Contains(errs, gone) ||
+			strings.Contains(errs, "does not exist") {
+			c.t.Errorf("%v: exit status %d, %q, %q", command, status, out, errs)
+		}
+	}
+	status, out, errs := c.run("flows", "-o", "table")
+	if status != cli.ExitDone || !strings.Contains(out, "down") {
+		c.t.Errorf("flows: %d %s %s", status, out, errs)
+	}
+	status, out, errs = c.run("findings")
+	if status != cli.ExitRefused || !strings.Contains(out, `"node": "`+gone+`"`) ||
+		!strings.Contains(out, `"queue": "orders.failed"`) {
+		c.t.Errorf("findings: %d %s %s", status, out, errs)
+	}
+}

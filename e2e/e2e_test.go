@@ -1,0 +1,326 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/dial"
+)
+
+func TestMain(m *testing.M) { os.Exit(built.Main(m, "-race")) }
+
+// system is the pubsub scenario, looked at past dlxtop's own code.
+type system struct {
+	t      testing.TB
+	queues []string
+}
+
+func newSystem(t testing.TB) *system {
+	t.Helper()
+	return &system{t, built.Scenario(t)}
+}
+
+// look reads every message of every queue, in order, and leaves them there.
+func (s *system) look() map[string][]amqp.Delivery {
+	s.t.Helper()
+	connection, err := dial.AMQP(built.Node.AMQP())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer connection.Close() // which gives the messages back, in order: the queues are classic ones
+	channel, err := connection.Channel()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	found := map[string][]amqp.Delivery{}
+	for _, queue := range s.queues {
+		for {
+			d, ok, err := channel.Get(queue, false)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			if !ok {
+				break
+			}
+			found[queue] = append(found[queue], d)
+		}
+	}
+	return found
+}
+
+// written is a message as its publisher wrote it, in one comparable text.
+func written(d amqp.Delivery) string {
+	var headers []string
+	for _, key := range slices.Sorted(maps.Keys(d.Headers)) {
+		headers = append(headers, fmt.Sprintf("%s=%v", key, d.Headers[key]))
+	}
+	return fmt.Sprint(d.MessageId, d.ContentType, d.ContentEncoding, d.DeliveryMode, d.Priority, d.CorrelationId,
+		d.ReplyTo, d.Expiration,
+		d.Timestamp, d.Type, d.UserId, d.AppId, headers, string(d.Body))
+}
+
+// TestReplayInTheDashboard is the main job: find the failed message, read it, replay it, and see on the broker that
+// exactly this message is in the worker's queue, cleaned, and that nothing else changed.
+func TestReplayInTheDashboard(t *testing.T) {
+	s := newSystem(t)
+	const failed, worker = "ucenter@user@failed", "ucenter@user"
+	before := s.look()
+	chosen := before[failed][2]
+
+	screen := built.Open(t, built.ToNode()...)
+	screen.WaitForPoll("FLOW", worker)
+	screen.Press("/" + worker + "\r")
+	screen.WaitUntil("only this flow is shown", func() bool { return !strings.Contains(screen.Text(), "user-monitor") })
+	screen.Press("f")
+	screen.WaitFor(failed, fmt.Sprintf("%d messages", len(before[failed])))
+	screen.Press("jj\r")
+	screen.WaitFor(chosen.MessageId, "expired", "ucenter@user@retry")
+	screen.Press("r")
+	screen.WaitFor("Replay 1 message", worker, "strips", "x-death")
+	screen.Press("\r")
+	screen.WaitFor("1 message moved to " + worker)
+	screen.Press("\r")
+
+	var after map[string][]amqp.Delivery
+	screen.WaitUntil("the message is in the worker's queue", func() bool {
+		after = s.look()
+		return len(after[worker]) > 0
+	})
+	if len(after[worker]) != 1 {
+		t.Fatalf("%d messages are in %s", len(after[worker]), worker)
+	}
+	moved := after[worker][0]
+	if moved.MessageId != chosen.MessageId || !bytes.Equal(moved.Body, chosen.Body) || moved.Exchange != "master" ||
+		moved.RoutingKey != worker {
+		t.Errorf("moved was %+v instead of %+v", moved, chosen)
+	}
+	if mark, ok := moved.Headers["dlxtop-replay"].(string); !ok || !strings.HasPrefix(mark, "count=1;") {
+		t.Errorf("it is not marked as replayed: %v", moved.Headers)
+	}
+	delete(moved.Headers, "dlxtop-replay")
+	clean := chosen
+	clean.Headers = amqp.Table{}
+	for key, value := range chosen.Headers {
+		ofThatFailure := key == "x-error" || key == "x-death" || strings.HasPrefix(key, "x-first-death-") ||
+			strings.HasPrefix(key, "x-last-death-")
+		if !ofThatFailure {
+			clean.Headers[key] = value
+		}
+	}
+	if len(clean.Headers) == len(chosen.Headers) {
+		t.Errorf("there was nothing to clean in %v", chosen.Headers)
+	}
+	if got, want := written(moved), written(clean); got != want {
+		t.Errorf("the message became\n%s\ninstead of\n%s", got, want)
+	}
+	for _, queue := range s.queues {
+		want := before[queue]
+		switch queue {
+		case failed:
+			want = slices.Delete(slices.Clone(want), 2, 3)
+		case worker:
+			continue
+		}
+		if !slices.EqualFunc(after[queue], want, func(a, b amqp.Delivery) bool { return written(a) == written(b) }) {
+			t.Errorf("%s changed: it has %d messages instead of %d, or others", queue, len(after[queue]), len(want))
+		}
+	}
+
+	s.bringBack(screen, failed, chosen, len(before[failed]))
+	screen.Press("5")
+	screen.WaitFor("1 moved; 1 undone", "undo of 1")
+	screen.Press("\x03")
+	screen.WaitForEnd(cli.ExitDone)
+}
+
+// bringBack undoes the replay of a message: it is what it was, at the end of its queue of n messages.
+func (s *system) bringBack(screen *built.Terminal, failed string, chosen amqp.Delivery, n int) {
+	s.t.Helper()
+	screen.Press("u")
+	screen.WaitFor("bring back 1 message", "the replay of "+failed)
+	screen.Press("\r")
+	screen.WaitFor("1 of 1 message brought back to " + failed)
+	screen.Press("\r")
+	var after map[string][]amqp.Delivery
+	screen.WaitUntil("the message is back", func() bool {
+		after = s.look()
+		return len(after[failed]) == n
+	})
+	back, worker := after[failed][n-1], strings.TrimSuffix(failed, "@failed")
+	if got, want := written(back), written(chosen); got != want || len(after[worker]) > 0 {
+		s.t.Errorf("the message came back as\n%s\ninstead of\n%s", got, want)
+	}
+}
+
+func TestEndsOfTheDashboard(t *testing.T) {
+	built.Scenario(t)
+	for _, test := range []struct {
+		name   string
+		end    func(*built.Terminal)
+		status int
+	}{
+		{"q", func(s *built.Terminal) { s.Press("q") }, cli.ExitDone},
+		{"ctrl-c", func(s *built.Terminal) { s.Press("\x03") }, cli.ExitDone},
+		{"SIGINT", func(s *built.Terminal) { s.Signal(syscall.SIGINT) }, cli.ExitInterrupted},
+		{"SIGTERM", func(s *built.Terminal) { s.Signal(syscall.SIGTERM) }, cli.ExitInterrupted},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			screen := built.Open(t, built.ToNode()...)
+			screen.WaitForPoll("ucenter@user")
+			if modes := screen.Modes(); !modes.Alt || modes.Cursor {
+				t.Errorf("the dashboard does not have the terminal: %+v", modes)
+			}
+			if !strings.Contains(screen.Rendered(), "\x1b[38;") {
+				t.Error("the dashboard has no colours") // as it has none where CI is set: see internal/unasked
+			}
+			test.end(screen)
+			screen.WaitForEnd(test.status)
+		})
+	}
+}
+
+// TestBrokerLost: a broker that goes away is said to be lost, and comes back by itself.
+func TestBrokerLost(t *testing.T) {
+	built.Scenario(t)
+	screen := built.Open(t, built.ToNode()...)
+	screen.WaitForPoll("ucenter@user")
+	if err := built.Node.Halt(); err != nil {
+		t.Fatal(err)
+	}
+	screen.WaitFor("lost", "stale", "ucenter@user")
+	ctx, cancel := context.WithTimeout(t.Context(), 2*built.Patience)
+	defer cancel()
+	if err := built.Node.Resume(ctx); err != nil {
+		t.Fatal(err)
+	}
+	screen.WaitUntil("it is live again", func() bool {
+		text := screen.Text()
+		return built.Polled.MatchString(text) && !strings.Contains(text, "stale")
+	})
+	screen.Press("1f") // and messages can be read again, over AMQP
+	screen.WaitFor("@failed", "messages")
+	screen.Press("\x03")
+	screen.WaitForEnd(cli.ExitDone)
+}
+
+// TestErrorsLeaveTheTerminal: what is wrong before the dashboard opens is one line, and the terminal was never taken.
+func TestErrorsLeaveTheTerminal(t *testing.T) {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := listener.Addr().String()
+	listener.Close()
+	for _, test := range []struct {
+		args   []string
+		status int
+		want   string
+	}{
+		{[]string{"--url", "amqp://guest:s3cr3t@" + nobody, "--api", "http://" + nobody}, cli.ExitConnect, nobody},
+		{[]string{
+			"--url", strings.Replace(built.Node.AMQP(), "guest:guest", "guest:s3cr3t", 1), "--api",
+			strings.Replace(built.Node.API(), "guest:guest@", "", 1),
+		}, cli.ExitConnect, "password"},
+		{[]string{"--url", built.Node.AMQP() + "missing", "--api", built.Node.API()}, cli.ExitConnect, "missing"},
+		{[]string{"--what"}, cli.ExitUsage, "--what"},
+	} {
+		screen := built.Open(t, test.args...)
+		screen.WaitForEnd(test.status)
+		text := strings.Join(strings.Fields(screen.Text()), " ")
+		if screen.Modes().Entered || !strings.HasPrefix(text, "dlxtop: ") || !strings.Contains(text, test.want) ||
+			strings.Contains(text, "s3cr3t") {
+			t.Errorf("%v leaves %s", test.args, text)
+		}
+	}
+}
+
+// TestKilledTap kills the program in the middle of a tap: the broker has nothing of it afterwards.
+func TestKilledTap(t *testing.T) {
+	connection, err := dial.AMQP(built.Node.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	channel, err := connection.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, err := channel.QueueDeclare("", false, false, true, false, nil)
+	if err == nil {
+		err = channel.QueueBind(worker.Name, "", "amq.fanout", false, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	taps := func() (queues, bindings, consumers int) {
+		for path, count := range map[string]*int{"queues": &queues, "bindings": &bindings, "consumers": &consumers} {
+			response, err := http.Get(built.Node.API() + "/api/" + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(response.Body)
+			response.Body.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if path == "queues" {
+				*count = bytes.Count(body, []byte(`"name":"dlxtop.tap-`))
+			} else {
+				*count = bytes.Count(body, []byte(`dlxtop.tap-`))
+			}
+		}
+		return queues, bindings, consumers
+	}
+	command := built.Command(t, "tap", "amq.fanout")
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stuck := time.AfterFunc(2*built.Patience, func() { _ = command.Process.Kill() })
+	defer stuck.Stop()
+	seen := make(chan bool)
+	go func() { seen <- bufio.NewScanner(out).Scan() }()
+	for waiting := true; waiting; {
+		if err := channel.Publish("amq.fanout", "", false, false, amqp.Publishing{Body: []byte("passes")}); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case ok := <-seen:
+			if waiting = false; !ok {
+				t.Fatal("the tap ended")
+			}
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	built.Await(t, "the broker shows the tap", func() bool {
+		queues, bindings, consumers := taps()
+		return queues == 2 && bindings > 0 && consumers > 0
+	})
+	if err := command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Wait()
+	built.Await(t, "nothing of it is left", func() bool {
+		queues, bindings, consumers := taps()
+		return queues+bindings+consumers == 0
+	})
+}

@@ -1,0 +1,161 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/size"
+)
+
+// machine is a file system of its own with dlxtop in it, built without cgo as releases are, and a database of users:
+// what dlxtop writes into a home directory must not be that of the person who runs this test.
+type machine struct {
+	t    *testing.T
+	root string
+}
+
+func newMachine(t *testing.T, program, users string) machine {
+	t.Helper()
+	m := machine{t, t.TempDir()}
+	for _, dir := range []string{"etc", "tmp", "root", "one", "two"} {
+		if err := os.Mkdir(filepath.Join(m.root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(m.root, "etc", "passwd"), []byte(users), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(program, filepath.Join(m.root, "dlxtop")); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// released builds the program without cgo.
+func released(t *testing.T) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "dlxtop")
+	t.Setenv("CGO_ENABLED", "0")
+	if err := built.Build(program); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// run runs dlxtop in a directory, with this environment and nothing else.
+func (m machine) run(dir string, env []string, args ...string) (text string, status int) {
+	m.t.Helper()
+	command := exec.Command("/dlxtop", args...)
+	command.Dir, command.Env = dir, append([]string{"PATH="}, env...) // an empty one would be this process's
+	command.SysProcAttr = &syscall.SysProcAttr{Chroot: m.root}
+	if os.Geteuid() != 0 { // a user may change the root in a namespace of its own
+		command.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
+		command.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		command.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	out, err := command.CombinedOutput()
+	if command.ProcessState == nil {
+		m.t.Fatalf("a root directory of its own needs root, or a system that lets users have namespaces: %v", err)
+	}
+	return string(out), command.ProcessState.ExitCode()
+}
+
+// written are the files that dlxtop left behind.
+func (m machine) written() (files []string) {
+	m.t.Helper()
+	err := filepath.WalkDir(m.root, func(path string, entry os.DirEntry, err error) error {
+		name := strings.TrimPrefix(path, m.root)
+		if err == nil && !entry.IsDir() && name != "/dlxtop" && name != "/etc/passwd" {
+			files = append(files, name)
+		}
+		return err
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return files
+}
+
+// TestWithoutHome: what is dropped in one directory is brought back from another, whatever HOME and XDG_STATE_HOME do
+// not say.
+func TestWithoutHome(t *testing.T) {
+	size.Long(t) // it compiles all of the program a second time, without cgo
+	t.Parallel()
+	connection, err := dial.AMQP(built.Node.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	channel, err := connection.Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue, err := channel.QueueDeclare("without-home", false, true, false, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = channel.QueueDelete(queue.Name, false, false, false) }()
+	count := func() int {
+		q, err := channel.QueueDeclarePassive(queue.Name, false, true, false, false, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return q.Messages
+	}
+	broker := built.ToNode()
+	program := released(t)
+	m := newMachine(t, program, "root:x:0:0::/root:/bin/sh\n")
+	relative := []string{"HOME=one", "XDG_STATE_HOME=two", "XDG_CONFIG_HOME=three"}
+	for i, env := range [][]string{nil, {"HOME="}, {"HOME=."}, relative} {
+		if err := channel.Publish("", queue.Name, false, false, amqp.Publishing{Body: []byte("dropped")}); err != nil {
+			t.Fatal(err)
+		}
+		built.Await(t, "the message is there", func() bool { return count() == 1 })
+		text, status := m.run("/one", env, append(broker, "drop", queue.Name, "--yes")...)
+		if status != cli.ExitDone || count() != 0 {
+			t.Fatalf("%v: exit status %d: %s", env, status, text)
+		}
+		for _, file := range m.written() {
+			if !strings.HasPrefix(file, "/root/.local/state/dlxtop/") {
+				t.Errorf("%v: %s was written", env, file)
+			}
+		}
+		text, status = m.run("/two", env, append(broker, "journal", "undo", fmt.Sprint(2*i+1), "--yes")...)
+		if status != cli.ExitDone || count() != 1 {
+			t.Fatalf("%v: exit status %d: %s", env, status, text)
+		}
+		if _, err := channel.QueuePurge(queue.Name, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Nobody knows of a home: one sentence, and nothing is done or written.
+	m = newMachine(t, program, "")
+	if err := channel.Publish("", queue.Name, false, false, amqp.Publishing{Body: []byte("stays")}); err != nil {
+		t.Fatal(err)
+	}
+	built.Await(t, "the message is there", func() bool { return count() == 1 })
+	for _, args := range [][]string{append(broker, "drop", queue.Name, "--yes"), {"journal"}} {
+		text, status := m.run("/one", nil, args...)
+		sentence := strings.Contains(text, "XDG_STATE_HOME") && strings.Count(text, "\n") == 1
+		if status != cli.ExitRefused || !sentence || count() != 1 {
+			t.Errorf("exit status %d: %s", status, text)
+		}
+	}
+	text, status := m.run("/one", nil, "--context", "prod", "flows")
+	if status != cli.ExitUsage || !strings.Contains(text, "XDG_CONFIG_HOME") {
+		t.Errorf("exit status %d: %s", status, text)
+	}
+	if files := m.written(); len(files) > 0 {
+		t.Errorf("%v were written", files)
+	}
+}

@@ -1,0 +1,85 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/depth"
+)
+
+// command is dlxtop on the node, with a journal of its own.
+func command(t *testing.T, before []string, args ...string) *exec.Cmd {
+	t.Helper()
+	args = append(append(before, built.Program), built.ToNode(args...)...)
+	command := exec.Command(args[0], args[1:]...)
+	command.Env = append(built.Environment(), "XDG_STATE_HOME="+t.TempDir())
+	return command
+}
+
+// A pipe whose reader is gone, as that of `| head`, ends no dlxtop that holds messages: it gives them back.
+func TestPipeThatNobodyReads(t *testing.T) {
+	const n = 20_000
+	channel := confirming(t)
+	failed := declared(t, channel, "pipe.failed")
+	publishNumbered(t, channel, failed, n)
+	for _, args := range [][]string{
+		{"find", "body", "--queues", failed}, {"export", failed, "-"}, {"peek", failed, "-n", "20000"},
+	} {
+		command := command(t, nil, args...)
+		var errs strings.Builder
+		command.Stderr = &errs
+		reading, writing, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		command.Stdout = writing
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		writing.Close()
+		if _, err := reading.Read(make([]byte, 100)); err != nil {
+			t.Errorf("%v writes nothing: %v", args, err)
+		}
+		reading.Close()
+		_ = command.Wait()
+		if status := command.ProcessState.ExitCode(); status != cli.ExitPipe || strings.Contains(errs.String(), "pipe") {
+			t.Errorf("%v: %v\n%s", args, command.ProcessState, errs.String())
+		}
+		if ready := depth.Of(t, channel, failed); ready != n {
+			t.Errorf("%v leaves %d", args, ready)
+		}
+	}
+}
+
+// What nohup starts goes on when the terminal hangs up.
+func TestHangUpThatIsIgnored(t *testing.T) {
+	const n = 20
+	channel := confirming(t)
+	failed, worker := declared(t, channel, "nohup.failed"), declared(t, channel, "nohup.worker")
+	publishNumbered(t, channel, failed, n)
+	command := command(t, []string{"sh", "-c", `trap '' HUP; exec "$0" "$@"`},
+		"replay", failed, "--to", "queue:"+worker, "--rate", "10/s", "--yes")
+	var said strings.Builder
+	command.Stdout, command.Stderr = &said, &said
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(built.Patience); depth.Of(t, channel, worker) == 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			_ = command.Process.Kill()
+			t.Fatal("nothing is replayed")
+		}
+	}
+	if err := command.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Wait(); err != nil || depth.Of(t, channel, worker) != n {
+		t.Errorf("%v\n%s", err, said.String())
+	}
+}

@@ -1,0 +1,153 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/size"
+)
+
+// TestEndsOfAReplay: however a terminal goes, the replay on it is gone on with by the next program, and each message
+// is there once. Only a kill leaves an action that the journal does not know the end of.
+func TestEndsOfAReplay(t *testing.T) {
+	t.Parallel()
+	for _, end := range []struct {
+		name   string
+		strike func(s *built.Terminal)
+		killed bool
+		sample bool
+	}{
+		{"the terminal closes", func(s *built.Terminal) { _ = s.PTY.Close() }, false, true},
+		{"SIGHUP, as a shell and a terminal send it", func(s *built.Terminal) {
+			for range 3 {
+				s.Signal(syscall.SIGHUP)
+			}
+		}, false, false},
+		{"SIGTERM", func(s *built.Terminal) { s.Signal(syscall.SIGTERM) }, false, false},
+		{"SIGKILL", func(s *built.Terminal) { s.Signal(syscall.SIGKILL) }, true, true},
+	} {
+		t.Run(end.name, func(t *testing.T) {
+			if !end.sample {
+				size.Long(t)
+			}
+			t.Parallel()
+			const n = 1000
+			channel := confirming(t)
+			failed, worker := declared(t, channel, end.name+" failed"), declared(t, channel, end.name+" worker")
+			publishNumbered(t, channel, failed, n)
+			state := "XDG_STATE_HOME=" + t.TempDir()
+			connection := []string{"--url", built.Node.AMQP(), "--api", built.Node.API()}
+			run := append(
+				[]string{state, built.Program, "replay", failed, "--to", "queue:" + worker, "--rate", "100/s", "--yes"},
+				connection...)
+			screen := built.Start(t, exec.Command("env", run...))
+			built.Await(t, "some are replayed", func() bool { return depth.Of(t, channel, worker) >= 20 })
+			end.strike(screen)
+			<-screen.Ended
+			moved := depth.Of(t, channel, worker)
+			if moved == n {
+				t.Fatal("it was over before")
+			}
+
+			act := func(args ...string) (status int, out string, said string) {
+				command := exec.Command("env", append(append([]string{state, built.Program}, args...), connection...)...)
+				command.Env = built.Environment()
+				var stdout, stderr bytes.Buffer
+				command.Stdout, command.Stderr = &stdout, &stderr
+				_ = command.Run()
+				return command.ProcessState.ExitCode(), stdout.String(), stderr.String()
+			}
+			_, out, said := act("journal", "-o", "json")
+			if told := strings.Contains(said, "`dlxtop journal resume 1` looks for them"); told != end.killed ||
+				strings.Contains(out, `"unfinished"`) != end.killed {
+				t.Errorf("the journal says %s%s", out, said)
+			}
+			for i := range 2 { // after the first one the broker has all that the program had sent, and knows that it is gone
+				status, out, said := act("journal", "resume", "1", "--dry-run")
+				if now := depth.Of(t, channel, worker); status != cli.ExitDone || i > 0 && now != moved {
+					t.Errorf("a dry run: %d %s%s", status, out, said)
+				} else {
+					moved = now
+				}
+			}
+			if status, out, said := act("journal", "resume", "1", "--yes"); status != cli.ExitDone {
+				t.Errorf("%d %s%s", status, out, said)
+			}
+			if status, _, said := act("journal", "resume", "1", "--yes"); status != cli.ExitRefused ||
+				!strings.Contains(said, "there is nothing to resume") {
+				t.Errorf("%d %s", status, said)
+			}
+			got := map[string]int{}
+			for range depth.Of(t, channel, worker) {
+				d, _, err := channel.Get(worker, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got[d.MessageId]++
+			}
+			for i := range n {
+				if got[fmt.Sprint(i)] != 1 {
+					t.Fatalf("%d is there %d times", i, got[fmt.Sprint(i)])
+				}
+			}
+			if left := depth.Of(t, channel, failed); left > 0 {
+				t.Errorf("%d are left", left)
+			}
+		})
+	}
+}
+
+// confirming is a channel to the node, past dlxtop.
+func confirming(t *testing.T) *amqp.Channel {
+	t.Helper()
+	connection, err := dial.AMQP(built.Node.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { connection.Close() })
+	channel, err := connection.Channel()
+	if err == nil {
+		err = channel.Confirm(false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return channel
+}
+
+func declared(t *testing.T, channel *amqp.Channel, name string) string {
+	t.Helper()
+	if _, err := channel.QueueDeclare(name, true, false, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = channel.QueueDelete(name, false, false, false) })
+	return name
+}
+
+// publishNumbered publishes messages with the ids 0, 1, …, and waits until the broker has them.
+func publishNumbered(t *testing.T, channel *amqp.Channel, queue string, n int) {
+	t.Helper()
+	confirms := make([]*amqp.DeferredConfirmation, n)
+	for i := range confirms {
+		m := amqp.Publishing{MessageId: fmt.Sprint(i), Body: []byte("body")}
+		var err error
+		if confirms[i], err = channel.PublishWithDeferredConfirm("", queue, false, false, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, confirm := range confirms {
+		if !confirm.Wait() {
+			t.Fatal("the broker did not take a message")
+		}
+	}
+}

@@ -1,0 +1,278 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/creack/pty"
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/built"
+)
+
+// fresh are the settings of a terminal that nobody has changed.
+func fresh(t *testing.T) *term.State {
+	t.Helper()
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	defer tty.Close()
+	state, err := term.GetState(tty.Fd())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// restored reports whether the terminal is as a shell wants it: on the main screen, with a cursor, and its settings as
+// before.
+func restored(s *built.Terminal, want *term.State) bool {
+	state, err := term.GetState(s.PTY.Fd())
+	return err == nil && reflect.DeepEqual(state, want) && hasShell(s)
+}
+
+// hasShell reports whether the main screen is shown, with a cursor.
+func hasShell(s *built.Terminal) bool {
+	modes := s.Modes()
+	return !modes.Alt && modes.Cursor
+}
+
+// taken reports whether the dashboard has the terminal.
+func taken(s *built.Terminal, usual *term.State) bool {
+	state, err := term.GetState(s.PTY.Fd())
+	modes := s.Modes()
+	return err == nil && !reflect.DeepEqual(state, usual) && modes.Alt && !modes.Cursor
+}
+
+// foreground is the process group that has the terminal.
+func foreground(t *testing.T, s *built.Terminal) (group int) {
+	t.Helper()
+	var g int32
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, s.PTY.Fd(), syscall.TIOCGPGRP, uintptr(unsafe.Pointer(&g)))
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	return int(g)
+}
+
+// inShell starts dlxtop in a shell with job control, which tells when it is stopped, and continues it at each line.
+func (s *system) inShell(args ...string) *built.Terminal {
+	s.t.Helper()
+	const script = `"$@"; while [ $? -gt 128 ] && [ -n "$(jobs -s)" ]; do echo STOPPED; read -r; fg; done
+		echo ENDED; read -r`
+	if _, err := exec.LookPath("bash"); err != nil {
+		s.t.Fatal("this test needs a shell with job control: ", err)
+	}
+	args = append([]string{"-mc", script, "bash", built.Program}, built.ToNode(args...)...)
+	return built.Start(s.t, exec.Command("bash", args...))
+}
+
+// TestKillsLeaveTheTerminal: whatever signal ends the program, the shell gets the terminal as it was.
+func TestKillsLeaveTheTerminal(t *testing.T) {
+	built.Scenario(t)
+	usual := fresh(t)
+	for _, signal := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGHUP, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) {
+			screen := built.Open(t, built.ToNode()...)
+			screen.WaitForPoll("ucenter@user")
+			if !taken(screen, usual) {
+				t.Error("the dashboard does not have the terminal")
+			}
+			screen.Signal(signal)
+			screen.WaitUntil("the terminal is as before", func() bool { return restored(screen, usual) })
+			status := cli.ExitInterrupted
+			if signal == syscall.SIGQUIT || signal == syscall.SIGABRT {
+				status = 2 // Go's, with a trace of each goroutine
+			}
+			screen.WaitForEnd(status)
+			if text := screen.Text(); status == 2 && !strings.Contains(text, "goroutine") {
+				t.Errorf("it does not tell where it was: %s", text)
+			}
+		})
+	}
+}
+
+// TestParentKilled: when what started the program is killed, the program ends, and the shell gets its terminal.
+func TestParentKilled(t *testing.T) {
+	built.Scenario(t)
+	pid := filepath.Join(t.TempDir(), "pid")
+	script := `sh -c 'echo $$ >"$0"; "$@"; true' "$@"; read -r`
+	args := append([]string{"-mc", script, "bash", pid, built.Program}, built.ToNode()...)
+	screen := built.Start(t, exec.Command("bash", args...))
+	screen.WaitForPoll("ucenter@user")
+	group := foreground(t, screen)
+	t.Cleanup(func() { _ = syscall.Kill(-group, syscall.SIGKILL) })
+	text, err := os.ReadFile(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.TrimSpace(string(text)) == "" || syscall.Kill(group, syscall.SIGKILL) != nil { // the shell leads its group
+		t.Fatalf("the parent %s cannot be killed", text)
+	}
+	screen.WaitUntil("nobody of them is left", func() bool { return errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) })
+	screen.WaitUntil("the shell has its screen", func() bool { return hasShell(screen) })
+}
+
+// TestTerminalClosed: a terminal that closes ends the program, even where what leads the session, as make does in
+// `tmux new 'make demo'`, waits for it and keeps the signal to itself.
+func TestTerminalClosed(t *testing.T) {
+	built.Scenario(t)
+	pid := filepath.Join(t.TempDir(), "pid")
+	args := []string{"-c", `trap : HUP; sh -c 'echo $$ >"$0"; exec "$@"' "$@"; true`, "bash", pid, built.Program}
+	screen := built.Start(t, exec.Command("bash", append(args, built.ToNode()...)...))
+	screen.WaitForPoll("ucenter@user")
+	text, err := os.ReadFile(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dashboard, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(dashboard, syscall.SIGKILL) })
+	if err := screen.PTY.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-screen.Ended: // the leader, since the dashboard has ended
+	case <-time.After(built.Patience):
+		t.Errorf("%s after its terminal has closed it still runs", built.Patience)
+	}
+}
+
+// TestSuspend: ctrl-z and the signals of job control give the terminal to the shell and take it back, and what is shown
+// then is new.
+func TestSuspend(t *testing.T) {
+	s := newSystem(t)
+	usual := fresh(t)
+	failed := len(s.look()["ucenter@user@failed"])
+	channel := confirming(t)
+	screen := s.inShell()
+	for i, stop := range []func(){
+		func() { screen.Press("\x1a") },
+		func() { _ = syscall.Kill(-foreground(t, screen), syscall.SIGTSTP) },
+		func() { screen.Press("/u\x1a") }, // in a text
+	} {
+		screen.WaitForPoll("FLOW")
+		screen.WaitUntil("the dashboard has the terminal", func() bool { return taken(screen, usual) })
+		stop()
+		screen.WaitUntil("the shell has the terminal", func() bool {
+			return strings.Count(screen.Text(), "STOPPED") == i+1 && restored(screen, usual)
+		})
+		// What was shown becomes old.
+		confirm, err := channel.PublishWithDeferredConfirm("", "ucenter@user@failed", false, false, amqp.Publishing{})
+		if err != nil || !confirm.Wait() {
+			t.Fatal(err)
+		}
+		screen.Press("\r")
+		screen.WaitUntil("the dashboard is back", func() bool { return taken(screen, usual) })
+		failed++
+		screen.WaitUntil("it shows what was published meanwhile", func() bool {
+			return slices.Contains(row(screen, "ucenter@user"), fmt.Sprint(failed))
+		})
+	}
+	// SIGSTOP cannot be seen coming: the shell gets a screen that is not its own, and the dashboard its own again.
+	group := foreground(t, screen)
+	if err := syscall.Kill(-group, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	// When it says so it has set the terminal, too: before, enter is no end of a line.
+	screen.WaitUntil("the shell has the terminal", func() bool {
+		return foreground(t, screen) != group && strings.Contains(screen.Text(), "STOPPED")
+	})
+	screen.Press("\r")
+	screen.WaitForPoll("FLOW")
+	screen.WaitUntil("the dashboard is back", func() bool { return taken(screen, usual) })
+	screen.Press("\x03")
+	screen.WaitFor("ENDED")
+	if !restored(screen, usual) {
+		t.Error("the terminal is not as before")
+	}
+}
+
+// row is what a list shows of a flow or a queue, in words.
+func row(s *built.Terminal, name string) []string {
+	for line := range strings.Lines(s.Text()) {
+		if fields := strings.Fields(line); slices.Contains(fields[:min(3, len(fields))], name) {
+			return fields
+		}
+	}
+	return nil
+}
+
+// TestSuspendWithoutShell: where nobody could continue the program it goes on.
+func TestSuspendWithoutShell(t *testing.T) {
+	built.Scenario(t)
+	screen := built.Open(t, built.ToNode()...)
+	screen.WaitForPoll("FLOW")
+	screen.Press("\x1a")
+	screen.Press("2")
+	screen.WaitFor("UNACKED")
+	screen.Press("q")
+	screen.WaitForEnd(cli.ExitDone)
+}
+
+// TestSuspendOfACommand: a command with a progress line stops, and does the rest when it is continued.
+func TestSuspendOfACommand(t *testing.T) {
+	s := newSystem(t)
+	const failed = "ucenter@user@failed"
+	n := len(s.look()[failed])
+	screen := s.inShell("replay", failed, "--rate", "1/s", "--yes")
+	begun := regexp.MustCompile(`\b[1-6] of `)
+	screen.WaitUntil("it has begun", func() bool { return begun.MatchString(screen.Text()) })
+	screen.Press("\x1a")
+	screen.WaitFor("STOPPED")
+	screen.Press("\r")
+	screen.WaitFor("ENDED")
+	if left := len(s.look()[failed]); left != 0 {
+		t.Errorf("%d of %d are left", left, n)
+	}
+}
+
+// TestKilledBesideAnEditor: what is being written is not thrown away: the program ends when the editor has, and does
+// nothing with what it left.
+func TestKilledBesideAnEditor(t *testing.T) {
+	s := newSystem(t)
+	usual := fresh(t)
+	before := len(s.look()["ucenter@user@failed"])
+	editor := filepath.Join(t.TempDir(), "editor")
+	if err := os.WriteFile(editor, []byte("#!/bin/sh\necho EDITING\nread -r line\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("VISUAL", editor)
+	screen := built.Open(t, built.ToNode()...)
+	screen.WaitForPoll("ucenter@user")
+	screen.Press("/ucenter@user\r")
+	screen.WaitUntil("only this flow is shown", func() bool { return !strings.Contains(screen.Text(), "user-monitor") })
+	screen.Press("f")
+	screen.WaitFor("ucenter@user@failed", fmt.Sprintf("%d messages", before))
+	screen.Press("e")
+	screen.WaitUntil("the editor has the terminal", func() bool {
+		return strings.Contains(screen.Text(), "EDITING") && restored(screen, usual)
+	})
+	screen.Signal(syscall.SIGTERM)
+	screen.Press("done\r")
+	screen.WaitForEnd(cli.ExitInterrupted)
+	if !restored(screen, usual) {
+		t.Error("the terminal is not as before")
+	}
+	if after := len(s.look()["ucenter@user@failed"]); after != before {
+		t.Errorf("%d messages are left of %d", after, before)
+	}
+}

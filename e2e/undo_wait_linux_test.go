@@ -1,0 +1,166 @@
+package e2e
+
+import (
+	"io"
+	"net"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/depth"
+)
+
+// tunnel leads to the node. Frozen, it carries nothing more to it, and does not let the broker know that its client is
+// gone, as a network that is cut.
+type tunnel struct {
+	address string
+	limit   atomic.Int64 // bytes to the node, after which it is frozen; 0: it never is
+	carried atomic.Int64
+	frozen  chan struct{} // closed when it is
+	freeze  sync.Once
+	mu      sync.Mutex
+	far     []net.Conn
+}
+
+func newTunnel(t *testing.T) *tunnel {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(built.Node.AMQP())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &tunnel{frozen: make(chan struct{})}
+	host := u.Host
+	u.Host = listener.Addr().String()
+	c.address = u.String()
+	t.Cleanup(func() { listener.Close(); closeAll(c.take()) })
+	go func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", host)
+			if err != nil {
+				near.Close()
+				continue
+			}
+			c.mu.Lock()
+			c.far = append(c.far, far)
+			c.mu.Unlock()
+			go func() { _, _ = io.Copy(near, far); near.Close() }()
+			go func() {
+				buffer := make([]byte, 4096)
+				for {
+					n, err := near.Read(buffer)
+					all, limit := c.carried.Add(int64(n)), c.limit.Load()
+					if limit > 0 && all > limit {
+						c.freeze.Do(func() { close(c.frozen) })
+						return
+					}
+					if _, e := far.Write(buffer[:n]); err != nil || e != nil {
+						far.Close()
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return c
+}
+
+// take takes over the connections to the node until now: who closes them lets the broker know that their clients are
+// gone.
+func (c *tunnel) take() (taken []net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	taken, c.far = c.far, nil
+	return taken
+}
+
+func closeAll(connections []net.Conn) {
+	for _, c := range connections {
+		c.Close()
+	}
+}
+
+// An undo waits until the broker has noticed that the program which acted is gone: what that held is in its queue only
+// then, and would be brought back a second time.
+func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
+	const n = 5000
+	channel := confirming(t)
+	failed, worker := declared(t, channel, "dead.failed"), declared(t, channel, "dead.worker")
+	publishNumbered(t, channel, failed, n)
+	tunnel, state := newTunnel(t), t.TempDir()
+	dlxtop := func(args ...string) *exec.Cmd {
+		command := exec.Command(built.Program, append(args, "--url", tunnel.address+"%2f", "--api", built.Node.API())...)
+		command.Env = append(built.Environment(), "XDG_STATE_HOME="+state)
+		return command
+	}
+	tunnel.limit.Store(200_000) // somewhere in the middle
+	replay := dlxtop("replay", failed, "--to", "queue:"+worker, "--yes")
+	if err := replay.Start(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-tunnel.frozen: // it has published, and waits for confirms
+	case <-time.After(built.Patience):
+		t.Error("nothing is replayed")
+	}
+	_ = replay.Process.Kill()
+	_ = replay.Wait()
+	dead := tunnel.take()
+	defer closeAll(dead)
+	tunnel.limit.Store(0)
+	if depth.Of(t, channel, failed) == n {
+		t.Fatal("nothing is held")
+	}
+
+	undo := dlxtop("journal", "undo", "1", "--yes")
+	var said strings.Builder
+	undo.Stdout, undo.Stderr = &said, &said
+	if err := undo.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- undo.Wait() }()
+	select {
+	case <-ended:
+		t.Fatalf("it did not wait, while messages were held\n%s", said.String())
+	case <-time.After(3 * time.Second): // it needs less to bring them back
+	}
+	closeAll(dead)
+	select {
+	case <-ended:
+	case <-time.After(built.Patience):
+		t.Fatalf("it waits for ever\n%s", said.String())
+	}
+	if ready := depth.Of(t, channel, failed); ready != n {
+		t.Errorf("%d are there, want %d\n%s", ready, n, said.String())
+	}
+	if !strings.Contains(said.String(), "looked at all of "+failed+": order kept") {
+		t.Errorf("it does not say what its look costs: %s", said.String())
+	}
+	found := map[string]bool{}
+	for {
+		d, ok, err := channel.Get(failed, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			break
+		}
+		found[d.MessageId] = true
+	}
+	if len(found) != n {
+		t.Errorf("%d different ones are there\n%s", len(found), said.String())
+	}
+}

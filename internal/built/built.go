@@ -1,0 +1,99 @@
+// Package built runs the program as it is built, in a terminal and on a broker of its own: for the tests that use it as
+// its users do.
+package built
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/dial"
+)
+
+var (
+	Program string     // dlxtop
+	Node    *demo.Node // the broker of a package's tests
+)
+
+// Main builds dlxtop, starts a broker, and runs tests with them.
+func Main(m *testing.M, flags ...string) (status int) {
+	if signal.Ignored(syscall.SIGHUP) { // by nohup: what tests start would, too, but for what is caught here
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+	dir, err := os.MkdirTemp("", "dlxtop-built-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		Program = filepath.Join(dir, "dlxtop")
+		err = Build(Program, flags...)
+	}
+	if err == nil {
+		Node, err = demo.Start(context.Background(), demo.Options{})
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer Node.Stop()
+	return m.Run()
+}
+
+// Build builds dlxtop into a file.
+func Build(program string, flags ...string) error {
+	args := append(append([]string{"build", "-o", program}, flags...), "github.com/dlxtop/dlxtop")
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("build dlxtop: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// Command is dlxtop on the node, with a home of its own, not yet started.
+func Command(t testing.TB, args ...string) *exec.Cmd {
+	t.Helper()
+	command := exec.Command(Program, ToNode(args...)...)
+	command.Env = append(Environment(), "HOME="+t.TempDir())
+	return command
+}
+
+// ToNode are arguments with those that lead dlxtop to the node.
+func ToNode(args ...string) []string {
+	return append(args, "--url", Node.AMQP()+"%2f", "--api", Node.API())
+}
+
+// Scenario declares the pubsub scenario without its applications, until the test ends: what moves, dlxtop has moved.
+func Scenario(t testing.TB) (queues []string) {
+	t.Helper()
+	scenario, err := demo.ScenarioNamed("pubsub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := scenario.Declare(t.Context(), Node.AMQP()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { remove(t, scenario.Queues()) })
+	return scenario.Queues()
+}
+
+// remove deletes queues, so that the next test finds what the scenario puts into new ones.
+func remove(t testing.TB, queues []string) {
+	connection, err := dial.AMQP(Node.AMQP())
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer connection.Close()
+	channel, err := connection.Channel()
+	for _, queue := range queues {
+		if err == nil {
+			_, err = channel.QueueDelete(queue, false, false, false)
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,247 @@
+package built
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/vt"
+	"github.com/creack/pty"
+)
+
+// Patience bounds every wait of a test.
+const Patience = 2 * time.Minute
+
+// Terminal is the real binary in a real pseudo-terminal, seen through an emulator.
+type Terminal struct {
+	t       testing.TB
+	Command *exec.Cmd
+	PTY     *os.File
+	streams sync.WaitGroup
+	Ended   chan struct{} // closed when the program has ended
+
+	mu       sync.Mutex // guards what follows; the emulator is written by one goroutine and read by the test
+	emulator *vt.Emulator
+	modes    Modes
+	status   int
+}
+
+// Modes are what the program has made of the terminal.
+type Modes struct {
+	Alt     bool // the alternate screen is shown
+	Entered bool // it was shown at some time
+	Cursor  bool
+}
+
+// Open starts dlxtop with arguments on a terminal of 120 x 36.
+func Open(t testing.TB, args ...string) *Terminal {
+	t.Helper()
+	return Start(t, exec.Command(Program, args...))
+}
+
+// Start runs a command that is not started on a terminal, or on what its standard streams are already.
+func Start(t testing.TB, command *exec.Cmd) *Terminal {
+	t.Helper()
+	const width, height = 120, 36
+	screen := &Terminal{t: t, emulator: vt.NewEmulator(width, height), Ended: make(chan struct{})}
+	screen.modes.Cursor = true
+	screen.emulator.SetCallbacks(vt.Callbacks{
+		// Called while the emulator is written to, so mu is held.
+		AltScreen:        func(on bool) { screen.modes.Alt, screen.modes.Entered = on, screen.modes.Entered || on },
+		CursorVisibility: func(visible bool) { screen.modes.Cursor = visible },
+	})
+	screen.Command = command
+	screen.Command.Env = append(Environment(), "TERM=xterm-256color", "HOME="+t.TempDir())
+	var err error
+	screen.PTY, err = pty.StartWithSize(screen.Command, &pty.Winsize{Cols: width, Rows: height})
+	if err != nil {
+		t.Fatal(err)
+	}
+	screen.streams.Go(screen.draw)
+	screen.streams.Go(screen.reply)
+	go func() {
+		_ = screen.Command.Wait() // the status is in ProcessState
+		screen.mu.Lock()
+		screen.status = screen.Command.ProcessState.ExitCode()
+		screen.mu.Unlock()
+		close(screen.Ended)
+	}()
+	t.Cleanup(screen.close)
+	return screen
+}
+
+// draw feeds the emulator until the program has ended and its last output is read.
+func (s *Terminal) draw() {
+	buffer := make([]byte, 1<<16)
+	for {
+		n, err := s.PTY.Read(buffer)
+		s.mu.Lock()
+		_, _ = s.emulator.Write(buffer[:n])
+		s.mu.Unlock()
+		if err != nil { // EIO: nobody has the other end open any more
+			_ = s.emulator.InputPipe().(*io.PipeWriter).Close()
+			return
+		}
+	}
+}
+
+// reply gives the program the emulator's answers to its questions.
+func (s *Terminal) reply() { _, _ = io.Copy(s.PTY, s.emulator) }
+
+// close ends the program if it has not ended, and waits for everything that reads from it.
+func (s *Terminal) close() {
+	if s.t.Failed() {
+		s.t.Logf("the last screen:\n%s", s.Text())
+	}
+	select {
+	case <-s.Ended:
+	default:
+		_ = s.Command.Process.Kill()
+		<-s.Ended
+	}
+	s.streams.Wait()
+	_ = s.PTY.Close()
+}
+
+// Text is what a person sees.
+func (s *Terminal) Text() string { return ansi.Strip(s.Rendered()) }
+
+// Rendered is the screen with its colours.
+func (s *Terminal) Rendered() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.emulator.Render()
+}
+
+// Modes are those of this moment.
+func (s *Terminal) Modes() Modes {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.modes
+}
+
+// Row is the first line with such a cell in a column; -1: none has it.
+func (s *Terminal) Row(column int, cell string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for y := range s.emulator.Height() {
+		if c := s.emulator.CellAt(column, y); c != nil && c.Content == cell {
+			return y
+		}
+	}
+	return -1
+}
+
+// Press types keys.
+func (s *Terminal) Press(keys string) {
+	s.t.Helper()
+	if _, err := s.PTY.WriteString(keys); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// WaitFor waits until all of these words are on the screen together.
+func (s *Terminal) WaitFor(words ...string) {
+	s.t.Helper()
+	s.WaitUntil(fmt.Sprintf("the screen shows %q", words), func() bool {
+		text := s.Text()
+		for _, word := range words {
+			if !strings.Contains(text, word) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// Polled is what the first line says while the broker answers polls: on a busy machine it takes its time.
+var Polled = regexp.MustCompile(`live \d|\d+s old, every `)
+
+// WaitForPoll waits until words stand on the screen, and the broker answers.
+func (s *Terminal) WaitForPoll(words ...string) {
+	s.t.Helper()
+	s.WaitFor(words...)
+	s.WaitUntil("the broker answers polls", func() bool { return Polled.MatchString(s.Text()) })
+}
+
+// WaitUntil waits until something holds; a program that ends meanwhile will not make it so.
+func (s *Terminal) WaitUntil(what string, holds func() bool) {
+	s.t.Helper()
+	deadline := time.NewTimer(Patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-s.Ended:
+			s.streams.Wait() // everything that it wrote is drawn
+			if !holds() {
+				s.t.Fatalf("the program ended before %s", what)
+			}
+		case <-deadline.C:
+			s.t.Fatalf("after %s still not: %s", Patience, what)
+		case <-tick.C:
+		}
+	}
+}
+
+// WaitForEnd waits until the program has ended and everything that it wrote is drawn, and checks what it left behind.
+func (s *Terminal) WaitForEnd(status int) {
+	s.t.Helper()
+	select {
+	case <-s.Ended:
+	case <-time.After(Patience):
+		s.t.Fatalf("after %s it still runs", Patience)
+	}
+	s.streams.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.status != status {
+		s.t.Errorf("exit status %d instead of %d", s.status, status)
+	}
+	if s.modes.Alt || !s.modes.Cursor {
+		s.t.Errorf("the terminal is not restored: alternate screen %t, cursor %t", s.modes.Alt, s.modes.Cursor)
+	}
+}
+
+// Signal sends the program a signal.
+func (s *Terminal) Signal(signal syscall.Signal) {
+	s.t.Helper()
+	if err := s.Command.Process.Signal(signal); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Await waits until something holds.
+func Await(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(Patience); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", Patience, what)
+		}
+	}
+}
+
+// Environment is this process's without anything that names a broker.
+func Environment() []string {
+	var env []string
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		switch {
+		case name == "AMQP_URL", name == "RABBITMQ_URL", name == "NO_COLOR", name == "HOME", name == "TERM", name == "CI",
+			name == "XDG_CONFIG_HOME", name == "XDG_STATE_HOME", name == "XDG_CACHE_HOME":
+		case strings.HasPrefix(name, "DLXTOP_") && name != "DLXTOP_RABBITMQ_SERVER":
+		default:
+			env = append(env, entry)
+		}
+	}
+	return env
+}
