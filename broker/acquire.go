@@ -10,6 +10,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -55,7 +56,7 @@ var errNothingComes = errors.New("messages are ready, but none came: consumers o
 type source struct {
 	client  *Client
 	plan    peek.Plan
-	wire    *wire
+	wire    *wire.Conn
 	holding *amqp.Channel
 	probe   *amqp.Channel // counts: an error on it must not void what is held
 	closed  chan *amqp.Error
@@ -348,7 +349,7 @@ func (s *source) receive(
 // took hands a delivery on as a message.
 func (s *source) took(d *amqp.Delivery, each eachTaken) {
 	s.taken++
-	m := s.wire.message(d)
+	m := s.wire.Message(d)
 	s.brink.note(d.DeliveryTag, &m, s.taken)
 	each(d.DeliveryTag, &m)
 }

@@ -8,6 +8,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -47,11 +48,11 @@ func (c *Client) canRescue(ctx context.Context, plan peek.Plan) error {
 // default exchange, and closes the channel of others (403; all versions). They are two: in an alarm RabbitMQ still
 // takes a connection's first one, and reads no further (4.0.5). It has a connection of its own for that.
 func (c *Client) canPublish(ctx context.Context, vhost string) error {
-	connection, wire, channels, err := c.dialChannels(ctx, vhost, "dlxtop may publish", 1)
+	connection, conn, channels, err := c.dialChannels(ctx, vhost, "dlxtop may publish", 1)
 	if err != nil {
 		return err
 	}
-	defer wire.cut()
+	defer conn.Cut()
 	channel := channels[0]
 	const proofs = 2
 	returns := channel.NotifyReturn(make(chan amqp.Return, proofs))
@@ -88,6 +89,6 @@ func (c *Client) canPublish(ctx context.Context, vhost string) error {
 			return ctx.Err()
 		}
 	}
-	_ = connection.CloseDeadline(time.Now().Add(closeLimit))
+	wire.HangUp(connection)
 	return nil
 }

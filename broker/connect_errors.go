@@ -14,12 +14,13 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 )
 
 // connectError says in an operator's words why no connection could be made: a *model.ConnectError.
-func (c *Client) connectError(ctx context.Context, err error, vhost string, w *wire) error {
-	first, readErr := w.began()
+func (c *Client) connectError(ctx context.Context, err error, vhost string, w *wire.Conn) error {
+	first, readErr := w.Heard()
 	var unsafe *tlsFailure
 	secured := !errors.As(err, &unsafe)
 	if w == nil && secured {
@@ -36,7 +37,7 @@ func (c *Client) connectError(ctx context.Context, err error, vhost string, w *w
 	switch {
 	case strings.HasPrefix(first, "HTTP"), first == "" && c.uri.Scheme == "amqp" && c.speaksHTTP():
 		return c.failed(model.AMQPIsHTTP, "")
-	case first != "" && first[0] != frameMethod:
+	case first != "" && !wire.IsAMQP(first):
 		return c.failed(model.AMQPOther, "")
 	case late:
 		return c.failed(model.AMQPSilent, model.ShortDuration(c.timeout))

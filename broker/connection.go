@@ -18,6 +18,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker/spool"
+	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
@@ -26,7 +27,6 @@ import (
 const (
 	defaultTimeout = 10 * time.Second
 	heartbeat      = 10 * time.Second // a dead peer is noticed after 15 s
-	closeLimit     = 2 * time.Second  // for the last words on a connection
 )
 
 // mechanisms are the ways to log in that a URL may ask for.
@@ -159,7 +159,7 @@ func (c *Client) Close() error {
 }
 
 // dial makes a connection. Its wire ends it at once when closed, whatever the connection waits for.
-func (c *Client) dial(ctx context.Context, vhost, name string) (connection *amqp.Connection, w *wire, err error) {
+func (c *Client) dial(ctx context.Context, vhost, name string) (connection *amqp.Connection, w *wire.Conn, err error) {
 	err = patiently(ctx, isLimit, func() error {
 		connection, w, err = c.dialOnce(ctx, vhost, name)
 		return err
@@ -170,7 +170,7 @@ func (c *Client) dial(ctx context.Context, vhost, name string) (connection *amqp
 // dialChannels makes a connection and opens channels on it.
 func (c *Client) dialChannels(
 	ctx context.Context, vhost, name string, n int,
-) (connection *amqp.Connection, w *wire, channels []*amqp.Channel, err error) {
+) (connection *amqp.Connection, w *wire.Conn, channels []*amqp.Channel, err error) {
 	err = patiently(ctx, isLimit, func() error {
 		if connection, w, err = c.dialOnce(ctx, vhost, name); err != nil {
 			return err
@@ -178,7 +178,7 @@ func (c *Client) dialChannels(
 		channels = make([]*amqp.Channel, n)
 		for i := range channels {
 			if channels[i], err = c.open(connection); err != nil {
-				w.cut()
+				w.Cut()
 				return err
 			}
 		}
@@ -187,14 +187,14 @@ func (c *Client) dialChannels(
 	return connection, w, channels, err
 }
 
-func (c *Client) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connection, *wire, error) {
+func (c *Client) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connection, *wire.Conn, error) {
 	if vhost == "" {
 		vhost = c.uri.Vhost
 	}
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	var made atomic.Pointer[wire] // nil while there is no connection, or no TLS on it
+	var made atomic.Pointer[wire.Conn] // nil while there is no connection, or no TLS on it
 	config := amqp.Config{
 		Vhost:     vhost,
 		Heartbeat: heartbeat,
@@ -211,7 +211,7 @@ func (c *Client) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connec
 			if err != nil {
 				return nil, err
 			}
-			w := newWire(conn, stuck)
+			w := wire.New(conn)
 			made.Store(w)
 			deadline, _ := ctx.Deadline()
 			return w, w.SetDeadline(deadline) // of the handshake: amqp091-go takes it away when the connection is open
@@ -223,7 +223,7 @@ func (c *Client) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connec
 	// The handshake knows no context.
 	stop := context.AfterFunc(ctx, func() {
 		if w := made.Load(); w != nil {
-			w.cut()
+			w.Cut()
 		}
 	})
 	connection, err := amqp.DialConfig(plainURL(c.uri, c.url), config)
@@ -233,7 +233,7 @@ func (c *Client) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connec
 	}
 	if err != nil {
 		if w != nil {
-			w.cut()
+			w.Cut()
 		}
 		e := caller.Err()
 		if deadline, ok := caller.Deadline(); ok && !time.Now().Before(deadline) {
@@ -245,7 +245,7 @@ func (c *Client) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connec
 		return nil, nil, c.connectError(ctx, err, vhost, w)
 	}
 	if err := c.sameCluster(connection); err != nil {
-		w.cut()
+		w.Cut()
 		return nil, nil, err
 	}
 	return connection, w, nil

@@ -30,9 +30,9 @@ func (s *source) endedBy() (ended model.Ended) {
 	ended = model.Ended{
 		By: model.EndedByBroker, Said: fmt.Sprintf("%d %s", why.Code, words(why)),
 		// amqp091-go 1.16 drops what it has not handed out when a connection ends
-		Before: int64(s.held() + s.wire.in.unclaimed()), Times: s.plan.Ended.Times + 1, At: time.Now(),
+		Before: int64(s.held() + s.wire.Unclaimed()), Times: s.plan.Ended.Times + 1, At: time.Now(),
 	}
-	_, broken := s.wire.began()
+	_, broken := s.wire.Heard()
 	switch {
 	case why.Server && why.Code == amqp.InternalError && s.version.AtLeast(4, 0):
 		ended.By = model.EndedByConversion

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -62,7 +63,7 @@ func (c *Client) awaitUnlisted(
 	if err != nil {
 		return err
 	}
-	defer func() { _ = marker.CloseDeadline(time.Now().Add(closeLimit)) }()
+	defer wire.HangUp(marker)
 	for began := time.Now(); ; {
 		names, err := connections(ctx)
 		if ctx.Err() != nil {

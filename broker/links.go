@@ -5,9 +5,10 @@ import (
 	"errors"
 	"slices"
 	"sync"
-	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/broker/wire"
 )
 
 // links are the connections to one vhost: one, and further ones while messages are held on it and something else opens
@@ -21,7 +22,7 @@ type links struct {
 // link is one connection.
 type link struct {
 	*amqp.Connection
-	wire    *wire
+	wire    *wire.Conn
 	holding bool // messages are held on it
 	opening int  // channels are being opened on it
 	kept    bool // channels stay open on it
@@ -105,11 +106,11 @@ func (l *links) find(ctx context.Context, c *Client, vhost string, does func(*li
 	if i := slices.IndexFunc(l.all, does); i >= 0 {
 		return l.all[i], nil
 	}
-	connection, wire, err := c.dial(ctx, vhost, "dlxtop "+c.session)
+	connection, conn, err := c.dial(ctx, vhost, "dlxtop "+c.session)
 	if err != nil {
 		return nil, err
 	}
-	made := &link{Connection: connection, wire: wire}
+	made := &link{Connection: connection, wire: conn}
 	l.all = append(l.all, made)
 	c.watch(connection)
 	return made, nil
@@ -120,10 +121,10 @@ func (l *links) release(held *link) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	held.holding = false
-	held.wire.in.forget()
+	held.wire.Forget()
 	if len(l.all) > 1 && l.all[0] != held && !held.kept {
 		l.all = slices.DeleteFunc(l.all, func(l *link) bool { return l == held })
-		_ = held.CloseDeadline(time.Now().Add(closeLimit)) // it holds nothing
+		wire.HangUp(held.Connection) // it holds nothing
 	}
 }
 
@@ -132,6 +133,6 @@ func (l *links) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, one := range l.all {
-		_ = one.CloseDeadline(time.Now().Add(closeLimit)) // it is gone in any case
+		wire.HangUp(one.Connection)
 	}
 }

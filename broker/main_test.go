@@ -3,7 +3,6 @@ package broker_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -42,9 +41,6 @@ func testMain(m *testing.M) int {
 	if os.Getenv(undoerVariable) != "" {
 		return undoer()
 	}
-	if withoutBroker() {
-		return m.Run()
-	}
 	var err error
 	if node, err = demo.Start(context.Background(), demo.Options{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -58,13 +54,6 @@ func testMain(m *testing.M) int {
 	}()
 	fmt.Fprintln(os.Stderr, "RabbitMQ", node.Version())
 	return m.Run()
-}
-
-// withoutBroker reports whether tests are only listed, or fuzzed: parsers need no broker, and each process of a fuzz
-// run would start one of its own.
-func withoutBroker() bool {
-	flag.Parse()
-	return flag.Lookup("test.list").Value.String() != "" || flag.Lookup("test.fuzz").Value.String() != ""
 }
 
 // patience bounds every wait of a test: on a machine that has four times too much to do, a flood takes a minute.

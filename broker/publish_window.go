@@ -10,6 +10,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -30,7 +31,7 @@ const publishes = "dlxtop replay"
 // publish, and settles each when the broker has confirmed, refused or returned it.
 type window struct {
 	connection *amqp.Connection
-	wire       *wire
+	wire       *wire.Conn
 	channel    *amqp.Channel
 	patience   patience
 	ledger     *ledger
@@ -45,8 +46,6 @@ type window struct {
 	dead    chan struct{} // closed when nothing more can be published
 	over    chan struct{} // closed when everything is settled
 	known   map[string]bool
-
-	properties []byte // of the message that is published
 
 	mu       sync.Mutex
 	idle     *sync.Cond
@@ -75,12 +74,12 @@ var errNacked = errors.New("RabbitMQ answered basic.nack, which does not say whe
 func openWindow(
 	ctx context.Context, c *Client, vhost string, into []plan.Recipient, l *ledger, moved func(*flight),
 ) (*window, error) {
-	connection, wire, channels, err := c.dialChannels(ctx, vhost, publishes+" "+c.session, 1)
+	connection, conn, channels, err := c.dialChannels(ctx, vhost, publishes+" "+c.session, 1)
 	if err != nil {
 		return nil, err
 	}
 	w := &window{
-		connection: connection, wire: wire, channel: channels[0], patience: c.patience, ledger: l, moved: moved, into: into,
+		connection: connection, wire: conn, channel: channels[0], patience: c.patience, ledger: l, moved: moved, into: into,
 		slots: make(chan struct{}, windowSize), sent: make(chan *flight, windowSize),
 		returns: make(chan amqp.Return, windowSize), // amqp091-go drops what nobody takes for 5 s
 		closed:  make(chan *amqp.Error, 1),
@@ -89,7 +88,7 @@ func openWindow(
 	}
 	w.idle = sync.NewCond(&w.mu)
 	if err := w.channel.Confirm(false); err != nil {
-		wire.cut()
+		conn.Cut()
 		return nil, fmt.Errorf("ask for publisher confirms: %w", lost(err))
 	}
 	w.channel.NotifyReturn(w.returns)
@@ -123,9 +122,6 @@ func (w *window) publish(ctx context.Context, f *flight) error {
 	return nil
 }
 
-// frameMax is how large a frame may be, in bytes; 0 is no limit.
-func (w *window) frameMax() int { return w.connection.Config.FrameSize }
-
 func (w *window) take(ctx context.Context) error {
 	select {
 	case <-w.dead:
@@ -152,8 +148,7 @@ func (w *window) send(f *flight) error {
 	w.flying = append(w.flying, f) // before the publish: its return may come before the publish call returns
 	w.mu.Unlock()
 	p := f.publishing
-	w.properties = appendProperties(w.properties[:0], p)
-	rest := w.wire.carry(w.properties, p.Body, w.frameMax())
+	rest := w.wire.Carry(p, w.connection.Config.FrameSize)
 	var err error
 	if f.confirm, err = w.channel.PublishWithDeferredConfirm(p.Exchange, p.RoutingKey, true, false,
 		amqp.Publishing{Body: rest}); err == nil {
@@ -250,7 +245,7 @@ func (w *window) takeReturns() {
 // match finds the message that was returned. Twins are interchangeable: they went to the same address.
 func (w *window) match(r *amqp.Return) {
 	reason := fmt.Sprintf("no queue took it: %s", model.Printable(r.ReplyText))
-	back := w.wire.returned(r)
+	back := w.wire.Returned(r)
 	fingerprint := message.FingerprintOf(&back)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -295,7 +290,7 @@ func (w *window) touch() { w.activity.Store(time.Now().UnixNano()) }
 // abort ends the connection at once, whatever it waits for; what is under way becomes uncertain.
 func (w *window) abort(why error) {
 	w.die(why)
-	w.wire.cut()
+	w.wire.Cut()
 }
 
 // die notes that nothing more can be published, and why: nil is what the broker said when it closed the channel. The
@@ -337,8 +332,8 @@ func (w *window) finish() error {
 	close(w.sent)
 	<-w.over
 	if !w.connection.IsClosed() {
-		_ = w.connection.CloseDeadline(time.Now().Add(closeLimit))
+		wire.HangUp(w.connection)
 	}
-	w.wire.cut()
+	w.wire.Cut()
 	return w.why()
 }

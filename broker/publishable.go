@@ -7,6 +7,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -49,5 +50,5 @@ func publishable(p *message.Publishing, user string, connection *amqp.Connection
 				"315360000000", model.Printable(e))
 		}
 	}
-	return headerFits(p, connection.Config.FrameSize)
+	return wire.CheckHeader(p, connection.Config.FrameSize)
 }

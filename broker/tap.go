@@ -12,6 +12,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -50,13 +51,13 @@ func (c *Client) Tap(
 	if plan.Refusal.Refused() {
 		return errors.New(plan.Refusal.Words())
 	}
-	connection, wire, channels, err := c.dialChannels(ctx, plan.VHost, "dlxtop tap", 2)
+	connection, conn, channels, err := c.dialChannels(ctx, plan.VHost, "dlxtop tap", 2)
 	if err != nil {
 		return err
 	}
-	defer wire.cut()
+	defer conn.Cut()
 	t := &tap{
-		client: c, connection: connection, wire: wire, plan: plan, see: see, tell: tell, channel: channels[0],
+		client: c, connection: connection, wire: conn, plan: plan, see: see, tell: tell, channel: channels[0],
 		control: channels[1],
 	}
 	t.lost = t.control.NotifyClose(make(chan *amqp.Error, 1))
@@ -78,7 +79,7 @@ func (c *Client) Tap(
 	}
 	t.told()
 	if !connection.IsClosed() {
-		_ = connection.CloseDeadline(time.Now().Add(closeLimit))
+		wire.HangUp(connection)
 	}
 	return err
 }
@@ -87,7 +88,7 @@ func (c *Client) Tap(
 type tap struct {
 	client     *Client
 	connection *amqp.Connection
-	wire       *wire
+	wire       *wire.Conn
 	plan       trace.TapPlan
 	see        func(m *message.Message, at time.Time)
 	tell       func(trace.TapCounts)
@@ -173,7 +174,7 @@ func (t *tap) again(err error) (*amqp.Channel, error) {
 }
 
 func (t *tap) bind(b trace.TapBinding) error {
-	if err := t.control.QueueBind(t.queue, b.Key, b.Exchange, false, wireTable(b.Arguments)); err != nil {
+	if err := t.control.QueueBind(t.queue, b.Key, b.Exchange, false, wire.Table(b.Arguments)); err != nil {
 		return t.error("bind to", b.Exchange, err)
 	}
 	return nil
@@ -210,7 +211,7 @@ func (t *tap) receive(ctx context.Context) {
 
 func (t *tap) take(d *amqp.Delivery) {
 	at := time.Now()
-	m := t.wire.message(d)
+	m := t.wire.Message(d)
 	t.mu.Lock()
 	t.counts.Seen++
 	t.mu.Unlock()
@@ -309,7 +310,7 @@ func (t *tap) follow(plan trace.TapPlan) error {
 	}
 	for _, b := range t.plan.Bindings {
 		if !slices.ContainsFunc(plan.Bindings, b.Same) {
-			if err := t.control.QueueUnbind(t.queue, b.Key, b.Exchange, wireTable(b.Arguments)); err != nil {
+			if err := t.control.QueueUnbind(t.queue, b.Key, b.Exchange, wire.Table(b.Arguments)); err != nil {
 				return t.error("unbind from", b.Exchange, err)
 			}
 		}

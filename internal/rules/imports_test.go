@@ -42,9 +42,10 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/model/build":    {of("model"), []string{"pgregory.net/rapid"}}, // for tests only: no room may import it
 	module + "/mgmt":           {of("model", "model/message"), []string{"github.com/michaelklishin/rabbit-hole"}},
 	module + "/broker/spool":   {of("model", "model/message"), nil},
+	module + "/broker/wire":    {of("model", "model/message"), []string{"github.com/rabbitmq/amqp091-go"}},
 	module + "/broker": {
-		of("broker/spool", "model", "model/message", "model/peek", "model/plan", "model/resume", "model/trace",
-			"model/ports"),
+		of("broker/spool", "broker/wire", "model", "model/message", "model/peek", "model/plan", "model/resume",
+			"model/trace", "model/ports"),
 		[]string{"github.com/rabbitmq/amqp091-go"},
 	},
 	module + "/journal": {of("model", "model/message", "model/peek", "model/plan"), []string{"modernc.org/sqlite"}},
@@ -89,7 +90,7 @@ func of(names ...string) []string {
 var closed = of(
 	"model", "model/message", "model/body", "model/cause", "model/peek", "model/find", "model/story", "model/watch",
 	"model/mend", "model/plan", "model/resume", "model/trace", "model/ports", "model/findings", "model/build",
-	"broker/spool", "demo", "export", "kept", "docs",
+	"broker/spool", "broker/wire", "demo", "export", "kept", "docs",
 )
 
 // shared are libraries that may be used in more than one place.

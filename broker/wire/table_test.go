@@ -1,4 +1,4 @@
-package broker
+package wire
 
 import (
 	"bytes"
@@ -62,7 +62,7 @@ func FuzzHeaders(f *testing.F) {
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
-		m := far.wire.message(&d)
+		m := far.wire.Message(&d)
 		p := message.Properties{
 			ContentType: "text", MessageID: "id", DeliveryMode: 2, Zeros: message.PropContentEncoding,
 		}
@@ -117,7 +117,7 @@ func written(t *testing.T, m message.Message) message.Message {
 // publish is the content header that a message is published with.
 func (p *peer) publish(t *testing.T, out *message.Publishing) []byte {
 	t.Helper()
-	rest := p.wire.carry(appendProperties(nil, out), out.Body, smallestFrame)
+	rest := p.wire.Carry(out, smallestFrame)
 	if err := p.channel.Publish("e", "k", false, false, amqp.Publishing{Body: rest}); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func (p *peer) publish(t *testing.T, out *message.Publishing) []byte {
 func (p *peer) publishes(t *testing.T, headers model.Table) {
 	t.Helper()
 	out := message.Publishing{Headers: headers}
-	if publishable(&out, "guest", &amqp.Connection{Config: amqp.Config{FrameSize: 131072}}) != nil {
+	if CheckHeader(&out, 131072) != nil {
 		return
 	}
 	size, err := tableSize(headers)
@@ -188,7 +188,7 @@ func TestPropertiesAreWrittenAsTheLibraryDoes(t *testing.T) {
 	}
 }
 
-// TestTableOfEveryTypeIsKept compares types, which a fingerprint and an encoding only tell in parts.
+// TestTableOfEveryTypeIsKept compares types, which a fingerprint and an encoding show only in part.
 func TestTableOfEveryTypeIsKept(t *testing.T) {
 	encoded := tables()["every type"]
 	table := decodeTable(encoded, 0)

@@ -1,4 +1,4 @@
-package broker
+package wire
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ const (
 	frameHead = 7    // bytes in front of a frame's payload: type, channel, size
 	frameEnd  = 0xCE // behind it
 
-	frameMethod    = 1 // and what a broker says first
+	frameMethod    = 1 // the first that a broker sends, too
 	frameHeader    = 2
 	frameBody      = 3
 	frameHeartbeat = 8
@@ -19,14 +19,14 @@ const (
 	smallestFrame = 4096 // bytes that every peer takes
 )
 
-// incoming are the bytes of a broker, frame by frame, with a ticket in the place of each content, or the properties of
-// a large one in front of its body. What is no AMQP passes as it is.
+// incoming are the bytes that a broker sends, frame by frame, with a ticket in the place of each content, or with the
+// properties of a large one in front of its body. What is no AMQP passes as it is.
 type incoming struct {
 	contents
 	from  *bufio.Reader
 	ready []byte // is handed out next
 	rest  int64  // bytes of the frame that is handed out as it comes
-	asIs  bool   // nothing is looked at any more
+	asIs  bool   // the rest passes unread
 	spare []byte // for what is ready next
 }
 
@@ -83,7 +83,7 @@ func (r *incoming) whole() bool {
 	return !r.keeps(total, body) || body == 0 || int64(r.from.Buffered()) >= total+frameExtra+int64(body)
 }
 
-// next begins the next frame. The error is that of the connection, when nothing came before it.
+// next begins the next frame. The error is the connection's, when nothing came before it.
 func (r *incoming) next() error {
 	first, err := r.from.Peek(1)
 	if err != nil {
@@ -114,7 +114,7 @@ func (r *incoming) next() error {
 		if r.ready = r.disguised(frame); r.ready == nil {
 			r.rest = total
 		} else {
-			_, _ = r.from.Discard(int(total)) // which it has
+			_, _ = r.from.Discard(int(total)) // which are there
 		}
 		return nil
 	}
@@ -159,8 +159,8 @@ func (r *incoming) keeps(total int64, size uint64) bool {
 	return room >= 0 && size <= uint64(room)
 }
 
-// kept keeps the content whose header frame has total bytes and comes next, and puts a ticket in its place. It does not
-// when its body is large, or not in the one frame behind, or when something is damaged.
+// kept keeps the content whose header frame, of total bytes, comes next, and puts a ticket in its place. It returns
+// false, and does nothing, when the body is large, or not in the one frame behind, or when something is damaged.
 func (r *incoming) kept(total int64) bool {
 	frames, err := r.from.Peek(int(total))
 	if err != nil {
@@ -195,12 +195,12 @@ func (r *incoming) kept(total int64) bool {
 	out := appendHeader(r.spare[:0], frames, ticketSize)
 	out = appendFrame(out, frameBody, frames[1:3], func(b []byte) []byte { return r.keep(b, one) })
 	r.ready, r.spare = out, out
-	_, _ = r.from.Discard(len(frames)) // which it has
+	_, _ = r.from.Discard(len(frames)) // which are there
 	return true
 }
 
-// disguised is what stands for the content header frame of a large body: one without properties, and frames of the body
-// that have them. It is nil when the frame is damaged: amqp091-go then ends the connection.
+// disguised is what takes the place of the content header frame of a large body: one without properties, and frames of
+// the body that have them. It is nil when the frame is damaged: amqp091-go then ends the connection.
 func (r *incoming) disguised(frame []byte) []byte {
 	properties, ok := propertiesOf(frame)
 	if !ok {
@@ -226,7 +226,7 @@ func (r *incoming) disguised(frame []byte) []byte {
 // frameSize is the size of a frame, in bytes, by its head.
 func frameSize(head []byte) int64 { return frameExtra + int64(binary.BigEndian.Uint32(head[3:])) }
 
-// bodySize is the size of a message's body, in bytes, by its content header frame; 0 when that is too short to tell.
+// bodySize is the size of a message's body, in bytes, by its content header frame; 0 when that is too short to say.
 func bodySize(frame []byte) uint64 {
 	if len(frame) < frameFixed+frameExtra {
 		return 0
@@ -255,4 +255,73 @@ func appendFrame(b []byte, kind byte, channel []byte, write func([]byte) []byte)
 	b = write(append(b, 0, 0, 0, 0))
 	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
 	return append(b, frameEnd)
+}
+
+// outgoing are the bytes for a broker, frame by frame. It puts in what messages have beside their address: amqp091-go
+// publishes them without.
+type outgoing struct {
+	properties []byte // of the next content header; nil: it passes as it is
+	body       []byte // behind it, when it says that there is none
+	greeting   int    // bytes of the protocol's name that are still to come
+	rest       int64  // bytes of the frame that passes as it comes
+	held       []byte // the beginning of a frame
+}
+
+func newOutgoing() *outgoing { return &outgoing{greeting: len("AMQP\x00\x00\x09\x01")} }
+
+// add appends p, in which frames may come in pieces, to what waits to be written.
+func (w *outgoing) add(waiting, p []byte) []byte {
+	for len(p) > 0 {
+		switch {
+		case w.greeting > 0:
+			n := min(w.greeting, len(p))
+			waiting = append(waiting, p[:n]...)
+			p, w.greeting = p[n:], w.greeting-n
+		case w.rest > 0:
+			n := min(w.rest, int64(len(p)))
+			waiting = append(waiting, p[:n]...)
+			p, w.rest = p[n:], w.rest-n
+		default:
+			need := frameHead
+			if len(w.held) >= frameHead {
+				need = w.size()
+			}
+			n := min(need-len(w.held), len(p))
+			w.held = append(w.held, p[:n]...)
+			p = p[n:]
+			switch {
+			case len(w.held) == frameHead && w.held[0] != frameHeader:
+				waiting = append(waiting, w.held...)
+				w.rest = int64(w.size() - frameHead)
+				w.held = w.held[:0]
+			case len(w.held) > frameHead && len(w.held) == w.size():
+				waiting = w.header(waiting)
+				w.held = w.held[:0]
+			}
+		}
+	}
+	return waiting
+}
+
+// size is that of the frame whose head is held, in bytes.
+func (w *outgoing) size() int { return frameExtra + int(binary.BigEndian.Uint32(w.held[3:])) }
+
+// header appends the content header frame that is held.
+func (w *outgoing) header(b []byte) []byte {
+	const before = frameFixed - 2 // the flags are the beginning of the properties
+	if w.properties == nil || len(w.held) < frameExtra+before {
+		return append(b, w.held...)
+	}
+	b = appendFrame(b, w.held[0], w.held[1:3], func(b []byte) []byte {
+		b = append(b, w.held[frameHead:frameHead+before]...)
+		if len(w.body) > 0 {
+			binary.BigEndian.PutUint64(b[len(b)-8:], uint64(len(w.body)))
+		}
+		return append(b, w.properties...)
+	})
+	if len(w.body) > 0 {
+		b = appendFrame(b, frameBody, w.held[1:3], func(b []byte) []byte { return append(b, w.body...) })
+	}
+	w.properties, w.body = nil, nil
+	return b
 }

@@ -1,4 +1,4 @@
-package broker
+package wire
 
 import (
 	"errors"
@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// A wire is cut when its reader is stuck, so that everything that waits for an answer ends.
-func TestWireThatNobodyReadsFromIsCut(t *testing.T) {
+// A Conn is cut when its reader is stuck, so that everything that waits for an answer ends.
+func TestConnThatIsNotReadFromIsCut(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
-	w := newWire(near, time.Second)
+	w := newConn(near, time.Second)
 	go func() { _, _ = far.Write([]byte("an answer")) }()
 	if _, err := w.Read(make([]byte, 9)); err != nil {
 		t.Fatal(err)
@@ -23,16 +23,16 @@ func TestWireThatNobodyReadsFromIsCut(t *testing.T) {
 		t.Errorf("the other side saw %v", err)
 	}
 	if _, err := w.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("a write told %v", err)
+		t.Errorf("a write returned %v", err)
 	}
 }
 
-// A wire on which nothing comes is read from, and stays.
-func TestWireThatIsReadFromStays(t *testing.T) {
+// A Conn on which nothing comes is read from, and stays.
+func TestConnThatIsReadFromStays(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
-	w := newWire(near, 200*time.Millisecond)
-	defer w.cut()
+	w := newConn(near, 200*time.Millisecond)
+	defer w.Cut()
 	read := make(chan error, 1)
 	go func() {
 		_, err := w.Read(make([]byte, 1))

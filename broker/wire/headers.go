@@ -1,4 +1,4 @@
-package broker
+package wire
 
 import (
 	"encoding/binary"
@@ -9,28 +9,26 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Properties pass by amqp091-go 1.16: it leaves out zero values, which it cannot distinguish from absent ones, and
-// has no cluster_id. So do tables of headers. There are some that it cannot read, or cannot write, and RabbitMQ takes
-// them (3.10.8, 4.0.5, 4.3.6): of two values with one name it keeps the last, and where it meets an unsigned 64-bit
-// number, more than 32 tables in each other or 8192 values in one, it closes the connection, with everything that is
-// held on it, and the message is delivered again. All others it reads value by value through a stream: a search took 20
-// µs of a processor for a message that had died twice, and takes 12 without that.
+// Properties go past amqp091-go 1.16: it leaves out zero values, which it cannot distinguish from absent ones, and has
+// no cluster_id. So do tables of headers. RabbitMQ takes some that the library cannot read or write (3.10.8, 4.0.5,
+// 4.3.6): of two values with one name it keeps the last, and at an unsigned 64-bit number, more than 32 nested tables
+// or 8192 values in one, it closes the connection, with everything that is held on it, and the message is delivered
+// again. All others it reads value by value through a stream: a search took 20 µs of a processor for a message that had
+// died twice, and takes 12 without that.
 //
-// On the way in, the wire takes the properties out of the content header. It keeps them with the body (contents.go),
-// or, where the body is too large for that, puts them in front of it, behind their length. So a header that is larger
-// than a frame passes, too.
-//
-// On the way out, a message is published without properties, and the wire writes them, headers included, in the place
-// of none.
+// On the way in, a Conn takes the properties out of the content header. It keeps them with the body (contents.go), or,
+// where the body is too large for that, puts them in front of it, behind their length. So a header that is larger than
+// a frame passes, too. On the way out, a message is published without properties, and the Conn writes them, headers
+// included, in the place of none.
 
-// tableLength is what the length of a table has, in bytes.
+// tableLength is how many bytes the length of a table has.
 const tableLength = 4
 
 // beforeHeaders is how many properties stand in front of the headers.
 const beforeHeaders = 2
 
 // appendProperties writes the properties of a message, its headers among them, as a content header has them: flags
-// first. headerFits has measured them.
+// first. CheckHeader has measured them.
 func appendProperties(b []byte, p *message.Publishing) []byte {
 	q, start := &p.Properties, len(b)
 	flags := q.Zeros
@@ -94,16 +92,16 @@ func decodeProperties(b []byte) (p message.Properties, headers model.Table) {
 	return p, headers
 }
 
-// frameFixed is what a content header has beside its properties: class, weight, size of the body, flags; frameExtra
-// is what a frame has beside its payload. In bytes.
+// frameFixed is how many bytes a content header has beside its properties (class, weight, size of the body, flags),
+// frameExtra how many a frame has beside its payload.
 const (
 	frameFixed = 14
 	frameExtra = 8
 )
 
-// headerFits refuses what cannot be the header of a message: it would end the connection. frameMax is in bytes, 0
-// is no limit.
-func headerFits(p *message.Publishing, frameMax int) error {
+// CheckHeader refuses properties and headers that would end the connection. Its error is a sentence that says why.
+// frameMax is in bytes, 0 is no limit.
+func CheckHeader(p *message.Publishing, frameMax int) error {
 	size, err := tableSize(p.Headers)
 	if err != nil {
 		return fmt.Errorf("AMQP cannot carry its headers: %w", err)

@@ -1,17 +1,20 @@
-package broker
+package wire
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"time"
 
+	amqp "github.com/rabbitmq/amqp091-go"
+
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// maxNesting is how many tables and arrays in each other are read as such; what is deeper is kept as it came.
+// maxNesting is how many nested tables and arrays are read as such; what is deeper is kept as it came.
 const maxNesting = 1000
 
 // decodeTable reads the entries of a field table, without the length in front of them: everything that RabbitMQ takes
@@ -44,7 +47,7 @@ func addValue(t model.Table, name string, v any) {
 	}
 }
 
-// cutName cuts the name of a value off, when there is a letter of a type behind it.
+// cutName cuts the name of a value off. ok is false when no letter of a type follows it.
 func cutName(b []byte) (name string, rest []byte, ok bool) {
 	if n := int(b[0]); len(b) > 1+n {
 		return string(b[1 : 1+n]), b[1+n:], true
@@ -55,8 +58,7 @@ func cutName(b []byte) (name string, rest []byte, ok bool) {
 // withLength marks types whose values begin with their length, in four bytes.
 const withLength = -1
 
-// sizes are the bytes of values by the letters of their types, without the letter; noType for what is no letter of
-// a type.
+// sizes are the bytes of values, without the letter, by the letters of their types; noType for other letters.
 var sizes = func() (all [256]int8) {
 	for i := range all {
 		all[i] = noType
@@ -90,7 +92,7 @@ func valueEnd(b []byte) (content, end int, ok bool) {
 	}
 }
 
-// decodeValue reads a value behind its letter. What cannot be read reaches to the end, as nothing tells where it ends.
+// decodeValue reads a value behind its letter. One that cannot be read takes all of b: its end is unknown.
 func decodeValue(b []byte, depth int) (v any, rest []byte) {
 	letter := b[0]
 	nested := letter == 'A' || letter == 'F'
@@ -227,10 +229,157 @@ func encodeValue(b []byte, v any) []byte {
 	panic(fmt.Sprintf("a header of type %T was not refused", v))
 }
 
-// counted writes what write appends, with its length in front.
+// counted appends what write appends, with its length in front.
 func counted(b []byte, write func([]byte) []byte) []byte {
 	start := len(b)
 	b = write(append(b, 0, 0, 0, 0))
 	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
 	return b
+}
+
+// tableSize is how many bytes a table has on the wire, without the length in front. The error says why AMQP, or
+// RabbitMQ, does not take it.
+func tableSize(t model.Table) (n int, err error) {
+	for name, v := range t {
+		if len(name) > math.MaxUint8 {
+			return 0, fmt.Errorf("a name has %d bytes, and 255 is the most", len(name))
+		}
+		size, times := 0, 1
+		if values, several := v.(model.Repeated); several {
+			times = len(values)
+			size, err = listSize(values)
+		} else {
+			size, err = valueSize(v)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", model.Printable(name), err)
+		}
+		n += times*(1+len(name)) + size
+	}
+	return n, nil
+}
+
+func valueSize(v any) (int, error) {
+	switch v := v.(type) {
+	case nil:
+		return 1, nil
+	case bool, int8, uint8:
+		return 2, nil
+	case int16, uint16:
+		return 3, nil
+	case int32, uint32, float32:
+		return 5, nil
+	case model.Decimal:
+		return 6, nil
+	case int, int64, uint64, float64, time.Time:
+		return 9, nil
+	case string:
+		return 5 + len(v), nil
+	case []byte:
+		return 5 + len(v), nil
+	case []any:
+		n, err := listSize(v)
+		return 5 + n, err
+	case model.Table:
+		n, err := tableSize(v)
+		return 5 + n, err
+	case model.RawValue:
+		if !wellFormed(v) {
+			return 0, errors.New("it is damaged, and RabbitMQ takes no such header")
+		}
+		return 1 + len(v.Bytes), nil
+	}
+	return 0, fmt.Errorf("%T is not an AMQP type", v)
+}
+
+func listSize(values []any) (n int, err error) {
+	for _, v := range values {
+		size, err := valueSize(v)
+		if err != nil {
+			return 0, err
+		}
+		n += size
+	}
+	return n, nil
+}
+
+// wellFormed reports whether a raw value is what AMQP allows, whatever its depth.
+func wellFormed(raw model.RawValue) bool {
+	value := append([]byte{raw.Type}, raw.Bytes...)
+	_, end, ok := valueEnd(value)
+	return ok && end == len(value) && walk(value)
+}
+
+// walk reports whether the values of an array are what AMQP allows. It builds nothing and does not recurse: a hostile
+// client nests tens of thousands of tables.
+func walk(values []byte) bool {
+	type level struct {
+		end   int
+		table bool
+	}
+	in, around := level{end: len(values)}, []level(nil)
+	for at := 0; ; {
+		if at == in.end {
+			if len(around) == 0 {
+				return true
+			}
+			in, around = around[len(around)-1], around[:len(around)-1]
+			continue
+		}
+		if in.table {
+			if at += 1 + int(values[at]); at >= in.end {
+				return false
+			}
+		}
+		letter := values[at]
+		begin, end, ok := valueEnd(values[at:in.end])
+		switch {
+		case !ok:
+			return false
+		case letter == 'A' || letter == 'F':
+			around = append(around, in)
+			in = level{at + end, letter == 'F'}
+			at += begin
+		default:
+			at += end
+		}
+	}
+}
+
+// Table is a table as amqp091-go takes it, for the arguments of bindings: the same one, unless it has values of types
+// that only the model knows.
+func Table(t model.Table) amqp.Table {
+	plain := true
+	for _, v := range t {
+		switch v.(type) {
+		case model.Table, model.Decimal, int, []any:
+			plain = false
+		}
+	}
+	if plain {
+		return amqp.Table(t)
+	}
+	out := make(amqp.Table, len(t))
+	for key, v := range t {
+		out[key] = libraryValue(v)
+	}
+	return out
+}
+
+func libraryValue(v any) any {
+	switch v := v.(type) {
+	case model.Table:
+		return Table(v)
+	case model.Decimal:
+		return amqp.Decimal(v)
+	case int:
+		return int64(v) // amqp091-go would cut it to 32 bits
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = libraryValue(v[i])
+		}
+		return out
+	}
+	return v
 }

@@ -1,4 +1,4 @@
-package broker
+package wire
 
 import (
 	"encoding/binary"
@@ -8,13 +8,12 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// Bodies that fit into one frame, and into what is read ahead, pass by amqp091-go 1.16 as headers do. It takes memory
-// for each twice and copies it once more on the way in, and writes it in pieces of 4 KiB on the way out: of a replay of
-// 16 KiB that was a tenth of the processor's time.
+// Bodies that fit into one frame, and into what is read ahead, go past amqp091-go 1.16, as headers do. It allocates a
+// body twice and copies it once more on the way in, and writes it in pieces of 4 KiB on the way out: a tenth of the
+// processor's time in a replay of bodies of 16 KiB.
 //
-// On the way in, the wire keeps the content, and amqp091-go gets a number as its body. Whoever gets the delivery claims
-// the content with it. On the way out, a message is published without a body, and the wire writes it behind the
-// properties.
+// On the way in, a Conn keeps the content, and amqp091-go gets a number as its body, with which Message claims the
+// content. On the way out, a message is published without a body, and the Conn writes it behind the properties.
 
 // content is what a message has beside its address: its properties as AMQP writes them, flags first, and its body.
 type content struct {
@@ -28,10 +27,10 @@ type contents struct {
 	waited map[uint64]content
 }
 
-// ticketSize is what stands for a content, in bytes: the length of properties that there cannot be, and a number.
+// ticketSize is how many bytes take the place of a content: a length that no properties have, and a number.
 const ticketSize = lengthSize + 8
 
-// lengthSize is what the length of properties in front of a body has, in bytes; noSuchLength is more than every frame.
+// lengthSize is how many bytes the length of properties in front of a body has; noSuchLength is more than any frame.
 const (
 	lengthSize   = 4
 	noSuchLength = 1<<32 - 1
@@ -66,22 +65,8 @@ func (c *contents) claimed(received []byte) content {
 	defer c.mu.Unlock()
 	one, there := c.waited[ticket]
 	if !there {
-		panic("a delivery was claimed twice, or after its messages were given back") // it must not pass for an empty one
+		panic("a delivery was claimed twice, or after its messages were given back") // not to be taken for an empty one
 	}
 	delete(c.waited, ticket)
 	return one
-}
-
-// unclaimed is how many contents came in for which no delivery was taken yet.
-func (c *contents) unclaimed() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.waited)
-}
-
-// forget lets go of what nobody will claim: deliveries that amqp091-go had when their channel ended.
-func (c *contents) forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.waited = nil
 }

@@ -1,4 +1,4 @@
-package broker
+package wire
 
 import (
 	"bufio"
@@ -11,13 +11,13 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 )
 
-// peer is the far end of a wire that speaks just enough AMQP to hand amqp091-go any header, and to take what it
+// peer is the far end of a Conn. It speaks just enough AMQP to hand amqp091-go any header, and to take what it
 // publishes: a broker would refuse most of them.
 type peer struct {
 	testing.TB
 	conn    net.Conn
 	reader  *bufio.Reader
-	wire    *wire
+	wire    *Conn
 	channel *amqp.Channel
 
 	next      []byte // the table of the message that is handed out next
@@ -28,7 +28,7 @@ type peer struct {
 func newPeer(t testing.TB) *peer {
 	near, far := net.Pipe()
 	p := &peer{TB: t, conn: far, reader: bufio.NewReader(far), published: make(chan []byte, 1)}
-	p.wire = newWire(near, time.Minute)
+	p.wire = newConn(near, time.Minute)
 	go p.serve()
 	connection, err := amqp.Open(p.wire, amqp.Config{
 		SASL: []amqp.Authentication{&amqp.PlainAuth{}}, Vhost: "/", Locale: "en_US", FrameSize: 131072,
