@@ -148,7 +148,7 @@ func propertySize(flag message.PropertySet, b []byte) int {
 }
 
 // propertiesIn finds the properties in the payload of a content header frame, flags first. ok is false when it is
-// damaged.
+// damaged, or has something behind them: RabbitMQ refuses that (541; 3.10.8, 4.0.5, 4.3.6).
 func propertiesIn(payload []byte) (properties []byte, ok bool) {
 	if len(payload) < frameFixed {
 		return nil, false
@@ -165,5 +165,5 @@ func propertiesIn(payload []byte) (properties []byte, ok bool) {
 		}
 		rest = rest[n:]
 	}
-	return properties[:len(properties)-len(rest)], true
+	return properties, len(rest) == 0
 }
