@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -26,15 +27,13 @@ type question struct {
 	production bool
 }
 
-// ask lets the person agree: with a yes, or with the queue's name when many messages or a production system are
-// concerned.
+// ask lets the person agree: with a yes, or with the number of messages when they are many, or on a production system.
 func (p *Program) ask(ctx context.Context, q question) error {
-	queue := model.Printable(q.queue.Name)
 	fmt.Fprintf(p.Err, "%s %s %s %s", q.does, model.Plural(q.messages, "message"), q.where,
 		model.Printable(q.queue.String()))
 	careful := q.production || q.messages > manyMessages
 	if careful {
-		fmt.Fprint(p.Err, ": to go on, type the queue's name: ")
+		fmt.Fprintf(p.Err, ": to go on, type %d: ", q.messages)
 	} else {
 		fmt.Fprint(p.Err, "? [y/N] ")
 	}
@@ -44,9 +43,12 @@ func (p *Program) ask(ctx context.Context, q question) error {
 		return err
 	}
 	word := strings.TrimSpace(answer)
-	named := word == queue || model.Printable(answer) == queue // a name may begin or end with a space
-	if careful && named || !careful && (strings.EqualFold(word, "y") || strings.EqualFold(word, "yes")) {
+	switch {
+	case careful && strings.ReplaceAll(word, ",", "") == strconv.Itoa(q.messages),
+		!careful && (strings.EqualFold(word, "y") || strings.EqualFold(word, "yes")):
 		return nil
+	case careful && word != "":
+		return refused("nothing was changed: you typed %s, not %d", model.Printable(word), q.messages)
 	}
 	return refused("not agreed: nothing was changed")
 }

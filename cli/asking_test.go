@@ -95,16 +95,15 @@ func TestAsking(t *testing.T) {
 	for _, test := range []struct {
 		answer       string
 		status, left int
-	}{{"y", cli.ExitRefused, 112}, {"failed", cli.ExitDone, 0}} {
-		status, screen := terminal(t, nil, "type the queue's name", test.answer, on("drop", "failed")...)
+	}{{"y", cli.ExitRefused, 112}, {"112", cli.ExitDone, 0}} {
+		status, screen := terminal(t, nil, "to go on, type 112:", test.answer, on("drop", "failed")...)
 		if n := v.count("failed"); status != test.status || n != test.left {
 			t.Errorf("%s: exit status %d and %d messages left: %s", test.answer, status, n, screen)
 		}
 	}
 }
 
-// TestProduction: on a production system one message is enough to be asked for the queue's name, and read-only means
-// it.
+// TestProduction: on a production system one message is enough to be asked for its number, and read-only means it.
 func TestProduction(t *testing.T) {
 	v := newVHost(t)
 	v.declare("failed", nil)
@@ -112,7 +111,7 @@ func TestProduction(t *testing.T) {
 	env := configured(t, fmt.Sprintf("[contexts.prod]\nurl = %q\napi = %q\nproduction = true\n[contexts.look]\nurl = "+
 		"%q\napi = %q\nread_only = true\n",
 		v.url(), node.API(), v.url(), node.API()))
-	if status, screen := terminal(t, env, "type the queue's name", "yes", "drop", "failed", "--context",
+	if status, screen := terminal(t, env, "type 1:", "yes", "drop", "failed", "--context",
 		"prod"); status != cli.ExitRefused || v.count("failed") != 1 {
 		t.Errorf("exit status %d: %s", status, screen)
 	}
@@ -120,7 +119,7 @@ func TestProduction(t *testing.T) {
 		"look"); status != cli.ExitConnect || v.count("failed") != 1 {
 		t.Errorf("exit status %d: %s", status, screen)
 	}
-	if status, screen := terminal(t, env, "type the queue's name", "failed", "drop", "failed", "--context",
+	if status, screen := terminal(t, env, "type 1:", "1", "drop", "failed", "--context",
 		"prod"); status != cli.ExitDone || v.count("failed") != 0 {
 		t.Errorf("exit status %d: %s", status, screen)
 	}

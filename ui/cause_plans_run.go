@@ -24,7 +24,7 @@ func (c *causePlansScreen) runOn() tea.Cmd {
 	default:
 		return nil
 	}
-	c.number.Set("")
+	c.consent = newConsent()
 	return nil
 }
 

@@ -1,16 +1,14 @@
 package ui
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -27,11 +25,8 @@ type causePlansScreen struct {
 	queues  []messagesScreen // in the order of the list; those that are planned have their dialog open
 	at      int              // the one that is read, or that runs
 	table   term.Table[model.QueueRef, causePlanRow]
-	number  term.TextField // of the messages, where it has to be typed
-	canary  bool
-	tries   bool
-	doubles bool
-	over    int // which of the spreads each queue takes
+	consent consent
+	planOptions
 
 	stopped bool      // by a key, since what runs was agreed to: no further queue begins
 	endedAt time.Time // when it ended before its last queue
@@ -51,7 +46,7 @@ const (
 func newCausePlansScreen(e *env, r causeRow, limits func(model.QueueRef) int, wish causeWish) screen {
 	c := causePlansScreen{
 		env: e, only: ofCause{&r.Group, r.text}, wish: wish, table: newCausePlanTable(e, wish),
-		number: term.NewTextField(""),
+		consent: newConsent(),
 	}
 	for _, q := range r.Queues {
 		c.queues = append(c.queues, newCauseScreen(e, q.Of, c.only, limits(q.Of), nil).(messagesScreen))
@@ -76,7 +71,7 @@ func (c causePlansScreen) Title() string { return c.wish.title() }
 // Typing keeps all keys here while something is typed, or will be when the plans are made, and while something runs.
 func (c causePlansScreen) Typing() bool {
 	return c.state == causePlansWishing || c.state == causePlansRunning ||
-		c.state == causePlansAsking && (c.prompt() != "" || c.planning() && c.env.careful(c.messages(c.planned())))
+		c.state == causePlansAsking && (c.offer().number > 0 || c.planning() && c.env.careful(c.messages(c.planned())))
 }
 
 // planning reports whether plans are being made.
@@ -127,17 +122,18 @@ func (c *causePlansScreen) messages(queues []int) (n int) {
 	return n
 }
 
-// prompt asks for the number of messages where a plain enter does not agree; else it is "".
-func (c *causePlansScreen) prompt() string {
-	n := c.messages(c.ready())
-	if n == 0 || !c.env.careful(n) {
-		return ""
+// offer is what is asked.
+func (c *causePlansScreen) offer() *offer {
+	ready := c.ready()
+	n, plans := c.messages(ready), make([]*plan.Plan, len(ready))
+	for i, at := range ready {
+		plans[i] = &c.queues[at].dialog.plan
 	}
-	why := "that many messages"
-	if c.env.production {
-		why = "production"
+	o := &offer{does: c.env.doesTo(c.wish.operation, n)}
+	if c.env.careful(n) {
+		o.carefully(c.env, n, o.does+" of "+model.Plural(len(ready), "queue")+whereTo(plans...))
 	}
-	return fmt.Sprintf("To %s %s (%s), type their number:", c.wish.operation, model.Plural(n, "message"), why)
+	return o
 }
 
 // agreeable reports whether enter agrees: all plans are made, the number is typed where it is asked for, and nothing
@@ -150,8 +146,7 @@ func (c *causePlansScreen) agreeable() bool {
 	if c.planning() || slices.ContainsFunc(c.queues, func(q messagesScreen) bool { return q.dialog.unread() }) {
 		return false
 	}
-	typed := strings.ReplaceAll(c.number.Text(), ",", "")
-	return c.prompt() == "" || typed == strconv.Itoa(c.messages(ready))
+	return c.consent.given(c.offer())
 }
 
 // Keys are those of the state that it is in.
@@ -163,7 +158,7 @@ func (c causePlansScreen) Keys() []key.Binding {
 	case causePlansAsking:
 		var keys []key.Binding
 		if c.agreeable() {
-			keys = append(keys, term.Describe(k.Confirm, string(c.wish.operation)))
+			keys = append(keys, term.Describe(k.Confirm, c.offer().does))
 		}
 		return append(append(keys, c.options()...), k.Cancel)
 	case causePlansRunning:
@@ -192,21 +187,14 @@ func (c *causePlansScreen) options() (keys []key.Binding) {
 	case c.wish.asks == asksProgram:
 		keys = append(keys, term.Describe(k.Mend, "edit"))
 	}
-	if c.env.readOnly || len(c.ready()) == 0 && !c.canary {
-		return keys
+	for _, i := range planned {
+		for _, b := range c.queues[i].dialog.options() {
+			if same := func(o key.Binding) bool { return o.Help().Key == b.Help().Key }; !slices.ContainsFunc(keys, same) {
+				keys = append(keys, b)
+			}
+		}
 	}
-	d := c.queues[planned[0]].dialog
-	d.canary, d.tries, d.over = c.canary, c.tries, c.over
-	keys = append(keys, term.Describe(k.Canary, d.canaryWords()))
-	counts := func(i int) bool { return c.queues[i].dialog.plan.CountsTries() }
-	if slices.ContainsFunc(planned, counts) {
-		keys = append(keys, term.Describe(k.KeepTries, d.triesWords()))
-	}
-	if slices.ContainsFunc(planned, func(i int) bool { return c.queues[i].dialog.canDoubles() }) {
-		d.doubles = c.doubles
-		keys = append(keys, term.Describe(k.Doubles, d.doublesWords()))
-	}
-	return append(keys, term.Describe(k.Spread, d.spreadWords()))
+	return keys
 }
 
 // current is the queue under the cursor.
@@ -326,10 +314,11 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 		if c.agreeable() {
 			return c.agree()
 		}
+		c.consent.wrong = !c.planning() && !c.consent.given(c.offer())
 	case slices.ContainsFunc(c.options(), func(b key.Binding) bool { return term.Is(msg, b) }):
 		return c.option(msg)
 	case c.Typing():
-		c.number.Update(msg)
+		c.consent.typed(msg)
 	}
 	return nil
 }
@@ -344,14 +333,8 @@ func (c *causePlansScreen) option(msg tea.KeyMsg) tea.Cmd {
 		c.wish.mending.state, c.state = mendTyping, causePlansWishing
 		c.wish.mending.messages, _ = c.read()
 		return nil
-	case term.Is(msg, k.Canary):
-		c.canary = !c.canary
-	case term.Is(msg, k.KeepTries):
-		c.tries = !c.tries
-	case term.Is(msg, k.Doubles):
-		c.doubles = !c.doubles
 	default:
-		c.over = (c.over + 1) % len(spreads)
+		c.turn(k, msg)
 	}
 	return c.each(func(q messagesScreen) (screen, tea.Cmd) {
 		if !q.dialog.asks() {
@@ -364,8 +347,7 @@ func (c *causePlansScreen) option(msg tea.KeyMsg) tea.Cmd {
 
 // optOne plans a queue with what was chosen for all.
 func (c *causePlansScreen) optOne(d *planDialog) tea.Cmd {
-	d.canary, d.tries, d.over, d.target, d.mend = c.canary, c.tries, 0, c.wish.target, c.wish.program
-	d.doubles, d.ahead = c.doubles, nil
+	d.planOptions, d.target, d.mend, d.ahead = c.planOptions, c.wish.target, c.wish.program, nil
 	for i := range c.queues {
 		first := &c.queues[i].dialog
 		if c.queues[i].queue == d.queue {
@@ -375,8 +357,8 @@ func (c *causePlansScreen) optOne(d *planDialog) tea.Cmd {
 			d.ahead = append(d.ahead, rowsOf{first.queue, first.rows})
 		}
 	}
-	if len(d.rows) > 1 {
-		d.over = c.over
+	if len(d.rows) == 1 {
+		d.over = 0
 	}
 	return d.work()
 }

@@ -106,7 +106,7 @@ func TestNumberOfACauseWhilePlansAreMade(t *testing.T) {
 	o.Production = true
 	term := onSMTP(t, o, 120, 36)
 	term.press("r")
-	term.await("type their number:")
+	term.await("type 64:")
 	term.press("c64")
 	term.await("enter replay 64 messages", "c no canary")
 	wantFroms(t, b)

@@ -72,18 +72,6 @@ func (c *causePlansScreen) show() {
 	c.table.Set(rows)
 }
 
-// recipientsOf are the queues that a plan reaches, or their number.
-func recipientsOf(p *plan.Plan) string {
-	switch n := len(p.Recipients); n {
-	case 0:
-		return ""
-	case 1:
-		return model.Printable(p.Recipients[0].Queue.Name)
-	default:
-		return model.Plural(n, "queue")
-	}
-}
-
 // stateOf is how far a queue is.
 func (c *causePlansScreen) stateOf(i int) term.Field {
 	s, q := c.env.styles, &c.queues[i]
@@ -289,22 +277,10 @@ func (c *causePlansScreen) foot(l *dialogLines) {
 			l.say("", term.MarkWarning+" "+words, s.Warning)
 		}
 		c.sayUnread(l)
-		if prompt := c.prompt(); prompt != "" {
-			l.say("", prompt, s.Text)
-			l.field(&c.number)
+		if o := c.offer(); o.number > 0 {
+			c.consent.say(l, o)
 		}
-		hints := ""
-		if c.agreeable() {
-			enter := string(c.wish.operation) + " " + model.Plural(c.messages(ready), "message")
-			if c.wish.operation == plan.Drop && c.env.journal == nil {
-				enter += " for good"
-			}
-			hints = hint(s, "enter", enter)
-		}
-		for _, b := range c.options() {
-			hints += hint(s, b.Help().Key, b.Help().Desc)
-		}
-		l.hints(hints + hint(s, "esc", "back"))
+		l.keys(c.Keys()...)
 	case causePlansRunning:
 		hints := ""
 		if c.running().waits() {

@@ -182,7 +182,7 @@ func workDownOne(screen *terminal, c storyCause) {
 	screen.press(c.key)
 	screen.await(fmt.Sprintf("%s%s %d messages", strings.ToUpper(does[:1]), does[1:], c.n), "all of the cause, as read at")
 	if c.n > typedAbove {
-		screen.press(c.worker + ".failed")
+		screen.press(fmt.Sprint(c.n))
 	}
 	screen.agree(does, fmt.Sprintf("%d messages %s", c.n, done))
 	screen.await("What happened")
@@ -203,7 +203,8 @@ func workDownSeveral(screen *terminal, queues []storyCause) {
 	screen.press("q")
 	screen.await("5 failed queues   ")
 	screen.press(c.key)
-	screen.await(fmt.Sprintf("%s %d messages of %d queues, as read at", does, all, len(queues)), "type their number")
+	screen.await(fmt.Sprintf("%s %d messages of %d queues, as read at", does, all, len(queues)),
+		fmt.Sprintf("type %d:", all))
 	screen.press(fmt.Sprint(all))
 	screen.agree(fmt.Sprintf("%s %d messages", does, all), fmt.Sprintf(" %d messages %s", all, done))
 	screen.await("esc close")

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	typedAbove  = 100         // messages: above that the queue's name has to be typed
+	typedAbove  = 100         // messages: above that their number has to be typed
 	changeGuard = time.Second // enter does nothing for so long after a shown plan has changed
 
 	readOnlyWords = "read-only: nothing is changed here (set by --read-only, or by read_only of the context)"
@@ -40,9 +40,9 @@ const (
 type dialog struct {
 	env     *env
 	state   dialogState
-	request request            // the plan or the run that is awaited
-	insist  bool               // override a refusal, where possible
-	name    term.TextField     // what is typed, when a name is asked for
+	request request // the plan or the run that is awaited
+	insist  bool    // override a refusal, where possible
+	consent consent
 	stop    context.CancelFunc // ends what is under way; nil: nothing was
 	feed    *progressFeed
 	account plan.Account // of what runs, or has run
@@ -55,7 +55,7 @@ type dialog struct {
 }
 
 func newDialog(e *env, state dialogState) dialog {
-	return dialog{env: e, state: state, name: term.NewTextField("")}
+	return dialog{env: e, state: state, consent: newConsent()}
 }
 
 // offer is what a person is asked to agree to, as the plan is now.
@@ -64,8 +64,8 @@ type offer struct {
 	refusal  string // why it must not be; "" when it may
 	insists  string // what the key that insists does, for the footer; "" when nothing can be overridden
 	override string // the same behind the key, as a sentence
-	prompt   string // the sentence that asks for a name; "" when a plain enter agrees
-	name     string // that has to be typed then
+	number   int    // has to be typed; 0 when a plain enter agrees
+	prompt   string // the sentence that asks for it
 	turns    string // what tab does; "" when there is nothing to turn to
 	choice   string // what is chosen by it, where that is shown
 	again    string // what enter does when it has ended; "": it closes
@@ -92,22 +92,12 @@ const (
 	pressedAgain
 )
 
-// careful reports whether this number of messages is agreed to by typing the queue's name, or the number.
-func (e *env) careful(messages int) bool {
-	return messages > typedAbove || messages > 1 && e.production
-}
-
 // open reports whether there is something to be seen of it.
 func (d *dialog) open() bool { return d.state != dialogClosed }
 
-// named reports whether the name was typed, where it is asked for.
-func (d *dialog) named(o *offer) bool {
-	return o.refusal == "" && (o.prompt == "" || d.name.Text() == o.name)
-}
-
 // ready reports whether enter agrees. What has just changed nobody can have read.
 func (d *dialog) ready(o *offer) bool {
-	return d.state == dialogAsking && d.named(o) && !d.unread()
+	return d.state == dialogAsking && o.refusal == "" && d.consent.given(o) && !d.unread()
 }
 
 // unread reports whether the plan has become another one a moment ago.
@@ -139,11 +129,12 @@ func (d *dialog) changed(was, is plan.Promise) bool {
 	return true
 }
 
-// typing reports whether every key belongs to the dialog: none may lead away while a name is typed, or something runs.
+// typing reports whether every key belongs to the dialog: none may lead away while a number is typed, or something
+// runs.
 func (d *dialog) typing(o *offer) bool {
 	switch d.state {
-	case dialogAsking:
-		return o.refusal == "" && o.prompt != ""
+	case dialogAsking, dialogPlanning:
+		return o.refusal == "" && o.number > 0
 	case dialogChecking, dialogRunning, dialogStopping:
 		return true
 	}
@@ -162,10 +153,10 @@ func (d *dialog) keys(o *offer, more ...key.Binding) []key.Binding {
 		if d.ready(o) {
 			keys = append(keys, term.Describe(k.Confirm, o.does))
 		}
-		keys = append(keys, more...)
 		if o.turns != "" {
 			keys = append(keys, term.Describe(k.Target, o.turns))
 		}
+		keys = append(keys, more...)
 		if o.insists != "" {
 			keys = append(keys, term.Describe(k.Insist, o.insists))
 		}
@@ -183,7 +174,7 @@ func (d *dialog) keys(o *offer, more ...key.Binding) []key.Binding {
 	return []key.Binding{k.Cancel}
 }
 
-// press takes a key: it stops what runs, fills in the name, and says what else the key means.
+// press takes a key: it stops what runs, fills in the number, and says what else the key means.
 func (d *dialog) press(msg tea.KeyMsg, o *offer) press {
 	k := d.env.keys
 	cancel, confirm := term.Is(msg, k.Cancel), term.Is(msg, k.Confirm)
@@ -204,18 +195,18 @@ func (d *dialog) press(msg tea.KeyMsg, o *offer) press {
 		return pressedAgain
 	case d.state == dialogEnded && (confirm || term.Is(msg, k.Quit)):
 		return pressedBack
-	case d.state != dialogAsking:
-	case confirm:
+	case d.state == dialogAsking && confirm:
 		if d.ready(o) {
 			return pressedAgree
 		}
-	case term.Is(msg, k.Target) && o.turns != "":
+		d.consent.wrong = !d.consent.given(o)
+	case d.state == dialogAsking && term.Is(msg, k.Target) && o.turns != "":
 		return pressedTurn
-	case term.Is(msg, k.Insist) && o.insists != "":
+	case d.state == dialogAsking && term.Is(msg, k.Insist) && o.insists != "":
 		d.insist = true
 		return pressedInsist
 	case d.typing(o):
-		d.name.Update(msg)
+		d.consent.typed(msg)
 	}
 	return pressedElse
 }

@@ -56,13 +56,13 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 		want []string
 	}{
 		"a replay": {p.view(width, height), []string{
-			"this has changed while you looked at it", "changed   ", "type the queue's name", "> ", "tab", "esc back",
+			"this has changed while you looked at it", "changed   ", "to replay 47 messages of", "> ", "tab", "esc back",
 		}},
 		"an undo": {u.View(width, height), []string{
-			"this has changed while you looked at it", "changed   ", "type the queue's name", "> ", "esc back",
+			"this has changed while you looked at it", "changed   ", "to bring 24 messages back to", "> ", "esc back",
 		}},
 		"a resume": {r.View(width, height), []string{
-			"undecided 0", "these     stay as they are", "type the queue's name", "> ", "tab other choice", "esc back",
+			"undecided 0", "these     stay as they are", "type 500:", "> ", "tab other choice", "esc back",
 		}},
 	} {
 		lines := strings.Split(ansi.Strip(test.view), "\n")

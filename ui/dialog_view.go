@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/bubbles/key"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -121,6 +122,15 @@ func (l *dialogLines) field(f *term.TextField) {
 		f.View(l.styles, l.width-labelWidth-2))
 }
 
+// keys adds keys with what they do.
+func (l *dialogLines) keys(keys ...key.Binding) {
+	text := ""
+	for _, b := range keys {
+		text += hint(l.styles, b.Help().Key, b.Help().Desc)
+	}
+	l.hints(text)
+}
+
 // hints adds keys with what they do, on as many lines as they need.
 func (l *dialogLines) hints(text string) {
 	const wide, narrow = "     ", "   "
@@ -173,9 +183,8 @@ func (d *dialog) sayChanges(l *dialogLines) {
 	}
 }
 
-// sayAsked ends a question: why it cannot be agreed to, else the name that is asked for, and the keys. enter is what
-// that key does; hints are those of further keys.
-func (d *dialog) sayAsked(l *dialogLines, o *offer, enter, hints string) {
+// sayAsked ends a question: why it cannot be agreed to, else the number that is asked for, and the keys.
+func (d *dialog) sayAsked(l *dialogLines, o *offer, keys []key.Binding) {
 	s, before := l.styles, len(l.lines)
 	l.blank()
 	switch {
@@ -185,15 +194,10 @@ func (d *dialog) sayAsked(l *dialogLines, o *offer, enter, hints string) {
 			l.say("", d.env.keys.Insist.Help().Key+" "+o.override, s.Text)
 		}
 		l.blank()
-	case o.prompt != "":
-		l.say("", o.prompt, s.Text)
-		l.field(&d.name)
-		l.blank()
+	case o.number > 0:
+		d.consent.say(l, o)
 	}
-	if d.named(o) {
-		hints = hint(s, "enter", enter) + hints
-	}
-	l.hints(hints + hint(s, "esc", "back"))
+	l.keys(keys...)
 	l.question(before)
 }
 
@@ -254,13 +258,4 @@ func (d *dialog) sayClose(l *dialogLines) {
 
 func hint(s *term.Styles, key, does string) string {
 	return s.Accent.Render(key) + " " + does + "     "
-}
-
-// insistHint is the hint of the key that insists, where it does something.
-func (d *dialog) insistHint(o *offer) string {
-	if o.insists == "" {
-		return ""
-	}
-	k := d.env.keys.Insist.Help()
-	return hint(d.env.styles, k.Key, k.Desc)
 }

@@ -155,12 +155,11 @@ func (f *followUpScreen) ask(l *dialogLines) string {
 	o := f.is.offer(&f.dialog)
 	f.sayChanges(l)
 	title := f.is.say(l)
-	hints, question := "", len(l.lines)
+	question := len(l.lines)
 	if o.turns != "" {
-		hints = hint(l.styles, f.env.keys.Target.Help().Key, o.turns)
 		l.say("these", o.choice, l.styles.Strong)
 	}
-	f.sayAsked(l, o, o.does, hints+f.insistHint(o))
+	f.sayAsked(l, o, f.Keys())
 	l.question(question)
 	return cmp.Or(title, f.title)
 }

@@ -165,16 +165,16 @@ func TestUndoIsRefused(t *testing.T) {
 	}
 }
 
-// TestManyAreTyped: what asks for the queue's name when it is dropped does so when it comes back.
+// TestManyAreTyped: what asks for the number when it is dropped does so when it comes back.
 func TestManyAreTyped(t *testing.T) {
 	o, _, c := failedOptions(5)
 	withJournal(t, &o, c, 150)
 	term := newTerminal(t, o, 120, 36)
 	term.await("ucenter@user")
 	term.press("u")
-	term.await("type the queue's name")
+	term.await("To bring 150 messages back to " + failedQueue + ", type 150:")
 	term.press(keyEnter)
-	term.press(failedQueue)
+	term.press("150")
 	term.await("enter bring back")
 	term.press(keyEnter)
 	term.await("150 of 150 messages brought back")

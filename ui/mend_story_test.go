@@ -77,8 +77,8 @@ func TestStoryOfMending(t *testing.T) {
 			t.Fatalf("%d are in the failed queue, %d in the worker's", here, there)
 		}
 		screen.press("u")
-		screen.await("bring back 599 messages", "type the queue's")
-		screen.press("orders.failed")
+		screen.await("bring back 599 messages", "type 599:")
+		screen.press("599")
 		screen.agree("bring back", "599 of 599 messages brought back")
 		changed := 0
 		for range n {
@@ -108,7 +108,7 @@ func mendAll(screen *terminal, n int, program string) {
 	screen.press(program, keyEnter)
 	screen.await(fmt.Sprintf("%d of %[1]d messages are changed", n), "to the replay")
 	screen.press(keyEnter)
-	screen.await(fmt.Sprintf("Replay %d messages", n), "type the queue's")
-	screen.press("orders.failed")
+	screen.await(fmt.Sprintf("Replay %d messages", n), fmt.Sprintf("type %d:", n))
+	screen.press(fmt.Sprint(n))
 	screen.await("enter replay")
 }

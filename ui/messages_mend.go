@@ -62,9 +62,5 @@ func (s messagesScreen) mendKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 
 // mendsAgain reports whether a key goes back to the program.
 func (d *planDialog) mendsAgain(msg tea.KeyMsg) bool {
-	if d.state != dialogAsking || d.mend == nil || !term.Is(msg, d.env.keys.Mend) {
-		return false
-	}
-	o := d.offer()
-	return o.prompt == "" || d.named(o) // else it is a letter of the queue's name
+	return d.state == dialogAsking && d.mend != nil && term.Is(msg, d.env.keys.Mend)
 }

@@ -75,29 +75,25 @@ func TestCanaryIsToldAndHurried(t *testing.T) {
 	term.await("1 of 47 messages moved", "stopped before the outcome was known", "stopped   on request")
 }
 
-// TestCanaryKey: a drop has none, and letters belong to a name that is typed.
+// TestCanaryKey: a drop has none, and a number that is typed takes no letters.
 func TestCanaryKey(t *testing.T) {
 	o, b, _ := failedOptions(47)
 	o.Production = true
 	term := onQueue(t, o, failedQueue, 120, 36)
 	term.await("47 messages")
 	term.press("*", "d")
-	term.await("type the queue's name")
-	term.press(failedQueue)
+	term.await("type 47:")
+	term.press("47")
 	term.await("enter drop")
 	if strings.Contains(term.screen(), "canary") {
 		t.Errorf("a drop offers a canary:\n%s", term.screen())
 	}
 	term.press(keyEsc)
-	term.awaitGone("type the queue's name")
+	term.awaitGone("type 47:")
 	term.press("r")
-	term.await("type the queue's name")
-	term.press("uc")
-	term.await("> uc")
-	term.press(failedQueue[2:])
-	term.await("enter replay", "c canary")
-	term.press("c")
-	term.await("no canary", "> "+failedQueue)
+	term.await("type 47:", "c canary")
+	term.press("4", "c", "7")
+	term.await("no canary", "> 47", "enter replay")
 	term.press("c")
 	term.awaitGone("1 message first")
 	term.press("c", "c", "c") // quickly: each counts
@@ -110,7 +106,8 @@ func TestCanaryKey(t *testing.T) {
 	}
 }
 
-// TestCanaryOnARealBroker: the failures of a worker come back, and the dialog says so.
+// TestCanaryOnARealBroker: in production, above 100 messages, a number is typed and all options are reachable; the
+// failures of a worker come back, and the dialog says so.
 func TestCanaryOnARealBroker(t *testing.T) {
 	o, node, channel := real(t)
 	declare(t, channel, "ui.canary.failed", nil)
@@ -119,7 +116,7 @@ func TestCanaryOnARealBroker(t *testing.T) {
 		"x-dead-letter-routing-key": "ui.canary.failed",
 	})
 	var messages []amqp.Publishing
-	for range 20 {
+	for range 120 {
 		messages = append(messages, amqp.Publishing{Body: []byte("fails"), DeliveryMode: 2})
 	}
 	publish(t, channel, "ui.canary.failed", messages...)
@@ -143,16 +140,20 @@ func TestCanaryOnARealBroker(t *testing.T) {
 			_ = d.Reject(false)
 		}
 	}()
-	term := onQueue(t, o, "ui.canary.failed", 120, 36)
-	term.await("20 messages")
+	o.Production = true
+	term := onQueue(t, o, "ui.canary.failed", 80, 24)
+	term.await("120 messages")
 	term.press("R")
-	term.await("through", "c canary")
-	term.press("c")
-	term.await("no canary", "enter replay")
+	term.await("Production: to replay 120 messages of ui.canary.failed to", "ui.canary, type 120:", "c canary")
+	term.press("c", "o", "1", "2", "1")
+	term.await("no canary", "spread over 5m")
 	term.press(keyEnter)
-	term.await("What happened", "1 of 20 messages moved", "1 of 1 came back", "untouched 19")
-	if got := depth.Of(t, channel, "ui.canary.failed"); got != 20 {
-		t.Errorf("%d messages are there, want 20", got)
+	term.await("Nothing was changed: you typed 121, not 120.")
+	term.press("\x7f", "0")
+	term.agree("replay", "What happened")
+	term.await("1 of 120 messages moved", "1 of 1 came back", "untouched 119")
+	if got := depth.Of(t, channel, "ui.canary.failed"); got != 120 {
+		t.Errorf("%d messages are there, want 120", got)
 	}
 	conn.Close()
 	<-over

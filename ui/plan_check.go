@@ -106,19 +106,6 @@ type rowsOf struct {
 	rows  []*messageRow
 }
 
-// canDoubles reports whether the key of copies does something.
-func (d *planDialog) canDoubles() bool {
-	return d.asks() && d.operation == plan.Replay && !d.env.readOnly && d.plan.HoldsDoubles()
-}
-
-// doublesWords are what the key of copies does.
-func (d *planDialog) doublesWords() string {
-	if d.doubles {
-		return "leave copies"
-	}
-	return "copies, too"
-}
-
 // counted counts queues exactly; nil when there are none, or when it cannot be done: then what the last poll told
 // stands.
 func counted(ctx context.Context, counter ports.Counter, refs []model.QueueRef) map[model.QueueRef]model.QueueCounts {

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -34,18 +33,15 @@ type planDialog struct {
 	chooser queueChooser // of a move, and of a replay to a queue of choice
 	target  string       // the queue that was chosen for a move; "": none yet
 
-	modes   []replayTarget // the last is a queue of choice
-	mode    int
-	canary  bool          // it begins with one message
-	tries   bool          // counters of tries stay as they are
-	doubles bool          // copies of what was replayed are replayed, too
-	ahead   []rowsOf      // what runs before: copies of it stay
-	over    int           // which of the spreads it takes
-	edit    *messageEdit  // what was made of the one message; nil: it is as it was
-	mend    *mend.Program // that changes them; nil: none does
-	plan    plan.Plan
-	goOn    chan struct{} // tells a canary not to wait any longer
-	waited  time.Time     // since when what its canary does now is seen
+	modes []replayTarget // the last is a queue of choice
+	mode  int
+	planOptions
+	ahead  []rowsOf      // what runs before: copies of it stay
+	edit   *messageEdit  // what was made of the one message; nil: it is as it was
+	mend   *mend.Program // that changes them; nil: none does
+	plan   plan.Plan
+	goOn   chan struct{} // tells a canary not to wait any longer
+	waited time.Time     // since when what its canary does now is seen
 }
 
 // replayTarget is one of the targets that tab goes through.
@@ -105,8 +101,8 @@ func (d *planDialog) offerTargets() {
 	}
 }
 
-// turn goes on to the next target. That of choice is asked for. Who insisted did so for the target before.
-func (d *planDialog) turn() tea.Cmd {
+// turnTarget goes on to the next target. That of choice is asked for. Who insisted did so for the target before.
+func (d *planDialog) turnTarget() tea.Cmd {
 	d.mode, d.insist = (d.mode+1)%len(d.modes), false
 	if d.modes[d.mode].choice {
 		d.chooser, d.state = newQueueChooser(d.env, plan.MoveTargets(d.topology, d.queue)), dialogChoosing
@@ -166,20 +162,52 @@ func (d *planDialog) polled(t *model.Topology) tea.Cmd {
 
 // offer is what is asked.
 func (d *planDialog) offer() *offer {
-	o := &offer{does: string(d.operation), refusal: d.plan.Refusal.Words(), name: d.queue.Name, turns: d.other()}
+	does := d.env.doesTo(d.operation, len(d.rows))
+	o := &offer{does: string(d.operation), refusal: d.plan.Refusal.Words(), turns: d.other()}
+	if d.operation == plan.Drop {
+		o.does = does
+	}
 	if d.env.readOnly {
 		o.refusal = readOnlyWords
 	} else {
 		o.insist(d.env, d.plan.Refusal)
 	}
 	if n := len(d.rows); o.refusal == "" && d.env.careful(n) {
-		why := "that many messages"
-		if d.env.production {
-			why = "production"
-		}
-		o.prompt = fmt.Sprintf("To %s %s (%s), type the queue's name:", d.operation, model.Plural(n, "message"), why)
+		o.carefully(d.env, n, does+" of "+model.Printable(d.queue.Name)+whereTo(&d.plan))
 	}
 	return o
+}
+
+// doesTo is what an action does to a number of messages.
+func (e *env) doesTo(operation plan.Operation, messages int) string {
+	does := string(operation) + " " + model.Plural(messages, "message")
+	if operation == plan.Drop && e.journal == nil {
+		does += " for good"
+	}
+	return does
+}
+
+// whereTo are the queues that plans reach, behind what they do: their name, or their number.
+func whereTo(plans ...*plan.Plan) string {
+	if to := recipientsOf(plans...); to != "" {
+		return " to " + to
+	}
+	return ""
+}
+
+// recipientsOf are the queues that plans reach: the name of the one, or their number.
+func recipientsOf(plans ...*plan.Plan) string {
+	reached := map[model.QueueRef]bool{}
+	name := ""
+	for _, p := range plans {
+		for _, r := range p.Recipients {
+			reached[r.Queue], name = true, model.Printable(r.Queue.Name)
+		}
+	}
+	if len(reached) > 1 {
+		return model.Plural(len(reached), "queue")
+	}
+	return name
 }
 
 func (d *planDialog) keys() []key.Binding {
@@ -195,18 +223,7 @@ func (d *planDialog) keys() []key.Binding {
 		if d.mend != nil {
 			more = append(more, term.Describe(k.Mend, "edit again"))
 		}
-		if d.canCanary() {
-			more = append(more, term.Describe(k.Canary, d.canaryWords()))
-		}
-		if d.canKeepTries() {
-			more = append(more, term.Describe(k.KeepTries, d.triesWords()))
-		}
-		if d.canDoubles() {
-			more = append(more, term.Describe(k.Doubles, d.doublesWords()))
-		}
-		if d.canSpread() {
-			more = append(more, term.Describe(k.Spread, d.spreadWords()))
-		}
+		more = append(more, d.options()...)
 	case dialogRunning:
 		if d.waits() {
 			more = append(more, k.GoOn)
@@ -257,24 +274,12 @@ func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 	case d.state == dialogChoosing:
 		cmd := d.choose(msg)
 		return d, cmd
-	case term.Is(msg, k.Canary) && d.canCanary():
-		d.canary = !d.canary
-		cmd := d.work()
-		return d, cmd
-	case term.Is(msg, k.KeepTries) && d.canKeepTries():
-		d.tries = !d.tries
-		cmd := d.work()
-		return d, cmd
-	case term.Is(msg, k.Doubles) && d.canDoubles():
-		d.doubles = !d.doubles
-		cmd := d.work()
-		return d, cmd
-	case term.Is(msg, k.Spread) && d.canSpread():
-		d.over = (d.over + 1) % len(spreads)
+	case key.Matches(msg, d.options()...):
+		d.turn(k, msg)
 		cmd := d.work()
 		return d, cmd
 	case term.Is(msg, k.Target) && d.state == dialogPlanning && d.operation == plan.Replay:
-		cmd := d.turn()
+		cmd := d.turnTarget()
 		return d, cmd
 	case term.Is(msg, k.GoOn) && d.waits():
 		d.hurry()
@@ -295,7 +300,7 @@ func (d planDialog) handleKey(msg tea.KeyMsg) (planDialog, tea.Cmd) {
 			d.state = dialogChoosing
 			return d, nil
 		}
-		cmd := d.turn()
+		cmd := d.turnTarget()
 		return d, cmd
 	case pressedInsist:
 		cmd := d.work()

@@ -25,28 +25,3 @@ func sayResets(l *dialogLines, p *plan.Plan) {
 		l.say(does, strings.Join(what, ", "), l.styles.Text)
 	}
 }
-
-// canKeepTries reports whether the key of the tries does something: messages that count none have none to keep.
-func (d *planDialog) canKeepTries() bool {
-	if !d.asks() || d.operation != plan.Replay || d.env.readOnly || d.edit != nil ||
-		d.plan.Refusal.Refused() || !d.plan.CountsTries() {
-		return false
-	}
-	o := d.offer()
-	return o.prompt == "" || d.named(o)
-}
-
-// triesWords are what the key of the tries does.
-func (d *planDialog) triesWords() string {
-	if d.tries {
-		return "reset tries"
-	}
-	return "keep tries"
-}
-
-func (d *planDialog) triesHint() string {
-	if !d.canKeepTries() {
-		return ""
-	}
-	return hint(d.env.styles, d.env.keys.KeepTries.Help().Key, d.triesWords())
-}

@@ -78,14 +78,7 @@ func (d *planDialog) askJournal(l *dialogLines) {
 func (d *planDialog) ask(l *dialogLines) {
 	d.sayChanges(l)
 	d.sayPlan(l)
-	enter := string(d.operation)
-	if o := d.offer(); o.prompt == "" && d.operation == plan.Drop {
-		enter = "drop " + model.Plural(len(d.rows), "message")
-		if d.env.journal == nil {
-			enter += " for good"
-		}
-	}
-	d.sayAsked(l, d.offer(), enter, d.otherHint()+d.canaryHint()+d.triesHint()+d.spreadHint())
+	d.sayAsked(l, d.offer(), d.keys())
 }
 
 // sayPlan shows the plan.
@@ -121,20 +114,6 @@ func (d *planDialog) other() string {
 		return "other target"
 	}
 	return ""
-}
-
-func (d *planDialog) otherHint() string {
-	hints := ""
-	if d.other() != "" {
-		hints = hint(d.env.styles, "tab", d.other())
-	}
-	if d.mend != nil {
-		hints += hint(d.env.styles, d.env.keys.Mend.Help().Key, "edit")
-	}
-	if d.edit != nil {
-		hints += hint(d.env.styles, d.env.keys.Edit.Help().Key, "edit")
-	}
-	return hints
 }
 
 // chosen says which messages it is about, and which stay.

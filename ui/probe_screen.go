@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -78,7 +79,7 @@ func (s probeScreen) Keys() []key.Binding { return s.keys(s.offer()) }
 
 // offer is what is asked.
 func (s *probeScreen) offer() *offer {
-	o := &offer{does: "send the probe", again: "once more", name: s.plan.Buffer.Name, not: "not sent"}
+	o := &offer{does: "send the probe", again: "once more", not: "not sent"}
 	switch {
 	case s.env.readOnly:
 		o.refusal = readOnlyWords
@@ -93,14 +94,16 @@ func (s *probeScreen) offer() *offer {
 		return o
 	}
 	if n := len(s.flow.Buffers); n > 1 || n == 1 && s.number() == 0 {
-		o.turns = "other buffer"
+		if o.turns = "other buffer"; s.number() > 0 {
+			o.turns += fmt.Sprintf(", %d of %d", s.number(), n)
+		}
 	}
 	if !s.env.readOnly && s.plan.NeedsConsumers() {
 		o.insists = "send it anyway"
 		o.override = "sends it anyway: " + model.Plural(s.plan.Consumed, "consumer") + " may get it"
 	}
 	if s.env.production && o.refusal == "" {
-		o.prompt = "To send it (production), type the buffer's name:"
+		o.carefully(s.env, 1, "send 1 probe into "+model.Printable(s.plan.Buffer.Name))
 	}
 	return o
 }

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -73,21 +72,15 @@ func TestProbeGolden(t *testing.T) {
 	})
 }
 
-func TestProbeAsksForTheName(t *testing.T) {
+func TestProbeIsAskedForOnProduction(t *testing.T) {
 	o := probing(arrives)
 	o.Production = true
 	term := openProbe(t, o, "worker-queue", 120, 36)
 	term.press("i")
-	term.await("type the buffer's name")
+	term.await("Production: to send 1 probe into buffer-queue, type 1:")
 	term.press(keyEnter)
-	term.press("buffer-queu")
-	term.await("buffer-queu")
-	term.press(keyEnter)
-	term.settle()
-	if strings.Contains(term.screen(), "arrived") {
-		t.Fatal("it was sent without the name")
-	}
-	term.press("e")
+	term.await("Nothing was changed: first type 1.")
+	term.press("1")
 	term.await("enter send the probe")
 	term.press(keyEnter)
 	term.await("the probe arrived")

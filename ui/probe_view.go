@@ -60,15 +60,7 @@ func (s *probeScreen) ask(l *dialogLines) {
 	for _, w := range p.Warnings {
 		l.stress("", term.MarkWarning+" "+model.Printable(w.Words()), styles.Warning)
 	}
-	o, hints := s.offer(), ""
-	if o.turns != "" {
-		turns := o.turns
-		if at := s.number(); at > 0 {
-			turns += fmt.Sprintf(", %d of %d", at, len(s.flow.Buffers))
-		}
-		hints = hint(styles, "tab", turns)
-	}
-	s.sayAsked(l, o, o.does, hints)
+	s.sayAsked(l, s.offer(), s.Keys())
 }
 
 func printables(names []string) string {

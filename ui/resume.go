@@ -86,7 +86,7 @@ func (r resuming) turn() followUp {
 func (r resuming) promise() plan.Promise { return r.rest.Promise() }
 
 func (r resuming) offer(d *dialog) *offer {
-	o := &offer{does: "go on", refusal: r.rest.Refusal.Words(), name: r.rest.Record.From.Name}
+	o := &offer{does: "go on", refusal: r.rest.Refusal.Words()}
 	switch {
 	case d.env.readOnly:
 		o.refusal = readOnlyWords
@@ -106,8 +106,9 @@ func (r resuming) offer(d *dialog) *offer {
 			resume.LeaveThem:    "stay in their queue, and count as done",
 		}[choices[r.choice]]
 	}
-	if d.env.careful(r.rest.Planned()) {
-		o.prompt = "To go on, type the queue's name:"
+	if n := r.rest.Planned(); d.env.careful(n) {
+		o.carefully(d.env, n, fmt.Sprintf("go on with the %s of at most %s of %s", r.rest.Record.Operation,
+			model.Plural(n, "message"), model.Printable(r.rest.Record.From.Name)))
 	}
 	return o
 }

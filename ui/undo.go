@@ -104,7 +104,7 @@ func (u undoing) turn() followUp { return u }
 func (u undoing) promise() plan.Promise { return u.undo.Promise() }
 
 func (u undoing) offer(d *dialog) *offer {
-	o := &offer{does: "bring back", refusal: u.undo.Refusal.Words(), name: u.undo.Back.Name}
+	o := &offer{does: "bring back", refusal: u.undo.Refusal.Words()}
 	refusal := u.undo.Refusal
 	if d.err != nil {
 		o.refusal, refusal = d.err.Error(), nil
@@ -119,8 +119,8 @@ func (u undoing) offer(d *dialog) *offer {
 	if o.refusal == "" && u.undo.Gone() == plan.GoneEither {
 		o.insists = d.env.keys.Insist.Help().Desc
 	}
-	if o.refusal == "" && d.env.careful(u.undo.Planned()) {
-		o.prompt = "To bring them back, type the queue's name:"
+	if n := u.undo.Planned(); o.refusal == "" && d.env.careful(n) {
+		o.carefully(d.env, n, "bring "+model.Plural(n, "message")+" back to "+model.Printable(u.undo.Back.Name))
 	}
 	return o
 }
