@@ -42,27 +42,27 @@ func (c *Client) Execute(ctx context.Context, run plan.Run, progress func(plan.A
 	return account, err
 }
 
-// execute is Execute. left is what an undo was given and did not find, nil of anything else.
+// execute is Execute. left is what an undo was given and did not find.
 func (c *Client) execute(
 	ctx context.Context, r plan.Run, progress func(plan.Account),
-) (account plan.Account, left *plan.Undoing, err error) {
+) (account plan.Account, left plan.Claim, err error) {
 	p := &r.Plan
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: p.Operation, From: p.From, Planned: p.Planned}}
 	l.converts = r.Topology != nil && r.Topology.Behaviour.ConvertsAMQP10
 	attempt := fmt.Sprintf("%s %s", p.Operation, model.Printable(p.From.String()))
 	switch {
 	case p.Refusal.Refused():
-		return l.copy(), nil, fmt.Errorf("%s: %s", attempt, p.Refusal.Words())
+		return l.copy(), left, fmt.Errorf("%s: %s", attempt, p.Refusal.Words())
 	case !p.Acquire.Allowed():
-		return l.copy(), nil, fmt.Errorf("%s: %s", attempt, p.Acquire.Refusal.Words())
+		return l.copy(), left, fmt.Errorf("%s: %s", attempt, p.Acquire.Refusal.Words())
 	case p.Operation == plan.Undo && p.Undoing == nil && p.Resuming == nil, c.journal == nil &&
 		(p.Undoing != nil || p.Resuming != nil), !slices.Contains(operations, p.Operation), !r.Routable(),
 		p.Acquire.Method == peek.Stream, p.Acquire.Queue != p.From:
-		return l.copy(), nil, fmt.Errorf("%s: this plan cannot be executed", attempt)
+		return l.copy(), left, fmt.Errorf("%s: this plan cannot be executed", attempt)
 	}
 	source, err := c.openSource(ctx, p.Acquire)
 	if err != nil {
-		return l.copy(), nil, fmt.Errorf("%s: %w", attempt, err)
+		return l.copy(), left, fmt.Errorf("%s: %w", attempt, err)
 	}
 	if p.Mark && p.MarkName == "" {
 		p.MarkName = message.NewMark()
@@ -80,15 +80,14 @@ func (c *Client) execute(
 	if err := x.work(ctx, progress); err != nil {
 		_ = source.release()
 		c.lookEnds(source)
-		return l.copy(), nil, err
+		return l.copy(), left, err
 	}
 	account = l.copy()
 	if progress != nil {
 		progress(account)
 	}
 	if x.retrieval != nil {
-		rest := x.retrieval.Left()
-		left = &rest
+		left = x.retrieval.Left()
 	}
 	return account, left, nil
 }
@@ -197,11 +196,15 @@ func (x *execution) begin(ctx context.Context) (err error) {
 		x.ledger.journal, err = x.client.begin(ctx, record)
 		return err
 	}
+	entry, err := x.client.journal.Find(ctx, x.plan.Undoing.Record)
+	if err != nil {
+		return err
+	}
 	var granted []int
 	x.ledger.journal, granted, err = x.client.claim(ctx, record, x.plan.Undoing.Claim())
 	if err == nil {
 		*x.plan = x.plan.Granted(granted)
-		x.retrieval = x.plan.Undoing.Retrieval()
+		x.retrieval = x.plan.Undoing.Retrieval(entry)
 		x.ledger.plan(len(granted))
 	}
 	return err

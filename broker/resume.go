@@ -107,12 +107,7 @@ func (c *Client) Resume(ctx context.Context, p resume.Run, progress func(plan.Ac
 	if err != nil || p.Undo == nil || account.Stopped != "" {
 		return account, err
 	}
-	again, err := c.Undo(
-		ctx,
-		*p.Undo,
-		func(each func(*plan.Entry) error) error { return p.Entries(p.Undo.Record.ID, each) },
-		progress,
-	)
+	again, err := c.Undo(ctx, *p.Undo, progress)
 	if err != nil {
 		again.Stopped = err.Error()
 	}

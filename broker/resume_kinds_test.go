@@ -98,7 +98,7 @@ func TestResumeOfAnUndo(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				d := &dying{Journal: journal.New(journal.Options{Path: s.path}), outcomes: 100, end: cancel}
 				victim := journaledBy(t, d, false)
-				if _, err := victim.Undo(ctx, undo, entriesOf(j, done.JournalID), nil); err != nil {
+				if _, err := victim.Undo(ctx, undo, nil); err != nil {
 					t.Fatal(err)
 				}
 				victim.Close()

@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,11 +64,9 @@ func (c *Client) Import(
 }
 
 // Undo takes a record back: it publishes what the journal holds into the queue that it came from, and takes back what
-// is still where it was sent to. It is written into the journal like every other action. entries calls with each entry
-// of the record. An error means that nothing was done; what ends it early is in Account.Stopped.
-func (c *Client) Undo(
-	ctx context.Context, p plan.UndoPlan, entries func(func(*plan.Entry) error) error, progress func(plan.Account),
-) (plan.Account, error) {
+// is still where it was sent to. It is written into the journal like every other action. An error means that nothing
+// was done; what ends it early is in Account.Stopped.
+func (c *Client) Undo(ctx context.Context, p plan.UndoPlan, progress func(plan.Account)) (plan.Account, error) {
 	total := plan.Account{Operation: plan.Undo, From: p.Back, Planned: p.Planned()}
 	attempt := fmt.Sprintf("undo %d", p.Record.ID)
 	switch {
@@ -94,7 +93,7 @@ func (c *Client) Undo(
 		}
 	}
 	if p.Restores > 0 {
-		if err := part(c.restore(ctx, &p, p.Claim(), entries, tell)); err != nil {
+		if err := part(c.restore(ctx, &p, p.Claim(), tell)); err != nil {
 			return total, fmt.Errorf("%s: %w", attempt, err)
 		}
 	}
@@ -102,19 +101,17 @@ func (c *Client) Undo(
 		if total.Stopped != "" {
 			break
 		}
-		account, rest, err := c.execute(ctx, take.On(nil), tell)
-		var left plan.Undoing // what was not found, and the journal has
-		if err == nil && account.Stopped == "" && take.Undoing.Gone.Restores() {
-			left = *rest
+		account, left, err := c.execute(ctx, take.On(nil), tell)
+		if err != nil || account.Stopped != "" || !take.Undoing.Gone.Restores() {
+			left.Positions = nil // the journal does not have what was not found, or it may be there
 		}
-		claim := left.Claim()
-		account.Gone -= len(claim.Positions)
+		account.Gone -= len(left.Positions)
 		if err := part(account, err); err != nil {
 			return total, err
 		}
-		if len(claim.Positions) > 0 {
+		if len(left.Positions) > 0 {
 			// This is not the first part: its error is in the account.
-			_ = part(c.restore(ctx, &p, claim, left.Entries, tell))
+			_ = part(c.restore(ctx, &p, left, tell))
 		}
 	}
 	return total, nil
@@ -122,8 +119,7 @@ func (c *Client) Undo(
 
 // restore publishes what the journal holds of the entries that are claimed.
 func (c *Client) restore(
-	ctx context.Context, planned *plan.UndoPlan, claim plan.Claim, entries func(func(*plan.Entry) error) error,
-	progress func(plan.Account),
+	ctx context.Context, planned *plan.UndoPlan, claim plan.Claim, progress func(plan.Account),
 ) (plan.Account, error) {
 	n := len(claim.Positions)
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: plan.Undo, From: planned.Back, Planned: n}}
@@ -131,18 +127,15 @@ func (c *Client) restore(
 		Operation: plan.Undo, From: planned.Back, Planned: n, Undoes: planned.Record.ID,
 		Intent: &plan.Intent{Recipients: []plan.Recipient{planned.Into}},
 	}
-	claimed := map[int]bool{}
-	begin := func() (*writer, error) {
-		w, granted, err := c.claim(ctx, record, claim)
-		for _, position := range granted {
-			claimed[position] = true
-		}
-		l.plan(len(granted))
+	var claimed []int // in their order
+	begin := func() (w *writer, err error) {
+		w, claimed, err = c.claim(ctx, record, claim)
+		l.plan(len(claimed))
 		return w, err
 	}
 	return c.send(ctx, planned.Into, l, begin, func(add func(parcel) error) error {
-		return entries(func(e *plan.Entry) error {
-			if !claimed[e.Position] {
+		return c.journal.Entries(ctx, planned.Record.ID, func(e *plan.Entry) error {
+			if _, mine := slices.BinarySearch(claimed, e.Position); !mine {
 				return nil
 			}
 			m := *e.Message

@@ -46,7 +46,7 @@ func undoer() int {
 	}
 	fmt.Println("planned")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-	account, err := c.Undo(context.Background(), plan, entriesOf(j, id), nil)
+	account, err := c.Undo(context.Background(), plan, nil)
 	fmt.Println("ends", account.Moved, account.Planned, err)
 	return 0
 }
@@ -164,7 +164,7 @@ func (s *undoRace) planned(id int64) func() (plan.Account, error) {
 	return func() (plan.Account, error) {
 		defer j.Close()
 		defer c.Close()
-		return c.Undo(context.Background(), p, entriesOf(j, id), nil)
+		return c.Undo(context.Background(), p, nil)
 	}
 }
 

@@ -47,7 +47,7 @@ func undo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues .
 	if plan.Refusal.Refused() {
 		t.Fatal(plan.Refusal.Words())
 	}
-	account, err := c.Undo(t.Context(), plan, entriesOf(j, id), nil)
+	account, err := c.Undo(t.Context(), plan, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) 
 		consent: u.consent, planned: planned, again: planning,
 		ask: question{does: "bring back", where: "into", queue: planned.undo.Back},
 		run: func(ctx context.Context, planned plannedAction, progress func(plan.Account)) (plan.Account, error) {
-			return s.broker.Undo(ctx, *planned.undo, s.entries(ctx, record.ID), progress)
+			return s.broker.Undo(ctx, *planned.undo, progress)
 		},
 	})
 }

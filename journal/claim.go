@@ -20,18 +20,23 @@ type queryer interface {
 type attempt struct {
 	id      int64
 	running bool
-	claimed map[int]bool                // while it runs: no other may touch these
-	done    map[int]bool                // brought back
+	of      positions                   // claimed or done
 	unsure  map[int]message.Fingerprint // intended, and it did not tell what became of that; of what it published
 }
+
+// What an undo has done with an entry. claimed is of one that runs: no other may touch it.
+const (
+	claimed = 1
+	done    = 2
+)
 
 // tell notes in an entry what this undo did with it.
 func (a attempt) tell(e *plan.Entry) {
 	sent, unsure := a.unsure[e.Position]
 	switch {
-	case a.done[e.Position]:
+	case a.of.get(e.Position) == done:
 		e.Undone = true
-	case a.running && (a.claimed[e.Position] || unsure):
+	case a.running && (a.of.get(e.Position) == claimed || unsure):
 		e.Claimed = a.id
 	case unsure:
 		e.Undoing = append(e.Undoing, plan.Attempt{By: a.id, Sent: sent})
@@ -94,8 +99,8 @@ func free(before map[int64]attempt, record int64, c plan.Claim) (granted []int, 
 			_, unsure := a.unsure[p]
 			state := plan.ClaimDone
 			switch {
-			case a.done[p]:
-			case a.running && (a.claimed[p] || unsure):
+			case a.of.get(p) == done:
+			case a.running && (a.of.get(p) == claimed || unsure):
 				state = plan.ClaimRunning
 			case unsure && !slices.Contains(c.Known, id):
 				state = plan.ClaimUncertain
@@ -125,14 +130,11 @@ func attempts(ctx context.Context, q queryer, record int64, running func(int64) 
 			continue
 		}
 		a := attempt{
-			id:      id,
-			running: !ended && running(id),
-			claimed: map[int]bool{},
-			done:    map[int]bool{},
-			unsure:  map[int]message.Fingerprint{},
+			id: id, running: !ended && running(id), of: positions{},
+			unsure: map[int]message.Fingerprint{},
 		}
 		if a.running {
-			if err := readClaims(ctx, q, record, id, a.claimed); err != nil {
+			if err := readClaims(ctx, q, record, id, a.of); err != nil {
 				return err
 			}
 		}
@@ -144,10 +146,10 @@ func attempts(ctx context.Context, q queryer, record int64, running func(int64) 
 			if err := e.Readable(id); err != nil {
 				return err
 			}
-			switch outcome := outcomes[e.Position].Outcome; {
-			case outcome == plan.Moved:
-				a.done[e.Undoes] = true
-			case outcome == plan.Unsure, outcome == "" && !ended:
+			switch s, _ := outcomes.at(e.Position); {
+			case s.Outcome == plan.Moved:
+				a.of.set(e.Undoes, done)
+			case s.Outcome == plan.Unsure, s.Outcome == "" && !ended:
 				a.unsure[e.Undoes] = e.Sent.Fingerprint
 			}
 			return nil
@@ -178,18 +180,18 @@ func undosOf(ctx context.Context, q queryer, record int64) (map[int64]bool, erro
 	return undos, errors.Join(rows.Err(), rows.Close())
 }
 
-func readClaims(ctx context.Context, q queryer, record, claimant int64, claimed map[int]bool) error {
+func readClaims(ctx context.Context, q queryer, record, claimant int64, of positions) error {
 	rows, err := q.QueryContext(ctx, `SELECT positions FROM claims WHERE record = ? AND claimant = ?`, record, claimant)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var positions string
-		if err := rows.Scan(&positions); err != nil {
+		var text string
+		if err := rows.Scan(&text); err != nil {
 			return err
 		}
-		if err := eachIn(positions, func(p int) { claimed[p] = true }); err != nil {
+		if err := eachIn(text, func(p int) { of.set(p, claimed) }); err != nil {
 			return err
 		}
 	}

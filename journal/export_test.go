@@ -1,6 +1,9 @@
 package journal
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Pragma sets something that only a test needs, on every connection that there is.
 func (j *Journal) Pragma(ctx context.Context, text string) error {
@@ -8,6 +11,16 @@ func (j *Journal) Pragma(ctx context.Context, text string) error {
 	if err == nil {
 		db.SetMaxOpenConns(1)
 		_, err = db.ExecContext(ctx, "PRAGMA "+text)
+	}
+	return err
+}
+
+// Damage makes the text of the entry at a position one that cannot be read.
+func (j *Journal) Damage(ctx context.Context, position int) error {
+	db, err := j.open(ctx)
+	if err == nil {
+		_, err = db.ExecContext(ctx, `UPDATE entries SET content = replace(content, ?, ?)`,
+			fmt.Sprintf(`{"position":%d,`, position), fmt.Sprintf(`{"position":%d;`, position))
 	}
 	return err
 }

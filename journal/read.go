@@ -154,35 +154,34 @@ func (j *Journal) complete(ctx context.Context, db *sql.DB, r *plan.Record) erro
 	}
 	r.Running = j.running(r.ID)
 	outcomes, err := readOutcomes(ctx, db, r.ID)
-	for _, s := range outcomes {
-		r.Account.Add(s.Outcome, &message.Message{}, "")
-	}
+	outcomes.each(func(o plan.Outcome) { r.Account.Add(o, &message.Message{}, "") })
 	return err
 }
 
-// readOutcomes are the outcomes of a record by position.
-func readOutcomes(ctx context.Context, db queryer, id int64) (map[int]plan.Settled, error) {
+func readOutcomes(ctx context.Context, db queryer, id int64) (o outcomes, err error) {
 	rows, err := db.QueryContext(ctx, `SELECT outcome, reason, positions FROM outcomes WHERE record = ? ORDER BY rowid`,
 		id)
 	if err != nil {
-		return nil, err
+		return o, err
 	}
 	defer rows.Close()
-	outcomes := map[int]plan.Settled{}
+	o.of = positions{}
+	places := map[plan.Settled]int32{}
 	for rows.Next() {
 		var s plan.Settled
-		var positions string
-		if err := rows.Scan(&s.Outcome, &s.Reason, &positions); err != nil {
-			return nil, err
+		var text string
+		if err := rows.Scan(&s.Outcome, &s.Reason, &text); err != nil {
+			return o, err
 		}
-		if err := eachIn(positions, func(p int) {
-			s.Position = p
-			outcomes[p] = s
-		}); err != nil {
-			return nil, err
+		if places[s] == 0 {
+			o.kinds = append(o.kinds, s)
+			places[s] = int32(len(o.kinds))
+		}
+		if err := eachIn(text, func(p int) { o.of.set(p, places[s]) }); err != nil {
+			return o, err
 		}
 	}
-	return outcomes, rows.Err()
+	return o, rows.Err()
 }
 
 // Entries calls each with every entry of a record, in the order in which they were written, with its outcome and what
@@ -207,7 +206,7 @@ func (j *Journal) Entries(ctx context.Context, id int64, each func(*plan.Entry) 
 	inOrder := slices.Sorted(maps.Keys(undos))
 	var stop error
 	err = entries(ctx, db, id, func(e *plan.Entry) error {
-		s := outcomes[e.Position]
+		s, _ := outcomes.at(e.Position)
 		e.Outcome, e.Reason = s.Outcome, s.Reason
 		for _, undo := range inOrder {
 			undos[undo].tell(e)
@@ -234,20 +233,31 @@ func entries(ctx context.Context, db queryer, id int64, each func(*plan.Entry) e
 
 // lines reads the entries of a record as JSON.
 func lines(ctx context.Context, db queryer, id int64, each func(line string) error) error {
-	rows, err := db.QueryContext(ctx, `SELECT content FROM entries WHERE record = ? ORDER BY rowid`, id)
+	return writes(ctx, db, id, func(_ int64, content string) error {
+		for line := range strings.Lines(content) {
+			if err := each(line); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// writes reads what each Write of a record wrote: its row, and the entries as JSON lines.
+func writes(ctx context.Context, db queryer, id int64, each func(row int64, content string) error) error {
+	rows, err := db.QueryContext(ctx, `SELECT rowid, content FROM entries WHERE record = ? ORDER BY rowid`, id)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
+		var row int64
 		var content string
-		if err := rows.Scan(&content); err != nil {
+		if err := rows.Scan(&row, &content); err != nil {
 			return err
 		}
-		for line := range strings.Lines(content) {
-			if err := each(line); err != nil {
-				return err
-			}
+		if err := each(row, content); err != nil {
+			return err
 		}
 	}
 	return rows.Err()

@@ -77,7 +77,7 @@ func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, ended bool, 
 		text, found := strings.CutPrefix(line, `{"position":`)
 		position, text, ok := strings.Cut(text, `,"copies":"`)
 		n, err := strconv.Atoi(position)
-		s, settled := outcomes[n]
+		s, settled := outcomes.at(n)
 		sent := s.Outcome == plan.Moved || s.Outcome == plan.Unsure || !settled && !ended
 		if !found || !ok || err != nil || !sent {
 			return nil

@@ -83,7 +83,7 @@ func (j *Journal) mayResume(ctx context.Context, tx *sql.Tx, id int64) error {
 			switch {
 			case a.running:
 				return &plan.ClaimedError{Record: id, By: undo, State: plan.ClaimRunning}
-			case len(a.done)+len(a.unsure) > 0:
+			case len(a.of)+len(a.unsure) > 0:
 				return &plan.ClaimedError{Record: id, By: undo, State: plan.ClaimDone}
 			}
 		}
@@ -130,14 +130,15 @@ func (j *Journal) amend(ctx context.Context, tx *sql.Tx, id int64, settled []pla
 			return err
 		}
 	} else {
-		for _, s := range before {
-			if n := account.count(s.Outcome); n != nil {
+		before.each(func(o plan.Outcome) {
+			if n := account.count(o); n != nil {
 				*n++
 			}
-		}
+		})
 	}
 	for _, s := range settled {
-		if n := account.count(before[s.Position].Outcome); n != nil {
+		was, _ := before.at(s.Position)
+		if n := account.count(was.Outcome); n != nil {
 			*n--
 		}
 		if n := account.count(s.Outcome); n != nil {

@@ -103,10 +103,10 @@ func (b wantedBroker) Execute(ctx context.Context, run plan.Run, progress func(p
 
 // Undo implements ports.Undoer.
 func (b wantedBroker) Undo(
-	ctx context.Context, p plan.UndoPlan, entries func(func(*plan.Entry) error) error, progress func(plan.Account),
+	ctx context.Context, p plan.UndoPlan, progress func(plan.Account),
 ) (plan.Account, error) {
 	defer b.quiet.giveWay()()
-	return b.Broker.Undo(ctx, p, entries, progress)
+	return b.Broker.Undo(ctx, p, progress)
 }
 
 // Resume implements ports.Resumer.

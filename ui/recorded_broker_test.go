@@ -86,19 +86,11 @@ func (b *recordedBroker) Read(_ context.Context, plan peek.Plan, each func(*mess
 	return peek.Read{}, nil
 }
 
-func (b *recordedBroker) Undo(
-	_ context.Context, p plan.UndoPlan, entries func(func(*plan.Entry) error) error, progress func(plan.Account),
-) (plan.Account, error) {
-	a := plan.Account{Operation: plan.Undo, From: p.Back, Planned: p.Planned()}
-	err := entries(func(e *plan.Entry) error {
-		if p.Restored(e) {
-			a.Moved++
-		}
-		return nil
-	})
+func (b *recordedBroker) Undo(_ context.Context, p plan.UndoPlan, progress func(plan.Account)) (plan.Account, error) {
+	a := plan.Account{Operation: plan.Undo, From: p.Back, Planned: p.Planned(), Moved: p.Restores}
 	a.Gone = a.Planned - a.Moved
 	progress(a)
-	return a, err
+	return a, nil
 }
 
 func (b *recordedBroker) AwaitGone(

@@ -128,7 +128,7 @@ func (u undoing) offer(d *dialog) *offer {
 func (u undoing) run(e *env) (begun plan.Account, run accountRun) {
 	begun = plan.Account{Operation: plan.Undo, From: u.undo.Back, Planned: u.undo.Planned()}
 	return begun, func(ctx context.Context, progress func(plan.Account)) (plan.Account, error) {
-		return e.broker.Undo(ctx, u.undo, e.entries(ctx, u.undo.Record.ID), progress)
+		return e.broker.Undo(ctx, u.undo, progress)
 	}
 }
 

@@ -184,9 +184,10 @@ func TestUndoPlanSurvivesJSON(t *testing.T) {
 	read := wantSurvives(t, p)
 	for i := range p.Takes {
 		sent := m
-		sent.Fingerprint = p.Takes[i].Undoing.Sent[0].Sent.Fingerprint
-		a, position, errA := p.Takes[i].Undoing.Retrieval().Publishing(&sent)
-		b, again, errB := read.Takes[i].Undoing.Retrieval().Publishing(&sent)
+		sent.Fingerprint = p.Takes[i].Undoing.Sent[0].Fingerprint
+		entry := func(position int) (Entry, error) { return entries[position-1], nil }
+		a, position, errA := p.Takes[i].Undoing.Retrieval(entry).Publishing(&sent)
+		b, again, errB := read.Takes[i].Undoing.Retrieval(entry).Publishing(&sent)
 		if diff := cmp.Diff(a, b, sameData); diff != "" || position != again || errA != nil || errB != nil {
 			t.Errorf("%s %d %d %v %v", diff, position, again, errA, errB)
 		}

@@ -35,40 +35,6 @@ func editedAs(in *message.MessageJSON) (Draft, error) {
 	return Draft{model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, m.Properties, m.Headers, m.Body}, err
 }
 
-// entryState is what becomes of an entry after it was written.
-type entryState struct {
-	Outcome Outcome   `json:"outcome,omitempty"`
-	Reason  string    `json:"reason,omitempty"`
-	Undone  bool      `json:"undone,omitempty"`
-	Undoing []Attempt `json:"undoing,omitempty"`
-	Claimed int64     `json:"claimed,omitempty"`
-}
-
-// MarshalJSON writes the entry as JSON has it, with the undos of it.
-func (e Entry) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		EntryJSON
-		Undoing []Attempt `json:"undoing,omitempty"`
-		Claimed int64     `json:"claimed,omitempty"`
-	}{e.JSON(), e.Undoing, e.Claimed})
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (e *Entry) UnmarshalJSON(text []byte) error {
-	read, err := ParseEntry(text)
-	if err != nil {
-		return err
-	}
-	var state entryState
-	if err := json.Unmarshal(text, &state); err != nil {
-		return message.JSONError(err)
-	}
-	read.Outcome, read.Reason, read.Undone = state.Outcome, state.Reason, state.Undone
-	read.Undoing, read.Claimed = state.Undoing, state.Claimed
-	*e = read
-	return nil
-}
-
 // exactly reads JSON without rounding its numbers.
 func exactly(text []byte, v any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))

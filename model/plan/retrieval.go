@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"slices"
@@ -14,9 +15,16 @@ type Undoing struct {
 	Record int64          // that is taken back
 	Back   model.QueueRef // the queue that the messages go back to
 	User   string         // the connected user
-	Sent   []Entry        // by their positions
+	Sent   []Sought       // by their positions
 	Known  []int64        // as a Claim has it
 	Gone   GoneWhy        // what may have become of those that are not in the queue any more
+}
+
+// Sought is a message that an undo looks for, in few bytes: a record may have millions. What brings it back is in the
+// journal.
+type Sought struct {
+	Position    int                 // of its entry
+	Fingerprint message.Fingerprint // as it was published
 }
 
 // Claim is what this undo asks for before it begins.
@@ -32,65 +40,59 @@ func (u *Undoing) Claim() Claim {
 func (u *Undoing) chosen() map[message.Fingerprint]int {
 	chosen := make(map[message.Fingerprint]int, len(u.Sent))
 	for i := range u.Sent {
-		chosen[u.Sent[i].Sent.Fingerprint]++
+		chosen[u.Sent[i].Fingerprint]++
 	}
 	return chosen
 }
 
-// Granted is the part of a plan that an undo was given.
+// Granted is the part of a plan that an undo was given: positions in their order.
 func (p *Plan) Granted(positions []int) Plan {
-	given := make(map[int]bool, len(positions))
-	for _, position := range positions {
-		given[position] = true
-	}
 	undoing, out := *p.Undoing, *p
-	undoing.Sent = nil
-	for _, e := range p.Undoing.Sent {
-		if given[e.Position] {
-			undoing.Sent = append(undoing.Sent, e)
-		}
-	}
+	undoing.Sent = slices.DeleteFunc(slices.Clone(undoing.Sent), func(s Sought) bool {
+		_, given := slices.BinarySearch(positions, s.Position)
+		return !given
+	})
 	out.Undoing, out.Planned = &undoing, len(positions)
 	out.Selection.Fingerprints = undoing.chosen()
 	return out
 }
 
-// Entries calls with each entry.
-func (u *Undoing) Entries(each func(*Entry) error) error {
-	for i := range u.Sent {
-		if err := each(&u.Sent[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Retrieval is an undo while it takes messages back from a queue. It is not safe for concurrent use.
 type Retrieval struct {
 	undoing *Undoing
-	left    map[message.Fingerprint][]*Entry // not found yet
+	entry   func(position int) (Entry, error)
+	sought  []Sought // by fingerprint
+	found   []int    // how many of the twins that begin at this place were found
 }
 
-// Retrieval begins to take back.
-func (u *Undoing) Retrieval() *Retrieval {
-	r := &Retrieval{undoing: u, left: make(map[message.Fingerprint][]*Entry, len(u.Sent))}
-	for i := range u.Sent {
-		f := u.Sent[i].Sent.Fingerprint
-		r.left[f] = append(r.left[f], &u.Sent[i])
-	}
+// Retrieval begins to take back. entry finds the journal's entries.
+func (u *Undoing) Retrieval(entry func(position int) (Entry, error)) *Retrieval {
+	r := &Retrieval{undoing: u, entry: entry, sought: slices.Clone(u.Sent), found: make([]int, len(u.Sent))}
+	slices.SortFunc(r.sought, func(a, b Sought) int {
+		return cmp.Or(bytes.Compare(a.Fingerprint[:], b.Fingerprint[:]), cmp.Compare(a.Position, b.Position))
+	})
 	return r
 }
 
 // Publishing is what brings a message back that was sent, with the position of its entry. Each entry is used once;
 // twins are interchangeable.
 func (r *Retrieval) Publishing(m *message.Message) (p message.Publishing, undoes int, err error) {
-	entries := r.left[m.Fingerprint]
-	if len(entries) == 0 {
-		return message.Publishing{}, 0, errors.New("the journal does not know this message")
+	first, known := slices.BinarySearchFunc(r.sought, m.Fingerprint, func(s Sought, f message.Fingerprint) int {
+		return bytes.Compare(s.Fingerprint[:], f[:])
+	})
+	if known {
+		next := first + r.found[first]
+		known = next < len(r.sought) && r.sought[next].Fingerprint == m.Fingerprint
 	}
-	e, u := entries[0], r.undoing
-	r.left[m.Fingerprint] = entries[1:]
-	was := *m
+	if !known {
+		return p, 0, errors.New("the journal does not know this message")
+	}
+	e, err := r.entry(r.sought[first+r.found[first]].Position)
+	if err != nil {
+		return p, 0, err
+	}
+	r.found[first]++
+	u, was := r.undoing, *m
 	if e.Message != nil {
 		was = *e.Message
 	} else {
@@ -101,15 +103,17 @@ func (r *Retrieval) Publishing(m *message.Message) (p message.Publishing, undoes
 	return p, e.Position, nil
 }
 
-// Left is the part of the undo whose messages were not found.
-func (r *Retrieval) Left() Undoing {
-	left := *r.undoing
-	left.Sent = nil
-	for _, entries := range r.left {
-		for _, e := range entries {
-			left.Sent = append(left.Sent, *e)
+// Left is what to claim of the messages that were not found.
+func (r *Retrieval) Left() Claim {
+	left := Claim{Known: r.undoing.Known}
+	for i, found := 0, 0; i < len(r.sought); i++ {
+		if i == 0 || r.sought[i].Fingerprint != r.sought[i-1].Fingerprint {
+			found = r.found[i]
+		}
+		if found--; found < 0 {
+			left.Positions = append(left.Positions, r.sought[i].Position)
 		}
 	}
-	slices.SortFunc(left.Sent, func(a, b Entry) int { return cmp.Compare(a.Position, b.Position) })
+	slices.Sort(left.Positions)
 	return left
 }

@@ -39,12 +39,6 @@ func (p *UndoPlan) Planned() int {
 	return n
 }
 
-// Restored reports whether the plan publishes the message of this entry from the journal.
-func (p *UndoPlan) Restored(e *Entry) bool {
-	_, restored := slices.BinarySearch(p.Positions, e.Position)
-	return restored
-}
-
 // Claim is what the undo asks for before it publishes from the journal.
 func (p *UndoPlan) Claim() Claim {
 	return Claim{Positions: p.Positions, Known: p.Known}
@@ -95,7 +89,7 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 	}
 	b := undoBuilder{
 		plan: &p, topology: t, there: maps.Clone(want.There), looked: want.There != nil,
-		takes: map[string][]Entry{}, tally: newTally(nil),
+		takes: map[string]*taking{}, tally: newTally(nil),
 	}
 	if err := want.Entries(func(e *Entry) error { return b.add(e, want.Found) }); err != nil {
 		return p, err
@@ -112,11 +106,27 @@ type undoBuilder struct {
 	looked   bool
 	skips    []Skip
 	left     map[string]bool
-	takes    map[string][]Entry // by the queue that they went to
+	takes    map[string]*taking // by the queue that they went to
 	ways     []string           // the queues in the order of their first entry
 	timed    int                // messages with an expiration
 	sizes    []int64            // of the bodies that are restored
 	tally    *tally             // of those
+}
+
+// taking is what was sent to one queue.
+type taking struct {
+	sent    []Sought
+	keys    map[string]bool // that it was sent with
+	unkept  bool            // the journal does not have all of them whole
+	largest int64           // bytes of a body
+}
+
+func (t *taking) add(e *Entry) {
+	t.sent = append(t.sent, Sought{e.Position, e.Sent.Fingerprint})
+	t.keys[e.Sent.To.RoutingKey] = true
+	if t.unkept = t.unkept || e.Message == nil; e.Message != nil {
+		t.largest = max(t.largest, int64(e.Message.BodyBytes))
+	}
 }
 
 func (b *undoBuilder) add(e *Entry, found map[int]Outcome) error {
@@ -182,12 +192,12 @@ func (b *undoBuilder) add(e *Entry, found map[int]Outcome) error {
 	default:
 		to := e.Sent.Reached[0]
 		if b.takes[to] == nil {
-			b.ways = append(b.ways, to)
+			b.ways, b.takes[to] = append(b.ways, to), &taking{keys: map[string]bool{}}
 		}
 		if e.Sent.Former.Expiration != "" {
 			b.timed++
 		}
-		b.takes[to] = append(b.takes[to], *e)
+		b.takes[to].add(e)
 	}
 	b.again(e)
 	return nil
@@ -282,27 +292,28 @@ func (b *undoBuilder) unrecognized(want *UndoWant) Refusal {
 
 // take plans to take back from one queue what was sent there.
 func (b *undoBuilder) take(t *model.Topology, name string, want *UndoWant) {
-	p, entries := b.plan, b.takes[name]
+	p, took := b.plan, b.takes[name]
 	ref := model.QueueRef{VHost: p.Back.VHost, Name: name}
 	q, exists := t.Queue(ref)
 	if !exists {
-		b.skip(Skip{Kind: TargetGone, Queues: []string{name}}, len(entries))
+		b.skip(Skip{Kind: TargetGone, Queues: []string{name}}, len(took.sent))
 		return
 	}
-	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Position, b.Position) })
-	u := &Undoing{Record: p.Record.ID, Back: p.Back, User: want.User, Known: p.Known, Sent: entries}
+	slices.SortStableFunc(took.sent, func(a, b Sought) int { return cmp.Compare(a.Position, b.Position) })
+	u := &Undoing{Record: p.Record.ID, Back: p.Back, User: want.User, Known: p.Known, Sent: took.sent}
 	plan := Plan{
-		Operation: Undo, From: ref, User: want.User, Planned: len(entries), Selection: Selection{Fingerprints: u.chosen()},
-		Undoing: u,
+		Operation: Undo, From: ref, User: want.User, Planned: len(took.sent),
+		Selection: Nobody(), // Granted knows them
+		Undoing:   u,
 		Acquire: peek.For(t, ref, peek.Want{
-			Limit: max(int(q.Ready.Or(0)), len(entries)), Insist: want.Insist,
+			Limit: max(int(q.Ready.Or(0)), len(took.sent)), Insist: want.Insist,
 			ForAction: true,
 		}),
 		Recipients: []Recipient{p.Into},
 	}
-	u.Gone = goneWhy(t, ref, entries, want)
+	u.Gone = goneWhy(t, ref, took, want)
 	if !plan.Acquire.Allowed() {
-		b.skip(Skip{Kind: TargetUnread, Queues: []string{name}, Look: plan.Acquire.Refusal}, len(entries))
+		b.skip(Skip{Kind: TargetUnread, Queues: []string{name}, Look: plan.Acquire.Refusal}, len(took.sent))
 		return
 	}
 	if n := q.Consumers.Or(0); u.Gone != GoneLimit && (u.Gone != GoneTaken || n > 0) {

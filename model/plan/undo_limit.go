@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -59,31 +58,27 @@ func (g GoneWhy) Next() string {
 // messages may have dropped them, and one that loses copies which fail again may have lost them. Otherwise they are
 // unlikely to have been taken where the queue is still full, no consumer is there, none acknowledged anything, nothing
 // expires, and no dead-letter exchange has taken them elsewhere.
-func goneWhy(t *model.Topology, ref model.QueueRef, entries []Entry, want *UndoWant) GoneWhy {
-	lost := func(e Entry) bool {
-		_, lost := t.DeadEnd(ref, []string{e.Sent.To.RoutingKey}, nil)
-		return lost
+func goneWhy(t *model.Topology, ref model.QueueRef, took *taking, want *UndoWant) GoneWhy {
+	loses := dropsHead(t, ref)
+	for key := range took.keys {
+		_, lost := t.DeadEnd(ref, []string{key}, nil)
+		loses = loses || lost
 	}
-	if !dropsHead(t, ref) && !slices.ContainsFunc(entries, lost) {
+	if !loses {
 		if in := want.Record.Intent; in != nil && in.KeepDelay {
 			return GoneWaits
 		}
 		return GoneTaken
 	}
-	var largest int64
-	for i := range entries {
-		m := entries[i].Message
-		if m == nil {
-			return GoneUnkept
-		}
-		largest = max(largest, int64(m.BodyBytes))
+	if took.unkept {
+		return GoneUnkept
 	}
 	s := t.Settings(ref)
 	q, _ := t.Queue(ref)
 	consumers := cmp.Or(want.Counts[ref].Consumers, q.Consumers)
 	untaken := consumers.Or(1) == 0 && q.Acked.Or(0) == 0 && q.DeliveredNoAck.Or(0) == 0
 	switch {
-	case untaken && !s.TTL.Set && !s.DLX.Set && full(t, ref, largest, want.Counts):
+	case untaken && !s.TTL.Set && !s.DLX.Set && full(t, ref, took.largest, want.Counts):
 		return GoneLimit
 	case want.Insist:
 		return GoneInsists

@@ -3,6 +3,8 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,9 +78,9 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 		sent.Fingerprint = entry.Sent.Fingerprint
 		u := Undoing{
 			Back: model.QueueRef{VHost: "/", Name: "failed"}, User: "guest",
-			Sent: []Entry{entry},
+			Sent: []Sought{{entry.Position, entry.Sent.Fingerprint}},
 		}
-		retrieval := u.Retrieval()
+		retrieval := u.Retrieval(func(int) (Entry, error) { return entry, nil })
 		back, _, err := retrieval.Publishing(&sent)
 		if err != nil {
 			t.Fatal(err)
@@ -237,5 +239,30 @@ func TestPlanUndo(t *testing.T) {
 		if plan.Restores != test.restores || takes != test.takes {
 			t.Errorf("%s: %d restored, %d taken back: %s", test.name, plan.Restores, takes, words)
 		}
+	}
+}
+
+// TestTwinsComeBackOnceEach: each entry of twins is used once, and what was not found is left to be claimed.
+func TestTwinsComeBackOnceEach(t *testing.T) {
+	sought := func(positions ...int) (all []Sought) {
+		for _, p := range positions {
+			all = append(all, Sought{p, message.Fingerprint{byte(p % 3)}})
+		}
+		return all
+	}
+	u := Undoing{Sent: sought(1, 2, 3, 4, 5, 6, 7), Known: []int64{9}}
+	r := u.Retrieval(func(position int) (Entry, error) { return Entry{Position: position, Sent: &Sent{}}, nil })
+	var got []int
+	for _, kind := range []byte{1, 0, 1, 0, 0, 2} {
+		_, position, err := r.Publishing(&message.Message{Fingerprint: message.Fingerprint{kind}})
+		if got = append(got, position); (err == nil) != (position > 0) {
+			t.Errorf("position %d, %v", position, err)
+		}
+	}
+	if want := []int{1, 3, 4, 6, 0, 2}; !slices.Equal(got, want) {
+		t.Errorf("%v instead of %v", got, want)
+	}
+	if left, want := r.Left(), (Claim{Positions: []int{5, 7}, Known: []int64{9}}); !reflect.DeepEqual(left, want) {
+		t.Errorf("%+v is left instead of %+v", left, want)
 	}
 }

@@ -46,10 +46,9 @@ type (
 		Execute(ctx context.Context, run plan.Run, progress func(plan.Account)) (plan.Account, error)
 	}
 
-	// Undoer takes a record back. entries calls with each entry of it.
+	// Undoer takes a record back.
 	Undoer interface {
-		Undo(ctx context.Context, plan plan.UndoPlan, entries func(func(*plan.Entry) error) error,
-			progress func(plan.Account)) (plan.Account, error)
+		Undo(ctx context.Context, plan plan.UndoPlan, progress func(plan.Account)) (plan.Account, error)
 	}
 
 	// Resumer goes on with a record.

@@ -21,12 +21,20 @@ type Records interface {
 	Unfinished(ctx context.Context) ([]plan.Record, error)
 	// Chain are the records that go on with each other, from the first one on, with their intents.
 	Chain(ctx context.Context, id int64) ([]plan.Record, error)
+	Entries
+}
+
+// Entries are the messages of records.
+type Entries interface {
 	Entries(ctx context.Context, id int64, each func(*plan.Entry) error) error
 }
 
 // Recorder keeps what an execution is about to do, on disk before it is done.
 type Recorder interface {
 	Replays
+	Entries
+	// Find is what finds the entries of a record by their position, as they were written.
+	Find(ctx context.Context, record int64) (func(position int) (plan.Entry, error), error)
 	// Check proves that it can be written.
 	Check(ctx context.Context) error
 	// Begin writes down that an action begins, and returns its number.

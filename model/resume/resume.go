@@ -44,15 +44,14 @@ type Plan struct {
 // Run is a plan with what its execution needs beside it: the plan is data, and these are not.
 type Run struct {
 	Plan
-	Topology *model.Topology                                        // that the plan was made of
-	Entries  func(record int64, each func(*plan.Entry) error) error // of an undo's record
+	Topology *model.Topology // that the plan was made of
 	// File reads the messages of an import's file.
 	File func(path string, each func(*message.Message) error) error
 }
 
 // On is the plan with the topology and with what it was made of.
 func (p Plan) On(t *model.Topology, want Want) Run {
-	return Run{Plan: p, Topology: t, Entries: want.Entries, File: want.File}
+	return Run{Plan: p, Topology: t, File: want.File}
 }
 
 // Acks are how many messages have arrived and are acknowledged first.

@@ -1,0 +1,75 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/dlxtop/dlxtop/model/plan"
+)
+
+// finder finds entries of one record by their position. It keeps where they are, and those of one Write.
+type finder struct {
+	journal *Journal
+	record  int64
+	rows    positions // by position: the place in writes, from 1 on
+	writes  []int64   // rows of the table
+	held    int32     // whose entries are in memory, as rows has it
+	entries map[int]plan.Entry
+}
+
+// Find is what finds the entries of a record by their position, as they were written. Its memory does not grow with
+// what is in them. It is fast where one is near the one before, and not safe for concurrent use.
+func (j *Journal) Find(ctx context.Context, record int64) (func(position int) (plan.Entry, error), error) {
+	f := &finder{journal: j, record: record, rows: positions{}}
+	db, err := j.open(ctx)
+	if err == nil {
+		err = writes(ctx, db, record, func(row int64, content string) error {
+			f.writes = append(f.writes, row)
+			for line := range strings.Lines(content) {
+				text, _ := strings.CutPrefix(line, `{"position":`)
+				text, _, _ = strings.Cut(text, ",")
+				if position, err := strconv.Atoi(text); err == nil {
+					f.rows.set(position, int32(len(f.writes)))
+				}
+			}
+			return nil
+		})
+	}
+	return func(position int) (plan.Entry, error) { return f.find(ctx, position) }, j.explain("read", err)
+}
+
+func (f *finder) find(ctx context.Context, position int) (plan.Entry, error) {
+	if at := f.rows.get(position); at > 0 && at != f.held {
+		if err := f.read(ctx, at); err != nil {
+			return plan.Entry{}, f.journal.explain("read", err)
+		}
+	}
+	e, ok := f.entries[position]
+	if !ok {
+		return e, fmt.Errorf("the journal's entry of this message is damaged: `dlxtop journal show %d` lists the others",
+			f.record)
+	}
+	return e, nil
+}
+
+// read takes the entries of one Write into memory.
+func (f *finder) read(ctx context.Context, at int32) error {
+	db, err := f.journal.open(ctx)
+	if err != nil {
+		return err
+	}
+	var content string
+	err = db.QueryRowContext(ctx, `SELECT content FROM entries WHERE rowid = ?`, f.writes[at-1]).Scan(&content)
+	if err != nil {
+		return err
+	}
+	f.held, f.entries = at, map[int]plan.Entry{}
+	for line := range strings.Lines(content) {
+		if e, err := plan.ParseEntry([]byte(line)); err == nil {
+			f.entries[e.Position] = e
+		}
+	}
+	return nil
+}
