@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -28,9 +27,7 @@ func (j *Journal) Find(ctx context.Context, record int64) (func(position int) (p
 		err = writes(ctx, db, record, func(row int64, content string) error {
 			f.writes = append(f.writes, row)
 			for line := range strings.Lines(content) {
-				text, _ := strings.CutPrefix(line, `{"position":`)
-				text, _, _ = strings.Cut(text, ",")
-				if position, err := strconv.Atoi(text); err == nil {
+				if position, _, ok := cutPosition(line); ok {
 					f.rows.set(position, int32(len(f.writes)))
 				}
 			}

@@ -73,13 +73,11 @@ func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, ended bool, 
 		return err
 	}
 	return lines(ctx, db, id, func(line string) error {
-		// Of a journal with many entries, to read all of each would take seconds.
-		text, found := strings.CutPrefix(line, `{"position":`)
-		position, text, ok := strings.Cut(text, `,"copies":"`)
-		n, err := strconv.Atoi(position)
+		n, text, found := cutPosition(line)
+		text, ok := strings.CutPrefix(text, `,"copies":"`)
 		s, settled := outcomes.at(n)
 		sent := s.Outcome == plan.Moved || s.Outcome == plan.Unsure || !settled && !ended
-		if !found || !ok || err != nil || !sent {
+		if !found || !ok || !sent {
 			return nil
 		}
 		e := plan.Entry{Position: n}
@@ -96,4 +94,16 @@ func (j *Journal) copies(ctx context.Context, db *sql.DB, id int64, ended bool, 
 		}
 		return nil
 	})
+}
+
+// cutPosition is the position of an entry's line, and what is behind it. Of a journal with many entries, to read all of
+// each would take seconds.
+func cutPosition(line string) (position int, rest string, ok bool) {
+	text, found := strings.CutPrefix(line, `{"position":`)
+	digits := strings.IndexByte(text, ',')
+	if !found || digits < 0 {
+		return 0, "", false
+	}
+	position, err := strconv.Atoi(text[:digits])
+	return position, text[digits:], err == nil
 }
