@@ -51,7 +51,7 @@ func TestAlarm(t *testing.T) {
 		}
 	}
 	// In the dashboard: one message, replayed by hand.
-	screen.Press("3\t")
+	screen.Press("3f")
 	screen.WaitFor("FAILED QUEUE", "ucenter@user@failed")
 	screen.Press("/ucenter@user@failed\r\r")
 	screen.WaitFor("peek:", "Story", "republished")

@@ -38,7 +38,7 @@ func TestScreens(t *testing.T) {
 			{"flows-failed", []string{"j"}, "ucenter@user@failed"},
 			{"flows-filter", []string{"/", "user"}, "of 6"},
 			{"queues", []string{"2"}, "OUT/s"},
-			{"failed", []string{"3", keyTab}, "FAILED QUEUE"},
+			{"failed", []string{"3", "f"}, "FAILED QUEUE"},
 			{"findings", []string{"4"}, "WHAT"},
 			{"explain", []string{"4", "e"}, "e close"},
 			{"help", []string{"?"}, "everywhere"},

@@ -60,7 +60,7 @@ func TestResolvedCauseComesBack(t *testing.T) {
 func TestNoteOfACause(t *testing.T) {
 	path := filepath.Join(t.TempDir(), kept.CausesName)
 	term, _, _, _ := onMarked(t, path, 80, 24)
-	term.press("N")
+	term.press("W")
 	term.await("one line, kept beside the journal")
 	term.press("gateway down, ticket 12", keyEnter)
 	term.await("note      gateway down, ticket 12")

@@ -39,7 +39,7 @@ func newCauseMessagesScreen(e *env, r causeRow, limits func(model.QueueRef) int)
 // Keys are those of a search, and of a cause.
 func (s causeMessagesScreen) Keys() []key.Binding {
 	k := s.env.keys
-	return s.bindings(append(causeKeys(k), k.Resolve, term.Describe(k.NextPane, "queues"))...)
+	return s.bindings(append(causeKeys(k), k.Resolve, term.Describe(k.Failed, "queues"))...)
 }
 
 func (s causeMessagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
@@ -50,7 +50,7 @@ func (s causeMessagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 			return s, notice("no message of this cause is in its queues any more", true)
 		case acts != nil:
 			return s, push(acts)
-		case term.Is(pressed, k.NextPane):
+		case term.Is(pressed, k.Failed):
 			return s, push(newCauseQueuesScreen(s.env, s.row, s.limits))
 		case term.Is(pressed, k.Resolve):
 			return s, s.env.marks.turn(s.topology, &s.row.Group, cause.Resolved)

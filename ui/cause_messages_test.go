@@ -26,7 +26,7 @@ func TestMessagesOfACauseInSeveralQueues(t *testing.T) {
 	term.awaitThat("the cursor is on the last", func(string) bool { return strings.Contains(term.cursorRow(), " 47 ") })
 	term.press("q")
 	term.await("64 found")
-	term.press(keyTab)
+	term.press("f")
 	term.await("OF THE CAUSE")
 	term.press("q")
 	term.await("64 found")

@@ -10,6 +10,7 @@ type effect func(a app) (tea.Model, tea.Cmd)
 // command is something that the palette can do by its name.
 type command struct {
 	name, does string
+	short      string    // its name, too
 	run        effect    // nil: it needs a name behind its own
 	names      *nameKind // what may stand behind its name; nil: nothing
 	takes      *textKind // the same of any text
@@ -86,7 +87,7 @@ func commands(a app) []command {
 			cmd := a.poller.read(a.env)
 			return a, cmd
 		}},
-		{name: "quit", does: "leave dlxtop", run: func(a app) (tea.Model, tea.Cmd) { return a, tea.Quit }},
+		{name: "quit", short: "q", does: "leave dlxtop", run: func(a app) (tea.Model, tea.Cmd) { return a, tea.Quit }},
 	}
 	if len(a.env.contexts) > 0 {
 		all = append(all, command{name: "context", does: "go to another broker", names: &contextNames})

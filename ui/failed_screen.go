@@ -55,7 +55,7 @@ func (f failedScreen) Keys() []key.Binding {
 		if _, ok := f.queues.list.Table.Current(); ok {
 			own = append(own, term.Describe(k.Open, "messages"))
 		}
-		return f.queues.list.Bindings(append(own, term.Describe(k.NextPane, "causes"))...)
+		return f.queues.list.Bindings(append(own, term.Describe(k.Failed, "causes"))...)
 	}
 	switch {
 	case f.noting != nil:
@@ -67,7 +67,7 @@ func (f failedScreen) Keys() []key.Binding {
 	if current {
 		own = append(own, term.Describe(k.Open, "messages"))
 	}
-	own = append(own, term.Describe(k.NextPane, "queues"))
+	own = append(own, term.Describe(k.Failed, "queues"))
 	if len(f.reading.costly()) > 0 {
 		own = append(own, term.Describe(k.Insist, "read"))
 	}
@@ -130,7 +130,7 @@ func (f failedScreen) queueKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	k := f.env.keys
 	r, ok := f.queues.list.Table.Current()
 	switch {
-	case term.Is(msg, k.NextPane):
+	case term.Is(msg, k.Failed):
 		f.listed = false
 	case ok && term.Is(msg, k.Open):
 		return f, push(newMessagesScreen(f.env, r.Queue))
@@ -151,7 +151,7 @@ func (f failedScreen) causeKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 	case f.costly:
 		f.costly = !term.Is(msg, k.Cancel)
 	case f.causes.list.Handle(msg):
-	case term.Is(msg, k.NextPane):
+	case term.Is(msg, k.Failed):
 		f.listed = true
 	case term.Is(msg, k.More):
 		f.reading.extend()

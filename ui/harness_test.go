@@ -102,8 +102,6 @@ const (
 	keyCtrlR   = "\x12"
 	keyCtrlD   = "\x04"
 	keyBackTab = "\x1b[Z"
-	keyCtrlN   = "\x0e"
-	keyCtrlP   = "\x10"
 )
 
 // screen is what stands on the screen, without the blanks at the ends of lines.

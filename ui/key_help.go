@@ -28,8 +28,7 @@ func KeyHelp() []KeyGroup {
 		group("in every list", lists(k)),
 		group("on Flows, Queues, Failed, Findings and Journal", []explained{
 			{k.Open, "open what is under the cursor"},
-			{k.NextPane, "the failed queues; the causes again (Failed)"},
-			{k.Failed, "the failed messages of this flow (Flows)"},
+			{k.Failed, "the failed messages of this flow (Flows); the failed queues, the causes again (Failed)"},
 			{k.Causes, "what failed in this flow, and why (Flows)"},
 			{k.Undo, "undo the action under the cursor (Journal)"},
 			{k.Resume, "resume the action under the cursor, if it did not come to its end (Journal)"},
@@ -45,7 +44,7 @@ func KeyHelp() []KeyGroup {
 		}),
 		group("on the causes of failed messages", []explained{
 			{k.Open, "the messages that failed for this cause, in all its queues"},
-			{k.NextPane, "on its messages in several queues: these queues"},
+			{k.Failed, "on its messages in several queues: these queues"},
 			{k.Replay, "replay them all"},
 			{k.Drop, "drop them all"},
 			{k.Move, "move them all to a queue of choice"},
@@ -66,6 +65,9 @@ func KeyHelp() []KeyGroup {
 			{k.Later, "the message after"},
 			{k.Raw, "the body as it lies in the queue; again: decoded"},
 			{k.Fold, "fold the body to its outermost level; again: all of it"},
+			{k.Filter, "look for a text in this message"},
+			{k.NextMatch, "the next line with the text that is looked for, here or in the next pane; then the next message"},
+			{k.PrevMatch, "the line before; then the message before"},
 		}),
 		group("on what was found", []explained{
 			{k.Open, "the messages of its queue, with the cursor on it"},
@@ -153,6 +155,8 @@ func lists(k *keyMap) []explained {
 	return append(
 		all,
 		explained{k.Filter, "filter: plain text; on messages also `=` and an expression"},
+		explained{k.NextMatch, "the next row that matches the filter; from the last one to the first"},
+		explained{k.PrevMatch, "the row before"},
 		explained{k.Sort, "sort by the next column"},
 		explained{k.Reverse, "reverse the order"},
 	)
@@ -176,8 +180,6 @@ func messages(k *keyMap) []explained {
 		{k.Export, "export the selection, else all that the filter shows, to a file"},
 		{k.Copy, "copy something of this message"},
 		{k.Compare, "compare the two selected messages, side by side"},
-		{k.NextMatch, "the next message that matches the filter; in a pane, first the next line with the text"},
-		{k.PrevMatch, "the previous match"},
 		{k.More, "read more messages: 5,000, 50,000, 200,000"},
 		{k.Peek, "look again"},
 		{k.Insist, "look anyway, where a look is refused for its cost"},

@@ -19,7 +19,6 @@ type keyMap struct {
 	Causes                                                                   key.Binding
 	More, Insist, Earlier, Later, Tap                                        key.Binding
 	Move, Edit, Mend, Export, Raw, Fold, Compare                             key.Binding
-	NextMatch, PrevMatch                                                     key.Binding
 
 	// On causes.
 	Resolve, Ignore, Note key.Binding
@@ -67,18 +66,15 @@ func newKeyMap() *keyMap {
 		NextPane:  term.Binding("tab", "next pane", "tab"),
 		PrevPane:  term.Binding("shift-tab", "previous pane", "shift+tab"),
 		Peek:      term.Binding("ctrl-r", "read again", "ctrl+r"),
-		More:      term.Binding("n", "read more", "n"),
+		More:      term.Binding("M", "read more", "M"),
 		Insist:    term.Binding("i", "insist", "i"),
 		Tap:       term.Binding("t", "tap", "t"),
 		Earlier:   term.Binding("←", "message before", "left", "h"),
 		Later:     term.Binding("→", "message after", "right", "l"),
 
-		NextMatch: term.Binding("ctrl-n", "next match", "ctrl+n"),
-		PrevMatch: term.Binding("ctrl-p", "previous match", "ctrl+p"),
-
 		Resolve: term.Binding("o", "resolved", "o"),
 		Ignore:  term.Binding("O", "ignore", "O"),
-		Note:    term.Binding("N", "note", "N"),
+		Note:    term.Binding("W", "write a note", "W"),
 
 		CopyBody:    term.Binding("b", "body", "b"),
 		CopyHeaders: term.Binding("h", "headers", "h"),

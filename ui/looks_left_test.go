@@ -32,7 +32,7 @@ func TestLooksLeftBeforeALook(t *testing.T) {
 	term.await("at most 20 looks left (delivery limit)")
 	term.press(keyDown)
 	term.await("17 looks left of 20")
-	term.press("3", keyTab)
+	term.press("3", "f")
 	term.await("LOOKS LEFT", "17 of 20")
 	if n := b.peeked(); n != 0 {
 		t.Errorf("it looked %d times", n)

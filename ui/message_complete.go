@@ -104,7 +104,7 @@ func (f *messageFilter) keys(k *keyMap) []key.Binding {
 	if len(f.complete.found) > 0 {
 		keys = append(keys, k.Complete)
 	}
-	return append(keys, k.NextMatch, k.PrevMatch)
+	return keys
 }
 
 // lines are how many lines of the screen the filter takes.

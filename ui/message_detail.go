@@ -41,12 +41,13 @@ type messageDetail struct {
 	scroll [paneCount]int
 	hit    [paneCount]int // of the lines with what is looked for, the one that a step went to
 	of     messageID      // that was scrolled
-	sought string         // what is looked for; "" nothing
+	find   term.FilterField
+	sought string // what is looked for, by it or by the filter of the list; "" nothing
 
-	fromEnd bool // a step back goes into the next message that is laid
-	raw     bool // the body as it lies in the queue
-	folded  bool // only the outermost of the body
-	drawn   *detailLines
+	entering int  // a step goes into the next message that is laid, from its end if negative; 0: none does
+	raw      bool // the body as it lies in the queue
+	folded   bool // only the outermost of the body
+	drawn    *detailLines
 }
 
 // detailLines is what was laid of a message last: only a new message, another width or another second makes it again.
@@ -58,14 +59,14 @@ type detailLines struct {
 	lines   [paneCount][]string
 	hits    [paneCount][]int // the lines with what is looked for
 	sought  string           // what that was
-	panes   []pane           // that are seen
+	narrow  bool             // only the pane in focus is seen
 	brief   bool
 	height  int
 	second  time.Time
 }
 
-func newMessageDetail(read func(*message.Message) body.View) messageDetail {
-	return messageDetail{read: read, drawn: &detailLines{bodies: bodies{read: read}}}
+func newMessageDetail(read func(*message.Message) body.View, k *term.ListKeys) messageDetail {
+	return messageDetail{read: read, find: term.NewFilterField(k), drawn: &detailLines{bodies: bodies{read: read}}}
 }
 
 // top is the first line of a pane that is seen: another message than the one that was scrolled starts where it has what
@@ -99,18 +100,17 @@ func (d *messageDetail) move(id messageID, lines int) {
 func (d *messageDetail) lay(
 	s *term.Styles, m *message.Message, story func() []story.Event, now time.Time, width, height int, brief bool,
 ) {
-	panes := []pane{paneStory, paneHeaders, paneBody}
 	inner := width - 2
-	widths := [paneCount]int{}
-	if width >= 100 {
+	widths := [paneCount]int{0, inner, inner, inner}
+	wide := width >= 100
+	if wide {
 		each := inner - 2*ansi.StringWidthWc(paneSeparator)
 		widths[paneStory], widths[paneHeaders], widths[paneBody] = d.shares(m, each)
-	} else {
-		panes = []pane{max(d.focus, paneStory)}
-		widths[panes[0]] = inner
 	}
-	d.prepare(s, m, story, now.Truncate(time.Second), panes, widths, brief && d.focus != paneStory)
-	d.drawn.panes, d.drawn.height = panes, height-1
+	d.prepare(s, m, story, now.Truncate(time.Second), widths, brief && d.focus != paneStory)
+	if d.drawn.narrow, d.drawn.height = !wide, height-1; d.find.Visible() {
+		d.drawn.height--
+	}
 	if d.drawn.sought != d.sought {
 		d.drawn.sought = d.sought
 		for p := range paneCount {
@@ -140,8 +140,11 @@ func (d *messageDetail) shares(m *message.Message, width int) (toStory, headers,
 }
 
 // view draws the panes of a message as they were laid: a head with their names, and their lines.
-func (d *messageDetail) view(s *term.Styles, r *messageRow) []string {
-	panes, widths := d.drawn.panes, d.drawn.widths
+func (d *messageDetail) view(s *term.Styles, r *messageRow, width int) []string {
+	panes, widths := []pane{paneStory, paneHeaders, paneBody}, d.drawn.widths
+	if d.drawn.narrow {
+		panes = []pane{max(d.focus, paneStory)}
+	}
 	lines := []string{" " + d.heads(s, r, panes, widths)}
 	for y := range d.drawn.height {
 		parts := make([]string, len(panes))
@@ -153,6 +156,9 @@ func (d *messageDetail) view(s *term.Styles, r *messageRow) []string {
 			parts[i] = term.Pad(text, widths[p])
 		}
 		lines = append(lines, " "+strings.Join(parts, s.Border.Render(paneSeparator)))
+	}
+	if d.find.Visible() {
+		lines = append(lines, d.find.View(s, width, d.foundWords(r.id)))
 	}
 	return lines
 }
@@ -227,7 +233,7 @@ func (d *messageDetail) showBody(raw, folded bool) {
 }
 
 func (d *messageDetail) prepare(
-	s *term.Styles, m *message.Message, story func() []story.Event, second time.Time, panes []pane,
+	s *term.Styles, m *message.Message, story func() []story.Event, second time.Time,
 	widths [paneCount]int, brief bool,
 ) {
 	if d.drawn.message != m || d.drawn.brief != brief {
@@ -240,7 +246,7 @@ func (d *messageDetail) prepare(
 	if !d.drawn.second.Equal(second) {
 		d.drawn.second, d.drawn.widths[paneStory] = second, 0 // what is due counts down
 	}
-	for _, p := range panes {
+	for p := paneStory; p < paneCount; p++ {
 		if d.drawn.widths[p] == widths[p] {
 			continue
 		}

@@ -15,7 +15,7 @@ func TestDetailStaysUntilTheNextMessageWasRead(t *testing.T) {
 	d := drive(t, o)
 	d.await("ucenter@user")
 	d.press("3")
-	d.press(keyTab)
+	d.press("f")
 	d.await("FAILED QUEUE")
 	d.press(keyEnter)
 	const first, second = "user0@example.com", "user1@example.com"

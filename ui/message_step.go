@@ -1,8 +1,6 @@
 package ui
 
 import (
-	tea "github.com/charmbracelet/bubbletea"
-
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -48,44 +46,88 @@ func (d *messageDetail) begin(id messageID) {
 	d.of = id
 }
 
-// step goes to the next line, or the one before, with what is looked for in the pane in focus. It reports whether there
-// is one.
-func (d *messageDetail) step(id messageID, by int) bool {
+// hits are all lines with what is looked for, in the order of the panes, and which of them is the one at hand: before
+// is true where the pane in focus has none, and that line is the first one behind it.
+func (d *messageDetail) hits(id messageID) (all []hit, at int, before bool) {
+	before = true
+	stepped := d.of == id
+	for p := paneStory; p < paneCount; p++ {
+		for i := range d.drawn.hits[p] {
+			if p < d.focus || p == d.focus && stepped && i < d.hit[p] {
+				at++
+			}
+			before = before && p != d.focus
+			all = append(all, hit{p, i})
+		}
+	}
+	return all, at, before
+}
+
+// hit is a line with what is looked for, of those of its pane.
+type hit struct {
+	pane pane
+	line int
+}
+
+// step goes to the next line with what is looked for, or the one before, in whichever pane it is; round: from the last
+// one to the first. It reports whether there is one.
+func (d *messageDetail) step(id messageID, by int, round bool) bool {
 	d.begin(id)
-	next := d.hit[d.focus] + by
-	if next < 0 || next >= len(d.drawn.hits[d.focus]) {
+	all, next, before := d.hits(id)
+	if !before || by < 0 {
+		next += by
+	}
+	if round && len(all) > 0 {
+		next = (next + len(all)) % len(all)
+	}
+	if next < 0 || next >= len(all) {
 		return false
 	}
-	d.hit[d.focus], d.scroll[d.focus] = next, d.topOf(d.focus, next)
+	d.goTo(all[next])
 	return true
 }
 
-// atEnd goes to the last line with what is looked for in the pane in focus: who steps back enters a message there.
-func (d *messageDetail) atEnd(id messageID) {
-	d.begin(id)
-	d.hit[d.focus] = max(len(d.drawn.hits[d.focus])-1, 0)
-	d.scroll[d.focus] = d.topOf(d.focus, d.hit[d.focus])
+func (d *messageDetail) goTo(h hit) {
+	d.focus, d.hit[h.pane], d.scroll[h.pane] = h.pane, h.line, d.topOf(h.pane, h.line)
 }
 
-// step goes to the next match of the filter, or the one before: within the pane in focus, then to another message, and
-// from the last one to the first.
-func (s messagesScreen) step(by int) (screen, tea.Cmd) {
-	n := len(s.table.Shown)
-	if n == 0 {
-		return s, nil
+// enter goes to the first line with what is looked for, or to the last one when the step that led here went back.
+func (d *messageDetail) enter(id messageID) {
+	if all, _, _ := d.hits(id); d.entering != 0 && len(all) > 0 {
+		d.begin(id)
+		if d.entering < 0 {
+			all = all[len(all)-1:]
+		}
+		d.goTo(all[0])
 	}
+	d.entering = 0
+}
+
+// foundWords say how many lines of the message have what is looked for, and which of them was gone to.
+func (d *messageDetail) foundWords(id messageID) string {
+	all, at, before := d.hits(id)
+	if words := model.Plural(len(all), "line"); before || d.sought == "" {
+		return words
+	}
+	return "line " + model.Count(int64(at+1)) + " of " + model.Count(int64(len(all)))
+}
+
+// stepping reports whether there is something to step through.
+func (s messagesScreen) stepping() bool { return s.filter.field.Visible() || s.detail.find.Visible() }
+
+// step goes to the next match, or the one before: of a text that is looked for in one message within that; of the
+// filter within the panes, then to another message, and from the last one to the first.
+func (s *messagesScreen) step(by int) {
 	row, ok := s.table.Current()
-	inPane := s.detail.focus != paneNone
-	if ok && inPane && row.whole() != nil && row.whole() == s.detail.drawn.message && s.detail.step(row.id, by) {
-		return s, nil
+	within, inPane := s.detail.find.Visible(), s.detail.focus != paneNone
+	if ok && (within || inPane) && row.whole() != nil && row.whole() == s.detail.drawn.message &&
+		s.detail.step(row.id, by, within) || within {
+		return
 	}
-	at := (s.table.Index + by + n) % n
-	if !ok {
-		at = min(s.table.Index, n-1)
+	s.table.Step(by)
+	if inPane {
+		s.detail.entering = by
 	}
-	s.table.MoveTo(at)
-	s.detail.fromEnd = by < 0 && inPane
-	return s, nil
 }
 
 // foundWords say how many messages the filter lets through, and which of them is under the cursor.

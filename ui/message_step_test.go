@@ -8,24 +8,24 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// ctrl-n and ctrl-p go from match to match, also while the filter is typed, round the end, and say which one it is.
+// n and N go from match to match, round the end, and say which one it is.
 func TestStepThroughMatches(t *testing.T) {
 	o, _, _ := failedOptions(47)
 	terms := onQueue(t, o, failedQueue, 120, 36)
 	terms.await("47 messages")
 	terms.press("/", "valueerror")
-	terms.await("match 1 of 23 in 47", "ctrl-n next match")
-	terms.press(keyCtrlN)
+	terms.await("match 1 of 23 in 47")
+	terms.press(keyEnter, "n")
 	terms.await("match 2 of 23 in 47", "user3@")
-	terms.press(keyEnter, keyCtrlN)
+	terms.press("n")
 	terms.await("match 3 of 23 in 47", "user5@")
-	terms.press(keyCtrlP, keyCtrlP, keyCtrlP)
+	terms.press("N", "N", "N")
 	terms.await("match 23 of 23 in 47")
-	terms.press(keyCtrlN)
+	terms.press("n")
 	terms.await("match 1 of 23 in 47", "user1@")
 	terms.press(keyEnter)
 	terms.await("message 1 of 23")
-	terms.press(keyCtrlN)
+	terms.press("n")
 	terms.await("message 2 of 23", "user3@")
 }
 
@@ -53,13 +53,13 @@ func TestStepThroughABody(t *testing.T) {
 	terms.press(keyTab, keyTab)
 	terms.await("▸ Body", "the first Needle 100", "line 100")
 	for _, step := range []struct{ key, seen string }{
-		{keyCtrlN, "the first Needle 150"},
-		{keyCtrlN, "the second Needle 100"},
-		{keyCtrlN, "the second Needle 150"},
-		{keyCtrlN, "the first Needle 100"},
-		{keyCtrlP, "the second Needle 150"},
-		{keyCtrlP, "the second Needle 100"},
-		{keyCtrlP, "the first Needle 150"},
+		{"n", "the first Needle 150"},
+		{"n", "the second Needle 100"},
+		{"n", "the second Needle 150"},
+		{"n", "the first Needle 100"},
+		{"N", "the second Needle 150"},
+		{"N", "the second Needle 100"},
+		{"N", "the first Needle 150"},
 	} {
 		terms.press(step.key)
 		terms.await("▸ Body", step.seen)

@@ -28,13 +28,25 @@ func (s messagesScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		return s.editKey(msg)
 	case s.copying:
 		return s.copyKey(msg)
-	case s.filter.field.Visible() && term.Is(msg, k.NextMatch):
-		return s.step(1)
-	case s.filter.field.Visible() && term.Is(msg, k.PrevMatch):
-		return s.step(-1)
 	case s.filter.field.Typing:
 		s.filter.typed(k, msg)
 		return s.filtered()
+	case s.detail.find.Typing:
+		s.detail.find.Handle(msg)
+		s.detail.of = messageID{} // its first line with the text is seen
+		if len(s.detail.drawn.hits[s.detail.focus]) == 0 && !s.detail.find.Typing {
+			s.detail.entering = 1
+		}
+		return s, nil
+	case s.detail.find.Visible() && term.Is(msg, k.Back):
+		s.detail.find.Clear()
+		return s, nil
+	case s.stepping() && term.Is(msg, k.NextMatch):
+		s.step(1)
+		return s, nil
+	case s.stepping() && term.Is(msg, k.PrevMatch):
+		s.step(-1)
+		return s, nil
 	}
 	return s.messageKey(msg)
 }
@@ -118,7 +130,10 @@ func (s messagesScreen) paneKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		s.detail.next(1, !s.zoomed)
 	case term.Is(msg, k.PrevPane):
 		s.detail.next(-1, !s.zoomed)
+	case term.Is(msg, k.Filter):
+		s.detail.find.Open()
 	case term.Is(msg, k.Back), term.Is(msg, k.Quit):
+		s.detail.find.Clear()
 		s.zoomed, s.detail.focus = false, paneNone
 	case term.Is(msg, k.Open):
 		s.zoomed = true

@@ -100,7 +100,7 @@ func newMessagesScreen(e *env, queue model.QueueRef) screen {
 func newCauseScreen(e *env, queue model.QueueRef, only ofCause, limit int, then afterLook) screen {
 	return messagesScreen{
 		env: e, queue: queue, only: only, done: len(e.doings), limit: max(limit, peekFirst), then: then,
-		table: newMessageTable(e), filter: newMessageFilter(e), detail: newMessageDetail(e.reads(queue)),
+		table: newMessageTable(e), filter: newMessageFilter(e), detail: newMessageDetail(e.reads(queue), &e.keys.ListKeys),
 	}
 }
 
@@ -109,8 +109,8 @@ func (s messagesScreen) Init() tea.Cmd { return nil }
 func (s messagesScreen) Title() string { return model.Printable(s.queue.String()) }
 
 func (s messagesScreen) Typing() bool {
-	return s.filter.field.Typing || s.copying || s.dialog.open() || s.saving.open() || s.editing.open() ||
-		s.mending.open()
+	return s.filter.field.Typing || s.detail.find.Typing || s.copying || s.dialog.open() || s.saving.open() ||
+		s.editing.open() || s.mending.open()
 }
 
 func (s messagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
@@ -320,6 +320,8 @@ func (s messagesScreen) Keys() []key.Binding {
 		return []key.Binding{k.CopyBody, k.CopyHeaders, k.CopyID, k.CopyJSON, k.Cancel}
 	case s.filter.field.Typing:
 		return s.filter.keys(k)
+	case s.detail.find.Typing:
+		return []key.Binding{k.Accept, k.Abandon}
 	}
 	var keys []key.Binding
 	if s.refused.Refusal.Overridable() {
@@ -333,6 +335,9 @@ func (s messagesScreen) Keys() []key.Binding {
 				keys = append(append(keys, body...), rest...)
 			} else {
 				keys = append(append(keys, rest...), body...)
+			}
+			if keys = append(keys, term.Describe(k.Filter, "search")); s.stepping() {
+				keys = append(keys, k.NextMatch, k.PrevMatch)
 			}
 			keys = append(append(keys, s.offered...), term.Describe(k.Back, "messages"), term.Describe(k.Quit, "messages"))
 			if !s.zoomed {

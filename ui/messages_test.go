@@ -153,7 +153,7 @@ func TestMoreMessages(t *testing.T) {
 	term.await("Replay 500 messages", "the other 200 in the queue")
 	term.press(keyEsc)
 	term.awaitGone("Replay 500")
-	term.press("n")
+	term.press("M")
 	term.awaitGone("read of")
 	term.await("700 messages")
 	if got := b.peeks[1].Limit; got != 5000 {

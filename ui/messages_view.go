@@ -39,11 +39,10 @@ func (s messagesScreen) Prepare(width, height int) (screen, tea.Cmd) {
 	s.offer()
 	if detail > 0 && current {
 		m := cmp.Or(row.whole(), s.detail.drawn.message)
-		s.detail.sought = s.filter.sought()
+		s.detail.sought = cmp.Or(s.detail.find.Text(), s.filter.sought())
 		s.detail.lay(s.env.styles, m, s.story(m), s.env.shown, width, detail, !s.zoomed)
-		if s.detail.fromEnd && row.whole() != nil {
-			s.detail.fromEnd = false
-			s.detail.atEnd(row.id)
+		if row.whole() != nil {
+			s.detail.enter(row.id)
 		}
 	}
 	return s, tea.Batch(cmd, again)
@@ -98,7 +97,7 @@ func (s messagesScreen) page(width, height int) string {
 	row, current := s.table.Current()
 	if s.zoomed && current {
 		lines = append(lines, s.place(row, width))
-		return term.Block(append(lines, s.detail.view(s.env.styles, row)...), width, height)
+		return term.Block(append(lines, s.detail.view(s.env.styles, row, width)...), width, height)
 	}
 	list, detail := s.shares(rest)
 	lines = append(lines, strings.Split(s.list(width, list), "\n")...)
@@ -110,7 +109,7 @@ func (s messagesScreen) page(width, height int) string {
 		lines = append(lines, s.env.styles.Muted.Render("   no message is under the cursor"))
 		return term.Block(lines, width, height)
 	}
-	return term.Block(append(lines, s.detail.view(s.env.styles, row)...), width, height)
+	return term.Block(append(lines, s.detail.view(s.env.styles, row, width)...), width, height)
 }
 
 // place says which message is seen in the zoomed detail.

@@ -200,7 +200,7 @@ func (p palette) searched(a app) palette {
 			s.of = strings.ToUpper(c.takes.word)
 		}
 		switch {
-		case c.name == typed:
+		case typed != "" && (c.name == typed || c.short == typed):
 			p.found = append(p.found, s)
 		case strings.HasPrefix(c.name, typed):
 			begun = append(begun, s)

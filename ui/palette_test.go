@@ -89,7 +89,7 @@ func TestPaletteOffersKeys(t *testing.T) {
 	o, broker, _ := failedOptions(5)
 	term := newTerminal(t, o, 120, 36)
 	term.await("ucenter@user")
-	term.press("3", keyTab, keyEnter)
+	term.press("3", "f", keyEnter)
 	term.await("5 messages")
 	term.command("replay all", "▸ replay all shown", "key R")
 	term.press(keyEnter)

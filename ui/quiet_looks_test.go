@@ -36,7 +36,7 @@ func TestQuietLooksGiveWay(t *testing.T) {
 	term.await("ucenter@user ")
 	term.press("3")
 	<-stuck.began
-	term.press(keyTab)
+	term.press("f")
 	term.await("FAILED QUEUE")
 	term.press(keyEnter)
 	term.await("5 messages", "TimeoutError")

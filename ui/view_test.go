@@ -215,7 +215,7 @@ func (m askedMessages) ReadBody(i int, b []byte, from int64) (int, error) {
 func TestViewAsksNobody(t *testing.T) {
 	inQueue := func(more ...string) []string {
 		return append([]string{
-			"", "ucenter@user", "3", "CAUSE", keyTab, "FAILED QUEUE", keyEnter, "5 messages",
+			"", "ucenter@user", "3", "CAUSE", "f", "FAILED QUEUE", keyEnter, "5 messages",
 		}, more...)
 	}
 	for name, steps := range map[string][]string{ // a key, and what is awaited then
@@ -224,7 +224,7 @@ func TestViewAsksNobody(t *testing.T) {
 		"chart":    {"", "ucenter@user", keyEnter, "nothing moved while", "c", "close the chart"},
 		"tap":      {"", "ucenter@user", keyEnter, "nothing moved while", "t", "sees"},
 		"queues":   {"", "ucenter@user", "2", "DEAD-LETTERS TO"},
-		"failed":   {"", "ucenter@user", "3", "CAUSE", keyTab, "FAILED QUEUE"},
+		"failed":   {"", "ucenter@user", "3", "CAUSE", "f", "FAILED QUEUE"},
 		"causes":   {"", "ucenter@user", "3", "TimeoutError: smtp gateway did not answer"},
 		"cause":    {"", "ucenter@user", "3", "TimeoutError: smtp gateway did not answer", keyEnter, "showing 3"},
 		"findings": {"", "ucenter@user", "4", "WHERE"},

@@ -98,7 +98,7 @@ func (f FilterField) View(s *Styles, width int, found string) string {
 	if f.Typing {
 		left += f.Field.View(s, max(1, width-6-ansi.StringWidthWc(found)))
 	} else {
-		left += s.Strong.Render(f.Text()) + s.Muted.Render("   esc clears")
+		left += s.Strong.Render(f.Text()) + s.Muted.Render("   n next  N previous  esc clears")
 	}
 	return Spread(left, s.Muted.Render(found+" "), width)
 }

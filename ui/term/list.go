@@ -32,6 +32,10 @@ func (l *List[K, T]) Handle(msg tea.KeyMsg) bool {
 	case Is(msg, k.Abandon) && l.Filter.Text() != "":
 		l.Filter.Clear()
 		l.apply()
+	case l.Filter.Text() != "" && Is(msg, k.NextMatch):
+		l.Table.Step(1)
+	case l.Filter.Text() != "" && Is(msg, k.PrevMatch):
+		l.Table.Step(-1)
 	default:
 		return l.Table.Motion(msg)
 	}
@@ -55,7 +59,7 @@ func (l *List[K, T]) Bindings(own ...key.Binding) []key.Binding {
 		return []key.Binding{k.Accept, k.Abandon}
 	}
 	if l.Filter.Text() != "" {
-		own = append(own, Describe(k.Abandon, "clear the filter"))
+		own = append(own, k.NextMatch, k.PrevMatch, Describe(k.Abandon, "clear the filter"))
 	}
 	return append(own, k.Filter, Describe(k.Sort, "sort"), Describe(k.Reverse, "reverse"))
 }

@@ -9,7 +9,7 @@ import (
 type ListKeys struct {
 	Up, Down, Top, Bottom, HalfUp, HalfDown, PageUp, PageDown key.Binding
 
-	Filter, Sort, Reverse, Choose, Range, ChooseAll key.Binding
+	Filter, NextMatch, PrevMatch, Sort, Reverse, Choose, Range, ChooseAll key.Binding
 
 	// While the filter is typed.
 	Accept, Abandon key.Binding
@@ -26,6 +26,8 @@ func NewListKeys() *ListKeys {
 		PageUp:    Binding("pgup", "page up", "pgup", "ctrl+b"),
 		PageDown:  Binding("pgdn", "page down", "pgdown", "ctrl+f"),
 		Filter:    Binding("/", "filter", "/"),
+		NextMatch: Binding("n", "next match", "n"),
+		PrevMatch: Binding("N", "previous match", "N"),
 		Sort:      Binding("s", "sort by next column", "s"),
 		Reverse:   Binding("S", "reverse the order", "S"),
 		Choose:    Binding("space", "select", " "),

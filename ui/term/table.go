@@ -216,6 +216,15 @@ func (t *Table[K, T]) MoveTo(i int) {
 	}
 }
 
+// Step moves the cursor to the next row, or the one before, and from the last one to the first.
+func (t *Table[K, T]) Step(by int) {
+	if n := len(t.Shown); n > 0 && t.aimed {
+		t.MoveTo((t.Index + by + n) % n)
+	} else {
+		t.MoveTo(t.Index)
+	}
+}
+
 // Current is the item under the cursor.
 func (t *Table[K, T]) Current() (item T, ok bool) {
 	if !t.aimed || t.Index >= len(t.Shown) {
