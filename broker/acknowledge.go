@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -108,14 +109,14 @@ func (a *acknowledger) run() {
 			}
 		}
 		if err != nil {
-			a.failed(fmt.Errorf("acknowledge: %w", lost(err)))
+			a.failed(fmt.Errorf("acknowledge: %w", link.Loss(err)))
 			a.lose(batch, err)
 			a.drain(err)
 			return
 		}
 	}
 	if err := a.source.flush(); err != nil {
-		a.failed(fmt.Errorf("acknowledge: %w", lost(err)))
+		a.failed(fmt.Errorf("acknowledge: %w", link.Loss(err)))
 		a.lose(nil, err)
 	}
 }
@@ -208,10 +209,10 @@ func (a *acknowledger) doubt(err error) {
 // unsure is why it is not known what became of a message.
 func (a *acknowledger) unsure(err error) string {
 	if a.outcome == plan.Dropped {
-		return fmt.Sprintf("its acknowledgement may not have reached the broker (%s): it may still be there", words(err))
+		return fmt.Sprintf("its acknowledgement may not have reached the broker (%s): it may still be there", link.Words(err))
 	}
 	return fmt.Sprintf("it was published and confirmed, but its original may not be acknowledged (%s): it may be in "+
-		"both queues", words(err))
+		"both queues", link.Words(err))
 }
 
 // drain takes what still comes, until the end.

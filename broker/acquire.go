@@ -10,6 +10,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -102,7 +103,7 @@ func (c *Client) openSource(ctx context.Context, plan peek.Plan) (*source, error
 	if err != nil {
 		return nil, err
 	}
-	if err := patiently(ctx, isChannelLimit, func() error { return s.connect(ctx) }); err != nil {
+	if err := link.Patiently(ctx, link.IsChannelLimit, func() error { return s.connect(ctx) }); err != nil {
 		if errors.Is(err, model.ErrQueueGone) {
 			c.forget(ctx, plan.Queue)
 		}
@@ -127,12 +128,12 @@ func (c *Client) openSource(ctx context.Context, plan peek.Plan) (*source, error
 
 // connect opens both channels, before anything is held on them, and counts.
 func (s *source) connect(ctx context.Context) error {
-	link, release, err := s.client.toHold(ctx, s.plan.Queue.VHost)
+	held, release, err := s.client.Hold(ctx, s.plan.Queue.VHost)
 	if err != nil {
 		return err
 	}
-	s.wire = link.wire
-	version, _ := link.Properties["version"].(string)
+	s.wire = held.Wire
+	version, _ := held.Properties["version"].(string)
 	s.version = model.ParseVersion(version)
 	var channels []*amqp.Channel
 	s.disconnect = func() {
@@ -141,12 +142,12 @@ func (s *source) connect(ctx context.Context) error {
 		}
 		release()
 	}
-	if s.probe, err = s.client.open(link.Connection); err == nil {
+	if s.probe, err = s.client.Open(held.Connection); err == nil {
 		channels = append(channels, s.probe)
 		s.depth, err = s.ready()
 	}
 	if err == nil {
-		s.holding, err = s.client.open(link.Connection)
+		s.holding, err = s.client.Open(held.Connection)
 	}
 	if err != nil {
 		s.disconnect()
@@ -165,11 +166,11 @@ func (s *source) ready() (int64, error) {
 		q, answered, err := s.declared(s.probe)
 		switch {
 		case err != nil:
-			return 0, queueError("count", s.plan.Queue, err)
+			return 0, link.QueueError("count", s.plan.Queue, err)
 		case answered:
 			return int64(q.Messages), nil
 		case time.Since(began) > s.plan.Timeout:
-			return 0, queueError("count", s.plan.Queue, model.ErrQueueSilent)
+			return 0, link.QueueError("count", s.plan.Queue, model.ErrQueueSilent)
 		}
 	}
 }
@@ -177,7 +178,7 @@ func (s *source) ready() (int64, error) {
 // declared declares the queue passively, as Client.declared has it.
 func (s *source) declared(channel *amqp.Channel) (q amqp.Queue, answered bool, err error) {
 	s.asking.Add(1)
-	if q, answered, err = s.client.declared(channel, s.plan.Queue.Name); err == nil {
+	if q, answered, err = s.client.Declared(channel, s.plan.Queue.Name); err == nil {
 		s.asking.Add(-1)
 	}
 	return q, answered, err
@@ -207,7 +208,7 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 	s.pages++
 	deliveries, err := s.consume(tag, n)
 	if err != nil {
-		return 0, queueError("consume", s.plan.Queue, err)
+		return 0, link.QueueError("consume", s.plan.Queue, err)
 	}
 	s.open.Store(true)
 	last := uint64(0)
@@ -243,7 +244,7 @@ func (s *source) takeWith(ctx context.Context, n int, anchors bool, each eachTak
 		receive(&d)
 	}
 	if e := <-cancelled; e != nil {
-		return taken, queueError("cancel the consumer of", s.plan.Queue, s.reason(e))
+		return taken, link.QueueError("cancel the consumer of", s.plan.Queue, s.reason(e))
 	}
 	if anchors && held != 0 { // not before: what the earlier anchor held, acknowledged, would make room for another one
 		s.anchor.holds.Store(held)
@@ -326,10 +327,10 @@ func (s *source) receive(
 			q, answered, err := s.declared(s.probe)
 			switch {
 			case err != nil:
-				return false, queueError("count", s.plan.Queue, err)
+				return false, link.QueueError("count", s.plan.Queue, err)
 			case !answered, s.plan.Type == model.Quorum && q.Consumers == 0: // it has us
 				if idle > s.plan.Timeout {
-					return false, queueError("read", s.plan.Queue, model.ErrQueueSilent)
+					return false, link.QueueError("read", s.plan.Queue, model.ErrQueueSilent)
 				}
 			case q.Messages > 0:
 				empty = 0
@@ -361,7 +362,7 @@ func (s *source) get(ctx context.Context, n int, each eachTaken) (taken int, err
 		d, ok, err := s.holding.Get(s.plan.Queue.Name, false)
 		s.calls.Unlock()
 		if err != nil {
-			return taken, queueError("read", s.plan.Queue, s.reason(err))
+			return taken, link.QueueError("read", s.plan.Queue, s.reason(err))
 		}
 		if !ok {
 			break
@@ -395,7 +396,7 @@ func (s *source) sync() error {
 	defer s.calls.Unlock()
 	if s.anchors() {
 		if _, _, err := s.declared(s.holding); err != nil {
-			return queueError("ask", s.plan.Queue, s.reason(err))
+			return link.QueueError("ask", s.plan.Queue, s.reason(err))
 		}
 	}
 	if err := s.holding.Qos(max(s.prefetch, 1), 0, false); err != nil {
@@ -427,7 +428,7 @@ func (s *source) flush() error {
 	q, _, err := s.declared(s.holding)
 	s.calls.Unlock()
 	if err != nil {
-		return queueError("ask", s.plan.Queue, s.reason(err))
+		return link.QueueError("ask", s.plan.Queue, s.reason(err))
 	}
 	if s.plan.Method == peek.Get {
 		if more := int64(q.Messages) - s.depth + int64(s.taken); more > s.acknowledged.Load()/2 {

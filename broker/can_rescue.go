@@ -8,6 +8,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -48,7 +49,7 @@ func (c *Client) canRescue(ctx context.Context, plan peek.Plan) error {
 // default exchange, and closes the channel of others (403; all versions). They are two: in an alarm RabbitMQ still
 // takes a connection's first one, and reads no further (4.0.5). It has a connection of its own for that.
 func (c *Client) canPublish(ctx context.Context, vhost string) error {
-	connection, conn, channels, err := c.dialChannels(ctx, vhost, "dlxtop may publish", 1)
+	connection, conn, channels, err := c.DialChannels(ctx, vhost, "dlxtop may publish", 1)
 	if err != nil {
 		return err
 	}
@@ -61,10 +62,10 @@ func (c *Client) canPublish(ctx context.Context, vhost string) error {
 	for range proofs {
 		err := channel.PublishWithContext(ctx, "", nowhere, true, false, amqp.Publishing{})
 		if err != nil && !errors.Is(err, amqp.ErrClosed) { // why it is closed comes below
-			return lost(err)
+			return link.Loss(err)
 		}
 	}
-	limit := time.NewTimer(c.timeout)
+	limit := time.NewTimer(c.Timeout())
 	defer limit.Stop()
 	for returned := 0; returned < proofs; {
 		select {
@@ -73,18 +74,18 @@ func (c *Client) canPublish(ctx context.Context, vhost string) error {
 		case e := <-closed:
 			switch {
 			case e == nil:
-				return lost(amqp.ErrClosed)
+				return link.Loss(amqp.ErrClosed)
 			case e.Code == amqp.AccessRefused:
 				return fmt.Errorf("the user %s may not publish to the default exchange (it needs write permission on "+
 					"amq.default)", c.User())
 			}
-			return lost(e)
+			return link.Loss(e)
 		case b := <-blocked:
 			if b.Active {
 				return fmt.Errorf("the broker blocks publishers: %s", b.Reason)
 			}
 		case <-limit.C:
-			return fmt.Errorf("the broker did not answer a publish within %s", model.ShortDuration(c.timeout))
+			return fmt.Errorf("the broker did not answer a publish within %s", model.ShortDuration(c.Timeout()))
 		case <-ctx.Done():
 			return ctx.Err()
 		}

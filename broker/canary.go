@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -111,7 +112,7 @@ func (c *canary) prepare(ctx context.Context) {
 	for ref, n := range counts {
 		ready, answered := n.Ready.Get()
 		if !answered {
-			c.execution.end(queueError("count", ref, model.ErrQueueSilent))
+			c.execution.end(link.QueueError("count", ref, model.ErrQueueSilent))
 			return
 		}
 		c.before[ref] = ready

@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -87,7 +88,8 @@ func (c *Client) count(ctx context.Context, refs []model.QueueRef) (map[model.Qu
 	counts := make(map[model.QueueRef]model.QueueCounts, len(refs))
 	var failed error
 	for vhost, own := range byVHost {
-		if err := patiently(ctx, isChannelLimit, func() error { return c.countIn(ctx, vhost, own, counts) }); err != nil {
+		err := link.Patiently(ctx, link.IsChannelLimit, func() error { return c.countIn(ctx, vhost, own, counts) })
+		if err != nil {
 			failed = err
 		}
 	}
@@ -106,7 +108,7 @@ func (c *Client) count(ctx context.Context, refs []model.QueueRef) (map[model.Qu
 func (c *Client) countIn(
 	ctx context.Context, vhost string, own []model.QueueRef, counts map[model.QueueRef]model.QueueCounts,
 ) error {
-	connection, err := c.connection(ctx, vhost)
+	connection, err := c.Connection(ctx, vhost)
 	if err != nil {
 		return err
 	}
@@ -114,7 +116,7 @@ func (c *Client) countIn(
 	if kept == nil {
 		kept = &[countLanes]*amqp.Channel{}
 		c.counter.lanes[vhost] = kept
-		c.counter.most[vhost] = min(countLanes, max(1, int(connection.Config.ChannelMax)-channelsNeeded+1))
+		c.counter.most[vhost] = min(countLanes, max(1, int(connection.Config.ChannelMax)-link.ChannelsNeeded+1))
 	}
 	var mu sync.Mutex // of counts, refused and failed
 	var failed error
@@ -131,7 +133,7 @@ func (c *Client) countIn(
 				case errors.Is(err, model.ErrQueueGone), errors.Is(err, model.ErrQueueDown),
 					errors.Is(err, model.ErrQueueExclusive):
 					c.counter.refused[own[i]] = time.Now().Add(refusedFor)
-				case !isLimit(failed): // the others then lost their connection
+				case !link.IsLimit(failed): // the others then lost their connection
 					failed = err
 				}
 				stop := failed != nil
@@ -143,7 +145,7 @@ func (c *Client) countIn(
 		})
 	}
 	lanes.Wait()
-	if isChannelLimit(failed) {
+	if link.IsChannelLimit(failed) {
 		c.counter.most[vhost] = max(1, most/2)
 	}
 	return failed
@@ -153,16 +155,16 @@ func (c *Client) countIn(
 // again, and then unknown.
 func (c *Client) countOne(ctx context.Context, channel **amqp.Channel, ref model.QueueRef) (model.QueueCounts, error) {
 	if *channel == nil || (*channel).IsClosed() {
-		opened, err := c.toOpen(ctx, ref.VHost)
+		opened, err := c.KeptChannel(ctx, ref.VHost)
 		if err != nil {
 			return model.QueueCounts{}, err
 		}
 		*channel = opened
 	}
 	for range countTries {
-		q, answered, err := c.declared(*channel, ref.Name)
+		q, answered, err := c.Declared(*channel, ref.Name)
 		if err != nil {
-			return model.QueueCounts{}, queueError("count", ref, err)
+			return model.QueueCounts{}, link.QueueError("count", ref, err)
 		}
 		if answered {
 			return model.QueueCounts{Ready: model.Some(int64(q.Messages)), Consumers: model.Some(int64(q.Consumers))}, nil

@@ -8,6 +8,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -19,7 +20,7 @@ func (s *source) endedBy() (ended model.Ended) {
 	if !s.holding.IsClosed() || !errors.As(s.reason(nil), &why) {
 		return ended
 	}
-	if known := reasonOf(onQueue, why); known != unknownReason {
+	if known := link.ReasonOf(link.OnQueue, why); known != link.UnknownReason {
 		return ended
 	}
 	// 541, too, when the queue's node is out of sight (4.3.6)
@@ -28,7 +29,7 @@ func (s *source) endedBy() (ended model.Ended) {
 		return ended
 	}
 	ended = model.Ended{
-		By: model.EndedByBroker, Said: fmt.Sprintf("%d %s", why.Code, words(why)),
+		By: model.EndedByBroker, Said: fmt.Sprintf("%d %s", why.Code, link.Words(why)),
 		// amqp091-go 1.16 drops what it has not handed out when a connection ends
 		Before: int64(s.held() + s.wire.Unclaimed()), Times: s.plan.Ended.Times + 1, At: time.Now(),
 	}
@@ -38,7 +39,7 @@ func (s *source) endedBy() (ended model.Ended) {
 		ended.By = model.EndedByConversion
 	case why.Server:
 	case broken != nil:
-		ended.By, ended.Said = model.EndedByCut, words(why)
+		ended.By, ended.Said = model.EndedByCut, link.Words(why)
 	default:
 		ended.By = model.EndedByClient
 	}
@@ -80,4 +81,36 @@ func (s *source) complete() bool {
 		return s.taken < s.prefetch
 	}
 	return int64(s.taken) >= s.depth
+}
+
+// reason is why the holding channel was closed, when amqp091-go only says that it is.
+func (s *source) reason(err error) error {
+	if s.holding.IsClosed() && s.why.Load() == nil {
+		select {
+		case why := <-s.closed: // comes, or is closed, a moment after the channel counts as closed
+			if why != nil {
+				s.why.Store(why)
+			}
+		case <-time.After(time.Second):
+		}
+	}
+	if why := s.why.Load(); why != nil {
+		return why
+	}
+	return err
+}
+
+// gone says why the broker ended a consumer.
+func (s *source) gone() error {
+	if s.holding.IsClosed() {
+		return link.QueueError("read", s.plan.Queue, s.reason(amqp.ErrClosed))
+	}
+	_, err := s.ready()
+	for _, known := range []error{model.ErrQueueGone, model.ErrQueueDown} {
+		if errors.Is(err, known) {
+			return fmt.Errorf("read %s: %w", model.Printable(s.plan.Queue.String()), known)
+		}
+	}
+	return fmt.Errorf("read %s: %w: the queue's node went down or was out of sight, or its leader moved",
+		model.Printable(s.plan.Queue.String()), errForgotten)
 }

@@ -12,8 +12,3 @@ func (c *Client) SetComeback(limit time.Duration) { c.comeback = limit }
 
 // SpoolAll lets peeks keep nothing in memory, so that a few messages use the file.
 func (c *Client) SpoolAll() { c.spoolMemory = 0 }
-
-// ReasonOf is why the broker refused an attempt: on a queue, a login or a publish.
-func ReasonOf(on string, err error) string {
-	return string(reasonOf(map[string]attempt{"queue": onQueue, "login": onLogin, "publish": onPublish}[on], err))
-}

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 const (
-	sessionLength = 12 // of what names a client's connections: as much as tells programs apart
 	// A machine that is cut off is noticed by its missing heartbeats. Until then the broker keeps what its program held.
-	goneLimit = 3 * heartbeat
+	goneLimit = 3 * link.Heartbeat
 	listEvery = 250 * time.Millisecond
 	// newLimit is how long a list of connections may take to show a new one. One that never does (its node collects no
 	// statistics) is believed then.
@@ -39,7 +39,7 @@ func (c *Client) AwaitGone(
 	connections func(context.Context) ([]string, error),
 	queues ...model.QueueRef,
 ) error {
-	if r.Session != "" && r.Session != c.session {
+	if r.Session != "" && r.Session != c.Session() {
 		if err := c.awaitUnlisted(ctx, r, connections); err != nil {
 			return err
 		}
@@ -58,8 +58,8 @@ func (c *Client) awaitUnlisted(
 	if !r.Unfinished() { // its program may go on with other things, on its other connections
 		held = func(name string) bool { return name == publishes+" "+r.Session }
 	}
-	newest := "dlxtop resume " + rand.Text()[:sessionLength]
-	marker, _, err := c.dial(ctx, r.From.VHost, newest)
+	newest := "dlxtop resume " + rand.Text()
+	marker, _, err := c.Dial(ctx, r.From.VHost, newest)
 	if err != nil {
 		return err
 	}

@@ -51,10 +51,7 @@ func recordOf(p *plan.Plan, depth int64) plan.Record {
 
 // signed is a record with who begins it, and where. Its connection is there before.
 func (c *Client) signed(r plan.Record) plan.Record {
-	r.User, r.Broker, r.Session = c.User(), c.Address(), c.session
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r.Cluster = c.cluster
+	r.User, r.Broker, r.Session, r.Cluster = c.User(), c.Address(), c.Session(), c.KnownCluster()
 	return r
 }
 

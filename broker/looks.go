@@ -128,7 +128,7 @@ func (c *Client) forgets(err error) {
 // Looked is what looks have cost the queues of a cluster, as this machine remembers it. The error says why only this
 // program's own are known.
 func (c *Client) Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error) {
-	looked, err := c.memory().Looked(ctx, cmp.Or(cluster, c.address()))
+	looked, err := c.memory().Looked(ctx, cmp.Or(cluster, c.Address()))
 	if err != nil && ctx.Err() == nil {
 		c.forgets(err)
 		looked, _ = c.own.Looked(ctx, cluster)
@@ -154,7 +154,7 @@ func (c *Client) lock(ctx context.Context, plan *peek.Plan) (unlock func(), err 
 	if plan.Type != model.Quorum || plan.TakesAll {
 		return func() {}, nil
 	}
-	if _, err := c.connection(ctx, plan.Queue.VHost); err != nil {
+	if _, err := c.Connection(ctx, plan.Queue.VHost); err != nil {
 		return nil, err
 	}
 	limit := courtesy
@@ -251,9 +251,7 @@ func (c *Client) lookEnds(s *source) (highest int64) {
 	return highest
 }
 
-// clusterName is by what the looks at a broker's queues are remembered.
+// clusterName is the name under which the looks at a broker's queues are remembered.
 func (c *Client) clusterName() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return cmp.Or(c.cluster, c.address())
+	return cmp.Or(c.KnownCluster(), c.Address())
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -89,7 +90,7 @@ func (p *probe) nobodyElse(ctx context.Context) error {
 		}
 		n, answered := counts[r.From].Consumers.Get()
 		if _, there := counts[r.From]; there && !answered {
-			return queueError("count", r.From, model.ErrQueueSilent)
+			return link.QueueError("count", r.From, model.ErrQueueSilent)
 		}
 		if n > 0 {
 			return fmt.Errorf("%s has %s now: nothing was sent", model.Printable(r.From.String()), model.Plural(n, "consumer"))
@@ -315,7 +316,7 @@ func (p *probe) giveUp(why string) {
 	counts, err := p.client.Count(ctx, []model.QueueRef{buffer.From})
 	depth, answered := counts[buffer.From].Ready.Get()
 	if _, there := counts[buffer.From]; err == nil && there && !answered {
-		err = queueError("count", buffer.From, model.ErrQueueSilent)
+		err = link.QueueError("count", buffer.From, model.ErrQueueSilent)
 	}
 	overdue := waited > p.plan.TTL.Or(0)
 	if err == nil && depth > 1 && (overdue || p.plan.Expiration != "") {

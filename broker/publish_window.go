@@ -10,6 +10,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -74,7 +75,7 @@ var errNacked = errors.New("RabbitMQ answered basic.nack, which does not say whe
 func openWindow(
 	ctx context.Context, c *Client, vhost string, into []plan.Recipient, l *ledger, moved func(*flight),
 ) (*window, error) {
-	connection, conn, channels, err := c.dialChannels(ctx, vhost, publishes+" "+c.session, 1)
+	connection, conn, channels, err := c.DialChannels(ctx, vhost, publishes+" "+c.Session(), 1)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func openWindow(
 	w.idle = sync.NewCond(&w.mu)
 	if err := w.channel.Confirm(false); err != nil {
 		conn.Cut()
-		return nil, fmt.Errorf("ask for publisher confirms: %w", lost(err))
+		return nil, fmt.Errorf("ask for publisher confirms: %w", link.Loss(err))
 	}
 	w.channel.NotifyReturn(w.returns)
 	w.channel.NotifyClose(w.closed)
@@ -220,10 +221,10 @@ func (w *window) settleClosed(f *flight) {
 
 // publishWords are the broker's words for a publish that it does not take, with the next step where a right is missing.
 func publishWords(e *amqp.Error) string {
-	if reasonOf(onPublish, e) == noWriteRight {
-		return words(e) + ": grant write on it (rabbitmqctl set_permissions), or use another user"
+	if link.ReasonOf(link.OnPublish, e) == link.NoWriteRight {
+		return link.Words(e) + ": grant write on it (rabbitmqctl set_permissions), or use another user"
 	}
-	return words(e)
+	return link.Words(e)
 }
 
 // takeReturns marks the messages whose returns have arrived. A return always arrives before the confirm of its message.
@@ -302,13 +303,13 @@ func (w *window) die(why error) {
 		return
 	}
 	if why == nil {
-		why = lost(amqp.ErrClosed)
+		why = link.Loss(amqp.ErrClosed)
 		select {
 		case e := <-w.closed: // nil when it was closed already
 			switch {
 			case e == nil:
 			case w.connection.IsClosed() || !e.Server:
-				why = lost(e)
+				why = link.Loss(e)
 			default:
 				w.refusal = e
 				why = fmt.Errorf("the broker closed the channel for publishing: %s", publishWords(e))

@@ -16,12 +16,12 @@ import (
 // Importable returns a check for messages that are to be imported into a queue: its error says why the broker would end
 // the connection for one.
 func (c *Client) Importable(ctx context.Context, into model.QueueRef) (func(*message.Message) error, error) {
-	link, release, err := c.toHold(ctx, into.VHost)
+	held, release, err := c.Hold(ctx, into.VHost)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	connection := link.Connection
+	connection := held.Connection
 	return func(m *message.Message) error {
 		p, _ := plan.Restoring(m, into.Name, c.User())
 		return publishable(&p, c.User(), connection)

@@ -7,7 +7,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -75,20 +75,21 @@ func TestReasonsOfTheBroker(t *testing.T) {
 		return <-closed
 	}
 	for _, test := range []struct {
-		on, want string
-		err      error
+		on   link.Attempt
+		want link.Reason
+		err  error
 	}{
-		{"queue", "no queue", get("no such queue")},
-		{"queue", "other's queue", get(owned.Name)},
-		{"queue", "exclusive consume", consume(node.AMQP(), q.Name)},
-		{"queue", "active consumer", get(single.Name)},
-		{"queue", "no read right", consume(poor, q.Name)},
-		{"publish", "no write right", publish()},
-		{"login", "no vhost", login(at(nil, "no such vhost"))},
-		{"login", "no vhost right", login(stranger)},
-		{"login", "bad login", login(at(url.UserPassword("guest", "wrong"), ""))},
+		{link.OnQueue, "no queue", get("no such queue")},
+		{link.OnQueue, "other's queue", get(owned.Name)},
+		{link.OnQueue, "exclusive consume", consume(node.AMQP(), q.Name)},
+		{link.OnQueue, "active consumer", get(single.Name)},
+		{link.OnQueue, "no read right", consume(poor, q.Name)},
+		{link.OnPublish, "no write right", publish()},
+		{link.OnLogin, "no vhost", login(at(nil, "no such vhost"))},
+		{link.OnLogin, "no vhost right", login(stranger)},
+		{link.OnLogin, "bad login", login(at(url.UserPassword("guest", "wrong"), ""))},
 	} {
-		got := broker.ReasonOf(test.on, test.err)
+		got := link.ReasonOf(test.on, test.err)
 		if errors.Is(test.err, amqp.ErrCredentials) { // the client says it in its own words
 			got = "bad login"
 		}

@@ -7,6 +7,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -40,7 +41,7 @@ func (c *Client) giveBack(s *source) (rescued peek.Rescued, err error) {
 	s.highest = c.lookEnds(s) // before another look begins
 	err = s.explained(err)
 	if e := s.release(); e != nil && err == nil {
-		err = queueError("give the messages back to", s.plan.Queue, e)
+		err = link.QueueError("give the messages back to", s.plan.Queue, e)
 	}
 	return rescued, err
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -68,7 +69,7 @@ func (c *Client) newRescuer(s *source) *rescuer {
 	r.ledger.account.JournalID = r.journal.number()
 	if s.holding.IsClosed() {
 		r.fail(fmt.Errorf("the connection was lost while they were held, which RabbitMQ counts as a return: %w",
-			lost(s.reason(errLost))))
+			link.Loss(s.reason(errLost))))
 		return r
 	}
 	r.acks = startAcknowledger(s, r.ledger, plan.Moved, r.fail)

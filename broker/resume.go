@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -78,7 +79,8 @@ func (x *execution) acknowledgeAll(ctx context.Context, arrived []plan.Arrived) 
 		err = e
 	}
 	if err != nil {
-		return fmt.Errorf("acknowledge what has arrived: %w", lost(err)) // they stay uncertain: the next resume looks again
+		// They stay uncertain: the next resume looks again.
+		return fmt.Errorf("acknowledge what has arrived: %w", link.Loss(err))
 	}
 	x.left, x.gone = max(x.left-int64(len(tags)), 0), x.gone+len(tags)
 	for record, these := range settled {

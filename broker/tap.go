@@ -12,6 +12,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/broker/wire"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -51,7 +52,7 @@ func (c *Client) Tap(
 	if plan.Refusal.Refused() {
 		return errors.New(plan.Refusal.Words())
 	}
-	connection, conn, channels, err := c.dialChannels(ctx, plan.VHost, "dlxtop tap", 2)
+	connection, conn, channels, err := c.DialChannels(ctx, plan.VHost, "dlxtop tap", 2)
 	if err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (t *tap) again(err error) (*amqp.Channel, error) {
 	if !errors.As(err, &e) || e.Code != amqp.AccessRefused || t.connection.IsClosed() {
 		return nil, err
 	}
-	return t.client.open(t.connection)
+	return t.client.Open(t.connection)
 }
 
 func (t *tap) bind(b trace.TapBinding) error {
@@ -247,11 +248,11 @@ func (t *tap) ended(e *amqp.Error) error {
 	switch {
 	case e != nil && e.Server && e.Code == amqp.InternalError:
 		return fmt.Errorf("RabbitMQ ended the tap (%d %s): %s. The tap had a copy, nothing is lost: begin it again",
-			e.Code, words(e), peek.Unconvertible("a message that passed"))
+			e.Code, link.Words(e), peek.Unconvertible("a message that passed"))
 	case e == nil || t.connection.IsClosed():
-		return lost(amqp.ErrClosed)
+		return link.Loss(amqp.ErrClosed)
 	}
-	return fmt.Errorf("the broker ended the tap: %s", words(e))
+	return fmt.Errorf("the broker ended the tap: %s", link.Words(e))
 }
 
 // look counts what was missed, and makes some of the bindings again, which does nothing where they are there.
@@ -333,13 +334,13 @@ func (t *tap) error(attempt, name string, err error) error {
 	var e *amqp.Error
 	switch {
 	case !errors.As(err, &e) || !e.Server || e.Code == amqp.ConnectionForced:
-		return fmt.Errorf("tap: %w", lost(err))
+		return fmt.Errorf("tap: %w", link.Loss(err))
 	case e.Code == amqp.AccessRefused:
 		return model.AMQPMayNotTap.With(model.ConnectValues{
-			User: t.client.User(), Name: attempt + " " + name, Detail: words(err),
+			User: t.client.User(), Name: attempt + " " + name, Detail: link.Words(err),
 		})
 	case e.Code == amqp.NotFound && attempt == "bind to":
 		return fmt.Errorf("the tap has ended: there is no exchange %s any more", model.Printable(name))
 	}
-	return fmt.Errorf("tap: %s %s: %s", attempt, model.Printable(name), words(err))
+	return fmt.Errorf("tap: %s %s: %s", attempt, model.Printable(name), link.Words(err))
 }

@@ -17,18 +17,19 @@ import (
 // dlxtop itself is never among them: what code decides by is a kind with values, and its Words are made for people.
 // Who adds a file says here what it reads.
 var readsText = map[string]string{
-	"broker/connect_errors.go": "the first bytes that a port sends, and the words of crypto/tls where it has no type",
-	"broker/connection.go":     "the scheme of a URL",
-	"broker/reasons.go":        "RabbitMQ's words for a refusal: AMQP has one code for several of them",
-	"broker/gone.go":           "the names of connections, as the broker lists them",
-	"mgmt/binary.go":           "RabbitMQ's mark of a name that is not UTF-8",
-	"mgmt/client.go":           "the path of a URL",
-	"mgmt/consumers.go":        "the tags of consumers, of which dlxtop's own begin alike",
-	"mgmt/reasons.go":          "the words of the API and of net/http, where neither has a code or a type",
-	"mgmt/transport.go":        "the media type of an answer, and its first line",
-	"journal/looks.go":         "the name of a file",
-	"model/message/amqp10.go":  "the names of headers, as RabbitMQ makes them of annotations",
-	"journal/replayed.go":      "the beginning of an entry, as JSON has it",
+	"broker/link/connect_errors.go": "the first bytes that a port sends, and the words of crypto/tls where it has no type",
+	"broker/link/pool.go":           "the scheme of a URL",
+	"broker/link/reasons.go":        "RabbitMQ's words for a refusal: AMQP has one code for several of them",
+
+	"broker/gone.go":          "the names of connections, as the broker lists them",
+	"mgmt/binary.go":          "RabbitMQ's mark of a name that is not UTF-8",
+	"mgmt/client.go":          "the path of a URL",
+	"mgmt/consumers.go":       "the tags of consumers, of which dlxtop's own begin alike",
+	"mgmt/reasons.go":         "the words of the API and of net/http, where neither has a code or a type",
+	"mgmt/transport.go":       "the media type of an answer, and its first line",
+	"journal/looks.go":        "the name of a file",
+	"model/message/amqp10.go": "the names of headers, as RabbitMQ makes them of annotations",
+	"journal/replayed.go":     "the beginning of an entry, as JSON has it",
 
 	"model/cause/fold_scripts.go": "the error of an application, for the scheme of a URL in it",
 

@@ -1,6 +1,7 @@
-package broker
+package link
 
 import (
+	"net"
 	"testing"
 	"time"
 )
@@ -45,8 +46,8 @@ func TestAnswersInTime(t *testing.T) {
 		t.Error("a way that has become slow is never believed")
 	}
 	var none roundTrips
-	fails := func() (time.Duration, error) { return 0, errNothingComes }
-	if _, err := none.inTime(time.Second, fails); err != errNothingComes {
+	fails := func() (time.Duration, error) { return 0, net.ErrClosed }
+	if _, err := none.inTime(time.Second, fails); err != net.ErrClosed {
 		t.Errorf("a channel that closed: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package broker
+package link
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
-// channelsNeeded is how many channels a connection has at most where few are allowed: two to look, one to count.
-const channelsNeeded = 3
+// ChannelsNeeded is how many channels a connection has at most where few are allowed: two to look, one to count.
+const ChannelsNeeded = 3
 
 // limitPauses are the pauses between tries where a limit of connections or channels is reached: one that was closed, by
 // dlxtop itself or by the dlxtop that ran before, still counts for 3 to 26 ms (3.10.8, 4.0.5, 4.3.6). Without pauses a
@@ -22,13 +22,13 @@ var limitPauses = []time.Duration{
 	50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 400 * time.Millisecond,
 }
 
-// brokerLimit is a limit of connections or channels, and how RabbitMQ tells that it is reached.
+// brokerLimit is a limit of connections or channels, and RabbitMQ's words when it is reached.
 type brokerLimit struct {
 	words   *regexp.Regexp // with the number
 	reached model.ConnectTrouble
 }
 
-// limits are what RabbitMQ ends a connection for with 530, the code of all that is not allowed: only the words tell
+// limits are what RabbitMQ ends a connection for with 530, the code of all that is not allowed: only the words say
 // which it is. Names in them are within quotes, and may hold anything. 4.0.5 names the node where it means the user of
 // the channels, so no name is taken from here.
 var limits = []brokerLimit{
@@ -54,8 +54,8 @@ var limits = []brokerLimit{
 	},
 }
 
-// limitReached is what a person can do about a limit of connections or channels that err tells of; nil when it tells of
-// none. channelMax is what the connection agreed on with the broker.
+// limitReached is what a person can do about the limit of connections or channels that err is; nil when it is none.
+// channelMax is what the connection agreed on with the broker.
 func limitReached(err error, user, vhost string, channelMax int) *model.ConnectError {
 	var e *amqp.Error
 	switch {
@@ -63,7 +63,7 @@ func limitReached(err error, user, vhost string, channelMax int) *model.ConnectE
 		return nil
 	case e == amqp.ErrChannelMax:
 		return model.ChannelsOfConnection.With(model.ConnectValues{
-			Name: model.Plural(channelMax, "channel"), Detail: strconv.Itoa(channelsNeeded),
+			Name: model.Plural(channelMax, "channel"), Detail: strconv.Itoa(ChannelsNeeded),
 		})
 	case !e.Server || e.Code != amqp.NotAllowed:
 		return nil
@@ -76,8 +76,8 @@ func limitReached(err error, user, vhost string, channelMax int) *model.ConnectE
 	return nil
 }
 
-// isLimit reports whether err is a limit of connections or channels.
-func isLimit(err error) bool {
+// IsLimit reports whether err is a limit of connections or channels.
+func IsLimit(err error) bool {
 	var e *model.ConnectError
 	return errors.As(err, &e) && e.Kind == model.AtLimit
 }
@@ -89,12 +89,12 @@ type channelLimit struct{ *model.ConnectError }
 // Unwrap is the error to be shown.
 func (e channelLimit) Unwrap() error { return e.ConnectError }
 
-// isChannelLimit reports whether err is a limit of channels.
-func isChannelLimit(err error) bool { return errors.As(err, &channelLimit{}) }
+// IsChannelLimit reports whether err is a limit of channels.
+func IsChannelLimit(err error) bool { return errors.As(err, &channelLimit{}) }
 
-// patiently tries again, for less than a second, while a limit is in the way. When ctx ends during a try, the limit is
-// why it had to be made.
-func patiently(ctx context.Context, inTheWay func(error) bool, try func() error) error {
+// Patiently tries again, for less than a second, while a limit is in the way. When ctx ends during a try, the error is
+// the limit that made it necessary.
+func Patiently(ctx context.Context, inTheWay func(error) bool, try func() error) error {
 	err := try()
 	for _, pause := range limitPauses {
 		if !inTheWay(err) {

@@ -1,4 +1,4 @@
-package broker
+package link
 
 import (
 	"context"
@@ -19,42 +19,42 @@ import (
 )
 
 // connectError says in an operator's words why no connection could be made: a *model.ConnectError.
-func (c *Client) connectError(ctx context.Context, err error, vhost string, w *wire.Conn) error {
+func (p *Pool) connectError(ctx context.Context, err error, vhost string, w *wire.Conn) error {
 	first, readErr := w.Heard()
 	var unsafe *tlsFailure
 	secured := !errors.As(err, &unsafe)
 	if w == nil && secured {
-		return c.unreachable(err)
+		return p.unreachable(err)
 	}
-	if e := c.tlsError(err, first); e != nil {
+	if e := p.tlsError(err, first); e != nil {
 		return e
 	}
 	// amqp091-go takes any end of the handshake for a refusal; when time is over it is none.
 	late := timedOut(readErr) || timedOut(err) || errors.Is(ctx.Err(), context.DeadlineExceeded)
-	if e := c.loginError(err, vhost); e != nil && (!late || e.Kind != model.Unreachable) {
+	if e := p.loginError(err, vhost); e != nil && (!late || e.Kind != model.Unreachable) {
 		return e
 	}
 	switch {
-	case strings.HasPrefix(first, "HTTP"), first == "" && c.uri.Scheme == "amqp" && c.speaksHTTP():
-		return c.failed(model.AMQPIsHTTP, "")
+	case strings.HasPrefix(first, "HTTP"), first == "" && p.uri.Scheme == "amqp" && p.speaksHTTP():
+		return p.failed(model.AMQPIsHTTP, "")
 	case first != "" && !wire.IsAMQP(first):
-		return c.failed(model.AMQPOther, "")
+		return p.failed(model.AMQPOther, "")
 	case late:
-		return c.failed(model.AMQPSilent, model.ShortDuration(c.timeout))
+		return p.failed(model.AMQPSilent, model.ShortDuration(p.timeout))
 	case first == "":
-		return c.failed(model.AMQPHungUp, "")
+		return p.failed(model.AMQPHungUp, "")
 	}
-	return c.failed(model.AMQPEnded, words(err))
+	return p.failed(model.AMQPEnded, Words(err))
 }
 
 // failed is a trouble with this broker, and what the other side says.
-func (c *Client) failed(trouble model.ConnectTrouble, detail string) *model.ConnectError {
-	return trouble.With(model.ConnectValues{At: c.address(), User: c.uri.Username, Detail: detail})
+func (p *Pool) failed(trouble model.ConnectTrouble, detail string) *model.ConnectError {
+	return trouble.With(model.ConnectValues{At: p.Address(), User: p.uri.Username, Detail: detail})
 }
 
 // speaksHTTP asks the port in HTTP: RabbitMQ's management port says nothing to an AMQP client.
-func (c *Client) speaksHTTP() bool {
-	conn, err := net.DialTimeout("tcp", c.address(), time.Second)
+func (p *Pool) speaksHTTP() bool {
+	conn, err := net.DialTimeout("tcp", p.Address(), time.Second)
 	if err != nil {
 		return false
 	}
@@ -74,53 +74,53 @@ func timedOut(err error) bool {
 }
 
 // unreachable explains why there is not even a TCP connection.
-func (c *Client) unreachable(err error) error {
+func (p *Pool) unreachable(err error) error {
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return model.AMQPNoHost.With(model.ConnectValues{Name: c.uri.Host})
+		return model.AMQPNoHost.With(model.ConnectValues{Name: p.uri.Host})
 	case errors.As(err, &dns):
-		return model.AMQPNoLookup.With(model.ConnectValues{Name: c.uri.Host, Detail: dns.Err})
+		return model.AMQPNoLookup.With(model.ConnectValues{Name: p.uri.Host, Detail: dns.Err})
 	case errors.Is(err, syscall.ECONNREFUSED):
-		if c.uri.Port == 5672 && (c.uri.Host == "localhost" || c.uri.Host == "127.0.0.1" || c.uri.Host == "::1") {
-			return c.failed(model.AMQPNothingHere, "")
+		if p.uri.Port == 5672 && (p.uri.Host == "localhost" || p.uri.Host == "127.0.0.1" || p.uri.Host == "::1") {
+			return p.failed(model.AMQPNothingHere, "")
 		}
-		return c.failed(model.AMQPNothingListens, "")
+		return p.failed(model.AMQPNothingListens, "")
 	case timedOut(err) || errors.Is(err, context.DeadlineExceeded):
-		return c.failed(model.AMQPSlow, model.ShortDuration(c.timeout))
+		return p.failed(model.AMQPSlow, model.ShortDuration(p.timeout))
 	}
 	var op *net.OpError
 	if errors.As(err, &op) {
 		err = op.Err
 	}
-	return c.failed(model.AMQPNotReached, err.Error())
+	return p.failed(model.AMQPNotReached, err.Error())
 }
 
 // tlsError explains what is wrong with TLS, or its absence; nil when that is not it.
-func (c *Client) tlsError(err error, first string) error {
-	if c.uri.Scheme != "amqps" {
+func (p *Pool) tlsError(err error, first string) error {
+	if p.uri.Scheme != "amqps" {
 		// A TLS port answers a plain client with an alert record: type 21, version 3.x.
 		if strings.HasPrefix(first, "\x15\x03") {
-			return c.failed(model.AMQPWantsTLS, "")
+			return p.failed(model.AMQPWantsTLS, "")
 		}
 		return nil
 	}
 	var record tls.RecordHeaderError
 	var alert tls.AlertError
-	if e := c.certificateError(err); e != nil {
+	if e := p.certificateError(err); e != nil {
 		return e
 	}
 	switch {
 	case errors.As(err, &record):
-		return c.failed(model.AMQPWithoutTLS, "")
+		return p.failed(model.AMQPWithoutTLS, "")
 	case errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
-		return c.failed(model.AMQPHandshake, err.Error())
+		return p.failed(model.AMQPHandshake, err.Error())
 	}
 	return nil
 }
 
 // certificateError explains why the broker's certificate does not do; nil when that is not it.
-func (c *Client) certificateError(err error) error {
+func (p *Pool) certificateError(err error) error {
 	var (
 		certificate *tls.CertificateVerificationError
 		authority   x509.UnknownAuthorityError
@@ -133,36 +133,36 @@ func (c *Client) certificateError(err error) error {
 	words := certificate.Err.Error()
 	switch {
 	case errors.As(err, &authority):
-		return c.failed(model.AMQPNoAuthority, "")
+		return p.failed(model.AMQPNoAuthority, "")
 	case errors.As(err, &hostname):
-		return c.failed(model.AMQPOtherName, words)
+		return p.failed(model.AMQPOtherName, words)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return c.failed(model.CertificateExpired, words)
+		return p.failed(model.CertificateExpired, words)
 	}
-	return c.failed(model.CertificateUntrusted, words)
+	return p.failed(model.CertificateUntrusted, words)
 }
 
 // loginError explains why the broker did not let the user in; nil when it did not come so far. It is Unreachable when
 // the connection ended without the broker's word.
-func (c *Client) loginError(err error, vhost string) *model.ConnectError {
+func (p *Pool) loginError(err error, vhost string) *model.ConnectError {
 	var e *amqp.Error
 	if !errors.As(err, &e) {
 		return nil
 	}
-	if reached := limitReached(err, c.uri.Username, vhost, 0); reached != nil {
+	if reached := limitReached(err, p.uri.Username, vhost, 0); reached != nil {
 		return reached
 	}
-	why, values := reasonOf(onLogin, err), model.ConnectValues{At: c.address(), User: c.uri.Username, VHost: vhost}
+	why, values := ReasonOf(OnLogin, err), model.ConnectValues{At: p.Address(), User: p.uri.Username, VHost: vhost}
 	switch {
-	case e == amqp.ErrSASL && len(c.uri.AuthMechanism) > 0:
-		values.Name = strings.ToUpper(strings.Join(c.uri.AuthMechanism, ", "))
+	case e == amqp.ErrSASL && len(p.uri.AuthMechanism) > 0:
+		values.Name = strings.ToUpper(strings.Join(p.uri.AuthMechanism, ", "))
 		return model.AMQPNoMechanism.With(values)
 	case e == amqp.ErrSASL:
 		return model.AMQPNoPassword.With(values)
 	case e == amqp.ErrCredentials:
 		return model.AMQPLoginClosed.With(values)
 	case why == badLogin:
-		if c.uri.Username == "guest" {
+		if p.uri.Username == "guest" {
 			return model.AMQPRefusesGuest.With(values)
 		}
 		return model.AMQPRefusesLogin.With(values)

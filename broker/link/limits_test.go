@@ -1,4 +1,4 @@
-package broker
+package link
 
 import (
 	"context"
@@ -73,7 +73,7 @@ func TestLimitReached(t *testing.T) {
 
 // Names of users and vhosts decide nothing, whatever they look like.
 func TestLoginErrorIsNotMisledByNames(t *testing.T) {
-	c, err := New(Options{URL: "amqp://ops:secret@localhost"})
+	p, err := New("amqp://ops:secret@localhost", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestLoginErrorIsNotMisledByNames(t *testing.T) {
 		"NOT_ALLOWED - connection refused for user 'ops': user connection limit (1) is reached": model.AtLimit,
 	} {
 		var e *model.ConnectError
-		err := c.loginError(&amqp.Error{Code: amqp.NotAllowed, Reason: said, Server: true}, "x")
+		err := p.loginError(&amqp.Error{Code: amqp.NotAllowed, Reason: said, Server: true}, "x")
 		if !errors.As(err, &e) || e.Kind != kind {
 			t.Errorf("%s: %v is not %s", said, err, kind)
 		}
@@ -95,7 +95,7 @@ func TestALimitIsTheReason(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	limit := &model.ConnectError{Kind: model.AtLimit}
 	tries := 0
-	err := patiently(ctx, isLimit, func() error {
+	err := Patiently(ctx, IsLimit, func() error {
 		if tries++; tries == 1 {
 			return limit
 		}

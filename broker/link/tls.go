@@ -1,4 +1,4 @@
-package broker
+package link
 
 import (
 	"context"
@@ -22,8 +22,8 @@ type tlsFailure struct{ error }
 func (e *tlsFailure) Unwrap() error { return e.error }
 
 // secure puts TLS around a connection. amqp091-go would put it around the wire, which then saw no frames.
-func (c *Client) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
-	secured := tls.Client(conn, c.tls)
+func (p *Pool) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	secured := tls.Client(conn, p.tls)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
 		return nil, &tlsFailure{err}

@@ -1,4 +1,4 @@
-package broker
+package link
 
 import (
 	"net"
@@ -19,7 +19,7 @@ func TestReleaseForgetsWhatWasNotClaimed(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 100)); err != nil || conn.Unclaimed() != 1 {
 		t.Fatalf("%d contents wait: %v", conn.Unclaimed(), err)
 	}
-	new(links).release(&link{wire: conn})
+	new(links).release(&Link{Wire: conn})
 	if n := conn.Unclaimed(); n != 0 {
 		t.Errorf("%d contents wait after the release", n)
 	}

@@ -1,4 +1,4 @@
-package broker
+package link
 
 import (
 	"slices"
@@ -33,16 +33,16 @@ func (r *roundTrips) shortest() time.Duration {
 	return slices.Min(slices.DeleteFunc(slices.Clone(r.last[:]), func(d time.Duration) bool { return d == 0 }))
 }
 
-// declared declares a queue passively, which counts it. answered tells whether the queue itself did: a quorum queue
-// that seems empty and without consumers after statLimit did not, unless the way to the broker takes so long.
-func (c *Client) declared(channel *amqp.Channel, queue string) (q amqp.Queue, answered bool, err error) {
+// Declared declares a queue passively, which counts it. answered is whether the queue itself did: a quorum queue that
+// seems empty and without consumers after statLimit did not, unless the way to the broker takes as long.
+func (p *Pool) Declared(channel *amqp.Channel, queue string) (q amqp.Queue, answered bool, err error) {
 	began := time.Now()
 	q, err = channel.QueueDeclarePassive(queue, false, false, false, false, nil)
 	took := time.Since(began)
 	if err != nil || q.Messages > 0 || q.Consumers > 0 {
 		return q, true, err
 	}
-	answered, err = c.trips.inTime(took, func() (time.Duration, error) {
+	answered, err = p.trips.inTime(took, func() (time.Duration, error) {
 		began := time.Now()
 		err := channel.Qos(1, 0, false) // nothing is consumed on a channel that counts: only the round trip
 		return time.Since(began), err
@@ -50,9 +50,9 @@ func (c *Client) declared(channel *amqp.Channel, queue string) (q amqp.Queue, an
 	return q, answered, err
 }
 
-// inTime tells whether an answer that took so long came from the queue and not from statLimit. A round trip alone may
-// be as long on a slow way to the broker; on a busy machine many of them may be, so that none of the last ones, and of
-// three more, may have been quick. In doubt it was the limit: who asks again loses a moment, who believes it a queue.
+// inTime reports whether an answer that took this long came from the queue and not from statLimit. A round trip alone
+// may be as long on a slow way to the broker; on a busy machine many of them may be, so that none of the last ones, and
+// of three more, may have been quick. In doubt it was the limit: asking again costs a moment, believing it a queue.
 func (r *roundTrips) inTime(took time.Duration, roundTrip func() (time.Duration, error)) (bool, error) {
 	if took < statLimit*9/10 { // Erlang's clock may run up to a hundredth faster than ours, to catch up
 		r.add(took)

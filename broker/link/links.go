@@ -1,0 +1,179 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/broker/wire"
+)
+
+// links are the connections to one vhost: one, and further ones while messages are held on it and something else opens
+// a channel. RabbitMQ ends the connection whose channel goes beyond a limit (530; 3.10.8, 4.0.5, 4.3.6), and gives back
+// what is held on it: so no channel is opened where messages are held.
+type links struct {
+	mu  sync.Mutex // held while one is made, so that two calls do not make two
+	all []*Link
+}
+
+// Link is one connection.
+type Link struct {
+	*amqp.Connection
+	Wire    *wire.Conn
+	holding bool // messages are held on it
+	opening int  // channels are being opened on it
+	kept    bool // channels stay open on it
+}
+
+// Connection returns a connection to the vhost, and makes it when there is none that works.
+func (p *Pool) Connection(ctx context.Context, vhost string) (*amqp.Connection, error) {
+	l, err := p.linksTo(vhost)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found, err := l.find(ctx, p, vhost, func(*Link) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	return found.Connection, nil
+}
+
+// Hold returns a connection on which messages can be held: until release, only the caller opens channels on it.
+func (p *Pool) Hold(ctx context.Context, vhost string) (held *Link, release func(), err error) {
+	l, err := p.linksTo(vhost)
+	if err != nil {
+		return nil, nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found, err := l.find(ctx, p, vhost, func(l *Link) bool { return !l.holding && l.opening == 0 })
+	if err != nil {
+		return nil, nil, err
+	}
+	found.holding = true
+	return found, func() { l.release(found) }, nil
+}
+
+// KeptChannel opens a channel that stays open, on a connection on which no messages are held.
+func (p *Pool) KeptChannel(ctx context.Context, vhost string) (*amqp.Channel, error) {
+	l, err := p.linksTo(vhost)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	found, err := l.find(ctx, p, vhost, func(l *Link) bool { return !l.holding })
+	if err != nil {
+		l.mu.Unlock()
+		return nil, err
+	}
+	found.opening++
+	found.kept = true
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		found.opening--
+		l.mu.Unlock()
+	}()
+	return p.Open(found.Connection)
+}
+
+// linksTo are the connections to a vhost; "" is the one that the URL names.
+func (p *Pool) linksTo(vhost string) (*links, error) {
+	if vhost == "" {
+		vhost = p.uri.Vhost
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, errors.New("the connection to the broker was closed")
+	}
+	if p.links[vhost] == nil {
+		p.links[vhost] = &links{}
+	}
+	return p.links[vhost], nil
+}
+
+// find returns the first connection that works and fits, and makes one when there is none. The caller holds the lock.
+func (l *links) find(ctx context.Context, p *Pool, vhost string, fits func(*Link) bool) (*Link, error) {
+	l.all = slices.DeleteFunc(l.all, func(l *Link) bool { return l.IsClosed() })
+	if i := slices.IndexFunc(l.all, fits); i >= 0 {
+		return l.all[i], nil
+	}
+	connection, conn, err := p.Dial(ctx, vhost, "dlxtop "+p.session)
+	if err != nil {
+		return nil, err
+	}
+	made := &Link{Connection: connection, Wire: conn}
+	l.all = append(l.all, made)
+	p.watch(connection)
+	return made, nil
+}
+
+// release ends the holding, and closes a further connection that is not needed any more.
+func (l *links) release(held *Link) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	held.holding = false
+	held.Wire.Forget()
+	if len(l.all) > 1 && l.all[0] != held && !held.kept {
+		l.all = slices.DeleteFunc(l.all, func(l *Link) bool { return l == held })
+		wire.HangUp(held.Connection) // it holds nothing
+	}
+}
+
+// close closes them all.
+func (l *links) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, one := range l.all {
+		wire.HangUp(one.Connection)
+	}
+}
+
+// remake is how often a lost connection is made again while a call waits for the next loss.
+const remake = 5 * time.Second
+
+// watch passes the loss of a connection on to Lost, until it is closed.
+func (p *Pool) watch(connection *amqp.Connection) {
+	closed := connection.NotifyClose(make(chan *amqp.Error, 1)) // it closes once
+	p.watching.Go(func() {
+		why := <-closed
+		if why == nil || limitReached(why, "", "", 0) != nil {
+			return // we closed it, or a channel went beyond a limit: the call that opened it returns that
+		}
+		select {
+		case p.losses <- Loss(why):
+		default: // Lost has not returned the last one yet
+		}
+	})
+}
+
+// Lost waits until a connection that worked is lost, and says why; nil when ctx ends first. A loss before the call
+// counts, if no earlier call returned it. Meanwhile connections that were lost are made again, so that the next loss is
+// known, too. One call at a time.
+func (p *Pool) Lost(ctx context.Context) error {
+	ticker := time.NewTicker(remake)
+	defer ticker.Stop()
+	for {
+		select {
+		case why := <-p.losses:
+			return why
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			p.mu.Lock()
+			vhosts := slices.Collect(maps.Keys(p.links))
+			p.mu.Unlock()
+			for _, vhost := range vhosts {
+				_, _ = p.Connection(ctx, vhost) // the call that needs it says why it cannot be made
+			}
+		}
+	}
+}

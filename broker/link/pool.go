@@ -1,0 +1,282 @@
+// Package link makes and shares the connections to a broker, and says in an operator's words what a broker refuses and
+// why. Other rooms look, publish and tap on them.
+package link
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/broker/wire"
+	"github.com/dlxtop/dlxtop/model"
+)
+
+const (
+	// Heartbeat is how often both sides show that they are there: a dead peer is noticed after 15 s.
+	Heartbeat = 10 * time.Second
+
+	defaultTimeout = 10 * time.Second
+	sessionLength  = 12 // of what names a pool's connections: enough to distinguish programs
+)
+
+// mechanisms are the ways to log in that a URL may ask for.
+var mechanisms = []string{"plain", "amqplain", "external"}
+
+// Pool keeps the connections to one broker: one for each vhost, made when it is first needed and again after it was
+// lost, and further ones while messages are held (links). It is safe for concurrent use.
+type Pool struct {
+	url     string
+	uri     amqp.URI
+	tls     *tls.Config
+	timeout time.Duration
+	session string
+
+	mu      sync.Mutex
+	links   map[string]*links // by vhost
+	cluster string            // that the first connection led to, "" when its greeting did not say
+	closed  bool
+
+	trips    roundTrips
+	losses   chan error // holds one: a loss that Lost has not returned yet
+	watching sync.WaitGroup
+}
+
+// New reads the URL, amqp(s)://user:pass@host:port[/vhost]. It does not connect. secure is what TLS is made with, nil
+// what the parameters of the URL say, else the system's defaults; timeout bounds each connect, 0 is 10 s. The error is
+// one sentence without the password.
+func New(url string, secure *tls.Config, timeout time.Duration) (*Pool, error) {
+	// What ParseURI says of a bad URL can quote a part of the password.
+	bad := errors.New("the AMQP URL cannot be read: write it like amqp://user:password@host:5672/vhost (amqps:// " +
+		"for TLS), with special characters in user, password and vhost percent-encoded (@ is %40, / is %2F)")
+	if !strings.HasPrefix(url, "amqp://") && !strings.HasPrefix(url, "amqps://") {
+		return nil, bad
+	}
+	uri, err := amqp.ParseURI(url)
+	if err != nil || uri.Port < 1 || uri.Port > 65535 {
+		return nil, bad
+	}
+	secured, err := tlsConfig(secure, &uri)
+	if err != nil {
+		return nil, err
+	}
+	for _, mechanism := range uri.AuthMechanism {
+		if !slices.Contains(mechanisms, strings.ToLower(mechanism)) {
+			return nil, fmt.Errorf("the AMQP URL asks for auth_mechanism=%s, which dlxtop does not support: it "+
+				"supports %s", model.Printable(mechanism), strings.Join(mechanisms, ", "))
+		}
+	}
+	if timeout <= 0 {
+		timeout = defaultTimeout
+	}
+	return &Pool{
+		url: url, uri: uri, tls: secured, timeout: timeout, session: rand.Text()[:sessionLength],
+		links: map[string]*links{}, losses: make(chan error, 1),
+	}, nil
+}
+
+// User is the user that connects.
+func (p *Pool) User() string { return p.uri.Username }
+
+// Address is the broker's host and port, as the journal names it.
+func (p *Pool) Address() string { return net.JoinHostPort(p.uri.Host, strconv.Itoa(p.uri.Port)) }
+
+// VHost is the vhost that the URL names.
+func (p *Pool) VHost() string { return p.uri.Vhost }
+
+// Check proves that the broker lets the user into a vhost; "" is the one that the URL names. What a person can act on
+// is a *model.ConnectError.
+func (p *Pool) Check(ctx context.Context, vhost string) error {
+	_, err := p.Connection(ctx, vhost)
+	return err
+}
+
+// Session is in the names of all connections, so that other programs can see whether they are gone.
+func (p *Pool) Session() string { return p.session }
+
+// Timeout is how long a connect, or another answer that the broker owes, may take.
+func (p *Pool) Timeout() time.Duration { return p.timeout }
+
+// Cluster is the name of the cluster that a vhost's connection leads to, "" when its greeting does not say.
+func (p *Pool) Cluster(ctx context.Context, vhost string) (string, error) {
+	connection, err := p.Connection(ctx, vhost)
+	if err != nil {
+		return "", err
+	}
+	return clusterOf(connection), nil
+}
+
+// KnownCluster is the name of the cluster that the first connection led to; "" when there was none, or its greeting did
+// not say.
+func (p *Pool) KnownCluster() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cluster
+}
+
+// Close closes all connections.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	all := p.links
+	p.links = map[string]*links{}
+	p.mu.Unlock()
+	for _, l := range all {
+		l.close()
+	}
+	p.watching.Wait()
+}
+
+// Dial makes a connection that no other call uses; vhost "" is the one that the URL names. Cut on its wire ends it at
+// once, whatever the connection waits for.
+func (p *Pool) Dial(ctx context.Context, vhost, name string) (connection *amqp.Connection, w *wire.Conn, err error) {
+	err = Patiently(ctx, IsLimit, func() error {
+		connection, w, err = p.dialOnce(ctx, vhost, name)
+		return err
+	})
+	return connection, w, err
+}
+
+// DialChannels is Dial, and opens n channels.
+func (p *Pool) DialChannels(
+	ctx context.Context, vhost, name string, n int,
+) (connection *amqp.Connection, w *wire.Conn, channels []*amqp.Channel, err error) {
+	err = Patiently(ctx, IsLimit, func() error {
+		if connection, w, err = p.dialOnce(ctx, vhost, name); err != nil {
+			return err
+		}
+		channels = make([]*amqp.Channel, n)
+		for i := range channels {
+			if channels[i], err = p.Open(connection); err != nil {
+				w.Cut()
+				return err
+			}
+		}
+		return nil
+	})
+	return connection, w, channels, err
+}
+
+func (p *Pool) dialOnce(ctx context.Context, vhost, name string) (*amqp.Connection, *wire.Conn, error) {
+	if vhost == "" {
+		vhost = p.uri.Vhost
+	}
+	caller := ctx
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	var made atomic.Pointer[wire.Conn] // nil while there is no connection, or no TLS on it
+	config := amqp.Config{
+		Vhost:     vhost,
+		Heartbeat: Heartbeat,
+		Properties: amqp.Table{
+			"product": "dlxtop", "platform": "Go " + runtime.Version(), "connection_name": name,
+			"information": "terminal dashboard for delayed, retry and failed queues",
+		},
+		Dial: func(string, string) (net.Conn, error) {
+			var dialer net.Dialer
+			conn, err := dialer.DialContext(ctx, "tcp", p.Address())
+			if err == nil && p.uri.Scheme == "amqps" {
+				conn, err = p.secure(ctx, conn)
+			}
+			if err != nil {
+				return nil, err
+			}
+			w := wire.New(conn)
+			made.Store(w)
+			deadline, _ := ctx.Deadline()
+			return w, w.SetDeadline(deadline) // of the handshake: amqp091-go takes it away when the connection is open
+		},
+	}
+	if p.uri.AuthMechanism == nil {
+		config.SASL = []amqp.Authentication{&login{p.uri.PlainAuth(), config.Properties}}
+	}
+	// The handshake knows no context.
+	stop := context.AfterFunc(ctx, func() {
+		if w := made.Load(); w != nil {
+			w.Cut()
+		}
+	})
+	connection, err := amqp.DialConfig(plainURL(p.uri, p.url), config)
+	w := made.Load()
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		if w != nil {
+			w.Cut()
+		}
+		e := caller.Err()
+		if deadline, ok := caller.Deadline(); ok && !time.Now().Before(deadline) {
+			e = context.DeadlineExceeded // the wire's deadline is the same, and may come first
+		}
+		if e != nil {
+			return nil, nil, fmt.Errorf("connect to %s: %w", p.Address(), e)
+		}
+		return nil, nil, p.connectError(ctx, err, vhost, w)
+	}
+	if err := p.sameCluster(connection); err != nil {
+		w.Cut()
+		return nil, nil, err
+	}
+	return connection, w, nil
+}
+
+// sameCluster refuses a connection that leads to another cluster than the first one: an address may belong to another
+// broker after a while, and what was planned on one must not be done on another.
+func (p *Pool) sameCluster(connection *amqp.Connection) error {
+	name := clusterOf(connection)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cluster == "" {
+		p.cluster = name
+	}
+	if name == "" || name == p.cluster {
+		return nil
+	}
+	return model.LeadsElsewhere.With(model.ConnectValues{At: p.Address(), Name: name, Detail: p.cluster})
+}
+
+func clusterOf(connection *amqp.Connection) string {
+	name, _ := connection.Properties["cluster_name"].(string)
+	return name
+}
+
+// login is a login by password that asks for an answer when it is refused. Without that, RabbitMQ waits 3 s and hangs
+// up; amqp091-go 1.16 offers no setting for it, and sets the capabilities just before it asks for the response.
+type login struct {
+	amqp.Authentication
+	properties amqp.Table
+}
+
+// Response implements amqp.Authentication.
+func (l *login) Response() string {
+	if capabilities, ok := l.properties["capabilities"].(amqp.Table); ok {
+		capabilities["authentication_failure_close"] = true
+	}
+	return l.Authentication.Response()
+}
+
+// Open opens a channel. IsChannelLimit knows its error where a limit is reached.
+func (p *Pool) Open(connection *amqp.Connection) (*amqp.Channel, error) {
+	began := time.Now()
+	channel, err := connection.Channel()
+	if err == nil {
+		p.trips.add(time.Since(began))
+		return channel, nil
+	}
+	if reached := limitReached(err, p.uri.Username, "", int(connection.Config.ChannelMax)); reached != nil {
+		return nil, channelLimit{reached}
+	}
+	return nil, fmt.Errorf("open a channel: %w", Loss(err))
+}

@@ -1,0 +1,164 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// Reason is why RabbitMQ refused something. AMQP 0-9-1 has one code for several of them: only the text beside the code
+// says which. This file and limits.go are the two that read it.
+type Reason string
+
+// Reasons that RabbitMQ has.
+const (
+	UnknownReason    Reason = ""
+	noQueue          Reason = "no queue"
+	queueDown        Reason = "queue down"        // it exists, and its node or its majority does not run
+	activeConsumer   Reason = "active consumer"   // a quorum queue delivers to that one only
+	othersQueue      Reason = "other's queue"     // exclusive to another connection
+	exclusiveConsume Reason = "exclusive consume" // a consumer has exclusive access
+	noReadRight      Reason = "no read right"
+	NoWriteRight     Reason = "no write right"
+	badLogin         Reason = "bad login"
+	noVHost          Reason = "no vhost"
+	noVHostRight     Reason = "no vhost right"
+	connectionEnded  Reason = "connection ended" // by the broker, as when it stops
+)
+
+// Attempt is what was refused.
+type Attempt int
+
+// What a broker may refuse.
+const (
+	OnQueue   Attempt = iota // get, consume, declare
+	OnLogin                  // the opening of a connection
+	OnPublish                // basic.publish
+)
+
+// reasons are what the codes and texts of RabbitMQ mean, the first that fits.
+var reasons = []struct {
+	on     Attempt
+	code   int    // 0: any
+	text   string // that the broker's holds; "": any
+	ends   bool   // with the text
+	reason Reason
+	said   string // an example, with the versions that it was measured on
+}{
+	{OnQueue, 0, "nodedown", false, queueDown, "541 INTERNAL_ERROR … nodedown (3.10.8)"},
+	{OnQueue, amqp.NotFound, "no queue", false, noQueue, "NOT_FOUND - no queue 'q' in vhost '/' (3.10.8, 4.0.5, 4.3.6)"},
+	{
+		OnQueue, amqp.NotFound, "", false, queueDown, "NOT_FOUND - home node 'rabbit@b' of durable queue 'q' in vhost " +
+			"'/' is down or inaccessible (3.10.8); … process is stopped by supervisor (4.0.5)",
+	},
+	{
+		OnQueue, amqp.ResourceLocked, "single active consumer", false, activeConsumer,
+		"RESOURCE_LOCKED - cannot obtain access to locked queue 'q' in vhost '/'. basic.get operations are not " +
+			"supported by quorum queues with single active consumer (3.10.8, 4.0.5; <<\"quorum\">> queues in 4.3.6)",
+	},
+	{
+		OnQueue, amqp.ResourceLocked, "", false, othersQueue,
+		"RESOURCE_LOCKED - cannot obtain exclusive access to locked queue 'q' in vhost '/' (3.10.8, 4.0.5, 4.3.6)",
+	},
+	{
+		OnQueue, amqp.AccessRefused, "exclusive use", false, exclusiveConsume,
+		"ACCESS_REFUSED - queue 'q' in vhost '/' in exclusive use (3.10.8, 4.0.5, 4.3.6)",
+	},
+	{
+		OnQueue, amqp.AccessRefused, "", false, noReadRight,
+		"ACCESS_REFUSED - access to queue 'q' in vhost '/' refused for user 'u' (3.10.8); read access to queue … " +
+			"(4.0.5, 4.3.6)",
+	},
+	{
+		OnQueue, amqp.ConnectionForced, "", false, connectionEnded,
+		"CONNECTION_FORCED - broker forced connection closure (3.10.8)",
+	},
+	{
+		OnLogin, amqp.NotAllowed, " not found", true, noVHost,
+		"NOT_ALLOWED - vhost v not found (3.10.8, 4.0.5, 4.3.6)",
+	},
+	{
+		OnLogin, amqp.NotAllowed, "", false, noVHostRight,
+		"NOT_ALLOWED - access to vhost 'v' refused for user 'u' (3.10.8, 4.0.5, 4.3.6)",
+	},
+	{OnLogin, amqp.AccessRefused, "vhost", false, noVHostRight, "403 in place of 530; not seen in these versions"},
+	{
+		OnLogin, amqp.AccessRefused, "", false, badLogin,
+		"ACCESS_REFUSED - Login was refused using authentication mechanism PLAIN (3.10.8, 4.0.5, 4.3.6)",
+	},
+	{
+		// An internal exchange is refused with the same code, and other words.
+		OnPublish, amqp.AccessRefused, "access to ", false, NoWriteRight,
+		"ACCESS_REFUSED - access to exchange 'x' in vhost '/' refused for user 'u' (3.10.8); write access to " +
+			"exchange … (4.0.5, 4.3.6)",
+	},
+}
+
+// ReasonOf is why the broker refused an attempt; UnknownReason when it was not the broker, or said something else.
+func ReasonOf(on Attempt, err error) Reason {
+	var e *amqp.Error
+	if !errors.As(err, &e) || !e.Server {
+		return UnknownReason
+	}
+	for _, r := range reasons {
+		fits := strings.Contains(e.Reason, r.text)
+		if r.ends {
+			fits = strings.HasSuffix(e.Reason, r.text)
+		}
+		if fits && r.on == on && (r.code == 0 || r.code == e.Code) {
+			return r.reason
+		}
+	}
+	return UnknownReason
+}
+
+// QueueError puts the broker's refusal of an attempt on a queue into a sentence, with the model's error that a caller
+// looks for.
+func QueueError(attempt string, queue model.QueueRef, err error) error {
+	if err == nil {
+		return nil
+	}
+	name := model.Printable(queue.String())
+	var e *amqp.Error
+	if !errors.As(err, &e) || !e.Server {
+		return fmt.Errorf("%s %s: %w", attempt, name, Loss(err))
+	}
+	kind := model.ErrQueueBusy
+	switch ReasonOf(OnQueue, err) {
+	case queueDown:
+		kind = model.ErrQueueDown
+	case noQueue:
+		kind = model.ErrQueueGone
+	case othersQueue:
+		kind = model.ErrQueueExclusive
+	case exclusiveConsume:
+		kind = model.ErrConsumeRefused
+	case noReadRight:
+		return fmt.Errorf("%s %s: %w", attempt, name, model.AMQPMayNotRead.With(model.ConnectValues{Detail: Words(err)}))
+	case connectionEnded:
+		return fmt.Errorf("%s %s: %w", attempt, name, Loss(err))
+	}
+	return fmt.Errorf("%s %s: %w (%s)", attempt, name, kind, Words(err))
+}
+
+// Loss puts amqp091-go's words for a connection that went away into a sentence.
+func Loss(err error) error {
+	var e *amqp.Error
+	if errors.Is(err, amqp.ErrClosed) || errors.As(err, &e) && (!e.Server || e.Code == amqp.ConnectionForced) {
+		return fmt.Errorf("the connection to the broker was lost: %s", Words(err))
+	}
+	return err
+}
+
+// Words are the broker's own words of an error, without amqp091-go's around them.
+func Words(err error) string {
+	var e *amqp.Error
+	if errors.As(err, &e) {
+		return model.Printable(e.Reason)
+	}
+	return model.Printable(err.Error())
+}
