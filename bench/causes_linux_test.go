@@ -12,6 +12,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 const (
@@ -77,9 +78,7 @@ func wordOf(n int) string {
 func fillCauses(b *testing.B, prefix string, text func(i int) string) {
 	b.Helper()
 	connection, err := dial.AMQP(built.Node.AMQP())
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	channel, err := connection.Channel()
 	if err == nil {
 		err = channel.Confirm(false)
@@ -105,8 +104,6 @@ func fillCauses(b *testing.B, prefix string, text func(i int) string) {
 			})
 		}
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	last.Wait()
 }

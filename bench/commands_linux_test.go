@@ -18,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // mostGot is how many messages are taken one by one: 50,000 at once by the HTTP API end in a timeout.
@@ -48,9 +49,7 @@ var loads = []struct {
 // and with DLXTOP_RABBITMQ_SERVER on another RabbitMQ. The journal grows over all turns, as that of a user does.
 func BenchmarkCommands(b *testing.B) {
 	n, err := demo.Start(b.Context(), demo.Options{Plugins: []string{"rabbitmq_shovel", "rabbitmq_shovel_management"}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	defer n.Stop()
 	for _, load := range loads {
 		b.Run(load.kind+"/"+strings.ReplaceAll(load.body, " ", ""), func(b *testing.B) {
@@ -102,18 +101,14 @@ const (
 
 func (c *bench) measure(kind string, size int) {
 	connection, err := dial.AMQP(c.node.AMQP())
-	if err != nil {
-		c.Fatal(err)
-	}
+	must.Do(c, err)
 	defer connection.Close()
 	if c.channel, err = connection.Channel(); err != nil {
 		c.Fatal(err)
 	}
 	for _, queue := range []string{benchFailed, benchWorker} {
 		table := amqp.Table{"x-queue-type": kind}
-		if _, err := c.channel.QueueDeclare(queue, true, false, false, false, table); err != nil {
-			c.Fatal(err)
-		}
+		must.Get(c.channel.QueueDeclare(queue, true, false, false, false, table))(c)
 		defer func() { _, _ = c.channel.QueueDelete(queue, false, false, false) }()
 	}
 	c.fill(size)
@@ -142,9 +137,7 @@ func (c *bench) measure(kind string, size int) {
 		c.time("drop", func() { c.dlxtop("drop", benchWorker, "--yes") })
 		c.time("import", func() { c.dlxtop("import", exported, "--to", "queue:"+benchFailed, "--yes") })
 		c.await(benchFailed)
-		if err := os.Remove(exported); err != nil {
-			c.Fatal(err)
-		}
+		must.Do(c, os.Remove(exported))
 	}
 	some := min(c.messages, mostGot)
 	c.timeOf("the web UI's get", some, func() { getByAPI(c.B, c.node, benchFailed, some) })
@@ -205,21 +198,15 @@ func (c *bench) command(name string, flags ...string) func(from, to string) {
 
 // fill publishes the messages into the failed queue.
 func (c *bench) fill(size int) {
-	if err := c.channel.Confirm(false); err != nil {
-		c.Fatal(err)
-	}
+	must.Do(c, c.channel.Confirm(false))
 	var last *amqp.DeferredConfirmation
 	for i := range c.messages {
 		text := fmt.Sprintf(`{"id":%d,"email":"user%d@example.com","text":"`, i, i)
 		body := text + strings.Repeat("x", size-len(text)-2) + `"}`
-		var err error
-		last, err = c.channel.PublishWithDeferredConfirm("", benchFailed, false, false, amqp.Publishing{
+		last = must.Get(c.channel.PublishWithDeferredConfirm("", benchFailed, false, false, amqp.Publishing{
 			MessageId: strconv.Itoa(i), ContentType: "application/json", DeliveryMode: 2,
 			Headers: amqp.Table{"x-tenant": "acme"}, Body: []byte(body),
-		})
-		if err != nil {
-			c.Fatal(err)
-		}
+		}))(c)
 	}
 	last.Wait()
 	c.await(benchFailed)
@@ -245,10 +232,7 @@ func (c *bench) timeOf(name string, n int, what func()) {
 // dlxtop runs the program; its output goes to a file.
 func (c *bench) dlxtop(args ...string) {
 	c.Helper()
-	out, err := os.Create(filepath.Join(c.home, "output"))
-	if err != nil {
-		c.Fatal(err)
-	}
+	out := must.Get(os.Create(filepath.Join(c.home, "output")))(c)
 	defer out.Close()
 	command := exec.Command(built.Program, append(args, "--url", c.node.AMQP()+"%2f", "--api", c.node.API())...)
 	command.Env = append(built.Environment(), "HOME="+c.home)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // BenchmarkFind measures the search through 100,000 messages of 1 KiB by the built command: how many a second, from the
@@ -24,14 +25,9 @@ func BenchmarkFind(b *testing.B) {
 				var processor time.Duration // that dlxtop itself took
 				run := func(text string) (read int, took, first time.Duration) {
 					command := built.Command(b, "find", text, "--queues", queue, "--read-costly", "-n", "1000", "-o", "json")
-					out, err := command.StdoutPipe()
-					if err != nil {
-						b.Fatal(err)
-					}
+					out := must.Get(command.StdoutPipe())(b)
 					began := time.Now()
-					if err := command.Start(); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, command.Start())
 					var end struct {
 						Read    int `json:"read"`
 						Elapsed int `json:"elapsed_ms"`
@@ -41,13 +37,9 @@ func BenchmarkFind(b *testing.B) {
 						if n == 0 {
 							first = time.Since(began)
 						}
-						if err := json.Unmarshal(lines.Bytes(), &end); err != nil {
-							b.Fatal(err)
-						}
+						must.Do(b, json.Unmarshal(lines.Bytes(), &end))
 					}
-					if err := command.Wait(); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, command.Wait())
 					processor = command.ProcessState.UserTime() + command.ProcessState.SystemTime()
 					return end.Read, time.Duration(end.Elapsed) * time.Millisecond, first
 				}
@@ -58,9 +50,7 @@ func BenchmarkFind(b *testing.B) {
 				speed := float64(read) / took.Seconds()
 				began := time.Now()
 				export := built.Command(b, "export", queue, "-")
-				if err := export.Run(); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, export.Run())
 				exported := float64(read) / time.Since(began).Seconds()
 				if speed < exported/2 {
 					b.Errorf("%.0f messages a second are found, %.0f exported", speed, exported)

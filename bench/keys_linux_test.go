@@ -12,6 +12,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // keyRounds is how often the dashboard is started, and restingKeys how many keys are pressed in each while nothing is
@@ -65,9 +66,7 @@ func reportKeys(b *testing.B, when string, times []time.Duration) {
 func workersOf(b *testing.B, prefix string) {
 	b.Helper()
 	connection, err := dial.AMQP(built.Node.AMQP())
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	channel, err := connection.Channel()
 	name := func(i int) string { return fmt.Sprint(prefix, i) }
 	b.Cleanup(func() {
@@ -83,9 +82,7 @@ func workersOf(b *testing.B, prefix string) {
 			})
 		}
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 }
 
 // keysWhile moves the cursor of a list down and up among its first rows while something holds of the number of keys so

@@ -17,6 +17,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 const (
@@ -130,10 +131,7 @@ func BenchmarkLarge(b *testing.B) {
 }
 
 func measureLarge(b *testing.B, d definitions, flow string) {
-	n, err := demo.Start(b.Context(), demo.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	n := must.Get(demo.Start(b.Context(), demo.Options{}))(b)
 	defer n.Stop()
 	importAll(b, n, d)
 	broker := brokerProcess(b, n)
@@ -196,14 +194,9 @@ var (
 // importAll makes everything, as an operator does with a file of definitions.
 func importAll(b *testing.B, n *demo.Node, d definitions) {
 	b.Helper()
-	body, err := json.Marshal(d)
-	if err != nil {
-		b.Fatal(err)
-	}
+	body := must.Get(json.Marshal(d))(b)
 	file := filepath.Join(b.TempDir(), "definitions.json")
-	if err := os.WriteFile(file, body, 0o644); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, os.WriteFile(file, body, 0o644))
 	if said, err := n.Control(b.Context(), "import_definitions", file); err != nil {
 		b.Fatalf("%v\n%s", err, said)
 	}
@@ -229,14 +222,10 @@ func answerTime(b *testing.B, n *demo.Node) time.Duration {
 	began := time.Now()
 	for _, path := range []string{"overview", "queues", "exchanges", "bindings", "policies", "operator-policies"} {
 		response, err := http.Get(n.API() + "/api/" + path)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 		_, err = io.Copy(io.Discard, response.Body)
 		response.Body.Close()
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 	}
 	return time.Since(began)
 }

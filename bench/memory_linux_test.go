@@ -14,6 +14,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 const (
@@ -84,9 +85,7 @@ func BenchmarkMemory(b *testing.B) {
 // fillDead makes a queue with messages of 1 KiB as a broker dead-letters them, each with an error of its own.
 func fillDead(b *testing.B, queue, kind string) {
 	connection, err := dial.AMQP(built.Node.AMQP())
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	defer connection.Close()
 	channel, err := connection.Channel()
 	if err == nil {
@@ -95,9 +94,7 @@ func fillDead(b *testing.B, queue, kind string) {
 	if err == nil {
 		err = channel.Confirm(false)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	b.Cleanup(func() {
 		if connection, err := dial.AMQP(built.Node.AMQP()); err == nil {
 			defer connection.Close()
@@ -128,9 +125,7 @@ func fillDead(b *testing.B, queue, kind string) {
 			},
 			Body: append([]byte(body), strings.Repeat(" ", 1024-len(body))...),
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, err)
 	}
 	last.Wait()
 	for deadline := time.Now().Add(built.Patience); ; time.Sleep(20 * time.Millisecond) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // What people use instead of dlxtop.
@@ -23,15 +24,10 @@ func (c *bench) shovel(from, to, address string) {
 		"dest-protocol":      "amqp091", "dest-uri": address, "dest-queue": to, "ack-mode": "on-confirm",
 		"dest-add-forward-headers": false,
 	}}
-	body, err := json.Marshal(value)
-	if err != nil {
-		c.Fatal(err)
-	}
+	body := must.Get(json.Marshal(value))(c)
 	c.shovels++ // one that ends with its last message may be there a while longer
 	url := fmt.Sprintf("%s/api/parameters/shovel/%%2F/bench-%d", c.node.API(), c.shovels)
-	if _, err := manage.Send(c.Context(), http.MethodPut, url, string(body)); err != nil {
-		c.Fatal(err)
-	}
+	must.Get(manage.Send(c.Context(), http.MethodPut, url, string(body)))(c)
 	c.await(to)
 }
 
@@ -50,9 +46,7 @@ func getByAPI(b *testing.B, n *demo.Node, queue string, messages int) {
 	b.Helper()
 	body := fmt.Sprintf(`{"count":%d,"ackmode":"ack_requeue_true","encoding":"auto"}`, messages)
 	response, err := http.Post(n.API()+"/api/queues/%2F/"+queue+"/get", "application/json", strings.NewReader(body))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, err)
 	defer response.Body.Close()
 	var got []struct{ Payload string }
 	if err := json.NewDecoder(response.Body).Decode(&got); err != nil || len(got) != messages {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // ticksPerSecond is USER_HZ, in which /proc counts: 100 on every Linux that Go runs on.
@@ -19,17 +20,11 @@ const ticksPerSecond = 100
 // spent is the processor time that a process has used.
 func spent(t testing.TB, pid int) time.Duration {
 	t.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stat := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)))(t)
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name before may hold spaces
 	var ticks int
 	for _, field := range fields[11:13] { // utime, stime
-		n, err := strconv.Atoi(field)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(strconv.Atoi(field))(t)
 		ticks += n
 	}
 	return time.Duration(ticks) * time.Second / ticksPerSecond
@@ -56,14 +51,8 @@ func watchTwo(t testing.TB, a, b int, d time.Duration) [2]float64 {
 // memory is what a process has in memory, in bytes.
 func memory(t testing.TB, pid int) int64 {
 	t.Helper()
-	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages, err := strconv.ParseInt(strings.Fields(string(statm))[1], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	statm := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid)))(t)
+	pages := must.Get(strconv.ParseInt(strings.Fields(string(statm))[1], 10, 64))(t)
 	return pages * int64(os.Getpagesize())
 }
 
@@ -72,10 +61,7 @@ func brokerProcess(t testing.TB, node *demo.Node) int {
 	t.Helper()
 	_, port, _ := strings.Cut(strings.TrimSuffix(node.AMQP(), "/"), "@127.0.0.1:")
 	want := []byte("RABBITMQ_NODE_PORT=" + port + "\x00")
-	paths, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := must.Get(filepath.Glob("/proc/[0-9]*/environ"))(t)
 	for _, path := range paths {
 		environ, err := os.ReadFile(path)
 		if err != nil || !bytes.Contains(environ, want) {
@@ -86,9 +72,7 @@ func brokerProcess(t testing.TB, node *demo.Node) int {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return pid
 	}
 	t.Fatal("the broker's process is not found: this needs a RabbitMQ that is installed")

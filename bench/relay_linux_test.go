@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"syscall"
 	"time"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // relay is the least that a client does which moves messages through sockets and loses none: a delivery goes out as it
@@ -49,9 +51,7 @@ const (
 func (c *bench) relay(from, to string) {
 	c.Helper()
 	began := ownTime()
-	if err := relayMessages(c.node.AMQP(), from, to, c.messages); err != nil {
-		c.Fatal(err)
-	}
+	must.Do(c, relayMessages(c.node.AMQP(), from, to, c.messages))
 	c.await(to)
 	c.own += ownTime() - began
 }
@@ -61,9 +61,7 @@ func (c *bench) relay(from, to string) {
 func (c *bench) look(queue string) {
 	c.Helper()
 	began := ownTime()
-	if err := lookAtMessages(c.node.AMQP(), queue, c.messages); err != nil {
-		c.Fatal(err)
-	}
+	must.Do(c, lookAtMessages(c.node.AMQP(), queue, c.messages))
 	c.own += ownTime() - began
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // The shares of the whole time: the broker with nobody connected, before and after, and the two screens between.
@@ -84,10 +85,7 @@ func TestSoak(t *testing.T) {
 func openSoaked(t *testing.T) *built.Terminal {
 	t.Helper()
 	command := exec.Command(built.Program, built.ToNode("--no-journal")...)
-	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := must.Get(os.Create(filepath.Join(t.TempDir(), "said")))(t)
 	t.Cleanup(func() { _ = said.Close() })
 	command.Stderr = said
 	screen := built.Start(t, command)
@@ -102,10 +100,7 @@ func goroutines(t *testing.T, screen *built.Terminal) int {
 	t.Helper()
 	screen.Signal(syscall.SIGQUIT)
 	<-screen.Ended
-	said, err := os.ReadFile(screen.Command.Stderr.(*os.File).Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := must.Get(os.ReadFile(screen.Command.Stderr.(*os.File).Name()))(t)
 	n := len(oneGoroutine.FindAll(said, -1))
 	if n == 0 {
 		t.Fatal("the program told no goroutines")

@@ -23,6 +23,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
@@ -75,9 +76,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	started.Store(true)
 	node, err := startNode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	w := &world{T: t, node: node, vhost: fmt.Sprintf("case-%d", played.Add(1)), home: t.TempDir()}
 	w.workers = map[string]func(){}
 	w.manage(http.MethodPut, "vhosts/"+w.vhost, "{}")
@@ -93,9 +92,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) must(err error) {
 	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
+	must.Do(w, err)
 }
 
 // open is a channel on a connection of its own.

@@ -16,6 +16,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -31,15 +32,11 @@ type talk struct {
 func startTalk(t *testing.T, args ...string) *talk {
 	t.Helper()
 	master, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { tty.Close(); master.Close() })
 	k := &talk{t: t, done: make(chan int, 1)}
 	k.answer = func(text string) {
-		if _, err := master.Write([]byte(text + "\n")); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(master.Write([]byte(text + "\n")))(t)
 	}
 	go func() { // ends when both ends are closed
 		buffer := make([]byte, 4096)
@@ -72,16 +69,12 @@ func (v *vhost) on(args ...string) []string {
 
 func (v *vhost) exchange(name, kind string) {
 	v.t.Helper()
-	if err := v.channel.ExchangeDeclare(name, kind, true, false, false, false, nil); err != nil {
-		v.t.Fatal(err)
-	}
+	must.Do(v.t, v.channel.ExchangeDeclare(name, kind, true, false, false, false, nil))
 }
 
 func (v *vhost) bind(queue, key, exchange string) {
 	v.t.Helper()
-	if err := v.channel.QueueBind(queue, key, exchange, false, nil); err != nil {
-		v.t.Fatal(err)
-	}
+	must.Do(v.t, v.channel.QueueBind(queue, key, exchange, false, nil))
 }
 
 // TestBoundBetweenQuestionAndYes: nothing is published before the change was shown and agreed to.
@@ -118,9 +111,7 @@ func TestBoundBetweenQuestionAndYes(t *testing.T) {
 			t.Errorf("%s: exit status %d: %s", test.answer, status, k.shown.String())
 		}
 		await(t, test.counts, func() bool { return counts() == test.counts })
-		if err := v.channel.QueueUnbind("audit", "k", "master", nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.channel.QueueUnbind("audit", "k", "master", nil))
 	}
 }
 
@@ -176,15 +167,9 @@ func TestChangedBetweenQuestionAndYes(t *testing.T) {
 // policy at once, and the first statistics may be older.
 func (v *vhost) policyOf(queue string) string {
 	v.t.Helper()
-	source, err := mgmt.New(mgmt.Options{URL: node.API(), VHost: v.name})
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), VHost: v.name}))(v.t)
 	defer source.Close()
-	snapshot, err := source.Snapshot(v.t.Context())
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	snapshot := must.Get(source.Snapshot(v.t.Context()))(v.t)
 	q, ok := model.NewTopology(snapshot).Queue(model.QueueRef{VHost: v.name, Name: queue})
 	if !ok || !q.Consumers.Known() {
 		return "?"

@@ -11,6 +11,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // terminal runs a command line on a terminal and types an answer when the question is there.
@@ -19,9 +20,7 @@ func terminal(
 ) (status int, screen string) {
 	t.Helper()
 	master, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer tty.Close()
 	defer master.Close()
 	var shown lockedBuffer

@@ -8,23 +8,15 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // consume plays a worker until the test ends.
 func (v *vhost) consume(queue string, handle func(amqp.Delivery)) {
 	v.t.Helper()
-	connection, err := dial.AMQP(v.url())
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	channel, err := connection.Channel()
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	deliveries, err := channel.Consume(queue, "", false, false, false, false, nil)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	connection := must.Get(dial.AMQP(v.url()))(v.t)
+	channel := must.Get(connection.Channel())(v.t)
+	deliveries := must.Get(channel.Consume(queue, "", false, false, false, false, nil))(v.t)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/cause"
 )
 
@@ -20,25 +21,18 @@ func TestStatesOfCauses(t *testing.T) {
 	v.failing("mail.failed", "order", "ValueError: no order %", 3)
 	await(t, "the statistics have them", func() bool { return decode[causesContract](t, v.run("causes")).Read == 3 })
 	source, err := program(nil, nil, nil).Source(cli.Connection{API: node.API(), User: "guest", Password: "guest"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer source.Close()
 	overview, err := source.Check(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	kept := func(messages int) []byte {
-		text, err := cause.WithStates(nil, overview.ClusterName, func(s cause.States) {
+		text := must.Get(cause.WithStates(nil, overview.ClusterName, func(s cause.States) {
 			g := &cause.Group{Messages: messages}
 			g.Cause = cause.Cause{Evidence: cause.ByError, Kind: "ValueError", Text: cause.Fold("no order 1")}
 			g.ID = g.Cause.ID()
 			s.Mark(g, cause.Resolved, time.Now())
 			s.Note(g, "ticket 12")
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		return text
 	}
 	for _, c := range []struct {

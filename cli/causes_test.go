@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -318,18 +319,14 @@ func TestCauseIsFrozen(t *testing.T) {
 func TestCausesNameWorkers(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
-	if err := v.channel.ExchangeDeclare("mail.dlx", "fanout", true, false, false, false, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, v.channel.ExchangeDeclare("mail.dlx", "fanout", true, false, false, false, nil))
 	v.declare("mail", amqp.Table{"x-dead-letter-exchange": "mail.dlx"})
 	v.declare("mail.retry", amqp.Table{
 		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "mail", "x-message-ttl": 3_600_000,
 	})
 	v.declare("mail.kept", nil)
 	for _, name := range []string{"mail.retry", "mail.kept"} {
-		if err := v.channel.QueueBind(name, "", "mail.dlx", false, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, v.channel.QueueBind(name, "", "mail.dlx", false, nil))
 	}
 	v.failing("mail.kept", "order", "ValueError: no order %", 2)
 	await(t, "the worker is named", func() bool {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // TestConfigThatOthersRead: a password in a file that every user of the machine can read is told, and what holds none
@@ -26,9 +28,7 @@ func TestConfigThatOthersRead(t *testing.T) {
 	} {
 		env := configured(t, test.text)
 		path := filepath.Join(env["XDG_CONFIG_HOME"], "dlxtop", "config.toml")
-		if err := os.Chmod(path, test.mode); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(path, test.mode))
 		_, _, stderr := connectionOf(t, env, "--context", "a")
 		line, _, _ := strings.Cut(stderr, "\n")
 		told := strings.HasPrefix(line, "warning: ") && strings.Contains(line, "chmod 600 "+path)

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -24,12 +25,8 @@ import (
 func written(t *testing.T, text string) func(string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "dlxtop", "config.toml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "dlxtop", "config.toml"), []byte(text), 0o600))
 	return func(name string) string {
 		if name == "XDG_CONFIG_HOME" {
 			return dir
@@ -149,12 +146,8 @@ func TestDescriptorSets(t *testing.T) {
 			}},
 		}},
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, set, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, os.WriteFile(path, set, 0o600))
 	if v := read(); v.Problem != "" || v.Title != "protobuf shop.Order" {
 		t.Errorf("%q, %q", v.Problem, v.Title)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // errSeen ends a command as soon as it is known where it would connect to.
@@ -37,12 +38,8 @@ func connectionOf(t *testing.T, env map[string]string, args ...string) (c cli.Co
 func configured(t *testing.T, text string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "dlxtop", "config.toml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "dlxtop", "config.toml"), []byte(text), 0o600))
 	return map[string]string{"XDG_CONFIG_HOME": dir}
 }
 

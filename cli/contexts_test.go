@@ -13,6 +13,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // TestGoingToContexts: from the dashboard one goes to the context that it names; the caution of the command line goes
@@ -20,9 +21,7 @@ import (
 func TestGoingToContexts(t *testing.T) {
 	first, second := newNamedVHost(t, "contexts-1"), newNamedVHost(t, "contexts-2")
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700))
 	file := fmt.Sprintf(`
 		[contexts.one]
 		url = %q
@@ -32,13 +31,9 @@ func TestGoingToContexts(t *testing.T) {
 		api = %[2]q
 		[contexts.away]
 		url = %[4]q`, first.url(), node.API(), second.url(), "amqp://"+nobody(t))
-	if err := os.WriteFile(filepath.Join(dir, "dlxtop", "config.toml"), []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "dlxtop", "config.toml"), []byte(file), 0o600))
 	master, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer master.Close()
 	defer tty.Close()
 	var errs bytes.Buffer

@@ -12,6 +12,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -49,9 +50,7 @@ func TestLooksOfManyRuns(t *testing.T) {
 			v := newVHost(t)
 			v.declare("q", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int32(limit)})
 			v.declare("other", nil)
-			if err := v.channel.QueueBind("other", "k", "amq.direct", false, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, v.channel.QueueBind("other", "k", "amq.direct", false, nil))
 			v.fill("q", n)
 			refused := 0
 			for run := range runs {

@@ -10,15 +10,14 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // onTerminal runs a command line on a terminal, and returns all that it wrote there.
 func onTerminal(t *testing.T, env map[string]string, args ...string) string {
 	t.Helper()
 	master, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer master.Close()
 	shown := make(chan []byte, 1) // all of it
 	go func() {

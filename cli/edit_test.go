@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // mendable fills a queue with messages that a program can mend, one that needs nothing, and one that it fails on.
@@ -94,9 +95,7 @@ func TestReplayEdited(t *testing.T) {
 		d.Headers["tries"] != int32(7) || d.Priority != 4 || d.Headers["at"] != time.Unix(1_600_000_000, 0) {
 		t.Errorf("%v %t %q %#v", err, ok, d.Body, d.Headers)
 	}
-	if err := d.Nack(false, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Nack(false, true))
 	await(t, "it is back", func() bool { return v.count("worker") == n+1 })
 	shown := v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table")
 	if !strings.Contains(shown.stderr, "changed by the jq program if .body.n") ||

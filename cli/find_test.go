@@ -13,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -193,9 +194,7 @@ func TestFindOne(t *testing.T) {
 			last, err = v.channel.PublishWithDeferredConfirmWithContext(t.Context(), "", name, true, false, amqp.Publishing{
 				MessageId: fmt.Sprintf("id-%d-%d", i, j), Body: fmt.Appendf(nil, `{"order":"o-%d-%d"}`, i, j),
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 		}
 		if ok, err := last.WaitContext(t.Context()); err != nil || !ok {
 			t.Fatalf("publish: %v %v", ok, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -39,10 +40,7 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 		},
 		Bindings: []model.Binding{{VHost: "/", Source: "later", Destination: "other"}},
 	})
-	raw, err := json.Marshal(flowsOf(topology))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(flowsOf(topology)))(t)
 	for _, want := range []string{
 		`"queue":"d","role":"delayed","ready":10,"ttl_ms":1000`, `"levels":["d","c","b","a"],"ttl_max_ms":15000`,
 		`"queue":"","role":"delayed","ready":5,"ttl_source":"message","dlx":"later","targets":["other"]`,
@@ -55,9 +53,7 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 		}
 	}
 	var table strings.Builder
-	if err := flowsTable(topology).write(&table); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, flowsTable(topology).write(&table))
 	for _, want := range []string{
 		"d … a", "1s…15s (argument)", "delayed retry of all (argument)", "per message",
 		"error",
@@ -107,9 +103,7 @@ func TestFlowsWithRedeliveries(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var table strings.Builder
-			if err := flowsTable(looping(test.rate)).write(&table); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, flowsTable(looping(test.rate)).write(&table))
 			var rows []string
 			for line := range strings.Lines(table.String()) {
 				rows = append(rows, strings.Join(strings.Fields(line), " "))
@@ -117,10 +111,7 @@ func TestFlowsWithRedeliveries(t *testing.T) {
 			if diff := cmp.Diff(test.rows, rows); diff != "" {
 				t.Error(diff)
 			}
-			raw, err := json.Marshal(flowsOf(looping(test.rate)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			raw := must.Get(json.Marshal(flowsOf(looping(test.rate))))(t)
 			if text := string(raw); !strings.Contains(text, test.inJSON) ||
 				strings.Contains(text, "redelivered_per_second") != test.mentions {
 				t.Errorf("no %s in %s", test.inJSON, text)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -81,14 +82,10 @@ func FuzzConfig(f *testing.F) {
 	}
 	dir := f.TempDir()
 	path := filepath.Join(dir, "dlxtop", "config.toml")
-	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, os.Mkdir(filepath.Dir(path), 0o700))
 	env := func(name string) string { return map[string]string{"XDG_CONFIG_HOME": dir}[name] }
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text, 0o600))
 		limit.Keep(t, len(text), func() {
 			s, err := loadContext(env, "c")
 			if err == nil {

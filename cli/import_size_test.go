@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // TestImportOfTenGigabytesOfNothing: a file that holds no messages is refused at its beginning, not when all of it was
@@ -26,12 +27,8 @@ func TestImportOfTenGigabytesOfNothing(t *testing.T) {
 		{"", "line 1: it is not JSON", 16 << 20},
 		{"{", "line 1: it is longer than 256 MiB", 1 << 30},
 	} {
-		if err := os.WriteFile(path, []byte(test.begins), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Truncate(path, 10<<30); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(test.begins), 0o600))
+		must.Do(t, os.Truncate(path, 10<<30))
 		var r result
 		peak := heapDuring(func() { r = v.run("import", path, "--to", "queue:q", "--yes") })
 		if r.status != cli.ExitUsage || !strings.Contains(r.stderr, test.words) ||
@@ -49,22 +46,15 @@ func TestImportOfALargeFile(t *testing.T) {
 	v := newVHost(t)
 	v.declare("to", nil)
 	path := filepath.Join(t.TempDir(), "large.jsonl")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(path))(t)
 	lines := bufio.NewWriter(file)
 	line := `{"properties":{"message_id":"m"},"body_bytes":100000,"headers":{"n":1},"body_encoding":"utf-8","body":"` +
 		strings.Repeat("x", 100_000) + "\"}\n"
 	const n = 350 // 35 MB: more than it may take
 	for range n {
-		if _, err := lines.WriteString(line); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(lines.WriteString(line))(t)
 	}
-	if err := lines.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, lines.Flush())
 	file.Close()
 	var r result
 	if peak := heapDuring(func() { r = v.run("import", path, "--to", "queue:to", "--dry-run") }); peak > 32<<20 {

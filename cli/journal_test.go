@@ -13,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -170,9 +171,7 @@ func TestUnusableJournal(t *testing.T) {
 		status := p.Run(t.Context(), append(args, "--url", v.url(), "--api", node.API()))
 		return result{status, out.String(), errs.String()}
 	}
-	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(strings.Repeat("no database ", 100)), 0o600))
 	for _, operation := range [][]string{
 		{"drop", "failed", "--yes"},
 		{"replay", "failed", "--to", "queue:failed", "--yes"},
@@ -233,9 +232,7 @@ func TestExportAndImport(t *testing.T) {
 		"no JSON": {append([]byte("hello\n"), content...), "line 1: it is not JSON"},
 	} {
 		broken := filepath.Join(t.TempDir(), "broken.jsonl")
-		if err := os.WriteFile(broken, test.content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(broken, test.content, 0o600))
 		r := v.run("import", broken, "--to", "queue:to", "--yes")
 		if r.status != cli.ExitUsage || !strings.Contains(r.stderr, test.words) ||
 			!strings.Contains(r.stderr, "nothing was imported") || v.count("to") != 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -107,13 +108,8 @@ type (
 // declarePubsub makes the pubsub scenario on the vhost, without its applications.
 func (v *vhost) declarePubsub() {
 	v.t.Helper()
-	scenario, err := demo.ScenarioNamed("pubsub")
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	if err := scenario.Declare(v.t.Context(), v.url()); err != nil {
-		v.t.Fatal(err)
-	}
+	scenario := must.Get(demo.ScenarioNamed("pubsub"))(v.t)
+	must.Do(v.t, scenario.Declare(v.t.Context(), v.url()))
 }
 
 func TestFlows(t *testing.T) {
@@ -311,9 +307,7 @@ func TestHeaderValues(t *testing.T) {
 func TestPeekRefused(t *testing.T) {
 	t.Parallel()
 	v := newVHost(t)
-	if _, err := v.channel.QueueDeclare("mine", false, false, true, false, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(v.channel.QueueDeclare("mine", false, false, true, false, nil))(t)
 	for _, args := range [][]string{
 		{"peek", "mine"},
 		{"drop", "mine", "--yes"},

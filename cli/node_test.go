@@ -25,6 +25,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -155,16 +156,12 @@ func newNamedVHost(t *testing.T, name string) *vhost {
 		`{"configure":".*","write":".*","read":".*"}`)
 	v := &vhost{t: t, name: name}
 	connection, err := dial.AMQP(v.url())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { connection.Close() })
 	if v.channel, err = connection.Channel(); err != nil {
 		t.Fatal(err)
 	}
-	if err := v.channel.Confirm(false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, v.channel.Confirm(false))
 	return v
 }
 
@@ -190,9 +187,7 @@ func (v *vhost) run(args ...string) result {
 // declare makes a durable queue.
 func (v *vhost) declare(name string, arguments amqp.Table) {
 	v.t.Helper()
-	if _, err := v.channel.QueueDeclare(name, true, false, false, false, arguments); err != nil {
-		v.t.Fatal(err)
-	}
+	must.Get(v.channel.QueueDeclare(name, true, false, false, false, arguments))(v.t)
 }
 
 // publish sends one message and waits until the broker has it.
@@ -201,9 +196,7 @@ func (v *vhost) publish(exchange, key string, message amqp.Publishing) {
 	ctx, cancel := context.WithTimeout(v.t.Context(), patience)
 	defer cancel()
 	confirm, err := v.channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, true, false, message)
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	must.Do(v.t, err)
 	if acked, err := confirm.WaitContext(ctx); err != nil || !acked {
 		v.t.Fatalf("publish: %v %v", acked, err)
 	}
@@ -241,9 +234,7 @@ func (v *vhost) take(queue string) []amqp.Delivery {
 	var all []amqp.Delivery
 	for {
 		d, ok, err := v.channel.Get(queue, true)
-		if err != nil {
-			v.t.Fatal(err)
-		}
+		must.Do(v.t, err)
 		if !ok {
 			return all
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/mgmt"
 )
@@ -89,9 +90,7 @@ func TestNothingRepeatsAPassword(t *testing.T) {
 	t.Parallel()
 	r := seed.Rand(t)
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "dlxtop"), 0o700))
 	config := filepath.Join(dir, "dlxtop", "config.toml")
 	connected := 0
 	for range 2000 {
@@ -141,9 +140,7 @@ func TestNothingRepeatsAPassword(t *testing.T) {
 			args = []string{"flows", "--context", "c"}
 			content := fmt.Sprintf("[contexts.c]\nurl = %s\n",
 				[]string{fmt.Sprintf("%q", text), "'" + text + "'", text}[r.IntN(3)])
-			if err := os.WriteFile(config, []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(config, []byte(content), 0o600))
 		default:
 			args = []string{"flows", "--url", text}
 		}

@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 )
 
@@ -47,10 +48,7 @@ func (o *olderJournal) age(changes ...string) {
 // change does steps of SQL in the file.
 func (o *olderJournal) change(steps ...string) {
 	o.t.Helper()
-	db, err := sql.Open("sqlite", o.path)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	db := must.Get(sql.Open("sqlite", o.path))(o.t)
 	defer db.Close()
 	for _, step := range steps {
 		if _, err := db.Exec(step); err != nil {

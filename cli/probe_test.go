@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // probeContract is what `dlxtop probe -o json` prints, as scripts rely on it.
@@ -69,9 +70,7 @@ func TestProbe(t *testing.T) {
 func TestProbeRefused(t *testing.T) {
 	v := newVHost(t)
 	v.delaying()
-	if _, err := v.channel.Consume("worker", "", true, false, false, false, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(v.channel.Consume("worker", "", true, false, false, false, nil))(t)
 	await(t, "the consumer is known", func() bool {
 		return strings.Contains(v.run("flows", "-o", "json").out,
 			`"consumers": 1`)

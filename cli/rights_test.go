@@ -16,6 +16,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -31,10 +32,7 @@ type right struct {
 // rightsInDocs reads the table: it is what the tests hold dlxtop to.
 func rightsInDocs(t *testing.T) map[string]right {
 	t.Helper()
-	text, err := os.ReadFile("../docs/rights.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../docs/rights.md"))(t)
 	rights := map[string]right{}
 	for line := range strings.Lines(string(text)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
@@ -76,12 +74,8 @@ type rightTest struct {
 func failed(v *vhost) {
 	v.declare("failed", nil)
 	v.declare("worker", nil)
-	if err := v.channel.ExchangeDeclare("work", "direct", true, false, false, false, nil); err != nil {
-		v.t.Fatal(err)
-	}
-	if err := v.channel.QueueBind("worker", "work", "work", false, nil); err != nil {
-		v.t.Fatal(err)
-	}
+	must.Do(v.t, v.channel.ExchangeDeclare("work", "direct", true, false, false, false, nil))
+	must.Do(v.t, v.channel.QueueBind("worker", "work", "work", false, nil))
 	v.fill("failed", 3)
 }
 
@@ -100,9 +94,7 @@ func atTheLimit(v *vhost) {
 	for range 3 {
 		await(v.t, "it is back", func() bool {
 			d, ok, err := v.channel.Get("failed", false)
-			if err != nil {
-				v.t.Fatal(err)
-			}
+			must.Do(v.t, err)
 			return ok && d.Nack(false, true) == nil
 		})
 	}
@@ -221,22 +213,16 @@ func TestRights(t *testing.T) {
 func dashboardRights(t *testing.T, as, api string) result {
 	t.Helper()
 	at, err := url.Parse(as)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	password, _ := at.User.Password()
 	vhost := strings.TrimPrefix(at.Path, "/")
 	c := cli.Connection{AMQP: as, API: api, User: at.User.Username(), Password: password, VHost: vhost}
 	p := program(strings.NewReader(""), io.Discard, io.Discard)
 	source, err := p.Source(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer source.Close()
 	broker, err := p.Broker(c, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer broker.Close()
 	if _, err := source.Snapshot(t.Context()); err != nil {
 		t.Error(err)
@@ -276,10 +262,7 @@ func (a *asked) taken() []string {
 // counted is the address of the management API behind a counter of requests.
 func counted(t *testing.T, requests *asked) string {
 	t.Helper()
-	target, err := url.Parse(node.API())
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := must.Get(url.Parse(node.API()))(t)
 	target.User = nil
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -14,6 +14,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -21,16 +22,12 @@ import (
 func (v *vhost) delaying() {
 	v.t.Helper()
 	for name, kind := range map[string]string{"front": "direct", "dlx": "fanout"} {
-		if err := v.channel.ExchangeDeclare(name, kind, true, false, false, false, nil); err != nil {
-			v.t.Fatal(err)
-		}
+		must.Do(v.t, v.channel.ExchangeDeclare(name, kind, true, false, false, false, nil))
 	}
 	v.declare("buffer", amqp.Table{"x-dead-letter-exchange": "dlx", "x-message-ttl": int64(100)})
 	v.declare("worker", nil)
 	for _, b := range [][3]string{{"buffer", "in", "front"}, {"worker", "", "dlx"}} {
-		if err := v.channel.QueueBind(b[0], b[1], b[2], false, nil); err != nil {
-			v.t.Fatal(err)
-		}
+		must.Do(v.t, v.channel.QueueBind(b[0], b[1], b[2], false, nil))
 	}
 }
 
@@ -151,9 +148,7 @@ func TestTapEnds(t *testing.T) {
 		t.Errorf("interrupted: exit status %d: %s", code, errs.String())
 	}
 	errs, status = v.tap(t.Context(), io.Discard, "dlx")
-	if err := v.channel.ExchangeDelete("dlx", false, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, v.channel.ExchangeDelete("dlx", false, false))
 	if code := status(); code != cli.ExitRefused || !strings.Contains(errs.String(),
 		"dlxtop: the tap has ended: there is no exchange dlx any more") {
 		t.Errorf("deleted: exit status %d: %s", code, errs.String())

@@ -20,6 +20,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -127,16 +128,12 @@ func TestFaultsTopologyChangedUnderPlans(t *testing.T) {
 func (v *vhost) connected(t *testing.T) (own *vhost, over func()) {
 	t.Helper()
 	connection, err := dial.AMQP(v.url())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	channel, err := connection.Channel()
 	if err == nil {
 		err = channel.Confirm(false)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return &vhost{t: t, name: v.name, channel: channel}, func() { connection.Close() }
 }
 
@@ -149,9 +146,7 @@ func (u *underPlan) declareAll() {
 	u.vhost.exchange(u.name("aside"), "fanout")
 	u.vhost.bind(u.name("beside"), "", u.name("inner"))
 	u.vhost.bind(u.name("spare"), "", u.name("aside"))
-	if err := u.channel.QueueBind(u.name("worker"), key, u.name("x"), false, u.matching()); err != nil {
-		u.t.Fatal(err)
-	}
+	must.Do(u.t, u.channel.QueueBind(u.name("worker"), key, u.name("x"), false, u.matching()))
 	for i := range u.n {
 		u.publish("", u.name("failed"), amqp.Publishing{
 			MessageId: fmt.Sprint("m-", i), Headers: amqp.Table{"h": "1"}, Body: []byte("body"),
@@ -230,9 +225,7 @@ func (u *underPlan) run(t *testing.T) {
 	rate := []string{"", "40/s", "25/s"}[u.random.IntN(3)]
 	all := u.strikes(rate)
 	master, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer master.Close()
 	defer tty.Close()
 	var out bytes.Buffer
@@ -260,9 +253,7 @@ func (u *underPlan) run(t *testing.T) {
 			if asked := strings.Count(said.String(), "[y/N]"); asked > answered {
 				answered = asked
 				all.at("asked", nil)
-				if _, err := master.Write([]byte("y\n")); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(master.Write([]byte("y\n")))(t)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -100,9 +101,7 @@ func TestImportOfAFileThatChanges(t *testing.T) {
 			v := newVHost(t)
 			v.declare("to", nil)
 			path := filepath.Join(t.TempDir(), "messages.jsonl")
-			if err := os.WriteFile(path, []byte(strings.Repeat(line, 3)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(strings.Repeat(line, 3)), 0o600))
 			r := v.runProgram(func(p *cli.Program) {
 				p.Files = &rewritten{Files: p.Files, content: strings.Repeat(line, test.is)}
 			}, "import", path, "--to", "queue:to", "--yes")
@@ -133,9 +132,7 @@ func TestImportFindsWhatEndsConnections(t *testing.T) {
 			continue // it takes that
 		}
 		text := "{\"body\":\"good\"}\n" + bad + "\n"
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		r := v.run("import", path, "--to", "queue:to", "--yes")
 		if r.status != cli.ExitUsage || !strings.Contains(r.stderr, ", line 2: ") || v.count("to") != 0 {
 			t.Errorf("%.60s: %d messages are there: %+v", bad, v.count("to"), r)

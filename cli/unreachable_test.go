@@ -20,6 +20,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -27,10 +28,7 @@ import (
 // nobody is an address on which nothing listens.
 func nobody(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	return listener.Addr().String()
 }
@@ -182,10 +180,7 @@ func TestSlowAPI(t *testing.T) {
 	v := newVHost(t)
 	v.declare("orders.failed", nil)
 	v.declare("orders", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders.failed"})
-	api, err := url.Parse(node.API())
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := must.Get(url.Parse(node.API()))(t)
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: api.Scheme, Host: api.Host})
 	var asked atomic.Int64
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -245,10 +240,7 @@ func TestUncheckedCluster(t *testing.T) {
 // silent is an address that accepts connections and never says a word.
 func silent(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	var open []net.Conn
 	ended := make(chan struct{})
 	go func() {
@@ -289,9 +281,7 @@ func newUser(t *testing.T, name, tags string, vhosts ...string) string {
 func dashboardAt(t *testing.T, amqpURL, api string) (status int, stderr string) {
 	t.Helper()
 	master, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer master.Close()
 	defer tty.Close()
 	var errs bytes.Buffer
@@ -310,9 +300,7 @@ func TestDashboardOpens(t *testing.T) {
 	v := newVHost(t)
 	user := newUser(t, "narrow", "management", v.name)
 	master, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer master.Close()
 	defer tty.Close()
 	var errs bytes.Buffer

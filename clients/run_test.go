@@ -24,6 +24,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // clientProgram is how a client's program is run.
@@ -142,9 +143,7 @@ func (r *clientRun) resolve(pattern string) (fullest string, messages int) {
 func (r *clientRun) queues() []string {
 	r.t.Helper()
 	var list []struct{ Name string }
-	if err := json.Unmarshal(r.manage(http.MethodGet, "queues/"+r.vhost+"?columns=name", ""), &list); err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, json.Unmarshal(r.manage(http.MethodGet, "queues/"+r.vhost+"?columns=name", ""), &list))
 	names := make([]string, len(list))
 	for i := range list {
 		names[i] = list[i].Name
@@ -193,9 +192,7 @@ func (r *clientRun) work(succeeds bool) *clientWorker {
 	if err == nil {
 		err = w.run.Start()
 	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must.Do(r.t, err)
 	go func() {
 		defer close(w.read)
 		for lines := bufio.NewScanner(out); lines.Scan(); {

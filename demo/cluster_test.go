@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 )
 
@@ -14,10 +15,7 @@ func TestCluster(t *testing.T) {
 	size.Long(t)
 	n := size.Of(2, 3)
 	began := time.Now()
-	nodes, err := StartCluster(t.Context(), n, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := must.Get(StartCluster(t.Context(), n, Options{}))(t)
 	t.Logf("up after %s", time.Since(began).Round(100*time.Millisecond))
 	t.Cleanup(func() {
 		if err := StopCluster(nodes); err != nil {
@@ -29,24 +27,17 @@ func TestCluster(t *testing.T) {
 	running := func(n int) {
 		t.Helper()
 		want := fmt.Sprint(n)
-		err := until(ctx, 100*time.Millisecond, func(ctx context.Context) error {
+		must.Do(t, until(ctx, 100*time.Millisecond, func(ctx context.Context) error {
 			got, err := nodes[0].Control(ctx, "eval", "length(rabbit_nodes:all_running()).")
 			if err == nil && got != want {
 				err = fmt.Errorf("%s nodes run, want %s", got, want)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	running(n)
-	if err := nodes[n-1].Halt(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, nodes[n-1].Halt())
 	running(n - 1)
-	if err := nodes[n-1].Resume(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, nodes[n-1].Resume(ctx))
 	running(n)
 }

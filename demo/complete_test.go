@@ -4,20 +4,16 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // remove deletes what a topology declared in the shared node's vhost /.
 func remove(t *testing.T, declared topology) {
 	t.Helper()
-	conn, err := dial(context.Background(), shared.AMQP(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(dial(context.Background(), shared.AMQP(), "test"))(t)
 	defer closeConnection(conn)
-	channel, err := conn.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	channel := must.Get(conn.Channel())(t)
 	for _, q := range declared.queues {
 		if _, err := channel.QueueDelete(q.name, false, false, false); err != nil {
 			t.Error(err)
@@ -42,10 +38,7 @@ func TestRunAllIsReadyWhenComplete(t *testing.T) {
 		t.Fatalf("RunAll ended with %v", err)
 	}
 	t.Logf("ready after %s", time.Since(begin).Round(100*time.Millisecond))
-	shown, err := shownQueues(ctx, shared.API())
-	if err != nil {
-		t.Fatal(err)
-	}
+	shown := must.Get(shownQueues(ctx, shared.API()))(t)
 	for _, scenario := range Scenarios() {
 		if err := scenario.complete(shown); err != nil {
 			t.Errorf("%s: %v", scenario.Name, err)

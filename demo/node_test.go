@@ -18,6 +18,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 )
 
@@ -107,23 +108,15 @@ func await(t *testing.T, try func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := until(ctx, 50*time.Millisecond, try); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, until(ctx, 50*time.Millisecond, try))
 }
 
 func TestNodeAnswers(t *testing.T) {
-	version, err := overview(t.Context(), shared.API())
-	if err != nil {
-		t.Fatal(err)
-	}
+	version := must.Get(overview(t.Context(), shared.API()))(t)
 	if version == "" || version != shared.Version() {
 		t.Errorf("the API says version %q, the node says %q", version, shared.Version())
 	}
-	conn, err := amqp.Dial(shared.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(amqp.Dial(shared.AMQP()))(t)
 	defer conn.Close()
 	if got := conn.Properties["version"]; got != shared.Version() {
 		t.Errorf("the broker says version %v, the node says %q", got, shared.Version())
@@ -135,31 +128,18 @@ func TestHaltResumeStop(t *testing.T) {
 	size.Long(t)
 	t.Parallel()
 	var log bytes.Buffer
-	node, err := Start(t.Context(), Options{Log: &log})
-	if err != nil {
-		t.Fatal(err)
-	}
+	node := must.Get(Start(t.Context(), Options{Log: &log}))(t)
 	t.Cleanup(func() { _ = node.Stop() })
 	if !strings.Contains(log.String(), node.AMQP()) {
 		t.Errorf("the log does not name the URL: %s", &log)
 	}
 	url := node.AMQP()
 	fill := topology{queues: []queue{{name: "kept"}}}
-	conn, err := dial(t.Context(), url, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := fill.declare(conn); err != nil {
-		t.Fatal(err)
-	}
-	p, err := newPublisher(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(dial(t.Context(), url, "test"))(t)
+	must.Do(t, fill.declare(conn))
+	p := must.Get(newPublisher(conn))(t)
 	for range 3 {
-		if err := p.publish(t.Context(), "", "kept", message("test", "test", userBody())); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.publish(t.Context(), "", "kept", message("test", "test", userBody())))
 	}
 	lost := conn.NotifyClose(make(chan *amqp.Error, 1))
 
@@ -167,9 +147,7 @@ func TestHaltResumeStop(t *testing.T) {
 		t.Error("a running node was resumed")
 	}
 	begin := time.Now()
-	if err := node.Halt(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, node.Halt())
 	t.Logf("halted in %s", time.Since(begin))
 	if <-lost == nil {
 		t.Error("the connection was not lost")
@@ -181,25 +159,18 @@ func TestHaltResumeStop(t *testing.T) {
 		t.Error("a halted node was halted")
 	}
 	begin = time.Now()
-	if err := node.Resume(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, node.Resume(t.Context()))
 	t.Logf("resumed in %s", time.Since(begin))
 	if node.AMQP() != url {
 		t.Errorf("the URL changed from %s to %s", url, node.AMQP())
 	}
-	conn, err = dial(t.Context(), url, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn = must.Get(dial(t.Context(), url, "test"))(t)
 	if ready, err := depth(conn, "kept"); err != nil || ready != 3 {
 		t.Errorf("after a halt the durable queue has %d messages, %v; want 3", ready, err)
 	}
 
 	left := remainsOf(node)
-	if err := node.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, node.Stop())
 	if _, err := os.Stat(left.Directory); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("after Stop the directory %s is there: %v", left.Directory, err)
 	}
@@ -215,31 +186,19 @@ func TestHaltResumeStop(t *testing.T) {
 // Nothing is left of a node whose parent is killed with no chance to clean up.
 func TestParentKilled(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	parent := exec.Command(self)
 	parent.Env = append(os.Environ(), parentVariable+"=1")
 	parent.Stderr = os.Stderr
-	out, err := parent.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(parent.StdoutPipe())(t)
+	must.Do(t, parent.Start())
 	t.Cleanup(func() { _ = parent.Process.Kill(); _ = parent.Wait() })
 	var left remains
-	if err := json.NewDecoder(bufio.NewReader(out)).Decode(&left); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.NewDecoder(bufio.NewReader(out)).Decode(&left))
 	if left.check(t.Context()) == nil {
 		t.Fatal("the node does not run")
 	}
-	if err := parent.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, parent.Process.Kill())
 	begin := time.Now()
 	await(t, left.check)
 	t.Logf("nothing left after %s", time.Since(begin))
@@ -248,9 +207,7 @@ func TestParentKilled(t *testing.T) {
 func TestServerThatEnds(t *testing.T) {
 	t.Parallel()
 	server := filepath.Join(t.TempDir(), "rabbitmq-server")
-	if err := os.WriteFile(server, []byte("#!/bin/sh\necho 'no such cookie' >&2\nexit 3\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(server, []byte("#!/bin/sh\necho 'no such cookie' >&2\nexit 3\n"), 0o700))
 	begin := time.Now()
 	_, err := Start(t.Context(), Options{Server: server})
 	if err == nil || !strings.Contains(err.Error(), "no such cookie") {
@@ -283,9 +240,7 @@ func TestStartGivenUp(t *testing.T) {
 	dir := t.TempDir()
 	server := filepath.Join(dir, "rabbitmq-server")
 	script := "#!/bin/sh\necho \"$HOME\" >" + filepath.Join(dir, "home") + "\nexec sleep 1000\n"
-	if err := os.WriteFile(server, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(server, []byte(script), 0o700))
 	cause := errors.New("the user went away")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error, 1) // room for the one result

@@ -15,6 +15,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // vhost makes a vhost for one test on the shared node.
@@ -152,9 +153,7 @@ func TestDeclare(t *testing.T) {
 			t.Parallel()
 			name, url := vhost(t)
 			begin := time.Now()
-			if err := scenario.Declare(t.Context(), url); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, scenario.Declare(t.Context(), url))
 			t.Logf("declared in %s", time.Since(begin))
 			want := slices.Sorted(slices.Values(wantedTopology[scenario.Name]))
 			if got := declaredIn(t, name); !slices.Equal(got, want) {
@@ -236,25 +235,17 @@ func TestPubsubSeeds(t *testing.T) {
 	t.Parallel()
 	name, url := vhost(t)
 	scenario, err := ScenarioNamed("pubsub")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := scenario.Declare(t.Context(), url); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, scenario.Declare(t.Context(), url))
 	ready := counts(t, name)
 	if total(ready) != 15 || ready["ucenter@user@failed"] != 12 || ready["ucenter@enterprise@failed"] != 3 {
 		t.Errorf("the queues hold %v", ready)
 	}
 	conn, err := dial(t.Context(), url, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer conn.Close()
 	channel, err := conn.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	d, ok, err := channel.Get("ucenter@user@failed", false)
 	if err != nil || !ok {
 		t.Fatalf("get: %v, %v", ok, err)
@@ -283,10 +274,7 @@ func TestPubsubSeeds(t *testing.T) {
 func TestRunSurvivesLostConnections(t *testing.T) {
 	t.Parallel()
 	name, url := vhost(t)
-	scenario, err := ScenarioNamed("delayed-retry")
-	if err != nil {
-		t.Fatal(err)
-	}
+	scenario := must.Get(ScenarioNamed("delayed-retry"))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1) // room for the one result
 	go func() { ended <- scenario.Run(ctx, url) }()
@@ -321,19 +309,13 @@ func TestRunSurvivesLostConnections(t *testing.T) {
 
 func TestRunAllReportsWhatCannotBeDeclared(t *testing.T) {
 	conn, err := dial(t.Context(), shared.AMQP(), "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	other := topology{queues: []queue{{name: "test-delay"}}}
-	if err := other.declare(conn); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, other.declare(conn))
 	closeConnection(conn)
 	t.Cleanup(func() { remove(t, other) })
 	scenario, err := ScenarioNamed("retry-queue")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	err = RunAll(t.Context(), shared, nil, scenario)
 	if err == nil || !strings.Contains(err.Error(), "test-delay") || !strings.Contains(err.Error(), "retry-queue") {
 		t.Errorf("the error names neither queue nor scenario: %v", err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // An alarm of the broker is told before a replay starts and while it waits, on the screen and on the command line.
@@ -19,9 +20,7 @@ func TestAlarm(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(context.Background(), built.Patience)
 		defer cancel()
-		if _, err := built.Node.Control(ctx, command...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(built.Node.Control(ctx, command...))(t)
 	}
 	const limit, noLimit = "0.000001", "0.9"
 	t.Cleanup(func() { control("set_vm_memory_high_watermark", noLimit) })
@@ -39,9 +38,7 @@ func TestAlarm(t *testing.T) {
 		"-o", "json")
 	var out, errs safeBuffer
 	command.Stdout, command.Stderr = &out, &errs
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, command.Start())
 	stuck := time.AfterFunc(2*built.Patience, func() { _ = command.Process.Kill() })
 	defer stuck.Stop()
 	for deadline := time.Now().Add(built.Patience); !strings.Contains(errs.String(),

@@ -21,6 +21,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -63,10 +64,7 @@ type clusterTrial struct {
 // its queue, and only what it calls unknown may be in two places.
 func TestClusterFaults(t *testing.T) {
 	size.Long(t)
-	nodes, err := demo.StartCluster(t.Context(), 3, demo.Options{Settings: "net_ticktime = 15\n"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := must.Get(demo.StartCluster(t.Context(), 3, demo.Options{Settings: "net_ticktime = 15\n"}))(t)
 	t.Cleanup(func() {
 		if err := demo.StopCluster(nodes); err != nil {
 			t.Error(err)
@@ -290,9 +288,7 @@ func (c *clusterTrial) hit(fault string, process int) {
 			err = syscall.Kill(process, syscall.SIGCONT)
 		}
 	}
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must.Do(c.t, err)
 	if fault == "kill" || fault == "term" {
 		c.restart()
 	}
@@ -306,9 +302,7 @@ func (c *clusterTrial) restart() {
 	if err == nil {
 		err = node.Resume(c.t.Context())
 	}
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must.Do(c.t, err)
 }
 
 // inMnesia reports whether the metadata are there: nodes that were out of sight then stay apart until one is restarted.
@@ -317,14 +311,8 @@ func inMnesia(n *demo.Node) bool { return !model.ParseVersion(n.Version()).AtLea
 // process is the struck node's.
 func (c *clusterTrial) process() int {
 	c.t.Helper()
-	out, err := c.nodes[struckNode].Control(c.t.Context(), "eval", "list_to_integer(os:getpid()).")
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	process, err := strconv.Atoi(out)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	out := must.Get(c.nodes[struckNode].Control(c.t.Context(), "eval", "list_to_integer(os:getpid())."))(c.t)
+	process := must.Get(strconv.Atoi(out))(c.t)
 	return process
 }
 
@@ -335,9 +323,7 @@ func (c *clusterTrial) start(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	command := exec.Command(built.Program, append(args, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API())...)
 	command.Env = append(built.Environment(), "HOME="+c.home)
 	command.Stdout, command.Stderr = out, out
-	if err := command.Start(); err != nil {
-		c.t.Fatal(err)
-	}
+	must.Do(c.t, command.Start())
 	return command, out
 }
 
@@ -441,13 +427,8 @@ func (c *clusterTrial) read(queue string) (found map[string]int, n int, complete
 	connection, channel := c.connect()
 	defer connection.Close()
 	n = depth.Of(c.t, channel, queue)
-	if err := channel.Qos(n+1, 0, false); err != nil {
-		c.t.Fatal(err)
-	}
-	deliveries, err := channel.Consume(queue, "", false, false, false, false, nil)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must.Do(c.t, channel.Qos(n+1, 0, false))
+	deliveries := must.Get(channel.Consume(queue, "", false, false, false, false, nil))(c.t)
 	found = map[string]int{}
 	late := time.After(built.Patience / 4)
 	for range n {

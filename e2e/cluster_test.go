@@ -21,6 +21,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
@@ -37,10 +38,7 @@ type cluster struct {
 
 func startCluster(t *testing.T) []*demo.Node {
 	t.Helper()
-	nodes, err := demo.StartCluster(t.Context(), 3, demo.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := must.Get(demo.StartCluster(t.Context(), 3, demo.Options{}))(t)
 	t.Cleanup(func() {
 		if err := demo.StopCluster(nodes); err != nil {
 			t.Error(err)
@@ -52,10 +50,7 @@ func startCluster(t *testing.T) []*demo.Node {
 // send sends a request to the first node's API.
 func (c *cluster) send(method, path string, body any) {
 	c.t.Helper()
-	text, err := json.Marshal(body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(body))(c.t)
 	if _, err := manage.Send(c.t.Context(), method, c.nodes[0].API()+"/api/"+path, string(text)); err != nil {
 		c.t.Fatalf("%s: %v", path, err)
 	}
@@ -84,17 +79,13 @@ func (c *cluster) channel() *amqp.Channel {
 func (c *cluster) connect() (*amqp.Connection, *amqp.Channel) {
 	c.t.Helper()
 	connection, err := dial.AMQP(c.nodes[0].AMQP())
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must.Do(c.t, err)
 	c.t.Cleanup(func() { connection.Close() })
 	channel, err := connection.Channel()
 	if err == nil {
 		err = channel.Confirm(false)
 	}
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must.Do(c.t, err)
 	return connection, channel
 }
 
@@ -105,10 +96,7 @@ func (c *cluster) publish(queue string, n int) {
 	channel := c.channel()
 	for i := range n {
 		m := amqp.Publishing{MessageId: fmt.Sprintf("m-%d", i+1), DeliveryMode: amqp.Persistent}
-		confirm, err := channel.PublishWithDeferredConfirm("", queue, false, false, m)
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		confirm := must.Get(channel.PublishWithDeferredConfirm("", queue, false, false, m))(c.t)
 		if ok, err := confirm.WaitContext(ctx); err != nil || !ok {
 			c.t.Fatalf("publish to %s: %t %v", queue, ok, err)
 		}
@@ -118,17 +106,11 @@ func (c *cluster) publish(queue string, n int) {
 // poll polls the first node as a user until the topology is as wanted.
 func (c *cluster) poll(user string, what string, wanted func(*model.Topology) bool) *model.Topology {
 	c.t.Helper()
-	source, err := mgmt.New(mgmt.Options{URL: strings.Replace(c.nodes[0].API(), "guest:guest", user, 1)})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	source := must.Get(mgmt.New(mgmt.Options{URL: strings.Replace(c.nodes[0].API(), "guest:guest", user, 1)}))(c.t)
 	defer source.Close()
 	var last *model.Topology
 	for deadline := time.Now().Add(built.Patience); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		snapshot, err := source.Snapshot(c.t.Context())
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		snapshot := must.Get(source.Snapshot(c.t.Context()))(c.t)
 		if last = model.NewTopology(snapshot); wanted(last) {
 			return last
 		}
@@ -205,9 +187,7 @@ func (c *cluster) stopNode() {
 	screen.Press("2/orders.failed\r")
 	screen.WaitFor("orders.failed", "classic", "1 of 6")
 
-	if err := c.nodes[2].Halt(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.nodes[2].Halt())
 	c.checkStoppedQueues(gone)
 	c.checkStoppedErrors(early)
 	c.checkStoppedScreens(screen, gone)
@@ -221,9 +201,7 @@ func (c *cluster) stopNode() {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	if err := c.nodes[2].Resume(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.nodes[2].Resume(ctx))
 	back := c.poll("guest:guest", "all is back", func(t *model.Topology) bool {
 		q, _ := t.Queue(early.Queue)
 		return running(t) == 3 && about(t, "queue-down") == "" && about(t, "quorum-at-risk") == "info one, info two" &&
@@ -292,9 +270,7 @@ func (c *cluster) checkStoppedQueues(gone string) {
 func (c *cluster) checkStoppedErrors(plan peek.Plan) {
 	c.t.Helper()
 	client, err := broker.New(broker.Options{URL: c.nodes[0].AMQP()})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must.Do(c.t, err)
 	defer client.Close()
 	_, err = client.Peek(c.t.Context(), plan)
 	if !errors.Is(err, model.ErrQueueDown) || errors.Is(err, model.ErrQueueGone) {

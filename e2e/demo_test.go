@@ -13,6 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 )
 
@@ -33,12 +34,8 @@ func TestDemoWithoutDashboard(t *testing.T) {
 	var errs bytes.Buffer
 	command.Stderr = &errs
 	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, command.Start())
 	stuck := time.AfterFunc(2*built.Patience, func() { _ = command.Process.Kill() })
 	defer stuck.Stop()
 	lines := bufio.NewScanner(out)
@@ -58,9 +55,7 @@ func TestDemoWithoutDashboard(t *testing.T) {
 	if text, err := flows.CombinedOutput(); err != nil || !bytes.HasPrefix(text, []byte("{")) {
 		t.Errorf("flows: %v %s", err, text)
 	}
-	if err := command.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, command.Process.Signal(os.Interrupt))
 	rest, _ := io.ReadAll(out)
 	if err := command.Wait(); err != nil || len(rest) > 0 {
 		t.Errorf("it ended with %v: %s%s", err, rest, errs.String())

@@ -21,6 +21,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 func TestMain(m *testing.M) { os.Exit(built.Main(m, "-race")) }
@@ -39,22 +40,14 @@ func newSystem(t testing.TB) *system {
 // look reads every message of every queue, in order, and leaves them there.
 func (s *system) look() map[string][]amqp.Delivery {
 	s.t.Helper()
-	connection, err := dial.AMQP(built.Node.AMQP())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	connection := must.Get(dial.AMQP(built.Node.AMQP()))(s.t)
 	defer connection.Close() // which gives the messages back, in order: the queues are classic ones
-	channel, err := connection.Channel()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	channel := must.Get(connection.Channel())(s.t)
 	found := map[string][]amqp.Delivery{}
 	for _, queue := range s.queues {
 		for {
 			d, ok, err := channel.Get(queue, false)
-			if err != nil {
-				s.t.Fatal(err)
-			}
+			must.Do(s.t, err)
 			if !ok {
 				break
 			}
@@ -200,15 +193,11 @@ func TestBrokerLost(t *testing.T) {
 	built.Scenario(t)
 	screen := built.Open(t, built.ToNode()...)
 	screen.WaitForPoll("ucenter@user")
-	if err := built.Node.Halt(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, built.Node.Halt())
 	screen.WaitFor("lost", "stale", "ucenter@user")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*built.Patience)
 	defer cancel()
-	if err := built.Node.Resume(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, built.Node.Resume(ctx))
 	screen.WaitUntil("it is live again", func() bool {
 		text := screen.Text()
 		return built.Polled.MatchString(text) && !strings.Contains(text, "stale")
@@ -221,10 +210,7 @@ func TestBrokerLost(t *testing.T) {
 
 // TestErrorsLeaveTheTerminal: what is wrong before the dashboard opens is one line, and the terminal was never taken.
 func TestErrorsLeaveTheTerminal(t *testing.T) {
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	nobody := listener.Addr().String()
 	listener.Close()
 	for _, test := range []struct {
@@ -253,32 +239,22 @@ func TestErrorsLeaveTheTerminal(t *testing.T) {
 // TestKilledTap kills the program in the middle of a tap: the broker has nothing of it afterwards.
 func TestKilledTap(t *testing.T) {
 	connection, err := dial.AMQP(built.Node.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer connection.Close()
 	channel, err := connection.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	worker, err := channel.QueueDeclare("", false, false, true, false, nil)
 	if err == nil {
 		err = channel.QueueBind(worker.Name, "", "amq.fanout", false, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	taps := func() (queues, bindings, consumers int) {
 		for path, count := range map[string]*int{"queues": &queues, "bindings": &bindings, "consumers": &consumers} {
 			response, err := http.Get(built.Node.API() + "/api/" + path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			body, err := io.ReadAll(response.Body)
 			response.Body.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if path == "queues" {
 				*count = bytes.Count(body, []byte(`"name":"dlxtop.tap-`))
 			} else {
@@ -289,20 +265,14 @@ func TestKilledTap(t *testing.T) {
 	}
 	command := built.Command(t, "tap", "amq.fanout")
 	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, command.Start())
 	stuck := time.AfterFunc(2*built.Patience, func() { _ = command.Process.Kill() })
 	defer stuck.Stop()
 	seen := make(chan bool)
 	go func() { seen <- bufio.NewScanner(out).Scan() }()
 	for waiting := true; waiting; {
-		if err := channel.Publish("amq.fanout", "", false, false, amqp.Publishing{Body: []byte("passes")}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, channel.Publish("amq.fanout", "", false, false, amqp.Publishing{Body: []byte("passes")}))
 		select {
 		case ok := <-seen:
 			if waiting = false; !ok {
@@ -315,9 +285,7 @@ func TestKilledTap(t *testing.T) {
 		queues, bindings, consumers := taps()
 		return queues == 2 && bindings > 0 && consumers > 0
 	})
-	if err := command.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, command.Process.Kill())
 	_ = command.Wait()
 	built.Await(t, "nothing of it is left", func() bool {
 		queues, bindings, consumers := taps()

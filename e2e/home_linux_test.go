@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 )
 
@@ -28,16 +29,10 @@ func newMachine(t *testing.T, program, users string) machine {
 	t.Helper()
 	m := machine{t, t.TempDir()}
 	for _, dir := range []string{"etc", "tmp", "root", "one", "two"} {
-		if err := os.Mkdir(filepath.Join(m.root, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(filepath.Join(m.root, dir), 0o700))
 	}
-	if err := os.WriteFile(filepath.Join(m.root, "etc", "passwd"), []byte(users), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Link(program, filepath.Join(m.root, "dlxtop")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(m.root, "etc", "passwd"), []byte(users), 0o600))
+	must.Do(t, os.Link(program, filepath.Join(m.root, "dlxtop")))
 	return m
 }
 
@@ -46,9 +41,7 @@ func released(t *testing.T) (program string) {
 	t.Helper()
 	program = filepath.Join(t.TempDir(), "dlxtop")
 	t.Setenv("CGO_ENABLED", "0")
-	if err := built.Build(program); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, built.Build(program))
 	return program
 }
 
@@ -73,16 +66,13 @@ func (m machine) run(dir string, env []string, args ...string) (text string, sta
 // written are the files that dlxtop left behind.
 func (m machine) written() (files []string) {
 	m.t.Helper()
-	err := filepath.WalkDir(m.root, func(path string, entry os.DirEntry, err error) error {
+	must.Do(m.t, filepath.WalkDir(m.root, func(path string, entry os.DirEntry, err error) error {
 		name := strings.TrimPrefix(path, m.root)
 		if err == nil && !entry.IsDir() && name != "/dlxtop" && name != "/etc/passwd" {
 			files = append(files, name)
 		}
 		return err
-	})
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	}))
 	return files
 }
 
@@ -91,25 +81,13 @@ func (m machine) written() (files []string) {
 func TestWithoutHome(t *testing.T) {
 	size.Long(t) // it compiles all of the program a second time, without cgo
 	t.Parallel()
-	connection, err := dial.AMQP(built.Node.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := must.Get(dial.AMQP(built.Node.AMQP()))(t)
 	defer connection.Close()
-	channel, err := connection.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
-	queue, err := channel.QueueDeclare("without-home", false, true, false, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	channel := must.Get(connection.Channel())(t)
+	queue := must.Get(channel.QueueDeclare("without-home", false, true, false, false, nil))(t)
 	defer func() { _, _ = channel.QueueDelete(queue.Name, false, false, false) }()
 	count := func() int {
-		q, err := channel.QueueDeclarePassive(queue.Name, false, true, false, false, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(channel.QueueDeclarePassive(queue.Name, false, true, false, false, nil))(t)
 		return q.Messages
 	}
 	broker := built.ToNode()
@@ -117,9 +95,7 @@ func TestWithoutHome(t *testing.T) {
 	m := newMachine(t, program, "root:x:0:0::/root:/bin/sh\n")
 	relative := []string{"HOME=one", "XDG_STATE_HOME=two", "XDG_CONFIG_HOME=three"}
 	for i, env := range [][]string{nil, {"HOME="}, {"HOME=."}, relative} {
-		if err := channel.Publish("", queue.Name, false, false, amqp.Publishing{Body: []byte("dropped")}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, channel.Publish("", queue.Name, false, false, amqp.Publishing{Body: []byte("dropped")}))
 		built.Await(t, "the message is there", func() bool { return count() == 1 })
 		text, status := m.run("/one", env, append(broker, "drop", queue.Name, "--yes")...)
 		if status != cli.ExitDone || count() != 0 {
@@ -134,15 +110,11 @@ func TestWithoutHome(t *testing.T) {
 		if status != cli.ExitDone || count() != 1 {
 			t.Fatalf("%v: exit status %d: %s", env, status, text)
 		}
-		if _, err := channel.QueuePurge(queue.Name, false); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(channel.QueuePurge(queue.Name, false))(t)
 	}
 	// Nobody knows of a home: one sentence, and nothing is done or written.
 	m = newMachine(t, program, "")
-	if err := channel.Publish("", queue.Name, false, false, amqp.Publishing{Body: []byte("stays")}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.Publish("", queue.Name, false, false, amqp.Publishing{Body: []byte("stays")}))
 	built.Await(t, "the message is there", func() bool { return count() == 1 })
 	for _, args := range [][]string{append(broker, "drop", queue.Name, "--yes"), {"journal"}} {
 		text, status := m.run("/one", nil, args...)

@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // command is dlxtop on the node, with a journal of its own.
@@ -35,13 +36,9 @@ func TestPipeThatNobodyReads(t *testing.T) {
 		var errs strings.Builder
 		command.Stderr = &errs
 		reading, writing, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		command.Stdout = writing
-		if err := command.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, command.Start())
 		writing.Close()
 		if _, err := reading.Read(make([]byte, 100)); err != nil {
 			t.Errorf("%v writes nothing: %v", args, err)
@@ -67,18 +64,14 @@ func TestHangUpThatIsIgnored(t *testing.T) {
 		"replay", failed, "--to", "queue:"+worker, "--rate", "10/s", "--yes")
 	var said strings.Builder
 	command.Stdout, command.Stderr = &said, &said
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, command.Start())
 	for deadline := time.Now().Add(built.Patience); depth.Of(t, channel, worker) == 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			_ = command.Process.Kill()
 			t.Fatal("nothing is replayed")
 		}
 	}
-	if err := command.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, command.Process.Signal(syscall.SIGHUP))
 	if err := command.Wait(); err != nil || depth.Of(t, channel, worker) != n {
 		t.Errorf("%v\n%s", err, said.String())
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 )
 
@@ -90,9 +91,7 @@ func TestEndsOfAReplay(t *testing.T) {
 			got := map[string]int{}
 			for range depth.Of(t, channel, worker) {
 				d, _, err := channel.Get(worker, true)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				got[d.MessageId]++
 			}
 			for i := range n {
@@ -111,25 +110,19 @@ func TestEndsOfAReplay(t *testing.T) {
 func confirming(t *testing.T) *amqp.Channel {
 	t.Helper()
 	connection, err := dial.AMQP(built.Node.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { connection.Close() })
 	channel, err := connection.Channel()
 	if err == nil {
 		err = channel.Confirm(false)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return channel
 }
 
 func declared(t *testing.T, channel *amqp.Channel, name string) string {
 	t.Helper()
-	if _, err := channel.QueueDeclare(name, true, false, false, false, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
 	t.Cleanup(func() { _, _ = channel.QueueDelete(name, false, false, false) })
 	return name
 }

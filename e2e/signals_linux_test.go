@@ -22,21 +22,18 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // fresh are the settings of a terminal that nobody has changed.
 func fresh(t *testing.T) *term.State {
 	t.Helper()
 	master, tty, err := pty.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer master.Close()
 	defer tty.Close()
 	state, err := term.GetState(tty.Fd())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return state
 }
 
@@ -118,10 +115,7 @@ func TestParentKilled(t *testing.T) {
 	screen.WaitForPoll("ucenter@user")
 	group := foreground(t, screen)
 	t.Cleanup(func() { _ = syscall.Kill(-group, syscall.SIGKILL) })
-	text, err := os.ReadFile(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(pid))(t)
 	if strings.TrimSpace(string(text)) == "" || syscall.Kill(group, syscall.SIGKILL) != nil { // the shell leads its group
 		t.Fatalf("the parent %s cannot be killed", text)
 	}
@@ -137,18 +131,10 @@ func TestTerminalClosed(t *testing.T) {
 	args := []string{"-c", `trap : HUP; sh -c 'echo $$ >"$0"; exec "$@"' "$@"; true`, "bash", pid, built.Program}
 	screen := built.Start(t, exec.Command("bash", append(args, built.ToNode()...)...))
 	screen.WaitForPoll("ucenter@user")
-	text, err := os.ReadFile(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dashboard, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(pid))(t)
+	dashboard := must.Get(strconv.Atoi(strings.TrimSpace(string(text))))(t)
 	t.Cleanup(func() { _ = syscall.Kill(dashboard, syscall.SIGKILL) })
-	if err := screen.PTY.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, screen.PTY.Close())
 	select {
 	case <-screen.Ended: // the leader, since the dashboard has ended
 	case <-time.After(built.Patience):
@@ -189,9 +175,7 @@ func TestSuspend(t *testing.T) {
 	}
 	// SIGSTOP cannot be seen coming: the shell gets a screen that is not its own, and the dashboard its own again.
 	group := foreground(t, screen)
-	if err := syscall.Kill(-group, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Kill(-group, syscall.SIGSTOP))
 	// When it says so it has set the terminal, too: before, enter is no end of a line.
 	screen.WaitUntil("the shell has the terminal", func() bool {
 		return foreground(t, screen) != group && strings.Contains(screen.Text(), "STOPPED")
@@ -252,9 +236,7 @@ func TestKilledBesideAnEditor(t *testing.T) {
 	usual := fresh(t)
 	before := len(s.look()["ucenter@user@failed"])
 	editor := filepath.Join(t.TempDir(), "editor")
-	if err := os.WriteFile(editor, []byte("#!/bin/sh\necho EDITING\nread -r line\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(editor, []byte("#!/bin/sh\necho EDITING\nread -r line\n"), 0o700))
 	t.Setenv("VISUAL", editor)
 	screen := built.Open(t, built.ToNode()...)
 	screen.WaitForPoll("ucenter@user")

@@ -9,6 +9,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // Commands that draw nothing ask the terminal nothing: one that does not answer would hold each of them for 5 s, and
@@ -18,10 +19,7 @@ func TestCommandsAskTheTerminalNothing(t *testing.T) {
 		for _, variable := range []string{"DLXTOP=", "NO_COLOR=1", "CI=", "CI=1"} {
 			command := exec.Command(built.Program, strings.Fields(args)...)
 			command.Env = append(built.Environment(), "TERM=xterm-256color", variable)
-			terminal, err := pty.Start(command)
-			if err != nil {
-				t.Fatal(err)
-			}
+			terminal := must.Get(pty.Start(command))(t)
 			said, _ := io.ReadAll(terminal) // EIO: the program has ended
 			_ = command.Wait()
 			_ = terminal.Close()

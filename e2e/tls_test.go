@@ -20,6 +20,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/built"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 )
 
@@ -58,28 +59,17 @@ func (a *authority) sign(name string, change func(*x509.Certificate)) {
 // write signs with a key, or with the certificate's own (nil).
 func (a *authority) write(name string, c *x509.Certificate, signer *ecdsa.PrivateKey) *ecdsa.PrivateKey {
 	a.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(a.t)
 	if signer == nil {
 		signer = key
 	}
-	der, err := x509.CreateCertificate(rand.Reader, c, a.certificate, &key.PublicKey, signer)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	private, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	der := must.Get(x509.CreateCertificate(rand.Reader, c, a.certificate, &key.PublicKey, signer))(a.t)
+	private := must.Get(x509.MarshalECPrivateKey(key))(a.t)
 	for path, block := range map[string]*pem.Block{
 		a.path(name + ".pem"): {Type: "CERTIFICATE", Bytes: der},
 		a.path(name + ".key"): {Type: "EC PRIVATE KEY", Bytes: private},
 	} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			a.t.Fatal(err)
-		}
+		must.Do(a.t, os.WriteFile(path, pem.EncodeToMemory(block), 0o600))
 	}
 	return key
 }
@@ -89,10 +79,7 @@ func (a *authority) path(name string) string { return filepath.Join(a.dir, name)
 // freePort is a port that nothing listens on.
 func freePort(t *testing.T) int {
 	t.Helper()
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	return listener.Addr().(*net.TCPAddr).Port
 }
@@ -115,9 +102,7 @@ management.ssl.certfile = %s
 management.ssl.keyfile = %s
 `, amqps, a.path("authority.pem"), a.path("amqp.pem"), a.path("amqp.key"),
 		https, a.path("authority.pem"), a.path("api.pem"), a.path("api.key"))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := secure.Stop(); err != nil {
 			t.Error(err)
@@ -127,9 +112,7 @@ management.ssl.keyfile = %s
 	if err == nil {
 		err = scenario.Declare(t.Context(), secure.AMQP())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	query := "?cacertfile=" + a.path("authority.pem")
 	for _, c := range []struct {
 		name   string

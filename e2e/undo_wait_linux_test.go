@@ -13,6 +13,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // tunnel leads to the node. Frozen, it carries nothing more to it, and does not let the broker know that its client is
@@ -29,14 +30,8 @@ type tunnel struct {
 
 func newTunnel(t *testing.T) *tunnel {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err := url.Parse(built.Node.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	u := must.Get(url.Parse(built.Node.AMQP()))(t)
 	c := &tunnel{frozen: make(chan struct{})}
 	host := u.Host
 	u.Host = listener.Addr().String()
@@ -107,9 +102,7 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	}
 	tunnel.limit.Store(200_000) // somewhere in the middle
 	replay := dlxtop("replay", failed, "--to", "queue:"+worker, "--yes")
-	if err := replay.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, replay.Start())
 	select {
 	case <-tunnel.frozen: // it has published, and waits for confirms
 	case <-time.After(built.Patience):
@@ -127,9 +120,7 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	undo := dlxtop("journal", "undo", "1", "--yes")
 	var said strings.Builder
 	undo.Stdout, undo.Stderr = &said, &said
-	if err := undo.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, undo.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- undo.Wait() }()
 	select {
@@ -152,9 +143,7 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	found := map[string]bool{}
 	for {
 		d, ok, err := channel.Get(failed, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if !ok {
 			break
 		}

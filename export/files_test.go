@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -44,17 +45,13 @@ func TestCreateAndRead(t *testing.T) {
 	}
 	var want, got []message.Message
 	_ = some(3)(func(m *message.Message) error { want = append(want, *m); return nil })
-	if err := (export.Files{}).Read(t.Context(), path,
-		func(m *message.Message) error { got = append(got, *m); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (export.Files{}).Read(t.Context(), path,
+		func(m *message.Message) error { got = append(got, *m); return nil }))
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(message.Message{})); diff != "" {
 		t.Error(diff)
 	}
 	var out bytes.Buffer
-	if _, err := (export.Files{}).Write(&out, some(3)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get((export.Files{}).Write(&out, some(3)))(t)
 	if written, _ := os.ReadFile(path); !bytes.Equal(written, out.Bytes()) {
 		t.Errorf("a stream has %s", out.Bytes())
 	}
@@ -64,9 +61,7 @@ func TestCreateDoesNoHarm(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "messages.jsonl")
 	kept := []byte("somebody's")
-	if err := os.WriteFile(path, kept, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, kept, 0o644))
 	refused := func(path, words string, messages export.Messages) {
 		t.Helper()
 		_, err := export.Files{}.Create(path, messages)
@@ -94,9 +89,7 @@ func TestCreateDoesNoHarm(t *testing.T) {
 	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
 		t.Errorf("left behind: %v", entries)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "x.part"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "x.part"), nil, 0o600))
 	refused(filepath.Join(dir, "x"), "remove it", some(1))
 }
 
@@ -107,9 +100,7 @@ func TestReadRefusesOddLines(t *testing.T) {
 		"null", "{}", `{"body":"a","evil":1}`, "{\"body\":\"\xff\"}",
 		`{"body":"a","headers":{"x":{"$type":"float64","value":"NaN"}}}`,
 	} {
-		if err := os.WriteFile(path, []byte(`{"body":"a"}`+"\n"+line+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(`{"body":"a"}`+"\n"+line+"\n"), 0o600))
 		err := (export.Files{}).Read(t.Context(), path, func(*message.Message) error { return nil })
 		if !errors.Is(err, message.ErrFile) || !strings.Contains(err.Error(), "line 2: ") {
 			t.Errorf("%q: %v", line, err)

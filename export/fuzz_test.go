@@ -11,6 +11,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/export"
 	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -19,18 +20,14 @@ import (
 // reads the same.
 func FuzzReadFile(f *testing.F) {
 	var lines bytes.Buffer
-	if _, err := (export.Files{}).Write(&lines, some(3)); err != nil {
-		f.Fatal(err)
-	}
+	must.Get((export.Files{}).Write(&lines, some(3)))(f)
 	f.Add(lines.Bytes())
 	f.Add(append(bytes.ReplaceAll(lines.Bytes(), []byte("\n"), []byte("\r\n\n")), "{"...))
 	f.Add([]byte("PK\x03\x04 this is no file of messages\n"))
 	f.Add([]byte("\xef\xbb\xbf{}\n\x1b[2J"))
 	path := filepath.Join(f.TempDir(), "messages.jsonl")
 	f.Fuzz(func(t *testing.T, content []byte) {
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, content, 0o600))
 		var read []message.Message
 		take := func(m *message.Message) error {
 			read = append(read, *m)
@@ -52,9 +49,7 @@ func FuzzReadFile(f *testing.F) {
 		})
 		first := read
 		read = nil
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(path))
 		n, err := export.Files{}.Create(path, func(each func(*message.Message) error) error {
 			for i := range first {
 				if err := each(&first[i]); err != nil {

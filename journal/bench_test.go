@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -20,10 +21,7 @@ func BenchmarkWriteWhole(b *testing.B) { benchmarkWrite(b, 250, 16<<10, true) }
 func benchmarkWrite(b *testing.B, batch, size int, full bool) {
 	j := journal.New(journal.Options{Path: filepath.Join(b.TempDir(), "journal.db")})
 	defer j.Close()
-	id, err := j.Begin(b.Context(), record(plan.Replay))
-	if err != nil {
-		b.Fatal(err)
-	}
+	id := must.Get(j.Begin(b.Context(), record(plan.Replay)))(b)
 	m := message.Message{Exchange: "dlx", RoutingKey: "k", Headers: model.Table{
 		"n":       int64(7),
 		"x-death": []any{model.Table{"count": int64(3)}},
@@ -38,9 +36,7 @@ func benchmarkWrite(b *testing.B, batch, size int, full bool) {
 			m.Position++
 			entries[i] = plan.NewEntry(&m, &p, full)
 		}
-		if err := j.Write(id, entries, nil); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, j.Write(id, entries, nil))
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*batch), "µs/message")
 }

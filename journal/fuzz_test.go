@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -20,37 +21,21 @@ func FuzzRows(f *testing.F) {
 	j := journal.New(journal.Options{Path: path})
 	f.Cleanup(func() { j.Close() })
 	// A drop, whose undo has not come to its end.
-	first, err := j.Begin(f.Context(), record(plan.Drop))
-	if err != nil {
-		f.Fatal(err)
-	}
-	second, err := j.Begin(f.Context(), undoOf(first))
-	if err != nil {
-		f.Fatal(err)
-	}
-	if err := j.Write(second, restored(1, 2), settled(plan.Moved, 1)); err != nil {
-		f.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", path+"?_pragma=synchronous(off)")
-	if err != nil {
-		f.Fatal(err)
-	}
+	first := must.Get(j.Begin(f.Context(), record(plan.Drop)))(f)
+	second := must.Get(j.Begin(f.Context(), undoOf(first)))(f)
+	must.Do(f, j.Write(second, restored(1, 2), settled(plan.Moved, 1)))
+	db := must.Get(sql.Open("sqlite", path+"?_pragma=synchronous(off)"))(f)
 	f.Cleanup(func() { db.Close() })
 	for _, query := range []string{
 		fmt.Sprintf(`INSERT INTO entries(record, count, content) VALUES(%d, 1, '')`, first),
 		fmt.Sprintf(`INSERT INTO outcomes(record, outcome, reason, count, positions) VALUES(%d, '', '', 1, '')`, first),
 	} {
-		if _, err := db.Exec(query); err != nil {
-			f.Fatal(err)
-		}
+		must.Get(db.Exec(query))(f)
 	}
 	lines := func(entries []plan.Entry) string {
 		var b strings.Builder
 		for i := range entries {
-			line, err := json.Marshal(entries[i].JSON())
-			if err != nil {
-				f.Fatal(err)
-			}
+			line := must.Get(json.Marshal(entries[i].JSON()))(f)
 			b.Write(append(line, '\n'))
 		}
 		return b.String()
@@ -72,9 +57,7 @@ func FuzzRows(f *testing.F) {
 			},
 			{`UPDATE records SET account = nullif(?, ''), ended = nullif(?, ''), planned = ?`, []any{account, ended, planned}},
 		} {
-			if _, err := db.Exec(change.query, change.values...); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(db.Exec(change.query, change.values...))(t)
 		}
 		limit.Keep(t, len(content)+len(undoing)+len(account), func() {
 			records, err := j.Records(t.Context(), 0)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -39,10 +40,7 @@ func record(operation plan.Operation) plan.Record {
 
 func begin(t *testing.T, j *journal.Journal, r plan.Record) int64 {
 	t.Helper()
-	id, err := j.Begin(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must.Get(j.Begin(t.Context(), r))(t)
 	return id
 }
 
@@ -73,20 +71,16 @@ func settled(outcome plan.Outcome, positions ...int) []plan.Settled {
 
 func read(t *testing.T, j *journal.Journal, id int64) (entries []plan.Entry) {
 	t.Helper()
-	if err := j.Entries(t.Context(), id, func(e *plan.Entry) error {
+	must.Do(t, j.Entries(t.Context(), id, func(e *plan.Entry) error {
 		entries = append(entries, *e)
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return entries
 }
 
 func check(t *testing.T, errs ...error) {
 	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(errs...))
 }
 
 func TestWhatWasDone(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -130,9 +131,7 @@ func TestLooksThatCannotBeKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "looks.db")
-			if err := spoil(path); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, spoil(path))
 			_, begun, err := newLooks(t, dir).Begin(t.Context(), "shop", looked, 20, 17)
 			if err == nil || begun {
 				t.Fatal(err, begun)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // Positions are read as they are written, and a text that is none of theirs is an error soon.
@@ -34,9 +35,7 @@ func FuzzRanges(f *testing.F) {
 			return
 		}
 		var again []int
-		if err := eachIn(ranges(slices.Clone(positions)), func(p int) { again = append(again, p) }); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, eachIn(ranges(slices.Clone(positions)), func(p int) { again = append(again, p) }))
 		slices.Sort(positions)
 		if want := slices.Compact(positions); !slices.Equal(again, want) {
 			t.Errorf("%q is %v, written as %q it is %v", text, want, ranges(positions), again)

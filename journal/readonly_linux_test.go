@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -39,8 +40,6 @@ func asNobody(t *testing.T) {
 		return
 	}
 	runtime.LockOSThread() // for the rest of the test, and the thread ends with it
-	if err := syscall.Setfsuid(65534); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Setfsuid(65534))
 	t.Cleanup(func() { _ = syscall.Setfsuid(0) })
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/kept"
 )
 
@@ -39,9 +40,7 @@ func TestChange(t *testing.T) {
 func TestChangeSetsAside(t *testing.T) {
 	dir := t.TempDir()
 	f := kept.File{Path: filepath.Join(dir, kept.CausesName)}
-	if err := f.Save([]byte("damaged")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Save([]byte("damaged")))
 	aside, err := f.Change(func(text []byte) ([]byte, error) {
 		if len(text) > 0 {
 			return nil, errors.New("it is damaged")

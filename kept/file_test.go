@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/kept"
 )
 
@@ -16,9 +17,7 @@ func TestFile(t *testing.T) {
 		t.Errorf("without a file it has %q: %v", text, err)
 	}
 	for _, want := range []string{`{"commands":["flows"]}`, "{}"} {
-		if err := f.Save([]byte(want)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Save([]byte(want)))
 		if text, err := f.Load(); string(text) != want || err != nil {
 			t.Errorf("it has %q, want %q: %v", text, want, err)
 		}
@@ -35,9 +34,7 @@ func TestFile(t *testing.T) {
 func TestFileThatIsNone(t *testing.T) {
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large")
-	if err := os.WriteFile(large, bytes.Repeat([]byte("x"), 9<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(large, bytes.Repeat([]byte("x"), 9<<20), 0o600))
 	for _, path := range []string{dir, large} {
 		if text, err := (kept.File{Path: path}).Load(); err == nil {
 			t.Errorf("%s has %d bytes", path, len(text))

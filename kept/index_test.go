@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/kept"
 )
 
@@ -33,9 +34,7 @@ func TestIndex(t *testing.T) {
 	x := indexed{newIndex(t), t}
 	x.check("one", "")
 	for _, name := range []string{"one", "two", "one"} {
-		if err := x.Save(name, []byte(name+" text")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, x.Save(name, []byte(name+" text")))
 	}
 	x.check("one", "one text")
 	x.check("two", "two text")
@@ -45,9 +44,7 @@ func TestIndex(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := x.Save("one", nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, x.Save("one", nil))
 		x.check("one", "")
 	}
 	if err := x.Save("two", make([]byte, 9<<20)); err != nil { // more than one file may have
@@ -62,12 +59,8 @@ func TestIndex(t *testing.T) {
 // A directory that others could read is closed to them.
 func TestIndexIsClosed(t *testing.T) {
 	x := newIndex(t)
-	if err := os.MkdirAll(x.Dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Save("one", []byte("text")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(x.Dir, 0o755))
+	must.Do(t, x.Save("one", []byte("text")))
 	if info, err := os.Stat(x.Dir); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o700 {
 		t.Errorf("the mode is %v: %v", info.Mode(), err)
 	}
@@ -80,12 +73,8 @@ func TestIndexIsBounded(t *testing.T) {
 	now := time.Now()
 	save := func(name string, text []byte, age time.Duration) {
 		t.Helper()
-		if err := x.Save(name, text); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(filepath.Join(x.Dir, name), now, now.Add(-age)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, x.Save(name, text))
+		must.Do(t, os.Chtimes(filepath.Join(x.Dir, name), now, now.Add(-age)))
 	}
 	save("month", []byte("small"), 31*24*time.Hour)
 	save("week", text, 7*24*time.Hour)
@@ -99,18 +88,14 @@ func TestIndexIsBounded(t *testing.T) {
 	save("small", []byte("small"), 0)
 	x.check("hours1", string(text))
 	unfinished := filepath.Join(x.Dir, "new-1.json")
-	if err := os.WriteFile(unfinished, []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(unfinished, []byte("half"), 0o600))
 	save("hours4", text, 0)
 	x.check("hours1", "")
 	x.check("hours2", string(text))
 	if _, err := os.Stat(unfinished); err != nil {
 		t.Errorf("what another one writes was removed: %v", err)
 	}
-	if err := os.Chtimes(unfinished, now, now.Add(-2*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes(unfinished, now, now.Add(-2*time.Hour)))
 	save("small", []byte("small"), 0)
 	if _, err := os.Stat(unfinished); err == nil {
 		t.Error("what was never finished is still there")
@@ -120,9 +105,7 @@ func TestIndexIsBounded(t *testing.T) {
 // Where nothing can be written, nothing is, and where nothing is known of a directory, too.
 func TestIndexNowhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	for _, x := range []kept.Index{{}, {Dir: filepath.Join(file, kept.IndexDir)}} {
 		if err := x.Save("one", []byte("text")); err == nil {
 			t.Errorf("%q was written", x.Dir)
@@ -137,9 +120,7 @@ func TestIndexNowhere(t *testing.T) {
 func TestIndexOfTwo(t *testing.T) {
 	x := newIndex(t)
 	texts := [][]byte{bytes.Repeat([]byte("a"), 1<<16), bytes.Repeat([]byte("b"), 1<<15)}
-	if err := x.Save("one", texts[0]); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, x.Save("one", texts[0]))
 	var all sync.WaitGroup
 	for _, text := range texts {
 		all.Go(func() {

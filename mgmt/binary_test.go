@@ -6,6 +6,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -14,32 +15,20 @@ import (
 func TestBinaryRoutingKeys(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("binary")
-	connection, err := dial.AMQP(b.AMQP() + vhost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := must.Get(dial.AMQP(b.AMQP() + vhost))(t)
 	defer connection.Close()
-	channel, err := connection.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	channel := must.Get(connection.Channel())(t)
 	// the second is what somebody wrote himself
 	const key, written = "\xff\x00\xfeorders", "Not UTF-8, base64 is: b3JkZXJz"
 	for name, arguments := range map[string]amqp.Table{
 		"other":  nil,
 		"buffer": {"x-message-ttl": int64(60000), "x-dead-letter-exchange": "amq.direct", "x-dead-letter-routing-key": key},
 	} {
-		if _, err := channel.QueueDeclare(name, true, false, false, false, arguments); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(channel.QueueDeclare(name, true, false, false, false, arguments))(t)
 	}
-	if err := channel.QueueBind("other", written, "amq.direct", false, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := channel.QueueBind("other", "", "amq.headers", false,
-		amqp.Table{"x-match": "all", "bytes": key}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.QueueBind("other", written, "amq.direct", false, nil))
+	must.Do(t, channel.QueueBind("other", "", "amq.headers", false,
+		amqp.Table{"x-match": "all", "bytes": key}))
 	topology := model.NewTopology(poll(t, client(t, Options{URL: b.API(), VHost: vhost})))
 	keys := map[string]string{}
 	for _, binding := range topology.Snapshot.Bindings {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -56,9 +57,7 @@ func TestAnswersWithoutEnd(t *testing.T) {
 			}))
 			defer server.Close()
 			c, err := New(Options{URL: server.URL, Timeout: time.Minute})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer c.Close()
 			c.most = most
 			var before, after runtime.MemStats
@@ -97,10 +96,7 @@ func TestOtherAnswersWithoutEnd(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	c, err := New(Options{URL: server.URL, Timeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(New(Options{URL: server.URL, Timeout: time.Minute}))(t)
 	defer c.Close()
 	c.most = sizes{object: 1 << 20, list: 8 << 20, whole: 4 << 20, element: 1 << 20, elements: 30_000}
 	for name, ask := range map[string]func() error{

@@ -3,6 +3,8 @@ package mgmt
 import (
 	"sync"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // forgetCaches brings the API's caches to where they are in a node that was just started: the first request for a list
@@ -20,9 +22,7 @@ func TestFirstRequestsAtOnce(t *testing.T) {
 		clients = append(clients, client(t, Options{URL: b.API()}))
 	}
 	for range 2 {
-		if _, err := b.Control(t.Context(), "eval", forgetCaches); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Control(t.Context(), "eval", forgetCaches))(t)
 		var wg sync.WaitGroup
 		for _, c := range clients {
 			wg.Go(func() {

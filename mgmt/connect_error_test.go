@@ -12,16 +12,14 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
 // answering is a port that says the same bytes to everybody.
 func answering(t *testing.T, bytes string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
@@ -56,10 +54,7 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 	b.user("watcher", "monitoring")
 	api := strings.TrimPrefix(b.as("guest", "guest"), "http://guest:guest@")
 	amqpPort := strings.TrimSuffix(strings.TrimPrefix(b.AMQP(), "amqp://guest:guest@"), "/")
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	nobody := free.Addr().String()
 	free.Close()
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -157,9 +158,7 @@ func TestDecodeListSurvivesOddElements(t *testing.T) {
 
 func TestNumbersOfTablesStayWhole(t *testing.T) {
 	table, err := decodeTable([]byte(`{"i":30000,"big":9007199254740993,"neg":-1,"f":1.5,"whole":2.0,"huge":18446744073709551615,"s":"7","esc":"a\u00e9\n\"","t":true,"beyond":1e999,"n":null,"l":[1,{"x":2}],"o":{}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if diff := cmp.Diff(model.Table{
 		"i": int64(30000), "big": int64(9007199254740993), "neg": int64(-1), "f": 1.5, "whole": int64(2),
 		"huge": float64(math.MaxUint64), "s": "7", "esc": "aé\n\"",

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // TestALateConnection: a node that is too busy to accept connections leaves them to the kernel, which has room for a
@@ -32,13 +34,9 @@ func TestALateConnection(t *testing.T) {
 func crowded(t *testing.T) (listener net.Listener, address string) {
 	t.Helper()
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}),
-		syscall.Listen(socket, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, errors.Join(syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}),
+		syscall.Listen(socket, 0)))
 	file := os.NewFile(uintptr(socket), "crowded")
 	defer file.Close()
 	if listener, err = net.FileListener(file); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -25,10 +26,7 @@ import (
 // recordedAnswer is what a real node of a version answered for one path, with other names for the node.
 func recordedAnswer(tb testing.TB, version, part string) []byte {
 	tb.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", "api", version, part+".json"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("testdata", "api", version, part+".json")))(tb)
 	return text
 }
 

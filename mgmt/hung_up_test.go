@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // TestAnAnswerAfterAHangUp: a busy node may close a connection that it has just accepted (seen on 3.10.8).
@@ -46,10 +48,7 @@ func (e *ended) Close() error {
 // TestAnAnswerAfterAnEarlyHangUp: the connection may end before the request is begun, too.
 func TestAnAnswerAfterAnEarlyHangUp(t *testing.T) {
 	b := realBroker(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {

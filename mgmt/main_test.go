@@ -18,6 +18,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // patience bounds every wait for what the broker does on its own: statistics come after 5 s, those of quorum queues
@@ -67,10 +68,7 @@ type broker struct {
 func realBroker(t *testing.T) broker {
 	t.Helper()
 	started.Store(true)
-	node, err := startNode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	node := must.Get(startNode())(t)
 	return broker{node, t}
 }
 
@@ -107,10 +105,7 @@ func (b broker) user(name, tags string, vhosts ...string) {
 
 // as is the API's URL with another user in it.
 func (b broker) as(user, password string) string {
-	u, err := url.Parse(b.API())
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	u := must.Get(url.Parse(b.API()))(b.t)
 	u.User = url.UserPassword(user, password)
 	return u.String()
 }
@@ -118,10 +113,7 @@ func (b broker) as(user, password string) string {
 // client makes a client that is closed with the test.
 func client(t *testing.T, o Options) *Client {
 	t.Helper()
-	c, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(New(o))(t)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -136,10 +128,7 @@ func (b broker) before(change func(path string, body []byte) []byte) *httptest.S
 }
 
 func (b broker) proxy(change func(path string, body []byte) []byte) *httputil.ReverseProxy {
-	target, err := url.Parse(b.API())
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	target := must.Get(url.Parse(b.API()))(b.t)
 	return &httputil.ReverseProxy{
 		Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true},
 		Rewrite: func(r *httputil.ProxyRequest) {

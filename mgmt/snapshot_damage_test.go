@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -137,9 +138,7 @@ func TestALostBrokerComesBack(t *testing.T) {
 	b := realBroker(t)
 	c := client(t, Options{URL: b.API()})
 	poll(t, c)
-	if err := b.Halt(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Halt())
 	_, err := c.Snapshot(t.Context())
 	var connect *model.ConnectError
 	if !errors.As(err, &connect) || connect.Kind != model.Unreachable {
@@ -147,9 +146,7 @@ func TestALostBrokerComesBack(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
-	if err := b.Resume(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Resume(ctx))
 	poll(t, c)
 }
 

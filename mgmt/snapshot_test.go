@@ -15,16 +15,14 @@ import (
 
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
 // poll takes a snapshot that must succeed.
 func poll(t *testing.T, c *Client) *model.Snapshot {
 	t.Helper()
-	s, err := c.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(c.Snapshot(t.Context()))(t)
 	return s
 }
 
@@ -52,13 +50,8 @@ func find(t *testing.T, s *model.Snapshot, name string) *model.Queue {
 
 func declare(t *testing.T, b broker, name, vhost string) demo.Scenario {
 	t.Helper()
-	scenario, err := demo.ScenarioNamed(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := scenario.Declare(t.Context(), b.AMQP()+vhost); err != nil {
-		t.Fatal(err)
-	}
+	scenario := must.Get(demo.ScenarioNamed(name))(t)
+	must.Do(t, scenario.Declare(t.Context(), b.AMQP()+vhost))
 	return scenario
 }
 
@@ -271,10 +264,7 @@ func TestCountsAreCurrent(t *testing.T) {
 		b.post("exchanges/"+vhost+"/amq.default/publish",
 			`{"properties":{},"routing_key":"c","payload":"x","payload_encoding":"string"}`)
 	}
-	counts, err := c.Counts(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	counts := must.Get(c.Counts(t.Context()))(t)
 	if got := counts[model.QueueRef{VHost: vhost, Name: "c"}]; len(counts) != 2 || got.Ready.Or(-1) != 3 ||
 		got.Unacked.Or(-1) != 0 {
 		t.Errorf("counts %v: they should have the three messages at once", counts)
@@ -291,25 +281,13 @@ func TestExclusive(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("exclusive")
 	declare(t, b, "lifecycle", vhost)
-	connection, err := dial.AMQP(b.AMQP() + vhost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := must.Get(dial.AMQP(b.AMQP() + vhost))(t)
 	defer connection.Close()
-	channel, err := connection.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := channel.QueueDeclare("held", true, true, false, false, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := channel.Consume("held", "mine", false, true, false, false, nil); err != nil {
-		t.Fatal(err)
-	}
+	channel := must.Get(connection.Channel())(t)
+	must.Get(channel.QueueDeclare("held", true, true, false, false, nil))(t)
+	must.Get(channel.Consume("held", "mine", false, true, false, false, nil))(t)
 	head := time.Now().Add(-time.Hour).Truncate(time.Second)
-	if err := channel.Publish("amq.fanout", "", false, false, amqp.Publishing{Timestamp: head}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.Publish("amq.fanout", "", false, false, amqp.Publishing{Timestamp: head}))
 	c := client(t, Options{URL: b.API(), VHost: vhost})
 	s := pollUntil(t, c, "the consumer is known",
 		func(s *model.Snapshot) bool { return find(t, s, "held").Consumers.Or(0) == 1 })

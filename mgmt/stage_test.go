@@ -11,6 +11,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 )
@@ -42,9 +43,7 @@ func newStage(t *testing.T) *stage {
 
 func (s *stage) must(err error) {
 	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, err)
 }
 
 func (s *stage) queue(name string, arguments amqp.Table) {

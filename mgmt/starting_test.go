@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dlxtop/dlxtop/internal/dial"
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // A list of queues with a stream that is just being declared is 500 for as long as that takes (3.10.8: it has no
@@ -16,10 +18,7 @@ import (
 func TestListWhileAStreamStarts(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("starting")
-	connection, err := dial.AMQP(b.AMQP() + vhost)
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := must.Get(dial.AMQP(b.AMQP() + vhost))(t)
 	defer connection.Close()
 	declare := func(name string) error {
 		channel, err := connection.Channel()
@@ -32,9 +31,7 @@ func TestListWhileAStreamStarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o777))
 	here := filepath.Join(dir, "here")
 	ended := make(chan error, 2)
 	go func() {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -54,9 +55,7 @@ func TestConnectionsAreKept(t *testing.T) {
 	w.under(c)
 	for range 5 {
 		poll(t, c)
-		if _, err := c.Counts(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Counts(t.Context()))(t)
 	}
 	// A request that begins before the transport has taken the last connection back makes another.
 	if n := w.connections.Load(); n > 2*mostAtOnce {
@@ -67,10 +66,7 @@ func TestConnectionsAreKept(t *testing.T) {
 // TestOneRequestAtATime: a poll behind another one never has two requests in flight.
 func TestOneRequestAtATime(t *testing.T) {
 	b := realBroker(t)
-	target, err := url.Parse(b.API())
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := must.Get(url.Parse(b.API()))(t)
 	var asked, now, most atomic.Int64
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: target.Scheme, Host: target.Host})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -120,7 +116,7 @@ func TestListsAreCompressed(t *testing.T) {
 	var w wire
 	w.under(c)
 	var plain int64
-	err := c.request(t.Context(), func(ctx context.Context) error {
+	must.Do(t, c.request(t.Context(), func(ctx context.Context) error {
 		resp, err := c.get(ctx, c.inVHost("queues"), url.Values{"columns": {queueColumns}}, c.most.object)
 		if err != nil {
 			return err
@@ -128,10 +124,7 @@ func TestListsAreCompressed(t *testing.T) {
 		defer resp.Body.Close()
 		plain, err = io.Copy(io.Discard, resp.Body)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if got := w.received.Load(); plain < 5000 || got > plain/3 {
 		t.Errorf("a list of %d bytes came as %d bytes", plain, got)
 	}
@@ -140,10 +133,7 @@ func TestListsAreCompressed(t *testing.T) {
 // mute accepts connections and never answers.
 func mute(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { listener.Close() })
 	return "http://" + listener.Addr().String()
 }

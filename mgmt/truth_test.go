@@ -13,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/mgmt"
@@ -25,15 +26,9 @@ import (
 func TestRoutingIsWhatTheBrokerDoes(t *testing.T) {
 	topologies := max(10, 40*size.Rounds(0))
 	number := seed.Number(t)
-	connection, err := dial.AMQP(node.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := must.Get(dial.AMQP(node.AMQP()))(t)
 	defer connection.Close()
-	client, err := mgmt.New(mgmt.Options{URL: node.API()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
 	defer client.Close()
 	cases, wrong := 0, 0
 	for i := range topologies {
@@ -124,9 +119,7 @@ func (w *world) headers() amqp.Table {
 
 func (w *world) must(err error) {
 	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, err)
 }
 
 func (w *world) declare() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -21,10 +22,7 @@ func TestSentencesOfConnectTroublesNameWhatTheyAreGiven(t *testing.T) {
 	}
 	known, found := []string{"{at}", "{api}", "{user}", "{vhost}", "{name}", "{detail}"}, 0
 	for _, file := range []string{"connect_words.go", "connect_words_amqp.go"} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		for _, name := range regexp.MustCompile(`\{\w+\}`).FindAllString(string(text), -1) {
 			if found++; !slices.Contains(known, name) {
 				t.Errorf("%s: nothing fills %s", file, name)

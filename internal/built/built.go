@@ -14,6 +14,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 var (
@@ -68,13 +69,8 @@ func ToNode(args ...string) []string {
 // Scenario declares the pubsub scenario without its applications, until the test ends: what moves, dlxtop has moved.
 func Scenario(t testing.TB) (queues []string) {
 	t.Helper()
-	scenario, err := demo.ScenarioNamed("pubsub")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := scenario.Declare(t.Context(), Node.AMQP()); err != nil {
-		t.Fatal(err)
-	}
+	scenario := must.Get(demo.ScenarioNamed("pubsub"))(t)
+	must.Do(t, scenario.Declare(t.Context(), Node.AMQP()))
 	t.Cleanup(func() { remove(t, scenario.Queues()) })
 	return scenario.Queues()
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // Patience bounds every wait of a test.
@@ -60,11 +62,7 @@ func Start(t testing.TB, command *exec.Cmd) *Terminal {
 	})
 	screen.Command = command
 	screen.Command.Env = append(Environment(), "TERM=xterm-256color", "HOME="+t.TempDir())
-	var err error
-	screen.PTY, err = pty.StartWithSize(screen.Command, &pty.Winsize{Cols: width, Rows: height})
-	if err != nil {
-		t.Fatal(err)
-	}
+	screen.PTY = must.Get(pty.StartWithSize(screen.Command, &pty.Winsize{Cols: width, Rows: height}))(t)
 	screen.streams.Go(screen.draw)
 	screen.streams.Go(screen.reply)
 	go func() {
@@ -143,9 +141,7 @@ func (s *Terminal) Row(column int, cell string) int {
 // Press types keys.
 func (s *Terminal) Press(keys string) {
 	s.t.Helper()
-	if _, err := s.PTY.WriteString(keys); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Get(s.PTY.WriteString(keys))(s.t)
 }
 
 // WaitFor waits until all of these words are on the screen together.
@@ -215,9 +211,7 @@ func (s *Terminal) WaitForEnd(status int) {
 // Signal sends the program a signal.
 func (s *Terminal) Signal(signal syscall.Signal) {
 	s.t.Helper()
-	if err := s.Command.Process.Signal(signal); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, s.Command.Process.Signal(signal))
 }
 
 // Await waits until something holds.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // readsText are the files that may ask what a text holds, begins or ends with, and whose text that is. A sentence of
@@ -126,9 +128,7 @@ func TestDecisionsAreMadeOnValues(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for path := range readsText {
 		if !used[path] {
 			t.Errorf("%s asks no text any more: take it out of readsText", path)
@@ -140,10 +140,7 @@ func TestDecisionsAreMadeOnValues(t *testing.T) {
 func asks(t *testing.T, path string, text []byte) (found []string) {
 	t.Helper()
 	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, path, text, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(parser.ParseFile(files, path, text, parser.SkipObjectResolution))(t)
 	ast.Inspect(file, func(n ast.Node) bool {
 		s, ok := n.(*ast.SelectorExpr)
 		if !ok || !slices.Contains(asking, s.Sel.Name) {

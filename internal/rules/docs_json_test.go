@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // jsonOutputs are the commands that write JSON, and the types that they write.
@@ -44,15 +46,9 @@ func jsonPage(t *testing.T) string {
 func structsIn(t *testing.T, room string) map[string]*ast.StructType {
 	t.Helper()
 	structs := map[string]*ast.StructType{}
-	files, err := filepath.Glob(room + "/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(room + "/*.go"))(t)
 	for _, path := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments))(t)
 		ast.Inspect(file, func(n ast.Node) bool {
 			if spec, ok := n.(*ast.TypeSpec); ok {
 				if s, ok := spec.Type.(*ast.StructType); ok {

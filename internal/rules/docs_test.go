@@ -14,6 +14,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui"
 )
@@ -34,10 +35,7 @@ func TestDocsAreGenerated(t *testing.T) {
 		{"docs/json.md", "outputs", jsonPage(t)},
 		{"docs/configuration.md", "themes", "`" + strings.Join(ui.Themes(), "`, `") + "`\n"},
 	} {
-		old, err := os.ReadFile(page.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		old := must.Get(os.ReadFile(page.path))(t)
 		begin, end := "<!-- generated: "+page.part+" -->\n", "<!-- end: "+page.part+" -->"
 		before, rest, ok1 := strings.Cut(string(old), begin)
 		_, after, ok2 := strings.Cut(rest, end)
@@ -53,9 +51,7 @@ func TestDocsAreGenerated(t *testing.T) {
 			t.Errorf("%s is not what the code says: go test ./internal/rules -update", page.path)
 			continue
 		}
-		if err := os.WriteFile(page.path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(page.path, []byte(text), 0o644))
 	}
 }
 
@@ -166,21 +162,15 @@ var (
 // TestDocsLinks follows every relative link of the documentation: to a file that exists, and to a heading in it.
 func TestDocsLinks(t *testing.T) {
 	pages := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"}
-	err := filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
 		if filepath.Ext(path) == ".md" {
 			pages = append(pages, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	seen := 0
 	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(page))(t)
 		for _, link := range links.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
 			to, err := url.Parse(link[1])
 			if err != nil || to.Scheme != "" {
@@ -231,19 +221,13 @@ func TestTroubleshootingQuotes(t *testing.T) {
 			t.Fatal(room, err)
 		}
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(file))(t)
 			if !strings.HasSuffix(file, "_test.go") {
 				said.WriteString(acrossLines.ReplaceAllString(string(text), ""))
 			}
 		}
 	}
-	page, err := os.ReadFile("docs/troubleshooting.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("docs/troubleshooting.md"))(t)
 	quotes := quotedThere.FindAllStringSubmatch(string(page), -1)
 	if len(quotes) < 15 {
 		t.Errorf("only %d sentences are quoted", len(quotes))

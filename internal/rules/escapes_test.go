@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // speaksToTerminals are the files that may have an escape character, and what for. All looks come from lipgloss, in
@@ -22,10 +24,7 @@ var speaksToTerminals = map[string]string{
 func TestOnlyTermMakesEscapes(t *testing.T) {
 	seen := map[string]bool{}
 	for _, path := range spokenFiles(t) {
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, 0))(t)
 		ast.Inspect(file, func(n ast.Node) bool {
 			l, ok := n.(*ast.BasicLit)
 			if !ok || !escapes(l) {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // TestExportedFunctionsAreUsed: what a package exports is for others; a function that only it calls begins with a small
@@ -16,7 +18,7 @@ func TestExportedFunctionsAreUsed(t *testing.T) {
 	exported := map[[2]string]token.Position{} // by the names of package and function
 	used := map[[2]string]bool{}               // the same
 	files := token.NewFileSet()
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -44,10 +46,7 @@ func TestExportedFunctionsAreUsed(t *testing.T) {
 			return true
 		})
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if len(exported) < 100 {
 		t.Fatalf("%d functions were found", len(exported))
 	}

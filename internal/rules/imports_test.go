@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // rooms are the packages that have a rule, with what they may import of dlxtop, and with the libraries that live in
@@ -225,7 +227,7 @@ var byClusters = regexp.MustCompile(
 
 func TestCellsAreCountedByRunes(t *testing.T) {
 	for _, room := range []string{"ui", "cli"} {
-		err := filepath.WalkDir(room, func(path string, entry fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(room, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
@@ -236,9 +238,6 @@ func TestCellsAreCountedByRunes(t *testing.T) {
 				}
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }

@@ -8,20 +8,15 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/internal/manual"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // Each command's man page, its help and docs/commands.md say the same: its use, words, flags and examples.
 func TestManualHelpAndDocsAgree(t *testing.T) {
 	program := wholeProgram()
 	commands := program.Commands()
-	pages, err := manual.Pages(commands, ".", manual.Release{Version: "v1.0.0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	docs, err := os.ReadFile("docs/commands.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must.Get(manual.Pages(commands, ".", manual.Release{Version: "v1.0.0"}))(t)
+	docs := must.Get(os.ReadFile("docs/commands.md"))(t)
 	for i, c := range commands {
 		var help bytes.Buffer
 		program.Out = &help

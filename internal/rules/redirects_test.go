@@ -4,6 +4,8 @@ import (
 	"os"
 	"regexp"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // asksByHTTP are the files that send requests, and why their client follows no redirect: net/http does, and takes the
@@ -16,10 +18,7 @@ var asksByHTTP = map[string]string{
 func TestNoRedirectIsFollowed(t *testing.T) {
 	client := regexp.MustCompile(`http\.(Client\{|Default|Get\(|Head\(|Post)`)
 	for _, path := range spokenFiles(t) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		if asks := client.Match(text); asks != (asksByHTTP[path] != "") {
 			t.Errorf("%s sends requests: %t; add it to the list, or take it off, and say what stops redirects", path, asks)
 		}

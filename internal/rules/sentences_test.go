@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // spoken are the packages whose words people read.
@@ -58,9 +60,7 @@ func TestSentences(t *testing.T) {
 		all.WriteString("\n")
 	}
 	if to := os.Getenv("DLXTOP_WORDS"); to != "" {
-		if err := os.WriteFile(to, []byte(all.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(to, []byte(all.String()), 0o644))
 	}
 }
 
@@ -68,7 +68,7 @@ func TestSentences(t *testing.T) {
 func spokenFiles(t *testing.T) (paths []string) {
 	t.Helper()
 	for _, root := range spoken {
-		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return err
@@ -78,10 +78,7 @@ func spokenFiles(t *testing.T) (paths []string) {
 				paths = append(paths, path)
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	slices.Sort(paths)
 	return paths
@@ -90,10 +87,7 @@ func spokenFiles(t *testing.T) (paths []string) {
 // sentencesOf are the texts of two words or more that a file says, sorted, each once.
 func sentencesOf(t *testing.T, path string) (found []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution))(t)
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ImportSpec:

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -104,10 +105,7 @@ func TestLaidJSONIsTheSame(t *testing.T) {
 // A body is shown within bounds, printable, twice as the same, and JSON keeps every character of its values.
 func FuzzBody(f *testing.F) {
 	for _, line := range build.ExportedLines(f) {
-		m, err := message.ParseMessage(line)
-		if err != nil {
-			f.Fatal(err)
-		}
+		m := must.Get(message.ParseMessage(line))(f)
 		f.Add(m.Properties.ContentType, m.Properties.ContentEncoding, m.Body, 0)
 	}
 	for _, object := range javaObjects(f) {

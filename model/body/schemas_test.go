@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -80,17 +81,12 @@ func shopFile() *descriptorpb.FileDescriptorProto {
 
 func shopSet(t testing.TB) []byte {
 	set, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{shopFile()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return set
 }
 
 func orderType(t testing.TB) protoreflect.MessageDescriptor {
-	file, err := protodesc.NewFile(shopFile(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(protodesc.NewFile(shopFile(), nil))(t)
 	return file.Messages().ByName("Order")
 }
 
@@ -111,10 +107,7 @@ func shown(t testing.TB, v View) (of any) {
 
 func schemasOf(t testing.TB, name, queues, contentType string) Schemas {
 	t.Helper()
-	s, err := NewSchema("/etc/orders.desc", shopSet(t), nil, name, queues, contentType)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewSchema("/etc/orders.desc", shopSet(t), nil, name, queues, contentType))(t)
 	return Schemas{s}
 }
 
@@ -123,13 +116,8 @@ var orders = model.QueueRef{VHost: "/", Name: "orders.failed"}
 // orderBody is a body of shop.Order.
 func orderBody(t testing.TB, text string) string {
 	m := dynamicpb.NewMessage(orderType(t))
-	if err := protojson.Unmarshal([]byte(text), m); err != nil {
-		t.Fatal(err)
-	}
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, protojson.Unmarshal([]byte(text), m))
+	b := must.Get(proto.MarshalOptions{Deterministic: true}.Marshal(m))(t)
 	return string(b)
 }
 
@@ -223,10 +211,7 @@ func TestBadSchemas(t *testing.T) {
 		"an empty group": {set, nil, "shop.Order", "\x0b", "not shop.Order", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := NewSchema("/etc/orders.desc", test.set, test.unread, test.message, "", "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(NewSchema("/etc/orders.desc", test.set, test.unread, test.message, "", ""))(t)
 			var v View
 			m := messageOf(test.body, "application/protobuf", "")
 			limit.Keep(t, len(test.body), func() { v = Schemas{s}.Read(orders, m) })
@@ -278,7 +263,7 @@ func FuzzTypes(f *testing.F) {
 
 // A set that was made without what it imports still has names; what is imported is read by its field numbers.
 func TestTypesWithoutTheirImports(t *testing.T) {
-	set, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
+	set := must.Get(proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
 		Name: proto.String("box.proto"), Package: proto.String("shop"), Dependency: []string{"money.proto"},
 		MessageType: []*descriptorpb.DescriptorProto{{
 			Name: proto.String("Box"),
@@ -290,14 +275,8 @@ func TestTypesWithoutTheirImports(t *testing.T) {
 				Type: descriptorpb.FieldDescriptorProto_TYPE_ENUM.Enum(),
 			}},
 		}},
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := NewSchema("/etc/box.desc", set, nil, "shop.Box", "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}}))(t)
+	s := must.Get(NewSchema("/etc/box.desc", set, nil, "shop.Box", "", ""))(t)
 	v := Schemas{s}.Read(orders, messageOf("\x0a\x02\x08\x05\x10\x03", "application/protobuf", ""))
 	want := map[string]any{"price": map[string]any{"1": json.Number("5")}, "state": json.Number("3")}
 	if v.Problem != "" {

@@ -14,15 +14,14 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 	"pgregory.net/rapid"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // What protobuf's own library reads of a message is what is shown.
 func TestTypedAsTheLibrary(t *testing.T) {
 	of := orderType(t)
-	types, err := parseTypes(shopSet(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	types := must.Get(parseTypes(shopSet(t)))(t)
 	own := types.messages["shop.Order"]
 	rapid.Check(t, func(t *rapid.T) {
 		var body []byte
@@ -164,14 +163,8 @@ func TestTypesAsTheLibrary(t *testing.T) {
 		set.File = append(set.File, protodesc.ToFileDescriptorProto(f))
 		return true
 	})
-	b, err := proto.Marshal(&set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	types, err := parseTypes(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(proto.Marshal(&set))(t)
+	types := must.Get(parseTypes(b))(t)
 	var same func(protoreflect.MessageDescriptors)
 	same = func(all protoreflect.MessageDescriptors) {
 		for i := range all.Len() {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -293,10 +294,7 @@ func TestRead(t *testing.T) {
 // javaObjects are objects as Java 17 wrote them, by name.
 func javaObjects(t testing.TB) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("testdata/java.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/java.txt"))(t)
 	all := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		name, bytes, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -3,6 +3,7 @@ package cause
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -36,9 +37,7 @@ func TestDifferent(t *testing.T) {
 	check(g)
 	kept := NewGroups()
 	for _, queue := range []model.QueueRef{mail, stock} {
-		if _, err := kept.Recall(g.Keep("b", queue, Earlier{}), "b", queue); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(kept.Recall(g.Keep("b", queue, Earlier{}), "b", queue))(t)
 	}
 	check(kept)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -72,9 +73,7 @@ func TestKeep(t *testing.T) {
 func TestRecalledSample(t *testing.T) {
 	_, kept := keptMail()
 	g := NewGroups()
-	if _, err := g.Recall(kept, "rabbit@one", mail); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(g.Recall(kept, "rabbit@one", mail))(t)
 	for _, at := range g.List() {
 		if at.Sample.Text != "" || at.Sample.Queue != mail {
 			t.Errorf("the sample of %s is %+v", at.Cause, at.Sample)
@@ -205,9 +204,7 @@ func BenchmarkIndex(b *testing.B) {
 		began = time.Now()
 		again := NewGroups()
 		for i, text := range kept {
-			if _, err := again.Recall(text, "rabbit@one", of(i)); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(again.Recall(text, "rabbit@one", of(i)))(b)
 		}
 		recalling += time.Since(began)
 		if rounds++; again.Read() != 100_000 || len(again.List()) != 50 {

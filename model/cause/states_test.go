@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -56,17 +57,11 @@ func TestBack(t *testing.T) {
 func TestStatesFile(t *testing.T) {
 	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 	g := groupOf("ValueError: no order 7", 3, now)
-	text, err := WithStates(nil, "rabbit@a", func(s States) {
+	text := must.Get(WithStates(nil, "rabbit@a", func(s States) {
 		s.Mark(g, Resolved, now)
 		s.Note(g, "fixed in\x1b[2J 1.2"+strings.Repeat("!", 1000))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err = WithStates(text, "rabbit@b", func(s States) { s.Mark(g, Seen, now) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	text = must.Get(WithStates(text, "rabbit@b", func(s States) { s.Mark(g, Seen, now) }))(t)
 	for broker, want := range map[string]State{"rabbit@a": Resolved, "rabbit@b": Seen, "rabbit@c": New} {
 		s, err := StatesIn(text, broker)
 		if m := s.Of(g.ID); err != nil || m.State != want {
@@ -103,9 +98,7 @@ func TestStatesAreBounded(t *testing.T) {
 			}
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s, err := StatesIn(text, "a")
 	if len(s) != mostMarks || err != nil {
 		t.Fatalf("%d are left: %v", len(s), err)

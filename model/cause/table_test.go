@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -17,10 +18,7 @@ type errorGroup struct {
 
 func readGroups(t testing.TB) (groups []errorGroup, texts int) {
 	t.Helper()
-	file, err := os.ReadFile("testdata/errors.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.ReadFile("testdata/errors.txt"))(t)
 	plain := strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\x1b`, "\x1b")
 	for line := range strings.Lines(string(file)) {
 		line = strings.TrimSuffix(line, "\n")

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -29,10 +30,7 @@ func BenchmarkMatch(b *testing.B) {
 		Properties: message.Properties{MessageID: fmt.Sprintf("0f3c9a00-%08d", 121), ContentType: "application/json"},
 		Body:       []byte(body + strings.Repeat(" ", 1024-len(body))),
 	}
-	filter, err := message.ParseFilter("order-4711")
-	if err != nil {
-		b.Fatal(err)
-	}
+	filter := must.Get(message.ParseFilter("order-4711"))(b)
 	for b.Loop() {
 		if _, ok := find.Match(filter, model.QueueRef{}, &m); ok {
 			b.Fatal("found")

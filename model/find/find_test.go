@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/find"
@@ -31,10 +32,7 @@ func TestMatch(t *testing.T) {
 		{"b-121", in, "", ""},
 		{"\x1b[31m", "red \x1b[31m\u202e here", "body", `red [\x1b[31m]\u{202e} here`},
 	} {
-		filter, err := message.ParseFilter(c.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		filter := must.Get(message.ParseFilter(c.text))(t)
 		m := &message.Message{Position: 7, RoutingKey: "key", Body: []byte(c.body), BodyBytes: len(c.body)}
 		if find.Matches(filter, m) != (c.where != "") {
 			t.Errorf("%q in %q: it does not match", c.text, c.body)

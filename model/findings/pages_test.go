@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // Every finding has a page, every page a finding, and the index names all of them.
@@ -15,15 +17,10 @@ func TestEveryFindingHasAPage(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	index, err := os.ReadFile("../../docs/findings/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	found := map[string]bool{}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
@@ -40,9 +37,7 @@ func TestEveryFindingHasAPage(t *testing.T) {
 		}
 	}
 	pages, err := filepath.Glob("../../docs/findings/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, page := range pages {
 		if code := strings.TrimSuffix(filepath.Base(page), ".md"); code != "README" && !found[code] {
 			t.Errorf("%s describes a finding that there is not", page)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -72,10 +73,7 @@ func TestStoppedProgram(t *testing.T) {
 }
 
 func BenchmarkApply(b *testing.B) {
-	p, err := mend.Parse(`.body.attempts = 0 | .headers["x-fixed"] = "yes"`)
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := must.Get(mend.Parse(`.body.attempts = 0 | .headers["x-fixed"] = "yes"`))(b)
 	m := message.Publishing{
 		Body:    []byte(`{"id":121,"user":{"name":"Guan","mail":"g@example.com"},"items":[1,2,3]}`),
 		Headers: map[string]any{"x-tenant": "acme", "x-tries": int32(3)},

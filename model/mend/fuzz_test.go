@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -67,9 +68,7 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		compact, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		plain := in
 		plain.Body = compact
 		want, _, err := p.Apply(&plain)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -135,9 +136,7 @@ func TestHeaders(t *testing.T) {
 		t.Run(test.program, func(t *testing.T) {
 			in := message.Publishing{Headers: allTypes(), Body: []byte(`{"a":1}`)}
 			made, changed, err := program(t, test.program).Apply(&in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			want := allTypes()
 			for name, v := range test.want {
 				want[name] = v
@@ -267,9 +266,7 @@ func TestProblems(t *testing.T) {
 
 // TestNothingElseIsSeen: a program sees no environment.
 func TestNothingElseIsSeen(t *testing.T) {
-	if err := os.Setenv("DLXTOP_SECRET", "x"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Setenv("DLXTOP_SECRET", "x"))
 	made, _, err := program(t, `.body = [env, $ENV]`).Apply(&message.Publishing{})
 	if err != nil || string(made.Body) != "[{},{}]" {
 		t.Errorf("%s %v", made.Body, err)
@@ -279,9 +276,7 @@ func TestNothingElseIsSeen(t *testing.T) {
 func TestProgramIsData(t *testing.T) {
 	p := program(t, `.body = "\u2028<é"`)
 	text, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var read mend.Program
 	if err := json.Unmarshal(text, &read); err != nil || read.Text != p.Text {
 		t.Errorf("%s: %q %v", text, read.Text, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/cause"
@@ -28,10 +29,7 @@ var sameData = cmp.Options{
 // wantSurvives fails unless a plan is the same after it was written and read.
 func wantSurvives[T any](t *testing.T, p T) (read T) {
 	t.Helper()
-	read, err := build.ThroughJSON(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	read = must.Get(build.ThroughJSON(p))(t)
 	if diff := cmp.Diff(p, read, sameData); diff != "" {
 		t.Error(diff)
 	}
@@ -66,18 +64,9 @@ func TestPlanSurvivesJSON(t *testing.T) {
 		build.Queue("small", maxLength(2), build.Ready(2), build.DLX("")))...)
 	m := oddMessage()
 	m.Exchange, m.RoutingKey = "master.failed", "ucenter@user"
-	filter, err := message.ParseFilter(`= deaths >= 0 and exchange == "master.failed"`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	expression, err := message.ParseExpression(`size > 1`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := message.ParseFilter("Master")
-	if err != nil {
-		t.Fatal(err)
-	}
+	filter := must.Get(message.ParseFilter(`= deaths >= 0 and exchange == "master.failed"`))(t)
+	expression := must.Get(message.ParseExpression(`size > 1`))(t)
+	plain := must.Get(message.ParseFilter("Master"))(t)
 	edited := NewDraft(topology, build.Ref("ucenter@user@failed"), &m, "guest")
 	edited.Headers["more"] = float32(1.5)
 	chosen := Chosen([]message.Message{m, m})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -140,11 +141,8 @@ func TestEditedReplay(t *testing.T) {
 		draft.Properties.UserID != "" {
 		t.Fatalf("%+v", draft)
 	}
-	edited, err := ParseDraft([]byte(strings.NewReplacer(`{"id":1}`, `{"id":2,"fixed":true}`, `"own": "x"`,
-		`"own": "y"`, `"properties": {`, `"properties": {"expiration": "70",`).Replace(string(draft.Text()))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	edited := must.Get(ParseDraft([]byte(strings.NewReplacer(`{"id":1}`, `{"id":2,"fixed":true}`, `"own": "x"`,
+		`"own": "y"`, `"properties": {`, `"properties": {"expiration": "70",`).Replace(string(draft.Text())))))(t)
 	delete(edited.Headers, "old")
 	plan := newRun(topology, ActionWant{
 		Operation: Replay, From: build.Ref("ucenter@user@failed"), Sample: message.MessageList{m},
@@ -153,10 +151,7 @@ func TestEditedReplay(t *testing.T) {
 	if plan.Refusal.Refused() || strings.Join(plan.Strips, " ") != "user_id x-death" {
 		t.Errorf("%s %v", plan.Refusal.Words(), plan.Strips)
 	}
-	p, err := plan.Publishing(&m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(plan.Publishing(&m))(t)
 	replayed := message.Message{Headers: p.Headers}
 	if n, _, _ := replayed.Replays(); n != 3 || p.Headers["own"] != "y" ||
 		p.Headers["x-orig-routing-key"] != "user.create" || len(p.Headers) != 3 ||
@@ -168,14 +163,8 @@ func TestEditedReplay(t *testing.T) {
 		t.Errorf("kept %+v", e.Message)
 	}
 	r := Record{Operation: Replay, User: "guest"}
-	line, err := model.JSONLine(e.JSON())
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := ParseEntry(line)
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must.Get(model.JSONLine(e.JSON()))(t)
+	again := must.Get(ParseEntry(line))(t)
 	if got, want := strings.Join(r.Changes(&again),
 		"; "), "without user_id somebody; without old, x-death; changed dlxtop-replay, own; changed expiration, the "+
 		"body (21B instead of 8B)"; got != want {

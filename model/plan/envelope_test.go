@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -114,10 +115,7 @@ func TestDramatiqIsRestored(t *testing.T) {
 			if plan.Refusal.Refused() || !strings.Contains(strings.Join(warned(plan.Warnings), "\n"), test.does) {
 				t.Fatalf("refusal %q, warnings %q", plan.Refusal.Words(), warned(plan.Warnings))
 			}
-			p, err := plan.Publishing(&m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(plan.Publishing(&m))(t)
 			want := message.Publishing{
 				Address:    model.Address{Exchange: "", RoutingKey: "mail"},
 				Properties: message.Properties{DeliveryMode: 2, Priority: 5}, Body: []byte(test.want), Reaches: p.Reaches,
@@ -161,10 +159,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 	if diff := cmp.Diff([]string{"expiration"}, plan.Strips); diff != "" {
 		t.Error(diff)
 	}
-	p, err := plan.Publishing(&m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(plan.Publishing(&m))(t)
 	want := message.Publishing{
 		Address: model.Address{Exchange: "", RoutingKey: "Orders:Shop_billing"},
 		Properties: message.Properties{

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -16,10 +17,7 @@ import (
 func FuzzParseEntry(f *testing.F) {
 	f.Add([]byte(`{"position":1,"fingerprint":"00112233445566778899aabbccddeeff","exchange":"","routing_key":"q"}`))
 	for _, line := range build.ExportedLines(f) {
-		m, err := message.ParseMessage(line)
-		if err != nil {
-			f.Fatal(err)
-		}
+		m := must.Get(message.ParseMessage(line))(f)
 		e := NewEntry(&m, nil, true)
 		e.Sent = &Sent{
 			Fingerprint: m.Fingerprint, To: model.Address{Exchange: "x", RoutingKey: "\xff"}, Reached: []string{"q"},
@@ -27,10 +25,7 @@ func FuzzParseEntry(f *testing.F) {
 			Former: Former{Expiration: "5", UserID: "guest", Headers: m.Headers, Added: []string{"x-dlxtop"}},
 		}
 		e.Undoes = 7
-		text, err := json.Marshal(e.JSON())
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := must.Get(json.Marshal(e.JSON()))(f)
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -59,10 +54,7 @@ func FuzzParseEntry(f *testing.F) {
 // line.
 func FuzzParseDraft(f *testing.F) {
 	for _, line := range build.ExportedLines(f) {
-		m, err := message.ParseMessage(line)
-		if err != nil {
-			f.Fatal(err)
-		}
+		m := must.Get(message.ParseMessage(line))(f)
 		d := Draft{
 			model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey},
 			m.Properties,

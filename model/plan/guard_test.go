@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -34,10 +35,7 @@ func guarded(t *testing.T, kind string, parts ...build.Part) (*Guard, func(more 
 func send(t *testing.T, g *Guard, p *Run, n int, h string) {
 	t.Helper()
 	for range n {
-		out, err := p.Publishing(&message.Message{Headers: model.Table{"h": h}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(p.Publishing(&message.Message{Headers: model.Table{"h": h}}))(t)
 		if changes := g.Publishes(&out); len(changes) > 0 {
 			t.Fatal(ChangesWords(changes))
 		}
@@ -116,10 +114,7 @@ func TestGuardByHeaders(t *testing.T) {
 	g.Reading()
 	wantRead(t, g, with(), "")
 	wantRead(t, g, with(all("audit", "2")), "") // nobody knows yet what else is published there
-	out, err := plan.Publishing(&message.Message{Headers: model.Table{"h": "2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(plan.Publishing(&message.Message{Headers: model.Table{"h": "2"}}))(t)
 	if words := ChangesWords(g.Publishes(&out)); words != "exchange x, key k now also reaches audit" {
 		t.Errorf("it is published: %q", words)
 	}
@@ -130,10 +125,7 @@ func TestGuardOfAnotherAddress(t *testing.T) {
 	g, with, plan := guarded(t, "direct", build.Bind("x", "k", "w"), build.Bind("x", "l", "w"))
 	g.Reading()
 	wantRead(t, g, with(build.Bind("x", "l", "audit")), "")
-	out, err := plan.Publishing(&message.Message{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(plan.Publishing(&message.Message{}))(t)
 	if out.RoutingKey = "l"; ChangesWords(g.Publishes(&out)) != "exchange x, key l now also reaches audit" {
 		t.Error("it is published")
 	}

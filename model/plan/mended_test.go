@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/mend"
@@ -16,10 +17,7 @@ import (
 
 func programmed(t testing.TB, text string) *mend.Program {
 	t.Helper()
-	p, err := mend.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(mend.Parse(text))(t)
 	return p
 }
 
@@ -201,9 +199,7 @@ func TestEndlessProgram(t *testing.T) {
 func TestIntentKeepsTheProgram(t *testing.T) {
 	p, _ := mendedBy(t, `.body.n = "\u00fc"`, numbered(1), nil)
 	text, err := json.Marshal(p.Intent(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	read, err := ParseIntent(text)
 	if err != nil || read.Mend == nil || read.Mend.Text != p.Mend.Text {
 		t.Fatalf("%+v %v", read, err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -69,10 +70,7 @@ func TestMoveKeepsTheDeathHistoryWhereNothingCountsIt(t *testing.T) {
 				plan.Ways[0].Address != (model.Address{Exchange: "", RoutingKey: test.to}) {
 				t.Errorf("adds %v, goes to %s by %v", plan.Adds(), plan.To(), plan.Ways)
 			}
-			p, err := plan.Publishing(&m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(plan.Publishing(&m))(t)
 			want := model.Table{"own": "kept", message.ReplayHeader: m.Headers[message.ReplayHeader]}
 			for _, key := range test.keeps {
 				want[key] = m.Headers[key]
@@ -166,10 +164,7 @@ func TestChangesAreTold(t *testing.T) {
 		plan := newRun(topology, test.want)
 		var p *message.Publishing
 		if test.want.Operation.Publishes() {
-			made, err := plan.Publishing(&m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := must.Get(plan.Publishing(&m))(t)
 			p = &made
 		}
 		r := Record{Operation: test.want.Operation, User: test.want.User}

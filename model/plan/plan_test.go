@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -40,10 +41,7 @@ func TestReplayGoesTheNarrowestWay(t *testing.T) {
 	if diff := cmp.Diff([]string{"CC", "expiration", "user_id", "x-death"}, plan.Strips); diff != "" {
 		t.Error(diff)
 	}
-	got, err := plan.Publishing(&failed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(plan.Publishing(&failed))(t)
 	if diff := cmp.Diff(message.Publishing{
 		Address: model.Address{Exchange: "master", RoutingKey: "ucenter@user"},
 		Headers: model.Table{"x-orig-routing-key": "user.create"}, Properties: message.Properties{MessageID: "m1"},
@@ -193,9 +191,7 @@ func wantTo(t *testing.T, topology *model.Topology, from, to string, sample ...m
 	if want.Mode, want.Fixed, err = ParseTarget(to, model.Unknown[string]()); err == nil && want.Mode == ToExchange {
 		want.Fixed, err = SplitTarget(topology, want.From, want.Fixed.Exchange)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return want
 }
 

@@ -3,6 +3,7 @@ package plan
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -40,13 +41,9 @@ func TestUndoOfOtherFingerprints(t *testing.T) {
 				t.Errorf("%s: it looks", test.operation)
 				return "", nil
 			}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			p, err := ForUndo(topology, want)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			may := insist && test.restores > 0
 			if p.Refusal.Refused() == may || !may && p.Refusal[0].Kind != test.kind ||
 				!may && p.Refusal.Overridable() != (test.restores > 0) || may && p.Restores != test.restores {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -113,10 +114,7 @@ func TestRecoveryMarkOfRascal(t *testing.T) {
 			Operation: test.operation, From: build.Ref("all.failed"), Sample: message.MessageList{m}, Planned: 1,
 			Mode: ToQueue, Fixed: model.Address{RoutingKey: test.to},
 		})
-		p, err := run.Publishing(&m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(run.Publishing(&m))(t)
 		if marked := strings.Contains(fmt.Sprint(p.Headers), "immediateNack"); marked != test.marked {
 			t.Errorf("%s to %s: %v", test.operation, test.to, p.Headers)
 		}

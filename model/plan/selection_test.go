@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -34,10 +35,7 @@ func TestSelection(t *testing.T) {
 		messages[i].Fingerprint = message.FingerprintOf(&messages[i])
 	}
 	gone := message.Message{Properties: message.Properties{MessageID: "gone"}, Fingerprint: message.Fingerprint{1}}
-	filter, err := message.ParseExpression(`message_id != "b"`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	filter := must.Get(message.ParseExpression(`message_id != "b"`))(t)
 	id := cause.Of(model.QueueRef{}, &messages[1]).ID()
 	cases := []struct {
 		name      string

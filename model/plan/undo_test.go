@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -207,7 +208,7 @@ func TestPlanUndo(t *testing.T) {
 		},
 		{name: "target gone", record: finished, entries: []Entry{sent(1, Moved, "gone")}, words: "does not exist any more"},
 	} {
-		plan, err := ForUndo(topology, UndoWant{
+		plan := must.Get(ForUndo(topology, UndoWant{
 			Record: test.record, User: "guest", Broker: "b:5672", There: test.there,
 			Entries: func(each func(*Entry) error) error {
 				for i := range test.entries {
@@ -217,10 +218,7 @@ func TestPlanUndo(t *testing.T) {
 				}
 				return nil
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		words := plan.Refusal.Words()
 		for _, s := range plan.Skips {
 			words += "; " + fmt.Sprint(s.Messages, " ", s.Words())

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -268,9 +269,7 @@ func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 					return "", nil
 				},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			words := ""
 			for _, u := range p.Undecided {
 				words += u.Why

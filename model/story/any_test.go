@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -58,10 +59,7 @@ func anyMessageCanBeRead(t testing.TB) func(*rapid.T) {
 		"x", "=any(keys(headers), headers[#] == json)",
 		"=json.a.b > 1 or age < 3 or failure == reason", "=body + exchange contains 'a'",
 	} {
-		f, err := message.ParseFilter(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(message.ParseFilter(text))(t)
 		filters = append(filters, f)
 	}
 	return func(t *rapid.T) {
