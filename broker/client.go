@@ -1,15 +1,19 @@
 package broker
 
 import (
+	"context"
 	"crypto/tls"
 	"sync"
 	"time"
 
 	"github.com/dlxtop/dlxtop/broker/link"
 	"github.com/dlxtop/dlxtop/broker/spool"
+	"github.com/dlxtop/dlxtop/broker/tap"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model/trace"
 )
 
 // Options say where the broker is.
@@ -69,4 +73,12 @@ func (c *Client) Close() error {
 		return c.looks.Close()
 	}
 	return nil
+}
+
+// Tap is tap.Run on this client's broker.
+func (c *Client) Tap(
+	ctx context.Context, plan trace.TapPlan, follow <-chan trace.TapPlan, see func(m *message.Message, at time.Time),
+	tell func(trace.TapCounts),
+) error {
+	return tap.Run(ctx, c.Pool, plan, follow, see, tell)
 }

@@ -46,9 +46,13 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/broker/spool":   {of("model", "model/message"), nil},
 	module + "/broker/wire":    {of("model", "model/message"), []string{"github.com/rabbitmq/amqp091-go"}},
 	module + "/broker/link":    {of("broker/wire", "model"), []string{"github.com/rabbitmq/amqp091-go"}},
+	module + "/broker/tap": {
+		of("broker/wire", "broker/link", "model", "model/message", "model/peek", "model/trace"),
+		[]string{"github.com/rabbitmq/amqp091-go"},
+	},
 	module + "/broker": {
-		of("broker/spool", "broker/wire", "broker/link", "model", "model/message", "model/peek", "model/plan", "model/resume",
-			"model/trace", "model/ports"),
+		of("broker/spool", "broker/wire", "broker/link", "broker/tap", "model", "model/message", "model/peek", "model/plan",
+			"model/resume", "model/trace", "model/ports"),
 		[]string{"github.com/rabbitmq/amqp091-go"},
 	},
 	module + "/journal": {of("model", "model/message", "model/peek", "model/plan"), []string{"modernc.org/sqlite"}},
@@ -93,7 +97,7 @@ func of(names ...string) []string {
 var closed = of(
 	"model", "model/message", "model/body", "model/cause", "model/peek", "model/find", "model/story", "model/watch",
 	"model/mend", "model/plan", "model/resume", "model/trace", "model/ports", "model/findings", "model/build",
-	"broker/spool", "broker/wire", "broker/link", "demo", "export", "kept", "docs",
+	"broker/spool", "broker/wire", "broker/link", "broker/tap", "demo", "export", "kept", "docs",
 )
 
 // shared are libraries that may be used in more than one place.

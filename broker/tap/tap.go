@@ -1,4 +1,5 @@
-package broker
+// Package tap shows the messages that pass exchanges, beside their consumers.
+package tap
 
 import (
 	"context"
@@ -21,44 +22,43 @@ import (
 )
 
 const (
-	// messages on their way to a tap at most; more wait in its queue, where they are counted
-	tapPrefetch = 500
-	tapEvery    = 250 * time.Millisecond // between two looks at what was missed
+	prefetch   = 500                    // messages; more wait in the tap's queue, where they are counted
+	countEvery = 250 * time.Millisecond // between two counts of what was missed
 	// bindings that are made again in turn: an exchange that was declared a second time has lost them
-	tapRebinds  = 10
-	tapRebindIn = 8                      // looks until then
-	tapCatchUp  = 500 * time.Millisecond // at the end, for what is in its queue still
-	tapIdle     = 25 * time.Millisecond  // without a delivery: then none is under way
+	rebinds      = 10
+	rebindEvery  = 8                      // counts
+	catchUpLimit = 500 * time.Millisecond // at the end, for what is still in its queue
+	idle         = 25 * time.Millisecond  // without a delivery: then none is under way
 
-	missedMessages, missedBytes = 100_000, 64 << 20 // what the queue of the missed holds between two looks
+	missedMessages, missedBytes = 100_000, 64 << 20 // what the queue of the missed holds between two counts
 )
 
-// Tap shows each message that passes the exchanges of a plan, until ctx ends. see is called with each, in their order,
+// Run shows each message that passes the exchanges of a plan, until ctx ends. see is called with each, in their order,
 // with the time at which it came; it owns the message, whose body is whole. tell is called from another goroutine when
-// the tap works, and then with each change of its counts. What comes over follow replaces the bindings that the plan
-// has; nil is fine.
+// the tap works, and then with each change of its counts; it may be nil. What comes over follow replaces the bindings
+// that the plan has; nil is fine.
 //
 // The tap is a queue of its own on a connection of its own: exclusive, so that it goes with the connection, however
 // that ends (not auto-delete: it outlives its consumer for a last count). It is bounded, and a full one drops its
-// oldest messages, without a word to anybody (drop-head; reject-publish would refuse the publishers' messages). So it
-// dead-letters them into a second queue, whose length tells how many they were; no statistics would: a broker has none
-// of dead letters (all versions).
+// oldest messages silently (drop-head; reject-publish would refuse the publishers' messages). So it dead-letters them
+// into a second queue, whose length is how many they were; no statistics would show it: a broker has none of dead
+// letters (all versions).
 //
 // The error says why it ended early: one sentence, a *model.ConnectError where a right is missing.
-func (c *Client) Tap(
-	ctx context.Context, plan trace.TapPlan, follow <-chan trace.TapPlan, see func(m *message.Message, at time.Time),
-	tell func(trace.TapCounts),
+func Run(
+	ctx context.Context, pool *link.Pool, plan trace.TapPlan, follow <-chan trace.TapPlan,
+	see func(m *message.Message, at time.Time), tell func(trace.TapCounts),
 ) error {
 	if plan.Refusal.Refused() {
 		return errors.New(plan.Refusal.Words())
 	}
-	connection, conn, channels, err := c.DialChannels(ctx, plan.VHost, "dlxtop tap", 2)
+	connection, conn, channels, err := pool.DialChannels(ctx, plan.VHost, "dlxtop tap", 2)
 	if err != nil {
 		return err
 	}
 	defer conn.Cut()
 	t := &tap{
-		client: c, connection: connection, wire: conn, plan: plan, see: see, tell: tell, channel: channels[0],
+		pool: pool, connection: connection, wire: conn, plan: plan, see: see, tell: tell, channel: channels[0],
 		control: channels[1],
 	}
 	t.lost = t.control.NotifyClose(make(chan *amqp.Error, 1))
@@ -76,9 +76,9 @@ func (c *Client) Tap(
 		t.catchUp()
 		err = nil
 	} else {
-		t.cutOff()
+		t.noteGap()
 	}
-	t.told()
+	t.report()
 	if !connection.IsClosed() {
 		wire.HangUp(connection)
 	}
@@ -87,7 +87,7 @@ func (c *Client) Tap(
 
 // tap is one tap while it runs.
 type tap struct {
-	client     *Client
+	pool       *link.Pool
 	connection *amqp.Connection
 	wire       *wire.Conn
 	plan       trace.TapPlan
@@ -100,14 +100,14 @@ type tap struct {
 	deliveries <-chan amqp.Delivery
 	control    *amqp.Channel
 	lost       chan *amqp.Error // of the control channel
-	looks      int
+	checks     int
 	rebound    int // the binding that was made again last
 
 	mu     sync.Mutex
 	counts trace.TapCounts
 }
 
-// start makes the queues and the consumer, and binds them last: so nothing waits that nobody takes.
+// start makes the queues and the consumer, and binds them last: so nothing waits without a consumer.
 func (t *tap) start() error {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -116,7 +116,7 @@ func (t *tap) start() error {
 	if err := t.declare(); err != nil {
 		return err
 	}
-	if err := t.channel.Qos(tapPrefetch, 0, false); err != nil {
+	if err := t.channel.Qos(prefetch, 0, false); err != nil {
 		return t.error("limit what is delivered to", t.queue, err)
 	}
 	var err error
@@ -128,14 +128,14 @@ func (t *tap) start() error {
 			return err
 		}
 	}
-	t.told()
+	t.report()
 	return nil
 }
 
 func (t *tap) missed() string { return t.queue + ".missed" }
 
 // declare makes the queue of the tap and, if the user has the right to publish to the default exchange, the queue of
-// the missed. A dead letter exchange is named in any case, one that does not exist if need be: a policy for all queues
+// the missed. A dead-letter exchange is named in any case, one that does not exist if need be: a policy for all queues
 // could name another, and the copies that are dropped would go there.
 func (t *tap) declare() error {
 	own := amqp.Table{
@@ -171,7 +171,7 @@ func (t *tap) again(err error) (*amqp.Channel, error) {
 	if !errors.As(err, &e) || e.Code != amqp.AccessRefused || t.connection.IsClosed() {
 		return nil, err
 	}
-	return t.client.Open(t.connection)
+	return t.pool.Open(t.connection)
 }
 
 func (t *tap) bind(b trace.TapBinding) error {
@@ -181,8 +181,8 @@ func (t *tap) bind(b trace.TapBinding) error {
 	return nil
 }
 
-// receive takes what comes, and acknowledges it in batches: so no more of it is on its way than the prefetch, and what
-// is too much waits in the queue, where it is counted.
+// receive shows what comes, and acknowledges it in batches: so no more of it is on its way than the prefetch, and the
+// rest waits in the queue, where it is counted.
 func (t *tap) receive(ctx context.Context) {
 	var last uint64 // not acknowledged yet
 	since := 0
@@ -197,8 +197,8 @@ func (t *tap) receive(ctx context.Context) {
 				t.deliveries = nil // the watch notices why
 				continue
 			}
-			t.take(&d)
-			if last, since = d.DeliveryTag, since+1; since < tapPrefetch/5 {
+			t.show(&d)
+			if last, since = d.DeliveryTag, since+1; since < prefetch/5 {
 				continue
 			}
 		case <-acknowledge.C:
@@ -210,7 +210,7 @@ func (t *tap) receive(ctx context.Context) {
 	}
 }
 
-func (t *tap) take(d *amqp.Delivery) {
+func (t *tap) show(d *amqp.Delivery) {
 	at := time.Now()
 	m := t.wire.Message(d)
 	t.mu.Lock()
@@ -219,10 +219,10 @@ func (t *tap) take(d *amqp.Delivery) {
 	t.see(&m, at)
 }
 
-// watch looks at what was missed, keeps the bindings, and returns why the tap cannot go on.
+// watch counts what was missed, keeps the bindings, and returns why the tap cannot go on.
 func (t *tap) watch(ctx context.Context, follow <-chan trace.TapPlan) error {
 	lost := t.channel.NotifyClose(make(chan *amqp.Error, 1))
-	ticker := time.NewTicker(tapEvery)
+	ticker := time.NewTicker(countEvery)
 	defer ticker.Stop()
 	for {
 		var err error
@@ -236,7 +236,7 @@ func (t *tap) watch(ctx context.Context, follow <-chan trace.TapPlan) error {
 		case plan := <-follow:
 			err = t.follow(plan)
 		case <-ticker.C:
-			err = t.look()
+			err = t.check()
 		}
 		if err != nil {
 			return err
@@ -255,14 +255,14 @@ func (t *tap) ended(e *amqp.Error) error {
 	return fmt.Errorf("the broker ended the tap: %s", link.Words(e))
 }
 
-// look counts what was missed, and makes some of the bindings again, which does nothing where they are there.
-func (t *tap) look() error {
+// check counts what was missed, and makes some of the bindings again, which does nothing where they are there.
+func (t *tap) check() error {
 	if err := t.count(); err != nil {
 		return err
 	}
-	t.looks++
-	for range min(tapRebinds, len(t.plan.Bindings)) {
-		if t.looks%tapRebindIn > 0 {
+	t.checks++
+	for range min(rebinds, len(t.plan.Bindings)) {
+		if t.checks%rebindEvery > 0 {
 			break
 		}
 		t.rebound = (t.rebound + 1) % len(t.plan.Bindings)
@@ -270,7 +270,7 @@ func (t *tap) look() error {
 			return err
 		}
 	}
-	t.told()
+	t.report()
 	return nil
 }
 
@@ -300,7 +300,7 @@ func (t *tap) count() error {
 // follow makes the bindings of another plan of the same exchanges, and removes those that it does not have.
 func (t *tap) follow(plan trace.TapPlan) error {
 	if plan.Refusal.Refused() || !slices.Equal(plan.Exchanges, t.plan.Exchanges) {
-		return nil // what is there is kept; a bind says when an exchange is gone
+		return nil // the bindings stay; the next bind says when an exchange is gone
 	}
 	for _, b := range plan.Bindings {
 		if !slices.ContainsFunc(t.plan.Bindings, b.Same) {
@@ -320,7 +320,7 @@ func (t *tap) follow(plan trace.TapPlan) error {
 	return nil
 }
 
-func (t *tap) told() {
+func (t *tap) report() {
 	t.mu.Lock()
 	counts := t.counts
 	t.mu.Unlock()
@@ -337,10 +337,67 @@ func (t *tap) error(attempt, name string, err error) error {
 		return fmt.Errorf("tap: %w", link.Loss(err))
 	case e.Code == amqp.AccessRefused:
 		return model.AMQPMayNotTap.With(model.ConnectValues{
-			User: t.client.User(), Name: attempt + " " + name, Detail: link.Words(err),
+			User: t.pool.User(), Name: attempt + " " + name, Detail: link.Words(err),
 		})
 	case e.Code == amqp.NotFound && attempt == "bind to":
 		return fmt.Errorf("the tap has ended: there is no exchange %s any more", model.Printable(name))
 	}
 	return fmt.Errorf("tap: %s %s: %s", attempt, model.Printable(name), link.Words(err))
+}
+
+// catchUp shows what has passed and is still on its way, for a moment; what is left then counts as missed.
+func (t *tap) catchUp() {
+	end := time.Now().Add(catchUpLimit)
+	for time.Now().Before(end) {
+		before := t.seen()
+		brief, stop := context.WithTimeout(context.Background(), idle)
+		t.receive(brief)
+		stop()
+		q, err := t.control.QueueDeclarePassive(t.queue, false, false, true, false, nil)
+		if err != nil || t.deliveries == nil {
+			t.noteGap()
+			return
+		}
+		if q.Messages == 0 && t.seen() == before {
+			break
+		}
+	}
+	// The answer to a cancel comes after all that was delivered (classic queues, all versions): so each message is
+	// delivered here, or still in the queue.
+	if t.deliveries == nil || t.channel.Cancel(t.queue, false) != nil {
+		t.noteGap()
+		return
+	}
+	for d := range t.deliveries {
+		if time.Now().Before(end) {
+			t.show(&d)
+		} else {
+			t.addMissed(1)
+		}
+	}
+	q, err := t.control.QueueDeclarePassive(t.queue, false, false, true, false, nil)
+	if err != nil || t.count() != nil {
+		t.noteGap()
+		return
+	}
+	t.addMissed(q.Messages)
+}
+
+func (t *tap) addMissed(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counts.Missed += int64(n)
+}
+
+// noteGap notes that what passed since the last count is unknown.
+func (t *tap) noteGap() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.counts.AtLeast, t.counts.Unsure = true, true
+}
+
+func (t *tap) seen() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.counts.Seen
 }
