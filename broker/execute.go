@@ -68,7 +68,7 @@ func (c *Client) execute(
 		p.MarkName = message.NewMark()
 	}
 	source.acts = true
-	p.Mend = p.Mend.Within(ctx)
+	p.Mend, p.Selection.Filter = p.Mend.Within(ctx), p.Selection.Filter.Within(ctx)
 	x := &execution{client: c, run: &r, plan: p, source: source, ledger: l, left: source.depth, outcome: plan.Dropped}
 	if p.Operation.Publishes() {
 		x.outcome = plan.Moved

@@ -171,7 +171,7 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 	if err != nil {
 		return err
 	}
-	want.User, want.Mend = s.broker.User(), want.Mend.Within(ctx)
+	want.User = s.broker.User()
 	planning := func(t *model.Topology) (plannedAction, error) {
 		plan, err := s.plan(ctx, t, want)
 		return plannedAction{plan: plan, topology: t, looked: looked, output: &a.output}, err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -39,6 +40,7 @@ type look struct {
 // much: a quorum queue gives what it got back from an earlier look out first, and all of it has to be taken so that it
 // keeps its order.
 func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.ActionWant, c consent) (look, error) {
+	want.Selection.Filter, want.Mend = want.Selection.Filter.Within(ctx), want.Mend.Within(ctx)
 	selection := want.Selection
 	oneByOne := selection.ByContent()
 	peeking := peek.Want{Limit: sampleSize, Insist: want.Insist}
@@ -76,10 +78,11 @@ func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.Acti
 	picked, chosen := message.Part{Messages: peeked.Messages}, map[message.Fingerprint]int{}
 	for i := range peeked.Messages.Len() {
 		m, err := peeked.Messages.At(i, 0)
-		if err != nil {
+		picks := err == nil && picker.Pick(&m)
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return look{}, err
 		}
-		if picker.Pick(&m) {
+		if picks {
 			if selection.Cause != "" && looked.cause == "" {
 				looked.cause = model.Printable(cause.Of(want.From, &m).String())
 			}

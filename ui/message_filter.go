@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"golang.org/x/sync/errgroup"
@@ -16,9 +17,11 @@ import (
 
 const (
 	// filterAtOnce is how many bytes of bodies a filter looks through inside Update, so that a keystroke shows its
-	// effect at once: some milliseconds. More than that, and what is on disk, is looked through outside.
+	// effect at once: some milliseconds. More than that, what is on disk, and what an expression does not get done in
+	// filterAtOnceTime, is looked through outside.
 	filterAtOnce     = 1 << 20
 	filterAtOnceRows = 2000
+	filterAtOnceTime = 50 * time.Millisecond
 )
 
 // messageFilter is the filter of a queue's messages: plain text, or "=" and an expression.
@@ -89,9 +92,12 @@ func (f messageFilter) apply(e *env, rows []*messageRow) (messageFilter, tea.Cmd
 		bytes += r.size
 	}
 	if bytes <= filterAtOnce && len(rows) <= filterAtOnceRows && (len(rows) == 0 || rows[0].peeked.InMemory()) {
-		matched, err := search(context.Background(), f.parsed, rows)
-		f.takeMatched(matched, err, rows)
-		return f, nil
+		ctx, stop := context.WithTimeout(context.Background(), filterAtOnceTime)
+		defer stop()
+		if matched, err := search(ctx, f.parsed, rows); ctx.Err() == nil {
+			f.takeMatched(matched, err, rows)
+			return f, nil
+		}
 	}
 	f.request = e.newRequest()
 	id, filter := f.request, f.parsed
@@ -108,14 +114,14 @@ func (f messageFilter) apply(e *env, rows []*messageRow) (messageFilter, tea.Cmd
 
 // search looks into every message, on all processors, until ctx ends.
 func search(ctx context.Context, filter *message.Filter, rows []*messageRow) ([]bool, error) {
-	matched := make([]bool, len(rows))
+	matched, filter := make([]bool, len(rows)), filter.Within(ctx)
 	var work errgroup.Group
 	var next atomic.Int64
 	for range min(runtime.GOMAXPROCS(0), len(rows)/rowsAtOnce+1) {
 		work.Go(func() error {
 			for ctx.Err() == nil {
 				end := int(next.Add(rowsAtOnce))
-				for i := end - rowsAtOnce; i < min(end, len(rows)); i++ {
+				for i := end - rowsAtOnce; i < min(end, len(rows)) && ctx.Err() == nil; i++ {
 					m, err := rows[i].peeked.At(int(rows[i].index), 0)
 					if err != nil {
 						return err

@@ -104,6 +104,7 @@ var errEnough = errors.New("enough was read")
 // broker cannot be reached any more, or is another one. What was found and what was not read is told in any case.
 func (s *Search) Run(ctx context.Context) (Result, error) {
 	defer s.end()
+	s.want.Filter = s.want.Filter.Within(ctx)
 	s.countEmpty(ctx, func(q *Queue) bool { return q.why == "" })
 	var fatal error
 	for i := range s.queues {

@@ -45,9 +45,11 @@ type expressionEnv struct {
 	Age            any            `expr:"age"` // seconds since it was published; nil when that is unknown
 	Position       int            `expr:"position"`
 
-	// Both are put into expressions by bounded: see there.
-	Step func() bool        `expr:"__step"`
-	Add  func(a, b any) any `expr:"__add"`
+	// These are put into expressions by bounded: see there.
+	Step  func() bool                  `expr:"__step"`
+	Check func() bool                  `expr:"__check"`
+	Read  func(cost int, v any) any    `expr:"__read"`
+	Add   func(cost int, a, b any) any `expr:"__add"`
 }
 
 // The bounds of an expression on one message.
@@ -56,9 +58,17 @@ const (
 	maxNodes      = 1000       // of its tree
 	maxSteps      = 10_000_000 // iterations of any, all, count…
 	maxMemory     = 10_000_000 // values in lists that it makes
-	maxJoined     = 64 << 20   // bytes of text put together with +
+	maxBytes      = 512 << 20  // of memory for what functions make of text, as costs has it
 	maxTime       = 2 * time.Second
 )
+
+// costs are how many bytes each byte of a text may become: a JSON of empty objects grows most. To match takes no
+// memory, and 30 ns for each byte, in which nothing interrupts it. A pattern that is not a constant has as many bytes
+// as an expression.
+var costs = map[string]int{
+	"lower": 4, "upper": 4, "string": 4, "split": 16, "keys": 16, "values": 16, "fromJSON": 48,
+	"+": 8, "matches": 8, "pattern": maxBytes / maxExpression,
+}
 
 // builtins are the functions of expressions. What they make is never larger than what they get: repeat, replace, join
 // and their like can turn a small body into terabytes.
@@ -128,9 +138,10 @@ func expressionNames() []string {
 	return names
 }
 
-// bounded makes an expression count its steps and the text that it puts together, because the library bounds neither: a
-// loop in a loop over a long list in a body would run for days, and text doubled forty times ends the program. It also
-// notes the names that the expression uses.
+// bounded makes an expression count its steps and the text that it reads and puts together, because the library bounds
+// neither: a loop in a loop over a long list in a body would run for days, and text doubled forty times ends the
+// program. Before each function, and each comparison of what may be large, it asks whether to go on. It also notes the
+// names that the expression uses.
 type bounded struct{ uses map[string]bool }
 
 // Visit implements ast.Visitor.
@@ -141,40 +152,87 @@ func (b *bounded) Visit(node *ast.Node) {
 	case *ast.PredicateNode:
 		step := &ast.CallNode{Callee: &ast.IdentifierNode{Value: "__step"}}
 		n.Node = &ast.SequenceNode{Nodes: []ast.Node{step, n.Node}}
+	case *ast.BuiltinNode:
+		if costs[n.Name] > 0 && len(n.Arguments) > 0 {
+			n.Arguments[0] = costing("__read", n.Name, n.Arguments[0])
+		}
+		ast.Patch(node, checked(n))
 	case *ast.BinaryNode:
-		if n.Operator == "+" && (maybeText(n.Left) && maybeText(n.Right)) {
-			ast.Patch(node, &ast.CallNode{
-				Callee:    &ast.IdentifierNode{Value: "__add"},
-				Arguments: []ast.Node{n.Left, n.Right},
-			})
+		switch {
+		case slices.Contains(connectives, n.Operator), !maybeLarge(n.Left), !maybeLarge(n.Right):
+		case n.Operator == "+":
+			ast.Patch(node, costing("__add", n.Operator, n.Left, n.Right))
+		default:
+			if n.Operator == "matches" {
+				n.Left = costing("__read", n.Operator, n.Left)
+				if _, constant := n.Right.(*ast.StringNode); !constant {
+					n.Right = costing("__read", "pattern", n.Right)
+				}
+			}
+			ast.Patch(node, checked(n))
 		}
 	}
 }
 
-func maybeText(n ast.Node) bool {
+// connectives are operators whose time is that of what they connect.
+var connectives = []string{"and", "&&", "or", "||", "??"}
+
+func checked(n ast.Node) ast.Node {
+	check := &ast.CallNode{Callee: &ast.IdentifierNode{Value: "__check"}}
+	return &ast.SequenceNode{Nodes: []ast.Node{check, n}}
+}
+
+func costing(name, what string, values ...ast.Node) ast.Node {
+	cost := &ast.IntegerNode{Value: costs[what]}
+	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: append([]ast.Node{cost}, values...)}
+}
+
+// maybeLarge reports whether a value may be a text, a list or a table.
+func maybeLarge(n ast.Node) bool {
 	t := n.Type()
-	return t == nil || t.Kind() == reflect.String || t.Kind() == reflect.Interface
+	large := []reflect.Kind{reflect.String, reflect.Interface, reflect.Slice, reflect.Map}
+	return t == nil || slices.Contains(large, t.Kind())
 }
 
 func (f *Filter) evaluate(m *Message) bool {
+	steps, bytes, began := 0, 0, time.Now()
+	spend := func(cost, n int) {
+		if bytes += cost * n; bytes > maxBytes {
+			panic("too much text")
+		}
+	}
+	if f.uses["$env"] || f.uses["json"] {
+		spend(costs["fromJSON"], len(m.Body))
+	}
 	env := f.env(m)
-	steps, joined, began := 0, 0, time.Now()
-	env.Step = func() bool {
-		// A single step can go through a whole body: lower(body) in a loop.
-		if steps++; steps > f.steps || steps%16 == 0 && time.Since(began) > maxTime {
-			panic("too many steps")
+	env.Check = func() bool {
+		if time.Since(began) > maxTime || f.ctx != nil && f.ctx.Err() != nil {
+			panic("it takes too long, or is not wanted any more")
 		}
 		return true
 	}
-	env.Add = func(a, b any) any {
+	env.Step = func() bool {
+		if steps++; steps > f.steps {
+			panic("too many steps")
+		}
+		return steps%64 != 0 || env.Check()
+	}
+	env.Read = func(cost int, v any) any {
+		switch v := v.(type) {
+		case string:
+			spend(cost, len(v))
+		case []any, map[string]any: // as the body has them
+			spend(cost, len(m.Body))
+		}
+		return v
+	}
+	env.Add = func(cost int, a, b any) any {
 		left, ok1 := a.(string)
 		right, ok2 := b.(string)
 		if !ok1 || !ok2 {
 			return runtime.Add(a, b)
 		}
-		if joined += len(left) + len(right); joined > maxJoined {
-			panic("too much text")
-		}
+		spend(cost, len(left)+len(right))
 		return left + right
 	}
 	machine := vm.VM{MemoryBudget: maxMemory}

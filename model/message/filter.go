@@ -1,6 +1,7 @@
 package message
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
@@ -14,6 +15,17 @@ type Filter struct {
 	Program *vm.Program     // nil: plain text
 	uses    map[string]bool // names of the expression: what nobody asks for is not worked out
 	steps   int             // iterations on one message, at most
+	ctx     context.Context // ends what it does; nil: nothing does
+}
+
+// Within is the same filter, whose work ends with ctx: from then on it matches nothing.
+func (f *Filter) Within(ctx context.Context) *Filter {
+	if f == nil {
+		return nil
+	}
+	within := *f
+	within.ctx = ctx
+	return &within
 }
 
 // expressionMark begins what is typed as an expression.
@@ -89,8 +101,11 @@ func plainFilter(text string) *Filter { return &Filter{Text: text, plain: newNee
 // Match reports whether a message meets the condition. An expression that fails on a message does not match it: nothing
 // happens to a message because of a filter that was not written for it. A body that was not kept is empty.
 func (f *Filter) Match(m *Message) (matched bool) {
-	if f == nil {
+	switch {
+	case f == nil:
 		return true
+	case f.ctx != nil && f.ctx.Err() != nil:
+		return false
 	}
 	defer func() {
 		if recover() != nil { // hostile input must not end the program; Match says what happens instead

@@ -1,6 +1,8 @@
 package message
 
 import (
+	"context"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -193,6 +195,60 @@ func TestFilterIsBounded(t *testing.T) {
 			t.Errorf("%.60s: took %v", expression, took)
 		}
 	}
+}
+
+// What an expression makes of a text is bounded, also where it is kept, and where no loop is.
+func TestFilterMakesLittleOfMuch(t *testing.T) {
+	empty := &Message{Body: []byte("[" + strings.Repeat("{},", 100_000) + "1]")}
+	for _, many := range []string{
+		"lower(body)", "split(body, '')", "fromJSON(body)", "string(json)", "values({'a': json})",
+	} {
+		kept := strings.TrimSuffix(strings.Repeat(many+", ", 150), ", ")
+		var before, after goruntime.MemStats
+		goruntime.ReadMemStats(&before)
+		if matches(t, "any(["+kept+"], len(#) < 0)", empty) {
+			t.Errorf("%s: matched", many)
+		}
+		goruntime.ReadMemStats(&after)
+		if made := after.TotalAlloc - before.TotalAlloc; made > 2*maxBytes {
+			t.Errorf("%s: it takes %d MB", many, made>>20)
+		}
+	}
+	if matches(t, "body matches body or size > 0", empty) {
+		t.Error("a pattern of 300 KB is read")
+	}
+	if !matches(t, "size > 300000 and body contains '{},1' and body matches '^.{}' and lower(body) endsWith '1]'", empty) {
+		t.Error("a plain condition on a large body does not match")
+	}
+}
+
+// Where nobody waits for it any more, an expression ends, and matches nothing.
+func TestFilterEndsWithItsContext(t *testing.T) {
+	m := &Message{Body: []byte("[" + strings.Repeat("1,", 100_000) + "1]")}
+	for _, expression := range []string{
+		"true or lower(body) == ''", "count(json, # == 1) > 5", "body matches '1'", "json != nil", "body contains '1'",
+	} {
+		f, err := ParseExpression(expression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		if !f.Within(ctx).Match(m) {
+			t.Errorf("%s does not match", expression)
+		}
+		if stop(); f.Within(ctx).Match(m) {
+			t.Errorf("%s matches", expression)
+		}
+	}
+}
+
+func matches(t *testing.T, expression string, m *Message) bool {
+	t.Helper()
+	f, err := ParseExpression(expression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Match(m)
 }
 
 func TestFilterIsSafeForConcurrentUse(t *testing.T) {
