@@ -21,8 +21,8 @@ const (
 // canary watches what became of the messages of a stage: whether consumers took them, and whether some came back into
 // the queue. Nothing is held meanwhile, so what comes back is seen at the end of the queue.
 //
-// A queue that receives nothing grows by nothing: only when it has grown, or when that cannot be told from its count,
-// is it looked through. Its end cannot be reached but from its head.
+// The queue is only looked through when it has grown, or when its count cannot show that: a look reads from the head to
+// the end.
 type canary struct {
 	execution *execution
 	plan      *plan.Canary
@@ -31,9 +31,9 @@ type canary struct {
 	sent      int                      // messages of all stages so far
 	hurried   bool                     // a person did not want to wait any longer for this stage
 	targets   []*canaryTarget          // that the messages of this stage reached
-	before    map[model.QueueRef]int64 // ready in whom the plan reaches, before this stage
+	before    map[model.QueueRef]int64 // ready in the queues that the plan reaches, before this stage
 	growth    growth
-	// what the management API told of them before this stage; empty: it tells nothing
+	// what the management API counted in them before this stage; empty: it has no statistics
 	acksBefore map[model.QueueRef]*model.Queue
 	judged     bool // what it has shown is in the account
 }
@@ -56,7 +56,7 @@ type growth struct {
 	ready    int64     // that are accounted for
 	unseen   bool      // it has grown since the last look
 	silent   bool      // it did not answer the last count
-	consumed bool      // it has consumers, so that its count does not tell
+	consumed bool      // it has consumers, so that its count does not show growth
 	looked   time.Time
 }
 
@@ -96,7 +96,7 @@ func (c *canary) target(ref model.QueueRef) *canaryTarget {
 	return t
 }
 
-// prepare counts whom the plan reaches before a stage publishes.
+// prepare counts the queues that the plan reaches, before a stage publishes.
 func (c *canary) prepare(ctx context.Context) {
 	c.targets = nil
 	c.before = map[model.QueueRef]int64{}
@@ -126,7 +126,7 @@ func (c *canary) passes(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	wanted := x.picker.Picked() - x.stay // these were told of before
+	wanted := x.picker.Picked() - x.stay // these were shown before
 	if done := x.ledger.done(); done < c.sent || c.sent < wanted {
 		x.end(fmt.Errorf("the canary did not arrive: %d of %d went through", done, wanted))
 		return false
@@ -155,8 +155,7 @@ const (
 	failed
 )
 
-// wait asks try now and then until it decides, or over when the limit is reached: then it fails, or it has passed. A
-// person may end it earlier.
+// wait calls try now and then until it decides; when the limit is reached, over does. A person may end it earlier.
 func (c *canary) wait(ctx context.Context, every, limit time.Duration, try func() verdict, over func() bool) bool {
 	c.forget()
 	deadline := time.NewTimer(limit)
@@ -204,7 +203,7 @@ func (c *canary) await(ctx context.Context) bool {
 	})
 }
 
-// watch watches for a while that nothing comes back.
+// watch makes sure for a while that nothing comes back.
 func (c *canary) watch(ctx context.Context) bool {
 	c.say(plan.CanaryWatches)
 	return c.wait(ctx, canaryTick, c.plan.Wait, func() verdict {
@@ -237,7 +236,7 @@ func (c *canary) over() {
 	}
 }
 
-// forget lets go of a wish to go on that came too late for the wait before.
+// forget drops a wish to go on that came too late for the wait before.
 func (c *canary) forget() {
 	select {
 	case <-c.goOn:
@@ -264,7 +263,7 @@ func (c *canary) say(phase plan.CanaryPhase) {
 	c.execution.ledger.watch(plan.CanaryState{Phase: phase, Sent: c.sent, Wait: c.plan.Wait})
 }
 
-// waiting is for what it waits.
+// waiting is what it waits for.
 func (c *canary) waiting() plan.CanaryState {
 	s := plan.CanaryState{Phase: plan.CanaryWaits, Sent: c.sent, Wait: c.plan.Wait}
 	for _, t := range c.targets {
@@ -288,7 +287,7 @@ func (c *canary) notTaken() error {
 	return fmt.Errorf("the canary was not taken within %s", patience)
 }
 
-// count counts the queues. After an error nothing more can be told, and it ends.
+// count counts the queues. After an error nothing more can be known, and it ends.
 func (c *canary) count(ctx context.Context, now time.Time) bool {
 	x := c.execution
 	refs := []model.QueueRef{x.plan.From}
@@ -304,7 +303,7 @@ func (c *canary) count(ctx context.Context, now time.Time) bool {
 		n, there := counts[t.queue]
 		ready, answered := n.Ready.Get()
 		if there && !answered {
-			continue // the next count tells
+			continue // the next count shows it
 		}
 		if ready < t.ready {
 			t.behind -= t.ready - ready
@@ -355,4 +354,103 @@ func (c *canary) look(ctx context.Context) bool {
 		return false
 	}
 	return true
+}
+
+const (
+	acksEvery = time.Second // between two readings of what was acknowledged
+	// acksPatience is how long at least an acknowledgement may take, behind the wait itself
+	acksPatience = 3 * model.StatisticsLag
+)
+
+// countAcks notes what was acknowledged before a stage. Without statistics a canary trusts deliveries.
+func (c *canary) countAcks(ctx context.Context) {
+	c.acksBefore = map[model.QueueRef]*model.Queue{}
+	t, err := c.topology(ctx)
+	if err != nil || t == nil {
+		return
+	}
+	for _, r := range c.execution.plan.Recipients {
+		if q, ok := t.Queue(r.Queue); ok && q.Type != model.Stream {
+			c.acksBefore[r.Queue] = q
+		}
+	}
+}
+
+// topology is what the management API reports now; nil when it reports no statistics.
+func (c *canary) topology(ctx context.Context) (*model.Topology, error) {
+	if c.execution.client.reread == nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, guardTimeout)
+	defer cancel()
+	t, err := c.execution.client.reread(ctx)
+	if err != nil || t.Snapshot.Overview.StatsOff {
+		return nil, err
+	}
+	return t, nil
+}
+
+// acknowledged waits until what was sent is acknowledged, and reports whether it was.
+func (c *canary) acknowledged(ctx context.Context) bool {
+	var acks []*plan.CanaryAcks
+	for _, t := range c.targets {
+		if c.acksBefore[t.queue] != nil {
+			acks = append(acks, &plan.CanaryAcks{Queue: t.queue, Sent: t.sent})
+		}
+	}
+	var missing *plan.CanaryAcks
+	try := func() verdict {
+		if missing = c.unacknowledged(ctx, acks); missing == nil {
+			return passed
+		}
+		c.execution.ledger.watch(c.unsettled(missing))
+		if missing.Loops() {
+			c.refuseUnsettled(missing)
+			return failed
+		}
+		return undecided
+	}
+	if v := try(); v != undecided {
+		return v == passed && ctx.Err() == nil
+	}
+	return c.wait(ctx, acksEvery, max(acksPatience, c.plan.Wait), try, func() bool {
+		c.refuseUnsettled(missing)
+		return false
+	})
+}
+
+// unacknowledged is the first queue in which what was sent is not acknowledged as far as is known; nil when it is in
+// all of them.
+func (c *canary) unacknowledged(ctx context.Context, acks []*plan.CanaryAcks) *plan.CanaryAcks {
+	if len(acks) == 0 {
+		return nil
+	}
+	t, err := c.topology(ctx)
+	if err != nil || t == nil {
+		return acks[0]
+	}
+	now := time.Now()
+	for _, a := range acks {
+		before := c.acksBefore[a.Queue]
+		q, ok := t.Queue(a.Queue)
+		if !ok {
+			continue // it is gone, and what was in it
+		}
+		if a.Count(before, q, now); !a.Passed(before, now) {
+			return a
+		}
+	}
+	return nil
+}
+
+func (c *canary) unsettled(a *plan.CanaryAcks) plan.CanaryState {
+	return plan.CanaryState{Phase: plan.CanaryUnsettled, Sent: c.sent, Wait: c.plan.Wait, Acks: a}
+}
+
+// refuseUnsettled ends it: what was sent was taken, and no acknowledgement says that it was processed.
+func (c *canary) refuseUnsettled(a *plan.CanaryAcks) {
+	state := c.unsettled(a)
+	c.judged = true
+	c.execution.ledger.watch(state)
+	c.execution.end(fmt.Errorf("the canary has not passed: %s", state.Words()))
 }

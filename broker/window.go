@@ -17,8 +17,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-// largeBody is how many bytes a body may have to be published beside others: what a broker takes at most
-// (max_message_size) it does not tell before it closes the channel.
+// largeBody is how many bytes a body may have to be published beside others: a broker does not announce the most that
+// it takes (max_message_size), it closes the channel.
 const largeBody = 1 << 20
 
 // windowSize is how many publishes are under way: what keeps a broker busy, and what is uncertain after a lost
@@ -82,7 +82,7 @@ func openWindow(
 	w := &window{
 		connection: connection, wire: conn, channel: channels[0], patience: c.patience, ledger: l, moved: moved, into: into,
 		slots: make(chan struct{}, windowSize), sent: make(chan *flight, windowSize),
-		returns: make(chan amqp.Return, windowSize), // amqp091-go drops what nobody takes for 5 s
+		returns: make(chan amqp.Return, windowSize), // amqp091-go drops what is not received for 5 s
 		closed:  make(chan *amqp.Error, 1),
 		blocked: make(chan amqp.Blocking, 8),
 		dead:    make(chan struct{}), over: make(chan struct{}), known: map[string]bool{},
@@ -337,4 +337,77 @@ func (w *window) finish() error {
 	}
 	w.wire.Cut()
 	return w.why()
+}
+
+// patience is how long a window waits.
+type patience struct {
+	confirm time.Duration // for any confirm, while some are due
+	alarm   time.Duration // for an alarm of the broker to pass
+	cancel  time.Duration // for the confirms under way, after the user cancelled
+}
+
+// silence is how long nothing is confirmed before that is shown. A quorum queue that was deleted, for one, leaves what
+// is under way to it unconfirmed (3.10.8).
+const silence = 2 * time.Second
+
+var defaultPatience = patience{confirm: 30 * time.Second, alarm: time.Minute, cancel: 10 * time.Second}
+
+// watch ends what would hang: publishing without confirms, a broker in alarm, a cancelled execution. It runs until the
+// window is over.
+func (w *window) watch(ctx context.Context) {
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	var blockedAt, cancelledAt time.Time
+	var alarm string
+	silent := false
+	blocked := w.blocked
+	for {
+		select {
+		case <-w.over:
+			return
+		case b, ok := <-blocked:
+			switch {
+			case !ok:
+				blocked = nil
+			case b.Active:
+				alarm, blockedAt = model.Printable(b.Reason), time.Now()
+				w.ledger.wait("the broker blocks publishers: " + alarm)
+			default:
+				alarm, blockedAt = "", time.Time{}
+				w.touch()
+				w.ledger.wait("")
+			}
+		case now := <-ticker.C:
+			if ctx.Err() != nil && cancelledAt.IsZero() {
+				cancelledAt = now
+			}
+			w.mu.Lock()
+			waiting := len(w.flying) > 0
+			w.mu.Unlock()
+			grace := w.patience.cancel
+			if alarm != "" {
+				grace /= 5 // what the broker does not read, it does not confirm
+			}
+			since := now.Sub(time.Unix(0, w.activity.Load()))
+			if was := silent; was != (waiting && alarm == "" && since > silence) {
+				silent = !was
+				words := ""
+				if silent {
+					words = fmt.Sprintf("the broker confirms nothing; this ends after %s without a confirm",
+						model.ShortDuration(w.patience.confirm))
+				}
+				w.ledger.wait(words)
+			}
+			switch {
+			case !waiting:
+			case !cancelledAt.IsZero() && now.Sub(cancelledAt) > grace:
+				w.abort(fmt.Errorf("the broker did not confirm within %s after the stop", model.ShortDuration(grace)))
+			case alarm != "" && now.Sub(blockedAt) > w.patience.alarm:
+				w.abort(fmt.Errorf("the broker blocks publishers (%s) for more than %s", alarm,
+					model.ShortDuration(w.patience.alarm)))
+			case alarm == "" && since > w.patience.confirm:
+				w.abort(fmt.Errorf("the broker confirmed nothing for %s", model.ShortDuration(w.patience.confirm)))
+			}
+		}
+	}
 }
