@@ -77,8 +77,8 @@ func (c *Client) Close() error {
 
 // Tap is tap.Run on this client's broker.
 func (c *Client) Tap(
-	ctx context.Context, plan trace.TapPlan, follow <-chan trace.TapPlan, see func(m *message.Message, at time.Time),
+	ctx context.Context, p trace.TapPlan, follow <-chan trace.TapPlan, see func(m *message.Message, at time.Time),
 	tell func(trace.TapCounts),
 ) error {
-	return tap.Run(ctx, c.Pool, plan, follow, see, tell)
+	return tap.Run(ctx, c.Pool, p, follow, see, tell)
 }

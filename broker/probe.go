@@ -23,12 +23,12 @@ const (
 // it happens. An error means that nothing was sent. A cancelled context ends the waiting: the probe is taken out of the
 // buffer, and the result says so.
 func (c *Client) Probe(
-	ctx context.Context, plan trace.ProbePlan, tell func(trace.ProbeStep),
+	ctx context.Context, planned trace.ProbePlan, tell func(trace.ProbeStep),
 ) (trace.ProbeResult, error) {
-	p := &probe{client: c, plan: &plan, tell: tell, passed: make(chan passing, 16), ready: map[model.QueueRef]int64{}}
-	p.result.Should = plan.TTL
-	if plan.Refusal.Refused() {
-		return p.result, errors.New(plan.Refusal.Words())
+	p := &probe{client: c, plan: &planned, tell: tell, passed: make(chan passing, 16), ready: map[model.QueueRef]int64{}}
+	p.result.Should = planned.TTL
+	if planned.Refusal.Refused() {
+		return p.result, errors.New(planned.Refusal.Words())
 	}
 	if err := p.nobodyElse(ctx); err != nil {
 		return p.result, err

@@ -213,14 +213,14 @@ const nowhere = "amq.dlxtop.nowhere"
 // canRescue proves that a message at its delivery limit could be rescued, before one is taken: that it can be written
 // down, and that the user may publish to the default exchange. It is asked once for each vhost. The error is a
 // *model.RescueImpossible, or that of ctx.
-func (c *Client) canRescue(ctx context.Context, plan peek.Plan) error {
+func (c *Client) canRescue(ctx context.Context, look peek.Plan) error {
 	c.mu.Lock()
-	proven := c.rescues[plan.Queue.VHost]
+	proven := c.rescues[look.Queue.VHost]
 	c.mu.Unlock()
 	if proven {
 		return nil
 	}
-	err := c.canPublish(ctx, plan.Queue.VHost)
+	err := c.canPublish(ctx, look.Queue.VHost)
 	if err == nil && c.journal != nil {
 		err = c.journal.Check(ctx)
 	}
@@ -230,11 +230,11 @@ func (c *Client) canRescue(ctx context.Context, plan peek.Plan) error {
 	case errors.Is(err, context.DeadlineExceeded): // ctx's, whose Err follows a moment later
 		return err
 	case err != nil:
-		return &peek.RescueImpossible{Queue: plan.Queue, Why: model.Printable(err.Error()), Final: plan.Final}
+		return &peek.RescueImpossible{Queue: look.Queue, Why: model.Printable(err.Error()), Final: look.Final}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.rescues[plan.Queue.VHost] = true
+	c.rescues[look.Queue.VHost] = true
 	return nil
 }
 
