@@ -3,7 +3,4 @@
 //
 // Messages are only ever taken with a manual acknowledgement. Whatever ends a call, what was not acknowledged is given
 // back as the plan says, or by the broker when the connection is lost.
-//
-// It has more than 4,000 lines: looks, replays and undo share what takes messages, gives them back and writes them
-// down.
 package broker

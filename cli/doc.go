@@ -9,6 +9,6 @@
 // nothing, writes each message as it comes and runs until it is stopped; a probe is asked about with the same question
 // (ask.go), and tells each stage as it is reached.
 //
-// It has more than 4,000 lines: one file a command, which share the session, the questions and the JSON; no command
+// It has more than 6,000 lines: one file a command, which share the session, the questions and the JSON; no command
 // uses another one.
 package cli

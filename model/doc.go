@@ -18,9 +18,6 @@
 //	ports      what screens and commands need of the adapters
 //	build      topologies for tests
 //
-// It has more than 4,000 lines: settings, routing, roles and flows are views of one topology, and share what it has
-// looked up.
-//
 // No room does IO, but mend, which runs its programs in a process of their own. Three import libraries: message (filter
 // expressions), mend (jq) and body (its formats); build, which is for tests, imports one of random values. Units are in
 // the names or the types: durations are time.Duration, sizes are bytes, rates are per second.

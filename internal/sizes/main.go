@@ -1,6 +1,6 @@
 // Command sizes refuses what is too large to be read: lines of more than 120 columns (but for text between backquotes
 // that reaches beyond them, and tables and code of Markdown, which are as they have to be), functions of more than 80
-// lines (tables of values do not count), files of more than 600, and packages of more than 4,000 whose doc.go does not
+// lines (tables of values do not count), files of more than 600, and packages of more than 6,000 whose doc.go does not
 // say why. `make lint` runs it.
 package main
 
@@ -17,10 +17,10 @@ import (
 	"unicode/utf8"
 )
 
-const columns, functionLines, fileLines, packageLines = 120, 80, 600, 4000
+const columns, functionLines, fileLines, packageLines = 120, 80, 600, 6000
 
 // reason is how the sentence in a doc.go begins that says why a package is as large as it is.
-const reason = "It has more than 4,000 lines: "
+const reason = "It has more than 6,000 lines: "
 
 func main() {
 	var found []string
