@@ -89,16 +89,16 @@ func (p *Program) announce(a plannedAction) {
 	if !a.looked.complete {
 		of := ""
 		if depth, ok := a.looked.depth.Get(); ok {
-			of = fmt.Sprintf(" of %d", depth)
+			of = " of " + model.Count(depth)
 		}
-		p.say("read the first %d%s messages: a later one that would reach a queue not named here stays where "+
-			"it is", a.looked.messages, of)
+		p.say("read the first %s%s messages: a later one that would reach a queue not named here stays where "+
+			"it is", model.Count(a.looked.messages), of)
 	}
 	if planned.Operation == plan.Replay || planned.Operation == plan.Move {
 		p.say("to %s, which reaches %s", model.Printable(a.plan.To()), reaches(planned))
 		for i, line := range planned.Evidence() {
 			if i == mostEvidence {
-				p.say("and %d more queues or reasons: -o json lists them all", len(planned.Evidence())-i)
+				p.say("and %s more queues or reasons: -o json lists them all", model.Count(len(planned.Evidence())-i))
 				break
 			}
 			p.say("%s", line)
@@ -159,7 +159,7 @@ func reaches(plan plan.Plan) string {
 	var names []string
 	for i, r := range plan.Recipients {
 		if i == mostEvidence {
-			names = append(names, fmt.Sprintf("and %d more queues", len(plan.Recipients)-i))
+			names = append(names, "and "+model.Count(len(plan.Recipients)-i)+" more queues")
 			break
 		}
 		name := model.Printable(r.Queue.String())
@@ -276,7 +276,7 @@ func (p *Program) showAccount(a plannedAction, account plan.Account) error {
 		case n <= 0:
 			rest = ""
 		case a.plan.Canary != nil:
-			rest = fmt.Sprintf("; %d were not touched", n)
+			rest = "; " + model.Count(n) + " were not touched"
 		}
 		p.say("it ended early: %s%s", model.Printable(account.Stopped), rest)
 	}
@@ -346,7 +346,7 @@ func canaryWords(a *plan.Account) string {
 
 // sentence is "replay ucenter@user@failed: 47 planned, 46 moved, 1 returned in 0.1 s".
 func sentence(a plannedAction, account plan.Account) string {
-	parts := []string{fmt.Sprintf("%d planned", account.Planned)}
+	parts := []string{model.Count(account.Planned) + " planned"}
 	for _, count := range []struct {
 		n    int
 		what string
@@ -359,7 +359,7 @@ func sentence(a plannedAction, account plan.Account) string {
 		{account.Gone, "gone before their turn"},
 	} {
 		if count.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", count.n, count.what))
+			parts = append(parts, model.Count(count.n)+" "+count.what)
 		}
 	}
 	return fmt.Sprintf("%s %s%s: %s in %.1f s", account.Operation, model.Printable(account.From.String()),
@@ -406,7 +406,7 @@ func (p *Program) showProblems(a plannedAction, account plan.Account) {
 			model.Plural(account.Gone, "message"))
 	}
 	if account.Refused > 0 && !a.looked.complete && a.plan.Operation == plan.Replay {
-		p.say("only the first %d messages were read: select the others with --filter or --id, or name their "+
-			"target with --to", a.looked.messages)
+		p.say("only the first %s messages were read: select the others with --filter or --id, or name their "+
+			"target with --to", model.Count(a.looked.messages))
 	}
 }

@@ -33,7 +33,7 @@ func (p *Program) ask(ctx context.Context, q question) error {
 		model.Printable(q.queue.String()))
 	careful := q.production || q.messages > manyMessages
 	if careful {
-		fmt.Fprintf(p.Err, ": to go on, type %d: ", q.messages)
+		fmt.Fprintf(p.Err, ": to go on, type %s: ", model.Count(q.messages))
 	} else {
 		fmt.Fprint(p.Err, "? [y/N] ")
 	}
@@ -48,7 +48,7 @@ func (p *Program) ask(ctx context.Context, q question) error {
 		!careful && (strings.EqualFold(word, "y") || strings.EqualFold(word, "yes")):
 		return nil
 	case careful && word != "":
-		return refused("nothing was changed: you typed %s, not %d", model.Printable(word), q.messages)
+		return refused("nothing was changed: you typed %s, not %s", model.Printable(word), model.Count(q.messages))
 	}
 	return refused("not agreed: nothing was changed")
 }
@@ -93,7 +93,7 @@ func (p *progress) show(account plan.Account) {
 	if p.ended {
 		return
 	}
-	words := fmt.Sprintf("%d of %d", account.Done(), account.Planned)
+	words := model.Count(account.Done()) + " of " + model.Count(account.Planned)
 	if !p.terminal {
 		if account.Waiting != "" && account.Waiting != p.waiting {
 			fmt.Fprintf(p.out, "waits at %s: %s\n", words, model.Printable(account.Waiting))
@@ -101,7 +101,6 @@ func (p *progress) show(account plan.Account) {
 		}
 		return
 	}
-	p.shown = true
 	switch {
 	case account.Waiting != "":
 		words += "   waits: " + model.Printable(account.Waiting)
@@ -112,7 +111,10 @@ func (p *progress) show(account plan.Account) {
 }
 
 // draw replaces the line.
-func (p *progress) draw(words string) { fmt.Fprintf(p.out, "\r\x1b[K%s", shortened(words, 78)) }
+func (p *progress) draw(words string) {
+	p.shown = true
+	fmt.Fprintf(p.out, "\r\x1b[K%s", shortened(words, 78))
+}
 
 // clear takes the line away, until the next one.
 func (p *progress) clear() {

@@ -28,8 +28,12 @@ func (p *Program) dashboards(ctx context.Context, s *session, flags *connectionF
 		if err != nil || next == "" || ctx.Err() != nil {
 			return err
 		}
-		p.say("connecting to %s", model.Printable(next))
+		line := p.progress()
+		if line.terminal {
+			line.draw("connecting to " + model.Printable(next))
+		}
 		other, err := p.openContext(ctx, next, flags)
+		line.end()
 		if ctx.Err() != nil {
 			if other != nil {
 				other.close()

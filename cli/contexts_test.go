@@ -1,11 +1,12 @@
 package cli_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -36,8 +37,7 @@ func TestGoingToContexts(t *testing.T) {
 	must.Do(t, err)
 	defer master.Close()
 	defer tty.Close()
-	var errs bytes.Buffer
-	p := program(tty, tty, &errs)
+	p := program(tty, tty, tty)
 	p.Env = func(name string) string {
 		if name == "XDG_CONFIG_HOME" {
 			return dir
@@ -78,6 +78,13 @@ func TestGoingToContexts(t *testing.T) {
 	}
 	args := []string{"--context", "one", "--read-only", "--no-journal"}
 	if status := p.Run(t.Context(), args); status != cli.ExitDone || at != len(visits) {
-		t.Errorf("exit status %d after %d dashboards: %s", status, at, errs.String())
+		t.Errorf("exit status %d after %d dashboards", status, at)
+	}
+	tty.Close()
+	said, _ := io.ReadAll(master)
+	taken := regexp.MustCompile("[^\\r\\n]*\\r\x1b\\[K")
+	left := taken.ReplaceAllString(string(said), "")
+	if left != "" || !strings.Contains(string(said), "connecting to two") {
+		t.Errorf("%q is left on the terminal of %q", left, said)
 	}
 }

@@ -207,7 +207,6 @@ func (w *foundWriter) follow(search *find.Search, stop func()) {
 			}
 		}
 		if w.line.terminal && more {
-			w.line.shown = true
 			w.line.draw(progressWords(&progress))
 		}
 	}
@@ -235,7 +234,7 @@ func (w *foundWriter) write(hits []find.Hit) error {
 
 // progressWords are how far a search is, on one line.
 func progressWords(p *find.Progress) string {
-	return fmt.Sprintf("%d of %s   %s read   %s/s   %s found   %s", p.Queues, model.Plural(p.Of, "queue"),
+	return fmt.Sprintf("%s of %s   %s read   %s/s   %s found   %s", model.Count(p.Queues), model.Plural(p.Of, "queue"),
 		messagesWords(model.Some(p.Read)), model.Count(p.Rate()), model.Count(int64(p.Hits)),
 		model.Printable(p.Now.String()))
 }

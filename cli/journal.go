@@ -174,7 +174,7 @@ func (p *Program) showRecords(records []plan.Record, output *format) error {
 		r := &records[i]
 		outcome := r.Told()
 		if r.Undone > 0 {
-			outcome += fmt.Sprintf("; %d undone", r.Undone)
+			outcome += "; " + model.Count(r.Undone) + " undone"
 		}
 		if r.ResumedBy > 0 {
 			outcome += fmt.Sprintf("; resumed as %d", r.ResumedBy)

@@ -166,7 +166,7 @@ func (p *Program) showPeeked(peeked peek.Peeked, q *model.Queue, buffer bool, ou
 		p.say("%s for a delayed retry: no look shows them", model.Plural(n, "message")+" in it wait")
 	}
 	if depth, ok := peeked.Depth.Get(); ok && depth > int64(messages.Len()) {
-		p.say("the first %d of %s", messages.Len(), model.Plural(int(depth), "message"))
+		p.say("the first %s of %s", model.Count(messages.Len()), model.Plural(int(depth), "message"))
 	}
 	out := peekJSON{
 		Queue: plan.Queue.Name, Method: plan.Method, Cost: plan.Cost, Rescued: peeked.Rescued.Copied,

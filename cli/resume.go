@@ -216,7 +216,7 @@ func (p *Program) announceResume(plan *resume.Plan) {
 func (p *Program) tellUndecided(plan *resume.Plan) {
 	for i, u := range plan.Undecided {
 		if i == shownUndecided {
-			p.say("and %d more undecided", len(plan.Undecided)-i)
+			p.say("and %s more undecided", model.Count(len(plan.Undecided)-i))
 			break
 		}
 		id := ""

@@ -102,7 +102,11 @@ func (s *session) export(ctx context.Context, queue, path string, want exporting
 	case err != nil:
 		return fmt.Errorf("export %s: %w", model.Printable(ref.String()), err)
 	}
-	s.program.say("%s exported", model.Plural(n, "message"))
+	to := ""
+	if at, err := filepath.Abs(path); err == nil && path != "-" {
+		to = " to " + model.Printable(at)
+	}
+	s.program.say("%s exported%s", model.Plural(n, "message"), to)
 	if read.Stopped != "" {
 		s.program.say("there are more: %s", model.Printable(read.Stopped))
 		return &exit{status: ExitRefused}

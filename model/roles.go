@@ -416,7 +416,7 @@ func Names(refs []QueueRef) string {
 	var names []string
 	for i, ref := range refs {
 		if i == most {
-			names = append(names, fmt.Sprintf("%d more", len(refs)-most))
+			names = append(names, Count(len(refs)-most)+" more")
 			break
 		}
 		names = append(names, Printable(ref.Name))

@@ -3,8 +3,8 @@ package model
 import "strconv"
 
 // Count writes a number for people: 88,310.
-func Count(n int64) string {
-	s := strconv.FormatInt(n, 10)
+func Count[N ~int | ~int32 | ~int64](n N) string {
+	s := strconv.FormatInt(int64(n), 10)
 	start := 0
 	if n < 0 {
 		start = 1

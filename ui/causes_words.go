@@ -137,7 +137,7 @@ func oneOf(names []string) string {
 	}
 	text := names[0]
 	if more := len(names) - 1; more > 0 {
-		text += fmt.Sprintf(" +%d", more)
+		text += " +" + model.Count(more)
 	}
 	return text
 }
@@ -149,7 +149,7 @@ func namesOf(names []string, most int) string {
 	}
 	text := strings.Join(names[:min(len(names), most)], ", ")
 	if more := len(names) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+		text += " and " + model.Count(more) + " more"
 	}
 	return text
 }

@@ -100,7 +100,7 @@ func namedLines(all []named) []body.Line {
 }
 
 func (c compareScreen) Title() string {
-	return fmt.Sprintf("#%d and #%d", c.of[0].position, c.of[1].position)
+	return "#" + model.Count(c.of[0].position) + " and #" + model.Count(c.of[1].position)
 }
 
 func (c compareScreen) Typing() bool { return false }
@@ -167,7 +167,7 @@ func (c compareScreen) View(width, height int) string {
 
 // comparedName is a message's place and id.
 func comparedName(m *message.Message) string {
-	name := fmt.Sprintf("#%d", m.Position)
+	name := "#" + model.Count(m.Position)
 	if m.Properties.MessageID != "" {
 		name += "  " + model.Printable(m.Properties.MessageID)
 	}

@@ -120,6 +120,11 @@ func (d exportDialog) write() (exportDialog, tea.Cmd) {
 		d.wrong = "name a file"
 		return d, nil
 	}
+	path, err := absolute(path)
+	if err != nil {
+		d.wrong = err.Error()
+		return d, nil
+	}
 	files, parts := d.env.files, d.parts
 	cmd := running(&d.dialog, func(ctx context.Context) (done exportedFiles, err error) {
 		for _, p := range parts {

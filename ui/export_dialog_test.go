@@ -49,7 +49,7 @@ func TestExportOfTheSelection(t *testing.T) {
 	term.await("Export 2 messages", "the selection: 2 messages")
 	term.press(keyEnter)
 	const name = failedQueue + "-20260301-030405.jsonl"
-	term.await("2 messages written to " + name)
+	term.await("2 messages written to", "/"+name)
 	if got := exported(t, name); len(got) != 2 || got[0].Position != 2 || got[1].Position != 4 ||
 		got[0].Properties.MessageID != "0f3c9a01-user" {
 		t.Errorf("%+v", got)
@@ -63,7 +63,7 @@ func TestExportOfTheSelection(t *testing.T) {
 	term.press(keyEnter)
 	term.await("name a file")
 	term.press("other.jsonl", keyEnter)
-	term.await("2 messages written to other.jsonl")
+	term.await("2 messages written to", "/other.jsonl")
 	term.press(keyEsc)
 	term.awaitGone("selected")
 	term.press("x")
@@ -75,7 +75,7 @@ func TestExportOfTheSelection(t *testing.T) {
 	}
 }
 
-// TestExportWritesWholeBodies: also where the screen shows the beginning only.
+// TestExportWritesWholeBodies: also where the screen shows the beginning only. It says where the file is.
 func TestExportWritesWholeBodies(t *testing.T) {
 	o, _, channel := real(t)
 	o.Files = export.Files{}
@@ -88,12 +88,14 @@ func TestExportWritesWholeBodies(t *testing.T) {
 	)
 	term := onQueue(t, o, "ui.export", 120, 36)
 	term.await("3 messages")
-	path := filepath.Join(t.TempDir(), "all.jsonl")
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	path := filepath.Join(home, "all.jsonl")
 	term.press("x")
 	term.await("Export 3 messages")
-	term.retype(path)
+	term.retype("~/all.jsonl")
 	term.press(keyEnter)
-	term.await("3 messages written")
+	term.await("3 messages written", path)
 	got := exported(t, path)
 	if len(got) != 3 || len(got[1].Body) != 300_000 || len(got[2].Body) != 6_000_000 ||
 		got[0].Properties.MessageID != "small" {

@@ -108,7 +108,7 @@ func recordWhat(r *plan.Record) string {
 func recordOutcome(r *plan.Record) string {
 	words := r.Told()
 	if r.Undone > 0 {
-		words += fmt.Sprintf("; %d undone", r.Undone)
+		words += "; " + model.Count(r.Undone) + " undone"
 	}
 	if r.ResumedBy > 0 {
 		words += fmt.Sprintf("; resumed as %d", r.ResumedBy)

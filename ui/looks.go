@@ -116,6 +116,6 @@ func (l *looks) failed(t *model.Topology, q *model.Queue) string {
 		return ""
 	}
 	d := l.dead[q.QueueRef]
-	return fmt.Sprintf("no flow has it, and it has no consumers; failures in %d of %s read there", d.dead,
+	return fmt.Sprintf("no flow has it, and it has no consumers; failures in %s of %s read there", model.Count(d.dead),
 		model.Plural(d.of, "message"))
 }

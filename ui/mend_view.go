@@ -97,7 +97,7 @@ func (p *mendPrompt) sayMended(l *dialogLines) {
 	if more := m.Changed - len(m.Shown); more > 0 && len(m.Shown) > 0 {
 		which := fmt.Sprintf("the first %d that change", len(m.Shown))
 		if ofSeveralQueues(m) {
-			which = fmt.Sprintf("%d of those that change", len(m.Shown))
+			which = model.Count(len(m.Shown)) + " of those that change"
 		}
 		l.say("examples", which+", before and after", s.Muted)
 	}

@@ -73,7 +73,7 @@ func viewLines(s *term.Styles, v *body.View, width int, folded bool) []string {
 		lines = append(lines, toned(s.Warning, term.MarkWarning+" "+v.Problem, width)...)
 	}
 	lines = append(lines, toned(s.Muted, v.Note, width)...)
-	shown := v.Lines
+	shown := v.LinesIn(width)
 	if folded {
 		shown = body.Folded(shown, 1)
 	}

@@ -124,3 +124,15 @@ func TestPieces(t *testing.T) {
 		t.Error("a part of the text is lost")
 	}
 }
+
+// A dump has as many bytes a line as its pane has room for: none of its lines is broken.
+func TestDumpFitsItsPane(t *testing.T) {
+	m := message.Message{Body: []byte("\xff\xfe" + strings.Repeat("0123456789", 9)), BodyBytes: 92}
+	v := body.Read(&m)
+	for width, each := range map[int]int{28: 4, 43: 4, 44: 8, 75: 12, 76: 16, 200: 16} {
+		lines := viewLines(&term.Styles{}, &v, width, false)
+		if want := (92 + each - 1) / each; len(lines) != want || ansi.StringWidthWc(lines[0]) > width {
+			t.Errorf("%d lines in %d columns, want %d: %q", len(lines), width, want, lines[0])
+		}
+	}
+}

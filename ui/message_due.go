@@ -96,7 +96,7 @@ func (s messagesScreen) dueLines() []term.Span {
 				term.MarkWarning, model.Count(int64(n)), model.Printable(id))
 		}
 		if times > 1 {
-			words += fmt.Sprintf(", %d times", times)
+			words += ", " + model.Count(times) + " times"
 		}
 		lines = append(lines, term.Span{Text: words, Tone: term.ToneWarning})
 	}

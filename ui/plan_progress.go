@@ -113,7 +113,7 @@ func (d *planDialog) sayAccount(l *dialogLines) {
 	}
 	for i, p := range a.Problems {
 		if i == shownProblems {
-			l.say("", fmt.Sprintf("and %d more", len(a.Problems)-i), s.Muted)
+			l.say("", "and "+model.Count(len(a.Problems)-i)+" more", s.Muted)
 			break
 		}
 		id := p.MessageID

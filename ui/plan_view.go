@@ -142,7 +142,7 @@ func (d *planDialog) askWhere(l *dialogLines) {
 	label := "to"
 	for i, w := range p.Ways {
 		if i == 3 {
-			l.say(label, fmt.Sprintf("and %d more addresses", len(p.Ways)-i), s.Text)
+			l.say(label, "and "+model.Count(len(p.Ways)-i)+" more addresses", s.Text)
 			break
 		}
 		words := "through " + model.Printable(model.ExchangeName(w.Exchange)) + ", key " + printableKey(w.RoutingKey)
@@ -171,7 +171,7 @@ func (d *planDialog) askWhere(l *dialogLines) {
 	}
 	for i, r := range p.Recipients {
 		if i == shownNames {
-			l.stress(label, fmt.Sprintf("and %d more", len(p.Recipients)-i), s.Warning)
+			l.stress(label, "and "+model.Count(len(p.Recipients)-i)+" more", s.Warning)
 			break
 		}
 		words := model.Printable(r.Queue.String()) + ", " + picture.ConsumerCount(r.Consumers)

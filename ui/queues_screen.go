@@ -145,7 +145,7 @@ func (r queueRow) wayOut(s *term.Styles) term.Field {
 	case 1:
 		return term.Field{Text: name + " → " + model.Printable(targets[0].Name), Style: s.Text}
 	}
-	return term.Field{Text: fmt.Sprintf("%s → %d queues", name, len(targets)), Style: s.Text}
+	return term.Field{Text: name + " → " + model.Count(len(targets)) + " queues", Style: s.Text}
 }
 
 // deadLetterTargets are the queues that any of a queue's ways out reaches.

@@ -144,14 +144,14 @@ func (r resuming) say(l *dialogLines) (title string) {
 	}
 	for i, u := range p.Undecided {
 		if i == shownUndecided {
-			l.stress("", fmt.Sprintf("and %d more", len(p.Undecided)-i), s.Warning)
+			l.stress("", "and "+model.Count(len(p.Undecided)-i)+" more", s.Warning)
 			break
 		}
 		id := ""
 		if u.MessageID != "" {
 			id = " (" + model.Printable(u.MessageID) + ")"
 		}
-		l.stress("undecided", fmt.Sprintf("%d%s: %s", u.Position, id, model.Printable(u.Why)), s.Warning)
+		l.stress("undecided", fmt.Sprintf("%s%s: %s", model.Count(u.Position), id, model.Printable(u.Why)), s.Warning)
 	}
 	l.warn(p.Rest.Warnings)
 	return title

@@ -92,6 +92,7 @@ var readsText = map[string]string{
 	"cli/urls.go":             "URLs",
 	"ui/message_complete.go":  "what a person types",
 	"ui/palette.go":           "what a person types",
+	"ui/snapshot.go":          "what a person types",
 	"ui/term/filter_field.go": "what a person types, in the texts of a list",
 
 	"demo/config.go":             "the names of environment variables",

@@ -3,7 +3,6 @@ package body
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -140,7 +139,7 @@ func (d *document) plain() View {
 	head := message.WholeRunes(d.data, maxText)
 	if !utf8.Valid(head) || message.LooksBinary(head) {
 		shown := d.data[:min(len(d.data), maxHex)]
-		return View{Format: Hex, Lines: hexDump(shown), Note: d.part(len(shown))}
+		return View{Format: Hex, Lines: hexDump(shown, wholeDump), bytes: shown, Note: d.part(len(shown))}
 	}
 	var lines []Line
 	for _, text := range model.PrintableLines(string(head)) {
@@ -158,11 +157,4 @@ func (d *document) part(shown int) string {
 		return "the first " + message.Size(int64(shown))
 	}
 	return "the first " + message.Size(int64(shown)) + " of " + message.Size(int64(d.size))
-}
-
-func plural(lines int) string {
-	if lines == 1 {
-		return "1 line"
-	}
-	return strconv.Itoa(lines) + " lines"
 }

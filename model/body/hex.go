@@ -5,9 +5,12 @@ import (
 	"strings"
 )
 
-// hexDump is 16 bytes a line: offset, hexadecimal, ASCII.
-func hexDump(b []byte) []Line {
-	const width = 16
+// wholeDump is the width of a line of 16 bytes.
+const wholeDump = 12 + 4*16
+
+// hexDump is 16 bytes a line, or as many fours as fit into the width: offset, hexadecimal, ASCII.
+func hexDump(b []byte, within int) []Line {
+	width := 4 * min(max((within-12)/16, 1), 4)
 	lines := make([]Line, 0, len(b)/width+1)
 	for offset := 0; offset < len(b); offset += width {
 		row := b[offset:min(offset+width, len(b))]

@@ -35,6 +35,15 @@ type View struct {
 	Problem string // why it is not what its content type or its encoding says; "" when it is
 	Lines   []Line // printable
 	Note    string // what is not shown, or how it was read
+	bytes   []byte // of a dump
+}
+
+// LinesIn are the lines for a width: those of a dump fit into it, from 28 columns on.
+func (v *View) LinesIn(width int) []Line {
+	if v.Format == Hex && width < wholeDump {
+		return hexDump(v.bytes, width)
+	}
+	return v.Lines
 }
 
 // Line is a line of a view.
@@ -125,7 +134,7 @@ func Folded(lines []Line, depth int) []Line {
 			continue
 		}
 		line := Line{Depth: depth, Spans: append([]Span(nil), lines[i].Spans...)}
-		line.Spans = append(line.Spans, Span{Note, " … " + plural(end-i-1) + " "})
+		line.Spans = append(line.Spans, Span{Note, " … " + model.Plural(end-i-1, "line") + " "})
 		if end < len(lines) && lines[end].Depth == depth && closes(lines[end]) {
 			line.Spans = append(line.Spans, trimmed(lines[end].Spans)...)
 			end++

@@ -136,7 +136,7 @@ func findCarriedDeliveryCounts(t *model.Topology, found func(Finding)) {
 		from, keeps := model.Printable(c.From.Name), "-1, no limit"
 		count := "no delivery-limit of " + from
 		if c.Count < math.MaxInt64 {
-			keeps = fmt.Sprintf("%d or more", c.Count)
+			keeps = model.Count(c.Count) + " or more"
 			count = "delivery-limit of " + from + " " + t.Settings(c.From).DeliveryLimit.String()
 		}
 		found(Finding{

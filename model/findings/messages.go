@@ -118,16 +118,16 @@ func (h *blockingHead) finding() (Finding, bool) {
 			Code: "head-of-line-blocked", Level: LevelWarning,
 			Message: fmt.Sprintf("%s overdue behind message 1 (%s), and expired while the look held it",
 				wasOrWere(waits.Expired), head.TTLWords()),
-			Evidence: fmt.Sprintf("%s counted, %d read, the others were due; it %s", model.Plural(waits.Expired+
-				int64(len(waits.Messages)), "message"), len(waits.Messages), head.LeavesWords(takenAt)),
+			Evidence: fmt.Sprintf("%s counted, %s read, the others were due; it %s", model.Plural(waits.Expired+
+				int64(len(waits.Messages)), "message"), model.Count(len(waits.Messages)), head.LeavesWords(takenAt)),
 			Remedy: remedy,
 		}, true
 	}
 	f := Finding{
 		Code: "head-of-line-blocked", Level: LevelWarning,
 		Message: blocked.Words(takenAt),
-		Evidence: fmt.Sprintf("%d of %d messages that were read are overdue; message %d has %s", blocked.Past,
-			blocked.Seen, blocked.By.Position, blocked.By.TTLWords()),
+		Evidence: fmt.Sprintf("%s of %s messages that were read are overdue; message %s has %s",
+			model.Count(blocked.Past), model.Count(blocked.Seen), model.Count(blocked.By.Position), blocked.By.TTLWords()),
 		Remedy: remedy,
 	}
 	if blocked.By.Due.Kind == story.DueUnknown {
@@ -187,7 +187,7 @@ func (l *nearDeliveryLimit) finding() (Finding, bool) {
 		Code: "delivery-count-near-limit", Level: LevelWarning,
 		Message: fmt.Sprintf("%s near the delivery limit: %s after one or two more returns",
 			model.PluralAre(int64(l.near), "message"), becomes),
-		Evidence: fmt.Sprintf("x-delivery-count up to %d, delivery-limit %s", l.most, l.settings.DeliveryLimit),
+		Evidence: fmt.Sprintf("x-delivery-count up to %s, delivery-limit %s", model.Count(l.most), l.settings.DeliveryLimit),
 		Remedy:   "replay or drop them, or raise the limit by policy; before 4.3 each look also counts",
 	}, true
 }

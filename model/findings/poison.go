@@ -61,10 +61,11 @@ func (p *poison) finding() (Finding, bool) {
 	if p.id != "" {
 		id = "id " + model.Printable(p.id)
 	}
-	words := fmt.Sprintf("message %d (%s) comes back again and again: %s tries", p.position, id, worst.Words())
+	words := fmt.Sprintf("message %s (%s) comes back again and again: %s tries", model.Count(p.position), id,
+		worst.Words())
 	if n > 1 {
-		words = fmt.Sprintf("%s come back again and again: message %d (%s) has had %s tries",
-			model.Plural(n, "message"), p.position, id, worst.Words())
+		words = fmt.Sprintf("%s come back again and again: message %s (%s) has had %s tries",
+			model.Plural(n, "message"), model.Count(p.position), id, worst.Words())
 	}
 	evidence := "its deaths, and the tries that its worker counts in headers"
 	switch {

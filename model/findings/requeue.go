@@ -61,8 +61,8 @@ func findRequeueLoops(t *model.Topology, found func(Finding)) {
 				"none is processed",
 				model.Printable(q.Name), model.Plural(depth, "message"), them(depth), rate),
 			Evidence: fmt.Sprintf("redelivered %.1f/s, %s times since RabbitMQ began counting; acknowledged %.1f/s; "+
-				"%d ready, %d unacknowledged, %s", rate, model.Count(q.Redelivered.Or(0)), q.AckRate.Or(0), q.Ready.Or(0),
-				q.Unacked.Or(0), model.Plural(q.Consumers.Or(0), "consumer")),
+				"%s ready, %s unacknowledged, %s", rate, model.Count(q.Redelivered.Or(0)), q.AckRate.Or(0),
+				model.Count(q.Ready.Or(0)), model.Count(q.Unacked.Or(0)), model.Plural(q.Consumers.Or(0), "consumer")),
 			Remedy: "let the worker reject without requeue into a dead-letter exchange, or give the queue a delivery " +
 				"limit" + limitWords(t) + "; a worker that crashes on a message looks the same",
 		})

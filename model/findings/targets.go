@@ -97,7 +97,7 @@ func findStuckDeadLetters(t *model.Topology, found func(Finding)) {
 				Code: "dead-letters-held", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
 				Message: fmt.Sprintf("%s holds %s that no queue has taken yet", model.Printable(q.Name),
 					model.Plural(n, "dead letter")),
-				Evidence: fmt.Sprintf("messages_dlx %d, %s, reaches %s", n, deadLettering(t.Settings(q.QueueRef)),
+				Evidence: fmt.Sprintf("messages_dlx %s, %s, reaches %s", model.Count(n), deadLettering(t.Settings(q.QueueRef)),
 					model.NamesOr(t.RejectedTargets(q.QueueRef), "no queue")),
 				Remedy: "bind a queue that takes them, or make room in the queue that refuses them; RabbitMQ " +
 					"keeps trying",

@@ -99,7 +99,7 @@ func namedKeys(keys []string) string {
 	}
 	words += model.Printable(strings.Join(some, ", "))
 	if more := len(keys) - len(some); more > 0 {
-		words += fmt.Sprintf(" and %d more", more)
+		words += " and " + model.Count(more) + " more"
 	}
 	return words
 }

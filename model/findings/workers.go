@@ -24,8 +24,8 @@ func findWorkersWithoutConsumers(t *model.Topology, found func(Finding)) {
 		f := Finding{
 			Code: "worker-without-consumers", Level: LevelWarning, VHost: q.VHost, Queue: q.Name,
 			Message: fmt.Sprintf("%s has no consumers, though buffers feed it", model.Printable(q.Name)),
-			Evidence: fmt.Sprintf("0 consumers, %s ready, %d waiting in %s", model.Plural(waiting, "message"), coming,
-				listBuffers(flow)),
+			Evidence: fmt.Sprintf("0 consumers, %s ready, %s waiting in %s", model.Plural(waiting, "message"),
+				model.Count(coming), listBuffers(flow)),
 			Remedy: "start the application that consumes it; messages from the buffers wait here until then",
 		}
 		if waiting > 0 {

@@ -109,7 +109,7 @@ func (p *deathParser) problem() string {
 	case 1:
 		return p.first + "; and 1 more problem"
 	}
-	return fmt.Sprintf("%s; and %d more problems", p.first, p.more)
+	return p.first + "; and " + model.Count(p.more) + " more problems"
 }
 
 func (p *deathParser) death(v any) (Death, bool) {
@@ -300,7 +300,7 @@ func Died(r model.Reason, times int64) string {
 	if times <= 1 {
 		return string(r)
 	}
-	return fmt.Sprintf("%s ×%d", r, times)
+	return string(r) + " ×" + model.Count(times)
 }
 
 // AddCapped is the sum of two counts, neither of them negative; too large a one is the largest number.

@@ -141,7 +141,7 @@ func TestParseDeathsOfManyEntries(t *testing.T) {
 	}
 	began := time.Now()
 	deaths, problem := ParseDeaths(model.Table{"x-death": entries})
-	if len(deaths) != len(entries) || !strings.HasSuffix(problem, "and 499999 more problems") {
+	if len(deaths) != len(entries) || !strings.HasSuffix(problem, "and 499,999 more problems") {
 		t.Errorf("%d deaths, %q", len(deaths), problem)
 	}
 	if took := time.Since(began); took > 20*time.Second {
@@ -205,7 +205,7 @@ func TestDeathSummary(t *testing.T) {
 		{[]Death{{Queue: "q"}}, "died", 1},
 		{
 			[]Death{{Reason: model.Expired, Count: math.MaxInt64}, {Reason: model.Expired, Count: 5}},
-			"expired ×9223372036854775807", math.MaxInt64,
+			"expired ×9,223,372,036,854,775,807", math.MaxInt64,
 		},
 		{
 			[]Death{{Reason: "a"}, {Reason: "b"}, {Reason: "c"}, {Reason: "d"}, {Reason: "e"}, {Reason: "f"}},

@@ -100,6 +100,6 @@ func (m *Message) ReplayedWords() string {
 	case n == 1:
 		return "replayed once"
 	default:
-		return fmt.Sprintf("replayed %d times", n)
+		return "replayed " + model.Count(n) + " times"
 	}
 }

@@ -78,7 +78,7 @@ func (c *Clue) Source() string {
 		words := fmt.Sprintf("its origin, exchange %s, key %s", model.ExchangeName(c.Address.Exchange),
 			model.Quoted(c.Address.RoutingKey))
 		if c.Reaches > 1 {
-			words += fmt.Sprintf(", reaches %d queues", c.Reaches)
+			words += ", reaches " + model.Count(c.Reaches) + " queues"
 		}
 		return model.Printable(words)
 	case ByFlow:

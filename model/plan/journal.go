@@ -83,7 +83,7 @@ func (r *Record) Told() string {
 			if words != "" {
 				words += ", "
 			}
-			words += fmt.Sprintf("%d %s", count.n, count.what)
+			words += model.Count(count.n) + " " + count.what
 		}
 	}
 	switch {
@@ -93,7 +93,7 @@ func (r *Record) Told() string {
 		words += "; it ended early"
 	}
 	for _, s := range a.Strayed {
-		words += fmt.Sprintf("; up to %d may also be in %s", s.Messages, model.Printable(s.Queue.String()))
+		words += fmt.Sprintf("; up to %s may also be in %s", model.Count(s.Messages), model.Printable(s.Queue.String()))
 	}
 	switch {
 	case r.Running:
@@ -145,9 +145,9 @@ func (r *Record) Certain() (said []string) {
 	}
 	a := &r.Account
 	if n := a.Moved + a.Dropped; n > 0 {
-		words := fmt.Sprintf("certain: %d %s", n, doneWord[r.Operation])
+		words := "certain: " + model.Count(n) + " " + doneWord[r.Operation]
 		if stayed := a.Refused + a.Returned; stayed > 0 && r.Operation != Import {
-			words += fmt.Sprintf(", %d stayed where they were", stayed)
+			words += ", " + model.Count(stayed) + " stayed where they were"
 		}
 		said = append(said, words)
 	}

@@ -29,9 +29,9 @@ func (c *Change) Words() string {
 	case LimitDrops:
 		return c.Loss.Words()
 	case TakeChanged:
-		return fmt.Sprintf("%s come back from %s instead of %d", model.Plural(c.Is, "message"), queue, c.Was)
+		return fmt.Sprintf("%s come back from %s instead of %s", model.Plural(c.Is, "message"), queue, model.Count(c.Was))
 	case CountChanged:
-		return fmt.Sprintf("it would act on %s instead of %d", model.Plural(c.Is, "message"), c.Was)
+		return fmt.Sprintf("it would act on %s instead of %s", model.Plural(c.Is, "message"), model.Count(c.Was))
 	}
 	return c.Why.Words()
 }

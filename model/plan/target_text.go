@@ -113,7 +113,7 @@ func (p *Plan) Went() string {
 	var names []string
 	for i, r := range p.Recipients {
 		if i == mostOffered {
-			names = append(names, fmt.Sprintf("%d more", len(p.Recipients)-i))
+			names = append(names, model.Count(len(p.Recipients)-i)+" more")
 			break
 		}
 		names = append(names, r.Queue.Name)

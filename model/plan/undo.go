@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -326,7 +325,7 @@ func quoteList(names []string) string {
 	out := ""
 	for i, name := range names {
 		if i == 5 {
-			return out + fmt.Sprintf(" and %d more", len(names)-i)
+			return out + " and " + model.Count(len(names)-i) + " more"
 		}
 		if i > 0 {
 			out += ", "

@@ -130,7 +130,7 @@ func (w Warning) Words() string {
 		if w.Messages == 1 {
 			return "1 of them stays: " + w.Against.Words()
 		}
-		return fmt.Sprintf("%d of them stay: %s", w.Messages, w.Against.Words())
+		return model.Count(w.Messages) + " of them stay: " + w.Against.Words()
 	case sameID:
 		return fmt.Sprintf("%s with the message_id of another one, but different: no copies of each other, and all are "+
 			"replayed", model.Plural(w.Messages, "message"))

@@ -111,7 +111,7 @@ func (o Objection) undoWords(queue string) string {
 	}
 	words := "there is nothing to undo"
 	for _, skip := range o.Skips {
-		words += fmt.Sprintf("; %d %s", skip.Messages, skip.Words())
+		words += "; " + model.Count(skip.Messages) + " " + skip.Words()
 	}
 	return words
 }

@@ -73,7 +73,8 @@ func (o Objection) Words() string {
 	case OtherLine:
 		return fmt.Sprintf("%s was changed since: its message %d is not the one that was imported", file, o.Message)
 	case OtherLength:
-		return fmt.Sprintf("%s was changed since: it has %s instead of %d", file, model.Plural(o.Is, "message"), o.Was)
+		return fmt.Sprintf("%s was changed since: it has %s instead of %s", file, model.Plural(o.Is, "message"),
+			model.Count(o.Was))
 	}
 	return o.Rest.Words()
 }

@@ -71,7 +71,7 @@ func PlanTap(t *model.Topology, want TapWant) TapPlan {
 		}
 		if more := len(p.Bindings) + len(found) - tapBindings; more > 0 {
 			p.Notes = append(p.Notes, fmt.Sprintf("%s has more bindings than a tap repeats: messages through "+
-				"%d of them are not seen", model.Printable(name), more))
+				"%s of them are not seen", model.Printable(name), model.Count(more)))
 			found = found[:max(len(found)-more, 0)]
 		}
 		p.Bindings = append(p.Bindings, found...)

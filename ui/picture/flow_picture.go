@@ -2,7 +2,6 @@ package picture
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -254,7 +253,7 @@ func (b *builder) entrance(members []*model.Buffer) Station {
 	s := Station{name: model.Plural(len(names), "exchange")}
 	for i, name := range names {
 		if i == 3 {
-			s.facts = append(s.facts, term.Spans{{Text: "+" + strconv.Itoa(len(names)-i) + " more", Tone: term.ToneMuted}})
+			s.facts = append(s.facts, term.Spans{{Text: "+" + model.Count(len(names)-i) + " more", Tone: term.ToneMuted}})
 			break
 		}
 		s.facts = append(s.facts, term.Spans{{Text: model.Printable(name), Tone: term.ToneText}})
@@ -293,7 +292,7 @@ func groupBuffers(buffers []*model.Buffer, of func(*model.Buffer) string) [][]*m
 func keyWords(keys []string) string {
 	words := model.Printable(strings.Join(keys, " "))
 	if len(words) > 16 && len(keys) > 1 {
-		return strconv.Itoa(len(keys)) + " keys"
+		return model.Count(len(keys)) + " keys"
 	}
 	return term.Fit(words, min(len([]rune(words)), 18), false, true)
 }
