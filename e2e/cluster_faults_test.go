@@ -76,15 +76,23 @@ func TestClusterFaults(t *testing.T) {
 	}
 	r := seed.Rand(t)
 	trials, struck, doubled, unknown, messages := 0, 0, 0, 0, 0
+	left := map[string][]*clusterTrial{} // by fault
 	for i := range 2 + size.Rounds(0) {
 		classic := [2]string{"classic", "classic"}
-		fault, these := faults[r.IntN(len(faults))], randomTrials(r)
+		fault := faults[(i+2)%len(faults)]
+		var these []*clusterTrial
 		switch i {
 		case 0: // the acknowledgements that went nowhere
 			fault, these = "kill", []*clusterTrial{{place: "source", action: "move", kinds: classic, n: 8000}}
 		case 1:
 			fault = faults[len(faults)-1]
 			these = []*clusterTrial{{place: "source", action: "replay", kinds: classic, n: 8000}}
+		default:
+			if len(left[fault]) == 0 {
+				left[fault] = shuffledTrials(r)
+			}
+			these = left[fault][:min(trialsAtOnce, len(left[fault]))]
+			left[fault] = left[fault][len(these):]
 		}
 		t.Run(fmt.Sprintf("%d %s", i, fault), func(t *testing.T) {
 			for k, trial := range these {
@@ -120,18 +128,21 @@ func TestClusterFaults(t *testing.T) {
 		trials, messages, struck, doubled, unknown)
 }
 
-func randomTrials(r *rand.Rand) []*clusterTrial {
-	trials := make([]*clusterTrial, trialsAtOnce)
-	for i := range trials {
-		trials[i] = &clusterTrial{
-			action: clusterActions[r.IntN(len(clusterActions))],
-			place:  []string{"source", "source", "target", "both", "neither"}[r.IntN(5)],
-			n:      1500 + r.IntN(4500), rejects: r.IntN(3) == 0,
-		}
-		for k := range trials[i].kinds {
-			trials[i].kinds[k] = []string{"classic", "quorum"}[r.IntN(2)]
+// shuffledTrials are each action at each place with each kinds of queues once: 112.
+func shuffledTrials(r *rand.Rand) []*clusterTrial {
+	var trials []*clusterTrial
+	kinds := []string{"classic", "quorum"}
+	for _, action := range clusterActions {
+		for place := range clusterPlaces {
+			for k := range 4 {
+				trials = append(trials, &clusterTrial{
+					action: action, place: place, kinds: [2]string{kinds[k/2], kinds[k%2]},
+					n: 1500 + r.IntN(4500), rejects: r.IntN(3) == 0,
+				})
+			}
 		}
 	}
+	r.Shuffle(len(trials), func(i, k int) { trials[i], trials[k] = trials[k], trials[i] })
 	return trials
 }
 
