@@ -13,7 +13,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
@@ -344,11 +344,11 @@ func TestCanaryOfAFilter(t *testing.T) {
 		a.publish(from.QueueRef, numbered(n)...)
 		w := a.work(to.QueueRef, succeed)
 		p := canaryPlan(t, plan.Replay, from, to, n/2)
-		filter, err := message.ParseExpression(`headers["number"] % 2 == 0`)
+		condition, err := filter.ParseExpression(`headers["number"] % 2 == 0`)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Selection = plan.Selection{Filter: filter}
+		p.Selection = plan.Selection{Filter: condition}
 		account := execute(t, c, p)
 		wantOutcome(t, account, outcome{Planned: n / 2, Moved: n / 2})
 		var even, odd []string

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
@@ -17,13 +17,13 @@ func TestPlanFromJSON(t *testing.T) {
 		a, c := newApp(t), client(t)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		a.publish(from.QueueRef, numbered(5)...)
-		filter, err := message.ParseExpression("position > 2")
+		condition, err := filter.ParseExpression("position > 2")
 		if err != nil {
 			t.Fatal(err)
 		}
 		topology := topology([]*model.Queue{from, to})
 		p := decoded(t, plan.New(topology, plan.ActionWant{
-			Operation: plan.Replay, From: from.QueueRef, Selection: plan.Selection{Filter: filter}, Planned: 3,
+			Operation: plan.Replay, From: from.QueueRef, Selection: plan.Selection{Filter: condition}, Planned: 3,
 			Mode: plan.ToQueue, Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Mark: true, Insist: true,
 			Canary: time.Second,
 		}))

@@ -13,6 +13,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -118,11 +119,11 @@ func TestReplayOfEverySecondMessage(t *testing.T) {
 			}
 		}
 		a.publish(from.QueueRef, messages...)
-		filter, err := message.ParseExpression(`type == "odd"`)
+		condition, err := filter.ParseExpression(`type == "odd"`)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := replayTo(t, from, to, plan.Selection{Filter: filter})
+		plan := replayTo(t, from, to, plan.Selection{Filter: condition})
 		plan.Planned = len(odd)
 		wantOutcome(t, execute(t, c, plan), outcome{Planned: len(odd), Moved: len(odd)})
 		wantIDs(t, "moved", a.drain(to.QueueRef, len(odd)), odd)

@@ -14,15 +14,15 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
-	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/filter"
 )
 
 // appearance is how the dashboard looks and is steered, whatever broker it shows.
 type appearance struct {
 	theme   string
 	mouse   bool
-	filters message.Saved
-	actions []message.Action
+	filters filter.Saved
+	actions []filter.Action
 	schemas body.Schemas
 }
 
@@ -99,14 +99,14 @@ func reasonOf(err error) error {
 }
 
 // actionsOf are the actions of the configuration file, each on a key of its own.
-func (p *Program) actionsOf(file config, path string) ([]message.Action, error) {
-	var all []message.Action
+func (p *Program) actionsOf(file config, path string) ([]filter.Action, error) {
+	var all []filter.Action
 	for i, c := range file.Actions {
-		action, err := message.NewAction(c.Key, c.Name, c.URL, c.Command, c.Shell)
+		action, err := filter.NewAction(c.Key, c.Name, c.URL, c.Command, c.Shell)
 		if err == nil && p.CheckKey != nil {
 			err = p.CheckKey(c.Key)
 		}
-		if err == nil && slices.ContainsFunc(all, func(a message.Action) bool { return a.Key == c.Key }) {
+		if err == nil && slices.ContainsFunc(all, func(a filter.Action) bool { return a.Key == c.Key }) {
 			err = fmt.Errorf("the key %s is that of another action", model.Printable(c.Key))
 		}
 		if err != nil {

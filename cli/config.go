@@ -16,7 +16,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/filter"
 )
 
 // config is the configuration file. example.toml shows each of its keys.
@@ -113,12 +113,12 @@ func readConfig(env func(string) string) (file config, path string, there bool, 
 }
 
 // checkFilters refuses a saved filter that could not be typed, or read.
-func checkFilters(saved message.Saved, path string) error {
+func checkFilters(saved filter.Saved, path string) error {
 	for _, name := range slices.Sorted(maps.Keys(saved)) {
 		if !filterName.MatchString(name) {
 			return usage("%s: the name %q of a filter: it has letters, digits, _ and - only", path, model.Printable(name))
 		}
-		if _, err := message.ParseExpression(saved[name]); err != nil {
+		if _, err := filter.ParseExpression(saved[name]); err != nil {
 			return usage("%s: filters.%s: %s", path, name, oneLine(err))
 		}
 	}
@@ -129,8 +129,8 @@ func checkFilters(saved message.Saved, path string) error {
 var filterName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // savedFilters are those of the configuration file, for an expression that names one: no other needs the file.
-func (p *Program) savedFilters(text string) (message.Saved, error) {
-	if !strings.Contains(text, message.SavedMark) {
+func (p *Program) savedFilters(text string) (filter.Saved, error) {
+	if !strings.Contains(text, filter.SavedMark) {
 		return nil, nil
 	}
 	file, _, _, err := readConfig(p.Env)

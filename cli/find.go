@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -27,7 +28,7 @@ type (
 		Published   string              `json:"published,omitempty"`  // when, if its publisher says so
 		BodyBytes   int                 `json:"body_bytes"`           // how long its body is
 		Fingerprint message.Fingerprint `json:"fingerprint"`          // of the message: a hash of all that it is
-		Where       message.PlaceKind   `json:"where"`                // property, header, body, or matched: an expression
+		Where       filter.PlaceKind    `json:"where"`                // property, header, body, or matched: an expression
 		Name        string              `json:"name,omitempty"`       // of the property or the header
 		Packed      string              `json:"packed,omitempty"`     // what the body had to be unpacked from
 		Match       string              `json:"match"`                // with what is around it, printable

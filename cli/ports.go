@@ -6,6 +6,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
@@ -83,8 +84,8 @@ type Dashboard struct {
 	Journal    Journal // nil: nothing is kept
 	Theme      string  // one of Program.Themes; "" when nobody chose one
 	Mouse      bool    // the mouse steers it, and the terminal selects no text by itself
-	Filters    message.Saved
-	Actions    []message.Action
+	Filters    filter.Saved
+	Actions    []filter.Action
 	Schemas    body.Schemas // the protobuf types of bodies
 
 	Contexts []string // that one can go to from here

@@ -20,6 +20,17 @@ func (t Table) Integer(key string) (int64, bool) {
 	return AsInteger(t[key])
 }
 
+// AsTable is a table of headers, as clients and as JSON give it.
+func AsTable(v any) (Table, bool) {
+	switch v := v.(type) {
+	case Table:
+		return v, true
+	case map[string]any:
+		return v, true
+	}
+	return nil, false
+}
+
 // AsInteger is Integer of a value by itself.
 func AsInteger(v any) (int64, bool) {
 	switch v := v.(type) {

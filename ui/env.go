@@ -12,6 +12,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
@@ -34,8 +35,8 @@ type env struct {
 	now        func() time.Time
 	dotStep    time.Duration // between two cells of a dot
 	shown      time.Time     // when Update was called last: what is drawn is as of then. For Update and View only
-	filters    message.Saved
-	actions    []message.Action
+	filters    filter.Saved
+	actions    []filter.Action
 	schemas    body.Schemas                                // the protobuf types of bodies
 	opener     func(ctx context.Context, url string) error // nil: that of the desktop
 	programs   []string                                    // jq programs of before, the newest last. For Update only

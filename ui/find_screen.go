@@ -10,8 +10,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/find"
-	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -67,8 +67,8 @@ type (
 	}
 )
 
-func newFindScreen(e *env, text string, filter *message.Filter) screen {
-	return newSearchScreen(e, "find "+model.Printable(text), find.Want{Filter: filter, Hits: findsMost},
+func newFindScreen(e *env, text string, sought *filter.Filter) screen {
+	return newSearchScreen(e, "find "+model.Printable(text), find.Want{Filter: sought, Hits: findsMost},
 		findColumns(e, inPlace))
 }
 

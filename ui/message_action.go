@@ -17,6 +17,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -52,7 +53,7 @@ func pressed(name string) string {
 }
 
 // actionKey is the binding of an action.
-func actionKey(a *message.Action) key.Binding {
+func actionKey(a *filter.Action) key.Binding {
 	return term.Binding(a.Key, model.Printable(a.Name), pressed(a.Key))
 }
 
@@ -101,7 +102,7 @@ func (s messagesScreen) custom(msg tea.KeyMsg) (cmd tea.Cmd, taken bool) {
 }
 
 // runCommand runs an action's command without a shell and without the terminal, and tells the last line that it says.
-func runCommand(ctx context.Context, a *message.Action, m *message.Message) tea.Msg {
+func runCommand(ctx context.Context, a *filter.Action, m *message.Message) tea.Msg {
 	name := model.Printable(a.Name)
 	words, err := a.Command(m)
 	if err != nil {
@@ -131,7 +132,7 @@ func runCommand(ctx context.Context, a *message.Action, m *message.Message) tea.
 // openURL opens an action's URL where there is a desktop, and always copies and shows it: over SSH the desktop is
 // elsewhere.
 func openURL(
-	ctx context.Context, a *message.Action, m *message.Message, clipboard io.Writer,
+	ctx context.Context, a *filter.Action, m *message.Message, clipboard io.Writer,
 	open func(ctx context.Context, url string) error,
 ) tea.Msg {
 	name := model.Printable(a.Name)

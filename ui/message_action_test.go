@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -19,17 +20,17 @@ func traced(t *testing.T) Options {
 	b.put(failedQueue,
 		message.Message{RoutingKey: "k", Body: []byte("a"), Headers: model.Table{"trace": "ab c/\x1b[2J"}},
 		message.Message{RoutingKey: "k", Body: []byte("b")})
-	trace, err := message.NewAction("ctrl-t", "trace", "https://t.example/{{headers.trace}}", "", false)
+	trace, err := filter.NewAction("ctrl-t", "trace", "https://t.example/{{headers.trace}}", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	echo, err := message.NewAction("a", "say", "", "echo it is {{headers.trace}}", false)
+	echo, err := filter.NewAction("a", "say", "", "echo it is {{headers.trace}}", false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return Options{
 		Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now, ReadOnly: true, Production: true,
-		Actions: []message.Action{trace, echo},
+		Actions: []filter.Action{trace, echo},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -26,9 +27,9 @@ type completion struct {
 // open begins to type. Names are those of the headers that were read, and of the message under the cursor.
 func (f *messageFilter) open(headers map[string]bool, current *message.Message) {
 	f.field.Open()
-	f.complete = completion{paths: message.HeaderPaths(slices.Sorted(maps.Keys(headers)))}
+	f.complete = completion{paths: filter.HeaderPaths(slices.Sorted(maps.Keys(headers)))}
 	if current != nil {
-		for _, path := range current.Paths() {
+		for _, path := range filter.Paths(current) {
 			if !slices.Contains(f.complete.paths, path) {
 				f.complete.paths = append(f.complete.paths, path)
 			}
@@ -54,12 +55,12 @@ func (f *messageFilter) search() {
 	c := &f.complete
 	c.found, c.at, c.taken = nil, 0, false
 	typed, behind := f.field.Field.Around()
-	expression, ok := message.TypedExpression(typed)
+	expression, ok := filter.TypedExpression(typed)
 	if !ok {
 		return
 	}
 	from, names := 0, []string(nil)
-	if name := strings.TrimLeft(expression, " "); strings.HasPrefix(name, message.SavedMark) {
+	if name := strings.TrimLeft(expression, " "); strings.HasPrefix(name, filter.SavedMark) {
 		from = len(expression) - len(name)
 		for _, saved := range f.saved.Names() {
 			if strings.HasPrefix(saved, name) && saved != name {
@@ -67,7 +68,7 @@ func (f *messageFilter) search() {
 			}
 		}
 	} else {
-		from, names = message.CompleteExpression(expression, c.paths)
+		from, names = filter.Complete(expression, c.paths)
 	}
 	c.found, c.before, c.behind = names, typed[:len(typed)-len(expression)+from], behind
 }

@@ -10,8 +10,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/find"
-	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -28,11 +28,11 @@ const (
 type messageFilter struct {
 	field    term.FilterField
 	complete completion
-	saved    message.Saved
-	parsed   *message.Filter // the filter that applies: the last text that could be read; nil: none
-	err      error           // why the text cannot be read
-	request  request         // the search in flight; 0: none
-	cancel   func()          // ends it
+	saved    filter.Saved
+	parsed   *filter.Filter // the filter that applies: the last text that could be read; nil: none
+	err      error          // why the text cannot be read
+	request  request        // the search in flight; 0: none
+	cancel   func()         // ends it
 }
 
 // filteredMsg is the answer to a search: for each row whether it matches.
@@ -100,9 +100,9 @@ func (f messageFilter) apply(e *env, rows []*messageRow) (messageFilter, tea.Cmd
 		}
 	}
 	f.request = e.newRequest()
-	id, filter := f.request, f.parsed
+	id, sought := f.request, f.parsed
 	cmd, cancel := e.stoppable(func(ctx context.Context) tea.Msg {
-		matched, err := search(ctx, filter, rows)
+		matched, err := search(ctx, sought, rows)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -113,8 +113,8 @@ func (f messageFilter) apply(e *env, rows []*messageRow) (messageFilter, tea.Cmd
 }
 
 // search looks into every message, on all processors, until ctx ends.
-func search(ctx context.Context, filter *message.Filter, rows []*messageRow) ([]bool, error) {
-	matched, filter := make([]bool, len(rows)), filter.Within(ctx)
+func search(ctx context.Context, sought *filter.Filter, rows []*messageRow) ([]bool, error) {
+	matched, sought := make([]bool, len(rows)), sought.Within(ctx)
 	var work errgroup.Group
 	var next atomic.Int64
 	for range min(runtime.GOMAXPROCS(0), len(rows)/rowsAtOnce+1) {
@@ -126,7 +126,7 @@ func search(ctx context.Context, filter *message.Filter, rows []*messageRow) ([]
 					if err != nil {
 						return err
 					}
-					matched[i] = find.Matches(filter, &m)
+					matched[i] = find.Matches(sought, &m)
 				}
 				if end >= len(rows) {
 					break

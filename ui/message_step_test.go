@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -69,7 +70,7 @@ func TestStepThroughABody(t *testing.T) {
 // The line of a filter completes names, says what is wrong below it, and keeps what was typed.
 func TestFilterCompletes(t *testing.T) {
 	o, _, _ := failedOptions(47)
-	o.Filters = message.Saved{"smtp": `failure contains "smtp"`, "often": "deaths > 3"}
+	o.Filters = filter.Saved{"smtp": `failure contains "smtp"`, "often": "deaths > 3"}
 	terms := onQueue(t, o, failedQueue, 120, 36)
 	terms.await("47 messages")
 	terms.press("/")

@@ -10,7 +10,7 @@ import (
 	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/model/body"
-	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -29,8 +29,8 @@ type Options struct {
 	Production bool
 	Theme      string           // one of Themes; "" is auto
 	Mouse      bool             // wheel, rows and tabs
-	Filters    message.Saved    // that "=@NAME" stands for
-	Actions    []message.Action // offered on messages; CheckActionKey takes their keys
+	Filters    filter.Saved     // that "=@NAME" stands for
+	Actions    []filter.Action  // offered on messages; CheckActionKey takes their keys
 	Schemas    body.Schemas     // the protobuf types of bodies
 	Kept       Kept             // nil: choices and commands are lost with the program
 	Marks      Marks            // nil: what is said of causes is lost with the program

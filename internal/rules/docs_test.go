@@ -15,7 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/must"
-	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/ui"
 )
 
@@ -110,7 +110,7 @@ func commandsPage() string {
 func fieldsPage() string {
 	var b strings.Builder
 	b.WriteString("| name | is | of a message |\n|---|---|---|\n")
-	for _, f := range message.ExpressionFields() {
+	for _, f := range filter.Fields() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Name, f.Type, cell(f.What))
 	}
 	return b.String()
@@ -119,7 +119,7 @@ func fieldsPage() string {
 func functionsPage() string {
 	var b strings.Builder
 	column := 0
-	for _, name := range message.ExpressionFunctions() {
+	for _, name := range filter.Functions() {
 		if column += len(name) + len("`` "); column > 100 {
 			b.WriteString("\n")
 			column = 0

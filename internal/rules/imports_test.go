@@ -24,17 +24,20 @@ import (
 // tested with it.
 var rooms = map[string]struct{ own, libraries []string }{
 	module + "/model":         {nil, nil},
-	module + "/model/message": {of("model"), []string{"github.com/expr-lang/expr"}},
-	module + "/model/body": {of("model", "model/message"), []string{
+	module + "/model/message": {of("model"), nil},
+	module + "/model/filter":  {of("model", "model/message"), []string{"github.com/expr-lang/expr"}},
+	module + "/model/body": {of("model", "model/message", "model/filter"), []string{
 		"github.com/klauspost/compress", "github.com/fxamacker/cbor", "google.golang.org/protobuf",
 	}},
-	module + "/model/cause":  {of("model", "model/message"), nil},
-	module + "/model/peek":   {of("model", "model/message"), nil},
-	module + "/model/find":   {of("model", "model/message", "model/body", "model/peek"), nil},
-	module + "/model/story":  {of("model", "model/message", "model/peek"), nil},
-	module + "/model/watch":  {of("model"), nil},
-	module + "/model/mend":   {of("model", "model/message"), []string{"github.com/itchyny/gojq"}},
-	module + "/model/plan":   {of("model", "model/message", "model/cause", "model/mend", "model/peek"), nil},
+	module + "/model/cause": {of("model", "model/message"), nil},
+	module + "/model/peek":  {of("model", "model/message"), nil},
+	module + "/model/find":  {of("model", "model/message", "model/filter", "model/body", "model/peek"), nil},
+	module + "/model/story": {of("model", "model/message", "model/peek"), nil},
+	module + "/model/watch": {of("model"), nil},
+	module + "/model/mend":  {of("model", "model/message"), []string{"github.com/itchyny/gojq"}},
+	module + "/model/plan": {
+		of("model", "model/message", "model/filter", "model/cause", "model/mend", "model/peek"), nil,
+	},
 	module + "/model/resume": {of("model", "model/message", "model/peek", "model/plan"), nil},
 	module + "/model/trace":  {of("model", "model/message", "model/story", "model/plan"), nil},
 	module + "/model/ports": {
@@ -61,14 +64,15 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/docs":    {nil, nil},
 	module + "/demo":    {nil, []string{"github.com/rabbitmq/amqp091-go", "golang.org/x/sync"}},
 	module + "/cli": {
-		of("model", "model/message", "model/body", "model/cause", "model/mend", "model/peek", "model/find", "model/plan",
+		of("model", "model/message", "model/filter", "model/body", "model/cause", "model/mend", "model/peek", "model/find",
+			"model/plan",
 			"model/resume", "model/trace", "model/findings", "model/ports", "docs"),
 		nil,
 	},
 	module + "/ui/term":    {of("model"), append([]string{"github.com/charmbracelet/lipgloss"}, charm...)},
 	module + "/ui/picture": {of("ui/term", "model", "model/story", "model/watch", "model/findings"), nil},
 	module + "/ui": {
-		of("ui/term", "ui/picture", "model", "model/message", "model/body", "model/cause", "model/mend",
+		of("ui/term", "ui/picture", "model", "model/message", "model/filter", "model/body", "model/cause", "model/mend",
 			"model/peek", "model/find", "model/story", "model/watch", "model/plan", "model/resume", "model/trace",
 			"model/findings", "model/ports", "docs"),
 		charm,
@@ -95,8 +99,9 @@ func of(names ...string) []string {
 
 // closed are the packages that import no library but those which live in them.
 var closed = of(
-	"model", "model/message", "model/body", "model/cause", "model/peek", "model/find", "model/story", "model/watch",
-	"model/mend", "model/plan", "model/resume", "model/trace", "model/ports", "model/findings", "model/build",
+	"model", "model/message", "model/filter", "model/body", "model/cause", "model/peek", "model/find", "model/story",
+	"model/watch", "model/mend", "model/plan", "model/resume", "model/trace", "model/ports", "model/findings",
+	"model/build",
 	"broker/spool", "broker/wire", "broker/link", "broker/tap", "demo", "export", "kept", "docs",
 )
 

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Schema says which bodies are protobuf of which message type.
 type Schema struct {
 	queues, contentType string // patterns; "" is any
-	message             message.Template
+	message             filter.Template
 	types               *Types
 	problem             string // why there are no types, printable; "" when there are
 	file                string // of the descriptor set, printable
@@ -31,7 +32,7 @@ func NewSchema(file string, set []byte, unread error, name, queues, contentType 
 		return s, errors.New("it needs descriptors and a message")
 	}
 	var err error
-	if s.message, err = message.ParseTemplate(name); err != nil {
+	if s.message, err = filter.ParseTemplate(name); err != nil {
 		return s, err
 	}
 	if err = unread; err == nil {

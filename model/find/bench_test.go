@@ -8,6 +8,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -30,9 +31,9 @@ func BenchmarkMatch(b *testing.B) {
 		Properties: message.Properties{MessageID: fmt.Sprintf("0f3c9a00-%08d", 121), ContentType: "application/json"},
 		Body:       []byte(body + strings.Repeat(" ", 1024-len(body))),
 	}
-	filter := must.Get(message.ParseFilter("order-4711"))(b)
+	condition := must.Get(filter.Parse("order-4711"))(b)
 	for b.Loop() {
-		if _, ok := find.Match(filter, model.QueueRef{}, &m); ok {
+		if _, ok := find.Match(condition, model.QueueRef{}, &m); ok {
 			b.Fatal("found")
 		}
 	}

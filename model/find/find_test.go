@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -32,12 +33,12 @@ func TestMatch(t *testing.T) {
 		{"b-121", in, "", ""},
 		{"\x1b[31m", "red \x1b[31m\u202e here", "body", `red [\x1b[31m]\u{202e} here`},
 	} {
-		filter := must.Get(message.ParseFilter(c.text))(t)
+		condition := must.Get(filter.Parse(c.text))(t)
 		m := &message.Message{Position: 7, RoutingKey: "key", Body: []byte(c.body), BodyBytes: len(c.body)}
-		if find.Matches(filter, m) != (c.where != "") {
+		if find.Matches(condition, m) != (c.where != "") {
 			t.Errorf("%q in %q: it does not match", c.text, c.body)
 		}
-		hit, ok := find.Match(filter, model.QueueRef{VHost: "/", Name: "q"}, m)
+		hit, ok := find.Match(condition, model.QueueRef{VHost: "/", Name: "q"}, m)
 		if ok != (c.where != "") {
 			t.Errorf("%q in %q: %v", c.text, c.body, ok)
 			continue

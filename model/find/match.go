@@ -6,6 +6,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -19,7 +20,7 @@ type Hit struct {
 	RoutingKey  string
 	Published   model.Opt[time.Time]
 	BodyBytes   int
-	Place       message.Place
+	Place       filter.Place
 	Packed      string // in what the body was packed in which it was found: "base64 → gzip"; "" when in none
 	Preview     string // the beginning of the body, printable, where the place has no text of its own
 }
@@ -27,7 +28,7 @@ type Hit struct {
 const previewLength = 200 // characters: a line of a wide terminal
 
 // Match looks into a message. Plain text is also looked for in what is packed in the body.
-func Match(f *message.Filter, queue model.QueueRef, m *message.Message) (Hit, bool) {
+func Match(f *filter.Filter, queue model.QueueRef, m *message.Message) (Hit, bool) {
 	place, ok := f.Where(m)
 	packed := ""
 	if !ok && f.Expression() == "" {
@@ -43,7 +44,7 @@ func Match(f *message.Filter, queue model.QueueRef, m *message.Message) (Hit, bo
 	return hitOf(queue, m, place, packed), true
 }
 
-func hitOf(queue model.QueueRef, m *message.Message, place message.Place, packed string) Hit {
+func hitOf(queue model.QueueRef, m *message.Message, place filter.Place, packed string) Hit {
 	hit := Hit{
 		Queue: queue, Position: m.Position, Fingerprint: message.FingerprintOf(m), MessageID: m.Properties.MessageID,
 		Exchange: m.Exchange, RoutingKey: m.RoutingKey, BodyBytes: max(m.BodyBytes, len(m.Body)), Place: place,
@@ -52,7 +53,7 @@ func hitOf(queue model.QueueRef, m *message.Message, place message.Place, packed
 	if at, known := m.PublishedAt(); known {
 		hit.Published = model.Some(at)
 	}
-	if place.Kind == message.Matched {
+	if place.Kind == filter.Matched {
 		hit.Preview = m.BodyPreview(previewLength)
 	}
 	return hit
@@ -66,11 +67,11 @@ func (w *Want) match(queue model.QueueRef, m *message.Message) (Hit, bool) {
 	if !w.Has(queue, m) {
 		return Hit{}, false
 	}
-	return hitOf(queue, m, message.Place{Kind: message.Matched}, ""), true
+	return hitOf(queue, m, filter.Place{Kind: filter.Matched}, ""), true
 }
 
 // Matches reports whether a message meets the condition, also by what is packed in its body.
-func Matches(f *message.Filter, m *message.Message) bool {
+func Matches(f *filter.Filter, m *message.Message) bool {
 	if f.Match(m) {
 		return true
 	}
@@ -88,14 +89,14 @@ func Matches(f *message.Filter, m *message.Message) bool {
 // Where is the place in words: "header x-order", "body, gzip". It is printable.
 func (h *Hit) Where() string {
 	switch h.Place.Kind {
-	case message.Matched:
+	case filter.Matched:
 		return "expression"
-	case message.InBody:
+	case filter.InBody:
 		if h.Packed != "" {
 			return "body, " + model.Printable(h.Packed)
 		}
 		return "body"
-	case message.InHeader:
+	case filter.InHeader:
 		return "header " + model.Printable(h.Place.Name)
 	}
 	return h.Place.Name
@@ -103,7 +104,7 @@ func (h *Hit) Where() string {
 
 // Excerpt is the text around what was found on one printable line, in three parts: what was found is the second.
 func (h *Hit) Excerpt() (before, found, after string) {
-	if h.Place.Kind == message.Matched {
+	if h.Place.Kind == filter.Matched {
 		return "", "", h.Preview
 	}
 	return folded(h.Place.Before), folded(h.Place.Found), folded(h.Place.After)

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
 
 // Want is what is to be found, and where.
 type Want struct {
-	Filter   *message.Filter
+	Filter   *filter.Filter
 	Has      func(model.QueueRef, *message.Message) bool // what is to be found, instead of Filter; nil: Filter says it
 	Queue    func(model.QueueRef) bool                   // whether it is among those that are looked into; nil: all are
 	Limit    int                                         // messages of each queue at most, from its head

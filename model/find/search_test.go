@@ -10,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -93,7 +94,7 @@ func TestSearch(t *testing.T) {
 				build.Queue("c", build.Ready(1)), build.Queue("empty"))
 			broker := &told{map[string]int{"a": 3, "b": 2, "c": 1}, c.errors, nil}
 			want := c.want
-			want.Filter, _ = message.ParseFilter("message")
+			want.Filter, _ = filter.Parse("message")
 			if want.Limit == 0 {
 				want.Limit = 100
 			}
@@ -141,7 +142,7 @@ func TestSearchStops(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", build.Queue("a", build.Ready(3)), build.Queue("b", build.Ready(2)))
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	stop()
-	want := find.Want{Filter: &message.Filter{}, Limit: 9, Hits: 9}
+	want := find.Want{Filter: &filter.Filter{}, Limit: 9, Hits: 9}
 	broker := &told{messages: map[string]int{"a": 3}}
 	result, err := find.New(broker, find.Queues(topology, want), want, nil).Run(ctx)
 	if err != nil || len(result.NotRead) != 2 || len(broker.looks) != 0 {
@@ -166,7 +167,7 @@ func TestSearchDoesNotBelieveLateStatistics(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			broker := &told{messages: map[string]int{"late": 2}}
 			want := find.Want{Limit: 100, Hits: 100, Costly: c.costly}
-			want.Filter, _ = message.ParseFilter("message")
+			want.Filter, _ = filter.Parse("message")
 			result, err := find.New(broker, find.Queues(topology, want), want, nil).Run(t.Context())
 			missed := ""
 			for _, why := range find.Reasons(result.NotRead) {

@@ -66,7 +66,7 @@ func (r *reader) text(in place, p path) (string, bool) {
 	}
 	var v any = r.m.Headers
 	for i, key := range p {
-		if t, ok := asTable(v); ok {
+		if t, ok := model.AsTable(v); ok {
 			v = t[key]
 			continue
 		}

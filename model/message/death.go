@@ -67,7 +67,7 @@ func WrittenDeaths(headers model.Table) (deaths []Death, problem string) {
 		return nil, ""
 	}
 	var p deathParser
-	if entry, ok := asTable(v); ok { // some clients unwrap an array of one
+	if entry, ok := model.AsTable(v); ok { // some clients unwrap an array of one
 		p.complain("x-death is a table, not an array of tables")
 		v = []any{entry}
 	}
@@ -113,7 +113,7 @@ func (p *deathParser) problem() string {
 }
 
 func (p *deathParser) death(v any) (Death, bool) {
-	t, ok := asTable(v)
+	t, ok := model.AsTable(v)
 	if !ok {
 		p.complain("it is %s, not a table", kindOf(v))
 		return Death{}, false
@@ -215,16 +215,6 @@ func (p *deathParser) expiration(v any) string {
 		return strconv.FormatInt(n, 10)
 	}
 	return ""
-}
-
-func asTable(v any) (model.Table, bool) {
-	switch v := v.(type) {
-	case model.Table:
-		return v, true
-	case map[string]any:
-		return v, true
-	}
-	return nil, false
 }
 
 // kindOf names the type of a header's value for people.

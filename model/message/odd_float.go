@@ -6,6 +6,9 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 )
 
+// MaxDepth is how deep headers are read: a frame of a hostile client can nest tens of thousands of tables.
+const MaxDepth = 64
+
 // OddFloat is the printable name of a header that has a NaN or an infinity in it, "" when there is none. RabbitMQ reads
 // no such float and ends the connection.
 func (m *Message) OddFloat() string {
@@ -18,7 +21,7 @@ func (m *Message) OddFloat() string {
 }
 
 func hasOddFloat(v any, depth int) bool {
-	if depth > maxDepth {
+	if depth > MaxDepth {
 		return false
 	}
 	switch v := v.(type) {

@@ -112,7 +112,7 @@ func (m *Message) plainFields() []plainField {
 	var found []plainField
 	tables := false
 	for key, v := range m.Headers {
-		_, isTable := asTable(v)
+		_, isTable := model.AsTable(v)
 		n, ok := plainNameOf("", key)
 		if ok && (!isTable || n.role == traceRole) {
 			found = n.read(found, path{key}, v)
@@ -121,7 +121,7 @@ func (m *Message) plainFields() []plainField {
 	}
 	if tables && m.Frameworks() == nil { // what is in those of a framework, its row says
 		for key, v := range m.Headers {
-			table, _ := asTable(v)
+			table, _ := model.AsTable(v)
 			if IsDeathHeader(key) { // of a client that unwraps an array of one
 				continue
 			}
@@ -196,7 +196,7 @@ func (n plainName) read(found []plainField, at path, v any) []plainField {
 			return n.read(found, at, text)
 		}
 	}
-	table, _ := asTable(v)
+	table, _ := model.AsTable(v)
 	before := len(found)
 	for inner, v := range table {
 		if part, ok := plainNameOf("error", inner); ok && part.role <= stackRole {

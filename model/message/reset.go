@@ -183,7 +183,7 @@ func changed(v any, rest path, at []string, change func([]string, any) (any, boo
 	if len(rest) == 0 {
 		return change(at, v)
 	}
-	t, ok := asTable(v)
+	t, ok := model.AsTable(v)
 	if !ok {
 		return v, true // JSON in a text is not written
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -18,7 +19,7 @@ import (
 // sameData compares all of a plan. A filter is its text, and so is a program.
 var sameData = cmp.Options{
 	cmp.Exporter(func(reflect.Type) bool { return true }),
-	cmp.Comparer(func(a, b *message.Filter) bool {
+	cmp.Comparer(func(a, b *filter.Filter) bool {
 		return a == nil && b == nil || a != nil && b != nil && a.Text == b.Text && a.Expression() == b.Expression()
 	}),
 	cmp.Comparer(func(a, b *mend.Program) bool {
@@ -64,9 +65,9 @@ func TestPlanSurvivesJSON(t *testing.T) {
 		build.Queue("small", maxLength(2), build.Ready(2), build.DLX("")))...)
 	m := oddMessage()
 	m.Exchange, m.RoutingKey = "master.failed", "ucenter@user"
-	filter := must.Get(message.ParseFilter(`= deaths >= 0 and exchange == "master.failed"`))(t)
-	expression := must.Get(message.ParseExpression(`size > 1`))(t)
-	plain := must.Get(message.ParseFilter("Master"))(t)
+	condition := must.Get(filter.Parse(`= deaths >= 0 and exchange == "master.failed"`))(t)
+	expression := must.Get(filter.ParseExpression(`size > 1`))(t)
+	plain := must.Get(filter.Parse("Master"))(t)
 	edited := NewDraft(topology, build.Ref("ucenter@user@failed"), &m, "guest")
 	edited.Headers["more"] = float32(1.5)
 	chosen := Chosen([]message.Message{m, m})
@@ -79,7 +80,7 @@ func TestPlanSurvivesJSON(t *testing.T) {
 	for name, change := range map[string]func(*ActionWant){
 		"chosen":           func(w *ActionWant) { w.Selection = chosen },
 		"nobody":           func(w *ActionWant) { w.Selection = Nobody() },
-		"by a filter":      func(w *ActionWant) { w.Selection = Selection{Filter: filter, Limit: 9} },
+		"by a filter":      func(w *ActionWant) { w.Selection = Selection{Filter: condition, Limit: 9} },
 		"by an expression": func(w *ActionWant) { w.Selection = Selection{Filter: expression} },
 		"by a text":        func(w *ActionWant) { w.Selection = Selection{Filter: plain, MessageID: "id"} },
 		"by a cause":       func(w *ActionWant) { w.Selection = Selection{Cause: cause.Of(w.From, &m).ID(), Limit: 2} },

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -211,11 +212,11 @@ func (in *Intent) parseSelection(read *intentJSON) (err error) {
 	case err != nil:
 		return err
 	case text != "":
-		s.Filter, err = message.ParseExpression(text)
+		s.Filter, err = filter.ParseExpression(text)
 		return err
 	}
 	if text, err = message.ParseText(read.Text); text != "" && err == nil {
-		s.Filter, err = message.ParseFilter(text)
+		s.Filter, err = filter.Parse(text)
 	}
 	if err != nil {
 		return fmt.Errorf("the filter of the record: %w", err)

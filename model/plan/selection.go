@@ -5,6 +5,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -12,10 +13,10 @@ import (
 type Selection struct {
 	// Fingerprints are the chosen messages, with how many twins of each are chosen. Nil: not chosen one by one.
 	Fingerprints map[message.Fingerprint]int
-	MessageID    string          // only messages with this message_id; "" is any
-	Filter       *message.Filter // only messages that match; nil is any
-	Cause        cause.ID        // only messages that failed for this cause; "" is any
-	Limit        int             // at most this many messages; 0 is no limit
+	MessageID    string         // only messages with this message_id; "" is any
+	Filter       *filter.Filter // only messages that match; nil is any
+	Cause        cause.ID       // only messages that failed for this cause; "" is any
+	Limit        int            // at most this many messages; 0 is no limit
 	// Except are messages that were acted on before and are still in the queue, with how many of each: the first ones
 	// are not chosen.
 	Except map[message.Fingerprint]int

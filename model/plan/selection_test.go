@@ -7,6 +7,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -35,7 +36,7 @@ func TestSelection(t *testing.T) {
 		messages[i].Fingerprint = message.FingerprintOf(&messages[i])
 	}
 	gone := message.Message{Properties: message.Properties{MessageID: "gone"}, Fingerprint: message.Fingerprint{1}}
-	filter := must.Get(message.ParseExpression(`message_id != "b"`))(t)
+	condition := must.Get(filter.ParseExpression(`message_id != "b"`))(t)
 	id := cause.Of(model.QueueRef{}, &messages[1]).ID()
 	cases := []struct {
 		name      string
@@ -55,8 +56,8 @@ func TestSelection(t *testing.T) {
 		{"nothing", Chosen(nil), nil, true, 0, false, true},
 		{"an id", Selection{MessageID: "b"}, []int{2, 3, 5}, false, 0, false, true},
 		{"an id, once", Selection{MessageID: "b", Limit: 1}, []int{2}, true, 0, false, true},
-		{"a filter", Selection{Filter: filter}, []int{1, 4}, false, 0, false, true},
-		{"a filter with a limit", Selection{Filter: filter, Limit: 1}, []int{1}, true, 0, false, true},
+		{"a filter", Selection{Filter: condition}, []int{1, 4}, false, 0, false, true},
+		{"a condition with a limit", Selection{Filter: condition, Limit: 1}, []int{1}, true, 0, false, true},
 		{"a cause", Selection{Cause: id}, []int{2, 3, 5}, false, 0, false, true},
 		{"a cause and an id", Selection{Cause: id, MessageID: "a"}, nil, false, 0, false, true},
 		{"another cause", Selection{Cause: "000000000000", Limit: 2}, nil, false, 0, false, true},

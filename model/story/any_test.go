@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -54,12 +55,12 @@ func FuzzAnyMessageCanBeRead(f *testing.F) {
 }
 
 func anyMessageCanBeRead(t testing.TB) func(*rapid.T) {
-	filters := []*message.Filter{}
+	filters := []*filter.Filter{}
 	for _, text := range []string{
 		"x", "=any(keys(headers), headers[#] == json)",
 		"=json.a.b > 1 or age < 3 or failure == reason", "=body + exchange contains 'a'",
 	} {
-		f := must.Get(message.ParseFilter(text))(t)
+		f := must.Get(filter.Parse(text))(t)
 		filters = append(filters, f)
 	}
 	return func(t *rapid.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
-	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/filter"
 )
 
 // TestPlansAreData: taps and probes survive JSON, with the types of the arguments of their bindings, and refused ones.
@@ -47,7 +47,7 @@ func wantSurvives[T any](t *testing.T, p T) T {
 	t.Helper()
 	read, err := build.ThroughJSON(p)
 	all := cmp.Exporter(func(reflect.Type) bool { return true })
-	if diff := cmp.Diff(p, read, all, cmp.Comparer(func(a, b *message.Filter) bool { return a == b })); diff != "" ||
+	if diff := cmp.Diff(p, read, all, cmp.Comparer(func(a, b *filter.Filter) bool { return a == b })); diff != "" ||
 		err != nil {
 		t.Error(diff, err)
 	}

@@ -1,4 +1,4 @@
-package message
+package filter
 
 import (
 	"fmt"
@@ -15,12 +15,12 @@ const SavedMark = "@"
 // Saved are expressions by the names that they were saved under. nil has none.
 type Saved map[string]string
 
-// Filter reads a filter as ParseFilter does; "=@NAME" is the saved expression of that name. The filter has the
+// Filter reads a filter as Parse does; "=@NAME" is the saved expression of that name. The filter has the
 // expression itself, so that a plan is the same whatever becomes of the name.
 func (s Saved) Filter(text string) (*Filter, error) {
 	expression, ok := strings.CutPrefix(strings.TrimSpace(text), expressionMark)
 	if !ok || !strings.HasPrefix(strings.TrimSpace(expression), SavedMark) {
-		return ParseFilter(text)
+		return Parse(text)
 	}
 	f, err := s.Expression(expression)
 	if err == nil {

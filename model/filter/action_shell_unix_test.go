@@ -1,11 +1,13 @@
 //go:build unix
 
-package message
+package filter
 
 import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // What a shell makes of a value is the value, in each shell of this machine.
@@ -27,7 +29,7 @@ func TestQuotedValuesInShells(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			words, err := a.Command(&Message{Properties: Properties{MessageID: value}})
+			words, err := a.Command(&message.Message{Properties: message.Properties{MessageID: value}})
 			if err != nil {
 				t.Errorf("%q: %v", value, err)
 				continue
@@ -62,7 +64,7 @@ func TestValuesRefusedInCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := Message{Properties: Properties{MessageID: test.value}}
+		m := message.Message{Properties: message.Properties{MessageID: test.value}}
 		if words, err := a.Command(&m); err == nil || a.Offered(&m) {
 			t.Errorf("%+v: %q", test, words)
 		}

@@ -1,4 +1,4 @@
-package message
+package filter
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/vm"
+
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Filter is a condition on messages. It is safe for concurrent use. The zero Filter, and nil, match everything.
@@ -31,9 +33,9 @@ func (f *Filter) Within(ctx context.Context) *Filter {
 // expressionMark begins what is typed as an expression.
 const expressionMark = "="
 
-// ParseFilter reads a filter as it is typed on a screen: plain text is looked for in body, headers, ids, exchange,
+// Parse reads a filter as it is typed on a screen: plain text is looked for in body, headers, ids, exchange,
 // routing key and failure whatever its case; "=EXPR" is an expression, as ParseExpression reads it.
-func ParseFilter(text string) (*Filter, error) {
+func Parse(text string) (*Filter, error) {
 	if expression, ok := strings.CutPrefix(strings.TrimSpace(text), expressionMark); ok {
 		f, err := ParseExpression(expression)
 		if err != nil {
@@ -58,16 +60,16 @@ type filterJSON struct {
 
 // MarshalJSON writes the text of the filter.
 func (f *Filter) MarshalJSON() ([]byte, error) {
-	return json.Marshal(filterJSON{TextJSON(f.Text), f.Program != nil})
+	return json.Marshal(filterJSON{message.TextJSON(f.Text), f.Program != nil})
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. The error is one sentence, or that of ParseExpression.
 func (f *Filter) UnmarshalJSON(from []byte) error {
 	var in filterJSON
 	if err := json.Unmarshal(from, &in); err != nil {
-		return JSONError(err)
+		return message.JSONError(err)
 	}
-	text, err := ParseText(in.Text)
+	text, err := message.ParseText(in.Text)
 	if err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func plainFilter(text string) *Filter { return &Filter{Text: text, plain: newNee
 
 // Match reports whether a message meets the condition. An expression that fails on a message does not match it: nothing
 // happens to a message because of a filter that was not written for it. A body that was not kept is empty.
-func (f *Filter) Match(m *Message) (matched bool) {
+func (f *Filter) Match(m *message.Message) (matched bool) {
 	switch {
 	case f == nil:
 		return true
@@ -118,13 +120,10 @@ func (f *Filter) Match(m *Message) (matched bool) {
 	return f.plain.text == "" || f.contains(m)
 }
 
-func (f *Filter) contains(m *Message) bool {
+func (f *Filter) contains(m *message.Message) bool {
 	if _, ok := f.Where(m); ok || f.plain.in(m.DeathSummary()) {
 		return true
 	}
 	failure, ok := m.Failure()
 	return ok && (f.plain.in(failure.String()) || f.plain.in(failure.Kind))
 }
-
-// maxDepth is how deep headers are read: a frame of a hostile client can nest tens of thousands of tables.
-const maxDepth = 64

@@ -1,13 +1,15 @@
-package message
+package filter
 
 import (
 	"testing"
 	"time"
+
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Every name of expressions is explained, and nothing else is.
 func TestExpressionFieldsAreExplained(t *testing.T) {
-	fields := ExpressionFields()
+	fields := Fields()
 	for _, f := range fields {
 		if f.Name == "" || f.Type == "" || f.What == "" {
 			t.Errorf("%+v is not explained", f)
@@ -20,12 +22,12 @@ func TestExpressionFieldsAreExplained(t *testing.T) {
 
 // What the documentation shows as examples matches as it says.
 func TestDocumentedExpressions(t *testing.T) {
-	m := &Message{
+	m := &message.Message{
 		Exchange: "orders", RoutingKey: "order.created", Position: 1, BodyBytes: 44,
 		Body:       []byte(`{"user":{"id":121},"items":[{"sku":"a-1"}]}`),
-		Properties: Properties{MessageID: "m-1", Expiration: "6000", Timestamp: time.Now().Add(-2 * time.Hour)},
+		Properties: message.Properties{MessageID: "m-1", Expiration: "6000", Timestamp: time.Now().Add(-2 * time.Hour)},
 		Headers:    map[string]any{"x-tenant": "acme"},
-		Deaths:     []Death{{Queue: "orders", Reason: "rejected", Count: 3}},
+		Deaths:     []message.Death{{Queue: "orders", Reason: "rejected", Count: 3}},
 	}
 	for expression, want := range map[string]bool{
 		`deaths >= 3 and reason == "rejected"`:      true,

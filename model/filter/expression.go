@@ -1,4 +1,4 @@
-package message
+package filter
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"github.com/expr-lang/expr/vm/runtime"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // expressionEnv is what an expression can ask of a message.
@@ -91,7 +92,8 @@ func ParseExpression(expression string) (f *Filter, err error) {
 	case strings.TrimSpace(expression) == "":
 		return nil, errors.New("the filter is empty: write a condition, for example deaths > 3")
 	case len(expression) > maxExpression:
-		return nil, fmt.Errorf("the filter is %s long: %s is the most", Size(int64(len(expression))), Size(maxExpression))
+		return nil, fmt.Errorf("the filter is %s long: %s is the most", message.Size(int64(len(expression))),
+			message.Size(maxExpression))
 	}
 	visitor := &bounded{uses: map[string]bool{}}
 	options := []expr.Option{
@@ -194,7 +196,7 @@ func maybeLarge(n ast.Node) bool {
 	return t == nil || slices.Contains(large, t.Kind())
 }
 
-func (f *Filter) evaluate(m *Message) bool {
+func (f *Filter) evaluate(m *message.Message) bool {
 	steps, bytes, began := 0, 0, time.Now()
 	spend := func(cost, n int) {
 		if bytes += cost * n; bytes > maxBytes {
@@ -242,7 +244,7 @@ func (f *Filter) evaluate(m *Message) bool {
 }
 
 // env works out what the expression uses: parsing every body of a long queue takes its time.
-func (f *Filter) env(m *Message) expressionEnv {
+func (f *Filter) env(m *message.Message) expressionEnv {
 	p := &m.Properties
 	env := expressionEnv{
 		Exchange: m.Exchange, RoutingKey: m.RoutingKey, MessageID: p.MessageID, CorrelationID: p.CorrelationID,
@@ -310,10 +312,10 @@ func numbers(v any) any {
 // plainValue turns a header's value into the types that expressions compare: int, float64, string, bool, time, list,
 // map.
 func plainValue(v any, depth int) any {
-	if depth > maxDepth {
+	if depth > message.MaxDepth {
 		return nil
 	}
-	if t, ok := asTable(v); ok {
+	if t, ok := model.AsTable(v); ok {
 		m := make(map[string]any, len(t))
 		for key, e := range t {
 			m[key] = plainValue(e, depth+1)

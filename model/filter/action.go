@@ -1,4 +1,4 @@
-package message
+package filter
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Action leads from a message to somewhere else: to a URL, or to a command, with fields of the message in it. It
@@ -74,7 +76,7 @@ func (a *Action) checkHost() error {
 }
 
 // Offered reports whether a message has all fields of the action, with values that can stand there.
-func (a *Action) Offered(m *Message) bool {
+func (a *Action) Offered(m *message.Message) bool {
 	if a.IsURL() {
 		_, err := a.URL(m)
 		return err == nil
@@ -88,7 +90,7 @@ func (a *Action) IsURL() bool { return len(a.url) > 0 }
 
 // URL is the address for a message. Of values, only letters, digits and -._~ stand in it as they are: a value can never
 // end the part of the URL that it is in.
-func (a *Action) URL(m *Message) (string, error) {
+func (a *Action) URL(m *message.Message) (string, error) {
 	text, err := a.url.Fill(m, escaped)
 	if err != nil {
 		return "", err
@@ -106,7 +108,7 @@ func (a *Action) URL(m *Message) (string, error) {
 // Command are the program and its arguments for a message. The command was split into words before values are put in,
 // so a value stays in its word, and no shell sees it, or one, for which it is quoted. A value that would begin a word
 // does not become an option: one that begins with - or + is refused there.
-func (a *Action) Command(m *Message) ([]string, error) {
+func (a *Action) Command(m *message.Message) ([]string, error) {
 	words := make([]string, len(a.args))
 	for i, t := range a.args {
 		if err := a.checkValues(t, m); err != nil {
@@ -125,12 +127,12 @@ func (a *Action) Command(m *Message) ([]string, error) {
 }
 
 // checkValues refuses values that mean something else where they are put.
-func (a *Action) checkValues(t Template, m *Message) error {
+func (a *Action) checkValues(t Template, m *message.Message) error {
 	for i := range t {
 		if t[i].field == nil {
 			continue
 		}
-		value, _ := m.fieldText(t[i].field)
+		value, _ := fieldText(m, t[i].field)
 		refuse := func(words string) error { return fmt.Errorf("the value of %s %s", t[i].name(), words) }
 		begins := i == 0 || strings.HasSuffix(t[i-1].text, " ") || strings.HasSuffix(t[i-1].text, "\t")
 		switch {

@@ -1,4 +1,4 @@
-package message
+package filter
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // PlaceKind is a part of a message in which a filter found something.
@@ -40,7 +41,7 @@ const (
 // Where reports whether a message meets the condition, and where the first place is that does: properties and address
 // first, then headers, then the body. It looks where Match looks, but for the failure, which is worked out of headers
 // and body. It makes no copy of a body, and parses none for plain text.
-func (f *Filter) Where(m *Message) (Place, bool) {
+func (f *Filter) Where(m *message.Message) (Place, bool) {
 	if f == nil || f.Program != nil || f.plain.text == "" {
 		return Place{Kind: Matched}, f.Match(m)
 	}
@@ -260,10 +261,10 @@ func (n *needle) place(kind PlaceKind, name, s string) (Place, bool) {
 
 // inValue looks into a value of a header, however deep.
 func (n *needle) inValue(name string, v any, depth int) (Place, bool) {
-	if depth > maxDepth {
+	if depth > message.MaxDepth {
 		return Place{}, false
 	}
-	if t, ok := asTable(v); ok {
+	if t, ok := model.AsTable(v); ok {
 		return n.inTable(name, t, depth+1)
 	}
 	switch v := v.(type) {

@@ -1,4 +1,4 @@
-package message
+package filter
 
 import (
 	"context"
@@ -11,14 +11,15 @@ import (
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
-func filterMessage() *Message {
+func filterMessage() *message.Message {
 	body := `{"id":9007199254740993,"name":"Guan","price":1.5,"items":[{"sku":"A-1","n":2},{"sku":"B-2","n":40}],"ok":true,"none":null}`
-	m := &Message{
+	m := &message.Message{
 		Position: 3, Exchange: "master.failed", RoutingKey: "user.create", Redelivered: true, Body: []byte(body),
 		BodyBytes: len(body),
-		Properties: Properties{
+		Properties: message.Properties{
 			MessageID: "m-121", CorrelationID: "c-7", Type: "user", AppID: "shop", ContentType: "application/json", Priority: 4,
 			Timestamp: time.Now().Add(-time.Hour), Expiration: "30000",
 		},
@@ -38,7 +39,7 @@ func filterMessage() *Message {
 			},
 		},
 	}
-	m.Deaths, m.DeathsError = ParseDeaths(m.Headers)
+	m.Deaths, m.DeathsError = message.ParseDeaths(m.Headers)
 	return m
 }
 
@@ -98,7 +99,7 @@ func TestFilterMatch(t *testing.T) {
 		"=let n = json.items[1].n; n == 40":           true,
 		"=json.items[7].n == 1":                       false,
 	} {
-		f, err := ParseFilter(text)
+		f, err := Parse(text)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
@@ -114,7 +115,7 @@ func TestFilterMatch(t *testing.T) {
 
 func TestFilterOfNothing(t *testing.T) {
 	var none *Filter
-	if !none.Match(&Message{}) || !(&Filter{}).Match(&Message{}) {
+	if !none.Match(&message.Message{}) || !(&Filter{}).Match(&message.Message{}) {
 		t.Error("no filter must match")
 	}
 	for expression, want := range map[string]bool{
@@ -126,7 +127,7 @@ func TestFilterOfNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := f.Match(&Message{}); got != want {
+		if got := f.Match(&message.Message{}); got != want {
 			t.Errorf("%s: %v", expression, got)
 		}
 	}
@@ -157,14 +158,14 @@ func TestFilterErrors(t *testing.T) {
 			t.Errorf("%.40q: %q, want %q", expression, err, want)
 		}
 	}
-	if _, err := ParseFilter("= "); err == nil {
+	if _, err := Parse("= "); err == nil {
 		t.Error("= alone is no filter")
 	}
 }
 
 // Neither a message nor an expression may hang the program or fill its memory.
 func TestFilterIsBounded(t *testing.T) {
-	m := &Message{Body: []byte("[" + strings.Repeat("1,", 100_000) + "1]")}
+	m := &message.Message{Body: []byte("[" + strings.Repeat("1,", 100_000) + "1]")}
 	doubling := "let a0 = body + body; "
 	for i := range 40 {
 		s := string(rune('a'+i%26)) + string(rune('a'+i/26))
@@ -199,7 +200,7 @@ func TestFilterIsBounded(t *testing.T) {
 
 // What an expression makes of a text is bounded, also where it is kept, and where no loop is.
 func TestFilterMakesLittleOfMuch(t *testing.T) {
-	empty := &Message{Body: []byte("[" + strings.Repeat("{},", 100_000) + "1]")}
+	empty := &message.Message{Body: []byte("[" + strings.Repeat("{},", 100_000) + "1]")}
 	for _, many := range []string{
 		"lower(body)", "split(body, '')", "fromJSON(body)", "string(json)", "values({'a': json})",
 	} {
@@ -224,7 +225,7 @@ func TestFilterMakesLittleOfMuch(t *testing.T) {
 
 // Where nobody waits for it any more, an expression ends, and matches nothing.
 func TestFilterEndsWithItsContext(t *testing.T) {
-	m := &Message{Body: []byte("[" + strings.Repeat("1,", 100_000) + "1]")}
+	m := &message.Message{Body: []byte("[" + strings.Repeat("1,", 100_000) + "1]")}
 	for _, expression := range []string{
 		"true or lower(body) == ''", "count(json, # == 1) > 5", "body matches '1'", "json != nil", "body contains '1'",
 	} {
@@ -242,7 +243,7 @@ func TestFilterEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func matches(t *testing.T, expression string, m *Message) bool {
+func matches(t *testing.T, expression string, m *message.Message) bool {
 	t.Helper()
 	f, err := ParseExpression(expression)
 	if err != nil {

@@ -1,4 +1,4 @@
-package message
+package filter
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // Template is a text with fields in it; it has at least one part.
@@ -69,19 +70,19 @@ func parseField(name string) ([]string, error) {
 }
 
 // fill puts the values of a message in the place of the fields.
-func (t Template) Fill(m *Message, escape func(string) string) (string, error) {
+func (t Template) Fill(m *message.Message, escape func(string) string) (string, error) {
 	var b strings.Builder
 	for i := range t {
 		if t[i].field == nil {
 			b.WriteString(t[i].text)
 			continue
 		}
-		value, ok := m.fieldText(t[i].field)
+		value, ok := fieldText(m, t[i].field)
 		switch {
 		case !ok:
 			return "", fmt.Errorf("this message has no %s", t[i].name())
 		case len(value) > mostOfValue:
-			return "", fmt.Errorf("%s has more than %sB", t[i].name(), Size(mostOfValue))
+			return "", fmt.Errorf("%s has more than %sB", t[i].name(), message.Size(mostOfValue))
 		}
 		b.WriteString(escape(value))
 	}
@@ -89,7 +90,7 @@ func (t Template) Fill(m *Message, escape func(string) string) (string, error) {
 }
 
 // fieldText is the value of a field as text: one that is empty, nil, or has members is none.
-func (m *Message) fieldText(path []string) (string, bool) {
+func fieldText(m *message.Message, path []string) (string, bool) {
 	f := Filter{uses: map[string]bool{path[0]: true}}
 	env := f.env(m)
 	value := fieldOf(&env, path[0])

@@ -1,4 +1,4 @@
-package message
+package filter
 
 import (
 	"slices"
@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 func TestCompleteExpression(t *testing.T) {
-	m := Message{
+	m := message.Message{
 		Headers: model.Table{"x-tenant": "a", "x-trace": "b"},
 		Body:    []byte(`{"user":{"id":1,"full name":"x"},"items":[{"sku":"a"},{"other":1}],"not":1}`),
 	}
-	paths := m.Paths()
+	paths := Paths(&m)
 	for _, test := range []struct {
 		text  string
 		from  int
@@ -37,23 +38,23 @@ func TestCompleteExpression(t *testing.T) {
 		{"nothing_like_it", 15, ""},
 		{"deaths > ", 9, ""},
 	} {
-		from, found := CompleteExpression(test.text, paths)
+		from, found := Complete(test.text, paths)
 		if from != test.from || strings.Join(found, " ") != test.found {
 			t.Errorf("%q: %q at %d, not %q at %d", test.text, found, from, test.found, test.from)
 		}
 	}
-	if _, found := CompleteExpression(" ", nil); !slices.Contains(found, "deaths") || slices.Contains(found, "len(") {
+	if _, found := Complete(" ", nil); !slices.Contains(found, "deaths") || slices.Contains(found, "len(") {
 		t.Errorf("an empty expression can become %q", found)
 	}
 }
 
 // What is offered of a message can be read as an expression, and says something of this message.
 func TestPathsAreExpressions(t *testing.T) {
-	m := Message{
+	m := message.Message{
 		Headers: model.Table{`odd "name"`: "a", "é\n": "b"},
 		Body:    []byte(`{"a b":1,"1x":2,"in":3,"ünï":4,"list":[[5]],"":6}`),
 	}
-	paths := m.Paths()
+	paths := Paths(&m)
 	if len(paths) != 10 {
 		t.Errorf("%d paths: %q", len(paths), paths)
 	}
@@ -63,15 +64,15 @@ func TestPathsAreExpressions(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	deep := Message{Body: []byte(strings.Repeat(`{"a":`, 500) + "1" + strings.Repeat("}", 500))}
-	if n := len(deep.Paths()); n > pathDepth+1 {
+	deep := message.Message{Body: []byte(strings.Repeat(`{"a":`, 500) + "1" + strings.Repeat("}", 500))}
+	if n := len(Paths(&deep)); n > pathDepth+1 {
 		t.Errorf("%d paths into a deep body", n)
 	}
 }
 
 func TestSaved(t *testing.T) {
 	saved := Saved{"often": "deaths > 1", "mine": `app_id == "me"`}
-	m := Message{Properties: Properties{AppID: "me"}}
+	m := message.Message{Properties: message.Properties{AppID: "me"}}
 	f, err := saved.Filter(" =@mine ")
 	if err != nil || !f.Match(&m) || f.Expression() != `app_id == "me"` {
 		t.Errorf("%+v, %v", f, err)

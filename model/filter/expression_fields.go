@@ -1,12 +1,12 @@
-package message
+package filter
 
 import (
 	"reflect"
 	"slices"
 )
 
-// ExpressionField is a name that expressions know.
-type ExpressionField struct {
+// Field is a name that expressions know.
+type Field struct {
 	Name string // "routing_key"
 	Type string // "text", "number", "true or false", "list of names and values", "any"
 	What string
@@ -37,9 +37,9 @@ var fieldWhat = map[string]string{
 	"position":        "its place in the queue as it was read; the first is 1",
 }
 
-// ExpressionFields are the names that expressions know, in the order of expressionEnv.
-func ExpressionFields() []ExpressionField {
-	var fields []ExpressionField
+// Fields are the names that expressions know, in the order of expressionEnv.
+func Fields() []Field {
+	var fields []Field
 	t := reflect.TypeFor[expressionEnv]()
 	for i := range t.NumField() {
 		name := t.Field(i).Tag.Get("expr")
@@ -51,10 +51,10 @@ func ExpressionFields() []ExpressionField {
 			reflect.String: "text", reflect.Int: "number", reflect.Bool: "true or false", reflect.Map: "names and values",
 			reflect.Interface: "any",
 		}
-		fields = append(fields, ExpressionField{name, kinds[t.Field(i).Type.Kind()], what})
+		fields = append(fields, Field{name, kinds[t.Field(i).Type.Kind()], what})
 	}
 	return fields
 }
 
-// ExpressionFunctions are the functions that expressions know.
-func ExpressionFunctions() []string { return slices.Clone(builtins) }
+// Functions are the functions that expressions know.
+func Functions() []string { return slices.Clone(builtins) }

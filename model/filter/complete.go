@@ -1,10 +1,12 @@
-package message
+package filter
 
 import (
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // The bounds of what completion offers of one message.
@@ -17,12 +19,12 @@ const (
 // expressionWords are the operators of expressions that are words.
 var expressionWords = []string{"and", "or", "not", "in", "contains", "startsWith", "endsWith", "matches"}
 
-// CompleteExpression finds what the end of an expression can become: a name of a field, a function, or one of paths,
+// Complete finds what the end of an expression can become: a name of a field, a function, or one of paths,
 // which Paths makes. from is where in the text the word begins that each of them replaces. An empty text can become any
 // field; a word that is complete and nothing more finds nothing.
-func CompleteExpression(text string, paths []string) (from int, found []string) {
+func Complete(text string, paths []string) (from int, found []string) {
 	if strings.TrimSpace(text) == "" {
-		for _, field := range ExpressionFields() {
+		for _, field := range Fields() {
 			found = append(found, field.Name)
 		}
 		return len(text), found
@@ -49,7 +51,7 @@ func CompleteExpression(text string, paths []string) (from int, found []string) 
 
 func completions(paths []string) []string {
 	var known []string
-	for _, field := range ExpressionFields() {
+	for _, field := range Fields() {
 		known = append(known, field.Name)
 	}
 	known = append(known, paths...)
@@ -77,7 +79,7 @@ func partOfName(r rune) bool {
 
 // Paths are the headers of a message and the members of its JSON body, as expressions name them: `headers["x-tenant"]`,
 // `json.user.id`. Of a long list they have the first element.
-func (m *Message) Paths() []string {
+func Paths(m *message.Message) []string {
 	paths := HeaderPaths(slices.Sorted(maps.Keys(m.Headers)))
 	if len(m.Body) <= pathBodies {
 		paths = jsonPaths(paths, "json", parseJSON(m.Body), 0)

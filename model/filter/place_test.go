@@ -1,10 +1,11 @@
-package message
+package filter
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 func TestWhere(t *testing.T) {
@@ -18,7 +19,7 @@ func TestWhere(t *testing.T) {
 		"guan":    `body|007199254740993,"name":"|Guan|","price":1.5,"items":[{"sku":"A-1","n":2},{"sku":"B-2","n":`,
 		"nothing": "",
 	} {
-		f, err := ParseFilter(text)
+		f, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +33,7 @@ func TestWhere(t *testing.T) {
 			t.Errorf("%q is at %q, want %q", text, got, want)
 		}
 	}
-	expression, _ := ParseFilter("=deaths > 3")
+	expression, _ := Parse("=deaths > 3")
 	if place, ok := expression.Where(m); !ok || place.Kind != Matched {
 		t.Errorf("an expression is at %+v, %v", place, ok)
 	}
@@ -83,7 +84,7 @@ func FuzzNeedle(f *testing.F) {
 			t.Fatalf("%q in %q is not found", text, in)
 		}
 		filter := plainFilter(text)
-		if _, found := filter.Where(&Message{Body: []byte(in), Headers: model.Table{in: in}}); ok && !found {
+		if _, found := filter.Where(&message.Message{Body: []byte(in), Headers: model.Table{in: in}}); ok && !found {
 			t.Fatalf("%q in %q is nowhere", text, in)
 		}
 	})

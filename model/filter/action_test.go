@@ -1,4 +1,4 @@
-package message
+package filter
 
 import (
 	"net/url"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
 )
 
 // A value stays where it was put, whatever it is.
@@ -18,7 +19,7 @@ func TestActionURL(t *testing.T) {
 	for _, value := range []string{
 		"4bf9-2f", "a b&c=d#e?f/g", "é\x00\n\x1b[2J", "%2e%2e", "https://evil.example/", "\xff\xfe", "@", "...", "+",
 	} {
-		m := Message{Headers: model.Table{"trace": value}, Body: []byte(`{"user":{"id":12345678901234567}}`)}
+		m := message.Message{Headers: model.Table{"trace": value}, Body: []byte(`{"user":{"id":12345678901234567}}`)}
 		text, err := a.URL(&m)
 		if err != nil {
 			t.Errorf("%q: %v", value, err)
@@ -30,11 +31,11 @@ func TestActionURL(t *testing.T) {
 			t.Errorf("%q: %s", value, text)
 		}
 	}
-	climbing := Message{Headers: model.Table{"trace": "../.."}, Body: []byte(`{"user":{"id":1}}`)}
+	climbing := message.Message{Headers: model.Table{"trace": "../.."}, Body: []byte(`{"user":{"id":1}}`)}
 	if a.Offered(&climbing) {
 		t.Error("a value leads to another path on a server that unescapes it")
 	}
-	for what, m := range map[string]Message{
+	for what, m := range map[string]message.Message{
 		"has no headers.trace": {Body: []byte(`{"user":{"id":1}}`)},
 		"has no json.user.id":  {Headers: model.Table{"trace": "a"}, Body: []byte(`{"user":{"id":{}}}`)},
 		"more than 4KB":        {Headers: model.Table{"trace": strings.Repeat("a", 5000)}, Body: []byte(`{"user":{"id":1}}`)},
@@ -53,7 +54,9 @@ func TestActionCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	const hostile = "x; rm -rf ~ $(id) `id` \"'\n-v"
-	m := Message{Properties: Properties{MessageID: hostile}, Headers: model.Table{"a": hostile, "b.c": int64(-5)}}
+	m := message.Message{
+		Properties: message.Properties{MessageID: hostile}, Headers: model.Table{"a": hostile, "b.c": int64(-5)},
+	}
 	if _, err := a.Command(&m); err == nil || !strings.Contains(err.Error(), "headers.b.c begins with -") {
 		t.Errorf("a value that would be an option: %v", err)
 	}
