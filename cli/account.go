@@ -155,11 +155,11 @@ func evidence(w *plan.PlannedWay) string {
 	return w.Clue.Words()
 }
 
-func reaches(plan plan.Plan) string {
+func reaches(p plan.Plan) string {
 	var names []string
-	for i, r := range plan.Recipients {
+	for i, r := range p.Recipients {
 		if i == mostEvidence {
-			names = append(names, "and "+model.Count(len(plan.Recipients)-i)+" more queues")
+			names = append(names, "and "+model.Count(len(p.Recipients)-i)+" more queues")
 			break
 		}
 		name := model.Printable(r.Queue.String())

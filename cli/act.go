@@ -173,8 +173,8 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 	}
 	want.User = s.broker.User()
 	planning := func(t *model.Topology) (plannedAction, error) {
-		plan, err := s.plan(ctx, t, want)
-		return plannedAction{plan: plan, topology: t, looked: looked, output: &a.output}, err
+		made, err := s.plan(ctx, t, want)
+		return plannedAction{plan: made, topology: t, looked: looked, output: &a.output}, err
 	}
 	planned, err := planning(t)
 	if err != nil {

@@ -111,9 +111,9 @@ func (s *session) findIn(ctx context.Context, t *model.Topology, ref model.Queue
 	return nil
 }
 
-func findingsOf(findings []findings.Finding) findingsJSON {
+func findingsOf(found []findings.Finding) findingsJSON {
 	out := findingsJSON{Findings: []findingJSON{}}
-	for _, f := range findings {
+	for _, f := range found {
 		out.Findings = append(out.Findings, findingJSON{
 			f.Code, f.Level, f.VHost,
 			f.Queue, f.Exchange, f.Node, f.Message, f.Evidence, f.Remedy, f.Page(),
@@ -123,11 +123,11 @@ func findingsOf(findings []findings.Finding) findingsJSON {
 }
 
 // listFindings writes each finding as a paragraph: its sentences are too long for the columns of a table.
-func (p *Program) listFindings(findings []findings.Finding) error {
-	if len(findings) == 0 {
+func (p *Program) listFindings(found []findings.Finding) error {
+	if len(found) == 0 {
 		p.say("nothing is wrong as far as dlxtop can see")
 	}
-	for _, f := range findings {
+	for _, f := range found {
 		_, err := fmt.Fprintf(p.Out, "%-7s  %s  (%s)\n         %s\n         evidence: %s\n         remedy:   %s\n    "+
 			"     more:     dlxtop explain %s\n", f.Level,
 			model.Printable(placeOf(f)), f.Code, model.Printable(f.Message), model.Printable(f.Evidence),

@@ -149,8 +149,8 @@ func (s *session) resumeWant(ctx context.Context, r *resuming) (resume.Want, err
 		Insist: r.insist, ReadOnly: s.connection.ReadOnly, Choice: resume.Choice(r.undecided),
 		Record:  func(id int64) (plan.Record, error) { return s.journal.Record(ctx, id) },
 		Entries: func(id int64, each func(*plan.Entry) error) error { return s.journal.Entries(ctx, id, each) },
-		Look: func(plan peek.Plan, each func(*message.Message) error) (string, error) {
-			read, err := s.broker.Read(ctx, plan, each)
+		Look: func(look peek.Plan, each func(*message.Message) error) (string, error) {
+			read, err := s.broker.Read(ctx, look, each)
 			s.tellRescued(read.Rescued)
 			return read.Stopped, err
 		},
@@ -206,17 +206,17 @@ func resumeAction(p *resume.Plan, output *format) plannedAction {
 }
 
 // announceResume tells what was found out.
-func (p *Program) announceResume(plan *resume.Plan) {
-	for _, words := range plan.Found() {
+func (p *Program) announceResume(resuming *resume.Plan) {
+	for _, words := range resuming.Found() {
 		p.say("%s", model.Printable(words))
 	}
-	p.tellUndecided(plan)
+	p.tellUndecided(resuming)
 }
 
-func (p *Program) tellUndecided(plan *resume.Plan) {
-	for i, u := range plan.Undecided {
+func (p *Program) tellUndecided(resuming *resume.Plan) {
+	for i, u := range resuming.Undecided {
 		if i == shownUndecided {
-			p.say("and %s more undecided", model.Count(len(plan.Undecided)-i))
+			p.say("and %s more undecided", model.Count(len(resuming.Undecided)-i))
 			break
 		}
 		id := ""

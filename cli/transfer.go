@@ -68,15 +68,15 @@ func (s *session) export(ctx context.Context, queue, path string, want exporting
 	if q, ok := t.Queue(ref); ok && q.Type == model.Stream {
 		look = peek.Want{Insist: want.insist, Limit: peek.MaxPage} // nothing is taken out of it
 	}
-	plan := peek.For(t, ref, s.wants(look))
-	if !plan.Allowed() {
-		return refused("%s", refusal(plan.Refusal))
+	reading := peek.For(t, ref, s.wants(look))
+	if !reading.Allowed() {
+		return refused("%s", refusal(reading.Refusal))
 	}
-	s.program.say("peek: %s", model.Printable(plan.Cost))
-	plan.Nameless = true
+	s.program.say("peek: %s", model.Printable(reading.Cost))
+	reading.Nameless = true
 	var read peek.Read
 	messages := func(each func(*message.Message) error) (err error) {
-		read, err = s.broker.Read(ctx, plan, func(m *message.Message) error {
+		read, err = s.broker.Read(ctx, reading, func(m *message.Message) error {
 			if want.cause != "" && !cause.Is(ref, m, want.cause) {
 				return nil
 			}

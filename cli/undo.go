@@ -63,8 +63,8 @@ func (p *Program) undo(ctx context.Context, flags *connectionFlags, u *undoing) 
 		return err
 	}
 	planning := func(t *model.Topology) (plannedAction, error) {
-		plan, err := plan.PlanUndo(t, want, s.undoReads(ctx))
-		return undoAction(&plan, &u.output), err
+		made, err := plan.PlanUndo(t, want, s.undoReads(ctx))
+		return undoAction(&made, &u.output), err
 	}
 	planned, err := planning(t)
 	if err != nil {

@@ -124,11 +124,11 @@ func (c *Client) tlsTrouble(err error) *model.ConnectError {
 // unreachable explains the rest: what no broker answered, or what no broker answers.
 func (c *Client) unreachable(err error) *model.ConnectError {
 	var (
-		dns     *net.DNSError
-		slow    *slowError
-		net     net.Error
-		syntax  *json.SyntaxError
-		endless endlessError
+		dns      *net.DNSError
+		slow     *slowError
+		netError net.Error
+		syntax   *json.SyntaxError
+		endless  endlessError
 	)
 	switch {
 	case errors.As(err, &endless):
@@ -149,7 +149,7 @@ func (c *Client) unreachable(err error) *model.ConnectError {
 		return c.failed(model.APISilent, slow.after.String())
 	case errors.As(err, &slow):
 		return c.failed(model.APISlow, slow.after.String())
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &net) && net.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netError) && netError.Timeout():
 		return c.failed(model.APILate, "")
 	}
 	return c.failed(model.APINotReached, innermost(err).Error())

@@ -141,14 +141,14 @@ func (l *dialogLines) hints(text string) {
 		return
 	}
 	line := ""
-	for _, key := range strings.Split(text, wide) {
-		if line != "" && ansi.StringWidthWc(line+narrow+key) > room {
+	for _, part := range strings.Split(text, wide) {
+		if line != "" && ansi.StringWidthWc(line+narrow+part) > room {
 			l.lines, line = append(l.lines, indent+line), ""
 		}
 		if line != "" {
 			line += narrow
 		}
-		line += key
+		line += part
 	}
 	l.lines = append(l.lines, indent+line)
 }
@@ -256,6 +256,6 @@ func (d *dialog) sayClose(l *dialogLines) {
 	l.question(before)
 }
 
-func hint(s *term.Styles, key, does string) string {
-	return s.Accent.Render(key) + " " + does + "     "
+func hint(s *term.Styles, name, does string) string {
+	return s.Accent.Render(name) + " " + does + "     "
 }

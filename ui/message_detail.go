@@ -98,7 +98,7 @@ func (d *messageDetail) move(id messageID, lines int) {
 // lay makes the panes of a message (nil: empty ones) for width x height. Brief leaves out of the story what is not
 // told, unless the story is in focus.
 func (d *messageDetail) lay(
-	s *term.Styles, m *message.Message, story func() []story.Event, now time.Time, width, height int, brief bool,
+	s *term.Styles, m *message.Message, past func() []story.Event, now time.Time, width, height int, brief bool,
 ) {
 	inner := width - 2
 	widths := [paneCount]int{0, inner, inner, inner}
@@ -107,7 +107,7 @@ func (d *messageDetail) lay(
 		each := inner - 2*ansi.StringWidthWc(paneSeparator)
 		widths[paneStory], widths[paneHeaders], widths[paneBody] = d.shares(m, each)
 	}
-	d.prepare(s, m, story, now.Truncate(time.Second), widths, brief && d.focus != paneStory)
+	d.prepare(s, m, past, now.Truncate(time.Second), widths, brief && d.focus != paneStory)
 	if d.drawn.narrow, d.drawn.height = !wide, height-1; d.find.Visible() {
 		d.drawn.height--
 	}
@@ -125,18 +125,18 @@ const (
 )
 
 // shares are the widths of the panes: what a short body does not need is given to the headers, then to the story.
-func (d *messageDetail) shares(m *message.Message, width int) (toStory, headers, body int) {
+func (d *messageDetail) shares(m *message.Message, width int) (toStory, headers, toBody int) {
 	toStory, headers = width*36/100, width*30/100
-	body = width - toStory - headers
+	toBody = width - toStory - headers
 	if d.drawn.message != m {
 		*d.drawn = detailLines{message: m, bodies: bodies{read: d.read}, sought: d.sought}
 		if m != nil {
 			d.drawn.body = d.drawn.bodies.width(m, d.raw)
 		}
 	}
-	spare := max(body-max(d.drawn.body, leastBody), 0)
+	spare := max(toBody-max(d.drawn.body, leastBody), 0)
 	more := min(spare, max(mostHeaders-headers, 0))
-	return toStory + spare - more, headers + more, body - spare
+	return toStory + spare - more, headers + more, toBody - spare
 }
 
 // view draws the panes of a message as they were laid: a head with their names, and their lines.
@@ -233,7 +233,7 @@ func (d *messageDetail) showBody(raw, folded bool) {
 }
 
 func (d *messageDetail) prepare(
-	s *term.Styles, m *message.Message, story func() []story.Event, second time.Time,
+	s *term.Styles, m *message.Message, past func() []story.Event, second time.Time,
 	widths [paneCount]int, brief bool,
 ) {
 	if d.drawn.message != m || d.drawn.brief != brief {
@@ -254,7 +254,7 @@ func (d *messageDetail) prepare(
 		switch {
 		case m == nil: // none was read yet
 		case p == paneStory:
-			d.drawn.lines[p] = storyLines(s, m, story(), widths[p], brief)
+			d.drawn.lines[p] = storyLines(s, m, past(), widths[p], brief)
 		case p == paneHeaders:
 			d.drawn.lines[p] = headerLines(s, m, widths[p])
 		case p == paneBody:

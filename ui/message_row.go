@@ -127,9 +127,9 @@ func (r *messageRow) describe(m *message.Message, queue model.QueueRef, buffer b
 	if m.DeathsError != "" {
 		r.deaths, r.malformed = "malformed", true
 	}
-	if story := story.Of(m, queue); len(story) > 0 {
-		r.since, r.exact = story[0].Time, story[0].TimeExact
-		r.key = known.text(story[0].Detail)
+	if events := story.Of(m, queue); len(events) > 0 {
+		r.since, r.exact = events[0].Time, events[0].TimeExact
+		r.key = known.text(events[0].Detail)
 	}
 }
 

@@ -246,8 +246,8 @@ func (r *indexReader) signed() int64 {
 }
 
 // count is a number of things, each of at least this size in bytes.
-func (r *indexReader) count(bytes int) int {
-	n := r.number(uint64(len(r.rest) / bytes))
+func (r *indexReader) count(size int) int {
+	n := r.number(uint64(len(r.rest) / size))
 	if r.bad {
 		return 0
 	}

@@ -197,9 +197,9 @@ func maybeLarge(n ast.Node) bool {
 }
 
 func (f *Filter) evaluate(m *message.Message) bool {
-	steps, bytes, began := 0, 0, time.Now()
+	steps, spent, began := 0, 0, time.Now()
 	spend := func(cost, n int) {
-		if bytes += cost * n; bytes > maxBytes {
+		if spent += cost * n; spent > maxBytes {
 			panic("too much text")
 		}
 	}

@@ -191,12 +191,12 @@ func (f *resumption) lookAtSource() (seen []sighting, err error) {
 	for _, i := range f.items {
 		wanted[i.fingerprint] = true
 	}
-	plan := peek.For(f.topology, f.source, peek.Want{Insist: f.want.Insist, ReadOnly: f.want.ReadOnly, ForAction: true})
-	if !plan.Allowed() {
-		return nil, fmt.Errorf("look for them in %s: %s", model.Printable(f.source.String()), plan.Refusal.Words())
+	look := peek.For(f.topology, f.source, peek.Want{Insist: f.want.Insist, ReadOnly: f.want.ReadOnly, ForAction: true})
+	if !look.Allowed() {
+		return nil, fmt.Errorf("look for them in %s: %s", model.Printable(f.source.String()), look.Refusal.Words())
 	}
-	f.looked = append(f.looked, plan)
-	stopped, err := f.want.Look(plan, func(m *message.Message) error {
+	f.looked = append(f.looked, look)
+	stopped, err := f.want.Look(look, func(m *message.Message) error {
 		f.depth++
 		if wanted[m.Fingerprint] {
 			seen = append(seen, sighting{m.Fingerprint, f.depth})
@@ -241,12 +241,12 @@ func (f *resumption) look(name string, c *targetCopies) (unread string) {
 	if !exists {
 		return fmt.Sprintf("%s does not exist any more", model.Printable(name))
 	}
-	plan := peek.For(f.topology, ref, peek.Want{Insist: f.want.Insist, ReadOnly: f.want.ReadOnly, ForAction: true})
-	if !plan.Allowed() {
-		return fmt.Sprintf("%s cannot be read: %s", model.Printable(name), plan.Refusal.Words())
+	look := peek.For(f.topology, ref, peek.Want{Insist: f.want.Insist, ReadOnly: f.want.ReadOnly, ForAction: true})
+	if !look.Allowed() {
+		return fmt.Sprintf("%s cannot be read: %s", model.Printable(name), look.Refusal.Words())
 	}
-	f.looked = append(f.looked, plan)
-	stopped, err := f.want.Look(plan, func(m *message.Message) error { c.see(m); return nil })
+	f.looked = append(f.looked, look)
+	stopped, err := f.want.Look(look, func(m *message.Message) error { c.see(m); return nil })
 	switch {
 	case err != nil:
 		return fmt.Sprintf("%s could not be read: %s", model.Printable(name), model.Printable(err.Error()))
