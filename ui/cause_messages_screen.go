@@ -39,13 +39,23 @@ func newCauseMessagesScreen(e *env, r causeRow, limits func(model.QueueRef) int)
 // Keys are those of a search, and of a cause.
 func (s causeMessagesScreen) Keys() []key.Binding {
 	k := s.env.keys
-	return s.bindings(append(causeKeys(k), k.Resolve, term.Describe(k.Failed, "queues"))...)
+	all := func(b key.Binding) key.Binding {
+		return term.Describe(b, b.Help().Desc+" "+model.Count(int64(len(s.rows))))
+	}
+	keys := []key.Binding{k.Replay, k.Drop, all(term.Describe(k.ReplayAll, "replay all")), k.Move, k.Mend, k.Export}
+	return s.bindings(append(keys, all(term.Describe(k.DropAll, "drop all")), k.Resolve,
+		term.Describe(k.Failed, "queues"))...)
 }
 
 func (s causeMessagesScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	if pressed, ok := msg.(tea.KeyMsg); ok && !s.Typing() {
 		k, acts := s.env.keys, actOnCause(s.env, s.row, s.limits, pressed)
-		switch {
+		row, ok := s.list.Table.Current()
+		switch one := rowAction(k, pressed); {
+		case one != nil && ok:
+			return s, push(newMessagesScreenAt(s.env, &row.hit, s.only, one))
+		case one != nil:
+			return s, notice("no message is under the cursor: move it onto one first", true)
 		case acts != nil && s.ended && len(s.rows) == 0 && len(s.missed) == 0:
 			return s, notice("no message of this cause is in its queues any more", true)
 		case acts != nil:

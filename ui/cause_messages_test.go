@@ -30,7 +30,11 @@ func TestMessagesOfACauseInSeveralQueues(t *testing.T) {
 	term.await("OF THE CAUSE")
 	term.press("q")
 	term.await("64 found")
-	term.press("d")
+	term.press("G", "d") // as everywhere, the message under the cursor
+	term.await("Drop 1 message", "the message under the cursor: #47")
+	term.press(keyEsc, "q")
+	term.await("64 found", "R replay all 64")
+	term.press("D")
 	term.await("drop 64 messages of 2 queues", "mail.failed", failedQueue)
 	term.press(keyEsc)
 	term.await("64 found")

@@ -55,7 +55,7 @@ func (p *comparedPart) summary(s *term.Styles) string {
 	return s.Warning.Render(model.Plural(differ, "line") + " differ")
 }
 
-// lay makes the lines of a part: without the stretches that are equal, unless whole.
+// lay makes the lines of a part: without the stretches that are equal, of lines too, unless whole.
 func (p *comparedPart) lay(s *term.Styles, each int, whole bool) []string {
 	var lines []string
 	for i := 0; i < len(p.rows); {
@@ -68,7 +68,7 @@ func (p *comparedPart) lay(s *term.Styles, each int, whole bool) []string {
 			i = end
 			continue
 		}
-		lines = append(lines, p.rowLines(s, each, &p.rows[i])...)
+		lines = append(lines, p.rowLines(s, each, &p.rows[i], whole)...)
 		i++
 	}
 	return lines
@@ -85,9 +85,12 @@ func (p *comparedPart) isFar(at int) bool {
 }
 
 // rowLines are a line beside the one that takes its place.
-func (p *comparedPart) rowLines(s *term.Styles, each int, r *body.Row) []string {
+func (p *comparedPart) rowLines(s *term.Styles, each int, r *body.Row, whole bool) []string {
 	left, right := r.Left.String(), r.Right.String()
 	switch {
+	case r.Same && !whole && len(left) > each:
+		left = term.Cut(left, each, "…")
+		return beside([]string{s.Text.Render(left)}, []string{s.Text.Render(left)}, "   ", each)
 	case r.Same:
 		return beside(dressed(s, r.Left, each), dressed(s, r.Right, each), "   ", each)
 	case !r.HasRight:
@@ -96,6 +99,9 @@ func (p *comparedPart) rowLines(s *term.Styles, each int, r *body.Row) []string 
 		return beside(nil, inkedLines([]inked{{right, s.Good}}, each), s.Warning.Render(" > "), each)
 	}
 	before, after := commonEnds(left, right)
+	if !whole {
+		left, right, before, after = nearDifference(left, right, before, after, each/2)
+	}
 	return beside(
 		inkedLines(changed(s, left, before, after, s.Danger), each),
 		inkedLines(changed(s, right, before, after, s.Good), each), s.Warning.Render(" | "), each)
@@ -125,6 +131,23 @@ func commonEnds(a, b string) (before, after int) {
 		after += size
 	}
 	return before, after
+}
+
+// nearDifference shortens what two lines have in common at their beginning and at their end to so many bytes.
+func nearDifference(left, right string, before, after, room int) (l, r string, b, a int) {
+	if cut := before - room; cut > len("…") {
+		for !utf8.RuneStart(left[cut]) {
+			cut++
+		}
+		left, right, before = "…"+left[cut:], "…"+right[cut:], before-cut+len("…")
+	}
+	if cut := after - room; cut > len("…") {
+		for !utf8.RuneStart(left[len(left)-cut]) {
+			cut++
+		}
+		left, right, after = left[:len(left)-cut]+"…", right[:len(right)-cut]+"…", after-cut+len("…")
+	}
+	return left, right, before, after
 }
 
 // beside puts lines next to lines, with a mark between the first of them.

@@ -22,17 +22,21 @@ const (
 	editWrong             // what it left cannot be read; it can be opened again
 )
 
+// mostDifferences is how many lines of them are laid for a dialog, which has no room for more.
+const mostDifferences = 100
+
 // messageEdit is the editing of one message: its draft, and what was made of it.
 type messageEdit struct {
-	env     *env
-	state   editState
-	row     *messageRow
-	was     plan.Draft
-	is      plan.Draft
-	text    []byte // as the editor left it
-	wrong   string // why it cannot be read
-	request request
-	stop    context.CancelFunc // of the reading
+	env         *env
+	state       editState
+	row         *messageRow
+	was         plan.Draft
+	is          plan.Draft
+	differences draftDifferences
+	text        []byte // as the editor left it
+	wrong       string // why it cannot be read
+	request     request
+	stop        context.CancelFunc // of the reading
 }
 
 // wholeMsg brings the message that is to be edited, with its whole body.
@@ -184,6 +188,7 @@ func newEditedDialog(
 	e *env, t *model.Topology, queue model.QueueRef, edit messageEdit, others otherMessages,
 ) (planDialog, tea.Cmd) {
 	d, _ := newPlanDialog(e, t, plan.Replay, queue, []*messageRow{edit.row}, "the edited message", others)
+	edit.differences = draftDifferencesOf(&edit.was, &edit.is)
 	d.edit = &edit
 	if is := edit.is.Address; is != edit.was.Address {
 		target := replayTarget{
@@ -198,25 +203,19 @@ func newEditedDialog(
 	return d, cmd
 }
 
-// askEdit tells what was changed.
+// askEdit shows what was changed.
 func (d *planDialog) askEdit(l *dialogLines) {
 	if d.edit == nil {
 		return
 	}
-	changes := d.edit.was.Differences(&d.edit.is)
+	changes := d.edit.differences.lay(l.styles, l.width)
 	if len(changes) == 0 {
 		l.say("edited", "nothing was changed in the editor: this is a plain replay", l.styles.Warning)
 		return
 	}
-	for i, change := range changes {
-		label := ""
-		if i == 0 {
-			label = "edited"
-		}
-		if i == shownNames {
-			l.say(label, "and "+model.Plural(len(changes)-i, "more change"), l.styles.Strong)
-			return
-		}
-		l.say(label, change, l.styles.Strong)
+	l.say("edited", "before and after:", l.styles.Muted)
+	for _, line := range changes[:min(len(changes), mostDifferences)] {
+		l.minor = append(l.minor, len(l.lines))
+		l.lines = append(l.lines, line)
 	}
 }

@@ -44,7 +44,7 @@ func TestEditDialogGolden(t *testing.T) {
 		term := onQueue(t, o, failedQueue, width, height)
 		term.await("47 messages")
 		term.press("e")
-		term.await("edited    app_id: ucenter → by-hand", "with the header fixed: true", "body: ")
+		term.await("app_id: ucenter → by-hand", "with the header fixed: true", "guan yu", "zhang fei")
 		term.golden()
 	})
 }
@@ -96,7 +96,7 @@ func TestBadEditIsNotLost(t *testing.T) {
 	term.await("Edit, then replay", "what was typed cannot be read: line 7: properties.priority has the wrong",
 		"Nothing is lost", "e edit again")
 	term.press("e")
-	term.await(`edited    priority: "" → 7`, "body: ")
+	term.await(`priority: "" → 7`, "zhang fei")
 	if given := read(t, dir, "given"); !strings.Contains(given, "zhang fei") {
 		t.Errorf("the second time it had\n%s", given)
 	}

@@ -163,7 +163,7 @@ func (s findScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		return s.begin()
 	case term.Is(msg, k.Open):
 		if row, ok := s.list.Table.Current(); ok {
-			return s, push(newMessagesScreenAt(s.env, &row.hit, s.only))
+			return s, push(newMessagesScreenAt(s.env, &row.hit, s.only, nil))
 		}
 	}
 	return s, nil

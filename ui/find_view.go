@@ -167,9 +167,9 @@ func (s findScreen) pane(width, height int) []string {
 }
 
 // newMessagesScreenAt opens the messages of a queue with the cursor on one that was found. It reads so much of the
-// queue that this one is read, and shows those of a cause.
-func newMessagesScreenAt(e *env, hit *find.Hit, only ofCause) screen {
-	s := newCauseScreen(e, hit.Queue, only, peekFirst, nil).(messagesScreen)
+// queue that this one is read, and shows those of a cause. then is done once they are.
+func newMessagesScreenAt(e *env, hit *find.Hit, only ofCause, then afterLook) screen {
+	s := newCauseScreen(e, hit.Queue, only, peekFirst, then).(messagesScreen)
 	for s.limit < hit.Position && s.limit < peekMost {
 		s.limit = s.nextLimit()
 	}

@@ -1,9 +1,9 @@
 package ui
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -138,28 +138,45 @@ func ofSeveralQueues(m *plan.Mended) bool {
 	return slices.ContainsFunc(m.Shown, func(o plan.MendedMessage) bool { return o.Queue != m.Shown[0].Queue })
 }
 
-// mendedMessage is one example: what differs above the body, and the bodies side by side. It is named with its queue
-// where others are not of the same.
+// mendedMessage is one example: named with its queue where others are not of the same.
 func mendedMessage(s *term.Styles, m *plan.MendedMessage, several bool, width int) []string {
-	was, is := m.Was.Message(), m.Is.Message()
+	was := m.Was.Message()
 	was.Position = m.Position
 	name := comparedName(&was)
 	if several {
 		name = model.Printable(m.Queue.String()) + "  " + name
 	}
 	lines := []string{term.Cut(s.Strong.Render(name), width, "…")}
-	for _, change := range m.Was.DifferencesAbove(&m.Is) {
+	d := draftDifferencesOf(&m.Was, &m.Is)
+	return append(lines, d.lay(s, width)...)
+}
+
+// draftDifferences are what an edit changes.
+type draftDifferences struct {
+	above []string
+	body  comparedPart
+}
+
+func draftDifferencesOf(was, is *plan.Draft) draftDifferences {
+	d := draftDifferences{above: was.DifferencesAbove(is)}
+	if !bytes.Equal(was.Body, is.Body) {
+		before, after := was.Message(), is.Message()
+		d.body.rows, d.body.near = body.Compare(body.Read(&before).Lines, body.Read(&after).Lines)
+		if !slices.ContainsFunc(d.body.rows, func(r body.Row) bool { return !r.Same }) {
+			return draftDifferences{above: was.Differences(is)} // it lies behind what is read of a body
+		}
+	}
+	return d
+}
+
+// lay makes the lines: what differs above the body, and the bodies side by side.
+func (d *draftDifferences) lay(s *term.Styles, width int) (lines []string) {
+	for _, change := range d.above {
 		for _, line := range term.Wrap(change, width-1) {
 			lines = append(lines, " "+s.Text.Render(line))
 		}
 	}
-	left, right := body.Read(&was), body.Read(&is)
-	part := comparedPart{}
-	part.rows, part.near = body.Compare(left.Lines, right.Lines)
-	if strings.Join(m.Was.Differences(&m.Is), "\n") != strings.Join(m.Was.DifferencesAbove(&m.Is), "\n") {
-		lines = append(lines, part.lay(s, comparedWidth(width), false)...)
-	}
-	return lines
+	return append(lines, d.body.lay(s, comparedWidth(width), false)...)
 }
 
 // askMend tells what is changed.

@@ -82,3 +82,13 @@ func causeAction(k *keyMap, msg tea.KeyMsg) afterLook {
 	}
 	return nil
 }
+
+// rowAction is what a key does with the message under the cursor; nil: nothing.
+func rowAction(k *keyMap, msg tea.KeyMsg) afterLook {
+	for b, operation := range map[*key.Binding]plan.Operation{&k.Replay: plan.Replay, &k.Drop: plan.Drop, &k.Move: plan.Move} {
+		if term.Is(msg, *b) {
+			return func(s messagesScreen) (screen, tea.Cmd) { return s.act(operation, s.aimed) }
+		}
+	}
+	return nil
+}

@@ -257,13 +257,13 @@ func (s messagesScreen) looked(msg peekedMsg) (screen, tea.Cmd) {
 	s.table.Match = s.match()
 	s.table.Set(s.rows)
 	s.table.Regain()
-	if then := s.then; then != nil {
-		s.then = nil
+	then := s.then
+	switch s.then = nil; {
+	case s.seek():
+		return s, tea.Batch(cmd, old, notice("the message that was found is not in the queue any more", true))
+	case then != nil:
 		next, asked := then(s)
 		return next, tea.Batch(cmd, old, asked)
-	}
-	if s.seek() {
-		return s, tea.Batch(cmd, old, notice("the message that was found is not in the queue any more", true))
 	}
 	return s, tea.Batch(cmd, old)
 }

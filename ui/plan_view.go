@@ -19,6 +19,9 @@ const (
 // view draws the dialog as a box within width x height.
 func (d *planDialog) view(width, height int) string {
 	l := newDialogLines(d.env.styles, width)
+	if d.edit != nil { // two sides stand in it
+		l.outer, l.width = width, width-4
+	}
 	switch d.state {
 	case dialogChoosing:
 		d.chooser.view(l, height-2)
