@@ -17,7 +17,7 @@ func (c *causePlansScreen) runOn() tea.Cmd {
 	case dialogEnded:
 		rest := c.ready()
 		if !d.asPlanned() || c.stopped || len(rest) == 0 {
-			c.state, c.endedAt = causePlansEnded, c.env.shown
+			c.state, c.endedAt, c.env.together = causePlansEnded, c.env.shown, c.undoable()
 			return nil
 		}
 		return c.start(rest[0])
@@ -65,7 +65,7 @@ func (c *causePlansScreen) runKey(msg tea.KeyMsg) tea.Cmd {
 // on: nobody can have read yet how it ended.
 func (c *causePlansScreen) endKey(msg tea.KeyMsg) tea.Cmd {
 	k := c.env.keys
-	switch q, ok := c.current(); {
+	switch {
 	case term.Is(msg, k.Confirm):
 		switch {
 		case c.env.shown.Sub(c.endedAt) < changeGuard:
@@ -77,8 +77,21 @@ func (c *causePlansScreen) endKey(msg tea.KeyMsg) tea.Cmd {
 		return c.polled()
 	case term.Is(msg, k.Resolve):
 		return c.env.marks.turn(c.latest.topology, c.only.Group, cause.Resolved)
-	case term.Is(msg, k.Undo) && ok && q.dialog.state == dialogEnded && q.dialog.canUndo():
-		return push(newUndoScreen(c.env, q.dialog.account.JournalID))
+	case term.Is(msg, k.Undo):
+		if ids := c.undoable(); len(ids) > 0 {
+			return push(newUndoScreen(c.env, ids...))
+		}
 	}
 	return nil
+}
+
+// undoable are the records of what was done, the last one first.
+func (c *causePlansScreen) undoable() (ids []int64) {
+	for i := range c.queues {
+		if d := &c.queues[i].dialog; d.state == dialogEnded && d.canUndo() {
+			ids = append(ids, d.account.JournalID)
+		}
+	}
+	slices.Reverse(ids)
+	return ids
 }

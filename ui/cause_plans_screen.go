@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -168,10 +169,16 @@ func (c causePlansScreen) Keys() []key.Binding {
 		if len(c.ready()) > 0 {
 			keys = append(keys, term.Describe(k.Confirm, "go on"))
 		}
-		if q, ok := c.current(); ok && q.dialog.state == dialogEnded && q.dialog.canUndo() {
+		switch n := len(c.undoable()); {
+		case n > 1:
+			keys = append(keys, term.Describe(k.Undo, fmt.Sprintf("undo all %d", n)))
+		case n > 0:
 			keys = append(keys, k.Undo)
 		}
-		return append(keys, k.Resolve, term.Describe(k.Cancel, "close"))
+		if done, planned := c.done(); done == planned && len(c.ready()) == 0 && c.unread() == "" {
+			keys = append(keys, k.Resolve)
+		}
+		return append(keys, term.Describe(k.Cancel, "close"))
 	}
 	return []key.Binding{k.Cancel}
 }

@@ -10,7 +10,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
@@ -233,7 +232,7 @@ func (c *causePlansScreen) pane(width, height int) []string {
 	case q.refused.Refusal.Refused():
 		l.stress("not read", model.Printable(q.refused.Refusal.Words()), s.Danger)
 	case d.state == dialogEnded:
-		d.sayAccount(l)
+		d.sayAccount(l, false)
 	case d.state == dialogRunning, d.state == dialogStopping:
 		d.sayRun(l)
 	case d.open() && d.plan.Operation != "":
@@ -262,7 +261,7 @@ func (c *causePlansScreen) lines(width int) *dialogLines {
 
 // foot shows what is asked, and the keys.
 func (c *causePlansScreen) foot(l *dialogLines) {
-	s, k := c.env.styles, c.env.keys
+	s := c.env.styles
 	l.blank()
 	switch c.state {
 	case causePlansReading:
@@ -288,19 +287,11 @@ func (c *causePlansScreen) foot(l *dialogLines) {
 		}
 		c.running().sayStop(l, hints)
 	case causePlansEnded:
-		hints := ""
-		done, planned := c.done()
-		rest := c.ready()
-		if len(rest) > 0 {
+		if rest := c.ready(); len(rest) > 0 {
 			l.say("", term.MarkWarning+" it ended before "+model.Plural(len(rest), "queue")+": "+
 				model.Plural(c.messages(rest), "message")+" are untouched", s.Warning)
-			hints = hint(s, "enter", "go on")
 		}
 		c.sayUnread(l)
-		resolved := c.env.marks.states.Of(c.only.ID).State == cause.Resolved // then the key would take that back
-		if !resolved && done == planned && len(rest) == 0 && c.unread() == "" {
-			hints += hint(s, k.Resolve.Help().Key, "mark the cause as resolved")
-		}
-		l.hints(hints + hint(s, "esc", "close"))
+		l.keys(c.Keys()...)
 	}
 }

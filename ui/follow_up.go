@@ -40,12 +40,20 @@ type followUpScreen struct {
 	is                 followUp
 }
 
-// newUndoScreen undoes a record; 0 is the last action on this broker.
-func newUndoScreen(e *env, id int64) screen {
-	return followUpScreen{
+// newUndoScreen undoes the records of one action; 0 is the last action on this broker.
+func newUndoScreen(e *env, ids ...int64) screen {
+	f := followUpScreen{
 		dialog: newDialog(e, dialogPlanning), name: "undo", title: "Undo", looks: "reading the journal …",
-		is: undoing{id: id},
+		is: undoing{id: ids[0]},
 	}
+	if len(ids) > 1 {
+		var all undoingAll
+		for _, id := range ids {
+			all = append(all, undoing{id: id})
+		}
+		f.is = all
+	}
+	return f
 }
 
 // newResumeScreen goes on with a record whose action did not come to its end.

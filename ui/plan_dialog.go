@@ -261,6 +261,7 @@ func (d planDialog) update(msg tea.Msg) (planDialog, tea.Cmd) {
 			d.waited = d.env.shown
 		}
 		if running && d.state == dialogEnded {
+			d.env.together = nil
 			cmd = tea.Batch(cmd, d.countArrived())
 		}
 		return d, cmd

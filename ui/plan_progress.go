@@ -65,12 +65,12 @@ func (d *planDialog) counts(l *dialogLines) {
 
 // tell shows the account, and what the keys do then.
 func (d *planDialog) tell(l *dialogLines) {
-	d.sayAccount(l)
+	d.sayAccount(l, true)
 	d.sayClose(l)
 }
 
-// sayAccount shows the account.
-func (d *planDialog) sayAccount(l *dialogLines) {
+// sayAccount shows the account, and where it is all that was done, how it is undone.
+func (d *planDialog) sayAccount(l *dialogLines, all bool) {
 	s, a := l.styles, &d.account
 	look := s.Strong
 	if !a.Complete() {
@@ -100,7 +100,7 @@ func (d *planDialog) sayAccount(l *dialogLines) {
 	}
 	if a.JournalID > 0 {
 		words := fmt.Sprint(a.JournalID)
-		if d.canUndo() {
+		if all && d.canUndo() {
 			words += "  " + d.env.keys.Undo.Help().Key + " undoes it"
 		}
 		l.say("journal", words, s.Muted)

@@ -20,9 +20,12 @@ func (a app) undo() (tea.Model, tea.Cmd) {
 		return a, nil
 	}
 	if f, open := a.top().(followUpScreen); open {
-		if _, undoes := f.is.(undoing); undoes {
+		if _, resumes := f.is.(resuming); !resumes {
 			return a, nil
 		}
+	}
+	if len(a.env.together) > 1 {
+		return a.push(newUndoScreen(a.env, a.env.together...))
 	}
 	return a.push(newUndoScreen(a.env, 0))
 }
@@ -133,6 +136,7 @@ func (u undoing) run(e *env) (begun plan.Account, run accountRun) {
 }
 
 func (u undoing) did(e *env, a *plan.Account) {
+	e.together = nil
 	e.did(doing{queue: u.undo.Back, back: a.Moved, unclear: true})
 	for i := range u.undo.Takes {
 		e.did(doing{queue: u.undo.Takes[i].From, unclear: true})
@@ -170,13 +174,17 @@ func (u undoing) running(a *plan.Account) string {
 }
 
 func (u undoing) tell(d *dialog, l *dialogLines) {
+	u.tellTo(d, l, model.Printable(u.undo.Back.String()))
+}
+
+func (u undoing) tellTo(d *dialog, l *dialogLines, where string) {
 	s, a := l.styles, &d.account
 	look := s.Strong
 	if !a.Complete() {
 		look = s.Warning
 	}
 	l.say("", fmt.Sprintf("%s of %s brought back to %s", model.Count(int64(a.Moved)),
-		model.Plural(a.Planned, "message"), model.Printable(u.undo.Back.String())), look)
+		model.Plural(a.Planned, "message"), where), look)
 	if !a.Complete() || d.err != nil {
 		l.blank()
 	}
