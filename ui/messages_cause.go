@@ -85,10 +85,16 @@ func causeAction(k *keyMap, msg tea.KeyMsg) afterLook {
 
 // rowAction is what a key does with the message under the cursor; nil: nothing.
 func rowAction(k *keyMap, msg tea.KeyMsg) afterLook {
-	for b, operation := range map[*key.Binding]plan.Operation{&k.Replay: plan.Replay, &k.Drop: plan.Drop, &k.Move: plan.Move} {
-		if term.Is(msg, *b) {
-			return func(s messagesScreen) (screen, tea.Cmd) { return s.act(operation, s.aimed) }
-		}
+	var operation plan.Operation
+	switch {
+	case term.Is(msg, k.Replay):
+		operation = plan.Replay
+	case term.Is(msg, k.Drop):
+		operation = plan.Drop
+	case term.Is(msg, k.Move):
+		operation = plan.Move
+	default:
+		return nil
 	}
-	return nil
+	return func(s messagesScreen) (screen, tea.Cmd) { return s.act(operation, s.aimed) }
 }
