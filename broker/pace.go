@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// pace holds a rate.
+// pace holds a rate. golang.org/x/time/rate does, too, but ends before its time when the next turn lies behind ctx's
+// deadline: an execution would stop without a reason.
 type pace struct {
 	rate float64 // a second; 0 is no limit
 	next time.Time
