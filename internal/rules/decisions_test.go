@@ -68,7 +68,7 @@ var readsText = map[string]string{
 	"model/message/framework.go":         "the names of headers and types that a framework writes",
 	"model/message/header_parse.go":      "values of JSON that have a prefix",
 	"model/message/json.go":              "texts that begin like the mark of base64",
-	"model/message/pickle_values.go":     "numbers as Python pickles them",
+	"model/serial/pickle.go":             "numbers as Python pickles them",
 	"model/message/publishing.go":        "the names of headers",
 	"model/message/reset.go":             "the names of headers",
 	"model/filter/saved.go":              "what a person types",

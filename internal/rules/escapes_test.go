@@ -17,7 +17,7 @@ var speaksToTerminals = map[string]string{
 	"ui/background.go":      "reads the terminal's answer about its background",
 	"cli/ask.go":            "clears the line of a command's progress",
 	"model/cause/fold.go":   "leaves the colours out of an error's text",
-	"model/message/body.go": "takes a text with colours for a text",
+	"model/serial/value.go": "takes a text with colours for a text",
 }
 
 // TestOnlyTermMakesEscapes: styles are lipgloss's, held by ui/term, and no other file writes an escape sequence.

@@ -27,9 +27,10 @@ import (
 // tested with it.
 var rooms = map[string]struct{ own, libraries []string }{
 	module + "/model":         {nil, nil},
-	module + "/model/message": {of("model"), nil},
+	module + "/model/serial":  {nil, nil},
+	module + "/model/message": {of("model", "model/serial"), nil},
 	module + "/model/filter":  {of("model", "model/message"), []string{"github.com/expr-lang/expr"}},
-	module + "/model/body": {of("model", "model/message", "model/filter"), []string{
+	module + "/model/body": {of("model", "model/serial", "model/message", "model/filter"), []string{
 		"github.com/klauspost/compress", "github.com/fxamacker/cbor", "google.golang.org/protobuf",
 	}},
 	module + "/model/cause": {of("model", "model/message"), nil},
@@ -102,9 +103,9 @@ func of(names ...string) []string {
 
 // closed are the packages that import no library but those which live in them.
 var closed = of(
-	"model", "model/message", "model/filter", "model/body", "model/cause", "model/peek", "model/find", "model/story",
-	"model/watch", "model/mend", "model/plan", "model/resume", "model/trace", "model/ports", "model/findings",
-	"model/build",
+	"model", "model/serial", "model/message", "model/filter", "model/body", "model/cause", "model/peek", "model/find",
+	"model/story", "model/watch", "model/mend", "model/plan", "model/resume", "model/trace", "model/ports",
+	"model/findings", "model/build",
 	"broker/spool", "broker/wire", "broker/link", "broker/tap", "demo", "export", "kept", "docs",
 )
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/serial"
 )
 
 // document is a body while it is read: what is left of it after each layer.
@@ -93,7 +94,7 @@ func structured(f Format) bool { return f != JSON && f != Text && f != Hex && f 
 func (d *document) textual() View {
 	head := message.WholeRunes(d.data, maxText)
 	all := d.whole && len(head) == len(d.data)
-	if !utf8.Valid(d.data) || message.LooksBinary(head) {
+	if !utf8.Valid(d.data) || serial.LooksBinary(head) {
 		return d.plain()
 	}
 	trimmed := bytes.TrimLeft(head, " \t\r\n\ufeff")
@@ -137,7 +138,7 @@ func (d *document) json(head []byte, whole bool) (View, bool) {
 // plain is text as it is, or a dump of bytes.
 func (d *document) plain() View {
 	head := message.WholeRunes(d.data, maxText)
-	if !utf8.Valid(head) || message.LooksBinary(head) {
+	if !utf8.Valid(head) || serial.LooksBinary(head) {
 		shown := d.data[:min(len(d.data), maxHex)]
 		return View{Format: Hex, Lines: hexDump(shown, wholeDump), bytes: shown, Note: d.part(len(shown))}
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/dlxtop/dlxtop/model/serial"
 )
 
 // javaReader reads what Java's ObjectOutputStream writes (Java Object Serialization Specification, 6: Object
@@ -13,7 +15,7 @@ import (
 type javaReader struct {
 	budget
 	rest    []byte
-	handles []any // *value or *javaClass, by their number
+	handles []any // *serial.Value or *javaClass, by their number
 }
 
 // javaClass is a class as a stream describes it.
@@ -58,7 +60,7 @@ const (
 const javaHead = 4 // bytes: the magic number and the version
 
 // parseJava reads a stream to its end.
-func parseJava(b []byte) (v *value, err error) {
+func parseJava(b []byte) (v *serial.Value, err error) {
 	if len(b) < javaHead || !begins("\xac\xed\x00\x05")(b) {
 		return nil, errStructure
 	}
@@ -70,12 +72,12 @@ func parseJava(b []byte) (v *value, err error) {
 			panic(bad)
 		}
 	}()
-	all := &value{kind: listValue}
+	all := &serial.Value{Kind: serial.List}
 	for len(r.rest) > 0 {
-		all.add("", r.content(0))
+		all.Add("", r.content(0))
 	}
-	if len(all.members) == 1 {
-		return all.members[0].of, nil
+	if len(all.Members) == 1 {
+		return all.Members[0].Of, nil
 	}
 	return all, nil
 }
@@ -114,13 +116,13 @@ func (r *javaReader) remembered() any {
 }
 
 // content is one value of the stream.
-func (r *javaReader) content(depth int) *value {
+func (r *javaReader) content(depth int) *serial.Value {
 	if err := r.spend(depth); err != nil {
 		panic(err)
 	}
 	switch kind := r.take(1)[0]; kind {
 	case javaNull:
-		return literal("null")
+		return serial.Of("null")
 	case javaReference:
 		return r.reference()
 	case javaString, javaLongString:
@@ -128,7 +130,7 @@ func (r *javaReader) content(depth int) *value {
 		if kind == javaLongString {
 			size = 8
 		}
-		v := text(r.string(size))
+		v := serial.OfText(r.string(size))
 		r.remember(v)
 		return v
 	case javaObject:
@@ -137,21 +139,21 @@ func (r *javaReader) content(depth int) *value {
 		return r.array(depth)
 	case javaEnum:
 		class := r.class(depth)
-		v := &value{kind: textValue}
+		v := &serial.Value{Kind: serial.Text}
 		r.remember(v)
 		name := r.content(depth + 1)
-		v.text = class.called() + "." + name.text
+		v.Text = class.called() + "." + name.Text
 		return v
 	case javaClassObject:
-		v := text("class " + r.class(depth).called())
+		v := serial.OfText("class " + r.class(depth).called())
 		r.remember(v)
 		return v
 	case javaClassDesc, javaProxy:
-		return text("class " + r.described(kind, depth).called())
+		return serial.OfText("class " + r.described(kind, depth).called())
 	case javaBlock:
-		return binaryValue(r.take(r.number(1)))
+		return serial.OfBytes(r.take(r.number(1)))
 	case javaLongBlock:
-		return binaryValue(r.take(r.number(4)))
+		return serial.OfBytes(r.take(r.number(4)))
 	case javaReset:
 		r.handles = nil
 		return r.content(depth + 1)
@@ -160,17 +162,17 @@ func (r *javaReader) content(depth int) *value {
 }
 
 // reference is a value that was there before: a text is repeated, an object only named.
-func (r *javaReader) reference() *value {
+func (r *javaReader) reference() *serial.Value {
 	switch v := r.remembered().(type) {
-	case *value:
-		if v.kind == textValue || v.kind == literalValue {
+	case *serial.Value:
+		if v.Kind == serial.Text || v.Kind == serial.Literal {
 			return v
 		}
-		same := &value{kind: objectValue}
-		same.add("$same", text(v.text))
+		same := &serial.Value{Kind: serial.Object}
+		same.Add("$same", serial.OfText(v.Text))
 		return same
 	case *javaClass:
-		return text("class " + v.called())
+		return serial.OfText("class " + v.called())
 	}
 	panic(errStructure)
 }
@@ -231,7 +233,7 @@ func (r *javaReader) described(kind byte, depth int) *javaClass {
 }
 
 // written is what stands before the end of a block.
-func (r *javaReader) written(depth int) (values []*value) {
+func (r *javaReader) written(depth int) (values []*serial.Value) {
 	for {
 		r.check(len(r.rest) > 0)
 		if r.rest[0] == javaEndBlock {
@@ -243,10 +245,10 @@ func (r *javaReader) written(depth int) (values []*value) {
 }
 
 // object is an object: the fields of its classes, those of the topmost first.
-func (r *javaReader) object(depth int) *value {
+func (r *javaReader) object(depth int) *serial.Value {
 	class := r.class(depth)
 	r.check(class != nil)
-	v := &value{kind: objectValue, text: class.name}
+	v := &serial.Value{Kind: serial.Object, Text: class.name}
 	r.remember(v)
 	var chain []*javaClass
 	for c := class; c != nil; c = c.super {
@@ -257,58 +259,58 @@ func (r *javaReader) object(depth int) *value {
 		c := chain[i]
 		if c.flags&javaFields != 0 {
 			for _, f := range c.fields {
-				v.add(f.name, r.field(f.kind, depth))
+				v.Add(f.name, r.field(f.kind, depth))
 			}
 		}
 		if c.flags&(javaFields|javaWritten) == javaFields|javaWritten || c.flags&(javaExternal|javaInBlocks) ==
 			javaExternal|javaInBlocks {
-			v.addWritten(c, r.written(depth))
+			addWritten(v, c, r.written(depth))
 		}
 		r.check(c.flags&(javaExternal|javaInBlocks) != javaExternal) // its end is not known
 	}
-	v.known()
+	known(v)
 	return v
 }
 
-func (r *javaReader) array(depth int) *value {
+func (r *javaReader) array(depth int) *serial.Value {
 	class := r.class(depth)
 	r.check(class != nil && len(class.name) >= 2 && class.name[0] == '[')
-	v := &value{kind: listValue}
+	v := &serial.Value{Kind: serial.List}
 	r.remember(v)
 	n := r.number(4)
 	r.check(n <= uint64(len(r.rest)))
 	if class.name[1] == 'B' {
-		*v = *binaryValue(r.take(n))
+		*v = *serial.OfBytes(r.take(n))
 		return v
 	}
 	for range n {
-		v.add("", r.field(class.name[1], depth))
+		v.Add("", r.field(class.name[1], depth))
 	}
 	return v
 }
 
 // field is the value of a field of a kind.
-func (r *javaReader) field(kind byte, depth int) *value {
+func (r *javaReader) field(kind byte, depth int) *serial.Value {
 	if err := r.spend(depth); err != nil {
 		panic(err)
 	}
 	switch kind {
 	case 'B':
-		return whole(int64(int8(r.number(1))))
+		return serial.OfInt(int64(int8(r.number(1))))
 	case 'C':
-		return text(string(utf16.Decode([]uint16{uint16(r.number(2))})))
+		return serial.OfText(string(utf16.Decode([]uint16{uint16(r.number(2))})))
 	case 'D':
-		return float(math.Float64frombits(r.number(8)), 64)
+		return serial.OfFloat(math.Float64frombits(r.number(8)), 64)
 	case 'F':
-		return float(float64(math.Float32frombits(uint32(r.number(4)))), 32)
+		return serial.OfFloat(float64(math.Float32frombits(uint32(r.number(4)))), 32)
 	case 'I':
-		return whole(int64(int32(r.number(4))))
+		return serial.OfInt(int64(int32(r.number(4))))
 	case 'J':
-		return whole(int64(r.number(8)))
+		return serial.OfInt(int64(r.number(8)))
 	case 'S':
-		return whole(int64(int16(r.number(2))))
+		return serial.OfInt(int64(int16(r.number(2))))
 	case 'Z':
-		return literal(strconv.FormatBool(r.number(1) != 0))
+		return serial.Of(strconv.FormatBool(r.number(1) != 0))
 	case 'L', '[':
 		return r.content(depth + 1)
 	}

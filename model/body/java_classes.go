@@ -4,62 +4,64 @@ import (
 	"encoding/binary"
 	"strings"
 	"time"
+
+	"github.com/dlxtop/dlxtop/model/serial"
 )
 
 // known makes an object of a class that every Java has readable: a number in its box is a number, a date a time, a line
 // of a trace as a trace has it.
-func (v *value) known() {
+func known(v *serial.Value) {
 	field := func(name string) string {
-		for _, m := range v.members {
-			if m.name == name {
-				return m.of.text
+		for _, m := range v.Members {
+			if m.Name == name {
+				return m.Of.Text
 			}
 		}
 		return ""
 	}
 	switch {
-	case strings.HasPrefix(v.text, "java.lang.") && len(v.members) == 1 && v.members[0].name == "value":
-		*v = *v.members[0].of
-	case v.text == "java.lang.StackTraceElement":
+	case strings.HasPrefix(v.Text, "java.lang.") && len(v.Members) == 1 && v.Members[0].Name == "value":
+		*v = *v.Members[0].Of
+	case v.Text == "java.lang.StackTraceElement":
 		at := "at " + field("declaringClass") + "." + field("methodName")
 		if file := field("fileName"); file != "" {
 			at += "(" + file + ":" + field("lineNumber") + ")"
 		}
-		*v = *text(at)
+		*v = *serial.OfText(at)
 	}
 }
 
 // addWritten adds what a class wrote by itself.
-func (v *value) addWritten(c *javaClass, values []*value) {
+func addWritten(v *serial.Value, c *javaClass, values []*serial.Value) {
 	if len(values) == 0 {
 		return
 	}
-	if b := []byte(values[0].text); c.name == "java.util.Date" && len(b) == 8 {
+	if b := []byte(values[0].Text); c.name == "java.util.Date" && len(b) == 8 {
 		at := time.UnixMilli(int64(binary.BigEndian.Uint64(b))).UTC()
-		v.add("$time", text(at.Format("2006-01-02T15:04:05.000Z07:00")))
+		v.Add("$time", serial.OfText(at.Format("2006-01-02T15:04:05.000Z07:00")))
 		return
 	}
-	list := &value{kind: listValue}
+	list := &serial.Value{Kind: serial.List}
 	for _, w := range values {
-		if w.kind == bytesValue && strings.HasPrefix(c.name, "java.util.") {
+		if w.Kind == serial.Bytes && strings.HasPrefix(c.name, "java.util.") {
 			continue // how many elements follow, and for how many there was room
 		}
-		list.add("", w)
+		list.Add("", w)
 	}
-	if len(list.members) == 0 {
+	if len(list.Members) == 0 {
 		return
 	}
-	if strings.HasPrefix(c.name, "java.util.") && strings.HasSuffix(c.name, "Map") && len(list.members)%2 == 0 {
+	if strings.HasPrefix(c.name, "java.util.") && strings.HasSuffix(c.name, "Map") && len(list.Members)%2 == 0 {
 		list = pairs(list)
 	}
-	v.add("$data", list)
+	v.Add("$data", list)
 }
 
 // pairs is a list of keys and values in turn as an object.
-func pairs(list *value) *value {
-	v := &value{kind: objectValue}
-	for i := 0; i+1 < len(list.members); i += 2 {
-		v.add(nameOf(list.members[i].of), list.members[i+1].of)
+func pairs(list *serial.Value) *serial.Value {
+	v := &serial.Value{Kind: serial.Object}
+	for i := 0; i+1 < len(list.Members); i += 2 {
+		v.Put(list.Members[i].Of, list.Members[i+1].Of)
 	}
 	return v
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/serial"
 )
 
 // layXML lays out XML, one element a line, an element that holds only text with it. Nothing between < and > is changed.
@@ -145,7 +145,7 @@ func layForm(text []byte, said bool) ([]Line, bool) {
 		l := layout{}
 		l.put(Key, name)
 		l.put(Mark, " = ")
-		if inner, ok := jsonInside(message.AppendText(nil, value)); ok {
+		if inner, ok := jsonInside(serial.AppendText(nil, value)); ok {
 			l.put(Note, "(JSON) ")
 			l.tokens(inner)
 		} else {

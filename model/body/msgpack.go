@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/dlxtop/dlxtop/model/serial"
 )
 
 // msgPack reads MessagePack (msgpack.org, spec.md of 2017). The Go libraries for it read into maps, which lose the
@@ -16,7 +18,7 @@ type msgPack struct {
 }
 
 // parseMsgPack reads one value that fills the body.
-func parseMsgPack(b []byte) (*value, error) {
+func parseMsgPack(b []byte) (*serial.Value, error) {
 	p := msgPack{rest: b}
 	v, err := p.value(0)
 	if err == nil && len(p.rest) > 0 {
@@ -43,7 +45,7 @@ func (p *msgPack) number(size uint64) (uint64, bool) {
 	return binary.BigEndian.Uint64(n[:]), ok
 }
 
-func (p *msgPack) value(depth int) (*value, error) {
+func (p *msgPack) value(depth int) (*serial.Value, error) {
 	op, ok := p.take(1)
 	if !ok {
 		return nil, errStructure
@@ -53,7 +55,7 @@ func (p *msgPack) value(depth int) (*value, error) {
 	}
 	switch c := op[0]; {
 	case c < 0x80:
-		return whole(int64(c)), nil
+		return serial.OfInt(int64(c)), nil
 	case c < 0x90:
 		return p.table(uint64(c&0xf), depth)
 	case c < 0xa0:
@@ -61,11 +63,11 @@ func (p *msgPack) value(depth int) (*value, error) {
 	case c < 0xc0:
 		return p.text(uint64(c & 0x1f))
 	case c >= 0xe0:
-		return whole(int64(int8(c))), nil
+		return serial.OfInt(int64(int8(c))), nil
 	case c == 0xc0:
-		return literal("null"), nil
+		return serial.Of("null"), nil
 	case c == 0xc2, c == 0xc3:
-		return literal(strconv.FormatBool(c == 0xc3)), nil
+		return serial.Of(strconv.FormatBool(c == 0xc3)), nil
 	case c >= 0xca && c <= 0xd3:
 		return p.scalar(c)
 	case c >= 0xd4 && c <= 0xd8: // an extension of 1 to 16 bytes
@@ -78,7 +80,7 @@ func (p *msgPack) value(depth int) (*value, error) {
 }
 
 // scalar is a number of the byte that says its kind.
-func (p *msgPack) scalar(c byte) (*value, error) {
+func (p *msgPack) scalar(c byte) (*serial.Value, error) {
 	size := uint64(1) << ((c - 0xcc) & 3)
 	if c < 0xcc {
 		size = 4 << (c - 0xca)
@@ -88,18 +90,18 @@ func (p *msgPack) scalar(c byte) (*value, error) {
 	case !ok:
 		return nil, errStructure
 	case c == 0xca:
-		return float(float64(math.Float32frombits(uint32(n))), 32), nil
+		return serial.OfFloat(float64(math.Float32frombits(uint32(n))), 32), nil
 	case c == 0xcb:
-		return float(math.Float64frombits(n), 64), nil
+		return serial.OfFloat(math.Float64frombits(n), 64), nil
 	case c <= 0xcf:
-		return literal(strconv.FormatUint(n, 10)), nil
+		return serial.Of(strconv.FormatUint(n, 10)), nil
 	}
 	shift := 64 - 8*size
-	return whole(int64(n<<shift) >> shift), nil
+	return serial.OfInt(int64(n<<shift) >> shift), nil
 }
 
 // sized is a value that brings its length.
-func (p *msgPack) sized(c byte, depth int) (*value, error) {
+func (p *msgPack) sized(c byte, depth int) (*serial.Value, error) {
 	kinds := map[byte]struct {
 		kind byte
 		size uint64
@@ -118,7 +120,7 @@ func (p *msgPack) sized(c byte, depth int) (*value, error) {
 		if !ok {
 			return nil, errStructure
 		}
-		return binaryValue(b), nil
+		return serial.OfBytes(b), nil
 	case 'e':
 		return p.extension(n)
 	case 's':
@@ -130,37 +132,37 @@ func (p *msgPack) sized(c byte, depth int) (*value, error) {
 }
 
 // text is a string, which older writers have for bytes, too.
-func (p *msgPack) text(n uint64) (*value, error) {
+func (p *msgPack) text(n uint64) (*serial.Value, error) {
 	b, ok := p.take(n)
 	if !ok {
 		return nil, errStructure
 	}
 	if utf8.Valid(b) {
-		return text(string(b)), nil
+		return serial.OfText(string(b)), nil
 	}
-	return binaryValue(b), nil
+	return serial.OfBytes(b), nil
 }
 
-func (p *msgPack) list(n uint64, depth int) (*value, error) {
+func (p *msgPack) list(n uint64, depth int) (*serial.Value, error) {
 	if n > uint64(len(p.rest)) { // each element has a byte at least
 		return nil, errStructure
 	}
-	v := &value{kind: listValue}
+	v := &serial.Value{Kind: serial.List}
 	for range n {
 		e, err := p.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		v.add("", e)
+		v.Add("", e)
 	}
 	return v, nil
 }
 
-func (p *msgPack) table(n uint64, depth int) (*value, error) {
+func (p *msgPack) table(n uint64, depth int) (*serial.Value, error) {
 	if n > uint64(len(p.rest)/2) {
 		return nil, errStructure
 	}
-	v := &value{kind: objectValue}
+	v := &serial.Value{Kind: serial.Object}
 	for range n {
 		key, err := p.value(depth + 1)
 		if err != nil {
@@ -170,21 +172,13 @@ func (p *msgPack) table(n uint64, depth int) (*value, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.add(nameOf(key), e)
+		v.Put(key, e)
 	}
 	return v, nil
 }
 
-// nameOf is a key as a name: a text, else what it is as JSON.
-func nameOf(key *value) string {
-	if key.kind == textValue || key.kind == literalValue {
-		return key.text
-	}
-	return string(key.appendJSON(nil))
-}
-
 // extension is a value of an application's own kind; kind -1 is a time.
-func (p *msgPack) extension(n uint64) (*value, error) {
+func (p *msgPack) extension(n uint64) (*serial.Value, error) {
 	kind, ok := p.take(1)
 	if !ok {
 		return nil, errStructure
@@ -193,13 +187,13 @@ func (p *msgPack) extension(n uint64) (*value, error) {
 	if !ok {
 		return nil, errStructure
 	}
-	v := &value{kind: objectValue}
+	v := &serial.Value{Kind: serial.Object}
 	if at, ok := msgPackTime(b); ok && int8(kind[0]) == -1 {
-		v.add("$time", text(at.Format(time.RFC3339Nano)))
+		v.Add("$time", serial.OfText(at.Format(time.RFC3339Nano)))
 		return v, nil
 	}
-	v.add("$extension", whole(int64(int8(kind[0]))))
-	v.add("$bytes", binaryValue(b))
+	v.Add("$extension", serial.OfInt(int64(int8(kind[0]))))
+	v.Add("$bytes", serial.OfBytes(b))
 	return v, nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/dlxtop/dlxtop/model/serial"
 )
 
 // wire reads protobuf without its schema: fields have numbers and no names, and what has a length may be a text, bytes
@@ -12,19 +14,19 @@ import (
 type wire struct{ budget }
 
 // parseWire reads a message that fills the body.
-func parseWire(b []byte) (*value, error) {
+func parseWire(b []byte) (*serial.Value, error) {
 	var w wire
 	return w.message(b, 0)
 }
 
-func (w *wire) message(b []byte, depth int) (*value, error) {
-	v := &value{kind: objectValue}
+func (w *wire) message(b []byte, depth int) (*serial.Value, error) {
+	v := &serial.Value{Kind: serial.Object}
 	err := eachField(b, func(number protowire.Number, f wireField) error {
 		if err := w.spend(depth); err != nil {
 			return err
 		}
 		of, err := w.value(f, depth)
-		v.add(strconv.Itoa(int(number)), of)
+		v.Add(strconv.Itoa(int(number)), of)
 		return err
 	})
 	if err != nil {
@@ -33,10 +35,10 @@ func (w *wire) message(b []byte, depth int) (*value, error) {
 	return v, nil
 }
 
-func (w *wire) value(f wireField, depth int) (*value, error) {
+func (w *wire) value(f wireField, depth int) (*serial.Value, error) {
 	switch f.kind {
 	case protowire.VarintType:
-		return literal(strconv.FormatUint(f.number, 10)), nil
+		return serial.Of(strconv.FormatUint(f.number, 10)), nil
 	case protowire.Fixed32Type:
 		return fixed(f.number, float64(math.Float32frombits(uint32(f.number))), 32), nil
 	case protowire.Fixed64Type:
@@ -45,7 +47,7 @@ func (w *wire) value(f wireField, depth int) (*value, error) {
 		return w.message(f.content, depth+1)
 	}
 	if readable(f.content) {
-		return text(string(f.content)), nil
+		return serial.OfText(string(f.content)), nil
 	}
 	if v, err := w.message(f.content, depth+1); err == nil {
 		return v, nil
@@ -53,7 +55,7 @@ func (w *wire) value(f wireField, depth int) (*value, error) {
 	if w.values > maxValues {
 		return nil, errTooMuch
 	}
-	return &value{kind: bytesValue, text: string(f.content)}, nil
+	return &serial.Value{Kind: serial.Bytes, Text: string(f.content)}, nil
 }
 
 // wireField is a field as it is on the wire.
@@ -103,9 +105,9 @@ func wireFieldOf(number protowire.Number, kind protowire.Type, b []byte) wireFie
 }
 
 // fixed is a number of 4 or 8 bytes, which may be whole or have a fraction: only the schema knows.
-func fixed(n uint64, f float64, bits int) *value {
-	v := &value{kind: objectValue}
-	v.add("$fixed"+strconv.Itoa(bits), literal(strconv.FormatUint(n, 10)))
-	v.add("$float", float(f, bits))
+func fixed(n uint64, f float64, bits int) *serial.Value {
+	v := &serial.Value{Kind: serial.Object}
+	v.Add("$fixed"+strconv.Itoa(bits), serial.Of(strconv.FormatUint(n, 10)))
+	v.Add("$float", serial.OfFloat(f, bits))
 	return v
 }

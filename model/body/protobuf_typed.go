@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/dlxtop/dlxtop/model/serial"
 )
 
 // typed reads protobuf by its types: fields have their names, and what the types do not know its number, as on the
@@ -14,7 +16,7 @@ type typed struct{ wire }
 
 // parseTyped reads a message of a type that fills the body. It is an error when a field is not what the type says, or
 // when the type knows none of the fields: then the body is of another type.
-func parseTyped(b []byte, of *messageType) (*value, error) {
+func parseTyped(b []byte, of *messageType) (*serial.Value, error) {
 	var t typed
 	v, known, err := t.message(b, of, 0)
 	if err == nil && known == 0 && len(b) > 0 {
@@ -30,7 +32,7 @@ type occurrences struct {
 }
 
 // message reads a message. known is how many of its fields the type has.
-func (t *typed) message(b []byte, of *messageType, depth int) (v *value, known int, err error) {
+func (t *typed) message(b []byte, of *messageType, depth int) (v *serial.Value, known int, err error) {
 	var fields []*occurrences
 	at := map[protowire.Number]*occurrences{}
 	err = eachField(b, func(number protowire.Number, f wireField) error {
@@ -48,7 +50,7 @@ func (t *typed) message(b []byte, of *messageType, depth int) (v *value, known i
 	if err != nil {
 		return nil, 0, err
 	}
-	v = &value{kind: objectValue}
+	v = &serial.Value{Kind: serial.Object}
 	for _, o := range fields {
 		field := of.fields[o.number]
 		if field == nil {
@@ -65,31 +67,31 @@ func (t *typed) message(b []byte, of *messageType, depth int) (v *value, known i
 }
 
 // unknown adds a field that the type does not have, by its number.
-func (t *typed) unknown(v *value, o *occurrences, depth int) error {
+func (t *typed) unknown(v *serial.Value, o *occurrences, depth int) error {
 	for _, f := range o.all {
 		of, err := t.wire.value(f, depth)
 		if err != nil {
 			return err
 		}
-		v.add(strconv.Itoa(int(o.number)), of)
+		v.Add(strconv.Itoa(int(o.number)), of)
 	}
 	return nil
 }
 
 // known adds a field of the type: of one that is not repeated the last value counts, and messages are merged, as
 // protobuf has it.
-func (t *typed) known(v *value, o *occurrences, field *fieldType, depth int) error {
+func (t *typed) known(v *serial.Value, o *occurrences, field *fieldType, depth int) error {
 	switch {
 	case field.isMap():
 		return t.mapped(v, o, field, depth)
 	case field.repeated:
-		list := &value{kind: listValue}
+		list := &serial.Value{Kind: serial.List}
 		for _, f := range o.all {
 			if err := t.element(list, f, field, depth); err != nil {
 				return err
 			}
 		}
-		v.add(field.name, list)
+		v.Add(field.name, list)
 		return nil
 	}
 	last := o.all[len(o.all)-1]
@@ -100,16 +102,16 @@ func (t *typed) known(v *value, o *occurrences, field *fieldType, depth int) err
 		}
 	}
 	of, err := t.value(last, field, depth)
-	v.add(field.name, of)
+	v.Add(field.name, of)
 	return err
 }
 
 // element adds what a repeated field has: one value, or several numbers in a row.
-func (t *typed) element(list *value, f wireField, field *fieldType, depth int) error {
+func (t *typed) element(list *serial.Value, f wireField, field *fieldType, depth int) error {
 	wanted := wireOf(field.kind)
 	if f.kind != protowire.BytesType || wanted == protowire.BytesType || wanted == protowire.StartGroupType {
 		of, err := t.value(f, field, depth)
-		list.add("", of)
+		list.Add("", of)
 		return err
 	}
 	for b := f.content; len(b) > 0; {
@@ -124,15 +126,15 @@ func (t *typed) element(list *value, f wireField, field *fieldType, depth int) e
 		if err != nil {
 			return err
 		}
-		list.add("", of)
+		list.Add("", of)
 		b = b[size:]
 	}
 	return nil
 }
 
 // mapped adds a map: its entries are messages of a key and a value.
-func (t *typed) mapped(v *value, o *occurrences, field *fieldType, depth int) error {
-	all := &value{kind: objectValue}
+func (t *typed) mapped(v *serial.Value, o *occurrences, field *fieldType, depth int) error {
+	all := &serial.Value{Kind: serial.Object}
 	for _, f := range o.all {
 		if f.kind != protowire.BytesType {
 			return errStructure
@@ -149,24 +151,24 @@ func (t *typed) mapped(v *value, o *occurrences, field *fieldType, depth int) er
 		if err != nil {
 			return err
 		}
-		all.add(key.text, of)
+		all.Add(key.Text, of)
 	}
-	v.add(field.name, all)
+	v.Add(field.name, all)
 	return nil
 }
 
 // part is the key or the value of an entry of a map; what is not there is zero.
-func (t *typed) part(entry *value, field *fieldType, depth int) (*value, error) {
-	for _, m := range entry.members {
-		if m.name == field.name {
-			return m.of, nil
+func (t *typed) part(entry *serial.Value, field *fieldType, depth int) (*serial.Value, error) {
+	for _, m := range entry.Members {
+		if m.Name == field.name {
+			return m.Of, nil
 		}
 	}
 	return t.value(wireField{kind: wireOf(field.kind)}, field, depth)
 }
 
 // value is one value of a field.
-func (t *typed) value(f wireField, field *fieldType, depth int) (*value, error) {
+func (t *typed) value(f wireField, field *fieldType, depth int) (*serial.Value, error) {
 	if f.kind != wireOf(field.kind) &&
 		(!field.isMessage() || f.kind != protowire.BytesType && f.kind != protowire.StartGroupType) { // editions have both
 		return nil, errStructure
@@ -182,36 +184,36 @@ func (t *typed) value(f wireField, field *fieldType, depth int) (*value, error) 
 		if !utf8.Valid(f.content) {
 			return nil, errStructure
 		}
-		return text(string(f.content)), nil
+		return serial.OfText(string(f.content)), nil
 	case bytesKind:
-		return &value{kind: bytesValue, text: string(f.content)}, nil
+		return &serial.Value{Kind: serial.Bytes, Text: string(f.content)}, nil
 	case enumKind:
 		if name, is := field.names[int32(f.number)]; is {
-			return text(name), nil
+			return serial.OfText(name), nil
 		}
 	}
 	return numberOf(field.kind, f.number), nil
 }
 
 // numberOf is a number of 64 bits as a kind means it.
-func numberOf(kind kind, n uint64) *value {
+func numberOf(kind kind, n uint64) *serial.Value {
 	switch kind {
 	case doubleKind:
-		return float(math.Float64frombits(n), 64)
+		return serial.OfFloat(math.Float64frombits(n), 64)
 	case floatKind:
-		return float(float64(math.Float32frombits(uint32(n))), 32)
+		return serial.OfFloat(float64(math.Float32frombits(uint32(n))), 32)
 	case boolKind:
-		return literal(strconv.FormatBool(n != 0))
+		return serial.Of(strconv.FormatBool(n != 0))
 	case int32Kind, sfixed32Kind, enumKind:
-		return whole(int64(int32(n)))
+		return serial.OfInt(int64(int32(n)))
 	case int64Kind, sfixed64Kind:
-		return whole(int64(n))
+		return serial.OfInt(int64(n))
 	case sint32Kind:
-		return whole(int64(int32(protowire.DecodeZigZag(n & math.MaxUint32))))
+		return serial.OfInt(int64(int32(protowire.DecodeZigZag(n & math.MaxUint32))))
 	case sint64Kind:
-		return whole(protowire.DecodeZigZag(n))
+		return serial.OfInt(protowire.DecodeZigZag(n))
 	case uint32Kind, fixed32Kind:
-		return literal(strconv.FormatUint(uint64(uint32(n)), 10))
+		return serial.Of(strconv.FormatUint(uint64(uint32(n)), 10))
 	}
-	return literal(strconv.FormatUint(n, 10))
+	return serial.Of(strconv.FormatUint(n, 10))
 }

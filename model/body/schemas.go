@@ -9,6 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/serial"
 )
 
 // Schema says which bodies are protobuf of which message type.
@@ -88,7 +89,7 @@ func (d *document) typed(s *Schema, m *message.Message) (View, bool) {
 		return View{}, false
 	}
 	name = of.name
-	v, err := d.readAs(reader{format: Protobuf, read: tree(func(b []byte) (*value, error) {
+	v, err := d.readAs(reader{format: Protobuf, read: tree(func(b []byte) (*serial.Value, error) {
 		return parseTyped(b, of)
 	})})
 	switch {

@@ -12,6 +12,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/serial"
 )
 
 // reader reads a binary format, or a textual one that is a structure.
@@ -96,14 +97,14 @@ func (d *document) readAs(r reader) (View, error) {
 }
 
 // tree is a reader of values.
-func tree(parse func([]byte) (*value, error)) func(*document) ([]byte, bool, error) {
+func tree(parse func([]byte) (*serial.Value, error)) func(*document) ([]byte, bool, error) {
 	return func(d *document) ([]byte, bool, error) {
 		v, err := parse(d.data)
 		if err != nil {
 			return nil, false, err
 		}
-		text := v.appendJSON(nil)
-		return text, len(text) <= maxShown, nil
+		text, whole := v.JSON(maxShown)
+		return text, whole, nil
 	}
 }
 
@@ -210,7 +211,7 @@ func unescaped(src []byte) []byte {
 		end := stringEnd(src, i)
 		var s string
 		if err := json.Unmarshal(src[i:end], &s); err == nil {
-			out = message.AppendText(out, s)
+			out = serial.AppendText(out, s)
 		} else {
 			out = append(out, src[i:end]...)
 		}

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/model/serial"
 )
 
 // What protobuf's own library reads of a message is what is shown.
@@ -120,38 +121,38 @@ func plainValue(f protoreflect.FieldDescriptor, v protoreflect.Value) any {
 		if named := f.Enum().Values().ByNumber(v.Enum()); named != nil {
 			return string(named.Name())
 		}
-		return whole(int64(v.Enum())).text
+		return serial.OfInt(int64(v.Enum())).Text
 	case protoreflect.BytesKind:
 		return string(v.Bytes())
 	case protoreflect.FloatKind:
-		return float(float64(math.Float32frombits(math.Float32bits(float32(v.Float())))), 32).text
+		return serial.OfFloat(float64(math.Float32frombits(math.Float32bits(float32(v.Float())))), 32).Text
 	case protoreflect.DoubleKind:
-		return float(v.Float(), 64).text
+		return serial.OfFloat(v.Float(), 64).Text
 	}
 	return v.String()
 }
 
-func plainOf(v *value) any {
-	switch v.kind {
-	case objectValue:
+func plainOf(v *serial.Value) any {
+	switch v.Kind {
+	case serial.Object:
 		out := map[string]any{}
-		for _, m := range v.members {
-			if of := plainOf(m.of); of != nil {
-				out[m.name] = of
+		for _, m := range v.Members {
+			if of := plainOf(m.Of); of != nil {
+				out[m.Name] = of
 			}
 		}
 		return out
-	case listValue:
+	case serial.List:
 		var list []any
-		for _, m := range v.members {
-			list = append(list, plainOf(m.of))
+		for _, m := range v.Members {
+			list = append(list, plainOf(m.Of))
 		}
 		if list == nil {
 			return nil
 		}
 		return list
 	}
-	return v.text
+	return v.Text
 }
 
 // What protobuf's own library finds in a descriptor set of many files is what is found: its own descriptors, which have

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/serial"
 )
 
 // maxPreview bounds a preview, in characters.
@@ -54,20 +55,6 @@ func WholeRunes(b []byte, limit int) []byte {
 	return b[:end]
 }
 
-// LooksBinary reports whether text holds what text does not: NUL, or many control characters.
-func LooksBinary(b []byte) bool {
-	controls := 0
-	for _, c := range b {
-		switch {
-		case c == 0:
-			return true
-		case c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != 0x1b:
-			controls++
-		}
-	}
-	return controls > len(b)/10
-}
-
 // Size is a number of bytes for people, in powers of 1,024: "412", "1.2K", "10M".
 func Size(bytes int64) string {
 	if bytes < 0 {
@@ -86,4 +73,30 @@ func Size(bytes int64) string {
 		digits = 1
 	}
 	return strings.TrimSuffix(strconv.FormatFloat(n, 'f', digits, 64), ".0") + "KMGTPE"[unit-1:unit]
+}
+
+const pickleType = "application/x-python-serialize"
+
+// Pickled is a body that Python pickled, as JSON that is made of its structure. whole is false where the JSON does not
+// have all of it.
+func (m *Message) Pickled() (text []byte, whole, ok bool) {
+	if !m.looksPickled() {
+		return nil, false, false
+	}
+	v, err := serial.Pickle(m.Body)
+	if err != nil {
+		return nil, false, false
+	}
+	text, whole = v.JSON(maxSerialText)
+	return text, whole, true
+}
+
+// looksPickled reports whether a body is worth reading as a pickle: protocols from 2 on begin with their number, of the
+// older ones only the content type says it.
+func (m *Message) looksPickled() bool {
+	if !m.whole() || m.Body[len(m.Body)-1] != '.' {
+		return false
+	}
+	return len(m.Body) > 2 && m.Body[0] == 0x80 && m.Body[1] >= 2 && m.Body[1] <= 5 ||
+		m.Properties.ContentType == pickleType
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+
+	"github.com/dlxtop/dlxtop/model/serial"
 )
 
 // PHPSerialized is a body as PHP's serialize writes it, or as Symfony wraps that, as JSON that is made of its
@@ -13,77 +15,52 @@ func PHPSerialized(body []byte) (text []byte, whole, ok bool) {
 	if len(body) > MaxEnvelope {
 		return nil, false, false
 	}
-	if s, ok := readSymfonyBody(body); ok {
-		w := phpWriter{text: s.serialized}
-		text = w.value(nil, s.envelope)
-		return text, !w.cut, true
+	s, ok := readSymfonyBody(body)
+	if !ok {
+		p := phpParser{text: bytes.TrimSpace(body)}
+		v, err := p.value(0)
+		if err != nil || p.at != len(p.text) {
+			return nil, false, false
+		}
+		s = &symfonyBody{serialized: p.text, envelope: v}
 	}
-	p := phpParser{text: bytes.TrimSpace(body)}
-	v, err := p.value(0)
-	if err != nil || p.at != len(p.text) {
-		return nil, false, false
-	}
-	w := phpWriter{text: p.text}
-	text = w.value(nil, v)
-	return text, !w.cut, true
+	text, whole = serialOf(s.serialized, s.envelope).JSON(maxSerialText)
+	return text, whole, true
 }
 
-// phpWriter writes values as JSON, to a bound.
-type phpWriter struct {
-	text []byte // that they stand in
-	cut  bool
-}
+// maxSerialText bounds what is written of a serialized body, in bytes.
+const maxSerialText = 512 << 10
 
-func (w *phpWriter) value(out []byte, v *phpValue) []byte {
-	if len(out)+len(v.text) > maxPickleText {
-		w.cut = true
-		return append(out, `"…"`...)
-	}
-	kind := w.text[v.start]
-	switch kind {
+// serialOf is a value that stands in a text of PHP.
+func serialOf(text []byte, v *phpValue) *serial.Value {
+	switch kind := text[v.start]; kind {
 	case 'N':
-		return append(out, "null"...)
+		return serial.Of("null")
 	case 'b':
-		return strconv.AppendBool(out, v.text == "1")
+		return serial.Of(strconv.FormatBool(v.text == "1"))
 	case 'i', 'd':
 		if json.Valid([]byte(v.text)) {
-			return append(out, v.text...)
+			return serial.Of(v.text)
 		}
-		return AppendText(out, v.text) // NAN, INF
+		return serial.OfText(v.text) // NAN, INF
 	case 'r', 'R': // the values of PHP have numbers, in their order
-		number := bytes.TrimSuffix(w.text[v.start+2:v.end], []byte(";"))
-		return append(AppendText(append(out, `{"$ref":`...), string(number)), '}')
-	case 'a':
-		if v.isList() {
-			return w.members(append(out, '['), v, false, ']')
+		out := &serial.Value{Kind: serial.Object}
+		out.Add("$ref", serial.OfText(string(bytes.TrimSuffix(text[v.start+2:v.end], []byte(";")))))
+		return out
+	case 'a', 'O', 'C':
+		out := &serial.Value{Kind: serial.Object, Text: v.text}
+		switch {
+		case kind == 'C':
+			out.Add("$data", serial.OfText("written by the class itself"))
+		case kind == 'a' && v.isList():
+			out.Kind = serial.List
 		}
-		return w.members(append(out, '{'), v, true, '}')
-	case 'O', 'C':
-		out = AppendText(append(out, `{"$class":`...), v.text)
-		if kind == 'C' {
-			return append(out, `,"$data":"written by the class itself"}`...)
+		for _, m := range v.members {
+			out.Add(m.key, serialOf(text, m.value))
 		}
-		if len(v.members) > 0 {
-			out = append(out, ',')
-		}
-		return w.members(out, v, true, '}')
+		return out
 	}
-	return AppendText(out, v.text)
-}
-
-func (w *phpWriter) members(out []byte, v *phpValue, named bool, end byte) []byte {
-	for i, m := range v.members {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		if named {
-			out = append(AppendText(out, m.key), ':')
-		}
-		if out = w.value(out, m.value); w.cut {
-			break
-		}
-	}
-	return append(out, end)
+	return serial.OfText(v.text)
 }
 
 // isList reports whether the keys of an array are 0, 1, 2 and so on.

@@ -1,0 +1,171 @@
+package serial
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Value is a value of a structure. One value can be in several others, and in itself.
+type Value struct {
+	Kind    Kind
+	Text    string // of a literal, a text or bytes; the class of an object, "" when it has none
+	Members []Member
+}
+
+// Member is an element of a list, which has no name, or a member of an object.
+type Member struct {
+	Name string
+	Key  *Value // where the name is not a text: it is this value as JSON; else nil
+	Of   *Value
+}
+
+// Kind is what a value is.
+type Kind int
+
+// The kinds. Text of a Literal is as JSON has it.
+const (
+	Literal Kind = iota
+	Text
+	Bytes
+	List
+	Object
+)
+
+// maxDepth is how many levels are written: values can be in themselves.
+const maxDepth = 64
+
+// Of a literal, as JSON has it.
+func Of(literal string) *Value { return &Value{Text: literal} }
+
+// OfText is a text.
+func OfText(s string) *Value { return &Value{Kind: Text, Text: s} }
+
+// OfInt is a whole number.
+func OfInt(n int64) *Value { return Of(strconv.FormatInt(n, 10)) }
+
+// OfFloat is a number, or the name of what JSON has no number for.
+func OfFloat(f float64, bits int) *Value {
+	s := strconv.FormatFloat(f, 'g', -1, bits)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return OfText(s)
+	}
+	return Of(s)
+}
+
+// OfBytes are bytes: as text where they are one.
+func OfBytes(b []byte) *Value {
+	if utf8.Valid(b) && !LooksBinary(b) {
+		return OfText(string(b))
+	}
+	return &Value{Kind: Bytes, Text: string(b)}
+}
+
+// Add adds a member, or an element with no name.
+func (v *Value) Add(name string, of *Value) {
+	v.Members = append(v.Members, Member{Name: name, Of: of})
+}
+
+// Put adds a member under a key of any kind.
+func (v *Value) Put(key, of *Value) {
+	m := Member{Key: key, Of: of}
+	if key.Kind == Text || key.Kind == Literal {
+		m = Member{Name: key.Text, Of: of}
+	}
+	v.Members = append(v.Members, m)
+}
+
+// member is the one with a name, nil when there is none.
+func (v *Value) member(name string) *Value {
+	for _, m := range v.Members {
+		if m.Name == name && m.Key == nil {
+			return m.Of
+		}
+	}
+	return nil
+}
+
+// JSON is a value as JSON: an object of a class is {"$class": NAME, …}, bytes are {"$bytes": BASE64}. What is too deep,
+// or after some most bytes, is left out: whole then is false.
+func (v *Value) JSON(most int) (text []byte, whole bool) {
+	w := writer{most: most}
+	text = w.value(nil, v, 0)
+	return text, !w.cut
+}
+
+type writer struct {
+	most int // bytes
+	cut  bool
+}
+
+func (w *writer) value(out []byte, v *Value, depth int) []byte {
+	if len(out)+len(v.Text) > w.most || depth > maxDepth {
+		w.cut = true
+		return append(out, `"…"`...)
+	}
+	switch v.Kind {
+	case Literal:
+		return append(out, v.Text...)
+	case Text:
+		return AppendText(out, v.Text)
+	case Bytes:
+		encoded := base64.StdEncoding.EncodeToString([]byte(v.Text))
+		return append(AppendText(append(out, `{"$bytes":`...), encoded), '}')
+	case List:
+		return w.members(append(out, '['), v, depth, ']')
+	}
+	out = append(out, '{')
+	if v.Text != "" {
+		out = AppendText(append(out, `"$class":`...), v.Text)
+		if len(v.Members) > 0 {
+			out = append(out, ',')
+		}
+	}
+	return w.members(out, v, depth, '}')
+}
+
+func (w *writer) members(out []byte, v *Value, depth int, end byte) []byte {
+	for i, m := range v.Members {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if m.Key != nil { // it may be in itself: one level of it is enough
+			m.Name = string(w.value(nil, m.Key, max(depth+1, maxDepth-1)))
+		}
+		if v.Kind == Object {
+			out = append(AppendText(out, m.Name), ':')
+		}
+		if out = w.value(out, m.Of, depth+1); len(out) > w.most {
+			w.cut = true
+			break
+		}
+	}
+	return append(out, end)
+}
+
+// AppendText writes a text as JSON does, with U+FFFD for what is not UTF-8.
+func AppendText(out []byte, s string) []byte {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(strings.ToValidUTF8(s, "\uFFFD")) // a text can always be written
+	return append(out, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
+}
+
+// LooksBinary reports whether text holds what text does not: NUL, or many control characters.
+func LooksBinary(b []byte) bool {
+	controls := 0
+	for _, c := range b {
+		switch {
+		case c == 0:
+			return true
+		case c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != 0x1b:
+			controls++
+		}
+	}
+	return controls > len(b)/10
+}
