@@ -112,9 +112,9 @@ type looking struct {
 	looks *atomic.Int32
 }
 
-func (l looking) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) {
+func (l looking) Peek(ctx context.Context, look peek.Plan) (peek.Peeked, error) {
 	l.looks.Add(1)
-	return l.Broker.Peek(ctx, plan)
+	return l.Broker.Peek(ctx, look)
 }
 
 // TestAgreedActionsLookOnce: what a quorum queue got back it gives out first, and all of it has to be taken. So with

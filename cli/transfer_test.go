@@ -30,10 +30,10 @@ type cut struct{ cli.Broker }
 
 // Read implements cli.Broker.
 func (c cut) Read(
-	ctx context.Context, plan peek.Plan, each func(*message.Message) error,
+	ctx context.Context, look peek.Plan, each func(*message.Message) error,
 ) (peek.Read, error) {
 	first := true
-	read, err := c.Broker.Read(ctx, plan, func(m *message.Message) error {
+	read, err := c.Broker.Read(ctx, look, func(m *message.Message) error {
 		if !first {
 			return nil
 		}

@@ -83,13 +83,13 @@ func newClientRun(t *testing.T, c *client, program *clientProgram, environment .
 func (r *clientRun) url() string { return built.Node.AMQP() + url.PathEscape(r.vhost) }
 
 // manage sends one request to the management API.
-func (r *clientRun) manage(method, path, body string) []byte {
+func (r *clientRun) manage(method, at, body string) []byte {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), built.Patience)
 	defer cancel()
-	answer, err := manage.Send(ctx, method, built.Node.API()+"/api/"+path, body)
+	answer, err := manage.Send(ctx, method, built.Node.API()+"/api/"+at, body)
 	if err != nil {
-		r.t.Fatalf("%s: %v", path, err)
+		r.t.Fatalf("%s: %v", at, err)
 	}
 	return answer
 }

@@ -151,9 +151,9 @@ func TestDeclare(t *testing.T) {
 	for _, scenario := range Scenarios() {
 		t.Run(scenario.Name, func(t *testing.T) {
 			t.Parallel()
-			name, url := vhost(t)
+			name, broker := vhost(t)
 			begin := time.Now()
-			must.Do(t, scenario.Declare(t.Context(), url))
+			must.Do(t, scenario.Declare(t.Context(), broker))
 			t.Logf("declared in %s", time.Since(begin))
 			want := slices.Sorted(slices.Values(wantedTopology[scenario.Name]))
 			if got := declaredIn(t, name); !slices.Equal(got, want) {
@@ -163,7 +163,7 @@ func TestDeclare(t *testing.T) {
 				return // a second one would not be let in
 			}
 			before := counts(t, name)
-			if err := scenario.Declare(t.Context(), url); err != nil {
+			if err := scenario.Declare(t.Context(), broker); err != nil {
 				t.Errorf("the second time: %v", err)
 			}
 			if after := counts(t, name); total(after) != total(before) {
@@ -193,10 +193,10 @@ func TestRunMoves(t *testing.T) {
 	for _, scenario := range Scenarios() {
 		t.Run(scenario.Name, func(t *testing.T) {
 			t.Parallel()
-			name, url := vhost(t)
+			name, broker := vhost(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1) // room for the one result
-			go func() { ended <- scenario.Run(ctx, url) }()
+			go func() { ended <- scenario.Run(ctx, broker) }()
 			move := moves[scenario.Name]
 			if move.buffer != "" {
 				await(t, func(context.Context) error {
@@ -233,15 +233,15 @@ func pathSegment(segment string) string { return url.PathEscape(segment) }
 // The backlog of pubsub died for real, as often as its worker would have let it.
 func TestPubsubSeeds(t *testing.T) {
 	t.Parallel()
-	name, url := vhost(t)
+	name, broker := vhost(t)
 	scenario, err := ScenarioNamed("pubsub")
 	must.Do(t, err)
-	must.Do(t, scenario.Declare(t.Context(), url))
+	must.Do(t, scenario.Declare(t.Context(), broker))
 	ready := counts(t, name)
 	if total(ready) != 15 || ready["ucenter@user@failed"] != 12 || ready["ucenter@enterprise@failed"] != 3 {
 		t.Errorf("the queues hold %v", ready)
 	}
-	conn, err := dial(t.Context(), url, "test")
+	conn, err := dial(t.Context(), broker, "test")
 	must.Do(t, err)
 	defer conn.Close()
 	channel, err := conn.Channel()
@@ -273,11 +273,11 @@ func TestPubsubSeeds(t *testing.T) {
 // Traffic comes back by itself when the broker does.
 func TestRunSurvivesLostConnections(t *testing.T) {
 	t.Parallel()
-	name, url := vhost(t)
+	name, broker := vhost(t)
 	scenario := must.Get(ScenarioNamed("delayed-retry"))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1) // room for the one result
-	go func() { ended <- scenario.Run(ctx, url) }()
+	go func() { ended <- scenario.Run(ctx, broker) }()
 	var before string
 	connection := func(context.Context) error {
 		var connections []struct{ Name, Vhost string }

@@ -171,12 +171,12 @@ func TestWhatCouldNotBeReadIsUnknown(t *testing.T) {
 	if r := topology.Route("/", "", []string{"a"}, nil); len(r.Queues) != 1 || !r.Exact {
 		t.Errorf("the default exchange needs no bindings: %+v", r)
 	}
-	plan := plan.New(topology, plan.ActionWant{
+	planned := plan.New(topology, plan.ActionWant{
 		Operation: plan.Replay, From: build.Ref("a"), Planned: 1,
 		Mode: plan.ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
 	})
-	if !strings.Contains(plan.Refusal.Words(), "could not be read") {
-		t.Errorf("refusal %q", plan.Refusal.Words())
+	if !strings.Contains(planned.Refusal.Words(), "could not be read") {
+		t.Errorf("refusal %q", planned.Refusal.Words())
 	}
 }
 

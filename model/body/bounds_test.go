@@ -55,11 +55,11 @@ func TestViewsAreBounded(t *testing.T) {
 	}
 }
 
-func shownOf(v View) (bytes int) {
+func shownOf(v View) (n int) {
 	for _, l := range v.Lines {
-		bytes += len(l.String())
+		n += len(l.String())
 	}
-	return bytes
+	return n
 }
 
 // A beginning is read as far as it goes.

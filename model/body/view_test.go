@@ -297,8 +297,8 @@ func javaObjects(t testing.TB) map[string]string {
 	text := must.Get(os.ReadFile("testdata/java.txt"))(t)
 	all := map[string]string{}
 	for line := range strings.Lines(string(text)) {
-		name, bytes, _ := strings.Cut(strings.TrimSpace(line), " ")
-		all[name] = unhex(bytes)
+		name, data, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all[name] = unhex(data)
 	}
 	return all
 }

@@ -118,9 +118,9 @@ func TestBodyThatCannotBeRead(t *testing.T) {
 // BenchmarkWriteJSON is a message of export and of peek -o json.
 func BenchmarkWriteJSON(b *testing.B) {
 	for _, c := range []struct{ name, text string }{{"ASCII", "x"}, {"Quoted", `\"a\":1,`}, {"Accents", "é "}} {
-		for _, size := range []int{1 << 10, 16 << 10} {
-			b.Run(c.name+"/"+Size(int64(size)), func(b *testing.B) {
-				body := []byte(`{"id":1,"email":"user1@example.com","text":"` + strings.Repeat(c.text, size/len(c.text)) + `"}`)
+		for _, n := range []int{1 << 10, 16 << 10} {
+			b.Run(c.name+"/"+Size(int64(n)), func(b *testing.B) {
+				body := []byte(`{"id":1,"email":"user1@example.com","text":"` + strings.Repeat(c.text, n/len(c.text)) + `"}`)
 				m := Message{
 					Position: 1, RoutingKey: "orders", Body: body, BodyBytes: len(body),
 					Properties: Properties{MessageID: "1", ContentType: "application/json", DeliveryMode: 2},

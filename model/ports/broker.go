@@ -24,9 +24,9 @@ type (
 
 	// Looker looks at messages, and takes none.
 	Looker interface {
-		Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error)
+		Peek(ctx context.Context, p peek.Plan) (peek.Peeked, error)
 		// Read looks at every message that is in a queue at the start, one at a time.
-		Read(ctx context.Context, plan peek.Plan, each func(*message.Message) error) (peek.Read, error)
+		Read(ctx context.Context, p peek.Plan, each func(*message.Message) error) (peek.Read, error)
 		// Looked is what looks have cost the queues of a cluster, as this machine remembers it. The error says why only
 		// this program's own are known.
 		Looked(ctx context.Context, cluster string) (map[model.QueueRef]model.Looked, error)
@@ -48,7 +48,7 @@ type (
 
 	// Undoer takes a record back.
 	Undoer interface {
-		Undo(ctx context.Context, plan plan.UndoPlan, progress func(plan.Account)) (plan.Account, error)
+		Undo(ctx context.Context, p plan.UndoPlan, progress func(plan.Account)) (plan.Account, error)
 	}
 
 	// Resumer goes on with a record.
@@ -64,7 +64,7 @@ type (
 	// for them: its error says why the broker would end the connection for one.
 	Importer interface {
 		Importable(ctx context.Context, into model.QueueRef) (func(*message.Message) error, error)
-		Import(ctx context.Context, plan resume.ImportPlan, messages func(func(*message.Message) error) error,
+		Import(ctx context.Context, p resume.ImportPlan, messages func(func(*message.Message) error) error,
 			progress func(plan.Account)) (plan.Account, error)
 	}
 
@@ -72,14 +72,14 @@ type (
 	// the time at which it came; tell is called from another goroutine when the tap works, and then about four times a
 	// second. A plan that comes over follow replaces the bindings. The error says why it ended early.
 	Tapper interface {
-		Tap(ctx context.Context, plan trace.TapPlan, follow <-chan trace.TapPlan,
+		Tap(ctx context.Context, p trace.TapPlan, follow <-chan trace.TapPlan,
 			see func(m *message.Message, at time.Time), tell func(trace.TapCounts)) error
 	}
 
 	// Prober sends a marked message through a flow and follows it; tell gets each step as it happens. An error means
 	// that nothing was sent.
 	Prober interface {
-		Probe(ctx context.Context, plan trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResult, error)
+		Probe(ctx context.Context, p trace.ProbePlan, tell func(trace.ProbeStep)) (trace.ProbeResult, error)
 	}
 
 	// Loser waits until a connection that worked is lost, and says why; nil when ctx ends first.

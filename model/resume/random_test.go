@@ -141,9 +141,9 @@ func (k *killedAt) plan(t *testing.T) Plan {
 			}
 			return nil
 		},
-		Look: func(plan peek.Plan, each func(*message.Message) error) (string, error) {
+		Look: func(p peek.Plan, each func(*message.Message) error) (string, error) {
 			kinds, of := k.source(), original
-			if plan.Queue == to {
+			if p.Queue == to {
 				kinds, of = k.target(), k.copyOf
 			}
 			for _, kind := range kinds {
@@ -166,9 +166,9 @@ func (k *killedAt) plan(t *testing.T) Plan {
 }
 
 // execute does what the plan says: copies are those that reach the target by it, left is what stays in the source.
-func (k *killedAt) execute(plan *Plan) (copies, left []int) {
+func (k *killedAt) execute(p *Plan) (copies, left []int) {
 	acks := map[message.Fingerprint]int{}
-	for _, a := range plan.Rest.Resuming.Acks {
+	for _, a := range p.Rest.Resuming.Acks {
 		acks[a.Fingerprint]++
 	}
 	var kinds []int
@@ -179,8 +179,8 @@ func (k *killedAt) execute(plan *Plan) (copies, left []int) {
 		}
 		kinds = append(kinds, kind)
 	}
-	picker := plan.Rest.Selection.Picker(plan.Rest.From)
-	most := int(plan.Rest.Resuming.Left) - len(plan.Rest.Resuming.Acks)
+	picker := p.Rest.Selection.Picker(p.Rest.From)
+	most := int(p.Rest.Resuming.Left) - len(p.Rest.Resuming.Acks)
 	for i, kind := range kinds {
 		m := original(kind)
 		if i < most && picker.Pick(&m) {
@@ -209,14 +209,14 @@ func TestResumeAtRandom(t *testing.T) {
 	decided, open := 0, 0
 	for range size.Of(1500, 30_000) {
 		k := randomKill(r)
-		plan := k.plan(t)
-		copies, left := k.execute(&plan)
+		p := k.plan(t)
+		copies, left := k.execute(&p)
 		is, was := counts(k.target(), copies, left), counts(k.queue, k.arrived)
 		if k.drop {
 			is = counts(k.queue[:k.acked], copies, left) // a drop has no copies: what is acknowledged is gone
 		}
 		bad := ""
-		undecided := len(plan.Undecided)
+		undecided := len(p.Undecided)
 		for kind, n := range was {
 			switch {
 			case is[kind] < n:
@@ -242,10 +242,10 @@ func TestResumeAtRandom(t *testing.T) {
 				"%s: %+v\nacknowledges %v, done %d, unsent %d, undecided %v\ncopies %v, left %v",
 				bad,
 				k,
-				plan.Rest.Resuming.Acks,
-				plan.Done,
-				plan.Unsent,
-				plan.Undecided,
+				p.Rest.Resuming.Acks,
+				p.Done,
+				p.Unsent,
+				p.Undecided,
 				copies,
 				left,
 			)

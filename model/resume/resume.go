@@ -90,7 +90,7 @@ type Want struct {
 	Record  func(id int64) (plan.Record, error)
 	Entries func(record int64, each func(*plan.Entry) error) error
 	// Look reads all of a queue. stopped is why it ended early.
-	Look func(plan peek.Plan, each func(*message.Message) error) (stopped string, err error)
+	Look func(look peek.Plan, each func(*message.Message) error) (stopped string, err error)
 	// File reads the messages of an import's file.
 	File   func(path string, each func(*message.Message) error) error
 	User   string // the connected user
