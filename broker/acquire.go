@@ -95,7 +95,7 @@ type source struct {
 type eachTaken func(tag uint64, m *message.Message)
 
 // openSource opens the queue and counts it. Nothing is taken yet. From now on until its release the queue counts as
-// held by dlxtop. An error is a *model.LimitReached or a *model.RescueImpossible where messages could be lost by being
+// held by dlxtop. An error is a *peek.LimitReached or a *peek.RescueImpossible where messages could be lost by being
 // taken.
 func (c *Client) openSource(ctx context.Context, plan peek.Plan) (*source, error) {
 	s := &source{client: c, plan: plan, brink: &brink{plan: plan}}

@@ -12,7 +12,7 @@ import (
 
 // Read looks at every message that is in a queue when it begins, from the head on, and gives them back before it
 // returns. each gets one at a time, and may keep it; an error of each ends it and is returned. Only the messages of one
-// page are in memory at a time, whatever the queue holds. The error wraps a *model.LimitReached when the queue's
+// page are in memory at a time, whatever the queue holds. The error wraps a *peek.LimitReached when the queue's
 // delivery limit ended it.
 func (c *Client) Read(ctx context.Context, plan peek.Plan, each func(*message.Message) error) (peek.Read, error) {
 	var read peek.Read

@@ -212,7 +212,7 @@ const nowhere = "amq.dlxtop.nowhere"
 
 // canRescue proves that a message at its delivery limit could be rescued, before one is taken: that it can be written
 // down, and that the user may publish to the default exchange. It is asked once for each vhost. The error is a
-// *model.RescueImpossible, or that of ctx.
+// *peek.RescueImpossible, or that of ctx.
 func (c *Client) canRescue(ctx context.Context, look peek.Plan) error {
 	c.mu.Lock()
 	proven := c.rescues[look.Queue.VHost]

@@ -1,4 +1,4 @@
-// Package export writes messages into files and reads them again: one line of JSON each, as model.MessageJSON has it.
+// Package export writes messages into files and reads them again: one line of JSON each, as message.MessageJSON has it.
 package export
 
 import (
@@ -23,7 +23,7 @@ type Messages = func(each func(*message.Message) error) error
 type Files struct{}
 
 // Create writes messages into a new file that only its owner can read: they may hold secrets. It is there under its
-// name only when all of it is. It refuses to overwrite. Errors about the file wrap model.ErrFile; those of messages
+// name only when all of it is. It refuses to overwrite. Errors about the file wrap message.ErrFile; those of messages
 // come back as they are.
 func (f Files) Create(path string, messages Messages) (n int, err error) {
 	name := model.Printable(path)

@@ -44,7 +44,7 @@ func (a attempt) tell(e *plan.Entry) {
 }
 
 // Claim begins an undo of the record r.Undoes and takes for it, in the same transaction, those of the positions that
-// no other undo has. The error is a *model.ClaimedError when there are none: then nothing was begun. It forgets
+// no other undo has. The error is a *plan.ClaimedError when there are none: then nothing was begun. It forgets
 // nothing: that could be r.Undoes.
 func (j *Journal) Claim(ctx context.Context, r plan.Record, c plan.Claim) (id int64, granted []int, err error) {
 	// What has ended does not change any more: it need not be read while all others wait.

@@ -29,7 +29,7 @@ func (j *Journal) Records(ctx context.Context, limit int) ([]plan.Record, error)
 	return j.query(ctx, `SELECT `+recordColumns+` FROM records r ORDER BY r.id DESC LIMIT ?`, limit)
 }
 
-// Record is one record, with its intent. The error wraps model.ErrNoRecord when there is none with this number.
+// Record is one record, with its intent. The error wraps plan.ErrNoRecord when there is none with this number.
 func (j *Journal) Record(ctx context.Context, id int64) (plan.Record, error) {
 	records, err := j.query(ctx, `SELECT `+recordColumns+` FROM records r WHERE r.id = ?`, id)
 	switch {

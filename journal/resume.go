@@ -15,7 +15,7 @@ import (
 const killed = "dlxtop ended in the middle of it"
 
 // Chain are the records that belong together because each goes on with the one before: all that the record with this
-// number does, from the first one on, with their intents. The error wraps model.ErrNoRecord when there is none with
+// number does, from the first one on, with their intents. The error wraps plan.ErrNoRecord when there is none with
 // this number.
 func (j *Journal) Chain(ctx context.Context, id int64) ([]plan.Record, error) {
 	r, err := j.Record(ctx, id)
@@ -39,7 +39,7 @@ func (j *Journal) Chain(ctx context.Context, id int64) ([]plan.Record, error) {
 }
 
 // Resume begins a record that goes on with r.Resumes, and writes down in the same transaction what was found out
-// about the messages of records before it; those that did not end, end with that. The error is a *model.ClaimedError
+// about the messages of records before it; those that did not end, end with that. The error is a *plan.ClaimedError
 // when another record goes on with it, or an undo of it brings messages back: then nothing was begun. It forgets
 // nothing: that could be r.Resumes.
 func (j *Journal) Resume(ctx context.Context, r plan.Record, found map[int64][]plan.Settled) (id int64, err error) {

@@ -137,7 +137,7 @@ func markOf(ctx context.Context, q interface {
 	return found, mark, err
 }
 
-// explain puts an error into one sentence that names the next step. All of them are model.ErrJournal.
+// explain puts an error into one sentence that names the next step. All of them are plan.ErrJournal.
 func (j *Journal) explain(attempt string, err error) error {
 	var claimed *plan.ClaimedError
 	if err == nil || errors.Is(err, plan.ErrJournal) || errors.As(err, &claimed) || errors.Is(err, context.Canceled) ||

@@ -13,7 +13,7 @@ type Replays interface {
 	Replayed(ctx context.Context, broker, cluster string) (*plan.Doubles, error)
 }
 
-// Records are what was done. Errors that a person can act on wrap model.ErrJournal or model.ErrNoRecord.
+// Records are what was done. Errors that a person can act on wrap plan.ErrJournal or plan.ErrNoRecord.
 type Records interface {
 	Replays
 	Records(ctx context.Context, limit int) ([]plan.Record, error)
@@ -39,11 +39,11 @@ type Recorder interface {
 	Check(ctx context.Context) error
 	// Begin writes down that an action begins, and returns its number.
 	Begin(ctx context.Context, record plan.Record) (int64, error)
-	// Claim begins an undo with those of the entries that no other undo has. The error is a *model.ClaimedError when
+	// Claim begins an undo with those of the entries that no other undo has. The error is a *plan.ClaimedError when
 	// there are none.
 	Claim(ctx context.Context, record plan.Record, claim plan.Claim) (id int64, granted []int, err error)
 	// Resume begins a record that goes on with another one, and writes down what was found out about the messages of
-	// those before it. The error is a *model.ClaimedError when somebody else has that.
+	// those before it. The error is a *plan.ClaimedError when somebody else has that.
 	Resume(ctx context.Context, record plan.Record, found map[int64][]plan.Settled) (int64, error)
 	// Amend writes down what was found out about messages of a record that has ended.
 	Amend(id int64, settled []plan.Settled) error
