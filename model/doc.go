@@ -3,7 +3,9 @@
 //
 // The way of the data is Snapshot (one poll of a broker) -> Topology (effective settings, routing) -> flows; from there
 //
-//	message    one message: properties, deaths, failure, envelope, filters
+//	message    one message: properties, deaths, failure, envelope
+//	filter     which messages are meant: texts, expressions, templates
+//	serial     values that were serialized, as JSON
 //	body       a body as a person reads it
 //	cause      what several failures have in common
 //	mend       messages changed by a jq program
@@ -18,7 +20,7 @@
 //	ports      what screens and commands need of the adapters
 //	build      topologies for tests
 //
-// No room does IO, but mend, which runs its programs in a process of their own. Three import libraries: message (filter
-// expressions), mend (jq) and body (its formats); build, which is for tests, imports one of random values. Units are in
+// No room does IO, but mend, which runs its programs in a process of their own. Three import libraries: filter
+// (expressions), mend (jq) and body (its formats); build, which is for tests, imports one of random values. Units are in
 // the names or the types: durations are time.Duration, sizes are bytes, rates are per second.
 package model
