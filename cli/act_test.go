@@ -285,8 +285,8 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 	}
 }
 
-// TestInterrupted stops a slow replay: its account is printed, and no message is lost.
-func TestInterrupted(t *testing.T) {
+// TestInterruptedReplayLosesNoMessage stops a slow replay: its account is printed, and no message is lost.
+func TestInterruptedReplayLosesNoMessage(t *testing.T) {
 	v := newVHost(t)
 	v.declare("failed", nil)
 	v.declare("worker", nil)

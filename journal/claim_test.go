@@ -52,9 +52,9 @@ func wantClaimed(t *testing.T, err error, by int64, state plan.ClaimState) {
 	}
 }
 
-// TestClaim: what one undo has is given to no other, until it has ended; what it left uncertain only to who has
+// What one undo has is given to no other, until it has ended; what it left uncertain only to who has
 // looked for it.
-func TestClaim(t *testing.T) {
+func TestWhatOneUndoHasIsGivenToNoOther(t *testing.T) {
 	path, id := ended(t)
 	first, second := open(t, journal.Options{Path: path}), open(t, journal.Options{Path: path})
 	claim := func(j *journal.Journal, known []int64, positions ...int) (int64, []int, error) {

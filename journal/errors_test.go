@@ -92,8 +92,8 @@ func TestUnusableDirectory(t *testing.T) {
 	}
 }
 
-// TestFull: what does not fit is not there at all, and what was there before is.
-func TestFull(t *testing.T) {
+// What does not fit is not there at all, and what was there before is.
+func TestWhatDoesNotFitLeavesTheRecordAsItWas(t *testing.T) {
 	path := made(t)
 	j := open(t, journal.Options{Path: path})
 	id := begin(t, j, record(plan.Drop))

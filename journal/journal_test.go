@@ -129,7 +129,7 @@ func TestWhatWasDone(t *testing.T) {
 	}
 }
 
-func TestUndone(t *testing.T) {
+func TestUndoneMessagesAreMarked(t *testing.T) {
 	j := open(t, journal.Options{Path: at(t)})
 	id := begin(t, j, record(plan.Drop))
 	check(t, j.Write(id, dropped(1, 2, 3), settled(plan.Dropped, 1, 2, 3)),
@@ -157,9 +157,9 @@ func TestUndone(t *testing.T) {
 	}
 }
 
-// TestKilled: what Write and Settle returned from is there after a kill, and the record is found unfinished; while the
+// What Write and Settle returned from is there after a kill, and the record is found unfinished; while the
 // program lives it is not.
-func TestKilled(t *testing.T) {
+func TestWhatWasWrittenIsThereAfterAKill(t *testing.T) {
 	if path := os.Getenv("JOURNAL_VICTIM"); path != "" {
 		j := journal.New(journal.Options{Path: path})
 		id, err := j.Begin(context.Background(), record(plan.Drop))
@@ -175,7 +175,7 @@ func TestKilled(t *testing.T) {
 		return
 	}
 	path := at(t)
-	victim := exec.Command(os.Args[0], "-test.run=^TestKilled$")
+	victim := exec.Command(os.Args[0], "-test.run=^TestWhatWasWrittenIsThereAfterAKill$")
 	victim.Env = append(os.Environ(), "JOURNAL_VICTIM="+path)
 	out, err := victim.StdoutPipe()
 	check(t, err, victim.Start())
@@ -329,7 +329,7 @@ func TestTwoProcessesAtOnce(t *testing.T) {
 	}
 }
 
-func TestPath(t *testing.T) {
+func TestPathOfTheJournalIsAbsolute(t *testing.T) {
 	for _, test := range []struct{ state, home, want string }{
 		{"/state", "/home/me", "/state/dlxtop/journal.db"},
 		{"/state", "", "/state/dlxtop/journal.db"},

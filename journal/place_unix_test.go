@@ -86,7 +86,7 @@ func TestMakesNoHalfJournal(t *testing.T) {
 	}
 }
 
-func TestNowhere(t *testing.T) {
+func TestJournalWithoutAPlaceIsRefused(t *testing.T) {
 	j := open(t, journal.Options{})
 	for _, err := range []error{
 		j.Check(t.Context()),

@@ -13,7 +13,7 @@ import (
 )
 
 // Two that change the file at the same time both change it.
-func TestChange(t *testing.T) {
+func TestChangesAtTheSameTimeAreAllKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "dlxtop", kept.CausesName)
 	const each, writers = 25, 4
 	var all sync.WaitGroup

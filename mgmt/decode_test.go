@@ -174,7 +174,7 @@ func TestNumbersOfTablesStayWhole(t *testing.T) {
 	}
 }
 
-func TestWords(t *testing.T) {
+func TestListOfWordsHasAnAnd(t *testing.T) {
 	for want, list := range map[string][]string{
 		"": nil, "a": {"a"}, "a and b": {"b", "a"},
 		"a, b and c": {"c", "a", "b"},

@@ -277,7 +277,7 @@ func TestCountsAreCurrent(t *testing.T) {
 	}
 }
 
-func TestExclusive(t *testing.T) {
+func TestExclusiveQueuesAreKnownAsSuch(t *testing.T) {
 	b := realBroker(t)
 	vhost := b.vhost("exclusive")
 	declare(t, b, "lifecycle", vhost)

@@ -20,7 +20,7 @@
 //	ports      what screens and commands need of the adapters
 //	build      topologies for tests
 //
-// No room does IO, but mend, which runs its programs in a process of their own. Three import libraries: filter
-// (expressions), mend (jq) and body (its formats); build, which is for tests, imports one of random values. Units are in
-// the names or the types: durations are time.Duration, sizes are bytes, rates are per second.
+// No room does IO, but mend, which runs its programs in a process of their own. Libraries are imported by filter
+// (expressions), mend (jq) and body (its formats), and by build, which is for tests. Units are in the names or the
+// types: durations are time.Duration, sizes are bytes, rates are per second.
 package model

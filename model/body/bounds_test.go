@@ -63,7 +63,7 @@ func shownOf(v View) (n int) {
 }
 
 // A beginning is read as far as it goes.
-func TestBeginnings(t *testing.T) {
+func TestBeginningIsReadAsFarAsItGoes(t *testing.T) {
 	body := gzipped(strings.Repeat(`{"id":121}`+"\n", 9_000) + strings.Repeat("the end ", 70_000))
 	for name, c := range map[string]struct {
 		kept   string

@@ -328,7 +328,7 @@ func TestJava(t *testing.T) {
 }
 
 // A body that is raw is as it lies in the queue.
-func TestRaw(t *testing.T) {
+func TestRawBodyIsAsItLiesInTheQueue(t *testing.T) {
 	for body, want := range map[string]string{
 		order: order, "a b": "a b",
 		gzipped("")[:3]: "00000000  1f 8b 08                                          ...",

@@ -8,9 +8,9 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// TestDifferent: copies in several queues are one message for the same worker, by their id or by their deaths; an index
+// Copies in several queues are one message for the same worker, by their id or by their deaths; an index
 // of them says the same.
-func TestDifferent(t *testing.T) {
+func TestCopiesInSeveralQueuesAreOneMessage(t *testing.T) {
 	g := NewGroups()
 	add := func(queue model.QueueRef, id, worker string) {
 		deaths := []any{model.Table{"queue": worker, "reason": "rejected", "count": int64(1)}}

@@ -31,7 +31,7 @@ func keptMail() (*Groups, []byte) {
 	return g, g.Keep("rabbit@one", mail, earlier)
 }
 
-func TestKeep(t *testing.T) {
+func TestIndexKeepsNoValuesOfMessages(t *testing.T) {
 	read, kept := keptMail()
 	if bytes.Contains(kept, []byte("no order 1")) || !bytes.Contains(kept, []byte("no order #")) {
 		t.Errorf("it keeps %q", kept)
@@ -149,7 +149,7 @@ func TestKeepsSoMany(t *testing.T) {
 	}
 }
 
-func TestLeft(t *testing.T) {
+func TestMessagesThatLeftAreKnownByLaterCounts(t *testing.T) {
 	after, before := earlier.At.Add(countsLate), earlier.At.Add(countsLate-time.Second)
 	for _, c := range []struct {
 		ready model.Opt[int64]

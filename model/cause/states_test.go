@@ -22,7 +22,7 @@ func groupOf(text string, messages int, last time.Time) *Group {
 }
 
 // What was resolved is back when it fails again, and not when older failures are read later.
-func TestBack(t *testing.T) {
+func TestResolvedCauseIsBackWhenItFailsAgain(t *testing.T) {
 	now := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		name             string

@@ -70,7 +70,7 @@ func TestPathsAreExpressions(t *testing.T) {
 	}
 }
 
-func TestSaved(t *testing.T) {
+func TestSavedFilterMatchesByItsName(t *testing.T) {
 	saved := Saved{"often": "deaths > 1", "mine": `app_id == "me"`}
 	m := message.Message{Properties: message.Properties{AppID: "me"}}
 	f, err := saved.Filter(" =@mine ")

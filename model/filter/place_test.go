@@ -8,7 +8,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-func TestWhere(t *testing.T) {
+func TestPlaceOfATextIsNamed(t *testing.T) {
 	m := filterMessage()
 	for text, want := range map[string]string{
 		"M-121": "property message_id||m-121|", "c-7": "property correlation_id||c-7|",

@@ -27,8 +27,8 @@ func program(t *testing.T, text string) *mend.Program {
 	return p
 }
 
-// TestBodies: what a program leaves alone stays as it is written.
-func TestBodies(t *testing.T) {
+// What a program leaves alone stays as it is written.
+func TestWhatAProgramLeavesAloneStaysAsWritten(t *testing.T) {
 	const pretty = "{\n  \"b\": 1.10,\n  \"a\": [1, 2.0, 3],\n  \"long\": 12345678901234567890.5\n}\n"
 	for _, test := range []struct{ name, program, body, want string }{
 		{"nothing", ".", pretty, pretty},

@@ -8,8 +8,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// TestFree: what may be looked at without being asked for, and what may not.
-func TestFree(t *testing.T) {
+// What may be looked at without being asked for, and what may not.
+func TestWhatMayBeLookedAtWithoutBeingAsked(t *testing.T) {
 	limit := model.Settings{DeliveryLimit: model.Setting[int64]{
 		Value: 50, Set: true, Source: model.Source{Kind: model.FromArgument},
 	}}

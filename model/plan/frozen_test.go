@@ -7,7 +7,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
-func TestArrived(t *testing.T) {
+func TestArrivalsAreWhatTheQueueHasMore(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name  string

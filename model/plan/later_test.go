@@ -8,8 +8,8 @@ import (
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
-// TestLaters: only a buffer that hands what is published to it by name to the worker alone.
-func TestLaters(t *testing.T) {
+// Only a buffer that hands what is published to it by name to the worker alone.
+func TestLaterIsABufferOfTheWorkerAlone(t *testing.T) {
 	worker := []build.Part{
 		build.Queue("w", build.DLX("x"), build.DeadKey("failed"), build.Consumers(1)), build.Queue("w.failed"),
 		build.Exchange("direct", "x"), build.Bind("x", "failed", "w.failed"), build.Bind("x", "w", "w"),
@@ -44,7 +44,7 @@ func TestLaters(t *testing.T) {
 	}
 }
 
-func TestSpread(t *testing.T) {
+func TestSpreadHasARateAndWords(t *testing.T) {
 	topology := build.TopologyOf("4.0.5", build.Queue("f"), build.Queue("w"))
 	for _, c := range []struct {
 		planned int

@@ -15,7 +15,7 @@ import (
 
 // A task's eta is when its worker runs it. On its way through the levels of a delay it also dates when it comes out of
 // each; in other queues it says nothing of that.
-func TestEta(t *testing.T) {
+func TestEtaDatesTheLevelsOfADelay(t *testing.T) {
 	parts := append(build.DelayLevels("celery_delayed_%d", "celery_delayed_delivery", 28),
 		build.Exchange("topic", "orders"), build.Queue("orders", build.Consumers(1)),
 		build.BindExchange("celery_delayed_delivery", "#.orders", "orders"), build.Bind("orders", "#.orders", "orders"),

@@ -100,7 +100,7 @@ func TestALaterLookIsNoWorse(t *testing.T) {
 	}
 }
 
-func TestNarrowed(t *testing.T) {
+func TestTwoBoundsNarrowADueTime(t *testing.T) {
 	at := func(from, to int) DueTime {
 		d := DueTime{Kind: DueAtMost, Time: build.Noon.Add(time.Duration(to) * time.Second)}
 		if from >= 0 {

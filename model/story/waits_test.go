@@ -104,7 +104,7 @@ func TestBlocked(t *testing.T) {
 }
 
 // Only the head expires: when each message leaves, and that nothing overflows on the way.
-func TestLeaves(t *testing.T) {
+func TestOnlyTheHeadExpires(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		peeked peek.Peeked

@@ -267,7 +267,7 @@ func TestPassedForgets(t *testing.T) {
 	}
 }
 
-func TestTries(t *testing.T) {
+func TestTriesOfATappedMessageAreCountedByItsDeaths(t *testing.T) {
 	rejected := message.Death{Queue: "worker", Reason: model.Rejected, Count: 2}
 	for want, m := range map[int64]message.Message{
 		0: {}, 2: {Deaths: []message.Death{expiredIn("retry", "", 3), rejected}},
