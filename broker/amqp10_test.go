@@ -64,9 +64,9 @@ func sendAMQP10(t testing.TB, n *demo.Node, queue string, messages ...[]byte) {
 	send(0, 0x12, nil, text(0xa1, "sender"), number(0), no, null, null, // attach
 		described10(0x28, list10()), target, null, null, number(0))
 	read(0x13) // flow
-	for i, message := range messages {
-		send(0, 0x14, message, number(0), number(byte(i)), text(0xa0, string(rune('a'+i))), number(0), no) // transfer
-		read(0x15)                                                                                         // disposition
+	for i, one := range messages {
+		send(0, 0x14, one, number(0), number(byte(i)), text(0xa0, string(rune('a'+i))), number(0), no) // transfer
+		read(0x15)                                                                                     // disposition
 	}
 }
 

@@ -46,8 +46,8 @@ func TestReplayToAnInternalExchange(t *testing.T) {
 		for i := range snapshot.Exchanges {
 			snapshot.Exchanges[i].Internal = snapshot.Exchanges[i].Name == exchange
 		}
-		if plan := plan.New(model.NewTopology(&snapshot), want); !strings.Contains(plan.Refusal.Words(), "internal") {
-			t.Errorf("the plan says %q", plan.Refusal.Words())
+		if made := plan.New(model.NewTopology(&snapshot), want); !strings.Contains(made.Refusal.Words(), "internal") {
+			t.Errorf("the plan says %q", made.Refusal.Words())
 		}
 		wantIDs(t, "kept", a.drain(from.QueueRef, 50), count(50))
 	})
@@ -82,9 +82,9 @@ func messageThatIsTooLarge(t *testing.T, n *demo.Node) {
 	defer limit(16 << 20)
 	for _, q := range all {
 		c := clientOf(t, n)
-		plan := replayTo(t, q.from, q.to, plan.Selection{})
-		plan.Planned = total
-		account := execute(t, c, plan)
+		made := replayTo(t, q.from, q.to, plan.Selection{})
+		made.Planned = total
+		account := execute(t, c, made)
 		wantOutcome(t, account, outcome{Planned: total, Moved: large - 1, Refused: 1, Stopped: true})
 		if len(account.Problems) != 1 || account.Problems[0].MessageID != fmt.Sprint(large) ||
 			!strings.Contains(account.Problems[0].Reason, "size") || !strings.Contains(account.Stopped, "size") {

@@ -53,10 +53,10 @@ func BenchmarkReplayOverALongWay(b *testing.B) {
 					b.Fatal(err)
 				}
 				from, to := fill(a, "failed", kind, replayMessages), described(a.queue("worker", kind), kind)
-				plan := replayTo(b, from, to, plan.Selection{})
-				plan.Planned = replayMessages
+				made := replayTo(b, from, to, plan.Selection{})
+				made.Planned = replayMessages
 				b.ReportMetric(speedOf(replayMessages, func() {
-					if account := execute(b, c, plan); account.Moved != replayMessages {
+					if account := execute(b, c, made); account.Moved != replayMessages {
 						b.Fatalf("%+v", account)
 					}
 				}), "replay-msg/s")
@@ -83,9 +83,9 @@ func BenchmarkActAtDepth(b *testing.B) {
 					messages[i] = amqp.Publishing{MessageId: fmt.Sprint(i), DeliveryMode: 2, Body: make([]byte, 1024)}
 				}
 				a.publish(from.QueueRef, messages...)
-				plan := replayTo(b, from, to, plan.Selection{MessageID: fmt.Sprint(depth)})
-				plan.Planned = 1
-				account := execute(b, c, plan)
+				made := replayTo(b, from, to, plan.Selection{MessageID: fmt.Sprint(depth)})
+				made.Planned = 1
+				account := execute(b, c, made)
 				if account.Moved != 1 {
 					b.Fatalf("%+v", account)
 				}

@@ -384,9 +384,9 @@ func TestCanaryThatDoesNotArrive(t *testing.T) {
 	a, c := newApp(t), client(t)
 	from, to := canaryStage(t, a, model.Classic)
 	a.publish(from.QueueRef, numbered(20)...)
-	plan := canaryPlan(t, plan.Replay, from, to, 20)
+	made := canaryPlan(t, plan.Replay, from, to, 20)
 	a.deleteQueue(to.Name)
-	account := execute(t, c, plan)
+	account := execute(t, c, made)
 	wantOutcome(t, account, outcome{Planned: 20, Returned: 1, Stopped: true})
 	if !strings.Contains(account.Stopped, "the canary did not arrive") {
 		t.Error(account.Stopped)

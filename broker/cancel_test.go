@@ -21,8 +21,8 @@ func TestCancelledReplayTellsTheTruth(t *testing.T) {
 				from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 				n := size.Of(1500, 5000)
 				a.publish(from.QueueRef, numbered(n)...)
-				plan := replayTo(t, from, to, plan.Selection{})
-				plan.Planned = n
+				made := replayTo(t, from, to, plan.Selection{})
+				made.Planned = n
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				go func() { // cancels when so many have arrived
@@ -31,7 +31,7 @@ func TestCancelledReplayTellsTheTruth(t *testing.T) {
 					}
 					cancel()
 				}()
-				account, err := c.Execute(ctx, plan, nil)
+				account, err := c.Execute(ctx, made, nil)
 				<-ctx.Done()
 				if err != nil && ctx.Err() == nil {
 					t.Fatal(err)

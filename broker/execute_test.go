@@ -123,9 +123,9 @@ func TestReplayOfEverySecondMessage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := replayTo(t, from, to, plan.Selection{Filter: condition})
-		plan.Planned = len(odd)
-		wantOutcome(t, execute(t, c, plan), outcome{Planned: len(odd), Moved: len(odd)})
+		made := replayTo(t, from, to, plan.Selection{Filter: condition})
+		made.Planned = len(odd)
+		wantOutcome(t, execute(t, c, made), outcome{Planned: len(odd), Moved: len(odd)})
 		wantIDs(t, "moved", a.drain(to.QueueRef, len(odd)), odd)
 		wantIDs(t, "kept", a.drain(from.QueueRef, len(even)), even)
 	})
@@ -137,9 +137,9 @@ func TestReplayOfTheFirst(t *testing.T) {
 		a, c := newApp(t), client(t)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		a.publish(from.QueueRef, numbered(50)...)
-		plan := replayTo(t, from, to, plan.Selection{Limit: 20})
-		plan.Planned = 20
-		wantOutcome(t, execute(t, c, plan), outcome{Planned: 20, Moved: 20})
+		made := replayTo(t, from, to, plan.Selection{Limit: 20})
+		made.Planned = 20
+		wantOutcome(t, execute(t, c, made), outcome{Planned: 20, Moved: 20})
 		wantIDs(t, "moved", a.drain(to.QueueRef, 20), count(20))
 		kept := a.drain(from.QueueRef, 30)
 		wantIDs(t, "kept", kept, count(50)[20:])
@@ -181,9 +181,9 @@ func TestActionOnAnAutoDeleteQueue(t *testing.T) {
 	from.AutoDelete = true
 	to := described(a.queue("worker", model.Classic), model.Classic)
 	a.publish(from.QueueRef, numbered(30)...)
-	plan := replayTo(t, from, to, plan.Selection{MessageID: "7"})
-	plan.Planned = 1
-	wantOutcome(t, execute(t, c, plan), outcome{Planned: 1, Moved: 1})
+	made := replayTo(t, from, to, plan.Selection{MessageID: "7"})
+	made.Planned = 1
+	wantOutcome(t, execute(t, c, made), outcome{Planned: 1, Moved: 1})
 	wantIDs(t, "moved", a.drain(to.QueueRef, 1), []string{"7"})
 	wantIDs(t, "kept", a.drain(from.QueueRef, 29), count(30, 7))
 }
@@ -234,11 +234,11 @@ func TestReplayToAMissingExchange(t *testing.T) {
 		a, c := newApp(t), client(t)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		a.publish(from.QueueRef, numbered(50)...)
-		plan := planned(t, topology([]*model.Queue{from, to}, "vanished"), plan.ActionWant{
+		made := planned(t, topology([]*model.Queue{from, to}, "vanished"), plan.ActionWant{
 			Operation: plan.Replay, From: from.QueueRef, Planned: 50, Mode: plan.ToExchange,
 			Fixed: model.Address{Exchange: "vanished", RoutingKey: "k"}, User: "guest", Insist: true,
 		})
-		account := execute(t, c, plan)
+		account := execute(t, c, made)
 		wantOutcome(t, account, outcome{Planned: 50, Refused: 1, Stopped: true})
 		if p := account.Problems[0]; p.MessageID != "1" || !strings.Contains(p.Reason, "vanished") ||
 			!strings.Contains(account.Stopped, "vanished") {
@@ -319,11 +319,11 @@ func TestReplayIntoItsOwnQueueEnds(t *testing.T) {
 		from := described(a.queue("q", kind), kind)
 		const n = 3000
 		a.publish(from.QueueRef, numbered(n)...)
-		plan := planned(t, topology([]*model.Queue{from}), plan.ActionWant{
+		made := planned(t, topology([]*model.Queue{from}), plan.ActionWant{
 			Operation: plan.Replay, From: from.QueueRef, Planned: n, Mode: plan.ToQueue,
 			Fixed: model.Address{RoutingKey: from.Name}, User: "guest", Insist: true,
 		})
-		wantOutcome(t, execute(t, c, plan), outcome{Planned: n, Moved: n})
+		wantOutcome(t, execute(t, c, made), outcome{Planned: n, Moved: n})
 		wantIDs(t, "there", a.drain(from.QueueRef, n), count(n))
 	})
 }

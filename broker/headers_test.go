@@ -208,9 +208,9 @@ func TestOddHeadersThatNoQueueTakes(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		s, c := newOddStage(t, kind), client(t)
 		n := len(s.ids)
-		plan := replayTo(t, s.from, s.to, plan.Selection{})
+		made := replayTo(t, s.from, s.to, plan.Selection{})
 		s.deleteQueue(s.to.Name)
-		account := execute(t, c, plan)
+		account := execute(t, c, made)
 		wantOutcome(t, account, outcome{Planned: n, Returned: n})
 		s.queue("worker", kind)
 		s.await(s.from.QueueRef, n)

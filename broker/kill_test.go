@@ -54,13 +54,13 @@ func victim() int {
 	s.Exchanges = []model.Exchange{{ExchangeRef: model.ExchangeRef{VHost: "/"}, Type: "direct", Durable: true}}
 	s.Overview.Version = model.ParseVersion(os.Getenv(victimVariable + "_VERSION"))
 	topology := model.NewTopology(s)
-	plan := plan.New(topology, plan.ActionWant{
+	made := plan.New(topology, plan.ActionWant{
 		Operation: plan.Operation(operation), From: s.Queues[0].QueueRef, Mode: plan.ToQueue,
 		Fixed: model.Address{RoutingKey: to}, User: "guest", Insist: true, Mark: true, Doubles: doubles,
 	})
 	signal.Ignore(syscall.Signal(25)) // SIGXFSZ: a file that may not become larger shall be an error, as on a full disk
 	fmt.Println("begins")
-	account, err := c.Execute(context.Background(), plan.On(topology), nil)
+	account, err := c.Execute(context.Background(), made.On(topology), nil)
 	fmt.Println("ends", account.Stopped, err)
 	return 0
 }
@@ -317,7 +317,7 @@ func wantTold(t *testing.T, j *journal.Journal, uncertain int) int {
 func wantAllBack(t *testing.T, c *broker.Client, j *journal.Journal, id int64, from *model.Queue, n int) {
 	t.Helper()
 	a := newApp(t)
-	if plan := planUndo(t, c, j, id, from); !plan.Refusal.Refused() {
+	if made := planUndo(t, c, j, id, from); !made.Refusal.Refused() {
 		if account := undo(t, c, j, id, from); !account.Complete() {
 			t.Errorf("undo: %+v", account)
 		}

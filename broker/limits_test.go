@@ -103,14 +103,14 @@ func TestLimits(t *testing.T) {
 			} else if peeked := peekAt(t, c, look); len(peeked.Messages) != 3 {
 				t.Errorf("%d messages", len(peeked.Messages))
 			}
-			plan := replayTo(t, described(from, model.Classic), described(to, model.Classic), plan.Selection{})
-			_, err := c.Execute(t.Context(), plan, nil)
+			made := replayTo(t, described(from, model.Classic), described(to, model.Classic), plan.Selection{})
+			_, err := c.Execute(t.Context(), made, nil)
 			atLimit(t, err, test.words)
 			a.await(from, 3)
 			a.await(to, 0)
 
 			set(test.kind, "")
-			account, err := c.Execute(t.Context(), plan, nil)
+			account, err := c.Execute(t.Context(), made, nil)
 			if err != nil || account.Moved != 3 {
 				t.Fatalf("%+v, %v", account, err)
 			}
@@ -205,7 +205,7 @@ func TestLimitsOfTheNode(t *testing.T) {
 	}
 	t.Cleanup(func() { n.Stop() })
 	c := clientOf(t, n)
-	plan := planPeek(described(model.QueueRef{VHost: "/", Name: "q"}, model.Classic), peek.Want{Limit: 5})
+	made := planPeek(described(model.QueueRef{VHost: "/", Name: "q"}, model.Classic), peek.Want{Limit: 5})
 	var connection *amqp.Connection
 	(&app{TB: t}).until(func() error { // the connection by which the start was awaited counts for a moment
 		connection, err = amqp.Dial(n.AMQP())
@@ -224,6 +224,6 @@ func TestLimitsOfTheNode(t *testing.T) {
 	if err := connection.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.Peek(t.Context(), plan)
+	_, err = c.Peek(t.Context(), made)
 	atLimit(t, err, "the broker allows 1 channel for each connection (channel_max), and dlxtop needs 3")
 }

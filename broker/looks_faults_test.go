@@ -232,8 +232,8 @@ func looksAtOnce(t *testing.T, on *demo.Node, person, url string, looks int) {
 	t.Helper()
 	const processes, n = 3, 30
 	a := newAppOn(t, on)
-	seed := rand.Uint64()
-	r := rand.New(rand.NewPCG(seed, 1))
+	from := rand.Uint64()
+	r := rand.New(rand.NewPCG(from, 1))
 	l := looker{url: url, version: on.Version(), dir: t.TempDir(), looks: looks, insist: 40}
 	for i, limit := range []int{1, 3, 5, deliveryLimit} {
 		q, _ := a.limited(fmt.Sprint("q", i), limit)
@@ -241,11 +241,11 @@ func looksAtOnce(t *testing.T, on *demo.Node, person, url string, looks int) {
 		a.deliver(q.QueueRef, n, r.IntN(limit+1))
 		l.queues = append(l.queues, limitedQueue{q.Name, int64(limit)})
 	}
-	t.Logf("seed %d", seed)
+	t.Logf("seed %d", from)
 	var running []*exec.Cmd
 	var outs []*bufio.Scanner
 	for i := range processes {
-		l.seed = seed + uint64(i)
+		l.seed = from + uint64(i)
 		command, out := l.start(t)
 		running, outs = append(running, command), append(outs, out)
 	}

@@ -46,11 +46,11 @@ func TestMoveAndUndo(t *testing.T) {
 		a.await(from.QueueRef, 2)
 		before := peekAt(t, c, planPeek(from, peek.Want{})).Messages
 
-		plan := movePlan(t, before, from, to)
-		if got := strings.Join(plan.Keeps, " "); !strings.HasPrefix(got, "x-death x-first-death-exchange") {
+		made := movePlan(t, before, from, to)
+		if got := strings.Join(made.Keeps, " "); !strings.HasPrefix(got, "x-death x-first-death-exchange") {
 			t.Errorf("keeps %s", got)
 		}
-		account := execute(t, c, plan)
+		account := execute(t, c, made)
 		wantOutcome(t, account, outcome{Planned: 2, Moved: 2})
 		a.await(to.QueueRef, 2)
 		moved := peekAt(t, c, planPeek(to, peek.Want{})).Messages
@@ -105,11 +105,11 @@ func TestMoveWhereDeathsCount(t *testing.T) {
 	// Thrice around: with its history a broker of 3.x would drop it as a cycle.
 	for range 3 {
 		sample := peekAt(t, c, planPeek(from, peek.Want{})).Messages
-		plan := movePlan(t, sample, from, to)
-		if len(plan.Keeps) > 0 || plan.Strips[0] != "x-death" {
-			t.Fatalf("keeps %v, strips %v", plan.Keeps, plan.Strips)
+		made := movePlan(t, sample, from, to)
+		if len(made.Keeps) > 0 || made.Strips[0] != "x-death" {
+			t.Fatalf("keeps %v, strips %v", made.Keeps, made.Strips)
 		}
-		wantOutcome(t, execute(t, c, plan), outcome{Planned: 1, Moved: 1})
+		wantOutcome(t, execute(t, c, made), outcome{Planned: 1, Moved: 1})
 		a.await(from.QueueRef, 1)
 	}
 	if got := a.drain(from.QueueRef, 1)[0]; string(got.Body) != "first" || got.MessageId != "one" {
@@ -125,10 +125,10 @@ func TestMoveWhereNothingIs(t *testing.T) {
 	from, to := described(a.queue("failed", model.Classic), model.Classic),
 		described(a.queue("parking", model.Classic), model.Classic)
 	a.publish(from.QueueRef, numbered(3)...)
-	plan := movePlan(t, peekAt(t, c, planPeek(from, peek.Want{})).Messages, from, to)
+	made := movePlan(t, peekAt(t, c, planPeek(from, peek.Want{})).Messages, from, to)
 	if _, err := a.open().QueueDelete(to.Name, false, false, false); err != nil {
 		t.Fatal(err)
 	}
-	wantOutcome(t, execute(t, c, plan), outcome{Planned: 3, Returned: 3})
+	wantOutcome(t, execute(t, c, made), outcome{Planned: 3, Returned: 3})
 	wantIDs(t, "still there", a.drain(from.QueueRef, 3), count(3))
 }

@@ -61,9 +61,9 @@ func planned(t testing.TB, topology *model.Topology, want plan.ActionWant) plan.
 }
 
 // decoded is a plan that was written as JSON and read: what tests execute is data.
-func decoded[T any](t testing.TB, plan T) T {
+func decoded[T any](t testing.TB, made T) T {
 	t.Helper()
-	read, err := build.ThroughJSON(plan)
+	read, err := build.ThroughJSON(made)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,9 @@ func TestReplayAtARate(t *testing.T) {
 	from, to := described(a.queue("failed", model.Classic), model.Classic),
 		described(a.queue("worker", model.Classic), model.Classic)
 	a.publish(from.QueueRef, numbered(10)...)
-	plan := replayTo(t, from, to, plan.Selection{})
-	plan.Rate = 20
-	account := execute(t, c, plan)
+	made := replayTo(t, from, to, plan.Selection{})
+	made.Rate = 20
+	account := execute(t, c, made)
 	wantOutcome(t, account, outcome{Planned: 10, Moved: 10})
 	if account.Elapsed < 400*time.Millisecond {
 		t.Errorf("10 messages at 20/s took %s", account.Elapsed)
@@ -35,9 +35,9 @@ func TestActingAtARateKeepsTheOrder(t *testing.T) {
 		const n, first = 100, 40
 		a.publish(from.QueueRef, numbered(n)...)
 		peekAt(t, c, planPeek(from, peek.Want{Limit: n}))
-		plan := dropPlan(t, from, plan.Selection{Limit: first}, first)
-		plan.Rate = 400
-		wantOutcome(t, execute(t, c, plan), outcome{Planned: first, Dropped: first})
+		made := dropPlan(t, from, plan.Selection{Limit: first}, first)
+		made.Rate = 400
+		wantOutcome(t, execute(t, c, made), outcome{Planned: first, Dropped: first})
 		wantIDs(t, "kept", a.drain(from.QueueRef, n-first), count(n)[first:])
 	})
 }
@@ -52,8 +52,8 @@ func TestSlowRateHoldsFewMessages(t *testing.T) {
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		const n, most = 100, 18
 		a.publish(from.QueueRef, numbered(n)...)
-		plan := replayTo(t, from, to, plan.Selection{})
-		plan.Planned, plan.Rate = n, most/(15*60.)
+		made := replayTo(t, from, to, plan.Selection{})
+		made.Planned, made.Rate = n, most/(15*60.)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		held := 0
@@ -62,7 +62,7 @@ func TestSlowRateHoldsFewMessages(t *testing.T) {
 			a.await(to.QueueRef, 1)
 			held = n - a.ready(from.QueueRef)
 		}()
-		account, err := c.Execute(ctx, plan, nil)
+		account, err := c.Execute(ctx, made, nil)
 		<-ctx.Done()
 		if err != nil || account.Stopped == "" || account.Moved != 1 {
 			t.Fatalf("%+v %v", account, err)

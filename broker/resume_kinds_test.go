@@ -64,9 +64,9 @@ func wantResumed(t *testing.T, path string, queues ...*model.Queue) (resume.Plan
 	defer j.Close()
 	c := journaledBy(t, j, false)
 	id := lastRecord(t, j).ID
-	plan, account, err := resumed(t.Context(), c, j, id, node.API(), node.Version(), queues...)
-	if err != nil || plan.Refusal.Refused() || account.Stopped != "" {
-		t.Fatalf("%v %q %+v", err, plan.Refusal.Words(), account)
+	made, account, err := resumed(t.Context(), c, j, id, node.API(), node.Version(), queues...)
+	if err != nil || made.Refusal.Refused() || account.Stopped != "" {
+		t.Fatalf("%v %q %+v", err, made.Refusal.Words(), account)
 	}
 	if unfinished, err := j.Unfinished(t.Context()); err != nil || len(unfinished) > 0 {
 		t.Errorf("still told as unfinished: %+v %v", unfinished, err)
@@ -74,7 +74,7 @@ func wantResumed(t *testing.T, path string, queues ...*model.Queue) (resume.Plan
 	if r, err := j.Record(t.Context(), id); err != nil || r.ResumedBy == 0 || r.Unfinished() {
 		t.Errorf("%+v %v", r, err)
 	}
-	return plan, account
+	return made, account
 }
 
 // TestResumeOfAnUndo: an undo that died goes on, and brings back each message once: from the journal, and from where
@@ -157,9 +157,9 @@ func TestResumeOfAnImport(t *testing.T) {
 			}
 			return nil
 		}
-		plan := resume.FromFile(topology([]*model.Queue{q}), q.QueueRef, "/file", n)
+		made := resume.FromFile(topology([]*model.Queue{q}), q.QueueRef, "/file", n)
 		d := &dying{Journal: journal.New(journal.Options{Path: path}), outcomes: 100, end: func() {}}
-		if _, err := journaledBy(t, d, false).Import(t.Context(), plan, func(each func(*message.Message) error) error {
+		if _, err := journaledBy(t, d, false).Import(t.Context(), made, func(each func(*message.Message) error) error {
 			sent := 0
 			return file("", func(m *message.Message) error {
 				if sent++; sent > 600 {
@@ -217,11 +217,11 @@ func TestResumeTwiceAtOnce(t *testing.T) {
 			}
 			want := resumeWant(t.Context(), c, j, chain)
 			topology := topology([]*model.Queue{s.from, s.to})
-			plan, err := resume.Of(topology, want)
-			if err != nil || plan.Refusal.Refused() {
-				t.Fatal(err, plan.Refusal.Words())
+			made, err := resume.Of(topology, want)
+			if err != nil || made.Refusal.Refused() {
+				t.Fatal(err, made.Refusal.Words())
 			}
-			both = append(both, planned{c, plan.On(topology, want)})
+			both = append(both, planned{c, made.On(topology, want)})
 		}
 		errs := make(chan error, 2)
 		for _, p := range both {
@@ -246,12 +246,12 @@ func diedReplay(t *testing.T, kind model.QueueType, n int) (s *undoRace, id int6
 	t.Helper()
 	s = newUndoRace(t, plan.Replay, kind)
 	s.publish(s.from.QueueRef, numbered(n)...)
-	plan := replayTo(t, s.from, s.to, plan.Selection{})
-	plan.Mark = true
+	made := replayTo(t, s.from, s.to, plan.Selection{})
+	made.Mark = true
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	d := &dying{Journal: journal.New(journal.Options{Path: s.path}), outcomes: n / 6, end: cancel}
-	if _, err := journaledBy(t, d, false).Execute(ctx, plan, nil); err != nil {
+	if _, err := journaledBy(t, d, false).Execute(ctx, made, nil); err != nil {
 		t.Fatal(err)
 	}
 	_, j := s.client()
@@ -298,29 +298,29 @@ func TestResumeWithAConsumer(t *testing.T) {
 			want := resumeWant(t.Context(), c, j, chain)
 			topology := topology([]*model.Queue{s.from, &consumed})
 			want.Choice = choice
-			plan, err := resume.Of(topology, want)
-			if err != nil || plan.Refusal.Refused() {
-				t.Fatal(err, plan.Refusal.Words())
+			made, err := resume.Of(topology, want)
+			if err != nil || made.Refusal.Refused() {
+				t.Fatal(err, made.Refusal.Words())
 			}
-			account, err := c.Resume(t.Context(), plan.On(topology, want), nil)
+			account, err := c.Resume(t.Context(), made.On(topology, want), nil)
 			if err != nil || account.Stopped != "" {
 				t.Fatal(account, err)
 			}
 			t.Logf(
 				"%d taken; %d done, %d unsent, %d undecided; %d moved",
 				len(taken),
-				plan.Done,
-				plan.Unsent,
-				len(plan.Undecided),
+				made.Done,
+				made.Unsent,
+				len(made.Undecided),
 				account.Moved,
 			)
 			left := s.ready(s.from.QueueRef)
 			switch choice {
 			case "":
-				if len(plan.Undecided) == 0 || left != len(plan.Undecided) {
-					t.Errorf("%d are left, %d undecided", left, len(plan.Undecided))
+				if len(made.Undecided) == 0 || left != len(made.Undecided) {
+					t.Errorf("%d are left, %d undecided", left, len(made.Undecided))
 				}
-				if r, err := j.Record(t.Context(), id); err != nil || r.Uncertain() != len(plan.Undecided) || r.Unfinished() {
+				if r, err := j.Record(t.Context(), id); err != nil || r.Uncertain() != len(made.Undecided) || r.Unfinished() {
 					t.Errorf("%+v %v", r, err)
 				}
 			case resume.PublishAgain:

@@ -33,8 +33,8 @@ func resumeWant(ctx context.Context, c *broker.Client, j *journal.Journal, chain
 		Chain: chain, User: c.User(), Broker: c.Address(), Insist: true,
 		Record:  func(id int64) (plan.Record, error) { return j.Record(ctx, id) },
 		Entries: func(id int64, each func(*plan.Entry) error) error { return j.Entries(ctx, id, each) },
-		Look: func(plan peek.Plan, each func(*message.Message) error) (string, error) {
-			read, err := c.Read(ctx, plan, each)
+		Look: func(made peek.Plan, each func(*message.Message) error) (string, error) {
+			read, err := c.Read(ctx, made, each)
 			return read.Stopped, err
 		},
 	}
@@ -97,7 +97,7 @@ func resumer(kind, url, from, to, path string) int {
 		return 1
 	}
 	fmt.Println("begins")
-	plan, account, err := resumed(
+	made, account, err := resumed(
 		context.Background(),
 		c,
 		j,
@@ -106,19 +106,19 @@ func resumer(kind, url, from, to, path string) int {
 		os.Getenv(victimVariable+"_VERSION"),
 		queues...)
 	why := ""
-	if len(plan.Undecided) > 0 {
-		why = plan.Undecided[0].Why
+	if len(made.Undecided) > 0 {
+		why = made.Undecided[0].Why
 	}
 	fmt.Printf(
 		"ends %d done, %d arrived, %d unsent, %d undecided %q; moved %d; %v %q %q\n",
-		plan.Done,
-		plan.Acks(),
-		plan.Unsent,
-		len(plan.Undecided),
+		made.Done,
+		made.Acks(),
+		made.Unsent,
+		len(made.Undecided),
 		why,
 		account.Moved+account.Dropped,
 		err,
-		plan.Refusal.Words(),
+		made.Refusal.Words(),
 		account.Stopped,
 	)
 	return 0
@@ -180,7 +180,7 @@ func (k *killedRun) whole(t *testing.T) (twice, lost int) {
 		}
 		k.await(k.from.QueueRef, 0)
 		for _, r := range slices.Backward(records) {
-			if plan := planUndo(t, c, j, r.ID, k.from); !plan.Refusal.Refused() {
+			if made := planUndo(t, c, j, r.ID, k.from); !made.Refusal.Refused() {
 				undo(t, c, j, r.ID, k.from)
 			}
 		}

@@ -97,13 +97,13 @@ func (s *stage) plan() plan.Run {
 	if s.exchange != "" {
 		exchanges = []string{s.exchange}
 	}
-	plan := planned(s, topology([]*model.Queue{s.from, s.to}, exchanges...), plan.ActionWant{
+	made := planned(s, topology([]*model.Queue{s.from, s.to}, exchanges...), plan.ActionWant{
 		Operation: plan.Replay, From: s.from.QueueRef, Mode: plan.ToExchange,
 		Fixed: model.Address{Exchange: s.exchange, RoutingKey: s.key},
 		User:  s.user.Username(), Insist: true, Mark: true,
 	})
-	plan.Planned, plan.Rate = s.n, s.rate
-	return plan
+	made.Planned, made.Rate = s.n, s.rate
+	return made
 }
 
 // run executes the plan through the cable.

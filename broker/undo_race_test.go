@@ -39,14 +39,14 @@ func undoer() int {
 	for _, name := range []string{from, to} {
 		queues = append(queues, described(model.QueueRef{VHost: "/", Name: name}, model.QueueType(kind)))
 	}
-	plan, err := undoPlan(context.Background(), c, j, id, os.Getenv(undoerVariable+"_VERSION"), queues)
+	made, err := undoPlan(context.Background(), c, j, id, os.Getenv(undoerVariable+"_VERSION"), queues)
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
 	fmt.Println("planned")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-	account, err := c.Undo(context.Background(), plan, nil)
+	account, err := c.Undo(context.Background(), made, nil)
 	fmt.Println("ends", account.Moved, account.Planned, err)
 	return 0
 }

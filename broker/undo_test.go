@@ -43,11 +43,11 @@ func journaledBy(t testing.TB, j ports.Recorder, full bool) *broker.Client {
 // undo plans the undo of a record and runs it.
 func undo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues ...*model.Queue) plan.Account {
 	t.Helper()
-	plan := planUndo(t, c, j, id, queues...)
-	if plan.Refusal.Refused() {
-		t.Fatal(plan.Refusal.Words())
+	made := planUndo(t, c, j, id, queues...)
+	if made.Refusal.Refused() {
+		t.Fatal(made.Refusal.Words())
 	}
-	account, err := c.Undo(t.Context(), plan, nil)
+	account, err := c.Undo(t.Context(), made, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +61,11 @@ func entriesOf(j *journal.Journal, id int64) func(func(*plan.Entry) error) error
 
 func planUndo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues ...*model.Queue) plan.UndoPlan {
 	t.Helper()
-	plan, err := undoPlan(t.Context(), c, j, id, node.Version(), queues)
+	made, err := undoPlan(t.Context(), c, j, id, node.Version(), queues)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return decoded(t, plan)
+	return decoded(t, made)
 }
 
 // undoPlan looks at the queue when the outcome of some messages is not known, as the program does.
@@ -260,9 +260,9 @@ func TestUndoOfAReplay(t *testing.T) {
 				a.publish(from.QueueRef, messages...)
 				a.publish(untouched, messages...)
 				a.publish(to.QueueRef, numbered(200)...) // what was sent lies behind others
-				plan := replayTo(t, from, to, plan.Selection{})
-				plan.Mark = true
-				account := execute(t, c, plan)
+				made := replayTo(t, from, to, plan.Selection{})
+				made.Mark = true
+				account := execute(t, c, made)
 				wantOutcome(t, account, outcome{Planned: n, Moved: n})
 				a.publish(to.QueueRef, numbered(3)...)
 
@@ -322,12 +322,12 @@ func TestWithoutJournalNothingIsDone(t *testing.T) {
 		}
 		_, j := journaled(t, false)
 		left := n
-		for _, plan := range []plan.Run{dropPlan(t, from, plan.Selection{}, n), replayTo(t, from, to, plan.Selection{})} {
-			account := execute(t, journaledBy(t, &failing{Recorder: j, left: 2}, false), plan)
+		for _, made := range []plan.Run{dropPlan(t, from, plan.Selection{}, n), replayTo(t, from, to, plan.Selection{})} {
+			account := execute(t, journaledBy(t, &failing{Recorder: j, left: 2}, false), made)
 			done := account.Moved + account.Dropped
 			if done == 0 || done > 2*500 || !strings.Contains(account.Stopped, "disk is full") || account.Refused+
 				account.Returned+account.Unknown > 0 {
-				t.Errorf("%s: %+v", plan.Operation, account)
+				t.Errorf("%s: %+v", made.Operation, account)
 			}
 			left -= done
 			a.await(from.QueueRef, left)

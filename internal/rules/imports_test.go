@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
 	"io/fs"
 	"os"
@@ -230,50 +227,6 @@ func livesSomewhere(library string) bool {
 // within reports whether a package is another one or below it, major versions included.
 func within(path, parent string) bool {
 	return path == parent || strings.HasPrefix(path, parent+"/")
-}
-
-// TestNothingHidesAnImport: a variable, a parameter or a result has no import's name, so that a name means one thing in
-// a file.
-func TestNothingHidesAnImport(t *testing.T) {
-	files := token.NewFileSet()
-	for _, path := range spokenFiles(t) {
-		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		imported := map[string]bool{}
-		for _, i := range file.Imports {
-			imported[strings.Trim(i.Path.Value[strings.LastIndex(i.Path.Value, "/")+1:], `"`)] = i.Name == nil
-		}
-		declared := func(names ...ast.Expr) {
-			for _, n := range names {
-				if id, ok := n.(*ast.Ident); ok && imported[id.Name] {
-					t.Errorf("%s: %s is also an import", files.Position(id.Pos()), id.Name)
-				}
-			}
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.StructType, *ast.InterfaceType: // fields and methods hide nothing
-				return false
-			case *ast.Field:
-				for _, name := range n.Names {
-					declared(name)
-				}
-			case *ast.ValueSpec:
-				for _, name := range n.Names {
-					declared(name)
-				}
-			case *ast.AssignStmt:
-				if n.Tok == token.DEFINE {
-					declared(n.Lhs...)
-				}
-			case *ast.RangeStmt:
-				declared(n.Key, n.Value)
-			}
-			return true
-		})
-	}
 }
 
 // byClusters are the functions that count the cells of grapheme clusters, or cut by them: on a terminal that draws rune
