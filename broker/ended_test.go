@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/journal"
@@ -116,6 +117,36 @@ func TestUnconvertibleMessages(t *testing.T) {
 				}
 				a.await(q.QueueRef, n-first)
 			})
+		}
+	})
+}
+
+// TestCanaryBeforeAnUnconvertible: a replay in stages takes what stands before such a message, and says why it ends.
+func TestCanaryBeforeAnUnconvertible(t *testing.T) {
+	t.Parallel()
+	if !model.ParseVersion(node.Version()).AtLeast(4, 0) {
+		t.Skip("before RabbitMQ 4 they are converted when they are published")
+	}
+	forEachKind(t, func(t *testing.T, kind model.QueueType) {
+		const before, n = 6, 6 + 1 + 6
+		a := newApp(t)
+		from, to := canaryStage(t, a, kind)
+		a.publish(from.QueueRef, numbered(before)...)
+		sendAMQP10(t, node, from.Name, unconvertible())
+		a.await(from.QueueRef, before+1)
+		a.publish(from.QueueRef, numbered(6)...)
+		w := a.work(to.QueueRef, succeed)
+		path := filepath.Join(t.TempDir(), "journal.db")
+		c := newClient(t, broker.Options{
+			URL: node.AMQP(), Journal: journal.New(journal.Options{Path: path}), Looks: journal.NewLooks(path),
+		})
+		account := must.Get(c.Execute(t.Context(), canaryPlan(t, plan.Replay, from, to, n), nil))(t)
+		if account.Moved > before || account.Unknown != 0 || account.Stopped == "" {
+			t.Errorf("%+v", account)
+		}
+		a.await(from.QueueRef, n-account.Moved)
+		if got := w.received(); len(got) != account.Moved {
+			t.Errorf("the worker got %v, and the account says %d", got, account.Moved)
 		}
 	})
 }

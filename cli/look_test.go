@@ -402,3 +402,18 @@ func TestHeldDeadLettersAreSaid(t *testing.T) {
 		t.Errorf("peek: exit status %d, %s%s", r.status, r.out, r.stderr)
 	}
 }
+
+// TestPeekWithoutRoom: what cannot be kept on disk was not looked at, and the exit status says so.
+func TestPeekWithoutRoom(t *testing.T) {
+	v := newVHost(t)
+	v.declare("q", nil)
+	for range 6 {
+		v.publish("", "q", amqp.Publishing{Body: make([]byte, 1<<20)})
+	}
+	t.Setenv("TMPDIR", t.TempDir()+"/missing")
+	r := v.run("peek", "q", "-o", "json")
+	read := len(decode[peekContract](t, r).Messages)
+	if r.status != cli.ExitRefused || !strings.Contains(r.stderr, "TMPDIR") || read == 0 || read == 6 {
+		t.Errorf("exit status %d, %d read: %s", r.status, read, r.stderr)
+	}
+}
