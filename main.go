@@ -61,7 +61,7 @@ func run() int {
 		In:    os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: environment,
 		Source: newSource, Broker: newBroker, Journal: newJournal, Files: export.Files{}, Dashboard: dashboard, Frame: frame,
 		States: func(dir string) ([]byte, error) { return marksIn(dir).Load() },
-		Index:  func(c cli.Connection) cli.Index { return indexOf(c) },
+		Index:  func(c cli.Connection) ports.Index { return indexOf(c) },
 		Demo:   startDemo, Themes: ui.Themes(), CheckKey: ui.CheckActionKey,
 	}
 	for _, s := range demo.Scenarios() {
@@ -191,7 +191,7 @@ func marksIn(dir string) kept.File {
 
 // indexOf is what is kept of failed queues that were read: in the user's cache. The demo leaves nothing behind, and
 // --no-journal asks for the same.
-func indexOf(c cli.Connection) ui.Index {
+func indexOf(c cli.Connection) ports.Index {
 	dir, err := os.UserCacheDir()
 	if err != nil || !filepath.IsAbs(dir) {
 		home := environment("HOME")

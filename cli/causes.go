@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // causesJSON is the JSON of `dlxtop causes`. A queue is named as peek takes it: VHOST/NAME, in / its name alone.
@@ -131,7 +132,7 @@ type reading struct {
 	unknown  bool // the depth of a queue is not known
 	earlier  []earlierJSON
 	recalls  map[model.QueueRef]bool // the queues of these
-	index    Index                   // nil: nothing is kept
+	index    ports.Index             // nil: nothing is kept
 	notRead  []notReadJSON
 	looked   int   // queues that were looked at
 	failed   error // the first of those that could not be read

@@ -7,10 +7,11 @@ import (
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // index is where what is read of failed queues is kept; nil is nowhere.
-func (s *session) index(t *model.Topology) Index {
+func (s *session) index(t *model.Topology) ports.Index {
 	if s.program.Index == nil || t.Snapshot.Overview.ClusterName == "" {
 		return nil
 	}

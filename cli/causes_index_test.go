@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // What was read once, where a look has a cost, is shown without another look, as of its time: until messages leave.
@@ -27,7 +28,7 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 		t.Helper()
 		var out, errs bytes.Buffer
 		p := program(strings.NewReader(""), &out, &errs)
-		p.Index = func(cli.Connection) cli.Index { return kept.Index{Dir: dir} }
+		p.Index = func(cli.Connection) ports.Index { return kept.Index{Dir: dir} }
 		status := p.Run(t.Context(), append([]string{"causes", "--url", v.url(), "--api", node.API()}, args...))
 		r := result{status, out.String(), errs.String()}
 		if status != cli.ExitDone {

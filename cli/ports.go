@@ -63,13 +63,6 @@ type Node interface {
 	Stop() error
 }
 
-// Index is what is kept of failed queues that were read, under a name for each. Load brings nil when there is nothing;
-// Save with nothing keeps nothing.
-type Index interface {
-	Load(name string) ([]byte, error)
-	Save(name string, text []byte) error
-}
-
 // Scenario is one thing that the demo can play.
 type Scenario struct {
 	Name  string // as --scenario takes it
@@ -121,7 +114,7 @@ type Program struct {
 	// when there is none.
 	States func(dir string) ([]byte, error)
 	// Index is where what is read of failed queues is kept; nil, also as an answer, is nowhere.
-	Index func(Connection) Index
+	Index func(Connection) ports.Index
 	Files Files
 	// Dashboard returns the context to go to; "" when the user quits.
 	Dashboard func(ctx context.Context, d Dashboard) (next string, err error)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/ports"
 )
 
 // recalledQueue is what the index has of a queue.
@@ -151,7 +152,7 @@ func (c *causesReading) forgetting() func(*causesReadMsg) {
 
 // keep writes what was read of a queue into the index. Where it cannot be written, the next start reads.
 func (m *causesReadMsg) keep(
-	index Index, broker string, queue model.QueueRef, ready model.Opt[int64], groups *cause.Groups,
+	index ports.Index, broker string, queue model.QueueRef, ready model.Opt[int64], groups *cause.Groups,
 ) {
 	if index == nil || broker == "" {
 		return

@@ -47,7 +47,7 @@ type env struct {
 	doings     []doing                 // of actions since the start. For Update only
 	together   []int64                 // the records of the last action, where it was on several queues. For Update only
 	acting     map[model.QueueRef]bool // the queues of which an action takes messages now. For Update only
-	index      Index                   // nil: what is read of failed queues is not kept
+	index      ports.Index             // nil: what is read of failed queues is not kept
 	quiet      *quietLooks
 	mouse      bool // clicks and the wheel mean something
 	readOnly   bool

@@ -15,13 +15,6 @@ type Marks interface {
 	Change(how func([]byte) ([]byte, error)) (aside string, err error)
 }
 
-// Index is what is kept of failed queues that were read, under a name for each. Load brings nil when there is nothing;
-// Save with nothing keeps nothing.
-type Index interface {
-	Load(name string) ([]byte, error)
-	Save(name string, text []byte) error
-}
-
 // Broker looks at messages and acts on them.
 type Broker interface {
 	ports.Named

@@ -34,7 +34,7 @@ type Options struct {
 	Schemas    body.Schemas     // the protobuf types of bodies
 	Kept       Kept             // nil: choices and commands are lost with the program
 	Marks      Marks            // nil: what is said of causes is lost with the program
-	Index      Index            // nil: each start reads the failed queues before it shows their causes
+	Index      ports.Index      // nil: each start reads the failed queues before it shows their causes
 	Contexts   []string         // brokers that one can go to from here, by their names
 	Trouble    string           // why it could not go to one; "" when it did not try
 	Now        func() time.Time // nil: time.Now

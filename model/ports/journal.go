@@ -63,3 +63,10 @@ type Files interface {
 	// Read calls with each message of a file.
 	Read(ctx context.Context, path string, each func(*message.Message) error) error
 }
+
+// Index is what is kept of failed queues that were read, under a name for each. Load brings nil when there is nothing;
+// Save with nothing keeps nothing.
+type Index interface {
+	Load(name string) ([]byte, error)
+	Save(name string, text []byte) error
+}
