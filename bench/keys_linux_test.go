@@ -37,7 +37,7 @@ func BenchmarkKeyToFrame(b *testing.B) {
 			reading = append(reading, keysWhile(b, screen, func(int) bool {
 				return strings.Contains(screen.Text(), "reading "+prefix)
 			})...)
-			screen.WaitFor("100,000 read")
+			screen.WaitFor("   100,000 read")
 			resting = append(resting, keysWhile(b, screen, func(n int) bool { return n < restingKeys })...)
 			screen.Press("\x03")
 			screen.WaitForEnd(0)

@@ -203,6 +203,10 @@ func (a app) polled(msg polledMsg) (tea.Model, tea.Cmd) {
 	a.latest = msg.topology
 	a.env.polled.Store(msg.topology.topology)
 	a.latest.history, a.latest.looks = a.history, a.looks
+	t := a.latest.topology
+	a.latest.failed = sumOf(failedRefs(a.latest, model.QueueRef{}), func(ref model.QueueRef) model.Opt[int64] {
+		return readyOf(t, ref)
+	}).Or(0)
 	cmd := a.refresh()
 	a.rest()
 	return a, tea.Batch(wait, cmd)

@@ -129,7 +129,17 @@ func (a app) header() string {
 		if words := alarmWords(t.Snapshot.Alarms()); words != "" {
 			right = s.Danger.Render(words) + between + right
 		}
-		taken := ansi.StringWidthWc(strings.Join(left, between) + between + between + vhost + between + right)
+		width := func() int {
+			return ansi.StringWidthWc(strings.Join(left, between) + between + between + vhost + between + right)
+		}
+		if n := a.latest.failed; n > 0 {
+			before := right
+			right = s.Danger.Render(model.Count(n)+" failed") + between + right
+			if width()+ansi.StringWidthWc(o.Version.String()) > a.width { // the tab has it
+				right = before
+			}
+		}
+		taken := width()
 		node := model.Printable(o.Node) + " " + o.Version.String()
 		if room := a.width - taken; room < ansi.StringWidthWc(node) {
 			node = o.Version.String()
@@ -226,11 +236,11 @@ func (a app) tabLine() string {
 	s := a.env.styles
 	var b strings.Builder
 	for i, t := range a.tabs {
-		label := a.tabLabel(i, t)
+		name, count, look := a.tabLabel(i, t)
 		if i == a.tab {
-			b.WriteString(" " + s.Selected.Render(" "+label+" "))
+			b.WriteString(" " + s.Selected.Render(" "+name+count+" "))
 		} else {
-			b.WriteString("  " + label + " ")
+			b.WriteString("  " + name + look.Render(count) + " ")
 		}
 	}
 	stack := a.tabs[a.tab].stack
@@ -247,6 +257,29 @@ func (a app) tabLine() string {
 		way = "…" + term.Behind(way, n-room+1)
 	}
 	return term.Spread(b.String(), s.Strong.Render(way)+" ", a.width)
+}
+
+// The tabs whose names have a count behind them.
+const (
+	failedTab   = 2
+	findingsTab = 3
+)
+
+// tabLabel is the name of a tab with its key, and behind it the count of what is there, in its look; "" for none.
+func (a app) tabLabel(i int, t tab) (name, count string, look term.Style) {
+	n, look := int64(0), a.env.styles.Danger
+	switch i {
+	case failedTab:
+		n = a.latest.failed
+	case findingsTab:
+		if n = int64(len(a.latest.findings)); n > 0 { // the worst is the first
+			look = a.env.styles.Mark(levelMark(a.latest.findings[0].Level))
+		}
+	}
+	if n > 0 {
+		count = " " + model.Count(n)
+	}
+	return a.env.keys.Screens[i].Help().Key + " " + t.name, count, look
 }
 
 // rule divides; it says so when what is below it is old.

@@ -3,6 +3,7 @@ package ui
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -21,6 +22,7 @@ type causesList struct {
 	shown  bool      // the list is: before that, the first round is awaited
 	head   string
 	below  []string // of the cause under the cursor, and what was not read
+	least  *string  // what stands before counts, as prepared
 }
 
 // causesWait is how long the first round is awaited before the list is shown, so that it begins with the most frequent
@@ -36,15 +38,16 @@ type causeRow struct {
 }
 
 func newCausesList(e *env) causesList {
+	least := new(string)
 	rows := term.NewTable(e.kit(), func(r causeRow) cause.ID { return r.ID },
-		func(a, b causeRow) int { return cmp.Compare(a.place, b.place) }, causeColumns(e)...)
+		func(a, b causeRow) int { return cmp.Compare(a.place, b.place) }, causeColumns(e, least)...)
 	return causesList{
-		env: e, places: map[cause.ID]int{},
+		env: e, places: map[cause.ID]int{}, least: least,
 		list: term.NewList(rows, func(r causeRow) []string { return []string{r.text, r.workers} }),
 	}
 }
 
-func causeColumns(e *env) []term.Column[causeRow] {
+func causeColumns(e *env, least *string) []term.Column[causeRow] {
 	s := e.styles
 	return []term.Column[causeRow]{
 		{
@@ -55,7 +58,11 @@ func causeColumns(e *env) []term.Column[causeRow] {
 		{
 			Title: "MESSAGES", Width: 8, Right: true, Most: true,
 			Cell: func(r causeRow) term.Field {
-				return term.Field{Text: model.Count(int64(r.Messages)), Style: s.Danger}
+				text := *least + model.Count(r.Messages)
+				if r.Messages >= 100_000 {
+					text = strings.ReplaceAll(text, " ", "") // it has the width of the column
+				}
+				return term.Field{Text: text, Style: s.Danger}
 			},
 			Compare: func(a, b causeRow) int { return cmp.Compare(a.Messages, b.Messages) },
 		},
@@ -196,8 +203,9 @@ func (c *causesList) prepare(r *causesReading, width, height int) {
 	}
 	c.head = term.Spread(" "+s.Strong.Render(r.words()), right, width)
 	room := height - 1 - c.rows(height)
+	*c.least = r.atLeast()
 	c.list.Seen(c.rows(height)) // the cursor's place among the rows is as they are drawn
-	c.below = c.detail(width)
+	c.below = c.detail(r, width)
 	c.below = append(c.below, r.unread(s, width, max(room-len(c.below), 3))...)
 }
 
@@ -222,7 +230,7 @@ func (c *causesList) view(r *causesReading, width, height int) string {
 }
 
 // detail shows the cause at the cursor in full: what one of its messages says, and where they are.
-func (c *causesList) detail(width int) []string {
+func (c *causesList) detail(reading *causesReading, width int) []string {
 	s := c.env.styles
 	r, ok := c.list.Table.Current()
 	if !ok {
@@ -245,7 +253,11 @@ func (c *causesList) detail(width int) []string {
 	}
 	queues := make([]string, len(r.Queues))
 	for i, q := range r.Queues {
-		queues[i] = model.Printable(q.Of.String()) + " " + model.Count(int64(q.Messages))
+		queues[i] = model.Printable(q.Of.String()) + " "
+		if of := reading.queues[q.Of]; of != nil {
+			queues[i] += of.atLeast()
+		}
+		queues[i] += model.Count(q.Messages)
 	}
 	if r.Different < r.Messages {
 		say("copies", model.Plural(r.Messages, "message")+", "+model.Count(int64(r.Different))+" different: the others are "+

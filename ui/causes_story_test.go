@@ -124,7 +124,7 @@ func TestStoryOfCauses(t *testing.T) {
 		screen := newTerminal(t, o, width, height)
 		screen.await("mail ")
 		screen.press("3")
-		screen.await(model.Count(int64(left))+" read", "all 7")
+		screen.await("   "+model.Count(int64(left))+" read", "all 7")
 		for todo := storyCauses(); len(todo) > 0; {
 			now := todo[:1]
 			if now[0].several {

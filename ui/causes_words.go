@@ -8,33 +8,59 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// words say how much was read: "14 failed queues   1,204 messages   1,180 read, 24 not yet".
+// words say how much was read: "14 failed queues   1,180 of 1,204 read; M reads the rest".
 func (c *causesReading) words() string {
 	var messages, left int64
-	known := true
+	known, whole, extends := true, true, false
 	for _, ref := range c.order {
 		q := c.queues[ref]
 		total, ok := q.total().Get()
 		known = known && ok
-		messages, left = messages+total, left+q.left()
+		messages, left = messages+max(total, q.read), left+q.left()
+		if q.extends() {
+			extends, whole = true, whole && total <= int64(q.limit*peekFactor)
+		}
 	}
 	words := model.Plural(len(c.order), "failed queue") + "   "
-	if known {
-		words += model.Plural(messages, "message")
-	} else {
-		words += "? messages"
-	}
-	words += "   " + model.Count(int64(c.read)) + " read"
-	switch {
+	switch read := model.Count(c.read); {
 	case !known:
-		words += ", at least " + model.Count(left) + " not yet"
+		words += read + " of ≥ " + model.Count(messages) + " read"
 	case left > 0:
-		words += ", " + model.Count(left) + " not yet"
+		words += read + " of " + model.Count(messages) + " read"
+	default:
+		words += model.Plural(messages, "message") + "   " + read + " read"
 	}
 	if earlier := c.earlier(); earlier != "" {
 		words += ", " + earlier
 	}
+	if extends {
+		words += "; " + c.env.keys.More.Help().Key + " reads " + map[bool]string{true: "the rest", false: "more"}[whole]
+	}
+	var costly int64
+	for _, q := range c.costly() {
+		costly += q.left()
+	}
+	if costly > 0 {
+		words += "; " + c.env.keys.Insist.Help().Key + " reads " + model.Count(costly) + ", at a cost"
+	}
 	return words
+}
+
+// atLeast stands before the counts of causes until all messages were read.
+func (c *causesReading) atLeast() string {
+	for _, ref := range c.order {
+		if mark := c.queues[ref].atLeast(); mark != "" {
+			return mark
+		}
+	}
+	return ""
+}
+
+func (q *causesQueue) atLeast() string {
+	if q.left() > 0 || !q.total().Known() {
+		return "≥ "
+	}
+	return ""
 }
 
 // why is why messages of the queue were not read; "" when they were, or will be by themselves.

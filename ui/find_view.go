@@ -84,7 +84,10 @@ func (s findScreen) View(width, height int) string {
 // headLine says what is looked for, and how far that is.
 func (s findScreen) headLine(width int) string {
 	styles, p := s.env.styles, &s.progress
-	found := model.Count(int64(len(s.rows))) + " found"
+	found := model.Count(len(s.rows)) + " found"
+	if !s.ended || len(s.missed) > 0 {
+		found = "≥ " + found
+	}
 	if s.only.Group != nil && s.ended && s.costly && len(s.rows) == 0 {
 		found = styles.Warning.Render(fmt.Sprintf("%s not read: a look costs, %s reads",
 			model.Count(int64(s.only.Messages)), s.env.keys.Insist.Help().Key))

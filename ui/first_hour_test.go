@@ -35,7 +35,7 @@ func TestKeysAreThoseOfOtherPrograms(t *testing.T) {
 			screen.awaitThat("the cursor is on "+text, func(string) bool { return strings.Contains(screen.cursorRow(), text) })
 		}
 		screen.press("3")
-		screen.await("26 read", "ValueError", "TimeoutError", "KeyError", "f queues")
+		screen.await("   26 read", "ValueError", "TimeoutError", "KeyError", "f queues")
 		screen.press("n", "N", "/", "Timeout", keyEnter)
 		screen.await("2 of 4", "n next  N previous")
 		at("too late")
@@ -45,7 +45,9 @@ func TestKeysAreThoseOfOtherPrograms(t *testing.T) {
 		at("TimeoutError: too late")
 		screen.press("N")
 		at("much too late")
-		screen.press(keyEsc, keyTab)
+		screen.press(keyEsc)
+		screen.awaitGone("esc clears")
+		screen.press(keyTab)
 		screen.await("No findings")
 		screen.press(keyTab)
 		screen.await("Nothing was done yet")
@@ -77,5 +79,62 @@ func TestKeysAreThoseOfOtherPrograms(t *testing.T) {
 		screen.await("message 1 of 2", "line 1 of 1")
 		screen.press(":q", keyEnter)
 		screen.awaitEnd()
+	})
+}
+
+// The tabs and the header say how much is there, and the lists never take what was read for it: 1,939 messages of a
+// cause of which 1,000 were read are at least 1,000.
+func TestWhatIsThereAndWhatWasRead(t *testing.T) {
+	storySizes(t, func(t *testing.T, width, height int) {
+		o, channel := storyVHost(t)
+		for worker, n := range map[string]int{"alpha": 3, "mail": 1939, "zulu": 5} {
+			for _, name := range []string{worker, worker + ".failed"} {
+				if _, err := channel.QueueDeclare(name, true, false, false, false, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			messages := make([]amqp.Publishing, n)
+			for i := range messages {
+				messages[i] = amqp.Publishing{
+					MessageId: fmt.Sprint(worker, i), Body: []byte("{}"),
+					Headers: amqp.Table{"x-error": worker + "Error: no address"},
+				}
+			}
+			publish(t, channel, worker+".failed", messages...)
+		}
+		screen := newTerminal(t, o, width, height)
+		screen.await("3 Failed 1,947", "4 Findings")
+		screen.awaitThat("the flow with the most failed messages is the first of its kind", func(s string) bool {
+			at := func(worker string) int { return strings.Index(s, "story/"+worker+" ") }
+			return 0 < at("mail") && at("mail") < at("zulu") && at("zulu") < at("alpha")
+		})
+		if header, _, _ := strings.Cut(screen.screen(), "\n"); width > 80 && !strings.Contains(header, "1,947 failed") {
+			t.Errorf("the header says %q", header)
+		}
+		grouped := func() {
+			t.Helper()
+			if s := screen.screen(); strings.Contains(s, "1939") || strings.Contains(s, "1947") {
+				t.Errorf("a number is not grouped:\n%s", s)
+			}
+		}
+		screen.press("3")
+		screen.await("1,008 of 1,947 read; M reads the rest", "≥ 1,000", "story/mail.failed ≥ 1,000")
+		screen.press(keyEnter)
+		screen.await("1,000 of 1,939 read; M reads the rest")
+		screen.press("/", "error", keyEnter)
+		screen.await("in 1,000 read")
+		screen.press("M")
+		screen.await("1,939 messages", "in 1,939")
+		screen.press("G")
+		screen.awaitThat("the last is numbered", func(string) bool { return strings.Contains(screen.cursorRow(), "1,939") })
+		grouped()
+		screen.press(keyEsc)
+		screen.awaitGone("esc clears")
+		screen.press("q")
+		screen.await("≥ 1,000")
+		screen.press("M")
+		screen.await("1,947 messages   1,947 read")
+		screen.awaitGone("≥")
+		grouped()
 	})
 }

@@ -102,7 +102,7 @@ func (c *flowCauses) about(g *cause.Group) []string {
 	e := c.reading.env
 	s, marks := e.styles, e.marks
 	const indent = 10
-	count := term.Fit(model.Count(int64(g.Messages)), indent-2, true, false)
+	count := term.Fit(c.reading.atLeast()+model.Count(g.Messages), indent-2, true, false)
 	words := term.Wrap(model.Printable(g.Cause.String()), c.columns-indent-2)
 	if len(words) > 2 {
 		words = append(words[:1:1], term.Cut(strings.Join(words[1:], " "), c.columns-indent-2, "…"))

@@ -33,7 +33,7 @@ func TestFlowBesideWhatIsNotRead(t *testing.T) {
 		}
 	}
 	term := onFlow(t, o, "ucenter@user", 160, 40)
-	term.await("0 read, 47 not yet", "no messages were read", "not read: 47 of ")
+	term.await("0 of 47 read", "no messages were read", "not read: 47 of ")
 	if n := b.looksAt(failedQueue); n != 0 {
 		t.Errorf("it was looked at %d times, and nobody asked", n)
 	}

@@ -96,9 +96,9 @@ func (r *flowRow) sumBuffers(msg *topologyMsg) (waits []model.QueueRef) {
 	return waits
 }
 
-// worst puts what needs a person first. Counts do not decide among equals, or rows would change places all the time.
+// worst puts what needs a person first, then where most failed.
 func worst(a, b flowRow) int {
-	return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.name, b.name))
+	return cmp.Or(cmp.Compare(a.rank, b.rank), compareOpt(b.failed, a.failed), cmp.Compare(a.name, b.name))
 }
 
 // plus adds what is known.

@@ -133,10 +133,9 @@ func (s *messagesScreen) step(by int) {
 // foundWords say how many messages the filter lets through, and which of them is under the cursor.
 func (s messagesScreen) foundWords() string {
 	shown := len(s.table.Shown)
-	words := model.Count(int64(shown)) + " of " + model.Count(int64(len(s.rows)))
+	words := model.Count(shown) + " of " + s.readCount(len(s.rows))
 	if _, ok := s.table.Current(); !ok || s.filter.parsed == nil {
 		return words
 	}
-	return "match " + model.Count(int64(s.table.Index+1)) + " of " + model.Count(int64(shown)) + " in " +
-		model.Count(int64(len(s.rows)))
+	return "match " + model.Count(s.table.Index+1) + " of " + model.Count(shown) + " in " + s.readCount(len(s.rows))
 }

@@ -268,6 +268,14 @@ func (s messagesScreen) looked(msg peekedMsg) (screen, tea.Cmd) {
 	return s, tea.Batch(cmd, old)
 }
 
+// readCount is a number of messages that were read; it says so when there are others.
+func (s messagesScreen) readCount(n int) string {
+	if s.partly() {
+		return model.Count(n) + " read"
+	}
+	return model.Count(n)
+}
+
 // more reports whether a larger look would show more messages.
 func (s messagesScreen) more() bool { return s.partly() && s.limit < peekMost }
 
@@ -279,7 +287,7 @@ func (s messagesScreen) moreWords() string {
 	if limit := int64(s.nextLimit()); limit < s.peeked.Depth.Or(limit+1) {
 		return model.Count(limit)
 	}
-	return "all " + model.Count(s.peeked.Depth.Or(0))
+	return "the rest"
 }
 
 // Close ends the look, and lets go of what was read.

@@ -148,7 +148,7 @@ func TestNoReadWithoutAsking(t *testing.T) {
 func TestMoreMessages(t *testing.T) {
 	o, b, _ := failedOptions(700)
 	term := onQueue(t, o, failedQueue, 120, 36)
-	term.await("500 read of 700 messages")
+	term.await("500 of 700 read")
 	term.press("R")
 	term.await("Replay 500 messages", "the other 200 in the queue")
 	term.press(keyEsc)

@@ -114,7 +114,7 @@ func (s messagesScreen) page(width, height int) string {
 
 // place says which message is seen in the zoomed detail.
 func (s messagesScreen) place(r *messageRow, width int) string {
-	words := fmt.Sprintf(" message %s of %s", model.Count(int64(s.table.Index+1)), model.Count(int64(len(s.table.Shown))))
+	words := fmt.Sprintf(" message %s of %s", model.Count(s.table.Index+1), s.readCount(len(s.table.Shown)))
 	if m := r.whole(); m != nil && m.Properties.MessageID != "" {
 		words += "   " + model.Printable(m.Properties.MessageID)
 	}
@@ -134,6 +134,9 @@ func (s messagesScreen) list(width, height int) string {
 		picture = term.Block([]string{"", "   " + styles.Muted.Render(s.emptiness())}, width, rows)
 	case len(s.table.Shown) == 0 && !s.filter.pending():
 		words := "nothing matches"
+		if s.partly() {
+			words += " in what was read"
+		}
 		if s.only.Group != nil && s.filter.field.Text() == "" {
 			words = "none of the messages that were read failed for this cause"
 		}
@@ -182,7 +185,11 @@ func (s messagesScreen) headLine(width int) string {
 		depth := s.peeked.Depth.Or(n)
 		switch {
 		case s.partly():
-			left = append(left, fmt.Sprintf("%s read of %s", model.Count(n), model.Plural(int(max(depth, n)), "message")))
+			words := model.Count(n) + " of " + model.Count(max(depth, n)) + " read"
+			if s.more() {
+				words += "; " + s.env.keys.More.Help().Key + " reads " + s.moreWords()
+			}
+			left = append(left, words)
 		default:
 			left = append(left, model.Plural(int(n), "message"))
 		}

@@ -168,7 +168,8 @@ func (a app) click(x, y int) (tea.Model, tea.Cmd) {
 func (a app) tabAt(x int) (i int, ok bool) {
 	column := 0
 	for i, t := range a.tabs {
-		wide := ansi.StringWidthWc(a.tabLabel(i, t)) + 3
+		name, count, _ := a.tabLabel(i, t)
+		wide := ansi.StringWidthWc(name+count) + 3
 		if x > column && x < column+wide {
 			return i, true
 		}
@@ -176,8 +177,6 @@ func (a app) tabAt(x int) (i int, ok bool) {
 	}
 	return 0, false
 }
-
-func (a app) tabLabel(i int, t tab) string { return a.env.keys.Screens[i].Help().Key + " " + t.name }
 
 // withMouse takes the mouse again when a program that had the terminal is over: Bubble Tea 1.3.10 does not.
 func (a app) withMouse(over func(error) tea.Msg) func(error) tea.Msg {

@@ -65,7 +65,7 @@ func TestDeadLettersThatNoFlowHas(t *testing.T) {
 	}
 	term := onQueue(t, o, "attention", 120, 36)
 	term.await("1 message")
-	term.press("3", keyTab)
+	term.press("3", "f")
 	term.await("FAILED QUEUE", "no flow has it", "failures in 1 of 1 message read there")
 }
 

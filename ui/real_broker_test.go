@@ -206,9 +206,9 @@ func TestStopOnARealBrokerLosesNothing(t *testing.T) {
 	}
 	publish(t, channel, "ui.stop.failed", messages...)
 	term := onQueue(t, o, "ui.stop.failed", 120, 36)
-	term.await("500 read of 7,000 messages")
+	term.await("500 of 7,000 read")
 	term.press("M")
-	term.await("5,000 read of 7,000 messages")
+	term.await("5,000 of 7,000 read")
 	term.press("R")
 	term.await("Replay 5,000 messages", "reaches   ui.stop")
 	term.press("5,000")

@@ -51,6 +51,7 @@ type topologyMsg struct {
 	moves    model.Moves // In and Out are averages over the last polls, Came, Went and Depth are since the last one
 	flows    []model.Flow
 	findings []findings.Finding
+	failed   int64           // messages in all failed queues, as far as is known
 	about    *findings.About // by what they are about
 	history  *history
 	looks    *looks

@@ -16,7 +16,7 @@ func hexDump(b []byte, within int) []Line {
 		row := b[offset:min(offset+width, len(b))]
 		var hex, ascii strings.Builder
 		for i := range width {
-			if i == width/2 {
+			if i == 8 {
 				hex.WriteByte(' ')
 			}
 			if i >= len(row) {
