@@ -47,7 +47,7 @@ func BenchmarkMemory(b *testing.B) {
 				took := time.Since(asked)
 				screen.Press("/message 99999 of")
 				asked = time.Now()
-				screen.WaitFor("1 of 100,000")
+				screen.WaitFor("match 1 of 1 in 100,000")
 				filtered := time.Since(asked)
 				screen.Press("\x1b")
 				screen.WaitFor("R replay all shown")
