@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -25,16 +26,12 @@ func sendAMQP10(t testing.TB, n *demo.Node, queue string, messages ...[]byte) {
 		t.Helper()
 		for {
 			head := make([]byte, 8)
-			if _, err := io.ReadFull(reader, head); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(io.ReadFull(reader, head))(t)
 			if string(head[:4]) == "AMQP" {
 				continue
 			}
 			payload := make([]byte, binary.BigEndian.Uint32(head)-8)
-			if _, err := io.ReadFull(reader, payload); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(io.ReadFull(reader, payload))(t)
 			if len(payload) > 2 && payload[2] == performative {
 				return
 			}
@@ -47,9 +44,7 @@ func sendAMQP10(t testing.TB, n *demo.Node, queue string, messages ...[]byte) {
 		t.Helper()
 		body := append(described10(performative, list10(fields...)), payload...)
 		frame := append(binary.BigEndian.AppendUint32(nil, uint32(len(body)+8)), 2, kind, 0, 0)
-		if _, err := conn.Write(append(frame, body...)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Write(append(frame, body...)))(t)
 	}
 	text := func(code byte, s string) []byte { return append([]byte{code, byte(len(s))}, s...) }
 	number := func(n byte) []byte { return []byte{0x52, n} }

@@ -8,6 +8,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -20,20 +21,14 @@ func TestGoneIsNotWhatIsNotListedYet(t *testing.T) {
 	a := newApp(t)
 	queue := a.queue("q", model.Classic)
 	source, err := mgmt.New(mgmt.Options{URL: node.API()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer source.Close()
 	late, err := source.Connections(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const session = "NOTLISTEDYET"
 	name := "dlxtop replay " + session
 	dead, err := amqp.DialConfig(node.AMQP(), amqp.Config{Properties: amqp.Table{"connection_name": name}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer dead.Close()
 	c := newClient(t, broker.Options{URL: node.AMQP()})
 	asked, seen, closed := 0, false, false

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -25,12 +26,8 @@ func TestReplayToAnInternalExchange(t *testing.T) {
 		a, c := newApp(t), client(t)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		exchange := to.Name + ".internal"
-		if err := a.channel.ExchangeDeclare(exchange, "direct", false, true, true, false, nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.channel.QueueBind(to.Name, "k", exchange, false, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.channel.ExchangeDeclare(exchange, "direct", false, true, true, false, nil))
+		must.Do(t, a.channel.QueueBind(to.Name, "k", exchange, false, nil))
 		a.publish(from.QueueRef, numbered(50)...)
 		told := topology([]*model.Queue{from, to}, exchange)
 		want := plan.ActionWant{
@@ -102,18 +99,10 @@ func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
 	forEachKind(t, func(t *testing.T, kind model.QueueType) {
 		a := newApp(t)
 		from, others := described(a.queue("failed", kind), kind), a.queue("others", kind)
-		foreign, err := amqp.Dial(otherUser(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		foreign := must.Get(amqp.Dial(otherUser(t)))(t)
 		defer foreign.Close()
-		channel, err := foreign.Channel()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := channel.Confirm(false); err != nil {
-			t.Fatal(err)
-		}
+		channel := must.Get(foreign.Channel())(t)
+		must.Do(t, channel.Confirm(false))
 		for i, m := range []amqp.Publishing{
 			{UserId: "other"},
 			{Expiration: "600000"},
@@ -121,10 +110,7 @@ func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
 			{Headers: amqp.Table{"BCC": []any{others.Name}}},
 		} {
 			m.MessageId, m.Body = fmt.Sprint(i+1), []byte("body")
-			confirm, err := channel.PublishWithDeferredConfirm("", from.Name, true, false, m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			confirm := must.Get(channel.PublishWithDeferredConfirm("", from.Name, true, false, m))(t)
 			a.confirmed(confirm)
 		}
 		a.await(from.QueueRef, 4)
@@ -165,9 +151,7 @@ func TestImportOfABadMessage(t *testing.T) {
 		}
 		return nil
 	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	wantOutcome(t, account, outcome{Planned: 6, Moved: 4, Refused: 2})
 	if len(account.Problems) != 2 || !strings.Contains(account.Problems[0].Reason, "expiration") {
 		t.Errorf("%+v", account.Problems)
@@ -180,9 +164,7 @@ func TestImportOfABadMessage(t *testing.T) {
 func anotherBrokerAtTheSameAddress(t *testing.T, other *demo.Node) {
 	cable, address := newCable(t, 0)
 	c := newClient(t, broker.Options{URL: address})
-	if err := c.Check(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Check(t.Context(), ""))
 	cable.lead(t, other)
 	cable.cut()
 	var connect *model.ConnectError

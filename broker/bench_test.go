@@ -9,6 +9,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -49,9 +50,7 @@ func BenchmarkReplayOverALongWay(b *testing.B) {
 				a := newApp(b)
 				j := journal.New(journal.Options{Path: filepath.Join(b.TempDir(), "journal.db")})
 				c, err := broker.New(broker.Options{URL: longWay(b, node.AMQP(), 10*time.Millisecond), Journal: j})
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, err)
 				from, to := fill(a, "failed", kind, replayMessages), described(a.queue("worker", kind), kind)
 				made := replayTo(b, from, to, plan.Selection{})
 				made.Planned = replayMessages

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 )
 
@@ -73,14 +74,8 @@ func newCable(t *testing.T, limit int64) (*cable, string) {
 // lay lets a cable lead to a node, and returns the URL of its near end.
 func (c *cable) lay(t *testing.T, n *demo.Node) string {
 	t.Helper()
-	u, err := url.Parse(n.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(url.Parse(n.AMQP()))(t)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	c.lead(t, n)
 	t.Cleanup(func() { listener.Close(); c.cut() })
 	from := net.Dialer{LocalAddr: ownAddress()}
@@ -124,14 +119,8 @@ var addresses atomic.Uint32
 // throughAs is a URL of the node, with the user in it, that leads through the cable.
 func (c *cable) throughAs(t *testing.T, address string) string {
 	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	near, err := url.Parse(c.lay(t, node))
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(url.Parse(address))(t)
+	near := must.Get(url.Parse(c.lay(t, node)))(t)
 	u.Host = near.Host
 	return u.String()
 }
@@ -139,10 +128,7 @@ func (c *cable) throughAs(t *testing.T, address string) string {
 // lead lets new connections end at another node.
 func (c *cable) lead(t *testing.T, n *demo.Node) {
 	t.Helper()
-	u, err := url.Parse(n.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(url.Parse(n.AMQP()))(t)
 	c.far.Store(&u.Host)
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -27,7 +28,7 @@ func TestCanaryHurriedOnce(t *testing.T) {
 	p := canaryPlan(t, plan.Replay, from, to, 20)
 	p.GoOn = goOn
 	began := false
-	account, err := c.Execute(t.Context(), p, func(account plan.Account) {
+	account := must.Get(c.Execute(t.Context(), p, func(account plan.Account) {
 		switch {
 		case account.Canary.Sent > 1 && !began:
 			began = true
@@ -38,10 +39,7 @@ func TestCanaryHurriedOnce(t *testing.T) {
 			default:
 			}
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	wantOutcome(t, account, outcome{Planned: 20, Moved: 11, Stopped: true})
 	if !strings.Contains(account.Stopped, "the canary has not passed: 11 taken, none acknowledged") {
 		t.Error(account.Stopped)

@@ -12,6 +12,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -26,21 +27,10 @@ type worker struct {
 // work consumes until the test ends. handle gets each message, and a channel to publish on; it acknowledges or rejects.
 func (a *app) work(queue model.QueueRef, handle func(channel *amqp.Channel, d amqp.Delivery)) *worker {
 	a.Helper()
-	connection, err := dial.AMQP(node.AMQP())
-	if err != nil {
-		a.Fatal(err)
-	}
-	channel, err := connection.Channel()
-	if err != nil {
-		a.Fatal(err)
-	}
-	if err := channel.Qos(1, 0, false); err != nil {
-		a.Fatal(err)
-	}
-	deliveries, err := channel.Consume(queue.Name, "", false, false, false, false, nil)
-	if err != nil {
-		a.Fatal(err)
-	}
+	connection := must.Get(dial.AMQP(node.AMQP()))(a)
+	channel := must.Get(connection.Channel())(a)
+	must.Do(a, channel.Qos(1, 0, false))
+	deliveries := must.Get(channel.Consume(queue.Name, "", false, false, false, false, nil))(a)
 	w := &worker{}
 	var over sync.WaitGroup
 	over.Go(func() {
@@ -92,16 +82,13 @@ func runCanary(t *testing.T, run func(progress func(plan.Account)) (plan.Account
 	t.Helper()
 	var mu sync.Mutex
 	var told []string
-	account, err := run(func(a plan.Account) {
+	account := must.Get(run(func(a plan.Account) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(told) == 0 || told[len(told)-1] != a.Canary.Words() {
 			told = append(told, a.Canary.Words())
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	mu.Lock()
 	defer mu.Unlock()
 	return account, told
@@ -344,10 +331,7 @@ func TestCanaryOfAFilter(t *testing.T) {
 		a.publish(from.QueueRef, numbered(n)...)
 		w := a.work(to.QueueRef, succeed)
 		p := canaryPlan(t, plan.Replay, from, to, n/2)
-		condition, err := filter.ParseExpression(`headers["number"] % 2 == 0`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		condition := must.Get(filter.ParseExpression(`headers["number"] % 2 == 0`))(t)
 		p.Selection = plan.Selection{Filter: condition}
 		account := execute(t, c, p)
 		wantOutcome(t, account, outcome{Planned: n / 2, Moved: n / 2})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -24,9 +25,7 @@ func (a *app) carried(via model.QueueType, limit, n int) (failed *model.Queue, f
 	a.deliver(work.QueueRef, n, limit)
 	last := a.open()
 	a.consume(last, work.QueueRef, n)
-	if err := last.Close(); err != nil {
-		a.Fatal(err)
-	}
+	must.Do(a, last.Close())
 	a.await(failed.QueueRef, n)
 	return failed, work.QueueRef, s
 }
@@ -63,10 +62,7 @@ func TestCarriedCounts(t *testing.T) {
 			a.await(failed.QueueRef, n)
 			want.Insist = true
 			for look, rescued := range []int{n - 1, 0, 0} { // the first one was met before
-				peeked, err := c.Peek(t.Context(), peek.OfQueue(failed, s, behaviour(), want))
-				if err != nil {
-					t.Fatal(err)
-				}
+				peeked := must.Get(c.Peek(t.Context(), peek.OfQueue(failed, s, behaviour(), want)))(t)
 				if peeked.Messages.Len() != n || peeked.Rescued.Copied != rescued || peeked.Rescued.Lost != 0 {
 					t.Errorf("look %d: %d messages, %+v", look+1, peeked.Messages.Len(), peeked.Rescued)
 				}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -37,19 +38,13 @@ func TestNewRefusesABadURLWithoutThePassword(t *testing.T) {
 
 func TestConnectErrors(t *testing.T) {
 	t.Parallel()
-	amqp, err := url.Parse(node.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	amqp := must.Get(url.Parse(node.AMQP()))(t)
 	with := func(change func(*url.URL)) string {
 		u := *amqp
 		change(&u)
 		return u.String()
 	}
-	web, err := url.Parse(node.API())
-	if err != nil {
-		t.Fatal(err)
-	}
+	web := must.Get(url.Parse(node.API()))(t)
 	api(t, http.MethodPut, "/api/vhosts/closed", "")
 	defer api(t, http.MethodDelete, "/api/vhosts/closed", "")
 	secure := secureServer(t, time.Hour)
@@ -128,10 +123,7 @@ func TestConnectErrors(t *testing.T) {
 // oddServer accepts connections, and answers with some bytes and the end; with nothing at all when answer is nil.
 func oddServer(t *testing.T, answer []byte) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
@@ -184,9 +176,7 @@ func TestPermissions(t *testing.T) {
 func TestCloseEndsTheClient(t *testing.T) {
 	t.Parallel()
 	c := client(t)
-	if err := c.Check(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Check(t.Context(), ""))
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
@@ -205,9 +195,7 @@ func TestAnEndOfTheHandshakeIsNoRefusal(t *testing.T) {
 		c := newClient(t, broker.Options{URL: address, Timeout: timeout})
 		return c.Check(t.Context(), "/")
 	}
-	if err := check(t, address, patience); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, check(t, address, patience))
 	const header = 8
 	for limit := int64(header + 1); limit < whole.bytes.Load(); limit += 40 {
 		for how, stall := range map[string]chan struct{}{"cut": nil, "stall": make(chan struct{})} {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -24,10 +25,7 @@ func TestCount(t *testing.T) {
 		refs = append(refs, a.queue(fmt.Sprint(i), model.Classic))
 	}
 	for range 3 {
-		counts, err := c.Count(t.Context(), refs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		counts := must.Get(c.Count(t.Context(), refs))(t)
 		if len(counts) != 22 || counts[classic].Ready.Or(-1) != 3 || counts[quorum].Ready.Or(-1) != 4 ||
 			counts[quorum].Consumers.Or(-1) != 0 || counts[classic].Held {
 			t.Errorf("%+v", counts)
@@ -46,23 +44,17 @@ func TestCountWhileMessagesAreHeld(t *testing.T) {
 			began := time.Now()
 			count := func() model.QueueCounts {
 				t.Helper()
-				counts, err := c.Count(t.Context(), []model.QueueRef{queue})
-				if err != nil {
-					t.Fatal(err)
-				}
+				counts := must.Get(c.Count(t.Context(), []model.QueueRef{queue}))(t)
 				return counts[queue]
 			}
 			if got := count(); got.Held || c.Held(began)[queue] {
 				t.Error("it counts as held before anything was taken")
 			}
 			var meanwhile model.QueueCounts
-			_, err := c.Read(t.Context(), planPeek(described(queue, kind), peek.Want{}), func(*message.Message) error {
+			must.Get(c.Read(t.Context(), planPeek(described(queue, kind), peek.Want{}), func(*message.Message) error {
 				meanwhile = count()
 				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			if !meanwhile.Held || meanwhile.Ready.Or(-1) != 0 {
 				t.Errorf("while five messages are held: %+v", meanwhile)
 			}
@@ -83,12 +75,8 @@ func TestCountWhileMessagesAreHeld(t *testing.T) {
 func countSurvivesALostBroker(t *testing.T, n *demo.Node) {
 	a, c := newAppOn(t, n), clientOf(t, n)
 	queue := a.queue("q", model.Classic)
-	if _, err := c.Count(t.Context(), []model.QueueRef{queue}); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Halt(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Count(t.Context(), []model.QueueRef{queue}))(t)
+	must.Do(t, n.Halt())
 	for range 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		_, err := c.Count(ctx, []model.QueueRef{queue})
@@ -100,9 +88,7 @@ func countSurvivesALostBroker(t *testing.T, n *demo.Node) {
 			t.Logf("%v", err) // the first one may find the kept channel just closing
 		}
 	}
-	if err := n.Resume(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, n.Resume(t.Context()))
 	a.until(func() error {
 		counts, err := c.Count(t.Context(), []model.QueueRef{queue})
 		if err == nil && counts[queue].Ready.Or(-1) != 0 {

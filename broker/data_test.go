@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -17,10 +18,7 @@ func TestPlanFromJSON(t *testing.T) {
 		a, c := newApp(t), client(t)
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		a.publish(from.QueueRef, numbered(5)...)
-		condition, err := filter.ParseExpression("position > 2")
-		if err != nil {
-			t.Fatal(err)
-		}
+		condition := must.Get(filter.ParseExpression("position > 2"))(t)
 		topology := topology([]*model.Queue{from, to})
 		p := decoded(t, plan.New(topology, plan.ActionWant{
 			Operation: plan.Replay, From: from.QueueRef, Selection: plan.Selection{Filter: condition}, Planned: 3,

@@ -6,20 +6,16 @@ import (
 	"net/url"
 	"testing"
 	"time"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // longWay is a TCP proxy to the node that delivers everything some time later, in both directions, and does not limit
 // how much is under way. It returns the URL that leads through it.
 func longWay(t testing.TB, address string, eachWay time.Duration) string {
 	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(url.Parse(address))(t)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { listener.Close() })
 	host := u.Host
 	go func() {

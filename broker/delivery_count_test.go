@@ -8,6 +8,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -57,14 +58,10 @@ func TestWhatAReturnCounts(t *testing.T) {
 func (a *app) deliverOnce(q model.QueueRef, how string) (m message.Message, there bool) {
 	a.Helper()
 	connection, err := dial.AMQP(node.AMQP())
-	if err != nil {
-		a.Fatal(err)
-	}
+	must.Do(a, err)
 	defer connection.Close()
 	channel, err := connection.Channel()
-	if err != nil {
-		a.Fatal(err)
-	}
+	must.Do(a, err)
 	const comeback = 300 * time.Millisecond // of what was given back before
 	var d amqp.Delivery
 	for began := time.Now(); !there && time.Since(began) < comeback; {
@@ -84,8 +81,6 @@ func (a *app) deliverOnce(q model.QueueRef, how string) (m message.Message, ther
 	case "close":
 		err = channel.Close()
 	}
-	if err != nil {
-		a.Fatal(err)
-	}
+	must.Do(a, err)
 	return m, true
 }

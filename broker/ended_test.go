@@ -63,9 +63,7 @@ func lookIsEnded(t *testing.T, venom func(uint16) []byte, shown bool) {
 				t.Errorf("%s came back %d times", d.MessageId, count)
 			}
 		}
-		if err := errors.Join(channel.Nack(0, true, true), channel.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(channel.Nack(0, true, true), channel.Close()))
 		a.await(q.QueueRef, n)
 		for i, insist := range []bool{true, true, false} { // on a quorum queue what came before it first
 			if _, err := doPeek(t.Context(), newProcess(t, path, journal.NewLooks(path)), q, s, insist); err != nil {

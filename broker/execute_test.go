@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
@@ -87,11 +88,8 @@ func TestReplayOfEverything(t *testing.T) {
 		n := size.Of(1500, 5000)
 		a.publish(from.QueueRef, numbered(n)...)
 		var reports []plan.Account
-		account, err := c.Execute(t.Context(), replayTo(t, from, to, plan.Selection{}),
-			func(a plan.Account) { reports = append(reports, a) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		account := must.Get(c.Execute(t.Context(), replayTo(t, from, to, plan.Selection{}),
+			func(a plan.Account) { reports = append(reports, a) }))(t)
 		wantOutcome(t, account, outcome{Planned: n, Moved: n})
 		if len(reports) == 0 || reports[len(reports)-1].Moved != n {
 			t.Errorf("reports: %+v", reports)
@@ -119,10 +117,7 @@ func TestReplayOfEverySecondMessage(t *testing.T) {
 			}
 		}
 		a.publish(from.QueueRef, messages...)
-		condition, err := filter.ParseExpression(`type == "odd"`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		condition := must.Get(filter.ParseExpression(`type == "odd"`))(t)
 		made := replayTo(t, from, to, plan.Selection{Filter: condition})
 		made.Planned = len(odd)
 		wantOutcome(t, execute(t, c, made), outcome{Planned: len(odd), Moved: len(odd)})
@@ -173,10 +168,8 @@ func TestDrop(t *testing.T) {
 func TestActionOnAnAutoDeleteQueue(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
-	if _, err := a.channel.QueueDeclare(t.Name(), true, true, false, false,
-		amqp.Table{"x-queue-type": "classic"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.channel.QueueDeclare(t.Name(), true, true, false, false,
+		amqp.Table{"x-queue-type": "classic"}))(t)
 	from := described(model.QueueRef{VHost: "/", Name: t.Name()}, model.Classic)
 	from.AutoDelete = true
 	to := described(a.queue("worker", model.Classic), model.Classic)
@@ -195,12 +188,8 @@ func TestUnroutableReplayIsReturned(t *testing.T) {
 		from, to := described(a.queue("failed", kind), kind), described(a.queue("worker", kind), kind)
 		// A topic exchange whose binding is known to the plan, but gone on the broker for the key of every third message.
 		exchange := strings.ReplaceAll(t.Name(), "/", ".")
-		if err := a.channel.ExchangeDeclare(exchange, "headers", false, true, false, false, nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.channel.QueueBind(to.Name, "", exchange, false, amqp.Table{"x-match": "all", "route": true}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.channel.ExchangeDeclare(exchange, "headers", false, true, false, false, nil))
+		must.Do(t, a.channel.QueueBind(to.Name, "", exchange, false, amqp.Table{"x-match": "all", "route": true}))
 		const n = 3000
 		messages := numbered(n)
 		var good, bad []string
@@ -283,13 +272,9 @@ func TestReplayToAFullQueueAndAnother(t *testing.T) {
 	full := described(a.queue("full", kind, "x-max-length", int32(0), "x-overflow", "reject-publish"), kind)
 	full.Arguments = model.Table{"x-max-length": int32(0), "x-overflow": "reject-publish"}
 	exchange := t.Name()
-	if err := a.channel.ExchangeDeclare(exchange, "direct", false, true, false, false, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.channel.ExchangeDeclare(exchange, "direct", false, true, false, false, nil))
 	for _, q := range []*model.Queue{full, other} {
-		if err := a.channel.QueueBind(q.Name, "k", exchange, false, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.channel.QueueBind(q.Name, "k", exchange, false, nil))
 	}
 	a.publish(from.QueueRef, numbered(n)...)
 	snapshot := *topology([]*model.Queue{from, full, other}, exchange).Snapshot
@@ -416,10 +401,7 @@ func TestQueueThatIsReadByGetGivesBack(t *testing.T) {
 		run := replayTo(t, from, to, plan.Selection{})
 		run.Plan.Rate = 100
 		again := sync.OnceFunc(func() { a.send("", from.Name, numbered(came)...) })
-		account, err := c.Execute(t.Context(), run, func(plan.Account) { again() })
-		if err != nil {
-			t.Fatal(err)
-		}
+		account := must.Get(c.Execute(t.Context(), run, func(plan.Account) { again() }))(t)
 		wantOutcome(t, account, want)
 	}
 }

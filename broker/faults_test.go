@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -81,9 +82,7 @@ func TestCableCutWhileReplaying(t *testing.T) {
 			before := runtime.NumGoroutine()
 			cable, address := newCable(t, limit)
 			c, err := broker.New(broker.Options{URL: address})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			account, err := c.Execute(t.Context(), replayTo(t, from, to, plan.Selection{}), nil)
 			if err != nil {
 				t.Errorf("limit %d: %v", limit, err)
@@ -115,9 +114,7 @@ func TestStalledReplayEnds(t *testing.T) {
 			cable, address := newCable(t, 10_000_000)
 			cable.stall = make(chan struct{})
 			c, err := broker.New(broker.Options{URL: address})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			ctx, cancel := context.WithCancel(t.Context())
 			if cancelled {
 				c.SetPatience(time.Minute, time.Minute, 300*time.Millisecond)
@@ -157,9 +154,7 @@ func TestCableCutWhilePeeking(t *testing.T) {
 		a.publish(q.QueueRef, numbered(n)...)
 		cable, address := newCable(t, 0)
 		c, err := broker.New(broker.Options{URL: address})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer c.Close()
 		go func() {
 			for a.ready(q.QueueRef) == n && t.Context().Err() == nil {
@@ -190,14 +185,11 @@ func TestQueueDeletedWhileReplaying(t *testing.T) {
 		p := replayTo(t, from, to, plan.Selection{})
 		p.Planned = n
 		var once sync.Once
-		account, err := c.Execute(t.Context(), p, func(account plan.Account) {
+		account := must.Get(c.Execute(t.Context(), p, func(account plan.Account) {
 			if account.Moved > 0 {
 				once.Do(func() { a.deleteQueue(from.Name) })
 			}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		t.Logf("%+v", account)
 		if account.Moved < n && account.Stopped == "" {
 			t.Errorf("it does not say that it was stopped: %+v", account)

@@ -15,6 +15,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -107,9 +108,7 @@ func (a *app) hold(channel *amqp.Channel, queue model.QueueRef) (got []amqp.Deli
 	a.Helper()
 	for {
 		first, any, err := channel.Get(queue.Name, false)
-		if err != nil {
-			a.Fatal(err)
-		}
+		must.Do(a, err)
 		if !any {
 			return got
 		}
@@ -127,9 +126,7 @@ func (a *app) empty(queue model.QueueRef) []amqp.Delivery {
 	defer channel.Close()
 	got := a.hold(channel, queue)
 	if len(got) > 0 {
-		if err := channel.Ack(0, true); err != nil {
-			a.Fatal(err)
-		}
+		must.Do(a, channel.Ack(0, true))
 	}
 	a.await(queue, 0)
 	return got

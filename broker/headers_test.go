@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -193,10 +194,7 @@ func TestOddHeaders(t *testing.T) {
 func exported(t *testing.T, messages []message.Message) (lines [][]byte) {
 	t.Helper()
 	for i := range messages {
-		line, err := model.JSONLine(messages[i].JSON())
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must.Get(model.JSONLine(messages[i].JSON()))(t)
 		lines = append(lines, line)
 	}
 	return lines

@@ -17,6 +17,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/journal"
@@ -115,9 +116,7 @@ func killOnce(
 	j := journal.New(journal.Options{Path: path})
 	defer j.Close()
 	c, err := broker.New(broker.Options{URL: url, Journal: j}) // at the same address, as the journal has it
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer c.Close()
 	least := n
 	if operation == plan.Drop { // at most those in the journal were acknowledged: the others come back
@@ -131,9 +130,7 @@ func killOnce(
 	})
 	source, target := a.look(from.QueueRef), a.look(to.QueueRef)
 	records, err := j.Records(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	kept, moved := map[string]bool{}, map[string]bool{}
 	uncertain := 0
 	for _, r := range records {
@@ -141,13 +138,11 @@ func killOnce(
 		if ended && r.Unfinished() { // it may be killed between its end and saying so
 			t.Errorf("ended %t, but %+v", ended, r)
 		}
-		if err := j.Entries(t.Context(), r.ID, func(e *plan.Entry) error {
+		must.Do(t, j.Entries(t.Context(), r.ID, func(e *plan.Entry) error {
 			kept[e.MessageID] = e.Message != nil && string(e.Message.Body) == "body of "+e.MessageID || e.Sent != nil
 			moved[e.MessageID] = e.Outcome == plan.Moved || e.Outcome == plan.Dropped
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	v := verdict{rounds: 1, messages: n}
 	for _, id := range count(n) {
@@ -186,9 +181,7 @@ func entriesIn(t *testing.T, j *journal.Journal) (n int) {
 	for _, r := range records {
 		err = errors.Join(err, j.Entries(t.Context(), r.ID, func(*plan.Entry) error { n++; return nil }))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return n
 }
 
@@ -233,13 +226,8 @@ func runVictim(
 	t *testing.T, moment time.Duration, command *exec.Cmd, started ...chan<- struct{},
 ) (ran time.Duration, said string) {
 	t.Helper()
-	out, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(command.StdoutPipe())(t)
+	must.Do(t, command.Start())
 	for _, c := range started {
 		close(c)
 	}
@@ -280,16 +268,14 @@ func TestFullDisk(t *testing.T) {
 		j := journal.New(journal.Options{Path: path})
 		defer j.Close()
 		there, kept := a.look(from.QueueRef), 0
-		if err := j.Entries(t.Context(), 1, func(e *plan.Entry) error {
+		must.Do(t, j.Entries(t.Context(), 1, func(e *plan.Entry) error {
 			kept++
 			if e.Outcome == plan.Dropped && there[e.MessageID] > 0 {
 				t.Errorf("%s was dropped, and is in its queue", e.MessageID)
 			}
 			there[e.MessageID]++
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if len(there) != n || kept == 0 || kept == n {
 			t.Errorf("%d of %d are left, %d in the journal", len(there), n, kept)
 		}
@@ -299,10 +285,7 @@ func TestFullDisk(t *testing.T) {
 // wantTold wants the next start to tell of what is uncertain. It returns how many records did not end.
 func wantTold(t *testing.T, j *journal.Journal, uncertain int) int {
 	t.Helper()
-	unfinished, err := j.Unfinished(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	unfinished := must.Get(j.Unfinished(t.Context()))(t)
 	told := ""
 	for i := range unfinished {
 		told += strings.Join(unfinished[i].Certain(), "\n")
@@ -332,15 +315,9 @@ func wantAllBack(t *testing.T, c *broker.Client, j *journal.Journal, id int64, f
 func (a *app) look(queue model.QueueRef) map[string]int {
 	a.Helper()
 	found := map[string]int{}
-	connection, err := dial.AMQP(node.AMQP())
-	if err != nil {
-		a.Fatal(err)
-	}
+	connection := must.Get(dial.AMQP(node.AMQP()))(a)
 	defer connection.Close()
-	channel, err := connection.Channel()
-	if err != nil {
-		a.Fatal(err)
-	}
+	channel := must.Get(connection.Channel())(a)
 	got := a.hold(channel, queue)
 	for _, d := range got {
 		found[d.MessageId]++

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -52,9 +53,7 @@ func useAChannel(t *testing.T, a *app, address string) {
 	t.Helper()
 	open := func() error {
 		conn, err := amqp.Dial(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		t.Cleanup(func() { conn.Close() })
 		_, err = conn.Channel()
 		if err != nil {
@@ -62,9 +61,7 @@ func useAChannel(t *testing.T, a *app, address string) {
 		}
 		return err
 	}
-	if err := open(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, open())
 	a.until(func() error {
 		if open() == nil {
 			return errors.New("a second channel is let in")
@@ -130,14 +127,10 @@ func TestLimitOfAVHost(t *testing.T) {
 		`{"configure":".*","write":".*","read":".*"}`)
 	api(t, http.MethodPut, "/api/vhost-limits/"+url.PathEscape(vhost)+"/max-connections", `{"value":1}`)
 	first, second := client(t), client(t)
-	if err := first.Check(t.Context(), vhost); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Check(t.Context(), vhost))
 	atLimit(t, second.Check(t.Context(), vhost),
 		"the vhost limited limit takes 1 connection (max-connections), and it is in use")
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Close())
 	(&app{TB: t}).until(func() error { return second.Check(t.Context(), vhost) }) // the first one counts for a moment
 }
 
@@ -200,9 +193,7 @@ func TestLimitsOfTheNode(t *testing.T) {
 		settings += "connection_max = 1\n"
 	}
 	n, err := demo.Start(t.Context(), demo.Options{Settings: settings})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { n.Stop() })
 	c := clientOf(t, n)
 	made := planPeek(described(model.QueueRef{VHost: "/", Name: "q"}, model.Classic), peek.Want{Limit: 5})
@@ -215,15 +206,11 @@ func TestLimitsOfTheNode(t *testing.T) {
 	if err == nil {
 		_, err = channel.QueueDeclare("q", true, false, false, false, nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if perNode {
 		atLimit(t, c.Check(t.Context(), "/"), "the broker's node takes 1 connection (connection_max), and it is in use")
 	}
-	if err := connection.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, connection.Close())
 	_, err = c.Peek(t.Context(), made)
 	atLimit(t, err, "the broker allows 1 channel for each connection (channel_max), and dlxtop needs 3")
 }

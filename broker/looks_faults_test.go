@@ -19,6 +19,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/journal"
@@ -157,9 +158,7 @@ func (l *looker) start(t *testing.T) (*exec.Cmd, *bufio.Scanner) {
 	if err == nil {
 		err = command.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() || lines.Text() != "begins" {
 		t.Fatal(lines.Text())
@@ -205,9 +204,7 @@ func stalling(t *testing.T, n *demo.Node) (end func()) {
 		t.Fatalf("%v: %q", err, said)
 	}
 	process, err := os.FindProcess(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -296,14 +293,9 @@ func eachKept(t *testing.T, path string, each func(*plan.Record, *plan.Entry)) {
 	t.Helper()
 	j := journal.New(journal.Options{Path: path})
 	defer j.Close()
-	records, err := j.Records(t.Context(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	records := must.Get(j.Records(t.Context(), 0))(t)
 	for _, r := range records {
-		if err := j.Entries(t.Context(), r.ID, func(e *plan.Entry) error { each(&r, e); return nil }); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, j.Entries(t.Context(), r.ID, func(e *plan.Entry) error { each(&r, e); return nil }))
 	}
 }
 

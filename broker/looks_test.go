@@ -13,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -46,19 +47,12 @@ func (a *app) deliver(q model.QueueRef, n, times int) {
 	for range times {
 		a.await(q, n)
 		channel := a.open()
-		if err := channel.Qos(n, 0, false); err != nil {
-			a.Fatal(err)
-		}
-		deliveries, err := channel.Consume(q.Name, "", false, false, false, false, nil)
-		if err != nil {
-			a.Fatal(err)
-		}
+		must.Do(a, channel.Qos(n, 0, false))
+		deliveries := must.Get(channel.Consume(q.Name, "", false, false, false, false, nil))(a)
 		for range n {
 			<-deliveries
 		}
-		if err := channel.Close(); err != nil {
-			a.Fatal(err)
-		}
+		must.Do(a, channel.Close())
 	}
 	a.await(q, n)
 }
@@ -139,9 +133,7 @@ func TestLooksTakeTurnsWithoutMemory(t *testing.T) {
 	looks := &forgetful{Looks: journal.NewLooks(path)}
 	c := newProcess(t, path, looks)
 	for range 2 {
-		if _, err := doPeek(t.Context(), c, q, s, true); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(doPeek(t.Context(), c, q, s, true))(t)
 	}
 	if n := looks.locks.Load(); n != 2 {
 		t.Errorf("2 looks waited %d times for their turn", n)
@@ -170,9 +162,7 @@ func TestFirstLookTakesTurns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	looks := &askedLooks{journal.NewLooks(path), make(chan string, 2)}
 	running := newProcess(t, path, looks)
-	if err := running.Check(t.Context(), "/"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, running.Check(t.Context(), "/"))
 	first := newClient(t, broker.Options{
 		URL: strings.Replace(node.AMQP(), "127.0.0.1", "localhost", 1), Looks: looks,
 	})

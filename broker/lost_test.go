@@ -6,23 +6,20 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // lostIsTold: a connection that is lost is told at once, also one that was made again by itself; one that is closed is
 // none.
 func lostIsTold(t *testing.T, n *demo.Node) {
 	c := clientOf(t, n)
-	if err := c.Check(t.Context(), "/"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Check(t.Context(), "/"))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 	defer cancel()
 	told := make(chan error, 1)
 	wait := func() { told <- c.Lost(ctx) }
 	go wait()
-	if err := n.Halt(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, n.Halt())
 	select {
 	case err := <-told:
 		if err == nil {
@@ -32,16 +29,10 @@ func lostIsTold(t *testing.T, n *demo.Node) {
 	case <-time.After(patience):
 		t.Error("the connection is gone since the broker was stopped, and that was not told")
 	}
-	if err := n.Resume(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, n.Resume(ctx))
 	go wait()
-	if err := c.Check(ctx, "/"); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Check(ctx, "/"))
+	must.Do(t, c.Close())
 	// The client knows of the end of its connection before the broker forgets it.
 	(&app{TB: t}).until(func() error { return allGone(t, n, "guest") })
 	cancel()

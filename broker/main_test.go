@@ -16,6 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -78,10 +79,7 @@ func newClient(t testing.TB, o broker.Options) *broker.Client {
 	if o.Timeout == 0 {
 		o.Timeout = patience
 	}
-	c, err := broker.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(broker.New(o))(t)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -101,25 +99,17 @@ func newApp(t testing.TB) *app {
 
 func newAppOn(t testing.TB, n *demo.Node) *app {
 	t.Helper()
-	connection, err := dial.AMQP(n.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := must.Get(dial.AMQP(n.AMQP()))(t)
 	t.Cleanup(func() { connection.Close() })
 	a := &app{TB: t, connection: connection}
 	a.channel = a.open()
-	if err := a.channel.Confirm(false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.channel.Confirm(false))
 	return a
 }
 
 func (a *app) open() *amqp.Channel {
 	a.Helper()
-	channel, err := a.connection.Channel()
-	if err != nil {
-		a.Fatal(err)
-	}
+	channel := must.Get(a.connection.Channel())(a)
 	return channel
 }
 
@@ -131,9 +121,7 @@ func (a *app) queue(suffix string, kind model.QueueType, arguments ...any) model
 	for i := 0; i+1 < len(arguments); i += 2 {
 		table[arguments[i].(string)] = arguments[i+1]
 	}
-	if _, err := a.channel.QueueDeclare(name, true, false, false, false, table); err != nil {
-		a.Fatal(err)
-	}
+	must.Get(a.channel.QueueDeclare(name, true, false, false, false, table))(a)
 	a.Cleanup(func() { a.deleteQueue(name) })
 	return model.QueueRef{VHost: "/", Name: name}
 }
@@ -228,9 +216,7 @@ func (a *app) drain(queue model.QueueRef, n int) []amqp.Delivery {
 		a.Errorf("%s: one more message: %s", queue, d.MessageId)
 	}
 	if n > 0 {
-		if err := channel.Ack(got[n-1].DeliveryTag, true); err != nil {
-			a.Fatal(err)
-		}
+		must.Do(a, channel.Ack(got[n-1].DeliveryTag, true))
 	}
 	return got
 }
@@ -238,13 +224,8 @@ func (a *app) drain(queue model.QueueRef, n int) []amqp.Delivery {
 // consume takes n messages, and what more has come until then, and leaves them with the channel.
 func (a *app) consume(channel *amqp.Channel, queue model.QueueRef, n int) (got []amqp.Delivery) {
 	a.Helper()
-	if err := channel.Qos(n+1, 0, false); err != nil {
-		a.Fatal(err)
-	}
-	deliveries, err := channel.Consume(queue.Name, "drain", false, false, false, false, nil)
-	if err != nil {
-		a.Fatal(err)
-	}
+	must.Do(a, channel.Qos(n+1, 0, false))
+	deliveries := must.Get(channel.Consume(queue.Name, "drain", false, false, false, false, nil))(a)
 	timeout := time.After(patience)
 	for len(got) < n {
 		select {
@@ -254,9 +235,7 @@ func (a *app) consume(channel *amqp.Channel, queue model.QueueRef, n int) (got [
 			a.Fatalf("%s: %d of %d messages came", queue, len(got), n)
 		}
 	}
-	if err := channel.Cancel("drain", false); err != nil {
-		a.Fatal(err)
-	}
+	must.Do(a, channel.Cancel("drain", false))
 	for d := range deliveries {
 		got = append(got, d)
 	}
@@ -327,9 +306,7 @@ func peekAt(t testing.TB, c *broker.Client, plan peek.Plan) looked {
 	for deadline := time.Now().Add(patience); errors.Is(err, model.ErrQueueSilent) && time.Now().Before(deadline); {
 		peeked, err = c.Peek(t.Context(), plan) // as the sentence says: the broker is very busy
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer peeked.Messages.Close()
 	all := make([]message.Message, peeked.Messages.Len())
 	for i := range all {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -126,9 +127,7 @@ func TestMoveWhereNothingIs(t *testing.T) {
 		described(a.queue("parking", model.Classic), model.Classic)
 	a.publish(from.QueueRef, numbered(3)...)
 	made := movePlan(t, peekAt(t, c, planPeek(from, peek.Want{})).Messages, from, to)
-	if _, err := a.open().QueueDelete(to.Name, false, false, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.open().QueueDelete(to.Name, false, false, false))(t)
 	wantOutcome(t, execute(t, c, made), outcome{Planned: 3, Returned: 3})
 	wantIDs(t, "still there", a.drain(from.QueueRef, 3), count(3))
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -107,9 +108,7 @@ func restart(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 // time, so it is there before they begin, and does what it is told by files.
 func alarm(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o777))
 	here, raise, lift := filepath.Join(dir, "here"), filepath.Join(dir, "raise"), filepath.Join(dir, "lift")
 	ended := make(chan error, 1)
 	go func() {
@@ -140,9 +139,7 @@ func alarm(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 	}
 	tell := func(file string) {
 		t.Helper()
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, nil, 0o600))
 	}
 	stages[0].until(func() error {
 		_, err := os.Stat(here)

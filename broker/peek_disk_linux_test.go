@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -13,10 +14,7 @@ import (
 // openSpools are the files of looks that this process has open.
 func openSpools(t *testing.T) (open []string) {
 	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir("/proc/self/fd"))(t)
 	for _, e := range entries {
 		if path, _ := os.Readlink(filepath.Join("/proc/self/fd", e.Name())); strings.Contains(path, "dlxtop-peek-") {
 			open = append(open, path)
@@ -36,17 +34,11 @@ func TestPeekFileHasNoNameAndGoes(t *testing.T) {
 	}
 	a.publish(q, messages...)
 	before := openSpools(t)
-	few, err := c.Peek(t.Context(), planPeek(described(q, model.Classic), peek.Want{Limit: 10}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	few := must.Get(c.Peek(t.Context(), planPeek(described(q, model.Classic), peek.Want{Limit: 10})))(t)
 	if open := openSpools(t); len(open) != len(before) || few.Messages.Len() != 10 {
 		t.Errorf("a short look made a file: %v", open)
 	}
-	peeked, err := c.Peek(t.Context(), planPeek(described(q, model.Classic), peek.Want{Limit: 100}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	peeked := must.Get(c.Peek(t.Context(), planPeek(described(q, model.Classic), peek.Want{Limit: 100})))(t)
 	open, named := openSpools(t), namedSpools(t)
 	if len(open) != len(before)+1 || !strings.HasSuffix(open[len(open)-1], "(deleted)") || len(named) > 0 {
 		t.Errorf("open: %v, with a name: %v", open, named)

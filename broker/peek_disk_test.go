@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -35,13 +36,11 @@ func TestPeekKeepsEveryMessageOnDiskAsItIs(t *testing.T) {
 	messages[n-2].Body = make([]byte, 300_000) // larger than what waits to be written
 	a.publish(q, messages...)
 	var want []message.Message
-	if _, err := c.Read(t.Context(), planPeek(described(q, model.Classic), peek.Want{ForAction: true}),
+	must.Get(c.Read(t.Context(), planPeek(described(q, model.Classic), peek.Want{ForAction: true}),
 		func(m *message.Message) error {
 			want = append(want, *m)
 			return nil
-		}); err != nil {
-		t.Fatal(err)
-	}
+		}))(t)
 	a.await(q, n)
 	got := peekAt(t, c, planPeek(described(q, model.Classic), peek.Want{Limit: n})).Messages
 	for i := range want {
@@ -63,10 +62,7 @@ func TestPeekKeepsEveryMessageOnDiskAsItIs(t *testing.T) {
 // namedSpools are the files of looks that others could open.
 func namedSpools(t *testing.T) []string {
 	t.Helper()
-	named, err := filepath.Glob(filepath.Join(os.TempDir(), "dlxtop-peek-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	named := must.Get(filepath.Glob(filepath.Join(os.TempDir(), "dlxtop-peek-*")))(t)
 	return named
 }
 

@@ -15,6 +15,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -62,9 +63,7 @@ func TestKilledPeek(t *testing.T) {
 		if err == nil {
 			err = command.Start()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if lines := bufio.NewScanner(out); !lines.Scan() || lines.Text() != "begins" {
 			t.Fatal(lines.Text())
 		}
@@ -137,10 +136,7 @@ func TestLooksInARow(t *testing.T) {
 		}
 		a.publish(q, messages...)
 		for look := range 6 {
-			peeked, err := c.Peek(t.Context(), planPeek(described(q, kind), peek.Want{Limit: n / 2}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			peeked := must.Get(c.Peek(t.Context(), planPeek(described(q, kind), peek.Want{Limit: n / 2})))(t)
 			if depth := peeked.Depth.Or(0); depth != int64(n) || peeked.Messages.Len() != n/2 {
 				t.Errorf("look %d: %d of %d messages", look+1, peeked.Messages.Len(), depth)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -87,13 +88,8 @@ func TestPeekBesideAConsumer(t *testing.T) {
 		q := a.queue("q", kind)
 		a.publish(q, numbered(n)...)
 		channel := a.open()
-		if err := channel.Qos(10, 0, false); err != nil {
-			t.Fatal(err)
-		}
-		deliveries, err := channel.Consume(q.Name, "worker", false, false, false, false, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, channel.Qos(10, 0, false))
+		deliveries := must.Get(channel.Consume(q.Name, "worker", false, false, false, false, nil))(t)
 		held := min(n, 10)
 		a.await(q, n-held)
 		described := described(q, kind)
@@ -109,9 +105,7 @@ func TestPeekBesideAConsumer(t *testing.T) {
 			if looks := int64(2); len(worked) > held {
 				wantCounts(t, kind, d, looks)
 			}
-			if err := d.Ack(false); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Ack(false))
 		}
 		if !slices.Equal(count(n), worked) {
 			t.Error(cmp.Diff(count(n), worked))
@@ -130,13 +124,8 @@ func TestPeekBesideABusyConsumer(t *testing.T) {
 		q := a.queue("q", kind)
 		a.publish(q, numbered(n)...)
 		channel := a.open()
-		if err := channel.Qos(20, 0, false); err != nil {
-			t.Fatal(err)
-		}
-		deliveries, err := channel.Consume(q.Name, "worker", false, false, false, false, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, channel.Qos(20, 0, false))
+		deliveries := must.Get(channel.Consume(q.Name, "worker", false, false, false, false, nil))(t)
 		worked := make(chan map[string]int)
 		go func() {
 			seen := map[string]int{}
@@ -168,9 +157,7 @@ func TestPeekBesideABusyConsumer(t *testing.T) {
 			case err != nil:
 				t.Fatal(err)
 			}
-			if err := peeked.Messages.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, peeked.Messages.Close())
 			select {
 			case seen = <-worked:
 			default:

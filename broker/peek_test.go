@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -79,10 +80,8 @@ func TestPeekLeavesAnAutoDeleteQueueInPlace(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
 	name := t.Name()
-	if _, err := a.channel.QueueDeclare(name, true, true, false, false,
-		amqp.Table{"x-queue-type": "classic"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(a.channel.QueueDeclare(name, true, true, false, false,
+		amqp.Table{"x-queue-type": "classic"}))(t)
 	q := model.QueueRef{VHost: "/", Name: name}
 	a.publish(q, numbered(20)...)
 	described := described(q, model.Classic)
@@ -104,12 +103,8 @@ func TestPeekPastAnExclusiveConsumer(t *testing.T) {
 	q := a.queue("q", model.Classic)
 	a.publish(q, numbered(20)...)
 	channel := a.open()
-	if err := channel.Qos(5, 0, false); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := channel.Consume(q.Name, "alone", false, true, false, false, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.Qos(5, 0, false))
+	must.Get(channel.Consume(q.Name, "alone", false, true, false, false, nil))(t)
 	a.await(q, 15)
 	unaware := planPeek(described(q, model.Classic), peek.Want{})
 	if _, err := c.Peek(t.Context(), unaware); !errors.Is(err, model.ErrConsumeRefused) {
@@ -187,10 +182,7 @@ func TestPeekErrors(t *testing.T) {
 		model.ErrQueueGone) {
 		t.Errorf("missing queue: %v", err)
 	}
-	owned, err := a.channel.QueueDeclare("", false, false, true, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	owned := must.Get(a.channel.QueueDeclare("", false, false, true, false, nil))(t)
 	exclusive := model.QueueRef{VHost: "/", Name: owned.Name}
 	if _, err := c.Peek(t.Context(), planPeek(described(exclusive, model.Classic), peek.Want{})); !errors.Is(err,
 		model.ErrQueueExclusive) {
@@ -272,9 +264,7 @@ func TestPeekOfALargeBody(t *testing.T) {
 			t.Errorf("%d bytes", len(whole.Body))
 		}
 		peeked, err := c.Peek(t.Context(), planPeek(described(q, kind), peek.Want{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		defer peeked.Messages.Close()
 		start, err := peeked.Messages.At(0, 100)
 		if err != nil || !bytes.Equal(start.Body, body[:100]) || start.BodyBytes != len(body) ||
@@ -378,12 +368,8 @@ func TestPeekEndsWhenNothingComes(t *testing.T) {
 	q := a.queue("q", model.Quorum, "x-single-active-consumer", true)
 	a.publish(q, numbered(20)...)
 	channel := a.open()
-	if err := channel.Qos(5, 0, false); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := channel.Consume(q.Name, "active", false, false, false, false, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.Qos(5, 0, false))
+	must.Get(channel.Consume(q.Name, "active", false, false, false, false, nil))(t)
 	a.await(q, 15)
 	// Planned without knowing that it has a single active consumer: another one gets nothing.
 	peeked := peekAt(t, c, planPeek(described(q, model.Quorum), peek.Want{Timeout: 200 * time.Millisecond}))

@@ -9,6 +9,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -63,10 +64,7 @@ func planned(t testing.TB, topology *model.Topology, want plan.ActionWant) plan.
 // decoded is a plan that was written as JSON and read: what tests execute is data.
 func decoded[T any](t testing.TB, made T) T {
 	t.Helper()
-	read, err := build.ThroughJSON(made)
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := must.Get(build.ThroughJSON(made))(t)
 	return read
 }
 
@@ -83,10 +81,7 @@ func execute(t testing.TB, c *broker.Client, run plan.Run) plan.Account {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
-	account, err := c.Execute(ctx, run, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	account := must.Get(c.Execute(ctx, run, nil))(t)
 	return account
 }
 

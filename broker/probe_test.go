@@ -7,6 +7,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/trace"
 )
@@ -42,10 +43,7 @@ func planProbe(a *app, worker model.QueueRef, want trace.ProbeWant) trace.ProbeP
 	}
 	want.ID, want.Flow = trace.NewProbeID(), flow
 	want.Consumers = func(ref model.QueueRef) model.Opt[int64] {
-		counts, err := client(a).Count(a.Context(), []model.QueueRef{ref})
-		if err != nil {
-			a.Fatal(err)
-		}
+		counts := must.Get(client(a).Count(a.Context(), []model.QueueRef{ref}))(a)
 		return counts[ref].Consumers
 	}
 	return decoded(a, trace.PlanProbe(topology, want))
@@ -56,10 +54,7 @@ func probe(a *app, plan trace.ProbePlan) trace.ProbeResult {
 	if plan.Refusal.Refused() {
 		a.Fatal(plan.Refusal.Words())
 	}
-	result, err := client(a).Probe(a.Context(), plan, nil)
-	if err != nil {
-		a.Fatal(err)
-	}
+	result := must.Get(client(a).Probe(a.Context(), plan, nil))(a)
 	a.Log(result.String(), "-", result.Verdict)
 	awaitNoTap(a)
 	return result
@@ -108,10 +103,7 @@ func TestProbeOfAWorkerWithConsumers(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	plan, worker := probed(a, "dlx", 200, trace.ProbeWant{})
-	got, err := a.open().Consume(worker.Name, "", true, false, false, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(a.open().Consume(worker.Name, "", true, false, false, false, nil))(t)
 	if _, err := client(t).Probe(t.Context(), plan, nil); err == nil ||
 		!strings.Contains(err.Error(), "1 consumer now: nothing was sent") {
 		t.Errorf("it says %v", err)
@@ -161,9 +153,7 @@ func TestProbeThatDoesNotArrive(t *testing.T) {
 	t.Run("lost at the DLX", func(t *testing.T) {
 		a := newApp(t)
 		plan, worker := probed(a, "dlx", 300, trace.ProbeWant{Timeout: 5 * time.Second})
-		if err := a.channel.QueueUnbind(worker.Name, "work", plan.DLX, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.channel.QueueUnbind(worker.Name, "work", plan.DLX, nil))
 		// as if planned before
 		plan.Tap = trace.PlanTap(topologyNow(t), trace.TapWant{VHost: "/", Exchanges: []string{plan.Entrance.Exchange}})
 		plan.Tap.Exchanges = append(plan.Tap.Exchanges, plan.DLX)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -180,7 +181,7 @@ func peekedAll(t *testing.T, c *broker.Client, q *model.Queue) []message.Message
 // imported publishes the lines of a file into a queue.
 func imported(t *testing.T, c *broker.Client, q *model.Queue, file [][]byte) plan.Account {
 	t.Helper()
-	account, err := c.Import(t.Context(), resume.ImportPlan{Into: plan.Recipient{Queue: q.QueueRef}},
+	account := must.Get(c.Import(t.Context(), resume.ImportPlan{Into: plan.Recipient{Queue: q.QueueRef}},
 		func(add func(*message.Message) error) error {
 			for _, line := range file {
 				m, err := message.ParseMessage(line)
@@ -192,9 +193,6 @@ func imported(t *testing.T, c *broker.Client, q *model.Queue, file [][]byte) pla
 				}
 			}
 			return nil
-		}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+		}, nil))(t)
 	return account
 }

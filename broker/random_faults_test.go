@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -49,12 +50,8 @@ var faults = []fault{
 	}},
 	{name: "target exchange deleted", ends: true, set: func(s *stage) {
 		s.exchange, s.key = s.to.Name+".exchange", "k"
-		if err := s.channel.ExchangeDeclare(s.exchange, "direct", false, false, false, false, nil); err != nil {
-			s.Fatal(err)
-		}
-		if err := s.channel.QueueBind(s.to.Name, "k", s.exchange, false, nil); err != nil {
-			s.Fatal(err)
-		}
+		must.Do(s, s.channel.ExchangeDeclare(s.exchange, "direct", false, false, false, false, nil))
+		must.Do(s, s.channel.QueueBind(s.to.Name, "k", s.exchange, false, nil))
 	}, strike: func(s *stage) {
 		if err := s.channel.ExchangeDelete(s.exchange, false, false); err != nil {
 			s.Error(err)
@@ -71,10 +68,7 @@ var faults = []fault{
 	{name: "target full, drop-head", complete: true, set: func(s *stage) { s.overflow("drop-head") }},
 	{name: "permission withdrawn", operations: both, set: func(s *stage) {
 		name := "withdrawn-" + url.PathEscape(strings.ReplaceAll(s.Name(), "/", "-"))
-		u, err := url.Parse(user(s, name, `{"configure":".*","write":".*","read":".*"}`))
-		if err != nil {
-			s.Fatal(err)
-		}
+		u := must.Get(url.Parse(user(s, name, `{"configure":".*","write":".*","read":".*"}`)))(s)
 		s.user = u.User
 	}, strike: func(s *stage) {
 		user := url.PathEscape(s.user.Username())

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // rawAMQP is an application that speaks AMQP without a client library: it publishes headers as bytes, and gets them
@@ -31,14 +32,8 @@ type rawFrame struct {
 // dialNode is a connection on which nothing was said yet.
 func dialNode(t testing.TB, n *demo.Node) net.Conn {
 	t.Helper()
-	u, err := url.Parse(n.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := net.Dial("tcp", u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(url.Parse(n.AMQP()))(t)
+	conn := must.Get(net.Dial("tcp", u.Host))(t)
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
@@ -68,9 +63,7 @@ func longText(s string) []byte {
 
 func (r *rawAMQP) write(b []byte) {
 	r.Helper()
-	if _, err := r.conn.Write(b); err != nil {
-		r.Fatal(err)
-	}
+	must.Get(r.conn.Write(b))(r)
 }
 
 func rawFrameOf(kind byte, channel uint16, payload []byte) []byte {
@@ -88,13 +81,9 @@ func (r *rawAMQP) frame() rawFrame {
 	_ = r.conn.SetReadDeadline(time.Now().Add(patience))
 	for {
 		head := make([]byte, 7)
-		if _, err := io.ReadFull(r.reader, head); err != nil {
-			r.Fatal(err)
-		}
+		must.Get(io.ReadFull(r.reader, head))(r)
 		payload := make([]byte, binary.BigEndian.Uint32(head[3:])+1)
-		if _, err := io.ReadFull(r.reader, payload); err != nil {
-			r.Fatal(err)
-		}
+		must.Get(io.ReadFull(r.reader, payload))(r)
 		if head[0] != 8 {
 			return rawFrame{head[0], payload[:len(payload)-1]}
 		}

@@ -8,6 +8,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker/link"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -25,21 +26,12 @@ func TestReasonsOfTheBroker(t *testing.T) {
 	}
 	channel := func(u string) *amqp.Channel {
 		t.Helper()
-		connection, err := dial(u)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := connection.Channel()
-		if err != nil {
-			t.Fatal(err)
-		}
+		connection := must.Get(dial(u))(t)
+		c := must.Get(connection.Channel())(t)
 		return c
 	}
 	at := func(user *url.Userinfo, vhost string) string {
-		u, err := url.Parse(node.AMQP())
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must.Get(url.Parse(node.AMQP()))(t)
 		if user != nil {
 			u.User = user
 		}
@@ -47,13 +39,8 @@ func TestReasonsOfTheBroker(t *testing.T) {
 		return u.String()
 	}
 	poor, stranger := user(t, "poor", `{"configure":"","write":"","read":""}`), user(t, "stranger", "")
-	owned, err := channel(node.AMQP()).QueueDeclare("", false, false, true, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := channel(node.AMQP()).Consume(q.Name, "", false, true, false, false, nil); err != nil {
-		t.Fatal(err)
-	}
+	owned := must.Get(channel(node.AMQP()).QueueDeclare("", false, false, true, false, nil))(t)
+	must.Get(channel(node.AMQP()).Consume(q.Name, "", false, true, false, false, nil))(t)
 	consume := func(u, queue string) error {
 		_, err := channel(u).Consume(queue, "", false, false, false, false, nil)
 		return err

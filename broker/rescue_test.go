@@ -14,6 +14,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -110,9 +111,7 @@ func TestRescueThatIsNotPossible(t *testing.T) {
 			a := newApp(t)
 			q, s := a.atTheLimit(n)
 			path, err := test.journal(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			j := journal.New(journal.Options{Path: path})
 			defer j.Close()
 			c := newClient(t, broker.Options{URL: test.url, Journal: j})
@@ -233,10 +232,8 @@ func noLookInAnAlarm(t *testing.T, n *demo.Node) {
 	a.publish(q.QueueRef, numbered(3)...)
 	watermark := func(value, then string) {
 		t.Helper()
-		if _, err := n.Control(context.Background(), "eval", "vm_memory_monitor:set_vm_memory_high_watermark("+value+
-			")"+then+"."); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(n.Control(context.Background(), "eval", "vm_memory_monitor:set_vm_memory_high_watermark("+value+
+			")"+then+"."))(t)
 	}
 	watermark("0.000001", `, Await = fun Await() -> case rabbit_alarm:get_alarms() of
 		[] -> timer:sleep(20), Await();

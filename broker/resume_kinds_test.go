@@ -12,6 +12,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -98,9 +99,7 @@ func TestResumeOfAnUndo(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				d := &dying{Journal: journal.New(journal.Options{Path: s.path}), outcomes: 100, end: cancel}
 				victim := journaledBy(t, d, false)
-				if _, err := victim.Undo(ctx, undo, nil); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(victim.Undo(ctx, undo, nil))(t)
 				victim.Close()
 				if r := lastRecord(t, j); !r.Unfinished() || r.Uncertain() == 0 {
 					t.Fatalf("%+v", r)
@@ -159,7 +158,7 @@ func TestResumeOfAnImport(t *testing.T) {
 		}
 		made := resume.FromFile(topology([]*model.Queue{q}), q.QueueRef, "/file", n)
 		d := &dying{Journal: journal.New(journal.Options{Path: path}), outcomes: 100, end: func() {}}
-		if _, err := journaledBy(t, d, false).Import(t.Context(), made, func(each func(*message.Message) error) error {
+		must.Get(journaledBy(t, d, false).Import(t.Context(), made, func(each func(*message.Message) error) error {
 			sent := 0
 			return file("", func(m *message.Message) error {
 				if sent++; sent > 600 {
@@ -167,9 +166,7 @@ func TestResumeOfAnImport(t *testing.T) {
 				}
 				return each(m)
 			})
-		}, nil); err != nil {
-			t.Fatal(err)
-		}
+		}, nil))(t)
 		j := journal.New(journal.Options{Path: path})
 		defer j.Close()
 		c := journaledBy(t, j, false)
@@ -212,9 +209,7 @@ func TestResumeTwiceAtOnce(t *testing.T) {
 		for range 2 {
 			c, j := s.client()
 			chain, err := j.Chain(t.Context(), d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			want := resumeWant(t.Context(), c, j, chain)
 			topology := topology([]*model.Queue{s.from, s.to})
 			made, err := resume.Of(topology, want)
@@ -251,9 +246,7 @@ func diedReplay(t *testing.T, kind model.QueueType, n int) (s *undoRace, id int6
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	d := &dying{Journal: journal.New(journal.Options{Path: s.path}), outcomes: n / 6, end: cancel}
-	if _, err := journaledBy(t, d, false).Execute(ctx, made, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(journaledBy(t, d, false).Execute(ctx, made, nil))(t)
 	_, j := s.client()
 	r := lastRecord(t, j)
 	if !r.Unfinished() || r.Uncertain() == 0 {
@@ -272,14 +265,12 @@ func TestResumeWithAConsumer(t *testing.T) {
 			s, id := diedReplay(t, model.Classic, n)
 			c, j := s.client()
 			var forgotten []amqp.Publishing // as if the last acknowledgements had not arrived
-			if err := j.Entries(t.Context(), id, func(e *plan.Entry) error {
+			must.Do(t, j.Entries(t.Context(), id, func(e *plan.Entry) error {
 				if e.Outcome == "" {
 					forgotten = append(forgotten, numbered(e.Position)[e.Position-1])
 				}
 				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			rest := s.drain(s.from.QueueRef, s.ready(s.from.QueueRef))
 			there := forgotten
 			for _, d := range rest {
@@ -289,9 +280,7 @@ func TestResumeWithAConsumer(t *testing.T) {
 			}
 			s.publish(s.from.QueueRef, there...)
 			chain, err := j.Chain(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			consumed := *s.to
 			consumed.Consumers = model.Some[int64](1)
 			taken := s.drain(s.to.QueueRef, s.ready(s.to.QueueRef))

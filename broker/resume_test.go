@@ -15,6 +15,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/journal"
@@ -174,10 +175,7 @@ func (k *killedRun) whole(t *testing.T) (twice, lost int) {
 		j := journal.New(journal.Options{Path: k.path})
 		defer j.Close()
 		c := journaledBy(t, j, false)
-		records, err := j.Records(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		records := must.Get(j.Records(t.Context(), 0))(t)
 		k.await(k.from.QueueRef, 0)
 		for _, r := range slices.Backward(records) {
 			if made := planUndo(t, c, j, r.ID, k.from); !made.Refusal.Refused() {

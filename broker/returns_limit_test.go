@@ -5,6 +5,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -29,15 +30,11 @@ func TestReturnsThatCountTowardsTheLimit(t *testing.T) {
 			returned := 0
 			for ; returned < many; returned++ {
 				d, there, err := a.channel.Get(q.Name, false)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				if !there {
 					break
 				}
-				if err := test.back(d); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, test.back(d))
 			}
 			if lost := returned < many; lost != test.lost || lost && returned != limit+1 {
 				t.Errorf("after %d returns it is lost: %v, on %s", returned, lost, node.Version())

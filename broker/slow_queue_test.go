@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -26,9 +27,7 @@ func slowed(t *testing.T, n *demo.Node, queue model.QueueRef) (end func()) {
 func stopped(t *testing.T, n *demo.Node, queue model.QueueRef, pause time.Duration, times int) (end func()) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o777))
 	here, over := filepath.Join(dir, "here"), filepath.Join(dir, "over")
 	ended := make(chan error, 1)
 	go func() {
@@ -83,10 +82,7 @@ func TestSlowQueueIsNotEmpty(t *testing.T) {
 	end := slowed(t, node, from.QueueRef)
 	defer end()
 	for range 20 {
-		counts, err := c.Count(t.Context(), []model.QueueRef{from.QueueRef})
-		if err != nil {
-			t.Fatal(err)
-		}
+		counts := must.Get(c.Count(t.Context(), []model.QueueRef{from.QueueRef}))(t)
 		if ready, told := counts[from.QueueRef].Ready.Get(); told && ready != n {
 			t.Errorf("%d counted", ready)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
@@ -109,10 +110,7 @@ func (s *stage) plan() plan.Run {
 // run executes the plan through the cable.
 func (s *stage) run(t *testing.T) {
 	t.Helper()
-	u, err := url.Parse(s.cable.lay(t, s.node))
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(url.Parse(s.cable.lay(t, s.node)))(t)
 	u.User = s.user
 	j := journal.New(journal.Options{Path: s.path})
 	defer j.Close()
@@ -243,20 +241,15 @@ func (s *stage) entries() map[string]plan.Entry {
 	j := journal.New(journal.Options{Path: s.path})
 	defer j.Close()
 	entries := map[string]plan.Entry{}
-	records, err := j.Records(s.Context(), 0)
-	if err != nil {
-		s.Fatal(err)
-	}
+	records := must.Get(j.Records(s.Context(), 0))(s)
 	for _, r := range records {
 		if r.Unfinished() {
 			s.Errorf("unfinished: %+v", r)
 		}
-		if err := j.Entries(s.Context(), r.ID, func(e *plan.Entry) error {
+		must.Do(s, j.Entries(s.Context(), r.ID, func(e *plan.Entry) error {
 			entries[e.MessageID] = *e
 			return nil
-		}); err != nil {
-			s.Fatal(err)
-		}
+		}))
 	}
 	return entries
 }

@@ -13,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -53,10 +54,7 @@ func TestTapKnowsWhenMessagesAreDue(t *testing.T) {
 			<-pace.C
 			m := amqp.Publishing{MessageId: strconv.Itoa(i), Expiration: strconv.Itoa(1 + r.IntN(1500)), Body: make([]byte, 100)}
 			sent := time.Now()
-			c, err := a.channel.PublishWithDeferredConfirm(front, keys[r.IntN(len(keys))], false, false, m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(a.channel.PublishWithDeferredConfirm(front, keys[r.IntN(len(keys))], false, false, m))(t)
 			confirms.Go(func() {
 				<-c.Done()
 				confirmed[i] = time.Since(sent)
@@ -113,13 +111,8 @@ func TestTapChangesNothing(t *testing.T) {
 	a.bind(buffer, front, "in", nil)
 	a.bind(worker, dlx, "work", nil)
 	consumer := a.open()
-	if err := consumer.Qos(1000, 0, false); err != nil {
-		t.Fatal(err)
-	}
-	deliveries, err := consumer.Consume(worker.Name, "", false, false, false, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, consumer.Qos(1000, 0, false))
+	deliveries := must.Get(consumer.Consume(worker.Name, "", false, false, false, false, nil))(t)
 	topology := topologyNow(t)
 	tap := startTap(a, client(t), topology,
 		trace.PlanTap(topology, trace.TapWant{VHost: "/", Exchanges: []string{dlx, front}}), nil)
@@ -133,17 +126,13 @@ func TestTapChangesNothing(t *testing.T) {
 				t.Fatalf("message %s came in the place of %d", d.MessageId, i)
 			}
 			if i%500 == 499 || i == n-1 {
-				if err := d.Ack(true); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, d.Ack(true))
 			}
 		case <-time.After(patience):
 			t.Fatalf("only %d of %d messages came", i, n)
 		}
 	}
-	if err := <-published; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-published)
 	a.until(func() error {
 		tap.mu.Lock()
 		defer tap.mu.Unlock()
@@ -204,9 +193,7 @@ func tapOfABrokerThatGoesAway(t *testing.T, own *demo.Node) {
 	tap := startTap(a, c, empty, plan, nil)
 	a.send("amq.fanout", "", numbered(1)...)
 	tap.awaitRows(1)
-	if err := own.Halt(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, own.Halt())
 	select {
 	case err := <-tap.ended:
 		if err == nil || !strings.Contains(err.Error(), "lost") {
@@ -215,9 +202,7 @@ func tapOfABrokerThatGoesAway(t *testing.T, own *demo.Node) {
 	case <-time.After(patience):
 		t.Fatal("the broker is gone, and the tap does not end")
 	}
-	if err := own.Resume(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, own.Resume(t.Context()))
 	again := startTap(newAppOn(t, own), c, empty, plan, nil)
 	again.end()
 }

@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -20,15 +21,9 @@ import (
 // topologyNow is what the broker has now.
 func topologyNow(t testing.TB) *model.Topology {
 	t.Helper()
-	source, err := mgmt.New(mgmt.Options{URL: node.API()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
 	defer source.Close()
-	s, err := source.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(source.Snapshot(t.Context()))(t)
 	return model.NewTopology(s)
 }
 
@@ -123,9 +118,7 @@ func (tap *tapping) end() trace.TapCounts {
 func (a *app) exchange(suffix, kind string, internal bool, arguments amqp.Table) string {
 	a.Helper()
 	name := strings.ReplaceAll(a.Name(), "/", ".") + "." + suffix
-	if err := a.channel.ExchangeDeclare(name, kind, true, false, internal, false, arguments); err != nil {
-		a.Fatal(err)
-	}
+	must.Do(a, a.channel.ExchangeDeclare(name, kind, true, false, internal, false, arguments))
 	a.Cleanup(func() {
 		if channel, err := a.connection.Channel(); err == nil {
 			_ = channel.ExchangeDelete(name, false, false)
@@ -137,9 +130,7 @@ func (a *app) exchange(suffix, kind string, internal bool, arguments amqp.Table)
 
 func (a *app) bind(queue model.QueueRef, exchange, key string, arguments amqp.Table) {
 	a.Helper()
-	if err := a.channel.QueueBind(queue.Name, key, exchange, false, arguments); err != nil {
-		a.Fatal(err)
-	}
+	must.Do(a, a.channel.QueueBind(queue.Name, key, exchange, false, arguments))
 }
 
 // A tap sees what its exchange hands on, each message once, whatever the type; what reached nobody still reaches
@@ -165,9 +156,7 @@ func TestTapSeesWhatIsHandedOn(t *testing.T) {
 			}), nil)
 			if internal { // only dead letters and other exchanges reach it
 				front := a.exchange("front", "fanout", false, nil)
-				if err := a.channel.ExchangeBind(x, "", front, false, nil); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, a.channel.ExchangeBind(x, "", front, false, nil))
 				x = front
 			}
 			for _, key := range []string{"a.b", "a.c", "z"} {
@@ -205,14 +194,10 @@ func awaitNoTap(t testing.TB) {
 	deadline := time.Now().Add(patience)
 	for {
 		source, err := mgmt.New(mgmt.Options{URL: node.API()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		s, err := source.Snapshot(t.Context())
 		source.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		left := ""
 		for _, q := range s.Queues {
 			if strings.HasPrefix(q.Name, model.TapPrefix) {
@@ -310,9 +295,7 @@ func TestTapFollowsWhatChanges(t *testing.T) {
 	topology := topologyNow(t)
 	tap := startTap(a, client(t), topology, trace.PlanTap(topology, want), nil)
 	a.bind(worker, x, "second", nil)
-	if err := a.channel.QueueUnbind(worker.Name, "first", x, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.channel.QueueUnbind(worker.Name, "first", x, nil))
 	tap.follow <- trace.PlanTap(topologyNow(t), want)
 	a.until(func() error {
 		a.send(x, "second", numbered(1)...)
@@ -335,12 +318,8 @@ func TestTapFollowsWhatChanges(t *testing.T) {
 	})
 
 	seen := len(tap.seen())
-	if err := a.channel.ExchangeDelete(x, false, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.channel.ExchangeDeclare(x, "direct", true, false, false, false, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.channel.ExchangeDelete(x, false, false))
+	must.Do(t, a.channel.ExchangeDeclare(x, "direct", true, false, false, false, nil))
 	a.bind(worker, x, "second", nil)
 	a.until(func() error {
 		a.send(x, "second", numbered(1)...)
@@ -350,9 +329,7 @@ func TestTapFollowsWhatChanges(t *testing.T) {
 		return nil
 	})
 
-	if err := a.channel.ExchangeDelete(x, false, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.channel.ExchangeDelete(x, false, false))
 	select {
 	case err := <-tap.ended:
 		if err == nil || !strings.Contains(err.Error(), "there is no exchange "+x) {

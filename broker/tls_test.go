@@ -20,6 +20,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -28,9 +29,7 @@ import (
 func certificate(t *testing.T, validFor time.Duration) (der []byte, key *ecdsa.PrivateKey) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(validFor),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"rabbit.test"},
@@ -47,10 +46,7 @@ func secureServer(t *testing.T, validFor time.Duration) string {
 	t.Helper()
 	der, key := certificate(t, validFor)
 	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(tls.Listen("tcp", "127.0.0.1:0", config))(t)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
@@ -72,17 +68,9 @@ func secureNode(t *testing.T, n *demo.Node) (address, authority string) {
 	t.Helper()
 	der, key := certificate(t, time.Hour)
 	authority = filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
+	private := must.Get(x509.MarshalECPrivateKey(key))(t)
+	free := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	port := free.Addr().(*net.TCPAddr).Port
 	free.Close()
 	text := func(b []byte) string { return `base64:decode(<<"` + base64.StdEncoding.EncodeToString(b) + `">>)` }

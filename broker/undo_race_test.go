@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/journal"
@@ -177,17 +178,9 @@ func (s *undoRace) process(id int64) func() (plan.Account, error) {
 		undoerVariable+"_VERSION="+node.Version(),
 	)
 	command.Stderr = os.Stderr
-	in, err := command.StdinPipe()
-	if err != nil {
-		s.Fatal(err)
-	}
-	out, err := command.StdoutPipe()
-	if err != nil {
-		s.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		s.Fatal(err)
-	}
+	in := must.Get(command.StdinPipe())(s)
+	out := must.Get(command.StdoutPipe())(s)
+	must.Do(s, command.Start())
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() || lines.Text() != "planned" {
 		s.Fatal(lines.Text())

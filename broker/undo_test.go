@@ -16,6 +16,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/journal"
@@ -47,10 +48,7 @@ func undo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues .
 	if made.Refusal.Refused() {
 		t.Fatal(made.Refusal.Words())
 	}
-	account, err := c.Undo(t.Context(), made, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	account := must.Get(c.Undo(t.Context(), made, nil))(t)
 	return account
 }
 
@@ -61,10 +59,7 @@ func entriesOf(j *journal.Journal, id int64) func(func(*plan.Entry) error) error
 
 func planUndo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues ...*model.Queue) plan.UndoPlan {
 	t.Helper()
-	made, err := undoPlan(t.Context(), c, j, id, node.Version(), queues)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(undoPlan(t.Context(), c, j, id, node.Version(), queues))(t)
 	return decoded(t, made)
 }
 

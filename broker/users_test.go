@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // api sends a request to the management API.
@@ -30,10 +31,7 @@ func user(t testing.TB, name, rights string) string {
 	if rights != "" {
 		api(t, http.MethodPut, "/api/permissions/%2F/"+name, rights)
 	}
-	u, err := url.Parse(node.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(url.Parse(node.AMQP()))(t)
 	u.User = url.UserPassword(name, "secret")
 	return u.String()
 }

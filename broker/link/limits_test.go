@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -73,10 +74,7 @@ func TestLimitReached(t *testing.T) {
 
 // Names of users and vhosts decide nothing, whatever they look like.
 func TestLoginErrorIsNotMisledByNames(t *testing.T) {
-	p, err := New("amqp://ops:secret@localhost", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(New("amqp://ops:secret@localhost", nil, 0))(t)
 	for said, kind := range map[string]model.ConnectKind{
 		"NOT_ALLOWED - access to vhost 'limit not found' refused for user 'ops'":                model.NotAllowed,
 		"NOT_ALLOWED - vhost user connection limit (1) is reached not found":                    model.NoSuchVHost,

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -26,9 +27,7 @@ func TestRangeReadsWhatAtReads(t *testing.T) {
 			m := message.Message{
 				RoutingKey: fmt.Sprint("key ", i), Headers: model.Table{"i": int64(i)}, Body: make([]byte, size),
 			}
-			if err := s.Add(&m); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Add(&m))
 		}
 		if limit == 0 && (s.written == 0 || len(s.memory) == 0) {
 			t.Fatal("it is not on disk and in memory")

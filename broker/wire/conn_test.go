@@ -6,6 +6,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // A Conn is cut when its reader is stuck, so that everything that waits for an answer ends.
@@ -14,9 +16,7 @@ func TestConnThatIsNotReadFromIsCut(t *testing.T) {
 	defer far.Close()
 	w := newConn(near, time.Second)
 	go func() { _, _ = far.Write([]byte("an answer")) }()
-	if _, err := w.Read(make([]byte, 9)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.Read(make([]byte, 9)))(t)
 	// The reader does not come back.
 	_ = far.SetReadDeadline(time.Now().Add(time.Minute))
 	if _, err := far.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {

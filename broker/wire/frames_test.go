@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -155,10 +156,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte{frameMethod, 0, 1, 0xff, 0xff, 0xff, 0xff, 0, 60})
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		in := incomingOf(bytes.NewReader(stream))
-		got, err := io.ReadAll(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(io.ReadAll(in))(t)
 		for _, one := range in.waited {
 			got = append(append(got, one.properties...), one.body...)
 		}

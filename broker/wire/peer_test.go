@@ -9,6 +9,8 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // peer is the far end of a Conn. It speaks just enough AMQP to hand amqp091-go any header, and to take what it
@@ -33,9 +35,7 @@ func newPeer(t testing.TB) *peer {
 	connection, err := amqp.Open(p.wire, amqp.Config{
 		SASL: []amqp.Authentication{&amqp.PlainAuth{}}, Vhost: "/", Locale: "en_US", FrameSize: 131072,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		_ = connection.CloseDeadline(time.Now().Add(time.Second))
 		far.Close()

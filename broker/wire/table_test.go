@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker/spool"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -90,9 +91,7 @@ func FuzzHeaders(f *testing.F) {
 func spooled(t *testing.T, m message.Message) message.Message {
 	t.Helper()
 	kept := spool.New(spool.Memory)
-	if err := kept.Add(&m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, kept.Add(&m))
 	again, err := kept.At(0, 0)
 	if err != nil {
 		t.Error(err)
@@ -104,9 +103,7 @@ func spooled(t *testing.T, m message.Message) message.Message {
 func written(t *testing.T, m message.Message) message.Message {
 	t.Helper()
 	line, err := model.JSONLine(m.JSON())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	again, err := message.ParseMessage(line)
 	if err != nil {
 		t.Error(err)
@@ -118,9 +115,7 @@ func written(t *testing.T, m message.Message) message.Message {
 func (p *peer) publish(t *testing.T, out *message.Publishing) []byte {
 	t.Helper()
 	rest := p.wire.Carry(out, smallestFrame)
-	if err := p.channel.Publish("e", "k", false, false, amqp.Publishing{Body: rest}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.channel.Publish("e", "k", false, false, amqp.Publishing{Body: rest}))
 	return <-p.published
 }
 
@@ -179,9 +174,7 @@ func TestPropertiesAreWrittenAsTheLibraryDoes(t *testing.T) {
 			Priority: q.Priority, CorrelationId: q.CorrelationID, ReplyTo: q.ReplyTo, Expiration: q.Expiration,
 			MessageId: q.MessageID, Timestamp: q.Timestamp, Type: q.Type, UserId: q.UserID, AppId: q.AppID, Body: out.Body,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if want := <-p.published; !bytes.Equal(got, want) {
 			t.Errorf("%+v is written %q, want %q", out, got, want)
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -26,9 +27,7 @@ func TestQuotedValuesInShells(t *testing.T) {
 			if shell == "sh" { // the one that is not named
 				a, err = NewAction("a", "n", "", `printf '%s\n' key:{{message_id}} | cat`, true)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			words, err := a.Command(&message.Message{Properties: message.Properties{MessageID: value}})
 			if err != nil {
 				t.Errorf("%q: %v", value, err)
@@ -60,10 +59,7 @@ func TestValuesRefusedInCommands(t *testing.T) {
 		{"tool a{{message_id}}", "a\u009bb", true},
 		{"tmux new-window 'tail a{{message_id}}'", "#(id)", true},
 	} {
-		a, err := NewAction("a", "n", "", test.command, test.shell)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(NewAction("a", "n", "", test.command, test.shell))(t)
 		m := message.Message{Properties: message.Properties{MessageID: test.value}}
 		if words, err := a.Command(&m); err == nil || a.Offered(&m) {
 			t.Errorf("%+v: %q", test, words)

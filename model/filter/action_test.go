@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -13,9 +14,7 @@ import (
 // A value stays where it was put, whatever it is.
 func TestActionURL(t *testing.T) {
 	a, err := NewAction("ctrl-t", "trace", "https://t.example/trace/{{headers.trace}}?at={{json.user.id}}#x", "", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, value := range []string{
 		"4bf9-2f", "a b&c=d#e?f/g", "é\x00\n\x1b[2J", "%2e%2e", "https://evil.example/", "\xff\xfe", "@", "...", "+",
 	} {
@@ -50,9 +49,7 @@ func TestActionURL(t *testing.T) {
 // A value never becomes another word, or an option.
 func TestActionCommand(t *testing.T) {
 	a, err := NewAction("ctrl-t", "look", "", `tool  --id={{message_id}} "two words" -- '' {{headers.a}}:x {{headers.b.c}}`, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	const hostile = "x; rm -rf ~ $(id) `id` \"'\n-v"
 	m := message.Message{
 		Properties: message.Properties{MessageID: hostile}, Headers: model.Table{"a": hostile, "b.c": int64(-5)},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -123,10 +124,7 @@ func TestFilterOfNothing(t *testing.T) {
 		"reason == '' and failure == ''": true,
 		"deaths == 0 and size == 0":      true, "any(json, true)": false,
 	} {
-		f, err := ParseExpression(expression)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(ParseExpression(expression))(t)
 		if got := f.Match(&message.Message{}); got != want {
 			t.Errorf("%s: %v", expression, got)
 		}
@@ -229,10 +227,7 @@ func TestFilterEndsWithItsContext(t *testing.T) {
 	for _, expression := range []string{
 		"true or lower(body) == ''", "count(json, # == 1) > 5", "body matches '1'", "json != nil", "body contains '1'",
 	} {
-		f, err := ParseExpression(expression)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(ParseExpression(expression))(t)
 		ctx, stop := context.WithCancel(t.Context())
 		if !f.Within(ctx).Match(m) {
 			t.Errorf("%s does not match", expression)
@@ -245,18 +240,12 @@ func TestFilterEndsWithItsContext(t *testing.T) {
 
 func matches(t *testing.T, expression string, m *message.Message) bool {
 	t.Helper()
-	f, err := ParseExpression(expression)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(ParseExpression(expression))(t)
 	return f.Match(m)
 }
 
 func TestFilterIsSafeForConcurrentUse(t *testing.T) {
-	f, err := ParseExpression("any(json.items, .n == 40) and failure + body contains 'Timeout'")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(ParseExpression("any(json.items, .n == 40) and failure + body contains 'Timeout'"))(t)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

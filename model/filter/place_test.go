@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -19,10 +20,7 @@ func TestPlaceOfATextIsNamed(t *testing.T) {
 		"guan":    `body|007199254740993,"name":"|Guan|","price":1.5,"items":[{"sku":"A-1","n":2},{"sku":"B-2","n":`,
 		"nothing": "",
 	} {
-		f, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Parse(text))(t)
 		place, ok := f.Where(m)
 		got := ""
 		if ok {

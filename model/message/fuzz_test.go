@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -49,9 +50,7 @@ func FuzzParseDeaths(f *testing.F) {
 		var in struct {
 			Headers map[string]json.RawMessage `json:"headers"`
 		}
-		if err := json.Unmarshal(line, &in); err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, json.Unmarshal(line, &in))
 		if death := in.Headers["x-death"]; death != nil {
 			f.Add([]byte(death))
 		}

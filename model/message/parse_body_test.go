@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -61,18 +62,14 @@ func BenchmarkParseMessage(b *testing.B) {
 			Headers:    model.Table{"x-tenant": "acme"},
 		}
 		var line bytes.Buffer
-		if err := m.WriteJSON(&line, nil, "", ""); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, m.WriteJSON(&line, nil, "", ""))
 		for _, way := range []struct {
 			name string
 			of   func([]byte) (Message, error)
 		}{{"Apart", ParseMessage}, {"Whole", parseWhole}} {
 			b.Run(way.name+"/"+Size(int64(size)), func(b *testing.B) {
 				for b.Loop() {
-					if _, err := way.of(line.Bytes()); err != nil {
-						b.Fatal(err)
-					}
+					must.Get(way.of(line.Bytes()))(b)
 				}
 			})
 		}

@@ -9,23 +9,18 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/internal/limit"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // pickles are a task, a result that is an exception, and a list that is in itself, as Python 3.11 pickles them, by name
 // and protocol.
 func pickles(t testing.TB) map[string][]byte {
 	t.Helper()
-	text, err := os.ReadFile("testdata/pickles.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/pickles.txt"))(t)
 	all := map[string][]byte{}
 	for line := range strings.Lines(string(text)) {
 		parts := strings.Fields(line)
-		body, err := hex.DecodeString(parts[2])
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := must.Get(hex.DecodeString(parts[2]))(t)
 		all[parts[0]+" "+parts[1]] = body
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -95,9 +96,7 @@ func TestWriteJSONHoldsNoBody(t *testing.T) {
 		w := &weighing{}
 		length := size.Of(8, 64) << 20
 		m := Message{BodyBytes: length}
-		if err := m.WriteJSON(w, body, "", ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.WriteJSON(w, body, "", ""))
 		if w.most == 0 || w.written < int64(length) {
 			t.Fatalf("%s: %d bytes were written", name, w.written)
 		}
@@ -128,9 +127,7 @@ func BenchmarkWriteJSON(b *testing.B) {
 				}
 				b.SetBytes(int64(len(body)))
 				for b.Loop() {
-					if err := m.WriteJSON(io.Discard, nil, "", ""); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, m.WriteJSON(io.Discard, nil, "", ""))
 				}
 			})
 		}
