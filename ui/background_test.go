@@ -8,6 +8,7 @@ import (
 
 	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -30,9 +31,7 @@ func TestAnswersOfTheTerminalAreNoKeys(t *testing.T) {
 		{[]string{"\x1b]11;drop\x07", "j"}, "j", ""},
 	} {
 		from, to, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		heard := ""
 		k := &keyboard{File: from, background: func(light bool) {
 			heard = map[bool]string{true: "light", false: "dark"}[light]
@@ -45,9 +44,7 @@ func TestAnswersOfTheTerminalAreNoKeys(t *testing.T) {
 			t.Errorf("%q are the keys %q and %q, want %q and %q", tc.reads, keys.String(), heard, tc.keys, tc.light)
 		}
 		k.held, heard = nil, ""
-		if _, err := to.WriteString(strings.Join(tc.reads, "")); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(to.WriteString(strings.Join(tc.reads, "")))(t)
 		to.Close()
 		if text, err := io.ReadAll(k); err != nil || string(text) != tc.keys || heard != tc.light {
 			t.Errorf("read at once, %q are %q and %q (%v)", tc.reads, text, heard, err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -101,9 +102,7 @@ func TestEmptiedCauseStaysResolved(t *testing.T) {
 // A damaged file changes nothing but that states begin again, and it is not lost.
 func TestDamagedMarks(t *testing.T) {
 	f := kept.File{Path: filepath.Join(t.TempDir(), kept.CausesName)}
-	if err := f.Save([]byte("{damaged")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, f.Save([]byte("{damaged")))
 	o, _, _, _ := manyFailed()
 	o.Marks = f
 	term := onCauses(t, o, 120, 36)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -131,17 +132,13 @@ func TestCauseIsExported(t *testing.T) {
 			t.Errorf("%s has %d messages, want the %d of the cause", name, len(got), want)
 		}
 	}
-	if err := os.Remove(mail); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(mail))
 	term.press("x")
 	term.await("Export 64 messages")
 	term.press(keyEnter)
 	term.await("already: name a new one; 40 messages")
 	term.await("Export 24 messages", "enter write 1 new file")
-	if err := os.Mkdir("other", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir("other", 0o700))
 	term.retype("other")
 	term.press(keyEnter)
 	term.await("24 messages written to", "/other/"+user, "CAUSE")

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
@@ -38,10 +39,7 @@ func indexed(t *testing.T, dir string) (Options, *recordedBroker, *recorded, *cl
 // filesOf are the files of an index.
 func filesOf(t *testing.T, dir string) (paths []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, entry := range entries {
 		paths = append(paths, filepath.Join(dir, entry.Name()))
 	}
@@ -134,9 +132,7 @@ func TestDamagedIndex(t *testing.T) {
 	}
 	for i, path := range files {
 		text := [][]byte{[]byte("dlxtop causes 1\n…"), {}, []byte("{}")}[i]
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text, 0o600))
 	}
 	term := onCauses(t, o, 120, 36)
 	term.await("88 of 90 read", "not read: 2 of lots.failed")
@@ -156,9 +152,7 @@ func TestDamagedIndex(t *testing.T) {
 	}
 
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	o.Index = kept.Index{Dir: filepath.Join(file, "causes")}
 	onCauses(t, o, 120, 36).await("88 of 90 read")
 }
@@ -180,9 +174,7 @@ func TestEarlierCausesAreNotBack(t *testing.T) {
 			s.Mark(&cause.Group{ID: found.ID, Cause: found.Cause}, cause.Resolved, c.now()) // none of them was left
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, c := range []struct {
 		earlier *cause.Earlier
 		want    cause.State

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
@@ -77,23 +78,11 @@ func storyVHost(t *testing.T) (Options, *amqp.Channel) {
 	t.Cleanup(func() { manageVHost(t, node, http.MethodDelete, vhost) })
 	at := node.AMQP()[:strings.LastIndex(node.AMQP(), "/")+1] + vhost
 	kept := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
-	client, err := broker.New(broker.Options{URL: at, Journal: kept})
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := mgmt.New(mgmt.Options{URL: node.API(), VHost: vhost})
-	if err != nil {
-		t.Fatal(err)
-	}
-	connection, err := amqp.Dial(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(broker.New(broker.Options{URL: at, Journal: kept}))(t)
+	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), VHost: vhost}))(t)
+	connection := must.Get(amqp.Dial(at))(t)
 	t.Cleanup(func() { connection.Close(); client.Close(); source.Close(); kept.Close() })
-	channel, err := connection.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	channel := must.Get(connection.Channel())(t)
 	return Options{
 		Source: source, Broker: client, Journal: kept, Title: "test", VHost: vhost, Interval: 200 * time.Millisecond,
 	}, channel
@@ -107,9 +96,7 @@ func TestStoryOfCauses(t *testing.T) {
 		wanted, left := map[string]int{}, 0
 		for _, c := range storyCauses() {
 			for _, name := range []string{c.worker, c.worker + ".failed"} {
-				if _, err := channel.QueueDeclare(name, true, false, false, false, nil); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
 			}
 			messages := make([]amqp.Publishing, c.n)
 			for i := range messages {

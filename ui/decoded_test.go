@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -35,9 +36,7 @@ func TestALookReadsItsMessagesOnce(t *testing.T) {
 		}
 		at := newClock().now()
 		look := peekedMsg{queue: ref(queue), peeked: peek.Peeked{Messages: messages, TakenAt: at}}
-		if err := look.read(topology, story.Sight{}, nil, ofCause{}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, look.read(topology, story.Sight{}, nil, ofCause{}))
 		if reads := messages.reads.Load(); reads != n {
 			t.Errorf("%s: %d messages were read %d times", queue, n, reads)
 		}

@@ -13,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -168,10 +169,7 @@ func TestBlockedFlowOnARealBroker(t *testing.T) {
 // 100 ms before, nor all of them a second after, in order and out of order, by their own TTLs and by the queue's.
 func TestDueOnARealBroker(t *testing.T) {
 	o, node, channel := real(t)
-	source, err := mgmt.New(mgmt.Options{URL: node.API()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
 	for _, c := range []struct {
 		name      string
 		arguments amqp.Table
@@ -216,45 +214,29 @@ func lateness(
 ) []time.Duration {
 	t.Helper()
 	const n = 100
-	arrivals, err := channel.Consume(worker, worker, true, false, false, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	arrivals := must.Get(channel.Consume(worker, worker, true, false, false, false, nil))(t)
 	messages := make([]amqp.Publishing, n)
 	for i := range n {
 		messages[i] = delayed(i, ttl(i))
 	}
-	snapshot, err := source.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	snapshot := must.Get(source.Snapshot(t.Context()))(t)
 	publish(t, channel, buffer, messages...)
 	topology := model.NewTopology(snapshot)
 	ref := model.QueueRef{VHost: "/", Name: buffer}
-	peeked, err := o.Broker.Peek(t.Context(), peek.For(topology, ref, peek.Want{Limit: n}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	peeked := must.Get(o.Broker.Peek(t.Context(), peek.For(topology, ref, peek.Want{Limit: n})))(t)
 	look := peekedMsg{queue: ref, peeked: peeked}
-	if err := look.read(topology, story.Sight{}, nil, ofCause{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, look.read(topology, story.Sight{}, nil, ofCause{}))
 	waits := look.waits
 	if waits == nil || len(waits.Messages) != n {
 		t.Logf("looked at %d messages", peeked.Messages.Len())
-		if err := channel.Cancel(worker, false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, channel.Cancel(worker, false))
 		return nil
 	}
 	var late []time.Duration
 	for range n {
 		select {
 		case d := <-arrivals:
-			i, err := strconv.Atoi(d.MessageId)
-			if err != nil {
-				t.Fatal(err)
-			}
+			i := must.Get(strconv.Atoi(d.MessageId))(t)
 			if kind := waits.Messages[i].Leaves.Kind; kind != story.DueExact {
 				t.Fatalf("message %d: %s", i, kind)
 			}
@@ -263,9 +245,7 @@ func lateness(
 			t.Fatal("a message did not arrive")
 		}
 	}
-	if err := channel.Cancel(worker, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.Cancel(worker, false))
 	slices.Sort(late)
 	return late
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -22,18 +23,13 @@ func scripted(t *testing.T, script string) (editor, dir string) {
 	path := filepath.Join(dir, "editor")
 	content := fmt.Sprintf("#!/bin/sh\ncd %q\nfor f; do :; done # the last argument\nls -l \"$f\" | cut -c1-10 "+
 		">mode\necho \"$f\" >>path\ncp \"$f\" given\n%s\n", dir, script)
-	if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(content), 0o700))
 	return path + " --wait", dir
 }
 
 func read(t *testing.T, path ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(path...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(path...)))(t)
 	return string(text)
 }
 
@@ -143,9 +139,7 @@ func TestEditOnARealBroker(t *testing.T) {
 	j := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
 	t.Cleanup(func() { j.Close() })
 	client, err := broker.New(broker.Options{URL: node.AMQP(), Journal: j})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	o.Journal, o.Broker = j, client
 	declare(t, channel, "ui.edit.worker", nil)
 	declare(t, channel, "ui.edit.failed", nil)
@@ -173,9 +167,7 @@ func TestEditOnARealBroker(t *testing.T) {
 		d.Headers["x"] != "z" || d.Priority != 3 || d.Headers[message.ReplayHeader] == nil {
 		t.Errorf("%v %+v %d bytes", d.Headers, d.Priority, len(d.Body))
 	}
-	if err := d.Nack(false, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Nack(false, true))
 	term.press(keyEnter, "u")
 	term.await("enter bring back")
 	term.press(keyEnter)

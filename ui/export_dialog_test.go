@@ -9,6 +9,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -27,10 +28,8 @@ func TestExportDialogGolden(t *testing.T) {
 // exported reads a file back.
 func exported(t *testing.T, path string) (messages []message.Message) {
 	t.Helper()
-	if err := (export.Files{}).Read(t.Context(), path,
-		func(m *message.Message) error { messages = append(messages, *m); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, (export.Files{}).Read(t.Context(), path,
+		func(m *message.Message) error { messages = append(messages, *m); return nil }))
 	return messages
 }
 

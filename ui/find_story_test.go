@@ -6,6 +6,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 )
 
@@ -18,9 +19,7 @@ func TestStoryOfOneOrder(t *testing.T) {
 		wanted := queues * 2 / 3
 		for q := range queues {
 			name := fmt.Sprintf("orders-%03d.failed", q)
-			if _, err := channel.QueueDeclare(name, true, false, false, false, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
 			messages := make([]amqp.Publishing, each)
 			for i := range messages {
 				id := fmt.Sprintf("A-%06d", q*each+i)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // The keys that people try first do what they do elsewhere: tab goes through the screens, n and N through matches, and
@@ -14,9 +16,7 @@ func TestKeysAreThoseOfOtherPrograms(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t)
 		for _, name := range []string{"mail", "sms"} {
-			if _, err := channel.QueueDeclare(name, true, false, false, false, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
 		}
 		failInto(t, channel, "mail.failed", "classic", "ValueError: no address", 9)
 		failInto(t, channel, "sms.failed", "classic", "TimeoutError: too late", 8)
@@ -89,9 +89,7 @@ func TestWhatIsThereAndWhatWasRead(t *testing.T) {
 		o, channel := storyVHost(t)
 		for worker, n := range map[string]int{"alpha": 3, "mail": 1939, "zulu": 5} {
 			for _, name := range []string{worker, worker + ".failed"} {
-				if _, err := channel.QueueDeclare(name, true, false, false, false, nil); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
 			}
 			messages := make([]amqp.Publishing, n)
 			for i := range messages {

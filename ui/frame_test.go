@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // A frame is a screen without a terminal: the first one, or what a command opens, with what it reads.
@@ -23,13 +25,8 @@ func TestFrame(t *testing.T) {
 			t.Parallel()
 			o, _, _ := failedOptions(5)
 			path := filepath.Join(t.TempDir(), test.file)
-			if err := (Frame{path, test.open, 120, 36}).Write(t.Context(), o); err != nil {
-				t.Fatal(err)
-			}
-			frame, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, (Frame{path, test.open, 120, 36}).Write(t.Context(), o))
+			frame := must.Get(os.ReadFile(path))(t)
 			for _, want := range test.want {
 				if !strings.Contains(string(frame), want) {
 					t.Errorf("there is no %q in\n%s", want, frame)
@@ -42,9 +39,7 @@ func TestFrame(t *testing.T) {
 func TestFrameThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	there := filepath.Join(t.TempDir(), "there")
-	if err := os.WriteFile(there, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(there, nil, 0o600))
 	for _, test := range []struct{ name, path, open, want string }{
 		{"unknown", "new", "flow nowhere", "there is no flow nowhere"},
 		{"incomplete", "new", "find", "find is not complete: a text has to follow"},

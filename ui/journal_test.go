@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -30,9 +31,7 @@ func writeDrop(t *testing.T, j *journal.Journal, n int, finished bool) int64 {
 		Operation: plan.Drop, From: ref(failedQueue), User: "guest",
 		Broker: "mq1:5672", Planned: n,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var entries []plan.Entry
 	var settled []plan.Settled
 	for i := range n {
@@ -44,9 +43,7 @@ func writeDrop(t *testing.T, j *journal.Journal, n int, finished bool) int64 {
 	if err = j.Write(id, entries, settled); err == nil && finished {
 		err = j.Finish(id, nil, plan.Account{Planned: n, Dropped: n})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return id
 }
 
@@ -55,17 +52,12 @@ func writeDrop(t *testing.T, j *journal.Journal, n int, finished bool) int64 {
 func withUnfinishedDrop(t *testing.T, o *Options, c *clock) int64 {
 	t.Helper()
 	j := withJournal(t, o, c, 1)
-	id, err := j.Begin(t.Context(), plan.Record{
+	id := must.Get(j.Begin(t.Context(), plan.Record{
 		Operation: plan.Drop, From: ref(failedQueue), User: "guest", Broker: "mq1:5672", Planned: 1,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	m := failedMessage(0)
 	m.Position, m.BodyBytes, m.Fingerprint = 1, len(m.Body), message.FingerprintOf(&m)
-	if err := j.Write(id, []plan.Entry{plan.NewEntry(&m, nil, false)}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, j.Write(id, []plan.Entry{plan.NewEntry(&m, nil, false)}, nil))
 	if err := j.Close(); err != nil { // as the end of its program would
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -137,14 +138,8 @@ func TestDelayLevelsOnARealBroker(t *testing.T) {
 // declareCeleryDelays declares what kombu declares for native delays, and a worker's queue bound to them.
 func declareCeleryDelays(t *testing.T, channel *amqp.Channel) (worker string) {
 	t.Helper()
-	var failed error
-	must := func(err error) {
-		if failed == nil {
-			failed = err
-		}
-	}
 	topic := func(name string) {
-		must(channel.ExchangeDeclare(name, "topic", true, false, false, false, nil))
+		must.Do(t, channel.ExchangeDeclare(name, "topic", true, false, false, false, nil))
 		t.Cleanup(func() { _ = channel.ExchangeDelete(name, false, false) })
 	}
 	topic("celery_delayed_delivery")
@@ -156,18 +151,15 @@ func declareCeleryDelays(t *testing.T, channel *amqp.Channel) (worker string) {
 			"x-queue-type": "quorum", "x-overflow": "reject-publish", "x-message-ttl": int64(1000) << level,
 			"x-dead-letter-exchange": next, "x-dead-letter-strategy": "at-least-once",
 		})
-		must(channel.QueueBind(name, words+"1.#", name, false, nil))
-		must(channel.ExchangeBind(next, words+"0.#", name, false, nil))
+		must.Do(t, channel.QueueBind(name, words+"1.#", name, false, nil))
+		must.Do(t, channel.ExchangeBind(next, words+"0.#", name, false, nil))
 		next = name
 	}
 	worker = "ui.celery"
 	topic(worker)
 	declare(t, channel, worker, nil)
-	must(channel.ExchangeBind(worker, "#."+worker, "celery_delayed_delivery", false, nil))
-	must(channel.QueueBind(worker, "#."+worker, worker, false, nil))
-	if failed != nil {
-		t.Fatal(failed)
-	}
+	must.Do(t, channel.ExchangeBind(worker, "#."+worker, "celery_delayed_delivery", false, nil))
+	must.Do(t, channel.QueueBind(worker, "#."+worker, worker, false, nil))
 	return worker
 }
 
@@ -176,13 +168,8 @@ func publishTo(t *testing.T, channel *amqp.Channel, exchange, key string, m amqp
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := channel.Confirm(false); err != nil {
-		t.Fatal(err)
-	}
-	confirm, err := channel.PublishWithDeferredConfirm(exchange, key, true, false, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.Confirm(false))
+	confirm := must.Get(channel.PublishWithDeferredConfirm(exchange, key, true, false, m))(t)
 	if ok, err := confirm.WaitContext(ctx); err != nil || !ok {
 		t.Fatalf("not confirmed: %v", err)
 	}

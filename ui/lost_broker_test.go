@@ -10,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
@@ -23,30 +24,17 @@ import (
 func TestRealBrokerIsShownLostAndShownAgain(t *testing.T) {
 	size.Long(t)
 	t.Parallel()
-	node, err := demo.Start(t.Context(), demo.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	node := must.Get(demo.Start(t.Context(), demo.Options{}))(t)
 	t.Cleanup(func() {
 		if err := node.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
-	scenario, err := demo.ScenarioNamed("pubsub")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := scenario.Declare(t.Context(), node.AMQP()); err != nil {
-		t.Fatal(err)
-	}
-	client, err := broker.New(broker.Options{URL: node.AMQP()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	scenario := must.Get(demo.ScenarioNamed("pubsub"))(t)
+	must.Do(t, scenario.Declare(t.Context(), node.AMQP()))
+	client := must.Get(broker.New(broker.Options{URL: node.AMQP()}))(t)
 	defer client.Close()
-	if err := client.Check(t.Context(), "/"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, client.Check(t.Context(), "/"))
 	often := newTerminal(t, Options{Source: polled(t, node), Title: "real", Interval: 200 * time.Millisecond}, 120, 36)
 	seldom := newTerminal(t, Options{Source: polled(t, node), Broker: client, Title: "real", Interval: 10 * time.Minute},
 		120, 36)
@@ -55,9 +43,7 @@ func TestRealBrokerIsShownLostAndShownAgain(t *testing.T) {
 	often.await("ucenter@user@failed", "TTL 30s (argument) → master")
 	for range 2 { // the second time on a connection that was made again
 		seldom.await("live 10m")
-		if err := node.Halt(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, node.Halt())
 		often.await("! lost", "stale: this is how it was at", "ucenter@user@failed")
 		seldom.await("! lost", "stale: this is how it was at")
 		if strings.Contains(seldom.screen(), "live") {
@@ -66,9 +52,7 @@ func TestRealBrokerIsShownLostAndShownAgain(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		err := node.Resume(ctx)
 		cancel()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		// A broker that has just started may answer too late for "live".
 		often.awaitThat("the broker is shown again", func(screen string) bool {
 			return strings.Contains(screen, "ucenter@user@failed") && !strings.Contains(screen, "lost") &&
@@ -85,10 +69,7 @@ func TestRealBrokerIsShownLostAndShownAgain(t *testing.T) {
 // polled is the management API of a node, with little patience.
 func polled(t *testing.T, node *demo.Node) *mgmt.Client {
 	t.Helper()
-	source, err := mgmt.New(mgmt.Options{URL: node.API(), Timeout: 5 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), Timeout: 5 * time.Second}))(t)
 	t.Cleanup(source.Close)
 	return source
 }

@@ -8,6 +8,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 )
 
@@ -28,9 +29,7 @@ func TestStoryOfMending(t *testing.T) {
 		o, channel := storyVHost(t)
 		fails := amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "orders.failed"}
 		for name, arguments := range map[string]amqp.Table{"orders": fails, "orders.failed": nil} {
-			if _, err := channel.QueueDeclare(name, true, false, false, false, arguments); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(channel.QueueDeclare(name, true, false, false, false, arguments))(t)
 		}
 		body := func(i int) string { return fmt.Sprintf(`{"order": %d,  "amount": "%d,50"}`, i, i) }
 		messages := make([]amqp.Publishing, n)
@@ -41,10 +40,7 @@ func TestStoryOfMending(t *testing.T) {
 			}
 		}
 		publish(t, channel, "orders.failed", messages...)
-		consumes, err := channel.Consume("orders", "worker", false, false, false, false, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		consumes := must.Get(channel.Consume("orders", "worker", false, false, false, false, nil))(t)
 		over := make(chan struct{})
 		go func() {
 			defer close(over)
@@ -62,9 +58,7 @@ func TestStoryOfMending(t *testing.T) {
 		screen.await("c no canary")
 		screen.agree("replay", "1 of 600 messages moved")
 		screen.await("What happened", "1 of 1 came back", "untouched 599")
-		if err := channel.Cancel("worker", false); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, channel.Cancel("worker", false))
 		<-over
 		screen.press(keyEnter, "q")
 		screen.await("CAUSE")

@@ -3,6 +3,7 @@ package ui
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -127,9 +128,7 @@ func TestRecordNamesTheProgram(t *testing.T) {
 	o, _, c := failedOptions(5)
 	j := withJournal(t, &o, c, 3)
 	program, err := mend.Parse(`.body.fixed = true`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	id, err := j.Begin(t.Context(), plan.Record{
 		Operation: plan.Replay, From: ref(failedQueue), User: "guest", Broker: "mq1:5672", Planned: 1,
 		Intent: &plan.Intent{Mend: program},
@@ -137,9 +136,7 @@ func TestRecordNamesTheProgram(t *testing.T) {
 	if err == nil {
 		err = j.Finish(id, nil, plan.Account{Planned: 1, Gone: 1})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	term := newTerminal(t, o, 120, 36)
 	term.press("5")
 	term.await("1 gone")

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // The opener gets the URL as its one argument, where a desktop is and only there.
@@ -13,9 +15,7 @@ func TestOpenOnDesktop(t *testing.T) {
 	dir := t.TempDir()
 	seen := filepath.Join(dir, "seen")
 	script := "#!/bin/sh\nprintf '%s %s' \"$#\" \"$1\" > '" + seen + "'\n"
-	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "xdg-open"), []byte(script), 0o700))
 	t.Setenv("PATH", dir)
 	for _, env := range [][3]string{{"", "", ""}, {":0", "", "10.0.0.1 1 10.0.0.2 22"}} {
 		t.Setenv("DISPLAY", env[0])
@@ -26,9 +26,7 @@ func TestOpenOnDesktop(t *testing.T) {
 		}
 	}
 	t.Setenv("SSH_CONNECTION", "")
-	if err := openOnDesktop(t.Context(), url); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, openOnDesktop(t.Context(), url))
 	if text, err := os.ReadFile(seen); err != nil || string(text) != "1 "+url {
 		t.Errorf("it got %q, %v", text, err)
 	}

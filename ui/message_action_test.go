@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -20,14 +21,8 @@ func traced(t *testing.T) Options {
 	b.put(failedQueue,
 		message.Message{RoutingKey: "k", Body: []byte("a"), Headers: model.Table{"trace": "ab c/\x1b[2J"}},
 		message.Message{RoutingKey: "k", Body: []byte("b")})
-	trace, err := filter.NewAction("ctrl-t", "trace", "https://t.example/{{headers.trace}}", "", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	echo, err := filter.NewAction("a", "say", "", "echo it is {{headers.trace}}", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := must.Get(filter.NewAction("ctrl-t", "trace", "https://t.example/{{headers.trace}}", "", false))(t)
+	echo := must.Get(filter.NewAction("a", "say", "", "echo it is {{headers.trace}}", false))(t)
 	return Options{
 		Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now, ReadOnly: true, Production: true,
 		Actions: []filter.Action{trace, echo},

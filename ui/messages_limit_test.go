@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -15,10 +16,7 @@ func TestTheLimitOfALookIsNoGrowth(t *testing.T) {
 	a := newApp(t.Context(), frozen(&recorded{snapshot: recording()}))
 	s := newMessagesScreen(a.env, ref("failed")).(messagesScreen)
 	list := message.MessageList{{Position: 1}, {Position: 2}, {Position: 3}}
-	rows, err := messageRows(list, ref("failed"), false, func(int, *message.Message) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(messageRows(list, ref("failed"), false, func(int, *message.Message) {}))(t)
 	s.rows, s.limit = rows, peekMost
 	s.peeked = peek.Peeked{Messages: list, Depth: model.Some[int64](300_000), TakenAt: c.now()}
 	for _, step := range []struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/manage"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
@@ -61,23 +62,17 @@ func (w statistics) are(t *model.Topology, vhost string) bool {
 func stageOf(t *testing.T, played demo.Scenario, worker string) *stage {
 	t.Helper()
 	node, err := theNode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	vhost := strings.ReplaceAll(t.Name(), "/", ".")
 	manageVHost(t, node, http.MethodPut, vhost)
 	t.Cleanup(func() { manageVHost(t, node, http.MethodDelete, vhost) })
 	u, err := url.Parse(node.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	u.Path = "/" + vhost
 	s := &stage{
 		T: t, url: u.String(), worker: model.QueueRef{VHost: vhost, Name: worker}, asked: make(chan statistics),
 	}
-	if err := played.Declare(t.Context(), s.url); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, played.Declare(t.Context(), s.url))
 	if s.conn, err = amqp.Dial(s.url); err != nil {
 		t.Fatal(err)
 	}
@@ -87,19 +82,14 @@ func stageOf(t *testing.T, played demo.Scenario, worker string) *stage {
 
 func scenario(t *testing.T, name string) demo.Scenario {
 	t.Helper()
-	s, err := demo.ScenarioNamed(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(demo.ScenarioNamed(name))(t)
 	return s
 }
 
 // manageVHost makes or deletes a vhost.
 func manageVHost(t *testing.T, node *demo.Node, method, name string) {
 	t.Helper()
-	if _, err := manage.Send(context.WithoutCancel(t.Context()), method, node.API()+"/api/vhosts/"+name, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(manage.Send(context.WithoutCancel(t.Context()), method, node.API()+"/api/vhosts/"+name, ""))(t)
 }
 
 // follow counts and polls until stop is called. It returns when the publishers' totals can be compared with what is
@@ -107,15 +97,9 @@ func manageVHost(t *testing.T, node *demo.Node, method, name string) {
 func (s *stage) follow(before ...totals) {
 	s.Helper()
 	node, _ := theNode()
-	source, err := mgmt.New(mgmt.Options{URL: node.API(), VHost: s.worker.VHost})
-	if err != nil {
-		s.Fatal(err)
-	}
+	source := must.Get(mgmt.New(mgmt.Options{URL: node.API(), VHost: s.worker.VHost}))(s)
 	s.source = source
-	client, err := broker.New(broker.Options{URL: s.url})
-	if err != nil {
-		s.Fatal(err)
-	}
+	client := must.Get(broker.New(broker.Options{URL: s.url}))(s)
 	ctx, cancel := context.WithCancel(s.Context())
 	polls := make(chan *model.Topology) // unbuffered: a poll waits for its turn
 	var running sync.WaitGroup
@@ -251,14 +235,8 @@ func (s *stage) send(n int, exchange, key string, expiration ...string) {
 
 // consume is an application: it counts what it gets.
 func (s *stage) consume(queue string, handle func(d amqp.Delivery)) *atomic.Int64 {
-	channel, err := s.conn.Channel()
-	if err != nil {
-		s.Fatal(err)
-	}
-	deliveries, err := channel.Consume(queue, "", false, false, false, false, nil)
-	if err != nil {
-		s.Fatal(err)
-	}
+	channel := must.Get(s.conn.Channel())(s)
+	deliveries := must.Get(channel.Consume(queue, "", false, false, false, false, nil))(s)
 	var got atomic.Int64
 	go func() { // ends with the connection
 		for d := range deliveries {

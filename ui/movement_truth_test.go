@@ -9,6 +9,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/watch"
 )
 
@@ -206,20 +207,14 @@ func (s *stage) wantAlmost(what string, got, want int64) {
 }
 
 func (s *stage) ready(queue string) int {
-	channel, err := s.conn.Channel()
-	if err != nil {
-		s.Fatal(err)
-	}
+	channel := must.Get(s.conn.Channel())(s)
 	defer channel.Close()
 	return depth.Of(s.T, channel, queue)
 }
 
 // counted is what the management API says is ready in a queue that may be exclusive to another connection.
 func (s *stage) counted(queue string) int64 {
-	counts, err := s.source.Counts(s.Context())
-	if err != nil {
-		s.Fatal(err)
-	}
+	counts := must.Get(s.source.Counts(s.Context()))(s)
 	return counts[s.ref(queue)].Ready.Or(0)
 }
 

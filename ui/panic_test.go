@@ -18,6 +18,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/creack/pty"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/ports"
 )
@@ -41,9 +42,7 @@ func TestPanicsLeaveTheTerminal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			master, tty, err := pty.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			defer master.Close()
 			var armed atomic.Bool
 			written := make(chan []byte, 1) // all of it
@@ -61,13 +60,9 @@ func TestPanicsLeaveTheTerminal(t *testing.T) {
 				}
 				written <- text
 			}()
-			if err := pty.Setsize(tty, &pty.Winsize{Cols: 100, Rows: 30}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, pty.Setsize(tty, &pty.Winsize{Cols: 100, Rows: 30}))
 			before, err := term.GetState(tty.Fd())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			o, _, _ := failedOptions(3)
 			defect(&o, &armed)
 			stdout := os.Stdout

@@ -8,6 +8,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -120,19 +121,10 @@ func TestCanaryOnARealBroker(t *testing.T) {
 		messages = append(messages, amqp.Publishing{Body: []byte("fails"), DeliveryMode: 2})
 	}
 	publish(t, channel, "ui.canary.failed", messages...)
-	conn, err := amqp.Dial(node.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(amqp.Dial(node.AMQP()))(t)
 	defer conn.Close()
-	worker, err := conn.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
-	deliveries, err := worker.Consume("ui.canary", "", false, false, false, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	worker := must.Get(conn.Channel())(t)
+	deliveries := must.Get(worker.Consume("ui.canary", "", false, false, false, false, nil))(t)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -30,14 +31,10 @@ func TestChangedUnderADialogOnARealBroker(t *testing.T) {
 		"x-message-ttl": 600_000, "x-dead-letter-exchange": "ui.check.x",
 		"x-dead-letter-routing-key": "ui.check",
 	})
-	if err := channel.ExchangeDeclare("ui.check.x", "direct", true, false, false, false, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.ExchangeDeclare("ui.check.x", "direct", true, false, false, false, nil))
 	t.Cleanup(func() { _ = channel.ExchangeDelete("ui.check.x", false, false) })
 	bind := func(queue string) {
-		if err := channel.QueueBind(queue, "ui.check", "ui.check.x", false, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, channel.QueueBind(queue, "ui.check", "ui.check.x", false, nil))
 	}
 	bind("ui.check")
 	publish(t, channel, "ui.check.failed", amqp.Publishing{MessageId: "m", Body: []byte("body")})
@@ -67,10 +64,7 @@ func TestLimitUnderADialogOnARealBroker(t *testing.T) {
 	o, node, channel := real(t)
 	j := journal.New(journal.Options{Path: filepath.Join(t.TempDir(), "journal.db")})
 	t.Cleanup(func() { j.Close() })
-	client, err := broker.New(broker.Options{URL: node.AMQP(), Journal: j})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must.Get(broker.New(broker.Options{URL: node.AMQP(), Journal: j}))(t)
 	o.Journal, o.Broker = j, client
 	declare(t, channel, "ui.limit.failed", nil)
 	declare(t, channel, "ui.limit.there", amqp.Table{"x-max-length": 5})

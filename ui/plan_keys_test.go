@@ -5,6 +5,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -14,10 +15,7 @@ import (
 func TestKeysWhileItPlans(t *testing.T) {
 	o, _, _ := failedOptions(1)
 	list := message.MessageList{failedMessage(0)}
-	rows, err := messageRows(list, ref(failedQueue), false, func(int, *message.Message) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(messageRows(list, ref(failedQueue), false, func(int, *message.Message) {}))(t)
 	e, topology := newApp(t.Context(), o).env, model.NewTopology(o.Source.(*recorded).snapshot)
 	d, make := newPlanDialog(e, topology, plan.Replay, ref(failedQueue), rows, "all", otherMessages{})
 	planned := func() {

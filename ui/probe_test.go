@@ -8,6 +8,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/trace"
 )
@@ -107,18 +108,14 @@ func TestProbeIsAskedForOnProduction(t *testing.T) {
 // On a real broker: the probe goes its way, and nothing is left of it.
 func TestProbeOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
-	if err := channel.ExchangeDeclare("probe.dlx", "direct", true, false, false, false, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.ExchangeDeclare("probe.dlx", "direct", true, false, false, false, nil))
 	t.Cleanup(func() { _ = channel.ExchangeDelete("probe.dlx", false, false) })
 	declare(t, channel, "probe.buffer", amqp.Table{
 		"x-dead-letter-exchange":    "probe.dlx",
 		"x-dead-letter-routing-key": "w", "x-message-ttl": int64(300),
 	})
 	declare(t, channel, "probe.worker", nil)
-	if err := channel.QueueBind("probe.worker", "w", "probe.dlx", false, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.QueueBind("probe.worker", "w", "probe.dlx", false, nil))
 	term := openProbe(t, o, "probe.worker", 120, 36)
 	term.await("through (default), key probe.buffer", "probe.worker, no consumers: it is taken out again",
 		"enter send the probe")

@@ -14,6 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/picture"
@@ -40,36 +41,19 @@ func TestMain(m *testing.M) {
 // real is the program's options on the real broker, and a connection of the test's own to see what is there.
 func real(t *testing.T) (Options, *demo.Node, *amqp.Channel) {
 	t.Helper()
-	node, err := theNode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := mgmt.New(mgmt.Options{URL: node.API()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := broker.New(broker.Options{URL: node.AMQP()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := amqp.Dial(node.AMQP())
-	if err != nil {
-		t.Fatal(err)
-	}
+	node := must.Get(theNode())(t)
+	source := must.Get(mgmt.New(mgmt.Options{URL: node.API()}))(t)
+	client := must.Get(broker.New(broker.Options{URL: node.AMQP()}))(t)
+	conn := must.Get(amqp.Dial(node.AMQP()))(t)
 	t.Cleanup(func() { conn.Close() })
-	channel, err := conn.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	channel := must.Get(conn.Channel())(t)
 	return Options{Source: source, Broker: client, Title: "test", Interval: 200 * time.Millisecond}, node, channel
 }
 
 // declare makes a durable queue that is deleted after the test.
 func declare(t *testing.T, channel *amqp.Channel, name string, arguments amqp.Table) {
 	t.Helper()
-	if _, err := channel.QueueDeclare(name, true, false, false, false, arguments); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(channel.QueueDeclare(name, true, false, false, false, arguments))(t)
 	t.Cleanup(func() {
 		if _, err := channel.QueueDelete(name, false, false, false); err != nil {
 			t.Log(err)
@@ -79,9 +63,7 @@ func declare(t *testing.T, channel *amqp.Channel, name string, arguments amqp.Ta
 
 func publish(t *testing.T, channel *amqp.Channel, queue string, messages ...amqp.Publishing) {
 	t.Helper()
-	if err := channel.Confirm(false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.Confirm(false))
 	confirms := make([]*amqp.DeferredConfirmation, len(messages))
 	for i, m := range messages {
 		var err error
@@ -101,12 +83,8 @@ func publish(t *testing.T, channel *amqp.Channel, queue string, messages ...amqp
 func TestReplayOnARealBroker(t *testing.T) {
 	o, node, channel := real(t)
 	scenario, err := demo.ScenarioNamed("pubsub")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := scenario.Declare(t.Context(), node.AMQP()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, scenario.Declare(t.Context(), node.AMQP()))
 	failed := depth.Of(t, channel, failedQueue)
 	if failed < 3 {
 		t.Fatalf("the scenario seeds %d failed messages", failed)
@@ -178,9 +156,7 @@ func TestDropOnARealBroker(t *testing.T) {
 	var left []string
 	for {
 		d, ok, err := channel.Get("ui.drop", true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if !ok {
 			break
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -29,9 +30,7 @@ func withReplay(t *testing.T, o *Options, b *recordedBroker, c *clock) int64 {
 			Recipients: []plan.Recipient{{Queue: ref("ucenter@user"), Consumers: model.Some[int64](1)}},
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var entries []plan.Entry
 	for i, m := range b.messages[ref(failedQueue)][:3] {
 		m.Position = i + 1
@@ -44,9 +43,7 @@ func withReplay(t *testing.T, o *Options, b *recordedBroker, c *clock) int64 {
 		}
 		entries = append(entries, plan.NewEntry(&m, &p, false))
 	}
-	if err := j.Write(id, entries, []plan.Settled{{Position: 1, Outcome: plan.Moved}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, j.Write(id, entries, []plan.Settled{{Position: 1, Outcome: plan.Moved}}))
 	b.messages[ref(failedQueue)] = b.messages[ref(failedQueue)][1:]
 	if err := j.Close(); err != nil { // as the end of its program would
 		t.Fatal(err)

@@ -6,24 +6,22 @@ import (
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // exchanges declares exchanges that are deleted after the test.
 func exchanges(t *testing.T, channel *amqp.Channel, kind string, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		if err := channel.ExchangeDeclare(name, kind, true, false, false, false, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, channel.ExchangeDeclare(name, kind, true, false, false, false, nil))
 		t.Cleanup(func() { _ = channel.ExchangeDelete(name, false, false) })
 	}
 }
 
 func bindIn(t *testing.T, channel *amqp.Channel, exchange, key, queue string) {
 	t.Helper()
-	if err := channel.QueueBind(queue, key, exchange, false, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.QueueBind(queue, key, exchange, false, nil))
 }
 
 // What a worker rejects and comes back to the exchange that publishers use is shown as rejected, and the publishers are
@@ -42,23 +40,16 @@ func TestRejectsThatComeBackToTheEntry(t *testing.T) {
 	if screen := term.screen(); strings.Contains(screen, "sent again") {
 		t.Errorf("nothing is sent again by the worker:\n%s", screen)
 	}
-	worker, err := channel.Consume("entry.work", "", false, false, false, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	worker := must.Get(channel.Consume("entry.work", "", false, false, false, false, nil))(t)
 	p := amqp.Publishing{Body: []byte("m")}
-	if err := channel.PublishWithContext(t.Context(), "entry", "work.new", true, false, p); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.PublishWithContext(t.Context(), "entry", "work.new", true, false, p))
 	for try := range 2 { // as published, and as it comes back
 		select {
 		case d := <-worker:
 			if deaths, _ := d.Headers["x-death"].([]any); len(deaths) != 2*try {
 				t.Errorf("at try %d it has died so: %v", try, deaths)
 			}
-			if err := d.Reject(false); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.Reject(false))
 		case <-time.After(time.Minute):
 			t.Fatal("no message")
 		}
@@ -78,15 +69,10 @@ func TestALookShowsWhereMessagesGo(t *testing.T) {
 	bindIn(t, channel, "ways.delay", "delay.10m", "ways.later")
 	bindIn(t, channel, "ways.retry", "delay.#", "ways.audit")
 	bindIn(t, channel, "ways.retry", "save.#", "ways.save")
-	if err := channel.Confirm(false); err != nil {
-		t.Fatal(err)
-	}
-	confirm, err := channel.PublishWithDeferredConfirm("ways.delay", "save.created", true, false, amqp.Publishing{
+	must.Do(t, channel.Confirm(false))
+	confirm := must.Get(channel.PublishWithDeferredConfirm("ways.delay", "save.created", true, false, amqp.Publishing{
 		Headers: amqp.Table{"CC": []any{"delay.10m"}}, Body: []byte("m"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if ok, err := confirm.WaitContext(t.Context()); err != nil || !ok {
 		t.Fatalf("not confirmed: %v", err)
 	}
@@ -116,9 +102,7 @@ func TestALookShowsWhoFillsABuffer(t *testing.T) {
 	bindIn(t, channel, "back.in", "created", "back.save")
 	bindIn(t, channel, "back.delay", "delay.10m", "back.later")
 	bindIn(t, channel, "back.retry", "back.save.#", "back.save")
-	if err := channel.Confirm(false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.Confirm(false))
 	confirm, err := channel.PublishWithDeferredConfirm("back.delay", "back.save.created", true, false, amqp.Publishing{
 		Headers: amqp.Table{
 			"CC": []any{"delay.10m"},
@@ -129,9 +113,7 @@ func TestALookShowsWhoFillsABuffer(t *testing.T) {
 		},
 		Body: []byte("m"),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if ok, err := confirm.WaitContext(t.Context()); err != nil || !ok {
 		t.Fatalf("not confirmed: %v", err)
 	}
@@ -153,13 +135,8 @@ func TestAWorkerThatRequeues(t *testing.T) {
 		"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "again.dead",
 	})
 	publish(t, channel, "again.work", amqp.Publishing{Body: []byte("m")}, amqp.Publishing{Body: []byte("m")})
-	if err := channel.Qos(1, 0, false); err != nil {
-		t.Fatal(err)
-	}
-	got, err := channel.Consume("again.work", "worker", false, false, false, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.Qos(1, 0, false))
+	got := must.Get(channel.Consume("again.work", "worker", false, false, false, false, nil))(t)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -23,14 +24,9 @@ func TestProtobufByName(t *testing.T) {
 			}},
 		}},
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	schema := func(set []byte, unread error, name string) body.Schemas {
-		s, err := body.NewSchema("/etc/shop.desc", set, unread, name, "ucenter*", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(body.NewSchema("/etc/shop.desc", set, unread, name, "ucenter*", ""))(t)
 		return body.Schemas{s}
 	}
 	for _, test := range []struct {

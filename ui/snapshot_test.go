@@ -8,6 +8,7 @@ import (
 
 	"github.com/muesli/termenv"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -22,10 +23,7 @@ func snapshotOfQueues(t *testing.T, path string) (*terminal, string) {
 	screen.command("snapshot "+path, "▸ snapshot /")
 	screen.press(keyEnter)
 	screen.await("this screen is in ")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	return screen, string(text)
 }
 

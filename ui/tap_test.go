@@ -10,6 +10,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/trace"
@@ -170,9 +171,7 @@ func TestTapThatEnds(t *testing.T) {
 func TestTapOnARealBroker(t *testing.T) {
 	o, _, channel := real(t)
 	for _, x := range []string{"tap.front", "tap.dlx"} {
-		if err := channel.ExchangeDeclare(x, "direct", true, false, false, false, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, channel.ExchangeDeclare(x, "direct", true, false, false, false, nil))
 		t.Cleanup(func() { _ = channel.ExchangeDelete(x, false, false) })
 	}
 	declare(t, channel, "tap.buffer", amqp.Table{
@@ -181,9 +180,7 @@ func TestTapOnARealBroker(t *testing.T) {
 	})
 	declare(t, channel, "tap.worker", nil)
 	for queue, x := range map[string]string{"tap.buffer": "tap.front", "tap.worker": "tap.dlx"} {
-		if err := channel.QueueBind(queue, "w", x, false, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, channel.QueueBind(queue, "w", x, false, nil))
 	}
 	term := onFlow(t, o, "tap.worker", 120, 36)
 	term.await("tap.buffer", "ready")
@@ -191,16 +188,11 @@ func TestTapOnARealBroker(t *testing.T) {
 	term.await("Tap tap.dlx")
 	term.press(keyEnter)
 	term.await("nothing has passed yet")
-	if err := channel.Publish("tap.front", "w", false, false, amqp.Publishing{MessageId: "one"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, channel.Publish("tap.front", "w", false, false, amqp.Publishing{MessageId: "one"}))
 	term.await("published", "expired", "2 seen", "none missed")
 	source := o.Source
 	taps := func() bool {
-		s, err := source.Snapshot(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(source.Snapshot(t.Context()))(t)
 		for _, q := range s.Queues {
 			if strings.HasPrefix(q.Name, model.TapPrefix) {
 				return true

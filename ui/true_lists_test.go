@@ -7,6 +7,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -14,9 +15,7 @@ import (
 func failInto(t *testing.T, channel *amqp.Channel, queue, kind, text string, n int) {
 	t.Helper()
 	arguments := amqp.Table{"x-queue-type": kind}
-	if _, err := channel.QueueDeclare(queue, true, false, false, false, arguments); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(channel.QueueDeclare(queue, true, false, false, false, arguments))(t)
 	for i := range n {
 		publish(t, channel, queue, amqp.Publishing{
 			MessageId: fmt.Sprint(queue, text, i), Headers: amqp.Table{"x-error": text}, Body: []byte("{}"),
@@ -29,9 +28,7 @@ func TestListsStayTrue(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t)
 		for _, name := range []string{"mail", "sms"} {
-			if _, err := channel.QueueDeclare(name, true, false, false, false, nil); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
 		}
 		failInto(t, channel, "mail.failed", "classic", "ValueError: no address", 9)
 		failInto(t, channel, "sms.failed", "classic", "ValueError: no address", 8)
@@ -101,9 +98,7 @@ func TestListsStayTrue(t *testing.T) {
 func TestCostlyListStaysTrue(t *testing.T) {
 	storySizes(t, func(t *testing.T, width, height int) {
 		o, channel := storyVHost(t)
-		if _, err := channel.QueueDeclare("mail", true, false, false, false, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(channel.QueueDeclare("mail", true, false, false, false, nil))(t)
 		failInto(t, channel, "mail.failed", "quorum", "TimeoutError: too late", 3)
 		failInto(t, channel, "mail.failed", "quorum", "ValueError: no address", 9)
 		screen := newTerminal(t, o, width, height)
@@ -142,9 +137,7 @@ func TestCostlyListStaysTrue(t *testing.T) {
 func TestCostlyCauseIsNotZero(t *testing.T) {
 	o, channel := storyVHost(t)
 	for _, name := range []string{"mail", "sms"} {
-		if _, err := channel.QueueDeclare(name, true, false, false, false, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
 		failInto(t, channel, name+".failed", "quorum", "ValueError: no address", 4)
 	}
 	screen := newTerminal(t, o, 80, 24)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/muesli/termenv"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 func TestASCII(t *testing.T) {
@@ -80,8 +82,6 @@ func TestGlyphsHaveStandIns(t *testing.T) {
 			})
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 }
