@@ -96,15 +96,16 @@ func (c *causesReading) withdraw(q *causesQueue) {
 func (c *causesReading) catchUp() {
 	for _, d := range c.env.since(&c.done) {
 		q := c.queues[d.queue]
-		switch {
-		case q == nil || q.readAt.IsZero() || d.at.Before(q.readAt):
-		case d.unclear && q.plan.Allowed() && q.plan.Free:
-			q.wanted, q.settled = true, d.at
-		default:
-			q.settled, q.ready = d.at, model.Opt[int64]{}
-			q.depth = model.Some(max(q.depth.Or(q.read)+int64(d.back)-d.count(), 0))
-			c.leaving = append(c.leaving, d)
+		if q == nil || q.readAt.IsZero() || d.at.Before(q.readAt) {
+			continue
 		}
+		q.settled, q.ready = d.at, model.Opt[int64]{}
+		q.depth = model.Some(max(q.depth.Or(q.read)+int64(d.back)-d.count(), 0))
+		if d.unclear && q.plan.Allowed() && q.plan.Free {
+			q.wanted = true
+			continue
+		}
+		c.leaving = append(c.leaving, d)
 	}
 }
 
