@@ -52,10 +52,10 @@ func TestStoryOfManyQueues(t *testing.T) {
 		screen.agree("move 3 messages", "3 messages moved")
 		screen.await("esc close")
 		screen.awaitThat("all are moved", func(string) bool { return depths() == [4]int{0, 0, 0, 3} })
-		screen.press("G", "u") // of the last queue
-		screen.await("bring back 1 message")
-		screen.agree("bring back", "1 of 1 message brought back")
-		if got := depths(); got[3] != 2 || got[0]+got[1]+got[2] != 1 {
+		screen.press("u")
+		screen.await("Undo all 3: bring back 3 messages")
+		screen.agree("bring back", "3 of 3 messages brought back to 3 queues")
+		if got := depths(); got != [4]int{1, 1, 1, 0} {
 			t.Errorf("after the undo the failed queues and parking hold %v", got)
 		}
 		for _, name := range []string{"mail.failed", "sms.failed", "push.failed", "parking"} {

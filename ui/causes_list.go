@@ -86,7 +86,7 @@ func causeColumns(e *env, least *string) []term.Column[causeRow] {
 			},
 		},
 		{
-			Title: "LAST HOUR", Width: 9, Drop: 2,
+			Title: "LAST HOUR", Width: 9, Drop: 2, Blank: true,
 			Cell: func(r causeRow) term.Field {
 				return term.Field{Text: picture.Sparkline(r.recent), Style: s.Danger}
 			},

@@ -21,7 +21,7 @@ type flowsScreen struct {
 	latest topologyMsg
 	moving movingFlow // the flow at the cursor
 	drawn  bool       // its picture is on the screen
-	beside bool       // of the list, not below it
+	beside int        // columns of the list that the flow at the cursor stands beside; 0: it stands below
 	detail []string   // of the flow at the cursor, as prepared
 }
 
@@ -41,7 +41,7 @@ func flowColumns(e *env) []term.Column[flowRow] {
 	return []term.Column[flowRow]{
 		{Title: "", Width: 1, Cell: func(r flowRow) term.Field { return term.Field{Text: r.mark, Style: s.Mark(r.mark)} }},
 		{
-			Title: "FLOW", Width: 14, Flex: 4, Max: 44, Middle: true,
+			Title: "FLOW", Width: 20, Flex: 4, Max: 44, Middle: true,
 			Cell:    func(r flowRow) term.Field { return term.Field{Text: r.name, Style: s.Text} },
 			Compare: func(a, b flowRow) int { return cmp.Compare(a.name, b.name) },
 		},
@@ -185,14 +185,15 @@ func deepestFailed(t *model.Topology, flow *model.Flow) (ref model.QueueRef, ok 
 
 const (
 	sideBySide  = 160 // columns from which on the picture stands beside the list
-	leastList   = 80  // columns of the list beside it
+	leastList   = 80  // columns of the list beside it: it has those that show all of it
+	leastFlow   = 64  // columns of the flow beside the list
 	mostPicture = 120 // columns of the picture beside it: more room is the list's
 )
 
 // listSize is the room of the list. The flow at the cursor has what is left: below it, or beside it.
 func (f flowsScreen) listSize(width, height int) (columns, rows int) {
-	if f.beside {
-		return max(width-1-mostPicture, leastList), f.list.Rows(height, 0)
+	if f.beside > 0 {
+		return f.beside, f.list.Rows(height, 0)
 	}
 	return width, f.list.Rows(height, min(height/2, 13))
 }
@@ -200,13 +201,16 @@ func (f flowsScreen) listSize(width, height int) (columns, rows int) {
 // Prepare works out when the next messages of the flows that are seen are due, and draws the flow at the cursor.
 func (f flowsScreen) Prepare(width, height int) (screen, tea.Cmd) {
 	now := f.env.shown
-	f.beside = width >= sideBySide
+	if f.beside = max(width-1-mostPicture, leastList, f.list.Table.Need(height)); width < sideBySide ||
+		width-1-f.beside < leastFlow {
+		f.beside = 0
+	}
 	columns, rows := f.listSize(width, height)
 	for _, r := range f.list.Seen(rows) {
 		*r.due = dueField(f.env.styles, r.poll.soonest(r.flow, now), now)
 	}
 	cmd := f.follow()
-	if f.beside {
+	if f.beside > 0 {
 		f.detail = f.about(width-columns-1, height)
 	} else {
 		f.detail = f.about(width, height-rows)
@@ -238,7 +242,7 @@ func (f flowsScreen) View(width, height int) string {
 	}
 	columns, rows := f.listSize(width, height)
 	list := f.list.View(columns, rows, nil)
-	if !f.beside {
+	if f.beside == 0 {
 		return list + "\n" + term.Block(f.detail, width, height-rows)
 	}
 	return term.Beside(f.env.styles, term.Block(strings.Split(list, "\n"), columns, height),

@@ -54,7 +54,7 @@ type messageDetail struct {
 type detailLines struct {
 	message *message.Message
 	bodies  bodies
-	body    int // its width, unwrapped
+	needs   [paneCount]int // widths, unwrapped
 	widths  [paneCount]int
 	lines   [paneCount][]string
 	hits    [paneCount][]int // the lines with what is looked for
@@ -105,7 +105,7 @@ func (d *messageDetail) lay(
 	wide := width >= 100
 	if wide {
 		each := inner - 2*ansi.StringWidthWc(paneSeparator)
-		widths[paneStory], widths[paneHeaders], widths[paneBody] = d.shares(m, each)
+		widths = d.shares(s, m, past, each)
 	}
 	d.prepare(s, m, past, now.Truncate(time.Second), widths, brief && d.focus != paneStory)
 	if d.drawn.narrow, d.drawn.height = !wide, height-1; d.find.Visible() {
@@ -119,24 +119,47 @@ func (d *messageDetail) lay(
 	}
 }
 
-const (
-	leastBody   = 28 // columns of a body pane whose neighbours could use them
-	mostHeaders = 40 // columns of a headers pane that takes what a body does not need: a UUID fits, indented
-)
+const leastPane = 28 // columns of a pane whose neighbours could use them
 
-// shares are the widths of the panes: what a short body does not need is given to the headers, then to the story.
-func (d *messageDetail) shares(m *message.Message, width int) (toStory, headers, toBody int) {
-	toStory, headers = width*36/100, width*30/100
-	toBody = width - toStory - headers
+// shares are the widths of the panes: what one does not need is given to those that need more, and when none does, to
+// the body.
+func (d *messageDetail) shares(
+	s *term.Styles, m *message.Message, past func() []story.Event, width int,
+) (widths [paneCount]int) {
 	if d.drawn.message != m {
 		*d.drawn = detailLines{message: m, bodies: bodies{read: d.read}, sought: d.sought}
 		if m != nil {
-			d.drawn.body = d.drawn.bodies.width(m, d.raw)
+			d.drawn.needs = [paneCount]int{
+				paneStory: widest(storyLines(s, m, past(), unwrapped, true)), paneHeaders: widest(headerLines(s, m, unwrapped)),
+				paneBody: d.drawn.bodies.width(m, d.raw),
+			}
 		}
 	}
-	spare := max(toBody-max(d.drawn.body, leastBody), 0)
-	more := min(spare, max(mostHeaders-headers, 0))
-	return toStory + spare - more, headers + more, toBody - spare
+	parts := [paneCount]int{paneStory: 36, paneHeaders: 30, paneBody: 34}
+	spare := width
+	for p, part := range parts {
+		if p > 0 {
+			widths[p] = min(width*part/100, max(d.drawn.needs[p], leastPane))
+			spare -= widths[p]
+		}
+	}
+	for p := paneStory; p < paneCount; p++ {
+		more := min(spare, max(d.drawn.needs[p]-widths[p], 0))
+		widths[p], spare = widths[p]+more, spare-more
+	}
+	widths[paneBody] += spare // a dump is laid by it
+	return widths
+}
+
+// unwrapped is a width at which no line of a message is broken that a screen could show whole.
+const unwrapped = 400
+
+// widest is how wide the widest of some lines is.
+func widest(lines []string) (width int) {
+	for _, l := range lines {
+		width = max(width, ansi.StringWidthWc(l))
+	}
+	return width
 }
 
 // view draws the panes of a message as they were laid: a head with their names, and their lines.
@@ -241,7 +264,7 @@ func (d *messageDetail) prepare(
 		if d.drawn.message == m {
 			kept = d.drawn.bodies
 		}
-		*d.drawn = detailLines{message: m, brief: brief, body: d.drawn.body, bodies: kept, sought: d.sought}
+		*d.drawn = detailLines{message: m, brief: brief, needs: d.drawn.needs, bodies: kept, sought: d.sought}
 	}
 	if !d.drawn.second.Equal(second) {
 		d.drawn.second, d.drawn.widths[paneStory] = second, 0 // what is due counts down

@@ -209,12 +209,17 @@ func messageColumns(e *env, waits *story.Waits, buffer bool) []term.Column[*mess
 			},
 		},
 		{
+			Title: message.FailureTitle(buffer), Width: 24, Max: 70, Flex: 12,
+			Cell:    func(r *messageRow) term.Field { return term.Field{Text: r.failure, Style: s.Text} },
+			Compare: func(a, b *messageRow) int { return cmp.Compare(a.failure, b.failure) },
+		},
+		{
 			Title: "ROUTING KEY", Width: 12, Max: 24, Flex: 1, Middle: true,
 			Cell:    func(r *messageRow) term.Field { return term.Field{Text: r.key, Style: s.Text} },
 			Compare: func(a, b *messageRow) int { return cmp.Compare(a.key, b.key) },
 		},
 		{
-			Title: "DEATHS", Width: 11, Max: 18, Flex: 1,
+			Title: "DEATHS", Width: 11, Max: 18, Flex: 1, Blank: true, Drop: 1,
 			Cell: func(r *messageRow) term.Field {
 				if r.malformed {
 					return term.Field{Text: term.MarkWarning + " " + r.deaths, Style: s.Warning}
@@ -224,17 +229,12 @@ func messageColumns(e *env, waits *story.Waits, buffer bool) []term.Column[*mess
 			Compare: func(a, b *messageRow) int { return cmp.Compare(a.died, b.died) }, Most: true,
 		},
 		{
-			Title: message.FailureTitle(buffer), Width: 16, Max: 70, Flex: 6,
-			Cell:    func(r *messageRow) term.Field { return term.Field{Text: r.failure, Style: s.Text} },
-			Compare: func(a, b *messageRow) int { return cmp.Compare(a.failure, b.failure) },
-		},
-		{
-			Title: "SIZE", Width: 5, Right: true, Drop: 1,
+			Title: "SIZE", Width: 5, Right: true, Drop: 2,
 			Cell:    func(r *messageRow) term.Field { return term.Field{Text: message.Size(int64(r.size)), Style: s.Muted} },
 			Compare: func(a, b *messageRow) int { return cmp.Compare(a.size, b.size) }, Most: true,
 		},
 		{
-			Title: "BODY", Width: 20, Flex: 3, Drop: 2,
+			Title: "BODY", Width: 20, Flex: 3, Drop: 3,
 			Cell: func(r *messageRow) term.Field { return term.Field{Text: r.preview, Style: s.Muted} },
 		},
 	}

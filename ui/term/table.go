@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Field is one cell of a table: plain printable text and its look. It is cut by what it shows, never by bytes.
@@ -17,8 +18,9 @@ type Field struct {
 type Column[T any] struct {
 	Title   string
 	Width   int                // cells; the least, when flex is set
-	Max     int                // the most that flex may give; 0: no limit
-	Flex    int                // share of the width that is left over; 0: width is fixed
+	Max     int                // the most that flex gives while others need it; 0: no limit
+	Flex    int                // share of the width that is left over, up to what the cells need; 0: width is fixed
+	Blank   bool               // goes while all cells that were seen are empty
 	Drop    int                // on a narrow terminal columns go, the highest drop first; 0 never goes
 	Right   bool               // numbers stand to the right
 	Middle  bool               // long texts lose their middle, not their end: names of queues differ at both ends
@@ -61,8 +63,9 @@ type Table[K comparable, T any] struct {
 
 // frame is what the last view showed: keys like page down, pressed by somebody who looks at it, mean that.
 type frame struct {
-	top    int // the first row
-	height int // how many rows there was room for
+	top    int   // the first row
+	height int   // how many rows there was room for
+	widest []int // cells of each column, of all rows that were seen: columns stay where they are while one scrolls
 }
 
 func NewTable[K comparable, T any](k Kit, key func(T) K, natural func(a, b T) int, columns ...Column[T]) Table[K, T] {
@@ -78,7 +81,7 @@ func (t *Table[K, T]) SetColumns(columns []Column[T]) {
 		title := t.Columns[t.Sorted].Title
 		t.Sorted = slices.IndexFunc(columns, func(c Column[T]) bool { return c.Title == title })
 	}
-	t.Columns = columns
+	t.Columns, t.drawn.widest = columns, nil
 }
 
 // Set replaces the items. Cursor, selection and the cursor's line stay.
@@ -275,18 +278,36 @@ func (t *Table[K, T]) View(width, height int) string {
 	}
 	rows := height - 1
 	t.scroll(rows)
+	fields := t.fields(min(t.drawn.top+rows, len(t.Shown)))
 	widths := t.widths(width - gutter - 1)
 	lines := make([]string, 0, height)
 	lines = append(lines, t.head(widths, width))
 	t.pictured.width, t.pictured.keys = width, t.pictured.keys[:0]
 	for i := t.drawn.top; i < len(t.Shown) && len(lines) < height; i++ {
 		t.pictured.keys = append(t.pictured.keys, t.key(t.Shown[i]))
-		lines = append(lines, t.row(i, widths, width))
+		lines = append(lines, t.row(i, fields[i-t.drawn.top], widths, width))
 	}
 	for len(lines) < height {
 		lines = append(lines, strings.Repeat(" ", max(0, width)))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// fields are the cells of the rows from the first one that is seen up to this one.
+func (t *Table[K, T]) fields(end int) [][]Field {
+	if len(t.drawn.widest) != len(t.Columns) {
+		t.drawn.widest = make([]int, len(t.Columns))
+	}
+	var all [][]Field
+	for _, item := range t.Shown[t.drawn.top:end] {
+		fields := make([]Field, len(t.Columns))
+		for i, c := range t.Columns {
+			fields[i] = c.Cell(item)
+			t.drawn.widest[i] = max(t.drawn.widest[i], ansi.StringWidthWc(fields[i].Text))
+		}
+		all = append(all, fields)
+	}
+	return all
 }
 
 // Seen are the rows that View draws in a height.

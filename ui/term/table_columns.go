@@ -1,6 +1,7 @@
 package term
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -14,11 +15,14 @@ const (
 )
 
 // columnWidths shares a width among columns: 0 is a column that has no room. Fixed columns have their width, flexible
-// ones at least theirs and a share of what is left.
-func columnWidths[T any](columns []Column[T], width int) []int {
+// ones a share of what is left, up to what their cells need. When that is not enough, the fixed ones give what they do
+// not need.
+func columnWidths[T any](columns []Column[T], needs []int, width int) []int {
 	widths := make([]int, len(columns))
 	for i, c := range columns {
-		widths[i] = c.Width
+		if widths[i] = c.Width; c.Flex > 0 {
+			widths[i] = min(c.Width, needs[i])
+		}
 	}
 	for taken(widths) > width {
 		last := -1
@@ -33,8 +37,26 @@ func columnWidths[T any](columns []Column[T], width int) []int {
 		widths[last] = 0
 	}
 	shrink(columns, widths, width)
-	grow(columns, widths, width)
+	grow(columns, widths, width, func(i int) int { // first what is usual, so that none takes all
+		return min(needs[i], cmp.Or(columns[i].Max, needs[i]))
+	})
+	grow(columns, widths, width, func(i int) int { return needs[i] })
+	give(columns, widths, needs)
 	return widths
+}
+
+// give has flexible columns, names first, take what fixed ones do not need.
+func give[T any](columns []Column[T], widths, needs []int) {
+	for _, names := range []bool{true, false} {
+		for i, c := range columns {
+			for j, fixed := range columns {
+				if n := min(needs[i]-widths[i], widths[j]-needs[j]); n > 0 && c.Flex > 0 && c.Middle == names &&
+					widths[i] > 0 && fixed.Flex == 0 {
+					widths[i], widths[j] = widths[i]+n, widths[j]-n
+				}
+			}
+		}
+	}
 }
 
 // taken is the width that columns and the gaps between them need.
@@ -61,23 +83,19 @@ func shrink[T any](columns []Column[T], widths []int, width int) {
 }
 
 // grow gives what is left over to the flexible columns, by their shares, up to their limits.
-func grow[T any](columns []Column[T], widths []int, width int) {
+func grow[T any](columns []Column[T], widths []int, width int, limit func(int) int) {
 	for left := width - taken(widths); left > 0; {
 		shares, given := 0, 0
 		for i, c := range columns {
-			if widths[i] > 0 && c.Flex > 0 && (c.Max == 0 || widths[i] < c.Max) {
+			if widths[i] > 0 && c.Flex > 0 && widths[i] < limit(i) {
 				shares += c.Flex
 			}
 		}
 		for i, c := range columns {
-			if widths[i] == 0 || c.Flex == 0 || c.Max > 0 && widths[i] >= c.Max {
+			if widths[i] == 0 || c.Flex == 0 || widths[i] >= limit(i) {
 				continue
 			}
-			more := max(1, left*c.Flex/shares)
-			if c.Max > 0 {
-				more = min(more, c.Max-widths[i])
-			}
-			more = min(more, left-given)
+			more := min(max(1, left*c.Flex/shares), limit(i)-widths[i], left-given)
 			widths[i] += more
 			given += more
 		}
@@ -126,7 +144,7 @@ func sortMark(reverse bool) string {
 	return "▲"
 }
 
-func (t *Table[K, T]) row(i int, widths []int, width int) string {
+func (t *Table[K, T]) row(i int, fields []Field, widths []int, width int) string {
 	item := t.Shown[i]
 	under := t.aimed && i == t.Index
 	var b strings.Builder
@@ -143,15 +161,15 @@ func (t *Table[K, T]) row(i int, widths []int, width int) string {
 	if under {
 		// One look for the whole row: the cells' own colours on top of it would be hard to read on some themes.
 		var row strings.Builder
-		t.cells(&row, item, widths, func(text string, _ Style) string { return text })
+		t.cells(&row, fields, widths, func(text string, _ Style) string { return text })
 		b.WriteString(t.Styles.Selected.Render(Pad(row.String(), max(0, width-gutter))))
 		return Pad(b.String(), width)
 	}
-	t.cells(&b, item, widths, func(text string, style Style) string { return style.Render(text) })
+	t.cells(&b, fields, widths, func(text string, style Style) string { return style.Render(text) })
 	return Pad(b.String(), width)
 }
 
-func (t *Table[K, T]) cells(b *strings.Builder, item T, widths []int, render func(string, Style) string) {
+func (t *Table[K, T]) cells(b *strings.Builder, fields []Field, widths []int, render func(string, Style) string) {
 	first := true
 	for i, c := range t.Columns {
 		if widths[i] == 0 {
@@ -161,7 +179,7 @@ func (t *Table[K, T]) cells(b *strings.Builder, item T, widths []int, render fun
 			b.WriteString("  ")
 		}
 		first = false
-		f := c.Cell(item)
+		f := fields[i]
 		b.WriteString(render(Fit(f.Text, widths[i], c.Right, c.Middle), f.Style))
 	}
 }
@@ -216,4 +234,13 @@ func Pad(line string, width int) string {
 		return Cut(line, max(0, width), "…")
 	}
 	return line + strings.Repeat(" ", width-n)
+}
+
+// heading is the width of a title, with the mark of an order where that does not stand in the gap before it.
+func (c *Column[T]) heading() int {
+	width := ansi.StringWidthWc(c.Title)
+	if c.Right {
+		return width
+	}
+	return width + 1
 }

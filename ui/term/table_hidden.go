@@ -1,6 +1,9 @@
 package term
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Hide leaves out the columns with these titles, and shows the others. The first one stays: it says whose row it is.
 func (t *Table[K, T]) Hide(titles []string) {
@@ -38,15 +41,36 @@ func (t *Table[K, T]) isHidden(column int) bool {
 // widths are those of all columns: 0 for one that is hidden, or has no room.
 func (t *Table[K, T]) widths(width int) []int {
 	widths := make([]int, len(t.Columns))
-	var seen []Column[T]
-	var at []int
-	for i, c := range t.Columns {
-		if !t.isHidden(i) {
-			seen, at = append(seen, c), append(at, i)
-		}
-	}
-	for i, w := range columnWidths(seen, width) {
+	seen, at, needs := t.columns()
+	for i, w := range columnWidths(seen, needs, width) {
 		widths[at[i]] = w
 	}
 	return widths
+}
+
+// Need is the width that shows all columns of the rows that are seen in a height, names whole up to what is usual.
+func (t *Table[K, T]) Need(height int) int {
+	rows := len(t.Seen(height))
+	t.fields(t.drawn.top + rows)
+	columns, _, needs := t.columns()
+	for i, c := range columns {
+		if needs[i] = min(needs[i], cmp.Or(c.Max, needs[i])); c.Flex == 0 {
+			needs[i] = c.Width
+		}
+	}
+	return taken(needs) + gutter + 1
+}
+
+// columns are those that are shown where there is room, which they are of all, and what their cells need.
+func (t *Table[K, T]) columns() (seen []Column[T], at, needs []int) {
+	for i, c := range t.Columns {
+		widest := 0
+		if i < len(t.drawn.widest) {
+			widest = t.drawn.widest[i]
+		}
+		if !t.isHidden(i) && (widest > 0 || !c.Blank || len(t.Shown) == 0 || i == t.Sorted) {
+			seen, at, needs = append(seen, c), append(at, i), append(needs, max(widest, c.heading()))
+		}
+	}
+	return seen, at, needs
 }
