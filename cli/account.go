@@ -185,7 +185,7 @@ func warned(warnings []plan.Warning) []string {
 // showPlan gives a plan that does not run.
 func (p *Program) showPlan(a plannedAction) error {
 	planned := a.plan
-	if a.output.json(p.Out) {
+	if a.output.json() {
 		out := accountOf(a, plan.Account{Operation: planned.Operation, From: planned.From, Planned: planned.Planned})
 		recipients := []string{}
 		for _, r := range planned.Recipients {
@@ -239,7 +239,7 @@ func list(texts []string) *[]string {
 // showAccount gives what became of the messages. Its error carries the exit status only: all is said.
 func (p *Program) showAccount(a plannedAction, account plan.Account) error {
 	var err error
-	if a.output.json(p.Out) {
+	if a.output.json() {
 		err = writeJSON(p.Out, accountOf(a, account))
 	} else {
 		_, err = fmt.Fprintln(p.Out, sentence(a, account))

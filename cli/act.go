@@ -58,7 +58,7 @@ Without a selection it acts on all messages that are in the queue at the start; 
 before it asks: what comes later stays, and is counted in the end. Of a queue with more than 200,000 messages not all
 are read, and it acts on those of the cause that it meets. Exit status 1 when a message was refused, returned or gone,
 or its outcome is unknown: it is then still in the queue; 3 on a read-only connection.`
-	cmd.Flags().StringVar(&a.filter, "filter", "", "only messages that match this expression")
+	registerFilter(cmd, &a.filter)
 	registerCause(cmd, &a.cause)
 	cmd.Flags().IntVar(&a.limit, "limit", 0, "at most this many messages, from the head of the queue")
 	cmd.Flags().StringVar(&a.id, "id", "", "only messages with this message_id")
@@ -195,8 +195,8 @@ func (p *Program) act(ctx context.Context, flags *connectionFlags, a *action) er
 }
 
 // want checks everything that the flags say.
-func (a *action) want(p *Program) (plan.ActionWant, error) {
-	want := plan.ActionWant{
+func (a *action) want(p *Program) (want plan.ActionWant, err error) {
+	want = plan.ActionWant{
 		Operation: a.operation, Insist: a.insist, Mark: !a.unmarked, KeepTries: a.keepTries, KeepDelay: a.keepDelay,
 		Doubles: a.doubles,
 	}
@@ -209,17 +209,10 @@ func (a *action) want(p *Program) (plan.ActionWant, error) {
 		return want, usage("--limit %d: a limit is at least 1", a.limit)
 	}
 	if a.given("filter") {
-		saved, err := p.savedFilters(a.filter)
-		if err != nil {
+		if want.Selection.Filter, err = p.filterNamed(a.filter); err != nil {
 			return want, err
 		}
-		filter, err := saved.Expression(a.filter)
-		if err != nil {
-			return want, usage("--filter: %s", oneLine(err))
-		}
-		want.Selection.Filter = filter
 	}
-	var err error
 	if want.Selection.Cause, err = causeNamed(a.cause, a.given); err != nil {
 		return want, err
 	}

@@ -298,7 +298,8 @@ func TestInterruptedReplayLosesNoMessage(t *testing.T) {
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		status = program(strings.NewReader(""), &out, &errs).Run(ctx, []string{
-			"replay", "failed", "--to", "queue:worker", "--rate", "5/s", "--yes", "--url", v.url(), "--api", node.API(),
+			"replay", "failed", "--to", "queue:worker", "--rate", "5/s", "--yes", "-o", "json",
+			"--url", v.url(), "--api", node.API(),
 		})
 	})
 	await(t, "a message is moved", func() bool { return v.count("worker") > 0 })

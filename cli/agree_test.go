@@ -217,7 +217,7 @@ func TestChangedWithNobodyToAsk(t *testing.T) {
 		s, err := source(c)
 		return &changing{Source: s, at: 2, change: func() { v.bind("audit", "k", "master") }}, err
 	}
-	status := p.Run(t.Context(), v.on("replay", "failed", "--to", "exchange:master/k", "--yes"))
+	status := p.Run(t.Context(), v.on("replay", "-o", "json", "failed", "--to", "exchange:master/k", "--yes"))
 	want := "key k now also reaches " + v.name + "/audit; nothing was changed"
 	if status != cli.ExitRefused || !strings.Contains(errs.String(), want) || out.Len() > 0 {
 		t.Errorf("exit status %d: %s%s", status, out.String(), errs.String())
@@ -240,7 +240,7 @@ func TestBoundWhileItRuns(t *testing.T) {
 	v.fill("failed", n)
 	var out, errs bytes.Buffer
 	ended := make(chan int, 1) // one status
-	args := v.on("replay", "failed", "--to", "exchange:master/k", "--rate", "20/s", "--yes")
+	args := v.on("replay", "failed", "--to", "exchange:master/k", "--rate", "20/s", "--yes", "-o", "json")
 	go func() { ended <- program(strings.NewReader(""), &out, &errs).Run(t.Context(), args) }()
 	await(t, "it runs for a while", func() bool { return v.count("worker") > 50 })
 	v.bind("audit", "", "master")

@@ -21,6 +21,7 @@ func terminal(
 	t.Helper()
 	master, tty, err := pty.Open()
 	must.Do(t, err)
+	must.Do(t, pty.Setsize(master, &pty.Winsize{Rows: 24, Cols: 80}))
 	defer tty.Close()
 	defer master.Close()
 	var shown lockedBuffer

@@ -294,7 +294,7 @@ func (r *reading) rest(ref model.QueueRef, peeked *peek.Peeked, limit int, ready
 func (p *Program) showCauses(r *reading, queues int, output *format) error {
 	list := r.groups.List()
 	cause.MostFirst(list)
-	if output.json(p.Out) {
+	if output.json() {
 		return writeJSON(p.Out, causesOf(r, list))
 	}
 	if len(list) > 0 {

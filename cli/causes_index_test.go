@@ -29,7 +29,7 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 		var out, errs bytes.Buffer
 		p := program(strings.NewReader(""), &out, &errs)
 		p.Index = func(cli.Connection) ports.Index { return kept.Index{Dir: dir} }
-		status := p.Run(t.Context(), append([]string{"causes", "--url", v.url(), "--api", node.API()}, args...))
+		status := p.Run(t.Context(), v.asJSON(append([]string{"causes"}, args...)))
 		r := result{status, out.String(), errs.String()}
 		if status != cli.ExitDone {
 			t.Fatalf("exit status %d: %s", status, r.stderr)

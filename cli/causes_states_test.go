@@ -51,7 +51,7 @@ func TestStatesOfCauses(t *testing.T) {
 		var out, errs bytes.Buffer
 		p := program(strings.NewReader(""), &out, &errs)
 		p.States = func(string) ([]byte, error) { return c.text, c.err }
-		status := p.Run(t.Context(), []string{"causes", "--url", v.url(), "--api", node.API()})
+		status := p.Run(t.Context(), v.asJSON([]string{"causes"}))
 		found := decode[causesContract](t, result{status, out.String(), errs.String()})
 		if len(found.Causes) != 1 || found.Causes[0].State != c.state || found.Causes[0].Note != c.note ||
 			!strings.Contains(errs.String(), c.says) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+	"github.com/spf13/cobra"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
@@ -127,6 +128,23 @@ func checkFilters(saved filter.Saved, path string) error {
 
 // filterName is what a filter can be saved under: it is typed as @NAME.
 var filterName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func registerFilter(cmd *cobra.Command, text *string) {
+	cmd.Flags().StringVar(text, "filter", "", "only messages that match this expression")
+}
+
+// filterNamed reads the flag --filter: an expression, or the name of a saved one.
+func (p *Program) filterNamed(text string) (*filter.Filter, error) {
+	saved, err := p.savedFilters(text)
+	if err != nil {
+		return nil, err
+	}
+	f, err := saved.Expression(text)
+	if err != nil {
+		return nil, usage("--filter: %s", oneLine(err))
+	}
+	return f, nil
+}
 
 // savedFilters are those of the configuration file, for an expression that names one: no other needs the file.
 func (p *Program) savedFilters(text string) (filter.Saved, error) {

@@ -215,7 +215,7 @@ func (w *foundWriter) follow(search *find.Search, stop func()) {
 
 func (w *foundWriter) write(hits []find.Hit) error {
 	var text strings.Builder
-	asJSON := w.output.json(w.program.Out)
+	asJSON := w.output.json()
 	for i := range hits {
 		if asJSON {
 			text.Write(jsonLine(hitOf(&hits[i])))
@@ -289,7 +289,7 @@ func (p *Program) showFound(r find.Result, output *format) error {
 	for _, rescued := range r.Rescued {
 		p.say("%s", model.Printable(rescued.Words()))
 	}
-	if output.json(p.Out) {
+	if output.json() {
 		out := foundJSON{
 			Found: r.Hits, Read: r.Read, Queues: r.Queues, Took: r.Took.Milliseconds(), NotRead: []notReadJSON{},
 		}

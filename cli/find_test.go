@@ -253,7 +253,7 @@ func TestFindWhile(t *testing.T) {
 			b, err := broker(c, j, reread)
 			return &meddling{Broker: b, queue: "a", then: then}, err
 		}
-		status := p.Run(ctx, []string{"find", "m-1", "-n", "1000", "--url", v.url(), "--api", node.API()})
+		status := p.Run(ctx, v.asJSON([]string{"find", "m-1", "-n", "1000"}))
 		return result{status, out.String(), errs.String()}
 	}
 	t.Run("deleted", func(t *testing.T) {
@@ -292,7 +292,7 @@ func TestFindWhile(t *testing.T) {
 		v := filled(t)
 		var errs bytes.Buffer
 		p := program(strings.NewReader(""), closedPipe{}, &errs)
-		status := p.Run(t.Context(), []string{"find", "m-", "--url", v.url(), "--api", node.API()})
+		status := p.Run(t.Context(), v.asJSON([]string{"find", "m-"}))
 		if status != cli.ExitRefused || !strings.Contains(errs.String(), "write what was found") {
 			t.Errorf("exit status %d: %s", status, errs.String())
 		}

@@ -67,7 +67,7 @@ when they are read, as with peek. Standard error names the buffers that were not
 				}
 			}
 			found = findings.Sort(found)
-			if output.json(p.Out) {
+			if output.json() {
 				err = writeJSON(p.Out, findingsOf(found))
 			} else {
 				err = p.listFindings(found)

@@ -92,7 +92,7 @@ seconds. In JSON it is redelivered_per_second; times are in ms.`,
 			if err != nil {
 				return err
 			}
-			if output.json(p.Out) {
+			if output.json() {
 				return writeJSON(p.Out, flowsOf(t))
 			}
 			return flowsTable(t).write(p.Out)

@@ -92,7 +92,7 @@ that), for 90 days or 2 GiB.`,
 			})
 		},
 	}
-	cmd.Flags().IntVarP(&limit, "number", "n", limit, "records at most")
+	cmd.Flags().IntVarP(&limit, "limit", "n", limit, "records at most")
 	output.register(cmd)
 	cmd.AddCommand(p.journalShowCommand(), p.journalUndoCommand(flags), p.journalResumeCommand(flags))
 	return cmd
@@ -157,7 +157,7 @@ func (p *Program) showRecords(records []plan.Record, output *format) error {
 			p.say("%s", r.NextStep(command("resume"), command("undo"), command("show")))
 		}
 	}
-	if output.json(p.Out) {
+	if output.json() {
 		out := recordsJSON{[]recordJSON{}}
 		for i := range records {
 			out.Records = append(out.Records, recordOf(&records[i]))
@@ -228,7 +228,7 @@ func (p *Program) showRecord(ctx context.Context, j Journal, id int64, output *f
 	if err != nil {
 		return err
 	}
-	if output.json(p.Out) {
+	if output.json() {
 		return p.writeRecord(ctx, j, &r)
 	}
 	if err := p.showRecords([]plan.Record{r}, output); err != nil {

@@ -168,7 +168,7 @@ func TestUnusableJournal(t *testing.T) {
 		var out, errs bytes.Buffer
 		p := program(strings.NewReader(""), &out, &errs)
 		p.Journal = func(string) cli.Journal { return journal.New(journal.Options{Path: path}) }
-		status := p.Run(t.Context(), append(args, "--url", v.url(), "--api", node.API()))
+		status := p.Run(t.Context(), v.asJSON(args))
 		return result{status, out.String(), errs.String()}
 	}
 	must.Do(t, os.WriteFile(path, []byte(strings.Repeat("no database ", 100)), 0o600))

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -178,10 +179,20 @@ func configure(t *testing.T, method, path, body string) {
 // url is the AMQP URL of the vhost.
 func (v *vhost) url() string { return node.AMQP() + url.PathEscape(v.name) }
 
-// run runs a command on the vhost.
+// run runs a command on the vhost. What it writes is JSON, unless -o says otherwise.
 func (v *vhost) run(args ...string) result {
 	v.t.Helper()
-	return run(v.t, append(args, "--url", v.url(), "--api", node.API())...)
+	return run(v.t, v.asJSON(args)...)
+}
+
+// asJSON is a command line on the vhost whose output can be decoded.
+func (v *vhost) asJSON(args []string) []string { return v.on(withJSON(args)...) }
+
+func withJSON(args []string) []string {
+	if args[0] != "export" && args[0] != "snapshot" && !slices.Contains(args, "-o") {
+		args = append(args, "-o", "json")
+	}
+	return args
 }
 
 // declare makes a durable queue.

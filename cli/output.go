@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/mattn/go-isatty"
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -42,20 +42,18 @@ func (f *format) Set(text string) error {
 
 // register adds -o to a command.
 func (f *format) register(cmd *cobra.Command) {
-	cmd.Flags().VarP(f, "output", "o", "table (default on a terminal) or json")
+	cmd.Flags().VarP(f, "output", "o", "table (default) or json")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{asTable, asJSON},
 		cobra.ShellCompDirectiveNoFileComp))
 }
 
-// json reports whether the output is JSON: when asked for, and when no person reads it.
-func (f *format) json(out io.Writer) bool {
-	return f.chosen == asJSON || f.chosen == "" && !isTerminal(out)
-}
+// json reports whether the output is JSON.
+func (f *format) json() bool { return f.chosen == asJSON }
 
 // isTerminal reports whether a reader or writer is a terminal.
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
-	return ok && isatty.IsTerminal(file.Fd())
+	return ok && term.IsTerminal(file.Fd())
 }
 
 // dumb reports whether the terminal understands no escape sequences: editors and logs that play one say so.
@@ -111,8 +109,40 @@ func (g *grid) measure(cells []string) {
 	}
 }
 
+// leastColumn is how narrow a column of texts may become, so that a table fits into a terminal.
+const leastColumn = 8
+
+// fit makes the widest columns of texts narrower until a table fits into the terminal that it is written to.
+func (g *grid) fit(out io.Writer) {
+	if !isTerminal(out) {
+		return
+	}
+	columns, _, err := term.GetSize(out.(*os.File).Fd())
+	if err != nil || columns <= 0 {
+		return
+	}
+	excess := 2*(len(g.widths)-1) - columns
+	for _, width := range g.widths {
+		excess += width
+	}
+	for ; excess > 0; excess-- {
+		widest := -1
+		for i, width := range g.widths {
+			text := i >= len(g.right) || !g.right[i]
+			if text && width > leastColumn && (widest < 0 || width > g.widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		g.widths[widest]--
+	}
+}
+
 // write pads the columns by what a terminal shows of them.
 func (g *grid) write(out io.Writer) error {
+	g.fit(out)
 	var text strings.Builder
 	for _, row := range g.rows {
 		text.WriteString(g.line(row))
@@ -124,6 +154,7 @@ func (g *grid) write(out io.Writer) error {
 func (g *grid) line(cells []string) string {
 	var line strings.Builder
 	for i, cell := range cells {
+		cell = shortened(cell, g.widths[i])
 		padding := strings.Repeat(" ", g.widths[i]-ansi.StringWidthWc(cell))
 		if i > 0 {
 			line.WriteString("  ")

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // mostPeeked is how many messages can be read at a time: all but the beginning of a table is on disk.
@@ -22,7 +22,7 @@ const mostPeeked = 1_000_000
 func (p *Program) peekCommand(flags *connectionFlags) *cobra.Command {
 	var output format
 	want := peek.Want{Limit: 50}
-	var named string
+	var named, matching string
 	cmd := &cobra.Command{
 		Use:     "peek QUEUE",
 		Short:   "Look at messages without consuming them",
@@ -38,9 +38,16 @@ refuses a peek because it would do harm, or could not read all that it asked for
 			if want.Limit < 1 || want.Limit > mostPeeked {
 				return usage("-n %d: between 1 and %d messages can be read at a time", want.Limit, mostPeeked)
 			}
-			only, err := causeNamed(named, cmd.Flags().Changed)
-			if err != nil {
+			var only plan.Selection
+			var err error
+			if only.Cause, err = causeNamed(named, cmd.Flags().Changed); err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("filter") {
+				if only.Filter, err = p.filterNamed(matching); err != nil {
+					return err
+				}
+				only.Filter = only.Filter.Within(cmd.Context())
 			}
 			s, err := p.open(flags)
 			if err != nil {
@@ -60,8 +67,8 @@ refuses a peek because it would do harm, or could not read all that it asked for
 				return err
 			}
 			defer peeked.Messages.Close()
-			if only != "" {
-				if err := p.keepCause(&peeked, only); err != nil {
+			if only.ByContent() {
+				if err := p.keep(cmd.Context(), &peeked, only); err != nil {
 					return err
 				}
 			}
@@ -74,8 +81,9 @@ refuses a peek because it would do harm, or could not read all that it asked for
 			return nil
 		},
 	}
-	cmd.Flags().IntVarP(&want.Limit, "number", "n", want.Limit, "messages at most")
+	cmd.Flags().IntVarP(&want.Limit, "limit", "n", want.Limit, "messages at most")
 	registerCause(cmd, &named)
+	registerFilter(cmd, &matching)
 	cmd.Flags().BoolVar(&want.Insist, "insist", false, "override a refusal, where possible")
 	output.register(cmd)
 	return cmd
@@ -85,11 +93,11 @@ refuses a peek because it would do harm, or could not read all that it asked for
 func (s *session) peek(
 	ctx context.Context, t *model.Topology, ref model.QueueRef, want peek.Want,
 ) (peek.Peeked, error) {
-	plan := peek.For(t, ref, s.wants(want))
-	if !plan.Allowed() {
-		return peek.Peeked{}, refused("%s", refusal(plan.Refusal))
+	look := peek.For(t, ref, s.wants(want))
+	if !look.Allowed() {
+		return peek.Peeked{}, refused("%s", refusal(look.Refusal))
 	}
-	peeked, err := s.broker.Peek(ctx, plan)
+	peeked, err := s.broker.Peek(ctx, look)
 	s.tellRescued(peeked.Rescued)
 	if err != nil {
 		return peek.Peeked{}, cmp.Or(refusedLook(err), err)
@@ -104,20 +112,25 @@ func (s *session) peek(
 	return peeked, nil
 }
 
-// keepCause leaves of what was read the messages that failed for a cause.
-func (p *Program) keepCause(peeked *peek.Peeked, id cause.ID) error {
+// keep leaves of what was read the messages that are meant.
+func (p *Program) keep(ctx context.Context, peeked *peek.Peeked, only plan.Selection) error {
+	picker := only.Picker(peeked.Plan.Queue)
 	kept := message.Part{Messages: peeked.Messages}
 	for i := range peeked.Messages.Len() {
 		m, err := peeked.Messages.At(i, shownBody)
-		if err != nil {
+		picks := err == nil && picker.Pick(&m)
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
-		if cause.Is(peeked.Plan.Queue, &m, id) {
+		if picks {
 			kept.Indexes = append(kept.Indexes, i)
 		}
 	}
-	p.say("%s of the first %s failed for the cause %s", model.Count(int64(kept.Len())),
-		model.Plural(peeked.Messages.Len(), "message"), id)
+	why := "match"
+	if only.Filter == nil {
+		why = "failed for the cause " + string(only.Cause)
+	}
+	p.say("%s of the first %s %s", model.Count(int64(kept.Len())), model.Plural(peeked.Messages.Len(), "message"), why)
 	peeked.Messages = kept
 	peeked.Depth = model.Unknown[int64]() // it is not what was read that is less
 	return nil
@@ -158,7 +171,7 @@ func withInsist(words string, r model.Refusing) string {
 
 // showPeeked writes what a look at a queue saw, which is a buffer or not, and says what no look sees.
 func (p *Program) showPeeked(peeked peek.Peeked, q *model.Queue, buffer bool, output *format) error {
-	messages, plan := peeked.Messages, &peeked.Plan
+	messages, look := peeked.Messages, &peeked.Plan
 	if n := q.DeadLettering.Or(0); n > 0 {
 		p.say("it holds %s that no queue has taken yet: no look shows them", model.Plural(n, "dead letter"))
 	}
@@ -169,17 +182,17 @@ func (p *Program) showPeeked(peeked peek.Peeked, q *model.Queue, buffer bool, ou
 		p.say("the first %s of %s", model.Count(messages.Len()), model.Plural(int(depth), "message"))
 	}
 	out := peekJSON{
-		Queue: plan.Queue.Name, Method: plan.Method, Cost: plan.Cost, Rescued: peeked.Rescued.Copied,
+		Queue: look.Queue.Name, Method: look.Method, Cost: look.Cost, Rescued: peeked.Rescued.Copied,
 	}
 	_, part := messages.(message.Part)
 	if left, counts := peeked.LooksLeft(); counts && (messages.Len() > 0 || part) {
-		out.DeliveryLimit, out.DeliveriesLeft = plan.Budget, &left
-		p.say("this look used 1: %s", peek.LooksLeft(left, plan.Budget))
+		out.DeliveryLimit, out.DeliveriesLeft = look.Budget, &left
+		p.say("this look used 1: %s", peek.LooksLeft(left, look.Budget))
 	}
-	if output.json(p.Out) {
+	if output.json() {
 		return p.writePeeked(out, messages)
 	}
-	p.say("peek: %s", model.Printable(plan.Cost))
+	p.say("peek: %s", model.Printable(look.Cost))
 	if messages.Len() == 0 {
 		p.say("no message is ready")
 		return nil
@@ -205,6 +218,7 @@ func (p *Program) showTable(messages message.Messages, buffer bool) error {
 		}
 		table.measure(messageCells(&m, buffer))
 	}
+	table.fit(p.Out)
 	buffered := bufio.NewWriterSize(p.Out, 64<<10)
 	_, _ = buffered.WriteString(table.line(head)) // Flush tells
 	for i := range messages.Len() {

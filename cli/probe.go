@@ -197,7 +197,7 @@ func (p *Program) announceProbe(plan *trace.ProbePlan) {
 }
 
 func (p *Program) showProbe(ctx context.Context, a *probing, plan *trace.ProbePlan, result *trace.ProbeResult) error {
-	if a.output.json(p.Out) {
+	if a.output.json() {
 		out := probeJSON{
 			ID: plan.ID, Flow: a.flow, Exchange: plan.Entrance.Exchange, Key: plan.Entrance.RoutingKey,
 			Buffer: plan.Buffer.Name, Steps: []probeStepJSON{},

@@ -37,7 +37,7 @@ func (v *vhost) interrupted(queue string, n int, args ...string) result {
 	before := v.count(queue)
 	go func() {
 		var out, errs bytes.Buffer
-		status := program(strings.NewReader(""), &out, &errs).Run(ctx, append(args, "--url", v.url(), "--api", node.API()))
+		status := program(strings.NewReader(""), &out, &errs).Run(ctx, v.asJSON(args))
 		done <- result{status, out.String(), errs.String()}
 	}()
 	await(v.t, "it is in its middle", func() bool { return v.count(queue) >= before+n })

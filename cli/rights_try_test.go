@@ -96,7 +96,7 @@ func (try *tryOfRights) renew() {
 
 func (try *tryOfRights) prepare() {
 	if try.test.prepare(try.v); try.test.args != nil {
-		try.args = append(try.test.args(try.v), "--url", try.as, "--api", try.api)
+		try.args = append(withJSON(try.test.args(try.v)), "--url", try.as, "--api", try.api)
 	}
 }
 

@@ -63,7 +63,7 @@ exactly. The default exchange cannot be tapped.
 	}
 	cmd.Flags().StringArrayVar(&a.fronts, "front", nil,
 		"an exchange in front of the buffers, tapped too (can be given several times)")
-	cmd.Flags().IntVarP(&a.number, "number", "n", 0, "end after this number of messages (default: no end)")
+	cmd.Flags().IntVarP(&a.number, "limit", "n", 0, "end after this number of messages (default: no end)")
 	cmd.Flags().DurationVar(&a.length, "for", 0, "end after this time: 30s, 5m (default: no end)")
 	cmd.Flags().BoolVar(&a.unrouted, "unrouted", false,
 		"also show messages that no queue takes; RabbitMQ then does not return mandatory ones")
@@ -73,7 +73,7 @@ exactly. The default exchange cannot be tapped.
 
 func (p *Program) tap(ctx context.Context, flags *connectionFlags, a *tapping) error {
 	switch {
-	case a.given("number") && a.number < 1:
+	case a.given("limit") && a.number < 1:
 		return usage("-n %d: wait for at least 1 message", a.number)
 	case a.given("for") && a.length <= 0:
 		return usage("--for %s: a tap takes some time, like 30s", a.length)
@@ -138,7 +138,7 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	r.stop = stop
-	if !r.output.json(r.program.Out) {
+	if !r.output.json() {
 		r.write([]byte(tapCells("TIME", "FROM", "REASON", "WAITED", "SHOULD", "LATE", "TRIES", "ROUTING KEY",
 			"MESSAGE ID", "SIZE")))
 		if r.failed != nil {
@@ -199,7 +199,7 @@ func (r *tapRun) see(m *message.Message, at time.Time) {
 		return
 	}
 	r.rows++
-	if r.output.json(r.program.Out) {
+	if r.output.json() {
 		r.write(jsonLine(row.JSON()))
 	} else {
 		r.write([]byte(tapLine(&row)))

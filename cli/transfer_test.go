@@ -21,7 +21,7 @@ func (v *vhost) runProgram(change func(*cli.Program), args ...string) result {
 	var out, errs bytes.Buffer
 	p := program(strings.NewReader(""), &out, &errs)
 	change(p)
-	status := p.Run(v.t.Context(), append(args, "--url", v.url(), "--api", node.API()))
+	status := p.Run(v.t.Context(), v.asJSON(args))
 	return result{status, out.String(), errs.String()}
 }
 

@@ -221,7 +221,7 @@ func TestUncheckedCluster(t *testing.T) {
 		"both lead to the one": {[]string{"--url", v.url(), "--api", api}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := run(t, append([]string{"flows"}, c.args...)...)
+			r := run(t, append([]string{"flows", "-o", "json"}, c.args...)...)
 			if r.status != cli.ExitDone || !strings.HasPrefix(r.out, "{") {
 				t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
 			}
