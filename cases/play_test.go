@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/findings"
@@ -122,7 +123,7 @@ func (w *world) replay(r replay) {
 	var plan struct{ Recipients, Warnings []string }
 	reach := "refused"
 	if status == 0 {
-		w.must(json.Unmarshal([]byte(out), &plan))
+		must.Do(w, json.Unmarshal([]byte(out), &plan))
 		reach = strings.Join(plan.Recipients, " ")
 	}
 	if reach != r.reach || !strings.Contains(errs+strings.Join(plan.Warnings, "\n"), r.warns) {

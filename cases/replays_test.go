@@ -7,6 +7,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
@@ -221,8 +222,7 @@ func losesAgain(worker, failed, id string) func(*world) {
 			w.Errorf("insisted: exit status %d, %s", status, errs)
 		}
 		w.await(worker+" gets it again", func() bool { return slices.Contains(w.seen()[before:], worker+" "+id) })
-		snapshot, err := w.source.Snapshot(w.Context())
-		w.must(err)
+		snapshot := must.Get(w.source.Snapshot(w.Context()))(w)
 		for _, q := range snapshot.Queues {
 			w.depth(q.Name, 0)
 		}

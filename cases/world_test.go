@@ -82,27 +82,20 @@ func newWorld(t *testing.T) *world {
 	w.manage(http.MethodPut, "vhosts/"+w.vhost, "{}")
 	t.Cleanup(func() { w.manage(http.MethodDelete, "vhosts/"+w.vhost, "") })
 	w.channel = w.open()
-	w.must(w.channel.Confirm(false))
+	must.Do(w, w.channel.Confirm(false))
 	w.source, err = mgmt.New(mgmt.Options{URL: node.API(), VHost: w.vhost, Timeout: patience})
-	w.must(err)
+	must.Do(w, err)
 	t.Cleanup(w.source.Close)
 	t.Cleanup(w.stop)
 	return w
 }
 
-func (w *world) must(err error) {
-	w.Helper()
-	must.Do(w, err)
-}
-
 // open is a channel on a connection of its own.
 func (w *world) open() *amqp.Channel {
 	w.Helper()
-	connection, err := dial.AMQP(w.node.AMQP() + w.vhost)
-	w.must(err)
+	connection := must.Get(dial.AMQP(w.node.AMQP() + w.vhost))(w)
 	w.Cleanup(func() { connection.Close() })
-	channel, err := connection.Channel()
-	w.must(err)
+	channel := must.Get(connection.Channel())(w)
 	return channel
 }
 
@@ -123,15 +116,14 @@ func (w *world) declare(parts []build.Part) {
 		if p.Operator {
 			kind = "operator-policies/"
 		}
-		text, err := model.JSONLine(map[string]any{
+		text := must.Get(model.JSONLine(map[string]any{
 			"pattern": p.Pattern, "definition": p.Definition, "priority": p.Priority, "apply-to": p.ApplyTo,
-		})
-		w.must(err)
+		}))(w)
 		w.manage(http.MethodPut, kind+w.vhost+"/"+p.Name, string(text))
 	}
 	for _, x := range s.Exchanges {
 		if x.Name != "" {
-			w.must(w.channel.ExchangeDeclare(x.Name, x.Type, true, false, x.Internal, false, amqp.Table(x.Arguments)))
+			must.Do(w, w.channel.ExchangeDeclare(x.Name, x.Type, true, false, x.Internal, false, amqp.Table(x.Arguments)))
 		}
 	}
 	for i := range s.Queues {
@@ -142,7 +134,7 @@ func (w *world) declare(parts []build.Part) {
 		if b.ToExchange {
 			bind = w.channel.ExchangeBind
 		}
-		w.must(bind(b.Destination, b.RoutingKey, b.Source, false, amqp.Table(b.Arguments)))
+		must.Do(w, bind(b.Destination, b.RoutingKey, b.Source, false, amqp.Table(b.Arguments)))
 	}
 	for _, q := range s.Queues {
 		if q.Consumers.Or(0) > 0 {
@@ -159,8 +151,7 @@ func (w *world) declareQueue(q *model.Queue) {
 	if q.Type != model.Classic {
 		q.Arguments["x-queue-type"] = string(q.Type)
 	}
-	_, err := w.channel.QueueDeclare(q.Name, q.Durable, q.AutoDelete, false, false, amqp.Table(q.Arguments))
-	w.must(err)
+	must.Get(w.channel.QueueDeclare(q.Name, q.Durable, q.AutoDelete, false, false, amqp.Table(q.Arguments)))(w)
 }
 
 // action is what a worker does with a message.
@@ -205,9 +196,8 @@ func (w *world) work(queue string, do action) {
 		end()
 	}
 	channel := w.open()
-	w.must(channel.Qos(1, 0, false))
-	deliveries, err := channel.Consume(queue, "", false, false, false, false, nil)
-	w.must(err)
+	must.Do(w, channel.Qos(1, 0, false))
+	deliveries := must.Get(channel.Consume(queue, "", false, false, false, false, nil))(w)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -233,8 +223,7 @@ func (w *world) gone(queue string) {
 		end()
 		delete(w.workers, queue)
 	}
-	_, err := w.channel.QueueDelete(queue, false, false, false)
-	w.must(err)
+	must.Get(w.channel.QueueDelete(queue, false, false, false))(w)
 }
 
 // stop ends all workers.
@@ -275,10 +264,8 @@ func (w *world) publish(exchange, key, id string, change ...func(*amqp.Publishin
 	}
 	ctx, cancel := context.WithTimeout(w.Context(), patience)
 	defer cancel()
-	confirm, err := w.channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, false, false, p)
-	w.must(err)
-	taken, err = confirm.WaitContext(ctx)
-	w.must(err)
+	confirm := must.Get(w.channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, false, false, p))(w)
+	taken = must.Get(confirm.WaitContext(ctx))(w)
 	return taken
 }
 
@@ -301,8 +288,7 @@ func (w *world) depth(queue string, want int) {
 // topology is what a poll shows, once statistics have told all of every queue.
 func (w *world) topology() (t *model.Topology, known bool) {
 	w.Helper()
-	snapshot, err := w.source.Snapshot(w.Context())
-	w.must(err)
+	snapshot := must.Get(w.source.Snapshot(w.Context()))(w)
 	for i := range snapshot.Queues {
 		q := &snapshot.Queues[i]
 		if q.PolicyDefinition == nil || !q.Consumers.Known() || !q.Ready.Known() && q.Type != model.Stream {

@@ -5,6 +5,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -21,14 +22,13 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 	s.queue("letters", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "mail"})
 	s.publish("letters", nil)
 	s.publish("letters", nil)
-	s.must(s.channel.Qos(1, 0, false))
+	must.Do(s.t, s.channel.Qos(1, 0, false))
 	consume := func(queue, tag string) {
-		_, err := s.channel.Consume(queue, tag, false, false, false, false, nil)
-		s.must(err)
+		must.Get(s.channel.Consume(queue, tag, false, false, false, false, nil))(s.t)
 	}
 	told := func(queue string) (n int64) {
 		var element queueElement
-		s.must(s.poll.getObject(t.Context(), "queues/"+s.vhost+"/"+queue, nil, &element))
+		must.Do(s.t, s.poll.getObject(t.Context(), "queues/"+s.vhost+"/"+queue, nil, &element))
 		return element.Consumers.value
 	}
 	roles := func(queue string) (role model.Role, consumers model.Opt[int64]) {

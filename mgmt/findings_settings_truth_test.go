@@ -6,6 +6,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 )
@@ -26,12 +27,12 @@ func TestFindingSkippedPolicy(t *testing.T) {
 		t.Errorf("without its dead-letter exchange it is a loss, but the level is %s", f.Level)
 	}
 	s.policy("mixed", ".*", `{"message-ttl":50,"dead-letter-exchange":"","dead-letter-routing-key":"nowhere"}`)
-	s.must(s.take("classic").Ack(false)) // a TTL holds for what comes after it
+	must.Do(s.t, s.take("classic").Ack(false)) // a TTL holds for what comes after it
 	pollUntil(t, s.poll, "the policy is told",
 		func(snapshot *model.Snapshot) bool { return find(t, snapshot, "classic").Policy == "mixed" })
 	s.publish("classic", nil)
 	s.awaitDepth("classic", 0)
-	s.must(deleteQueue(s.channel, "dead"))
+	must.Do(s.t, deleteQueue(s.channel, "dead"))
 	s.silent("policy-skipped")
 }
 
@@ -47,7 +48,7 @@ func TestFindingShadowedPolicy(t *testing.T) {
 	s.publish("a", nil)
 	s.awaitDepth("dead.x1", 1)
 	s.finds("argument-shadows-policy", "a")
-	s.must(deleteQueue(s.channel, "a"))
+	must.Do(s.t, deleteQueue(s.channel, "a"))
 	s.queue("a", amqp.Table{"x-message-ttl": int64(50)})
 	s.publish("a", nil)
 	s.awaitDepth("dead.x2", 1)
@@ -83,13 +84,13 @@ func TestFindingAtLeastOnce(t *testing.T) {
 	s.publish("falls", nil)
 	s.awaitDepth("falls", 0) // lost, in spite of the strategy
 	s.finds("at-least-once-falls-back", "falls")
-	s.must(deleteQueue(s.channel, "falls"))
+	must.Do(s.t, deleteQueue(s.channel, "falls"))
 	strategy["x-overflow"] = "reject-publish"
 	s.queue("keeps", strategy)
 	s.publish("keeps", nil)
 	s.finds("dead-letters-held", "keeps")
 	s.silent("at-least-once-falls-back")
-	s.must(deleteQueue(s.channel, "keeps"))
+	must.Do(s.t, deleteQueue(s.channel, "keeps"))
 	s.queue("later", nil)
 	s.queue("keeps", strategy)
 	s.publish("keeps", nil)
@@ -101,7 +102,7 @@ func TestFindingNegativeDeliveryLimit(t *testing.T) {
 	s := newStage(t)
 	s.queue("a", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int64(-1)})
 	s.publish("a", nil)
-	s.must(s.take("a").Reject(true))
+	must.Do(s.t, s.take("a").Reject(true))
 	if version := model.ParseVersion(s.b.Version()); model.BehaviourOf(version).NegativeDeliveryLimitDrops {
 		s.awaitDepth("a", 0)
 		s.finds("delivery-limit-negative", "a")
@@ -121,7 +122,7 @@ func TestFindingLeasedBuffer(t *testing.T) {
 	}
 	leased(3_600_000)
 	s.finds("buffer-expires", "w.delay") // however slowly it is read
-	s.must(deleteQueue(s.channel, "w.delay"))
+	must.Do(s.t, deleteQueue(s.channel, "w.delay"))
 	leased(1500)
 	s.publish("w.delay", nil)
 	pollUntil(t, s.poll, "the buffer is deleted", func(snapshot *model.Snapshot) bool {
@@ -143,7 +144,7 @@ func TestFindingTargetDropsHead(t *testing.T) {
 	s.awaitDepth("w.delay", 0)
 	s.awaitDepth("w", 2) // three are lost
 	s.finds("target-drops-head", "w")
-	s.must(deleteQueue(s.channel, "w"))
+	must.Do(s.t, deleteQueue(s.channel, "w"))
 	s.queue("w", nil)
 	s.silent("target-drops-head")
 }
@@ -153,11 +154,11 @@ func TestFindingForgetfulFailedQueue(t *testing.T) {
 	s.queue("w", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w.failed"})
 	s.queue("w.failed", amqp.Table{"x-message-ttl": int64(50)})
 	s.publish("w", nil)
-	s.must(s.take("w").Reject(false))
+	must.Do(s.t, s.take("w").Reject(false))
 	s.awaitDepth("w", 0)
 	s.awaitDepth("w.failed", 0)
 	s.finds("failed-queue-forgets", "w.failed")
-	s.must(deleteQueue(s.channel, "w.failed"))
+	must.Do(s.t, deleteQueue(s.channel, "w.failed"))
 	s.queue("w.failed", nil)
 	s.silent("failed-queue-forgets")
 }
@@ -172,11 +173,11 @@ func TestFindingCutCycle(t *testing.T) {
 	s.publish("a", nil)
 	await(t, "the message is gone after one round", func() bool { return s.depth("a")+s.depth("b") == 0 })
 	s.finds("cycle-cut", "a")
-	s.must(deleteQueue(s.channel, "b"))
+	must.Do(s.t, deleteQueue(s.channel, "b"))
 	s.queue("b", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "a"}) // a worker that rejects
 	s.publish("a", nil)
 	for range 3 {
-		s.must(s.take("b").Reject(false)) // round and round: a rejection keeps it alive
+		must.Do(s.t, s.take("b").Reject(false)) // round and round: a rejection keeps it alive
 	}
 	s.take("b")
 	s.silent("cycle-cut")
@@ -188,7 +189,7 @@ func TestFindingRejectedLoopIsSilentWithoutALoop(t *testing.T) {
 	s.queue("w", amqp.Table{"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "w.failed"})
 	s.queue("w.failed", nil)
 	s.publish("w", nil)
-	s.must(s.take("w").Reject(false))
+	must.Do(s.t, s.take("w").Reject(false))
 	s.awaitDepth("w.failed", 1)
 	s.silent("rejected-loop")
 }

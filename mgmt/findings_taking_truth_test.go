@@ -5,21 +5,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dlxtop/dlxtop/internal/dial"
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // consume gives each message that a queue has to do, on a channel of its own, until the returned function ends it.
 func (s *stage) consume(queue string, prefetch int, do func(amqp.Delivery)) (end func()) {
 	s.t.Helper()
-	connection, err := dial.AMQP(s.b.AMQP() + s.vhost)
-	s.must(err)
+	connection := must.Get(dial.AMQP(s.b.AMQP() + s.vhost))(s.t)
 	s.t.Cleanup(func() { connection.Close() })
-	channel, err := connection.Channel()
-	s.must(err)
-	s.must(channel.Qos(prefetch, 0, false))
-	got, err := channel.Consume(queue, "", false, false, false, false, nil)
-	s.must(err)
+	channel := must.Get(connection.Channel())(s.t)
+	must.Do(s.t, channel.Qos(prefetch, 0, false))
+	got := must.Get(channel.Consume(queue, "", false, false, false, false, nil))(s.t)
 	go func() {
 		for d := range got {
 			do(d)

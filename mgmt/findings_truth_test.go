@@ -5,6 +5,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 )
@@ -30,7 +31,7 @@ func TestFindingUnroutableDeadLetters(t *testing.T) {
 	s := newStage(t)
 	s.exchange("direct", "x", amqp.Table{"alternate-exchange": "spare"})
 	s.exchange("topic", "y", nil)
-	s.must(s.channel.ExchangeBind("y", "k", "x", false, nil))
+	must.Do(s.t, s.channel.ExchangeBind("y", "k", "x", false, nil))
 	s.queue("a", amqp.Table{"x-message-ttl": int64(50), "x-dead-letter-exchange": "x", "x-dead-letter-routing-key": "k"})
 	s.queue("b", amqp.Table{
 		"x-message-ttl": int64(50), "x-dead-letter-exchange": "x",
@@ -77,7 +78,7 @@ func TestFindingLimitWithoutDLX(t *testing.T) {
 	if s.publish("b", nil) {
 		t.Error("reject-publish took a message too many")
 	}
-	s.must(deleteQueue(s.channel, "a"))
+	must.Do(s.t, deleteQueue(s.channel, "a"))
 	s.silent("limit-without-dlx")
 }
 
@@ -91,11 +92,11 @@ func TestFindingDeliveryLimitWithoutDLX(t *testing.T) {
 	s.queue("a", amqp.Table{"x-queue-type": "quorum", "x-delivery-limit": int64(1)})
 	s.publish("a", nil)
 	for range 2 {
-		s.must(s.take("a").Reject(true))
+		must.Do(s.t, s.take("a").Reject(true))
 	}
 	s.awaitDepth("a", 0)
 	s.finds("delivery-limit-without-dlx", "a")
-	s.must(deleteQueue(s.channel, "a"))
+	must.Do(s.t, deleteQueue(s.channel, "a"))
 	s.queue("b", amqp.Table{
 		"x-queue-type": "quorum", "x-delivery-limit": int64(1), "x-dead-letter-exchange": "",
 		"x-dead-letter-routing-key": "dead",
@@ -103,7 +104,7 @@ func TestFindingDeliveryLimitWithoutDLX(t *testing.T) {
 	s.queue("dead", nil)
 	s.publish("b", nil)
 	for range 2 {
-		s.must(s.take("b").Reject(true))
+		must.Do(s.t, s.take("b").Reject(true))
 	}
 	s.awaitDepth("dead", 1)
 	s.silent("delivery-limit-without-dlx")
@@ -121,14 +122,14 @@ func TestFindingDeliveryCountCarried(t *testing.T) {
 		})
 		s.publish(work, nil)
 		for range 2 {
-			s.must(s.take(work).Reject(true))
+			must.Do(s.t, s.take(work).Reject(true))
 		}
 		s.awaitDepth(failed, 1)
-		s.must(s.take(failed).Nack(false, true))
+		must.Do(s.t, s.take(failed).Nack(false, true))
 		if failed == "same" && carries {
 			s.awaitDepth(failed, 0) // lost
 		} else {
-			s.must(s.take(failed).Ack(false)) // it came back
+			must.Do(s.t, s.take(failed).Ack(false)) // it came back
 		}
 	}
 	if !carries {
@@ -136,7 +137,7 @@ func TestFindingDeliveryCountCarried(t *testing.T) {
 		return
 	}
 	s.finds("delivery-count-carried", "same")
-	s.must(deleteQueue(s.channel, "same"))
+	must.Do(s.t, deleteQueue(s.channel, "same"))
 	s.silent("delivery-count-carried")
 }
 
@@ -152,8 +153,7 @@ func TestFindingWorkerWithoutConsumers(t *testing.T) {
 	await(t, "the finding says error, for the message that is stuck", func() bool {
 		return s.finds("worker-without-consumers", "w").Level == findings.LevelError
 	})
-	_, err := s.channel.Consume("w", "", true, false, false, false, nil)
-	s.must(err)
+	must.Get(s.channel.Consume("w", "", true, false, false, false, nil))(s.t)
 	pollUntil(t, s.poll, "the consumer is told",
 		func(snapshot *model.Snapshot) bool { return find(t, snapshot, "w").Consumers.Or(0) == 1 })
 	s.silent("worker-without-consumers")
@@ -167,7 +167,7 @@ func TestFindingRejectsLost(t *testing.T) {
 		"x-dead-letter-routing-key": "w",
 	})
 	s.publish("w.delay", nil)
-	s.must(s.take("w").Reject(false))
+	must.Do(s.t, s.take("w").Reject(false))
 	s.awaitDepth("w", 0)
 	s.finds("rejects-lost", "w")
 	s.queue("w.failed", nil)
@@ -175,7 +175,7 @@ func TestFindingRejectsLost(t *testing.T) {
 	pollUntil(t, s.poll, "the policy is told",
 		func(snapshot *model.Snapshot) bool { return find(t, snapshot, "w").Policy == "p" })
 	s.publish("w.delay", nil)
-	s.must(s.take("w").Reject(false))
+	must.Do(s.t, s.take("w").Reject(false))
 	s.awaitDepth("w.failed", 1)
 	s.silent("rejects-lost")
 }
@@ -188,8 +188,7 @@ func TestFindingBufferWithConsumers(t *testing.T) {
 		"x-dead-letter-routing-key": "w",
 	})
 	s.silent("buffer-with-consumers")
-	deliveries, err := s.channel.Consume("w.delay", "impatient", true, false, false, false, nil)
-	s.must(err)
+	deliveries := must.Get(s.channel.Consume("w.delay", "impatient", true, false, false, false, nil))(s.t)
 	s.publish("w.delay", nil)
 	<-deliveries // ten minutes early
 	s.finds("buffer-with-consumers", "w.delay")
@@ -209,7 +208,7 @@ func TestFindingUncountedRetries(t *testing.T) {
 		d := s.take("w")
 		deaths := d.Headers["x-death"].([]any)
 		count = deaths[0].(amqp.Table)["count"].(int64)
-		s.must(d.Ack(false))
+		must.Do(s.t, d.Ack(false))
 		s.publish("w.retry", d.Headers)
 	}
 	version := model.ParseVersion(s.b.Version())

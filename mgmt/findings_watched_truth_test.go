@@ -8,6 +8,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -125,7 +126,7 @@ func TestFindingNearDeliveryLimit(t *testing.T) {
 		if near := round >= 1 && !rescued; near != (len(found) == 1) {
 			t.Errorf("after %d returns of 3: %+v", round, found)
 		}
-		s.must(d.Reject(true))
+		must.Do(s.t, d.Reject(true))
 	}
 	s.awaitDepth("a", 0) // one more, and it was lost
 }

@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -46,7 +47,7 @@ func TestMessagesThatCCLeadsIntoABuffer(t *testing.T) {
 	for range 3 {
 		s.retries("save.created")
 		got := s.take("save")
-		s.must(got.Ack(false))
+		must.Do(s.t, got.Ack(false))
 	}
 	s.silent("dead-letter-unroutable")
 	topology := model.NewTopology(poll(t, s.poll))

@@ -55,11 +55,6 @@ const (
 	late = 600000 // ms: one that does not
 )
 
-func (s *settingsTrial) must(err error) {
-	s.t.Helper()
-	must.Do(s.t, err)
-}
-
 // chance is true once in n times.
 func (s *settingsTrial) chance(n int) bool { return s.random.IntN(n) == 0 }
 
@@ -91,28 +86,24 @@ func (s *settingsTrial) policy(b broker, kind, name, queue string, priority int,
 	if len(definition) == 0 {
 		return
 	}
-	body, err := json.Marshal(map[string]any{
+	body := must.Get(json.Marshal(map[string]any{
 		"pattern": "^" + queue + "$", "apply-to": "queues", "priority": priority,
 		"definition": definition,
-	})
-	s.must(err)
+	}))(s.t)
 	b.put(kind+"/"+s.vhost+"/"+name, string(body))
 }
 
 func (s *settingsTrial) run(vhost string) (int, []string) {
 	b := realBroker(s.t)
 	s.vhost = b.vhost(vhost)
-	connection, err := dial.AMQP(b.AMQP() + vhost)
-	s.must(err)
+	connection := must.Get(dial.AMQP(b.AMQP() + vhost))(s.t)
 	defer connection.Close()
-	s.channel, err = connection.Channel()
-	s.must(err)
-	s.must(s.channel.Confirm(false))
+	s.channel = must.Get(connection.Channel())(s.t)
+	must.Do(s.t, s.channel.Confirm(false))
 	for _, x := range []string{"x1", "x2"} {
-		s.must(s.channel.ExchangeDeclare(x, "fanout", true, false, false, false, nil))
-		_, err := s.channel.QueueDeclare("dead."+x, true, false, false, false, nil)
-		s.must(err)
-		s.must(s.channel.QueueBind("dead."+x, "", x, false, nil))
+		must.Do(s.t, s.channel.ExchangeDeclare(x, "fanout", true, false, false, false, nil))
+		must.Get(s.channel.QueueDeclare("dead."+x, true, false, false, false, nil))(s.t)
+		must.Do(s.t, s.channel.QueueBind("dead."+x, "", x, false, nil))
 	}
 	for i := range 40 {
 		s.declare(b, fmt.Sprintf("q%d", i))
@@ -155,8 +146,7 @@ func (s *settingsTrial) declare(b broker, name string) {
 	if s.chance(2) {
 		arguments["x-queue-type"] = "quorum"
 	}
-	_, err := s.channel.QueueDeclare(name, true, false, false, false, arguments)
-	s.must(err)
+	must.Get(s.channel.QueueDeclare(name, true, false, false, false, arguments))(s.t)
 	s.subject = append(s.subject, name)
 }
 
@@ -210,11 +200,9 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 		accepted := 0
 		// A quorum queue refuses late by some messages: its limit is a soft one.
 		for most := map[bool]int{false: 2, true: 200}[refuses(settings)]; accepted < most && !f.refused; {
-			c, err := s.channel.PublishWithDeferredConfirmWithContext(ctx, "", name, false, false,
-				amqp.Publishing{MessageId: name})
-			s.must(err)
-			taken, err := c.WaitContext(ctx)
-			s.must(err)
+			c := must.Get(s.channel.PublishWithDeferredConfirmWithContext(ctx, "", name, false, false,
+				amqp.Publishing{MessageId: name}))(s.t)
+			taken := must.Get(c.WaitContext(ctx))(s.t)
 			if f.refused = !taken; taken {
 				accepted++
 			}
@@ -225,11 +213,11 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 	}
 	// The last message's TTL ends after all others: a queue of the same TTL tells when.
 	_, err := s.channel.QueueDeclare("clock", true, false, false, false, amqp.Table{"x-message-ttl": int64(4 * soon)})
-	s.must(err)
+	must.Do(s.t, err)
 	c, err := s.channel.PublishWithDeferredConfirmWithContext(ctx, "", "clock", false, false, amqp.Publishing{})
-	s.must(err)
+	must.Do(s.t, err)
 	_, err = c.WaitContext(ctx)
-	s.must(err)
+	must.Do(s.t, err)
 	await(s.t, "the short TTLs have ended", func() bool { return s.depth("clock") == 0 })
 	dead := map[string][]string{}
 	arrived := 0
@@ -237,7 +225,7 @@ func (s *settingsTrial) compare(topology *model.Topology) (disagreements []strin
 		for _, x := range []string{"x1", "x2"} {
 			for {
 				d, ok, err := s.channel.Get("dead."+x, true)
-				s.must(err)
+				must.Do(s.t, err)
 				if !ok {
 					break
 				}

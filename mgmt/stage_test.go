@@ -31,35 +31,27 @@ func newStage(t *testing.T) *stage {
 	b := realBroker(t)
 	name := strings.NewReplacer("/", "-", " ", "-", ",", "").Replace(t.Name())
 	s := &stage{t: t, b: b, vhost: b.vhost(name)}
-	connection, err := dial.AMQP(b.AMQP() + name)
-	s.must(err)
+	connection := must.Get(dial.AMQP(b.AMQP() + name))(s.t)
 	t.Cleanup(func() { connection.Close() })
-	s.channel, err = connection.Channel()
-	s.must(err)
-	s.must(s.channel.Confirm(false))
+	s.channel = must.Get(connection.Channel())(s.t)
+	must.Do(s.t, s.channel.Confirm(false))
 	s.poll = client(t, Options{URL: b.API(), VHost: name})
 	return s
 }
 
-func (s *stage) must(err error) {
-	s.t.Helper()
-	must.Do(s.t, err)
-}
-
 func (s *stage) queue(name string, arguments amqp.Table) {
 	s.t.Helper()
-	_, err := s.channel.QueueDeclare(name, true, false, false, false, arguments)
-	s.must(err)
+	must.Get(s.channel.QueueDeclare(name, true, false, false, false, arguments))(s.t)
 }
 
 func (s *stage) exchange(kind, name string, arguments amqp.Table) {
 	s.t.Helper()
-	s.must(s.channel.ExchangeDeclare(name, kind, true, false, false, false, arguments))
+	must.Do(s.t, s.channel.ExchangeDeclare(name, kind, true, false, false, false, arguments))
 }
 
 func (s *stage) bind(queue, key, exchange string) {
 	s.t.Helper()
-	s.must(s.channel.QueueBind(queue, key, exchange, false, nil))
+	must.Do(s.t, s.channel.QueueBind(queue, key, exchange, false, nil))
 }
 
 func (s *stage) policy(name, pattern, definition string) {
@@ -78,10 +70,8 @@ func (s *stage) confirmed(exchange, key string, p amqp.Publishing) bool {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	c, err := s.channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, false, false, p)
-	s.must(err)
-	taken, err := c.WaitContext(ctx)
-	s.must(err)
+	c := must.Get(s.channel.PublishWithDeferredConfirmWithContext(ctx, exchange, key, false, false, p))(s.t)
+	taken := must.Get(c.WaitContext(ctx))(s.t)
 	return taken
 }
 
@@ -101,7 +91,7 @@ func (s *stage) take(queue string) amqp.Delivery {
 	var got amqp.Delivery
 	await(s.t, "a message in "+queue, func() bool {
 		d, ok, err := s.channel.Get(queue, false)
-		s.must(err)
+		must.Do(s.t, err)
 		got = d
 		return ok
 	})

@@ -13,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/internal/dial"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -86,16 +87,13 @@ func (r *storyRun) play(batch, n int) {
 		q.Consumers, q.PolicyDefinition = model.Some[int64](0), model.Table{}
 	}
 	r.topology = model.NewTopology(snapshot)
-	connection, err := dial.AMQP(r.b.AMQP() + r.vhost)
-	r.must(err)
+	connection := must.Get(dial.AMQP(r.b.AMQP() + r.vhost))(r.t)
 	defer connection.Close()
 	r.connection = connection
-	taker, err := connection.Channel()
-	r.must(err)
+	taker := must.Get(connection.Channel())(r.t)
 	for _, shape := range shapes {
 		for _, queue := range append(shape.queues, shape.queues[0]+".sink") {
-			deliveries, err := taker.Consume(queue, queue, false, false, false, false, nil)
-			r.must(err)
+			deliveries := must.Get(taker.Consume(queue, queue, false, false, false, false, nil))(r.t)
 			go func() {
 				for d := range deliveries {
 					r.arrivals <- d
@@ -125,10 +123,10 @@ func (r *storyRun) play(batch, n int) {
 	r.settle(taker, shapes)
 	for _, shape := range shapes {
 		for _, queue := range append(shape.queues, shape.queues[0]+".sink", shape.queues[0]+".buffer") {
-			r.must(deleteQueue(r.channel, queue))
+			must.Do(r.t, deleteQueue(r.channel, queue))
 		}
 		for _, exchange := range shape.exchanges[1:] {
-			r.must(r.channel.ExchangeDelete(exchange, false, false))
+			must.Do(r.t, r.channel.ExchangeDelete(exchange, false, false))
 		}
 	}
 }
@@ -140,8 +138,7 @@ func (r *storyRun) settle(taker *amqp.Channel, shapes []*storyMessage) {
 	for range 3 {
 		for _, shape := range shapes {
 			for _, queue := range shape.queues {
-				_, err := taker.QueueDeclarePassive(queue, true, false, false, false, nil)
-				r.must(err)
+				must.Get(taker.QueueDeclarePassive(queue, true, false, false, false, nil))(r.t)
 			}
 		}
 	}
@@ -253,7 +250,7 @@ func (r *storyRun) arrives(d amqp.Delivery) {
 	r.t.Helper()
 	if _, ok := r.due[d.MessageId]; ok && strings.HasSuffix(d.ConsumerTag, ".sink") {
 		delete(r.due, d.MessageId)
-		r.must(d.Ack(false))
+		must.Do(r.t, d.Ack(false))
 		return
 	}
 	m := r.messages[d.MessageId]
@@ -268,7 +265,7 @@ func (r *storyRun) arrives(d amqp.Delivery) {
 		}
 		r.disagree("%s: in %s, and that was not expected: %s; x-death %v", d.MessageId, d.ConsumerTag, said,
 			d.Headers["x-death"])
-		r.must(d.Ack(false))
+		must.Do(r.t, d.Ack(false))
 		return
 	}
 	m.expected = slices.Delete(m.expected, i, i+1)
@@ -278,7 +275,7 @@ func (r *storyRun) arrives(d amqp.Delivery) {
 	one := r.random.IntN(len(m.arrived))
 	for i := range m.arrived {
 		if i != one { // one copy goes on
-			r.must(m.arrived[i].Ack(false))
+			must.Do(r.t, m.arrived[i].Ack(false))
 		}
 	}
 	r.goOn(m, m.arrived[one])
@@ -297,15 +294,15 @@ func (r *storyRun) goOn(m *storyMessage, d amqp.Delivery) {
 	switch {
 	case m.steps > 8:
 		m.expect(nil, "acknowledged")
-		r.must(d.Ack(false))
+		must.Do(r.t, d.Ack(false))
 	case r.chance(4):
 		if r.topology.Settings(ref).KeepsDeadLetters() {
 			m.expect(nil, "acknowledged: what no queue takes it keeps, and would deliver when one does")
-			r.must(d.Ack(false))
+			must.Do(r.t, d.Ack(false))
 			return
 		}
 		m.expect(names(r.topology.DeadLetter(ref, []string{seen.RoutingKey}, seen.Headers).Queues), "rejected in "+ref.Name)
-		r.must(d.Reject(false))
+		must.Do(r.t, d.Reject(false))
 	case !expires || r.chance(4):
 		r.republish(m, d, &seen)
 	default:
@@ -332,7 +329,7 @@ func (r *storyRun) republish(m *storyMessage, d amqp.Delivery, seen *message.Mes
 	m.expect(names(r.topology.Route(r.vhost, exchange, []string{key}, seen.Headers).Queues),
 		fmt.Sprintf("published again to %q with %q", exchange, key))
 	r.send(exchange, key, d.MessageId, headers)
-	r.must(d.Ack(false))
+	must.Do(r.t, d.Ack(false))
 }
 
 // predict expects what the story of a message says of its next queues.
@@ -376,13 +373,12 @@ func (r *storyRun) fill(buffer, sink string) {
 		r.confirmed("", buffer, p)
 	}
 	var list message.MessageList
-	look, err := r.connection.Channel()
-	r.must(err)
+	look := must.Get(r.connection.Channel())(r.t)
 	defer look.Close() // gives them back
 	at := time.Now()
 	for {
 		d, ok, err := look.Get(buffer, false)
-		r.must(err)
+		must.Do(r.t, err)
 		if !ok {
 			break
 		}

@@ -117,11 +117,6 @@ func (w *world) headers() amqp.Table {
 	return h
 }
 
-func (w *world) must(err error) {
-	w.t.Helper()
-	must.Do(w.t, err)
-}
-
 func (w *world) declare() {
 	for i := range 2 + w.random.IntN(11) {
 		w.exchanges = append(w.exchanges, fmt.Sprintf("x%d", i))
@@ -147,7 +142,7 @@ func (w *world) declare() {
 		if !internal {
 			w.open = append(w.open, x)
 		}
-		w.must(w.channel.ExchangeDeclare(x, kind, true, false, internal, false, args))
+		must.Do(w.t, w.channel.ExchangeDeclare(x, kind, true, false, internal, false, args))
 	}
 	for _, q := range w.queues {
 		args := amqp.Table{}
@@ -160,10 +155,9 @@ func (w *world) declare() {
 		if w.random.IntN(6) == 0 {
 			args["x-queue-type"] = "quorum"
 		}
-		_, err := w.channel.QueueDeclare(q, true, false, false, false, args)
-		w.must(err)
-		w.must(w.channel.ExchangeDeclare("into."+q, "fanout", true, false, false, false, nil))
-		w.must(w.channel.QueueBind(q, "", "into."+q, false, nil))
+		must.Get(w.channel.QueueDeclare(q, true, false, false, false, args))(w.t)
+		must.Do(w.t, w.channel.ExchangeDeclare("into."+q, "fanout", true, false, false, false, nil))
+		must.Do(w.t, w.channel.QueueBind(q, "", "into."+q, false, nil))
 	}
 	for range w.random.IntN(61) {
 		x := w.pick(w.exchanges)
@@ -180,37 +174,34 @@ func (w *world) declare() {
 			}
 		}
 		if w.random.IntN(4) == 0 {
-			w.must(w.channel.ExchangeBind(w.pick(w.exchanges), key, x, false, args))
+			must.Do(w.t, w.channel.ExchangeBind(w.pick(w.exchanges), key, x, false, args))
 		} else {
-			w.must(w.channel.QueueBind(w.pick(w.queues), key, x, false, args))
+			must.Do(w.t, w.channel.QueueBind(w.pick(w.queues), key, x, false, args))
 		}
 	}
 }
 
 func (w *world) remove() {
 	for _, q := range w.queues {
-		_, err := w.channel.QueueDelete(q, false, false, false)
-		w.must(err)
-		w.must(w.channel.ExchangeDelete("into."+q, false, false))
+		must.Get(w.channel.QueueDelete(q, false, false, false))(w.t)
+		must.Do(w.t, w.channel.ExchangeDelete("into."+q, false, false))
 	}
 	for _, x := range w.exchanges {
-		w.must(w.channel.ExchangeDelete(x, false, false))
+		must.Do(w.t, w.channel.ExchangeDelete(x, false, false))
 	}
 }
 
 // compare declares the topology, sends messages, and returns how many were compared and what differs.
 func (w *world) compare(connection *amqp.Connection, client *mgmt.Client) (cases int, disagreements []string) {
-	channel, err := connection.Channel()
-	w.must(err)
+	channel := must.Get(connection.Channel())(w.t)
 	defer channel.Close()
 	w.channel = channel
-	w.must(channel.Confirm(false))
+	must.Do(w.t, channel.Confirm(false))
 	w.declare()
 	defer w.remove()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	snapshot, err := client.Snapshot(ctx)
-	w.must(err)
+	snapshot := must.Get(client.Snapshot(ctx))(w.t)
 	topology := model.NewTopology(snapshot)
 
 	trials := map[string]trial{}
@@ -261,7 +252,7 @@ func (w *world) compareDeadLetters(ctx context.Context, topology *model.Topology
 		letters[tr.id] = tr
 		w.publish(ctx, tr)
 		d, ok, err := w.channel.Get(q, false)
-		w.must(err)
+		must.Do(w.t, err)
 		if !ok {
 			w.t.Fatalf("the message that was put into %s is not there", q)
 		}
@@ -272,15 +263,14 @@ func (w *world) compareDeadLetters(ctx context.Context, topology *model.Topology
 		}
 	}
 	for _, d := range held {
-		w.must(d.Nack(false, false))
+		must.Do(w.t, d.Nack(false, false))
 	}
 	got := map[string][]string{}
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		// A queue answers after it has sent on what was rejected: what is not in the others then was not sent.
 		for _, q := range w.queues {
-			_, err := w.channel.QueueDeclarePassive(q, true, false, false, false, nil)
-			w.must(err)
+			must.Get(w.channel.QueueDeclarePassive(q, true, false, false, false, nil))(w.t)
 		}
 		for id, queues := range w.drain() {
 			if want[id].Exact {
@@ -310,11 +300,9 @@ func (w *world) compareDeadLetters(ctx context.Context, topology *model.Topology
 }
 
 func (w *world) publish(ctx context.Context, tr trial) {
-	c, err := w.channel.PublishWithDeferredConfirmWithContext(ctx, tr.exchange, tr.keys[0], false, false,
-		amqp.Publishing{MessageId: tr.id, Headers: maps.Clone(tr.headers)})
-	w.must(err)
-	_, err = c.WaitContext(ctx)
-	w.must(err)
+	c := must.Get(w.channel.PublishWithDeferredConfirmWithContext(ctx, tr.exchange, tr.keys[0], false, false,
+		amqp.Publishing{MessageId: tr.id, Headers: maps.Clone(tr.headers)}))(w.t)
+	must.Get(c.WaitContext(ctx))(w.t)
 }
 
 // drain empties all queues, and tells for each message which queues had it, sorted; a queue that had two copies is
@@ -324,7 +312,7 @@ func (w *world) drain() map[string][]string {
 	for _, q := range w.queues {
 		for {
 			d, ok, err := w.channel.Get(q, true)
-			w.must(err)
+			must.Do(w.t, err)
 			if !ok {
 				break
 			}
