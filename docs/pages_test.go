@@ -8,10 +8,16 @@ import (
 // Every page of a finding can be read on a terminal, without what only Markdown needs.
 func TestPagesAreText(t *testing.T) {
 	all := Findings()
+	begins := map[string]string{}
 	if len(all) < 39 {
 		t.Errorf("only %d findings", len(all))
 	}
 	for _, f := range all {
+		begin := f.Short[:min(len(f.Short), 40)]
+		if other := begins[begin]; other != "" { // on a narrow screen nothing else is seen
+			t.Errorf("%s and %s both begin with %q", other, f.Code, begin)
+		}
+		begins[begin] = f.Code
 		page := strings.Join(Finding(f.Code, 76), "\n")
 		if len(page) < 60 || f.Short == "" {
 			t.Errorf("%s: %q: %q", f.Code, f.Short, page)

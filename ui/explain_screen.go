@@ -8,23 +8,27 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
-// explainScreen is the page of a finding.
+// explainScreen is the page of a finding. From it one goes on to what the finding is about.
 type explainScreen struct {
 	env   *env
 	code  string
-	lines []string // as wide as the screen
+	opens func() screen // nil: nothing
+	what  string        // that is
+	lines []string      // as wide as the screen
 	top   int
 	room  int
 }
 
-func newExplainScreen(e *env, code string) screen { return explainScreen{env: e, code: code} }
+func newExplainScreen(e *env, code string, opens func() screen, what string) screen {
+	return explainScreen{env: e, code: code, opens: opens, what: what}
+}
 
 func (x explainScreen) Init() tea.Cmd { return nil }
 
 func (x explainScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	if msg, ok := msg.(tea.KeyMsg); ok {
-		if term.Is(msg, x.env.keys.Explain) {
-			return x, pop
+		if x.opens != nil && term.Is(msg, x.env.keys.Open) {
+			return x, push(x.opens())
 		}
 		x.top = scrolled(x.env.keys, msg, x.top, len(x.lines), x.room)
 	}
@@ -42,9 +46,11 @@ func (x explainScreen) Title() string { return x.code }
 
 func (x explainScreen) Typing() bool { return false }
 
-// Keys makes a second "e" close the page.
 func (x explainScreen) Keys() []key.Binding {
-	return []key.Binding{term.Describe(x.env.keys.Explain, "close")}
+	if x.opens == nil {
+		return nil
+	}
+	return []key.Binding{term.Describe(x.env.keys.Open, x.what)}
 }
 
 func (x explainScreen) View(width, height int) string {

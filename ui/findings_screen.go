@@ -6,6 +6,7 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/dlxtop/dlxtop/docs"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -16,19 +17,25 @@ type findingsScreen struct {
 	env    *env
 	list   term.List[findings.Identity, findingRow]
 	latest topologyMsg
+	short  map[string]string // what each code means
 }
 
 type findingRow struct {
 	findings.Finding
-	place int // in the order of the model: level, code, queue
+	title string // what the code means, then what this finding says
+	place int    // in the order of the model: level, code, queue
 }
 
 func newFindingsScreen(e *env) screen {
 	rows := term.NewTable(e.kit(),
 		func(r findingRow) findings.Identity { return r.Identity() },
 		func(a, b findingRow) int { return cmp.Compare(a.place, b.place) }, findingColumns(e.styles)...)
-	return findingsScreen{env: e, list: term.NewList(rows, func(r findingRow) []string {
-		return []string{r.Code, r.where(), r.Message, string(r.Level)}
+	short := map[string]string{}
+	for _, f := range docs.Findings() {
+		short[f.Code] = f.Short
+	}
+	return findingsScreen{env: e, short: short, list: term.NewList(rows, func(r findingRow) []string {
+		return []string{r.Code, r.where(), r.title, string(r.Level)}
 	})}
 }
 
@@ -49,7 +56,7 @@ func findingColumns(s *term.Styles) []term.Column[findingRow] {
 		},
 		{
 			Title: "WHAT", Width: 20, Flex: 5,
-			Cell:    func(r findingRow) term.Field { return term.Field{Text: model.Printable(r.Message), Style: s.Text} },
+			Cell:    func(r findingRow) term.Field { return term.Field{Text: r.title, Style: s.Text} },
 			Compare: func(a, b findingRow) int { return cmp.Compare(a.Code, b.Code) },
 		},
 	}
@@ -74,18 +81,23 @@ func (f findingsScreen) Title() string { return "findings" }
 
 func (f findingsScreen) Typing() bool { return f.list.Filter.Typing }
 
-// Keys depend on the finding at the cursor: only one about a queue leads somewhere.
 func (f findingsScreen) Keys() []key.Binding {
-	if r, ok := f.list.Table.Current(); ok && r.Queue != "" {
-		what := "messages"
-		if _, ok := f.latest.topology.FlowOf(model.QueueRef{VHost: r.VHost, Name: r.Queue}); ok {
-			what = "open the flow"
-		}
-		return f.list.Bindings(term.Describe(f.env.keys.Open, what), f.env.keys.Explain)
-	} else if ok {
-		return f.list.Bindings(f.env.keys.Explain)
+	if _, ok := f.list.Table.Current(); ok {
+		return f.list.Bindings(term.Describe(f.env.keys.Open, "what it means"))
 	}
 	return f.list.Bindings()
+}
+
+// about opens the flow of a finding, else the messages of its queue; nil: it is about neither.
+func (f findingsScreen) about(r *findingRow) (opens func() screen, what string) {
+	if r.Queue == "" {
+		return nil, ""
+	}
+	ref := model.QueueRef{VHost: r.VHost, Name: r.Queue}
+	if flow, ok := f.latest.topology.FlowOf(ref); ok {
+		return func() screen { return newFlowScreen(f.env, flow.Worker.Queue) }, "open the flow"
+	}
+	return func() screen { return newMessagesScreen(f.env, ref) }, "messages"
 }
 
 func (f findingsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
@@ -94,23 +106,20 @@ func (f findingsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		f.latest = msg
 		rows := make([]findingRow, len(msg.findings))
 		for i, finding := range msg.findings {
-			rows[i] = findingRow{finding, i}
+			title := model.Printable(finding.Message)
+			if short := f.short[finding.Code]; short != "" {
+				title = short + " · " + title
+			}
+			rows[i] = findingRow{finding, title, i}
 		}
 		f.list.Table.Set(rows)
 	case tea.KeyMsg:
 		if f.list.Handle(msg) {
 			return f, nil
 		}
-		r, ok := f.list.Table.Current()
-		if ok && term.Is(msg, f.env.keys.Explain) {
-			return f, push(newExplainScreen(f.env, r.Code))
-		}
-		if ok && r.Queue != "" && term.Is(msg, f.env.keys.Open) {
-			ref := model.QueueRef{VHost: r.VHost, Name: r.Queue}
-			if flow, ok := f.latest.topology.FlowOf(ref); ok {
-				return f, push(newFlowScreen(f.env, flow.Worker.Queue))
-			}
-			return f, push(newMessagesScreen(f.env, ref))
+		if r, ok := f.list.Table.Current(); ok && term.Is(msg, f.env.keys.Open) {
+			opens, what := f.about(&r)
+			return f, push(newExplainScreen(f.env, r.Code, opens, what))
 		}
 	}
 	return f, nil
@@ -147,7 +156,7 @@ func (f findingsScreen) detail(width int) []string {
 		{"what", happening(&r.Finding)},
 		{"evidence", r.Evidence},
 		{"remedy", r.Remedy},
-		{"more", f.env.keys.Explain.Help().Key + " explains it, as dlxtop explain " + r.Code + " does"},
+		{"more", f.env.keys.Open.Help().Key + " explains it, as dlxtop explain " + r.Code + " does"},
 	} {
 		for i, line := range term.Wrap(model.Printable(p.text), width-16) {
 			name := ""

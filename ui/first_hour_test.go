@@ -100,8 +100,16 @@ func TestWhatIsThereAndWhatWasRead(t *testing.T) {
 			}
 			publish(t, channel, worker+".failed", messages...)
 		}
+		for name, arguments := range map[string]amqp.Table{
+			"pool": {"x-message-ttl": int32(600_000)},
+			"ring": {"x-message-ttl": int32(600_000), "x-dead-letter-exchange": "none"},
+		} {
+			if _, err := channel.QueueDeclare(name, true, false, false, false, arguments); err != nil {
+				t.Fatal(err)
+			}
+		}
 		screen := newTerminal(t, o, width, height)
-		screen.await("3 Failed 1,947", "4 Findings")
+		screen.await("3 Failed 1,947", "4 Findings 2")
 		screen.awaitThat("the flow with the most failed messages is the first of its kind", func(s string) bool {
 			at := func(worker string) int { return strings.Index(s, "story/"+worker+" ") }
 			return 0 < at("mail") && at("mail") < at("zulu") && at("zulu") < at("alpha")
@@ -115,7 +123,13 @@ func TestWhatIsThereAndWhatWasRead(t *testing.T) {
 				t.Errorf("a number is not grouped:\n%s", s)
 			}
 		}
-		screen.press("3")
+		screen.press("4")
+		screen.await("messages are lost when they expire", "the dead-letter exchange does not", "enter what it means")
+		screen.press(keyEnter)
+		screen.await("enter messages") // below the page
+		screen.press(keyEnter)
+		screen.await("the queue is empty", "story/ring")
+		screen.press("q", "q", "3")
 		screen.await("1,008 of 1,947 read; M reads the rest", "≥ 1,000", "story/mail.failed ≥ 1,000")
 		screen.press(keyEnter)
 		screen.await("1,000 of 1,939 read; M reads the rest")

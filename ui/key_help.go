@@ -27,7 +27,7 @@ func KeyHelp() []KeyGroup {
 		group("everywhere", everywhere(k)),
 		group("in every list", lists(k)),
 		group("on Flows, Queues, Failed, Findings and Journal", []explained{
-			{k.Open, "open what is under the cursor"},
+			{k.Open, "open what is under the cursor; on the page of a finding, its flow or its queue"},
 			{k.Failed, "the failed messages of this flow (Flows); the failed queues, the causes again (Failed)"},
 			{k.Causes, "what failed in this flow, and why (Flows)"},
 			{k.Undo, "undo the action under the cursor (Journal)"},

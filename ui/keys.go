@@ -26,8 +26,8 @@ type keyMap struct {
 	// What to copy of a message.
 	CopyBody, CopyHeaders, CopyID, CopyJSON key.Binding
 
-	// On a flow, and on findings.
-	Chart, Explain key.Binding
+	// On a flow.
+	Chart key.Binding
 
 	// In a dialog.
 	Confirm, Target, Cancel, ChooseUp, ChooseDown, Canary, KeepTries, Doubles, Spread, GoOn key.Binding
@@ -81,8 +81,7 @@ func newKeyMap() *keyMap {
 		CopyID:      term.Binding("i", "message id", "i"),
 		CopyJSON:    term.Binding("j", "JSON", "j"),
 
-		Chart:   term.Binding("c", "chart", "c"),
-		Explain: term.Binding("e", "explain", "e"),
+		Chart: term.Binding("c", "chart", "c"),
 
 		Confirm: term.Binding("enter", "do it", "enter"),
 		Target:  term.Binding("tab", "other target", "tab"),
