@@ -38,4 +38,14 @@ func TestWidthsByContent(t *testing.T) {
 	}
 	wide.press("f")
 	wide.await("failed  IllegalStateException: customer 7 has no address for the invoice ", `"order": 1`)
+
+	term.press(keyEnter, keyTab)
+	term.await("▸ Headers", "\n   java.lang.IllegalStateException", "\n       at com.acme.AddressBook.require(AddressBook.java:88)",
+		"\n       at com.acme.Invoices.render(Invoices.java:142)")
+	wide.press(keyTab, keyEnter) // a pane beside the list gets the whole screen
+	wide.awaitThat("the story is alone", func(s string) bool {
+		return strings.Contains(s, "▸ Story") && !strings.Contains(s, `"order": 1`)
+	})
+	wide.press(keyEnter)
+	wide.await("▸ Story", `"order": 1`)
 }

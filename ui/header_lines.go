@@ -16,6 +16,7 @@ import (
 
 const (
 	valueLimit = 2000 // characters of one header's value that are shown
+	traceLimit = 8000 // the same of one that has several lines
 	valueDepth = 6    // tables in tables that are shown
 	treeLimit  = 500  // lines of headers that are shown
 )
@@ -96,6 +97,15 @@ func treeLines(t model.Table) []named {
 		}
 		indent := strings.Repeat("  ", depth)
 		switch v := v.(type) {
+		case string: // a stack trace breaks where it does
+			w := valueWriter{left: traceLimit}
+			if text := model.PrintableLines(w.fits(v)); len(text) > 1 {
+				lines = append(lines, named{indent + name, ""})
+				for _, line := range text[:min(len(text), treeLimit-len(lines))] {
+					lines = append(lines, named{indent, line})
+				}
+				return
+			}
 		case model.Repeated:
 			for _, e := range v {
 				add(name, e, depth)

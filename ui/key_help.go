@@ -60,6 +60,7 @@ func KeyHelp() []KeyGroup {
 		group("on messages", messages(k)),
 		group("in the detail of a message", []explained{
 			{k.NextPane, "next pane: story, headers, body"},
+			{k.Open, "this pane on the whole screen; again: all panes"},
 			{k.PrevPane, "previous pane"},
 			{k.Earlier, "the message before"},
 			{k.Later, "the message after"},

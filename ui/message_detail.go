@@ -38,6 +38,7 @@ const paneSeparator = " │ "
 type messageDetail struct {
 	read   func(*message.Message) body.View
 	focus  pane
+	alone  bool // the pane in focus has all of the screen
 	scroll [paneCount]int
 	hit    [paneCount]int // of the lines with what is looked for, the one that a step went to
 	of     messageID      // that was scrolled
@@ -102,7 +103,7 @@ func (d *messageDetail) lay(
 ) {
 	inner := width - 2
 	widths := [paneCount]int{0, inner, inner, inner}
-	wide := width >= 100
+	wide := width >= 100 && !d.alone
 	if wide {
 		each := inner - 2*ansi.StringWidthWc(paneSeparator)
 		widths = d.shares(s, m, past, each)
@@ -324,7 +325,7 @@ func ownHeaderLines(s *term.Styles, m *message.Message, width int) []string {
 				continue
 			}
 			indent := strings.Repeat(" ", min(len(n.name)-len(strings.TrimLeft(n.name, " "))+2, width/2))
-			for _, l := range term.Wrap(n.name, width) {
+			for _, l := range term.Wrap(strings.TrimRight(n.name, " "), width) {
 				lines = append(lines, s.Accent.Render(l))
 			}
 			for _, l := range term.Wrap(n.value, width-len(indent)) {

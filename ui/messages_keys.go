@@ -134,9 +134,9 @@ func (s messagesScreen) paneKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		s.detail.find.Open()
 	case term.Is(msg, k.Back), term.Is(msg, k.Quit):
 		s.detail.find.Clear()
-		s.zoomed, s.detail.focus = false, paneNone
-	case term.Is(msg, k.Open):
-		s.zoomed = true
+		s.zoomed, s.detail.alone, s.detail.focus = false, false, paneNone
+	case term.Is(msg, k.Open): // from beside the list, that pane alone
+		s.zoomed, s.detail.alone = true, !s.detail.alone
 	case term.Is(msg, k.Earlier):
 		s.table.MoveTo(s.table.Index - 1)
 	case term.Is(msg, k.Later):

@@ -348,8 +348,11 @@ func (s messagesScreen) Keys() []key.Binding {
 				keys = append(keys, k.NextMatch, k.PrevMatch)
 			}
 			keys = append(append(keys, s.offered...), term.Describe(k.Back, "messages"), term.Describe(k.Quit, "messages"))
-			if !s.zoomed {
-				keys = append(keys, k.Open)
+			switch {
+			case s.detail.alone:
+				keys = append(keys, term.Describe(k.Open, "all panes"))
+			case !s.detail.drawn.narrow || !s.zoomed:
+				keys = append(keys, term.Describe(k.Open, "this pane alone"))
 			}
 			return append(keys, k.Peek)
 		}
