@@ -207,6 +207,23 @@ func (c *causesList) prepare(r *causesReading, width, height int) {
 	c.list.Seen(c.rows(height)) // the cursor's place among the rows is as they are drawn
 	c.below = c.detail(r, width)
 	c.below = append(c.below, r.unread(s, width, max(room-len(c.below), 3))...)
+	if r, ok := c.list.Table.Current(); ok { // what room is left shows the example
+		c.below = append(c.below, sampleLines(s, &r.Sample, width)...)
+	}
+}
+
+// sampleLines are the body and the stack trace of one message of a cause.
+func sampleLines(s *term.Styles, sample *cause.Sample, width int) (lines []string) {
+	say := func(label string, text []string) {
+		for _, line := range text {
+			lines = append(lines, "   "+s.Muted.Render(term.Fit(label, 10, false, false))+term.Cut(line, width-16, "…"))
+			label = ""
+		}
+	}
+	body := term.Wrap(sample.Body, width-16)
+	say("body", body[:min(len(body), 3)])
+	say("trace", model.PrintableLines(sample.Trace))
+	return lines
 }
 
 // rows are the lines of the list.

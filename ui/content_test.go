@@ -29,6 +29,10 @@ func TestWidthsByContent(t *testing.T) {
 
 	term := newTerminal(t, o, 80, 24)
 	term.await("story/" + worker)
+	term.press("3")
+	term.await(`body      {"order": 1}`, "trace     java.lang.IllegalStateException: customer 7",
+		"\n                 at com.acme.AddressBook.require(AddressBook.java:88)")
+	term.press("1")
 	term.press("f")
 	term.await("IllegalStateException: customer 7", "FAILURE")
 	head := strings.Split(term.screen(), "\n")[5]
@@ -40,7 +44,8 @@ func TestWidthsByContent(t *testing.T) {
 	wide.await("failed  IllegalStateException: customer 7 has no address for the invoice ", `"order": 1`)
 
 	term.press(keyEnter, keyTab)
-	term.await("▸ Headers", "\n   java.lang.IllegalStateException", "\n       at com.acme.AddressBook.require(AddressBook.java:88)",
+	term.await("▸ Headers", "\n   java.lang.IllegalStateException",
+		"\n       at com.acme.AddressBook.require(AddressBook.java:88)",
 		"\n       at com.acme.Invoices.render(Invoices.java:142)")
 	wide.press(keyTab, keyEnter) // a pane beside the list gets the whole screen
 	wide.awaitThat("the story is alone", func(s string) bool {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -58,11 +59,15 @@ type group struct {
 type Sample struct {
 	Queue       model.QueueRef
 	Fingerprint message.Fingerprint
+	Trace, Body string // their beginnings: the body printable, on one line; "" as Text
 	Text        string // the beginning of its error, as it was written; not printable yet; "" when it was not read since
 }
 
 // mostSample bounds the text of a sample, in bytes.
 const mostSample = 500
+
+// mostTrace is the same of its stack trace.
+const mostTrace = 2000
 
 // Group is a cause and how many messages failed for it.
 type Group struct {
@@ -97,7 +102,10 @@ func (g *Groups) Add(queue model.QueueRef, m *message.Message) {
 	at := g.place(read.Cause)
 	if at.messages == 0 || at.untold {
 		text := read.Error.String()
-		at.sample, at.untold = Sample{Queue: queue, Fingerprint: m.Fingerprint, Text: cut(text, mostSample)}, false
+		at.sample, at.untold = Sample{
+			Queue: queue, Fingerprint: m.Fingerprint, Text: cut(text, mostSample),
+			Trace: strings.Clone(cut(m.FailureStack(read.Error), mostTrace)), Body: strings.Clone(m.BodyPreview(mostSample)),
+		}, false
 	}
 	g.put(queue, m.Fingerprint, member{
 		group: at, worker: read.Worker, first: milliseconds(first), last: milliseconds(last), original: originalOf(m),
