@@ -72,7 +72,7 @@ func TestNothingToShow(t *testing.T) {
 
 func TestTooSmall(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 60, 10)
-	term.await("dlxtop needs 80 x 24, this is 60 x 10.")
+	term.await("dlxtop needs 60 x 16, this is 60 x 10.")
 	term.press("4") // nobody sees what it would do
 	term.resize(80, 24)
 	term.await("FLOW", "ucenter@user")
@@ -81,6 +81,34 @@ func TestTooSmall(t *testing.T) {
 	term.await("dlxtop needs")
 	term.press("q")
 	term.awaitEnd()
+}
+
+// TestSmallestTerminal: at 60 x 16 each screen has its rows, its tabs and a way out.
+func TestSmallestTerminal(t *testing.T) {
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 60, 16)
+	for _, test := range []struct{ keys, has string }{
+		{"", "ucenter@user"},
+		{keyEnter, "q back"},
+		{"q2", "READY"},
+		{"3f", "FAILED QUEUE"},
+		{"4", "WHERE"},
+		{keyEnter, "q back"},
+		{"q5", "There is no journal"},
+	} {
+		term.press(test.keys)
+		term.await(test.has, "1 Flows", "5 Journal", ": command")
+	}
+}
+
+// TestHelpIsSearched: what a key is called finds it.
+func TestHelpIsSearched(t *testing.T) {
+	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24)
+	term.await("ucenter@user")
+	term.press("?/half page d")
+	term.await("ctrl-d", "1 of ")
+	term.awaitGone("everywhere")
+	term.press(keyEsc, keyEsc)
+	term.awaitGone("WHAT IT DOES")
 }
 
 func TestResize(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	minWidth, minHeight = 80, 24
+	minWidth, minHeight = 60, 16
 	aboveScreen         = 3 // header, tabs, rule
 	mostNotice          = 3 // lines of a notice; there is always one, so that an ordinary notice moves nothing
 )
@@ -235,12 +235,16 @@ func (a app) freshness() string {
 func (a app) tabLine() string {
 	s := a.env.styles
 	var b strings.Builder
+	between := " "
+	if a.width < 80 {
+		between = ""
+	}
 	for i, t := range a.tabs {
 		name, count, look := a.tabLabel(i, t)
 		if i == a.tab {
-			b.WriteString(" " + s.Selected.Render(" "+name+count+" "))
+			b.WriteString(between + s.Selected.Render(" "+name+count+" "))
 		} else {
-			b.WriteString("  " + name + look.Render(count) + " ")
+			b.WriteString(between + " " + name + look.Render(count) + " ")
 		}
 	}
 	stack := a.tabs[a.tab].stack

@@ -92,7 +92,7 @@ func TestMouse(t *testing.T) {
 	term.clickLast("q back")
 	term.await("FAILED QUEUE")
 	term.clickLast("? help")
-	term.await("on failed", "everywhere")
+	term.await("WHAT IT DOES", "everywhere")
 }
 
 // The cursor that a key has put on a row is no first click.
