@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -119,7 +120,7 @@ func (s service) work(ctx context.Context, conn *amqp.Connection) error {
 		if !fails {
 			return d.Ack(false)
 		}
-		return s.fail(ctx, p, d, tries, "")
+		return s.fail(ctx, p, d, tries)
 	}).work(ctx, conn)
 }
 
@@ -136,7 +137,7 @@ func (s service) backlogFull(conn *amqp.Connection) (bool, error) {
 
 // fail is what a worker does with a message that it cannot handle: publish it to where it waits for the next try, or
 // for a person, and only then acknowledge the original.
-func (s service) fail(ctx context.Context, p *publisher, d amqp.Delivery, tries int64, expiration string) error {
+func (s service) fail(ctx context.Context, p *publisher, d amqp.Delivery, tries int64) error {
 	headers := copyTable(d.Headers)
 	if _, ok := headers["x-orig-routing-key"]; !ok {
 		headers["x-orig-routing-key"] = d.RoutingKey
@@ -144,11 +145,9 @@ func (s service) fail(ctx context.Context, p *publisher, d amqp.Delivery, tries 
 	headers["x-error"] = s.errorOf(d.MessageId)
 	exchange, key := "master.retry", s.retryQueue()
 	if tries >= retries {
-		exchange, key, expiration = "master.failed", s.failedQueue(), ""
+		exchange, key = "master.failed", s.failedQueue()
 	}
-	failed := again(d, headers)
-	failed.Expiration = expiration
-	if err := p.publish(ctx, exchange, key, failed); err != nil {
+	if err := p.publish(ctx, exchange, key, again(d, headers)); err != nil {
 		return err
 	}
 	return d.Ack(false)
@@ -159,66 +158,43 @@ func (s service) errorOf(messageID string) string {
 	return s.errors[fate("error", messageID)%len(s.errors)]
 }
 
-// seedFailed leads messages through the same story that a worker gives them, with real deaths in the retry queue, only
-// faster: each waits there 50 ms instead of 30 s. It does nothing when messages failed already, or when one waits that
-// the seeds would have to wait behind.
+// seedFailed publishes into the failed queue what a worker would have published after its last try, with the deaths of
+// three rounds in the retry queue: waiting for real ones takes a minute and a half. It does nothing when messages failed
+// already.
 func (s service) seedFailed(ctx context.Context, conn *amqp.Connection) error {
 	if s.seeds == 0 {
 		return nil
 	}
-	for _, name := range []string{s.failedQueue(), s.retryQueue(), s.name} {
-		if ready, err := depth(conn, name); err != nil || ready > 0 {
-			return err
-		}
+	if ready, err := depth(conn, s.failedQueue()); err != nil || ready > 0 {
+		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, 20*time.Second, fmt.Errorf("%s did not die in time", s.event))
-	defer cancel()
 	p, err := newPublisher(conn)
 	if err != nil {
 		return err
 	}
 	defer p.channel.Close()
-	channel, err := conn.Channel()
-	if err != nil {
-		return fmt.Errorf("open a channel: %w", err)
+	count := int64(retries)
+	if version, _ := conn.Properties["version"].(string); strings.HasPrefix(version, "4.") {
+		count = 1 // from 4.0 RabbitMQ starts from one for a message that was published again
 	}
-	defer channel.Close()
-	// Not by ConsumeWithContext: when ctx ends, its cancel and the close above would take each other's answers, and
-	// wait for ever.
-	deliveries, err := channel.Consume(s.name, "", false, false, false, false, nil)
-	if err != nil {
-		return fmt.Errorf("consume %s: %w", s.name, err)
-	}
-	const briefly = "50"
 	for range s.seeds {
 		seed := message("ucenter", s.event, s.body())
 		// Whoever replays one of these shall see it succeed: what broke it then is mended now.
 		for fate(s.name, seed.MessageId) < s.poisoned+s.shaky {
 			seed.MessageId = newID()
 		}
-		seed.Headers = amqp.Table{"x-orig-routing-key": s.event, "x-error": s.errorOf(seed.MessageId)}
-		seed.Expiration = briefly
-		if err := p.publish(ctx, "master.retry", s.retryQueue(), seed); err != nil {
-			return err
+		firstDeath := seed.Timestamp.Add(-(retries - 1) * retryTTL)
+		seed.Timestamp = firstDeath.Add(-retryTTL)
+		seed.Headers = amqp.Table{
+			"x-orig-routing-key": s.event, "x-error": s.errorOf(seed.MessageId),
+			"x-first-death-exchange": "master.retry", "x-first-death-queue": s.retryQueue(), "x-first-death-reason": "expired",
+			"x-death": []any{amqp.Table{
+				"count": count, "exchange": "master.retry", "queue": s.retryQueue(), "reason": "expired",
+				"routing-keys": []any{s.retryQueue()}, "time": firstDeath,
+			}},
 		}
-	}
-	// Deaths are counted here: from 4.0 the broker starts from one for a message that was published again.
-	deaths := map[string]int64{}
-	for gone := 0; gone < s.seeds; {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case d, ok := <-deliveries:
-			if !ok {
-				return errEnded
-			}
-			deaths[d.MessageId]++
-			if err := s.fail(ctx, p, d, deaths[d.MessageId], briefly); err != nil {
-				return err
-			}
-			if deaths[d.MessageId] >= retries {
-				gone++
-			}
+		if err := p.publish(ctx, "master.failed", s.failedQueue(), seed); err != nil {
+			return err
 		}
 	}
 	return nil
