@@ -159,8 +159,8 @@ func (s service) errorOf(messageID string) string {
 }
 
 // seedFailed publishes into the failed queue what a worker would have published after its last try, with the deaths of
-// three rounds in the retry queue: waiting for real ones takes a minute and a half. It does nothing when messages failed
-// already.
+// three rounds in the retry queue: waiting for real ones takes a minute and a half. It does nothing when messages
+// failed already.
 func (s service) seedFailed(ctx context.Context, conn *amqp.Connection) error {
 	if s.seeds == 0 {
 		return nil
