@@ -195,7 +195,7 @@ func TestPollDoesNotMoveTheCursor(t *testing.T) {
 	before := manyQueues(200)
 	source := &recorded{snapshot: before}
 	term := newTerminal(t, frozen(source), 120, 36)
-	term.await("service.00000")
+	term.await("service.00064")
 	term.press("2", "ssss") // by READY, the highest first
 	term.await("▼READY")
 	term.press("g", "jjjjjjj")
@@ -228,7 +228,7 @@ func TestPollDoesNotMoveTheCursor(t *testing.T) {
 
 func TestFilterSortAndBack(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: manyQueues(300)}), 120, 36)
-	term.await("service.00000")
+	term.await("service.00064")
 	term.press("2", "/", "00008")
 	term.await("3 of 300", "service.00008@retry")
 	term.press(keyEnter)
@@ -243,7 +243,7 @@ func TestFilterSortAndBack(t *testing.T) {
 // Keys that come faster than the program reads are delivered together; each still does its own work.
 func TestQuickKeys(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: manyQueues(300)}), 120, 36)
-	term.await("service.00000")
+	term.await("service.00064")
 	term.press("2jjjjkk/plain")
 	term.await("/ plain", "of 300")
 	term.press(keyEsc)

@@ -44,7 +44,7 @@ func sideBySideOn(screen string) bool {
 // TestHomeFollowsTheCursor: the picture follows the cursor.
 func TestHomeFollowsTheCursor(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 120, 36)
-	term.await("example.delay.life ─")
+	term.await("example.delay.life  ")
 	term.press("j")
 	term.await("ucenter@user@retry ─", "via master.retry")
 	term.awaitGone("example.delay.life ─")
@@ -54,7 +54,7 @@ func TestHomeFollowsTheCursor(t *testing.T) {
 
 func TestHomeWide(t *testing.T) {
 	term := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 200, 50)
-	term.await("example.delay.life ─")
+	term.await("example.delay.life  ")
 	term.settle()
 	term.golden()
 }
