@@ -40,7 +40,7 @@ func TestScreens(t *testing.T) {
 			{"queues", []string{"2"}, "OUT/s"},
 			{"failed", []string{"3", "f"}, "FAILED QUEUE"},
 			{"findings", []string{"4"}, "WHAT"},
-			{"explain", []string{"4", keyEnter}, "enter open the flow"},
+			{"explain", []string{"4", keyEnter}, "Buffers feed the worker"},
 			{"help", []string{"?"}, "everywhere"},
 			{"palette", []string{":", "f"}, "findings"},
 		} {

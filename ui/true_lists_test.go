@@ -153,3 +153,34 @@ func TestCostlyCauseIsNotZero(t *testing.T) {
 	}
 	screen.await("8 found", "complete")
 }
+
+// TestCopiesAreReplayedWhenAsked: a copy of what was replayed from another failed queue stays, until `b` says otherwise.
+func TestCopiesAreReplayedWhenAsked(t *testing.T) {
+	o, channel := storyVHost(t)
+	must.Get(channel.QueueDeclare("mail", true, false, false, false, nil))(t)
+	for _, failed := range []string{"mail.failed", "mail.failed.copy"} {
+		must.Get(channel.QueueDeclare(failed, true, false, false, false, nil))(t)
+		publish(t, channel, failed, amqp.Publishing{MessageId: "one", Body: []byte("{}"), Headers: amqp.Table{
+			"x-death": []any{amqp.Table{
+				"queue": "mail", "reason": "rejected", "count": int64(1), "exchange": "", "routing-keys": []any{"mail"},
+			}},
+		}})
+	}
+	screen := newTerminal(t, o, 80, 24)
+	screen.await("mail ")
+	screen.press(":queue mail.failed", keyEnter)
+	screen.await("1 message ")
+	screen.press("r")
+	screen.await("Replay 1 message")
+	screen.agree("replay", "1 message moved")
+	screen.press(keyEsc, ":queue mail.failed.copy", keyEnter)
+	screen.await("1 message ", "mail.failed.copy")
+	screen.press("r")
+	screen.await("b copies, too", "a copy from")
+	screen.press("b")
+	screen.await("b leave copies")
+	screen.agree("replay", "1 message moved")
+	if q := must.Get(channel.QueueDeclarePassive("mail", true, false, false, false, nil))(t); q.Messages != 2 {
+		t.Errorf("%d messages came", q.Messages)
+	}
+}
