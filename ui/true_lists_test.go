@@ -154,7 +154,8 @@ func TestCostlyCauseIsNotZero(t *testing.T) {
 	screen.await("8 found", "complete")
 }
 
-// TestCopiesAreReplayedWhenAsked: a copy of what was replayed from another failed queue stays, until `b` says otherwise.
+// TestCopiesAreReplayedWhenAsked: a copy of what was replayed from another failed queue stays, until `b` says
+// otherwise.
 func TestCopiesAreReplayedWhenAsked(t *testing.T) {
 	o, channel := storyVHost(t)
 	must.Get(channel.QueueDeclare("mail", true, false, false, false, nil))(t)
