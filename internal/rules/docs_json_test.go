@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,7 +36,7 @@ func jsonPage(t *testing.T) string {
 	var b strings.Builder
 	for _, o := range jsonOutputs {
 		room := jsonRoom{t, structsIn(t, o.room)}
-		fmt.Fprintf(&b, "## %s\n\n| field | is | |\n|---|---|---|\n", o.title)
+		fmt.Fprintf(&b, "## %s\n\n", o.title)
 		room.write(&b, "", o.name)
 		b.WriteString("\n")
 	}
@@ -67,8 +68,14 @@ type jsonRoom struct {
 	structs map[string]*ast.StructType
 }
 
-// write writes a row for each field of a struct, and below it those of the structs in it.
-func (r jsonRoom) write(b *strings.Builder, prefix, name string) {
+// fieldJSON is what is said of fields: those of one struct of which the same is said are in one line.
+type fieldJSON struct {
+	names              []string
+	kind, what, within string
+}
+
+// fields are the fields of a struct, with those that are embedded in it.
+func (r jsonRoom) fields(name string) (all []fieldJSON) {
 	r.t.Helper()
 	s := r.structs[name]
 	if s == nil {
@@ -76,7 +83,7 @@ func (r jsonRoom) write(b *strings.Builder, prefix, name string) {
 	}
 	for _, f := range s.Fields.List {
 		if len(f.Names) == 0 { // embedded: its fields are as if they stood here
-			r.write(b, prefix, f.Type.(*ast.Ident).Name)
+			all = append(all, r.fields(f.Type.(*ast.Ident).Name)...)
 			continue
 		}
 		if f.Tag == nil {
@@ -84,21 +91,47 @@ func (r jsonRoom) write(b *strings.Builder, prefix, name string) {
 		}
 		tag := reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json")
 		key, options, _ := strings.Cut(tag, ",")
-		what := strings.TrimSpace(f.Doc.Text() + f.Comment.Text())
+		what := strings.Join(strings.Fields(f.Doc.Text()+f.Comment.Text()), " ")
 		if what == "" {
-			r.t.Errorf("%s: the field %s%s has no comment, so docs/json.md cannot say what it is", name, prefix, key)
+			r.t.Errorf("%s: the field %s has no comment, so docs/json.md cannot say what it is", name, key)
 		}
 		kind, within := jsonKind(f.Type)
-		if options != "" {
-			kind += ", or absent"
+		of := f.Type
+		if pointer, ok := of.(*ast.StarExpr); ok {
+			of = pointer.X
 		}
-		path := prefix + key
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", path, kind, cell(strings.Join(strings.Fields(what), " ")))
-		if _, here := r.structs[within]; here {
-			if strings.HasPrefix(kind, "list") {
-				path += "[]"
-			}
-			r.write(b, path+".", within)
+		if _, list := of.(*ast.ArrayType); list {
+			key += "[]"
+		}
+		if options != "" {
+			key += "?"
+		}
+		if r.structs[within] == nil {
+			within = ""
+		}
+		field := fieldJSON{kind: kind, what: what, within: within}
+		i := slices.IndexFunc(all, func(f fieldJSON) bool {
+			return within == "" && f.kind == kind && f.what == what && f.within == ""
+		})
+		if i < 0 {
+			i, all = len(all), append(all, field)
+		}
+		all[i].names = append(all[i].names, "`"+key+"`")
+	}
+	return all
+}
+
+// write writes a line for each field of a struct, and below it those of the structs in it.
+func (r jsonRoom) write(b *strings.Builder, indent, name string) {
+	r.t.Helper()
+	for _, f := range r.fields(name) {
+		kind := ""
+		if f.kind != "text" && f.within == "" {
+			kind = " (" + f.kind + ")"
+		}
+		fmt.Fprintf(b, "%s- %s%s: %s\n", indent, strings.Join(f.names, ", "), kind, f.what)
+		if f.within != "" {
+			r.write(b, indent+"  ", f.within)
 		}
 	}
 }
@@ -111,8 +144,7 @@ func jsonKind(e ast.Expr) (kind, within string) {
 	case *ast.IndexExpr: // model.Opt[T]
 		return jsonKind(e.Index)
 	case *ast.ArrayType:
-		element, within := jsonKind(e.Elt)
-		return "list of " + strings.TrimSuffix(element, "s") + "s", within
+		return jsonKind(e.Elt)
 	case *ast.MapType:
 		return "object", ""
 	case *ast.SelectorExpr:
@@ -124,7 +156,7 @@ func jsonKind(e ast.Expr) (kind, within string) {
 	case *ast.Ident:
 		switch e.Name {
 		case "bool":
-			return "true or false", ""
+			return "boolean", ""
 		case "int", "int64", "uint8", "float64":
 			return "number", ""
 		case "string", "Framework":

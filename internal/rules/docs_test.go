@@ -61,11 +61,11 @@ func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 func keysPage() string {
 	var b strings.Builder
 	for _, g := range ui.KeyHelp() {
-		fmt.Fprintf(&b, "## %s%s\n\n| key | does |\n|---|---|\n", strings.ToUpper(g.Place[:1]), g.Place[1:])
+		fmt.Fprintf(&b, "## %s%s\n\n```text\n", strings.ToUpper(g.Place[:1]), g.Place[1:])
 		for _, k := range g.Keys {
-			fmt.Fprintf(&b, "| `%s` | %s |\n", cell(strings.Join(k.Names, "` `")), cell(k.Does))
+			fmt.Fprintf(&b, "%-16s %s\n", strings.Join(k.Names, " "), k.Does)
 		}
-		b.WriteString("\n")
+		b.WriteString("```\n\n")
 	}
 	return b.String()
 }
@@ -79,32 +79,23 @@ func wholeProgram() *cli.Program {
 	return &program
 }
 
+// commandsPage names the commands and their flags: what these mean, --help and the man pages say.
 func commandsPage() string {
 	var b strings.Builder
+	b.WriteString("```text\n")
 	for _, c := range wholeProgram().Commands() {
-		fmt.Fprintf(&b, "## %s\n\n%s.\n\n", c.Use, strings.TrimSuffix(c.Short, "."))
-		if c.Long != "" {
-			fmt.Fprintf(&b, "```text\n%s\n```\n\n", c.Long)
-		}
-		fmt.Fprintf(&b, "```sh\n%s\n```\n\n", strings.Join(c.Examples, "\n"))
-		if len(c.Flags) == 0 {
-			continue
-		}
-		b.WriteString("| flag | means |\n|---|---|\n")
+		fmt.Fprintf(&b, "%s\n  %s", c.Use, strings.TrimSuffix(c.Short, "."))
+		column := 100
 		for _, f := range c.Flags {
-			name := strings.TrimSpace(f.Name + " " + f.Takes)
-			if f.Short != "" {
-				name = f.Short + ", " + name
+			if column += len(" " + f.Name); column > 100 {
+				b.WriteString("\n ")
+				column = len("  " + f.Name)
 			}
-			usage := f.Usage
-			if f.Default != "" {
-				usage += " (default: " + f.Default + ")"
-			}
-			fmt.Fprintf(&b, "| `%s` | %s |\n", cell(name), cell(usage))
+			b.WriteString(" " + f.Name)
 		}
 		b.WriteString("\n")
 	}
-	return b.String()
+	return b.String() + "```\n"
 }
 
 func fieldsPage() string {
