@@ -111,7 +111,7 @@ func (r jsonRoom) fields(name string) (all []fieldJSON) {
 		}
 		field := fieldJSON{kind: kind, what: what, within: within}
 		i := slices.IndexFunc(all, func(f fieldJSON) bool {
-			return within == "" && f.kind == kind && f.what == what && f.within == ""
+			return within == "" && f.kind == kind && f.what == what && f.within == "" && len(f.names) < 5
 		})
 		if i < 0 {
 			i, all = len(all), append(all, field)
