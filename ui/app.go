@@ -55,8 +55,8 @@ func newApp(ctx context.Context, o Options) app {
 	if o.Broker != nil {
 		e.broker = wantedBroker{o.Broker, e.quiet}
 	}
-	e.dress(cmp.Or(term.Theme(o.Theme), term.Auto))
-	e.reread = e.rereading()
+	dress(e, cmp.Or(term.Theme(o.Theme), term.Auto))
+	e.reread = rereading(e)
 	if e.now == nil {
 		e.now = time.Now
 	}
@@ -83,7 +83,7 @@ func newApp(ctx context.Context, o Options) app {
 }
 
 // rereading reads the topology apart from the polls. What they have seen is remembered.
-func (e *env) rereading() plan.Reread {
+func rereading(e *env) plan.Reread {
 	return func(ctx context.Context) (*model.Topology, error) {
 		snapshot, err := e.source.Current(ctx)
 		if err != nil {

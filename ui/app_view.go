@@ -364,16 +364,3 @@ func keyHints(s *term.Styles, bindings []key.Binding, width int) string {
 	}
 	return b.String()
 }
-
-// age is a span of time for the header: whole seconds, then minutes, hours and days.
-func age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm %02ds", int(d.Minutes()), int(d.Seconds())%60)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%dd", int(d.Hours())/24)
-}

@@ -50,7 +50,7 @@ func (a app) background(msg backgroundMsg) (tea.Model, tea.Cmd) {
 
 // dressed gives everything on the screen the looks of a theme.
 func (a app) dressed(theme term.Theme) (tea.Model, tea.Cmd) {
-	a.env.dress(theme)
+	dress(a.env, theme)
 	for i := range a.tabs {
 		a.tabs[i].seen = nil // rows that are made keep their looks
 	}
@@ -59,7 +59,7 @@ func (a app) dressed(theme term.Theme) (tea.Model, tea.Cmd) {
 }
 
 // dress changes the looks of everything that is drawn from now on.
-func (e *env) dress(theme term.Theme) {
+func dress(e *env, theme term.Theme) {
 	e.theme = theme
 	*e.styles = *term.NewStyles(theme.Palette(e.profile, e.light), e.profile)
 }

@@ -58,7 +58,7 @@ func TestBackgroundIsWaitedFor(t *testing.T) {
 	a := newApp(t.Context(), frozen(&recorded{snapshot: busyBroker()}))
 	a.width, a.height = 80, 24
 	a.env.profile, a.env.asking = termenv.TrueColor, true
-	a.env.dress(term.Auto)
+	dress(a.env, term.Auto)
 	if a.View() != "" {
 		t.Error("something is drawn before the terminal has said its background")
 	}
@@ -78,7 +78,7 @@ func TestThemeOfTheMoment(t *testing.T) {
 	var e *env
 	terminal := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24, func(a *app) {
 		a.env.profile = termenv.TrueColor
-		a.env.dress(term.Dark)
+		dress(a.env, term.Dark)
 		e = a.env
 	})
 	terminal.await("ucenter@user")

@@ -130,7 +130,7 @@ func (c *causePlansScreen) offer() *offer {
 	for i, at := range ready {
 		plans[i] = &c.queues[at].dialog.plan
 	}
-	o := &offer{does: c.env.doesTo(c.wish.operation, n)}
+	o := &offer{does: doesTo(c.env, c.wish.operation, n)}
 	if c.env.careful(n) {
 		o.carefully(c.env, n, o.does+" of "+model.Plural(len(ready), "queue")+whereTo(plans...))
 	}

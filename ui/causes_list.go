@@ -101,37 +101,6 @@ func causeColumns(e *env, least *string) []term.Column[causeRow] {
 	}
 }
 
-// clockOf is the time of a day that is today, "Nov 19" of another one, "?" when it is unknown.
-func clockOf(t model.Opt[time.Time], now time.Time) string {
-	at, known := t.Get()
-	if !known {
-		return "?"
-	}
-	at, now = at.Local(), now.Local()
-	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
-		return at.Format("15:04")
-	}
-	return at.Format("Jan 2")
-}
-
-// agoOf is "2m ago", "?" when it is unknown.
-func agoOf(t model.Opt[time.Time], now time.Time) string {
-	at, known := t.Get()
-	if !known {
-		return "?"
-	}
-	d := max(now.Sub(at), 0)
-	switch {
-	case d < time.Minute:
-		return model.Count(int64(d/time.Second)) + "s ago"
-	case d < time.Hour:
-		return model.Count(int64(d/time.Minute)) + "m ago"
-	case d < 2*24*time.Hour:
-		return model.Count(int64(d/time.Hour)) + "h ago"
-	}
-	return model.Count(int64(d/(24*time.Hour))) + "d ago"
-}
-
 // set takes what was read.
 func (c *causesList) set(r *causesReading) {
 	if !c.shown {

@@ -11,6 +11,7 @@ import (
 
 const (
 	longestCommand = 1000 // bytes of one that is remembered
+	mostCommands   = 200  // that are remembered
 	keepingTime    = 5 * time.Second
 )
 
@@ -111,39 +112,11 @@ func (e *env) keep(how func(*keptChoices)) tea.Cmd {
 	})
 }
 
-// chosen takes the choices of earlier starts. Commands of this one are newer.
-func (a app) chosen(c keptChoices) (tea.Model, tea.Cmd) {
-	past := c.Commands
-	for _, command := range a.palette.past {
-		past = remembered(past, command)
+// remembered adds a command to the earlier ones. Done twice in a row, it is there once.
+func remembered(past []string, text string) []string {
+	if n := len(past); text == "" || n > 0 && past[n-1] == text {
+		return past
 	}
-	a.palette.past, a.palette.back = past, len(past)
-	programs := c.Programs
-	for _, program := range a.env.programs {
-		programs = remembered(programs, program)
-	}
-	a.env.programs = programs
-	var cmds []tea.Cmd
-	for name, titles := range c.Hidden {
-		cmds = append(cmds, a.hide(hideMsg{name, titles}))
-	}
-	return a, tea.Batch(cmds...)
-}
-
-// hide sends a choice of columns to whichever screen has them.
-func (a *app) hide(msg hideMsg) tea.Cmd {
-	var cmds []tea.Cmd
-	for i := range a.tabs {
-		cmds = append(cmds, a.tabs[i].send(msg))
-	}
-	return tea.Batch(cmds...)
-}
-
-// unkept says once that choices are lost with the program.
-func (a app) unkept(err error) app {
-	if !a.saidUnkept {
-		a.saidUnkept = true
-		a.notice = noticeMsg{text: "columns and commands are not kept for the next start: " + err.Error(), bad: true}
-	}
-	return a
+	past = append(past[:len(past):len(past)], text)
+	return past[max(0, len(past)-mostCommands):]
 }

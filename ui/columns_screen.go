@@ -18,18 +18,6 @@ type columned interface {
 	List(width, height int) string
 }
 
-// Columns implements columned.
-func (f flowsScreen) Columns() (titles, hidden []string) { return f.list.Table.Hideable() }
-
-// List implements columned.
-func (f flowsScreen) List(width, height int) string { return f.list.View(width, height, nil) }
-
-// Columns implements columned.
-func (q queuesScreen) Columns() (titles, hidden []string) { return q.list.Table.Hideable() }
-
-// List implements columned.
-func (q queuesScreen) List(width, height int) string { return q.list.View(width, height, nil) }
-
 // columnsScreen hides and shows the columns of the list below it, which is seen meanwhile.
 type columnsScreen struct {
 	env    *env
@@ -37,17 +25,6 @@ type columnsScreen struct {
 	titles []string
 	hidden []string
 	at     int
-}
-
-// columns opens the choice of columns of the screen that is seen.
-func (a app) columns() (tea.Model, tea.Cmd) {
-	list, ok := a.top().(columned)
-	if !ok {
-		a.notice = noticeMsg{text: "columns are chosen on 1 flows, 2 queues and 3 failed", bad: true}
-		return a, nil
-	}
-	titles, hidden := list.Columns()
-	return a.push(columnsScreen{env: a.env, list: list, titles: titles, hidden: hidden})
 }
 
 func (c columnsScreen) Init() tea.Cmd { return nil }

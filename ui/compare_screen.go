@@ -2,7 +2,6 @@ package ui
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -163,23 +162,4 @@ func (c compareScreen) View(width, height int) string {
 	}
 	end := min(c.top+c.drawn.height, len(c.drawn.lines))
 	return term.Block(append(lines, c.drawn.lines[min(c.top, end):end]...), width, height)
-}
-
-// comparedName is a message's place and id.
-func comparedName(m *message.Message) string {
-	name := "#" + model.Count(m.Position)
-	if m.Properties.MessageID != "" {
-		name += "  " + model.Printable(m.Properties.MessageID)
-	}
-	return name
-}
-
-// compare opens two selected messages side by side.
-func (s messagesScreen) compare() (screen, tea.Cmd) {
-	chosen := s.table.Selection()
-	if len(chosen) != 2 {
-		return s, notice(fmt.Sprintf("%s selected: %s selects the two to compare",
-			model.Plural(len(chosen), "message"), s.env.keys.Choose.Help().Key), true)
-	}
-	return s, push(newCompareScreen(s.env, s.queue, chosen[0], chosen[1]))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -167,3 +168,12 @@ func beside(left, right []string, mark string, each int) []string {
 }
 
 func repeated(s string, n int) string { return strings.Repeat(s, max(n, 0)) }
+
+// comparedName is a message's place and id.
+func comparedName(m *message.Message) string {
+	name := "#" + model.Count(m.Position)
+	if m.Properties.MessageID != "" {
+		name += "  " + model.Printable(m.Properties.MessageID)
+	}
+	return name
+}

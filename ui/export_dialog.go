@@ -37,44 +37,6 @@ type exportedFiles struct {
 	messages int
 }
 
-// export opens the dialog for the selection, else for all that are shown.
-func (s messagesScreen) export() (screen, tea.Cmd) {
-	rows, words := s.selected()
-	switch why := s.unready(); {
-	case s.env.files == nil || s.topology == nil:
-		return s, nil
-	case why != "":
-		return s, notice(why, true)
-	case len(rows) == 0:
-		return s, notice("there is nothing to export", true)
-	}
-	s.saving = exportDialog{
-		dialog: newDialog(s.env, dialogAsking), parts: []exportPart{{rows: rows}}, words: words,
-		path: term.NewTextField(message.FileName(s.queue, s.env.now())),
-	}
-	return s, nil
-}
-
-// newCauseExport asks where the messages of a cause in several queues are written to.
-func newCauseExport(e *env, queues []messagesScreen, words string) exportDialog {
-	d := exportDialog{dialog: newDialog(e, dialogAsking), words: words, path: term.NewTextField(".")}
-	names := map[string]bool{}
-	for i := range queues {
-		q := &queues[i]
-		if len(q.table.Shown) == 0 {
-			continue
-		}
-		named, name := q.queue, message.FileName(q.queue, e.now())
-		for n := 2; names[name]; n++ { // of another virtual host
-			named.Name = fmt.Sprintf("%s-%d", q.queue.Name, n)
-			name = message.FileName(named, e.now())
-		}
-		names[name] = true
-		d.parts = append(d.parts, exportPart{name, q.table.Shown})
-	}
-	return d
-}
-
 // messages are how many there are.
 func (d *exportDialog) messages() (n int) {
 	for _, p := range d.parts {

@@ -266,3 +266,13 @@ func (f failedScreen) empty(width int) []string {
 	}
 	return lines
 }
+
+// Click implements clickable.
+func (f failedScreen) Click(x, y int) (screen, bool) {
+	if f.listed {
+		again := f.queues.list.Table.Click(x, y)
+		return f, again
+	}
+	again := f.causes.list.Table.Click(x, y-1) // below the line that says what was read
+	return f, again
+}

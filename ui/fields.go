@@ -2,7 +2,13 @@ package ui
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -62,4 +68,77 @@ func compareOpt[N cmp.Ordered](a, b model.Opt[N]) int {
 	}
 	var zero N
 	return cmp.Compare(a.Or(zero), b.Or(zero))
+}
+
+// readableError is an error for a person, with the next step where there is one.
+func readableError(err error) string {
+	var connect *model.ConnectError
+	if errors.As(err, &connect) {
+		return model.Printable(connect.Cause) + ": " + model.Printable(connect.Next)
+	}
+	for _, known := range []error{
+		model.ErrQueueGone, model.ErrQueueDown, model.ErrQueueExclusive,
+		model.ErrConsumeRefused,
+	} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return model.Printable(err.Error())
+}
+
+// age is a span of time for the header: whole seconds, then minutes, hours and days.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm %02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}
+
+// absolute is a path as it was typed, with ~ as a shell reads it: it says where the file is.
+func absolute(path string) (string, error) {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("~ is unknown: %w", err)
+		}
+		path = home + rest
+	}
+	return filepath.Abs(path)
+}
+
+// agoOf is "2m ago", "?" when it is unknown.
+func agoOf(t model.Opt[time.Time], now time.Time) string {
+	at, known := t.Get()
+	if !known {
+		return "?"
+	}
+	d := max(now.Sub(at), 0)
+	switch {
+	case d < time.Minute:
+		return model.Count(int64(d/time.Second)) + "s ago"
+	case d < time.Hour:
+		return model.Count(int64(d/time.Minute)) + "m ago"
+	case d < 2*24*time.Hour:
+		return model.Count(int64(d/time.Hour)) + "h ago"
+	}
+	return model.Count(int64(d/(24*time.Hour))) + "d ago"
+}
+
+// clockOf is the time of a day that is today, "Nov 19" of another one, "?" when it is unknown.
+func clockOf(t model.Opt[time.Time], now time.Time) string {
+	at, known := t.Get()
+	if !known {
+		return "?"
+	}
+	at, now = at.Local(), now.Local()
+	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
+		return at.Format("15:04")
+	}
+	return at.Format("Jan 2")
 }

@@ -169,10 +169,8 @@ func (f findingsScreen) detail(width int) []string {
 	return lines
 }
 
-// happening is what a finding says, and since when, where that matters: it may have begun before dlxtop saw it.
-func happening(f *findings.Finding) string {
-	if !f.Happening || f.Since.IsZero() {
-		return f.Message
-	}
-	return f.Message + "; seen since " + f.Since.Local().Format("15:04:05")
+// Click implements clickable.
+func (f findingsScreen) Click(x, y int) (screen, bool) {
+	again := f.list.Table.Click(x, y)
+	return f, again
 }

@@ -6,32 +6,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/findings"
 	"github.com/dlxtop/dlxtop/ui/picture"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
-
-// findingLines are findings in words, each with what to do about it.
-func findingLines(s *term.Styles, found []*findings.Finding, width int) []string {
-	var lines []string
-	for _, f := range found {
-		mark := levelMark(f.Level)
-		for i, line := range term.Wrap(model.Printable(happening(f)), width-6) {
-			lead := "     "
-			if i == 0 {
-				lead = "   " + s.Mark(mark).Render(mark) + " "
-			}
-			lines = append(lines, lead+line)
-		}
-		if f.Level == findings.LevelInfo {
-			continue
-		}
-		for _, line := range term.Wrap(model.Printable(f.Remedy), width-6) {
-			lines = append(lines, "     "+s.Muted.Render(line))
-		}
-	}
-	return lines
-}
 
 // part is one queue of a flow with how it plays its part.
 type part struct {

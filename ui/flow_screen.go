@@ -4,8 +4,9 @@ import (
 	"slices"
 
 	"github.com/charmbracelet/bubbles/key"
-	tea "github.com/charmbracelet/bubbletea"
+	"github.com/dlxtop/dlxtop/model/trace"
 
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/picture"
 	"github.com/dlxtop/dlxtop/ui/term"
@@ -215,4 +216,23 @@ func (s flowScreen) chartOf(width, height int) []string {
 		}
 	}
 	return picture.Chart{Queue: s.cursor, Points: points, Span: historySpan}.Lines(s.env.styles, height)
+}
+
+// tap opens the tap of the queue under the cursor.
+func (s flowScreen) tap() tea.Cmd {
+	wants := trace.TapChoices(s.latest.topology, s.flow, s.cursor)
+	if len(wants) == 0 {
+		return notice("nothing dead-letters in this flow: there is no exchange to tap", true)
+	}
+	return push(newTapScreen(s.env, wants))
+}
+
+// Reopening implements reopening.
+func (s flowScreen) Reopening() func() screen {
+	e, worker, cursor := s.env, s.worker, s.cursor
+	return func() screen {
+		next := newFlowScreen(e, worker).(flowScreen)
+		next.cursor = cursor
+		return next
+	}
 }

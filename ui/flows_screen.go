@@ -320,3 +320,15 @@ func (f flowsScreen) empty(width int) []string {
 	}
 	return lines
 }
+
+// Columns implements columned.
+func (f flowsScreen) Columns() (titles, hidden []string) { return f.list.Table.Hideable() }
+
+// List implements columned.
+func (f flowsScreen) List(width, height int) string { return f.list.View(width, height, nil) }
+
+// Click implements clickable.
+func (f flowsScreen) Click(x, y int) (screen, bool) {
+	again := f.list.Table.Click(x, y)
+	return f, again
+}

@@ -35,7 +35,7 @@ func (f Frame) Write(ctx context.Context, o Options) error {
 	o.Kept = nil
 	a := newApp(ctx, o)
 	a.env.profile = termenv.TrueColor
-	a.env.dress(a.env.theme)
+	dress(a.env, a.env.theme)
 	program := tea.NewProgram(framing{app: a, frame: f}, tea.WithContext(ctx), tea.WithInput(nil), tea.WithoutRenderer(),
 		tea.WithoutSignalHandler())
 	last, err := program.Run()

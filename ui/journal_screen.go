@@ -263,3 +263,9 @@ func tellUnfinished(e *env) tea.Cmd {
 		return noticeMsg{text: words, bad: true}
 	})
 }
+
+// Click implements clickable.
+func (j journalScreen) Click(x, y int) (screen, bool) {
+	again := j.list.Table.Click(x, y)
+	return j, again
+}

@@ -2,10 +2,12 @@ package ui
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // KeyGroup is the keys of one place of the dashboard.
@@ -223,4 +225,21 @@ func keyName(pressed string) string {
 		return signs[i+1]
 	}
 	return strings.ReplaceAll(pressed, "+", "-")
+}
+
+// CheckActionKey refuses a key for an action that is no key, or that does something already. The error is one sentence.
+func CheckActionKey(name string) error {
+	if _, ok := pressOf(pressed(name)); !ok {
+		return fmt.Errorf("there is no key %s: write ctrl-t, f5 or one letter", model.Printable(name))
+	}
+	for _, group := range KeyHelp() {
+		for _, k := range group.Keys {
+			for _, taken := range k.Names {
+				if taken == name {
+					return fmt.Errorf("the key %s is taken (%s: %s)", name, group.Place, k.Does)
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -2,7 +2,7 @@ package ui
 
 import (
 	"github.com/charmbracelet/bubbles/key"
-
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -115,4 +115,21 @@ func newKeyMap() *keyMap {
 		ReadNow:    term.Binding("ctrl-r", "read again now", "ctrl+r"),
 		Suspend:    term.Binding("ctrl-z", "suspend", "ctrl+z"),
 	}
+}
+
+// pressOf is the press of a key that a binding names.
+func pressOf(name string) (tea.KeyMsg, bool) {
+	if runes := []rune(name); len(runes) == 1 {
+		press := tea.KeyMsg{Type: tea.KeyRunes, Runes: runes}
+		if name == " " {
+			press.Type = tea.KeySpace
+		}
+		return press, true
+	}
+	for t := tea.KeyType(-128); t < 128; t++ {
+		if press := (tea.KeyMsg{Type: t}); press.String() == name {
+			return press, true
+		}
+	}
+	return tea.KeyMsg{}, false
 }

@@ -20,12 +20,6 @@ type liveFlow struct {
 	lanes  [2]error      // of the last count of each kind
 }
 
-// liveCount is the newest count of a queue.
-type liveCount struct {
-	model.QueueCounts
-	at time.Time
-}
-
 func newLiveFlow() *liveFlow {
 	return &liveFlow{counts: map[model.QueueRef]liveCount{}}
 }

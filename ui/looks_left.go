@@ -8,6 +8,8 @@ import (
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
+const fewDeliveries = 5 // left of a delivery limit: a warning
+
 // looksField is how many looks the delivery limit of a queue allows.
 type looksField struct {
 	left, limit  int64

@@ -27,23 +27,6 @@ const (
 	actionOutput  = 64 << 10         // bytes of what a command says that are kept
 )
 
-// CheckActionKey refuses a key for an action that is no key, or that does something already. The error is one sentence.
-func CheckActionKey(name string) error {
-	if _, ok := pressOf(pressed(name)); !ok {
-		return fmt.Errorf("there is no key %s: write ctrl-t, f5 or one letter", model.Printable(name))
-	}
-	for _, group := range KeyHelp() {
-		for _, k := range group.Keys {
-			for _, taken := range k.Names {
-				if taken == name {
-					return fmt.Errorf("the key %s is taken (%s: %s)", name, group.Place, k.Does)
-				}
-			}
-		}
-	}
-	return nil
-}
-
 // pressed is a key as Bubble Tea names it, from what a person calls it.
 func pressed(name string) string {
 	if len(name) > 1 {
@@ -55,50 +38,6 @@ func pressed(name string) string {
 // actionKey is the binding of an action.
 func actionKey(a *filter.Action) key.Binding {
 	return term.Binding(a.Key, model.Printable(a.Name), pressed(a.Key))
-}
-
-// offer finds the actions that the message under the cursor has the fields for.
-func (s *messagesScreen) offer() {
-	if len(s.env.actions) == 0 {
-		return
-	}
-	row, ok := s.table.Current()
-	if !ok || row.whole() == nil {
-		s.offered, s.offeredOf = nil, nil
-		return
-	}
-	if s.offeredOf == row.whole() {
-		return
-	}
-	s.offered, s.offeredOf = nil, row.whole()
-	for i := range s.env.actions {
-		if a := &s.env.actions[i]; a.Offered(s.offeredOf) {
-			s.offered = append(s.offered, actionKey(a))
-		}
-	}
-}
-
-// custom does what an action of the configuration says, if the key is one of theirs.
-func (s messagesScreen) custom(msg tea.KeyMsg) (cmd tea.Cmd, taken bool) {
-	for i := range s.env.actions {
-		a := &s.env.actions[i]
-		if !term.Is(msg, actionKey(a)) {
-			continue
-		}
-		row, ok := s.table.Current()
-		if !ok {
-			return notice("no message is under the cursor: move it onto one first", true), true
-		}
-		clipboard, open := s.env.toClipboard(), s.env.opener
-		return s.env.command(actionTimeout, func(ctx context.Context) tea.Msg {
-			m := parts(nil, row).whole
-			if a.IsURL() {
-				return openURL(ctx, a, m, clipboard, open)
-			}
-			return runCommand(ctx, a, m)
-		}), true
-	}
-	return nil, false
 }
 
 // runCommand runs an action's command without a shell and without the terminal, and tells the last line that it says.

@@ -174,3 +174,16 @@ func pieces(text string, width int) (lines []string) {
 		lines, text = append(lines, piece), text[len(piece):]
 	}
 }
+
+// envelopeHead stands above what was in an envelope, rawHead above what lies in the queue.
+func envelopeHead(s *term.Styles, e *message.Envelope, width int) []string {
+	var lines []string
+	for _, l := range term.Wrap("The original: a replay "+model.Printable(e.Does)+".", width) {
+		lines = append(lines, s.Muted.Render(l))
+	}
+	return lines
+}
+
+func rawHead(s *term.Styles) []string {
+	return []string{"", s.Muted.Render("As it lies in the queue:")}
+}

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,45 +12,10 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model/message"
-	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // copyLimit is how many bytes go to the clipboard: terminals cut or ignore longer sequences.
 const copyLimit = 74_000
-
-// copyKey takes the key that says what to copy; any other key copies nothing.
-func (s messagesScreen) copyKey(msg tea.KeyMsg) (screen, tea.Cmd) {
-	s.copying = false
-	row, ok := s.table.Current()
-	if !ok {
-		return s, nil
-	}
-	var of func(*message.Message) (what, text string)
-	k := s.env.keys
-	switch {
-	case term.Is(msg, k.CopyBody):
-		of = bodyToCopy
-	case term.Is(msg, k.CopyHeaders):
-		of = headersToCopy
-	case term.Is(msg, k.CopyID):
-		of = func(m *message.Message) (what, text string) {
-			return "the id " + m.Properties.MessageID, m.Properties.MessageID
-		}
-	case term.Is(msg, k.CopyJSON):
-		of = func(m *message.Message) (what, text string) { return "the message as JSON", messageJSON(m) }
-	default:
-		return s, nil
-	}
-	out := s.env.toClipboard()
-	return s, s.env.command(0, func(context.Context) tea.Msg {
-		m := parts(nil, row).whole
-		what, text := of(m)
-		if text == "" && term.Is(msg, k.CopyID) {
-			return noticeMsg{text: "this message has no id", bad: true}
-		}
-		return copyText(out, what, text)
-	})
-}
 
 // toClipboard is where the sequences go that a terminal keeps as its clipboard.
 func (e *env) toClipboard() io.Writer {

@@ -302,19 +302,6 @@ func headerLines(s *term.Styles, m *message.Message, width int) []string {
 	return append(append(lines, rawHead(s)...), ownHeaderLines(s, m, width)...)
 }
 
-// envelopeHead stands above what was in an envelope, rawHead above what lies in the queue.
-func envelopeHead(s *term.Styles, e *message.Envelope, width int) []string {
-	var lines []string
-	for _, l := range term.Wrap("The original: a replay "+model.Printable(e.Does)+".", width) {
-		lines = append(lines, s.Muted.Render(l))
-	}
-	return lines
-}
-
-func rawHead(s *term.Styles) []string {
-	return []string{"", s.Muted.Render("As it lies in the queue:")}
-}
-
 func ownHeaderLines(s *term.Styles, m *message.Message, width int) []string {
 	var lines []string
 	add := func(all []named) {

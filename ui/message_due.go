@@ -2,65 +2,12 @@ package ui
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/story"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
-
-// waitOf is what a look told of when a message leaves; nil when it tells nothing of it.
-func waitOf(waits *story.Waits, position int) *story.Wait {
-	if i := position - 1; waits != nil && i >= 0 && i < len(waits.Messages) {
-		return &waits.Messages[i]
-	}
-	return nil
-}
-
-// waitColumn tells when each message leaves its buffer, by now. A mark says that its own time is over before that.
-func waitColumn(e *env, waits *story.Waits) term.Column[*messageRow] {
-	s := e.styles
-	return term.Column[*messageRow]{
-		Title: "DUE", Width: 10,
-		Cell: func(r *messageRow) term.Field {
-			w := waitOf(waits, int(r.position))
-			if w == nil {
-				return term.Field{Text: "", Style: s.Muted}
-			}
-			return waitField(s, w, e.shown)
-		},
-		Compare: func(a, b *messageRow) int {
-			x, y := waitOf(waits, int(a.position)), waitOf(waits, int(b.position))
-			switch {
-			case x == nil || y == nil:
-				return 0
-			case x.Leaves.Kind == story.DueUnknown && y.Leaves.Kind != story.DueUnknown:
-				return 1
-			case y.Leaves.Kind == story.DueUnknown && x.Leaves.Kind != story.DueUnknown:
-				return -1
-			}
-			return x.Leaves.Time.Compare(y.Leaves.Time)
-		},
-	}
-}
-
-func waitField(s *term.Styles, w *story.Wait, now time.Time) term.Field {
-	late := ""
-	style := s.Text
-	if w.HeldBack() && !w.Due.Time.IsZero() && w.Due.Time.Before(now) {
-		late, style = " "+term.MarkWarning, s.Warning
-	}
-	switch {
-	case w.Leaves.Kind == story.DueUnknown:
-		return term.Field{Text: "never" + late, Style: s.Danger}
-	case w.Leaves.Time.Before(now):
-		return term.Field{Text: "left", Style: s.Muted}
-	case w.Cut:
-		return term.Field{Text: w.Leaves.In(now) + " " + term.MarkError, Style: s.Danger}
-	}
-	return term.Field{Text: w.Leaves.In(now) + late, Style: style}
-}
 
 // dueLines tell when what waits here leaves, and what blocks it, by now.
 func (s messagesScreen) dueLines() []term.Span {

@@ -2,11 +2,7 @@ package ui
 
 import (
 	"cmp"
-	"context"
-	"slices"
 	"strings"
-
-	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -59,30 +55,4 @@ func (p readParts) take() {
 	if p.row != nil {
 		p.row.peeked.at, p.row.peeked.last = p.row.index, p.whole
 	}
-}
-
-// read reads what is seen: at once where it is in memory, else by a command whose answer readMsg is. Until then the
-// detail stays as it was.
-func (s *messagesScreen) read(list int, detail bool) tea.Cmd {
-	unread := func(rows []*messageRow) []*messageRow {
-		return slices.DeleteFunc(slices.Clone(rows), func(r *messageRow) bool { return r.preview != "" })
-	}
-	current, ok := s.table.Current()
-	if !ok || !detail || current.whole() != nil {
-		current = nil
-	}
-	rows := unread(s.table.Seen(list))
-	switch {
-	case current == nil && len(rows) == 0, s.reading != 0:
-		return nil
-	case s.peeked.Messages.InMemory():
-		parts(rows, current).take()
-		return nil
-	}
-	if len(rows) > 0 {
-		rows = unread(s.table.Around(readAhead))
-	}
-	s.reading = s.env.newRequest()
-	id := s.reading
-	return s.env.command(0, func(context.Context) tea.Msg { return readMsg{id, parts(rows, current)} })
 }

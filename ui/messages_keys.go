@@ -235,6 +235,11 @@ func (s messagesScreen) act(operation plan.Operation, choose func() ([]*messageR
 	return s, cmd
 }
 
-func notice(text string, bad bool) tea.Cmd {
-	return func() tea.Msg { return noticeMsg{text: text, bad: bad} }
+// Click implements clickable, where the table is seen and has the keys.
+func (s messagesScreen) Click(x, y int) (screen, bool) {
+	if s.zoomed || s.detail.focus != paneNone || s.Typing() {
+		return s, false
+	}
+	again := s.table.Click(x, y-len(s.above))
+	return s, again
 }

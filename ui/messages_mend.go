@@ -4,7 +4,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model/plan"
-	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // queueMend is the editing of many messages of one queue, and the dialog of their replay that follows.
@@ -58,9 +57,4 @@ func (s messagesScreen) mendKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		s.dialog = m.dialog
 	}
 	return s, nil
-}
-
-// mendsAgain reports whether a key goes back to the program.
-func (d *planDialog) mendsAgain(msg tea.KeyMsg) bool {
-	return d.state == dialogAsking && d.mend != nil && term.Is(msg, d.env.keys.Mend)
 }

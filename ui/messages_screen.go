@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/charmbracelet/bubbles/key"
-	tea "github.com/charmbracelet/bubbletea"
 
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/findings"
@@ -382,4 +383,36 @@ func (s messagesScreen) Keys() []key.Binding {
 		keys = append(keys, k.Resolve)
 	}
 	return append(keys, k.Peek)
+}
+
+// Reopening implements reopening. The queue is looked at again.
+func (s messagesScreen) Reopening() func() screen {
+	e, queue := s.env, s.queue
+	return func() screen { return newMessagesScreen(e, queue) }
+}
+
+// read reads what is seen: at once where it is in memory, else by a command whose answer readMsg is. Until then the
+// detail stays as it was.
+func (s *messagesScreen) read(list int, detail bool) tea.Cmd {
+	unread := func(rows []*messageRow) []*messageRow {
+		return slices.DeleteFunc(slices.Clone(rows), func(r *messageRow) bool { return r.preview != "" })
+	}
+	current, ok := s.table.Current()
+	if !ok || !detail || current.whole() != nil {
+		current = nil
+	}
+	rows := unread(s.table.Seen(list))
+	switch {
+	case current == nil && len(rows) == 0, s.reading != 0:
+		return nil
+	case s.peeked.Messages.InMemory():
+		parts(rows, current).take()
+		return nil
+	}
+	if len(rows) > 0 {
+		rows = unread(s.table.Around(readAhead))
+	}
+	s.reading = s.env.newRequest()
+	id := s.reading
+	return s.env.command(0, func(context.Context) tea.Msg { return readMsg{id, parts(rows, current)} })
 }

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -19,7 +18,6 @@ const (
 	leastDetail  = 9
 	detailOfEach = 2 // the detail gets 1/2 of the height
 
-	fewDeliveries = 5 // left of a delivery limit: a warning
 )
 
 // Prepare reads what is seen of the messages, and tells what stands above them.
@@ -325,20 +323,3 @@ func (s messagesScreen) troubles() []term.Span {
 
 // readTrouble is why a queue could not be read, with the next step where there is one.
 func readTrouble(err error) string { return "not read: " + readableError(err) }
-
-// readableError is an error for a person, with the next step where there is one.
-func readableError(err error) string {
-	var connect *model.ConnectError
-	if errors.As(err, &connect) {
-		return model.Printable(connect.Cause) + ": " + model.Printable(connect.Next)
-	}
-	for _, known := range []error{
-		model.ErrQueueGone, model.ErrQueueDown, model.ErrQueueExclusive,
-		model.ErrConsumeRefused,
-	} {
-		if errors.Is(err, known) {
-			return known.Error()
-		}
-	}
-	return model.Printable(err.Error())
-}

@@ -22,49 +22,6 @@ type clickable interface {
 	Click(x, y int) (s screen, again bool)
 }
 
-// Click implements clickable.
-func (f flowsScreen) Click(x, y int) (screen, bool) {
-	again := f.list.Table.Click(x, y)
-	return f, again
-}
-
-// Click implements clickable.
-func (q queuesScreen) Click(x, y int) (screen, bool) {
-	again := q.list.Table.Click(x, y)
-	return q, again
-}
-
-// Click implements clickable.
-func (f failedScreen) Click(x, y int) (screen, bool) {
-	if f.listed {
-		again := f.queues.list.Table.Click(x, y)
-		return f, again
-	}
-	again := f.causes.list.Table.Click(x, y-1) // below the line that says what was read
-	return f, again
-}
-
-// Click implements clickable.
-func (f findingsScreen) Click(x, y int) (screen, bool) {
-	again := f.list.Table.Click(x, y)
-	return f, again
-}
-
-// Click implements clickable.
-func (j journalScreen) Click(x, y int) (screen, bool) {
-	again := j.list.Table.Click(x, y)
-	return j, again
-}
-
-// Click implements clickable, where the table is seen and has the keys.
-func (s messagesScreen) Click(x, y int) (screen, bool) {
-	if s.zoomed || s.detail.focus != paneNone || s.Typing() {
-		return s, false
-	}
-	again := s.table.Click(x, y-len(s.above))
-	return s, again
-}
-
 // handleMouse takes the wheel and clicks with the left button.
 func (a app) handleMouse(msg tea.MouseMsg) (tea.Model, tea.Cmd) {
 	if !a.env.mouse || a.tooSmall() || a.palette.open {

@@ -13,3 +13,10 @@ type pace struct {
 func (p pace) every(took time.Duration) time.Duration {
 	return min(max(p.least, time.Duration(p.share)*took), max(p.most, p.least))
 }
+
+// The two ways to count between polls. A passive declare costs the broker next to nothing; totals are told of all
+// queues at once.
+var (
+	declarePace = pace{least: 250 * time.Millisecond, most: 10 * time.Second, share: 4}
+	totalsPace  = pace{least: 250 * time.Millisecond, most: 30 * time.Second, share: 10}
+)

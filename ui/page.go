@@ -1,11 +1,7 @@
 package ui
 
 import (
-	"slices"
-
 	tea "github.com/charmbracelet/bubbletea"
-
-	"github.com/dlxtop/dlxtop/model/plan"
 )
 
 // page is a screen on a stack. What the screen's commands bring carries the page's number: it concerns no other screen.
@@ -60,37 +56,4 @@ func (p page) asked(cmd tea.Cmd) tea.Cmd {
 			return answerMsg{p.number, msg}
 		}
 	}
-}
-
-// answer gives an answer to the screen that asked, whichever tab that is on. One whose screen was closed concerns
-// nobody.
-func (a app) answer(msg answerMsg) (tea.Model, tea.Cmd) {
-	looked, isLook := msg.msg.(peekedMsg)
-	if isLook && looked.err == nil {
-		a.looks.remember(looked.queue, looked.waits)
-		a.looks.dead[looked.queue] = deadLetters{looked.dead, len(looked.rows)}
-		a.looks.seen = a.looks.seen.With(looked.seen)
-	}
-	if marked, ok := msg.msg.(markedMsg); ok {
-		return a, a.env.marks.take(marked)
-	}
-	var soon tea.Cmd
-	if _, acted := msg.msg.(endedMsg[plan.Account]); acted {
-		soon = a.poller.soon(a.env)
-	}
-	for i := range a.tabs {
-		t := &a.tabs[i]
-		at := slices.IndexFunc(t.stack, func(p page) bool { return p.number == msg.page })
-		if at < 0 {
-			continue
-		}
-		var cmd tea.Cmd
-		t.stack = slices.Clone(t.stack)
-		t.stack[at], cmd = t.stack[at].takes(msg.msg)
-		return a, tea.Batch(cmd, soon)
-	}
-	if isLook && looked.err == nil {
-		return a, closing(looked.peeked.Messages)
-	}
-	return a, soon
 }

@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	paletteRows  = 6   // of what is offered; always as many, so that typing moves nothing
-	mostCommands = 200 // commands
+	paletteRows = 6 // of what is offered; always as many, so that typing moves nothing
 )
 
 // palette is the line for commands that ":" opens. Below it stands what enter would do, and what else is like it:
@@ -129,15 +128,6 @@ func (p palette) accept(a app) (palette, effect) {
 	}
 	p.past = remembered(p.past, strings.TrimSpace(chosen.text))
 	return p.closed(), chosen.run
-}
-
-// remembered adds a command to the earlier ones. Done twice in a row, it is there once.
-func remembered(past []string, text string) []string {
-	if n := len(past); text == "" || n > 0 && past[n-1] == text {
-		return past
-	}
-	past = append(past[:len(past):len(past)], text)
-	return past[max(0, len(past)-mostCommands):]
 }
 
 // complete writes what is offered into the field, and then the next of it.
@@ -277,23 +267,6 @@ func byWords(b key.Binding) bool {
 		return false
 	}
 	return true
-}
-
-// pressOf is the press of a key that a binding names.
-func pressOf(name string) (tea.KeyMsg, bool) {
-	if runes := []rune(name); len(runes) == 1 {
-		press := tea.KeyMsg{Type: tea.KeyRunes, Runes: runes}
-		if name == " " {
-			press.Type = tea.KeySpace
-		}
-		return press, true
-	}
-	for t := tea.KeyType(-128); t < 128; t++ {
-		if press := (tea.KeyMsg{Type: t}); press.String() == name {
-			return press, true
-		}
-	}
-	return tea.KeyMsg{}, false
 }
 
 // nothing says why nothing is offered.

@@ -106,21 +106,6 @@ type rowsOf struct {
 	rows  []*messageRow
 }
 
-// counted counts queues exactly; nil when there are none, or when it cannot be done: then what the last poll told
-// stands.
-func counted(ctx context.Context, counter ports.Counter, refs []model.QueueRef) map[model.QueueRef]model.QueueCounts {
-	if len(refs) == 0 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, countTimeout)
-	defer cancel()
-	counts, err := counter.Count(ctx, refs)
-	if err != nil {
-		return nil
-	}
-	return counts
-}
-
 // planned takes a plan. One that was agreed to runs when it is what was agreed to; else it is shown with what is
 // different, and asked about again.
 func (d planDialog) planned(msg plannedMsg[acting]) (planDialog, tea.Cmd) {

@@ -162,7 +162,7 @@ func (d *planDialog) polled(t *model.Topology) tea.Cmd {
 
 // offer is what is asked.
 func (d *planDialog) offer() *offer {
-	does := d.env.doesTo(d.operation, len(d.rows))
+	does := doesTo(d.env, d.operation, len(d.rows))
 	o := &offer{does: string(d.operation), refusal: d.plan.Refusal.Words(), turns: d.other()}
 	if d.operation == plan.Drop {
 		o.does = does
@@ -179,7 +179,7 @@ func (d *planDialog) offer() *offer {
 }
 
 // doesTo is what an action does to a number of messages.
-func (e *env) doesTo(operation plan.Operation, messages int) string {
+func doesTo(e *env, operation plan.Operation, messages int) string {
 	does := string(operation) + " " + model.Plural(messages, "message")
 	if operation == plan.Drop && e.journal == nil {
 		does += " for good"

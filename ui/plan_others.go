@@ -17,23 +17,6 @@ type otherMessages struct {
 	arrived int64       // that came later, as far as is known
 }
 
-// others are what else is in the queue. What came later is counted with each plan: polls are late, and would take
-// messages for new that an action has just taken out.
-func (s messagesScreen) others() otherMessages {
-	o := otherMessages{frozen: plan.Frozen{At: s.peeked.TakenAt}}
-	depth, known := s.peeked.Depth.Get()
-	if !known {
-		return o
-	}
-	held := depth - int64(s.taken)
-	o.frozen.Depth = model.Some(held)
-	if now, newer := s.newerCount(); newer {
-		held = min(held, now)
-	}
-	o.unread = max(held-int64(len(s.rows)), 0)
-	return o
-}
-
 // arrivedMsg brings how many messages came into the queue while an action was planned and ran.
 type arrivedMsg struct {
 	request  request

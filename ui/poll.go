@@ -18,7 +18,6 @@ const (
 	defaultInterval = 2 * time.Second
 	slowestPoll     = 2 * time.Minute // the pause that a slow broker is given, at most
 	pollShare       = 20              // a poll takes at most a twentieth of the time
-	pollTimeout     = 15 * time.Second
 	retryFirst      = time.Second
 	retryMost       = 10 * time.Second
 )
@@ -48,14 +47,6 @@ type poller struct {
 	err      error         // of the last poll
 	lostAt   time.Time     // when the first of the errors in a row happened
 	failures int           // in a row
-}
-
-func newPoller(o Options, l *looks) poller {
-	p := poller{source: o.Source, interval: o.Interval, pause: o.Interval, looks: l}
-	if o.Broker != nil {
-		p.held, p.looked, p.counter = o.Broker.Held, o.Broker.Looked, o.Broker
-	}
-	return p
 }
 
 // polledMsg is the answer to a poll, with everything worked out.

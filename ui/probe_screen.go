@@ -57,15 +57,6 @@ func newProbeScreen(e *env, worker model.QueueRef) screen {
 	return probeScreen{dialog: newDialog(e, dialogAsking), worker: worker}
 }
 
-// probeHere opens the probe of the flow that is shown.
-func (a app) probeHere() (tea.Model, tea.Cmd) {
-	if flow, ok := a.top().(flowScreen); ok {
-		return a.push(newProbeScreen(a.env, flow.worker))
-	}
-	a.notice = noticeMsg{text: "open a flow first, or name one: probe FLOW", bad: true}
-	return a, nil
-}
-
 func (s probeScreen) Init() tea.Cmd { return nil }
 
 func (s probeScreen) Title() string { return "probe " + model.Printable(s.worker.Name) }

@@ -320,3 +320,15 @@ func (r queueRow) traits() string {
 	}
 	return strings.Join(words, ", ")
 }
+
+// Columns implements columned.
+func (q queuesScreen) Columns() (titles, hidden []string) { return q.list.Table.Hideable() }
+
+// List implements columned.
+func (q queuesScreen) List(width, height int) string { return q.list.View(width, height, nil) }
+
+// Click implements clickable.
+func (q queuesScreen) Click(x, y int) (screen, bool) {
+	again := q.list.Table.Click(x, y)
+	return q, again
+}

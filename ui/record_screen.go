@@ -192,3 +192,9 @@ func (r recordScreen) feet(width int) (feet []string) {
 	}
 	return feet
 }
+
+// Reopening implements reopening.
+func (s recordScreen) Reopening() func() screen {
+	e, record := s.env, s.record
+	return func() screen { return newRecordScreen(e, record) }
+}

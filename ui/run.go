@@ -60,7 +60,7 @@ func Run(ctx context.Context, o Options) (next string, err error) {
 	a, screen := newApp(ctx, o), newScreenFile(os.Stdin, os.Stdout)
 	a.env.screen, a.env.parent = screen, os.Getppid()
 	a.env.profile = termenv.EnvColorProfile()
-	a.env.dress(a.env.theme)
+	dress(a.env, a.env.theme)
 	a.env.ascii = !term.UTF8(os.Getenv)
 	a.env.asking = canAsk && a.env.theme == term.Auto && a.env.profile < termenv.ANSI // the fewer, the more colours
 	var program *tea.Program

@@ -98,3 +98,23 @@ func pop() tea.Msg          { return popMsg{} }
 
 // request numbers the commands of a screen: an answer that carries an older number is dropped.
 type request int
+
+func notice(text string, bad bool) tea.Cmd {
+	return func() tea.Msg { return noticeMsg{text: text, bad: bad} }
+}
+
+// liveCount is the newest count of a queue.
+type liveCount struct {
+	model.QueueCounts
+	at time.Time
+}
+
+// countedMsg brings counts to the screen that is seen.
+type countedMsg struct {
+	request request
+	lane    int
+	took    time.Duration
+	counts  model.Counts
+	err     error
+	every   time.Duration // from one count to the next, as it is now
+}

@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"io"
 	"os"
+	"os/exec"
 	"sync"
 
 	"github.com/charmbracelet/x/ansi"
@@ -80,4 +82,36 @@ func (s *screenFile) rescue() {
 	if s.before != nil {
 		_ = term.Restore(s.keyboard.Fd(), s.before)
 	}
+}
+
+// borrowed is a program that has the terminal while it runs.
+type borrowed struct {
+	*exec.Cmd
+	screen *screenFile
+}
+
+// SetStdin gives it the terminal itself, not what dlxtop reads of it.
+func (b borrowed) SetStdin(r io.Reader) {
+	if b.Stdin != nil {
+		return
+	}
+	if b.Stdin = r; b.screen != nil {
+		b.Stdin = b.screen.keyboard
+	}
+}
+
+// SetStdout gives it the terminal itself, of which screenFile is only the part that can be written to.
+func (b borrowed) SetStdout(w io.Writer) {
+	if b.Stdout = w; b.screen != nil {
+		b.Stdout = b.screen.File
+	}
+}
+
+// SetStderr implements tea.ExecCommand.
+func (b borrowed) SetStderr(w io.Writer) { b.Stderr = w }
+
+// Run implements tea.ExecCommand.
+func (b borrowed) Run() error {
+	defer b.screen.lend()()
+	return b.Cmd.Run()
 }

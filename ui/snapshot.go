@@ -23,20 +23,8 @@ const snapshotTimeout = 10 * time.Second
 // snapshotFile is where a screen is written to.
 var snapshotFile = textKind{word: "file", open: func(_ *env, path string) (effect, error) {
 	path, err := absolute(path)
-	return func(a app) (tea.Model, tea.Cmd) { return a, a.env.snapshot(path, a.View()) }, err
+	return func(a app) (tea.Model, tea.Cmd) { return a, snapshot(a.env, path, a.View()) }, err
 }}
-
-// absolute is a path as it was typed, with ~ as a shell reads it: it says where the file is.
-func absolute(path string) (string, error) {
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", fmt.Errorf("~ is unknown: %w", err)
-		}
-		path = home + rest
-	}
-	return filepath.Abs(path)
-}
 
 // What the name of a file ends in that has the colours, and what would promise a picture, which dlxtop does not draw.
 const colourEnding = ".ansi"
@@ -44,7 +32,7 @@ const colourEnding = ".ansi"
 var pictureEndings = []string{".png", ".svg", ".gif", ".jpg", ".jpeg", ".pdf"}
 
 // snapshot writes the screen as it is now.
-func (e *env) snapshot(path, frame string) tea.Cmd {
+func snapshot(e *env, path, frame string) tea.Cmd {
 	return e.command(snapshotTimeout, func(context.Context) tea.Msg {
 		if err := writeFrame(path, frame); err != nil {
 			return noticeMsg{text: err.Error(), bad: true}

@@ -239,21 +239,3 @@ func (s *tapScreen) follow() tea.Cmd {
 		return tapPlannedMsg{id, next}
 	})
 }
-
-// tap opens the tap of the queue under the cursor.
-func (s flowScreen) tap() tea.Cmd {
-	wants := trace.TapChoices(s.latest.topology, s.flow, s.cursor)
-	if len(wants) == 0 {
-		return notice("nothing dead-letters in this flow: there is no exchange to tap", true)
-	}
-	return push(newTapScreen(s.env, wants))
-}
-
-// tapHere opens the tap of the flow that is shown.
-func (a app) tapHere() (tea.Model, tea.Cmd) {
-	if flow, ok := a.top().(flowScreen); ok && flow.flow != nil {
-		return a, flow.tap()
-	}
-	a.notice = noticeMsg{text: "name an exchange: tap EXCHANGE", bad: true}
-	return a, nil
-}

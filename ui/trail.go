@@ -24,28 +24,6 @@ type reopening interface {
 	Reopening() func() screen
 }
 
-// Reopening implements reopening.
-func (s flowScreen) Reopening() func() screen {
-	e, worker, cursor := s.env, s.worker, s.cursor
-	return func() screen {
-		next := newFlowScreen(e, worker).(flowScreen)
-		next.cursor = cursor
-		return next
-	}
-}
-
-// Reopening implements reopening. The queue is looked at again.
-func (s messagesScreen) Reopening() func() screen {
-	e, queue := s.env, s.queue
-	return func() screen { return newMessagesScreen(e, queue) }
-}
-
-// Reopening implements reopening.
-func (s recordScreen) Reopening() func() screen {
-	e, record := s.env, s.record
-	return func() screen { return newRecordScreen(e, record) }
-}
-
 // at is the page that is seen.
 func (a app) at() request {
 	stack := a.tabs[a.tab].stack

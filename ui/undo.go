@@ -6,29 +6,10 @@ import (
 	"errors"
 	"fmt"
 
-	tea "github.com/charmbracelet/bubbletea"
-
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
 )
-
-// undo opens the undo of the last action.
-func (a app) undo() (tea.Model, tea.Cmd) {
-	if a.env.journal == nil {
-		a.notice = noticeMsg{text: "there is no journal to undo from: dlxtop was started with --no-journal", bad: true}
-		return a, nil
-	}
-	if f, open := a.top().(followUpScreen); open {
-		if _, resumes := f.is.(resuming); !resumes {
-			return a, nil
-		}
-	}
-	if len(a.env.together) > 1 {
-		return a.push(newUndoScreen(a.env, a.env.together...))
-	}
-	return a.push(newUndoScreen(a.env, 0))
-}
 
 // undoing is the plan of an undo, with what it was made of.
 type undoing struct {
@@ -48,7 +29,7 @@ func (u undoing) plan(ctx context.Context, e *env, t *model.Topology, insist boo
 	}
 	u.want, err = plan.UndoWant{
 		Record: record, User: e.broker.User(), Broker: e.broker.Address(), Insist: insist, ReadOnly: e.readOnly,
-		Entries: e.entries(ctx, record.ID),
+		Entries: recordEntries(e, ctx, record.ID),
 	}.Looked(t, undoReads(ctx, e.broker, e.broker))
 	if err != nil {
 		return u, err
@@ -57,7 +38,7 @@ func (u undoing) plan(ctx context.Context, e *env, t *model.Topology, insist boo
 }
 
 func (u undoing) again(ctx context.Context, e *env, t *model.Topology) (followUp, error) {
-	u.want.Entries = e.entries(ctx, u.id)
+	u.want.Entries = recordEntries(e, ctx, u.id)
 	p, err := plan.PlanUndo(t, u.want, undoReads(ctx, e.broker, e.broker))
 	if err == nil {
 		u.undo = p
@@ -97,8 +78,8 @@ func recordToUndo(ctx context.Context, e *env, cluster string, id int64) (plan.R
 	return plan.Record{}, errors.New("no action on this broker can be undone")
 }
 
-// entries reads the entries of a record.
-func (e *env) entries(ctx context.Context, id int64) func(func(*plan.Entry) error) error {
+// recordEntries reads the entries of a record.
+func recordEntries(e *env, ctx context.Context, id int64) func(func(*plan.Entry) error) error {
 	return func(each func(*plan.Entry) error) error { return e.journal.Entries(ctx, id, each) }
 }
 

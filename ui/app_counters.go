@@ -1,0 +1,86 @@
+package ui
+
+import (
+	"context"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/dlxtop/dlxtop/model"
+)
+
+// count starts the counts that are wanted now and are not under way or waited for.
+func (a *app) count() tea.Cmd {
+	if a.poller.paused || a.latest.topology == nil {
+		return nil
+	}
+	screen, ok := a.top().(watching)
+	if !ok {
+		return nil
+	}
+	var queues [2][]model.QueueRef
+	if queues[0], queues[1] = screen.watched(); a.env.broker == nil {
+		queues[0] = nil // there are polls and totals only
+	}
+	var cmds []tea.Cmd
+	for lane := range a.counters {
+		if c := &a.counters[lane]; c.inFlight == 0 && c.timer == 0 && len(queues[lane]) > 0 {
+			cmds = append(cmds, c.read(a.env, lane, queues[lane]))
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+// counted takes an answer, gives it to the screens of the tab that is seen, and waits for the next one.
+func (a app) counted(msg countedMsg) (tea.Model, tea.Cmd) {
+	c := &a.counters[msg.lane]
+	if msg.request != c.inFlight {
+		return a, nil
+	}
+	c.inFlight, c.err = 0, msg.err
+	c.every = c.pace.every(msg.took)
+	pause := max(c.every-msg.took, 0)
+	if msg.err != nil {
+		c.failures++
+		pause = min(retryFirst<<min(c.failures-1, 4), retryMost)
+	} else {
+		c.failures = 0
+	}
+	msg.every = c.every
+	c.timer = a.env.newRequest()
+	id := c.timer
+	shown := a.tabs[a.tab].send(msg)
+	return a, tea.Batch(shown, tea.Tick(pause, func(time.Time) tea.Msg { return countDueMsg{id} }))
+}
+
+// countDue ends the wait for a count: the next one starts when somebody looks.
+func (a app) countDue(msg countDueMsg) app {
+	for lane := range a.counters {
+		if c := &a.counters[lane]; c.timer == msg.timer {
+			c.timer = 0
+		}
+	}
+	return a
+}
+
+func newCounters(o Options) [2]counter {
+	declare := counter{
+		pace: declarePace,
+		ask: func(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+			return o.Broker.Count(ctx, queues)
+		},
+	}
+	totals := counter{pace: totalsPace, ask: func(ctx context.Context,
+		_ []model.QueueRef,
+	) (map[model.QueueRef]model.QueueCounts, error) {
+		return o.Source.Counts(ctx)
+	}}
+	return [2]counter{declare, totals}
+}
+
+func newPoller(o Options, l *looks) poller {
+	p := poller{source: o.Source, interval: o.Interval, pause: o.Interval, looks: l}
+	if o.Broker != nil {
+		p.held, p.looked, p.counter = o.Broker.Held, o.Broker.Looked, o.Broker
+	}
+	return p
+}
