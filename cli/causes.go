@@ -91,12 +91,9 @@ error.`,
 			if c.limit < 1 || c.limit > mostPeeked {
 				return usage("--limit %d: between 1 and %d messages of a queue can be read", c.limit, mostPeeked)
 			}
-			s, err := p.open(flags)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			return s.causes(cmd.Context(), c)
+			return p.read(cmd.Context(), flags, func(s *session, t *model.Topology) error {
+				return s.causes(cmd.Context(), t, c)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&c.pattern, "queues", "", "only failed queues with such names: `GLOB`, with * and ?")
@@ -139,11 +136,7 @@ type reading struct {
 	states   cause.States
 }
 
-func (s *session) causes(ctx context.Context, c *causing) error {
-	t, err := s.topology(ctx)
-	if err != nil {
-		return err
-	}
+func (s *session) causes(ctx context.Context, t *model.Topology, c *causing) error {
 	refs, err := c.queues(t)
 	if err != nil {
 		return err

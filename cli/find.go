@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -86,12 +85,9 @@ Exit status 0 also when nothing was found, and 1 when a queue could not be read 
 			if err := f.check(p); err != nil {
 				return err
 			}
-			s, err := p.open(flags)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			return s.find(cmd.Context(), f)
+			return p.read(cmd.Context(), flags, func(s *session, t *model.Topology) error {
+				return s.find(cmd.Context(), t, f)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&f.pattern, "queues", "", "only queues with such names: `GLOB`, with * and ?")
@@ -122,11 +118,7 @@ func (f *finding) check(p *Program) error {
 	return nil
 }
 
-func (s *session) find(ctx context.Context, f *finding) error {
-	t, err := s.topology(ctx)
-	if err != nil {
-		return err
-	}
+func (s *session) find(ctx context.Context, t *model.Topology, f *finding) error {
 	if f.pattern != "" {
 		f.want.Queue = func(ref model.QueueRef) bool {
 			return model.MatchesGlob(f.pattern, ref.Name) || model.MatchesGlob(f.pattern, ref.String())
@@ -222,7 +214,7 @@ func (w *foundWriter) write(hits []find.Hit) error {
 			continue
 		}
 		if w.rows == 0 {
-			text.WriteString(foundCells("QUEUE", "#", "PUBLISHED", "ROUTING KEY", "IN", "TEXT"))
+			text.WriteString(foundTable.line("QUEUE", "#", "PUBLISHED", "ROUTING KEY", "IN", "TEXT"))
 		}
 		w.rows++
 		text.WriteString(foundLine(&hits[i]))
@@ -254,34 +246,13 @@ func hitOf(h *find.Hit) hitJSON {
 	return out
 }
 
-// foundWidths are the columns of a table that is not measured, because its rows come one by one: a negative one stands
-// to the right.
-var foundWidths = []int{32, -7, 19, 24, 24}
+// foundTable is not measured, because its rows come one by one.
+var foundTable = grid{widths: []int{32, 7, 19, 24, 24, 0}, right: []bool{1: true}, open: true}
 
 func foundLine(h *find.Hit) string {
 	before, found, after := h.Excerpt()
-	return foundCells(cell(h.Queue.String(), 32), strconv.Itoa(h.Position), seenAt(h.Published), cell(h.RoutingKey, 24),
-		cell(h.Where(), 24), shortened(before+found+after, 120))
-}
-
-func foundCells(cells ...string) string {
-	var line strings.Builder
-	for i, text := range cells {
-		if i > 0 {
-			line.WriteString("  ")
-		}
-		width := 0
-		if i < len(foundWidths) {
-			width = foundWidths[i]
-		}
-		padding := strings.Repeat(" ", max(max(width, -width)-ansi.StringWidthWc(text), 0))
-		if width < 0 {
-			line.WriteString(padding + text)
-		} else {
-			line.WriteString(text + padding)
-		}
-	}
-	return strings.TrimRight(line.String(), " ") + "\n"
+	return foundTable.line(cell(h.Queue.String(), 32), strconv.Itoa(h.Position), seenAt(h.Published),
+		cell(h.RoutingKey, 24), cell(h.Where(), 24), shortened(before+found+after, 120))
 }
 
 // showFound tells how a search ended.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -47,45 +48,36 @@ its own, unless that counts towards a delivery limit. Messages that are overdue 
 when they are read, as with peek. Standard error names the buffers that were not looked at.`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := p.open(flags)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			t, err := s.polled(cmd.Context())
-			if err != nil {
-				return err
-			}
-			found := findings.Of(t)
-			heads := findings.Heads(t)
-			if len(heads) > 0 && !read {
-				p.say("not looked at: whether a message holds up those behind it in %s; --read looks", model.Names(heads))
-			}
-			for _, ref := range heads {
-				if read {
-					found = append(found, s.findIn(cmd.Context(), t, ref)...)
-				}
-			}
-			found = findings.Sort(found)
-			if output.json() {
-				err = writeJSON(p.Out, findingsOf(found))
-			} else {
-				err = p.listFindings(found)
-			}
-			if err != nil {
-				return err
-			}
-			for _, f := range found {
-				if f.Level == findings.LevelError {
-					return &exit{status: ExitRefused}
-				}
-			}
-			return nil
+			return p.poll(cmd.Context(), flags, func(s *session, t *model.Topology) error {
+				return s.findings(cmd.Context(), t, read, &output)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&read, "read", false, "also look at buffers whose head can hold up what is behind it")
 	output.register(cmd)
 	return cmd
+}
+
+func (s *session) findings(ctx context.Context, t *model.Topology, read bool, output *format) (err error) {
+	found, heads := findings.Of(t), findings.Heads(t)
+	if len(heads) > 0 && !read {
+		s.program.say("not looked at: whether a message holds up those behind it in %s; --read looks", model.Names(heads))
+		heads = nil
+	}
+	for _, ref := range heads {
+		found = append(found, s.findIn(ctx, t, ref)...)
+	}
+	found = findings.Sort(found)
+	if output.json() {
+		err = writeJSON(s.program.Out, findingsOf(found))
+	} else {
+		err = s.program.listFindings(found)
+	}
+	isError := func(f findings.Finding) bool { return f.Level == findings.LevelError }
+	if err == nil && slices.ContainsFunc(found, isError) {
+		return &exit{status: ExitRefused}
+	}
+	return err
 }
 
 // findIn looks for findings in the first messages of a queue, unless the look counts towards its delivery limit.

@@ -88,14 +88,12 @@ when messages that had come back are delivered again: how many per second, a mea
 seconds. In JSON it is redelivered_per_second; times are in ms.`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			t, err := p.poll(cmd.Context(), flags)
-			if err != nil {
-				return err
-			}
-			if output.json() {
-				return writeJSON(p.Out, flowsOf(t))
-			}
-			return flowsTable(t).write(p.Out)
+			return p.poll(cmd.Context(), flags, func(_ *session, t *model.Topology) error {
+				if output.json() {
+					return writeJSON(p.Out, flowsOf(t))
+				}
+				return flowsTable(t).write(p.Out)
+			})
 		},
 	}
 	output.register(cmd)

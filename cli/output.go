@@ -92,6 +92,7 @@ type grid struct {
 	rows   [][]string
 	right  []bool // columns of numbers
 	widths []int
+	open   bool // its rows come one by one: what is wider than its column is not cut
 }
 
 func (g *grid) add(cells ...string) {
@@ -145,17 +146,19 @@ func (g *grid) write(out io.Writer) error {
 	g.fit(out)
 	var text strings.Builder
 	for _, row := range g.rows {
-		text.WriteString(g.line(row))
+		text.WriteString(g.line(row...))
 	}
 	_, err := io.WriteString(out, text.String())
 	return err
 }
 
-func (g *grid) line(cells []string) string {
+func (g *grid) line(cells ...string) string {
 	var line strings.Builder
 	for i, cell := range cells {
-		cell = shortened(cell, g.widths[i])
-		padding := strings.Repeat(" ", g.widths[i]-ansi.StringWidthWc(cell))
+		if !g.open {
+			cell = shortened(cell, g.widths[i])
+		}
+		padding := strings.Repeat(" ", max(g.widths[i]-ansi.StringWidthWc(cell), 0))
 		if i > 0 {
 			line.WriteString("  ")
 		}

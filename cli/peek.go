@@ -49,36 +49,23 @@ refuses a peek because it would do harm, or could not read all that it asked for
 				}
 				only.Filter = only.Filter.Within(cmd.Context())
 			}
-			s, err := p.open(flags)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			t, err := s.topology(cmd.Context())
-			if err != nil {
-				return err
-			}
-			ref, err := s.findQueue(cmd.Context(), t, args[0])
-			if err != nil {
-				return err
-			}
-			peeked, err := s.peek(cmd.Context(), t, ref, want)
-			if err != nil {
-				return err
-			}
-			defer peeked.Messages.Close()
-			if only.ByContent() {
-				if err := p.keep(cmd.Context(), &peeked, only); err != nil {
+			return p.readQueue(cmd.Context(), flags, args[0], func(s *session, t *model.Topology, ref model.QueueRef) error {
+				peeked, err := s.peek(cmd.Context(), t, ref, want)
+				if err != nil {
 					return err
 				}
-			}
-			if err := p.showPeeked(peeked, queueOf(t, ref), t.IsBuffer(ref), &output); err != nil {
+				defer peeked.Messages.Close()
+				if only.ByContent() {
+					if err := p.keepMatching(cmd.Context(), &peeked, only); err != nil {
+						return err
+					}
+				}
+				err = p.showPeeked(peeked, queueOf(t, ref), t.IsBuffer(ref), &output)
+				if err == nil && peeked.Stopped != "" && !peeked.Fewer {
+					return &exit{status: ExitRefused}
+				}
 				return err
-			}
-			if peeked.Stopped != "" && !peeked.Fewer {
-				return &exit{status: ExitRefused}
-			}
-			return nil
+			})
 		},
 	}
 	cmd.Flags().IntVarP(&want.Limit, "limit", "n", want.Limit, "messages at most")
@@ -112,19 +99,11 @@ func (s *session) peek(
 	return peeked, nil
 }
 
-// keep leaves of what was read the messages that are meant.
-func (p *Program) keep(ctx context.Context, peeked *peek.Peeked, only plan.Selection) error {
-	picker := only.Picker(peeked.Plan.Queue)
-	kept := message.Part{Messages: peeked.Messages}
-	for i := range peeked.Messages.Len() {
-		m, err := peeked.Messages.At(i, shownBody)
-		picks := err == nil && picker.Pick(&m)
-		if err = cmp.Or(err, ctx.Err()); err != nil {
-			return err
-		}
-		if picks {
-			kept.Indexes = append(kept.Indexes, i)
-		}
+// keepMatching leaves of what was read the messages that are meant.
+func (p *Program) keepMatching(ctx context.Context, peeked *peek.Peeked, only plan.Selection) error {
+	kept, err := pickOf(ctx, peeked.Messages, shownBody, only.Picker(peeked.Plan.Queue), func(*message.Message) {})
+	if err != nil {
+		return err
 	}
 	why := "match"
 	if only.Filter == nil {
@@ -134,6 +113,25 @@ func (p *Program) keep(ctx context.Context, peeked *peek.Peeked, only plan.Selec
 	peeked.Messages = kept
 	peeked.Depth = model.Unknown[int64]() // it is not what was read that is less
 	return nil
+}
+
+// pickOf are those of messages that are picked, each given to note, with this much of its body.
+func pickOf(
+	ctx context.Context, of message.Messages, body int, picker *plan.Picker, note func(*message.Message),
+) (message.Part, error) {
+	picked := message.Part{Messages: of}
+	for i := range of.Len() {
+		m, err := of.At(i, body)
+		picks := err == nil && picker.Pick(&m)
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return picked, err
+		}
+		if picks {
+			note(&m)
+			picked.Indexes = append(picked.Indexes, i)
+		}
+	}
+	return picked, nil
 }
 
 // wants completes what is asked of a look with what the connection allows.
@@ -220,13 +218,13 @@ func (p *Program) showTable(messages message.Messages, buffer bool) error {
 	}
 	table.fit(p.Out)
 	buffered := bufio.NewWriterSize(p.Out, 64<<10)
-	_, _ = buffered.WriteString(table.line(head)) // Flush tells
+	_, _ = buffered.WriteString(table.line(head...)) // Flush tells
 	for i := range messages.Len() {
 		m, err := messages.At(i, shownBody)
 		if err != nil {
 			return err
 		}
-		_, _ = buffered.WriteString(table.line(messageCells(&m, buffer)))
+		_, _ = buffered.WriteString(table.line(messageCells(&m, buffer)...))
 	}
 	return buffered.Flush()
 }

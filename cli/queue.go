@@ -20,65 +20,87 @@ func (s *session) findQueue(ctx context.Context, t *model.Topology, named string
 
 // findQueue finds the queue that a person named, by its name or as VHOST/NAME, in the vhosts that the snapshot covers.
 func findQueue(t *model.Topology, named string) (model.QueueRef, error) {
-	var found []model.QueueRef
-	for _, matches := range []func(model.QueueRef) bool{
-		func(q model.QueueRef) bool { return q.Name == named },
-		func(q model.QueueRef) bool { return q.String() == named },
-	} {
-		for i := range t.Snapshot.Queues {
-			if ref := t.Snapshot.Queues[i].QueueRef; matches(ref) {
-				found = append(found, ref)
-			}
-		}
-		if len(found) > 0 {
-			break
-		}
+	all := make([]model.QueueRef, len(t.Snapshot.Queues))
+	for i := range all {
+		all[i] = t.Snapshot.Queues[i].QueueRef
 	}
-	switch len(found) {
-	case 1:
+	found, near := findNamed(all, named)
+	switch {
+	case len(found) == 1:
 		return found[0], nil
-	case 0:
-		return model.QueueRef{}, usage("there is no queue %s%s", model.Printable(named), suggestion(t, named))
+	case len(found) > 1:
+		return model.QueueRef{}, inVHosts("a queue", found)
+	case near == "" && len(all) == 0:
+		near = ": this user sees no queue at all"
+	case near == "":
+		near = ": `dlxtop flows` lists what there is"
 	}
+	return model.QueueRef{}, usage("there is no queue %s%s", model.Printable(named), near)
+}
+
+// findExchange does the same for an exchange.
+func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
+	all := make([]model.QueueRef, len(t.Snapshot.Exchanges))
+	for i := range all {
+		all[i] = model.QueueRef(t.Snapshot.Exchanges[i].ExchangeRef)
+	}
+	found, near := findNamed(all, named)
+	switch {
+	case len(found) == 1, len(found) > 1 && named == "": // each vhost has a default exchange, and it cannot be tapped
+		return model.ExchangeRef(found[0]), nil
+	case len(found) > 1:
+		return model.ExchangeRef{}, inVHosts("an exchange", found)
+	}
+	if _, isQueue := t.Queue(model.QueueRef{VHost: "/", Name: named}); isQueue {
+		near = ": that is a queue; tap its dead-letter exchange instead (`dlxtop flows` names it)"
+	}
+	return model.ExchangeRef{}, usage("there is no exchange %s%s", model.Printable(named), near)
+}
+
+// findNamed are those with a name, or else with that VHOST/NAME, and, where there are none, the names that are nearest.
+func findNamed(all []model.QueueRef, named string) (found []model.QueueRef, near string) {
+	for _, nameOf := range []func(model.QueueRef) string{
+		func(ref model.QueueRef) string { return ref.Name }, model.QueueRef.String,
+	} {
+		found = slices.DeleteFunc(slices.Clone(all), func(ref model.QueueRef) bool { return nameOf(ref) != named })
+		if len(found) > 0 {
+			return found, ""
+		}
+	}
+	type candidate struct {
+		distance int
+		name     string
+	}
+	var candidates []candidate
+	lower := strings.ToLower(named)
+	for _, ref := range all {
+		d := distance(lower, strings.ToLower(ref.Name))
+		if ref.Name != "" && (d <= 2+len(named)/4 || named != "" && strings.Contains(strings.ToLower(ref.Name), lower)) {
+			candidates = append(candidates, candidate{d, ref.Name})
+		}
+	}
+	slices.SortFunc(candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+	})
+	var names []string
+	for _, c := range slices.Compact(candidates) {
+		names = append(names, model.Printable(c.name))
+	}
+	if len(names) > 0 {
+		near = ": did you mean " + strings.Join(names[:min(len(names), 3)], " or ") + "?"
+	}
+	return nil, near
+}
+
+// inVHosts is that several vhosts have what a person named.
+func inVHosts(what string, found []model.QueueRef) error {
 	vhosts := make([]string, len(found))
 	for i := range found {
 		vhosts[i] = model.Printable(found[i].VHost)
 	}
 	slices.Sort(vhosts)
-	return model.QueueRef{}, usage("there is a queue %s in each of the vhosts %s: name one with --vhost",
-		model.Printable(named), strings.Join(vhosts, ", "))
-}
-
-// suggestion names the queues whose names are nearest to one that does not exist.
-func suggestion(t *model.Topology, named string) string {
-	type candidate struct {
-		name     string
-		distance int
-	}
-	var near []candidate
-	for i := range t.Snapshot.Queues {
-		name := t.Snapshot.Queues[i].Name
-		d := distance(strings.ToLower(named), strings.ToLower(name))
-		if d <= 2+len(named)/4 || named != "" && strings.Contains(strings.ToLower(name), strings.ToLower(named)) {
-			near = append(near, candidate{name, d})
-		}
-	}
-	slices.SortFunc(near, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
-	})
-	var names []string
-	for _, c := range near {
-		if name := model.Printable(c.name); len(names) < 3 && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	switch {
-	case len(names) > 0:
-		return ": did you mean " + strings.Join(names, " or ") + "?"
-	case len(t.Snapshot.Queues) == 0:
-		return ": this user sees no queue at all"
-	}
-	return ": `dlxtop flows` lists what there is"
+	return usage("there is %s %s in each of the vhosts %s: name one with --vhost", what, model.Printable(found[0].Name),
+		strings.Join(vhosts, ", "))
 }
 
 // distance is how many characters must be added, removed or changed to make one text of the other.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -75,20 +74,15 @@ func (s *session) sample(ctx context.Context, t *model.Topology, want *plan.Acti
 	looked.complete = peeked.Stopped == "" && looked.messages >= depth && looked.messages < peeking.Limit
 
 	picker := selection.Picker(want.From)
-	picked, chosen := message.Part{Messages: peeked.Messages}, map[message.Fingerprint]int{}
-	for i := range peeked.Messages.Len() {
-		m, err := peeked.Messages.At(i, 0)
-		picks := err == nil && picker.Pick(&m)
-		if err = cmp.Or(err, ctx.Err()); err != nil {
-			return look{}, err
+	chosen := map[message.Fingerprint]int{}
+	picked, err := pickOf(ctx, peeked.Messages, 0, picker, func(m *message.Message) {
+		if selection.Cause != "" && looked.cause == "" {
+			looked.cause = model.Printable(cause.Of(want.From, m).String())
 		}
-		if picks {
-			if selection.Cause != "" && looked.cause == "" {
-				looked.cause = model.Printable(cause.Of(want.From, &m).String())
-			}
-			picked.Indexes = append(picked.Indexes, i)
-			chosen[m.Fingerprint]++
-		}
+		chosen[m.Fingerprint]++
+	})
+	if err != nil {
+		return look{}, err
 	}
 	want.Sample = picked
 	looked.complete = looked.complete || picker.Done()

@@ -26,6 +26,36 @@ type session struct {
 	journal    Journal // nil: nothing is kept
 }
 
+// read is for a command that only looks: it reads the broker once, and uses that.
+func (p *Program) read(
+	ctx context.Context, flags *connectionFlags, use func(s *session, t *model.Topology) error,
+) error {
+	s, err := p.open(flags)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	t, err := s.topology(ctx)
+	if err != nil {
+		return err
+	}
+	return use(s, t)
+}
+
+// readQueue is read for a command that looks at a queue.
+func (p *Program) readQueue(
+	ctx context.Context, flags *connectionFlags, named string,
+	use func(s *session, t *model.Topology, ref model.QueueRef) error,
+) error {
+	return p.read(ctx, flags, func(s *session, t *model.Topology) error {
+		ref, err := s.findQueue(ctx, t, named)
+		if err != nil {
+			return err
+		}
+		return use(s, t, ref)
+	})
+}
+
 // open resolves the connection and prepares both ways to the broker, without contacting it.
 func (p *Program) open(flags *connectionFlags) (*session, error) {
 	connection, err := flags.resolve(p.Env)
@@ -176,26 +206,16 @@ func isKind(err error, kinds ...model.ConnectKind) bool {
 	return errors.As(err, &connect) && slices.Contains(kinds, connect.Kind)
 }
 
-// poll reads the broker once, for a command that only tells what is there.
-func (p *Program) poll(ctx context.Context, flags *connectionFlags) (*model.Topology, error) {
-	s, err := p.open(flags)
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
-	return s.polled(ctx)
-}
-
-// polled is the topology of one poll, with what is counted.
-func (s *session) polled(ctx context.Context) (*model.Topology, error) {
-	t, err := s.topology(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.sameCluster(ctx, t); err != nil {
-		return nil, err
-	}
-	return s.confirmed(ctx, t), nil
+// poll is read for a command that needs the management API only, with what is counted.
+func (p *Program) poll(
+	ctx context.Context, flags *connectionFlags, use func(s *session, t *model.Topology) error,
+) error {
+	return p.read(ctx, flags, func(s *session, t *model.Topology) error {
+		if err := s.sameCluster(ctx, t); err != nil {
+			return err
+		}
+		return use(s, s.confirmed(ctx, t))
+	})
 }
 
 // confirmed counts the queues of which late statistics say that nothing consumes them, and the buffers of those that

@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -139,7 +137,7 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 	defer stop()
 	r.stop = stop
 	if !r.output.json() {
-		r.write([]byte(tapCells("TIME", "FROM", "REASON", "WAITED", "SHOULD", "LATE", "TRIES", "ROUTING KEY",
+		r.write([]byte(tapTable.line("TIME", "FROM", "REASON", "WAITED", "SHOULD", "LATE", "TRIES", "ROUTING KEY",
 			"MESSAGE ID", "SIZE")))
 		if r.failed != nil {
 			return r.failed
@@ -147,9 +145,9 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 	}
 	follow := make(chan trace.TapPlan)
 	var others sync.WaitGroup
-	others.Go(func() { r.follow(running, plan, follow) })
+	others.Go(func() { r.followBindings(running, plan, follow) })
 	var once sync.Once
-	err := r.session.broker.Tap(running, plan, follow, r.see, func(counts trace.TapCounts) {
+	err := r.session.broker.Tap(running, plan, follow, r.showMessage, func(counts trace.TapCounts) {
 		once.Do(func() {
 			r.program.say("tapping, in the queue %s", counts.Queue)
 			if r.length > 0 {
@@ -189,8 +187,8 @@ func (r *tapRun) run(ctx context.Context, plan trace.TapPlan) error {
 	return ctx.Err()
 }
 
-// see writes one message. While nobody takes what is written, the tap's queue fills, and counts what it loses.
-func (r *tapRun) see(m *message.Message, at time.Time) {
+// showMessage writes one message. While nobody takes what is written, the tap's queue fills, and counts what it loses.
+func (r *tapRun) showMessage(m *message.Message, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	row := r.passing.See(m, at)
@@ -215,8 +213,8 @@ func (r *tapRun) write(line []byte) {
 	}
 }
 
-// follow reads the broker again and again: a binding that is new is tapped too.
-func (r *tapRun) follow(ctx context.Context, plan trace.TapPlan, follow chan<- trace.TapPlan) {
+// followBindings reads the broker again and again: a binding that is new is tapped too.
+func (r *tapRun) followBindings(ctx context.Context, plan trace.TapPlan, follow chan<- trace.TapPlan) {
 	ticker := time.NewTicker(tapFollows)
 	defer ticker.Stop()
 	for {
@@ -257,10 +255,12 @@ func jsonLine(v any) []byte {
 	return model.EscapeJSON(plain.Bytes())
 }
 
-// tapWidths are the columns of a table that has no end, and so is not measured: negative ones stand to the right.
-var tapWidths = []int{12, 24, 14, -9, -9, -16, -5, 24, 20, -6}
+// tapTable has no end, and so is not measured.
+var tapTable = grid{
+	widths: []int{12, 24, 14, 9, 9, 16, 5, 24, 20, 6}, open: true,
+	right: []bool{3: true, 4: true, 5: true, 6: true, 9: true},
+}
 
-// tapLine is a message on a line of a table that has no end.
 func tapLine(row *trace.Passed) string {
 	from := cell(row.From, 24)
 	switch {
@@ -269,61 +269,7 @@ func tapLine(row *trace.Passed) string {
 	case row.From == "":
 		from = "published"
 	}
-	return tapCells(row.Time.Local().Format("15:04:05.000"), from, cell(string(row.Reason), 14), row.WaitedWords(),
+	return tapTable.line(row.Time.Local().Format("15:04:05.000"), from, cell(string(row.Reason), 14), row.WaitedWords(),
 		row.ShouldWords(), row.LateWords(), row.Tries.String(),
 		cell(row.RoutingKey, 24), cell(row.Message.Properties.MessageID, 20), message.Size(int64(row.Message.BodyBytes)))
-}
-
-func tapCells(cells ...string) string {
-	var line strings.Builder
-	for i, text := range cells {
-		if i > 0 {
-			line.WriteString("  ")
-		}
-		padding := strings.Repeat(" ", max(max(tapWidths[i], -tapWidths[i])-ansi.StringWidthWc(text), 0))
-		if tapWidths[i] < 0 {
-			line.WriteString(padding + text)
-		} else {
-			line.WriteString(text + padding)
-		}
-	}
-	return strings.TrimRight(line.String(), " ") + "\n"
-}
-
-// findExchange finds the exchange that a person named, by its name or as VHOST/NAME, in the vhosts that the snapshot
-// covers.
-func findExchange(t *model.Topology, named string) (model.ExchangeRef, error) {
-	var found []model.ExchangeRef
-	for i := range t.Snapshot.Exchanges {
-		if ref := t.Snapshot.Exchanges[i].ExchangeRef; ref.Name == named || ref.VHost+"/"+ref.Name == named &&
-			ref.VHost != "/" {
-			found = append(found, ref)
-		}
-	}
-	switch {
-	case len(found) == 1, len(found) > 1 && named == "": // each vhost has a default exchange, and it cannot be tapped
-		return found[0], nil
-	case len(found) == 0:
-		var near []string
-		for i := range t.Snapshot.Exchanges {
-			if name := t.Snapshot.Exchanges[i].Name; name != "" &&
-				distance(strings.ToLower(named), strings.ToLower(name)) <= 2+len(named)/4 && len(near) < 3 {
-				near = append(near, model.Printable(name))
-			}
-		}
-		hint := ""
-		if len(near) > 0 {
-			hint = ": did you mean " + strings.Join(near, " or ") + "?"
-		} else if _, isQueue := t.Queue(model.QueueRef{VHost: "/", Name: named}); isQueue {
-			hint = ": that is a queue; tap its dead-letter exchange instead (`dlxtop flows` names it)"
-		}
-		return model.ExchangeRef{}, usage("there is no exchange %s%s", model.Printable(named), hint)
-	}
-	vhosts := make([]string, len(found))
-	for i := range found {
-		vhosts[i] = model.Printable(found[i].VHost)
-	}
-	slices.Sort(vhosts)
-	return model.ExchangeRef{}, usage("there is an exchange %s in each of the vhosts %s: name one with --vhost",
-		model.Printable(named), strings.Join(vhosts, ", "))
 }

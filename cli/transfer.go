@@ -36,12 +36,9 @@ standard error shows the cost of looking. The file gets its name only when it is
 			if err != nil {
 				return err
 			}
-			s, err := p.open(flags)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			return s.export(cmd.Context(), args[0], args[1], exporting{insist, only})
+			return p.readQueue(cmd.Context(), flags, args[0], func(s *session, t *model.Topology, ref model.QueueRef) error {
+				return s.export(cmd.Context(), t, ref, args[1], exporting{insist, only})
+			})
 		},
 	}
 	registerCause(cmd, &named)
@@ -55,15 +52,9 @@ type exporting struct {
 	cause  cause.ID // only messages that failed for it; "" is all
 }
 
-func (s *session) export(ctx context.Context, queue, path string, want exporting) error {
-	t, err := s.topology(ctx)
-	if err != nil {
-		return err
-	}
-	ref, err := s.findQueue(ctx, t, queue)
-	if err != nil {
-		return err
-	}
+func (s *session) export(
+	ctx context.Context, t *model.Topology, ref model.QueueRef, path string, want exporting,
+) (err error) {
 	look := peek.Want{Insist: want.insist, ForAction: true}
 	if q, ok := t.Queue(ref); ok && q.Type == model.Stream {
 		look = peek.Want{Insist: want.insist, Limit: peek.MaxPage} // nothing is taken out of it
