@@ -152,7 +152,7 @@ var (
 
 // TestDocsLinks follows every relative link of the documentation: to a file that exists, and to a heading in it.
 func TestDocsLinks(t *testing.T) {
-	pages := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"}
+	pages := []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "bench/README.md", "e2e/README.md"}
 	must.Do(t, filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
 		if filepath.Ext(path) == ".md" {
 			pages = append(pages, path)
