@@ -36,7 +36,7 @@ func rightsInDocs(t *testing.T) map[string]right {
 	rights := map[string]right{}
 	for line := range strings.Lines(string(text)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
-		if len(cells) != 8 || !strings.HasPrefix(strings.TrimSpace(cells[0]), "`") {
+		if len(cells) != 7 || !strings.HasPrefix(strings.TrimSpace(cells[0]), "`") {
 			continue
 		}
 		for i := range cells {
@@ -56,8 +56,8 @@ func rightsInDocs(t *testing.T) map[string]right {
 			return strings.ReplaceAll(cell, `\|`, "|")
 		}
 		rights[cells[0]] = right{
-			cells[0], cells[1], pattern(cells[2]), pattern(cells[3]), pattern(cells[4]),
-			number(cells[5]), number(cells[6]), number(cells[7]),
+			cells[0], "management", pattern(cells[1]), pattern(cells[2]), pattern(cells[3]),
+			number(cells[4]), number(cells[5]), number(cells[6]),
 		}
 	}
 	return rights
