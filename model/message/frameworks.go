@@ -1,7 +1,7 @@
 package message
 
 // frameworks is the table of what dlxtop knows: one row, one framework, and its evidence. Where two would read the same
-// message the one above does. docs/frameworks has a page for each.
+// message the one above does. docs/frameworks describes each.
 var frameworks = []framework{
 	{
 		name: "Spring AMQP",
