@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/kept"
 )
 
@@ -16,14 +16,14 @@ func TestIndexOf(t *testing.T) {
 	cache := filepath.Join(home, "cache")
 	for _, c := range []struct {
 		cache string
-		of    cli.Connection
+		of    config.Connection
 		kept  bool
 	}{
-		{"", cli.Connection{}, true},
-		{cache, cli.Connection{}, true},
-		{"relative", cli.Connection{}, true},
-		{cache, cli.Connection{NoJournal: true}, false},
-		{cache, cli.Connection{JournalDir: home}, false}, // the demo
+		{"", config.Connection{}, true},
+		{cache, config.Connection{}, true},
+		{"relative", config.Connection{}, true},
+		{cache, config.Connection{NoJournal: true}, false},
+		{cache, config.Connection{JournalDir: home}, false}, // the demo
 	} {
 		t.Setenv("XDG_CACHE_HOME", c.cache)
 		index, ok := indexOf(c.of).(kept.Index)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/export"
 	"github.com/dlxtop/dlxtop/internal/unasked"
@@ -61,7 +62,7 @@ func run() int {
 		In:    os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: environment,
 		Source: newSource, Broker: newBroker, Journal: newJournal, Files: export.Files{}, Dashboard: dashboard, Frame: frame,
 		States: func(dir string) ([]byte, error) { return marksIn(dir).Load() },
-		Index:  func(c cli.Connection) ports.Index { return indexOf(c) },
+		Index:  func(c config.Connection) ports.Index { return indexOf(c) },
 		Demo:   startDemo, Themes: ui.Themes(), CheckKey: ui.CheckActionKey,
 	}
 	for _, s := range demo.Scenarios() {
@@ -92,14 +93,14 @@ func built() cli.Build {
 	return b
 }
 
-func newSource(c cli.Connection) (cli.Source, error) {
+func newSource(c config.Connection) (cli.Source, error) {
 	return mgmt.New(mgmt.Options{
 		URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, TLS: c.APITLS,
 		Timeout: timeout,
 	})
 }
 
-func newBroker(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+func newBroker(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
 	o := broker.Options{URL: c.AMQP, TLS: c.TLS, Timeout: timeout, Full: c.FullJournal, Reread: reread}
 	if path := journalPath(c.JournalDir); path != "" {
 		o.Looks = journal.NewLooks(path)
@@ -191,7 +192,7 @@ func marksIn(dir string) kept.File {
 
 // indexOf is what is kept of failed queues that were read: in the user's cache. The demo leaves nothing behind, and
 // --no-journal asks for the same.
-func indexOf(c cli.Connection) ports.Index {
+func indexOf(c config.Connection) ports.Index {
 	dir, err := os.UserCacheDir()
 	if err != nil || !filepath.IsAbs(dir) {
 		home := environment("HOME")

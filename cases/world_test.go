@@ -18,6 +18,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/export"
 	"github.com/dlxtop/dlxtop/internal/depth"
@@ -305,12 +306,12 @@ func (w *world) dlxtop(args ...string) (status int, out, errs string) {
 	var stdout, stderr bytes.Buffer
 	program := cli.Program{
 		In: strings.NewReader(""), Out: &stdout, Err: &stderr, Env: func(string) string { return "" },
-		Source: func(c cli.Connection) (cli.Source, error) {
+		Source: func(c config.Connection) (cli.Source, error) {
 			return mgmt.New(mgmt.Options{
 				URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, TLS: c.APITLS, Timeout: patience,
 			})
 		},
-		Broker: func(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+		Broker: func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
 			o := broker.Options{URL: c.AMQP, Timeout: patience, Looks: journal.NewLooks(path), Reread: reread}
 			if j != nil {
 				o.Journal = j

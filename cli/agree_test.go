@@ -16,6 +16,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
@@ -213,7 +214,7 @@ func TestChangedWithNobodyToAsk(t *testing.T) {
 	var out, errs bytes.Buffer
 	p := program(strings.NewReader(""), &out, &errs)
 	source := p.Source
-	p.Source = func(c cli.Connection) (cli.Source, error) {
+	p.Source = func(c config.Connection) (cli.Source, error) {
 		s, err := source(c)
 		return &changing{Source: s, at: 2, change: func() { v.bind("audit", "k", "master") }}, err
 	}

@@ -10,6 +10,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/ports"
@@ -28,7 +29,7 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 		t.Helper()
 		var out, errs bytes.Buffer
 		p := program(strings.NewReader(""), &out, &errs)
-		p.Index = func(cli.Connection) ports.Index { return kept.Index{Dir: dir} }
+		p.Index = func(config.Connection) ports.Index { return kept.Index{Dir: dir} }
 		status := p.Run(t.Context(), v.asJSON(append([]string{"causes"}, args...)))
 		r := result{status, out.String(), errs.String()}
 		if status != cli.ExitDone {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/cause"
 )
@@ -20,7 +20,7 @@ func TestStatesOfCauses(t *testing.T) {
 	v.declare("mail.failed", nil)
 	v.failing("mail.failed", "order", "ValueError: no order %", 3)
 	await(t, "the statistics have them", func() bool { return decode[causesContract](t, v.run("causes")).Read == 3 })
-	source, err := program(nil, nil, nil).Source(cli.Connection{API: node.API(), User: "guest", Password: "guest"})
+	source, err := program(nil, nil, nil).Source(config.Connection{API: node.API(), User: "guest", Password: "guest"})
 	must.Do(t, err)
 	defer source.Close()
 	overview, err := source.Check(t.Context())

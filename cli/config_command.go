@@ -1,19 +1,14 @@
 package cli
 
 import (
-	_ "embed" // the example
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
 )
-
-// configExample is a configuration file with every key, and what it means.
-//
-//go:embed config.example.toml
-var configExample string
 
 func (p *Program) configCommand() *cobra.Command {
 	return &cobra.Command{
@@ -26,7 +21,7 @@ of it, so that the output is itself a configuration file. Whether the file exist
 error. Nothing is written to it.`,
 		Args: arguments(),
 		RunE: func(*cobra.Command, []string) error {
-			path := configPath(p.Env)
+			path := config.Path(p.Env)
 			if path == "" {
 				return usage("there is no place for a configuration file: HOME is not set, and the system knows no home " +
 					"directory of this user: name a directory with XDG_CONFIG_HOME")
@@ -39,7 +34,7 @@ error. Nothing is written to it.`,
 			case info.Size() > 0:
 				p.say("the file exists: this is an example, not what is in it")
 			}
-			_, err = fmt.Fprintf(p.Out, "# %s\n\n%s", model.Printable(path), configExample)
+			_, err = fmt.Fprintf(p.Out, "# %s\n\n%s", model.Printable(path), config.Example)
 			return err
 		},
 	}

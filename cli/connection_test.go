@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -17,12 +18,14 @@ import (
 var errSeen = errors.New("seen")
 
 // connectionOf runs `dlxtop flows` with arguments in an environment, and returns where it would connect to.
-func connectionOf(t *testing.T, env map[string]string, args ...string) (c cli.Connection, status int, stderr string) {
+func connectionOf(
+	t *testing.T, env map[string]string, args ...string,
+) (c config.Connection, status int, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	program := cli.Program{
 		In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(name string) string { return env[name] },
-		Source: func(seen cli.Connection) (cli.Source, error) {
+		Source: func(seen config.Connection) (cli.Source, error) {
 			c = seen
 			return nil, errSeen
 		},
@@ -56,39 +59,39 @@ vhost = "/"
 `
 
 func TestConnection(t *testing.T) {
-	config := configured(t, twoContexts)
+	file := configured(t, twoContexts)
 	with := func(more map[string]string) map[string]string {
-		env := map[string]string{"XDG_CONFIG_HOME": config["XDG_CONFIG_HOME"]}
+		env := map[string]string{"XDG_CONFIG_HOME": file["XDG_CONFIG_HOME"]}
 		for name, value := range more {
 			env[name] = value
 		}
 		return env
 	}
-	local := cli.Connection{
+	local := config.Connection{
 		Name: "localhost:5672", AMQP: "amqp://guest:guest@localhost:5672",
 		API: "http://localhost:15672", User: "guest", Password: "guest",
 	}
-	prod := cli.Connection{
+	prod := config.Connection{
 		Name: "prod", AMQP: "amqps://ops:s3cr%2Ft@mq.example.com:5671", API: "https://admin.example.com:443/rabbit",
 		User: "ops", Password: "s3cr/t", VHost: "orders", ReadOnly: true, Production: true,
 	}
 	guessed := local
 	guessed.Guessed = true
-	on := func(host string, more ...func(*cli.Connection)) cli.Connection {
-		c := cli.Connection{Name: host + ":5672", AMQP: "amqp://guest:guest@" + host + ":5672", API: "http://" + host +
+	on := func(host string, more ...func(*config.Connection)) config.Connection {
+		c := config.Connection{Name: host + ":5672", AMQP: "amqp://guest:guest@" + host + ":5672", API: "http://" + host +
 			":15672", User: "guest", Password: "guest"}
 		for _, change := range more {
 			change(&c)
 		}
 		return c
 	}
-	vhost := func(name string) func(*cli.Connection) { return func(c *cli.Connection) { c.VHost = name } }
-	apiOnly := func(c *cli.Connection) { c.APIOnly = true }
+	vhost := func(name string) func(*config.Connection) { return func(c *config.Connection) { c.VHost = name } }
+	apiOnly := func(c *config.Connection) { c.APIOnly = true }
 	for _, test := range []struct {
 		name string
 		env  map[string]string
 		args []string
-		want cli.Connection
+		want config.Connection
 	}{
 		{"nothing", nil, nil, guessed},
 		{"url", nil, []string{"--url", "amqp://localhost"}, local},
@@ -97,24 +100,24 @@ func TestConnection(t *testing.T) {
 		{"a vhost", nil, []string{"--url", "amqp://h/a%20b"}, on("h", vhost("a b"))},
 		{"--vhost before the URL's", nil, []string{"--url", "amqp://h/a", "--vhost", "b"}, on("h", vhost("b"))},
 		{"--vhost of nothing is all", nil, []string{"--url", "amqp://h/a", "--vhost", ""}, on("h")},
-		{"IPv6", nil, []string{"--url", "amqp://[::1]:7000"}, cli.Connection{
+		{"IPv6", nil, []string{"--url", "amqp://[::1]:7000"}, config.Connection{
 			Name: "[::1]:7000", AMQP: "amqp://guest:guest@[::1]:7000", API: "http://[::1]:15672", User: "guest",
 			Password: "guest",
 		}},
-		{"TLS is TLS on both ways", nil, []string{"--url", "amqps://u:p@h"}, cli.Connection{
+		{"TLS is TLS on both ways", nil, []string{"--url", "amqps://u:p@h"}, config.Connection{
 			Name: "h:5671", AMQP: "amqps://u:p@h:5671", API: "https://h:15671", User: "u", Password: "p",
 		}},
 		{
 			"the API's credentials are its own", nil,
 			[]string{"--url", "amqp://u:p@h", "--api", "http://x:y@a:1"},
-			cli.Connection{
+			config.Connection{
 				Name: "h:5672", AMQP: "amqp://u:p@h:5672", API: "http://a:1", User: "x", Password: "y",
 			},
 		},
-		{"the API alone", nil, []string{"--api", "http://x:y@a:15672/api/"}, cli.Connection{
+		{"the API alone", nil, []string{"--api", "http://x:y@a:15672/api/"}, config.Connection{
 			Name: "a:5672", AMQP: "amqp://x:y@a:5672", API: "http://a:15672/api", User: "x", Password: "y", APIOnly: true,
 		}},
-		{"the API alone, TLS", nil, []string{"--api", "https://x:y@a"}, cli.Connection{
+		{"the API alone, TLS", nil, []string{"--api", "https://x:y@a"}, config.Connection{
 			Name: "a:5671", AMQP: "amqps://x:y@a:5671", API: "https://a:443", User: "x", Password: "y", APIOnly: true,
 		}},
 		{
@@ -126,7 +129,7 @@ func TestConnection(t *testing.T) {
 		{
 			"read-only", nil,
 			[]string{"--url", "amqp://h", "--read-only"},
-			on("h", func(c *cli.Connection) { c.ReadOnly = true }),
+			on("h", func(c *config.Connection) { c.ReadOnly = true }),
 		},
 		{"AMQP_URL before RABBITMQ_URL", map[string]string{"AMQP_URL": "amqp://a", "RABBITMQ_URL": "amqp://r"}, nil, on("a")},
 		{"RABBITMQ_URL", map[string]string{"RABBITMQ_URL": "amqp://r"}, nil, on("r")},
@@ -142,22 +145,22 @@ func TestConnection(t *testing.T) {
 			[]string{"--context", "prod"},
 			prod,
 		},
-		{"a context's vhost", config, []string{"--context", "local"}, cli.Connection{
+		{"a context's vhost", file, []string{"--context", "local"}, config.Connection{
 			Name: "local", AMQP: "amqp://dev:dev@127.0.0.1:5673", API: "http://127.0.0.1:15672", User: "dev",
 			Password: "dev", VHost: "/",
 		}},
 		{
-			"--url before --context, which stays careful", config,
+			"--url before --context, which stays careful", file,
 			[]string{"--context", "prod", "--url", "amqp://h"},
-			on("h", func(c *cli.Connection) {
+			on("h", func(c *config.Connection) {
 				c.ReadOnly, c.Production = true, true
 			}),
 		},
-		{"--api of a context", config, []string{"--context", "local", "--api", "http://127.0.0.1:8080"}, cli.Connection{
+		{"--api of a context", file, []string{"--context", "local", "--api", "http://127.0.0.1:8080"}, config.Connection{
 			Name: "local", AMQP: "amqp://dev:dev@127.0.0.1:5673", API: "http://127.0.0.1:8080", User: "dev",
 			Password: "dev", VHost: "/",
 		}},
-		{"a password with everything", nil, []string{"--url", "amqp://u:%40%3A%2F%23@h"}, cli.Connection{
+		{"a password with everything", nil, []string{"--url", "amqp://u:%40%3A%2F%23@h"}, config.Connection{
 			Name: "h:5672", AMQP: "amqp://u:%40%3A%2F%23@h:5672", API: "http://h:15672", User: "u", Password: "@:/#",
 		}},
 	} {
@@ -174,7 +177,7 @@ func TestConnection(t *testing.T) {
 }
 
 // spelled shows what String hides.
-func spelled(c cli.Connection) string {
+func spelled(c config.Connection) string {
 	return strings.Join([]string{c.Name, c.AMQP, c.API, c.User, c.Password, "vhost " + c.VHost}, " ")
 }
 
@@ -188,7 +191,7 @@ func TestConnectionIsPrintedWithoutPassword(t *testing.T) {
 }
 
 func TestConnectionMistakes(t *testing.T) {
-	config := configured(t, twoContexts)
+	file := configured(t, twoContexts)
 	for _, test := range []struct {
 		name string
 		env  map[string]string
@@ -227,7 +230,7 @@ func TestConnectionMistakes(t *testing.T) {
 			[]string{"--url", "amqps://u:p@h?certfile=/nowhere/s3cr3t.pem&keyfile=/nowhere/s3cr3t.key"},
 			[]string{"certfile and keyfile in --url", "no such file"},
 		},
-		{"no such context", config, []string{"--context", "x\x1b[2J"}, []string{"no context x", "local, prod"}},
+		{"no such context", file, []string{"--context", "x\x1b[2J"}, []string{"no context x", "local, prod"}},
 		{
 			"no configuration",
 			map[string]string{"HOME": "/nowhere"},

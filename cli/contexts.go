@@ -2,9 +2,8 @@ package cli
 
 import (
 	"context"
-	"maps"
-	"slices"
 
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -51,25 +50,25 @@ func (p *Program) dashboards(ctx context.Context, s *session, flags *connectionF
 
 // contexts are the names in the configuration file; none when it cannot be read.
 func contexts(env func(string) string) []string {
-	file, _, _, err := readConfig(env)
+	file, err := config.Read(env)
 	if err != nil {
 		return nil
 	}
-	return slices.Sorted(maps.Keys(file.Contexts))
+	return file.Contexts()
 }
 
 // openContext opens a session on a context, with the caution that the command line asked for.
 func (p *Program) openContext(ctx context.Context, name string, flags *connectionFlags) (*session, error) {
-	settings, err := loadContext(p.Env, name)
+	there := config.Flags{Context: name, ReadOnly: flags.ReadOnly, NoJournal: flags.NoJournal}
+	connection, err := there.Connection(p.Env)
 	if err != nil {
-		return nil, err
+		return nil, misconfigured(err)
 	}
-	settings.readOnly = settings.readOnly || flags.readOnly
-	settings.noJournal = flags.noJournal
-	connection, err := settings.connection()
-	if err != nil {
-		return nil, err
-	}
+	return p.openChecked(ctx, connection)
+}
+
+// openChecked opens a session, and proves that both ways to the broker are open.
+func (p *Program) openChecked(ctx context.Context, connection config.Connection) (*session, error) {
 	s, err := p.openConnection(connection)
 	if err != nil {
 		return nil, err

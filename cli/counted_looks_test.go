@@ -12,6 +12,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -144,7 +145,7 @@ func TestAgreedActionsLookOnce(t *testing.T) {
 		var looks atomic.Int32
 		p := program(strings.NewReader(""), &out, &errs)
 		broker := p.Broker
-		p.Broker = func(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+		p.Broker = func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
 			b, err := broker(c, j, reread)
 			return looking{b, &looks}, err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -39,7 +40,7 @@ Scenarios:
 			if err := p.checkScenario(scenario); err != nil {
 				return err
 			}
-			if flags.url != "" || flags.api != "" || flags.context != "" {
+			if flags.URL != "" || flags.API != "" || flags.Context != "" {
 				return usage("the demo starts a RabbitMQ of its own: --url, --api and --context do not go with it")
 			}
 			if !noUI {
@@ -132,22 +133,20 @@ func (p *Program) dashboardOn(ctx context.Context, flags *connectionFlags, look 
 		return fmt.Errorf("make a directory for the demo's journal: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	connection, err := settings{
-		journalDir: dir,
-		name:       "demo", url: node.AMQP(), api: node.API(), urlFrom: "the demo's URL", apiFrom: "the demo's API",
-		vhost: flags.vhost, vhostSet: flags.vhost != "", readOnly: flags.readOnly,
-	}.connection()
+	there := config.Flags{URL: node.AMQP(), API: node.API(), ReadOnly: flags.ReadOnly}
+	if flags.vhost != "" {
+		there.VHost = model.Some(flags.vhost)
+	}
+	connection, err := there.Connection(p.Env)
 	if err != nil {
 		return err
 	}
-	s, err := p.openConnection(connection)
+	connection.Name, connection.JournalDir = "demo", dir
+	s, err := p.openChecked(ctx, connection)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if err := s.check(ctx); err != nil {
-		return err
-	}
 	_, err = p.Dashboard(ctx, s.dashboard(look)) // from a throwaway node one goes nowhere
 	return err
 }

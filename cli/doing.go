@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
@@ -26,7 +27,7 @@ func (c *consent) register(cmd *cobra.Command, dryRun, insist string) {
 
 // allowed resolves the connection, and refuses what cannot end well before anything is read. what is the command as the
 // subject of a sentence: "an undo".
-func (p *Program) allowed(flags *connectionFlags, c *consent, what string) (Connection, error) {
+func (p *Program) allowed(flags *connectionFlags, c *consent, what string) (config.Connection, error) {
 	connection, err := flags.resolve(p.Env)
 	switch {
 	case err != nil || c.dryRun:

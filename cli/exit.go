@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
 	"syscall"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -81,34 +79,4 @@ func statusOf(ctx context.Context, err error) (int, string) {
 		return ExitUsage, err.Error() // as a queue that is not there
 	}
 	return ExitRefused, err.Error()
-}
-
-// credentials finds the password in a URL.
-var credentials = regexp.MustCompile(`(://[^:/@\s]*):\S*@`)
-
-// withoutPasswords makes a text that may hold a URL fit to be shown: an argument in the wrong place is often one. The
-// password "password" is dlxtop's own example.
-func withoutPasswords(text string) string {
-	return credentials.ReplaceAllStringFunc(text, func(found string) string {
-		if strings.HasSuffix(found, ":password@") {
-			return found
-		}
-		return credentials.ReplaceAllString(found, "$1:***@")
-	})
-}
-
-// withoutPassword is an argument, which may be a URL with anything in it, without the password.
-func withoutPassword(argument string) string {
-	scheme, rest, isURL := strings.Cut(argument, "://")
-	if !isURL {
-		return argument
-	}
-	if before, _, has := strings.Cut(rest, "password="); has {
-		rest = before + "password=***"
-	}
-	at := strings.LastIndex(rest, "@")
-	if user, _, has := strings.Cut(rest[:max(at, 0)], ":"); has {
-		rest = user + ":***" + rest[at:]
-	}
-	return scheme + "://" + rest
 }

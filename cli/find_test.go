@@ -13,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -249,7 +250,7 @@ func TestFindWhile(t *testing.T) {
 		var out, errs bytes.Buffer
 		p := program(strings.NewReader(""), &out, &errs)
 		broker := p.Broker
-		p.Broker = func(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+		p.Broker = func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
 			b, err := broker(c, j, reread)
 			return &meddling{Broker: b, queue: "a", then: then}, err
 		}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/demo"
 	"github.com/dlxtop/dlxtop/export"
 	"github.com/dlxtop/dlxtop/internal/depth"
@@ -75,13 +76,13 @@ const patience = 2 * time.Minute
 func program(in io.Reader, out, errs io.Writer) *cli.Program {
 	p := &cli.Program{
 		In: in, Out: out, Err: errs, Env: func(string) string { return "" },
-		Source: func(c cli.Connection) (cli.Source, error) {
+		Source: func(c config.Connection) (cli.Source, error) {
 			return mgmt.New(mgmt.Options{
 				URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost, TLS: c.APITLS,
 				Timeout: patience,
 			})
 		},
-		Broker: func(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+		Broker: func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
 			o := broker.Options{
 				URL: c.AMQP, TLS: c.TLS, Timeout: patience, Full: c.FullJournal,
 				Looks: journal.NewLooks(journalPath), Reread: reread,

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -64,13 +65,13 @@ func (p *Program) say(format string, values ...any) {
 	text := fmt.Sprintf(format, values...)
 	// An argument may have been quoted, and only the whole of it shows where its password ends.
 	for _, given := range p.given {
-		if shown := withoutPassword(given); shown != given {
+		if shown := config.WithoutPassword(given); shown != given {
 			text = strings.NewReplacer(model.Printable(given), model.Printable(shown), strconv.Quote(given),
 				strconv.Quote(shown),
 				model.Printable(strconv.Quote(given)), model.Printable(strconv.Quote(shown))).Replace(text)
 		}
 	}
-	fmt.Fprintln(p.Err, withoutPasswords(text))
+	fmt.Fprintln(p.Err, config.WithoutPasswords(text))
 }
 
 // writeJSON writes one indented object. What a terminal would act on or hide is escaped, so that a message cannot do

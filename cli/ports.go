@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/filter"
@@ -71,7 +72,7 @@ type Scenario struct {
 
 // Dashboard is what the dashboard needs to run.
 type Dashboard struct {
-	Connection Connection
+	Connection config.Connection
 	Source     Source
 	Broker     Broker
 	Journal    Journal // nil: nothing is kept
@@ -107,14 +108,14 @@ type Program struct {
 	Out, Err io.Writer
 	Env      func(name string) string
 
-	Source  func(Connection) (Source, error)
-	Broker  func(Connection, Journal, plan.Reread) (Broker, error) // without a journal (nil) nothing is kept
-	Journal func(dir string) Journal                               // in this directory; "" is the user's own
+	Source  func(config.Connection) (Source, error)
+	Broker  func(config.Connection, Journal, plan.Reread) (Broker, error) // without a journal (nil) nothing is kept
+	Journal func(dir string) Journal                                      // in this directory; "" is the user's own
 	// States is the file of what people said of causes, beside the journal in this directory, "" the user's own; nil
 	// when there is none.
 	States func(dir string) ([]byte, error)
 	// Index is where what is read of failed queues is kept; nil, also as an answer, is nowhere.
-	Index func(Connection) ports.Index
+	Index func(config.Connection) ports.Index
 	Files Files
 	// Dashboard returns the context to go to; "" when the user quits.
 	Dashboard func(ctx context.Context, d Dashboard) (next string, err error)

@@ -153,12 +153,12 @@ func (p *Program) dashboard(ctx context.Context, flags *connectionFlags, look ap
 			return err
 		}
 	}
-	s, err := p.open(flags)
+	connection, err := flags.resolve(p.Env)
 	if err != nil {
 		return err
 	}
-	if err := s.check(ctx); err != nil {
-		s.close()
+	s, err := p.openChecked(ctx, connection)
+	if err != nil {
 		return err
 	}
 	if frame != nil {

@@ -16,6 +16,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -216,7 +217,7 @@ func dashboardRights(t *testing.T, as, api string) result {
 	must.Do(t, err)
 	password, _ := at.User.Password()
 	vhost := strings.TrimPrefix(at.Path, "/")
-	c := cli.Connection{AMQP: as, API: api, User: at.User.Username(), Password: password, VHost: vhost}
+	c := config.Connection{AMQP: as, API: api, User: at.User.Username(), Password: password, VHost: vhost}
 	p := program(strings.NewReader(""), io.Discard, io.Discard)
 	source, err := p.Source(c)
 	must.Do(t, err)

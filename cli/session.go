@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
 )
@@ -20,7 +21,7 @@ const briefly = 3 * time.Second
 // session is one connection in use. The broker is asked over AMQP only when a command needs that.
 type session struct {
 	program    *Program
-	connection Connection
+	connection config.Connection
 	source     Source
 	broker     Broker
 	journal    Journal // nil: nothing is kept
@@ -65,7 +66,7 @@ func (p *Program) open(flags *connectionFlags) (*session, error) {
 	return p.openConnection(connection)
 }
 
-func (p *Program) openConnection(connection Connection) (*session, error) {
+func (p *Program) openConnection(connection config.Connection) (*session, error) {
 	if connection.Warning != "" {
 		p.say("warning: %s", connection.Warning)
 	}
@@ -161,7 +162,7 @@ func (s *session) checkCluster(ctx context.Context, vhost string, told model.Ove
 		return err
 	}
 	return model.TwoClusters.With(model.ConnectValues{
-		At: s.address(), Name: name, API: s.connection.API, Detail: told.ClusterName,
+		At: s.connection.Address(), Name: name, API: s.connection.API, Detail: told.ClusterName,
 	})
 }
 
@@ -180,24 +181,15 @@ func (s *session) explain(ctx context.Context, err error) error {
 	var told *model.ConnectError
 	switch {
 	case answers && !isKind(err, model.Unreachable) && errors.As(err, &told):
-		return told.ButAMQPAnswers(s.address())
+		return told.ButAMQPAnswers(s.connection.Address())
 	case answers:
-		return model.AMQPWithoutAPI.With(model.ConnectValues{At: s.address(), API: s.connection.API})
+		return model.AMQPWithoutAPI.With(model.ConnectValues{At: s.connection.Address(), API: s.connection.API})
 	case isKind(brokerErr, model.Unreachable) && s.connection.Guessed:
 		return model.NoBroker.With(model.ConnectValues{
-			Name: cmp.Or(configPath(s.program.Env), "dlxtop/config.toml below XDG_CONFIG_HOME"),
+			Name: cmp.Or(config.Path(s.program.Env), "dlxtop/config.toml below XDG_CONFIG_HOME"),
 		})
 	}
 	return brokerErr
-}
-
-// address is the broker's host:port.
-func (s *session) address() string {
-	e, err := parseAMQP("the URL", s.connection.AMQP)
-	if err != nil {
-		return s.connection.Name
-	}
-	return e.address()
 }
 
 // isKind reports whether err is a ConnectError of one of these kinds.
@@ -252,7 +244,7 @@ func (s *session) sameCluster(ctx context.Context, t *model.Topology) error {
 	case errors.As(err, &why):
 		s.program.say("not checked that AMQP leads to the same cluster: %s", model.Printable(why.Cause))
 	default:
-		s.program.say("not checked that AMQP leads to the same cluster: %s did not answer within %s", s.address(),
+		s.program.say("not checked that AMQP leads to the same cluster: %s did not answer within %s", s.connection.Address(),
 			model.ShortDuration(briefly))
 	}
 	return nil

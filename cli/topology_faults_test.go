@@ -19,6 +19,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
@@ -203,7 +204,7 @@ func (u *underPlan) strikes(rate string) *strikes {
 func (u *underPlan) spied(p *cli.Program, at func(moment string)) {
 	source, broker := p.Source, p.Broker
 	readings := 0
-	p.Source = func(c cli.Connection) (cli.Source, error) {
+	p.Source = func(c config.Connection) (cli.Source, error) {
 		s, err := source(c)
 		return &watched{Source: s, after: func() {
 			switch readings++; readings {
@@ -214,7 +215,7 @@ func (u *underPlan) spied(p *cli.Program, at func(moment string)) {
 			}
 		}}, err
 	}
-	p.Broker = func(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+	p.Broker = func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
 		b, err := broker(c, j, reread)
 		return &spy{Broker: b, under: u, before: func() { at("running") }}, err
 	}

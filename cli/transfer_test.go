@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -52,7 +53,7 @@ func TestExportOfAPart(t *testing.T) {
 	v.fill("q", 3)
 	cutting := func(p *cli.Program) {
 		open := p.Broker
-		p.Broker = func(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+		p.Broker = func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
 			b, err := open(c, j, reread)
 			return cut{b}, err
 		}

@@ -20,6 +20,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/cli/config"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -166,7 +167,7 @@ func TestSilentAPI(t *testing.T) {
 // impatient is a program that waits half a second for a first answer of the management API.
 func impatient(out, errs io.Writer) *cli.Program {
 	p := program(strings.NewReader(""), out, errs)
-	p.Source = func(c cli.Connection) (cli.Source, error) {
+	p.Source = func(c config.Connection) (cli.Source, error) {
 		return mgmt.New(mgmt.Options{
 			URL: c.API, User: c.User, Password: c.Password, VHost: c.VHost,
 			Timeout: 500 * time.Millisecond,
@@ -305,7 +306,7 @@ func TestDashboardOpens(t *testing.T) {
 	defer tty.Close()
 	var errs bytes.Buffer
 	p := program(tty, tty, &errs)
-	var opened cli.Connection
+	var opened config.Connection
 	p.Dashboard = func(_ context.Context, d cli.Dashboard) (string, error) {
 		opened = d.Connection
 		return "", nil
@@ -327,14 +328,14 @@ func TestNothingConfigured(t *testing.T) {
 	p := program(strings.NewReader(""), &out, &errs)
 	newSource, newBroker := p.Source, p.Broker
 	amqpAddress, apiAddress := nobody(t), nobody(t)
-	p.Source = func(c cli.Connection) (cli.Source, error) {
+	p.Source = func(c config.Connection) (cli.Source, error) {
 		if !c.Guessed {
 			t.Error("the connection was not guessed")
 		}
 		c.API = "http://" + apiAddress
 		return newSource(c)
 	}
-	p.Broker = func(c cli.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
+	p.Broker = func(c config.Connection, j cli.Journal, reread plan.Reread) (cli.Broker, error) {
 		c.AMQP = "amqp://guest:guest@" + amqpAddress
 		return newBroker(c, j, reread)
 	}

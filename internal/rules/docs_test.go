@@ -209,7 +209,7 @@ func hasHeading(t *testing.T, page, anchor string) bool {
 // TestTroubleshootingQuotes looks for what docs/troubleshooting.md says that dlxtop says: a reader searches for it.
 func TestTroubleshootingQuotes(t *testing.T) {
 	var said strings.Builder
-	for _, room := range []string{"model", "model/peek", "model/plan", "cli", "ui"} {
+	for _, room := range []string{"model", "model/peek", "model/plan", "cli", "cli/config", "ui"} {
 		files, err := filepath.Glob(room + "/*.go")
 		if err != nil || len(files) == 0 {
 			t.Fatal(room, err)

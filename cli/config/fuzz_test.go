@@ -1,4 +1,4 @@
-package cli
+package config
 
 import (
 	"os"
@@ -109,7 +109,7 @@ func FuzzWithoutPasswords(f *testing.F) {
 			return
 		}
 		limit.Keep(t, len(before)+len(after), func() {
-			if shown := withoutPasswords(before + "amqp://" + user + ":" + password + "@" +
+			if shown := WithoutPasswords(before + "amqp://" + user + ":" + password + "@" +
 				after); strings.Contains(shown, password) {
 				t.Errorf("%q has the password %q", shown, password)
 			}

@@ -1,11 +1,10 @@
-package cli
+package config
 
 import (
 	"cmp"
 	"crypto/tls"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+	"github.com/dlxtop/dlxtop/model"
 )
 
 // Connection says which broker, as whom, and what may be done there.
@@ -34,60 +33,46 @@ func (c Connection) String() string { return c.Name }
 // GoString is String too.
 func (c Connection) GoString() string { return c.Name }
 
-// connectionFlags are the flags that every command takes.
-type connectionFlags struct {
-	url, api, context, vhost string
-	readOnly, noJournal      bool
-	set                      *pflag.FlagSet
+// Address is the broker's host:port.
+func (c Connection) Address() string {
+	e, err := parseAMQP("the URL", c.AMQP)
+	if err != nil {
+		return c.Name
+	}
+	return e.address()
 }
 
-func (f *connectionFlags) register(set *pflag.FlagSet) {
-	f.set = set
-	set.StringVar(&f.url, "url", "", "the broker, as `URL`: amqp(s)://user:password@host:port/vhost")
-	set.StringVar(&f.api, "api", "",
-		"its management API, as `URL`: http(s)://host:port (default: port 15672 or 15671 beside --url)")
-	set.StringVar(&f.context, "context", "", "the context `NAME` of the configuration file")
-	set.StringVar(&f.vhost, "vhost", "", "look at the vhost `NAME` only (default: that of the URL, else all)")
-	set.BoolVar(&f.readOnly, "read-only", false, "refuse everything that changes the broker")
+// Flags are what the command line says of the connection.
+type Flags struct {
+	URL, API, Context   string // "" says nothing
+	VHost               model.Opt[string]
+	ReadOnly, NoJournal bool
 }
 
-// registerNoJournal adds --no-journal to a command that acts.
-func (f *connectionFlags) registerNoJournal(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.noJournal, "no-journal", false,
-		"do not keep what is done: there is no undo, and no record of what was done")
-}
-
-// resolve finds the connection. The first of these that says something wins: --url or --api (with --context: that
+// Connection finds the connection. The first of these that says something wins: --url or --api (with --context: that
 // context's broker, seen through this --api), --context, the DLXTOP_ variables, AMQP_URL, RABBITMQ_URL, this machine.
 // What is named together belongs together: --api alone never borrows the broker of an environment variable, for then
 // one broker would be looked at and another one acted on.
-func (f *connectionFlags) resolve(env func(string) string) (Connection, error) {
-	// A variable that a script forgot to set must not lead to another broker.
-	for _, flag := range []string{"url", "api", "context"} {
-		if f.set.Changed(flag) && f.set.Lookup(flag).Value.String() == "" {
-			return Connection{}, usage("--%s is empty: give it a value, or leave it out", flag)
-		}
-	}
-	settings := settings{url: f.url, api: f.api, urlFrom: "--url", apiFrom: "--api"}
+func (f Flags) Connection(env func(string) string) (Connection, error) {
+	s := settings{url: f.URL, api: f.API, urlFrom: "--url", apiFrom: "--api"}
 	switch {
-	case f.context != "":
-		context, err := loadContext(env, f.context)
+	case f.Context != "":
+		context, err := loadContext(env, f.Context)
 		if err != nil {
 			return Connection{}, err
 		}
-		settings = settings.over(context)
-	case f.url == "" && f.api == "":
+		s = s.over(context)
+	case f.URL == "" && f.API == "":
 		var err error
-		if settings, err = environment(env); err != nil {
+		if s, err = environment(env); err != nil {
 			return Connection{}, err
 		}
 	}
-	settings.readOnly = settings.readOnly || f.readOnly
-	settings.noJournal = f.noJournal
-	if f.set.Changed("vhost") {
-		settings.vhost, settings.vhostSet = f.vhost, true
-	}
-	return settings.connection()
+	s.readOnly = s.readOnly || f.ReadOnly
+	s.vhost = cmp.Or(f.VHost, s.vhost)
+	c, err := s.connection()
+	c.NoJournal = f.NoJournal
+	return c, err
 }
 
 // environment reads what the environment says; the zero settings when it says nothing.
@@ -115,12 +100,10 @@ func environment(env func(string) string) (settings, error) {
 type settings struct {
 	name                 string
 	url, api             string
-	urlFrom, apiFrom     string // where they were written, for errors
-	vhost                string
-	vhostSet             bool // else the URL's
+	urlFrom, apiFrom     string            // where they were written, for errors
+	vhost                model.Opt[string] // unknown: the URL's
 	readOnly, production bool
-	noJournal, full      bool   // of the journal
-	journalDir           string // "" is the user's own
+	full                 bool   // of the journal
 	warning              string // of the configuration file
 }
 
@@ -162,16 +145,12 @@ func (s settings) connection() (Connection, error) {
 	}
 	share(&broker, &api)
 	share(&api, &broker)
-	if !s.vhostSet {
-		s.vhost = broker.vhost
-	}
 	return Connection{
 		Name: cmp.Or(s.name, broker.address()),
 		AMQP: broker.amqpURL(), API: api.apiURL(), User: api.user, Password: api.password,
-		VHost: s.vhost, ReadOnly: s.readOnly, Production: s.production, TLS: secured,
+		VHost: s.vhost.Or(broker.vhost), ReadOnly: s.readOnly, Production: s.production, TLS: secured,
 		APITLS: withoutServerName(secured), Guessed: guessed, APIOnly: s.url == "" && s.api != "",
-		NoJournal: s.noJournal, FullJournal: s.full, JournalDir: s.journalDir,
-		Warning: s.warning,
+		FullJournal: s.full, Warning: s.warning,
 	}, nil
 }
 

@@ -1,9 +1,10 @@
-package cli
+package config
 
 import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -18,7 +19,7 @@ import (
 func tlsOf(from string, e endpoint) (*tls.Config, error) {
 	query, err := url.ParseQuery(e.query)
 	if err != nil {
-		return nil, usage("the parameters behind the ? in %s cannot be read", from)
+		return nil, fmt.Errorf("the parameters behind the ? in %s cannot be read", from)
 	}
 	authority, certificate, key, host := query.Get("cacertfile"), query.Get("certfile"), query.Get("keyfile"),
 		query.Get("server_name_indication")
@@ -29,11 +30,11 @@ func tlsOf(from string, e endpoint) (*tls.Config, error) {
 	if authority != "" {
 		text, err := os.ReadFile(authority)
 		if err != nil {
-			return nil, usage("cacertfile in %s cannot be read: %s", from, model.Printable(err.Error()))
+			return nil, fmt.Errorf("cacertfile in %s cannot be read: %s", from, model.Printable(err.Error()))
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, usage("cacertfile in %s: %s holds no certificate in PEM", from, model.Printable(authority))
+			return nil, fmt.Errorf("cacertfile in %s: %s holds no certificate in PEM", from, model.Printable(authority))
 		}
 	}
 	if certificate != "" || key != "" {
@@ -42,7 +43,7 @@ func tlsOf(from string, e endpoint) (*tls.Config, error) {
 			if in := (*fs.PathError)(nil); errors.As(err, &in) {
 				err = in.Err // the path of a key is not for logs
 			}
-			return nil, usage("certfile and keyfile in %s cannot be used: %s", from, model.Printable(err.Error()))
+			return nil, fmt.Errorf("certfile and keyfile in %s cannot be used: %s", from, model.Printable(err.Error()))
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}

@@ -1,6 +1,9 @@
-package cli
+// Package config finds out which broker is meant, as whom, and what is wanted of the dashboard: from the flags, the
+// environment and the configuration file. Its errors are one sentence each, about bad usage, without passwords.
+package config
 
 import (
+	_ "embed" // the example
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,24 +17,35 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
-	"github.com/spf13/cobra"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
 )
 
-// config is the configuration file. example.toml shows each of its keys.
-type config struct {
-	Theme    string                   `toml:"theme"`
-	Mouse    bool                     `toml:"mouse"`
-	Filters  map[string]string        `toml:"filters"`
-	Actions  []configAction           `toml:"actions"`
-	Protobuf []configProtobuf         `toml:"protobuf"`
-	Contexts map[string]configContext `toml:"contexts"`
+// Example is a configuration file with every key, and what it means.
+//
+//go:embed config.example.toml
+var Example string
+
+// File is the configuration file; the zero value when it does not exist.
+type File struct {
+	Path  string // "" where there is no place for one
+	there bool
+	contents
 }
 
-// configAction is a way from a message to somewhere else.
-type configAction struct {
+// contents are the keys of the file.
+type contents struct {
+	Theme    string                   `toml:"theme"`
+	Mouse    bool                     `toml:"mouse"`
+	Filters  filter.Saved             `toml:"filters"`
+	Actions  []action                 `toml:"actions"`
+	Protobuf []protobuf               `toml:"protobuf"`
+	Brokers  map[string]brokerContext `toml:"contexts"`
+}
+
+// action is a way from a message to somewhere else.
+type action struct {
 	Key     string `toml:"key"`
 	Name    string `toml:"name"`
 	URL     string `toml:"url"`
@@ -39,16 +53,16 @@ type configAction struct {
 	Shell   bool   `toml:"shell"`
 }
 
-// configProtobuf is which bodies are protobuf, and of which type.
-type configProtobuf struct {
+// protobuf is which bodies are protobuf, and of which type.
+type protobuf struct {
 	Descriptors string `toml:"descriptors"`
 	Message     string `toml:"message"`
 	Queues      string `toml:"queues"`
 	ContentType string `toml:"content_type"`
 }
 
-// configContext is one broker in it.
-type configContext struct {
+// brokerContext is one broker in it.
+type brokerContext struct {
 	URL        string  `toml:"url"`
 	API        string  `toml:"api"`
 	VHost      *string `toml:"vhost"`
@@ -57,10 +71,10 @@ type configContext struct {
 	Journal    string  `toml:"journal"`
 }
 
-// configPath is $XDG_CONFIG_HOME/dlxtop/config.toml, in ~/.config when that is not set. A relative path counts as not
+// Path is $XDG_CONFIG_HOME/dlxtop/config.toml, in ~/.config when that is not set. A relative path counts as not
 // set, as the XDG Base Directory Specification has it: it would be another file in each directory. "" when neither
 // names a directory.
-func configPath(env func(string) string) string {
+func Path(env func(string) string) string {
 	dir := env("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) {
 		home := env("HOME")
@@ -72,55 +86,52 @@ func configPath(env func(string) string) string {
 	return filepath.Join(dir, "dlxtop", "config.toml")
 }
 
-// readConfig reads the configuration file. path is "" where there is no place for one; there is false, and the rest
-// zero, when the file does not exist.
-func readConfig(env func(string) string) (file config, path string, there bool, err error) {
-	path = configPath(env)
-	if path == "" {
-		return file, path, false, nil
+// Read reads the configuration file. There may be none.
+func Read(env func(string) string) (File, error) {
+	file := File{Path: Path(env)}
+	if file.Path == "" {
+		return file, nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(file.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return file, path, false, nil
+		return file, nil
 	}
+	file.there = true
 	if err != nil {
-		return file, path, true, usage("the configuration file cannot be read: %w", err)
+		return file, fmt.Errorf("the configuration file cannot be read: %w", err)
 	}
-	shown := model.Printable(path)
+	shown := model.Printable(file.Path)
 	var values map[string]any
 	_, err = toml.Decode(string(text), &values)
 	var syntax toml.ParseError
 	if errors.As(err, &syntax) {
 		// The parser's own words may quote a part of a password.
-		return file, path, true, usage("%s, line %d: this is not valid TOML", shown, syntax.Position.Line)
+		return file, fmt.Errorf("%s, line %d: this is not valid TOML", shown, syntax.Position.Line)
 	}
-	if key, allowed := misfit(reflect.TypeFor[config](), values); key != "" {
-		return file, path, true, usage("%s: %s has the wrong type: it is %s", shown, model.Printable(key), allowed)
+	if key, allowed := misfit(reflect.TypeFor[contents](), values); key != "" {
+		return file, fmt.Errorf("%s: %s has the wrong type: it is %s", shown, model.Printable(key), allowed)
 	}
-	meta, err := toml.Decode(string(text), &file)
+	meta, err := toml.Decode(string(text), &file.contents)
 	if err != nil {
-		return config{}, path, true, usage("%s: a value has the wrong type", shown)
+		return file, fmt.Errorf("%s: a value has the wrong type", shown)
 	}
 	if odd := meta.Undecoded(); len(odd) > 0 {
-		return config{}, path, true, usage("%s: unknown key %s: the file has theme, mouse, [filters], [[actions]], "+
+		return file, fmt.Errorf("%s: unknown key %s: the file has theme, mouse, [filters], [[actions]], "+
 			"[[protobuf]] and [contexts.NAME]; an action has key, name, url, command, shell; "+
 			"protobuf has descriptors, message, queues, content_type; "+
 			"a context has url, api, vhost, production, read_only, journal", shown, model.Printable(odd[0].String()))
 	}
-	if err := checkFilters(file.Filters, shown); err != nil {
-		return config{}, path, true, err
-	}
-	return file, path, true, nil
+	return file, checkFilters(file.Filters, shown)
 }
 
 // checkFilters refuses a saved filter that could not be typed, or read.
 func checkFilters(saved filter.Saved, path string) error {
 	for _, name := range slices.Sorted(maps.Keys(saved)) {
 		if !filterName.MatchString(name) {
-			return usage("%s: the name %q of a filter: it has letters, digits, _ and - only", path, model.Printable(name))
+			return fmt.Errorf("%s: the name %q of a filter: it has letters, digits, _ and - only", path, model.Printable(name))
 		}
 		if _, err := filter.ParseExpression(saved[name]); err != nil {
-			return usage("%s: filters.%s: %s", path, name, oneLine(err))
+			return fmt.Errorf("%s: filters.%s: %w", path, name, err)
 		}
 	}
 	return nil
@@ -128,32 +139,6 @@ func checkFilters(saved filter.Saved, path string) error {
 
 // filterName is what a filter can be saved under: it is typed as @NAME.
 var filterName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
-
-func registerFilter(cmd *cobra.Command, text *string) {
-	cmd.Flags().StringVar(text, "filter", "", "only messages that match this expression")
-}
-
-// filterNamed reads the flag --filter: an expression, or the name of a saved one.
-func (p *Program) filterNamed(text string) (*filter.Filter, error) {
-	saved, err := p.savedFilters(text)
-	if err != nil {
-		return nil, err
-	}
-	f, err := saved.Expression(text)
-	if err != nil {
-		return nil, usage("--filter: %s", oneLine(err))
-	}
-	return f, nil
-}
-
-// savedFilters are those of the configuration file, for an expression that names one: no other needs the file.
-func (p *Program) savedFilters(text string) (filter.Saved, error) {
-	if !strings.Contains(text, filter.SavedMark) {
-		return nil, nil
-	}
-	file, _, _, err := readConfig(p.Env)
-	return file.Filters, err
-}
 
 // misfit finds the first key, in the order of the fields, whose value does not fit into its field, and says what would.
 // The library's own words name no key, and it takes a number in the place of a table. Values are not shown: they may be
@@ -223,61 +208,65 @@ func misfits(name string, fields reflect.Type, value any) (key, allowed string) 
 	return "", ""
 }
 
+// Contexts are the names of the contexts in the file.
+func (f *File) Contexts() []string { return slices.Sorted(maps.Keys(f.Brokers)) }
+
 // loadContext reads one context of the configuration file.
 func loadContext(env func(string) string, name string) (settings, error) {
-	file, path, there, err := readConfig(env)
+	file, err := Read(env)
+	path := model.Printable(file.Path)
 	switch {
 	case err != nil:
 		return settings{}, err
 	case path == "":
-		return settings{}, usage("there is no context %s, because there is no place for a configuration file: "+
+		return settings{}, fmt.Errorf("there is no context %s, because there is no place for a configuration file: "+
 			"HOME is not set, and the system knows no home directory of this user: name a directory with XDG_CONFIG_HOME",
 			model.Printable(name))
-	case !there:
-		return settings{}, usage("there is no context %s, because there is no configuration file %s",
+	case !file.there:
+		return settings{}, fmt.Errorf("there is no context %s, because there is no configuration file %s",
 			model.Printable(name), path)
 	}
-	found, ok := file.Contexts[name]
+	found, ok := file.Brokers[name]
 	if !ok {
-		return settings{}, usage("there is no context %s in %s: %s", model.Printable(name), path, contextNames(file))
+		return settings{}, fmt.Errorf("there is no context %s in %s: %s", model.Printable(name), path, file.contextNames())
 	}
 	if found.Journal != "" && found.Journal != "changes" && found.Journal != "full" {
-		return settings{}, usage("the context %s in %s has journal = %q: it is \"changes\" or \"full\"",
+		return settings{}, fmt.Errorf("the context %s in %s has journal = %q: it is \"changes\" or \"full\"",
 			model.Printable(name), path, model.Printable(found.Journal))
 	}
 	s := settings{
-		full: found.Journal == "full", warning: openSecrets(path, file),
+		full: found.Journal == "full", warning: file.openSecrets(),
 		name: name, url: found.URL, api: found.API, production: found.Production, readOnly: found.ReadOnly,
 		urlFrom: "url of context " + model.Printable(name), apiFrom: "api of context " + model.Printable(name),
 	}
 	if s.url == "" && s.api == "" {
-		return settings{}, usage("the context %s in %s has neither url nor api", model.Printable(name), path)
+		return settings{}, fmt.Errorf("the context %s in %s has neither url nor api", model.Printable(name), path)
 	}
 	if found.VHost != nil {
-		s.vhost, s.vhostSet = *found.VHost, true
+		s.vhost = model.Some(*found.VHost)
 	}
 	return s, nil
 }
 
 // openSecrets is a sentence when the configuration file holds a password and lets every user of this machine read it,
 // else "".
-func openSecrets(path string, file config) string {
-	info, err := os.Stat(path)
+func (f *File) openSecrets() string {
+	info, err := os.Stat(f.Path)
 	if err != nil || info.Mode()&0o004 == 0 || runtime.GOOS == "windows" { // there the mode says nothing
 		return ""
 	}
-	for _, c := range file.Contexts {
+	for _, c := range f.Brokers {
 		if credentials.MatchString(c.URL) || credentials.MatchString(c.API) {
 			return fmt.Sprintf(
 				"the configuration file %s holds a password, and its mode %04o lets others read it: chmod 600 %[1]s",
-				model.Printable(path), info.Mode().Perm())
+				model.Printable(f.Path), info.Mode().Perm())
 		}
 	}
 	return ""
 }
 
-func contextNames(file config) string {
-	names := slices.Sorted(maps.Keys(file.Contexts))
+func (f *File) contextNames() string {
+	names := f.Contexts()
 	if len(names) == 0 {
 		return "it has none"
 	}

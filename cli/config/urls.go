@@ -1,8 +1,10 @@
-package cli
+package config
 
 import (
+	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -34,7 +36,7 @@ const (
 func parseAMQP(from, text string) (endpoint, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "amqp" && u.Scheme != "amqps") || !goodHost(u) || !goodPort(u.Port()) {
-		return endpoint{}, usage("%s is not an AMQP URL: write amqp://user:password@host:port/vhost, or "+
+		return endpoint{}, fmt.Errorf("%s is not an AMQP URL: write amqp://user:password@host:port/vhost, or "+
 			"amqps://…, with "+
 			"special characters as %%XX", from)
 	}
@@ -42,7 +44,7 @@ func parseAMQP(from, text string) (endpoint, error) {
 	e.query = u.RawQuery
 	e.vhost, err = url.PathUnescape(strings.TrimPrefix(u.EscapedPath(), "/"))
 	if err != nil {
-		return endpoint{}, usage("the vhost in %s cannot be read: write special characters as %%XX, the vhost / "+
+		return endpoint{}, fmt.Errorf("the vhost in %s cannot be read: write special characters as %%XX, the vhost / "+
 			"as %%2f", from)
 	}
 	return e, nil
@@ -52,7 +54,7 @@ func parseAMQP(from, text string) (endpoint, error) {
 func parseAPI(from, text string) (endpoint, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || !goodHost(u) || !goodPort(u.Port()) {
-		return endpoint{}, usage("%s is not the URL of a management API: write http://host:15672, or "+
+		return endpoint{}, fmt.Errorf("%s is not the URL of a management API: write http://host:15672, or "+
 			"https://…, with "+
 			"special characters as %%XX", from)
 	}
@@ -129,4 +131,34 @@ func (e endpoint) apiURL() string {
 		u.Scheme = "https"
 	}
 	return u.String() + e.path
+}
+
+// credentials finds the password in a URL.
+var credentials = regexp.MustCompile(`(://[^:/@\s]*):\S*@`)
+
+// WithoutPasswords makes a text that may hold a URL fit to be shown: an argument in the wrong place is often one. The
+// password "password" is dlxtop's own example.
+func WithoutPasswords(text string) string {
+	return credentials.ReplaceAllStringFunc(text, func(found string) string {
+		if strings.HasSuffix(found, ":password@") {
+			return found
+		}
+		return credentials.ReplaceAllString(found, "$1:***@")
+	})
+}
+
+// WithoutPassword is an argument, which may be a URL with anything in it, without the password.
+func WithoutPassword(argument string) string {
+	scheme, rest, isURL := strings.Cut(argument, "://")
+	if !isURL {
+		return argument
+	}
+	if before, _, has := strings.Cut(rest, "password="); has {
+		rest = before + "password=***"
+	}
+	at := strings.LastIndex(rest, "@")
+	if user, _, has := strings.Cut(rest[:max(at, 0)], ":"); has {
+		rest = user + ":***" + rest[at:]
+	}
+	return scheme + "://" + rest
 }

@@ -1,0 +1,31 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+)
+
+// The example has every key, and none that there is not.
+func TestExampleHasEveryKey(t *testing.T) {
+	var file contents
+	meta, err := toml.Decode(Example, &file)
+	if err != nil || len(meta.Undecoded()) > 0 {
+		t.Fatalf("the example has %v that there is not: %v", meta.Undecoded(), err)
+	}
+	has := func(table ...string) {
+		of := reflect.TypeFor[contents]()
+		if len(table) > 0 {
+			of = reflect.TypeFor[brokerContext]()
+		}
+		for i := range of.NumField() {
+			if key := append(table, of.Field(i).Tag.Get("toml")); !meta.IsDefined(key...) {
+				t.Errorf("the example does not have %s", strings.Join(key, "."))
+			}
+		}
+	}
+	has()
+	has("contexts", "shop")
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/filter"
+)
+
+// connectionFlags are the flags that every command takes.
+type connectionFlags struct {
+	config.Flags
+	vhost string
+	set   *pflag.FlagSet
+}
+
+func (f *connectionFlags) register(set *pflag.FlagSet) {
+	f.set = set
+	set.StringVar(&f.URL, "url", "", "the broker, as `URL`: amqp(s)://user:password@host:port/vhost")
+	set.StringVar(&f.API, "api", "",
+		"its management API, as `URL`: http(s)://host:port (default: port 15672 or 15671 beside --url)")
+	set.StringVar(&f.Context, "context", "", "the context `NAME` of the configuration file")
+	set.StringVar(&f.vhost, "vhost", "", "look at the vhost `NAME` only (default: that of the URL, else all)")
+	set.BoolVar(&f.ReadOnly, "read-only", false, "refuse everything that changes the broker")
+}
+
+// registerNoJournal adds --no-journal to a command that acts.
+func (f *connectionFlags) registerNoJournal(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.NoJournal, "no-journal", false,
+		"do not keep what is done: there is no undo, and no record of what was done")
+}
+
+// resolve finds the connection.
+func (f *connectionFlags) resolve(env func(string) string) (config.Connection, error) {
+	// A variable that a script forgot to set must not lead to another broker.
+	for _, flag := range []string{"url", "api", "context"} {
+		if f.set.Changed(flag) && f.set.Lookup(flag).Value.String() == "" {
+			return config.Connection{}, usage("--%s is empty: give it a value, or leave it out", flag)
+		}
+	}
+	if f.set.Changed("vhost") {
+		f.VHost = model.Some(f.vhost)
+	}
+	c, err := f.Connection(env)
+	return c, misconfigured(err)
+}
+
+func registerFilter(cmd *cobra.Command, text *string) {
+	cmd.Flags().StringVar(text, "filter", "", "only messages that match this expression")
+}
+
+// filterNamed reads the flag --filter: an expression, or the name of a saved one.
+func (p *Program) filterNamed(text string) (*filter.Filter, error) {
+	saved, err := p.savedFilters(text)
+	if err != nil {
+		return nil, err
+	}
+	f, err := saved.Expression(text)
+	if err != nil {
+		return nil, usage("--filter: %s", oneLine(err))
+	}
+	return f, nil
+}
+
+// savedFilters are those of the configuration file, for an expression that names one: no other needs the file.
+func (p *Program) savedFilters(text string) (filter.Saved, error) {
+	if !strings.Contains(text, filter.SavedMark) {
+		return nil, nil
+	}
+	file, err := config.Read(p.Env)
+	return file.Filters, misconfigured(err)
+}
