@@ -132,7 +132,7 @@ func TestPartsOfAMQP10(t *testing.T) {
 		}
 		a.await(other.QueueRef, 4)
 		for _, m := range peekAt(t, c, planPeek(other, peek.Want{})).Messages {
-			if at, ok := m.DeliveryTime(); ok && at.After(time.Now()) {
+			if at, ok := message.DeliveryTime(m.Headers); ok && at.After(time.Now()) {
 				return
 			}
 		}

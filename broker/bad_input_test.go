@@ -129,18 +129,19 @@ func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
 	})
 }
 
-// TestImportOfABadMessage: what would end the channel is refused before, and the others are imported.
+// TestImportOfABadMessage: what would end the channel is refused before, and the others are imported, without the header
+// that is to be removed.
 func TestImportOfABadMessage(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)
 	q := a.queue("q", model.Classic)
-	into := resume.ImportPlan{Into: plan.Recipient{Queue: q}}
+	into := resume.ImportPlan{Into: plan.Recipient{Queue: q}, Undelays: true}
 	account, err := c.Import(t.Context(), into, func(add func(*message.Message) error) error {
 		for _, m := range []message.Message{
 			{Properties: message.Properties{MessageID: "1", UserID: "somebody else"}},
 			{Properties: message.Properties{MessageID: "2", Expiration: "tomorrow"}},
 			{Properties: message.Properties{MessageID: "3"}, Headers: model.Table{"CC": "no list", "BCC": []any{"elsewhere"}}},
-			{Properties: message.Properties{MessageID: "4"}},
+			{Properties: message.Properties{MessageID: "4"}, Headers: model.Table{message.DeliveryTimeHeader: int64(9)}},
 			// a millisecond more than the broker takes
 			{Properties: message.Properties{MessageID: "5", Expiration: "315360000001"}},
 			{Properties: message.Properties{MessageID: "6", Expiration: "+315360000000"}},
@@ -156,7 +157,11 @@ func TestImportOfABadMessage(t *testing.T) {
 	if len(account.Problems) != 2 || !strings.Contains(account.Problems[0].Reason, "expiration") {
 		t.Errorf("%+v", account.Problems)
 	}
-	wantIDs(t, "imported", a.drain(q, 4), []string{"1", "3", "4", "6"})
+	imported := a.drain(q, 4)
+	wantIDs(t, "imported", imported, []string{"1", "3", "4", "6"})
+	if len(imported[2].Headers) > 0 {
+		t.Errorf("%+v", imported[2].Headers)
+	}
 }
 
 // anotherBrokerAtTheSameAddress: what was planned on one broker is not done on another one that answers at its address

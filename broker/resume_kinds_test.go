@@ -156,7 +156,7 @@ func TestResumeOfAnImport(t *testing.T) {
 			}
 			return nil
 		}
-		made := resume.FromFile(topology([]*model.Queue{q}), q.QueueRef, "/file", n)
+		made := resume.FromFile(topology([]*model.Queue{q}), q.QueueRef, "/file", n, false)
 		d := &dying{Journal: journal.New(journal.Options{Path: path}), outcomes: 100, end: func() {}}
 		must.Get(journaledBy(t, d, false).Import(t.Context(), made, func(each func(*message.Message) error) error {
 			sent := 0

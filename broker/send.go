@@ -56,6 +56,9 @@ func (c *Client) Import(
 			l.atLeast(n - len(planned.Skip))
 			p, _ := plan.Restoring(m, queue.Name, user)
 			p.Reaches = []model.QueueRef{queue}
+			if planned.Undelays {
+				delete(p.Headers, message.DeliveryTimeHeader)
+			}
 			entry := plan.NewEntry(m, &p, false)
 			entry.Message = nil // the file has it
 			return add(parcel{m, &p, entry})
@@ -125,7 +128,7 @@ func (c *Client) restore(
 	l := &ledger{began: time.Now(), account: plan.Account{Operation: plan.Undo, From: planned.Back, Planned: n}}
 	record := plan.Record{
 		Operation: plan.Undo, From: planned.Back, Planned: n, Undoes: planned.Record.ID,
-		Intent: &plan.Intent{Recipients: []plan.Recipient{planned.Into}},
+		Intent: &plan.Intent{Recipients: []plan.Recipient{planned.Into}, KeepDelay: planned.Delayed},
 	}
 	var claimed []int // in their order
 	begin := func() (w *writer, err error) {

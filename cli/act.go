@@ -117,10 +117,14 @@ possible queues, for --to.
 
 // registerEdit adds what changes messages on their way.
 func (a *action) registerEdit(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.keepDelay, "keep-delay", false, "keep "+message.DeliveryTimeHeader+
-		", by which quorum queues of RabbitMQ 4.4 and newer keep a message back")
+	registerKeepDelay(cmd, &a.keepDelay)
 	cmd.Flags().StringVar(&a.edit, "edit", "",
 		"change each message by the jq `PROGRAM`: it gets {body, headers, properties, exchange, routing_key}")
+}
+
+func registerKeepDelay(cmd *cobra.Command, keep *bool) {
+	cmd.Flags().BoolVar(keep, "keep-delay", false, "keep "+message.DeliveryTimeHeader+
+		", by which quorum queues of RabbitMQ 4.4 and newer keep a message back")
 }
 
 // registerPace adds what says how fast, and how carefully, messages are published.

@@ -110,7 +110,8 @@ var errFileChanged = errors.New("the file has changed since it was read first")
 
 // importing is an import as the command line asks for it.
 type importing struct {
-	path, to string
+	path, to  string
+	keepDelay bool
 	consent
 }
 
@@ -124,7 +125,8 @@ func (p *Program) importCommand(flags *connectionFlags) *cobra.Command {
 		Long: `Publish the messages of a file that export wrote into a queue, through the default exchange, with
 their properties, headers and bodies byte for byte. The whole file is read first: if a line is
 bad, or was cut, nothing is imported. It removes CC and BCC, which would send them to further
-queues, and a user_id that is not the connected user's.`,
+queues, a user_id that is not the connected user's, and, for RabbitMQ 4.4 and newer,
+x-opt-delivery-time.`,
 		Args: arguments("a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i.path = args[0]
@@ -132,6 +134,7 @@ queues, and a user_id that is not the connected user's.`,
 		},
 	}
 	cmd.Flags().StringVar(&i.to, "to", "", "queue:NAME")
+	registerKeepDelay(cmd, &i.keepDelay)
 	i.consent.register(cmd, "read the file and show what would happen, and change nothing",
 		"override a refusal, where possible")
 	return cmd
@@ -169,9 +172,10 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 	if err != nil {
 		return err
 	}
-	var sizes []int64
+	want, n := plan.ImportWant{To: ref, Insist: i.insist, KeepDelay: i.keepDelay}, 0
 	if err := p.readMessages(ctx, i.path, func(m *message.Message) error {
-		sizes = append(sizes, int64(m.BodyBytes))
+		n++
+		want.Add(t, m)
 		return message.BadLine(importable(m))
 	}); err != nil {
 		return fmt.Errorf("%w; nothing was imported", err)
@@ -181,7 +185,6 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 			return err
 		}
 	}
-	want, n := plan.ImportWant{To: ref, Sizes: sizes, Insist: i.insist}, len(sizes)
 	planning := func(t *model.Topology) (_ plannedAction, err error) {
 		if want.Counts, err = s.counts(ctx, plan.LimitedAmong(t, []model.QueueRef{ref})); err != nil {
 			return plannedAction{}, err
@@ -213,7 +216,7 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 				}
 				return err
 			}
-			account, err := s.broker.Import(ctx, resume.FromFile(t, ref, path, n), messages, progress)
+			account, err := s.broker.Import(ctx, resume.FromFile(t, ref, path, n, i.keepDelay), messages, progress)
 			account.Planned = max(account.Planned, n)
 			return account, err
 		},

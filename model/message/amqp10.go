@@ -25,8 +25,8 @@ func (m *Message) FromAMQP10() bool {
 }
 
 // DeliveryTime is the time that DeliveryTimeHeader gives, in milliseconds since 1970.
-func (m *Message) DeliveryTime() (time.Time, bool) {
-	ms, ok := m.Headers.Integer(DeliveryTimeHeader)
+func DeliveryTime(headers model.Table) (time.Time, bool) {
+	ms, ok := headers.Integer(DeliveryTimeHeader)
 	if !ok || ms <= model.FirstTime.UnixMilli() {
 		return time.Time{}, false
 	}

@@ -1,18 +1,32 @@
 package plan
 
-import "github.com/dlxtop/dlxtop/model"
+import (
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+)
 
 // ImportWant is what is to be imported, and where.
 type ImportWant struct {
-	To     model.QueueRef
-	Sizes  []int64 // of the bodies, in bytes: one for each message
-	Insist bool    // override a refusal, where possible
-	Counts map[model.QueueRef]model.QueueCounts
+	To        model.QueueRef
+	Sizes     []int64 // of the bodies, in bytes: one for each message
+	Insist    bool    // override a refusal, where possible
+	KeepDelay bool    // message.DeliveryTimeHeader stays
+	Counts    map[model.QueueRef]model.QueueCounts
+	tally     tally
+}
+
+// Add counts one message of the file.
+func (w *ImportWant) Add(t *model.Topology, m *message.Message) {
+	w.Sizes = append(w.Sizes, int64(m.BodyBytes))
+	w.tally.copied(t, m, m.Headers)
 }
 
 // ForImport plans to publish the messages of a file into a queue, through the default exchange.
 func ForImport(t *model.Topology, want ImportWant) Plan {
-	p := Plan{Operation: Import, From: want.To, Planned: len(want.Sizes)}
+	p := Plan{
+		Operation: Import, From: want.To, Planned: len(want.Sizes),
+		Delays: t.Behaviour.DelaysByHeader, KeepDelay: want.KeepDelay,
+	}
 	q, exists := t.Queue(want.To)
 	if !exists {
 		p.against(Objection{Kind: ImportToNone, Queue: want.To})
@@ -23,6 +37,10 @@ func ForImport(t *model.Topology, want ImportWant) Plan {
 	p.Recipients = []Recipient{{Queue: want.To, Consumers: q.Consumers, Messages: p.Planned}}
 	p.refuseDown(t)
 	p.warnOfIntake(t)
+	p.Warnings = append(p.Warnings, want.tally.copyWarnings(p.KeepDelay, t.Snapshot.TakenAt)...)
+	if want.tally.delayed.messages > 0 && !p.KeepDelay {
+		p.Strips = []string{message.DeliveryTimeHeader}
+	}
 	if l := limitLoss(t, want.To, arrivals{messages: p.Planned, sizes: want.Sizes}, want.Counts); l != nil {
 		p.Losses = []LimitLoss{*l}
 	}

@@ -213,6 +213,17 @@ type Entry struct {
 	Damaged string
 }
 
+// formerHeaders are what is known of the headers that the message had.
+func (e *Entry) formerHeaders() model.Table {
+	switch {
+	case e.Message != nil:
+		return e.Message.Headers
+	case e.Sent != nil:
+		return e.Sent.Former.Headers
+	}
+	return nil
+}
+
 // Readable is an error when the entry is damaged. Only what needs every entry of a record asks.
 func (e *Entry) Readable(record int64) error {
 	if e.Damaged == "" {

@@ -129,12 +129,15 @@ func (p *Plan) mayPublish(t *model.Topology, was, is *message.Publishing) error 
 	}
 	m := message.Message{Exchange: is.Exchange, RoutingKey: is.RoutingKey, Properties: is.Properties, Headers: changed}
 	var wrong *fieldError
+	_, delays := changed[message.DeliveryTimeHeader]
 	most := t.Behaviour.MaxMessageSize
 	switch size := int64(len(is.Body)); {
 	case errors.As(checkDraft(&m), &wrong):
 		return refuse(wrong.field, wrong.words)
 	case is.Properties.UserID != "" && is.Properties.UserID != p.User:
 		return refuse("user_id", "is not that of the connected user, and RabbitMQ takes no other")
+	case delays && p.strips(message.DeliveryTimeHeader):
+		return refuse(message.DeliveryTimeHeader, "is set, by which RabbitMQ keeps a message back (--keep-delay sets it)")
 	case p.Operation == Move && is.Address != was.Address:
 		return refuse("the address", "is changed by the jq program, and a move goes to one queue")
 	case size > most && size > int64(len(was.Body)):
@@ -150,14 +153,14 @@ type mending struct {
 	why     *mend.Problem
 }
 
-// note tries the program on one message. It returns the properties that an edit asks for, nil where there is none, and
-// how large the body is that is published.
+// note tries the program on one message. It returns what an edit asks for, nil where there is none, and how large the
+// body is that is published.
 func (n *mending) note(
 	p *Plan, t *model.Topology, m *message.Message, o message.Opened, way *Way,
-) (asked *message.Properties, size int64) {
+) (asked *Draft, size int64) {
 	switch {
 	case p.Edited != nil:
-		return &p.Edited.Properties, int64(m.BodyBytes)
+		return p.Edited, int64(m.BodyBytes)
 	case n.mended == nil:
 		return nil, int64(m.BodyBytes)
 	case n.endless == mostEndless:
@@ -178,7 +181,7 @@ func (n *mending) note(
 			n.mended.Shown = append(n.mended.Shown, MendedMessage{p.From, m.Position, drafted(&was), drafted(&is)})
 		}
 	}
-	return &is.Properties, int64(len(is.Body))
+	return &Draft{Properties: is.Properties, Headers: is.Headers}, int64(len(is.Body))
 }
 
 func drafted(p *message.Publishing) Draft {

@@ -135,7 +135,7 @@ func New(t *model.Topology, want ActionWant) Plan {
 		if want.Sample != nil {
 			tally := newTally(&p)
 			// a sample that is gone says nothing
-			_ = message.Each(want.Sample, 0, func(m *message.Message) { tally.copied(t, m) })
+			_ = message.Each(want.Sample, 0, func(m *message.Message) { tally.copied(t, m, m.Headers) })
 			tally.end(t.Snapshot.TakenAt)
 		}
 		return p
@@ -203,7 +203,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 	err := message.Each(sample, 0, func(m *message.Message) {
 		o, resets := p.reopening(m)
 		way := p.Target.wayOf(t, m, o)
-		properties, size := mends.note(p, t, m, o, &way)
+		asked, size := mends.note(p, t, m, o, &way)
 		notes.group(m, &way)
 		if way.Problem == nil && p.SparesDoubles() {
 			way.Problem = doubling.Against(m, way.Reaches)
@@ -220,11 +220,15 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 		unheard := tally.way(t, &way)
 		tally.clues(&way)
 		tally.again(way.Again)
-		tally.copied(t, m)
+		headers := o.Message.Headers
+		if asked != nil && p.KeepDelay {
+			headers = asked.Headers
+		}
+		tally.copied(t, m, headers)
 		for _, ref := range way.Reaches {
 			recipients[ref]++
 		}
-		p.noteChanges(m, properties, strips, keeps)
+		p.noteChanges(m, asked, strips, keeps)
 		notes.reset(resets, strips)
 		if p.Operation == Replay {
 			tally.envelope(m)

@@ -40,8 +40,8 @@ func (p *Plan) reopening(m *message.Message) (message.Opened, []message.Reset) {
 // and what is kept of its death history. Everything else is kept byte for byte. Of a message in an envelope it is what
 // the original loses.
 //
-// asked are the properties that an edit gives it; nil: there is none.
-func (p *Plan) noteChanges(m *message.Message, asked *message.Properties, strips, keeps map[string]bool) {
+// asked is what an edit makes of it; nil: there is none.
+func (p *Plan) noteChanges(m *message.Message, asked *Draft, strips, keeps map[string]bool) {
 	if p.Operation != Move {
 		m = message.Opening(m).Message
 	}
@@ -53,10 +53,10 @@ func (p *Plan) noteChanges(m *message.Message, asked *message.Properties, strips
 			keeps[key] = true
 		}
 	}
-	if m.Properties.Expiration != "" && (asked == nil || asked.Expiration == "") {
+	if m.Properties.Expiration != "" && (asked == nil || asked.Properties.Expiration == "") {
 		strips["expiration"] = true
 	}
-	if asked != nil && asked.HasForeignUser(p.User) || m.Properties.HasForeignUser(p.User) {
+	if asked != nil && asked.Properties.HasForeignUser(p.User) || m.Properties.HasForeignUser(p.User) {
 		strips["user_id"] = true
 	}
 }

@@ -132,18 +132,25 @@ func (t *tally) otherKey(key, was string, unheard model.QueueRef) {
 	t.other.several = t.other.several || first.Key != key || first.Was != was
 }
 
-// copied counts messages whose copies lose parts of AMQP 1.0, and those with a time of delivery that is still to come.
-func (t *tally) copied(r *model.Topology, m *message.Message) {
-	if r.Behaviour.ConvertsAMQP10 && m.FromAMQP10() {
+// copied counts messages whose copies lose parts of AMQP 1.0, and those with a time of delivery that is still to come
+// among their headers, or those that were changed. m is nil where it is not known.
+func (t *tally) copied(r *model.Topology, m *message.Message, headers model.Table) {
+	if m != nil && r.Behaviour.ConvertsAMQP10 && m.FromAMQP10() {
 		t.converted++
 	}
-	at, ok := m.DeliveryTime()
-	if now := r.Snapshot.TakenAt; ok && r.Behaviour.DelaysByHeader && !now.IsZero() && at.After(now) {
+	if at, ok := delayed(r, headers); ok {
 		t.delayed.messages++
 		if at.After(t.delayed.at) {
 			t.delayed.at = at
 		}
 	}
+}
+
+// delayed is until when RabbitMQ keeps a message with these headers back, if it does.
+func delayed(r *model.Topology, headers model.Table) (time.Time, bool) {
+	at, ok := message.DeliveryTime(headers)
+	now := r.Snapshot.TakenAt
+	return at, ok && r.Behaviour.DelaysByHeader && !now.IsZero() && at.After(now)
 }
 
 // copyWarnings are about what copied counted. stay: the header of the delay is published.

@@ -27,6 +27,7 @@ type UndoPlan struct {
 	Uncertain int
 	Positions []int   // of the entries whose messages it publishes from the journal, in their order
 	Known     []int64 // as a Claim has it
+	Delayed   bool    // RabbitMQ keeps some of them back in Back, where no look finds them
 }
 
 // Planned is how many messages may come back: those of Takes only when no consumer has taken them.
@@ -168,6 +169,11 @@ func (b *undoBuilder) add(e *Entry, found map[int]Outcome) error {
 			return nil
 		}
 	}
+	headers := e.formerHeaders()
+	if _, hidden := delayed(b.topology, headers); hidden && len(e.Undoing) > 0 {
+		b.skip(Skip{Kind: MaybeUndone}, 1)
+		return nil
+	}
 	switch restored := e.Sent == nil || r.Operation == Rescue; {
 	case restored && e.Message == nil:
 		b.skip(Skip{Kind: NotKept}, 1)
@@ -182,7 +188,7 @@ func (b *undoBuilder) add(e *Entry, found map[int]Outcome) error {
 		if e.Message.Properties.Expiration != "" {
 			b.timed++
 		}
-		b.tally.copied(b.topology, e.Message)
+		b.tally.copied(b.topology, e.Message, headers)
 		b.plan.Restores++
 		b.sizes = append(b.sizes, int64(e.Message.BodyBytes))
 		b.plan.Positions = append(b.plan.Positions, e.Position)
@@ -196,6 +202,7 @@ func (b *undoBuilder) add(e *Entry, found map[int]Outcome) error {
 		if e.Sent.Former.Expiration != "" {
 			b.timed++
 		}
+		b.tally.copied(b.topology, e.Message, headers)
 		b.takes[to].add(e)
 	}
 	b.again(e)
@@ -251,6 +258,7 @@ func (b *undoBuilder) isThere(e *Entry) bool {
 func (b *undoBuilder) finish(t *model.Topology, want *UndoWant) {
 	p := b.plan
 	slices.Sort(p.Positions)
+	p.Delayed = b.tally.delayed.messages > 0
 	p.Warnings = append(p.Warnings, warnOfAlarms(t)...)
 	for _, name := range b.ways {
 		b.take(t, name, want)
@@ -303,7 +311,7 @@ func (b *undoBuilder) take(t *model.Topology, name string, want *UndoWant) {
 	plan := Plan{
 		Operation: Undo, From: ref, User: want.User, Planned: len(took.sent),
 		Selection: Nobody(), // Granted knows them
-		Undoing:   u,
+		Undoing:   u, Delays: p.Delayed, KeepDelay: p.Delayed,
 		Acquire: peek.For(t, ref, peek.Want{
 			Limit: max(int(q.Ready.Or(0)), len(took.sent)), Insist: want.Insist,
 			ForAction: true,

@@ -14,6 +14,7 @@ const (
 	whyTaken   why = "taken"   // perhaps, out of its target
 	whyNowhere why = "nowhere" // it is in no queue, as a message of a file
 	whyUnread  why = "unread"  // its target
+	whyHidden  why = "hidden"  // its target, and it is in no other queue
 	whyTwin    why = "twin"    // nobody can tell them apart
 	whyLeft    why = "left"    // as was asked for
 	whyGone    why = "gone"    // out of both queues
@@ -30,6 +31,8 @@ func (w why) words(unread string) string {
 		return "its copy is not in the queue: it was never published, or a consumer has taken it"
 	case whyUnread:
 		return "it is in its queue, and " + unread
+	case whyHidden:
+		return unread
 	case whyTwin:
 		return "identical messages exist: which of them was acknowledged is unknown"
 	case whyLeft:
@@ -114,7 +117,9 @@ func (d *decision) outcome(q *pending) (plan.Outcome, why) {
 	case q.arrived == yes:
 		why = whyTwin
 	case q.unread != "":
-		why = whyUnread
+		if why = whyUnread; d.source.Name == "" {
+			why = whyHidden
+		}
 	case d.source.Name == "":
 		why = whyNowhere
 	}
@@ -153,13 +158,19 @@ type ImportPlan struct {
 	Total    int            // messages of the file
 	Planned  int            // messages that are published
 	Skip     map[int]bool   // their numbers in the file, from 1 on, of those that are not
+	Undelays bool           // message.DeliveryTimeHeader is removed, by which RabbitMQ would keep them back
+	Delayed  bool           // it stays
 	Resuming *plan.Resuming // nil: it goes on with nothing
 }
 
 // FromFile is the import of a file with that many messages. The path is absolute, so that it is found again from
 // elsewhere.
-func FromFile(t *model.Topology, queue model.QueueRef, path string, messages int) ImportPlan {
-	return ImportPlan{Into: plan.RecipientOf(t, queue), File: path, Total: messages, Planned: messages}
+func FromFile(t *model.Topology, queue model.QueueRef, path string, messages int, keepDelay bool) ImportPlan {
+	delays := t.Behaviour.DelaysByHeader
+	return ImportPlan{
+		Into: plan.RecipientOf(t, queue), File: path, Total: messages, Planned: messages,
+		Undelays: delays && !keepDelay, Delayed: delays && keepDelay,
+	}
 }
 
 // Intent is what the journal keeps of the plan.
@@ -168,6 +179,7 @@ func (p *ImportPlan) Intent() *plan.Intent {
 		File:       p.File,
 		Depth:      int64(p.Total),
 		Recipients: []plan.Recipient{p.Into},
+		KeepDelay:  p.Delayed,
 	}
 }
 
@@ -178,7 +190,7 @@ func (d *decision) restOfImport() error {
 	if f.intent == nil || !p.Record.Early() && p.Unsent == 0 {
 		return nil
 	}
-	*p.Import = FromFile(f.topology, p.Record.From, f.intent.File, int(f.intent.Depth))
+	*p.Import = FromFile(f.topology, p.Record.From, f.intent.File, int(f.intent.Depth), f.intent.KeepDelay)
 	p.Import.Skip, p.Import.Resuming = d.numbers, d.resuming
 	n := 0
 	err := f.want.File(f.intent.File, func(m *message.Message) error {

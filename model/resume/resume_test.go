@@ -285,3 +285,33 @@ func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 		}
 	}
 }
+
+// TestResumeOfAnImportThatIsKeptBack: no look finds such a message, so it is not published twice.
+func TestResumeOfAnImportThatIsKeptBack(t *testing.T) {
+	m := &message.Message{Fingerprint: message.Fingerprint{1}}
+	for _, keeps := range []bool{false, true} {
+		there := build.TopologyOf("4.4.0", build.Queue("orders"))
+		file := FromFile(there, build.Ref("orders"), "/file", 1, keeps)
+		file.Into.Consumers, file.Into.Taken = model.Some(int64(0)), model.Some(int64(0))
+		p, err := Of(there, Want{
+			Chain: []plan.Record{{
+				ID: 7, Operation: plan.Import, From: build.Ref("orders"), Broker: "b:5672", Planned: 1, Entries: 1,
+				Intent: file.Intent(), Account: plan.Account{Stopped: "the connection was lost", Unknown: 1}, Ended: time.Unix(9, 0),
+			}},
+			Broker: "b:5672", User: "guest",
+			Entries: func(_ int64, each func(*plan.Entry) error) error {
+				return each(&plan.Entry{
+					Position: 1, Fingerprint: m.Fingerprint, Outcome: plan.Unsure,
+					Sent: &plan.Sent{Fingerprint: message.Fingerprint{2}, Reached: []string{"orders"}},
+				})
+			},
+			Look: func(peek.Plan, func(*message.Message) error) (string, error) { return "", nil },
+			File: func(_ string, each func(*message.Message) error) error { return each(m) },
+		})
+		must.Do(t, err)
+		if p.Import.Undelays == keeps || (p.Unsent == 0) != keeps || keeps && (len(p.Undecided) != 1 ||
+			!strings.HasPrefix(p.Undecided[0].Why, "RabbitMQ may keep its copy back in orders")) {
+			t.Errorf("kept back: %v: %+v", keeps, p)
+		}
+	}
+}
