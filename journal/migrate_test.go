@@ -12,6 +12,7 @@ import (
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/mend"
+	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
 
@@ -223,7 +224,8 @@ func TestFingerprintsOfBefore(t *testing.T) {
 }
 
 // TestOlderProgramBesides: a program that has had the file open since before goes on writing records, of its own kind.
-// It cannot undo or resume one of another kind, as it would not find the messages.
+// It cannot undo or resume one of another kind, as it would not find the messages. One that knows the kind, but not what
+// came after it, can undo a record, but not resume it.
 func TestOlderProgramBesides(t *testing.T) {
 	path, older := fourthVersion(t)
 	j := open(t, journal.Options{Path: path})
@@ -240,9 +242,19 @@ func TestOlderProgramBesides(t *testing.T) {
 			t.Errorf("it goes on with a newer record: %v", err)
 		}
 	}
+	insertFifth := func(undoes, resumes int64) error {
+		_, err := older.Exec(`INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes,
+			resumes, fingerprints) VALUES('undo', '/', 'q', '', 'guest', 'b', 1, 1, ?, ?, ?)`, undoes, resumes,
+			message.FingerprintKind)
+		return err
+	}
+	if err := insertFifth(0, id); err == nil || !strings.Contains(err.Error(), "start dlxtop again") {
+		t.Errorf("the fifth version resumes a newer record: %v", err)
+	}
 	records, err := j.Records(t.Context(), 3)
 	ours := func(r plan.Record) bool { return !r.OtherPrints }
 	if err != nil || len(records) != 3 || slices.ContainsFunc(records, ours) {
 		t.Errorf("%+v %v", records, err)
 	}
+	check(t, insertFifth(id, 0))
 }

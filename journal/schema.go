@@ -30,6 +30,10 @@ const application = 0x646c7874
 // The fifth one is for the FingerprintKind of a record. What an older dlxtop wrote has the first kind, also when it has
 // had the file open since before and goes on. It knows no other kind: what it undid or resumed of a newer record could
 // be there twice afterwards, and the trigger keeps it from that.
+//
+// The sixth one is for replays that leave copies where they are, and for what keeps a delay: a dlxtop that knows neither
+// would replay the copies, too, and publish once more what is kept back. A record has the version of the program that
+// wrote it, and no older one resumes it. From here on such a field needs no more than an empty migration.
 var migrations = []string{`
 CREATE TABLE records (
 	id        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -81,6 +85,11 @@ ALTER TABLE records ADD COLUMN cluster TEXT NOT NULL DEFAULT '';
 ALTER TABLE records ADD COLUMN fingerprints INTEGER NOT NULL DEFAULT 1;
 CREATE TRIGGER newer BEFORE INSERT ON records
 WHEN EXISTS (SELECT 1 FROM records r WHERE r.id IN (NEW.undoes, NEW.resumes) AND r.fingerprints > NEW.fingerprints)
+BEGIN SELECT RAISE(ABORT, 'a newer dlxtop wrote that record: start dlxtop again'); END;
+`, `
+ALTER TABLE records ADD COLUMN version INTEGER NOT NULL DEFAULT 5;
+CREATE TRIGGER older BEFORE INSERT ON records
+WHEN EXISTS (SELECT 1 FROM records r WHERE r.id = NEW.resumes AND r.version > NEW.version)
 BEGIN SELECT RAISE(ABORT, 'a newer dlxtop wrote that record: start dlxtop again'); END;
 `}
 
