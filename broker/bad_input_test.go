@@ -129,8 +129,8 @@ func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
 	})
 }
 
-// TestImportOfABadMessage: what would end the channel is refused before, and the others are imported, without the header
-// that is to be removed.
+// TestImportOfABadMessage: what would end the channel is refused before, and the others are imported, without the
+// header that is to be removed.
 func TestImportOfABadMessage(t *testing.T) {
 	t.Parallel()
 	a, c := newApp(t), client(t)

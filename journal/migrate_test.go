@@ -224,8 +224,8 @@ func TestFingerprintsOfBefore(t *testing.T) {
 }
 
 // TestOlderProgramBesides: a program that has had the file open since before goes on writing records, of its own kind.
-// It cannot undo or resume one of another kind, as it would not find the messages. One that knows the kind, but not what
-// came after it, can undo a record, but not resume it.
+// It cannot undo or resume one of another kind, as it would not find the messages. One that knows the kind, but not
+// what came after it, can undo a record, but not resume it.
 func TestOlderProgramBesides(t *testing.T) {
 	path, older := fourthVersion(t)
 	j := open(t, journal.Options{Path: path})

@@ -31,9 +31,9 @@ const application = 0x646c7874
 // had the file open since before and goes on. It knows no other kind: what it undid or resumed of a newer record could
 // be there twice afterwards, and the trigger keeps it from that.
 //
-// The sixth one is for replays that leave copies where they are, and for what keeps a delay: a dlxtop that knows neither
-// would replay the copies, too, and publish once more what is kept back. A record has the version of the program that
-// wrote it, and no older one resumes it. From here on such a field needs no more than an empty migration.
+// The sixth one is for replays that leave copies where they are, and for what keeps a delay: a dlxtop that knows
+// neither would replay the copies, too, and publish once more what is kept back. A record has the version of its
+// program, and no older one resumes it. From here on such a field needs no more than an empty migration.
 var migrations = []string{`
 CREATE TABLE records (
 	id        INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -74,11 +74,11 @@ func TestDeliveryTime(t *testing.T) {
 	}
 }
 
-// TestUndoBringsDelayBack: what an undo puts into its queue is kept back there from 4.4 on, which it says. An undo after
-// one whose outcome is unknown leaves it, as no look can tell whether it came back.
+// TestUndoBringsDelayBack: what an undo puts into its queue is kept back there from 4.4 on, which it says. An undo
+// after one whose outcome is unknown leaves it, as no look can tell whether it came back.
 func TestUndoBringsDelayBack(t *testing.T) {
 	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
-	m := failedBy("orders", model.Table{message.DeliveryTimeHeader: now.Add(time.Hour).UnixMilli()}, message.Properties{})
+	m := failedBy("orders", model.Table{message.DeliveryTimeHeader: now.UnixMilli() + 3_600_000}, message.Properties{})
 	sent := message.Publishing{Properties: m.Properties, Body: m.Body, Reaches: build.Refs("orders")}
 	for version, delays := range map[string]bool{"4.3.6": false, "4.4.0": true} {
 		topology := build.TopologyOf(version, build.Queue("failed"), build.Queue("orders"))

@@ -296,7 +296,8 @@ func TestResumeOfAnImportThatIsKeptBack(t *testing.T) {
 		p, err := Of(there, Want{
 			Chain: []plan.Record{{
 				ID: 7, Operation: plan.Import, From: build.Ref("orders"), Broker: "b:5672", Planned: 1, Entries: 1,
-				Intent: file.Intent(), Account: plan.Account{Stopped: "the connection was lost", Unknown: 1}, Ended: time.Unix(9, 0),
+				Intent: file.Intent(), Ended: time.Unix(9, 0),
+				Account: plan.Account{Stopped: "the connection was lost", Unknown: 1},
 			}},
 			Broker: "b:5672", User: "guest",
 			Entries: func(_ int64, each func(*plan.Entry) error) error {
