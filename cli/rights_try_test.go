@@ -87,7 +87,7 @@ func (try *tryOfRights) become(user string) {
 }
 
 // renew goes on as another user: RabbitMQ may count a connection that ended as soon as it was open for as long as there
-// is a user of that name (docs/rabbitmq.md).
+// is a user of that name (mgmt/README.md).
 func (try *tryOfRights) renew() {
 	try.users++
 	try.become(fmt.Sprint(try.v.name, "-", try.users))
