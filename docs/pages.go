@@ -13,7 +13,7 @@ var findings embed.FS
 // Brief is a finding in one line.
 type Brief struct{ Code, Short string }
 
-var indexRow = regexp.MustCompile(`(?m)^\| \[([a-z-]+)\]\(\S+\) \| (.+) \|$`)
+var indexRow = regexp.MustCompile(`(?m)^- \[([a-z-]+)\]\(\S+\): (.+)$`)
 
 // Findings are all kinds of findings, in the order of their codes.
 func Findings() (all []Brief) {
@@ -30,8 +30,7 @@ func Finding(code string, width int) (lines []string) {
 	if err != nil || code == "README" {
 		return nil
 	}
-	text, _, _ := strings.Cut(string(page), "\n[All findings]")
-	_, text, _ = strings.Cut(text, "\n") // behind its title
+	_, text, _ := strings.Cut(string(page), "\n") // behind its title
 	for _, block := range strings.Split(strings.TrimSpace(text), "\n\n") {
 		if len(lines) > 0 {
 			lines = append(lines, "")
