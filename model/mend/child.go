@@ -26,13 +26,14 @@ import (
 const (
 	mostAnswer = 512 << 20        // bytes of an answer
 	startTime  = 30 * time.Second // until a child is there
-	idleTime   = 10 * time.Second // without a message, after which a child ends
 	lookEvery  = 5 * time.Millisecond
 
 	childVariable = "DLXTOP_JQ_CHILD" // in its environment, which has nothing else
 	greeting      = "dlxtop jq 1\n"   // the first that it says
 	exitMemory    = 3                 // its exit status when it took too much memory
 )
+
+var idleTime = 10 * time.Second // without a message, after which a child ends; only tests set another
 
 // init makes this process a child where it was started as one. Test programs that start children are these, too.
 func init() {
@@ -205,7 +206,7 @@ type child struct {
 	reader  *bufio.Reader // of these
 	encoder *gob.Encoder
 	decoder *gob.Decoder
-	tooLong atomic.Bool // it was ended for a message that took too long
+	tooLong bool // it was ended for a message that took too long
 }
 
 // startChild starts this program once more, as a child.
@@ -259,8 +260,8 @@ func (c *child) end() {
 // ask has the child do one message.
 func (c *child) ask(ctx context.Context, r *request) (a answer, err error) {
 	kill := func() { _ = c.command.Process.Kill() }
-	late := time.AfterFunc(mostTime, func() { c.tooLong.Store(true); kill() })
-	defer late.Stop()
+	late := time.AfterFunc(mostTime, kill)
+	defer func() { c.tooLong = !late.Stop() }()
 	defer context.AfterFunc(ctx, kill)()
 	c.answers.N = mostAnswer
 	if err = c.encoder.Encode(r); err == nil {
@@ -309,13 +310,13 @@ func askChild(ctx context.Context, r *request) (answer, error) {
 	}
 	c := children.now
 	a, err := c.ask(ctx, r)
-	if err != nil || ctx.Err() != nil || c.tooLong.Load() {
+	if err != nil || ctx.Err() != nil || c.tooLong {
 		c.end()
 		children.now = nil
 		switch {
 		case ctx.Err() != nil:
 			return answer{}, &Problem{Kind: Stopped}
-		case c.tooLong.Load():
+		case c.tooLong:
 			return answer{}, &Problem{Kind: Slow}
 		case err != nil:
 			return answer{}, &Problem{Kind: Large}
@@ -325,15 +326,12 @@ func askChild(ctx context.Context, r *request) (answer, error) {
 	return a, nil
 }
 
-// endIdle ends the child that has nothing to do.
+// endIdle ends the child that has nothing to do. It waits for its turn: who has it may leave without a message.
 func endIdle() {
-	select {
-	case children.turn <- struct{}{}:
-		if children.now != nil {
-			children.now.end()
-			children.now = nil
-		}
-		<-children.turn
-	default: // it has something to do again
+	children.turn <- struct{}{}
+	if children.now != nil {
+		children.now.end()
+		children.now = nil
 	}
+	<-children.turn
 }

@@ -72,6 +72,27 @@ func TestStoppedProgram(t *testing.T) {
 	}
 }
 
+// TestIdleChildEnds: a child ends that has nothing to do, and the next message has another one.
+func TestIdleChildEnds(t *testing.T) {
+	for range 2 {
+		back := mend.SetIdleTime(time.Hour)
+		if _, _, err := program(t, `.body = 1`).Apply(&message.Publishing{}); err != nil || !mend.HasChild() {
+			t.Fatalf("no child is left: %v", err)
+		}
+		back()
+		back = mend.SetIdleTime(time.Millisecond)
+		if _, _, err := program(t, `.body = 1`).Apply(&message.Publishing{}); err != nil {
+			t.Fatal(err)
+		}
+		for began := time.Now(); mend.HasChild(); {
+			if time.Since(began) > time.Minute {
+				t.Fatal("the child does not end")
+			}
+		}
+		back()
+	}
+}
+
 func BenchmarkApply(b *testing.B) {
 	p := must.Get(mend.Parse(`.body.attempts = 0 | .headers["x-fixed"] = "yes"`))(b)
 	m := message.Publishing{
