@@ -94,7 +94,7 @@ func (t *Topology) Waiting(b *Buffer) Opt[int64] {
 	var sum int64
 	known := false
 	for _, ref := range b.Queues() {
-		q, ok := t.Queues[ref]
+		q, ok := t.Queue(ref)
 		if !ok {
 			continue
 		}

@@ -37,6 +37,32 @@ func (t *Topology) Countable(ref QueueRef) (declare, totals bool) {
 	return true, false
 }
 
+// Counted is the topology with what was counted since its poll, the newest counts last, as Queue and Waiting tell it.
+// Queues and the snapshot stay as polled. What dlxtop held meanwhile is still there, and so is what a queue does not
+// count in time.
+func (t *Topology) Counted(counts []Counts) *Topology {
+	next := *t
+	next.counted = map[QueueRef]*Queue{}
+	for _, c := range slices.Backward(counts) {
+		for ref, n := range c.Queues {
+			polled, ok := t.Queues[ref]
+			if _, newer := next.counted[ref]; newer || !ok || n.Held || !n.Ready.Known() {
+				continue
+			}
+			q := *polled
+			q.Ready, q.CountedAt = n.Ready, c.At
+			if n.Consumers.Known() {
+				q.Consumers = n.Consumers
+			}
+			if n.Unacked.Known() {
+				q.Unacked = n.Unacked
+			}
+			next.counted[ref] = &q
+		}
+	}
+	return &next
+}
+
 // Confirmed is the topology with the consumers that a count found where the statistics told none: those are late by up
 // to StatisticsLag, and a worker that has just started is in none of them. One that dlxtop looked at meanwhile may have
 // had only that consumer. With ready it has the messages that were

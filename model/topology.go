@@ -8,7 +8,8 @@ type Topology struct {
 	Snapshot  *Snapshot
 	Behaviour Behaviour
 
-	Queues      map[QueueRef]*Queue
+	Queues      map[QueueRef]*Queue // as polled
+	counted     map[QueueRef]*Queue // since
 	settings    settingsOfAll
 	exchanges   map[ExchangeRef]*Exchange
 	routings    map[string]*routing
@@ -121,8 +122,11 @@ func (t *Topology) goneIn(next *Topology) map[QueueRef][]QueueRef {
 // now.
 func (t *Topology) Gone(ref QueueRef) []QueueRef { return t.gone[ref] }
 
-// Queue finds a queue.
+// Queue finds a queue, with its newest counts.
 func (t *Topology) Queue(ref QueueRef) (*Queue, bool) {
+	if q, ok := t.counted[ref]; ok {
+		return q, true
+	}
 	q, ok := t.Queues[ref]
 	return q, ok
 }

@@ -27,6 +27,7 @@ type app struct {
 
 	poller   poller
 	counters [2]counter
+	counts   []model.Counts // that are newer than the poll, the newest last
 	history  *history
 	looks    *looks
 	latest   topologyMsg // zero before the first answer
@@ -201,6 +202,7 @@ func (a app) polled(msg polledMsg) (tea.Model, tea.Cmd) {
 	}
 	a.history.record(a.env.now(), msg.topology.topology, msg.topology.flows, msg.topology.moves)
 	a.latest = msg.topology
+	a.latest.topology = a.latest.topology.Counted(a.counts)
 	a.env.polled.Store(msg.topology.topology)
 	a.latest.history, a.latest.looks = a.history, a.looks
 	t := a.latest.topology

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -46,10 +47,32 @@ func (a app) counted(msg countedMsg) (tea.Model, tea.Cmd) {
 		c.failures = 0
 	}
 	msg.every = c.every
+	msg.changed = a.recounted(msg.counts)
+	msg.topology = a.latest.topology
 	c.timer = a.env.newRequest()
 	id := c.timer
 	shown := a.tabs[a.tab].send(msg)
 	return a, tea.Batch(shown, tea.Tick(pause, func(time.Time) tea.Msg { return countDueMsg{id} }))
+}
+
+// recounted puts counts into what all screens show, and reports whether they change it: what is seen twice on a screen
+// is one number.
+func (a *app) recounted(c model.Counts) (changed bool) {
+	a.counts = append(slices.DeleteFunc(a.counts, func(old model.Counts) bool {
+		return c.At.Sub(old.At) >= countedFor
+	}), c)
+	before, now := a.latest.topology, a.latest.topology.Counted(a.counts)
+	for ref := range c.Queues {
+		was, _ := before.Queue(ref)
+		if is, ok := now.Queue(ref); ok && (is.Ready != was.Ready || is.Consumers != was.Consumers) {
+			changed = true
+			if now.IsFailed(ref) {
+				a.latest.failed += is.Ready.Or(0) - was.Ready.Or(0)
+			}
+		}
+	}
+	a.latest.topology = now
+	return changed
 }
 
 // countDue ends the wait for a count: the next one starts when somebody looks.

@@ -69,7 +69,7 @@ func BenchmarkFrameFlow(b *testing.B) {
 			counts.Queues[r] = model.QueueCounts{Ready: model.Some(int64(100 + (i*(j+3))%40)), Consumers: model.Some[int64](0)}
 		}
 		p := a.(app)
-		p.tabs[0].send(countedMsg{counts: counts})
+		p.tabs[0].send(countedMsg{counts: counts, changed: p.recounted(counts), topology: p.latest.topology})
 		_ = p.View()
 		a = p
 	}

@@ -11,6 +11,7 @@ import (
 const (
 	pollTimeout  = 15 * time.Second
 	countTimeout = 10 * time.Second
+	countedFor   = 5 * time.Second // for so long a count is shown when no newer one comes
 )
 
 // counted counts queues exactly; nil when there are none, or when it cannot be done: then what the last poll told

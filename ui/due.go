@@ -18,17 +18,13 @@ import (
 func (m *topologyMsg) head(b *model.Buffer, now time.Time) picture.HeadState {
 	var h picture.HeadState
 	h.Waits = m.topology.Waiting(b).Or(0) > 0
-	count, counted := m.counts[b.Queue]
-	if counted && !b.Held {
-		h.Waits = count.Ready.Or(0) > 0
-	}
 	if len(b.Levels) > 0 {
 		h.Waits = len(m.holding(b)) > 0
 		h.Due = m.levelsDue(b, now)
 		return h
 	}
 	q, ok := m.topology.Queue(b.Queue)
-	if !h.Waits || !ok || q.Ready.Or(0) == 0 && !counted || q.Consumers.Or(0) > 0 || b.InExchange != "" {
+	if !h.Waits || !ok || q.Ready.Or(0) == 0 || q.Consumers.Or(0) > 0 || b.InExchange != "" {
 		return h
 	}
 	seen := m.sight(b.Queue, q, now)
@@ -60,7 +56,7 @@ func (m *topologyMsg) levelsDue(b *model.Buffer, now time.Time) story.DueTime {
 	for _, ref := range b.Levels {
 		ttl := m.topology.Settings(ref).TTL.Value
 		q, ok := m.topology.Queue(ref)
-		if ok && m.ready(q) > 0 {
+		if ok && q.Ready.Or(0) > 0 {
 			due := story.Due(&message.Message{Position: 1}, model.Some(ttl), m.sight(ref, q, now))
 			due = story.DueTime{Kind: story.DueAtMost, Time: due.Time.Add(below), Earliest: due.Earliest}
 			if soonest.Kind == "" || due.Time.Before(soonest.Time) {
@@ -82,8 +78,8 @@ type held struct {
 func (m *topologyMsg) holding(b *model.Buffer) []held {
 	var some []held
 	for _, ref := range b.Levels {
-		if q, ok := m.topology.Queue(ref); ok && m.ready(q) > 0 {
-			some = append(some, held{ref, m.ready(q)})
+		if n := readyOf(m.topology, ref).Or(0); n > 0 {
+			some = append(some, held{ref, n})
 		}
 	}
 	slices.SortStableFunc(some, func(a, b held) int { return cmp.Compare(b.ready, a.ready) })
@@ -106,14 +102,6 @@ func (m *topologyMsg) holdingWords(b *model.Buffer, messagesKey string) string {
 		words = append(words, "some in "+model.Plural(more, "more level"))
 	}
 	return strings.Join(words, ", ") + "; " + messagesKey + " opens " + model.Printable(levels[0].ref.Name)
-}
-
-// ready is how many messages are ready in a queue, by the newest count.
-func (m *topologyMsg) ready(q *model.Queue) int64 {
-	if count, counted := m.counts[q.QueueRef]; counted {
-		return count.Ready.Or(0)
-	}
-	return q.Ready.Or(0)
 }
 
 // sight is what the polls and the counts saw of the message at the head of a queue.

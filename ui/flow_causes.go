@@ -34,6 +34,10 @@ func (c *flowCauses) update(msg tea.Msg, worker model.QueueRef) tea.Cmd {
 	switch msg := msg.(type) {
 	case topologyMsg:
 		c.reading.polled(msg.topology, failedRows(msg, worker))
+	case countedMsg:
+		if msg.changed {
+			c.reading.polled(msg.topology, failedRows(topologyMsg{topology: msg.topology}, worker))
+		}
 	case causesReadMsg:
 		if c.reading.answered(msg) {
 			return c.reading.env.marks.take(msg.marks)

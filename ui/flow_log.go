@@ -27,7 +27,11 @@ func (s flowScreen) logLines(width, room int) []string {
 	lines := []string{heading + style.Render(term.Fit(model.Printable(words), max(width-9, 1), false, false))}
 	log := s.live.watch.Log()
 	if len(log) == 0 {
-		return append(lines, "   "+styles.Muted.Render("nothing moved while this is open"))
+		words := "nothing moved while this is open"
+		if s.ticking != 0 {
+			words = "what moves is from RabbitMQ's statistics: no count has seen it since this was opened"
+		}
+		return append(lines, "   "+styles.Muted.Render(term.Cut(words, width-4, "…")))
 	}
 	var newest []string // the newest first
 	for _, m := range slices.Backward(log) {

@@ -215,7 +215,9 @@ func (s flowScreen) chartOf(width, height int) []string {
 			}
 		}
 	}
-	return picture.Chart{Queue: s.cursor, Points: points, Span: historySpan}.Lines(s.env.styles, height)
+	chart := picture.Chart{Queue: s.cursor, Points: points, Span: historySpan}
+	chart.Now = s.live.into(s.latest, now).moves[s.cursor]
+	return chart.Lines(s.env.styles, height)
 }
 
 // tap opens the tap of the queue under the cursor.

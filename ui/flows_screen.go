@@ -3,7 +3,9 @@ package ui
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -121,15 +123,22 @@ func (f flowsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 	switch msg := msg.(type) {
 	case topologyMsg:
 		f.latest = msg
-		now := f.env.now()
+		cmd, now := f.moving.moved(msg), f.env.now()
 		rows := make([]flowRow, len(msg.flows))
 		for i := range msg.flows {
-			rows[i] = newFlowRow(&msg.flows[i], &msg, now)
+			rows[i] = f.rowOf(&msg.flows[i], &msg, now)
 		}
 		f.list.Table.Set(rows)
-		cmd := f.moving.moved(msg)
 		return f, cmd
-	case countedMsg, dotStepMsg:
+	case countedMsg:
+		f.latest.topology = msg.topology
+		before := f.moving.picture
+		cmd := f.moving.moved(msg)
+		if f.moving.picture != before {
+			f.recount(msg)
+		}
+		return f, cmd
+	case dotStepMsg:
 		cmd := f.moving.moved(msg)
 		return f, cmd
 	case hideMsg:
@@ -140,6 +149,30 @@ func (f flowsScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
 		return f.handleKey(msg)
 	}
 	return f, nil
+}
+
+// rowOf is the row of a flow: that of the picture knows what the picture does.
+func (f *flowsScreen) rowOf(flow *model.Flow, poll *topologyMsg, now time.Time) flowRow {
+	if f.moving.flow != nil && flow.Worker.Queue == f.moving.worker {
+		own := f.moving.live.into(*poll, now)
+		poll = &own
+	}
+	return newFlowRow(flow, poll, now)
+}
+
+// recount brings the rows of the flows that have queues of the picture up to what is counted.
+func (f *flowsScreen) recount(msg countedMsg) {
+	rows, poll, now := slices.Clone(f.list.Table.All), f.latest, f.env.now()
+	for i := range rows {
+		flow := rows[i].flow
+		if flow.Worker.Queue == f.moving.worker || slices.ContainsFunc(flow.Failed, func(m model.Member) bool {
+			_, counted := msg.counts.Queues[m.Queue]
+			return counted
+		}) {
+			rows[i] = f.rowOf(flow, &poll, now)
+		}
+	}
+	f.list.Table.Set(rows)
 }
 
 // Rest implements resting.

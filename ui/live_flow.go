@@ -8,20 +8,13 @@ import (
 	"github.com/dlxtop/dlxtop/model/watch"
 )
 
-// countedFor is for how long a count is shown when no newer one comes.
-const countedFor = 5 * time.Second
-
 // liveFlow is what a flow screen knows between two polls. The screen's Update is the only one that changes it.
 type liveFlow struct {
 	watch  *watch.Watch // nil before the first poll
-	counts map[model.QueueRef]liveCount
 	rates  map[model.QueueRef]watch.Rates
+	newest time.Time     // count
 	every  time.Duration // between two counts; 0 before the first
 	lanes  [2]error      // of the last count of each kind
-}
-
-func newLiveFlow() *liveFlow {
-	return &liveFlow{counts: map[model.QueueRef]liveCount{}}
 }
 
 // polled takes in a poll.
@@ -41,17 +34,13 @@ func (l *liveFlow) counted(msg countedMsg) (changed bool) {
 		return changed
 	}
 	l.every = msg.every
-	for ref, q := range msg.counts.Queues {
-		if q.Held || !q.Ready.Known() {
-			continue // what dlxtop holds is still there, and so is what a queue does not count in time
+	for _, q := range msg.counts.Queues {
+		if !q.Held && q.Ready.Known() {
+			l.newest = msg.counts.At
 		}
-		if old := l.counts[ref]; q.Ready != old.Ready || q.Consumers != old.Consumers {
-			changed = true
-		}
-		l.counts[ref] = liveCount{q, msg.counts.At}
 	}
 	l.watch.Count(msg.counts)
-	return l.rate(msg.counts.At) || changed
+	return l.rate(msg.counts.At) || changed || msg.changed
 }
 
 // keep hands on what is known of the heads of the queues: it stays true when this flow is not counted any more.
@@ -76,23 +65,11 @@ func (l *liveFlow) rate(now time.Time) bool {
 
 // into is a poll with what is known since.
 func (l *liveFlow) into(msg topologyMsg, now time.Time) topologyMsg {
-	msg.counts = l.fresh(now)
 	msg.rates, msg.watch = l.rates, l.watch
 	if l.watch != nil {
 		msg.moves = l.watch.Moves(msg.moves, l.rates, now)
 	}
 	return msg
-}
-
-// fresh are the counts that are shown.
-func (l *liveFlow) fresh(now time.Time) map[model.QueueRef]liveCount {
-	counts := make(map[model.QueueRef]liveCount, len(l.counts))
-	for ref, c := range l.counts {
-		if now.Sub(c.at) < countedFor {
-			counts[ref] = c
-		}
-	}
-	return counts
 }
 
 // words tell how well it is known what moves; bad when it is known badly.
@@ -102,7 +79,7 @@ func (l *liveFlow) words(now time.Time, t *model.Topology) (words string, bad bo
 			return "followed by polls only: " + err.Error(), true
 		}
 	}
-	fresh := len(l.fresh(now)) > 0
+	fresh := now.Sub(l.newest) < countedFor
 	switch {
 	case !fresh:
 		words = "from polls, up to 5s late"

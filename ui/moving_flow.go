@@ -31,7 +31,7 @@ type movingFlow struct {
 
 func newMovingFlow(e *env, worker model.QueueRef) movingFlow {
 	return movingFlow{
-		env: e, worker: worker, cursor: worker, dots: picture.Dots{}, live: newLiveFlow(),
+		env: e, worker: worker, cursor: worker, dots: picture.Dots{}, live: &liveFlow{},
 		drawn: &flowDrawing{stepped: -1},
 	}
 }
@@ -105,7 +105,11 @@ func (m *movingFlow) polled(msg topologyMsg) tea.Cmd {
 
 // counted takes in counts between two polls.
 func (m *movingFlow) counted(msg countedMsg) tea.Cmd {
-	if m.flow == nil || m.gone || !m.live.counted(msg) {
+	if m.flow == nil {
+		return nil
+	}
+	m.latest.topology = msg.topology
+	if m.gone || !m.live.counted(msg) {
 		return nil
 	}
 	return m.redraw()
@@ -131,7 +135,6 @@ func (m movingFlow) watched() (declare, totals []model.QueueRef) {
 func (m *movingFlow) redraw() tea.Cmd {
 	now := m.env.now()
 	m.live.keep(m.latest.history)
-	m.latest.counts = m.live.fresh(now)
 	m.picture = m.draw(now)
 	if !slices.ContainsFunc(m.picture.Stations(), func(x picture.Station) bool { return x.Queue == m.cursor }) {
 		m.cursor = m.worker

@@ -56,7 +56,6 @@ type topologyMsg struct {
 	history  *history
 	looks    *looks
 	watch    *watch.Watch                   // of one flow; nil: nobody counts it
-	counts   map[model.QueueRef]liveCount   // newer than the topology; nil: none
 	rates    map[model.QueueRef]watch.Rates // as the counts tell; they are in moves, too
 	held     map[model.QueueRef]bool        // dlxtop looked at them while these counts may have been taken
 }
@@ -69,10 +68,6 @@ func (m topologyMsg) moment(now time.Time) picture.Moment {
 		at.Depths = func(columns int, refs ...model.QueueRef) []float64 {
 			return m.history.ready(now, columns, refs...)
 		}
-	}
-	at.Counts = make(map[model.QueueRef]model.QueueCounts, len(m.counts))
-	for ref, c := range m.counts {
-		at.Counts[ref] = c.QueueCounts
 	}
 	at.Latest = make(map[model.QueueRef]model.Movement, len(m.rates))
 	for ref, r := range m.rates {
@@ -103,18 +98,14 @@ func notice(text string, bad bool) tea.Cmd {
 	return func() tea.Msg { return noticeMsg{text: text, bad: bad} }
 }
 
-// liveCount is the newest count of a queue.
-type liveCount struct {
-	model.QueueCounts
-	at time.Time
-}
-
 // countedMsg brings counts to the screen that is seen.
 type countedMsg struct {
-	request request
-	lane    int
-	took    time.Duration
-	counts  model.Counts
-	err     error
-	every   time.Duration // from one count to the next, as it is now
+	request  request
+	lane     int
+	took     time.Duration
+	counts   model.Counts
+	changed  bool            // one of them is another than before
+	topology *model.Topology // with them
+	err      error
+	every    time.Duration // from one count to the next, as it is now
 }

@@ -12,7 +12,7 @@ import (
 type tab struct {
 	name  string
 	stack []page          // the last one is on top
-	seen  *model.Topology // the newest that this stack was sent: a hidden tab gets the latest one when it is shown
+	seen  *model.Snapshot // the newest that this stack was sent: a hidden tab gets the latest one when it is shown
 }
 
 // show goes to a tab. Going to the one that is shown closes what was opened from it.
@@ -29,10 +29,10 @@ func (a app) show(i int) (app, tea.Cmd) {
 // refresh sends the latest topology to the screens of the current tab, unless they have it.
 func (a *app) refresh() tea.Cmd {
 	t := &a.tabs[a.tab]
-	if a.latest.topology == nil || t.seen == a.latest.topology {
+	if a.latest.topology == nil || t.seen == a.latest.topology.Snapshot {
 		return nil
 	}
-	t.seen = a.latest.topology
+	t.seen = a.latest.topology.Snapshot
 	return t.send(a.latest)
 }
 

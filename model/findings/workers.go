@@ -30,8 +30,7 @@ func findWorkersWithoutConsumers(t *model.Topology, found func(Finding)) {
 		}
 		if waiting > 0 {
 			f.Level = LevelError
-			f.Message = fmt.Sprintf("%s has no consumers: %s stuck in it", model.Printable(q.Name),
-				model.PluralAre(waiting, "message"))
+			f.Message = model.Printable(q.Name) + " has no consumers: its messages are stuck in it"
 		}
 		found(f)
 	}

@@ -41,7 +41,7 @@ func (w *Watch) Poll(t *model.Topology, flow *model.Flow, held map[model.QueueRe
 	on := !t.Snapshot.Overview.StatsOff && t.Snapshot.Overview.RatesMode != "none"
 	var changes []change
 	for _, ref := range w.order {
-		q, ok := t.Queue(ref)
+		q, ok := t.Queues[ref]
 		if !ok {
 			continue
 		}

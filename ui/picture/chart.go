@@ -32,6 +32,7 @@ type Chart struct {
 	Queue  model.QueueRef
 	Points []watch.TracePoint
 	Span   time.Duration
+	Now    model.Movement // as the picture has it
 }
 
 // ChartColumns are the points that fit beside the labels; 0: there is no room for a chart.
@@ -58,7 +59,7 @@ func (c Chart) Lines(styles *term.Styles, height int) []string {
 		series(func(p watch.TracePoint) model.Opt[float64] { return p.Out })
 	lines := []string{" " + styles.Heading.Render(chartHeading) + "  " +
 		styles.Strong.Render(model.Printable(c.Queue.Name)) +
-		styles.Muted.Render("  ready messages, and those that came and went per second; "+MarkUnknown+" not known")}
+		styles.Muted.Render("  ready messages, and those that come and go now; "+MarkUnknown+" not known")}
 	rows := height - 4
 	highest := highestOf(depth)
 	for i, row := range barRows(depth, highest, rows) {
@@ -72,9 +73,14 @@ func (c Chart) Lines(styles *term.Styles, height int) []string {
 		lines = append(lines, chartRow(styles, label, edge, row, styles.Waiting))
 	}
 	fastest := max(highestOf(in), highestOf(out))
-	label := func(what string) string { return what + " " + perSecond(fastest) }
-	lines = append(lines, chartRow(styles, label("in"), "┤", barRows(in, fastest, 1)[0], styles.Good))
-	lines = append(lines, chartRow(styles, label("out"), "┤", barRows(out, fastest, 1)[0], styles.Good))
+	label := func(what string, now model.Opt[float64]) string {
+		if rate, known := now.Get(); known {
+			return what + " " + perSecond(rate)
+		}
+		return what + " ?"
+	}
+	lines = append(lines, chartRow(styles, label("in", c.Now.In), "┤", barRows(in, fastest, 1)[0], styles.Good))
+	lines = append(lines, chartRow(styles, label("out", c.Now.Out), "┤", barRows(out, fastest, 1)[0], styles.Good))
 	return append(lines, strings.Repeat(" ", chartLabels+2)+styles.Muted.Render(timeAxis(columns)))
 }
 

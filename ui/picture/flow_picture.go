@@ -15,7 +15,6 @@ type Moment struct {
 	Topology *model.Topology
 	Moves    model.Moves
 	Findings []findings.Finding
-	Counts   map[model.QueueRef]model.QueueCounts                // newer than the topology; nil: none
 	Latest   map[model.QueueRef]model.Movement                   // of the last second, where counts tell it
 	Depths   func(columns int, refs ...model.QueueRef) []float64 // how deep queues were, until now; nil: nothing tells
 	Head     func(b *model.Buffer) HeadState

@@ -68,30 +68,12 @@ func facts(lines ...term.Spans) []term.Spans {
 
 func (b *builder) queueStation(ref model.QueueRef) (Station, *model.Queue) {
 	s := Station{Queue: ref, name: model.Printable(ref.Name), tone: term.ToneStrong}
-	q, ok := b.queue(ref)
+	q, ok := b.Topology.Queue(ref)
 	if !ok {
 		s.facts = []term.Spans{{{Text: "gone", Tone: term.ToneDanger}}}
 		s.short = term.Spans{{Text: "gone", Tone: term.ToneDanger}}
 	}
 	return s, q
-}
-
-// queue is a queue with the newest counts.
-func (b *builder) queue(ref model.QueueRef) (*model.Queue, bool) {
-	q, ok := b.Topology.Queue(ref)
-	c, counted := b.Counts[ref]
-	if !ok || !counted {
-		return q, ok
-	}
-	live := *q
-	live.Ready = c.Ready
-	if c.Consumers.Known() {
-		live.Consumers = c.Consumers
-	}
-	if c.Unacked.Known() {
-		live.Unacked = c.Unacked
-	}
-	return &live, true
 }
 
 func (b *builder) bufferGroup(id string, members []*model.Buffer) group {

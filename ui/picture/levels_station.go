@@ -30,7 +30,7 @@ func (b *builder) levelsStation(buffer *model.Buffer) Station {
 // ready messages. One that nobody can use stands for all.
 func (b *builder) sumOfLevels(buffer *model.Buffer) (sum model.Queue, holding int) {
 	for _, ref := range buffer.Levels {
-		q, ok := b.queue(ref)
+		q, ok := b.Topology.Queue(ref)
 		if !ok {
 			continue
 		}
