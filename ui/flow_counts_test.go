@@ -14,7 +14,7 @@ import (
 	"github.com/dlxtop/dlxtop/ui/picture"
 )
 
-// agree finds numbers on a screen, and fails when they differ. It returns how many there are.
+// agreed finds numbers on a screen, and fails when they differ. It returns how many there are.
 func (term *terminal) agreed(numbers *regexp.Regexp, screen string) int {
 	term.t.Helper()
 	found := numbers.FindAllStringSubmatch(screen, -1)
@@ -88,7 +88,8 @@ func TestChartAndDotsAreOfThePicture(t *testing.T) {
 	screen.press("c")
 	screen.awaitThat("the rate is in the box and in the chart", func(s string) bool {
 		moving(s)
-		return screen.agreed(regexp.MustCompile(`(\d+\.\d)/s out|out (\d+\.\d)/s`), s) == 2 && !strings.Contains(s, "out 0.0/s")
+		both := screen.agreed(regexp.MustCompile(`(\d+\.\d)/s out|out (\d+\.\d)/s`), s)
+		return both == 2 && !strings.Contains(s, "out 0.0/s")
 	})
 	screen.press("c")
 	screen.awaitThat("it is delivered", func(s string) bool {

@@ -30,7 +30,7 @@ func findWorkersWithoutConsumers(t *model.Topology, found func(Finding)) {
 		}
 		if waiting > 0 {
 			f.Level = LevelError
-			f.Message = model.Printable(q.Name) + " has no consumers: its messages are stuck in it"
+			f.Message = model.Printable(q.Name) + " has no consumers: messages are stuck in it"
 		}
 		found(f)
 	}
