@@ -1,13 +1,23 @@
-// Package must ends a test at an error that is not what it tests.
+// Package must ends a test at an error that is not what it tests, and where going on makes no sense.
 package must
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
+)
+
+// test is a test, or a property that is tried with many values.
+type test interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
 
 // Do ends the test when something failed.
-func Do(t testing.TB, err error) {
+func Do(t test, err error) {
 	t.Helper()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v", err)
 	}
 }
 
@@ -18,4 +28,39 @@ func Get[T any](value T, err error) func(testing.TB) T {
 		Do(t, err)
 		return value
 	}
+}
+
+// That ends the test when a condition does not hold, with a format and its values.
+func That(t test, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Fatalf(format, args...)
+	}
+}
+
+// Equal ends the test as assert.Equal reports.
+func Equal[T comparable](t test, got, want T, of ...any) {
+	t.Helper()
+	assert.Equal(ends{t}, got, want, of...)
+}
+
+// Contains ends the test as assert.Contains reports.
+func Contains(t test, text, part string, of ...any) {
+	t.Helper()
+	assert.Contains(ends{t}, text, part, of...)
+}
+
+// NoDiff ends the test as assert.NoDiff reports.
+func NoDiff(t test, diff string, of ...any) {
+	t.Helper()
+	assert.NoDiff(ends{t}, diff, of...)
+}
+
+// ends makes what is reported the end of the test.
+type ends struct{ test }
+
+// Errorf ends the test.
+func (e ends) Errorf(format string, args ...any) {
+	e.Helper()
+	e.Fatalf(format, args...)
 }
