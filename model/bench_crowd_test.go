@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -60,9 +61,7 @@ func TestCrowdsAreBounded(t *testing.T) {
 				f := &topology.Flows()[i]
 				members += len(f.Buffers) + len(f.Failed)
 			}
-			if members > 3*len(s.Queues) {
-				t.Errorf("%d memberships of %d queues", members, len(s.Queues))
-			}
+			assert.That(t, members <= 3*len(s.Queues), "%d memberships of %d queues", members, len(s.Queues))
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -54,9 +55,7 @@ func TestCarried(t *testing.T) {
 			if c.Count == math.MaxInt64 {
 				got = c.From.Name + " any"
 			}
-			if got != test.want {
-				t.Errorf("%s instead of %s", got, test.want)
-			}
+			assert.Equal(t, got, test.want)
 		})
 	}
 }

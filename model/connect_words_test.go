@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -13,9 +14,8 @@ import (
 func TestSentencesOfConnectTroublesNameWhatTheyAreGiven(t *testing.T) {
 	values := model.ConnectValues{At: "mq:5672", User: "ops{vhost}", VHost: "a\x1b", Name: "n", Detail: "3"}
 	e := model.AMQPWithoutVHost.With(values)
-	if want := `the user ops{vhost} may not enter the vhost a\x1b`; e.Cause != want || e.Kind != model.NotAllowed {
-		t.Errorf("%s: %s", e.Kind, e.Cause)
-	}
+	assert.That(t, e.Cause == `the user ops{vhost} may not enter the vhost a\x1b` && e.Kind == model.NotAllowed,
+		"%s: %s", e.Kind, e.Cause)
 	if e := model.ConnectionsOfVHost.With(values); e.Cause !=
 		`the vhost a\x1b takes 3 connections (max-connections), and all are in use` {
 		t.Error(e.Cause)
@@ -27,7 +27,5 @@ func TestSentencesOfConnectTroublesNameWhatTheyAreGiven(t *testing.T) {
 			t.Errorf("nothing fills %s", name)
 		}
 	}
-	if found < 50 {
-		t.Errorf("only %d names were found in the sentences", found)
-	}
+	assert.That(t, found >= 50, "only %d names were found in the sentences", found)
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -15,12 +17,9 @@ func TestRolesWithoutKnownConsumers(t *testing.T) {
 		build.Queue("w.wait", build.DLX(""), build.DeadKey("w"), build.TTL(1000), unknown),
 		build.Queue("w.failed", unknown))
 	flow, ok := topology.FlowOf(build.Ref("w"))
-	if !ok || len(flow.Buffers) != 1 || len(flow.Failed) != 1 {
-		t.Fatalf("%+v", flow)
-	}
+	must.That(t, ok && len(flow.Buffers) == 1 && len(flow.Failed) == 1, "%+v", flow)
 	for _, reason := range []string{flow.Buffers[0].Reason, flow.Failed[0].Reason} {
-		if strings.Contains(reason, "no consumers") || !strings.Contains(reason, "consumers unknown") {
-			t.Error(reason)
-		}
+		assert.That(t, !strings.Contains(reason, "no consumers") && strings.Contains(reason, "consumers unknown"),
+			"%v", reason)
 	}
 }

@@ -3,6 +3,7 @@ package model_test
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -16,9 +17,7 @@ func TestConfirmedConsumers(t *testing.T) {
 	confirmed := topology.Confirmed(map[model.QueueRef]model.QueueCounts{
 		worker: {Consumers: one}, read: {Consumers: one, Held: true},
 	}, false)
-	if n := confirmed.Queues[worker].Consumers; n != one {
-		t.Errorf("the worker has %v consumers", n)
-	}
+	assert.Equal(t, confirmed.Queues[worker].Consumers, one, "the worker")
 	if n := confirmed.Queues[read].Consumers; n.Or(0) != 0 {
 		t.Errorf("what dlxtop read has %v consumers", n)
 	}

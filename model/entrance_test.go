@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -60,18 +61,12 @@ func TestEntrances(t *testing.T) {
 			for _, b := range topology.DirectBindings(flow) {
 				direct = append(direct, b.Source+" "+b.RoutingKey)
 			}
-			if diff := cmp.Diff(test.direct, direct); diff != "" {
-				t.Error(diff)
-			}
-			if fed := topology.FedThroughRetries(flow); fed != test.fed {
-				t.Errorf("fed through retry buffers is %v", fed)
-			}
+			assert.NoDiff(t, cmp.Diff(test.direct, direct))
+			assert.Equal(t, topology.FedThroughRetries(flow), test.fed, "fed through retry buffers")
 			if got := flow.Buffers[0].Rejected; got != test.reject {
 				t.Errorf("%s gets rejected messages is %v: %s", flow.Buffers[0].Name(), got, flow.Buffers[0].Reason)
 			}
-			if test.reject && flow.Buffers[0].Role != model.RetryBuffer {
-				t.Errorf("it is a %s buffer", flow.Buffers[0].Role)
-			}
+			assert.That(t, !test.reject || flow.Buffers[0].Role == model.RetryBuffer, "it is a %s buffer", flow.Buffers[0].Role)
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -138,13 +139,9 @@ func TestExits(t *testing.T) {
 			var got []string
 			for _, e := range build.TopologyOf(test.version, test.parts...).Exits(build.Ref("q")) {
 				got = append(got, fmt.Sprintf("%s %s %v", e.Reason, e.Fate, e.Route.Queues))
-				if e.Why == "" && (e.Fate != model.Arrives || !e.Route.Exact) {
-					t.Errorf("%s: no reason for %s", e.Reason, e.Fate)
-				}
+				assert.That(t, e.Why != "" || e.Fate == model.Arrives && e.Route.Exact, "%s: no reason for %s", e.Reason, e.Fate)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(test.want, got))
 		})
 	}
 }

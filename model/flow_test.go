@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -35,23 +37,15 @@ func TestFlows(t *testing.T) {
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
 			parts, ok := build.ScenarioParts[name]
-			if !ok {
-				t.Fatal("no such topology")
-			}
+			must.That(t, ok, "no such topology")
 			topology := build.TopologyOf("3.10.8", parts...)
-			if diff := cmp.Diff(want, build.Told(topology.Flows())); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(want, build.Told(topology.Flows())))
 			for _, f := range topology.Flows() {
 				for _, m := range append([]model.Member{f.Worker}, f.Failed...) {
-					if m.Reason == "" {
-						t.Errorf("%s has no reason for its role", m.Queue)
-					}
+					assert.That(t, m.Reason != "", "%s has no reason for its role", m.Queue)
 				}
 				for _, b := range f.Buffers {
-					if b.Reason == "" || len(b.Targets) == 0 {
-						t.Errorf("%s: reason %q, targets %v", b.Queue, b.Reason, b.Targets)
-					}
+					assert.That(t, b.Reason != "" && len(b.Targets) > 0, "%s: reason %q, targets %v", b.Queue, b.Reason, b.Targets)
 				}
 			}
 		})
@@ -68,9 +62,7 @@ func TestTheFiveSystemsSideBySide(t *testing.T) {
 		names = append(names, f.Name)
 	}
 	want := []string{"RetryQueue", "example.delay.heaven", "ucenter@user", "worker-queue"}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(want, names))
 }
 
 func TestMovesBetween(t *testing.T) {
@@ -108,24 +100,19 @@ func TestMovesBetween(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			m := model.MovesBetween(at(0, test.before), at(2, test.after))[build.Ref("q")]
-			if m.Came != model.Some(test.came) || m.Went != model.Some(test.went) {
-				t.Errorf("came %v, went %v", m.Came, m.Went)
-			}
+			assert.That(t, m.Came == model.Some(test.came) && m.Went == model.Some(test.went),
+				"came %v, went %v", m.Came, m.Went)
 		})
 	}
 	t.Run("a queue that was declared again has no movements", func(t *testing.T) {
 		moves := model.MovesBetween(at(0, func(q *model.Queue) { q.Published = model.Some[int64](50) }),
 			at(2, func(q *model.Queue) { q.Published = model.Some[int64](1) }))
-		if len(moves) != 0 {
-			t.Errorf("%v", moves)
-		}
+		assert.That(t, len(moves) == 0, "%v", moves)
 		moves = model.MovesBetween(at(0, func(q *model.Queue) {
 			q.Published, q.Ready = model.Some[int64](50),
 				model.Some[int64](5)
 		}), at(2, func(q *model.Queue) { q.Published, q.Ready = model.Unknown[int64](), model.Some[int64](0) }))
-		if len(moves) != 0 {
-			t.Errorf("its totals are gone, and still there are %v", moves)
-		}
+		assert.That(t, len(moves) == 0, "its totals are gone, and still there are %v", moves)
 	})
 	t.Run("the first poll has none", func(t *testing.T) {
 		if moves := model.MovesBetween(nil, at(2, func(*model.Queue) {})); moves != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -54,16 +55,10 @@ func TestFlowsOfMessagesThatKeepTheirKeys(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			topology := build.TopologyOf("4.0.5", test.parts...)
-			if diff := cmp.Diff(test.want, build.Told(topology.Flows())); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(test.want, build.Told(topology.Flows())))
 			hop, _ := topology.Hop(build.Ref("delay:5s"), model.Expired)
-			if hop.Route.Keys != test.keys {
-				t.Errorf("keys of kind %d, want %d: %s", hop.Route.Keys, test.keys, hop.Route.Why)
-			}
-			if diff := cmp.Diff(test.reaches, hop.Route.Queues); diff != "" {
-				t.Error(diff)
-			}
+			assert.That(t, hop.Route.Keys == test.keys, "keys of kind %d, want %d: %s", hop.Route.Keys, test.keys, hop.Route.Why)
+			assert.NoDiff(t, cmp.Diff(test.reaches, hop.Route.Queues))
 		})
 	}
 }
@@ -75,9 +70,8 @@ func TestRejectsThatKeepTheirKeys(t *testing.T) {
 		build.Queue("w", build.Consumers(1), build.DLX("dead")), build.Bind("in", "w", "w"),
 		build.Queue("v.dead"), build.Bind("dead", "v", "v.dead"))
 	for _, exit := range topology.Exits(build.Ref("w")) {
-		if exit.Fate != model.Unclear || !strings.Contains(exit.Why, "keeps its own routing keys") {
-			t.Errorf("%s is %s: %s", exit.Reason, exit.Fate, exit.Why)
-		}
+		assert.That(t, exit.Fate == model.Unclear && strings.Contains(exit.Why, "keeps its own routing keys"),
+			"%s is %s: %s", exit.Reason, exit.Fate, exit.Why)
 	}
 	if flows := topology.Flows(); len(flows) != 0 {
 		t.Error(build.Told(flows))
@@ -98,9 +92,7 @@ func TestDeadLettered(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			q, _ := build.TopologyOf("4.0.5", build.Queue("q", test.set...)).Queue(build.Ref("q"))
-			if got := q.DeadLettered(); got != test.want {
-				t.Errorf("%v, want %v", got, test.want)
-			}
+			assert.Equal(t, q.DeadLettered(), test.want)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package model_test
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -26,9 +27,7 @@ func TestShortName(t *testing.T) {
 		{[]string{"a", "ab"}, "a…b"},
 	} {
 		b := model.Buffer{Levels: levelRefs(c.levels...)}
-		if got := b.ShortName(); got != c.want {
-			t.Errorf("%v: %q, want %q", c.levels, got, c.want)
-		}
+		assert.Equal(t, b.ShortName(), c.want, "%v", c.levels)
 		if entrance, ok := b.Entrance(); !ok || entrance.Name != c.levels[len(c.levels)-1] {
 			t.Errorf("%v: what comes in comes into %s", c.levels, entrance)
 		}
@@ -75,7 +74,5 @@ func TestMovesOfLevels(t *testing.T) {
 		}
 	}
 	one := model.Moves{refs[0]: rates(3, 2, 1)}
-	if got := one.Of(&model.Buffer{Member: model.Member{Queue: refs[0]}}); got != rates(3, 2, 1) {
-		t.Errorf("of one queue: %+v", got)
-	}
+	assert.Equal(t, one.Of(&model.Buffer{Member: model.Member{Queue: refs[0]}}), rates(3, 2, 1), "of one queue")
 }

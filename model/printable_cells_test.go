@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -51,7 +52,11 @@ func drawnCells(s string) (n int) {
 
 // checkCells: what is printable is never drawn wider than it is counted, by terminals of both kinds; and a cluster that
 // some draw into one cell is never more than some letters.
-func checkCells(t interface{ Errorf(string, ...any) }, p string) {
+func checkCells(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, p string,
+) {
 	counted := ansi.StringWidthWc(p)
 	if cells := drawnCells(p); cells > counted {
 		t.Errorf("%q is drawn as %d cells, and counted as %d", p, cells, counted)
@@ -67,9 +72,7 @@ func checkCells(t interface{ Errorf(string, ...any) }, p string) {
 				letters++
 			}
 		}
-		if letters > model.MaxLetters {
-			t.Errorf("one cluster of %q has %d letters", p, letters)
-		}
+		assert.That(t, letters <= model.MaxLetters, "one cluster of %q has %d letters", p, letters)
 		rest = rest[len(one):]
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -43,17 +44,13 @@ func TestPrintable(t *testing.T) {
 		{"㉈\U0001d165", `\u{3248}\u{1d165}`},
 		{`\n`, `\n`},
 	} {
-		if got := model.Printable(c.in); got != c.want {
-			t.Errorf("%q: %q, want %q", c.in, got, c.want)
-		}
+		assert.Equal(t, model.Printable(c.in), c.want, "%q", c.in)
 	}
 }
 
 func TestPrintableDoesNotAllocateForNothing(t *testing.T) {
 	for _, s := range []string{"ucenter@user@failed", "Grüße, 世界"} {
-		if n := testing.AllocsPerRun(100, func() { model.Printable(s) }); n != 0 {
-			t.Errorf("%q: %v allocations", s, n)
-		}
+		assert.Equal(t, testing.AllocsPerRun(100, func() { model.Printable(s) }), 0, "%q", s)
 	}
 }
 
@@ -72,9 +69,7 @@ func TestPrintableLines(t *testing.T) {
 		{"\x1b[1m", []string{`\x1b[1m`}},
 		{"  a \n ", []string{"  a ", " "}},
 	} {
-		if diff := cmp.Diff(c.want, model.PrintableLines(c.in)); diff != "" {
-			t.Errorf("%q: %s", c.in, diff)
-		}
+		assert.NoDiff(t, cmp.Diff(c.want, model.PrintableLines(c.in)), "%q", c.in)
 	}
 }
 
@@ -89,9 +84,7 @@ func FuzzPrintable(f *testing.F) {
 		p := model.Printable(s)
 		build.CheckPrintable(t, p)
 		checkCells(t, p)
-		if again := model.Printable(p); again != p {
-			t.Errorf("%q is %q, then %q", s, p, again)
-		}
+		assert.Equal(t, model.Printable(p), p, "%q", s)
 		for _, line := range model.PrintableLines(s) {
 			build.CheckPrintable(t, line)
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -23,10 +24,8 @@ func TestRolesAreRemembered(t *testing.T) {
 	changed := stopped.Next(at(0, build.Queue("other")))
 	for name, topology := range map[string]*model.Topology{"stopped": stopped, "changed": changed} {
 		flows := topology.Flows()
-		if len(flows) != 1 || flows[0].Name != "work" || len(flows[0].Failed) != 2 ||
-			!strings.Contains(flows[0].Worker.Reason, "has no consumers") {
-			t.Errorf("%s: %+v", name, flows)
-		}
+		assert.That(t, len(flows) == 1 && flows[0].Name == "work" && len(flows[0].Failed) == 2 &&
+			strings.Contains(flows[0].Worker.Reason, "has no consumers"), "%s: %+v", name, flows)
 	}
 	gone := changed.Next(build.TopologyOf("4.0.5", build.Queue("graveyard")).Snapshot)
 	if flows := gone.Next(at(0)).Flows(); len(flows) != 0 {
@@ -44,7 +43,5 @@ func TestUnknownConsumersMakeNoWorkers(t *testing.T) {
 	}
 	unknown := func(q *model.Queue) { q.Consumers = model.Unknown[int64]() }
 	flows := model.NewTopology(at(unknown)).Next(at()).Flows()
-	if len(flows) != 1 || flows[0].Name != "pay" || len(flows[0].Failed) != 2 {
-		t.Errorf("%+v", flows)
-	}
+	assert.That(t, len(flows) == 1 && flows[0].Name == "pay" && len(flows[0].Failed) == 2, "%+v", flows)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/findings"
@@ -145,13 +146,9 @@ func TestRoute(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			got := build.TopologyOf("3.10.8", test.parts...).Route("/", test.exchange, test.keys, test.headers)
-			if got.Exact != (got.Why == "") {
-				t.Errorf("exact is %v, and the reason against it is %q", got.Exact, got.Why)
-			}
+			assert.That(t, got.Exact == (got.Why == ""), "exact is %v, and the reason against it is %q", got.Exact, got.Why)
 			got.Through, got.Why = nil, ""
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(test.want, got))
 		})
 	}
 }
@@ -175,9 +172,7 @@ func TestWhatCouldNotBeReadIsUnknown(t *testing.T) {
 		Operation: plan.Replay, From: build.Ref("a"), Planned: 1,
 		Mode: plan.ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
 	})
-	if !strings.Contains(planned.Refusal.Words(), "could not be read") {
-		t.Errorf("refusal %q", planned.Refusal.Words())
-	}
+	assert.Contains(t, planned.Refusal.Words(), "could not be read", "refusal")
 }
 
 func TestTopicMatches(t *testing.T) {
@@ -204,9 +199,8 @@ func TestTopicMatches(t *testing.T) {
 		{"#.#", "", true},
 	}
 	for _, test := range tests {
-		if got := model.TopicMatches(model.TopicWords(test.pattern), model.TopicWords(test.key)); got != test.want {
-			t.Errorf("pattern %q, key %q: %v", test.pattern, test.key, got)
-		}
+		assert.Equal(t, model.TopicMatches(model.TopicWords(test.pattern), model.TopicWords(test.key)), test.want,
+			"pattern %q, key %q", test.pattern, test.key)
 	}
 }
 
@@ -258,8 +252,6 @@ func TestHeadersMatch(t *testing.T) {
 		{"booleans", model.Table{"a": true}, model.Table{"a": true}, true},
 	}
 	for _, test := range tests {
-		if got := model.HeadersMatch(test.binding, test.headers); got != test.want {
-			t.Errorf("%s: %v", test.name, got)
-		}
+		assert.Equal(t, model.HeadersMatch(test.binding, test.headers), test.want, "%s", test.name)
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -50,9 +52,7 @@ func TestTheNextTopologyIsTheOneFromNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			after := build.Broker("3.10.8", parts...)
 			got, want := build.TopologyOf("3.10.8", structure...).Next(after), model.NewTopology(after)
-			if diff := cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })))
 		})
 	}
 }
@@ -67,22 +67,16 @@ func TestWhatAPollRepeatsIsInMemoryOnce(t *testing.T) {
 	polled := broker(2)
 	second := first.Next(polled)
 	before, after := first.Snapshot, second.Snapshot
-	if &before.Bindings[0] != &after.Bindings[0] {
-		t.Error("bindings are kept twice")
-	}
+	assert.That(t, &before.Bindings[0] == &after.Bindings[0], "bindings are kept twice")
 	for i := range before.Queues {
 		kept, table := reflect.ValueOf(before.Queues[i].Arguments), reflect.ValueOf(after.Queues[i].Arguments)
-		if kept.Pointer() != table.Pointer() {
-			t.Errorf("the arguments of %s are kept twice", before.Queues[i].Name)
-		}
+		assert.That(t, kept.Pointer() == table.Pointer(), "the arguments of %s are kept twice", before.Queues[i].Name)
 	}
 	q, ok := second.Queue(build.Ref("w"))
 	if was, _ := first.Queue(build.Ref("w")); !ok || q.Ready.Or(0) != 2 || was.Ready.Or(0) != 1 {
 		t.Errorf("%v and %v are ready", was.Ready, q.Ready)
 	}
-	if &polled.Bindings[0] == &after.Bindings[0] {
-		t.Error("the poll itself was changed")
-	}
+	assert.That(t, &polled.Bindings[0] != &after.Bindings[0], "the poll itself was changed")
 }
 
 // TestWhatFlowsShareIsInMemoryOnce: in a tangle, each buffer belongs to dozens of flows.
@@ -93,12 +87,8 @@ func TestWhatFlowsShareIsInMemoryOnce(t *testing.T) {
 		build.Queue("later", build.DLX("x"), build.TTL(1000)),
 		build.Bind("x", "", "a"), build.Bind("x", "", "b"), build.Bind("x", "", "c")))
 	flows := topology.Flows()
-	if len(flows) != 3 || len(flows[0].Buffers) != 1 || len(flows[2].Buffers) != 1 {
-		t.Fatalf("flows %+v", flows)
-	}
-	if flows[0].Buffers[0] != flows[1].Buffers[0] {
-		t.Error("a buffer that is the same for two workers is kept twice")
-	}
+	must.That(t, len(flows) == 3 && len(flows[0].Buffers) == 1 && len(flows[2].Buffers) == 1, "flows %+v", flows)
+	assert.That(t, flows[0].Buffers[0] == flows[1].Buffers[0], "a buffer that is the same for two workers is kept twice")
 	if own := flows[2].Buffers[0]; own == flows[0].Buffers[0] || !own.Rejected || flows[0].Buffers[0].Rejected {
 		t.Errorf("for the worker whose failures it gets it is %+v", own)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -17,15 +18,11 @@ func TestWhatWasSeenBefore(t *testing.T) {
 		To:   ways{build.Ref("buffer"): build.Refs("a"), build.Ref("other"): build.Refs("c")},
 		From: ways{build.Ref("buffer"): build.Refs("w")}, Counted: map[model.QueueRef]bool{build.Ref("buffer"): true},
 	})
-	if diff := cmp.Diff(model.Seen{To: ways{build.Ref("buffer"): build.Refs("b")}}, before); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(model.Seen{
+	assert.NoDiff(t, cmp.Diff(model.Seen{To: ways{build.Ref("buffer"): build.Refs("b")}}, before))
+	assert.NoDiff(t, cmp.Diff(model.Seen{
 		To:   ways{build.Ref("buffer"): build.Refs("a", "b"), build.Ref("other"): build.Refs("c")},
 		From: ways{build.Ref("buffer"): build.Refs("w")}, Counted: map[model.QueueRef]bool{build.Ref("buffer"): true},
-	}, after); diff != "" {
-		t.Error(diff)
-	}
+	}, after))
 }
 
 // A buffer that publishers fill as far as bindings tell: messages in it say which of its workers sends them back.

@@ -1,11 +1,11 @@
 package model_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -342,9 +342,7 @@ func TestFlowsOfStructures(t *testing.T) {
 				version = "4.0.5"
 			}
 			topology := build.TopologyOf(version, test.parts...)
-			if diff := cmp.Diff(test.want, build.Told(topology.Flows())); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(test.want, build.Told(topology.Flows())))
 			got := map[string]string{}
 			for _, f := range topology.Flows() {
 				for _, m := range append(f.Failed, f.Worker) {
@@ -353,27 +351,19 @@ func TestFlowsOfStructures(t *testing.T) {
 				for _, b := range f.Buffers {
 					got[b.Name()] += b.Reason + "\n"
 					for _, ref := range b.Queues() {
-						if f.Role(ref) != b.Role {
-							t.Errorf("%s is %q", ref, f.Role(ref))
-						}
+						assert.Equal(t, f.Role(ref), b.Role, "%s", ref)
 					}
 				}
 			}
 			for name, words := range test.reasons {
-				if !strings.Contains(got[name], words) {
-					t.Errorf("%s because of %q, want something with %q", name, got[name], words)
-				}
+				assert.Contains(t, got[name], words, "%s because of", name)
 			}
 			var alone []string
 			for _, m := range topology.FailedWithoutFlow() {
 				alone = append(alone, m.Queue.String())
-				if m.Reason == "" {
-					t.Errorf("%s without a reason", m.Queue)
-				}
+				assert.That(t, m.Reason != "", "%s without a reason", m.Queue)
 			}
-			if diff := cmp.Diff(test.alone, alone); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(test.alone, alone))
 		})
 	}
 }
@@ -419,9 +409,7 @@ func TestWaiting(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			topology := build.TopologyOf("4.0.5", test.parts...)
-			if got := topology.Waiting(topology.Flows()[0].Buffers[0]); got != test.want {
-				t.Errorf("%v, want %v", got, test.want)
-			}
+			assert.Equal(t, topology.Waiting(topology.Flows()[0].Buffers[0]), test.want)
 		})
 	}
 }

@@ -3,6 +3,7 @@ package model_test
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -16,9 +17,8 @@ func FuzzParseVersion(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		v := model.ParseVersion(s)
-		if v.Major < 0 || v.Minor < 0 || v.Patch < 0 || v.Known() && model.ParseVersion(v.String()) != v {
-			t.Errorf("%q is %+v", s, v)
-		}
+		assert.That(t, v.Major >= 0 && v.Minor >= 0 && v.Patch >= 0 && (!v.Known() || model.ParseVersion(v.String()) == v),
+			"%q is %+v", s, v)
 		model.BehaviourOf(v)
 	})
 }

@@ -3,6 +3,7 @@ package model_test
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -11,8 +12,6 @@ func TestPlural(t *testing.T) {
 		0: "0 messages", 1: "1 message", 999: "999 messages", 1000: "1,000 messages",
 		-1234567: "-1,234,567 messages",
 	} {
-		if got := model.Plural(n, "message"); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
-		}
+		assert.Equal(t, model.Plural(n, "message"), want, "%d", n)
 	}
 }

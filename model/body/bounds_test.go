@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -48,9 +49,7 @@ func TestViewsAreBounded(t *testing.T) {
 			if shown := shownOf(v); shown > 4*maxShown {
 				t.Errorf("%s: %d bytes in %d lines", v.Format, shown, len(v.Lines))
 			}
-			if len(body) > 1<<20 && !strings.Contains(v.Note, "the first ") {
-				t.Errorf("note %q", v.Note)
-			}
+			assert.That(t, len(body) <= 1<<20 || strings.Contains(v.Note, "the first "), "note %q", v.Note)
 		})
 	}
 }
@@ -77,9 +76,8 @@ func TestBeginningIsReadAsFarAsItGoes(t *testing.T) {
 		m := messageOf(c.kept, "", "")
 		m.BodyBytes += 1000
 		v := Read(m)
-		if v.Format != c.format || !strings.HasPrefix(v.Title, c.title) || !strings.HasPrefix(v.Note, "the first ") {
-			t.Errorf("%s: %s, %q, %q", name, v.Format, v.Title, v.Note)
-		}
+		assert.That(t, v.Format == c.format && strings.HasPrefix(v.Title, c.title) && strings.HasPrefix(v.Note, "the first "),
+			"%s: %s, %q, %q", name, v.Format, v.Title, v.Note)
 	}
 }
 
@@ -96,9 +94,7 @@ func TestLaidJSONIsTheSame(t *testing.T) {
 			got.WriteString(line.String())
 		}
 		a, b := strings.ReplaceAll(got.String(), " ", ""), strings.ReplaceAll(s, " ", "")
-		if a != b && !strings.Contains(a, "(JSON") {
-			t.Fatalf("%s\n%s", a, b)
-		}
+		must.That(t, a == b || strings.Contains(a, "(JSON"), "%s\n%s", a, b)
 	})
 }
 
@@ -144,12 +140,9 @@ func FuzzBody(f *testing.F) {
 		if shown := shownOf(v) + shownOf(raw); shown > 16*maxShown {
 			t.Errorf("%d bytes are shown", shown)
 		}
-		if strings.Join(again.Lines, "\n") != strings.Join(read(v).Lines, "\n") || again.Title != v.Title {
-			t.Errorf("read twice it is %+v and %+v", again, v)
-		}
-		if (v.Format == Empty || v.Format == NotKept) != (len(body) == 0) {
-			t.Errorf("%d bytes are %s", len(body), v.Format)
-		}
+		assert.That(t, strings.Join(again.Lines, "\n") == strings.Join(read(v).Lines, "\n") && again.Title == v.Title,
+			"read twice it is %+v and %+v", again, v)
+		assert.That(t, (v.Format == Empty || v.Format == NotKept) == (len(body) == 0), "%d bytes are %s", len(body), v.Format)
 		for depth := range 3 {
 			for _, line := range Folded(v.Lines, depth) {
 				build.CheckPrintable(t, line.String())

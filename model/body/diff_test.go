@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 func linesOf(texts ...string) (all []Line) {
@@ -68,9 +70,7 @@ func TestCompareIsComplete(t *testing.T) {
 			if r.Same {
 				same++
 			}
-			if r.Same && (r.Left.String() != r.Right.String() || !r.HasLeft || !r.HasRight) {
-				t.Errorf("not the same: %+v", r)
-			}
+			assert.That(t, !r.Same || r.Left.String() == r.Right.String() && r.HasLeft && r.HasRight, "not the same: %+v", r)
 		}
 		if strings.Join(left, "") != strings.Join(a, "") || strings.Join(right, "") != strings.Join(b, "") {
 			t.Errorf("%v and %v are shown as\n%s", a, b, drawn(rows))
@@ -103,7 +103,6 @@ func TestCompareOfTooMuch(t *testing.T) {
 	}
 	a[0], b[0] = "{", "{"
 	rows, near := Compare(linesOf(a...), linesOf(b...))
-	if near || len(rows) != 20_000 || !rows[0].Same || rows[1].Same || !rows[1].HasLeft || !rows[1].HasRight {
-		t.Errorf("%d rows, near %t, %+v", len(rows), near, rows[1])
-	}
+	assert.That(t, !near && len(rows) == 20_000 && rows[0].Same && !rows[1].Same && rows[1].HasLeft && rows[1].HasRight,
+		"%d rows, near %t, %+v", len(rows), near, rows[1])
 }

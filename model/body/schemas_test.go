@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -126,9 +127,7 @@ func TestProtobufByItsTypes(t *testing.T) {
 		"aMessage":{"aInt64":"-5","aBool":true},"prices":{"b":2,"":0},"aDouble":1.5,"aFloat":"Infinity"}`)
 	body += string(protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 121)) // of a newer type
 	v := schemasOf(t, "shop.Order", "orders.*", "").Read(orders, messageOf(body, "application/octet-stream", ""))
-	if v.Title != "protobuf shop.Order" || v.Problem != "" || v.Format != Protobuf {
-		t.Fatalf("%+v", v)
-	}
+	must.That(t, v.Title == "protobuf shop.Order" && v.Problem == "" && v.Format == Protobuf, "%+v", v)
 	want := map[string]any{
 		"a_string": "née", "many_sint32": []any{json.Number("-1"), json.Number("2")}, "a_enum": "PAID",
 		"many_enum": []any{"NEW", json.Number("7")}, "a_bytes": map[string]any{"$bytes": "AP8="},
@@ -137,9 +136,7 @@ func TestProtobufByItsTypes(t *testing.T) {
 		"a_float": "+Inf", "99": json.Number("121"),
 	}
 	want["a_message"].(map[string]any)["a_bool"] = true
-	if diff := cmp.Diff(want, shown(t, v)); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(want, shown(t, v)))
 }
 
 // Which bodies a schema is for.
@@ -163,18 +160,14 @@ func TestSchemasAreChosen(t *testing.T) {
 		m := messageOf(body, test.of, "")
 		m.Properties.Type, m.Headers = test.kind, model.Table{"proto": "shop.Order"}
 		v := schemasOf(t, test.name, test.queues, test.contentType).Read(model.QueueRef{VHost: "prod", Name: test.queue}, m)
-		if v.Title != test.title {
-			t.Errorf("%+v: %q, %q", test, v.Title, v.Problem)
-		}
+		assert.That(t, v.Title == test.title, "%+v: %q, %q", test, v.Title, v.Problem)
 	}
 	both := append(schemasOf(t, "shop.Empty", "mail", ""), schemasOf(t, "shop.Order", "", "")...)
 	if v := both.Read(orders, messageOf(body, "application/protobuf", "")); v.Title != "protobuf shop.Order" {
 		t.Errorf("%+v", v)
 	}
 	packed := schemasOf(t, "shop.Order", "orders.*", "").Read(orders, messageOf(gzipped(body), "", "gzip"))
-	if !strings.HasPrefix(packed.Title, "gzip → protobuf shop.Order") {
-		t.Errorf("%+v", packed)
-	}
+	assert.That(t, strings.HasPrefix(packed.Title, "gzip → protobuf shop.Order"), "%+v", packed)
 }
 
 // What is wrong is one sentence where the body is shown, and the body is read as without a schema.
@@ -215,13 +208,10 @@ func TestBadSchemas(t *testing.T) {
 			var v View
 			m := messageOf(test.body, "application/protobuf", "")
 			limit.Keep(t, len(test.body), func() { v = Schemas{s}.Read(orders, m) })
-			if !strings.Contains(v.Problem, test.problem) || v.Title != test.title ||
-				model.Printable(v.Problem) != v.Problem || len(v.Problem) > 300 {
-				t.Errorf("%q, %q, %q", v.Title, v.Problem, v.Note)
-			}
-			if name == "a deep body" && !strings.Contains(v.Note, "shop.Order, too large to be shown") {
-				t.Errorf("note %q", v.Note)
-			}
+			assert.That(t, strings.Contains(v.Problem, test.problem) && v.Title == test.title &&
+				model.Printable(v.Problem) == v.Problem && len(v.Problem) <= 300, "%q, %q, %q", v.Title, v.Problem, v.Note)
+			assert.That(t, name != "a deep body" || strings.Contains(v.Note, "shop.Order, too large to be shown"),
+				"note %q", v.Note)
 		})
 	}
 	for _, bad := range []struct{ file, name, want string }{
@@ -243,9 +233,7 @@ func FuzzTypes(f *testing.F) {
 		limit.Keep(t, len(set)+len(body)+len(name), func() {
 			s, err := NewSchema("f.desc", set, nil, name, "", "")
 			if err != nil {
-				if strings.ContainsAny(err.Error(), "\r\n\x1b") || len(err.Error()) > 1000 {
-					t.Fatalf("%q", err)
-				}
+				must.That(t, !strings.ContainsAny(err.Error(), "\r\n\x1b") && len(err.Error()) <= 1000, "%q", err)
 				return
 			}
 			m := &message.Message{Body: bytes.Clone(body), BodyBytes: len(body)}
@@ -279,10 +267,6 @@ func TestTypesWithoutTheirImports(t *testing.T) {
 	s := must.Get(NewSchema("/etc/box.desc", set, nil, "shop.Box", "", ""))(t)
 	v := Schemas{s}.Read(orders, messageOf("\x0a\x02\x08\x05\x10\x03", "application/protobuf", ""))
 	want := map[string]any{"price": map[string]any{"1": json.Number("5")}, "state": json.Number("3")}
-	if v.Problem != "" {
-		t.Fatalf("%+v", v)
-	}
-	if diff := cmp.Diff(want, shown(t, v)); diff != "" {
-		t.Error(diff)
-	}
+	must.That(t, v.Problem == "", "%+v", v)
+	assert.NoDiff(t, cmp.Diff(want, shown(t, v)))
 }

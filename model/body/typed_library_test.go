@@ -30,16 +30,10 @@ func TestTypedAsTheLibrary(t *testing.T) {
 			body = appendAny(t, body, of)
 		}
 		m := dynamicpb.NewMessage(of)
-		if err := proto.Unmarshal(body, m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, proto.Unmarshal(body, m))
 		v, err := parseTyped(body, own)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(plain(m), plainOf(v)); diff != "" {
-			t.Fatal(diff)
-		}
+		must.Do(t, err)
+		must.NoDiff(t, cmp.Diff(plain(m), plainOf(v)))
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -280,9 +281,7 @@ func TestRead(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, read(Read(messageOf(c.body, c.contentType, c.encoding)))); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(c.want, read(Read(messageOf(c.body, c.contentType, c.encoding)))))
 		})
 	}
 	m := message.Message{BodyBytes: 10 << 20}
@@ -315,14 +314,10 @@ func TestJava(t *testing.T) {
 		"exception": {`"at shop.Charge.run(Charge.java:12)"`, `"detailMessage": "inner"`, `"detailMessage": "outer"`},
 	} {
 		v := Read(messageOf(javaObjects(t)[name], "application/x-java-serialized-object", ""))
-		if v.Format != Java || v.Title != "Java serialization" {
-			t.Errorf("%s: %s, %q, %q", name, v.Format, v.Title, v.Note)
-		}
+		assert.That(t, v.Format == Java && v.Title == "Java serialization", "%s: %s, %q, %q", name, v.Format, v.Title, v.Note)
 		text := strings.Join(read(v).Lines, "\n")
 		for _, part := range want {
-			if !strings.Contains(text, part) {
-				t.Errorf("%s is without %s:\n%s", name, part, text)
-			}
+			assert.Contains(t, text, part, "%s is without", name)
 		}
 	}
 }
@@ -346,8 +341,6 @@ func TestFolded(t *testing.T) {
 		"{\n  \"a\": { … 5 lines },\n  \"d\": [ … 1 line ],\n  \"e\": 4\n}",
 	} {
 		got := strings.Join(read(View{Lines: Folded(v.Lines, depth)}).Lines, "\n")
-		if got != want {
-			t.Errorf("%d: %s", depth, got)
-		}
+		assert.Equal(t, got, want, "%d", depth)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -67,21 +68,16 @@ func TestOf(t *testing.T) {
 		},
 	} {
 		got := readFailed(mail, &c.m)
-		if got.Cause != c.want || got.Worker != c.worker || got.Cause.String() != c.words {
-			t.Errorf("%s: %+v of %q, %q", c.name, got.Cause, got.Worker, got.Cause.String())
-		}
+		assert.That(t, got.Cause == c.want && got.Worker == c.worker && got.Cause.String() == c.words,
+			"%s: %+v of %q, %q", c.name, got.Cause, got.Worker, got.Cause.String())
 	}
 }
 
 func TestID(t *testing.T) {
 	first, same := Of(mail, failed("order 12 not found")).ID(), Of(mail, failed("order 7 not found")).ID()
 	other := Of(mail, failed("customer 7 not found")).ID()
-	if first != same || first == other {
-		t.Errorf("%s and %s are one cause, %s another", first, same, other)
-	}
-	if len(first) != IDLength {
-		t.Errorf("%s is no ID", first)
-	}
+	assert.That(t, first == same && first != other, "%s and %s are one cause, %s another", first, same, other)
+	assert.That(t, len(first) == IDLength, "%s is no ID", first)
 	for text, valid := range map[string]bool{
 		string(first): true, strings.ToUpper(string(first)): true, "": false, "12": false, "12345678901z": false,
 	} {
@@ -110,17 +106,11 @@ func TestIsAtEachLevel(t *testing.T) {
 	seen := map[ID]bool{}
 	for level := Whole; level <= NoKind; level++ {
 		id := c.At(level).ID()
-		if seen[id] || !Is(mail, m, id) {
-			t.Errorf("%s does not mean it at level %d", id, level)
-		}
+		assert.That(t, !seen[id] && Is(mail, m, id), "%s does not mean it at level %d", id, level)
 		seen[id] = true
 	}
-	if Is(mail, failed("KeyError: x"), c.ID()) {
-		t.Error("another cause is taken for it")
-	}
-	if got := c.At(FirstWords).String(); got != "ValueError: order zzq of…" {
-		t.Errorf("coarser it is %q", got)
-	}
+	assert.That(t, !Is(mail, failed("KeyError: x"), c.ID()), "another cause is taken for it")
+	assert.Equal(t, c.At(FirstWords).String(), "ValueError: order zzq of…", "coarser it")
 }
 
 // What a hostile publisher writes is bounded and can be shown.

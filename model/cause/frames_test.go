@@ -3,6 +3,8 @@ package cause
 import (
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 func TestOwnFrame(t *testing.T) {
@@ -87,9 +89,7 @@ main.main()
 		{"one line", "at com.example.Mail.send(Mail.java:12)", ""},
 		{"nothing", "", ""},
 	} {
-		if got := ownFrame(c.stack); got != c.want {
-			t.Errorf("%s: %q instead of %q", c.name, got, c.want)
-		}
+		assert.Equal(t, ownFrame(c.stack), c.want, "%s", c.name)
 	}
 }
 
@@ -112,8 +112,6 @@ func TestHeadOf(t *testing.T) {
 		"x\r\n   at A.B()":        "x\r\n",
 		"E\n[SQL: SELECT 1]\nz":   "E",
 	} {
-		if got := headOf(text); got != want {
-			t.Errorf("%q is cut to %q instead of %q", text, got, want)
-		}
+		assert.Equal(t, headOf(text), want, "%q is cut to", text)
 	}
 }

@@ -3,6 +3,7 @@ package cause
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -16,21 +17,13 @@ func FuzzFold(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var folded string
 		limit.Keep(t, len(text), func() { folded = Fold(text) })
-		if len(folded) > mostFolded || model.Printable(folded) != folded {
-			t.Errorf("%q is folded to %q", text, folded)
-		}
-		if again := Fold(text); again != folded {
-			t.Errorf("%q is folded to %q and to %q", text, folded, again)
-		}
+		assert.That(t, len(folded) <= mostFolded && model.Printable(folded) == folded, "%q is folded to %q", text, folded)
+		assert.Equal(t, Fold(text), folded, "%q is folded to", text)
 		c := Of(mail, failed(text))
 		for _, s := range []string{c.Kind, c.Text, c.Frame} {
-			if model.Escaped(s) != s || len(s) > mostFolded {
-				t.Errorf("%q has the cause %+v", text, c)
-			}
+			assert.That(t, model.Escaped(s) == s && len(s) <= mostFolded, "%q has the cause %+v", text, c)
 		}
-		if !Is(mail, failed(text), c.ID()) {
-			t.Errorf("%q is not of its own cause", text)
-		}
+		assert.That(t, Is(mail, failed(text), c.ID()), "%q is not of its own cause", text)
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -52,9 +54,7 @@ func TestNothingIsGroupedByQueue(t *testing.T) {
 	}
 	want := "no error and no death in mail.failed 2 mail.failed:2; " +
 		"no error and no death in stock.failed 1 stock.failed:1; no error and no death in eu/mail.failed 1 mail.failed:1"
-	if got := shown(g); got != want {
-		t.Errorf("%s", got)
-	}
+	assert.Equal(t, shown(g), want)
 	word := func(n int) string { return string([]byte{'a' + byte(n%26), 'a' + byte(n/26%26), 'a' + byte(n/676)}) }
 	for i := range mostCauses + 1 {
 		g.Add(mail, failed("ValueError: no such thing as "+word(i)))
@@ -68,9 +68,7 @@ func TestGroups(t *testing.T) {
 	g := NewGroups()
 	check := func(want string) {
 		t.Helper()
-		if got := shown(g); got != want {
-			t.Errorf("the causes are\n\t%s\ninstead of\n\t%s", got, want)
-		}
+		assert.Equal(t, shown(g), want, "the causes are\n\t")
 	}
 	g.Add(mail, numbered(1, "no order 1", "mail", 50))
 	g.Add(mail, numbered(2, "smtp down", "mail", 10))
@@ -78,17 +76,14 @@ func TestGroups(t *testing.T) {
 	g.Add(stock, numbered(3, "no order 2", "stock", 20)) // a twin
 	g.Add(stock, numbered(4, "no order 4", "stock", 0))
 	check("no order # 4 stock.failed:3 mail.failed:1 stock=3 mail=1 20..50; smtp down 1 mail.failed:1 mail=1 10..10")
-	if g.Read() != 5 {
-		t.Errorf("%d messages were read", g.Read())
-	}
+	assert.Equal(t, g.Read(), 5, "messages were read")
 	g.Remove(mail, message.Fingerprint{1, 0, 0, 1})
 	check("no order # 3 stock.failed:3 stock=3 20..20; smtp down 1 mail.failed:1 mail=1 10..10")
 	g.Remove(stock, message.Fingerprint{3, 0, 0, 1})
 	check("no order # 2 stock.failed:2 stock=2 20..20; smtp down 1 mail.failed:1 mail=1 10..10")
 	g.Remove(stock, message.Fingerprint{3, 0, 0, 1})
-	if g.Remove(stock, message.Fingerprint{3, 0, 0, 1}) || g.Remove(mail, message.Fingerprint{9}) {
-		t.Error("what is gone is removed again")
-	}
+	assert.That(t, !g.Remove(stock, message.Fingerprint{3, 0, 0, 1}) && !g.Remove(mail, message.Fingerprint{9}),
+		"what is gone is removed again")
 	check("no order # 1 stock.failed:1 stock=1; smtp down 1 mail.failed:1 mail=1 10..10")
 	g.Forget(stock)
 	check("smtp down 1 mail.failed:1 mail=1 10..10")
@@ -134,14 +129,11 @@ func TestTooManyCauses(t *testing.T) {
 		t.Errorf("the exact one became %+v", exact)
 	}
 	for _, at := range list[1:] {
-		if at.Cause.Level.Words() == "" {
-			t.Errorf("%s does not say that it is coarse", at.Cause)
-		}
+		assert.That(t, at.Cause.Level.Words() != "", "%s does not say that it is coarse", at.Cause)
 	}
 	m := numbered(7, "customer with the name "+letters(7)+" is unknown", "mail", 8)
-	if !slices.ContainsFunc(list, func(at Group) bool { return at.Cause.Level > Whole && Is(mail, m, at.ID) }) {
-		t.Error("a message is not selected by the coarse cause that it is in")
-	}
+	assert.That(t, slices.ContainsFunc(list, func(at Group) bool { return at.Cause.Level > Whole && Is(mail, m, at.ID) }),
+		"a message is not selected by the coarse cause that it is in")
 	g.Forget(mail)
 	if g.Read() != 10 || len(g.List()) != 1 {
 		t.Errorf("%d messages are left in %d causes", g.Read(), len(g.List()))
@@ -173,8 +165,6 @@ func BenchmarkGroups(b *testing.B) {
 		for _, m := range messages {
 			g.Add(mail, m)
 		}
-		if len(g.List()) < 100 {
-			b.Fatal("too few causes")
-		}
+		must.That(b, len(g.List()) >= 100, "too few causes")
 	}
 }

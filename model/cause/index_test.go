@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -33,9 +34,8 @@ func keptMail() (*Groups, []byte) {
 
 func TestIndexKeepsNoValuesOfMessages(t *testing.T) {
 	read, kept := keptMail()
-	if bytes.Contains(kept, []byte("no order 1")) || !bytes.Contains(kept, []byte("no order #")) {
-		t.Errorf("it keeps %q", kept)
-	}
+	assert.That(t, !bytes.Contains(kept, []byte("no order 1")) && bytes.Contains(kept, []byte("no order #")),
+		"it keeps %q", kept)
 	g := NewGroups()
 	g.Add(stock, numbered(5, "no order 5", "stock", 90))
 	e, err := g.Recall(kept, "rabbit@one", mail)
@@ -54,19 +54,14 @@ func TestIndexKeepsNoValuesOfMessages(t *testing.T) {
 	if got, want := counts(g), counts(read); !maps.Equal(got, want) || len(got) != 3 {
 		t.Errorf("the causes are %v, not %v", got, want)
 	}
-	if again := read.Keep("rabbit@one", mail, earlier); !bytes.Equal(again, kept) {
-		t.Error("the same is kept in two ways")
-	}
+	assert.That(t, bytes.Equal(read.Keep("rabbit@one", mail, earlier), kept), "the same is kept in two ways")
 	if got := shown(g); !strings.HasPrefix(got, "no order # 4 mail.failed:3 stock.failed:1 mail=3 stock=1 50..90; ") {
 		t.Errorf("the causes are %s", got)
 	}
-	if !g.Remove(mail, message.Fingerprint{2, 0, 0, 1}) || g.Remove(mail, message.Fingerprint{9}) {
-		t.Error("the fingerprints are not those of the messages")
-	}
+	assert.That(t, g.Remove(mail, message.Fingerprint{2, 0, 0, 1}) && !g.Remove(mail, message.Fingerprint{9}),
+		"the fingerprints are not those of the messages")
 	g.Forget(mail)
-	if got := shown(g); got != "no order # 1 stock.failed:1 stock=1 90..90" {
-		t.Errorf("the rest is %s", got)
-	}
+	assert.Equal(t, shown(g), "no order # 1 stock.failed:1 stock=1 90..90", "the rest")
 }
 
 // A message that is read brings the text that is not kept.
@@ -75,15 +70,12 @@ func TestRecalledSample(t *testing.T) {
 	g := NewGroups()
 	must.Get(g.Recall(kept, "rabbit@one", mail))(t)
 	for _, at := range g.List() {
-		if at.Sample.Text != "" || at.Sample.Queue != mail {
-			t.Errorf("the sample of %s is %+v", at.Cause, at.Sample)
-		}
+		assert.That(t, at.Sample.Text == "" && at.Sample.Queue == mail, "the sample of %s is %+v", at.Cause, at.Sample)
 	}
 	g.Add(stock, numbered(5, "no order 5", "stock", 90))
 	for _, at := range g.List() {
-		if at.Cause.Text == "no order #" && (at.Sample.Text != "no order 5" || at.Sample.Queue != stock) {
-			t.Errorf("its sample is %+v", at.Sample)
-		}
+		assert.That(t, at.Cause.Text != "no order #" || at.Sample.Text == "no order 5" && at.Sample.Queue == stock,
+			"its sample is %+v", at.Sample)
 	}
 }
 
@@ -124,13 +116,10 @@ func TestNotKept(t *testing.T) {
 		g.Add(mail, numbered(i, "OddError: no way to "+letters(i), "mail", 1))
 	}
 	g.Add(stock, numbered(1, "KeyError: lot", "stock", 1))
-	if g.Keep("rabbit@one", mail, earlier) != nil || g.Keep("rabbit@one", stock, earlier) == nil {
-		t.Error("what is coarse is kept, or what is exact is not")
-	}
+	assert.That(t, g.Keep("rabbit@one", mail, earlier) == nil && g.Keep("rabbit@one", stock, earlier) != nil,
+		"what is coarse is kept, or what is exact is not")
 	g.Forget(stock)
-	if g.Keep("rabbit@one", stock, earlier) != nil {
-		t.Error("an empty queue is kept")
-	}
+	assert.That(t, g.Keep("rabbit@one", stock, earlier) == nil, "an empty queue is kept")
 }
 
 // A very deep queue is kept in part: what is not kept was not read.
@@ -162,9 +151,7 @@ func TestMessagesThatLeftAreKnownByLaterCounts(t *testing.T) {
 		{model.Some[int64](8), after, false},
 		{model.Opt[int64]{}, after, false},
 	} {
-		if earlier.Left(c.ready, c.at) != c.left {
-			t.Errorf("%+v: it is %v", c, !c.left)
-		}
+		assert.That(t, earlier.Left(c.ready, c.at) == c.left, "%+v: it is %v", c, !c.left)
 	}
 }
 
@@ -173,9 +160,7 @@ func TestIndexName(t *testing.T) {
 	for _, broker := range []string{"rabbit@one", "rabbit@two"} {
 		for _, queue := range []model.QueueRef{mail, stock, {VHost: "a", Name: "../../x\n"}} {
 			name := IndexName(broker, queue)
-			if names[name] || len(name) != 32 || !isHex(name) {
-				t.Errorf("the name is %q", name)
-			}
+			assert.That(t, !names[name] && len(name) == 32 && isHex(name), "the name is %q", name)
 			names[name] = true
 		}
 	}

@@ -1,6 +1,10 @@
 package cause
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
+)
 
 // A text without spaces is no id, whatever its length: its digits are folded, its words stay.
 func TestWritingWithoutSpaces(t *testing.T) {
@@ -21,8 +25,6 @@ func TestWritingWithoutSpaces(t *testing.T) {
 		{"nach 5µs und 25°C", "nach # und #"},
 	}
 	for _, test := range tests {
-		if got := Fold(test.text); got != test.want {
-			t.Errorf("%s\nis  %s\nnot %s", test.text, got, test.want)
-		}
+		assert.Equal(t, Fold(test.text), test.want, "%s\nis", test.text)
 	}
 }

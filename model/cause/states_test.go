@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -39,19 +40,13 @@ func TestResolvedCauseIsBackWhenItFailsAgain(t *testing.T) {
 	} {
 		s := States{}
 		s.Mark(groupOf("E: x", c.messages, c.last), Resolved, now)
-		if got := s.Now(groupOf("E: x", c.behind, c.later), now.Add(time.Hour)).State; got != c.want {
-			t.Errorf("%s: it is %s, not %s", c.name, got, c.want)
-		}
+		assert.Equal(t, s.Now(groupOf("E: x", c.behind, c.later), now.Add(time.Hour)).State, c.want, "%s: it", c.name)
 	}
 	s := States{}
 	g := groupOf("E: x", 1, now)
-	if got := s.Now(g, now).State; got != New {
-		t.Errorf("at first it is %s", got)
-	}
+	assert.Equal(t, s.Now(g, now).State, New, "at first it")
 	s.Mark(g, Ignored, now)
-	if got := s.Now(groupOf("E: x", 9, now.Add(time.Hour)), now).State; got != Ignored {
-		t.Errorf("what is ignored is %s", got)
-	}
+	assert.Equal(t, s.Now(groupOf("E: x", 9, now.Add(time.Hour)), now).State, Ignored, "what is ignored")
 }
 
 func TestStatesFile(t *testing.T) {
@@ -100,12 +95,9 @@ func TestStatesAreBounded(t *testing.T) {
 	})
 	must.Do(t, err)
 	s, err := StatesIn(text, "a")
-	if len(s) != mostMarks || err != nil {
-		t.Fatalf("%d are left: %v", len(s), err)
-	}
-	if s.Of("000000000003").State != Resolved || s.Of(ID(fmt.Sprintf("%012x", 3*mostMarks-1))).State != Seen {
-		t.Error("the wrong ones are left")
-	}
+	must.That(t, len(s) == mostMarks && err == nil, "%d are left: %v", len(s), err)
+	assert.That(t, s.Of("000000000003").State == Resolved && s.Of(ID(fmt.Sprintf("%012x", 3*mostMarks-1))).State == Seen,
+		"the wrong ones are left")
 }
 
 func FuzzStates(f *testing.F) {
@@ -116,8 +108,6 @@ func FuzzStates(f *testing.F) {
 			return
 		}
 		again, err := WithStates(out, "a", func(States) {})
-		if err != nil || !bytes.Equal(out, again) {
-			t.Fatalf("%q is not read again: %v", out, err)
-		}
+		must.That(t, err == nil && bytes.Equal(out, again), "%q is not read again: %v", out, err)
 	})
 }

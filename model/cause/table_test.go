@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -39,9 +40,7 @@ var known = map[string]string{}
 // TestErrorsFoldToTheirCauses: texts of one cause fold to one text, and texts of two causes to two.
 func TestErrorsFoldToTheirCauses(t *testing.T) {
 	groups, texts := readGroups(t)
-	if texts < 200 || len(groups) < 100 {
-		t.Fatalf("%d texts in %d groups are not the table", texts, len(groups))
-	}
+	must.That(t, texts >= 200 && len(groups) >= 100, "%d texts in %d groups are not the table", texts, len(groups))
 	split, merged := 0, 0
 	owner := map[string]string{}
 	for _, g := range groups {
@@ -53,21 +52,16 @@ func TestErrorsFoldToTheirCauses(t *testing.T) {
 		}
 		if len(folds) > 1 {
 			split++
-			if known[g.name] == "" {
-				t.Errorf("%s is split:\n\t%s", g.name, strings.Join(folds, "\n\t"))
-			}
+			assert.That(t, known[g.name] != "", "%s is split:\n\t%s", g.name, strings.Join(folds, "\n\t"))
 		}
 		for _, folded := range folds {
 			if other, taken := owner[folded]; taken {
 				merged++
-				if known[g.name] == "" {
-					t.Errorf("%s and %s are merged: %s", other, g.name, folded)
-				}
+				assert.That(t, known[g.name] != "", "%s and %s are merged: %s", other, g.name, folded)
 			}
 			owner[folded] = g.name
-			if model.Printable(folded) != folded || len(folded) > mostFolded {
-				t.Errorf("%s: %q is not printable, or has %d bytes", g.name, folded, len(folded))
-			}
+			assert.That(t, model.Printable(folded) == folded && len(folded) <= mostFolded,
+				"%s: %q is not printable, or has %d bytes", g.name, folded, len(folded))
 		}
 	}
 	t.Logf("%d texts of %d causes: split %d (%.1f%%), merged %d (%.1f%%)", texts, len(groups),

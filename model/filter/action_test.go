@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -25,15 +26,11 @@ func TestActionURL(t *testing.T) {
 			continue
 		}
 		u, err := url.Parse(text)
-		if err != nil || u.Host != "t.example" || u.Path != "/trace/"+value || u.Fragment != "x" ||
-			u.Query().Get("at") != "12345678901234567" || len(u.Query()) != 1 {
-			t.Errorf("%q: %s", value, text)
-		}
+		assert.That(t, err == nil && u.Host == "t.example" && u.Path == "/trace/"+value && u.Fragment == "x" &&
+			u.Query().Get("at") == "12345678901234567" && len(u.Query()) == 1, "%q: %s", value, text)
 	}
 	climbing := message.Message{Headers: model.Table{"trace": "../.."}, Body: []byte(`{"user":{"id":1}}`)}
-	if a.Offered(&climbing) {
-		t.Error("a value leads to another path on a server that unescapes it")
-	}
+	assert.That(t, !a.Offered(&climbing), "a value leads to another path on a server that unescapes it")
 	for what, m := range map[string]message.Message{
 		"has no headers.trace": {Body: []byte(`{"user":{"id":1}}`)},
 		"has no json.user.id":  {Headers: model.Table{"trace": "a"}, Body: []byte(`{"user":{"id":{}}}`)},
@@ -60,13 +57,9 @@ func TestActionCommand(t *testing.T) {
 	m.Headers["b.c"] = int64(5)
 	words, err := a.Command(&m)
 	want := []string{"tool", "--id=" + hostile, "two words", "--", "", hostile + ":x", "5"}
-	if err != nil || !slices.Equal(words, want) {
-		t.Errorf("%q, %v", words, err)
-	}
+	assert.That(t, err == nil && slices.Equal(words, want), "%q, %v", words, err)
 	m.Headers["a"] = "zero\x00"
-	if a.Offered(&m) {
-		t.Error("a zero byte is taken")
-	}
+	assert.That(t, !a.Offered(&m), "a zero byte is taken")
 }
 
 // A field is refused where a shell, or another program that reads code, reads its value; with shell = true where no
@@ -133,12 +126,10 @@ func TestActionsThatLeadIntoAShell(t *testing.T) {
 				says = want.shell
 			}
 			_, err := NewAction("a", "n", "", command, shell)
-			if (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
-				t.Errorf("%s, shell = %t: %v, want %q", command, shell, err, says)
-			}
-			if err != nil && (!strings.Contains(err.Error(), "app_id") || strings.ContainsAny(err.Error(), "\n")) {
-				t.Errorf("%s: %v", command, err)
-			}
+			assert.That(t, (err == nil) == (says == "") && (err == nil || strings.Contains(err.Error(), says)),
+				"%s, shell = %t: %v, want %q", command, shell, err, says)
+			assert.That(t, err == nil || strings.Contains(err.Error(), "app_id") && !strings.ContainsAny(err.Error(), "\n"),
+				"%s: %v", command, err)
 		}
 	}
 	if _, err := NewAction("a", "n", "https://h/", "", true); err == nil {

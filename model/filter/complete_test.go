@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -39,9 +40,8 @@ func TestCompleteExpression(t *testing.T) {
 		{"deaths > ", 9, ""},
 	} {
 		from, found := Complete(test.text, paths)
-		if from != test.from || strings.Join(found, " ") != test.found {
-			t.Errorf("%q: %q at %d, not %q at %d", test.text, found, from, test.found, test.from)
-		}
+		assert.That(t, from == test.from && strings.Join(found, " ") == test.found,
+			"%q: %q at %d, not %q at %d", test.text, found, from, test.found, test.from)
 	}
 	if _, found := Complete(" ", nil); !slices.Contains(found, "deaths") || slices.Contains(found, "len(") {
 		t.Errorf("an empty expression can become %q", found)
@@ -55,14 +55,10 @@ func TestPathsAreExpressions(t *testing.T) {
 		Body:    []byte(`{"a b":1,"1x":2,"in":3,"ünï":4,"list":[[5]],"":6}`),
 	}
 	paths := Paths(&m)
-	if len(paths) != 10 {
-		t.Errorf("%d paths: %q", len(paths), paths)
-	}
+	assert.That(t, len(paths) == 10, "%d paths: %q", len(paths), paths)
 	for _, path := range paths {
 		f, err := ParseExpression(path + " != nil")
-		if err != nil || !f.Match(&m) {
-			t.Errorf("%s: %v", path, err)
-		}
+		assert.That(t, err == nil && f.Match(&m), "%s: %v", path, err)
 	}
 	deep := message.Message{Body: []byte(strings.Repeat(`{"a":`, 500) + "1" + strings.Repeat("}", 500))}
 	if n := len(Paths(&deep)); n > pathDepth+1 {
@@ -74,9 +70,7 @@ func TestSavedFilterMatchesByItsName(t *testing.T) {
 	saved := Saved{"often": "deaths > 1", "mine": `app_id == "me"`}
 	m := message.Message{Properties: message.Properties{AppID: "me"}}
 	f, err := saved.Filter(" =@mine ")
-	if err != nil || !f.Match(&m) || f.Expression() != `app_id == "me"` {
-		t.Errorf("%+v, %v", f, err)
-	}
+	assert.That(t, err == nil && f.Match(&m) && f.Expression() == `app_id == "me"`, "%+v, %v", f, err)
 	if f, err := saved.Expression("@often"); err != nil || f.Match(&m) {
 		t.Errorf("%+v, %v", f, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -11,9 +12,7 @@ import (
 func TestExpressionFieldsAreExplained(t *testing.T) {
 	fields := Fields()
 	for _, f := range fields {
-		if f.Name == "" || f.Type == "" || f.What == "" {
-			t.Errorf("%+v is not explained", f)
-		}
+		assert.That(t, f.Name != "" && f.Type != "" && f.What != "", "%+v is not explained", f)
 	}
 	if len(fields) != len(fieldWhat) || len(fields) != len(expressionNames()) {
 		t.Errorf("%d fields, %d explanations, %d names", len(fields), len(fieldWhat), len(expressionNames()))
@@ -56,8 +55,6 @@ func TestDocumentedExpressions(t *testing.T) {
 			t.Errorf("%s: %v", expression, err)
 			continue
 		}
-		if f.Match(m) != want {
-			t.Errorf("%s: %t", expression, !want)
-		}
+		assert.That(t, f.Match(m) == want, "%s: %t", expression, !want)
 	}
 }

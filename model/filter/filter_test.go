@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -105,29 +106,21 @@ func TestFilterMatch(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got := f.Match(m); got != want {
-			t.Errorf("%s: %v", text, got)
-		}
-		if f.Text != text {
-			t.Errorf("text %q of %q", f.Text, text)
-		}
+		assert.Equal(t, f.Match(m), want, "%s", text)
+		assert.Equal(t, f.Text, text, "text")
 	}
 }
 
 func TestFilterOfNothing(t *testing.T) {
 	var none *Filter
-	if !none.Match(&message.Message{}) || !(&Filter{}).Match(&message.Message{}) {
-		t.Error("no filter must match")
-	}
+	assert.That(t, none.Match(&message.Message{}) && (&Filter{}).Match(&message.Message{}), "no filter must match")
 	for expression, want := range map[string]bool{
 		"age > 1": false, "age == nil": true, "json == nil": true, "headers.x == nil": true,
 		"reason == '' and failure == ''": true,
 		"deaths == 0 and size == 0":      true, "any(json, true)": false,
 	} {
 		f := must.Get(ParseExpression(expression))(t)
-		if got := f.Match(&message.Message{}); got != want {
-			t.Errorf("%s: %v", expression, got)
-		}
+		assert.Equal(t, f.Match(&message.Message{}), want, "%s", expression)
 	}
 }
 
@@ -152,9 +145,8 @@ func TestFilterErrors(t *testing.T) {
 			t.Errorf("%.40q: no error", expression)
 			continue
 		}
-		if !strings.HasPrefix(err.Error(), want) || strings.ContainsAny(err.Error(), "\n\x1b") {
-			t.Errorf("%.40q: %q, want %q", expression, err, want)
-		}
+		assert.That(t, strings.HasPrefix(err.Error(), want) && !strings.ContainsAny(err.Error(), "\n\x1b"),
+			"%.40q: %q, want %q", expression, err, want)
 	}
 	if _, err := Parse("= "); err == nil {
 		t.Error("= alone is no filter")
@@ -187,9 +179,7 @@ func TestFilterIsBounded(t *testing.T) {
 		}
 		f.steps = 200_000 // the real bound takes seconds
 		began := time.Now()
-		if f.Match(m) {
-			t.Errorf("%.60s: matched", expression)
-		}
+		assert.That(t, !f.Match(m), "%.60s: matched", expression)
 		if took := time.Since(began); took > 30*time.Second {
 			t.Errorf("%.60s: took %v", expression, took)
 		}
@@ -205,17 +195,13 @@ func TestFilterMakesLittleOfMuch(t *testing.T) {
 		kept := strings.TrimSuffix(strings.Repeat(many+", ", 150), ", ")
 		var before, after goruntime.MemStats
 		goruntime.ReadMemStats(&before)
-		if matches(t, "any(["+kept+"], len(#) < 0)", empty) {
-			t.Errorf("%s: matched", many)
-		}
+		assert.That(t, !matches(t, "any(["+kept+"], len(#) < 0)", empty), "%s: matched", many)
 		goruntime.ReadMemStats(&after)
 		if made := after.TotalAlloc - before.TotalAlloc; made > 2*maxBytes {
 			t.Errorf("%s: it takes %d MB", many, made>>20)
 		}
 	}
-	if matches(t, "body matches body or size > 0", empty) {
-		t.Error("a pattern of 300 KB is read")
-	}
+	assert.That(t, !matches(t, "body matches body or size > 0", empty), "a pattern of 300 KB is read")
 	if !matches(t, "size > 300000 and body contains '{},1' and body matches '^.{}' and lower(body) endsWith '1]'", empty) {
 		t.Error("a plain condition on a large body does not match")
 	}
@@ -229,9 +215,7 @@ func TestFilterEndsWithItsContext(t *testing.T) {
 	} {
 		f := must.Get(ParseExpression(expression))(t)
 		ctx, stop := context.WithCancel(t.Context())
-		if !f.Within(ctx).Match(m) {
-			t.Errorf("%s does not match", expression)
-		}
+		assert.That(t, f.Within(ctx).Match(m), "%s does not match", expression)
 		if stop(); f.Within(ctx).Match(m) {
 			t.Errorf("%s matches", expression)
 		}
@@ -251,9 +235,7 @@ func TestFilterIsSafeForConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			m := filterMessage()
 			for range 50 {
-				if !f.Match(m) {
-					t.Error("no match")
-				}
+				assert.That(t, f.Match(m), "no match")
 			}
 		})
 	}
@@ -272,9 +254,7 @@ func FuzzParseExpression(f *testing.F) {
 		var filter *Filter
 		var err error
 		limit.Keep(t, len(s), func() { filter, err = ParseExpression(s) })
-		if (filter == nil) == (err == nil) {
-			t.Fatal("a filter or an error")
-		}
+		must.That(t, (filter == nil) != (err == nil), "a filter or an error")
 		if err != nil {
 			build.CheckPrintable(t, err.Error())
 			return

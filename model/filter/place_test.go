@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -27,9 +28,7 @@ func TestPlaceOfATextIsNamed(t *testing.T) {
 			where := strings.TrimSpace(string(place.Kind) + " " + place.Name)
 			got = where + "|" + place.Before + "|" + place.Found + "|" + place.After
 		}
-		if got != want {
-			t.Errorf("%q is at %q, want %q", text, got, want)
-		}
+		assert.Equal(t, got, want, "%q is at", text)
 	}
 	expression, _ := Parse("=deaths > 3")
 	if place, ok := expression.Where(m); !ok || place.Kind != Matched {
@@ -63,9 +62,8 @@ func TestNeedle(t *testing.T) {
 	} {
 		n := newNeedle(c.text)
 		from, to, ok := n.index(c.in)
-		if ok != (c.found != "") || ok && c.in[from:to] != c.found {
-			t.Errorf("%q in %q: %d %d %v", c.text, c.in, from, to, ok)
-		}
+		assert.That(t, ok == (c.found != "") && (!ok || c.in[from:to] == c.found),
+			"%q in %q: %d %d %v", c.text, c.in, from, to, ok)
 	}
 }
 
@@ -75,12 +73,9 @@ func FuzzNeedle(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, in string) {
 		n := newNeedle(text)
 		from, to, ok := n.index(in)
-		if ok && (from < 0 || to < from || to > len(in)) {
-			t.Fatalf("%q in %q: %d %d", text, in, from, to)
-		}
-		if !ok && strings.Contains(strings.ToLower(in), strings.ToLower(text)) && n.ascii == isASCII(in) {
-			t.Fatalf("%q in %q is not found", text, in)
-		}
+		must.That(t, !ok || from >= 0 && to >= from && to <= len(in), "%q in %q: %d %d", text, in, from, to)
+		must.That(t, ok || !strings.Contains(strings.ToLower(in), strings.ToLower(text)) || n.ascii != isASCII(in),
+			"%q in %q is not found", text, in)
 		filter := plainFilter(text)
 		if _, found := filter.Where(&message.Message{Body: []byte(in), Headers: model.Table{in: in}}); ok && !found {
 			t.Fatalf("%q in %q is nowhere", text, in)

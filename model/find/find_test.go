@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -35,9 +36,7 @@ func TestMatch(t *testing.T) {
 	} {
 		condition := must.Get(filter.Parse(c.text))(t)
 		m := &message.Message{Position: 7, RoutingKey: "key", Body: []byte(c.body), BodyBytes: len(c.body)}
-		if find.Matches(condition, m) != (c.where != "") {
-			t.Errorf("%q in %q: it does not match", c.text, c.body)
-		}
+		assert.That(t, find.Matches(condition, m) == (c.where != ""), "%q in %q: it does not match", c.text, c.body)
 		hit, ok := find.Match(condition, model.QueueRef{VHost: "/", Name: "q"}, m)
 		if ok != (c.where != "") {
 			t.Errorf("%q in %q: %v", c.text, c.body, ok)
@@ -75,15 +74,9 @@ func TestQueues(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	if got := names(find.Want{}); got != "b.failed c-retry a-worker empty -limited -limited-empty log" {
-		t.Error(got)
-	}
-	if got := names(find.Want{Costly: true}); got != "b.failed c-retry a-worker empty limited limited-empty log" {
-		t.Error(got)
-	}
-	if got := names(find.Want{Queue: func(q model.QueueRef) bool { return q.Name == "limited" }}); got != "-limited" {
-		t.Error(got)
-	}
+	assert.Equal(t, names(find.Want{}), "b.failed c-retry a-worker empty -limited -limited-empty log")
+	assert.Equal(t, names(find.Want{Costly: true}), "b.failed c-retry a-worker empty limited limited-empty log")
+	assert.Equal(t, names(find.Want{Queue: func(q model.QueueRef) bool { return q.Name == "limited" }}), "-limited")
 }
 
 func TestReasons(t *testing.T) {
@@ -99,7 +92,5 @@ func TestReasons(t *testing.T) {
 	for i := range reasons {
 		words = append(words, reasons[i].Words())
 	}
-	if got := strings.Join(words, "\n"); got != "10 messages of a, b, d and 1 more queue: cost\nc: gone" {
-		t.Error(got)
-	}
+	assert.Equal(t, strings.Join(words, "\n"), "10 messages of a, b, d and 1 more queue: cost\nc: gone")
 }

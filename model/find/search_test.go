@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/filter"
@@ -145,9 +146,8 @@ func TestSearchStops(t *testing.T) {
 	want := find.Want{Filter: &filter.Filter{}, Limit: 9, Hits: 9}
 	broker := &told{messages: map[string]int{"a": 3}}
 	result, err := find.New(broker, find.Queues(topology, want), want, nil).Run(ctx)
-	if err != nil || len(result.NotRead) != 2 || len(broker.looks) != 0 {
-		t.Errorf("%+v, %v, looked at %v", result, err, broker.looks)
-	}
+	assert.That(t, err == nil && len(result.NotRead) == 2 && len(broker.looks) == 0,
+		"%+v, %v, looked at %v", result, err, broker.looks)
 }
 
 // TestSearchDoesNotBelieveLateStatistics: a queue that was empty by the statistics is counted before it is passed by,
@@ -174,12 +174,8 @@ func TestSearchDoesNotBelieveLateStatistics(t *testing.T) {
 				missed += why.Words()
 			}
 			told := strings.HasPrefix(missed, c.missed) && (missed == "") == (c.missed == "")
-			if err != nil || result.Read != c.read || !told {
-				t.Errorf("%v: %d read, not read: %q", err, result.Read, missed)
-			}
-			if looks := strings.Join(broker.looks, " "); looks != c.looks {
-				t.Errorf("it looked at %q", looks)
-			}
+			assert.That(t, err == nil && result.Read == c.read && told, "%v: %d read, not read: %q", err, result.Read, missed)
+			assert.Equal(t, strings.Join(broker.looks, " "), c.looks, "it looked at")
 		})
 	}
 }

@@ -1,9 +1,9 @@
 package findings
 
 import (
-	"slices"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -39,9 +39,7 @@ func TestAboutAFlow(t *testing.T) {
 	for _, f := range about.Flow(flow) {
 		codes = append(codes, f.Code)
 	}
-	if want := []string{"a", "c", "f"}; !slices.Equal(codes, want) {
-		t.Errorf("%v, want %v", codes, want)
-	}
+	assert.List(t, codes, []string{"a", "c", "f"})
 	if of := about.Queue(model.QueueRef{VHost: "/", Name: "other"}); len(of) != 1 || of[0].Code != "b" {
 		t.Errorf("%+v", of)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -36,9 +37,7 @@ func BenchmarkTopologyOf10kQueues(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		t := model.NewTopology(s)
-		if len(t.Flows()) != 3333 {
-			b.Fatalf("%d flows", len(t.Flows()))
-		}
+		must.Equal(b, len(t.Flows()), 3333, "flows")
 		Of(t)
 	}
 	b.ReportMetric(float64(len(s.Queues)), "queues")

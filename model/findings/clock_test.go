@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -28,8 +29,7 @@ func TestClockSkewFinding(t *testing.T) {
 				said = f.Message
 			}
 		}
-		if said == "" != (c.says == "") || !strings.Contains(said, c.says) {
-			t.Errorf("%s: %q, want %q", c.ahead, said, c.says)
-		}
+		assert.That(t, said == "" == (c.says == "") && strings.Contains(said, c.says),
+			"%s: %q, want %q", c.ahead, said, c.says)
 	}
 }

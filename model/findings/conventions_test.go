@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -180,27 +181,19 @@ func TestFlowsOfEachConvention(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			topology := build.TopologyOf("4.3.6", test.parts...)
-			if diff := cmp.Diff(test.want, build.Told(topology.Flows())); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(test.want, build.Told(topology.Flows())))
 			for _, f := range topology.Flows() {
 				for _, b := range f.Buffers {
-					if b.Reason == "" {
-						t.Errorf("%s has no reason", b.Name())
-					}
+					assert.That(t, b.Reason != "", "%s has no reason", b.Name())
 				}
 			}
 			var alone []string
 			for _, m := range topology.FailedWithoutFlow() {
 				alone = append(alone, m.Queue.String())
 			}
-			if diff := cmp.Diff(test.alone, alone); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(test.alone, alone))
 			for _, f := range Of(topology) {
-				if f.Code == "buffer-with-consumers" {
-					t.Errorf("%s: %s", f.Queue, f.Message)
-				}
+				assert.That(t, f.Code != "buffer-with-consumers", "%s: %s", f.Queue, f.Message)
 			}
 		})
 	}

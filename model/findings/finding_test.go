@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -381,13 +382,10 @@ func TestFindings(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			findings := Of(build.TopologyOf(test.version, test.parts...))
-			if diff := cmp.Diff(test.want, codes(findings)); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(test.want, codes(findings)))
 			for _, f := range findings {
-				if f.Message == "" || f.Evidence == "" || f.Remedy == "" || strings.Contains(f.Message, "%!") {
-					t.Errorf("incomplete: %+v", f)
-				}
+				assert.That(t, f.Message != "" && f.Evidence != "" && f.Remedy != "" && !strings.Contains(f.Message, "%!"),
+					"incomplete: %+v", f)
 			}
 		})
 	}

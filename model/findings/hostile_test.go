@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -65,18 +66,15 @@ func TestHostileTopologies(t *testing.T) {
 					peek.For(topology, q.QueueRef, peek.Want{})
 				}
 				for _, f := range Of(topology) {
-					if f.Message != model.Printable(f.Message) || f.Evidence != model.Printable(f.Evidence) {
-						t.Errorf("a finding has what no terminal should get: %q, %q", f.Message, f.Evidence)
-					}
+					assert.That(t, f.Message == model.Printable(f.Message) && f.Evidence == model.Printable(f.Evidence),
+						"a finding has what no terminal should get: %q, %q", f.Message, f.Evidence)
 				}
 			})
 		}
 	}
 	t.Run("5,000 bindings lead to the worker", func(t *testing.T) {
 		r := build.TopologyOf("3.10.8", crowd...).Route("/", "x", []string{"k.4711.a.b"}, nil)
-		if len(r.Queues) != 1 || !r.Exact {
-			t.Errorf("%+v", r)
-		}
+		assert.That(t, len(r.Queues) == 1 && r.Exact, "%+v", r)
 	})
 	t.Run("a TTL as text is no TTL", func(t *testing.T) {
 		if s := build.TopologyOf("3.10.8",

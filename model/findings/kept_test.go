@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -45,9 +46,7 @@ func TestKeptDeadLettersAreNotLost(t *testing.T) {
 					got = append(got, f.Message)
 				}
 			}
-			if len(got) != 1 || got[0] != test.want {
-				t.Errorf("%q, not %q", got, test.want)
-			}
+			assert.That(t, len(got) == 1 && got[0] == test.want, "%q, not %q", got, test.want)
 		})
 	}
 	in := []build.Part{

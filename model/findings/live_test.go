@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -125,10 +126,8 @@ func TestLosingNow(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want,
-				codes(LosingNow(build.TopologyOf("3.10.8", test.parts...), test.moves, test.over))); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(test.want,
+				codes(LosingNow(build.TopologyOf("3.10.8", test.parts...), test.moves, test.over))))
 		})
 	}
 }

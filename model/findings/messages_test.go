@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -129,12 +130,9 @@ func TestFindingsInMessages(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			look := peek.Peeked{Messages: message.MessageList(test.messages), TakenAt: at}
 			findings := In(build.TopologyOf("4.0.5", test.parts...), build.Ref("q"), look)
-			if diff := cmp.Diff(test.want, codes(findings)); diff != "" {
-				t.Error(diff)
-			}
-			if len(findings) > 0 && !strings.Contains(findings[0].Message, test.says) {
-				t.Errorf("it says %q, want something with %q", findings[0].Message, test.says)
-			}
+			assert.NoDiff(t, cmp.Diff(test.want, codes(findings)))
+			assert.That(t, len(findings) == 0 || strings.Contains(findings[0].Message, test.says),
+				"it says %+v, want something with %q", findings, test.says)
 		})
 	}
 }

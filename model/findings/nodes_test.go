@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -92,13 +93,10 @@ func TestNodeFindings(t *testing.T) {
 					continue
 				}
 				want = slices.Delete(want, i, i+1)
-				if f.Evidence == "" || f.Remedy == "" || strings.Contains(f.Evidence, "?") && !strings.Contains(f.Code, "disk") {
-					t.Errorf("%+v", f)
-				}
+				assert.That(t, f.Evidence != "" && f.Remedy != "" && (!strings.Contains(f.Evidence, "?") ||
+					strings.Contains(f.Code, "disk")), "%+v", f)
 			}
-			if len(want) > 0 {
-				t.Errorf("not found: %q", want)
-			}
+			assert.That(t, len(want) == 0, "not found: %q", want)
 		})
 	}
 }
@@ -117,10 +115,9 @@ func TestPlansIntoQueuesThatAreDown(t *testing.T) {
 	}
 	want.Mode, want.Fixed = plan.ToExchange, model.Address{Exchange: "all"}
 	p := plan.New(topology, want)
-	if p.Refusal.Refused() || !slices.ContainsFunc(p.Warnings,
-		func(w plan.Warning) bool { return strings.Contains(w.Words(), "it receives nothing until then") }) {
-		t.Errorf("refusal %q, warnings %+v", p.Refusal.Words(), p.Warnings)
-	}
+	assert.That(t, !p.Refusal.Refused() && slices.ContainsFunc(p.Warnings,
+		func(w plan.Warning) bool { return strings.Contains(w.Words(), "it receives nothing until then") }),
+		"refusal %q, warnings %+v", p.Refusal.Words(), p.Warnings)
 	want.Mode, want.Fixed = plan.ToQueue, model.Address{RoutingKey: "other"}
 	if p := plan.New(topology, want); p.Refusal.Refused() || len(p.Warnings) > 1 {
 		t.Errorf("refusal %q, warnings %+v", p.Refusal.Words(), p.Warnings)
@@ -154,7 +151,5 @@ func TestPlansInAnAlarm(t *testing.T) {
 		Operation: plan.Drop,
 		From:      build.Ref("failed"),
 	}, Entries: func(func(*plan.Entry) error) error { return nil }})
-	if err != nil || !says(undo.Warnings) {
-		t.Errorf("an undo: %+v %v", undo.Warnings, err)
-	}
+	assert.That(t, err == nil && says(undo.Warnings), "an undo: %+v %v", undo.Warnings, err)
 }

@@ -7,15 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // Every finding has a page, every page a finding, and the index names all of them.
 func TestEveryFindingHasAPage(t *testing.T) {
 	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	must.That(t, err == nil && len(files) > 0, "%v %v", files, err)
 	index, err := os.ReadFile("../../docs/findings/README.md")
 	must.Do(t, err)
 	found := map[string]bool{}
@@ -32,9 +31,7 @@ func TestEveryFindingHasAPage(t *testing.T) {
 		if _, err := os.Stat("../../" + Finding{Code: code}.Page()); err != nil {
 			t.Error(err)
 		}
-		if !strings.Contains(string(index), "["+code+"]("+code+".md)") {
-			t.Errorf("the index does not name %s", code)
-		}
+		assert.That(t, strings.Contains(string(index), "["+code+"]("+code+".md)"), "the index does not name %s", code)
 	}
 	pages, err := filepath.Glob("../../docs/findings/*.md")
 	must.Do(t, err)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -34,8 +35,6 @@ func TestReleasedForEver(t *testing.T) {
 		for _, f := range r.Found() {
 			found = found || f.Code == "requeue-loop"
 		}
-		if found != c.found {
-			t.Errorf("%s: %v", c.name, found)
-		}
+		assert.Equal(t, found, c.found, "%s", c.name)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -50,13 +51,10 @@ func TestRequeueLoop(t *testing.T) {
 			}
 			for _, f := range found {
 				for _, words := range test.want {
-					if !strings.Contains(f.Message+"\n"+f.Evidence, words) {
-						t.Errorf("nothing of %q in: %s\n%s", words, f.Message, f.Evidence)
-					}
+					assert.That(t, strings.Contains(f.Message+"\n"+f.Evidence, words),
+						"nothing of %q in: %s\n%s", words, f.Message, f.Evidence)
 				}
-				if !f.Happening {
-					t.Error("it does not say that it happens now")
-				}
+				assert.That(t, f.Happening, "it does not say that it happens now")
 			}
 		})
 	}
@@ -70,9 +68,7 @@ func TestLooksAreNoLoop(t *testing.T) {
 	found := codes(Of(build.TopologyOf("3.10.8", build.Exchange("fanout", "dead"),
 		build.Queue("mail", build.DLX("dead"), build.Consumers(1)),
 		build.Queue("mail.dlq", looked), build.Bind("dead", "", "mail.dlq"))))
-	if slices.Contains(found, "error requeue-loop mail.dlq") {
-		t.Errorf("found %v", found)
-	}
+	assert.That(t, !slices.Contains(found, "error requeue-loop mail.dlq"), "found %v", found)
 }
 
 // A worker that crashes on its message is mostly gone when the broker counts consumers.
@@ -95,12 +91,8 @@ func TestCrashLoop(t *testing.T) {
 			found := codes(Of(build.TopologyOf("4.0.5", build.Exchange("fanout", "dead"),
 				build.Queue("mail", build.DLX("dead"), crashing(test.polled)),
 				build.Queue("mail.dlq", crashing(model.Unknown[float64]())), build.Bind("dead", "", "mail.dlq"))))
-			if got := slices.Contains(found, "error requeue-loop mail"); got != test.loops {
-				t.Errorf("found %v", found)
-			}
-			if slices.Contains(found, "error requeue-loop mail.dlq") {
-				t.Errorf("no worker is on the failed queue: %v", found)
-			}
+			assert.Equal(t, slices.Contains(found, "error requeue-loop mail"), test.loops, "found %v", found)
+			assert.That(t, !slices.Contains(found, "error requeue-loop mail.dlq"), "no worker is on the failed queue: %v", found)
 		})
 	}
 }
@@ -129,9 +121,7 @@ func TestSinceWhenFindingsAreThere(t *testing.T) {
 		}
 		before := len(memory)
 		next := memory.Mark(found, start.Add(time.Duration(step.second)*time.Second))
-		if len(memory) != before {
-			t.Errorf("at %d the memory of the poll before was changed", step.second)
-		}
+		assert.That(t, len(memory) == before, "at %d the memory of the poll before was changed", step.second)
 		memory = next
 		for i, f := range found {
 			if want := start.Add(time.Duration(step.want[i]) * time.Second); !f.Since.Equal(want) {

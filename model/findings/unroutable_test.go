@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -37,9 +38,7 @@ func TestUnroutableOwnKeys(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			found := Of(build.TopologyOf("4.0.5", slices.Concat(build.CopyKeyParts, test.parts)...))
 			found = slices.DeleteFunc(found, func(f Finding) bool { return f.Code != "dead-letter-unroutable" })
-			if diff := cmp.Diff(test.want, codes(found)); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(test.want, codes(found)))
 		})
 	}
 	t.Run("what leaves and arrives nowhere is lost", func(t *testing.T) {
@@ -50,9 +49,7 @@ func TestUnroutableOwnKeys(t *testing.T) {
 		}
 		topology := build.TopologyOf("4.0.5", build.CopyKeyParts...)
 		want := []string{"error losing-now delay:5s"}
-		if diff := cmp.Diff(want, codes(LosingNow(topology, moves, 12*time.Second))); diff != "" {
-			t.Error(diff)
-		}
+		assert.NoDiff(t, cmp.Diff(want, codes(LosingNow(topology, moves, 12*time.Second))))
 		moves[build.Ref("user:save")] = model.Movement{In: model.Some(2.0)}
 		if found := LosingNow(topology, moves, 12*time.Second); len(found) > 0 {
 			t.Error(codes(found))
@@ -85,9 +82,8 @@ func TestQueuesThatAreThereAtSomePolls(t *testing.T) {
 				topology = topology.Next(build.Broker("4.0.5", worker...))
 			}
 			found := Of(topology)
-			if len(found) != 1 || found[0].Level != test.want || !strings.Contains(found[0].Evidence, test.because) {
-				t.Errorf("%+v", found)
-			}
+			assert.That(t, len(found) == 1 && found[0].Level == test.want && strings.Contains(found[0].Evidence, test.because),
+				"%+v", found)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -27,13 +28,10 @@ func TestCostsAreBounded(t *testing.T) {
 	} {
 		_, changed, err := program(t, test.program).Apply(&message.Publishing{Body: []byte(test.body)})
 		var problem *mend.Problem
-		if !errors.As(err, &problem) || problem.Kind != test.kind || changed {
-			t.Errorf("%s: %t %v", test.program, changed, err)
-		}
+		assert.That(t, errors.As(err, &problem) && problem.Kind == test.kind && !changed,
+			"%s: %t %v", test.program, changed, err)
 		made, _, err := program(t, `.body.a = 1`).Apply(&message.Publishing{Body: []byte(`{}`)})
-		if err != nil || string(made.Body) != `{"a":1}` {
-			t.Errorf("after %s: %s %v", test.program, made.Body, err)
-		}
+		assert.That(t, err == nil && string(made.Body) == `{"a":1}`, "after %s: %s %v", test.program, made.Body, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -39,30 +40,24 @@ func FuzzApply(f *testing.F) {
 	var programs []*mend.Program
 	for _, text := range append([]string{"."}, fuzzed...) {
 		p, err := mend.Parse(text)
-		if err != nil {
-			f.Fatal(text, err)
-		}
+		must.That(f, err == nil, "%v %v", text, err)
 		programs = append(programs, p)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, which int, header string) {
 		headers := model.Table{header: int32(5), "at": []byte(header), "t": model.Table{header: header}}
 		in := message.Publishing{Body: body, Headers: headers}
 		same, changed, err := programs[0].Apply(&in)
-		if changed || err != nil || !bytes.Equal(same.Body, body) || !reflect.DeepEqual(same.Headers, in.Headers) {
-			t.Fatalf("%t %v", changed, err)
-		}
+		must.That(t, !changed && err == nil && bytes.Equal(same.Body, body) && reflect.DeepEqual(same.Headers, in.Headers),
+			"%t %v", changed, err)
 		p := programs[1+int(uint(which)%uint(len(fuzzed)))]
 		var made message.Publishing
 		limit.Keep(t, len(body), func() { made, _, err = p.Apply(&in) })
 		if err != nil {
-			if !bytes.Equal(made.Body, body) {
-				t.Errorf("%v, and the body is %q", err, made.Body)
-			}
+			assert.That(t, bytes.Equal(made.Body, body), "%v, and the body is %q", err, made.Body)
 			return
 		}
-		if !reflect.DeepEqual(made.Headers[header], in.Headers[header]) && header != "a" {
-			t.Errorf("the header is %#v", made.Headers[header])
-		}
+		assert.That(t, reflect.DeepEqual(made.Headers[header], in.Headers[header]) || header == "a",
+			"the header is %#v", made.Headers[header])
 		value, isJSON := decodedJSON(body)
 		if !isJSON || !utf8.Valid(body) {
 			return
@@ -74,9 +69,8 @@ func FuzzApply(f *testing.F) {
 		want, _, err := p.Apply(&plain)
 		a, okA := decodedJSON(made.Body)
 		b, okB := decodedJSON(want.Body)
-		if err != nil || !okA || !okB || !reflect.DeepEqual(a, b) {
-			t.Errorf("%s: %q is made %q, want %q: %v", p.Text, body, made.Body, want.Body, err)
-		}
+		assert.That(t, err == nil && okA && okB && reflect.DeepEqual(a, b),
+			"%s: %q is made %q, want %q: %v", p.Text, body, made.Body, want.Body, err)
 	})
 }
 
@@ -89,9 +83,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		limit.Keep(t, len(text), func() {
 			_, err := mend.Parse(text)
-			if err != nil && (err.Error() == "" || model.Printable(err.Error()) != err.Error() || len(err.Error()) > 1000) {
-				t.Errorf("%q", err)
-			}
+			assert.That(t, err == nil || err.Error() != "" && model.Printable(err.Error()) == err.Error() &&
+				len(err.Error()) <= 1000, "%q", err)
 		})
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/mend"
@@ -21,9 +22,7 @@ import (
 func program(t *testing.T, text string) *mend.Program {
 	t.Helper()
 	p, err := mend.Parse(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
+	must.That(t, err == nil, "%s: %v", text, err)
 	return p
 }
 
@@ -69,12 +68,8 @@ func TestWhatAProgramLeavesAloneStaysAsWritten(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			in := message.Publishing{Body: []byte(test.body)}
 			made, changed, err := program(t, test.program).Apply(&in)
-			if err != nil || string(made.Body) != test.want {
-				t.Errorf("%q, want %q: %v", made.Body, test.want, err)
-			}
-			if changed != (test.body != test.want || len(made.Headers) > 0) {
-				t.Errorf("changed %t", changed)
-			}
+			assert.That(t, err == nil && string(made.Body) == test.want, "%q, want %q: %v", made.Body, test.want, err)
+			assert.Equal(t, changed, test.body != test.want || len(made.Headers) > 0, "changed")
 		})
 	}
 }
@@ -142,18 +137,13 @@ func TestHeaders(t *testing.T) {
 				want[name] = v
 			}
 			delete(want, "$base64:/w==")
-			if diff := cmp.Diff(want, made.Headers, sameTypes); diff != "" {
-				t.Error(diff)
-			}
-			if changed != (len(test.want) > 0) || string(made.Body) != `{"a":1}` {
-				t.Errorf("changed %t, body %s", changed, made.Body)
-			}
+			assert.NoDiff(t, cmp.Diff(want, made.Headers, sameTypes))
+			assert.That(t, changed == (len(test.want) > 0) && string(made.Body) == `{"a":1}`,
+				"changed %t, body %s", changed, made.Body)
 		})
 	}
 	made, _, err := program(t, `del(.headers[])`).Apply(&message.Publishing{Headers: allTypes()})
-	if err != nil || made.Headers != nil {
-		t.Errorf("%v %v", made.Headers, err)
-	}
+	assert.That(t, err == nil && made.Headers == nil, "%v %v", made.Headers, err)
 }
 
 func TestProperties(t *testing.T) {
@@ -194,9 +184,8 @@ func TestBadPrograms(t *testing.T) {
 		{`include "a"; .`, "cannot load module"},
 	} {
 		_, err := mend.Parse(test.program)
-		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", test.program, err)
-		}
+		assert.That(t, err != nil && strings.Contains(err.Error(), test.want) && !strings.Contains(err.Error(), "\n"),
+			"%s: %v", test.program, err)
 	}
 }
 
@@ -249,17 +238,13 @@ func TestProblems(t *testing.T) {
 			made, changed, err := program(t, test.program).Apply(&in)
 			var problem *mend.Problem
 			if test.program == `.headers.a = 1e30` { // a float
-				if err != nil || made.Headers["a"] != 1e30 {
-					t.Errorf("%v %v", made.Headers, err)
-				}
+				assert.That(t, err == nil && made.Headers["a"] == 1e30, "%v %v", made.Headers, err)
 				return
 			}
-			if !errors.As(err, &problem) || problem.Kind != test.kind || !strings.Contains(err.Error(), test.words) {
-				t.Fatalf("%+v %v", problem, err)
-			}
-			if changed || string(made.Body) != "5" || strings.ContainsAny(err.Error(), "\n\x1b") {
-				t.Errorf("changed %t, %s, %q", changed, made.Body, err)
-			}
+			must.That(t, errors.As(err, &problem) && problem.Kind == test.kind && strings.Contains(err.Error(), test.words),
+				"%+v %v", problem, err)
+			assert.That(t, !changed && string(made.Body) == "5" && !strings.ContainsAny(err.Error(), "\n\x1b"),
+				"changed %t, %s, %q", changed, made.Body, err)
 		})
 	}
 }
@@ -268,9 +253,7 @@ func TestProblems(t *testing.T) {
 func TestNothingElseIsSeen(t *testing.T) {
 	must.Do(t, os.Setenv("DLXTOP_SECRET", "x"))
 	made, _, err := program(t, `.body = [env, $ENV]`).Apply(&message.Publishing{})
-	if err != nil || string(made.Body) != "[{},{}]" {
-		t.Errorf("%s %v", made.Body, err)
-	}
+	assert.That(t, err == nil && string(made.Body) == "[{},{}]", "%s %v", made.Body, err)
 }
 
 func TestProgramIsData(t *testing.T) {
@@ -282,10 +265,6 @@ func TestProgramIsData(t *testing.T) {
 		t.Errorf("%s: %q %v", text, read.Text, err)
 	}
 	made, _, err := read.Apply(&message.Publishing{})
-	if err != nil || string(made.Body) != "\u2028<é" {
-		t.Errorf("%q %v", made.Body, err)
-	}
-	if err := json.Unmarshal([]byte(`".["`), &read); err == nil {
-		t.Error("a program that cannot be read is read")
-	}
+	assert.That(t, err == nil && string(made.Body) == "\u2028<é", "%q %v", made.Body, err)
+	assert.That(t, json.Unmarshal([]byte(`".["`), &read) != nil, "a program that cannot be read is read")
 }

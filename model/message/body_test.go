@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 func TestBodyPreview(t *testing.T) {
@@ -22,9 +24,7 @@ func TestBodyPreview(t *testing.T) {
 		{strings.Repeat("\x80", 100), 2, `\x80\x80`},
 	} {
 		m := Message{Body: []byte(c.body)}
-		if got := m.BodyPreview(c.n); got != c.want {
-			t.Errorf("%q: %q, want %q", c.body, got, c.want)
-		}
+		assert.Equal(t, m.BodyPreview(c.n), c.want, "%q", c.body)
 	}
 }
 
@@ -33,8 +33,6 @@ func TestSize(t *testing.T) {
 		-1: "?", 0: "0", 412: "412", 1023: "1023", 1024: "1K", 1229: "1.2K", 10 << 10: "10K", 10189: "10K", 1<<20 - 1: "1M",
 		10 << 20: "10M", 3 << 30: "3G", math.MaxInt64: "8E",
 	} {
-		if got := Size(n); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
-		}
+		assert.Equal(t, Size(n), want, "%d", n)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -121,12 +122,9 @@ func TestParseDeaths(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			deaths, problem := ParseDeaths(model.Table{"x-death": c.header})
-			if diff := cmp.Diff(c.deaths, deaths); diff != "" {
-				t.Error(diff)
-			}
-			if c.problem == "" && problem != "" || !strings.HasPrefix(problem, c.problem) {
-				t.Errorf("problem %q, want %q", problem, c.problem)
-			}
+			assert.NoDiff(t, cmp.Diff(c.deaths, deaths))
+			assert.That(t, (c.problem != "" || problem == "") && strings.HasPrefix(problem, c.problem),
+				"problem %q, want %q", problem, c.problem)
 		})
 	}
 	if deaths, problem := ParseDeaths(nil); deaths != nil || problem != "" {
@@ -141,9 +139,8 @@ func TestParseDeathsOfManyEntries(t *testing.T) {
 	}
 	began := time.Now()
 	deaths, problem := ParseDeaths(model.Table{"x-death": entries})
-	if len(deaths) != len(entries) || !strings.HasSuffix(problem, "and 499,999 more problems") {
-		t.Errorf("%d deaths, %q", len(deaths), problem)
-	}
+	assert.That(t, len(deaths) == len(entries) && strings.HasSuffix(problem, "and 499,999 more problems"),
+		"%d deaths, %q", len(deaths), problem)
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("took %v", took)
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -49,13 +51,9 @@ func TestEasyNetQEnvelope(t *testing.T) {
 				Properties: Properties{Type: "EasyNetQ.SystemMessages.Error:EasyNetQ"},
 			}
 			e, ok := m.Envelope()
-			if !ok || e.Problem != "" {
-				t.Fatal(ok, e.Problem)
-			}
+			must.That(t, ok && e.Problem == "", "%v %v", ok, e.Problem)
 			test.want.BodyBytes = len(test.want.Body)
-			if diff := cmp.Diff(test.want, e.Original, sameMessage); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(test.want, e.Original, sameMessage))
 			m.Properties.Type = "" // recognized without it
 			if again, ok := m.Envelope(); !ok || !cmp.Equal(e, again, sameMessage) {
 				t.Errorf("without the type: %v %+v", ok, again)

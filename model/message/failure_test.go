@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -237,9 +238,7 @@ func TestFailureOfEachConvention(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" || !ok {
 				t.Error(ok, diff)
 			}
-			if got.String() != c.text {
-				t.Errorf("%q, want %q", got, c.text)
-			}
+			assert.That(t, got.String() == c.text, "%q, want %q", got, c.text)
 		})
 	}
 }
@@ -261,15 +260,12 @@ func TestNoFailure(t *testing.T) {
 func TestEveryConventionHasANameAndAPlace(t *testing.T) {
 	for _, k := range frameworks {
 		for _, c := range k.failures {
-			if k.name == "" || c.in == "" || len(c.needs) == 0 || len(c.kind)+len(c.message)+len(c.trace) == 0 {
-				t.Errorf("%s: %+v", k.name, c)
-			}
+			assert.That(t, k.name != "" && c.in != "" && len(c.needs) > 0 && len(c.kind)+len(c.message)+len(c.trace) > 0,
+				"%s: %+v", k.name, c)
 		}
 	}
 	for i, c := range originConventions {
-		if c.name == "" || c.in == "" || len(c.exchange) == 0 || len(c.key) == 0 {
-			t.Errorf("row %d: %+v", i, c)
-		}
+		assert.That(t, c.name != "" && c.in != "" && len(c.exchange) > 0 && len(c.key) > 0, "row %d: %+v", i, c)
 	}
 }
 
@@ -305,9 +301,8 @@ func TestFailureIsBounded(t *testing.T) {
 		{Headers: model.Table{"rbs2-error-details": strings.Repeat("---> ", 1<<18)}},
 	} {
 		f, _ := m.Failure()
-		if len(f.Kind) > maxFailureText || len(f.Message) > maxFailureText {
-			t.Errorf("%d and %d bytes", len(f.Kind), len(f.Message))
-		}
+		assert.That(t, len(f.Kind) <= maxFailureText && len(f.Message) <= maxFailureText,
+			"%d and %d bytes", len(f.Kind), len(f.Message))
 	}
 }
 
@@ -338,11 +333,7 @@ func TestFailureInABuffer(t *testing.T) {
 			buffer: "TimeoutError: smtp gateway", failed: "TimeoutError: smtp gateway",
 		},
 	} {
-		if got := c.m.FailureIn(true); got != c.buffer {
-			t.Errorf("%s, in a buffer: %q, want %q", c.name, got, c.buffer)
-		}
-		if got := c.m.FailureIn(false); got != c.failed {
-			t.Errorf("%s, elsewhere: %q, want %q", c.name, got, c.failed)
-		}
+		assert.Equal(t, c.m.FailureIn(true), c.buffer, "%s, in a buffer", c.name)
+		assert.Equal(t, c.m.FailureIn(false), c.failed, "%s, elsewhere", c.name)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -20,9 +21,7 @@ func TestFileName(t *testing.T) {
 		"":                    "queue-20260506-070809.jsonl",
 		"приём":               "приём-20260506-070809.jsonl",
 	} {
-		if got := FileName(model.QueueRef{VHost: "/", Name: queue}, at); got != want {
-			t.Errorf("%q: %s, want %s", queue, got, want)
-		}
+		assert.Equal(t, FileName(model.QueueRef{VHost: "/", Name: queue}, at), want, "%q", queue)
 	}
 	if got := FileName(model.QueueRef{VHost: "/", Name: strings.Repeat("ж", 255)}, at); len(got) > 130 ||
 		strings.Contains(got, "\uFFFD") {

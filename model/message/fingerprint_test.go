@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -36,13 +37,9 @@ func TestFingerprintIgnoresWhatALookChanges(t *testing.T) {
 	m.Position, m.Redelivered, m.BodyBytes = 7, true, 99
 	m.Headers["x-delivery-count"], m.Headers["x-acquired-count"] = int64(3), int64(4)
 	m.Properties.Timestamp = m.Properties.Timestamp.UTC()
-	if FingerprintOf(&m) != before {
-		t.Error("it changed")
-	}
+	assert.That(t, FingerprintOf(&m) == before, "it changed")
 	empty, absent := Message{Headers: model.Table{}}, Message{}
-	if FingerprintOf(&empty) != FingerprintOf(&absent) {
-		t.Error("no headers are not the same as no headers")
-	}
+	assert.That(t, FingerprintOf(&empty) == FingerprintOf(&absent), "no headers are not the same as no headers")
 }
 
 func TestFingerprintTellsMessagesApart(t *testing.T) {
@@ -81,13 +78,9 @@ func TestFingerprintTellsMessagesApart(t *testing.T) {
 			t.Errorf("%s is the same as %s", name, other)
 		}
 		seen[f] = name
-		if f != FingerprintOf(&m) {
-			t.Errorf("%s: not the same twice", name)
-		}
+		assert.That(t, f == FingerprintOf(&m), "%s: not the same twice", name)
 	}
-	if len(FingerprintOf(&m).String()) != 32 {
-		t.Error("not 32 digits")
-	}
+	assert.That(t, len(FingerprintOf(&m).String()) == 32, "not 32 digits")
 }
 
 // bodySizes are small bodies, and those that are hashed apart.
@@ -129,19 +122,15 @@ func TestFingerprintOfACopy(t *testing.T) {
 			m := fingerprinted()
 			m.Body = randomBody(r, size)
 			m.Identify()
-			if m.Fingerprint != FingerprintOf(&m) {
-				t.Errorf("%s, %d bytes: identified as another than it is", change, size)
-			}
+			assert.That(t, m.Fingerprint == FingerprintOf(&m), "%s, %d bytes: identified as another than it is", change, size)
 			p := Publishing{Address: model.Address{RoutingKey: "worker"}, Properties: m.Properties, Headers: m.Headers}
 			p.Properties.Expiration = "1000"
 			p.Body = bodyOf(&m)
-			if m.FingerprintOfCopy(&p) != FingerprintOf(asRead(&p)) {
-				t.Errorf("%s, %d bytes: another than that of the copy in its queue", change, size)
-			}
+			assert.That(t, m.FingerprintOfCopy(&p) == FingerprintOf(asRead(&p)),
+				"%s, %d bytes: another than that of the copy in its queue", change, size)
 			p.Address, p.Properties = model.Address{Exchange: m.Exchange, RoutingKey: m.RoutingKey}, m.Properties
-			if same := bytes.Equal(p.Body, m.Body); same != (m.FingerprintOfCopy(&p) == FingerprintOf(&m)) {
-				t.Errorf("%s, %d bytes: the same is %v", change, size, same)
-			}
+			assert.Equal(t, bytes.Equal(p.Body, m.Body), m.FingerprintOfCopy(&p) == FingerprintOf(&m),
+				"%s, %d bytes: the same", change, size)
 		}
 	}
 }
@@ -155,14 +144,10 @@ func TestFingerprintOfLargeBodies(t *testing.T) {
 		before := FingerprintOf(&m)
 		for _, i := range []int{0, r.IntN(size), size - 1} {
 			m.Body[i]++
-			if FingerprintOf(&m) == before {
-				t.Errorf("byte %d of %d does not count", i, size)
-			}
+			assert.That(t, FingerprintOf(&m) != before, "byte %d of %d does not count", i, size)
 			m.Body[i]--
 		}
-		if FingerprintOf(&m) != before {
-			t.Errorf("%d bytes: not the same twice", size)
-		}
+		assert.That(t, FingerprintOf(&m) == before, "%d bytes: not the same twice", size)
 	}
 }
 
@@ -170,7 +155,5 @@ func TestFingerprintOfLargeBodies(t *testing.T) {
 func TestSmallBodiesHaveAllInOneHash(t *testing.T) {
 	m := fingerprinted()
 	m.Body = bytes.Repeat([]byte("b"), smallBody)
-	if got := FingerprintOf(&m).String(); got != "52beab0a973576e0aba1d8d31c6cc458" {
-		t.Errorf("it is %s", got)
-	}
+	assert.Equal(t, FingerprintOf(&m).String(), "52beab0a973576e0aba1d8d31c6cc458", "it")
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -120,9 +121,7 @@ func TestNoFrameworkWithoutEvidence(t *testing.T) {
 func TestTwoFrameworksInOneMessage(t *testing.T) {
 	m := Message{Headers: celeryHeaders(), Body: []byte(dramatiqActor)}
 	m.Headers["x-exception-message"] = "no"
-	if got := m.Frameworks(); !slices.Equal(got, []Framework{"Spring AMQP", "Celery", "Dramatiq"}) {
-		t.Error(got)
-	}
+	assert.List(t, m.Frameworks(), []Framework{"Spring AMQP", "Celery", "Dramatiq"})
 	if got, _ := m.Framework(); got != "Spring AMQP" {
 		t.Error(got)
 	}

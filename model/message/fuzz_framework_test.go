@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -50,19 +51,13 @@ func FuzzEnvelope(f *testing.F) {
 			t.Errorf("opened twice: %s", diff)
 		}
 		if !ok || e.Problem != "" {
-			if ok && (e.Framework == "" || model.Printable(e.Problem) != e.Problem) {
-				t.Errorf("%+v", e)
-			}
+			assert.That(t, !ok || e.Framework != "" && model.Printable(e.Problem) == e.Problem, "%+v", e)
 			return
 		}
 		o := &e.Original
-		if e.Does == "" || model.Printable(e.Does) != e.Does || len(o.Body) != o.BodyBytes {
-			t.Errorf("%+v", e)
-		}
+		assert.That(t, e.Does != "" && model.Printable(e.Does) == e.Does && len(o.Body) == o.BodyBytes, "%+v", e)
 		for _, doubt := range e.Doubts {
-			if model.Printable(doubt) != doubt {
-				t.Errorf("doubt %q", doubt)
-			}
+			assert.That(t, model.Printable(doubt) == doubt, "doubt %q", doubt)
 		}
 		if _, valid := ParseExpiration(o.Properties.Expiration); !valid && o.Properties.Expiration != "" {
 			t.Errorf("an expiration of %q, which a broker refuses", o.Properties.Expiration)
@@ -98,9 +93,7 @@ func checkDramatiq(t *testing.T, m *Message, e *Envelope) {
 		delete(options, mark)
 	}
 	was["queue_name"] = e.Worker
-	if diff := cmp.Diff(was, is); diff != "" {
-		t.Errorf("%s\nbecame %s:\n%s", m.Body, e.Original.Body, diff)
-	}
+	assert.NoDiff(t, cmp.Diff(was, is), "%s\nbecame %s", m.Body, e.Original.Body)
 }
 
 // The .NET time span of an EasyNetQ message is milliseconds that a broker takes, or is refused.

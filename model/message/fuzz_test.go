@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -26,18 +27,14 @@ func FuzzParseMessage(f *testing.F) {
 			build.CheckError(t, err)
 			return
 		}
-		if m.Fingerprint != FingerprintOf(&m) || m.BodyBytes != len(m.Body) {
-			t.Errorf("not complete: %+v", m)
-		}
+		assert.That(t, m.Fingerprint == FingerprintOf(&m) && m.BodyBytes == len(m.Body), "not complete: %+v", m)
 		if same, err := ParseMessage(line); err != nil || same.Fingerprint != m.Fingerprint {
 			t.Errorf("read twice it is two messages: %v\n%+v\n%+v", err, m, same)
 		}
 		written := build.CheckLine(t, m.JSON())
 		again, err := ParseMessage(written)
-		if err != nil || again.Fingerprint != m.Fingerprint || again.Position != m.Position ||
-			again.Redelivered != m.Redelivered {
-			t.Fatalf("written as %s it is another message, %v:\n%+v\n%+v", written, err, m, again)
-		}
+		must.That(t, err == nil && again.Fingerprint == m.Fingerprint && again.Position == m.Position &&
+			again.Redelivered == m.Redelivered, "written as %s it is another message, %v:\n%+v\n%+v", written, err, m, again)
 		if twice := build.CheckLine(t, again.JSON()); !bytes.Equal(written, twice) {
 			t.Errorf("written twice it is\n%s\n%s", written, twice)
 		}
@@ -77,22 +74,16 @@ func FuzzParseDeaths(f *testing.F) {
 		var deaths []Death
 		var problem string
 		limit.Keep(t, len(text), func() { deaths, problem = ParseDeaths(headers) })
-		if fingerprintOfTable(headers) != before {
-			t.Error("the header has changed")
-		}
-		if model.Printable(problem) != problem || len(problem) > 300 {
-			t.Errorf("problem %q", problem)
-		}
+		assert.That(t, fingerprintOfTable(headers) == before, "the header has changed")
+		assert.That(t, model.Printable(problem) == problem && len(problem) <= 300, "problem %q", problem)
 		if entries, isList := header.([]any); isList && (len(deaths) > len(entries) ||
 			len(deaths) < len(entries) && problem == "") {
 			t.Errorf("%d deaths of %d entries, and the problem %q", len(deaths), len(entries), problem)
 		}
 		m := Message{Headers: headers, Deaths: deaths, DeathsError: problem}
 		for _, d := range deaths {
-			if d.Queue == "" && d.Reason == "" || d.Count < 0 || !d.Time.IsZero() &&
-				(d.Time.Unix() < 1 || d.Time.Year() > 3100) {
-				t.Errorf("death %+v", d)
-			}
+			assert.That(t, (d.Queue != "" || d.Reason != "") && d.Count >= 0 && (d.Time.IsZero() || d.Time.Unix() >= 1 &&
+				d.Time.Year() <= 3100), "death %+v", d)
 		}
 		if n := m.DeathCount(); n < int64(len(deaths)) || (m.DeathSummary() == "") != (len(deaths) == 0) {
 			t.Errorf("%d deaths are %d, %q", len(deaths), n, m.DeathSummary())
@@ -106,8 +97,6 @@ func fingerprintOfTable(t model.Table) Fingerprint { return FingerprintOf(&Messa
 func TestAHeaderThatIsThereTwice(t *testing.T) {
 	for _, headers := range []string{`{"a":1,"$base64:YQ==":2}`, `{"t":{"a":1,"$base64:YQ==":2}}`} {
 		_, err := ParseMessage([]byte(`{"properties":{},"headers":` + headers + `,"body":"","body_bytes":0}`))
-		if err == nil || !strings.Contains(err.Error(), ": it is there twice") {
-			t.Errorf("%s: %v", headers, err)
-		}
+		assert.That(t, err != nil && strings.Contains(err.Error(), ": it is there twice"), "%s: %v", headers, err)
 	}
 }

@@ -3,12 +3,13 @@ package message
 import (
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 func TestMembersOf(t *testing.T) {
-	if len(memberBits) > 64 {
-		t.Fatalf("%d names do not fit into a set", len(memberBits))
-	}
+	must.That(t, len(memberBits) <= 64, "%d names do not fit into a set", len(memberBits))
 	for _, c := range []struct{ text, names string }{
 		{``, ""},
 		{`{`, ""},
@@ -24,13 +25,9 @@ func TestMembersOf(t *testing.T) {
 	} {
 		var want members
 		for _, name := range strings.Fields(c.names) {
-			if memberBits[name] == 0 {
-				t.Fatalf("%s is no name that a framework writes", name)
-			}
+			must.That(t, memberBits[name] != 0, "%s is no name that a framework writes", name)
 			want |= memberBits[name]
 		}
-		if got := membersOf([]byte(c.text)); got != want {
-			t.Errorf("%.80s: %b instead of %b", c.text, got, want)
-		}
+		assert.Equal(t, membersOf([]byte(c.text)), want, "%.80s", c.text)
 	}
 }

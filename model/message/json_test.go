@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -45,9 +46,8 @@ func TestHeaderJSON(t *testing.T) {
 		{model.Table{"$type": "int8", "value": int64(1)}, `{"$type":"table","value":{"$type":"int8","value":1}}`},
 	} {
 		got, err := json.Marshal(HeaderJSON(test.value))
-		if err != nil || string(got) != test.want {
-			t.Errorf("%T %v is written as %s (%v) instead of %s", test.value, test.value, got, err, test.want)
-		}
+		assert.That(t, err == nil && string(got) == test.want,
+			"%T %v is written as %s (%v) instead of %s", test.value, test.value, got, err, test.want)
 	}
 }
 
@@ -56,7 +56,5 @@ func TestMessageJSON(t *testing.T) {
 	got, err := json.Marshal(m.JSON())
 	const want = `{"position":1,"exchange":"","routing_key":"","redelivered":false,"properties":{},"headers":{},` +
 		`"body":"/w==","body_encoding":"base64","body_bytes":1,"deaths":[]}`
-	if err != nil || string(got) != want {
-		t.Errorf("an empty message is %s (%v)", got, err)
-	}
+	assert.That(t, err == nil && string(got) == want, "an empty message is %s (%v)", got, err)
 }

@@ -1,10 +1,10 @@
 package message
 
 import (
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -128,12 +128,8 @@ func TestOrigin(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := c.m.Origin(); got != c.want {
-				t.Errorf("origin %v, want %v", got, c.want)
-			}
-			if got := c.m.OriginReason(); !strings.Contains(got, c.reason) {
-				t.Errorf("reason %q, want %q in it", got, c.reason)
-			}
+			assert.Equal(t, c.m.Origin(), c.want, "origin")
+			assert.Contains(t, c.m.OriginReason(), c.reason, "reason")
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -25,9 +26,8 @@ func TestBodyApart(t *testing.T) {
 		for _, text := range []string{inside, `{` + inside + `}`, `{"body":"` + inside + `"}`} {
 			got, err := ParseMessage([]byte(text))
 			want, wrong := parseWhole([]byte(text))
-			if (err == nil) != (wrong == nil) || err == nil && !cmp.Equal(got, want, sameMessage) {
-				t.Fatalf("%q: %+v, %v\ninstead of %+v, %v", text, got, err, want, wrong)
-			}
+			must.That(t, (err == nil) == (wrong == nil) && (err != nil || cmp.Equal(got, want, sameMessage)),
+				"%q: %+v, %v\ninstead of %+v, %v", text, got, err, want, wrong)
 		}
 	})
 }
@@ -39,9 +39,7 @@ func TestBodyIsApart(t *testing.T) {
 	} {
 		_, inside, ok := cutBody([]byte(text))
 		body, is := unquoted(inside)
-		if !ok || !is || string(body) != want {
-			t.Errorf("%s: %q, %v, %v", text, body, ok, is)
-		}
+		assert.That(t, ok && is && string(body) == want, "%s: %q, %v, %v", text, body, ok, is)
 	}
 	for _, text := range []string{
 		``, `{}`, `[]`, `{"body":1}`, `{"body":"a","body":"b"}`, `{"Body":"a"}`, `{"body":"a`, `{"body"`, `[{"body":"a"}]`,

@@ -8,6 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
@@ -29,16 +31,10 @@ func TestMessageSurvivesJSON(t *testing.T) {
 		}
 		m.BodyBytes = len(m.Body)
 		text, err := json.Marshal(m.JSON())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		got, err := ParseMessage(text)
-		if err != nil {
-			t.Fatalf("%v: %s", err, text)
-		}
-		if want := FingerprintOf(&m); got.Fingerprint != want {
-			t.Fatalf("%+v became %+v through %s", m, got, text)
-		}
+		must.That(t, err == nil, "%v: %s", err, text)
+		must.That(t, got.Fingerprint == FingerprintOf(&m), "%+v became %+v through %s", m, got, text)
 	})
 }
 
@@ -49,9 +45,8 @@ func TestParseMessageWithoutSize(t *testing.T) {
 		`{"body":"x","body_bytes":null}`: "x",
 	} {
 		m, err := ParseMessage([]byte(text))
-		if err != nil || string(m.Body) != want || m.BodyBytes != len(want) {
-			t.Errorf("%s: %q, %d bytes, %v", text, m.Body, m.BodyBytes, err)
-		}
+		assert.That(t, err == nil && string(m.Body) == want && m.BodyBytes == len(want),
+			"%s: %q, %d bytes, %v", text, m.Body, m.BodyBytes, err)
 	}
 }
 

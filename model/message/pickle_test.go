@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
@@ -41,21 +42,16 @@ func TestPickled(t *testing.T) {
 		"recursive": {`[1,[1,[1,`},
 	}
 	all := pickles(t)
-	if len(all) != 18 {
-		t.Fatalf("%d pickles", len(all))
-	}
+	must.Equal(t, len(all), 18, "pickles")
 	for name, body := range all {
 		m := pickledMessage(body)
 		text, whole, ok := m.Pickled()
 		kind, _, _ := strings.Cut(name, " ")
-		if !ok || whole == (kind == "recursive") || !json.Valid(text) {
-			t.Errorf("%s: %t %t %s", name, ok, whole, text)
-		}
+		assert.That(t, ok && whole != (kind == "recursive") && json.Valid(text), "%s: %t %t %s", name, ok, whole, text)
 		for _, part := range want[kind] {
-			if plain := strings.ReplaceAll(string(text), "builtins.", ""); !strings.Contains(
-				strings.ReplaceAll(plain, "exceptions.", ""), part) {
-				t.Errorf("%s is without %s: %s", name, part, text)
-			}
+			assert.That(t, strings.Contains(
+				strings.ReplaceAll(strings.ReplaceAll(string(text), "builtins.", ""), "exceptions.", ""), part),
+				"%s is without %s: %s", name, part, text)
 		}
 	}
 }
@@ -63,16 +59,10 @@ func TestPickled(t *testing.T) {
 // A pickled task says what a JSON one does; its count is not written, and the replay says so.
 func TestPickledTask(t *testing.T) {
 	m := pickledMessage(pickles(t)["task 4"])
-	if got := m.FrameworkWords(); got != "Celery: shop.charge, counts 2, due 2026-11-22T07:00:05.000Z" {
-		t.Error(got)
-	}
-	if got := m.BodyPreview(22); got != `{"task":"shop.charge",` {
-		t.Error(got)
-	}
+	assert.Equal(t, m.FrameworkWords(), "Celery: shop.charge, counts 2, due 2026-11-22T07:00:05.000Z")
+	assert.Equal(t, m.BodyPreview(22), `{"task":"shop.charge",`)
 	same, resets := m.Reset(ResetWish{})
-	if len(resets) != 1 || resets[0].Kind != CounterKept || resets[0].Was != 2 || same != &m {
-		t.Errorf("%+v", resets)
-	}
+	assert.That(t, len(resets) == 1 && resets[0].Kind == CounterKept && resets[0].Was == 2 && same == &m, "%+v", resets)
 	m = pickledMessage(pickles(t)["result 4"])
 	if f, ok := m.Failure(); !ok || f.String() != "ValueError: smtp gateway" || f.Source != "Celery" {
 		t.Errorf("%+v", f)
@@ -128,12 +118,8 @@ func FuzzPickle(f *testing.F) {
 			text, whole, ok = m.Pickled()
 			again, _, _ = m.Pickled()
 		})
-		if !bytes.Equal(text, again) || !bytes.Equal(m.Body, body) {
-			t.Errorf("%q, then %q", text, again)
-		}
-		if ok && !json.Valid(text) {
-			t.Errorf("no JSON, whole %t: %.300q", whole, text)
-		}
+		assert.That(t, bytes.Equal(text, again) && bytes.Equal(m.Body, body), "%q, then %q", text, again)
+		assert.That(t, !ok || json.Valid(text), "no JSON, whole %t: %.300q", whole, text)
 		m.Failure()
 	})
 }

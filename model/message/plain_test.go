@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -21,12 +22,8 @@ func TestCountersOfApplications(t *testing.T) {
 			m := Message{Headers: model.Table{name: was, "tenant": "acme"}}
 			got, resets := m.Reset(ResetWish{})
 			want := []Reset{{"", CounterReset, name, name, 3, 0}}
-			if diff := cmp.Diff(want, resets) + cmp.Diff(model.Table{name: zero, "tenant": "acme"}, got.Headers); diff != "" {
-				t.Error(diff)
-			}
-			if n := m.CountedByWorker(); n != 3 {
-				t.Errorf("%s: %d", name, n)
-			}
+			assert.Equal(t, cmp.Diff(want, resets)+cmp.Diff(model.Table{name: zero, "tenant": "acme"}, got.Headers), "")
+			assert.Equal(t, m.CountedByWorker(), 3, "%s", name)
 		}
 	}
 	for _, name := range []string{
@@ -133,12 +130,8 @@ func TestLaravel(t *testing.T) {
 	got, resets := m.Reset(ResetWish{})
 	want := []Reset{{"Laravel", CounterReset, "laravel.attempts", "laravel", 2, 0}}
 	left := model.Table{"laravel": model.Table{"attempts": int64(0), "x": "y"}}
-	if diff := cmp.Diff(want, resets) + cmp.Diff(left, got.Headers); diff != "" {
-		t.Error(diff)
-	}
-	if words := m.FrameworkWords(); words != `Laravel: App\Jobs\Invoice, counts 2` {
-		t.Error(words)
-	}
+	assert.Equal(t, cmp.Diff(want, resets)+cmp.Diff(left, got.Headers), "")
+	assert.Equal(t, m.FrameworkWords(), `Laravel: App\Jobs\Invoice, counts 2`)
 	if _, resets := m.Reset(ResetWish{KeepTries: true}); len(resets) != 1 || resets[0].Is != 2 {
 		t.Error(resets)
 	}
@@ -180,8 +173,6 @@ func TestFailureOfApplications(t *testing.T) {
 			t.Errorf("%v %s: %+v, stack %q", c.m.Headers, c.m.Body, f, stack)
 		}
 		got, _ := c.m.Reset(ResetWish{})
-		if len(got.Headers) > 0 || string(got.Body) != string(c.m.Body) {
-			t.Errorf("left: %v", got.Headers)
-		}
+		assert.That(t, len(got.Headers) == 0 && string(got.Body) == string(c.m.Body), "left: %v", got.Headers)
 	}
 }

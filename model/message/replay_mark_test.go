@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -17,9 +18,8 @@ func TestReplayMark(t *testing.T) {
 			t.Errorf("the mark is %v", p.Headers[ReplayHeader])
 		}
 		got, last, ok := m.Replays()
-		if !ok || got != n || time.Since(last) > time.Minute || m.Headers["kept"] != "x" {
-			t.Errorf("after %d: %d %s %t", n, got, last, ok)
-		}
+		assert.That(t, ok && got == n && time.Since(last) <= time.Minute && m.Headers["kept"] == "x",
+			"after %d: %d %s %t", n, got, last, ok)
 	}
 	for _, test := range []struct {
 		value any
@@ -38,8 +38,6 @@ func TestReplayMark(t *testing.T) {
 		{model.Table{"count": int8(2), "time": "yesterday"}, "replayed 2 times"},
 	} {
 		m := Message{Headers: model.Table{ReplayHeader: test.value}}
-		if got := m.ReplayedWords(); got != test.words {
-			t.Errorf("%v: %q", test.value, got)
-		}
+		assert.Equal(t, m.ReplayedWords(), test.words, "%v", test.value)
 	}
 }

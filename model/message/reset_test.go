@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -108,15 +109,9 @@ func TestReset(t *testing.T) {
 			m := Message{Headers: test.was}
 			before := FingerprintOf(&m)
 			got, resets := m.Reset(ResetWish{})
-			if diff := cmp.Diff(test.resets, resets); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(test.want, got.Headers); diff != "" {
-				t.Error(diff)
-			}
-			if FingerprintOf(&m) != before {
-				t.Error("the message itself was changed")
-			}
+			assert.NoDiff(t, cmp.Diff(test.resets, resets))
+			assert.NoDiff(t, cmp.Diff(test.want, got.Headers))
+			assert.That(t, FingerprintOf(&m) == before, "the message itself was changed")
 			if again, more := got.Reset(ResetWish{}); more != nil || FingerprintOf(again) != FingerprintOf(got) {
 				t.Errorf("reset twice: %+v", more)
 			}
@@ -129,10 +124,8 @@ func TestResetAsWished(t *testing.T) {
 	m := Message{Headers: celeryHeaders()}
 	m.Headers["error"] = "no"
 	got, resets := m.Reset(ResetWish{KeepTries: true})
-	if got.Headers["retries"] != int32(2) || got.Headers["error"] != nil ||
-		resets[0] != (Reset{"Celery", CounterKept, "retries", "retries", 2, 2}) {
-		t.Error(got.Headers, resets)
-	}
+	assert.That(t, got.Headers["retries"] == int32(2) && got.Headers["error"] == nil &&
+		resets[0] == (Reset{"Celery", CounterKept, "retries", "retries", 2, 2}), "%v %v", got.Headers, resets)
 	if got, resets := m.Reset(ResetWish{MarksOnly: true}); got != &m || resets != nil {
 		t.Error(resets)
 	}
@@ -155,9 +148,7 @@ func TestResetOfABody(t *testing.T) {
 	} {
 		m := Message{Body: []byte(test.was), BodyBytes: len(test.was)}
 		got, _ := m.Reset(ResetWish{})
-		if string(got.Body) != test.want || got.BodyBytes != len(test.want) {
-			t.Errorf("%s\nwant %s", got.Body, test.want)
-		}
+		assert.That(t, string(got.Body) == test.want && got.BodyBytes == len(test.want), "%s\nwant %s", got.Body, test.want)
 		m.Body = m.Body[:len(m.Body)-1] // the rest was not kept
 		if cut, resets := m.Reset(ResetWish{}); cut != &m {
 			t.Error(resets)
@@ -198,14 +189,10 @@ func TestTaskTriesAndTimes(t *testing.T) {
 			t.Errorf("%s: %q %d %v %v %v", test.name, task, tries, eta, held, expires)
 		}
 	}
-	if words := celery.FrameworkWords(); words != "Celery: shop.charge, counts 2, due 2026-11-22T07:00:05.123Z, "+
-		"expires 2026-11-22T07:00:12.000Z" {
-		t.Error(words)
-	}
+	assert.Equal(t, celery.FrameworkWords(), "Celery: shop.charge, counts 2, due 2026-11-22T07:00:05.123Z, "+
+		"expires 2026-11-22T07:00:12.000Z")
 	m := body(machineryTask)
-	if words := m.FrameworkWords(); words != "Machinery: ship, retries left: 1, due 2026-11-22T07:00:05.123Z" {
-		t.Error(words)
-	}
+	assert.Equal(t, m.FrameworkWords(), "Machinery: ship, retries left: 1, due 2026-11-22T07:00:05.123Z")
 	if left, ok := m.RetriesLeft(); left != 1 || !ok {
 		t.Error(left)
 	}

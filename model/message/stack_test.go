@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -37,9 +38,7 @@ func TestFailureStack(t *testing.T) {
 	}
 	died := Message{Deaths: []Death{{Reason: model.Rejected, Queue: "q"}}, Headers: model.Table{"trace": stack}}
 	f, _ = died.Failure()
-	if got := died.FailureStack(f); got != "" {
-		t.Errorf("a death has the stack %q", got)
-	}
+	assert.Equal(t, died.FailureStack(f), "", "a death has the stack")
 }
 
 func TestFailed(t *testing.T) {
@@ -85,8 +84,7 @@ func TestFailed(t *testing.T) {
 		same := func(a, b model.Opt[time.Time]) bool {
 			return a.Known() == b.Known() && a.Or(time.Time{}).Equal(b.Or(time.Time{}))
 		}
-		if !same(first, c.first) || !same(last, c.last) {
-			t.Errorf("%s: failed from %v to %v instead of %v to %v", name, first, last, c.first, c.last)
-		}
+		assert.That(t, same(first, c.first) && same(last, c.last),
+			"%s: failed from %v to %v instead of %v to %v", name, first, last, c.first, c.last)
 	}
 }

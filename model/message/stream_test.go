@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -32,15 +33,11 @@ func TestWriteJSONIsJSON(t *testing.T) {
 			Headers: model.Table{"body": "", "a": model.Table{"body": ""}, `"body":""`: `"body": ""`},
 		}
 		want, err := model.JSONLine(m.JSON())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		var line, indented, wanted bytes.Buffer
 		head := m
 		head.Body = head.Body[:min(len(head.Body), 10)]
-		if err := head.WriteJSON(&line, BodyOf(MessageList{m}, 0), "", ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, head.WriteJSON(&line, BodyOf(MessageList{m}, 0), "", ""))
 		if !bytes.Equal(line.Bytes(), want) {
 			t.Fatalf("%q\n%q", line.Bytes(), want)
 		}
@@ -48,9 +45,7 @@ func TestWriteJSONIsJSON(t *testing.T) {
 		if err := m.WriteJSON(&line, nil, "", ""); err != nil || !bytes.Equal(line.Bytes(), want) {
 			t.Fatalf("of what is in memory: %v\n%q\n%q", err, line.Bytes(), want)
 		}
-		if err := head.WriteJSON(&indented, BodyOf(MessageList{m}, 0), "    ", "  "); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, head.WriteJSON(&indented, BodyOf(MessageList{m}, 0), "    ", "  "))
 		if err := json.Indent(&wanted, want, "    ", "  "); err != nil || indented.String() != wanted.String() {
 			t.Fatalf("%v\n%s\n%s", err, indented.String(), wanted.String())
 		}
@@ -97,21 +92,17 @@ func TestWriteJSONHoldsNoBody(t *testing.T) {
 		length := size.Of(8, 64) << 20
 		m := Message{BodyBytes: length}
 		must.Do(t, m.WriteJSON(w, body, "", ""))
-		if w.most == 0 || w.written < int64(length) {
-			t.Fatalf("%s: %d bytes were written", name, w.written)
-		}
-		if w.most > before.HeapAlloc+2<<20 {
-			t.Errorf("%s: %d MiB are in memory for a body of %d MiB", name, (w.most-before.HeapAlloc)>>20, length>>20)
-		}
+		must.That(t, w.most != 0 && w.written >= int64(length), "%s: %d bytes were written", name, w.written)
+		assert.That(t, w.most <= before.HeapAlloc+2<<20,
+			"%s: %d MiB are in memory for a body of %d MiB", name, (w.most-before.HeapAlloc)>>20, length>>20)
 	}
 }
 
 // TestBodyThatCannotBeRead: an error of the disk is no message with half a body.
 func TestBodyThatCannotBeRead(t *testing.T) {
 	m := Message{BodyBytes: 100}
-	if err := m.WriteJSON(io.Discard, io.NewSectionReader(endless{}, 0, 0), "", ""); err == nil {
-		t.Error("a body that ends too early was written")
-	}
+	assert.That(t, m.WriteJSON(io.Discard, io.NewSectionReader(endless{}, 0, 0), "", "") != nil,
+		"a body that ends too early was written")
 }
 
 // BenchmarkWriteJSON is a message of export and of peek -o json.

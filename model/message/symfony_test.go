@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -76,9 +77,8 @@ func TestSymfonyIsReadFromHeadersAndBodies(t *testing.T) {
 		want := Failure{`App\MailException`, "SMTP 550 mailbox unavailable", "Symfony Messenger"}
 		task, _ := m.Task()
 		retries, more, _ := m.Retried()
-		if failure != want || task != "SendInvoice" || retries != 2 || !more {
-			t.Errorf("%s: %+v, %q, %d", name, failure, task, retries)
-		}
+		assert.That(t, failure == want && task == "SendInvoice" && retries == 2 && more,
+			"%s: %+v, %q, %d", name, failure, task, retries)
 	}
 }
 
@@ -104,16 +104,13 @@ func TestSymfonyIsReset(t *testing.T) {
 		"type": "SendInvoice", "Content-Type": "application/json",
 		symfonyStamp + busStamp: `[{"busName":"messenger.bus.default"}]`,
 	}
-	if diff := cmp.Diff(left, got.Headers); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(left, got.Headers))
 	// A value that refers to another by its number would mean another one: the body stays.
 	referring := symfonyEnvelope("r:1;", symfonyBus, symfonyRetries)
 	m := Message{Body: referring, BodyBytes: len(referring)}
 	got, resets = m.Reset(ResetWish{})
-	if !bytes.Equal(got.Body, referring) || len(resets) != 1 || resets[0].Kind != CounterKept {
-		t.Errorf("%s %+v", got.Body, resets)
-	}
+	assert.That(t, bytes.Equal(got.Body, referring) && len(resets) == 1 && resets[0].Kind == CounterKept,
+		"%s %+v", got.Body, resets)
 }
 
 func TestBadSymfony(t *testing.T) {
@@ -201,9 +198,8 @@ func TestWhenSymfonySentAMessageAgain(t *testing.T) {
 		"no stamp":             {Message{}, false},
 	} {
 		from, to, ok := c.m.SentAgain()
-		if ok != c.ok || ok && (!from.Equal(at) || !to.Equal(at.Add(time.Second))) {
-			t.Errorf("%s: between %v and %v, %v", name, from, to, ok)
-		}
+		assert.That(t, ok == c.ok && (!ok || from.Equal(at) && to.Equal(at.Add(time.Second))),
+			"%s: between %v and %v, %v", name, from, to, ok)
 		if n, _, _ := c.m.Retried(); c.ok && n == 0 {
 			t.Errorf("%s: no tries", name)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -290,25 +291,20 @@ func TestPlanPeek(t *testing.T) {
 					test.release = ReleaseNack
 				}
 			}
-			if p.Method != test.method || p.Release != test.release || p.Priority != test.priority {
-				t.Errorf("%s, %s, priority %d", p.Method, p.Release, p.Priority)
-			}
+			assert.That(t, p.Method == test.method && p.Release == test.release && p.Priority == test.priority,
+				"%s, %s, priority %d", p.Method, p.Release, p.Priority)
 			final := test.refusal != "" && test.override == ""
-			if (p.Limit != or(test.limit, 50) || p.Page != or(test.page, 50)) && !final {
-				t.Errorf("limit %d, page %d", p.Limit, p.Page)
-			}
-			if !strings.Contains(p.Cost, test.cost) || test.without != "" && strings.Contains(p.Cost, test.without) {
-				t.Errorf("cost: %s", p.Cost)
-			}
-			if p.Allowed() != (test.refusal == "") || !strings.Contains(p.Refusal.Words(), test.refusal) {
-				t.Errorf("refusal: %s", p.Refusal.Words())
-			}
+			assert.That(t, p.Limit == or(test.limit, 50) && p.Page == or(test.page, 50) || final,
+				"limit %d, page %d", p.Limit, p.Page)
+			assert.That(t, strings.Contains(p.Cost, test.cost) && (test.without == "" ||
+				!strings.Contains(p.Cost, test.without)), "cost: %s", p.Cost)
+			assert.That(t, p.Allowed() == (test.refusal == "") && strings.Contains(p.Refusal.Words(), test.refusal),
+				"refusal: %s", p.Refusal.Words())
 			if p.Refusal.Overridable() != (test.override != "") || !strings.Contains(p.Refusal.Override(), test.override) {
 				t.Errorf("override: %s", p.Refusal.Override())
 			}
-			if p.Queue != build.Ref("q") || p.Type != test.queue.Type || p.MaxBytes != bytes || p.Timeout != 10*time.Second {
-				t.Errorf("%+v", p)
-			}
+			assert.That(t, p.Queue == build.Ref("q") && p.Type == test.queue.Type && p.MaxBytes == bytes &&
+				p.Timeout == 10*time.Second, "%+v", p)
 		})
 	}
 }
@@ -317,7 +313,5 @@ func TestPlanPeekTakesWhatIsAsked(t *testing.T) {
 	want := Want{Limit: 70_000, MaxBytes: 1 << 20, Timeout: time.Second}
 	p := OfQueue(&model.Queue{QueueRef: build.Ref("q"), Type: model.Classic}, model.Settings{},
 		model.BehaviourOf(model.Version{}), want)
-	if p.Limit != 70_000 || p.Page != MaxPage || p.MaxBytes != 1<<20 || p.Timeout != time.Second {
-		t.Errorf("%+v", p)
-	}
+	assert.That(t, p.Limit == 70_000 && p.Page == MaxPage && p.MaxBytes == 1<<20 && p.Timeout == time.Second, "%+v", p)
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -19,16 +20,13 @@ func TestAccount(t *testing.T) {
 	if a.Done() != a.Planned || a.Complete() {
 		t.Errorf("%d done, complete %v", a.Done(), a.Complete())
 	}
-	if a.Moved != 1 || a.Dropped != 1 || a.Unknown != 1 || a.Refused != MaxProblems || a.Returned != MaxProblems {
-		t.Errorf("%+v", a)
-	}
+	assert.That(t, a.Moved == 1 && a.Dropped == 1 && a.Unknown == 1 && a.Refused == MaxProblems &&
+		a.Returned == MaxProblems, "%+v", a)
 	if len(a.Problems) != MaxProblems ||
 		a.Problems[0] != (Problem{"id", message.Fingerprint{1}, Unsure, "the connection went"}) {
 		t.Errorf("%d problems, first %+v", len(a.Problems), a.Problems[0])
 	}
 	done := Account{Planned: 3, Moved: 3}
 	stopped := Account{Planned: 3, Moved: 3, Stopped: "on request"}
-	if !done.Complete() || stopped.Complete() {
-		t.Error("complete is: all done, and not stopped")
-	}
+	assert.That(t, done.Complete() && !stopped.Complete(), "complete is: all done, and not stopped")
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -75,12 +77,9 @@ func TestCanaryPlans(t *testing.T) {
 				test.want(&want)
 			}
 			plan := New(topology, want)
-			if plan.Canary == nil || plan.Canary.OneLook != test.oneLook {
-				t.Fatalf("%+v", plan.Canary)
-			}
-			if test.refusal == "" && plan.Refusal.Refused() || !strings.Contains(plan.Refusal.Words(), test.refusal) {
-				t.Errorf("refusal %q, want %q", plan.Refusal.Words(), test.refusal)
-			}
+			must.That(t, plan.Canary != nil && plan.Canary.OneLook == test.oneLook, "%+v", plan.Canary)
+			assert.That(t, (test.refusal != "" || !plan.Refusal.Refused()) &&
+				strings.Contains(plan.Refusal.Words(), test.refusal), "refusal %q, want %q", plan.Refusal.Words(), test.refusal)
 			if !strings.Contains(strings.Join(warned(plan.Warnings), "\n"), test.warning) {
 				t.Errorf("warnings %q, want %q", warned(plan.Warnings), test.warning)
 			}
@@ -157,9 +156,7 @@ func TestComeBacks(t *testing.T) {
 		}
 		pass := r.ComeBacks()
 		pass.Look(&test.m, test.arrived)
-		if pass.Count != test.want {
-			t.Errorf("%s: %d came back", test.name, pass.Count)
-		}
+		assert.Equal(t, pass.Count, test.want, "%s", test.name)
 	}
 	// Not more come back than were sent.
 	r := Released{}
@@ -168,7 +165,5 @@ func TestComeBacks(t *testing.T) {
 	for range 3 {
 		pass.Look(&message.Message{Body: []byte("three")}, true)
 	}
-	if pass.Count != 1 {
-		t.Errorf("%d of 1 came back", pass.Count)
-	}
+	assert.Equal(t, pass.Count, 1, "of 1 came back")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -31,9 +32,7 @@ var sameData = cmp.Options{
 func wantSurvives[T any](t *testing.T, p T) (read T) {
 	t.Helper()
 	read = must.Get(build.ThroughJSON(p))(t)
-	if diff := cmp.Diff(p, read, sameData); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(p, read, sameData))
 	return read
 }
 
@@ -111,15 +110,12 @@ func TestPlanSurvivesJSON(t *testing.T) {
 			}
 			a, errA := was.Publishing(&m)
 			b, errB := is.Publishing(&m)
-			if (errA == nil) != (errB == nil) || errA != nil && errA.Error() != errB.Error() {
-				t.Fatalf("%v, then %v", errA, errB)
-			}
+			must.That(t, (errA == nil) == (errB == nil) && (errA == nil || errA.Error() == errB.Error()),
+				"%v, then %v", errA, errB)
 			for _, made := range []*message.Publishing{&a, &b} { // the mark has the time
 				delete(made.Headers, message.ReplayHeader)
 			}
-			if diff := cmp.Diff(a, b, sameData); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(a, b, sameData))
 			if x, y := p.Selection.Picker(p.From), read.Selection.Picker(p.From); x.Pick(&m) != y.Pick(&m) {
 				t.Error("it picks another message")
 			}
@@ -167,10 +163,8 @@ func TestUndoPlanSurvivesJSON(t *testing.T) {
 			return nil
 		},
 	})
-	if err != nil || len(p.Takes) != 2 || p.Restores != 2 || len(p.Skips) == 0 || len(p.Losses) == 0 ||
-		!p.Refusal.Refused() {
-		t.Fatalf("%+v %v", p, err)
-	}
+	must.That(t, err == nil && len(p.Takes) == 2 && p.Restores == 2 && len(p.Skips) > 0 && len(p.Losses) > 0 &&
+		p.Refusal.Refused(), "%+v %v", p, err)
 	read := wantSurvives(t, p)
 	for i := range p.Takes {
 		sent := m
@@ -208,9 +202,7 @@ func TestOddNamesSurviveJSON(t *testing.T) {
 		wantSurvives(t, p)
 		wantSurvives(t, p.Promise())
 	}
-	if told == 0 || !refused {
-		t.Errorf("%d warnings, and refused %t", told, refused)
-	}
+	assert.That(t, told != 0 && refused, "%d warnings, and refused %t", told, refused)
 	undo, err := ForUndo(topology, UndoWant{
 		Record: Record{ID: 1, Operation: Drop, From: build.Ref(odd), User: "u\xff", Ended: time.Unix(1e9, 0)},
 		Entries: func(each func(*Entry) error) error {
@@ -219,8 +211,6 @@ func TestOddNamesSurviveJSON(t *testing.T) {
 			return each(&e)
 		},
 	})
-	if err != nil || undo.Restores != 1 {
-		t.Fatalf("%+v %v", undo, err)
-	}
+	must.That(t, err == nil && undo.Restores == 1, "%+v %v", undo, err)
 	wantSurvives(t, undo)
 }

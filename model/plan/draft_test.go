@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -63,9 +64,7 @@ func TestDraftErrorsNameTheLine(t *testing.T) {
 	d := draftOf("XYZ")
 	text := string(d.Text())
 	edit := func(from, to string) string {
-		if !strings.Contains(text, from) {
-			t.Fatalf("no %q in\n%s", from, text)
-		}
+		must.Contains(t, text, from)
 		return strings.Replace(text, from, to, 1)
 	}
 	line := func(of string) string {
@@ -95,10 +94,8 @@ func TestDraftErrorsNameTheLine(t *testing.T) {
 		{"nothing", "", "line 1: ", "missing"},
 	} {
 		_, err := ParseDraft([]byte(test.text))
-		if err == nil || !strings.HasPrefix(err.Error(), test.line) || !strings.Contains(err.Error(), test.want) ||
-			strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v, want %s… %s", test.name, err, test.line, test.want)
-		}
+		assert.That(t, err != nil && strings.HasPrefix(err.Error(), test.line) && strings.Contains(err.Error(), test.want) &&
+			!strings.Contains(err.Error(), "\n"), "%s: %v, want %s… %s", test.name, err, test.line, test.want)
 	}
 }
 
@@ -117,9 +114,7 @@ func TestDraftDifferences(t *testing.T) {
 		`header text: {"$type":"string","value":"YRtbMkr/"} → "hello"`,
 		"body: 13 → 14 bytes, different from byte 5 on",
 	}
-	if diff := cmp.Diff(want, was.Differences(&is)); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(want, was.Differences(&is)))
 }
 
 // TestEditedReplay: what is published is the draft with a mark, at its own address; the journal keeps the whole
@@ -148,9 +143,8 @@ func TestEditedReplay(t *testing.T) {
 		Operation: Replay, From: build.Ref("ucenter@user@failed"), Sample: message.MessageList{m},
 		Selection: Chosen([]message.Message{m}), Planned: 1, User: "guest", Mark: true, Edited: &edited,
 	})
-	if plan.Refusal.Refused() || strings.Join(plan.Strips, " ") != "user_id x-death" {
-		t.Errorf("%s %v", plan.Refusal.Words(), plan.Strips)
-	}
+	assert.That(t, !plan.Refusal.Refused() && strings.Join(plan.Strips, " ") == "user_id x-death",
+		"%s %v", plan.Refusal.Words(), plan.Strips)
 	p := must.Get(plan.Publishing(&m))(t)
 	replayed := message.Message{Headers: p.Headers}
 	if n, _, _ := replayed.Replays(); n != 3 || p.Headers["own"] != "y" ||
@@ -159,9 +153,7 @@ func TestEditedReplay(t *testing.T) {
 		t.Errorf("%+v %q", p, p.Body)
 	}
 	e := NewEntry(&m, &p, true)
-	if e.Message == nil || string(e.Message.Body) != `{"id":1}` {
-		t.Errorf("kept %+v", e.Message)
-	}
+	assert.That(t, e.Message != nil && string(e.Message.Body) == `{"id":1}`, "kept %+v", e.Message)
 	r := Record{Operation: Replay, User: "guest"}
 	line := must.Get(model.JSONLine(e.JSON()))(t)
 	again := must.Get(ParseEntry(line))(t)

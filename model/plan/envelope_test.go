@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -42,9 +43,8 @@ func TestDamagedEnvelopesStayAsTheyAre(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m := message.Message{Body: []byte(test.body), RoutingKey: "k"}
 			e, ok := m.Envelope()
-			if !ok || !strings.Contains(e.Problem, test.problem) {
-				t.Fatalf("%v %q, want a problem with %q", ok, e.Problem, test.problem)
-			}
+			must.That(t, ok && strings.Contains(e.Problem, test.problem),
+				"%v %q, want a problem with %q", ok, e.Problem, test.problem)
 			topology := build.TopologyOf("4.0.5", build.Queue("errors"), build.Queue("w", build.Consumers(1)))
 			plan := newRun(topology, ActionWant{
 				Operation: Replay, From: build.Ref("errors"),
@@ -54,9 +54,7 @@ func TestDamagedEnvelopesStayAsTheyAre(t *testing.T) {
 				t.Errorf("warnings %q", warned(plan.Warnings))
 			}
 			p, err := plan.Publishing(&m)
-			if err != nil || string(p.Body) != test.body {
-				t.Errorf("%v %q", err, p.Body)
-			}
+			assert.That(t, err == nil && string(p.Body) == test.body, "%v %q", err, p.Body)
 		})
 	}
 }
@@ -101,12 +99,8 @@ func TestDramatiqIsRestored(t *testing.T) {
 			}
 			before := message.FingerprintOf(&m)
 			e, ok := m.Envelope()
-			if !ok || e.Problem != "" || e.Worker != "mail" || !strings.Contains(e.Does, test.does) {
-				t.Fatalf("%v %+v", ok, e)
-			}
-			if diff := cmp.Diff(test.want, string(e.Original.Body)); diff != "" {
-				t.Error(diff)
-			}
+			must.That(t, ok && e.Problem == "" && e.Worker == "mail" && strings.Contains(e.Does, test.does), "%v %+v", ok, e)
+			assert.NoDiff(t, cmp.Diff(test.want, string(e.Original.Body)))
 			topology := build.TopologyOf("4.0.5", build.DramatiqParts...)
 			plan := newRun(topology, ActionWant{
 				Operation: Replay, From: build.Ref("mail.XQ"),
@@ -120,12 +114,9 @@ func TestDramatiqIsRestored(t *testing.T) {
 				Address:    model.Address{Exchange: "", RoutingKey: "mail"},
 				Properties: message.Properties{DeliveryMode: 2, Priority: 5}, Body: []byte(test.want), Reaches: p.Reaches,
 			}
-			if diff := cmp.Diff(want, p); diff != "" {
-				t.Error(diff)
-			}
-			if message.FingerprintOf(&m) != before || string(m.Body) != test.dead {
-				t.Error("the message in the queue changed")
-			}
+			assert.NoDiff(t, cmp.Diff(want, p))
+			assert.That(t, message.FingerprintOf(&m) == before && string(m.Body) == test.dead,
+				"the message in the queue changed")
 		})
 	}
 }
@@ -156,9 +147,7 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 	if !strings.Contains(strings.Join(warned(plan.Warnings), "\n"), "unwraps the EasyNetQ envelope") {
 		t.Errorf("warnings %q", warned(plan.Warnings))
 	}
-	if diff := cmp.Diff([]string{"expiration"}, plan.Strips); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff([]string{"expiration"}, plan.Strips))
 	p := must.Get(plan.Publishing(&m))(t)
 	want := message.Publishing{
 		Address: model.Address{Exchange: "", RoutingKey: "Orders:Shop_billing"},
@@ -170,17 +159,13 @@ func TestEasyNetQIsReplayedAsItWas(t *testing.T) {
 		Body:    []byte(`{"Id":121,"Name":"Zo\u00eb \"Z\" Łuk — 日本 \/","Big":12345678901234567890.10}`),
 		Reaches: p.Reaches,
 	}
-	if diff := cmp.Diff(want, p); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(want, p))
 	origin := New(topology, ActionWant{
 		Operation: Replay, From: from, Sample: message.MessageList{m}, Planned: 1,
 		Mode: ToOrigin,
 	})
-	if origin.Ways[0].Address != (model.Address{Exchange: "Orders:Shop", RoutingKey: "orders.new"}) ||
-		len(origin.Recipients) != 2 {
-		t.Errorf("its origin %+v", origin.Ways)
-	}
+	assert.That(t, origin.Ways[0].Address == (model.Address{Exchange: "Orders:Shop", RoutingKey: "orders.new"}) &&
+		len(origin.Recipients) == 2, "its origin %+v", origin.Ways)
 }
 
 // A shared error queue belongs to no flow: the message itself tells its worker, if that still is there.
@@ -197,9 +182,7 @@ func TestReplayToTheWorkerThatTheMessageTells(t *testing.T) {
 			Planned: 1,
 		})
 		if want != "" {
-			if !strings.Contains(plan.Refusal.Words(), want) {
-				t.Errorf("%s: refusal %q", worker, plan.Refusal.Words())
-			}
+			assert.Contains(t, plan.Refusal.Words(), want, "%s: refusal", worker)
 		} else if len(plan.Ways) != 1 || plan.Ways[0].Address != (model.Address{Exchange: "", RoutingKey: worker}) {
 			t.Errorf("%s: %q %+v", worker, plan.Refusal.Words(), plan.Ways)
 		}

@@ -3,6 +3,7 @@ package plan_test
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -28,9 +29,7 @@ func TestArrivalsAreWhatTheQueueHasMore(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			out, known := test.done.Out().Get()
-			if known != test.known {
-				t.Fatalf("what went is known: %t", known)
-			}
+			must.Equal(t, known, test.known, "what went is known")
 			if got := (plan.Frozen{Depth: test.depth}).Arrived(test.ready, out); known && got != test.want {
 				t.Errorf("%d arrived", got)
 			}

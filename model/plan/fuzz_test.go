@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -36,14 +37,10 @@ func FuzzParseEntry(f *testing.F) {
 			build.CheckError(t, err)
 			return
 		}
-		if e.Sent == nil && (e.Message == nil || e.Undoes != 0) {
-			t.Error("nobody can undo it, and nobody is told")
-		}
+		assert.That(t, e.Sent != nil || e.Message != nil && e.Undoes == 0, "nobody can undo it, and nobody is told")
 		written := build.CheckLine(t, e.JSON())
 		again, err := ParseEntry(written)
-		if err != nil {
-			t.Fatalf("written as %s it cannot be read: %v", written, err)
-		}
+		must.That(t, err == nil, "written as %s it cannot be read: %v", written, err)
 		if twice := build.CheckLine(t, again.JSON()); !bytes.Equal(written, twice) {
 			t.Errorf("written twice it is\n%s\n%s", written, twice)
 		}
@@ -71,9 +68,8 @@ func FuzzParseDraft(f *testing.F) {
 		if err != nil {
 			build.CheckError(t, err)
 			var at *lineError
-			if !errors.As(err, &at) || at.line < 1 || at.line > bytes.Count(text, []byte("\n"))+2 {
-				t.Errorf("no line of the document: %v", err)
-			}
+			assert.That(t, errors.As(err, &at) && at.line >= 1 && at.line <= bytes.Count(text, []byte("\n"))+2,
+				"no line of the document: %v", err)
 			return
 		}
 		again, err := ParseDraft(d.Text())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -25,9 +26,7 @@ func guarded(t *testing.T, kind string, parts ...build.Part) (*Guard, func(more 
 		Planned: 9,
 		Mode:    ToExchange, Fixed: model.Address{Exchange: "x", RoutingKey: "k"},
 	})
-	if plan.Refusal.Refused() {
-		t.Fatal(plan.Refusal.Words())
-	}
+	must.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
 	return plan.Guard(), with, plan
 }
 
@@ -55,9 +54,7 @@ func read(g *Guard, t *model.Topology) string {
 
 func wantRead(t *testing.T, g *Guard, topology *model.Topology, want string) {
 	t.Helper()
-	if got := read(g, topology); got != want {
-		t.Errorf("%q instead of %q", got, want)
-	}
+	assert.Equal(t, read(g, topology), want)
 }
 
 func TestGuardCountsWhatIsUnsure(t *testing.T) {
@@ -65,9 +62,7 @@ func TestGuardCountsWhatIsUnsure(t *testing.T) {
 	wantRead(t, g, with(build.Bind("x", "k", "audit")),
 		"exchange x, key k now also reaches audit") // before anything was published
 	send(t, g, plan, 3, "1")
-	if !g.Needed() || !g.Unsure() {
-		t.Error("nothing is to be looked at")
-	}
+	assert.That(t, g.Needed() && g.Unsure(), "nothing is to be looked at")
 	g.Reading()
 	send(t, g, plan, 2, "1") // while it is read
 	wantRead(t, g, with(), "")
@@ -78,9 +73,7 @@ func TestGuardCountsWhatIsUnsure(t *testing.T) {
 	wantRead(t, g, with(build.Bind("x", "k", "audit")), "exchange x, key k now also reaches audit; 4 in audit")
 	g.Reading()
 	wantRead(t, g, with(), "")
-	if g.Unsure() {
-		t.Error("something is left to be looked at")
-	}
+	assert.That(t, !g.Unsure(), "something is left to be looked at")
 }
 
 func TestGuardOfAQueueThatIsGone(t *testing.T) {
@@ -97,9 +90,7 @@ func TestGuardKnowsNothing(t *testing.T) {
 	snapshot.Bindings = nil
 	g.Reading()
 	wantRead(t, g, model.NewTopology(&snapshot), "the bindings could not be read")
-	if !g.Unsure() {
-		t.Error("it is sure of what nobody told")
-	}
+	assert.That(t, g.Unsure(), "it is sure of what nobody told")
 }
 
 // TestGuardByHeaders: where headers decide, each message counts for itself.
@@ -115,9 +106,7 @@ func TestGuardByHeaders(t *testing.T) {
 	wantRead(t, g, with(), "")
 	wantRead(t, g, with(all("audit", "2")), "") // nobody knows yet what else is published there
 	out := must.Get(plan.Publishing(&message.Message{Headers: model.Table{"h": "2"}}))(t)
-	if words := ChangesWords(g.Publishes(&out)); words != "exchange x, key k now also reaches audit" {
-		t.Errorf("it is published: %q", words)
-	}
+	assert.Equal(t, ChangesWords(g.Publishes(&out)), "exchange x, key k now also reaches audit", "it is published")
 }
 
 // TestGuardOfAnotherAddress: a message beyond the sample takes a way of its own, which may have changed before.
@@ -143,9 +132,7 @@ func TestGuardIsNotNeeded(t *testing.T) {
 	} {
 		want.From, want.Planned = build.Ref("failed"), 1
 		plan := newRun(topology, want)
-		if plan.Guard() != nil {
-			t.Errorf("%s to %+v is guarded", want.Operation, want.Fixed)
-		}
+		assert.That(t, plan.Guard() == nil, "%s to %+v is guarded", want.Operation, want.Fixed)
 	}
 }
 
@@ -178,19 +165,15 @@ func TestGuardReadsOnceMore(t *testing.T) {
 		t.Fatalf("%+v", changes)
 	}
 	strays := g.Strays()
-	if len(strays) != 2 || strays[0].Queue != build.Ref("audit") || strays[1].Queue != build.Ref("other") ||
-		strays[0].Messages != 4 || strays[1].Messages != 4 {
-		t.Errorf("%+v", strays)
-	}
+	assert.That(t, len(strays) == 2 && strays[0].Queue == build.Ref("audit") && strays[1].Queue == build.Ref("other") &&
+		strays[0].Messages == 4 && strays[1].Messages == 4, "%+v", strays)
 }
 
 // TestGuardOfADeletedExchange: nobody can tell what was bound to it before.
 func TestGuardOfADeletedExchange(t *testing.T) {
 	g, with, plan := guarded(t, "direct", build.Bind("x", "k", "w"))
 	send(t, g, plan, 3, "1")
-	if hidden := g.Hidden(); hidden != "" {
-		t.Errorf("%s is hidden", hidden)
-	}
+	assert.Equal(t, g.Hidden(), "", "is hidden")
 	if changes, _ := g.Read(build.TopologyOf("3.10.8", build.Queue("failed"), build.Queue("w"))); len(changes) != 1 ||
 		g.Hidden() != "x" {
 		t.Errorf("%+v, hidden is %q", changes, g.Hidden())

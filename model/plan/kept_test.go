@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -53,14 +54,11 @@ func TestDeliveryTime(t *testing.T) {
 				test.keep && !strings.Contains(words, test.warning) {
 				t.Errorf("an edit: %s, %s", edited.Refusal.Words(), words)
 			}
-			if strings.Join(run.Strips, " ") != test.strips || !strings.Contains(words, test.warning) ||
-				test.warning == "" && strings.Contains(words, "x-opt-delivery") {
-				t.Errorf("strips %s, says %s", run.Strips, words)
-			}
+			assert.That(t, strings.Join(run.Strips, " ") == test.strips && strings.Contains(words, test.warning) &&
+				(test.warning != "" || !strings.Contains(words, "x-opt-delivery")), "strips %s, says %s", run.Strips, words)
 			p, err := run.Publishing(&m)
-			if err != nil || (p.Headers[message.DeliveryTimeHeader] == nil) != (test.strips != "") {
-				t.Error(err, p.Headers)
-			}
+			assert.That(t, err == nil && (p.Headers[message.DeliveryTimeHeader] == nil) == (test.strips != ""),
+				"%v %v", err, p.Headers)
 			e := NewEntry(&m, &p, false)
 			e.Outcome = Moved
 			undo, err := ForUndo(topology, UndoWant{

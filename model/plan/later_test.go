@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -38,9 +39,7 @@ func TestLaterIsABufferOfTheWorkerAlone(t *testing.T) {
 		topology := build.TopologyOf("4.0.5", append(c.parts, worker...)...)
 		got := Laters(topology, build.Ref("w.failed"))
 		want := Later{build.Ref("w.retry"), build.Ref("w"), 30 * time.Second}
-		if c.want != (len(got) == 1) || c.want && got[0] != want {
-			t.Errorf("%s: %+v", c.name, got)
-		}
+		assert.That(t, c.want == (len(got) == 1) && (!c.want || got[0] == want), "%s: %+v", c.name, got)
 	}
 }
 
@@ -90,9 +89,8 @@ func TestTooSlow(t *testing.T) {
 			Operation: Move, From: build.Ref("f"), Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"},
 			Planned: c.planned, Rate: c.rate, Selection: c.selection,
 		})
-		if c.refused != (len(p.Refusal) == 1 && p.Refusal[0].Kind == TooSlow) || c.refused && p.Refusal.Overridable() {
-			t.Errorf("%d at %v/s: %q", c.planned, c.rate, p.Refusal.Words())
-		}
+		assert.That(t, c.refused == (len(p.Refusal) == 1 && p.Refusal[0].Kind == TooSlow) && (!c.refused ||
+			!p.Refusal.Overridable()), "%d at %v/s: %q", c.planned, c.rate, p.Refusal.Words())
 		if most := max(int(c.rate*25*60), 1); c.refused && p.Refusal[0].Messages != most {
 			t.Errorf("%d at %v/s: %d may go, want %d", c.planned, c.rate, p.Refusal[0].Messages, most)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -147,9 +148,7 @@ func TestLimitLoss(t *testing.T) {
 			}
 			plan := New(topology, want)
 			if test.want == "" {
-				if plan.Refusal.Refused() || plan.Losses != nil || plan.Whole {
-					t.Errorf("refused: %s", plan.Refusal.Words())
-				}
+				assert.That(t, !plan.Refusal.Refused() && plan.Losses == nil && !plan.Whole, "refused: %s", plan.Refusal.Words())
 				return
 			}
 			if !strings.Contains(plan.Refusal.Words(), test.want) || !plan.Refusal.Overridable() || plan.Whole {

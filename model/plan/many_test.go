@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -57,9 +58,7 @@ func TestAsManyKeysAsMessages(t *testing.T) {
 		t.Errorf("%d warnings, the first %q, not %q", len(words), strings.Join(words[:min(len(words), 1)], ""), want)
 	}
 	ways := manyPlan(manyOf("events", manyKeys))
-	if len(ways.Ways) != manyKeys || ways.Ways[7].Messages != 1 {
-		t.Errorf("%d ways", len(ways.Ways))
-	}
+	assert.That(t, len(ways.Ways) == manyKeys && ways.Ways[7].Messages == 1, "%d ways", len(ways.Ways))
 	was, other := ways.Promise(), manyPlan(manyOf("events", manyKeys-1)).Promise()
 	if changes := was.Changes(&was); changes != nil {
 		t.Errorf("%d changes", len(changes))
@@ -74,9 +73,7 @@ func TestOneOtherKey(t *testing.T) {
 	sample := manyOf("gone", 1)
 	plan := manyPlan(append(sample, sample...), audited...)
 	const want = "the worker sees the routing key orders instead of order.0" + unheard
-	if len(plan.Warnings) != 1 || plan.Warnings[0].Words() != want {
-		t.Errorf("warnings %+v", plan.Warnings)
-	}
+	assert.That(t, len(plan.Warnings) == 1 && plan.Warnings[0].Words() == want, "warnings %+v", plan.Warnings)
 }
 
 // What outvotes a name is told once, whatever the keys that it is known from.
@@ -118,9 +115,7 @@ func TestWorkerOfAnotherVHost(t *testing.T) {
 		Operation: Replay, From: build.Ref("mail.failed"), Sample: manyOf("", 1), Planned: 1, Mode: ToAuto,
 	})
 	const want = "orders, which is gone; the vhost a has one of that name"
-	if got := plan.Refusal.Words(); !strings.Contains(got, want) {
-		t.Errorf("refusal %q, not with %q", got, want)
-	}
+	assert.Contains(t, plan.Refusal.Words(), want, "refusal")
 }
 
 func BenchmarkPlanOfManyKeys(b *testing.B) {

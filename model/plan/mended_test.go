@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -55,42 +56,28 @@ func TestMended(t *testing.T) {
 	p, topology := mendedBy(t, `(.body.n | tonumber) as $n | if $n == 1 then . elif $n == 2 then empty
 		else .body.n = $n | .headers.fixed = true end`, numbered(9), nil)
 	m := p.Mended
-	if p.Refusal.Refused() || m == nil || m.Changed != 7 || m.Same != 1 || m.Stay != 1 || m.Looked() != 9 {
-		t.Fatalf("%v %+v", p.Refusal.Words(), m)
-	}
-	if len(m.Failures) != 1 || m.Failures[0].Messages != 1 || m.Failures[0].Why.Mend.Kind != mend.Nothing {
-		t.Errorf("%+v", m.Failures)
-	}
-	if len(m.Shown) != 5 || m.Shown[0].Position != 3 {
-		t.Fatalf("%+v", m.Shown)
-	}
+	must.That(t, !p.Refusal.Refused() && m != nil && m.Changed == 7 && m.Same == 1 && m.Stay == 1 && m.Looked() == 9,
+		"%v %+v", p.Refusal.Words(), m)
+	assert.That(t, len(m.Failures) == 1 && m.Failures[0].Messages == 1 && m.Failures[0].Why.Mend.Kind == mend.Nothing,
+		"%+v", m.Failures)
+	must.That(t, len(m.Shown) == 5 && m.Shown[0].Position == 3, "%+v", m.Shown)
 	want := []string{"with the header fixed: true", "body: 26 → 24 bytes, different from byte 7 on"}
-	if got := m.Shown[0].Was.Differences(&m.Shown[0].Is); cmp.Diff(want, got) != "" {
-		t.Error(cmp.Diff(want, got))
-	}
+	assert.Equal(t, cmp.Diff(want, m.Shown[0].Was.Differences(&m.Shown[0].Is)), "")
 	stay := ""
 	for _, w := range p.Warnings {
 		if w.Kind == someStay {
 			stay = w.Words()
 		}
 	}
-	if stay != "1 of them stays: the jq program gives nothing for it" {
-		t.Errorf("%q", stay)
-	}
+	assert.Equal(t, stay, "1 of them stays: the jq program gives nothing for it")
 	run := p.On(topology)
 	for i, want := range []string{`{"n": "1", "rest": [1, 2]}`, "", `{"n": 3, "rest": [1, 2]}`} {
 		out, err := run.Publishing(&numbered(3)[i])
-		if (err != nil) != (want == "") || err == nil && string(out.Body) != want {
-			t.Errorf("%s: %v", out.Body, err)
-		}
-		if want != "" && (out.Headers[message.ReplayHeader] == nil || out.Headers["x-death"] != nil ||
-			(out.Headers["fixed"] != nil) != (i == 2) || len(out.Reaches) != 1) {
-			t.Errorf("%v %v", out.Headers, out.Reaches)
-		}
+		assert.That(t, (err != nil) == (want == "") && (err != nil || string(out.Body) == want), "%s: %v", out.Body, err)
+		assert.That(t, want == "" || out.Headers[message.ReplayHeader] != nil && out.Headers["x-death"] == nil &&
+			(out.Headers["fixed"] != nil) == (i == 2) && len(out.Reaches) == 1, "%v %v", out.Headers, out.Reaches)
 	}
-	if !p.KeepsWhole() || p.Intent(9).Mend != p.Mend {
-		t.Error("the journal would not keep all of it")
-	}
+	assert.That(t, p.KeepsWhole() && p.Intent(9).Mend == p.Mend, "the journal would not keep all of it")
 }
 
 // TestMendedIsAsItWouldBePublished: a program sees neither the history nor a mark, and what it leaves alone is
@@ -106,9 +93,7 @@ func TestMendedIsAsItWouldBePublished(t *testing.T) {
 			end`, messages, func(w *ActionWant) { w.Mark = mark })
 		run := p.On(topology)
 		mended, err := run.Publishing(&messages[0])
-		if err != nil || p.Mended.Same != 1 {
-			t.Fatal(name, err, p.Mended)
-		}
+		must.That(t, err == nil && p.Mended.Same == 1, "%v %v %v", name, err, p.Mended)
 		run.Mend = nil
 		plain, err := run.Publishing(&messages[0])
 		if diff := cmp.Diff(plain, mended, sameData); diff != "" || err != nil {
@@ -133,9 +118,8 @@ func TestMendedMustBePublishable(t *testing.T) {
 		{"no binding", `.routing_key = "nope"`, "no queue is bound for key nope on master"},
 	} {
 		p, topology := mendedBy(t, test.program, numbered(2), nil)
-		if !strings.Contains(p.Refusal.Words(), test.want) || p.Mended.Stay != 2 {
-			t.Errorf("%s: %q, %+v", test.name, p.Refusal.Words(), p.Mended)
-		}
+		assert.That(t, strings.Contains(p.Refusal.Words(), test.want) && p.Mended.Stay == 2,
+			"%s: %q, %+v", test.name, p.Refusal.Words(), p.Mended)
 		run := p.On(topology)
 		if _, err := run.Publishing(&numbered(1)[0]); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", test.name, err)
@@ -147,14 +131,12 @@ func TestMendedMustBePublishable(t *testing.T) {
 func TestMendedAddress(t *testing.T) {
 	const second = `if .body.n == "2" then .exchange = "" | .routing_key = "other" else . end`
 	p, topology := mendedBy(t, second, numbered(3), nil)
-	if p.Refusal.Refused() || len(p.Ways) != 2 || len(p.Recipients) != 2 || p.Mended.Changed != 1 || p.Mended.Same != 2 {
-		t.Fatalf("%s %+v %+v", p.Refusal.Words(), p.Ways, p.Recipients)
-	}
+	must.That(t, !p.Refusal.Refused() && len(p.Ways) == 2 && len(p.Recipients) == 2 && p.Mended.Changed == 1 &&
+		p.Mended.Same == 2, "%s %+v %+v", p.Refusal.Words(), p.Ways, p.Recipients)
 	run := p.On(topology)
 	out, err := run.Publishing(&numbered(2)[1])
-	if err != nil || out.RoutingKey != "other" || len(out.Reaches) != 1 || out.Reaches[0].Name != "other" {
-		t.Errorf("%+v %v", out, err)
-	}
+	assert.That(t, err == nil && out.RoutingKey == "other" && len(out.Reaches) == 1 && out.Reaches[0].Name == "other",
+		"%+v %v", out, err)
 	// What no sample has shown is refused.
 	few, topology := mendedBy(t, second, numbered(1), nil)
 	run = few.On(topology)
@@ -170,29 +152,23 @@ func TestMendedMove(t *testing.T) {
 	p, topology := mendedBy(t, `.body.n |= tonumber`, numbered(2), move)
 	run := p.On(topology)
 	out, err := run.Publishing(&numbered(1)[0])
-	if p.Refusal.Refused() || err != nil || out.Headers["x-death"] == nil || string(out.Body) != `{"n": 1, "rest": [1, 2]}` {
-		t.Errorf("%s %v %+v", p.Refusal.Words(), err, out)
-	}
+	assert.That(t, !p.Refusal.Refused() && err == nil && out.Headers["x-death"] != nil &&
+		string(out.Body) == `{"n": 1, "rest": [1, 2]}`, "%s %v %+v", p.Refusal.Words(), err, out)
 	elsewhere, _ := mendedBy(t, `.routing_key = "other"`, numbered(2), move)
 	want := "the address is changed by the jq program, and a move goes to one queue"
-	if words := elsewhere.Refusal.Words(); words != want {
-		t.Error(words)
-	}
+	assert.Equal(t, elsewhere.Refusal.Words(), want)
 }
 
 // TestEndlessProgram: it is not tried on all of a thousand messages.
 func TestEndlessProgram(t *testing.T) {
 	p, _ := mendedBy(t, `if .body.n == "1" then . else def f: f; f end`, numbered(1000), nil)
-	if words := p.Refusal.Words(); words != "the jq program did not end within 1 million steps" {
-		t.Error(words)
-	}
+	assert.Equal(t, p.Refusal.Words(), "the jq program did not end within 1 million steps")
 	if m := p.Mended; m.Same != 1 || m.Stay != 999 || m.Failures[0].Messages != mostEndless {
 		t.Errorf("%+v", m)
 	}
 	none, _ := mendedBy(t, `.`, numbered(2), nil)
-	if len(none.Warnings) == 0 || none.Warnings[len(none.Warnings)-1].Kind != mendsNothing {
-		t.Errorf("%+v", none.Warnings)
-	}
+	assert.That(t, len(none.Warnings) > 0 && none.Warnings[len(none.Warnings)-1].Kind == mendsNothing,
+		"%+v", none.Warnings)
 }
 
 // TestIntentKeepsTheProgram: a resume changes the rest by the same one.
@@ -201,9 +177,7 @@ func TestIntentKeepsTheProgram(t *testing.T) {
 	text, err := json.Marshal(p.Intent(1))
 	must.Do(t, err)
 	read, err := ParseIntent(text)
-	if err != nil || read.Mend == nil || read.Mend.Text != p.Mend.Text {
-		t.Fatalf("%+v %v", read, err)
-	}
+	must.That(t, err == nil && read.Mend != nil && read.Mend.Text == p.Mend.Text, "%+v %v", read, err)
 	if _, err := ParseIntent([]byte(`{"edit": ".["}`)); err == nil {
 		t.Error("a program that cannot be read is read")
 	}
@@ -221,8 +195,6 @@ func BenchmarkMended10k(b *testing.B) {
 	}
 	for b.Loop() {
 		p, _ := mendedBy(b, `.body.order.quantity |= tonumber | .headers["x-fixed"] = true`, messages, nil)
-		if p.Mended.Changed != len(messages) {
-			b.Fatalf("%+v", p.Mended)
-		}
+		must.That(b, p.Mended.Changed == len(messages), "%+v", p.Mended)
 	}
 }

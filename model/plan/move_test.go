@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -57,15 +58,9 @@ func TestMoveKeepsTheDeathHistoryWhereNothingCountsIt(t *testing.T) {
 		t.Run(test.to, func(t *testing.T) {
 			m := deadMessage()
 			plan := newRun(topology, moveWant(test.to, m))
-			if plan.Refusal.Refused() {
-				t.Fatal(plan.Refusal.Words())
-			}
-			if diff := cmp.Diff(test.strips, plan.Strips); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(test.keeps, plan.Keeps); diff != "" {
-				t.Error(diff)
-			}
+			must.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
+			assert.NoDiff(t, cmp.Diff(test.strips, plan.Strips))
+			assert.NoDiff(t, cmp.Diff(test.keeps, plan.Keeps))
 			if len(plan.Adds()) > 0 || plan.To() != "queue:"+test.to ||
 				plan.Ways[0].Address != (model.Address{Exchange: "", RoutingKey: test.to}) {
 				t.Errorf("adds %v, goes to %s by %v", plan.Adds(), plan.To(), plan.Ways)
@@ -75,12 +70,8 @@ func TestMoveKeepsTheDeathHistoryWhereNothingCountsIt(t *testing.T) {
 			for _, key := range test.keeps {
 				want[key] = m.Headers[key]
 			}
-			if diff := cmp.Diff(want, p.Headers); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(message.Properties{MessageID: "m1", DeliveryMode: 2}, p.Properties); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(want, p.Headers))
+			assert.NoDiff(t, cmp.Diff(message.Properties{MessageID: "m1", DeliveryMode: 2}, p.Properties))
 		})
 	}
 }
@@ -98,10 +89,8 @@ func TestMoveIsRefused(t *testing.T) {
 		{"ok", ""},
 	} {
 		plan := newRun(topology, moveWant(test.to, deadMessage()))
-		if test.want == "" && plan.Refusal.Refused() || !strings.Contains(plan.Refusal.Words(), test.want) ||
-			strings.Contains(plan.Refusal.Words(), "\n") {
-			t.Errorf("%q: %q, want %q", test.to, plan.Refusal.Words(), test.want)
-		}
+		assert.That(t, (test.want != "" || !plan.Refusal.Refused()) && strings.Contains(plan.Refusal.Words(), test.want) &&
+			!strings.Contains(plan.Refusal.Words(), "\n"), "%q: %q, want %q", test.to, plan.Refusal.Words(), test.want)
 	}
 	want := moveWant("ok", deadMessage())
 	want.From = build.Ref("s")
@@ -117,9 +106,7 @@ func TestMoveTargets(t *testing.T) {
 	for _, q := range MoveTargets(build.TopologyOf("3.10.8", parts...), build.Ref("ucenter@user@failed")) {
 		names = append(names, q.Name)
 	}
-	if got := strings.Join(names, " "); got != "ucenter@user ucenter@user@retry a user-monitor Z" {
-		t.Error(got)
-	}
+	assert.Equal(t, strings.Join(names, " "), "ucenter@user ucenter@user@retry a user-monitor Z")
 }
 
 // TestMoveOpensNoEnvelope: what is moved lies in the other queue as it lay here.
@@ -169,8 +156,6 @@ func TestChangesAreTold(t *testing.T) {
 		}
 		r := Record{Operation: test.want.Operation, User: test.want.User}
 		e := NewEntry(&m, p, false)
-		if got := strings.Join(r.Changes(&e), "; "); got != test.told {
-			t.Errorf("%s: %s", test.name, got)
-		}
+		assert.Equal(t, strings.Join(r.Changes(&e), "; "), test.told, "%s", test.name)
 	}
 }

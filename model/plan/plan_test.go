@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -28,27 +29,20 @@ func TestReplayGoesTheNarrowestWay(t *testing.T) {
 		Operation: Replay, From: build.Ref("ucenter@user@failed"), Sample: message.MessageList{failed}, Planned: 1,
 		Mode: ToAuto, User: "guest",
 	})
-	if plan.Refusal.Refused() {
-		t.Fatal(plan.Refusal.Words())
-	}
+	must.That(t, !plan.Refusal.Refused(), "%v", plan.Refusal.Words())
 	if want := (model.Address{Exchange: "master", RoutingKey: "ucenter@user"}); plan.Ways[0].Address != want {
 		t.Errorf("goes to %v because of %s, want %v", plan.Ways[0].Address, plan.Ways[0].Why, want)
 	}
-	if diff := cmp.Diff([]Recipient{{Queue: build.Ref("ucenter@user"), Consumers: model.Some[int64](1), Messages: 1}},
-		plan.Recipients, cmp.AllowUnexported(model.Opt[int64]{})); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"CC", "expiration", "user_id", "x-death"}, plan.Strips); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(
+		[]Recipient{{Queue: build.Ref("ucenter@user"), Consumers: model.Some[int64](1), Messages: 1}},
+		plan.Recipients, cmp.AllowUnexported(model.Opt[int64]{})))
+	assert.NoDiff(t, cmp.Diff([]string{"CC", "expiration", "user_id", "x-death"}, plan.Strips))
 	got := must.Get(plan.Publishing(&failed))(t)
-	if diff := cmp.Diff(message.Publishing{
+	assert.NoDiff(t, cmp.Diff(message.Publishing{
 		Address: model.Address{Exchange: "master", RoutingKey: "ucenter@user"},
 		Headers: model.Table{"x-orig-routing-key": "user.create"}, Properties: message.Properties{MessageID: "m1"},
 		Reaches: []model.QueueRef{build.Ref("ucenter@user")},
-	}, got); diff != "" {
-		t.Error(diff)
-	}
+	}, got))
 }
 
 func TestReplayToItsOriginWhenThatIsNarrow(t *testing.T) {
@@ -96,9 +90,7 @@ func TestReplayIsRefused(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			plan := newRun(topology, wantTo(t, topology, test.from, test.to, message.Message{}))
-			if !strings.Contains(plan.Refusal.Words(), test.want) {
-				t.Errorf("refusal %q, want something with %q", plan.Refusal.Words(), test.want)
-			}
+			assert.Contains(t, plan.Refusal.Words(), test.want, "refusal")
 		})
 	}
 }
@@ -169,9 +161,7 @@ func TestParseTarget(t *testing.T) {
 	}
 	for _, test := range tests {
 		mode, address, err := ParseTarget(test.to, model.Unknown[string]())
-		if err != nil || mode != test.mode || address != test.want {
-			t.Errorf("%q: %v %v %v", test.to, mode, address, err)
-		}
+		assert.That(t, err == nil && mode == test.mode && address == test.want, "%q: %v %v %v", test.to, mode, address, err)
 	}
 	for _, bad := range []string{"queue:", "somewhere", "exchange:"} {
 		if _, _, err := ParseTarget(bad, model.Unknown[string]()); err == nil {
@@ -245,9 +235,7 @@ func TestSplitTarget(t *testing.T) {
 		}
 		if err == nil {
 			p := New(topology, wantTo(t, topology, "f", "exchange:"+test.typed))
-			if p.To() != test.to {
-				t.Errorf("%s: the plan says %s, not %s", test.name, p.To(), test.to)
-			}
+			assert.Equal(t, p.To(), test.to, "%s: the plan", test.name)
 		}
 	}
 	both := slices.Concat(bind("api", "v1/order", "q"), bind("api/v1", "order", "q"), worker)

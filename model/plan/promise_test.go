@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -85,9 +86,8 @@ func TestPromiseChanges(t *testing.T) {
 		},
 	} {
 		got := changedWords(test.want, test.before, test.after)
-		if test.words == "" && got != "" || !strings.Contains(got, test.words) {
-			t.Errorf("%s: %q instead of %q", test.name, got, test.words)
-		}
+		assert.That(t, (test.words != "" || got == "") && strings.Contains(got, test.words),
+			"%s: %q instead of %q", test.name, got, test.words)
 	}
 }
 
@@ -128,9 +128,7 @@ func TestUndoPromiseChanges(t *testing.T) {
 		{Promise{Takes: was.Takes, Messages: 4}, "it would act on 4 messages instead of 6"},
 		{Promise{Refusal: Refusal{{Kind: NothingLeft}}}, "there is nothing to undo"},
 	} {
-		if got := ChangesWords(was.Changes(&test.is)); got != test.words {
-			t.Errorf("%q instead of %q", got, test.words)
-		}
+		assert.Equal(t, ChangesWords(was.Changes(&test.is)), test.words)
 	}
 }
 

@@ -3,6 +3,7 @@ package plan
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -30,8 +31,6 @@ func TestNackRefuses(t *testing.T) {
 			s.Nodes = append(s.Nodes, model.Node{Name: name})
 		}
 		r := RecipientOf(model.NewTopology(s), build.Ref("full"))
-		if got := NackRefuses([]Recipient{r}, []model.QueueRef{r.Queue}); got != test.want {
-			t.Errorf("%s: %v", test.name, got)
-		}
+		assert.Equal(t, NackRefuses([]Recipient{r}, []model.QueueRef{r.Queue}), test.want, "%s", test.name)
 	}
 }

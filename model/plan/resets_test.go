@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -67,13 +68,10 @@ func TestReplayBeginsAtTheFirstTry(t *testing.T) {
 		words = append(words, r.Words())
 	}
 	diff := cmp.Diff([]string{"resets retries 2 -> 0"}, words)
-	if diff != "" || !slices.Equal(run.Strips, []string{"error"}) {
-		t.Error(diff, run.Strips)
-	}
+	assert.That(t, diff == "" && slices.Equal(run.Strips, []string{"error"}), "%v %v", diff, run.Strips)
 	p, err := run.Publishing(&m)
-	if err != nil || p.Headers["retries"] != int32(0) || p.Headers["error"] != nil || p.Headers["x"] != "y" {
-		t.Fatal(err, p.Headers)
-	}
+	must.That(t, err == nil && p.Headers["retries"] == int32(0) && p.Headers["error"] == nil && p.Headers["x"] == "y",
+		"%v %v", err, p.Headers)
 	entry := NewEntry(&m, &p, false)
 	restored := message.Message{Headers: p.Headers, Properties: p.Properties, Body: p.Body}
 	entry.Sent.Former.restore(&restored)
@@ -84,9 +82,8 @@ func TestReplayBeginsAtTheFirstTry(t *testing.T) {
 	want.KeepTries = true
 	run = newRun(frameworksTopology(), want)
 	p, err = run.Publishing(&m)
-	if err != nil || p.Headers["retries"] != int32(2) || run.Resets[0].Words() != "keeps retries 2" {
-		t.Error(err, p.Headers, run.Resets)
-	}
+	assert.That(t, err == nil && p.Headers["retries"] == int32(2) && run.Resets[0].Words() == "keeps retries 2",
+		"%v %v %v", err, p.Headers, run.Resets)
 	if in := run.Intent(1); !in.KeepTries {
 		t.Error("a resume would reset them")
 	} else if text, err := json.Marshal(in); err != nil || !strings.Contains(string(text), `"keep_tries":true`) {
@@ -115,12 +112,10 @@ func TestRecoveryMarkOfRascal(t *testing.T) {
 			Mode: ToQueue, Fixed: model.Address{RoutingKey: test.to},
 		})
 		p := must.Get(run.Publishing(&m))(t)
-		if marked := strings.Contains(fmt.Sprint(p.Headers), "immediateNack"); marked != test.marked {
-			t.Errorf("%s to %s: %v", test.operation, test.to, p.Headers)
-		}
-		if error := strings.Contains(fmt.Sprint(p.Headers), "error"); error != (test.operation == Move) {
-			t.Errorf("%s to %s: %v", test.operation, test.to, p.Headers)
-		}
+		assert.Equal(t, strings.Contains(fmt.Sprint(p.Headers), "immediateNack"), test.marked,
+			"%s to %s: %v", test.operation, test.to, p.Headers)
+		assert.Equal(t, strings.Contains(fmt.Sprint(p.Headers), "error"), test.operation == Move,
+			"%s to %s: %v", test.operation, test.to, p.Headers)
 	}
 }
 
@@ -192,18 +187,14 @@ func TestPlanGroupsWhatOneQueueHolds(t *testing.T) {
 	})
 	want := "334 Celery to orders, 167 Rascal to shop:user:save, 167 Symfony Messenger to messages, " +
 		"166 Nameko without a target: stay, 166 Watermill to messages"
-	if got := plan.GroupWords(); got != want {
-		t.Errorf("%s\nwant %s", got, want)
-	}
+	assert.Equal(t, plan.GroupWords(), want)
 	var words []string
 	for _, r := range plan.Resets {
 		words = append(words, fmt.Sprint(r.Words(), " of ", r.Messages))
 	}
-	if diff := cmp.Diff([]string{
+	assert.NoDiff(t, cmp.Diff([]string{
 		"resets retries 2 -> 0 of 334", "resets rascal.recovery.shop:user:save.forwarded 1 to 3 -> 0 of 167",
-	}, words); diff != "" {
-		t.Error(diff)
-	}
+	}, words))
 	wantSurvives(t, plan)
 }
 

@@ -3,6 +3,7 @@ package plan
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -38,8 +39,6 @@ func TestIsBack(t *testing.T) {
 			ref("failed"): {Ready: model.Some(test.from), Consumers: model.Some[int64](0)},
 			ref("worker"): {Ready: model.Some(test.to), Consumers: model.Some(test.consumers)},
 		})
-		if got != test.back {
-			t.Errorf("%s: %t", name, got)
-		}
+		assert.Equal(t, got, test.back, "%s", name)
 	}
 }

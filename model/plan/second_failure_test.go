@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -101,13 +103,11 @@ func TestSecondFailure(t *testing.T) {
 			topology := build.TopologyOf("4.0.5", test.parts...)
 			want := wantTo(t, topology, "failed", test.to, m)
 			p := New(topology, want)
-			if len(p.Ways) != 1 || p.Ways[0].Exchange+" "+p.Ways[0].RoutingKey != test.way {
-				t.Fatalf("ways %+v, not %s", p.Ways, test.way)
-			}
+			must.That(t, len(p.Ways) == 1 && p.Ways[0].Exchange+" "+p.Ways[0].RoutingKey == test.way,
+				"ways %+v, not %s", p.Ways, test.way)
 			words := p.Refusal.Words()
-			if p.Refusal.Refused() != (test.again != "") || !strings.Contains(words, test.again) {
-				t.Errorf("refused: %q, not %q", words, test.again)
-			}
+			assert.That(t, p.Refusal.Refused() == (test.again != "") && strings.Contains(words, test.again),
+				"refused: %q, not %q", words, test.again)
 			if !strings.Contains(strings.Join(warned(p.Warnings), "\n"), test.warns) {
 				t.Errorf("warns %q", warned(p.Warnings))
 			}
@@ -156,7 +156,6 @@ func TestSecondFailureElsewhere(t *testing.T) {
 			return each(&Entry{Position: 1, Address: model.Address{RoutingKey: "wait"}, Message: &kept, Outcome: Dropped})
 		},
 	})
-	if err != nil || !strings.Contains(p.Refusal.Words(), "(for k it does)") {
-		t.Errorf("an undo into a buffer: %q, %v", p.Refusal.Words(), err)
-	}
+	assert.That(t, err == nil && strings.Contains(p.Refusal.Words(), "(for k it does)"),
+		"an undo into a buffer: %q, %v", p.Refusal.Words(), err)
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -27,8 +28,7 @@ func FuzzParseTarget(f *testing.F) {
 		if mode == ToExchange {
 			address.Exchange += "/" // an empty key
 		}
-		if err != nil || m != mode || a != address {
-			t.Errorf("%q is %s %+v, and then %s %+v, %v", to, mode, address, m, a, err)
-		}
+		assert.That(t, err == nil && m == mode && a == address,
+			"%q is %s %+v, and then %s %+v, %v", to, mode, address, m, a, err)
 	})
 }

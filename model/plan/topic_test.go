@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -75,9 +76,8 @@ func TestTopicOfWatermill(t *testing.T) {
 			if plan.Refusal.Refused() != (test.to == "") || !strings.Contains(told, test.tells) {
 				t.Fatalf("refusal %t: %s", plan.Refusal.Refused(), told)
 			}
-			if test.to != "" && (len(plan.Recipients) != 1 || plan.Recipients[0].Queue.Name != test.to) {
-				t.Errorf("goes to %+v", plan.Recipients)
-			}
+			assert.That(t, test.to == "" || len(plan.Recipients) == 1 && plan.Recipients[0].Queue.Name == test.to,
+				"goes to %+v", plan.Recipients)
 		})
 	}
 }

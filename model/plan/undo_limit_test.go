@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -87,12 +89,8 @@ func TestUndoFromADropHeadTarget(t *testing.T) {
 				Counts:  map[model.QueueRef]model.QueueCounts{build.Ref("worker"): test.counts},
 				Entries: func(each func(*Entry) error) error { return each(&entry) },
 			})
-			if err != nil || plan.Refusal.Refused() || len(plan.Takes) != 1 {
-				t.Fatalf("%s: %v %+v", test.name, err, plan)
-			}
-			if got := plan.Gone(); got != want {
-				t.Errorf("%s, insisting %t: %q instead of %q", test.name, insist, got, want)
-			}
+			must.That(t, err == nil && !plan.Refusal.Refused() && len(plan.Takes) == 1, "%s: %v %+v", test.name, err, plan)
+			assert.Equal(t, plan.Gone(), want, "%s, insisting %t", test.name, insist)
 			if want != GoneTaken && strings.Contains(plan.Gone().Words(), "consumer") != (want != GoneLimit) {
 				t.Errorf("%s: %s", test.name, plan.Gone().Words())
 			}

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -57,25 +57,17 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 			User: "guest", Mark: rapid.Bool().Draw(t, "mark"),
 		})
 		p, err := plan.Publishing(&m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		text, err := json.Marshal(new(NewEntry(&m, &p, rapid.Bool().Draw(t, "full"))).JSON())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		entry, err := ParseEntry(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		sent := message.Message{
 			Exchange: p.Exchange, RoutingKey: p.RoutingKey, Properties: p.Properties,
 			Headers: p.Headers, Body: p.Body,
 		}
-		if entry.Sent.Fingerprint != message.FingerprintOf(&sent) || entry.Fingerprint != m.Fingerprint ||
-			len(entry.Sent.Reached) != 1 {
-			t.Fatalf("%+v", entry)
-		}
+		must.That(t, entry.Sent.Fingerprint == message.FingerprintOf(&sent) && entry.Fingerprint == m.Fingerprint &&
+			len(entry.Sent.Reached) == 1, "%+v", entry)
 		sent.Fingerprint = entry.Sent.Fingerprint
 		u := Undoing{
 			Back: model.QueueRef{VHost: "/", Name: "failed"}, User: "guest",
@@ -83,9 +75,7 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 		}
 		retrieval := u.Retrieval(func(int) (Entry, error) { return entry, nil })
 		back, _, err := retrieval.Publishing(&sent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		// Through the default exchange, that is the one difference.
 		m.Exchange, m.RoutingKey = "", "failed"
 		for key := range m.Headers {
@@ -97,9 +87,7 @@ func TestUndoOfAReplayRestores(t *testing.T) {
 			RoutingKey: back.RoutingKey, Properties: back.Properties,
 			Headers: back.Headers, Body: back.Body,
 		})
-		if want := message.FingerprintOf(&m); got != want {
-			t.Fatalf("%+v came back as %+v through %s", m, back, text)
-		}
+		must.That(t, got == message.FingerprintOf(&m), "%+v came back as %+v through %s", m, back, text)
 		if _, _, err := retrieval.Publishing(&sent); err == nil {
 			t.Fatal("it comes back twice")
 		}
@@ -230,13 +218,10 @@ func TestPlanUndo(t *testing.T) {
 			takes += p.Planned
 		}
 		for part := range strings.SplitSeq(test.words, "; ") {
-			if !strings.Contains(words, part) {
-				t.Errorf("%s: %q is not in %s", test.name, part, words)
-			}
+			assert.Contains(t, words, part, "%s", test.name)
 		}
-		if plan.Restores != test.restores || takes != test.takes {
-			t.Errorf("%s: %d restored, %d taken back: %s", test.name, plan.Restores, takes, words)
-		}
+		assert.That(t, plan.Restores == test.restores && takes == test.takes,
+			"%s: %d restored, %d taken back: %s", test.name, plan.Restores, takes, words)
 	}
 }
 
@@ -257,9 +242,7 @@ func TestTwinsComeBackOnceEach(t *testing.T) {
 			t.Errorf("position %d, %v", position, err)
 		}
 	}
-	if want := []int{1, 3, 4, 6, 0, 2}; !slices.Equal(got, want) {
-		t.Errorf("%v instead of %v", got, want)
-	}
+	assert.List(t, got, []int{1, 3, 4, 6, 0, 2})
 	if left, want := r.Left(), (Claim{Positions: []int{5, 7}, Known: []int64{9}}); !reflect.DeepEqual(left, want) {
 		t.Errorf("%+v is left instead of %+v", left, want)
 	}

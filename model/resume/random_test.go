@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -155,9 +156,7 @@ func (k *killedAt) plan(t *testing.T) Plan {
 			return "", nil
 		},
 	})
-	if err != nil || planned.Refusal.Refused() {
-		t.Fatalf("%+v: %v %s", k, err, planned.Refusal.Words())
-	}
+	must.That(t, err == nil && !planned.Refusal.Refused(), "%+v: %v %s", k, err, planned.Refusal.Words())
 	read, err := build.ThroughJSON(planned)
 	if err != nil || !reflect.DeepEqual(planned, read) {
 		t.Fatalf("%v: %s", err, cmp.Diff(planned, read, cmp.Exporter(func(reflect.Type) bool { return true })))

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -30,17 +31,13 @@ func TestRescuesAreNotResumed(t *testing.T) {
 		ID: 7, Operation: plan.Rescue, From: build.Ref("q"), Broker: "b:5672",
 		Account: plan.Account{Unknown: 1},
 	}
-	if r.Resumable() {
-		t.Error("it is offered")
-	}
+	assert.That(t, !r.Resumable(), "it is offered")
 	p, err := Of(build.TopologyOf("4.0.5", build.Queue("q")), Want{Chain: []plan.Record{r}, Broker: "b:5672"})
 	if err != nil || !strings.Contains(p.Refusal.Words(), "`dlxtop journal undo 7`") || p.Refusal.Overridable() {
 		t.Errorf("%q (%q) %v", p.Refusal.Words(), p.Refusal.Override(), err)
 	}
 	r.Operation = plan.Move
-	if !r.Resumable() {
-		t.Error("a move is not offered")
-	}
+	assert.That(t, r.Resumable(), "a move is not offered")
 }
 
 // TestResumeOnAnotherCluster: the same address leads to another broker after a while.
@@ -61,9 +58,8 @@ func TestResumeOnAnotherCluster(t *testing.T) {
 				Entries: func(int64, func(*plan.Entry) error) error { return nil },
 			})
 			refused := p.Refusal.Refused() && p.Refusal[0].Kind == OtherBroker
-			if err != nil || refused != (test.refused && !insist) {
-				t.Errorf("%+v, insisting %v: %q %v", test, insist, p.Refusal.Words(), err)
-			}
+			assert.That(t, err == nil && refused == (test.refused && !insist),
+				"%+v, insisting %v: %q %v", test, insist, p.Refusal.Words(), err)
 			if words := p.Refusal.Words(); refused &&
 				!strings.Contains(words, "on b:5672 (cluster rabbit@a), and this is b:5672 (cluster rabbit@b)") {
 				t.Error(words)
@@ -111,12 +107,10 @@ func TestResumeOfAnUndoLooks(t *testing.T) {
 			return "", each(there)
 		},
 	})
-	if err != nil || p.Refusal.Refused() || looks != 1 || len(p.Looked) != 1 || p.Looked[0].Queue != failed {
-		t.Fatalf("%d looks, %+v, %q, %v", looks, p.Looked, p.Refusal.Words(), err)
-	}
-	if p.Undo == nil || p.Undo.Restores != 1 || !reflect.DeepEqual(p.Undo.Positions, []int{1}) {
-		t.Errorf("it brings back %+v", p.Undo)
-	}
+	must.That(t, err == nil && !p.Refusal.Refused() && looks == 1 && len(p.Looked) == 1 && p.Looked[0].Queue == failed,
+		"%d looks, %+v, %q, %v", looks, p.Looked, p.Refusal.Words(), err)
+	assert.That(t, p.Undo != nil && p.Undo.Restores == 1 && reflect.DeepEqual(p.Undo.Positions, []int{1}),
+		"it brings back %+v", p.Undo)
 }
 
 // TestResumeOfOtherFingerprints: a record whose messages cannot be recognized is not gone on with, and nothing is read
@@ -225,9 +219,7 @@ func TestCopiesInFrontOfConfirmedOnes(t *testing.T) {
 	}
 	c.untouched = true
 	c.judge()
-	if c.verdicts[nacked[0]] != no || c.verdicts[nacked[1]] != yes {
-		t.Errorf("%v, want no and yes", c.verdicts)
-	}
+	assert.That(t, c.verdicts[nacked[0]] == no && c.verdicts[nacked[1]] == yes, "%v, want no and yes", c.verdicts)
 }
 
 // TestResumeWhereCopiesAreKeptBack: a copy with a time of delivery may be in its target, where no look finds it, so a
@@ -274,14 +266,11 @@ func TestResumeWhereCopiesAreKeptBack(t *testing.T) {
 			for _, u := range p.Undecided {
 				words += u.Why
 			}
-			if waits := strings.Contains(words, "RabbitMQ may keep its copy back in orders"); waits != (keeps && original) ||
-				original && (p.Unsent == 1) == keeps {
-				t.Errorf("original there: %v, kept back: %v: %+v", original, keeps, p)
-			}
+			assert.That(t, strings.Contains(words, "RabbitMQ may keep its copy back in orders") == (keeps && original) &&
+				(!original || (p.Unsent == 1) != keeps), "original there: %v, kept back: %v: %+v", original, keeps, p)
 			found := fmt.Sprint(p.Rest.Resuming.Found)
-			if !original && strings.Contains(found, "RabbitMQ keeps it back") != keeps {
-				t.Errorf("kept back: %v: %s", keeps, found)
-			}
+			assert.That(t, original || strings.Contains(found, "RabbitMQ keeps it back") == keeps,
+				"kept back: %v: %s", keeps, found)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -237,9 +238,7 @@ func TestStoryAhead(t *testing.T) {
 				got = append(got, strings.TrimSpace(fmt.Sprintf("%s | %s | %s", e.Kind,
 					strings.TrimSpace(e.What+e.Where+" "+e.Detail), e.Note)))
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(c.want, got))
 		})
 	}
 }
@@ -273,9 +272,7 @@ func TestDeathsByVersion(t *testing.T) {
 	} {
 		c.m.Headers = deathHeader(c.m.Deaths)
 		topology := build.TopologyOf(c.version, append(circle(), build.Queue("other", build.DLX("elsewhere")))...)
-		if got := cutOnExpiry(topology, c.m, build.Ref("retry")); got != c.cut {
-			t.Errorf("%s, %v: cut %v", c.version, c.m.Deaths, got)
-		}
+		assert.Equal(t, cutOnExpiry(topology, c.m, build.Ref("retry")), c.cut, "%s, %v: cut", c.version, c.m.Deaths)
 	}
 }
 
@@ -303,9 +300,7 @@ func TestNoteOfADeliveryLimit(t *testing.T) {
 	} {
 		m := message.Message{Deaths: limitDeaths(1)}
 		topology := build.TopologyOf("4.0.5", limited(build.Argument("x-delivery-limit", limit))...)
-		if got := TriesOf(topology, &m, build.Ref("w.retry"), build.Noon).Note; got != want {
-			t.Errorf("limit %d: %q, want %q", limit, got, want)
-		}
+		assert.Equal(t, TriesOf(topology, &m, build.Ref("w.retry"), build.Noon).Note, want, "limit %d", limit)
 	}
 }
 
@@ -393,9 +388,7 @@ func TestTriesInAFlow(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tries := TriesOf(build.TopologyOf(c.version, c.parts...), &c.m, build.Ref(c.in), build.Noon)
-			if got := tries.Words(); got != c.want {
-				t.Errorf("%q, want %q", got, c.want)
-			}
+			assert.Equal(t, tries.Words(), c.want)
 		})
 	}
 }

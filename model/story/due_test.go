@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -129,18 +131,12 @@ func TestDue(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := Due(&c.m, c.ttl, Sight{At: build.Noon})
-			if got.Kind != c.kind {
-				t.Fatalf("%v, want %s", got, c.kind)
-			}
+			must.That(t, got.Kind == c.kind, "%v, want %s", got, c.kind)
 			if c.kind == DueUnknown {
-				if !got.Time.IsZero() {
-					t.Errorf("unknown, and %v", got.Time)
-				}
+				assert.That(t, got.Time.IsZero(), "unknown, and %v", got.Time)
 				return
 			}
-			if left := got.Time.Sub(build.Noon); left != c.left {
-				t.Errorf("due after %v, want %v", left, c.left)
-			}
+			assert.Equal(t, got.Time.Sub(build.Noon), c.left, "due after")
 		})
 	}
 }
@@ -166,9 +162,7 @@ func TestDueIn(t *testing.T) {
 		{DueAtMost, math.MaxInt64, "≤ 106751d23h47m16.854s"},
 	} {
 		d := DueTime{Kind: c.kind, Time: build.Noon.Add(c.left), Earliest: build.Noon.Add(c.left)}
-		if got := d.In(build.Noon); got != c.want {
-			t.Errorf("%s %v: %q, want %q", c.kind, c.left, got, c.want)
-		}
+		assert.Equal(t, d.In(build.Noon), c.want, "%s %v", c.kind, c.left)
 	}
 }
 
@@ -195,9 +189,7 @@ func TestShortDuration(t *testing.T) {
 		time.Duration(math.MinInt64):     "-106751d23h47m16.854s",
 		time.Minute + time.Microsecond/2: "1m",
 	} {
-		if got := model.ShortDuration(d); got != want {
-			t.Errorf("%v: %q, want %q", d, got, want)
-		}
+		assert.Equal(t, model.ShortDuration(d), want, "%v", d)
 	}
 }
 

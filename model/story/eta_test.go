@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -80,9 +81,7 @@ func TestEtaDatesTheLevelsOfADelay(t *testing.T) {
 			for _, e := range Ahead(topology, &m, build.Ref(c.in), wait, build.Noon) {
 				got = append(got, string(e.Kind)+" "+e.What+e.Detail)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(c.want, got))
 		})
 	}
 }

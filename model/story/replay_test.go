@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
@@ -23,11 +24,7 @@ func TestStoryTellsReplays(t *testing.T) {
 	var whats []string
 	for _, e := range Of(&m, model.QueueRef{VHost: "/", Name: "failed"}) {
 		whats = append(whats, e.What)
-		if e.Kind == Replayed && (!e.Time.Equal(at) || !e.TimeExact) {
-			t.Errorf("%+v", e)
-		}
+		assert.That(t, e.Kind != Replayed || e.Time.Equal(at) && e.TimeExact, "%+v", e)
 	}
-	if len(whats) != 4 || whats[1] != "replayed 2 times" {
-		t.Errorf("%q", whats)
-	}
+	assert.That(t, len(whats) == 4 && whats[1] == "replayed 2 times", "%q", whats)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -64,9 +65,7 @@ func TestARetryThatSaysWhenItWasSent(t *testing.T) {
 				before = w.Waits()
 				got = append(got, before.Messages[0].Due.In(at))
 			}
-			if words := strings.Join(got, " "); words != c.want {
-				t.Errorf("%s, want %s", words, c.want)
-			}
+			assert.Equal(t, strings.Join(got, " "), c.want)
 		})
 	}
 }

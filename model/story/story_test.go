@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -181,9 +182,7 @@ func TestStory(t *testing.T) {
 			for i := range c.want {
 				c.want[i] = strings.ReplaceAll(c.want[i], "|  |", "| |")
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(c.want, got))
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -93,9 +94,7 @@ func TestALaterLookIsNoWorse(t *testing.T) {
 			for _, wait := range w.Waits().Messages {
 				got = append(got, wait.Due.In(peeked.TakenAt))
 			}
-			if words := strings.Join(got, " "); words != c.want {
-				t.Errorf("%s, want %s", words, c.want)
-			}
+			assert.Equal(t, strings.Join(got, " "), c.want)
 		})
 	}
 }
@@ -123,8 +122,6 @@ func TestTwoBoundsNarrowADueTime(t *testing.T) {
 		{"nothing more is known", at(-1, 60), DueTime{}, at(-1, 60)},
 		{"it never leaves", DueTime{Kind: DueUnknown}, at(-1, 60), DueTime{Kind: DueUnknown}},
 	} {
-		if got := c.a.Narrowed(c.b); got != c.want {
-			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
-		}
+		assert.Equal(t, c.a.Narrowed(c.b), c.want, "%s", c.name)
 	}
 }

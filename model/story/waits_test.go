@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -96,9 +98,7 @@ func TestBlocked(t *testing.T) {
 					got = fmt.Sprintf("by %d past %d waiting %d", b.By.Position, b.Past, b.Waiting)
 				}
 			}
-			if got != c.want {
-				t.Errorf("%q, want %q", got, c.want)
-			}
+			assert.Equal(t, got, c.want)
 		})
 	}
 }
@@ -124,9 +124,7 @@ func TestOnlyTheHeadExpires(t *testing.T) {
 			for _, m := range w.Messages {
 				got = append(got, m.Leaves.In(build.Noon))
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(c.want, got))
 		})
 	}
 }
@@ -154,9 +152,7 @@ func TestWaitsHold(t *testing.T) {
 		{"consumers take what they like", count(11*time.Second, 3, build.Consumers(1)), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := w.Holds(c.q, lag); got != c.want {
-				t.Errorf("%v, want %v", got, c.want)
-			}
+			assert.Equal(t, w.Holds(c.q, lag), c.want)
 		})
 	}
 }
@@ -186,21 +182,15 @@ func TestDueHistogram(t *testing.T) {
 	}
 	t.Run("a TTL of the queue, without a look", func(t *testing.T) {
 		topology, f := flowTo(rung("q", 30, 1204))
-		if got := dueWords(topology, f, nothing, build.Noon); got != "all 1,204 within 30s" {
-			t.Error(got)
-		}
+		assert.Equal(t, dueWords(topology, f, nothing, build.Noon), "all 1,204 within 30s")
 	})
 	t.Run("a ladder", func(t *testing.T) {
 		topology, f := flowTo(rung("a", 10, 4), rung("b", 60, 2), rung("c", 300, 3))
-		if got := dueWords(topology, f, nothing, build.Noon); got != "all 9 within 5m   ≤ 1m 6   ≤ 10m 3" {
-			t.Error(got)
-		}
+		assert.Equal(t, dueWords(topology, f, nothing, build.Noon), "all 9 within 5m   ≤ 1m 6   ≤ 10m 3")
 	})
 	t.Run("each message its own, without a look", func(t *testing.T) {
 		topology, f := flowTo(build.Queue("q", build.DLX(""), build.DeadKey("w"), waiting(7)))
-		if got := dueWords(topology, f, nothing, build.Noon); got != "not looked at 7" {
-			t.Error(got)
-		}
+		assert.Equal(t, dueWords(topology, f, nothing, build.Noon), "not looked at 7")
 	})
 	t.Run("with a look at some of them", func(t *testing.T) {
 		topology, f := flowTo(build.Queue("q", build.DLX(""), build.DeadKey("w"), waiting(107)))
@@ -223,9 +213,7 @@ func TestDueHistogram(t *testing.T) {
 	t.Run("28 levels", func(t *testing.T) {
 		h := DueHistogram{}
 		h.rest(1, model.Some(time.Duration(math.MaxInt64)), build.Noon)
-		if h.Within[len(dueSpans)-1] != 1 {
-			t.Errorf("%+v", h)
-		}
+		assert.That(t, h.Within[len(dueSpans)-1] == 1, "%+v", h)
 	})
 }
 
@@ -240,9 +228,7 @@ func TestDueHistogramOfLevels(t *testing.T) {
 		parts = append(parts, level)
 	}
 	topology, f := flowTo(parts...)
-	if len(f.Buffers) != 1 || len(f.Buffers[0].Levels) != 6 {
-		t.Fatalf("%+v", f.Buffers)
-	}
+	must.That(t, len(f.Buffers) == 1 && len(f.Buffers[0].Levels) == 6, "%+v", f.Buffers)
 	// 1, 3, 7, 15, 31 and 63 s at most.
 	if got, want := dueWords(topology, f, nothing, build.Noon), "all 6 within 1m3s   ≤ 1m 5   ≤ 10m 1"; got != want {
 		t.Errorf("%s, want %s", got, want)

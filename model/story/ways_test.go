@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -126,15 +127,9 @@ func TestWays(t *testing.T) {
 			for i := range test.read {
 				w.See(&test.read[i])
 			}
-			if diff := cmp.Diff(test.want, w.Seen().To); diff != "" {
-				t.Error(diff)
-			}
-			if diff := cmp.Diff(test.from, w.Seen().From[build.Ref(test.in)]); diff != "" {
-				t.Error(diff)
-			}
-			if got := w.Seen().Counted[build.Ref(test.in)]; got != test.counted {
-				t.Errorf("tries are counted is %v", got)
-			}
+			assert.NoDiff(t, cmp.Diff(test.want, w.Seen().To))
+			assert.NoDiff(t, cmp.Diff(test.from, w.Seen().From[build.Ref(test.in)]))
+			assert.Equal(t, w.Seen().Counted[build.Ref(test.in)], test.counted, "tries are counted")
 			if n, keys := w.Lost(); n != test.lost || (keys == "") != (n == 0) {
 				t.Errorf("%d lost, by the keys %q; want %d", n, keys, test.lost)
 			}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/filter"
@@ -30,13 +32,9 @@ func TestPlansAreData(t *testing.T) {
 	}
 	for _, worker := range []string{"worker", "busy"} {
 		flow, ok := topology.FlowOf(build.Ref(worker))
-		if !ok {
-			t.Fatal(worker)
-		}
+		must.That(t, ok, "%v", worker)
 		p := PlanProbe(topology, ProbeWant{ID: "x", Flow: flow})
-		if p.NeedsConsumers() != (worker == "busy") || len(p.Removals) == 0 {
-			t.Errorf("%+v", p)
-		}
+		assert.That(t, p.NeedsConsumers() == (worker == "busy") && len(p.Removals) > 0, "%+v", p)
 		if read := wantSurvives(t, p); read.NeedsConsumers() != p.NeedsConsumers() {
 			t.Error("it forgets why it is refused")
 		}

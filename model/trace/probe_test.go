@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -26,9 +28,7 @@ func TestPlanProbe(t *testing.T) {
 	)
 	flow := func(worker string) *model.Flow {
 		f, ok := topology.FlowOf(build.Ref(worker))
-		if !ok {
-			t.Fatalf("there is no flow of %s", worker)
-		}
+		must.That(t, ok, "there is no flow of %s", worker)
 		return f
 	}
 	p := PlanProbe(topology, ProbeWant{ID: "x", Flow: flow("worker"), Buffer: build.Ref("buffer")})
@@ -38,9 +38,7 @@ func TestPlanProbe(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	for _, r := range p.Removals {
-		if r.Operation != plan.Drop || r.Selection.MessageID != "x" {
-			t.Errorf("%+v", r)
-		}
+		assert.That(t, r.Operation == plan.Drop && r.Selection.MessageID == "x", "%+v", r)
 	}
 	// A fanout leads to the worker too, so the way in is the default exchange; the queue has no TTL, so the probe
 	// brings one.
@@ -86,7 +84,5 @@ func TestProbeInWords(t *testing.T) {
 		{ProbeReached, "worker\x1b", 5011 * time.Millisecond, ""},
 		{ProbeRemoved, "worker", 5011 * time.Millisecond, ""},
 	}}
-	if got := r.String(); got != `entered buffer-queue 12ms, expired after 5.003s (TTL 5s), worker\x1b 5.011s` {
-		t.Error(got)
-	}
+	assert.Equal(t, r.String(), `entered buffer-queue 12ms, expired after 5.003s (TTL 5s), worker\x1b 5.011s`)
 }

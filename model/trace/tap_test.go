@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -51,9 +53,8 @@ func TestPlanTap(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.exchange, c.unrouted), func(t *testing.T) {
 			p := PlanTap(topology, TapWant{VHost: "/", Exchanges: []string{c.exchange}, Unrouted: c.unrouted})
-			if c.refusal != "" != p.Refusal.Refused() || !strings.Contains(p.Refusal.Words(), c.refusal) {
-				t.Fatalf("refusal %q", p.Refusal.Words())
-			}
+			must.That(t, c.refusal != "" == p.Refusal.Refused() && strings.Contains(p.Refusal.Words(), c.refusal),
+				"refusal %q", p.Refusal.Words())
 			if p.Refusal.Refused() {
 				return
 			}
@@ -65,15 +66,11 @@ func TestPlanTap(t *testing.T) {
 				}
 				keys = append(keys, key)
 			}
-			if got := strings.Join(keys, " "); got != c.keys {
-				t.Errorf("binds %q, want %q", got, c.keys)
-			}
+			assert.Equal(t, strings.Join(keys, " "), c.keys, "binds")
 		})
 	}
 	for _, q := range topology.Snapshot.Queues {
-		if strings.HasPrefix(q.Name, model.TapPrefix) {
-			t.Error("the queue of a tap is a part of the topology")
-		}
+		assert.That(t, !strings.HasPrefix(q.Name, model.TapPrefix), "the queue of a tap is a part of the topology")
 	}
 	unread := *topology.Snapshot
 	unread.Bindings = nil
@@ -191,9 +188,8 @@ func TestPassedAsItTells(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.m.Exchange = "dlx"
 			row := NewPassing("/", tapTopology(c.skew)).See(&c.m, now)
-			if row.From != c.m.Deaths[0].Queue || row.Waited != c.waited || row.Should != c.should || row.Known != c.known {
-				t.Errorf("from %q waited %v (%s), should %v", row.From, row.Waited, row.Known, row.Should)
-			}
+			assert.That(t, row.From == c.m.Deaths[0].Queue && row.Waited == c.waited && row.Should == c.should &&
+				row.Known == c.known, "from %q waited %v (%s), should %v", row.From, row.Waited, row.Known, row.Should)
 			if late, ok := row.Late.Get(); ok != (c.waited.Known() && c.should.Known()) || late != 0 &&
 				c.name != "held behind another" && c.name != "the queue is gone" {
 				t.Errorf("late %v", row.Late)
@@ -240,9 +236,7 @@ func TestPassedTwice(t *testing.T) {
 	is(left("dlx2", "short", 4002, expiredIn("second", "", 1), expiredIn("own", "100", 1)), 1000, 0, 0)
 	// An application publishes it again with its old x-death, which the broker does not count on.
 	again := left("front", "short", 5000, expiredIn("second", "", 1), expiredIn("own", "100", 1))
-	if again.From != "" || again.Tries.Or(0) != 2 {
-		t.Errorf("published again: %+v", again)
-	}
+	assert.That(t, again.From == "" && again.Tries.Or(0) == 2, "published again: %+v", again)
 	is(left("dlx2", "short", 6001, expiredIn("second", "", 1)), 1001, 1, 0)
 }
 
@@ -256,9 +250,7 @@ func TestPassedForgets(t *testing.T) {
 	for _, twins := range p.entered {
 		sum += len(twins.seen)
 	}
-	if sum != tapRemembers || len(p.order) != tapRemembers {
-		t.Errorf("%d are remembered", sum)
-	}
+	assert.That(t, sum == tapRemembers && len(p.order) == tapRemembers, "%d are remembered", sum)
 	if row := p.See(&message.Message{
 		Exchange: "dlx", Properties: message.Properties{MessageID: "5"},
 		Deaths: []message.Death{expiredIn("own", "1", 1)},
@@ -278,9 +270,7 @@ func TestTriesOfATappedMessageAreCountedByItsDeaths(t *testing.T) {
 			t.Errorf("%+v: %d tries, want %d", m, got, want)
 		}
 	}
-	if tries((&message.Message{DeathsError: "x"})).Known() {
-		t.Error("nobody can read it, and it is counted")
-	}
+	assert.That(t, !tries((&message.Message{DeathsError: "x"})).Known(), "nobody can read it, and it is counted")
 }
 
 func TestTapChoices(t *testing.T) {
@@ -294,17 +284,13 @@ func TestTapChoices(t *testing.T) {
 		build.Bind("retry", "r", "worker.retry"),
 	)
 	flow, ok := topology.FlowOf(build.Ref("worker"))
-	if !ok {
-		t.Fatal("there is no flow")
-	}
+	must.That(t, ok, "there is no flow")
 	for name, want := range map[string]string{"dlx": "[dlx retry front] [dlx]", "front": "[front]"} {
 		var got []string
 		for _, w := range TapsOf(topology, model.ExchangeRef{VHost: "/", Name: name}) {
 			got = append(got, fmt.Sprint(w.Exchanges))
 		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("of %s: %v, want %s", name, got, want)
-		}
+		assert.That(t, strings.Join(got, " ") == want, "of %s: %v, want %s", name, got, want)
 	}
 	for cursor, want := range map[string]string{
 		"buffer":       "[dlx front] [dlx] [dlx retry] [retry]",
@@ -314,9 +300,7 @@ func TestTapChoices(t *testing.T) {
 		for _, w := range TapChoices(topology, flow, build.Ref(cursor)) {
 			got = append(got, fmt.Sprint(w.Exchanges))
 		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("at %s: %v, want %s", cursor, got, want)
-		}
+		assert.That(t, strings.Join(got, " ") == want, "at %s: %v, want %s", cursor, got, want)
 	}
 }
 
@@ -332,8 +316,7 @@ func TestPassedJSONAddsUp(t *testing.T) {
 			Late: model.Some(waited - should),
 		}
 		j := p.JSON()
-		if j.Waited.Or(0)-j.Should.Or(0) != j.Late.Or(0) {
-			t.Errorf("waited %d, should %d, late %d", j.Waited.Or(0), j.Should.Or(0), j.Late.Or(0))
-		}
+		assert.That(t, j.Waited.Or(0)-j.Should.Or(0) == j.Late.Or(0),
+			"waited %d, should %d, late %d", j.Waited.Or(0), j.Should.Or(0), j.Late.Or(0))
 	}
 }

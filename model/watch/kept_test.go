@@ -3,6 +3,7 @@ package watch
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model/build"
 )
 
@@ -12,8 +13,6 @@ func TestWhatNoQueueTakes(t *testing.T) {
 		false: "5 left delay: lost, no queue takes them", true: "5 left delay: kept, no queue takes them yet",
 	} {
 		m := LoggedMove{Kind: MoveHop, Queue: build.Ref("delay"), N: 5, exact: true, kept: kept}
-		if got := m.String(); got != want {
-			t.Errorf("%q, not %q", got, want)
-		}
+		assert.Equal(t, m.String(), want)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -15,28 +17,16 @@ func TestRatesAreSteadyThoughTheBrokerCountsInSteps(t *testing.T) {
 		moves := model.Moves{build.Ref("q"): {Came: model.Some[int64](0), Went: model.Some(went)}}
 		r = r.After(moves, 2*time.Second)
 		rate, ok := r.Moves()[build.Ref("q")].Out.Get()
-		if !ok {
-			t.Fatalf("poll %d: the rate is not known", i)
-		}
-		if i >= 5 && (rate < 7 || rate > 13) {
-			t.Errorf("poll %d: %.1f/s left, want about 10", i, rate)
-		}
+		must.That(t, ok, "poll %d: the rate is not known", i)
+		assert.That(t, i < 5 || rate >= 7 && rate <= 13, "poll %d: %.1f/s left, want about 10", i, rate)
 	}
-	if got := r.Moves()[build.Ref("q")].Went.Or(-1); got != 0 {
-		t.Errorf("%d left since the last poll, want 0", got)
-	}
-	if len(r) > 7 {
-		t.Errorf("%d polls are remembered for %v", len(r), steadySpan)
-	}
+	assert.Equal(t, r.Moves()[build.Ref("q")].Went.Or(-1), 0, "left since the last poll")
+	assert.That(t, len(r) <= 7, "%d polls are remembered for %v", len(r), steadySpan)
 }
 
 func TestRatesOfNothingAreUnknown(t *testing.T) {
 	var r Polls
-	if r.After(nil, time.Second).Moves() != nil {
-		t.Error("the first poll has movements")
-	}
+	assert.That(t, r.After(nil, time.Second).Moves() == nil, "the first poll has movements")
 	r = r.After(model.Moves{build.Ref("new"): {Depth: 3}}, time.Second)
-	if r.Moves()[build.Ref("new")].Out.Known() {
-		t.Error("a rate is known though the count is not")
-	}
+	assert.That(t, !r.Moves()[build.Ref("new")].Out.Known(), "a rate is known though the count is not")
 }

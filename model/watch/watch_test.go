@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
 )
@@ -284,9 +286,7 @@ func TestWatch(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, test.play().log()); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(test.want, test.play().log()))
 		})
 	}
 }
@@ -302,22 +302,16 @@ func TestWatchTellsLoops(t *testing.T) {
 	}
 	p.pass(time.Second).put("w.retry", 3).put("w.failed", 1).pass(time.Second)
 	want := []string{"1.2 3 returned to w.retry", "1.2 1 given up to w.failed"}
-	if diff := cmp.Diff(want, p.log()); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(want, p.log()))
 }
 
 // Where publishers use the worker's own retry buffer, nobody tells what is new.
 func TestWatchTellsNoLoopWhereAllComesTheSameWay(t *testing.T) {
 	p := play(build.Queue("w", build.Consumers(1)), build.Queue("w.retry", build.DLX(""),
 		build.DeadKey("w"), build.TTL(3000)))
-	if role := p.watch.places[build.Ref("w.retry")].role; role != model.RetryBuffer {
-		t.Fatalf("the role is %s", role)
-	}
+	must.Equal(t, p.watch.places[build.Ref("w.retry")].role, model.RetryBuffer, "the role")
 	p.pass(time.Second).put("w.retry", 3).pass(time.Second)
-	if diff := cmp.Diff([]string{"1.2 3 came into w.retry, new or sent again"}, p.log()); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff([]string{"1.2 3 came into w.retry, new or sent again"}, p.log()))
 }
 
 // Whatever the moments at which messages come: when all have passed, as many came and went as there were.
@@ -359,13 +353,10 @@ func TestWatchCountsAll(t *testing.T) {
 			if m.Kind == MoveHop {
 				left += m.N
 			}
-			if m.Missing() > 0 {
-				t.Errorf("a false alarm: %s", m)
-			}
+			assert.That(t, m.Missing() == 0, "a false alarm: %s", m)
 			least, most := m.Waited()
-			if m.Kind == MoveLook || least.Known() && (least.Or(0) < wait-vagueWait/2 || most.Or(0) > wait+vagueWait/2) {
-				t.Errorf("with a TTL of %s: %s", wait, m)
-			}
+			assert.That(t, m.Kind != MoveLook && (!least.Known() || least.Or(0) >= wait-vagueWait/2 &&
+				most.Or(0) <= wait+vagueWait/2), "with a TTL of %s: %s", wait, m)
 			for _, r := range m.To {
 				reached += r.N
 			}
