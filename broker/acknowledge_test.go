@@ -6,6 +6,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -59,13 +60,10 @@ func TestWhatIsUncertainWhenTheChannelGoes(t *testing.T) {
 				a.forget()
 			}
 			a.doubt(test.err)
-			if l.account.Unknown != test.want || l.account.Moved != 250*test.batches-test.want {
-				t.Errorf("%d uncertain, want %d; %d moved", l.account.Unknown, test.want, l.account.Moved)
-			}
+			assert.That(t, l.account.Unknown == test.want && l.account.Moved == 250*test.batches-test.want,
+				"%d uncertain, want %d; %d moved", l.account.Unknown, test.want, l.account.Moved)
 			a.doubt(test.err)
-			if l.account.Unknown != test.want {
-				t.Errorf("%d after it was told again", l.account.Unknown)
-			}
+			assert.Equal(t, l.account.Unknown, test.want, "after it was told again")
 		})
 	}
 }

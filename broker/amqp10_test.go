@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -116,9 +117,7 @@ func TestPartsOfAMQP10(t *testing.T) {
 		})
 		says(drop.Warnings)
 		account := execute(t, c, drop)
-		if account.Dropped != 4 || account.Converted != 3 {
-			t.Errorf("%+v", account)
-		}
+		assert.That(t, account.Dropped == 4 && account.Converted == 3, "%+v", account)
 		says(planUndo(t, c, j, account.JournalID, q).Warnings)
 		undo(t, c, j, account.JournalID, q)
 		a.await(q.QueueRef, 4)
@@ -127,9 +126,7 @@ func TestPartsOfAMQP10(t *testing.T) {
 		move := movePlan(t, sample, q, other)
 		says(move.Warnings)
 		account = execute(t, c, move)
-		if account.Moved != 4 || account.Converted != 3 {
-			t.Errorf("%+v", account)
-		}
+		assert.That(t, account.Moved == 4 && account.Converted == 3, "%+v", account)
 		a.await(other.QueueRef, 4)
 		for _, m := range peekAt(t, c, planPeek(other, peek.Want{})).Messages {
 			if at, ok := message.DeliveryTime(m.Headers); ok && at.After(time.Now()) {

@@ -8,6 +8,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
@@ -40,15 +41,11 @@ func TestGoneIsNotWhatIsNotListedYet(t *testing.T) {
 			names, err := source.Connections(ctx)
 			if listed := slices.Contains(names, name); listed && !closed {
 				seen, closed = true, true
-				if err := dead.Close(); err != nil {
-					t.Error(err)
-				}
+				assert.Succeeds(t, dead.Close())
 			}
 			return names, err
 		}, queue)
-	if err != nil || !seen {
-		t.Errorf("it waited for %d lists, and did not see the connection: %v", asked, err)
-	}
+	assert.That(t, err == nil && seen, "it waited for %d lists, and did not see the connection: %v", asked, err)
 	if names, err := source.Connections(t.Context()); err != nil || slices.Contains(names, name) {
 		t.Errorf("it is still there: %q, %v", names, err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -36,9 +37,7 @@ func TestReplayToAnInternalExchange(t *testing.T) {
 		}
 		account := execute(t, c, planned(t, told, want))
 		wantOutcome(t, account, outcome{Planned: 50, Refused: 1, Stopped: true})
-		if !strings.Contains(account.Stopped, "internal") {
-			t.Error(account.Stopped)
-		}
+		assert.Contains(t, account.Stopped, "internal")
 		snapshot := *told.Snapshot
 		for i := range snapshot.Exchanges {
 			snapshot.Exchanges[i].Internal = snapshot.Exchanges[i].Name == exchange
@@ -83,10 +82,8 @@ func messageThatIsTooLarge(t *testing.T, n *demo.Node) {
 		made.Planned = total
 		account := execute(t, c, made)
 		wantOutcome(t, account, outcome{Planned: total, Moved: large - 1, Refused: 1, Stopped: true})
-		if len(account.Problems) != 1 || account.Problems[0].MessageID != fmt.Sprint(large) ||
-			!strings.Contains(account.Problems[0].Reason, "size") || !strings.Contains(account.Stopped, "size") {
-			t.Errorf("%+v", account)
-		}
+		assert.That(t, len(account.Problems) == 1 && account.Problems[0].MessageID == fmt.Sprint(large) &&
+			strings.Contains(account.Problems[0].Reason, "size") && strings.Contains(account.Stopped, "size"), "%+v", account)
 		wantIDs(t, "moved", a.drain(q.to.QueueRef, large-1), count(large-1))
 		wantIDs(t, "kept", a.drain(q.from.QueueRef, total-large+1), count(total)[large-1:])
 	}
@@ -121,10 +118,8 @@ func TestWhatTheBrokerDoesNotTakeAgain(t *testing.T) {
 		wantOutcome(t, undo(t, c, j, account.JournalID, from), outcome{Planned: 4, Moved: 4})
 		back := a.drain(from.QueueRef, 4)
 		wantIDs(t, "brought back", back, count(4))
-		if back[0].UserId != "" || back[1].Expiration != "600000" || back[2].Headers["keep"] != "me" ||
-			back[2].Headers["CC"] != nil {
-			t.Errorf("%+v", back)
-		}
+		assert.That(t, back[0].UserId == "" && back[1].Expiration == "600000" && back[2].Headers["keep"] == "me" &&
+			back[2].Headers["CC"] == nil, "%+v", back)
 		a.drain(others, 0)
 	})
 }
@@ -154,14 +149,11 @@ func TestImportOfABadMessage(t *testing.T) {
 	}, nil)
 	must.Do(t, err)
 	wantOutcome(t, account, outcome{Planned: 6, Moved: 4, Refused: 2})
-	if len(account.Problems) != 2 || !strings.Contains(account.Problems[0].Reason, "expiration") {
-		t.Errorf("%+v", account.Problems)
-	}
+	assert.That(t, len(account.Problems) == 2 && strings.Contains(account.Problems[0].Reason, "expiration"),
+		"%+v", account.Problems)
 	imported := a.drain(q, 4)
 	wantIDs(t, "imported", imported, []string{"1", "3", "4", "6"})
-	if len(imported[2].Headers) > 0 {
-		t.Errorf("%+v", imported[2].Headers)
-	}
+	assert.That(t, len(imported[2].Headers) == 0, "%+v", imported[2].Headers)
 }
 
 // anotherBrokerAtTheSameAddress: what was planned on one broker is not done on another one that answers at its address
@@ -180,11 +172,7 @@ func anotherBrokerAtTheSameAddress(t *testing.T, other *demo.Node) {
 		}
 		return nil
 	})
-	if connect.Kind != model.TwoBrokers || !strings.Contains(connect.Cause, "belonged to") {
-		t.Errorf("%+v", connect)
-	}
+	assert.That(t, connect.Kind == model.TwoBrokers && strings.Contains(connect.Cause, "belonged to"), "%+v", connect)
 	cable.lead(t, node)
-	if err := c.Check(t.Context(), ""); err != nil {
-		t.Error(err)
-	}
+	assert.Succeeds(t, c.Check(t.Context(), ""))
 }

@@ -85,9 +85,7 @@ func BenchmarkActAtDepth(b *testing.B) {
 				made := replayTo(b, from, to, plan.Selection{MessageID: fmt.Sprint(depth)})
 				made.Planned = 1
 				account := execute(b, c, made)
-				if account.Moved != 1 {
-					b.Fatalf("%+v", account)
-				}
+				must.That(b, account.Moved == 1, "%+v", account)
 				a.await(from.QueueRef, depth)
 				b.ReportMetric(account.Elapsed.Seconds(), "s")
 				b.ReportMetric(0, "ns/op")

@@ -2,11 +2,11 @@ package broker_test
 
 import (
 	"context"
-	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -41,7 +41,5 @@ func TestCanaryHurriedOnce(t *testing.T) {
 		}
 	}))(t)
 	wantOutcome(t, account, outcome{Planned: 20, Moved: 11, Stopped: true})
-	if !strings.Contains(account.Stopped, "the canary has not passed: 11 taken, none acknowledged") {
-		t.Error(account.Stopped)
-	}
+	assert.Contains(t, account.Stopped, "the canary has not passed: 11 taken, none acknowledged")
 }

@@ -11,6 +11,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -133,9 +134,7 @@ func TestCanaryPasses(t *testing.T) {
 		}
 		words := strings.Join(told, "\n")
 		for _, want := range []string{"1 taken, watching for 700ms", "11 taken, watching"} {
-			if !strings.Contains(words, want) {
-				t.Errorf("%q is not among the stages:\n%s", want, words)
-			}
+			assert.That(t, strings.Contains(words, want), "%q is not among the stages:\n%s", want, words)
 		}
 		a.until(func() error {
 			if got := w.received(); !slices.Equal(got, count(47)) {
@@ -145,9 +144,8 @@ func TestCanaryPasses(t *testing.T) {
 		})
 		a.await(from.QueueRef, traffic)
 		records, err := j.Records(t.Context(), 10)
-		if err != nil || len(records) != 1 || records[0].Entries != 47 || records[0].Account.Moved != 47 {
-			t.Errorf("%v %+v", err, records)
-		}
+		assert.That(t, err == nil && len(records) == 1 && records[0].Entries == 47 && records[0].Account.Moved == 47,
+			"%v %+v", err, records)
 	})
 }
 
@@ -187,21 +185,17 @@ func TestCanaryStops(t *testing.T) {
 					return c.Execute(t.Context(), p, progress)
 				})
 				wantOutcome(t, account, outcome{Planned: 47, Moved: 1, Stopped: true})
-				if account.CameBack != 1 || account.Stopped != "1 of 1 came back" {
-					t.Errorf("%d came back: %s", account.CameBack, account.Stopped)
-				}
+				assert.That(t, account.CameBack == 1 && account.Stopped == "1 of 1 came back",
+					"%d came back: %s", account.CameBack, account.Stopped)
 				if took := time.Since(began); took > patience/2 {
 					t.Errorf("it took %v", took)
 				}
-				if got := w.received(); !slices.Equal(got, count(1)) {
-					t.Errorf("the worker got %v", got)
-				}
+				assert.List(t, w.received(), count(1), "the worker")
 				a.await(from.QueueRef, 47)
 				got := a.drain(from.QueueRef, 47)
 				wantIDs(t, "those that were not touched", got[:46], count(47, 1))
-				if string(got[46].Body) != "body of 1" && string(got[46].Body) != "failed" {
-					t.Errorf("behind them: %s", got[46].Body)
-				}
+				assert.That(t, string(got[46].Body) == "body of 1" || string(got[46].Body) == "failed",
+					"behind them: %s", got[46].Body)
 				if records, err := j.Records(t.Context(), 10); err != nil || len(records) != 1 || records[0].Account.Stopped == "" {
 					t.Errorf("%v %+v", err, records)
 				}
@@ -262,9 +256,8 @@ func TestCanaryOfSomeFailures(t *testing.T) {
 			return c.Execute(t.Context(), canaryPlan(t, plan.Replay, from, to, 48), progress)
 		})
 		wantOutcome(t, account, outcome{Planned: 48, Moved: 11, Stopped: true})
-		if account.CameBack < 1 || account.CameBack > 3 || !strings.HasSuffix(account.Stopped, "of 11 came back") {
-			t.Errorf("%d came back: %s", account.CameBack, account.Stopped)
-		}
+		assert.That(t, account.CameBack >= 1 && account.CameBack <= 3 &&
+			strings.HasSuffix(account.Stopped, "of 11 came back"), "%d came back: %s", account.CameBack, account.Stopped)
 		a.await(from.QueueRef, 48-11+3)
 		wantIDs(t, "those that were not touched", a.drain(from.QueueRef, 48-11+3)[:37],
 			append(count(47, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), "twin"))
@@ -288,19 +281,14 @@ func TestCanaryNobodyTakes(t *testing.T) {
 		})
 	})
 	wantOutcome(t, account, outcome{Planned: 20, Moved: 1, Stopped: true})
-	if words := strings.Join(told, "\n"); !strings.Contains(words,
-		"1 sent, waiting until it is taken: no consumers on "+to.Name) {
-		t.Error(words)
-	}
+	assert.Contains(t, strings.Join(told, "\n"), "1 sent, waiting until it is taken: no consumers on "+to.Name)
 	a.await(from.QueueRef, 19)
 
 	p := canaryPlan(t, plan.Move, from, to, 19)
 	p.Canary.Patience = 3 * time.Second
 	account = execute(t, c, p)
 	wantOutcome(t, account, outcome{Planned: 19, Moved: 1, Stopped: true})
-	if !strings.Contains(account.Stopped, "not taken within 3s: no consumers on") {
-		t.Error(account.Stopped)
-	}
+	assert.Contains(t, account.Stopped, "not taken within 3s: no consumers on")
 
 	goOn := make(chan struct{})
 	p = canaryPlan(t, plan.Move, from, to, 18)
@@ -315,9 +303,8 @@ func TestCanaryNobodyTakes(t *testing.T) {
 		})
 	})
 	wantOutcome(t, account, outcome{Planned: 18, Moved: 18})
-	if strings.Contains(account.Canary.Words(), "taken") {
-		t.Errorf("it says more than it knows: %s", account.Canary.Words())
-	}
+	assert.That(t, !strings.Contains(account.Canary.Words(), "taken"),
+		"it says more than it knows: %s", account.Canary.Words())
 	wantIDs(t, "moved", a.drain(to.QueueRef, 20), count(20))
 }
 
@@ -372,8 +359,6 @@ func TestCanaryThatDoesNotArrive(t *testing.T) {
 	a.deleteQueue(to.Name)
 	account := execute(t, c, made)
 	wantOutcome(t, account, outcome{Planned: 20, Returned: 1, Stopped: true})
-	if !strings.Contains(account.Stopped, "the canary did not arrive") {
-		t.Error(account.Stopped)
-	}
+	assert.Contains(t, account.Stopped, "the canary did not arrive")
 	wantIDs(t, "still there", a.drain(from.QueueRef, 20), count(20))
 }

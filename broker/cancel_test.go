@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -33,17 +35,13 @@ func TestCancelledReplayTellsTheTruth(t *testing.T) {
 				}()
 				account, err := c.Execute(ctx, made, nil)
 				<-ctx.Done()
-				if err != nil && ctx.Err() == nil {
-					t.Fatal(err)
-				}
+				must.That(t, err == nil || ctx.Err() != nil, "%v", err)
 				if account.Moved == n {
 					t.Log("it was faster than the cancel")
 				} else if err == nil && account.Stopped == "" {
 					t.Error("it does not say that it was stopped")
 				}
-				if account.Unknown+account.Refused+account.Returned+account.Gone != 0 {
-					t.Errorf("%+v", account)
-				}
+				assert.That(t, account.Unknown+account.Refused+account.Returned+account.Gone == 0, "%+v", account)
 				wantIDs(t, "moved", a.drain(to.QueueRef, account.Moved), count(n)[:account.Moved])
 				wantIDs(t, "kept", a.drain(from.QueueRef, n-account.Moved), count(n)[account.Moved:])
 			})

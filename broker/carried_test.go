@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -45,9 +46,7 @@ func TestCarriedCounts(t *testing.T) {
 			want := peek.Want{Carried: model.Carried{From: work, Count: limit + 1}}
 			plan := peek.OfQueue(failed, s, behaviour(), want)
 			if !behaviour().CarriesDeliveryCount {
-				if plan.Foreseen() || strings.Contains(plan.Cost, work.Name) {
-					t.Error(plan.Cost)
-				}
+				assert.That(t, !plan.Foreseen() && !strings.Contains(plan.Cost, work.Name), "%v", plan.Cost)
 				return
 			}
 			if !plan.Allowed() || plan.Free || !strings.Contains(plan.Cost, "set its delivery-limit to 4 or more") {
@@ -55,17 +54,14 @@ func TestCarriedCounts(t *testing.T) {
 			}
 			_, err := c.Peek(t.Context(), plan)
 			var refused peek.RefusedLook
-			if !errors.As(err, &refused) || refused.Refusal()[0].Kind != peek.CountCarried ||
-				!strings.Contains(err.Error(), work.Name+" keep delivery counts of up to 4") {
-				t.Fatalf("it goes on: %v", err)
-			}
+			must.That(t, errors.As(err, &refused) && refused.Refusal()[0].Kind == peek.CountCarried &&
+				strings.Contains(err.Error(), work.Name+" keep delivery counts of up to 4"), "it goes on: %v", err)
 			a.await(failed.QueueRef, n)
 			want.Insist = true
 			for look, rescued := range []int{n - 1, 0, 0} { // the first one was met before
 				peeked := must.Get(c.Peek(t.Context(), peek.OfQueue(failed, s, behaviour(), want)))(t)
-				if peeked.Messages.Len() != n || peeked.Rescued.Copied != rescued || peeked.Rescued.Lost != 0 {
-					t.Errorf("look %d: %d messages, %+v", look+1, peeked.Messages.Len(), peeked.Rescued)
-				}
+				assert.That(t, peeked.Messages.Len() == n && peeked.Rescued.Copied == rescued && peeked.Rescued.Lost == 0,
+					"look %d: %d messages, %+v", look+1, peeked.Messages.Len(), peeked.Rescued)
 				a.await(failed.QueueRef, n)
 			}
 		})
@@ -84,8 +80,6 @@ func TestUnforeseenCarriedCounts(t *testing.T) {
 	c, _ := journaled(t, false)
 	failed, _, s := a.carried("", limit, n)
 	peeked, err := c.Peek(t.Context(), peek.OfQueue(failed, s, behaviour(), peek.Want{}))
-	if err != nil || peeked.Rescued.Copied != n {
-		t.Fatalf("%v, %+v", err, peeked.Rescued)
-	}
+	must.That(t, err == nil && peeked.Rescued.Copied == n, "%v, %+v", err, peeked.Rescued)
 	a.await(failed.QueueRef, n)
 }

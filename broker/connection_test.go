@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -31,9 +32,7 @@ func TestNewRefusesABadURLWithoutThePassword(t *testing.T) {
 		}
 	}
 	c, err := broker.New(broker.Options{URL: "amqp://me:pass@host/%2Fv"})
-	if err != nil || c.User() != "me" || c.VHost() != "/v" {
-		t.Errorf("%v %v", c, err)
-	}
+	assert.That(t, err == nil && c.User() == "me" && c.VHost() == "/v", "%v %v", c, err)
 }
 
 func TestConnectErrors(t *testing.T) {
@@ -112,10 +111,8 @@ func TestConnectErrors(t *testing.T) {
 				timeout *= 2
 			}
 			t.Log(e)
-			if e.Kind != test.kind || !strings.Contains(e.Cause, test.says) || e.Next == "" ||
-				strings.Contains(e.Error(), "sesame") || strings.Contains(e.Error(), "\n") {
-				t.Errorf("%s: %v", e.Kind, e)
-			}
+			assert.That(t, e.Kind == test.kind && strings.Contains(e.Cause, test.says) && e.Next != "" &&
+				!strings.Contains(e.Error(), "sesame") && !strings.Contains(e.Error(), "\n"), "%s: %v", e.Kind, e)
 		})
 	}
 }
@@ -177,12 +174,8 @@ func TestCloseEndsTheClient(t *testing.T) {
 	t.Parallel()
 	c := client(t)
 	must.Do(t, c.Check(t.Context(), ""))
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := c.Check(t.Context(), ""); err == nil {
-		t.Error("a closed client connects")
-	}
+	assert.Succeeds(t, c.Close())
+	assert.That(t, c.Check(t.Context(), "") != nil, "a closed client connects")
 }
 
 // TestAnEndOfTheHandshakeIsNoRefusal: a connection that stalls or is cut while it is opened tells nothing of the

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -26,10 +27,8 @@ func TestCount(t *testing.T) {
 	}
 	for range 3 {
 		counts := must.Get(c.Count(t.Context(), refs))(t)
-		if len(counts) != 22 || counts[classic].Ready.Or(-1) != 3 || counts[quorum].Ready.Or(-1) != 4 ||
-			counts[quorum].Consumers.Or(-1) != 0 || counts[classic].Held {
-			t.Errorf("%+v", counts)
-		}
+		assert.That(t, len(counts) == 22 && counts[classic].Ready.Or(-1) == 3 && counts[quorum].Ready.Or(-1) == 4 &&
+			counts[quorum].Consumers.Or(-1) == 0 && !counts[classic].Held, "%+v", counts)
 	}
 }
 
@@ -55,12 +54,8 @@ func TestCountWhileMessagesAreHeld(t *testing.T) {
 				meanwhile = count()
 				return nil
 			}))(t)
-			if !meanwhile.Held || meanwhile.Ready.Or(-1) != 0 {
-				t.Errorf("while five messages are held: %+v", meanwhile)
-			}
-			if !c.Held(began)[queue] || c.Held(time.Now())[queue] {
-				t.Error("when it was held is not known")
-			}
+			assert.That(t, meanwhile.Held && meanwhile.Ready.Or(-1) == 0, "while five messages are held: %+v", meanwhile)
+			assert.That(t, c.Held(began)[queue] && !c.Held(time.Now())[queue], "when it was held is not known")
 			a.until(func() error {
 				if got := count(); got.Held || got.Ready.Or(-1) != 5 {
 					return fmt.Errorf("afterwards: %+v", got)

@@ -25,9 +25,7 @@ func TestPlanFromJSON(t *testing.T) {
 			Mode: plan.ToQueue, Fixed: model.Address{RoutingKey: to.Name}, User: "guest", Mark: true, Insist: true,
 			Canary: time.Second,
 		}))
-		if p.Canary == nil || p.Refusal.Refused() {
-			t.Fatalf("%+v", p)
-		}
+		must.That(t, p.Canary != nil && !p.Refusal.Refused(), "%+v", p)
 		p.Canary = nil // nobody consumes here: a canary would wait
 		account := execute(t, c, p.On(topology))
 		wantOutcome(t, account, outcome{Planned: 3, Moved: 3})

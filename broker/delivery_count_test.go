@@ -36,9 +36,7 @@ func TestWhatAReturnCounts(t *testing.T) {
 				plan := peek.Plan{Counts: counts, Budget: int64(limit)}
 				for n := range 6 {
 					m, there := a.deliverOnce(q, how)
-					if there != (lost == 0 || n < lost) {
-						t.Fatalf("delivery %d: there %v, want %d deliveries", n+1, there, lost)
-					}
+					must.That(t, there == (lost == 0 || n < lost), "delivery %d: there %v, want %d deliveries", n+1, there, lost)
 					if !there {
 						return
 					}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -99,10 +100,8 @@ func TestUnconvertibleMessages(t *testing.T) {
 					look := allLooks[i%len(allLooks)]
 					_, err := look.do(t.Context(), newProcess(t, path, journal.NewLooks(path)), q, s, false)
 					var why *peek.LookEnded
-					if i > 0 && (!errors.As(err, &why) || why.Ended.By != model.EndedByConversion ||
-						int(why.Ended.Before) != first || why.Ended.Times != 1) {
-						t.Fatalf("%s %d: %v %+v", look.name, i, err, why)
-					}
+					must.That(t, i == 0 || errors.As(err, &why) && why.Ended.By == model.EndedByConversion &&
+						int(why.Ended.Before) == first && why.Ended.Times == 1, "%s %d: %v %+v", look.name, i, err, why)
 					a.await(q.QueueRef, n)
 				}
 				if first == 0 {
@@ -110,9 +109,7 @@ func TestUnconvertibleMessages(t *testing.T) {
 				}
 				c := newProcess(t, path, journal.NewLooks(path))
 				account := execute(t, c, dropPlan(t, q, plan.Selection{}, n))
-				if account.Dropped != first || account.Unknown != 0 || account.Stopped == "" {
-					t.Errorf("%+v", account)
-				}
+				assert.That(t, account.Dropped == first && account.Unknown == 0 && account.Stopped != "", "%+v", account)
 				a.await(q.QueueRef, n-first)
 			})
 		}
@@ -139,9 +136,7 @@ func TestCanaryBeforeAnUnconvertible(t *testing.T) {
 			URL: node.AMQP(), Journal: journal.New(journal.Options{Path: path}), Looks: journal.NewLooks(path),
 		})
 		account := must.Get(c.Execute(t.Context(), canaryPlan(t, plan.Replay, from, to, n), nil))(t)
-		if account.Moved > before || account.Unknown != 0 || account.Stopped == "" {
-			t.Errorf("%+v", account)
-		}
+		assert.That(t, account.Moved <= before && account.Unknown == 0 && account.Stopped != "", "%+v", account)
 		a.await(from.QueueRef, n-account.Moved)
 		if got := w.received(); len(got) != account.Moved {
 			t.Errorf("the worker got %v, and the account says %d", got, account.Moved)

@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -43,19 +44,13 @@ func TestReplayOfOneChosenMessage(t *testing.T) {
 
 				got := a.drain(to.QueueRef, 1)[0]
 				want := everyType()
-				if diff := cmp.Diff(want, got.Headers); diff != "" {
-					t.Error(diff)
-				}
-				if got.MessageId != fmt.Sprint(at) || string(got.Body) != fmt.Sprintf("body of %d", at) ||
-					got.ContentType != "text/plain" || got.AppId != "shop" || got.DeliveryMode != 2 {
-					t.Errorf("%+v", got)
-				}
+				assert.NoDiff(t, cmp.Diff(want, got.Headers))
+				assert.That(t, got.MessageId == fmt.Sprint(at) && string(got.Body) == fmt.Sprintf("body of %d", at) &&
+					got.ContentType == "text/plain" && got.AppId == "shop" && got.DeliveryMode == 2, "%+v", got)
 				rest := a.drain(from.QueueRef, n-1)
 				wantIDs(t, "the others", rest, count(n, at))
 				for _, d := range rest {
-					if string(d.Body) != "body of "+d.MessageId {
-						t.Fatalf("%s: %s", d.MessageId, d.Body)
-					}
+					must.That(t, string(d.Body) == "body of "+d.MessageId, "%s: %s", d.MessageId, d.Body)
 				}
 			})
 		}
@@ -91,9 +86,7 @@ func TestReplayOfEverything(t *testing.T) {
 		account := must.Get(c.Execute(t.Context(), replayTo(t, from, to, plan.Selection{}),
 			func(a plan.Account) { reports = append(reports, a) }))(t)
 		wantOutcome(t, account, outcome{Planned: n, Moved: n})
-		if len(reports) == 0 || reports[len(reports)-1].Moved != n {
-			t.Errorf("reports: %+v", reports)
-		}
+		assert.That(t, len(reports) > 0 && reports[len(reports)-1].Moved == n, "reports: %+v", reports)
 		wantIDs(t, "moved", a.drain(to.QueueRef, n), count(n))
 		a.drain(from.QueueRef, 0)
 	})
@@ -139,9 +132,7 @@ func TestReplayOfTheFirst(t *testing.T) {
 		kept := a.drain(from.QueueRef, 30)
 		wantIDs(t, "kept", kept, count(50)[20:])
 		for _, d := range kept {
-			if d.Redelivered {
-				t.Fatalf("message %s was taken, without need", d.MessageId)
-			}
+			must.That(t, !d.Redelivered, "message %s was taken, without need", d.MessageId)
 		}
 	})
 }
@@ -208,10 +199,8 @@ func TestUnroutableReplayIsReturned(t *testing.T) {
 		})
 		account := execute(t, c, p)
 		wantOutcome(t, account, outcome{Planned: n, Moved: len(good), Returned: len(bad)})
-		if len(account.Problems) != plan.MaxProblems || account.Problems[0].MessageID != "3" ||
-			account.Problems[0].Outcome != plan.Returned {
-			t.Errorf("%d problems, first %+v", len(account.Problems), account.Problems[0])
-		}
+		assert.That(t, len(account.Problems) == plan.MaxProblems && account.Problems[0].MessageID == "3" &&
+			account.Problems[0].Outcome == plan.Returned, "%d problems, first %+v", len(account.Problems), account.Problems[0])
 		wantIDs(t, "moved", a.drain(to.QueueRef, len(good)), good)
 		wantIDs(t, "kept", a.drain(from.QueueRef, len(bad)), bad)
 	})
@@ -247,19 +236,13 @@ func TestReplayToAFullQueue(t *testing.T) {
 		const n = 500
 		a.publish(from.QueueRef, numbered(n)...)
 		account := execute(t, c, replayTo(t, from, to, plan.Selection{}))
-		if account.Moved < 20 || account.Moved+account.Refused != n || account.Stopped != "" {
-			t.Errorf("%+v", account)
-		}
+		assert.That(t, account.Moved >= 20 && account.Moved+account.Refused == n && account.Stopped == "", "%+v", account)
 		moved := ids(a.drain(to.QueueRef, account.Moved))
 		kept := ids(a.drain(from.QueueRef, account.Refused))
-		if !slices.IsSortedFunc(kept, byNumber) {
-			t.Error("the order of the refused has changed")
-		}
+		assert.That(t, slices.IsSortedFunc(kept, byNumber), "the order of the refused has changed")
 		all := append(moved, kept...)
 		slices.SortFunc(all, byNumber)
-		if diff := cmp.Diff(count(n), all); diff != "" {
-			t.Error(diff)
-		}
+		assert.NoDiff(t, cmp.Diff(count(n), all))
 	})
 }
 
@@ -377,9 +360,7 @@ func TestSmallerLooksKeepTheOrder(t *testing.T) {
 		}
 		drop := execute(t, c, dropPlan(t, q, plan.Selection{MessageID: "3"}, 1))
 		wantOutcome(t, drop, outcome{Planned: 1, Dropped: 1})
-		if got := messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: 5})).Messages); !slices.Equal(got, count(6, 3)) {
-			t.Error(got)
-		}
+		assert.List(t, messageIDs(peekAt(t, c, planPeek(q, peek.Want{Limit: 5})).Messages), count(6, 3))
 		wantIDs(t, "afterwards", a.drain(q.QueueRef, n-1), count(n, 3))
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -44,18 +45,13 @@ func wantNothingLost(t *testing.T, a *app, cable *cable, from, to model.QueueRef
 			twice++
 		}
 	}
-	if len(seen) != n {
-		t.Errorf("%d of %d messages are left", len(seen), n)
-	}
-	if twice > account.Unknown {
-		t.Errorf("%d messages are in both queues, the account knows of %d: %+v", twice, account.Unknown, account)
-	}
-	if len(moved) < account.Moved || len(moved) > account.Moved+account.Unknown {
-		t.Errorf("%d messages arrived: %+v", len(moved), account)
-	}
-	if len(kept) > n-account.Moved || len(kept) < n-account.Moved-account.Unknown {
-		t.Errorf("%d messages are kept: %+v", len(kept), account)
-	}
+	assert.That(t, len(seen) == n, "%d of %d messages are left", len(seen), n)
+	assert.That(t, twice <= account.Unknown,
+		"%d messages are in both queues, the account knows of %d: %+v", twice, account.Unknown, account)
+	assert.That(t, len(moved) >= account.Moved && len(moved) <= account.Moved+account.Unknown,
+		"%d messages arrived: %+v", len(moved), account)
+	assert.That(t, len(kept) <= n-account.Moved && len(kept) >= n-account.Moved-account.Unknown,
+		"%d messages are kept: %+v", len(kept), account)
 }
 
 // awaitGoroutines waits until no more goroutines run than before.
@@ -84,13 +80,9 @@ func TestCableCutWhileReplaying(t *testing.T) {
 			c, err := broker.New(broker.Options{URL: address})
 			must.Do(t, err)
 			account, err := c.Execute(t.Context(), replayTo(t, from, to, plan.Selection{}), nil)
-			if err != nil {
-				t.Errorf("limit %d: %v", limit, err)
-			}
+			assert.That(t, err == nil, "limit %d: %v", limit, err)
 			t.Logf("limit %d: moved %d, unknown %d: %s", limit, account.Moved, account.Unknown, account.Stopped)
-			if account.Moved < n && account.Stopped == "" {
-				t.Errorf("it does not say that it was stopped: %+v", account)
-			}
+			assert.That(t, account.Moved >= n || account.Stopped != "", "it does not say that it was stopped: %+v", account)
 			c.Close()
 			wantNothingLost(t, a, cable, from.QueueRef, to.QueueRef, n, account)
 			awaitGoroutines(t, before+1) // the cable's own
@@ -129,13 +121,9 @@ func TestStalledReplayEnds(t *testing.T) {
 			}
 			account, err := c.Execute(ctx, replayTo(t, from, to, plan.Selection{}), nil)
 			cancel()
-			if err != nil {
-				t.Error(err)
-			}
+			assert.Succeeds(t, err)
 			t.Logf("moved %d, unknown %d: %s", account.Moved, account.Unknown, account.Stopped)
-			if account.Stopped == "" {
-				t.Errorf("it does not say that it was stopped: %+v", account)
-			}
+			assert.That(t, account.Stopped != "", "it does not say that it was stopped: %+v", account)
 			close(cable.stall)
 			c.Close()
 			wantNothingLost(t, a, cable, from.QueueRef, to.QueueRef, n, account)
@@ -163,9 +151,7 @@ func TestCableCutWhilePeeking(t *testing.T) {
 			cable.cut()
 		}()
 		peeked, err := c.Peek(t.Context(), planPeek(q, peek.Want{Limit: n}))
-		if err == nil && peeked.Messages.Len() != n {
-			t.Error("a cut peek is no error")
-		}
+		assert.That(t, err != nil || peeked.Messages.Len() == n, "a cut peek is no error")
 		t.Log(err)
 		a.await(q.QueueRef, n)
 		// Insisting, as the plan knows nothing of the cut.
@@ -191,9 +177,7 @@ func TestQueueDeletedWhileReplaying(t *testing.T) {
 			}
 		}))(t)
 		t.Logf("%+v", account)
-		if account.Moved < n && account.Stopped == "" {
-			t.Errorf("it does not say that it was stopped: %+v", account)
-		}
+		assert.That(t, account.Moved >= n || account.Stopped != "", "it does not say that it was stopped: %+v", account)
 		if moved := a.ready(to.QueueRef); moved < account.Moved || moved > account.Moved+account.Unknown {
 			t.Errorf("%d arrived: %+v", moved, account)
 		}

@@ -3,13 +3,13 @@ package broker
 import (
 	"runtime/debug"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 func TestHowMuchGarbageMayWait(t *testing.T) {
 	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 32 << 20: 200, 64 << 20: 100, 1 << 40: 100} {
-		if got := percentOf(live); got != want {
-			t.Errorf("%d bytes in use: %d percent, want %d", live, got, want)
-		}
+		assert.Equal(t, percentOf(live), want, "%d bytes in use", live)
 	}
 }
 
@@ -24,7 +24,5 @@ func TestGarbageIsCollectedAsBefore(t *testing.T) {
 	}
 	second()
 	collectAsNeeded() // too late: nothing runs any more
-	if now := debug.SetGCPercent(before); now != before {
-		t.Errorf("%d percent afterwards, want %d", now, before)
-	}
+	assert.Equal(t, debug.SetGCPercent(before), before, "percent afterwards")
 }

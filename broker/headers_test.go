@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -69,9 +70,8 @@ func (s *oddStage) peeked(t *testing.T, c *broker.Client, q *model.Queue) []mess
 	}
 	s.await(q.QueueRef, len(s.ids))
 	for _, m := range got.Messages {
-		if string(m.Body) != "body of "+m.Properties.MessageID || m.BodyBytes != len(m.Body) || len(m.Headers) == 0 {
-			t.Errorf("%s: %d headers, body %.40q", m.Properties.MessageID, len(m.Headers), m.Body)
-		}
+		assert.That(t, string(m.Body) == "body of "+m.Properties.MessageID && m.BodyBytes == len(m.Body) &&
+			len(m.Headers) > 0, "%s: %d headers, body %.40q", m.Properties.MessageID, len(m.Headers), m.Body)
 	}
 	return got.Messages
 }
@@ -86,13 +86,9 @@ func (s *oddStage) wantTables(t *testing.T, queue string, ids []string, without 
 		got = append(got, m.id)
 		without := append(without, counters...)
 		same := bytes.Equal(sorted(t, m.table, without...), sorted(t, s.tables[m.id], without...))
-		if !same || string(m.body) != "body of "+m.id {
-			t.Errorf("%s is not what it was: %.100q", m.id, m.table)
-		}
+		assert.That(t, same && string(m.body) == "body of "+m.id, "%s is not what it was: %.100q", m.id, m.table)
 	}
-	if !slices.Equal(got, ids) {
-		t.Errorf("%s: %q", queue, got)
-	}
+	assert.List(t, got, ids, "%s", queue)
 }
 
 // values are what some of the odd tables hold.
@@ -105,19 +101,14 @@ func (s *oddStage) wantValues(t *testing.T, messages []message.Message) {
 			if !bytes.Contains(s.tables[id], []byte("\x01nL")) {
 				want = int64(-1) // the queue made it
 			}
-			if m.Headers["n"] != want {
-				t.Errorf("%s: %v", id, m.Headers)
-			}
+			assert.That(t, m.Headers["n"] == want, "%s: %v", id, m.Headers)
 		case "a name twice":
 			values, twice := m.Headers["k"].(model.Repeated)
 			kept := bytes.Count(s.tables[id], []byte("\x01kS")) == 2
-			if kept != twice || kept && !slices.Equal(values, model.Repeated{"a", "b"}) {
-				t.Errorf("%s: %v", id, m.Headers)
-			}
+			assert.That(t, kept == twice && (!kept || slices.Equal(values, model.Repeated{"a", "b"})), "%s: %v", id, m.Headers)
 		case "9000 headers":
-			if len(m.Headers) != 9000 && len(m.Headers) != 9001 || m.Headers["h08999"] != int32(1) {
-				t.Errorf("%s: %d headers", id, len(m.Headers))
-			}
+			assert.That(t, (len(m.Headers) == 9000 || len(m.Headers) == 9001) && m.Headers["h08999"] == int32(1),
+				"%s: %d headers", id, len(m.Headers))
 		case "130 deep", "1500 deep":
 			v, depth := m.Headers["n"], 0
 			for ; ; depth++ {
@@ -130,9 +121,7 @@ func (s *oddStage) wantValues(t *testing.T, messages []message.Message) {
 			raw, cut := v.(model.RawValue)
 			whole := depth == 130 && v == "deep"
 			rest := cut && raw.Type == 'F' && bytes.Contains(raw.Bytes, []byte("deep"))
-			if id == "130 deep" && !whole || id == "1500 deep" && !rest {
-				t.Errorf("%s: %d levels, then %T", id, depth, v)
-			}
+			assert.That(t, (id != "130 deep" || whole) && (id != "1500 deep" || rest), "%s: %d levels, then %T", id, depth, v)
 		}
 	}
 }
@@ -155,9 +144,7 @@ func TestOddHeaders(t *testing.T) {
 		account := execute(t, c, planned)
 		wantOutcome(t, account, outcome{Planned: n, Moved: n - 1, Refused: 1})
 		for _, p := range account.Problems {
-			if p.MessageID != tooLarge || !strings.Contains(p.Reason, "frame_max") {
-				t.Errorf("%+v", p)
-			}
+			assert.That(t, p.MessageID == tooLarge && strings.Contains(p.Reason, "frame_max"), "%+v", p)
 		}
 		s.await(s.to.QueueRef, n-1)
 		wantOutcome(t, undo(t, c, j, account.JournalID, s.from, s.to), outcome{Planned: n - 1, Moved: n - 1})
@@ -171,9 +158,8 @@ func TestOddHeaders(t *testing.T) {
 		wantOutcome(t, undo(t, c, j, account.JournalID, s.from), outcome{Planned: n, Moved: n})
 		s.await(s.from.QueueRef, n)
 		for i, m := range s.peeked(t, c, s.from) {
-			if m.Fingerprint != sample[i].Fingerprint && m.RoutingKey == sample[i].RoutingKey {
-				t.Errorf("%s has another fingerprint", m.Properties.MessageID)
-			}
+			assert.That(t, m.Fingerprint == sample[i].Fingerprint || m.RoutingKey != sample[i].RoutingKey,
+				"%s has another fingerprint", m.Properties.MessageID)
 		}
 
 		move := movePlan(t, s.peeked(t, c, s.from), s.from, s.to)
@@ -234,9 +220,7 @@ func TestTapOfOddHeaders(t *testing.T) {
 	var messages []message.Message
 	for i, row := range rows {
 		messages = append(messages, *row.Message)
-		if id := row.Message.Properties.MessageID; id != s.ids[i] {
-			t.Errorf("message %d is %s", i, id)
-		}
+		assert.Equal(t, row.Message.Properties.MessageID, s.ids[i], "message %d", i)
 	}
 	s.wantValues(t, messages)
 }

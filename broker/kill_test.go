@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
@@ -78,9 +79,7 @@ func TestKilled(t *testing.T) {
 			t.Run(string(operation), func(t *testing.T) {
 				var total verdict
 				sent, ended := killOnce(t, operation, kind, n, 0, &verdict{})
-				if !ended {
-					t.Error("it was not to be killed")
-				}
+				assert.That(t, ended, "it was not to be killed")
 				for round := range rounds {
 					// What it sends depends on the broker's pace: one that ends before its moment is killed earlier.
 					ended = true
@@ -89,9 +88,7 @@ func TestKilled(t *testing.T) {
 							_, ended = killOnce(t, operation, kind, n, moment, &total)
 						})
 					}
-					if ended {
-						t.Error("it was never killed")
-					}
+					assert.That(t, !ended, "it was never killed")
 				}
 				t.Logf("killed in a %s, %s: %s", operation, kind, &total)
 			})
@@ -153,9 +150,7 @@ func killOnce(
 				t.Errorf("%s is in both queues, and nobody knows", id)
 			}
 		case inSource:
-			if moved[id] {
-				t.Errorf("%s is in its queue, and the journal says that it is not", id)
-			}
+			assert.That(t, !moved[id], "%s is in its queue, and the journal says that it is not", id)
 		case operation == plan.Drop && !kept[id], operation == plan.Replay && !inTarget:
 			v.lost++
 		}
@@ -163,9 +158,8 @@ func killOnce(
 	t.Logf("killed after %d bytes: %d in the source, %d in the target, %d in the journal, %d uncertain, %d twice", moment,
 		len(source), len(target), len(kept), uncertain, v.twice)
 	const window = 1000
-	if v.lost > 0 || v.twice > uncertain || uncertain > window {
-		t.Errorf("%d lost, %d twice, %d uncertain", v.lost, v.twice, uncertain)
-	}
+	assert.That(t, v.lost == 0 && v.twice <= uncertain && uncertain <= window,
+		"%d lost, %d twice, %d uncertain", v.lost, v.twice, uncertain)
 	if v.struck = wantTold(t, j, uncertain); operation == plan.Drop && v.struck > 0 {
 		wantAllBack(t, c, j, records[0].ID, from, n)
 	}
@@ -261,24 +255,19 @@ func TestFullDisk(t *testing.T) {
 		command.Args = []string{"sh", "-c", `ulimit -f 800 && exec "$0"`, command.Path} // blocks of 512 or 1,024 bytes
 		command.Path = "/bin/sh"
 		_, said := runVictim(t, time.Minute, command)
-		if !strings.Contains(said, "cannot be written: the disk") {
-			t.Errorf("it said %q", said)
-		}
+		assert.Contains(t, said, "cannot be written: the disk")
 		a.until(func() error { return allGone(t, node, person) })
 		j := journal.New(journal.Options{Path: path})
 		defer j.Close()
 		there, kept := a.look(from.QueueRef), 0
 		must.Do(t, j.Entries(t.Context(), 1, func(e *plan.Entry) error {
 			kept++
-			if e.Outcome == plan.Dropped && there[e.MessageID] > 0 {
-				t.Errorf("%s was dropped, and is in its queue", e.MessageID)
-			}
+			assert.That(t, e.Outcome != plan.Dropped || there[e.MessageID] == 0,
+				"%s was dropped, and is in its queue", e.MessageID)
 			there[e.MessageID]++
 			return nil
 		}))
-		if len(there) != n || kept == 0 || kept == n {
-			t.Errorf("%d of %d are left, %d in the journal", len(there), n, kept)
-		}
+		assert.That(t, len(there) == n && kept != 0 && kept != n, "%d of %d are left, %d in the journal", len(there), n, kept)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -42,9 +43,8 @@ func limited(t *testing.T) (c *broker.Client, address string, set func(kind stri
 func atLimit(t *testing.T, err error, words string) {
 	t.Helper()
 	var e *model.ConnectError
-	if !errors.As(err, &e) || e.Kind != model.AtLimit || !strings.Contains(e.Cause, words) {
-		t.Errorf("got %v, want a limit: %s", err, words)
-	}
+	assert.That(t, errors.As(err, &e) && e.Kind == model.AtLimit && strings.Contains(e.Cause, words),
+		"got %v, want a limit: %s", err, words)
 }
 
 // useAChannel opens the one channel that a user may have, and waits until it counts: RabbitMQ counts channels after it
@@ -108,9 +108,7 @@ func TestLimits(t *testing.T) {
 
 			set(test.kind, "")
 			account, err := c.Execute(t.Context(), made, nil)
-			if err != nil || account.Moved != 3 {
-				t.Fatalf("%+v, %v", account, err)
-			}
+			must.That(t, err == nil && account.Moved == 3, "%+v, %v", account, err)
 			if _, err := c.Count(t.Context(), []model.QueueRef{from, to}); err != nil {
 				t.Error(err)
 			}
@@ -153,9 +151,7 @@ func TestLimitEndsNoLook(t *testing.T) {
 			}
 			return nil
 		})
-	if err != nil || n != 5 || read.Stopped != "" {
-		t.Errorf("%d of 5 were read: %v %s", n, err, read.Stopped)
-	}
+	assert.That(t, err == nil && n == 5 && read.Stopped == "", "%d of 5 were read: %v %s", n, err, read.Stopped)
 	a.await(queue, 5)
 	if counts, err := c.Count(t.Context(), []model.QueueRef{queue}); err != nil || counts[queue].Ready.Or(0) != 5 {
 		t.Errorf("after the look: %v %v", counts, err)
@@ -173,9 +169,7 @@ func TestCountMakesDoWithFewChannels(t *testing.T) {
 	c, _, set := limited(t)
 	set("max-channels", "3")
 	counts, err := c.Count(t.Context(), queues)
-	if err != nil || len(counts) != len(queues) {
-		t.Errorf("%d of %d queues: %v", len(counts), len(queues), err)
-	}
+	assert.That(t, err == nil && len(counts) == len(queues), "%d of %d queues: %v", len(counts), len(queues), err)
 	lost, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if err := c.Lost(lost); err != nil {

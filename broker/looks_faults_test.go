@@ -19,6 +19,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -281,9 +282,7 @@ func looksAtOnce(t *testing.T, on *demo.Node, person, url string, looks int) {
 			return nil
 		})
 		for _, id := range count(n) {
-			if seen[id] > 1 {
-				t.Errorf("%s: message %s is there %d times", q.name, id, seen[id])
-			}
+			assert.That(t, seen[id] <= 1, "%s: message %s is there %d times", q.name, id, seen[id])
 		}
 	}
 }
@@ -350,9 +349,7 @@ func TestKilledLooks(t *testing.T) {
 			}
 			_ = command.Wait()
 			killer.Stop()
-			if command.ProcessState.Exited() {
-				t.Errorf("seed %d: it ended before it was killed", l.seed)
-			}
+			assert.That(t, !command.ProcessState.Exited(), "seed %d: it ended before it was killed", l.seed)
 			a.until(func() error { return allGone(t, node, person) })
 			a.await(q.QueueRef, n)
 		}

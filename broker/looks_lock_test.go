@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -33,7 +34,6 @@ func TestALookThatIsCalledOffLetsGo(t *testing.T) {
 	looks := &endingLooks{callOff: callOff}
 	c := newClient(t, broker.Options{URL: node.AMQP(), Looks: looks})
 	_, err := c.Peek(ctx, planPeek(described(q, model.Quorum), peek.Want{Limit: 1}))
-	if !errors.Is(err, context.Canceled) || looks.unlocked != 1 {
-		t.Errorf("%v; it was let go %d times", err, looks.unlocked)
-	}
+	assert.That(t, errors.Is(err, context.Canceled) && looks.unlocked == 1,
+		"%v; it was let go %d times", err, looks.unlocked)
 }

@@ -13,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
@@ -135,9 +136,7 @@ func TestLooksTakeTurnsWithoutMemory(t *testing.T) {
 	for range 2 {
 		must.Get(doPeek(t.Context(), c, q, s, true))(t)
 	}
-	if n := looks.locks.Load(); n != 2 {
-		t.Errorf("2 looks waited %d times for their turn", n)
-	}
+	assert.Equal(t, looks.locks.Load(), 2, "2 looks waited")
 }
 
 // askedLooks tells for which cluster a turn is asked.
@@ -183,17 +182,13 @@ func TestFirstLookTakesTurns(t *testing.T) {
 			})
 			ended <- err
 		}()
-		if other := <-looks.asked; other != cluster {
-			t.Errorf("it waits for its turn at a queue of %q, not of %q", other, cluster)
-		}
+		assert.Equal(t, <-looks.asked, cluster, "it waits for its turn at a queue of")
 		return nil
 	})
 	if e := <-ended; e != nil || err != nil {
 		t.Fatal(e, err)
 	}
-	if diff := cmp.Diff(count(n), seen); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(count(n), seen))
 }
 
 // TestManyProcessesLook lets 24 programs that know nothing of each other look at a queue whose delivery limit each look
@@ -212,13 +207,9 @@ func TestManyProcessesLook(t *testing.T) {
 				rescued, err := look.do(t.Context(), newProcess(t, path, nil), q, s, false)
 				if err != nil {
 					refused++
-					if !strings.Contains(err.Error(), "left of 20") {
-						t.Errorf("run %d: %v", run+1, err)
-					}
+					assert.That(t, strings.Contains(err.Error(), "left of 20"), "run %d: %v", run+1, err)
 				}
-				if rescued.Copied > 1 || rescued.Kept+rescued.Lost > 0 {
-					t.Errorf("run %d: %+v", run+1, rescued)
-				}
+				assert.That(t, rescued.Copied <= 1 && rescued.Kept+rescued.Lost == 0, "run %d: %+v", run+1, rescued)
 				a.await(q.QueueRef, n)
 			}
 			if want := runs - deliveryLimit + 2; behaviour().ReturnCountsAsDelivery != (refused == want) {
@@ -238,9 +229,7 @@ func wantAll(t *testing.T, a *app, q model.QueueRef, n int) []amqp.Delivery {
 		seen[d.MessageId]++
 	}
 	for _, id := range count(n) {
-		if seen[id] != 1 {
-			t.Errorf("message %s is there %d times", id, seen[id])
-		}
+		assert.Equal(t, seen[id], 1, "message %s is there", id)
 	}
 	return got
 }
@@ -267,39 +256,28 @@ func TestFirstLookAtTheLimit(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "journal.db")
 			c := newProcess(t, path, nil)
 			rescued, err := look.do(t.Context(), c, q, s, false)
-			if err == nil || !strings.Contains(err.Error(), "0 looks left of 20") || rescued.Copied != 1 ||
-				rescued.Kept+rescued.Lost > 0 {
-				t.Errorf("the first look: %v %+v", err, rescued)
-			}
+			assert.That(t, err != nil && strings.Contains(err.Error(), "0 looks left of 20") && rescued.Copied == 1 &&
+				rescued.Kept+rescued.Lost <= 0, "the first look: %v %+v", err, rescued)
 			a.await(q.QueueRef, n)
 			// The same program knows now, and takes nothing.
 			if rescued, err = look.do(t.Context(), c, q, s, false); err == nil || rescued.Any() {
 				t.Errorf("the second look: %v %+v", err, rescued)
 			}
 			rescued, err = look.do(t.Context(), newProcess(t, path, nil), q, s, true)
-			if err != nil || rescued.Copied != n-1 || rescued.Kept+rescued.Lost > 0 {
-				t.Errorf("insisting: %v %+v", err, rescued)
-			}
+			assert.That(t, err == nil && rescued.Copied == n-1 && rescued.Kept+rescued.Lost == 0,
+				"insisting: %v %+v", err, rescued)
 			got := wantAll(t, a, q.QueueRef, n)
 			first := got[0]
-			if first.MessageId != "1" || first.Expiration != "3600000" || first.Headers["CC"] != nil ||
-				first.Headers["x-death"] == nil || fmt.Sprint(first.Headers["number"]) != "1" {
-				t.Errorf("%+v", first)
-			}
+			assert.That(t, first.MessageId == "1" && first.Expiration == "3600000" && first.Headers["CC"] == nil &&
+				first.Headers["x-death"] != nil && fmt.Sprint(first.Headers["number"]) == "1", "%+v", first)
 			j := journal.New(journal.Options{Path: path})
 			defer j.Close()
 			records, err := j.Records(t.Context(), 0)
-			if err != nil || len(records) < 2 {
-				t.Fatal(err, records)
-			}
+			must.That(t, err == nil && len(records) >= 2, "%v %v", err, records)
 			for _, r := range records {
-				if r.Operation == plan.Rescue && (r.Unfinished() || r.Account.Moved != r.Entries) {
-					t.Errorf("%+v", r)
-				}
+				assert.That(t, r.Operation != plan.Rescue || !r.Unfinished() && r.Account.Moved == r.Entries, "%+v", r)
 			}
-			if diff := cmp.Diff(1, rescuesOf(records, 1)); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(1, rescuesOf(records, 1)))
 		})
 	}
 }

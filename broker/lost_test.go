@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -22,9 +23,7 @@ func lostIsTold(t *testing.T, n *demo.Node) {
 	must.Do(t, n.Halt())
 	select {
 	case err := <-told:
-		if err == nil {
-			t.Error("nothing was lost")
-		}
+		assert.That(t, err != nil, "nothing was lost")
 		t.Log(err)
 	case <-time.After(patience):
 		t.Error("the connection is gone since the broker was stopped, and that was not told")

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -61,9 +62,8 @@ func TestMoveAndUndo(t *testing.T) {
 				t.Errorf("moved: %+v", m)
 			}
 		}
-		if len(moved[0].Deaths) != 1 || moved[0].Deaths[0].Queue != source.Name || moved[0].Deaths[0].Count != 1 {
-			t.Errorf("its history is %+v (%s)", moved[0].Deaths, moved[0].DeathsError)
-		}
+		assert.That(t, len(moved[0].Deaths) == 1 && moved[0].Deaths[0].Queue == source.Name && moved[0].Deaths[0].Count == 1,
+			"its history is %+v (%s)", moved[0].Deaths, moved[0].DeathsError)
 
 		wantOutcome(t, undo(t, c, j, account.JournalID, from, to), outcome{Planned: 2, Moved: 2})
 		a.await(from.QueueRef, 2)
@@ -107,9 +107,7 @@ func TestMoveWhereDeathsCount(t *testing.T) {
 	for range 3 {
 		sample := peekAt(t, c, planPeek(from, peek.Want{})).Messages
 		made := movePlan(t, sample, from, to)
-		if len(made.Keeps) > 0 || made.Strips[0] != "x-death" {
-			t.Fatalf("keeps %v, strips %v", made.Keeps, made.Strips)
-		}
+		must.That(t, len(made.Keeps) == 0 && made.Strips[0] == "x-death", "keeps %v, strips %v", made.Keeps, made.Strips)
 		wantOutcome(t, execute(t, c, made), outcome{Planned: 1, Moved: 1})
 		a.await(from.QueueRef, 1)
 	}

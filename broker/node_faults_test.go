@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -57,9 +58,7 @@ func TestFaultsOfTheNode(t *testing.T) {
 						s.deleteQueue(s.from.Name)
 						s.deleteQueue(s.to.Name)
 					}
-					if struck == 0 {
-						t.Error("all was over before it was struck")
-					}
+					assert.That(t, struck != 0, "all was over before it was struck")
 				})
 			}
 			t.Log(f.name + ": " + total.String())
@@ -95,12 +94,8 @@ func restart(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 		}
 		return nil
 	})
-	if err := n.Halt(); err != nil {
-		t.Error(err)
-	}
-	if err := n.Resume(t.Context()); err != nil {
-		t.Error(err)
-	}
+	assert.Succeeds(t, n.Halt())
+	assert.Succeeds(t, n.Resume(t.Context()))
 }
 
 // alarm lets the broker believe for a while that it uses too much memory: it then blocks those who publish. That begins
@@ -151,9 +146,7 @@ func alarm(t *testing.T, n *demo.Node, stages []*stage, begin func()) {
 	all("in the alarm", func(_ int, waited string) bool { return strings.Contains(waited, blocked) })
 	time.Sleep(seed.Within(r, time.Second))
 	tell(lift)
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	assert.Succeeds(t, <-ended)
 }
 
 const blocked = "blocks publishers" // is said of an alarm

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -40,15 +41,12 @@ func TestPeekFileHasNoNameAndGoes(t *testing.T) {
 	}
 	peeked := must.Get(c.Peek(t.Context(), planPeek(described(q, model.Classic), peek.Want{Limit: 100})))(t)
 	open, named := openSpools(t), namedSpools(t)
-	if len(open) != len(before)+1 || !strings.HasSuffix(open[len(open)-1], "(deleted)") || len(named) > 0 {
-		t.Errorf("open: %v, with a name: %v", open, named)
-	}
+	assert.That(t, len(open) == len(before)+1 && strings.HasSuffix(open[len(open)-1], "(deleted)") && len(named) == 0,
+		"open: %v, with a name: %v", open, named)
 	if m, err := peeked.Messages.At(99, 0); err != nil || len(m.Body) != 100_000 {
 		t.Errorf("%d bytes: %v", len(m.Body), err)
 	}
-	if err := peeked.Messages.Close(); err != nil {
-		t.Error(err)
-	}
+	assert.Succeeds(t, peeked.Messages.Close())
 	if open := openSpools(t); len(open) != len(before) {
 		t.Errorf("it stays open: %v", open)
 	}

@@ -4,13 +4,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -49,13 +49,9 @@ func TestPeekKeepsEveryMessageOnDiskAsItIs(t *testing.T) {
 			want[i].Body = []byte{}
 		}
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(message.Message{})); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(want, got, cmpopts.IgnoreUnexported(message.Message{})))
 	for i := range got {
-		if again := message.FingerprintOf(&got[i]); again != got[i].Fingerprint {
-			t.Errorf("message %d: its fingerprint is %s, not %s", i+1, again, got[i].Fingerprint)
-		}
+		assert.Equal(t, message.FingerprintOf(&got[i]), got[i].Fingerprint, "message %d: its fingerprint", i+1)
 	}
 }
 
@@ -80,9 +76,7 @@ func TestPeekWithoutRoomOnTheDisk(t *testing.T) {
 	if n := len(peeked.Messages); n < 50 || n >= 100 || !slices.Equal(messageIDs(peeked.Messages), count(n)) {
 		t.Errorf("%d messages", n)
 	}
-	if !strings.Contains(peeked.Stopped, "TMPDIR") {
-		t.Errorf("stopped: %q", peeked.Stopped)
-	}
+	assert.Contains(t, peeked.Stopped, "TMPDIR", "stopped")
 	a.await(q, 200)
 	wantIDs(t, "the queue", a.drain(q, 200), count(200))
 }

@@ -15,6 +15,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -82,9 +83,7 @@ func TestKilledPeek(t *testing.T) {
 		}
 		got := a.drain(q, n)
 		for i, id := range ids(got) {
-			if string(got[i].Body) != fmt.Sprintf("%01000s", id) {
-				t.Fatalf("message %s: %s", id, got[i].Body)
-			}
+			must.That(t, string(got[i].Body) == fmt.Sprintf("%01000s", id), "message %s: %s", id, got[i].Body)
 		}
 		switch order := ids(got); {
 		case slices.Equal(order, count(n)):
@@ -94,9 +93,7 @@ func TestKilledPeek(t *testing.T) {
 			t.Log("the order has changed, as it does when the consumer of a quorum queue dies while deliveries are under way")
 		}
 		slices.SortFunc(got, func(x, y amqp.Delivery) int { return strings.Compare(string(x.Body), string(y.Body)) })
-		if sorted := ids(got); !slices.Equal(sorted, count(n)) {
-			t.Error("not every message is there once")
-		}
+		assert.List(t, ids(got), count(n), "not every message is there once")
 	})
 }
 

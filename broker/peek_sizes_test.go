@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -42,9 +43,8 @@ func TestPeekKeepsOrderContentAndCounts(t *testing.T) {
 		got := a.drain(q, n)
 		wantIDs(t, "afterwards", got, count(n))
 		for i, d := range got {
-			if string(d.Body) != fmt.Sprintf("body of %d", i+1) || d.Headers["number"] != int64(i+1) {
-				t.Fatalf("message %d: %s %v", i+1, d.Body, d.Headers)
-			}
+			must.That(t, string(d.Body) == fmt.Sprintf("body of %d", i+1) && d.Headers["number"] == int64(i+1),
+				"message %d: %s %v", i+1, d.Body, d.Headers)
 			wantCounts(t, kind, d, 2)
 		}
 	})
@@ -58,10 +58,8 @@ func wantAllSeen(t *testing.T, peeked looked, n, held int, redelivered bool) {
 	}
 	for i, m := range peeked.Messages {
 		id := fmt.Sprint(held + i + 1)
-		if m.Properties.MessageID != id || m.Position != i+1 || string(m.Body) != "body of "+id ||
-			m.Redelivered != redelivered {
-			t.Fatalf("message %d: %+v", i+1, m)
-		}
+		must.That(t, m.Properties.MessageID == id && m.Position == i+1 && string(m.Body) == "body of "+id &&
+			m.Redelivered == redelivered, "message %d: %+v", i+1, m)
 	}
 }
 
@@ -110,9 +108,7 @@ func TestPeekBesideAConsumer(t *testing.T) {
 		if !slices.Equal(count(n), worked) {
 			t.Error(cmp.Diff(count(n), worked))
 		}
-		if err := channel.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.Succeeds(t, channel.Close())
 	})
 }
 
@@ -163,17 +159,11 @@ func TestPeekBesideABusyConsumer(t *testing.T) {
 			default:
 			}
 		}
-		if len(seen) != n {
-			t.Fatalf("%d of %d messages were worked on", len(seen), n)
-		}
+		must.That(t, len(seen) == n, "%d of %d messages were worked on", len(seen), n)
 		for id, times := range seen {
-			if times != 1 {
-				t.Errorf("%s was worked on %d times", id, times)
-			}
+			assert.Equal(t, times, 1, "%s was worked on", id)
 		}
-		if err := channel.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.Succeeds(t, channel.Close())
 		a.await(q, 0)
 	})
 }

@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/depth"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -34,24 +36,18 @@ func TestPeekSaysWhyItEndsBesideOthers(t *testing.T) {
 				}
 			}
 			n, err := channel.QueuePurge(queue.Name, false)
-			if err != nil {
-				t.Error(err)
-			}
+			assert.Succeeds(t, err)
 			purged <- n
 		}()
 		peeked := peekAt(t, c, planPeek(described(queue, model.Classic), peek.Want{Limit: messages}))
 		close(looked)
 		n := <-purged
 		if read := len(peeked.Messages); read > 0 && read < messages {
-			if read+n > messages || !strings.Contains(peeked.Stopped, "no more are ready: of the "+
-				model.Plural(messages, "message")+" counted before") {
-				t.Errorf("%d read, %d taken by others: %q", read, n, peeked.Stopped)
-			}
+			assert.That(t, read+n <= messages && strings.Contains(peeked.Stopped, "no more are ready: of the "+
+				model.Plural(messages, "message")+" counted before"), "%d read, %d taken by others: %q", read, n, peeked.Stopped)
 			return
 		}
-		if try == 10 {
-			t.Fatal("the queue was never emptied in the middle of a look")
-		}
+		must.That(t, try != 10, "the queue was never emptied in the middle of a look")
 		left := a.ready(queue)
 		a.send("", queue.Name, numbered(messages-left)...)
 		a.await(queue, messages)

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -36,14 +36,10 @@ func TestPeekKeepsTheOrderOfPriorities(t *testing.T) {
 		if look == 0 {
 			order = peeked
 		}
-		if diff := cmp.Diff(order[:limit], peeked); diff != "" {
-			t.Fatalf("look %d: %s", look+1, diff)
-		}
+		must.NoDiff(t, cmp.Diff(order[:limit], peeked), "look %d", look+1)
 		a.await(q, n)
 	}
-	if diff := cmp.Diff(order, ids(a.drain(q, n))); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(order, ids(a.drain(q, n))))
 }
 
 func TestPeekReadsTheFirstOnly(t *testing.T) {
@@ -53,13 +49,10 @@ func TestPeekReadsTheFirstOnly(t *testing.T) {
 		q := a.queue("q", kind)
 		a.publish(q, numbered(100)...)
 		peeked := peekAt(t, c, planPeek(described(q, kind), peek.Want{Limit: 7}))
-		if diff := cmp.Diff(count(7), messageIDs(peeked.Messages)); diff != "" {
-			t.Error(diff)
-		}
+		assert.NoDiff(t, cmp.Diff(count(7), messageIDs(peeked.Messages)))
 		for i, d := range a.drain(q, 100) {
-			if d.MessageId != fmt.Sprint(i+1) || d.Redelivered != (i < 7) {
-				t.Errorf("message %d is %s, redelivered %v", i+1, d.MessageId, d.Redelivered)
-			}
+			assert.That(t, d.MessageId == fmt.Sprint(i+1) && d.Redelivered == (i < 7),
+				"message %d is %s, redelivered %v", i+1, d.MessageId, d.Redelivered)
 		}
 	})
 }
@@ -88,13 +81,9 @@ func TestPeekLeavesAnAutoDeleteQueueInPlace(t *testing.T) {
 	described.AutoDelete = true
 	for range 2 {
 		peeked := peekAt(t, c, planPeek(described, peek.Want{}))
-		if diff := cmp.Diff(count(20), messageIDs(peeked.Messages)); diff != "" {
-			t.Error(diff)
-		}
+		assert.NoDiff(t, cmp.Diff(count(20), messageIDs(peeked.Messages)))
 	}
-	if diff := cmp.Diff(count(20), ids(a.drain(q, 20))); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(count(20), ids(a.drain(q, 20))))
 }
 
 func TestPeekPastAnExclusiveConsumer(t *testing.T) {
@@ -113,9 +102,7 @@ func TestPeekPastAnExclusiveConsumer(t *testing.T) {
 	described := described(q, model.Classic)
 	described.ExclusiveHeld = true
 	peeked := peekAt(t, c, planPeek(described, peek.Want{}))
-	if diff := cmp.Diff(count(20)[5:], messageIDs(peeked.Messages)); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(count(20)[5:], messageIDs(peeked.Messages)))
 	a.await(q, 15)
 }
 
@@ -128,12 +115,8 @@ func TestPeekOfASingleActiveConsumerQueue(t *testing.T) {
 		described := described(q, kind)
 		described.SingleActive = true
 		peeked := peekAt(t, c, planPeek(described, peek.Want{}))
-		if diff := cmp.Diff(count(20), messageIDs(peeked.Messages)); diff != "" {
-			t.Error(diff)
-		}
-		if diff := cmp.Diff(count(20), ids(a.drain(q, 20))); diff != "" {
-			t.Error(diff)
-		}
+		assert.NoDiff(t, cmp.Diff(count(20), messageIDs(peeked.Messages)))
+		assert.NoDiff(t, cmp.Diff(count(20), ids(a.drain(q, 20))))
 	})
 }
 
@@ -147,9 +130,7 @@ func TestPeekOfAStream(t *testing.T) {
 	for range 2 {
 		a.until(func() error {
 			peeked := peekAt(t, c, plan)
-			if peeked.Depth.Known() {
-				t.Error("nobody counts the messages of a stream")
-			}
+			assert.That(t, !peeked.Depth.Known(), "nobody counts the messages of a stream")
 			if diff := cmp.Diff(count(30), messageIDs(peeked.Messages)); diff != "" {
 				return errors.New(diff)
 			}
@@ -231,24 +212,16 @@ func TestPeekKeepsTypesOfHeadersAndProperties(t *testing.T) {
 			"array": []any{"a", int32(1), nil, []any{true}, model.Table{"deep": int64(1)}},
 			"table": model.Table{"inner": model.Table{"innermost": []byte("x")}, "empty": model.Table{}},
 		}
-		if diff := cmp.Diff(want, m.Headers); diff != "" {
-			t.Error(diff)
-		}
+		assert.NoDiff(t, cmp.Diff(want, m.Headers))
 		properties := message.Properties{
 			ContentType: "application/json", ContentEncoding: "gzip", DeliveryMode: 2, CorrelationID: "c", ReplyTo: "r",
 			Expiration: "600000",
 			MessageID:  "m", Timestamp: time.Unix(1_700_000_001, 0), Type: "t", UserID: "guest", AppID: "a",
 		}
-		if diff := cmp.Diff(properties, m.Properties); diff != "" {
-			t.Error(diff)
-		}
-		if !bytes.Equal(m.Body, []byte{0xff, 0}) || m.Exchange != "" || m.RoutingKey != q.Name {
-			t.Errorf("%+v", m)
-		}
+		assert.NoDiff(t, cmp.Diff(properties, m.Properties))
+		assert.That(t, bytes.Equal(m.Body, []byte{0xff, 0}) && m.Exchange == "" && m.RoutingKey == q.Name, "%+v", m)
 		again := peekAt(t, c, planPeek(described(q, kind), peek.Want{})).Messages[0]
-		if again.Fingerprint != m.Fingerprint {
-			t.Error("a look changes the fingerprint")
-		}
+		assert.That(t, again.Fingerprint == m.Fingerprint, "a look changes the fingerprint")
 	})
 }
 
@@ -260,17 +233,13 @@ func TestPeekOfALargeBody(t *testing.T) {
 		body := bytes.Repeat([]byte("0123456789abcdef"), 10<<20/16)
 		a.publish(q, amqp.Publishing{Body: body, DeliveryMode: 2})
 		whole := peekAt(t, c, planPeek(described(q, kind), peek.Want{})).Messages[0]
-		if !bytes.Equal(whole.Body, body) || whole.BodyBytes != len(body) {
-			t.Errorf("%d bytes", len(whole.Body))
-		}
+		assert.That(t, bytes.Equal(whole.Body, body) && whole.BodyBytes == len(body), "%d bytes", len(whole.Body))
 		peeked, err := c.Peek(t.Context(), planPeek(described(q, kind), peek.Want{}))
 		must.Do(t, err)
 		defer peeked.Messages.Close()
 		start, err := peeked.Messages.At(0, 100)
-		if err != nil || !bytes.Equal(start.Body, body[:100]) || start.BodyBytes != len(body) ||
-			start.Fingerprint != whole.Fingerprint {
-			t.Errorf("%d of %d bytes: %v", len(start.Body), start.BodyBytes, err)
-		}
+		assert.That(t, err == nil && bytes.Equal(start.Body, body[:100]) && start.BodyBytes == len(body) &&
+			start.Fingerprint == whole.Fingerprint, "%d of %d bytes: %v", len(start.Body), start.BodyBytes, err)
 	})
 }
 
@@ -285,18 +254,14 @@ func TestPeekHoldsNoMoreThanMaxBytes(t *testing.T) {
 		}
 		a.publish(q, messages...)
 		peeked := peekAt(t, c, planPeek(described(q, kind), peek.Want{MaxBytes: 100_000}))
-		if len(peeked.Messages) != 10 || peeked.Stopped == "" {
-			t.Errorf("%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
-		}
+		assert.That(t, len(peeked.Messages) == 10 && peeked.Stopped != "",
+			"%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
 		described := described(q, kind)
 		described.Ready, described.ReadyBytes = model.Some[int64](50), model.Some[int64](500_000)
 		peeked = peekAt(t, c, planPeek(described, peek.Want{MaxBytes: 100_000}))
-		if len(peeked.Messages) != 10 || peeked.Stopped != "" {
-			t.Errorf("known size: %d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
-		}
-		if diff := cmp.Diff(count(50), ids(a.drain(q, 50))); diff != "" {
-			t.Error(diff)
-		}
+		assert.That(t, len(peeked.Messages) == 10 && peeked.Stopped == "",
+			"known size: %d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
+		assert.NoDiff(t, cmp.Diff(count(50), ids(a.drain(q, 50))))
 	})
 }
 
@@ -308,9 +273,7 @@ func TestPeekOfAMalformedDeath(t *testing.T) {
 		amqp.Publishing{Headers: amqp.Table{"x-death": "not an array"}},
 		amqp.Publishing{Headers: amqp.Table{"x-death": []any{int32(1), amqp.Table{"queue": int32(3), "count": "many"}}}})
 	for _, m := range peekAt(t, c, planPeek(described(q, model.Classic), peek.Want{})).Messages {
-		if m.DeathsError == "" {
-			t.Errorf("%v: nothing said", m.Headers)
-		}
+		assert.That(t, m.DeathsError != "", "%v: nothing said", m.Headers)
 	}
 }
 
@@ -324,9 +287,7 @@ func TestPeekOfRealDeaths(t *testing.T) {
 		a.send("", q.Name, numbered(1)...)
 		a.await(dead, 1)
 		m := peekAt(t, c, planPeek(described(dead, kind), peek.Want{})).Messages[0]
-		if len(m.Deaths) != 1 || m.DeathsError != "" {
-			t.Fatalf("%+v", m)
-		}
+		must.That(t, len(m.Deaths) == 1 && m.DeathsError == "", "%+v", m)
 		if d := m.Deaths[0]; d.Queue != q.Name || d.Reason != model.Expired || d.Count != 1 {
 			t.Errorf("%+v", d)
 		}
@@ -348,17 +309,11 @@ func TestCancelledPeekGivesEverythingBack(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), after)
 			peeked, err := c.Peek(ctx, plan)
 			cancel()
-			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("after %s: %v", after, err)
-			}
-			if err == nil && peeked.Messages.Len() != n {
-				t.Errorf("after %s: %d messages and no error", after, peeked.Messages.Len())
-			}
+			assert.That(t, err == nil || errors.Is(err, context.DeadlineExceeded), "after %s: %v", after, err)
+			assert.That(t, err != nil || peeked.Messages.Len() == n, "after %s: not all messages and no error", after)
 			a.await(q, n)
 		}
-		if got := ids(a.drain(q, n)); !slices.Equal(count(n), got) {
-			t.Error("the order has changed")
-		}
+		assert.List(t, ids(a.drain(q, n)), count(n), "the order has changed")
 	})
 }
 
@@ -373,7 +328,6 @@ func TestPeekEndsWhenNothingComes(t *testing.T) {
 	a.await(q, 15)
 	// Planned without knowing that it has a single active consumer: another one gets nothing.
 	peeked := peekAt(t, c, planPeek(described(q, model.Quorum), peek.Want{Timeout: 200 * time.Millisecond}))
-	if len(peeked.Messages) != 0 || peeked.Stopped == "" {
-		t.Errorf("%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
-	}
+	assert.That(t, len(peeked.Messages) == 0 && peeked.Stopped != "",
+		"%d messages, stopped %q", len(peeked.Messages), peeked.Stopped)
 }

@@ -55,9 +55,7 @@ func replayTo(t testing.TB, from, to *model.Queue, selection plan.Selection, sam
 func planned(t testing.TB, topology *model.Topology, want plan.ActionWant) plan.Run {
 	t.Helper()
 	p := plan.New(topology, want)
-	if p.Refusal.Refused() {
-		t.Fatal(p.Refusal.Words())
-	}
+	must.That(t, !p.Refusal.Refused(), "%v", p.Refusal.Words())
 	return decoded(t, p).On(topology)
 }
 

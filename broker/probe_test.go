@@ -7,6 +7,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/trace"
@@ -66,10 +67,8 @@ func TestProbe(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	plan, worker := probed(a, "dlx", 500, trace.ProbeWant{})
-	if !strings.HasSuffix(plan.Entrance.Exchange, ".front") || plan.Entrance.RoutingKey != "in" ||
-		len(plan.Reaches) != 1 || plan.Reaches[0].Queue != worker {
-		t.Fatalf("%+v", plan)
-	}
+	must.That(t, strings.HasSuffix(plan.Entrance.Exchange, ".front") && plan.Entrance.RoutingKey == "in" &&
+		len(plan.Reaches) == 1 && plan.Reaches[0].Queue == worker, "%+v", plan)
 	a.publish(worker, numbered(3)...)
 	result := probe(a, plan)
 	waited, known := result.Waited.Get()
@@ -109,9 +108,8 @@ func TestProbeOfAWorkerWithConsumers(t *testing.T) {
 		t.Errorf("it says %v", err)
 	}
 	refused := planProbe(a, worker, trace.ProbeWant{})
-	if !refused.NeedsConsumers() || !strings.Contains(refused.Refusal.Words(), "worker (1 consumer)") {
-		t.Errorf("it says %q", refused.Refusal.Words())
-	}
+	assert.That(t, refused.NeedsConsumers() && strings.Contains(refused.Refusal.Words(), "worker (1 consumer)"),
+		"it says %q", refused.Refusal.Words())
 	a.await(plan.Buffer, 0)
 	agreed := planProbe(a, worker, trace.ProbeWant{ToConsumers: true})
 	if result := probe(a, agreed); !result.Arrived {
@@ -119,9 +117,8 @@ func TestProbeOfAWorkerWithConsumers(t *testing.T) {
 	}
 	select {
 	case d := <-got:
-		if d.MessageId != agreed.ID || d.Headers[trace.ProbeHeader].(amqp.Table)["id"] != agreed.ID {
-			t.Errorf("the consumer got %+v", d)
-		}
+		assert.That(t, d.MessageId == agreed.ID && d.Headers[trace.ProbeHeader].(amqp.Table)["id"] == agreed.ID,
+			"the consumer got %+v", d)
 	case <-time.After(patience):
 		t.Error("the consumer got nothing")
 	}
@@ -135,19 +132,16 @@ func TestProbeThatDoesNotArrive(t *testing.T) {
 		plan, worker := probed(a, "dlx", 0, trace.ProbeWant{Timeout: 1500 * time.Millisecond})
 		a.publish(plan.Buffer, amqp.Publishing{MessageId: "long", Expiration: "60000"})
 		result := probe(a, planProbe(a, worker, trace.ProbeWant{Timeout: 1500 * time.Millisecond}))
-		if result.Arrived || !strings.Contains(result.Verdict, "where 2 messages wait") ||
-			!strings.Contains(result.Verdict, "behind others") || result.Left != plan.Buffer.Name {
-			t.Errorf("%+v", result)
-		}
+		assert.That(t, !result.Arrived && strings.Contains(result.Verdict, "where 2 messages wait") &&
+			strings.Contains(result.Verdict, "behind others") && result.Left == plan.Buffer.Name, "%+v", result)
 		a.await(plan.Buffer, 2) // nothing has passed the one in front
 	})
 	t.Run("a longer TTL than the wait", func(t *testing.T) {
 		a := newApp(t)
 		plan, _ := probed(a, "dlx", 60_000, trace.ProbeWant{Timeout: 300 * time.Millisecond})
 		result := probe(a, plan)
-		if result.Arrived || !strings.Contains(result.Verdict, "its TTL has not run out") || result.Left != "" {
-			t.Errorf("%+v", result)
-		}
+		assert.That(t, !result.Arrived && strings.Contains(result.Verdict, "its TTL has not run out") && result.Left == "",
+			"%+v", result)
 		a.await(plan.Buffer, 0)
 	})
 	t.Run("lost at the DLX", func(t *testing.T) {
@@ -158,9 +152,7 @@ func TestProbeThatDoesNotArrive(t *testing.T) {
 		plan.Tap = trace.PlanTap(topologyNow(t), trace.TapWant{VHost: "/", Exchanges: []string{plan.Entrance.Exchange}})
 		plan.Tap.Exchanges = append(plan.Tap.Exchanges, plan.DLX)
 		result := probe(a, plan)
-		if result.Arrived || !strings.Contains(result.Verdict, "lost at") {
-			t.Errorf("%+v", result)
-		}
+		assert.That(t, !result.Arrived && strings.Contains(result.Verdict, "lost at"), "%+v", result)
 	})
 	t.Run("no queue takes it", func(t *testing.T) {
 		a := newApp(t)

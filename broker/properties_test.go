@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -135,15 +136,12 @@ func TestPropertiesByteForByte(t *testing.T) {
 		check := func(what, queue string, without ...string) {
 			t.Helper()
 			got := raw.drain(queue)
-			if len(got) != n {
-				t.Fatalf("%s: %d messages", what, len(got))
-			}
+			must.Equal(t, len(got), n, "%s", what)
 			for i := range got {
 				is := comparableProperties(t, kind, got[i].properties, without...)
 				was := comparableProperties(t, kind, want[i].properties, without...)
-				if is != was || !bytes.Equal(got[i].body, want[i].body) {
-					t.Errorf("%s: %s\n was %s\n  is %s", what, names[i], was, is)
-				}
+				assert.That(t, is == was && bytes.Equal(got[i].body, want[i].body),
+					"%s: %s\n was %s\n  is %s", what, names[i], was, is)
 			}
 			for i := range want {
 				raw.publishWith("", from.Name, all[i], body(i))

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -132,12 +133,8 @@ func (f *fault) once(t *testing.T, operation plan.Operation, kind model.QueueTyp
 		f.set(s)
 	}
 	s.runUntilStruck(t)
-	if f.complete && !s.account.Complete() {
-		t.Errorf("it did not go on: %v %+v", s.err, s.account)
-	}
+	assert.That(t, !f.complete || s.account.Complete(), "it did not go on: %v %+v", s.err, s.account)
 	v := s.judge()
-	if f.ends && v.struck == 0 {
-		t.Errorf("nothing was struck: %+v", s.account)
-	}
+	assert.That(t, !f.ends || v.struck != 0, "nothing was struck: %+v", s.account)
 	return v
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -19,9 +21,7 @@ func TestReplayAtARate(t *testing.T) {
 	made.Rate = 20
 	account := execute(t, c, made)
 	wantOutcome(t, account, outcome{Planned: 10, Moved: 10})
-	if account.Elapsed < 400*time.Millisecond {
-		t.Errorf("10 messages at 20/s took %s", account.Elapsed)
-	}
+	assert.That(t, account.Elapsed >= 400*time.Millisecond, "10 messages at 20/s took %s", account.Elapsed)
 }
 
 // Many small acknowledgements are brought to the queue before the end, and what was looked at before stays as it lies
@@ -64,12 +64,8 @@ func TestSlowRateHoldsFewMessages(t *testing.T) {
 		}()
 		account, err := c.Execute(ctx, made, nil)
 		<-ctx.Done()
-		if err != nil || account.Stopped == "" || account.Moved != 1 {
-			t.Fatalf("%+v %v", account, err)
-		}
-		if held < 1 || held > most {
-			t.Errorf("it held %d messages, want %d at most", held, most)
-		}
+		must.That(t, err == nil && account.Stopped != "" && account.Moved == 1, "%+v %v", account, err)
+		assert.That(t, held >= 1 && held <= most, "it held %d messages, want %d at most", held, most)
 		wantIDs(t, "kept", a.drain(from.QueueRef, n-1), count(n)[1:])
 	})
 }

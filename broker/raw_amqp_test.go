@@ -95,9 +95,7 @@ func (r *rawAMQP) read(wanted ...uint32) uint32 {
 	r.Helper()
 	f := r.frame()
 	method := binary.BigEndian.Uint32(f.payload)
-	if f.kind != 1 || !slices.Contains(wanted, method) {
-		r.Fatalf("the broker said %q", f.payload)
-	}
+	must.That(r, f.kind == 1 && slices.Contains(wanted, method), "the broker said %q", f.payload)
 	return method
 }
 
@@ -222,9 +220,7 @@ func sizeOf(t testing.TB, value []byte) int {
 	if n, ok := sizes[value[0]]; ok {
 		return 1 + n
 	}
-	if !slices.Contains([]byte("SxAF"), value[0]) {
-		t.Fatalf("the type %q", value[0])
-	}
+	must.That(t, slices.Contains([]byte("SxAF"), value[0]), "the type %q", value[0])
 	return 5 + int(binary.BigEndian.Uint32(value[1:]))
 }
 

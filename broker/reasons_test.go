@@ -8,6 +8,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker/link"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -80,8 +81,6 @@ func TestReasonsOfTheBroker(t *testing.T) {
 		if errors.Is(test.err, amqp.ErrCredentials) { // the client says it in its own words
 			got = "bad login"
 		}
-		if got != test.want {
-			t.Errorf("%v is %q, want %q", test.err, got, test.want)
-		}
+		assert.Equal(t, got, test.want, "%v", test.err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -22,9 +23,7 @@ func TestALookMarksAsRedelivered(t *testing.T) {
 		for look, want := range []bool{false, true, true} {
 			a.await(q, len(sent))
 			for _, m := range peekAt(t, c, planPeek(described(q, kind), peek.Want{})).Messages {
-				if m.Redelivered != want {
-					t.Errorf("look %d, message %d: redelivered %v", look+1, m.Position, m.Redelivered)
-				}
+				assert.Equal(t, m.Redelivered, want, "look %d, message %d: redelivered", look+1, m.Position)
 			}
 		}
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
@@ -80,9 +81,7 @@ func TestRescueThatIsRefused(t *testing.T) {
 	for _, d := range a.drain(q.QueueRef, n) {
 		seen[d.MessageId] = true
 	}
-	if len(seen) != 40 {
-		t.Errorf("%d of 40 messages are left", len(seen))
-	}
+	assert.Equal(t, len(seen), 40, "of 40 messages are left")
 }
 
 // TestRescueThatIsNotPossible: without the right to publish, or without a journal that can be written, nothing is
@@ -118,12 +117,9 @@ func TestRescueThatIsNotPossible(t *testing.T) {
 			var impossible *peek.RescueImpossible
 			careful := peek.OfQueue(q, limitOf(deliveryLimit), behaviour(), peek.Want{})
 			_, err = c.Peek(t.Context(), careful)
-			if !errors.As(err, &impossible) || !strings.Contains(err.Error(), test.why) || !impossible.Refusal().Overridable() {
-				t.Errorf("it said: %v", err)
-			}
-			if ready := a.ready(q.QueueRef); ready != n {
-				t.Fatalf("%d are left: it was looked at", ready)
-			}
+			assert.That(t, errors.As(err, &impossible) && strings.Contains(err.Error(), test.why) &&
+				impossible.Refusal().Overridable(), "it said: %v", err)
+			must.Equal(t, a.ready(q.QueueRef), n, "are left: it was looked at")
 			peeked := peekAt(t, c, insisting(q, s))
 			if r := peeked.Rescued; r.Copied != test.copied || r.Kept != test.kept || r.Lost > 0 || r.Why == "" {
 				t.Errorf("%+v", r)
@@ -159,9 +155,7 @@ func TestRescueInTheLastMoment(t *testing.T) {
 		}
 		return nil
 	})
-	if err == nil || read.Rescued.Kept != n || read.Rescued.Lost > 0 {
-		t.Errorf("%v %+v", err, read.Rescued)
-	}
+	assert.That(t, err != nil && read.Rescued.Kept == n && read.Rescued.Lost == 0, "%v %+v", err, read.Rescued)
 	a.until(func() error { return cable.gone(t, node, "guest") })
 	a.await(q.QueueRef, n-read.Rescued.Kept)
 	undo(t, c, j, read.Rescued.JournalID, q)
@@ -179,14 +173,10 @@ func TestUndoOfARescue(t *testing.T) {
 	q, s := a.atTheLimit(n)
 	c, j := journaled(t, false)
 	peeked := peekAt(t, c, insisting(q, s))
-	if peeked.Rescued.Copied != n {
-		t.Fatalf("%+v", peeked.Rescued)
-	}
+	must.That(t, peeked.Rescued.Copied == n, "%+v", peeked.Rescued)
 	plan := planUndo(t, c, j, peeked.Rescued.JournalID, q)
 	const want = "there is nothing to undo; 5 rescued: the end of the queue got a copy of each"
-	if plan.Refusal.Words() != want {
-		t.Errorf("it says: %q", plan.Refusal.Words())
-	}
+	assert.Equal(t, plan.Refusal.Words(), want, "it")
 	wantAll(t, a, q.QueueRef, n)
 }
 
@@ -212,14 +202,12 @@ func TestRescueOfOddHeaders(t *testing.T) {
 	for _, m := range raw.drain(q.Name) {
 		published, got := sorted(t, tables[m.id], counters...), sorted(t, m.table, counters...)
 		own := m.id == "L" || m.id == "a name twice" // quorum queues deliver these otherwise, copied or not
-		if !bytes.Equal(got, published) && !own || string(m.body) != "body of "+m.id {
-			t.Errorf("%s is delivered as %.60q instead of %.60q", m.id, got, published)
-		}
+		assert.That(t, (bytes.Equal(got, published) || own) && string(m.body) == "body of "+m.id,
+			"%s is delivered as %.60q instead of %.60q", m.id, got, published)
 		delete(tables, m.id)
 	}
-	if len(tables) != peeked.Rescued.Kept {
-		t.Errorf("%d are missing, %d in the journal", len(tables), peeked.Rescued.Kept)
-	}
+	assert.That(t, len(tables) == peeked.Rescued.Kept,
+		"%d are missing, %d in the journal", len(tables), peeked.Rescued.Kept)
 }
 
 // noLookInAnAlarm: a broker that blocks publishers would not take the copy of a rescue, so nothing is taken.
@@ -248,9 +236,8 @@ func noLookInAnAlarm(t *testing.T, n *demo.Node) {
 	c := clientOf(t, n)
 	var impossible *peek.RescueImpossible
 	_, err := c.Peek(t.Context(), peek.OfQueue(q, s, behaviour(), peek.Want{}))
-	if !errors.As(err, &impossible) || !strings.Contains(err.Error(), "blocks publishers") {
-		t.Errorf("in the alarm: %v", err)
-	}
+	assert.That(t, errors.As(err, &impossible) && strings.Contains(err.Error(), "blocks publishers"),
+		"in the alarm: %v", err)
 	watermark(`{absolute, "2GB"}`, "")
 	lifted = true
 	a.until(func() error { // it takes a moment until it is over

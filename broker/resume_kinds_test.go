@@ -12,6 +12,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
@@ -52,9 +53,7 @@ func (d *dying) Finish(int64, []plan.Settled, plan.Account) error { return d.Jou
 func lastRecord(t *testing.T, j *journal.Journal) plan.Record {
 	t.Helper()
 	records, err := j.Records(t.Context(), 1)
-	if err != nil || len(records) != 1 {
-		t.Fatal(err, records)
-	}
+	must.That(t, err == nil && len(records) == 1, "%v %v", err, records)
 	return records[0]
 }
 
@@ -66,9 +65,8 @@ func wantResumed(t *testing.T, path string, queues ...*model.Queue) (resume.Plan
 	c := journaledBy(t, j, false)
 	id := lastRecord(t, j).ID
 	made, account, err := resumed(t.Context(), c, j, id, node.API(), node.Version(), queues...)
-	if err != nil || made.Refusal.Refused() || account.Stopped != "" {
-		t.Fatalf("%v %q %+v", err, made.Refusal.Words(), account)
-	}
+	must.That(t, err == nil && !made.Refusal.Refused() && account.Stopped == "",
+		"%v %q %+v", err, made.Refusal.Words(), account)
 	if unfinished, err := j.Unfinished(t.Context()); err != nil || len(unfinished) > 0 {
 		t.Errorf("still told as unfinished: %+v %v", unfinished, err)
 	}
@@ -171,9 +169,7 @@ func TestResumeOfAnImport(t *testing.T) {
 		defer j.Close()
 		c := journaledBy(t, j, false)
 		chain, err := j.Chain(t.Context(), lastRecord(t, j).ID)
-		if err != nil || !chain[0].Unfinished() {
-			t.Fatalf("%+v %v", chain, err)
-		}
+		must.That(t, err == nil && chain[0].Unfinished(), "%+v %v", chain, err)
 		want := resumeWant(t.Context(), c, j, chain)
 		want.File = func(_ string, each func(*message.Message) error) error {
 			return file("", func(m *message.Message) error { m.Fingerprint[0]++; return each(m) })
@@ -184,13 +180,9 @@ func TestResumeOfAnImport(t *testing.T) {
 		}
 		want.File = file
 		resumed, err := resume.Of(topology([]*model.Queue{q}), want)
-		if err != nil || resumed.Refusal.Refused() || len(resumed.Undecided) > 0 {
-			t.Fatalf("%+v %v", resumed, err)
-		}
+		must.That(t, err == nil && !resumed.Refusal.Refused() && len(resumed.Undecided) == 0, "%+v %v", resumed, err)
 		account, err := c.Resume(t.Context(), resumed.On(nil, want), nil)
-		if err != nil || account.Stopped != "" || account.Moved != resumed.Planned() {
-			t.Errorf("%+v %v", account, err)
-		}
+		assert.That(t, err == nil && account.Stopped == "" && account.Moved == resumed.Planned(), "%+v %v", account, err)
 		wantOnce(t, a.drain(q.QueueRef, n), n)
 	})
 }
@@ -213,9 +205,7 @@ func TestResumeTwiceAtOnce(t *testing.T) {
 			want := resumeWant(t.Context(), c, j, chain)
 			topology := topology([]*model.Queue{s.from, s.to})
 			made, err := resume.Of(topology, want)
-			if err != nil || made.Refusal.Refused() {
-				t.Fatal(err, made.Refusal.Words())
-			}
+			must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
 			both = append(both, planned{c, made.On(topology, want)})
 		}
 		errs := make(chan error, 2)
@@ -227,10 +217,8 @@ func TestResumeTwiceAtOnce(t *testing.T) {
 		}
 		var refused *plan.ClaimedError
 		one, two := <-errs, <-errs
-		if err := errors.Join(one, two); one != nil && two != nil || !errors.As(err, &refused) ||
-			refused.State != plan.ClaimResumed {
-			t.Errorf("%v, %v", one, two)
-		}
+		assert.That(t, (one == nil || two == nil) && errors.As(errors.Join(one, two), &refused) &&
+			refused.State == plan.ClaimResumed, "%v, %v", one, two)
 		s.await(s.from.QueueRef, 0)
 		wantOnce(t, s.drain(s.to.QueueRef, n), n)
 	})
@@ -249,9 +237,7 @@ func diedReplay(t *testing.T, kind model.QueueType, n int) (s *undoRace, id int6
 	must.Get(journaledBy(t, d, false).Execute(ctx, made, nil))(t)
 	_, j := s.client()
 	r := lastRecord(t, j)
-	if !r.Unfinished() || r.Uncertain() == 0 {
-		t.Fatalf("%+v", r)
-	}
+	must.That(t, r.Unfinished() && r.Uncertain() != 0, "%+v", r)
 	return s, r.ID
 }
 
@@ -288,13 +274,9 @@ func TestResumeWithAConsumer(t *testing.T) {
 			topology := topology([]*model.Queue{s.from, &consumed})
 			want.Choice = choice
 			made, err := resume.Of(topology, want)
-			if err != nil || made.Refusal.Refused() {
-				t.Fatal(err, made.Refusal.Words())
-			}
+			must.That(t, err == nil && !made.Refusal.Refused(), "%v %v", err, made.Refusal.Words())
 			account, err := c.Resume(t.Context(), made.On(topology, want), nil)
-			if err != nil || account.Stopped != "" {
-				t.Fatal(account, err)
-			}
+			must.That(t, err == nil && account.Stopped == "", "%v %v", account, err)
 			t.Logf(
 				"%d taken; %d done, %d unsent, %d undecided; %d moved",
 				len(taken),
@@ -306,16 +288,13 @@ func TestResumeWithAConsumer(t *testing.T) {
 			left := s.ready(s.from.QueueRef)
 			switch choice {
 			case "":
-				if len(made.Undecided) == 0 || left != len(made.Undecided) {
-					t.Errorf("%d are left, %d undecided", left, len(made.Undecided))
-				}
+				assert.That(t, len(made.Undecided) > 0 && left == len(made.Undecided),
+					"%d are left, %d undecided", left, len(made.Undecided))
 				if r, err := j.Record(t.Context(), id); err != nil || r.Uncertain() != len(made.Undecided) || r.Unfinished() {
 					t.Errorf("%+v %v", r, err)
 				}
 			case resume.PublishAgain:
-				if left != 0 {
-					t.Errorf("%d are left", left)
-				}
+				assert.Equal(t, left, 0, "are left")
 			case resume.LeaveThem:
 				if r, err := j.Record(t.Context(), id); err != nil || r.Uncertain() != 0 || left == 0 {
 					t.Errorf("%d are left, %+v %v", left, r, err)

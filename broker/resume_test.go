@@ -15,6 +15,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -201,9 +202,7 @@ func (k *killedRun) whole(t *testing.T) (twice, lost int) {
 		twice += max(got[id]-n, 0)
 		lost += max(n-got[id], 0)
 	}
-	if twice+lost > 0 {
-		t.Errorf("%d messages too many, %d are missing", twice, lost)
-	}
+	assert.That(t, twice+lost == 0, "%d messages too many, %d are missing", twice, lost)
 	return twice, lost
 }
 
@@ -219,9 +218,7 @@ func TestResumed(t *testing.T) {
 			t.Run(string(operation), func(t *testing.T) {
 				calibrated := newKilledRun(t, operation, kind, n)
 				took, said := calibrated.run(t, operation, time.Minute)
-				if !strings.HasPrefix(said, "ends") {
-					t.Fatal(said)
-				}
+				must.That(t, strings.HasPrefix(said, "ends"), "%v", said)
 				calibrated.whole(t)
 				var killed, twice, lost int
 				round := 0
@@ -232,9 +229,7 @@ func TestResumed(t *testing.T) {
 						killed, twice, lost = killed+kills, twice+more, lost+less
 					})
 				}
-				if killed < rounds {
-					t.Errorf("%d kills in %d rounds", killed, round)
-				}
+				assert.That(t, killed >= rounds, "%d kills in %d rounds", killed, round)
 				t.Logf("%s, %s: %d rounds, %d kills; %d messages, doubled %d, lost %d", operation, kind, round, killed,
 					round*n, twice, lost)
 			})

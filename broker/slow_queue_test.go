@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -61,12 +62,8 @@ func stopped(t *testing.T, n *demo.Node, queue model.QueueRef, pause time.Durati
 	})
 	return func() {
 		t.Helper()
-		if err := os.WriteFile(over, nil, 0o600); err != nil {
-			t.Error(err)
-		}
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.Succeeds(t, os.WriteFile(over, nil, 0o600))
+		assert.Succeeds(t, <-ended)
 	}
 }
 
@@ -88,9 +85,7 @@ func TestSlowQueueIsNotEmpty(t *testing.T) {
 		}
 	}
 	peeked, err := c.Peek(t.Context(), planPeek(from, peek.Want{Limit: n}))
-	if err != nil || peeked.Messages.Len() != n {
-		t.Errorf("looked at %d: %v", peeked.Messages.Len(), err)
-	}
+	assert.That(t, err == nil && peeked.Messages.Len() == n, "looked at %d: %v", peeked.Messages.Len(), err)
 	wantOutcome(t, execute(t, c, replayTo(t, from, to, plan.Selection{})), outcome{Planned: n, Moved: n})
 	wantIDs(t, "there", a.drain(to.QueueRef, n), count(n))
 }

@@ -313,9 +313,7 @@ func (s *stage) alike() string {
 // unstruck prepares the next run after one that nothing struck, and returns how many bytes that sent.
 func (s *stage) unstruck(t *testing.T) (sent int64) {
 	t.Helper()
-	if !s.account.Complete() {
-		t.Fatalf("nothing strikes it: %v %+v", s.err, s.account)
-	}
+	must.That(t, s.account.Complete(), "nothing strikes it: %v %+v", s.err, s.account)
 	s.judge()
 	s.publish(s.from.QueueRef, numbered(s.n)...)
 	s.path += "."

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/trace"
 )
@@ -26,9 +27,7 @@ func TestTapThatIsCutOff(t *testing.T) {
 	a.send(x, "", numbered(3)...)
 	select {
 	case err := <-tap.ended:
-		if err == nil {
-			t.Error("it ended without a word")
-		}
+		assert.That(t, err != nil, "it ended without a word")
 	case <-time.After(patience):
 		t.Fatal("it does not end")
 	}
@@ -51,9 +50,7 @@ func TestTapOfUnconvertible(t *testing.T) {
 	sendAMQP10(t, node, buffer.Name, unconvertible())
 	select {
 	case err := <-tap.ended:
-		if err == nil || !strings.Contains(err.Error(), "it cannot convert a message that passed") {
-			t.Error(err)
-		}
+		assert.That(t, err != nil && strings.Contains(err.Error(), "it cannot convert a message that passed"), "%v", err)
 	case <-time.After(patience):
 		t.Fatal("it does not end")
 	}

@@ -13,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -71,9 +72,7 @@ func TestTapKnowsWhenMessagesAreDue(t *testing.T) {
 				continue
 			}
 			due, ok := row.Due.Get()
-			if !ok || row.Known != trace.WaitTapped {
-				t.Fatalf("nobody knows when it was due: %+v", row)
-			}
+			must.That(t, ok && row.Known == trace.WaitTapped, "nobody knows when it was due: %+v", row)
 			if row.Behind.Or(0) > 0 {
 				behind++
 			}
@@ -81,9 +80,8 @@ func TestTapKnowsWhenMessagesAreDue(t *testing.T) {
 		}
 		counts := tap.end()
 		a.await(worker, round*n)
-		if len(errs) != n || behind < n/10 || counts.MissedWords() != "" {
-			t.Fatalf("%d messages, %d behind others: %+v", len(errs), behind, counts)
-		}
+		must.That(t, len(errs) == n && behind >= n/10 && counts.MissedWords() == "",
+			"%d messages, %d behind others: %+v", len(errs), behind, counts)
 		slices.Sort(errs)
 		t.Logf("off by %v at the median, %v at the 95th percentile, %v at most; %d waited for others in front of "+
 			"them; the broker confirms within %v", errs[n/2], errs[n*95/100], errs[n-1], behind, busy)
@@ -122,9 +120,7 @@ func TestTapChangesNothing(t *testing.T) {
 	for i := range n {
 		select {
 		case d := <-deliveries:
-			if d.MessageId != strconv.Itoa(i) {
-				t.Fatalf("message %s came in the place of %d", d.MessageId, i)
-			}
+			must.That(t, d.MessageId == strconv.Itoa(i), "message %s came in the place of %d", d.MessageId, i)
 			if i%500 == 499 || i == n-1 {
 				must.Do(t, d.Ack(true))
 			}
@@ -196,9 +192,7 @@ func tapOfABrokerThatGoesAway(t *testing.T, own *demo.Node) {
 	must.Do(t, own.Halt())
 	select {
 	case err := <-tap.ended:
-		if err == nil || !strings.Contains(err.Error(), "lost") {
-			t.Errorf("it ended with %v", err)
-		}
+		assert.That(t, err != nil && strings.Contains(err.Error(), "lost"), "it ended with %v", err)
 	case <-time.After(patience):
 		t.Fatal("the broker is gone, and the tap does not end")
 	}
@@ -231,15 +225,12 @@ func TestTapOfBadMessages(t *testing.T) {
 	}
 	a.send(x, "\x1b[31m", bad...)
 	for i, row := range tap.awaitRows(len(bad)) {
-		if row.Message.Properties.MessageID != bad[i].MessageId || row.Message.BodyBytes != len(bad[i].Body) {
-			t.Errorf("%d: %+v", i, row)
-		}
+		assert.That(t, row.Message.Properties.MessageID == bad[i].MessageId && row.Message.BodyBytes == len(bad[i].Body),
+			"%d: %+v", i, row)
 		if waited, known := row.Waited.Get(); known {
 			t.Errorf("%q waited %v", bad[i].MessageId, waited)
 		}
-		if row.Message.Properties.MessageID == "text" && row.Unclear == "" {
-			t.Error("an unreadable x-death is not told")
-		}
+		assert.That(t, row.Message.Properties.MessageID != "text" || row.Unclear != "", "an unreadable x-death is not told")
 	}
 	tap.end()
 }

@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
@@ -176,13 +177,11 @@ func TestTapSeesWhatIsHandedOn(t *testing.T) {
 			var got []string
 			for _, row := range tap.seen() {
 				got = append(got, row.Message.Properties.MessageID)
-				if row.From != "" || row.Waited.Known() || row.Exchange != x {
-					t.Errorf("%s was published: %+v", row.Message.Properties.MessageID, row)
-				}
+				assert.That(t, row.From == "" && !row.Waited.Known() && row.Exchange == x,
+					"%s was published: %+v", row.Message.Properties.MessageID, row)
 			}
-			if fmt.Sprint(got) != fmt.Sprint(want) || counts.Seen != int64(len(want)) || counts.MissedWords() != "" {
-				t.Errorf("saw %v, want %v: %+v", got, want, counts)
-			}
+			assert.That(t, fmt.Sprint(got) == fmt.Sprint(want) && counts.Seen == int64(len(want)) && counts.MissedWords() == "",
+				"saw %v, want %v: %+v", got, want, counts)
 			awaitNoTap(t)
 		})
 	}
@@ -212,9 +211,7 @@ func awaitNoTap(t testing.TB) {
 		if left == "" {
 			return
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("there is still %s", left)
-		}
+		must.That(t, !time.Now().After(deadline), "there is still %s", left)
 		time.Sleep(20 * time.Millisecond)
 	}
 }
@@ -332,9 +329,7 @@ func TestTapFollowsWhatChanges(t *testing.T) {
 	must.Do(t, a.channel.ExchangeDelete(x, false, false))
 	select {
 	case err := <-tap.ended:
-		if err == nil || !strings.Contains(err.Error(), "there is no exchange "+x) {
-			t.Errorf("it ended with %v", err)
-		}
+		assert.That(t, err != nil && strings.Contains(err.Error(), "there is no exchange "+x), "it ended with %v", err)
 	case <-time.After(patience):
 		t.Error("the exchange is gone, and the tap says nothing")
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -102,9 +103,7 @@ func TestTLS(t *testing.T) {
 	s.wantTables(t, s.to.Name, s.ids)
 
 	named := with("guest:guest", "cacertfile="+authority+"&server_name_indication=rabbit.test")
-	if err := named.Check(t.Context(), "/"); err != nil {
-		t.Error(err)
-	}
+	assert.Succeeds(t, named.Check(t.Context(), "/"))
 	for _, test := range []struct {
 		user, parameters, vhost string
 		kind                    model.ConnectKind
@@ -120,12 +119,9 @@ func TestTLS(t *testing.T) {
 	} {
 		var e *model.ConnectError
 		err := with(test.user, test.parameters).Check(t.Context(), test.vhost)
-		if !errors.As(err, &e) || e.Kind != test.kind || !strings.Contains(e.Cause, test.says) {
-			t.Errorf("%+v: %v", test, err)
-		}
+		assert.That(t, errors.As(err, &e) && e.Kind == test.kind && strings.Contains(e.Cause, test.says),
+			"%+v: %v", test, err)
 	}
 	_, err := broker.New(broker.Options{URL: "amqps://guest:sesame@" + address + "/?cacertfile=/nowhere"})
-	if err == nil || strings.Contains(err.Error(), "sesame") {
-		t.Errorf("a certificate that is not there: %v", err)
-	}
+	assert.That(t, err != nil && !strings.Contains(err.Error(), "sesame"), "a certificate that is not there: %v", err)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
@@ -37,9 +39,7 @@ func TestTwoAtOnce(t *testing.T) {
 							}
 						}
 					})
-					if first == 0 || other == 0 {
-						t.Errorf("the first did %d, and the second %d", first, other)
-					}
+					assert.That(t, first != 0 && other != 0, "the first did %d, and the second %d", first, other)
 				}
 			})
 		}
@@ -102,20 +102,16 @@ func outcomes(t *testing.T, path string) map[string][]plan.Outcome {
 	j := journal.New(journal.Options{Path: path})
 	defer j.Close()
 	records, err := j.Records(t.Context(), 0)
-	if err != nil || len(records) != 2 {
-		t.Fatal(err, len(records))
-	}
+	must.That(t, err == nil && len(records) == 2, "%v %v", err, len(records))
 	found := map[string][]plan.Outcome{}
 	for _, r := range records {
-		if err := j.Entries(t.Context(), r.ID, func(e *plan.Entry) error {
+		assert.Succeeds(t, j.Entries(t.Context(), r.ID, func(e *plan.Entry) error {
 			if e.Outcome == "" {
 				return fmt.Errorf("%s has no outcome", e.MessageID)
 			}
 			found[e.MessageID] = append(found[e.MessageID], e.Outcome)
 			return nil
-		}); err != nil {
-			t.Error(err)
-		}
+		}))
 	}
 	return found
 }

@@ -16,6 +16,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -45,9 +46,7 @@ func journaledBy(t testing.TB, j ports.Recorder, full bool) *broker.Client {
 func undo(t testing.TB, c *broker.Client, j *journal.Journal, id int64, queues ...*model.Queue) plan.Account {
 	t.Helper()
 	made := planUndo(t, c, j, id, queues...)
-	if made.Refusal.Refused() {
-		t.Fatal(made.Refusal.Words())
-	}
+	must.That(t, !made.Refusal.Refused(), "%v", made.Refusal.Words())
 	account := must.Get(c.Undo(t.Context(), made, nil))(t)
 	return account
 }
@@ -171,9 +170,7 @@ func randomValue(r *rand.Rand, depth int) any {
 // wantSame compares messages with those of a queue where nothing happened, everything that a publisher can set.
 func wantSame(t testing.TB, want, got []amqp.Delivery) {
 	t.Helper()
-	if len(want) != len(got) {
-		t.Fatalf("%d messages instead of %d", len(got), len(want))
-	}
+	must.Equal(t, len(want), len(got), "messages")
 	differing := 0
 	for i := range got {
 		if diff := cmp.Diff(asPublished(want[i]), asPublished(got[i]), cmpopts.EquateEmpty()); diff != "" {
@@ -182,9 +179,7 @@ func wantSame(t testing.TB, want, got []amqp.Delivery) {
 			}
 		}
 	}
-	if differing > 0 {
-		t.Errorf("%d messages differ", differing)
-	}
+	assert.That(t, differing == 0, "%d messages differ", differing)
 }
 
 func asPublished(d amqp.Delivery) amqp.Publishing {
@@ -233,10 +228,8 @@ func TestUndoOfADrop(t *testing.T) {
 		}
 		wantSame(t, a.drain(untouched, n), a.drain(from.QueueRef, n))
 		records, err := j.Records(t.Context(), 0)
-		if err != nil || len(records) != 2 || records[0].Undoes != account.JournalID ||
-			records[0].Told() != fmt.Sprintf("%d brought back", n) || records[1].Undone != n {
-			t.Errorf("%+v %v", records, err)
-		}
+		assert.That(t, err == nil && len(records) == 2 && records[0].Undoes == account.JournalID &&
+			records[0].Told() == fmt.Sprintf("%d brought back", n) && records[1].Undone == n, "%+v %v", records, err)
 	})
 }
 
@@ -320,10 +313,8 @@ func TestWithoutJournalNothingIsDone(t *testing.T) {
 		for _, made := range []plan.Run{dropPlan(t, from, plan.Selection{}, n), replayTo(t, from, to, plan.Selection{})} {
 			account := execute(t, journaledBy(t, &failing{Recorder: j, left: 2}, false), made)
 			done := account.Moved + account.Dropped
-			if done == 0 || done > 2*500 || !strings.Contains(account.Stopped, "disk is full") || account.Refused+
-				account.Returned+account.Unknown > 0 {
-				t.Errorf("%s: %+v", made.Operation, account)
-			}
+			assert.That(t, done != 0 && done <= 2*500 && strings.Contains(account.Stopped, "disk is full") && account.Refused+
+				account.Returned+account.Unknown <= 0, "%s: %+v", made.Operation, account)
 			left -= done
 			a.await(from.QueueRef, left)
 		}
@@ -345,9 +336,7 @@ func TestOutcomesThatCannotBeWritten(t *testing.T) {
 		_, j := journaled(t, false)
 		c := journaledBy(t, &failing{Recorder: j, left: n, outcomes: true}, false)
 		account := execute(t, c, replayTo(t, from, to, plan.Selection{}))
-		if account.Moved == n || !strings.Contains(account.Stopped, "disk is full") {
-			t.Errorf("%+v", account)
-		}
+		assert.That(t, account.Moved != n && strings.Contains(account.Stopped, "disk is full"), "%+v", account)
 		a.await(from.QueueRef, n-account.Moved)
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 // An answer after the limit is believed only where each round trip takes about as long: one that is slow by chance, on
@@ -29,9 +31,8 @@ func TestAnswersInTime(t *testing.T) {
 			asked++
 			return test.alone[asked-1], nil
 		})
-		if got != test.want || asked != len(test.alone) || err != nil {
-			t.Errorf("%s: %v after %d round trips, %v; want %v after %d", test.name, got, asked, err, test.want, len(test.alone))
-		}
+		assert.That(t, got == test.want && asked == len(test.alone) && err == nil,
+			"%s: %v after %d round trips, %v; want %v after %d", test.name, got, asked, err, test.want, len(test.alone))
 	}
 	before := roundTrips{}
 	before.add(4 * ms) // in a quieter moment
@@ -42,9 +43,7 @@ func TestAnswersInTime(t *testing.T) {
 	for range before.last {
 		believed, _ = before.inTime(310*ms, func() (time.Duration, error) { return 305 * ms, nil })
 	}
-	if !believed {
-		t.Error("a way that has become slow is never believed")
-	}
+	assert.That(t, believed, "a way that has become slow is never believed")
 	var none roundTrips
 	fails := func() (time.Duration, error) { return 0, net.ErrClosed }
 	if _, err := none.inTime(time.Second, fails); err != net.ErrClosed {

@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -82,9 +83,7 @@ func TestLoginErrorIsNotMisledByNames(t *testing.T) {
 	} {
 		var e *model.ConnectError
 		err := p.loginError(&amqp.Error{Code: amqp.NotAllowed, Reason: said, Server: true}, "x")
-		if !errors.As(err, &e) || e.Kind != kind {
-			t.Errorf("%s: %v is not %s", said, err, kind)
-		}
+		assert.That(t, errors.As(err, &e) && e.Kind == kind, "%s: %v is not %s", said, err, kind)
 	}
 }
 
@@ -100,7 +99,5 @@ func TestALimitIsTheReason(t *testing.T) {
 		cancel()
 		return ctx.Err()
 	})
-	if !errors.Is(err, limit) || tries != 2 {
-		t.Errorf("after %d tries: %v", tries, err)
-	}
+	assert.That(t, errors.Is(err, limit) && tries == 2, "after %d tries: %v", tries, err)
 }

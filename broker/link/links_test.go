@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker/wire"
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 // A channel may end with deliveries on their way: what was not claimed of them does not outlive the look.
@@ -20,7 +21,5 @@ func TestReleaseForgetsWhatWasNotClaimed(t *testing.T) {
 		t.Fatalf("%d contents wait: %v", conn.Unclaimed(), err)
 	}
 	new(links).release(&Link{Wire: conn})
-	if n := conn.Unclaimed(); n != 0 {
-		t.Errorf("%d contents wait after the release", n)
-	}
+	assert.Equal(t, conn.Unclaimed(), 0, "contents wait after the release")
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	amqp "github.com/rabbitmq/amqp091-go"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 // What the three versions say, and what is made of it. TestReasonsOfTheBroker lets one say it.
@@ -44,9 +46,7 @@ func TestReasons(t *testing.T) {
 		{OnQueue, 406, "PRECONDITION_FAILED - whatever", UnknownReason},
 	} {
 		err := &amqp.Error{Code: test.code, Reason: test.said, Server: true}
-		if got := ReasonOf(test.on, fmt.Errorf("get: %w", err)); got != test.want {
-			t.Errorf("%s\nis %q, want %q", test.said, got, test.want)
-		}
+		assert.Equal(t, ReasonOf(test.on, fmt.Errorf("get: %w", err)), test.want, "%s\nis", test.said)
 		if err.Server = false; ReasonOf(test.on, err) != UnknownReason {
 			t.Errorf("that is no answer of the broker: %s", test.said)
 		}

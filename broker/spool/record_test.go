@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -35,15 +36,12 @@ func FuzzRecord(f *testing.F) {
 		var err error
 		limit.Keep(t, len(head), func() { m, err = parseHead(string(head)) })
 		if err != nil {
-			if !errors.Is(err, errRecord) {
-				t.Error(err)
-			}
+			assert.That(t, errors.Is(err, errRecord), "%v", err)
 			return
 		}
 		again, err := parseHead(string(appendHead(nil, &m)))
-		if err != nil || message.FingerprintOf(&again) != message.FingerprintOf(&m) || again.Redelivered != m.Redelivered {
-			t.Errorf("kept again it is another message, %v:\n%+v\n%+v", err, m, again)
-		}
+		assert.That(t, err == nil && message.FingerprintOf(&again) == message.FingerprintOf(&m) &&
+			again.Redelivered == m.Redelivered, "kept again it is another message, %v:\n%+v\n%+v", err, m, again)
 	})
 }
 

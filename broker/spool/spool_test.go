@@ -29,9 +29,7 @@ func TestRangeReadsWhatAtReads(t *testing.T) {
 			}
 			must.Do(t, s.Add(&m))
 		}
-		if limit == 0 && (s.written == 0 || len(s.memory) == 0) {
-			t.Fatal("it is not on disk and in memory")
-		}
+		must.That(t, limit != 0 || s.written != 0 && len(s.memory) > 0, "it is not on disk and in memory")
 		for range 100 {
 			from, body := r.IntN(n), r.IntN(2)*r.IntN(5000)
 			to := from + r.IntN(n+1-from)
@@ -41,9 +39,8 @@ func TestRangeReadsWhatAtReads(t *testing.T) {
 					return errRecord
 				}
 				want, err := s.At(i, body)
-				if err != nil || !reflect.DeepEqual(*got, want) {
-					t.Fatalf("message %d with %d bytes of its body is %+v, want %+v (%v)", i, body, got, want, err)
-				}
+				must.That(t, err == nil && reflect.DeepEqual(*got, want),
+					"message %d with %d bytes of its body is %+v, want %+v (%v)", i, body, got, want, err)
 				i++
 				return nil
 			})

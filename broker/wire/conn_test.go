@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -44,7 +45,5 @@ func TestConnThatIsReadFromStays(t *testing.T) {
 	case <-time.After(600 * time.Millisecond):
 	}
 	go func() { _, _ = far.Write([]byte("x")) }()
-	if err := <-read; err != nil {
-		t.Error(err)
-	}
+	assert.Succeeds(t, <-read)
 }

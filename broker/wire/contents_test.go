@@ -1,6 +1,10 @@
 package wire
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
+)
 
 // Each content is claimed once: a second claim must not pass for a message without a body.
 func TestContentIsClaimedOnce(t *testing.T) {
@@ -13,9 +17,7 @@ func TestContentIsClaimedOnce(t *testing.T) {
 		then(w, ticket)
 		func() {
 			defer func() {
-				if recover() == nil {
-					t.Errorf("%s, it was claimed again", name)
-				}
+				assert.That(t, recover() != nil, "%s, it was claimed again", name)
 			}()
 			w.in.claimed(ticket)
 		}()

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/model"
@@ -95,13 +96,10 @@ func TestFramesThatComeInPieces(t *testing.T) {
 				break
 			}
 		}
-		if round == 0 && len(in.waited) < len(want)/2 {
-			t.Errorf("%d of %d are kept", len(in.waited), len(want))
-		}
+		assert.That(t, round != 0 || len(in.waited) >= len(want)/2, "%d of %d are kept", len(in.waited), len(want))
 		all := claimed(t, in, got)
-		if len(all) != len(want) || len(in.waited) > 0 {
-			t.Fatalf("%d messages, want %d; %d are left", len(all), len(want), len(in.waited))
-		}
+		must.That(t, len(all) == len(want) && len(in.waited) == 0,
+			"%d messages, want %d; %d are left", len(all), len(want), len(in.waited))
 		for i := range want {
 			if !bytes.Equal(all[i].properties, want[i].properties) || !bytes.Equal(all[i].body, want[i].body) {
 				t.Fatalf("message %d has %.100q and a body of %d bytes, want %.100q and %d", i, all[i].properties, len(all[i].body),
@@ -139,9 +137,7 @@ func TestFramesThatGoInPieces(t *testing.T) {
 				got, rest = out.add(got, rest[:n]), rest[n:]
 			}
 		}
-		if !bytes.Equal(got, want) {
-			t.Fatal("what is written depends on how it is cut")
-		}
+		must.That(t, bytes.Equal(got, want), "what is written depends on how it is cut")
 	}
 }
 
@@ -160,12 +156,9 @@ func FuzzFrames(f *testing.F) {
 		for _, one := range in.waited {
 			got = append(append(got, one.properties...), one.body...)
 		}
-		if !bytes.Contains(stream, []byte{frameHeader}) && !bytes.Equal(got, stream) {
-			t.Errorf("%q became %q", stream, got)
-		}
-		if len(got) < len(stream)-len(stream)/frameExtra || len(got) > 20*len(stream)+readAhead {
-			t.Errorf("%d bytes became %d", len(stream), len(got))
-		}
+		assert.That(t, bytes.Contains(stream, []byte{frameHeader}) || bytes.Equal(got, stream), "%q became %q", stream, got)
+		assert.That(t, len(got) >= len(stream)-len(stream)/frameExtra && len(got) <= 20*len(stream)+readAhead,
+			"%d bytes became %d", len(stream), len(got))
 		_ = newOutgoing().add(nil, append([]byte("AMQP\x00\x00\x09\x01"), stream...))
 	})
 }
@@ -183,8 +176,6 @@ func BenchmarkHeaders(b *testing.B) {
 	frame, in := headerFrame(table), incomingOf(nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		if in.disguised(frame) == nil || len(decodeTable(table, 0)) != 6 {
-			b.Fatal("it is damaged")
-		}
+		must.That(b, in.disguised(frame) != nil && len(decodeTable(table, 0)) == 6, "it is damaged")
 	}
 }

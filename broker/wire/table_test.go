@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/broker/spool"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -60,9 +61,7 @@ func FuzzHeaders(f *testing.F) {
 		want := decodeTable(table, 0)
 		far.next = table
 		d, ok, err := far.channel.Get("q", true)
-		if err != nil || !ok {
-			t.Fatal(ok, err)
-		}
+		must.That(t, err == nil && ok, "%v %v", ok, err)
 		m := far.wire.Message(&d)
 		p := message.Properties{
 			ContentType: "text", MessageID: "id", DeliveryMode: 2, Zeros: message.PropContentEncoding,
@@ -70,18 +69,14 @@ func FuzzHeaders(f *testing.F) {
 		if len(table) == 0 {
 			p.Zeros |= message.PropHeaders
 		}
-		if string(m.Body) != "halfhalf" || m.BodyBytes != 8 || m.Properties != p {
-			t.Errorf("%+v", m.Properties)
-		}
+		assert.That(t, string(m.Body) == "halfhalf" && m.BodyBytes == 8 && m.Properties == p, "%+v", m.Properties)
 		alone := message.Message{Headers: want}
-		if got := (message.Message{Headers: m.Headers}); message.FingerprintOf(&got) != message.FingerprintOf(&alone) {
-			t.Errorf("read %v, want %v", m.Headers, want)
-		}
+		assert.That(t, message.FingerprintOf(&(message.Message{Headers: m.Headers})) == message.FingerprintOf(&alone),
+			"read %v, want %v", m.Headers, want)
 		for _, again := range []message.Message{spooled(t, m), written(t, m)} {
 			again = message.Message{Headers: again.Headers}
-			if message.FingerprintOf(&again) != message.FingerprintOf(&alone) {
-				t.Errorf("kept %v, want %v", again.Headers, want)
-			}
+			assert.That(t, message.FingerprintOf(&again) == message.FingerprintOf(&alone),
+				"kept %v, want %v", again.Headers, want)
 		}
 		far.publishes(t, m.Headers)
 	})
@@ -93,9 +88,7 @@ func spooled(t *testing.T, m message.Message) message.Message {
 	kept := spool.New(spool.Memory)
 	must.Do(t, kept.Add(&m))
 	again, err := kept.At(0, 0)
-	if err != nil {
-		t.Error(err)
-	}
+	assert.Succeeds(t, err)
 	return again
 }
 
@@ -105,9 +98,7 @@ func written(t *testing.T, m message.Message) message.Message {
 	line, err := model.JSONLine(m.JSON())
 	must.Do(t, err)
 	again, err := message.ParseMessage(line)
-	if err != nil {
-		t.Error(err)
-	}
+	assert.Succeeds(t, err)
 	return again
 }
 
@@ -128,9 +119,7 @@ func (p *peer) publishes(t *testing.T, headers model.Table) {
 	}
 	size, err := tableSize(headers)
 	encoded := encodeTable(nil, headers)
-	if err != nil || size != len(encoded) {
-		t.Errorf("%d bytes are %d: %v", size, len(encoded), err)
-	}
+	assert.That(t, err == nil && size == len(encoded), "%d bytes are %d: %v", size, len(encoded), err)
 	if again := decodeTable(encoded, 0); !bytes.Equal(encodeTable(nil, again), encoded) {
 		t.Errorf("%v becomes %v", headers, again)
 	}
@@ -191,14 +180,10 @@ func TestTableOfEveryTypeIsKept(t *testing.T) {
 		"list": []any{"a", int64(1), []any(nil)},
 	}
 	for name, want := range types {
-		if !reflect.DeepEqual(table[name], want) {
-			t.Errorf("%s is %#v", name, table[name])
-		}
+		assert.That(t, reflect.DeepEqual(table[name], want), "%s is %#v", name, table[name])
 	}
 	m := message.Message{Headers: table}
 	for _, again := range []message.Message{spooled(t, m), written(t, m)} {
-		if got := encodeTable(nil, again.Headers); !bytes.Equal(got, encoded) {
-			t.Errorf("%v", again.Headers)
-		}
+		assert.That(t, bytes.Equal(encodeTable(nil, again.Headers), encoded), "%v", again.Headers)
 	}
 }
