@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 )
@@ -18,9 +19,7 @@ func TestCluster(t *testing.T) {
 	nodes := must.Get(StartCluster(t.Context(), n, Options{}))(t)
 	t.Logf("up after %s", time.Since(began).Round(100*time.Millisecond))
 	t.Cleanup(func() {
-		if err := StopCluster(nodes); err != nil {
-			t.Error(err)
-		}
+		assert.Succeeds(t, StopCluster(nodes))
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

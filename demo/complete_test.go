@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -20,9 +21,7 @@ func remove(t *testing.T, declared topology) {
 		}
 	}
 	for _, e := range declared.exchanges {
-		if err := channel.ExchangeDelete(e.name, false, false); err != nil {
-			t.Error(err)
-		}
+		assert.Succeeds(t, channel.ExchangeDelete(e.name, false, false))
 	}
 }
 
@@ -89,8 +88,6 @@ func TestCompleteNamesWhatIsMissing(t *testing.T) {
 		if err := scenario.complete(test.shown); err != nil {
 			got = err.Error()
 		}
-		if got != test.want {
-			t.Errorf("got %q, want %q", got, test.want)
-		}
+		assert.Equal(t, got, test.want)
 	}
 }

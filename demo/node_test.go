@@ -18,6 +18,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 )
@@ -118,9 +119,7 @@ func TestNodeAnswers(t *testing.T) {
 	}
 	conn := must.Get(amqp.Dial(shared.AMQP()))(t)
 	defer conn.Close()
-	if got := conn.Properties["version"]; got != shared.Version() {
-		t.Errorf("the broker says version %v, the node says %q", got, shared.Version())
-	}
+	assert.Equal[any](t, conn.Properties["version"], shared.Version(), "the broker's version")
 }
 
 // A halted broker keeps its ports and its durable messages, and a stopped one leaves nothing.
@@ -130,9 +129,7 @@ func TestHaltResumeStop(t *testing.T) {
 	var log bytes.Buffer
 	node := must.Get(Start(t.Context(), Options{Log: &log}))(t)
 	t.Cleanup(func() { _ = node.Stop() })
-	if !strings.Contains(log.String(), node.AMQP()) {
-		t.Errorf("the log does not name the URL: %s", &log)
-	}
+	assert.That(t, strings.Contains(log.String(), node.AMQP()), "the log does not name the URL: %s", &log)
 	url := node.AMQP()
 	fill := topology{queues: []queue{{name: "kept"}}}
 	conn := must.Get(dial(t.Context(), url, "test"))(t)
@@ -143,27 +140,17 @@ func TestHaltResumeStop(t *testing.T) {
 	}
 	lost := conn.NotifyClose(make(chan *amqp.Error, 1))
 
-	if err := node.Resume(t.Context()); err == nil {
-		t.Error("a running node was resumed")
-	}
+	assert.That(t, node.Resume(t.Context()) != nil, "a running node was resumed")
 	begin := time.Now()
 	must.Do(t, node.Halt())
 	t.Logf("halted in %s", time.Since(begin))
-	if <-lost == nil {
-		t.Error("the connection was not lost")
-	}
-	if err := handshake(t.Context(), url); err == nil {
-		t.Error("a halted node accepts connections")
-	}
-	if err := node.Halt(); err == nil {
-		t.Error("a halted node was halted")
-	}
+	assert.That(t, <-lost != nil, "the connection was not lost")
+	assert.That(t, handshake(t.Context(), url) != nil, "a halted node accepts connections")
+	assert.That(t, node.Halt() != nil, "a halted node was halted")
 	begin = time.Now()
 	must.Do(t, node.Resume(t.Context()))
 	t.Logf("resumed in %s", time.Since(begin))
-	if node.AMQP() != url {
-		t.Errorf("the URL changed from %s to %s", url, node.AMQP())
-	}
+	assert.Equal(t, node.AMQP(), url, "the URL changed from")
 	conn = must.Get(dial(t.Context(), url, "test"))(t)
 	if ready, err := depth(conn, "kept"); err != nil || ready != 3 {
 		t.Errorf("after a halt the durable queue has %d messages, %v; want 3", ready, err)
@@ -178,9 +165,7 @@ func TestHaltResumeStop(t *testing.T) {
 	if err := node.Stop(); err != nil {
 		t.Errorf("the second Stop: %v", err)
 	}
-	if err := node.Resume(t.Context()); err == nil {
-		t.Error("a stopped node was resumed")
-	}
+	assert.That(t, node.Resume(t.Context()) != nil, "a stopped node was resumed")
 }
 
 // Nothing is left of a node whose parent is killed with no chance to clean up.
@@ -195,9 +180,7 @@ func TestParentKilled(t *testing.T) {
 	t.Cleanup(func() { _ = parent.Process.Kill(); _ = parent.Wait() })
 	var left remains
 	must.Do(t, json.NewDecoder(bufio.NewReader(out)).Decode(&left))
-	if left.check(t.Context()) == nil {
-		t.Fatal("the node does not run")
-	}
+	must.That(t, left.check(t.Context()) != nil, "the node does not run")
 	must.Do(t, parent.Process.Kill())
 	begin := time.Now()
 	await(t, left.check)
@@ -210,27 +193,21 @@ func TestServerThatEnds(t *testing.T) {
 	must.Do(t, os.WriteFile(server, []byte("#!/bin/sh\necho 'no such cookie' >&2\nexit 3\n"), 0o700))
 	begin := time.Now()
 	_, err := Start(t.Context(), Options{Server: server})
-	if err == nil || !strings.Contains(err.Error(), "no such cookie") {
-		t.Errorf("the error does not show the server's log: %v", err)
-	}
-	if time.Since(begin) > 30*time.Second {
-		t.Errorf("it took %s to notice", time.Since(begin))
-	}
+	assert.That(t, err != nil && strings.Contains(err.Error(), "no such cookie"),
+		"the error does not show the server's log: %v", err)
+	assert.That(t, time.Since(begin) <= 30*time.Second, "it took %s to notice", time.Since(begin))
 }
 
 func TestServerThatIsNone(t *testing.T) {
 	t.Parallel()
 	_, err := Start(t.Context(), Options{Server: filepath.Join(t.TempDir(), "none")})
-	if err == nil || !strings.Contains(err.Error(), serverVariable) {
-		t.Errorf("the error does not say where the name comes from: %v", err)
-	}
+	assert.That(t, err != nil && strings.Contains(err.Error(), serverVariable),
+		"the error does not say where the name comes from: %v", err)
 }
 
 func TestNoServerSaysWhatToInstall(t *testing.T) {
 	for _, advice := range []string{"apt-get install rabbitmq-server", "brew install rabbitmq", "Docker"} {
-		if !strings.Contains(errNoServer.Error(), advice) {
-			t.Errorf("the error does not say %q: %v", advice, errNoServer)
-		}
+		assert.That(t, strings.Contains(errNoServer.Error(), advice), "the error does not say %q: %v", advice, errNoServer)
 	}
 }
 
@@ -273,17 +250,13 @@ func TestEnvironmentOfOthersStaysOut(t *testing.T) {
 	})
 	text := strings.Join(env, "\n")
 	for _, foreign := range []string{"prod", "LONGNAME", "ERL_FLAGS", "NOTIFY_SOCKET", "HOME=/root"} {
-		if strings.Contains(text, foreign) {
-			t.Errorf("%s got through:\n%s", foreign, text)
-		}
+		assert.That(t, !strings.Contains(text, foreign), "%s got through:\n%s", foreign, text)
 	}
 	for _, wanted := range []string{
 		"PATH=/bin", "HOME=/nowhere", "RABBITMQ_NODENAME=dlxtop-1-1@localhost",
 		"ERL_EPMD_PORT=4",
 	} {
-		if !strings.Contains(text, wanted) {
-			t.Errorf("%s is missing:\n%s", wanted, text)
-		}
+		assert.That(t, strings.Contains(text, wanted), "%s is missing:\n%s", wanted, text)
 	}
 }
 
@@ -294,13 +267,9 @@ func TestDockerCommands(t *testing.T) {
 		"docker run --rm --detach --name dlxtop-1-1 ", " --publish 127.0.0.1:20001:5672 ",
 		" --publish 127.0.0.1:20002:15672 ",
 	} {
-		if !strings.Contains(run, wanted) {
-			t.Errorf("%q is missing in: %s", wanted, run)
-		}
+		assert.That(t, strings.Contains(run, wanted), "%q is missing in: %s", wanted, run)
 	}
-	if !strings.HasSuffix(run, " rabbitmq:4-management") {
-		t.Errorf("it ends with another image: %s", run)
-	}
+	assert.That(t, strings.HasSuffix(run, " rabbitmq:4-management"), "it ends with another image: %s", run)
 	if got, want := strings.Join(dockerControl(l, "stop_app"),
 		" "), "docker exec dlxtop-1-1 rabbitmqctl stop_app"; got != want {
 		t.Errorf("got %s, want %s", got, want)

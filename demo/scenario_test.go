@@ -14,6 +14,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
@@ -34,9 +35,7 @@ func call(t *testing.T, method, path string, answer any) {
 	if err == nil && answer != nil {
 		err = json.Unmarshal(text, answer)
 	}
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
+	must.That(t, err == nil, "%s: %v", path, err)
 }
 
 // counts reads how many messages are ready in each queue, current and not as of the last statistics.
@@ -238,22 +237,17 @@ func TestPubsubSeeds(t *testing.T) {
 	must.Do(t, err)
 	must.Do(t, scenario.Declare(t.Context(), broker))
 	ready := counts(t, name)
-	if total(ready) != 15 || ready["ucenter@user@failed"] != 12 || ready["ucenter@enterprise@failed"] != 3 {
-		t.Errorf("the queues hold %v", ready)
-	}
+	assert.That(t, total(ready) == 15 && ready["ucenter@user@failed"] == 12 && ready["ucenter@enterprise@failed"] == 3,
+		"the queues hold %v", ready)
 	conn, err := dial(t.Context(), broker, "test")
 	must.Do(t, err)
 	defer conn.Close()
 	channel, err := conn.Channel()
 	must.Do(t, err)
 	d, ok, err := channel.Get("ucenter@user@failed", false)
-	if err != nil || !ok {
-		t.Fatalf("get: %v, %v", ok, err)
-	}
+	must.That(t, err == nil && ok, "get: %v, %v", ok, err)
 	deaths, _ := d.Headers["x-death"].([]any)
-	if len(deaths) != 1 {
-		t.Fatalf("x-death is %v", d.Headers["x-death"])
-	}
+	must.That(t, len(deaths) == 1, "x-death is %v", d.Headers["x-death"])
 	death := deaths[0].(amqp.Table)
 	// From 4.0 the broker does not go on counting for a message that was published again.
 	want := int64(3)
@@ -318,9 +312,8 @@ func TestRunAllReportsWhatCannotBeDeclared(t *testing.T) {
 	scenario, err := ScenarioNamed("retry-queue")
 	must.Do(t, err)
 	err = RunAll(t.Context(), shared, nil, scenario)
-	if err == nil || !strings.Contains(err.Error(), "test-delay") || !strings.Contains(err.Error(), "retry-queue") {
-		t.Errorf("the error names neither queue nor scenario: %v", err)
-	}
+	assert.That(t, err != nil && strings.Contains(err.Error(), "test-delay") &&
+		strings.Contains(err.Error(), "retry-queue"), "the error names neither queue nor scenario: %v", err)
 }
 
 func TestScenarioNamed(t *testing.T) {
@@ -331,7 +324,5 @@ func TestScenarioNamed(t *testing.T) {
 	}
 	_, err := ScenarioNamed("nonsense")
 	want := `there is no scenario "nonsense"; there are retry-queue, delayed, delayed-retry, pubsub, lifecycle`
-	if err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
+	assert.That(t, err != nil && err.Error() == want, "got %v, want %s", err, want)
 }

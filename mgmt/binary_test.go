@@ -5,6 +5,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -39,9 +40,7 @@ func TestBinaryRoutingKeys(t *testing.T) {
 			keys["header"], _ = binding.Arguments.Text("bytes")
 		}
 	}
-	if keys["other"] != written || keys["header"] != key {
-		t.Errorf("keys %q", keys)
-	}
+	assert.That(t, keys["other"] == written && keys["header"] == key, "keys %q", keys)
 	ref := model.QueueRef{VHost: vhost, Name: "buffer"}
 	if set := topology.Settings(ref).Key; set.Value != key {
 		t.Errorf("the dead-letter key is %q", set.Value)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -67,10 +68,8 @@ func TestAnswersWithoutEnd(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			<-ended
 			var connect *model.ConnectError
-			if !errors.As(err, &connect) || !strings.Contains(connect.Cause, "reading stopped after") ||
-				!strings.Contains(connect.Next, "--vhost") {
-				t.Fatalf("the error is %v", err)
-			}
+			must.That(t, errors.As(err, &connect) && strings.Contains(connect.Cause, "reading stopped after") &&
+				strings.Contains(connect.Next, "--vhost"), "the error is %v", err)
 			const buffered = 16 << 20 // by sockets, and by the compression
 			if n := written.Load(); n > test.most+buffered {
 				t.Errorf("%d bytes were taken, of %d", n, test.most)
@@ -107,8 +106,6 @@ func TestOtherAnswersWithoutEnd(t *testing.T) {
 		var endless endlessError
 		err := ask()
 		said := strings.Contains(err.Error(), "reading stopped after")
-		if name == "policies" && !errors.As(err, &endless) || name != "policies" && !said {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.That(t, (name != "policies" || errors.As(err, &endless)) && (name == "policies" || said), "%s: %v", name, err)
 	}
 }

@@ -3,6 +3,8 @@ package mgmt
 import (
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 func TestNewReadsURLsAsPeopleWriteThem(t *testing.T) {
@@ -40,9 +42,7 @@ func TestNewExplainsABadURL(t *testing.T) {
 		"http://u:hunter2@h:1/%zz/%": "cannot be read",
 	} {
 		_, err := New(Options{URL: url})
-		if err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "hunter2") ||
-			strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q: %v", url, err)
-		}
+		assert.That(t, err != nil && strings.Contains(err.Error(), words) && !strings.Contains(err.Error(), "hunter2") &&
+			!strings.Contains(err.Error(), "\n"), "%q: %v", url, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
@@ -100,7 +101,5 @@ func TestClockOfARealBroker(t *testing.T) {
 	for _, f := range findings.Of(model.NewTopology(s)) {
 		said = append(said, f.Code)
 	}
-	if !slices.Contains(said, "clock-skew") {
-		t.Errorf("findings: %q", said)
-	}
+	assert.That(t, slices.Contains(said, "clock-skew"), "findings: %q", said)
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -190,17 +191,11 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 			_, snapshotErr := c.Snapshot(t.Context())
 			for _, err := range []error{checkErr, snapshotErr} {
 				var connect *model.ConnectError
-				if !errors.As(err, &connect) {
-					t.Fatalf("%v is no ConnectError", err)
-				}
-				if connect.Kind != test.kind || !strings.Contains(connect.Cause, test.cause) ||
-					!strings.Contains(connect.Next, test.next) {
-					t.Errorf("%s: %v", connect.Kind, connect)
-				}
+				must.That(t, errors.As(err, &connect), "%v is no ConnectError", err)
+				assert.That(t, connect.Kind == test.kind && strings.Contains(connect.Cause, test.cause) &&
+					strings.Contains(connect.Next, test.next), "%s: %v", connect.Kind, connect)
 				for _, secret := range []string{"wrongpass", "secret", "guest:guest"} {
-					if strings.Contains(connect.Error(), secret) {
-						t.Errorf("the error tells a password: %v", connect)
-					}
+					assert.That(t, !strings.Contains(connect.Error(), secret), "the error tells a password: %v", connect)
 				}
 			}
 		})
@@ -209,16 +204,12 @@ func TestEveryConnectErrorNamesItsCauseAndTheNextStep(t *testing.T) {
 		_, err := client(t, Options{URL: b.as("clerk", "secret"), VHost: closed}).Check(t.Context())
 		var connect *model.ConnectError
 		// 3.10 and 4.0 say that it is not allowed, 4.3 hides that it exists.
-		if !errors.As(err, &connect) || connect.Kind != model.NotAllowed && connect.Kind != model.NoSuchVHost ||
-			!strings.Contains(connect.Cause, "closed") {
-			t.Errorf("%v", err)
-		}
+		assert.That(t, errors.As(err, &connect) && (connect.Kind == model.NotAllowed || connect.Kind == model.NoSuchVHost) &&
+			strings.Contains(connect.Cause, "closed"), "%v", err)
 	})
 	t.Run("TLS with the authority", func(t *testing.T) {
 		s := poll(t, client(t, Options{URL: "https://guest:guest@127.0.0.1:" + port, TLS: trust}))
-		if !s.Overview.Version.Known() {
-			t.Errorf("overview over TLS: %+v", s.Overview)
-		}
+		assert.That(t, s.Overview.Version.Known(), "overview over TLS: %+v", s.Overview)
 	})
 }
 
@@ -286,7 +277,5 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	if n := followed.Load(); n != 0 {
-		t.Errorf("%d requests came by a redirect", n)
-	}
+	assert.Equal(t, followed.Load(), 0, "requests came by a redirect")
 }

@@ -36,9 +36,7 @@ func TestOwnConsumersDoNotCount(t *testing.T) {
 		ref := model.QueueRef{VHost: s.vhost, Name: queue}
 		topology := model.NewTopology(poll(t, s.poll))
 		q, ok := topology.Queue(ref)
-		if !ok {
-			t.Fatalf("there is no %s", queue)
-		}
+		must.That(t, ok, "there is no %s", queue)
 		for _, f := range topology.FlowsOf(ref) {
 			role = f.Role(ref)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -114,15 +115,9 @@ func TestDecodeQueue(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			queues, odd, err := decodeQueues(t, `[{"name":"q","vhost":"/",`+test.fields+`}]`)
-			if err != nil || len(queues) != 1 {
-				t.Fatalf("%v, %v", queues, err)
-			}
-			if diff := cmp.Diff(test.want, queues[0], opts); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if got := strings.Join(odd, "; "); got != test.odd {
-				t.Errorf("odd: %q, want %q", got, test.odd)
-			}
+			must.That(t, err == nil && len(queues) == 1, "%v, %v", queues, err)
+			assert.NoDiff(t, cmp.Diff(test.want, queues[0], opts))
+			assert.Equal(t, strings.Join(odd, "; "), test.odd, "odd")
 		})
 	}
 }
@@ -150,28 +145,23 @@ func TestDecodeListSurvivesOddElements(t *testing.T) {
 		{`null`, 0, "", errOtherJSON},
 	} {
 		queues, odd, err := decodeQueues(t, test.list)
-		if len(queues) != test.queues || strings.Join(odd, "; ") != test.odd || !errors.Is(err, test.err) {
-			t.Errorf("%s: %d queues, odd %q, %v", test.list, len(queues), odd, err)
-		}
+		assert.That(t, len(queues) == test.queues && strings.Join(odd, "; ") == test.odd && errors.Is(err, test.err),
+			"%s: %d queues, odd %q, %v", test.list, len(queues), odd, err)
 	}
 }
 
 func TestNumbersOfTablesStayWhole(t *testing.T) {
 	table, err := decodeTable([]byte(`{"i":30000,"big":9007199254740993,"neg":-1,"f":1.5,"whole":2.0,"huge":18446744073709551615,"s":"7","esc":"a\u00e9\n\"","t":true,"beyond":1e999,"n":null,"l":[1,{"x":2}],"o":{}}`))
 	must.Do(t, err)
-	if diff := cmp.Diff(model.Table{
+	assert.NoDiff(t, cmp.Diff(model.Table{
 		"i": int64(30000), "big": int64(9007199254740993), "neg": int64(-1), "f": 1.5, "whole": int64(2),
 		"huge": float64(math.MaxUint64), "s": "7", "esc": "aé\n\"",
 		"t": true, "beyond": "1e999", "n": nil,
 		"l": []any{int64(1), model.Table{"x": int64(2)}}, "o": model.Table{},
-	}, table); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	}, table))
 	// rabbit-hole's lists have only floats.
-	if diff := cmp.Diff(model.Table{"i": int64(3), "f": 0.5, "t": model.Table{"x": int64(-1)}},
-		tableOf(map[string]any{"i": 3.0, "f": 0.5, "t": map[string]any{"x": -1.0}})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	assert.NoDiff(t, cmp.Diff(model.Table{"i": int64(3), "f": 0.5, "t": model.Table{"x": int64(-1)}},
+		tableOf(map[string]any{"i": 3.0, "f": 0.5, "t": map[string]any{"x": -1.0}})))
 }
 
 func TestListOfWordsHasAnAnd(t *testing.T) {
@@ -179,9 +169,7 @@ func TestListOfWordsHasAnAnd(t *testing.T) {
 		"": nil, "a": {"a"}, "a and b": {"b", "a"},
 		"a, b and c": {"c", "a", "b"},
 	} {
-		if got := words(list); got != want {
-			t.Errorf("%q: %q, want %q", list, got, want)
-		}
+		assert.Equal(t, words(list), want, "%q", list)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -39,9 +40,7 @@ func TestDownIsAskedAgain(t *testing.T) {
 			})
 			c := client(t, Options{URL: through(server.URL), VHost: vhost})
 			s := poll(t, c)
-			if got := s.Queues[0].Outage(); got != test.want {
-				t.Errorf("%q, want %q", got, test.want)
-			}
+			assert.Equal(t, s.Queues[0].Outage(), test.want)
 		})
 	}
 }

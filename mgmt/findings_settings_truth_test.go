@@ -6,6 +6,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
@@ -20,9 +21,8 @@ func TestFindingSkippedPolicy(t *testing.T) {
 	s.publish("classic", nil)
 	s.publish("quorum", nil)
 	s.awaitDepth("quorum", 0)
-	if s.depth("classic") != 1 {
-		t.Error("the policy's TTL holds for the classic queue, though the policy has a key for quorum queues")
-	}
+	assert.That(t, s.depth("classic") == 1,
+		"the policy's TTL holds for the classic queue, though the policy has a key for quorum queues")
 	if f := s.finds("policy-skipped", "classic"); f.Level != findings.LevelError {
 		t.Errorf("without its dead-letter exchange it is a loss, but the level is %s", f.Level)
 	}

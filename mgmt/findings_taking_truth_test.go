@@ -7,6 +7,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
@@ -94,8 +95,6 @@ func TestFindingPoller(t *testing.T) {
 	s.silent("worker-without-consumers")
 	close(stop)
 	<-stopped
-	if !strings.Contains(f.Evidence, "0 consumers, basic.get ") {
-		t.Errorf("%+v", f)
-	}
+	assert.That(t, strings.Contains(f.Evidence, "0 consumers, basic.get "), "%+v", f)
 	s.finds("worker-without-consumers", "polled")
 }

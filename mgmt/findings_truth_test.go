@@ -5,6 +5,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
@@ -75,9 +76,7 @@ func TestFindingLimitWithoutDLX(t *testing.T) {
 	s.awaitDepth("a", 1)
 	s.finds("limit-without-dlx", "a")
 	s.publish("b", nil)
-	if s.publish("b", nil) {
-		t.Error("reject-publish took a message too many")
-	}
+	assert.That(t, !s.publish("b", nil), "reject-publish took a message too many")
 	must.Do(s.t, deleteQueue(s.channel, "a"))
 	s.silent("limit-without-dlx")
 }
@@ -212,9 +211,8 @@ func TestFindingUncountedRetries(t *testing.T) {
 		s.publish("w.retry", d.Headers)
 	}
 	version := model.ParseVersion(s.b.Version())
-	if counted := count == 3; counted != model.BehaviourOf(version).CountsRepublishedDeaths {
-		t.Fatalf("RabbitMQ %s: the count after three rounds is %d", version, count)
-	}
+	must.Equal(t, count == 3, model.BehaviourOf(version).CountsRepublishedDeaths,
+		"RabbitMQ %s: the count after three rounds is %d", version, count)
 	if count == 3 {
 		s.silent("republished-deaths-uncounted")
 	} else {

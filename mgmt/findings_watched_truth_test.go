@@ -8,6 +8,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
@@ -42,9 +43,7 @@ func TestFindingLosingNow(t *testing.T) {
 	}
 	s.awaitDepth("open", 20)
 	s.awaitDepth("to.full", 0)
-	if n := s.depth("full"); n != 1 {
-		t.Fatalf("the full queue has %d messages", n)
-	}
+	must.Equal(t, s.depth("full"), 1, "the full queue")
 	var found []findings.Finding
 	pollUntil(t, s.poll, "the statistics have it, over a long enough time", func(after *model.Snapshot) bool {
 		if !known(after) || find(t, after, "open").Ready.Or(0) != 20 || find(t, after, "to.full").Published.Or(0) != 20 {
@@ -55,9 +54,8 @@ func TestFindingLosingNow(t *testing.T) {
 		found = findings.LosingNow(model.NewTopology(after), moves, over)
 		return over > 11*time.Second
 	})
-	if len(found) != 1 || found[0].Queue != "to.full" || !strings.Contains(found[0].Message, "20 messages") {
-		t.Errorf("20 messages were lost behind to.full, none behind to.open; found: %+v", found)
-	}
+	assert.That(t, len(found) == 1 && found[0].Queue == "to.full" && strings.Contains(found[0].Message, "20 messages"),
+		"20 messages were lost behind to.full, none behind to.open; found: %+v", found)
 }
 
 func TestFindingBlockedHead(t *testing.T) {
@@ -81,17 +79,14 @@ func TestFindingBlockedHead(t *testing.T) {
 		publish("falling", 3, "100"),
 	}
 	s.awaitDepth("rising", 0)
-	if n := s.depth("falling"); n != 3 {
-		t.Fatalf("%d messages wait behind the long TTL, though the head holds all", n)
-	}
+	must.Equal(t, s.depth("falling"), 3, "messages wait behind the long TTL, though the head holds all")
 	topology := model.NewTopology(pollUntil(t, s.poll, "the buffers are known",
 		func(snapshot *model.Snapshot) bool { return find(t, snapshot, "falling").Consumers.Known() }))
 	falling := model.QueueRef{VHost: s.vhost, Name: "falling"}
 	now := time.Now().Add(time.Second) // timestamps are whole seconds
 	found := findings.In(topology, falling, lookAt(now, messages...))
-	if len(found) != 1 || found[0].Code != "head-of-line-blocked" || !strings.Contains(found[0].Message, "2 messages") {
-		t.Errorf("two messages wait for the first: %+v", found)
-	}
+	assert.That(t, len(found) == 1 && found[0].Code == "head-of-line-blocked" &&
+		strings.Contains(found[0].Message, "2 messages"), "two messages wait for the first: %+v", found)
 	if found := findings.In(topology, falling, lookAt(now, messages[2:]...)); len(found) != 0 {
 		t.Errorf("nothing is before the last one: %+v", found)
 	}
@@ -123,9 +118,7 @@ func TestFindingNearDeliveryLimit(t *testing.T) {
 		found := findings.In(topology, ref, lookAt(time.Now(), received(d)))
 		// Where returns count, a look that takes a message at its limit rescues it: there is nothing left to warn of.
 		rescued := round == 3 && topology.Behaviour.ReturnCountsAsDelivery
-		if near := round >= 1 && !rescued; near != (len(found) == 1) {
-			t.Errorf("after %d returns of 3: %+v", round, found)
-		}
+		assert.Equal(t, round >= 1 && !rescued, len(found) == 1, "after %d returns of 3: %+v", round, found)
 		must.Do(s.t, d.Reject(true))
 	}
 	s.awaitDepth("a", 0) // one more, and it was lost
@@ -141,9 +134,7 @@ func TestFindingCopies(t *testing.T) {
 	ref := model.QueueRef{VHost: s.vhost, Name: "a"}
 	topology := model.NewTopology(poll(t, s.poll))
 	found := findings.In(topology, ref, lookAt(time.Now(), received(s.take("a"))))
-	if len(found) != 1 || found[0].Code != "copies" {
-		t.Errorf("a message with CC: %+v", found)
-	}
+	assert.That(t, len(found) == 1 && found[0].Code == "copies", "a message with CC: %+v", found)
 	if found := findings.In(topology, ref, lookAt(time.Now(), received(s.take("a")))); len(found) != 0 {
 		t.Errorf("a message without: %+v", found)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -68,13 +69,10 @@ func FuzzQueueList(f *testing.F) {
 			})
 			elements += len(words)
 			var all []json.RawMessage
-			if json.Unmarshal(list, &all) == nil && all != nil && (err != nil || elements != len(all)) {
-				t.Errorf("%d of %d elements, %v", elements, len(all), err)
-			}
+			assert.That(t, json.Unmarshal(list, &all) != nil || all == nil || err == nil && elements == len(all),
+				"%d of %d elements, %v", elements, len(all), err)
 		})
-		if lost > len(odd) {
-			t.Errorf("%d queues are not read, and only %q is told", lost, odd)
-		}
+		assert.That(t, lost <= len(odd), "%d queues are not read, and only %q is told", lost, odd)
 		for i := range queues {
 			checkQueue(t, &queues[i])
 		}
@@ -87,9 +85,7 @@ func checkQueue(t *testing.T, q *model.Queue) {
 			t.Errorf("queue %q has a rate of %v", q.Name, r)
 		}
 	}
-	if q.Type == "" {
-		t.Errorf("queue %q has no type", q.Name)
-	}
+	assert.That(t, q.Type != "", "queue %q has no type", q.Name)
 }
 
 // A table is read as JSON has it, whole numbers whole, and is the same when it is written and read again.
@@ -114,9 +110,7 @@ func FuzzTable(f *testing.F) {
 			return
 		}
 		written, err := json.Marshal(table)
-		if err != nil {
-			t.Fatalf("%v cannot be written: %v", table, err)
-		}
+		must.That(t, err == nil, "%v cannot be written: %v", table, err)
 		again, err := decodeTable(written)
 		if diff := cmp.Diff(table, again); err != nil || diff != "" {
 			t.Errorf("written as %s and read again, %v: %s", written, err, diff)
@@ -150,9 +144,7 @@ func FuzzRefusal(f *testing.F) {
 				err = c.connectError(t.Context(), refusal(resp))
 			})
 			var connect *model.ConnectError
-			if !errors.As(err, &connect) || connect.Kind == "" || connect.Next == "" {
-				t.Errorf("%#v is no explanation", err)
-			}
+			assert.That(t, errors.As(err, &connect) && connect.Kind != "" && connect.Next != "", "%#v is no explanation", err)
 			checkWords(t, err)
 		}
 	})
@@ -215,16 +207,12 @@ func FuzzAnswers(f *testing.F) {
 				return
 			}
 			for _, words := range s.Missing {
-				if words == "" {
-					t.Error("something is missing that is not told")
-				}
+				assert.That(t, words != "", "something is missing that is not told")
 			}
 			topology := model.NewTopology(s)
 			topology.Flows()
 			for _, finding := range findings.Of(topology) {
-				if finding.Code == "" || finding.Message == "" {
-					t.Errorf("a finding that says nothing: %+v", finding)
-				}
+				assert.That(t, finding.Code != "" && finding.Message != "", "a finding that says nothing: %+v", finding)
 			}
 			for i := range s.Queues {
 				topology.Exits(s.Queues[i].QueueRef)
@@ -256,12 +244,9 @@ func FuzzShallow(f *testing.F) {
 				}
 			}
 		})
-		if json.Valid(text) && !json.Valid(kept) {
-			t.Fatalf("%q is no JSON any more", kept)
-		}
-		if bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) <= deepest && !bytes.Equal(kept, text) {
-			t.Errorf("%q is changed to %q", text, kept)
-		}
+		must.That(t, !json.Valid(text) || json.Valid(kept), "%q is no JSON any more", kept)
+		assert.That(t, bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > deepest || bytes.Equal(kept, text),
+			"%q is changed to %q", text, kept)
 		if left := depthOf(kept); json.Valid(text) && left > deepest+1 {
 			t.Errorf("%d levels are left", left)
 		}
@@ -294,9 +279,8 @@ func TestADeepTableIsReadOnce(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		queues, odd, err := decodeQueues(t, list)
 		runtime.ReadMemStats(&after)
-		if err != nil || len(odd) > 0 || len(queues) != 1 || queues[0].Arguments["x-message-ttl"] != int64(5) {
-			t.Fatalf("%d queues, odd %.200q, %v", len(queues), odd, err)
-		}
+		must.That(t, err == nil && len(odd) == 0 && len(queues) == 1 && queues[0].Arguments["x-message-ttl"] == int64(5),
+			"%d queues, odd %.200q, %v", len(queues), odd, err)
 		// Read again at each level, it is some 700 MB.
 		if took := after.TotalAlloc - before.TotalAlloc; took > 200<<20 {
 			t.Errorf("it took %d MB of memory in all", took>>20)

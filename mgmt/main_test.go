@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/manage"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
@@ -173,9 +174,7 @@ func damage(t *testing.T, list []byte, name string, replace func(map[string]any)
 		}
 	}
 	damaged, err := json.Marshal(elements)
-	if err != nil {
-		t.Error(err)
-	}
+	assert.Succeeds(t, err)
 	return damaged
 }
 
@@ -186,8 +185,6 @@ func await(t *testing.T, what string, holds func() bool) {
 		if holds() {
 			return
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after %s still not: %s", patience, what)
-		}
+		must.That(t, !time.Now().After(deadline), "after %s still not: %s", patience, what)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
@@ -41,9 +42,8 @@ func TestMessagesThatCCLeadsIntoABuffer(t *testing.T) {
 	s := newStage(t)
 	copyKeys(s, 50*time.Millisecond)
 	f := s.finds("dead-letter-unroutable", "delay:5s")
-	if f.Level != findings.LevelWarning || !strings.Contains(f.Evidence, "other keys reach delete, save") {
-		t.Errorf("nothing has arrived yet: %+v", f)
-	}
+	assert.That(t, f.Level == findings.LevelWarning && strings.Contains(f.Evidence, "other keys reach delete, save"),
+		"nothing has arrived yet: %+v", f)
 	for range 3 {
 		s.retries("save.created")
 		got := s.take("save")
@@ -83,18 +83,12 @@ func TestMessagesShowTheirWays(t *testing.T) {
 		return reading
 	}
 	waiting, behind := look("delay:5s", 2), look("delete", 1)
-	if got := fmt.Sprint(waiting.Seen().To); got != fmt.Sprintf("map[%s/delay:5s:[%s/save]]", s.vhost, s.vhost) {
-		t.Error(got)
-	}
-	if got := fmt.Sprint(behind.Seen().To); got != fmt.Sprintf("map[%s/soon:[%s/delete]]", s.vhost, s.vhost) {
-		t.Error(got)
-	}
+	assert.Equal(t, fmt.Sprint(waiting.Seen().To), fmt.Sprintf("map[%s/delay:5s:[%s/save]]", s.vhost, s.vhost))
+	assert.Equal(t, fmt.Sprint(behind.Seen().To), fmt.Sprintf("map[%s/soon:[%s/delete]]", s.vhost, s.vhost))
 	lost := slices.DeleteFunc(waiting.Found(),
 		func(f findings.Finding) bool { return f.Code != "dead-letter-unroutable" })
-	if len(lost) != 1 || lost[0].Level != findings.LevelError ||
-		!strings.Contains(lost[0].Message, "1 message will be lost") {
-		t.Errorf("one message keeps a key that leads nowhere: %+v", lost)
-	}
+	assert.That(t, len(lost) == 1 && lost[0].Level == findings.LevelError &&
+		strings.Contains(lost[0].Message, "1 message will be lost"), "one message keeps a key that leads nowhere: %+v", lost)
 }
 
 // modelTable is a table of headers with nested tables as the model has them.

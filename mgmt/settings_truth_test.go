@@ -34,9 +34,7 @@ func TestSettingsAreWhatTheBrokerDoes(t *testing.T) {
 		for _, d := range disagreements {
 			t.Errorf("round %d: %s", round, d)
 		}
-		if wrong > 20 {
-			t.Fatal("more than 20 disagreements: the rest is not looked at")
-		}
+		must.That(t, wrong <= 20, "more than 20 disagreements: the rest is not looked at")
 	}
 	t.Logf("%d cases, %d disagreements", cases, wrong)
 }

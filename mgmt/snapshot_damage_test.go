@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -69,17 +70,12 @@ func TestOneOddElementLosesOnlyItself(t *testing.T) {
 				return damage(t, body, test.element, test.replace)
 			})
 			s := poll(t, client(t, Options{URL: through(server.URL), VHost: vhost}))
-			if len(s.Queues) != test.queues || len(s.Missing) != len(test.missing) {
-				t.Fatalf("%d queues, missing %q", len(s.Queues), s.Missing)
-			}
+			must.That(t, len(s.Queues) == test.queues && len(s.Missing) == len(test.missing),
+				"%d queues, missing %q", len(s.Queues), s.Missing)
 			for i, words := range test.missing {
-				if !strings.HasPrefix(s.Missing[i], words) {
-					t.Errorf("missing %q, want %q", s.Missing[i], words)
-				}
+				assert.That(t, strings.HasPrefix(s.Missing[i], words), "missing %q, want %q", s.Missing[i], words)
 			}
-			if test.replace == nil && s.Bindings != nil {
-				t.Error("bindings that could not be read are not nil")
-			}
+			assert.That(t, test.replace != nil || s.Bindings == nil, "bindings that could not be read are not nil")
 		})
 	}
 }
@@ -98,9 +94,8 @@ func TestOneOddBindingLosesAll(t *testing.T) {
 			return append(bytes.TrimSuffix(bytes.TrimSpace(body), []byte("]")), ","+odd+"]"...)
 		})
 		s := poll(t, client(t, Options{URL: through(server.URL), VHost: vhost}))
-		if s.Bindings != nil || len(s.Missing) != 1 || !strings.HasPrefix(s.Missing[0], "bindings: ") {
-			t.Errorf("%s: bindings %v, missing %q", odd, s.Bindings, s.Missing)
-		}
+		assert.That(t, s.Bindings == nil && len(s.Missing) == 1 && strings.HasPrefix(s.Missing[0], "bindings: "),
+			"%s: bindings %v, missing %q", odd, s.Bindings, s.Missing)
 	}
 	if s := poll(t, client(t, Options{URL: b.API(), VHost: vhost})); len(s.Bindings) != 1 {
 		t.Errorf("as told: %v", s.Bindings)
@@ -128,9 +123,8 @@ func TestCountsWithoutStatistics(t *testing.T) {
 		!strings.Contains(s.Missing[0], "switched off") {
 		t.Errorf("stats off %t, missing %q, queue %+v", s.Overview.StatsOff, s.Missing, q)
 	}
-	if q.Policy != "ttl" || !cmp.Equal(q.PolicyDefinition, model.Table{"message-ttl": int64(60000)}) {
-		t.Errorf("policy %q %v: the policy list should tell its definition", q.Policy, q.PolicyDefinition)
-	}
+	assert.That(t, q.Policy == "ttl" && cmp.Equal(q.PolicyDefinition, model.Table{"message-ttl": int64(60000)}),
+		"policy %q %v: the policy list should tell its definition", q.Policy, q.PolicyDefinition)
 }
 
 func TestALostBrokerComesBack(t *testing.T) {
@@ -141,9 +135,7 @@ func TestALostBrokerComesBack(t *testing.T) {
 	must.Do(t, b.Halt())
 	_, err := c.Snapshot(t.Context())
 	var connect *model.ConnectError
-	if !errors.As(err, &connect) || connect.Kind != model.Unreachable {
-		t.Errorf("a halted broker: %v", err)
-	}
+	assert.That(t, errors.As(err, &connect) && connect.Kind == model.Unreachable, "a halted broker: %v", err)
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
 	must.Do(t, b.Resume(ctx))
@@ -160,9 +152,7 @@ func TestADeepQueueHidesNoOther(t *testing.T) {
 		strings.Repeat("[", levels)+strings.Repeat("]", levels)+`}}`)
 	c := client(t, Options{URL: b.API(), VHost: vhost, Timeout: 60 * time.Second})
 	s := poll(t, c)
-	if len(s.Queues) != 2 || len(s.Missing) > 0 {
-		t.Fatalf("%d queues, missing %q", len(s.Queues), s.Missing)
-	}
+	must.That(t, len(s.Queues) == 2 && len(s.Missing) == 0, "%d queues, missing %q", len(s.Queues), s.Missing)
 	for name, ttl := range map[string]int64{"a": 1000, "d": 2000} {
 		if q := find(t, s, name); q.Arguments["x-message-ttl"] != ttl {
 			t.Errorf("queue %s has %v", name, q.Arguments["x-message-ttl"])

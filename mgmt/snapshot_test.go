@@ -14,6 +14,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -68,24 +69,18 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 	var queues []string
 	for _, q := range s.Queues {
 		queues = append(queues, q.Name)
-		if q.VHost != vhost || q.Type != model.Classic || !q.Durable || q.AutoDelete || q.Exclusive ||
-			q.OwnedByAnother || q.SingleActive {
-			t.Errorf("queue %+v is not a plain durable classic queue of its vhost", q)
-		}
+		assert.That(t, q.VHost == vhost && q.Type == model.Classic && q.Durable && !q.AutoDelete && !q.Exclusive &&
+			!q.OwnedByAnother && !q.SingleActive, "queue %+v is not a plain durable classic queue of its vhost", q)
 	}
 	wanted := scenario.Queues()
 	slices.Sort(queues)
 	slices.Sort(wanted)
-	if diff := cmp.Diff(wanted, queues); diff != "" {
-		t.Errorf("queues (-declared +told):\n%s", diff)
-	}
+	assert.NoDiff(t, cmp.Diff(wanted, queues), "queues (-declared +told)")
 	retry := find(t, s, "ucenter@user@retry")
 	delete(retry.Arguments, "x-queue-type") // 4.x adds it
-	if diff := cmp.Diff(model.Table{
+	assert.NoDiff(t, cmp.Diff(model.Table{
 		"x-dead-letter-exchange": "master", "x-dead-letter-routing-key": "ucenter@user", "x-message-ttl": int64(30000),
-	}, retry.Arguments); diff != "" {
-		t.Errorf("arguments (-declared +told):\n%s", diff)
-	}
+	}, retry.Arguments), "arguments (-declared +told)")
 	if failed := find(t, s, "ucenter@user@failed"); failed.ReadyBytes.Or(0) <= 0 || failed.Unacked.Or(-1) != 0 ||
 		failed.Consumers.Or(-1) != 0 {
 		t.Errorf("bytes %s, unacked %s, consumers %s of the failed queue", failed.ReadyBytes, failed.Unacked,
@@ -94,20 +89,15 @@ func TestSnapshotHasExactlyWhatWasDeclared(t *testing.T) {
 
 	wantPubsubBindings(t, s, vhost)
 	for _, name := range scenario.Exchanges() {
-		if !slices.ContainsFunc(s.Exchanges, func(x model.Exchange) bool {
-			return x.Name == name &&
-				x.Type == "topic" && x.Durable
-		}) {
-			t.Errorf("exchange %s is not a durable topic exchange in the snapshot", name)
-		}
+		assert.That(t, slices.ContainsFunc(s.Exchanges, func(x model.Exchange) bool {
+			return x.Name == name && x.Type == "topic" && x.Durable
+		}), "exchange %s is not a durable topic exchange in the snapshot", name)
 	}
-	if !slices.ContainsFunc(s.Exchanges, func(x model.Exchange) bool { return x.Name == "" && x.Type == "direct" }) {
-		t.Error("the default exchange is missing")
-	}
-	if diff := cmp.Diff([]string{vhost}, s.VHosts); diff != "" || len(s.Missing) > 0 || s.Policies == nil ||
-		len(s.Policies) > 0 {
-		t.Errorf("vhosts %s, missing %q, policies %v", s.VHosts, s.Missing, s.Policies)
-	}
+	assert.That(t, slices.ContainsFunc(s.Exchanges, func(x model.Exchange) bool {
+		return x.Name == "" && x.Type == "direct"
+	}), "the default exchange is missing")
+	assert.That(t, cmp.Diff([]string{vhost}, s.VHosts) == "" && len(s.Missing) == 0 && s.Policies != nil &&
+		len(s.Policies) == 0, "vhosts %s, missing %q, policies %v", s.VHosts, s.Missing, s.Policies)
 	o := s.Overview
 	if o.Version.String() != b.Version() || o.User != "guest" || !slices.Contains(o.UserTags, "administrator") ||
 		o.Node == "" ||
@@ -126,9 +116,7 @@ func wantPubsubBindings(t *testing.T, s *model.Snapshot, vhost string) {
 	var bindings []string
 	for _, binding := range s.Bindings {
 		bindings = append(bindings, binding.Source+" "+binding.RoutingKey+" "+binding.Destination)
-		if binding.VHost != vhost || binding.ToExchange || binding.PropertiesKey == "" {
-			t.Errorf("binding %+v", binding)
-		}
+		assert.That(t, binding.VHost == vhost && !binding.ToExchange && binding.PropertiesKey != "", "binding %+v", binding)
 	}
 	slices.Sort(bindings)
 	var declared []string
@@ -141,9 +129,7 @@ func wantPubsubBindings(t *testing.T, s *model.Snapshot, vhost string) {
 			"master.retry "+retry+" "+retry, "master.failed "+failed+" "+failed)
 	}
 	slices.Sort(declared)
-	if diff := cmp.Diff(declared, bindings); diff != "" {
-		t.Errorf("bindings (-declared +told):\n%s", diff)
-	}
+	assert.NoDiff(t, cmp.Diff(declared, bindings), "bindings (-declared +told)")
 }
 
 func TestPoliciesAreJoined(t *testing.T) {
@@ -164,18 +150,13 @@ func TestPoliciesAreJoined(t *testing.T) {
 	})
 
 	a := find(t, s, "a")
-	if a.Policy != "ttl" || a.OperatorPolicy != "cap" {
-		t.Errorf("policy %q, operator policy %q", a.Policy, a.OperatorPolicy)
-	}
-	if diff := cmp.Diff(model.Table{"message-ttl": int64(30000), "dead-letter-exchange": "x"},
-		a.PolicyDefinition); diff != "" {
-		t.Errorf("effective definition (-wanted +told):\n%s", diff)
-	}
+	assert.That(t, a.Policy == "ttl" && a.OperatorPolicy == "cap",
+		"policy %q, operator policy %q", a.Policy, a.OperatorPolicy)
+	assert.NoDiff(t, cmp.Diff(model.Table{"message-ttl": int64(30000), "dead-letter-exchange": "x"},
+		a.PolicyDefinition), "effective definition (-wanted +told)")
 	q := find(t, s, "q")
-	if q.Type != model.Quorum || !q.SingleActive || q.Policy != "" || len(q.PolicyDefinition) > 0 ||
-		q.DeadLettering.Or(-1) != 0 {
-		t.Errorf("quorum queue %+v", q)
-	}
+	assert.That(t, q.Type == model.Quorum && q.SingleActive && q.Policy == "" && len(q.PolicyDefinition) == 0 &&
+		q.DeadLettering.Or(-1) == 0, "quorum queue %+v", q)
 	if limit, ok := q.Arguments.Integer("x-delivery-limit"); !ok || limit != 5 {
 		t.Errorf("arguments of the quorum queue: %v", q.Arguments)
 	}
@@ -183,17 +164,13 @@ func TestPoliciesAreJoined(t *testing.T) {
 		if x.Name != "x" {
 			continue
 		}
-		if x.Policy != "alternate" || !x.Internal || !cmp.Equal(x.PolicyDefinition,
-			model.Table{"alternate-exchange": "amq.fanout"}) {
-			t.Errorf("exchange %+v", x)
-		}
-		if diff := cmp.Diff(model.Table{"x-note": model.Table{"n": 1.5, "list": []any{int64(1), "two"}}},
-			x.Arguments); diff != "" {
-			t.Errorf("arguments of the exchange (-wanted +told):\n%s", diff)
-		}
+		assert.That(t, x.Policy == "alternate" && x.Internal && cmp.Equal(x.PolicyDefinition,
+			model.Table{"alternate-exchange": "amq.fanout"}), "exchange %+v", x)
+		assert.NoDiff(t, cmp.Diff(model.Table{"x-note": model.Table{"n": 1.5, "list": []any{int64(1), "two"}}},
+			x.Arguments), "arguments of the exchange (-wanted +told)")
 	}
 	slices.SortFunc(s.Policies, func(x, y model.Policy) int { return strings.Compare(x.Name, y.Name) })
-	if diff := cmp.Diff([]model.Policy{
+	assert.NoDiff(t, cmp.Diff([]model.Policy{
 		{
 			VHost: vhost, Name: "alternate", Pattern: "^x$", ApplyTo: "exchanges",
 			Definition: model.Table{"alternate-exchange": "amq.fanout"},
@@ -206,20 +183,14 @@ func TestPoliciesAreJoined(t *testing.T) {
 			VHost: vhost, Name: "ttl", Pattern: "^a$", ApplyTo: "queues", Priority: 7,
 			Definition: model.Table{"message-ttl": int64(60000), "dead-letter-exchange": "x"},
 		},
-	}, s.Policies); diff != "" {
-		t.Errorf("policies (-wanted +told):\n%s", diff)
-	}
+	}, s.Policies), "policies (-wanted +told)")
 	i := slices.IndexFunc(s.Bindings, func(b model.Binding) bool { return b.ToExchange })
-	if i < 0 {
-		t.Fatal("the binding between exchanges is missing")
-	}
-	if diff := cmp.Diff(model.Binding{
+	must.That(t, i >= 0, "the binding between exchanges is missing")
+	assert.NoDiff(t, cmp.Diff(model.Binding{
 		VHost: vhost, Source: "x", Destination: "y", ToExchange: true, RoutingKey: "k.*",
 		PropertiesKey: s.Bindings[i].PropertiesKey,
 		Arguments:     model.Table{"x-match": "all", "count": int64(3), "share": 0.5},
-	}, s.Bindings[i]); diff != "" {
-		t.Errorf("binding (-wanted +told):\n%s", diff)
-	}
+	}, s.Bindings[i]), "binding (-wanted +told)")
 }
 
 func TestAFreshQueueHasNoStatistics(t *testing.T) {
@@ -240,14 +211,11 @@ func TestAFreshQueueHasNoStatistics(t *testing.T) {
 		q = find(t, poll(t, c), name)
 		return !q.Consumers.Known()
 	})
-	if q.DeliverRate.Known() || q.AckRate.Known() || q.Acked.Known() || q.HeadTimestamp.Known() ||
-		q.DeadLettering.Known() {
-		t.Errorf("a fresh queue knows %+v", q)
-	}
-	if q.Ready.Or(-1) != 1 || q.Policy != "ttl" || !cmp.Equal(q.PolicyDefinition,
-		model.Table{"message-ttl": int64(60000)}) {
-		t.Errorf("a fresh queue has %s ready and policy %q %v", q.Ready, q.Policy, q.PolicyDefinition)
-	}
+	assert.That(t, !q.DeliverRate.Known() && !q.AckRate.Known() && !q.Acked.Known() && !q.HeadTimestamp.Known() &&
+		!q.DeadLettering.Known(), "a fresh queue knows %+v", q)
+	assert.That(t, q.Ready.Or(-1) == 1 && q.Policy == "ttl" && cmp.Equal(q.PolicyDefinition,
+		model.Table{"message-ttl": int64(60000)}),
+		"a fresh queue has %s ready and policy %q %v", q.Ready, q.Policy, q.PolicyDefinition)
 	pollUntil(t, c, "the queue's statistics are known", func(s *model.Snapshot) bool {
 		q := find(t, s, name)
 		return q.Ready.Known() && q.Consumers.Known()
@@ -272,9 +240,8 @@ func TestCountsAreCurrent(t *testing.T) {
 	s := pollUntil(t, c, "the statistics have the messages",
 		func(s *model.Snapshot) bool { return find(t, s, "c").Published.Or(0) == 3 })
 	q := find(t, s, "c")
-	if !q.PublishRate.Known() || q.Delivered.Known() || q.AckRate.Known() {
-		t.Errorf("publish rate %s, delivered %s, ack rate %s after publishes only", q.PublishRate, q.Delivered, q.AckRate)
-	}
+	assert.That(t, q.PublishRate.Known() && !q.Delivered.Known() && !q.AckRate.Known(),
+		"publish rate %s, delivered %s, ack rate %s after publishes only", q.PublishRate, q.Delivered, q.AckRate)
 }
 
 func TestExclusiveQueuesAreKnownAsSuch(t *testing.T) {
@@ -315,16 +282,14 @@ func TestAUserSeesOnlyItsVHosts(t *testing.T) {
 	b.put("queues/"+other+"/q", `{"durable":true}`)
 	b.user("narrow", "management", mine)
 	s := poll(t, client(t, Options{URL: b.as("narrow", "secret")}))
-	if !slices.Equal(s.VHosts, []string{mine}) || len(s.Queues) != 1 || len(s.Missing) > 0 {
-		t.Errorf("vhosts %s, queues %v, missing %q", s.VHosts, s.Queues, s.Missing)
-	}
+	assert.That(t, slices.Equal(s.VHosts, []string{mine}) && len(s.Queues) == 1 && len(s.Missing) == 0,
+		"vhosts %s, queues %v, missing %q", s.VHosts, s.Queues, s.Missing)
 	if o := s.Overview; o.User != "narrow" || !slices.Equal(o.UserTags, []string{"management"}) || !o.Version.Known() {
 		t.Errorf("overview %+v", o)
 	}
 	all := poll(t, client(t, Options{URL: b.API()}))
-	if !slices.Contains(all.VHosts, mine) || !slices.Contains(all.VHosts, other) || !slices.IsSorted(all.VHosts) {
-		t.Errorf("an administrator's vhosts are %s", all.VHosts)
-	}
+	assert.That(t, slices.Contains(all.VHosts, mine) && slices.Contains(all.VHosts, other) && slices.IsSorted(all.VHosts),
+		"an administrator's vhosts are %s", all.VHosts)
 	one := poll(t, client(t, Options{URL: b.API(), VHost: other}))
 	if len(one.Queues) != 1 || one.Queues[0].VHost != other ||
 		slices.ContainsFunc(one.Exchanges, func(x model.Exchange) bool { return x.VHost != other }) {

@@ -9,6 +9,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
@@ -50,9 +51,7 @@ func TestListWhileAStreamStarts(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		assert.Succeeds(t, <-ended)
 	}
 }
 
@@ -63,8 +62,6 @@ func awaitFile(t *testing.T, path string) {
 		if _, err := os.Stat(path); err == nil {
 			return
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the node did nothing for a minute")
-		}
+		must.That(t, !time.Now().After(deadline), "the node did nothing for a minute")
 	}
 }

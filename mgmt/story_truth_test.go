@@ -12,6 +12,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
@@ -33,13 +34,10 @@ func TestStoriesAreWhatTheBrokerDoes(t *testing.T) {
 	for batch := range max(1, 40*size.Rounds(0)/atOnce) {
 		r := &storyRun{stage: s, tally: &sum, random: rand.New(rand.NewPCG(number, uint64(batch)))}
 		r.play(batch, atOnce)
-		if sum.wrong > 20 {
-			t.Fatal("more than 20 disagreements: the rest is not looked at")
-		}
+		must.That(t, sum.wrong <= 20, "more than 20 disagreements: the rest is not looked at")
 	}
-	if sum.stories == 0 || sum.dropped == 0 || sum.republished == 0 || sum.dues == 0 {
-		t.Errorf("not everything was compared: %+v", sum)
-	}
+	assert.That(t, sum.stories != 0 && sum.dropped != 0 && sum.republished != 0 && sum.dues != 0,
+		"not everything was compared: %+v", sum)
 	t.Logf("%+v", sum)
 }
 

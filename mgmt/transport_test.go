@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -100,9 +101,7 @@ func TestRefusalsKeepTheConnection(t *testing.T) {
 			t.Fatal("a vhost that does not exist has counts")
 		}
 	}
-	if n := w.connections.Load(); n != 1 {
-		t.Errorf("5 refused requests took %d connections", n)
-	}
+	assert.Equal(t, w.connections.Load(), 1, "5 refused requests took")
 }
 
 func TestListsAreCompressed(t *testing.T) {
@@ -180,9 +179,8 @@ func TestTimeouts(t *testing.T) {
 			c := client(t, Options{URL: address, Timeout: test.limit})
 			_, err := c.Check(test.ctx)
 			var connect *model.ConnectError
-			if !errors.As(err, &connect) || connect.Kind != test.kind || !strings.Contains(connect.Cause, test.cause) {
-				t.Error(err)
-			}
+			assert.That(t, errors.As(err, &connect) && connect.Kind == test.kind && strings.Contains(connect.Cause, test.cause),
+				"%v", err)
 		})
 	}
 }
@@ -242,7 +240,5 @@ func TestAnAnswerThatBreaksOff(t *testing.T) {
 	})
 	_, err := client(t, Options{URL: through(server.URL)}).Snapshot(t.Context())
 	var connect *model.ConnectError
-	if !errors.As(err, &connect) || !strings.Contains(connect.Cause, "broke off") {
-		t.Errorf("half a list: %v", err)
-	}
+	assert.That(t, errors.As(err, &connect) && strings.Contains(connect.Cause, "broke off"), "half a list: %v", err)
 }

@@ -39,13 +39,9 @@ func TestRoutingIsWhatTheBrokerDoes(t *testing.T) {
 		for _, d := range disagreements {
 			t.Errorf("topology %d: %s", i, d)
 		}
-		if wrong > 20 {
-			t.Fatal("more than 20 disagreements: the rest is not looked at")
-		}
+		must.That(t, wrong <= 20, "more than 20 disagreements: the rest is not looked at")
 	}
-	if cases == 0 {
-		t.Fatal("nothing was compared")
-	}
+	must.That(t, cases != 0, "nothing was compared")
 	t.Logf("%d topologies, %d cases, %d disagreements", topologies, cases, wrong)
 }
 
@@ -253,9 +249,7 @@ func (w *world) compareDeadLetters(ctx context.Context, topology *model.Topology
 		w.publish(ctx, tr)
 		d, ok, err := w.channel.Get(q, false)
 		must.Do(w.t, err)
-		if !ok {
-			w.t.Fatalf("the message that was put into %s is not there", q)
-		}
+		must.That(w.t, ok, "the message that was put into %s is not there", q)
 		held = append(held, d)
 		want[tr.id] = topology.DeadLetter(ref, tr.keys, model.Table(tr.headers))
 		if want[tr.id].Exact {
