@@ -13,6 +13,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // sampleContract is what a test looks at of a message before or after a program.
@@ -117,17 +119,14 @@ func TestDryRunChangesNothing(t *testing.T) {
 	before := v.counts(pubsubQueues...)
 	const from = "ucenter@user@failed"
 	r := v.run("replay", from, "--dry-run")
-	if r.status != cli.ExitDone {
-		t.Fatalf("exit status %d: %s", r.status, r.stderr)
-	}
+	must.That(t, r.status == cli.ExitDone, "exit status %d: %s", r.status, r.stderr)
 	plan := decode[accountContract](t, r)
 	if plan.Operation != "replay" || plan.From != from || plan.To != "exchange:master/ucenter@user" ||
 		plan.counts() != fmt.Sprint(before[from], 0, 0, 0, 0, 0) || strings.Join(plan.Recipients, " ") != "ucenter@user" {
 		t.Errorf("the plan is %s", r.out)
 	}
-	if !strings.Contains(strings.Join(plan.Strips, " "), "x-death") || plan.Warnings == nil {
-		t.Errorf("the plan strips %v and warns %v", plan.Strips, plan.Warnings)
-	}
+	assert.That(t, strings.Contains(strings.Join(plan.Strips, " "), "x-death") && plan.Warnings != nil,
+		"the plan strips %v and warns %v", plan.Strips, plan.Warnings)
 	for _, args := range [][]string{
 		{"drop", from, "--dry-run"},
 		{"replay", from, "--dry-run", "--to", "origin"},
@@ -146,9 +145,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 	await(t, fmt.Sprintf("the queues hold %v as before", before),
 		func() bool { return maps.Equal(before, v.counts(pubsubQueues...)) })
 	for _, m := range v.take(from) {
-		if m.Headers["x-death"] == nil {
-			t.Errorf("message %s lost its headers", m.MessageId)
-		}
+		assert.That(t, m.Headers["x-death"] != nil, "message %s lost its headers", m.MessageId)
 	}
 }
 
@@ -159,33 +156,24 @@ func TestReplayOne(t *testing.T) {
 	third := decode[peekContract](t, v.run("peek", from, "-n", "3")).Messages[2]
 	want := v.counts(pubsubQueues...)
 	r := v.run("replay", from, "--id", *third.MessageID, "--yes")
-	if r.status != cli.ExitDone {
-		t.Fatalf("exit status %d: %s", r.status, r.stderr)
-	}
+	must.That(t, r.status == cli.ExitDone, "exit status %d: %s", r.status, r.stderr)
 	account := decode[accountContract](t, r)
-	if account.counts() != "1 1 0 0 0 0" || account.To != "exchange:master/ucenter@user" || account.ElapsedMS == nil ||
-		account.Problems != nil {
-		t.Errorf("the account is %s", r.out)
-	}
+	assert.That(t, account.counts() == "1 1 0 0 0 0" && account.To == "exchange:master/ucenter@user" &&
+		account.ElapsedMS != nil && account.Problems == nil, "the account is %s", r.out)
 	want[from]--
 	want["ucenter@user"]++
 	if got := v.counts(pubsubQueues...); !maps.Equal(got, want) {
 		t.Errorf("the queues have %v instead of %v", got, want)
 	}
 	moved := v.take("ucenter@user")[0]
-	if moved.MessageId != *third.MessageID || string(moved.Body) != *third.Body || moved.Exchange != "master" ||
-		moved.RoutingKey != "ucenter@user" {
-		t.Errorf("moved was %+v", moved)
-	}
+	assert.That(t, moved.MessageId == *third.MessageID && string(moved.Body) == *third.Body &&
+		moved.Exchange == "master" && moved.RoutingKey == "ucenter@user", "moved was %+v", moved)
 	for key := range moved.Headers {
-		if strings.HasPrefix(key, "x-death") || strings.HasPrefix(key, "x-first-death") ||
-			strings.HasPrefix(key, "x-last-death") {
-			t.Errorf("the header %s is still there", key)
-		}
+		assert.That(t, !strings.HasPrefix(key, "x-death") && !strings.HasPrefix(key, "x-first-death") &&
+			!strings.HasPrefix(key, "x-last-death"), "the header %s is still there", key)
 	}
-	if moved.Headers["x-orig-routing-key"] != third.Headers["x-orig-routing-key"] {
-		t.Errorf("a header of the application changed: %v", moved.Headers)
-	}
+	assert.That(t, moved.Headers["x-orig-routing-key"] == third.Headers["x-orig-routing-key"],
+		"a header of the application changed: %v", moved.Headers)
 }
 
 func TestReplayAndDropMany(t *testing.T) {
@@ -226,12 +214,8 @@ func TestReplayAndDropMany(t *testing.T) {
 		if account := decode[accountContract](t, r); r.status != cli.ExitDone || account.counts() != test.counts {
 			t.Errorf("%v: exit status %d, %s%s", test.args, r.status, r.out, r.stderr)
 		}
-		if got := decodeIDs(t, v.run("peek", "failed")); got != test.failed {
-			t.Errorf("%v leaves %s", test.args, got)
-		}
-		if got := ids(v.take("worker")); got != test.work {
-			t.Errorf("%v moves %s", test.args, got)
-		}
+		assert.Equal(t, decodeIDs(t, v.run("peek", "failed")), test.failed, "%v leaves", test.args)
+		assert.Equal(t, ids(v.take("worker")), test.work, "%v moves", test.args)
 	}
 }
 
@@ -250,13 +234,9 @@ func TestTableOfAnAction(t *testing.T) {
 	v.declare("worker", nil)
 	v.fill("failed", 3)
 	r := v.run("replay", "failed", "--to", "queue:worker", "--yes", "-o", "table")
-	if r.status != cli.ExitDone || !strings.Contains(r.out, "replay "+v.name+
-		"/failed: 3 planned, 3 moved to queue:worker") {
-		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
-	if !strings.Contains(r.stderr, "reaches "+v.name+"/worker") {
-		t.Errorf("the recipients are not told: %s", r.stderr)
-	}
+	assert.That(t, r.status == cli.ExitDone && strings.Contains(r.out, "replay "+v.name+
+		"/failed: 3 planned, 3 moved to queue:worker"), "exit status %d: %s%s", r.status, r.out, r.stderr)
+	assert.Contains(t, r.stderr, "reaches "+v.name+"/worker", "the recipients are not told")
 }
 
 func TestWhatCannotBeReplayed(t *testing.T) {
@@ -266,14 +246,10 @@ func TestWhatCannotBeReplayed(t *testing.T) {
 	v.fill("failed", 3)
 	for _, to := range []string{"queue:missing", "exchange:missing/key"} {
 		r := v.run("replay", "failed", "--to", to, "--yes")
-		if r.status != cli.ExitRefused || r.out != "" {
-			t.Errorf("%s: exit status %d: %s", to, r.status, r.out)
-		}
+		assert.That(t, r.status == cli.ExitRefused && r.out == "", "%s: exit status %d: %s", to, r.status, r.out)
 		checkSentence(t, r.stderr, "missing")
 	}
-	if n := v.count("failed"); n != 3 {
-		t.Fatalf("%d are left", n)
-	}
+	must.Equal(t, v.count("failed"), 3, "are left")
 	r := v.run("replay", "failed", "--to", "queue:full", "--yes")
 	account := decode[accountContract](t, r)
 	if r.status != cli.ExitRefused || *account.Moved == 0 || *account.Moved+*account.Refused != 3 ||
@@ -305,14 +281,10 @@ func TestInterruptedReplayLosesNoMessage(t *testing.T) {
 	await(t, "a message is moved", func() bool { return v.count("worker") > 0 })
 	interrupt()
 	wait.Wait()
-	if status != cli.ExitInterrupted {
-		t.Errorf("exit status %d: %s", status, errs.String())
-	}
+	assert.That(t, status == cli.ExitInterrupted, "exit status %d: %s", status, errs.String())
 	account := decode[accountContract](t, result{status, out.String(), errs.String()})
 	moved := *account.Moved
-	if moved == 0 || moved >= 60 {
-		t.Errorf("the account is %s", out.String())
-	}
+	assert.That(t, moved != 0 && moved < 60, "the account is %s", out.String())
 	await(t, "all that was not moved is back", func() bool { return v.count("failed")+v.count("worker") >= 60 })
 	if failed, worker := v.count("failed"), v.count("worker"); worker < moved || worker > moved+*account.Unknown ||
 		failed+worker > 60+*account.Unknown {
@@ -326,9 +298,7 @@ func TestFormatOnATerminal(t *testing.T) {
 	v.declare("q", nil)
 	v.fill("q", 1)
 	status, screen := terminal(t, nil, "MESSAGE ID", "", "peek", "q", "--url", v.url(), "--api", node.API())
-	if status != cli.ExitDone || !strings.Contains(screen, "m-1") {
-		t.Errorf("exit status %d: %s", status, screen)
-	}
+	assert.That(t, status == cli.ExitDone && strings.Contains(screen, "m-1"), "exit status %d: %s", status, screen)
 	if r := v.run("peek", "q"); !json.Valid([]byte(r.out)) {
 		t.Errorf("a script gets %s", r.out)
 	}
@@ -360,30 +330,24 @@ func TestMove(t *testing.T) {
 		if r.status != cli.ExitRefused || v.count(from) != n {
 			t.Errorf("%s: exit status %d, %d messages are left", test.to, r.status, v.count(from))
 		}
-		if !strings.Contains(r.stderr, test.want) {
-			t.Errorf("%s: %s", test.to, r.stderr)
-		}
+		assert.Contains(t, r.stderr, test.want, "%s", test.to)
 	}
 	r := v.run("move", from, "--to", "queue:parking", "--limit", "2", "--yes")
 	account := decode[accountContract](t, r)
-	if r.status != cli.ExitDone || account.counts() != "2 2 0 0 0 0" || account.JournalID == 0 {
-		t.Fatalf("exit status %d: %s %s", r.status, r.out, r.stderr)
-	}
+	must.That(t, r.status == cli.ExitDone && account.counts() == "2 2 0 0 0 0" && account.JournalID != 0,
+		"exit status %d: %s %s", r.status, r.out, r.stderr)
 	if v.count("parking") != 2 || v.count(from) != n-2 {
 		t.Errorf("the queues hold %d and %d", v.count("parking"), v.count(from))
 	}
 	shown := v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table")
-	if !strings.Contains(shown.out, "CHANGED") || !strings.Contains(shown.out, "routing key parking instead of") {
-		t.Errorf("the journal shows %s", shown.out)
-	}
+	assert.That(t, strings.Contains(shown.out, "CHANGED") && strings.Contains(shown.out, "routing key parking instead of"),
+		"the journal shows %s", shown.out)
 	if r := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes"); r.status != cli.ExitDone ||
 		v.count("parking") != 0 {
 		t.Errorf("the undo: exit status %d, %s", r.status, r.stderr)
 	}
 	await(t, "all are back", func() bool { return v.count(from) == n })
 	for _, m := range v.take(from) {
-		if m.Headers["x-death"] == nil {
-			t.Errorf("%s lost its history", m.MessageId)
-		}
+		assert.That(t, m.Headers["x-death"] != nil, "%s lost its history", m.MessageId)
 	}
 }

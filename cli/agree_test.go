@@ -17,6 +17,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
@@ -58,9 +59,8 @@ func (k *talk) asked(question string, times int) {
 	k.t.Helper()
 	for until := time.Now().Add(patience); strings.Count(k.shown.String(),
 		question) != times; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(until) {
-			k.t.Fatalf("not asked %d times within %s: %s\nbut this is shown: %s", times, patience, question, k.shown.String())
-		}
+		must.That(k.t, !time.Now().After(until),
+			"not asked %d times within %s: %s\nbut this is shown: %s", times, patience, question, k.shown.String())
 	}
 }
 
@@ -101,12 +101,8 @@ func TestBoundBetweenQuestionAndYes(t *testing.T) {
 		k.answer("y")
 		k.asked(question, 2)
 		want := "changed since you were asked: exchange master, key k now also reaches " + v.name + "/audit"
-		if screen := k.shown.String(); !strings.Contains(screen, want) {
-			t.Errorf("the change is not told: %s", screen)
-		}
-		if got := counts(); got != "3 0 0" {
-			t.Fatalf("before it was agreed to there are %s", got)
-		}
+		assert.Contains(t, k.shown.String(), want, "the change is not told")
+		must.Equal(t, counts(), "3 0 0", "before it was agreed to there")
 		k.answer(test.answer)
 		if status := <-k.done; status != test.status {
 			t.Errorf("%s: exit status %d: %s", test.answer, status, k.shown.String())
@@ -220,12 +216,9 @@ func TestChangedWithNobodyToAsk(t *testing.T) {
 	}
 	status := p.Run(t.Context(), v.on("replay", "-o", "json", "failed", "--to", "exchange:master/k", "--yes"))
 	want := "key k now also reaches " + v.name + "/audit; nothing was changed"
-	if status != cli.ExitRefused || !strings.Contains(errs.String(), want) || out.Len() > 0 {
-		t.Errorf("exit status %d: %s%s", status, out.String(), errs.String())
-	}
-	if got := fmt.Sprint(v.count("failed"), v.count("worker"), v.count("audit")); got != "3 0 0" {
-		t.Errorf("there are %s", got)
-	}
+	assert.That(t, status == cli.ExitRefused && strings.Contains(errs.String(), want) && out.Len() <= 0,
+		"exit status %d: %s%s", status, out.String(), errs.String())
+	assert.Equal(t, fmt.Sprint(v.count("failed"), v.count("worker"), v.count("audit")), "3 0 0", "there")
 }
 
 // TestBoundWhileItRuns: a slow replay ends soon after a binding that leads elsewhere, long before it is through, and
@@ -250,9 +243,8 @@ func TestBoundWhileItRuns(t *testing.T) {
 		t.Errorf("it went on to its end: %d moved", moved)
 	}
 	const early = "it ended early: exchange master, key k now also reaches "
-	if status != cli.ExitRefused || !strings.Contains(errs.String(), early+v.name+"/audit") {
-		t.Errorf("exit status %d: %s", status, errs.String())
-	}
+	assert.That(t, status == cli.ExitRefused && strings.Contains(errs.String(), early+v.name+"/audit"),
+		"exit status %d: %s", status, errs.String())
 	account := decode[accountContract](t, result{status, out.String(), errs.String()})
 	audit, worker := v.count("audit"), v.count("worker")
 	if s := account.Strayed; len(s) != 1 || s[0].Queue != "audit" || s[0].Messages < audit || audit == 0 {
@@ -264,13 +256,9 @@ func TestBoundWhileItRuns(t *testing.T) {
 	await(t, "the rest is back", func() bool { return v.count("failed")+worker == n })
 	show := v.run("journal", "-o", "table")
 	want := fmt.Sprintf("up to %d may also be in %s/audit", account.Strayed[0].Messages, v.name)
-	if !strings.Contains(show.out, want) {
-		t.Errorf("%q is not in %s", want, show.out)
-	}
+	assert.That(t, strings.Contains(show.out, want), "%q is not in %s", want, show.out)
 	undo := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes")
-	if !strings.Contains(undo.stderr, "those stay there") {
-		t.Errorf("the undo does not tell it: %s", undo.stderr)
-	}
+	assert.Contains(t, undo.stderr, "those stay there", "the undo does not tell it")
 }
 
 // TestBoundBetweenStages: a canary looks before each stage where the next messages would go.
@@ -293,10 +281,7 @@ func TestBoundBetweenStages(t *testing.T) {
 	r := v.run("replay", "failed", "--to", "exchange:master/k", "--canary", "--canary-wait", "1s", "--yes")
 	account := decode[accountContract](t, r)
 	want := "exchange master, key k now also reaches " + v.name + "/audit; 19 were not touched"
-	if r.status != cli.ExitRefused || account.counts() != "20 1 0 0 0 0" || !strings.Contains(r.stderr, want) {
-		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
-	if n := v.count("audit"); n != 0 {
-		t.Errorf("%d are in audit", n)
-	}
+	assert.That(t, r.status == cli.ExitRefused && account.counts() == "20 1 0 0 0 0" && strings.Contains(r.stderr, want),
+		"exit status %d: %s%s", r.status, r.out, r.stderr)
+	assert.Equal(t, v.count("audit"), 0, "are in audit")
 }

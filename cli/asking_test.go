@@ -11,6 +11,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -84,12 +85,8 @@ func TestAsking(t *testing.T) {
 		{"yes", "[y/N]", "y", on("drop", "failed", "--limit", "1"), cli.ExitDone, 2},
 	} {
 		status, screen := terminal(t, nil, test.question, test.answer, test.args...)
-		if status != test.status {
-			t.Errorf("%s: exit status %d: %s", test.name, status, screen)
-		}
-		if n := v.count("failed"); n != test.left {
-			t.Errorf("%s: %d messages are left", test.name, n)
-		}
+		assert.That(t, status == test.status, "%s: exit status %d: %s", test.name, status, screen)
+		assert.Equal(t, v.count("failed"), test.left, "%s", test.name)
 	}
 	v.fill("failed", 110)
 	for _, test := range []struct {

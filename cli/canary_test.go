@@ -7,6 +7,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
@@ -37,9 +38,7 @@ func TestCanary(t *testing.T) {
 	v.fill("failed", 14)
 	dry := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--dry-run")
 	plan := decode[accountContract](t, dry)
-	if !strings.Contains(plan.Canary, "1 message first") || len(plan.Adds) != 1 {
-		t.Errorf("the plan is %s", dry.out)
-	}
+	assert.That(t, strings.Contains(plan.Canary, "1 message first") && len(plan.Adds) == 1, "the plan is %s", dry.out)
 	fails := make(chan bool, 1)
 	fails <- true
 	v.consume("worker", func(d amqp.Delivery) {
@@ -53,10 +52,8 @@ func TestCanary(t *testing.T) {
 	})
 	r := v.run("replay", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
 	account := decode[accountContract](t, r)
-	if r.status != cli.ExitRefused || account.counts() != "14 1 0 0 0 0" || account.CameBack == nil ||
-		*account.CameBack != 1 {
-		t.Errorf("exit status %d: %s", r.status, r.out)
-	}
+	assert.That(t, r.status == cli.ExitRefused && account.counts() == "14 1 0 0 0 0" && account.CameBack != nil &&
+		*account.CameBack == 1, "exit status %d: %s", r.status, r.out)
 	if want := "1 of 1 came back; 13 were not touched"; !strings.Contains(r.stderr, want) {
 		t.Errorf("%q is not in %s", want, r.stderr)
 	}
@@ -64,13 +61,9 @@ func TestCanary(t *testing.T) {
 	fails <- false
 	r = v.run("move", "failed", "--to", "queue:worker", "--canary", "--canary-wait", "1s", "--yes")
 	account = decode[accountContract](t, r)
-	if r.status != cli.ExitDone || account.counts() != "14 14 0 0 0 0" || *account.CameBack != 0 ||
-		!strings.Contains(account.Canary, "none came back within 1s") {
-		t.Errorf("exit status %d: %s %s", r.status, r.out, r.stderr)
-	}
-	if got := v.count("failed"); got != 0 {
-		t.Errorf("%d messages are left", got)
-	}
+	assert.That(t, r.status == cli.ExitDone && account.counts() == "14 14 0 0 0 0" && *account.CameBack == 0 &&
+		strings.Contains(account.Canary, "none came back within 1s"), "exit status %d: %s %s", r.status, r.out, r.stderr)
+	assert.Equal(t, v.count("failed"), 0, "messages are left")
 }
 
 // TestCanaryWantsAcknowledgements: a delivery alone proves nothing. A worker that gives every message back for ever,
@@ -99,9 +92,7 @@ func TestCanaryWantsAcknowledgements(t *testing.T) {
 				!strings.Contains(r.stderr, test.tells) {
 				t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
 			}
-			if n := v.count("failed"); n != 2 {
-				t.Errorf("%d were left", n)
-			}
+			assert.Equal(t, v.count("failed"), 2, "were left")
 		})
 	}
 }
@@ -120,7 +111,5 @@ func TestCanaryOfAnEdit(t *testing.T) {
 	if got := decode[accountContract](t, r); r.status != cli.ExitRefused || got.counts() != "20 18 0 2 0 0" {
 		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
 	}
-	if left := ids(v.take("failed")); left != "m-1 m-5" {
-		t.Errorf("left is %s", left)
-	}
+	assert.Equal(t, ids(v.take("failed")), "m-1 m-5", "left")
 }

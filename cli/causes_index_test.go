@@ -11,6 +11,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/ports"
@@ -32,9 +33,7 @@ func TestCausesOfEarlierReadings(t *testing.T) {
 		p.Index = func(config.Connection) ports.Index { return kept.Index{Dir: dir} }
 		status := p.Run(t.Context(), v.asJSON(append([]string{"causes"}, args...)))
 		r := result{status, out.String(), errs.String()}
-		if status != cli.ExitDone {
-			t.Fatalf("exit status %d: %s", status, r.stderr)
-		}
+		must.That(t, status == cli.ExitDone, "exit status %d: %s", status, r.stderr)
 		return decode[causesContract](t, result{status, strings.TrimSpace(r.out), r.stderr}), r
 	}
 	counts := model.BehaviourOf(model.ParseVersion(node.Version())).ReturnCountsAsDelivery

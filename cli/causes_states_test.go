@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/cause"
 )
@@ -53,9 +54,7 @@ func TestStatesOfCauses(t *testing.T) {
 		p.States = func(string) ([]byte, error) { return c.text, c.err }
 		status := p.Run(t.Context(), v.asJSON([]string{"causes"}))
 		found := decode[causesContract](t, result{status, out.String(), errs.String()})
-		if len(found.Causes) != 1 || found.Causes[0].State != c.state || found.Causes[0].Note != c.note ||
-			!strings.Contains(errs.String(), c.says) {
-			t.Errorf("%s: %+v %s", c.name, found.Causes, errs.String())
-		}
+		assert.That(t, len(found.Causes) == 1 && found.Causes[0].State == c.state && found.Causes[0].Note == c.note &&
+			strings.Contains(errs.String(), c.says), "%s: %+v %s", c.name, found.Causes, errs.String())
 	}
 }

@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
@@ -71,9 +72,7 @@ func (v *vhost) failing(queue, prefix, text string, n int) {
 func causeOf(t *testing.T, found causesContract, text string) causeContract {
 	t.Helper()
 	at := slices.IndexFunc(found.Causes, func(c causeContract) bool { return c.Text == text })
-	if at < 0 {
-		t.Fatalf("there is no cause %q in %+v", text, found.Causes)
-	}
+	must.That(t, at >= 0, "there is no cause %q in %+v", text, found.Causes)
 	return found.Causes[at]
 }
 
@@ -94,9 +93,7 @@ func TestCauseBehindMany(t *testing.T) {
 	if status := <-k.done; status != cli.ExitDone {
 		t.Errorf("exit status %d: %s", status, k.shown.String())
 	}
-	if left := v.count("many.failed"); left != before {
-		t.Errorf("%d messages are left, want %d", left, before)
-	}
+	assert.Equal(t, v.count("many.failed"), before, "messages are left")
 }
 
 // TestCausesOfWhatJustFailed: the statistics still say that the queue is empty, and are not believed where a look has
@@ -153,9 +150,7 @@ func TestCauses(t *testing.T) {
 			t.Errorf("not read is %+v", found.NotRead)
 		}
 	}
-	if r.status != cli.ExitDone || found.Read != read {
-		t.Fatalf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
+	must.That(t, r.status == cli.ExitDone && found.Read == read, "exit status %d: %s%s", r.status, r.out, r.stderr)
 	orders := causeOf(t, found, "no order #")
 	if found.Causes[0].ID != orders.ID || orders.Messages != 7 || orders.Kind != "ValueError" || len(orders.Queues) != 2 ||
 		orders.Queues[0] != v.name+"/stock.failed" || orders.Evidence != "error" || orders.Sample == "" {
@@ -174,18 +169,13 @@ func TestCauses(t *testing.T) {
 		t.Errorf("of mail %+v", one)
 	}
 	few := decode[causesContract](t, v.run("causes", "--queues", "stock?failed", "--limit", "2"))
-	if few.Read != 2 || *few.Ready != 6 || len(few.NotRead) != 1 || *few.NotRead[0].Messages != 4 {
-		t.Errorf("two of each queue are %+v", few)
-	}
+	assert.That(t, few.Read == 2 && *few.Ready == 6 && len(few.NotRead) == 1 && *few.NotRead[0].Messages == 4,
+		"two of each queue are %+v", few)
 	table := v.run("causes", "-o", "table", "--queues", "stock.failed")
 	for _, want := range []string{orders.ID, "no order #", "550 5.1.1", "CAUSE"} {
-		if !strings.Contains(table.out, want) {
-			t.Errorf("%q is not in\n%s", want, table.out)
-		}
+		assert.That(t, strings.Contains(table.out, want), "%q is not in\n%s", want, table.out)
 	}
-	if !strings.Contains(table.stderr, "6 of 6 messages in 1 failed queue read") {
-		t.Errorf("what was read is %q", table.stderr)
-	}
+	assert.Contains(t, table.stderr, "6 of 6 messages in 1 failed queue read", "what was read")
 	for _, refused := range [][]string{
 		{"causes", "--queues", "nothing.*"}, {"causes", "--limit", "0"}, {"causes", "mail.failed"},
 	} {
@@ -259,17 +249,13 @@ func TestByCause(t *testing.T) {
 			t.Errorf("%v: %d in mail, %d in mail.failed", args, v.count("mail"), v.count("mail.failed"))
 		}
 	}
-	if left := ids(v.take("mail.failed")); left != "gone2-1" {
-		t.Errorf("left is %s", left)
-	}
+	assert.Equal(t, ids(v.take("mail.failed")), "gone2-1", "left")
 	for _, command := range [][]string{
 		{"peek", "mail.failed"}, {"drop", "mail.failed", "--yes"}, {"export", "mail.failed", "-"},
 	} {
 		for _, id := range []string{"", "12345", "no such one"} {
 			r := v.run(append(command, "--cause", id)...)
-			if r.status != cli.ExitUsage {
-				t.Errorf("%v --cause %q: exit status %d", command, id, r.status)
-			}
+			assert.Equal(t, r.status, cli.ExitUsage, "%v --cause %q: exit status", command, id)
 			checkSentence(t, r.stderr, "--cause", "12 hexadecimal digits")
 		}
 	}
@@ -309,9 +295,7 @@ func TestCauseIsFrozen(t *testing.T) {
 		}
 		k.asked("2 came later and stay in "+v.name+"/"+name+" (after ", 1)
 		k.asked(`"came_later": 2`, 1)
-		if left := ids(v.take(name)); left != "other-1 other-2 later-1 later-2" {
-			t.Errorf("%s: left is %s", name, left)
-		}
+		assert.Equal(t, ids(v.take(name)), "other-1 other-2 later-1 later-2", "%s: left", name)
 	}
 }
 

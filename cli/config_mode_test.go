@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -32,11 +33,7 @@ func TestConfigThatOthersRead(t *testing.T) {
 		_, _, stderr := connectionOf(t, env, "--context", "a")
 		line, _, _ := strings.Cut(stderr, "\n")
 		told := strings.HasPrefix(line, "warning: ") && strings.Contains(line, "chmod 600 "+path)
-		if told != test.told {
-			t.Errorf("%+v: %q", test, stderr)
-		}
-		if strings.Contains(stderr, "s3cr3t") {
-			t.Errorf("a password is shown: %s", stderr)
-		}
+		assert.That(t, told == test.told, "%+v: %q", test, stderr)
+		assert.That(t, !strings.Contains(stderr, "s3cr3t"), "a password is shown: %s", stderr)
 	}
 }

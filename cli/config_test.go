@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/body"
@@ -61,12 +62,9 @@ func TestConfigExample(t *testing.T) {
 		return ""
 	}, "config")
 	first, _, _ := strings.Cut(out, "\n")
-	if status != ExitDone || first != "# "+filepath.Join(missing, "dlxtop", "config.toml") {
-		t.Fatalf("exit status %d, the first line is %q: %s", status, first, errs)
-	}
-	if !strings.Contains(errs, "does not exist yet") {
-		t.Errorf("it does not say that there is no file: %q", errs)
-	}
+	must.That(t, status == ExitDone && first == "# "+filepath.Join(missing, "dlxtop", "config.toml"),
+		"exit status %d, the first line is %q: %s", status, first, errs)
+	assert.Contains(t, errs, "does not exist yet", "it does not say that there is no file")
 	env := written(t, out)
 	if _, err := (config.Flags{Context: "shop"}).Connection(env); err != nil {
 		t.Errorf("the example is not usable: %v", err)
@@ -109,9 +107,7 @@ func TestDescriptorSets(t *testing.T) {
 	read := func() body.View {
 		t.Helper()
 		look, err := (appearance{}).resolve(&Program{Env: env})
-		if err != nil || len(look.schemas) != 2 {
-			t.Fatalf("%d: %v", len(look.schemas), err)
-		}
+		must.That(t, err == nil && len(look.schemas) == 2, "%d: %v", len(look.schemas), err)
 		return look.schemas.Read(model.QueueRef{}, m)
 	}
 	path := filepath.Join(filepath.Dir(config.Path(env)), "shop.desc")
@@ -198,13 +194,10 @@ func TestConfigMistakes(t *testing.T) {
 		{"mouse = \n", nil, []string{"config.toml, line 1", "TOML"}},
 	} {
 		status, out, errs := run(written(t, test.file), test.args...)
-		if status != ExitUsage || out != "" || strings.Count(errs, "\n") != 1 || strings.Contains(errs, "s3cr3t") {
-			t.Errorf("%q %q: exit status %d, %q, %q", test.file, test.args, status, out, errs)
-		}
+		assert.That(t, status == ExitUsage && out == "" && strings.Count(errs, "\n") == 1 &&
+			!strings.Contains(errs, "s3cr3t"), "%q %q: exit status %d, %q, %q", test.file, test.args, status, out, errs)
 		for _, want := range test.want {
-			if !strings.Contains(errs, want) {
-				t.Errorf("%q %q: %q is not in %q", test.file, test.args, want, errs)
-			}
+			assert.Contains(t, errs, want, "%q %q", test.file, test.args)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -31,9 +32,7 @@ func connectionOf(
 		},
 	}
 	status = program.Run(context.Background(), append([]string{"flows"}, args...))
-	if out.Len() > 0 {
-		t.Errorf("standard output has %q", out.String())
-	}
+	assert.That(t, out.Len() <= 0, "standard output has %q", out.String())
 	return c, status, errs.String()
 }
 
@@ -169,9 +168,7 @@ func TestConnection(t *testing.T) {
 			if got != test.want {
 				t.Errorf("it connects to\n%s\ninstead of\n%s\n%s", spelled(got), spelled(test.want), stderr)
 			}
-			if status != cli.ExitRefused {
-				t.Errorf("exit status %d: %s", status, stderr)
-			}
+			assert.That(t, status == cli.ExitRefused, "exit status %d: %s", status, stderr)
 		})
 	}
 }
@@ -274,9 +271,7 @@ func TestConnectionMistakes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, status, stderr := connectionOf(t, test.env, test.args...)
-			if status != cli.ExitUsage {
-				t.Errorf("exit status %d", status)
-			}
+			assert.Equal(t, status, cli.ExitUsage, "exit status")
 			checkSentence(t, stderr, test.want...)
 		})
 	}

@@ -7,13 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/creack/pty"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -62,12 +62,9 @@ func TestGoingToContexts(t *testing.T) {
 			t.Errorf("dashboard %d is on vhost %q, read only %v, without a journal %v", at, d.Connection.VHost,
 				d.Connection.ReadOnly, d.Connection.NoJournal)
 		}
-		if !strings.Contains(d.Trouble, visit.trouble) || visit.trouble == "" && d.Trouble != "" {
-			t.Errorf("dashboard %d has the trouble %q, want %q", at, d.Trouble, visit.trouble)
-		}
-		if !slices.Equal(d.Contexts, []string{"away", "one", "two"}) {
-			t.Errorf("the contexts are %v", d.Contexts)
-		}
+		assert.That(t, strings.Contains(d.Trouble, visit.trouble) && (visit.trouble != "" || d.Trouble == ""),
+			"dashboard %d has the trouble %q, want %q", at, d.Trouble, visit.trouble)
+		assert.List(t, d.Contexts, []string{"away", "one", "two"}, "the contexts")
 		if _, err := d.Source.Snapshot(ctx); err != nil {
 			t.Errorf("dashboard %d cannot read the broker: %v", at, err)
 		}
@@ -84,7 +81,6 @@ func TestGoingToContexts(t *testing.T) {
 	said, _ := io.ReadAll(master)
 	taken := regexp.MustCompile("[^\\r\\n]*\\r\x1b\\[K")
 	left := taken.ReplaceAllString(string(said), "")
-	if left != "" || !strings.Contains(string(said), "connecting to two") {
-		t.Errorf("%q is left on the terminal of %q", left, said)
-	}
+	assert.That(t, left == "" && strings.Contains(string(said), "connecting to two"),
+		"%q is left on the terminal of %q", left, said)
 }

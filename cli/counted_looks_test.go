@@ -13,6 +13,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -59,9 +60,7 @@ func TestLooksOfManyRuns(t *testing.T) {
 				switch {
 				case r.status == cli.ExitRefused:
 					refused++
-					if !strings.Contains(r.stderr, "2 looks left of 20") {
-						t.Errorf("run %d: %s", run+1, r.stderr)
-					}
+					assert.Contains(t, r.stderr, "2 looks left of 20", "run %d", run+1)
 				case counts && r.status != cli.ExitDone, counts && !strings.Contains(r.stderr, test.says):
 					t.Errorf("run %d: exit status %d: %s", run+1, r.status, r.stderr)
 				}
@@ -72,14 +71,12 @@ func TestLooksOfManyRuns(t *testing.T) {
 			}
 			// On a busy machine a look can cost two: a consumer that is cancelled while a message is on its way. One that
 			// comes before the queue shows what it got back costs none.
-			if refused < want-2 || want == 0 && refused > 0 || refused > want+3 {
-				t.Errorf("%d runs were refused, want the last %d", refused, want)
-			}
+			assert.That(t, refused >= want-2 && (want != 0 || refused <= 0) && refused <= want+3,
+				"%d runs were refused, want the last %d", refused, want)
 			await(t, "all are back", func() bool { return v.count("q") == n })
 			d, ok, err := v.channel.Get("q", true)
-			if err != nil || !ok || counts && test.free && d.Redelivered {
-				t.Errorf("the first message: %v %v", err, d.Redelivered)
-			}
+			assert.That(t, err == nil && ok && (!counts || !test.free || !d.Redelivered),
+				"the first message: %v %v", err, d.Redelivered)
 			if came, _ := d.Headers["x-delivery-count"].(int64); counts && (came > limit-2 || came == 0 && !test.free) {
 				t.Errorf("the first message came back %d times", came)
 			}
@@ -100,9 +97,8 @@ func TestReadOnlyLooks(t *testing.T) {
 	for look := range 5 {
 		await(t, "both are back", func() bool { return v.count("q") == 2 })
 		r := v.run("peek", "q", "--read-only", "--insist")
-		if want := cli.ExitRefused; look > 0 && r.status != want || strings.Contains(r.stderr, "--insist") {
-			t.Errorf("look %d: exit status %d: %s", look+1, r.status, r.stderr)
-		}
+		assert.That(t, (look <= 0 || r.status == cli.ExitRefused) && !strings.Contains(r.stderr, "--insist"),
+			"look %d: exit status %d: %s", look+1, r.status, r.stderr)
 	}
 	await(t, "both are left", func() bool { return v.count("q") == 2 })
 }
@@ -156,8 +152,6 @@ func TestAgreedActionsLookOnce(t *testing.T) {
 		if want := test.looks == 0 && test.args[0] != "drop"; unread != want {
 			t.Errorf("%v: it says %s", test.args, errs.String())
 		}
-		if n := v.count("q"); n != 0 {
-			t.Errorf("%v: %d messages are left", test.args, n)
-		}
+		assert.Equal(t, v.count("q"), 0, "%v", test.args)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -51,17 +52,12 @@ func TestDumbTerminal(t *testing.T) {
 		{},
 	} {
 		screen := onTerminal(t, dumb, args...)
-		if strings.Contains(screen, "\x1b") {
-			t.Errorf("%v wrote %q", args, screen)
-		}
-		if len(args) == 0 && !strings.Contains(screen, "TERM=dumb") {
-			t.Errorf("the dashboard said %q", screen)
-		}
+		assert.That(t, !strings.Contains(screen, "\x1b"), "%v wrote %q", args, screen)
+		assert.That(t, len(args) > 0 || strings.Contains(screen, "TERM=dumb"), "the dashboard said %q", screen)
 	}
 	smart := map[string]string{"TERM": "xterm", "DLXTOP_URL": v.url(), "DLXTOP_API": node.API()}
-	if screen := onTerminal(t, smart, "drop", queue, "--limit", "1", "--yes"); !strings.Contains(screen, "\x1b[K") {
-		t.Errorf("no progress is shown on a terminal: %q", screen)
-	}
+	assert.Contains(t, onTerminal(t, smart, "drop", queue, "--limit", "1", "--yes"), "\x1b[K",
+		"no progress is shown on a terminal")
 }
 
 // TestCompletion: a shell gets names as they are, and none that it could not hand back or that would act on the
@@ -83,7 +79,5 @@ func TestCompletion(t *testing.T) {
 		t.Fatalf("exit status %d: %s", status, errs.String())
 	}
 	names, _, _ := strings.Cut(out.String(), ":") // what follows is for the shell
-	if names != "Grüße 世界\nplain\ntwolines\n" {
-		t.Errorf("%q", out.String())
-	}
+	assert.That(t, names == "Grüße 世界\nplain\ntwolines\n", "%q", out.String())
 }

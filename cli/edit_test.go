@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -66,9 +67,7 @@ func TestReplayEdited(t *testing.T) {
 	}
 	second := e.Samples[1]
 	got, lines := strings.Join(second.Differences, "\n"), "header tries: 0 → 7\n- \"n\": \"1\",\n+ \"n\": 1,"
-	if second.MessageID != "m-2" || got != lines {
-		t.Errorf("%s:\n%s\nwant\n%s", second.MessageID, got, lines)
-	}
+	assert.That(t, second.MessageID == "m-2" && got == lines, "%s:\n%s\nwant\n%s", second.MessageID, got, lines)
 	if before, after := second.Before.Body, second.After.Body; second.Before.Position != 2 ||
 		!strings.Contains(before, `"n": "1",`) || strings.Replace(before, `"1"`, "1", 1) != after {
 		t.Errorf("before %q, after %q", before, after)
@@ -78,18 +77,14 @@ func TestReplayEdited(t *testing.T) {
 		"edit: 600 of 602 messages are changed, 1 is published unchanged, 1 stays in the queue", "message 2 (m-2):",
 		`  + "n": 1,`, "1 of them stays: the jq program failed",
 	} {
-		if !strings.Contains(table.stderr, want) {
-			t.Errorf("%q is not in\n%s", want, table.stderr)
-		}
+		assert.That(t, strings.Contains(table.stderr, want), "%q is not in\n%s", want, table.stderr)
 	}
 	await(t, "the dry runs changed nothing", func() bool { return v.count("failed") == n+2 && v.count("worker") == 0 })
 
 	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", mending, "--yes", "-o", "json")
 	account := decode[accountContract](t, r)
-	if r.status != cli.ExitRefused || account.counts() != fmt.Sprint(n+2, n+1, 0, 1, 0, 0) || account.Edit == nil ||
-		account.Edit.Changed != n {
-		t.Fatalf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
+	must.That(t, r.status == cli.ExitRefused && account.counts() == fmt.Sprint(n+2, n+1, 0, 1, 0, 0) &&
+		account.Edit != nil && account.Edit.Changed == n, "exit status %d: %s%s", r.status, r.out, r.stderr)
 	d, ok, err := v.channel.Get("worker", false)
 	if want := "{ \"id\": 0.0, \"n\": 0,\n \"tags\": [1,  2] }"; err != nil || !ok || string(d.Body) != want ||
 		d.Headers["tries"] != int32(7) || d.Priority != 4 || d.Headers["at"] != time.Unix(1_600_000_000, 0) {
@@ -98,19 +93,15 @@ func TestReplayEdited(t *testing.T) {
 	must.Do(t, d.Nack(false, true))
 	await(t, "it is back", func() bool { return v.count("worker") == n+1 })
 	shown := v.run("journal", "show", fmt.Sprint(account.JournalID), "-o", "table")
-	if !strings.Contains(shown.stderr, "changed by the jq program if .body.n") ||
-		!strings.Contains(shown.out, "the body (") {
-		t.Errorf("the journal shows %s%s", shown.out, shown.stderr)
-	}
+	assert.That(t, strings.Contains(shown.stderr, "changed by the jq program if .body.n") &&
+		strings.Contains(shown.out, "the body ("), "the journal shows %s%s", shown.out, shown.stderr)
 	if undo := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes"); undo.status != cli.ExitDone {
 		t.Errorf("exit status %d: %s", undo.status, undo.stderr)
 	}
 	await(t, "all are back", func() bool { return v.count("failed") == n+2 })
 	if got := wholes(v.take("failed")); !slices.Equal(got, want) {
 		for i := range got {
-			if got[i] != want[i] {
-				t.Fatalf("it came back as\n%s\nand was\n%s", got[i], want[i])
-			}
+			must.Equal(t, got[i], want[i], "it came back as")
 		}
 		t.Errorf("%d came back", len(got))
 	}
@@ -150,9 +141,8 @@ func TestEditIsRefused(t *testing.T) {
 			}
 		}
 		r := v.run("replay", queue, "--to", "queue:worker", "--edit", test.edit, "--yes")
-		if r.status != test.status || r.out != "" || !strings.Contains(r.stderr, test.want) {
-			t.Errorf("%s: exit status %d: %s%s", test.edit, r.status, r.out, r.stderr)
-		}
+		assert.That(t, r.status == test.status && r.out == "" && strings.Contains(r.stderr, test.want),
+			"%s: exit status %d: %s%s", test.edit, r.status, r.out, r.stderr)
 	}
 	await(t, "nothing was changed", func() bool { return v.count("failed") == 3 && v.count("worker") == 0 })
 	r := v.run("move", "failed", "--to", "queue:worker", "--edit", `.body.n += 1`, "--yes")
@@ -175,9 +165,8 @@ func TestEditedCanary(t *testing.T) {
 	r := v.run("replay", "failed", "--to", "queue:worker", "--edit", `.body.fixed = true`, "--canary", "--canary-wait",
 		"1s", "--yes")
 	account := decode[accountContract](t, r)
-	if r.status != cli.ExitRefused || account.counts() != "14 1 0 0 0 0" || *account.CameBack != 1 {
-		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
+	assert.That(t, r.status == cli.ExitRefused && account.counts() == "14 1 0 0 0 0" && *account.CameBack == 1,
+		"exit status %d: %s%s", r.status, r.out, r.stderr)
 	await(t, "all are in the queue", func() bool { return v.count("failed") == 14 })
 	mended := 0
 	for _, d := range v.take("failed") {
@@ -185,9 +174,7 @@ func TestEditedCanary(t *testing.T) {
 			mended++
 		}
 	}
-	if mended != 1 {
-		t.Errorf("%d messages were changed", mended)
-	}
+	assert.Equal(t, mended, 1, "messages were changed")
 }
 
 // TestResumeOfAnEdit: what is left is changed by the same program.
@@ -200,20 +187,14 @@ func TestResumeOfAnEdit(t *testing.T) {
 	r := v.interrupted("worker", 3, "replay", "failed", "--to", "queue:worker", "--rate", "20/s", "--edit",
 		`.body.fixed = true`, "--yes")
 	first := decode[accountContract](t, r)
-	if first.JournalID == 0 || *first.Moved >= 120 {
-		t.Fatalf("%+v", r)
-	}
+	must.That(t, first.JournalID != 0 && *first.Moved < 120, "%+v", r)
 	r = v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes")
 	if second := decode[resumeContract](t, r); r.status != cli.ExitDone || *second.Moved != 120-*first.Moved {
 		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
 	}
 	got := v.take("worker")
 	for _, d := range got {
-		if !strings.Contains(string(d.Body), `,"fixed":true}`) {
-			t.Errorf("%s was not changed", d.Body)
-		}
+		assert.That(t, strings.Contains(string(d.Body), `,"fixed":true}`), "%s was not changed", d.Body)
 	}
-	if len(got) != 120 {
-		t.Errorf("%d arrived", len(got))
-	}
+	assert.Equal(t, len(got), 120, "arrived")
 }

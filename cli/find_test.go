@@ -14,6 +14,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
 	"github.com/dlxtop/dlxtop/model"
@@ -119,9 +120,7 @@ func TestFind(t *testing.T) {
 	hits, end := found(t, r)
 	var got []string
 	for _, h := range hits {
-		if h.VHost != v.name {
-			t.Errorf("found in the vhost %s: %+v", h.VHost, h)
-		}
+		assert.That(t, h.VHost == v.name, "found in the vhost %s: %+v", h.VHost, h)
 		got = append(got, fmt.Sprint(h.Queue, " ", h.Position, " ", h.Where, " ", h.Name, h.Packed))
 	}
 	want := []string{
@@ -130,27 +129,21 @@ func TestFind(t *testing.T) {
 	if !counts {
 		want = append(want, "lots 1 body ")
 	}
-	if r.status != cli.ExitDone || strings.Join(got, "\n") != strings.Join(want, "\n") || end.Read < 7 {
-		t.Errorf("exit status %d, found %q: %s", r.status, got, r.stderr)
-	}
+	assert.That(t, r.status == cli.ExitDone && strings.Join(got, "\n") == strings.Join(want, "\n") && end.Read >= 7,
+		"exit status %d, found %q: %s", r.status, got, r.stderr)
 	if counts {
 		lots := end.NotRead[0]
 		// The statistics of a busy 4.0.5 may lose the number again for a moment.
 		counted := known(lots.Messages, 1) && strings.Contains(r.stderr, "1 message of "+v.name+"/lots: ") ||
 			lots.Messages == nil && strings.Contains(r.stderr, " "+v.name+"/lots: ")
-		if !counted || !strings.HasSuffix(lots.Queue, "/lots") || !strings.Contains(lots.Why, "a look has a cost") {
-			t.Errorf("not read is %+v: %s", end.NotRead, r.stderr)
-		}
+		assert.That(t, counted && strings.HasSuffix(lots.Queue, "/lots") && strings.Contains(lots.Why, "a look has a cost"),
+			"not read is %+v: %s", end.NotRead, r.stderr)
 	}
 	all := v.run("find", "Ä-4711/7", "--read-costly")
-	if !strings.Contains(all.stderr, "5 messages found in 8 messages read") {
-		t.Errorf("with what costs: %s", all.stderr)
-	}
+	assert.Contains(t, all.stderr, "5 messages found in 8 messages read", "with what costs")
 	table := v.run("find", "=json.user == 12", "-o", "table")
 	for _, words := range []string{"QUEUE", "/a-orders", "expression", `{"order": "Ä-4711/7"`} {
-		if !strings.Contains(table.out, words) {
-			t.Errorf("%q is not in\n%s", words, table.out)
-		}
+		assert.That(t, strings.Contains(table.out, words), "%q is not in\n%s", words, table.out)
 	}
 	if hits, end := found(t, v.run("find", "m-", "--queues", "*orders", "--limit", "2")); len(hits) != 2 ||
 		len(end.NotRead) != 1 || !strings.Contains(end.NotRead[0].Why, "the first 2 messages of the queue") {
@@ -171,9 +164,7 @@ func TestFind(t *testing.T) {
 		{[]string{}, []string{"needs a text"}},
 	} {
 		r := v.run(append([]string{"find"}, c.args...)...)
-		if r.status != cli.ExitUsage || r.out != "" {
-			t.Errorf("%v: exit status %d, %s", c.args, r.status, r.out)
-		}
+		assert.That(t, r.status == cli.ExitUsage && r.out == "", "%v: exit status %d, %s", c.args, r.status, r.out)
 		checkSentence(t, r.stderr, c.words...)
 	}
 	if n := v.counts("a-orders", "orders.failed"); n["a-orders"] != 5 || n["orders.failed"] != 2 {
@@ -204,13 +195,9 @@ func TestFindOne(t *testing.T) {
 	text := fmt.Sprintf(`"o-%d-%d"`, queues-2, each-1)
 	hits, end := found(t, v.run("find", text))
 	queue := fmt.Sprintf("q%03d.failed", queues-2)
-	if len(hits) != 1 || hits[0].Position != each || hits[0].Queue != queue ||
-		hits[0].MessageID != fmt.Sprintf("id-%d-%d", queues-2, each-1) {
-		t.Errorf("found %+v", hits)
-	}
-	if end.Read != queues*each || end.Queues != queues || len(end.NotRead) != 0 {
-		t.Errorf("%+v", end)
-	}
+	assert.That(t, len(hits) == 1 && hits[0].Position == each && hits[0].Queue == queue &&
+		hits[0].MessageID == fmt.Sprintf("id-%d-%d", queues-2, each-1), "found %+v", hits)
+	assert.That(t, end.Read == queues*each && end.Queues == queues && len(end.NotRead) == 0, "%+v", end)
 }
 
 // meddling is a broker on which something happens when the first message of a queue is read.
@@ -267,14 +254,11 @@ func TestFindWhile(t *testing.T) {
 			}
 		})
 		hits, end := found(t, r)
-		if r.status != cli.ExitDone || len(hits) < 2 || hits[len(hits)-1].Queue != "c" || end.Queues != 1 {
-			t.Errorf("exit status %d, %d hits, %+v: %s", r.status, len(hits), end, r.stderr)
-		}
+		assert.That(t, r.status == cli.ExitDone && len(hits) >= 2 && hits[len(hits)-1].Queue == "c" && end.Queues == 1,
+			"exit status %d, %d hits, %+v: %s", r.status, len(hits), end, r.stderr)
 		for i, name := range []string{"/a", "/b"} {
-			if len(end.NotRead) != 2 || !strings.HasSuffix(end.NotRead[i].Queue, name) ||
-				!strings.Contains(end.NotRead[i].Why, "does not exist any more") {
-				t.Errorf("not read is %+v", end.NotRead)
-			}
+			assert.That(t, len(end.NotRead) == 2 && strings.HasSuffix(end.NotRead[i].Queue, name) &&
+				strings.Contains(end.NotRead[i].Why, "does not exist any more"), "not read is %+v", end.NotRead)
 		}
 	})
 	t.Run("interrupted", func(t *testing.T) {
@@ -283,10 +267,8 @@ func TestFindWhile(t *testing.T) {
 		defer stop()
 		r := run(ctx, v, stop)
 		hits, end := found(t, r)
-		if r.status != cli.ExitInterrupted || len(hits) == 0 || len(end.NotRead) != 3 ||
-			!strings.Contains(r.stderr, "ended") {
-			t.Errorf("exit status %d, %d hits, %+v: %s", r.status, len(hits), end, r.stderr)
-		}
+		assert.That(t, r.status == cli.ExitInterrupted && len(hits) > 0 && len(end.NotRead) == 3 &&
+			strings.Contains(r.stderr, "ended"), "exit status %d, %d hits, %+v: %s", r.status, len(hits), end, r.stderr)
 		await(t, "all is back", func() bool { return v.count("a") == many })
 	})
 	t.Run("nobody reads", func(t *testing.T) {
@@ -294,9 +276,8 @@ func TestFindWhile(t *testing.T) {
 		var errs bytes.Buffer
 		p := program(strings.NewReader(""), closedPipe{}, &errs)
 		status := p.Run(t.Context(), v.asJSON([]string{"find", "m-"}))
-		if status != cli.ExitRefused || !strings.Contains(errs.String(), "write what was found") {
-			t.Errorf("exit status %d: %s", status, errs.String())
-		}
+		assert.That(t, status == cli.ExitRefused && strings.Contains(errs.String(), "write what was found"),
+			"exit status %d: %s", status, errs.String())
 		await(t, "all is back", func() bool { return v.count("a") == many })
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -48,9 +49,7 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 		`"worker":{"queue":"w","ready":0,"consumers":1,"delayed_retry":"all","delayed":2}`,
 		`"failed_without_flow":[{"vhost":"/","queue":"error","ready":7,"reason":"`,
 	} {
-		if !strings.Contains(string(raw), want) {
-			t.Errorf("no %s in %s", want, raw)
-		}
+		assert.That(t, strings.Contains(string(raw), want), "no %s in %s", want, raw)
 	}
 	var table strings.Builder
 	must.Do(t, flowsTable(topology).write(&table))
@@ -58,9 +57,7 @@ func TestFlowsThatAreNotOneQueueEach(t *testing.T) {
 		"d … a", "1s…15s (argument)", "delayed retry of all (argument)", "per message",
 		"error",
 	} {
-		if !strings.Contains(table.String(), want) {
-			t.Errorf("no %q in\n%s", want, table.String())
-		}
+		assert.Contains(t, table.String(), want)
 	}
 }
 
@@ -108,9 +105,7 @@ func TestFlowsWithRedeliveries(t *testing.T) {
 			for line := range strings.Lines(table.String()) {
 				rows = append(rows, strings.Join(strings.Fields(line), " "))
 			}
-			if diff := cmp.Diff(test.rows, rows); diff != "" {
-				t.Error(diff)
-			}
+			assert.NoDiff(t, cmp.Diff(test.rows, rows))
 			raw := must.Get(json.Marshal(flowsOf(looping(test.rate))))(t)
 			if text := string(raw); !strings.Contains(text, test.inJSON) ||
 				strings.Contains(text, "redelivered_per_second") != test.mentions {

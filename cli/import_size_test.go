@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -31,13 +32,9 @@ func TestImportOfTenGigabytesOfNothing(t *testing.T) {
 		must.Do(t, os.Truncate(path, 10<<30))
 		var r result
 		peak := heapDuring(func() { r = v.run("import", path, "--to", "queue:q", "--yes") })
-		if r.status != cli.ExitUsage || !strings.Contains(r.stderr, test.words) ||
-			!strings.Contains(r.stderr, "nothing was imported") {
-			t.Errorf("%+v", r)
-		}
-		if peak > test.most {
-			t.Errorf("%q: %d MB", test.begins, peak>>20)
-		}
+		assert.That(t, r.status == cli.ExitUsage && strings.Contains(r.stderr, test.words) &&
+			strings.Contains(r.stderr, "nothing was imported"), "%+v", r)
+		assert.That(t, peak <= test.most, "%q: %d MB", test.begins, peak>>20)
 	}
 }
 
@@ -60,9 +57,7 @@ func TestImportOfALargeFile(t *testing.T) {
 	if peak := heapDuring(func() { r = v.run("import", path, "--to", "queue:to", "--dry-run") }); peak > 32<<20 {
 		t.Errorf("%d MB", peak>>20)
 	}
-	if *decode[accountContract](t, r).Planned != n {
-		t.Errorf("%+v", r)
-	}
+	assert.That(t, *decode[accountContract](t, r).Planned == n, "%+v", r)
 }
 
 // heapDuring is how many bytes of heap were in use at most beyond what was before.

@@ -13,6 +13,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -72,9 +73,7 @@ func (v *vhost) send(queue string, messages []amqp.Publishing) {
 		}
 	}
 	for _, c := range confirms {
-		if !c.Wait() {
-			v.t.Fatal("the broker did not take a message")
-		}
+		must.That(v.t, c.Wait(), "the broker did not take a message")
 	}
 }
 
@@ -99,9 +98,8 @@ func TestJournal(t *testing.T) {
 
 	dropped := decode[accountContract](t, v.run("drop", "failed", "--limit", "2", "--yes"))
 	replayed := decode[accountContract](t, v.run("replay", "failed", "--to", "queue:worker", "--yes"))
-	if dropped.JournalID == 0 || replayed.JournalID != dropped.JournalID+1 || v.count("failed") != 0 {
-		t.Fatalf("%+v %+v", dropped, replayed)
-	}
+	must.That(t, dropped.JournalID != 0 && replayed.JournalID == dropped.JournalID+1 && v.count("failed") == 0,
+		"%+v %+v", dropped, replayed)
 	if moved := v.published("worker"); len(moved) != 3 ||
 		!strings.HasPrefix(fmt.Sprint(moved[0].Headers["dlxtop-replay"]), "count=1;") || moved[0].Headers["x-death"] != nil {
 		t.Errorf("the worker got %+v", moved)
@@ -120,21 +118,16 @@ func TestJournal(t *testing.T) {
 		Record  recordWire       `json:"record"`
 		Entries []map[string]any `json:"entries"`
 	}](t, v.run("journal", "show", fmt.Sprint(dropped.JournalID)))
-	if len(shown.Entries) != 2 || shown.Entries[1]["message_id"] != "r-1" || shown.Entries[1]["outcome"] != "dropped" {
-		t.Errorf("%+v", shown)
-	}
+	assert.That(t, len(shown.Entries) == 2 && shown.Entries[1]["message_id"] == "r-1" &&
+		shown.Entries[1]["outcome"] == "dropped", "%+v", shown)
 	table := v.run("journal", "-o", "table", "-n", "2")
 	for _, want := range []string{"WHO", "guest@", "replay", "queue:worker", "3 moved", "2 dropped"} {
-		if !strings.Contains(table.out, want) {
-			t.Errorf("%q is not in %s", want, table.out)
-		}
+		assert.That(t, strings.Contains(table.out, want), "%q is not in %s", want, table.out)
 	}
 
 	undo := []string{"journal", "undo", fmt.Sprint(replayed.JournalID)}
 	dry := decode[accountContract](t, v.run(append(undo, "--dry-run")...))
-	if *dry.Planned != 3 || v.count("failed") != 0 || v.count("worker") != 2 {
-		t.Errorf("a dry run: %+v", dry)
-	}
+	assert.That(t, *dry.Planned == 3 && v.count("failed") == 0 && v.count("worker") == 2, "a dry run: %+v", dry)
 	if r := v.run(append(undo, "--yes")...); r.status != cli.ExitRefused || *decode[accountContract](t, r).Moved != 2 ||
 		!strings.Contains(r.stderr, "taken by a consumer, or expired") {
 		t.Errorf("%+v", r)
@@ -143,10 +136,8 @@ func TestJournal(t *testing.T) {
 		*decode[accountContract](t, r).Moved != 2 {
 		t.Errorf("%+v", r)
 	}
-	if diff := cmp.Diff([]amqp.Publishing{messages[3], messages[4], messages[0], messages[1]},
-		v.published("failed")); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff([]amqp.Publishing{messages[3], messages[4], messages[0], messages[1]},
+		v.published("failed")))
 	if r := v.run("journal", "undo", fmt.Sprint(dropped.JournalID), "--yes"); r.status != cli.ExitRefused ||
 		!strings.Contains(r.stderr, "nothing to undo; 2 brought back before") {
 		t.Errorf("%+v", r)
@@ -182,10 +173,8 @@ func TestUnusableJournal(t *testing.T) {
 		}
 	}
 	r := act("drop", "failed", "--yes", "--no-journal", "--limit", "1")
-	if r.status != cli.ExitDone || decode[accountContract](t, r).JournalID != 0 ||
-		!strings.Contains(r.stderr, "no undo") || v.count("failed") != 1 {
-		t.Errorf("%+v", r)
-	}
+	assert.That(t, r.status == cli.ExitDone && decode[accountContract](t, r).JournalID == 0 &&
+		strings.Contains(r.stderr, "no undo") && v.count("failed") == 1, "%+v", r)
 }
 
 func TestExportAndImport(t *testing.T) {
@@ -199,9 +188,7 @@ func TestExportAndImport(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	content, err := os.ReadFile(path)
-	if err != nil || bytes.Count(content, []byte("\n")) != 20 {
-		t.Fatalf("%v %s", err, content)
-	}
+	must.That(t, err == nil && bytes.Count(content, []byte("\n")) == 20, "%v %s", err, content)
 	if r := v.run("export", "from", path); r.status != cli.ExitUsage || !strings.Contains(r.stderr, "is there already") {
 		t.Errorf("%+v", r)
 	}
@@ -216,9 +203,7 @@ func TestExportAndImport(t *testing.T) {
 		*decode[accountContract](t, r).Moved != 20 {
 		t.Errorf("%+v", r)
 	}
-	if diff := cmp.Diff(messages, v.published("to")); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(messages, v.published("to")))
 	wantImportKept(t, v)
 	for name, test := range map[string]struct {
 		content []byte
@@ -234,10 +219,8 @@ func TestExportAndImport(t *testing.T) {
 		broken := filepath.Join(t.TempDir(), "broken.jsonl")
 		must.Do(t, os.WriteFile(broken, test.content, 0o600))
 		r := v.run("import", broken, "--to", "queue:to", "--yes")
-		if r.status != cli.ExitUsage || !strings.Contains(r.stderr, test.words) ||
-			!strings.Contains(r.stderr, "nothing was imported") || v.count("to") != 0 {
-			t.Errorf("%s: %+v", name, r)
-		}
+		assert.That(t, r.status == cli.ExitUsage && strings.Contains(r.stderr, test.words) &&
+			strings.Contains(r.stderr, "nothing was imported") && v.count("to") == 0, "%s: %+v", name, r)
 	}
 }
 
@@ -247,10 +230,8 @@ func wantImportKept(t *testing.T, v *vhost) {
 	record := decode[struct {
 		Records []recordWire `json:"records"`
 	}](t, v.run("journal", "-n", "1")).Records[0]
-	if record.Operation != "import" || record.From != "to" || record.Moved != 20 || record.User != "guest" ||
-		record.State != "ended" {
-		t.Errorf("%+v", record)
-	}
+	assert.That(t, record.Operation == "import" && record.From == "to" && record.Moved == 20 && record.User == "guest" &&
+		record.State == "ended", "%+v", record)
 	if shown := v.run("journal", "show", fmt.Sprint(record.ID), "-o", "table"); !strings.Contains(shown.out,
 		"20 imported") || !strings.Contains(shown.out, "r-19") {
 		t.Errorf("%+v", shown)
@@ -294,10 +275,8 @@ func TestJournalOfAnotherCluster(t *testing.T) {
 	}
 	for _, verb := range []string{"undo", "resume"} {
 		r := v.runProgram(other, "journal", verb, id, "--yes")
-		if r.status != cli.ExitRefused || v.count("failed") != 1 ||
-			!strings.Contains(r.stderr, "(cluster another@one), and this is ") {
-			t.Errorf("%s: %+v", verb, r)
-		}
+		assert.That(t, r.status == cli.ExitRefused && v.count("failed") == 1 &&
+			strings.Contains(r.stderr, "(cluster another@one), and this is "), "%s: %+v", verb, r)
 	}
 	if r := v.runProgram(other, "journal", "undo", id, "--yes", "--insist"); r.status != cli.ExitDone ||
 		v.count("failed") != 3 {

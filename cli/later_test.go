@@ -7,6 +7,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 // TestReplayLater: through a buffer of the flow, messages come to the worker when they expire there.
@@ -24,9 +25,7 @@ func TestReplayLater(t *testing.T) {
 	for _, words := range []string{
 		"pace: at most 3/s: 3 messages take 1s or more", "orders gets them after 300ms in the buffer",
 	} {
-		if !strings.Contains(dry.stderr, words) {
-			t.Errorf("%q is not in %s", words, dry.stderr)
-		}
+		assert.That(t, strings.Contains(dry.stderr, words), "%q is not in %s", words, dry.stderr)
 	}
 	r := v.run(append(args, "--yes")...)
 	if a := decode[accountContract](t, r); r.status != cli.ExitDone || a.counts() != "3 3 0 0 0 0" {

@@ -9,6 +9,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // dropHead are the arguments of a queue that keeps so many messages and drops the oldest.
@@ -32,43 +34,33 @@ func TestDropHeadTarget(t *testing.T) {
 				{"replay", "failed", "--to", "queue:worker", "--dry-run"},
 			} {
 				r := v.run(append(args, "--yes")...)
-				if r.status != cli.ExitRefused {
-					t.Fatalf("%v: exit status %d: %s%s", args, r.status, r.out, r.stderr)
-				}
+				must.That(t, r.status == cli.ExitRefused, "%v: exit status %d: %s%s", args, r.status, r.out, r.stderr)
 				for _, words := range []string{
 					"worker keeps at most 5 messages", "holds 3", "--insist",
 					"10 messages would be dropped: the 3 that it holds and 7 of these 12",
 				} {
-					if !strings.Contains(r.stderr, words) {
-						t.Errorf("%v: %q is not in %s", args, words, r.stderr)
-					}
+					assert.Contains(t, r.stderr, words, "%v", args)
 				}
 			}
 			await(t, "nothing was moved", func() bool { return v.count("failed") == 12 && v.count("worker") == 3 })
 
 			r := v.run("move", "failed", "--to", "queue:worker", "--yes", "--insist")
 			account := decode[accountContract](t, r)
-			if r.status != cli.ExitDone || account.counts() != "12 12 0 0 0 0" {
-				t.Fatalf("exit status %d: %s%s", r.status, r.out, r.stderr)
-			}
-			if !strings.Contains(r.stderr, "would be dropped") {
-				t.Errorf("the loss is not told: %s", r.stderr)
-			}
+			must.That(t, r.status == cli.ExitDone && account.counts() == "12 12 0 0 0 0",
+				"exit status %d: %s%s", r.status, r.out, r.stderr)
+			assert.Contains(t, r.stderr, "would be dropped", "the loss is not told")
 			await(t, "the limit drops", func() bool { return v.count("failed") == 0 && v.count("worker") == 5 })
 			u := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes")
 			back := decode[accountContract](t, u)
-			if u.status != cli.ExitDone || back.counts() != "12 12 0 0 0 0" || strings.Contains(u.stderr, "consumer") {
-				t.Errorf("exit status %d: %s%s", u.status, u.out, u.stderr)
-			}
+			assert.That(t, u.status == cli.ExitDone && back.counts() == "12 12 0 0 0 0" &&
+				!strings.Contains(u.stderr, "consumer"), "exit status %d: %s%s", u.status, u.out, u.stderr)
 			await(t, "all are back", func() bool { return v.count("failed") == 12 && v.count("worker") == 0 })
 			got := map[string]string{}
 			for _, d := range v.take("failed") {
 				got[d.MessageId] = asPublished(d)
 			}
 			for id, message := range want {
-				if got[id] != message {
-					t.Errorf("%s came back as\n%s, was\n%s", id, got[id], message)
-				}
+				assert.Equal(t, got[id], message, "%s came back as", id)
 			}
 		})
 	}

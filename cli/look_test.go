@@ -10,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -116,16 +117,13 @@ func TestFlows(t *testing.T) {
 	v := newVHost(t)
 	v.declarePubsub()
 	r := v.run("flows")
-	if r.status != cli.ExitDone || !r.quiet() {
-		t.Fatalf("exit status %d: %s", r.status, r.stderr)
-	}
+	must.That(t, r.status == cli.ExitDone && r.quiet(), "exit status %d: %s", r.status, r.stderr)
 	for _, flow := range decode[flowsContract](t, r).Flows {
 		if flow.Name != "ucenter@user" {
 			continue
 		}
-		if flow.VHost != v.name || flow.Worker.Queue != "ucenter@user" || len(flow.Buffers) != 1 || len(flow.Failed) != 1 {
-			t.Fatalf("this is not the flow: %+v", flow)
-		}
+		must.That(t, flow.VHost == v.name && flow.Worker.Queue == "ucenter@user" && len(flow.Buffers) == 1 &&
+			len(flow.Failed) == 1, "this is not the flow: %+v", flow)
 		b := flow.Buffers[0]
 		if b.Queue != "ucenter@user@retry" || b.Role != "retry" || *b.TTL != 30_000 || b.TTLSource != "argument" ||
 			*b.DLX != "master" ||
@@ -138,9 +136,7 @@ func TestFlows(t *testing.T) {
 		}
 		table := v.run("flows", "-o", "table")
 		for _, want := range []string{"ucenter@user@retry", "30s (argument)", "ucenter@user through master"} {
-			if !strings.Contains(table.out, want) {
-				t.Errorf("%q is not in\n%s", want, table.out)
-			}
+			assert.That(t, strings.Contains(table.out, want), "%q is not in\n%s", want, table.out)
 		}
 		return
 	}
@@ -154,13 +150,10 @@ func TestPeek(t *testing.T) {
 	const queue = "ucenter@user@failed"
 	before := v.count(queue)
 	r := v.run("peek", queue, "-n", "3")
-	if r.status != cli.ExitDone {
-		t.Fatalf("exit status %d: %s", r.status, r.stderr)
-	}
+	must.That(t, r.status == cli.ExitDone, "exit status %d: %s", r.status, r.stderr)
 	peeked := decode[peekContract](t, r)
-	if peeked.Queue != queue || peeked.Method != "basic.consume" || peeked.Cost == "" || len(peeked.Messages) != 3 {
-		t.Fatalf("peeked %+v", peeked)
-	}
+	must.That(t, peeked.Queue == queue && peeked.Method == "basic.consume" && peeked.Cost != "" &&
+		len(peeked.Messages) == 3, "peeked %+v", peeked)
 	for i, m := range peeked.Messages {
 		if m.Position != i+1 || *m.MessageID == "" || *m.Exchange != "master.failed" || *m.RoutingKey != queue ||
 			len(m.Deaths) == 0 ||
@@ -169,17 +162,13 @@ func TestPeek(t *testing.T) {
 			t.Errorf("message %d: %+v", i+1, m)
 		}
 		d := m.Deaths[0]
-		if d.Queue != "ucenter@user@retry" || d.Reason != "expired" || d.Count == 0 || d.Exchange == nil ||
-			len(d.RoutingKeys) == 0 {
-			t.Errorf("death of message %d: %+v", i+1, d)
-		}
+		assert.That(t, d.Queue == "ucenter@user@retry" && d.Reason == "expired" && d.Count != 0 && d.Exchange != nil &&
+			len(d.RoutingKeys) > 0, "death of message %d: %+v", i+1, d)
 		if when, err := time.Parse("2006-01-02T15:04:05.000Z07:00", d.Time); err != nil || time.Since(when) > 24*time.Hour {
 			t.Errorf("the time of its death is %q", d.Time)
 		}
 	}
-	if !strings.Contains(r.stderr, "the first 3 of") {
-		t.Errorf("nothing is said of the others: %q", r.stderr)
-	}
+	assert.Contains(t, r.stderr, "the first 3 of", "nothing is said of the others")
 	again := decode[peekContract](t, v.run("peek", queue, "-n", "3"))
 	for i, m := range again.Messages {
 		if *m.MessageID != *peeked.Messages[i].MessageID || !*m.Redelivered {
@@ -194,9 +183,8 @@ func TestPeek(t *testing.T) {
 	if model.BehaviourOf(model.ParseVersion(node.Version())).CountsRepublishedDeaths {
 		deaths = "expired ×3"
 	}
-	if !strings.Contains(table.out, deaths) || !strings.Contains(table.stderr, "peek:") {
-		t.Errorf("the table is\n%s%s", table.out, table.stderr)
-	}
+	assert.That(t, strings.Contains(table.out, deaths) && strings.Contains(table.stderr, "peek:"),
+		"the table is\n%s%s", table.out, table.stderr)
 }
 
 const hostile = "evil\x1b]0;title\a\x1b[2J\r\u202e\u0085\u2066end\x00"
@@ -222,13 +210,10 @@ func TestHostileText(t *testing.T) {
 			{"replay", queue, "--dry-run", "--to", "queue:" + queue},
 		} {
 			r := v.run(append(args, "-o", format)...)
-			if r.status != cli.ExitDone && args[0] != "findings" {
-				t.Errorf("%v: exit status %d: %q", args, r.status, r.stderr)
-			}
+			assert.That(t, r.status == cli.ExitDone || args[0] == "findings", "%v: exit status %d: %q", args, r.status, r.stderr)
 			for _, text := range []string{r.out, r.stderr} {
-				if strings.ContainsAny(strings.ReplaceAll(text, "\n", ""), "\x1b\a\r\x00\u202e\u0085\u2066") {
-					t.Errorf("%v -o %s lets something through: %q", args, format, text)
-				}
+				assert.That(t, !strings.ContainsAny(strings.ReplaceAll(text, "\n", ""), "\x1b\a\r\x00\u202e\u0085\u2066"),
+					"%v -o %s lets something through: %q", args, format, text)
 			}
 		}
 	}
@@ -314,9 +299,7 @@ func TestPeekRefused(t *testing.T) {
 		{"replay", "mine", "--yes", "--to", "queue:mine"},
 	} {
 		r := v.run(args...)
-		if r.status != cli.ExitRefused || r.out != "" {
-			t.Errorf("%v: exit status %d, %s", args, r.status, r.out)
-		}
+		assert.That(t, r.status == cli.ExitRefused && r.out == "", "%v: exit status %d, %s", args, r.status, r.out)
 		checkSentence(t, r.stderr, "exclusive")
 	}
 }
@@ -338,9 +321,7 @@ func TestQueueNames(t *testing.T) {
 		{"something else entirely", []string{"`dlxtop flows`"}},
 	} {
 		r := run(t, append([]string{"peek", test.queue}, everywhere...)...)
-		if r.status != cli.ExitUsage || r.out != "" {
-			t.Errorf("%s: exit status %d, %s", test.queue, r.status, r.out)
-		}
+		assert.That(t, r.status == cli.ExitUsage && r.out == "", "%s: exit status %d, %s", test.queue, r.status, r.out)
 		checkSentence(t, r.stderr, test.want...)
 	}
 	for _, args := range [][]string{
@@ -361,14 +342,10 @@ func TestFindings(t *testing.T) {
 	}
 	v.declare("buffer", amqp.Table{"x-message-ttl": 3_600_000, "x-dead-letter-exchange": "nowhere"})
 	r = v.run("findings")
-	if r.status != cli.ExitRefused || !r.quiet() {
-		t.Errorf("exit status %d: %s", r.status, r.stderr)
-	}
+	assert.That(t, r.status == cli.ExitRefused && r.quiet(), "exit status %d: %s", r.status, r.stderr)
 	found := decode[findingsContract](t, r).Findings
-	if len(found) == 0 || found[0].Level != "error" || found[0].Queue != "buffer" || found[0].Code == "" ||
-		found[0].Message == "" || found[0].Remedy == "" {
-		t.Errorf("found %s", r.out)
-	}
+	assert.That(t, len(found) > 0 && found[0].Level == "error" && found[0].Queue == "buffer" && found[0].Code != "" &&
+		found[0].Message != "" && found[0].Remedy != "", "found %s", r.out)
 	if table := v.run("findings", "-o", "table"); !strings.Contains(table.out, "buffer") ||
 		!strings.Contains(table.out, "remedy") || table.status != cli.ExitRefused {
 		t.Errorf("found %s", table.out)
@@ -413,7 +390,6 @@ func TestPeekWithoutRoom(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir()+"/missing")
 	r := v.run("peek", "q", "-o", "json")
 	read := len(decode[peekContract](t, r).Messages)
-	if r.status != cli.ExitRefused || !strings.Contains(r.stderr, "TMPDIR") || read == 0 || read == 6 {
-		t.Errorf("exit status %d, %d read: %s", r.status, read, r.stderr)
-	}
+	assert.That(t, r.status == cli.ExitRefused && strings.Contains(r.stderr, "TMPDIR") && read != 0 && read != 6,
+		"exit status %d, %d read: %s", r.status, read, r.stderr)
 }

@@ -117,9 +117,7 @@ func run(t *testing.T, args ...string) result {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	status := program(strings.NewReader(""), &out, &errs).Run(ctx, args)
-	if ctx.Err() != nil {
-		t.Fatalf("%v took too long: %s", args, errs.String())
-	}
+	must.That(t, ctx.Err() == nil, "%v took too long: %s", args, errs.String())
 	return result{status, out.String(), errs.String()}
 }
 

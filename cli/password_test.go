@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/broker"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
 	"github.com/dlxtop/dlxtop/mgmt"
@@ -154,9 +155,8 @@ func TestNothingRepeatsAPassword(t *testing.T) {
 		cancel()
 		check(fmt.Sprintf("%q", args[0]), out.String()+errs.String())
 	}
-	if connected < 20 {
-		t.Errorf("only %d of the URLs could be used: nothing was seen of what a connection says", connected)
-	}
+	assert.That(t, connected >= 20,
+		"only %d of the URLs could be used: nothing was seen of what a connection says", connected)
 }
 
 // A broker that refuses the password is told of without it.

@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 )
@@ -31,9 +32,7 @@ func (o *olderJournal) run(args ...string) result {
 func (o *olderJournal) act(args ...string) (id string) {
 	o.t.Helper()
 	r := o.run(append(args, "--yes")...)
-	if r.status != cli.ExitDone {
-		o.t.Fatalf("%q: %+v", args, r)
-	}
+	must.That(o.t, r.status == cli.ExitDone, "%q: %+v", args, r)
 	return fmt.Sprint(decode[accountContract](o.t, r).JournalID)
 }
 
@@ -143,7 +142,5 @@ func TestJournalOfOtherFingerprints(t *testing.T) {
 	for _, d := range o.take("failed") {
 		seen += d.MessageId
 	}
-	if seen != "fcabe" {
-		t.Errorf("the queue has %s", seen)
-	}
+	assert.Equal(t, seen, "fcabe", "the queue")
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -32,9 +33,7 @@ func TestProbe(t *testing.T) {
 	v := newVHost(t)
 	v.delaying()
 	r := v.run("probe", "worker", "--yes", "-o", "json")
-	if r.status != cli.ExitDone {
-		t.Fatalf("exit status %d: %s", r.status, r.stderr)
-	}
+	must.That(t, r.status == cli.ExitDone, "exit status %d: %s", r.status, r.stderr)
 	got := decode[probeContract](t, r)
 	var stages []string
 	waited := *got.Waited
@@ -44,21 +43,15 @@ func TestProbe(t *testing.T) {
 			waited += s.After // it is in the buffer before that is told
 		}
 	}
-	if strings.Join(stages, ", ") != "entered buffer, expired dlx, reached worker, removed worker" || !got.Arrived ||
-		got.Exchange != "front" || got.Key != "in" || *got.Should != 100 || waited < 99 {
-		t.Errorf("%s", r.out)
-	}
+	assert.That(t, strings.Join(stages, ", ") == "entered buffer, expired dlx, reached worker, removed worker" &&
+		got.Arrived && got.Exchange == "front" && got.Key == "in" && *got.Should == 100 && waited >= 99, "%s", r.out)
 	for _, words := range []string{
 		"it enters buffer by front, key in, and should leave after 100ms",
 		"it reaches worker, where it is taken out again",
 	} {
-		if !strings.Contains(r.stderr, words) {
-			t.Errorf("%q is not in %s", words, r.stderr)
-		}
+		assert.That(t, strings.Contains(r.stderr, words), "%q is not in %s", words, r.stderr)
 	}
-	if n := v.count("worker") + v.count("buffer"); n != 0 {
-		t.Errorf("%d messages are left", n)
-	}
+	assert.Equal(t, v.count("worker")+v.count("buffer"), 0, "messages are left")
 	v.noTap()
 	if r = v.run("probe", "worker", "--yes", "--direct", "-o", "table"); r.status != cli.ExitDone ||
 		!strings.HasPrefix(r.out, "entered buffer ") || !strings.Contains(r.out, "expired after ") ||
@@ -90,9 +83,7 @@ func TestProbeRefused(t *testing.T) {
 		{[]string{"probe", "worker", "--yes", "--read-only"}, cli.ExitConnect, []string{"read-only"}},
 	} {
 		r := v.run(test.args...)
-		if r.status != test.status || r.out != "" {
-			t.Errorf("%v: exit status %d, output %q", test.args, r.status, r.out)
-		}
+		assert.That(t, r.status == test.status && r.out == "", "%v: exit status %d, output %q", test.args, r.status, r.out)
 		checkSentence(t, r.stderr, test.words...)
 	}
 	if r := v.run("probe", "worker", "--yes", "--to-consumers", "-o", "json"); r.status != cli.ExitDone ||

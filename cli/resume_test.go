@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // resumeContract is the JSON of a resume.
@@ -66,23 +68,17 @@ func TestResume(t *testing.T) {
 		"--yes",
 	)
 	first := decode[accountContract](t, r)
-	if first.JournalID == 0 || *first.Moved < 5 || *first.Moved >= 120 ||
-		!strings.Contains(r.stderr, fmt.Sprintf("`dlxtop journal resume %d` continues it", first.JournalID)) {
-		t.Fatalf("%+v", r)
-	}
+	must.That(t, first.JournalID != 0 && *first.Moved >= 5 && *first.Moved < 120 &&
+		strings.Contains(r.stderr, fmt.Sprintf("`dlxtop journal resume %d` continues it", first.JournalID)), "%+v", r)
 	resume := []string{"journal", "resume", fmt.Sprint(first.JournalID)}
 	dry := decode[resumeContract](t, v.run(append(resume, "--dry-run")...))
-	if dry.Resume.Resumes != first.JournalID || *dry.Planned != 120-*first.Moved || v.count("worker") != *first.Moved {
-		t.Errorf("a dry run: %+v", dry)
-	}
+	assert.That(t, dry.Resume.Resumes == first.JournalID && *dry.Planned == 120-*first.Moved &&
+		v.count("worker") == *first.Moved, "a dry run: %+v", dry)
 	v.fill("failed", 7) // which is not its business
 	r = v.run(append(resume, "--yes")...)
 	second := decode[resumeContract](t, r)
-	if r.status != cli.ExitDone || *second.Moved != 120-*first.Moved || second.JournalID != first.JournalID+1 ||
-		v.count("worker") != 120 ||
-		v.count("failed") != 47 {
-		t.Fatalf("%+v", r)
-	}
+	must.That(t, r.status == cli.ExitDone && *second.Moved == 120-*first.Moved && second.JournalID == first.JournalID+1 &&
+		v.count("worker") == 120 && v.count("failed") == 47, "%+v", r)
 	if r := v.run(append(resume, "--yes")...); r.status != cli.ExitRefused ||
 		!strings.Contains(r.stderr, "there is nothing to resume") {
 		t.Errorf("%+v", r)
@@ -90,9 +86,7 @@ func TestResume(t *testing.T) {
 	table := v.run("journal", "-o", "table", "-n", "2")
 	shown := []string{fmt.Sprintf("replay, on %d", first.JournalID), fmt.Sprintf("resumed as %d", second.JournalID)}
 	for _, want := range shown {
-		if !strings.Contains(table.out, want) {
-			t.Errorf("%q is not in %s", want, table.out)
-		}
+		assert.That(t, strings.Contains(table.out, want), "%q is not in %s", want, table.out)
 	}
 	for _, id := range []int64{second.JournalID, first.JournalID} {
 		if r := v.run("journal", "undo", fmt.Sprint(id), "--yes"); r.status != cli.ExitDone {
@@ -108,9 +102,7 @@ func TestResume(t *testing.T) {
 			t.Errorf("%s is there %d times", id, seen[id])
 		}
 	}
-	if v.count("worker") != 0 {
-		t.Error("the worker has some of them still")
-	}
+	assert.That(t, v.count("worker") == 0, "the worker has some of them still")
 }
 
 // TestResumeOfAnEarlyDrop goes on with chosen messages only.
@@ -121,9 +113,7 @@ func TestResumeOfAnEarlyDrop(t *testing.T) {
 	v.fill("failed", 150)
 	r := v.interrupted("worker", 3, "move", "failed", "--to", "queue:worker", "--rate", "20/s", "--limit", "120", "--yes")
 	first := decode[accountContract](t, r)
-	if *first.Moved < 3 || *first.Moved >= 120 {
-		t.Fatalf("%+v", r)
-	}
+	must.That(t, *first.Moved >= 3 && *first.Moved < 120, "%+v", r)
 	if r := v.run("journal", "resume", fmt.Sprint(first.JournalID), "--yes", "-o", "table"); r.status != cli.ExitDone ||
 		v.count("worker") != 120 ||
 		v.count("failed") != 30 {
@@ -151,14 +141,11 @@ func TestResumeIsRefused(t *testing.T) {
 		{[]string{id, "--yes", "--no-journal"}, cli.ExitUsage, ""},
 	} {
 		r := v.run(append([]string{"journal", "resume"}, test.args...)...)
-		if r.status != test.status || !strings.Contains(r.stderr, test.words) || r.out != "" {
-			t.Errorf("%v: %+v", test.args, r)
-		}
+		assert.That(t, r.status == test.status && strings.Contains(r.stderr, test.words) && r.out == "",
+			"%v: %+v", test.args, r)
 	}
 	undone := v.run("journal", "undo", id, "--yes")
-	if undone.status != cli.ExitDone {
-		t.Fatal(undone)
-	}
+	must.That(t, undone.status == cli.ExitDone, "%v", undone)
 	if r := v.run("journal", "resume", id, "--yes"); r.status != cli.ExitRefused ||
 		!strings.Contains(r.stderr, "was undone") {
 		t.Errorf("%+v", r)
@@ -190,7 +177,5 @@ func TestResumeOfAnImport(t *testing.T) {
 	for _, d := range v.take("to") {
 		seen[d.MessageId] = true
 	}
-	if len(seen) != n {
-		t.Errorf("%d different ones", len(seen))
-	}
+	assert.Equal(t, len(seen), n, "different ones")
 }

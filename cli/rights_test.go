@@ -17,6 +17,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -45,9 +46,7 @@ func rightsInDocs(t *testing.T) map[string]right {
 		}
 		number := func(cell string) int {
 			n, err := strconv.Atoi(cell)
-			if err != nil {
-				t.Errorf("%s: %v", line, err)
-			}
+			assert.That(t, err == nil, "%s: %v", line, err)
 			return n
 		}
 		pattern := func(cell string) string {
@@ -123,9 +122,7 @@ func after(args []string, then ...string) func(*vhost) []string {
 	return func(v *vhost) []string {
 		v.t.Helper()
 		r := v.run(args...)
-		if r.status != cli.ExitDone {
-			v.t.Fatalf("%v: %+v", args, r)
-		}
+		must.That(v.t, r.status == cli.ExitDone, "%v: %+v", args, r)
 		id := decode[accountContract](v.t, r).JournalID
 		return append(then, fmt.Sprint(id), "--yes")
 	}
@@ -233,9 +230,7 @@ func dashboardRights(t *testing.T, as, api string) result {
 	if err != nil {
 		return result{status: cli.ExitConnect, stderr: err.Error()}
 	}
-	if len(counts) != len(queues) {
-		t.Errorf("%d queues were counted", len(counts))
-	}
+	assert.Equal(t, len(counts), len(queues), "queues were counted")
 	return result{}
 }
 

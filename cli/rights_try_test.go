@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 // tryOfRights runs the command of a row as a user with some rights and limits.
@@ -54,9 +55,8 @@ func tryRight(t *testing.T, row right, test rightTest) {
 	}
 	try.permit(row.configure, row.write, row.read)
 	r := try.run()
-	if test.told == "" && r.status != cli.ExitDone || !strings.Contains(r.stderr, test.told) {
-		t.Errorf("with all of it: status %d: %s%s", r.status, r.out, r.stderr)
-	}
+	assert.That(t, (test.told != "" || r.status == cli.ExitDone) && strings.Contains(r.stderr, test.told),
+		"with all of it: status %d: %s%s", r.status, r.out, r.stderr)
 	wantRequests(t, try.requests.taken(), row.requests, r)
 }
 
@@ -149,16 +149,11 @@ func (try *tryOfRights) refused(what string, words ...string) {
 	}
 	told := r.stderr + r.out
 	for _, word := range words {
-		if !strings.Contains(told, word) {
-			t.Errorf("%s: %q is not told, status %d: %s", what, word, r.status, told)
-		}
+		assert.That(t, strings.Contains(told, word), "%s: %q is not told, status %d: %s", what, word, r.status, told)
 	}
-	if strings.Contains(told, "s3cr3t") {
-		t.Errorf("%s: the password is told: %s", what, told)
-	}
-	if row.connections > 0 && row.channels > 0 && r.status == cli.ExitDone {
-		t.Errorf("%s: it was done nevertheless: %s", what, told)
-	}
+	assert.That(t, !strings.Contains(told, "s3cr3t"), "%s: the password is told: %s", what, told)
+	assert.That(t, row.connections == 0 || row.channels <= 0 || r.status != cli.ExitDone,
+		"%s: it was done nevertheless: %s", what, told)
 }
 
 // wantRequests checks how many requests a command sent to the API. A queue that has statistics by then needs no second

@@ -2,12 +2,13 @@ package cli_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // TestSmallSample: with --yes a replay to one queue reads the first 100 messages before, and a dry run 1,000. Both act
@@ -29,18 +30,10 @@ func TestSmallSample(t *testing.T) {
 	replay := func(flag string) string {
 		t.Helper()
 		r := v.run("replay", "failed", "--to", "queue:worker", flag)
-		if r.status != cli.ExitDone {
-			t.Fatalf("%s: %+v", flag, r)
-		}
+		must.That(t, r.status == cli.ExitDone, "%s: %+v", flag, r)
 		return r.stderr
 	}
-	if said := replay("--dry-run"); !strings.Contains(said, "2 messages were copied to further queues by CC") {
-		t.Errorf("the dry run says\n%s", said)
-	}
-	if said := replay("--yes"); !strings.Contains(said, "1 message was copied to further queues by CC") {
-		t.Errorf("the replay says\n%s", said)
-	}
-	if got := v.count("worker"); got != n {
-		t.Errorf("%d messages arrived", got)
-	}
+	assert.Contains(t, replay("--dry-run"), "2 messages were copied to further queues by CC", "the dry run")
+	assert.Contains(t, replay("--yes"), "1 message was copied to further queues by CC", "the replay")
+	assert.Equal(t, v.count("worker"), n, "messages arrived")
 }

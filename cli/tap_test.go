@@ -14,6 +14,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -94,15 +95,12 @@ func TestTap(t *testing.T) {
 	for _, row := range lines[passedContract](t, out.String()) {
 		if row.From == "" {
 			seen[row.MessageID] = row.Time
-			if row.Exchange != "front" || row.RoutingKey != "in" || row.BodyBytes != 2 || row.Waited != nil || *row.Tries != 0 {
-				t.Errorf("published: %+v", row)
-			}
+			assert.That(t, row.Exchange == "front" && row.RoutingKey == "in" && row.BodyBytes == 2 && row.Waited == nil &&
+				*row.Tries == 0, "published: %+v", row)
 			continue
 		}
 		died++
-		if row.Waited == nil || row.Should == nil || row.Late == nil || row.Tries == nil {
-			t.Fatalf("died: %+v", row)
-		}
+		must.That(t, row.Waited != nil && row.Should != nil && row.Late != nil && row.Tries != nil, "died: %+v", row)
 		// Between the two times at which it was seen: a busy machine may see the first of them late.
 		rounded := row.Time.Sub(seen[row.MessageID]).Milliseconds() - *row.Waited
 		if row.From != "buffer" || row.Reason != "expired" || rounded < -1 || rounded > 1 || row.WaitedBy != "tapped" ||
@@ -110,17 +108,11 @@ func TestTap(t *testing.T) {
 			t.Errorf("died: %+v, waited %d", row, *row.Waited)
 		}
 	}
-	if died != 3 || strings.Contains(out.String(), "\x1b") {
-		t.Errorf("%d dead letters in %s", died, out.String())
-	}
-	if !strings.Contains(errs.String(), "exclusive queue") ||
-		!strings.HasSuffix(errs.String(), "6 messages seen, none missed\n") {
-		t.Errorf("it says %s", errs.String())
-	}
+	assert.That(t, died == 3 && !strings.Contains(out.String(), "\x1b"), "%d dead letters in %s", died, out.String())
+	assert.That(t, strings.Contains(errs.String(), "exclusive queue") &&
+		strings.HasSuffix(errs.String(), "6 messages seen, none missed\n"), "it says %s", errs.String())
 	v.noTap()
-	if n := v.count("worker"); n != 3 {
-		t.Errorf("the worker has %d messages", n)
-	}
+	assert.Equal(t, v.count("worker"), 3, "the worker")
 }
 
 // noTap waits until there is no queue of a tap.
@@ -172,9 +164,7 @@ func TestTapRefused(t *testing.T) {
 		{[]string{"tap", "dlx", "--for", "-1s"}, cli.ExitUsage, []string{"--for"}},
 	} {
 		r := v.run(test.args...)
-		if r.status != test.status || r.out != "" {
-			t.Errorf("%v: exit status %d, output %q", test.args, r.status, r.out)
-		}
+		assert.That(t, r.status == test.status && r.out == "", "%v: exit status %d, output %q", test.args, r.status, r.out)
 		checkSentence(t, r.stderr, test.words...)
 	}
 }
@@ -189,9 +179,7 @@ func TestTapTable(t *testing.T) {
 		MessageId: strings.Repeat("é", 60), Timestamp: time.Now().Add(time.Hour),
 		Headers: amqp.Table{"x-death": "damaged"},
 	})
-	if code := status(); code != cli.ExitDone {
-		t.Fatal(code)
-	}
+	must.Equal(t, status(), cli.ExitDone)
 	if text := out.String(); !strings.Contains(text, "unknown") || !strings.Contains(text, "buffer") ||
 		!strings.Contains(text, "é…") || strings.Contains(text, "-1") {
 		t.Error(text)

@@ -9,6 +9,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // put publishes one message with these headers through the default exchange.
@@ -70,10 +72,8 @@ func TestParkedByItsWorkerGoesBackToIt(t *testing.T) {
 	await(t, "the worker parks its message", func() bool { return v.count("billing.parking") == 1 })
 	dry := v.run("replay", "billing.parking", "--dry-run")
 	plan := decode[accountContract](t, dry)
-	if dry.status != cli.ExitDone || plan.To != "queue:billing.invoice" ||
-		!strings.Contains(plan.Ways[0].Evidence, "x-death") {
-		t.Fatalf("exit status %d, %s%s", dry.status, dry.out, dry.stderr)
-	}
+	must.That(t, dry.status == cli.ExitDone && plan.To == "queue:billing.invoice" &&
+		strings.Contains(plan.Ways[0].Evidence, "x-death"), "exit status %d, %s%s", dry.status, dry.out, dry.stderr)
 	r := v.run("replay", "billing.parking", "--yes")
 	if account := decode[accountContract](t, r); r.status != cli.ExitDone || *account.Moved != 1 {
 		t.Fatalf("exit status %d: %s%s", r.status, r.out, r.stderr)
@@ -162,9 +162,7 @@ func TestTargetsFromEvidence(t *testing.T) {
 				return wrong == ""
 			}
 			defer func() {
-				if wrong != "" {
-					t.Error(wrong)
-				}
+				assert.Equal(t, wrong, "")
 			}()
 			await(t, "what is certain is told, once the statistics know the consumers", right)
 		})
@@ -206,9 +204,8 @@ func TestWorkerOfAnotherVHost(t *testing.T) {
 	v.declare("parking", nil)
 	v.put("parking", deaths(death("mail", "rejected", "", "mail")))
 	r := v.run("replay", "parking", "--dry-run")
-	if r.status != cli.ExitRefused || !strings.Contains(r.stderr, "mail, which is gone") {
-		t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
-	}
+	assert.That(t, r.status == cli.ExitRefused && strings.Contains(r.stderr, "mail, which is gone"),
+		"exit status %d: %s%s", r.status, r.out, r.stderr)
 	v.workers("mail")
 	if r = v.run("replay", "parking", "--dry-run"); r.status != cli.ExitDone {
 		t.Fatalf("exit status %d: %s", r.status, r.stderr)
@@ -242,9 +239,8 @@ func TestUndoOfSeveralQueues(t *testing.T) {
 		t.Fatalf("exit status %d: %s%s", r.status, r.out, r.stderr)
 	}
 	undo := v.run("journal", "undo", fmt.Sprint(account.JournalID), "--yes")
-	if undo.status != cli.ExitRefused || !strings.Contains(undo.stderr, "nothing to undo") {
-		t.Errorf("exit status %d: %s%s", undo.status, undo.out, undo.stderr)
-	}
+	assert.That(t, undo.status == cli.ExitRefused && strings.Contains(undo.stderr, "nothing to undo"),
+		"exit status %d: %s%s", undo.status, undo.out, undo.stderr)
 }
 
 // TestWorkerThatHasJustStarted: the statistics tell of a consumer seconds after it is there. What they say is counted

@@ -20,6 +20,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/seed"
@@ -362,9 +363,7 @@ func (u *underPlan) judge(t *testing.T) (what []string) {
 	if most := e.account.Moved + e.account.Unknown; missing > 0 && (!u.deleted || missing > most) {
 		t.Errorf("%d messages are lost", missing)
 	}
-	if twice > e.account.Unknown {
-		t.Errorf("%d messages are twice there", twice)
-	}
+	assert.That(t, twice <= e.account.Unknown, "%d messages are twice there", twice)
 	switch {
 	case e.plan == nil:
 		what = append(what, "not agreed")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -60,17 +61,14 @@ func TestExportOfAPart(t *testing.T) {
 	}
 	dir := t.TempDir()
 	r := v.runProgram(cutting, "export", "q", filepath.Join(dir, "messages.jsonl"))
-	if r.status == cli.ExitDone || !strings.Contains(r.stderr, "no file was written: the queue's leader changed") {
-		t.Errorf("%+v", r)
-	}
+	assert.That(t, r.status != cli.ExitDone &&
+		strings.Contains(r.stderr, "no file was written: the queue's leader changed"), "%+v", r)
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
 	r = v.runProgram(cutting, "export", "q", "-")
-	if r.status != cli.ExitRefused || strings.Count(r.out, "\n") != 1 ||
-		!strings.Contains(r.stderr, "there are more: the queue's leader changed") {
-		t.Errorf("%+v", r)
-	}
+	assert.That(t, r.status == cli.ExitRefused && strings.Count(r.out, "\n") == 1 &&
+		strings.Contains(r.stderr, "there are more: the queue's leader changed"), "%+v", r)
 }
 
 // rewritten are files of which the second reading comes to another end than the first.
@@ -106,9 +104,8 @@ func TestImportOfAFileThatChanges(t *testing.T) {
 			r := v.runProgram(func(p *cli.Program) {
 				p.Files = &rewritten{Files: p.Files, content: strings.Repeat(line, test.is)}
 			}, "import", path, "--to", "queue:to", "--yes")
-			if r.status == cli.ExitDone || !strings.Contains(r.stderr, "the file has changed since it was read first") {
-				t.Errorf("%+v", r)
-			}
+			assert.That(t, r.status != cli.ExitDone &&
+				strings.Contains(r.stderr, "the file has changed since it was read first"), "%+v", r)
 			if n := v.count("to"); n > test.most {
 				t.Errorf("%d are there", n)
 			}
@@ -144,8 +141,6 @@ func TestImportFindsWhatEndsConnections(t *testing.T) {
 func TestImportOfNoFile(t *testing.T) {
 	for _, path := range []string{os.DevNull, t.TempDir()} {
 		r := run(t, "import", path, "--to", "queue:to", "--yes")
-		if r.status != cli.ExitUsage || !strings.Contains(r.stderr, "write it into one first") {
-			t.Errorf("%s: %+v", path, r)
-		}
+		assert.That(t, r.status == cli.ExitUsage && strings.Contains(r.stderr, "write it into one first"), "%s: %+v", path, r)
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -74,15 +75,11 @@ func TestCannotConnect(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			for _, command := range [][]string{{"flows"}, {"peek", "q"}, {"drop", "q", "--yes"}, {"findings"}} {
 				r := run(t, append(command, "--url", test.url, "--api", test.api)...)
-				if r.status != cli.ExitConnect || r.out != "" {
-					t.Errorf("%v: exit status %d, %q", command, r.status, r.out)
-				}
+				assert.That(t, r.status == cli.ExitConnect && r.out == "", "%v: exit status %d, %q", command, r.status, r.out)
 				checkSentence(t, r.stderr, test.want...)
 			}
 			status, shown := dashboardAt(t, test.url, test.api)
-			if status != cli.ExitConnect {
-				t.Errorf("the dashboard: exit status %d", status)
-			}
+			assert.Equal(t, status, cli.ExitConnect, "the dashboard: exit status")
 			checkSentence(t, strings.ReplaceAll(shown, "\r\n", "\n"), test.want...)
 		})
 	}
@@ -106,9 +103,7 @@ func TestTwoBrokers(t *testing.T) {
 		}
 		defer response.Body.Close()
 		body, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Error(err)
-		}
+		assert.Succeeds(t, err)
 		w.Header().Set("Content-Type", response.Header.Get("Content-Type"))
 		w.WriteHeader(response.StatusCode)
 		_, _ = w.Write(clusterName.ReplaceAll(body, []byte(`"cluster_name":"another@one"`)))
@@ -129,19 +124,13 @@ func TestTwoBrokers(t *testing.T) {
 			r = run(t, append(command, "--url", v.url(), "--api", other.URL)...)
 			return !strings.Contains(r.stderr, "not checked that AMQP leads to the same cluster")
 		})
-		if r.status != cli.ExitConnect || r.out != "" {
-			t.Errorf("%v: exit status %d, %q", command, r.status, r.out)
-		}
+		assert.That(t, r.status == cli.ExitConnect && r.out == "", "%v: exit status %d, %q", command, r.status, r.out)
 		checkSentence(t, r.stderr, "another@one", "--api")
 	}
 	status, shown := dashboardAt(t, v.url(), other.URL)
-	if status != cli.ExitConnect {
-		t.Errorf("the dashboard: exit status %d", status)
-	}
+	assert.Equal(t, status, cli.ExitConnect, "the dashboard: exit status")
 	checkSentence(t, strings.ReplaceAll(shown, "\r\n", "\n"), "another@one", "--api")
-	if v.count("q") != 1 {
-		t.Error("the message is gone")
-	}
+	assert.That(t, v.count("q") == 1, "the message is gone")
 }
 
 // TestSilentAPI: a management API that accepts and never answers is there, and RabbitMQ runs: nothing has to be
@@ -154,14 +143,10 @@ func TestSilentAPI(t *testing.T) {
 		t.Errorf("exit status %d: %s", status, out.String())
 	}
 	said := strings.SplitAfter(errs.String(), "\n")
-	if len(said) != 4 || !strings.Contains(said[0], "within 500ms: dlxtop asks again") ||
-		!strings.Contains(said[1], "within 1s: dlxtop asks again") {
-		t.Errorf("it is asked three times: %q", said)
-	}
+	assert.That(t, len(said) == 4 && strings.Contains(said[0], "within 500ms: dlxtop asks again") &&
+		strings.Contains(said[1], "within 1s: dlxtop asks again"), "it is asked three times: %q", said)
 	checkSentence(t, said[2], "RabbitMQ answers at", "accepted the connection and gave no answer within 2s")
-	if strings.Contains(errs.String(), "enable") {
-		t.Errorf("it is to be enabled: %s", errs.String())
-	}
+	assert.That(t, !strings.Contains(errs.String(), "enable"), "it is to be enabled: %s", errs.String())
 }
 
 // impatient is a program that waits half a second for a first answer of the management API.
@@ -223,16 +208,11 @@ func TestUncheckedCluster(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, append([]string{"flows", "-o", "json"}, c.args...)...)
-			if r.status != cli.ExitDone || !strings.HasPrefix(r.out, "{") {
-				t.Errorf("exit status %d: %s%s", r.status, r.out, r.stderr)
-			}
-			if c.says == "" && r.stderr != "" && (c.args[0] == "--api" || !r.quiet()) {
-				t.Errorf("it says %s", r.stderr)
-			}
+			assert.That(t, r.status == cli.ExitDone && strings.HasPrefix(r.out, "{"),
+				"exit status %d: %s%s", r.status, r.out, r.stderr)
+			assert.That(t, c.says != "" || r.stderr == "" || c.args[0] != "--api" && r.quiet(), "it says %s", r.stderr)
 			if c.says != "" {
-				if !strings.HasPrefix(r.stderr, c.says) || strings.Count(r.stderr, "\n") != 1 {
-					t.Errorf("it says %q", r.stderr)
-				}
+				assert.That(t, strings.HasPrefix(r.stderr, c.says) && strings.Count(r.stderr, "\n") == 1, "it says %q", r.stderr)
 			}
 		})
 	}
@@ -316,9 +296,7 @@ func TestDashboardOpens(t *testing.T) {
 	if status := p.Run(t.Context(), []string{"--url", amqpURL, "--api", api, "--read-only"}); status != cli.ExitDone {
 		t.Errorf("exit status %d: %s", status, errs.String())
 	}
-	if opened.User != user || !opened.ReadOnly || opened.VHost != "" {
-		t.Errorf("opened on %+v", opened)
-	}
+	assert.That(t, opened.User == user && opened.ReadOnly && opened.VHost == "", "opened on %+v", opened)
 }
 
 // TestNothingConfigured: nothing is named, and nothing runs on this machine; which the test pretends, for another
@@ -329,9 +307,7 @@ func TestNothingConfigured(t *testing.T) {
 	newSource, newBroker := p.Source, p.Broker
 	amqpAddress, apiAddress := nobody(t), nobody(t)
 	p.Source = func(c config.Connection) (cli.Source, error) {
-		if !c.Guessed {
-			t.Error("the connection was not guessed")
-		}
+		assert.That(t, c.Guessed, "the connection was not guessed")
 		c.API = "http://" + apiAddress
 		return newSource(c)
 	}

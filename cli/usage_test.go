@@ -10,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 func sprintf(format string, values ...any) string { return fmt.Sprintf(format, values...) }
@@ -17,20 +18,14 @@ func sprintf(format string, values ...any) string { return fmt.Sprintf(format, v
 // checkSentence checks that an error is one line, holds these words, and nothing that must not be seen.
 func checkSentence(t *testing.T, stderr string, words ...string) {
 	t.Helper()
-	if !strings.HasPrefix(stderr, "dlxtop: ") || strings.Count(stderr, "\n") != 1 || !strings.HasSuffix(stderr, "\n") {
-		t.Errorf("this is not one sentence: %q", stderr)
-	}
+	assert.That(t, strings.HasPrefix(stderr, "dlxtop: ") && strings.Count(stderr, "\n") == 1 &&
+		strings.HasSuffix(stderr, "\n"), "this is not one sentence: %q", stderr)
 	for _, word := range words {
-		if !strings.Contains(stderr, word) {
-			t.Errorf("%q is not in %q", word, stderr)
-		}
+		assert.That(t, strings.Contains(stderr, word), "%q is not in %q", word, stderr)
 	}
-	if strings.Contains(stderr, "s3cr3t") {
-		t.Errorf("the password is in %q", stderr)
-	}
-	if strings.ContainsFunc(strings.TrimSuffix(stderr, "\n"), func(r rune) bool { return r < ' ' }) {
-		t.Errorf("a control character is in %q", stderr)
-	}
+	assert.That(t, !strings.Contains(stderr, "s3cr3t"), "the password is in %q", stderr)
+	assert.That(t, !strings.ContainsFunc(strings.TrimSuffix(stderr, "\n"), func(r rune) bool { return r < ' ' }),
+		"a control character is in %q", stderr)
 }
 
 func TestUsage(t *testing.T) {
@@ -108,12 +103,8 @@ func TestUsage(t *testing.T) {
 				Scenarios: []cli.Scenario{{Name: "pubsub"}}, Files: export.Files{},
 			}
 			status := program.Run(context.Background(), test.args)
-			if status != cli.ExitUsage {
-				t.Errorf("exit status %d", status)
-			}
-			if out.Len() > 0 {
-				t.Errorf("standard output has %q", out.String())
-			}
+			assert.Equal(t, status, cli.ExitUsage, "exit status")
+			assert.That(t, out.Len() == 0, "standard output has %q", out.String())
 			checkSentence(t, errs.String(), test.want...)
 		})
 	}
@@ -123,10 +114,8 @@ func TestReadOnlyRefuses(t *testing.T) {
 	for _, operation := range []string{"replay", "drop", "move --to queue:p"} {
 		var out, errs bytes.Buffer
 		program := cli.Program{In: strings.NewReader(""), Out: &out, Err: &errs, Env: func(string) string { return "" }}
-		if status := program.Run(context.Background(), append(strings.Fields(operation),
-			"q", "--yes", "--read-only")); status != cli.ExitConnect {
-			t.Errorf("%s: exit status %d", operation, status)
-		}
+		assert.Equal(t, program.Run(context.Background(), append(strings.Fields(operation),
+			"q", "--yes", "--read-only")), cli.ExitConnect, "%s: exit status", operation)
 		checkSentence(t, errs.String(), "read-only", "--dry-run")
 	}
 }
@@ -136,9 +125,7 @@ func TestExamplesAreCommands(t *testing.T) {
 	var out, errs bytes.Buffer
 	program := cli.Program{Out: &out, Err: &errs, Env: func(string) string { return "" }}
 	for _, c := range program.Commands() {
-		if len(c.Examples) != 2 {
-			t.Errorf("%s has the examples %q", c.Use, c.Examples)
-		}
+		assert.That(t, len(c.Examples) == 2, "%s has the examples %q", c.Use, c.Examples)
 		for _, example := range c.Examples {
 			_, line, _ := strings.Cut(example, "dlxtop ")
 			var args []string
@@ -185,11 +172,8 @@ func TestVersionAndCompletion(t *testing.T) {
 			Env:       func(string) string { return "" },
 			Scenarios: []cli.Scenario{{Name: "pubsub"}},
 		}
-		if status := program.Run(context.Background(), test.args); status != cli.ExitDone {
-			t.Errorf("%v: exit status %d", test.args, status)
-		}
-		if !strings.Contains(out.String(), test.want) || errs.Len() > 0 {
-			t.Errorf("%v: %q is not in %q, or there is an error: %q", test.args, test.want, out.String(), errs.String())
-		}
+		assert.Equal(t, program.Run(context.Background(), test.args), cli.ExitDone, "%v: exit status", test.args)
+		assert.That(t, strings.Contains(out.String(), test.want) && errs.Len() == 0,
+			"%v: %q is not in %q, or there is an error: %q", test.args, test.want, out.String(), errs.String())
 	}
 }
