@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/cli/config"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/kept"
 )
 
@@ -27,9 +28,7 @@ func TestIndexOf(t *testing.T) {
 	} {
 		t.Setenv("XDG_CACHE_HOME", c.cache)
 		index, ok := indexOf(c.of).(kept.Index)
-		if ok != c.kept {
-			t.Errorf("%+v: it is kept in %q", c, index.Dir)
-		}
+		assert.That(t, ok == c.kept, "%+v: it is kept in %q", c, index.Dir)
 		if rel, err := filepath.Rel(home, index.Dir); ok && (err != nil || !filepath.IsLocal(rel)) {
 			t.Errorf("%+v: it is kept in %q", c, index.Dir)
 		}

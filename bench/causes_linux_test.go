@@ -10,6 +10,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -40,9 +41,7 @@ func BenchmarkCauses(b *testing.B) {
 				began := time.Now()
 				out, err := command.Output()
 				took := time.Since(began)
-				if err != nil {
-					b.Fatalf("causes: %v: %s", err, out)
-				}
+				must.That(b, err == nil, "causes: %v: %s", err, out)
 				var found struct {
 					Read   int        `json:"read"`
 					Causes []struct{} `json:"causes"`
@@ -55,9 +54,8 @@ func BenchmarkCauses(b *testing.B) {
 				b.ReportMetric(memory, "MB/causes")
 				b.ReportMetric(float64(len(found.Causes)), "causes")
 				b.Logf("%d causes of %d messages in %s, %.0f MB", len(found.Causes), found.Read, took, memory)
-				if took > mostCausesTime || memory > mostMemory {
-					b.Errorf("%s and %.0f MB: %s and %d MB are the most", took, memory, mostCausesTime, mostMemory)
-				}
+				assert.That(b, took <= mostCausesTime && memory <= mostMemory,
+					"%s and %.0f MB: %s and %d MB are the most", took, memory, mostCausesTime, mostMemory)
 			}
 			b.ReportMetric(0, "ns/op")
 		})

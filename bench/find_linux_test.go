@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
@@ -44,17 +45,13 @@ func BenchmarkFind(b *testing.B) {
 					return end.Read, time.Duration(end.Elapsed) * time.Millisecond, first
 				}
 				read, took, first := run("message 0 of")
-				if read != manyMessages {
-					b.Fatalf("%d read", read)
-				}
+				must.Equal(b, read, manyMessages, "read")
 				speed := float64(read) / took.Seconds()
 				began := time.Now()
 				export := built.Command(b, "export", queue, "-")
 				must.Do(b, export.Run())
 				exported := float64(read) / time.Since(began).Seconds()
-				if speed < exported/2 {
-					b.Errorf("%.0f messages a second are found, %.0f exported", speed, exported)
-				}
+				assert.That(b, speed >= exported/2, "%.0f messages a second are found, %.0f exported", speed, exported)
 				b.ReportMetric(exported, "export-msg/s")
 				export = exec.Command("sh", "-c", `"$@" | jq -c 'select(.body | contains("message 0 of"))' | grep -c .`, "sh")
 				export.Args = append(append(export.Args, built.Program), built.ToNode("export", queue, "-")...)

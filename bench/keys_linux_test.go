@@ -50,9 +50,7 @@ func BenchmarkKeyToFrame(b *testing.B) {
 
 func reportKeys(b *testing.B, when string, times []time.Duration) {
 	b.Helper()
-	if len(times) < 100 {
-		b.Fatalf("%s: only %d keys were pressed", when, len(times))
-	}
+	must.That(b, len(times) >= 100, "%s: only %d keys were pressed", when, len(times))
 	slices.Sort(times)
 	at := func(hundredths int) float64 {
 		return float64(times[(len(times)-1)*hundredths/100].Microseconds()) / 1000
@@ -99,9 +97,7 @@ func keysWhile(b *testing.B, s *built.Terminal, holds func(n int) bool) (times [
 		from, began := cursorRow(), time.Now()
 		s.Press(key)
 		for cursorRow() == from {
-			if time.Since(began) > built.Patience {
-				b.Fatalf("the cursor stays in line %d", from)
-			}
+			must.That(b, time.Since(began) <= built.Patience, "the cursor stays in line %d", from)
 			time.Sleep(100 * time.Microsecond)
 		}
 		times = append(times, time.Since(began))

@@ -12,6 +12,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -73,9 +74,7 @@ func BenchmarkMemory(b *testing.B) {
 					b.Logf("%.0f %s", used, name)
 					most = max(most, used)
 				}
-				if most > mostMemory {
-					b.Errorf("%.0f MB: %d is the most", most, mostMemory)
-				}
+				assert.That(b, most <= mostMemory, "%.0f MB: %d is the most", most, mostMemory)
 			}
 			b.ReportMetric(0, "ns/op")
 		})
@@ -130,9 +129,7 @@ func fillDead(b *testing.B, queue, kind string) {
 	last.Wait()
 	for deadline := time.Now().Add(built.Patience); ; time.Sleep(20 * time.Millisecond) {
 		q, err := channel.QueueDeclarePassive(queue, true, false, false, false, nil)
-		if err != nil || time.Now().After(deadline) {
-			b.Fatalf("%d messages: %v", q.Messages, err)
-		}
+		must.That(b, err == nil && !time.Now().After(deadline), "%d messages: %v", q.Messages, err)
 		if q.Messages == manyMessages {
 			return
 		}
@@ -144,9 +141,7 @@ func memoryOf(b *testing.B, pid int, name string) float64 {
 	b.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	match := regexp.MustCompile(name + `:\s+(\d+) kB`).FindSubmatch(status)
-	if err != nil || match == nil {
-		b.Fatalf("no %s of process %d: %v", name, pid, err)
-	}
+	must.That(b, err == nil && match != nil, "no %s of process %d: %v", name, pid, err)
 	n, _ := strconv.ParseFloat(string(match[1]), 64)
 	return n * 1024 / 1e6
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
@@ -29,9 +30,7 @@ const (
 // What it costs is told and not asserted, because machines differ; what must not grow with time is asserted.
 func TestSoak(t *testing.T) {
 	whole, err := time.ParseDuration(os.Getenv("DLXTOP_SOAK"))
-	if err != nil {
-		t.Fatalf("DLXTOP_SOAK has to be a duration, for example 1h: %v", err)
-	}
+	must.That(t, err == nil, "DLXTOP_SOAK has to be a duration, for example 1h: %v", err)
 	playing, stop := context.WithCancel(t.Context())
 	played := make(chan error, 1)
 	go func() { played <- demo.RunAll(playing, built.Node, nil) }()
@@ -73,12 +72,8 @@ func TestSoak(t *testing.T) {
 		whole, built.Node.Version(), "", "dlxtop", "broker", strings.Join(rows, "\n"), 100*(onFlows[1]-none),
 		100*(onFlow[1]-none), 100*alone, 100*after,
 		atFirst>>20, between>>20, atLast>>20, early, late)
-	if late > early+10 {
-		t.Errorf("%d goroutines after the start, and %d at the end", early, late)
-	}
-	if atLast > 2*max(atFirst, between) {
-		t.Errorf("memory grew from %d and %d bytes to %d", atFirst, between, atLast)
-	}
+	assert.That(t, late <= early+10, "%d goroutines after the start, and %d at the end", early, late)
+	assert.That(t, atLast <= 2*max(atFirst, between), "memory grew from %d and %d bytes to %d", atFirst, between, atLast)
 }
 
 // openSoaked opens the dashboard on everything and waits for the flows.
@@ -102,8 +97,6 @@ func goroutines(t *testing.T, screen *built.Terminal) int {
 	<-screen.Ended
 	said := must.Get(os.ReadFile(screen.Command.Stderr.(*os.File).Name()))(t)
 	n := len(oneGoroutine.FindAll(said, -1))
-	if n == 0 {
-		t.Fatal("the program told no goroutines")
-	}
+	must.That(t, n != 0, "the program told no goroutines")
 	return n
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 )
 
@@ -21,9 +22,7 @@ func (row *clientsRow) checkCases(t *testing.T, program *clientProgram) {
 		r := newClientRun(t, row.client, program, c.environment...)
 		err := c.check(r)
 		row.cases[i] = verdict{judged: true, why: err}
-		if err != nil {
-			t.Errorf("%s: no: %v", c.name, err)
-		}
+		assert.That(t, err == nil, "%s: no: %v", c.name, err)
 	}
 }
 

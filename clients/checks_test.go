@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/model"
 )
@@ -65,9 +66,7 @@ func (row *clientsRow) judge(t *testing.T, c check, judge func() error) {
 	}
 	err := judge()
 	row.verdicts[c] = verdict{judged: true, why: err}
-	if err != nil {
-		t.Errorf("%s: no: %v", c, err)
-	}
+	assert.That(t, err == nil, "%s: no: %v", c, err)
 }
 
 // checkErrors reads the findings while the worker fails: none is an error but those that are right.

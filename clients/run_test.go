@@ -88,9 +88,7 @@ func (r *clientRun) manage(method, at, body string) []byte {
 	ctx, cancel := context.WithTimeout(context.Background(), built.Patience)
 	defer cancel()
 	answer, err := manage.Send(ctx, method, built.Node.API()+"/api/"+at, body)
-	if err != nil {
-		r.t.Fatalf("%s: %v", at, err)
-	}
+	must.That(r.t, err == nil, "%s: %v", at, err)
 	return answer
 }
 
@@ -113,9 +111,7 @@ func (r *clientRun) depth(queue string) int {
 		return err
 	})
 	var refused *amqp.Error
-	if err != nil && (!errors.As(err, &refused) || refused.Code != amqp.NotFound) {
-		r.t.Fatal(err)
-	}
+	must.That(r.t, err == nil || errors.As(err, &refused) && refused.Code == amqp.NotFound, "%v", err)
 	return ready
 }
 
@@ -260,9 +256,7 @@ func (r *clientRun) dlxtop(args ...string) ran {
 	run.Stdout, run.Stderr = &out, &errs
 	err := run.Run()
 	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		r.t.Fatal(err)
-	}
+	must.That(r.t, err == nil || errors.As(err, &exit), "%v", err)
 	return ran{run.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 

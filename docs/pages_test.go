@@ -3,15 +3,15 @@ package docs
 import (
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/assert"
 )
 
 // Every page of a finding can be read on a terminal, without what only Markdown needs.
 func TestPagesAreText(t *testing.T) {
 	all := Findings()
 	begins := map[string]string{}
-	if len(all) < 39 {
-		t.Errorf("only %d findings", len(all))
-	}
+	assert.That(t, len(all) >= 39, "only %d findings", len(all))
 	for _, f := range all {
 		begin := f.Short[:min(len(f.Short), 40)]
 		if other := begins[begin]; other != "" { // on a narrow screen nothing else is seen
@@ -19,13 +19,10 @@ func TestPagesAreText(t *testing.T) {
 		}
 		begins[begin] = f.Code
 		page := strings.Join(Finding(f.Code, 76), "\n")
-		if len(page) < 60 || f.Short == "" {
-			t.Errorf("%s: %q: %q", f.Code, f.Short, page)
-		}
+		assert.That(t, len(page) >= 60 && f.Short != "", "%s: %q: %q", f.Code, f.Short, page)
 		for _, line := range strings.Split(page, "\n") {
-			if len([]rune(line)) > 76 || strings.ContainsAny(line, "`|") || strings.Contains(line, "](") {
-				t.Errorf("%s: %q", f.Code, line)
-			}
+			assert.That(t, len([]rune(line)) <= 76 && !strings.ContainsAny(line, "`|") && !strings.Contains(line, "]("),
+				"%s: %q", f.Code, line)
 		}
 	}
 	for _, other := range []string{"README", "nonsense", "../keys", ""} {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
@@ -43,9 +44,7 @@ func TestAlarm(t *testing.T) {
 	defer stuck.Stop()
 	for deadline := time.Now().Add(built.Patience); !strings.Contains(errs.String(),
 		"waits at 0 of 1: the broker blocks publishers"); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it does not say why it waits: %s", errs.String())
-		}
+		must.That(t, !time.Now().After(deadline), "it does not say why it waits: %s", errs.String())
 	}
 	// In the dashboard: one message, replayed by hand.
 	screen.Press("3f")
@@ -66,9 +65,7 @@ func TestAlarm(t *testing.T) {
 		!strings.Contains(errs.String(), "warning: memory alarm on") || strings.Contains(errs.String(), "\x1b") {
 		t.Errorf("standard error has\n%s", errs.String())
 	}
-	if !strings.Contains(out.String(), `"moved": 1`) {
-		t.Errorf("standard output has %s", out.String())
-	}
+	assert.Contains(t, out.String(), `"moved": 1`, "standard output")
 	screen.Press("\r")
 	screen.WaitUntil("the alarm is over", func() bool { return !strings.Contains(screen.Text(), "alarm") })
 	screen.Press("qq")

@@ -18,6 +18,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
@@ -66,9 +67,7 @@ func TestClusterFaults(t *testing.T) {
 	size.Long(t)
 	nodes := must.Get(demo.StartCluster(t.Context(), 3, demo.Options{Settings: "net_ticktime = 15\n"}))(t)
 	t.Cleanup(func() {
-		if err := demo.StopCluster(nodes); err != nil {
-			t.Error(err)
-		}
+		assert.Succeeds(t, demo.StopCluster(nodes))
 	})
 	faults := clusterFaults
 	if inMnesia(nodes[0]) {
@@ -108,9 +107,8 @@ func TestClusterFaults(t *testing.T) {
 						recorded[outcome]++
 					}
 					twice := trial.judge(recorded, trial.find())
-					if i < 2 && (status == cli.ExitDone || recorded["unknown"] == 0) {
-						t.Errorf("exit status %d, and of %v nothing is unknown", status, recorded)
-					}
+					assert.That(t, i >= 2 || status != cli.ExitDone && recorded["unknown"] != 0,
+						"exit status %d, and of %v nothing is unknown", status, recorded)
 					if status != cli.ExitDone {
 						struck++
 					}
@@ -225,9 +223,7 @@ func (c *clusterTrial) fill(channel *amqp.Channel, queue string) {
 		}
 	}
 	for _, confirm := range confirms {
-		if !confirm.Wait() {
-			c.t.Fatal("the broker did not take a message")
-		}
+		must.That(c.t, confirm.Wait(), "the broker did not take a message")
 	}
 }
 
@@ -488,9 +484,7 @@ func (c *clusterTrial) judge(recorded map[string]int, found [2]map[string]int) (
 			}
 		}
 	}
-	if len(wrong) > 0 {
-		c.t.Errorf("of %d messages, %v: %v", c.n, recorded, wrong)
-	}
+	assert.That(c.t, len(wrong) == 0, "of %d messages, %v: %v", c.n, recorded, wrong)
 	return twice
 }
 
@@ -529,14 +523,12 @@ func (c *clusterTrial) goOn(status, twice int) {
 	if command.ProcessState.ExitCode() == cli.ExitDone && left > 0 {
 		wrong["left"] = left
 	}
-	if len(wrong) > 0 && command.ProcessState.ExitCode() == cli.ExitDone {
-		c.t.Errorf("after a resume of %d that were twice: %v; %s", twice, wrong, out)
-	}
+	assert.That(c.t, len(wrong) == 0 || command.ProcessState.ExitCode() != cli.ExitDone,
+		"after a resume of %d that were twice: %v; %s", twice, wrong, out)
 	c.t.Logf("%d twice; resumed with exit status %d, %d left, %v", twice, command.ProcessState.ExitCode(), left, wrong)
 	if command.ProcessState.ExitCode() != cli.ExitDone {
 		c.t.Log(out)
 	}
-	if left > 0 && bytes.Contains(out.Bytes(), []byte("came to its end")) {
-		c.t.Error("the rest is there, and the record says that it is gone")
-	}
+	assert.That(c.t, left == 0 || !bytes.Contains(out.Bytes(), []byte("came to its end")),
+		"the rest is there, and the record says that it is gone")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/broker"
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/manage"
@@ -40,9 +41,7 @@ func startCluster(t *testing.T) []*demo.Node {
 	t.Helper()
 	nodes := must.Get(demo.StartCluster(t.Context(), 3, demo.Options{}))(t)
 	t.Cleanup(func() {
-		if err := demo.StopCluster(nodes); err != nil {
-			t.Error(err)
-		}
+		assert.Succeeds(t, demo.StopCluster(nodes))
 	})
 	return nodes
 }
@@ -174,13 +173,9 @@ func (c *cluster) stopNode() {
 		return running(t) == 3 && len(t.Snapshot.Queues) == 6 && q != nil && len(q.Online) == 3
 	})
 	for _, code := range []string{"queue-down", "node-down", "memory-alarm", "disk-alarm", "partition"} {
-		if found := about(well, code); found != "" {
-			t.Errorf("nothing is wrong, and dlxtop finds %s of %s", code, found)
-		}
+		assert.Equal(t, about(well, code), "", "nothing is wrong, and dlxtop finds %s of", code)
 	}
-	if found := about(well, "quorum-at-risk"); found != "info one, info two" {
-		t.Errorf("at risk by their size are: %s", found)
-	}
+	assert.Equal(t, about(well, "quorum-at-risk"), "info one, info two", "at risk by their size")
 	early := peek.For(well, model.QueueRef{VHost: "/", Name: "orders.failed"}, peek.Want{})
 	screen := built.Open(t, "--url", c.nodes[0].AMQP(), "--api", c.nodes[0].API())
 	screen.WaitFor("retry 500ms")
@@ -243,22 +238,17 @@ func (c *cluster) checkStoppedQueues(gone string) {
 			return len(strings.Split(about(t, "queue-down"), ",")) == 3 &&
 				about(t, "quorum-at-risk") == "warning three" && (user != "guest:guest" || running(t) == 2)
 		})
-		if found := about(down, "queue-down"); found != "error one, error orders.failed, error two" {
-			t.Errorf("%s: down are: %s", user, found)
-		}
+		assert.Equal(t, about(down, "queue-down"), "error one, error orders.failed, error two", "%s: down", user)
 		nodes := "error " + gone
 		if user != "guest:guest" {
 			nodes = "" // the tag management does not tell of nodes
 		}
-		if found := about(down, "node-down"); found != nodes {
-			t.Errorf("%s: nodes down are: %s", user, found)
-		}
+		assert.Equal(t, about(down, "node-down"), nodes, "%s: nodes down", user)
 		for _, name := range []string{"orders.failed", "two", "one"} {
 			ref := model.QueueRef{VHost: "/", Name: name}
 			plan := peek.For(down, ref, peek.Want{Insist: true})
-			if plan.Allowed() || !strings.Contains(plan.Refusal.Words(), gone) {
-				t.Errorf("%s may be looked at: %q", name, plan.Refusal.Words())
-			}
+			assert.That(t, !plan.Allowed() && strings.Contains(plan.Refusal.Words(), gone),
+				"%s may be looked at: %q", name, plan.Refusal.Words())
 			if declare, totals := down.Countable(ref); declare || totals {
 				t.Errorf("%s may be counted", name)
 			}
@@ -273,9 +263,7 @@ func (c *cluster) checkStoppedErrors(plan peek.Plan) {
 	must.Do(c.t, err)
 	defer client.Close()
 	_, err = client.Peek(c.t.Context(), plan)
-	if !errors.Is(err, model.ErrQueueDown) || errors.Is(err, model.ErrQueueGone) {
-		c.t.Errorf("a peek says %v", err)
-	}
+	assert.That(c.t, errors.Is(err, model.ErrQueueDown) && !errors.Is(err, model.ErrQueueGone), "a peek says %v", err)
 	counts, err := client.Count(c.t.Context(), []model.QueueRef{plan.Queue, {VHost: "/", Name: "orders"}})
 	if _, counted := counts[plan.Queue]; err != nil || counted || len(counts) != 1 {
 		c.t.Errorf("a count says %v %v", counts, err)
@@ -306,18 +294,12 @@ func (c *cluster) checkStoppedCommands(gone string) {
 		{"move", "three", "--to", "queue:two", "--yes"},
 	} {
 		status, out, errs := c.run(command...)
-		if status != cli.ExitRefused || out != "" || !strings.Contains(errs, gone) ||
-			strings.Contains(errs, "does not exist") {
-			c.t.Errorf("%v: exit status %d, %q, %q", command, status, out, errs)
-		}
+		assert.That(c.t, status == cli.ExitRefused && out == "" && strings.Contains(errs, gone) &&
+			!strings.Contains(errs, "does not exist"), "%v: exit status %d, %q, %q", command, status, out, errs)
 	}
 	status, out, errs := c.run("flows", "-o", "table")
-	if status != cli.ExitDone || !strings.Contains(out, "down") {
-		c.t.Errorf("flows: %d %s %s", status, out, errs)
-	}
+	assert.That(c.t, status == cli.ExitDone && strings.Contains(out, "down"), "flows: %d %s %s", status, out, errs)
 	status, out, errs = c.run("findings")
-	if status != cli.ExitRefused || !strings.Contains(out, `"node": "`+gone+`"`) ||
-		!strings.Contains(out, `"queue": "orders.failed"`) {
-		c.t.Errorf("findings: %d %s %s", status, out, errs)
-	}
+	assert.That(c.t, status == cli.ExitRefused && strings.Contains(out, `"node": "`+gone+`"`) &&
+		strings.Contains(out, `"queue": "orders.failed"`), "findings: %d %s %s", status, out, errs)
 }

@@ -46,9 +46,7 @@ func TestDemoWithoutDashboard(t *testing.T) {
 	}
 	amqpURL, api := told["AMQP"], told["API"]
 	connection, err := dial.AMQP(amqpURL)
-	if err != nil {
-		t.Fatalf("%v with %v: %s", err, told, errs.String())
-	}
+	must.That(t, err == nil, "%v with %v: %s", err, told, errs.String())
 	connection.Close()
 	flows := exec.Command(built.Program, "flows", "--url", amqpURL, "--api", api)
 	flows.Env = built.Environment()

@@ -19,6 +19,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -95,14 +96,10 @@ func TestReplayInTheDashboard(t *testing.T) {
 		after = s.look()
 		return len(after[worker]) > 0
 	})
-	if len(after[worker]) != 1 {
-		t.Fatalf("%d messages are in %s", len(after[worker]), worker)
-	}
+	must.That(t, len(after[worker]) == 1, "%d messages are in %s", len(after[worker]), worker)
 	moved := after[worker][0]
-	if moved.MessageId != chosen.MessageId || !bytes.Equal(moved.Body, chosen.Body) || moved.Exchange != "master" ||
-		moved.RoutingKey != worker {
-		t.Errorf("moved was %+v instead of %+v", moved, chosen)
-	}
+	assert.That(t, moved.MessageId == chosen.MessageId && bytes.Equal(moved.Body, chosen.Body) &&
+		moved.Exchange == "master" && moved.RoutingKey == worker, "moved was %+v instead of %+v", moved, chosen)
 	if mark, ok := moved.Headers["dlxtop-replay"].(string); !ok || !strings.HasPrefix(mark, "count=1;") {
 		t.Errorf("it is not marked as replayed: %v", moved.Headers)
 	}
@@ -116,9 +113,7 @@ func TestReplayInTheDashboard(t *testing.T) {
 			clean.Headers[key] = value
 		}
 	}
-	if len(clean.Headers) == len(chosen.Headers) {
-		t.Errorf("there was nothing to clean in %v", chosen.Headers)
-	}
+	assert.That(t, len(clean.Headers) != len(chosen.Headers), "there was nothing to clean in %v", chosen.Headers)
 	if got, want := written(moved), written(clean); got != want {
 		t.Errorf("the message became\n%s\ninstead of\n%s", got, want)
 	}
@@ -229,10 +224,8 @@ func TestErrorsLeaveTheTerminal(t *testing.T) {
 		screen := built.Open(t, test.args...)
 		screen.WaitForEnd(test.status)
 		text := strings.Join(strings.Fields(screen.Text()), " ")
-		if screen.Modes().Entered || !strings.HasPrefix(text, "dlxtop: ") || !strings.Contains(text, test.want) ||
-			strings.Contains(text, "s3cr3t") {
-			t.Errorf("%v leaves %s", test.args, text)
-		}
+		assert.That(t, !screen.Modes().Entered && strings.HasPrefix(text, "dlxtop: ") && strings.Contains(text, test.want) &&
+			!strings.Contains(text, "s3cr3t"), "%v leaves %s", test.args, text)
 	}
 }
 

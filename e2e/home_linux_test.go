@@ -12,6 +12,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/dial"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -57,9 +58,8 @@ func (m machine) run(dir string, env []string, args ...string) (text string, sta
 		command.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 	}
 	out, err := command.CombinedOutput()
-	if command.ProcessState == nil {
-		m.t.Fatalf("a root directory of its own needs root, or a system that lets users have namespaces: %v", err)
-	}
+	must.That(m.t, command.ProcessState != nil,
+		"a root directory of its own needs root, or a system that lets users have namespaces: %v", err)
 	return string(out), command.ProcessState.ExitCode()
 }
 
@@ -98,18 +98,12 @@ func TestWithoutHome(t *testing.T) {
 		must.Do(t, channel.Publish("", queue.Name, false, false, amqp.Publishing{Body: []byte("dropped")}))
 		built.Await(t, "the message is there", func() bool { return count() == 1 })
 		text, status := m.run("/one", env, append(broker, "drop", queue.Name, "--yes")...)
-		if status != cli.ExitDone || count() != 0 {
-			t.Fatalf("%v: exit status %d: %s", env, status, text)
-		}
+		must.That(t, status == cli.ExitDone && count() == 0, "%v: exit status %d: %s", env, status, text)
 		for _, file := range m.written() {
-			if !strings.HasPrefix(file, "/root/.local/state/dlxtop/") {
-				t.Errorf("%v: %s was written", env, file)
-			}
+			assert.That(t, strings.HasPrefix(file, "/root/.local/state/dlxtop/"), "%v: %s was written", env, file)
 		}
 		text, status = m.run("/two", env, append(broker, "journal", "undo", fmt.Sprint(2*i+1), "--yes")...)
-		if status != cli.ExitDone || count() != 1 {
-			t.Fatalf("%v: exit status %d: %s", env, status, text)
-		}
+		must.That(t, status == cli.ExitDone && count() == 1, "%v: exit status %d: %s", env, status, text)
 		must.Get(channel.QueuePurge(queue.Name, false))(t)
 	}
 	// Nobody knows of a home: one sentence, and nothing is done or written.
@@ -119,14 +113,11 @@ func TestWithoutHome(t *testing.T) {
 	for _, args := range [][]string{append(broker, "drop", queue.Name, "--yes"), {"journal"}} {
 		text, status := m.run("/one", nil, args...)
 		sentence := strings.Contains(text, "XDG_STATE_HOME") && strings.Count(text, "\n") == 1
-		if status != cli.ExitRefused || !sentence || count() != 1 {
-			t.Errorf("exit status %d: %s", status, text)
-		}
+		assert.That(t, status == cli.ExitRefused && sentence && count() == 1, "exit status %d: %s", status, text)
 	}
 	text, status := m.run("/one", nil, "--context", "prod", "flows")
-	if status != cli.ExitUsage || !strings.Contains(text, "XDG_CONFIG_HOME") {
-		t.Errorf("exit status %d: %s", status, text)
-	}
+	assert.That(t, status == cli.ExitUsage && strings.Contains(text, "XDG_CONFIG_HOME"),
+		"exit status %d: %s", status, text)
 	if files := m.written(); len(files) > 0 {
 		t.Errorf("%v were written", files)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 )
 
@@ -34,9 +35,7 @@ func (c *cluster) eval(node int, expression string) {
 func (c *cluster) breakNetwork() {
 	t := c.t
 	well := c.poll("guest:guest", "all nodes run", func(t *model.Topology) bool { return running(t) == 3 })
-	if got := about(well, "partition"); got != "" {
-		t.Fatal("told where there is none: ", got)
-	}
+	must.Equal(t, about(well, "partition"), "", "%v", "told where there is none: ")
 	if well.Snapshot.Overview.Version.AtLeast(4, 3) {
 		return
 	}

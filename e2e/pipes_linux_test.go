@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -45,12 +46,9 @@ func TestPipeThatNobodyReads(t *testing.T) {
 		}
 		reading.Close()
 		_ = command.Wait()
-		if status := command.ProcessState.ExitCode(); status != cli.ExitPipe || strings.Contains(errs.String(), "pipe") {
-			t.Errorf("%v: %v\n%s", args, command.ProcessState, errs.String())
-		}
-		if ready := depth.Of(t, channel, failed); ready != n {
-			t.Errorf("%v leaves %d", args, ready)
-		}
+		assert.That(t, command.ProcessState.ExitCode() == cli.ExitPipe && !strings.Contains(errs.String(), "pipe"),
+			"%v: %v\n%s", args, command.ProcessState, errs.String())
+		assert.Equal(t, depth.Of(t, channel, failed), n, "%v leaves", args)
 	}
 }
 

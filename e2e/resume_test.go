@@ -11,6 +11,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/dial"
@@ -56,9 +57,7 @@ func TestEndsOfAReplay(t *testing.T) {
 			end.strike(screen)
 			<-screen.Ended
 			moved := depth.Of(t, channel, worker)
-			if moved == n {
-				t.Fatal("it was over before")
-			}
+			must.That(t, moved != n, "it was over before")
 
 			act := func(args ...string) (status int, out string, said string) {
 				command := exec.Command("env", append(append([]string{state, built.Program}, args...), connection...)...)
@@ -69,10 +68,8 @@ func TestEndsOfAReplay(t *testing.T) {
 				return command.ProcessState.ExitCode(), stdout.String(), stderr.String()
 			}
 			_, out, said := act("journal", "-o", "json")
-			if told := strings.Contains(said, "`dlxtop journal resume 1` looks for them"); told != end.killed ||
-				strings.Contains(out, `"unfinished"`) != end.killed {
-				t.Errorf("the journal says %s%s", out, said)
-			}
+			assert.That(t, strings.Contains(said, "`dlxtop journal resume 1` looks for them") == end.killed &&
+				strings.Contains(out, `"unfinished"`) == end.killed, "the journal says %s%s", out, said)
 			for i := range 2 { // after the first one the broker has all that the program had sent, and knows that it is gone
 				status, out, said := act("journal", "resume", "1", "--dry-run")
 				if now := depth.Of(t, channel, worker); status != cli.ExitDone || i > 0 && now != moved {
@@ -95,9 +92,7 @@ func TestEndsOfAReplay(t *testing.T) {
 				got[d.MessageId]++
 			}
 			for i := range n {
-				if got[fmt.Sprint(i)] != 1 {
-					t.Fatalf("%d is there %d times", i, got[fmt.Sprint(i)])
-				}
+				must.Equal(t, got[fmt.Sprint(i)], 1, "%d is there", i)
 			}
 			if left := depth.Of(t, channel, failed); left > 0 {
 				t.Errorf("%d are left", left)
@@ -139,8 +134,6 @@ func publishNumbered(t *testing.T, channel *amqp.Channel, queue string, n int) {
 		}
 	}
 	for _, confirm := range confirms {
-		if !confirm.Wait() {
-			t.Fatal("the broker did not take a message")
-		}
+		must.That(t, confirm.Wait(), "the broker did not take a message")
 	}
 }

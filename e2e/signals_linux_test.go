@@ -21,6 +21,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
@@ -62,9 +63,7 @@ func foreground(t *testing.T, s *built.Terminal) (group int) {
 	t.Helper()
 	var g int32
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, s.PTY.Fd(), syscall.TIOCGPGRP, uintptr(unsafe.Pointer(&g)))
-	if errno != 0 {
-		t.Fatal(errno)
-	}
+	must.Equal(t, errno, 0)
 	return int(g)
 }
 
@@ -88,9 +87,7 @@ func TestKillsLeaveTheTerminal(t *testing.T) {
 		t.Run(signal.String(), func(t *testing.T) {
 			screen := built.Open(t, built.ToNode()...)
 			screen.WaitForPoll("ucenter@user")
-			if !taken(screen, usual) {
-				t.Error("the dashboard does not have the terminal")
-			}
+			assert.That(t, taken(screen, usual), "the dashboard does not have the terminal")
 			screen.Signal(signal)
 			screen.WaitUntil("the terminal is as before", func() bool { return restored(screen, usual) })
 			status := cli.ExitInterrupted
@@ -163,9 +160,7 @@ func TestSuspend(t *testing.T) {
 		})
 		// What was shown becomes old.
 		confirm, err := channel.PublishWithDeferredConfirm("", "ucenter@user@failed", false, false, amqp.Publishing{})
-		if err != nil || !confirm.Wait() {
-			t.Fatal(err)
-		}
+		must.That(t, err == nil && confirm.Wait(), "%v", err)
 		screen.Press("\r")
 		screen.WaitUntil("the dashboard is back", func() bool { return taken(screen, usual) })
 		failed++
@@ -185,9 +180,7 @@ func TestSuspend(t *testing.T) {
 	screen.WaitUntil("the dashboard is back", func() bool { return taken(screen, usual) })
 	screen.Press("\x03")
 	screen.WaitFor("ENDED")
-	if !restored(screen, usual) {
-		t.Error("the terminal is not as before")
-	}
+	assert.That(t, restored(screen, usual), "the terminal is not as before")
 }
 
 // row is what a list shows of a flow or a queue, in words.
@@ -251,9 +244,7 @@ func TestKilledBesideAnEditor(t *testing.T) {
 	screen.Signal(syscall.SIGTERM)
 	screen.Press("done\r")
 	screen.WaitForEnd(cli.ExitInterrupted)
-	if !restored(screen, usual) {
-		t.Error("the terminal is not as before")
-	}
+	assert.That(t, restored(screen, usual), "the terminal is not as before")
 	if after := len(s.look()["ucenter@user@failed"]); after != before {
 		t.Errorf("%d messages are left of %d", after, before)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
@@ -23,9 +24,8 @@ func TestCommandsAskTheTerminalNothing(t *testing.T) {
 			said, _ := io.ReadAll(terminal) // EIO: the program has ended
 			_ = command.Wait()
 			_ = terminal.Close()
-			if len(said) == 0 || strings.Contains(string(said), "\x1b") {
-				t.Errorf("dlxtop %s with %s wrote %q", args, variable, said)
-			}
+			assert.That(t, len(said) > 0 && !strings.Contains(string(said), "\x1b"),
+				"dlxtop %s with %s wrote %q", args, variable, said)
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/internal/size"
@@ -104,9 +105,7 @@ management.ssl.keyfile = %s
 		https, a.path("authority.pem"), a.path("api.pem"), a.path("api.key"))})
 	must.Do(t, err)
 	t.Cleanup(func() {
-		if err := secure.Stop(); err != nil {
-			t.Error(err)
-		}
+		assert.Succeeds(t, secure.Stop())
 	})
 	scenario, err := demo.ScenarioNamed("pubsub")
 	if err == nil {
@@ -139,10 +138,8 @@ management.ssl.keyfile = %s
 			if command.ProcessState.ExitCode() != c.status || !bytes.Contains(errs.Bytes(), []byte(c.says)) {
 				t.Errorf("exit status %d: %s%s", command.ProcessState.ExitCode(), out.String(), errs.String())
 			}
-			if c.status != cli.ExitDone && (!bytes.Contains(errs.Bytes(), []byte("--url")) ||
-				bytes.Contains(errs.Bytes(), []byte("--api"))) {
-				t.Errorf("it is the AMQP certificate that is meant: %s", errs.String())
-			}
+			assert.That(t, c.status == cli.ExitDone || bytes.Contains(errs.Bytes(), []byte("--url")) &&
+				!bytes.Contains(errs.Bytes(), []byte("--api")), "it is the AMQP certificate that is meant: %s", errs.String())
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/built"
 	"github.com/dlxtop/dlxtop/internal/depth"
 	"github.com/dlxtop/dlxtop/internal/must"
@@ -113,9 +114,7 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	dead := tunnel.take()
 	defer closeAll(dead)
 	tunnel.limit.Store(0)
-	if depth.Of(t, channel, failed) == n {
-		t.Fatal("nothing is held")
-	}
+	must.That(t, depth.Of(t, channel, failed) != n, "nothing is held")
 
 	undo := dlxtop("journal", "undo", "1", "--yes")
 	var said strings.Builder
@@ -137,9 +136,7 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 	if ready := depth.Of(t, channel, failed); ready != n {
 		t.Errorf("%d are there, want %d\n%s", ready, n, said.String())
 	}
-	if !strings.Contains(said.String(), "looked at all of "+failed+": order kept") {
-		t.Errorf("it does not say what its look costs: %s", said.String())
-	}
+	assert.Contains(t, said.String(), "looked at all of "+failed+": order kept", "it does not say what its look costs")
 	found := map[string]bool{}
 	for {
 		d, ok, err := channel.Get(failed, true)
@@ -149,7 +146,5 @@ func TestUndoWaitsForWhatADeadProgramHolds(t *testing.T) {
 		}
 		found[d.MessageId] = true
 	}
-	if len(found) != n {
-		t.Errorf("%d different ones are there\n%s", len(found), said.String())
-	}
+	assert.That(t, len(found) == n, "%d different ones are there\n%s", len(found), said.String())
 }

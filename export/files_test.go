@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -37,9 +38,7 @@ func some(n int) export.Messages {
 func TestCreateAndRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "messages.jsonl")
 	n, err := export.Files{}.Create(path, some(3))
-	if n != 3 || err != nil {
-		t.Fatalf("%d %v", n, err)
-	}
+	must.That(t, n == 3 && err == nil, "%d %v", n, err)
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", err, info.Mode())
 	}
@@ -47,9 +46,7 @@ func TestCreateAndRead(t *testing.T) {
 	_ = some(3)(func(m *message.Message) error { want = append(want, *m); return nil })
 	must.Do(t, (export.Files{}).Read(t.Context(), path,
 		func(m *message.Message) error { got = append(got, *m); return nil }))
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(message.Message{})); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(want, got, cmpopts.IgnoreUnexported(message.Message{})))
 	var out bytes.Buffer
 	must.Get((export.Files{}).Write(&out, some(3)))(t)
 	if written, _ := os.ReadFile(path); !bytes.Equal(written, out.Bytes()) {
@@ -65,9 +62,8 @@ func TestCreateDoesNoHarm(t *testing.T) {
 	refused := func(path, words string, messages export.Messages) {
 		t.Helper()
 		_, err := export.Files{}.Create(path, messages)
-		if !errors.Is(err, message.ErrFile) || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", path, err)
-		}
+		assert.That(t, errors.Is(err, message.ErrFile) && strings.Contains(err.Error(), words) &&
+			!strings.Contains(err.Error(), "\n"), "%s: %v", path, err)
 	}
 	refused(path, "is there already", some(1))
 	refused(filepath.Join(dir, "no", "folder"), "cannot be written", some(1))
@@ -102,8 +98,6 @@ func TestReadRefusesOddLines(t *testing.T) {
 	} {
 		must.Do(t, os.WriteFile(path, []byte(`{"body":"a"}`+"\n"+line+"\n"), 0o600))
 		err := (export.Files{}).Read(t.Context(), path, func(*message.Message) error { return nil })
-		if !errors.Is(err, message.ErrFile) || !strings.Contains(err.Error(), "line 2: ") {
-			t.Errorf("%q: %v", line, err)
-		}
+		assert.That(t, errors.Is(err, message.ErrFile) && strings.Contains(err.Error(), "line 2: "), "%q: %v", line, err)
 	}
 }

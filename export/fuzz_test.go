@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/export"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
@@ -61,13 +62,10 @@ func FuzzReadFile(f *testing.F) {
 		if err == nil {
 			err = export.Files{}.Read(t.Context(), path, take)
 		}
-		if err != nil || n != len(first) || len(read) != len(first) {
-			t.Fatalf("%d messages are written as %d and read as %d: %v", len(first), n, len(read), err)
-		}
+		must.That(t, err == nil && n == len(first) && len(read) == len(first),
+			"%d messages are written as %d and read as %d: %v", len(first), n, len(read), err)
 		for i := range first {
-			if first[i].Fingerprint != read[i].Fingerprint {
-				t.Errorf("%+v became %+v", first[i], read[i])
-			}
+			assert.That(t, first[i].Fingerprint == read[i].Fingerprint, "%+v became %+v", first[i], read[i])
 		}
 	})
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -35,15 +37,10 @@ func TestWholeMessages(t *testing.T) {
 	id := begin(t, j, record(plan.Drop))
 	check(t, j.Write(id, entries, nil))
 	got := read(t, j, id)
-	if len(got) != len(bodies) {
-		t.Fatalf("%d entries", len(got))
-	}
+	must.Equal(t, len(got), len(bodies), "entries")
 	for i, e := range got {
-		if string(e.Message.Body) != bodies[i] || message.FingerprintOf(e.Message) != entries[i].Fingerprint {
-			t.Errorf("%q became %q", bodies[i], e.Message.Body)
-		}
-		if diff := cmp.Diff(odd, e.Message.Headers); diff != "" {
-			t.Errorf("headers of %q: %s", bodies[i], diff)
-		}
+		assert.That(t, string(e.Message.Body) == bodies[i] && message.FingerprintOf(e.Message) == entries[i].Fingerprint,
+			"%q became %q", bodies[i], e.Message.Body)
+		assert.NoDiff(t, cmp.Diff(odd, e.Message.Headers), "headers of %q", bodies[i])
 	}
 }

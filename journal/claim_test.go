@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -47,9 +48,8 @@ func ended(t *testing.T) (path string, id int64) {
 func wantClaimed(t *testing.T, err error, by int64, state plan.ClaimState) {
 	t.Helper()
 	var claimed *plan.ClaimedError
-	if !errors.As(err, &claimed) || claimed.By != by || claimed.State != state {
-		t.Errorf("%v instead of %d by %d", err, state, by)
-	}
+	assert.That(t, errors.As(err, &claimed) && claimed.By == by && claimed.State == state,
+		"%v instead of %d by %d", err, state, by)
 }
 
 // What one undo has is given to no other, until it has ended; what it left uncertain only to who has
@@ -62,9 +62,7 @@ func TestWhatOneUndoHasIsGivenToNoOther(t *testing.T) {
 	}
 	one, granted, err := claim(first, nil, 1, 2, 3, 4)
 	check(t, err)
-	if diff := cmp.Diff([]int{1, 2, 3, 4}, granted); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff([]int{1, 2, 3, 4}, granted))
 	_, _, err = claim(second, nil, 1, 2, 3)
 	wantClaimed(t, err, one, plan.ClaimRunning)
 	if records, _ := second.Records(t.Context(), 0); len(records) != 2 {
@@ -83,11 +81,8 @@ func TestWhatOneUndoHasIsGivenToNoOther(t *testing.T) {
 		first.Close(),
 	)
 	got := read(t, second, id)
-	if !got[0].Undone || len(got[1].Undoing) > 0 || len(got[2].Undoing) != 1 ||
-		got[2].Undoing[0] != (plan.Attempt{By: one, Sent: message.Fingerprint{3}}) ||
-		got[3].Claimed > 0 {
-		t.Errorf("%+v", got)
-	}
+	assert.That(t, got[0].Undone && len(got[1].Undoing) == 0 && len(got[2].Undoing) == 1 &&
+		got[2].Undoing[0] == (plan.Attempt{By: one, Sent: message.Fingerprint{3}}) && got[3].Claimed <= 0, "%+v", got)
 	_, _, err = claim(second, nil, 3)
 	wantClaimed(t, err, one, plan.ClaimUncertain)
 	_, _, err = claim(second, nil, 1)
@@ -109,9 +104,7 @@ func TestClaimsAtOnce(t *testing.T) {
 		all.Go(func() {
 			_, granted, err := j.Claim(t.Context(), undoOf(id), plan.Claim{Positions: []int{1, 2, 3, 4, 5, 6}})
 			var claimed *plan.ClaimedError
-			if err != nil && !errors.As(err, &claimed) {
-				t.Error(err)
-			}
+			assert.That(t, err == nil || errors.As(err, &claimed), "%v", err)
 			mu.Lock()
 			defer mu.Unlock()
 			for _, p := range granted {
@@ -120,7 +113,5 @@ func TestClaimsAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if diff := cmp.Diff(map[int]int{1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1}, given); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff(map[int]int{1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1}, given))
 }

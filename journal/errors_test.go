@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -14,17 +16,11 @@ import (
 // wantError wants one sentence that names the file and what to do.
 func wantError(t *testing.T, err error, path string, words ...string) {
 	t.Helper()
-	if !errors.Is(err, plan.ErrJournal) {
-		t.Fatalf("%v", err)
-	}
+	must.That(t, errors.Is(err, plan.ErrJournal), "%v", err)
 	for _, want := range append(words, path) {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is not in: %v", want, err)
-		}
+		assert.That(t, strings.Contains(err.Error(), want), "%q is not in: %v", want, err)
 	}
-	if strings.Contains(err.Error(), "\n") || len(err.Error()) > 400 {
-		t.Errorf("that is no sentence: %v", err)
-	}
+	assert.That(t, !strings.Contains(err.Error(), "\n") && len(err.Error()) <= 400, "that is no sentence: %v", err)
 }
 
 // made is a journal with one record in it, closed.
@@ -105,7 +101,5 @@ func TestWhatDoesNotFitLeavesTheRecordAsItWas(t *testing.T) {
 	if got := read(t, j, id); len(got) != 1 || got[0].Position != 7 {
 		t.Errorf("%+v", got)
 	}
-	if got := read(t, j, 1); len(got) != 3 {
-		t.Errorf("%d entries are left of what was there before", len(got))
-	}
+	assert.Equal(t, len(read(t, j, 1)), 3, "entries are left of what was there before")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -33,9 +34,7 @@ func TestFindTellsWhatEntriesTell(t *testing.T) {
 		switch {
 		case want.Damaged != "":
 			damaged++
-			if err == nil {
-				t.Errorf("a damaged entry is found: %+v", got)
-			}
+			assert.That(t, err != nil, "a damaged entry is found: %+v", got)
 		case err != nil || !reflect.DeepEqual(got, want):
 			t.Fatalf("%+v %v, and Entries has %+v", got, err, want)
 		}
@@ -43,7 +42,5 @@ func TestFindTellsWhatEntriesTell(t *testing.T) {
 	if _, err := find(5); err == nil || !strings.Contains(err.Error(), "journal show 1") {
 		t.Errorf("of none: %v", err)
 	}
-	if len(all) != 300 || damaged != 1 {
-		t.Errorf("%d entries, %d damaged", len(all), damaged)
-	}
+	assert.That(t, len(all) == 300 && damaged == 1, "%d entries, %d damaged", len(all), damaged)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/limit"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
@@ -63,9 +64,7 @@ func FuzzRows(f *testing.F) {
 			records, err := j.Records(t.Context(), 0)
 			checkSentence(t, err)
 			for i := range records {
-				if told := records[i].Told(); told == "" {
-					t.Errorf("nothing is told of %+v", records[i])
-				}
+				assert.That(t, records[i].Told() != "", "nothing is told of %+v", records[i])
 			}
 			_, err = j.Unfinished(t.Context())
 			checkSentence(t, err)
@@ -82,7 +81,6 @@ func FuzzRows(f *testing.F) {
 
 func checkSentence(t *testing.T, err error) {
 	t.Helper()
-	if err != nil && (model.Printable(err.Error()) != err.Error() || len(err.Error()) > 1000) {
-		t.Errorf("that is no sentence: %q", err)
-	}
+	assert.That(t, err == nil || model.Printable(err.Error()) == err.Error() && len(err.Error()) <= 1000,
+		"that is no sentence: %q", err)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
@@ -93,9 +94,8 @@ func TestWhatWasDone(t *testing.T) {
 	)
 	running, err := j.Record(t.Context(), id)
 	check(t, err)
-	if !running.Running || running.Unfinished() || running.Entries != 4 || running.Account.Dropped != 1 {
-		t.Errorf("while it runs: %+v", running)
-	}
+	assert.That(t, running.Running && !running.Unfinished() && running.Entries == 4 && running.Account.Dropped == 1,
+		"while it runs: %+v", running)
 	check(t, j.Finish(id, settled(plan.Dropped, 5, 2), plan.Account{Planned: 4, Dropped: 3, Stopped: "you stopped it"}),
 		j.Close())
 
@@ -104,13 +104,9 @@ func TestWhatWasDone(t *testing.T) {
 	var outcomes []plan.Outcome
 	for _, e := range entries {
 		outcomes = append(outcomes, e.Outcome)
-		if message.FingerprintOf(e.Message) != e.Fingerprint {
-			t.Errorf("%d is another message: %+v", e.Position, e.Message)
-		}
+		assert.That(t, message.FingerprintOf(e.Message) == e.Fingerprint, "%d is another message: %+v", e.Position, e.Message)
 	}
-	if diff := cmp.Diff([]plan.Outcome{plan.Dropped, plan.Dropped, plan.Dropped, ""}, outcomes); diff != "" {
-		t.Error(diff)
-	}
+	assert.NoDiff(t, cmp.Diff([]plan.Outcome{plan.Dropped, plan.Dropped, plan.Dropped, ""}, outcomes))
 	records, err := j.Records(t.Context(), 10)
 	check(t, err)
 	if len(records) != 1 || records[0].Who() != "guest@localhost:5672" || records[0].Running ||
@@ -144,10 +140,8 @@ func TestUndoneMessagesAreMarked(t *testing.T) {
 	}
 	check(t, j.Write(second, intended, settled(plan.Moved, 1)))
 	got := read(t, j, id)
-	if !got[0].Undone || got[1].Undone || got[2].Undone || got[0].Claimed != 0 || got[1].Claimed != second ||
-		got[2].Claimed != 0 {
-		t.Errorf("while it runs: %+v", got)
-	}
+	assert.That(t, got[0].Undone && !got[1].Undone && !got[2].Undone && got[0].Claimed == 0 && got[1].Claimed == second &&
+		got[2].Claimed == 0, "while it runs: %+v", got)
 	check(t, j.Finish(second, nil, plan.Account{Planned: 2, Moved: 1}))
 	if got = read(t, j, id); !got[0].Undone || got[1].Undone || len(got[1].Undoing) > 0 {
 		t.Errorf("when it has ended: %+v", got)
@@ -197,9 +191,7 @@ func TestWhatWasWrittenIsThereAfterAKill(t *testing.T) {
 	_ = victim.Wait()
 	unfinished, err := j.Unfinished(t.Context())
 	check(t, err)
-	if len(unfinished) != 1 {
-		t.Fatalf("%+v", unfinished)
-	}
+	must.That(t, len(unfinished) == 1, "%+v", unfinished)
 	r := unfinished[0]
 	if n, done := len(read(t, j, r.ID)), r.Account.Dropped; n < said || n > said+2 || r.Entries != n || done < said/2 ||
 		done > n/2 || r.Uncertain() != n-done {
@@ -210,9 +202,7 @@ func TestWhatWasWrittenIsThereAfterAKill(t *testing.T) {
 		"ended during the drop 1 of failed",
 		fmt.Sprintf("certain: %d dropped", r.Account.Dropped), "not certain",
 	} {
-		if !strings.Contains(explained, want) {
-			t.Errorf("%q is not in %s", want, explained)
-		}
+		assert.That(t, strings.Contains(explained, want), "%q is not in %s", want, explained)
 	}
 }
 
@@ -247,9 +237,8 @@ func TestRetention(t *testing.T) {
 		fill()
 	}
 	got := ids()
-	if len(got) > 6 || got[0] != 9 || got[len(got)-1] != unfinished {
-		t.Errorf("too much is not forgotten, or what has not ended is: %v", got)
-	}
+	assert.That(t, len(got) <= 6 && got[0] == 9 && got[len(got)-1] == unfinished,
+		"too much is not forgotten, or what has not ended is: %v", got)
 	check(t, j.Close())
 	if info, err := os.Stat(path); err != nil || info.Size() > 3<<20 {
 		t.Errorf("the file has %d bytes: %v", info.Size(), err)
@@ -271,9 +260,7 @@ func TestUnfinishedIsNotToldForEver(t *testing.T) {
 		for _, r := range unfinished {
 			got = append(got, r.ID)
 		}
-		if !cmp.Equal(got, ids) {
-			t.Errorf("unfinished are %v instead of %v", got, ids)
-		}
+		assert.That(t, cmp.Equal(got, ids), "unfinished are %v instead of %v", got, ids)
 	}
 	want(later, id)
 	undo := record(plan.Undo)
@@ -294,9 +281,7 @@ func TestNothingIsMadeByLooking(t *testing.T) {
 	path := at(t)
 	j := open(t, journal.Options{Path: path})
 	records, err := j.Records(t.Context(), 0)
-	if err != nil || len(records) > 0 {
-		t.Errorf("%v %v", records, err)
-	}
+	assert.That(t, err == nil && len(records) == 0, "%v %v", records, err)
 	if _, err := j.Record(t.Context(), 7); !errors.Is(err, plan.ErrNoRecord) {
 		t.Error(err)
 	}
@@ -324,9 +309,7 @@ func TestTwoProcessesAtOnce(t *testing.T) {
 	}
 	records, err := open(t, journal.Options{Path: path}).Records(t.Context(), 0)
 	check(t, err)
-	if len(records) != writers || records[0].Entries != writes {
-		t.Errorf("%+v", records)
-	}
+	assert.That(t, len(records) == writers && records[0].Entries == writes, "%+v", records)
 }
 
 func TestPathOfTheJournalIsAbsolute(t *testing.T) {
@@ -340,9 +323,7 @@ func TestPathOfTheJournalIsAbsolute(t *testing.T) {
 		{".", ".", ""},
 	} {
 		env := map[string]string{"XDG_STATE_HOME": test.state, "HOME": test.home}
-		if got := journal.Path(func(name string) string { return env[name] }); got != test.want {
-			t.Errorf("%+v: %s", test, got)
-		}
+		assert.Equal(t, journal.Path(func(name string) string { return env[name] }), test.want, "%+v", test)
 	}
 }
 
@@ -360,9 +341,7 @@ func TestBegunByManyAtOnce(t *testing.T) {
 					err = errors.Join(j.Write(id, dropped(1), nil), j.Settle(id, settled(plan.Dropped, 1)),
 						j.Finish(id, nil, plan.Account{}))
 				}
-				if err != nil {
-					t.Error(err)
-				}
+				assert.Succeeds(t, err)
 			})
 		}
 		all.Wait()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
@@ -28,9 +29,7 @@ func newLooks(t *testing.T, dir string) *journal.Looks {
 func wantHighest(t *testing.T, dir string, want int64) {
 	t.Helper()
 	all, err := newLooks(t, dir).Looked(t.Context(), "shop")
-	if err != nil || all[looked].Highest != want {
-		t.Errorf("%v %v, want %d", err, all, want)
-	}
+	assert.That(t, err == nil && all[looked].Highest == want, "%v %v, want %d", err, all, want)
 }
 
 // TestLooks: a look counts from its beginning on, so that one which ends with its program counts, too; what it found
@@ -41,9 +40,7 @@ func TestLooks(t *testing.T) {
 	begin := func(most, before int64, begun bool) {
 		t.Helper()
 		got, ok, err := l.Begin(t.Context(), "shop", looked, 20, most)
-		if err != nil || got != before || ok != begun {
-			t.Errorf("%d %v %v, want %d %v", got, ok, err, before, begun)
-		}
+		assert.That(t, err == nil && got == before && ok == begun, "%d %v %v, want %d %v", got, ok, err, before, begun)
 	}
 	end := func(e peek.LookEnd, want int64) {
 		t.Helper()
@@ -73,14 +70,10 @@ func TestLooks(t *testing.T) {
 	if all, err := l.Looked(t.Context(), "another"); err != nil || len(all) > 0 {
 		t.Error(all, err)
 	}
-	if err := l.Forget(t.Context(), "shop", looked); err != nil {
-		t.Error(err)
-	}
+	assert.Succeeds(t, l.Forget(t.Context(), "shop", looked))
 	wantHighest(t, dir, 0)
 	info, err := os.Stat(filepath.Join(dir, "looks.db"))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Error(info, err)
-	}
+	assert.That(t, err == nil && info.Mode().Perm() == 0o600, "%v %v", info, err)
 }
 
 // TestLooksOfManyPrograms lets eight programs look at one queue at once: each look counts, and no more begin than may.
@@ -94,9 +87,7 @@ func TestLooksOfManyPrograms(t *testing.T) {
 		all.Go(func() {
 			for range looks {
 				_, ok, err := l.Begin(t.Context(), "shop", looked, 20, most)
-				if err != nil {
-					t.Error(err)
-				}
+				assert.Succeeds(t, err)
 				begun <- ok
 			}
 		})
@@ -109,9 +100,7 @@ func TestLooksOfManyPrograms(t *testing.T) {
 			n++
 		}
 	}
-	if n != most+1 {
-		t.Errorf("%d began, want %d", n, most+1)
-	}
+	assert.Equal(t, n, most+1, "began")
 	wantHighest(t, dir, most+1)
 }
 
@@ -133,16 +122,11 @@ func TestLooksThatCannotBeKept(t *testing.T) {
 			path := filepath.Join(dir, "looks.db")
 			must.Do(t, spoil(path))
 			_, begun, err := newLooks(t, dir).Begin(t.Context(), "shop", looked, 20, 17)
-			if err == nil || begun {
-				t.Fatal(err, begun)
-			}
+			must.That(t, err != nil && !begun, "%v %v", err, begun)
 			said := err.Error()
-			if !strings.HasPrefix(said, path+" ") || !strings.Contains(said, "move it away") || strings.Contains(said, "\n") {
-				t.Errorf("%v %v", begun, err)
-			}
-			if diff := cmp.Diff(0, len(lookedIn(t, dir))); diff != "" {
-				t.Error(diff)
-			}
+			assert.That(t, strings.HasPrefix(said, path+" ") && strings.Contains(said, "move it away") &&
+				!strings.Contains(said, "\n"), "%v %v", begun, err)
+			assert.NoDiff(t, cmp.Diff(0, len(lookedIn(t, dir))))
 		})
 	}
 }
@@ -150,9 +134,7 @@ func TestLooksThatCannotBeKept(t *testing.T) {
 func lookedIn(t *testing.T, dir string) map[model.QueueRef]model.Looked {
 	t.Helper()
 	all, err := newLooks(t, dir).Looked(t.Context(), "shop")
-	if err == nil {
-		t.Error("reading it worked")
-	}
+	assert.That(t, err != nil, "reading it worked")
 	return all
 }
 
@@ -168,9 +150,8 @@ func TestLooksThatEnded(t *testing.T) {
 		if diff := cmp.Diff(of, all[looked]); err != nil || e != nil || diff != "" {
 			t.Error(err, e, diff)
 		}
-		if of.Ended.Times != times || of.Ended.Before != before || of.Ended.Any() != (times > 0) {
-			t.Errorf("%+v, want %d times, %d before", of, times, before)
-		}
+		assert.That(t, of.Ended.Times == times && of.Ended.Before == before && of.Ended.Any() == (times > 0),
+			"%+v, want %d times, %d before", of, times, before)
 	}
 	end := func(e peek.LookEnd) {
 		t.Helper()
@@ -190,9 +171,7 @@ func TestLooksThatEnded(t *testing.T) {
 	end(peek.LookEnd{Uncounted: true, Complete: true})
 	want(0, 0)
 	end(ended)
-	if err := l.Forget(t.Context(), "shop", looked); err != nil {
-		t.Error(err)
-	}
+	assert.Succeeds(t, l.Forget(t.Context(), "shop", looked))
 	want(0, 0)
 	ended.Ended.By = model.EndedByCut
 	end(ended)

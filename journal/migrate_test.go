@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
+	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/mend"
@@ -82,10 +84,8 @@ func TestFirstVersion(t *testing.T) {
 		j := open(t, journal.Options{Path: path})
 		all.Go(func() {
 			records, err := j.Records(t.Context(), 0)
-			if err != nil || len(records) != 2 || records[1].Account.Dropped != 3 || records[1].Undone != 1 ||
-				records[0].Undoes != 7 {
-				t.Errorf("%+v %v", records, err)
-			}
+			assert.That(t, err == nil && len(records) == 2 && records[1].Account.Dropped == 3 && records[1].Undone == 1 &&
+				records[0].Undoes == 7, "%+v %v", records, err)
 		})
 	}
 	all.Wait()
@@ -94,9 +94,7 @@ func TestFirstVersion(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	id, granted, err := j.Claim(t.Context(), undoOf(7), plan.Claim{Positions: []int{1, 2, 3}})
-	if err != nil || id != 10 || len(granted) != 2 {
-		t.Errorf("%d %v %v", id, granted, err)
-	}
+	assert.That(t, err == nil && id == 10 && len(granted) == 2, "%d %v %v", id, granted, err)
 }
 
 // TestMigrationIsWhole: a migration that cannot come to its end leaves the file as it was.
@@ -107,18 +105,14 @@ func TestMigrationIsWhole(t *testing.T) {
 	defer db.Close()
 	_, err = db.Exec(`CREATE TABLE claims (in_the_way TEXT)`)
 	check(t, err)
-	if err := open(t, journal.Options{Path: path}).Check(t.Context()); err == nil {
-		t.Error("no error")
-	}
+	assert.That(t, open(t, journal.Options{Path: path}).Check(t.Context()) != nil, "no error")
 	var version, columns int
 	check(
 		t,
 		db.QueryRow(`PRAGMA user_version`).Scan(&version),
 		db.QueryRow(`SELECT count(*) FROM pragma_table_info('records')`).Scan(&columns),
 	)
-	if version != 1 || columns != 12 {
-		t.Errorf("version %d with %d columns", version, columns)
-	}
+	assert.That(t, version == 1 && columns == 12, "version %d with %d columns", version, columns)
 }
 
 // TestEditOfARecord: a record names the program that changed its messages, and its intent has it for a resume. A
@@ -133,10 +127,8 @@ func TestEditOfARecord(t *testing.T) {
 	})
 	check(t, err)
 	chain, err := j.Chain(t.Context(), id)
-	if err != nil || chain[0].Edit != program.Text || chain[0].Intent.Mend == nil ||
-		chain[0].Intent.Mend.Text != program.Text {
-		t.Errorf("%+v %v", chain, err)
-	}
+	assert.That(t, err == nil && chain[0].Edit == program.Text && chain[0].Intent.Mend != nil &&
+		chain[0].Intent.Mend.Text == program.Text, "%+v %v", chain, err)
 	if old, err := j.Record(t.Context(), 7); err != nil || old.Edit != "" {
 		t.Errorf("%+v %v", old, err)
 	}
@@ -145,9 +137,7 @@ func TestEditOfARecord(t *testing.T) {
 	defer db.Close()
 	var version int
 	check(t, db.QueryRow(`PRAGMA user_version`).Scan(&version))
-	if version < 3 {
-		t.Errorf("the version is %d", version)
-	}
+	assert.That(t, version >= 3, "the version is %d", version)
 }
 
 // fourthSteps are what made a file of the first version one of the fourth, the last one without the kind of the
@@ -193,13 +183,9 @@ func TestFingerprintsOfBefore(t *testing.T) {
 	j := open(t, journal.Options{Path: path})
 	id := begin(t, j, record(plan.Replay))
 	records, err := j.Records(t.Context(), 0)
-	if err != nil || len(records) != 4 || records[0].ID != id || records[0].OtherPrints {
-		t.Fatalf("%+v %v", records, err)
-	}
+	must.That(t, err == nil && len(records) == 4 && records[0].ID == id && !records[0].OtherPrints, "%+v %v", records, err)
 	for _, r := range records[1:] {
-		if !r.OtherPrints {
-			t.Errorf("%d has the fingerprints of now", r.ID)
-		}
+		assert.That(t, r.OtherPrints, "%d has the fingerprints of now", r.ID)
 	}
 	if r := records[1]; r.ID != 11 || r.To != "queue:worker" || r.Cluster != "rabbit@a" || r.Entries != 2 ||
 		r.Uncertain() != 1 || r.Told() != "1 moved, 1 unknown; unfinished" {
@@ -209,18 +195,14 @@ func TestFingerprintsOfBefore(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	chain, err := j.Chain(t.Context(), 11)
-	if err != nil || len(chain) != 1 || !chain[0].OtherPrints {
-		t.Errorf("%+v %v", chain, err)
-	}
+	assert.That(t, err == nil && len(chain) == 1 && chain[0].OtherPrints, "%+v %v", chain, err)
 	if _, granted, err := j.Claim(t.Context(), undoOf(7), plan.Claim{Positions: []int{1, 3}}); err != nil ||
 		len(granted) != 2 {
 		t.Errorf("%v %v", granted, err)
 	}
 	var version int
 	check(t, db.QueryRow(`PRAGMA user_version`).Scan(&version))
-	if version < 5 {
-		t.Errorf("the version is %d", version)
-	}
+	assert.That(t, version >= 5, "the version is %d", version)
 }
 
 // TestOlderProgramBesides: a program that has had the file open since before goes on writing records, of its own kind.
@@ -238,9 +220,8 @@ func TestOlderProgramBesides(t *testing.T) {
 	}
 	check(t, insert(0, 0), insert(7, 0), insert(0, 11))
 	for _, err := range []error{insert(id, 0), insert(0, id)} {
-		if err == nil || !strings.Contains(err.Error(), "start dlxtop again") {
-			t.Errorf("it goes on with a newer record: %v", err)
-		}
+		assert.That(t, err != nil && strings.Contains(err.Error(), "start dlxtop again"),
+			"it goes on with a newer record: %v", err)
 	}
 	insertFifth := func(undoes, resumes int64) error {
 		_, err := older.Exec(`INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes,
@@ -253,8 +234,6 @@ func TestOlderProgramBesides(t *testing.T) {
 	}
 	records, err := j.Records(t.Context(), 3)
 	ours := func(r plan.Record) bool { return !r.OtherPrints }
-	if err != nil || len(records) != 3 || slices.ContainsFunc(records, ours) {
-		t.Errorf("%+v %v", records, err)
-	}
+	assert.That(t, err == nil && len(records) == 3 && !slices.ContainsFunc(records, ours), "%+v %v", records, err)
 	check(t, insertFifth(id, 0))
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -80,9 +81,8 @@ func TestMakesNoHalfJournal(t *testing.T) {
 	check(t, err)
 	for _, file := range files {
 		info, err := file.Info()
-		if err != nil || info.Mode().Perm() != 0o600 || !strings.HasPrefix(file.Name(), journal.File) {
-			t.Errorf("%v %v", info, err)
-		}
+		assert.That(t, err == nil && info.Mode().Perm() == 0o600 && strings.HasPrefix(file.Name(), journal.File),
+			"%v %v", info, err)
 	}
 }
 

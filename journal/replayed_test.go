@@ -3,6 +3,7 @@ package journal_test
 import (
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
@@ -45,8 +46,6 @@ func TestCopiesOfAKilledReplay(t *testing.T) {
 			Operation: plan.Replay, From: build.Ref("b"), Sample: message.MessageList{m}, Planned: 1, Mark: true,
 			Mode: plan.ToQueue, Fixed: model.Address{RoutingKey: "w"}, User: "guest", Sent: sent,
 		})
-		if got.Refusal.Refused() != test.held {
-			t.Errorf("%s: %q, want held %v", name, got.Refusal.Words(), test.held)
-		}
+		assert.That(t, got.Refusal.Refused() == test.held, "%s: %q, want held %v", name, got.Refusal.Words(), test.held)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model/plan"
 )
@@ -34,18 +35,12 @@ func TestFullJournalKeepsWhatIsUndone(t *testing.T) {
 	check(t, err, j.Finish(third, nil, plan.Account{}))
 	undo, granted, err := j.Claim(t.Context(), undoOf(second), plan.Claim{Positions: []int{1}})
 	check(t, err)
-	if !cmp.Equal(granted, []int{1}) {
-		t.Errorf("claimed %v", granted)
-	}
+	assert.That(t, cmp.Equal(granted, []int{1}), "claimed %v", granted)
 	other := begin(t, j, record(plan.Drop)) // of another program, while the undo runs
 	check(t, j.Finish(other, nil, plan.Account{}))
-	if err := j.Entries(t.Context(), second, func(e *plan.Entry) error {
-		if e.Message == nil || len(e.Message.Body) != 300_000 {
-			t.Errorf("it keeps %+v", e)
-		}
+	assert.Succeeds(t, j.Entries(t.Context(), second, func(e *plan.Entry) error {
+		assert.That(t, e.Message != nil && len(e.Message.Body) == 300_000, "it keeps %+v", e)
 		return nil
-	}); err != nil {
-		t.Error(err)
-	}
+	}))
 	check(t, j.Finish(undo, nil, plan.Account{}))
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/kept"
 )
@@ -24,9 +25,7 @@ func TestChangesAtTheSameTimeAreAllKept(t *testing.T) {
 					n, _ := strconv.Atoi(string(text))
 					return []byte(strconv.Itoa(n + 1)), nil
 				})
-				if err != nil {
-					t.Error(err)
-				}
+				assert.Succeeds(t, err)
 			}
 		})
 	}
@@ -47,9 +46,7 @@ func TestChangeSetsAside(t *testing.T) {
 		}
 		return []byte("begun"), nil
 	})
-	if err != nil || aside == "" {
-		t.Fatalf("it is at %q: %v", aside, err)
-	}
+	must.That(t, err == nil && aside != "", "it is at %q: %v", aside, err)
 	for path, want := range map[string]string{f.Path: "begun", aside: "damaged"} {
 		if text, err := os.ReadFile(path); string(text) != want || err != nil {
 			t.Errorf("%s has %q: %v", path, text, err)

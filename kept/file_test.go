@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/kept"
 )
@@ -41,9 +42,7 @@ func TestFileThatIsNone(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"", filepath.Join(large, "dlxtop", kept.Name), dir} {
-		if err := (kept.File{Path: path}).Save([]byte("{}")); err == nil {
-			t.Errorf("%q was written", path)
-		}
+		assert.That(t, (kept.File{Path: path}).Save([]byte("{}")) != nil, "%q was written", path)
 	}
 	if files, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(files) != 1 {
 		t.Errorf("%d files are left: %v", len(files), err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/kept"
 )
@@ -107,9 +108,7 @@ func TestIndexNowhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must.Do(t, os.WriteFile(file, nil, 0o600))
 	for _, x := range []kept.Index{{}, {Dir: filepath.Join(file, kept.IndexDir)}} {
-		if err := x.Save("one", []byte("text")); err == nil {
-			t.Errorf("%q was written", x.Dir)
-		}
+		assert.That(t, x.Save("one", []byte("text")) != nil, "%q was written", x.Dir)
 		if text, _ := x.Load("one"); text != nil {
 			t.Errorf("%q has %q", x.Dir, text)
 		}
@@ -125,9 +124,7 @@ func TestIndexOfTwo(t *testing.T) {
 	for _, text := range texts {
 		all.Go(func() {
 			for range 50 {
-				if err := x.Save("one", text); err != nil {
-					t.Error(err)
-				}
+				assert.Succeeds(t, x.Save("one", text))
 				if got, err := x.Load("one"); !bytes.Equal(got, texts[0]) && !bytes.Equal(got, texts[1]) || err != nil {
 					t.Errorf("it has %d bytes: %v", len(got), err)
 				}

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/internal/must"
 )
 
 // named are a name of a package, like plan.Account, and a file of Go, as comments have them.
@@ -65,9 +67,7 @@ func TestCommentsNameWhatExists(t *testing.T) {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for _, c := range comments {
 		at, text := files.Position(c.Pos()), c.Text()
 		for _, n := range namedThing.FindAllStringSubmatch(text, -1) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -59,9 +60,7 @@ func TestDecisionsAreMadeOnValues(t *testing.T) {
 	})
 	must.Do(t, err)
 	for path, whose := range othersWords {
-		if !used[path] {
-			t.Errorf("%s does not read the words of %s any more: take it out of othersWords", path, whose)
-		}
+		assert.That(t, used[path], "%s does not read the words of %s any more: take it out of othersWords", path, whose)
 	}
 }
 
@@ -77,9 +76,7 @@ func TestDecisionsOnSentencesAreFound(t *testing.T) {
 		source := "package x; func f() { " + body + " }"
 		file, err := parser.ParseFile(token.NewFileSet(), "x.go", source, parser.SkipObjectResolution)
 		must.Do(t, err)
-		if got := len(decisionsOnSentences(file)) > 0; got != found {
-			t.Errorf("%s: %t", body, got)
-		}
+		assert.Equal(t, len(decisionsOnSentences(file)) > 0, found, "%s", body)
 	}
 }
 

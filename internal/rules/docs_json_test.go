@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -78,9 +79,7 @@ type fieldJSON struct {
 func (r jsonRoom) fields(name string) (all []fieldJSON) {
 	r.t.Helper()
 	s := r.structs[name]
-	if s == nil {
-		r.t.Fatalf("there is no struct %s", name)
-	}
+	must.That(r.t, s != nil, "there is no struct %s", name)
 	for _, f := range s.Fields.List {
 		if len(f.Names) == 0 { // embedded: its fields are as if they stood here
 			all = append(all, r.fields(f.Type.(*ast.Ident).Name)...)
@@ -92,9 +91,7 @@ func (r jsonRoom) fields(name string) (all []fieldJSON) {
 		tag := reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json")
 		key, options, _ := strings.Cut(tag, ",")
 		what := strings.Join(strings.Fields(f.Doc.Text()+f.Comment.Text()), " ")
-		if what == "" {
-			r.t.Errorf("%s: the field %s has no comment, so docs/json.md cannot say what it is", name, key)
-		}
+		assert.That(r.t, what != "", "%s: the field %s has no comment, so docs/json.md cannot say what it is", name, key)
 		kind, within := jsonKind(f.Type)
 		of := f.Type
 		if pointer, ok := of.(*ast.StarExpr); ok {

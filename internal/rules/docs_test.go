@@ -14,6 +14,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/cli"
 	"github.com/dlxtop/dlxtop/demo"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/ui"
@@ -137,9 +138,7 @@ func TestExampleNamesThemes(t *testing.T) {
 		t.Fatalf("exit status %d: %s", status, errs.String())
 	}
 	for _, theme := range ui.Themes() {
-		if !strings.Contains(out.String(), `"`+theme+`"`) {
-			t.Errorf("the example does not name the theme %s", theme)
-		}
+		assert.That(t, strings.Contains(out.String(), `"`+theme+`"`), "the example does not name the theme %s", theme)
 	}
 }
 
@@ -179,14 +178,11 @@ func TestDocsLinks(t *testing.T) {
 				t.Errorf("%s: the link %s leads nowhere", page, link[1])
 				continue
 			}
-			if to.Fragment != "" && !hasHeading(t, path, to.Fragment) {
-				t.Errorf("%s: there is no heading for the link %s", page, link[1])
-			}
+			assert.That(t, to.Fragment == "" || hasHeading(t, path, to.Fragment),
+				"%s: there is no heading for the link %s", page, link[1])
 		}
 	}
-	if seen < 20 {
-		t.Errorf("only %d links were found", seen)
-	}
+	assert.That(t, seen >= 20, "only %d links were found", seen)
 }
 
 // hasHeading reports whether a heading of a page has this anchor, as GitHub and others make it.
@@ -211,9 +207,7 @@ func TestTroubleshootingQuotes(t *testing.T) {
 	var said strings.Builder
 	for _, room := range []string{"model", "model/peek", "model/plan", "cli", "cli/config", "ui"} {
 		files, err := filepath.Glob(room + "/*.go")
-		if err != nil || len(files) == 0 {
-			t.Fatal(room, err)
-		}
+		must.That(t, err == nil && len(files) > 0, "%v %v", room, err)
 		for _, file := range files {
 			text := must.Get(os.ReadFile(file))(t)
 			if !strings.HasSuffix(file, "_test.go") {
@@ -223,9 +217,7 @@ func TestTroubleshootingQuotes(t *testing.T) {
 	}
 	page := must.Get(os.ReadFile("docs/troubleshooting.md"))(t)
 	quotes := quotedThere.FindAllStringSubmatch(string(page), -1)
-	if len(quotes) < 15 {
-		t.Errorf("only %d sentences are quoted", len(quotes))
-	}
+	assert.That(t, len(quotes) >= 15, "only %d sentences are quoted", len(quotes))
 	for _, quote := range quotes {
 		for _, part := range standIns.Split(quote[1], -1) {
 			if part = strings.TrimSpace(part); len(part) >= 8 && !strings.Contains(said.String(), part) {

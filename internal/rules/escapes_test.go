@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -37,9 +38,7 @@ func TestOnlyTermMakesEscapes(t *testing.T) {
 		})
 	}
 	for path := range speaksToTerminals {
-		if !seen[path] {
-			t.Errorf("%s has no escape character any more: take it off the list", path)
-		}
+		assert.That(t, seen[path], "%s has no escape character any more: take it off the list", path)
 	}
 }
 

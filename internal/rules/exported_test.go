@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -47,12 +48,8 @@ func TestExportedFunctionsAreUsed(t *testing.T) {
 		})
 		return nil
 	}))
-	if len(exported) < 100 {
-		t.Fatalf("%d functions were found", len(exported))
-	}
+	must.That(t, len(exported) >= 100, "%d functions were found", len(exported))
 	for name, at := range exported {
-		if !used[name] {
-			t.Errorf("%s: no other package calls %s.%s", at, name[0], name[1])
-		}
+		assert.That(t, used[name], "%s: no other package calls %s.%s", at, name[0], name[1])
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -123,9 +124,7 @@ func listed(t *testing.T) []goPackage {
 		"./...").Output()
 	if err != nil {
 		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			t.Fatalf("go list: %s", exit.Stderr)
-		}
+		must.That(t, !errors.As(err, &exit), "go list: %s", exit.Stderr)
 		t.Fatal(err)
 	}
 	var packages []goPackage
@@ -162,9 +161,8 @@ func TestDependencyRule(t *testing.T) {
 			switch {
 			case standard[imported] || imported == "C":
 			case within(imported, module):
-				if ruled && imported != room && !slices.Contains(rooms[room].own, imported) {
-					t.Errorf("%s imports %s", p.ImportPath, imported)
-				}
+				assert.That(t, !ruled || imported == room || slices.Contains(rooms[room].own, imported),
+					"%s imports %s", p.ImportPath, imported)
 			case slices.ContainsFunc(rooms[room].libraries, func(l string) bool { return within(imported, l) }):
 			case slices.Contains(closed, room):
 				t.Errorf("%s imports %s", p.ImportPath, imported)
@@ -178,9 +176,7 @@ func TestDependencyRule(t *testing.T) {
 			t.Errorf("%s is closed, but no room", name)
 		}
 	}
-	if seen < len(rooms) {
-		t.Errorf("only %d rooms were found in %d packages", seen, len(packages))
-	}
+	assert.That(t, seen >= len(rooms), "only %d rooms were found in %d packages", seen, len(packages))
 }
 
 // TestDependencyRuleIndirectly looks at everything that a room reaches, through whichever package.
@@ -192,9 +188,7 @@ func TestDependencyRuleIndirectly(t *testing.T) {
 		}
 		for _, reached := range p.Deps {
 			other, isRoom := roomOf(reached)
-			if isRoom && other != room && !reachable(room, other) {
-				t.Errorf("%s reaches %s", p.ImportPath, reached)
-			}
+			assert.That(t, !isRoom || other == room || reachable(room, other), "%s reaches %s", p.ImportPath, reached)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dlxtop/dlxtop/cli"
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/manual"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
@@ -20,9 +21,7 @@ func TestManualAndHelpAgree(t *testing.T) {
 		program.Out = &help
 		_, path, _ := strings.Cut(strings.TrimSuffix(pages[i].Name, ".1"), "-")
 		args := append(strings.FieldsFunc(path, func(r rune) bool { return r == '-' }), "--help")
-		if status := program.Run(t.Context(), args); status != cli.ExitDone {
-			t.Errorf("%s: exit status %d", args, status)
-		}
+		assert.Equal(t, program.Run(t.Context(), args), cli.ExitDone, "%s: exit status", args)
 		said := []string{c.Short}
 		if c.Long != "" {
 			said = strings.Fields(c.Long)
@@ -33,20 +32,15 @@ func TestManualAndHelpAgree(t *testing.T) {
 		}
 		for in, text := range map[string]string{"man page": unescaped(pages[i].Text), "help": help.String()} {
 			for _, words := range said {
-				if !strings.Contains(text, words) {
-					t.Errorf("the %s of %s does not say %q", in, c.Use, words)
-				}
+				assert.That(t, strings.Contains(text, words), "the %s of %s does not say %q", in, c.Use, words)
 			}
 		}
 	}
-	if len(pages) != len(commands)+2 {
-		t.Errorf("%d pages of %d commands", len(pages), len(commands))
-	}
+	assert.That(t, len(pages) == len(commands)+2, "%d pages of %d commands", len(pages), len(commands))
 	for _, p := range pages {
 		for line := range strings.Lines(p.Text) {
-			if strings.HasPrefix(line, "'") || strings.Contains(line, "`") && p.Name == "dlxtop-expressions.7" {
-				t.Errorf("%s: %q", p.Name, line)
-			}
+			assert.That(t, !strings.HasPrefix(line, "'") && (!strings.Contains(line, "`") || p.Name != "dlxtop-expressions.7"),
+				"%s: %q", p.Name, line)
 		}
 	}
 }

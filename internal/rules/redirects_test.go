@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/internal/must"
 )
 
@@ -19,8 +20,6 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	client := regexp.MustCompile(`http\.(Client\{|Default|Get\(|Head\(|Post)`)
 	for _, path := range spokenFiles(t) {
 		text := must.Get(os.ReadFile(path))(t)
-		if asks := client.Match(text); asks != (asksByHTTP[path] != "") {
-			t.Errorf("%s sends requests: %t; add it to the list, or take it off, and say what stops redirects", path, asks)
-		}
+		assert.Equal(t, client.Match(text), asksByHTTP[path] != "", "%s sends requests", path)
 	}
 }
