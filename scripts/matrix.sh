@@ -14,13 +14,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 groups=(
-	'broker                       ./broker'
+	'broker                       ./broker/...'
 	'routing, settings, findings  ./mgmt'
 	'situations                   ./cases'
 	'end to end                   ./e2e'
 	'scenarios                    ./demo'
-	'screens on a broker          ./ui'
-	'commands                     ./cli'
+	'screens on a broker          ./ui/...'
+	'commands                     ./cli/...'
 )
 
 say() { echo "matrix: $*" >&2; }
