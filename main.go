@@ -158,7 +158,7 @@ func optionsOf(d cli.Dashboard) ui.Options {
 		Editor: cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR")), Title: d.Connection.Name, VHost: d.Connection.VHost,
 		Interval: interval,
 		ReadOnly: d.Connection.ReadOnly, Production: d.Connection.Production,
-		Theme: d.Theme, Mouse: d.Mouse, Filters: d.Filters, Actions: d.Actions, Schemas: d.Schemas,
+		Theme: d.Theme, Mouse: d.Mouse, Plain: d.Plain, Filters: d.Filters, Actions: d.Actions, Schemas: d.Schemas,
 		Kept: keptOf(d), Marks: marksOf(d), Index: indexOf(d.Connection), Contexts: d.Contexts, Trouble: d.Trouble,
 	}
 }

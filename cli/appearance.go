@@ -16,15 +16,18 @@ import (
 type appearance struct {
 	theme   string
 	mouse   bool
+	plain   bool
 	filters filter.Saved
 	actions []filter.Action
 	schemas body.Schemas
 }
 
-// register adds --theme to a command that opens the dashboard.
+// register adds --theme and --plain to a command that opens the dashboard.
 func (a *appearance) register(cmd *cobra.Command, themes []string) {
 	cmd.Flags().StringVar(&a.theme, "theme", "", "colours of the dashboard: the theme `NAME`, one of "+
 		strings.Join(themes, ", ")+" (default: theme of the configuration file)")
+	cmd.Flags().BoolVar(&a.plain, "plain", false, "for a screen reader: lines of words without boxes, pictures and "+
+		"colours, of which only those that change are written (default: plain of the configuration file)")
 	_ = cmd.RegisterFlagCompletionFunc("theme", cobra.FixedCompletions(themes, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -44,6 +47,7 @@ func (a appearance) resolve(p *Program) (appearance, error) {
 		a.theme = file.Theme
 	}
 	a.mouse, a.filters = file.Mouse, file.Filters
+	a.plain = a.plain || file.Plain
 	if a.actions, err = file.ReadActions(p.CheckKey); err != nil {
 		return a, misconfigured(err)
 	}

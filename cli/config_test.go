@@ -85,6 +85,7 @@ func TestAppearance(t *testing.T) {
 		{"", "mono", appearance{theme: "mono"}},
 		{"theme = \"dark\"\n", "", appearance{theme: "dark"}},
 		{"theme = \"dark\"\nmouse = true\n", "mono", appearance{theme: "mono", mouse: true}},
+		{"plain = true\n", "", appearance{plain: true}},
 		{"mouse = false\n[contexts.a]\nurl = \"amqp://h\"\n", "", appearance{}},
 	} {
 		program.Env = written(t, test.file)

@@ -78,6 +78,7 @@ type Dashboard struct {
 	Journal    Journal // nil: nothing is kept
 	Theme      string  // one of Program.Themes; "" when nobody chose one
 	Mouse      bool    // the mouse steers it, and the terminal selects no text by itself
+	Plain      bool    // for a screen reader
 	Filters    filter.Saved
 	Actions    []filter.Action
 	Schemas    body.Schemas // the protobuf types of bodies

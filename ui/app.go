@@ -44,7 +44,7 @@ type app struct {
 func newApp(ctx context.Context, o Options) app {
 	e := &env{
 		source: o.Source, journal: o.Journal, files: o.Files,
-		editor: o.Editor, styles: &term.Styles{}, keys: newKeyMap(), now: o.Now,
+		editor: o.Editor, styles: &term.Styles{Plain: o.Plain}, keys: newKeyMap(), now: o.Now,
 		dotStep: cmp.Or(o.dotStep, picture.DotStep),
 		schemas: o.Schemas,
 		mouse:   o.Mouse, filters: o.Filters, actions: o.Actions, keeper: &keeper{file: o.Kept}, index: o.Index,
@@ -136,6 +136,9 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		a.width, a.height = msg.Width, msg.Height
+		if a.env.styles.Plain {
+			a.width = min(a.width, term.PlainWidth)
+		}
 		return a, nil
 	case tea.KeyMsg:
 		return a.handleKeys(msg)
@@ -325,6 +328,9 @@ func (a app) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 		return a, cmd
 	case term.Is(msg, k.ReadNow):
 		cmd := a.poller.read(a.env)
+		if a.env.styles.Plain { // ages, too
+			cmd = tea.Batch(cmd, tea.ClearScreen)
+		}
 		return a, cmd
 	}
 	return a.toScreen(msg)

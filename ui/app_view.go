@@ -50,10 +50,14 @@ func (a app) below() []string {
 
 // View draws the whole terminal, of what Update has left: it reads nothing, not even the clock.
 func (a app) View() string {
-	if a.env.ascii {
-		return term.ASCII(a.frame())
+	frame := a.frame()
+	if a.env.styles.Plain {
+		frame = term.Undrawn(frame)
 	}
-	return a.frame()
+	if a.env.ascii {
+		frame = term.ASCII(frame)
+	}
+	return frame
 }
 
 func (a app) frame() string {
@@ -135,7 +139,7 @@ func (a app) header() string {
 		if n := a.latest.failed; n > 0 {
 			before := right
 			right = s.Danger.Render(model.Count(n)+" failed") + between + right
-			if width()+ansi.StringWidthWc(o.Version.String()) > a.width { // the tab has it
+			if s.Plain || width()+ansi.StringWidthWc(o.Version.String()) > a.width { // the tab has it
 				right = before
 			}
 		}
@@ -225,7 +229,7 @@ func (a app) freshness() string {
 	switch {
 	case old > p.pause+2*p.took+2*time.Second:
 		return s.Warning.Render("slow, " + age(old) + " old")
-	case p.pause > p.interval: // the broker takes its time
+	case p.pause > p.interval && !s.Plain: // the broker takes its time
 		return s.Good.Render(age(old) + " old, every " + age(roundUp(p.pause)))
 	}
 	return s.Good.Render("live " + model.ShortDuration(p.interval))
@@ -241,9 +245,12 @@ func (a app) tabLine() string {
 	}
 	for i, t := range a.tabs {
 		name, count, look := a.tabLabel(i, t)
-		if i == a.tab {
+		switch {
+		case i == a.tab && s.Plain:
+			b.WriteString(between + "[" + name + count + "]")
+		case i == a.tab:
 			b.WriteString(between + s.Selected.Render(" "+name+count+" "))
-		} else {
+		default:
 			b.WriteString(between + " " + name + look.Render(count) + " ")
 		}
 	}
@@ -342,8 +349,12 @@ func (a app) footer() string {
 	case !top.Typing():
 		always = []key.Binding{last, k.Help, k.Palette}
 	}
+	own := top.Keys()
+	if a.env.styles.Plain && !top.Typing() {
+		own = nil // they change from row to row, and the help has them
+	}
 	right := " " + keyHints(a.env.styles, always, a.width)
-	return term.Spread(" "+keyHints(a.env.styles, top.Keys(), a.width-ansi.StringWidthWc(right)-2), right, a.width)
+	return term.Spread(" "+keyHints(a.env.styles, own, a.width-ansi.StringWidthWc(right)-2), right, a.width)
 }
 
 // keyHints writes bindings as "key does" until the width is used up. Bindings of the same key are named once.

@@ -61,6 +61,10 @@ func (a app) dressed(theme term.Theme) (tea.Model, tea.Cmd) {
 // dress changes the looks of everything that is drawn from now on.
 func dress(e *env, theme term.Theme) {
 	e.theme = theme
+	if e.styles.Plain {
+		*e.styles = *term.PlainStyles()
+		return
+	}
 	*e.styles = *term.NewStyles(theme.Palette(e.profile, e.light), e.profile)
 }
 

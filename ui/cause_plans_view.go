@@ -132,7 +132,7 @@ func (c causePlansScreen) View(width, height int) string {
 	}
 	page := term.Block(lines, width, height)
 	if box := c.wishBox(width, height); box != "" {
-		return term.Overlay(page, box, width, height)
+		return term.Overlay(s, page, box, width, height)
 	}
 	return page
 }

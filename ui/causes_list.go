@@ -197,7 +197,7 @@ func sampleLines(s *term.Styles, sample *cause.Sample, width int) (lines []strin
 
 // rows are the lines of the list.
 func (c *causesList) rows(height int) int {
-	return max(min(len(c.list.Table.All)+2, height-1-leastBelow), 4)
+	return c.list.Share(height-1, max(min(len(c.list.Table.All)+2, height-1-leastBelow), 4))
 }
 
 // view draws what prepare has worked out, and the list.
@@ -212,7 +212,7 @@ func (c *causesList) view(r *causesReading, width, height int) string {
 		why = "the failed queues are empty"
 	}
 	empty := []string{"", "   " + s.Muted.Render(why)}
-	return c.head + "\n" + c.list.View(width, rows, empty) + "\n" + term.Block(c.below, width, height-1-rows)
+	return c.head + "\n" + term.Below(c.list.View(width, rows, empty), c.below, width, height-1)
 }
 
 // detail shows the cause at the cursor in full: what one of its messages says, and where they are.

@@ -171,7 +171,7 @@ func newFailedRow(m model.Member, flowName string, msg topologyMsg) failedRow {
 
 func (f *failedQueues) view(width, height int) string {
 	rows := f.list.Rows(height, 3)
-	return f.list.View(width, rows, nil) + "\n" + term.Block(f.detail(width), width, height-rows)
+	return term.Below(f.list.View(width, rows, nil), f.detail(width), width, height)
 }
 
 // detail tells why the queue at the cursor is a failed queue.

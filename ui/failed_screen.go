@@ -225,10 +225,10 @@ func (f failedScreen) View(width, height int) string {
 	}
 	page := f.causes.view(f.reading, width, height)
 	if f.costly {
-		return term.Overlay(page, costDialog(f.env.styles, f.reading.costly(), width), width, height)
+		return term.Overlay(f.env.styles, page, costDialog(f.env.styles, f.reading.costly(), width), width, height)
 	}
 	if f.noting != nil {
-		return term.Overlay(page, f.noting.view(f.env.styles, width), width, height)
+		return term.Overlay(f.env.styles, page, f.noting.view(f.env.styles, width), width, height)
 	}
 	return page
 }

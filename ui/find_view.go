@@ -75,7 +75,7 @@ func (s findScreen) View(width, height int) string {
 		head = append(head, s.env.styles.Strong.Render(term.Cut(" cause: "+s.only.words, width-1, "…")))
 	}
 	most := max(height/3, findPane)
-	rows := height - len(head) - len(s.pane(width, most))
+	rows := s.list.Share(height-len(head), height-len(head)-len(s.pane(width, most)))
 	list := s.list.View(width, rows, []string{"", "   " + s.env.styles.Muted.Render(s.emptiness())})
 	pane := s.pane(width, most) // says which rows are seen
 	return term.Block(append(append(head, strings.Split(list, "\n")...), pane...), width, height)

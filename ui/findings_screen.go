@@ -141,7 +141,7 @@ func (f findingsScreen) View(width, height int) string {
 		})
 	}
 	rows := f.list.Rows(height, min(height/2, 12))
-	return f.list.View(width, rows, nil) + "\n" + term.Block(f.detail(width), width, height-rows)
+	return term.Below(f.list.View(width, rows, nil), f.detail(width), width, height)
 }
 
 // detail has the finding in full.

@@ -276,7 +276,7 @@ func (f flowsScreen) View(width, height int) string {
 	columns, rows := f.listSize(width, height)
 	list := f.list.View(columns, rows, nil)
 	if f.beside == 0 {
-		return list + "\n" + term.Block(f.detail, width, height-rows)
+		return term.Below(list, f.detail, width, height)
 	}
 	return term.Beside(f.env.styles, term.Block(strings.Split(list, "\n"), columns, height),
 		term.Block(f.detail, width-columns-1, height))
@@ -314,7 +314,7 @@ func (f *flowsScreen) about(width, height int) []string {
 		}
 	}
 	if len(lines) > height {
-		lines = append(lines[:height-1], "   "+s.Muted.Render("… more: enter opens the flow, 4 has all findings"))
+		lines = append(lines[:max(height-1, 0)], "   "+s.Muted.Render("… more: enter opens the flow, 4 has all findings"))
 	}
 	return lines
 }

@@ -64,6 +64,14 @@ func (g *glass) text() string {
 	return g.drawn
 }
 
+// cursor is where the terminal's own is.
+func (g *glass) cursor() (x, y int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	at := g.emulator.CursorPosition()
+	return at.X, at.Y
+}
+
 // mark is the latest that was drawn.
 func (g *glass) mark() string {
 	g.mu.Lock()

@@ -25,6 +25,7 @@ type terminal struct {
 	t       *testing.T
 	marks   int // that were sent
 	glass   *glass
+	voice   *voice // nil: the screen is not plain
 	program *tea.Program
 	keys    io.WriteCloser
 	ended   chan struct{}
@@ -36,7 +37,9 @@ type terminal struct {
 func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app)) *terminal {
 	t.Helper()
 	a := newApp(t.Context(), o)
-	a.env.styles = term.NewStyles(term.Mono, termenv.Ascii)
+	if !o.Plain {
+		a.env.styles = term.NewStyles(term.Mono, termenv.Ascii)
+	}
 	for _, f := range adjust {
 		f(&a)
 	}
@@ -50,7 +53,12 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 		}
 	}
 	term := &terminal{t: t, glass: newGlass(width, height), keys: keys, ended: make(chan struct{})}
-	term.program = tea.NewProgram(marked{Model: a}, tea.WithInput(keyboard), tea.WithOutput(term.glass),
+	var output io.Writer = term.glass
+	if o.Plain {
+		term.voice = &voice{to: output}
+		output = term.voice
+	}
+	term.program = tea.NewProgram(marked{Model: a}, tea.WithInput(keyboard), tea.WithOutput(output),
 		tea.WithAltScreen(), tea.WithoutSignals(), tea.WithFPS(120))
 	go func() {
 		defer close(term.ended)

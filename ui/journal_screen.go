@@ -178,7 +178,7 @@ func (j journalScreen) View(width, height int) string {
 		return term.Block(j.empty(width), width, height)
 	}
 	rows := j.list.Rows(height, 5)
-	return j.list.View(width, rows, nil) + "\n" + term.Block(j.detail(width), width, height-rows)
+	return term.Below(j.list.View(width, rows, nil), j.detail(width), width, height)
 }
 
 func (j journalScreen) empty(width int) []string {

@@ -23,7 +23,7 @@ const (
 // Prepare reads what is seen of the messages, and tells what stands above them.
 func (s messagesScreen) Prepare(width, height int) (screen, tea.Cmd) {
 	s, again := s.catchUp()
-	s.split = height >= splitHeight
+	s.split = height >= splitHeight && !s.env.styles.Plain
 	s.above = s.aboveLines(width, height)
 	s.mending.prepare(width, height)
 	rest := height - len(s.above)
@@ -49,13 +49,13 @@ func (s messagesScreen) Prepare(width, height int) (screen, tea.Cmd) {
 func (s messagesScreen) View(width, height int) string {
 	switch page := s.page(width, height); {
 	case s.dialog.open():
-		return term.Overlay(page, s.dialog.view(width, height), width, height)
+		return term.Overlay(s.env.styles, page, s.dialog.view(width, height), width, height)
 	case s.saving.open():
-		return term.Overlay(page, s.saving.view(width), width, height)
+		return term.Overlay(s.env.styles, page, s.saving.view(width), width, height)
 	case s.editing.open():
-		return term.Overlay(page, s.editing.view(width), width, height)
+		return term.Overlay(s.env.styles, page, s.editing.view(width), width, height)
 	case s.mending.open():
-		return term.Overlay(page, s.mending.view(width), width, height)
+		return term.Overlay(s.env.styles, page, s.mending.view(width), width, height)
 	default:
 		return page
 	}

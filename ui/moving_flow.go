@@ -139,7 +139,7 @@ func (m *movingFlow) redraw() tea.Cmd {
 	if !slices.ContainsFunc(m.picture.Stations(), func(x picture.Station) bool { return x.Queue == m.cursor }) {
 		m.cursor = m.worker
 	}
-	if m.ticking == 0 && (len(m.dots) > 0 || slices.ContainsFunc(m.picture.Arrows(),
+	if m.ticking == 0 && !m.env.styles.Plain && (len(m.dots) > 0 || slices.ContainsFunc(m.picture.Arrows(),
 		func(a picture.Arrow) bool { return a.Now() > 0 })) {
 		return m.tick()
 	}
@@ -176,7 +176,7 @@ func (m movingFlow) scene(width, height int) *picture.Scene {
 	}
 	d.picture, d.width, d.height, d.cursor = m.picture, width, height, m.cursor
 	wide, ok := picture.WideLayout(m.picture, width, m.cursor)
-	if ok && wide.Canvas.Height <= height {
+	if ok && !m.env.styles.Plain && wide.Canvas.Height <= height {
 		d.scene = wide
 	} else {
 		d.scene = picture.RailLayout(m.picture, width, m.cursor)

@@ -245,7 +245,7 @@ func (q queuesScreen) View(width, height int) string {
 		return q.list.View(width, height, empty)
 	}
 	rows := q.list.Rows(height, 5)
-	return q.list.View(width, rows, empty) + "\n" + term.Block(q.below, width, height-rows)
+	return term.Below(q.list.View(width, rows, empty), q.below, width, height)
 }
 
 // detail tells of the queue at the cursor what has no room in a row: where its settings come from.

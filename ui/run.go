@@ -29,6 +29,7 @@ type Options struct {
 	Production bool
 	Theme      string           // one of Themes; "" is auto
 	Mouse      bool             // wheel, rows and tabs
+	Plain      bool             // for a screen reader: lines of words, and only those that change
 	Filters    filter.Saved     // that "=@NAME" stands for
 	Actions    []filter.Action  // offered on messages; CheckActionKey takes their keys
 	Schemas    body.Schemas     // the protobuf types of bodies
@@ -62,7 +63,11 @@ func Run(ctx context.Context, o Options) (next string, err error) {
 	a.env.profile = termenv.EnvColorProfile()
 	dress(a.env, a.env.theme)
 	a.env.ascii = !term.UTF8(os.Getenv)
-	a.env.asking = canAsk && a.env.theme == term.Auto && a.env.profile < termenv.ANSI // the fewer, the more colours
+	if o.Plain {
+		screen.filter = new(term.Lines).Take
+	}
+	// The fewer, the more colours.
+	a.env.asking = canAsk && !o.Plain && a.env.theme == term.Auto && a.env.profile < termenv.ANSI
 	var program *tea.Program
 	keys := &keyboard{File: os.Stdin, background: func(light bool) { program.Send(backgroundMsg{true, light}) }}
 	options := []tea.ProgramOption{

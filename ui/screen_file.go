@@ -15,7 +15,8 @@ import (
 type screenFile struct {
 	*os.File
 	keyboard *os.File
-	before   *term.State // of the terminal; nil when it is none
+	before   *term.State         // of the terminal; nil when it is none
+	filter   func([]byte) []byte // what is written in the place of what is drawn; nil: that
 
 	mu      sync.Mutex
 	dead    bool
@@ -43,8 +44,17 @@ func (s *screenFile) Write(b []byte) (int, error) {
 	if s.dead {
 		return len(b), nil
 	}
-	return s.File.Write(b)
+	if s.filter == nil {
+		return s.File.Write(b)
+	}
+	if _, err := s.File.Write(s.filter(b)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
+
+// WriteString implements io.StringWriter: that of the file would pass by Write.
+func (s *screenFile) WriteString(text string) (int, error) { return s.Write([]byte(text)) }
 
 // lend notes that somebody else has the terminal, until it is given back.
 func (s *screenFile) lend() (back func()) {

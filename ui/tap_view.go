@@ -73,7 +73,7 @@ func (s tapScreen) View(width, height int) string {
 	if s.state == dialogAsking {
 		l := newDialogLines(s.env.styles, width)
 		s.ask(l)
-		return term.Overlay(term.Block(nil, width, height), l.box("Tap "+s.exchange()), width, height)
+		return term.Overlay(s.env.styles, term.Block(nil, width, height), l.box("Tap "+s.exchange()), width, height)
 	}
 	lines := []string{s.head(width)}
 	if s.state == dialogEnded {
@@ -87,7 +87,7 @@ func (s tapScreen) View(width, height int) string {
 	}
 	rest := height - len(lines)
 	pane := min(tapPane, rest/3)
-	rows := rest - pane
+	rows := s.list.Share(rest, rest-pane)
 	lines = append(lines, strings.Split(s.list.View(width, rows, s.nothing(width)), "\n")...)
 	lines = append(lines, s.about(width)...)
 	return term.Block(lines, width, height)

@@ -38,6 +38,7 @@ type File struct {
 type contents struct {
 	Theme    string                   `toml:"theme"`
 	Mouse    bool                     `toml:"mouse"`
+	Plain    bool                     `toml:"plain"`
 	Filters  filter.Saved             `toml:"filters"`
 	Actions  []action                 `toml:"actions"`
 	Protobuf []protobuf               `toml:"protobuf"`
@@ -116,7 +117,7 @@ func Read(env func(string) string) (File, error) {
 		return file, fmt.Errorf("%s: a value has the wrong type", shown)
 	}
 	if odd := meta.Undecoded(); len(odd) > 0 {
-		return file, fmt.Errorf("%s: unknown key %s: the file has theme, mouse, [filters], [[actions]], "+
+		return file, fmt.Errorf("%s: unknown key %s: the file has theme, mouse, plain, [filters], [[actions]], "+
 			"[[protobuf]] and [contexts.NAME]; an action has key, name, url, command, shell; "+
 			"protobuf has descriptors, message, queues, content_type; "+
 			"a context has url, api, vhost, production, read_only, journal", shown, model.Printable(odd[0].String()))

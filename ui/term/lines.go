@@ -52,6 +52,11 @@ func Behind(text string, n int) string {
 	}
 }
 
+// Below puts lines below a block of the same width, as many as there is room for.
+func Below(block string, lines []string, width, height int) string {
+	return Block(append(strings.Split(block, "\n"), lines...), width, height)
+}
+
 // Beside puts two blocks of the same height side by side, with a line between them.
 func Beside(s *Styles, left, right string) string {
 	lines, others := strings.Split(left, "\n"), strings.Split(right, "\n")
@@ -61,8 +66,11 @@ func Beside(s *Styles, left, right string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Overlay draws a box in the middle of a picture of width x height cells.
-func Overlay(picture, box string, width, height int) string {
+// Overlay draws a box in the middle of a picture of width x height cells. On a plain screen it is alone there.
+func Overlay(s *Styles, picture, box string, width, height int) string {
+	if s.Plain {
+		return Block(strings.Split(box, "\n"), width, height)
+	}
 	under, over := strings.Split(picture, "\n"), strings.Split(box, "\n")
 	w := 0
 	for _, line := range over {

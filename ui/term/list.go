@@ -13,6 +13,7 @@ import (
 type List[K comparable, T any] struct {
 	Table  Table[K, T]
 	Filter FilterField
+	about  bool             // on a plain screen: the pane has the room, not the rows
 	texts  func(T) []string // what the filter looks at
 }
 
@@ -29,6 +30,8 @@ func (l *List[K, T]) Handle(msg tea.KeyMsg) bool {
 		l.apply()
 	case Is(msg, k.Filter):
 		l.Filter.Open()
+	case l.Table.Styles.Plain && Is(msg, k.About):
+		l.about = !l.about
 	case Is(msg, k.Abandon) && l.Filter.Text() != "":
 		l.Filter.Clear()
 		l.apply()
@@ -61,12 +64,29 @@ func (l *List[K, T]) Bindings(own ...key.Binding) []key.Binding {
 	if l.Filter.Text() != "" {
 		own = append(own, k.NextMatch, k.PrevMatch, Describe(k.Abandon, "clear the filter"))
 	}
+	if l.Table.Styles.Plain {
+		own = append(own, k.About)
+	}
 	return append(own, k.Filter, Describe(k.Sort, "sort"), Describe(k.Reverse, "reverse"))
 }
 
 // Rows are the lines that the list takes of a height when the pane below needs at least pane lines. A short list leaves
 // the pane more; what the filter hides does not change that, or the picture would jump while one types.
-func (l *List[K, T]) Rows(height, pane int) int { return min(len(l.Table.All)+2, height-pane) }
+func (l *List[K, T]) Rows(height, pane int) int {
+	return l.Share(height, min(len(l.Table.All)+2, height-pane))
+}
+
+// Share are the lines of a list that has so many rows beside its pane. On a plain screen list and pane take turns: a
+// step in the list would be followed by all that is below it.
+func (l *List[K, T]) Share(height, rows int) int {
+	switch {
+	case !l.Table.Styles.Plain:
+		return rows
+	case l.about:
+		return 1
+	}
+	return height
+}
 
 // Seen are the rows that View draws in a height.
 func (l *List[K, T]) Seen(height int) []T {

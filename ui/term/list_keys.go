@@ -10,6 +10,7 @@ type ListKeys struct {
 	Up, Down, Top, Bottom, HalfUp, HalfDown, PageUp, PageDown key.Binding
 
 	Filter, NextMatch, PrevMatch, Sort, Reverse, Choose, Range, ChooseAll key.Binding
+	About                                                                 key.Binding // with --plain
 
 	// While the filter is typed.
 	Accept, Abandon key.Binding
@@ -33,6 +34,7 @@ func NewListKeys() *ListKeys {
 		Choose:    Binding("space", "select", " "),
 		Range:     Binding("v", "select a range", "v"),
 		ChooseAll: Binding("*", "select all shown", "*"),
+		About:     Binding("z", "more of this row, and back", "z"),
 		Accept:    Binding("enter", "keep", "enter"),
 		Abandon:   Binding("esc", "clear", "esc"),
 	}

@@ -51,6 +51,8 @@ type Styles struct {
 	BodyMark    Style // brackets, commas and offsets
 
 	Production Style // under the header of a context that is marked as production
+
+	Plain bool // one thing below the other and no picture, for a screen that is heard or felt
 }
 
 // NewStyles makes the looks of a theme for a terminal with these colours: Theme.Palette says which theme it can show.

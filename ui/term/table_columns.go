@@ -189,6 +189,9 @@ func (t *Table[K, T]) Position() string {
 	if len(t.Shown) == 0 {
 		return "none"
 	}
+	if t.drawn.height < 1 { // on a plain screen, in turn with its pane
+		return model.Count(int64(t.Index+1)) + " of " + model.Count(int64(len(t.Shown)))
+	}
 	first, last := t.drawn.top+1, min(t.drawn.top+t.drawn.height, len(t.Shown))
 	if first == 1 && last == len(t.Shown) {
 		return "all " + model.Count(int64(len(t.Shown)))

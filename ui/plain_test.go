@@ -1,0 +1,147 @@
+package ui
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// voice is a screen reader: it has what a plain screen writes, a line for each movement of the terminal's cursor.
+type voice struct {
+	mu    sync.Mutex
+	lines term.Lines
+	to    io.Writer
+	said  bytes.Buffer
+}
+
+func (v *voice) Write(b []byte) (int, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	out := v.lines.Take(b)
+	v.said.Write(out)
+	if _, err := v.to.Write(out); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+var movements = regexp.MustCompile(`\x1b\[[\d;]*H`)
+
+// heard are the lines that were written since the last time.
+func (v *voice) heard() (lines []string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, line := range movements.Split(v.said.String(), -1) {
+		if line = strings.TrimSpace(ansi.Strip(line)); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	v.said.Reset()
+	return lines
+}
+
+// onRow waits until the terminal's cursor is on a row with a text.
+func (terms *terminal) onRow(text string) {
+	terms.t.Helper()
+	terms.awaitThat("the terminal's cursor is on "+text, func(s string) bool {
+		_, y := terms.glass.cursor()
+		return strings.Contains(strings.Split(s, "\n")[y], text)
+	})
+}
+
+// awaitPolls waits for so many more of them.
+func (terms *terminal) awaitPolls(n int) {
+	terms.t.Helper()
+	for range n {
+		var before time.Time
+		terms.awaitInside("a poll", func(a app) bool {
+			if before.IsZero() {
+				before = a.poller.readAt
+			}
+			return !a.poller.readAt.Equal(before)
+		})
+	}
+}
+
+// TestPlainScreen: a screen reader hears the row to which the cursor came, what changed on the broker, nothing else.
+func TestPlainScreen(t *testing.T) {
+	o, channel := storyVHost(t)
+	for name, n := range map[string]int{"mail": 6, "push": 4, "sms": 2} {
+		must.Get(channel.QueueDeclare(name, true, false, false, false, nil))(t)
+		failInto(t, channel, name+".failed", "classic", "ValueError: no address", n)
+	}
+	o.Plain = true
+	screen := newTerminal(t, o, 120, 24)
+	screen.await("[1 Flows]", "3 Failed 12", "story/mail ", "story/push ", "story/sms ")
+	screen.onRow("mail ")
+	screen.awaitPolls(11) // rates of what was published are zero, and no line is new
+	screen.voice.heard()
+	screen.awaitPolls(6)
+	if said := screen.voice.heard(); len(said) > 0 {
+		t.Errorf("nothing happened but time, and it said %q", said)
+	}
+	screen.press("j")
+	screen.onRow("push ")
+	if said := screen.voice.heard(); len(said) != 1 || !strings.HasPrefix(said[0], "story/push ") {
+		t.Errorf("j said %q", said)
+	}
+	failInto(t, channel, "sms.failed", "classic", "ValueError: no address", 1)
+	screen.await("3 Failed 13")
+	screen.awaitThat("the row has it", regexp.MustCompile(`sms .* 3\n`).MatchString)
+	for _, line := range screen.voice.heard() {
+		if !strings.HasPrefix(line, "story/sms ") && !strings.Contains(line, "3 Failed 13") {
+			t.Errorf("said %q, which did not change", line)
+		}
+	}
+	screen.onRow("push ")
+	screen.press("z") // the pane, in turn
+	screen.await("failed queue", "2 of 3")
+	screen.press("z")
+	screen.onRow("push ")
+}
+
+// TestPlainListScrolls: a row at a time, and the terminal's cursor is where one types; a dialog stands alone.
+func TestPlainListScrolls(t *testing.T) {
+	o, channel := storyVHost(t)
+	must.Get(channel.QueueDeclare("mail", true, false, false, false, nil))(t)
+	for i := range 30 {
+		failInto(t, channel, "mail.failed", "classic", fmt.Sprint("ValueError: number ", i), 1)
+	}
+	o.Plain = true
+	screen := newTerminal(t, o, 120, 24)
+	screen.onRow("mail ")
+	screen.press("f")
+	screen.await("30 messages")
+	screen.onRow("number 0 ")
+	screen.awaitPolls(2)
+	screen.voice.heard()
+	for i := range 25 { // more than a screen
+		screen.press("j")
+		row := fmt.Sprintf("ValueError: number %d ", i+1)
+		screen.onRow(row)
+		if said := screen.voice.heard(); len(said) != 1 || !strings.Contains(said[0], row) {
+			t.Fatalf("j to %q said %q", row, said)
+		}
+	}
+	screen.press("/", "number 1")
+	screen.await("/ number 1")
+	screen.awaitThat("the terminal's cursor is in the field", func(s string) bool {
+		x, y := screen.glass.cursor()
+		return strings.HasSuffix(strings.Split(s, "\n")[y][:x], "/ number 1")
+	})
+	screen.press(keyEnter, keyEsc, "r")
+	screen.await("Replay 1 message")
+	if s := screen.screen(); strings.Contains(s, "ValueError: number 3") || strings.ContainsAny(s, "│╭▸─") {
+		t.Errorf("a dialog stands among something else\n%s", s)
+	}
+}

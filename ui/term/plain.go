@@ -1,0 +1,150 @@
+package term
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// PlainWidth is how many columns a plain screen uses at most: with fewer than 100, nothing stands beside anything else.
+const PlainWidth = 99
+
+// PlainStyles are those of a screen that is heard or felt: the only look is that of the character under a text field's
+// cursor, where Lines puts the terminal's own.
+func PlainStyles() *Styles {
+	return &Styles{Plain: true, Cursor: Style{open: ansi.SGR(ansi.AttrReverse), end: ansi.ResetStyle}}
+}
+
+// undrawn has a blank for each line, box, curve and dot, and for marks what any voice reads.
+var undrawn = func() *strings.Replacer {
+	pairs := []string{"●", "*", "✗", "x", "▲", "^", "▼", "v"}
+	for _, r := range "─│╭╮╰╯├┤┬┴┼▁▂▃▄▅▆▇█░▶◀■□◇•" {
+		pairs = append(pairs, string(r), " ")
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+// Undrawn is a frame without what is only drawn. The mark of the cursor stays: Lines looks for it.
+func Undrawn(frame string) string { return undrawn.Replace(frame) }
+
+// Lines writes a plain screen, so that each change is one line: of Bubble Tea's frames only lines whose words have
+// changed, and the row to which the cursor came. The terminal's cursor is on that row, or in the text that is typed.
+type Lines struct {
+	drawn  []string // by the program, last
+	stand  []string // on the terminal
+	row    int      // of the terminal's cursor
+	marked bool     // a row had the cursor's mark, or a text field the cursor
+}
+
+// Take returns what to write in the place of what Bubble Tea 1.3.10 writes: a frame begins with the cursor at home, has
+// "\n" for a line that has not changed, and ends with a movement to the last line. Everything else passes.
+func (l *Lines) Take(written []byte) []byte {
+	frame, is := bytes.CutPrefix(written, []byte(ansi.CursorHomePosition))
+	if !is || len(frame) == 0 {
+		if bytes.Contains(written, []byte(ansi.EraseEntireScreen)) {
+			l.drawn = nil
+		}
+		return bytes.ReplaceAll(written, []byte(ansi.HideCursor), nil)
+	}
+	lines := strings.Split(string(frame), "\n")
+	lines[len(lines)-1] = strings.TrimSuffix(lines[len(lines)-1], ansi.CursorPosition(0, len(lines)))
+	erase := ""
+	if len(lines) != len(l.drawn) || !slices.Contains(lines, "") {
+		erase, l.drawn, l.stand = ansi.EraseEntireScreen, make([]string, len(lines)), make([]string, len(lines))
+	}
+	for i, line := range lines {
+		if line != "" {
+			l.drawn[i] = line
+		}
+	}
+	return []byte(erase + l.change())
+}
+
+// change writes what differs.
+func (l *Lines) change() string {
+	row, column := l.aim()
+	want := make([]string, len(l.drawn))
+	for i, line := range l.drawn {
+		line = strings.TrimRight(ansi.Strip(line), " \r")
+		if i == row {
+			line = strings.Replace(line, MarkCursor, " ", 1)
+		}
+		want[i] = strings.ReplaceAll(line, MarkCursor, ">")
+	}
+	var b strings.Builder
+	b.WriteString(l.scroll(want))
+	first := -1
+	for i, line := range want {
+		if came := i == row && row != l.row && line != ""; !came && timeless(line) == timeless(l.stand[i]) {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		l.stand[i] = line
+		b.WriteString(ansi.CursorPosition(1, i+1) + line + ansi.EraseLineRight)
+	}
+	marked := row >= 0
+	switch {
+	case !marked && l.marked && first >= 0: // a page or a dialog took the place of the list
+		row = first
+	case !marked:
+		row = min(l.row, len(want)-1)
+	}
+	l.row, l.marked = row, marked
+	return b.String() + ansi.CursorPosition(column+1, row+1)
+}
+
+// aim is where the terminal's cursor belongs: in a text field, else on the first row with the mark; row -1 for neither.
+func (l *Lines) aim() (row, column int) {
+	field := PlainStyles().Cursor.open
+	for i, line := range l.drawn {
+		if before, _, ok := strings.Cut(line, field); ok {
+			return i, ansi.StringWidthWc(ansi.Strip(before))
+		}
+	}
+	row = slices.IndexFunc(l.drawn, func(line string) bool {
+		return strings.HasPrefix(strings.TrimLeft(ansi.Strip(line), " *"), MarkCursor)
+	})
+	return row, 0
+}
+
+// scroll moves lines that stand one row below or above their place, as those of a list that scrolls, by the terminal.
+func (l *Lines) scroll(want []string) string {
+	differs := func(i int) bool { return timeless(want[i]) != timeless(l.stand[i]) }
+	from, to := 0, len(want)-1
+	for from < to && !differs(from) {
+		from++
+	}
+	for to > from && !differs(to) {
+		to--
+	}
+	same := func(a, b []string) bool {
+		return slices.EqualFunc(a, b, func(a, b string) bool { return timeless(a) == timeless(b) })
+	}
+	by := ""
+	switch {
+	case to-from < 2:
+		return ""
+	case same(want[from:to], l.stand[from+1:to+1]):
+		by = ansi.ScrollUp(1)
+		copy(l.stand[from:], l.stand[from+1:to+1])
+		l.stand[to] = ""
+	case same(want[from+1:to+1], l.stand[from:to]):
+		by = ansi.ScrollDown(1)
+		copy(l.stand[from+1:], l.stand[from:to])
+		l.stand[from] = ""
+	default:
+		return ""
+	}
+	return ansi.SetTopBottomMargins(from+1, to+1) + by + ansi.SetTopBottomMargins(1, len(want))
+}
+
+// spans are times of day, ages and what is left until a time, with the blanks that make room for them.
+var spans = regexp.MustCompile(`\s*\d+(:\d\d)+|(\s*\d[\d.,]*\s?(ms|s|m|h|d)\b)+|\s+`)
+
+// timeless is a line without what passes by itself: nobody wants to hear that a second has passed.
+func timeless(line string) string { return spans.ReplaceAllString(line, " ") }
