@@ -35,8 +35,9 @@ var jsonOutputs = []struct{ title, room, name string }{
 func jsonPage(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
+	said := map[string]bool{}
 	for _, o := range jsonOutputs {
-		room := jsonRoom{t, structsIn(t, o.room)}
+		room := jsonRoom{t, structsIn(t, o.room), said}
 		fmt.Fprintf(&b, "## %s\n\n", o.title)
 		room.write(&b, "", o.name)
 		b.WriteString("\n")
@@ -67,6 +68,7 @@ func structsIn(t *testing.T, room string) map[string]*ast.StructType {
 type jsonRoom struct {
 	t       *testing.T
 	structs map[string]*ast.StructType
+	said    map[string]bool // the fields that were described further up
 }
 
 // fieldJSON is what is said of fields: those of one struct of which the same is said are in one line.
@@ -121,15 +123,25 @@ func (r jsonRoom) fields(name string) (all []fieldJSON) {
 // write writes a line for each field of a struct, and below it those of the structs in it.
 func (r jsonRoom) write(b *strings.Builder, indent, name string) {
 	r.t.Helper()
+	var again []string
 	for _, f := range r.fields(name) {
+		text := fmt.Sprint(f)
+		if f.within == "" && r.said[text] {
+			again = append(again, f.names...)
+			continue
+		}
+		r.said[text] = true
 		kind := ""
-		if f.kind != "text" && f.within == "" {
+		if f.kind != "text" && f.kind != "number" && f.within == "" {
 			kind = " (" + f.kind + ")"
 		}
 		fmt.Fprintf(b, "%s- %s%s: %s\n", indent, strings.Join(f.names, ", "), kind, f.what)
 		if f.within != "" {
 			r.write(b, indent+"  ", f.within)
 		}
+	}
+	for names := range slices.Chunk(again, 6) {
+		fmt.Fprintf(b, "%s- as above: %s\n", indent, strings.Join(names, ", "))
 	}
 }
 

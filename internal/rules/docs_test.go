@@ -228,7 +228,7 @@ func TestTroubleshootingQuotes(t *testing.T) {
 }
 
 var (
-	quotedThere = regexp.MustCompile("(?m)^\\| `([^`]+)` \\|")
+	quotedThere = regexp.MustCompile("(?m)^- `([^`]+)`:")
 	acrossLines = regexp.MustCompile(`"\s*\+\s*"`)                  // of a text on two lines
 	standIns    = regexp.MustCompile(`…|HOST(:\d+)?|\b[A-Z]\b|\d+`) // what stands for a name or a number
 )
