@@ -125,7 +125,19 @@ func environment(name string) string {
 }
 
 func newJournal(dir string) cli.Journal {
-	return journal.New(journal.Options{Path: journalPath(dir)})
+	return journal.New(journal.Options{Path: journalPath(dir), Login: login()})
+}
+
+// login is the person at this machine: who used sudo, else the user of the process; "" when the system does not say.
+func login() string {
+	if name := os.Getenv("SUDO_USER"); name != "" {
+		return name
+	}
+	me, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return me.Username
 }
 
 // journalPath is where the journal is: in this directory; "" is the user's own.

@@ -93,7 +93,7 @@ func (x *execution) spare(ctx context.Context) error {
 	var sent *plan.Doubles
 	if journal := x.client.journal; journal != nil {
 		var err error
-		here := x.client.signed(plan.Record{})
+		here := x.client.signed(ctx, plan.Record{})
 		if sent, err = journal.Replayed(ctx, here.Broker, here.Cluster); err != nil {
 			return err
 		}

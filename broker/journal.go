@@ -49,8 +49,9 @@ func recordOf(p *plan.Plan, depth int64) plan.Record {
 	return r
 }
 
-// signed is a record with who begins it, and where. Its connection is there before.
-func (c *Client) signed(r plan.Record) plan.Record {
+// signed is a record with who begins it, where, and why. Its connection is there before.
+func (c *Client) signed(ctx context.Context, r plan.Record) plan.Record {
+	r.Reason = plan.ReasonOf(ctx)
 	r.User, r.Broker, r.Session, r.Cluster = c.User(), c.Address(), c.Session(), c.KnownCluster()
 	return r
 }
@@ -60,7 +61,7 @@ func (c *Client) begin(ctx context.Context, r plan.Record) (*writer, error) {
 	if c.journal == nil {
 		return nil, nil
 	}
-	id, err := c.journal.Begin(ctx, c.signed(r))
+	id, err := c.journal.Begin(ctx, c.signed(ctx, r))
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (c *Client) begin(ctx context.Context, r plan.Record) (*writer, error) {
 
 // resume begins a record that goes on with another one.
 func (c *Client) resume(ctx context.Context, r plan.Record, found map[int64][]plan.Settled) (*writer, error) {
-	id, err := c.journal.Resume(ctx, c.signed(r), found)
+	id, err := c.journal.Resume(ctx, c.signed(ctx, r), found)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (c *Client) resume(ctx context.Context, r plan.Record, found map[int64][]pl
 
 // claim begins an undo. granted are the positions that it may bring back.
 func (c *Client) claim(ctx context.Context, r plan.Record, claim plan.Claim) (w *writer, granted []int, err error) {
-	id, granted, err := c.journal.Claim(ctx, c.signed(r), claim)
+	id, granted, err := c.journal.Claim(ctx, c.signed(ctx, r), claim)
 	if err != nil {
 		return nil, nil, err
 	}

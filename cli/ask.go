@@ -25,9 +25,11 @@ type question struct {
 	where      string // "of", "into"
 	queue      model.QueueRef
 	production bool
+	reason     *string // why, for the journal; nil: nothing keeps it
 }
 
 // ask lets the person agree: with a yes, or with the number of messages when they are many, or on a production system.
+// There it then asks why, where that was not said.
 func (p *Program) ask(ctx context.Context, q question) error {
 	fmt.Fprintf(p.Err, "%s %s %s %s", q.does, model.Plural(q.messages, "message"), q.where,
 		model.Printable(q.queue.String()))
@@ -46,11 +48,23 @@ func (p *Program) ask(ctx context.Context, q question) error {
 	switch {
 	case careful && strings.ReplaceAll(word, ",", "") == strconv.Itoa(q.messages),
 		!careful && (strings.EqualFold(word, "y") || strings.EqualFold(word, "yes")):
-		return nil
+		return p.askReason(ctx, &q)
 	case careful && word != "":
 		return refused("nothing was changed: you typed %s, not %s", model.Printable(word), model.Count(q.messages))
 	}
 	return refused("not agreed: nothing was changed")
+}
+
+func (p *Program) askReason(ctx context.Context, q *question) (err error) {
+	if !q.production || q.reason == nil || *q.reason != "" {
+		return nil
+	}
+	fmt.Fprint(p.Err, "why (the journal keeps it with your name): ")
+	*q.reason, err = readLine(ctx, p.In)
+	if err == nil && strings.TrimSpace(*q.reason) == "" {
+		err = refused("nothing was changed: no reason was given")
+	}
+	return err
 }
 
 // readLine reads one line, until ctx ends. The end of the input is an empty line.

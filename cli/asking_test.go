@@ -100,7 +100,8 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// TestProduction: on a production system one message is enough to be asked for its number, and read-only means it.
+// TestProduction: on a production system one message is enough to be asked for its number, and then why; read-only
+// means it. The reason is in the journal, and is found there.
 func TestProduction(t *testing.T) {
 	v := newVHost(t)
 	v.declare("failed", nil)
@@ -116,8 +117,20 @@ func TestProduction(t *testing.T) {
 		"look"); status != cli.ExitConnect || v.count("failed") != 1 {
 		t.Errorf("exit status %d: %s", status, screen)
 	}
-	if status, screen := terminal(t, env, "type 1:", "1", "drop", "failed", "--context",
+	if status, screen := terminal(t, env, "type 1:", "1\n ", "drop", "failed", "--context",
+		"prod"); status != cli.ExitRefused || v.count("failed") != 1 {
+		t.Errorf("exit status %d: %s", status, screen)
+	}
+	if status, screen := terminal(t, env, "type 1:", "1\nINC-4711, bad address", "drop", "failed", "--context",
 		"prod"); status != cli.ExitDone || v.count("failed") != 0 {
 		t.Errorf("exit status %d: %s", status, screen)
+	}
+	v.fill("failed", 1)
+	v.run("drop", "failed", "--yes", "--reason", "by hand")
+	for search, want := range map[string]string{"inc-4711": "INC-4711, bad address", "BY HAND": "by hand"} {
+		r := v.run("journal", "--search", search, "-o", "json")
+		if !strings.Contains(r.out, fmt.Sprintf("%q", want)) || strings.Count(r.out, `"operation"`) != 1 {
+			t.Errorf("%s finds %s%s", search, r.out, r.stderr)
+		}
 	}
 }

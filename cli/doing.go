@@ -14,6 +14,7 @@ import (
 // consent is how far a command that changes the broker may go without asking.
 type consent struct {
 	dryRun, agreed, insist bool
+	reason                 string
 	output                 format
 }
 
@@ -22,6 +23,7 @@ func (c *consent) register(cmd *cobra.Command, dryRun, insist string) {
 	cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, dryRun)
 	cmd.Flags().BoolVar(&c.agreed, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&c.insist, "insist", false, insist)
+	cmd.Flags().StringVar(&c.reason, "reason", "", "why, for the journal")
 	c.output.register(cmd)
 }
 
@@ -64,12 +66,15 @@ func (p *Program) do(ctx context.Context, s *session, d doing) error {
 		return refused("%s", refusal(why))
 	}
 	d.ask.production = s.connection.Production
+	if s.journal != nil {
+		d.ask.reason = &d.reason
+	}
 	planned, err := p.agree(ctx, s, planned, d.ask, d.agreed, d.again)
 	if err != nil {
 		return err
 	}
 	progress := p.progress()
-	account, err := d.run(ctx, planned, progress.show)
+	account, err := d.run(plan.WithReason(ctx, d.reason), planned, progress.show)
 	progress.end()
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,8 @@ type recordJSON struct {
 	From      string         `json:"from"`                 // the queue that messages were taken from
 	To        string         `json:"to,omitempty"`         // where messages went
 	User      string         `json:"user"`                 // of the broker
+	Login     string         `json:"login,omitempty"`      // of the machine
+	Reason    string         `json:"reason,omitempty"`     // why, as --reason or the dialog said
 	Broker    string         `json:"broker"`               // its address
 	Cluster   string         `json:"cluster,omitempty"`    // the name of its cluster
 	Began     string         `json:"began"`                // when it began
@@ -51,7 +54,8 @@ func recordOf(r *plan.Record) recordJSON {
 		ID: r.ID, State: "ended", Operation: r.Operation, Undoes: r.Undoes, Resumes: r.Resumes, ResumedBy: r.ResumedBy,
 		Edit:  message.TextJSON(r.Edit),
 		VHost: r.From.VHost, From: r.From.Name, To: r.To,
-		User: r.User, Broker: r.Broker, Cluster: message.TextJSON(r.Cluster),
+		User: r.User, Login: message.TextJSON(r.Login), Reason: message.TextJSON(r.Reason),
+		Broker: r.Broker, Cluster: message.TextJSON(r.Cluster),
 		Began: message.JSONTime(r.Began), Ended: message.JSONTime(r.Ended),
 		Planned: r.Planned,
 		Moved:   a.Moved, Dropped: a.Dropped, Refused: a.Refused, Returned: a.Returned, Unknown: r.Uncertain(),
@@ -69,12 +73,12 @@ func recordOf(r *plan.Record) recordJSON {
 
 func (p *Program) journalCommand(flags *connectionFlags) *cobra.Command {
 	var output format
-	limit := 50
+	limit, search := 50, ""
 	cmd := &cobra.Command{
 		Use:     "journal",
 		Short:   "What was done: who replayed, dropped and imported what, when, to where, with what outcome",
 		GroupID: toUndo,
-		Example: "dlxtop journal\ndlxtop journal -o json",
+		Example: "dlxtop journal\ndlxtop journal --search 'INC-4711' -o json",
 		Long: `What was done on this machine, the newest first. Every replay, drop and import is recorded before it
 is done, for all brokers, in $XDG_STATE_HOME/dlxtop/journal.db (~/.local/state without
 that), for 90 days or 2 GiB.`,
@@ -84,15 +88,24 @@ that), for 90 days or 2 GiB.`,
 				return usage("-n %d: at least 1 record", limit)
 			}
 			return p.withJournal(func(j Journal) error {
-				records, err := j.Records(cmd.Context(), limit)
+				most := limit
+				if search != "" {
+					most = 0
+				}
+				records, err := j.Records(cmd.Context(), most)
 				if err != nil {
 					return err
 				}
-				return p.showRecords(records, &output)
+				records = slices.DeleteFunc(records, func(r plan.Record) bool {
+					return !strings.Contains(strings.ToLower(strings.Join(r.Texts(), "\n")), strings.ToLower(search))
+				})
+				return p.showRecords(records[:min(limit, len(records))], &output)
 			})
 		},
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", limit, "records at most")
+	cmd.Flags().StringVar(&search, "search", "",
+		"only records with this text: an operation, queue, person, outcome or reason")
 	output.register(cmd)
 	cmd.AddCommand(p.journalShowCommand(), p.journalUndoCommand(flags), p.journalResumeCommand(flags))
 	return cmd
@@ -169,7 +182,7 @@ func (p *Program) showRecords(records []plan.Record, output *format) error {
 		return nil
 	}
 	g := &grid{right: []bool{true}}
-	g.add("ID", "WHEN", "WHO", "WHAT", "QUEUE", "TO", "OUTCOME")
+	g.add("ID", "WHEN", "WHO", "WHAT", "QUEUE", "TO", "OUTCOME", "WHY")
 	for i := range records {
 		r := &records[i]
 		outcome := r.Told()
@@ -180,7 +193,7 @@ func (p *Program) showRecords(records []plan.Record, output *format) error {
 			outcome += fmt.Sprintf("; resumed as %d", r.ResumedBy)
 		}
 		g.add(strconv.FormatInt(r.ID, 10), r.Began.Format("2006-01-02 15:04:05"), cell(r.Who(), 40),
-			cell(recordWhat(r), 16), cell(r.From.String(), 40), cell(r.To, 40), outcome)
+			cell(recordWhat(r), 16), cell(r.From.String(), 40), cell(r.To, 40), outcome, cell(r.Reason, 60))
 	}
 	return g.write(p.Out)
 }

@@ -40,7 +40,10 @@ func (o *olderJournal) act(args ...string) (id string) {
 func (o *olderJournal) age(changes ...string) {
 	o.t.Helper()
 	o.change(append([]string{
-		`DROP TRIGGER newer`, `ALTER TABLE records DROP COLUMN fingerprints`, `PRAGMA user_version = 4`,
+		`DROP TRIGGER newer`, `DROP TRIGGER older`,
+		`ALTER TABLE records DROP COLUMN fingerprints`, `ALTER TABLE records DROP COLUMN version`,
+		`ALTER TABLE records DROP COLUMN login`, `ALTER TABLE records DROP COLUMN reason`,
+		`ALTER TABLE records DROP COLUMN sequel`, `PRAGMA user_version = 4`,
 	}, changes...)...)
 }
 

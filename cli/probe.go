@@ -122,7 +122,8 @@ func (p *Program) probe(ctx context.Context, flags *connectionFlags, a *probing)
 	}
 	p.announceProbe(&plan)
 	if !a.agreed {
-		if err := p.ask(ctx, question{"send", 1, "into", plan.Buffer, connection.Production}); err != nil {
+		ask := question{does: "send", messages: 1, where: "into", queue: plan.Buffer, production: connection.Production}
+		if err := p.ask(ctx, ask); err != nil {
 			return err
 		}
 	}

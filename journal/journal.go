@@ -26,6 +26,7 @@ type Options struct {
 	Path  string        // of the file; its directory is made when it is not there
 	Age   time.Duration // finished records that are older are forgotten; 0 is 90 days
 	Bytes int64         // of the file: above that the oldest finished records are forgotten; 0 is 2 GiB
+	Login string        // the user of this machine
 	Now   func() time.Time
 }
 

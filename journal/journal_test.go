@@ -86,8 +86,10 @@ func check(t *testing.T, errs ...error) {
 
 func TestWhatWasDone(t *testing.T) {
 	path := at(t)
-	j := open(t, journal.Options{Path: path})
-	id := begin(t, j, record(plan.Drop))
+	j := open(t, journal.Options{Path: path, Login: "ann"})
+	why := record(plan.Drop)
+	why.Reason = "INC-4711"
+	id := begin(t, j, why)
 	check(t,
 		j.Write(id, dropped(1, 2), nil),
 		j.Write(id, dropped(5, 9), append(settled(plan.Dropped, 1), settled(plan.Unsure, 2)...)),
@@ -109,7 +111,8 @@ func TestWhatWasDone(t *testing.T) {
 	assert.NoDiff(t, cmp.Diff([]plan.Outcome{plan.Dropped, plan.Dropped, plan.Dropped, ""}, outcomes))
 	records, err := j.Records(t.Context(), 10)
 	check(t, err)
-	if len(records) != 1 || records[0].Who() != "guest@localhost:5672" || records[0].Running ||
+	if len(records) != 1 || records[0].Who() != "ann as guest@localhost:5672" ||
+		records[0].Reason != "INC-4711" || records[0].Running ||
 		records[0].Ended.IsZero() ||
 		records[0].Told() != "3 dropped; it ended early" || time.Since(records[0].Began) > time.Minute ||
 		records[0].Planned != 4 {

@@ -34,6 +34,8 @@ const application = 0x646c7874
 // The sixth one is for replays that leave copies where they are, and for what keeps a delay: a dlxtop that knows
 // neither would replay the copies, too, and publish once more what is kept back. A record has the version of its
 // program, and no older one resumes it. From here on such a field needs no more than an empty migration.
+//
+// The seventh one is for the person, the reason, and what became of replayed messages afterwards (JSON).
 var migrations = []string{`
 CREATE TABLE records (
 	id        INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -91,6 +93,10 @@ ALTER TABLE records ADD COLUMN version INTEGER NOT NULL DEFAULT 5;
 CREATE TRIGGER older BEFORE INSERT ON records
 WHEN EXISTS (SELECT 1 FROM records r WHERE r.id = NEW.resumes AND r.version > NEW.version)
 BEGIN SELECT RAISE(ABORT, 'a newer dlxtop wrote that record: start dlxtop again'); END;
+`, `
+ALTER TABLE records ADD COLUMN login TEXT NOT NULL DEFAULT '';
+ALTER TABLE records ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+ALTER TABLE records ADD COLUMN sequel TEXT;
 `}
 
 // errNewer and errForeign are files that this program must not touch.

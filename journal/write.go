@@ -83,9 +83,10 @@ func (j *Journal) begin(
 		}
 		result, err := tx.ExecContext(ctx,
 			`INSERT INTO records(operation, vhost, queue, target, user, broker, began, planned, undoes, resumes, session, intent,
-			edit, cluster, fingerprints, version) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			edit, cluster, fingerprints, version, login, reason) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			r.Operation, r.From.VHost, r.From.Name, r.To, r.User, r.Broker, j.options.Now().UnixMilli(), r.Planned,
-			r.Undoes, r.Resumes, r.Session, intent, edit, r.Cluster, message.FingerprintKind, len(migrations))
+			r.Undoes, r.Resumes, r.Session, intent, edit, r.Cluster, message.FingerprintKind, len(migrations),
+			j.options.Login, r.Reason)
 		if err == nil {
 			id, err = result.LastInsertId()
 		}

@@ -72,7 +72,8 @@ func (c causePlansScreen) Title() string { return c.wish.title() }
 // Typing keeps all keys here while something is typed, or will be when the plans are made, and while something runs.
 func (c causePlansScreen) Typing() bool {
 	return c.state == causePlansWishing || c.state == causePlansRunning ||
-		c.state == causePlansAsking && (c.offer().number > 0 || c.planning() && c.env.careful(c.messages(c.planned())))
+		c.state == causePlansAsking && (c.consent.asked || c.offer().number > 0 ||
+			c.planning() && c.env.careful(c.messages(c.planned())))
 }
 
 // planning reports whether plans are being made.
@@ -160,6 +161,9 @@ func (c causePlansScreen) Keys() []key.Binding {
 		var keys []key.Binding
 		if c.agreeable() {
 			keys = append(keys, term.Describe(k.Confirm, c.offer().does))
+		}
+		if c.consent.asked {
+			return append(keys, k.Cancel)
 		}
 		return append(append(keys, c.options()...), k.Cancel)
 	case causePlansRunning:
@@ -309,6 +313,7 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 	switch {
 	case c.state == causePlansWishing:
 		return c.wishKey(msg)
+	case c.state == causePlansAsking && c.consent.explains(k, msg):
 	case c.table.Motion(msg):
 	case c.state == causePlansRunning:
 		return c.runKey(msg)
@@ -319,7 +324,10 @@ func (c *causePlansScreen) handleKey(msg tea.KeyMsg) tea.Cmd {
 	case c.state == causePlansReading:
 	case term.Is(msg, k.Confirm):
 		if c.agreeable() {
-			return c.agree()
+			if c.consent.explained(c.env) {
+				return c.agree()
+			}
+			return nil
 		}
 		c.consent.wrong = !c.planning() && !c.consent.given(c.offer())
 	case slices.ContainsFunc(c.options(), func(b key.Binding) bool { return term.Is(msg, b) }):

@@ -276,9 +276,7 @@ func (c *causePlansScreen) foot(l *dialogLines) {
 			l.say("", term.MarkWarning+" "+words, s.Warning)
 		}
 		c.sayUnread(l)
-		if o := c.offer(); o.number > 0 {
-			c.consent.say(l, o)
-		}
+		c.consent.say(l, c.offer())
 		l.keys(c.Keys()...)
 	case causePlansRunning:
 		hints := ""

@@ -134,7 +134,7 @@ func (d *dialog) changed(was, is plan.Promise) bool {
 func (d *dialog) typing(o *offer) bool {
 	switch d.state {
 	case dialogAsking, dialogPlanning:
-		return o.refusal == "" && o.number > 0
+		return d.consent.asked || o.refusal == "" && o.number > 0
 	case dialogChecking, dialogRunning, dialogStopping:
 		return true
 	}
@@ -152,6 +152,9 @@ func (d *dialog) keys(o *offer, more ...key.Binding) []key.Binding {
 		var keys []key.Binding
 		if d.ready(o) {
 			keys = append(keys, term.Describe(k.Confirm, o.does))
+		}
+		if d.consent.asked {
+			return append(keys, k.Cancel)
 		}
 		if o.turns != "" {
 			keys = append(keys, term.Describe(k.Target, o.turns))
@@ -177,6 +180,9 @@ func (d *dialog) keys(o *offer, more ...key.Binding) []key.Binding {
 // press takes a key: it stops what runs, fills in the number, and says what else the key means.
 func (d *dialog) press(msg tea.KeyMsg, o *offer) press {
 	k := d.env.keys
+	if d.state == dialogAsking && d.consent.explains(k, msg) {
+		return pressedElse
+	}
 	cancel, confirm := term.Is(msg, k.Cancel), term.Is(msg, k.Confirm)
 	switch d.state {
 	case dialogRunning:
@@ -197,7 +203,10 @@ func (d *dialog) press(msg tea.KeyMsg, o *offer) press {
 		return pressedBack
 	case d.state == dialogAsking && confirm:
 		if d.ready(o) {
-			return pressedAgree
+			if d.consent.explained(d.env) {
+				return pressedAgree
+			}
+			return pressedElse
 		}
 		d.consent.wrong = !d.consent.given(o)
 	case d.state == dialogAsking && term.Is(msg, k.Target) && o.turns != "":
@@ -297,10 +306,10 @@ type accountRun func(ctx context.Context, progress func(plan.Account)) (plan.Acc
 // execute runs what was agreed to. begun is the account before anything has happened.
 func (d *dialog) execute(begun plan.Account, run accountRun) tea.Cmd {
 	d.account, d.feed = begun, newProgressFeed()
-	feed := d.feed
+	feed, reason := d.feed, d.env.reason
 	cmd := running(d, func(ctx context.Context) (plan.Account, error) {
 		defer feed.close()
-		return run(ctx, feed.put)
+		return run(plan.WithReason(ctx, reason), feed.put)
 	})
 	return tea.Batch(cmd, feed.next(d.request))
 }

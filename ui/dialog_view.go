@@ -194,7 +194,7 @@ func (d *dialog) sayAsked(l *dialogLines, o *offer, keys []key.Binding) {
 			l.say("", d.env.keys.Insist.Help().Key+" "+o.override, s.Text)
 		}
 		l.blank()
-	case o.number > 0:
+	default:
 		d.consent.say(l, o)
 	}
 	l.keys(keys...)

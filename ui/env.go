@@ -44,6 +44,7 @@ type env struct {
 	contexts   []string                                    // that one can go to
 	keeper     *keeper                                     // of what is remembered from start to start
 	marks      *causeMarks
+	reason     string                  // of the last action in production. For Update only
 	doings     []doing                 // of actions since the start. For Update only
 	together   []int64                 // the records of the last action, where it was on several queues. For Update only
 	acting     map[model.QueueRef]bool // the queues of which an action takes messages now. For Update only

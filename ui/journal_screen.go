@@ -39,7 +39,7 @@ func newJournalScreen(e *env) screen {
 	rows := term.NewTable(e.kit(), func(r plan.Record) int64 { return r.ID },
 		func(a, b plan.Record) int { return cmp.Compare(b.ID, a.ID) }, journalColumns(e)...)
 	return journalScreen{env: e, list: term.NewList(rows, func(r plan.Record) []string {
-		return []string{string(r.Operation), r.From.String(), r.To, r.Who(), r.Told()}
+		return r.Texts()
 	})}
 }
 
@@ -218,7 +218,7 @@ func (j journalScreen) detail(width int) []string {
 		told += ": " + r.Account.Stopped
 	}
 	type line struct{ name, text string }
-	said := []line{{"outcome", told}, {"who", r.Who() + ", " + r.Began.Format("2006-01-02 15:04:05")}}
+	said := []line{{"outcome", told}, {"who", r.Who() + ", " + r.Began.Format("2006-01-02 15:04:05")}, {"why", r.Reason}}
 	if r.Unfinished() {
 		said = append(said, line{"ended", r.Interrupted()})
 		for _, words := range r.Certain() {

@@ -238,7 +238,7 @@ func (d *planDialog) keys() []key.Binding {
 
 // editsAgain reports whether a key opens the editor once more.
 func (d *planDialog) editsAgain(msg tea.KeyMsg) bool {
-	return d.state == dialogAsking && d.edit != nil && term.Is(msg, d.env.keys.Edit)
+	return d.state == dialogAsking && !d.consent.asked && d.edit != nil && term.Is(msg, d.env.keys.Edit)
 }
 
 // update takes what concerns the dialog: keys and the answers to its commands.

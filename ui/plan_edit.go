@@ -93,7 +93,7 @@ func newEditedDialog(
 
 // mendsAgain reports whether a key goes back to the program.
 func (d *planDialog) mendsAgain(msg tea.KeyMsg) bool {
-	return d.state == dialogAsking && d.mend != nil && term.Is(msg, d.env.keys.Mend)
+	return d.state == dialogAsking && !d.consent.asked && d.mend != nil && term.Is(msg, d.env.keys.Mend)
 }
 
 const (

@@ -42,7 +42,7 @@ func (o *planOptions) turn(k *keyMap, msg tea.KeyMsg) bool {
 // options are the keys of the options that this plan has, with what they do now.
 func (d *planDialog) options() (keys []key.Binding) {
 	k, p := d.env.keys, &d.plan
-	if !d.asks() || !d.operation.Publishes() || d.env.readOnly || p.Acquire.Refusal.Refused() {
+	if !d.asks() || d.consent.asked || !d.operation.Publishes() || d.env.readOnly || p.Acquire.Refusal.Refused() {
 		return nil
 	}
 	add := func(offered, on bool, b key.Binding, off string) {

@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
@@ -16,6 +18,8 @@ type Record struct {
 	From      model.QueueRef // the queue that the messages were taken out of; of an undo and an import: that they went to
 	To        string         // where a replay went, as --to names it; "" otherwise
 	User      string         // the user of the broker
+	Login     string         // the user of the machine; "": not kept
+	Reason    string         // why, in that person's words; "": not given
 	Broker    string         // its host:port
 	Cluster   string         // the name of its cluster; "": not known
 	Began     time.Time      // to the millisecond
@@ -50,8 +54,31 @@ func BrokerWords(broker, cluster string) string {
 	return broker + " (cluster " + cluster + ")"
 }
 
-// Who is the user and the broker, for people.
-func (r *Record) Who() string { return r.User + "@" + r.Broker }
+// Who is the person, the user and the broker, for people.
+func (r *Record) Who() string {
+	if r.Login == "" {
+		return r.User + "@" + r.Broker
+	}
+	return r.Login + " as " + r.User + "@" + r.Broker
+}
+
+// Texts are what a record is searched by.
+func (r *Record) Texts() []string {
+	return []string{string(r.Operation), r.From.String(), r.To, r.Who(), r.Told(), r.Reason}
+}
+
+type reasonKey struct{}
+
+// WithReason has the records of all that is done within a context say why.
+func WithReason(ctx context.Context, reason string) context.Context {
+	return context.WithValue(ctx, reasonKey{}, strings.TrimSpace(reason))
+}
+
+// ReasonOf is the reason that WithReason gave; "": none.
+func ReasonOf(ctx context.Context) string {
+	reason, _ := ctx.Value(reasonKey{}).(string)
+	return reason
+}
 
 // Unfinished reports whether the program ended in the middle of the action, so that it is not certain how far it came.
 func (r *Record) Unfinished() bool { return r.Ended.IsZero() && !r.Running }
