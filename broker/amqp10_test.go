@@ -104,7 +104,7 @@ func TestPartsOfAMQP10(t *testing.T) {
 		says := func(warnings []plan.Warning) {
 			t.Helper()
 			for _, w := range warnings {
-				if w.Kind == "converted" && w.Messages == 3 {
+				if w.Words() == plan.ConvertedWords(3) {
 					return
 				}
 			}

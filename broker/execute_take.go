@@ -66,7 +66,12 @@ func (x *execution) take(ctx context.Context, pages chan<- []chosen) (complete b
 
 // stays notes a message that the program cannot change, or a copy of another: no later stage picks it again.
 func (x *execution) stays(m *message.Message, why error) {
-	if kind := unpublished(why); x.canary == nil || kind != plan.NotMended && kind != plan.Double {
+	switch unpublished(why).(type) {
+	case plan.NotMended, plan.Double:
+	default:
+		return
+	}
+	if x.canary == nil {
 		return
 	}
 	if x.staying == nil {
@@ -76,13 +81,13 @@ func (x *execution) stays(m *message.Message, why error) {
 	x.staying[m.Fingerprint]++
 }
 
-// unpublished is the plan's reason not to publish a message; "" when it is another one.
+// unpublished is the plan's reason not to publish a message; nil when it is another one.
 func unpublished(why error) plan.ObjectionKind {
 	var u *plan.Unpublished
 	if errors.As(why, &u) {
-		return u.Kind
+		return u.ObjectionKind
 	}
-	return ""
+	return nil
 }
 
 // spare finds what was sent before, so that its copies stay. That includes what a resumed record has sent.

@@ -331,8 +331,8 @@ func TestExecuteErrors(t *testing.T) {
 	}
 	q := described(a.queue("q", model.Classic), model.Classic)
 	p := dropPlan(t, q, plan.Selection{}, 1)
-	p.Refusal = plan.Refusal{{Kind: plan.CanaryBlind}}
-	if _, err := c.Execute(t.Context(), p, nil); err == nil || !strings.Contains(err.Error(), "no canary possible") {
+	p.Refusal = plan.Refusal{{ObjectionKind: plan.NothingLeft{}}}
+	if _, err := c.Execute(t.Context(), p, nil); err == nil || !strings.Contains(err.Error(), "there is nothing to undo") {
 		t.Errorf("refused plan: %v", err)
 	}
 }

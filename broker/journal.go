@@ -274,7 +274,8 @@ func (x *execution) prepare(page []chosen) (batch []chosen, entries []plan.Entry
 				err = publishable(&p, x.client.User(), x.window.connection)
 			}
 			if err != nil {
-				if journaled && unpublished(err) == plan.Double { // a resume meets it among the messages that were sent
+				_, double := unpublished(err).(plan.Double)
+				if journaled && double { // a resume meets it among the messages that were sent
 					x.ledger.record(plan.Refused, c.message, err.Error())
 					entries = append(entries, plan.StayingEntry(c.message))
 				} else {

@@ -102,23 +102,13 @@ func (s *session) undoReads(ctx context.Context) plan.UndoReads {
 
 // undoAction is an undo as the words of other actions tell it.
 func undoAction(p *plan.UndoPlan, output *format) plannedAction {
-	a := plannedAction{
+	return plannedAction{
 		undo: p,
 		plan: plan.Plan{
 			Operation: plan.Undo, From: p.Back, Planned: p.Planned(), Refusal: p.Refusal,
-			Warnings:   p.Warnings,
+			Warnings:   p.Expected(),
 			Recipients: []plan.Recipient{{Queue: p.Back}},
 		},
 		looked: look{complete: true}, output: output,
 	}
-	for i := range p.Takes {
-		take := &p.Takes[i]
-		a.plan.Warnings = append(a.plan.Warnings, plan.Warning{
-			Kind: plan.TakesBack, Messages: take.Planned, Queue: take.From, Gone: take.Undoing.Gone,
-		})
-	}
-	for i := range p.Skips {
-		a.plan.Warnings = append(a.plan.Warnings, plan.Warning{Kind: plan.NotUndone, Skip: &p.Skips[i]})
-	}
-	return a
 }

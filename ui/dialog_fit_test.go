@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,12 +19,7 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 	o, _, _ := failedOptions(47)
 	e := newApp(t.Context(), o).env
 	e.production = true
-	warnings := make([]plan.Warning, 8)
-	for i := range warnings {
-		warnings[i] = plan.Warning{
-			Kind: plan.TakesBack, Messages: 1, Queue: ref(strings.Repeat("a.long.name.of.a.queue.", 4)),
-		}
-	}
+	warnings := slices.Repeat([]plan.Warning{{WarningKind: longWarning{}}}, 8)
 	changed := []plan.Change{{Kind: plan.CountChanged, Was: 46, Is: 47}}
 
 	p := planDialog{dialog: newDialog(e, dialogAsking), operation: plan.Replay, queue: ref(failedQueue)}
@@ -75,4 +71,10 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 			}
 		}
 	}
+}
+
+type longWarning struct{}
+
+func (longWarning) Words() string {
+	return strings.Repeat("a.long.name.of.a.queue.", 4) + ": brought back"
 }

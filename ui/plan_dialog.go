@@ -91,8 +91,9 @@ func queueTarget(queue model.QueueRef, why string) replayTarget {
 // offerTargets adds the queues that a refused plan could mean to what tab goes through.
 func (d *planDialog) offerTargets() {
 	for _, o := range d.plan.Refusal {
-		for i := range o.Clues {
-			c := &o.Clues[i]
+		unclear, _ := o.ObjectionKind.(plan.NoWorker)
+		for i := range unclear.Clues {
+			c := &unclear.Clues[i]
 			queue := func(t replayTarget) bool { return t.mode == plan.ToQueue && t.fixed.RoutingKey == c.Queue.Name }
 			if choice := len(d.modes) - 1; !c.Gone && choice >= 0 && !slices.ContainsFunc(d.modes[:choice], queue) {
 				d.modes = slices.Insert(d.modes, choice, queueTarget(c.Queue, "("+c.Source()+")"))

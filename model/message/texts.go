@@ -8,7 +8,7 @@ import (
 
 // WriteTexts writes a value as JSON with every text of it as TextJSON has it: names in AMQP may hold any bytes. Parts
 // that write themselves stay as they write themselves.
-func WriteTexts[T any](v T) ([]byte, error) {
+func WriteTexts(v any) ([]byte, error) {
 	out, err := throughTexts(reflect.ValueOf(v), func(s string) (string, error) { return TextJSON(s), nil })
 	if err != nil {
 		return nil, err
@@ -17,16 +17,17 @@ func WriteTexts[T any](v T) ([]byte, error) {
 }
 
 // ReadTexts reads what WriteTexts wrote.
-func ReadTexts[T any](text []byte, v *T) error {
-	var read T
-	if err := json.Unmarshal(text, &read); err != nil {
+func ReadTexts(text []byte, v any) error {
+	into := reflect.ValueOf(v).Elem()
+	read := reflect.New(into.Type())
+	if err := json.Unmarshal(text, read.Interface()); err != nil {
 		return JSONError(err)
 	}
-	out, err := throughTexts(reflect.ValueOf(read), ParseText)
+	out, err := throughTexts(read.Elem(), ParseText)
 	if err != nil {
 		return fmt.Errorf("read JSON: %w", err)
 	}
-	*v = out.Interface().(T)
+	into.Set(out)
 	return nil
 }
 

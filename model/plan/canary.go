@@ -57,7 +57,7 @@ func (p *Plan) prepareCanary(t *model.Topology, want *ActionWant) {
 		return
 	}
 	if slices.ContainsFunc(p.Recipients, func(r Recipient) bool { return r.Queue == p.From }) {
-		p.against(Objection{Kind: CanaryBlind})
+		p.against(canaryBlind{})
 		return
 	}
 	if q != nil && q.Type == model.Quorum && t.Behaviour.ReturnCountsAsDelivery {
@@ -65,10 +65,10 @@ func (p *Plan) prepareCanary(t *model.Topology, want *ActionWant) {
 		limit, limited := deliveryLimit(t, p.From)
 		used := mostDeliveries(want.Sample)
 		if limited && limit-used <= canaryDeliveries {
-			p.against(Objection{Kind: CanaryCounted, Queue: p.From, Limit: limit, Used: used})
+			p.against(canaryCounted{p.From, limit, used})
 			return
 		}
-		p.warn(Warning{Kind: canaryCounts})
+		p.warn(canaryCounts{})
 	}
 	p.warnOfCanary(t)
 }
@@ -85,7 +85,7 @@ func (p *Plan) warnOfCanary(t *model.Topology) {
 		}
 	}
 	if idle {
-		p.warn(Warning{Kind: canaryIdle, Watched: p.Canary.Patience})
+		p.warn(canaryIdle{p.Canary.Patience})
 	}
 }
 
@@ -99,7 +99,7 @@ func (p *Plan) warnOfLadder(f *model.Flow) {
 		}
 	}
 	if longest >= p.Canary.Wait {
-		p.warn(Warning{Kind: canaryEarly, Flow: f.Name, Longest: longest, Watched: p.Canary.Wait})
+		p.warn(canaryEarly{f.Name, longest, p.Canary.Wait})
 	}
 }
 

@@ -39,29 +39,29 @@ func (t *Target) choose(r *model.Topology, m *message.Message, e *message.Envelo
 	disagree := slices.ContainsFunc(standing, func(c Clue) bool { return c.Queue != standing[0].Queue })
 	switch {
 	case disagree:
-		return t.refuse(Disagree, r, m, e, told)
+		return t.refuse(cluesDisagree, r, m, e, told)
 	case stated && told[0].Gone:
-		return t.refuse(WorkerGone, r, m, e, told)
+		return t.refuse(workerGone, r, m, e, told)
 	case len(standing) > 0:
 		return choice{clue: &standing[0], against: others(&standing[0])}
 	case slices.ContainsFunc(told, func(c Clue) bool { return c.Kind == ByRejection }):
 		// a queue that is there got copies of its own, or has taken the place of the one that is gone: both look the same
-		return t.refuse(WorkerGone, r, m, e, told)
+		return t.refuse(workerGone, r, m, e, told)
 	}
 	if origin := t.origin(r, m, e); len(origin) == 1 && origin[0].Reaches == 1 {
 		switch {
 		case slices.Contains(t.Workers, origin[0].Queue): // what the flow says, too
 			return choice{clue: &origin[0]}
 		case len(t.Workers) > 0 && !t.ByName:
-			return t.refuse(Disagree, r, m, e, told)
+			return t.refuse(cluesDisagree, r, m, e, told)
 		}
 		return choice{clue: &origin[0], against: others(&origin[0])}
 	}
 	switch {
 	case t.ByName && len(told) > 0:
-		return t.refuse(WorkerGone, r, m, e, told)
+		return t.refuse(workerGone, r, m, e, told)
 	case len(t.Workers) == 0:
-		return t.refuse(NoFlow, r, m, e, told)
+		return t.refuse(noFlow, r, m, e, told)
 	}
 	return choice{against: told} // of queues that are gone
 }
@@ -88,9 +88,9 @@ func (t *Target) ties() (clues []Clue) {
 
 // refuse chooses nothing, and offers the queues that could be meant: each once, with the strongest clue.
 func (t *Target) refuse(
-	kind ObjectionKind, r *model.Topology, m *message.Message, e *message.Envelope, told []Clue,
+	why workerProblem, r *model.Topology, m *message.Message, e *message.Envelope, told []Clue,
 ) choice {
-	o := &Objection{Kind: kind}
+	o := NoWorker{Problem: why}
 	for _, c := range slices.Concat(told, t.origin(r, m, e), t.ties()) {
 		same := func(other Clue) bool { return other.Queue == c.Queue && other.Gone == c.Gone }
 		if !slices.ContainsFunc(o.Clues, same) && len(o.Clues) < mostOffered {
@@ -104,5 +104,5 @@ func (t *Target) refuse(
 			}
 		}
 	}
-	return choice{problem: o}
+	return choice{problem: &Objection{o}}
 }

@@ -114,8 +114,22 @@ func cluesWords(clues []Clue) string {
 	return strings.Join(words, ", or ")
 }
 
-// clueWords tell an objection that nothing leads to a worker, with the queues that could be meant.
-func (o Objection) clueWords() string {
+// NoWorker: it is unknown which worker a message is for.
+type NoWorker struct {
+	Problem workerProblem
+	Clues   []Clue // the queues that could be meant
+}
+
+type workerProblem string
+
+const (
+	noFlow        workerProblem = "no flow"  // and the message has no trace of its worker
+	cluesDisagree workerProblem = "disagree" // what the message tells
+	workerGone    workerProblem = "gone"     // that the message tells
+)
+
+// Words name the queues that could be meant.
+func (o NoWorker) Words() string {
 	var gone, there []Clue
 	for _, c := range o.Clues {
 		if c.Gone {
@@ -126,7 +140,7 @@ func (o Objection) clueWords() string {
 	}
 	words := "this queue belongs to no flow, and the message has no trace of its worker"
 	switch {
-	case o.Kind == Disagree:
+	case o.Problem == cluesDisagree:
 		words, gone, there = "the evidence for the worker disagrees: "+cluesWords(o.Clues), nil, nil
 	case len(gone) > 0:
 		words = "the worker is not here: " + cluesWords(gone)

@@ -1,7 +1,10 @@
 package plan
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"testing"
 	"time"
 
@@ -213,4 +216,22 @@ func TestOddNamesSurviveJSON(t *testing.T) {
 	})
 	must.That(t, err == nil && undo.Restores == 1, "%+v %v", undo, err)
 	wantSurvives(t, undo)
+}
+
+func isKind[K any](kind any) bool { _, is := kind.(K); return is }
+
+// Each type of a warning or an objection can be read: json.go lists them all.
+func TestKindsAreListed(t *testing.T) {
+	words := regexp.MustCompile(`(?m)^func \((?:[wo] )?(\w+)\) Words\(\)`)
+	found := 0
+	for _, file := range must.Get(filepath.Glob("*.go"))(t) {
+		for _, of := range words.FindAllStringSubmatch(string(must.Get(os.ReadFile(file))(t)), -1) {
+			if found++; kinds[of[1]] == nil {
+				t.Errorf("%s: kinds does not have %s", file, of[1])
+			}
+		}
+	}
+	if found != len(kinds) {
+		t.Errorf("%d of %d kinds have words", found, len(kinds))
+	}
 }

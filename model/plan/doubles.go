@@ -87,9 +87,10 @@ func (w *ActionWant) SparesDoubles() bool { return w.Operation == Replay && !w.D
 
 // HoldsDoubles reports whether some messages stay because they are copies.
 func (p *Plan) HoldsDoubles() bool {
-	double := func(o Objection) bool { return o.Kind == Double }
+	double := func(o Objection) bool { _, is := o.ObjectionKind.(Double); return is }
 	return p.Doubles || slices.ContainsFunc(p.Refusal, double) || slices.ContainsFunc(p.Warnings, func(w Warning) bool {
-		return slices.ContainsFunc(w.Against, double)
+		some, _ := w.WarningKind.(someStay)
+		return slices.ContainsFunc(some.Against, double)
 	})
 }
 
@@ -101,7 +102,7 @@ func (p *Plan) warnOfCopies(t *model.Topology) {
 	for _, f := range t.FlowsOf(p.From) {
 		others := t.FailedTogether(f.Worker.Queue)
 		if at := slices.Index(others, p.From); at >= 0 {
-			p.warn(Warning{Kind: alsoIn, Queue: f.Worker.Queue, Queues: slices.Delete(others, at, at+1)})
+			p.warn(alsoIn{f.Worker.Queue, slices.Delete(others, at, at+1)})
 		}
 	}
 }
@@ -138,7 +139,7 @@ func planDoubling(want *ActionWant) *Doubling {
 
 func (d *Doubling) end(p *Plan, want *ActionWant) {
 	if d.differ > 0 {
-		p.warn(Warning{Kind: sameID, Messages: d.differ})
+		p.warn(sameID{d.differ})
 	}
 	if want.sends != nil {
 		*want.sends = d.sends
@@ -161,10 +162,10 @@ func (d *Doubling) Against(m *message.Message, reached []model.QueueRef) *Object
 	copies := copiesOf(&o, reached)
 	for _, c := range copies {
 		if d.met[c.message] {
-			return &Objection{Kind: Double, Queue: d.from}
+			return &Objection{Double{d.from}}
 		}
 		if s, sent := d.doubles.copies[c.message]; sent && d.isCopy(m, c, s, o.ByID) {
-			return &Objection{Kind: Double, Queue: d.doubles.senders[s.sender].from}
+			return &Objection{Double{d.doubles.senders[s.sender].from}}
 		}
 	}
 	for _, c := range copies {

@@ -29,7 +29,7 @@ func ForImport(t *model.Topology, want ImportWant) Plan {
 	}
 	q, exists := t.Queue(want.To)
 	if !exists {
-		p.against(Objection{Kind: ImportToNone, Queue: want.To})
+		p.against(importToNone{want.To})
 		return p
 	}
 	way := Way{Address: model.Address{RoutingKey: want.To.Name}, Reaches: []model.QueueRef{want.To}, Exact: true}
@@ -48,12 +48,12 @@ func ForImport(t *model.Topology, want ImportWant) Plan {
 	switch f := secondFailure(t, want.To, want.To.Name, nil, nil, own); {
 	case f == nil:
 	case f.Same:
-		p.warn(Warning{Kind: losesSome, Against: Refusal{{Kind: DropsInFile, Again: []SecondFailure{*f}}}})
+		p.warn(losesSome{lost{Again: []SecondFailure{*f}}})
 	default:
 		p.Again = []SecondFailure{*f}
 	}
 	if len(p.Losses) > 0 || len(p.Again) > 0 {
-		p.refuseUnless(Objection{Kind: DropsInFile, Losses: p.Losses, Again: p.Again}, want.Insist)
+		p.refuseUnless(lost{inFile, p.Losses, p.Again}, want.Insist)
 	}
 	return p
 }
@@ -66,7 +66,7 @@ func (p *Plan) warnOfIntake(t *model.Topology) {
 	p.warnOfRecipients(t)
 	p.From = r.Queue
 	if s := t.Settings(r.Queue); s.TTL.Set && r.Consumers.Or(1) != 0 {
-		p.warn(Warning{Kind: expiresThem, Queue: r.Queue, After: s.TTL})
+		p.warn(expiresThem{r.Queue, s.TTL})
 	}
 }
 
@@ -76,7 +76,7 @@ func IntakeWarnings(t *model.Topology, ref model.QueueRef, messages int) []Warni
 	p := Plan{Planned: messages, Recipients: []Recipient{{Queue: ref, Consumers: q.Consumers, Messages: messages}}}
 	p.warnOfIntake(t)
 	if l := limitLoss(t, ref, arrivals{messages: messages}, nil); l != nil {
-		p.warn(Warning{Kind: losesSome, Against: Refusal{{Kind: DropsGone, Losses: []LimitLoss{*l}}}})
+		p.warn(losesSome{lost{Losses: []LimitLoss{*l}}})
 	}
 	return p.Warnings
 }

@@ -3,6 +3,8 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"reflect"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
@@ -44,6 +46,122 @@ func exactly(text []byte, v any) error {
 	}
 	return nil
 }
+
+// kinds are the types of warnings and objections, by their names.
+var kinds = func() map[string]reflect.Type {
+	named := map[string]reflect.Type{}
+	for _, kind := range []any{
+		notJournaled{},
+		inAlarm{},
+		someStay{},
+		sameID{},
+		alsoIn{},
+		otherKey{},
+		outvotedClue{},
+		notOpened{},
+		opensEnvelope{},
+		mendsNothing{},
+		downMeanwhile{},
+		insistedOn{},
+		losesSome{},
+		converted{},
+		withDelay{},
+		canaryCounts{},
+		canaryIdle{},
+		canaryEarly{},
+		goBack{},
+		comeLater{},
+		noConsumer{},
+		notTheWorker{},
+		refusesFull{},
+		expiresThem{},
+		deletesItself{},
+		twoFrameworks{},
+		answerLost{},
+		lastTry{},
+		untimely{},
+		notRestored{},
+		alsoStrayed{},
+		expiresAgain{},
+		mayBeGone{},
+		takesBack{},
+		notUndone{},
+		NoWorker{},
+		manyFlows{},
+		badExchange{},
+		unknownReach{},
+		noBinding{},
+		NotMended{},
+		Double{},
+		notReadable{},
+		sampleGone{},
+		importToNone{},
+		targetDown{},
+		canaryBlind{},
+		canaryCounted{},
+		tooSlow{},
+		lost{},
+		badTarget{},
+		isUndo{},
+		isImport{},
+		stillRuns{},
+		otherBroker{},
+		backGone{},
+		maybeThere{},
+		thereUnknown{},
+		copiesUnknown{},
+		NothingLeft{},
+	} {
+		named[reflect.TypeOf(kind).Name()] = reflect.TypeOf(kind)
+	}
+	return named
+}()
+
+// kindJSON is a value with the name of its type.
+type kindJSON struct {
+	Kind string
+	Of   json.RawMessage
+}
+
+func writeKind(v any) ([]byte, error) {
+	of, err := message.WriteTexts(v)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(kindJSON{reflect.TypeOf(v).Name(), of})
+}
+
+func readKind[K any](text []byte, kind *K) error {
+	var in kindJSON
+	if err := json.Unmarshal(text, &in); err != nil {
+		return message.JSONError(err)
+	}
+	of, known := kinds[in.Kind]
+	if !known {
+		return fmt.Errorf("there is no kind %s", message.Excerpt(in.Kind))
+	}
+	read := reflect.New(of)
+	if err := message.ReadTexts(in.Of, read.Interface()); err != nil {
+		return err
+	}
+	*kind, known = read.Elem().Interface().(K)
+	if !known {
+		return fmt.Errorf("%s is not of the kind that is expected here", in.Kind)
+	}
+	return nil
+}
+
+// MarshalJSON writes the warning with its kind.
+func (w Warning) MarshalJSON() ([]byte, error) { return writeKind(w.WarningKind) }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (w *Warning) UnmarshalJSON(text []byte) error { return readKind(text, &w.WarningKind) }
+
+// MarshalJSON writes the objection with its kind.
+func (o Objection) MarshalJSON() ([]byte, error) { return writeKind(o.ObjectionKind) }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (o *Objection) UnmarshalJSON(text []byte) error { return readKind(text, &o.ObjectionKind) }
 
 // Names may hold any bytes, and JSON's texts only UTF-8.
 type (

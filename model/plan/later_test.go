@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -89,10 +90,11 @@ func TestTooSlow(t *testing.T) {
 			Operation: Move, From: build.Ref("f"), Mode: ToQueue, Fixed: model.Address{RoutingKey: "w"},
 			Planned: c.planned, Rate: c.rate, Selection: c.selection,
 		})
-		assert.That(t, c.refused == (len(p.Refusal) == 1 && p.Refusal[0].Kind == TooSlow) && (!c.refused ||
-			!p.Refusal.Overridable()), "%d at %v/s: %q", c.planned, c.rate, p.Refusal.Words())
-		if most := max(int(c.rate*25*60), 1); c.refused && p.Refusal[0].Messages != most {
-			t.Errorf("%d at %v/s: %d may go, want %d", c.planned, c.rate, p.Refusal[0].Messages, most)
+		var want Refusal
+		if c.refused {
+			want = refuse(tooSlow{max(int(c.rate*25*60), 1)})
 		}
+		assert.That(t, reflect.DeepEqual(p.Refusal, want) && !p.Refusal.Overridable(), "%d at %v/s: %q, want %q",
+			c.planned, c.rate, p.Refusal.Words(), want.Words())
 	}
 }

@@ -253,11 +253,11 @@ func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
 	if !loses {
 		return
 	}
-	kind := DropsKept
+	remain := inJournal
 	if !want.Journaled {
-		kind = DropsGone
+		remain = nowhere
 	}
-	p.refuseUnless(Objection{Kind: kind, Losses: p.Losses, Again: p.Again}, want.Insist)
+	p.refuseUnless(lost{remain, p.Losses, p.Again}, want.Insist)
 }
 
 // meanSize is the mean size of the bodies in a queue, in bytes.

@@ -90,7 +90,7 @@ func TestOneClueOfManyKeys(t *testing.T) {
 	})
 	var outvoted []string
 	for _, w := range plan.Warnings {
-		if w.Kind == outvotedClue {
+		if isKind[outvotedClue](w.WarningKind) {
 			outvoted = append(outvoted, w.Words())
 		}
 	}

@@ -96,7 +96,7 @@ func (p *Plan) mend(t *model.Topology, m *message.Message, o message.Opened, way
 	var problem *mend.Problem
 	switch {
 	case errors.As(err, &problem):
-		*way = Way{Problem: &Objection{Kind: NotMended, Mend: problem}}
+		*way = Way{Problem: &Objection{NotMended{problem}}}
 		return was, was, false
 	case !changed:
 	case is.Address != was.Address:
@@ -164,7 +164,7 @@ func (n *mending) note(
 	case n.mended == nil:
 		return nil, int64(m.BodyBytes)
 	case n.endless == mostEndless:
-		*way = Way{Problem: &Objection{Kind: NotMended, Mend: n.why}}
+		*way = Way{Problem: &Objection{NotMended{n.why}}}
 		n.mended.Stay++
 		return nil, 0
 	}
@@ -195,8 +195,8 @@ func drafted(p *message.Publishing) Draft {
 // stays notes a message of which nothing can be published.
 func (n *mending) stays(why *Objection) {
 	n.mended.Stay++
-	if why.Kind == NotMended && why.Mend.Costly() {
-		n.endless, n.why = n.endless+1, why.Mend
+	if failed, ok := why.ObjectionKind.(NotMended); ok && failed.Why.Costly() {
+		n.endless, n.why = n.endless+1, failed.Why
 	}
 	for i := range n.mended.Failures {
 		if f := &n.mended.Failures[i]; reflect.DeepEqual(f.Why, *why) {
@@ -218,9 +218,9 @@ func (n *mending) end(p *Plan) {
 	slices.SortStableFunc(p.Mended.Failures, func(a, b MendFailure) int { return cmp.Compare(b.Messages, a.Messages) })
 	switch {
 	case n.endless == mostEndless:
-		p.against(Objection{Kind: NotMended, Mend: n.why})
+		p.against(NotMended{n.why})
 	case n.mended.Changed == 0 && n.mended.Same > 0:
-		p.warn(Warning{Kind: mendsNothing})
+		p.warn(mendsNothing{})
 	}
 }
 

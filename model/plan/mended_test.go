@@ -58,14 +58,14 @@ func TestMended(t *testing.T) {
 	m := p.Mended
 	must.That(t, !p.Refusal.Refused() && m != nil && m.Changed == 7 && m.Same == 1 && m.Stay == 1 && m.Looked() == 9,
 		"%v %+v", p.Refusal.Words(), m)
-	assert.That(t, len(m.Failures) == 1 && m.Failures[0].Messages == 1 && m.Failures[0].Why.Mend.Kind == mend.Nothing,
-		"%+v", m.Failures)
+	assert.That(t, len(m.Failures) == 1 && m.Failures[0].Messages == 1 &&
+		m.Failures[0].Why.ObjectionKind.(NotMended).Why.Kind == mend.Nothing, "%+v", m.Failures)
 	must.That(t, len(m.Shown) == 5 && m.Shown[0].Position == 3, "%+v", m.Shown)
 	want := []string{"with the header fixed: true", "body: 26 → 24 bytes, different from byte 7 on"}
 	assert.Equal(t, cmp.Diff(want, m.Shown[0].Was.Differences(&m.Shown[0].Is)), "")
 	stay := ""
 	for _, w := range p.Warnings {
-		if w.Kind == someStay {
+		if isKind[someStay](w.WarningKind) {
 			stay = w.Words()
 		}
 	}
@@ -167,7 +167,7 @@ func TestEndlessProgram(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	none, _ := mendedBy(t, `.`, numbered(2), nil)
-	assert.That(t, len(none.Warnings) > 0 && none.Warnings[len(none.Warnings)-1].Kind == mendsNothing,
+	assert.That(t, len(none.Warnings) > 0 && isKind[mendsNothing](none.Warnings[len(none.Warnings)-1].WarningKind),
 		"%+v", none.Warnings)
 }
 

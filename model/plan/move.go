@@ -13,36 +13,68 @@ import (
 // takes it for a cycle, and the story of the message stays readable.
 func (p *Plan) prepareMove(t *model.Topology) {
 	to := model.QueueRef{VHost: p.From.VHost, Name: p.Target.Fixed.RoutingKey}
-	if kind := moveProblem(t, p.From, to); kind != "" {
-		p.against(Objection{Kind: kind, Queue: to})
+	if why := problemOfMove(t, p.From, to); why != movable {
+		p.against(badTarget{to, why})
 	}
 	s := t.Settings(to)
 	q, known := t.Queue(to)
 	p.KeepDeaths = known && !s.DLX.Set && q.Consumers.Or(0) == 0
 	if known && q.AutoDelete {
-		p.warn(Warning{Kind: deletesItself, Queue: to})
+		p.warn(deletesItself{Queue: to})
 	}
 	if s.Expires.Set {
-		p.warn(Warning{Kind: deletesItself, Queue: to, After: s.Expires})
+		p.warn(deletesItself{to, s.Expires})
 	}
 }
 
-// moveProblem is what speaks against a move from one queue to another, "" when nothing does.
-func moveProblem(t *model.Topology, from, to model.QueueRef) ObjectionKind {
+// badTarget is a queue that messages cannot be moved to.
+type badTarget struct {
+	Queue   model.QueueRef
+	Problem moveProblem
+}
+
+type moveProblem string
+
+const (
+	movable   moveProblem = ""
+	nameless  moveProblem = "nameless"
+	itself    moveProblem = "itself"
+	notThere  moveProblem = "not there"
+	exclusive moveProblem = "exclusive" // it goes with its connection
+	stream    moveProblem = "stream"    // it gives nothing back
+)
+
+func (o badTarget) Words() string {
+	queue := model.Printable(o.Queue.String())
+	switch o.Problem {
+	case nameless:
+		return "a move needs a queue to move to"
+	case itself:
+		return queue + " is the queue they are in"
+	case notThere:
+		return "there is no queue " + queue
+	case exclusive:
+		return queue + " is exclusive: RabbitMQ deletes it, messages included, when the connection that declared it closes"
+	}
+	return queue + " is a stream: nothing can be taken out of it again, so the move could not be undone"
+}
+
+// problemOfMove is what speaks against a move from one queue to another.
+func problemOfMove(t *model.Topology, from, to model.QueueRef) moveProblem {
 	q, exists := t.Queue(to)
 	switch {
 	case to.Name == "":
-		return MoveNowhere
+		return nameless
 	case to == from:
-		return MoveToItself
+		return itself
 	case !exists:
-		return MoveToNone
+		return notThere
 	case q.OwnedByAnother || q.Exclusive:
-		return MoveToExclusive
+		return exclusive
 	case q.Type == model.Stream:
-		return MoveToStream
+		return stream
 	}
-	return ""
+	return movable
 }
 
 // MoveTargets are the queues that messages of a queue can be moved to, by name: those of its flows first, as they are
@@ -57,7 +89,7 @@ func MoveTargets(t *model.Topology, from model.QueueRef) []*model.Queue {
 	var targets []*model.Queue
 	for i := range t.Snapshot.Queues {
 		q := &t.Snapshot.Queues[i]
-		if q.VHost == from.VHost && moveProblem(t, from, q.QueueRef) == "" {
+		if q.VHost == from.VHost && problemOfMove(t, from, q.QueueRef) == movable {
 			targets = append(targets, q)
 		}
 	}

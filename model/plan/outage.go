@@ -6,19 +6,21 @@ import "github.com/dlxtop/dlxtop/model"
 // published to a classic queue whose node is down, as if it did not exist, and does not confirm what a quorum queue
 // without a majority is to take (3.10.8).
 func (p *Plan) refuseDown(t *model.Topology) {
-	var down Refusal
+	var down []targetDown
 	for _, r := range p.Recipients {
 		if q, ok := t.Queue(r.Queue); ok && q.Outage() != model.NoOutage {
-			down = append(down, Objection{Kind: TargetDown, Queue: r.Queue, Down: q.Down()})
+			down = append(down, targetDown{r.Queue, q.Down()})
 		}
 	}
 	switch {
 	case len(down) == 0:
 	case len(down) == len(p.Recipients) && !p.Refusal.Refused():
-		p.Refusal = down
+		for _, o := range down {
+			p.Refusal = append(p.Refusal, Objection{o})
+		}
 	default:
 		for _, o := range down {
-			p.warn(Warning{Kind: downMeanwhile, Against: Refusal{o}})
+			p.warn(downMeanwhile{o})
 		}
 	}
 }

@@ -130,13 +130,13 @@ func New(t *model.Topology, want ActionWant) Plan {
 	p.Refusal = Unreadable(p.Acquire.Refusal)
 	if want.Operation == Drop {
 		if !want.Journaled {
-			p.warn(Warning{Kind: notJournaled})
+			p.warn(notJournaled{})
 		}
 		if want.Sample != nil {
 			tally := newTally(&p)
 			// a sample that is gone says nothing
 			_ = message.Each(want.Sample, 0, func(m *message.Message) { tally.copied(t, m, m.Headers) })
-			tally.end(t.Snapshot.TakenAt)
+			tally.write(t.Snapshot.TakenAt)
 		}
 		return p
 	}
@@ -165,7 +165,7 @@ func (p *Plan) refuseSlow() {
 		return
 	}
 	if most := p.Rate * LongestSpread.Seconds(); float64(p.Planned) > most+1 {
-		p.against(Objection{Kind: TooSlow, Messages: max(int(most), 1)})
+		p.against(tooSlow{max(int(most), 1)})
 	}
 }
 
@@ -241,7 +241,7 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 		}
 	})
 	if err != nil {
-		p.against(Objection{Kind: SampleGone, Why: model.Printable(err.Error())})
+		p.against(sampleGone{model.Printable(err.Error())})
 	}
 	for ref, n := range recipients {
 		r := RecipientOf(t, ref)
@@ -250,16 +250,16 @@ func (p *Plan) route(t *model.Topology, want *ActionWant) (sizes []int64) {
 	}
 	slices.SortFunc(p.Recipients, func(a, b Recipient) int { return cmp.Compare(a.Queue.Name, b.Queue.Name) })
 	doubling.end(p, want)
-	tally.end(t.Snapshot.TakenAt)
+	tally.write(t.Snapshot.TakenAt)
 	notes.end()
 	mends.end(p)
 	p.Strips, p.Keeps = slices.Sorted(maps.Keys(strips)), slices.Sorted(maps.Keys(keeps))
 	switch {
 	case failing == 0:
 	case failing == sample.Len():
-		p.against(problems[0])
+		p.against(problems[0].ObjectionKind)
 	default:
-		p.warn(Warning{Kind: someStay, Messages: failing, Against: problems})
+		p.warn(someStay{failing, problems})
 	}
 	return sizes
 }
@@ -290,21 +290,21 @@ func (p *Plan) warnOfRecipients(t *model.Topology) {
 	for _, r := range p.Recipients {
 		s := t.Settings(r.Queue)
 		if later, ok := p.comesLater(t, r.Queue); ok {
-			p.warn(Warning{Kind: comeLater, Queue: later.Worker, Longest: later.After})
+			p.warn(comeLater{later.Worker, later.After})
 			continue
 		}
 		if r.Queue == p.From {
-			p.warn(Warning{Kind: goBack, Queue: r.Queue})
+			p.warn(goBack{r.Queue})
 		}
 		if n, known := r.Consumers.Get(); known && n == 0 && r.Queue != p.From && (p.Operation != Move || s.TTL.Set) {
-			p.warn(Warning{Kind: noConsumer, Queue: r.Queue, After: s.TTL})
+			p.warn(noConsumer{r.Queue, s.TTL})
 		}
 		if p.Operation != Move && len(p.Target.Workers) > 0 && r.Queue != p.From &&
 			!slices.Contains(p.Target.Workers, r.Queue) && !p.told(r.Queue) {
-			p.warn(Warning{Kind: notTheWorker, Queue: r.Queue, Others: len(p.Recipients) > 1})
+			p.warn(notTheWorker{r.Queue, len(p.Recipients) > 1})
 		}
 		if s.Bounded() && s.Overflow.Value != model.DropHead {
-			p.warn(Warning{Kind: refusesFull, Queue: r.Queue, Overflow: s.Overflow.Value})
+			p.warn(refusesFull{r.Queue, s.Overflow.Value})
 		}
 	}
 }

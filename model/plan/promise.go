@@ -106,8 +106,8 @@ func (p *Promise) Changes(now *Promise) []Change {
 	}
 	for _, f := range now.Again {
 		if !slices.Contains(p.Again, f) {
-			o := Objection{Kind: DropsGone, Again: []SecondFailure{f}}
-			changes = append(changes, Change{Kind: AgainLost, Queue: f.Queue, Why: Refusal{o}})
+			why := refuse(lost{Again: []SecondFailure{f}})
+			changes = append(changes, Change{Kind: AgainLost, Queue: f.Queue, Why: why})
 		}
 	}
 	for _, header := range now.Strips {

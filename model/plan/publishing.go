@@ -83,7 +83,7 @@ func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 		return message.Publishing{}, &Unpublished{*way.Problem}
 	}
 	if way.loses() && !p.Insist {
-		return message.Publishing{}, &Unpublished{Objection{Kind: DropsKept, Again: []SecondFailure{*way.Again}}}
+		return message.Publishing{}, &Unpublished{Objection{lost{inJournal, nil, []SecondFailure{*way.Again}}}}
 	}
 	for _, q := range way.Reaches {
 		if !slices.ContainsFunc(p.Recipients, func(r Recipient) bool { return r.Queue == q }) {

@@ -115,10 +115,21 @@ type resetNotes struct {
 
 // arrival is what awaits messages of one framework where they go.
 type arrival struct {
-	kind      WarningKind
+	kind      arrivalKind
 	framework message.Framework
 	queue     string
 }
+
+type arrivalKind int
+
+const (
+	tooLate  arrivalKind = iota // its framework let it expire
+	held                        // by the worker, until it is due
+	early                       // it runs before it is due
+	noRetry                     // and one try
+	noAnswer                    // the queue for it is gone
+	severals                    // marks of several frameworks
+)
 
 type awaited struct {
 	messages int
@@ -160,7 +171,7 @@ func (n *resetNotes) group(m *message.Message, way *Way) {
 		framework = frameworks[0]
 	}
 	if len(frameworks) > 1 {
-		n.await(arrival{twoFrameworks, framework, joined(frameworks)}, time.Time{})
+		n.await(arrival{severals, framework, joined(frameworks)}, time.Time{})
 	}
 	g := PlannedGroup{Framework: framework, Stay: way.Problem != nil}
 	if !g.Stay {
@@ -198,20 +209,20 @@ func (n *resetNotes) await(a arrival, at time.Time) {
 func (n *resetNotes) arrives(m *message.Message) {
 	framework, _ := m.Framework()
 	if at, ok := m.Expires(); ok && !n.now.IsZero() && at.Before(n.now) {
-		n.await(arrival{kind: hasExpired, framework: framework}, at)
+		n.await(arrival{kind: tooLate, framework: framework}, at)
 	}
-	if at, held, ok := m.Eta(); ok && !n.now.IsZero() && at.After(n.now) {
-		kind := runsEarly
-		if held {
-			kind = heldUntilDue
+	if at, holds, ok := m.Eta(); ok && !n.now.IsZero() && at.After(n.now) {
+		kind := early
+		if holds {
+			kind = held
 		}
 		n.await(arrival{kind: kind, framework: framework}, at)
 	}
 	if left, ok := m.RetriesLeft(); ok && left <= 0 {
-		n.await(arrival{kind: lastTry, framework: framework}, time.Time{})
+		n.await(arrival{kind: noRetry, framework: framework}, time.Time{})
 	}
 	if queue := m.Properties.ReplyTo; queue != "" && m.WantsReply() && !n.answered(queue) {
-		n.await(arrival{answerLost, framework, queue}, time.Time{})
+		n.await(arrival{noAnswer, framework, queue}, time.Time{})
 	}
 }
 
@@ -244,16 +255,24 @@ func (n *resetNotes) end() {
 			return cmp.Or(cmp.Compare(b.Messages, a.Messages), cmp.Compare(a.Words(), b.Words()))
 		})
 	}
-	var warnings []Warning
+	warnings := make([]WarningKind, 0, len(n.arrivals))
 	for a, on := range n.arrivals {
-		w := Warning{Kind: a.kind, Messages: on.messages, Framework: a.framework, Name: a.queue}
-		if !on.at.IsZero() {
-			w.Longest = on.at.Sub(n.now).Abs()
-		}
-		warnings = append(warnings, w)
+		warnings = append(warnings, a.warning(on, n.now))
 	}
-	slices.SortFunc(warnings, func(a, b Warning) int { return cmp.Compare(a.Words(), b.Words()) })
+	slices.SortFunc(warnings, func(a, b WarningKind) int { return cmp.Compare(a.Words(), b.Words()) })
 	for _, w := range warnings {
 		n.plan.warn(w)
 	}
+}
+
+func (a arrival) warning(on *awaited, now time.Time) WarningKind {
+	switch a.kind {
+	case severals:
+		return twoFrameworks{on.messages, a.queue}
+	case noAnswer:
+		return answerLost{on.messages, a.framework, a.queue}
+	case noRetry:
+		return lastTry{on.messages, a.framework}
+	}
+	return untimely{on.messages, a.framework, a.kind == tooLate, a.kind == held, on.at.Sub(now).Abs()}
 }

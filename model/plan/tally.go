@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"time"
 
@@ -16,8 +17,9 @@ type tally struct {
 	ways  map[model.Address]countedWay
 	told  map[telling]bool
 	other struct {
-		messages, at int  // the warning's place
-		several      bool // not all have the same two keys
+		otherKey      // of the first of them
+		at       int  // the warning's place
+		several  bool // not all have the same two keys
 	}
 	converted int     // messages of AMQP 1.0
 	delayed   awaited // messages that RabbitMQ is not to deliver yet
@@ -31,7 +33,7 @@ type countedWay struct {
 
 // telling is what makes two warnings the same.
 type telling struct {
-	kind           WarningKind
+	kind           reflect.Type
 	why            string
 	again          SecondFailure
 	clue, stronger Clue
@@ -67,10 +69,10 @@ func (t *tally) way(r *model.Topology, way *Way) (unheard model.QueueRef) {
 }
 
 // warn adds a warning, unless one like it was told.
-func (t *tally) warn(as telling, w Warning) {
-	if as.kind = w.Kind; !t.told[as] {
+func (t *tally) warn(as telling, w WarningKind) {
+	if as.kind = reflect.TypeOf(w); !t.told[as] {
 		t.told[as] = true
-		t.plan.Warnings = append(t.plan.Warnings, w)
+		t.plan.Warnings = append(t.plan.Warnings, Warning{w})
 	}
 }
 
@@ -83,7 +85,7 @@ func (t *tally) clues(w *Way) {
 			as.stronger = *w.Clue
 		}
 		as.clue.Address, as.stronger.Address = model.Address{}, model.Address{}
-		t.warn(as, Warning{Kind: outvotedClue, Clue: &w.Against[i], Stronger: w.Clue})
+		t.warn(as, outvotedClue{w.Against[i], w.Clue})
 	}
 }
 
@@ -92,13 +94,12 @@ func (t *tally) again(f *SecondFailure) {
 	if f == nil {
 		return
 	}
-	as := telling{kind: losesSome, again: SecondFailure{Queue: f.Queue, Same: f.Same}}
+	as := telling{again: SecondFailure{Queue: f.Queue, Same: f.Same}}
 	as.again.End.Queue, as.again.End.Exchange = f.End.Queue, f.End.Exchange
 	switch {
-	case t.told[as]:
 	case f.Same:
-		t.warn(as, Warning{Kind: losesSome, Against: Refusal{{Kind: DropsGone, Again: []SecondFailure{*f}}}})
-	default:
+		t.warn(as, losesSome{lost{Again: []SecondFailure{*f}}})
+	case !t.told[as]:
 		t.told[as] = true
 		t.plan.Again = append(t.plan.Again, *f)
 	}
@@ -110,11 +111,11 @@ func (t *tally) envelope(m *message.Message) {
 	switch {
 	case !ok:
 	case e.Problem != "":
-		t.warn(telling{why: e.Problem}, Warning{Kind: notOpened, Why: e.Problem})
+		t.warn(telling{why: e.Problem}, notOpened{e.Problem})
 	default:
-		t.warn(telling{why: e.Does}, Warning{Kind: opensEnvelope, Why: e.Does})
+		t.warn(telling{why: e.Does}, opensEnvelope{e.Does})
 		for _, doubt := range e.Doubts {
-			t.warn(telling{why: doubt}, Warning{Kind: envelopeDoubt, Why: doubt})
+			t.warn(telling{why: doubt}, opensEnvelope{doubt})
 		}
 	}
 }
@@ -122,14 +123,13 @@ func (t *tally) envelope(m *message.Message) {
 // otherKey warns that the worker sees another routing key than a message had, or one that its queue is not bound for:
 // the first stands for all.
 func (t *tally) otherKey(key, was string, unheard model.QueueRef) {
-	t.other.messages++
-	if t.other.messages == 1 {
+	if t.other.Messages++; t.other.Messages == 1 {
 		t.other.at = len(t.plan.Warnings)
-		t.plan.Warnings = append(t.plan.Warnings, Warning{Kind: otherKey, Queue: unheard, Key: key, Was: was})
+		t.other.Key, t.other.Was, t.other.Unheard = key, was, unheard
+		t.plan.Warnings = append(t.plan.Warnings, Warning{}) // write completes it
 		return
 	}
-	first := &t.plan.Warnings[t.other.at]
-	t.other.several = t.other.several || first.Key != key || first.Was != was
+	t.other.several = t.other.several || t.other.Key != key || t.other.Was != was
 }
 
 // copied counts messages whose copies lose parts of AMQP 1.0, and those with a time of delivery that is still to come
@@ -154,25 +154,24 @@ func delayed(r *model.Topology, headers model.Table) (time.Time, bool) {
 }
 
 // copyWarnings are about what copied counted. stay: the header of the delay is published.
-func (t *tally) copyWarnings(stay bool, now time.Time) []Warning {
-	var warnings []Warning
+func (t *tally) copyWarnings(stay bool, now time.Time) (warnings []Warning) {
 	if t.converted > 0 {
-		warnings = append(warnings, Warning{Kind: converted, Messages: t.converted})
+		warnings = append(warnings, Warning{converted{t.converted}})
 	}
 	if n := t.delayed.messages; n > 0 {
-		kind := undelayed
-		if stay {
-			kind = keptBack
-		}
-		warnings = append(warnings, Warning{Kind: kind, Messages: n, Longest: t.delayed.at.Sub(now)})
+		warnings = append(warnings, Warning{withDelay{n, t.delayed.at.Sub(now), stay}})
 	}
 	return warnings
 }
 
-func (t *tally) end(now time.Time) {
-	if t.other.several {
-		t.plan.Warnings[t.other.at].Messages = t.other.messages
-	}
+// write gives the plan the warnings that were counted.
+func (t *tally) write(now time.Time) {
 	p := t.plan
+	if other := t.other.otherKey; other.Messages > 0 {
+		if !t.other.several {
+			other.Messages = 0
+		}
+		p.Warnings[t.other.at] = Warning{other}
+	}
 	p.Warnings = append(p.Warnings, t.copyWarnings(p.KeepDelay || p.Operation == Drop, now)...)
 }

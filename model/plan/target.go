@@ -136,7 +136,7 @@ func (t *Target) wayTo(c copied, clue *Clue) Way {
 	} else {
 		var ok bool
 		if worker, ok = t.workerOf(c.message); !ok {
-			return Way{Problem: &Objection{Kind: ManyFlows, Workers: t.Workers}}
+			return Way{Problem: &Objection{manyFlows{t.Workers}}}
 		}
 	}
 	var lossy *Way
@@ -236,15 +236,15 @@ func (t *Target) way(c copied, a model.Address, why string) Way {
 	w := Way{Address: a, Reaches: route.Queues, Exact: route.Exact, Why: why}
 	switch {
 	case route.MissingExchange != "":
-		w.Problem = &Objection{Kind: NoExchange, Exchange: route.MissingExchange}
+		w.Problem = &Objection{badExchange{route.MissingExchange, missing}}
 	case route.Internal:
-		w.Problem = &Objection{Kind: InternalOne, Exchange: a.Exchange}
+		w.Problem = &Objection{badExchange{a.Exchange, internal}}
 	case route.Delays:
-		w.Problem = &Objection{Kind: DelayingOne, Exchange: a.Exchange}
+		w.Problem = &Objection{badExchange{a.Exchange, delays}}
 	case len(route.Queues) == 0 && !route.Exact:
-		w.Problem = &Objection{Kind: UnknownReach, Why: route.Why}
+		w.Problem = &Objection{unknownReach{route.Why}}
 	case len(route.Queues) == 0:
-		w.Problem = &Objection{Kind: NoBinding, Exchange: a.Exchange, RoutingKey: a.RoutingKey}
+		w.Problem = &Objection{noBinding{a}}
 	default:
 		w.Again = c.again(&w)
 	}

@@ -39,6 +39,19 @@ func (p *UndoPlan) Planned() int {
 	return n
 }
 
+// Expected are the warnings, with what it takes back and what it does not undo, in the words of other actions.
+func (p *UndoPlan) Expected() []Warning {
+	all := slices.Clone(p.Warnings)
+	for i := range p.Takes {
+		take := &p.Takes[i]
+		all = append(all, Warning{takesBack{take.Planned, take.From, take.Undoing.Gone}})
+	}
+	for _, skip := range p.Skips {
+		all = append(all, Warning{notUndone{skip}})
+	}
+	return all
+}
+
 // Claim is what the undo asks for before it publishes from the journal.
 func (p *UndoPlan) Claim() Claim {
 	return Claim{Positions: p.Positions, Known: p.Known}
@@ -70,19 +83,17 @@ func ForUndo(t *model.Topology, want UndoWant) (UndoPlan, error) {
 	p.Into = RecipientOf(t, r.From)
 	switch {
 	case r.Operation == Undo:
-		p.Refusal = Refusal{{Kind: IsUndo, Record: r.ID}}
+		p.Refusal = refuse(isUndo{r.ID})
 	case r.Operation == Import:
-		p.Refusal = Refusal{{Kind: IsImport, Record: r.ID, Queue: r.From}}
+		p.Refusal = refuse(isImport{r.ID, r.From})
 	case r.Running:
-		p.Refusal = Refusal{{Kind: StillRuns, Record: r.ID, Operation: r.Operation}}
+		p.Refusal = refuse(stillRuns{r.Operation, r.ID})
 	case !r.On(want.Broker, here) && !want.Insist:
-		p.Refusal = Refusal{{
-			Kind: OtherBroker, There: BrokerWords(r.Broker, r.Cluster), Here: BrokerWords(want.Broker, here),
-		}}
+		p.Refusal = refuse(otherBroker{BrokerWords(r.Broker, r.Cluster), BrokerWords(want.Broker, here)})
 	case !exists:
-		p.Refusal = Refusal{{Kind: BackGone, Queue: r.From}}
+		p.Refusal = refuse(backGone{r.From})
 	case q.Outage() != model.NoOutage:
-		p.Refusal = Refusal{{Kind: TargetDown, Queue: r.From, Down: q.Down()}}
+		p.Refusal = refuse(targetDown{r.From, q.Down()})
 	}
 	if p.Refusal.Refused() {
 		return p, nil
@@ -265,19 +276,19 @@ func (b *undoBuilder) finish(t *model.Topology, want *UndoWant) {
 	}
 	p.Skips = slices.SortedFunc(slices.Values(b.skips), func(a, b Skip) int { return cmp.Compare(a.Words(), b.Words()) })
 	if left := slices.Sorted(maps.Keys(b.left)); len(left) > 0 {
-		p.Warnings = append(p.Warnings, Warning{Kind: notRestored, Parts: left})
+		p.Warnings = append(p.Warnings, Warning{notRestored{left}})
 	}
 	for _, s := range p.Record.Account.Strayed {
-		p.Warnings = append(p.Warnings, Warning{Kind: alsoStrayed, Messages: s.Messages, Queue: s.Queue})
+		p.Warnings = append(p.Warnings, Warning{alsoStrayed{s.Messages, s.Queue}})
 	}
 	if b.timed > 0 {
-		p.Warnings = append(p.Warnings, Warning{Kind: timedAnew, Messages: b.timed})
+		p.Warnings = append(p.Warnings, Warning{expiresAgain{b.timed}})
 	}
 	p.Warnings = append(p.Warnings, b.tally.copyWarnings(true, t.Snapshot.TakenAt)...)
 	p.Refusal = b.unrecognized(want)
 	b.limits(t, want)
 	if !p.Refusal.Refused() && p.Planned() == 0 {
-		p.Refusal = Refusal{{Kind: NothingLeft, Skips: p.Skips}}
+		p.Refusal = refuse(NothingLeft{p.Skips})
 	}
 }
 
@@ -286,13 +297,13 @@ func (b *undoBuilder) unrecognized(want *UndoWant) Refusal {
 	p, r := b.plan, &b.plan.Record
 	switch {
 	case r.OtherPrints && len(p.Takes) > 0:
-		return Refusal{{Kind: CopiesUnknown, Record: r.ID, Operation: r.Operation}}
+		return refuse(copiesUnknown{r.Operation, r.ID})
 	case p.Uncertain == 0 || want.Insist:
 		return nil
 	case r.OtherPrints:
-		return Refusal{{Kind: ThereUnknown, Record: r.ID, Messages: p.Uncertain}}
+		return refuse(thereUnknown{r.ID, p.Uncertain})
 	case !b.looked:
-		return Refusal{{Kind: MaybeThere, Messages: p.Uncertain}}
+		return refuse(maybeThere{p.Uncertain})
 	}
 	return nil
 }
@@ -324,7 +335,7 @@ func (b *undoBuilder) take(t *model.Topology, name string, want *UndoWant) {
 		return
 	}
 	if n := q.Consumers.Or(0); u.Gone != GoneLimit && (u.Gone != GoneTaken || n > 0) {
-		p.Warnings = append(p.Warnings, Warning{Kind: mayBeGone, Queue: ref, Gone: u.Gone, Consumers: n})
+		p.Warnings = append(p.Warnings, Warning{mayBeGone{ref, u.Gone, n}})
 	}
 	p.Takes = append(p.Takes, plan)
 }

@@ -121,11 +121,11 @@ func (b *undoBuilder) limits(t *model.Topology, want *UndoWant) {
 	if l := limitLoss(t, p.Back, a, want.Counts); l != nil {
 		p.Losses = []LimitLoss{*l}
 	}
-	o := Objection{Kind: DropsInJournal, Losses: p.Losses, Again: p.Again}
+	o := Objection{lost{inJournalOnly, p.Losses, p.Again}}
 	switch {
 	case len(p.Losses) == 0 && len(p.Again) == 0:
 	case want.Insist:
-		p.Warnings = append(p.Warnings, Warning{Kind: insistedOn, Against: Refusal{o}})
+		p.Warnings = append(p.Warnings, Warning{insistedOn{o}})
 	case !p.Refusal.Refused() || p.Refusal.Overridable():
 		p.Refusal = append(p.Refusal, o)
 	}

@@ -32,7 +32,7 @@ func (e *UndoNotLooked) Unwrap() error { return e.Err }
 
 // Refusal is what follows from it: nobody knows what is there, and a person may insist.
 func (e *UndoNotLooked) Refusal() Refusal {
-	return Refusal{{Kind: MaybeThere, Messages: e.Messages}}
+	return refuse(maybeThere{e.Messages})
 }
 
 // Looked completes what is wanted with the messages that are in the queue, when it is not certain that none of the
