@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -91,7 +92,7 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 	}
 	t, err := s.settledTopology(ctx, &last)
 	if err == nil {
-		want.Counts, err = s.counts(ctx, plan.LimitedAmong(t, last.Queues()))
+		want.Counts, err = s.counts(ctx, loss.Limited(t, last.Queues()))
 	}
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func (p *Program) resume(ctx context.Context, flags *connectionFlags, r *resumin
 	}
 	var record int64 // that the resume writes
 	again := func(now *model.Topology) (_ plannedAction, err error) {
-		counts, err := s.counts(ctx, plan.LimitedAmong(now, last.Queues()))
+		counts, err := s.counts(ctx, loss.Limited(now, last.Queues()))
 		if err != nil {
 			return plannedAction{}, err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
@@ -186,7 +187,7 @@ func (p *Program) importFile(ctx context.Context, flags *connectionFlags, i *imp
 		}
 	}
 	planning := func(t *model.Topology) (_ plannedAction, err error) {
-		if want.Counts, err = s.counts(ctx, plan.LimitedAmong(t, []model.QueueRef{ref})); err != nil {
+		if want.Counts, err = s.counts(ctx, loss.Limited(t, []model.QueueRef{ref})); err != nil {
 			return plannedAction{}, err
 		}
 		return plannedAction{plan: plan.ForImport(t, want), looked: look{complete: true}, output: &i.output}, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
@@ -43,7 +44,7 @@ func (r resuming) plan(ctx context.Context, e *env, t *model.Topology, insist bo
 			return r, err
 		}
 	}
-	want.Counts = counted(ctx, e.broker, plan.LimitedAmong(t, last.Queues()))
+	want.Counts = counted(ctx, e.broker, loss.Limited(t, last.Queues()))
 	if r.inquiry, err = resume.Inquire(t, want); err != nil {
 		return r, err
 	}
@@ -55,7 +56,7 @@ func (r resuming) plan(ctx context.Context, e *env, t *model.Topology, insist bo
 func (r resuming) again(ctx context.Context, e *env, t *model.Topology) (_ followUp, err error) {
 	if t != r.topology {
 		r.topology = t
-		r.inquiry = r.inquiry.On(t, counted(ctx, e.broker, plan.LimitedAmong(t, r.rest.Record.Queues())))
+		r.inquiry = r.inquiry.On(t, counted(ctx, e.broker, loss.Limited(t, r.rest.Record.Queues())))
 	}
 	r.rest, err = r.inquiry.Plan(choices[r.choice])
 	return r, err

@@ -37,8 +37,9 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/model/story": {of("model", "model/message", "model/peek"), nil},
 	module + "/model/watch": {of("model"), nil},
 	module + "/model/mend":  {of("model", "model/message"), []string{"github.com/itchyny/gojq"}},
+	module + "/model/loss":  {of("model", "model/message"), nil},
 	module + "/model/plan": {
-		of("model", "model/message", "model/filter", "model/cause", "model/mend", "model/peek"), nil,
+		of("model", "model/message", "model/filter", "model/cause", "model/mend", "model/peek", "model/loss"), nil,
 	},
 	module + "/model/resume": {of("model", "model/message", "model/peek", "model/plan"), nil},
 	module + "/model/trace":  {of("model", "model/message", "model/story", "model/plan"), nil},
@@ -68,14 +69,14 @@ var rooms = map[string]struct{ own, libraries []string }{
 	module + "/cli/config": {of("model", "model/filter", "model/body"), []string{"github.com/BurntSushi/toml"}},
 	module + "/cli": {
 		of("cli/config", "model", "model/message", "model/filter", "model/body", "model/cause", "model/mend", "model/peek",
-			"model/find", "model/plan", "model/resume", "model/trace", "model/findings", "model/ports", "docs"),
+			"model/find", "model/loss", "model/plan", "model/resume", "model/trace", "model/findings", "model/ports", "docs"),
 		nil,
 	},
 	module + "/ui/term":    {of("model"), append([]string{"github.com/charmbracelet/lipgloss"}, charm...)},
 	module + "/ui/picture": {of("ui/term", "model", "model/story", "model/watch", "model/findings"), nil},
 	module + "/ui": {
 		of("ui/term", "ui/picture", "model", "model/message", "model/filter", "model/body", "model/cause", "model/mend",
-			"model/peek", "model/find", "model/story", "model/watch", "model/plan", "model/resume", "model/trace",
+			"model/peek", "model/find", "model/story", "model/watch", "model/loss", "model/plan", "model/resume", "model/trace",
 			"model/findings", "model/ports", "docs"),
 		charm,
 	},
@@ -102,7 +103,7 @@ func of(names ...string) []string {
 // closed are the packages that import no library but those which live in them.
 var closed = of(
 	"model", "model/serial", "model/message", "model/filter", "model/body", "model/cause", "model/peek", "model/find",
-	"model/story", "model/watch", "model/mend", "model/plan", "model/resume", "model/trace", "model/ports",
+	"model/story", "model/watch", "model/mend", "model/loss", "model/plan", "model/resume", "model/trace", "model/ports",
 	"model/findings", "model/build",
 	"broker/spool", "broker/wire", "broker/link", "broker/tap", "demo", "export", "kept", "docs",
 )

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -41,16 +42,16 @@ func ForImport(t *model.Topology, want ImportWant) Plan {
 	if want.tally.delayed.messages > 0 && !p.KeepDelay {
 		p.Strips = []string{message.DeliveryTimeHeader}
 	}
-	if l := limitLoss(t, want.To, arrivals{messages: p.Planned, sizes: want.Sizes}, want.Counts); l != nil {
-		p.Losses = []LimitLoss{*l}
+	if l := loss.OfLimit(t, want.To, loss.Arrivals{Messages: p.Planned, Sizes: want.Sizes}, want.Counts); l != nil {
+		p.Losses = []loss.ByLimit{*l}
 	}
-	own := func() [][]string { return ownKeys(t, want.To) }
-	switch f := secondFailure(t, want.To, want.To.Name, nil, nil, own); {
+	own := func() [][]string { return loss.OwnKeys(t, want.To) }
+	switch f := loss.OfSecondFailure(t, want.To, want.To.Name, nil, nil, own); {
 	case f == nil:
 	case f.Same:
-		p.warn(losesSome{lost{Again: []SecondFailure{*f}}})
+		p.warn(losesSome{lost{Again: []loss.SecondFailure{*f}}})
 	default:
-		p.Again = []SecondFailure{*f}
+		p.Again = []loss.SecondFailure{*f}
 	}
 	if len(p.Losses) > 0 || len(p.Again) > 0 {
 		p.refuseUnless(lost{inFile, p.Losses, p.Again}, want.Insist)
@@ -75,8 +76,8 @@ func IntakeWarnings(t *model.Topology, ref model.QueueRef, messages int) []Warni
 	q, _ := t.Queue(ref)
 	p := Plan{Planned: messages, Recipients: []Recipient{{Queue: ref, Consumers: q.Consumers, Messages: messages}}}
 	p.warnOfIntake(t)
-	if l := limitLoss(t, ref, arrivals{messages: messages}, nil); l != nil {
-		p.warn(losesSome{lost{Losses: []LimitLoss{*l}}})
+	if l := loss.OfLimit(t, ref, loss.Arrivals{Messages: messages}, nil); l != nil {
+		p.warn(losesSome{lost{Losses: []loss.ByLimit{*l}}})
 	}
 	return p.Warnings
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -177,8 +178,8 @@ func (o tooSlow) Words() string {
 // lost: a limit would drop messages, or a second failure lose them.
 type lost struct {
 	Remain remains
-	Losses []LimitLoss
-	Again  []SecondFailure
+	Losses []loss.ByLimit
+	Again  []loss.SecondFailure
 }
 
 // remains is where messages remain that are lost.

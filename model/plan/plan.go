@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/mend"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
@@ -51,9 +52,9 @@ type Plan struct {
 	KeepDeaths bool           // the death history stays: nothing at the target counts it
 	Keeps      []string       // headers of the death history that stay, as they occur in the chosen messages
 	Warnings   []Warning      // what a person might not expect
-	Losses     []LimitLoss    // what the limits of the receiving queues drop when it runs
+	Losses     []loss.ByLimit // what the limits of the receiving queues drop when it runs
 	// what loses copies that fail again, but the application's own messages are not lost there: one for each queue
-	Again   []SecondFailure
+	Again   []loss.SecondFailure
 	Whole   bool    // the journal keeps the messages whole, because some of them are lost, or may be
 	Refusal Refusal // why it must not run, nil when it may
 	// the connected user: another user_id than this one is stripped, because the broker refuses it (406)
@@ -169,6 +170,42 @@ func (p *Plan) refuseSlow() {
 	}
 }
 
+// limits works out what the recipients' limits drop, and refuses that, and what loses copies that fail again, unless it
+// was insisted on: then the journal keeps the messages whole, as it does where not all of them were looked at. sizes
+// are those of the bodies that were looked at and go somewhere.
+func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
+	looked := 0
+	if want.Sample != nil {
+		looked = want.Sample.Len()
+	}
+	for _, r := range p.Recipients {
+		if r.Queue == p.From {
+			continue // as many leave it
+		}
+		a := loss.Arrivals{Messages: r.Messages, Mean: loss.MeanSize(t, p.From)}
+		if r.Messages == len(sizes) { // else it is not worth knowing which of them go there
+			a.Sizes = sizes
+		}
+		if more := want.Planned - looked; more > 0 {
+			a.Messages = min(r.Messages+more, want.Planned)
+			a.AtMost = p.Target.Mode == ToAuto || p.Target.Mode == ToOrigin
+		}
+		if l := loss.OfLimit(t, r.Queue, a, want.Counts); l != nil {
+			p.Losses = append(p.Losses, *l)
+		}
+	}
+	loses := len(p.Losses) > 0 || len(p.Again) > 0
+	p.Whole = want.Insist && want.Journaled && (loses || looked < want.Planned)
+	if !loses {
+		return
+	}
+	remain := inJournal
+	if !want.Journaled {
+		remain = nowhere
+	}
+	p.refuseUnless(lost{remain, p.Losses, p.Again}, want.Insist)
+}
+
 // depth is how far an action may have to read: to the end of the queue, unless the first messages are asked for.
 func (w ActionWant) depth(t *model.Topology) int {
 	s := w.Selection
@@ -282,7 +319,7 @@ func (p *Plan) Limited(t *model.Topology) []model.QueueRef {
 	for i, r := range p.Recipients {
 		refs[i] = r.Queue
 	}
-	return LimitedAmong(t, refs)
+	return loss.Limited(t, refs)
 }
 
 // warnOfRecipients tells what the receiving queues will do that a person might not expect.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/loss"
 )
 
 // Reread reads the topology again.
@@ -18,8 +19,8 @@ type Promise struct {
 	Ways     []Way // by address
 	Strips   []string
 	Keeps    []string
-	Losses   []LimitLoss
-	Again    []SecondFailure
+	Losses   []loss.ByLimit
+	Again    []loss.SecondFailure
 	Takes    []PromisedTake // of an undo
 	Messages int            // that are planned
 	Refusal  Refusal
@@ -82,7 +83,7 @@ type Change struct {
 	Queue  model.QueueRef   // that is reached or not, or taken back from
 	Queues []model.QueueRef // that a way that was added reaches
 	Header string
-	Loss   *LimitLoss
+	Loss   *loss.ByLimit
 	Was    int // messages
 	Is     int
 	Why    Refusal
@@ -100,13 +101,13 @@ func (p *Promise) Changes(now *Promise) []Change {
 	}
 	changes = append(changes, wayChanges(p.Ways, now.Ways)...)
 	for i := range now.Losses {
-		if l := &now.Losses[i]; !slices.ContainsFunc(p.Losses, l.within) {
+		if l := &now.Losses[i]; !slices.ContainsFunc(p.Losses, l.Within) {
 			changes = append(changes, Change{Kind: LimitDrops, Queue: l.Queue, Loss: l})
 		}
 	}
 	for _, f := range now.Again {
 		if !slices.Contains(p.Again, f) {
-			why := refuse(lost{Again: []SecondFailure{f}})
+			why := refuse(lost{Again: []loss.SecondFailure{f}})
 			changes = append(changes, Change{Kind: AgainLost, Queue: f.Queue, Why: why})
 		}
 	}
@@ -192,10 +193,4 @@ func takeChanges(was, is []PromisedTake) []Change {
 		}
 	}
 	return changes
-}
-
-// within reports whether a loss is no worse than one that was told.
-func (l *LimitLoss) within(told LimitLoss) bool {
-	return l.Queue == told.Queue && l.Ours <= told.Ours && l.lost() <= told.lost() &&
-		l.DLX == told.DLX && slices.Equal(l.To, told.To)
 }

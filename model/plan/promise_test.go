@@ -7,6 +7,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/assert"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/build"
+	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -134,17 +135,17 @@ func TestUndoPromiseChanges(t *testing.T) {
 
 // TestLossesGrow: a loss that was agreed to may not become a greater one.
 func TestLossesGrow(t *testing.T) {
-	loss := func(old, ours int) Promise {
-		return Promise{Losses: []LimitLoss{{
+	losing := func(old, ours int) Promise {
+		return Promise{Losses: []loss.ByLimit{{
 			Queue: build.Ref("w"), Holds: model.Some(int64(old)), Comes: 12, Old: old,
 			Ours: ours,
 		}}}
 	}
-	was := loss(3, 7)
+	was := losing(3, 7)
 	for _, test := range []struct {
 		is      Promise
 		changes int
-	}{{loss(3, 7), 0}, {loss(2, 6), 0}, {Promise{}, 0}, {loss(3, 8), 1}, {loss(4, 7), 1}} {
+	}{{losing(3, 7), 0}, {losing(2, 6), 0}, {Promise{}, 0}, {losing(3, 8), 1}, {losing(4, 7), 1}} {
 		if got := was.Changes(&test.is); len(got) != test.changes {
 			t.Errorf("%+v: %+v", test.is, got)
 		}

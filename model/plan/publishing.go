@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -83,7 +84,7 @@ func (r *Run) Publishing(m *message.Message) (message.Publishing, error) {
 		return message.Publishing{}, &Unpublished{*way.Problem}
 	}
 	if way.loses() && !p.Insist {
-		return message.Publishing{}, &Unpublished{Objection{lost{inJournal, nil, []SecondFailure{*way.Again}}}}
+		return message.Publishing{}, &Unpublished{Objection{lost{inJournal, nil, []loss.SecondFailure{*way.Again}}}}
 	}
 	for _, q := range way.Reaches {
 		if !slices.ContainsFunc(p.Recipients, func(r Recipient) bool { return r.Queue == q }) {

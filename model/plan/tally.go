@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -35,7 +36,7 @@ type countedWay struct {
 type telling struct {
 	kind           reflect.Type
 	why            string
-	again          SecondFailure
+	again          loss.SecondFailure
 	clue, stronger Clue
 }
 
@@ -90,15 +91,15 @@ func (t *tally) clues(w *Way) {
 }
 
 // again notes how copies are lost that fail again: of those that differ only in their keys, the first stands for all.
-func (t *tally) again(f *SecondFailure) {
+func (t *tally) again(f *loss.SecondFailure) {
 	if f == nil {
 		return
 	}
-	as := telling{again: SecondFailure{Queue: f.Queue, Same: f.Same}}
+	as := telling{again: loss.SecondFailure{Queue: f.Queue, Same: f.Same}}
 	as.again.End.Queue, as.again.End.Exchange = f.End.Queue, f.End.Exchange
 	switch {
 	case f.Same:
-		t.warn(as, losesSome{lost{Again: []SecondFailure{*f}}})
+		t.warn(as, losesSome{lost{Again: []loss.SecondFailure{*f}}})
 	case !t.told[as]:
 		t.told[as] = true
 		t.plan.Again = append(t.plan.Again, *f)

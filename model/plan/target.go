@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -36,13 +37,13 @@ type Target struct {
 // Way is where one message goes and whom it reaches there.
 type Way struct {
 	model.Address
-	Reaches []model.QueueRef // the queues that receive it, sorted
-	Exact   bool             // false: an exchange type on the way makes Reaches the possible set only
-	Why     string           // "its origin", "the flow's way back", …
-	Clue    *Clue            // what tells the worker, of ToAuto; nil: the flow alone
-	Against []Clue           // what tells otherwise, and weighs less
-	Problem *Objection       // why it cannot be replayed there, nil when it can
-	Again   *SecondFailure   // how it is lost when it fails again there; nil: it is not
+	Reaches []model.QueueRef    // the queues that receive it, sorted
+	Exact   bool                // false: an exchange type on the way makes Reaches the possible set only
+	Why     string              // "its origin", "the flow's way back", …
+	Clue    *Clue               // what tells the worker, of ToAuto; nil: the flow alone
+	Against []Clue              // what tells otherwise, and weighs less
+	Problem *Objection          // why it cannot be replayed there, nil when it can
+	Again   *loss.SecondFailure // how it is lost when it fails again there; nil: it is not
 }
 
 // targetOf prepares where a replay from a queue goes. The mode and fixed address are those of ParseTarget.
@@ -252,13 +253,16 @@ func (t *Target) way(c copied, a model.Address, why string) Way {
 }
 
 // again is how the copy is lost when it fails again in one of the queues that a way reaches.
-func (c *copied) again(w *Way) (again *SecondFailure) {
+func (c *copied) again(w *Way) (again *loss.SecondFailure) {
 	for _, ref := range w.Reaches {
-		own := func() [][]string { return ownKeysOf(c.topology, ref, c.message, c.envelope) }
-		f := secondFailure(c.topology, ref, w.RoutingKey, c.headers, c.message.Headers, own)
+		own := func() [][]string { return loss.OwnKeysOf(c.topology, ref, c.message, c.envelope) }
+		f := loss.OfSecondFailure(c.topology, ref, w.RoutingKey, c.headers, c.message.Headers, own)
 		if f != nil && (again == nil || again.Same) {
 			again = f
 		}
 	}
 	return again
 }
+
+// loses reports whether a copy that goes this way is lost at its second failure, unlike the application's messages.
+func (w *Way) loses() bool { return w.Again != nil && !w.Again.Same }

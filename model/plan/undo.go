@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 )
@@ -20,9 +21,9 @@ type UndoPlan struct {
 	Takes    []Plan // for each queue that messages were sent to: those that are still there are taken back
 	Skips    []Skip // what is not undone, and why
 	Warnings []Warning
-	Losses   []LimitLoss     // what the limit of Back drops when they come
-	Again    []SecondFailure // as a Plan has it: of those that leave Back once more
-	Refusal  Refusal         // why it must not run, nil when it may
+	Losses   []loss.ByLimit       // what the limit of Back drops when they come
+	Again    []loss.SecondFailure // as a Plan has it: of those that leave Back once more
+	Refusal  Refusal              // why it must not run, nil when it may
 	// Uncertain is how many messages may be in their queue already. To be sure, somebody has to look: UndoWant.There.
 	Uncertain int
 	Positions []int   // of the entries whose messages it publishes from the journal, in their order
@@ -227,8 +228,8 @@ func (b *undoBuilder) again(e *Entry) {
 	if e.Message != nil {
 		headers = e.Message.Headers
 	}
-	own := func() [][]string { return [][]string{withCC(e.Address.RoutingKey, headers)} }
-	f := secondFailure(b.topology, p.Back, p.Back.Name, headers, headers, own)
+	own := func() [][]string { return [][]string{loss.WithCC(e.Address.RoutingKey, headers)} }
+	f := loss.OfSecondFailure(b.topology, p.Back, p.Back.Name, headers, headers, own)
 	if f != nil && !f.Same && len(p.Again) == 0 {
 		p.Again = append(p.Again, *f)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/loss"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
@@ -59,7 +60,7 @@ func (g GoneWhy) Next() string {
 // unlikely to have been taken where the queue is still full, no consumer is there, none acknowledged anything, nothing
 // expires, and no dead-letter exchange has taken them elsewhere.
 func goneWhy(t *model.Topology, ref model.QueueRef, took *taking, want *UndoWant) GoneWhy {
-	loses := dropsHead(t, ref)
+	loses := loss.DropsHead(t, ref)
 	for key := range took.keys {
 		_, lost := t.DeadEnd(ref, []string{key}, nil)
 		loses = loses || lost
@@ -78,23 +79,12 @@ func goneWhy(t *model.Topology, ref model.QueueRef, took *taking, want *UndoWant
 	consumers := cmp.Or(want.Counts[ref].Consumers, q.Consumers)
 	untaken := consumers.Or(1) == 0 && q.Acked.Or(0) == 0 && q.DeliveredNoAck.Or(0) == 0
 	switch {
-	case untaken && !s.TTL.Set && !s.DLX.Set && full(t, ref, took.largest, want.Counts):
+	case untaken && !s.TTL.Set && !s.DLX.Set && loss.Full(t, ref, took.largest, want.Counts):
 		return GoneLimit
 	case want.Insist:
 		return GoneInsists
 	}
 	return GoneEither
-}
-
-// full reports whether a queue has reached a limit of its own: one more message, as large as the largest, has no room.
-func full(t *model.Topology, ref model.QueueRef, largest int64, counts map[model.QueueRef]model.QueueCounts) bool {
-	s := t.Settings(ref)
-	q, _ := t.Queue(ref)
-	holds := cmp.Or(counts[ref].Ready, q.Ready)
-	n, counted := holds.Get()
-	bytes, weighed := heldBytes(q, holds)
-	return s.MaxLength.Set && counted && n >= s.MaxLength.Value ||
-		s.MaxBytes.Set && weighed && bytes+largest > s.MaxBytes.Value
 }
 
 // Gone is what may have become of those that are not where they were sent to any more.
@@ -112,14 +102,16 @@ func (p *UndoPlan) Gone() GoneWhy {
 // them when they leave it again, unless it was insisted on.
 func (b *undoBuilder) limits(t *model.Topology, want *UndoWant) {
 	p := b.plan
-	a := arrivals{messages: p.Planned(), sizes: b.sizes, mean: meanSize(t, p.Back), atMost: len(p.Takes) > 0}
+	a := loss.Arrivals{
+		Messages: p.Planned(), Sizes: b.sizes, Mean: loss.MeanSize(t, p.Back), AtMost: len(p.Takes) > 0,
+	}
 	for i := range p.Takes {
-		if mean := meanSize(t, p.Takes[i].From); mean.Or(0) > a.mean.Or(0) {
-			a.mean = mean
+		if mean := loss.MeanSize(t, p.Takes[i].From); mean.Or(0) > a.Mean.Or(0) {
+			a.Mean = mean
 		}
 	}
-	if l := limitLoss(t, p.Back, a, want.Counts); l != nil {
-		p.Losses = []LimitLoss{*l}
+	if l := loss.OfLimit(t, p.Back, a, want.Counts); l != nil {
+		p.Losses = []loss.ByLimit{*l}
 	}
 	o := Objection{lost{inJournalOnly, p.Losses, p.Again}}
 	switch {
@@ -138,5 +130,5 @@ func (p *UndoPlan) Limited(t *model.Topology) []model.QueueRef {
 	for i := range p.Takes {
 		refs = append(refs, p.Takes[i].From)
 	}
-	return LimitedAmong(t, refs)
+	return loss.Limited(t, refs)
 }

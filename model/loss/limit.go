@@ -1,19 +1,22 @@
-package plan
+// Package loss works out which messages are lost that are published to a queue: by its limit, or at their second
+// failure, when their dead letter reaches no queue.
+package loss
 
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 )
 
-// LimitLoss is what a queue that drops its oldest messages (overflow drop-head) will drop when the messages of a plan
+// ByLimit is what a queue that drops its oldest messages (overflow drop-head) will drop when the messages of a plan
 // arrive there. Only ready messages count against a limit, and the oldest go first (3.10.8, 4.0.5, 4.3.6, classic and
 // quorum): what it holds now, then what came first. That is exact as long as nobody else publishes there and no
 // consumer takes any.
-type LimitLoss struct {
+type ByLimit struct {
 	Queue     model.QueueRef
 	Limit     model.Setting[int64]
 	Bytes     bool             // the limit is one of bytes of bodies, else of messages
@@ -28,7 +31,7 @@ type LimitLoss struct {
 }
 
 // lost is how many messages the limit drops; at least one, when nobody can tell.
-func (l *LimitLoss) lost() int {
+func (l *ByLimit) lost() int {
 	if !l.Holds.Known() {
 		return max(l.Old+l.Ours, 1)
 	}
@@ -36,7 +39,7 @@ func (l *LimitLoss) lost() int {
 }
 
 // Words tell the loss in one sentence: the limit, what is there, what would be dropped, and where that goes.
-func (l *LimitLoss) Words() string {
+func (l *ByLimit) Words() string {
 	name := model.Printable(l.Queue.String())
 	keeps := model.Plural(l.Limit.Value, "message")
 	if l.Bytes {
@@ -72,7 +75,7 @@ func (l *LimitLoss) Words() string {
 }
 
 // where tells what becomes of the dropped ones.
-func (l *LimitLoss) where() string {
+func (l *ByLimit) where() string {
 	exchange, dead := l.DLX.Get()
 	switch {
 	case !dead:
@@ -85,47 +88,48 @@ func (l *LimitLoss) where() string {
 		model.Names(l.To))
 }
 
-// arrivals are messages on their way into a queue.
-type arrivals struct {
-	messages int
-	sizes    []int64          // of the bodies of the first of them, in bytes
-	mean     model.Opt[int64] // of the others
-	atMost   bool             // it may be fewer messages
+// Arrivals are messages on their way into a queue.
+type Arrivals struct {
+	Messages int
+	Sizes    []int64          // of the bodies of the first of them, in bytes
+	Mean     model.Opt[int64] // of the others
+	AtMost   bool             // it may be fewer messages
 }
 
 // size is that of the message at an index, if it is known.
-func (a *arrivals) size(i int) (size int64, known bool) {
-	if i < len(a.sizes) {
-		return a.sizes[i], true
+func (a *Arrivals) size(i int) (size int64, known bool) {
+	if i < len(a.Sizes) {
+		return a.Sizes[i], true
 	}
-	return a.mean.Get()
+	return a.Mean.Get()
 }
 
-// LimitedAmong are those of some queues that drop their oldest messages when they are full: what messages do there
+// Limited are those of some queues that drop their oldest messages when they are full: what messages do there
 // depends on how many there are, which statistics tell some seconds late. They may be counted by a passive declare.
-func LimitedAmong(t *model.Topology, refs []model.QueueRef) []model.QueueRef {
+func Limited(t *model.Topology, refs []model.QueueRef) []model.QueueRef {
 	var limited []model.QueueRef
 	for _, ref := range refs {
-		if declare, _ := t.Countable(ref); declare && dropsHead(t, ref) {
+		if declare, _ := t.Countable(ref); declare && DropsHead(t, ref) {
 			limited = append(limited, ref)
 		}
 	}
 	return limited
 }
 
-func dropsHead(t *model.Topology, ref model.QueueRef) bool {
+// DropsHead reports whether a queue drops its oldest messages when it is full.
+func DropsHead(t *model.Topology, ref model.QueueRef) bool {
 	s := t.Settings(ref)
 	return s.Bounded() && s.Overflow.Value == model.DropHead
 }
 
-// limitLoss works out what the limits of a queue will drop when messages arrive; nil when nothing. counts are newer
+// OfLimit works out what the limits of a queue will drop when messages arrive; nil when nothing. counts are newer
 // than the topology.
-func limitLoss(
-	t *model.Topology, ref model.QueueRef, a arrivals, counts map[model.QueueRef]model.QueueCounts,
-) *LimitLoss {
+func OfLimit(
+	t *model.Topology, ref model.QueueRef, a Arrivals, counts map[model.QueueRef]model.QueueCounts,
+) *ByLimit {
 	s := t.Settings(ref)
 	q, _ := t.Queue(ref)
-	if q == nil || a.messages == 0 || !dropsHead(t, ref) {
+	if q == nil || a.Messages == 0 || !DropsHead(t, ref) {
 		return nil
 	}
 	newer, holds := counts[ref], q.Ready
@@ -133,7 +137,7 @@ func limitLoss(
 		holds = newer.Ready
 	}
 	consumers := cmp.Or(newer.Consumers, q.Consumers)
-	l := LimitLoss{Queue: ref, Holds: holds, Comes: a.messages, Estimated: a.atMost, Consumed: consumers.Or(1) > 0}
+	l := ByLimit{Queue: ref, Holds: holds, Comes: a.Messages, Estimated: a.AtMost, Consumed: consumers.Or(1) > 0}
 	if s.DLX.Set {
 		l.DLX = model.Some(s.DLX.Value)
 		for _, hop := range t.Hops(ref) {
@@ -142,7 +146,7 @@ func limitLoss(
 			}
 		}
 	}
-	var worst *LimitLoss
+	var worst *ByLimit
 	if s.MaxLength.Set {
 		one := l
 		one.Limit = s.MaxLength
@@ -156,14 +160,14 @@ func limitLoss(
 	return worst
 }
 
-func worse(a, b *LimitLoss) *LimitLoss {
+func worse(a, b *ByLimit) *ByLimit {
 	if a == nil || b != nil && b.lost() > a.lost() {
 		return b
 	}
 	return a
 }
 
-func (l *LimitLoss) countMessages() *LimitLoss {
+func (l *ByLimit) countMessages() *ByLimit {
 	limit := max(l.Limit.Value, 0)
 	holds, known := l.Holds.Get()
 	if !known {
@@ -180,10 +184,10 @@ func (l *LimitLoss) countMessages() *LimitLoss {
 }
 
 // countBytes lets the messages arrive in their order. Of what the queue holds only the mean size is known.
-func (l *LimitLoss) countBytes(q *model.Queue, a *arrivals) *LimitLoss {
+func (l *ByLimit) countBytes(q *model.Queue, a *Arrivals) *ByLimit {
 	held, known := heldBytes(q, l.Holds)
 	var coming int64
-	for i := range a.messages {
+	for i := range a.Messages {
 		size, ok := a.size(i)
 		known = known && ok
 		coming += size
@@ -192,7 +196,7 @@ func (l *LimitLoss) countBytes(q *model.Queue, a *arrivals) *LimitLoss {
 		l.Holds = model.Unknown[int64]()
 		return l
 	}
-	l.Estimated = l.Estimated || len(a.sizes) < a.messages
+	l.Estimated = l.Estimated || len(a.Sizes) < a.Messages
 	over, holds := held+coming-max(l.Limit.Value, 0), l.Holds.Or(0)
 	switch {
 	case over <= 0:
@@ -203,7 +207,7 @@ func (l *LimitLoss) countBytes(q *model.Queue, a *arrivals) *LimitLoss {
 		return l
 	}
 	l.Old = int(holds)
-	for over -= held; over > 0 && l.Ours < a.messages; l.Ours++ {
+	for over -= held; over > 0 && l.Ours < a.Messages; l.Ours++ {
 		size, _ := a.size(l.Ours)
 		over -= size
 	}
@@ -224,48 +228,29 @@ func heldBytes(q *model.Queue, holds model.Opt[int64]) (held int64, known bool) 
 	return bytes * n / ready, true
 }
 
-// limits works out what the recipients' limits drop, and refuses that, and what loses copies that fail again, unless it
-// was insisted on: then the journal keeps the messages whole, as it does where not all of them were looked at. sizes
-// are those of the bodies that were looked at and go somewhere.
-func (p *Plan) limits(t *model.Topology, want *ActionWant, sizes []int64) {
-	looked := 0
-	if want.Sample != nil {
-		looked = want.Sample.Len()
-	}
-	for _, r := range p.Recipients {
-		if r.Queue == p.From {
-			continue // as many leave it
-		}
-		a := arrivals{messages: r.Messages, mean: meanSize(t, p.From)}
-		if r.Messages == len(sizes) { // else it is not worth knowing which of them go there
-			a.sizes = sizes
-		}
-		if more := want.Planned - looked; more > 0 {
-			a.messages = min(r.Messages+more, want.Planned)
-			a.atMost = p.Target.Mode == ToAuto || p.Target.Mode == ToOrigin
-		}
-		if l := limitLoss(t, r.Queue, a, want.Counts); l != nil {
-			p.Losses = append(p.Losses, *l)
-		}
-	}
-	loses := len(p.Losses) > 0 || len(p.Again) > 0
-	p.Whole = want.Insist && want.Journaled && (loses || looked < want.Planned)
-	if !loses {
-		return
-	}
-	remain := inJournal
-	if !want.Journaled {
-		remain = nowhere
-	}
-	p.refuseUnless(lost{remain, p.Losses, p.Again}, want.Insist)
-}
-
-// meanSize is the mean size of the bodies in a queue, in bytes.
-func meanSize(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
+// MeanSize is the mean size of the bodies in a queue, in bytes.
+func MeanSize(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
 	if q, ok := t.Queue(ref); ok {
 		if bytes, ready := q.ReadyBytes.Or(0), q.Ready.Or(0); bytes > 0 && ready > 0 {
 			return model.Some((bytes + ready - 1) / ready)
 		}
 	}
 	return model.Unknown[int64]()
+}
+
+// Within reports whether a loss is no worse than one that was told.
+func (l *ByLimit) Within(told ByLimit) bool {
+	return l.Queue == told.Queue && l.Ours <= told.Ours && l.lost() <= told.lost() &&
+		l.DLX == told.DLX && slices.Equal(l.To, told.To)
+}
+
+// Full reports whether a queue has reached a limit of its own: one more message, as large as the largest, has no room.
+func Full(t *model.Topology, ref model.QueueRef, largest int64, counts map[model.QueueRef]model.QueueCounts) bool {
+	s := t.Settings(ref)
+	q, _ := t.Queue(ref)
+	holds := cmp.Or(counts[ref].Ready, q.Ready)
+	n, counted := holds.Get()
+	bytes, weighed := heldBytes(q, holds)
+	return s.MaxLength.Set && counted && n >= s.MaxLength.Value ||
+		s.MaxBytes.Set && weighed && bytes+largest > s.MaxBytes.Value
 }

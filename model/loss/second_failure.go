@@ -1,4 +1,4 @@
-package plan
+package loss
 
 import (
 	"fmt"
@@ -19,10 +19,10 @@ type SecondFailure struct {
 	OwnKey model.Opt[string]
 }
 
-// secondFailure works out whether a copy is lost that fails again in a queue; nil: it is not, as far as is known. own
+// OfSecondFailure works out whether a copy is lost that fails again in a queue; nil: it is not, as far as is known. own
 // are the keys, with those of CC, with which the application's own messages come into the queue, each nil when it can
 // be any.
-func secondFailure(
+func OfSecondFailure(
 	t *model.Topology, ref model.QueueRef, key string, headers, ownHeaders model.Table, own func() [][]string,
 ) *SecondFailure {
 	end, lost := t.DeadEnd(ref, []string{key}, headers)
@@ -44,9 +44,9 @@ func secondFailure(
 	return f
 }
 
-// ownKeys are the keys with which the application's messages come into a queue: those of its bindings, or its name
+// OwnKeys are the keys with which the application's messages come into a queue: those of its bindings, or its name
 // where it is bound to nothing.
-func ownKeys(t *model.Topology, ref model.QueueRef) [][]string {
+func OwnKeys(t *model.Topology, ref model.QueueRef) [][]string {
 	var own [][]string
 	e := t.EntryKeys(ref)
 	for _, key := range e.Keys {
@@ -61,8 +61,8 @@ func ownKeys(t *model.Topology, ref model.QueueRef) [][]string {
 	return own
 }
 
-// ownKeysOf are the ownKeys of a message that does not say with which keys it came into the queue itself.
-func ownKeysOf(t *model.Topology, ref model.QueueRef, m *message.Message, e *message.Envelope) [][]string {
+// OwnKeysOf are the OwnKeys of a message that does not say with which keys it came into the queue itself.
+func OwnKeysOf(t *model.Topology, ref model.QueueRef, m *message.Message, e *message.Envelope) [][]string {
 	for i := range m.Deaths {
 		if d := &m.Deaths[i]; d.Queue == ref.Name && len(d.RoutingKeys) > 0 {
 			return [][]string{d.RoutingKeys}
@@ -71,14 +71,14 @@ func ownKeysOf(t *model.Topology, ref model.QueueRef, m *message.Message, e *mes
 	if a, told := m.ToldOrigin(e); told {
 		route := t.Route(ref.VHost, a.Exchange, []string{a.RoutingKey}, m.Headers)
 		if slices.Contains(route.Queues, ref) {
-			return [][]string{withCC(a.RoutingKey, m.Headers)}
+			return [][]string{WithCC(a.RoutingKey, m.Headers)}
 		}
 	}
-	return ownKeys(t, ref)
+	return OwnKeys(t, ref)
 }
 
-// withCC are the keys of a message: its routing key, and those in its header CC.
-func withCC(key string, headers model.Table) []string {
+// WithCC are the keys of a message: its routing key, and those in its header CC.
+func WithCC(key string, headers model.Table) []string {
 	keys := []string{key}
 	copies, _ := headers["CC"].([]any)
 	for _, c := range copies {
@@ -88,9 +88,6 @@ func withCC(key string, headers model.Table) []string {
 	}
 	return keys
 }
-
-// loses reports whether a copy that goes this way is lost at its second failure, unlike the application's messages.
-func (w *Way) loses() bool { return w.Again != nil && !w.Again.Same }
 
 // Words is the loss in one sentence.
 func (f *SecondFailure) Words() string {
