@@ -40,40 +40,15 @@ func Finding(code string, width int) (lines []string) {
 	return lines
 }
 
-// laidOut is a paragraph, a list or a table: a row of a table is a sentence, as wide tables fit on no terminal.
+// laidOut is a paragraph or a list.
 func laidOut(block string, width int) (lines []string) {
-	var header, paragraph []string
-	flush := func(indent string) {
-		lines = append(lines, wrapped(strings.Join(paragraph, " "), indent, width)...)
-		paragraph = nil
+	items := strings.Split("\n"+block, "\n- ")
+	if items[0] != "" {
+		lines = wrapped(items[0], "", width)
 	}
-	for i, line := range strings.Split(block, "\n") {
-		cells := strings.Split(strings.Trim(line, "| "), " | ")
-		switch {
-		case !strings.HasPrefix(line, "|"):
-			if strings.HasPrefix(line, "- ") {
-				flush("  ")
-			}
-			paragraph = append(paragraph, strings.TrimSpace(line))
-		case i == 0:
-			header = cells
-		case i > 1:
-			paragraph = []string{"- " + cells[0] + ":"}
-			for n, cell := range cells[1:] {
-				if len(cells) > 2 {
-					cell = header[len(header)-len(cells)+1+n] + ": " + cell + ";"
-				}
-				paragraph = append(paragraph, cell)
-			}
-			paragraph[len(paragraph)-1] = strings.TrimSuffix(paragraph[len(paragraph)-1], ";")
-			flush("  ")
-		}
+	for _, item := range items[1:] {
+		lines = append(lines, wrapped("- "+item, "  ", width)...)
 	}
-	indent := ""
-	if strings.HasPrefix(block, "- ") {
-		indent = "  "
-	}
-	flush(indent)
 	return lines
 }
 
