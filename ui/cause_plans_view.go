@@ -153,8 +153,8 @@ func (c *causePlansScreen) words() string {
 	case causePlansReading:
 		return fmt.Sprintf("reading queue %d of %d …", c.at+1, len(c.queues))
 	case causePlansWishing:
-		messages, queues := c.read()
-		words := fmt.Sprintf("%s of %s", model.Plural(messages, "message"), model.Plural(queues, "queue"))
+		count, queues := c.read()
+		words := fmt.Sprintf("%s of %s", model.Plural(count, "message"), model.Plural(queues, "queue"))
 		if unread := c.unread(); unread != "" {
 			words += "; " + unread
 		}

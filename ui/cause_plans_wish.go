@@ -65,8 +65,8 @@ func (w *causeWish) title() string {
 // ask opens what asks for the rest, when all queues were read. Where nothing was read there is nothing to ask for.
 func (c *causePlansScreen) ask() tea.Cmd {
 	c.state = causePlansAsking
-	messages, queues := c.read()
-	if messages == 0 || c.wish.asks == asksNothing {
+	count, queues := c.read()
+	if count == 0 || c.wish.asks == asksNothing {
 		return nil
 	}
 	c.state = causePlansWishing
@@ -75,7 +75,7 @@ func (c *causePlansScreen) ask() tea.Cmd {
 	case asksQueue:
 		c.wish.chooser = newQueueChooser(c.env, c.moveTargets())
 	case asksProgram:
-		c.wish.mending = newMendPrompt(c.env, messages, words)
+		c.wish.mending = newMendPrompt(c.env, count, words)
 	case asksPath:
 		c.wish.saving = newCauseExport(c.env, c.queues, words)
 	}
@@ -83,32 +83,32 @@ func (c *causePlansScreen) ask() tea.Cmd {
 }
 
 // read is how many messages of the cause were read that nothing was done with yet, and in how many queues.
-func (c *causePlansScreen) read() (messages, queues int) {
+func (c *causePlansScreen) read() (count, queues int) {
 	for i := range c.queues {
 		if n := len(c.queues[i].table.Shown); n > 0 && c.queues[i].dialog.state != dialogEnded {
-			messages, queues = messages+n, queues+1
+			count, queues = count+n, queues+1
 		}
 	}
-	return messages, queues
+	return count, queues
 }
 
 // unread says what of the cause was not read, "" when all was: nothing is done with that.
 func (c *causePlansScreen) unread() string {
-	queues, messages := 0, int64(0)
+	queues, count := 0, int64(0)
 	for i := range c.queues {
 		q := &c.queues[i]
 		if q.failed != nil || q.refused.Refusal.Refused() {
 			queues++
 		} else if q.asked && q.peek == 0 {
-			messages += q.others().unread
+			count += q.others().unread
 		}
 	}
 	var words []string
 	if queues > 0 {
 		words = append(words, model.Plural(queues, "queue"))
 	}
-	if messages > 0 {
-		words = append(words, model.Plural(messages, "message")+" behind what was read")
+	if count > 0 {
+		words = append(words, model.Plural(count, "message")+" behind what was read")
 	}
 	if len(words) == 0 {
 		return ""
@@ -249,8 +249,8 @@ func (c *causePlansScreen) wishBox(width, height int) string {
 	default:
 		l := newDialogLines(c.env.styles, width)
 		w.chooser.view(l, height-2)
-		messages, _ := c.read()
-		return l.box("Move " + model.Plural(messages, "message"))
+		count, _ := c.read()
+		return l.box("Move " + model.Plural(count, "message"))
 	}
 }
 

@@ -184,14 +184,14 @@ func (c *causesReading) finishing(but *causesQueue) func(*causesReadMsg) {
 
 // earlier is how many of the messages only the index has, and when they were read; "" when there are none.
 func (c *causesReading) earlier() string {
-	var messages int64
+	var count int64
 	var first, last time.Time
 	for _, ref := range c.order {
 		q := c.queues[ref]
 		if q.earlier == nil {
 			continue
 		}
-		messages += q.read
+		count += q.read
 		if first.IsZero() || q.readAt.Before(first) {
 			first = q.readAt
 		}
@@ -199,14 +199,14 @@ func (c *causesReading) earlier() string {
 			last = q.readAt
 		}
 	}
-	if messages == 0 {
+	if count == 0 {
 		return ""
 	}
 	from, to := c.clock(first), c.clock(last)
 	if from != to {
 		from += " to " + to
 	}
-	return model.Count(messages) + " of them as of " + from
+	return model.Count(count) + " of them as of " + from
 }
 
 func (c *causesReading) clock(at time.Time) string { return clockOf(model.Some(at), c.env.shown) }

@@ -10,13 +10,13 @@ import (
 
 // words say how much was read: "14 failed queues   1,180 of 1,204 read; M reads the rest".
 func (c *causesReading) words() string {
-	var messages, left int64
+	var count, left int64
 	known, whole, extends := true, true, false
 	for _, ref := range c.order {
 		q := c.queues[ref]
 		total, ok := q.total().Get()
 		known = known && ok
-		messages, left = messages+max(total, q.read), left+q.left()
+		count, left = count+max(total, q.read), left+q.left()
 		if q.extends() {
 			extends, whole = true, whole && total <= int64(q.limit*peekFactor)
 		}
@@ -24,11 +24,11 @@ func (c *causesReading) words() string {
 	words := model.Plural(len(c.order), "failed queue") + "   "
 	switch read := model.Count(c.read); {
 	case !known:
-		words += read + " of ≥ " + model.Count(messages) + " read"
+		words += read + " of ≥ " + model.Count(count) + " read"
 	case left > 0:
-		words += read + " of " + model.Count(messages) + " read"
+		words += read + " of " + model.Count(count) + " read"
 	default:
-		words += model.Plural(messages, "message") + "   " + read + " read"
+		words += model.Plural(count, "message") + "   " + read + " read"
 	}
 	if earlier := c.earlier(); earlier != "" {
 		words += ", " + earlier

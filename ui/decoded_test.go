@@ -28,16 +28,16 @@ func TestALookReadsItsMessagesOnce(t *testing.T) {
 	topology := model.NewTopology(busyBroker())
 	for _, queue := range []string{failedQueue, "ucenter@user@retry"} {
 		const n = 50
-		messages := &readings{}
+		list := &readings{}
 		for i := range n {
 			m := failedMessage(i)
 			m.Position = i + 1
-			messages.MessageList = append(messages.MessageList, m)
+			list.MessageList = append(list.MessageList, m)
 		}
 		at := newClock().now()
-		look := peekedMsg{queue: ref(queue), peeked: peek.Peeked{Messages: messages, TakenAt: at}}
+		look := peekedMsg{queue: ref(queue), peeked: peek.Peeked{Messages: list, TakenAt: at}}
 		must.Do(t, look.read(topology, story.Sight{}, nil, ofCause{}))
-		if reads := messages.reads.Load(); reads != n {
+		if reads := list.reads.Load(); reads != n {
 			t.Errorf("%s: %d messages were read %d times", queue, n, reads)
 		}
 		if waits := queue != failedQueue; len(look.rows) != n || waits != (look.waits != nil) {

@@ -215,12 +215,12 @@ func lateness(
 	t.Helper()
 	const n = 100
 	arrivals := must.Get(channel.Consume(worker, worker, true, false, false, false, nil))(t)
-	messages := make([]amqp.Publishing, n)
+	bodies := make([]amqp.Publishing, n)
 	for i := range n {
-		messages[i] = delayed(i, ttl(i))
+		bodies[i] = delayed(i, ttl(i))
 	}
 	snapshot := must.Get(source.Snapshot(t.Context()))(t)
-	publish(t, channel, buffer, messages...)
+	publish(t, channel, buffer, bodies...)
 	topology := model.NewTopology(snapshot)
 	ref := model.QueueRef{VHost: "/", Name: buffer}
 	peeked := must.Get(o.Broker.Peek(t.Context(), peek.For(topology, ref, peek.Want{Limit: n})))(t)

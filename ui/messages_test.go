@@ -306,15 +306,15 @@ func TestCopy(t *testing.T) {
 }
 
 func TestManyMessagesScrollQuickly(t *testing.T) {
-	messages := make([]message.Message, 20_000)
-	for i := range messages {
+	many := make([]message.Message, 20_000)
+	for i := range many {
 		m := failedMessage(i % 100)
 		m.Properties.MessageID = fmt.Sprint(i)
-		messages[i] = m
+		many[i] = m
 	}
 	c := newClock()
 	b := newRecordedBroker(c)
-	b.put(failedQueue, messages...)
+	b.put(failedQueue, many...)
 	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
 	term := onQueue(t, o, failedQueue, 120, 36, func(a *app) {
 		top := a.tabs[0].stack[1].screen.(messagesScreen)
