@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/charmbracelet/bubbles/key"
-	"github.com/dlxtop/dlxtop/model/trace"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/dlxtop/dlxtop/model"
@@ -218,15 +217,6 @@ func (s flowScreen) chartOf(width, height int) []string {
 	chart := picture.Chart{Queue: s.cursor, Points: points, Span: historySpan}
 	chart.Now = s.live.into(s.latest, now).moves[s.cursor]
 	return chart.Lines(s.env.styles, height)
-}
-
-// tap opens the tap of the queue under the cursor.
-func (s flowScreen) tap() tea.Cmd {
-	wants := trace.TapChoices(s.latest.topology, s.flow, s.cursor)
-	if len(wants) == 0 {
-		return notice("nothing dead-letters in this flow: there is no exchange to tap", true)
-	}
-	return push(newTapScreen(s.env, wants))
 }
 
 // Reopening implements reopening.
