@@ -52,7 +52,7 @@ func (a app) probeHere() (tea.Model, tea.Cmd) {
 // tapHere opens the tap of the flow that is shown.
 func (a app) tapHere() (tea.Model, tea.Cmd) {
 	if flow, ok := a.top().(flowScreen); ok && flow.flow != nil {
-		return a, flow.tap()
+		return a, tapFlow(a.env, a.latest.topology, flow.flow, flow.cursor)
 	}
 	a.notice = noticeMsg{text: "name an exchange: tap EXCHANGE", bad: true}
 	return a, nil

@@ -76,7 +76,7 @@ func (s flowScreen) handleKey(msg tea.KeyMsg) (screen, tea.Cmd) {
 		}
 		return s, push(newFailedScreen(s.env, s.worker))
 	case term.Is(msg, k.Tap):
-		return s, s.tap()
+		return s, tapFlow(s.env, s.latest.topology, s.flow, s.cursor)
 	case term.Is(msg, k.Chart):
 		s.chart = !s.chart
 	case term.Is(msg, k.NextPane), term.Is(msg, k.Down), term.Is(msg, k.Later):

@@ -10,7 +10,6 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
-	"github.com/dlxtop/dlxtop/model/trace"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -63,11 +62,10 @@ var (
 			}), func(n name) bool { return n.name == "" }) // RabbitMQ lets nothing be bound to the default exchange
 		},
 		open: func(a app, n name) (tea.Model, tea.Cmd) {
-			wants := trace.TapsOf(a.latest.topology, model.ExchangeRef{VHost: n.vhost, Name: n.name})
-			if len(wants) == 0 {
-				return a.gone("exchange", n)
+			if s, ok := tapExchange(a.env, a.latest.topology, model.ExchangeRef{VHost: n.vhost, Name: n.name}); ok {
+				return a.push(s)
 			}
-			return a.push(newTapScreen(a.env, wants))
+			return a.gone("exchange", n)
 		},
 	}
 	probeNames = nameKind{

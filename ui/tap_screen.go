@@ -49,6 +49,24 @@ type (
 	}
 )
 
+// tapFlow opens the tap of the exchanges that a flow's queue dead-letters to.
+func tapFlow(e *env, t *model.Topology, f *model.Flow, queue model.QueueRef) tea.Cmd {
+	wants := trace.TapChoices(t, f, queue)
+	if len(wants) == 0 {
+		return notice("nothing dead-letters in this flow: there is no exchange to tap", true)
+	}
+	return push(newTapScreen(e, wants))
+}
+
+// tapExchange is the tap of an exchange, when there is one.
+func tapExchange(e *env, t *model.Topology, exchange model.ExchangeRef) (screen, bool) {
+	wants := trace.TapsOf(t, exchange)
+	if len(wants) == 0 {
+		return nil, false
+	}
+	return newTapScreen(e, wants), true
+}
+
 func newTapScreen(e *env, wants []trace.TapWant) screen {
 	rows := term.NewTable(e.kit(), func(r *tapRow) int64 { return r.number },
 		func(a, b *tapRow) int { return int(b.number - a.number) }, tapColumns(e.styles)...)
