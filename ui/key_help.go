@@ -59,7 +59,7 @@ func KeyHelp() []KeyGroup {
 			{k.Insist, "read the queues where a look has a cost: it asks first"},
 			{k.Peek, "read the queues again, and put the most frequent causes first"},
 		}),
-		group("on messages", messages(k)),
+		group("on messages", messageKeys(k)),
 		group("in the detail of a message", []explained{
 			{k.NextPane, "next pane: story, headers, body"},
 			{k.Open, "this pane on the whole screen; again: all panes"},
@@ -165,7 +165,7 @@ func lists(k *keyMap) []explained {
 	)
 }
 
-func messages(k *keyMap) []explained {
+func messageKeys(k *keyMap) []explained {
 	return []explained{
 		{k.Open, "story, headers and body of this message"},
 		{k.NextPane, "into the detail beside the list, where there is room for it"},
