@@ -14,83 +14,87 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/causes"
+	"github.com/dlxtop/dlxtop/ui/flows"
 	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // app is the root: it measures, polls, keeps a stack of screens for each tab, and gives keys and messages to whom they
 // concern.
 type app struct {
-	env           *env
+	env           *shell.Env
 	vhost         string
 	width, height int
 
 	poller   poller
 	counters [2]counter
 	counts   []model.Counts // that are newer than the poll, the newest last
-	history  *history
-	looks    *looks
-	latest   topologyMsg // zero before the first answer
+	history  *shell.History
+	looks    *shell.Looks
+	latest   shell.TopologyMsg // zero before the first answer
 
 	tabs       [5]tab
 	tab        int
 	trail      []place // screens that were seen, the latest last
 	palette    palette
-	notice     noticeMsg
+	notice     shell.NoticeMsg
 	saidUnkept bool   // that choices cannot be kept
 	next       string // the context to go to when the program has ended
 }
 
 func newApp(ctx context.Context, o Options) app {
-	e := &env{
-		source: o.Source, journal: o.Journal, files: o.Files,
-		editor: o.Editor, styles: &term.Styles{Plain: o.Plain}, keys: newKeyMap(), now: o.Now,
-		dotStep: cmp.Or(o.dotStep, picture.DotStep),
-		schemas: o.Schemas,
-		mouse:   o.Mouse, filters: o.Filters, actions: o.Actions, keeper: &keeper{file: o.Kept}, index: o.Index,
-		title: o.Title, contexts: o.Contexts, readOnly: o.ReadOnly, production: o.Production,
-		work: newWork(ctx), requests: &atomic.Int64{},
-		profile: termenv.Ascii, acting: map[model.QueueRef]bool{},
+	e := &shell.Env{
+		Source: o.Source, Journal: o.Journal, Files: o.Files,
+		Editor: o.Editor, Styles: &term.Styles{Plain: o.Plain}, Keys: shell.NewKeyMap(), Now: o.Now,
+		DotStep: cmp.Or(o.dotStep, picture.DotStep),
+		Schemas: o.Schemas,
+		Mouse:   o.Mouse, Filters: o.Filters, Actions: o.Actions, Keeper: &shell.Keeper{File: o.Kept}, Index: o.Index,
+		Title: o.Title, Contexts: o.Contexts, ReadOnly: o.ReadOnly, Production: o.Production,
+		Work: shell.NewWork(ctx), Requests: &atomic.Int64{},
+		Profile: termenv.Ascii, Acting: map[model.QueueRef]bool{},
 	}
-	e.marks, e.quiet = newCauseMarks(e, o.Marks), &quietLooks{looker: o.Broker}
+	e.Marks, e.Quiet = shell.NewCauseMarks(e, o.Marks), &shell.QuietLooks{Looker: o.Broker}
 	if o.Broker != nil {
-		e.broker = wantedBroker{o.Broker, e.quiet}
+		e.Broker = shell.WantedBroker{Broker: o.Broker, Quiet: e.Quiet}
 	}
 	dress(e, cmp.Or(term.Theme(o.Theme), term.Auto))
-	e.reread = rereading(e)
-	if e.now == nil {
-		e.now = time.Now
+	e.Reread = rereading(e)
+	if e.Now == nil {
+		e.Now = time.Now
 	}
-	e.shown = e.now()
+	e.Shown = e.Now()
 	if o.Interval <= 0 {
 		o.Interval = defaultInterval
 	}
-	looks := newLooks()
-	first := func(s screen) []page { return []page{e.newPage(s)} }
+	looks := shell.NewLooks()
+	first := func(s shell.Screen) []shell.Page { return []shell.Page{e.NewPage(s)} }
 	return app{
 		env: e, vhost: o.VHost,
 		poller:   newPoller(o, looks),
 		counters: newCounters(o),
-		history:  newHistory(), looks: looks,
-		palette: newPalette(e), notice: noticeMsg{text: o.Trouble, bad: true},
+		history:  shell.NewHistory(), looks: looks,
+		palette: newPalette(e), notice: shell.NoticeMsg{Text: o.Trouble, Bad: true},
 		tabs: [5]tab{
-			{name: "Flows", stack: first(newFlowsScreen(e))},
-			{name: "Queues", stack: first(newQueuesScreen(e))},
-			{name: "Failed", stack: first(newFailedScreen(e, model.QueueRef{}))},
-			{name: "Findings", stack: first(newFindingsScreen(e))},
-			{name: "Journal", stack: first(newJournalScreen(e))},
+			{name: "Flows", stack: first(flows.NewFlowsScreen(e))},
+			{name: "Queues", stack: first(causes.NewQueuesScreen(e))},
+			{name: "Failed", stack: first(causes.NewFailedScreen(e, model.QueueRef{}))},
+			{name: "Findings", stack: first(flows.NewFindingsScreen(e))},
+			{name: "Journal", stack: first(act.NewJournalScreen(e))},
 		},
 	}
 }
 
 // rereading reads the topology apart from the polls. What they have seen is remembered.
-func rereading(e *env) plan.Reread {
+func rereading(e *shell.Env) plan.Reread {
 	return func(ctx context.Context) (*model.Topology, error) {
-		snapshot, err := e.source.Current(ctx)
+		snapshot, err := e.Source.Current(ctx)
 		if err != nil {
 			return nil, err
 		}
-		polled := e.polled.Load()
+		polled := e.Polled.Load()
 		if polled != nil {
 			snapshot.Seen = polled.Snapshot.Seen
 		}
@@ -109,22 +113,22 @@ type startMsg struct{}
 // Init is the first command of the program.
 func (a app) Init() tea.Cmd {
 	cmds := []tea.Cmd{
-		tick(), func() tea.Msg { return startMsg{} }, awaitLoss(a.env), tellUnfinished(a.env), a.env.loadChoices(),
+		tick(), func() tea.Msg { return startMsg{} }, shell.AwaitLoss(a.env), act.AwaitUnfinished(a.env), a.env.LoadChoices(),
 		askBackground(a.env),
 	}
 	for _, t := range a.tabs {
-		cmds = append(cmds, t.stack[0].asked(t.stack[0].Init()))
+		cmds = append(cmds, t.stack[0].Asked(t.stack[0].Init()))
 	}
 	return tea.Batch(cmds...)
 }
 
 // Update is the program's one place where messages arrive. Whatever came: what is seen then is counted and prepared.
 func (a app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	a.env.shown = a.env.now()
+	a.env.Shown = a.env.Now()
 	m, cmd := a.update(msg)
 	next := m.(app).trailed(a)
 	switch msg.(type) {
-	case polledMsg, answerMsg:
+	case polledMsg, shell.AnswerMsg:
 		next.palette = next.palette.refreshed(next)
 	}
 	count := next.count()
@@ -136,7 +140,7 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		a.width, a.height = msg.Width, msg.Height
-		if a.env.styles.Plain {
+		if a.env.Styles.Plain {
 			a.width = min(a.width, term.PlainWidth)
 		}
 		return a, nil
@@ -147,7 +151,7 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case clockMsg:
 		// Killed alone, a parent leaves its terminal to a shell that is not asked to share it. A terminal that closes
 		// sends SIGHUP to the leader of its session alone, which may be make, and make waits.
-		if a.env.parent != 0 && os.Getppid() != a.env.parent || a.env.screen.gone() {
+		if a.env.Parent != 0 && os.Getppid() != a.env.Parent || a.env.Screen.Gone() {
 			return a, tea.Quit
 		}
 		return a, tick()
@@ -161,29 +165,29 @@ func (a app) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return a.background(msg)
 	case polledMsg:
 		return a.polled(msg)
-	case answerMsg:
+	case shell.AnswerMsg:
 		return a.answer(msg)
-	case lendMsg:
-		return a, tea.Exec(msg.program, a.withMouse(msg.over))
-	case lostMsg:
-		cmd := a.poller.lost(msg.why, a.env)
-		return a, tea.Batch(cmd, awaitLoss(a.env))
+	case shell.LendMsg:
+		return a, tea.Exec(msg.Program, a.withMouse(msg.Over))
+	case shell.LostMsg:
+		cmd := a.poller.lost(msg.Why, a.env)
+		return a, tea.Batch(cmd, shell.AwaitLoss(a.env))
 	case countDueMsg:
 		return a.countDue(msg), nil
-	case countedMsg:
+	case shell.CountedMsg:
 		return a.counted(msg)
-	case choicesMsg:
-		return a.chosen(msg.choices)
-	case unkeptMsg:
-		return a.unkept(msg.err), nil
-	case hideMsg:
+	case shell.ChoicesMsg:
+		return a.chosen(msg.Choices)
+	case shell.UnkeptMsg:
+		return a.unkept(msg.Err), nil
+	case shell.HideMsg:
 		cmd := a.hide(msg)
-		return a, tea.Batch(cmd, a.env.keep(func(c *keptChoices) { c.hide(msg) }))
-	case pushMsg:
-		return a.push(msg.screen)
-	case popMsg:
+		return a, tea.Batch(cmd, a.env.Keep(func(c *shell.KeptChoices) { c.Hide(msg) }))
+	case shell.PushMsg:
+		return a.push(msg.Screen)
+	case shell.PopMsg:
 		return a.popped(msg), nil
-	case noticeMsg:
+	case shell.NoticeMsg:
 		a.notice = msg
 		return a, nil
 	case suspendMsg:
@@ -203,34 +207,35 @@ func (a app) polled(msg polledMsg) (tea.Model, tea.Cmd) {
 	if !ok {
 		return a, wait
 	}
-	a.history.record(a.env.now(), msg.topology.topology, msg.topology.flows, msg.topology.moves)
+	a.history.Record(a.env.Now(), msg.topology.Topology, msg.topology.Flows, msg.topology.Moves)
 	a.latest = msg.topology
-	a.latest.topology = a.latest.topology.Counted(a.counts)
-	a.env.polled.Store(msg.topology.topology)
-	a.latest.history, a.latest.looks = a.history, a.looks
-	t := a.latest.topology
-	a.latest.failed = sumOf(failedRefs(a.latest, model.QueueRef{}), func(ref model.QueueRef) model.Opt[int64] {
-		return readyOf(t, ref)
+	a.latest.Topology = a.latest.Topology.Counted(a.counts)
+	a.env.Polled.Store(msg.topology.Topology)
+	a.latest.History, a.latest.Looks = a.history, a.looks
+	t := a.latest.Topology
+	failed := causes.FailedRefs(a.latest, model.QueueRef{})
+	a.latest.Failed = shell.SumOf(failed, func(ref model.QueueRef) model.Opt[int64] {
+		return shell.ReadyOf(t, ref)
 	}).Or(0)
 	cmd := a.refresh()
 	a.rest()
 	return a, tea.Batch(wait, cmd)
 }
 
-func (a app) top() screen {
+func (a app) top() shell.Screen {
 	stack := a.tabs[a.tab].stack
-	return stack[len(stack)-1].screen
+	return stack[len(stack)-1].Screen
 }
 
-func (a app) push(s screen) (tea.Model, tea.Cmd) {
+func (a app) push(s shell.Screen) (tea.Model, tea.Cmd) {
 	var first tea.Cmd
-	p := a.env.newPage(s)
-	if a.latest.topology != nil {
-		p, first = p.takes(a.latest)
+	p := a.env.NewPage(s)
+	if a.latest.Topology != nil {
+		p, first = p.Takes(a.latest)
 	}
 	t := &a.tabs[a.tab]
 	t.stack = append(t.stack[:len(t.stack):len(t.stack)], p)
-	return a, tea.Batch(first, p.asked(p.Init()))
+	return a, tea.Batch(first, p.Asked(p.Init()))
 }
 
 // back closes the top screen; the tab's own screen stays.
@@ -244,10 +249,10 @@ func (a app) back() app {
 
 // popped closes the screen that asked for it, whichever tab that is on. It may be closed already, or covered: two keys
 // that are read at once both ask for it.
-func (a app) popped(msg popMsg) app {
+func (a app) popped(msg shell.PopMsg) app {
 	for i := range a.tabs {
 		t := &a.tabs[i]
-		if top := len(t.stack) - 1; top > 0 && t.stack[top].number == msg.page {
+		if top := len(t.stack) - 1; top > 0 && t.stack[top].Number == msg.Page {
 			t.drop(top)
 		}
 	}
@@ -275,8 +280,8 @@ func (a app) handleKeys(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 
 // handleKey keeps the order: what takes text, the screen, everywhere.
 func (a app) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
-	k := a.env.keys
-	a.notice = noticeMsg{}
+	k := a.env.Keys
+	a.notice = shell.NoticeMsg{}
 	switch {
 	case term.Is(msg, k.ForceQuit):
 		if isBusy(a.top()) {
@@ -328,7 +333,7 @@ func (a app) handleKey(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 		return a, cmd
 	case term.Is(msg, k.ReadNow):
 		cmd := a.poller.read(a.env)
-		if a.env.styles.Plain { // ages, too
+		if a.env.Styles.Plain { // ages, too
 			cmd = tea.Batch(cmd, tea.ClearScreen)
 		}
 		return a, cmd
@@ -340,7 +345,7 @@ func (a app) toScreen(msg tea.Msg) (tea.Model, tea.Cmd) {
 	t := &a.tabs[a.tab]
 	stack, top := slices.Clone(t.stack), len(t.stack)-1
 	var cmd tea.Cmd
-	stack[top], cmd = stack[top].takes(msg)
+	stack[top], cmd = stack[top].Takes(msg)
 	t.stack = stack
 	return a, cmd
 }

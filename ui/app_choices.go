@@ -1,28 +1,32 @@
 package ui
 
-import tea "github.com/charmbracelet/bubbletea"
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/ui/shell"
+)
 
 // chosen takes the choices of earlier starts. Commands of this one are newer.
-func (a app) chosen(c keptChoices) (tea.Model, tea.Cmd) {
+func (a app) chosen(c shell.KeptChoices) (tea.Model, tea.Cmd) {
 	past := c.Commands
 	for _, command := range a.palette.past {
-		past = remembered(past, command)
+		past = shell.Remembered(past, command)
 	}
 	a.palette.past, a.palette.back = past, len(past)
 	programs := c.Programs
-	for _, program := range a.env.programs {
-		programs = remembered(programs, program)
+	for _, program := range a.env.Programs {
+		programs = shell.Remembered(programs, program)
 	}
-	a.env.programs = programs
+	a.env.Programs = programs
 	var cmds []tea.Cmd
 	for name, titles := range c.Hidden {
-		cmds = append(cmds, a.hide(hideMsg{name, titles}))
+		cmds = append(cmds, a.hide(shell.HideMsg{Screen: name, Titles: titles}))
 	}
 	return a, tea.Batch(cmds...)
 }
 
 // hide sends a choice of columns to whichever screen has them.
-func (a *app) hide(msg hideMsg) tea.Cmd {
+func (a *app) hide(msg shell.HideMsg) tea.Cmd {
 	var cmds []tea.Cmd
 	for i := range a.tabs {
 		cmds = append(cmds, a.tabs[i].send(msg))
@@ -34,18 +38,18 @@ func (a *app) hide(msg hideMsg) tea.Cmd {
 func (a app) unkept(err error) app {
 	if !a.saidUnkept {
 		a.saidUnkept = true
-		a.notice = noticeMsg{text: "columns and commands are not kept for the next start: " + err.Error(), bad: true}
+		a.notice = shell.NoticeMsg{Text: "columns and commands are not kept for the next start: " + err.Error(), Bad: true}
 	}
 	return a
 }
 
 // columns opens the choice of columns of the screen that is seen.
 func (a app) columns() (tea.Model, tea.Cmd) {
-	list, ok := a.top().(columned)
+	list, ok := a.top().(shell.Columned)
 	if !ok {
-		a.notice = noticeMsg{text: "columns are chosen on 1 flows, 2 queues and 3 failed", bad: true}
+		a.notice = shell.NoticeMsg{Text: "columns are chosen on 1 flows, 2 queues and 3 failed", Bad: true}
 		return a, nil
 	}
 	titles, hidden := list.Columns()
-	return a.push(columnsScreen{env: a.env, list: list, titles: titles, hidden: hidden})
+	return a.push(shell.ColumnsScreen{Env: a.env, List: list, Titles: titles, Hidden: hidden})
 }

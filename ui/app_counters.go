@@ -6,12 +6,14 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // count starts the counts that are wanted now and are not under way or waited for.
 func (a *app) count() tea.Cmd {
-	if a.poller.paused || a.latest.topology == nil {
+	if a.poller.paused || a.latest.Topology == nil {
 		return nil
 	}
 	screen, ok := a.top().(watching)
@@ -19,7 +21,7 @@ func (a *app) count() tea.Cmd {
 		return nil
 	}
 	var queues [2][]model.QueueRef
-	if queues[0], queues[1] = screen.watched(); a.env.broker == nil {
+	if queues[0], queues[1] = screen.Watched(); a.env.Broker == nil {
 		queues[0] = nil // there are polls and totals only
 	}
 	var cmds []tea.Cmd
@@ -32,24 +34,24 @@ func (a *app) count() tea.Cmd {
 }
 
 // counted takes an answer, gives it to the screens of the tab that is seen, and waits for the next one.
-func (a app) counted(msg countedMsg) (tea.Model, tea.Cmd) {
-	c := &a.counters[msg.lane]
-	if msg.request != c.inFlight {
+func (a app) counted(msg shell.CountedMsg) (tea.Model, tea.Cmd) {
+	c := &a.counters[msg.Lane]
+	if msg.Request != c.inFlight {
 		return a, nil
 	}
-	c.inFlight, c.err = 0, msg.err
-	c.every = c.pace.every(msg.took)
-	pause := max(c.every-msg.took, 0)
-	if msg.err != nil {
+	c.inFlight, c.err = 0, msg.Err
+	c.every = c.pace.Every(msg.Took)
+	pause := max(c.every-msg.Took, 0)
+	if msg.Err != nil {
 		c.failures++
 		pause = min(retryFirst<<min(c.failures-1, 4), retryMost)
 	} else {
 		c.failures = 0
 	}
-	msg.every = c.every
-	msg.changed = a.recounted(msg.counts)
-	msg.topology = a.latest.topology
-	c.timer = a.env.newRequest()
+	msg.Every = c.every
+	msg.Changed = a.recounted(msg.Counts)
+	msg.Topology = a.latest.Topology
+	c.timer = a.env.NewRequest()
 	id := c.timer
 	shown := a.tabs[a.tab].send(msg)
 	return a, tea.Batch(shown, tea.Tick(pause, func(time.Time) tea.Msg { return countDueMsg{id} }))
@@ -59,19 +61,19 @@ func (a app) counted(msg countedMsg) (tea.Model, tea.Cmd) {
 // is one number.
 func (a *app) recounted(c model.Counts) (changed bool) {
 	a.counts = append(slices.DeleteFunc(a.counts, func(old model.Counts) bool {
-		return c.At.Sub(old.At) >= countedFor
+		return c.At.Sub(old.At) >= shell.CountedFor
 	}), c)
-	before, now := a.latest.topology, a.latest.topology.Counted(a.counts)
+	before, now := a.latest.Topology, a.latest.Topology.Counted(a.counts)
 	for ref := range c.Queues {
 		was, _ := before.Queue(ref)
 		if is, ok := now.Queue(ref); ok && (is.Ready != was.Ready || is.Consumers != was.Consumers) {
 			changed = true
 			if now.IsFailed(ref) {
-				a.latest.failed += is.Ready.Or(0) - was.Ready.Or(0)
+				a.latest.Failed += is.Ready.Or(0) - was.Ready.Or(0)
 			}
 		}
 	}
-	a.latest.topology = now
+	a.latest.Topology = now
 	return changed
 }
 
@@ -87,12 +89,12 @@ func (a app) countDue(msg countDueMsg) app {
 
 func newCounters(o Options) [2]counter {
 	declare := counter{
-		pace: declarePace,
+		pace: shell.DeclarePace,
 		ask: func(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
 			return o.Broker.Count(ctx, queues)
 		},
 	}
-	totals := counter{pace: totalsPace, ask: func(ctx context.Context,
+	totals := counter{pace: shell.TotalsPace, ask: func(ctx context.Context,
 		_ []model.QueueRef,
 	) (map[model.QueueRef]model.QueueCounts, error) {
 		return o.Source.Counts(ctx)
@@ -100,7 +102,7 @@ func newCounters(o Options) [2]counter {
 	return [2]counter{declare, totals}
 }
 
-func newPoller(o Options, l *looks) poller {
+func newPoller(o Options, l *shell.Looks) poller {
 	p := poller{source: o.Source, interval: o.Interval, pause: o.Interval, looks: l}
 	if o.Broker != nil {
 		p.held, p.looked, p.counter = o.Broker.Held, o.Broker.Looked, o.Broker

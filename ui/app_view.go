@@ -12,6 +12,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -25,10 +26,10 @@ func (a app) tooSmall() bool { return a.width < minWidth || a.height < minHeight
 
 // prepared lets the screen that is seen work out what it draws.
 func (a app) prepared() (app, tea.Cmd) {
-	if a.tooSmall() || a.latest.topology == nil {
+	if a.tooSmall() || a.latest.Topology == nil {
 		return a, nil
 	}
-	s, ok := a.top().(preparing)
+	s, ok := a.top().(shell.Preparing)
 	if !ok {
 		return a, nil
 	}
@@ -36,8 +37,8 @@ func (a app) prepared() (app, tea.Cmd) {
 	t.stack = slices.Clone(t.stack)
 	page := &t.stack[len(t.stack)-1]
 	var cmd tea.Cmd
-	page.screen, cmd = s.Prepare(a.width, a.height-aboveScreen-len(a.below()))
-	return a, page.asked(cmd)
+	page.Screen, cmd = s.Prepare(a.width, a.height-aboveScreen-len(a.below()))
+	return a, page.Asked(cmd)
 }
 
 // below are the lines below the screen.
@@ -51,17 +52,17 @@ func (a app) below() []string {
 // View draws the whole terminal, of what Update has left: it reads nothing, not even the clock.
 func (a app) View() string {
 	frame := a.frame()
-	if a.env.styles.Plain {
+	if a.env.Styles.Plain {
 		frame = term.Undrawn(frame)
 	}
-	if a.env.ascii {
+	if a.env.Ascii {
 		frame = term.ASCII(frame)
 	}
 	return frame
 }
 
 func (a app) frame() string {
-	if a.width == 0 || a.env.asking {
+	if a.width == 0 || a.env.Asking {
 		return "" // the terminal has not said its size or its background yet
 	}
 	if a.tooSmall() {
@@ -79,10 +80,10 @@ func (a app) frame() string {
 }
 
 func (a app) body(width, height int) string {
-	if a.latest.topology != nil {
+	if a.latest.Topology != nil {
 		return a.top().View(width, height)
 	}
-	s := a.env.styles
+	s := a.env.Styles
 	cause, next := a.poller.trouble()
 	if cause == "" {
 		return term.Block([]string{"", "   " + s.Muted.Render("reading the broker …")}, width, height)
@@ -100,8 +101,8 @@ func (a app) body(width, height int) string {
 // headerLine has the colour of production under it on a context that is marked so: on every screen.
 func (a app) headerLine() string {
 	line := term.Pad(a.header(), a.width)
-	if a.env.production {
-		return a.env.styles.Production.Under(line)
+	if a.env.Production {
+		return a.env.Styles.Production.Under(line)
 	}
 	return line
 }
@@ -109,24 +110,24 @@ func (a app) headerLine() string {
 // header says what is looked at, how bad it is, and how old the picture is. The node's name gives way first when there
 // is little room: what the operator chose, and how fresh it is, must stay.
 func (a app) header() string {
-	s := a.env.styles
+	s := a.env.Styles
 	between := "   "
 	if a.width < 100 {
 		between = "  "
 	}
 	left := []string{s.Title.Render(" dlxtop")}
-	if title := model.Printable(a.env.title); title != "" {
-		if a.env.production {
+	if title := model.Printable(a.env.Title); title != "" {
+		if a.env.Production {
 			left = append(left, s.Strong.Render(title+" production"))
 		} else {
 			left = append(left, s.Strong.Render(title))
 		}
 	}
-	if a.env.readOnly {
+	if a.env.ReadOnly {
 		left = append(left, s.Warning.Render("read only"))
 	}
-	right := a.freshness() + between + a.env.shown.Format("15:04:05") + " "
-	if t := a.latest.topology; t != nil {
+	right := a.freshness() + between + a.env.Shown.Format("15:04:05") + " "
+	if t := a.latest.Topology; t != nil {
 		o := t.Snapshot.Overview
 		vhost := s.Muted.Render("vhost ") + a.vhostName()
 		right = a.findingsCount() + between + right
@@ -136,7 +137,7 @@ func (a app) header() string {
 		width := func() int {
 			return ansi.StringWidthWc(strings.Join(left, between) + between + between + vhost + between + right)
 		}
-		if n := a.latest.failed; n > 0 {
+		if n := a.latest.Failed; n > 0 {
 			before := right
 			right = s.Danger.Render(model.Count(n)+" failed") + between + right
 			if s.Plain || width()+ansi.StringWidthWc(o.Version.String()) > a.width { // the tab has it
@@ -157,7 +158,7 @@ func (a app) vhostName() string {
 	if a.vhost != "" {
 		return model.Printable(a.vhost)
 	}
-	switch vhosts := a.latest.topology.Snapshot.VHosts; len(vhosts) {
+	switch vhosts := a.latest.Topology.Snapshot.VHosts; len(vhosts) {
 	case 0:
 		return "?"
 	case 1:
@@ -183,9 +184,9 @@ func alarmWords(alarms []model.Alarm) string {
 
 // findingsCount counts what is wrong and what is risky.
 func (a app) findingsCount() string {
-	s := a.env.styles
+	s := a.env.Styles
 	errors, warnings := 0, 0
-	for _, f := range a.latest.findings {
+	for _, f := range a.latest.Findings {
 		switch f.Level {
 		case findings.LevelError:
 			errors++
@@ -212,32 +213,32 @@ func (a app) findingsCount() string {
 
 // freshness says how old the picture is and what is being done about it.
 func (a app) freshness() string {
-	p, s, now := &a.poller, a.env.styles, a.env.shown
+	p, s, now := &a.poller, a.env.Styles, a.env.Shown
 	switch {
 	case p.err != nil && p.inFlight != 0:
-		return s.Danger.Render("! lost " + age(now.Sub(p.lostAt)) + "  trying …")
+		return s.Danger.Render("! lost " + shell.Age(now.Sub(p.lostAt)) + "  trying …")
 	case p.err != nil && p.paused:
-		return s.Danger.Render("! lost " + age(now.Sub(p.lostAt)) + "  paused")
+		return s.Danger.Render("! lost " + shell.Age(now.Sub(p.lostAt)) + "  paused")
 	case p.err != nil:
-		return s.Danger.Render("! lost " + age(now.Sub(p.lostAt)) + "  retry in " + age(max(0, p.next.Sub(now))))
+		return s.Danger.Render("! lost " + shell.Age(now.Sub(p.lostAt)) + "  retry in " + shell.Age(max(0, p.next.Sub(now))))
 	case p.last == nil:
 		return s.Muted.Render("connecting …")
 	case p.paused:
-		return s.Warning.Render("paused, " + age(now.Sub(p.readAt)) + " old")
+		return s.Warning.Render("paused, " + shell.Age(now.Sub(p.readAt)) + " old")
 	}
 	old := now.Sub(p.readAt)
 	switch {
 	case old > p.pause+2*p.took+2*time.Second:
-		return s.Warning.Render("slow, " + age(old) + " old")
+		return s.Warning.Render("slow, " + shell.Age(old) + " old")
 	case p.pause > p.interval && !s.Plain: // the broker takes its time
-		return s.Good.Render(age(old) + " old, every " + age(roundUp(p.pause)))
+		return s.Good.Render(shell.Age(old) + " old, every " + shell.Age(shell.RoundUp(p.pause)))
 	}
 	return s.Good.Render("live " + model.ShortDuration(p.interval))
 }
 
 // tabLine names the screens and, at the right, the way to the one that is seen.
 func (a app) tabLine() string {
-	s := a.env.styles
+	s := a.env.Styles
 	var b strings.Builder
 	between := " "
 	if a.width < 80 {
@@ -278,29 +279,29 @@ const (
 
 // tabLabel is the name of a tab with its key, and behind it the count of what is there, in its look; "" for none.
 func (a app) tabLabel(i int, t tab) (name, count string, look term.Style) {
-	n, look := int64(0), a.env.styles.Danger
+	n, look := int64(0), a.env.Styles.Danger
 	switch i {
 	case failedTab:
-		n = a.latest.failed
+		n = a.latest.Failed
 	case findingsTab:
-		if n = int64(len(a.latest.findings)); n > 0 { // the worst is the first
-			look = a.env.styles.Mark(levelMark(a.latest.findings[0].Level))
+		if n = int64(len(a.latest.Findings)); n > 0 { // the worst is the first
+			look = a.env.Styles.Mark(shell.LevelMark(a.latest.Findings[0].Level))
 		}
 	}
 	if n > 0 {
 		count = " " + model.Count(n)
 	}
-	return a.env.keys.Screens[i].Help().Key + " " + t.name, count, look
+	return a.env.Keys.Screens[i].Help().Key + " " + t.name, count, look
 }
 
 // rule divides; it says so when what is below it is old.
 func (a app) rule() string {
-	s := a.env.styles
+	s := a.env.Styles
 	if a.poller.err == nil || a.poller.last == nil {
 		return s.Border.Render(strings.Repeat("─", a.width))
 	}
 	words := fmt.Sprintf(" stale: this is how it was at %s, %s ago ",
-		a.poller.readAt.Format("15:04:05"), age(a.env.shown.Sub(a.poller.readAt)))
+		a.poller.readAt.Format("15:04:05"), shell.Age(a.env.Shown.Sub(a.poller.readAt)))
 	rest := max(0, a.width-ansi.StringWidthWc(words)-3)
 	return s.Danger.Render("───" + words + strings.Repeat("─", rest))
 }
@@ -308,17 +309,17 @@ func (a app) rule() string {
 // noticeLines tell what just happened, else what is wrong with the connection: in full, for the next step is at its
 // end, or as far as there is room, with a mark.
 func (a app) noticeLines() []string {
-	s := a.env.styles
+	s := a.env.Styles
 	text, style := "", s.Strong
 	switch cause, next := a.poller.trouble(); {
-	case a.notice.text != "" && a.notice.bad:
-		text, style = "! "+a.notice.text, s.Danger
-	case a.notice.text != "":
-		text = a.notice.text
-	case cause != "" && a.latest.topology != nil:
+	case a.notice.Text != "" && a.notice.Bad:
+		text, style = "! "+a.notice.Text, s.Danger
+	case a.notice.Text != "":
+		text = a.notice.Text
+	case cause != "" && a.latest.Topology != nil:
 		text, style = "! "+cause+": "+next, s.Danger
-	case a.latest.topology != nil && len(a.latest.topology.Snapshot.Missing) > 0:
-		text, style = "! not read: "+strings.Join(a.latest.topology.Snapshot.Missing, "; "), s.Warning
+	case a.latest.Topology != nil && len(a.latest.Topology.Snapshot.Missing) > 0:
+		text, style = "! not read: "+strings.Join(a.latest.Topology.Snapshot.Missing, "; "), s.Warning
 	}
 	lines := term.Wrap(model.Printable(text), a.width-2)
 	if len(lines) > mostNotice {
@@ -336,7 +337,7 @@ func (a app) noticeLines() []string {
 
 // footer names the keys that do something now, most useful first, as many as fit.
 func (a app) footer() string {
-	k := a.env.keys
+	k := a.env.Keys
 	last := term.Describe(k.Quit, "quit")
 	if len(a.tabs[a.tab].stack) > 1 {
 		last = term.Describe(k.Quit, "back")
@@ -350,11 +351,11 @@ func (a app) footer() string {
 		always = []key.Binding{last, k.Help, k.Palette}
 	}
 	own := top.Keys()
-	if a.env.styles.Plain && !top.Typing() {
+	if a.env.Styles.Plain && !top.Typing() {
 		own = nil // they change from row to row, and the help has them
 	}
-	right := " " + keyHints(a.env.styles, always, a.width)
-	return term.Spread(" "+keyHints(a.env.styles, own, a.width-ansi.StringWidthWc(right)-2), right, a.width)
+	right := " " + keyHints(a.env.Styles, always, a.width)
+	return term.Spread(" "+keyHints(a.env.Styles, own, a.width-ansi.StringWidthWc(right)-2), right, a.width)
 }
 
 // keyHints writes bindings as "key does" until the width is used up. Bindings of the same key are named once.

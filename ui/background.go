@@ -10,6 +10,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -24,12 +25,12 @@ type backgroundMsg struct {
 }
 
 // askBackground asks the terminal for its background. Its answer arrives among the keys.
-func askBackground(e *env) tea.Cmd {
-	if !e.asking {
+func askBackground(e *shell.Env) tea.Cmd {
+	if !e.Asking {
 		return nil
 	}
 	ask := func() tea.Msg {
-		if _, err := e.screen.Write([]byte(ansi.RequestBackgroundColor)); err != nil {
+		if _, err := e.Screen.Write([]byte(ansi.RequestBackgroundColor)); err != nil {
 			return backgroundMsg{}
 		}
 		return nil
@@ -40,12 +41,12 @@ func askBackground(e *env) tea.Cmd {
 
 // background takes the terminal's answer in, or that there is none yet.
 func (a app) background(msg backgroundMsg) (tea.Model, tea.Cmd) {
-	a.env.asking = false
-	if !msg.known || a.env.light == msg.light {
+	a.env.Asking = false
+	if !msg.known || a.env.Light == msg.light {
 		return a, nil
 	}
-	a.env.light = msg.light
-	return a.dressed(a.env.theme)
+	a.env.Light = msg.light
+	return a.dressed(a.env.Theme)
 }
 
 // dressed gives everything on the screen the looks of a theme.
@@ -59,13 +60,13 @@ func (a app) dressed(theme term.Theme) (tea.Model, tea.Cmd) {
 }
 
 // dress changes the looks of everything that is drawn from now on.
-func dress(e *env, theme term.Theme) {
-	e.theme = theme
-	if e.styles.Plain {
-		*e.styles = *term.PlainStyles()
+func dress(e *shell.Env, theme term.Theme) {
+	e.Theme = theme
+	if e.Styles.Plain {
+		*e.Styles = *term.PlainStyles()
 		return
 	}
-	*e.styles = *term.NewStyles(theme.Palette(e.profile, e.light), e.profile)
+	*e.Styles = *term.NewStyles(theme.Palette(e.Profile, e.Light), e.Profile)
 }
 
 // keyboard is the terminal that keys come from, without the answer to askBackground: it must never be taken for keys,

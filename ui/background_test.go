@@ -9,6 +9,7 @@ import (
 	"github.com/muesli/termenv"
 
 	"github.com/dlxtop/dlxtop/internal/must"
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -57,27 +58,27 @@ func TestAnswersOfTheTerminalAreNoKeys(t *testing.T) {
 func TestBackgroundIsWaitedFor(t *testing.T) {
 	a := newApp(t.Context(), frozen(&recorded{snapshot: busyBroker()}))
 	a.width, a.height = 80, 24
-	a.env.profile, a.env.asking = termenv.TrueColor, true
+	a.env.Profile, a.env.Asking = termenv.TrueColor, true
 	dress(a.env, term.Auto)
 	if a.View() != "" {
 		t.Error("something is drawn before the terminal has said its background")
 	}
-	dark := a.env.styles.Danger
+	dark := a.env.Styles.Danger
 	m, _ := a.Update(backgroundMsg{})
-	if m.View() == "" || a.env.styles.Danger != dark {
+	if m.View() == "" || a.env.Styles.Danger != dark {
 		t.Error("without an answer, what is drawn is not for a dark background")
 	}
 	m.Update(backgroundMsg{known: true, light: true})
-	if a.env.styles.Danger == dark {
+	if a.env.Styles.Danger == dark {
 		t.Error("a light background has the colours of a dark one")
 	}
 }
 
 // TestThemeOfTheMoment: another theme is chosen without leaving, and what is on the screen has its colours at once.
 func TestThemeOfTheMoment(t *testing.T) {
-	var e *env
+	var e *shell.Env
 	terminal := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24, func(a *app) {
-		a.env.profile = termenv.TrueColor
+		a.env.Profile = termenv.TrueColor
 		dress(a.env, term.Dark)
 		e = a.env
 	})
@@ -88,8 +89,8 @@ func TestThemeOfTheMoment(t *testing.T) {
 	terminal.awaitGone("tab completes")
 	terminal.press("q")
 	terminal.awaitEnd()
-	if want := *term.NewStyles(term.Light, termenv.TrueColor); *e.styles != want || e.theme != term.Light {
-		t.Errorf("the theme is %s", e.theme)
+	if want := *term.NewStyles(term.Light, termenv.TrueColor); *e.Styles != want || e.Theme != term.Light {
+		t.Errorf("the theme is %s", e.Theme)
 	}
 	other := newTerminal(t, frozen(&recorded{snapshot: busyBroker()}), 80, 24)
 	other.await("ucenter@user")

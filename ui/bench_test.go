@@ -7,6 +7,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/flows"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // BenchmarkFrame10kQueues draws the whole terminal with 10,000 queues, the cursor moved down by one each time: what a
@@ -32,7 +34,7 @@ func BenchmarkPoll10kQueues(b *testing.B) {
 	t := a.(app).latest
 	for i := 0; b.Loop(); i++ {
 		b.StopTimer()
-		t.topology = model.NewTopology(later(snapshot, time.Duration(i)*time.Second,
+		t.Topology = model.NewTopology(later(snapshot, time.Duration(i)*time.Second,
 			map[string]int64{"plain.00001.events": int64(i)}))
 		b.StartTimer()
 		a.(app).tabs[1].stack[0].Update(t)
@@ -57,7 +59,7 @@ func frameOf(b *testing.B, snapshot *model.Snapshot, tab string) tea.Model {
 // second.
 func BenchmarkFrameFlow(b *testing.B) {
 	a := frameOf(b, busyBroker(), "1")
-	a, _ = a.Update(pushMsg{newFlowScreen(a.(app).env, ref("ucenter@user"))})
+	a, _ = a.Update(shell.PushMsg{Screen: flows.NewFlowScreen(a.(app).env, ref("ucenter@user"))})
 	refs := []model.QueueRef{ref("ucenter@user"), ref("ucenter@user@retry"), ref("ucenter@user@failed")}
 	start := newClock().now()
 	for i := 0; b.Loop(); i++ {
@@ -69,7 +71,7 @@ func BenchmarkFrameFlow(b *testing.B) {
 			counts.Queues[r] = model.QueueCounts{Ready: model.Some(int64(100 + (i*(j+3))%40)), Consumers: model.Some[int64](0)}
 		}
 		p := a.(app)
-		p.tabs[0].send(countedMsg{counts: counts, changed: p.recounted(counts), topology: p.latest.topology})
+		p.tabs[0].send(shell.CountedMsg{Counts: counts, Changed: p.recounted(counts), Topology: p.latest.Topology})
 		_ = p.View()
 		a = p
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/kept"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/causes"
 )
 
 // failedAt is a message whose last failure was at a time.
@@ -122,14 +123,14 @@ func TestReadingCausesGoesOn(t *testing.T) {
 	term := onCauses(t, o, 120, 36)
 	term.await("88 of 90 read")
 	b.fail(errors.New("access to queue 'mail.failed' refused"))
-	c.advance(causesPause + time.Second)
+	c.advance(causes.Pause + time.Second)
 	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"mail.failed": 40})))
 	term.await("not read again: mail.failed: access to queue 'mail.failed' refused", "88 of 90 read", smtpCause)
 	b.fail(nil)
 	b.mu.Lock()
 	b.messages[ref("mail.failed")] = b.messages[ref("mail.failed")][:40]
 	b.mu.Unlock()
-	c.advance(causesRetry + time.Second)
+	c.advance(causes.Retry + time.Second)
 	term.press("j")
 	term.await("87 of 89 read")
 	term.awaitGone("refused")

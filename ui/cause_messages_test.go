@@ -8,6 +8,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/find"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/messages"
 )
 
 // The messages of a cause in several queues are one list; each opens in its queue, and an action goes through these.
@@ -45,9 +46,9 @@ func TestMessagesOfACauseInSeveralQueues(t *testing.T) {
 	b.mu.Unlock()
 	term.press(keyCtrlR)
 	term.await("0 found", "none of this cause is left")
-	unread := findScreen{topology: &model.Topology{}, ended: true, only: ofCause{Group: &cause.Group{}}}
-	unread.missed = make([]find.Reason, 1)
-	if words := unread.emptiness(); words != "none of this cause in what was read" {
+	unread := messages.FindScreen{Topology: &model.Topology{}, Ended: true, Only: messages.OfCause{Group: &cause.Group{}}}
+	unread.Missed = make([]find.Reason, 1)
+	if words := unread.Emptiness(); words != "none of this cause in what was read" {
 		t.Errorf("where a queue was not read it says %q", words)
 	}
 }

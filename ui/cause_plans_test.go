@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // onSMTP has the cursor on the cause that is in two queues, 40 messages and 24.
@@ -45,7 +46,7 @@ func TestCauseInSeveralQueues(t *testing.T) {
 	term.await("enter replay 64 messages")
 	term.await("canary", "spread", "reaches")
 	b.put("mail.failed", failedFor(99, "TimeoutError: smtp gateway did not answer in 99 s"))
-	c.advance(changeGuard)
+	c.advance(shell.ChangeGuard)
 	term.press("G")
 	term.awaitThat("the cursor is on the last", func(string) bool {
 		return strings.Contains(term.cursorRow(), failedQueue)
@@ -105,7 +106,7 @@ func TestCauseStopsAtTheFirstTrouble(t *testing.T) {
 	term.awaitThat("the cursor is on the last", func(string) bool {
 		return strings.Contains(term.cursorRow(), failedQueue)
 	})
-	c.advance(changeGuard)
+	c.advance(shell.ChangeGuard)
 	term.await("it ended before 1 queue")
 	wantFroms(t, b, "mail.failed 40")
 	term.press(keyEnter)
@@ -185,7 +186,7 @@ func causePlansThatChange(t *testing.T, width, height int) {
 	if n := len(b.executed()); n != 0 {
 		t.Fatalf("%d plans ran that nobody had read", n)
 	}
-	c.advance(2 * changeGuard)
+	c.advance(2 * shell.ChangeGuard)
 	term.await("enter replay 24 messages")
 	term.press(keyEnter)
 	term.await("24 messages moved", "esc close") // "0 of 24 messages moved" is when it begins

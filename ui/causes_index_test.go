@@ -13,6 +13,8 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/cause"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/causes"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // indexed is the screen of causes with an index in a directory, after its failed queues were read, the costly one too.
@@ -161,16 +163,16 @@ func TestDamagedIndex(t *testing.T) {
 // number that decides, and they may have left.
 func TestEarlierCausesAreNotBack(t *testing.T) {
 	o, _, _, c := manyFailed()
-	marks, lots := &passingMarks{}, ref("lots.failed")
+	marks, lots := &shell.MarksInMemory{}, ref("lots.failed")
 	o.Marks = marks
-	r := newCausesReading(newApp(t.Context(), o).env)
+	r := causes.NewReading(newApp(t.Context(), o).env)
 	for i := range 2 {
 		m := message.Message{Headers: model.Table{"x-error": "KeyError: lot"}, Fingerprint: message.Fingerprint{byte(i)}}
-		r.groups.Add(lots, &m)
+		r.Groups.Add(lots, &m)
 	}
-	found := r.groups.List()[0]
+	found := r.Groups.List()[0]
 	_, err := marks.Change(func(text []byte) ([]byte, error) {
-		return cause.WithStates(text, r.broker, func(s cause.States) {
+		return cause.WithStates(text, r.Broker, func(s cause.States) {
 			s.Mark(&cause.Group{ID: found.ID, Cause: found.Cause}, cause.Resolved, c.now()) // none of them was left
 		})
 	})
@@ -179,11 +181,11 @@ func TestEarlierCausesAreNotBack(t *testing.T) {
 		earlier *cause.Earlier
 		want    cause.State
 	}{{&cause.Earlier{}, cause.Resolved}, {nil, cause.Back}} {
-		r.queues[lots] = &causesQueue{ref: lots, earlier: c.earlier}
-		msg := causesReadMsg{at: r.env.now()}
-		r.finishing(nil)(&msg)
-		if got := msg.marks.states.Of(found.ID).State; got != c.want || len(msg.list) != 1 || msg.list[0].Messages != 2 {
-			t.Errorf("of the index %v: it is %s, %+v", c.earlier != nil, got, msg.list)
+		r.Queues[lots] = &causes.Queue{Ref: lots, Earlier: c.earlier}
+		msg := causes.ReadMsg{At: r.Env.Now()}
+		r.Finishing(nil)(&msg)
+		if got := msg.Marks.States.Of(found.ID).State; got != c.want || len(msg.List) != 1 || msg.List[0].Messages != 2 {
+			t.Errorf("of the index %v: it is %s, %+v", c.earlier != nil, got, msg.List)
 		}
 	}
 }

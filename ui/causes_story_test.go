@@ -16,6 +16,7 @@ import (
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // storyCause is why messages in the failed queue of a worker failed, and what is done about it.
@@ -168,7 +169,7 @@ func workDownOne(screen *terminal, c storyCause) {
 	does, done := c.words()
 	screen.press(c.key)
 	screen.await(fmt.Sprintf("%s%s %d messages", strings.ToUpper(does[:1]), does[1:], c.n), "all of the cause, as read at")
-	if c.n > typedAbove {
+	if c.n > shell.TypedAbove {
 		screen.press(fmt.Sprint(c.n))
 	}
 	screen.agree(does, fmt.Sprintf("%d messages %s", c.n, done))

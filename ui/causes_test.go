@@ -10,6 +10,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/ui/causes"
 )
 
 const smtpCause = "TimeoutError: smtp gateway did not answer in #"
@@ -171,7 +172,7 @@ func TestCausesStayWhereTheyAre(t *testing.T) {
 	for i := range 200 {
 		b.put("mail.failed", failedFor(1000+i, "KeyError: 'customer_id'"))
 	}
-	c.advance(causesPause + time.Second)
+	c.advance(causes.Pause + time.Second)
 	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{"mail.failed": 241})))
 	term.await("KeyError: 'customer_id'", "288 of 290 read")
 	if now := term.cursorRow(); !strings.Contains(now, smtpCause) {
@@ -207,7 +208,7 @@ func TestCausesForget(t *testing.T) {
 	b.mu.Lock()
 	b.messages[ref(failedQueue)] = nil
 	b.mu.Unlock()
-	c.advance(causesPause + time.Second)
+	c.advance(causes.Pause + time.Second)
 	source.tell(countedAt(c, later(source.snapshot, 0, map[string]int64{failedQueue: 0})))
 	term.await("41 of 43 read")
 	term.awaitGone("ValueError")
@@ -258,23 +259,23 @@ func letters(n int) string {
 // TestCausesBudget: a queue that changes all the time is not read all the time, and one look is in flight at most.
 func TestCausesBudget(t *testing.T) {
 	o, _, _, c := manyFailed()
-	r := newCausesReading(newApp(t.Context(), o).env)
+	r := causes.NewReading(newApp(t.Context(), o).env)
 	now := c.now()
 	free := peek.Plan{Method: peek.Consume, Free: true}
 	for i := range 40 {
 		at := ref(fmt.Sprint("q", i))
-		r.order = append(r.order, at)
-		r.queues[at] = &causesQueue{ref: at, limit: causesPage, plan: free, ready: model.Some[int64](900)}
+		r.Order = append(r.Order, at)
+		r.Queues[at] = &causes.Queue{Ref: at, Limit: causes.Page, Plan: free, Ready: model.Some[int64](900)}
 	}
 	depth := int64(900)
 	look := func() bool {
-		if r.next(now) == nil {
+		if r.Next(now) == nil {
 			return false
 		}
-		if r.next(now) != nil {
+		if r.Next(now) != nil {
 			t.Fatal("two looks are in flight")
 		}
-		return r.answered(causesReadMsg{request: r.request, at: now, looked: true, read: depth, depth: model.Some(depth)})
+		return r.Answered(causes.ReadMsg{Request: r.Request, At: now, Looked: true, Read: depth, Depth: model.Some(depth)})
 	}
 	round := func() (n int) {
 		for look() {
@@ -285,15 +286,15 @@ func TestCausesBudget(t *testing.T) {
 	if n := round(); n != 40 {
 		t.Errorf("the first round has %d looks, not one at each queue", n)
 	}
-	now, depth = now.Add(causesPause), 899
-	for _, q := range r.queues {
-		q.ready, q.countedAt = model.Some(depth), now
+	now, depth = now.Add(causes.Pause), 899
+	for _, q := range r.Queues {
+		q.Ready, q.CountedAt = model.Some(depth), now
 	}
-	if n := round(); n != causesAMinute/899 {
+	if n := round(); n != causes.LooksAMinute/899 {
 		t.Errorf("%d queues were read again in a minute", n)
 	}
 	now = now.Add(time.Minute)
-	if n := round(); n != 40-causesAMinute/899 {
+	if n := round(); n != 40-causes.LooksAMinute/899 {
 		t.Errorf("%d queues were read in the next minute", n)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // memory is a file of choices that a test looks into.
@@ -121,11 +123,11 @@ func TestChoicesOfAnyFile(t *testing.T) {
 			t.Errorf("with %.40q it says so again", text)
 		}
 	}
-	if c := choicesIn([]byte(many)); len(c.Commands) != mostCommands {
+	if c := shell.ChoicesIn([]byte(many)); len(c.Commands) != shell.MostCommands {
 		t.Errorf("%d commands are remembered", len(c.Commands))
 	}
 	text := fmt.Sprintf(`{"commands":[%q,"flows"]}`, strings.Repeat("x", 10_000))
-	if c := choicesIn([]byte(text)); len(c.Commands) != 1 {
+	if c := shell.ChoicesIn([]byte(text)); len(c.Commands) != 1 {
 		t.Errorf("a command of 10,000 letters is remembered: %d", len(c.Commands))
 	}
 }

@@ -2,6 +2,9 @@ package ui
 
 import (
 	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // effect is what a command does.
@@ -20,16 +23,16 @@ type command struct {
 type textKind struct {
 	word string // what it is called: "text"
 	// open does it; the error is why the text cannot be taken, in one sentence
-	open func(e *env, text string) (effect, error)
+	open func(e *shell.Env, text string) (effect, error)
 }
 
 // findText is what is looked for in all queues.
-var findText = textKind{word: "text", open: func(e *env, text string) (effect, error) {
-	filter, err := e.filters.Filter(text)
+var findText = textKind{word: "text", open: func(e *shell.Env, text string) (effect, error) {
+	filter, err := e.Filters.Filter(text)
 	if err != nil {
 		return nil, err
 	}
-	return func(a app) (tea.Model, tea.Cmd) { return a.push(newFindScreen(a.env, text, filter)) }, nil
+	return func(a app) (tea.Model, tea.Cmd) { return a.push(messages.NewFindScreen(a.env, text, filter)) }, nil
 }}
 
 // commands are those that do something now, in the order in which they are offered.
@@ -89,7 +92,7 @@ func commands(a app) []command {
 		}},
 		{name: "quit", short: "q", does: "leave dlxtop", run: func(a app) (tea.Model, tea.Cmd) { return a, tea.Quit }},
 	}
-	if len(a.env.contexts) > 0 {
+	if len(a.env.Contexts) > 0 {
 		all = append(all, command{name: "context", does: "go to another broker", names: &contextNames})
 	}
 	return all

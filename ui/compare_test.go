@@ -9,6 +9,8 @@ import (
 
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -51,12 +53,12 @@ func TestComparedSidesKeepTheirWidth(t *testing.T) {
 	for _, m := range []*message.Message{&left, &right} {
 		m.BodyBytes = len(m.Body)
 	}
-	e := &env{styles: term.NewStyles(term.Dark, termenv.TrueColor)}
-	c := compareScreen{env: e, parts: comparedParts(&left, &right, body.Read)}
-	for _, c.whole = range []bool{false, true} {
+	e := &shell.Env{Styles: term.NewStyles(term.Dark, termenv.TrueColor)}
+	c := act.CompareScreen{Env: e, Parts: act.ComparedParts(&left, &right, body.Read)}
+	for _, c.Whole = range []bool{false, true} {
 		for width := 20; width < 130; width += 11 {
 			text := ""
-			for _, line := range c.lay(width) {
+			for _, line := range c.Lay(width) {
 				if w := ansi.StringWidthWc(line); w > width {
 					t.Errorf("%d wide at %d: %q", w, width, line)
 				}
@@ -83,7 +85,7 @@ func TestCommonEnds(t *testing.T) {
 		{"é1", "è1", 0, 1},
 		{"世界", "世", 3, 0},
 	} {
-		if before, after := commonEnds(c.a, c.b); before != c.before || after != c.after {
+		if before, after := act.CommonEnds(c.a, c.b); before != c.before || after != c.after {
 			t.Errorf("%q, %q: %d and %d", c.a, c.b, before, after)
 		}
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"strings"
 	"testing"
+
+	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/trace"
 )
 
 // going are options with contexts to go to.
@@ -50,11 +53,11 @@ func TestContextIsChosenWithoutABroker(t *testing.T) {
 func TestContextWaitsForWhatRuns(t *testing.T) {
 	o, _ := going(5)
 	a := newApp(t.Context(), o)
-	busy := newProbeScreen(a.env, ref("worker-queue")).(probeScreen)
-	busy.state = dialogRunning
-	a.tabs[1].stack = append(a.tabs[1].stack, a.env.newPage(busy))
+	busy := trace.NewProbeScreen(a.env, ref("worker-queue")).(trace.ProbeScreen)
+	busy.State = shell.DialogRunning
+	a.tabs[1].stack = append(a.tabs[1].stack, a.env.NewPage(busy))
 	left, _ := a.goToContext(name{name: "staging", shown: "staging"})
-	if b := left.(app); b.next != "" || !strings.Contains(b.notice.text, "what runs on probe worker-queue") {
-		t.Errorf("goes to %q, and says %q", b.next, b.notice.text)
+	if b := left.(app); b.next != "" || !strings.Contains(b.notice.Text, "what runs on probe worker-queue") {
+		t.Errorf("goes to %q, and says %q", b.next, b.notice.Text)
 	}
 }

@@ -7,40 +7,41 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // counter counts the queues that a screen shows, again and again, for as long as the screen is seen. An error makes it
 // slower, and is told in words: what is shown then comes from the polls.
 type counter struct {
-	pace     pace
+	pace     shell.Pace
 	ask      func(ctx context.Context, queues []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error)
-	inFlight request // 0: none
-	timer    request // the wait for the next one; 0: none
-	err      error   // of the last count
-	failures int     // in a row
+	inFlight shell.Request // 0: none
+	timer    shell.Request // the wait for the next one; 0: none
+	err      error         // of the last count
+	failures int           // in a row
 	every    time.Duration
 }
 
 // watching is a screen that wants queues to be counted while it is seen.
 type watching interface {
-	// watched are the queues to count: by a passive declare, and by totals.
-	watched() (declare, totals []model.QueueRef)
+	// Watched are the queues to count: by a passive declare, and by totals.
+	Watched() (declare, totals []model.QueueRef)
 }
 
 // countDueMsg says that the wait before a count is over.
-type countDueMsg struct{ timer request }
+type countDueMsg struct{ timer shell.Request }
 
-func (c *counter) read(e *env, lane int, queues []model.QueueRef) tea.Cmd {
-	c.inFlight = e.newRequest()
+func (c *counter) read(e *shell.Env, lane int, queues []model.QueueRef) tea.Cmd {
+	c.inFlight = e.NewRequest()
 	id, ask := c.inFlight, c.ask
-	return e.command(countTimeout, func(ctx context.Context) tea.Msg {
-		began, at := time.Now(), e.now()
+	return e.Command(shell.CountTimeout, func(ctx context.Context) tea.Msg {
+		began, at := time.Now(), e.Now()
 		counts, err := ask(ctx, queues)
-		msg := countedMsg{request: id, lane: lane, took: time.Since(began), err: err}
-		msg.counts = model.Counts{At: at, Took: msg.took, Queues: make(map[model.QueueRef]model.QueueCounts, len(queues))}
+		msg := shell.CountedMsg{Request: id, Lane: lane, Took: time.Since(began), Err: err}
+		msg.Counts = model.Counts{At: at, Took: msg.Took, Queues: make(map[model.QueueRef]model.QueueCounts, len(queues))}
 		for _, ref := range queues {
 			if q, ok := counts[ref]; ok {
-				msg.counts.Queues[ref] = q
+				msg.Counts.Queues[ref] = q
 			}
 		}
 		return msg

@@ -9,6 +9,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/ui/messages"
 )
 
 // readings are messages that count how often one was read.
@@ -35,13 +36,13 @@ func TestALookReadsItsMessagesOnce(t *testing.T) {
 			list.MessageList = append(list.MessageList, m)
 		}
 		at := newClock().now()
-		look := peekedMsg{queue: ref(queue), peeked: peek.Peeked{Messages: list, TakenAt: at}}
-		must.Do(t, look.read(topology, story.Sight{}, nil, ofCause{}))
+		look := messages.PeekedMsg{Queue: ref(queue), Peeked: peek.Peeked{Messages: list, TakenAt: at}}
+		must.Do(t, look.Read(topology, story.Sight{}, nil, messages.OfCause{}))
 		if reads := list.reads.Load(); reads != n {
 			t.Errorf("%s: %d messages were read %d times", queue, n, reads)
 		}
-		if waits := queue != failedQueue; len(look.rows) != n || waits != (look.waits != nil) {
-			t.Errorf("%s: %d rows, waits %v", queue, len(look.rows), look.waits)
+		if waits := queue != failedQueue; len(look.Rows) != n || waits != (look.Waits != nil) {
+			t.Errorf("%s: %d rows, waits %v", queue, len(look.Rows), look.Waits)
 		}
 	}
 }

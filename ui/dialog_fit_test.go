@@ -10,6 +10,8 @@ import (
 
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/resume"
+	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // TestDialogsFitTheSmallestTerminal: where a question has more lines than 80 x 24 has room for, what has changed, the
@@ -18,40 +20,40 @@ func TestDialogsFitTheSmallestTerminal(t *testing.T) {
 	const width, height = 80, 19 // of the screen, without what stands above and below it
 	o, _, _ := failedOptions(47)
 	e := newApp(t.Context(), o).env
-	e.production = true
+	e.Production = true
 	warnings := slices.Repeat([]plan.Warning{{WarningKind: longWarning{}}}, 8)
 	changed := []plan.Change{{Kind: plan.CountChanged, Was: 46, Is: 47}}
 
-	p := planDialog{dialog: newDialog(e, dialogAsking), operation: plan.Replay, queue: ref(failedQueue)}
-	p.rows, p.modes = make([]*messageRow, 47), make([]replayTarget, 2)
-	p.plan = plan.Plan{Operation: plan.Replay, From: ref(failedQueue), Warnings: warnings, Strips: []string{"x-death"}}
-	p.changedAt, p.changes = e.now(), changed
+	p := act.PlanDialog{Dialog: shell.NewDialog(e, shell.DialogAsking), Operation: plan.Replay, Queue: ref(failedQueue)}
+	p.Rows, p.Modes = make([]*shell.MessageRow, 47), make([]act.ReplayTarget, 2)
+	p.Plan = plan.Plan{Operation: plan.Replay, From: ref(failedQueue), Warnings: warnings, Strips: []string{"x-death"}}
+	p.ChangedAt, p.Changes = e.Now(), changed
 
-	u := newUndoScreen(e, 1).(followUpScreen)
-	u.state, u.changedAt, u.changes = dialogAsking, e.now(), changed
+	u := act.NewUndoScreen(e, 1).(act.FollowUpScreen)
+	u.State, u.ChangedAt, u.Changes = shell.DialogAsking, e.Now(), changed
 	undo := plan.UndoPlan{Record: plan.Record{ID: 1, Operation: plan.Replay}, Back: ref(failedQueue), Warnings: warnings}
 	for i := range 8 {
 		undo.Takes = append(undo.Takes, plan.Plan{
 			From: ref(fmt.Sprint("taken.from.", i)), Planned: 3, Undoing: &plan.Undoing{},
 		})
 	}
-	u.is = undoing{id: 1, undo: undo}
+	u.Is = act.Undoing{Id: 1, Undo: undo}
 
-	r := newResumeScreen(e, 1).(followUpScreen)
-	r.state = dialogAsking
+	r := act.NewResumeScreen(e, 1).(act.FollowUpScreen)
+	r.State = shell.DialogAsking
 	rest := resume.Plan{Record: plan.Record{ID: 1, Operation: plan.Replay, From: ref(failedQueue), Planned: 500}}
 	rest.Rest.Planned, rest.Rest.Warnings = 500, warnings
 	for i := range 4 {
 		why := strings.Repeat("nobody can say it ", 9)
 		rest.Undecided = append(rest.Undecided, resume.Undecided{Position: i, Why: why})
 	}
-	r.is = resuming{id: 1, rest: rest}
+	r.Is = act.Resuming{Id: 1, Rest: rest}
 
 	for name, test := range map[string]struct {
 		view string
 		want []string
 	}{
-		"a replay": {p.view(width, height), []string{
+		"a replay": {p.View(width, height), []string{
 			"this has changed while you looked at it", "changed   ", "to replay 47 messages of", "> ", "tab", "esc back",
 		}},
 		"an undo": {u.View(width, height), []string{

@@ -19,6 +19,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/ports"
 	"github.com/dlxtop/dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/ui/messages"
 )
 
 // delayLine declares a buffer in which each message waits for its own TTL, and the worker behind it.
@@ -224,9 +225,9 @@ func lateness(
 	topology := model.NewTopology(snapshot)
 	ref := model.QueueRef{VHost: "/", Name: buffer}
 	peeked := must.Get(o.Broker.Peek(t.Context(), peek.For(topology, ref, peek.Want{Limit: n})))(t)
-	look := peekedMsg{queue: ref, peeked: peeked}
-	must.Do(t, look.read(topology, story.Sight{}, nil, ofCause{}))
-	waits := look.waits
+	look := messages.PeekedMsg{Queue: ref, Peeked: peeked}
+	must.Do(t, look.Read(topology, story.Sight{}, nil, messages.OfCause{}))
+	waits := look.Waits
 	if waits == nil || len(waits.Messages) != n {
 		t.Logf("looked at %d messages", peeked.Messages.Len())
 		must.Do(t, channel.Cancel(worker, false))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 func TestBufferWords(t *testing.T) {
@@ -39,7 +40,7 @@ func TestBufferWords(t *testing.T) {
 		{model.Flow{Buffers: []*model.Buffer{levels}}, "delayed to 1m30s"},
 		{model.Flow{DelayedRetry: model.Setting[string]{Set: true, Value: "all"}}, "retry in itself"},
 	} {
-		if got := bufferWords(&tc.flow); got != tc.want {
+		if got := shell.BufferWords(&tc.flow); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
 	}
@@ -67,13 +68,13 @@ func TestNextDue(t *testing.T) {
 		snapshot := recording(queue("b", tc.traits...))
 		buffers := []*model.Buffer{{Member: model.Member{Queue: ref("b")}, Role: model.RetryBuffer, TTL: tc.ttl}}
 		flows := []model.Flow{{Worker: model.Member{Queue: ref("w")}, Buffers: buffers}}
-		h, topology := newHistory(), model.NewTopology(snapshot)
+		h, topology := shell.NewHistory(), model.NewTopology(snapshot)
 		for at := time.Duration(0); at <= tc.still; at += 2 * time.Second {
-			h.record(start.Add(at), topology, flows, model.Moves{ref("b"): {Went: model.Some[int64](0)}})
+			h.Record(start.Add(at), topology, flows, model.Moves{ref("b"): {Went: model.Some[int64](0)}})
 		}
-		msg := topologyMsg{topology: topology, history: h}
+		msg := shell.TopologyMsg{Topology: topology, History: h}
 		now := start.Add(tc.still)
-		if got := msg.soonest(&flows[0], now).Words(now); got != tc.want {
+		if got := msg.Soonest(&flows[0], now).Words(now); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}

@@ -10,14 +10,16 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/ui/flows"
 	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 func onFlow(t *testing.T, o Options, name string, width, height int) *terminal {
 	t.Helper()
 	return newTerminal(t, o, width, height, func(a *app) {
-		a.tabs[0].stack = append(a.tabs[0].stack, a.env.newPage(newFlowScreen(a.env, ref(name))))
+		a.tabs[0].stack = append(a.tabs[0].stack, a.env.NewPage(flows.NewFlowScreen(a.env, ref(name))))
 	})
 }
 
@@ -74,8 +76,8 @@ func TestFlowLeadsNowhere(t *testing.T) {
 			queue("work", consumers(1)), bind("x", "w", "work"),
 		)
 		c := newClock()
-		msg := topologyMsg{topology: model.NewTopology(s)}
-		msg.findings = findings.Of(msg.topology)
+		msg := shell.TopologyMsg{Topology: model.NewTopology(s)}
+		msg.Findings = findings.Of(msg.Topology)
 		flow := model.Flow{Name: "work", VHost: "/", Worker: model.Member{Queue: ref("work")}, Buffers: []*model.Buffer{
 			{
 				Member: model.Member{Queue: ref("wait")}, Role: model.DelayedBuffer, DLX: "gone.exchange",
@@ -86,7 +88,7 @@ func TestFlowLeadsNowhere(t *testing.T) {
 				Targets: []model.QueueRef{ref("work")},
 			},
 		}}
-		p := picture.Of(&flow, msg.moment(c.now()))
+		p := picture.Of(&flow, msg.Moment(c.now()))
 		sc, ok := picture.WideLayout(p, width, ref("work"))
 		if !ok {
 			sc = picture.RailLayout(p, width, ref("work"))
@@ -100,11 +102,11 @@ func TestFlowLeadsNowhere(t *testing.T) {
 
 func TestBufferThatIsAnExchange(t *testing.T) {
 	s := recording(exchange("x-delayed-message", "later"), queue("work", consumers(1)), bind("later", "w", "work"))
-	msg := topologyMsg{topology: model.NewTopology(s)}
+	msg := shell.TopologyMsg{Topology: model.NewTopology(s)}
 	flow := model.Flow{Name: "work", VHost: "/", Worker: model.Member{Queue: ref("work")}, Buffers: []*model.Buffer{
 		{Role: model.DelayedBuffer, DLX: "later", Targets: []model.QueueRef{ref("work")}},
 	}}
-	p := picture.Of(&flow, msg.moment(newClock().now()))
+	p := picture.Of(&flow, msg.Moment(newClock().now()))
 	if got := p.Stations(); len(got) != 1 || got[0].Queue != ref("work") {
 		t.Errorf("the cursor passes %v", got)
 	}

@@ -34,12 +34,12 @@ func (f Frame) Write(ctx context.Context, o Options) error {
 	}
 	o.Kept = nil
 	a := newApp(ctx, o)
-	a.env.profile = termenv.TrueColor
-	dress(a.env, a.env.theme)
+	a.env.Profile = termenv.TrueColor
+	dress(a.env, a.env.Theme)
 	program := tea.NewProgram(framing{app: a, frame: f}, tea.WithContext(ctx), tea.WithInput(nil), tea.WithoutRenderer(),
 		tea.WithoutSignalHandler())
 	last, err := program.Run()
-	a.env.work.end()
+	a.env.Work.End()
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (f framing) look() (tea.Model, tea.Cmd) {
 	f.tries++
 	over := time.Duration(f.tries)*frameTick >= framePatience
 	switch {
-	case f.width == 0 || f.latest.topology == nil:
+	case f.width == 0 || f.latest.Topology == nil:
 		if over {
 			f.err = fmt.Errorf("the broker's queues could not be read within %s", framePatience)
 			if why := f.poller.err; why != nil {
@@ -102,7 +102,7 @@ func (f framing) look() (tea.Model, tea.Cmd) {
 		if f.frame.Open != "" {
 			return f.open()
 		}
-	case f.env.work.active.Load() > 0:
+	case f.env.Work.Active.Load() > 0:
 		f.quiet = 0
 	default:
 		f.quiet++

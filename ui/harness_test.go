@@ -38,7 +38,7 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 	t.Helper()
 	a := newApp(t.Context(), o)
 	if !o.Plain {
-		a.env.styles = term.NewStyles(term.Mono, termenv.Ascii)
+		a.env.Styles = term.NewStyles(term.Mono, termenv.Ascii)
 	}
 	for _, f := range adjust {
 		f(&a)
@@ -67,7 +67,7 @@ func newTerminal(t *testing.T, o Options, width, height int, adjust ...func(*app
 			term.last, _ = m.Model.(app)
 		}
 		term.err = err
-		a.env.work.end()
+		a.env.Work.End()
 	}()
 	drained := make(chan struct{})
 	go func() { // a terminal's answers to questions: nobody reads them, but they must go somewhere

@@ -7,6 +7,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/watch"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // A publisher's timestamp dates the entry of a message into a delayed buffer, but not into a retry buffer: it was
@@ -18,11 +19,11 @@ func TestTheHeadsTimestampDatesOnlyDelayedBuffers(t *testing.T) {
 		HeadTimestamp: model.Some(now.Add(-10 * time.Second)),
 	}
 	topology := model.NewTopology(recording(queue("b", func(to *model.Queue) { *to = *q })))
-	msg := topologyMsg{topology: topology}
+	msg := shell.TopologyMsg{Topology: topology}
 	for role, want := range map[model.Role]string{model.DelayedBuffer: "21s", model.RetryBuffer: "≤ 30s"} {
 		// A timestamp is cut off to whole seconds: it is 20 to 21 s.
 		buffer := model.Buffer{Member: model.Member{Queue: q.QueueRef}, Role: role, TTL: model.Some(30 * time.Second)}
-		if got := msg.head(&buffer, now).Words(now); got != want {
+		if got := msg.Head(&buffer, now).Words(now); got != want {
 			t.Errorf("%s: %q, want %q", role, got, want)
 		}
 	}
@@ -77,45 +78,46 @@ func TestABoundGetsNoWorse(t *testing.T) {
 func TestWhatPollsAndCountsKnow(t *testing.T) {
 	at := func(second int) time.Time { return newClock().now().Add(time.Duration(second) * time.Second) }
 	var never time.Time
+	arrival := func(after, since time.Time) shell.Arrival { return shell.Arrival{After: after, Since: since} }
 	for _, test := range []struct {
 		name  string
-		polls arrival
+		polls shell.Arrival
 		head  watch.Head
-		want  arrival
+		want  shell.Arrival
 	}{
-		{"it is there longer than it is counted", arrival{never, at(0)}, watch.Head{By: at(20)}, arrival{never, at(0)}},
-		{"it came while counted", arrival{at(5), at(12)}, watch.Head{After: at(10), By: at(11)}, arrival{at(10), at(11)}},
+		{"it is there longer than it is counted", arrival(never, at(0)), watch.Head{By: at(20)}, arrival(never, at(0))},
+		{"it came while counted", arrival(at(5), at(12)), watch.Head{After: at(10), By: at(11)}, arrival(at(10), at(11))},
 		{
 			"one has left, and the polls do not know it yet",
-			arrival{at(0), at(2)},
+			arrival(at(0), at(2)),
 			watch.Head{After: at(10), By: at(11), Left: at(30)},
-			arrival{at(10), at(11)},
+			arrival(at(10), at(11)),
 		},
 		{
 			"one has left, and the polls have seen it",
-			arrival{never, at(32)},
+			arrival(never, at(32)),
 			watch.Head{After: at(10), By: at(11), Left: at(30)},
-			arrival{at(10), at(11)},
+			arrival(at(10), at(11)),
 		},
-		{"the polls counted nothing since", arrival{at(30), at(37)}, watch.Head{By: at(20)}, arrival{at(30), at(37)}},
+		{"the polls counted nothing since", arrival(at(30), at(37)), watch.Head{By: at(20)}, arrival(at(30), at(37))},
 		{
 			"the queue was empty, and the polls do not know it",
-			arrival{never, at(31)},
+			arrival(never, at(31)),
 			watch.Head{After: at(33), By: at(34), Left: at(30)},
-			arrival{at(33), at(34)},
+			arrival(at(33), at(34)),
 		},
 	} {
-		if got := test.polls.with(test.head); got != test.want {
+		if got := test.polls.With(test.head); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}
-	h := newHistory()
+	h := shell.NewHistory()
 	flows := []model.Flow{{Worker: model.Member{Queue: ref("q")}}}
 	topology := model.NewTopology(recording(queue("q", ready(1))))
 	for second := range 600 {
-		h.record(at(second), topology, flows, model.Moves{ref("q"): {Went: model.Some[int64](0)}})
+		h.Record(at(second), topology, flows, model.Moves{ref("q"): {Went: model.Some[int64](0)}})
 	}
-	if got := h.headArrived(at(600), ref("q")); got.since != at(0) {
-		t.Errorf("after ten minutes it is there since %v", got.since)
+	if got := h.HeadArrived(at(600), ref("q")); got.Since != at(0) {
+		t.Errorf("after ten minutes it is there since %v", got.Since)
 	}
 }

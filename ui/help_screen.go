@@ -6,12 +6,13 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
 // helpScreen lists the keys that do something on the screen it was opened from.
 type helpScreen struct {
-	env  *env
+	env  *shell.Env
 	list term.List[int, helpRow]
 }
 
@@ -21,11 +22,11 @@ type helpRow struct {
 	help  key.Help
 }
 
-func newHelpScreen(e *env, of screen) screen {
+func newHelpScreen(e *shell.Env, of shell.Screen) shell.Screen {
 	if h, ok := of.(helpScreen); ok {
 		return h
 	}
-	k := e.keys
+	k := e.Keys
 	var rows []helpRow
 	for _, group := range []struct {
 		where    string
@@ -45,8 +46,8 @@ func newHelpScreen(e *env, of screen) screen {
 		}
 	}
 	byPlace := func(a, b helpRow) int { return cmp.Compare(a.place, b.place) }
-	s := e.styles
-	table := term.NewTable(e.kit(), func(r helpRow) int { return r.place }, byPlace,
+	s := e.Styles
+	table := term.NewTable(e.Kit(), func(r helpRow) int { return r.place }, byPlace,
 		term.Column[helpRow]{
 			Title: "KEY", Width: 12, Compare: byPlace,
 			Cell: func(r helpRow) term.Field { return term.Field{Text: r.help.Key, Style: s.Accent} },
@@ -66,9 +67,9 @@ func newHelpScreen(e *env, of screen) screen {
 
 func (h helpScreen) Init() tea.Cmd { return nil }
 
-func (h helpScreen) Update(msg tea.Msg) (screen, tea.Cmd) {
-	if msg, ok := msg.(tea.KeyMsg); ok && !h.list.Handle(msg) && term.Is(msg, h.env.keys.Help) {
-		return h, pop
+func (h helpScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	if msg, ok := msg.(tea.KeyMsg); ok && !h.list.Handle(msg) && term.Is(msg, h.env.Keys.Help) {
+		return h, shell.Pop
 	}
 	return h, nil
 }
@@ -79,15 +80,16 @@ func (h helpScreen) Typing() bool { return h.list.Filter.Typing }
 
 // Keys makes a second "?" close the help.
 func (h helpScreen) Keys() []key.Binding {
-	return h.list.Bindings(term.Describe(h.env.keys.Help, "close"))
+	return h.list.Bindings(term.Describe(h.env.Keys.Help, "close"))
 }
 
 func (h helpScreen) View(width, height int) string {
-	s := h.env.styles
+	s := h.env.Styles
 	marks := "   " + s.Danger.Render(term.MarkError) + " lost or will be   " +
 		s.Warning.Render(term.MarkWarning) + " risky   " +
 		s.Accent.Render(term.MarkCursor) + " cursor   " + s.Chosen.Render(term.MarkChosen) + " selected   " +
 		s.Muted.Render("?") + " not known"
+	list := h.list.View(width, height-2, nil) // first: it fits the rows to the height
 	more := term.Partition(s, "", h.list.Table.Position(), width)
-	return h.list.View(width, height-2, nil) + "\n" + term.Block([]string{more, term.Cut(marks, width, "…")}, width, 2)
+	return list + "\n" + term.Block([]string{more, term.Cut(marks, width, "…")}, width, 2)
 }

@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // The bound on what is due next shrinks while nothing leaves, and starts again when something may have left.
 func TestHeadArrived(t *testing.T) {
-	h := newHistory()
+	h := shell.NewHistory()
 	start := newClock().now()
 	flows := []model.Flow{{Worker: model.Member{Queue: ref("q")}}}
 	at := func(second int, ready, went int64) {
 		topology := model.NewTopology(recording(queue("q", func(q *model.Queue) { q.Ready = model.Some(ready) })))
-		h.record(start.Add(time.Duration(second)*time.Second), topology, flows,
+		h.Record(start.Add(time.Duration(second)*time.Second), topology, flows,
 			model.Moves{ref("q"): {Went: model.Some(went)}})
 	}
 	for _, step := range []struct {
@@ -33,7 +34,7 @@ func TestHeadArrived(t *testing.T) {
 	} {
 		at(step.second, step.ready, step.went)
 		now := start.Add(time.Duration(step.second) * time.Second)
-		if got := now.Sub(h.headArrived(now, ref("q")).since); got != step.want {
+		if got := now.Sub(h.HeadArrived(now, ref("q")).Since); got != step.want {
 			t.Errorf("after %d s: %v, want %v", step.second, got, step.want)
 		}
 	}

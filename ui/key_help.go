@@ -7,7 +7,10 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/bubbles/key"
+
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // KeyGroup is the keys of one place of the dashboard.
@@ -24,7 +27,7 @@ type Key struct {
 
 // KeyHelp says what every key does, place by place. docs/keys.md is written from it.
 func KeyHelp() []KeyGroup {
-	k := newKeyMap()
+	k := shell.NewKeyMap()
 	return []KeyGroup{
 		group("everywhere", everywhere(k)),
 		group("in every list", lists(k)),
@@ -107,7 +110,7 @@ func KeyHelp() []KeyGroup {
 }
 
 // paletteGroup has the commands of the palette: they are typed, and do what keys do.
-func paletteGroup(k *keyMap) KeyGroup {
+func paletteGroup(k *shell.KeyMap) KeyGroup {
 	g := KeyGroup{Place: "commands, after " + k.Palette.Help().Key}
 	for _, c := range commands(newApp(context.Background(), Options{Contexts: []string{"any"}})) {
 		name := c.name
@@ -128,7 +131,7 @@ type explained struct {
 	does    string
 }
 
-func everywhere(k *keyMap) []explained {
+func everywhere(k *shell.KeyMap) []explained {
 	all := make([]explained, 0, len(k.Screens))
 	for _, screen := range k.Screens {
 		all = append(all, explained{screen, "the screen " + screen.Help().Desc})
@@ -150,7 +153,7 @@ func everywhere(k *keyMap) []explained {
 	)
 }
 
-func lists(k *keyMap) []explained {
+func lists(k *shell.KeyMap) []explained {
 	var all []explained
 	for _, motion := range k.Motions() {
 		all = append(all, explained{motion, motion.Help().Desc})
@@ -165,7 +168,7 @@ func lists(k *keyMap) []explained {
 	)
 }
 
-func messageKeys(k *keyMap) []explained {
+func messageKeys(k *shell.KeyMap) []explained {
 	return []explained{
 		{k.Open, "story, headers and body of this message"},
 		{k.NextPane, "into the detail beside the list, where there is room for it"},
@@ -189,7 +192,7 @@ func messageKeys(k *keyMap) []explained {
 	}
 }
 
-func dialogs(k *keyMap) []explained {
+func dialogs(k *shell.KeyMap) []explained {
 	return []explained{
 		{k.Confirm, "do it"},
 		{k.Cancel, "back, nothing is done; while it runs: stop"},
@@ -229,7 +232,7 @@ func keyName(pressed string) string {
 
 // CheckActionKey refuses a key for an action that is no key, or that does something already. The error is one sentence.
 func CheckActionKey(name string) error {
-	if _, ok := pressOf(pressed(name)); !ok {
+	if _, ok := shell.PressOf(act.Pressed(name)); !ok {
 		return fmt.Errorf("there is no key %s: write ctrl-t, f5 or one letter", model.Printable(name))
 	}
 	for _, group := range KeyHelp() {

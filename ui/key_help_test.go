@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/bubbles/key"
+
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // Every binding of the program is explained somewhere: who adds a key says what it does.
@@ -36,7 +38,7 @@ func TestKeyHelpHasEveryKey(t *testing.T) {
 			visit(v.Type().Field(i).Name, v.Field(i))
 		}
 	}
-	keys := reflect.ValueOf(*newKeyMap())
+	keys := reflect.ValueOf(*shell.NewKeyMap())
 	for i := range keys.NumField() {
 		field := keys.Field(i)
 		if field.Kind() == reflect.Array {

@@ -7,6 +7,9 @@ import (
 
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // endlessBroker looks until it is told to end.
@@ -33,9 +36,9 @@ func (b endlessBroker) Read(ctx context.Context, _ peek.Plan, _ func(*message.Me
 // TestLeavingEndsTheLook: until a look gives its messages back, the next one sees the queue empty. It ends with its
 // screen, as does the one that an undo is planned with.
 func TestLeavingEndsTheLook(t *testing.T) {
-	for name, open := range map[string]func(*app, int64) screen{
-		"messages": func(a *app, _ int64) screen { return newMessagesScreen(a.env, ref(failedQueue)) },
-		"undo":     func(a *app, id int64) screen { return newUndoScreen(a.env, id) },
+	for name, open := range map[string]func(*app, int64) shell.Screen{
+		"messages": func(a *app, _ int64) shell.Screen { return messages.NewScreen(a.env, ref(failedQueue)) },
+		"undo":     func(a *app, id int64) shell.Screen { return act.NewUndoScreen(a.env, id) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, b, c := failedOptions(1)
@@ -43,7 +46,7 @@ func TestLeavingEndsTheLook(t *testing.T) {
 			looks := endlessBroker{b, make(chan struct{}, 1), make(chan struct{}, 1)}
 			o.Broker = looks
 			term := newTerminal(t, o, 120, 36, func(a *app) {
-				a.tabs[0].stack = append(a.tabs[0].stack, a.env.newPage(open(a, id)))
+				a.tabs[0].stack = append(a.tabs[0].stack, a.env.NewPage(open(a, id)))
 			})
 			await := func(what string, happened chan struct{}) {
 				select {

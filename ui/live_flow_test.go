@@ -11,6 +11,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // countedBroker is a broker that is counted: what is in its queues changes while a clock goes on with each count.
@@ -173,19 +174,19 @@ func TestChart(t *testing.T) {
 
 // A broker that takes long is not asked all the time.
 func TestPace(t *testing.T) {
-	poll := pace{2 * time.Second, slowestPoll, pollShare - 1}
+	poll := shell.Pace{Least: 2 * time.Second, Most: slowestPoll, Share: pollShare - 1}
 	for took, want := range map[time.Duration]time.Duration{
 		50 * time.Millisecond: 2 * time.Second, 2 * time.Second: 38 * time.Second,
 		6 * time.Second: 114 * time.Second, time.Minute: slowestPoll,
 	} {
-		if got := poll.every(took); got != want {
+		if got := poll.Every(took); got != want {
 			t.Errorf("a poll that takes %v is made every %v, want %v", took, got, want)
 		}
 	}
-	if got := declarePace.every(time.Millisecond); got != 250*time.Millisecond {
+	if got := shell.DeclarePace.Every(time.Millisecond); got != 250*time.Millisecond {
 		t.Errorf("counted every %v", got)
 	}
-	if got := declarePace.every(200 * time.Millisecond); got != 800*time.Millisecond {
+	if got := shell.DeclarePace.Every(200 * time.Millisecond); got != 800*time.Millisecond {
 		t.Errorf("over a slow line counted every %v", got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -108,12 +109,12 @@ func (h *hanging) Snapshot(ctx context.Context) (*model.Snapshot, error) {
 func TestASlowPollIsNotLive(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
-	a.env.styles = term.NewStyles(term.Mono, termenv.Ascii)
+	a.env.Styles = term.NewStyles(term.Mono, termenv.Ascii)
 	topology := model.NewTopology(busyBroker())
-	a.poller.inFlight = a.env.newRequest()
+	a.poller.inFlight = a.env.NewRequest()
 	a.poller.answered(polledMsg{
 		request: a.poller.inFlight, took: 6 * time.Second,
-		topology: topologyMsg{topology: topology},
+		topology: shell.TopologyMsg{Topology: topology},
 	}, a.env)
 	for _, step := range []struct {
 		after time.Duration
@@ -124,7 +125,7 @@ func TestASlowPollIsNotLive(t *testing.T) {
 		{110 * time.Second, "slow, 2m 16s old"},
 	} {
 		c.advance(step.after)
-		a.env.shown = c.now()
+		a.env.Shown = c.now()
 		if says := a.freshness(); says != step.says {
 			t.Errorf("it says %q instead of %q", says, step.says)
 		}
@@ -135,16 +136,16 @@ func TestASlowPollIsNotLive(t *testing.T) {
 func TestWhatWasDoneIsSeenSoon(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
-	a.env.styles = term.NewStyles(term.Mono, termenv.Ascii)
+	a.env.Styles = term.NewStyles(term.Mono, termenv.Ascii)
 	answer := func() {
-		a.poller.inFlight = a.env.newRequest()
+		a.poller.inFlight = a.env.NewRequest()
 		a.poller.answered(polledMsg{
 			request: a.poller.inFlight, took: 6 * time.Second,
-			topology: topologyMsg{topology: model.NewTopology(busyBroker())},
+			topology: shell.TopologyMsg{Topology: model.NewTopology(busyBroker())},
 		}, a.env)
 	}
 	acted := func() {
-		next, _ := a.Update(answerMsg{msg: endedMsg[plan.Account]{}})
+		next, _ := a.Update(shell.AnswerMsg{Msg: shell.EndedMsg[plan.Account]{}})
 		a = next.(app)
 	}
 	wantNext := func(want time.Duration) {

@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/act"
 )
 
 // traced has two messages: one with a trace, one without.
@@ -33,8 +34,8 @@ func traced(t *testing.T) Options {
 func TestActionsOnMessages(t *testing.T) {
 	var opened, copied strings.Builder
 	terms := onQueue(t, traced(t), failedQueue, 200, 50, func(a *app) {
-		a.env.clipboard = io.Writer(&copied)
-		a.env.opener = func(_ context.Context, url string) error {
+		a.env.Clipboard = io.Writer(&copied)
+		a.env.Opener = func(_ context.Context, url string) error {
 			opened.WriteString(url)
 			return nil
 		}
@@ -58,12 +59,12 @@ func TestActionsOnMessages(t *testing.T) {
 // Where no desktop is, the URL is copied and shown.
 func TestActionWithoutADesktop(t *testing.T) {
 	for want, err := range map[string]error{
-		"trace: copied: https://t.example/ab":                              errNoDesktop,
+		"trace: copied: https://t.example/ab":                              act.ErrNoDesktop,
 		"trace: copied, not opened (no such opener): https://t.example/ab": errors.New("no such opener"),
 	} {
 		terms := onQueue(t, traced(t), failedQueue, 120, 36, func(a *app) {
-			a.env.clipboard = io.Discard
-			a.env.opener = func(context.Context, string) error { return err }
+			a.env.Clipboard = io.Discard
+			a.env.Opener = func(context.Context, string) error { return err }
 		})
 		terms.await("2 messages")
 		terms.press("\x14")

@@ -11,6 +11,8 @@ import (
 
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -39,7 +41,7 @@ func TestPackedBodyGolden(t *testing.T) {
 		o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Title: "prod", Now: c.now}
 		term := onQueue(t, o, failedQueue, width, height)
 		term.await("1 message")
-		if term.press(keyEnter); height < splitHeight {
+		if term.press(keyEnter); height < messages.SplitHeight {
 			term.press(keyTab, keyTab) // else it begins with the body
 		}
 		term.await("▸ Body", "gzip → JSON, 153B from ", `"payload": (JSON in a string) {`)
@@ -87,7 +89,7 @@ func TestDressedBodyIsTheBody(t *testing.T) {
 	for _, l := range body.Read(&m).Lines {
 		for width := 2; width < 100; width++ {
 			var got strings.Builder
-			for _, line := range dressed(s, l, width) {
+			for _, line := range shell.Dressed(s, l, width) {
 				text := ansi.Strip(line)
 				if ansi.StringWidthWc(text) > width {
 					t.Errorf("%q is wider than %d", text, width)
@@ -115,12 +117,12 @@ func TestPieces(t *testing.T) {
 		{"世界", 1, []string{"世", "界"}},
 		{"", 5, []string{""}},
 	} {
-		if got := pieces(c.text, c.width); !slices.Equal(got, c.want) {
+		if got := shell.Pieces(c.text, c.width); !slices.Equal(got, c.want) {
 			t.Errorf("%q in %d: %q, want %q", c.text, c.width, got, c.want)
 		}
 	}
 	long := strings.Repeat("é世 word", 5000)
-	if got := pieces(long, 7); strings.Join(got, "") != long {
+	if got := shell.Pieces(long, 7); strings.Join(got, "") != long {
 		t.Error("a part of the text is lost")
 	}
 }
@@ -130,7 +132,7 @@ func TestDumpFitsItsPane(t *testing.T) {
 	m := message.Message{Body: []byte("\xff\xfe" + strings.Repeat("0123456789", 9)), BodyBytes: 92}
 	v := body.Read(&m)
 	for width, each := range map[int]int{28: 4, 43: 4, 44: 8, 75: 12, 76: 16, 200: 16} {
-		lines := viewLines(&term.Styles{}, &v, width, false)
+		lines := shell.ViewLines(&term.Styles{}, &v, width, false)
 		if want := (92 + each - 1) / each; len(lines) != want || ansi.StringWidthWc(lines[0]) > width {
 			t.Errorf("%d lines in %d columns, want %d: %q", len(lines), width, want, lines[0])
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/messages"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -18,7 +19,7 @@ import (
 func onQueue(t *testing.T, o Options, name string, width, height int, adjust ...func(*app)) *terminal {
 	t.Helper()
 	open := func(a *app) {
-		a.tabs[0].stack = append(a.tabs[0].stack, a.env.newPage(newMessagesScreen(a.env, ref(name))))
+		a.tabs[0].stack = append(a.tabs[0].stack, a.env.NewPage(messages.NewScreen(a.env, ref(name))))
 	}
 	return newTerminal(t, o, width, height, append([]func(*app){open}, adjust...)...)
 }
@@ -281,7 +282,7 @@ func TestHugeBody(t *testing.T) {
 func TestCopy(t *testing.T) {
 	var copied lockedBuilder
 	o, _, _ := failedOptions(3)
-	term := onQueue(t, o, failedQueue, 120, 36, func(a *app) { a.env.clipboard = &copied })
+	term := onQueue(t, o, failedQueue, 120, 36, func(a *app) { a.env.Clipboard = &copied })
 	term.await("3 messages")
 	for _, test := range []struct{ key, want string }{
 		{"b", `{"id":120,"name":"guan yu","email":"user0@example.com","roles":["admin","mail"],"active":true}`},
@@ -317,9 +318,9 @@ func TestManyMessagesScrollQuickly(t *testing.T) {
 	b.put(failedQueue, many...)
 	o := Options{Source: &recorded{snapshot: busyBroker()}, Broker: b, Now: c.now}
 	term := onQueue(t, o, failedQueue, 120, 36, func(a *app) {
-		top := a.tabs[0].stack[1].screen.(messagesScreen)
-		top.limit = 20_000
-		a.tabs[0].stack[1].screen = top
+		top := a.tabs[0].stack[1].Screen.(messages.Screen)
+		top.Limit = 20_000
+		a.tabs[0].stack[1].Screen = top
 	})
 	term.await("20,000 messages")
 	for range 100 {

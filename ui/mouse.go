@@ -7,6 +7,8 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // wheelRows is how far one notch of the wheel goes in a list.
@@ -19,12 +21,12 @@ const tabRow = 1
 // and y count from the screen's own corner, and reports whether the cursor had come there by a click. Then the row is
 // opened: nothing else is done by mouse.
 type clickable interface {
-	Click(x, y int) (s screen, again bool)
+	Click(x, y int) (s shell.Screen, again bool)
 }
 
 // handleMouse takes the wheel and clicks with the left button.
 func (a app) handleMouse(msg tea.MouseMsg) (tea.Model, tea.Cmd) {
-	if !a.env.mouse || a.tooSmall() || a.palette.open {
+	if !a.env.Mouse || a.tooSmall() || a.palette.open {
 		return a, nil
 	}
 	switch {
@@ -38,7 +40,7 @@ func (a app) handleMouse(msg tea.MouseMsg) (tea.Model, tea.Cmd) {
 		return a.clickHint(msg.X, msg.Y)
 	case msg.Y == tabRow:
 		if i, ok := a.tabAt(msg.X); ok {
-			a.notice = noticeMsg{}
+			a.notice = shell.NoticeMsg{}
 			return a.show(i)
 		}
 		return a, nil
@@ -53,14 +55,14 @@ func (a app) clickHint(x, y int) (tea.Model, tea.Cmd) {
 	if y >= len(lines) {
 		return a, nil
 	}
-	k := a.env.keys
+	k := a.env.Keys
 	_, rows := a.top().(clickable) // enter opens one; elsewhere it agrees
 	opens := rows && !a.top().Typing()
 	for _, b := range slices.Concat(a.top().Keys(), []key.Binding{k.Quit, k.Help, k.Palette}) {
 		if !b.Enabled() || !hintAt(lines[y], b, x) || sharesKey(b, k.Insist) || !opens && sharesKey(b, k.Confirm) {
 			continue
 		}
-		if press, ok := pressOf(b.Keys()[0]); ok {
+		if press, ok := shell.PressOf(b.Keys()[0]); ok {
 			return a.handleKey(press)
 		}
 	}
@@ -108,14 +110,14 @@ func (a app) wheel(direction tea.KeyType) (tea.Model, tea.Cmd) {
 // click puts the cursor on a row of the screen, and opens it when a click had put it there.
 func (a app) click(x, y int) (tea.Model, tea.Cmd) {
 	s, ok := a.top().(clickable)
-	if !ok || y < 0 || y >= a.height-aboveScreen-len(a.below()) || a.latest.topology == nil {
+	if !ok || y < 0 || y >= a.height-aboveScreen-len(a.below()) || a.latest.Topology == nil {
 		return a, nil
 	}
 	t := &a.tabs[a.tab]
-	t.stack = append([]page(nil), t.stack...)
+	t.stack = append([]shell.Page(nil), t.stack...)
 	top := &t.stack[len(t.stack)-1]
 	var again bool
-	if top.screen, again = s.Click(x, y); !again {
+	if top.Screen, again = s.Click(x, y); !again {
 		return a, nil
 	}
 	return a.toScreen(tea.KeyMsg{Type: tea.KeyEnter})
@@ -137,7 +139,7 @@ func (a app) tabAt(x int) (i int, ok bool) {
 
 // withMouse takes the mouse again when a program that had the terminal is over: Bubble Tea 1.3.10 does not.
 func (a app) withMouse(over func(error) tea.Msg) func(error) tea.Msg {
-	if !a.env.mouse {
+	if !a.env.Mouse {
 		return over
 	}
 	return func(err error) tea.Msg {

@@ -140,7 +140,7 @@ func TestMouseIsTakenAgain(t *testing.T) {
 	if messages != "tea.BatchMsg" {
 		t.Errorf("what follows the editor is %s", messages)
 	}
-	a.env.mouse = false
+	a.env.Mouse = false
 	if _, ok := a.withMouse(func(error) tea.Msg { return resumedMsg{} })(nil).(resumedMsg); !ok {
 		t.Error("without a mouse something else than the answer follows the editor")
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/dlxtop/dlxtop/mgmt"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/watch"
+	"github.com/dlxtop/dlxtop/ui/flows"
 )
 
 // stage is a scenario in a vhost of its own, with nothing that moves but what a test sends, and a watch over one of its
@@ -312,7 +313,7 @@ func (s *stage) check(waited ...time.Duration) {
 	}
 	if s.Failed() {
 		for _, m := range s.watch.Log() {
-			s.Logf("%s %s", m.At.Format(logTime), m)
+			s.Logf("%s %s", m.At.Format(flows.LogTime), m)
 		}
 	}
 }

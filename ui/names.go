@@ -10,7 +10,11 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/flows"
+	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
+	"github.com/dlxtop/dlxtop/ui/trace"
 )
 
 // nameKind is a kind of thing that commands take by name.
@@ -37,32 +41,32 @@ var (
 			if !a.hasFlow(n.ref()) {
 				return a.gone("flow", n)
 			}
-			return a.push(newFlowScreen(a.env, n.ref()))
+			return a.push(flows.NewFlowScreen(a.env, n.ref()))
 		},
 	}
 	queueNames = nameKind{
 		command: "queue", word: "queue",
 		all: func(a app) []name {
-			queues := a.latest.topology.Snapshot.Queues
+			queues := a.latest.Topology.Snapshot.Queues
 			return a.namesOf(len(queues), func(i int) model.QueueRef { return queues[i].QueueRef })
 		},
 		open: func(a app, n name) (tea.Model, tea.Cmd) {
-			if _, ok := a.latest.topology.Queue(n.ref()); !ok {
+			if _, ok := a.latest.Topology.Queue(n.ref()); !ok {
 				return a.gone("queue", n)
 			}
-			return a.push(newMessagesScreen(a.env, n.ref()))
+			return a.push(messages.NewScreen(a.env, n.ref()))
 		},
 	}
 	exchangeNames = nameKind{
 		command: "tap", word: "exchange",
 		all: func(a app) []name {
-			exchanges := a.latest.topology.Snapshot.Exchanges
+			exchanges := a.latest.Topology.Snapshot.Exchanges
 			return slices.DeleteFunc(a.namesOf(len(exchanges), func(i int) model.QueueRef {
 				return model.QueueRef{VHost: exchanges[i].VHost, Name: exchanges[i].Name}
 			}), func(n name) bool { return n.name == "" }) // RabbitMQ lets nothing be bound to the default exchange
 		},
 		open: func(a app, n name) (tea.Model, tea.Cmd) {
-			if s, ok := tapExchange(a.env, a.latest.topology, model.ExchangeRef{VHost: n.vhost, Name: n.name}); ok {
+			if s, ok := trace.TapExchange(a.env, a.latest.Topology, model.ExchangeRef{VHost: n.vhost, Name: n.name}); ok {
 				return a.push(s)
 			}
 			return a.gone("exchange", n)
@@ -74,7 +78,7 @@ var (
 			if !a.hasFlow(n.ref()) {
 				return a.gone("flow", n)
 			}
-			return a.push(newProbeScreen(a.env, n.ref()))
+			return a.push(trace.NewProbeScreen(a.env, n.ref()))
 		},
 	}
 )
@@ -82,9 +86,9 @@ var (
 var contextNames = nameKind{
 	command: "context", word: "context", offline: true,
 	all: func(a app) []name {
-		names := make([]name, len(a.env.contexts))
-		for i, c := range a.env.contexts {
-			if names[i] = (name{name: c, shown: model.Printable(c)}); c == a.env.title {
+		names := make([]name, len(a.env.Contexts))
+		for i, c := range a.env.Contexts {
+			if names[i] = (name{name: c, shown: model.Printable(c)}); c == a.env.Title {
 				names[i].in = "this one"
 			}
 		}
@@ -99,7 +103,7 @@ var themeNames = nameKind{
 		var names []name
 		for _, theme := range Themes() {
 			n := name{name: theme, shown: theme}
-			if theme == string(a.env.theme) {
+			if theme == string(a.env.Theme) {
 				n.in = "this one"
 			}
 			names = append(names, n)
@@ -111,15 +115,15 @@ var themeNames = nameKind{
 
 // goToContext ends the program, which then begins with another broker, unless something runs here.
 func (a app) goToContext(n name) (tea.Model, tea.Cmd) {
-	if n.name == a.env.title {
-		a.notice = noticeMsg{text: "this is " + n.shown}
+	if n.name == a.env.Title {
+		a.notice = shell.NoticeMsg{Text: "this is " + n.shown}
 		return a, nil
 	}
 	for _, t := range a.tabs {
 		for _, page := range t.stack {
-			if isBusy(page.screen) {
-				a.notice = noticeMsg{bad: true, text: fmt.Sprintf("not left for %s: what runs on %s would be stopped; "+
-					"wait for its end, or stop it with %s", n.shown, page.screen.Title(), a.env.keys.ForceQuit.Help().Key)}
+			if isBusy(page.Screen) {
+				a.notice = shell.NoticeMsg{Bad: true, Text: fmt.Sprintf("not left for %s: what runs on %s would be stopped; "+
+					"wait for its end, or stop it with %s", n.shown, page.Screen.Title(), a.env.Keys.ForceQuit.Help().Key)}
 				return a, nil
 			}
 		}
@@ -129,16 +133,16 @@ func (a app) goToContext(n name) (tea.Model, tea.Cmd) {
 }
 
 func (a app) flowNames() []name {
-	return a.namesOf(len(a.latest.flows), func(i int) model.QueueRef { return a.latest.flows[i].Worker.Queue })
+	return a.namesOf(len(a.latest.Flows), func(i int) model.QueueRef { return a.latest.Flows[i].Worker.Queue })
 }
 
 func (a app) hasFlow(ref model.QueueRef) bool {
-	return slices.ContainsFunc(a.latest.flows, func(f model.Flow) bool { return f.Worker.Queue == ref })
+	return slices.ContainsFunc(a.latest.Flows, func(f model.Flow) bool { return f.Worker.Queue == ref })
 }
 
 // namesOf are the names of n objects of the broker, by what is shown.
 func (a app) namesOf(n int, at func(i int) model.QueueRef) []name {
-	several := len(a.latest.topology.Snapshot.VHosts) > 1
+	several := len(a.latest.Topology.Snapshot.VHosts) > 1
 	names := make([]name, n)
 	for i := range names {
 		ref := at(i)
@@ -153,7 +157,7 @@ func (a app) namesOf(n int, at func(i int) model.QueueRef) []name {
 
 // gone says that something was deleted since it was offered.
 func (a app) gone(what string, n name) (tea.Model, tea.Cmd) {
-	a.notice = noticeMsg{text: "there is no " + what + " " + n.shown + " any more", bad: true}
+	a.notice = shell.NoticeMsg{Text: "there is no " + what + " " + n.shown + " any more", Bad: true}
 	return a, nil
 }
 

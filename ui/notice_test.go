@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // TestLongNoticesAreMarked: a notice that has more lines than there is room for says that it goes on.
@@ -16,7 +18,7 @@ func TestLongNoticesAreMarked(t *testing.T) {
 		"short": false, strings.Repeat("four letters ", 17): false, strings.Repeat("four letters ", 30): true,
 		strings.Repeat("x", 600): true,
 	} {
-		a.notice = noticeMsg{text: text}
+		a.notice = shell.NoticeMsg{Text: text}
 		lines := a.noticeLines()
 		last := ansi.Strip(lines[len(lines)-1])
 		if strings.HasSuffix(last, "…") != cut || len(lines) > mostNotice || ansi.StringWidth(last) >= a.width {

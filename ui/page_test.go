@@ -9,6 +9,8 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // overhearing is a screen that remembers the kinds of messages that it was sent.
@@ -28,7 +30,7 @@ func (o *overhearing) of(msg tea.Msg) (n int) {
 	return o.kinds[fmt.Sprintf("%T", msg)]
 }
 
-func (o *overhearing) Update(msg tea.Msg) (screen, tea.Cmd) {
+func (o *overhearing) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.kinds[fmt.Sprintf("%T", msg)]++
@@ -41,22 +43,22 @@ func TestAnswersReachTheScreenThatAsked(t *testing.T) {
 	o, _, _ := failedOptions(5)
 	below, beside := &overhearing{kinds: map[string]int{}}, &overhearing{kinds: map[string]int{}}
 	term := newTerminal(t, o, 120, 36, func(a *app) {
-		a.tabs[1].stack = append(a.tabs[1].stack, a.env.newPage(beside))
-		a.tabs[0].stack = append(a.tabs[0].stack, a.env.newPage(below),
-			a.env.newPage(newMessagesScreen(a.env, ref(failedQueue))))
+		a.tabs[1].stack = append(a.tabs[1].stack, a.env.NewPage(beside))
+		a.tabs[0].stack = append(a.tabs[0].stack, a.env.NewPage(below),
+			a.env.NewPage(messages.NewScreen(a.env, ref(failedQueue))))
 	})
 	term.await("5 messages")
 	term.press("d")
 	term.await("enter drop 1 message")
 	term.press(keyEnter)
 	term.await("What happened", "1 message dropped")
-	if below.of(topologyMsg{}) == 0 {
+	if below.of(shell.TopologyMsg{}) == 0 {
 		t.Error("a screen of the tab that is seen got no poll")
 	}
 	for name, o := range map[string]*overhearing{"below": below, "beside": beside} {
 		o.mu.Lock()
 		for kind, n := range o.kinds {
-			if kind != fmt.Sprintf("%T", topologyMsg{}) || name == "beside" {
+			if kind != fmt.Sprintf("%T", shell.TopologyMsg{}) || name == "beside" {
 				t.Errorf("the screen %s got %d x %s", name, n, kind)
 			}
 		}
@@ -68,11 +70,11 @@ func TestAnswersReachTheScreenThatAsked(t *testing.T) {
 func TestLateLookIsLetGo(t *testing.T) {
 	o, _, _ := failedOptions(1)
 	a := newApp(t.Context(), o)
-	p := a.env.newPage(newMessagesScreen(a.env, ref(failedQueue)))
+	p := a.env.NewPage(messages.NewScreen(a.env, ref(failedQueue)))
 	closed := false
-	late := p.asked(func() tea.Msg {
-		msg := peekedMsg{queue: ref(failedQueue)}
-		msg.peeked.Messages = &closeable{closed: &closed}
+	late := p.Asked(func() tea.Msg {
+		msg := messages.PeekedMsg{Queue: ref(failedQueue)}
+		msg.Peeked.Messages = &closeable{closed: &closed}
 		return msg
 	})
 	if _, cmd := a.Update(late()); cmd != nil {
@@ -103,7 +105,7 @@ func TestAScreenClosesOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var m tea.Model = newApp(t.Context(), o)
 			m, _ = m.Update(tea.WindowSizeMsg{Width: 120, Height: 36})
-			m, _ = m.(app).push(newMessagesScreen(m.(app).env, ref(failedQueue)))
+			m, _ = m.(app).push(messages.NewScreen(m.(app).env, ref(failedQueue)))
 			m, _ = m.Update(help)
 			if n := len(m.(app).tabs[0].stack); n != 3 {
 				t.Fatalf("%d screens are open", n)

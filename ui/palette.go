@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -19,7 +20,7 @@ const (
 // palette is the line for commands that ":" opens. Below it stands what enter would do, and what else is like it:
 // commands, what keys do on this screen, flows and queues by their names.
 type palette struct {
-	env   *env
+	env   *shell.Env
 	open  bool
 	field term.TextField
 	wrong string // why enter did nothing; "" when it would do something
@@ -49,7 +50,7 @@ type suggestion struct {
 func (p palette) opened(a app) palette {
 	p.open, p.wrong, p.completed = true, "", false
 	p.back, p.draft = len(p.past), ""
-	p.names, p.unread = map[string][]name{}, a.latest.topology == nil
+	p.names, p.unread = map[string][]name{}, a.latest.Topology == nil
 	p.field.Set("")
 	return p.searched(a)
 }
@@ -59,13 +60,13 @@ func (p palette) refreshed(a app) palette {
 	if !p.open || p.completed {
 		return p
 	}
-	if p.unread && a.latest.topology != nil {
+	if p.unread && a.latest.Topology != nil {
 		p.unread, p.names = false, map[string][]name{}
 	}
 	return p.searched(a)
 }
 
-func newPalette(e *env) palette { return palette{env: e, field: term.NewTextField("")} }
+func newPalette(e *shell.Env) palette { return palette{env: e, field: term.NewTextField("")} }
 
 // commanded gives a key to the palette, and does what it asks for.
 func (a app) commanded(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
@@ -74,7 +75,7 @@ func (a app) commanded(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 		return a, nil
 	}
 	text := a.palette.past[len(a.palette.past)-1]
-	keep := a.env.keep(func(c *keptChoices) { c.Commands = remembered(c.Commands, text) })
+	keep := a.env.Keep(func(c *shell.KeptChoices) { c.Commands = shell.Remembered(c.Commands, text) })
 	m, cmd := chosen(a)
 	if keep == nil {
 		return m, cmd
@@ -84,7 +85,7 @@ func (a app) commanded(msg tea.KeyMsg) (tea.Model, tea.Cmd) {
 
 // handle takes a key while the palette is open. What it returns is to be run.
 func (p palette) handle(msg tea.KeyMsg, a app) (palette, effect) {
-	k := p.env.keys
+	k := p.env.Keys
 	switch {
 	case term.Is(msg, k.Abandon):
 		return p.closed(), nil
@@ -126,7 +127,7 @@ func (p palette) accept(a app) (palette, effect) {
 	if chosen.run == nil {
 		return p.complete(a, 1), nil
 	}
-	p.past = remembered(p.past, strings.TrimSpace(chosen.text))
+	p.past = shell.Remembered(p.past, strings.TrimSpace(chosen.text))
 	return p.closed(), chosen.run
 }
 
@@ -221,7 +222,7 @@ func (p *palette) offerText(c *command, text string) {
 
 // offerNames adds the names that match best.
 func (p *palette) offerNames(a app, kind *nameKind, typed string) {
-	if a.latest.topology == nil && !kind.offline {
+	if a.latest.Topology == nil && !kind.offline {
 		return
 	}
 	names, known := p.names[kind.command]
@@ -241,14 +242,14 @@ func (p *palette) offerNames(a app, kind *nameKind, typed string) {
 
 // actions are what keys of a screen do, as far as the words are like what is typed. Keys that mean what is under the
 // cursor of a dialog, like enter, are not among them.
-func actions(of screen, typed string) []suggestion {
+func actions(of shell.Screen, typed string) []suggestion {
 	var found []suggestion
 	for _, b := range of.Keys() {
 		words := b.Help().Desc
 		if !b.Enabled() || !byWords(b) || nearness(strings.ToLower(words), typed) > contains {
 			continue
 		}
-		press, ok := pressOf(b.Keys()[0])
+		press, ok := shell.PressOf(b.Keys()[0])
 		if !ok {
 			continue
 		}
@@ -285,7 +286,7 @@ func (p palette) nothing() string {
 
 // view is what is typed, and what it can become.
 func (p palette) view(width int) []string {
-	s := p.env.styles
+	s := p.env.Styles
 	hints := s.Muted.Render("tab completes   ↑ ↓ earlier commands   esc closes ")
 	if ansi.StringWidthWc(p.field.Text()) > width-6-ansi.StringWidthWc(hints) {
 		hints = ""

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // command types into the palette and waits until it shows something.
@@ -185,15 +186,15 @@ func TestNearest(t *testing.T) {
 
 func TestPressOfEveryKey(t *testing.T) {
 	for _, name := range []string{"r", " ", "*", "ctrl+r", "enter", "shift+tab", "pgup"} {
-		press, ok := pressOf(name)
+		press, ok := shell.PressOf(name)
 		if !ok || press.String() != name {
 			t.Errorf("the press of %q is %q", name, press.String())
 		}
 	}
-	if _, ok := pressOf("hyper+x"); ok {
+	if _, ok := shell.PressOf("hyper+x"); ok {
 		t.Error("there is a press for a key that is none")
 	}
-	if got := remembered(make([]string, 10_000), "x"); len(got) != mostCommands || got[len(got)-1] != "x" {
+	if got := shell.Remembered(make([]string, 10_000), "x"); len(got) != shell.MostCommands || got[len(got)-1] != "x" {
 		t.Errorf("%d commands are remembered", len(got))
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // TestPanicsLeaveTheTerminal: a defect in what draws, in what handles messages, or in what asks a broker, ends the
@@ -67,8 +68,8 @@ func TestPanicsLeaveTheTerminal(t *testing.T) {
 			defect(&o, &armed)
 			stdout := os.Stdout
 			os.Stdout = tty // Bubble Tea tells of the panic there
-			a, screen := newApp(t.Context(), o), newScreenFile(tty, tty)
-			a.env.screen = screen
+			a, screen := newApp(t.Context(), o), shell.NewScreenFile(tty, tty)
+			a.env.Screen = screen
 			_, err = run(a, tea.NewProgram(a, tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithInput(keyless{tty, t}),
 				tea.WithOutput(screen)))
 			os.Stdout = stdout

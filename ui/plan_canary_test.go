@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 func TestCanaryDialogGolden(t *testing.T) {
@@ -57,7 +58,7 @@ func TestCanaryIsToldAndHurried(t *testing.T) {
 	term.press(keyEnter, keyEnter) // a key that is held down
 	term.settle()
 	term.await("canary    1 sent, waiting until it is taken")
-	c.advance(changeGuard)
+	c.advance(shell.ChangeGuard)
 	term.press(keyEnter)
 	term.await("What happened", "11 of 47 messages moved", "stopped   3 of 11 came back", "untouched 36")
 	if plans := b.executed(); len(plans) != 1 || plans[0].Canary.Wait != plan.DefaultCanaryWait {

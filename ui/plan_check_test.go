@@ -16,6 +16,8 @@ import (
 	"github.com/dlxtop/dlxtop/journal"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -137,9 +139,9 @@ func TestWhomElseItReached(t *testing.T) {
 		t.Error("it is complete")
 	}
 	a.Strayed = []plan.Stray{{Way: model.Address{Exchange: "x", RoutingKey: "k"}, Queue: ref("audit"), Messages: 1}}
-	l := dialogLines{styles: term.NewStyles(term.Mono, termenv.Ascii), width: 80}
-	if sayStrays(&l, &a); a.Complete() || !strings.Contains(strings.Join(l.lines, " "),
+	l := shell.DialogLines{Styles: term.NewStyles(term.Mono, termenv.Ascii), Width: 80}
+	if act.SayStrays(&l, &a); a.Complete() || !strings.Contains(strings.Join(l.Lines, " "),
 		"up to 1 message may also be in audit") {
-		t.Errorf("%q", l.lines)
+		t.Errorf("%q", l.Lines)
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/dlxtop/dlxtop/model/message"
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // lockedBuilder is a writer that a test may read while it is written to.
@@ -94,7 +96,7 @@ func TestStripWords(t *testing.T) {
 		{"x-first-death-exchange x-first-death-queue", "x-first-death-exchange x-first-death-queue"},
 	} {
 		names := strings.Fields(test.names)
-		if got := strings.Join(stripWords(names), " "); got != test.want || strings.Join(names, " ") != test.names {
+		if got := strings.Join(act.StripWords(names), " "); got != test.want || strings.Join(names, " ") != test.names {
 			t.Errorf("%s: %q", test.names, got)
 		}
 	}
@@ -322,17 +324,17 @@ func TestOnlyWhatStayedStays(t *testing.T) {
 }
 
 func TestProgressFeedNeverBlocks(t *testing.T) {
-	f := newProgressFeed()
+	f := shell.NewProgressFeed()
 	for i := range 1000 {
-		f.put(plan.Account{Moved: i})
+		f.Put(plan.Account{Moved: i})
 	}
-	if got := f.next(1)().(progressMsg).account.Moved; got != 999 {
+	if got := f.Next(1)().(shell.ProgressMsg).Account.Moved; got != 999 {
 		t.Errorf("the screen got account %d, want the newest", got)
 	}
-	f.close()
-	f.put(plan.Account{})
-	f.close()
-	if msg := f.next(1)(); msg != nil {
+	f.Close()
+	f.Put(plan.Account{})
+	f.Close()
+	if msg := f.Next(1)(); msg != nil {
 		t.Errorf("a closed feed gave %v", msg)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/act"
 )
 
 // Tab offers the flow's buffer, from which the worker gets the messages later, and o spreads them over a time.
@@ -36,11 +37,12 @@ func TestReplayLaterGolden(t *testing.T) {
 }
 
 func TestSpreadGoesRound(t *testing.T) {
-	d := planDialog{}
-	for range spreads {
-		d.over = (d.over + 1) % len(spreads)
+	d := act.PlanDialog{}
+	for range act.Spreads {
+		d.Over = (d.Over + 1) % len(act.Spreads)
 	}
-	if d.over != 0 || spreads[0] != 0 || spreads[len(spreads)-1] != plan.LongestSpread || spreads[1] < time.Second {
-		t.Errorf("%d of %v", d.over, spreads)
+	if d.Over != 0 || act.Spreads[0] != 0 || act.Spreads[len(act.Spreads)-1] != plan.LongestSpread ||
+		act.Spreads[1] < time.Second {
+		t.Errorf("%d of %v", d.Over, act.Spreads)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dlxtop/dlxtop/internal/must"
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/trace"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // probing are options to look at a flow whose probe does what the test says.
@@ -160,7 +161,7 @@ func TestProbeIsForWhatWasRead(t *testing.T) {
 	term.await("they will get it")
 	term.press(keyEnter) // nobody can have read it yet
 	term.settle()
-	c.advance(changeGuard)
+	c.advance(shell.ChangeGuard)
 	if len(sent) > 0 {
 		t.Fatal("it was sent before anybody could have read whom it reaches")
 	}
@@ -170,7 +171,7 @@ func TestProbeIsForWhatWasRead(t *testing.T) {
 	source.tell(broker(4, "wait.b", "wait.c"))
 	term.press(keyCtrlR)
 	term.await("enters    wait.b", "i sends it anyway")
-	c.advance(changeGuard)
+	c.advance(shell.ChangeGuard)
 	term.press("i")
 	term.await("they will get it")
 	term.press(keyEnter)

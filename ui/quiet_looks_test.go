@@ -7,6 +7,9 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/ui/causes"
+	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // stuckBroker holds messages of a queue for as long as it may when they are read for their causes.
@@ -16,7 +19,7 @@ type stuckBroker struct {
 }
 
 func (b stuckBroker) Peek(ctx context.Context, plan peek.Plan) (peek.Peeked, error) {
-	if plan.Limit != causesPage {
+	if plan.Limit != causes.Page {
 		return b.recordedBroker.Peek(ctx, plan)
 	}
 	select {
@@ -44,11 +47,11 @@ func TestQuietLooksGiveWay(t *testing.T) {
 
 // Who asks goes on when the messages are back, not before.
 func TestGivingWayWaits(t *testing.T) {
-	var q quietLooks
-	q.giveWay()() // there is none
+	var q shell.QuietLooks
+	q.GiveWay()() // there is none
 	began, back := make(chan struct{}), false
 	go func() {
-		_ = q.run(t.Context(), func(ctx context.Context) error {
+		_ = q.Run(t.Context(), func(ctx context.Context) error {
 			close(began)
 			<-ctx.Done()
 			back = true
@@ -56,7 +59,7 @@ func TestGivingWayWaits(t *testing.T) {
 		})
 	}()
 	<-began
-	defer q.giveWay()()
+	defer q.GiveWay()()
 	if !back {
 		t.Error("it did not wait")
 	}
@@ -65,14 +68,14 @@ func TestGivingWayWaits(t *testing.T) {
 // What is asked for does not wait for what was asked for before, and a quiet look waits for all of it, or until it is
 // given up.
 func TestQuietLooksWait(t *testing.T) {
-	var q quietLooks
-	first := q.giveWay()
+	var q shell.QuietLooks
+	first := q.GiveWay()
 	ctx, cancel := context.WithCancel(t.Context())
 	given := make(chan error)
-	go func() { given <- q.run(ctx, func(context.Context) error { return nil }) }()
+	go func() { given <- q.Run(ctx, func(context.Context) error { return nil }) }()
 	ran := make(chan error)
-	go func() { ran <- q.run(t.Context(), func(context.Context) error { return nil }) }()
-	second := q.giveWay()
+	go func() { ran <- q.Run(t.Context(), func(context.Context) error { return nil }) }()
+	second := q.GiveWay()
 	cancel()
 	if err := <-given; !errors.Is(err, context.Canceled) {
 		t.Errorf("given up: %v", err)
@@ -97,13 +100,13 @@ func TestAWishOutlivesGivingWay(t *testing.T) {
 		err  error
 		want bool
 	}{{context.Canceled, true}, {errors.New("the queue's node is down"), false}, {nil, false}} {
-		reading := newCausesReading(newApp(t.Context(), o).env)
-		q := &causesQueue{ref: ref(failedQueue), limit: 10 * causesPage, read: causesPage, readAt: c.now()}
-		q.wanted, q.agreed = true, true
-		reading.look(q)
-		reading.answered(causesReadMsg{request: reading.request, looked: true, err: test.err})
-		if q.wanted != test.want || q.agreed != test.want {
-			t.Errorf("after %v it is wanted: %t, and agreed to: %t", test.err, q.wanted, q.agreed)
+		reading := causes.NewReading(newApp(t.Context(), o).env)
+		q := &causes.Queue{Ref: ref(failedQueue), Limit: 10 * causes.Page, Read: causes.Page, ReadAt: c.now()}
+		q.Wanted, q.Agreed = true, true
+		reading.Look(q)
+		reading.Answered(causes.ReadMsg{Request: reading.Request, Looked: true, Err: test.err})
+		if q.Wanted != test.want || q.Agreed != test.want {
+			t.Errorf("after %v it is wanted: %t, and agreed to: %t", test.err, q.Wanted, q.Agreed)
 		}
 	}
 }
@@ -111,22 +114,22 @@ func TestAWishOutlivesGivingWay(t *testing.T) {
 // TestMoreIsOfferedAgain: more that could not be read can be asked for again, and is no more than was asked for.
 func TestMoreIsOfferedAgain(t *testing.T) {
 	o, _, c := failedOptions(5)
-	reading := newCausesReading(newApp(t.Context(), o).env)
-	q := &causesQueue{
-		ref: ref(failedQueue), limit: causesPage, read: causesPage, readAt: c.now(),
-		plan: peek.Plan{Method: peek.Stream, Free: true}, depth: model.Some[int64](50_000),
+	reading := causes.NewReading(newApp(t.Context(), o).env)
+	q := &causes.Queue{
+		Ref: ref(failedQueue), Limit: causes.Page, Read: causes.Page, ReadAt: c.now(),
+		Plan: peek.Plan{Method: peek.Stream, Free: true}, Depth: model.Some[int64](50_000),
 	}
-	reading.queues[q.ref] = q
+	reading.Queues[q.Ref] = q
 	for range 2 {
-		if reading.more() != 1 {
+		if reading.More() != 1 {
 			t.Fatal("more is not offered")
 		}
-		reading.extend()
-		if q.limit != causesPage*peekFactor || !q.wanted {
-			t.Errorf("%d messages are asked for, and wanted: %t", q.limit, q.wanted)
+		reading.Extend()
+		if q.Limit != causes.Page*messages.PeekFactor || !q.Wanted {
+			t.Errorf("%d messages are asked for, and wanted: %t", q.Limit, q.Wanted)
 		}
-		reading.look(q)
+		reading.Look(q)
 		err := errors.New("the queue's node is down")
-		reading.answered(causesReadMsg{request: reading.request, looked: true, err: err})
+		reading.Answered(causes.ReadMsg{Request: reading.Request, Looked: true, Err: err})
 	}
 }

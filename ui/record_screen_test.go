@@ -8,21 +8,23 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // TestRecordThatCannotBeReadToItsEnd: what was read is shown, with why it is not all; a reading that ends earlier than
 // the last one takes nothing away.
 func TestRecordThatCannotBeReadToItsEnd(t *testing.T) {
 	o, _, _ := failedOptions(0)
-	var r screen = newRecordScreen(newApp(t.Context(), o).env, plan.Record{ID: 7, Operation: plan.Replay})
-	answer := func(rows []entryRow, err error) string {
-		r, _ = r.Update(topologyMsg{})
-		r, _ = r.Update(entriesMsg{r.(recordScreen).request, rows, false, err})
+	var r shell.Screen = act.NewRecordScreen(newApp(t.Context(), o).env, plan.Record{ID: 7, Operation: plan.Replay})
+	answer := func(rows []act.EntryRow, err error) string {
+		r, _ = r.Update(shell.TopologyMsg{})
+		r, _ = r.Update(act.EntriesMsg{Request: r.(act.RecordScreen).Request, Rows: rows, More: false, Err: err})
 		return ansi.Strip(r.View(80, 19))
 	}
-	rows := []entryRow{{position: 1, id: "m-1"}, {position: 2, id: "m-2"}}
+	rows := []act.EntryRow{{Position: 1, Id: "m-1"}, {Position: 2, Id: "m-2"}}
 	for _, step := range []struct {
-		rows []entryRow
+		rows []act.EntryRow
 		err  error
 		want []string
 		not  string
@@ -49,26 +51,26 @@ func TestSlowReadingsOfTheJournalAreShown(t *testing.T) {
 	o, _, c := failedOptions(0)
 	withJournal(t, &o, c, 0)
 	e := newApp(t.Context(), o).env
-	record, list := newRecordScreen(e, plan.Record{ID: 1}), newJournalScreen(e)
-	record, _ = record.Update(topologyMsg{})
-	list, _ = list.Update(topologyMsg{})
-	ofRecord, ofList := record.(recordScreen).request, list.(journalScreen).request
+	record, list := act.NewRecordScreen(e, plan.Record{ID: 1}), act.NewJournalScreen(e)
+	record, _ = record.Update(shell.TopologyMsg{})
+	list, _ = list.Update(shell.TopologyMsg{})
+	ofRecord, ofList := record.(act.RecordScreen).Request, list.(act.JournalScreen).Request
 	for range 2 {
-		record, _ = record.Update(topologyMsg{})
-		list, _ = list.Update(topologyMsg{})
+		record, _ = record.Update(shell.TopologyMsg{})
+		list, _ = list.Update(shell.TopologyMsg{})
 	}
-	record, _ = record.Update(entriesMsg{request: ofRecord, rows: []entryRow{{position: 1, id: "m-1"}}})
-	list, _ = list.Update(recordsMsg{request: ofList, records: []plan.Record{{ID: 4711}}})
+	record, _ = record.Update(act.EntriesMsg{Request: ofRecord, Rows: []act.EntryRow{{Position: 1, Id: "m-1"}}})
+	list, _ = list.Update(act.RecordsMsg{Request: ofList, Records: []plan.Record{{ID: 4711}}})
 	if view := record.View(80, 19); !strings.Contains(view, "m-1") {
 		t.Errorf("the messages are not shown:\n%s", view)
 	}
 	if view := list.View(80, 19); !strings.Contains(view, "4711") {
 		t.Errorf("the records are not shown:\n%s", view)
 	}
-	if _, next := record.Update(topologyMsg{}); next == nil {
+	if _, next := record.Update(shell.TopologyMsg{}); next == nil {
 		t.Error("the messages are not read again")
 	}
-	if _, next := list.Update(topologyMsg{}); next == nil {
+	if _, next := list.Update(shell.TopologyMsg{}); next == nil {
 		t.Error("the records are not read again")
 	}
 }

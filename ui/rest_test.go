@@ -10,6 +10,7 @@ import (
 
 	"github.com/dlxtop/dlxtop/model"
 	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestHiddenTabsKeepNoOldPoll(t *testing.T) {
 	c := newClock()
 	a := newApp(t.Context(), lively(&recorded{snapshot: busyBroker()}, c))
-	a.env.styles = term.NewStyles(term.Mono, termenv.Ascii)
+	a.env.Styles = term.NewStyles(term.Mono, termenv.Ascii)
 	update := func(msg tea.Msg) {
 		next, _ := a.Update(msg)
 		a = next.(app)
@@ -28,9 +29,9 @@ func TestHiddenTabsKeepNoOldPoll(t *testing.T) {
 		topology := model.NewTopology(busyBroker())
 		polls = append(polls, weak.Make(topology))
 		found := findings.Of(topology)
-		a.poller.inFlight = a.env.newRequest()
-		update(polledMsg{request: a.poller.inFlight, topology: topologyMsg{
-			topology: topology, flows: topology.Flows(), findings: found, about: findings.NewAbout(found),
+		a.poller.inFlight = a.env.NewRequest()
+		update(polledMsg{request: a.poller.inFlight, topology: shell.TopologyMsg{
+			Topology: topology, Flows: topology.Flows(), Findings: found, About: findings.NewAbout(found),
 		}})
 	}
 	key := func(r rune) { update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}}) }
@@ -60,7 +61,7 @@ func TestHiddenTabsKeepNoOldPoll(t *testing.T) {
 			t.Errorf("it shows\n%s\ninstead of\n%s", got, screens[tab])
 		}
 	}
-	if last := polls[len(polls)-1].Value(); last == nil || last != a.latest.topology {
+	if last := polls[len(polls)-1].Value(); last == nil || last != a.latest.Topology {
 		t.Error("the newest poll is not the one that is shown")
 	}
 }

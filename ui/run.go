@@ -12,7 +12,15 @@ import (
 	"github.com/dlxtop/dlxtop/model/body"
 	"github.com/dlxtop/dlxtop/model/filter"
 	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/ui/shell"
 	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// What outlives the dashboard, and what acts for it.
+type (
+	Kept   = shell.Kept
+	Marks  = shell.Marks
+	Broker = shell.Broker
 )
 
 // Options say what the dashboard shows and how it may act.
@@ -58,16 +66,16 @@ func Themes() []string {
 // Signals are the caller's, who ends ctx: Bubble Tea 1.3.10's own handler waits for ever for a program that ctx has
 // just ended.
 func Run(ctx context.Context, o Options) (next string, err error) {
-	a, screen := newApp(ctx, o), newScreenFile(os.Stdin, os.Stdout)
-	a.env.screen, a.env.parent = screen, os.Getppid()
-	a.env.profile = termenv.EnvColorProfile()
-	dress(a.env, a.env.theme)
-	a.env.ascii = !term.UTF8(os.Getenv)
+	a, screen := newApp(ctx, o), shell.NewScreenFile(os.Stdin, os.Stdout)
+	a.env.Screen, a.env.Parent = screen, os.Getppid()
+	a.env.Profile = termenv.EnvColorProfile()
+	dress(a.env, a.env.Theme)
+	a.env.Ascii = !term.UTF8(os.Getenv)
 	if o.Plain {
-		screen.filter = new(term.Lines).Take
+		screen.Filter = new(term.Lines).Take
 	}
 	// The fewer, the more colours.
-	a.env.asking = canAsk && !o.Plain && a.env.theme == term.Auto && a.env.profile < termenv.ANSI
+	a.env.Asking = canAsk && !o.Plain && a.env.Theme == term.Auto && a.env.Profile < termenv.ANSI
 	var program *tea.Program
 	keys := &keyboard{File: os.Stdin, background: func(light bool) { program.Send(backgroundMsg{true, light}) }}
 	options := []tea.ProgramOption{
@@ -86,12 +94,12 @@ const framesPerSecond = 120
 
 func run(a app, program *tea.Program) (next string, err error) {
 	ended := func() {}
-	if a.env.screen != nil {
-		ended = watchSignals(program, a.env.screen)
+	if a.env.Screen != nil {
+		ended = watchSignals(program, a.env.Screen)
 	}
 	last, err := program.Run()
 	ended()
-	a.env.work.end()
+	a.env.Work.End()
 	if errors.Is(err, tea.ErrProgramPanic) {
 		return "", errors.New("a defect in dlxtop ended the dashboard; `dlxtop journal` has what was done")
 	}

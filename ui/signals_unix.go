@@ -10,6 +10,8 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // suspendable is whether the shell can have the terminal in between.
@@ -17,7 +19,7 @@ const suspendable = true
 
 // watchSignals keeps the terminal usable when the program is killed or stopped, until it is told that the program has
 // ended. What asks it to end (SIGINT, SIGTERM, SIGHUP) is the caller's.
-func watchSignals(p *tea.Program, screen *screenFile) (ended func()) {
+func watchSignals(p *tea.Program, screen *shell.ScreenFile) (ended func()) {
 	signals := make(chan os.Signal, 8) // more than come before one is handled
 	signal.Notify(signals, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGTSTP, syscall.SIGCONT)
 	over, done := make(chan struct{}), make(chan struct{})
@@ -39,21 +41,21 @@ func watchSignals(p *tea.Program, screen *screenFile) (ended func()) {
 	}
 }
 
-func handleSignal(p *tea.Program, screen *screenFile, s os.Signal) {
+func handleSignal(p *tea.Program, screen *shell.ScreenFile, s os.Signal) {
 	switch s {
 	case syscall.SIGTSTP:
-		if screen.isLent() { // the editor stops itself, and the shell waits for both
+		if screen.IsLent() { // the editor stops itself, and the shell waits for both
 			_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
 			return
 		}
 		p.Send(suspendMsg{})
 	case syscall.SIGCONT:
-		if screen.set(&screen.stopped, false) || screen.isLent() {
+		if screen.Set(&screen.Stopped, false) || screen.IsLent() {
 			return
 		}
 		p.Send(continuedMsg{})
 	default:
-		screen.rescue()
+		screen.Rescue()
 		signal.Reset(s) // Go's own handler tells where each goroutine was, and ends the program
 		_ = syscall.Kill(syscall.Getpid(), s.(syscall.Signal))
 	}
@@ -68,11 +70,11 @@ func (s *suspension) Run() error {
 	if s.over || !stoppable() {
 		return nil
 	}
-	defer s.screen.lend()()
+	defer s.screen.Lend()()
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(continued)
-	s.screen.set(&s.screen.stopped, true)
+	s.screen.Set(&s.screen.Stopped, true)
 	// Not SIGTSTP: once a Go program has asked for it, it is not stopped by it any more, whatever is reset (Go 1.26).
 	if err := syscall.Kill(0, syscall.SIGSTOP); err != nil {
 		return err
@@ -81,7 +83,7 @@ func (s *suspension) Run() error {
 	case <-continued:
 	case <-time.After(stopTime):
 		if len(continued) == 0 {
-			s.screen.set(&s.screen.stopped, false)
+			s.screen.Set(&s.screen.Stopped, false)
 		}
 	}
 	return nil

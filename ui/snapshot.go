@@ -15,14 +15,15 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // snapshotTimeout bounds the writing of a frame.
 const snapshotTimeout = 10 * time.Second
 
 // snapshotFile is where a screen is written to.
-var snapshotFile = textKind{word: "file", open: func(_ *env, path string) (effect, error) {
-	path, err := absolute(path)
+var snapshotFile = textKind{word: "file", open: func(_ *shell.Env, path string) (effect, error) {
+	path, err := shell.Absolute(path)
 	return func(a app) (tea.Model, tea.Cmd) { return a, snapshot(a.env, path, a.View()) }, err
 }}
 
@@ -32,12 +33,12 @@ const colourEnding = ".ansi"
 var pictureEndings = []string{".png", ".svg", ".gif", ".jpg", ".jpeg", ".pdf"}
 
 // snapshot writes the screen as it is now.
-func snapshot(e *env, path, frame string) tea.Cmd {
-	return e.command(snapshotTimeout, func(context.Context) tea.Msg {
+func snapshot(e *shell.Env, path, frame string) tea.Cmd {
+	return e.Command(snapshotTimeout, func(context.Context) tea.Msg {
 		if err := writeFrame(path, frame); err != nil {
-			return noticeMsg{text: err.Error(), bad: true}
+			return shell.NoticeMsg{Text: err.Error(), Bad: true}
 		}
-		return noticeMsg{text: "this screen is in " + model.Printable(path)}
+		return shell.NoticeMsg{Text: "this screen is in " + model.Printable(path)}
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 func snapshotOfQueues(t *testing.T, path string) (*terminal, string) {
 	t.Helper()
 	o, _, _ := failedOptions(5)
-	screen := newTerminal(t, o, 120, 36, func(a *app) { a.env.styles = term.NewStyles(term.Dark, termenv.TrueColor) })
+	screen := newTerminal(t, o, 120, 36, func(a *app) { a.env.Styles = term.NewStyles(term.Dark, termenv.TrueColor) })
 	screen.await("ucenter@user")
 	screen.press("2")
 	screen.await("UNACKED")

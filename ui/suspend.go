@@ -4,6 +4,8 @@ import (
 	"io"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // suspendMsg asks for the terminal to be given to the shell. continuedMsg tells that the shell had it and has continued
@@ -16,7 +18,7 @@ type (
 
 // suspension is the time in which the shell has the terminal, as a command that Bubble Tea runs on it.
 type suspension struct {
-	screen *screenFile
+	screen *shell.ScreenFile
 	over   bool // already: the terminal is only to be taken again
 }
 
@@ -27,18 +29,18 @@ func (s *suspension) SetStderr(io.Writer) {}
 
 // suspend gives the terminal to the shell until it continues the program.
 func (a app) suspend(over bool) (tea.Model, tea.Cmd) {
-	if !suspendable || a.env.screen == nil {
+	if !suspendable || a.env.Screen == nil {
 		return a, nil
 	}
-	return a, tea.Exec(&suspension{a.env.screen, over}, a.withMouse(func(error) tea.Msg { return resumedMsg{} }))
+	return a, tea.Exec(&suspension{a.env.Screen, over}, a.withMouse(func(error) tea.Msg { return resumedMsg{} }))
 }
 
 // suspendByKey does so where nothing is under way that a broker would not wait for: it closes connections that are
 // silent.
 func (a app) suspendByKey() (tea.Model, tea.Cmd) {
 	if isBusy(a.top()) {
-		a.notice = noticeMsg{bad: true, text: "not suspended: what runs here would lose its connection; wait for " +
-			"its end, or stop it with " + a.env.keys.ForceQuit.Help().Key}
+		a.notice = shell.NoticeMsg{Bad: true, Text: "not suspended: what runs here would lose its connection; wait for " +
+			"its end, or stop it with " + a.env.Keys.ForceQuit.Help().Key}
 		return a, nil
 	}
 	return a.suspend(false)

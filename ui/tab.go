@@ -6,12 +6,13 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // tab is one of the numbered screens with what was opened from it.
 type tab struct {
 	name  string
-	stack []page          // the last one is on top
+	stack []shell.Page    // the last one is on top
 	seen  *model.Snapshot // the newest that this stack was sent: a hidden tab gets the latest one when it is shown
 }
 
@@ -29,10 +30,10 @@ func (a app) show(i int) (app, tea.Cmd) {
 // refresh sends the latest topology to the screens of the current tab, unless they have it.
 func (a *app) refresh() tea.Cmd {
 	t := &a.tabs[a.tab]
-	if a.latest.topology == nil || t.seen == a.latest.topology.Snapshot {
+	if a.latest.Topology == nil || t.seen == a.latest.Topology.Snapshot {
 		return nil
 	}
-	t.seen = a.latest.topology.Snapshot
+	t.seen = a.latest.Topology.Snapshot
 	return t.send(a.latest)
 }
 
@@ -45,8 +46,8 @@ func (a *app) rest() {
 		}
 		t.seen, t.stack = nil, slices.Clone(t.stack)
 		for j, p := range t.stack {
-			if s, ok := p.screen.(resting); ok {
-				t.stack[j].screen = s.Rest()
+			if s, ok := p.Screen.(shell.Resting); ok {
+				t.stack[j].Screen = s.Rest()
 			}
 		}
 	}
@@ -55,10 +56,10 @@ func (a *app) rest() {
 // send gives a message to all screens of the tab.
 func (t *tab) send(msg tea.Msg) tea.Cmd {
 	var cmds []tea.Cmd
-	stack := make([]page, len(t.stack))
+	stack := make([]shell.Page, len(t.stack))
 	for i, p := range t.stack {
 		var cmd tea.Cmd
-		stack[i], cmd = p.takes(msg)
+		stack[i], cmd = p.Takes(msg)
 		cmds = append(cmds, cmd)
 	}
 	t.stack = stack
@@ -68,7 +69,7 @@ func (t *tab) send(msg tea.Msg) tea.Cmd {
 // drop closes the screens above the first n. What one of them has under way on the broker ends with it.
 func (t *tab) drop(n int) {
 	for _, p := range t.stack[n:] {
-		if s, ok := p.screen.(interface{ Close() }); ok {
+		if s, ok := p.Screen.(interface{ Close() }); ok {
 			s.Close()
 		}
 	}

@@ -2,6 +2,8 @@ package ui
 
 import (
 	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // mostPlaces bounds how far back "-" looks for a screen that can still be shown.
@@ -15,27 +17,27 @@ type place struct {
 
 // stop is a screen on the way to a place.
 type stop struct {
-	page  request
-	again func() screen // opens it again when it was closed; nil: what it showed is over
+	page  shell.Request
+	again func() shell.Screen // opens it again when it was closed; nil: what it showed is over
 }
 
 // reopening is a screen that can be opened again after it was closed. The function keeps nothing of what it has read.
 type reopening interface {
-	Reopening() func() screen
+	Reopening() func() shell.Screen
 }
 
 // at is the page that is seen.
-func (a app) at() request {
+func (a app) at() shell.Request {
 	stack := a.tabs[a.tab].stack
-	return stack[len(stack)-1].number
+	return stack[len(stack)-1].Number
 }
 
 // place is where the app is.
 func (a app) place() place {
 	p := place{tab: a.tab}
 	for _, page := range a.tabs[a.tab].stack {
-		s := stop{page: page.number}
-		if r, ok := page.screen.(reopening); ok {
+		s := stop{page: page.Number}
+		if r, ok := page.Screen.(reopening); ok {
 			s.again = r.Reopening()
 		}
 		p.way = append(p.way, s)
@@ -56,8 +58,8 @@ func (a app) trailed(before app) app {
 // last goes to the screen that was seen before this one, on whichever tab. Done twice, it comes back.
 func (a app) last() (tea.Model, tea.Cmd) {
 	if isBusy(a.top()) {
-		a.notice = noticeMsg{bad: true, text: "not left: what runs here would be stopped; wait for its end, or stop it " +
-			"with " + a.env.keys.ForceQuit.Help().Key}
+		a.notice = shell.NoticeMsg{Bad: true, Text: "not left: what runs here would be stopped; wait for its end, or stop " +
+			"it with " + a.env.Keys.ForceQuit.Help().Key}
 		return a, nil
 	}
 	for i := len(a.trail) - 1; i >= 0; i-- {
@@ -68,11 +70,11 @@ func (a app) last() (tea.Model, tea.Cmd) {
 		a.trail = a.trail[:i:i]
 		return a.goTo(p)
 	}
-	a.notice = noticeMsg{text: "no other screen was seen before this one"}
+	a.notice = shell.NoticeMsg{Text: "no other screen was seen before this one"}
 	return a, nil
 }
 
-func isBusy(s screen) bool {
+func isBusy(s shell.Screen) bool {
 	busy, ok := s.(interface{ Busy() bool })
 	return ok && busy.Busy()
 }
@@ -80,7 +82,7 @@ func isBusy(s screen) bool {
 // kept is how many screens of the way to a place are still open, from the tab's own one.
 func (a app) kept(p place) int {
 	stack, n := a.tabs[p.tab].stack, 0
-	for n < len(stack) && n < len(p.way) && stack[n].number == p.way[n].page {
+	for n < len(stack) && n < len(p.way) && stack[n].Number == p.way[n].page {
 		n++
 	}
 	return n
@@ -95,7 +97,7 @@ func (a app) reaches(p place) bool {
 		}
 	}
 	for _, page := range a.tabs[p.tab].stack[n:] {
-		if isBusy(page.screen) {
+		if isBusy(page.Screen) {
 			return false
 		}
 	}
@@ -122,7 +124,7 @@ func (a app) goTo(p place) (tea.Model, tea.Cmd) {
 }
 
 // renamed is the place with another page in the place of one that was closed.
-func (p place) renamed(from, to request) place {
+func (p place) renamed(from, to shell.Request) place {
 	way := append([]stop(nil), p.way...)
 	for i := range way {
 		if way[i].page == from {

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/ui/act"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // TestUndoTellsWhyNobodyCouldLook: messages whose outcome is not known may be in their queue already. When looking
@@ -28,12 +31,12 @@ func TestUndoTellsWhyNobodyCouldLook(t *testing.T) {
 // TestUndoLeftWhileItIsChecked: who leaves an undo that was agreed to, while its plan is made again, does not start it.
 func TestUndoLeftWhileItIsChecked(t *testing.T) {
 	o, _, _ := failedOptions(0)
-	u := newUndoScreen(newApp(t.Context(), o).env, 0).(followUpScreen)
-	u.state, u.request = dialogChecking, u.env.newRequest()
-	answer := plannedMsg[followUp]{request: u.request, plan: undoing{}}
+	u := act.NewUndoScreen(newApp(t.Context(), o).env, 0).(act.FollowUpScreen)
+	u.State, u.Request = shell.DialogChecking, u.Env.NewRequest()
+	answer := shell.PlannedMsg[act.FollowUp]{Request: u.Request, Plan: act.Undoing{}}
 	left, _ := u.Update(tea.KeyMsg{Type: tea.KeyEsc})
 	after, cmd := left.Update(answer)
-	if state := after.(followUpScreen).state; state == dialogRunning || cmd != nil {
+	if state := after.(act.FollowUpScreen).State; state == shell.DialogRunning || cmd != nil {
 		t.Errorf("it is in the state %d, and has a command: %t", state, cmd != nil)
 	}
 }

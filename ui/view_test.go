@@ -18,6 +18,7 @@ import (
 	"github.com/dlxtop/dlxtop/model/peek"
 	"github.com/dlxtop/dlxtop/model/plan"
 	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/ui/shell"
 )
 
 // driven is the program without a terminal: the test takes what its commands bring, one message at a time.
@@ -29,10 +30,10 @@ type driven struct {
 
 func drive(t *testing.T, o Options) *driven {
 	d := &driven{t: t, app: newApp(t.Context(), o), came: make(chan tea.Msg)}
-	t.Cleanup(d.app.env.work.end)
+	t.Cleanup(d.app.env.Work.End)
 	d.take(tea.WindowSizeMsg{Width: 120, Height: 36})
 	for _, t := range d.app.tabs {
-		d.run(t.stack[0].asked(t.stack[0].Init()))
+		d.run(t.stack[0].Asked(t.stack[0].Init()))
 	}
 	d.take(startMsg{})
 	return d
@@ -101,7 +102,7 @@ func outsideView(what string) {
 // What answers commands only, so that a view which asks the API, the broker, the journal or the disk is found out.
 type (
 	askedSource struct{ ports.Source }
-	askedBroker struct{ Broker }
+	askedBroker struct{ shell.Broker }
 	records     = ports.Records // which has a method of its own name
 
 	askedRecords  struct{ records }
@@ -252,7 +253,7 @@ func TestViewAsksNobody(t *testing.T) {
 				return c.now()
 			}
 			d := drive(t, o)
-			d.app.env.clipboard = io.Discard
+			d.app.env.Clipboard = io.Discard
 			for i := 0; i < len(steps); i += 2 {
 				if steps[i] != "" {
 					d.press(steps[i])

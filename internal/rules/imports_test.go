@@ -72,17 +72,27 @@ var rooms = map[string]struct{ own, libraries []string }{
 			"model/find", "model/loss", "model/plan", "model/resume", "model/trace", "model/findings", "model/ports", "docs"),
 		nil,
 	},
-	module + "/ui/term":    {of("model"), append([]string{"github.com/charmbracelet/lipgloss"}, charm...)},
-	module + "/ui/picture": {of("ui/term", "model", "model/story", "model/watch", "model/findings"), nil},
+	module + "/ui/term":     {of("model"), append([]string{"github.com/charmbracelet/lipgloss"}, charm...)},
+	module + "/ui/picture":  {of("ui/term", "model", "model/story", "model/watch", "model/findings"), nil},
+	module + "/ui/shell":    {append(of("ui/picture"), seen...), charm},
+	module + "/ui/act":      {append(of("ui/picture", "ui/shell"), seen...), charm},
+	module + "/ui/messages": {append(of("ui/act", "ui/shell"), seen...), charm},
+	module + "/ui/causes":   {append(of("ui/picture", "ui/messages", "ui/act", "ui/shell"), seen...), charm},
+	module + "/ui/trace":    {append(of("ui/picture", "ui/act", "ui/shell"), seen...), charm},
+	module + "/ui/flows": {
+		append(of("ui/picture", "ui/causes", "ui/messages", "ui/trace", "ui/shell"), seen...), charm,
+	},
 	module + "/ui": {
-		of("ui/term", "ui/picture", "model", "model/message", "model/filter", "model/body", "model/cause", "model/mend",
-			"model/peek", "model/find", "model/story", "model/watch", "model/loss", "model/plan", "model/resume", "model/trace",
-			"model/findings", "model/ports", "docs"),
-		charm,
+		append(of("ui/picture", "ui/flows", "ui/causes", "ui/messages", "ui/trace", "ui/act", "ui/shell"), seen...), charm,
 	},
 	module + "/internal/depth": {nil, []string{"github.com/rabbitmq/amqp091-go"}}, // for tests only
 	module + "/internal/dial":  {nil, []string{"github.com/rabbitmq/amqp091-go"}}, // the same
 }
+
+// seen is what screens show: no screen imports an adapter.
+var seen = of("ui/term", "model", "model/message", "model/filter", "model/body", "model/cause", "model/mend",
+	"model/peek", "model/find", "model/story", "model/watch", "model/loss", "model/plan", "model/resume", "model/trace",
+	"model/findings", "model/ports", "docs")
 
 // charm are the libraries of screens. Lip Gloss, which makes their looks, lives in ui/term alone.
 var charm = []string{

@@ -1,0 +1,161 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// ExportDialog asks for a path and writes messages into new files: the one at the path, or one for each queue in the
+// directory at the path.
+type ExportDialog struct {
+	shell.Dialog
+	Parts []ExportPart
+	Words string // how they were chosen
+	Path  term.TextField
+	wrong string // why it could not be written; "" when nothing is wrong
+}
+
+// ExportPart are the messages of one file.
+type ExportPart struct {
+	Name string // in the directory; "": the path names the file
+	Rows []*shell.MessageRow
+}
+
+// ExportedFiles is what was written.
+type ExportedFiles struct {
+	paths    []string
+	messages int
+}
+
+// messages are how many there are.
+func (d *ExportDialog) messages() (n int) {
+	for _, p := range d.Parts {
+		n += len(p.Rows)
+	}
+	return n
+}
+
+func (d *ExportDialog) Keys() []key.Binding {
+	k := d.Env.Keys
+	if d.State != shell.DialogAsking {
+		return []key.Binding{term.Describe(k.Cancel, "stop")}
+	}
+	return []key.Binding{term.Describe(k.Confirm, "write"), k.Cancel}
+}
+
+// Update takes keys and the answer to the writing.
+func (d ExportDialog) Update(msg tea.Msg) (ExportDialog, tea.Cmd) {
+	k := d.Env.Keys
+	switch msg := msg.(type) {
+	case shell.EndedMsg[ExportedFiles]:
+		if d.Ended(msg.Request, msg.Err) {
+			return d.written(msg.Result)
+		}
+	case tea.KeyMsg:
+		switch {
+		case d.State == shell.DialogAsking && term.Is(msg, k.Confirm):
+			return d.write()
+		case d.Press(msg, &shell.Offer{}) == shell.PressedBack:
+			d.State = shell.DialogClosed
+		case d.State == shell.DialogAsking:
+			d.wrong = ""
+			d.Path.Update(msg)
+		}
+	}
+	return d, nil
+}
+
+// write starts the writing.
+func (d ExportDialog) write() (ExportDialog, tea.Cmd) {
+	path := strings.TrimSpace(d.Path.Text())
+	if path == "" {
+		d.wrong = "name a file"
+		return d, nil
+	}
+	path, err := shell.Absolute(path)
+	if err != nil {
+		d.wrong = err.Error()
+		return d, nil
+	}
+	files, parts := d.Env.Files, d.Parts
+	cmd := shell.Running(&d.Dialog, func(ctx context.Context) (done ExportedFiles, err error) {
+		for _, p := range parts {
+			at := path
+			if p.Name != "" {
+				at = filepath.Join(path, p.Name)
+			}
+			n, err := files.Create(at, func(each func(*message.Message) error) error {
+				return shell.WholeMessages(ctx, p.Rows, each)
+			})
+			if err != nil {
+				return done, err
+			}
+			done.paths, done.messages = append(done.paths, at), done.messages+n
+		}
+		return done, nil
+	})
+	return d, cmd
+}
+
+// written takes the end of the writing. When it failed the path can be changed.
+func (d ExportDialog) written(what ExportedFiles) (ExportDialog, tea.Cmd) {
+	d.State = shell.DialogClosed
+	files := ""
+	switch n := len(what.paths); {
+	case n == 1:
+		files = model.Printable(what.paths[0])
+	case n > 1:
+		files = fmt.Sprintf("%s and %s", model.Printable(what.paths[0]), model.Plural(n-1, "further file"))
+	}
+	words := fmt.Sprintf("%s written to %s", model.Plural(what.messages, "message"), files)
+	switch {
+	case errors.Is(d.Err, context.Canceled) && files == "":
+		return d, shell.Notice("stopped: no file was written", true)
+	case errors.Is(d.Err, context.Canceled):
+		return d, shell.Notice("stopped: "+words, true)
+	case d.Err != nil && files != "":
+		d.Parts = d.Parts[len(what.paths):] // what is written stays
+		d.State, d.wrong = shell.DialogAsking, shell.ReadableError(d.Err)+"; "+words
+		return d, nil
+	case d.Err != nil:
+		d.State, d.wrong = shell.DialogAsking, shell.ReadableError(d.Err)
+		return d, nil
+	}
+	return d, shell.Notice(words, false)
+}
+
+// View draws the dialog.
+func (d *ExportDialog) View(width int) string {
+	l := shell.NewDialogLines(d.Env.Styles, width)
+	s := l.Styles
+	n, to, enter := model.Plural(d.messages(), "message"), "to", "write a new file"
+	l.Say("export", d.Words+": "+n+
+		", one line of JSON each, as `dlxtop import` and jq read them; they stay in the queue", s.Text)
+	if d.Parts[0].Name != "" {
+		to, enter = "into", "write "+model.Plural(len(d.Parts), "new file")
+		l.Say("files", "one for each queue: "+d.Parts[0].Name+", …", s.Text)
+	}
+	label := s.Muted.Render(term.Fit(to, shell.LabelWidth, false, false))
+	l.Lines = append(l.Lines, label+d.Path.View(s, l.Width-shell.LabelWidth))
+	if d.wrong != "" {
+		l.Say("", term.MarkError+" "+model.Printable(d.wrong), s.Danger)
+	}
+	l.Blank()
+	if d.State != shell.DialogAsking {
+		l.Hints(s.Accent.Render("writing … ") + shell.Hint(s, "esc", "stop"))
+	} else {
+		l.Hints(shell.Hint(s, "enter", enter) + shell.Hint(s, "esc", "back"))
+	}
+	return l.Box("Export " + n)
+}

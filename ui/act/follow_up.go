@@ -1,0 +1,189 @@
+package act
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/ui/shell"
+)
+
+// FollowUp is what can be done about a record of the journal: an undo, or a resume. It is empty until it is planned.
+type FollowUp interface {
+	// plan makes the plan: it reads the journal, and looks into queues where it is not certain what is there.
+	plan(ctx context.Context, e *shell.Env, t *model.Topology, insist bool) (FollowUp, error)
+	// again makes the plan again from another topology. What was looked for is not looked for again.
+	again(ctx context.Context, e *shell.Env, t *model.Topology) (FollowUp, error)
+	turn() FollowUp // the next choice, still without its plan
+	promise() plan.Promise
+	offer(d *shell.Dialog) *shell.Offer
+	// say shows the plan, and returns a title that says more than the screen's own.
+	say(l *shell.DialogLines) (title string)
+	running(a *plan.Account) string
+	tell(d *shell.Dialog, l *shell.DialogLines)
+	did(e *shell.Env, a *plan.Account) // takes down what it did to queues
+	run(e *shell.Env) (begun plan.Account, run shell.AccountRun)
+}
+
+// FollowUpScreen shows what a follow-up would do, does it, and shows what happened.
+type FollowUpScreen struct {
+	shell.Dialog
+	name, title, looks string // in the path, above the box, and while the plan is made
+	topology           *model.Topology
+	Is                 FollowUp
+}
+
+// NewUndoScreen undoes the records of one action; 0 is the last action on this broker.
+func NewUndoScreen(e *shell.Env, ids ...int64) shell.Screen {
+	f := FollowUpScreen{
+		Dialog: shell.NewDialog(e, shell.DialogPlanning), name: "undo", title: "Undo", looks: "reading the journal …",
+		Is: Undoing{Id: ids[0]},
+	}
+	if len(ids) > 1 {
+		var all undoingAll
+		for _, id := range ids {
+			all = append(all, Undoing{Id: id})
+		}
+		f.Is = all
+	}
+	return f
+}
+
+// NewResumeScreen goes on with a record whose action did not come to its end.
+func NewResumeScreen(e *shell.Env, id int64) shell.Screen {
+	return FollowUpScreen{
+		Dialog: shell.NewDialog(e, shell.DialogPlanning), name: "resume", title: fmt.Sprintf("Resume %d", id),
+		looks: "looking for the messages whose outcome is unknown …", Is: Resuming{Id: id},
+	}
+}
+
+func (f FollowUpScreen) Init() tea.Cmd { return nil }
+
+func (f FollowUpScreen) Title() string { return f.name }
+
+func (f FollowUpScreen) Typing() bool { return f.TypingIn(f.Is.offer(&f.Dialog)) }
+
+// Busy reports whether ctrl-c stops what runs instead of the program.
+func (f FollowUpScreen) Busy() bool { return f.IsBusy() }
+
+func (f FollowUpScreen) Keys() []key.Binding { return f.KeysFor(f.Is.offer(&f.Dialog)) }
+
+func (f FollowUpScreen) Update(msg tea.Msg) (_ shell.Screen, cmd tea.Cmd) {
+	switch msg := msg.(type) {
+	case shell.TopologyMsg:
+		if first := f.topology == nil; first {
+			f.topology = msg.Topology
+			cmd = f.replan()
+		}
+	case shell.PlannedMsg[FollowUp]:
+		if msg.Request == f.Request {
+			cmd = f.planned(msg)
+		}
+	case tea.KeyMsg:
+		switch f.Press(msg, f.Is.offer(&f.Dialog)) {
+		case shell.PressedBack:
+			f.Request = 0 // a plan that was agreed to may be on its way: it does not start
+			return f, shell.Pop
+		case shell.PressedAgree:
+			cmd = shell.Checking(&f.Dialog, f.again())
+		case shell.PressedTurn: // an enter before its plan is there agrees to what is shown, and is asked again if it differs
+			f.Is = f.Is.turn()
+			cmd = shell.Planning(&f.Dialog, f.topology, f.again())
+		case shell.PressedInsist:
+			cmd = f.replan()
+		}
+	default:
+		ended := f.State == shell.DialogEnded
+		cmd = f.Executing(msg)
+		if f.State == shell.DialogEnded && !ended {
+			f.Is.did(f.Env, &f.Account)
+		}
+	}
+	return f, cmd
+}
+
+func (f *FollowUpScreen) replan() tea.Cmd {
+	f.State = shell.DialogPlanning
+	e, is, insist := f.Env, f.Is, f.Insist
+	return shell.Planning(&f.Dialog, f.topology, func(ctx context.Context, t *model.Topology) (FollowUp, error) {
+		return is.plan(ctx, e, t, insist)
+	})
+}
+
+func (f *FollowUpScreen) again() func(context.Context, *model.Topology) (FollowUp, error) {
+	e, is := f.Env, f.Is
+	return func(ctx context.Context, t *model.Topology) (FollowUp, error) { return is.again(ctx, e, t) }
+}
+
+// planned takes a plan. One that was agreed to runs when it is what was agreed to; else it is shown with what is
+// different, and asked about again.
+func (f *FollowUpScreen) planned(msg shell.PlannedMsg[FollowUp]) tea.Cmd {
+	agreed := f.State == shell.DialogChecking
+	if f.State, f.Unchecked = shell.DialogAsking, msg.Unread; msg.Unread != nil {
+		return nil
+	}
+	was, is := f.Is.promise(), msg.Plan.promise()
+	f.topology, f.Is, f.Err = msg.Topology, msg.Plan, msg.Err
+	if !agreed || f.Err != nil || f.Changed(was, is) || f.Is.offer(&f.Dialog).Refusal != "" {
+		return nil
+	}
+	return f.Execute(f.Is.run(f.Env))
+}
+
+// View draws the follow-up as a box on a screen of its own.
+func (f FollowUpScreen) View(width, height int) string {
+	l := shell.NewDialogLines(f.Env.Styles, width)
+	title := f.title
+	switch f.State {
+	case shell.DialogPlanning:
+		l.Say("", f.looks, l.Styles.Muted)
+	case shell.DialogChecking:
+		l.Say("", "reading the topology again …", l.Styles.Muted)
+	case shell.DialogAsking:
+		title = f.ask(l)
+	case shell.DialogRunning, shell.DialogStopping:
+		title = f.Is.running(&f.Account)
+		f.SayProgress(l)
+	case shell.DialogEnded:
+		title = "What happened"
+		f.Is.tell(&f.Dialog, l)
+	}
+	return l.Page(title, width, height)
+}
+
+// ask shows the plan and what the keys would do. It returns the title.
+func (f *FollowUpScreen) ask(l *shell.DialogLines) string {
+	o := f.Is.offer(&f.Dialog)
+	f.SayChanges(l)
+	title := f.Is.say(l)
+	question := len(l.Lines)
+	if o.Turns != "" {
+		l.Say("these", o.Choice, l.Styles.Strong)
+	}
+	f.SayAsked(l, o, f.Keys())
+	l.Question(question)
+	return cmp.Or(title, f.title)
+}
+
+// sayRecord shows what happened to the messages of a record. what names the record.
+func sayRecord(l *shell.DialogLines, what string, r *plan.Record) {
+	l.Say("of", fmt.Sprintf("%s, %s, by %s", what, r.Began.Format("2006-01-02 15:04:05"), model.Printable(r.Who())),
+		l.Styles.Text)
+	l.Say("outcome", model.Printable(recordOutcome(r)), l.Styles.Text)
+}
+
+// looksWith reads all of a queue for a plan.
+func looksWith(ctx context.Context, b ports.Looker) func(peek.Plan, func(*message.Message) error) (string, error) {
+	return func(look peek.Plan, each func(*message.Message) error) (string, error) {
+		read, err := b.Read(ctx, look, each)
+		return read.Stopped, err
+	}
+}

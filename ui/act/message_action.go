@@ -1,0 +1,135 @@
+package act
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/filter"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+const (
+	ActionTimeout = 30 * time.Second // of a command, and of what opens a URL
+	actionOutput  = 64 << 10         // bytes of what a command says that are kept
+)
+
+// Pressed is a key as Bubble Tea names it, from what a person calls it.
+func Pressed(name string) string {
+	if len(name) > 1 {
+		name = strings.ReplaceAll(name, "-", "+")
+	}
+	return name
+}
+
+// ActionKey is the binding of an action.
+func ActionKey(a *filter.Action) key.Binding {
+	return term.Binding(a.Key, model.Printable(a.Name), Pressed(a.Key))
+}
+
+// RunCommand runs an action's command without a shell and without the terminal, and tells the last line that it says.
+func RunCommand(ctx context.Context, a *filter.Action, m *message.Message) tea.Msg {
+	name := model.Printable(a.Name)
+	words, err := a.Command(m)
+	if err != nil {
+		return shell.NoticeMsg{Text: name + ": not run: " + err.Error(), Bad: true}
+	}
+	said := &lastOutput{}
+	program := exec.CommandContext(ctx, words[0], words[1:]...)
+	if ext := strings.ToLower(filepath.Ext(program.Path)); runtime.GOOS == "windows" && (ext == ".bat" || ext == ".cmd") {
+		return shell.NoticeMsg{Text: name + ": not run: it is a batch file, whose arguments cmd reads as commands", Bad: true}
+	}
+	program.Stdout, program.Stderr, program.WaitDelay = said, said, time.Second
+	err = program.Run()
+	text := said.line()
+	switch {
+	case ctx.Err() != nil:
+		return shell.NoticeMsg{Text: fmt.Sprintf("%s: stopped after %s", name, ActionTimeout), Bad: true}
+	case errors.Is(err, exec.ErrWaitDelay): // it left something running that has its output
+	case err != nil:
+		return shell.NoticeMsg{Text: strings.TrimRight(name+": "+model.Printable(err.Error())+": "+text, ": "), Bad: true}
+	}
+	if text == "" {
+		text = "done"
+	}
+	return shell.NoticeMsg{Text: name + ": " + text}
+}
+
+// OpenURL opens an action's URL where there is a desktop, and always copies and shows it: over SSH the desktop is
+// elsewhere.
+func OpenURL(
+	ctx context.Context, a *filter.Action, m *message.Message, clipboard io.Writer,
+	open func(ctx context.Context, url string) error,
+) tea.Msg {
+	name := model.Printable(a.Name)
+	url, err := a.URL(m)
+	if err != nil {
+		return shell.NoticeMsg{Text: name + ": not opened: " + err.Error(), Bad: true}
+	}
+	done := "copied"
+	if msg, ok := shell.CopyText(clipboard, "the url", url).(shell.NoticeMsg); ok && msg.Bad {
+		done = msg.Text
+	}
+	if open == nil {
+		open = openOnDesktop
+	}
+	switch err := open(ctx, url); {
+	case err == nil:
+		done = "opened and " + done
+	case !errors.Is(err, ErrNoDesktop):
+		done += ", not opened (" + model.Printable(err.Error()) + ")"
+	}
+	return shell.NoticeMsg{Text: name + ": " + done + ": " + url}
+}
+
+var ErrNoDesktop = errors.New("there is no desktop here")
+
+// openOnDesktop has the desktop open a URL, which begins with http. No shell sees it.
+func openOnDesktop(ctx context.Context, url string) error {
+	opener := []string{"xdg-open", url}
+	switch {
+	case os.Getenv("SSH_CONNECTION") != "":
+		return ErrNoDesktop
+	case runtime.GOOS == "darwin":
+		opener = []string{"open", url}
+	case runtime.GOOS == "windows":
+		opener = []string{"rundll32", "url.dll,FileProtocolHandler", url}
+	case os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "":
+		return ErrNoDesktop
+	}
+	program := exec.CommandContext(ctx, opener[0], opener[1:]...)
+	program.WaitDelay = time.Second
+	err := program.Run()
+	if errors.Is(err, exec.ErrWaitDelay) || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return nil // it is the browser itself, or waits for it
+	}
+	return err
+}
+
+// lastOutput keeps the end of what a command says.
+type lastOutput struct{ text []byte }
+
+func (o *lastOutput) Write(p []byte) (int, error) {
+	o.text = append(o.text, p...)
+	o.text = o.text[max(0, len(o.text)-actionOutput):]
+	return len(p), nil
+}
+
+func (o *lastOutput) line() string {
+	text := bytes.TrimSpace(o.text)
+	return model.Printable(string(text[bytes.LastIndexByte(text, '\n')+1:]))
+}

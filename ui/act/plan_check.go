@@ -1,0 +1,150 @@
+package act
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/ui/shell"
+)
+
+// Acting is a plan, the id of its message when that is one, and what is beside its messages.
+type Acting struct {
+	plan    plan.Plan
+	one     string
+	arrived model.Opt[int64] // messages that came into the queue since it was read
+}
+
+// replan starts making the plan. It looks at every chosen message, so it is made outside Update.
+func (d *PlanDialog) replan() tea.Cmd { return shell.Planning(&d.Dialog, d.topology, d.planner()) }
+
+// Check makes the plan again when it was agreed to.
+func (d *PlanDialog) Check() tea.Cmd { return shell.Checking(&d.Dialog, d.planner()) }
+
+// planner makes the plan that is wanted now from a topology.
+func (d *PlanDialog) planner() func(context.Context, *model.Topology) (Acting, error) {
+	rows, user, counter := d.Rows, d.Env.Broker.User(), ports.Counter(d.Env.Broker)
+	want := plan.ActionWant{
+		Operation: d.Operation, From: d.Queue, Planned: len(rows), User: user, Insist: d.Insist, Mark: true,
+		Journaled: d.Env.Journal != nil, KeepTries: d.tries, Mend: d.Mend,
+		Doubles: d.doubles,
+	}
+	if d.edit != nil && !d.edit.Was.Same(&d.edit.Is) {
+		edited := d.edit.Is
+		want.Edited = &edited
+	}
+	if d.Operation.Publishes() {
+		want.Over = Spreads[d.Over]
+	}
+	if d.canary {
+		want.Canary = plan.DefaultCanaryWait
+	}
+	if len(d.Modes) > 0 {
+		want.Mode, want.Fixed = d.Modes[d.Mode].mode, d.Modes[d.Mode].fixed
+	}
+	if d.Operation == plan.Move {
+		want.Mode, want.Fixed = plan.ToQueue, model.Address{RoutingKey: d.Target}
+	}
+	arrivals, sent := d.arrivals(), d.sentBefore(want)
+	return func(ctx context.Context, t *model.Topology) (Acting, error) {
+		want := want
+		mended := want.Mend
+		want.Mend = mended.Within(ctx)
+		want.Sample, want.Selection = shell.SampleOf(rows)
+		var err error
+		if want.Sent, err = sent(ctx, t); err != nil {
+			return Acting{}, err
+		}
+		p := plan.New(t, want)
+		if want.Counts = shell.Counted(ctx, counter, p.Limited(t)); want.Counts != nil {
+			p = plan.New(t, want)
+		}
+		if err := ctx.Err(); err != nil {
+			return Acting{}, err // what was not tried would stay
+		}
+		p.Mend = mended
+		a := Acting{plan: p, arrived: arrivals(ctx, t)}
+		if len(rows) == 1 {
+			if m, err := rows[0].Peeked.At(int(rows[0].Index), 1); err == nil {
+				a.one = m.Properties.MessageID
+			}
+		}
+		return a, nil
+	}
+}
+
+// sentBefore finds what was replayed before, and what will be by the plans ahead of this one.
+func (d *PlanDialog) sentBefore(like plan.ActionWant) func(context.Context, *model.Topology) (*plan.Doubles, error) {
+	ahead, journal, broker := d.Ahead, d.Env.Journal, d.Env.Broker
+	return func(ctx context.Context, t *model.Topology) (sent *plan.Doubles, err error) {
+		if !like.SparesDoubles() {
+			return nil, nil
+		}
+		sent = plan.NewDoubles()
+		if journal != nil {
+			if sent, err = journal.Replayed(ctx, broker.Address(), t.Snapshot.Overview.ClusterName); err != nil {
+				return nil, err
+			}
+		}
+		for _, first := range ahead {
+			want := like
+			want.From, want.Planned, want.Canary, want.Mend = first.Queue, len(first.Rows), 0, nil
+			want.Sample, want.Selection = shell.SampleOf(first.Rows)
+			sent.Expect(t, want)
+		}
+		return sent, nil
+	}
+}
+
+// RowsOf are messages of a queue that another plan is on.
+type RowsOf struct {
+	Queue model.QueueRef
+	Rows  []*shell.MessageRow
+}
+
+// Planned takes a plan. One that was agreed to runs when it is what was agreed to; else it is shown with what is
+// different, and asked about again.
+func (d PlanDialog) Planned(msg shell.PlannedMsg[Acting]) (PlanDialog, tea.Cmd) {
+	was, is := d.Plan.Promise(), msg.Plan.plan.Promise()
+	d.one = cmp.Or(msg.Plan.one, d.one)
+	d.Others.Arrived = msg.Plan.arrived.Or(d.Others.Arrived)
+	switch d.State {
+	case shell.DialogPlanning:
+		d.Plan, d.State, d.ChangedAt, d.Changes = msg.Plan.plan, shell.DialogAsking, time.Time{}, nil
+		d.Promised = nil
+		d.offerTargets()
+	case shell.DialogAsking:
+		d.Plan = msg.Plan.plan
+		d.Changed(was, is)
+	case shell.DialogChecking:
+		d.State, d.Unchecked = shell.DialogAsking, msg.Unread
+		if msg.Unread != nil {
+			return d, nil
+		}
+		d.topology, d.Plan = msg.Topology, msg.Plan.plan
+		if !d.Changed(was, is) {
+			cmd := d.run()
+			return d, cmd
+		}
+	}
+	return d, nil
+}
+
+// SayStrays shows queues that messages may have reached although the plan did not name them, and what copies lack.
+func SayStrays(l *shell.DialogLines, a *plan.Account) {
+	for i := range a.Strayed {
+		l.Stress("beyond", model.Printable(a.Strayed[i].Words()), l.Styles.Danger)
+	}
+	if a.Converted > 0 {
+		l.Stress("lacks", plan.ConvertedWords(a.Converted), l.Styles.Warning)
+	}
+	if a.Unguarded != "" {
+		words := "whether the last of them reached a further queue is unknown: " + model.Printable(a.Unguarded)
+		l.Stress("unknown", words, l.Styles.Warning)
+	}
+}

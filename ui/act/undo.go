@@ -1,0 +1,182 @@
+package act
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/ui/shell"
+)
+
+// Undoing is the plan of an undo, with what it was made of.
+type Undoing struct {
+	Id   int64 // of the record; 0 is the last action on this broker
+	want plan.UndoWant
+	Undo plan.UndoPlan
+}
+
+func (u Undoing) plan(ctx context.Context, e *shell.Env, t *model.Topology, insist bool) (FollowUp, error) {
+	record, err := recordToUndo(ctx, e, t.Snapshot.Overview.ClusterName, u.Id)
+	u.Id = cmp.Or(record.ID, u.Id)                               // the last one may be another one soon
+	if err == nil && !record.Running && record.Uncertain() > 0 { // what its program held is not back at once
+		err = e.Broker.AwaitGone(ctx, &record, e.Source.Connections, record.Queues()...)
+	}
+	if err != nil {
+		return u, err
+	}
+	u.want, err = plan.UndoWant{
+		Record: record, User: e.Broker.User(), Broker: e.Broker.Address(), Insist: insist, ReadOnly: e.ReadOnly,
+		Entries: recordEntries(e, ctx, record.ID),
+	}.Looked(t, undoReads(ctx, e.Broker, e.Broker))
+	if err != nil {
+		return u, err
+	}
+	return u.again(ctx, e, t)
+}
+
+func (u Undoing) again(ctx context.Context, e *shell.Env, t *model.Topology) (FollowUp, error) {
+	u.want.Entries = recordEntries(e, ctx, u.Id)
+	p, err := plan.PlanUndo(t, u.want, undoReads(ctx, e.Broker, e.Broker))
+	if err == nil {
+		u.Undo = p
+	}
+	return u, err
+}
+
+// undoReads is how an undo is planned from the broker.
+func undoReads(ctx context.Context, looker ports.Looker, counter ports.Counter) plan.UndoReads {
+	return plan.UndoReads{
+		Look: looksWith(ctx, looker),
+		Count: func(refs []model.QueueRef) (map[model.QueueRef]model.QueueCounts, error) {
+			ctx, cancel := context.WithTimeout(ctx, shell.CountTimeout)
+			defer cancel()
+			return counter.Count(ctx, refs)
+		},
+	}
+}
+
+// recordToUndo is the record with this number; 0 is the last one on the broker of this cluster of which something can
+// be taken back.
+func recordToUndo(ctx context.Context, e *shell.Env, cluster string, id int64) (plan.Record, error) {
+	if id > 0 {
+		return e.Journal.Record(ctx, id)
+	}
+	records, err := e.Journal.Records(ctx, shownRecords)
+	if err != nil {
+		return plan.Record{}, err
+	}
+	for _, r := range records {
+		done := r.Account.Moved + r.Account.Dropped + r.Uncertain()
+		kind := r.Operation != plan.Undo && r.Operation != plan.Import && r.Operation != plan.Rescue
+		if kind && r.On(e.Broker.Address(), cluster) && done > r.Undone {
+			return e.Journal.Record(ctx, r.ID) // with its intent
+		}
+	}
+	return plan.Record{}, errors.New("no action on this broker can be undone")
+}
+
+// recordEntries reads the entries of a record.
+func recordEntries(e *shell.Env, ctx context.Context, id int64) func(func(*plan.Entry) error) error {
+	return func(each func(*plan.Entry) error) error { return e.Journal.Entries(ctx, id, each) }
+}
+
+func (u Undoing) turn() FollowUp { return u }
+
+func (u Undoing) promise() plan.Promise { return u.Undo.Promise() }
+
+func (u Undoing) offer(d *shell.Dialog) *shell.Offer {
+	o := &shell.Offer{Does: "bring back", Refusal: u.Undo.Refusal.Words()}
+	refusal := u.Undo.Refusal
+	if d.Err != nil {
+		o.Refusal, refusal = d.Err.Error(), nil
+		if why := (*plan.UndoNotLooked)(nil); errors.As(d.Err, &why) {
+			refusal = why.Refusal()
+		}
+	}
+	if d.Env.ReadOnly {
+		o.Refusal, refusal = shell.ReadOnlyWords, nil
+	}
+	o.Insist(d.Env, refusal)
+	if o.Refusal == "" && u.Undo.Gone() == plan.GoneEither {
+		o.Insists = d.Env.Keys.Insist.Help().Desc
+	}
+	if n := u.Undo.Planned(); o.Refusal == "" && d.Env.Careful(n) {
+		o.Carefully(d.Env, n, "bring "+model.Plural(n, "message")+" back to "+model.Printable(u.Undo.Back.Name))
+	}
+	return o
+}
+
+func (u Undoing) run(e *shell.Env) (begun plan.Account, run shell.AccountRun) {
+	begun = plan.Account{Operation: plan.Undo, From: u.Undo.Back, Planned: u.Undo.Planned()}
+	return begun, func(ctx context.Context, progress func(plan.Account)) (plan.Account, error) {
+		return e.Broker.Undo(ctx, u.Undo, progress)
+	}
+}
+
+func (u Undoing) did(e *shell.Env, a *plan.Account) {
+	e.Together = nil
+	e.Did(shell.Doing{Queue: u.Undo.Back, Back: a.Moved, Unclear: true})
+	for i := range u.Undo.Takes {
+		e.Did(shell.Doing{Queue: u.Undo.Takes[i].From, Unclear: true})
+	}
+}
+
+func (u Undoing) say(l *shell.DialogLines) (title string) {
+	s, p := l.Styles, &u.Undo
+	if r := &p.Record; r.ID > 0 {
+		title = fmt.Sprintf("Undo %d: bring back %s", r.ID, model.Plural(p.Planned(), "message"))
+		sayRecord(l, fmt.Sprintf("the %s of %s", r.Operation, model.Printable(r.From.String())), r)
+		l.Say("back to", model.Printable(p.Back.String())+", to its end", s.Strong)
+	}
+	if p.Restores > 0 {
+		l.Say("from", "the journal: "+model.Plural(p.Restores, "message")+", byte for byte", s.Text)
+	}
+	for i := range p.Takes {
+		take := &p.Takes[i]
+		words := "if no consumer has taken them"
+		if take.Undoing.Gone.Restores() {
+			words = "and from the journal those that its limit dropped"
+		}
+		from, n := model.Printable(take.From.String()), model.Plural(take.Planned, "message")
+		l.Say("from", fmt.Sprintf("%s: %s, %s", from, n, words), s.Text)
+	}
+	for _, skip := range p.Skips {
+		l.Say("not", fmt.Sprintf("%s %s", model.Plural(skip.Messages, "message"), model.Printable(skip.Words())), s.Muted)
+	}
+	l.Warn(p.Warnings)
+	return title
+}
+
+func (u Undoing) running(a *plan.Account) string {
+	return "Bringing back " + model.Plural(a.Planned, "message")
+}
+
+func (u Undoing) tell(d *shell.Dialog, l *shell.DialogLines) {
+	u.tellTo(d, l, model.Printable(u.Undo.Back.String()))
+}
+
+func (u Undoing) tellTo(d *shell.Dialog, l *shell.DialogLines, where string) {
+	s, a := l.Styles, &d.Account
+	look := s.Strong
+	if !a.Complete() {
+		look = s.Warning
+	}
+	l.Say("", fmt.Sprintf("%s of %s brought back to %s", model.Count(int64(a.Moved)),
+		model.Plural(a.Planned, "message"), where), look)
+	if !a.Complete() || d.Err != nil {
+		l.Blank()
+	}
+	d.SayOutcomes(l,
+		shell.Outcome{N: a.Gone, Label: "gone", Words: "not where they were sent to any more: " + u.Undo.Gone().Words() +
+			"; " + u.Undo.Gone().Next()},
+		shell.Outcome{N: a.Refused, Label: "refused", Words: "by the broker: the journal still has them"},
+		shell.Outcome{N: a.Returned, Label: "returned", Words: "no queue took them: the journal still has them"},
+		shell.Outcome{
+			N: a.Unknown, Label: "unknown",
+			Words: "the connection or a queue's node was lost meanwhile: undo again to look for them",
+		})
+}

@@ -1,0 +1,219 @@
+package causes
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/shell"
+)
+
+// recalledQueue is what the index has of a queue.
+type recalledQueue struct {
+	ref     model.QueueRef
+	earlier cause.Earlier
+}
+
+// seek looks up what earlier starts kept of the queues that were not looked up yet; nil when there are none. It is
+// shown until the queue is read again.
+func (c *Reading) seek(now time.Time) tea.Cmd {
+	if c.Env.Index == nil || c.Broker == "" {
+		return nil
+	}
+	var sought []Queue
+	for _, ref := range c.Order {
+		if q := c.Queues[ref]; !q.sought {
+			q.sought = true
+			if q.ReadAt.IsZero() {
+				sought = append(sought, *q)
+			}
+		}
+	}
+	if len(sought) == 0 {
+		return nil
+	}
+	c.Request, c.at = c.Env.NewRequest(), nil
+	msg := ReadMsg{Request: c.Request, At: now}
+	index, groups, broker, finish, forget := c.Env.Index, c.Groups, c.Broker, c.Finishing(nil), c.forgetting()
+	return c.Env.Command(shell.KeepingTime, func(context.Context) tea.Msg {
+		forget(&msg)
+		for _, q := range sought {
+			name := cause.IndexName(broker, q.Ref)
+			kept, err := index.Load(name)
+			if err != nil || kept == nil {
+				continue
+			}
+			earlier, err := groups.Recall(kept, broker, q.Ref)
+			switch {
+			case err != nil: // a later reading takes its place
+			case earlier.Left(q.Ready, q.CountedAt):
+				groups.Forget(q.Ref)
+				_ = index.Save(name, nil)
+			default:
+				msg.recalled = append(msg.recalled, recalledQueue{q.Ref, earlier})
+			}
+		}
+		finish(&msg)
+		return msg
+	})
+}
+
+// take takes what the index has.
+func (c *Reading) take(recalled []recalledQueue) {
+	for _, r := range recalled {
+		q := c.Queues[r.ref]
+		if q == nil { // it is gone meanwhile
+			c.gone = append(c.gone, r.ref)
+			continue
+		}
+		q.Earlier, q.ReadAt = &r.earlier, r.earlier.At
+		q.Read, q.Depth = int64(r.earlier.Messages), model.Some(r.earlier.Depth)
+		for q.Limit < r.earlier.Messages && q.Limit < messages.PeekMost { // as many were asked for once
+			q.Limit = min(q.Limit*messages.PeekFactor, messages.PeekMost)
+		}
+	}
+}
+
+// withdraw takes back what is shown of a queue that is not read again by itself, when messages have left it since:
+// which ones is unknown.
+func (c *Reading) withdraw(q *Queue) {
+	if q == c.at || q.ReadAt.IsZero() || c.Env.Acting[q.Ref] || q.Plan.Allowed() && q.Plan.Free {
+		return
+	}
+	read := cause.Earlier{At: q.ReadAt, Depth: q.Depth.Or(q.Read)}
+	if !read.Left(q.Ready, q.CountedAt) {
+		return
+	}
+	q.Earlier, q.ReadAt, q.Read, q.Depth = nil, time.Time{}, 0, model.Opt[int64]{}
+	c.gone, c.unknown = append(c.gone, q.Ref), append(c.unknown, q.Ref)
+}
+
+// catchUp takes in what actions did to the queues since they were read: no look is needed for that.
+func (c *Reading) catchUp() {
+	for _, d := range c.Env.Since(&c.done) {
+		q := c.Queues[d.Queue]
+		if q == nil || q.ReadAt.IsZero() || d.At.Before(q.ReadAt) {
+			continue
+		}
+		q.settled, q.Ready = d.At, model.Opt[int64]{}
+		q.Depth = model.Some(max(q.Depth.Or(q.Read)+int64(d.Back)-d.Count(), 0))
+		if d.Unclear && q.Plan.Allowed() && q.Plan.Free {
+			q.Wanted = true
+			continue
+		}
+		c.leaving = append(c.leaving, d)
+	}
+}
+
+// outdated reports whether a count may be older than what an action did to the queue.
+func (q *Queue) outdated(countedAt time.Time) bool {
+	return countedAt.Before(q.settled.Add(model.StatisticsLag))
+}
+
+// forgetting takes out the queues that are gone, and the messages that actions took, outside Update.
+func (c *Reading) forgetting() func(*ReadMsg) {
+	groups, index, broker, gone, unknown := c.Groups, c.Env.Index, c.Broker, c.gone, c.unknown
+	leaving, kept := c.leaving, map[model.QueueRef]cause.Earlier{}
+	for _, d := range leaving {
+		if q := c.Queues[d.Queue]; q != nil {
+			kept[d.Queue] = cause.Earlier{At: q.ReadAt, Depth: q.Depth.Or(0)}
+		}
+	}
+	c.gone, c.unknown, c.leaving = nil, nil, nil
+	return func(msg *ReadMsg) {
+		msg.left = map[model.QueueRef]int64{}
+		for _, d := range leaving {
+			for f, twins := range d.Gone {
+				for range twins {
+					if groups.Remove(d.Queue, f) {
+						msg.left[d.Queue]++
+					}
+				}
+			}
+		}
+		for ref, earlier := range kept {
+			if index != nil && broker != "" {
+				_ = index.Save(cause.IndexName(broker, ref), groups.Keep(broker, ref, earlier))
+			}
+		}
+		for _, ref := range gone {
+			groups.Forget(ref)
+		}
+		for _, ref := range unknown {
+			if index != nil {
+				_ = index.Save(cause.IndexName(broker, ref), nil)
+			}
+		}
+	}
+}
+
+// keep writes what was read of a queue into the index. Where it cannot be written, the next start reads.
+func (m *ReadMsg) keep(
+	index ports.Index, broker string, queue model.QueueRef, ready model.Opt[int64], groups *cause.Groups,
+) {
+	if index == nil || broker == "" {
+		return
+	}
+	depth := m.Depth.Or(max(ready.Or(0), m.Read))
+	kept := groups.Keep(broker, queue, cause.Earlier{At: m.At, Depth: depth})
+	_ = index.Save(cause.IndexName(broker, queue), kept)
+}
+
+// Finishing works out what a look has changed, outside Update. but is the queue that is read.
+func (c *Reading) Finishing(but *Queue) func(*ReadMsg) {
+	groups, marks, broker := c.Groups, c.Env.Marks, c.Broker
+	earlier := map[model.QueueRef]bool{}
+	for ref, q := range c.Queues {
+		if q.Earlier != nil && q != but {
+			earlier[ref] = true
+		}
+	}
+	return func(msg *ReadMsg) {
+		for _, r := range msg.recalled {
+			earlier[r.ref] = true
+		}
+		msg.List, msg.all = groups.List(), groups.Read()
+		msg.recent = groups.Recent(msg.At, causesTrend, causesSteps)
+		msg.Marks = marks.Read(msg.Request, broker, cause.Without(msg.List, earlier), msg.At)
+	}
+}
+
+// earlier is how many of the messages only the index has, and when they were read; "" when there are none.
+func (c *Reading) earlier() string {
+	var count int64
+	var first, last time.Time
+	for _, ref := range c.Order {
+		q := c.Queues[ref]
+		if q.Earlier == nil {
+			continue
+		}
+		count += q.Read
+		if first.IsZero() || q.ReadAt.Before(first) {
+			first = q.ReadAt
+		}
+		if q.ReadAt.After(last) {
+			last = q.ReadAt
+		}
+	}
+	if count == 0 {
+		return ""
+	}
+	from, to := c.clock(first), c.clock(last)
+	if from != to {
+		from += " to " + to
+	}
+	return model.Count(count) + " of them as of " + from
+}
+
+func (c *Reading) clock(at time.Time) string { return shell.ClockOf(model.Some(at), c.Env.Shown) }
+
+// recalls reports whether something of the index is shown.
+func (c *Reading) recalls() bool {
+	return slices.ContainsFunc(c.Order, func(ref model.QueueRef) bool { return c.Queues[ref].Earlier != nil })
+}

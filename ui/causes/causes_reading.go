@@ -1,0 +1,411 @@
+package causes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/cause"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/shell"
+)
+
+// How failed queues are read by themselves, for their causes.
+const (
+	// Page is how many messages of a failed queue are read without being asked for, from its head.
+	Page = 1000
+	// LooksAMinute is how many messages a minute are read again by itself, at most: a failed queue that fills all the
+	// time must not be read all the time. What was never read, and what is asked for, does not count.
+	LooksAMinute = 20_000
+	// Pause is how long a queue is left alone after a look, unless it is asked for.
+	Pause = 10 * time.Second
+	// Retry is how long a queue is left alone when it could not be read.
+	Retry = 30 * time.Second
+	// causesTrend is the time that the trend of a cause is about. It is worked out again each minute.
+	causesTrend = time.Hour
+	causesSteps = 9 // of it
+	// causesBytes bounds the bodies of one look; they are on disk, and only while it is worked through.
+	causesBytes = 64 << 20
+)
+
+// Reading is what was read of failed queues, and what is to be read next: one queue at a time. It is changed by
+// Update and Prepare of its screen only; the command in flight has the groups.
+type Reading struct {
+	Env     *shell.Env
+	Groups  *cause.Groups
+	Queues  map[model.QueueRef]*Queue
+	Broker  string           // the name of its cluster
+	Order   []model.QueueRef // of the queues, as the topology has them
+	gone    []model.QueueRef // queues that are no longer there, whose messages are still among the groups
+	done    int              // of the doings since the start: these are taken in
+	leaving []shell.Doing    // that the groups have not taken in yet
+	unknown []model.QueueRef // of these, what the index has of them holds no more
+	Request shell.Request    // the look in flight; 0: none
+	at      *Queue           // of that look; nil: none is read
+	wish    causesWish       // what that look was to answer
+	spent   []spending       // what was read again in the last minute
+	List    []cause.Group
+	recent  map[cause.ID][]float64
+	listed  time.Time // when these were worked out
+	own     bool      // what left the list last did so by an action, or by a key that reads
+	read    int       // messages that these have
+}
+
+type spending struct {
+	at       time.Time
+	messages int
+}
+
+// Queue is a failed queue with what was read of it.
+type Queue struct {
+	Ref       model.QueueRef
+	workers   []string         // that fail into it
+	Ready     model.Opt[int64] // by the newest poll
+	CountedAt time.Time
+	Plan      peek.Plan // of the next look
+	Limit     int       // messages that it asks for
+	causesWish
+
+	ReadAt  time.Time        // when the last look began that ended well; zero: none did
+	Read    int64            // messages, by that look
+	Depth   model.Opt[int64] // of the queue, as that look counted it
+	stopped string           // why it has not read all that it asked for
+	err     error            // of the last look
+	refusal peek.Refusal     // what the last look met
+	triedAt time.Time
+	settled time.Time // when an action last changed the queue; older counts say nothing
+
+	sought  bool           // in the index
+	Earlier *cause.Earlier // what is shown of it is of the index; nil: it was read, or nothing of it is shown
+}
+
+// causesWish is what a person wants of a queue.
+type causesWish struct {
+	Wanted bool // by a key, whatever the counts say
+	Agreed bool // to what the next look costs
+}
+
+// ReadMsg is the answer to a look.
+type ReadMsg struct {
+	Request shell.Request
+	At      time.Time // when the look began
+	Looked  bool      // at a queue; else queues were forgotten
+	Read    int64
+	Depth   model.Opt[int64]
+	stopped string
+	List    []cause.Group
+	all     int
+	recent  map[cause.ID][]float64 // failures in each step of the last hour
+	Marks   shell.MarkedMsg
+	Err     error
+
+	recalled []recalledQueue          // from the index
+	left     map[model.QueueRef]int64 // messages that actions of this program took out
+}
+
+func NewReading(e *shell.Env) *Reading {
+	return &Reading{
+		Env: e, Groups: cause.NewGroups(), Queues: map[model.QueueRef]*Queue{}, done: len(e.Doings),
+	}
+}
+
+// Polled takes a poll: these are the failed queues now.
+func (c *Reading) Polled(t *model.Topology, rows []failedRow) {
+	c.catchUp()
+	c.Order, c.Broker = c.Order[:0:0], t.Snapshot.Overview.ClusterName
+	present := make(map[model.QueueRef]bool, len(rows))
+	for i := range rows {
+		ref := rows[i].Queue
+		c.Order, present[ref] = append(c.Order, ref), true
+		q := c.Queues[ref]
+		if q == nil {
+			q = &Queue{Ref: ref, Limit: Page}
+			c.Queues[ref] = q
+		}
+		q.workers = t.WorkersOf(ref)
+		q.Ready, q.CountedAt = model.Opt[int64]{}, time.Time{}
+		if now, ok := t.Queue(ref); ok && !q.outdated(now.CountedAt) {
+			q.Ready, q.CountedAt = now.Ready, now.CountedAt
+		}
+		q.Plan = peek.For(t, ref, peek.Want{Limit: q.Limit, MaxBytes: causesBytes, ReadOnly: c.Env.ReadOnly})
+		c.withdraw(q)
+	}
+	for ref, q := range c.Queues {
+		if !present[ref] && q != c.at {
+			delete(c.Queues, ref)
+			c.gone = append(c.gone, ref)
+		}
+	}
+}
+
+// total is how many messages the queue holds, as far as is known: by the newest of the poll and the look.
+func (q *Queue) total() model.Opt[int64] {
+	if !q.ReadAt.IsZero() && (!q.Ready.Known() || q.CountedAt.Before(q.ReadAt)) {
+		return q.Depth
+	}
+	return q.Ready
+}
+
+// left is how many of them were not read, as far as is known.
+func (q *Queue) left() int64 { return max(q.total().Or(0)-q.Read, 0) }
+
+// changed reports whether another look would show others: the queue holds more or fewer messages than it did. What
+// came behind a page that was full is not on that page.
+func (q *Queue) changed() bool {
+	ready, known := q.Ready.Get()
+	if !known || q.CountedAt.Before(q.ReadAt) {
+		return false
+	}
+	depth := q.Depth.Or(q.Read)
+	return ready < depth || ready > depth && q.Read < int64(q.Limit)
+}
+
+// due reports whether the queue is to be read now.
+func (q *Queue) due(now time.Time) bool {
+	switch {
+	case !q.Plan.Allowed() || !q.Plan.Free && !q.Agreed:
+		return false
+	case q.Wanted:
+		return true
+	case q.err != nil && now.Sub(q.triedAt) < Retry:
+		return false
+	case q.ReadAt.IsZero():
+		return q.Ready.Or(0) > 0
+	case q.Earlier != nil:
+		return true
+	}
+	return q.changed() && now.Sub(q.ReadAt) >= Pause
+}
+
+// growth is by how much the queue differs from what was read of it.
+func (q *Queue) growth() int64 {
+	by := q.Ready.Or(0) - q.Depth.Or(q.Read)
+	return max(by, -by)
+}
+
+// Next starts the next look, when one is due and none is in flight: what is asked for first, then what was never read,
+// the fullest first, then what has changed most.
+func (c *Reading) Next(now time.Time) tea.Cmd {
+	if c.Request != 0 || c.Env.Broker == nil {
+		return nil
+	}
+	c.catchUp()
+	if cmd := c.seek(now); cmd != nil {
+		return cmd
+	}
+	var best *Queue
+	for _, ref := range c.Order {
+		if q := c.Queues[ref]; q.due(now) && (q.first() || c.affords(q, now)) &&
+			(best == nil || q.before(best)) {
+			best = q
+		}
+	}
+	if best == nil && len(c.gone) == 0 && len(c.leaving) == 0 && (c.read == 0 || now.Sub(c.listed) < time.Minute) {
+		return nil
+	}
+	if best != nil && !best.first() {
+		c.spent = append(c.spent, spending{now, int(min(best.Ready.Or(0), int64(best.Limit)))})
+	}
+	return c.Look(best)
+}
+
+// first reports whether a look at the queue is outside the budget: it is asked for, or the first one at this start.
+func (q *Queue) first() bool {
+	return q.Wanted || q.ReadAt.IsZero() || q.Earlier != nil && q.Limit <= Page
+}
+
+// before reports whether the queue is read before another one.
+func (q *Queue) before(other *Queue) bool {
+	first := func(q *Queue) int {
+		switch {
+		case q.Wanted:
+			return 0
+		case q.ReadAt.IsZero():
+			return 1
+		}
+		return 2
+	}
+	return cmp.Or(cmp.Compare(first(q), first(other)), cmp.Compare(other.growth(), q.growth())) < 0
+}
+
+// affords reports whether a queue can be read again within what a minute allows.
+func (c *Reading) affords(q *Queue, now time.Time) bool {
+	c.spent = slices.DeleteFunc(c.spent, func(s spending) bool { return now.Sub(s.at) >= time.Minute })
+	sum := min(q.Ready.Or(0), int64(q.Limit))
+	for _, s := range c.spent {
+		sum += int64(s.messages)
+	}
+	return sum <= LooksAMinute || len(c.spent) == 0
+}
+
+// Look reads a queue, and forgets those that are gone; nil reads none.
+func (c *Reading) Look(q *Queue) tea.Cmd {
+	c.Request, c.at = c.Env.NewRequest(), q
+	groups, now, forget := c.Groups, c.Env.Now(), c.forgetting()
+	msg := ReadMsg{Request: c.Request, At: now}
+	var plan peek.Plan
+	var ready model.Opt[int64]
+	if q != nil {
+		plan, ready = q.Plan, q.Ready
+		c.wish, q.causesWish, q.triedAt = q.causesWish, causesWish{}, now
+	}
+	quiet, index, broker, finish := c.Env.Quiet, c.Env.Index, c.Broker, c.Finishing(q)
+	return c.Env.Command(plan.Timeout+messages.PeekGrace, func(ctx context.Context) tea.Msg {
+		forget(&msg)
+		if plan.Method != "" {
+			msg.Looked = true
+			msg.Err = quiet.Run(ctx, func(ctx context.Context) error { return msg.group(ctx, quiet.Looker, plan, groups) })
+			if msg.Err == nil {
+				msg.keep(index, broker, plan.Queue, ready, groups)
+			}
+		}
+		finish(&msg)
+		return msg
+	})
+}
+
+// group reads a queue, and puts its messages in the place of those that were read of it before.
+func (m *ReadMsg) group(
+	ctx context.Context, looker ports.Looker, plan peek.Plan, groups *cause.Groups,
+) error {
+	peeked, err := looker.Peek(ctx, plan)
+	if err != nil {
+		if peeked.Messages != nil {
+			_ = peeked.Messages.Close()
+		}
+		return err
+	}
+	defer peeked.Messages.Close()
+	m.Depth, m.stopped = peeked.Depth, peeked.Stopped
+	groups.Forget(plan.Queue)
+	err = message.Each(peeked.Messages, shell.ShownBody, func(one *message.Message) { groups.Add(plan.Queue, one) })
+	if err != nil {
+		groups.Forget(plan.Queue)
+		return err
+	}
+	m.Read = int64(peeked.Messages.Len())
+	return nil
+}
+
+// Answered takes the answer to the look in flight.
+func (c *Reading) Answered(msg ReadMsg) bool {
+	if msg.Request != c.Request {
+		return false
+	}
+	q := c.at
+	c.own = len(msg.left) > 0 || q != nil && c.wish.Wanted
+	for ref, n := range msg.left {
+		if left := c.Queues[ref]; left != nil {
+			left.Read = max(left.Read-n, 0)
+		}
+	}
+	c.Request, c.at = 0, nil
+	c.List, c.read, c.recent, c.listed = msg.List, msg.all, msg.recent, msg.At
+	c.take(msg.recalled)
+	if !msg.Looked {
+		return true
+	}
+	q.err, q.refusal = msg.Err, nil
+	var limit peek.RefusedLook
+	switch {
+	case errors.As(msg.Err, &limit):
+		q.refusal = limit.Refusal()
+	case errors.Is(msg.Err, context.Canceled): // it gave way to a look that was asked for
+		q.err = nil
+		q.Wanted, q.Agreed = q.Wanted || c.wish.Wanted, q.Agreed || c.wish.Agreed
+	case msg.Err == nil:
+		q.ReadAt, q.Read, q.stopped, q.Earlier = msg.At, msg.Read, msg.stopped, nil
+		q.Depth = model.Some(msg.Depth.Or(max(q.Ready.Or(0), msg.Read))) // a stream has no depth of its own
+	}
+	return true
+}
+
+// first reports whether queues are still to be read for the first time.
+func (c *Reading) first(now time.Time) bool {
+	return c.Env.Broker != nil && slices.ContainsFunc(c.Order, func(ref model.QueueRef) bool {
+		q := c.Queues[ref]
+		return q.ReadAt.IsZero() && (q.due(now) || q == c.at)
+	})
+}
+
+// again has all queues read again that can be read without being asked.
+func (c *Reading) again() {
+	for _, q := range c.Queues {
+		q.Wanted = q.Wanted || q.Plan.Allowed() && q.Plan.Free && (q.Ready.Or(1) > 0 || q.Read > 0)
+	}
+}
+
+// More is how many queues have messages behind what was read of them that can be read without being asked.
+func (c *Reading) More() (n int) {
+	for _, q := range c.Queues {
+		if q.extends() {
+			n++
+		}
+	}
+	return n
+}
+
+func (q *Queue) extends() bool {
+	full := q.Read >= int64(q.Limit) && q.Limit < messages.PeekMost
+	failed := q.err != nil && q.Read < int64(q.Limit) // as many as were asked for
+	return q.Plan.Allowed() && q.Plan.Free && !q.ReadAt.IsZero() && q.left() > 0 && (full || failed)
+}
+
+// Extend has more messages read of these queues.
+func (c *Reading) Extend() {
+	for _, q := range c.Queues {
+		if q.extends() {
+			if q.Read >= int64(q.Limit) {
+				q.Limit = min(q.Limit*messages.PeekFactor, messages.PeekMost)
+			}
+			q.Plan.Limit, q.Wanted = q.Limit, true
+		}
+	}
+}
+
+// costly are the queues with messages where a look has a cost, and which are read only when that is agreed to: those
+// with messages that were not read, else those that an earlier start has read.
+func (c *Reading) costly() []*Queue {
+	var queues, earlier []*Queue
+	for _, ref := range c.Order {
+		switch q := c.Queues[ref]; {
+		case !q.Plan.Allowed() || q.Plan.Free:
+		case q.left() > 0:
+			queues = append(queues, q)
+		case q.Earlier != nil:
+			earlier = append(earlier, q)
+		}
+	}
+	if len(queues) == 0 {
+		return earlier
+	}
+	return queues
+}
+
+// agree has them read.
+func (c *Reading) agree() {
+	for _, q := range c.costly() {
+		q.Wanted, q.Agreed = true, true
+	}
+}
+
+// asked reports whether queues that a key asked for are still to be read.
+func (c *Reading) asked() bool {
+	return slices.ContainsFunc(c.Order, func(ref model.QueueRef) bool { return c.Queues[ref].Wanted })
+}
+
+// limitOf is how many messages of a queue its looks ask for.
+func (c *Reading) limitOf(ref model.QueueRef) int {
+	if q := c.Queues[ref]; q != nil {
+		return q.Limit
+	}
+	return Page
+}

@@ -1,0 +1,336 @@
+package causes
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// queuesScreen lists all queues with what decides where their messages go.
+type queuesScreen struct {
+	env    *shell.Env
+	list   term.List[model.QueueRef, queueRow]
+	latest shell.TopologyMsg
+	below  []string // of the queue at the cursor, as prepared
+}
+
+// queueRow is a queue with its part in a flow. What takes long to work out is prepared for the rows that are seen.
+type queueRow struct {
+	*model.Queue
+	name  string // printable
+	role  model.Role
+	moves model.Movement
+	topo  *model.Topology
+	// where dead letters go, of the queues that were seen since the poll
+	targets map[model.QueueRef][]model.QueueRef
+}
+
+func NewQueuesScreen(e *shell.Env) shell.Screen {
+	rows := term.NewTable(e.Kit(), func(r queueRow) model.QueueRef { return r.QueueRef },
+		func(a, b queueRow) int { return cmp.Compare(a.name, b.name) }, queueColumns(e.Styles)...)
+	return queuesScreen{env: e, list: term.NewList(rows, func(r queueRow) []string { return []string{r.name} })}
+}
+
+func queueColumns(s *term.Styles) []term.Column[queueRow] {
+	return []term.Column[queueRow]{
+		{
+			Title: "QUEUE", Width: 20, Flex: 4, Max: 56, Middle: true,
+			Cell:    func(r queueRow) term.Field { return term.Field{Text: r.name, Style: s.Text} },
+			Compare: func(a, b queueRow) int { return cmp.Compare(a.name, b.name) },
+		},
+		{
+			Title: "TYPE", Width: 9, Drop: 3,
+			Cell:    func(r queueRow) term.Field { return term.Field{Text: r.kind(), Style: s.Muted} },
+			Compare: func(a, b queueRow) int { return cmp.Compare(a.kind(), b.kind()) },
+		},
+		{
+			Title: "ROLE", Width: 7, Drop: 1,
+			Cell:    func(r queueRow) term.Field { return r.roleField(s) },
+			Compare: func(a, b queueRow) int { return cmp.Compare(a.role, b.role) },
+		},
+		{
+			Title: "READY", Width: 8, Right: true, Most: true,
+			Cell:    func(r queueRow) term.Field { return shell.ReadyField(s, r.Ready, r.Outage() != model.NoOutage, s.Text) },
+			Compare: func(a, b queueRow) int { return shell.CompareOpt(a.Ready, b.Ready) },
+		},
+		{
+			Title: "UNACKED", Width: 7, Right: true, Drop: 4, Most: true,
+			Cell:    func(r queueRow) term.Field { return shell.NumberField(s, r.Unacked, s.Text) },
+			Compare: func(a, b queueRow) int { return shell.CompareOpt(a.Unacked, b.Unacked) },
+		},
+		{
+			Title: "CONS", Width: 4, Right: true, Most: true,
+			Cell:    func(r queueRow) term.Field { return shell.NumberField(s, r.Consumers, s.Text) },
+			Compare: func(a, b queueRow) int { return shell.CompareOpt(a.Consumers, b.Consumers) },
+		},
+		{
+			Title: "IN/s", Width: 6, Right: true, Drop: 2, Most: true,
+			Cell:    func(r queueRow) term.Field { return shell.Rate(s, r.moves.In) },
+			Compare: func(a, b queueRow) int { return shell.CompareOpt(a.moves.In, b.moves.In) },
+		},
+		{
+			Title: "OUT/s", Width: 6, Right: true, Drop: 2, Most: true,
+			Cell:    func(r queueRow) term.Field { return shell.Rate(s, r.moves.Out) },
+			Compare: func(a, b queueRow) int { return shell.CompareOpt(a.moves.Out, b.moves.Out) },
+		},
+		{
+			Title: "TTL", Width: 5, Drop: 1,
+			Cell:    func(r queueRow) term.Field { return r.ttlField(s) },
+			Compare: func(a, b queueRow) int { return cmp.Compare(a.ttl(), b.ttl()) },
+		},
+		{
+			Title: "DEAD-LETTERS TO", Width: 16, Flex: 3, Max: 40, Drop: 2,
+			Cell: func(r queueRow) term.Field { return r.wayOut(s) },
+		},
+	}
+}
+
+// kind is the queue's type; an exclusive queue is plainly that, for nobody but its owner can read it.
+func (r queueRow) kind() string {
+	switch {
+	case r.Exclusive:
+		return "exclusive"
+	case r.Type == "":
+		return "?"
+	}
+	return model.Printable(string(r.Type))
+}
+
+func (r queueRow) roleField(s *term.Styles) term.Field {
+	switch r.role {
+	case "":
+		return term.Field{Text: "-", Style: s.Muted}
+	case model.FailedRole:
+		return term.Field{Text: string(r.role), Style: s.Danger}
+	case model.DelayedBuffer, model.RetryBuffer:
+		return term.Field{Text: string(r.role), Style: s.Waiting}
+	}
+	return term.Field{Text: string(r.role), Style: s.Text}
+}
+
+// ttl is the queue's message TTL, -1 when it has none.
+func (r queueRow) ttl() time.Duration {
+	if ttl := r.topo.Settings(r.QueueRef).TTL; ttl.Set {
+		return ttl.Value
+	}
+	return -1
+}
+
+func (r queueRow) ttlField(s *term.Styles) term.Field {
+	if ttl := r.ttl(); ttl >= 0 {
+		return term.Field{Text: model.ShortDuration(ttl), Style: s.Waiting}
+	}
+	return term.Field{Text: "-", Style: s.Muted}
+}
+
+// wayOut is the dead-letter exchange and the queues behind it.
+func (r queueRow) wayOut(s *term.Styles) term.Field {
+	dlx := r.topo.Settings(r.QueueRef).DLX
+	if !dlx.Set {
+		return term.Field{Text: "-", Style: s.Muted}
+	}
+	targets := r.targets[r.QueueRef]
+	name := model.Printable(model.ExchangeName(dlx.Value))
+	switch len(targets) {
+	case 0:
+		return term.Field{Text: name + " → nothing !", Style: s.Danger}
+	case 1:
+		return term.Field{Text: name + " → " + model.Printable(targets[0].Name), Style: s.Text}
+	}
+	return term.Field{Text: name + " → " + model.Count(len(targets)) + " queues", Style: s.Text}
+}
+
+// deadLetterTargets are the queues that any of a queue's ways out reaches.
+func deadLetterTargets(t *model.Topology, ref model.QueueRef) []model.QueueRef {
+	for _, hop := range t.Hops(ref) {
+		if len(hop.Route.Queues) > 0 {
+			return hop.Route.Queues
+		}
+	}
+	return nil
+}
+
+func (q queuesScreen) Init() tea.Cmd { return nil }
+
+func (q queuesScreen) Title() string { return "queues" }
+
+func (q queuesScreen) Typing() bool { return q.list.Filter.Typing }
+
+// Keys are those of a list whose rows are queues.
+func (q queuesScreen) Keys() []key.Binding {
+	if _, ok := q.list.Table.Current(); ok {
+		return q.list.Bindings(term.Describe(q.env.Keys.Open, "messages"))
+	}
+	return q.list.Bindings()
+}
+
+func (q queuesScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	switch msg := msg.(type) {
+	case shell.TopologyMsg:
+		q.latest = msg
+		q.list.Table.Set(queueRows(msg))
+	case shell.HideMsg:
+		if msg.Screen == q.Title() {
+			q.list.Table.Hide(msg.Titles)
+		}
+	case tea.KeyMsg:
+		if q.list.Handle(msg) {
+			return q, nil
+		}
+		if r, ok := q.list.Table.Current(); ok && term.Is(msg, q.env.Keys.Open) {
+			return q, shell.Push(messages.NewScreen(q.env, r.QueueRef))
+		}
+	}
+	return q, nil
+}
+
+// Rest implements resting.
+func (q queuesScreen) Rest() shell.Screen {
+	q.latest = shell.TopologyMsg{}
+	q.list.Table.Rest()
+	return q
+}
+
+func queueRows(msg shell.TopologyMsg) []queueRow {
+	roles := map[model.QueueRef]model.Role{}
+	for i := range msg.Flows {
+		f := &msg.Flows[i]
+		for _, ref := range f.Queues() {
+			// of a queue with several parts the one in its first flow, and that it is a worker
+			if _, known := roles[ref]; !known {
+				roles[ref] = f.Role(ref)
+			}
+		}
+		roles[f.Worker.Queue] = model.WorkerRole
+	}
+	for _, m := range msg.Topology.FailedWithoutFlow() {
+		roles[m.Queue] = model.FailedRole
+	}
+	queues := msg.Topology.Snapshot.Queues
+	rows, targets := make([]queueRow, len(queues)), map[model.QueueRef][]model.QueueRef{}
+	for i := range queues {
+		q := &queues[i]
+		rows[i] = queueRow{
+			q, model.Printable(q.String()), roles[q.QueueRef], msg.Moves[q.QueueRef], msg.Topology, targets,
+		}
+	}
+	return rows
+}
+
+// Prepare works out where dead letters of the queues go that are seen, and tells of the one at the cursor.
+func (q queuesScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+	for _, r := range q.list.Seen(q.list.Rows(height, 5)) {
+		if _, known := r.targets[r.QueueRef]; !known {
+			r.targets[r.QueueRef] = deadLetterTargets(r.topo, r.QueueRef)
+		}
+	}
+	q.below = q.detail(width)
+	if room := height - q.list.Rows(height, 5); len(q.below) > room && room > 0 {
+		q.below[room-1] = term.Cut(q.below[room-1], width-2, "") + q.env.Styles.Muted.Render(" …")
+	}
+	return q, nil
+}
+
+func (q queuesScreen) View(width, height int) string {
+	empty := []string{"", "   " + q.env.Styles.Strong.Render("No queues here.")}
+	if len(q.list.Table.All) == 0 {
+		return q.list.View(width, height, empty)
+	}
+	rows := q.list.Rows(height, 5)
+	return term.Below(q.list.View(width, rows, empty), q.below, width, height)
+}
+
+// detail tells of the queue at the cursor what has no room in a row: where its settings come from.
+func (q queuesScreen) detail(width int) []string {
+	s := q.env.Styles
+	r, ok := q.list.Table.Current()
+	if !ok {
+		return q.list.Aimless("queue", width)
+	}
+	settings := r.topo.Settings(r.QueueRef)
+	ttl := "no TTL of the queue"
+	if settings.TTL.Set {
+		ttl = fmt.Sprintf("TTL %s (%s)", model.ShortDuration(settings.TTL.Value), settings.TTL.Source)
+	}
+	dlx := "no dead-letter exchange"
+	if settings.DLX.Set {
+		dlx = fmt.Sprintf("dead-letters to %s (%s)", model.ExchangeName(settings.DLX.Value), settings.DLX.Source)
+		if settings.Key.Set {
+			dlx += fmt.Sprintf(" with key %s (%s)", settings.Key.Value, settings.Key.Source)
+		} else {
+			dlx += " with each message's own key"
+		}
+	}
+	lines := []string{
+		term.Partition(s, r.name, q.list.Table.Position(), width), "   " + model.Printable(r.traits()),
+		"   " + model.Printable(ttl+", "+dlx),
+	}
+	for _, way := range shell.ExitLines(s, r.topo.Exits(r.QueueRef)) {
+		lines = append(lines, term.Cut(way, width, "…"))
+	}
+	for _, f := range q.latest.About.Queue(r.QueueRef) {
+		if f.Level != findings.LevelInfo {
+			lines = append(lines, shell.FindingLines(s, []*findings.Finding{f}, width)...)
+		}
+	}
+	return lines
+}
+
+// traits are what the queue is, in words.
+func (r queueRow) traits() string {
+	words := []string{string(r.Type)}
+	if r.Type == "" {
+		words[0] = "unknown type"
+	}
+	if r.Durable {
+		words = append(words, "durable")
+	} else {
+		words = append(words, "transient")
+	}
+	if r.AutoDelete {
+		words = append(words, "auto-delete: goes with its last consumer")
+	}
+	if r.Exclusive {
+		words = append(words, "exclusive: only its owner's connection can read it")
+	}
+	if r.Type == model.Stream {
+		words = append(words, "a stream keeps messages that were read")
+	}
+	if left := shell.LooksLeft(r.topo, r.QueueRef); left != "" {
+		words = append(words, left)
+	}
+	if r.Policy != "" {
+		words = append(words, "policy "+r.Policy)
+	}
+	if r.OperatorPolicy != "" {
+		words = append(words, "operator policy "+r.OperatorPolicy)
+	}
+	if down := r.OutageWords(); down != "" {
+		words = append(words, down)
+	} else if r.State != "" && r.State != "running" && r.State != "idle" {
+		words = append(words, "state "+r.State)
+	}
+	return strings.Join(words, ", ")
+}
+
+// Columns implements columned.
+func (q queuesScreen) Columns() (titles, hidden []string) { return q.list.Table.Hideable() }
+
+// List implements columned.
+func (q queuesScreen) List(width, height int) string { return q.list.View(width, height, nil) }
+
+// Click implements clickable.
+func (q queuesScreen) Click(x, y int) (shell.Screen, bool) {
+	again := q.list.Table.Click(x, y)
+	return q, again
+}

@@ -1,0 +1,373 @@
+package flows
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/causes"
+	"github.com/dlxtop/dlxtop/ui/messages"
+	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// flowsScreen is the home: one row for each flow, and why the one at the cursor is as it is.
+type flowsScreen struct {
+	env    *shell.Env
+	list   term.List[model.QueueRef, shell.FlowRow]
+	latest shell.TopologyMsg
+	moving movingFlow // the flow at the cursor
+	drawn  bool       // its picture is on the screen
+	beside int        // columns of the list that the flow at the cursor stands beside; 0: it stands below
+	detail []string   // of the flow at the cursor, as prepared
+}
+
+func NewFlowsScreen(e *shell.Env) shell.Screen {
+	worker := func(r shell.FlowRow) model.QueueRef { return r.Flow.Worker.Queue }
+	rows := term.NewTable(e.Kit(), worker, shell.Worst, flowColumns(e)...)
+	return flowsScreen{env: e, list: term.NewList(rows, func(r shell.FlowRow) []string {
+		texts := []string{r.Name}
+		for _, ref := range r.Flow.Queues() {
+			texts = append(texts, ref.Name)
+		}
+		return texts
+	})}
+}
+
+func flowColumns(e *shell.Env) []term.Column[shell.FlowRow] {
+	s := e.Styles
+	return []term.Column[shell.FlowRow]{
+		{Title: "", Width: 1, Cell: func(r shell.FlowRow) term.Field {
+			return term.Field{Text: r.Mark, Style: s.Mark(r.Mark)}
+		}},
+		{
+			Title: "FLOW", Width: 20, Flex: 4, Max: 44, Middle: true,
+			Cell:    func(r shell.FlowRow) term.Field { return term.Field{Text: r.Name, Style: s.Text} },
+			Compare: func(a, b shell.FlowRow) int { return cmp.Compare(a.Name, b.Name) },
+		},
+		{
+			Title: "WAITING", Width: 7, Right: true, Most: true,
+			Cell:    func(r shell.FlowRow) term.Field { return shell.NumberField(s, r.Waiting, s.Waiting) },
+			Compare: func(a, b shell.FlowRow) int { return shell.CompareOpt(a.Waiting, b.Waiting) },
+		},
+		{
+			Title: "BUFFERS", Width: 11, Flex: 3, Max: 30,
+			Cell:    func(r shell.FlowRow) term.Field { return term.Field{Text: r.Buffers, Style: s.Text} },
+			Compare: func(a, b shell.FlowRow) int { return cmp.Compare(a.Buffers, b.Buffers) },
+		},
+		{
+			Title: "NEXT DUE", Width: 10, Drop: 3,
+			Cell: func(r shell.FlowRow) term.Field { return *r.Due },
+		},
+		{
+			Title: "MOVED/s", Width: 7, Right: true, Drop: 1, Most: true,
+			Cell:    func(r shell.FlowRow) term.Field { return shell.Rate(s, r.Moved) },
+			Compare: func(a, b shell.FlowRow) int { return shell.CompareOpt(a.Moved, b.Moved) },
+		},
+		{
+			Title: "CONSUMERS", Width: 9, Right: true,
+			Cell: func(r shell.FlowRow) term.Field {
+				if r.Polled {
+					return term.Field{Text: "polled", Style: s.Text}
+				}
+				if r.Consumers.Or(1) == 0 {
+					return term.Field{Text: "none !", Style: s.Danger}
+				}
+				return shell.NumberField(s, r.Consumers, s.Text)
+			},
+			Compare: func(a, b shell.FlowRow) int { return shell.CompareOpt(a.Consumers, b.Consumers) },
+		},
+		{
+			Title: "IN WORKER", Width: 9, Right: true, Drop: 2, Most: true,
+			Cell:    func(r shell.FlowRow) term.Field { return shell.ReadyField(s, r.Ready, r.Down, s.Text) },
+			Compare: func(a, b shell.FlowRow) int { return shell.CompareOpt(a.Ready, b.Ready) },
+		},
+		{
+			Title: "FAILED", Width: 6, Right: true, Most: true,
+			Cell: func(r shell.FlowRow) term.Field {
+				if len(r.Flow.Failed) == 0 {
+					return term.Field{Text: "-", Style: s.Muted}
+				}
+				return shell.NumberField(s, r.Failed, s.Danger)
+			},
+			Compare: func(a, b shell.FlowRow) int { return shell.CompareOpt(a.Failed, b.Failed) },
+		},
+		{Title: "LAST 5 MIN", Width: shell.TrendSteps, Drop: 4, Cell: func(r shell.FlowRow) term.Field {
+			return term.Field{Text: picture.Sparkline(r.Trend), Style: s.Waiting}
+		}},
+	}
+}
+
+func (f flowsScreen) Init() tea.Cmd { return nil }
+
+func (f flowsScreen) Title() string { return "flows" }
+
+func (f flowsScreen) Typing() bool { return f.list.Filter.Typing }
+
+// Keys depend on the flow at the cursor: without a failed queue there is nothing for "failed messages" to open.
+func (f flowsScreen) Keys() []key.Binding {
+	k := f.env.Keys
+	var own []key.Binding
+	if r, ok := f.list.Table.Current(); ok {
+		own = append(own, term.Describe(k.Open, "open the flow"))
+		if len(r.Flow.Failed) > 0 {
+			own = append(own, k.Failed, k.Causes)
+		}
+	}
+	return f.list.Bindings(own...)
+}
+
+func (f flowsScreen) Update(msg tea.Msg) (shell.Screen, tea.Cmd) {
+	switch msg := msg.(type) {
+	case shell.TopologyMsg:
+		f.latest = msg
+		cmd, now := f.moving.moved(msg), f.env.Now()
+		rows := make([]shell.FlowRow, len(msg.Flows))
+		for i := range msg.Flows {
+			rows[i] = f.rowOf(&msg.Flows[i], &msg, now)
+		}
+		f.list.Table.Set(rows)
+		return f, cmd
+	case shell.CountedMsg:
+		f.latest.Topology = msg.Topology
+		before := f.moving.picture
+		cmd := f.moving.moved(msg)
+		if f.moving.picture != before {
+			f.recount(msg)
+		}
+		return f, cmd
+	case dotStepMsg:
+		cmd := f.moving.moved(msg)
+		return f, cmd
+	case shell.HideMsg:
+		if msg.Screen == f.Title() {
+			f.list.Table.Hide(msg.Titles)
+		}
+	case tea.KeyMsg:
+		return f.handleKey(msg)
+	}
+	return f, nil
+}
+
+// rowOf is the row of a flow: that of the picture knows what the picture does.
+func (f *flowsScreen) rowOf(flow *model.Flow, poll *shell.TopologyMsg, now time.Time) shell.FlowRow {
+	if f.moving.Flow != nil && flow.Worker.Queue == f.moving.Worker {
+		own := f.moving.live.into(*poll, now)
+		poll = &own
+	}
+	return shell.NewFlowRow(flow, poll, now)
+}
+
+// recount brings the rows of the flows that have queues of the picture up to what is counted.
+func (f *flowsScreen) recount(msg shell.CountedMsg) {
+	rows, poll, now := slices.Clone(f.list.Table.All), f.latest, f.env.Now()
+	for i := range rows {
+		flow := rows[i].Flow
+		if flow.Worker.Queue == f.moving.Worker || slices.ContainsFunc(flow.Failed, func(m model.Member) bool {
+			_, counted := msg.Counts.Queues[m.Queue]
+			return counted
+		}) {
+			rows[i] = f.rowOf(flow, &poll, now)
+		}
+	}
+	f.list.Table.Set(rows)
+}
+
+// Rest implements resting.
+func (f flowsScreen) Rest() shell.Screen {
+	f.latest, f.moving, f.drawn = shell.TopologyMsg{}, movingFlow{}, false
+	f.list.Table.Rest()
+	return f
+}
+
+func (f flowsScreen) handleKey(msg tea.KeyMsg) (shell.Screen, tea.Cmd) {
+	k := f.env.Keys
+	if f.list.Handle(msg) {
+		return f, nil
+	}
+	r, ok := f.list.Table.Current()
+	if !ok {
+		return f, nil
+	}
+	switch {
+	case term.Is(msg, k.Open):
+		return f, shell.Push(NewFlowScreen(f.env, r.Flow.Worker.Queue))
+	case term.Is(msg, k.Failed):
+		if ref, ok := deepestFailed(f.latest.Topology, r.Flow); ok {
+			return f, shell.Push(messages.NewScreen(f.env, ref))
+		}
+		return f, func() tea.Msg { return shell.NoticeMsg{Text: "this flow has no failed queue"} }
+	case term.Is(msg, k.Causes) && len(r.Flow.Failed) > 0:
+		return f, shell.Push(causes.NewFailedScreen(f.env, r.Flow.Worker.Queue))
+	}
+	return f, nil
+}
+
+// deepestFailed is the failed queue of a flow that holds most.
+func deepestFailed(t *model.Topology, flow *model.Flow) (ref model.QueueRef, ok bool) {
+	most := int64(-1)
+	for _, m := range flow.Failed {
+		if n := shell.ReadyOf(t, m.Queue).Or(0); n > most {
+			ref, most, ok = m.Queue, n, true
+		}
+	}
+	return ref, ok
+}
+
+const (
+	sideBySide  = 160 // columns from which on the picture stands beside the list
+	leastList   = 80  // columns of the list beside it: it has those that show all of it
+	leastFlow   = 64  // columns of the flow beside the list
+	mostPicture = 120 // columns of the picture beside it: more room is the list's
+)
+
+// listSize is the room of the list. The flow at the cursor has what is left: below it, or beside it.
+func (f flowsScreen) listSize(width, height int) (columns, rows int) {
+	if f.beside > 0 {
+		return f.beside, f.list.Rows(height, 0)
+	}
+	return width, f.list.Rows(height, min(height/2, 13))
+}
+
+// Prepare works out when the next messages of the flows that are seen are due, and draws the flow at the cursor.
+func (f flowsScreen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+	now := f.env.Shown
+	if f.beside = max(width-1-mostPicture, leastList, f.list.Table.Need(height)); width < sideBySide ||
+		width-1-f.beside < leastFlow {
+		f.beside = 0
+	}
+	columns, rows := f.listSize(width, height)
+	for _, r := range f.list.Seen(rows) {
+		*r.Due = shell.DueField(f.env.Styles, r.Poll.Soonest(r.Flow, now), now)
+	}
+	cmd := f.follow()
+	if f.beside > 0 {
+		f.detail = f.about(width-columns-1, height)
+	} else {
+		f.detail = f.about(width, height-rows)
+	}
+	return f, cmd
+}
+
+// follow makes the picture that of the flow at the cursor.
+func (f *flowsScreen) follow() tea.Cmd {
+	r, ok := f.list.Table.Current()
+	if !ok || f.moving.env != nil && r.Flow.Worker.Queue == f.moving.Worker {
+		return nil
+	}
+	f.moving = newMovingFlow(f.env, r.Flow.Worker.Queue)
+	return f.moving.moved(f.latest)
+}
+
+// Watched are the queues of the picture, while it is seen.
+func (f flowsScreen) Watched() (declare, totals []model.QueueRef) {
+	if !f.drawn {
+		return nil, nil
+	}
+	return f.moving.Watched()
+}
+
+func (f flowsScreen) View(width, height int) string {
+	if len(f.list.Table.All) == 0 {
+		return f.list.View(width, height, f.empty(width))
+	}
+	columns, rows := f.listSize(width, height)
+	list := f.list.View(columns, rows, nil)
+	if f.beside == 0 {
+		return term.Below(list, f.detail, width, height)
+	}
+	return term.Beside(f.env.Styles, term.Block(strings.Split(list, "\n"), columns, height),
+		term.Block(f.detail, width-columns-1, height))
+}
+
+// about is the flow at the cursor: its picture, what is wrong with it, and, with room to spare, its queues with the
+// reasons for their parts. Without room for the picture it is these.
+func (f *flowsScreen) about(width, height int) []string {
+	s := f.env.Styles
+	r, ok := f.list.Table.Current()
+	f.drawn = false
+	if !ok {
+		return f.list.Aimless("flow", width)
+	}
+	lines := []string{term.Partition(s, r.Name, f.list.Table.Position(), width)}
+	found := shell.FindingLines(s, r.Findings, width)
+	if f.moving.seen() {
+		if sc := f.moving.scene(width, height-len(lines)-1); sc.Canvas.Height+len(lines)+1 <= height {
+			f.drawn = true
+			lines = append(lines, f.moving.dots.Draw(sc).Render(s, 0, sc.Canvas.Height)...)
+		}
+	}
+	for blank(lines[len(lines)-1]) {
+		lines = lines[:len(lines)-1]
+	}
+	if len(found) > 0 && f.drawn && len(lines)+1+len(found) <= height {
+		lines = append(lines, "")
+	}
+	lines = append(lines, found...)
+	parts := flowParts(s, f.latest.Topology, r.Flow)
+	for _, full := range []bool{true, false} {
+		if more := partLines(s, parts, width, full); len(lines)+1+len(more) <= height || !full && !f.drawn {
+			lines = append(append(lines, ""), more...)
+			break
+		}
+	}
+	if len(lines) > height {
+		lines = append(lines[:max(height-1, 0)], "   "+s.Muted.Render("… more: enter opens the flow, 4 has all findings"))
+	}
+	return lines
+}
+
+// blank reports whether nothing is seen of a line.
+func blank(line string) bool { return strings.TrimSpace(ansi.Strip(line)) == "" }
+
+// empty says what was looked at, what a flow is, and where to see some.
+func (f flowsScreen) empty(width int) []string {
+	s := f.env.Styles
+	var queues, exchanges int
+	where := "every vhost that this user may see"
+	if t := f.latest.Topology; t != nil {
+		queues, exchanges = len(t.Snapshot.Queues), len(t.Snapshot.Exchanges)
+		if len(t.Snapshot.VHosts) == 1 {
+			where = "vhost " + model.Printable(t.Snapshot.VHosts[0])
+		}
+	}
+	lines := []string{"", "   " + s.Strong.Render("No flows here."), ""}
+	for _, text := range []string{
+		fmt.Sprintf("Looked at %s and %s in %s.", model.Plural(queues, "queue"), model.Plural(exchanges, "exchange"), where),
+		"",
+		"A flow is a worker's queue with the buffers whose messages expire into it through a dead-letter exchange, " +
+			"and the queues " +
+			"where its failures end.",
+		"",
+		"2 shows all queues.",
+		"To see flows without a broker of your own, run: dlxtop demo",
+	} {
+		if text == "" {
+			lines = append(lines, "")
+		}
+		for _, line := range term.Wrap(text, width-6) {
+			lines = append(lines, "   "+line)
+		}
+	}
+	return lines
+}
+
+// Columns implements columned.
+func (f flowsScreen) Columns() (titles, hidden []string) { return f.list.Table.Hideable() }
+
+// List implements columned.
+func (f flowsScreen) List(width, height int) string { return f.list.View(width, height, nil) }
+
+// Click implements clickable.
+func (f flowsScreen) Click(x, y int) (shell.Screen, bool) {
+	again := f.list.Table.Click(x, y)
+	return f, again
+}

@@ -1,0 +1,336 @@
+package messages
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// pane is one part of what is shown of a message.
+type pane int
+
+// The panes. paneNone is the table beside them.
+const (
+	paneNone pane = iota
+	paneStory
+	paneHeaders
+	paneBody
+	paneCount
+)
+
+var paneNames = [paneCount]string{"", "Story", "Headers", "Body"}
+
+const paneSeparator = " │ "
+
+// messageDetail shows one message in three panes: side by side when there is room, else one at a time. Each scrolls on
+// its own.
+type messageDetail struct {
+	read   func(*message.Message) body.View
+	focus  pane
+	alone  bool // the pane in focus has all of the screen
+	scroll [paneCount]int
+	hit    [paneCount]int  // of the lines with what is looked for, the one that a step went to
+	of     shell.MessageID // that was scrolled
+	find   term.FilterField
+	sought string // what is looked for, by it or by the filter of the list; "" nothing
+
+	entering int  // a step goes into the next message that is laid, from its end if negative; 0: none does
+	raw      bool // the body as it lies in the queue
+	folded   bool // only the outermost of the body
+	drawn    *detailLines
+}
+
+// detailLines is what was laid of a message last: only a new message, another width or another second makes it again.
+type detailLines struct {
+	message *message.Message
+	bodies  shell.Bodies
+	needs   [paneCount]int // widths, unwrapped
+	widths  [paneCount]int
+	lines   [paneCount][]string
+	hits    [paneCount][]int // the lines with what is looked for
+	sought  string           // what that was
+	narrow  bool             // only the pane in focus is seen
+	brief   bool
+	height  int
+	second  time.Time
+}
+
+func newMessageDetail(read func(*message.Message) body.View, k *term.ListKeys) messageDetail {
+	return messageDetail{read: read, find: term.NewFilterField(k), drawn: &detailLines{bodies: shell.Bodies{Read: read}}}
+}
+
+// top is the first line of a pane that is seen: another message than the one that was scrolled starts where it has what
+// is looked for, else at its top.
+func (d *messageDetail) top(id shell.MessageID, p pane) int {
+	if d.of != id {
+		return d.topOf(p, 0)
+	}
+	return min(d.scroll[p], max(len(d.drawn.lines[p])-d.drawn.height, 0))
+}
+
+// next goes to the next pane; from the last one to the table when there is one beside it.
+func (d *messageDetail) next(step int, table bool) {
+	first := paneStory
+	if table {
+		first = paneNone
+	}
+	n := int(paneCount - first)
+	d.focus = first + pane(((int(d.focus-first)+step)%n+n)%n)
+}
+
+// move scrolls the pane in focus, which shows this message.
+func (d *messageDetail) move(id shell.MessageID, lines int) {
+	d.begin(id)
+	most := max(len(d.drawn.lines[d.focus])-d.drawn.height, 0)
+	d.scroll[d.focus] = min(max(d.top(id, d.focus)+lines, 0), most)
+}
+
+// lay makes the panes of a message (nil: empty ones) for width x height. Brief leaves out of the story what is not
+// told, unless the story is in focus.
+func (d *messageDetail) lay(
+	s *term.Styles, m *message.Message, past func() []story.Event, now time.Time, width, height int, brief bool,
+) {
+	inner := width - 2
+	widths := [paneCount]int{0, inner, inner, inner}
+	wide := width >= 100 && !d.alone
+	if wide {
+		each := inner - 2*ansi.StringWidthWc(paneSeparator)
+		widths = d.shares(s, m, past, each)
+	}
+	d.prepare(s, m, past, now.Truncate(time.Second), widths, brief && d.focus != paneStory)
+	if d.drawn.narrow, d.drawn.height = !wide, height-1; d.find.Visible() {
+		d.drawn.height--
+	}
+	if d.drawn.sought != d.sought {
+		d.drawn.sought = d.sought
+		for p := range paneCount {
+			d.seek(p)
+		}
+	}
+}
+
+const leastPane = 28 // columns of a pane whose neighbours could use them
+
+// shares are the widths of the panes: what one does not need is given to those that need more, and when none does, to
+// the body.
+func (d *messageDetail) shares(
+	s *term.Styles, m *message.Message, past func() []story.Event, width int,
+) (widths [paneCount]int) {
+	if d.drawn.message != m {
+		*d.drawn = detailLines{message: m, bodies: shell.Bodies{Read: d.read}, sought: d.sought}
+		if m != nil {
+			d.drawn.needs = [paneCount]int{
+				paneStory:   widest(shell.StoryLines(s, m, past(), unwrapped, true)),
+				paneHeaders: widest(headerLines(s, m, unwrapped)),
+				paneBody:    d.drawn.bodies.Width(m, d.raw),
+			}
+		}
+	}
+	parts := [paneCount]int{paneStory: 36, paneHeaders: 30, paneBody: 34}
+	spare := width
+	for p, part := range parts {
+		if p > 0 {
+			widths[p] = min(width*part/100, max(d.drawn.needs[p], leastPane))
+			spare -= widths[p]
+		}
+	}
+	for p := paneStory; p < paneCount; p++ {
+		more := min(spare, max(d.drawn.needs[p]-widths[p], 0))
+		widths[p], spare = widths[p]+more, spare-more
+	}
+	widths[paneBody] += spare // a dump is laid by it
+	return widths
+}
+
+// unwrapped is a width at which no line of a message is broken that a screen could show whole.
+const unwrapped = 400
+
+// widest is how wide the widest of some lines is.
+func widest(lines []string) (width int) {
+	for _, l := range lines {
+		width = max(width, ansi.StringWidthWc(l))
+	}
+	return width
+}
+
+// view draws the panes of a message as they were laid: a head with their names, and their lines.
+func (d *messageDetail) view(s *term.Styles, r *shell.MessageRow, width int) []string {
+	panes, widths := []pane{paneStory, paneHeaders, paneBody}, d.drawn.widths
+	if d.drawn.narrow {
+		panes = []pane{max(d.focus, paneStory)}
+	}
+	lines := []string{" " + d.heads(s, r, panes, widths)}
+	for y := range d.drawn.height {
+		parts := make([]string, len(panes))
+		for i, p := range panes {
+			text := ""
+			if at := d.top(r.Id, p) + y; at < len(d.drawn.lines[p]) {
+				text = term.Highlight(d.drawn.lines[p][at], d.sought, s.Chosen)
+			}
+			parts[i] = term.Pad(text, widths[p])
+		}
+		lines = append(lines, " "+strings.Join(parts, s.Border.Render(paneSeparator)))
+	}
+	if d.find.Visible() {
+		lines = append(lines, d.find.View(s, width, d.foundWords(r.Id)))
+	}
+	return lines
+}
+
+// heads are the panes' names: the one in focus is marked, and how much of it is below.
+func (d *messageDetail) heads(s *term.Styles, r *shell.MessageRow, panes []pane, widths [paneCount]int) string {
+	if len(panes) == 1 {
+		var names []string
+		for p := paneStory; p < paneCount; p++ {
+			names = append(names, d.head(s, r, p, p == panes[0], widths[panes[0]]/3-2))
+		}
+		return strings.Join(names, "  ")
+	}
+	heads := make([]string, len(panes))
+	for i, p := range panes {
+		heads[i] = term.Pad(d.head(s, r, p, p == d.focus, widths[p]), widths[p])
+	}
+	return strings.Join(heads, s.Border.Render(paneSeparator))
+}
+
+func (d *messageDetail) head(s *term.Styles, r *shell.MessageRow, p pane, focus bool, width int) string {
+	name := paneNames[p]
+	if p == paneBody {
+		name += d.bodyState()
+	}
+	if focus {
+		name = s.Accent.Render(term.MarkCursor + " " + name)
+	} else {
+		name = s.Strong.Render(name)
+	}
+	about := ""
+	if m := d.drawn.message; p == paneBody && m != nil {
+		about = strings.TrimSpace(model.Printable(m.Properties.ContentType) + "  " + message.Size(int64(m.BodyBytes)) + "B")
+	}
+	if lines := d.drawn.lines[p]; focus && len(lines) > d.drawn.height && d.drawn.height > 0 {
+		about = strings.TrimSpace(about + "  " + model.Count(int64(min(d.top(r.Id, p)+d.drawn.height, len(lines)))) +
+			"/" + model.Count(int64(len(lines))))
+	}
+	if about == "" {
+		return name
+	}
+	return term.Cut(name+"  "+s.Muted.Render(about), max(width, 1), "…")
+}
+
+// bodyState is how the body is shown, when not as usual.
+func (d *messageDetail) bodyState() string {
+	switch {
+	case d.raw:
+		return " (raw)"
+	case d.folded:
+		return " (folded)"
+	}
+	return ""
+}
+
+// keys are those of the body: as it is shown, they do the other thing.
+func (d *messageDetail) keys(k *shell.KeyMap) []key.Binding {
+	raw, fold := k.Raw, k.Fold
+	if d.raw {
+		raw = term.Describe(raw, "read body")
+	}
+	if d.folded {
+		fold = term.Describe(fold, "unfold the body")
+	}
+	return []key.Binding{raw, fold}
+}
+
+// showBody shows the body raw or read, folded or whole.
+func (d *messageDetail) showBody(raw, folded bool) {
+	d.raw, d.folded = raw, folded
+	d.drawn.widths[paneBody] = 0
+}
+
+func (d *messageDetail) prepare(
+	s *term.Styles, m *message.Message, past func() []story.Event, second time.Time,
+	widths [paneCount]int, brief bool,
+) {
+	if d.drawn.message != m || d.drawn.brief != brief {
+		kept := shell.Bodies{Read: d.read}
+		if d.drawn.message == m {
+			kept = d.drawn.bodies
+		}
+		*d.drawn = detailLines{message: m, brief: brief, needs: d.drawn.needs, bodies: kept, sought: d.sought}
+	}
+	if !d.drawn.second.Equal(second) {
+		d.drawn.second, d.drawn.widths[paneStory] = second, 0 // what is due counts down
+	}
+	for p := paneStory; p < paneCount; p++ {
+		if d.drawn.widths[p] == widths[p] {
+			continue
+		}
+		d.drawn.widths[p] = widths[p]
+		switch {
+		case m == nil: // none was read yet
+		case p == paneStory:
+			d.drawn.lines[p] = shell.StoryLines(s, m, past(), widths[p], brief)
+		case p == paneHeaders:
+			d.drawn.lines[p] = headerLines(s, m, widths[p])
+		case p == paneBody:
+			d.drawn.lines[p] = d.drawn.bodies.Lines(s, m, widths[p], d.raw, d.folded)
+		}
+		d.seek(p)
+	}
+}
+
+// headerLines are a message's properties and headers. When it is in an envelope that holds others, these come first.
+func headerLines(s *term.Styles, m *message.Message, width int) []string {
+	e, ok := m.Envelope()
+	if !ok || e.Problem != "" || e.Original.Properties == m.Properties && len(e.Original.Headers) == len(m.Headers) {
+		return ownHeaderLines(s, m, width)
+	}
+	lines := shell.EnvelopeHead(s, &e, width)
+	where := fmt.Sprintf("exchange %s, key %s, failed in %s", model.ExchangeName(e.Original.Exchange),
+		strconv.Quote(e.Original.RoutingKey), cmp.Or(e.Worker, "?"))
+	lines = append(lines, term.Wrap(model.Printable(where), width)...)
+	lines = append(lines, ownHeaderLines(s, &e.Original, width)...)
+	return append(append(lines, shell.RawHead(s)...), ownHeaderLines(s, m, width)...)
+}
+
+func ownHeaderLines(s *term.Styles, m *message.Message, width int) []string {
+	var lines []string
+	add := func(all []shell.Named) {
+		for _, n := range all {
+			one := n.Name + "  " + n.Value
+			if ansi.StringWidthWc(one) <= width {
+				lines = append(lines, s.Accent.Render(n.Name)+"  "+n.Value)
+				continue
+			}
+			indent := strings.Repeat(" ", min(len(n.Name)-len(strings.TrimLeft(n.Name, " "))+2, width/2))
+			for _, l := range term.Wrap(strings.TrimRight(n.Name, " "), width) {
+				lines = append(lines, s.Accent.Render(l))
+			}
+			for _, l := range term.Wrap(n.Value, width-len(indent)) {
+				lines = append(lines, indent+l)
+			}
+		}
+	}
+	if words := m.FrameworkWords(); words != "" {
+		add([]shell.Named{{Name: "framework", Value: words}})
+	}
+	add(shell.PropertyLines(m))
+	if len(m.Headers) > 0 {
+		lines = append(lines, "")
+		add(shell.TreeLines(m.Headers))
+	} else {
+		lines = append(lines, "", s.Muted.Render("no headers"))
+	}
+	return lines
+}

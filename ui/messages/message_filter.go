@@ -1,0 +1,160 @@
+package messages
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dlxtop/dlxtop/model/filter"
+	"github.com/dlxtop/dlxtop/model/find"
+	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+const (
+	// filterAtOnce is how many bytes of bodies a filter looks through inside Update, so that a keystroke shows its
+	// effect at once: some milliseconds. More than that, what is on disk, and what an expression does not get done in
+	// filterAtOnceTime, is looked through outside.
+	filterAtOnce     = 1 << 20
+	filterAtOnceRows = 2000
+	filterAtOnceTime = 50 * time.Millisecond
+)
+
+// messageFilter is the filter of a queue's messages: plain text, or "=" and an expression.
+type messageFilter struct {
+	field    term.FilterField
+	complete completion
+	saved    filter.Saved
+	parsed   *filter.Filter // the filter that applies: the last text that could be read; nil: none
+	err      error          // why the text cannot be read
+	request  shell.Request  // the search in flight; 0: none
+	cancel   func()         // ends it
+}
+
+// filteredMsg is the answer to a search: for each row whether it matches.
+type filteredMsg struct {
+	request shell.Request
+	matched []bool
+	err     error // why not all could be looked at
+}
+
+func newMessageFilter(e *shell.Env) messageFilter {
+	return messageFilter{field: term.NewFilterField(&e.Keys.ListKeys), saved: e.Filters}
+}
+
+// pending reports whether what is shown is not yet what the filter says.
+func (f messageFilter) pending() bool { return f.request != 0 }
+
+// match is what the table narrows by; nil shows all.
+func (f messageFilter) match() func(*shell.MessageRow) bool {
+	if f.parsed == nil {
+		return nil
+	}
+	return func(r *shell.MessageRow) bool { return r.Matched }
+}
+
+// sought is the text that is looked for; "" when nothing is, or what an expression says.
+func (f messageFilter) sought() string {
+	if f.parsed == nil || f.parsed.Expression() != "" {
+		return ""
+	}
+	return f.parsed.Text
+}
+
+// apply reads the text and looks for it in the rows: at once when that is quick, else in a command. A text that cannot
+// be read leaves the filter before it.
+func (f messageFilter) apply(e *shell.Env, rows []*shell.MessageRow) (messageFilter, tea.Cmd) {
+	text := f.field.Text()
+	f.request, f.err = 0, nil
+	if f.cancel != nil {
+		f.cancel()
+		f.cancel = nil
+	}
+	if strings.TrimSpace(text) == "" {
+		f.parsed = nil
+		return f, nil
+	}
+	parsed, err := f.saved.Filter(text)
+	if err != nil {
+		f.err = err
+	} else {
+		f.parsed = parsed
+	}
+	if f.parsed == nil {
+		return f, nil
+	}
+	bytes := 0
+	for _, r := range rows {
+		bytes += r.Size
+	}
+	if bytes <= filterAtOnce && len(rows) <= filterAtOnceRows && (len(rows) == 0 || rows[0].Peeked.InMemory()) {
+		ctx, stop := context.WithTimeout(context.Background(), filterAtOnceTime)
+		defer stop()
+		if matched, err := search(ctx, f.parsed, rows); ctx.Err() == nil {
+			f.takeMatched(matched, err, rows)
+			return f, nil
+		}
+	}
+	f.request = e.NewRequest()
+	id, sought := f.request, f.parsed
+	cmd, cancel := e.Stoppable(func(ctx context.Context) tea.Msg {
+		matched, err := search(ctx, sought, rows)
+		if ctx.Err() != nil {
+			return nil
+		}
+		return filteredMsg{id, matched, err}
+	})
+	f.cancel = cancel
+	return f, cmd
+}
+
+// search looks into every message, on all processors, until ctx ends.
+func search(ctx context.Context, sought *filter.Filter, rows []*shell.MessageRow) ([]bool, error) {
+	matched, sought := make([]bool, len(rows)), sought.Within(ctx)
+	var work errgroup.Group
+	var next atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), len(rows)/shell.RowsAtOnce+1) {
+		work.Go(func() error {
+			for ctx.Err() == nil {
+				end := int(next.Add(shell.RowsAtOnce))
+				for i := end - shell.RowsAtOnce; i < min(end, len(rows)) && ctx.Err() == nil; i++ {
+					m, err := rows[i].Peeked.At(int(rows[i].Index), 0)
+					if err != nil {
+						return err
+					}
+					matched[i] = find.Matches(sought, &m)
+				}
+				if end >= len(rows) {
+					break
+				}
+			}
+			return nil
+		})
+	}
+	err := work.Wait()
+	return matched, err
+}
+
+// answered takes the answer to the search in flight and reports whether the rows changed.
+func (f *messageFilter) answered(msg filteredMsg, rows []*shell.MessageRow) bool {
+	if msg.request != f.request || len(msg.matched) != len(rows) {
+		return false
+	}
+	f.request = 0
+	f.takeMatched(msg.matched, msg.err, rows)
+	return true
+}
+
+func (f *messageFilter) takeMatched(matched []bool, err error, rows []*shell.MessageRow) {
+	if err != nil { // else why the text cannot be read stays: the filter before it was searched for
+		f.err = err
+	}
+	for i, r := range rows {
+		r.Matched = matched[i]
+	}
+}

@@ -1,0 +1,38 @@
+package messages
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/shell"
+)
+
+// TestSlowFilterLeavesUpdate: an expression that works for long does so outside Update, and ends when the filter does.
+func TestSlowFilterLeavesUpdate(t *testing.T) {
+	e := &shell.Env{Work: shell.NewWork(t.Context()), Requests: &atomic.Int64{}, Keys: shell.NewKeyMap()}
+	t.Cleanup(e.Work.End)
+	m := message.Message{Body: []byte("[" + strings.Repeat("1,", 2000) + "1]")}
+	list := &shell.PeekedMessages{Messages: message.MessageList{m}}
+	var rows []*shell.MessageRow
+	for range 200 {
+		rows = append(rows, &shell.MessageRow{Peeked: list, Size: len(m.Body)})
+	}
+	f := newMessageFilter(e)
+	f.field.Open()
+	f.field.Handle(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("=count(json, {let n = #; count(json, # == n) > 0}) > 0")})
+	f, cmd := f.apply(e, rows)
+	if f.err != nil || !f.pending() || cmd == nil {
+		t.Fatalf("pending %v, %v", f.pending(), f.err)
+	}
+	ended := make(chan tea.Msg)
+	go func() { ended <- cmd() }()
+	f.field.Clear()
+	f, _ = f.apply(e, rows)
+	if msg := <-ended; msg != nil || f.pending() {
+		t.Errorf("a filter that was left says %v", msg)
+	}
+}

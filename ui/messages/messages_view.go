@@ -1,0 +1,326 @@
+package messages
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/ui/shell"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+const (
+	SplitHeight  = 26 // from this height on the detail stands below the table
+	leastDetail  = 9
+	detailOfEach = 2 // the detail gets 1/2 of the height
+
+)
+
+// Prepare reads what is seen of the messages, and tells what stands above them.
+func (s Screen) Prepare(width, height int) (shell.Screen, tea.Cmd) {
+	s, again := s.catchUp()
+	s.split = height >= SplitHeight && !s.env.Styles.Plain
+	s.above = s.aboveLines(width, height)
+	s.mending.Prepare(width, height)
+	rest := height - len(s.above)
+	row, current := s.Table.Current()
+	list, detail := s.shares(rest)
+	if s.zoomed && current {
+		list, detail = 0, rest-1
+	}
+	list -= s.filter.lines()
+	cmd := s.read(list, detail > 0)
+	s.offer()
+	if detail > 0 && current {
+		m := cmp.Or(row.Whole(), s.detail.drawn.message)
+		s.detail.sought = cmp.Or(s.detail.find.Text(), s.filter.sought())
+		s.detail.lay(s.env.Styles, m, s.story(m), s.env.Shown, width, detail, !s.zoomed)
+		if row.Whole() != nil {
+			s.detail.enter(row.Id)
+		}
+	}
+	return s, tea.Batch(cmd, again)
+}
+
+func (s Screen) View(width, height int) string {
+	switch page := s.page(width, height); {
+	case s.Dialog.Open():
+		return term.Overlay(s.env.Styles, page, s.Dialog.View(width, height), width, height)
+	case s.saving.Open():
+		return term.Overlay(s.env.Styles, page, s.saving.View(width), width, height)
+	case s.editing.Open():
+		return term.Overlay(s.env.Styles, page, s.editing.View(width), width, height)
+	case s.mending.Open():
+		return term.Overlay(s.env.Styles, page, s.mending.View(width), width, height)
+	default:
+		return page
+	}
+}
+
+// aboveLines tell what is seen, what it costs, and what stands between the operator and the messages.
+func (s Screen) aboveLines(width, height int) []string {
+	lines := []string{s.headLine(width)}
+	if !s.zoomed {
+		lines = append(lines, s.costLine(width))
+	}
+	if s.only.Group != nil {
+		words := " cause: " + s.only.Words
+		lines = append(lines, s.env.Styles.Strong.Render(term.Cut(words, width-1, "…")))
+	}
+	for _, l := range append(s.dueLines(), s.troubles()...) {
+		for _, part := range term.Wrap(l.Text, width-3) {
+			lines = append(lines, " "+s.env.Styles.Tone(l.Tone).Render(part))
+		}
+	}
+	return lines[:min(len(lines), max(height/2, 0))]
+}
+
+// shares are the lines of the table and of the detail below it, 0 when there is none.
+func (s Screen) shares(height int) (list, detail int) {
+	if !s.split || len(s.Rows) == 0 {
+		return height, 0
+	}
+	detail = max(height/detailOfEach, leastDetail)
+	return height - detail - 1, detail
+}
+
+// page is the screen without a dialog.
+func (s Screen) page(width, height int) string {
+	lines := append([]string(nil), s.above...)
+	rest := height - len(lines)
+	row, current := s.Table.Current()
+	if s.zoomed && current {
+		lines = append(lines, s.place(row, width))
+		return term.Block(append(lines, s.detail.view(s.env.Styles, row, width)...), width, height)
+	}
+	list, detail := s.shares(rest)
+	lines = append(lines, strings.Split(s.list(width, list), "\n")...)
+	if detail == 0 {
+		return term.Block(lines, width, height)
+	}
+	lines = append(lines, s.env.Styles.Border.Render(strings.Repeat("─", width)))
+	if !current {
+		lines = append(lines, s.env.Styles.Muted.Render("   no message is under the cursor"))
+		return term.Block(lines, width, height)
+	}
+	return term.Block(append(lines, s.detail.view(s.env.Styles, row, width)...), width, height)
+}
+
+// place says which message is seen in the zoomed detail.
+func (s Screen) place(r *shell.MessageRow, width int) string {
+	words := fmt.Sprintf(" message %s of %s", model.Count(s.Table.Index+1), s.readCount(len(s.Table.Shown)))
+	if m := r.Whole(); m != nil && m.Properties.MessageID != "" {
+		words += "   " + model.Printable(m.Properties.MessageID)
+	}
+	if s.Table.IsChosen(r.Id) {
+		words += "   " + term.MarkChosen + " selected"
+	}
+	return term.Pad(s.env.Styles.Muted.Render(words), width)
+}
+
+// list draws the table, or why there is none, and the filter.
+func (s Screen) list(width, height int) string {
+	rows := height - s.filter.lines()
+	styles := s.env.Styles
+	var picture string
+	switch {
+	case len(s.Rows) == 0:
+		picture = term.Block([]string{"", "   " + styles.Muted.Render(s.emptiness())}, width, rows)
+	case len(s.Table.Shown) == 0 && !s.filter.pending():
+		words := "nothing matches"
+		if s.partly() {
+			words += " in what was read"
+		}
+		if s.only.Group != nil && s.filter.field.Text() == "" {
+			words = "none of the messages that were read failed for this cause"
+		}
+		picture = term.Block([]string{"", "   " + styles.Muted.Render(words)}, width, rows)
+	default:
+		picture = s.Table.View(width, rows)
+	}
+	if s.filter.field.Visible() {
+		found := s.foundWords()
+		if s.filter.pending() {
+			found = "looking …"
+		}
+		picture += "\n" + s.filter.field.View(styles, width, found)
+	}
+	if s.filter.lines() > 1 {
+		picture += "\n" + s.filter.hint(styles, width)
+	}
+	return picture
+}
+
+// emptiness is why the table is empty.
+func (s Screen) emptiness() string {
+	switch {
+	case s.Peek != 0:
+		return "reading the queue …"
+	case !s.Refused.Allowed() || s.Failed != nil || !s.goneAt.IsZero():
+		return "no messages were read"
+	case s.Peeked.TakenAt.IsZero():
+		return "not read yet"
+	}
+	if now, changed := s.ReadyNow(); changed {
+		return fmt.Sprintf("%s in the queue now: %s reads it again", model.Plural(now, "message"), s.env.Keys.Peek.Help().Key)
+	}
+	if s.unclear != "" {
+		return "not read again yet"
+	}
+	return "the queue is empty"
+}
+
+// headLine is the queue with how much of it is seen, and how old that is.
+func (s Screen) headLine(width int) string {
+	styles := s.env.Styles
+	left := []string{" " + styles.Title.Render(model.Printable(s.Queue.String()))}
+	if !s.Peeked.TakenAt.IsZero() {
+		n := int64(len(s.Rows))
+		depth := s.Peeked.Depth.Or(n)
+		switch {
+		case s.partly():
+			words := model.Count(n) + " of " + model.Count(max(depth, n)) + " read"
+			if s.more() {
+				words += "; " + s.env.Keys.More.Help().Key + " reads " + s.moreWords()
+			}
+			left = append(left, words)
+		default:
+			left = append(left, model.Plural(int(n), "message"))
+		}
+		if shown := len(s.Table.Shown); int64(shown) != n {
+			left = append(left, "showing "+model.Count(int64(shown)))
+		}
+		if chosen := len(s.Table.Chosen); chosen > 0 {
+			left = append(left, styles.Chosen.Render(term.MarkChosen+" "+model.Count(int64(chosen))+" selected"))
+		}
+		if s.Taken > 0 {
+			left = append(left, model.Count(int64(s.Taken))+" taken out")
+		}
+		seen := "read " + shell.Age(max(s.env.Shown.Sub(s.Peeked.TakenAt), 0)) + " ago"
+		if now, changed := s.ReadyNow(); changed {
+			left = append(left, styles.Warning.Render(seen+", now "+model.Count(now)))
+		} else {
+			left = append(left, styles.Muted.Render(seen))
+		}
+	}
+	right := ""
+	if s.Peek != 0 {
+		right = styles.Accent.Render("reading " + s.readingWords() + " … ")
+	} else if s.Table.Sorted >= 0 {
+		right = styles.Muted.Render("by " + strings.ToLower(s.Table.Columns[s.Table.Sorted].Title) + " ")
+	}
+	return term.Spread(strings.Join(left, "   "), right, width)
+}
+
+// readingWords are how many messages a look in flight asks for.
+func (s Screen) readingWords() string {
+	n := int64(s.planned.Limit)
+	if now, ok := s.newerCount(); ok && now <= n {
+		return "all"
+	}
+	return model.Count(n)
+}
+
+// newerCount is what the queue holds by the newest poll, when that is newer than what is shown.
+func (s Screen) newerCount() (int64, bool) {
+	if s.Topology == nil {
+		return 0, false
+	}
+	q, ok := s.Topology.Queue(s.Queue)
+	if !ok || q.CountedAt.Before(s.Peeked.TakenAt) || q.CountedAt.Before(s.settled.Add(model.StatisticsLag)) {
+		return 0, false
+	}
+	return q.Ready.Get()
+}
+
+// ReadyNow is what the queue holds now, and whether that differs from what it held when it was read: what a look left
+// out is no change.
+func (s Screen) ReadyNow() (int64, bool) {
+	now, newer := s.newerCount()
+	if !newer {
+		return 0, false
+	}
+	if s.partly() {
+		return now, now != s.Peeked.Depth.Or(now)-int64(s.Taken)
+	}
+	return now, now != int64(len(s.Rows))
+}
+
+// partly reports whether the queue held more messages than were read.
+func (s Screen) partly() bool {
+	return len(s.Rows) > 0 && (int64(s.Peeked.Messages.Len()) < s.Peeked.Depth.Or(0) || s.Peeked.Stopped != "")
+}
+
+// costLine says what looking costs, before and after, and what it left of a delivery limit.
+func (s Screen) costLine(width int) string {
+	plan := s.Peeked.Plan
+	if s.Peek != 0 {
+		plan = s.planned
+	}
+	if plan.Method == "" {
+		return strings.Repeat(" ", width)
+	}
+	if left, counts := plan.DeliveriesLeft(s.used.Or(0)); counts && s.used.Known() && s.Peek == 0 {
+		style := s.env.Styles.Muted
+		if left <= shell.FewDeliveries {
+			style = s.env.Styles.Warning
+		}
+		words := " " + peek.LooksLeft(left, plan.Budget) + " (delivery limit); each marks the messages as redelivered"
+		return term.Pad(style.Render(term.Cut(words, width, "…")), width)
+	}
+	words := " peek: no cost"
+	if plan.Cost != "" {
+		words = " peek: " + model.Printable(plan.Cost)
+	}
+	if method := "  (" + string(plan.Method) + ")"; ansi.StringWidthWc(words+method) <= width {
+		words += method
+	}
+	return term.Pad(s.env.Styles.Muted.Render(words), width)
+}
+
+// troubles are what stands between the operator and the messages, each in a sentence.
+func (s Screen) troubles() []term.Span {
+	var all []term.Span
+	say := func(t term.Tone, format string, values ...any) {
+		all = append(all, term.Span{Text: fmt.Sprintf(format, values...), Tone: t})
+	}
+	kept := ""
+	if len(s.Rows) > 0 {
+		kept = "; below is what was read at " + s.Peeked.TakenAt.Local().Format("15:04:05")
+	}
+	switch {
+	case !s.Refused.Allowed():
+		say(term.ToneWarning, "%s not read: %s%s", term.MarkWarning, model.Printable(s.Refused.Refusal.Words()), kept)
+		if s.Refused.Refusal.Overridable() {
+			override := model.Printable(s.Refused.Refusal.Override())
+			say(term.ToneText, "  %s looks anyway: %s", s.env.Keys.Insist.Help().Key, override)
+		}
+	case s.Failed != nil:
+		say(term.ToneDanger, "%s %s%s", term.MarkError, readTrouble(s.Failed), kept)
+	case !s.goneAt.IsZero():
+		say(term.ToneDanger, "%s the queue does not exist any more%s", term.MarkError, kept)
+	}
+	if s.rescued.Any() {
+		say(term.ToneWarning, "%s %s", term.MarkWarning, model.Printable(s.rescued.Words()))
+	}
+	if s.unclear != "" {
+		say(term.ToneWarning, "%s %s", term.MarkWarning, s.unclear)
+	}
+	if s.Peeked.Stopped != "" {
+		say(term.ToneText, "%s not all was read: %s", term.MarkInfo, model.Printable(s.Peeked.Stopped))
+	}
+	for _, f := range s.found {
+		mark := shell.LevelMark(f.Level)
+		say(map[string]term.Tone{term.MarkError: term.ToneDanger, term.MarkWarning: term.ToneWarning}[mark], "%s %s",
+			mark, f.Message)
+	}
+	return all
+}
+
+// readTrouble is why a queue could not be read, with the next step where there is one.
+func readTrouble(err error) string { return "not read: " + shell.ReadableError(err) }

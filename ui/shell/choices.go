@@ -1,0 +1,122 @@
+package shell
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+const (
+	longestCommand = 1000 // bytes of one that is remembered
+	MostCommands   = 200  // that are remembered
+	KeepingTime    = 5 * time.Second
+)
+
+// KeptChoices are what the dashboard remembers from start to start, as JSON in a file.
+type KeptChoices struct {
+	Commands []string            `json:"commands,omitempty"`       // of the palette, the newest last
+	Programs []string            `json:"programs,omitempty"`       // of jq, that edited messages; the newest last
+	Hidden   map[string][]string `json:"hidden_columns,omitempty"` // titles, by the screen's name
+}
+
+// ChoicesIn are those of a file. A file that is damaged, or not one of ours, has none.
+func ChoicesIn(text []byte) KeptChoices {
+	var c KeptChoices
+	if json.Unmarshal(text, &c) != nil {
+		return KeptChoices{}
+	}
+	c.Commands, c.Programs = rememberable(c.Commands), rememberable(c.Programs)
+	return c
+}
+
+// rememberable are the texts of a file that are remembered.
+func rememberable(texts []string) (past []string) {
+	for _, text := range texts {
+		if len(text) <= longestCommand {
+			past = Remembered(past, text)
+		}
+	}
+	return past
+}
+
+// Hide notes the columns that are hidden on a screen.
+func (c *KeptChoices) Hide(msg HideMsg) {
+	if c.Hidden == nil {
+		c.Hidden = map[string][]string{}
+	}
+	if c.Hidden[msg.Screen] = msg.Titles; len(msg.Titles) == 0 {
+		delete(c.Hidden, msg.Screen)
+	}
+}
+
+// Keeper changes the file of choices, one change after the other. What another dlxtop has written since is kept.
+type Keeper struct {
+	mu   sync.Mutex
+	File Kept // nil: nothing is kept
+}
+
+func (k *Keeper) change(how func(*KeptChoices)) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	text, err := k.File.Load()
+	if err != nil {
+		return err
+	}
+	c := ChoicesIn(text)
+	how(&c)
+	if text, err = json.MarshalIndent(c, "", "  "); err != nil {
+		return err
+	}
+	return k.File.Save(append(text, '\n'))
+}
+
+type (
+	// ChoicesMsg brings the choices of earlier starts.
+	ChoicesMsg struct{ Choices KeptChoices }
+	// UnkeptMsg says that a choice could not be kept.
+	UnkeptMsg struct{ Err error }
+	// HideMsg hides these columns of a screen, and shows its others.
+	HideMsg struct {
+		Screen string
+		Titles []string
+	}
+)
+
+// LoadChoices reads what earlier starts have kept.
+func (e *Env) LoadChoices() tea.Cmd {
+	if e.Keeper.File == nil {
+		return nil
+	}
+	return e.Command(KeepingTime, func(context.Context) tea.Msg {
+		text, err := e.Keeper.File.Load()
+		if err != nil {
+			return nil // the first choice that cannot be kept says so
+		}
+		return ChoicesMsg{ChoicesIn(text)}
+	})
+}
+
+// Keep changes what the next start will find.
+func (e *Env) Keep(how func(*KeptChoices)) tea.Cmd {
+	if e.Keeper.File == nil {
+		return nil
+	}
+	return e.Command(KeepingTime, func(context.Context) tea.Msg {
+		if err := e.Keeper.change(how); err != nil {
+			return UnkeptMsg{err}
+		}
+		return nil
+	})
+}
+
+// Remembered adds a command to the earlier ones. Done twice in a row, it is there once.
+func Remembered(past []string, text string) []string {
+	if n := len(past); text == "" || n > 0 && past[n-1] == text {
+		return past
+	}
+	past = append(past[:len(past):len(past)], text)
+	return past[max(0, len(past)-MostCommands):]
+}

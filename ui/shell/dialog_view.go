@@ -1,0 +1,261 @@
+package shell
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/bubbles/key"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+const (
+	dialogWidth = 88
+	LabelWidth  = 10
+)
+
+// DialogLines collects the lines of a dialog: a label and wrapped text each.
+type DialogLines struct {
+	Styles *term.Styles
+	Width  int
+	Outer  int
+	Lines  []string
+	Minor  []int // which of these go first where there is no room
+	major  []int // which of them go last
+	asked  int   // how many of them, at the end, are what is asked
+}
+
+// NewDialogLines are the lines of a box that stands in this number of columns.
+func NewDialogLines(s *term.Styles, width int) *DialogLines {
+	outer := min(dialogWidth, width-4)
+	return &DialogLines{Styles: s, Width: outer - 4, Outer: outer}
+}
+
+func (l *DialogLines) Blank() { l.Lines = append(l.Lines, "") }
+
+// Say adds text under a label.
+func (l *DialogLines) Say(label, text string, look term.Style) {
+	for i, part := range term.Wrap(text, l.Width-LabelWidth) {
+		if i > 0 {
+			label = ""
+		}
+		l.Lines = append(l.Lines, l.Styles.Muted.Render(term.Fit(label, LabelWidth, false, false))+look.Render(part))
+	}
+}
+
+// Aside is say for what need not be read before a key is pressed.
+func (l *DialogLines) Aside(label, text string, look term.Style) {
+	from := len(l.Lines)
+	l.Say(label, text, look)
+	for i := from; i < len(l.Lines); i++ {
+		l.Minor = append(l.Minor, i)
+	}
+}
+
+// Stress is say for what must be read before a key is pressed.
+func (l *DialogLines) Stress(label, text string, look term.Style) {
+	from := len(l.Lines)
+	l.Say(label, text, look)
+	for i := from; i < len(l.Lines); i++ {
+		l.major = append(l.major, i)
+	}
+}
+
+// Warn shows what a person might not expect, and in red what is lost.
+func (l *DialogLines) Warn(warnings []plan.Warning) {
+	for _, w := range warnings {
+		mark, look := term.MarkWarning, l.Styles.Warning
+		if w.Grave() {
+			mark, look = term.MarkError, l.Styles.Danger
+		}
+		l.Stress("", mark+" "+model.Printable(w.Words()), look)
+	}
+}
+
+// Question makes the lines from this one on what is asked.
+func (l *DialogLines) Question(from int) { l.asked = len(l.Lines) - from }
+
+// Fit leaves out what has no room, and marks where: first what is said aside, then what is said, and then what is
+// stressed, each from its end. The question stays, and with it the keys.
+func (l *DialogLines) Fit(most int) {
+	over := len(l.Lines) - most
+	if over <= 0 || most < 2 {
+		return
+	}
+	over++ // for the mark
+	end := len(l.Lines) - min(l.asked, most-1)
+	mark, gone := end, map[int]bool{}
+	leave := func(which func(i int) bool) {
+		for i := end - 1; i >= 0 && over > 0; i-- {
+			if which(i) {
+				mark, gone[i] = i, true
+				over--
+			}
+		}
+	}
+	minor := func(i int) bool { return slices.Contains(l.Minor, i) }
+	major := func(i int) bool { return slices.Contains(l.major, i) }
+	leave(minor)
+	mark = end
+	leave(func(i int) bool { return !minor(i) && !major(i) })
+	leave(major)
+	var lines []string
+	for i := range len(l.Lines) + 1 {
+		if i == mark {
+			lines = append(lines, l.Styles.Muted.Render("…"))
+		}
+		if i < len(l.Lines) && !gone[i] {
+			lines = append(lines, l.Lines[i])
+		}
+	}
+	l.Lines = lines
+}
+
+// Field adds a text field.
+func (l *DialogLines) Field(f *term.TextField) {
+	l.Lines = append(l.Lines, strings.Repeat(" ", LabelWidth)+l.Styles.Accent.Render("> ")+
+		f.View(l.Styles, l.Width-LabelWidth-2))
+}
+
+// Keys adds keys with what they do.
+func (l *DialogLines) Keys(keys ...key.Binding) {
+	text := ""
+	for _, b := range keys {
+		text += Hint(l.Styles, b.Help().Key, b.Help().Desc)
+	}
+	l.Hints(text)
+}
+
+// Hints adds keys with what they do, on as many lines as they need.
+func (l *DialogLines) Hints(text string) {
+	const wide, narrow = "     ", "   "
+	room, indent := l.Width-LabelWidth, strings.Repeat(" ", LabelWidth)
+	text = strings.TrimRight(text, " ")
+	if ansi.StringWidthWc(text) <= room {
+		l.Lines = append(l.Lines, indent+text)
+		return
+	}
+	line := ""
+	for _, part := range strings.Split(text, wide) {
+		if line != "" && ansi.StringWidthWc(line+narrow+part) > room {
+			l.Lines, line = append(l.Lines, indent+line), ""
+		}
+		if line != "" {
+			line += narrow
+		}
+		line += part
+	}
+	l.Lines = append(l.Lines, indent+line)
+}
+
+// Box draws the lines in a frame.
+func (l *DialogLines) Box(title string) string { return term.Framed(l.Styles, title, l.Lines, l.Outer) }
+
+// Page draws the lines in a frame on a screen of their own, as many as it has room for.
+func (l *DialogLines) Page(title string, width, height int) string {
+	l.Fit(height - 3)
+	lines, left := []string{""}, strings.Repeat(" ", max((width-l.Outer)/2, 0))
+	for line := range strings.SplitSeq(l.Box(title), "\n") {
+		lines = append(lines, left+line)
+	}
+	return term.Block(lines, width, height)
+}
+
+// SayChanges shows what has changed since the plan was first read, or why nobody can tell.
+func (d *Dialog) SayChanges(l *DialogLines) {
+	if d.Unchecked != nil {
+		words := " the topology could not be read again, and nothing was changed: " + ReadableError(d.Unchecked)
+		l.Stress("", term.MarkError+words, l.Styles.Danger)
+	}
+	if d.ChangedAt.IsZero() {
+		return
+	}
+	l.Stress("", term.MarkWarning+" this has changed while you looked at it: read it again", l.Styles.Danger)
+	for i := range d.Changes {
+		if d.Changes[i].Kind != plan.NowRefused { // it is shown as what is not possible
+			l.Stress("changed", model.Printable(d.Changes[i].Words()), l.Styles.Danger)
+		}
+	}
+}
+
+// SayAsked ends a question: why it cannot be agreed to, else the number that is asked for, and the keys.
+func (d *Dialog) SayAsked(l *DialogLines, o *Offer, keys []key.Binding) {
+	s, before := l.Styles, len(l.Lines)
+	l.Blank()
+	switch {
+	case o.Refusal != "":
+		l.Say("", term.MarkError+" "+cmp.Or(o.Not, "not possible")+": "+model.Printable(o.Refusal), s.Danger)
+		if o.Insists != "" {
+			l.Say("", d.Env.Keys.Insist.Help().Key+" "+o.Override, s.Text)
+		}
+		l.Blank()
+	default:
+		d.Consent.Say(l, o)
+	}
+	l.Keys(keys...)
+	l.Question(before)
+}
+
+// SayProgress tells how far a run is.
+func (d *Dialog) SayProgress(l *DialogLines) {
+	a := &d.Account
+	l.Say("done", fmt.Sprintf("%s of %s", model.Count(int64(a.Done())), model.Count(int64(a.Planned))), l.Styles.Strong)
+	SayWaiting(l, a)
+	l.Blank()
+	d.SayStop(l, "")
+}
+
+// SayWaiting tells why nothing moves at the moment.
+func SayWaiting(l *DialogLines, a *plan.Account) {
+	if a.Waiting != "" {
+		l.Stress("waits", model.Printable(a.Waiting), l.Styles.Danger)
+	}
+}
+
+// SayStop tells how what runs is stopped, behind the hints of further keys.
+func (d *Dialog) SayStop(l *DialogLines, hints string) {
+	if d.State == DialogStopping {
+		l.Say("", "stopping: waiting for messages in flight …", l.Styles.Warning)
+		return
+	}
+	l.Hints(hints + Hint(l.Styles, "esc", "stop: what is done stays done"))
+}
+
+// Outcome is how many messages had it, and what that means.
+type Outcome struct {
+	N            int
+	Label, Words string
+}
+
+// SayOutcomes tells how a run ended that did not do all of it. What went well is said before.
+func (d *Dialog) SayOutcomes(l *DialogLines, outcomes ...Outcome) {
+	for _, c := range outcomes {
+		if c.N > 0 {
+			l.Stress(c.Label, model.Count(int64(c.N))+"  "+c.Words, l.Styles.Warning)
+		}
+	}
+	if d.Account.Stopped != "" {
+		l.Stress("stopped", model.Printable(d.Account.Stopped), l.Styles.Warning)
+	}
+	if d.Err != nil {
+		l.Stress("error", ReadableError(d.Err), l.Styles.Danger)
+	}
+	d.SayClose(l)
+}
+
+// SayClose ends what happened.
+func (d *Dialog) SayClose(l *DialogLines) {
+	before := len(l.Lines)
+	l.Blank()
+	l.Hints(Hint(l.Styles, "enter", "close"))
+	l.Question(before)
+}
+
+func Hint(s *term.Styles, name, does string) string {
+	return s.Accent.Render(name) + " " + does + "     "
+}

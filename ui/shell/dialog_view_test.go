@@ -1,0 +1,73 @@
+package shell
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
+
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// TestDialogKeepsWarningsAndKeys: where a dialog has more lines than the screen, what is said aside goes, and a warning
+// and each key stay.
+func TestDialogKeepsWarningsAndKeys(t *testing.T) {
+	styles := term.NewStyles(term.ANSI, termenv.ANSI)
+	build := func(warnings int) *DialogLines {
+		l := NewDialogLines(styles, 80)
+		l.Say("from", "failed", styles.Text)
+		l.Say("to", "the worker", styles.Text)
+		l.Aside("target", "auto", styles.Muted)
+		l.Aside("adds", "a mark", styles.Text)
+		for range warnings {
+			l.Stress("", "! a warning", styles.Warning)
+		}
+		l.Aside("costs", strings.Repeat("words of what it costs ", 8), styles.Muted)
+		before := len(l.Lines)
+		l.Blank()
+		hints := ""
+		for _, key := range []string{"enter replay", "tab other target", "c canary", "t keep tries", "e edit", "esc back"} {
+			k, does, _ := strings.Cut(key, " ")
+			hints += Hint(styles, k, does)
+		}
+		l.Hints(hints)
+		l.asked = len(l.Lines) - before
+		return l
+	}
+	for _, c := range []struct {
+		warnings, most int
+		want, gone     []string
+	}{
+		{2, 40, []string{"auto", "a mark", "what it costs", "esc back"}, []string{"…"}},
+		{2, 8, []string{"failed", "the worker", "…", "e edit", "esc back"}, []string{"a mark", "what it costs"}},
+		{2, 7, []string{"failed", "…", "t keep tries", "esc back"}, []string{"a mark", "the worker", "what it costs"}},
+		{9, 8, []string{"! a warning", "…", "t keep tries", "esc back"}, []string{"failed", "the worker", "a mark"}},
+		{9, 3, []string{"…", "c canary", "esc back"}, []string{"failed", "! a warning"}},
+	} {
+		l := build(c.warnings)
+		l.Fit(c.most)
+		text := ansi.Strip(strings.Join(l.Lines, "\n"))
+		if len(l.Lines) > c.most {
+			t.Errorf("%d lines, not %d:\n%s", len(l.Lines), c.most, text)
+		}
+		if n := strings.Count(text, "! a warning"); c.warnings < 3 && n != c.warnings {
+			t.Errorf("%d of %d warnings:\n%s", n, c.warnings, text)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("there is no %q:\n%s", want, text)
+			}
+		}
+		for _, gone := range c.gone {
+			if strings.Contains(text, gone) {
+				t.Errorf("there is %q:\n%s", gone, text)
+			}
+		}
+		for _, line := range l.Lines {
+			if ansi.StringWidth(line) > l.Width {
+				t.Errorf("%d columns, not %d: %s", ansi.StringWidth(line), l.Width, line)
+			}
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package shell
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/ui/picture"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// Head says when the next message leaves a buffer: by what the broker and the counts know of its head, and by a look
+// that still holds. What knows less of the same message does not make it less exact.
+func (m *TopologyMsg) Head(b *model.Buffer, now time.Time) picture.HeadState {
+	var h picture.HeadState
+	h.Waits = m.Topology.Waiting(b).Or(0) > 0
+	if len(b.Levels) > 0 {
+		h.Waits = len(m.Holding(b)) > 0
+		h.Due = m.levelsDue(b, now)
+		return h
+	}
+	q, ok := m.Topology.Queue(b.Queue)
+	if !h.Waits || !ok || q.Ready.Or(0) == 0 || q.Consumers.Or(0) > 0 || b.InExchange != "" {
+		return h
+	}
+	seen := m.Sight(b.Queue, q, now)
+	head := message.Message{Position: 1}
+	if at, ok := q.HeadTimestamp.Get(); ok && b.Role == model.DelayedBuffer {
+		// In a retry buffer the publisher's timestamp is not when the message came in: it was somewhere else before.
+		head.Properties.Timestamp = at
+	}
+	h.Due = story.Due(&head, b.TTL, seen)
+	if w := m.Looks.in(m.Topology)(b.Queue); w != nil {
+		if head, ok := w.Head(now); ok {
+			same := head.Position == 1 && !seen.Since.After(w.TakenAt) // nothing has left since the look
+			leaves := head.Leaves
+			if same {
+				leaves = leaves.Narrowed(h.Due)
+			}
+			h.Due, h.Looked, h.Cut = leaves, true, head.Cut
+			h.Blocked, _ = w.Blocked(now)
+		}
+	}
+	return h
+}
+
+// levelsDue is when the next message leaves levels that delay as one: one in a level leaves them at the latest when the
+// TTLs of this level and of all below it are over.
+func (m *TopologyMsg) levelsDue(b *model.Buffer, now time.Time) story.DueTime {
+	var soonest story.DueTime
+	below := time.Duration(0)
+	for _, ref := range b.Levels {
+		ttl := m.Topology.Settings(ref).TTL.Value
+		q, ok := m.Topology.Queue(ref)
+		if ok && q.Ready.Or(0) > 0 {
+			due := story.Due(&message.Message{Position: 1}, model.Some(ttl), m.Sight(ref, q, now))
+			due = story.DueTime{Kind: story.DueAtMost, Time: due.Time.Add(below), Earliest: due.Earliest}
+			if soonest.Kind == "" || due.Time.Before(soonest.Time) {
+				soonest = due
+			}
+		}
+		below += ttl
+	}
+	return soonest
+}
+
+// held is how many messages are ready in one level of a buffer.
+type held struct {
+	Ref   model.QueueRef
+	ready int64
+}
+
+// Holding are the levels of a buffer that hold ready messages, the fullest first, and of two the lower one.
+func (m *TopologyMsg) Holding(b *model.Buffer) []held {
+	var some []held
+	for _, ref := range b.Levels {
+		if n := ReadyOf(m.Topology, ref).Or(0); n > 0 {
+			some = append(some, held{ref, n})
+		}
+	}
+	slices.SortStableFunc(some, func(a, b held) int { return cmp.Compare(b.ready, a.ready) })
+	return some
+}
+
+// holdingWords name the levels that hold messages: "5 in celery_delayed_3, 1 in celery_delayed_1; enter opens
+// celery_delayed_3". They are "" when none does.
+func (m *TopologyMsg) holdingWords(b *model.Buffer, messagesKey string) string {
+	const most = 4
+	levels := m.Holding(b)
+	if len(levels) == 0 {
+		return ""
+	}
+	var words []string
+	for _, level := range levels[:min(len(levels), most)] {
+		words = append(words, model.Count(level.ready)+" in "+model.Printable(level.Ref.Name))
+	}
+	if more := len(levels) - most; more > 0 {
+		words = append(words, "some in "+model.Plural(more, "more level"))
+	}
+	return strings.Join(words, ", ") + "; " + messagesKey + " opens " + model.Printable(levels[0].Ref.Name)
+}
+
+// Sight is what the polls and the counts saw of the message at the head of a queue.
+func (m *TopologyMsg) Sight(ref model.QueueRef, q *model.Queue, now time.Time) story.Sight {
+	seen := story.Sight{At: now, Clock: m.Topology.Snapshot.Overview.Clock()}
+	if !q.CountedAt.IsZero() && q.CountedAt.Before(now) {
+		seen.At = q.CountedAt
+	}
+	known := Arrival{Since: now}
+	if m.History != nil {
+		known = m.History.HeadArrived(now, ref)
+	}
+	if m.Watch != nil {
+		if head, ok := m.Watch.HeadArrived(ref); ok {
+			seen.At = now // its count is newer than the poll
+			known = known.With(head)
+		}
+	}
+	seen.After, seen.Since = known.After, known.Since
+	return seen
+}
+
+// Soonest is the head that leaves first of all buffers of a flow.
+func (m *TopologyMsg) Soonest(f *model.Flow, now time.Time) picture.HeadState {
+	var soonest picture.HeadState
+	for _, b := range f.Buffers {
+		h := m.Head(b, now)
+		soonest.Waits = soonest.Waits || h.Waits
+		if h.Blocked.Past > soonest.Blocked.Past {
+			soonest.Blocked = h.Blocked
+		}
+		switch {
+		case !h.Waits:
+		case soonest.Due.Kind == "", soonest.Due.Kind == story.DueUnknown && h.Due.Kind != "",
+			h.Due.Kind != "" && h.Due.Kind != story.DueUnknown && h.Due.Time.Before(soonest.Due.Time):
+			soonest.Due, soonest.Looked, soonest.Cut = h.Due, h.Looked, h.Cut
+		}
+	}
+	return soonest
+}
+
+// DueField is when the next message leaves a flow's buffers, or how many are held back beyond their time.
+func DueField(s *term.Styles, h picture.HeadState, now time.Time) term.Field {
+	if h.Blocked.Past > 0 {
+		return term.Field{Text: "blocked " + model.Count(int64(h.Blocked.Past)), Style: s.Warning}
+	}
+	switch kind := h.Kind(now); kind {
+	case picture.HeadOverdue, picture.HeadNever:
+		return term.Field{Text: h.Words(now) + "!", Style: s.Warning}
+	case picture.HeadUnknown, picture.HeadNone:
+		return term.Field{Text: h.Words(now), Style: s.Muted}
+	default:
+		if h.Cut {
+			return term.Field{Text: h.Words(now) + " " + term.MarkError, Style: s.Danger}
+		}
+		return term.Field{Text: h.Words(now), Style: s.Text}
+	}
+}
+
+// BufferLines tell of the buffer of a queue what leaves it when and what blocks it, or how to find out.
+func (m *TopologyMsg) BufferLines(b *model.Buffer, messagesKey string, now time.Time) []term.Span {
+	histogram := story.HistogramOf(m.Topology, b, m.Looks.in(m.Topology), now)
+	total := histogram.Total()
+	switch {
+	case total == 0:
+		return nil
+	case histogram.Unknown == total && b.Queue.Name == "":
+		return nil
+	case histogram.Unknown == total:
+		return []term.Span{{Text: "due: each message has a TTL of its own, " + messagesKey +
+			" looks at them; overdue messages expire when read", Tone: term.ToneMuted}}
+	}
+	lines := []term.Span{{Text: "due: " + histogram.Words(), Tone: term.ToneText}}
+	if words := m.holdingWords(b, messagesKey); words != "" {
+		lines = append(lines, term.Span{Text: words, Tone: term.ToneText})
+	}
+	if histogram.Cut > 0 {
+		lines = append(lines, term.Span{Text: term.MarkError + " " + model.Plural(histogram.Cut, "message") +
+			" will be dropped on expiry: RabbitMQ drops what returns without a rejection", Tone: term.ToneDanger})
+	}
+	if h := m.Head(b, now); h.Blocked.By != nil {
+		line := term.Span{Text: term.MarkWarning + " " + h.Blocked.Words(now), Tone: term.ToneWarning}
+		if h.Due.Kind == story.DueUnknown {
+			line = term.Span{Text: term.MarkError + " " + h.Blocked.Words(now), Tone: term.ToneDanger}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// ComingLines tell in a line when what waits in all buffers of a flow comes to its worker; a ladder of retries is one
+// delay for it.
+func (m *TopologyMsg) ComingLines(f *model.Flow, now time.Time) []term.Span {
+	var all story.DueHistogram
+	for _, b := range f.Buffers {
+		all.Add(story.HistogramOf(m.Topology, b, m.Looks.in(m.Topology), now))
+	}
+	if words := all.Words(); words != "" && all.Unknown < all.Total() {
+		return []term.Span{{Text: "due: " + words, Tone: term.ToneText}}
+	}
+	return nil
+}

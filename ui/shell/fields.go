@@ -1,0 +1,144 @@
+package shell
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// NumberField is a count: nothing of it is muted, some is in the given look, unknown is "?".
+func NumberField(s *term.Styles, n model.Opt[int64], some term.Style) term.Field {
+	v, ok := n.Get()
+	switch {
+	case !ok:
+		return term.Field{Text: "?", Style: s.Muted}
+	case v == 0:
+		return term.Field{Text: "0", Style: s.Muted}
+	}
+	return term.Field{Text: model.Count(v), Style: some}
+}
+
+// ReadyField is how many messages are ready in a queue, or that nobody can tell because it is down.
+func ReadyField(s *term.Styles, ready model.Opt[int64], down bool, some term.Style) term.Field {
+	if down {
+		return term.Field{Text: "down", Style: s.Danger}
+	}
+	return NumberField(s, ready, some)
+}
+
+func Rate(s *term.Styles, r model.Opt[float64]) term.Field {
+	v, ok := r.Get()
+	switch {
+	case !ok:
+		return term.Field{Text: "?", Style: s.Muted}
+	case v < 0.05:
+		return term.Field{Text: "0.0", Style: s.Muted}
+	case v >= 1000:
+		return term.Field{Text: model.Count(int64(v + 0.5)), Style: s.Good}
+	}
+	return term.Field{Text: strconv.FormatFloat(v, 'f', 1, 64), Style: s.Good}
+}
+
+func ConsumersField(s *term.Styles, n model.Opt[int64]) term.Field {
+	v, ok := n.Get()
+	switch {
+	case !ok:
+		return term.Field{Text: "?", Style: s.Muted}
+	case v == 0:
+		return term.Field{Text: "none !", Style: s.Danger}
+	}
+	return term.Field{Text: model.Plural(int(v), "consumer"), Style: s.Text}
+}
+
+// CompareOpt puts the unknown below everything known.
+func CompareOpt[N cmp.Ordered](a, b model.Opt[N]) int {
+	if a.Known() != b.Known() {
+		if a.Known() {
+			return 1
+		}
+		return -1
+	}
+	var zero N
+	return cmp.Compare(a.Or(zero), b.Or(zero))
+}
+
+// ReadableError is an error for a person, with the next step where there is one.
+func ReadableError(err error) string {
+	var connect *model.ConnectError
+	if errors.As(err, &connect) {
+		return model.Printable(connect.Cause) + ": " + model.Printable(connect.Next)
+	}
+	for _, known := range []error{
+		model.ErrQueueGone, model.ErrQueueDown, model.ErrQueueExclusive,
+		model.ErrConsumeRefused,
+	} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return model.Printable(err.Error())
+}
+
+// Age is a span of time for the header: whole seconds, then minutes, hours and days.
+func Age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm %02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh %02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}
+
+// Absolute is a path as it was typed, with ~ as a shell reads it: it says where the file is.
+func Absolute(path string) (string, error) {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || os.IsPathSeparator(rest[0])) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("~ is unknown: %w", err)
+		}
+		path = home + rest
+	}
+	return filepath.Abs(path)
+}
+
+// AgoOf is "2m ago", "?" when it is unknown.
+func AgoOf(t model.Opt[time.Time], now time.Time) string {
+	at, known := t.Get()
+	if !known {
+		return "?"
+	}
+	d := max(now.Sub(at), 0)
+	switch {
+	case d < time.Minute:
+		return model.Count(int64(d/time.Second)) + "s ago"
+	case d < time.Hour:
+		return model.Count(int64(d/time.Minute)) + "m ago"
+	case d < 2*24*time.Hour:
+		return model.Count(int64(d/time.Hour)) + "h ago"
+	}
+	return model.Count(int64(d/(24*time.Hour))) + "d ago"
+}
+
+// ClockOf is the time of a day that is today, "Nov 19" of another one, "?" when it is unknown.
+func ClockOf(t model.Opt[time.Time], now time.Time) string {
+	at, known := t.Get()
+	if !known {
+		return "?"
+	}
+	at, now = at.Local(), now.Local()
+	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
+		return at.Format("15:04")
+	}
+	return at.Format("Jan 2")
+}

@@ -1,0 +1,206 @@
+package shell
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/findings"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// FlowRow is a flow as one line shows it, summed over its queues.
+type FlowRow struct {
+	Flow      *model.Flow
+	Poll      *TopologyMsg // what is due is worked out when it is drawn
+	Name      string       // printable, with the vhost when that is not the default one
+	Findings  []*findings.Finding
+	Mark      string // of the worst finding
+	Waiting   model.Opt[int64]
+	Buffers   string
+	Moved     model.Opt[float64] // per second, out of the buffers
+	Consumers model.Opt[int64]
+	Polled    bool // by basic.get instead
+	Ready     model.Opt[int64]
+	Down      bool // the worker's queue: nobody can use it now
+	Failed    model.Opt[int64]
+	Due       *term.Field // when the next message leaves the buffers, as prepared
+	Trend     []float64   // what waited, over the span of the history
+	rank      int         // 0 is in trouble, 1 has failed messages, 2 is well
+}
+
+const TrendSteps = 12
+
+func NewFlowRow(flow *model.Flow, msg *TopologyMsg, now time.Time) FlowRow {
+	t := msg.Topology
+	r := FlowRow{
+		Flow: flow, Poll: msg, Name: model.Printable(flow.Worker.Queue.String()), Buffers: BufferWords(flow),
+		Due: new(term.Field),
+	}
+	r.Findings = msg.About.Flow(flow)
+	for _, f := range r.Findings {
+		if mark := LevelMark(f.Level); r.Mark == "" || mark == term.MarkError || mark == term.MarkWarning &&
+			r.Mark == term.MarkInfo {
+			r.Mark = mark
+		}
+	}
+	waits := r.sumBuffers(msg)
+	if q, ok := t.Queue(flow.Worker.Queue); ok {
+		r.Consumers, r.Ready, r.Down = q.Consumers, q.Ready, q.Outage() != model.NoOutage
+		r.Polled = q.Polled()
+	}
+	failed := make([]model.QueueRef, len(flow.Failed))
+	for i, m := range flow.Failed {
+		failed[i] = m.Queue
+	}
+	r.Failed = SumOf(failed, func(ref model.QueueRef) model.Opt[int64] { return ReadyOf(t, ref) })
+	if msg.History != nil {
+		r.Trend = msg.History.Ready(now, TrendSteps, waits...)
+	}
+	consumers, known := r.Consumers.Get()
+	switch {
+	case r.Mark == term.MarkError, known && consumers == 0 && !r.Polled:
+		r.rank = 0
+	case r.Failed.Or(0) > 0:
+		r.rank = 1
+	default:
+		r.rank = 2
+	}
+	return r
+}
+
+// sumBuffers adds up what waits in the buffers and what leaves them. It returns the queues whose messages wait.
+func (r *FlowRow) sumBuffers(msg *TopologyMsg) (waits []model.QueueRef) {
+	t := msg.Topology
+	moved := model.Unknown[float64]()
+	uncounted := false // the broker does not count what leaves an exchange that delays
+	for _, b := range r.Flow.Buffers {
+		r.Waiting = plus(r.Waiting, t.Waiting(b))
+		waits = append(waits, b.Queues()...)
+		if rate, ok := msg.Moves.Of(b).Out.Get(); ok {
+			moved = model.Some(moved.Or(0) + rate)
+		}
+		uncounted = uncounted || b.InExchange != ""
+	}
+	if q, ok := t.Queue(r.Flow.Worker.Queue); ok && r.Flow.DelayedRetry.Set {
+		r.Waiting = plus(r.Waiting, q.Delayed)
+		uncounted = true
+	} else if len(r.Flow.Buffers) == 0 {
+		r.Waiting, moved = model.Some[int64](0), model.Some(0.0)
+	}
+	if !uncounted {
+		r.Moved = moved
+	}
+	return waits
+}
+
+// Worst puts what needs a person first, then where most failed.
+func Worst(a, b FlowRow) int {
+	return cmp.Or(cmp.Compare(a.rank, b.rank), CompareOpt(b.Failed, a.Failed), cmp.Compare(a.Name, b.Name))
+}
+
+// plus adds what is known.
+func plus(sum, n model.Opt[int64]) model.Opt[int64] {
+	if !sum.Known() {
+		return n
+	}
+	return model.Some(sum.Or(0) + n.Or(0))
+}
+
+func ReadyOf(t *model.Topology, ref model.QueueRef) model.Opt[int64] {
+	if q, ok := t.Queue(ref); ok {
+		return q.Ready
+	}
+	return model.Unknown[int64]()
+}
+
+// SumOf adds up what is known; nothing known is unknown, and no queues at all is 0.
+func SumOf[N int64 | float64](refs []model.QueueRef, value func(model.QueueRef) model.Opt[N]) model.Opt[N] {
+	var sum N
+	known := len(refs) == 0
+	for _, ref := range refs {
+		if v, ok := value(ref).Get(); ok {
+			sum, known = sum+v, true
+		}
+	}
+	if !known {
+		return model.Unknown[N]()
+	}
+	return model.Some(sum)
+}
+
+// BufferWords tells how long the buffers hold messages, by role: "retry 30s", "delayed 10s 60s", "per message" (which
+// only those do that publishers fill on purpose).
+func BufferWords(flow *model.Flow) string {
+	var words []string
+	for _, role := range []model.Role{model.DelayedBuffer, model.RetryBuffer} {
+		var ttls []time.Duration
+		n, perMessage := 0, false
+		for _, b := range flow.Buffers {
+			if b.Role != role {
+				continue
+			}
+			n++
+			if longest, ok := b.MaxTTL.Get(); ok && len(b.Levels) > 0 {
+				words = append(words, string(role)+" to "+model.ShortDuration(RoundUp(longest)))
+				n--
+			} else if ttl, ok := b.TTL.Get(); ok {
+				ttls = append(ttls, ttl)
+			} else {
+				perMessage = true
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		slices.Sort(ttls)
+		ttls = slices.Compact(ttls)
+		word := string(role)
+		if perMessage && len(ttls) == 0 && role == model.DelayedBuffer {
+			words = append(words, "per message")
+			continue
+		}
+		if len(ttls) > 4 {
+			word += " " + model.ShortDuration(ttls[0]) + "…" + model.ShortDuration(ttls[len(ttls)-1])
+		} else {
+			for _, ttl := range ttls {
+				word += " " + model.ShortDuration(ttl)
+			}
+		}
+		if perMessage {
+			word += " per message"
+		}
+		words = append(words, word)
+	}
+	if flow.DelayedRetry.Set {
+		words = append(words, "retry in itself")
+	}
+	if len(words) == 0 {
+		return "-"
+	}
+	return strings.Join(words, ", ")
+}
+
+// RoundUp drops what nobody reads: seconds of minutes, minutes of hours. An upper bound is only ever rounded up.
+func RoundUp(d time.Duration) time.Duration {
+	unit := time.Second
+	switch {
+	case d > 48*time.Hour:
+		unit = time.Hour
+	case d > 10*time.Minute:
+		unit = time.Minute
+	}
+	return (d + unit - 1) / unit * unit
+}
+
+func LevelMark(l findings.Level) string {
+	switch l {
+	case findings.LevelError:
+		return term.MarkError
+	case findings.LevelWarning:
+		return term.MarkWarning
+	}
+	return term.MarkInfo
+}

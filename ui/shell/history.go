@@ -1,0 +1,100 @@
+package shell
+
+import (
+	"time"
+
+	"github.com/dlxtop/dlxtop/model"
+)
+
+const (
+	HistorySpan    = 5 * time.Minute
+	historySamples = 300 // at most: with the shortest interval in use, 1 s, that is the span
+)
+
+// History remembers how deep the queues of flows were, and what left them, for the last five minutes, and since
+// when their heads are there. The root adds to it, and the flow that is counted (saw).
+type History struct {
+	times  []time.Time
+	queues map[model.QueueRef][]sample // as long as times; the newest last
+	heads  map[model.QueueRef]Arrival  // of each queue that holds messages
+}
+
+// sample is what one poll told of one queue.
+type sample struct {
+	ready float32 // messages; negative: unknown
+	left  bool    // something has left the queue since the poll before, or may have
+}
+
+func NewHistory() *History {
+	return &History{queues: map[model.QueueRef][]sample{}, heads: map[model.QueueRef]Arrival{}}
+}
+
+// Record adds one poll. Queues that are in no flow any more are forgotten.
+func (h *History) Record(at time.Time, t *model.Topology, flows []model.Flow, moves model.Moves) {
+	old := 0
+	for old < len(h.times) && (at.Sub(h.times[old]) > HistorySpan || len(h.times)-old >= historySamples) {
+		old++
+	}
+	h.times = append(h.times[old:], at)
+	kept := make(map[model.QueueRef][]sample, len(h.queues))
+	heads := make(map[model.QueueRef]Arrival, len(h.heads))
+	for i := range flows {
+		for _, ref := range flows[i].Queues() {
+			if _, done := kept[ref]; done {
+				continue
+			}
+			s := sample{-1, true}
+			if q, ok := t.Queue(ref); ok {
+				s.ready = float32(q.Ready.Or(-1))
+				s.left = len(h.times) == 1 || moves[ref].Went.Or(-1) != 0
+			}
+			samples := h.queues[ref]
+			if samples == nil {
+				samples = make([]sample, len(h.times)-1, len(h.times)+4)
+				for j := range samples {
+					samples[j] = sample{-1, true}
+				}
+			} else {
+				samples = samples[old:]
+			}
+			kept[ref] = append(samples, s)
+			if s.ready > 0 {
+				heads[ref] = h.headAfter(ref, kept[ref])
+			}
+		}
+	}
+	h.queues, h.heads = kept, heads
+}
+
+// Ready is the sum of what waited in queues over the span that ends now, in as many steps as asked for: the mean of
+// each step, negative where nothing is known.
+func (h *History) Ready(now time.Time, steps int, queues ...model.QueueRef) []float64 {
+	sums, counts := make([]float64, steps), make([]int, steps)
+	start := now.Add(-HistorySpan)
+	for i, at := range h.times {
+		step := min(int(at.Sub(start)*time.Duration(steps)/HistorySpan), steps-1)
+		if step < 0 {
+			continue
+		}
+		var sum float64
+		known := false
+		for _, ref := range queues {
+			if samples := h.queues[ref]; i < len(samples) && samples[i].ready >= 0 {
+				sum += float64(samples[i].ready)
+				known = true
+			}
+		}
+		if known {
+			sums[step] += sum
+			counts[step]++
+		}
+	}
+	for i := range sums {
+		if counts[i] == 0 {
+			sums[i] = -1
+		} else {
+			sums[i] /= float64(counts[i])
+		}
+	}
+	return sums
+}

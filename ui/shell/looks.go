@@ -1,0 +1,121 @@
+package shell
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/story"
+)
+
+// Looks remembers, of each buffer that somebody looked at, when its messages leave, and which came back. Only the root
+// adds to it.
+type Looks struct {
+	waits map[model.QueueRef]*story.Waits
+	met   map[model.QueueRef]map[string]meeting // by message id
+	Dead  map[model.QueueRef]DeadLetters        // of every queue that somebody looked at
+	Seen  model.Seen                            // the ways of all messages; polls read it, so it is never changed
+}
+
+// DeadLetters are how many of the messages of a look have a death or an error of an application.
+type DeadLetters struct{ Dead, Of int }
+
+// meeting is that a message was seen in a buffer.
+type meeting struct {
+	leaves time.Time // at the latest: seen there later, it has come back; zero: it does not leave
+	back   int       // how often it has come back
+}
+
+// expiryLag is how late a busy broker may expire a message.
+const expiryLag = time.Second
+
+// mostRemembered bounds how many messages are remembered of one look: about 200 bytes each.
+const mostRemembered = 20_000
+
+func NewLooks() *Looks {
+	return &Looks{
+		waits: map[model.QueueRef]*story.Waits{}, met: map[model.QueueRef]map[string]meeting{},
+		Dead: map[model.QueueRef]DeadLetters{},
+	}
+}
+
+// Remember takes a new look at a queue in; nil when there is nothing to tell of it.
+func (l *Looks) Remember(ref model.QueueRef, w *story.Waits) {
+	delete(l.waits, ref)
+	if w != nil && len(w.Messages) <= mostRemembered {
+		l.waits[ref] = w
+		l.meet(ref, w)
+	}
+}
+
+// At is the last look at a queue; nil when there was none that tells when messages leave.
+func (l *Looks) At(ref model.QueueRef) *story.Waits {
+	if l == nil {
+		return nil
+	}
+	return l.waits[ref]
+}
+
+// meet compares a look with earlier ones. A message that was to have left and is there has come back, whatever the
+// broker counts.
+func (l *Looks) meet(ref model.QueueRef, w *story.Waits) {
+	before, now := l.met[ref], make(map[string]meeting, len(w.Messages))
+	for i := range w.Messages {
+		m := &w.Messages[i]
+		if m.ID == "" {
+			continue
+		}
+		this := meeting{leaves: m.Leaves.Time, back: before[m.ID].back}
+		if left := before[m.ID].leaves; !left.IsZero() && left.Add(expiryLag).Before(w.TakenAt) {
+			this.back++
+		}
+		now[m.ID] = this
+	}
+	for id, m := range before {
+		if _, again := now[id]; !again && len(now) < mostRemembered {
+			now[id] = m
+		}
+	}
+	l.met[ref] = now
+}
+
+// Back is how many of the messages of a look have come back since an earlier one, and which did so most often.
+func (l *Looks) Back(w *story.Waits) (n int, id string, times int) {
+	if l == nil || w == nil {
+		return 0, "", 0
+	}
+	met := l.met[w.Queue]
+	for i := range w.Messages {
+		m := met[w.Messages[i].ID]
+		if m.back == 0 {
+			continue
+		}
+		n++
+		if m.back > times {
+			id, times = w.Messages[i].ID, m.back
+		}
+	}
+	return n, id, times
+}
+
+// in finds the looks that a topology's counts do not contradict.
+func (l *Looks) in(t *model.Topology) func(model.QueueRef) *story.Waits {
+	return func(ref model.QueueRef) *story.Waits {
+		w := l.At(ref)
+		if q, ok := t.Queue(ref); w == nil || !ok || !w.Holds(q, model.StatisticsLag) {
+			return nil
+		}
+		return w
+	}
+}
+
+// Failed tells why a queue that no flow has is a failed queue by what a look found in it; "" when it is none. What is
+// not looked at is not known: looking costs.
+func (l *Looks) Failed(t *model.Topology, q *model.Queue) string {
+	if l == nil || l.Dead[q.QueueRef].Dead == 0 || q.Consumers.Or(0) > 0 || len(t.FlowsOf(q.QueueRef)) > 0 {
+		return ""
+	}
+	d := l.Dead[q.QueueRef]
+	return fmt.Sprintf("no flow has it, and it has no consumers; failures in %s of %s read there", model.Count(d.Dead),
+		model.Plural(d.Of, "message"))
+}

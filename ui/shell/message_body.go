@@ -1,0 +1,189 @@
+package shell
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/body"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// Bodies are the bodies of one message, made ready once: its own, and that of the original when it is in an envelope.
+type Bodies struct {
+	Read          func(*message.Message) body.View
+	made          bool
+	raw           bool // as they lie in the queue
+	own, original body.View
+	envelope      message.Envelope
+	enveloped     bool
+}
+
+// make reads the bodies of a message, unless that was done.
+func (b *Bodies) make(m *message.Message, raw bool) {
+	if b.made && b.raw == raw {
+		return
+	}
+	read := b.Read
+	if raw {
+		read = body.Raw
+	}
+	b.made, b.raw, b.own = true, raw, read(m)
+	if b.envelope, b.enveloped = m.Envelope(); b.enveloped && b.envelope.Problem == "" {
+		b.original = read(&b.envelope.Original)
+	}
+}
+
+// Width is how wide the first lines are.
+func (b *Bodies) Width(m *message.Message, raw bool) int {
+	const first = 200
+	b.make(m, raw)
+	view := &b.own
+	if b.enveloped && b.envelope.Problem == "" {
+		view = &b.original
+	}
+	widest := ansi.StringWidthWc(view.Title)
+	for _, l := range view.Lines[:min(len(view.Lines), first)] {
+		widest = max(widest, ansi.StringWidthWc(l.String()))
+	}
+	return widest
+}
+
+// Lines are a message's body, as far as it was kept. When it is in an envelope, the original body comes first.
+func (b *Bodies) Lines(s *term.Styles, m *message.Message, width int, raw, folded bool) []string {
+	b.make(m, raw)
+	own := ViewLines(s, &b.own, width, folded)
+	switch {
+	case !b.enveloped:
+		return own
+	case b.envelope.Problem != "":
+		return append(Toned(s.Warning, term.MarkWarning+" "+model.Printable(b.envelope.Problem), width), own...)
+	}
+	lines := append(EnvelopeHead(s, &b.envelope, width), ViewLines(s, &b.original, width, folded)...)
+	return append(append(lines, RawHead(s)...), own...)
+}
+
+// ViewLines are a body under what was done to read it.
+func ViewLines(s *term.Styles, v *body.View, width int, folded bool) []string {
+	lines := Toned(s.Muted, v.Title, width)
+	if v.Problem != "" {
+		lines = append(lines, Toned(s.Warning, term.MarkWarning+" "+v.Problem, width)...)
+	}
+	lines = append(lines, Toned(s.Muted, v.Note, width)...)
+	shown := v.LinesIn(width)
+	if folded {
+		shown = body.Folded(shown, 1)
+	}
+	for _, l := range shown {
+		lines = append(lines, Dressed(s, l, width)...)
+	}
+	if v.Format == body.Empty {
+		lines = append(lines, s.Muted.Render("the body is empty"))
+	}
+	return lines
+}
+
+// Toned are words in one style, wrapped.
+func Toned(style term.Style, words string, width int) []string {
+	lines := term.Wrap(words, width)
+	for i := range lines {
+		lines[i] = style.Render(lines[i])
+	}
+	return lines
+}
+
+// Dressed is a line of a body with its parts in their styles, broken at the width, wherever that is.
+func Dressed(s *term.Styles, l body.Line, width int) []string {
+	parts := make([]Inked, len(l.Spans))
+	for i, span := range l.Spans {
+		parts[i] = Inked{span.Text, bodyStyle(s, span.Kind)}
+	}
+	return InkedLines(parts, width)
+}
+
+// Inked is a printable text in a style.
+type Inked struct {
+	Text  string
+	Style term.Style
+}
+
+// InkedLines are the parts of a line, broken at the width: each piece is dressed by itself.
+func InkedLines(parts []Inked, width int) []string {
+	var whole strings.Builder
+	for _, p := range parts {
+		whole.WriteString(p.Text)
+	}
+	var lines []string
+	for _, piece := range Pieces(whole.String(), width) {
+		var b strings.Builder
+		for left := len(piece); left > 0 && len(parts) > 0; {
+			p := &parts[0]
+			n := min(len(p.Text), left)
+			b.WriteString(p.Style.Render(p.Text[:n]))
+			p.Text, left = p.Text[n:], left-n
+			if p.Text == "" {
+				parts = parts[1:]
+			}
+		}
+		lines = append(lines, b.String())
+	}
+	return lines
+}
+
+func bodyStyle(s *term.Styles, k body.Kind) term.Style {
+	switch k {
+	case body.Key:
+		return s.BodyKey
+	case body.String:
+		return s.BodyText
+	case body.Literal:
+		return s.BodyLiteral
+	case body.Mark:
+		return s.BodyMark
+	case body.Note:
+		return s.Muted
+	}
+	return s.Text
+}
+
+// Pieces are printable text broken at the width: behind a blank in the second half of a line, else wherever that is.
+// Together they are the text.
+func Pieces(text string, width int) (lines []string) {
+	width = max(width, 1)
+	for {
+		head := text[:min(len(text), 8*width)] // more than a line: each character has four bytes at most
+		for !utf8.ValidString(head) && len(head) > 8*width-utf8.UTFMax {
+			head = head[:len(head)-1]
+		}
+		switch {
+		case text == "" && lines != nil:
+			return lines
+		case len(head) == len(text) && ansi.StringWidthWc(text) <= width:
+			return append(lines, text)
+		}
+		piece, _, _ := strings.Cut(ansi.HardwrapWc(head, width, true), "\n")
+		if piece == "" { // a wide character, in a line of one cell
+			_, size := utf8.DecodeRuneInString(text)
+			piece = text[:size]
+		} else if at := strings.LastIndexByte(piece, ' '); at >= len(piece)/2 && text[len(piece)] != ' ' {
+			piece = piece[:at+1]
+		}
+		lines, text = append(lines, piece), text[len(piece):]
+	}
+}
+
+// EnvelopeHead stands above what was in an envelope, rawHead above what lies in the queue.
+func EnvelopeHead(s *term.Styles, e *message.Envelope, width int) []string {
+	var lines []string
+	for _, l := range term.Wrap("The original: a replay "+model.Printable(e.Does)+".", width) {
+		lines = append(lines, s.Muted.Render(l))
+	}
+	return lines
+}
+
+func RawHead(s *term.Styles) []string {
+	return []string{"", s.Muted.Render("As it lies in the queue:")}
+}

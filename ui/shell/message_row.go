@@ -1,0 +1,298 @@
+package shell
+
+import (
+	"cmp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dlxtop/dlxtop/model"
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/story"
+	"github.com/dlxtop/dlxtop/ui/term"
+)
+
+// MessageID is the identity of a message on the screen: its fingerprint, and which of its twins it is, counted from the
+// head.
+type MessageID struct {
+	Fingerprint message.Fingerprint
+	twin        int
+}
+
+// MessageRow is one peeked message as the table shows it: what is drawn of it often, and where the rest is. Rows are
+// made outside Update; preview is read when they are seen (readParts).
+type MessageRow struct {
+	Id        MessageID
+	Peeked    *PeekedMessages
+	Since     time.Time // when it was published, as far as it tells; zero: it does not
+	key       string    // the first routing key that it tells of
+	failure   string
+	deaths    string
+	Preview   string
+	died      int64 // times
+	Size      int   // bytes of its body
+	Position  int32
+	Index     int32 // in peeked
+	exact     bool  // since is not just the latest possible time
+	malformed bool  // its x-death is
+	Matched   bool  // the filter lets it through
+	Other     bool  // it failed for another cause than the one that is shown
+}
+
+// PeekedMessages are the messages of a look, with the one at hand that was read last.
+type PeekedMessages struct {
+	message.Messages
+	at   int32
+	last *message.Message
+}
+
+const (
+	previewWidth = 160     // how much of a text a row holds ready: more than a wide terminal shows
+	ShownBody    = 4 << 20 // bytes of a body that are read to show it: what an envelope may have
+	RowsAtOnce   = 512     // a share of the work of one processor
+)
+
+// Whole is the message as it is shown, when it was read last: the beginning of a huge body only.
+func (r *MessageRow) Whole() *message.Message {
+	if r.Peeked.at != r.Index {
+		return nil
+	}
+	return r.Peeked.last
+}
+
+// MessageRows makes the rows of a page of a queue, which is a buffer or not, and lets see take in each message and its
+// index: one at a time, in whichever order. It looks into every message, so it runs outside Update, on all processors.
+func MessageRows(
+	messages message.Messages, queue model.QueueRef, buffer bool, see func(int, *message.Message),
+) ([]*MessageRow, error) {
+	peeked := &PeekedMessages{Messages: messages}
+	all := make([]MessageRow, messages.Len())
+	var work errgroup.Group
+	var next atomic.Int64
+	var seeing sync.Mutex
+	for range min(runtime.GOMAXPROCS(0), len(all)/RowsAtOnce+1) {
+		work.Go(func() error {
+			known := interned{}
+			for {
+				end := int(next.Add(RowsAtOnce))
+				for i := end - RowsAtOnce; i < min(end, len(all)); i++ {
+					m, err := messages.At(i, ShownBody)
+					if err != nil {
+						return err
+					}
+					all[i].describe(&m, queue, buffer, known)
+					all[i].Peeked, all[i].Index = peeked, int32(i)
+					seeing.Lock()
+					see(i, &m)
+					seeing.Unlock()
+				}
+				if end >= len(all) {
+					return nil
+				}
+			}
+		})
+	}
+	err := work.Wait()
+	rows := make([]*MessageRow, len(all))
+	twins := make(map[message.Fingerprint]int, len(all))
+	for i := range all {
+		rows[i] = &all[i]
+		f := all[i].Id.Fingerprint
+		all[i].Id.twin = twins[f]
+		twins[f]++
+	}
+	return rows, err
+}
+
+// describe fills a row.
+func (r *MessageRow) describe(m *message.Message, queue model.QueueRef, buffer bool, known interned) {
+	r.Id.Fingerprint, r.Position, r.Size, r.Matched = m.Fingerprint, int32(m.Position), m.BodyBytes, true
+	failure := m.FailureIn(buffer)
+	switch words := m.ReplayedWords(); {
+	case words != "" && failure != "":
+		failure = words + "; " + failure
+	case words != "":
+		failure = words
+	}
+	r.failure = known.text(failure)
+	r.deaths, r.died = known.text(m.DeathSummary()), m.DeathCount()
+	if m.DeathsError != "" {
+		r.deaths, r.malformed = "malformed", true
+	}
+	if events := story.Of(m, queue); len(events) > 0 {
+		r.Since, r.exact = events[0].Time, events[0].TimeExact
+		r.key = known.text(events[0].Detail)
+	}
+}
+
+// interned holds each text once: a hundred thousand messages have few different ones.
+type interned map[string]string
+
+// text is the beginning of a text, printable, that keeps nothing else of its message in memory.
+func (in interned) text(s string) string {
+	if end := previewWidth; len(s) > end {
+		for !utf8.RuneStart(s[end]) && end > previewWidth-utf8.UTFMax {
+			end--
+		}
+		s = s[:end]
+	}
+	known, ok := in[s]
+	if !ok {
+		known = strings.Clone(model.Printable(s))
+		in[strings.Clone(s)] = known
+	}
+	return known
+}
+
+// SampleOf are the messages of rows, and the selection of exactly these.
+func SampleOf(rows []*MessageRow) (message.Messages, plan.Selection) {
+	part := message.Part{Messages: rows[0].Peeked.Messages, Indexes: make([]int, len(rows))}
+	selection := plan.Selection{Fingerprints: make(map[message.Fingerprint]int, len(rows))}
+	for i, r := range rows {
+		part.Indexes[i] = int(r.Index)
+		selection.Fingerprints[r.Id.Fingerprint]++
+	}
+	return part, selection
+}
+
+// age is how long ago the message was published: "2m 04s", "≥ 2m 04s" when only the latest time is known.
+func (r *MessageRow) age(now time.Time) string {
+	switch {
+	case r.Since.IsZero():
+		return "?"
+	case r.exact:
+		return Age(max(now.Sub(r.Since), 0))
+	}
+	return "≥ " + Age(max(now.Sub(r.Since), 0))
+}
+
+// place is the position in six cells.
+func (r *MessageRow) place() string {
+	if r.Position >= 100_000 {
+		return strconv.Itoa(int(r.Position))
+	}
+	return model.Count(int64(r.Position))
+}
+
+func rowID(r *MessageRow) MessageID { return r.Id }
+
+func byPosition(a, b *MessageRow) int { return cmp.Compare(a.Position, b.Position) }
+
+// NewMessageTable is the table of a queue's messages.
+func NewMessageTable(e *Env) term.Table[MessageID, *MessageRow] {
+	return term.NewTable(e.Kit(), rowID, byPosition, MessageColumns(e, nil, false)...)
+}
+
+// MessageColumns are the columns of a queue's messages, which is a buffer or not; when they leave is one of them when
+// they wait.
+func MessageColumns(e *Env, waits *story.Waits, buffer bool) []term.Column[*MessageRow] {
+	s := e.Styles
+	columns := []term.Column[*MessageRow]{
+		{
+			Title: "#", Width: 6, Right: true,
+			Cell:    func(r *MessageRow) term.Field { return term.Field{Text: r.place(), Style: s.Muted} },
+			Compare: byPosition,
+		},
+		{
+			Title: "AGE", Width: 9,
+			Cell: func(r *MessageRow) term.Field { return term.Field{Text: r.age(e.Shown), Style: s.Text} },
+			Compare: func(a, b *MessageRow) int {
+				return b.Since.Compare(a.Since)
+			},
+		},
+		{
+			Title: message.FailureTitle(buffer), Width: 24, Max: 70, Flex: 12,
+			Cell:    func(r *MessageRow) term.Field { return term.Field{Text: r.failure, Style: s.Text} },
+			Compare: func(a, b *MessageRow) int { return cmp.Compare(a.failure, b.failure) },
+		},
+		{
+			Title: "ROUTING KEY", Width: 12, Max: 24, Flex: 1, Middle: true,
+			Cell:    func(r *MessageRow) term.Field { return term.Field{Text: r.key, Style: s.Text} },
+			Compare: func(a, b *MessageRow) int { return cmp.Compare(a.key, b.key) },
+		},
+		{
+			Title: "DEATHS", Width: 11, Max: 18, Flex: 1, Blank: true, Drop: 1,
+			Cell: func(r *MessageRow) term.Field {
+				if r.malformed {
+					return term.Field{Text: term.MarkWarning + " " + r.deaths, Style: s.Warning}
+				}
+				return term.Field{Text: r.deaths, Style: s.Text}
+			},
+			Compare: func(a, b *MessageRow) int { return cmp.Compare(a.died, b.died) }, Most: true,
+		},
+		{
+			Title: "SIZE", Width: 5, Right: true, Drop: 2,
+			Cell:    func(r *MessageRow) term.Field { return term.Field{Text: message.Size(int64(r.Size)), Style: s.Muted} },
+			Compare: func(a, b *MessageRow) int { return cmp.Compare(a.Size, b.Size) }, Most: true,
+		},
+		{
+			Title: "BODY", Width: 20, Flex: 3, Drop: 3,
+			Cell: func(r *MessageRow) term.Field { return term.Field{Text: r.Preview, Style: s.Muted} },
+		},
+	}
+	if waits != nil {
+		const behindAge = 2
+		columns = slices.Insert(columns, behindAge, waitColumn(e, waits))
+	}
+	return columns
+}
+
+// waitColumn tells when each message leaves its buffer, by now. A mark says that its own time is over before that.
+func waitColumn(e *Env, waits *story.Waits) term.Column[*MessageRow] {
+	s := e.Styles
+	return term.Column[*MessageRow]{
+		Title: "DUE", Width: 10,
+		Cell: func(r *MessageRow) term.Field {
+			w := WaitOf(waits, int(r.Position))
+			if w == nil {
+				return term.Field{Text: "", Style: s.Muted}
+			}
+			return waitField(s, w, e.Shown)
+		},
+		Compare: func(a, b *MessageRow) int {
+			x, y := WaitOf(waits, int(a.Position)), WaitOf(waits, int(b.Position))
+			switch {
+			case x == nil || y == nil:
+				return 0
+			case x.Leaves.Kind == story.DueUnknown && y.Leaves.Kind != story.DueUnknown:
+				return 1
+			case y.Leaves.Kind == story.DueUnknown && x.Leaves.Kind != story.DueUnknown:
+				return -1
+			}
+			return x.Leaves.Time.Compare(y.Leaves.Time)
+		},
+	}
+}
+
+func waitField(s *term.Styles, w *story.Wait, now time.Time) term.Field {
+	late := ""
+	style := s.Text
+	if w.HeldBack() && !w.Due.Time.IsZero() && w.Due.Time.Before(now) {
+		late, style = " "+term.MarkWarning, s.Warning
+	}
+	switch {
+	case w.Leaves.Kind == story.DueUnknown:
+		return term.Field{Text: "never" + late, Style: s.Danger}
+	case w.Leaves.Time.Before(now):
+		return term.Field{Text: "left", Style: s.Muted}
+	case w.Cut:
+		return term.Field{Text: w.Leaves.In(now) + " " + term.MarkError, Style: s.Danger}
+	}
+	return term.Field{Text: w.Leaves.In(now) + late, Style: style}
+}
+
+// WaitOf is what a look told of when a message leaves; nil when it tells nothing of it.
+func WaitOf(waits *story.Waits, position int) *story.Wait {
+	if i := position - 1; waits != nil && i >= 0 && i < len(waits.Messages) {
+		return &waits.Messages[i]
+	}
+	return nil
+}

@@ -1,0 +1,31 @@
+package shell
+
+import (
+	"github.com/dlxtop/dlxtop/model/ports"
+)
+
+// Kept is a small file of choices that outlive the program. Load brings nil when there is none.
+type Kept interface {
+	Load() ([]byte, error)
+	Save([]byte) error
+}
+
+// Marks is the file of what people said of causes. Load brings nil when there is none. Change writes what how makes of
+// it, while no other dlxtop does; a file that how refuses is set aside, under the name that is returned.
+type Marks interface {
+	Load() ([]byte, error)
+	Change(how func([]byte) ([]byte, error)) (aside string, err error)
+}
+
+// Broker looks at messages and acts on them.
+type Broker interface {
+	ports.Named
+	ports.Looker
+	ports.Counter
+	ports.Executor
+	ports.Undoer
+	ports.Resumer
+	ports.Tapper
+	ports.Prober
+	ports.Loser
+}

@@ -1,0 +1,116 @@
+package shell
+
+import (
+	"context"
+	"sync"
+
+	"github.com/dlxtop/dlxtop/model/message"
+	"github.com/dlxtop/dlxtop/model/peek"
+	"github.com/dlxtop/dlxtop/model/plan"
+	"github.com/dlxtop/dlxtop/model/ports"
+	"github.com/dlxtop/dlxtop/model/resume"
+)
+
+// QuietLooks are the looks that nobody asked for, one at a time. While one of them holds messages, what was asked for
+// would not see them: it ends the quiet one first, and none begins before it is over.
+type QuietLooks struct {
+	Looker ports.Looker // theirs
+
+	mu      sync.Mutex
+	asked   int                // looks and actions that were asked for, and are not over
+	end     context.CancelFunc // of the quiet look that runs; nil: none does
+	changed chan struct{}      // closed when one of these has changed; nil: nothing waits for that
+}
+
+// Run runs a quiet look when nothing else runs. Its context ends when it has to give way.
+func (q *QuietLooks) Run(ctx context.Context, look func(context.Context) error) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	q.mu.Lock()
+	for q.asked > 0 || q.end != nil {
+		changed := q.change()
+		q.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		q.mu.Lock()
+	}
+	q.end = end
+	q.mu.Unlock()
+	defer q.tell(func() { q.end = nil })
+	return look(ctx)
+}
+
+// GiveWay ends the quiet look, and returns when it has given its messages back. None begins before done.
+func (q *QuietLooks) GiveWay() (done func()) {
+	q.mu.Lock()
+	q.asked++
+	for q.end != nil {
+		q.end()
+		changed := q.change()
+		q.mu.Unlock()
+		<-changed
+		q.mu.Lock()
+	}
+	q.mu.Unlock()
+	return func() { q.tell(func() { q.asked-- }) }
+}
+
+// change is closed with the next change. mu is held.
+func (q *QuietLooks) change() <-chan struct{} {
+	if q.changed == nil {
+		q.changed = make(chan struct{})
+	}
+	return q.changed
+}
+
+// tell makes a change known to all that wait.
+func (q *QuietLooks) tell(change func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	change()
+	if q.changed != nil {
+		close(q.changed)
+		q.changed = nil
+	}
+}
+
+// WantedBroker is a broker for what was asked for: quiet looks give way to it.
+type WantedBroker struct {
+	Broker
+	Quiet *QuietLooks
+}
+
+// Peek implements ports.Looker.
+func (b WantedBroker) Peek(ctx context.Context, p peek.Plan) (peek.Peeked, error) {
+	defer b.Quiet.GiveWay()()
+	return b.Broker.Peek(ctx, p)
+}
+
+// Read implements ports.Looker.
+func (b WantedBroker) Read(ctx context.Context, p peek.Plan, each func(*message.Message) error) (peek.Read, error) {
+	defer b.Quiet.GiveWay()()
+	return b.Broker.Read(ctx, p, each)
+}
+
+// Execute implements ports.Executor.
+func (b WantedBroker) Execute(ctx context.Context, run plan.Run, progress func(plan.Account)) (plan.Account, error) {
+	defer b.Quiet.GiveWay()()
+	return b.Broker.Execute(ctx, run, progress)
+}
+
+// Undo implements ports.Undoer.
+func (b WantedBroker) Undo(
+	ctx context.Context, p plan.UndoPlan, progress func(plan.Account),
+) (plan.Account, error) {
+	defer b.Quiet.GiveWay()()
+	return b.Broker.Undo(ctx, p, progress)
+}
+
+// Resume implements ports.Resumer.
+func (b WantedBroker) Resume(ctx context.Context, run resume.Run, progress func(plan.Account)) (plan.Account, error) {
+	defer b.Quiet.GiveWay()()
+	return b.Broker.Resume(ctx, run, progress)
+}
