@@ -2,6 +2,7 @@ package term
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/bubbles/cursor"
 	"github.com/charmbracelet/bubbles/textinput"
@@ -9,8 +10,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// TextField is one line of text being typed. It has no look of its own: view dresses it.
-type TextField struct{ input textinput.Model }
+// TextField is one line of text being typed. It has no look of its own: view dresses it. A textinput.Model has 5 KB,
+// and screens, which are values, have many: copies of a field share theirs, which is never changed but replaced.
+type TextField struct{ input *textinput.Model }
 
 func NewTextField(text string) TextField {
 	input := textinput.New()
@@ -19,18 +21,36 @@ func NewTextField(text string) TextField {
 	input.SetValue(text)
 	input.CursorEnd()
 	input.Focus()
-	return TextField{input}
+	return TextField{&input}
 }
 
-func (f TextField) Text() string { return f.input.Value() }
+// model is a copy that may be changed.
+func (f TextField) model() textinput.Model {
+	if f.input == nil {
+		return textinput.Model{}
+	}
+	return *f.input
+}
+
+func (f TextField) Text() string {
+	if f.input == nil {
+		return ""
+	}
+	return f.input.Value()
+}
 
 func (f *TextField) Set(text string) {
-	f.input.SetValue(text)
-	f.input.CursorEnd()
+	input := f.model()
+	input.SetValue(text)
+	input.CursorEnd()
+	f.input = &input
 }
 
 // Around is the text before the cursor, and behind it.
 func (f TextField) Around() (before, behind string) {
+	if f.input == nil {
+		return "", ""
+	}
 	runes := []rune(f.input.Value())
 	at := min(f.input.Position(), len(runes))
 	return string(runes[:at]), string(runes[at:])
@@ -38,19 +58,23 @@ func (f TextField) Around() (before, behind string) {
 
 // SetAround sets the text with the cursor in it.
 func (f *TextField) SetAround(before, behind string) {
-	f.input.SetValue(before + behind)
-	f.input.SetCursor(len([]rune(before)))
+	input := f.model()
+	input.SetValue(before + behind)
+	input.SetCursor(len([]rune(before)))
+	f.input = &input
 }
 
-func (f *TextField) Update(msg tea.Msg) { f.input, _ = f.input.Update(msg) }
+func (f *TextField) Update(msg tea.Msg) {
+	input, _ := f.model().Update(msg)
+	f.input = &input
+}
 
 // View draws the text with its cursor in width cells, the part around the cursor when all does not fit.
 func (f TextField) View(s *Styles, width int) string {
-	runes := []rune(f.input.Value())
-	at := min(f.input.Position(), len(runes))
-	before, under, after := string(runes[:at]), " ", ""
-	if at < len(runes) {
-		under, after = string(runes[at]), string(runes[at+1:])
+	before, behind := f.Around()
+	under, after := " ", ""
+	if r, size := utf8.DecodeRuneInString(behind); size > 0 {
+		under, after = string(r), behind[size:]
 	}
 	if w, room := ansi.StringWidthWc(before), width-ansi.StringWidthWc(under); w > room {
 		before = "…" + Behind(before, w-room+1)
